@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use recap_core::model::{ModelRole, Timing};
 use recap_llm::providers::OpenAiChat;
-use recap_llm::{Call, Client, Endpoint, Limits, Llm, Model, Options, Question, Settings};
+use recap_llm::{Call, Client, Endpoint, Limits, Llm, Model, ModelRequest, Options, Settings};
 
 #[path = "../tests/common/server.rs"]
 mod server;
@@ -68,7 +68,7 @@ fn measure(base: &str) -> (Duration, Vec<Timing>) {
         let calls: Vec<_> = (0..CALLS)
             .map(|number| {
                 let live = Arc::clone(&live);
-                let question = Question::of("", number.to_string(), 16);
+                let question = ModelRequest::of("", number.to_string(), 16);
                 let request = live.model().request(question);
                 tokio::spawn(async move {
                     live.call(Call { role: ModelRole::Judge, replicate: 0, request }).await

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use recap_core::tokens::Counter;
-use recap_exam::probes::{MiningRules, mine};
+use recap_exam::facts::{MiningRules, mine};
 
 #[allow(dead_code, reason = "each bench uses a part of the generator")]
 mod common;

@@ -18,7 +18,7 @@ fn embedded(path: &str) -> String {
     format!("include_str!(concat!(env!(\"CARGO_MANIFEST_DIR\"), {:?}))", format!("/{path}"))
 }
 
-/// Every folder with a card: name, card, sessions, probes
+/// Every folder with a card: name, card, sessions, questions
 /// (empty where there are none).
 fn datasets(folder: &Path) -> String {
     let entries = std::fs::read_dir(folder).into_iter().flatten();
@@ -36,12 +36,12 @@ fn datasets(folder: &Path) -> String {
         println!("cargo::rerun-if-changed={name}");
         let file = |file: &str| embedded(&format!("{name}/{file}"));
         let (card, sessions) = (file("dataset.toml"), file("sessions.jsonl"));
-        let probes = if folder.join("probes.jsonl").is_file() {
-            file("probes.jsonl")
+        let questions = if folder.join("questions.jsonl").is_file() {
+            file("questions.jsonl")
         } else {
             "\"\"".to_owned()
         };
-        writeln!(code, "    ({name:?}, {card}, {sessions}, {probes}),")
+        writeln!(code, "    ({name:?}, {card}, {sessions}, {questions}),")
             .expect("a string takes everything");
     }
     code.push_str("];\n");

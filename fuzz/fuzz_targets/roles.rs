@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use async_trait::async_trait;
 use libfuzzer_sys::fuzz_target;
 use recap_llm::{Answered, Call, CallError, Finish, Llm, Model, NoUsage, Reply, Settings};
-use recap_core::model::{Expectation, ProbeKind, Role, Timing};
+use recap_core::model::{Expectation, QuestionKind, Role, Timing};
 use recap_exam::roles::answerer::{self, Answerer, Shown};
 use recap_exam::roles::compactor;
 use recap_exam::roles::embedder::Embedder;
@@ -52,7 +52,7 @@ fn judged(llm: Arc<Says>) {
         Expectation::Unanswerable,
     ];
     for expect in &expected {
-        let (question, kind, answer) = ("Which port?", ProbeKind::Fact, "It is 8080.");
+        let (question, kind, answer) = ("Which port?", QuestionKind::Fact, "It is 8080.");
         let grading = Grading { question, kind, expect, stale: &stale, answer };
         let judgement = block_on(judge.grade(&grading));
         assert!(judgement.score.is_none_or(|score| (0.0..=1.0).contains(&score)));

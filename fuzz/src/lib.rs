@@ -13,8 +13,8 @@ use std::sync::OnceLock;
 use std::task::{Context, Poll, Waker};
 
 use recap::cli::Failure;
-use recap_formats::{Dataset, LoadOptions, ProbeAudit, load, load_reader, write_native};
-use recap_exam::probes::{Kept, Place};
+use recap_formats::{Dataset, LoadOptions, QuestionAudit, load, load_reader, write_native};
+use recap_exam::facts::{Kept, Place};
 use recap_exam::questions::generate;
 
 /// The line between the files of an input that stands for several.
@@ -100,13 +100,13 @@ pub fn import(format: Option<&'static str>, input: &[u8]) {
 
 /// Checks that a data set is the same behind a native folder of it.
 pub fn written_and_read_again(dataset: &Dataset) {
-    let audit = ProbeAudit::of(dataset);
-    assert_eq!(audit.probes(), dataset.probes.len() as u64);
+    let audit = QuestionAudit::of(dataset);
+    assert_eq!(audit.questions(), dataset.questions.len() as u64);
     let folder = home().join("written");
     write_native(dataset, &folder).expect("an empty folder takes a data set");
     let again = load(&folder, &LoadOptions::default()).expect("what was written can be read");
     assert_eq!(again.sessions, dataset.sessions);
-    assert_eq!(again.probes, dataset.probes);
+    assert_eq!(again.questions, dataset.questions);
     assert_eq!(again.name, dataset.name);
 }
 
@@ -124,8 +124,8 @@ pub fn asked(dataset: &Dataset) {
             material,
             recorded: None,
         };
-        let probes = generate(session, &[whole]);
-        assert!(probes.iter().all(|probe| !probe.question.is_empty()));
+        let questions = generate(session, &[whole]);
+        assert!(questions.iter().all(|question| !question.question.is_empty()));
     }
 }
 

@@ -41,9 +41,9 @@ pub use shard::Part;
 use std::sync::Arc;
 
 use recap_billing::pricing::PriceList;
-use recap_core::model::{Probe, Shard};
+use recap_core::model::{Question, Shard};
 use recap_core::tokens::Counter;
-use recap_exam::probes::Cuts;
+use recap_exam::facts::Cuts;
 use recap_formats::Dataset;
 use recap_replay::WindowSpec;
 use recap_strategy::Strategy;
@@ -81,19 +81,19 @@ pub struct Bench {
 }
 
 /// The questions that are asked at cuts alone, besides the data sets' own
-/// probes.
+/// questions.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Questions {
-    /// Made from every session without probes of its own.
+    /// Made from every session without questions of its own.
     Auto,
     /// None.
     None,
     /// These, with the hash of their file.
-    Given(Vec<Probe>, String),
+    Given(Vec<Question>, String),
 }
 
 impl Bench {
-    /// A comparison on the sessions and the probes of these data sets.
+    /// A comparison on the sessions and the questions of these data sets.
     pub fn new(datasets: impl IntoIterator<Item = Dataset>) -> Self {
         Self {
             datasets: datasets.into_iter().collect(),
@@ -155,7 +155,7 @@ impl Bench {
     /// mechanisms run, and with recordings what widely used agents do, with a
     /// data set (of a version, or with questions of its own) the five published
     /// systems. The controls `full`, `empty` and
-    /// `id-list` always run, and so does `evidence` where there are probes.
+    /// `id-list` always run, and so does `evidence` where there are questions.
     #[must_use]
     pub fn strategies<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> Self {
         self.selection.names.extend(names.into_iter().map(Into::into));
@@ -228,7 +228,7 @@ impl Bench {
     }
 
     /// The questions that are asked at the cuts, besides the data sets' own
-    /// probes.
+    /// questions.
     #[must_use]
     pub fn questions(self, questions: Questions) -> Self {
         Self { questions, ..self }

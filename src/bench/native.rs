@@ -80,7 +80,7 @@ mod tests {
             messages: vec![message],
             ..Session::default()
         };
-        Sample { dataset: dataset.to_owned(), session, probes: Vec::new() }
+        Sample { dataset: dataset.to_owned(), session, questions: Vec::new() }
     }
 
     fn agents() -> Agents {

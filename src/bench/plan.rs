@@ -6,11 +6,11 @@ use std::sync::Arc;
 use super::selection::DataContents;
 use super::{Bench, BenchError, Part, Questions, manifest, native, shard};
 use recap_billing::pricing::{Agents, PriceList};
-use recap_core::model::{Manifest, Probe, Session};
+use recap_core::model::{Manifest, Question, Session};
 use recap_core::text::counted;
 use recap_core::tokens::Counter;
-use recap_exam::probes::Cuts;
-use recap_formats::{Dataset, write_probes};
+use recap_exam::facts::Cuts;
+use recap_formats::{Dataset, write_questions};
 use recap_replay::run::{
     Conceal, CutQuestions, Finished, Folder, ModelRoles, RunSpec, Sample, Windows,
 };
@@ -49,13 +49,13 @@ impl BenchPlan {
     /// Asks these questions at the cuts, which were written about the sessions
     /// of this plan.
     #[must_use]
-    pub fn written(mut self, probes: &[Probe]) -> Self {
+    pub fn written(mut self, questions: &[Question]) -> Self {
         let mut lines = Vec::new();
-        write_probes(probes, &mut lines).expect("memory takes every line");
+        write_questions(questions, &mut lines).expect("memory takes every line");
         self.manifest.questions = blake3::hash(&lines).to_hex().to_string();
         let given = self.samples.iter().map(|sample| {
             let id = &sample.session.id;
-            let own = probes.iter().filter(|probe| probe.session == *id).cloned();
+            let own = questions.iter().filter(|question| question.session == *id).cloned();
             ((sample.dataset.clone(), id.clone()), own.collect())
         });
         self.spec.questions = CutQuestions::Given(Arc::new(given.collect()));
@@ -84,14 +84,14 @@ pub(super) fn plan(bench: Bench) -> Result<BenchPlan, BenchError> {
     }
     let recordings = datasets.iter().all(Dataset::is_recorded);
     if !bench.asks {
-        datasets.iter_mut().for_each(|dataset| dataset.probes.clear());
+        datasets.iter_mut().for_each(|dataset| dataset.questions.clear());
     }
     let questions = cut_questions(bench.questions, &names, &datasets);
     let windows = Windows::or_default(bench.windows, &datasets);
     let samples = samples(&mut datasets, bench.limit)?;
     let unreadable = unreadable(&samples);
     let contents = DataContents {
-        probes: samples.iter().any(|s| !s.probes.is_empty()),
+        questions: samples.iter().any(|s| !s.questions.is_empty()),
         compactions: unreadable.is_none()
             && samples.iter().any(|s| !s.session.compactions.is_empty()),
         recordings,
@@ -150,30 +150,30 @@ fn cut_questions(
     names: &[String],
     datasets: &[Dataset],
 ) -> (CutQuestions, String) {
-    let (probes, hash) = match questions {
+    let (questions, hash) = match questions {
         Questions::Auto => return (CutQuestions::Auto, "auto".to_owned()),
         Questions::None => return (CutQuestions::None, "none".to_owned()),
-        Questions::Given(probes, hash) => (probes, hash),
+        Questions::Given(questions, hash) => (questions, hash),
     };
-    let mut given: BTreeMap<(String, String), Vec<Probe>> = BTreeMap::new();
+    let mut given: BTreeMap<(String, String), Vec<Question>> = BTreeMap::new();
     let all = datasets.iter().flat_map(|d| d.sessions.iter().map(move |t| (&d.name, &t.id)));
     for ((dataset, id), name) in all.zip(names) {
-        let own = probes.iter().filter(|probe| probe.session == *name);
-        let own = own.map(|probe| Probe { session: id.clone(), ..probe.clone() });
+        let own = questions.iter().filter(|question| question.session == *name);
+        let own = own.map(|question| Question { session: id.clone(), ..question.clone() });
         given.insert((dataset.clone(), id.clone()), own.collect());
     }
     (CutQuestions::Given(Arc::new(given)), hash)
 }
 
-/// The first sessions of each data set, with their probes. Their messages
+/// The first sessions of each data set, with their questions. Their messages
 /// move: they are most of a data set, and must not be held twice.
 fn samples(datasets: &mut [Dataset], limit: Option<usize>) -> Result<Vec<Sample>, BenchError> {
     let mut seen = BTreeSet::new();
     let mut samples = Vec::new();
     for dataset in datasets {
-        let mut probes: BTreeMap<String, Vec<Probe>> = BTreeMap::new();
-        for probe in &dataset.probes {
-            probes.entry(probe.session.clone()).or_default().push(probe.clone());
+        let mut questions: BTreeMap<String, Vec<Question>> = BTreeMap::new();
+        for question in &dataset.questions {
+            questions.entry(question.session.clone()).or_default().push(question.clone());
         }
         for session in dataset.sessions.iter_mut().take(limit.unwrap_or(usize::MAX)) {
             if !seen.insert((dataset.name.clone(), session.id.clone())) {
@@ -183,7 +183,7 @@ fn samples(datasets: &mut [Dataset], limit: Option<usize>) -> Result<Vec<Sample>
             let messages = std::mem::take(&mut session.messages);
             samples.push(Sample {
                 dataset: dataset.name.clone(),
-                probes: probes.remove(&session.id).unwrap_or_default(),
+                questions: questions.remove(&session.id).unwrap_or_default(),
                 session: Session { messages, ..session.clone() },
             });
         }

@@ -30,10 +30,10 @@ const GROUPS: [(&str, &[&str]); 3] =
     [("mechanisms", MECHANISMS), ("systems", SYSTEMS), ("agents", AGENTS)];
 
 /// Controls without which the other rows cannot be interpreted.
-const ALWAYS: &[&str] = &["full", "empty", "id-list", WITH_PROBES, WITH_COMPACTIONS];
+const ALWAYS: &[&str] = &["full", "empty", "id-list", WITH_QUESTIONS, WITH_COMPACTIONS];
 
-/// The control that needs probes.
-const WITH_PROBES: &str = "evidence";
+/// The control that needs questions.
+const WITH_QUESTIONS: &str = "evidence";
 
 /// The control that equals `full` where no vendor's compaction is recorded.
 const WITH_COMPACTIONS: &str = "recorded";
@@ -49,9 +49,9 @@ pub enum SelectionError {
         /// Names that may have been meant, in a sentence.
         suggestion: String,
     },
-    /// `evidence` was named, and no data set has probes.
-    #[error("the control `evidence` needs probes")]
-    NoProbes,
+    /// `evidence` was named, and no data set has questions.
+    #[error("the control `evidence` needs questions")]
+    NoQuestions,
     /// Rows with the same name could not be told apart.
     #[error("two strategies are named `{0}`")]
     SameName(String),
@@ -66,8 +66,8 @@ pub enum SelectionError {
 /// What the data of a run contain.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DataContents {
-    /// Whether there are probes.
-    pub probes: bool,
+    /// Whether there are questions.
+    pub questions: bool,
     /// Whether there are compactions of the recorded agent.
     pub compactions: bool,
     /// Whether they are somebody's recordings, and no published data set.
@@ -77,7 +77,7 @@ pub(super) struct DataContents {
 impl DataContents {
     fn fit(self, name: &str) -> bool {
         match name {
-            WITH_PROBES => self.probes,
+            WITH_QUESTIONS => self.questions,
             WITH_COMPACTIONS => self.compactions,
             _ => true,
         }
@@ -113,7 +113,7 @@ impl Selection {
     }
 
     /// The names with the controls first, each once. `evidence` runs only where
-    /// there are probes; `recorded`, unless named, only where a vendor's
+    /// there are questions; `recorded`, unless named, only where a vendor's
     /// compaction is recorded.
     fn with_controls(&self, data: DataContents) -> Result<Vec<String>, SelectionError> {
         let mut names: Vec<String> = Vec::new();
@@ -130,7 +130,7 @@ impl Selection {
         for name in &self.names {
             match name.as_str() {
                 "all" => builtin_names().filter(|name| data.fit(name)).for_each(&mut add),
-                WITH_PROBES if !data.probes => return Err(SelectionError::NoProbes),
+                WITH_QUESTIONS if !data.questions => return Err(SelectionError::NoQuestions),
                 name => match GROUPS.iter().find(|(group, _)| *group == name) {
                     Some((_, members)) => members.iter().for_each(|member| add(member)),
                     None => add(name),

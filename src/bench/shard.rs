@@ -7,7 +7,7 @@
 use std::fmt;
 
 use recap_core::model::Shard;
-use recap_exam::probes::Cuts;
+use recap_exam::facts::Cuts;
 use recap_replay::run::{CutQuestions, RunSpec, Sample};
 
 /// Bytes that a message adds to the estimated cost of its session beside its
@@ -42,7 +42,7 @@ fn calls(sample: &Sample, spec: &RunSpec) -> u64 {
         Cuts::All => session.requests().count() as u64,
         Cuts::Recorded => session.compactions.len() as u64,
     };
-    let own = sample.probes.len() as u64;
+    let own = sample.questions.len() as u64;
     let asked = match &spec.questions {
         CutQuestions::None => 0,
         CutQuestions::Auto if own > 0 => 0,

@@ -1,5 +1,5 @@
 //! Questions about sessions that a file holds or a model writes, for `recap
-//! probes generate --model` and `recap bench --questions`.
+//! questions generate --model` and `recap bench --questions`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -13,12 +13,12 @@ use super::wire;
 use super::work::Work;
 use crate::bench::Questions;
 use recap_billing::pricing::PriceList;
-use recap_core::model::{Probe, Session};
+use recap_core::model::{Question, Session};
 use recap_core::text::counted;
 use recap_core::tokens::{Counter, Sizes};
-use recap_exam::probes::{Cuts, Place, places};
+use recap_exam::facts::{Cuts, Place, places};
 use recap_exam::questions::Author;
-use recap_formats::{Dataset, DatasetError, load_probes};
+use recap_formats::{Dataset, DatasetError, load_questions};
 use recap_llm::{DryRunCalls, Llm};
 
 /// A session, and the cuts at which its questions are asked.
@@ -72,40 +72,40 @@ pub(super) fn estimate(
 pub(super) fn write(
     llm: &Arc<dyn Llm>,
     sessions: &[CutSession<'_>],
-) -> Result<Vec<Probe>, Failure> {
+) -> Result<Vec<Question>, Failure> {
     let author = Author::new(llm);
-    let mut probes = Vec::new();
+    let mut questions = Vec::new();
     let mut left_out: BTreeMap<String, u64> = BTreeMap::new();
     Work::new(1)?.run(async {
         for (session, places) in sessions {
             let written = author.write(session, places).await;
-            wire::say(&format!("{}: {}", session.id, counted(written.probes.len(), "question")));
-            probes.extend(written.probes);
+            wire::say(&format!("{}: {}", session.id, counted(written.questions.len(), "question")));
+            questions.extend(written.questions);
             let reasons = written.left_out.into_iter();
             reasons.for_each(|(why, n)| *left_out.entry(why).or_default() += n);
         }
     })?;
     left_out.iter().for_each(|(why, n)| wire::say(&format!("left out: {n}: {why}")));
-    Ok(probes)
+    Ok(questions)
 }
 
 /// The questions in a file about the sessions of the run.
 pub(super) fn read(path: &Path, datasets: &[Dataset]) -> Result<Questions, Failure> {
-    let probes = load_probes(path, datasets).map_err(|errors| refused(&errors))?;
-    if probes.is_empty() {
+    let questions = load_questions(path, datasets).map_err(|errors| refused(&errors))?;
+    if questions.is_empty() {
         return Err(Failure::usage(format!("{} holds no question", path.display()))
-            .help("make some with `recap probes generate INPUT`, or leave out --questions"));
+            .help("make some with `recap questions generate INPUT`, or leave out --questions"));
     }
     let sessions = datasets.iter().flat_map(|dataset| &dataset.sessions);
     let known: BTreeSet<&str> = sessions.map(|session| session.id.as_str()).collect();
-    let others = probes.iter().filter(|probe| !known.contains(probe.session.as_str()));
+    let others = questions.iter().filter(|question| !known.contains(question.session.as_str()));
     let others = others.count();
-    if others == probes.len() {
+    if others == questions.len() {
         return Err(Failure::usage(format!(
             "{}: none of its questions is about a session of this run",
             path.display()
         ))
-        .help("make them anew: recap probes generate INPUT"));
+        .help("make them anew: recap questions generate INPUT"));
     }
     if others > 0 {
         let left = counted(others, "question");
@@ -114,7 +114,7 @@ pub(super) fn read(path: &Path, datasets: &[Dataset]) -> Result<Questions, Failu
     }
     let bytes = std::fs::read(path)
         .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
-    Ok(Questions::Given(probes, blake3::hash(&bytes).to_hex().to_string()))
+    Ok(Questions::Given(questions, blake3::hash(&bytes).to_hex().to_string()))
 }
 
 /// The first errors of a file, a line each.

@@ -9,7 +9,7 @@ use super::config;
 use super::exchange::Exchange;
 use super::exit::{Exit, Failure};
 use super::progress::{Progress, Verbosity};
-use super::role_options::{Asked, ProbeMode, RoleOptions};
+use super::role_options::{Asked, QuestionMode, RoleOptions};
 use super::strategies;
 use super::work::{Stopped, Work};
 use super::{authoring, dry_run, gating, headings, inputs, models, recordings, report, wire};
@@ -18,7 +18,7 @@ use recap_billing::pricing::PriceList;
 use recap_core::model::Shard;
 use recap_core::text::counted;
 use recap_core::tokens::Counter;
-use recap_exam::probes::Cuts;
+use recap_exam::facts::Cuts;
 use recap_formats::LoadOptions;
 use recap_replay::run::{Finished, Folder, Loaded, REPLIES};
 use recap_report::format_names;
@@ -160,7 +160,7 @@ struct CutOptions {
     depth: u32,
 }
 
-pub(super) fn run(arguments: &Arguments, ask: ProbeMode) -> Result<Exit, Failure> {
+pub(super) fn run(arguments: &Arguments, ask: QuestionMode) -> Result<Exit, Failure> {
     report::check_formats(&arguments.format)?;
     let prices = Arc::new(models::prices(arguments.prices.as_deref())?);
     let counter = wire::counter(arguments.tokens);
@@ -168,7 +168,7 @@ pub(super) fn run(arguments: &Arguments, ask: ProbeMode) -> Result<Exit, Failure
     if let (Some(shard), Some(model)) = (arguments.shard, arguments.role_options.author()) {
         let both = format!("--questions {model} with --shard {shard}");
         return Err(Failure::usage(both).help(
-            "let it write them once with `recap probes generate INPUT --model MODEL -o FILE`, and \
+            "let it write them once with `recap questions generate INPUT --model MODEL -o FILE`, and \
              give that FILE to every shard",
         ));
     }
@@ -214,14 +214,14 @@ pub(super) fn run(arguments: &Arguments, ask: ProbeMode) -> Result<Exit, Failure
 /// The plan with the questions of a model.
 fn written(plan: BenchPlan, model: &str, exchange: &mut Exchange) -> Result<BenchPlan, Failure> {
     let Some(llm) = exchange.llm(model)? else { return Ok(plan) };
-    let probes = authoring::write(&llm, &dry_run::unasked(&plan))?;
+    let questions = authoring::write(&llm, &dry_run::unasked(&plan))?;
     exchange.save()?;
-    if probes.is_empty() {
+    if questions.is_empty() {
         exchange.ended()?;
         return Err(Failure::with_code(Exit::Nothing, format!("{model} wrote no usable question"))
             .help("try another model, or --questions auto, which needs none"));
     }
-    Ok(plan.written(&probes))
+    Ok(plan.written(&questions))
 }
 
 /// Replays what is planned, until it is done or a signal comes.
@@ -350,7 +350,7 @@ impl Arguments {
     /// The comparison as typed, with its inputs loaded.
     fn bench(
         &self,
-        ask: ProbeMode,
+        ask: QuestionMode,
         prices: &Arc<PriceList>,
         counter: &Arc<Counter>,
     ) -> Result<Bench, Failure> {
@@ -360,13 +360,13 @@ impl Arguments {
         let latest = latest.map(|path| vec![path.to_string_lossy().into_owned()]);
         let datasets = inputs::load(latest.as_ref().unwrap_or(&self.inputs), &self.reading())?;
         let questions = match (ask, self.role_options.questions()) {
-            (ProbeMode::Nothing, _) | (_, Asked::None) => Questions::None,
+            (QuestionMode::Nothing, _) | (_, Asked::None) => Questions::None,
             // A model writes them once the plan stands; a dry run assumes as many as these.
             (_, Asked::Auto | Asked::Model(_)) => Questions::Auto,
             (_, Asked::File(path)) => authoring::read(path, &datasets)?,
         };
         Ok(Bench::new(datasets)
-            .asks(ask != ProbeMode::Nothing)
+            .asks(ask != QuestionMode::Nothing)
             .limit(self.limit)
             .shard(self.shard)
             .no_text(self.no_text)

@@ -32,7 +32,7 @@ const KEYS_OF: &str = "bench";
 /// Options that are not keys: the path of the file itself, and those that end the program.
 const NO_KEYS: [&str; 3] = ["config", "help", "version"];
 
-/// Roles that are not needed where no probes are asked, so that one file serves
+/// Roles that are not needed where no questions are asked, so that one file serves
 /// both `bench` and `replay`.
 const ASKED_ONLY: [&str; 4] = ["answerer", "judge", "embedder", "questions"];
 

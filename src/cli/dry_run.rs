@@ -106,7 +106,7 @@ fn rehearsed(
 
 /// The sessions without questions of their own, each with its cuts.
 pub(super) fn unasked(plan: &BenchPlan) -> Vec<CutSession<'_>> {
-    let without = plan.samples.iter().filter(|sample| sample.probes.is_empty());
+    let without = plan.samples.iter().filter(|sample| sample.questions.is_empty());
     let sessions = without.map(|sample| &sample.session);
     authoring::with_cuts(sessions, plan.spec.cuts, plan.spec.depth)
 }
@@ -124,8 +124,8 @@ struct PlannedWork {
     windows: Vec<String>,
     /// The number of cells: session, strategy, window and repetition.
     cells: u64,
-    /// The number of probes of the data sets.
-    probes: usize,
+    /// The number of questions of the data sets.
+    questions: usize,
 }
 
 impl PlannedWork {
@@ -139,12 +139,12 @@ impl PlannedWork {
             strategies: spec.strategies.iter().map(|strategy| strategy.name.clone()).collect(),
             windows: spec.windows.labels(),
             cells: u64::from(repetitions) * places as u64,
-            probes: samples.iter().map(|s| s.probes.len()).sum(),
+            questions: samples.iter().map(|s| s.questions.len()).sum(),
         }
     }
 }
 
-/// Sessions, cells and probes, in words.
+/// Sessions, cells and questions, in words.
 fn cells(
     work: &PlannedWork,
     spec: &RunSpec,
@@ -162,17 +162,17 @@ fn cells(
         }
         (_, false) => ", once more with a recovery channel, whose searches are not foreseen",
     };
-    let probes = match work.probes {
+    let questions = match work.questions {
         0 => String::new(),
         n => format!(
             "{}, each put to one context a cell and graded{searched}\n",
-            counted(n, "probe")
+            counted(n, "question")
         ),
     };
     let native = native_sizes(&spec.windows, samples, &spec.agents)
         .map_or_else(String::new, |sizes| format!("the native window is {sizes}\n"));
     format!(
-        "{} with {}\n{} × {}: {}\n{native}{probes}",
+        "{} with {}\n{} × {}: {}\n{native}{questions}",
         counted(work.sessions, "session"),
         counted(work.requests, "request"),
         counted(work.strategies.len(), "strategy"),

@@ -111,8 +111,8 @@ impl From<SelectionError> for Failure {
             SelectionError::Unknown { suggestion, .. } => Failure::usage(message).help(format!(
                 "`recap strategies list` names all, and one of your own is a TOML file; {suggestion}"
             )),
-            SelectionError::NoProbes => Failure::usage(message)
-                .help("leave it out, or give a data set with a probes.jsonl"),
+            SelectionError::NoQuestions => Failure::usage(message)
+                .help("leave it out, or give a data set with a questions.jsonl"),
             SelectionError::SameName(_) => Failure::usage(message).help("give yours another `name`"),
             SelectionError::Change(change) => {
                 Failure::usage(format!("`--set {change}` is not STRATEGY.KEY=VALUE")).help(

@@ -17,12 +17,12 @@ use recap_measure::gate::{
 };
 use recap_replay::run::{Loaded, Sample};
 
-/// Whether enough probes were answered and graded; prints a message if not.
+/// Whether enough questions were answered and graded; prints a message if not.
 pub(super) fn mostly_graded(measured: &Report, max_unscored: f64) -> bool {
     let share = gate::unscored(measured);
     if share > max_unscored {
         wire::say(&format!(
-            "error: {:.0} % of the probes were not answered or not graded; probes.csv says why",
+            "error: {:.0} % of the questions were not answered or not graded; questions.csv says why",
             share * 100.0
         ));
     }
@@ -232,7 +232,7 @@ impl GateRules {
         Ok(())
     }
 
-    /// Whether every cell reached its end and enough of the probes are graded.
+    /// Whether every cell reached its end and enough of the questions are graded.
     pub(super) fn is_complete(&self, measured: &Report) -> bool {
         let graded = mostly_graded(measured, self.max_unscored);
         let whole =

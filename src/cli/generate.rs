@@ -1,4 +1,4 @@
-//! `recap probes generate`.
+//! `recap questions generate`.
 
 use std::collections::BTreeMap;
 use std::fs::OpenOptions;
@@ -13,17 +13,17 @@ use super::call_options::CallOptions;
 use super::exchange::Exchange;
 use super::exit::{Exit, Failure};
 use super::{headings, inputs, models, wire};
-use recap_core::model::{OFFLINE, Probe, ProbeKind};
+use recap_core::model::{OFFLINE, Question, QuestionKind};
 use recap_core::text::counted;
-use recap_exam::probes::Cuts;
+use recap_exam::facts::Cuts;
 use recap_exam::questions;
-use recap_formats::{Dataset, write_probes};
+use recap_formats::{Dataset, write_questions};
 
 /// Depth of the cuts that questions are made for: that which `recap bench`
 /// examines by default.
 const DEPTH: u32 = 1;
 
-/// Options of `recap probes generate`.
+/// Options of `recap questions generate`.
 #[derive(Debug, Args)]
 pub struct GenerateArguments {
     /// A file or folder with recordings, or a bundled data set
@@ -62,7 +62,7 @@ pub(super) fn run(arguments: &GenerateArguments) -> Result<Exit, Failure> {
         inputs::load(std::slice::from_ref(&arguments.input), &arguments.reading.options())?;
     let sessions = datasets.iter().flat_map(|dataset| &dataset.sessions);
     let all_sessions = with_cuts(sessions, arguments.cuts, DEPTH);
-    let (probes, ended) = if arguments.model == OFFLINE {
+    let (questions, ended) = if arguments.model == OFFLINE {
         arguments.line.refuse_idle()?;
         let all = all_sessions.iter().flat_map(|(one, places)| questions::generate(one, places));
         (all.collect(), Exit::Done)
@@ -72,18 +72,18 @@ pub(super) fn run(arguments: &GenerateArguments) -> Result<Exit, Failure> {
             None => return Ok(Exit::Done),
         }
     };
-    if probes.is_empty() {
+    if questions.is_empty() {
         let nothing = format!("{} gives no questions", arguments.input);
         return Err(Failure::with_code(Exit::Nothing, nothing)
             .help("a session needs 5 requests before a cut and 5 behind it, and 4,000 tokens"));
     }
     let mut lines = Vec::new();
-    write_probes(&probes, &mut lines).expect("memory takes every line");
+    write_questions(&questions, &mut lines).expect("memory takes every line");
     match &arguments.out {
         None => wire::print(&String::from_utf8_lossy(&lines))?,
         Some(path) => save(path, &lines)?,
     }
-    wire::say(&summary(&probes, &datasets));
+    wire::say(&summary(&questions, &datasets));
     Ok(ended)
 }
 
@@ -91,7 +91,7 @@ pub(super) fn run(arguments: &GenerateArguments) -> Result<Exit, Failure> {
 fn by_model(
     arguments: &GenerateArguments,
     sessions: &[CutSession<'_>],
-) -> Result<Option<(Vec<Probe>, Exit)>, Failure> {
+) -> Result<Option<(Vec<Question>, Exit)>, Failure> {
     let (line, model) = (&arguments.line, arguments.model.as_str());
     let prices = Arc::new(models::prices(arguments.prices.as_deref())?);
     let (estimate, words) = authoring::estimate((line, model), &prices, sessions)?;
@@ -106,9 +106,9 @@ fn by_model(
     let mut exchange = Exchange::open(line, &[model], &prices, 0)?;
     exchange.warnings.iter().for_each(|warning| wire::say(&format!("warning: {warning}")));
     let Some(llm) = exchange.llm(model)? else { return Ok(None) };
-    let probes = authoring::write(&llm, sessions)?;
+    let questions = authoring::write(&llm, sessions)?;
     exchange.save()?;
-    Ok(Some((probes, exchange.ended()?)))
+    Ok(Some((questions, exchange.ended()?)))
 }
 
 /// Writes a new file: questions that somebody edited are not overwritten.
@@ -127,17 +127,17 @@ fn save(path: &Path, lines: &[u8]) -> Result<(), Failure> {
 }
 
 /// How many questions there are, by kind, and how many sessions have none.
-fn summary(probes: &[Probe], datasets: &[Dataset]) -> String {
-    let mut kinds: BTreeMap<ProbeKind, usize> = BTreeMap::new();
-    probes.iter().for_each(|probe| *kinds.entry(probe.kind).or_default() += 1);
+fn summary(questions: &[Question], datasets: &[Dataset]) -> String {
+    let mut kinds: BTreeMap<QuestionKind, usize> = BTreeMap::new();
+    questions.iter().for_each(|question| *kinds.entry(question.kind).or_default() += 1);
     let each = kinds.iter().map(|(kind, count)| format!("{} {count}", kind.as_str()));
     let each = each.collect::<Vec<_>>().join(", ");
     let asked: std::collections::BTreeSet<&str> =
-        probes.iter().map(|probe| probe.session.as_str()).collect();
+        questions.iter().map(|question| question.session.as_str()).collect();
     let all: usize = datasets.iter().map(|dataset| dataset.sessions.len()).sum();
     let without = match all.saturating_sub(asked.len()) {
         0 => String::new(),
         n => format!("; none for {}", counted(n, "session")),
     };
-    format!("{}: {each}{without}", counted(probes.len(), "question"))
+    format!("{}: {each}{without}", counted(questions.len(), "question"))
 }

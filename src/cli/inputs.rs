@@ -92,7 +92,7 @@ fn join(known: &mut Dataset, more: Dataset) {
     known.sessions.extend(more.sessions);
     known.warnings.extend(more.warnings);
     known.files.extend(more.files);
-    known.probes.extend(more.probes);
+    known.questions.extend(more.questions);
 }
 
 /// The error for an input that is neither on disk nor bundled, with a similar bundled name.

@@ -20,8 +20,8 @@ mod judge;
 mod merge;
 mod model_name;
 mod models;
-mod probes;
 mod progress;
+mod questions;
 mod recordings;
 mod report;
 mod role_options;
@@ -33,7 +33,7 @@ mod wire;
 mod work;
 
 use clap::{Parser, Subcommand};
-use role_options::ProbeMode;
+use role_options::QuestionMode;
 
 #[doc(hidden)]
 pub use config::bench_with;
@@ -71,7 +71,7 @@ enum Command {
     /// List, show or check strategies
     Strategies(strategies::Arguments),
     /// Check the questions of a data set
-    Probes(probes::Arguments),
+    Questions(questions::Arguments),
     /// Judge stored answers again, or measure a judge against people
     Judge(judge::Arguments),
     /// List or show the bundled data sets
@@ -98,8 +98,8 @@ pub fn dispatch(cli: Cli) -> Result<Exit, Failure> {
         return Ok(Exit::Done);
     };
     match command {
-        Command::Bench(arguments) => bench::run(&arguments, ProbeMode::Probes),
-        Command::Replay(arguments) => bench::run(&arguments, ProbeMode::Nothing),
+        Command::Bench(arguments) => bench::run(&arguments, QuestionMode::Questions),
+        Command::Replay(arguments) => bench::run(&arguments, QuestionMode::Nothing),
         Command::Report(arguments) => report::run(&arguments),
         Command::Merge(arguments) => merge::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
@@ -107,7 +107,7 @@ pub fn dispatch(cli: Cli) -> Result<Exit, Failure> {
         Command::Import(arguments) => import::run(&arguments),
         Command::Show(arguments) => show::run(&arguments),
         Command::Strategies(arguments) => strategies::run(&arguments),
-        Command::Probes(arguments) => probes::run(&arguments),
+        Command::Questions(arguments) => questions::run(&arguments),
         Command::Judge(arguments) => judge::run(&arguments),
         Command::Datasets(arguments) => datasets::run(&arguments),
         Command::Models(arguments) => models::run(&arguments),

@@ -106,7 +106,7 @@ pub(super) fn render(path: &Path, arguments: &Rendering) -> Result<Exit, Failure
 
 /// Whether the run kept the texts of its questions: a run with --no-text did not.
 fn asks_in_words(sessions: &[SessionFacts]) -> bool {
-    sessions.iter().flat_map(|t| t.questions()).any(|asked| !asked.probe.question.is_empty())
+    sessions.iter().flat_map(|t| t.all_questions()).any(|asked| !asked.question.question.is_empty())
 }
 
 /// Refuses unknown formats before anything runs.

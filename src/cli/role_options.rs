@@ -19,11 +19,11 @@ use recap_llm::DryRunCalls;
 use recap_replay::run::ModelRoles;
 use recap_strategy::Strategy;
 
-/// Whether probes are asked.
+/// Whether questions are asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ProbeMode {
-    /// All probes of the data sets.
-    Probes,
+pub(super) enum QuestionMode {
+    /// All questions of the data sets.
+    Questions,
     /// None: the part of a run that needs neither answerer nor judge.
     Nothing,
 }
@@ -51,7 +51,7 @@ pub struct RoleOptions {
     embedder: String,
 
     /// Questions asked right after a compaction, besides those of the data sets: `auto` makes them
-    /// from each session without its own, `none` asks none, a file of `recap probes generate` holds
+    /// from each session without its own, `none` asks none, a file of `recap questions generate` holds
     /// them, a model (provider/model) writes them
     #[arg(long, value_name = "auto|none|FILE|MODEL", default_value = "auto")]
     questions: String,
@@ -135,15 +135,15 @@ impl RoleOptions {
     }
 
     /// Refuses models that would never be called: for answering and grading
-    /// where no probes are asked, and for embedding where no strategy searches
+    /// where no questions are asked, and for embedding where no strategy searches
     /// sessions; and a model whose questions could not be asked again.
     pub(super) fn refuse(
         &self,
-        ask: ProbeMode,
+        ask: QuestionMode,
         strategies: &[Arc<Strategy>],
     ) -> Result<(), Failure> {
         let idle = self.has_readers();
-        if ask == ProbeMode::Nothing && (idle || !matches!(self.questions(), Asked::Auto)) {
+        if ask == QuestionMode::Nothing && (idle || !matches!(self.questions(), Asked::Auto)) {
             return Err(Failure::usage("`recap replay` asks no questions").help(
                 "leave out --answerer, --judge, --embedder and --questions, or use `recap bench`",
             ));

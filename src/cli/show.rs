@@ -79,10 +79,10 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let strategy = strategy(arguments)?;
     if strategy.asked_from == AskedFrom::Evidence {
         return Err(Failure::usage(format!(
-            "`{}` is put to each probe's own evidence and sends no requests",
+            "`{}` is put to each question's own evidence and sends no requests",
             strategy.name
         ))
-        .help("show another strategy; `recap bench` lists its answers in probes.csv"));
+        .help("show another strategy; `recap bench` lists its answers in questions.csv"));
     }
     let mut datasets =
         inputs::load(std::slice::from_ref(&arguments.input), &arguments.reading.options())?;

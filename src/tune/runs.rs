@@ -144,7 +144,7 @@ impl Runs {
             |dataset: &Dataset, id: &str| wanted.contains(&(dataset.name.clone(), id.to_owned()));
         let subset = |dataset: &Dataset| {
             let own = dataset.sessions.iter().filter(|t| is_wanted(dataset, &t.id));
-            let probes = dataset.probes.iter().filter(|p| is_wanted(dataset, &p.session));
+            let questions = dataset.questions.iter().filter(|p| is_wanted(dataset, &p.session));
             Dataset {
                 name: dataset.name.clone(),
                 version: dataset.version.clone(),
@@ -155,7 +155,7 @@ impl Runs {
                 sessions: own.cloned().collect(),
                 warnings: Vec::new(),
                 files: dataset.files.clone(),
-                probes: probes.cloned().collect(),
+                questions: questions.cloned().collect(),
             }
         };
         let all = group.datasets.iter().map(|at| subset(&self.datasets[*at]));

@@ -145,7 +145,7 @@ mod tests {
             sessions: projects.iter().enumerate().map(session).collect(),
             warnings: Vec::new(),
             files: Vec::new(),
-            probes: Vec::new(),
+            questions: Vec::new(),
         }
     }
 

@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 
 use crate::desk::{Desk, fixture};
 
-/// The files that a run without probes leaves (docs/files.md).
+/// The files that a run without questions leaves (docs/files.md).
 const CONTRACTED: &[&str] = &[
     "baseline.json",
     "calls.csv",
@@ -16,7 +16,7 @@ const CONTRACTED: &[&str] = &[
     "facts.csv",
     "junit.xml",
     "manifest.json",
-    "probes.csv",
+    "questions.csv",
     "questions.csv",
     "receipt.csv",
     "references.csv",
@@ -133,26 +133,26 @@ fn two_data_sets_are_summed_under_all() {
 }
 
 #[test]
-fn bench_asks_the_probes_of_a_data_set_and_replay_does_not() {
+fn bench_asks_the_questions_of_a_data_set_and_replay_does_not() {
     let desk = Desk::with_sessions();
     desk.good(&["import", "pi", "pi.jsonl", "-o", "set"]);
     desk.file(
-        "set/probes.jsonl",
+        "set/questions.jsonl",
         r#"{"id": "p", "session": "pi", "asked_at": 1, "kind": "fact", "question": "Which?", "expect": {"any_of": ["this one"]}}"#.to_owned() + "\n",
     );
     desk.good(&["bench", "set", "--out", "run"]);
-    let asked = desk.csv("run/probes.csv");
+    let asked = desk.csv("run/questions.csv");
     let strategies = desk.csv("run/summary.csv");
     let own = strategies.iter().filter(|row| row["dataset"] == "set").count();
     assert_eq!(asked.len(), own, "one row per strategy");
-    assert!(asked.iter().all(|row| row["probe"] == "p" && row["expected"] == "this one"));
+    assert!(asked.iter().all(|row| row["question_id"] == "p" && row["expected"] == "this one"));
     assert!(strategies.iter().any(|row| row["strategy"] == "evidence"));
-    let sections = ["Questions: what can still be answered</h2>", "id=\"probe-data\""];
+    let sections = ["Questions: what can still be answered</h2>", "id=\"question-data\""];
     let page = desk.read("run/report.html");
     assert!(sections.iter().all(|section| page.contains(section)), "the page shows them");
 
     desk.good(&["replay", "set", "--out", "replayed"]);
-    assert!(desk.csv("replayed/probes.csv").is_empty());
+    assert!(desk.csv("replayed/questions.csv").is_empty());
     let strategies = desk.csv("replayed/summary.csv");
     assert!(strategies.iter().all(|row| row["strategy"] != "evidence" && row["recall"].is_empty()));
     let page = desk.read("replayed/report.html");
@@ -219,7 +219,7 @@ fn a_dry_run_as_json_has_the_numbers_of_the_plan() {
     assert_eq!(whole["cells"], cells);
     assert_eq!(whole["cells"], 2 * whole["strategies"].as_array().unwrap().len());
     assert_eq!(whole["windows"], serde_json::json!(["50%"]));
-    assert_eq!((&whole["sessions"], &whole["probes"]), (&2.into(), &0.into()));
+    assert_eq!((&whole["sessions"], &whole["questions"]), (&2.into(), &0.into()));
     assert_eq!(whole["calls"], serde_json::json!([]));
     assert_eq!((&whole["expected_usd"], &whole["worst_usd"]), (&0.0.into(), &0.0.into()));
     // Two repetitions of what a compactor writes, and none of the rest.
@@ -373,21 +373,21 @@ fn without_text_no_message_of_the_session_is_in_the_run_folder() {
     }
 }
 
-/// A data set on the desk whose one probe asks for what pi's session says.
-fn set_with_probe(desk: &Desk) {
+/// A data set on the desk whose one question asks for what pi's session says.
+fn set_with_question(desk: &Desk) {
     desk.good(&["import", "pi", "pi.jsonl", "-o", "set"]);
-    let probe = r#"{"id": "asked-1", "session": "pi", "asked_at": 3, "kind": "fact", "question": "What of the quokka queue?", "expect": {"any_of": ["wombat restart"]}, "stale": ["numbat restart"]}"#;
-    desk.file("set/probes.jsonl", format!("{probe}\n"));
+    let question = r#"{"id": "asked-1", "session": "pi", "asked_at": 3, "kind": "fact", "question": "What of the quokka queue?", "expect": {"any_of": ["wombat restart"]}, "stale": ["numbat restart"]}"#;
+    desk.file("set/questions.jsonl", format!("{question}\n"));
 }
 
 #[test]
 fn without_text_nothing_asked_expected_or_answered_is_in_the_run_folder() {
     let desk = Desk::with_sessions();
-    set_with_probe(&desk);
+    set_with_question(&desk);
     let bench = ["bench", "set", "--strategy", "prune", "--strategy", "sliding-window-search"];
     desk.good(&[&bench[..], &["--out", "worded"]].concat());
     desk.good(&[&bench[..], &["--no-text", "--out", "run"]].concat());
-    let worded = desk.csv("worded/probes.csv");
+    let worded = desk.csv("worded/questions.csv");
     let answers = worded.iter().map(|row| row["answer"].clone()).filter(|a| a.len() > 12);
     let planted = ["quokka", "wombat", "numbat"].map(str::to_owned);
     let mut told: Vec<String> = answers.chain(planted).collect();
@@ -401,7 +401,7 @@ fn without_text_nothing_asked_expected_or_answered_is_in_the_run_folder() {
             assert!(!file.contains(words.as_str()), "{name} tells `{words}`");
         }
     }
-    let bare = desk.csv("run/probes.csv");
+    let bare = desk.csv("run/questions.csv");
     assert_eq!(bare.len(), worded.len());
     for (bare, worded) in bare.iter().zip(&worded) {
         for (column, field) in worded {
@@ -414,13 +414,14 @@ fn without_text_nothing_asked_expected_or_answered_is_in_the_run_folder() {
 }
 
 #[test]
-fn a_run_with_probes_and_without_text_measures_and_renders_the_same_again() {
+fn a_run_with_questions_and_without_text_measures_and_renders_the_same_again() {
     let desk = Desk::with_sessions();
-    set_with_probe(&desk);
+    set_with_question(&desk);
     desk.good(&["bench", "set", "--out", "worded"]);
     desk.good(&["bench", "set", "--no-text", "--out", "run"]);
     let files = |folder: &str| {
-        ["summary.json", "probes.csv", "report.html"].map(|n| desk.read(&format!("{folder}/{n}")))
+        ["summary.json", "questions.csv", "report.html"]
+            .map(|n| desk.read(&format!("{folder}/{n}")))
     };
     let first = files("run");
     assert_eq!(

@@ -169,8 +169,8 @@ impl Home {
         }
         talk(&desk);
         std::fs::rename(desk.path("talk"), desk.path("DATA")).unwrap();
-        let probes = desk.read("DATA/probes.jsonl");
-        desk.file("DATA/probes.jsonl", probes.replace("\"Thursday\"", "\"Thursdays\""));
+        let questions = desk.read("DATA/questions.jsonl");
+        desk.file("DATA/questions.jsonl", questions.replace("\"Thursday\"", "\"Thursdays\""));
         let case =
             r#"{"id":"1","question":"q","expect":{"any_of":["v"]},"answer":"v","label":true}"#;
         desk.file("my-labels.jsonl", case).file("LABELS", case);

@@ -67,10 +67,12 @@ fn two_runs_are_compared_session_by_session() {
     assert_eq!((continuity["clusters"].as_u64(), &continuity["p_holm"]), (Some(4), &Json::Null));
     assert_eq!(continuity["outcome"], "descriptive");
     assert!(measure("recall_fact")["p"].is_null(), "kinds are described only");
-    let probes = &row["probes"];
-    let sum: u64 =
-        ["both", "only_a", "only_b", "neither"].iter().map(|k| probes[k].as_u64().unwrap()).sum();
-    assert!(sum > 300, "{probes}");
+    let questions = &row["questions"];
+    let sum: u64 = ["both", "only_a", "only_b", "neither"]
+        .iter()
+        .map(|k| questions[k].as_u64().unwrap())
+        .sum();
+    assert!(sum > 300, "{questions}");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use recap_billing::pricing::{Agents, PriceList};
 use recap_core::clock::PROFILE;
 use recap_core::model::{
     Cell, CellOutcome, CellRows, Expectation, INSTRUMENT, Judgement, Manifest, NoAnswer, Prices,
-    Probe, ProbeKind, RunResults, Source, Verdict,
+    Question, QuestionKind, RunResults, Source, Verdict,
 };
 use recap_core::tokens::Counter;
 use recap_exam::roles::answerer::{Answerer, Shown};
@@ -119,7 +119,7 @@ fn spec(window: &str, strategies: &[&str]) -> RunSpec {
         strategies: strategies.iter().map(strategy).collect(),
         windows: Windows::Same(vec![window.parse().unwrap()]),
         without_summaries: true,
-        cuts: recap_exam::probes::Cuts::None,
+        cuts: recap_exam::facts::Cuts::None,
         depth: 0,
         replicates: 1,
         seed: 1,
@@ -141,7 +141,7 @@ fn roles() -> ModelRoles {
 async fn a_cell_that_panics_fails_alone_and_the_others_are_kept() {
     let desk = Desk::new();
     let session = bundled("quickstart").unwrap().unwrap().sessions.remove(0);
-    let samples = vec![Sample { dataset: "quickstart".into(), session, probes: Vec::new() }];
+    let samples = vec![Sample { dataset: "quickstart".into(), session, questions: Vec::new() }];
     let spec = spec("25%", &["full", "fifo", "session-state"]);
     let counter = Arc::new(Counter::default());
     let mut folder = Folder::create(&desk.path("run"), &manifest()).unwrap();
@@ -172,7 +172,7 @@ async fn a_cell_that_panics_fails_alone_and_the_others_are_kept() {
 async fn a_window_that_is_too_small_is_found_before_there_is_a_folder() {
     let loaded = load(&fixture("pi.jsonl"), &LoadOptions::default()).unwrap();
     let session = loaded.sessions[0].clone();
-    let samples = vec![Sample { dataset: "pi".into(), session, probes: Vec::new() }];
+    let samples = vec![Sample { dataset: "pi".into(), session, questions: Vec::new() }];
     let counter = Arc::new(Counter::default());
     let prepared = prepare(&spec("300", &["full"]), samples, &roles(), counter).await.unwrap();
     let refused = prepared.refuse_nothing().unwrap_err();
@@ -180,27 +180,27 @@ async fn a_window_that_is_too_small_is_found_before_there_is_a_folder() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_provider_that_is_down_leaves_probes_unscored_never_wrong() {
+async fn a_provider_that_is_down_leaves_questions_unscored_never_wrong() {
     let desk = Desk::new();
     let session = bundled("quickstart").unwrap().unwrap().sessions.remove(0);
-    let probe = Probe {
+    let question = Question {
         id: "p1".into(),
         session: session.id.clone(),
         asked_at: 20,
-        kind: ProbeKind::Fact,
+        kind: QuestionKind::Fact,
         question: "Which port?".into(),
         expect: Expectation::AnyOf(vec!["8443".into()]),
         evidence: vec![session.messages[3].id.clone()],
         stale: Vec::new(),
     };
-    let samples = vec![Sample { dataset: "quickstart".into(), session, probes: vec![probe] }];
+    let samples = vec![Sample { dataset: "quickstart".into(), session, questions: vec![question] }];
     let spec = spec("25%", &["full", "empty"]);
     let counter = Arc::new(Counter::default());
     let mut folder = Folder::create(&desk.path("run"), &manifest()).unwrap();
     let prepared = prepare(&spec, samples, &roles(), counter).await.unwrap();
     let finished = run(&spec, prepared, &roles(), &mut folder, &()).await.unwrap();
     for cell in finished.results.cells() {
-        let rows = &cell.rows().unwrap().probes;
+        let rows = &cell.rows().unwrap().questions;
         assert_eq!(rows.len(), 1);
         assert_eq!(rows[0].judgement.score, None);
         let Verdict::Unscored(reason) = &rows[0].judgement.verdict else { panic!("{rows:?}") };

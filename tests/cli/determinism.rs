@@ -44,8 +44,8 @@ fn answers_and_grades_are_the_same_to_the_byte_however_many_jobs() {
         let options = ["--limit", "1", "--jobs", jobs, "--format", "csv", "--out", out];
         desk.good(&[&["bench", "quickstart"][..], &strategies, &options].concat());
     }
-    let [a, b] = ["a", "b"].map(|run| desk.read(&format!("{run}/probes.csv")));
+    let [a, b] = ["a", "b"].map(|run| desk.read(&format!("{run}/questions.csv")));
     assert!(a == b);
     // Six strategies, and nobody asked for nothing.
-    assert!(desk.csv("a/probes.csv").len() >= 6 * 30);
+    assert!(desk.csv("a/questions.csv").len() >= 6 * 30);
 }

@@ -77,7 +77,7 @@ fn rules_that_cannot_be_read_or_do_not_fit_the_run_are_refused_before_anything_r
     for (rule, told) in [
         ("", "column 1: a rule begins with a measure"),
         ("recal@fifo < 0.5", "column 1: `recal` is no measure"),
-        ("recall[rule] < 0.5", "column 8: `recall` has no kind of probe `rule`"),
+        ("recall[rule] < 0.5", "column 8: `recall` has no kind of question `rule`"),
         ("overflows[fact] > 0", "column 1: `overflows` is not counted by kind"),
         ("recall@fife < 0.5", "column 8: the run has no strategy `fife`"),
         ("recall at 16k < 0.5", "column 11: the run has no window `16k`"),

@@ -190,10 +190,10 @@ fn assert_table(desk: &Desk, file: &str) {
 }
 
 #[test]
-fn every_text_of_the_corpus_comes_back_out_of_probes_csv() {
+fn every_text_of_the_corpus_comes_back_out_of_questions_csv() {
     let (desk, _) = &*CORPUS;
-    let rows = desk.csv("run/probes.csv");
-    let formula = rows.iter().filter(|row| row["probe"].starts_with("'=cmd|")).count();
+    let rows = desk.csv("run/questions.csv");
+    let formula = rows.iter().filter(|row| row["question_id"].starts_with("'=cmd|")).count();
     assert!(rows.len() >= 12 * 4, "{} rows", rows.len());
     assert_eq!(formula * 12, rows.len(), "one question of twelve begins as a formula");
     for (name, text) in &corpus::CORPUS[7..19] {

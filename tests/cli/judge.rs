@@ -158,7 +158,7 @@ fn judged(desk: &Desk, server: &Server, arguments: &[&str]) -> crate::desk::Ran 
 #[test]
 fn the_same_judge_again_gives_the_same_cells_and_leaves_the_run_alone() {
     let desk = asked(&[]);
-    let before: Vec<String> = ["cells.jsonl", "manifest.json", "report.html", "probes.csv"]
+    let before: Vec<String> = ["cells.jsonl", "manifest.json", "report.html", "questions.csv"]
         .map(|name| desk.read(&format!("run/{name}")))
         .to_vec();
     let ran = desk.good(&["judge", "run"]);
@@ -168,12 +168,12 @@ fn the_same_judge_again_gives_the_same_cells_and_leaves_the_run_alone() {
     let mut files = desk.list("run");
     files.retain(|name| name != "times.jsonl");
     assert_eq!(desk.list("run-judged"), files);
-    for name in ["cells.jsonl", "texts.jsonl", "probes.csv", "summary.csv", "references.csv"] {
+    for name in ["cells.jsonl", "texts.jsonl", "questions.csv", "summary.csv", "references.csv"] {
         let (again, first) = (format!("run-judged/{name}"), format!("run/{name}"));
         assert_eq!(desk.read(&again), desk.read(&first), "{name}");
     }
     for (name, bytes) in
-        ["cells.jsonl", "manifest.json", "report.html", "probes.csv"].iter().zip(before)
+        ["cells.jsonl", "manifest.json", "report.html", "questions.csv"].iter().zip(before)
     {
         assert_eq!(desk.read(&format!("run/{name}")), bytes, "{name}");
     }
@@ -189,15 +189,16 @@ fn a_model_grades_every_distinct_answer_once_and_nothing_else_changes() {
     let server = Server::start(generous);
     let ran = judged(&desk, &server, &["judge", "run", "--judge", "openai/m", "--out", "new"]);
     assert_eq!(ran.code, 0, "{ran:?}");
-    let (old, new) = (desk.csv("run/probes.csv"), desk.csv("new/probes.csv"));
+    let (old, new) = (desk.csv("run/questions.csv"), desk.csv("new/questions.csv"));
     assert_eq!(old.len(), new.len());
     let mut distinct = BTreeSet::new();
     for (old, new) in old.iter().zip(&new) {
-        for same in ["probe", "strategy", "question", "expected", "answer", "evidence_state"] {
+        for same in ["question_id", "strategy", "question", "expected", "answer", "evidence_state"]
+        {
             assert_eq!(old[same], new[same]);
         }
         assert_eq!((&*new["judge"], &*new["votes"]), ("openai/m", ""));
-        distinct.insert((new["probe"].clone(), new["answer"].clone()));
+        distinct.insert((new["question_id"].clone(), new["answer"].clone()));
         let verdict = if new["kind"] == "abstain" { "abstained" } else { "correct" };
         assert_eq!(new["verdict"], verdict, "{new:?}");
     }
@@ -227,11 +228,11 @@ fn a_panel_of_the_offline_judge_and_a_model_tells_how_far_they_agree() {
     assert!(ran.err.contains("not answered or not graded"), "{}", ran.err);
     assert!(ran.out.contains("Panel: offline and openai/m agree on"), "{}", ran.out);
     assert!(ran.out.contains("the judges disagree: kappa 0.00"), "{}", ran.out);
-    let rows = desk.csv("new/probes.csv");
+    let rows = desk.csv("new/questions.csv");
     assert!(rows.iter().any(|row| row["votes"] == "offline=correct; openai/m=correct"));
     assert!(rows.iter().any(|row| row["votes"] == "offline=incorrect; openai/m=correct"));
     let summary = desk.json("new/summary.json");
-    let offline = desk.csv("run/probes.csv");
+    let offline = desk.csv("run/questions.csv");
     // The model finds all of it right, so that they agree where the other does.
     let score = |row: &BTreeMap<String, String>| row["score"].parse::<f64>().ok();
     let scores: Vec<f64> = offline.iter().filter_map(score).collect();
@@ -253,7 +254,7 @@ fn answers_that_a_model_does_not_grade_are_left_out_with_the_reason() {
     });
     let ran = judged(&desk, &server, &["judge", "run", "--judge", "openai/m"]);
     assert_eq!(ran.code, 3, "{ran:?}");
-    let rows = desk.csv("run-judged/probes.csv");
+    let rows = desk.csv("run-judged/questions.csv");
     let filtered: Vec<_> = rows
         .iter()
         .filter(|row| row["answer"].trim_start_matches('\'').len().is_multiple_of(2))
@@ -307,5 +308,5 @@ fn a_recorded_judging_costs_nothing_the_second_time() {
     let again = ["judge", "run", "--judge", "openai/m", "--cassette", "tape", "--replay"];
     assert_eq!(desk.good(&again).last(), " page     run-judged-2/report.html");
     assert_eq!(server.requests(), requests);
-    assert_eq!(desk.read("run-judged/probes.csv"), desk.read("run-judged-2/probes.csv"));
+    assert_eq!(desk.read("run-judged/questions.csv"), desk.read("run-judged-2/questions.csv"));
 }

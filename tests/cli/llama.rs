@@ -89,15 +89,15 @@ fn data(desk: &Desk) {
         message("a2", "assistant", "There is one test for every field now, and all of them pass."),
     ];
     let session = json!({"id": "talk", "system": ["You help."], "tools": [], "messages": messages});
-    let probe = |id: &str, question: &str, value: &str, evidence: &str| {
-        let probe = json!({"id": id, "session": "talk", "asked_at": 5, "kind": "fact", "question": question,
+    let question = |id: &str, question: &str, value: &str, evidence: &str| {
+        let question = json!({"id": id, "session": "talk", "asked_at": 5, "kind": "fact", "question": question,
             "expect": {"any_of": [value]}, "evidence": [evidence]});
-        probe.to_string() + "\n"
+        question.to_string() + "\n"
     };
     desk.file("talk/dataset.toml", "name = \"talk\"\nversion = \"1\"\nlicence = \"CC0-1.0\"\norigin = \"made up\"\ndescription = \"a talk\"\n")
         .file("talk/sessions.jsonl", session.to_string() + "\n")
-        .file("talk/probes.jsonl", probe("p0", "What is the build server called?", "heron", "u0")
-            + &probe("p1", "What is the invoice number?", "4471", "u1"));
+        .file("talk/questions.jsonl", question("p0", "What is the build server called?", "heron", "u0")
+            + &question("p1", "What is the invoice number?", "4471", "u1"));
 }
 
 #[test]
@@ -139,14 +139,14 @@ fn bench_against_a_real_server_is_recorded_and_replayed() {
     let cached = calls.iter().filter(|call| call["cache_read"] != "0").count();
     assert!(cached > 0, "prompts that begin alike are read from the server's cache");
     // Verdicts come through the schema: each answer has one.
-    let probes = desk.csv("a/probes.csv");
-    let answered = probes.iter().filter(|row| !row["answer"].is_empty());
+    let questions = desk.csv("a/questions.csv");
+    let answered = questions.iter().filter(|row| !row["answer"].is_empty());
     assert!(answered.clone().count() > 0);
-    assert!(answered.clone().all(|row| !row["score"].is_empty()), "{probes:?}");
+    assert!(answered.clone().all(|row| !row["score"].is_empty()), "{questions:?}");
 
     let replayed = desk.recap(&[&common[..], &["--replay", "--out", "b"]].concat());
     assert_eq!(replayed.code, recorded.code, "{replayed:?}");
-    for file in ["probes.csv", "calls.csv", "texts.jsonl", "manifest.json", "requests.csv"] {
+    for file in ["questions.csv", "calls.csv", "texts.jsonl", "manifest.json", "requests.csv"] {
         assert_eq!(desk.read(&format!("b/{file}")), desk.read(&format!("a/{file}")), "{file}");
     }
 }

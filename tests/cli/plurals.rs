@@ -39,12 +39,12 @@ fn one_of_everything(desk: &Desk) {
     let session = r#"{"id": "only", "system": ["Be brief."], "messages": [
         {"id": "1", "role": "user", "blocks": [{"type": "text", "text": "The port is 8443."}]},
         {"id": "2", "role": "assistant", "blocks": [{"type": "text", "text": "Noted: 8443."}]}]}"#;
-    let probe = r#"{"id": "p", "session": "only", "asked_at": 1, "kind": "fact",
+    let question = r#"{"id": "p", "session": "only", "asked_at": 1, "kind": "fact",
         "question": "Which port?", "expect": {"any_of": ["8443"]}, "evidence": ["1"]}"#;
     let line = |text: &str| text.replace('\n', "") + "\n";
     desk.file("one/dataset.toml", "name = \"one\"\nversion = \"1\"\nlicence = \"CC0-1.0\"\n");
     desk.file("one/sessions.jsonl", line(session));
-    desk.file("one/probes.jsonl", line(probe));
+    desk.file("one/questions.jsonl", line(question));
 }
 
 #[test]
@@ -55,7 +55,7 @@ fn a_run_with_one_of_everything_says_no_plural() {
     let ran = desk.recap(&[&["bench", "one", "--out", "run"][..], &gate].concat());
     let planned = desk.good(&["bench", "one", "--dry-run", "--strategy", "fifo"]).out;
     let imported = desk.good(&["import", "native", "one", "-o", "copy"]).out;
-    let checked = desk.recap(&["probes", "check", "one"]).out;
+    let checked = desk.recap(&["questions", "check", "one"]).out;
     let texts = [
         ("terminal", ran.out),
         ("progress", ran.err),
@@ -63,7 +63,7 @@ fn a_run_with_one_of_everything_says_no_plural() {
         ("report.html", shown(&desk.read("run/report.html"))),
         ("dry run", planned),
         ("import", imported),
-        ("probes check", checked),
+        ("questions check", checked),
     ];
     for (name, text) in &texts {
         assert!(text.contains("1 "), "{name} counts something: {text}");

@@ -10,7 +10,7 @@ use crate::server::{Act, Received, Server};
 /// A desk with the questions of [`session`] in `made.jsonl`.
 fn with_questions() -> Desk {
     let desk = Desk::new();
-    desk.good(&["probes", "generate", &session(), "--out", "made.jsonl"]);
+    desk.good(&["questions", "generate", &session(), "--out", "made.jsonl"]);
     desk
 }
 
@@ -18,12 +18,12 @@ fn with_questions() -> Desk {
 fn questions_are_written_once_and_never_over_a_file() {
     let desk = with_questions();
     let before = desk.read("made.jsonl");
-    let twice = desk.refused(&["probes", "generate", &session(), "--out", "made.jsonl"]);
+    let twice = desk.refused(&["questions", "generate", &session(), "--out", "made.jsonl"]);
     assert!(twice.contains("made.jsonl exists already"), "{twice}");
     assert_eq!(desk.read("made.jsonl"), before);
-    let printed = desk.good(&["probes", "generate", &session()]).out;
+    let printed = desk.good(&["questions", "generate", &session()]).out;
     assert_eq!(printed, before, "the same recording gives the same questions");
-    let discard = desk.refused(&["probes", "generate", &session(), "--out", "gone/made.jsonl"]);
+    let discard = desk.refused(&["questions", "generate", &session(), "--out", "gone/made.jsonl"]);
     assert!(discard.contains("cannot write gone/made.jsonl"), "{discard}");
 }
 
@@ -113,16 +113,16 @@ fn every_question_at_a_cut_stands_in_questions_csv_with_both_answers() {
     let desk = with_questions();
     let what = ["bench", &session(), "--strategy", "fifo", "--quiet", "--out", "run"];
     desk.good(&what);
-    assert!(desk.csv("run/probes.csv").is_empty(), "the session brings none of its own");
+    assert!(desk.csv("run/questions.csv").is_empty(), "the session brings none of its own");
     let made: Vec<Json> =
         desk.read("made.jsonl").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let rows = desk.csv("run/questions.csv");
+    let rows = desk.csv("run/cut_questions.csv");
     assert!(rows.iter().any(|row| row["strategy"] == "fifo"));
     let right = |score: &str| score.parse::<f64>().is_ok_and(|score| score >= 0.5);
     for row in &rows {
-        let probe = made.iter().find(|probe| probe["question"] == *row["question"]);
-        let probe = probe.unwrap_or_else(|| panic!("{row:?}"));
-        assert_eq!(probe["kind"], *row["kind"]);
+        let question = made.iter().find(|question| question["question"] == *row["question"]);
+        let question = question.unwrap_or_else(|| panic!("{row:?}"));
+        assert_eq!(question["kind"], *row["kind"]);
         assert!(!row["expected"].is_empty() && !row["pre_answer"].is_empty(), "{row:?}");
         let key = ["cut", "question"];
         let is_same = |other: &&std::collections::BTreeMap<String, String>| {
@@ -153,7 +153,7 @@ fn every_question_at_a_cut_stands_in_questions_csv_with_both_answers() {
     let listed = page.split("id=\"cut-questions\"").nth(1).expect("the section");
     assert!(listed.contains("questions.csv") && listed.contains("<td>"), "{}", &listed[..200]);
     desk.good(&["bench", &session(), "--strategy", "fifo", "--no-text", "--out", "bare"]);
-    let bare = desk.csv("bare/questions.csv");
+    let bare = desk.csv("bare/cut_questions.csv");
     let words = ["question", "expected", "answer", "pre_answer", "rationale"];
     assert!(!bare.is_empty());
     assert!(bare.iter().all(|row| words.iter().all(|word| row[*word].is_empty())), "{:?}", bare[0]);
@@ -256,7 +256,7 @@ fn questions_that_cost_more_than_they_may_are_not_asked_for() {
     let server = Server::start(author);
     let (session, base) = (session(), server.base());
     let variables = [("OPENAI_BASE_URL", base.as_str()), ("OPENAI_API_KEY", "sk-canary-4471")];
-    let generate = ["probes", "generate", &session, "--model", "openai/gpt-5.4"];
+    let generate = ["questions", "generate", &session, "--model", "openai/gpt-5.4"];
     let ran = desk.recap_with(&variables, &[&generate[..], &["--max-cost", "0.01"]].concat());
     ran.is_refused();
     assert!(ran.err.contains("expected to cost $"), "{}", ran.err);
@@ -298,8 +298,8 @@ fn the_check_of_questions_shows_their_controls_by_kind() {
         let text = std::fs::read_to_string(std::path::Path::new(&folder).join(file)).unwrap();
         desk.file(&format!("own/{file}"), text);
     }
-    desk.file("own/probes.jsonl", desk.read("made.jsonl"));
-    let checked = desk.recap(&["probes", "check", "own"]);
+    desk.file("own/questions.jsonl", desk.read("made.jsonl"));
+    let checked = desk.recap(&["questions", "check", "own"]);
     let row = |kind: &str| {
         let line = checked.out.lines().rfind(|line| line.starts_with(kind));
         line.unwrap_or_else(|| panic!("{kind}: {checked:?}")).to_owned()

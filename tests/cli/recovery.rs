@@ -27,9 +27,9 @@ fn a_search_of_what_was_dropped_brings_back_answers_and_says_what_it_takes() {
     let note = "recall without and with the recovery channel: sliding-window-search ";
     assert!(ran.out.contains(note), "{}", ran.out);
 
-    let probes = desk.csv("run/probes.csv");
+    let questions = desk.csv("run/questions.csv");
     let (own, others): (Vec<_>, Vec<_>) =
-        probes.iter().partition(|row| row["strategy"] == "sliding-window-search");
+        questions.iter().partition(|row| row["strategy"] == "sliding-window-search");
     assert!(own.iter().all(|row| !row["recovered_answer"].is_empty()));
     assert!(others.iter().all(|row| row["recovered_answer"].is_empty()));
     let mean = |column: &str| {
@@ -65,14 +65,14 @@ fn sessions() -> Desk {
     let messages: Vec<Json> = texts.iter().enumerate().map(message).collect();
     let last = messages.len() - 1;
     let session = json!({"id": "t", "system": ["You help."], "tools": [], "messages": messages});
-    let probe = json!({"id": "p", "session": "t", "asked_at": last, "kind": "fact",
+    let question = json!({"id": "p", "session": "t", "asked_at": last, "kind": "fact",
         "question": QUESTION, "expect": {"any_of": ["heron"]}, "evidence": ["m0"]});
     let about = "name = \"talks\"\nversion = \"1\"\nlicence = \"CC0-1.0\"\norigin = \"made up\"\n\
                  description = \"talks\"\n";
     let desk = Desk::new();
     desk.file("talks/dataset.toml", about)
         .file("talks/sessions.jsonl", session.to_string() + "\n")
-        .file("talks/probes.jsonl", probe.to_string() + "\n");
+        .file("talks/questions.jsonl", question.to_string() + "\n");
     desk
 }
 
@@ -115,8 +115,8 @@ fn bench(desk: &Desk, base: &str, more: &[&str]) -> Ran {
 
 /// What `lis` answers with its channel, and its score.
 fn recovered(desk: &Desk, run: &str) -> (String, String) {
-    let probes = desk.csv(&format!("{run}/probes.csv"));
-    let row = probes.iter().find(|row| row["strategy"] == "lis").unwrap();
+    let questions = desk.csv(&format!("{run}/questions.csv"));
+    let row = questions.iter().find(|row| row["strategy"] == "lis").unwrap();
     assert_eq!(row["score"], "0", "without a search the answer is gone");
     (row["recovered_answer"].clone(), row["recovered_score"].clone())
 }
@@ -164,7 +164,7 @@ fn embeddings_replay_from_a_cassette_to_the_same_bytes_without_key_or_server() {
     assert!(!desk.read("tape.jsonl").contains("canary"));
     let replay = ["--cassette", "tape.jsonl", "--replay", "--out", "b"];
     desk.good(&[&LIS[..], &EMBEDDED, &replay].concat());
-    for name in ["probes.csv", "calls.csv", "summary.csv", "requests.csv"] {
+    for name in ["questions.csv", "calls.csv", "summary.csv", "requests.csv"] {
         assert_eq!(desk.read(&format!("b/{name}")), desk.read(&format!("a/{name}")), "{name}");
     }
     // A line that is missing ends the run, and is named.

@@ -29,21 +29,21 @@ pub fn talk(desk: &Desk) {
         })
         .collect();
     let session = json!({"id": "talk", "system": ["You help."], "tools": [], "messages": messages});
-    let probes = [
+    let questions = [
         ("p0", "What is the build server called?", "heron", "u0"),
         ("p1", "Which number has the invoice?", "4471", "u1"),
         ("p2", "On which day do we deploy?", "Thursday", "u2"),
     ];
-    let probes = probes.map(|(id, question, value, evidence)| {
-        let probe = json!({"id": id, "session": "talk", "asked_at": 9, "kind": "fact",
+    let questions = questions.map(|(id, question, value, evidence)| {
+        let question = json!({"id": id, "session": "talk", "asked_at": 9, "kind": "fact",
             "question": question, "expect": {"any_of": [value]}, "evidence": [evidence]});
-        probe.to_string() + "\n"
+        question.to_string() + "\n"
     });
     let about = "name = \"talk\"\nversion = \"1\"\nlicence = \"CC0-1.0\"\norigin = \"made up\"\n\
                  description = \"a talk\"\n";
     desk.file("talk/dataset.toml", about)
         .file("talk/sessions.jsonl", session.to_string() + "\n")
-        .file("talk/probes.jsonl", probes.concat());
+        .file("talk/questions.jsonl", questions.concat());
 }
 
 /// A model that reads and grades: it answers with the first thing of the talk
@@ -114,9 +114,9 @@ fn models_answer_and_grade_each_distinct_question_once() {
     let server = Server::start(knows);
     let ran = bench(&desk, &server.base(), &["--out", "run"]);
     assert_eq!(ran.code, 0, "{ran:?}");
-    let probes = desk.csv("run/probes.csv");
+    let questions = desk.csv("run/questions.csv");
     let of = |strategy: &str| -> Vec<&str> {
-        let rows = probes.iter().filter(|row| row["strategy"] == strategy);
+        let rows = questions.iter().filter(|row| row["strategy"] == strategy);
         rows.map(|row| row["score"].as_str()).collect()
     };
     assert_eq!(of("full"), ["1", "1", "1"]);
@@ -250,13 +250,13 @@ struct Fault {
     /// Exit codes where it strikes the first call, one in the middle, the last
     /// one, and all from the middle on.
     exits: [i32; 4],
-    /// What the probe that it strikes is unscored for.
+    /// What the question that it strikes is unscored for.
     reason: &'static str,
 }
 
 /// Only once and passing: the next attempt succeeds.
 const PASSING: [i32; 4] = [0, 0, 0, 3];
-/// Of the request: its probe is unscored, and one of 15 is too many.
+/// Of the request: its question is unscored, and one of 15 is too many.
 const OWN: [i32; 4] = [3, 3, 3, 3];
 /// Of the account: nothing more is asked; a mistake of the set-up at first.
 const HOPELESS: [i32; 4] = [2, 3, 3, 3];
@@ -352,10 +352,10 @@ impl Fault {
     }
 }
 
-/// A row of `probes.csv`.
+/// A row of `questions.csv`.
 #[derive(Debug, PartialEq)]
 struct Scored {
-    probe: String,
+    question: String,
     score: String,
     reason: String,
 }
@@ -363,11 +363,11 @@ struct Scored {
 /// Every row.
 fn scores(desk: &Desk) -> Vec<Scored> {
     let row = |mut row: std::collections::BTreeMap<String, String>| Scored {
-        probe: format!("{} {}", row["strategy"], row["probe"]),
+        question: format!("{} {}", row["strategy"], row["question_id"]),
         score: row.remove("score").unwrap(),
         reason: row.remove("unscored_reason").unwrap(),
     };
-    desk.csv("run/probes.csv").into_iter().map(row).collect()
+    desk.csv("run/questions.csv").into_iter().map(row).collect()
 }
 
 #[test]
@@ -414,7 +414,7 @@ fn nothing_is_spent_beyond_the_cap() {
     let usd: f64 = calls.iter().filter_map(|call| call["cost_usd"].parse::<f64>().ok()).sum();
     assert!(usd > 0.0 && usd <= expected, "{usd} of {expected}");
     // What was not asked says that the money is why.
-    let rows = desk.csv("run/probes.csv");
+    let rows = desk.csv("run/questions.csv");
     let reasons: Vec<&str> = rows.iter().map(|row| row["unscored_reason"].as_str()).collect();
     let without: Vec<&&str> = reasons.iter().filter(|reason| !reason.is_empty()).collect();
     assert!(!without.is_empty() && without.iter().all(|r| r.contains("--max-cost")), "{without:?}");
@@ -473,11 +473,11 @@ fn text_is_scrubbed_on_its_way_out_and_answers_stand_for_what_was_said() {
     assert!(matches!(ran.code, 0 | 3), "{ran:?}");
     let sent = server.log().iter().map(|r| r.body.to_string()).collect::<String>();
     assert!(!sent.contains("kim@example.org") && sent.contains("<EMAIL_1>"));
-    let probes = desk.csv("run/probes.csv");
+    let questions = desk.csv("run/questions.csv");
     let of = |row: &&std::collections::BTreeMap<String, String>| {
-        row["strategy"] == "full" && row["probe"] == "p2"
+        row["strategy"] == "full" && row["question_id"] == "p2"
     };
-    assert_eq!(probes.iter().find(of).unwrap()["answer"], "kim@example.org");
+    assert_eq!(questions.iter().find(of).unwrap()["answer"], "kim@example.org");
     // A server on this machine sees the text as it is, unless told otherwise.
     let plain = Server::start(knows);
     bench(&desk, &plain.base(), &["--out", "plain"]);

@@ -87,7 +87,7 @@ fn a_shard_is_a_number_of_as_many_as_there_are() {
         "--out=run",
     ];
     let said = desk.refused(&[&WHAT[..], &model].concat());
-    assert!(said.contains("recap probes generate"), "{said}");
+    assert!(said.contains("recap questions generate"), "{said}");
 }
 
 /// A model that answers every request by its text.
@@ -117,7 +117,7 @@ fn talks(desk: &Desk) {
     };
     desk.file("talks/dataset.toml", desk.read("talk/dataset.toml"))
         .file("talks/sessions.jsonl", all("sessions.jsonl"))
-        .file("talks/probes.jsonl", all("probes.jsonl"));
+        .file("talks/questions.jsonl", all("questions.jsonl"));
 }
 
 const ASKED: [&str; 13] = [

@@ -81,21 +81,21 @@ fn dataset(desk: &Desk) {
         (0..8).map(|n| message(n, if n % 2 == 0 { "user" } else { "assistant" })).collect();
     let session = format!(r#"{{"id":{text},"messages":[{}]}}"#, messages.join(","));
     desk.file("data/sessions.jsonl", session + "\n");
-    let probe = format!(
+    let question = format!(
         r#"{{"id":{text},"session":{text},"asked_at":7,"kind":"fact","question":{text},"expect":{{"any_of":["port 8443 {0}"]}},"evidence":["m1"],"stale":[]}}"#,
         &text[1..text.len() - 1]
     );
-    desk.file("data/probes.jsonl", probe + "\n");
+    desk.file("data/questions.jsonl", question + "\n");
 }
 
 #[test]
 fn no_word_of_a_data_set_is_obeyed_by_any_command() {
     let desk = Desk::new();
     dataset(&desk);
-    let checked = desk.recap(&["probes", "check", "data"]);
+    let checked = desk.recap(&["questions", "check", "data"]);
     assert_eq!(checked.code, 2, "the evidence does not say it");
     assert_tame(&checked);
-    std::fs::remove_file(desk.path("data/probes.jsonl")).unwrap();
+    std::fs::remove_file(desk.path("data/questions.jsonl")).unwrap();
     for run in ["a", "b"] {
         assert_tame(&desk.recap(&["bench", "data", "--verbose", "--window", "8k", "--out", run]));
     }

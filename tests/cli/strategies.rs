@@ -195,17 +195,17 @@ fn all_runs_every_built_in_strategy() {
     let listed = desk.good(&["strategies", "list"]).out;
     let mut names: Vec<&str> = listed.lines().filter_map(|l| l.split_whitespace().next()).collect();
     names.sort_unstable();
-    // The controls that probes and recorded compactions give a meaning.
+    // The controls that questions and recorded compactions give a meaning.
     names.retain(|name| !["evidence", "recorded"].contains(name));
     assert_eq!(rows(&desk), names);
 }
 
 #[test]
-fn the_control_evidence_is_refused_where_there_are_no_probes() {
+fn the_control_evidence_is_refused_where_there_are_no_questions() {
     let desk = Desk::with_sessions();
     let ran = desk.recap(&["bench", "pi.jsonl", "--strategy", "evidence"]);
     assert_eq!(ran.code, 2);
-    assert!(ran.err.contains("the control `evidence` needs probes"), "{}", ran.err);
+    assert!(ran.err.contains("the control `evidence` needs questions"), "{}", ran.err);
     let ran = desk.recap(&["show", "pi.jsonl", "--strategy", "evidence"]);
     assert_eq!(ran.code, 2);
     assert!(ran.err.contains("sends no requests"), "{}", ran.err);

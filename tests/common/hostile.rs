@@ -102,8 +102,8 @@ pub fn dataset(folder: &Path) {
     );
     std::fs::write(folder.join("dataset.toml"), head).unwrap();
     std::fs::write(folder.join("sessions.jsonl"), format!("{}\n", session())).unwrap();
-    let probes: String = (0..12).map(|n| format!("{}\n", probe(n))).collect();
-    std::fs::write(folder.join("probes.jsonl"), probes).unwrap();
+    let questions: String = (0..12).map(|n| format!("{}\n", question(n))).collect();
+    std::fs::write(folder.join("questions.jsonl"), questions).unwrap();
 }
 
 /// Id of the session.
@@ -142,7 +142,7 @@ fn session() -> Json {
     })
 }
 
-fn probe(n: usize) -> Json {
+fn question(n: usize) -> Json {
     let evidence = n * 8;
     json!({
         "id": format!("{}{n}", nth(n + FORMULAS)),

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use recap_core::model::{Probe, ProbeKind, Role, Session, Verdict};
+use recap_core::model::{Question, QuestionKind, Role, Session, Verdict};
 use recap_core::tokens::Counter;
 use recap_exam::roles::answerer::{Answerer, Offline, Passage, Shown};
 use recap_exam::roles::judge::{Grading, Offline as Judge};
@@ -14,10 +14,10 @@ use recap_formats::Dataset;
 /// Messages on either side of the evidence.
 const AROUND: usize = 2;
 
-fn shown(session: &Session, probe: &Probe, full: bool) -> Shown {
-    let until = session.messages.len().min(probe.asked_at as usize + 1);
+fn shown(session: &Session, question: &Question, full: bool) -> Shown {
+    let until = session.messages.len().min(question.asked_at as usize + 1);
     let place = |id: &String| session.messages.iter().position(|m| m.id == *id);
-    let evidence: Vec<usize> = probe.evidence.iter().filter_map(place).collect();
+    let evidence: Vec<usize> = question.evidence.iter().filter_map(place).collect();
     let near = |at: usize| evidence.iter().any(|place| at.abs_diff(*place) <= AROUND);
     let preamble = Passage { role: Role::System, at: None, text: session.preamble.sent().into() };
     let messages = session.messages[..until].iter().enumerate();
@@ -40,28 +40,28 @@ pub struct Row {
 }
 
 /// By what was shown (all, or the evidence alone), whether they were held out, and kind.
-pub type Rows = BTreeMap<(bool, bool, ProbeKind), Row>;
+pub type Rows = BTreeMap<(bool, bool, QuestionKind), Row>;
 
 /// Puts every question of a data set to the offline reader, both ways.
 pub fn measured(dataset: &Dataset) -> Rows {
     let reader = Offline::new(Arc::new(Counter::default()));
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let mut rows = Rows::new();
-    for (number, probe) in dataset.probes.iter().enumerate() {
-        let session = dataset.sessions.iter().find(|t| t.id == probe.session).unwrap();
+    for (number, question) in dataset.questions.iter().enumerate() {
+        let session = dataset.sessions.iter().find(|t| t.id == question.session).unwrap();
         for full in [true, false] {
-            let shown = shown(session, probe, full);
-            let answers = runtime.block_on(reader.answer(&shown, &[&probe.question]));
+            let shown = shown(session, question, full);
+            let answers = runtime.block_on(reader.answer(&shown, &[&question.question]));
             let answer = answers.into_iter().next().unwrap().unwrap();
             let judged = Judge.judge(&Grading {
-                question: &probe.question,
-                kind: probe.kind,
-                expect: &probe.expect,
-                stale: &probe.stale,
+                question: &question.question,
+                kind: question.kind,
+                expect: &question.expect,
+                stale: &question.stale,
                 answer: &answer,
             });
             let Some(score) = judged.score else { continue };
-            let row = rows.entry((full, number % 2 == 1, probe.kind)).or_default();
+            let row = rows.entry((full, number % 2 == 1, question.kind)).or_default();
             row.n += 1.0;
             row.score += score;
             row.silent += f64::from(u8::from(judged.verdict == Verdict::Abstained));

@@ -64,7 +64,7 @@ fn broken(page: &Opened, theme: &str) -> Vec<String> {
 /// Opens the first two folds of each list, so that what they hold is looked at.
 fn unfold(page: &Opened) {
     page.browser.run(
-        "for (const id of ['session-view', 'fact-view', 'probe-list']) document.getElementById(id)?.scrollIntoView();
+        "for (const id of ['session-view', 'fact-view', 'question-list']) document.getElementById(id)?.scrollIntoView();
          const opened = new Map();
          for (const fold of document.querySelectorAll('details')) {
            const parent = fold.parentElement, list = parent.localName === 'li' ? parent.parentElement : parent;
@@ -94,7 +94,7 @@ fn assert_accessible(page: &LazyLock<String>, views: &[&str]) {
 
 #[test]
 fn the_page_of_a_run_breaks_no_rule_of_wcag() {
-    assert_accessible(&PAGE, &["session-view", "probe-list"]);
+    assert_accessible(&PAGE, &["session-view", "question-list"]);
 }
 
 #[test]

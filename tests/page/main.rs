@@ -54,7 +54,7 @@ static PAGE_OF_FACTS: LazyLock<String> = LazyLock::new(|| {
 });
 
 /// Places that scripts fill.
-const VIEWS: [&str; 2] = ["session-view", "probe-list"];
+const VIEWS: [&str; 2] = ["session-view", "question-list"];
 const TAB: char = '\u{e004}';
 const RIGHT: char = '\u{e014}';
 const HOME: char = '\u{e011}';
@@ -144,8 +144,8 @@ fn nothing_that_a_recording_says_runs_and_all_of_it_can_be_read() {
         page.browser.run("for (const closed of document.querySelectorAll('details:not([open])')) closed.open = true");
     }
     page.browser.until("document.querySelectorAll('#session-view .sides').length");
-    page.browser.until("document.querySelectorAll('#probe-list dl').length");
-    let lists = page.text("#probe-list");
+    page.browser.until("document.querySelectorAll('#question-list dl').length");
+    let lists = page.text("#question-list");
     assert!(lists.contains("<script>window.pwned=1;alert(1)</script>"), "shown as text");
     page.assert_harmless();
 }
@@ -182,14 +182,14 @@ fn a_click_on_a_heading_sorts_by_it_and_another_turns_it_over() {
 #[test]
 fn questions_are_filtered_by_words_and_say_where_their_evidence_went() {
     let Some(page) = opened() else { return };
-    page.view("probe-list");
+    page.view("question-list");
     for label in ["strategy", "outcome"] {
-        page.choose("probe-list", label, 0);
+        page.choose("question-list", label, 0);
     }
-    let status = "#probe-list [role=status]";
+    let status = "#question-list [role=status]";
     assert!(page.text(status).ends_with("of 12 questions"), "{}", page.text(status));
     page.browser.run(
-        "const search = document.querySelector('#probe-list input[type=search]');
+        "const search = document.querySelector('#question-list input[type=search]');
          search.value = 'which handle_22?'; search.dispatchEvent(new Event('input'))",
     );
     page.browser.until(&format!(
@@ -198,18 +198,18 @@ fn questions_are_filtered_by_words_and_say_where_their_evidence_went() {
     let open = |selector: &str| {
         page.browser.run(&format!("document.querySelector('{selector}').open = true"));
     };
-    open("#probe-list .probe");
-    page.browser.until("document.querySelector('#probe-list .probe details')");
-    open("#probe-list .probe details");
-    page.browser.until("document.querySelector('#probe-list .probe details h4')");
-    let told = page.text("#probe-list .probe details");
+    open("#question-list .question");
+    page.browser.until("document.querySelector('#question-list .question details')");
+    open("#question-list .question details");
+    page.browser.until("document.querySelector('#question-list .question details h4')");
+    let told = page.text("#question-list .question details");
     assert!(told.contains("message 89, user") && told.contains("handle_22_9931"), "{told}");
     assert!(told.contains("gone: ") && told.contains("verbatim: full"), "{told}");
-    page.choose("probe-list", "evidence", 4);
-    open("#probe-list .probe");
-    page.browser.until("document.querySelector('#probe-list .probe table')");
-    assert!(page.text("#probe-list table").contains("gone"));
-    assert!(!page.text("#probe-list tbody").contains("verbatim"));
+    page.choose("question-list", "evidence", 4);
+    open("#question-list .question");
+    page.browser.until("document.querySelector('#question-list .question table')");
+    assert!(page.text("#question-list table").contains("gone"));
+    assert!(!page.text("#question-list tbody").contains("verbatim"));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Probes and the contexts that they are put to: when, to what, and how often
+//! Questions and the contexts that they are put to: when, to what, and how often
 //! somebody is asked.
 
 use std::sync::{Arc, Mutex};
@@ -9,7 +9,7 @@ use recap_billing::pricing::{Agents, PriceList};
 use recap_core::clock::PROFILE;
 use recap_core::model::{
     Answer, Cell, CellOutcome, CellRows, Expectation, Judgement, LedgerState, Manifest, NoAnswer,
-    Prices, Probe, ProbeKind, SnapshotPart, Source, Verdict,
+    Prices, Question, QuestionKind, SnapshotPart, Source, Verdict,
 };
 use recap_core::tokens::Counter;
 use recap_exam::roles::answerer::{Answerer, Searched, Shown};
@@ -18,16 +18,16 @@ use recap_exam::roles::judge::{Grading, Judge};
 use recap_replay::run::{
     Finished, Folder, ModelRoles, RunSpec, Sample, Windows, judge_again, prepare, run,
 };
-use recap_replay::{PreparedSession, Probed, Replayed, replay};
+use recap_replay::{PendingQuestion, PreparedSession, Replayed, replay};
 use recap_strategy::builtin;
 
 /// A question that message `evidence` of `small` answers, asked after `asked_at`.
-fn probe(id: &str, asked_at: u32, evidence: &[u32]) -> Probe {
-    Probe {
+fn question(id: &str, asked_at: u32, evidence: &[u32]) -> Question {
+    Question {
         id: id.into(),
         session: "small".into(),
         asked_at,
-        kind: ProbeKind::Fact,
+        kind: QuestionKind::Fact,
         question: format!("What about {id}?"),
         expect: Expectation::AnyOf(vec!["read".into()]),
         evidence: evidence.iter().map(|m| format!("m{m}")).collect(),
@@ -35,49 +35,53 @@ fn probe(id: &str, asked_at: u32, evidence: &[u32]) -> Probe {
     }
 }
 
-fn asked(probes: Vec<Probe>) -> PreparedSession {
-    PreparedSession::new("test", small(), Arc::new(Counter::default())).with_probes(probes)
+fn prepared(questions: Vec<Question>) -> PreparedSession {
+    PreparedSession::new("test", small(), Arc::new(Counter::default())).with_questions(questions)
 }
 
-fn replayed(subject: &PreparedSession, toml: &str, window: u64) -> (CellRows, Vec<Probed>) {
-    let Replayed { cell, probed, .. } =
+fn replayed(
+    subject: &PreparedSession,
+    toml: &str,
+    window: u64,
+) -> (CellRows, Vec<PendingQuestion>) {
+    let Replayed { cell, asked, .. } =
         block_on(replay(subject, &plan(strategy(toml), window), &offline()));
-    (cell.rows().unwrap_or_else(|| panic!("{:?}", cell.outcome)).clone(), probed)
+    (cell.rows().unwrap_or_else(|| panic!("{:?}", cell.outcome)).clone(), asked)
 }
 
 const LAST_TWO: &str = "[[stage]]\nmechanism = \"sliding-window\"\nat = \"request\"\n\
                           when = \"always\"\nlast = 2\n";
 
 #[test]
-fn rule_28_a_probe_sees_the_context_of_the_first_request_after_it() {
+fn rule_28_a_question_sees_the_context_of_the_first_request_after_it() {
     // Message 5 makes the third request: it follows message 4.
-    let subject = asked(vec![probe("p", 4, &[0])]);
-    let facts = &subject.facts.probes[0];
+    let subject = prepared(vec![question("p", 4, &[0])]);
+    let facts = &subject.facts.questions[0];
     assert_eq!((facts.request, facts.evidence.as_slice()), (2, [0].as_slice()));
     // Messages 1 to 4 lie between: a call, 100, 10 and 10 tokens.
     let call = subject.facts.messages[1].tokens;
     assert_eq!(facts.age_tokens, Some(120 + call));
 
-    let (rows, probed) = replayed(&subject, "", 1_000);
+    let (rows, asked) = replayed(&subject, "", 1_000);
     assert_eq!(rows.snapshots.len(), 1);
     assert_eq!(rows.snapshots[0].request, 2);
     assert_eq!(rows.snapshots[0].parts, [SnapshotPart::Messages { from: 0, to: 5 }]);
     assert_eq!(rows.snapshots[0].tokens, rows.requests[2].tokens_sent);
-    assert_eq!(probed[0].evidence, Some(LedgerState::Verbatim));
-    assert_eq!(probed[0].age_compactions, Some(0));
+    assert_eq!(asked[0].evidence, Some(LedgerState::Verbatim));
+    assert_eq!(asked[0].age_compactions, Some(0));
 }
 
 #[test]
-fn rule_28_a_probe_on_an_assistant_message_waits_for_the_request_after_it() {
-    let subject = asked(vec![probe("p", 5, &[0]), probe("q", 3, &[0])]);
-    let requests: Vec<u32> = subject.facts.probes.iter().map(|p| p.request).collect();
+fn rule_28_a_question_on_an_assistant_message_waits_for_the_request_after_it() {
+    let subject = prepared(vec![question("p", 5, &[0]), question("q", 3, &[0])]);
+    let requests: Vec<u32> = subject.facts.questions.iter().map(|p| p.request).collect();
     assert_eq!(requests, [3, 2]);
 }
 
 #[test]
 fn rule_28_without_a_request_after_it_there_is_one_virtual_request_whose_compaction_is_set_apart() {
-    let subject = asked(vec![probe("p", 10, &[0]), probe("q", 10, &[9])]);
-    let (rows, probed) = replayed(&subject, LAST_TWO, 1_000);
+    let subject = prepared(vec![question("p", 10, &[0]), question("q", 10, &[9])]);
+    let (rows, asked) = replayed(&subject, LAST_TWO, 1_000);
     assert_eq!(rows.requests.len(), 5, "no request is added");
     let end = &rows.snapshots[0];
     assert_eq!((rows.snapshots.len(), end.request), (1, 5));
@@ -85,40 +89,41 @@ fn rule_28_without_a_request_after_it_there_is_one_virtual_request_whose_compact
     let (at_end, before): (Vec<_>, Vec<_>) = rows.compactions.iter().partition(|c| c.at_end);
     assert_eq!(at_end.len(), 1);
     assert!(before.iter().all(|c| c.request < 5) && at_end[0].request == 5);
-    let states: Vec<Option<LedgerState>> = probed.iter().map(|p| p.evidence).collect();
+    let states: Vec<Option<LedgerState>> = asked.iter().map(|p| p.evidence).collect();
     assert_eq!(states, [Some(LedgerState::Gone), Some(LedgerState::Verbatim)]);
 
     // Nobody asks at the end: nothing is done there.
-    let (rows, _) = replayed(&asked(vec![probe("p", 4, &[0])]), LAST_TWO, 1_000);
+    let (rows, _) = replayed(&prepared(vec![question("p", 4, &[0])]), LAST_TWO, 1_000);
     assert!(rows.compactions.iter().all(|c| !c.at_end));
 }
 
 #[test]
 fn rule_29_evidence_in_several_messages_is_in_the_worst_of_their_states() {
-    let subject = asked(vec![probe("p", 10, &[0, 9]), probe("q", 10, &[])]);
-    let (_, probed) = replayed(&subject, LAST_TWO, 1_000);
-    assert_eq!(probed[0].evidence, Some(LedgerState::Gone));
-    assert_eq!((probed[1].evidence, probed[1].age_compactions), (None, None));
+    let subject = prepared(vec![question("p", 10, &[0, 9]), question("q", 10, &[])]);
+    let (_, asked) = replayed(&subject, LAST_TWO, 1_000);
+    assert_eq!(asked[0].evidence, Some(LedgerState::Gone));
+    assert_eq!((asked[1].evidence, asked[1].age_compactions), (None, None));
 }
 
 #[test]
 fn compactions_count_from_when_the_evidence_was_last_said() {
     let four = "[[stage]]\nmechanism = \"sliding-window\"\nat = \"request\"\nwhen = \"always\"\n\
                  last = 4\n";
-    let subject = asked(vec![probe("old", 9, &[0]), probe("new", 9, &[9])]);
-    let (rows, probed) = replayed(&subject, four, 1_000);
+    let subject = prepared(vec![question("old", 9, &[0]), question("new", 9, &[9])]);
+    let (rows, asked) = replayed(&subject, four, 1_000);
     let all = rows.compactions.iter().filter(|c| !c.at_end).count() as u32;
     assert!(all > 0);
-    let ages: Vec<Option<u32>> = probed.iter().map(|p| p.age_compactions).collect();
+    let ages: Vec<Option<u32>> = asked.iter().map(|p| p.age_compactions).collect();
     // By id: `new` first. The request that asks hides messages after 9 came.
     assert_eq!(ages, [Some(1), Some(all)]);
 }
 
 #[test]
 fn the_control_evidence_shows_the_evidence_and_two_messages_on_each_side() {
-    let subject = asked(vec![probe("p", 9, &[3]), probe("q", 9, &[0, 9]), probe("r", 9, &[])]);
+    let subject =
+        prepared(vec![question("p", 9, &[3]), question("q", 9, &[0, 9]), question("r", 9, &[])]);
     let control = builtin("evidence", &[]).unwrap().unwrap();
-    let Replayed { cell, probed, .. } =
+    let Replayed { cell, asked, .. } =
         block_on(replay(&subject, &plan(control, 1_000), &offline()));
     let rows = cell.rows().unwrap();
     assert!(rows.requests.is_empty() && rows.compactions.is_empty());
@@ -128,7 +133,7 @@ fn the_control_evidence_shows_the_evidence_and_two_messages_on_each_side() {
     assert_eq!(parts[0], [stretch(1, 6)]);
     assert_eq!(parts[1], [stretch(0, 3), stretch(7, 10)]);
     assert_eq!(parts[2], []);
-    assert_eq!(probed[2].evidence, None);
+    assert_eq!(asked[2].evidence, None);
 }
 
 /// Answers with the number of passages that it was shown, and counts.
@@ -173,7 +178,7 @@ impl Answerer for Counting {
 impl Judge for Counting {
     async fn grade(&self, grading: &Grading<'_>) -> Judgement {
         *self.graded.lock().unwrap() += 1;
-        assert_eq!(grading.kind, ProbeKind::Fact);
+        assert_eq!(grading.kind, QuestionKind::Fact);
         let right = grading.answer == "11 passages";
         let verdict = if right { Verdict::Correct } else { Verdict::Incorrect };
         let score = Some(f64::from(u8::from(right)));
@@ -225,7 +230,7 @@ pub fn manifest() -> Manifest {
 }
 
 /// What a run over `small` left, with this role as answerer and judge.
-fn run_with(role: &Arc<Counting>, strategies: &[&str], probes: Vec<Probe>) -> Finished {
+fn run_with(role: &Arc<Counting>, strategies: &[&str], questions: Vec<Question>) -> Finished {
     let (answerer, judge) = (Arc::clone(role), Arc::clone(role));
     let compactor = Arc::new(offline());
     let roles =
@@ -235,7 +240,7 @@ fn run_with(role: &Arc<Counting>, strategies: &[&str], probes: Vec<Probe>) -> Fi
         strategies: strategies.iter().map(strategy).collect(),
         windows: Windows::Same(vec!["100k".parse().unwrap(), "200k".parse().unwrap()]),
         without_summaries: true,
-        cuts: recap_exam::probes::Cuts::None,
+        cuts: recap_exam::facts::Cuts::None,
         depth: 0,
         replicates: 1,
         seed: 1,
@@ -247,7 +252,7 @@ fn run_with(role: &Arc<Counting>, strategies: &[&str], probes: Vec<Probe>) -> Fi
     };
     let mut session = small();
     session.messages[4].broadcast = true;
-    let samples = vec![Sample { dataset: "d".into(), session, probes }];
+    let samples = vec![Sample { dataset: "d".into(), session, questions }];
     let folder = tempfile::tempdir().unwrap();
     let mut folder = Folder::create(&folder.path().join("run"), &manifest()).unwrap();
     block_on(async {
@@ -260,21 +265,21 @@ fn run_with(role: &Arc<Counting>, strategies: &[&str], probes: Vec<Probe>) -> Fi
 #[test]
 fn one_context_is_asked_once_in_a_run_and_one_answer_graded_once() {
     let role = Arc::new(Counting::default());
-    let probes = vec![probe("p", 10, &[0]), probe("q", 10, &[9])];
-    let finished = run_with(&role, &["full", "fifo", "empty", "evidence"], probes);
+    let questions = vec![question("p", 10, &[0]), question("q", 10, &[9])];
+    let finished = run_with(&role, &["full", "fifo", "empty", "evidence"], questions);
 
-    // Both probes to the whole conversation, which `fifo` leaves whole at both
+    // Both questions to the whole conversation, which `fifo` leaves whole at both
     // windows; both to the empty one; one each to its own evidence.
     let mut asked = role.asked.lock().unwrap().clone();
     asked.sort_unstable();
     assert_eq!(asked, [1, 1, 2, 2]);
-    // The whole, nothing, and its evidence: three answers a probe.
+    // The whole, nothing, and its evidence: three answers a question.
     assert_eq!(*role.graded.lock().unwrap(), 6);
     let of = |strategy: &str| -> Vec<Cell> {
         finished.results.cells().filter(|c| c.key.strategy == strategy).collect()
     };
     for cell in [of("full"), of("fifo")].concat() {
-        let rows = &cell.rows().unwrap().probes;
+        let rows = &cell.rows().unwrap().questions;
         assert_eq!(rows.len(), 2);
         for row in rows {
             assert_eq!(row.answer, Answer::Said("11 passages".into()));
@@ -283,16 +288,16 @@ fn one_context_is_asked_once_in_a_run_and_one_answer_graded_once() {
         }
     }
     for cell in of("empty") {
-        assert!(cell.rows().unwrap().probes.iter().all(|row| row.answerable == Some(false)));
+        assert!(cell.rows().unwrap().questions.iter().all(|row| row.answerable == Some(false)));
     }
 }
 
 /// Seed 003: retrieve older memories through the tools: all before the question
 #[test]
-fn with_a_recovery_channel_each_probe_is_asked_twice_and_the_archive_ends_at_its_request() {
+fn with_a_recovery_channel_each_question_is_asked_twice_and_the_archive_ends_at_its_request() {
     let role = Arc::new(Counting::default());
-    let probes = vec![probe("p", 4, &[0]), probe("q", 10, &[9]), probe("r", 10, &[9])];
-    let finished = run_with(&role, &["full", "sliding-window-search"], probes);
+    let questions = vec![question("p", 4, &[0]), question("q", 10, &[9]), question("r", 10, &[9])];
+    let finished = run_with(&role, &["full", "sliding-window-search"], questions);
 
     // One at the third request, two at the end, once for both windows; what is
     // asked without the channel is what `full` shows too, and shared with it.
@@ -306,7 +311,7 @@ fn with_a_recovery_channel_each_probe_is_asked_twice_and_the_archive_ends_at_its
     let facts = &finished.sessions[0].messages;
     let all = |end: usize| facts[..end].iter().map(|m| m.tokens).sum::<u64>();
     for cell in finished.results.cells() {
-        let rows = &cell.rows().unwrap().probes;
+        let rows = &cell.rows().unwrap().questions;
         assert!(rows.iter().all(|row| row.judgement.rationale == "counted"));
         let recovered: Vec<_> = rows.iter().map(|row| row.recovered.clone()).collect();
         if cell.key.strategy == "full" {
@@ -326,7 +331,7 @@ fn with_a_recovery_channel_each_probe_is_asked_twice_and_the_archive_ends_at_its
     let mut cells: Vec<Cell> = finished.results.cells().collect();
     for cell in &mut cells {
         let CellOutcome::Done(rows) = &mut cell.outcome else { panic!("{:?}", cell.outcome) };
-        for row in &mut rows.probes {
+        for row in &mut rows.questions {
             row.judgement.rationale.clear();
             row.recovered.iter_mut().for_each(|recovered| recovered.judgement.rationale.clear());
         }

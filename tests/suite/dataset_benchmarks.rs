@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::common::shared;
 use flate2::{Compression, write::GzEncoder};
-use recap_core::model::{Expectation, Probe, ProbeKind, Role};
+use recap_core::model::{Expectation, Question, QuestionKind, Role};
 use recap_formats::{Dataset, DatasetError, LoadOptions, Problem, load, load_reader, write_native};
 
 fn fixture(name: &str) -> PathBuf {
@@ -26,9 +26,9 @@ fn beam() -> Dataset {
     read(&fixture("beam"))
 }
 
-fn probe<'a>(dataset: &'a Dataset, id: &str) -> &'a Probe {
-    let found = dataset.probes.iter().find(|probe| probe.id == id);
-    found.unwrap_or_else(|| panic!("no probe {id}"))
+fn question<'a>(dataset: &'a Dataset, id: &str) -> &'a Question {
+    let found = dataset.questions.iter().find(|question| question.id == id);
+    found.unwrap_or_else(|| panic!("no question {id}"))
 }
 
 fn any_of(values: &[&str]) -> Expectation {
@@ -83,29 +83,29 @@ fn a_locomo_photo_is_its_caption_and_never_its_search_string() {
 #[test]
 fn locomo_evidence_is_split_and_what_names_no_turn_is_counted() {
     let dataset = locomo();
-    assert_eq!(probe(&dataset, "conv-1/qa1").evidence, ["D1:1", "D10:2"]);
+    assert_eq!(question(&dataset, "conv-1/qa1").evidence, ["D1:1", "D10:2"]);
     // Named twice and out of order.
-    assert_eq!(probe(&dataset, "conv-1/qa2").evidence, ["D1:1", "D10:2"]);
+    assert_eq!(question(&dataset, "conv-1/qa2").evidence, ["D1:1", "D10:2"]);
     assert_eq!(dataset.sessions[0].left_out["evidence that names no turn"], 1);
 }
 
 #[test]
 fn locomo_categories_are_kinds_and_numbers_are_answers() {
     let dataset = locomo();
-    let kinds: Vec<ProbeKind> = dataset.probes.iter().map(|probe| probe.kind).collect();
-    use ProbeKind::{Abstain, Fact, MultiHop, OpenDomain, Temporal};
+    let kinds: Vec<QuestionKind> = dataset.questions.iter().map(|question| question.kind).collect();
+    use QuestionKind::{Abstain, Fact, MultiHop, OpenDomain, Temporal};
     assert_eq!(kinds, [Fact, Temporal, MultiHop, OpenDomain, Abstain, Fact]);
-    assert_eq!(probe(&dataset, "conv-1/qa0").expect, any_of(&["3"]));
-    assert!(dataset.probes.iter().all(|p| p.session == "conv-1" && p.asked_at == 5));
+    assert_eq!(question(&dataset, "conv-1/qa0").expect, any_of(&["3"]));
+    assert!(dataset.questions.iter().all(|p| p.session == "conv-1" && p.asked_at == 5));
 }
 
 #[test]
 fn a_locomo_question_without_an_answer_is_unanswerable_and_its_bait_stale() {
     let dataset = locomo();
-    let bait = probe(&dataset, "conv-1/qa4");
+    let bait = question(&dataset, "conv-1/qa4");
     assert_eq!(bait.expect, Expectation::Unanswerable);
     assert_eq!(bait.stale, ["A red boat"]);
-    let answered = probe(&dataset, "conv-1/qa5");
+    let answered = question(&dataset, "conv-1/qa5");
     assert_eq!(answered.expect, any_of(&["No"]));
     assert_eq!(answered.stale, ["Yes"]);
 }
@@ -163,27 +163,27 @@ fn beam_messages_lose_the_marker_of_their_place_and_nothing_else() {
 #[test]
 fn beam_question_types_are_kinds_as_in_semantics_33() {
     let dataset = beam();
-    let is = |id: &str, kind: ProbeKind, expect: Expectation, evidence: &[&str]| {
-        let probe = probe(&dataset, &format!("7/{id}-1"));
-        assert_eq!((probe.kind, &probe.expect), (kind, &expect), "{id}");
-        assert_eq!(probe.evidence, evidence, "{id}");
-        assert_eq!((probe.asked_at, probe.session.as_str()), (5, "7"), "{id}");
+    let is = |id: &str, kind: QuestionKind, expect: Expectation, evidence: &[&str]| {
+        let question = question(&dataset, &format!("7/{id}-1"));
+        assert_eq!((question.kind, &question.expect), (kind, &expect), "{id}");
+        assert_eq!(question.evidence, evidence, "{id}");
+        assert_eq!((question.asked_at, question.session.as_str()), (5, "7"), "{id}");
     };
-    is("abstention", ProbeKind::Abstain, Expectation::Unanswerable, &[]);
+    is("abstention", QuestionKind::Abstain, Expectation::Unanswerable, &[]);
     let nugget = rubric(&["there is contradictory information"]);
-    is("contradiction_resolution", ProbeKind::Contradiction, nugget, &["2", "4"]);
-    is("event_ordering", ProbeKind::Ordering, rubric(&["sprint", "limit"]), &["0", "4"]);
+    is("contradiction_resolution", QuestionKind::Contradiction, nugget, &["2", "4"]);
+    is("event_ordering", QuestionKind::Ordering, rubric(&["sprint", "limit"]), &["0", "4"]);
     let values = any_of(&["March 29", "It ends on March 29."]);
-    is("information_extraction", ProbeKind::Fact, values, &["0"]);
-    is("instruction_following", ProbeKind::Constraint, rubric(&["highlighted code"]), &["1"]);
-    is("knowledge_update", ProbeKind::Update, any_of(&["250 ms"]), &["2", "4"]);
+    is("information_extraction", QuestionKind::Fact, values, &["0"]);
+    is("instruction_following", QuestionKind::Constraint, rubric(&["highlighted code"]), &["1"]);
+    is("knowledge_update", QuestionKind::Update, any_of(&["250 ms"]), &["2", "4"]);
     let both = rubric(&["300 ms", "250 ms"]);
-    is("multi_session_reasoning", ProbeKind::MultiHop, both, &["2", "4"]);
-    is("preference_following", ProbeKind::Preference, rubric(&["a small library"]), &[]);
+    is("multi_session_reasoning", QuestionKind::MultiHop, both, &["2", "4"]);
+    is("preference_following", QuestionKind::Preference, rubric(&["a small library"]), &[]);
     let parts = rubric(&["the sprint", "the limit"]);
-    is("summarization", ProbeKind::Summary, parts, &["0", "2", "4"]);
-    is("temporal_reasoning", ProbeKind::Temporal, any_of(&["14 days"]), &["0"]);
-    assert_eq!(dataset.probes.len(), 10);
+    is("summarization", QuestionKind::Summary, parts, &["0", "2", "4"]);
+    is("temporal_reasoning", QuestionKind::Temporal, any_of(&["14 days"]), &["0"]);
+    assert_eq!(dataset.questions.len(), 10);
     assert_eq!(dataset.sessions[0].left_out["evidence that names no message"], 1);
 }
 
@@ -191,7 +191,7 @@ fn beam_question_types_are_kinds_as_in_semantics_33() {
 fn a_beam_chat_alone_finds_the_questions_beside_it() {
     let (folder, file) = (beam(), read(&fixture("beam/7/chat.json")));
     assert_eq!(file.sessions, folder.sessions);
-    assert_eq!(file.probes, folder.probes);
+    assert_eq!(file.questions, folder.questions);
     let names = |dataset: &Dataset| -> Vec<String> {
         dataset.files.iter().map(|(name, _)| name.clone()).collect()
     };
@@ -211,7 +211,7 @@ fn a_packed_chat_reads_as_the_open_one_and_is_hashed_as_stored() {
         .unwrap();
     let dataset = read(folder.path());
     assert_eq!(dataset.sessions, beam().sessions);
-    assert_eq!(dataset.probes, beam().probes);
+    assert_eq!(dataset.questions, beam().questions);
     let hash = blake3::hash(&bytes).to_hex().to_string();
     assert_eq!(dataset.files[1], ("7/chat_trunecated.json.gz".to_owned(), hash));
 }
@@ -227,11 +227,11 @@ fn the_shorter_chat_is_read_instead_and_questions_may_have_their_own_folder() {
         std::fs::copy(fixture("beam/7/chat.json"), chat.join(name)).unwrap();
     }
     let dataset = read(folder.path());
-    assert_eq!((dataset.sessions.len(), dataset.probes.len()), (1, 10));
+    assert_eq!((dataset.sessions.len(), dataset.questions.len()), (1, 10));
     let warned = ["7/chat.json: left out, since 7/chat_trunecated.json is in the same folder"];
     assert_eq!(dataset.warnings, warned);
     // Asked for by name, the longer one is read.
-    assert_eq!(read(&chat.join("chat.json")).probes.len(), 10);
+    assert_eq!(read(&chat.join("chat.json")).questions.len(), 10);
 }
 
 #[test]
@@ -281,19 +281,19 @@ fn chats_of_one_name_in_two_folders_keep_their_questions() {
         }
     }
     let dataset = read(folder.path());
-    assert_eq!((dataset.sessions.len(), dataset.probes.len()), (2, 20));
+    assert_eq!((dataset.sessions.len(), dataset.questions.len()), (2, 20));
     let ids: Vec<&str> = dataset.sessions.iter().map(|t| t.id.as_str()).collect();
     assert_eq!(ids, ["100K/7/chat/7", "500K/7/chat/7"]);
-    assert_eq!(dataset.probes[10].session, ids[1]);
+    assert_eq!(dataset.questions[10].session, ids[1]);
 }
 
 #[test]
-fn imported_probes_survive_the_native_format() {
+fn imported_questions_survive_the_native_format() {
     for dataset in [locomo(), beam()] {
         let folder = tempfile::tempdir().unwrap();
         write_native(&dataset, folder.path()).unwrap();
         let back = read(folder.path());
-        assert_eq!(back.probes, dataset.probes);
+        assert_eq!(back.questions, dataset.questions);
         assert_eq!(back.sessions, dataset.sessions);
     }
 }
@@ -301,13 +301,13 @@ fn imported_probes_survive_the_native_format() {
 #[test]
 fn chats_with_questions_are_imported_and_replayed_by_the_commands() {
     let out = tempfile::tempdir().unwrap();
-    for (format, name, probes) in [("locomo", "locomo.json", 6), ("beam", "beam", 10)] {
+    for (format, name, questions) in [("locomo", "locomo.json", 6), ("beam", "beam", 10)] {
         let recap = || assert_cmd::Command::cargo_bin("recap").unwrap();
         let folder = out.path().join(format);
         let mut import = recap();
         import.args(["import", format]).arg(fixture(name)).arg("--out").arg(&folder);
         import.assert().success();
-        assert_eq!(read(&folder).probes.len(), probes, "{format}");
+        assert_eq!(read(&folder).questions.len(), questions, "{format}");
         let run = out.path().join(format!("{format}-run"));
         let mut bench = recap();
         bench.arg("bench").arg(fixture(name)).args(["--window", "4k", "--quiet", "--out"]);
@@ -322,8 +322,8 @@ fn data(name: &str) -> Option<Dataset> {
 
 fn by_kind(dataset: &Dataset) -> BTreeMap<&'static str, usize> {
     let mut kinds = BTreeMap::new();
-    for probe in &dataset.probes {
-        *kinds.entry(probe.kind.as_str()).or_default() += 1;
+    for question in &dataset.questions {
+        *kinds.entry(question.kind.as_str()).or_default() += 1;
     }
     kinds
 }
@@ -337,7 +337,7 @@ fn the_real_locomo_has_the_counts_of_its_source() {
     let messages = dataset.sessions.iter().map(|t| t.messages.len());
     assert_eq!(messages.sum::<usize>(), 3_435);
     assert!(dataset.sessions.iter().all(|t| t.messages.iter().all(|m| m.at.is_some())));
-    assert_eq!(dataset.probes.len(), 1_157);
+    assert_eq!(dataset.questions.len(), 1_157);
     // Categories 1 to 5: 172, 180, 53, 480, 272; two of the fifth have an answer.
     let kinds = [
         ("abstain", 270),
@@ -388,7 +388,7 @@ fn the_real_beam_has_the_counts_of_its_source() {
             .sessions
             .iter()
             .map(|t| {
-                let own = dataset.probes.iter().filter(|p| p.session == t.id);
+                let own = dataset.questions.iter().filter(|p| p.session == t.id);
                 let sourced = own.filter(|p| !p.evidence.is_empty()).count();
                 (t.id.as_str(), t.messages.len(), sourced)
             })

@@ -264,7 +264,7 @@ fn a_broken_session_in_a_folder_is_set_aside_with_its_reason() {
 #[test]
 fn a_broken_native_data_set_is_an_error_as_a_whole() {
     let folder = tempfile::tempdir().unwrap();
-    for name in ["dataset.toml", "probes.jsonl", "sessions.jsonl"] {
+    for name in ["dataset.toml", "questions.jsonl", "sessions.jsonl"] {
         std::fs::copy(fixtures().join("native").join(name), folder.path().join(name)).unwrap();
     }
     std::fs::write(folder.path().join("sessions.jsonl"), "{\"id\":7}\n").unwrap();
@@ -467,7 +467,7 @@ fn every_format_has_a_sample_that_it_alone_recognises() {
             assert_eq!(sniffed, *name == format.name, "{} on {name}", format.name);
         }
     }
-    for schema in ["session.schema.json", "dataset.schema.json", "probe.schema.json"] {
+    for schema in ["session.schema.json", "dataset.schema.json", "question.schema.json"] {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("datasets").join(schema);
         let head = Head::new(&std::fs::read(path).unwrap());
         assert!(FORMATS.iter().all(|format| !(format.sniff)(&head)), "{schema}");

@@ -165,7 +165,7 @@ fn evidence_of_very_many_turns_is_found_in_linear_time() {
     let question = json!({"question": "q", "answer": "x", "category": 4, "evidence": ids});
     let conversation = json!({"speaker_a": "A", "speaker_b": "B", "session_1": turns});
     let sample = json!([{"conversation": conversation, "qa": [question]}]);
-    assert_eq!(read(&sample.to_string()).probes[0].evidence.len(), n);
+    assert_eq!(read(&sample.to_string()).questions[0].evidence.len(), n);
 
     let turn = |at: usize| json!({"role": "user", "id": at, "content": "x"});
     let chat = json!([{"turns": [(0..n).map(turn).collect::<Vec<Json>>()]}]);
@@ -176,7 +176,7 @@ fn evidence_of_very_many_turns_is_found_in_linear_time() {
     let asked = json!({"information_extraction": [question]}).to_string();
     std::fs::write(folder.path().join("probing_questions.json"), asked).unwrap();
     let dataset = load(folder.path(), &LoadOptions::default()).unwrap();
-    assert_eq!(dataset.probes[0].evidence.len(), n);
+    assert_eq!(dataset.questions[0].evidence.len(), n);
 }
 
 #[test]

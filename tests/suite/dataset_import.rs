@@ -62,7 +62,7 @@ fn a_folder_with_questions_and_repeated_ids_reads_back_with_both() {
     let again = desk.path().join("again");
     write(std::slice::from_ref(&native), &again, Export::Native, false);
     let (before, after) = (read(&native), read(&again));
-    assert_eq!((before.probes, before.licence), (after.probes, after.licence));
+    assert_eq!((before.questions, before.licence), (after.questions, after.licence));
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use crate::common::shared;
-use recap_core::model::ProbeKind;
+use recap_core::model::QuestionKind;
 use recap_formats::load_labels;
 use serde_json::{Value as Json, json};
 
@@ -100,8 +100,8 @@ fn the_schema_and_the_reader_agree_on_what_is_a_case() {
 }
 
 #[test]
-fn every_kind_of_probe_is_in_the_schema() {
-    let kinds: Vec<&str> = ProbeKind::ALL.iter().map(|kind| kind.as_str()).collect();
+fn every_kind_of_question_is_in_the_schema() {
+    let kinds: Vec<&str> = QuestionKind::ALL.iter().map(|kind| kind.as_str()).collect();
     assert_eq!(schema()["properties"]["kind"]["enum"], json!(kinds));
 }
 

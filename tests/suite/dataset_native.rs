@@ -194,12 +194,12 @@ fn what_the_schema_refuses_the_reader_refuses_too() {
 }
 
 #[test]
-fn a_native_folder_counts_its_probes_and_hashes_its_files() {
+fn a_native_folder_counts_its_questions_and_hashes_its_files() {
     let dataset = fixture("native");
     assert_eq!((dataset.name.as_str(), dataset.version.as_deref()), ("small", Some("1")));
-    assert_eq!(dataset.probes.len(), 3);
+    assert_eq!(dataset.questions.len(), 3);
     let names: Vec<&str> = dataset.files.iter().map(|(name, _)| name.as_str()).collect();
-    assert_eq!(names, ["dataset.toml", "probes.jsonl", "sessions.jsonl"]);
+    assert_eq!(names, ["dataset.toml", "questions.jsonl", "sessions.jsonl"]);
     let bytes = std::fs::read(root("tests/fixtures/dataset/native/dataset.toml")).unwrap();
     assert_eq!(dataset.files[0].1, blake3::hash(&bytes).to_hex().as_str());
 }

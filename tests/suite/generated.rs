@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
 
-use recap_core::model::{Column, Direction, ProbeKind, Unit, catalogue};
+use recap_core::model::{Column, Direction, QuestionKind, Unit, catalogue};
 use recap_formats::{self as dataset, FORMATS, Tried};
 use recap_measure::agent_settings;
 use recap_report as report;
@@ -62,8 +62,8 @@ fn measures(belongs: impl Fn(&str) -> bool) -> String {
             continue;
         }
         let id = match measure.kind {
-            None | Some(ProbeKind::Abstain) => measure.id.to_owned(),
-            Some(ProbeKind::Fact) => measure.id.replace("fact", "<kind>"),
+            None | Some(QuestionKind::Abstain) => measure.id.to_owned(),
+            Some(QuestionKind::Fact) => measure.id.replace("fact", "<kind>"),
             Some(_) => continue,
         };
         let better = match measure.direction {

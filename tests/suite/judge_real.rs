@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::common::shared;
 use recap_core::model::{
-    Expectation, JudgeReport, JudgeRow, Label, LabelledCase, LabelledQuestion, ProbeKind, Trust,
+    Expectation, JudgeReport, JudgeRow, Label, LabelledCase, LabelledQuestion, QuestionKind, Trust,
 };
 use recap_exam::roles::judge::{Haystack, Judge, Offline, Sought};
 use recap_formats::load_labels;
@@ -51,7 +51,7 @@ fn case(half: usize, question: &str, gold: &str, answer: &str, label: bool) -> L
         file: half_name(half).into(),
         id: String::new(),
         question: question.to_owned(),
-        kind: ProbeKind::Fact,
+        kind: QuestionKind::Fact,
         expect: Expectation::AnyOf(vec![gold.to_owned()]),
         stale: Vec::new(),
     });

@@ -13,7 +13,7 @@ use recap_core::model::ModelRole;
 use recap_llm::providers::OpenAiChat;
 use recap_llm::{
     Answered, Budget, Call, CallError, Client, Endpoint, FaultKind, Finish, Key, Limits, Live,
-    LiveError, Llm, Model, Options, Question, RetryPolicy, Settings,
+    LiveError, Llm, Model, ModelRequest, Options, RetryPolicy, Settings,
 };
 use serde_json::json;
 
@@ -55,7 +55,7 @@ fn live(base: &str) -> Live {
 }
 
 fn question(text: &str) -> Call {
-    let request = model().request(Question::of("be brief", text, 50));
+    let request = model().request(ModelRequest::of("be brief", text, 50));
     Call { role: ModelRole::Judge, replicate: 0, request }
 }
 

@@ -42,7 +42,7 @@ mod dataset_opencode;
 mod dataset_openhands;
 mod dataset_order;
 mod dataset_otel;
-mod dataset_probes;
+mod dataset_questions;
 mod dataset_real;
 mod dataset_responses;
 mod dataset_roo;

@@ -1,4 +1,4 @@
-//! `results.parquet` as DuckDB and pandas read it, against `probes.csv`. With
+//! `results.parquet` as DuckDB and pandas read it, against `questions.csv`. With
 //! the cargo feature `parquet` alone.
 #![cfg(feature = "parquet")]
 
@@ -12,7 +12,7 @@ const COMPARE: &str = r#"
 import csv, sys
 import duckdb, pandas
 run = sys.argv[1]
-with open(run + "/probes.csv", newline="", encoding="utf-8") as file:
+with open(run + "/questions.csv", newline="", encoding="utf-8") as file:
     expected = list(csv.DictReader(file))
 frame = pandas.read_parquet(run + "/results.parquet")
 query = duckdb.sql(f"select * from '{run}/results.parquet'")
@@ -72,9 +72,9 @@ fn a_run_without_text_has_no_words_in_parquet() {
     run(out.path(), &["--no-text"]);
     compared(out.path());
     let bytes = std::fs::read(out.path().join("results.parquet")).unwrap();
-    let probes = std::fs::read_to_string(out.path().join("probes.csv")).unwrap();
-    assert!(bytes.starts_with(b"PAR1") && probes.lines().count() > 100);
-    let csv = csv::Reader::from_reader(probes.as_bytes()).into_records().map(Result::unwrap);
+    let questions = std::fs::read_to_string(out.path().join("questions.csv")).unwrap();
+    assert!(bytes.starts_with(b"PAR1") && questions.lines().count() > 100);
+    let csv = csv::Reader::from_reader(questions.as_bytes()).into_records().map(Result::unwrap);
     assert!(
         csv.into_iter().all(|record| record.iter().nth(21) == Some("")),
         "questions are left out"

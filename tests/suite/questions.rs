@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
-use recap_core::model::{Block, Expectation, Message, Probe, ProbeKind, Role, Session};
-use recap_exam::probes::{Kept, Place};
+use recap_core::model::{Block, Expectation, Message, Question, QuestionKind, Role, Session};
+use recap_exam::facts::{Kept, Place};
 use recap_exam::questions::generate;
 use serde_json::{Value as Json, json};
 
@@ -54,12 +54,12 @@ impl Conversation {
     }
 
     /// The questions behind the last message, all of which may be compacted.
-    fn asked(&self) -> Vec<Probe> {
+    fn asked(&self) -> Vec<Question> {
         self.asked_without(0)
     }
 
     /// The questions where the first messages are no longer there.
-    fn asked_without(&self, first: u32) -> Vec<Probe> {
+    fn asked_without(&self, first: u32) -> Vec<Question> {
         let end = self.0.messages.len() as u32;
         let kept = (first..end).map(|message| Kept { message, cleared: false });
         let place = Place {
@@ -76,8 +76,8 @@ impl Conversation {
 }
 
 /// The question that begins like this, with its answers and stale values.
-fn find<'a>(asked: &'a [Probe], begins: &str) -> (&'a Probe, Vec<&'a str>, Vec<&'a str>) {
-    let found: Vec<&Probe> = asked.iter().filter(|p| p.question.starts_with(begins)).collect();
+fn find<'a>(asked: &'a [Question], begins: &str) -> (&'a Question, Vec<&'a str>, Vec<&'a str>) {
+    let found: Vec<&Question> = asked.iter().filter(|p| p.question.starts_with(begins)).collect();
     let questions: Vec<&str> = asked.iter().map(|p| p.question.as_str()).collect();
     assert_eq!(found.len(), 1, "`{begins}` in {questions:#?}");
     let answers = match &found[0].expect {
@@ -88,8 +88,8 @@ fn find<'a>(asked: &'a [Probe], begins: &str) -> (&'a Probe, Vec<&'a str>, Vec<&
     (found[0], texts(answers), texts(&found[0].stale))
 }
 
-fn no_question(asked: &[Probe], part: &str) {
-    let with: Vec<&Probe> = asked.iter().filter(|p| p.question.contains(part)).collect();
+fn no_question(asked: &[Question], part: &str) {
+    let with: Vec<&Question> = asked.iter().filter(|p| p.question.contains(part)).collect();
     assert!(with.is_empty(), "{with:#?}");
 }
 
@@ -112,18 +112,18 @@ fn files_are_asked_by_what_was_added_to_them() {
         .called("Edit", edit("src/gone.rs", "x", "fn never_applied() {}"), "no such text", true);
     session.0.metadata = vec!["/home/u/app".to_owned()];
     let asked = session.asked();
-    let (probe, answers, _) = find(&asked, "Which file did the agent add `load_config` to?");
+    let (question, answers, _) = find(&asked, "Which file did the agent add `load_config` to?");
     assert_eq!(answers, ["main.rs", "src/main.rs"]);
-    assert_eq!((probe.kind, probe.asked_at), (ProbeKind::Artifact, 9));
-    assert_eq!(probe.evidence, ["m2"]);
+    assert_eq!((question.kind, question.asked_at), (QuestionKind::Artifact, 9));
+    assert_eq!(question.evidence, ["m2"]);
     let (_, answers, _) =
         find(&asked, "Which function, type or constant did the agent add to `src/lexer.rs`");
     assert_eq!(answers, ["scan_token"]);
     let (_, answers, _) = find(&asked, "Which new file did the agent create in `src/`?");
     assert_eq!(answers, ["lexer.rs"]);
-    let (probe, parts, _) = find(&asked, "Which files has the agent changed or created so far?");
+    let (question, parts, _) = find(&asked, "Which files has the agent changed or created so far?");
     assert_eq!(parts, ["It names the file src/lexer.rs", "It names the file src/main.rs"]);
-    assert!(matches!(probe.expect, Expectation::Rubric(_)));
+    assert!(matches!(question.expect, Expectation::Rubric(_)));
     // A name that stood there before was not added, nor one of a failed edit.
     no_question(&asked, "run_main");
     no_question(&asked, "old_name");
@@ -170,17 +170,18 @@ fn commands_are_asked_by_their_last_result() {
         .call("Bash", run("git commit -m \"Close the writer on errors\""), "1 file changed")
         .call("Bash", run("git checkout -b fix/writer-close"), "Switched")
         .asked();
-    let (probe, answers, stale) =
+    let (question, answers, stale) =
         find(&asked, "How many tests passed when `pytest -q` was last run?");
-    assert_eq!((probe.kind, answers, stale), (ProbeKind::Update, vec!["14"], vec!["11"]));
+    assert_eq!((question.kind, answers, stale), (QuestionKind::Update, vec!["14"], vec!["11"]));
     // Every form of question has its turn, four of one kind at a place.
-    let artifacts: Vec<&Probe> = asked.iter().filter(|p| p.kind == ProbeKind::Artifact).collect();
+    let artifacts: Vec<&Question> =
+        asked.iter().filter(|p| p.kind == QuestionKind::Artifact).collect();
     assert_eq!(artifacts.len(), 4, "{artifacts:#?}");
-    for probe in artifacts {
-        let (Expectation::AnyOf(values) | Expectation::Rubric(values)) = &probe.expect else {
-            panic!("{probe:?}")
+    for question in artifacts {
+        let (Expectation::AnyOf(values) | Expectation::Rubric(values)) = &question.expect else {
+            panic!("{question:?}")
         };
-        let expected = match probe.question.as_str() {
+        let expected = match question.question.as_str() {
             "Which file did the agent change to make `go test ./codec` succeed?" => {
                 "It names the file writer.go"
             }
@@ -212,9 +213,10 @@ fn a_changed_value_is_asked_with_the_older_ones_as_stale() {
         .call("Edit", edit("a.ts", "const limit = true;", "const limit = false;"), "ok")
         .agent("I changed the request timeout from 30s to 45s.")
         .asked();
-    let (probe, answers, stale) = find(&asked, "What is the value of `retries` in `app.toml` now?");
+    let (question, answers, stale) =
+        find(&asked, "What is the value of `retries` in `app.toml` now?");
     assert_eq!((answers, stale), (vec!["12"], vec!["3", "5"]));
-    assert_eq!(probe.evidence, ["m2"]);
+    assert_eq!(question.evidence, ["m2"]);
     let (_, answers, stale) = find(&asked, "What was the request timeout changed to?");
     assert_eq!((answers, stale), (vec!["45s"], vec!["30s"]));
     no_question(&asked, "limit");
@@ -240,9 +242,9 @@ fn plans_are_asked_by_the_list_at_the_cut() {
     assert_eq!(answers, ["Publish it"]);
     let (_, parts, _) = find(&asked, "What is still to be done?");
     assert_eq!(parts, ["It names: Test the lexer", "It names: Publish it"]);
-    let (probe, answers, stale) =
+    let (question, answers, stale) =
         find(&asked, "What is the state of the to-do item “Write the lexer” now?");
-    assert_eq!(probe.kind, ProbeKind::Update);
+    assert_eq!(question.kind, QuestionKind::Update);
     assert_eq!(answers, ["completed", "done", "finished"]);
     assert!(stale.contains(&"in_progress"));
 
@@ -258,11 +260,11 @@ fn plans_are_asked_by_the_list_at_the_cut() {
         )
         .call("TaskUpdate", json!({"taskId": "1", "status": "in_progress"}), "Updated task #1")
         .asked();
-    let (probe, parts, _) = find(&asked, "Which item of the to-do list is in progress?");
+    let (question, parts, _) = find(&asked, "Which item of the to-do list is in progress?");
     // The text and the state of an item stand in two messages: a model judges.
-    assert!(matches!(probe.expect, Expectation::Rubric(_)));
+    assert!(matches!(question.expect, Expectation::Rubric(_)));
     assert_eq!(
-        (parts, &probe.evidence),
+        (parts, &question.evidence),
         (vec!["It says: Draw the map"], &vec!["m0".into(), "m2".into()])
     );
 }
@@ -277,15 +279,16 @@ fn row_kind_instructions_are_asked_word_by_word_and_as_behaviour() {
         .user("<reminder>\nYou must always reply in rhymes here.\n</reminder>")
         .user("Caveat: The messages below are local. Do not respond to these messages in any way.")
         .asked();
-    let (probe, answers, _) = find(&asked, "One standing instruction begins with “Always run the”");
+    let (question, answers, _) =
+        find(&asked, "One standing instruction begins with “Always run the”");
     assert_eq!(
-        (probe.kind, answers),
-        (ProbeKind::Constraint, vec!["linter before you commit anything"])
+        (question.kind, answers),
+        (QuestionKind::Constraint, vec!["linter before you commit anything"])
     );
-    let (probe, answers, _) =
+    let (question, answers, _) =
         find(&asked, "One standing instruction begins with “Never commit generated”");
     assert_eq!(answers, ["files to the main branch"]);
-    assert_eq!(probe.evidence, ["m3"]);
+    assert_eq!(question.evidence, ["m3"]);
     let (_, parts, _) = find(&asked, "Continue with the task");
     assert_eq!(parts.len(), 2, "{parts:?}");
     // The agent is sent AGENTS.md with every request.
@@ -362,7 +365,7 @@ fn what_the_system_prompt_says_is_not_asked() {
             .call("get_order", json!({"id": "A1"}), &show("economy"))
             .asked()
     };
-    let is_cabin = |probe: &Probe| probe.question.contains("`cabin`");
+    let is_cabin = |question: &Question| question.question.contains("`cabin`");
     assert!(build(&[]).iter().any(is_cabin));
     assert!(!build(&["Cabins are economy and business."]).iter().any(is_cabin));
 }
@@ -404,10 +407,10 @@ fn a_snapshot_is_asked_by_its_newest_value() {
         .call("get_order", json!({"id": "W77"}), &order("processing"))
         .call("get_order", json!({"id": "W77"}), &order("delivered"))
         .asked();
-    let (probe, answers, stale) =
+    let (question, answers, stale) =
         find(&asked, "What did the last `get_order` for `W77` give as `order.status`?");
     assert_eq!((answers, stale), (vec!["delivered"], vec!["processing"]));
-    assert_eq!(probe.evidence, ["m2", "m3"]);
+    assert_eq!(question.evidence, ["m2", "m3"]);
     assert_eq!(
         find(&asked, "What did the last `get_order` for `W77` give as `order.city`?").1,
         ["Bergen"]
@@ -420,7 +423,8 @@ fn what_the_session_never_says_is_asked_too() {
         .call("Edit", edit("a.rs", "", "fn parse_header() {}"), "ok")
         .call("Edit", edit("b.rs", "", "fn close_all_files() {}"), "ok")
         .asked();
-    let unknown: Vec<&Probe> = asked.iter().filter(|p| p.kind == ProbeKind::Abstain).collect();
+    let unknown: Vec<&Question> =
+        asked.iter().filter(|p| p.kind == QuestionKind::Abstain).collect();
     let questions: Vec<&str> = unknown.iter().map(|p| p.question.as_str()).collect();
     assert_eq!(questions.len(), 2, "{questions:?}");
     assert!(questions.contains(&"Which file did the agent add `parse_files` to?"), "{questions:?}");
@@ -436,7 +440,7 @@ fn only_what_the_agent_still_had_is_asked_and_always_the_same() {
     no_question(&asked, "parse_header");
     find(&asked, "Which file did the agent add `close_all_files` to?");
     assert_eq!(session.asked(), session.asked());
-    let mut ids: Vec<String> = session.asked().into_iter().map(|probe| probe.id).collect();
+    let mut ids: Vec<String> = session.asked().into_iter().map(|question| question.id).collect();
     ids.sort();
     ids.dedup();
     assert_eq!(ids.len(), session.asked().len());
@@ -478,8 +482,8 @@ fn hostile_sessions_are_read_to_their_end() {
             .call("TodoWrite", json!({"todos": [{"content": "", "status": 3}]}), "");
     }
     let asked = session.asked();
-    assert!(asked.iter().all(|probe| probe.question.chars().count() <= 320), "{asked:#?}");
-    assert!(asked.iter().any(|probe| probe.kind == ProbeKind::Update), "{asked:#?}");
+    assert!(asked.iter().all(|question| question.question.chars().count() <= 320), "{asked:#?}");
+    assert!(asked.iter().any(|question| question.kind == QuestionKind::Update), "{asked:#?}");
 }
 
 /// Text as a patch or an argument may hold it.
@@ -533,16 +537,16 @@ proptest! {
         let asked = session.asked();
         prop_assert_eq!(&asked, &session.asked());
         let mut ids = BTreeSet::new();
-        for probe in &asked {
-            prop_assert!(ids.insert(&probe.id), "{:?} twice", probe.id);
-            let open = probe.expect == Expectation::Unanswerable;
-            prop_assert!(open || !probe.evidence.is_empty());
+        for question in &asked {
+            prop_assert!(ids.insert(&question.id), "{:?} twice", question.id);
+            let open = question.expect == Expectation::Unanswerable;
+            prop_assert!(open || !question.evidence.is_empty());
             let known = |id: &String| session.0.messages.iter().any(|message| message.id == *id);
-            prop_assert!(probe.evidence.iter().all(known));
-            if let Expectation::AnyOf(values) = &probe.expect {
+            prop_assert!(question.evidence.iter().all(known));
+            if let Expectation::AnyOf(values) = &question.expect {
 // A single letter stands in any question.
-                let told = |value: &String| value.len() > 3 && probe.question.contains(value);
-                prop_assert!(!values.iter().any(told), "{probe:?}");
+                let told = |value: &String| value.len() > 3 && question.question.contains(value);
+                prop_assert!(!values.iter().any(told), "{question:?}");
             }
         }
     }

@@ -11,9 +11,9 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use crate::common::shared;
-use recap_core::model::{Expectation, Message, Probe, ProbeKind, Session};
+use recap_core::model::{Expectation, Message, Question, QuestionKind, Session};
 use recap_core::tokens::{Counter, Sizes};
-use recap_exam::probes::{Cuts, Kept, Place, places};
+use recap_exam::facts::{Cuts, Kept, Place, places};
 use recap_exam::questions::generate;
 use recap_exam::roles::answerer::{Answerer, Offline, Passage, Shown};
 use recap_exam::roles::judge::{Grading, Offline as Judge};
@@ -55,15 +55,15 @@ fn shown(messages: impl Iterator<Item = usize>, session: &Session) -> Shown {
 }
 
 /// The messages around the evidence of a question, among those of the cut.
-fn around(probe: &Probe, session: &Session, held: &[usize]) -> Vec<usize> {
+fn around(question: &Question, session: &Session, held: &[usize]) -> Vec<usize> {
     let at = |id: &String| session.messages.iter().position(|m| m.id == *id).unwrap();
-    let evidence: Vec<usize> = probe.evidence.iter().map(at).collect();
+    let evidence: Vec<usize> = question.evidence.iter().map(at).collect();
     let near = |m: &usize| evidence.iter().any(|e| e.abs_diff(*m) <= 2);
     held.iter().copied().filter(near).collect()
 }
 
-fn measure(names: &[&str]) -> BTreeMap<ProbeKind, Row> {
-    let mut rows: BTreeMap<ProbeKind, Row> = BTreeMap::new();
+fn measure(names: &[&str]) -> BTreeMap<QuestionKind, Row> {
+    let mut rows: BTreeMap<QuestionKind, Row> = BTreeMap::new();
     let reader = Offline::new(Arc::new(Counter::default()));
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let mut log = String::new();
@@ -72,37 +72,38 @@ fn measure(names: &[&str]) -> BTreeMap<ProbeKind, Row> {
             let places = cuts(session);
             let all = generate(session, &places);
             for place in places {
-                let here = all.iter().filter(|probe| probe.asked_at + 1 == place.from);
-                let probes: Vec<Probe> = here.cloned().collect();
+                let here = all.iter().filter(|question| question.asked_at + 1 == place.from);
+                let questions: Vec<Question> = here.cloned().collect();
                 let kept = place.material.iter().filter(|kept| !kept.cleared);
                 let held: Vec<usize> = kept.map(|kept| kept.message as usize).collect();
-                let questions: Vec<&str> = probes.iter().map(|p| p.question.as_str()).collect();
-                let ask = |shown: &Shown, questions: &[&str]| -> Vec<String> {
-                    let answers = runtime.block_on(reader.answer(shown, questions));
+                let texts: Vec<&str> = questions.iter().map(|p| p.question.as_str()).collect();
+                let ask = |shown: &Shown, texts: &[&str]| -> Vec<String> {
+                    let answers = runtime.block_on(reader.answer(shown, texts));
                     answers.into_iter().map(Result::unwrap).collect()
                 };
-                let full = ask(&shown(held.iter().copied(), session), &questions);
-                for (probe, full) in probes.iter().zip(full) {
-                    let row = rows.entry(probe.kind).or_default();
-                    if matches!(probe.expect, Expectation::Rubric(_)) {
+                let full = ask(&shown(held.iter().copied(), session), &texts);
+                for (question, full) in questions.iter().zip(full) {
+                    let row = rows.entry(question.kind).or_default();
+                    if matches!(question.expect, Expectation::Rubric(_)) {
                         row.unscored += 1;
                         continue;
                     }
                     row.n += 1;
-                    let near = around(probe, session, &held);
+                    let near = around(question, session, &held);
                     let near = shown(near.into_iter(), session);
                     let contexts = [Shown::default(), near];
                     let mut said: Vec<String> =
-                        contexts.iter().map(|c| ask(c, &[&probe.question]).remove(0)).collect();
+                        contexts.iter().map(|c| ask(c, &[&question.question]).remove(0)).collect();
                     said.push(full);
-                    let right: Vec<bool> = said.iter().map(|said| is_right(probe, said)).collect();
+                    let right: Vec<bool> =
+                        said.iter().map(|said| is_right(question, said)).collect();
                     (0..3).for_each(|at| row.right[at] += u32::from(right[at]));
                     if !right[2] || right[0] || !right[1] {
-                        let (id, q) = (&probe.id, &probe.question);
+                        let (id, q) = (&question.id, &question.question);
                         let _ = writeln!(
                             log,
                             "## {} {id} {right:?}\nQ {q}\nE {:?} STALE {:?}\nNEAR {}\nFULL {}",
-                            session.id, probe.expect, probe.stale, said[1], said[2]
+                            session.id, question.expect, question.stale, said[1], said[2]
                         );
                     }
                 }
@@ -115,8 +116,8 @@ fn measure(names: &[&str]) -> BTreeMap<ProbeKind, Row> {
     rows
 }
 
-fn is_right(probe: &Probe, answer: &str) -> bool {
-    let grading = Grading::of(probe, answer);
+fn is_right(question: &Question, answer: &str) -> bool {
+    let grading = Grading::of(question, answer);
     Judge.judge(&grading).score.is_some_and(|score| score >= 0.5)
 }
 
@@ -137,7 +138,7 @@ fn shares(title: &str, names: &[&str]) -> Option<[f64; 3]> {
             share(2),
             row.unscored
         );
-        if *kind != ProbeKind::Abstain {
+        if *kind != QuestionKind::Abstain {
             all.n += row.n;
             (0..3).for_each(|at| all.right[at] += row.right[at]);
         }
@@ -177,7 +178,7 @@ fn the_changed_files_are_those_that_the_metadata_of_sessions_list() {
         };
         let asked = generate(session, &[whole]);
         let files = asked.iter().find(|p| p.question.starts_with("Which files has the agent"));
-        let parts = files.map_or(Vec::new(), |probe| match &probe.expect {
+        let parts = files.map_or(Vec::new(), |question| match &question.expect {
             Expectation::Rubric(parts) => parts.clone(),
             _ => Vec::new(),
         });

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use recap_core::model::ProbeKind;
+use recap_core::model::QuestionKind;
 use recap_formats::{LoadOptions, load};
 
 use crate::reading::{Row, Rows, measured};
@@ -28,7 +28,7 @@ fn mean(rows: &Rows, full: bool) -> f64 {
 #[test]
 fn sessions_of_agents_are_read() {
     let rows = measure("quickstart");
-    let mut kinds: BTreeMap<ProbeKind, [Row; 2]> = BTreeMap::new();
+    let mut kinds: BTreeMap<QuestionKind, [Row; 2]> = BTreeMap::new();
     for ((full, _, kind), row) in &rows {
         let sum = &mut kinds.entry(*kind).or_default()[usize::from(!full)];
         *sum =

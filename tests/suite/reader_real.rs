@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::common::shared;
-use recap_core::model::{Probe, ProbeKind, Session, Verdict};
+use recap_core::model::{Question, QuestionKind, Session, Verdict};
 use recap_core::tokens::Counter;
 use recap_exam::roles::answerer::{ANSWER_TOKENS, Answerer, Offline, Passage, Shown};
 use recap_exam::roles::judge::{Grading, Offline as Judge};
@@ -38,8 +38,8 @@ fn ask(reader: &Offline, shown: &Shown, questions: &[&str]) -> Vec<String> {
     answers.into_iter().map(|answer| answer.unwrap()).collect()
 }
 
-fn graded(probe: &Probe, answer: &str) -> Option<(Verdict, f64)> {
-    let grading = Grading::of(probe, answer);
+fn graded(question: &Question, answer: &str) -> Option<(Verdict, f64)> {
+    let grading = Grading::of(question, answer);
     let judgement = Judge.judge(&grading);
     Some((judgement.verdict, judgement.score?))
 }
@@ -75,9 +75,9 @@ struct Table {
 
 /// The kinds of the categories 1, 2 and 4 of LoCoMo and those that the judge
 /// can grade in BEAM.
-fn has_answer(probe: &Probe) -> bool {
-    use ProbeKind::{Fact, MultiHop, Temporal, Update};
-    matches!(probe.kind, Fact | MultiHop | Temporal | Update)
+fn has_answer(question: &Question) -> bool {
+    use QuestionKind::{Fact, MultiHop, Temporal, Update};
+    matches!(question.kind, Fact | MultiHop | Temporal | Update)
 }
 
 fn measure(dataset: &Dataset) -> Table {
@@ -86,32 +86,33 @@ fn measure(dataset: &Dataset) -> Table {
     let mut table = Table::default();
     for (n, session) in dataset.sessions.iter().enumerate() {
         let held_out = n % 2 == 1;
-        let probes: Vec<&Probe> =
-            dataset.probes.iter().filter(|probe| probe.session == session.id).collect();
-        let questions: Vec<&str> = probes.iter().map(|probe| probe.question.as_str()).collect();
+        let questions: Vec<&Question> =
+            dataset.questions.iter().filter(|question| question.session == session.id).collect();
+        let texts: Vec<&str> =
+            questions.iter().map(|question| question.question.as_str()).collect();
         let context = shown(session, |_| true);
         let start = Instant::now();
-        let answers = ask(&reader, &context, &questions);
+        let answers = ask(&reader, &context, &texts);
         table.took += start.elapsed();
         table.questions += questions.len() as u32;
-        let nothing = ask(&reader, &Shown::default(), &questions);
-        for (at, probe) in probes.iter().enumerate() {
+        let nothing = ask(&reader, &Shown::default(), &texts);
+        for (at, question) in questions.iter().enumerate() {
             let tokens = counter.count(&answers[at]);
             assert!(tokens <= ANSWER_TOKENS, "{}", answers[at]);
-            let Some((verdict, score)) = graded(probe, &answers[at]) else { continue };
-            let row = table.kinds.entry((held_out, probe.kind.as_str())).or_default();
+            let Some((verdict, score)) = graded(question, &answers[at]) else { continue };
+            let row = table.kinds.entry((held_out, question.kind.as_str())).or_default();
             row.add(score, verdict == Verdict::Abstained, tokens);
-            if !has_answer(probe) {
+            if !has_answer(question) {
                 continue;
             }
-            if let Some((verdict, score)) = graded(probe, &nothing[at]) {
+            if let Some((verdict, score)) = graded(question, &nothing[at]) {
                 table.empty.add(score, verdict == Verdict::Abstained, 0);
             }
             // Four answers that belong elsewhere, spread over the conversation.
             for step in [7, 31, 59, 83] {
-                let other = (at + step) % probes.len();
+                let other = (at + step) % questions.len();
                 if other != at
-                    && let Some((verdict, score)) = graded(probe, &answers[other])
+                    && let Some((verdict, score)) = graded(question, &answers[other])
                 {
                     table.mispaired.add(score, verdict == Verdict::Abstained, 0);
                 }
@@ -194,12 +195,14 @@ fn the_evidence_alone_is_read_at_least_as_well_as_the_whole() {
     let mut row = Row::default();
     for session in dataset.sessions.iter().skip(1).step_by(2) {
         let place = |id: &String| session.messages.iter().position(|m| m.id == *id);
-        let probes = dataset.probes.iter().filter(|probe| probe.session == session.id);
-        for probe in probes.filter(|probe| has_answer(probe) && !probe.evidence.is_empty()) {
-            let evidence: Vec<usize> = probe.evidence.iter().filter_map(place).collect();
+        let questions = dataset.questions.iter().filter(|question| question.session == session.id);
+        for question in
+            questions.filter(|question| has_answer(question) && !question.evidence.is_empty())
+        {
+            let evidence: Vec<usize> = question.evidence.iter().filter_map(place).collect();
             let near = |at: usize| evidence.iter().any(|place| at.abs_diff(*place) <= 2);
-            let answers = ask(&reader, &shown(session, near), &[&probe.question]);
-            if let Some((verdict, score)) = graded(probe, &answers[0]) {
+            let answers = ask(&reader, &shown(session, near), &[&question.question]);
+            if let Some((verdict, score)) = graded(question, &answers[0]) {
                 row.add(score, verdict == Verdict::Abstained, 0);
             }
         }

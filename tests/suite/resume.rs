@@ -81,7 +81,7 @@ async fn prepared(counter: &Arc<Counter>) -> Prepared {
     let samples = dataset.sessions.into_iter().map(|session| Sample {
         dataset: dataset.name.clone(),
         session,
-        probes: Vec::new(),
+        questions: Vec::new(),
     });
     prepare(&spec(), samples.collect(), &roles(counter), Arc::clone(counter)).await.unwrap()
 }

@@ -60,7 +60,9 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use recap_billing::pricing::{Agent, PriceList};
-use recap_core::model::{CellOutcome, CellRows, Expectation, Probe, ProbeKind, Role, Session};
+use recap_core::model::{
+    CellOutcome, CellRows, Expectation, Question, QuestionKind, Role, Session,
+};
 use recap_replay::{Plan, PreparedSession, ReplaySession, replay};
 use recap_strategy::{
     Breakpoint, CallUsage, Compactor, CompactorError, EntryId, FailedCall, Produced, Reply, Task,
@@ -936,11 +938,11 @@ fn a_message_that_comes_during_a_tool_loop_is_sent_where_it_was_recorded() {
 fn what_was_closed_can_be_searched_by_its_summary() {
     let strategy = builtin("lis", &[]).unwrap().unwrap();
     assert_eq!(strategy.recovery.map(|spec| spec.name), Some("sessions"));
-    let probe = |id: &str, asked_at| Probe {
+    let question = |id: &str, asked_at| Question {
         id: id.into(),
         session: "talk".into(),
         asked_at,
-        kind: ProbeKind::Fact,
+        kind: QuestionKind::Fact,
         question: "What?".into(),
         expect: Expectation::AnyOf(vec!["this".into()]),
         evidence: Vec::new(),
@@ -948,10 +950,10 @@ fn what_was_closed_can_be_searched_by_its_summary() {
     };
     // Asked before the third request, and in the end behind two compactions.
     let subject = subject(twice().user(1).says(1).end());
-    let subject = subject.with_probes(vec![probe("a", 4), probe("b", 15)]);
+    let subject = subject.with_questions(vec![question("a", 4), question("b", 15)]);
     let replayed = block_on(replay(&subject, &lis(&[]), &Scribe::taking(1.0)));
     let closed = |at: usize| {
-        let sessions = replayed.probed[at].sessions.iter();
+        let sessions = replayed.asked[at].sessions.iter();
         sessions.map(|s| (s.id.clone(), s.summary.clone(), s.spans.clone())).collect::<Vec<_>>()
     };
     assert_eq!(closed(0), []);

@@ -1,7 +1,7 @@
 //! The rules on which the numbers depend, by their number, as far as no other
 //! suite holds them: 1–8 are in `dataset_semantics`, 10 in `replay::window`,
 //! 16, 18, 20 and 22 in `mechanisms`, 17, 19, 23, 26 and 27 beside the folding
-//! mechanisms, 24 beside the context, 34 and 35 in `references` and `probes`.
+//! mechanisms, 24 beside the context, 34 and 35 in `references` and `questions`.
 
 use crate::common;
 use crate::common::{block_on, offline, plan, replayed, small, strategy, subject};

@@ -1,6 +1,6 @@
 //! What is asked of a compressed context, who answers, and who grades.
 //!
-//! In: a recorded session and the context that a strategy left of it. Out: [`probes`], the facts
+//! In: a recorded session and the context that a strategy left of it. Out: [`questions`], the facts
 //! that the recorded agent needed afterwards; [`questions`], questions made from the recording
 //! itself; [`roles`], the models that summarise, answer and grade: offline ones that are part
 //! of the program, and those of providers behind `recap-llm`.
@@ -22,6 +22,6 @@
 )]
 
 mod calendar;
-pub mod probes;
+pub mod facts;
 pub mod questions;
 pub mod roles;

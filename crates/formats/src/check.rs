@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Value as Json;
 
-use recap_core::model::{Block, Message, Piece, Probe, RecordedCompaction, Role, Session};
+use recap_core::model::{Block, Message, Piece, Question, RecordedCompaction, Role, Session};
 
 use super::density::Held;
 use super::error::Problem;
@@ -37,10 +37,10 @@ pub struct Draft {
     /// Line of each message in its file, from 1; absent where the input has no
     /// lines (one document).
     pub lines: Vec<Option<u64>>,
-    /// Probes that come with it. Their ids are unique within the session and
+    /// Questions that come with it. Their ids are unique within the session and
     /// their `session` is empty: both are completed once the session's
     /// own id is final.
-    pub probes: Vec<Probe>,
+    pub questions: Vec<Question>,
     /// Its id in the recording, where other files of its family name it.
     pub(super) recorded_id: Option<String>,
     /// The id of the session whose agent started it; empty where it is a

@@ -7,7 +7,7 @@ use std::fmt;
 
 use thiserror::Error;
 
-use super::probes::ProbeFlaw;
+use super::questions::QuestionFlaw;
 use super::unpack::TooMuch;
 use recap_core::text::{brief, excerpt};
 
@@ -207,13 +207,13 @@ pub enum Problem {
         /// The id that both sessions have.
         id: String,
     },
-    /// A probe that cannot be asked or graded, or whose question is flawed.
-    #[error("probe `{}` {flaw}", excerpt(.id))]
-    Probe {
-        /// The id of the probe.
+    /// A question that cannot be asked or graded, or whose question is flawed.
+    #[error("question `{}` {flaw}", excerpt(.id))]
+    Question {
+        /// The id of the question.
         id: String,
-        /// The flaw of the probe.
-        flaw: ProbeFlaw,
+        /// The flaw of the question.
+        flaw: QuestionFlaw,
     },
     /// A labelled answer that cannot be graded.
     #[error("case `{}` {flaw}", excerpt(.id))]
@@ -221,7 +221,7 @@ pub enum Problem {
         /// The id of the case.
         id: String,
         /// The flaw of its question.
-        flaw: ProbeFlaw,
+        flaw: QuestionFlaw,
     },
     /// No format of labelled answers recognises the file.
     #[error("no known format of labelled answers (known: {known})")]
@@ -346,7 +346,7 @@ impl DatasetError {
             Problem::RepeatedCall { .. } => "give every call an id of its own",
             Problem::RepeatedMessage { .. } => "give every message an id of its own",
             Problem::RepeatedSession { .. } => "give every session an id of its own",
-            Problem::Probe { flaw, .. } | Problem::Case { flaw, .. } => flaw.help(),
+            Problem::Question { flaw, .. } | Problem::Case { flaw, .. } => flaw.help(),
             Problem::NoLabels { .. } => {
                 "give a file of EVOUNA, the human table of OpenQA-eval, or JSON lines: \
                  datasets/labelled.schema.json"

@@ -8,10 +8,10 @@ use super::check::{Draft, check, mend};
 use super::error::{DatasetError, Problem};
 use super::family::{Families, Placed as Child};
 use super::native::{self, Card};
-use super::probes::{self, Placed};
+use super::questions::{self, Placed};
 use super::source::Source;
 use super::subagents::Subagents;
-use recap_core::model::{Probe, Session, SidechainRequest};
+use recap_core::model::{Question, Session, SidechainRequest};
 
 /// File name without its last extension; that of a packed file is the one before `.gz` or `.zst`.
 pub(super) fn stem_of(name: &str) -> &str {
@@ -26,18 +26,18 @@ pub(super) fn stem_of(name: &str) -> &str {
 /// Most names in one warning, before it says "and more".
 const NAMED: usize = 3;
 
-/// The data set of an input, with all problems of its probes.
+/// The data set of an input, with all problems of its questions.
 pub(super) struct Loaded {
-    /// The data set, without its probes.
+    /// The data set, without its questions.
     pub(super) dataset: Dataset,
-    /// Its probes with their positions in the file.
-    pub(super) probes: Vec<Placed>,
+    /// Its questions with their positions in the file.
+    pub(super) questions: Vec<Placed>,
     /// The problems that keep the data set from loading, by file and line.
     pub(super) problems: Vec<DatasetError>,
 }
 
 impl Loaded {
-    /// The data set with its probes.
+    /// The data set with its questions.
     ///
     /// # Errors
     /// The first problem.
@@ -45,8 +45,8 @@ impl Loaded {
         match self.problems.into_iter().next() {
             Some(first) => Err(first),
             None => {
-                let probes = self.probes.into_iter().map(|placed| placed.probe).collect();
-                Ok(Dataset { probes, ..self.dataset })
+                let questions = self.questions.into_iter().map(|placed| placed.question).collect();
+                Ok(Dataset { questions, ..self.dataset })
             }
         }
     }
@@ -130,14 +130,14 @@ impl Sink for Vec<Kept> {
     }
 }
 
-/// The sessions and probes of a data set that is being read.
+/// The sessions and questions of a data set that is being read.
 pub(super) struct Gathered<S = Vec<Kept>> {
     pub(super) sessions: S,
     pub(super) warnings: Vec<String>,
     pub(super) files: Vec<(String, String)>,
     pub(super) card: Option<Card>,
-    /// Probes of a native file, which name their sessions.
-    pub(super) probes: Vec<Placed>,
+    /// Questions of a native file, which name their sessions.
+    pub(super) questions: Vec<Placed>,
     /// The problems in the lines of that file.
     pub(super) problems: Vec<DatasetError>,
     /// Files that could not be read, each with the reason.
@@ -159,7 +159,7 @@ pub(super) struct Kept {
     /// Path below the input.
     pub(super) file: String,
     pub(super) session: Session,
-    pub(super) probes: Vec<Probe>,
+    pub(super) questions: Vec<Question>,
     /// The name of the questions' file in errors.
     pub(super) asked_in: String,
 }
@@ -168,8 +168,12 @@ impl Kept {
     /// Its questions, whose ids begin with that of the session.
     pub(super) fn placed(&mut self) -> Vec<Placed> {
         let id = &self.session.id;
-        let placed = self.probes.drain(..).map(|probe| Placed {
-            probe: Probe { id: format!("{id}/{}", probe.id), session: id.clone(), ..probe },
+        let placed = self.questions.drain(..).map(|question| Placed {
+            question: Question {
+                id: format!("{id}/{}", question.id),
+                session: id.clone(),
+                ..question
+            },
             file: self.asked_in.clone(),
             line: None,
         });
@@ -194,7 +198,7 @@ impl<S: Sink> Gathered<S> {
             warnings: Vec::new(),
             files: Vec::new(),
             card: None,
-            probes: Vec::new(),
+            questions: Vec::new(),
             problems: Vec::new(),
             set_aside: Vec::new(),
             first_unknown: None,
@@ -223,7 +227,7 @@ impl<S: Sink> Gathered<S> {
         let mut draft = draft;
         if let Err((line, problem)) = check(&draft) {
             // Questions name messages by their ids.
-            let strict = strict || !draft.probes.is_empty();
+            let strict = strict || !draft.questions.is_empty();
             if strict || !problem.is_of_one_record() {
                 return Err(source.error(line, problem));
             }
@@ -245,10 +249,10 @@ impl<S: Sink> Gathered<S> {
             },
         };
         self.families.note(self.sessions.count(), &draft);
-        let Draft { mut session, probes, .. } = draft;
+        let Draft { mut session, questions, .. } = draft;
         settle(&mut session);
         let asked_in = asked_in.unwrap_or(source.name()).to_owned();
-        self.sessions.put(Kept { file: relative.to_owned(), session, probes, asked_in })
+        self.sessions.put(Kept { file: relative.to_owned(), session, questions, asked_in })
     }
 
     /// Adds what `read` reads of a file. A broken file is set aside with its
@@ -315,7 +319,7 @@ impl Gathered {
         let (files, ids): (Vec<&str>, Vec<&str>) =
             self.sessions.iter().map(|kept| (kept.file.as_str(), kept.session.id.as_str())).unzip();
         let ids = unique_ids(&files, &ids)?;
-        let mut placed = self.probes;
+        let mut placed = self.questions;
         let mut sessions = Vec::new();
         for (mut kept, id) in self.sessions.drain(..).zip(ids) {
             kept.session.id = id;
@@ -323,7 +327,7 @@ impl Gathered {
             sessions.push(kept.session);
         }
         let mut problems = self.problems;
-        problems.extend(probes::broken(&sessions, &placed));
+        problems.extend(questions::broken(&sessions, &placed));
         problems.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
         let card = self.card.unwrap_or_else(|| Card::named(name));
         let dataset = Dataset {
@@ -336,9 +340,9 @@ impl Gathered {
             sessions,
             warnings: self.warnings,
             files: self.files,
-            probes: Vec::new(),
+            questions: Vec::new(),
         };
-        Ok(Loaded { dataset, probes: placed, problems })
+        Ok(Loaded { dataset, questions: placed, problems })
     }
 }
 

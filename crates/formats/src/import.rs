@@ -17,11 +17,11 @@ use super::error::{DatasetError, Problem};
 use super::gathered::{Aside, Gathered, Kept, Sink, unique_ids};
 use super::load::read_into;
 use super::native::{
-    Card, PROBES_FILE, SESSIONS_FILE, read_line, refuse_existing, write_card, write_line,
+    Card, QUESTIONS_FILE, SESSIONS_FILE, read_line, refuse_existing, write_card, write_line,
 };
-use super::probes::{self, Placed};
 use super::pseudonyms::Pseudonyms;
-use recap_core::model::{Block, Message, Probe, Session, ToolDefinition};
+use super::questions::{self, Placed};
+use recap_core::model::{Block, Message, Question, Session, ToolDefinition};
 
 /// What is written and how.
 #[derive(Clone, Copy, Debug)]
@@ -90,13 +90,13 @@ fn write_all(
     for input in inputs {
         read_into(&mut gathered, input, &options.load)?;
     }
-    let Gathered { sessions: all_sessions, warnings, probes, mut problems, card, .. } = gathered;
+    let Gathered { sessions: all_sessions, warnings, questions, mut problems, card, .. } = gathered;
     let files: Vec<&str> = all_sessions.index.iter().map(|entry| entry.file.as_str()).collect();
     let own: Vec<&str> = all_sessions.index.iter().map(|entry| entry.id.as_str()).collect();
     let ids = unique_ids(&files, &own)?;
     let changed =
         own.iter().zip(&ids).any(|(own, id)| own != id) || !all_sessions.asides.is_empty();
-    let mut placed = probes;
+    let mut placed = questions;
     let mut left_out = Vec::new();
     for (entry, id) in all_sessions.index.iter().zip(&ids) {
         let named = entry.left_out.iter().map(|(why, n)| (id.clone(), why.clone(), *n));
@@ -114,11 +114,11 @@ fn write_all(
     if let Some(first) = problems.into_iter().next() {
         return Err(first);
     }
-    let mut probes: Vec<Probe> = placed.into_iter().map(|placed| placed.probe).collect();
+    let mut questions: Vec<Question> = placed.into_iter().map(|placed| placed.question).collect();
     if let Some(pseudonyms) = &mut pseudonyms {
-        pseudonyms.probes(&mut probes);
+        pseudonyms.questions(&mut questions);
     }
-    let not_written = options.export.write(folder, &lines, &probes)?;
+    let not_written = options.export.write(folder, &lines, &questions)?;
     if options.export == Export::Native {
         let name = folder.file_name().map(|name| name.to_string_lossy().into_owned());
         let name = name.unwrap_or_else(|| "imported".to_owned());
@@ -147,7 +147,7 @@ fn flaws(lines: &Lines<'_>, placed: &[Placed]) -> Result<Vec<DatasetError>, Data
         sessions.push(session);
         Ok(())
     })?;
-    Ok(probes::broken(&sessions, placed))
+    Ok(questions::broken(&sessions, placed))
 }
 
 /// The sessions that were written, in their order.
@@ -187,7 +187,7 @@ struct Entry {
     /// Where its line begins, in bytes.
     start: u64,
     left_out: BTreeMap<String, u64>,
-    probes: Vec<Probe>,
+    questions: Vec<Question>,
     asked_in: String,
 }
 
@@ -195,8 +195,8 @@ impl Entry {
     fn placed(&mut self, id: &str) -> Vec<Placed> {
         let session = Session { id: id.to_owned(), ..Session::default() };
         let (file, asked_in) = (self.file.clone(), self.asked_in.clone());
-        let probes = std::mem::take(&mut self.probes);
-        Kept { file, session, probes, asked_in }.placed()
+        let questions = std::mem::take(&mut self.questions);
+        Kept { file, session, questions, asked_in }.placed()
     }
 }
 
@@ -226,7 +226,7 @@ impl<'a> Spool<'a> {
 
 impl Sink for Spool<'_> {
     fn put(&mut self, written: Kept) -> Result<(), DatasetError> {
-        let Kept { file, mut session, probes, asked_in } = written;
+        let Kept { file, mut session, questions, asked_in } = written;
         if let Some(pseudonyms) = &mut self.pseudonyms {
             let replaced = pseudonyms.session(&session);
             session = replaced.map_err(|problem| DatasetError::whole(file.clone(), problem))?;
@@ -234,7 +234,7 @@ impl Sink for Spool<'_> {
         let start = self.end;
         self.end += write_line(&session, &mut self.file).map_err(|e| refused(self.path, e))?;
         let (id, left_out) = (session.id, session.left_out);
-        self.index.push(Entry { file, id, start, left_out, probes, asked_in });
+        self.index.push(Entry { file, id, start, left_out, questions, asked_in });
         (self.progress)(self.index.len());
         Ok(())
     }
@@ -292,16 +292,16 @@ impl Export {
         self,
         folder: &Path,
         lines: &Lines<'_>,
-        questions: &[Probe],
+        questions: &[Question],
     ) -> Result<Counts, DatasetError> {
         let mut counts = Counts::new();
         match self {
             Export::Native => {
                 native(folder, lines)?;
                 if !questions.is_empty() {
-                    let path = folder.join(PROBES_FILE);
+                    let path = folder.join(QUESTIONS_FILE);
                     let file = File::create(&path).map_err(|e| refused(&path, e))?;
-                    let written = probes::write_probes(questions, BufWriter::new(file));
+                    let written = questions::write_questions(questions, BufWriter::new(file));
                     written.map_err(|e| refused(&path, e))?;
                 }
                 return Ok(counts);

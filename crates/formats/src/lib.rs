@@ -37,8 +37,8 @@ mod labels;
 mod load;
 mod native;
 mod outline;
-mod probes;
 mod pseudonyms;
+mod questions;
 mod source;
 mod subagents;
 mod unknown;
@@ -51,12 +51,14 @@ pub use formats::FORMATS;
 pub use import::{CHAT_FILE, Export, ImportOptions, Imported, import};
 pub use labels::{LABEL_FORMATS, LabelFormat, Labels, load_labels};
 pub use load::{bundled, bundled_names, load, load_reader};
-pub use native::{CARD_FILE, PROBES_FILE, SESSIONS_FILE, write_native};
-pub use probes::{KindCoverage, ProbeAudit, ProbeFlaw, audit_probes, load_probes, write_probes};
+pub use native::{CARD_FILE, QUESTIONS_FILE, SESSIONS_FILE, write_native};
+pub use questions::{
+    KindCoverage, QuestionAudit, QuestionFlaw, audit_questions, load_questions, write_questions,
+};
 pub use source::MAX_LINE;
 pub use unpack::TooMuch;
 
-use recap_core::model::{Probe, Session};
+use recap_core::model::{Question, Session};
 
 /// Options for reading an input.
 #[derive(Clone, Copy, Debug, Default)]
@@ -98,14 +100,14 @@ pub struct Dataset {
     pub files: Vec<(String, String)>,
     /// Questions about the sessions, in the order of their files; every one
     /// can be asked and graded.
-    pub probes: Vec<Probe>,
+    pub questions: Vec<Question>,
 }
 
 impl Dataset {
     /// Whether it is somebody's recordings: a published data set has a version, or
     /// comes with questions.
     pub fn is_recorded(&self) -> bool {
-        self.version.is_none() && self.probes.is_empty()
+        self.version.is_none() && self.questions.is_empty()
     }
 
     /// Whether some request of it reports the tokens that its provider counted,

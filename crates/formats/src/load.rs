@@ -11,12 +11,12 @@ use super::error::{DatasetError, Problem};
 use super::format::{Format, Head, MAX_HEAD, Tried};
 use super::formats::FORMATS;
 use super::gathered::{Gathered, Keeping, Loaded, Sink, stem_of};
-use super::native::{self, CARD_FILE, PROBES_FILE, SESSIONS_FILE, read_card};
+use super::native::{self, CARD_FILE, QUESTIONS_FILE, SESSIONS_FILE, read_card};
 use super::source::{HEAD, Source};
 use super::subagents::{self, Subagents};
 use super::unknown::{Looks, looks};
 use super::walk::{self, Found};
-use super::{Dataset, LoadOptions, probes};
+use super::{Dataset, LoadOptions, questions};
 
 /// The reason for a recognised file without a session.
 const NO_MESSAGE: &str = "it contains no message";
@@ -34,7 +34,7 @@ pub fn load(input: &Path, options: &LoadOptions) -> Result<Dataset, DatasetError
     gather(input, options)?.whole()
 }
 
-/// Reads `input`, and collects the problems of its probes instead of stopping at the first.
+/// Reads `input`, and collects the problems of its questions instead of stopping at the first.
 pub(super) fn gather(input: &Path, options: &LoadOptions) -> Result<Loaded, DatasetError> {
     let mut gathered = Gathered::default();
     let name = read_into(&mut gathered, input, options)?;
@@ -66,8 +66,8 @@ pub fn load_reader(
 pub(super) struct NativeFiles<'a> {
     pub(super) card: &'a str,
     pub(super) sessions: &'a str,
-    /// Empty where there are no probes.
-    pub(super) probes: &'a str,
+    /// Empty where there are no questions.
+    pub(super) questions: &'a str,
 }
 
 /// Reads a native data set from memory.
@@ -83,11 +83,11 @@ pub(super) fn load_native(
     gathered.card = Some(card);
     let hash = blake3::hash(files.card.as_bytes()).to_hex().to_string();
     gathered.files.push((CARD_FILE.to_owned(), hash));
-    if !files.probes.is_empty() {
-        let bytes = Box::new(files.probes.as_bytes());
-        let mut source = Source::new(&shown(PROBES_FILE), name, bytes);
-        gathered.probes = probes::read(&mut source, &mut gathered.problems)?;
-        gathered.done(PROBES_FILE, source)?;
+    if !files.questions.is_empty() {
+        let bytes = Box::new(files.questions.as_bytes());
+        let mut source = Source::new(&shown(QUESTIONS_FILE), name, bytes);
+        gathered.questions = questions::read(&mut source, &mut gathered.problems)?;
+        gathered.done(QUESTIONS_FILE, source)?;
     }
     let bytes = Box::new(files.sessions.as_bytes());
     let mut source = Source::new(&shown(SESSIONS_FILE), name, bytes);
@@ -201,7 +201,7 @@ fn read_folder<S: Sink>(
     let (card, native) = (has(CARD_FILE), has(CARD_FILE) && has(SESSIONS_FILE));
     if native {
         // A data set's folder may contain a datasheet, a licence and the like.
-        let own = [CARD_FILE, SESSIONS_FILE, PROBES_FILE];
+        let own = [CARD_FILE, SESSIONS_FILE, QUESTIONS_FILE];
         found.retain(|f| own.contains(&f.relative.as_str()));
     }
     let (mut others, before) = (Vec::new(), gathered.sessions.count());
@@ -210,7 +210,7 @@ fn read_folder<S: Sink>(
     for file in &found {
         let read = match file.relative.as_str() {
             CARD_FILE if card => gathered.card(file, options)?,
-            PROBES_FILE if native => gathered.probes(file, options)?,
+            QUESTIONS_FILE if native => gathered.questions(file, options)?,
             SESSIONS_FILE if native => gathered.file(file, &[], options, Some(&native::FORMAT))?,
             _ => gathered.or_set_aside(&file.relative, |gathered| {
                 gathered.file(file, &found, options, None)
@@ -374,10 +374,10 @@ impl<S: Sink> Gathered<S> {
         Ok(true)
     }
 
-    /// Reads the probes of a native data set.
-    fn probes(&mut self, file: &Found, options: &LoadOptions) -> Result<bool, DatasetError> {
+    /// Reads the questions of a native data set.
+    fn questions(&mut self, file: &Found, options: &LoadOptions) -> Result<bool, DatasetError> {
         let mut source = open(file, options)?;
-        self.probes = probes::read(&mut source, &mut self.problems)?;
+        self.questions = questions::read(&mut source, &mut self.problems)?;
         self.done(&file.relative, source)?;
         Ok(true)
     }
@@ -478,8 +478,8 @@ pub fn bundled_names() -> impl Iterator<Item = &'static str> {
 /// A bundled data set; `None` if there is none with that name.
 pub fn bundled(name: &str) -> Option<Result<Dataset, DatasetError>> {
     let bundled = BUNDLED.iter().find(|(known, ..)| *known == name)?;
-    let (name, card, sessions, probes) = *bundled;
-    let files = NativeFiles { card, sessions, probes };
+    let (name, card, sessions, questions) = *bundled;
+    let files = NativeFiles { card, sessions, questions };
     Some(load_native(name, &files, &LoadOptions::default()))
 }
 
@@ -488,19 +488,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bundled_data_set_brings_its_probes() {
+    fn a_bundled_data_set_brings_its_questions() {
         let folder =
             Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/dataset/native");
         let text = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap();
         let (card, sessions) = (text(CARD_FILE), text(SESSIONS_FILE));
-        let read = |probes: &str| {
-            let files = NativeFiles { card: &card, sessions: &sessions, probes };
+        let read = |questions: &str| {
+            let files = NativeFiles { card: &card, sessions: &sessions, questions };
             load_native("small", &files, &LoadOptions::default())
         };
         let from_disk = load(&folder, &LoadOptions::default()).unwrap();
-        assert_eq!(read(&text(PROBES_FILE)).unwrap(), from_disk);
-        assert_eq!(read("").unwrap().probes, []);
+        assert_eq!(read(&text(QUESTIONS_FILE)).unwrap(), from_disk);
+        assert_eq!(read("").unwrap().questions, []);
         let error = read("{}\n").unwrap_err();
-        assert_eq!((error.file.as_str(), error.line), ("small/probes.jsonl", Some(1)));
+        assert_eq!((error.file.as_str(), error.line), ("small/questions.jsonl", Some(1)));
     }
 }

@@ -1,5 +1,5 @@
 //! The native data set: a folder with `dataset.toml`, `sessions.jsonl` and,
-//! where there are questions, `probes.jsonl`.
+//! where there are questions, `questions.jsonl`.
 //!
 //! The schemas in `datasets/` describe the files; what is written here
 //! validates against them, and reading it back gives the same sessions.
@@ -17,7 +17,7 @@ use super::error::{DatasetError, Problem};
 use super::format::{Format, Head, Read, Take, Tried};
 use super::import::{CHAT_FILE, Export, refused};
 use super::source::{Source, parse};
-use super::{Dataset, LoadOptions, probes};
+use super::{Dataset, LoadOptions, questions};
 use recap_core::model::{
     Message, MessageIndex, Preamble, PreambleChange, RecordedCompaction, Session, SidechainRequest,
     ToolDefinition,
@@ -27,8 +27,8 @@ use recap_core::model::{
 pub const CARD_FILE: &str = "dataset.toml";
 /// Name of the file of sessions, one a line.
 pub const SESSIONS_FILE: &str = "sessions.jsonl";
-/// Name of the file of probes, one a line.
-pub const PROBES_FILE: &str = "probes.jsonl";
+/// Name of the file of questions, one a line.
+pub const QUESTIONS_FILE: &str = "questions.jsonl";
 
 /// The format of the native session file.
 pub(super) const FORMAT: Format = Format {
@@ -204,7 +204,7 @@ pub fn write_native(dataset: &Dataset, folder: &Path) -> Result<(), DatasetError
     refuse_existing(folder, Export::Native)?;
     std::fs::create_dir_all(folder)
         .and_then(|()| write_sessions(dataset, &folder.join(SESSIONS_FILE)))
-        .and_then(|()| write_probes(dataset, &folder.join(PROBES_FILE)))
+        .and_then(|()| write_questions(dataset, &folder.join(QUESTIONS_FILE)))
         .map_err(|error| refused(folder, error))?;
     let card = Card {
         name: dataset.name.clone(),
@@ -222,7 +222,7 @@ pub fn write_native(dataset: &Dataset, folder: &Path) -> Result<(), DatasetError
 /// The first file that stands there.
 pub(super) fn refuse_existing(folder: &Path, export: Export) -> Result<(), DatasetError> {
     let names: &[&str] = match export {
-        Export::Native => &[CARD_FILE, SESSIONS_FILE, PROBES_FILE],
+        Export::Native => &[CARD_FILE, SESSIONS_FILE, QUESTIONS_FILE],
         Export::OpenAiChat => &[CHAT_FILE],
     };
     let stands = names.iter().map(|name| folder.join(name)).find(|path| path.exists());
@@ -270,11 +270,11 @@ pub(super) fn from_json(json: Json) -> Result<Session, Problem> {
 }
 
 /// A data set without questions has no file of them.
-fn write_probes(dataset: &Dataset, path: &Path) -> std::io::Result<()> {
-    if dataset.probes.is_empty() {
+fn write_questions(dataset: &Dataset, path: &Path) -> std::io::Result<()> {
+    if dataset.questions.is_empty() {
         return Ok(());
     }
-    probes::write_probes(&dataset.probes, BufWriter::new(File::create(path)?))
+    questions::write_questions(&dataset.questions, BufWriter::new(File::create(path)?))
 }
 
 fn write_sessions(dataset: &Dataset, path: &Path) -> std::io::Result<()> {

@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 
 use super::error::Problem;
 use super::native::{from_json, to_json};
-use recap_core::model::{Expectation, Probe, Session};
+use recap_core::model::{Expectation, Question, Session};
 use recap_core::text::redact::{Redactor, replaced_users, user_names};
 
 /// The pseudonyms so far.
@@ -37,15 +37,15 @@ impl Pseudonyms {
     }
 
     /// Questions and their answers.
-    pub(super) fn probes(&mut self, probes: &mut [Probe]) {
-        for probe in probes {
-            let values = match &mut probe.expect {
+    pub(super) fn questions(&mut self, questions: &mut [Question]) {
+        for question in questions {
+            let values = match &mut question.expect {
                 Expectation::AnyOf(values) | Expectation::Rubric(values) => values.as_mut_slice(),
                 Expectation::Unanswerable => &mut [],
             };
-            let named = [&mut probe.id, &mut probe.session, &mut probe.question];
-            let texts = named.into_iter().chain(values).chain(&mut probe.evidence);
-            let mut texts: Vec<&mut String> = texts.chain(&mut probe.stale).collect();
+            let named = [&mut question.id, &mut question.session, &mut question.question];
+            let texts = named.into_iter().chain(values).chain(&mut question.evidence);
+            let mut texts: Vec<&mut String> = texts.chain(&mut question.stale).collect();
             let own = texts.iter_mut().map(|text| std::mem::take(*text)).collect();
             let replaced = self.texts(own);
             texts.into_iter().zip(replaced).for_each(|(text, new)| *text = new);

@@ -37,7 +37,7 @@ pub struct Settings {
 
 /// A request of a role, before a model is chosen for it.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Question {
+pub struct ModelRequest {
     /// The system text, sent before the messages.
     pub system: String,
     /// The conversation, oldest first.
@@ -50,7 +50,7 @@ pub struct Question {
     pub shared_system: bool,
 }
 
-impl Question {
+impl ModelRequest {
     /// A question with a single user message.
     pub fn of(system: impl Into<String>, text: impl Into<String>, max_tokens: u64) -> Self {
         let messages = vec![Message { speaker: Speaker::User, text: text.into() }];
@@ -65,7 +65,7 @@ impl Model {
     }
 
     /// The request that asks this model the question.
-    pub fn request(&self, question: Question) -> Request {
+    pub fn request(&self, question: ModelRequest) -> Request {
         Request {
             model: self.name.clone(),
             system: question.system,

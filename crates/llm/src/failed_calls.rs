@@ -67,7 +67,7 @@ impl Llm for FailureRecorder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Fault, FaultKind, Finish, NoUsage, Question, Reply, Settings};
+    use crate::{Fault, FaultKind, Finish, ModelRequest, NoUsage, Reply, Settings};
     use recap_core::model::{ModelRole, Timing};
 
     /// Fails as told, or says one word.
@@ -97,7 +97,7 @@ mod tests {
     }
 
     async fn ask(llm: &dyn Llm) -> Result<String, CallError> {
-        let request = llm.model().request(Question::of("", "What?", 9));
+        let request = llm.model().request(ModelRequest::of("", "What?", 9));
         let call = Call { role: ModelRole::Judge, replicate: 0, request };
         llm.call(call).await.map(|answered| answered.reply.text)
     }

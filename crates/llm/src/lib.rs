@@ -1,7 +1,7 @@
 //! Calls of language models: requests and replies in each provider's wire format, and how a
 //! call is made.
 //!
-//! In: a `Question` and the model that it goes to. Out: the reply with its tokens, price and
+//! In: a `ModelRequest` and the model that it goes to. Out: the reply with its tokens, price and
 //! time, or why there is none. A call passes through wrappers: [`Scrubbed`]
 //! removes secrets, [`Memoized`] makes each distinct call once or reads it
 //! from a cassette, and [`Live`] sends it within limits and budget. Encoding and
@@ -49,7 +49,8 @@ mod scrubbed;
 
 pub use budget::Budget;
 pub use call::{
-    Answered, Call, CallError, Llm, Message, Model, Question, Request, Schema, Settings, Speaker,
+    Answered, Call, CallError, Llm, Message, Model, ModelRequest, Request, Schema, Settings,
+    Speaker,
 };
 pub use calls::{Calls, Now, call_usd};
 pub use cassette::Cassette;

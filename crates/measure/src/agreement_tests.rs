@@ -1,14 +1,14 @@
 use std::sync::Arc;
 
 use super::*;
-use recap_core::model::{Expectation, LabelledQuestion, NoGrade, ProbeKind};
+use recap_core::model::{Expectation, LabelledQuestion, NoGrade, QuestionKind};
 
 fn case(file: &str, question: usize, label: bool, group: Option<&str>) -> LabelledCase {
     let asked = LabelledQuestion {
         file: file.into(),
         id: question.to_string(),
         question: format!("Question {question}?"),
-        kind: ProbeKind::Fact,
+        kind: QuestionKind::Fact,
         expect: Expectation::AnyOf(vec!["x".to_owned()]),
         stale: Vec::new(),
     };

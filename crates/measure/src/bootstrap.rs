@@ -141,7 +141,7 @@ pub fn blocks(sessions: &[Vec<f64>], seed: u64) -> Option<Bounds> {
 /// Percentile interval of the mean over sessions, each with its weight, if only
 /// the requests within each session can be resampled: it describes these
 /// sessions only. The values are in the order of the session: one for each
-/// request, probe or fact.
+/// request, question or fact.
 ///
 /// Moving blocks (Künsch 1989) are used, since neighbouring requests need the
 /// same things; the block length ⌈R^(1/3)⌉ is the order that Hall, Horowitz and

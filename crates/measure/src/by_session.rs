@@ -3,7 +3,7 @@
 //! Replicates are averaged, as they are before pooling; for measures that are
 //! pooled by a maximum, a median or a percentile each session has its own.
 //! If a data set has too few clusters for an interval, some measures also keep
-//! a figure for each request or probe: chance can then be estimated within
+//! a figure for each request or question: chance can then be estimated within
 //! these sessions.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -56,7 +56,7 @@ pub struct UnitRow {
     /// For each measure, one figure for each session of the data set, in
     /// their order.
     pub figures: BTreeMap<String, Vec<Option<Figure>>>,
-    /// For each measure and session, a figure for each request or probe.
+    /// For each measure and session, a figure for each request or question.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub series: BTreeMap<String, Vec<Figures>>,
 }
@@ -88,7 +88,7 @@ impl Figure {
 /// Significant digits of a figure, so that a file stays short and equal figures
 /// stay equal.
 const DIGITS: usize = 9;
-/// Significant digits of a figure for one request or probe.
+/// Significant digits of a figure for one request or question.
 const SERIES_DIGITS: usize = 6;
 
 /// The figures of a measured run by session.
@@ -297,7 +297,7 @@ fn rounded(x: f64, digits: usize) -> f64 {
     text.parse().expect("a number that was printed is one")
 }
 
-/// A figure for each request or probe of each session, averaged over
+/// A figure for each request or question of each session, averaged over
 /// replicates at each position, of the measures that are `kept`.
 fn series(
     row: &Gathered,

@@ -1,6 +1,6 @@
 use super::*;
 use crate::testkit::{cell, facts, run};
-use recap_core::model::{Absent, ProbeKind, SessionFacts};
+use recap_core::model::{Absent, QuestionKind, SessionFacts};
 
 fn row<'a>(run: &'a BySession, strategy: &str) -> &'a UnitRow {
     run.rows.iter().find(|row| row.strategy == strategy).unwrap()
@@ -53,23 +53,25 @@ fn the_bill_by_request_adds_up_to_the_bill() {
 
 #[test]
 fn another_text_or_another_question_is_another_session() {
-    let plain = || facts("s").requests(&[100]).probe(ProbeKind::Fact, 0, 10);
+    let plain = || facts("s").requests(&[100]).question(QuestionKind::Fact, 0, 10);
     let same = fingerprint_of(&plain().build());
     assert_eq!(fingerprint_of(&plain().build()), same);
     let text =
         fingerprint_of(&plain().with(|facts| facts.messages[0].text = "other".into()).build());
-    assert!(text.content != same.content && text.probes == same.probes);
-    let probe = fingerprint_of(&plain().with(|facts| facts.probes[0].probe.asked_at = 1).build());
-    assert!(probe.content == same.content && probe.probes != same.probes);
-    let words = plain().with(|facts| facts.probes[0].probe.question = "What?".into()).build();
+    assert!(text.content != same.content && text.questions == same.questions);
+    let question =
+        fingerprint_of(&plain().with(|facts| facts.questions[0].question.asked_at = 1).build());
+    assert!(question.content == same.content && question.questions != same.questions);
+    let words = plain().with(|facts| facts.questions[0].question.question = "What?".into()).build();
     assert!(
-        fingerprint_of(&words).probes == same.probes && fingerprint_of(&words).words != same.words
+        fingerprint_of(&words).questions == same.questions
+            && fingerprint_of(&words).words != same.words
     );
-    // Without the text of its probes a run still has the other hashes.
-    let silent = plain().with(|facts| facts.probes[0].probe.question.clear()).build();
+    // Without the text of its questions a run still has the other hashes.
+    let silent = plain().with(|facts| facts.questions[0].question.question.clear()).build();
     assert_eq!(
-        (fingerprint_of(&silent).words, fingerprint_of(&silent).probes),
-        (None, same.probes)
+        (fingerprint_of(&silent).words, fingerprint_of(&silent).questions),
+        (None, same.questions)
     );
 }
 
@@ -151,7 +153,7 @@ fn a_data_set_has_the_figures_of_its_own_table() {
 fn a_session_has_the_figure_of_its_replicates_as_the_measure_is_pooled() {
     let of = |of, to| Parts::Fraction { of, to };
     let many = || vec![Parts::Many(vec![9.0, 1.0]), Parts::Many(vec![2.0, 7.0, 3.0])];
-    let ones = || vec![Parts::One(2.0), Parts::One(7.0), Parts::Absent(Absent::NoProbes)];
+    let ones = || vec![Parts::One(2.0), Parts::One(7.0), Parts::Absent(Absent::NoQuestions)];
     let waits =
         vec![Parts::Waits(vec![(7.0, true), (3.0, true)]), Parts::Waits(vec![(9.0, false)])];
     let fractions = || vec![of(3.0, 10.0), of(5.0, 20.0)];

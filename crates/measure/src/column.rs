@@ -50,7 +50,7 @@ impl Column {
         }
     }
 
-    /// Adds the figures of a cell's requests or probes.
+    /// Adds the figures of a cell's requests or questions.
     pub fn push_figures(&mut self, figures: &Figures) {
         let each = figures.iter().map(|figure| figure.unwrap_or(f64::NAN));
         self.put(Kind::Many, figures.len(), each);

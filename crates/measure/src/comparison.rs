@@ -11,12 +11,12 @@ use super::sign_flip::holm;
 use super::spec::mean;
 use super::statistics::FEWEST_FOR_AN_INTERVAL;
 use recap_core::model::{
-    Cell, ComparedMeasure, ComparedProbes, ComparedRow, Comparison, Direction, Primary, RIGHT,
+    Cell, ComparedMeasure, ComparedQuestions, ComparedRow, Comparison, Direction, Primary, RIGHT,
     Report, RowKind, TestOutcome, catalogue,
 };
 use recap_core::text::counted;
 
-/// The measures that are compared, besides those by kind of probe.
+/// The measures that are compared, besides those by kind of question.
 const COMPARED: [&str; 20] = [
     catalogue::CONTINUITY.id,
     catalogue::KEPT_AT_CUT.id,
@@ -159,7 +159,7 @@ fn row(
         window: window.to_owned(),
         row_kind,
         measures,
-        probes: probes((a.report, &pair.0), (b.report, &pair.1), dataset, window),
+        questions: questions((a.report, &pair.0), (b.report, &pair.1), dataset, window),
     })
 }
 
@@ -247,7 +247,7 @@ fn outcome(measure: &ComparedMeasure) -> TestOutcome {
     }
 }
 
-/// Whether each graded probe is right, averaged over replicates.
+/// Whether each graded question is right, averaged over replicates.
 fn right(
     (report, strategy): (&Report, &str),
     dataset: &str,
@@ -262,8 +262,8 @@ fn right(
     };
     for session in report.results.iter() {
         for cell in session.cells().iter().filter(fits) {
-            for row in cell.rows().into_iter().flat_map(|rows| &rows.probes) {
-                let place = (cell.key.dataset.clone(), cell.key.session.clone(), row.probe);
+            for row in cell.rows().into_iter().flat_map(|rows| &rows.questions) {
+                let place = (cell.key.dataset.clone(), cell.key.session.clone(), row.question);
                 scores.entry(place).or_default().extend(cell.score(row));
             }
         }
@@ -272,16 +272,16 @@ fn right(
     each.filter_map(|(place, scores)| Some((place, mean(scores)? >= RIGHT))).collect()
 }
 
-/// Numbers of probes that are graded in both runs, by the runs in which they
+/// Numbers of questions that are graded in both runs, by the runs in which they
 /// are right.
-fn probes(
+fn questions(
     a: (&Report, &str),
     b: (&Report, &str),
     dataset: &str,
     window: &str,
-) -> Option<ComparedProbes> {
+) -> Option<ComparedQuestions> {
     let (in_a, in_b) = (right(a, dataset, window), right(b, dataset, window));
-    let mut counts = ComparedProbes::default();
+    let mut counts = ComparedQuestions::default();
     let both = in_a.iter().filter_map(|(place, a)| Some((*a, *in_b.get(place)?)));
     let mut any = false;
     for pair in both {

@@ -36,7 +36,7 @@ fn by(rows: Vec<UnitRow>) -> BySession {
         session: format!("t{at}"),
         cluster: None,
         content: String::new(),
-        probes: String::new(),
+        questions: String::new(),
         words: None,
         tokens: "exact 1".into(),
     };
@@ -89,7 +89,7 @@ fn strategies_of_the_same_name_are_compared_and_the_others_named() {
     assert_eq!((found.only_a, found.only_b), (vec!["prune".into()], vec!["mask".into()]));
     let [row] = &found.rows[..] else { panic!("{:?}", found.rows) };
     assert_eq!((&*row.dataset, &*row.window, row.row_kind), ("d", "25%", RowKind::Ranked));
-    assert_eq!((&*row.strategy_a, &*row.strategy_b, row.probes), ("fifo", "fifo", None));
+    assert_eq!((&*row.strategy_a, &*row.strategy_b, row.questions), ("fifo", "fifo", None));
     let [one] = &row.measures[..] else { panic!("{row:?}") };
     assert_eq!((one.measure.as_str(), one.sessions, one.clusters), (ID, 8, 8));
     close(one.a, 0.1);
@@ -242,7 +242,7 @@ fn row_of(dataset: &str, measures: Vec<ComparedMeasure>) -> ComparedRow {
         window: "25%".into(),
         row_kind: RowKind::Ranked,
         measures,
-        probes: None,
+        questions: None,
     }
 }
 
@@ -338,7 +338,7 @@ fn better_and_worse_take_six_clusters_a_small_p_and_a_difference() {
 }
 
 #[test]
-fn probes_graded_in_both_runs_are_counted_by_the_runs_in_which_they_are_right() {
+fn questions_graded_in_both_runs_are_counted_by_the_runs_in_which_they_are_right() {
     let asked = |set: &str, strategy: &str, window: &str, replicate: u32, outcomes: &str| {
         let made = cell("t", strategy).dataset(set).window(window, 9_000).replicate(replicate);
         made.snapshot(0, 0).answers(outcomes).build()
@@ -350,7 +350,7 @@ fn probes_graded_in_both_runs_are_counted_by_the_runs_in_which_they_are_right() 
     };
     let a =
         run(vec![asked("d", "fifo", "25%", 0, "rrhrrwwwwwru"), asked("e", "fifo", "25%", 0, "rr")]);
-    // Of two replicates a probe is right if their mean is one half; the last two
+    // Of two replicates a question is right if their mean is one half; the last two
     // have no grade in one of the runs.
     let b = run(vec![
         asked("d", "prune", "25%", 0, "rrrwwrwwwwur"),
@@ -359,8 +359,9 @@ fn probes_graded_in_both_runs_are_counted_by_the_runs_in_which_they_are_right() 
         asked("d", "fifo", "25%", 0, "wwwwwwwwwwww"),
         asked("e", "prune", "25%", 0, "rw"),
     ]);
-    let of = |set| probes((&a, "fifo"), (&b, "prune"), set, "25%");
-    let counts = |both, only_a, only_b, neither| ComparedProbes { both, only_a, only_b, neither };
+    let of = |set| questions((&a, "fifo"), (&b, "prune"), set, "25%");
+    let counts =
+        |both, only_a, only_b, neither| ComparedQuestions { both, only_a, only_b, neither };
     assert_eq!(of("d"), Some(counts(3, 2, 1, 4)));
     assert_eq!(of("e"), Some(counts(1, 1, 0, 0)));
     assert_eq!(of(ALL), Some(counts(4, 3, 1, 4)));

@@ -8,7 +8,7 @@ use super::spec::{Parts, Sample};
 use super::testkit::{self, absent, answer, answered, cell, facts, manifest, reply, sample};
 use recap_core::model::{
     Absent, Answered, Cell, Cut, CutBill, CutExam, CutOutcome, CutRow, FactAtStake,
-    IdentifierClass, Primary, ProbeKind, RECORDED, ReferenceState, Report, RowKind, RunResults,
+    IdentifierClass, Primary, QuestionKind, RECORDED, ReferenceState, Report, RowKind, RunResults,
     SessionFacts, Snapshot, StrategyRow,
 };
 
@@ -69,7 +69,7 @@ impl With for Cut {
     /// letters that `CellBuilder::answers` explains.
     fn asked(mut self, first: u32, outcomes: &str) -> Self {
         if let Some(CutRow { outcome: CutOutcome::Done(exam), .. }) = self.rows.last_mut() {
-            exam.probes = (first..).zip(outcomes.chars()).map(|(n, c)| answered(n, c)).collect();
+            exam.questions = (first..).zip(outcomes.chars()).map(|(n, c)| answered(n, c)).collect();
         }
         self
     }
@@ -182,14 +182,14 @@ fn small_sessions_weigh_their_number_of_facts() {
 }
 
 /// A session whose made questions are of these kinds.
-fn questioned(id: &str, kinds: &[ProbeKind]) -> SessionFacts {
-    let made = kinds.iter().fold(facts(id), |made, &kind| made.probe(kind, 10, 0)).build();
-    SessionFacts { cut_questions: made.probes, probes: Vec::new(), ..session(id) }
+fn questioned(id: &str, kinds: &[QuestionKind]) -> SessionFacts {
+    let made = kinds.iter().fold(facts(id), |made, &kind| made.question(kind, 10, 0)).build();
+    SessionFacts { cut_questions: made.questions, questions: Vec::new(), ..session(id) }
 }
 
 #[test]
 fn continuity_at_cuts_counts_questions_that_are_right_just_before() {
-    use ProbeKind::{Abstain, Fact};
+    use QuestionKind::{Abstain, Fact};
     let sessions = vec![
         questioned("s", &[Fact, Fact, Fact, Fact, Fact, Abstain, Fact]),
         questioned("t", &[Fact, Fact]),
@@ -229,7 +229,7 @@ fn continuity_at_cuts_counts_questions_that_are_right_just_before() {
 
 #[test]
 fn no_question_that_is_right_before_a_cut_leaves_no_continuity() {
-    let sessions = vec![questioned("t", &[ProbeKind::Fact])];
+    let sessions = vec![questioned("t", &[QuestionKind::Fact])];
     let cuts = vec![
         (cut("t", Vec::new()).with("full", "", 10_000).asked(0, "w"))
             .with("a", "", 3_000)
@@ -450,12 +450,12 @@ fn a_refused_context_answers_nothing_from_the_second_compaction_on_except_for_co
         let mut own = strategy("t", name);
         own.row_kind = row_kind;
         let cells = [strategy("t", "full"), own];
-        let session = questioned("t", &[ProbeKind::Fact; 2]);
+        let session = questioned("t", &[QuestionKind::Fact; 2]);
         let report = measure(made, "d".into(), vec![session], RunResults::new(cells, [cut]));
         let share = row(&report, name).number_of("continuity_at_cut");
         // What the sentence and summary.json count is what the table shows.
         for counted in report.answered_at_cuts.iter().filter(|of| of.strategy == name) {
-            let of = counted.kinds[&ProbeKind::Fact];
+            let of = counted.kinds[&QuestionKind::Fact];
             assert_eq!(Some(100.0 * of.after as f64 / of.before as f64), share);
         }
         share

@@ -86,7 +86,7 @@ impl<'a> Evidence<'a> {
 
     /// Whether the run has any question.
     pub fn asks(&self) -> bool {
-        self.facts.iter().any(|facts| !facts.probes.is_empty())
+        self.facts.iter().any(|facts| !facts.questions.is_empty())
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::BASELINE;
 use recap_core::model::{
-    AgeBin, AgeUnit, Cell, CellKey, CellRows, Forgetting, ProbeKind, RowKind, RunResults,
+    AgeBin, AgeUnit, Cell, CellKey, CellRows, Forgetting, QuestionKind, RowKind, RunResults,
     SessionFacts,
 };
 
@@ -18,7 +18,7 @@ const TOKENS: [u64; 7] = [0, 2_000, 4_000, 8_000, 16_000, 32_000, 64_000];
 /// Number of questions at one age, and number of right answers.
 #[derive(Clone, Copy, Default)]
 struct Tally {
-    probes: u64,
+    questions: u64,
     score: f64,
     references: u64,
     kept: u64,
@@ -32,7 +32,7 @@ struct Curve {
 }
 
 /// The curves of every replayed strategy, by window as typed, then by name.
-/// Probes and references are pooled over sessions, because a curve depends
+/// Questions and references are pooled over sessions, because a curve depends
 /// on age and not on the session.
 pub fn curves(windows: &[String], facts: &[SessionFacts], results: &RunResults) -> Vec<Forgetting> {
     let known: BTreeMap<(&str, &str), &SessionFacts> =
@@ -57,14 +57,14 @@ pub fn curves(windows: &[String], facts: &[SessionFacts], results: &RunResults) 
 
 impl Curve {
     fn take(&mut self, facts: &SessionFacts, cell: &Cell, rows: &CellRows) {
-        for row in &rows.probes {
-            let Some(asked) = facts.probes.get(row.probe as usize) else { continue };
+        for row in &rows.questions {
+            let Some(asked) = facts.questions.get(row.question as usize) else { continue };
             let Some(score) = cell.score(row) else { continue };
-            if asked.probe.kind == ProbeKind::Abstain {
+            if asked.question.kind == QuestionKind::Abstain {
                 continue;
             }
             let count = |tally: &mut Tally| {
-                tally.probes += 1;
+                tally.questions += 1;
                 tally.score += score;
             };
             if let (Some(compactions), Some(tokens)) = (row.age_compactions, asked.age_tokens) {
@@ -128,13 +128,13 @@ fn bins(starts: &[u64], tallies: &[Tally]) -> Vec<AgeBin> {
     let bin = |(at, tally): (usize, &Tally)| AgeBin {
         from: starts[at],
         to: starts.get(at + 1).copied(),
-        probes: tally.probes,
-        recall: (tally.probes > 0).then(|| tally.score / tally.probes as f64),
+        questions: tally.questions,
+        recall: (tally.questions > 0).then(|| tally.score / tally.questions as f64),
         references: tally.references,
         reference_recall: (tally.references > 0)
             .then(|| tally.kept as f64 / tally.references as f64),
     };
-    let asked = |tally: &Tally| tally.probes + tally.references > 0;
+    let asked = |tally: &Tally| tally.questions + tally.references > 0;
     tallies.iter().enumerate().filter(|(_, tally)| asked(tally)).map(bin).collect()
 }
 
@@ -147,27 +147,27 @@ mod tests {
     fn a_bin_begins_at_its_first_value() {
         let mut curve = Curve::default();
         for age in [0, 1, 2, 3, 4, 5, 8, 9, 16, 17, 99] {
-            curve.since_compactions(age).probes += 1;
+            curve.since_compactions(age).questions += 1;
         }
-        assert_eq!(curve.compactions.map(|tally| tally.probes), [1, 1, 1, 2, 2, 2, 2]);
+        assert_eq!(curve.compactions.map(|tally| tally.questions), [1, 1, 1, 2, 2, 2, 2]);
         for age in [0, 1_999, 2_000, 4_000, 7_999, 8_000, 16_000, 31_999, 63_999, 64_000] {
-            curve.since_tokens(age).probes += 1;
+            curve.since_tokens(age).questions += 1;
         }
-        assert_eq!(curve.tokens.map(|tally| tally.probes), [2, 1, 2, 1, 2, 1, 1]);
+        assert_eq!(curve.tokens.map(|tally| tally.questions), [2, 1, 2, 1, 2, 1, 1]);
     }
 
     #[test]
     fn a_bin_has_the_means_of_what_was_asked_at_its_age() {
         let tallies = [
-            Tally { probes: 4, score: 3.0, references: 5, kept: 2 },
+            Tally { questions: 4, score: 3.0, references: 5, kept: 2 },
             Tally::default(),
-            Tally { probes: 2, score: 0.5, references: 0, kept: 0 },
-            Tally { probes: 0, score: 0.0, references: 3, kept: 3 },
+            Tally { questions: 2, score: 0.5, references: 0, kept: 0 },
+            Tally { questions: 0, score: 0.0, references: 3, kept: 3 },
         ];
-        let bin = |from, to, (probes, recall), (references, reference_recall)| AgeBin {
+        let bin = |from, to, (questions, recall), (references, reference_recall)| AgeBin {
             from,
             to,
-            probes,
+            questions,
             recall,
             references,
             reference_recall,

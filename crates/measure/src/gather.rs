@@ -2,17 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::asked::kinds_by_dataset;
 use super::billing_models::BillingModels;
 use super::column::Column;
 use super::exams::Exams;
 use super::measures::{MEASURES, RESAMPLED};
 use super::money;
-use super::probed::kinds_by_dataset;
 use super::spec::Assumptions;
 use super::spec::{Basis, Figures, Parts, Sample, Spec};
 use super::{ALL, BASELINE, RECORDED};
 use recap_core::model::{
-    Absent, Cell, CellOutcome, CellRows, LatencySource, Manifest, ProbeKind, RepeatedTexts,
+    Absent, Cell, CellOutcome, CellRows, LatencySource, Manifest, QuestionKind, RepeatedTexts,
     RowKind, RunResults, SessionFacts, SessionResults, Source, UnusableReplies,
 };
 use recap_core::text::counted;
@@ -48,7 +48,7 @@ pub struct Gathered {
     pub key: RowKey,
 }
 
-/// A function that returns the figures of a cell's requests or probes.
+/// A function that returns the figures of a cell's requests or questions.
 pub(super) type Series = fn(&Sample<'_>) -> Figures;
 
 /// The contributions of each session's replicates to one measure.
@@ -66,7 +66,7 @@ pub(super) struct CellIndex<'a> {
     facts: &'a [SessionFacts],
     results: &'a RunResults,
     manifest: &'a Manifest,
-    kinds: BTreeMap<String, BTreeSet<ProbeKind>>,
+    kinds: BTreeMap<String, BTreeSet<QuestionKind>>,
     /// Repeated texts of the compactor, by strategy and window.
     repeated: RepeatedTexts,
     billing_models: &'a BillingModels,
@@ -224,7 +224,7 @@ fn take(
     }
 }
 
-/// Numbers of requests, references and probes.
+/// Numbers of requests, references and questions.
 type Counts = (usize, usize, usize);
 
 /// Why a cell does not fit its session.
@@ -241,26 +241,26 @@ pub(super) enum Unfit {
     Outside,
 }
 
-fn told((requests, references, probes): &Counts) -> String {
+fn told((requests, references, questions): &Counts) -> String {
     let (requests, references) = (counted(*requests, "request"), counted(*references, "reference"));
-    format!("{requests}, {references} and {}", counted(*probes, "probe"))
+    format!("{requests}, {references} and {}", counted(*questions, "question"))
 }
 
 /// Checks that a cell has the rows that its session requires: a run folder
 /// may have been edited.
 pub fn fits(facts: &SessionFacts, rows: &CellRows) -> Result<(), Unfit> {
-    let has = (rows.requests.len(), rows.references.len(), rows.probes.len());
-    let due = (facts.requests.len(), facts.exam.references.len(), facts.probes.len());
+    let has = (rows.requests.len(), rows.references.len(), rows.questions.len());
+    let due = (facts.requests.len(), facts.exam.references.len(), facts.questions.len());
     // A strategy without its summaries is only examined at cuts; it has no requests and no questions.
     let whole = has == due || has == (0, 0, due.2) || has == (0, 0, 0);
     let in_order = (0u32..).zip(&rows.references).all(|(at, o)| o.reference == at)
-        && (0u32..).zip(&rows.probes).all(|(at, p)| p.probe == at);
+        && (0u32..).zip(&rows.questions).all(|(at, p)| p.question == at);
     if !in_order || !whole {
         return Err(Unfit::Counts(has, due));
     }
     let snapshots = rows.snapshots.len();
     let bills = rows.bills.iter().all(|bill| money::sound(bill, rows));
-    if !bills || !sound(facts) || rows.probes.iter().any(|p| p.snapshot as usize >= snapshots) {
+    if !bills || !sound(facts) || rows.questions.iter().any(|p| p.snapshot as usize >= snapshots) {
         return Err(Unfit::Outside);
     }
     Ok(())
@@ -399,7 +399,7 @@ mod tests {
 
     fn three() -> SessionFacts {
         let made = facts("s").requests(&[100; 3]).reference(0, 10, None);
-        made.reference(1, 10, Some(5)).probe(ProbeKind::Fact, 1, 10).build()
+        made.reference(1, 10, Some(5)).question(QuestionKind::Fact, 1, 10).build()
     }
 
     fn built(made: CellBuilder, change: impl FnOnce(&mut CellRows)) -> Cell {
@@ -415,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cell_has_all_rows_of_its_session_or_only_probes_or_nothing() {
+    fn a_cell_has_all_rows_of_its_session_or_only_questions_or_nothing() {
         let of = |requests: usize, states: &str, outcomes: &str| {
             let made = cell("s", "x").sent(&vec![100; requests]).states(states);
             told(&three(), &made.snapshot(1, 0).answers(outcomes).build())
@@ -435,8 +435,8 @@ mod tests {
         }
         assert_eq!(
             of(2, "kl", "").unwrap_err(),
-            "the cell has 2 requests, 2 references and 0 probes, its session 3 requests, 2 \
-             references and 1 probe: it is from another version of the data; run it again"
+            "the cell has 2 requests, 2 references and 0 questions, its session 3 requests, 2 \
+             references and 1 question: it is from another version of the data; run it again"
         );
     }
 
@@ -446,9 +446,9 @@ mod tests {
         let of = |change: fn(&mut CellRows)| told(&three(), &built(whole(), change));
         assert_eq!(of(|_| {}), Ok(()));
         assert!(of(|rows| rows.references.reverse()).is_err());
-        assert!(of(|rows| rows.probes[0].probe = 1).is_err());
+        assert!(of(|rows| rows.questions[0].question = 1).is_err());
         let outside = Err("a row of its session points outside it: run it again".to_owned());
-        assert_eq!(of(|rows| rows.probes[0].snapshot = 1), outside);
+        assert_eq!(of(|rows| rows.questions[0].snapshot = 1), outside);
         let spoiled = |spoil: fn(&mut SessionFacts)| {
             let mut facts = three();
             spoil(&mut facts);

@@ -28,6 +28,7 @@ mod against_full;
 mod aggregate;
 mod agreement;
 mod answered_at_cuts;
+mod asked;
 mod billing_models;
 mod bootstrap;
 mod by_session;
@@ -48,7 +49,6 @@ mod paired;
 mod panel;
 mod pooling;
 mod preference;
-mod probed;
 mod ranking;
 mod receipt;
 mod recommendation;
@@ -183,6 +183,6 @@ mod fixtures_tests;
 #[cfg(test)]
 mod money_tests;
 #[cfg(test)]
-mod probe_tests;
+mod question_tests;
 #[cfg(test)]
 mod tests;

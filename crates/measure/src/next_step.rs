@@ -63,7 +63,7 @@ mod tests {
     use crate::rows::Entry;
     use crate::testkit::{self, cell, entry_at, facts, manifest};
     use recap_core::model::{
-        Cut, CutBill, CutExam, CutOutcome, Manifest, Missing, Primary, ProbeKind, RunResults,
+        Cut, CutBill, CutExam, CutOutcome, Manifest, Missing, Primary, QuestionKind, RunResults,
         SessionFacts,
     };
 
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn a_model_as_judge_is_proposed_for_questions_that_are_graded_by_words() {
-        let asking = facts("s").requests(&[1, 2]).probe(ProbeKind::Fact, 1, 5).build();
+        let asking = facts("s").requests(&[1, 2]).question(QuestionKind::Fact, 1, 5).build();
         let silent = facts("s").requests(&[1, 2]).build();
         let table = [entry_at(SMALL, "prune", Some(1), &[])];
         let none = RunResults::default();

@@ -9,9 +9,9 @@
 //! the sessions' own figures.
 //!
 //! From six clusters on the interval describes sessions like these. Below, it
-//! is a moving-block bootstrap of the paired requests or probes, shifted to the
+//! is a moving-block bootstrap of the paired requests or questions, shifted to the
 //! pooled difference, and describes these sessions only; measures without a
-//! figure for each request or probe have no such interval.
+//! figure for each request or question have no such interval.
 //!
 //! Shares of the facts at stake at cuts are paired by session: the
 //! difference and both figures of a session are weighted by its number of
@@ -30,7 +30,7 @@ use super::sign_flip::sign_flip;
 use super::spec::{Figures, Pool, mean};
 use super::statistics::{Bounds, Clusters, FEWEST_FOR_AN_INTERVAL};
 
-/// Smallest number of paired requests or probes that are resampled.
+/// Smallest number of paired requests or questions that are resampled.
 const FEWEST_PAIRS: usize = 10;
 
 /// Shares of the facts whose recorded text is no longer sent. These facts may
@@ -110,7 +110,7 @@ struct Unit<'a> {
 pub enum Spread {
     /// Sessions like these: over six clusters or more.
     OverClusters(Bounds),
-    /// These sessions only: their requests or probes were resampled.
+    /// These sessions only: their requests or questions were resampled.
     TheseSessions(Bounds),
 }
 
@@ -325,7 +325,7 @@ fn scaled(bounds: Bounds, scale: f64) -> Bounds {
     Bounds { lo: bounds.lo * scale, hi: bounds.hi * scale }
 }
 
-/// The block bootstrap of paired requests, probes or facts, shifted to the
+/// The block bootstrap of paired requests, questions or facts, shifted to the
 /// difference.
 fn these_sessions(both: &[Pair<'_, '_>], pool: Pool, difference: f64, seed: u64) -> Option<Bounds> {
     let mut sessions: Vec<Vec<f64>> = Vec::new();

@@ -8,7 +8,7 @@ fn run(id: &str, figures: &[Option<Figure>], series: Option<&[Figures]>) -> BySe
         session: format!("t{at}"),
         cluster: None,
         content: String::new(),
-        probes: String::new(),
+        questions: String::new(),
         words: None,
         tokens: "exact 1".into(),
     };
@@ -113,7 +113,7 @@ fn a_sum_over_requests_is_resampled_as_a_sum() {
 }
 
 #[test]
-fn the_same_mean_over_different_probes_is_a_change() {
+fn the_same_mean_over_different_questions_is_a_change() {
     let half = |first: f64| -> Vec<Figures> {
         vec![(0..10).map(|at| Some(if at < 5 { first } else { 1.0 - first })).collect()]
     };

@@ -1,7 +1,7 @@
 //! How well the judges of a panel agree on the answers of a run (reference §7).
 
 use super::agreement::kappa;
-use recap_core::model::{Cell, PanelAgreement, ProbeRow, RIGHT, RunResults, Vote};
+use recap_core::model::{Cell, PanelAgreement, QuestionRow, RIGHT, RunResults, Vote};
 
 /// The agreement over every answer that a panel had to grade; `None` with a
 /// single judge.
@@ -9,7 +9,7 @@ pub fn agreement(results: &RunResults) -> Option<PanelAgreement> {
     let mut judges: Vec<String> = Vec::new();
     let mut counts = Counts::default();
     for session in results.iter() {
-        let rows = session.cells().iter().filter_map(Cell::rows).flat_map(|rows| &rows.probes);
+        let rows = session.cells().iter().filter_map(Cell::rows).flat_map(|rows| &rows.questions);
         for row in rows {
             if let [first, second, others @ ..] = row.judgement.votes.as_slice() {
                 counts.add(row, first, second);
@@ -44,7 +44,7 @@ struct Counts {
 }
 
 impl Counts {
-    fn add(&mut self, row: &ProbeRow, first: &Vote, second: &Vote) {
+    fn add(&mut self, row: &QuestionRow, first: &Vote, second: &Vote) {
         let is_right = |vote: &Vote| vote.score.map(|score| score >= RIGHT);
         let (first, second) = (is_right(first), is_right(second));
         self.answers += 1;
@@ -78,7 +78,7 @@ mod tests {
         let kit = cell("s", "x").snapshot(0, 0).answers(&"r".repeat(votes.len()));
         let mut cell = kit.build();
         let recap_core::model::CellOutcome::Done(rows) = &mut cell.outcome else { unreachable!() };
-        for (row, votes) in rows.probes.iter_mut().zip(votes) {
+        for (row, votes) in rows.questions.iter_mut().zip(votes) {
             vote(&mut row.judgement, votes);
         }
         cell

@@ -59,13 +59,13 @@ fn hint(run: &Evidence<'_>) -> Option<(Place, f64)> {
 
 fn replayed(run: &Evidence<'_>) -> Replayed {
     let facts = run.facts;
-    let probes: usize = facts.iter().map(|f| f.probes.len()).sum();
+    let questions: usize = facts.iter().map(|f| f.questions.len()).sum();
     let references: usize = facts.iter().map(|f| f.exam.references.len()).sum();
     let count = |measure| {
         let figures = run.rows.iter().filter_map(|e| e.row.number(measure));
         figures.fold(0.0, f64::max) as usize
     };
-    let asked = match (run.primary, probes, references) {
+    let asked = match (run.primary, questions, references) {
         (Primary::KeptAtCut, 0, _) => AtStake::FactsAtCuts {
             facts: count(catalogue::FACTS_AT_STAKE),
             cuts: count(catalogue::CUTS),

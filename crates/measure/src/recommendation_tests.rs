@@ -1,7 +1,7 @@
 use super::*;
 use crate::testkit::{self, answer, cell, entry_at, facts, manifest, run, run_at, warnings};
 use recap_core::model::{
-    Absent, AgainstFull, Cell, Missing, ProbeKind, RECORDED as BY_MODEL, Report, RunResults,
+    Absent, AgainstFull, Cell, Missing, QuestionKind, RECORDED as BY_MODEL, Report, RunResults,
     SessionFacts, Ungraded,
 };
 
@@ -132,11 +132,11 @@ fn recommended_strategies_of_other_windows_are_named() {
 }
 
 #[test]
-fn an_offline_judge_is_the_largest_doubt_about_probes() {
-    let probes = |id: &str| {
+fn an_offline_judge_is_the_largest_doubt_about_questions() {
+    let questions = |id: &str| {
         let mut built = facts(id).requests(&[100; 10]);
         for _ in 0..8 {
-            built = built.probe(ProbeKind::Fact, 9, 500);
+            built = built.question(QuestionKind::Fact, 9, 500);
         }
         built.build()
     };
@@ -152,12 +152,12 @@ fn an_offline_judge_is_the_largest_doubt_about_probes() {
     };
     // The whole conversation answers only one question right, which is too few
     // for a rank.
-    let report = run(vec![probes("s")], cells("Rwwwwwww", "wwwwwwww", "Rwwwwwww"));
+    let report = run(vec![questions("s")], cells("Rwwwwwww", "wwwwwwww", "Rwwwwwww"));
     silent(&report, " use ");
     says(&report, "it rests on 1 question, and a rank takes 5");
     let prune = report.rows.iter().find(|row| row.strategy == "prune").unwrap();
     assert_eq!(prune.rank, None);
-    let report = run(vec![probes("s")], cells("RRRRRRRR", "wwwwwwww", "RRRRwwww"));
+    let report = run(vec![questions("s")], cells("RRRRRRRR", "wwwwwwww", "RRRRwwww"));
     says(&report, "it keeps 50 %");
     says(&report, "of the right answers");
     says(&report, "uestions are answered and graded offline");
@@ -280,8 +280,8 @@ fn a_finding_weighs_only_on_rows_and_measures_that_it_questions() {
     let ungraded = |missing| {
         let (throughout, answered) = (false, true);
         let why = "silent".to_owned();
-        let (answers, probes, of) = (100, 3, 50);
-        Problem::Ungraded(Ungraded { answered, throughout, missing, answers, probes, of, why })
+        let (answers, questions, of) = (100, 3, 50);
+        Problem::Ungraded(Ungraded { answered, throughout, missing, answers, questions, of, why })
     };
     let at_odds = Problem::JudgesDisagree { judges: Vec::new(), kappa: 0.1, answers: 9 };
     let narrow = |window| Problem::NarrowScale { window, floor: 0.3, ceiling: 0.4 };
@@ -564,7 +564,11 @@ fn none_of(why: NoChoice) -> Choice {
 #[test]
 fn what_was_replayed_is_counted() {
     let all = [
-        facts("s").requests(&[1, 2, 3]).reference(0, 9, None).probe(ProbeKind::Fact, 1, 5).build(),
+        facts("s")
+            .requests(&[1, 2, 3])
+            .reference(0, 9, None)
+            .question(QuestionKind::Fact, 1, 5)
+            .build(),
         facts("t").requests(&[1, 2]).reference(0, 9, None).reference(1, 9, None).build(),
     ];
     let at_stake = |facts, cuts| [("facts_at_stake", facts), ("cuts", cuts)];

@@ -1,7 +1,7 @@
 //! The rows of a comparison: every figure of a strategy on a data set at a
 //! window.
 
-mod probes;
+mod questions;
 
 use super::{BASELINE, FLOOR};
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,14 +22,14 @@ use super::pooling::{FactsInOrder, Owner, these_sessions};
 use super::spec::{Basis, Figures};
 use super::statistics::{Bounds, Clusters, Confidence};
 
-/// The measure that ranks: continuity where there are probes, else what is kept
+/// The measure that ranks: continuity where there are questions, else what is kept
 /// at cuts (how-it-works §45), and reference recall in a run without cuts.
 pub fn primary(facts: &[SessionFacts], results: &RunResults) -> Primary {
-    let probes = facts.iter().any(|f| !f.probes.is_empty());
+    let questions = facts.iter().any(|f| !f.questions.is_empty());
     let at_stake = |session: SessionResults<'_>| {
         session.cuts().iter().any(|cut| !cut.facts.is_empty() && !cut.rows.is_empty())
     };
-    match probes {
+    match questions {
         true => Primary::Continuity,
         false if results.iter().any(at_stake) => Primary::KeptAtCut,
         false => Primary::ReferenceRecall,
@@ -99,8 +99,8 @@ struct Builder<'a> {
 
 impl Builder<'_> {
     fn entry(&self) -> Entry {
-        let probed = self.row.units.iter().any(|unit| !self.facts[*unit].probes.is_empty());
-        let of_row = MEASURES.iter().filter(|s| probed || !matches!(s.basis, Basis::Probes));
+        let asked = self.row.units.iter().any(|unit| !self.facts[*unit].questions.is_empty());
+        let of_row = MEASURES.iter().filter(|s| asked || !matches!(s.basis, Basis::Questions));
         let mut values: BTreeMap<String, Value> =
             of_row.map(|spec| (spec.id().to_owned(), self.value(spec))).collect();
         let known = |values: &BTreeMap<String, Value>, id: &str| {
@@ -124,8 +124,8 @@ impl Builder<'_> {
         };
         let difference = if measured { self.difference(&scores) } else { None };
         self.counts(&scores, &mut values);
-        if probed {
-            self.of_probes(&mut values);
+        if asked {
+            self.of_questions(&mut values);
         }
         if let Some(difference) = &difference {
             difference_values(difference, self.unit(), &mut values);
@@ -154,7 +154,7 @@ impl Builder<'_> {
         let at = RESAMPLED.iter().position(|resampled| resampled.id == self.primary.id());
         let series = at.map(|at| self.row.series(at)).unwrap_or_default();
         let (acted, replies) = (self.row.acted, self.row.replies.clone());
-        let asked = asked(&scores, &series);
+        let asked = was_asked(&scores, &series);
         Entry { row, scores, facts: weights, asked, window_tokens, acted, replies }
     }
 
@@ -307,7 +307,7 @@ impl Builder<'_> {
 
 /// Number of questions or facts behind the primary measure of these sessions;
 /// replicates have the same exam and count once.
-fn asked(scores: &BTreeMap<usize, f64>, series: &BTreeMap<usize, Vec<Figures>>) -> usize {
+fn was_asked(scores: &BTreeMap<usize, f64>, series: &BTreeMap<usize, Vec<Figures>>) -> usize {
     let of = |series: &Vec<Figures>| {
         series.iter().map(|figures| figures.iter().flatten().count()).max().unwrap_or(0)
     };
@@ -411,7 +411,7 @@ mod tests {
             (1, vec![vec![some; 3]]),
             (2, vec![vec![some; 50]]),
         ]);
-        assert_eq!(asked(&BTreeMap::from([(0, 0.5), (1, 0.0), (7, 1.0)]), &series), 5);
+        assert_eq!(was_asked(&BTreeMap::from([(0, 0.5), (1, 0.0), (7, 1.0)]), &series), 5);
     }
 
     /// A cut with this many facts, and the state of all of them under `x`.

@@ -17,9 +17,9 @@ pub struct SessionFingerprint {
     pub cluster: Option<String>,
     /// Hash of its messages, requests and references.
     pub content: String,
-    /// Hash of its probes without their text.
-    pub probes: String,
-    /// Hash of the text of its probes; `None` if the run did not keep it.
+    /// Hash of its questions without their text.
+    pub questions: String,
+    /// Hash of the text of its questions; `None` if the run did not keep it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub words: Option<String>,
     /// How its tokens are counted.
@@ -33,21 +33,21 @@ pub fn fingerprint_of(facts: &SessionFacts) -> SessionFingerprint {
         session: facts.session.clone(),
         cluster: facts.cluster.clone(),
         content: facts.fingerprint(),
-        probes: probes(facts),
+        questions: questions(facts),
         words: words(facts),
         tokens: format!("{} {:.6}", facts.tokens_source.as_str(), facts.factor()),
     }
 }
 
-fn probes(facts: &SessionFacts) -> String {
+fn questions(facts: &SessionFacts) -> String {
     let mut hash = Fingerprint::default();
-    for asked in facts.questions() {
-        let probe = &asked.probe;
-        hash.add(&probe.id);
-        hash.add(probe.kind.as_str());
-        hash.add(&probe.asked_at.to_string());
-        hash.add(&probe.evidence.len().to_string());
-        probe.evidence.iter().for_each(|id| hash.add(id));
+    for asked in facts.all_questions() {
+        let question = &asked.question;
+        hash.add(&question.id);
+        hash.add(question.kind.as_str());
+        hash.add(&question.asked_at.to_string());
+        hash.add(&question.evidence.len().to_string());
+        question.evidence.iter().for_each(|id| hash.add(id));
     }
     hash.short()
 }
@@ -55,16 +55,16 @@ fn probes(facts: &SessionFacts) -> String {
 fn words(facts: &SessionFacts) -> Option<String> {
     let mut hash = Fingerprint::default();
     let mut has_words = false;
-    for probe in facts.questions().map(|asked| &asked.probe) {
-        has_words |= !probe.question.is_empty();
-        hash.add(&probe.question);
-        let (kind, values): (&str, &[String]) = match &probe.expect {
+    for question in facts.all_questions().map(|asked| &asked.question) {
+        has_words |= !question.question.is_empty();
+        hash.add(&question.question);
+        let (kind, values): (&str, &[String]) = match &question.expect {
             Expectation::AnyOf(values) => ("any of", values),
             Expectation::Rubric(values) => ("rubric", values),
             Expectation::Unanswerable => ("unanswerable", &[]),
         };
         hash.add(kind);
-        values.iter().chain(&probe.stale).for_each(|value| hash.add(value));
+        values.iter().chain(&question.stale).for_each(|value| hash.add(value));
     }
     has_words.then(|| hash.short())
 }

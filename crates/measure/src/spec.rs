@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use super::exams::Exams;
 use recap_billing::pricing::PriceList;
 use recap_core::model::{
-    Absent, Cell, CellRows, CompactionRow, Manifest, Measure, ProbeKind, Reference, ReferenceState,
-    Repeated, SessionFacts, Source, Support, TimeProfile,
+    Absent, Cell, CellRows, CompactionRow, Manifest, Measure, QuestionKind, Reference,
+    ReferenceState, Repeated, SessionFacts, Source, Support, TimeProfile,
 };
 
 /// What a run takes for granted of prices and speeds.
@@ -83,7 +83,7 @@ impl Parts {
     }
 }
 
-/// One figure per request or probe of a cell; `None` where there is none.
+/// One figure per request or question of a cell; `None` where there is none.
 pub(super) type Figures = Vec<Option<f64>>;
 
 /// Returns the size of the part of a session's exam that a measure uses.
@@ -107,8 +107,8 @@ pub struct Spec {
 pub enum Compute {
     /// A computation from the whole cell.
     Cell(fn(&Sample<'_>) -> Parts),
-    /// A computation from the probes of the measure's kind.
-    OfKind(fn(&Sample<'_>, ProbeKind) -> Parts),
+    /// A computation from the questions of the measure's kind.
+    OfKind(fn(&Sample<'_>, QuestionKind) -> Parts),
     /// A computation from the cuts.
     AtCuts(fn(&Sample<'_>) -> Parts),
 }
@@ -124,8 +124,8 @@ pub enum Basis {
     /// must not weigh as much as a hundred. A row has no figure if this part is
     /// too small over the remaining sessions.
     References(SupportOf),
-    /// The probes of the data set.
-    Probes,
+    /// The questions of the data set.
+    Questions,
     /// The cuts of the run.
     Cuts,
     /// The bill: the only figures that differ between agent models.
@@ -143,12 +143,12 @@ impl Spec {
         Self { measure, pool, basis, compute: Compute::Cell(compute) }
     }
 
-    /// The same of a mean over the probes.
-    pub(super) const fn of_probes(
+    /// The same of a mean over the questions.
+    pub(super) const fn of_questions(
         measure: &'static Measure,
         compute: fn(&Sample<'_>) -> Parts,
     ) -> Self {
-        Self::of_cell(measure, Pool::Mean, Basis::Probes, compute)
+        Self::of_cell(measure, Pool::Mean, Basis::Questions, compute)
     }
 
     /// The id of the measure.
@@ -164,7 +164,9 @@ impl Spec {
     /// The contribution of one cell; absent if its data are missing or too few.
     pub fn of(&self, sample: &Sample<'_>) -> Parts {
         match self.basis {
-            Basis::Probes if sample.facts.probes.is_empty() => Parts::Absent(Absent::NoProbes),
+            Basis::Questions if sample.facts.questions.is_empty() => {
+                Parts::Absent(Absent::NoQuestions)
+            }
             Basis::Requests | Basis::References(_) | Basis::Bill
                 if sample.is_asked_only() && self.pool != Pool::WaitMedian =>
             {
@@ -189,7 +191,7 @@ pub struct Sample<'a> {
     pub facts: &'a SessionFacts,
     /// The cell with its key and its outcome.
     pub cell: &'a Cell,
-    /// The rows of the cell; as many request, reference and probe rows as
+    /// The rows of the cell; as many request, reference and question rows as
     /// `facts` has, except for cells without replayed requests.
     pub rows: &'a CellRows,
     /// The cell of `full` on the same session at the same window.
@@ -200,8 +202,8 @@ pub struct Sample<'a> {
     pub billing_model: &'a str,
     /// Prices and speeds of the run.
     pub terms: &'a Assumptions,
-    /// Kinds of probes with enough probes for a figure of their own.
-    pub kinds: &'a BTreeSet<ProbeKind>,
+    /// Kinds of questions with enough questions for a figure of their own.
+    pub kinds: &'a BTreeSet<QuestionKind>,
     /// Whether answers come from a model or from the offline reader.
     pub answered_by: Source,
     /// All exams at cuts.
@@ -259,13 +261,13 @@ impl<'a> Sample<'a> {
         self.cell.refuses_request(request)
     }
 
-    /// Whether the cell has no replayed requests, only probes asked with chosen
+    /// Whether the cell has no replayed requests, only questions asked with chosen
     /// messages.
     pub(super) fn is_asked_only(&self) -> bool {
         self.rows.requests.is_empty() && !self.facts.requests.is_empty()
     }
 
-    /// The compactions of the session, without those for the probes at its end
+    /// The compactions of the session, without those for the questions at its end
     /// (how-it-works §28).
     pub fn compactions(&self) -> impl Iterator<Item = &'a CompactionRow> + use<'a> {
         self.rows.compactions.iter().filter(|compaction| !compaction.at_end)

@@ -15,8 +15,8 @@ use super::spec::Sample;
 use recap_core::model::{
     Answer, Bill, Buckets, Calibration, Cell, CellKey, CellOutcome, CellRows, CompactionRow, Cut,
     CutRow, Exam, Expectation, FactAtStake, Finding, Fit, IdentifierClass, Judgement,
-    LatencySource, LedgerState, Manifest, MessageFacts, NoGrade, Prices, Probe, ProbeFacts,
-    ProbeKind, ProbeRow, PromptBill, RECORDED, Recovered, Reference, ReferenceOutcome,
+    LatencySource, LedgerState, Manifest, MessageFacts, NoGrade, Prices, PromptBill, Question,
+    QuestionFacts, QuestionKind, QuestionRow, RECORDED, Recovered, Reference, ReferenceOutcome,
     ReferenceState, Repeated, ReplyFacts, Report, RequestBill, RequestFacts, RequestRow, Role,
     RowKind, RunResults, SessionFacts, Snapshot, Source, StrategyRow, TimeProfile, TokensSource,
     Unusable, UnusableReplies, Value, Verdict, Vote,
@@ -42,7 +42,7 @@ pub const PROFILE: TimeProfile = TimeProfile {
 
 /// A cell as measures see it, without `full` beside it.
 pub fn sample<'a>(facts: &'a SessionFacts, cell: &'a Cell) -> Sample<'a> {
-    static NO_KINDS: BTreeSet<ProbeKind> = BTreeSet::new();
+    static NO_KINDS: BTreeSet<QuestionKind> = BTreeSet::new();
     static NO_EXAMS: LazyLock<Exams<'static>> = LazyLock::new(Exams::default);
     static NONE_REPEATED: LazyLock<Repeated> = LazyLock::new(Repeated::default);
     static TERMS: LazyLock<Assumptions> = LazyLock::new(|| Assumptions::of(&manifest(&[])));
@@ -161,11 +161,11 @@ pub fn vote(judgement: &mut Judgement, votes: &str) {
     (judgement.verdict, judgement.score) = verdict(majority);
 }
 
-/// The result of a probe by a letter that `CellBuilder::answers` explains.
-pub fn answered(probe: u32, outcome: char) -> ProbeRow {
+/// The result of a question by a letter that `CellBuilder::answers` explains.
+pub fn answered(question: u32, outcome: char) -> QuestionRow {
     let there = outcome.is_ascii_uppercase();
-    ProbeRow {
-        probe,
+    QuestionRow {
+        question,
         snapshot: 0,
         evidence: Some(if there { LedgerState::Verbatim } else { LedgerState::Gone }),
         age_compactions: None,

@@ -119,7 +119,7 @@ fn a_cell_that_does_not_fit_its_session_fails() {
     let report = run(vec![ten_requests("s")], vec![short, stray]);
     let x = row(&report, "d", "x");
     assert_eq!(x.failed.len(), 2);
-    assert!(x.failed[1].contains("3 requests, 20 references and 0 probes"), "{:?}", x.failed);
+    assert!(x.failed[1].contains("3 requests, 20 references and 0 questions"), "{:?}", x.failed);
     assert!(x.failed[0].contains("not among the facts"), "{:?}", x.failed);
 }
 
@@ -276,7 +276,7 @@ fn projects_are_the_unit_where_there_are_several() {
 }
 
 #[test]
-fn columns_of_probes_are_absent_without_probes() {
+fn columns_of_questions_are_absent_without_questions() {
     let report = run(vec![ten_requests("s")], vec![strategy("s", "x", HALF).build()]);
     let x = row(&report, "d", "x");
     for id in ["recall", "continuity", "lost"] {
@@ -322,7 +322,7 @@ fn every_measure_yields_the_kind_of_parts_of_its_pool() {
             Parts::Many(_) => matches!(spec.pool, Pool::Median | Pool::Percentile(_)),
             Parts::Absent(_) => {
                 spec.id().starts_with("reference_recall_")
-                    || matches!(spec.basis, Basis::Probes | Basis::Cuts)
+                    || matches!(spec.basis, Basis::Questions | Basis::Cuts)
                     || spec.id().starts_with("cut_cost_usd")
                     || spec.id().starts_with("pays_after")
                     || spec.id() == "unusable_share"

@@ -24,6 +24,7 @@
     )
 )]
 
+mod asked;
 mod background;
 mod bill;
 mod break_even;
@@ -32,7 +33,6 @@ mod exogenous;
 mod loss;
 mod native;
 mod plan;
-mod probed;
 mod receipt;
 pub mod run;
 mod saved;
@@ -42,10 +42,10 @@ mod subject;
 mod validate;
 mod window;
 
+pub use asked::PendingQuestion;
 pub use cut::{Baseline, CutSegment, ExaminedCut, RequestInspector, examine, examine_and_look};
 pub use native::{NativeFrom, NativeWindow, UNKNOWN_LIMIT};
 pub use plan::{Plan, ReplayError};
-pub use probed::Probed;
 pub use receipt::receipt_facts;
 pub use saved::SavedSession;
 pub use session::{ReplaySession, Replayed, replay};

@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex};
 use jiff::Timestamp;
 use rand_chacha::ChaCha8Rng;
 
+use super::asked::{PendingQuestion, evidence_alone};
 use super::background::InFlight;
 use super::bill::Biller;
 use super::loss::Loss;
 use super::plan::{Plan, ReplayError};
-use super::probed::{Probed, evidence_alone};
 use super::stage::Running;
 use super::subject::PreparedSession;
 use recap_billing::prompt_cache::Prompt;
@@ -19,7 +19,7 @@ use recap_core::model::{
     RequestRow, Snapshot, SnapshotPart,
 };
 use recap_core::tokens::Reported;
-use recap_exam::probes::Survival;
+use recap_exam::facts::Survival;
 use recap_strategy::{
     AskedFrom, At, Compactor, Context, EntryId, Host, Metered, Pairs, Record, StoredFile,
     StrategyState, When, Work,
@@ -32,13 +32,13 @@ pub struct Replayed {
     pub cell: Cell,
     /// Texts of synthetic entries, by hash.
     pub texts: BTreeMap<String, String>,
-    /// Probes that still have to be asked: one per probe of the session, in
+    /// Questions that still have to be asked: one per question of the session, in
     /// their order; empty if the cell failed.
-    pub probed: Vec<Probed>,
+    pub asked: Vec<PendingQuestion>,
 }
 
-/// The result of a cell that reached its end: rows, texts, and probes to be asked.
-pub(super) type CellResult = (CellRows, BTreeMap<String, String>, Vec<Probed>);
+/// The result of a cell that reached its end: rows, texts, and questions to be asked.
+pub(super) type CellResult = (CellRows, BTreeMap<String, String>, Vec<PendingQuestion>);
 
 /// A strategy during its replay of a recording.
 pub struct ReplaySession<'a> {
@@ -72,8 +72,8 @@ pub struct ReplaySession<'a> {
     pub(super) snapshots: Vec<Snapshot>,
     /// The preamble in the last snapshot, since a change of it.
     pub(super) preamble: Option<(Option<usize>, Option<SnapshotPart>)>,
-    pub(super) probed: Vec<Probed>,
-    /// Whether the recording has ended and only probes still have to be asked.
+    pub(super) asked: Vec<PendingQuestion>,
+    /// Whether the recording has ended and only questions still have to be asked.
     pub(super) at_end: bool,
     pub(super) survival: Survival,
     pub(super) references: Vec<ReferenceOutcome>,
@@ -97,14 +97,14 @@ pub async fn replay(subject: &PreparedSession, plan: &Plan, compactor: &dyn Comp
             }
         },
     };
-    let (outcome, texts, probed) = match ran {
-        Ok((rows, texts, probed)) => (CellOutcome::Done(Box::new(rows)), texts, probed),
+    let (outcome, texts, asked) = match ran {
+        Ok((rows, texts, asked)) => (CellOutcome::Done(Box::new(rows)), texts, asked),
         Err(error) => {
             (CellOutcome::Failed { error: error.to_string() }, BTreeMap::new(), Vec::new())
         }
     };
     let cell = Cell { key: plan.key.clone(), row_kind: plan.row_kind(), outcome };
-    Replayed { cell, texts, probed }
+    Replayed { cell, texts, asked }
 }
 
 impl<'a> ReplaySession<'a> {
@@ -147,7 +147,7 @@ impl<'a> ReplaySession<'a> {
             pairs: Pairs::default(),
             snapshots: Vec::new(),
             preamble: None,
-            probed: Vec::new(),
+            asked: Vec::new(),
             at_end: false,
             survival: subject.survival.fresh(),
             references: Vec::new(),
@@ -217,12 +217,12 @@ impl<'a> ReplaySession<'a> {
         Ok(true)
     }
 
-    /// Asks the probes after the last request at one virtual request at the end
+    /// Asks the questions after the last request at one virtual request at the end
     /// (how-it-works §28). Its compactions are recorded, but are not part of the
     /// cost of the session.
     async fn ask_at_end(&mut self) -> Result<(), ReplayError> {
         let end = self.requests.len() as u32;
-        if self.subject.facts.probes.iter().all(|probe| probe.request < end) {
+        if self.subject.facts.questions.iter().all(|question| question.request < end) {
             return Ok(());
         }
         let cpu_ms = self.cpu_ms;
@@ -373,7 +373,7 @@ impl<'a> ReplaySession<'a> {
         self.bill_unfinished();
         let places: BTreeMap<u32, u32> =
             self.compactions.iter().zip(0..).map(|((number, _), at)| (*number, at)).collect();
-        self.probed.sort_by_key(|probed| probed.probe);
+        self.asked.sort_by_key(|asked| asked.question);
         let mut rows = CellRows {
             window: self.window,
             preamble_added: self.preamble_added,
@@ -381,7 +381,7 @@ impl<'a> ReplaySession<'a> {
             compactions: self.compactions.into_iter().map(|(_, row)| row).collect(),
             references: self.references,
             snapshots: self.snapshots,
-            probes: Vec::new(),
+            questions: Vec::new(),
             loss: self.loss.into_rows(),
             cpu_ms: self.cpu_ms,
             notices: self.notices,
@@ -389,7 +389,7 @@ impl<'a> ReplaySession<'a> {
         };
         // A run of many sessions stores these rows for each strategy.
         rows.shrink_to_fit();
-        (rows, self.texts, self.probed)
+        (rows, self.texts, self.asked)
     }
 }
 

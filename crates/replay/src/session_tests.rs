@@ -3,7 +3,7 @@ use std::sync::Arc;
 use super::*;
 use crate::subject::text_hash;
 use recap_core::model::{
-    Block, CellKey, Expectation, Message, Preamble, PreambleChange, Probe, ProbeKind,
+    Block, CellKey, Expectation, Message, Preamble, PreambleChange, Question, QuestionKind,
     RecordedTrigger, Role, Session, SnapshotPart,
 };
 use recap_core::tokens::Counter;
@@ -78,20 +78,20 @@ fn plan(window: u64) -> Plan {
     }
 }
 
-/// A talk with a probe after each of these messages, which asks for a message.
-fn probed(talk: Session, asked: &[(MessageIndex, &str)]) -> PreparedSession {
-    let probe = |(n, &(asked_at, evidence)): (usize, &(MessageIndex, &str))| Probe {
+/// A talk with a question after each of these messages, which asks for a message.
+fn asked(talk: Session, asked: &[(MessageIndex, &str)]) -> PreparedSession {
+    let question = |(n, &(asked_at, evidence)): (usize, &(MessageIndex, &str))| Question {
         id: format!("p{n}"),
         session: String::new(),
         asked_at,
-        kind: ProbeKind::Fact,
+        kind: QuestionKind::Fact,
         question: String::new(),
         expect: Expectation::Unanswerable,
         evidence: vec![evidence.to_owned()],
         stale: Vec::new(),
     };
-    let probes = asked.iter().enumerate().map(probe).collect();
-    PreparedSession::new("d", talk, Arc::new(Counter::default())).with_probes(probes)
+    let questions = asked.iter().enumerate().map(question).collect();
+    PreparedSession::new("d", talk, Arc::new(Counter::default())).with_questions(questions)
 }
 
 /// The rows and texts of the whole session at a window.
@@ -176,7 +176,7 @@ async fn the_row_of_a_compaction_has_its_place_its_sizes_and_the_hashes_of_its_t
 }
 
 #[tokio::test]
-async fn a_probe_is_asked_with_what_is_sent_at_its_request() {
+async fn a_question_is_asked_with_what_is_sent_at_its_request() {
     // The result, message 2, is cleared when it has arrived.
     let cleared = RecordedCompaction {
         after: 3,
@@ -185,7 +185,7 @@ async fn a_probe_is_asked_with_what_is_sent_at_its_request() {
         trigger: RecordedTrigger::Auto,
         ..RecordedCompaction::default()
     };
-    let subject = probed(
+    let subject = asked(
         Session { compactions: vec![cleared], ..talk() },
         &[(2, "131"), (3, "190"), (0, "100")],
     );
@@ -202,13 +202,13 @@ async fn a_probe_is_asked_with_what_is_sent_at_its_request() {
     };
     assert!(!texts[text].contains("found"), "{}", texts[text]);
     // The last answer came after the compaction, the first request before it.
-    let ages: Vec<_> = asked.iter().map(|p| (p.probe, p.snapshot, p.age_compactions)).collect();
+    let ages: Vec<_> = asked.iter().map(|p| (p.question, p.snapshot, p.age_compactions)).collect();
     assert_eq!(ages, [(0, 1, Some(1)), (1, 2, Some(0)), (2, 0, Some(0))]);
 }
 
 #[tokio::test]
-async fn a_probe_at_the_end_is_over_the_window_only_where_the_context_is_larger() {
-    let subject = probed(talk(), &[(3, "190")]);
+async fn a_question_at_the_end_is_over_the_window_only_where_the_context_is_larger() {
+    let subject = asked(talk(), &[(3, "190")]);
     let tokens = whole(&subject, 100_000).await.0.snapshots[0].tokens;
     for (window, over) in [(tokens - 1, true), (tokens, false)] {
         assert_eq!(whole(&subject, window).await.0.snapshots[0].overflow, over, "{window}");
@@ -216,14 +216,14 @@ async fn a_probe_at_the_end_is_over_the_window_only_where_the_context_is_larger(
 }
 
 #[tokio::test]
-async fn a_probe_is_asked_with_the_preamble_of_its_time() {
+async fn a_question_is_asked_with_the_preamble_of_its_time() {
     let system = |text: &str| vec![text.to_owned()];
     let talk = Session {
         preamble: Preamble { system: system("old"), ..Preamble::default() },
         preamble_changes: vec![PreambleChange { before: 3, system: system("new") }],
         ..talk()
     };
-    let subject = probed(talk, &[(0, "100"), (2, "131")]);
+    let subject = asked(talk, &[(0, "100"), (2, "131")]);
     let (rows, texts, _) = whole(&subject, 100_000).await;
     let first = rows.snapshots.iter().map(|snapshot| match &snapshot.parts[0] {
         SnapshotPart::Written { role: Role::System, text } => texts[text].as_str(),
@@ -234,7 +234,7 @@ async fn a_probe_is_asked_with_the_preamble_of_its_time() {
 
 #[test]
 fn the_control_evidence_shows_two_messages_on_each_side_up_to_the_question() {
-    let subject = probed(talk(), &[(2, "100"), (3, "190"), (0, "100"), (3, "no such message")]);
+    let subject = asked(talk(), &[(2, "100"), (3, "190"), (0, "100"), (3, "no such message")]);
     let (rows, _, asked) = evidence_alone(&subject, &plan(100_000));
     let shown: Vec<_> = rows.snapshots.iter().map(|s| s.parts.clone()).collect();
     let run = |from, to| vec![SnapshotPart::Messages { from, to }];
@@ -248,7 +248,7 @@ fn the_control_evidence_shows_two_messages_on_each_side_up_to_the_question() {
 
 #[tokio::test]
 async fn a_request_is_over_the_window_where_its_prompt_and_its_answer_are_larger() {
-    let subject = probed(talk(), &[(0, "100")]);
+    let subject = asked(talk(), &[(0, "100")]);
     let first = whole(&subject, 100_000).await.0.requests[0].tokens_sent;
     let (sent, answer) = (first, subject.recording.sizes.output[1]);
     assert!(answer > 1, "{answer}");

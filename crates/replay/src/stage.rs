@@ -94,7 +94,7 @@ impl<'a> ReplaySession<'a> {
         let gauge = self.gauge();
         let busy = self.in_flight.contains_key(&number);
         let due = !busy && self.stages[number].when.holds(&gauge);
-        // Probes at the end are asked with the compactions that had finished by
+        // Questions at the end are asked with the compactions that had finished by
         // then.
         if due && self.stages[number].stage.background {
             return if self.at_end { Ok(()) } else { self.launch(number, &gauge).await };

@@ -10,11 +10,11 @@ use super::exogenous::{self, Known};
 use recap_billing::prompt_cache::reads_in_wide_steps;
 use recap_core::clock::{PROFILE, Timeline};
 use recap_core::model::{
-    Block, Exam, MessageFacts, MessageIndex, Probe, ProbeFacts, ReceiptFacts, Reference,
+    Block, Exam, MessageFacts, MessageIndex, Question, QuestionFacts, ReceiptFacts, Reference,
     RequestFacts, Session, SessionFacts, Usage, Validation,
 };
 use recap_core::tokens::Counter;
-use recap_exam::probes::{Cuts, Mining, MiningRules, Place, Survival, places};
+use recap_exam::facts::{Cuts, Mining, MiningRules, Place, Survival, places};
 use recap_strategy::Recording;
 
 /// A session with its sizes, its exam and its times.
@@ -98,7 +98,7 @@ impl PreparedSession {
             messages,
             requests,
             exam,
-            probes: Vec::new(),
+            questions: Vec::new(),
             cut_questions: Vec::new(),
             recorded_compactions: session.compactions.len() as u32,
             model: session.model.clone(),
@@ -126,7 +126,7 @@ impl PreparedSession {
     /// and its cuts.
     pub fn unasked(&self) -> Self {
         let mut facts = (*self.facts).clone();
-        (facts.exam, facts.probes, facts.cut_questions) = (Exam::default(), vec![], vec![]);
+        (facts.exam, facts.questions, facts.cut_questions) = (Exam::default(), vec![], vec![]);
         Self { facts: Arc::new(facts), texts: Arc::default(), cuts: Arc::default(), ..self.clone() }
     }
 
@@ -144,33 +144,33 @@ impl PreparedSession {
         self
     }
 
-    /// Adds the probes of the session, whose evidence has been checked.
+    /// Adds the questions of the session, whose evidence has been checked.
     #[must_use]
-    pub fn with_probes(mut self, probes: Vec<Probe>) -> Self {
-        Arc::make_mut(&mut self.facts).probes = probe_facts(probes, &self.recording);
+    pub fn with_questions(mut self, questions: Vec<Question>) -> Self {
+        Arc::make_mut(&mut self.facts).questions = question_facts(questions, &self.recording);
         self
     }
 
     /// Adds questions that are asked at cuts alone, whose evidence has been
     /// checked.
     #[must_use]
-    pub fn with_cut_questions(mut self, questions: Vec<Probe>) -> Self {
-        Arc::make_mut(&mut self.facts).cut_questions = probe_facts(questions, &self.recording);
+    pub fn with_cut_questions(mut self, questions: Vec<Question>) -> Self {
+        Arc::make_mut(&mut self.facts).cut_questions = question_facts(questions, &self.recording);
         self
     }
 }
 
-/// The request and the evidence of each probe, in the order of their ids.
-fn probe_facts(mut probes: Vec<Probe>, recording: &Recording) -> Vec<ProbeFacts> {
-    probes.sort_by(|a, b| a.id.cmp(&b.id));
+/// The request and the evidence of each question, in the order of their ids.
+fn question_facts(mut questions: Vec<Question>, recording: &Recording) -> Vec<QuestionFacts> {
+    questions.sort_by(|a, b| a.id.cmp(&b.id));
     let session = &recording.session;
     let places: FxHashMap<&str, MessageIndex> =
         (0..).zip(&session.messages).map(|(at, m)| (m.id.as_str(), at)).collect();
     let requests: Vec<MessageIndex> = session.requests().collect();
-    let facts = |probe: Probe| {
+    let facts = |question: Question| {
         let evidence: BTreeSet<MessageIndex> =
-            probe.evidence.iter().filter_map(|id| places.get(id.as_str()).copied()).collect();
-        let request = requests.partition_point(|&message| message <= probe.asked_at);
+            question.evidence.iter().filter_map(|id| places.get(id.as_str()).copied()).collect();
+        let request = requests.partition_point(|&message| message <= question.asked_at);
         let end = requests.get(request).map_or(session.messages.len(), |&m| m as usize);
         let age = |&last: &MessageIndex| {
             // Counted by the vocabulary alone, as the distance of a reference
@@ -178,14 +178,14 @@ fn probe_facts(mut probes: Vec<Probe>, recording: &Recording) -> Vec<ProbeFacts>
             let since = &recording.exact.messages[last as usize + 1..end];
             since.iter().map(|weight| weight.tokens).sum()
         };
-        ProbeFacts {
+        QuestionFacts {
             request: request as u32,
             age_tokens: evidence.last().map(age),
             evidence: evidence.into_iter().collect(),
-            probe,
+            question,
         }
     };
-    probes.into_iter().map(facts).collect()
+    questions.into_iter().map(facts).collect()
 }
 
 /// Adds a tool's name to the messages that first call it or contain its result.
@@ -261,7 +261,7 @@ fn requests(recording: &Recording, timeline: &Timeline) -> (Vec<RequestFacts>, V
 #[cfg(test)]
 mod tests {
     use super::*;
-    use recap_core::model::{Expectation, Message, ProbeKind, Role, SidechainRequest};
+    use recap_core::model::{Expectation, Message, QuestionKind, Role, SidechainRequest};
 
     fn at(second: i64) -> Timestamp {
         Timestamp::from_second(second).unwrap()
@@ -303,12 +303,12 @@ mod tests {
         assert_eq!(subject().facts.sidechains, expected);
     }
 
-    fn probe(id: &str, asked_at: MessageIndex, evidence: &[&str]) -> Probe {
-        Probe {
+    fn question(id: &str, asked_at: MessageIndex, evidence: &[&str]) -> Question {
+        Question {
             id: id.to_owned(),
             session: String::new(),
             asked_at,
-            kind: ProbeKind::Fact,
+            kind: QuestionKind::Fact,
             question: String::new(),
             expect: Expectation::Unanswerable,
             evidence: evidence.iter().map(|&id| id.to_owned()).collect(),
@@ -317,14 +317,16 @@ mod tests {
     }
 
     #[test]
-    fn a_probe_is_as_old_as_the_messages_between_its_evidence_and_its_request() {
-        let asked = [probe("b", 3, &["m0"]), probe("a", 1, &["m1", "m0"]), probe("c", 0, &[])];
-        let subject = subject().with_probes(asked.to_vec());
+    fn a_question_is_as_old_as_the_messages_between_its_evidence_and_its_request() {
+        let asked =
+            [question("b", 3, &["m0"]), question("a", 1, &["m1", "m0"]), question("c", 0, &[])];
+        let subject = subject().with_questions(asked.to_vec());
         let sizes = &subject.recording.exact.messages;
         let tokens = |from: usize, to: usize| sizes[from..to].iter().map(|w| w.tokens).sum::<u64>();
-        let found = subject.facts.probes.iter();
-        let found: Vec<_> =
-            found.map(|p| (p.probe.id.as_str(), p.request, p.age_tokens, &*p.evidence)).collect();
+        let found = subject.facts.questions.iter();
+        let found: Vec<_> = found
+            .map(|p| (p.question.id.as_str(), p.request, p.age_tokens, &*p.evidence))
+            .collect();
         // m2 stands between m1 and the second request, which wrote m3.
         let expected: [(&str, u32, Option<u64>, &[u32]); 3] = [
             ("a", 1, Some(tokens(2, 3)), &[0, 1]),

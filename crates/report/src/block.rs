@@ -73,9 +73,9 @@ pub(super) fn headline(report: &Report, dataset: &str, windows: &[&str]) -> Stri
     };
     let facts: Vec<&SessionFacts> = report.sessions.iter().filter(matching).collect();
     let requests: usize = facts.iter().map(|t| t.requests.len()).sum();
-    let probes: usize = facts.iter().map(|t| t.probes.len()).sum();
-    let graded = graded(report, dataset, probes).map(|graded| format!(" ({graded} graded)"));
-    let probes = match probes {
+    let questions: usize = facts.iter().map(|t| t.questions.len()).sum();
+    let graded = graded(report, dataset, questions).map(|graded| format!(" ({graded} graded)"));
+    let questions = match questions {
         0 => String::new(),
         n => format!(", {}{}", counted(n, "question"), graded.unwrap_or_default()),
     };
@@ -89,11 +89,11 @@ pub(super) fn headline(report: &Report, dataset: &str, windows: &[&str]) -> Stri
         }
     };
     format!(
-        "{}: {}, {}{probes}{windows}{}",
+        "{}: {}, {}{questions}{windows}{}",
         plain::line(name),
         counted(facts.len(), "session"),
         counted(requests, "request"),
-        roles(&report.manifest, probes.is_empty())
+        roles(&report.manifest, questions.is_empty())
             .map(|who| format!(" · {who}"))
             .unwrap_or_default(),
     )
@@ -119,9 +119,9 @@ pub(super) fn billing_model(report: &Report, block: &Block<'_>) -> Option<String
     })
 }
 
-/// How many probes of a data set are graded, where it is not all of them: the
+/// How many questions of a data set are graded, where it is not all of them: the
 /// rows are asked the same, but a model may fail under one and not another.
-fn graded(report: &Report, dataset: &str, probes: usize) -> Option<String> {
+fn graded(report: &Report, dataset: &str, questions: usize) -> Option<String> {
     // A strategy without its summaries is asked nothing.
     let asked =
         |row: &&StrategyRow| row.dataset == dataset && !row.strategy.starts_with(NO_SUMMARY);
@@ -130,7 +130,7 @@ fn graded(report: &Report, dataset: &str, probes: usize) -> Option<String> {
     let (least, most) =
         (missing.iter().copied().reduce(f64::min)?, missing.iter().copied().reduce(f64::max)?);
     // Replicates are averaged.
-    let graded = |missing: f64| number::grouped((probes as f64 - missing).round() as u64);
+    let graded = |missing: f64| number::grouped((questions as f64 - missing).round() as u64);
     let (from, to) = (graded(most), graded(least));
     (most > 0.0).then(|| if from == to { from } else { format!("{from} to {to}") })
 }
@@ -327,11 +327,11 @@ pub(super) fn gaps(rows: &[&StrategyRow]) -> Vec<String> {
         catalogue::RECENCY_GAIN,
         catalogue::COST_USD,
     ];
-    let asked =
+    let of_questions =
         |measure: &Measure| measure == catalogue::CONTINUITY || measure == catalogue::RECALL;
     LEADING
         .iter()
-        .filter(|measure| !asked(measure) || probed(rows))
+        .filter(|measure| !of_questions(measure) || asked(rows))
         .filter_map(|measure| {
             let reason = absent_throughout(rows, measure.id)?;
             Some(format!("{}: {}.", measure.label(), plain::line(&reason.to_string())))
@@ -339,9 +339,9 @@ pub(super) fn gaps(rows: &[&StrategyRow]) -> Vec<String> {
         .collect()
 }
 
-/// Whether the rows rest on probes at all.
-fn probed(rows: &[&StrategyRow]) -> bool {
-    rows.iter().any(|row| row.number(catalogue::PROBES).is_some())
+/// Whether the rows rest on questions at all.
+fn asked(rows: &[&StrategyRow]) -> bool {
+    rows.iter().any(|row| row.number(catalogue::QUESTIONS).is_some())
 }
 
 /// Why a measure is absent, where it is absent in every row for one reason.

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use super::*;
-use recap_core::model::{Label, LabelledQuestion, NoGrade, ProbeKind, Source, Verdict};
+use recap_core::model::{Label, LabelledQuestion, NoGrade, QuestionKind, Source, Verdict};
 
 fn row(file: Option<&str>, group: Option<&str>) -> JudgeRow {
     JudgeRow {
@@ -101,7 +101,7 @@ fn every_answer_stands_in_the_verdicts_with_its_label() {
         file: "f".into(),
         id: "1".to_owned(),
         question: "Which, exactly?".to_owned(),
-        kind: ProbeKind::Fact,
+        kind: QuestionKind::Fact,
         expect: Expectation::AnyOf(vec!["a".to_owned(), "b".to_owned()]),
         stale: vec!["c".to_owned()],
     });

@@ -176,16 +176,16 @@ fn every_measure(row: &ComparedRow) -> Option<Part> {
     let same =
         (alike > 0).then(|| format!("The same in both: {}.", block::counted(alike, "measure")));
     parts.extend(same.map(Part::Text));
-    parts.extend(probes(row).map(Part::Text));
+    parts.extend(questions(row).map(Part::Text));
     (alike < row.measures.len()).then_some(Part::Folded(title, parts))
 }
 
 /// What is said of the questions of a row.
-fn probes(row: &ComparedRow) -> Option<String> {
-    let probes = row.probes?;
+fn questions(row: &ComparedRow) -> Option<String> {
+    let questions = row.questions?;
     Some(format!(
         "Questions right in both: {}; only in A: {}; only in B: {}; in neither: {}.",
-        probes.both, probes.only_a, probes.only_b, probes.neither
+        questions.both, questions.only_a, questions.only_b, questions.neither
     ))
 }
 

@@ -3,7 +3,7 @@
 //! compaction.
 
 use super::plain;
-use recap_core::model::{Answered, ProbeKind, Report};
+use recap_core::model::{Answered, QuestionKind, Report};
 
 /// Fewest questions of a kind, right with the whole conversation, of which a
 /// sentence speaks.
@@ -17,9 +17,9 @@ const NAMED: usize = 2;
 pub(super) fn forgets(report: &Report, strategy: &str) -> Option<String> {
     let answered = report.answered_at_cuts.iter().find(|answered| answered.strategy == strategy)?;
     let share = |of: Answered| of.after as f64 / of.before as f64;
-    let mut kinds: Vec<(ProbeKind, Answered)> =
+    let mut kinds: Vec<(QuestionKind, Answered)> =
         answered.kinds.iter().map(|(kind, of)| (*kind, *of)).collect();
-    kinds.retain(|(kind, of)| *kind != ProbeKind::Abstain && of.before >= FEWEST);
+    kinds.retain(|(kind, of)| *kind != QuestionKind::Abstain && of.before >= FEWEST);
     kinds.retain(|(_, of)| of.after < of.before);
     kinds.sort_by(|a, b| share(a.1).total_cmp(&share(b.1)).then(a.0.cmp(&b.0)));
     kinds.truncate(NAMED);
@@ -43,15 +43,15 @@ pub(super) fn forgets(report: &Report, strategy: &str) -> Option<String> {
 }
 
 /// What questions of a kind are about.
-pub(super) fn subject(kind: ProbeKind) -> &'static str {
+pub(super) fn subject(kind: QuestionKind) -> &'static str {
     match kind {
-        ProbeKind::Artifact => "files and commands",
-        ProbeKind::Constraint => "standing instructions",
-        ProbeKind::Decision => "decisions",
-        ProbeKind::Update => "values that changed",
-        ProbeKind::Plan => "what is still to be done",
-        ProbeKind::Snapshot => "what tools last returned",
-        ProbeKind::Abstain => "what the session does not say",
+        QuestionKind::Artifact => "files and commands",
+        QuestionKind::Constraint => "standing instructions",
+        QuestionKind::Decision => "decisions",
+        QuestionKind::Update => "values that changed",
+        QuestionKind::Plan => "what is still to be done",
+        QuestionKind::Snapshot => "what tools last returned",
+        QuestionKind::Abstain => "what the session does not say",
         other => other.as_str(),
     }
 }
@@ -72,9 +72,9 @@ mod tests {
             strategy: "codex".to_owned(),
             row_kind: RowKind::OfflineSummary,
             kinds: [
-                (ProbeKind::Plan, answered(5, 1)),
-                (ProbeKind::Artifact, answered(6, 6)),
-                (ProbeKind::Decision, answered(2, 0)),
+                (QuestionKind::Plan, answered(5, 1)),
+                (QuestionKind::Artifact, answered(6, 6)),
+                (QuestionKind::Decision, answered(2, 0)),
             ]
             .into(),
         }];

@@ -1,4 +1,4 @@
-//! `junit.xml`: the gate and the kinds of probes as test cases, for what shows
+//! `junit.xml`: the gate and the kinds of questions as test cases, for what shows
 //! test results beside a build.
 //!
 //! No case takes time of its own and no clock is read, so every `time` is 0 and
@@ -11,7 +11,7 @@ use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
 
 use super::{Format, Source, block, number, plain};
 use recap_core::model::{
-    Check, CheckOutcome, Gate, Missing, ProbeKind, Report, StrategyRow, UndecidedPolicy, Value,
+    Check, CheckOutcome, Gate, Missing, QuestionKind, Report, StrategyRow, UndecidedPolicy, Value,
 };
 
 pub(super) const FORMAT: Format = Format {
@@ -135,7 +135,7 @@ fn outcome(check: &Check, policy: UndecidedPolicy) -> Outcome {
 }
 
 /// A suite for each data set at each window, with a case for each strategy and
-/// kind of probe. What is kept is the same whoever pays, so the first agent
+/// kind of question. What is kept is the same whoever pays, so the first agent
 /// model speaks for all.
 fn kinds(report: &Report) -> Vec<TestSuite> {
     let blocks = block::blocks(report);
@@ -147,8 +147,9 @@ fn kinds(report: &Report) -> Vec<TestSuite> {
         let asked = asked(report, block.dataset);
         let cases = block.rows.iter().flat_map(|row| {
             let broken = (!row.failed.is_empty()).then(|| broken(row));
-            let kinds =
-                asked.iter().map(|(kind, probes)| of_kind(report, row, *kind, *probes, alone));
+            let kinds = asked
+                .iter()
+                .map(|(kind, questions)| of_kind(report, row, *kind, *questions, alone));
             kinds.chain(broken).collect::<Vec<Case>>()
         });
         suite(&format!("{} at {}", plain::line(block.dataset), block::at(block.window)), cases)
@@ -156,21 +157,22 @@ fn kinds(report: &Report) -> Vec<TestSuite> {
     suites.filter(|suite| !suite.test_cases.is_empty()).collect()
 }
 
-/// Kinds that are asked for in a data set, each with its probes.
-fn asked(report: &Report, dataset: &str) -> Vec<(ProbeKind, usize)> {
+/// Kinds that are asked for in a data set, each with its questions.
+fn asked(report: &Report, dataset: &str) -> Vec<(QuestionKind, usize)> {
     let facts = report.sessions.iter().filter(|t| dataset == block::ALL || t.dataset == dataset);
-    let kinds: Vec<ProbeKind> = facts.flat_map(|t| &t.probes).map(|p| p.probe.kind).collect();
-    let count = |kind: &ProbeKind| kinds.iter().filter(|k| *k == kind).count();
-    let counted = ProbeKind::ALL.into_iter().map(|kind| (kind, count(&kind)));
-    counted.filter(|(_, probes)| *probes > 0).collect()
+    let kinds: Vec<QuestionKind> =
+        facts.flat_map(|t| &t.questions).map(|p| p.question.kind).collect();
+    let count = |kind: &QuestionKind| kinds.iter().filter(|k| *k == kind).count();
+    let counted = QuestionKind::ALL.into_iter().map(|kind| (kind, count(&kind)));
+    counted.filter(|(_, questions)| *questions > 0).collect()
 }
 
 /// The recall of one kind under one strategy: it fails only where a rule says so.
 fn of_kind(
     report: &Report,
     row: &StrategyRow,
-    kind: ProbeKind,
-    probes: usize,
+    kind: QuestionKind,
+    questions: usize,
     alone: bool,
 ) -> Case {
     let measure = format!("recall_{}", kind.as_str());
@@ -186,7 +188,11 @@ fn of_kind(
     let worst = checks.max_by_key(|(finding, _)| *finding).map(|(_, outcome)| outcome);
     let (out, unruled) = match row.values.get(&measure) {
         Some(Value::Known(recall)) => (
-            format!("recall {} over {}", number::percent(*recall), block::counted(probes, "probe")),
+            format!(
+                "recall {} over {}",
+                number::percent(*recall),
+                block::counted(questions, "question")
+            ),
             Outcome::Passed,
         ),
         Some(Value::Absent(reason)) => {

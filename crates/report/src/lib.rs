@@ -41,12 +41,12 @@ mod html;
 mod junit;
 mod markdown;
 use recap_core::wording::number;
+mod cut_questions_csv;
 mod packed;
 mod panel;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod plain;
-mod probes_csv;
 mod questions_csv;
 mod receipt;
 mod receipt_csv;
@@ -124,8 +124,8 @@ pub static FORMATS: &[Format] = &[
     references_csv::FORMAT,
     cuts_csv::FORMAT,
     facts_csv::FORMAT,
+    cut_questions_csv::FORMAT,
     questions_csv::FORMAT,
-    probes_csv::FORMAT,
     #[cfg(feature = "parquet")]
     parquet::FORMAT,
     validation_csv::FORMAT,

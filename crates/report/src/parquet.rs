@@ -1,4 +1,4 @@
-//! `results.parquet`: the rows of `probes.csv` in typed columns, for data tools.
+//! `results.parquet`: the rows of `questions.csv` in typed columns, for data tools.
 //! Text is as it is: no reader of Parquet runs formulas.
 
 use std::io::{Result, Write};
@@ -6,12 +6,12 @@ use std::io::{Result, Write};
 use polars::prelude::{Column, DataFrame, NamedFrom, ParquetWriter, Series};
 
 use super::sheet::Field;
-use super::{Format, Source, probes_csv};
+use super::{Format, Source, questions_csv};
 
 pub(super) const FORMAT: Format = Format {
     name: "parquet",
     file: "results.parquet",
-    about: "the rows of probes.csv in typed columns, for data tools",
+    about: "the rows of questions.csv in typed columns, for data tools",
     render,
 };
 
@@ -22,9 +22,9 @@ const COUNTS: [&str; 6] =
 const FLAGS: [&str; 1] = ["answerable"];
 
 fn render(source: &Source<'_>, out: &mut dyn Write) -> Result<()> {
-    let header = probes_csv::header();
+    let header = questions_csv::header();
     let mut columns: Vec<Vec<Field>> = header.split(',').map(|_| Vec::new()).collect();
-    for row in probes_csv::rows(source) {
+    for row in questions_csv::rows(source) {
         columns.iter_mut().zip(row).for_each(|(column, field)| column.push(field));
     }
     let height = columns[0].len();

@@ -1,117 +1,141 @@
-//! `questions.csv`: every question that was asked right behind a cut, under each
-//! strategy: what was expected, and what was answered from the whole conversation
-//! and from what the strategy sends. Without text (`--no-text`) these words are
-//! empty fields.
+//! `questions.csv`: every question under every strategy: what was asked, expected and
+//! answered, before and after, and where its evidence went. Without text
+//! (`--no-text`) these words are empty fields.
 
 use std::io::{Result, Write};
 
-use super::probes_csv::{BEFORE, expected, said};
 use super::sheet::{self, Field};
-use super::{Format, Source, cuts_csv};
+use super::{Format, Source};
 use recap_core::model::{
-    Agreement, Cut, CutExam, CutRow, ProbeFacts, ProbeRow, RIGHT, Report, RowKind, SessionResults,
-    Verdict,
+    Agreement, Answer, Cell, Expectation, Judgement, QuestionFacts, QuestionRow, RIGHT,
+    SessionResults, Verdict, Vote,
 };
 
 pub(super) const FORMAT: Format = Format {
     name: "csv",
     file: "questions.csv",
-    about: "one row per question asked at a cut and strategy: expected, answered before and after, graded",
+    about: "one row per question of a data set and strategy: asked, expected, answered before and after, graded",
     render,
 };
 
-const COLUMNS: &str = "question,kind,expected,answer,pre_answer,score,pre_score,agreement,verdict,\
-    pre_verdict,judge,unscored_reason,rationale,evidence_state,answerable,over_window,probe";
+const COLUMNS: &str = "question_id,kind,asked_at,age_tokens,age_compactions,evidence_state,answerable,expected,\
+    answer,pre_answer,score,agreement,verdict,judge,unscored_reason,rationale,question,\
+    votes,recovered_answer,recovered_score,recovery_calls,recovery_tokens";
 
-/// A question at a cut under one strategy.
-pub(super) struct AskedAtCut<'a> {
-    pub(super) cut: &'a Cut,
-    pub(super) row: &'a CutRow,
-    exam: &'a CutExam,
-    pub(super) asked: &'a ProbeFacts,
-    pub(super) after: &'a ProbeRow,
-    /// The same from the whole conversation.
-    pub(super) before: Option<&'a ProbeRow>,
-    /// Depth of the cuts: [`recap_core::model::Manifest::depth`].
-    depth: u32,
-}
-
-impl AskedAtCut<'_> {
-    /// Whether the provider would have refused the request. At a first compaction
-    /// the window is made for the cut, and controls are exempt.
-    fn is_refused(&self) -> bool {
-        self.depth > 1
-            && self.row.row_kind != RowKind::Control
-            && self.exam.snapshot.as_ref().is_some_and(|snapshot| snapshot.overflow)
-    }
-
-    fn score(&self) -> Option<f64> {
-        let score = self.after.judgement.score;
-        if self.is_refused() { score.map(|_| 0.0) } else { score }
-    }
-
-    /// What compression did to it; absent unless both answers were graded.
-    pub(super) fn agreement(&self) -> Option<Agreement> {
-        let before = self.before?.judgement.score?;
-        Some(Agreement::of(before >= RIGHT, self.score()? >= RIGHT))
-    }
-}
-
-/// Every question at the cuts of a session, in the order of `cuts.csv`.
-pub(super) fn asked<'a>(
-    report: &'a Report,
-    session: &'a SessionResults<'_>,
-) -> Vec<AskedAtCut<'a>> {
-    let each = cuts_csv::rows(session).filter_map(|(cut, row)| Some((cut, row, row.exam()?)));
-    each.flat_map(|(cut, row, exam)| {
-        let facts = report.facts_of(&cut.dataset, &cut.session);
-        let mut same = cut.rows.iter().filter(|o| o.strategy == BEFORE);
-        let whole = same.next().and_then(CutRow::exam).map_or(&[][..], |exam| &exam.probes);
-        exam.probes.iter().filter_map(move |after| {
-            let asked = facts?.question(after.probe)?;
-            let before = whole.iter().find(|other| other.probe == after.probe);
-            Some(AskedAtCut { cut, row, exam, asked, after, before, depth: report.manifest.depth })
-        })
-    })
-    .collect()
-}
+/// The control that answers before compression.
+pub(super) const BEFORE: &str = "full";
 
 fn render(source: &Source<'_>, out: &mut dyn Write) -> Result<()> {
-    let header = format!("{},{COLUMNS}", cuts_csv::KEY);
-    sheet::csv_with(&header, out, |push| {
-        source.report.results.iter().try_for_each(|session| {
-            let all = asked(source.report, &session);
-            all.iter().try_for_each(|asked| push(fields(source, asked)))
-        })
+    sheet::csv(&header(), rows(source), out)
+}
+
+/// The names of the columns.
+pub(super) fn header() -> String {
+    format!("{},{COLUMNS}", sheet::ROW_KEY)
+}
+
+/// A row for each question, strategy, window and replicate.
+pub(super) fn rows<'a>(source: &'a Source<'_>) -> impl Iterator<Item = Vec<Field>> + 'a {
+    source.report.results.iter().flat_map(|session| -> Vec<Vec<Field>> {
+        session.cells().iter().flat_map(|cell| cell_rows(source, &session, cell)).collect()
     })
 }
 
-fn fields(source: &Source<'_>, at: &AskedAtCut<'_>) -> Vec<Field> {
-    let words = |field: Field| if source.texts.is_some() { field } else { Field::Empty };
-    let (probe, verdict) = (&at.asked.probe, &at.after.judgement.verdict);
-    let unscored = match verdict {
+fn cell_rows(source: &Source<'_>, session: &SessionResults<'_>, cell: &Cell) -> Vec<Vec<Field>> {
+    let report = source.report;
+    let (Some(rows), Some(facts)) =
+        (cell.rows(), report.facts_of(&cell.key.dataset, &cell.key.session))
+    else {
+        return Vec::new();
+    };
+    let before = uncompressed(session, cell);
+    let row = |row: &QuestionRow| {
+        let asked = facts.questions.get(row.question as usize)?;
+        let mut fields = sheet::row_key(&cell.key);
+        fields.extend(question_fields(source, cell, asked, row, before));
+        Some(fields)
+    };
+    rows.questions.iter().filter_map(row).collect()
+}
+
+/// The cell that was asked before compression.
+fn uncompressed<'a>(session: &'a SessionResults<'_>, cell: &Cell) -> Option<&'a Cell> {
+    let mut cells = session.cells().iter();
+    cells.find(|other| other.key.strategy == BEFORE && other.key.window == cell.key.window)
+}
+
+fn question_fields(
+    source: &Source<'_>,
+    cell: &Cell,
+    asked: &QuestionFacts,
+    row: &QuestionRow,
+    before: Option<&Cell>,
+) -> Vec<Field> {
+    let question = &asked.question;
+    let pre =
+        before.and_then(|cell| Some((cell, cell.rows()?.questions.get(row.question as usize)?)));
+    let unscored = match &row.judgement.verdict {
         Verdict::Unscored(reason) => Some(reason.to_string()),
         _ => None,
     };
-    let mut fields = cuts_csv::key(at.cut, at.row);
-    fields.extend([
-        words(Field::text(&probe.question)),
-        Field::text(probe.kind.as_str()),
-        words(Field::text(&expected(&probe.expect))),
-        words(said(&at.after.answer)),
-        words(at.before.map_or(Field::Empty, |before| said(&before.answer))),
-        Field::maybe(at.score()),
-        Field::maybe(at.before.and_then(|before| before.judgement.score)),
-        Field::maybe_text(at.agreement().map(Agreement::as_str)),
-        Field::text(verdict.as_str()),
-        Field::maybe_text(at.before.map(|before| before.judgement.verdict.as_str())),
+    let count = |n: Option<u64>| n.map_or(Field::Empty, Field::Count);
+    let recovered = row.recovered.as_ref();
+    let words = |field: Field| if source.texts.is_some() { field } else { Field::Empty };
+    vec![
+        Field::text(&question.id),
+        Field::text(question.kind.as_str()),
+        Field::Count(u64::from(question.asked_at)),
+        count(asked.age_tokens),
+        count(row.age_compactions.map(u64::from)),
+        Field::maybe_text(row.evidence.map(|state| state.as_str())),
+        row.answerable.map_or(Field::Empty, Field::Flag),
+        words(Field::text(&expected(&question.expect))),
+        words(said(&row.answer)),
+        words(pre.map_or(Field::Empty, |(_, pre)| said(&pre.answer))),
+        Field::maybe(cell.score(row)),
+        Field::maybe_text(agreement(cell, row, pre).map(Agreement::as_str)),
+        Field::text(row.judgement.verdict.as_str()),
         Field::text(&source.report.manifest.judge),
         Field::maybe_text(unscored.as_deref()),
-        words(Field::text(&at.after.judgement.rationale)),
-        Field::maybe_text(at.after.evidence.map(|state| state.as_str())),
-        at.after.answerable.map_or(Field::Empty, Field::Flag),
-        Field::Flag(at.is_refused()),
-        Field::text(&probe.id),
-    ]);
-    fields
+        words(Field::text(&row.judgement.rationale)),
+        words(Field::text(&question.question)),
+        Field::maybe_text(votes(&row.judgement).as_deref()),
+        words(recovered.map_or(Field::Empty, |r| said(&r.answer))),
+        Field::maybe(cell.recovered_score(row)),
+        count(recovered.map(|r| u64::from(r.calls))),
+        count(recovered.map(|r| r.tokens)),
+    ]
+}
+
+/// Who of a panel said what, without a word of theirs; absent for a single judge.
+fn votes(judgement: &Judgement) -> Option<String> {
+    let vote = |vote: &Vote| format!("{}={}", vote.judge, vote.verdict.as_str());
+    let votes: Vec<String> = judgement.votes.iter().map(vote).collect();
+    (!votes.is_empty()).then(|| votes.join("; "))
+}
+
+/// What compression did to a question; absent unless both answers were graded.
+pub(super) fn agreement(
+    cell: &Cell,
+    row: &QuestionRow,
+    pre: Option<(&Cell, &QuestionRow)>,
+) -> Option<Agreement> {
+    let (full, pre) = pre?;
+    Some(Agreement::of(full.score(pre)? >= RIGHT, cell.score(row)? >= RIGHT))
+}
+
+/// What would be right, in words.
+pub(super) fn expected(expect: &Expectation) -> String {
+    match expect {
+        Expectation::AnyOf(values) => values.join(" | "),
+        Expectation::Rubric(nuggets) => nuggets.join(" & "),
+        Expectation::Unanswerable => "that it is not known".to_owned(),
+    }
+}
+
+pub(super) fn said(answer: &Answer) -> Field {
+    match answer {
+        Answer::Said(text) => Field::text(text),
+        Answer::Nothing(_) => Field::Empty,
+    }
 }

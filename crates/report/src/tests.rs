@@ -41,9 +41,9 @@ fn csv_headers_are_those_of_the_contract() {
                break_even_requests,break_even_formula,agent_model,begun,unusable,unusable_reasons"
     );
     assert_eq!(
-        header("probes.csv"),
+        header("questions.csv"),
         key.to_owned()
-            + "probe,kind,asked_at,age_tokens,age_compactions,evidence_state,answerable,expected,\
+            + "question,kind,asked_at,age_tokens,age_compactions,evidence_state,answerable,expected,\
                answer,pre_answer,score,agreement,verdict,judge,unscored_reason,rationale,question,\
                votes,recovered_answer,recovered_score,recovery_calls,recovery_tokens"
     );
@@ -68,11 +68,11 @@ fn csv_headers_are_those_of_the_contract() {
         header("questions.csv"),
         key + "question,kind,expected,answer,pre_answer,score,pre_score,agreement,verdict,\
                pre_verdict,judge,unscored_reason,rationale,evidence_state,answerable,over_window,\
-               probe"
+               question"
     );
     // The same in every run, whatever it asks.
     insta::assert_snapshot!(header("summary.csv").replace(',', " "), @r"
-    dataset strategy window agent_model sessions requests probes unscored recall recall_lo recall_hi continuity continuity_lo continuity_hi reference_recall evidence_gone fabrication_rate tokens_full tokens_sent token_savings peak_tokens compactions overflows cost_usd cost_savings compaction_cost_usd cache_hit_rate cache_breaks blocking_ms_p95 latency_source verdict_vs_full reference_recall_lo reference_recall_hi references recency_gain cost_usd_refetch sidechain_cost_usd offline_summary mde n_clusters rank depth cuts facts_at_stake sessions_at_stake kept_at_cut kept_at_cut_lo kept_at_cut_hi exposed_share carried_share added_at_cut gain_at_cut tokens_at_cut continuity_at_cut unusable_replies idle_compactions questions_at_cut cost_head_breakpoint_usd cost_savings_vs_recorded
+    dataset strategy window agent_model sessions requests questions unscored recall recall_lo recall_hi continuity continuity_lo continuity_hi reference_recall evidence_gone fabrication_rate tokens_full tokens_sent token_savings peak_tokens compactions overflows cost_usd cost_savings compaction_cost_usd cache_hit_rate cache_breaks blocking_ms_p95 latency_source verdict_vs_full reference_recall_lo reference_recall_hi references recency_gain cost_usd_refetch sidechain_cost_usd offline_summary mde n_clusters rank depth cuts facts_at_stake sessions_at_stake kept_at_cut kept_at_cut_lo kept_at_cut_hi exposed_share carried_share added_at_cut gain_at_cut tokens_at_cut continuity_at_cut unusable_replies idle_compactions questions_at_cut cost_head_breakpoint_usd cost_savings_vs_recorded
     ");
 }
 
@@ -218,13 +218,13 @@ fn a_strategy_named_like_a_formula_is_defused_in_every_csv() {
         row.strategy = format!("=cmd|{}", row.strategy);
     }
     let mut sessions = report.results.iter();
-    let probe = sessions.find_map(|session| {
-        session.cells().iter().find_map(|cell| cell.rows()?.probes.first().cloned())
+    let question = sessions.find_map(|session| {
+        session.cells().iter().find_map(|cell| cell.rows()?.questions.first().cloned())
     });
     drop(sessions);
     for row in report.results.cuts_mut().flat_map(|cut| &mut cut.rows) {
         if let recap_core::model::CutOutcome::Done(exam) = &mut row.outcome {
-            exam.probes.extend(probe.clone());
+            exam.questions.extend(question.clone());
         }
     }
     // Validation, receipt and calls are of sessions and models, whatever the strategy.

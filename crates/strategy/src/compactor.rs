@@ -2,7 +2,7 @@
 //! replies.
 //!
 //! It is defined with the strategies and implemented by the roles, so that a
-//! mechanism can reach neither answerer nor judge nor probe.
+//! mechanism can reach neither answerer nor judge nor question.
 
 use std::sync::Arc;
 

@@ -21,7 +21,7 @@ use recap_core::model::RecordedCompaction;
 use recap_core::tokens::{Estimator, Reported, Weight};
 
 /// Everything that a mechanism may use besides the context: no files, no
-/// environment, no wall clock, no probes.
+/// environment, no wall clock, no questions.
 pub struct Host<'a> {
     /// Assumed context limit of the model, in tokens.
     pub window: u64,

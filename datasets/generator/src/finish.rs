@@ -1,11 +1,11 @@
-//! From a written session to a session with probes that hold.
+//! From a written session to a session with questions that hold.
 
-use recap_core::model::{Expectation, MessageIndex, Probe, ProbeKind, Session};
+use recap_core::model::{Expectation, MessageIndex, Question, QuestionKind, Session};
 use recap_core::text::Normal;
 
 use super::GenerateError;
 use super::near::{FEWEST_NEAR_MISSES, same_shape};
-use super::question::Question;
+use super::question::PlannedQuestion;
 use super::random::Stream;
 use super::script::Script;
 
@@ -21,20 +21,20 @@ const EARLY: u64 = 35;
 const END: u32 = 12;
 
 impl Script {
-    /// The session and its probes. Questions without near misses, or about
+    /// The session and its questions. Questions without near misses, or about
     /// an absent thing that was said after all, are left out.
     ///
     /// # Errors
     /// A question that its session does not bear out: a bug of the kind.
-    pub(super) fn finish(mut self) -> Result<(Session, Vec<Probe>), GenerateError> {
-        let mut questions: Vec<Question> =
+    pub(super) fn finish(mut self) -> Result<(Session, Vec<Question>), GenerateError> {
+        let mut questions: Vec<PlannedQuestion> =
             self.facts.iter().flat_map(|fact| fact.questions(GAP)).collect();
         questions.append(&mut self.questions);
         let mut random = self.random.fork("probes");
         let texts: Vec<String> = self.session.messages.iter().map(|m| m.sent()).collect();
         let said = SaidText { texts: &texts, lower: texts.join("\n").to_lowercase() };
         let last = texts.len() as MessageIndex - 1;
-        let mut placed: Vec<(MessageIndex, Question)> = Vec::new();
+        let mut placed: Vec<(MessageIndex, PlannedQuestion)> = Vec::new();
         for question in questions {
             said.holds(&question)?;
             let asked_at = asked_at(&question, last, &mut random);
@@ -45,7 +45,7 @@ impl Script {
         }
         placed.sort_by_key(|(asked_at, _)| *asked_at);
         let id = self.session.id.clone();
-        let probes = placed.into_iter().enumerate().map(|(at, (asked_at, question))| Probe {
+        let questions = placed.into_iter().enumerate().map(|(at, (asked_at, question))| Question {
             id: format!("{id}-q{:02}", at + 1),
             session: id.clone(),
             asked_at,
@@ -57,8 +57,8 @@ impl Script {
             ),
             stale: unique(question.stale.iter()),
         });
-        let probes = probes.collect();
-        Ok((self.session, probes))
+        let questions = questions.collect();
+        Ok((self.session, questions))
     }
 }
 
@@ -73,7 +73,7 @@ fn unique<'a>(items: impl Iterator<Item = &'a String>) -> Vec<String> {
 }
 
 /// The message after which a question is put.
-fn asked_at(question: &Question, last: MessageIndex, random: &mut Stream) -> MessageIndex {
+fn asked_at(question: &PlannedQuestion, last: MessageIndex, random: &mut Stream) -> MessageIndex {
     let end = question.until.map_or(last, |place| place.0.saturating_sub(1)).min(last);
     let evidence = question.evidence.iter().map(|place| place.0).max();
     // What was never said can be asked anywhere once something was said.
@@ -91,14 +91,14 @@ struct SaidText<'a> {
 
 impl SaidText<'_> {
     /// Whether the session bears the question out.
-    fn holds(&self, question: &Question) -> Result<(), GenerateError> {
+    fn holds(&self, question: &PlannedQuestion) -> Result<(), GenerateError> {
         let flaw =
             |what: String| Err(GenerateError::Flawed { question: question.text.clone(), what });
         let evidence: Vec<&str> =
             question.evidence.iter().map(|place| self.texts[place.0 as usize].as_str()).collect();
         let said = Normal::new(&evidence.join("\n"));
         let values = question.expect.alternatives();
-        let worked_out = matches!(question.kind, ProbeKind::Temporal | ProbeKind::MultiHop);
+        let worked_out = matches!(question.kind, QuestionKind::Temporal | QuestionKind::MultiHop);
         if question.expect != Expectation::Unanswerable && evidence.is_empty() {
             return flaw("it has no evidence".to_owned());
         }
@@ -124,7 +124,7 @@ impl SaidText<'_> {
 
     /// Whether an answer must have been remembered: it has near misses enough,
     /// or, where nothing is known, nothing was said.
-    fn is_fair(&self, question: &Question) -> bool {
+    fn is_fair(&self, question: &PlannedQuestion) -> bool {
         let absent = question.absent.iter();
         if absent.clone().any(|word| self.lower.contains(&word.to_lowercase())) {
             return false;

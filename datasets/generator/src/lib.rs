@@ -23,11 +23,11 @@
 //!   [`Script::state`] says that a message gave it a value. Stated again with
 //!   another value it becomes a question of kind update with stale values, and
 //!   the older value is asked for before it went.
-//! - [`Script::ask`] adds any other [`Question`]: decisions (near misses and
+//! - [`Script::ask`] adds any other [`PlannedQuestion`]: decisions (near misses and
 //!   stale values are the rejected alternatives), constraints (the user now
 //!   asks for what the rule forbids; the answer is the substitute that the
 //!   rule names), temporal and multi-hop answers, rubrics, and what cannot be
-//!   answered ([`Question::unanswerable`] with the words that must be absent).
+//!   answered ([`PlannedQuestion::unanswerable`] with the words that must be absent).
 //!
 //! [`generate`] then decides when each question is put (most near the end,
 //! some on the way, none within eight messages of its evidence where the
@@ -45,8 +45,8 @@
 //! [`KINDS`]: crate::KINDS
 //! [`Phrases`]: crate::Phrases
 //! [`Place`]: crate::Place
-//! [`Question`]: crate::Question
-//! [`Question::unanswerable`]: crate::Question::unanswerable
+//! [`PlannedQuestion`]: crate::Question
+//! [`PlannedQuestion::unanswerable`]: crate::Question::unanswerable
 //! [`Script`]: crate::Script
 //! [`Script::act`]: crate::Script::act
 //! [`Script::ask`]: crate::Script::ask
@@ -90,13 +90,13 @@ mod voice;
 
 use std::ops::RangeInclusive;
 
-use recap_core::model::{Probe, Session};
-use recap_formats::{Dataset, ProbeAudit};
+use recap_core::model::{Question, Session};
+use recap_formats::{Dataset, QuestionAudit};
 use thiserror::Error;
 
 pub use calendar::Calendar;
 pub use phrases::{FEWEST_WORDINGS, Phrases, fill};
-pub use question::{Fact, Question};
+pub use question::{Fact, PlannedQuestion};
 pub use random::Stream;
 pub use recipe::{Recipe, RecipeError, RecipeSession, WrittenSession};
 pub use script::{Act, FactId, Place, Script};
@@ -167,7 +167,7 @@ pub fn generate(
     seed: u64,
     tokens: u64,
     id: &str,
-) -> Result<(Session, Vec<Probe>), GenerateError> {
+) -> Result<(Session, Vec<Question>), GenerateError> {
     let (least, most) = (*kind.tokens.start(), *kind.tokens.end());
     if !kind.tokens.contains(&tokens) {
         return Err(GenerateError::Size { kind: kind.name, tokens, least, most });
@@ -178,20 +178,23 @@ pub fn generate(
     if written.abs_diff(tokens) > tokens / TOLERANCE {
         return Err(GenerateError::Missed { tokens, written });
     }
-    let (session, probes) = script.finish()?;
-    audited(session, probes)
+    let (session, questions) = script.finish()?;
+    audited(session, questions)
 }
 
 /// The checks that every data set has to pass.
-fn audited(session: Session, probes: Vec<Probe>) -> Result<(Session, Vec<Probe>), GenerateError> {
-    let dataset = Dataset { sessions: vec![session], probes, ..Dataset::default() };
-    let audit = ProbeAudit::of(&dataset);
+fn audited(
+    session: Session,
+    questions: Vec<Question>,
+) -> Result<(Session, Vec<Question>), GenerateError> {
+    let dataset = Dataset { sessions: vec![session], questions, ..Dataset::default() };
+    let audit = QuestionAudit::of(&dataset);
     if let Some(violation) = audit.violations.first() {
         let what = violation.problem.to_string();
         return Err(GenerateError::Flawed { question: violation.file.clone(), what });
     }
-    let Dataset { mut sessions, probes, .. } = dataset;
-    Ok((sessions.remove(0), probes))
+    let Dataset { mut sessions, questions, .. } = dataset;
+    Ok((sessions.remove(0), questions))
 }
 
 #[cfg(test)]

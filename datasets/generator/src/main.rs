@@ -153,7 +153,7 @@ fn names() -> impl Iterator<Item = &'static str> {
 fn summary(sessions: &[WrittenSession], folder: &Path) -> String {
     let counter = Counter::default();
     let mut text = String::new();
-    for WrittenSession { seed, passed, session, probes } in sessions {
+    for WrittenSession { seed, passed, session, questions } in sessions {
         let (messages, requests) = (session.messages.len(), session.requests().count());
         let tokens = session.messages.iter().map(|message| counter.count(&message.sent()));
         text.push_str(&format!(
@@ -162,7 +162,7 @@ fn summary(sessions: &[WrittenSession], folder: &Path) -> String {
             counted(tokens.sum::<u64>(), "token"),
             counted(messages, "message"),
             counted(requests, "request"),
-            counted(probes.len(), "probe")
+            counted(questions.len(), "question")
         ));
         for (seed, why) in passed {
             text.push_str(&format!("  passed over seed {seed}: {why}\n"));

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use recap_core::model::{Probe, Session};
+use recap_core::model::{Question, Session};
 use recap_formats::Dataset;
 use serde::Deserialize;
 use thiserror::Error;
@@ -60,7 +60,7 @@ pub struct WrittenSession {
     /// The session.
     pub session: Session,
     /// Its questions.
-    pub probes: Vec<Probe>,
+    pub questions: Vec<Question>,
 }
 
 /// Why a recipe gives no data set.
@@ -146,7 +146,7 @@ impl Recipe {
         };
         for session in sessions {
             dataset.sessions.push(session.session);
-            dataset.probes.extend(session.probes);
+            dataset.questions.extend(session.questions);
         }
         dataset
     }
@@ -172,10 +172,10 @@ impl RecipeSession {
             if self.seed.is_none() && taken.contains(&(kind.name, seed)) {
                 continue;
             }
-            let (session, probes) = generate(kind, seed, self.tokens, &self.id)
+            let (session, questions) = generate(kind, seed, self.tokens, &self.id)
                 .map_err(|error| RecipeError::Session { id: self.id.clone(), error })?;
             match self.misfit(kind, &session) {
-                None => return Ok(WrittenSession { seed, passed, session, probes }),
+                None => return Ok(WrittenSession { seed, passed, session, questions }),
                 Some(why) => passed.push((seed, why)),
             }
         }

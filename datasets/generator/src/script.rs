@@ -6,7 +6,7 @@ use recap_core::tokens::Counter;
 use serde_json::Value as Json;
 
 use super::calendar::Calendar;
-use super::question::{Fact, Question};
+use super::question::{Fact, PlannedQuestion};
 use super::random::Stream;
 
 /// A message that was written.
@@ -54,7 +54,7 @@ pub struct Script {
     /// Simulated time.
     pub calendar: Calendar,
     pub(super) session: Session,
-    pub(super) questions: Vec<Question>,
+    pub(super) questions: Vec<PlannedQuestion>,
     pub(super) facts: Vec<Fact>,
     pace: Stream,
     counter: Counter,
@@ -203,7 +203,7 @@ impl Script {
     }
 
     /// Adds a question.
-    pub fn ask(&mut self, question: Question) {
+    pub fn ask(&mut self, question: PlannedQuestion) {
         self.questions.push(question);
     }
 }

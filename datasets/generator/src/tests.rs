@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use recap_core::model::{Block, Expectation, ProbeKind, Role};
+use recap_core::model::{Block, Expectation, QuestionKind, Role};
 use recap_core::tokens::Counter;
 use recap_formats::LoadOptions;
 
@@ -15,19 +15,19 @@ fn sizes(kind: &Kind) -> [u64; 3] {
     [least, 30_000.clamp(least, most), 60_000.clamp(least, most)]
 }
 
-fn written(kind: &Kind, seed: u64, tokens: u64) -> (Session, Vec<Probe>) {
+fn written(kind: &Kind, seed: u64, tokens: u64) -> (Session, Vec<Question>) {
     generate(kind, seed, tokens, "s").unwrap_or_else(|e| {
         panic!("{} --seed {seed} --tokens {tokens}: {e}", kind.name);
     })
 }
 
 /// Each session of 20 seeds and 3 sizes of every kind.
-fn each(mut check: impl FnMut(&Kind, u64, &Session, &[Probe])) {
+fn each(mut check: impl FnMut(&Kind, u64, &Session, &[Question])) {
     for kind in KINDS {
         for tokens in sizes(kind) {
             for seed in 0..20 {
-                let (session, probes) = written(kind, seed, tokens);
-                check(kind, tokens, &session, &probes);
+                let (session, questions) = written(kind, seed, tokens);
+                check(kind, tokens, &session, &questions);
             }
         }
     }
@@ -72,16 +72,16 @@ fn sizes_out_of_range_are_refused() {
 /// 20 seeds × 3 sizes; one test, since writing them is what takes the time.
 #[test]
 fn every_session_of_every_kind_keeps_what_a_session_must_keep() {
-    each(|kind, tokens, session, probes| {
+    each(|kind, tokens, session, questions| {
         let counter = Counter::default();
         let written: u64 = session.messages.iter().map(|m| counter.count(&m.sent())).sum();
         let said = format!("{} of {tokens} tokens", kind.name);
         assert!(written.abs_diff(tokens) * 10 <= tokens, "{said}: {written}");
-        assert!(probes.len() >= 30, "{said}: {} probes", probes.len());
+        assert!(questions.len() >= 30, "{said}: {} questions", questions.len());
         times_ascend(session);
         calls_have_results(session);
-        probes_hold(session, probes);
-        kinds_are_spread(&said, probes);
+        questions_hold(session, questions);
+        kinds_are_spread(&said, questions);
     });
 }
 
@@ -113,23 +113,23 @@ fn calls_have_results(session: &Session) {
     assert_eq!(results, calls.len());
 }
 
-fn probes_hold(session: &Session, probes: &[Probe]) {
+fn questions_hold(session: &Session, questions: &[Question]) {
     let texts: Vec<String> = session.messages.iter().map(|m| m.sent()).collect();
     let position = |id: &str| session.messages.iter().position(|m| m.id == id).unwrap();
-    for probe in probes {
-        let places: Vec<usize> = probe.evidence.iter().map(|id| position(id)).collect();
-        assert!(places.iter().all(|at| *at <= probe.asked_at as usize), "{probe:?}");
+    for question in questions {
+        let places: Vec<usize> = question.evidence.iter().map(|id| position(id)).collect();
+        assert!(places.iter().all(|at| *at <= question.asked_at as usize), "{question:?}");
         let newest = places.iter().max().copied().unwrap_or(0);
-        for stale in &probe.stale {
-            assert!(texts[..=newest].iter().any(|text| text.contains(stale)), "{probe:?}");
+        for stale in &question.stale {
+            assert!(texts[..=newest].iter().any(|text| text.contains(stale)), "{question:?}");
         }
-        match &probe.expect {
+        match &question.expect {
             Expectation::AnyOf(values) => {
                 let mut near = same_shape(&values[0], values, texts.iter().map(String::as_str));
-                near.extend(probe.stale.iter().map(String::as_str));
+                near.extend(question.stale.iter().map(String::as_str));
                 // Words have near misses that only their kind knows.
                 let is_word = !values[0].contains(|c: char| c.is_ascii_digit());
-                assert!(is_word || near.len() >= FEWEST_NEAR_MISSES, "{probe:?}: {near:?}");
+                assert!(is_word || near.len() >= FEWEST_NEAR_MISSES, "{question:?}: {near:?}");
                 assert!(!places.is_empty());
             }
             Expectation::Rubric(_) => assert!(!places.is_empty()),
@@ -138,11 +138,15 @@ fn probes_hold(session: &Session, probes: &[Probe]) {
     }
 }
 
-fn kinds_are_spread(said: &str, probes: &[Probe]) {
-    let kinds: BTreeSet<ProbeKind> = probes.iter().map(|probe| probe.kind).collect();
+fn kinds_are_spread(said: &str, questions: &[Question]) {
+    let kinds: BTreeSet<QuestionKind> = questions.iter().map(|question| question.kind).collect();
     assert!(kinds.len() >= 8, "{said}: {kinds:?}");
-    let rubrics = probes.iter().filter(|p| matches!(p.expect, Expectation::Rubric(_))).count();
-    assert!(rubrics * 100 <= probes.len() * 16, "{said}: {rubrics} of {} rubrics", probes.len());
+    let rubrics = questions.iter().filter(|p| matches!(p.expect, Expectation::Rubric(_))).count();
+    assert!(
+        rubrics * 100 <= questions.len() * 16,
+        "{said}: {rubrics} of {} rubrics",
+        questions.len()
+    );
 }
 
 #[test]
@@ -170,7 +174,7 @@ fn a_written_data_set_reads_back_as_it_was() {
         let read = recap_formats::load(folder.path(), &LoadOptions::default()).unwrap();
         assert_eq!(read.warnings, Vec::<String>::new());
         assert_eq!(read.sessions, dataset.sessions);
-        assert_eq!(read.probes, dataset.probes);
+        assert_eq!(read.questions, dataset.questions);
     }
 }
 

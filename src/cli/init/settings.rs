@@ -7,7 +7,7 @@ use crate::cli::{inputs, wire};
 use recap_billing::pricing::PriceList;
 use recap_core::model::{Session, Support};
 use recap_core::tokens::Sizes;
-use recap_exam::probes::{MiningRules, mine};
+use recap_exam::facts::{MiningRules, mine};
 use recap_formats::Dataset;
 
 const TEXT: &str = include_str!("recap.toml");
@@ -53,13 +53,13 @@ fn window(datasets: &[Dataset]) -> &'static str {
 /// the threshold. They compare with a baseline, since nobody has measured yet
 /// which number is good here.
 fn rules(datasets: &[Dataset]) -> Vec<Rule> {
-    let probed = datasets.iter().any(|dataset| !dataset.probes.is_empty());
+    let asked = datasets.iter().any(|dataset| !dataset.questions.is_empty());
     let mut sessions = datasets.iter().flat_map(|dataset| &dataset.sessions);
     let named = sessions.clone().flat_map(|t| t.model.iter().chain(t.other_models.values()));
     let list = PriceList::bundled();
     let unpriced = named.collect::<BTreeSet<_>>().iter().any(|name| list.priced(name).is_none());
     let rule = |rule, forbids, off| Rule { rule, forbids, off };
-    let kept = match probed {
+    let kept = match asked {
         true => rule("continuity < baseline - 5", "fewer right answers than before", None),
         false => {
             let few = !sessions.any(has_references);

@@ -80,12 +80,12 @@ fn check(run: &Loaded) -> Result<(), Failure> {
         return Err(Failure::with_code(Exit::Nothing, "the run has no finished cell")
             .help("run `recap bench` again"));
     }
-    let mut asked = run.sessions.iter().flat_map(SessionFacts::questions);
+    let mut asked = run.sessions.iter().flat_map(SessionFacts::all_questions);
     if asked.clone().next().is_none() {
         return Err(Failure::usage("the run asked no questions")
             .help("give a run of `recap bench` on a data set with questions"));
     }
-    if asked.all(|asked| asked.probe.question.is_empty()) {
+    if asked.all(|asked| asked.question.question.is_empty()) {
         return Err(Failure::usage(
             "the run was made with --no-text: it has no questions and answers that could be graded",
         )
@@ -98,9 +98,9 @@ fn check(run: &Loaded) -> Result<(), Failure> {
 fn answers_to_grade(cells: &[Cell]) -> usize {
     let mut distinct = BTreeSet::new();
     for cell in cells {
-        for row in cell.rows().into_iter().flat_map(|rows| &rows.probes) {
+        for row in cell.rows().into_iter().flat_map(|rows| &rows.questions) {
             if let Answer::Said(text) = &row.answer {
-                distinct.insert((&cell.key.dataset, &cell.key.session, row.probe, text));
+                distinct.insert((&cell.key.dataset, &cell.key.session, row.question, text));
             }
         }
     }

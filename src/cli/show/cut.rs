@@ -13,7 +13,7 @@ use super::Arguments;
 use recap_core::model::{CutExam, FactAtStake, NO_SUMMARY, Reference, ReferenceState, Session};
 use recap_core::text::counted;
 use recap_core::tokens::Counter;
-use recap_exam::probes::{Cuts, Place};
+use recap_exam::facts::{Cuts, Place};
 use recap_exam::roles::compactor::EmptySummary;
 use recap_replay::run::ModelRoles;
 use recap_replay::{CutSegment, Plan, PreparedSession, RequestInspector, examine_and_look};

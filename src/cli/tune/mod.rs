@@ -26,7 +26,7 @@ use recap_billing::pricing::PriceList;
 use recap_core::model::OFFLINE;
 use recap_core::text::counted;
 use recap_core::tokens::Counter;
-use recap_exam::probes::Cuts;
+use recap_exam::facts::Cuts;
 use recap_formats::Dataset;
 use recap_measure::SessionFigures;
 use recap_replay::run::{ModelRoles, REPLIES};
@@ -262,7 +262,7 @@ impl Arguments {
         }
     }
 
-    /// The data sets; probes are asked only where answers are the objective.
+    /// The data sets; questions are asked only where answers are the objective.
     fn datasets(&self) -> Result<Vec<Dataset>, Failure> {
         let mut datasets = inputs::load(&self.inputs, &self.replay.reading.options())?;
         for dataset in &mut datasets {
@@ -271,7 +271,7 @@ impl Arguments {
                 .drain(..)
                 .for_each(|warning| wire::say(&format!("warning: {warning}")));
             if self.search.objective == Objective::Kept {
-                dataset.probes.clear();
+                dataset.questions.clear();
             }
         }
         Ok(datasets)
@@ -343,7 +343,7 @@ impl Arguments {
             }
             (Objective::Continuity, Asked::Model(model)) => {
                 return Err(Failure::usage(format!("--questions {model} in a search")).help(
-                    "let it write them once with `recap probes generate INPUT --model MODEL -o \
+                    "let it write them once with `recap questions generate INPUT --model MODEL -o \
                      FILE`, and give that FILE",
                 ));
             }

@@ -4,7 +4,7 @@ use clap::Args;
 
 use super::{inputs, wire};
 use crate::tune::Objective;
-use recap_exam::probes::Cuts;
+use recap_exam::facts::Cuts;
 
 /// What is searched.
 #[derive(Debug, Args)]

@@ -64,26 +64,26 @@ reasons! {
     NoWorkingSession
         "no session asks for at least {EXAM_REFERENCES} references at {EXAM_REQUESTS} requests: \
          it is a measure for working sessions";
-    // Reasons of probes.
-    NoProbes "the data set has no probes";
-    NoneGraded "no probe was graded";
-    NoneOfKindGraded "no probe of this kind was graded";
-    NoGradedValue "no graded probe expects a value";
-    NoWholeEvidence "no graded probe has all of its evidence";
-    NoValueExpected "no probe expects a value";
-    NoEvidenceNamed "no probe names its evidence";
-    NothingSaid "no probe asks for something that was said";
-    NoTemptation "no probe tempts to invent";
+    // Reasons of questions.
+    NoQuestions "the data set has no questions";
+    NoneGraded "no question was graded";
+    NoneOfKindGraded "no question of this kind was graded";
+    NoGradedValue "no graded question expects a value";
+    NoWholeEvidence "no graded question has all of its evidence";
+    NoValueExpected "no question expects a value";
+    NoEvidenceNamed "no question names its evidence";
+    NothingSaid "no question asks for something that was said";
+    NoTemptation "no question tempts to invent";
     OnlyCopies "the offline reader only copies: what it invents says nothing";
     NoneCompactedBeforeRight
-        "nothing was compacted before a probe that the whole conversation gets right";
-    NoneCompactedBeforeGraded "nothing was compacted before a graded probe";
+        "nothing was compacted before a question that the whole conversation gets right";
+    NoneCompactedBeforeGraded "nothing was compacted before a graded question";
     NoChannel "the strategy has no recovery channel";
     NoRecallOfControls "needs the recall of the row, of `empty` and of `full`";
     LittleSpread(f64) "`full` and `empty` are {0:.2} apart, less than {SPREAD}";
-    FewOfEachKind(usize) "no kind has {0} probes with a continuity";
-    LeaksNeedModel "finding leaked probes takes a model as answerer";
-    LeaksNeedAnswers "finding leaked probes takes three answers each, and one is asked for";
+    FewOfEachKind(usize) "no kind has {0} questions with a continuity";
+    LeaksNeedModel "finding leaked questions takes a model as answerer";
+    LeaksNeedAnswers "finding leaked questions takes three answers each, and one is asked for";
     // Reasons of cuts.
     NotCut
         "no session of it was cut: none was asked for, they are too short, or it is the recorded \

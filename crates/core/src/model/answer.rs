@@ -1,4 +1,4 @@
-//! The answer to a probe, and the judge's verdict on it.
+//! The answer to a question, and the judge's verdict on it.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +16,7 @@ pub enum Verdict {
     Partial(f64),
     /// It asserts something else, or nothing to the point.
     Incorrect,
-    /// It asserts a value that the probe lists as stale.
+    /// It asserts a value that the question lists as stale.
     Stale,
     /// It says that it does not know.
     Abstained,
@@ -38,7 +38,7 @@ pub struct Judgement {
     /// Whether the answer is right, wrong, partly right or ungraded.
     pub verdict: Verdict,
     /// Score `0.0..=1.0`; absent where it was not graded. An answer that
-    /// abstains scores 1 where the probe is unanswerable, else 0.
+    /// abstains scores 1 where the question is unanswerable, else 0.
     pub score: Option<f64>,
     /// Why, in a sentence that a reader can check.
     pub rationale: String,

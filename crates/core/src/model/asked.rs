@@ -1,15 +1,15 @@
-//! Probes as they were asked of a context, with their answers and verdicts.
+//! Questions as they were asked of a context, with their answers and verdicts.
 
 use serde::{Deserialize, Serialize};
 
-use super::{Judgement, LedgerState, MessageIndex, NoAnswer, Probe, Role};
+use super::{Judgement, LedgerState, MessageIndex, NoAnswer, Question, Role};
 
-/// A probe with everything about it that follows from its session alone.
+/// A question with everything about it that follows from its session alone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct ProbeFacts {
+pub struct QuestionFacts {
     /// The question, and what makes an answer right.
-    pub probe: Probe,
+    pub question: Question,
     /// Ordinal of the request whose context it is put to; the number of
     /// requests for the virtual one at the end (how-it-works §28).
     pub request: u32,
@@ -48,7 +48,7 @@ pub enum SnapshotPart {
     },
 }
 
-/// The context at a probe point: what the answerer is shown.
+/// The context at a question point: what the answerer is shown.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Snapshot {
@@ -66,7 +66,7 @@ pub struct Snapshot {
     pub parts: Vec<SnapshotPart>,
 }
 
-/// The result of asking a probe.
+/// The result of asking a question.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Answer {
@@ -76,12 +76,12 @@ pub enum Answer {
     Nothing(NoAnswer),
 }
 
-/// The result of one probe under one strategy.
+/// The result of one question under one strategy.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct ProbeRow {
-    /// Position of the probe in [`SessionFacts::probes`](super::SessionFacts).
-    pub probe: u32,
+pub struct QuestionRow {
+    /// Position of the question in [`SessionFacts::questions`](super::SessionFacts).
+    pub question: u32,
     /// Position of its context in [`CellRows::snapshots`](super::CellRows).
     pub snapshot: u32,
     /// Worst state of its evidence (how-it-works §29); absent without evidence.
@@ -101,7 +101,7 @@ pub struct ProbeRow {
     pub recovered: Option<Recovered>,
 }
 
-/// The result of a probe whose answerer could search what was dropped from the context.
+/// The result of a question whose answerer could search what was dropped from the context.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Recovered {
@@ -116,8 +116,8 @@ pub struct Recovered {
     pub tokens: u64,
 }
 
-/// The effect of compression on one probe: right or wrong under `full`, and
-/// under the strategy, both against the probe's own expectation (how-it-works §31).
+/// The effect of compression on one question: right or wrong under `full`, and
+/// under the strategy, both against the question's own expectation (how-it-works §31).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[derive(strum::IntoStaticStr)]

@@ -36,9 +36,9 @@ impl LatencySource {
 pub enum ModelRole {
     /// Writes the summaries of compactions.
     Compactor,
-    /// Answers the probes from a context.
+    /// Answers the questions from a context.
     Answerer,
-    /// Grades the answers to probes.
+    /// Grades the answers to questions.
     Judge,
     /// Embeds texts that are searched by meaning.
     Embedder,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Bill, CompactionRow, MessageIndex, ProbeRow, Snapshot};
+use super::{Bill, CompactionRow, MessageIndex, QuestionRow, Snapshot};
 
 /// Label of the window that is each recorded model's own context limit.
 pub const NATIVE: &str = "native";
@@ -160,10 +160,10 @@ pub struct CellRows {
     pub compactions: Vec<CompactionRow>,
     /// One row per reference of the exam, in its order.
     pub references: Vec<ReferenceOutcome>,
-    /// The contexts in which probes were asked, by request.
+    /// The contexts in which questions were asked, by request.
     pub snapshots: Vec<Snapshot>,
-    /// One row per probe of the session, in their order.
-    pub probes: Vec<ProbeRow>,
+    /// One row per question of the session, in their order.
+    pub questions: Vec<QuestionRow>,
     /// State changes of the messages, by request; a message is verbatim from
     /// its first request on unless a row says otherwise.
     pub loss: Vec<LossRow>,
@@ -181,7 +181,7 @@ pub struct CellRows {
 
 impl CellRows {
     /// The rows of a cell that sends nothing: of a control that only answers
-    /// probes, or is only examined at cuts.
+    /// questions, or is only examined at cuts.
     pub fn unsent(window: u64) -> Self {
         CellRows {
             window,
@@ -190,7 +190,7 @@ impl CellRows {
             compactions: Vec::new(),
             references: Vec::new(),
             snapshots: Vec::new(),
-            probes: Vec::new(),
+            questions: Vec::new(),
             loss: Vec::new(),
             cpu_ms: 0.0,
             notices: Vec::new(),
@@ -210,7 +210,7 @@ impl CellRows {
         self.compactions.shrink_to_fit();
         self.references.shrink_to_fit();
         self.snapshots.shrink_to_fit();
-        self.probes.shrink_to_fit();
+        self.questions.shrink_to_fit();
         self.loss.shrink_to_fit();
         self.notices.shrink_to_fit();
         self.bills.shrink_to_fit();
@@ -258,26 +258,26 @@ impl Cell {
         }
     }
 
-    /// Whether the overflow of a probe's context counts against this cell, as
+    /// Whether the overflow of a question's context counts against this cell, as
     /// that of a request does (reference §1). Controls are exempt.
-    pub fn refuses(&self, probe: &ProbeRow) -> bool {
-        let snapshot = self.rows().and_then(|rows| rows.snapshots.get(probe.snapshot as usize));
+    pub fn refuses(&self, question: &QuestionRow) -> bool {
+        let snapshot = self.rows().and_then(|rows| rows.snapshots.get(question.snapshot as usize));
         self.row_kind != RowKind::Control && snapshot.is_some_and(|s| s.overflow)
     }
 
-    /// Score of a probe, `0.0..=1.0`: 0 where the provider would have refused
+    /// Score of a question, `0.0..=1.0`: 0 where the provider would have refused
     /// the request, absent where it was not graded.
-    pub fn score(&self, probe: &ProbeRow) -> Option<f64> {
-        self.counted(probe, probe.judgement.score)
+    pub fn score(&self, question: &QuestionRow) -> Option<f64> {
+        self.counted(question, question.judgement.score)
     }
 
     /// The same for the answer with the strategy's recovery channel.
-    pub fn recovered_score(&self, probe: &ProbeRow) -> Option<f64> {
-        self.counted(probe, probe.recovered.as_ref()?.judgement.score)
+    pub fn recovered_score(&self, question: &QuestionRow) -> Option<f64> {
+        self.counted(question, question.recovered.as_ref()?.judgement.score)
     }
 
-    fn counted(&self, probe: &ProbeRow, score: Option<f64>) -> Option<f64> {
-        if self.refuses(probe) { score.map(|_| 0.0) } else { score }
+    fn counted(&self, question: &QuestionRow, score: Option<f64>) -> Option<f64> {
+        if self.refuses(question) { score.map(|_| 0.0) } else { score }
     }
 }
 

@@ -23,7 +23,7 @@ pub struct CompactionRow {
     pub begun: u32,
     /// Messages that had arrived when it ran.
     pub messages_seen: u32,
-    /// Made only for the probes at the end, not for a request of the recording:
+    /// Made only for the questions at the end, not for a request of the recording:
     /// it is recorded, but neither counted nor billed (how-it-works §28).
     pub at_end: bool,
     /// Position of the stage in the strategy, from 0.

@@ -46,8 +46,8 @@ pub struct ComparedRow {
     pub row_kind: RowKind,
     /// Measures that have a figure in both runs.
     pub measures: Vec<ComparedMeasure>,
-    /// Probes that are right in both, in one, or in neither; absent without any.
-    pub probes: Option<ComparedProbes>,
+    /// Questions that are right in both, in one, or in neither; absent without any.
+    pub questions: Option<ComparedQuestions>,
 }
 
 /// A measure of one row in both runs.
@@ -89,9 +89,9 @@ pub struct ComparedMeasure {
     pub outcome: Option<TestOutcome>,
 }
 
-/// Numbers of probes by the run in which they are right.
+/// Numbers of questions by the run in which they are right.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ComparedProbes {
+pub struct ComparedQuestions {
     /// Right in both runs.
     pub both: u64,
     /// Right in A only.

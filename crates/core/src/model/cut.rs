@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    IdentifierClass, LatencySource, MessageIndex, ProbeRow, ReferenceState, ReplyFacts, RowKind,
+    IdentifierClass, LatencySource, MessageIndex, QuestionRow, ReferenceState, ReplyFacts, RowKind,
     Snapshot,
 };
 
@@ -148,12 +148,12 @@ pub struct CutExam {
     /// The compactor's replies, up to the last request after the cut.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub replies: Vec<ReplyFacts>,
-    /// The context in which probes were asked; absent without probes.
+    /// The context in which questions were asked; absent without questions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub snapshot: Option<Snapshot>,
-    /// The results of the probes at this cut, in the order of their ids.
+    /// The results of the questions at this cut, in the order of their ids.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub probes: Vec<ProbeRow>,
+    pub questions: Vec<QuestionRow>,
 }
 
 /// Dollars of a cut as one billing model is billed; absent where a price is unknown.

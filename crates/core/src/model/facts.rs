@@ -1,5 +1,5 @@
 //! What all strategies of one session share: its messages, requests, references
-//! and probes, as far as measuring and drawing need them.
+//! and questions, as far as measuring and drawing need them.
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -7,8 +7,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Calibration, Exogenous, IdentifierClass, MessageIndex, NoCut, ProbeFacts, ReceiptFacts, Role,
-    SIDECHAIN, TokensSource, Usage, Validation,
+    Calibration, Exogenous, IdentifierClass, MessageIndex, NoCut, QuestionFacts, ReceiptFacts,
+    Role, SIDECHAIN, TokensSource, Usage, Validation,
 };
 use crate::text::counted;
 
@@ -76,14 +76,14 @@ pub struct SessionFacts {
     pub messages: Vec<MessageFacts>,
     /// The facts of every request, in order.
     pub requests: Vec<RequestFacts>,
-    /// The implicit probes: identifiers that the recorded agent used again.
+    /// The implicit questions: identifiers that the recorded agent used again.
     pub exam: Exam,
-    /// The probes, in the order of their ids.
-    pub probes: Vec<ProbeFacts>,
+    /// The questions, in the order of their ids.
+    pub questions: Vec<QuestionFacts>,
     /// Questions that are asked at cuts alone, in the order of their ids: those
     /// made from the recording, or given for the run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub cut_questions: Vec<ProbeFacts>,
+    pub cut_questions: Vec<QuestionFacts>,
     /// Compactions in the recording.
     pub recorded_compactions: u32,
     /// Model that answered most requests, as the recording names it.
@@ -121,16 +121,16 @@ impl SessionFacts {
         self.session.contains(SIDECHAIN)
     }
 
-    /// Every question: the probes, then those that are asked at cuts alone.
-    pub fn questions(&self) -> impl Iterator<Item = &ProbeFacts> + Clone {
-        self.probes.iter().chain(&self.cut_questions)
+    /// Every question: the questions, then those that are asked at cuts alone.
+    pub fn all_questions(&self) -> impl Iterator<Item = &QuestionFacts> + Clone {
+        self.questions.iter().chain(&self.cut_questions)
     }
 
-    /// The question with this number in [`SessionFacts::questions`].
-    pub fn question(&self, number: u32) -> Option<&ProbeFacts> {
+    /// The question with this number in [`SessionFacts::all_questions`].
+    pub fn question(&self, number: u32) -> Option<&QuestionFacts> {
         let number = number as usize;
-        let at_cuts = || self.cut_questions.get(number - self.probes.len());
-        self.probes.get(number).or_else(at_cuts)
+        let at_cuts = || self.cut_questions.get(number - self.questions.len());
+        self.questions.get(number).or_else(at_cuts)
     }
 }
 

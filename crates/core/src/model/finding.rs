@@ -233,7 +233,7 @@ pub struct Ungraded {
     /// Number of all answers.
     pub answers: usize,
     /// Number of questions concerned.
-    pub probes: usize,
+    pub questions: usize,
     /// Number of all questions.
     pub of: usize,
     /// The reason, as a clause.

@@ -52,7 +52,7 @@ pub struct Check {
     pub window: String,
     /// The model whose prices are used.
     pub agent_model: String,
-    /// Column name of the measure, the kind of probe included.
+    /// Column name of the measure, the kind of question included.
     pub measure: String,
     /// Its figure, if there is one.
     pub value: Option<f64>,
@@ -179,7 +179,7 @@ pub struct Differs {
     pub difference: f64,
     /// Both ends of the interval of the difference.
     pub interval: Option<(f64, f64)>,
-    /// Whether the interval covers only the requests or probes of these
+    /// Whether the interval covers only the requests or questions of these
     /// sessions.
     pub these_only: bool,
     /// Number of sessions that both runs have.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Expectation, Judgement, ProbeKind, RIGHT, Verdict};
+use super::{Expectation, Judgement, QuestionKind, RIGHT, Verdict};
 
 /// A question that labelled answers are given to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub struct LabelledQuestion {
     /// The question as it was put.
     pub question: String,
     /// What it asks for.
-    pub kind: ProbeKind,
+    pub kind: QuestionKind,
     /// What makes an answer right: values, a rubric, or abstaining.
     pub expect: Expectation,
     /// Values that would be wrong.
@@ -123,7 +123,7 @@ mod tests {
             file: Arc::from("f"),
             id: "1".to_owned(),
             question: "Which port?".to_owned(),
-            kind: ProbeKind::Fact,
+            kind: QuestionKind::Fact,
             expect,
             stale: Vec::new(),
         };

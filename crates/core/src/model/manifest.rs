@@ -73,7 +73,7 @@ pub struct Manifest {
     pub strategies: Vec<Provenance>,
     /// The model that wrote the summaries, or `offline`.
     pub compactor: String,
-    /// The model that answered the probes, or `offline`.
+    /// The model that answered the questions, or `offline`.
     pub answerer: String,
     /// The model that graded the answers, or `offline`.
     pub judge: String,

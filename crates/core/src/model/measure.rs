@@ -2,7 +2,7 @@
 //! stands for. All of them are in the [catalogue](super::catalogue).
 use serde::{Deserialize, Serialize};
 
-use super::{Absent, ProbeKind, catalogue};
+use super::{Absent, QuestionKind, catalogue};
 
 /// What a measure counts in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,7 +94,7 @@ pub enum Column {
 pub enum Nature {
     /// Nothing.
     Plain,
-    /// It is counted by kind of probe as well.
+    /// It is counted by kind of question as well.
     ByKind,
     /// Of cuts, and rests on when and how much a strategy compacts, or on the
     /// sessions alone.
@@ -122,8 +122,8 @@ pub struct Measure {
     pub section: &'static str,
     /// What it stands for, in a line.
     pub meaning: &'static str,
-    /// The kind of probes that it is restricted to.
-    pub kind: Option<ProbeKind>,
+    /// The kind of questions that it is restricted to.
+    pub kind: Option<QuestionKind>,
     /// What the gate has to know of it.
     pub nature: Nature,
 }

@@ -36,7 +36,7 @@ mod manifest;
 mod measure;
 mod no_answer;
 mod planned;
-mod probe;
+mod question;
 mod receipt;
 mod recommendation;
 mod recorded;
@@ -60,7 +60,7 @@ pub use advice::{
 };
 pub use answer::{Judgement, Source, Verdict, Vote};
 pub use asked::{
-    Agreement, Answer, ProbeFacts, ProbeRow, RIGHT, Recovered, Snapshot, SnapshotPart,
+    Agreement, Answer, QuestionFacts, QuestionRow, RIGHT, Recovered, Snapshot, SnapshotPart,
 };
 pub use bill::{Bill, BreakEven, Buckets, CacheRules, CallBill, PromptBill, RECORDED, RequestBill};
 pub use calibration::{BillErrors, Calibration, Exogenous, Fit, TokensSource, Validation};
@@ -71,7 +71,7 @@ pub use cell::{
 };
 pub use compaction::{CompactionRow, is_of_size};
 pub use compared::{Family, TestOutcome, Tested};
-pub use comparison::{ComparedMeasure, ComparedProbes, ComparedRow, Comparison};
+pub use comparison::{ComparedMeasure, ComparedQuestions, ComparedRow, Comparison};
 pub use cut::{
     Cut, CutBill, CutExam, CutOutcome, CutRow, FactAtStake, NO_SUMMARY, counts_refusals,
 };
@@ -94,7 +94,7 @@ pub use manifest::{MARGIN, Manifest, OFFLINE, PANEL, Prices, Provenance};
 pub use measure::{Column, Direction, Measure, Nature, Primary, Unit, Value};
 pub use no_answer::{NoAnswer, NoCut, NoGrade, NoReply, REQUESTS_AROUND_CUT};
 pub use planned::{Missing, Planned, PlannedSession, PlannedStrategy};
-pub use probe::{Expectation, Probe, ProbeKind};
+pub use question::{Expectation, Question, QuestionKind};
 pub use receipt::{
     Amount, Cause, CompactionFacts, Content, Hour, Origin, Rebuilt, Receipt, ReceiptFacts, Sender,
     Spent, TokenKind,

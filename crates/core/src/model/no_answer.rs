@@ -3,7 +3,7 @@
 
 use serde::Deserialize;
 
-use super::ProbeKind;
+use super::QuestionKind;
 use crate::text::{counted, grouped};
 
 /// Why a model's reply cannot be used. The text quotes neither question nor
@@ -59,7 +59,7 @@ pub enum NoGrade {
     Judge(NoReply),
     /// Only a model can judge answers of this kind.
     #[error("a model has to judge the kind {}", .0.as_str())]
-    Kind(ProbeKind),
+    Kind(QuestionKind),
     /// Only a model can judge by a rubric.
     #[error("a model has to judge a rubric")]
     Rubric,
@@ -145,7 +145,7 @@ impl From<String> for NoAnswer {
 
 impl From<String> for NoGrade {
     fn from(words: String) -> Self {
-        let kinds = ProbeKind::ALL.into_iter().map(NoGrade::Kind);
+        let kinds = QuestionKind::ALL.into_iter().map(NoGrade::Kind);
         same(&words, kinds.chain([NoGrade::Rubric]))
             .or_else(|| ending(&words, NoGrade::NotAnswered))
             .or_else(|| ending(&words, NoGrade::Judge))
@@ -182,7 +182,7 @@ mod tests {
         let search = NoAnswer::Search("a/b:c".to_owned(), text());
         let mut answers = vec![NoAnswer::Empty, search];
         answers.extend(replies.iter().cloned().map(NoAnswer::Reply));
-        let mut grades = vec![NoGrade::Kind(ProbeKind::Tone), NoGrade::Rubric];
+        let mut grades = vec![NoGrade::Kind(QuestionKind::Tone), NoGrade::Rubric];
         grades.extend([NoGrade::NoJudge(text()), NoGrade::Disagreement(text())]);
         grades.push(NoGrade::Other(text()));
         grades.extend(replies.iter().cloned().map(NoGrade::Judge));

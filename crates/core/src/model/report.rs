@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Advice, CallRow, Family, Finding, Gate, Manifest, Measure, Missing, PanelAgreement, Primary,
-    ProbeKind, Receipt, Recommendation, RowKind, RunResults, SessionFacts, Value, catalogue,
+    QuestionKind, Receipt, Recommendation, RowKind, RunResults, SessionFacts, Value, catalogue,
 };
 
 /// Version of the instrument: mining rules, offline roles, judge prompts.
@@ -187,9 +187,9 @@ pub struct AgeBin {
     pub from: u64,
     /// First age above the bin; `None` for an open bin.
     pub to: Option<u64>,
-    /// Graded probes of that age.
-    pub probes: u64,
-    /// Mean score of those probes.
+    /// Graded questions of that age.
+    pub questions: u64,
+    /// Mean score of those questions.
     pub recall: Option<f64>,
     /// References of that age.
     pub references: u64,
@@ -229,7 +229,7 @@ pub struct AnsweredAtCuts {
     /// Whether the row is ranked.
     pub row_kind: RowKind,
     /// The questions of each kind; none of a kind is left out.
-    pub kinds: BTreeMap<ProbeKind, Answered>,
+    pub kinds: BTreeMap<QuestionKind, Answered>,
 }
 
 /// The whole comparison: everything that reporters and the gate read.
@@ -239,7 +239,7 @@ pub struct Report {
     pub manifest: Manifest,
     /// Names of the data sets.
     pub title: String,
-    /// Id of the measure that ranks: `continuity` where there are probes, else
+    /// Id of the measure that ranks: `continuity` where there are questions, else
     /// `reference_recall` (how-it-works §40).
     pub primary: Primary,
     /// Rows in printing order.

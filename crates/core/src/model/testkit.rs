@@ -18,7 +18,7 @@ impl CutExam {
             texts: Vec::new(),
             replies: Vec::new(),
             snapshot: None,
-            probes: Vec::new(),
+            questions: Vec::new(),
         }
     }
 }

@@ -52,7 +52,7 @@ fn words(problem: &Problem) -> String {
         ),
         Ungraded(ungraded) => without_grade(ungraded),
         UngradedOtherwise { missing, answers, reasons } => format!(
-            "{missing} of {} {} missing or not graded for {}: see probes.csv",
+            "{missing} of {} {} missing or not graded for {}: see questions.csv",
             counted(*answers, "answer"),
             form_for(*missing, "is", "are"),
             counted(*reasons, "other reason")
@@ -159,12 +159,12 @@ fn idle(rows: &[(Place, u64)], by_size: bool) -> String {
     format!("compactions freed less than 5 % of the context: {each}; {why}")
 }
 
-/// For example "no answer came 3 of 8 times, to 2 of 4 probes: the model
+/// For example "no answer came 3 of 8 times, to 2 of 4 questions: the model
 /// refused".
 fn without_grade(ungraded: &Ungraded) -> String {
-    let Ungraded { answered, throughout, missing, answers, probes, of, why } = ungraded;
-    let concerned = format!("{probes} of {}", counted(*of, "probe"));
-    let are = form_for(*probes, "is", "are");
+    let Ungraded { answered, throughout, missing, answers, questions, of, why } = ungraded;
+    let concerned = format!("{questions} of {}", counted(*of, "question"));
+    let are = form_for(*questions, "is", "are");
     match (answered, throughout) {
         (false, true) => format!("{concerned} {are} not answered: {why}"),
         (false, false) => {

@@ -42,7 +42,7 @@ fn words(ground: &Ground) -> String {
             format!("{} of the row failed: {first}", counted(*cells, "cell"))
         }
         Ground::Ungraded { share, most } => format!(
-            "{:.0} % of its probes were not answered or not graded, more than {:.0} %",
+            "{:.0} % of its questions were not answered or not graded, more than {:.0} %",
             share * 100.0,
             most * 100.0
         ),

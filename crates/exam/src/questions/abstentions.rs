@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use super::draft::Draft;
 use super::view::View;
-use recap_core::model::ProbeKind;
+use recap_core::model::QuestionKind;
 
 /// Most names that are put together anew.
 const TRIED: usize = 24;
@@ -38,7 +38,7 @@ fn named(draft: &Draft) -> Option<(&str, &str, &str)> {
     let before = forms.into_iter().find(|form| question.starts_with(form))?;
     let rest = &question[before.len()..];
     let end = rest.find('`')?;
-    let asks = matches!(draft.kind, ProbeKind::Artifact | ProbeKind::Update);
+    let asks = matches!(draft.kind, QuestionKind::Artifact | QuestionKind::Update);
     let before = &question[..before.len() - 1];
     asks.then_some((before, &rest[..end], &rest[end + 1..]))
 }

@@ -11,7 +11,7 @@ use super::acts::ChangeKind;
 use super::captured::captures_that;
 use super::draft::Draft;
 use super::view::{Made, View};
-use recap_core::model::{MessageIndex, ProbeKind};
+use recap_core::model::{MessageIndex, QuestionKind};
 
 /// A name that code defines.
 static DEFINED: LazyLock<Regex> = LazyLock::new(|| {
@@ -98,7 +98,7 @@ impl Files {
         only.map(|(name, at)| {
             let (path, message) = at[0];
             let question = format!("Which file did the agent add `{name}` to?");
-            Draft::new(ProbeKind::Artifact, question, spellings(path), [message])
+            Draft::new(QuestionKind::Artifact, question, spellings(path), [message])
         })
         .collect()
     }
@@ -113,7 +113,7 @@ impl Files {
                     format!("Which function, type or constant did the agent add to `{path}`?");
                 let names = file.names.keys().cloned();
                 let evidence = file.names.values().copied();
-                Draft::new(ProbeKind::Artifact, question, names, evidence)
+                Draft::new(QuestionKind::Artifact, question, names, evidence)
             })
             .collect()
     }
@@ -132,7 +132,7 @@ impl Files {
         });
         one.map(|(folder, name, at)| {
             let question = format!("Which new file did the agent create in `{folder}/`?");
-            Draft::new(ProbeKind::Artifact, question, [name.to_owned()], [at])
+            Draft::new(QuestionKind::Artifact, question, [name.to_owned()], [at])
         })
         .collect()
     }
@@ -144,7 +144,10 @@ impl Files {
             let to = to.as_ref()?;
             let question = format!("Where did the agent move the file `{path}`?");
             let stale = [path.clone()];
-            Some(Draft::new(ProbeKind::Artifact, question, spellings(to), [*at]).with_stale(stale))
+            Some(
+                Draft::new(QuestionKind::Artifact, question, spellings(to), [*at])
+                    .with_stale(stale),
+            )
         });
         gone.collect()
     }
@@ -157,7 +160,8 @@ impl Files {
         let evidence: BTreeSet<MessageIndex> =
             changed.iter().flat_map(|(_, file)| file.changes.iter().copied()).collect();
         let question = "Which files has the agent changed or created so far?".to_owned();
-        (changed.len() > 1).then(|| Draft::rubric(ProbeKind::Artifact, question, parts, evidence))
+        (changed.len() > 1)
+            .then(|| Draft::rubric(QuestionKind::Artifact, question, parts, evidence))
     }
 }
 

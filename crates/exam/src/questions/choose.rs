@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::draft::Draft;
 use super::view::View;
-use crate::probes::Place;
-use recap_core::model::{Expectation, MessageIndex, Probe, ProbeKind};
+use crate::facts::Place;
+use recap_core::model::{Expectation, MessageIndex, Question, QuestionKind};
 use recap_core::text::language::{is_stop, stem};
 use recap_core::text::{Normal, one_line, redact};
 
@@ -24,14 +24,14 @@ pub(super) fn choose(
     view: &View<'_>,
     place: &Place,
     forms: Vec<Vec<Draft>>,
-    before: &[Probe],
-) -> Vec<Probe> {
+    before: &[Question],
+) -> Vec<Question> {
     let mut asked = BTreeSet::new();
     // What was not asked at an earlier place comes first.
     let again = |question: &str| before.iter().filter(|p| p.question == question).count();
-    let mut kinds: BTreeMap<ProbeKind, Vec<Vec<(String, Draft)>>> = BTreeMap::new();
+    let mut kinds: BTreeMap<QuestionKind, Vec<Vec<(String, Draft)>>> = BTreeMap::new();
     for form in forms {
-        let mut sound: BTreeMap<ProbeKind, Vec<(String, Draft)>> = BTreeMap::new();
+        let mut sound: BTreeMap<QuestionKind, Vec<(String, Draft)>> = BTreeMap::new();
         for draft in form {
             let draft = Draft { question: one_line(&draft.question), ..draft };
             let told = view.told_before(draft.expect.alternatives());
@@ -44,16 +44,16 @@ pub(super) fn choose(
             kinds.entry(kind).or_default().push(drafts);
         }
     }
-    let probes = kinds.into_iter().flat_map(|(kind, forms)| {
-        let most = if kind == ProbeKind::Abstain { UNANSWERABLE } else { A_KIND };
+    let questions = kinds.into_iter().flat_map(|(kind, forms)| {
+        let most = if kind == QuestionKind::Abstain { UNANSWERABLE } else { A_KIND };
         spread(view, forms, most, again)
     });
-    probes.map(|(id, draft)| probe(view, place, id, draft)).collect()
+    questions.map(|(id, draft)| question(view, place, id, draft)).collect()
 }
 
-fn probe(view: &View<'_>, place: &Place, id: String, draft: Draft) -> Probe {
+fn question(view: &View<'_>, place: &Place, id: String, draft: Draft) -> Question {
     let name = |at: &MessageIndex| view.session.messages[*at as usize].id.clone();
-    Probe {
+    Question {
         id,
         session: view.session.id.clone(),
         asked_at: place.from.saturating_sub(1),

@@ -9,7 +9,7 @@ use regex::Regex;
 use super::acts::{Act, What};
 use super::draft::Draft;
 use super::view::View;
-use recap_core::model::{MessageIndex, ProbeKind};
+use recap_core::model::{MessageIndex, QuestionKind};
 
 /// How many tests passed, as the runners say it: pytest and cargo, mocha, Jest
 /// and Vitest.
@@ -86,7 +86,7 @@ fn committed(view: &View<'_>) -> Option<Draft> {
     let message = message.trim().to_owned();
     let question =
         "What is the subject of the last commit that the agent made with `git commit`?".to_owned();
-    Some(Draft::new(ProbeKind::Artifact, question, [message], evidence(act)))
+    Some(Draft::new(QuestionKind::Artifact, question, [message], evidence(act)))
 }
 
 /// The branch that was created last.
@@ -95,7 +95,7 @@ fn branched(view: &View<'_>) -> Option<Draft> {
     let (act, found) = made.last()?;
     let (command, branch) = (&found[1], found[2].chars().take(LONGEST_BRANCH).collect::<String>());
     let question = format!("Which git branch did the agent create last with `{command}`?");
-    Some(Draft::new(ProbeKind::Artifact, question, [branch], evidence(act)))
+    Some(Draft::new(QuestionKind::Artifact, question, [branch], evidence(act)))
 }
 
 /// The command lines that did not fail.
@@ -146,9 +146,9 @@ fn passed(command: &str, acts: &[&Act<'_>]) -> Option<Draft> {
     let before = counts.iter().map(|(_, count)| count.clone()).filter(|count| count != now);
     let question = format!("How many tests passed when `{command}` was last run?");
     let kind = if counts.iter().any(|(_, count)| count != now) {
-        ProbeKind::Update
+        QuestionKind::Update
     } else {
-        ProbeKind::Artifact
+        QuestionKind::Artifact
     };
     // A count of one digit is guessed too easily.
     (now.len() > 1)
@@ -173,7 +173,7 @@ fn failed(command: &str, acts: &[&Act<'_>]) -> Option<Draft> {
     let question = format!("Which test failed when `{command}` was last run?");
     (1..=4)
         .contains(&names.len())
-        .then(|| Draft::new(ProbeKind::Artifact, question, names, evidence(last)))
+        .then(|| Draft::new(QuestionKind::Artifact, question, names, evidence(last)))
 }
 
 /// The cause of the error that a command ended with, where it reported one alone.
@@ -184,7 +184,7 @@ fn error(view: &View<'_>, command: &str, acts: &[&Act<'_>]) -> Option<Draft> {
     let at = [message.to_owned()];
     // An error that several commands reported does not tell them apart.
     let reported = view.text.matches(message).count();
-    (reported <= 3).then(|| Draft::new(ProbeKind::Artifact, question, at, evidence(last)))
+    (reported <= 3).then(|| Draft::new(QuestionKind::Artifact, question, at, evidence(last)))
 }
 
 /// The one cause that an output names: the deepest of a chain, else the only
@@ -230,5 +230,5 @@ fn mended(view: &View<'_>, command: &str, acts: &[&Act<'_>]) -> Option<Draft> {
     // The change, the failure and the success stand in several messages: only a
     // model puts them together.
     let part = format!("It names the file {name}");
-    Some(Draft::rubric(ProbeKind::Artifact, question, vec![part], seen))
+    Some(Draft::rubric(QuestionKind::Artifact, question, vec![part], seen))
 }

@@ -10,7 +10,7 @@ use regex::Regex;
 use super::draft::Draft;
 use super::sentences::own;
 use super::view::View;
-use recap_core::model::{MessageIndex, ProbeKind, Role};
+use recap_core::model::{MessageIndex, QuestionKind, Role};
 use recap_core::text::language::{is_stop, is_unspaced};
 
 /// A sentence that tells somebody what must always or never be done.
@@ -65,7 +65,7 @@ pub(super) fn questions(view: &View<'_>) -> Vec<Vec<Draft>> {
         let parts = newest.iter().map(|rule| format!("It keeps to: {}", rule.text)).collect();
         let question = "Continue with the task: what do you do next, and which standing instructions do you keep to?";
         let evidence = newest.iter().map(|rule| rule.at);
-        all.push(Draft::rubric(ProbeKind::Constraint, question.to_owned(), parts, evidence));
+        all.push(Draft::rubric(QuestionKind::Constraint, question.to_owned(), parts, evidence));
     }
     vec![continued, all]
 }
@@ -126,7 +126,7 @@ fn continued(rule: &Rule<'_>, rules: &[Rule<'_>]) -> Option<Draft> {
     let question = format!("One standing instruction begins with “{begins}”: how does it go on?");
     let unspaced = rest.contains(is_unspaced);
     (telling > 2 || unspaced)
-        .then(|| Draft::new(ProbeKind::Constraint, question, [rest.to_owned()], [rule.at]))
+        .then(|| Draft::new(QuestionKind::Constraint, question, [rest.to_owned()], [rule.at]))
 }
 
 /// Words up to two behind the cue of a rule and to the first that tells

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::probes::Place;
+use crate::facts::Place;
 use crate::roles::answerer::{Passage, Shown};
 use recap_core::model::{MessageIndex, Preamble, Role, Session};
 

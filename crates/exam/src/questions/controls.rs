@@ -12,7 +12,7 @@ use std::sync::Arc;
 use super::context::preamble;
 use crate::roles::answerer::{Answerer, Offline, Passage, Shown};
 use crate::roles::judge::{Grading, Offline as Judge};
-use recap_core::model::{Expectation, MessageIndex, Probe, RIGHT, Session};
+use recap_core::model::{Expectation, MessageIndex, Question, RIGHT, Session};
 use recap_core::text::Normal;
 use recap_core::tokens::Counter;
 
@@ -32,39 +32,40 @@ pub struct Controls {
 
 /// Asks the questions about a session. Questions that are asked at one place
 /// share the reading of what stands before it.
-pub async fn controls(session: &Session, probes: &[&Probe]) -> Vec<Controls> {
+pub async fn controls(session: &Session, questions: &[&Question]) -> Vec<Controls> {
     let reader = Offline::new(Arc::new(Counter::default()));
     let places: BTreeMap<&str, MessageIndex> =
         (0..).zip(&session.messages).map(|(at, m)| (m.id.as_str(), at)).collect();
-    let evidence = |probe: &Probe| -> BTreeSet<MessageIndex> {
-        probe.evidence.iter().filter_map(|id| places.get(id.as_str()).copied()).collect()
+    let evidence = |question: &Question| -> BTreeSet<MessageIndex> {
+        question.evidence.iter().filter_map(|id| places.get(id.as_str()).copied()).collect()
     };
     let mut at: BTreeMap<(MessageIndex, MessageIndex), Vec<usize>> = BTreeMap::new();
-    for (number, probe) in probes.iter().enumerate() {
-        at.entry((begin(session, probe, &evidence(probe)), probe.asked_at))
+    for (number, question) in questions.iter().enumerate() {
+        at.entry((begin(session, question, &evidence(question)), question.asked_at))
             .or_default()
             .push(number);
     }
-    let mut found = vec![Controls::default(); probes.len()];
+    let mut found = vec![Controls::default(); questions.len()];
     for ((from, to), numbers) in at {
-        let questions: Vec<&str> = numbers.iter().map(|&n| probes[n].question.as_str()).collect();
+        let texts: Vec<&str> = numbers.iter().map(|&n| questions[n].question.as_str()).collect();
         let all = shown(session, from..=to);
-        let whole = reader.answer(&all, &questions).await;
+        let whole = reader.answer(&all, &texts).await;
         for (number, full) in numbers.into_iter().zip(whole) {
-            let probe = probes[number];
-            let own = evidence(probe);
+            let question = questions[number];
+            let own = evidence(question);
             let near: BTreeSet<MessageIndex> = own
                 .iter()
                 .flat_map(|&at| at.saturating_sub(NEIGHBOURS)..=at + NEIGHBOURS)
                 .filter(|at| *at <= to)
                 .collect();
-            let question = [probe.question.as_str()];
-            let empty = reader.answer(&preamble(session, to), &question).await.remove(0);
-            let near = reader.answer(&shown(session, near), &question).await.remove(0);
-            let right = [empty, near, full].map(|answer| is_right(probe, answer.ok().as_deref()));
-            let graded = !matches!(probe.expect, Expectation::Rubric(_));
+            let asked = [question.question.as_str()];
+            let empty = reader.answer(&preamble(session, to), &asked).await.remove(0);
+            let near = reader.answer(&shown(session, near), &asked).await.remove(0);
+            let right =
+                [empty, near, full].map(|answer| is_right(question, answer.ok().as_deref()));
+            let graded = !matches!(question.expect, Expectation::Rubric(_));
             found[number].right = graded.then_some(right);
-            found[number].ambiguous = said_again(session, probe, own.last().copied());
+            found[number].ambiguous = said_again(session, question, own.last().copied());
         }
     }
     found
@@ -72,8 +73,12 @@ pub async fn controls(session: &Session, probes: &[&Probe]) -> Vec<Controls> {
 
 /// The first message that the agent still had where a question is asked: behind
 /// the last recorded compaction, if all evidence is.
-fn begin(session: &Session, probe: &Probe, evidence: &BTreeSet<MessageIndex>) -> MessageIndex {
-    let before = session.compactions.iter().filter(|c| c.folds() && c.after <= probe.asked_at);
+fn begin(
+    session: &Session,
+    question: &Question,
+    evidence: &BTreeSet<MessageIndex>,
+) -> MessageIndex {
+    let before = session.compactions.iter().filter(|c| c.folds() && c.after <= question.asked_at);
     let from = before.map(|c| c.kept_from).max().unwrap_or(0);
     if evidence.first().is_none_or(|first| *first >= from) { from } else { 0 }
 }
@@ -90,18 +95,18 @@ fn shown(session: &Session, messages: impl IntoIterator<Item = MessageIndex>) ->
     Shown { passages, now }
 }
 
-fn is_right(probe: &Probe, answer: Option<&str>) -> bool {
+fn is_right(question: &Question, answer: Option<&str>) -> bool {
     let Some(answer) = answer else { return false };
-    let grading = Grading::of(probe, answer);
+    let grading = Grading::of(question, answer);
     Judge.judge(&grading).score.is_some_and(|score| score >= RIGHT)
 }
 
 /// Whether a stale value stands in a message of a person or an agent between the
 /// newest evidence and the question.
-fn said_again(session: &Session, probe: &Probe, newest: Option<MessageIndex>) -> bool {
-    let Some(newest) = newest.filter(|_| !probe.stale.is_empty()) else { return false };
-    let stale: Vec<Normal> = probe.stale.iter().map(|value| Normal::new(value)).collect();
-    let end = (probe.asked_at as usize + 1).min(session.messages.len());
+fn said_again(session: &Session, question: &Question, newest: Option<MessageIndex>) -> bool {
+    let Some(newest) = newest.filter(|_| !question.stale.is_empty()) else { return false };
+    let stale: Vec<Normal> = question.stale.iter().map(|value| Normal::new(value)).collect();
+    let end = (question.asked_at as usize + 1).min(session.messages.len());
     let between = session.messages.get(newest as usize + 1..end).unwrap_or_default();
     between.iter().filter(|message| message.tool_result().is_none()).any(|message| {
         let said = Normal::new(&message.sent());
@@ -112,7 +117,7 @@ fn said_again(session: &Session, probe: &Probe, newest: Option<MessageIndex>) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use recap_core::model::{Block, Message, ProbeKind, RecordedCompaction, Role};
+    use recap_core::model::{Block, Message, QuestionKind, RecordedCompaction, Role};
 
     fn session(texts: &[&str]) -> Session {
         let message = |(at, text): (usize, &&str)| Message {
@@ -128,13 +133,13 @@ mod tests {
         Session { id: "t".to_owned(), messages, ..Session::default() }
     }
 
-    fn probe(question: &str, answer: &str, evidence: &[&str], stale: &[&str]) -> Probe {
+    fn question(question: &str, answer: &str, evidence: &[&str], stale: &[&str]) -> Question {
         let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
-        Probe {
+        Question {
             id: question.to_owned(),
             session: "t".to_owned(),
             asked_at: 5,
-            kind: ProbeKind::Fact,
+            kind: QuestionKind::Fact,
             question: question.to_owned(),
             expect: Expectation::AnyOf(vec![answer.to_owned()]),
             evidence: texts(evidence),
@@ -152,9 +157,9 @@ mod tests {
             "Go on with the tests.",
             "All tests pass.",
         ]);
-        let port = probe("Which port does the service listen on?", "8443", &["m0"], &["8080"]);
+        let port = question("Which port does the service listen on?", "8443", &["m0"], &["8080"]);
         let rubric =
-            Probe { expect: Expectation::Rubric(vec!["It passes".into()]), ..port.clone() };
+            Question { expect: Expectation::Rubric(vec!["It passes".into()]), ..port.clone() };
         let found = controls(&session, &[&port, &rubric]).await;
         assert_eq!(found[0].right, Some([false, true, true]));
         assert!(found[0].ambiguous, "8080 is said again behind the evidence");
@@ -162,7 +167,7 @@ mod tests {
         // Behind a recorded compaction the agent no longer had the port.
         session.compactions =
             vec![RecordedCompaction { after: 4, kept_from: 4, ..RecordedCompaction::default() }];
-        let tests = probe("Do all tests pass or fail?", "pass", &["m5"], &[]);
+        let tests = question("Do all tests pass or fail?", "pass", &["m5"], &[]);
         assert_eq!(begin(&session, &tests, &BTreeSet::from([5])), 4);
         assert_eq!(begin(&session, &port, &BTreeSet::from([0])), 0);
     }

@@ -9,7 +9,7 @@ use regex::Regex;
 use super::draft::Draft;
 use super::sentences::{own, sentences};
 use super::view::View;
-use recap_core::model::{MessageIndex, ProbeKind, Role};
+use recap_core::model::{MessageIndex, QuestionKind, Role};
 
 /// A choice of one thing over another.
 static CHOSEN: LazyLock<Regex> = LazyLock::new(|| {
@@ -110,7 +110,7 @@ fn answered(view: &View<'_>) -> Vec<Draft> {
             let question =
                 format!("The agent asked the user “{}”: what was the answer?", &found[1]);
             let answer = found[2].trim().to_owned();
-            Draft::new(ProbeKind::Decision, question, [answer], evidence.clone())
+            Draft::new(QuestionKind::Decision, question, [answer], evidence.clone())
         })
     });
     each.collect()
@@ -135,13 +135,13 @@ fn read(sentence: &str, at: MessageIndex, drafts: &mut Vec<Draft>) {
         if names_something(new) && names_something(old) {
             let question = form.replace("{old}", old);
             let answer = new.trim_matches('`').to_owned();
-            push(drafts, Draft::new(ProbeKind::Decision, question, [answer], [at]));
+            push(drafts, Draft::new(QuestionKind::Decision, question, [answer], [at]));
         }
     }
     if let Some(found) = REASON.captures(sentence) {
         let question = format!("Why was it decided {}?", &found["what"]);
         let answer = found["why"].trim().to_owned();
-        push(drafts, Draft::new(ProbeKind::Decision, question, [answer], [at]));
+        push(drafts, Draft::new(QuestionKind::Decision, question, [answer], [at]));
     }
 }
 

@@ -1,11 +1,11 @@
 //! A question before it is chosen.
 
-use recap_core::model::{Expectation, MessageIndex, ProbeKind};
+use recap_core::model::{Expectation, MessageIndex, QuestionKind};
 
 /// A question with its answer, and the messages that give it.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Draft {
-    pub kind: ProbeKind,
+    pub kind: QuestionKind,
     pub question: String,
     pub expect: Expectation,
     pub evidence: Vec<MessageIndex>,
@@ -16,7 +16,7 @@ pub(super) struct Draft {
 impl Draft {
     /// A question that any of these values answers.
     pub fn new(
-        kind: ProbeKind,
+        kind: QuestionKind,
         question: String,
         answers: impl IntoIterator<Item = String>,
         evidence: impl IntoIterator<Item = MessageIndex>,
@@ -34,7 +34,7 @@ impl Draft {
 
     /// A question whose answer has all of these parts, which a model judges.
     pub fn rubric(
-        kind: ProbeKind,
+        kind: QuestionKind,
         question: String,
         parts: Vec<String>,
         evidence: impl IntoIterator<Item = MessageIndex>,
@@ -45,7 +45,7 @@ impl Draft {
 
     /// A question that the session does not answer.
     pub fn unanswerable(question: String) -> Draft {
-        let (kind, expect) = (ProbeKind::Abstain, Expectation::Unanswerable);
+        let (kind, expect) = (QuestionKind::Abstain, Expectation::Unanswerable);
         Draft { kind, question, expect, evidence: Vec::new(), stale: Vec::new() }
     }
 

@@ -31,28 +31,28 @@ mod view;
 pub use author::{Author, QUESTION_PROMPT, TYPICAL_QUESTIONS_TOKENS, Written};
 pub use controls::{Controls, controls};
 
-use crate::probes::Place;
-use recap_core::model::{Probe, Session};
+use crate::facts::Place;
+use recap_core::model::{Question, Session};
 
 /// Most places of a session that are asked about: with a cut at every request
 /// questions would repeat each other.
 const MOST_PLACES: usize = 20;
 
 /// The questions at these places, by place.
-pub fn generate(session: &Session, places: &[Place]) -> Vec<Probe> {
+pub fn generate(session: &Session, places: &[Place]) -> Vec<Question> {
     let acts = acts::acts(session);
     let step = places.len().div_ceil(MOST_PLACES).max(1);
-    let mut probes: Vec<Probe> = Vec::new();
+    let mut questions: Vec<Question> = Vec::new();
     for place in places.iter().step_by(step) {
         let view = view::View::new(session, &acts, place);
         let drafts = drafts(&view);
-        let chosen = choose::choose(&view, place, drafts, &probes);
-        probes.extend(chosen);
+        let chosen = choose::choose(&view, place, drafts, &questions);
+        questions.extend(chosen);
     }
     // A recorded cut and another one may stand before the same request.
     let mut seen = std::collections::BTreeSet::new();
-    probes.retain(|probe| seen.insert(probe.id.clone()));
-    probes
+    questions.retain(|question| seen.insert(question.id.clone()));
+    questions
 }
 
 /// The questions of every kind, by their form.

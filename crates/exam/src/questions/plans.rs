@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 use super::acts::{Act, text};
 use super::draft::Draft;
 use super::view::View;
-use recap_core::model::{MessageIndex, ProbeKind};
+use recap_core::model::{MessageIndex, QuestionKind};
 
 /// Arguments that hold the text of an item, and its state.
 const ITEM: [&str; 8] =
@@ -153,7 +153,7 @@ fn item(value: &Json) -> Option<(String, State)> {
 
 /// A question about an item. A tool that names items by number says their texts
 /// elsewhere: only a model puts both together, so that a model judges it.
-fn of_item(item: &Item, kind: ProbeKind, question: String, answers: Vec<String>) -> Draft {
+fn of_item(item: &Item, kind: QuestionKind, question: String, answers: Vec<String>) -> Draft {
     match item.id {
         None => Draft::new(kind, question, answers, [item.at]),
         Some(_) => {
@@ -171,7 +171,7 @@ pub(super) fn states(lists: &Lists) -> Vec<Draft> {
         let names = |state: State| state.names().iter().map(|name| (*name).to_owned());
         let before = item.before.iter().filter(|old| **old != item.state);
         let stale: Vec<String> = before.flat_map(|old| names(*old)).collect();
-        of_item(item, ProbeKind::Update, question, names(item.state).collect()).with_stale(stale)
+        of_item(item, QuestionKind::Update, question, names(item.state).collect()).with_stale(stale)
     });
     each.collect()
 }
@@ -185,20 +185,20 @@ pub(super) fn questions(lists: &Lists) -> Vec<Vec<Draft>> {
     if let [item] = active.as_slice() {
         let question = "Which item of the to-do list is in progress?".to_owned();
         let answer = vec![item.text.clone()];
-        drafts.push(of_item(item, ProbeKind::Plan, question, answer).with_stale(finished()));
+        drafts.push(of_item(item, QuestionKind::Plan, question, answer).with_stale(finished()));
     }
     if let Some(next) = open.first() {
         let question =
             "Which item of the to-do list comes next of those that are still pending?".to_owned();
         let answer = vec![next.text.clone()];
-        drafts.push(of_item(next, ProbeKind::Plan, question, answer).with_stale(finished()));
+        drafts.push(of_item(next, QuestionKind::Plan, question, answer).with_stale(finished()));
     }
     let left: Vec<&Item> = active.iter().chain(&open).copied().collect();
     if left.len() > 1 {
         let question = "What is still to be done?".to_owned();
         let parts = left.iter().map(|item| format!("It names: {}", item.text)).collect();
         let evidence = left.iter().map(|item| item.at);
-        drafts.push(Draft::rubric(ProbeKind::Plan, question, parts, evidence));
+        drafts.push(Draft::rubric(QuestionKind::Plan, question, parts, evidence));
     }
     drafts.into_iter().map(|draft| vec![draft]).collect()
 }

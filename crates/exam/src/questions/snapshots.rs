@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 use super::acts::{Act, PATH, What, text};
 use super::draft::Draft;
 use super::view::View;
-use recap_core::model::{MessageIndex, ProbeKind};
+use recap_core::model::{MessageIndex, QuestionKind};
 
 /// Words in the name of a tool that only reads.
 const READS: [&str; 12] = [
@@ -88,7 +88,7 @@ fn of_tool(tool: &str, acts: &[&Act<'_>]) -> Vec<Draft> {
     let drafts = telling.map(|((asked, path), field)| {
         let of = if asked.is_empty() { String::new() } else { format!(" for {asked}") };
         let question = format!("What did the last `{tool}`{of} give as `{path}`?");
-        Draft::new(ProbeKind::Snapshot, question, [field.now], field.at).with_stale(field.before)
+        Draft::new(QuestionKind::Snapshot, question, [field.now], field.at).with_stale(field.before)
     });
     drafts.collect()
 }

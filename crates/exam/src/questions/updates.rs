@@ -9,7 +9,7 @@ use super::captured::captures_that;
 use super::draft::Draft;
 use super::plans::{self, Lists};
 use super::view::View;
-use recap_core::model::{MessageIndex, ProbeKind, Role};
+use recap_core::model::{MessageIndex, QuestionKind, Role};
 
 /// A line that gives a name a value: `name = value`, `name: value`, `"name":
 /// value`, perhaps behind keywords.
@@ -73,7 +73,7 @@ fn assigned(view: &View<'_>) -> Vec<Draft> {
         .map(|((path, name), History { now, mut before, at })| {
             before.retain(|value| *value != now);
             let question = format!("What is the value of `{name}` in `{path}` now?");
-            Draft::new(ProbeKind::Update, question, [now], [at]).with_stale(before)
+            Draft::new(QuestionKind::Update, question, [now], [at]).with_stale(before)
         })
         .filter(|draft| !draft.stale.is_empty())
         .collect()
@@ -127,7 +127,7 @@ fn reworded(view: &View<'_>) -> Vec<Draft> {
             }
             // What changed twice is asked by its last change alone.
             let question = format!("What was {what} changed to?");
-            let draft = Draft::new(ProbeKind::Update, question, [new], [at]).with_stale([old]);
+            let draft = Draft::new(QuestionKind::Update, question, [new], [at]).with_stale([old]);
             drafts.retain(|other: &Draft| other.question != draft.question);
             drafts.push(draft);
         }

@@ -5,7 +5,7 @@ use rustc_hash::FxHashSet;
 
 use super::acts::{Act, Change, What};
 use super::context::preamble_text;
-use crate::probes::Place;
+use crate::facts::Place;
 use recap_core::model::{Block, MessageIndex, Role, Session};
 use recap_core::text::Normal;
 

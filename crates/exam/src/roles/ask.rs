@@ -9,7 +9,9 @@ use serde_json::{Map, Value};
 use thiserror::Error;
 
 use recap_core::model::{ModelRole, NoReply};
-use recap_llm::{Answered, Call, CallError, FaultKind, Finish, Llm, Message, Question, Speaker};
+use recap_llm::{
+    Answered, Call, CallError, FaultKind, Finish, Llm, Message, ModelRequest, Speaker,
+};
 
 /// Why a model's reply cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -85,12 +87,12 @@ pub(crate) struct Line<'a> {
 
 impl Line<'_> {
     /// Largest number of tokens that the model may write for a question.
-    pub(crate) fn bound(&self, question: &Question) -> u64 {
+    pub(crate) fn bound(&self, question: &ModelRequest) -> u64 {
         question.max_tokens + self.llm.model().settings.room
     }
 
     /// Sends a question and returns the reply.
-    pub(crate) async fn put(&self, question: Question) -> Result<Answered, CallError> {
+    pub(crate) async fn put(&self, question: ModelRequest) -> Result<Answered, CallError> {
         let request = self.llm.model().request(question);
         self.llm.call(Call { role: self.role, replicate: self.replicate, request }).await
     }
@@ -102,9 +104,9 @@ impl Line<'_> {
     /// reply.
     pub(crate) async fn ask<T>(
         &self,
-        mut question: Question,
+        mut question: ModelRequest,
         read: impl Fn(Said<'_>) -> Result<T, String>,
-        mut seen: impl FnMut(&Question, &Answered),
+        mut seen: impl FnMut(&ModelRequest, &Answered),
     ) -> Result<T, Failure> {
         let bound = self.bound(&question);
         let mut wrong = String::new();
@@ -129,7 +131,7 @@ impl Line<'_> {
 }
 
 /// Appends a reply and the error in it. Most providers refuse an empty message.
-pub(crate) fn send_back(question: &mut Question, reply: &str, why: &str) {
+pub(crate) fn send_back(question: &mut ModelRequest, reply: &str, why: &str) {
     let mut text = format!(
         "Your reply cannot be used: {why}.\nReply to the same request again, in the form that \
          it asks for and with nothing else."

@@ -7,7 +7,7 @@ use futures_util::future::join_all;
 
 use super::ask::{Failure, Line, Said};
 use recap_core::model::{ModelRole, NoAnswer};
-use recap_llm::{Llm, Question};
+use recap_llm::{Llm, ModelRequest};
 
 /// A model in the embedder's role.
 ///
@@ -51,7 +51,7 @@ impl Embedder {
     async fn embedded(&self, text: &str) -> Result<Vec<f64>, NoAnswer> {
         let line = Line { llm: &*self.llm, role: ModelRole::Embedder, replicate: 0 };
         let failed = |failure: Failure| self.no_answer(&failure.to_string());
-        let answered = line.put(Question::of("", text, 0)).await;
+        let answered = line.put(ModelRequest::of("", text, 0)).await;
         let answered = answered.map_err(|error| failed(error.into()))?;
         let said = Said::of(&answered, 0).map_err(|reply| failed(reply.into()))?;
         let vector: Vec<f64> = serde_json::from_str(said.text)

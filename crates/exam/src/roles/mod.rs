@@ -1,7 +1,7 @@
 //! The models or offline summaries in the roles: compactor, answerer, judge, embedder.
 //!
 //! Invariant: a role sees only the content of its task, so a compactor has
-//! access to neither probes nor answers.
+//! access to neither questions nor answers.
 
 pub mod answerer;
 pub(crate) mod ask;

@@ -17,7 +17,7 @@ use serde_json::Map;
 use super::prelude::*;
 use crate::check::Places;
 use crate::format::Beside;
-use recap_core::model::{Expectation, Probe, ProbeKind};
+use recap_core::model::{Expectation, Question, QuestionKind};
 
 /// The format of BEAM chats.
 pub(super) const FORMAT: Format = Format {
@@ -60,7 +60,7 @@ fn read_questions(source: &mut Source<'_>, drafts: &mut [Draft]) -> Result<(), D
     };
     let places = draft.places();
     for (kind, questions) in types {
-        let read = probes(&kind, questions, &places, draft);
+        let read = add_questions(&kind, questions, &places, draft);
         read.map_err(|problem| source.error(None, problem))?;
     }
     Ok(())
@@ -114,7 +114,7 @@ fn without_marker(text: &str) -> &str {
 }
 
 #[derive(Deserialize)]
-struct Question {
+struct WireQuestion {
     question: String,
     answer: Option<String>,
     #[serde(default)]
@@ -124,29 +124,35 @@ struct Question {
 }
 
 /// The kinds of how-it-works §33.
-fn kind_of(name: &str) -> Option<ProbeKind> {
+fn kind_of(name: &str) -> Option<QuestionKind> {
     Some(match name {
-        "information_extraction" => ProbeKind::Fact,
-        "knowledge_update" => ProbeKind::Update,
-        "temporal_reasoning" => ProbeKind::Temporal,
-        "multi_session_reasoning" => ProbeKind::MultiHop,
-        "instruction_following" => ProbeKind::Constraint,
-        "preference_following" => ProbeKind::Preference,
-        "abstention" => ProbeKind::Abstain,
-        "event_ordering" => ProbeKind::Ordering,
-        "summarization" => ProbeKind::Summary,
-        "contradiction_resolution" => ProbeKind::Contradiction,
+        "information_extraction" => QuestionKind::Fact,
+        "knowledge_update" => QuestionKind::Update,
+        "temporal_reasoning" => QuestionKind::Temporal,
+        "multi_session_reasoning" => QuestionKind::MultiHop,
+        "instruction_following" => QuestionKind::Constraint,
+        "preference_following" => QuestionKind::Preference,
+        "abstention" => QuestionKind::Abstain,
+        "event_ordering" => QuestionKind::Ordering,
+        "summarization" => QuestionKind::Summary,
+        "contradiction_resolution" => QuestionKind::Contradiction,
         _ => return None,
     })
 }
 
-fn probes(name: &str, questions: Json, places: &Places, draft: &mut Draft) -> Result<(), Problem> {
+fn add_questions(
+    name: &str,
+    questions: Json,
+    places: &Places,
+    draft: &mut Draft,
+) -> Result<(), Problem> {
     let kind =
         kind_of(name).ok_or_else(|| Problem::shape(name, "not one of the ten question types"))?;
-    let questions: Vec<Question> = from_json(questions).map_err(|problem| problem.within(name))?;
+    let questions: Vec<WireQuestion> =
+        from_json(questions).map_err(|problem| problem.within(name))?;
     for (n, question) in questions.into_iter().enumerate() {
         let evidence = evidence(&question.source_chat_ids, places, draft);
-        draft.probes.push(Probe {
+        draft.questions.push(Question {
             id: format!("{name}-{}", n + 1),
             session: String::new(),
             asked_at: draft.next_index().saturating_sub(1),
@@ -162,8 +168,8 @@ fn probes(name: &str, questions: Json, places: &Places, draft: &mut Draft) -> Re
 
 /// A rubric with one nugget about a value expects that value, or the whole gold
 /// answer; everything else is graded nugget by nugget, as published.
-fn expectation(kind: ProbeKind, answer: Option<String>, rubric: &[String]) -> Expectation {
-    use ProbeKind::{Abstain, Fact, MultiHop, Temporal, Update};
+fn expectation(kind: QuestionKind, answer: Option<String>, rubric: &[String]) -> Expectation {
+    use QuestionKind::{Abstain, Fact, MultiHop, Temporal, Update};
     let nuggets: Vec<String> = rubric.iter().map(|nugget| nugget_of(nugget)).collect();
     match kind {
         Abstain => Expectation::Unanswerable,

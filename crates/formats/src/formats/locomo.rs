@@ -16,7 +16,7 @@ use serde_json::Map;
 
 use super::prelude::*;
 use crate::check::Places;
-use recap_core::model::{Expectation, Probe, ProbeKind};
+use recap_core::model::{Expectation, Question, QuestionKind};
 
 /// The format of LoCoMo conversations with their questions.
 pub(super) const FORMAT: Format = Format {
@@ -66,7 +66,7 @@ struct Sample {
     sample_id: Option<String>,
     conversation: Map<String, Json>,
     #[serde(default)]
-    qa: Vec<Question>,
+    qa: Vec<WireQuestion>,
     event_summary: Option<IgnoredAny>,
     observation: Option<IgnoredAny>,
     session_summary: Option<IgnoredAny>,
@@ -84,7 +84,7 @@ struct Turn {
 }
 
 #[derive(Deserialize)]
-struct Question {
+struct WireQuestion {
     question: String,
     #[serde(default)]
     answer: Json,
@@ -104,8 +104,8 @@ fn draft(id: String, sample: Sample) -> Result<Draft, Problem> {
     if !draft.session.messages.is_empty() {
         let places = draft.places();
         for (n, question) in sample.qa.into_iter().enumerate() {
-            let probe = probe(n, question, &places, &mut draft)?;
-            draft.probes.push(probe);
+            let question = read_question(n, question, &places, &mut draft)?;
+            draft.questions.push(question);
         }
     }
     Ok(draft)
@@ -185,28 +185,28 @@ fn message(turn: Turn, role: Role, at: Option<Timestamp>, draft: &mut Draft) -> 
     Message::new(turn.dia_id, role, at, blocks)
 }
 
-fn probe(
+fn read_question(
     n: usize,
-    question: Question,
+    question: WireQuestion,
     places: &Places,
     draft: &mut Draft,
-) -> Result<Probe, Problem> {
+) -> Result<Question, Problem> {
     let answer = value(question.answer, n, "answer")?;
     let wrong = value(question.adversarial_answer, n, "adversarial_answer")?;
     let kind = match (question.category, &answer) {
-        (1, Some(_)) => ProbeKind::MultiHop,
-        (2, Some(_)) => ProbeKind::Temporal,
-        (3, Some(_)) => ProbeKind::OpenDomain,
+        (1, Some(_)) => QuestionKind::MultiHop,
+        (2, Some(_)) => QuestionKind::Temporal,
+        (3, Some(_)) => QuestionKind::OpenDomain,
         // A few adversarial questions do have an answer.
-        (4 | 5, Some(_)) => ProbeKind::Fact,
-        (5, None) => ProbeKind::Abstain,
+        (4 | 5, Some(_)) => QuestionKind::Fact,
+        (5, None) => QuestionKind::Abstain,
         (1..=4, None) => return Err(Problem::Inconsistent(format!("question {n} has no answer"))),
         (other, _) => {
             return Err(Problem::Inconsistent(format!("question {n} has category {other}")));
         }
     };
     let evidence = evidence(&question.evidence, places, draft);
-    Ok(Probe {
+    Ok(Question {
         // Position in the list: published audits number the questions so.
         id: format!("qa{n}"),
         session: String::new(),

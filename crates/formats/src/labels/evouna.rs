@@ -9,7 +9,7 @@ use serde_json::{Map, Value as Json};
 use super::{Asked, LabelFormat, Reader};
 use crate::error::{DatasetError, Problem};
 use crate::source::{Source, parse};
-use recap_core::model::{Expectation, Label, LabelledCase, ProbeKind};
+use recap_core::model::{Expectation, Label, LabelledCase, QuestionKind};
 
 pub(super) const FORMAT: LabelFormat = LabelFormat {
     name: "EVOUNA",
@@ -55,7 +55,7 @@ fn question(number: u64, line: u64, entry: &Map<String, Json>, reader: &mut Read
     };
     let values = gold.split('/').map(str::trim).filter(|value| !value.is_empty());
     let expect = Expectation::AnyOf(values.map(str::to_owned).collect());
-    let (id, kind, stale) = (number.to_string(), ProbeKind::Fact, Vec::new());
+    let (id, kind, stale) = (number.to_string(), QuestionKind::Fact, Vec::new());
     let asked = Asked { id: id.clone(), question: asked, kind, expect, stale };
     let Some(asked) = reader.question(line, asked) else { return };
     for (model, label) in judged() {

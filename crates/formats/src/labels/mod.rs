@@ -16,10 +16,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::error::{DatasetError, Problem};
-use super::probes::{ProbeFlaw, wording};
+use super::questions::{QuestionFlaw, wording};
 use super::source::{HEAD, Source};
 use super::walk;
-use recap_core::model::{Expectation, LabelledCase, LabelledQuestion, ProbeKind};
+use recap_core::model::{Expectation, LabelledCase, LabelledQuestion, QuestionKind};
 
 /// The content of a file of labelled answers.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -88,7 +88,7 @@ struct Asked {
     /// Its id, or its position in the file.
     id: String,
     question: String,
-    kind: ProbeKind,
+    kind: QuestionKind,
     expect: Expectation,
     stale: Vec<String>,
 }
@@ -126,7 +126,7 @@ impl Reader {
         Some(Arc::clone(self.questions.entry(key).or_insert_with(|| Arc::new(asked))))
     }
 
-    fn flaw(&mut self, line: u64, id: &str, flaw: ProbeFlaw) {
+    fn flaw(&mut self, line: u64, id: &str, flaw: QuestionFlaw) {
         let id = id.to_owned();
         self.problem(line, Problem::Case { id, flaw });
     }

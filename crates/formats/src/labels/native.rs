@@ -7,9 +7,9 @@ use serde_json::Value as Json;
 
 use super::{Asked, LabelFormat, Reader};
 use crate::error::{DatasetError, Problem};
-use crate::probes::{ProbeFlaw, WireExpectation};
+use crate::questions::{QuestionFlaw, WireExpectation};
 use crate::source::{Source, parse};
-use recap_core::model::{Expectation, Label, LabelledCase, ProbeKind};
+use recap_core::model::{Expectation, Label, LabelledCase, QuestionKind};
 
 pub(super) const FORMAT: LabelFormat = LabelFormat {
     name: "native",
@@ -32,7 +32,7 @@ struct WireCase {
     id: String,
     question: String,
     #[serde(default)]
-    kind: Option<ProbeKind>,
+    kind: Option<QuestionKind>,
     expect: WireExpectation,
     #[serde(default)]
     stale: Vec<String>,
@@ -49,8 +49,8 @@ fn read(source: &mut Source<'_>, reader: &mut Reader) -> Result<(), DatasetError
             let expect = wire.expect.try_into()?;
             let label = label(&wire.label, &expect)?;
             let kind = wire.kind.unwrap_or(match expect {
-                Expectation::Unanswerable => ProbeKind::Abstain,
-                _ => ProbeKind::Fact,
+                Expectation::Unanswerable => QuestionKind::Abstain,
+                _ => QuestionKind::Fact,
             });
             let (id, question) = (wire.id, wire.question);
             let group = wire.answered_by.map(Into::into);
@@ -62,7 +62,7 @@ fn read(source: &mut Source<'_>, reader: &mut Reader) -> Result<(), DatasetError
             Ok((asked, answer, label, group)) => {
                 let id = asked.id.clone();
                 if !ids.insert(id.clone()) {
-                    reader.flaw(line, &id, ProbeFlaw::RepeatedId);
+                    reader.flaw(line, &id, QuestionFlaw::RepeatedId);
                 }
                 let Some(asked) = reader.question(line, asked) else { continue };
                 reader.labels.cases.push(LabelledCase { asked, id, line, answer, label, group });

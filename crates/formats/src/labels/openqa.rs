@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 use super::{Asked, LabelFormat, Reader};
 use crate::error::{DatasetError, Problem};
 use crate::source::Source;
-use recap_core::model::{Expectation, Label, LabelledCase, ProbeKind};
+use recap_core::model::{Expectation, Label, LabelledCase, QuestionKind};
 
 pub(super) const FORMAT: LabelFormat = LabelFormat {
     name: "OpenQA-eval",
@@ -71,7 +71,7 @@ fn read(source: &mut Source<'_>, reader: &mut Reader) -> Result<(), DatasetError
         let values = values.split(" | ").map(|value| value.trim().trim_matches('"').to_owned());
         let expect = Expectation::AnyOf(values.collect());
         let (question, answer) = key;
-        let (kind, stale) = (ProbeKind::Fact, Vec::new());
+        let (kind, stale) = (QuestionKind::Fact, Vec::new());
         let asked = Asked { id: line.to_string(), question, kind, expect, stale };
         let Some(asked) = reader.question(line, asked) else { continue };
         let id = line.to_string();

@@ -40,11 +40,11 @@ fn a_native_case_has_all_that_its_line_says() {
     let labels = good(format!("\u{feff}{line}\n\n{CASE}\n"));
     let [first, second] = &labels.cases[..] else { panic!("{labels:?}") };
     assert_eq!((first.id.as_str(), first.line), ("a", 1));
-    assert_eq!((first.asked.kind, &first.asked.expect), (ProbeKind::Update, &any_of(&["81"])));
+    assert_eq!((first.asked.kind, &first.asked.expect), (QuestionKind::Update, &any_of(&["81"])));
     assert_eq!((first.asked.stale.as_slice(), first.label), (&["80".to_owned()][..], Label::Stale));
     assert_eq!(first.group.as_deref(), Some("m"));
     assert_eq!((second.line, second.label), (3, Label::Correct));
-    assert_eq!((second.asked.kind, &second.group), (ProbeKind::Fact, &None));
+    assert_eq!((second.asked.kind, &second.group), (QuestionKind::Fact, &None));
 }
 
 #[test]

@@ -52,7 +52,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{Message, Question, Schema, Settings, Speaker};
+    use crate::{Message, ModelRequest, Schema, Settings, Speaker};
     use recap_core::model::ModelRole;
 
     fn model() -> Model {
@@ -62,7 +62,8 @@ mod tests {
 
     fn call() -> Call {
         let schema = Schema { name: "s".to_owned(), json: json!({"b": 1, "a": 2}) };
-        let question = Question { schema: Some(schema), ..Question::of("Be brief.", "Why?", 9) };
+        let question =
+            ModelRequest { schema: Some(schema), ..ModelRequest::of("Be brief.", "Why?", 9) };
         Call { role: ModelRole::Judge, replicate: 2, request: model().request(question) }
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 
 use super::*;
-use crate::{Fault, FaultKind, Finish, NoUsage, Question, Reply, Settings, Tokens, WireError};
+use crate::{Fault, FaultKind, Finish, ModelRequest, NoUsage, Reply, Settings, Tokens, WireError};
 use recap_core::model::{ModelRole, Timing, Usage};
 
 fn plain() -> Scrub {
@@ -18,7 +18,7 @@ fn model() -> Model {
 }
 
 fn call(text: &str) -> Call {
-    let request = model().request(Question::of("", text, 9));
+    let request = model().request(ModelRequest::of("", text, 9));
     Call { role: ModelRole::Judge, replicate: 0, request }
 }
 
@@ -297,7 +297,7 @@ fn every_text_is_scrubbed_before_it_is_written() {
         Err(CallError::Malformed(WireError::Fault(fault()))),
     ] {
         let model = Model { provider: secret(), name: secret(), ..model() };
-        let call = Call { request: model.request(Question::of("", secret(), 9)), ..call("") };
+        let call = Call { request: model.request(ModelRequest::of("", secret(), 9)), ..call("") };
         let line =
             CassetteLine::of(("k", &model, &call), &outcome, at(), &scrub).unwrap().written();
         assert!(line.contains("a *** b") && !line.contains("s3cret"), "{line}");

@@ -66,7 +66,7 @@ fn tokens(usage: &Value) -> Result<Tokens, NoUsage> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Fault, FaultKind, Model, Question, Settings};
+    use crate::{Fault, FaultKind, Model, ModelRequest, Settings};
 
     fn decoded(body: &str) -> Result<Reply, String> {
         OpenAiEmbeddings.decode(200, body.as_bytes()).map_err(|error| error.to_string())
@@ -76,7 +76,7 @@ mod tests {
     fn a_request_is_the_model_and_the_text_alone() {
         let settings = Settings { temperature: Some(0.0), effort: Some("low".into()), room: 9 };
         let model = Model { provider: "openai".into(), name: "small".into(), settings };
-        let request = model.request(Question::of("", "Rum?", 0));
+        let request = model.request(ModelRequest::of("", "Rum?", 0));
         let expected = json!({"model": "small", "input": "Rum?"});
         assert_eq!(OpenAiEmbeddings.encode(&request), expected);
         assert_eq!(OpenAiEmbeddings.path(&request), "/v1/embeddings");

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::{Evidence, among_cells};
 use recap_core::model::{
-    Answer, Cell, Limit, NoGrade, Primary, ProbeRow, Problem, RowKind, Source, Ungraded, Verdict,
+    Answer, Cell, Limit, NoGrade, Primary, Problem, QuestionRow, RowKind, Source, Ungraded, Verdict,
 };
 
 /// Largest number of reasons in a report.
@@ -78,7 +78,7 @@ fn summed_up(run: &Evidence<'_>) -> Vec<String> {
     Vec::from_iter(names)
 }
 
-/// The place of an answer's question: data set, session, probe.
+/// The place of an answer's question: data set, session, question.
 type Place = (String, String, u32);
 
 /// Answers without a grade, by reason (reference §5). Answers that cannot be
@@ -88,7 +88,7 @@ pub fn ungraded(run: &Evidence<'_>) -> Vec<Problem> {
     let mut reasons: BTreeMap<String, (NoGrade, BTreeMap<Place, usize>)> = BTreeMap::new();
     for session in run.results.iter() {
         for (cell, row) in session.cells().iter().flat_map(rows) {
-            let place = (cell.key.dataset.clone(), cell.key.session.clone(), row.probe);
+            let place = (cell.key.dataset.clone(), cell.key.session.clone(), row.question);
             if let Verdict::Unscored(reason) = &row.judgement.verdict {
                 let (_, places) = reasons
                     .entry(reason.to_string())
@@ -104,7 +104,7 @@ pub fn ungraded(run: &Evidence<'_>) -> Vec<Problem> {
         throughout: places.iter().all(|(place, n)| asked[place] == *n),
         missing: places.values().sum(),
         answers,
-        probes: places.len(),
+        questions: places.len(),
         of,
         why: told(&reason),
     });
@@ -160,8 +160,8 @@ fn told(reason: &NoGrade) -> String {
     }
 }
 
-fn rows(cell: &Cell) -> impl Iterator<Item = (&Cell, &ProbeRow)> {
-    let rows = cell.rows().map_or(&[][..], |rows| &rows.probes);
+fn rows(cell: &Cell) -> impl Iterator<Item = (&Cell, &QuestionRow)> {
+    let rows = cell.rows().map_or(&[][..], |rows| &rows.questions);
     rows.iter().map(move |row| (cell, row))
 }
 
@@ -170,14 +170,14 @@ mod tests {
     use crate::measure;
     use crate::testkit::{cell, facts, manifest, vote, warnings};
     use recap_core::model::{
-        Answer, Cell, CellOutcome, Manifest, NoGrade, NoReply, ProbeKind, Report, RunResults,
+        Answer, Cell, CellOutcome, Manifest, NoGrade, NoReply, QuestionKind, Report, RunResults,
         SessionFacts, Source, Verdict,
     };
 
     /// Two facts that are asked at request 1.
     fn two() -> SessionFacts {
-        let builder = facts("s").requests(&[1_000, 2_000]).probe(ProbeKind::Fact, 1, 3_000);
-        builder.probe(ProbeKind::Fact, 1, 3_000).build()
+        let builder = facts("s").requests(&[1_000, 2_000]).question(QuestionKind::Fact, 1, 3_000);
+        builder.question(QuestionKind::Fact, 1, 3_000).build()
     }
 
     fn full(outcomes: &str) -> Cell {
@@ -230,7 +230,7 @@ mod tests {
         };
         let channel = "with a recovery channel: ";
         assert!(!says(&warned(&searching), channel), "nobody could grade it");
-        let recovered = rows(&mut searching).probes[1].recovered.as_mut().unwrap();
+        let recovered = rows(&mut searching).questions[1].recovered.as_mut().unwrap();
         recovered.answer = Answer::Nothing(NoReply::Refused.into());
         let told = "no answer came 1 of 2 times with a recovery channel: the model refused";
         assert!(says(&warned(&searching), told), "{:?}", warned(&searching));
@@ -246,7 +246,7 @@ mod tests {
         let offline = warned("openai/c", "openai/a", "offline");
         assert!(!says(&offline, "not calibrated"), "{offline:?}");
         let mut unasked = two();
-        unasked.probes.clear();
+        unasked.questions.clear();
         let idle = cell("s", "x").sent(&[1_000, 500]).build();
         let manifest = seated("offline", "offline", "openai/j");
         let report = measure(manifest, "d".into(), vec![unasked], RunResults::new(vec![idle], []));
@@ -294,7 +294,7 @@ mod tests {
         // chance, and kappa is 0.
         let cast = |mut cell: Cell, votes: [&str; 2]| {
             let rows = rows(&mut cell);
-            rows.probes
+            rows.questions
                 .iter_mut()
                 .zip(votes)
                 .for_each(|(row, cast)| vote(&mut row.judgement, cast));
@@ -315,10 +315,10 @@ mod tests {
     #[test]
     fn answers_that_cannot_be_graded_are_distinguished_from_failures_of_a_model() {
         let report = run(seated("offline", "openai/a", "openai/j"), vec![full("uR"), folded("uR")]);
-        assert!(says(&warnings(&report), "1 of 2 probes is not graded: no judge"));
+        assert!(says(&warnings(&report), "1 of 2 questions is not graded: no judge"));
         assert!(!says(&warnings(&report), "different questions"), "all rest on the same");
         let report = run(seated("offline", "openai/a", "openai/j"), vec![full("RR"), folded("uR")]);
-        let words = "1 of 4 answers, to 1 of 2 probes, is not graded: no judge";
+        let words = "1 of 4 answers, to 1 of 2 questions, is not graded: no judge";
         assert!(says(&warnings(&report), words), "{:?}", warnings(&report));
         assert!(says(&warnings(&report), "rest on somewhat different questions"));
     }
@@ -327,14 +327,17 @@ mod tests {
     fn a_missing_answer_is_not_reported_as_ungraded() {
         let unanswered = |outcomes, reason: &str| {
             let mut cell = folded(outcomes);
-            let verdict = &mut rows(&mut cell).probes[0].judgement.verdict;
+            let verdict = &mut rows(&mut cell).questions[0].judgement.verdict;
             *verdict = Verdict::Unscored(NoGrade::from(reason.to_owned()));
             warnings(&run(seated("offline", "openai/a", "openai/j"), vec![full("RR"), cell]))
         };
         let refused = unanswered("uR", "not answered: the model refused");
-        assert!(says(&refused, "no answer came 1 of 4 times, to 1 of 2 probes: the model refused"));
+        assert!(says(
+            &refused,
+            "no answer came 1 of 4 times, to 1 of 2 questions: the model refused"
+        ));
         let failed = unanswered("uR", "not graded: the model refused");
-        let words = "1 of 4 answers, to 1 of 2 probes, is not graded: the model refused";
+        let words = "1 of 4 answers, to 1 of 2 questions, is not graded: the model refused";
         assert!(says(&failed, words), "{failed:?}");
     }
 
@@ -342,10 +345,10 @@ mod tests {
     fn of_many_reasons_the_most_frequent_are_reported() {
         let mut builder = facts("s").requests(&[1_000, 2_000]);
         for _ in 0..8 {
-            builder = builder.probe(ProbeKind::Fact, 1, 3_000);
+            builder = builder.question(QuestionKind::Fact, 1, 3_000);
         }
         let mut cell = folded("uuuuuuuu");
-        for (at, row) in rows(&mut cell).probes.iter_mut().enumerate() {
+        for (at, row) in rows(&mut cell).questions.iter_mut().enumerate() {
             let reason = if at < 2 { "zeal".to_owned() } else { format!("reason {at}") };
             row.judgement.verdict = Verdict::Unscored(NoGrade::Other(reason));
         }
@@ -355,10 +358,10 @@ mod tests {
         let told: Vec<String> =
             warnings(&report).into_iter().filter(|w| w.contains("not graded")).collect();
         assert_eq!(told.len(), 6, "{told:?}");
-        assert_eq!(told[0], "2 of 8 probes are not graded: zeal");
+        assert_eq!(told[0], "2 of 8 questions are not graded: zeal");
         assert_eq!(
             told[5],
-            "2 of 8 answers are missing or not graded for 2 other reasons: see probes.csv"
+            "2 of 8 answers are missing or not graded for 2 other reasons: see questions.csv"
         );
     }
 
@@ -386,9 +389,9 @@ mod tests {
         assert!(said.contains("the scores of sum are too low"), "{said}");
         // Where nothing is asked nothing is compared.
         let mut unasked = two();
-        unasked.probes.clear();
+        unasked.questions.clear();
         let mut cell = folded("RR");
-        rows(&mut cell).probes.clear();
+        rows(&mut cell).questions.clear();
         let manifest = seated("openai/c", "offline", "offline");
         let report = measure(manifest, "d".into(), vec![unasked], RunResults::new(vec![cell], []));
         assert!(!says(&warnings(&report), "compares words"), "{:?}", warnings(&report));

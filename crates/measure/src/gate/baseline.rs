@@ -41,7 +41,7 @@ pub struct Head {
     tokens: String,
     /// Compactor that wrote the summaries.
     compactor: String,
-    /// Answerer of the probes.
+    /// Answerer of the questions.
     answerer: String,
     /// Judge of the answers.
     judge: String,
@@ -291,7 +291,7 @@ pub(super) fn differences_measured(
 ) -> Vec<String> {
     let mut found = sessions(&baseline.run, own);
     let (theirs, head) = (&baseline.head, Head::of(manifest));
-    if asked.iter().any(|asked| known(asked).is_some_and(Known::rests_on_probes)) {
+    if asked.iter().any(|asked| known(asked).is_some_and(Known::rests_on_questions)) {
         for (role, theirs, own) in
             [("answerer", &theirs.answerer, &head.answerer), ("judge", &theirs.judge, &head.judge)]
         {
@@ -340,7 +340,7 @@ fn sessions(a: &BySession, b: &BySession) -> Vec<String> {
             }
         };
     report("the messages", &|a, b| a.content != b.content);
-    report("the probes", &|a, b| a.probes != b.probes || words(a, b));
+    report("the questions", &|a, b| a.questions != b.questions || words(a, b));
     report("the token counts", &|a, b| a.tokens != b.tokens);
     found
 }

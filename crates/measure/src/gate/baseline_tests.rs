@@ -165,8 +165,8 @@ fn sessions_that_differ_between_two_runs_are_told_by_what_differs() {
     let all = |_: usize, matching: &mut SessionFingerprint| matching.content.push('x');
     assert_eq!(told(all), ["the messages of `s` and 2 more differ"]);
     assert_eq!(
-        told(|at, matching| (0..at).for_each(|_| matching.probes.push('x'))),
-        ["the probes of `t` and 1 more differ"]
+        told(|at, matching| (0..at).for_each(|_| matching.questions.push('x'))),
+        ["the questions of `t` and 1 more differ"]
     );
     let counts = |at: usize, matching: &mut SessionFingerprint| {
         if at == 2 {
@@ -178,7 +178,7 @@ fn sessions_that_differ_between_two_runs_are_told_by_what_differs() {
     let worded = |_: usize, matching: &mut SessionFingerprint| {
         matching.words.iter_mut().for_each(|words| words.push('x'));
     };
-    assert_eq!(told(worded), ["the probes of `s` and 2 more differ"]);
+    assert_eq!(told(worded), ["the questions of `s` and 2 more differ"]);
     let renamed = |at: usize, matching: &mut SessionFingerprint| {
         if at == 0 {
             matching.session = "v".into();

@@ -3,13 +3,13 @@
 
 use super::rule::{Amount, Mark};
 use crate::{Basis, MEASURES, Pool, Spec};
-use recap_core::model::{Measure, Nature, ProbeKind, Unit, catalogue, suggest};
+use recap_core::model::{Measure, Nature, QuestionKind, Unit, catalogue, suggest};
 
-/// Ids of the measures that also have a figure for each kind of probe.
+/// Ids of the measures that also have a figure for each kind of question.
 pub fn by_kind() -> impl Iterator<Item = &'static str> {
     // The ends of their intervals have none.
     let has_kinds =
-        |id: &str| catalogue::find(&format!("{id}_{}", ProbeKind::Fact.as_str())).is_some();
+        |id: &str| catalogue::find(&format!("{id}_{}", QuestionKind::Fact.as_str())).is_some();
     let those = catalogue::all()
         .filter(move |measure| measure.nature == Nature::ByKind && has_kinds(measure.id));
     those.map(|measure| measure.id)
@@ -53,7 +53,7 @@ pub fn find(id: &str) -> Result<Known, (String, String)> {
     let like = suggest(id, ids());
     let known_by_kind = by_kind().any(|of| id.starts_with(&format!("{of}_")));
     let help = match like.strip_prefix("known are") {
-        None if known_by_kind => format!("{like} A kind of probe is written `recall[fact]`"),
+        None if known_by_kind => format!("{like} A kind of question is written `recall[fact]`"),
         None => like,
         Some(_) => "the measures are the columns of summary.csv".to_owned(),
     };
@@ -86,10 +86,10 @@ impl Known {
     }
 
     /// Whether the measure is computed from graded answers.
-    pub(super) fn rests_on_probes(self) -> bool {
+    pub(super) fn rests_on_questions(self) -> bool {
         match self {
             Known::Measure(spec) => {
-                matches!(spec.basis, Basis::Probes) || spec.measure.nature == Nature::Answers
+                matches!(spec.basis, Basis::Questions) || spec.measure.nature == Nature::Answers
             }
             Known::OfRow(measure) => measure.unit != Unit::Count,
         }
@@ -102,7 +102,7 @@ impl Known {
         match self {
             Known::Measure(spec) => match spec.basis {
                 Basis::Cuts => spec.measure.nature != Nature::Sizes,
-                Basis::Probes | Basis::References(_) => true,
+                Basis::Questions | Basis::References(_) => true,
                 Basis::Requests | Basis::Bill => spec.measure.nature == Nature::Loss,
             },
             Known::OfRow(measure) => measure.unit != Unit::Count,

@@ -12,7 +12,7 @@
 //! digits  = decimal digits with at most one "." ;
 //! name    = characters other than white space, "<" and ">" ;
 //! measure = a column of summary.csv that holds numbers ;
-//! kind    = a kind of probe, behind `recall` and `continuity` ;
+//! kind    = a kind of question, behind `recall` and `continuity` ;
 //! ```
 //!
 //! `@` names a strategy, `on` a data set, `at` a window, each at most once; white
@@ -38,7 +38,7 @@
 //!
 //! The measured figure decides; its interval makes no difference. The finding
 //! is `missing` if the figure is absent, if a cell of the row failed, if too
-//! many of its probes were not graded, and, for quality, if the row is an
+//! many of its questions were not graded, and, for quality, if the row is an
 //! offline summary (reference §6). Size, money and time of an offline summary are
 //! gated: they depend on when and how much a strategy compacts, and the offline summary
 //! writes summaries of the length that the strategy asks for.
@@ -60,9 +60,9 @@
 //! | no     | any          | no      | passed: more than what is allowed is ruled out |
 //!
 //! If the figures of every pair are equal, the rule passes as unchanged. With
-//! fewer than six clusters the interval covers only the requests or probes of
+//! fewer than six clusters the interval covers only the requests or questions of
 //! these sessions, and the reason says so. A measure without a figure for each
-//! request or probe then has no interval: the rule passes if no session is
+//! request or question then has no interval: the rule passes if no session is
 //! worse, else it is undecided. `baseline` alone allows no change for the worse,
 //! which an interval seldom rules out: a rule that allows a small change is
 //! decided more often.
@@ -92,8 +92,8 @@ pub use scope::{Scope, fits};
 
 use crate::{ALL, by_session};
 use recap_core::model::{
-    Answer, Cell, Check, CheckOutcome, CutRow, Gate, Ground, Manifest, Missing, OFFLINE, ProbeRow,
-    Report, RuleFindings, StrategyRow, UndecidedPolicy,
+    Answer, Cell, Check, CheckOutcome, CutRow, Gate, Ground, Manifest, Missing, OFFLINE,
+    QuestionRow, Report, RuleFindings, StrategyRow, UndecidedPolicy,
 };
 
 /// The settings of a gate besides its rules.
@@ -101,7 +101,7 @@ use recap_core::model::{
 pub struct GateSettings<'a> {
     /// Strategies that the user named with `--strategy`.
     pub named: &'a [String],
-    /// Largest share of a row's probes that may have no grade.
+    /// Largest share of a row's questions that may have no grade.
     pub max_unscored: f64,
     /// How undecided findings count.
     pub undecided: UndecidedPolicy,
@@ -109,7 +109,7 @@ pub struct GateSettings<'a> {
     pub baseline: Option<&'a Baseline>,
 }
 
-/// A larger share of unscored probes leaves no verdict (how-it-works §41).
+/// A larger share of unscored questions leaves no verdict (how-it-works §41).
 pub const MAX_UNSCORED: f64 = 0.05;
 
 /// Checks every rule on a measured run. The error lists the differences that
@@ -273,7 +273,7 @@ fn doubt(report: &Report, row: &StrategyRow, rule: &Rule, max_unscored: f64) -> 
         let (cells, first) = (row.failed.len(), row.failed[0].clone());
         return Some(Ground::Failed { cells, first });
     }
-    if !measures::find(&rule.measure).is_ok_and(measures::Known::rests_on_probes) {
+    if !measures::find(&rule.measure).is_ok_and(measures::Known::rests_on_questions) {
         return None;
     }
     let of_row = |dataset: &str| row.dataset == ALL || row.dataset == dataset;
@@ -286,28 +286,30 @@ fn doubt(report: &Report, row: &StrategyRow, rule: &Rule, max_unscored: f64) -> 
             let rows = session.cuts().iter().flat_map(|cut| &cut.rows);
             let own = rows.filter(|examined| examined.strategy == row.strategy);
             let exams = own.filter_map(CutRow::exam);
-            exams.flat_map(|exam| &exam.probes).for_each(|row| counts.add(&report.manifest, row));
+            exams
+                .flat_map(|exam| &exam.questions)
+                .for_each(|row| counts.add(&report.manifest, row));
         } else {
             let rows = session.cells().iter().filter(is_own).filter_map(Cell::rows);
-            rows.flat_map(|rows| &rows.probes).for_each(|row| counts.add(&report.manifest, row));
+            rows.flat_map(|rows| &rows.questions).for_each(|row| counts.add(&report.manifest, row));
         }
     }
     let share = counts.share();
     (share > max_unscored).then_some(Ground::Ungraded { share, most: max_unscored })
 }
 
-/// Share of the probes that a model should have answered or graded and did not.
+/// Share of the questions that a model should have answered or graded and did not.
 /// Kinds that the offline judge cannot grade do not count.
 pub fn unscored(report: &Report) -> f64 {
     let mut counts = Unscored::default();
     for session in report.results.iter() {
         let rows = session.cells().iter().filter_map(Cell::rows);
-        rows.flat_map(|rows| &rows.probes).for_each(|row| counts.add(&report.manifest, row));
+        rows.flat_map(|rows| &rows.questions).for_each(|row| counts.add(&report.manifest, row));
     }
     counts.share()
 }
 
-/// Numbers of all probes, and of those without an answer or a grade.
+/// Numbers of all questions, and of those without an answer or a grade.
 #[derive(Default)]
 struct Unscored {
     all: u64,
@@ -315,7 +317,7 @@ struct Unscored {
 }
 
 impl Unscored {
-    fn add(&mut self, manifest: &Manifest, row: &ProbeRow) {
+    fn add(&mut self, manifest: &Manifest, row: &QuestionRow) {
         let unanswered = matches!(row.answer, Answer::Nothing(_));
         let ungraded = manifest.judge != OFFLINE && row.judgement.score.is_none();
         self.all += 1;

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::measures;
 use super::rule::{AT, Amount, BASELINE, Limit, Mark, ON, Operator, Rule, in_word};
-use recap_core::model::{ProbeKind, suggest};
+use recap_core::model::{QuestionKind, suggest};
 
 /// An error in a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -165,7 +165,7 @@ impl<'a> Cursor<'a> {
         found
     }
 
-    /// The column name of the measure with its kind of probe.
+    /// The column name of the measure with its kind of question.
     fn measure(&mut self) -> Result<String, RuleError> {
         let start = self.column();
         let id = self.run(|c| c.is_alphanumeric() || "_-".contains(c));
@@ -177,7 +177,7 @@ impl<'a> Cursor<'a> {
                 .map_err(|(problem, help)| self.error_at(start, problem, help))
                 .map(|_| id.to_owned())
         } else if !measures::by_kind().any(|of| of == id) {
-            let problem = format!("`{id}` is not counted by kind of probe");
+            let problem = format!("`{id}` is not counted by kind of question");
             let help =
                 format!("only {} are", measures::by_kind().collect::<Vec<_>>().join(" and "));
             Err(self.error_at(start, problem, help))
@@ -192,17 +192,17 @@ impl<'a> Cursor<'a> {
         let kind = self.run(|c| in_word(c) && c != ']');
         self.space();
         if !self.take("]") {
-            return Err(self.error("the `]` behind the kind of probe is missing", EXAMPLE));
+            return Err(self.error("the `]` behind the kind of question is missing", EXAMPLE));
         }
         let column = format!("{id}_{kind}");
-        if ProbeKind::ALL.iter().any(|known| known.as_str() == kind)
+        if QuestionKind::ALL.iter().any(|known| known.as_str() == kind)
             && measures::find(&column).is_ok()
         {
             return Ok(column);
         }
-        let kinds = ProbeKind::ALL.iter().map(|kind| kind.as_str());
+        let kinds = QuestionKind::ALL.iter().map(|kind| kind.as_str());
         let counted = kinds.filter(|kind| measures::find(&format!("{id}_{kind}")).is_ok());
-        let problem = format!("`{id}` has no kind of probe `{kind}`");
+        let problem = format!("`{id}` has no kind of question `{kind}`");
         Err(self.error_at(start, problem, suggest(kind, counted)))
     }
 

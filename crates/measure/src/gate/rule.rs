@@ -7,7 +7,7 @@ pub use recap_core::model::Operator;
 /// A condition that makes a gate fail.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rule {
-    /// Column name of the measure, the kind of probe included.
+    /// Column name of the measure, the kind of question included.
     pub measure: String,
     /// The strategy that the rule applies to; `None`: those named with
     /// `--strategy`.

@@ -96,8 +96,8 @@ fn measures_at_cuts_have_their_unit_and_are_quality_only_if_text_decides_them() 
     assert_eq!(amount("continuity_at_cut", 80.0, Mark::Percent), Ok(80.0));
     assert!(amount("cut_cost_usd", 5.0, Mark::Percent).is_err());
     assert!(known("cut_cost_usd").is_billed() && !known("kept_at_cut").is_billed());
-    assert!(known("continuity_at_cut").rests_on_probes());
-    assert!(!known("kept_at_cut").rests_on_probes());
+    assert!(known("continuity_at_cut").rests_on_questions());
+    assert!(!known("kept_at_cut").rests_on_questions());
     for id in ["kept_at_cut", "carried_share", "added_at_cut", "first_miss"] {
         assert!(known(id).is_quality(), "{id}");
     }
@@ -125,15 +125,15 @@ fn a_rule_forbids_its_limit_itself_only_if_it_says_or_equal() {
     assert_eq!(held(0.6), [false, false, true, true]);
 }
 
-/// How-it-works §41: a row with more than this share of ungraded probes has no
+/// How-it-works §41: a row with more than this share of ungraded questions has no
 /// verdict; with exactly this share it has one.
 #[test]
-fn one_ungraded_probe_of_twenty_is_allowed_and_two_are_not() {
+fn one_ungraded_question_of_twenty_is_allowed_and_two_are_not() {
     use crate::testkit::{cell, facts, manifest};
-    use recap_core::model::{ProbeKind, RunResults};
+    use recap_core::model::{QuestionKind, RunResults};
     let doubted = |ungraded: usize| {
         let matching = (0..20).fold(facts("s").requests(&[1_000, 2_000]), |matching, _| {
-            matching.probe(ProbeKind::Fact, 1, 3_000)
+            matching.question(QuestionKind::Fact, 1, 3_000)
         });
         let outcomes = "R".repeat(20 - ungraded) + &"U".repeat(ungraded);
         let full = cell("s", "full").control().sent(&[1_000, 2_000]).snapshot(1, 0);
@@ -163,10 +163,10 @@ fn a_word_or_an_unknown_measure_is_refused_with_help() {
     assert_eq!(problem, "`xq` is no measure");
     assert_eq!(help, "the measures are the columns of summary.csv");
     let (_, help) = told("cost_usdd");
-    assert!(help.contains("`cost_usd`") && !help.contains("A kind of probe"), "{help}");
+    assert!(help.contains("`cost_usd`") && !help.contains("A kind of question"), "{help}");
     let (_, help) = told("recall_constrain");
     assert!(help.contains("`recall_constraint`"), "{help}");
-    assert!(help.ends_with(" A kind of probe is written `recall[fact]`"), "{help}");
+    assert!(help.ends_with(" A kind of question is written `recall[fact]`"), "{help}");
 }
 
 #[test]
@@ -202,10 +202,10 @@ fn an_error_in_a_rule_points_to_its_column() {
         ("recall < 1 2 ", 12, "`2` is not expected here"),
         ("recall < baseline - -1", 21, "a change is given without a sign of its own"),
         ("recall < baseline * 5%", 21, "a factor is a plain number"),
-        ("recall[fact < 1", 13, "the `]` behind the kind of probe is missing"),
-        ("recall[ facts] < 1", 9, "`recall` has no kind of probe `facts`"),
-        ("continuity[at_cut] < 80", 12, "`continuity` has no kind of probe `at_cut`"),
-        ("cost_usd[fact] < 1", 1, "`cost_usd` is not counted by kind of probe"),
+        ("recall[fact < 1", 13, "the `]` behind the kind of question is missing"),
+        ("recall[ facts] < 1", 9, "`recall` has no kind of question `facts`"),
+        ("continuity[at_cut] < 80", 12, "`continuity` has no kind of question `at_cut`"),
+        ("cost_usd[fact] < 1", 1, "`cost_usd` is not counted by kind of question"),
     ] {
         let error = parse(rule).unwrap_err();
         assert_eq!((error.column, &*error.problem), (column, problem), "{rule}");
@@ -228,13 +228,15 @@ fn the_columns_of_the_parts_of_a_rule_are_known() {
 }
 
 /// A run of `x` at two windows over a session of `d` and one of `e`, whose
-/// `ungraded` of twenty probes were not graded at 25 %.
+/// `ungraded` of twenty questions were not graded at 25 %.
 fn two_sets(ungraded: usize) -> recap_core::model::Report {
     use crate::testkit::{cell, facts, manifest};
-    use recap_core::model::{ProbeKind, RunResults};
+    use recap_core::model::{QuestionKind, RunResults};
     let matching = |set, id| {
         let matching = facts(id).dataset(set).requests(&[1_000, 2_000]);
-        (0..20).fold(matching, |matching, _| matching.probe(ProbeKind::Fact, 1, 3_000)).build()
+        (0..20)
+            .fold(matching, |matching, _| matching.question(QuestionKind::Fact, 1, 3_000))
+            .build()
     };
     let sent = |set, id, strategy, window| {
         cell(id, strategy).dataset(set).window(window, 1_000).sent(&[1_000, 500]).snapshot(1, 1)
@@ -280,7 +282,7 @@ fn a_rule_speaks_of_the_rows_that_it_names_and_of_each_billing_model_if_it_is_ab
 }
 
 #[test]
-fn ungraded_probes_count_against_their_own_data_set_strategy_and_window() {
+fn ungraded_questions_count_against_their_own_data_set_strategy_and_window() {
     let report = two_sets(6);
     let share = |dataset: &str, strategy: &str, window: &str, rule: &str| {
         let named = |row: &&StrategyRow| {
@@ -297,8 +299,8 @@ fn ungraded_probes_count_against_their_own_data_set_strategy_and_window() {
     assert_eq!(share(ALL, "x", "25%", "recall < 1"), 0.15);
     assert_eq!(share("e", "x", "50%", "recall < 1"), 0.0);
     assert_eq!(share("e", "full", "25%", "recall < 1"), 0.0);
-    assert_eq!(share("e", "x", "25%", "tokens_sent < 1"), 0.0, "no probe decides it");
-    // Six of 160 probes: two strategies, windows and sessions, of twenty each.
+    assert_eq!(share("e", "x", "25%", "tokens_sent < 1"), 0.0, "no question decides it");
+    // Six of 160 questions: two strategies, windows and sessions, of twenty each.
     assert_eq!(unscored(&report), 0.0375);
 }
 
@@ -333,14 +335,14 @@ fn without_its_baseline_or_a_row_a_rule_is_missing() {
 }
 
 #[test]
-fn at_cuts_the_probes_of_the_exams_of_the_same_strategy_count() {
+fn at_cuts_the_questions_of_the_exams_of_the_same_strategy_count() {
     use crate::testkit::{answered, cell, facts, manifest};
     use recap_core::model::{Cut, CutExam, CutOutcome, NoReply, RowKind, RunResults};
     let examined = |strategy: &str, outcomes: &str| {
         let mut exam = CutExam::of_states(8_000, 4_000, Vec::new());
-        exam.probes = (0..).zip(outcomes.chars()).map(|(n, c)| answered(n, c)).collect();
+        exam.questions = (0..).zip(outcomes.chars()).map(|(n, c)| answered(n, c)).collect();
         // The answerer refused the first.
-        exam.probes[0].answer = Answer::Nothing(NoReply::Refused.into());
+        exam.questions[0].answer = Answer::Nothing(NoReply::Refused.into());
         let (outcome, row_kind) = (CutOutcome::Done(Box::new(exam)), RowKind::Ranked);
         CutRow { strategy: strategy.into(), replicate: 0, row_kind, outcome }
     };
@@ -369,7 +371,7 @@ fn at_cuts_the_probes_of_the_exams_of_the_same_strategy_count() {
     };
     let ungraded = |share| Some(Ground::Ungraded { share, most: 0.2 });
     assert_eq!(told("openai/j", "continuity_at_cut < 80"), ungraded(0.5));
-    assert_eq!(told("openai/j", "continuity < 80"), None, "no probe was asked without a cut");
+    assert_eq!(told("openai/j", "continuity < 80"), None, "no question was asked without a cut");
     // The offline judge cannot grade every kind, but an answer has to be there.
     assert_eq!(told(OFFLINE, "continuity_at_cut < 80"), ungraded(0.25));
 }
@@ -471,7 +473,7 @@ fn losses_and_figures_of_answers_are_quality_and_counts_and_sizes_are_none() {
         ("sessions", false, false),
     ] {
         assert_eq!(known(id).is_quality(), quality, "{id}");
-        assert_eq!(known(id).rests_on_probes(), of_answers, "{id}");
+        assert_eq!(known(id).rests_on_questions(), of_answers, "{id}");
     }
     assert_eq!(measures::by_kind().collect::<Vec<_>>(), ["recall", "continuity"]);
     let help = parse("cost_usd[fact] < 1").unwrap_err().help;

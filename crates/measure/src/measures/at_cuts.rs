@@ -9,8 +9,8 @@ use std::collections::BTreeSet;
 use crate::exams::AtCut;
 use crate::spec::{Basis, Compute, Parts, Pool, Sample, Spec};
 use recap_core::model::{
-    Absent, Agreement, CutBill, CutExam, FactAtStake, Measure, MessageIndex, ProbeKind, ProbeRow,
-    RIGHT, ReferenceState, SessionFacts, catalogue, counts_refusals,
+    Absent, Agreement, CutBill, CutExam, FactAtStake, Measure, MessageIndex, QuestionKind,
+    QuestionRow, RIGHT, ReferenceState, SessionFacts, catalogue, counts_refusals,
 };
 
 /// A measure at cuts.
@@ -312,7 +312,7 @@ fn continuity(sample: &Sample<'_>) -> Parts {
             };
             let each = agreements(sample.facts, whole.exam, at.exam, answers);
             // A question without an answer is no continuity (how-it-works §30).
-            for (_, agreement) in each.filter(|(kind, _)| *kind != ProbeKind::Abstain) {
+            for (_, agreement) in each.filter(|(kind, _)| *kind != QuestionKind::Abstain) {
                 match agreement {
                     Agreement::Kept => (kept, before) = (kept + 1.0, before + 1.0),
                     Agreement::Lost => before += 1.0,
@@ -335,12 +335,12 @@ pub(crate) fn agreements<'a>(
     full: &'a CutExam,
     own: &'a CutExam,
     answers: bool,
-) -> impl Iterator<Item = (ProbeKind, Agreement)> + use<'a> {
+) -> impl Iterator<Item = (QuestionKind, Agreement)> + use<'a> {
     let refused = answers && own.snapshot.as_ref().is_some_and(|snapshot| snapshot.overflow);
-    let right = |row: &ProbeRow| Some(row.judgement.score? >= RIGHT);
-    own.probes.iter().filter_map(move |row| {
-        let kind = facts.question(row.probe)?.probe.kind;
-        let before = full.probes.iter().find(|other| other.probe == row.probe)?;
+    let right = |row: &QuestionRow| Some(row.judgement.score? >= RIGHT);
+    own.questions.iter().filter_map(move |row| {
+        let kind = facts.question(row.question)?.question.kind;
+        let before = full.questions.iter().find(|other| other.question == row.question)?;
         Some((kind, Agreement::of(right(before)?, right(row)? && !refused)))
     })
 }

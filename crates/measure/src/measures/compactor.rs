@@ -7,7 +7,7 @@
 //! none of these figures is printed (`sources`).
 //!
 //! Unusable replies (how-it-works §47) are those from which nothing about the strategy can be
-//! learnt. Replies in compactions for the probes at the end of a session are
+//! learnt. Replies in compactions for the questions at the end of a session are
 //! included, because the answers depend on them.
 
 use std::collections::BTreeMap;

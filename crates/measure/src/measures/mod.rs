@@ -22,7 +22,7 @@ pub(crate) struct Resampled {
     pub least: f64,
     /// Largest possible value of the measure.
     pub most: f64,
-    /// A figure per request or probe, whose mean is the measure of a session.
+    /// A figure per request or question, whose mean is the measure of a session.
     pub series: fn(&Sample<'_>) -> Vec<Option<f64>>,
 }
 
@@ -100,7 +100,7 @@ const OF_CELLS: [Spec; 74] = [
     bill::REWRITTEN,
     bill::BREAK_EVEN,
     bill::NEVER_EVEN,
-    questions::PROBES,
+    questions::QUESTIONS,
     questions::UNSCORED,
     questions::EXPOSED,
     questions::RECALL,

@@ -2,20 +2,20 @@
 //! how many still are after compression, where their evidence went, and why
 //! wrong answers are wrong.
 //!
-//! Unanswerable probes have a column of their own (`recall_abstain`). A probe at
+//! Unanswerable questions have a column of their own (`recall_abstain`). A question at
 //! a request that the provider would have refused has score 0, except for
 //! controls.
 
 use std::collections::BTreeMap;
 
-use crate::probed::{ProbeResult, Wrong};
+use crate::asked::{QuestionResult, Wrong};
 use crate::spec::{Basis, Compute, Parts, Pool, Sample, Spec, mean};
 use recap_core::model::{
-    Absent, Agreement, LedgerState, Measure, ProbeKind, Recovered, Source, Verdict, catalogue,
+    Absent, Agreement, LedgerState, Measure, QuestionKind, Recovered, Source, Verdict, catalogue,
 };
 
 const fn sum(measure: &'static Measure, compute: fn(&Sample<'_>) -> Parts) -> Spec {
-    Spec::of_cell(measure, Pool::Sum, Basis::Probes, compute)
+    Spec::of_cell(measure, Pool::Sum, Basis::Questions, compute)
 }
 
 /// The share of hits, or the reason why there is none.
@@ -23,48 +23,48 @@ fn share(hits: impl Iterator<Item = bool>, reason: Absent) -> Parts {
     Parts::one(mean(hits.map(|hit| f64::from(u8::from(hit)))), reason)
 }
 
-/// Number of probes that were asked.
-pub(super) const PROBES: Spec =
-    sum(catalogue::PROBES, |sample| Parts::One(sample.probe_results().count() as f64));
+/// Number of questions that were asked.
+pub(super) const QUESTIONS: Spec =
+    sum(catalogue::QUESTIONS, |sample| Parts::One(sample.question_results().count() as f64));
 
-/// Number of probes without a grade.
+/// Number of questions without a grade.
 pub(super) const UNSCORED: Spec = sum(catalogue::UNSCORED, |sample| {
-    let unscored = |result: &ProbeResult<'_>| result.row.judgement.score.is_none();
-    Parts::One(sample.probe_results().filter(unscored).count() as f64)
+    let unscored = |result: &QuestionResult<'_>| result.row.judgement.score.is_none();
+    Parts::One(sample.question_results().filter(unscored).count() as f64)
 });
 
 /// Those that compression had a chance to hurt.
-pub(super) const EXPOSED: Spec = Spec::of_probes(catalogue::EXPOSED, |sample| {
+pub(super) const EXPOSED: Spec = Spec::of_questions(catalogue::EXPOSED, |sample| {
     share(sample.answered().map(|result| result.exposed), Absent::NothingSaid)
 });
 
 /// The mean score according to the judge, over every kind but abstain.
-pub(super) const RECALL: Spec = Spec::of_probes(catalogue::RECALL, |sample| {
+pub(super) const RECALL: Spec = Spec::of_questions(catalogue::RECALL, |sample| {
     Parts::one(mean(scores(sample).into_iter().flatten()), Absent::NoneGraded)
 });
 
-/// The score of every probe, in the order of the probes.
+/// The score of every question, in the order of the questions.
 pub(super) fn scores(sample: &Sample<'_>) -> Vec<Option<f64>> {
     sample.answered().map(|result| result.score).collect()
 }
 
-/// The mean score for each kind of probe.
+/// The mean score for each kind of question.
 pub(super) fn recall_by_kind() -> impl Iterator<Item = Spec> {
     let measures = catalogue::RECALL_BY_KIND.iter().chain([catalogue::RECALL_ABSTAIN]);
     measures.map(|measure| Spec {
         measure,
         pool: Pool::Mean,
-        basis: Basis::Probes,
+        basis: Basis::Questions,
         compute: Compute::OfKind(|sample, kind| {
-            let of_kind = sample.probe_results().filter(|result| result.kind() == kind);
+            let of_kind = sample.question_results().filter(|result| result.kind() == kind);
             Parts::one(mean(of_kind.filter_map(|result| result.score)), Absent::NoneOfKindGraded)
         }),
     })
 }
 
 /// `recall` with a channel to dropped messages.
-pub(super) const RECALL_RECOVERY: Spec = Spec::of_probes(catalogue::RECALL_RECOVERY, |sample| {
-    if sample.probe_results().all(|result| result.row.recovered.is_none()) {
+pub(super) const RECALL_RECOVERY: Spec = Spec::of_questions(catalogue::RECALL_RECOVERY, |sample| {
+    if sample.question_results().all(|result| result.row.recovered.is_none()) {
         return Parts::Absent(Absent::NoChannel);
     }
     let scores = sample.answered().filter_map(|result| sample.cell.recovered_score(result.row));
@@ -72,28 +72,28 @@ pub(super) const RECALL_RECOVERY: Spec = Spec::of_probes(catalogue::RECALL_RECOV
 });
 
 /// Searches made over that channel.
-pub(super) const RECOVERY_CALLS: Spec = Spec::of_probes(catalogue::RECOVERY_CALLS, |sample| {
+pub(super) const RECOVERY_CALLS: Spec = Spec::of_questions(catalogue::RECOVERY_CALLS, |sample| {
     taken(sample, |recovered| f64::from(recovered.calls))
 });
 
 /// What they gave.
-pub(super) const RECOVERY_TOKENS: Spec = Spec::of_probes(catalogue::RECOVERY_TOKENS, |sample| {
+pub(super) const RECOVERY_TOKENS: Spec = Spec::of_questions(catalogue::RECOVERY_TOKENS, |sample| {
     taken(sample, |recovered| recovered.tokens as f64)
 });
 
 fn taken(sample: &Sample<'_>, figure: fn(&Recovered) -> f64) -> Parts {
-    let recovered = sample.probe_results().filter_map(|result| result.row.recovered.as_ref());
+    let recovered = sample.question_results().filter_map(|result| result.row.recovered.as_ref());
     Parts::one(mean(recovered.map(figure)), Absent::NoChannel)
 }
 
 /// How many of the questions that were answered right without compression are
 /// still answered right: 100 × the mean over kinds of kept / (kept + lost), on
-/// exposed probes, per session, then averaged. Kinds with fewer than 10 probes
+/// exposed questions, per session, then averaged. Kinds with fewer than 10 questions
 /// or 3 sessions in the data set are pooled. `full` is compared with itself
 /// (A/A).
-pub(super) const CONTINUITY: Spec = Spec::of_probes(catalogue::CONTINUITY, continuity);
+pub(super) const CONTINUITY: Spec = Spec::of_questions(catalogue::CONTINUITY, continuity);
 
-/// 100 for each probe that is still right and 0 for each that no longer is.
+/// 100 for each question that is still right and 0 for each that no longer is.
 /// Their mean is `continuity` if no kind has a figure of its own, as with one
 /// or two sessions.
 pub(super) fn continuity_series(sample: &Sample<'_>) -> Vec<Option<f64>> {
@@ -107,7 +107,7 @@ pub(super) fn continuity_series(sample: &Sample<'_>) -> Vec<Option<f64>> {
 
 fn continuity(sample: &Sample<'_>) -> Parts {
     // The small kinds form the group without a kind.
-    let mut groups: BTreeMap<Option<ProbeKind>, (f64, f64)> = BTreeMap::new();
+    let mut groups: BTreeMap<Option<QuestionKind>, (f64, f64)> = BTreeMap::new();
     for (kind, agreement) in sample.agreements() {
         let alone = sample.kinds.contains(&kind).then_some(kind);
         let (kept, lost) = match agreement {
@@ -122,7 +122,7 @@ fn continuity(sample: &Sample<'_>) -> Parts {
     Parts::one(mean(shares), Absent::NoneCompactedBeforeRight)
 }
 
-/// The share of exposed probes that compression changed so.
+/// The share of exposed questions that compression changed so.
 fn changed(sample: &Sample<'_>, agreement: Agreement) -> Parts {
     let hits = sample.agreements().map(|(_, found)| found == agreement);
     share(hits, Absent::NoneCompactedBeforeGraded)
@@ -130,28 +130,28 @@ fn changed(sample: &Sample<'_>, agreement: Agreement) -> Parts {
 
 /// Right before and after.
 pub(super) const KEPT: Spec =
-    Spec::of_probes(catalogue::KEPT, |sample| changed(sample, Agreement::Kept));
+    Spec::of_questions(catalogue::KEPT, |sample| changed(sample, Agreement::Kept));
 /// Right before and wrong after.
 pub(super) const CONTINUITY_LOST: Spec =
-    Spec::of_probes(catalogue::CONTINUITY_LOST, |sample| changed(sample, Agreement::Lost));
+    Spec::of_questions(catalogue::CONTINUITY_LOST, |sample| changed(sample, Agreement::Lost));
 /// Wrong before and right after.
 pub(super) const GAINED: Spec =
-    Spec::of_probes(catalogue::GAINED, |sample| changed(sample, Agreement::Gained));
+    Spec::of_questions(catalogue::GAINED, |sample| changed(sample, Agreement::Gained));
 /// Wrong before and after.
 pub(super) const NEITHER: Spec =
-    Spec::of_probes(catalogue::NEITHER, |sample| changed(sample, Agreement::Neither));
+    Spec::of_questions(catalogue::NEITHER, |sample| changed(sample, Agreement::Neither));
 
-/// Continuity for each kind of probe that can be answered.
+/// Continuity for each kind of question that can be answered.
 pub(super) fn continuity_by_kind() -> impl Iterator<Item = Spec> {
     catalogue::CONTINUITY_BY_KIND.iter().map(|measure| Spec {
         measure,
         pool: Pool::RatioOfSums,
-        basis: Basis::Probes,
+        basis: Basis::Questions,
         compute: Compute::OfKind(continuity_of_kind),
     })
 }
 
-fn continuity_of_kind(sample: &Sample<'_>, kind: ProbeKind) -> Parts {
+fn continuity_of_kind(sample: &Sample<'_>, kind: QuestionKind) -> Parts {
     let (mut kept, mut before) = (0.0, 0.0);
     for (_, agreement) in sample.agreements().filter(|(of, _)| *of == kind) {
         kept += f64::from(u8::from(agreement == Agreement::Kept));
@@ -164,48 +164,51 @@ fn continuity_of_kind(sample: &Sample<'_>, kind: ProbeKind) -> Parts {
     Parts::Fraction { of: 100.0 * kept, to: before }
 }
 
-/// The share of probes whose evidence is at worst in this state (how-it-works §29).
+/// The share of questions whose evidence is at worst in this state (how-it-works §29).
 /// It needs no answerer and no judge.
 fn evidence(sample: &Sample<'_>, state: LedgerState) -> Parts {
     let states = sample.answered().filter_map(|result| result.row.evidence);
     share(states.map(|worst| worst == state), Absent::NoEvidenceNamed)
 }
 
-/// Share of probes whose evidence is sent as recorded.
+/// Share of questions whose evidence is sent as recorded.
 pub(super) const EVIDENCE_VERBATIM: Spec =
-    Spec::of_probes(catalogue::EVIDENCE_VERBATIM, |sample| evidence(sample, LedgerState::Verbatim));
+    Spec::of_questions(catalogue::EVIDENCE_VERBATIM, |sample| {
+        evidence(sample, LedgerState::Verbatim)
+    });
 /// Sent with a part replaced.
 pub(super) const EVIDENCE_EDITED: Spec =
-    Spec::of_probes(catalogue::EVIDENCE_EDITED, |sample| evidence(sample, LedgerState::Edited));
+    Spec::of_questions(catalogue::EVIDENCE_EDITED, |sample| evidence(sample, LedgerState::Edited));
 /// Covered by a summary.
 pub(super) const EVIDENCE_FOLDED: Spec =
-    Spec::of_probes(catalogue::EVIDENCE_FOLDED, |sample| evidence(sample, LedgerState::Folded));
+    Spec::of_questions(catalogue::EVIDENCE_FOLDED, |sample| evidence(sample, LedgerState::Folded));
 /// Not sent in any form.
 pub(super) const EVIDENCE_GONE: Spec =
-    Spec::of_probes(catalogue::EVIDENCE_GONE, |sample| evidence(sample, LedgerState::Gone));
+    Spec::of_questions(catalogue::EVIDENCE_GONE, |sample| evidence(sample, LedgerState::Gone));
 
 /// Whether the value itself is there, wherever it stands.
-pub(super) const ANSWERABLE: Spec = Spec::of_probes(catalogue::ANSWERABLE, |sample| {
+pub(super) const ANSWERABLE: Spec = Spec::of_questions(catalogue::ANSWERABLE, |sample| {
     share(sample.answered().filter_map(|result| result.has_value()), Absent::NoValueExpected)
 });
 
-/// The share of graded probes that expect a value and are wrong for this reason.
+/// The share of graded questions that expect a value and are wrong for this reason.
 fn wrong(sample: &Sample<'_>, why: Wrong) -> Parts {
     let graded = sample.answered().filter_map(|result| result.wrong());
     share(graded.map(|wrong| wrong == Some(why)), Absent::NoGradedValue)
 }
 
 /// The value went.
-pub(super) const LOST: Spec = Spec::of_probes(catalogue::LOST, |sample| wrong(sample, Wrong::Lost));
+pub(super) const LOST: Spec =
+    Spec::of_questions(catalogue::LOST, |sample| wrong(sample, Wrong::Lost));
 /// The value is there and was understood before.
 pub(super) const GARBLED: Spec =
-    Spec::of_probes(catalogue::GARBLED, |sample| wrong(sample, Wrong::Garbled));
+    Spec::of_questions(catalogue::GARBLED, |sample| wrong(sample, Wrong::Garbled));
 /// The value is there and nobody finds it.
 pub(super) const UNUSED: Spec =
-    Spec::of_probes(catalogue::UNUSED, |sample| wrong(sample, Wrong::Unused));
+    Spec::of_questions(catalogue::UNUSED, |sample| wrong(sample, Wrong::Unused));
 
 /// Answers that say that they do not know, of what could have been answered.
-pub(super) const ABSTENTION: Spec = Spec::of_probes(catalogue::ABSTENTION_RATE, |sample| {
+pub(super) const ABSTENTION: Spec = Spec::of_questions(catalogue::ABSTENTION_RATE, |sample| {
     let graded = sample.answered().filter(|result| result.row.judgement.score.is_some());
     share(
         graded.map(|result| result.row.judgement.verdict == Verdict::Abstained),
@@ -213,20 +216,20 @@ pub(super) const ABSTENTION: Spec = Spec::of_probes(catalogue::ABSTENTION_RATE, 
     )
 });
 
-/// Asserted wrong / (abstain + update + lost probes), stale values included.
-pub(super) const FABRICATION: Spec = Spec::of_probes(catalogue::FABRICATION_RATE, |sample| {
+/// Asserted wrong / (abstain + update + lost questions), stale values included.
+pub(super) const FABRICATION: Spec = Spec::of_questions(catalogue::FABRICATION_RATE, |sample| {
     if sample.answered_by == Source::Lexical {
         return Parts::Absent(Absent::OnlyCopies);
     }
-    let tempting = sample.probe_results().filter(|result| {
+    let tempting = sample.question_results().filter(|result| {
         let lost = result.wrong() == Some(Some(Wrong::Lost));
         result.score.is_some()
-            && (matches!(result.kind(), ProbeKind::Abstain | ProbeKind::Update) || lost)
+            && (matches!(result.kind(), QuestionKind::Abstain | QuestionKind::Update) || lost)
     });
     share(tempting.map(|result| result.is_asserted_wrong()), Absent::NoTemptation)
 });
 
-/// Mean score of the probes whose evidence is all sent as recorded and that were
+/// Mean score of the questions whose evidence is all sent as recorded and that were
 /// graded both times, under the strategy and under `full`. This checks the offline
 /// reader (reference §6): a smaller context makes retrieval easier, so that a
 /// difference is due to the reader and not to the strategy.
@@ -240,7 +243,7 @@ pub(super) const RECALL_VERBATIM: [Spec; 2] = [
 ];
 
 const fn verbatim(measure: &'static Measure, compute: fn(&Sample<'_>) -> Parts) -> Spec {
-    Spec::of_cell(measure, Pool::RatioOfSums, Basis::Probes, compute)
+    Spec::of_cell(measure, Pool::RatioOfSums, Basis::Questions, compute)
 }
 
 fn both_scores(sample: &Sample<'_>) -> Vec<(f64, f64)> {
@@ -262,9 +265,9 @@ mod tests {
     use crate::testkit::{cell, facts, sample};
 
     #[test]
-    fn only_probes_behind_a_compaction_are_in_the_series() {
+    fn only_questions_behind_a_compaction_are_in_the_series() {
         let facts = (0..6).fold(facts("s").requests(&[1_000, 2_000]), |made, at| {
-            made.probe(ProbeKind::Fact, u32::from(at > 1), 100)
+            made.question(QuestionKind::Fact, u32::from(at > 1), 100)
         });
         let facts = facts.build();
         let full = cell("s", "full").control().sent(&[1_000, 2_000]);

@@ -3,7 +3,7 @@
 use super::*;
 use crate::spec::{Compute, Parts};
 use crate::testkit::{cell, facts, sample};
-use recap_core::model::{Absent, Cell, ProbeKind, SessionFacts};
+use recap_core::model::{Absent, Cell, QuestionKind, SessionFacts};
 
 /// What a measure reads from a cell beside `full`, whatever the size of the exam.
 fn beside(id: &str, facts: &SessionFacts, cell: &Cell, full: Option<&Cell>) -> Parts {
@@ -86,10 +86,10 @@ fn time_is_saved_by_every_token_that_full_reads_or_writes_anew_and_the_strategy_
 
 #[test]
 fn answers_from_whole_evidence_are_compared_where_both_are_graded_and_none_was_refused() {
-    let facts =
-        (0..6).fold(facts("s").requests(&[1_000]), |made, _| made.probe(ProbeKind::Fact, 0, 100));
+    let facts = (0..6)
+        .fold(facts("s").requests(&[1_000]), |made, _| made.question(QuestionKind::Fact, 0, 100));
     let facts = facts.build();
-    // Whole evidence of the first, third, fourth, fifth and sixth probe; the last
+    // Whole evidence of the first, third, fourth, fifth and sixth question; the last
     // two have no grade in one of the runs.
     let full = cell("s", "full").control().sent(&[1_000]).snapshot(0, 0).answers("RRWRUR");
     let (full, own) = (full.build(), || cell("s", "x").sent(&[500]).snapshot(0, 1));
@@ -105,11 +105,12 @@ fn answers_from_whole_evidence_are_compared_where_both_are_graded_and_none_was_r
 }
 
 #[test]
-fn a_series_has_a_figure_for_each_request_with_references_and_for_each_probe() {
+fn a_series_has_a_figure_for_each_request_with_references_and_for_each_question() {
     let made = facts("s").requests(&[100, 100, 100]).reference(0, 10, None);
     let made = made.reference(0, 10, None).reference(2, 10, None).reference(2, 10, None);
-    let made = made.probe(ProbeKind::Fact, 0, 10).probe(ProbeKind::Abstain, 0, 10);
-    let facts = made.probe(ProbeKind::Plan, 0, 10).probe(ProbeKind::Fact, 0, 10).build();
+    let made = made.question(QuestionKind::Fact, 0, 10).question(QuestionKind::Abstain, 0, 10);
+    let facts =
+        made.question(QuestionKind::Plan, 0, 10).question(QuestionKind::Fact, 0, 10).build();
     let cell = cell("s", "x").sent(&[100; 3]).states("klkv").snapshot(0, 1).answers("rrhu").build();
     let sample = sample(&facts, &cell);
     let of = |id: &str| {
@@ -121,9 +122,9 @@ fn a_series_has_a_figure_for_each_request_with_references_and_for_each_probe() {
 }
 
 #[test]
-fn the_state_of_the_evidence_is_a_share_of_the_probes_that_name_some() {
-    let made =
-        (0..4).fold(facts("s").requests(&[100]), |made, _| made.probe(ProbeKind::Fact, 0, 100));
+fn the_state_of_the_evidence_is_a_share_of_the_questions_that_name_some() {
+    let made = (0..4)
+        .fold(facts("s").requests(&[100]), |made, _| made.question(QuestionKind::Fact, 0, 100));
     let facts = made.build();
     let cell = cell("s", "x").sent(&[50]).snapshot(0, 1).answers("RwRW").build();
     let shares = ["evidence_verbatim", "evidence_gone", "evidence_folded"];

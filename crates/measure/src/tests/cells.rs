@@ -21,7 +21,7 @@ pub fn cell(id: &str, strategy: &str) -> CellBuilder {
             compactions: Vec::new(),
             references: Vec::new(),
             snapshots: Vec::new(),
-            probes: Vec::new(),
+            questions: Vec::new(),
             loss: Vec::new(),
             cpu_ms: 1.5,
             notices: Vec::new(),
@@ -105,7 +105,7 @@ impl CellBuilder {
         self
     }
 
-    /// The context in which the following probes are asked, after this many
+    /// The context in which the following questions are asked, after this many
     /// compactions.
     pub fn snapshot(mut self, request: u32, compactions: u32) -> Self {
         let (tokens, overflow, parts) = (100, false, Vec::new());
@@ -119,7 +119,7 @@ impl CellBuilder {
         self
     }
 
-    /// The result of each probe asked at the last snapshot: `r`ight, `h`alf
+    /// The result of each question asked at the last snapshot: `r`ight, `h`alf
     /// right, `w`rong, `d`oes not know, `u`nscored. A capital means that the
     /// value is in the context and the evidence is verbatim; a small letter
     /// that the value is not and the evidence is gone.
@@ -127,18 +127,18 @@ impl CellBuilder {
         let snapshot = self.rows.snapshots.len() as u32 - 1;
         let compactions = self.rows.snapshots[snapshot as usize].compactions;
         for outcome in outcomes.chars() {
-            let probe = self.rows.probes.len() as u32;
+            let question = self.rows.questions.len() as u32;
             let age_compactions = Some(compactions);
-            let row = answered(probe, outcome);
-            self.rows.probes.push(ProbeRow { snapshot, age_compactions, ..row });
+            let row = answered(question, outcome);
+            self.rows.questions.push(QuestionRow { snapshot, age_compactions, ..row });
         }
         self
     }
 
-    /// The result of every probe with a recovery channel, in the same letters,
+    /// The result of every question with a recovery channel, in the same letters,
     /// with the calls and tokens of its searches.
     pub fn recovers(mut self, outcomes: &str, searched: &[(u32, u64)]) -> Self {
-        let rows = self.rows.probes.iter_mut().zip(outcomes.chars()).zip(searched);
+        let rows = self.rows.questions.iter_mut().zip(outcomes.chars()).zip(searched);
         for ((row, outcome), &(calls, tokens)) in rows {
             let (answer, judgement) = (Answer::Said("it".into()), judgement(outcome));
             row.recovered = Some(Recovered { answer, judgement, calls, tokens });

@@ -13,7 +13,7 @@ pub fn facts(id: &str) -> FactsBuilder {
         messages: Vec::new(),
         requests: Vec::new(),
         exam: Exam::default(),
-        probes: Vec::new(),
+        questions: Vec::new(),
         cut_questions: Vec::new(),
         recorded_compactions: 0,
         model: None,
@@ -92,15 +92,15 @@ impl FactsBuilder {
         self
     }
 
-    /// Adds a probe of a kind about message 0, asked at `request`, `age` tokens
+    /// Adds a question of a kind about message 0, asked at `request`, `age` tokens
     /// later.
-    pub fn probe(mut self, kind: ProbeKind, request: u32, age: u64) -> Self {
-        let id = format!("p{:03}", self.0.probes.len());
+    pub fn question(mut self, kind: QuestionKind, request: u32, age: u64) -> Self {
+        let id = format!("p{:03}", self.0.questions.len());
         let expect = match kind {
-            ProbeKind::Abstain => Expectation::Unanswerable,
+            QuestionKind::Abstain => Expectation::Unanswerable,
             _ => Expectation::AnyOf(vec!["it".into()]),
         };
-        let probe = Probe {
+        let question = Question {
             id,
             session: self.0.session.clone(),
             asked_at: 0,
@@ -111,7 +111,7 @@ impl FactsBuilder {
             stale: Vec::new(),
         };
         let evidence = vec![0];
-        self.0.probes.push(ProbeFacts { probe, request, evidence, age_tokens: Some(age) });
+        self.0.questions.push(QuestionFacts { question, request, evidence, age_tokens: Some(age) });
         self
     }
 

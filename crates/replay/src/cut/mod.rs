@@ -20,8 +20,8 @@ use std::collections::BTreeMap;
 pub use money::Baseline;
 pub use part::CutSegment;
 
+use super::asked::PendingQuestion;
 use super::plan::Plan;
-use super::probed::Probed;
 use super::session::ReplaySession;
 use recap_core::model::{
     CutExam, LatencySource, NO_SUMMARY, ReferenceOutcome, ReferenceState, Snapshot, counts_refusals,
@@ -35,12 +35,12 @@ const LEAST_FOR_MESSAGES: u64 = 2_000;
 /// The result of examining a strategy at a cut.
 #[derive(Clone, Debug)]
 pub struct ExaminedCut {
-    /// The measured result; its probes still have to be asked.
+    /// The measured result; its questions still have to be asked.
     pub exam: CutExam,
     /// Texts that the strategy wrote, by hash.
     pub texts: BTreeMap<String, String>,
-    /// Probes that still have to be asked, with positions in the whole session.
-    pub probed: Vec<Probed>,
+    /// Questions that still have to be asked, with positions in the whole session.
+    pub asked: Vec<PendingQuestion>,
     /// The cost of the requests after the cut, for each billing model.
     pub baseline: Baseline,
 }
@@ -174,7 +174,7 @@ impl CutExamination<'_> {
         let behind = followed?;
         let is_without_summary = plan.key.strategy.starts_with(NO_SUMMARY);
         let counts = counts_refusals(&plan.key.strategy, plan.row_kind(), depth);
-        let (rows, texts, probed) = session.finish();
+        let (rows, texts, asked) = session.finish();
         let refused = |outcome: &ReferenceOutcome| {
             let request = part.subject.facts.exam.references[outcome.reference as usize].request;
             counts && rows.requests[request as usize].overflow
@@ -192,12 +192,14 @@ impl CutExamination<'_> {
         let mut snapshots = rows.snapshots.into_iter();
         let snapshot: Option<Snapshot> =
             snapshots.next().map(|snapshot| part.whole(snapshot, &mut kept));
-        let probed =
-            probed.into_iter().map(|p| Probed { probe: part.probe(p.probe), ..p }).collect();
+        let asked = asked
+            .into_iter()
+            .map(|p| PendingQuestion { question: part.question(p.question), ..p })
+            .collect();
         kept.extend(texts);
         // Without its summaries a strategy writes an empty text on purpose.
-        let asked = rows.compactions.iter().filter(|_| !is_without_summary);
-        let replies = asked.flat_map(|row| row.replies.clone());
+        let by_model = rows.compactions.iter().filter(|_| !is_without_summary);
+        let replies = by_model.flat_map(|row| row.replies.clone());
         let exam = CutExam {
             window: plan.window,
             tokens_after: behind.tokens_after,
@@ -210,9 +212,9 @@ impl CutExamination<'_> {
             texts: behind.texts,
             replies: replies.collect(),
             snapshot,
-            probes: Vec::new(),
+            questions: Vec::new(),
         };
-        Ok(ExaminedCut { exam, texts: kept, probed, baseline })
+        Ok(ExaminedCut { exam, texts: kept, asked, baseline })
     }
 }
 

@@ -8,10 +8,10 @@ use std::sync::Arc;
 use crate::PreparedSession;
 use crate::subject::text_hash;
 use recap_core::model::{
-    Cut, Exam, FactAtStake, MessageIndex, ProbeFacts, RecordedCompaction, Reference, RequestFacts,
-    SessionFacts, Snapshot, SnapshotPart,
+    Cut, Exam, FactAtStake, MessageIndex, QuestionFacts, RecordedCompaction, Reference,
+    RequestFacts, SessionFacts, Snapshot, SnapshotPart,
 };
-use recap_exam::probes::{Place, Survival};
+use recap_exam::facts::{Place, Survival};
 
 /// The text that replaces a cleared tool result: the one that Claude Code uses.
 const CLEARED: &str = "[Old tool result content cleared]";
@@ -30,21 +30,21 @@ pub struct CutSegment {
     messages: Vec<MessageIndex>,
     /// Whether each message was cleared, by position within the segment.
     cleared: Vec<bool>,
-    /// Position of each probe in the whole session.
-    probes: Vec<u32>,
+    /// Position of each question in the whole session.
+    questions: Vec<u32>,
     /// Ordinal, within the whole session, of the first request after the cut.
     request: u32,
 }
 
 impl CutSegment {
     /// Takes the segment out of a session. `facts` are the facts at stake,
-    /// with positions in the whole session; `probes` are the positions of
-    /// the probes that are asked at this cut.
+    /// with positions in the whole session; `questions` are the positions of
+    /// the questions that are asked at this cut.
     pub fn new(
         whole: &PreparedSession,
         place: &Place,
         facts: &[Reference],
-        probes: &[u32],
+        questions: &[u32],
     ) -> Self {
         let kept = place.material.iter().map(|kept| (kept.message, kept.cleared));
         let taken: Vec<(MessageIndex, bool)> =
@@ -66,12 +66,12 @@ impl CutSegment {
             common: whole.facts.exam.common.clone(),
         };
         let survival = Survival::new(&recording.session, &exam);
-        let asked = probes.iter().filter_map(|&at| whole.facts.question(at));
+        let asked = questions.iter().filter_map(|&at| whole.facts.question(at));
         let facts = SessionFacts {
             messages: messages.iter().map(|&m| whole.facts.messages[m as usize].clone()).collect(),
             requests,
             exam,
-            probes: asked.map(|probe| numbers.probe(probe, first)).collect(),
+            questions: asked.map(|question| numbers.question(question, first)).collect(),
             cut_questions: Vec::new(),
             dataset: whole.facts.dataset.clone(),
             session: whole.facts.session.clone(),
@@ -99,8 +99,16 @@ impl CutSegment {
             texts: Arc::default(),
             cuts: Arc::default(),
         };
-        let probes = probes.to_vec();
-        CutSegment { subject, material, first, messages, cleared, probes, request: place.request }
+        let questions = questions.to_vec();
+        CutSegment {
+            subject,
+            material,
+            first,
+            messages,
+            cleared,
+            questions,
+            request: place.request,
+        }
     }
 
     /// The part of the result that is the same for every strategy.
@@ -160,9 +168,9 @@ impl CutSegment {
         self.messages.len() as MessageIndex
     }
 
-    /// The position of a probe in the whole session.
-    pub(super) fn probe(&self, number: u32) -> u32 {
-        self.probes[number as usize]
+    /// The position of a question in the whole session.
+    pub(super) fn question(&self, number: u32) -> u32 {
+        self.questions[number as usize]
     }
 
     /// Converts a snapshot to positions in the whole session. Cleared
@@ -244,8 +252,8 @@ impl Numbers<'_> {
         }
     }
 
-    fn probe(&self, probe: &ProbeFacts, first: u32) -> ProbeFacts {
-        ProbeFacts { request: first, evidence: self.all(&probe.evidence), ..probe.clone() }
+    fn question(&self, question: &QuestionFacts, first: u32) -> QuestionFacts {
+        QuestionFacts { request: first, evidence: self.all(&question.evidence), ..question.clone() }
     }
 
     /// Converts a recorded compaction after the material.

@@ -8,7 +8,7 @@ use crate::PreparedSession;
 use recap_billing::pricing::{Agents, PriceList};
 use recap_core::model::{Block, CellKey, CutBill, Message, RecordedCompaction, Role, Session};
 use recap_core::tokens::Counter;
-use recap_exam::probes::Cuts;
+use recap_exam::facts::Cuts;
 use recap_exam::roles::compactor::EmptySummary;
 use recap_strategy::{At, CallUsage, FailedCall, Produced, Reply, Task, When, builtin};
 

@@ -7,15 +7,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use futures_util::{StreamExt, stream};
 
 use recap_core::model::{
-    Answer, Cell, CellOutcome, Cut, CutOutcome, Judgement, ProbeFacts, ProbeRow, SessionFacts,
+    Answer, Cell, CellOutcome, Cut, CutOutcome, Judgement, QuestionFacts, QuestionRow, SessionFacts,
 };
 use recap_exam::roles::judge::{Grading, Judge};
 
-/// An answer to a probe: position of the session, position of the probe,
+/// An answer to a question: position of the session, position of the question,
 /// text of the answer.
 type Place = (usize, u32, String);
 
-/// Grades every answer again; the same answer to a probe is graded once. At
+/// Grades every answer again; the same answer to a question is graded once. At
 /// most `at_once` answers are graded at a time. A row without an answer, or of
 /// a session that is not listed, stays as it is.
 pub async fn judge_again(
@@ -27,11 +27,11 @@ pub async fn judge_again(
     let known: BTreeMap<(&str, &str), usize> = (sessions.iter().enumerate())
         .map(|(at, facts)| ((facts.dataset.as_str(), facts.session.as_str()), at))
         .collect();
-    let mut rows: Vec<(usize, &mut ProbeRow)> = Vec::new();
+    let mut rows: Vec<(usize, &mut QuestionRow)> = Vec::new();
     for cell in cells {
         let at = known.get(&(cell.key.dataset.as_str(), cell.key.session.as_str()));
         if let (Some(at), CellOutcome::Done(done)) = (at, &mut cell.outcome) {
-            rows.extend(done.probes.iter_mut().map(|row| (*at, row)));
+            rows.extend(done.questions.iter_mut().map(|row| (*at, row)));
         }
     }
     for cut in cuts {
@@ -41,7 +41,7 @@ pub async fn judge_again(
             CutOutcome::Failed { .. } => None,
         });
         if let Some(at) = at {
-            rows.extend(done.flat_map(|exam| &mut exam.probes).map(|row| (*at, row)));
+            rows.extend(done.flat_map(|exam| &mut exam.questions).map(|row| (*at, row)));
         }
     }
     let distinct: BTreeSet<Place> = rows.iter().flat_map(|(at, row)| places(*at, row)).collect();
@@ -52,7 +52,7 @@ pub async fn judge_again(
     let graded: BTreeMap<Place, Judgement> =
         stream::iter(asked).buffer_unordered(at_once.max(1)).collect().await;
     for (at, row) in rows {
-        let anew = |answer: &Answer| graded.get(&place(at, row.probe, answer)?).cloned();
+        let anew = |answer: &Answer| graded.get(&place(at, row.question, answer)?).cloned();
         let (own, searched) =
             (anew(&row.answer), row.recovered.as_ref().and_then(|r| anew(&r.answer)));
         if let Some(judgement) = own {
@@ -64,26 +64,26 @@ pub async fn judge_again(
     }
 }
 
-/// The answers to a probe, with and without a recovery channel.
-fn places(session: usize, row: &ProbeRow) -> impl Iterator<Item = Place> {
+/// The answers to a question, with and without a recovery channel.
+fn places(session: usize, row: &QuestionRow) -> impl Iterator<Item = Place> {
     let answers = row.recovered.iter().map(|recovered| &recovered.answer).chain([&row.answer]);
-    answers.filter_map(move |answer| place(session, row.probe, answer))
+    answers.filter_map(move |answer| place(session, row.question, answer))
 }
 
-fn place(session: usize, probe: u32, answer: &Answer) -> Option<Place> {
+fn place(session: usize, question: u32, answer: &Answer) -> Option<Place> {
     match answer {
-        Answer::Said(text) => Some((session, probe, text.clone())),
+        Answer::Said(text) => Some((session, question, text.clone())),
         Answer::Nothing(_) => None,
     }
 }
 
-async fn one(judge: &dyn Judge, facts: &ProbeFacts, place: Place) -> (Place, Judgement) {
-    let probe = &facts.probe;
+async fn one(judge: &dyn Judge, facts: &QuestionFacts, place: Place) -> (Place, Judgement) {
+    let question = &facts.question;
     let grading = Grading {
-        question: &probe.question,
-        kind: probe.kind,
-        expect: &probe.expect,
-        stale: &probe.stale,
+        question: &question.question,
+        kind: question.kind,
+        expect: &question.expect,
+        stale: &question.stale,
         answer: &place.2,
     };
     let judgement = judge.grade(&grading).await;

@@ -1,4 +1,4 @@
-//! Decides whether a context still states what a probe expects, independently
+//! Decides whether a context still states what a question expects, independently
 //! of any answerer.
 
 use std::collections::BTreeMap;
@@ -6,17 +6,17 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use rustc_hash::FxHashMap;
 
-use recap_core::model::{Expectation, MessageIndex, ProbeFacts, Snapshot, SnapshotPart};
+use recap_core::model::{Expectation, MessageIndex, QuestionFacts, Snapshot, SnapshotPart};
 use recap_exam::roles::judge::{Haystack, Sought};
 
-/// Finds the values of a session's probes in texts. Each message is parsed
+/// Finds the values of a session's questions in texts. Each message is parsed
 /// once and searched once for each value, however many contexts there are.
 pub(super) struct Stated {
     messages: Vec<Arc<str>>,
     read: OnceLock<Vec<Haystack>>,
     /// Parsed texts that strategies wrote, by hash.
     written: Mutex<FxHashMap<String, Arc<Haystack>>>,
-    /// The values that each probe expects; `None` if its expectation is not a
+    /// The values that each question expects; `None` if its expectation is not a
     /// value.
     values: Vec<Option<Vec<Value>>>,
 }
@@ -37,22 +37,22 @@ impl Stated {
     /// Nothing is parsed until a context is looked at.
     pub fn new<'a>(
         messages: Vec<Arc<str>>,
-        probes: impl IntoIterator<Item = &'a ProbeFacts>,
+        questions: impl IntoIterator<Item = &'a QuestionFacts>,
     ) -> Self {
-        let values = probes.into_iter().map(|facts| values(&facts.probe.expect)).collect();
+        let values = questions.into_iter().map(|facts| values(&facts.question.expect)).collect();
         Self { messages, read: OnceLock::new(), written: Mutex::default(), values }
     }
 
-    /// Whether a context states what a probe expects; `None` if the expectation
+    /// Whether a context states what a question expects; `None` if the expectation
     /// is not a value (how-it-works §32). The parts of a list may be in several
     /// messages.
     pub fn answerable(
         &self,
-        probe: u32,
+        question: u32,
         snapshot: &Snapshot,
         texts: &BTreeMap<String, String>,
     ) -> Option<bool> {
-        let values = self.values[probe as usize].as_ref()?;
+        let values = self.values[question as usize].as_ref()?;
         Some(values.iter().any(|value| {
             let stated = value.parts.iter().filter(|part| self.says(part, snapshot, texts));
             stated.take(value.needed).count() == value.needed
@@ -108,20 +108,20 @@ fn values(expect: &Expectation) -> Option<Vec<Value>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use recap_core::model::{Probe, ProbeKind, Role};
+    use recap_core::model::{Question, QuestionKind, Role};
 
     fn stated(messages: &[&str], expect: Expectation) -> Stated {
-        let probe = Probe {
+        let question = Question {
             id: "p".into(),
             session: "t".into(),
             asked_at: 0,
-            kind: ProbeKind::Fact,
+            kind: QuestionKind::Fact,
             question: "Which?".into(),
             expect,
             evidence: Vec::new(),
             stale: Vec::new(),
         };
-        let facts = ProbeFacts { probe, request: 0, evidence: Vec::new(), age_tokens: None };
+        let facts = QuestionFacts { question, request: 0, evidence: Vec::new(), age_tokens: None };
         Stated::new(messages.iter().map(|text| Arc::from(*text)).collect(), &[facts])
     }
 

@@ -1,7 +1,7 @@
-//! Sends the probes of a cell to the answerer, and the answers to the judge.
+//! Sends the questions of a cell to the answerer, and the answers to the judge.
 //!
 //! The same questions to the same context are asked once in a run, and the same
-//! answer to a probe is graded once: `full` is asked once for all windows, and
+//! answer to a question is graded once: `full` is asked once for all windows, and
 //! a strategy that compacted nothing shares its answers.
 
 use std::collections::BTreeMap;
@@ -13,9 +13,9 @@ use tokio::sync::OnceCell;
 
 use super::answerable::Stated;
 use super::spec::ModelRoles;
-use crate::{PreparedSession, Probed, Replayed};
+use crate::{PendingQuestion, PreparedSession, Replayed};
 use recap_core::model::{
-    Answer, Block, CellOutcome, Judgement, Message, NoAnswer, NoGrade, ProbeFacts, ProbeRow,
+    Answer, Block, CellOutcome, Judgement, Message, NoAnswer, NoGrade, QuestionFacts, QuestionRow,
     Recovered, Role, Snapshot, SnapshotPart,
 };
 use recap_exam::roles::answerer::{Passage, Searched, Shown};
@@ -33,7 +33,7 @@ struct Answered {
     answerable: Option<bool>,
 }
 
-/// Asks and grades the probes of one session.
+/// Asks and grades the questions of one session.
 pub(super) struct Asking {
     subject: Arc<PreparedSession>,
     roles: ModelRoles,
@@ -50,11 +50,11 @@ pub(super) struct Asking {
 impl Asking {
     /// An object for one session that has asked no question yet.
     pub fn new(subject: Arc<PreparedSession>, roles: ModelRoles) -> Self {
-        let asked = subject.facts.questions().next().is_some();
+        let asked = subject.facts.all_questions().next().is_some();
         let messages = subject.facts.messages.iter().filter(|_| asked);
         let messages: Vec<Arc<str>> =
             messages.map(|m| Arc::from(subject.texts[&m.text].as_str())).collect();
-        let stated = Stated::new(messages.clone(), subject.facts.questions());
+        let stated = Stated::new(messages.clone(), subject.facts.all_questions());
         Self {
             subject,
             roles,
@@ -67,42 +67,42 @@ impl Asking {
         }
     }
 
-    /// Fills in the probe rows of a replayed cell. If its strategy has a recovery
+    /// Fills in the question rows of a replayed cell. If its strategy has a recovery
     /// channel, every question is asked once more with that channel.
     pub async fn ask(&self, replayed: &mut Replayed, channel: Option<&'static RecoverySpec>) {
         let CellOutcome::Done(rows) = &mut replayed.cell.outcome else { return };
-        let mut asked = Vec::with_capacity(replayed.probed.len());
+        let mut asked = Vec::with_capacity(replayed.asked.len());
         for (number, snapshot) in (0u32..).zip(&rows.snapshots) {
-            let here: Vec<&Probed> =
-                replayed.probed.iter().filter(|p| p.snapshot == number).collect();
+            let here: Vec<&PendingQuestion> =
+                replayed.asked.iter().filter(|p| p.snapshot == number).collect();
             asked.extend(self.rows(snapshot, &replayed.texts, &here, channel).await);
         }
-        asked.sort_by_key(|row| row.probe);
-        rows.probes = asked;
+        asked.sort_by_key(|row| row.question);
+        rows.questions = asked;
     }
 
-    /// Asks the probes that belong to a cut, in the context right behind the
+    /// Asks the questions that belong to a cut, in the context right behind the
     /// cut, without a recovery channel.
     pub(super) async fn at_cut(
         &self,
         snapshot: &Snapshot,
         texts: &BTreeMap<String, String>,
-        probed: &[Probed],
-    ) -> Vec<ProbeRow> {
-        let here: Vec<&Probed> = probed.iter().collect();
+        asked: &[PendingQuestion],
+    ) -> Vec<QuestionRow> {
+        let here: Vec<&PendingQuestion> = asked.iter().collect();
         let mut asked = self.rows(snapshot, texts, &here, None).await;
-        asked.sort_by_key(|row| row.probe);
+        asked.sort_by_key(|row| row.question);
         asked
     }
 
-    /// The rows of the probes of one snapshot.
+    /// The rows of the questions of one snapshot.
     async fn rows(
         &self,
         snapshot: &Snapshot,
         texts: &BTreeMap<String, String>,
-        here: &[&Probed],
+        here: &[&PendingQuestion],
         channel: Option<&'static RecoverySpec>,
-    ) -> Vec<ProbeRow> {
+    ) -> Vec<QuestionRow> {
         let answers = self.answers(snapshot, texts, here).await;
         let searched = match channel {
             Some(spec) => self.searched(snapshot, texts, here, spec).await,
@@ -110,29 +110,29 @@ impl Asking {
         };
         let searched = searched.into_iter().map(Some).chain(std::iter::repeat(None));
         let all = here.iter().zip(answers).zip(searched);
-        let rows = all.map(|((probed, said), searched)| self.row(probed, said, searched));
+        let rows = all.map(|((asked, said), searched)| self.row(asked, said, searched));
         join_all(rows).await
     }
 
     async fn row(
         &self,
-        probed: &Probed,
+        asked: &PendingQuestion,
         answered: Answered,
         searched: Option<Searched>,
-    ) -> ProbeRow {
-        let (answer, judgement) = self.graded(probed.probe, answered.answer).await;
+    ) -> QuestionRow {
+        let (answer, judgement) = self.graded(asked.question, answered.answer).await;
         let recovered = match searched {
             Some(Searched { answer, calls, tokens }) => {
-                let (answer, judgement) = self.graded(probed.probe, answer).await;
+                let (answer, judgement) = self.graded(asked.question, answer).await;
                 Some(Recovered { answer, judgement, calls, tokens })
             }
             None => None,
         };
-        ProbeRow {
-            probe: probed.probe,
-            snapshot: probed.snapshot,
-            evidence: probed.evidence,
-            age_compactions: probed.age_compactions,
+        QuestionRow {
+            question: asked.question,
+            snapshot: asked.snapshot,
+            evidence: asked.evidence,
+            age_compactions: asked.age_compactions,
             answerable: answered.answerable,
             answer,
             judgement,
@@ -140,10 +140,10 @@ impl Asking {
         }
     }
 
-    async fn graded(&self, probe: u32, answer: Result<String, NoAnswer>) -> (Answer, Judgement) {
+    async fn graded(&self, question: u32, answer: Result<String, NoAnswer>) -> (Answer, Judgement) {
         match answer {
             Ok(text) => {
-                let judgement = self.judgement(probe, &text).await;
+                let judgement = self.judgement(question, &text).await;
                 (Answer::Said(text), judgement)
             }
             Err(why) => {
@@ -153,27 +153,27 @@ impl Asking {
         }
     }
 
-    fn probe(&self, number: u32) -> &ProbeFacts {
+    fn question(&self, number: u32) -> &QuestionFacts {
         self.subject.facts.question(number).expect("only known questions are asked")
     }
 
-    /// The answers to the probes of a snapshot, in the order of the probes.
+    /// The answers to the questions of a snapshot, in the order of the questions.
     async fn answers(
         &self,
         snapshot: &Snapshot,
         texts: &BTreeMap<String, String>,
-        probed: &[&Probed],
+        asked: &[&PendingQuestion],
     ) -> Vec<Answered> {
-        let numbers: Vec<u32> = probed.iter().map(|p| p.probe).collect();
+        let numbers: Vec<u32> = asked.iter().map(|p| p.question).collect();
         let once = once(&self.answers, key(&snapshot.parts, &numbers));
         let questions: Vec<&str> =
-            numbers.iter().map(|&n| self.probe(n).probe.question.as_str()).collect();
+            numbers.iter().map(|&n| self.question(n).question.question.as_str()).collect();
         let ask = || async {
             let shown = self.shown(snapshot, texts);
             let answers = self.roles.answerer.answer(&shown, &questions).await;
             assert_eq!(answers.len(), questions.len(), "an answerer answers every question");
-            let answered = answers.into_iter().zip(&numbers).map(|(answer, &probe)| {
-                let answerable = self.stated.answerable(probe, snapshot, texts);
+            let answered = answers.into_iter().zip(&numbers).map(|(answer, &question)| {
+                let answerable = self.stated.answerable(question, snapshot, texts);
                 Answered { answer, answerable }
             });
             answered.collect()
@@ -181,21 +181,21 @@ impl Asking {
         once.get_or_init(ask).await.clone()
     }
 
-    /// The answers to the same probes with a search over all messages before
+    /// The answers to the same questions with a search over all messages before
     /// this request and over all sessions that were closed by then.
     async fn searched(
         &self,
         snapshot: &Snapshot,
         texts: &BTreeMap<String, String>,
-        probed: &[&Probed],
+        asked: &[&PendingQuestion],
         spec: &'static RecoverySpec,
     ) -> Vec<Searched> {
-        let numbers: Vec<u32> = probed.iter().map(|p| p.probe).collect();
+        let numbers: Vec<u32> = asked.iter().map(|p| p.question).collect();
         let end = self.end(snapshot.request);
-        let closed: &[ClosedSession] = probed.first().map_or(&[], |probed| &probed.sessions);
+        let closed: &[ClosedSession] = asked.first().map_or(&[], |asked| &asked.sessions);
         let once = once(&self.searched, key(&snapshot.parts, &(&numbers, end, spec.name, closed)));
         let questions: Vec<&str> =
-            numbers.iter().map(|&n| self.probe(n).probe.question.as_str()).collect();
+            numbers.iter().map(|&n| self.question(n).question.question.as_str()).collect();
         let ask = || async {
             let shown = self.shown(snapshot, texts);
             let sessions: Vec<ArchivedSession> =
@@ -251,8 +251,8 @@ impl Asking {
     }
 
     async fn judgement(&self, number: u32, answer: &str) -> Judgement {
-        let probe = &self.probe(number).probe;
-        let grading = Grading::of(probe, answer);
+        let question = &self.question(number).question;
+        let grading = Grading::of(question, answer);
         let once = once(&self.judgements, (number, answer.to_owned()));
         once.get_or_init(|| self.roles.judge.grade(&grading)).await.clone()
     }
@@ -303,7 +303,7 @@ fn once<K: std::hash::Hash + Eq, V>(places: &Once<K, V>, key: K) -> Arc<OnceCell
     Arc::clone(places.lock().expect("no holder panics").entry(key).or_default())
 }
 
-/// The key of a batch of questions: the context, the probes, and what may be
+/// The key of a batch of questions: the context, the questions, and what may be
 /// searched.
 fn key(parts: &[SnapshotPart], asked: &impl serde::Serialize) -> blake3::Hash {
     let json = serde_json::to_vec(&(parts, asked)).expect("plain data serialises");

@@ -90,14 +90,14 @@ mod tests {
     use async_trait::async_trait;
 
     use super::*;
-    use recap_core::model::{Expectation, Label, LabelledQuestion, ProbeKind, Source, Verdict};
+    use recap_core::model::{Expectation, Label, LabelledQuestion, QuestionKind, Source, Verdict};
 
     fn case(question: usize, group: &str) -> LabelledCase {
         let asked = LabelledQuestion {
             file: "f".into(),
             id: question.to_string(),
             question: format!("Question {question}?"),
-            kind: ProbeKind::Fact,
+            kind: QuestionKind::Fact,
             expect: Expectation::AnyOf(vec!["x".to_owned()]),
             stale: Vec::new(),
         };

@@ -99,9 +99,9 @@ impl Conceal {
         dataset.warnings.iter_mut().for_each(|warning| *warning = self.concealed_sentence(warning));
         dataset.files.iter_mut().for_each(|(name, _)| *name = self.concealed_file_name(name));
         dataset
-            .probes
+            .questions
             .iter_mut()
-            .for_each(|probe| probe.session = self.concealed_name(&probe.session));
+            .for_each(|question| question.session = self.concealed_name(&question.session));
         for session in &mut dataset.sessions {
             session.id = self.concealed_name(&session.id);
             session.project = session.project.as_deref().map(|name| self.concealed_name(name));
@@ -295,11 +295,11 @@ fn texts(session: &Session) -> Vec<String> {
 /// Removes questions, expected and stale values from facts. The kind of the
 /// expected answer stays.
 fn without_questions(mut facts: SessionFacts) -> SessionFacts {
-    for asked in facts.probes.iter_mut().chain(&mut facts.cut_questions) {
-        let probe = &mut asked.probe;
-        probe.question.clear();
-        probe.stale.clear();
-        match &mut probe.expect {
+    for asked in facts.questions.iter_mut().chain(&mut facts.cut_questions) {
+        let question = &mut asked.question;
+        question.question.clear();
+        question.stale.clear();
+        match &mut question.expect {
             Expectation::AnyOf(values) | Expectation::Rubric(values) => values.clear(),
             Expectation::Unanswerable => {}
         }
@@ -330,7 +330,7 @@ fn without_answers(mut cell: Cell) -> Cell {
         in_our_words(error);
     }
     if let CellOutcome::Done(rows) = &mut cell.outcome {
-        for row in &mut rows.probes {
+        for row in &mut rows.questions {
             silence(&mut row.answer, &mut row.judgement);
             if let Some(recovered) = &mut row.recovered {
                 silence(&mut recovered.answer, &mut recovered.judgement);
@@ -346,8 +346,8 @@ fn without_answers_at_cut(mut cut: Cut) -> Cut {
         match &mut row.outcome {
             CutOutcome::Failed { error } => in_our_words(error),
             CutOutcome::Done(exam) => {
-                for probe in &mut exam.probes {
-                    silence(&mut probe.answer, &mut probe.judgement);
+                for question in &mut exam.questions {
+                    silence(&mut question.answer, &mut question.judgement);
                 }
             }
         }

@@ -14,7 +14,7 @@ use super::spec::{ModelRoles, compactor};
 use crate::{Baseline, CutSegment, ExaminedCut, Plan, PreparedSession, ReplayError, examine};
 use recap_core::model::{
     Cell, CellKey, CellOutcome, CellRows, Cut, CutOutcome, CutRow, Expectation, NO_SUMMARY,
-    ProbeFacts, RowKind,
+    QuestionFacts, RowKind,
 };
 use recap_exam::roles::compactor::EmptySummary;
 use recap_strategy::{AskedFrom, builtin};
@@ -122,12 +122,12 @@ impl Cutting {
         examine(part, plan, self.depth, compactor.as_ref(), without).await
     }
 
-    /// Asks the probes of this cut in the context right behind it.
+    /// Asks the questions of this cut in the context right behind it.
     async fn ask(&self, at: usize, mut examined: ExaminedCut) -> ExaminedCut {
-        examined.probed.retain(|probed| self.asked[at].contains(&probed.probe));
-        let ExaminedCut { exam, texts, probed, .. } = &mut examined;
-        match exam.snapshot.as_ref().filter(|_| !probed.is_empty()) {
-            Some(snapshot) => exam.probes = self.asking.at_cut(snapshot, texts, probed).await,
+        examined.asked.retain(|asked| self.asked[at].contains(&asked.question));
+        let ExaminedCut { exam, texts, asked, .. } = &mut examined;
+        match exam.snapshot.as_ref().filter(|_| !asked.is_empty()) {
+            Some(snapshot) => exam.questions = self.asking.at_cut(snapshot, texts, asked).await,
             None => exam.snapshot = None,
         }
         examined
@@ -173,23 +173,23 @@ pub(super) fn cells_without_summary(plans: &[Plan]) -> Vec<Cell> {
     without_summaries.map(cell).collect()
 }
 
-/// The questions of each cut, ascending. A probe of the data set fits
+/// The questions of each cut, ascending. A question of the data set fits
 /// a cut if all of its evidence is part of the material, and if it is asked at
 /// or after the cut. It is assigned to one of the cuts that it fits, in turn, so
 /// that the cost of answering does not grow with the number of cuts. A question
 /// that is asked at cuts alone belongs to the cut that it is asked at; one that
-/// is asked elsewhere is assigned like a probe.
+/// is asked elsewhere is assigned like a question.
 fn asked(subject: &PreparedSession) -> Vec<Vec<u32>> {
     let cuts = &subject.cuts;
     let mut asked = vec![Vec::new(); cuts.len()];
-    let probes = subject.facts.probes.len() as u32;
-    for (number, probe) in (0u32..).zip(subject.facts.questions()) {
-        let stands = |at: &usize| stands(probe, &cuts[*at].0);
+    let questions = subject.facts.questions.len() as u32;
+    for (number, question) in (0u32..).zip(subject.facts.all_questions()) {
+        let stands = |at: &usize| stands(question, &cuts[*at].0);
         let row_kind: Vec<usize> = (0..cuts.len()).filter(stands).collect();
         // What the session never answers has no evidence.
-        let known = probe.probe.expect != Expectation::Unanswerable;
-        let here = |at: &usize| cuts[*at].0.request == probe.request && (stands(at) || !known);
-        let own = (0..cuts.len()).find(|at| number >= probes && here(at));
+        let known = question.question.expect != Expectation::Unanswerable;
+        let here = |at: &usize| cuts[*at].0.request == question.request && (stands(at) || !known);
+        let own = (0..cuts.len()).find(|at| number >= questions && here(at));
         let turn = || row_kind.get(number as usize % row_kind.len().max(1)).copied();
         if let Some(at) = own.or_else(turn) {
             asked[at].push(number);
@@ -198,10 +198,10 @@ fn asked(subject: &PreparedSession) -> Vec<Vec<u32>> {
     asked
 }
 
-fn stands(probe: &ProbeFacts, place: &recap_exam::probes::Place) -> bool {
-    let evidence = &probe.evidence;
+fn stands(question: &QuestionFacts, place: &recap_exam::facts::Place) -> bool {
+    let evidence = &question.evidence;
     !evidence.is_empty()
-        && probe.request >= place.request
+        && question.request >= place.request
         && evidence.iter().all(|&message| message < place.from && place.holds(message))
 }
 

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::loaded::{CutKey, Loaded, cut_key};
 use recap_core::model::{
     Answer, CallRow, Cell, CellKey, CellOutcome, CompactionRow, Cut, CutOutcome, CutRow, Manifest,
-    ProbeRow,
+    QuestionRow,
 };
 
 /// What is taken over. What failed is not: it is tried again.
@@ -28,11 +28,11 @@ impl Earlier {
         let (cells, cuts) = results.into_lists();
         let offline = manifest.is_offline();
         let done = |cell: &Cell| match &cell.outcome {
-            CellOutcome::Done(rows) => offline || all_came(&rows.compactions, &rows.probes),
+            CellOutcome::Done(rows) => offline || all_came(&rows.compactions, &rows.questions),
             CellOutcome::Failed { .. } => false,
         };
         let exam_done = |row: &CutRow| match &row.outcome {
-            CutOutcome::Done(exam) => offline || all_came(&[], &exam.probes),
+            CutOutcome::Done(exam) => offline || all_came(&[], &exam.questions),
             CutOutcome::Failed { .. } => false,
         };
         let examined = |cut: &Cut| cut.rows.iter().all(exam_done);
@@ -65,10 +65,10 @@ impl Earlier {
 
 /// Whether a model gave every answer and every grade. A refused request is made
 /// again; its stored reply makes it free.
-fn all_came(compactions: &[CompactionRow], probes: &[ProbeRow]) -> bool {
+fn all_came(compactions: &[CompactionRow], questions: &[QuestionRow]) -> bool {
     let graded =
-        |row: &ProbeRow| matches!(row.answer, Answer::Said(_)) && row.judgement.score.is_some();
-    compactions.iter().all(|row| row.error.is_none()) && probes.iter().all(graded)
+        |row: &QuestionRow| matches!(row.answer, Answer::Said(_)) && row.judgement.score.is_some();
+    compactions.iter().all(|row| row.error.is_none()) && questions.iter().all(graded)
 }
 
 /// Length in characters of the longest value that a message quotes.

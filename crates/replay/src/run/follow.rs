@@ -15,11 +15,11 @@ use recap_strategy::Strategy;
 pub struct Billable(Vec<Arc<PreparedSession>>);
 
 impl Billable {
-    /// Those of a prepared run; `None` where one of them has probes, since its run is
+    /// Those of a prepared run; `None` where one of them has questions, since its run is
     /// about answers.
     pub fn of(prepared: &Prepared) -> Option<Self> {
         let subjects = &prepared.subjects;
-        let asks = subjects.iter().any(|subject| !subject.facts.probes.is_empty());
+        let asks = subjects.iter().any(|subject| !subject.facts.questions.is_empty());
         (!asks).then(|| Self(subjects.iter().map(|one| Arc::new(one.unasked())).collect()))
     }
 

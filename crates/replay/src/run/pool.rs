@@ -271,7 +271,7 @@ impl Ran {
 fn failed((key, row_kind): (CellKey, RowKind), panicked: &JoinError) -> Replayed {
     let outcome = CellOutcome::Failed { error: format!("strategy bug: {panicked}") };
     let cell = Cell { key, row_kind, outcome };
-    Replayed { cell, texts: BTreeMap::new(), probed: Vec::new() }
+    Replayed { cell, texts: BTreeMap::new(), asked: Vec::new() }
 }
 
 #[cfg(test)]

@@ -8,9 +8,9 @@ use super::pool::side_by_side;
 use super::spec::{CutQuestions, ModelRoles, RunError, RunSpec, Sample};
 use crate::{NativeWindow, Plan, PreparedSession, receipt_facts, validate};
 use recap_billing::pricing::Agent;
-use recap_core::model::{CellKey, Planned, PlannedSession, PlannedStrategy, Probe};
+use recap_core::model::{CellKey, Planned, PlannedSession, PlannedStrategy, Question};
 use recap_core::tokens::Counter;
-use recap_exam::probes::Place;
+use recap_exam::facts::Place;
 use recap_exam::questions;
 
 /// The cells of a subject, in the order of their keys, and the reasons why
@@ -172,7 +172,7 @@ async fn subjects(
     roles: &ModelRoles,
     counter: Arc<Counter>,
 ) -> Result<Vec<Arc<PreparedSession>>, RunError> {
-    let task = |Sample { dataset, session, probes }| {
+    let task = |Sample { dataset, session, questions }| {
         let counter = Arc::clone(&counter);
         let (agents, compactor) = (Arc::clone(&spec.agents), Arc::clone(&roles.compactor));
         let at = (spec.cuts, spec.depth);
@@ -180,10 +180,10 @@ async fn subjects(
         async move {
             let subject = PreparedSession::with_cuts(&dataset, session, counter, at);
             let validation = validate(&subject, &agents, compactor.as_ref()).await;
-            let questions = cut_questions(&made, &subject, probes.is_empty());
+            let at_cuts = cut_questions(&made, &subject, questions.is_empty());
             let receipt = receipt_facts(&subject, &agents);
             let subject = subject.with_validation(validation).with_receipt(receipt);
-            subject.with_probes(probes).with_cut_questions(questions)
+            subject.with_questions(questions).with_cut_questions(at_cuts)
         }
     };
     let mut subjects = Vec::new();
@@ -199,11 +199,15 @@ async fn subjects(
 }
 
 /// The questions that are asked at a subject's cuts alone.
-fn cut_questions(made: &CutQuestions, subject: &PreparedSession, no_probes: bool) -> Vec<Probe> {
+fn cut_questions(
+    made: &CutQuestions,
+    subject: &PreparedSession,
+    no_questions: bool,
+) -> Vec<Question> {
     let facts = &subject.facts;
     match made {
         CutQuestions::None => Vec::new(),
-        CutQuestions::Auto if no_probes => {
+        CutQuestions::Auto if no_questions => {
             let places: Vec<Place> = subject.cuts.iter().map(|(place, _)| place.clone()).collect();
             questions::generate(&subject.recording.session, &places)
         }

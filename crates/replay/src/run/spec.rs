@@ -7,9 +7,9 @@ use super::files::FolderError;
 use super::windows::Windows;
 use crate::PreparedSession;
 use recap_billing::pricing::{Agent, Agents};
-use recap_core::model::{Probe, Session};
+use recap_core::model::{Question, Session};
 use recap_core::tokens::Counter;
-use recap_exam::probes::Cuts;
+use recap_exam::facts::Cuts;
 use recap_exam::roles::answerer::{self, Answerer};
 use recap_exam::roles::compactor;
 use recap_exam::roles::embedder::Embedder;
@@ -48,16 +48,16 @@ pub struct RunSpec {
 }
 
 /// The questions that are asked at cuts alone, besides the data sets' own
-/// probes.
+/// questions.
 #[derive(Clone, Debug, Default)]
 pub enum CutQuestions {
     /// None.
     #[default]
     None,
-    /// Made from every session without probes of its own.
+    /// Made from every session without questions of its own.
     Auto,
     /// Given, by data set and session.
-    Given(Arc<BTreeMap<(String, String), Vec<Probe>>>),
+    Given(Arc<BTreeMap<(String, String), Vec<Question>>>),
 }
 
 /// A session and the data set that it belongs to.
@@ -67,8 +67,8 @@ pub struct Sample {
     pub dataset: String,
     /// The session.
     pub session: Session,
-    /// Its probes.
-    pub probes: Vec<Probe>,
+    /// Its questions.
+    pub questions: Vec<Question>,
 }
 
 /// Who sits where.

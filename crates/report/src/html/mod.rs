@@ -174,6 +174,6 @@ fn headlines(report: &Report, blocks: &[block::Block<'_>]) -> Vec<String> {
 }
 
 #[cfg(test)]
-mod probed_tests;
+mod asked_tests;
 #[cfg(test)]
 pub(super) mod tests;

@@ -154,11 +154,11 @@ fn each_rule_is_a_case_on_each_row_and_each_kind_one_under_each_strategy() {
     assert_eq!(kind("25 %", "fifo"), "failure: 0.71 is below 0.8");
     assert_eq!(kind("200k", "fifo"), "passed", "the rule speaks of the other window");
     assert_eq!(kind("25 %", "sliding-window"), "error: no such row");
-    assert_eq!(kind("25 %", "empty"), "skipped: no probe of this kind was graded");
+    assert_eq!(kind("25 %", "empty"), "skipped: no question of this kind was graded");
     assert_eq!(on("my-sessions at 200k", "fifo: every cell runs through"), "error: 1 cell failed");
     // 5 checks; 6 strategies at 2 windows; 1 failed cell.
     assert_eq!(all.len(), 5 + 12 + 1);
-    assert!(xml.contains("<system-out>recall 71 % over 3 probes</system-out>"), "{xml}");
+    assert!(xml.contains("<system-out>recall 71 % over 3 questions</system-out>"), "{xml}");
 }
 
 #[test]
@@ -219,9 +219,9 @@ fn any_text_at_all_makes_well_formed_xml() {
 }
 
 #[test]
-fn a_run_without_gate_and_probes_has_no_case_and_is_still_valid() {
+fn a_run_without_gate_and_questions_has_no_case_and_is_still_valid() {
     let mut report = Kit::default().report();
-    report.sessions.iter_mut().for_each(|t| t.probes.clear());
+    report.sessions.iter_mut().for_each(|t| t.questions.clear());
     report.rows.iter_mut().for_each(|row| row.failed.clear());
     let xml = xml(&report);
     assert_is_junit(&xml);

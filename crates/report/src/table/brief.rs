@@ -118,7 +118,7 @@ fn caption(report: &Report, block: &Block<'_>, spread: bool) -> String {
     let mut parts: Vec<String> = match report.primary {
         Primary::Continuity => {
             let at_cuts = facts.map(|facts| format!("{facts} at {places}"));
-            [Some(counted(most(catalogue::PROBES), "question")), at_cuts]
+            [Some(counted(most(catalogue::QUESTIONS), "question")), at_cuts]
                 .into_iter()
                 .flatten()
                 .collect()

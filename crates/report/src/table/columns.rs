@@ -112,7 +112,7 @@ const BY_CUTS: &[&Column] = &[
 ];
 
 /// Columns where rows are ranked by what can be answered.
-const BY_PROBES: &[&Column] = &[
+const BY_QUESTIONS: &[&Column] = &[
     &STRATEGY,
     &CONTINUITY,
     &RECALL,
@@ -127,14 +127,14 @@ const BY_PROBES: &[&Column] = &[
     &VERDICT,
 ];
 
-/// Columns where there are no probes.
+/// Columns where there are no questions.
 const BY_REFERENCES: &[&Column] =
     &[&STRATEGY, &KEPT, &GAIN, &COST, &TOKENS, &WAIT, &PEAK, &COMPACTIONS, &VERDICT];
 
 /// Every column for what ranks.
 pub(crate) fn all_columns(primary: Primary) -> &'static [&'static Column] {
     match primary {
-        Primary::Continuity => BY_PROBES,
+        Primary::Continuity => BY_QUESTIONS,
         Primary::KeptAtCut => BY_CUTS,
         Primary::ReferenceRecall => BY_REFERENCES,
     }

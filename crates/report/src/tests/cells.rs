@@ -17,13 +17,13 @@ pub(super) fn reference(request: u32) -> Reference {
 }
 
 /// What the first message said, asked at the last request.
-pub(super) fn probe(n: usize, request: u32) -> ProbeFacts {
-    ProbeFacts {
-        probe: Probe {
+pub(super) fn question(n: usize, request: u32) -> QuestionFacts {
+    QuestionFacts {
+        question: Question {
             id: format!("p{n}"),
             session: format!("session-{n}"),
             asked_at: request * 2,
-            kind: ProbeKind::Fact,
+            kind: QuestionKind::Fact,
             question: "Where does the cache live?".to_owned(),
             expect: Expectation::AnyOf(vec!["src/cache/store.rs".to_owned()]),
             evidence: vec![format!("s{n}-m0")],
@@ -48,7 +48,7 @@ pub(super) fn snapshot(facts: &SessionFacts, compacted: bool) -> Snapshot {
 }
 
 /// Right while the evidence is there.
-pub(super) fn probe_row(state: Option<LedgerState>, compacted: bool) -> ProbeRow {
+pub(super) fn question_row(state: Option<LedgerState>, compacted: bool) -> QuestionRow {
     let evidence = state.filter(|_| compacted).unwrap_or(LedgerState::Verbatim);
     let right = evidence == LedgerState::Verbatim;
     let (answer, verdict) = if right {
@@ -56,8 +56,8 @@ pub(super) fn probe_row(state: Option<LedgerState>, compacted: bool) -> ProbeRow
     } else {
         ("I don't know.", Verdict::Abstained)
     };
-    ProbeRow {
-        probe: 0,
+    QuestionRow {
+        question: 0,
         snapshot: 0,
         evidence: Some(evidence),
         age_compactions: Some(u32::from(compacted)),
@@ -132,7 +132,7 @@ pub(super) fn rows(facts: &SessionFacts, name: &str, window: &str) -> CellRows {
         compactions,
         references: vec![ReferenceOutcome { reference: 0, state: reference }],
         snapshots: vec![snapshot(facts, removed > 0)],
-        probes: vec![probe_row(state, removed > 0)],
+        questions: vec![question_row(state, removed > 0)],
         loss,
         cpu_ms: 1.25,
         notices: Vec::new(),

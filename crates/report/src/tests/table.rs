@@ -235,8 +235,8 @@ fn savings_against_the_recording_are_noted_where_the_whole_conversation_does_not
     assert!(shown.contains("$23.07    −12 %"), "{shown}");
 }
 
-/// The table of a run with probes.
-fn probed_report() -> Report {
+/// The table of a run with questions.
+fn asked_report() -> Report {
     let mut report = small().report();
     report.primary = Primary::Continuity;
     for row in &mut report.rows {
@@ -245,7 +245,7 @@ fn probed_report() -> Report {
             ("continuity", recall * 100.0),
             ("recall", recall),
             ("evidence_gone", 1.0 - recall),
-            ("probes", 3.0),
+            ("questions", 3.0),
         ] {
             row.values.insert(id.to_owned(), Value::Known(value));
         }
@@ -258,7 +258,7 @@ fn probed_report() -> Report {
 
 #[test]
 fn a_narrow_terminal_keeps_the_figure_the_bill_and_the_verdict() {
-    insta::assert_snapshot!(narrow(&probed_report(), 80), @r"
+    insta::assert_snapshot!(narrow(&asked_report(), 80), @r"
     my-sessions: 1 session, 6 requests, 1 question · window 25 % · billed as
     claude-sonnet-5-5
 
@@ -276,7 +276,7 @@ fn a_narrow_terminal_keeps_the_figure_the_bill_and_the_verdict() {
 
 #[test]
 fn a_wide_terminal_has_every_column() {
-    insta::assert_snapshot!(wide(&probed_report(), 140), @r"
+    insta::assert_snapshot!(wide(&asked_report(), 140), @r"
     my-sessions: 1 session, 6 requests, 1 question · window 25 % · billed as claude-sonnet-5-5
     strategy                answers kept     recall  evidence  facts kept  bill of all    tokens   wait  peak  compac-  verdict
                                                          gone   all along  sessions                 p95          tions

@@ -2,7 +2,7 @@
 //! session, for a model that answers from a context.
 //!
 //! Invariant: an archive contains only what was recorded before the request at
-//! which the probe is asked: no later message, and of a strategy's own texts
+//! which the question is asked: no later message, and of a strategy's own texts
 //! only the summaries of sessions that it had closed by then.
 
 mod search;

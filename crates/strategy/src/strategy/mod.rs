@@ -77,14 +77,14 @@ impl Breakpoint {
 const BREAKPOINTS: [Breakpoint; 3] =
     [Breakpoint::Preamble, Breakpoint::Previous, Breakpoint::Newest];
 
-/// The context in which probes are asked.
+/// The context in which questions are asked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AskedFrom {
     /// The context that the strategy would send.
     #[default]
     Context,
-    /// The probe's own evidence and its neighbours: nothing is replayed.
+    /// The question's own evidence and its neighbours: nothing is replayed.
     Evidence,
 }
 
@@ -118,7 +118,7 @@ pub struct Strategy {
     pub source: String,
     /// Whether it is a control (never ranked).
     pub control: bool,
-    /// The context in which its probes are asked.
+    /// The context in which its questions are asked.
     pub asked_from: AskedFrom,
     /// Window for which absolute numbers are meant; without one they do not scale.
     pub native_window: Option<u64>,

@@ -1,10 +1,10 @@
 //! What comes up, and when.
 
-use recap_core::model::ProbeKind;
+use recap_core::model::QuestionKind;
 
 use super::bank::{Bank, Told};
 use super::session::OpenSession;
-use crate::{Place, Question, Stream};
+use crate::{Place, PlannedQuestion, Stream};
 
 /// An episode. The number says which of its sort.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -276,7 +276,7 @@ impl OpenSession<'_> {
                 self.terse = true;
                 let question = self.talk.say(&mut self.random, "ask.tone", &[]);
                 let nuggets = ["the answer is short", "it has no exclamation mark"];
-                let question = Question::rubric(ProbeKind::Tone, question, nuggets);
+                let question = PlannedQuestion::rubric(QuestionKind::Tone, question, nuggets);
                 self.asks.ask(question.from(&[place]).late());
             }
             Beat::Clash(n) if n < 3 => self.clash = Some((remark.value, place)),
@@ -287,7 +287,7 @@ impl OpenSession<'_> {
                     format!("names both {before} and {}", remark.value),
                     "says that the two statements do not agree, or asks which one holds".to_owned(),
                 ];
-                let question = Question::rubric(ProbeKind::Contradiction, text, nuggets);
+                let question = PlannedQuestion::rubric(QuestionKind::Contradiction, text, nuggets);
                 self.asks.ask(question.from(&[earlier, place]).late());
             }
         }

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use recap_core::model::ProbeKind;
+use recap_core::model::QuestionKind;
 
-use crate::{Fact, Place, Question, Script, Stream};
+use crate::{Fact, Place, PlannedQuestion, Script, Stream};
 
 /// A value that was said, and every value before it.
 struct Known {
-    kind: ProbeKind,
+    kind: QuestionKind,
     wordings: Vec<String>,
     near: Vec<String>,
     said: Vec<(String, Place)>,
@@ -18,7 +18,7 @@ struct Known {
 #[derive(Default)]
 pub struct Asks {
     known: BTreeMap<String, Known>,
-    questions: Vec<Question>,
+    questions: Vec<PlannedQuestion>,
 }
 
 impl Asks {
@@ -27,7 +27,7 @@ impl Asks {
     pub fn state(
         &mut self,
         key: &str,
-        kind: ProbeKind,
+        kind: QuestionKind,
         wordings: impl FnOnce() -> Vec<String>,
         value: &str,
         place: Place,
@@ -54,20 +54,20 @@ impl Asks {
     }
 
     /// Adds a question.
-    pub fn ask(&mut self, question: Question) {
+    pub fn ask(&mut self, question: PlannedQuestion) {
         self.questions.push(question);
     }
 
     /// Puts at most `most` of them to the session, as evenly over the kinds as
     /// there are enough.
     pub fn settle(self, script: &mut Script, random: &mut Stream, most: usize) {
-        let mut by_kind: BTreeMap<ProbeKind, Vec<Ask>> = BTreeMap::new();
+        let mut by_kind: BTreeMap<QuestionKind, Vec<Ask>> = BTreeMap::new();
         for question in self.questions {
-            by_kind.entry(question.kind).or_default().push(Ask::Question(question));
+            by_kind.entry(question.kind).or_default().push(Ask::PlannedQuestion(question));
         }
         for known in self.known.into_values() {
-            let kind = if known.said.len() > 1 && known.kind != ProbeKind::Snapshot {
-                ProbeKind::Update
+            let kind = if known.said.len() > 1 && known.kind != QuestionKind::Snapshot {
+                QuestionKind::Update
             } else {
                 known.kind
             };
@@ -87,7 +87,7 @@ impl Asks {
 }
 
 enum Ask {
-    Question(Question),
+    PlannedQuestion(PlannedQuestion),
     Known(Known),
 }
 
@@ -95,16 +95,16 @@ impl Ask {
     /// The number of questions that came of it, about.
     fn put(self, script: &mut Script) -> usize {
         let known = match self {
-            Ask::Question(question) => {
+            Ask::PlannedQuestion(question) => {
                 script.ask(question);
                 return 1;
             }
             Ask::Known(known) => known,
         };
-        if known.kind == ProbeKind::Snapshot {
+        if known.kind == QuestionKind::Snapshot {
             let (value, place) = known.said.last().expect("stated at least once");
             let older = known.said.iter().map(|(older, _)| older).filter(|older| *older != value);
-            let question = Question::any_of(known.kind, &known.wordings[0], [value]);
+            let question = PlannedQuestion::any_of(known.kind, &known.wordings[0], [value]);
             script.ask(question.from(&[*place]).stale(older).near(known.near).late());
             return 1;
         }

@@ -2,7 +2,7 @@
 
 use jiff::ToSpan;
 use jiff::civil::{Date, Weekday};
-use recap_core::model::ProbeKind;
+use recap_core::model::QuestionKind;
 use serde::Deserialize;
 
 use crate::Stream;
@@ -98,7 +98,7 @@ pub struct Told {
     /// What fills it.
     pub value: Shape,
     /// What is asked while it was said once.
-    pub kind: ProbeKind,
+    pub kind: QuestionKind,
     /// Says it.
     pub says: Vec<String>,
     /// Says that it has changed; empty where it never does.

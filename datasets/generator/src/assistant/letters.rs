@@ -47,7 +47,7 @@ impl OpenSession<'_> {
         let said = [("id", id.as_str()), ("first", who.first()), ("about", &letter.about)];
         self.say_more("drafted", &said, &more);
         let question =
-            self.question(recap_core::model::ProbeKind::Artifact, "ask.draft", &gaps, &[&id]);
+            self.question(recap_core::model::QuestionKind::Artifact, "ask.draft", &gaps, &[&id]);
         self.asks.ask(question.from(&places));
     }
 

@@ -1,6 +1,6 @@
 //! Lists that are made and changed, and payments.
 
-use recap_core::model::ProbeKind;
+use recap_core::model::QuestionKind;
 use serde_json::{Value as Json, json};
 
 use super::bank::{cents, money};
@@ -49,7 +49,7 @@ impl OpenSession<'_> {
         let last = format!("{number} {thing}");
         let more = self.detail("more.list", &[("count", &count), ("last", &last)]);
         self.say_more("listed", &[("title", title), ("id", &list.id)], &more);
-        let question = self.question(ProbeKind::Artifact, "ask.list", &gaps[..1], &[&list.id]);
+        let question = self.question(QuestionKind::Artifact, "ask.list", &gaps[..1], &[&list.id]);
         self.asks.ask(question.from(&places));
         self.count(n, &list, title, places[0]);
         self.milestones.push((format!("starting the list {title}"), places[0]));
@@ -62,7 +62,7 @@ impl OpenSession<'_> {
             let key = format!("list.{n}.{thing}");
             let gaps = [("title", title), ("thing", thing.as_str())];
             let value = count.to_string();
-            self.state(&key, ProbeKind::Snapshot, ("ask.count", &gaps), &value, place);
+            self.state(&key, QuestionKind::Snapshot, ("ask.count", &gaps), &value, place);
         }
     }
 
@@ -144,14 +144,14 @@ impl OpenSession<'_> {
         let sums = [("total", total.as_str()), ("limit", &limit), ("category", &category)];
         let more = self.detail("more.money", &sums);
         let said = self.say_text(text, &more);
-        let question = self.question(ProbeKind::Fact, "ask.paid", &gaps[1..3], &[&amounts[0]]);
+        let question = self.question(QuestionKind::Fact, "ask.paid", &gaps[1..3], &[&amounts[0]]);
         self.asks.ask(question.from(&[place]));
         for envelope in &touched {
             let key = format!("spent.{}", envelope.category);
             let gaps = [("category", envelope.category.as_str())];
             let value = money(envelope.spent);
-            self.state(&key, ProbeKind::Snapshot, ("ask.spent", &gaps), &value, said);
+            self.state(&key, QuestionKind::Snapshot, ("ask.spent", &gaps), &value, said);
         }
-        self.state("spent", ProbeKind::Snapshot, ("ask.total", &[]), &total, shown);
+        self.state("spent", QuestionKind::Snapshot, ("ask.total", &[]), &total, shown);
     }
 }

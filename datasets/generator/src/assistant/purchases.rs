@@ -1,7 +1,7 @@
 //! Things that are chosen among several, ordered, and come late.
 
 use jiff::civil::Date;
-use recap_core::model::ProbeKind;
+use recap_core::model::QuestionKind;
 use serde_json::{Value as Json, json};
 
 use super::bank::{Shape, ahead, cents, day, money};
@@ -93,16 +93,16 @@ impl OpenSession<'_> {
         }
         let rest: Vec<&String> = items[4..].iter().map(|item| &item[0]).collect();
         let question =
-            self.question(ProbeKind::Decision, "ask.buy", &gaps[..1], &[&items[taken][0]]);
+            self.question(QuestionKind::Decision, "ask.buy", &gaps[..1], &[&items[taken][0]]);
         self.asks.ask(question.from(&[pick, said]).stale(&rejected).near(rest));
         for item in &items[1..=2] {
             self.turned_down(&item[0], &item[2], first);
         }
         let question =
-            self.question(ProbeKind::Artifact, "ask.order_number", &gaps[..1], &[&number]);
+            self.question(QuestionKind::Artifact, "ask.order_number", &gaps[..1], &[&number]);
         self.asks.ask(question.from(&[places[0], said]));
         let key = format!("due.{n}");
-        self.state(&key, ProbeKind::Temporal, ("ask.due", &gaps[..1]), &days, said);
+        self.state(&key, QuestionKind::Temporal, ("ask.due", &gaps[..1]), &days, said);
         self.milestones.push((format!("ordering {what}"), places[0]));
         self.orders.push(Order { text: n, number, due });
     }
@@ -128,7 +128,7 @@ impl OpenSession<'_> {
         let more = self.detail("more.parcel", &[("depot", &depot)]);
         let place = self.say_more("parcel", &[("what", what.as_str()), ("day", &days)], &more);
         let key = format!("due.{n}");
-        self.state(&key, ProbeKind::Temporal, ("ask.due", &gaps[..1]), &days, place);
+        self.state(&key, QuestionKind::Temporal, ("ask.due", &gaps[..1]), &days, place);
         self.orders[at].due = due;
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use jiff::civil::Date;
-use recap_core::model::ProbeKind;
+use recap_core::model::QuestionKind;
 
 use super::agenda::Agenda;
 use super::asks::Asks;
@@ -16,7 +16,7 @@ use super::purse::Purse;
 use super::trips::Trip;
 use super::visits::Visit;
 use super::voice::Voice;
-use crate::{Act, Phrases, Place, Question, Script, Stream, fill};
+use crate::{Act, Phrases, Place, PlannedQuestion, Script, Stream, fill};
 
 /// Tokens kept for the last words.
 const END: u64 = 260;
@@ -173,7 +173,7 @@ impl OpenSession<'_> {
     pub fn state(
         &mut self,
         key: &str,
-        kind: ProbeKind,
+        kind: QuestionKind,
         (section, gaps): (&str, &[(&str, &str)]),
         value: &str,
         place: Place,
@@ -185,13 +185,13 @@ impl OpenSession<'_> {
     /// A question in a wording of `section` that one of `values` answers.
     pub fn question(
         &mut self,
-        kind: ProbeKind,
+        kind: QuestionKind,
         section: &str,
         gaps: &[(&str, &str)],
         values: &[&str],
-    ) -> Question {
+    ) -> PlannedQuestion {
         let text = self.talk.say(&mut self.random, section, gaps);
-        Question::any_of(kind, text, values.iter().copied())
+        PlannedQuestion::any_of(kind, text, values.iter().copied())
     }
 
     /// The last words, and the questions about all of it.
@@ -225,7 +225,7 @@ impl OpenSession<'_> {
             .collect();
         let places: Vec<Place> = order.iter().map(|at| self.milestones[*at].1).collect();
         let text = self.talk.say(&mut self.random, "ask.order", &[("things", &names.join("; "))]);
-        let question = Question::rubric(ProbeKind::Ordering, text, nuggets);
+        let question = PlannedQuestion::rubric(QuestionKind::Ordering, text, nuggets);
         self.asks.ask(question.from(&places).late());
     }
 
@@ -243,7 +243,7 @@ impl OpenSession<'_> {
             let others =
                 rejected.iter().map(|(_, other, _)| other).filter(|other| *other != reason);
             let question =
-                self.question(ProbeKind::Decision, "ask.why", &[("one", what)], &[reason]);
+                self.question(QuestionKind::Decision, "ask.why", &[("one", what)], &[reason]);
             self.asks.ask(question.from(&[*place]).near(others));
         }
     }
@@ -259,18 +259,18 @@ impl OpenSession<'_> {
             format!("stays at {house}"),
         ];
         let text = self.talk.say(&mut self.random, "ask.summary", &[("city", &trip.city)]);
-        let question = Question::rubric(ProbeKind::Summary, text, nuggets);
+        let question = PlannedQuestion::rubric(QuestionKind::Summary, text, nuggets);
         self.asks.ask(question.from(&trip.places).late());
     }
 
     fn ask_for_what_is_absent(&mut self) {
         for city in self.random.sample(&self.bank.errands.cities.clone(), 2) {
             let text = self.talk.say(&mut self.random, "ask.no.city", &[("city", &city)]);
-            self.asks.ask(Question::unanswerable(text, [city]));
+            self.asks.ask(PlannedQuestion::unanswerable(text, [city]));
         }
         for line in self.talk.all(&mut self.random, "ask.absent", &[]).into_iter().take(5) {
             let (word, text) = line.split_once('|').expect("a word and a question");
-            self.asks.ask(Question::unanswerable(fill(text, &[]), [word]));
+            self.asks.ask(PlannedQuestion::unanswerable(fill(text, &[]), [word]));
         }
     }
 }

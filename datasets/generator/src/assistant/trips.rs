@@ -2,13 +2,13 @@
 
 use jiff::ToSpan;
 use jiff::civil::Date;
-use recap_core::model::ProbeKind;
+use recap_core::model::QuestionKind;
 use serde_json::{Value as Json, json};
 
 use super::bank::{Shape, ahead, cents, day, money, weekday};
 use super::diary::clock;
 use super::session::OpenSession;
-use crate::{Act, Place, Question, Stream};
+use crate::{Act, Place, PlannedQuestion, Stream};
 
 /// Houses that are found in a city.
 const HOUSES: usize = 5;
@@ -148,11 +148,11 @@ impl OpenSession<'_> {
         let more = self.detail("more.trip", &seated);
         self.say_more("trip.booked", &said, &more);
         let key = format!("train.{city}");
-        self.state(&key, ProbeKind::Decision, ("ask.train", &gaps), &train.number, places[0]);
+        self.state(&key, QuestionKind::Decision, ("ask.train", &gaps), &train.number, places[0]);
         self.asks.near(&key, others.map(|other| other.number.clone()));
         let key = format!("depart.{city}");
-        self.state(&key, ProbeKind::Temporal, ("ask.depart", &gaps), &train.depart, pick);
-        let question = self.question(ProbeKind::Artifact, "ask.booking", &gaps, &[&reference]);
+        self.state(&key, QuestionKind::Temporal, ("ask.depart", &gaps), &train.depart, pick);
+        let question = self.question(QuestionKind::Artifact, "ask.booking", &gaps, &[&reference]);
         self.asks.ask(question.from(&[places[0]]));
         self.milestones.push((format!("booking the train to {city}"), places[0]));
         let train = train.clone();
@@ -228,10 +228,11 @@ impl OpenSession<'_> {
             &[("from", dates.0.as_str()), ("to", &dates.1), ("price", &prices[0])],
         );
         self.say_more("stay.booked", &said, &more);
-        let question = self.question(ProbeKind::Decision, "ask.stay", &chosen[5..], &[&names[0]]);
+        let question =
+            self.question(QuestionKind::Decision, "ask.stay", &chosen[5..], &[&names[0]]);
         let question = question.stale([&names[1], &names[2]]).near(&names[3..]);
         self.asks.ask(question.from(&[pick]));
-        let question = self.question(ProbeKind::Fact, "ask.door", &gaps, &[&code]);
+        let question = self.question(QuestionKind::Fact, "ask.door", &gaps, &[&code]);
         self.asks.ask(question.from(&places));
         self.turned_down(&names[1], &notes[1][1], pick);
         self.turned_down(&names[2], &notes[2][1], pick);
@@ -285,10 +286,11 @@ impl OpenSession<'_> {
             self.detail("more.rebooked", &[("arrive", &train.arrive), ("ref", &trip.reference)]);
         self.say_more("rebooked", &said, &more);
         let key = format!("train.{}", trip.city);
-        self.state(&key, ProbeKind::Decision, ("ask.train", &gaps), &train.number, places[0]);
+        self.state(&key, QuestionKind::Decision, ("ask.train", &gaps), &train.number, places[0]);
         let key = format!("depart.{}", trip.city);
-        self.state(&key, ProbeKind::Temporal, ("ask.depart", &gaps), &train.depart, pick);
-        let question: Question = self.question(ProbeKind::Fact, "ask.fee", &gaps, &[&fee]);
+        self.state(&key, QuestionKind::Temporal, ("ask.depart", &gaps), &train.depart, pick);
+        let question: PlannedQuestion =
+            self.question(QuestionKind::Fact, "ask.fee", &gaps, &[&fee]);
         self.asks.ask(question.from(&places[..1]));
         self.trips[at].train = train;
         self.trips[at].places.push(places[0]);

@@ -2,7 +2,7 @@
 
 use jiff::ToSpan;
 use jiff::civil::Date;
-use recap_core::model::ProbeKind;
+use recap_core::model::QuestionKind;
 use serde_json::json;
 
 use super::bank::{Shape, ahead, day, weekday};
@@ -69,8 +69,14 @@ impl OpenSession<'_> {
         self.enter("event_create", event, &gaps);
         let more = self.around(event);
         self.say_more("visit.made", &gaps, &more);
-        self.state(&format!("visit.{n}"), ProbeKind::Temporal, ("ask.visit", &gaps), &time, place);
-        self.state(&format!("room.{n}"), ProbeKind::Fact, ("ask.room", &gaps), &room, place);
+        self.state(
+            &format!("visit.{n}"),
+            QuestionKind::Temporal,
+            ("ask.visit", &gaps),
+            &time,
+            place,
+        );
+        self.state(&format!("room.{n}"), QuestionKind::Fact, ("ask.room", &gaps), &room, place);
         self.visits.push(Visit { text: n, event });
         self.milestones.push((format!("making the appointment for {}", text.what), place));
         if self.random.chance(65) {
@@ -102,7 +108,13 @@ impl OpenSession<'_> {
         self.enter("event_update", visit.event, &gaps);
         let more = self.around(visit.event);
         self.say_more("moved", &gaps, &more);
-        self.state(&format!("visit.{n}"), ProbeKind::Temporal, ("ask.visit", &gaps), &time, place);
+        self.state(
+            &format!("visit.{n}"),
+            QuestionKind::Temporal,
+            ("ask.visit", &gaps),
+            &time,
+            place,
+        );
     }
 
     /// What else stands on the day of an entry, in a sentence.
@@ -176,7 +188,7 @@ impl OpenSession<'_> {
         let gaps = [("what", event.title.as_str()), ("day", &since)];
         let key = format!("once.{}", event.title);
         if self.singles.insert(key) {
-            let question = self.question(ProbeKind::Snapshot, "ask.once", &gaps, &[&time]);
+            let question = self.question(QuestionKind::Snapshot, "ask.once", &gaps, &[&time]);
             self.asks.ask(question.from(&places));
         }
     }
@@ -208,9 +220,9 @@ impl OpenSession<'_> {
             &[("mail", who.mail.as_str()), ("count", &count), ("org", org), ("first", who.first())],
         );
         self.say_more("contact", &gaps, &more);
-        self.state(&format!("line.{n}"), ProbeKind::Fact, ("ask.line", &gaps), &who.line, place);
+        self.state(&format!("line.{n}"), QuestionKind::Fact, ("ask.line", &gaps), &who.line, place);
         let key = format!("address.{n}");
-        self.state(&key, ProbeKind::Fact, ("ask.address", &gaps), &who.address, place);
+        self.state(&key, QuestionKind::Fact, ("ask.address", &gaps), &who.address, place);
     }
 
     /// It has changed; or the address has.
@@ -243,7 +255,7 @@ impl OpenSession<'_> {
         self.act("entering", &gaps, vec![Act::new("contact_update", arguments, result)]);
         self.say("corrected", &gaps);
         let key = if moves { format!("address.{n}") } else { format!("line.{n}") };
-        self.state(&key, ProbeKind::Fact, (ask, &gaps), &value, place);
+        self.state(&key, QuestionKind::Fact, (ask, &gaps), &value, place);
     }
 
     /// How to reach the one that an appointment is with.
@@ -272,7 +284,7 @@ impl OpenSession<'_> {
             &[("mail", &who.mail), ("count", &count), ("org", &text.org), ("first", who.first())],
         );
         self.say_more("reach", &gaps, &more);
-        let question = self.question(ProbeKind::MultiHop, "ask.reach", &gaps, &[&who.line]);
+        let question = self.question(QuestionKind::MultiHop, "ask.reach", &gaps, &[&who.line]);
         self.asks.ask(question.from(&[made, place]));
     }
 }

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use recap_core::model::ProbeKind;
+use recap_core::model::QuestionKind;
 
 use super::facts::{self, PREFERENCES, RULES, Rule, TOPICS, Topic};
 use super::work::Work;
-use crate::{Fact, FactId, Phrases, Place, Question, Stream};
+use crate::{Fact, FactId, Phrases, Place, PlannedQuestion, Stream};
 
 /// Something to be mentioned.
 #[derive(Clone, Copy)]
@@ -16,7 +16,7 @@ enum Beat {
     /// Its next value.
     Change(&'static Topic),
     /// A rule or a preference.
-    Rule(&'static Rule, ProbeKind),
+    Rule(&'static Rule, QuestionKind),
     Tone,
     Concept,
     Freeze,
@@ -44,9 +44,9 @@ pub struct Remark {
 
 enum Note {
     State(&'static Topic, String),
-    Ask(Question),
+    Ask(PlannedQuestion),
     Freeze,
-    Unfreeze(Question),
+    Unfreeze(PlannedQuestion),
 }
 
 impl Agenda {
@@ -74,11 +74,11 @@ impl Agenda {
         let laws: Vec<&'static Rule> = RULES.iter().collect();
         for (at, rule) in random.sample(&laws, if long { 5 } else { 4 }).into_iter().enumerate() {
             let due = if at < 2 { 0 } else { random.number(5..=45) };
-            beats.push((due, Beat::Rule(rule, ProbeKind::Constraint)));
+            beats.push((due, Beat::Rule(rule, QuestionKind::Constraint)));
         }
         let likings: Vec<&'static Rule> = PREFERENCES.iter().collect();
         for rule in random.sample(&likings, 2) {
-            beats.push((random.number(2..=50), Beat::Rule(rule, ProbeKind::Preference)));
+            beats.push((random.number(2..=50), Beat::Rule(rule, QuestionKind::Preference)));
         }
         beats.push((random.number(0..=15), Beat::Tone));
         beats.push((random.number(10..=50), Beat::Concept));
@@ -148,12 +148,13 @@ impl Work<'_> {
                 let nuggets =
                     ["short and plain", "no praise, no cheerfulness", "doubts are said first"];
                 // The wordings differ in what they ask for; all ask for these.
-                let question = Question::rubric(ProbeKind::Tone, question, nuggets).late();
+                let question =
+                    PlannedQuestion::rubric(QuestionKind::Tone, question, nuggets).late();
                 Remark { text, note: Note::Ask(question) }
             }
             Beat::Concept => {
                 let value = self.random.fresh(facts::nickname);
-                self.rule("concept", ProbeKind::SharedConcept, &value)
+                self.rule("concept", QuestionKind::SharedConcept, &value)
             }
             Beat::Freeze => {
                 let text = self.rules.say(&mut self.random, "say.freeze", &[]);
@@ -164,7 +165,7 @@ impl Work<'_> {
                 let ticket = self.random.fresh(|random| shapes.ticket(random));
                 let text = self.rules.say(&mut self.random, "say.unfreeze", &[("v", &ticket)]);
                 let question = self.rules.say(&mut self.random, "ask.freeze", &[]);
-                let question = Question::any_of(ProbeKind::Update, question, [ticket]);
+                let question = PlannedQuestion::any_of(QuestionKind::Update, question, [ticket]);
                 Remark { text, note: Note::Unfreeze(question) }
             }
             Beat::Plan => {
@@ -174,7 +175,7 @@ impl Work<'_> {
                 let gaps = [("v", ticket.as_str()), ("thing", thing)];
                 let text = capital(self.rules.say(&mut self.random, "say.plan", &gaps));
                 let question = capital(self.rules.say(&mut self.random, "ask.plan", &gaps[1..]));
-                let question = Question::any_of(ProbeKind::Plan, question, [ticket]);
+                let question = PlannedQuestion::any_of(QuestionKind::Plan, question, [ticket]);
                 Remark { text, note: Note::Ask(question) }
             }
         }
@@ -188,10 +189,10 @@ impl Work<'_> {
         Remark { text, note: Note::State(topic, value) }
     }
 
-    fn rule(&mut self, key: &str, kind: ProbeKind, value: &str) -> Remark {
+    fn rule(&mut self, key: &str, kind: QuestionKind, value: &str) -> Remark {
         let text = self.rules.say(&mut self.random, &format!("say.{key}"), &[("v", value)]);
         let question = self.rules.say(&mut self.random, &format!("ask.{key}"), &[]);
-        Remark { text, note: Note::Ask(Question::any_of(kind, question, [value])) }
+        Remark { text, note: Note::Ask(PlannedQuestion::any_of(kind, question, [value])) }
     }
 
     /// Remembers what was said with a message.

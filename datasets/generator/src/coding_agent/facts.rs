@@ -1,6 +1,6 @@
 //! Values that the user mentions by the way, and changes later.
 
-use recap_core::model::ProbeKind;
+use recap_core::model::QuestionKind;
 
 use crate::Stream;
 
@@ -11,7 +11,7 @@ pub struct Topic {
     /// What the inventory calls the same thing of another service.
     pub label: &'static str,
     /// Kind of the question while the value was said once.
-    pub kind: ProbeKind,
+    pub kind: QuestionKind,
     /// Draws a value.
     pub value: fn(&mut Stream, &Shapes) -> String,
 }
@@ -62,87 +62,92 @@ pub fn port(random: &mut Stream) -> String {
 
 /// Every topic.
 pub static TOPICS: &[Topic] = &[
-    Topic { key: "staging_port", label: "port", kind: ProbeKind::Fact, value: |r, _| port(r) },
-    Topic { key: "ticket", label: "last_ticket", kind: ProbeKind::Fact, value: |r, s| s.ticket(r) },
+    Topic { key: "staging_port", label: "port", kind: QuestionKind::Fact, value: |r, _| port(r) },
+    Topic {
+        key: "ticket",
+        label: "last_ticket",
+        kind: QuestionKind::Fact,
+        value: |r, s| s.ticket(r),
+    },
     Topic {
         key: "deadline",
         label: "contract_until",
-        kind: ProbeKind::Temporal,
+        kind: QuestionKind::Temporal,
         value: |r, s| s.day(r),
     },
     Topic {
         key: "rota",
         label: "extension",
-        kind: ProbeKind::Fact,
+        kind: QuestionKind::Fact,
         value: |r, _| r.number(3100..=8990).to_string(),
     },
     Topic {
         key: "account",
         label: "account",
-        kind: ProbeKind::Fact,
+        kind: QuestionKind::Fact,
         value: |r, _| format!("ac-{}", r.number(10_400..=98_700)),
     },
     Topic {
         key: "batch_limit",
         label: "rows_per_request",
-        kind: ProbeKind::Fact,
+        kind: QuestionKind::Fact,
         value: |r, _| r.number(310..=2890).to_string(),
     },
     Topic {
         key: "window",
         label: "restart_after",
-        kind: ProbeKind::Temporal,
+        kind: QuestionKind::Temporal,
         value: |r, _| format!("{}:{:02}", r.number(19..=23), 5 * r.number(1..=11)),
     },
-    Topic { key: "flag", label: "flag", kind: ProbeKind::Fact, value: |r, _| flag(r) },
+    Topic { key: "flag", label: "flag", kind: QuestionKind::Fact, value: |r, _| flag(r) },
     Topic {
         key: "release",
         label: "deployed",
-        kind: ProbeKind::Plan,
+        kind: QuestionKind::Plan,
         value: |r, _| format!("{}.{}.{}", r.number(2..=7), r.number(11..=48), r.number(1..=29)),
     },
     Topic {
         key: "memory",
         label: "memory",
-        kind: ProbeKind::Fact,
+        kind: QuestionKind::Fact,
         value: |r, _| format!("{} MiB", 16 * r.number(13..=120)),
     },
-    Topic { key: "bucket", label: "dry_runs", kind: ProbeKind::Fact, value: |r, _| bucket(r) },
+    Topic { key: "bucket", label: "dry_runs", kind: QuestionKind::Fact, value: |r, _| bucket(r) },
     Topic {
         key: "code",
         label: "last_error",
-        kind: ProbeKind::Fact,
+        kind: QuestionKind::Fact,
         value: |r, _| format!("E-{}", r.number(1050..=9870)),
     },
     Topic {
         key: "retention",
         label: "raw_files",
-        kind: ProbeKind::Fact,
+        kind: QuestionKind::Fact,
         value: |r, _| format!("{} days", r.number(33..=710)),
     },
     Topic {
         key: "sample",
         label: "sample",
-        kind: ProbeKind::Artifact,
+        kind: QuestionKind::Artifact,
         value: |r, _| format!("samples/night-{}.csv", r.number(1020..=9890)),
     },
     Topic {
         key: "budget",
         label: "p95_goal",
-        kind: ProbeKind::Fact,
+        kind: QuestionKind::Fact,
         value: |r, _| format!("{} ms", r.number(41..=870)),
     },
-    Topic { key: "host", label: "host", kind: ProbeKind::Fact, value: |r, _| host(r) },
+    Topic { key: "host", label: "host", kind: QuestionKind::Fact, value: |r, _| host(r) },
     Topic {
         key: "job",
         label: "job",
-        kind: ProbeKind::Fact,
+        kind: QuestionKind::Fact,
         value: |r, _| format!("nj-{}", r.number(2050..=9870)),
     },
     Topic {
         key: "desk",
         label: "review_desk",
-        kind: ProbeKind::Fact,
+        kind: QuestionKind::Fact,
         value: |r, _| r.number(2040..=8990).to_string(),
     },
 ];

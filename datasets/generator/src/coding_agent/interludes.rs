@@ -1,10 +1,10 @@
 //! What happens between the tasks: remarks, looks at the machines, the end.
 
-use recap_core::model::ProbeKind;
+use recap_core::model::QuestionKind;
 
 use super::ops::{self, ERRORS, SERVICES};
 use super::work::Work;
-use crate::Question;
+use crate::PlannedQuestion;
 
 /// Tokens of a row of a table, about.
 const ROW: u64 = 75;
@@ -93,10 +93,10 @@ impl Work<'_> {
         let text = self.line("log_said", &found);
         let said = self.script.say(text);
         let question = self.question("ask.request", &gaps);
-        let question = Question::any_of(ProbeKind::Fact, question, [log.request]);
+        let question = PlannedQuestion::any_of(QuestionKind::Fact, question, [log.request]);
         self.script.ask(question.from(&[place, said]));
         let question = self.question("ask.since", &gaps);
-        let question = Question::any_of(ProbeKind::Temporal, question, [log.since]);
+        let question = PlannedQuestion::any_of(QuestionKind::Temporal, question, [log.since]);
         self.script.ask(question.from(&[place, said]));
     }
 
@@ -119,7 +119,8 @@ impl Work<'_> {
         let asked = [("ask.held", rows.reference, said), ("ask.held_weight", rows.grams, place)];
         for (section, value, place) in asked {
             let question = self.question(section, &gaps[..1]);
-            self.script.ask(Question::any_of(ProbeKind::Fact, question, [value]).from(&[place]));
+            self.script
+                .ask(PlannedQuestion::any_of(QuestionKind::Fact, question, [value]).from(&[place]));
         }
     }
 
@@ -177,7 +178,7 @@ impl Work<'_> {
         for line in self.asks.wordings("ask.absent") {
             let (word, question) = line.split_once('|').expect("word and question");
             if self.random.chance(45) {
-                self.script.ask(Question::unanswerable(question, [word]));
+                self.script.ask(PlannedQuestion::unanswerable(question, [word]));
             }
         }
     }
@@ -211,7 +212,7 @@ impl Work<'_> {
                     )
                 };
                 let question = self.question(section, &gaps);
-                let question = Question::any_of(ProbeKind::Snapshot, question, [value]);
+                let question = PlannedQuestion::any_of(QuestionKind::Snapshot, question, [value]);
                 self.script.ask(question.from(&[place]).stale(stale));
             }
         }
@@ -223,8 +224,9 @@ impl Work<'_> {
         }
         let (topics, places): (Vec<String>, Vec<_>) = self.done.iter().cloned().unzip();
         let question = self.question("ask.summary", &[]);
-        self.script
-            .ask(Question::rubric(ProbeKind::Summary, question, topics).from(&places).late());
+        self.script.ask(
+            PlannedQuestion::rubric(QuestionKind::Summary, question, topics).from(&places).late(),
+        );
         let picked: Vec<usize> = {
             let all: Vec<usize> = (0..self.done.len()).collect();
             self.random.sample(&all, 3)
@@ -239,6 +241,7 @@ impl Work<'_> {
             .collect();
         let places: Vec<_> = order.iter().map(|at| self.done[*at].1).collect();
         let question = self.question("ask.order", &[("things", &listed)]);
-        self.script.ask(Question::rubric(ProbeKind::Ordering, question, nuggets).from(&places));
+        self.script
+            .ask(PlannedQuestion::rubric(QuestionKind::Ordering, question, nuggets).from(&places));
     }
 }

@@ -2,13 +2,13 @@
 
 use std::cmp::Ordering;
 
-use recap_core::model::ProbeKind;
+use recap_core::model::QuestionKind;
 
 use super::project::Task;
 use super::repo::Commit;
 use super::runner;
 use super::work::Work;
-use crate::{Act, Place, Question};
+use crate::{Act, Place, PlannedQuestion};
 
 impl Work<'_> {
     /// A task from the user's wish to the commit.
@@ -258,26 +258,30 @@ impl Work<'_> {
         } else {
             (self.question("ask.commit_title", &[subject]), commit)
         };
-        self.script.ask(Question::any_of(ProbeKind::Artifact, question, [hash]).from(&[place]));
+        self.script
+            .ask(PlannedQuestion::any_of(QuestionKind::Artifact, question, [hash]).from(&[place]));
         let question = self.question("ask.failing", &[topic]);
-        self.script.ask(Question::any_of(ProbeKind::Fact, question, [&task.value]).from(&red));
+        self.script
+            .ask(PlannedQuestion::any_of(QuestionKind::Fact, question, [&task.value]).from(&red));
         if self.random.chance(60) {
             let question = self.question("ask.test", &[topic]);
-            let question = Question::any_of(ProbeKind::Artifact, question, [&task.test]);
+            let question = PlannedQuestion::any_of(QuestionKind::Artifact, question, [&task.test]);
             self.script.ask(question.from(&[done]));
         }
         if self.random.chance(15) {
             let question = self.question("ask.which_commit", &[test]);
-            let question = Question::any_of(ProbeKind::MultiHop, question, [&day]);
+            let question = PlannedQuestion::any_of(QuestionKind::MultiHop, question, [&day]);
             self.script.ask(question.from(&[done, commit]));
         }
         if self.random.chance(30) {
             let question = self.question("ask.days", &[subject]);
-            self.script.ask(Question::any_of(ProbeKind::Temporal, question, [day]).from(&[commit]));
+            self.script.ask(
+                PlannedQuestion::any_of(QuestionKind::Temporal, question, [day]).from(&[commit]),
+            );
         }
         if let Some(path) = &task.create {
             let question = self.question("ask.created", &[subject]);
-            let question = Question::any_of(ProbeKind::Artifact, question, [path]);
+            let question = PlannedQuestion::any_of(QuestionKind::Artifact, question, [path]);
             self.script.ask(question.from(&[commit]));
         }
     }
@@ -286,12 +290,14 @@ impl Work<'_> {
         let matter = ("matter", task.matter.as_str());
         let rejected: Vec<&String> = task.options.iter().filter(|known| *known != option).collect();
         let question = self.question("ask.decision", &[matter]);
-        let question = Question::any_of(ProbeKind::Decision, question, [option]);
+        let question = PlannedQuestion::any_of(QuestionKind::Decision, question, [option]);
         self.script.ask(question.from(&[offered, chosen]).stale(rejected.iter().copied()));
         let figure_of = ("figure_of", task.figure_of.as_str());
         let question = self.question("ask.figure", &[matter, figure_of]);
-        self.script
-            .ask(Question::any_of(ProbeKind::Decision, question, [&task.figure]).from(&[chosen]));
+        self.script.ask(
+            PlannedQuestion::any_of(QuestionKind::Decision, question, [&task.figure])
+                .from(&[chosen]),
+        );
         if self.random.chance(25) {
             let question = self.question("ask.why", &[matter]);
             let against = format!(
@@ -300,7 +306,7 @@ impl Work<'_> {
             );
             let nuggets =
                 [format!("chosen: {option}"), format!("because {}", task.reason), against];
-            let question = Question::rubric(ProbeKind::Decision, question, nuggets);
+            let question = PlannedQuestion::rubric(QuestionKind::Decision, question, nuggets);
             self.script.ask(question.from(&[offered, chosen]).stale(rejected));
         }
     }

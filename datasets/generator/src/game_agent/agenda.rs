@@ -1,11 +1,11 @@
 //! What the commander mentions by the way: facts that change, standing orders,
 //! preferences, code words and a tone.
 
-use recap_core::model::ProbeKind;
+use recap_core::model::QuestionKind;
 
 use super::chatter::{clock, day};
 use super::world::{plate, registry};
-use crate::{Fact, FactId, Phrases, Place, Question, Script, Stream};
+use crate::{Fact, FactId, Phrases, Place, PlannedQuestion, Script, Stream};
 
 /// A value that is mentioned, and changed later.
 struct Topic {
@@ -13,7 +13,7 @@ struct Topic {
     key: &'static str,
     /// What it is, in a few words; the first one after the article is said of it.
     matter: &'static str,
-    kind: ProbeKind,
+    kind: QuestionKind,
     value: fn(&mut Stream, (i16, i8)) -> String,
 }
 
@@ -35,62 +35,62 @@ fn decimal(random: &mut Stream, whole: std::ops::RangeInclusive<u64>) -> String 
 }
 
 static TOPICS: &[Topic] = &[
-    Topic { key: "customs", matter: "the customs phrase", kind: ProbeKind::Fact, value: code },
-    Topic { key: "mechanic", matter: "the mechanic", kind: ProbeKind::Fact, value: four },
+    Topic { key: "customs", matter: "the customs phrase", kind: QuestionKind::Fact, value: code },
+    Topic { key: "mechanic", matter: "the mechanic", kind: QuestionKind::Fact, value: four },
     Topic {
         key: "frequency",
         matter: "the frequency of the fleet",
-        kind: ProbeKind::Fact,
+        kind: QuestionKind::Fact,
         value: |r, _| decimal(r, 112..=487),
     },
-    Topic { key: "contact", matter: "the contact", kind: ProbeKind::Fact, value: code },
-    Topic { key: "escrow", matter: "the escrow", kind: ProbeKind::Fact, value: long_code },
-    Topic { key: "convoy", matter: "the convoy", kind: ProbeKind::Temporal, value: day },
+    Topic { key: "contact", matter: "the contact", kind: QuestionKind::Fact, value: code },
+    Topic { key: "escrow", matter: "the escrow", kind: QuestionKind::Fact, value: long_code },
+    Topic { key: "convoy", matter: "the convoy", kind: QuestionKind::Temporal, value: day },
     Topic {
         key: "window",
         matter: "the gate window",
-        kind: ProbeKind::Temporal,
+        kind: QuestionKind::Temporal,
         value: |r, _| clock(r),
     },
     Topic {
         key: "ceiling",
         matter: "the limit for coolant",
-        kind: ProbeKind::Fact,
+        kind: QuestionKind::Fact,
         value: |r, _| r.number(410..=2890).to_string(),
     },
     Topic {
         key: "goal",
         matter: "the second hull",
-        kind: ProbeKind::Plan,
+        kind: QuestionKind::Plan,
         value: |r, _| (r.number(4150..=9890) * 100 + r.number(1..=99)).to_string(),
     },
     Topic {
         key: "pickup",
         matter: "the seed stock",
-        kind: ProbeKind::Plan,
+        kind: QuestionKind::Plan,
         value: |r, _| r.number(112..=978).to_string(),
     },
-    Topic { key: "meeting", matter: "the gathering", kind: ProbeKind::Plan, value: code },
-    Topic { key: "locker", matter: "the spare keys", kind: ProbeKind::Fact, value: four },
-    Topic { key: "policy", matter: "the hull policy", kind: ProbeKind::Fact, value: long_code },
+    Topic { key: "meeting", matter: "the gathering", kind: QuestionKind::Plan, value: code },
+    Topic { key: "locker", matter: "the spare keys", kind: QuestionKind::Fact, value: four },
+    Topic { key: "policy", matter: "the hull policy", kind: QuestionKind::Fact, value: long_code },
     Topic {
         key: "debt",
         matter: "the debt at the yard",
-        kind: ProbeKind::Fact,
+        kind: QuestionKind::Fact,
         value: |r, _| r.number(11_200..=97_800).to_string(),
     },
-    Topic { key: "permit", matter: "the ore permit", kind: ProbeKind::Fact, value: long_code },
-    Topic { key: "rival", matter: "the competition", kind: ProbeKind::Fact, value: code },
+    Topic { key: "permit", matter: "the ore permit", kind: QuestionKind::Fact, value: long_code },
+    Topic { key: "rival", matter: "the competition", kind: QuestionKind::Fact, value: code },
     Topic {
         key: "assay",
         matter: "the assay",
-        kind: ProbeKind::Fact,
+        kind: QuestionKind::Fact,
         value: |r, _| decimal(r, 21..=68),
     },
     Topic {
         key: "toll",
         matter: "the toll",
-        kind: ProbeKind::Fact,
+        kind: QuestionKind::Fact,
         value: |r, _| r.number(130..=980).to_string(),
     },
 ];
@@ -252,13 +252,15 @@ impl Agenda {
             let Some(place) = item.place else { continue };
             let (phrases, section, kind) = match item.what {
                 What::Topic(_) => continue,
-                What::Lift => (&mut self.orders, "now.red".to_owned(), ProbeKind::Update),
-                What::Rule(key) => (&mut self.orders, format!("ask.{key}"), ProbeKind::Constraint),
+                What::Lift => (&mut self.orders, "now.red".to_owned(), QuestionKind::Update),
+                What::Rule(key) => {
+                    (&mut self.orders, format!("ask.{key}"), QuestionKind::Constraint)
+                }
                 What::Manner(key) => {
                     let kind = match key.split('.').next() {
-                        Some("pref") => ProbeKind::Preference,
-                        Some("concept") => ProbeKind::SharedConcept,
-                        _ => ProbeKind::Tone,
+                        Some("pref") => QuestionKind::Preference,
+                        Some("concept") => QuestionKind::SharedConcept,
+                        _ => QuestionKind::Tone,
                     };
                     (&mut self.manners, format!("ask.{key}"), kind)
                 }
@@ -266,8 +268,8 @@ impl Agenda {
             let text = phrases.say(random, &section, &[]);
             let tone = TONES.iter().find(|(key, _)| item.what == What::Manner(key));
             let mut question = match tone {
-                Some((_, nuggets)) => Question::rubric(kind, text, *nuggets),
-                None => Question::any_of(kind, text, [&item.value]),
+                Some((_, nuggets)) => PlannedQuestion::rubric(kind, text, *nuggets),
+                None => PlannedQuestion::any_of(kind, text, [&item.value]),
             };
             question = question.from(&[place]);
             match (item.what, lifted) {

@@ -1,10 +1,10 @@
 //! What is asked when all is said.
 
-use recap_core::model::ProbeKind;
+use recap_core::model::QuestionKind;
 
 use super::game::{Game, Record, gaps};
 use super::views::Key;
-use crate::{Place, Question};
+use crate::{Place, PlannedQuestion};
 
 /// Messages for which an older value must have stood to be asked for.
 const STOOD: u32 = 10;
@@ -69,7 +69,8 @@ impl Game<'_> {
         }
         let value = value.to_string();
         stale.retain(|old| *old != value);
-        let newest = Question::any_of(ProbeKind::Snapshot, text, [&value]).from(&[*place]);
+        let newest =
+            PlannedQuestion::any_of(QuestionKind::Snapshot, text, [&value]).from(&[*place]);
         self.script.ask(newest.stale(stale));
         // Some are asked on the way as well, while an older value held.
         let stood = older.iter().zip(&values[1..]);
@@ -78,7 +79,8 @@ impl Game<'_> {
             && self.random.chance(30)
         {
             let text = self.asks.say(&mut self.random, section, &gaps(&about));
-            let question = Question::any_of(ProbeKind::Snapshot, text, [old.0.to_string()]);
+            let question =
+                PlannedQuestion::any_of(QuestionKind::Snapshot, text, [old.0.to_string()]);
             self.script.ask(question.from(&[old.1]).until(next.1));
         }
     }
@@ -117,7 +119,7 @@ impl Game<'_> {
             let Some(((value, place), older)) = record.values.split_last() else { continue };
             let stale: Vec<&String> =
                 older.iter().map(|(old, _)| old).filter(|old| *old != value).collect();
-            let question = Question::any_of(record.kind, text, [value]).from(&[*place]);
+            let question = PlannedQuestion::any_of(record.kind, text, [value]).from(&[*place]);
             self.script.ask(question.stale(stale).late());
         }
     }
@@ -130,7 +132,7 @@ impl Game<'_> {
             .collect();
         for line in self.random.sample(&lines, most) {
             let (text, words) = line.split_once(" | ").expect("a bar before the absent words");
-            self.script.ask(Question::unanswerable(text, words.split("; ")));
+            self.script.ask(PlannedQuestion::unanswerable(text, words.split("; ")));
         }
     }
 
@@ -146,7 +148,7 @@ impl Game<'_> {
                 format!("{} had claimed a price of {}", claim.who, claim.price),
                 "the board of the station showed another price, so the claim was wrong".to_owned(),
             ];
-            let question = Question::rubric(ProbeKind::Contradiction, text, nuggets);
+            let question = PlannedQuestion::rubric(QuestionKind::Contradiction, text, nuggets);
             self.rubric(question.from(&[said, seen]).late(), most);
         }
         if let Some(trade) = self.trades.first().cloned() {
@@ -167,7 +169,7 @@ impl Game<'_> {
             let places: Vec<Place> =
                 same.iter().take(3).flat_map(|t| t.places.iter().copied()).collect();
             let text = self.reasons.say(&mut self.random, "ask.summary", &[("good", good)]);
-            let question = Question::rubric(ProbeKind::Summary, text, nuggets);
+            let question = PlannedQuestion::rubric(QuestionKind::Summary, text, nuggets);
             self.rubric(question.from(&places).late(), most);
         }
         self.ask_ordering(most);
@@ -191,7 +193,7 @@ impl Game<'_> {
             format!("{} came before {}", three[0].0, three[1].0),
             format!("{} came before {}", three[1].0, three[2].0),
         ];
-        let question = Question::rubric(ProbeKind::Ordering, text, nuggets);
+        let question = PlannedQuestion::rubric(QuestionKind::Ordering, text, nuggets);
         self.rubric(question.from(&places).late(), most);
     }
 }

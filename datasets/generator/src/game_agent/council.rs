@@ -1,13 +1,13 @@
 //! Choices: the agent lays out what there is, the commander takes one.
 
-use recap_core::model::ProbeKind;
+use recap_core::model::QuestionKind;
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
 use super::actions::look_with;
 use super::game::Game;
 use super::views::{View, listing};
-use crate::{Place, Question, Stream, fill};
+use crate::{Place, PlannedQuestion, Stream, fill};
 
 /// A choice that comes up once.
 #[derive(Clone, Debug, Deserialize)]
@@ -132,10 +132,11 @@ impl Game<'_> {
     ) {
         let others = || choices.iter().filter(|choice| choice.name != chosen.name);
         let text = self.random.pick(&decision.ask).clone();
-        let which = Question::any_of(ProbeKind::Decision, text, [&chosen.name]).from(&[settled]);
+        let which =
+            PlannedQuestion::any_of(QuestionKind::Decision, text, [&chosen.name]).from(&[settled]);
         self.script.ask(which.stale(others().map(|choice| &choice.name)));
         let text = self.random.pick(&decision.ask_figure).clone();
-        let figure = Question::any_of(ProbeKind::MultiHop, text, [&chosen.figure]);
+        let figure = PlannedQuestion::any_of(QuestionKind::MultiHop, text, [&chosen.figure]);
         let figures = others().map(|choice| &choice.figure);
         self.script.ask(figure.from(&[settled, booked]).near(figures));
         let why = self.reasons.say(&mut self.random, "ask.why", &[("matter", &decision.matter)]);
@@ -145,7 +146,7 @@ impl Game<'_> {
             format!("{} was turned down because {}", refused.name, refused.con),
         ];
         let most = 1 + self.script.messages() / 220;
-        let question = Question::rubric(ProbeKind::Decision, why, nuggets);
+        let question = PlannedQuestion::rubric(QuestionKind::Decision, why, nuggets);
         self.rubric(question.from(&[offered, settled]), most);
     }
 }

@@ -1,6 +1,6 @@
 //! Everything between two runs: repairs, mining, contracts, notes.
 
-use recap_core::model::ProbeKind;
+use recap_core::model::QuestionKind;
 use serde_json::json;
 
 use super::actions::{Move, look, look_with};
@@ -57,7 +57,7 @@ impl Game<'_> {
             let (repair, cost) = self.world.repairing(&now);
             repair_cost = cost;
             let place = self.act(String::new(), vec![repair])[0];
-            self.record(ProbeKind::Fact, "repair", Vec::new(), cost.to_string(), place);
+            self.record(QuestionKind::Fact, "repair", Vec::new(), cost.to_string(), place);
         }
         if self.world.fuel < self.world.fuel_max {
             let now = self.now();
@@ -130,7 +130,7 @@ impl Game<'_> {
             ("good", self.world.goods[good].name.to_owned()),
             ("place", self.world.stations[place].name.to_owned()),
         ];
-        self.record(ProbeKind::Fact, "claim", about.clone(), price.to_string(), at);
+        self.record(QuestionKind::Fact, "claim", about.clone(), price.to_string(), at);
         let mut said = about;
         said.push(("price", price.to_string()));
         let text = self.line("a.newsdone", &gaps(&said));
@@ -163,9 +163,9 @@ impl Game<'_> {
         let at = self.act(String::new(), vec![accept])[0];
         let about = vec![("good", good.to_owned()), ("place", place.to_owned())];
         let pay = mission.pay.to_string();
-        self.record(ProbeKind::Artifact, "mission", about.clone(), mission.id.clone(), at);
-        self.record(ProbeKind::Plan, "due", about.clone(), mission.due.clone(), at);
-        self.record(ProbeKind::Fact, "pay", about, pay.clone(), at);
+        self.record(QuestionKind::Artifact, "mission", about.clone(), mission.id.clone(), at);
+        self.record(QuestionKind::Plan, "due", about.clone(), mission.due.clone(), at);
+        self.record(QuestionKind::Fact, "pay", about, pay.clone(), at);
         let n = mission.units.to_string();
         let text = self.line(
             "a.accepted",
@@ -317,7 +317,7 @@ impl Game<'_> {
         let seen = vec![(super::views::Key::Credits, self.world.credits)];
         let at = self.act(String::new(), vec![Move { act, seen }])[0];
         let named = vec![("good", name.to_owned()), ("place", place.to_owned())];
-        self.record(ProbeKind::Artifact, "order", named, id.clone(), at);
+        self.record(QuestionKind::Artifact, "order", named, id.clone(), at);
         about.extend([("id", id), ("fee", fee.to_string())]);
         let text = self.line("a.ordered", &gaps(&about));
         self.report(text);
@@ -340,7 +340,7 @@ impl Game<'_> {
         let text = self.maybe("a.log", &[]);
         let at = self.act(text, vec![Move { act, seen: Vec::new() }])[0];
         let place = vec![("place", self.world.place().name.to_owned())];
-        self.record(ProbeKind::Artifact, "log", place, id.clone(), at);
+        self.record(QuestionKind::Artifact, "log", place, id.clone(), at);
         let text = self.line("a.logged", &[("id", &id)]);
         self.report(text);
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use recap_core::model::ProbeKind;
+use recap_core::model::QuestionKind;
 
 use super::actions::Move;
 use super::agenda::Agenda;
@@ -10,7 +10,7 @@ use super::chatter::{Chatter, Claim};
 use super::views::Key;
 use super::world::World;
 use crate::voice::Voice;
-use crate::{Phrases, Place, Question, Script, Stream};
+use crate::{Phrases, Place, PlannedQuestion, Script, Stream};
 
 /// A purchase and what became of it.
 #[derive(Clone, Debug)]
@@ -28,7 +28,7 @@ pub struct Trade {
 /// what they are about, and the values in the order in which they came up.
 #[derive(Clone, Debug)]
 pub struct Record {
-    pub kind: ProbeKind,
+    pub kind: QuestionKind,
     pub section: &'static str,
     pub gaps: Vec<(&'static str, String)>,
     pub values: Vec<(String, Place)>,
@@ -186,7 +186,7 @@ impl Game<'_> {
     /// Remembers an id, a receipt or a time that can be asked for.
     pub fn record(
         &mut self,
-        kind: ProbeKind,
+        kind: QuestionKind,
         section: &'static str,
         gaps: Vec<(&'static str, String)>,
         value: impl Into<String>,
@@ -201,7 +201,7 @@ impl Game<'_> {
     }
 
     /// Adds a rubric question, as long as they are few.
-    pub fn rubric(&mut self, question: Question, most: usize) {
+    pub fn rubric(&mut self, question: PlannedQuestion, most: usize) {
         if self.rubrics < most {
             self.rubrics += 1;
             self.script.ask(question);

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use recap_core::model::{Block, Probe, ProbeKind, Role, Session};
+use recap_core::model::{Block, Question, QuestionKind, Role, Session};
 use serde_json::Value as Json;
 
 use super::*;
 use crate::generate;
 
-fn written(seed: u64, tokens: u64) -> (Session, Vec<Probe>) {
+fn written(seed: u64, tokens: u64) -> (Session, Vec<Question>) {
     generate(&KIND, seed, tokens, "g").unwrap_or_else(|e| panic!("{seed}, {tokens}: {e}"))
 }
 
@@ -158,24 +158,24 @@ fn the_reserve_is_never_touched_and_red_sectors_only_once_that_is_allowed() {
 #[test]
 fn a_session_asks_in_many_kinds_and_mostly_what_can_be_graded() {
     for (seed, tokens) in [(1, 15_000), (2, 30_000), (3, 60_000), (4, 200_000)] {
-        let (_, probes) = written(seed, tokens);
-        let count = |kind| probes.iter().filter(|p| p.kind == kind).count();
-        assert!(probes.len() >= 30, "{tokens}: {}", probes.len());
+        let (_, questions) = written(seed, tokens);
+        let count = |kind| questions.iter().filter(|p| p.kind == kind).count();
+        assert!(questions.len() >= 30, "{tokens}: {}", questions.len());
         for kind in [
-            ProbeKind::Fact,
-            ProbeKind::Update,
-            ProbeKind::Snapshot,
-            ProbeKind::Constraint,
-            ProbeKind::Preference,
-            ProbeKind::SharedConcept,
-            ProbeKind::Tone,
-            ProbeKind::Artifact,
-            ProbeKind::Abstain,
+            QuestionKind::Fact,
+            QuestionKind::Update,
+            QuestionKind::Snapshot,
+            QuestionKind::Constraint,
+            QuestionKind::Preference,
+            QuestionKind::SharedConcept,
+            QuestionKind::Tone,
+            QuestionKind::Artifact,
+            QuestionKind::Abstain,
         ] {
             assert!(count(kind) > 0, "{tokens}: no {kind:?}");
         }
-        let judged = probes.iter().filter(|p| p.expect.alternatives().is_empty()).count();
-        let judged = judged - count(ProbeKind::Abstain);
-        assert!(judged * 100 <= probes.len() * 16, "{tokens}: {judged} of {}", probes.len());
+        let judged = questions.iter().filter(|p| p.expect.alternatives().is_empty()).count();
+        let judged = judged - count(QuestionKind::Abstain);
+        assert!(judged * 100 <= questions.len() * 16, "{tokens}: {judged} of {}", questions.len());
     }
 }

@@ -1,12 +1,12 @@
 //! Runs between stations: flying, buying, selling.
 
-use recap_core::model::ProbeKind;
+use recap_core::model::QuestionKind;
 use serde_json::json;
 
 use super::actions::{failure, look};
 use super::game::{Game, Trade, gaps};
 use super::views::Key;
-use crate::{Place, Question};
+use crate::{Place, PlannedQuestion};
 
 /// Share of the account that one purchase may take, in percent.
 const STAKE: u64 = 45;
@@ -81,7 +81,7 @@ impl Game<'_> {
         let jump = failure("jump", json!({"to": place}), &result, seen);
         let at = self.act(String::new(), vec![jump])[0];
         let about = vec![("place", place.to_owned())];
-        self.record(ProbeKind::Fact, "caught", about, damage.to_string(), at);
+        self.record(QuestionKind::Fact, "caught", about, damage.to_string(), at);
         let damage = damage.to_string();
         let text = self.line("a.caught", &[("by", by), ("damage", &damage)]);
         let ship = look("get_ship", self.world.show_ship());
@@ -264,7 +264,7 @@ impl Game<'_> {
             let text = self.asks.say(&mut self.random, "cost", &gaps(&question));
             let from = [trade.places[1], sold];
             let cost = trade.cost.to_string();
-            let asked = Question::any_of(ProbeKind::MultiHop, text, [cost]).from(&from);
+            let asked = PlannedQuestion::any_of(QuestionKind::MultiHop, text, [cost]).from(&from);
             self.script.ask(asked);
         }
         trade.price = deal.price;
@@ -310,9 +310,9 @@ impl Game<'_> {
             ("good", self.world.goods[good].name.to_owned()),
             ("place", self.world.stations[at].name.to_owned()),
         ];
-        self.record(ProbeKind::Artifact, receipts, about.clone(), receipt, p);
+        self.record(QuestionKind::Artifact, receipts, about.clone(), receipt, p);
         let time = now.split(' ').nth(1).unwrap_or(now).to_owned();
-        self.record(ProbeKind::Temporal, times, about, time, p);
+        self.record(QuestionKind::Temporal, times, about, time, p);
     }
 
     /// Sells what fills the hold most.

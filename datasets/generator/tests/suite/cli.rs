@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use assert_cmd::cargo::cargo_bin_cmd;
 use clap::Parser;
 use recap::cli::{Cli, Exit, dispatch};
-use recap_formats::{LoadOptions, audit_probes};
+use recap_formats::{LoadOptions, audit_questions};
 use tempfile::TempDir;
 
 use crate::hiding::{HIDING, is_obeyed};
@@ -96,12 +96,12 @@ fn generated_sessions_are_checked_and_can_be_benched_and_one_seed_gives_one_data
     let out = ran.out;
     assert!(out.contains("coding-agent-7: ") && out.ends_with("1 session in one\n"), "{out}");
     assert_eq!(desk.run(&[&options[..], &["two"]].concat()).code, 0);
-    for name in ["sessions.jsonl", "probes.jsonl"] {
+    for name in ["sessions.jsonl", "questions.jsonl"] {
         assert_eq!(desk.read(&format!("one/{name}")), desk.read(&format!("two/{name}")));
     }
     let (one, run) = (desk.path("one"), desk.path("run"));
-    let audit = audit_probes(&one, &LoadOptions::default()).unwrap();
-    assert!(audit.probes() > 0 && audit.violations.is_empty(), "{:?}", audit.violations);
+    let audit = audit_questions(&one, &LoadOptions::default()).unwrap();
+    assert!(audit.questions() > 0 && audit.violations.is_empty(), "{:?}", audit.violations);
     let replay = ["replay", text(&one), "--strategy", "fifo", "--quiet", "--out", text(&run)];
     assert_eq!(recap(&replay), Exit::Done);
 }

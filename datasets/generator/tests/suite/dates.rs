@@ -1,7 +1,7 @@
 //! How often the offline reader is right about dates in sessions that no rule
 //! was made with. The strict offline judge grades.
 
-use recap_core::model::ProbeKind;
+use recap_core::model::QuestionKind;
 use recap_generator::Recipe;
 
 use crate::reading::measured;
@@ -21,7 +21,7 @@ fn unseen_dates_are_read_as_often_as_the_book_says() {
         let sessions: String = (9_001..9_007).map(session).collect();
         let recipe = Recipe::read(&format!("name = \"fresh\"\n{sessions}")).unwrap();
         let mut dataset = recipe.dataset().unwrap();
-        dataset.probes.retain(|probe| probe.kind == ProbeKind::Temporal);
+        dataset.questions.retain(|question| question.kind == QuestionKind::Temporal);
         let rows = measured(&dataset);
         let full = rows.iter().filter(|((full, ..), _)| *full).map(|(_, row)| row);
         found.push(full.fold((0.0, 0.0), |(n, right), row| (n + row.n, right + row.score)));

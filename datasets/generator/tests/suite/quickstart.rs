@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use recap_core::model::{Block, Expectation, Session, SessionFacts};
 use recap_core::tokens::Counter;
-use recap_formats::{Dataset, LoadOptions, ProbeAudit, load, write_native};
+use recap_formats::{Dataset, LoadOptions, QuestionAudit, load, write_native};
 use recap_generator::Recipe;
 use recap_generator::texture::{ASSISTANT, Bounds, CODING, Texture, bounds, quantile};
 use recap_replay::PreparedSession;
@@ -37,7 +37,7 @@ fn facts(session: Session) -> Arc<SessionFacts> {
 fn the_bundled_files_are_what_the_recipe_gives_today() {
     let folder = tempfile::tempdir().unwrap();
     write_native(&recipe().dataset().unwrap(), folder.path()).unwrap();
-    for name in ["dataset.toml", "sessions.jsonl", "probes.jsonl"] {
+    for name in ["dataset.toml", "sessions.jsonl", "questions.jsonl"] {
         let made = std::fs::read(folder.path().join(name)).unwrap();
         let bundled = std::fs::read(datasets().join("quickstart").join(name)).unwrap();
         assert!(made == bundled, "{name} differs: run the generator on recipe.toml and copy it");
@@ -67,7 +67,7 @@ fn the_bundled_files_validate_against_the_published_schemas() {
     };
     for (file, schema) in [
         ("quickstart/sessions.jsonl", "session.schema.json"),
-        ("quickstart/probes.jsonl", "probe.schema.json"),
+        ("quickstart/questions.jsonl", "question.schema.json"),
     ] {
         for line in read(file).lines() {
             check(schema, &serde_json::from_str(line).unwrap());
@@ -79,15 +79,15 @@ fn the_bundled_files_validate_against_the_published_schemas() {
 #[test]
 fn every_session_has_the_questions_that_the_datasheet_promises() {
     let dataset = quickstart();
-    let audit = ProbeAudit::of(&dataset);
+    let audit = QuestionAudit::of(&dataset);
     assert!(audit.violations.is_empty(), "{:?}", audit.violations);
     for session in &dataset.sessions {
-        let own = || dataset.probes.iter().filter(|probe| probe.session == session.id);
+        let own = || dataset.questions.iter().filter(|question| question.session == session.id);
         assert!(own().count() >= 30, "{}: {}", session.id, own().count());
         let rubrics = own().filter(|p| matches!(p.expect, Expectation::Rubric(_))).count();
         assert!(rubrics * 100 <= own().count() * 15, "{}: {rubrics} rubrics", session.id);
-        assert!(own().any(|probe| !probe.stale.is_empty()));
-        assert!(own().any(|probe| probe.expect == Expectation::Unanswerable));
+        assert!(own().any(|question| !question.stale.is_empty()));
+        assert!(own().any(|question| question.expect == Expectation::Unanswerable));
     }
 }
 

@@ -1,17 +1,17 @@
-//! All measures but those by kind of probe.
+//! All measures but those by kind of question.
 
 use super::entry::{bytes, length};
-use crate::model::ProbeKind;
+use crate::model::QuestionKind;
 use crate::model::measure::{Column, Direction, Measure, Nature, Unit};
 
-// The columns of `summary.csv` before those of the kinds of probes.
+// The columns of `summary.csv` before those of the kinds of questions.
 measures! {
 BEFORE_KINDS:
     SESSIONS "sessions" Count Neutral Csv "reference §7":
         "sessions in the row";
     REQUESTS "requests" Count Neutral Csv "reference §1":
         "requests that the recorded agent made";
-    PROBES "probes" Count Neutral Csv "reference §5":
+    QUESTIONS "questions" Count Neutral Csv "reference §5":
         "questions asked about the contexts of the row";
     UNSCORED "unscored" Count Lower Csv "reference §5":
         "questions without a grade: no answer, or no judge could grade it";
@@ -97,7 +97,7 @@ BEFORE_KINDS:
         "modelled: (tokens that no cache held under `full` − the same here) / tokens read per second";
     RECALL_FILTERED "recall_filtered" Share Higher JsonOnly "reference §5":
         "recall of the questions that cannot be guessed without any conversation";
-    RECALL_ABSTAIN "recall_abstain" [Some(ProbeKind::Abstain)] Share Higher JsonOnly "reference §5":
+    RECALL_ABSTAIN "recall_abstain" [Some(QuestionKind::Abstain)] Share Higher JsonOnly "reference §5":
         "mean score of the questions of this kind";
     RECALL_RECOVERY "recall_recovery" Share Higher JsonOnly "reference §5":
         "recall when the answerer may also search what the strategy stored outside the context";

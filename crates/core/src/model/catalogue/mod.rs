@@ -6,15 +6,15 @@
 mod entry;
 mod listed;
 
-use super::ProbeKind;
+use super::QuestionKind;
 use super::measure::{Column, Direction, Measure, Nature, Unit};
 
-/// Declares a measure for each kind of probe but the last, which cannot be answered,
-/// in the order of [`ProbeKind::ALL`].
+/// Declares a measure for each kind of question but the last, which cannot be answered,
+/// in the order of [`QuestionKind::ALL`].
 macro_rules! by_kind {
     ($name:ident $of:literal $unit:ident $meaning:literal: $($kind:literal)*) => {
         #[doc = concat!("`", $of, "_<kind>`: ", $meaning, ".")]
-        pub static $name: [Measure; ProbeKind::ALL.len() - 1] = {
+        pub static $name: [Measure; QuestionKind::ALL.len() - 1] = {
             let mut at = 0;
             [$(Measure {
                 id: concat!($of, "_", $kind),
@@ -26,7 +26,7 @@ macro_rules! by_kind {
                 meaning: $meaning,
                 kind: {
                     at += 1;
-                    Some(ProbeKind::ALL[at - 1])
+                    Some(QuestionKind::ALL[at - 1])
                 },
                 nature: Nature::Plain,
             }),*]
@@ -53,14 +53,14 @@ pub fn all() -> impl Iterator<Item = &'static Measure> {
     listed.chain(AFTER_KINDS.iter().copied()).chain(&CONTINUITY_BY_KIND)
 }
 
-/// Recall of the probes of a kind.
-pub fn recall_of(kind: ProbeKind) -> &'static Measure {
+/// Recall of the questions of a kind.
+pub fn recall_of(kind: QuestionKind) -> &'static Measure {
     let of_kind = RECALL_BY_KIND.iter().find(|measure| measure.kind == Some(kind));
     of_kind.unwrap_or(RECALL_ABSTAIN)
 }
 
-/// Continuity of the probes of a kind; `None` of those that cannot be answered.
-pub fn continuity_of(kind: ProbeKind) -> Option<&'static Measure> {
+/// Continuity of the questions of a kind; `None` of those that cannot be answered.
+pub fn continuity_of(kind: QuestionKind) -> Option<&'static Measure> {
     CONTINUITY_BY_KIND.iter().find(|measure| measure.kind == Some(kind))
 }
 
@@ -91,8 +91,8 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_of_probe_has_its_measures() {
-        let (last, kinds) = ProbeKind::ALL.split_last().unwrap();
+    fn every_kind_of_question_has_its_measures() {
+        let (last, kinds) = QuestionKind::ALL.split_last().unwrap();
         for (at, kind) in kinds.iter().enumerate() {
             for (of, measure) in
                 [("recall", &RECALL_BY_KIND[at]), ("continuity", &CONTINUITY_BY_KIND[at])]
@@ -101,7 +101,10 @@ mod tests {
                 assert_eq!(measure.kind, Some(*kind));
             }
         }
-        assert_eq!((*last, RECALL_ABSTAIN.kind), (ProbeKind::Abstain, Some(ProbeKind::Abstain)));
+        assert_eq!(
+            (*last, RECALL_ABSTAIN.kind),
+            (QuestionKind::Abstain, Some(QuestionKind::Abstain))
+        );
     }
 
     #[test]

@@ -17,14 +17,16 @@ use super::choose::{self, choose};
 use super::context::{passages, preamble};
 use super::draft::Draft;
 use super::view::View;
-use crate::probes::Place;
+use crate::facts::Place;
 use crate::roles::answerer::{Answerer, Llm as AnsweringModel};
 use crate::roles::ask::{self, Line};
 use crate::roles::fence::Fence;
 use crate::roles::judge::{Grading, Judge, Llm as JudgingModel};
-use recap_core::model::{Message, MessageIndex, ModelRole, Probe, ProbeKind, RIGHT, Role, Session};
+use recap_core::model::{
+    Message, MessageIndex, ModelRole, Question, QuestionKind, RIGHT, Role, Session,
+};
 use recap_core::text::Normal;
-use recap_llm::{Llm, Question, Schema};
+use recap_llm::{Llm, ModelRequest, Schema};
 
 /// Version of the prompt: questions of different versions are not compared.
 pub const QUESTION_PROMPT: u32 = 1;
@@ -48,7 +50,7 @@ const CALLS: usize = 3;
 #[derive(Debug, Default)]
 pub struct Written {
     /// The questions that stay.
-    pub probes: Vec<Probe>,
+    pub questions: Vec<Question>,
     /// Number of questions that were left out, and of calls without a usable
     /// reply, by reason.
     pub left_out: BTreeMap<String, u64>,
@@ -102,7 +104,7 @@ impl Author {
             }
         }
         let sound = self.tested(session, place, drafts, written).await;
-        written.probes.extend(choose(&view, place, by_role(session, sound), &[]));
+        written.questions.extend(choose(&view, place, by_role(session, sound), &[]));
     }
 
     /// Makes the calls that [`Author::write`] would make if every question were
@@ -116,7 +118,7 @@ impl Author {
             let question = |n: usize| {
                 let question =
                     format!("Which of the {n} files did the agent change last, and why?");
-                Draft::new(ProbeKind::Fact, question, ["a value of it".to_owned()], [place.from])
+                Draft::new(QuestionKind::Fact, question, ["a value of it".to_owned()], [place.from])
             };
             let drafts = (0..MOST * parts.len()).map(question).collect();
             self.tested(session, place, drafts, &mut Written::default()).await;
@@ -273,7 +275,7 @@ fn stretches<'p>(
 }
 
 /// The request for questions about a part.
-fn asked(session: &Session, part: &[MessageIndex]) -> Question {
+fn asked(session: &Session, part: &[MessageIndex]) -> ModelRequest {
     let text = |at: &MessageIndex| clipped(&session.messages[*at as usize]);
     let texts: Vec<String> = part.iter().map(text).collect();
     let fence = Fence::around(texts.iter().map(String::as_str));
@@ -288,9 +290,9 @@ fn asked(session: &Session, part: &[MessageIndex]) -> Question {
         .replace("{{mark}}", mark)
         .replace("{{most}}", &MOST.to_string())
         .replace("{{kinds}}", &kinds.join(", "));
-    Question {
+    ModelRequest {
         schema: Some(Schema { name: "questions".to_owned(), json: reply::schema() }),
-        ..Question::of(system, document, REPLY_TOKENS)
+        ..ModelRequest::of(system, document, REPLY_TOKENS)
     }
 }
 

@@ -4,24 +4,24 @@ use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
 use crate::roles::ask;
-use recap_core::model::{MessageIndex, ProbeKind};
+use recap_core::model::{MessageIndex, QuestionKind};
 
 /// Kinds that a model writes: their answers stand in the evidence.
-pub(super) const KINDS: [ProbeKind; 7] = [
-    ProbeKind::Fact,
-    ProbeKind::Artifact,
-    ProbeKind::Constraint,
-    ProbeKind::Decision,
-    ProbeKind::Update,
-    ProbeKind::Plan,
-    ProbeKind::Snapshot,
+pub(super) const KINDS: [QuestionKind; 7] = [
+    QuestionKind::Fact,
+    QuestionKind::Artifact,
+    QuestionKind::Constraint,
+    QuestionKind::Decision,
+    QuestionKind::Update,
+    QuestionKind::Plan,
+    QuestionKind::Snapshot,
 ];
 
 /// A question as the model wrote it.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Proposal {
-    pub kind: ProbeKind,
+    pub kind: QuestionKind,
     pub question: String,
     pub answer: String,
     pub evidence: Vec<String>,
@@ -84,7 +84,7 @@ mod tests {
             "evidence": ["m3"], "stale": ["8080"]});
         let read_one = |one: &Json| read(&json!({"questions": [one]}).to_string());
         let found = read_one(&one).unwrap();
-        assert_eq!((found[0].kind, found[0].answer.as_str()), (ProbeKind::Update, "8443"));
+        assert_eq!((found[0].kind, found[0].answer.as_str()), (QuestionKind::Update, "8443"));
         for (field, value, says) in [
             ("kind", json!("tone"), "the kind `tone`"),
             ("kind", json!("rhyme"), "a field is unknown"),

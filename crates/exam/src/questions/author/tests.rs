@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use serde_json::{Value as Json, json};
 
 use super::*;
-use crate::probes::Kept;
+use crate::facts::Kept;
 use recap_core::model::{Block, Timing, Usage};
 use recap_llm::{Answered, Call, CallError, Finish, Model, Reply, Settings, Tokens};
 
@@ -101,7 +101,7 @@ async fn only_questions_that_hold_up_stay() {
     let (session, places) = (session(), [place(3)]);
     let written = Author::new(&llm).write(&session, &places).await;
     let mut asked: Vec<(&str, &[String], &[String])> = written
-        .probes
+        .questions
         .iter()
         .map(|p| (p.question.as_str(), p.expect.alternatives(), p.evidence.as_slice()))
         .collect();
@@ -128,7 +128,7 @@ async fn only_questions_that_hold_up_stay() {
     );
     // The same calls give the same questions, with the same ids.
     let again = Author::new(&llm).write(&session, &places).await;
-    assert_eq!(again.probes, written.probes);
+    assert_eq!(again.questions, written.questions);
     let roles = pupil.roles.lock().unwrap();
     assert_eq!(roles.iter().filter(|role| **role == (ModelRole::Answerer, 1)).count(), 6);
 }
@@ -143,7 +143,7 @@ async fn what_the_system_prompt_tells_is_no_question_about_the_conversation() {
         Model { provider: "test".into(), name: "pupil".into(), settings: Settings::default() };
     let llm: Arc<dyn Llm> = Arc::new(Pupil { model, proposals, roles: Mutex::default() });
     let written = Author::new(&llm).write(&session, &[place(3)]).await;
-    assert_eq!(written.probes, []);
+    assert_eq!(written.questions, []);
     assert_eq!(written.left_out["answered without the conversation"], 1);
 }
 

@@ -15,10 +15,10 @@ fn sum(said: Said<'_>) -> Result<u32, String> {
     if sum <= 9 { Ok(sum) } else { Err(format!("{sum} is more than 9")) }
 }
 
-fn question() -> Question {
+fn question() -> ModelRequest {
     let json = json!({"type": "object"});
     let schema = Some(Schema { name: "sum".to_owned(), json });
-    Question { schema, ..Question::of("Add.", "4 + 5", 50) }
+    ModelRequest { schema, ..ModelRequest::of("Add.", "4 + 5", 50) }
 }
 
 async fn ask(llm: &Scripted) -> Result<u32, Failure> {

@@ -13,15 +13,15 @@ pub use panel::Panel;
 
 use async_trait::async_trait;
 
-use recap_core::model::{Expectation, Judgement, Probe, ProbeKind, Source};
+use recap_core::model::{Expectation, Judgement, Question, QuestionKind, Source};
 
 /// One answer to be graded, with its question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grading<'a> {
     /// The question as it was asked.
     pub question: &'a str,
-    /// The kind of the probe.
-    pub kind: ProbeKind,
+    /// The kind of the question.
+    pub kind: QuestionKind,
     /// The condition for a correct answer.
     pub expect: &'a Expectation,
     /// Outdated values, which would be wrong.
@@ -31,13 +31,13 @@ pub struct Grading<'a> {
 }
 
 impl<'a> Grading<'a> {
-    /// An answer to a probe.
-    pub fn of(probe: &'a Probe, answer: &'a str) -> Self {
+    /// An answer to a question.
+    pub fn of(question: &'a Question, answer: &'a str) -> Self {
         Self {
-            question: &probe.question,
-            kind: probe.kind,
-            expect: &probe.expect,
-            stale: &probe.stale,
+            question: &question.question,
+            kind: question.kind,
+            expect: &question.expect,
+            stale: &question.stale,
             answer,
         }
     }

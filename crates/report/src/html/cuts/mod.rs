@@ -10,15 +10,15 @@ use std::collections::BTreeSet;
 use askama::Template;
 use serde::Serialize;
 
+use crate::cut_questions_csv::{AskedAtCut, asked};
 use crate::html::cells::Cells;
 use crate::html::questions::answers::{Bar, Piece, part};
 use crate::html::table::class;
 use crate::packed::packed;
-use crate::probes_csv::expected;
-use crate::questions_csv::{AskedAtCut, asked};
+use crate::questions_csv::expected;
 use crate::{Source, block, forgets, number, plain};
 use recap_core::model::{
-    Agreement, Answer, AnsweredAtCuts, Cut, Measure, ProbeKind, ReferenceState, Report, RowKind,
+    Agreement, Answer, AnsweredAtCuts, Cut, Measure, QuestionKind, ReferenceState, Report, RowKind,
     StrategyRow, catalogue,
 };
 
@@ -357,14 +357,14 @@ fn distance(rows: &[&StrategyRow]) -> Option<Table> {
 
 /// The questions that the whole conversation answers right, by kind.
 fn questions(answered: &[AnsweredAtCuts]) -> Option<Table> {
-    let kinds: BTreeSet<ProbeKind> =
+    let kinds: BTreeSet<QuestionKind> =
         answered.iter().flat_map(|strategy| strategy.kinds.keys().copied()).collect();
-    let head = |kind: &ProbeKind| {
+    let head = |kind: &QuestionKind| {
         let of = answered.iter().filter_map(|strategy| strategy.kinds.get(kind));
         let questions = of.map(|of| of.before).max().unwrap_or(0) as usize;
         (forgets::subject(*kind).to_owned(), block::counted(questions, "question"))
     };
-    let cell = |strategy: &AnsweredAtCuts, kind: &ProbeKind| match strategy.kinds.get(kind) {
+    let cell = |strategy: &AnsweredAtCuts, kind: &QuestionKind| match strategy.kinds.get(kind) {
         None => Cell { share: "–".to_owned(), counts: String::new() },
         Some(of) => Cell {
             share: number::percent(of.after as f64 / of.before as f64),
@@ -396,9 +396,9 @@ fn listed(source: &Source<'_>, cells: &Cells<'_>) -> Option<Listed> {
         Answer::Nothing(why) => format!("no answer: {}", plain::line(&why.to_string())),
     };
     let row = |at: AskedAtCut<'_>| AskedRow {
-        question: words(&at.asked.probe.question),
-        kind: at.asked.probe.kind.as_str(),
-        expected: words(&expected(&at.asked.probe.expect)),
+        question: words(&at.asked.question.question),
+        kind: at.asked.question.kind.as_str(),
+        expected: words(&expected(&at.asked.question.expect)),
         before: at.before.map_or_else(|| "–".to_owned(), |before| said(&before.answer)),
         after: said(&at.after.answer),
         became: at.agreement().map_or("not graded", Agreement::as_str),

@@ -79,8 +79,8 @@ fn the_share_kept_by_distance_is_that_of_the_measures() {
 fn questions_are_told_by_kind_of_those_that_the_whole_conversation_answers() {
     let kinds = |plan, artifact: Option<u64>| {
         let of = |after| Answered { before: 5, after };
-        let artifact = artifact.map(|after| (ProbeKind::Artifact, of(after)));
-        [(ProbeKind::Plan, of(plan))].into_iter().chain(artifact).collect()
+        let artifact = artifact.map(|after| (QuestionKind::Artifact, of(after)));
+        [(QuestionKind::Plan, of(plan))].into_iter().chain(artifact).collect()
     };
     let strategy = |strategy: &str, kinds| AnsweredAtCuts {
         strategy: strategy.to_owned(),

@@ -4,10 +4,10 @@
 
 use crate::html::table;
 use crate::{block, number, plain};
-use recap_core::model::{Measure, ProbeKind, Report, StrategyRow, catalogue};
+use recap_core::model::{Measure, QuestionKind, Report, StrategyRow, catalogue};
 
-/// Fewest probes of a kind before it can be called the worst (reference §5).
-const KIND_PROBES: usize = 10;
+/// Fewest questions of a kind before it can be called the worst (reference §5).
+const KIND_QUESTIONS: usize = 10;
 
 /// A part of a bar.
 pub(in crate::html) struct Piece {
@@ -110,18 +110,18 @@ pub(in crate::html) fn answers(report: &Report, block: &block::Block<'_>) -> Opt
     Some(Answers { kinds: heads.collect(), rows: rows.collect() })
 }
 
-/// Kinds that occur, with how many probes there are.
-pub(in crate::html) fn kinds(report: &Report, dataset: &str) -> Vec<(ProbeKind, usize)> {
+/// Kinds that occur, with how many questions there are.
+pub(in crate::html) fn kinds(report: &Report, dataset: &str) -> Vec<(QuestionKind, usize)> {
     let mine = |name: &str| dataset == block::ALL || name == dataset;
     let facts = report.sessions.iter().filter(|t| mine(&t.dataset));
-    let probes: Vec<ProbeKind> =
-        facts.flat_map(|t| t.probes.iter().map(|p| p.probe.kind)).collect();
-    let count = |kind: ProbeKind| probes.iter().filter(|k| **k == kind).count();
-    ProbeKind::ALL.into_iter().map(|k| (k, count(k))).filter(|(_, n)| *n > 0).collect()
+    let questions: Vec<QuestionKind> =
+        facts.flat_map(|t| t.questions.iter().map(|p| p.question.kind)).collect();
+    let count = |kind: QuestionKind| questions.iter().filter(|k| **k == kind).count();
+    QuestionKind::ALL.into_iter().map(|k| (k, count(k))).filter(|(_, n)| *n > 0).collect()
 }
 
-fn row(row: &StrategyRow, kinds: &[(ProbeKind, usize)]) -> Row {
-    let recall = |kind: ProbeKind| row.number(catalogue::recall_of(kind));
+fn row(row: &StrategyRow, kinds: &[(QuestionKind, usize)]) -> Row {
+    let recall = |kind: QuestionKind| row.number(catalogue::recall_of(kind));
     let by_kind = kinds.iter().map(|(kind, _)| recall(*kind));
     Row {
         name: plain::line(&row.strategy),
@@ -153,9 +153,9 @@ pub(in crate::html) fn part(share: f64) -> String {
     words.replace(' ', "\u{A0}")
 }
 
-/// The kind with the least continuity, of those with enough probes to say so.
-fn worst(row: &StrategyRow, kinds: &[(ProbeKind, usize)]) -> String {
-    let figures = kinds.iter().filter(|(_, n)| *n >= KIND_PROBES).filter_map(|(kind, _)| {
+/// The kind with the least continuity, of those with enough questions to say so.
+fn worst(row: &StrategyRow, kinds: &[(QuestionKind, usize)]) -> String {
+    let figures = kinds.iter().filter(|(_, n)| *n >= KIND_QUESTIONS).filter_map(|(kind, _)| {
         Some((kind.as_str(), row.number(catalogue::continuity_of(*kind)?)?))
     });
     let least = figures.min_by(|a, b| a.1.total_cmp(&b.1));

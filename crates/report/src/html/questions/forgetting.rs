@@ -23,12 +23,12 @@ const VIEWS: [View; 4] = [
     View {
         age: AgeUnit::Tokens,
         title: "Recall of questions, by tokens since the answer was last said",
-        read: |bin| Some((bin.probes, bin.recall?)),
+        read: |bin| Some((bin.questions, bin.recall?)),
     },
     View {
         age: AgeUnit::Compactions,
         title: "Recall of questions, by compactions since the answer was last said",
-        read: |bin| Some((bin.probes, bin.recall?)),
+        read: |bin| Some((bin.questions, bin.recall?)),
     },
     View {
         age: AgeUnit::Tokens,

@@ -7,7 +7,7 @@
 //! what the reader asks for.
 //!
 //! Invariant: the packed data keep their size whatever the run; what has to be
-//! cut or left out for it is whole in `probes.csv`, and the page says so.
+//! cut or left out for it is whole in `questions.csv`, and the page says so.
 
 pub(super) mod answers;
 pub(super) mod curve;
@@ -19,10 +19,10 @@ use serde::Serialize;
 use crate::html::cells::{Cells, cell};
 use crate::html::{Keys, Names};
 use crate::packed::packed;
-use crate::probes_csv::{BEFORE, agreement, expected};
+use crate::questions_csv::{BEFORE, agreement, expected};
 use crate::{Source, block, number, plain};
 use recap_core::model::{
-    Agreement, Answer, Cell, LedgerState, ProbeFacts, ProbeRow, SessionResults, Verdict,
+    Agreement, Answer, Cell, LedgerState, QuestionFacts, QuestionRow, SessionResults, Verdict,
 };
 
 /// Strategies that stand open.
@@ -80,11 +80,11 @@ struct Packed {
     before: Option<usize>,
     /// Position of the strategy that the list opens with.
     first: usize,
-    probes: Vec<PackedProbe>,
+    questions: Vec<PackedQuestion>,
 }
 
 #[derive(Serialize)]
-struct PackedProbe {
+struct PackedQuestion {
     id: String,
     kind: &'static str,
     /// Position among the sessions.
@@ -123,7 +123,7 @@ pub(super) fn questions(
     open: usize,
 ) -> Option<Questions> {
     let report = source.report;
-    let all: usize = report.sessions.iter().map(|t| t.probes.len()).sum();
+    let all: usize = report.sessions.iter().map(|t| t.questions.len()).sum();
     if all == 0 {
         return None;
     }
@@ -187,18 +187,19 @@ fn cut(all: usize, shown: usize, limit: usize, shortened: bool) -> Option<String
         let limit = number::grouped(limit as u64);
         parts.push(format!("answers and reasons are cut after {limit} characters"));
     }
-    (!parts.is_empty()).then(|| format!("{}; all is in probes.csv", parts.join(", ")))
+    (!parts.is_empty()).then(|| format!("{}; all is in questions.csv", parts.join(", ")))
 }
 
 impl<'a> Board<'a> {
     /// Characters of the longest answer.
     fn longest(&self) -> usize {
-        let said = |row: &ProbeRow| match &row.answer {
+        let said = |row: &QuestionRow| match &row.answer {
             Answer::Said(text) if self.source.texts.is_some() => text.chars().count(),
             _ => 0,
         };
         let of_session = |session: SessionResults<'_>| {
-            let rows = session.cells().iter().filter_map(Cell::rows).flat_map(|rows| &rows.probes);
+            let rows =
+                session.cells().iter().filter_map(Cell::rows).flat_map(|rows| &rows.questions);
             rows.map(said).max().unwrap_or(0)
         };
         self.source.report.results.iter().map(of_session).max().unwrap_or(0)
@@ -206,16 +207,17 @@ impl<'a> Board<'a> {
 
     fn packed(&self, limit: usize, shown: usize) -> Packed {
         let sessions = &self.source.report.sessions;
-        let mut probes: Vec<PackedProbe> = Vec::new();
+        let mut questions: Vec<PackedQuestion> = Vec::new();
         for (at, facts) in sessions.iter().enumerate() {
-            let room = shown - probes.len();
+            let room = shown - questions.len();
             if room == 0 {
                 break;
             }
             let session = self.cells.session(facts);
             let rows = Rows::of(self.cells, session.as_ref());
-            let own = facts.probes.iter().enumerate().take(room);
-            probes.extend(own.map(|(number, asked)| self.probe(at, number, asked, &rows, limit)));
+            let own = facts.questions.iter().enumerate().take(room);
+            questions
+                .extend(own.map(|(number, asked)| self.question(at, number, asked, &rows, limit)));
         }
         Packed {
             words: self.source.texts.is_some(),
@@ -224,7 +226,7 @@ impl<'a> Board<'a> {
             sessions: self.cells.session_names(),
             before: self.cells.strategies.iter().position(|(name, _)| *name == BEFORE),
             first: self.cells.first(),
-            probes,
+            questions,
         }
     }
 
@@ -236,15 +238,15 @@ impl<'a> Board<'a> {
         }
     }
 
-    fn probe(
+    fn question(
         &self,
         session: usize,
         number: usize,
-        asked: &ProbeFacts,
+        asked: &QuestionFacts,
         rows: &Rows<'_>,
         limit: usize,
-    ) -> PackedProbe {
-        let probe = &asked.probe;
+    ) -> PackedQuestion {
+        let question = &asked.question;
         let mut answers: Vec<Given> = Vec::new();
         let codes = rows.cells.iter().map(|pair| {
             let Some((cell, row)) = pair.and_then(|cell| Some((cell, row(cell, number)?))) else {
@@ -258,18 +260,18 @@ impl<'a> Board<'a> {
             code(at, cell, row, rows.agreement(cell, row))
         });
         let codes = codes.collect();
-        PackedProbe {
-            id: plain::line(&probe.id),
-            kind: probe.kind.as_str(),
+        PackedQuestion {
+            id: plain::line(&question.id),
+            kind: question.kind.as_str(),
             session,
-            at: probe.asked_at + 1,
+            at: question.asked_at + 1,
             age: asked.age_tokens,
             request: asked.request,
             evidence: asked.evidence.clone(),
-            question: self.words(&probe.question, limit.max(ASKED)),
-            expected: self.words(&expected(&probe.expect), limit.max(ASKED)),
+            question: self.words(&question.question, limit.max(ASKED)),
+            expected: self.words(&expected(&question.expect), limit.max(ASKED)),
             stale: match self.source.texts {
-                Some(_) => probe.stale.iter().map(|s| self.words(s, limit.max(ASKED))).collect(),
+                Some(_) => question.stale.iter().map(|s| self.words(s, limit.max(ASKED))).collect(),
                 None => Vec::new(),
             },
             answers,
@@ -277,7 +279,7 @@ impl<'a> Board<'a> {
         }
     }
 
-    fn given(&self, row: &ProbeRow, limit: usize) -> Given {
+    fn given(&self, row: &QuestionRow, limit: usize) -> Given {
         let said = match &row.answer {
             Answer::Said(text) => self.words(text, limit),
             // Nobody could grade it, so that the judge is not to blame.
@@ -305,22 +307,22 @@ impl<'a> Rows<'a> {
         Rows { cells: cells.of(session), full: full.collect() }
     }
 
-    fn agreement(&self, cell: &Cell, after: &ProbeRow) -> Option<Agreement> {
+    fn agreement(&self, cell: &Cell, after: &QuestionRow) -> Option<Agreement> {
         let full = self.full.iter().flatten().find(|full| full.key.window == cell.key.window)?;
-        let pre = row(full, after.probe as usize)?;
+        let pre = row(full, after.question as usize)?;
         agreement(cell, after, Some((full, pre)))
     }
 }
 
-/// Rows stand in the order of the probes.
-fn row(cell: &Cell, number: usize) -> Option<&ProbeRow> {
-    cell.rows()?.probes.get(number)
+/// Rows stand in the order of the questions.
+fn row(cell: &Cell, number: usize) -> Option<&QuestionRow> {
+    cell.rows()?.questions.get(number)
 }
 
 /// Position of the answer, outcome, state of the evidence, whether the value is
 /// in the context and whether the provider would have refused, in one number
 /// that `questions.js` takes apart.
-fn code(answer: usize, cell: &Cell, row: &ProbeRow, agreement: Option<Agreement>) -> i64 {
+fn code(answer: usize, cell: &Cell, row: &QuestionRow, agreement: Option<Agreement>) -> i64 {
     let agreement = agreement.map_or(0, |a| a as i64 + 1);
     let evidence = match row.evidence {
         None => 0,

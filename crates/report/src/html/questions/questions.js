@@ -1,22 +1,22 @@
 // The list of questions. Words of the recording go into the page as text only.
-recap.near(document.getElementById("probe-list"), async (place) => {
+recap.near(document.getElementById("question-list"), async (place) => {
   const { make, foreign, choice, filters, numbered, count: counted, scroll: scrolled } = recap;
-  const data = await recap.unpack("probe-data");
+  const data = await recap.unpack("question-data");
   const outcomes = ["not graded", "kept", "lost", "gained", "neither"];
   const states = ["none is named", "verbatim", "edited", "folded", "gone"];
   const PAGE = 7;
 
   // One number per row: see `code` in mod.rs.
-  const read = (probe, strategy, window) => {
-    let n = probe.rows[strategy * data.windows.length + window];
+  const read = (question, strategy, window) => {
+    let n = question.rows[strategy * data.windows.length + window];
     if (n < 0) return null;
     const take = (base) => { const rest = n % base; n = Math.floor(n / base); return rest; };
     const refused = take(2) === 1, there = take(3), evidence = take(5), outcome = take(5);
-    return { strategy, window, refused, there, evidence, outcome, given: probe.answers[n] };
+    return { strategy, window, refused, there, evidence, outcome, given: question.answers[n] };
   };
   const form = filters();
   const pick = (label, options, chosen) => choice(form, label, options, chosen, () => show(0));
-  const kinds = [...new Set(data.probes.map((probe) => probe.kind))];
+  const kinds = [...new Set(data.questions.map((question) => question.kind))];
   const strategy = pick("strategy", [["", "all"], ...numbered(data.strategies.map((p) => p[0]))], String(data.first));
   const window_ = pick("window", [["", "all"], ...numbered(data.windows)], "0");
   const rest = make("details"), more = filters();
@@ -38,18 +38,18 @@ recap.near(document.getElementById("probe-list"), async (place) => {
     const all = texts.join(" ").toLocaleLowerCase();
     return words.every((word) => all.includes(word));
   };
-  const matching = (probe, words) => {
-    if (kind.value && probe.kind !== kind.value) return [];
-    if (session.value && probe.session !== Number(session.value)) return [];
-    const asked = has(words, probe.id, probe.question, probe.expected);
+  const matching = (question, words) => {
+    if (kind.value && question.kind !== kind.value) return [];
+    if (session.value && question.session !== Number(session.value)) return [];
+    const asked = has(words, question.id, question.question, question.expected);
     const rows = [];
     data.strategies.forEach((_, p) => data.windows.forEach((_, w) => {
       if (strategy.value && p !== Number(strategy.value)) return;
       if (window_.value && w !== Number(window_.value)) return;
-      const row = read(probe, p, w);
+      const row = read(question, p, w);
       if (!row || (outcome.value && row.outcome !== Number(outcome.value))) return;
       if (evidence.value && row.evidence !== Number(evidence.value)) return;
-      if (asked || has(words, probe.id, probe.question, probe.expected, row.given[0], row.given[3])) rows.push(row);
+      if (asked || has(words, question.id, question.question, question.expected, row.given[0], row.given[3])) rows.push(row);
     }));
     return rows;
   };
@@ -59,10 +59,10 @@ recap.near(document.getElementById("probe-list"), async (place) => {
   };
   // Where the evidence went: each message that answers it, what became of it
   // by the time of the question, and its words.
-  const where = (probe, rows) => {
+  const where = (question, rows) => {
     const box = make("details"), words = make("summary", "where its evidence went");
     box.append(words);
-    if (!probe.evidence.length) {
+    if (!question.evidence.length) {
       box.append(make("p", "No message is named as its evidence."));
       return box;
     }
@@ -80,30 +80,30 @@ recap.near(document.getElementById("probe-list"), async (place) => {
       return [make("h4", message.described), ...text, list];
     };
     box.addEventListener("toggle", async () => {
-      const found = await recap.evidence(probe.session, probe.request, probe.evidence, rows);
+      const found = await recap.evidence(question.session, question.request, question.evidence, rows);
       if (found) box.append(...found.flatMap(told));
-      else box.append(make("p", `Messages ${probe.evidence.map((m) => counted(m + 1)).join(", ")}; this session is not packed into the page, cells.jsonl and texts.jsonl have it.`));
+      else box.append(make("p", `Messages ${question.evidence.map((m) => counted(m + 1)).join(", ")}; this session is not packed into the page, cells.jsonl and texts.jsonl have it.`));
     }, { once: true });
     return box;
   };
-  const card = (probe, rows) => {
-    const box = make("details", undefined, "probe");
+  const card = (question, rows) => {
+    const box = make("details", undefined, "question");
     const head = make("summary");
-    head.append(make("bdi", probe.id), `: ${probe.kind}, `, foreign("span", probe.question || "(the words are left out)"));
+    head.append(make("bdi", question.id), `: ${question.kind}, `, foreign("span", question.question || "(the words are left out)"));
     box.append(head);
-    box.addEventListener("toggle", () => box.append(...opened(probe, rows)), { once: true });
+    box.addEventListener("toggle", () => box.append(...opened(question, rows)), { once: true });
     return box;
   };
-  const opened = (probe, rows) => {
-    const age = probe.age === null ? "" : `, last said ${probe.age.toLocaleString("en")} tokens before`;
+  const opened = (question, rows) => {
+    const age = question.age === null ? "" : `, last said ${question.age.toLocaleString("en")} tokens before`;
     const place = make("p", "session ");
-    place.append(make("bdi", data.sessions[probe.session]), `, asked after message ${probe.at}${age}`);
+    place.append(make("bdi", data.sessions[question.session]), `, asked after message ${question.at}${age}`);
     const list = make("dl");
     const say = (term, text) => { if (text) list.append(make("dt", term), foreign("dd", text, "words")); };
-    say("asked", probe.question);
-    say("expected", probe.expected);
-    say("wrong by now", probe.stale.join(" | "));
-    const before = data.before === null ? null : read(probe, data.before, rows[0].window);
+    say("asked", question.question);
+    say("expected", question.expected);
+    say("wrong by now", question.stale.join(" | "));
+    const before = data.before === null ? null : read(question, data.before, rows[0].window);
     if (before) say("before", [before.given[0], graded(before.given, before.refused)].filter(Boolean).join(" · "));
     const heads = ["strategy", "window", "outcome", ...(data.words ? ["answer after"] : []), "graded", "evidence", "value in context"];
     const lines = rows.map((row) => {
@@ -118,7 +118,7 @@ recap.near(document.getElementById("probe-list"), async (place) => {
       return line;
     });
     const table = recap.table(heads.map((name) => [name, ""]), lines);
-    return [place, list, scrolled(`Answers to ${probe.id}`, table), where(probe, rows)];
+    return [place, list, scrolled(`Answers to ${question.id}`, table), where(question, rows)];
   };
 
   const count = make("p");
@@ -127,17 +127,17 @@ recap.near(document.getElementById("probe-list"), async (place) => {
   const pages = make("div");
   const show = (from) => {
     const words = wanted();
-    const found = data.probes.map((probe) => [probe, matching(probe, words)]).filter(([, rows]) => rows.length);
+    const found = data.questions.map((question) => [question, matching(question, words)]).filter(([, rows]) => rows.length);
     const to = Math.min(from + PAGE, found.length);
     count.textContent = found.length ? `${from + 1}–${to} of ${found.length.toLocaleString("en")} questions` : "no question matches";
-    cards.replaceChildren(...found.slice(from, to).map(([probe, rows]) => card(probe, rows)));
+    cards.replaceChildren(...found.slice(from, to).map(([question, rows]) => card(question, rows)));
     pages.replaceChildren(recap.pager(from, PAGE, found.length, show));
   };
   const line = make("div", undefined, "listed");
   line.append(count, pages);
   place.replaceChildren(form, rest, line, cards);
   // Where nothing is lost the list opens with everything.
-  if (!data.probes.some((probe) => matching(probe, []).length)) outcome.value = "";
+  if (!data.questions.some((question) => matching(question, []).length)) outcome.value = "";
   show(0);
   place.dataset.ready = "yes";
 });

@@ -217,7 +217,7 @@ pub(super) static BY_CUTS: Lead = Lead {
 };
 
 /// Where rows are ranked by what can be answered.
-pub(super) static BY_PROBES: Lead = Lead {
+pub(super) static BY_QUESTIONS: Lead = Lead {
     primary: Primary::Continuity,
     label: "continuity",
     about: "0 to 100, more is better: of what the whole conversation answers right, the part that the strategy still answers right, among the questions asked after it had compacted (“exposed”). full stands against itself and is 100: the upper end of the scale. empty, which remembers nothing, is the lower end",
@@ -236,7 +236,7 @@ pub(super) static BY_PROBES: Lead = Lead {
     ],
 };
 
-/// Where there are no probes.
+/// Where there are no questions.
 pub(super) static BY_REFERENCES: Lead = Lead {
     primary: Primary::ReferenceRecall,
     label: "needed facts kept",

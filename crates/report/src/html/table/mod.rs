@@ -13,10 +13,11 @@ use super::{Keys, Names};
 use crate::html::questions::answers;
 use crate::{block, number, plain};
 use recap_core::model::{
-    Absent, Interval, Measure, Primary, ProbeKind, Report, RowKind, StrategyRow, Value, catalogue,
+    Absent, Interval, Measure, Primary, QuestionKind, Report, RowKind, StrategyRow, Value,
+    catalogue,
 };
 
-use columns::{BY_CUTS, BY_PROBES, BY_REFERENCES, Lead, Reading};
+use columns::{BY_CUTS, BY_QUESTIONS, BY_REFERENCES, Lead, Reading};
 
 /// The section.
 #[derive(Template)]
@@ -120,7 +121,7 @@ pub(super) fn full_table(
 ) -> FullTable {
     let lead = lead(report.primary);
     let kinds = answers::kinds(report, block::ALL);
-    let kinds: Vec<ProbeKind> = kinds.into_iter().map(|(kind, _)| kind).collect();
+    let kinds: Vec<QuestionKind> = kinds.into_iter().map(|(kind, _)| kind).collect();
     let table = |(at, block): (usize, &block::Block<'_>)| Table {
         id: format!("table-{at}"),
         keys: names.keys(block),
@@ -147,7 +148,7 @@ pub(super) fn full_table(
 /// What leads the tables of a report.
 fn lead(primary: Primary) -> &'static Lead {
     match primary {
-        Primary::Continuity => &BY_PROBES,
+        Primary::Continuity => &BY_QUESTIONS,
         Primary::KeptAtCut => &BY_CUTS,
         Primary::ReferenceRecall => &BY_REFERENCES,
     }
@@ -161,7 +162,7 @@ impl Lead {
 
     /// The rows of a table. A column that no row can fill is left out: what is
     /// missing is said below the table.
-    fn rows(&self, rows: &[&StrategyRow], kinds: &[ProbeKind]) -> Rows {
+    fn rows(&self, rows: &[&StrategyRow], kinds: &[QuestionKind]) -> Rows {
         let any = |reading: &&&Reading| rows.iter().any(|row| reading.read(row).is_some());
         let unknown = |reading: &&&Reading| rows.iter().any(|row| unread(row, reading.measure).1);
         let readings: Vec<&Reading> =
@@ -224,7 +225,7 @@ impl Lead {
 
     fn basis(&self, row: &StrategyRow) -> String {
         let basis = match self.primary {
-            Primary::Continuity => on_probes(row),
+            Primary::Continuity => on_questions(row),
             Primary::KeptAtCut => on_cuts(row),
             Primary::ReferenceRecall => None,
         };
@@ -260,15 +261,16 @@ impl Lead {
 }
 
 /// What an answer's figure rests on.
-fn on_probes(row: &StrategyRow) -> Option<String> {
-    let (probes, sessions) = (row.number(catalogue::PROBES)?, row.number(catalogue::SESSIONS)?);
-    let asked = block::counted(probes as usize, "probe");
+fn on_questions(row: &StrategyRow) -> Option<String> {
+    let (questions, sessions) =
+        (row.number(catalogue::QUESTIONS)?, row.number(catalogue::SESSIONS)?);
+    let asked = block::counted(questions as usize, "question");
     let sessions = block::counted(sessions as usize, "session");
     let exposed = row.number(catalogue::EXPOSED);
     let exposed = exposed.map_or(String::new(), |x| format!(", {} exposed", number::percent(x)));
     let graded = row.number(catalogue::UNSCORED).filter(|missing| *missing > 0.0).map(|missing| {
         // Replicates are averaged.
-        format!(" ({} graded)", number::grouped((probes - missing).round() as u64))
+        format!(" ({} graded)", number::grouped((questions - missing).round() as u64))
     });
     Some(format!("{asked}{}, {sessions}{exposed}", graded.unwrap_or_default()))
 }
@@ -318,7 +320,7 @@ fn idle(row: &StrategyRow) -> Option<String> {
     })
 }
 
-fn by_kind(row: &StrategyRow, kinds: &[ProbeKind]) -> String {
+fn by_kind(row: &StrategyRow, kinds: &[QuestionKind]) -> String {
     let figure = |measure: Option<&Measure>| sort_key(measure.and_then(|of| row.number(of)));
     let each = kinds.iter().map(|kind| {
         let (continuity, recall) = (catalogue::continuity_of(*kind), catalogue::recall_of(*kind));
@@ -372,8 +374,8 @@ mod tests {
 
     #[test]
     fn what_most_rows_rest_on_is_said_once() {
-        let all = ["3 probes", "", "2 probes", "2 probes"].map(str::to_owned);
-        assert_eq!(common(all.into_iter()), "2 probes");
+        let all = ["3 questions", "", "2 questions", "2 questions"].map(str::to_owned);
+        assert_eq!(common(all.into_iter()), "2 questions");
     }
 
     #[test]

@@ -18,7 +18,7 @@ use crate::roles::ask::{Failure, Line, Said};
 use crate::roles::fence::Fence;
 use crate::roles::finder::Finder;
 use recap_core::model::{ModelRole, NoAnswer, NoReply, Source};
-use recap_llm::{self as llm, Question};
+use recap_llm::{self as llm, ModelRequest};
 
 /// Version of the answer prompt: answers to different versions are never
 /// compared.
@@ -116,8 +116,8 @@ impl Answerer for Llm {
 
 /// The request for one question, behind the system text that all questions to a
 /// context share.
-pub(crate) fn question(system: &str, text: &str) -> Question {
-    Question { shared_system: true, ..Question::of(system, text, ANSWER_TOKENS) }
+pub(crate) fn question(system: &str, text: &str) -> ModelRequest {
+    ModelRequest { shared_system: true, ..ModelRequest::of(system, text, ANSWER_TOKENS) }
 }
 
 /// The rules and the context. The time of the questions is behind the context,

@@ -13,7 +13,7 @@ use crate::roles::ask::{Line, Said};
 use crate::roles::fence::Fence;
 use crate::roles::finder::Finder;
 use recap_core::model::NoReply;
-use recap_llm::{Message, Question, Speaker};
+use recap_llm::{Message, ModelRequest, Speaker};
 use recap_strategy::{Archived, Tool};
 
 /// Version of the text that offers the searches: answers to different versions
@@ -72,7 +72,7 @@ pub(super) async fn ask(
 }
 
 /// The request for a question, with the searches that the model may call.
-fn offered(system: &str, text: &str, finder: &Finder<'_>) -> Question {
+fn offered(system: &str, text: &str, finder: &Finder<'_>) -> ModelRequest {
     let tools = finder.tools();
     let list: String =
         tools.iter().map(|tool| format!("- `{}`: {}\n", tool.name, tool.description)).collect();

@@ -2,7 +2,7 @@
 
 use super::doubt::is_unknown;
 use super::index::Index;
-use super::question::{Ask, Question};
+use super::question::{Ask, ParsedQuestion};
 use super::rank::{Ranked, rank};
 use super::states;
 use crate::calendar::relative::{relative, written};
@@ -30,7 +30,7 @@ type Line = (usize, String);
 /// The answer to a question from a context.
 pub(super) fn answer(
     index: &Index,
-    (text, question): (&str, &Question),
+    (text, question): (&str, &ParsedQuestion),
     counter: &Counter,
 ) -> String {
     let mut ranked = rank(index, question);
@@ -58,7 +58,7 @@ pub(super) fn answer(
 }
 
 /// Keeps as many sentences as an answer is chosen from, the best first.
-fn keep_best(question: &Question, ranked: &mut Vec<Ranked>) {
+fn keep_best(question: &ParsedQuestion, ranked: &mut Vec<Ranked>) {
     let order = |a: &Ranked, b: &Ranked| question.order(a, b);
     if ranked.len() > CANDIDATES {
         ranked.select_nth_unstable_by(CANDIDATES, order);
@@ -70,7 +70,7 @@ fn keep_best(question: &Question, ranked: &mut Vec<Ranked>) {
 /// For a question about the value or the state of a name that it quotes, keeps
 /// the sentences with that name if there are any: those around them are about
 /// other names.
-fn keep_quoted(question: &Question, ranked: &mut Vec<Ranked>) {
+fn keep_quoted(question: &ParsedQuestion, ranked: &mut Vec<Ranked>) {
     let most = ranked.iter().map(|one| one.signs.quoted).fold(0.0, f64::max);
     if question.of_name && most > 0.0 {
         ranked.retain(|one| one.signs.quoted >= most);
@@ -80,7 +80,7 @@ fn keep_quoted(question: &Question, ranked: &mut Vec<Ranked>) {
 /// The best sentences whose lines fit the budget.
 fn chosen(
     index: &Index,
-    question: &Question,
+    question: &ParsedQuestion,
     mut open: Vec<Ranked>,
     counter: &Counter,
 ) -> Vec<Line> {
@@ -135,7 +135,7 @@ const SHARED: f64 = 0.6;
 
 /// Of the statements that name a value of the requested form, keeps the newest:
 /// a question about the present is not answered by an old value.
-fn keep_newest(index: &Index, question: &Question, ranked: &mut Vec<Ranked>) {
+fn keep_newest(index: &Index, question: &ParsedQuestion, ranked: &mut Vec<Ranked>) {
     // A value outside of a user's prose was measured: only a question about the
     // current state asks for the newest one.
     let stated = |one: &&Ranked| {
@@ -156,7 +156,7 @@ fn keep_newest(index: &Index, question: &Question, ranked: &mut Vec<Ranked>) {
 /// Removes sentences that a later one replaces: a sentence with a number or a
 /// name and at least two terms of the question is removed if a later candidate
 /// contains the same terms and another value.
-fn drop_superseded(index: &Index, question: &Question, ranked: &mut Vec<Ranked>) {
+fn drop_superseded(index: &Index, question: &ParsedQuestion, ranked: &mut Vec<Ranked>) {
     let terms = |at: usize| {
         let own = &index.sentence(at).terms;
         let stands = |term| own.binary_search_by_key(term, |one| one.term).is_ok();
@@ -182,7 +182,7 @@ fn drop_superseded(index: &Index, question: &Question, ranked: &mut Vec<Ranked>)
 /// A sentence as a line of the answer, with its relative dates resolved. For a
 /// question about a date, the day on which the sentence was said is added,
 /// unless the answer already contains that day.
-fn line(index: &Index, question: &Question, at: usize, told: &str) -> String {
+fn line(index: &Index, question: &ParsedQuestion, at: usize, told: &str) -> String {
     let text = index.text(at);
     let label = index.entry(at).speaker.map(|speaker| index.speakers[speaker].as_str());
     let spoken = label.filter(|_| question.ask != Ask::Who).and_then(|l| text.strip_prefix(l));

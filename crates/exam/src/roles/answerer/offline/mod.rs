@@ -39,7 +39,7 @@ use rustc_hash::FxHashMap;
 
 use self::index::Index;
 use self::passage::Analysed;
-use self::question::Question;
+use self::question::ParsedQuestion;
 use self::words::Numbers;
 use super::{Answerer, Passage, Searched, Shown};
 use crate::roles::finder::Finder;
@@ -62,7 +62,7 @@ pub struct Offline {
 }
 
 /// The analyses of a question, each for the speakers of some contexts.
-type Asked = Vec<(Vec<String>, Arc<Question>)>;
+type Asked = Vec<(Vec<String>, Arc<ParsedQuestion>)>;
 
 /// The texts that were analysed, and the numbers of their terms.
 #[derive(Debug, Default)]
@@ -106,7 +106,7 @@ impl Offline {
 
     /// The analysis of a question, from the cache if possible: a question is put
     /// to the contexts of all strategies.
-    fn question(&self, text: &str, speakers: &[String]) -> Arc<Question> {
+    fn question(&self, text: &str, speakers: &[String]) -> Arc<ParsedQuestion> {
         let mut questions = self.questions.lock().expect("no holder panics");
         let known = questions.get(text).into_iter().flatten();
         if let Some((_, known)) = known.into_iter().find(|(own, _)| own == speakers) {
@@ -115,7 +115,7 @@ impl Offline {
         if questions.len() >= QUESTIONS {
             questions.clear();
         }
-        let question = Arc::new(Question::new(text, speakers));
+        let question = Arc::new(ParsedQuestion::new(text, speakers));
         let asked = questions.entry(text.to_owned()).or_default();
         asked.push((speakers.to_vec(), Arc::clone(&question)));
         question

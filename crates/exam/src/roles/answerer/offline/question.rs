@@ -18,7 +18,7 @@ pub(super) enum Ask {
 
 /// A question with its terms and what it asks for.
 #[derive(Clone, Debug)]
-pub(super) struct Question {
+pub(super) struct ParsedQuestion {
     pub ask: Ask,
     /// Forms that the answer may have.
     pub sought: Forms,
@@ -59,7 +59,7 @@ const UNITS: &str = "days weeks months years hours minutes";
 const PAST: &str = "was were did had first before previous previously earlier originally old ago";
 const NOW: &str = "current currently now latest newest still present recent updated";
 
-impl Question {
+impl ParsedQuestion {
     /// Analyses a question; `speakers` are those of the context.
     pub(super) fn new(text: &str, speakers: &[String]) -> Self {
         let found = words(text);

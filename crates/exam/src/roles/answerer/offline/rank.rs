@@ -6,7 +6,7 @@ use jiff::civil::Date;
 
 use super::anchors::Anchors;
 use super::index::{Block, Index, Posting};
-use super::question::{Ask, Question};
+use super::question::{Ask, ParsedQuestion};
 use super::signs::{Signs, score};
 use crate::calendar::relative::holds;
 use recap_core::model::Role;
@@ -49,7 +49,7 @@ pub(super) struct Ranked {
 /// are shares of the score of a sentence with every term once.
 struct Found<'a> {
     index: &'a Index,
-    question: &'a Question,
+    question: &'a ParsedQuestion,
     rarity: Vec<f64>,
     total: f64,
     rarest: f64,
@@ -61,7 +61,7 @@ struct Found<'a> {
 }
 
 /// The sentences that may answer, with their scores.
-pub(super) fn rank(index: &Index, question: &Question) -> Vec<Ranked> {
+pub(super) fn rank(index: &Index, question: &ParsedQuestion) -> Vec<Ranked> {
     let found = Found::new(index, question);
     if found.anchors.missing() {
         return Vec::new();
@@ -73,7 +73,7 @@ pub(super) fn rank(index: &Index, question: &Question) -> Vec<Ranked> {
     out
 }
 
-impl Question {
+impl ParsedQuestion {
     /// The order of two sentences, the better one first. Of two equal ones the
     /// later is preferred, unless the question asks for the first.
     pub(super) fn order(&self, a: &Ranked, b: &Ranked) -> Ordering {
@@ -84,7 +84,7 @@ impl Question {
 }
 
 impl<'a> Found<'a> {
-    fn new(index: &'a Index, question: &'a Question) -> Self {
+    fn new(index: &'a Index, question: &'a ParsedQuestion) -> Self {
         let postings = question.terms.iter().map(|&term| index.posting(term));
         let postings: Vec<Posting> = postings.collect();
         let rarity: Vec<f64> = postings.iter().map(|posting| index.rarity(posting)).collect();

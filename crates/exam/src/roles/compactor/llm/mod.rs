@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use crate::roles::ask::{self, Failure, Line, Said};
 use recap_core::model::{ModelRole, NoReply};
 use recap_core::tokens::Counter;
-use recap_llm::{self as llm, Answered, CallError, FaultKind, Question};
+use recap_llm::{self as llm, Answered, CallError, FaultKind, ModelRequest};
 use recap_strategy::{
     CallUsage, Compactor, CompactorError, FailedCall, Produced, Reply, SessionState, Task,
 };
@@ -46,7 +46,7 @@ impl Llm {
     }
 
     /// The tokens of one call: the whole prompt, including its cached part.
-    fn usage(&self, question: &Question, answered: &Answered) -> CallUsage {
+    fn usage(&self, question: &ModelRequest, answered: &Answered) -> CallUsage {
         match &answered.reply.usage {
             Ok(tokens) => CallUsage { input: tokens.usage.prompt(), output: tokens.usage.output },
             Err(_) => {
@@ -64,7 +64,7 @@ impl Compactor for Llm {
     async fn run(&self, task: &Task) -> Result<Reply, FailedCall> {
         let line = Line { llm: &*self.llm, role: ModelRole::Compactor, replicate: self.replicate };
         let (mut usage, mut latency_ms, mut recorded) = (CallUsage::default(), None, true);
-        let seen = |question: &Question, answered: &Answered| {
+        let seen = |question: &ModelRequest, answered: &Answered| {
             let call = self.usage(question, answered);
             usage.input += call.input;
             usage.output += call.output;

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use recap_core::model::Role;
-use recap_llm::{Message, Question, Schema, Speaker};
+use recap_llm::{Message, ModelRequest, Schema, Speaker};
 use recap_strategy::{Live, MESSAGES, Task, TaskMessage};
 
 /// Text before a live conversation that the assistant began: providers require
@@ -11,22 +11,22 @@ use recap_strategy::{Live, MESSAGES, Task, TaskMessage};
 const OPENING: &str = "[The conversation begins.]";
 
 /// The request that is sent to a model for a task.
-pub(crate) fn question(task: &Task) -> Question {
+pub(crate) fn question(task: &Task) -> ModelRequest {
     let (prompt, live, schema) = match task {
         Task::SessionState { prompt, .. } => (prompt, None, Some(state_schema())),
         Task::Continuation { prompt, live, .. } => (prompt, live.as_ref(), None),
         Task::Digest { prompt, .. } => (prompt, None, None),
     };
     let question = match live {
-        Some(live) => Question {
+        Some(live) => ModelRequest {
             system: live.system.clone(),
             messages: turns(live, prompt),
             max_tokens: task.max_tokens(),
-            ..Question::default()
+            ..ModelRequest::default()
         },
-        None => Question::of("", filled(prompt, task.messages()), task.max_tokens()),
+        None => ModelRequest::of("", filled(prompt, task.messages()), task.max_tokens()),
     };
-    Question { schema, ..question }
+    ModelRequest { schema, ..question }
 }
 
 /// The four fields of SessionState in its published design (000, "SessionState

@@ -8,8 +8,10 @@ use serde_json::{Map, Value, json};
 
 use super::{Grading, Judge};
 use crate::roles::ask::{self, Line};
-use recap_core::model::{Expectation, Judgement, ModelRole, NoGrade, ProbeKind, Source, Verdict};
-use recap_llm::{self as llm, Question, Schema};
+use recap_core::model::{
+    Expectation, Judgement, ModelRole, NoGrade, QuestionKind, Source, Verdict,
+};
+use recap_llm::{self as llm, ModelRequest, Schema};
 
 /// Version of the judge's prompt: grades by different versions are never
 /// compared.
@@ -91,7 +93,7 @@ pub(crate) fn needs_call(grading: &Grading<'_>) -> bool {
 }
 
 /// The request to grade an answer.
-pub(crate) fn question(grading: &Grading<'_>) -> Question {
+pub(crate) fn question(grading: &Grading<'_>) -> ModelRequest {
     let (criteria, form, schema) = match grading.expect {
         Expectation::AnyOf(_) => {
             let stale = if grading.stale.is_empty() { "" } else { STALE };
@@ -110,32 +112,32 @@ pub(crate) fn question(grading: &Grading<'_>) -> Question {
         Expectation::Rubric(points) => points.len() as u64,
         _ => 0,
     };
-    Question {
+    ModelRequest {
         schema: Some(schema),
         shared_system: true,
-        ..Question::of(system, document(grading), REPLY_TOKENS + POINT_TOKENS * points)
+        ..ModelRequest::of(system, document(grading), REPLY_TOKENS + POINT_TOKENS * points)
     }
 }
 
 /// The behaviour that is graded if the answer shows something and does not
 /// state it.
-fn behaviour(kind: ProbeKind) -> Option<&'static str> {
+fn behaviour(kind: QuestionKind) -> Option<&'static str> {
     Some(match kind {
-        ProbeKind::Constraint => {
+        QuestionKind::Constraint => {
             "The question asks for behaviour under a standing rule. Grade what the answer does: \
              one that recites the rule and then breaks it is wrong; one that keeps it without \
              naming it is right."
         }
-        ProbeKind::Preference => {
+        QuestionKind::Preference => {
             "The question asks for behaviour under a preference of the user. Grade whether the \
              answer follows it: one that names the preference and does not follow it is wrong; \
              one that follows it without naming it is right."
         }
-        ProbeKind::Tone => {
+        QuestionKind::Tone => {
             "The question asks for a tone. Grade the tone that the answer is written in, not what \
              it says about tone."
         }
-        ProbeKind::SharedConcept => {
+        QuestionKind::SharedConcept => {
             "The question turns on what a word means between two speakers. Grade whether the \
              answer uses or explains it in that meaning: the meaning that it has for everybody \
              else is not enough."

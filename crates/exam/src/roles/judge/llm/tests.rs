@@ -13,7 +13,7 @@ fn rubric_of(points: &[&str]) -> Expectation {
 }
 
 fn grading<'a>(expect: &'a Expectation, stale: &'a [String], answer: &'a str) -> Grading<'a> {
-    Grading { question: "Which port?", kind: ProbeKind::Fact, expect, stale, answer }
+    Grading { question: "Which port?", kind: QuestionKind::Fact, expect, stale, answer }
 }
 
 async fn graded(
@@ -40,7 +40,7 @@ fn the_prompt_belongs_to_its_version() {
     let stale = ["80".to_owned()];
     let expectations = [any_of(&["8080"]), Expectation::Unanswerable, rubric_of(&["a", "b"])];
     let mut hasher = blake3::Hasher::new();
-    for kind in ProbeKind::ALL {
+    for kind in QuestionKind::ALL {
         for expect in &expectations {
             for stale in [&stale[..], &[]] {
                 let grading = Grading { kind, ..grading(expect, stale, "It is 8080.") };
@@ -207,12 +207,12 @@ fn kinds_that_show_behaviour_describe_what_is_graded() {
         let grading = Grading { kind, ..grading(&expect, &[], "I delete it.") };
         question(&grading).system
     };
-    assert!(system(ProbeKind::Constraint).contains("Grade what the answer does"));
-    assert!(system(ProbeKind::Preference).contains("Grade whether the answer follows it"));
-    assert!(system(ProbeKind::Tone).contains("Grade the tone that the answer is written in"));
-    assert!(system(ProbeKind::SharedConcept).contains("in that meaning"));
-    assert!(system(ProbeKind::Fact).len() < system(ProbeKind::Tone).len());
-    assert!(!system(ProbeKind::Fact).contains("stale"), "no stale value is listed");
+    assert!(system(QuestionKind::Constraint).contains("Grade what the answer does"));
+    assert!(system(QuestionKind::Preference).contains("Grade whether the answer follows it"));
+    assert!(system(QuestionKind::Tone).contains("Grade the tone that the answer is written in"));
+    assert!(system(QuestionKind::SharedConcept).contains("in that meaning"));
+    assert!(system(QuestionKind::Fact).len() < system(QuestionKind::Tone).len());
+    assert!(!system(QuestionKind::Fact).contains("stale"), "no stale value is listed");
 }
 
 #[test]

@@ -15,9 +15,9 @@ pub use sought::Sought;
 
 use super::{Grading, Judge};
 use page::{Page, Share};
-use question::Question;
+use question::ParsedQuestion;
 use reading::Term;
-use recap_core::model::{Expectation, Judgement, NoGrade, ProbeKind, Source, Verdict};
+use recap_core::model::{Expectation, Judgement, NoGrade, QuestionKind, Source, Verdict};
 use recap_core::text::language::is_in;
 use sought::{polarity, sign};
 
@@ -44,7 +44,7 @@ pub struct Offline;
 impl Offline {
     /// Grades one answer without a model.
     pub fn judge(&self, grading: &Grading<'_>) -> Judgement {
-        if let ProbeKind::Tone | ProbeKind::SharedConcept = grading.kind {
+        if let QuestionKind::Tone | QuestionKind::SharedConcept = grading.kind {
             return Judgement::unscored(NoGrade::Kind(grading.kind));
         }
         let values = match grading.expect {
@@ -96,12 +96,13 @@ fn unanswerable(answer: &str) -> Judgement {
 struct Case<'a> {
     answer: &'a str,
     page: Page,
-    question: Question,
+    question: ParsedQuestion,
 }
 
 impl<'a> Case<'a> {
     fn new(grading: &Grading<'a>, values: &[String]) -> Case<'a> {
-        let (mut page, question) = (Page::new(grading.answer), Question::new(grading.question));
+        let (mut page, question) =
+            (Page::new(grading.answer), ParsedQuestion::new(grading.question));
         page.state_continuations(&question);
         page.deny_whole(values);
         page.deny_whole(grading.stale);
@@ -253,13 +254,13 @@ fn abstains(answer: &str) -> bool {
 #[derive(Debug)]
 pub struct Haystack {
     page: Page,
-    nothing_asked: Question,
+    nothing_asked: ParsedQuestion,
 }
 
 impl Haystack {
     /// Parses a text for searches.
     pub fn new(text: &str) -> Haystack {
-        Haystack { page: Page::new(text), nothing_asked: Question::default() }
+        Haystack { page: Page::new(text), nothing_asked: ParsedQuestion::default() }
     }
 
     /// Whether the text states `sought` and does not deny it in the same

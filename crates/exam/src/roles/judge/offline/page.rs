@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
-use super::question::{Question, mark_former};
+use super::question::{ParsedQuestion, mark_former};
 use super::reading::{Term, denies, read};
 use super::sought::{Form, Sought, key};
 use crate::calendar::relative::{Told, times};
@@ -78,7 +78,7 @@ impl Page {
     /// Takes the denial from what follows a text that the question quotes with
     /// its negation: who goes on from “Do not commit” with `secret files` states
     /// the secret files.
-    pub(super) fn state_continuations(&mut self, question: &Question) {
+    pub(super) fn state_continuations(&mut self, question: &ParsedQuestion) {
         for quoted in &question.quoted_denials {
             let ends: Vec<usize> = (quoted.len()..self.terms.len())
                 .filter(|end| {
@@ -119,7 +119,7 @@ impl Page {
     }
 
     /// Marks former values in the text if `question` asks for the current one.
-    pub(super) fn mark_former(&mut self, question: &Question) {
+    pub(super) fn mark_former(&mut self, question: &ParsedQuestion) {
         mark_former(&mut self.terms, question);
     }
 
@@ -131,7 +131,7 @@ impl Page {
     }
 
     /// The positions of a value, or a description of the missing part.
-    pub fn find(&self, sought: &Sought, question: &Question, share: Share) -> Search {
+    pub fn find(&self, sought: &Sought, question: &ParsedQuestion, share: Share) -> Search {
         let Some(form) = &sought.form else { return Err("a word to look for".to_owned()) };
         if let Some(symbol) = &form.symbol {
             return if self.shows(symbol) { Ok(Vec::new()) } else { Err(format!("`{symbol}`")) };
@@ -168,7 +168,7 @@ impl Page {
 struct Looking<'a> {
     page: &'a Page,
     form: &'a Form,
-    question: &'a Question,
+    question: &'a ParsedQuestion,
     share: Share,
 }
 

@@ -15,7 +15,7 @@ const WAS: &str = "did had was were";
 
 /// The words and values that the question itself contains.
 #[derive(Debug, Default)]
-pub(super) struct Question {
+pub(super) struct ParsedQuestion {
     pub stems: FxHashSet<String>,
     pub is_denied: bool,
     /// Texts with a negation in curly quotes, as stems: an answer that repeats
@@ -25,11 +25,11 @@ pub(super) struct Question {
     pub asks_for_past: bool,
 }
 
-impl Question {
-    pub fn new(text: &str) -> Question {
+impl ParsedQuestion {
+    pub fn new(text: &str) -> ParsedQuestion {
         let (terms, times) = (read(text), times(text));
         let content = terms.iter().filter(|term| !is_stop(&term.word) && !term.is_number);
-        Question {
+        ParsedQuestion {
             stems: content.map(|term| term.text.clone()).collect(),
             is_denied: terms.iter().any(|term| term.is_denied),
             quoted_denials: quoted_denials(text),
@@ -66,7 +66,7 @@ const NOW: &str = "current currently now nowadays presently today";
 /// now: from `used to` or `formerly` to the end of the sentence or to a word
 /// like `now`, and the terms before `no longer`. Nothing is marked if the
 /// question asks for the past: then the former value is right.
-pub(super) fn mark_former(terms: &mut [Term], question: &Question) {
+pub(super) fn mark_former(terms: &mut [Term], question: &ParsedQuestion) {
     let is_now = |term: &Term| is_in(NOW, &term.word);
     if question.asks_for_past || !terms.iter().any(is_now) {
         return;

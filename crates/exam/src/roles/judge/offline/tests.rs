@@ -5,7 +5,7 @@ fn verdict_of(question: &str, value: &str, stale: &str, answer: &str) -> Judgeme
         [stale].iter().filter(|s| !s.is_empty()).map(|s| (*s).into()).collect();
     Offline.judge(&Grading {
         question,
-        kind: ProbeKind::Fact,
+        kind: QuestionKind::Fact,
         expect: &Expectation::AnyOf(vec![value.to_owned()]),
         stale: &stale,
         answer,
@@ -146,7 +146,7 @@ fn a_denial_continues_beyond_punctuation_within_a_value() {
     right("Cannes, France", &["It is Cannes, France.", "Not Nice, but Cannes, France."]);
     let values = ["Cannes", "Cannes, France", "France"].map(str::to_owned);
     let expect = Expectation::AnyOf(values.to_vec());
-    let kind = ProbeKind::Fact;
+    let kind = QuestionKind::Fact;
     let grade = |answer| {
         Offline.judge(&Grading { question: "Where?", kind, expect: &expect, stale: &[], answer })
     };
@@ -336,7 +336,7 @@ fn an_empty_answer_is_wrong_and_not_knowing_abstains() {
 #[test]
 fn an_unknowable_question_is_only_answered_by_saying_so() {
     let grade = |answer| {
-        let (expect, kind) = (&Expectation::Unanswerable, ProbeKind::Abstain);
+        let (expect, kind) = (&Expectation::Unanswerable, QuestionKind::Abstain);
         Offline.judge(&Grading { question: "Where?", kind, expect, stale: &[], answer })
     };
     let known = grade("That was never mentioned.");
@@ -383,17 +383,17 @@ fn rubrics_tone_and_shared_concepts_require_a_model() {
         Offline.judge(&Grading { question: "How?", kind, expect, stale: &[], answer: "warm" })
     };
     for (kind, expect) in [
-        (ProbeKind::Tone, &one),
-        (ProbeKind::SharedConcept, &one),
-        (ProbeKind::Plan, &rubric),
-        (ProbeKind::Summary, &rubric),
+        (QuestionKind::Tone, &one),
+        (QuestionKind::SharedConcept, &one),
+        (QuestionKind::Plan, &rubric),
+        (QuestionKind::Summary, &rubric),
     ] {
         let judgement = grade(kind, expect);
         assert_eq!(judgement.score, None);
         let Verdict::Unscored(why) = judgement.verdict else { panic!("{kind:?} was graded") };
         assert!(why.to_string().contains("a model has to judge"), "{why}");
     }
-    assert_eq!(grade(ProbeKind::Plan, &one).verdict, Verdict::Correct);
+    assert_eq!(grade(QuestionKind::Plan, &one).verdict, Verdict::Correct);
 }
 
 #[test]
@@ -408,7 +408,7 @@ fn the_rationale_names_the_stated_value_or_the_missing_part() {
 #[test]
 fn any_alternative_is_accepted() {
     let expect = Expectation::AnyOf(vec!["Roma".to_owned(), "Rome".to_owned()]);
-    let (kind, stale) = (ProbeKind::Fact, &[]);
+    let (kind, stale) = (QuestionKind::Fact, &[]);
     let grading = Grading { question: "", kind, expect: &expect, stale, answer: "in Rome" };
     assert_eq!(Offline.judge(&grading).rationale, "it says `Rome`");
 }
@@ -467,7 +467,7 @@ fn a_haystack_states_words_near_each_other_that_are_not_denied() {
 async fn it_sits_in_the_judges_role() {
     let judge: &dyn Judge = &Offline;
     let expect = Expectation::AnyOf(vec!["Rome".to_owned()]);
-    let (kind, stale) = (ProbeKind::Fact, &[]);
+    let (kind, stale) = (QuestionKind::Fact, &[]);
     let grading = Grading { question: "", kind, expect: &expect, stale, answer: "Rome" };
     assert_eq!(judge.grade(&grading).await.score, Some(1.0));
     assert_eq!((judge.name(), judge.source()), ("offline", Source::Lexical));

@@ -1,7 +1,7 @@
 use std::sync::Mutex;
 
 use super::*;
-use recap_core::model::{Expectation, NoGrade, ProbeKind};
+use recap_core::model::{Expectation, NoGrade, QuestionKind};
 
 /// Always gives the same verdict and counts its calls.
 struct Says {
@@ -47,7 +47,7 @@ async fn panel(verdicts: &[Verdict]) -> (Judgement, Vec<u32>) {
         ["a", "b", "c"].into_iter().zip(verdicts).map(|(n, v)| says(n, v.clone())).collect();
     let roles = judges.iter().map(|judge| Arc::clone(judge) as Arc<dyn Judge>).collect();
     let expect = Expectation::AnyOf(vec!["7".to_owned()]);
-    let (question, kind, answer) = ("How many?", ProbeKind::Fact, "7");
+    let (question, kind, answer) = ("How many?", QuestionKind::Fact, "7");
     let grading = Grading { question, kind, expect: &expect, stale: &[], answer };
     let judgement = Panel::new(roles).unwrap().grade(&grading).await;
     (judgement, judges.iter().map(|judge| *judge.asked.lock().unwrap()).collect())

@@ -1,4 +1,4 @@
-//! `recap probes`.
+//! `recap questions`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,12 +8,12 @@ use clap::{Args, Subcommand};
 use super::exit::{Exit, Failure};
 use super::work::Work;
 use super::{generate, inputs, wire};
-use recap_core::model::{Probe, ProbeKind};
+use recap_core::model::{Question, QuestionKind};
 use recap_core::text::counted;
 use recap_exam::questions::{Controls, controls};
-use recap_formats::{Dataset, KindCoverage, ProbeAudit, audit_probes, bundled};
+use recap_formats::{Dataset, KindCoverage, QuestionAudit, audit_questions, bundled};
 
-/// Options of `recap probes`.
+/// Options of `recap questions`.
 #[derive(Debug, Args)]
 pub struct Arguments {
     #[command(subcommand)]
@@ -63,9 +63,10 @@ fn check(input: &str, reading: inputs::ReadOptions) -> Result<Exit, Failure> {
     for warning in &audit.warnings {
         wire::say(&format!("warning: {warning}"));
     }
-    if audit.probes() == 0 && audit.violations.is_empty() {
-        return Err(Failure::with_code(Exit::Nothing, format!("{input} has no probes"))
-            .help("a native data set keeps them in probes.jsonl: datasets/probe.schema.json"));
+    if audit.questions() == 0 && audit.violations.is_empty() {
+        return Err(Failure::with_code(Exit::Nothing, format!("{input} has no questions")).help(
+            "a native data set keeps them in questions.jsonl: datasets/question.schema.json",
+        ));
     }
     wire::print(&shown(&audit))?;
     let invalid = match inputs::load(&[input.to_owned()], &reading.options()) {
@@ -82,17 +83,17 @@ fn check(input: &str, reading: inputs::ReadOptions) -> Result<Exit, Failure> {
     Ok(if invalid == 0 && audit.violations.is_empty() { Exit::Done } else { Exit::Usage })
 }
 
-fn audit(input: &str, reading: inputs::ReadOptions) -> Result<ProbeAudit, Failure> {
+fn audit(input: &str, reading: inputs::ReadOptions) -> Result<QuestionAudit, Failure> {
     // A file on disk takes precedence over a bundled name.
     if !Path::new(input).exists()
         && let Some(bundled) = bundled(input)
     {
-        return Ok(ProbeAudit::of(&bundled?));
+        return Ok(QuestionAudit::of(&bundled?));
     }
-    Ok(audit_probes(Path::new(input), &reading.options())?)
+    Ok(audit_questions(Path::new(input), &reading.options())?)
 }
 
-fn shown(audit: &ProbeAudit) -> String {
+fn shown(audit: &QuestionAudit) -> String {
     let mut text = String::new();
     for violation in &audit.violations {
         let at = violation.line.map_or_else(String::new, |line| format!(":{line}"));
@@ -103,20 +104,28 @@ fn shown(audit: &ProbeAudit) -> String {
     if !audit.violations.is_empty() {
         text.push('\n');
     }
-    text.push_str(&row(["kind", "probes", "first", "middle", "last", "without", "answer in"]));
+    text.push_str(&row(["kind", "questions", "first", "middle", "last", "without", "answer in"]));
     text.push_str(&row(["", "", "third", "third", "third", "evidence", "evidence"]));
     for kind in &audit.coverage {
         let [first, middle, last] = kind.thirds.map(|n| n.to_string());
-        let (probes, without) = (kind.probes.to_string(), kind.without_evidence.to_string());
+        let (questions, without) = (kind.questions.to_string(), kind.without_evidence.to_string());
         let name = kind.kind.as_str();
-        text.push_str(&row([name, &probes, &first, &middle, &last, &without, &share_found(kind)]));
+        text.push_str(&row([
+            name,
+            &questions,
+            &first,
+            &middle,
+            &last,
+            &without,
+            &share_found(kind),
+        ]));
     }
     let uncovered: Vec<&str> = audit.uncovered().into_iter().map(|kind| kind.as_str()).collect();
     if !uncovered.is_empty() {
         text.push_str(&format!("not covered: {}\n", uncovered.join(", ")));
     }
     let violations = counted(audit.violations.len(), "violation");
-    text.push_str(&format!("{}, {violations}\n", counted(audit.probes(), "probe")));
+    text.push_str(&format!("{}, {violations}\n", counted(audit.questions(), "question")));
     text
 }
 
@@ -144,7 +153,7 @@ impl Tally {
 
     fn line(&self, name: &str) -> String {
         // Who has no conversation rightly says that it is not known.
-        let trivial = name == ProbeKind::Abstain.as_str();
+        let trivial = name == QuestionKind::Abstain.as_str();
         let share = |right: u64| match self.graded {
             0 => "–".to_owned(),
             all => format!("{:.2}", right as f64 / all as f64),
@@ -162,7 +171,7 @@ impl Tally {
 /// The questions of data sets as the offline reader answers them.
 #[derive(Default)]
 struct Asked {
-    kinds: BTreeMap<ProbeKind, Tally>,
+    kinds: BTreeMap<QuestionKind, Tally>,
     /// Those that are right without the conversation, in words.
     given: Vec<String>,
     invalid: usize,
@@ -172,15 +181,15 @@ async fn asked(datasets: &[Dataset]) -> Asked {
     let mut asked = Asked::default();
     for dataset in datasets {
         for session in &dataset.sessions {
-            let own = dataset.probes.iter().filter(|probe| probe.session == session.id);
-            let own: Vec<&Probe> = own.collect();
-            for (probe, controls) in own.iter().zip(controls(session, &own).await) {
-                asked.kinds.entry(probe.kind).or_default().add(controls);
+            let own = dataset.questions.iter().filter(|question| question.session == session.id);
+            let own: Vec<&Question> = own.collect();
+            for (question, controls) in own.iter().zip(controls(session, &own).await) {
+                asked.kinds.entry(question.kind).or_default().add(controls);
                 let free = controls.right.is_some_and(|right| right[0]);
-                if free && probe.kind != ProbeKind::Abstain {
+                if free && question.kind != QuestionKind::Abstain {
                     asked.given.push(format!(
-                        "{}: probe `{}` is answered right without the conversation\n",
-                        dataset.name, probe.id
+                        "{}: question `{}` is answered right without the conversation\n",
+                        dataset.name, question.id
                     ));
                 }
             }
@@ -201,7 +210,7 @@ impl Asked {
         let mut all = Tally::default();
         for (kind, tally) in &self.kinds {
             text += &tally.line(kind.as_str());
-            if *kind != ProbeKind::Abstain {
+            if *kind != QuestionKind::Abstain {
                 all.graded += tally.graded;
                 all.ambiguous += tally.ambiguous;
                 all.ungraded += tally.ungraded;
@@ -217,9 +226,9 @@ impl Asked {
 }
 
 /// A line of the table.
-fn row([kind, probes, first, middle, last, without, said]: [&str; 7]) -> String {
+fn row([kind, questions, first, middle, last, without, said]: [&str; 7]) -> String {
     let cells =
-        format!("{kind:16}{probes:>8}{first:>8}{middle:>8}{last:>8}{without:>10}{said:>14}");
+        format!("{kind:16}{questions:>8}{first:>8}{middle:>8}{last:>8}{without:>10}{said:>14}");
     format!("{}\n", cells.trim_end())
 }
 

@@ -1,4 +1,4 @@
-//! The probes of a cell as input of measures: their scores, their scores under
+//! The questions of a cell as input of measures: their scores, their scores under
 //! `full`, and which of them count.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -6,51 +6,52 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::BASELINE;
 use super::spec::Sample;
 use recap_core::model::{
-    Agreement, Cell, ProbeFacts, ProbeKind, ProbeRow, RIGHT, SessionFacts, Verdict,
+    Agreement, Cell, QuestionFacts, QuestionKind, QuestionRow, RIGHT, SessionFacts, Verdict,
 };
 
-/// Smallest number of probes of a kind for a figure of its own (reference §5).
-const KIND_PROBES: usize = 10;
-/// Smallest number of sessions with such probes.
+/// Smallest number of questions of a kind for a figure of its own (reference §5).
+const KIND_QUESTIONS: usize = 10;
+/// Smallest number of sessions with such questions.
 const KIND_SESSIONS: usize = 3;
 
 /// Kinds with a figure of their own in `continuity`, by data set; the others
 /// are pooled.
-pub(super) fn kinds_by_dataset(facts: &[SessionFacts]) -> BTreeMap<String, BTreeSet<ProbeKind>> {
-    let mut seen: BTreeMap<(&str, ProbeKind), (usize, BTreeSet<&str>)> = BTreeMap::new();
+pub(super) fn kinds_by_dataset(facts: &[SessionFacts]) -> BTreeMap<String, BTreeSet<QuestionKind>> {
+    let mut seen: BTreeMap<(&str, QuestionKind), (usize, BTreeSet<&str>)> = BTreeMap::new();
     for session in facts {
-        for asked in &session.probes {
-            let (probes, sessions) = seen.entry((&session.dataset, asked.probe.kind)).or_default();
-            *probes += 1;
+        for asked in &session.questions {
+            let (questions, sessions) =
+                seen.entry((&session.dataset, asked.question.kind)).or_default();
+            *questions += 1;
             sessions.insert(&session.session);
         }
     }
-    let mut kinds: BTreeMap<String, BTreeSet<ProbeKind>> =
+    let mut kinds: BTreeMap<String, BTreeSet<QuestionKind>> =
         facts.iter().map(|f| (f.dataset.clone(), BTreeSet::new())).collect();
-    for ((dataset, kind), (probes, sessions)) in seen {
-        if probes >= KIND_PROBES && sessions.len() >= KIND_SESSIONS {
+    for ((dataset, kind), (questions, sessions)) in seen {
+        if questions >= KIND_QUESTIONS && sessions.len() >= KIND_SESSIONS {
             kinds.entry(dataset.to_owned()).or_default().insert(kind);
         }
     }
     kinds
 }
 
-/// The result of one probe under one strategy.
+/// The result of one question under one strategy.
 #[derive(Clone, Copy)]
-pub(super) struct ProbeResult<'a> {
-    /// The facts of the probe that do not depend on the strategy.
-    pub facts: &'a ProbeFacts,
+pub(super) struct QuestionResult<'a> {
+    /// The facts of the question that do not depend on the strategy.
+    pub facts: &'a QuestionFacts,
     /// The answer and its grade.
-    pub row: &'a ProbeRow,
+    pub row: &'a QuestionRow,
     /// Score `0.0..=1.0`; 0 if the provider would have refused the request,
     /// absent if the answer was not graded.
     pub score: Option<f64>,
     /// Whether the provider would have refused the request.
     pub refused: bool,
-    /// Score of the probe under `full`.
+    /// Score of the question under `full`.
     pub before: Option<f64>,
-    /// Whether the strategy had compacted before the probe. `full` never
-    /// compacts: it is compared with itself, so all of its probes count (A/A).
+    /// Whether the strategy had compacted before the question. `full` never
+    /// compacts: it is compared with itself, so all of its questions count (A/A).
     pub exposed: bool,
 }
 
@@ -65,10 +66,10 @@ pub enum Wrong {
     Unused,
 }
 
-impl ProbeResult<'_> {
-    /// The kind of the probe.
-    pub fn kind(&self) -> ProbeKind {
-        self.facts.probe.kind
+impl QuestionResult<'_> {
+    /// The kind of the question.
+    pub fn kind(&self) -> QuestionKind {
+        self.facts.question.kind
     }
 
     /// How compression changed the result; absent unless both answers were
@@ -105,16 +106,16 @@ impl ProbeResult<'_> {
 }
 
 impl<'a> Sample<'a> {
-    /// Every probe of the cell, in the order of the probes' ids.
-    pub(super) fn probe_results(&self) -> impl Iterator<Item = ProbeResult<'a>> + use<'a> {
+    /// Every question of the cell, in the order of the questions' ids.
+    pub(super) fn question_results(&self) -> impl Iterator<Item = QuestionResult<'a>> + use<'a> {
         let Sample { facts, cell, rows, full, .. } = *self;
         let asked_only = self.is_asked_only();
-        let before = full.and_then(Cell::rows).map(|rows| rows.probes.as_slice());
-        rows.probes.iter().map(move |row| {
+        let before = full.and_then(Cell::rows).map(|rows| rows.questions.as_slice());
+        rows.questions.iter().map(move |row| {
             let snapshot = &rows.snapshots[row.snapshot as usize];
-            let scored = before.and_then(|rows| rows.get(row.probe as usize));
-            ProbeResult {
-                facts: &facts.probes[row.probe as usize],
+            let scored = before.and_then(|rows| rows.get(row.question as usize));
+            QuestionResult {
+                facts: &facts.questions[row.question as usize],
                 row,
                 score: cell.score(row),
                 refused: cell.refuses(row),
@@ -124,14 +125,14 @@ impl<'a> Sample<'a> {
         })
     }
 
-    /// The probes with a known answer: all except those that are right if the
+    /// The questions with a known answer: all except those that are right if the
     /// answer is called unknown (how-it-works §30).
-    pub(super) fn answered(&self) -> impl Iterator<Item = ProbeResult<'a>> + use<'a> {
-        self.probe_results().filter(|result| result.kind() != ProbeKind::Abstain)
+    pub(super) fn answered(&self) -> impl Iterator<Item = QuestionResult<'a>> + use<'a> {
+        self.question_results().filter(|result| result.kind() != QuestionKind::Abstain)
     }
 
-    /// How compression changed each exposed probe, if both answers were graded.
-    pub fn agreements(&self) -> impl Iterator<Item = (ProbeKind, Agreement)> + use<'a> {
+    /// How compression changed each exposed question, if both answers were graded.
+    pub fn agreements(&self) -> impl Iterator<Item = (QuestionKind, Agreement)> + use<'a> {
         let exposed = self.answered().filter(|result| result.exposed);
         exposed.filter_map(|result| Some((result.kind(), result.agreement()?)))
     }
@@ -143,12 +144,12 @@ mod tests {
     use crate::testkit::facts;
 
     #[test]
-    fn a_kind_has_its_own_figure_from_ten_probes_of_three_sessions_on() {
-        use ProbeKind::{Fact, Plan, Update};
+    fn a_kind_has_its_own_figure_from_ten_questions_of_three_sessions_on() {
+        use QuestionKind::{Fact, Plan, Update};
         let session = |id: &str, numbers: [usize; 3]| {
             let kinds = [Fact, Update, Plan].into_iter().zip(numbers);
             let each = kinds.flat_map(|(kind, n)| std::iter::repeat_n(kind, n));
-            each.fold(facts(id).requests(&[1, 2]), |built, kind| built.probe(kind, 1, 9)).build()
+            each.fold(facts(id).requests(&[1, 2]), |built, kind| built.question(kind, 1, 9)).build()
         };
         // Ten facts, nine updates, and twelve plans of two sessions only.
         let all = [session("s", [4, 3, 6]), session("t", [3, 3, 6]), session("u", [3, 3, 0])];

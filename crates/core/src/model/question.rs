@@ -1,16 +1,16 @@
-//! Explicit probes: questions asked at a point of a session (reference §5).
+//! Explicit questions: questions asked at a point of a session (reference §5).
 
 use serde::{Deserialize, Serialize};
 
 use super::MessageIndex;
 
-/// What a probe asks for. The kinds are those of reference §5, with the
+/// What a question asks for. The kinds are those of reference §5, with the
 /// rubric kinds of how-it-works §33; measures report each on its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[derive(strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
-pub enum ProbeKind {
+pub enum QuestionKind {
     /// Something that was said: a name, a number, a place.
     Fact,
     /// What was decided, why, and what was turned down.
@@ -49,26 +49,26 @@ pub enum ProbeKind {
     Abstain,
 }
 
-impl ProbeKind {
+impl QuestionKind {
     /// Every kind, in the order of tables.
-    pub const ALL: [ProbeKind; 17] = [
-        ProbeKind::Fact,
-        ProbeKind::Decision,
-        ProbeKind::Artifact,
-        ProbeKind::Plan,
-        ProbeKind::Update,
-        ProbeKind::Temporal,
-        ProbeKind::MultiHop,
-        ProbeKind::Constraint,
-        ProbeKind::Preference,
-        ProbeKind::Tone,
-        ProbeKind::SharedConcept,
-        ProbeKind::Snapshot,
-        ProbeKind::Ordering,
-        ProbeKind::Summary,
-        ProbeKind::Contradiction,
-        ProbeKind::OpenDomain,
-        ProbeKind::Abstain,
+    pub const ALL: [QuestionKind; 17] = [
+        QuestionKind::Fact,
+        QuestionKind::Decision,
+        QuestionKind::Artifact,
+        QuestionKind::Plan,
+        QuestionKind::Update,
+        QuestionKind::Temporal,
+        QuestionKind::MultiHop,
+        QuestionKind::Constraint,
+        QuestionKind::Preference,
+        QuestionKind::Tone,
+        QuestionKind::SharedConcept,
+        QuestionKind::Snapshot,
+        QuestionKind::Ordering,
+        QuestionKind::Summary,
+        QuestionKind::Contradiction,
+        QuestionKind::OpenDomain,
+        QuestionKind::Abstain,
     ];
 
     /// The kebab-case name used in files.
@@ -81,13 +81,13 @@ impl ProbeKind {
     pub fn is_stated(self) -> bool {
         matches!(
             self,
-            ProbeKind::Fact
-                | ProbeKind::Decision
-                | ProbeKind::Artifact
-                | ProbeKind::Plan
-                | ProbeKind::Update
-                | ProbeKind::SharedConcept
-                | ProbeKind::Snapshot
+            QuestionKind::Fact
+                | QuestionKind::Decision
+                | QuestionKind::Artifact
+                | QuestionKind::Plan
+                | QuestionKind::Update
+                | QuestionKind::SharedConcept
+                | QuestionKind::Snapshot
         )
     }
 }
@@ -100,7 +100,7 @@ pub enum Expectation {
     AnyOf(Vec<String>),
     /// Every nugget, each for an equal share of the score; there is at least one.
     Rubric(Vec<String>),
-    /// Abstaining: saying that it is not known. Only probes of kind `abstain` expect it.
+    /// Abstaining: saying that it is not known. Only questions of kind `abstain` expect it.
     Unanswerable,
 }
 
@@ -117,7 +117,7 @@ impl Expectation {
 /// A question asked at a point of a session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Probe {
+pub struct Question {
     /// Unique within the data set.
     pub id: String,
     /// Id of the session that it is asked of.
@@ -126,12 +126,12 @@ pub struct Probe {
     /// before one virtual request at the end (how-it-works §28).
     pub asked_at: MessageIndex,
     /// What it asks for.
-    pub kind: ProbeKind,
+    pub kind: QuestionKind,
     /// The question as it is put.
     pub question: String,
     /// What makes an answer right.
     pub expect: Expectation,
-    /// Ids of the messages that answer it, none later than `asked_at`. Probes
+    /// Ids of the messages that answer it, none later than `asked_at`. Questions
     /// without any are outside the shares of evidence (how-it-works §29).
     pub evidence: Vec<String>,
     /// Values that would be wrong: what was true before, or a planted error.
@@ -144,11 +144,11 @@ mod tests {
 
     #[test]
     fn every_kind_is_listed_once_and_named_in_files_as_in_tables() {
-        let mut kinds = ProbeKind::ALL.to_vec();
+        let mut kinds = QuestionKind::ALL.to_vec();
         kinds.sort();
         kinds.dedup();
-        assert_eq!(kinds, ProbeKind::ALL);
-        for kind in ProbeKind::ALL {
+        assert_eq!(kinds, QuestionKind::ALL);
+        for kind in QuestionKind::ALL {
             let written = serde_json::to_value(kind).unwrap();
             assert_eq!(written, kind.as_str());
         }

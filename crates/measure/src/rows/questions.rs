@@ -1,18 +1,18 @@
-//! The columns of a row that cover all of its probes together.
+//! The columns of a row that cover all of its questions together.
 
 use std::collections::BTreeMap;
 
 use super::{Builder, bounds};
 use crate::spec::mean;
 use crate::statistics::Confidence;
-use recap_core::model::{Absent, ProbeKind, SPREAD, Source, Value, catalogue};
+use recap_core::model::{Absent, QuestionKind, SPREAD, Source, Value, catalogue};
 
-/// Smallest number of probes of a kind that may be called a row's worst.
+/// Smallest number of questions of a kind that may be called a row's worst.
 const WORST_OF: usize = 10;
 
 impl Builder<'_> {
-    /// Adds the columns that cover all probes of the row.
-    pub(super) fn of_probes(&self, values: &mut BTreeMap<String, Value>) {
+    /// Adds the columns that cover all questions of the row.
+    pub(super) fn of_questions(&self, values: &mut BTreeMap<String, Value>) {
         self.retention(values);
         let source = self.manifest.source.as_str();
         values.insert(catalogue::CONTINUITY_SOURCE.id.into(), Value::Text(source.into()));
@@ -64,11 +64,11 @@ impl Builder<'_> {
         bounds(catalogue::RETENTION.id, interval.map(|b| (b.lo, b.hi)), values);
     }
 
-    /// The kind with the lowest continuity, among those with enough probes.
+    /// The kind with the lowest continuity, among those with enough questions.
     fn worst_kind(&self, values: &BTreeMap<String, Value>) -> Value {
-        let probes = self.row.units.iter().flat_map(|unit| &self.facts[*unit].probes);
-        let mut counts: BTreeMap<ProbeKind, usize> = BTreeMap::new();
-        probes.for_each(|asked| *counts.entry(asked.probe.kind).or_default() += 1);
+        let questions = self.row.units.iter().flat_map(|unit| &self.facts[*unit].questions);
+        let mut counts: BTreeMap<QuestionKind, usize> = BTreeMap::new();
+        questions.for_each(|asked| *counts.entry(asked.question.kind).or_default() += 1);
         let enough = counts.into_iter().filter(|(_, n)| *n >= WORST_OF);
         let scored = enough.filter_map(|(kind, _)| {
             let value = values.get(&format!("continuity_{}", kind.as_str()))?;

@@ -1,6 +1,6 @@
-//! Implicit probes, mined from a session.
+//! Facts: identifiers that the recorded agent needed, mined from a session.
 //!
-//! Invariant: the probes depend on the session alone, never on a window or a
+//! Invariant: the facts depend on the session alone, never on a window or a
 //! strategy, so every strategy is tested on the same ones.
 
 mod candidates;

@@ -1,9 +1,9 @@
-//! The measures of probes, compared with values computed by hand.
+//! The measures of questions, compared with values computed by hand.
 
 use super::testkit::{absent, cell, close, facts, manifest, run, warnings};
 use super::*;
 use recap_core::model::{
-    AgainstFull, AgeUnit, CellOutcome, Interval, Primary, ProbeKind, SessionFacts, StrategyRow,
+    AgainstFull, AgeUnit, CellOutcome, Interval, Primary, QuestionKind, SessionFacts, StrategyRow,
     Value,
 };
 
@@ -11,9 +11,9 @@ use recap_core::model::{
 fn four(id: &str) -> SessionFacts {
     let mut builder = facts(id).requests(&[1_000, 2_000]);
     for _ in 0..3 {
-        builder = builder.probe(ProbeKind::Fact, 1, 3_000);
+        builder = builder.question(QuestionKind::Fact, 1, 3_000);
     }
-    builder.probe(ProbeKind::Abstain, 1, 3_000).build()
+    builder.question(QuestionKind::Abstain, 1, 3_000).build()
 }
 
 fn full(id: &str, outcomes: &str) -> Cell {
@@ -35,12 +35,12 @@ fn row<'a>(report: &'a Report, strategy: &str) -> &'a StrategyRow {
 }
 
 #[test]
-fn recall_is_the_mean_score_and_abstain_probes_are_separate() {
-    // Facts have scores 1, 0.5 and 0; the unanswerable probe has score 1 and is
+fn recall_is_the_mean_score_and_abstain_questions_are_separate() {
+    // Facts have scores 1, 0.5 and 0; the unanswerable question has score 1 and is
     // separate.
     let report = run(vec![four("s")], vec![full("s", "RRRr"), compacted("s", "RhwR")]);
     let x = row(&report, "x");
-    close(x, "probes", 4.0);
+    close(x, "questions", 4.0);
     close(x, "recall", 0.5);
     close(x, "recall_fact", 0.5);
     close(x, "recall_abstain", 1.0);
@@ -49,17 +49,17 @@ fn recall_is_the_mean_score_and_abstain_probes_are_separate() {
 }
 
 #[test]
-fn unscored_probes_are_counted_and_never_change_a_mean() {
+fn unscored_questions_are_counted_and_never_change_a_mean() {
     let report = run(vec![four("s")], vec![full("s", "RRRr"), compacted("s", "RuwR")]);
     let x = row(&report, "x");
     close(x, "recall", 0.5);
     close(x, "unscored", 1.0);
-    // The unscored probe is in neither graded pair: one kept, one lost.
+    // The unscored question is in neither graded pair: one kept, one lost.
     close(x, "continuity", 50.0);
     close(x, "kept", 0.5);
     let said = warnings(&report)
         .iter()
-        .any(|w| w == "1 of 8 answers, to 1 of 4 probes, is not graded: no judge");
+        .any(|w| w == "1 of 8 answers, to 1 of 4 questions, is not graded: no judge");
     assert!(said, "{:?}", warnings(&report));
 }
 
@@ -104,11 +104,11 @@ fn continuity_is_the_mean_over_kinds_with_small_kinds_pooled() {
     let session = |id: &str, plans: usize| {
         let mut builder = facts(id).requests(&[1_000, 2_000]);
         for _ in 0..4 {
-            builder = builder.probe(ProbeKind::Fact, 1, 3_000);
+            builder = builder.question(QuestionKind::Fact, 1, 3_000);
         }
-        builder = builder.probe(ProbeKind::Update, 1, 3_000);
+        builder = builder.question(QuestionKind::Update, 1, 3_000);
         for _ in 0..plans {
-            builder = builder.probe(ProbeKind::Plan, 1, 3_000);
+            builder = builder.question(QuestionKind::Plan, 1, 3_000);
         }
         builder.build()
     };
@@ -132,12 +132,16 @@ fn continuity_is_the_mean_over_kinds_with_small_kinds_pooled() {
     close(x, "continuity_fact", 100.0 * 7.0 / 12.0);
     let dots = Interval::Dots { values: vec![a, b, c] };
     assert_eq!(x.intervals["continuity"], dots);
-    assert_eq!(x.values["worst_kind"], Value::Text("fact".into()), "the only one with ten probes");
+    assert_eq!(
+        x.values["worst_kind"],
+        Value::Text("fact".into()),
+        "the only one with ten questions"
+    );
     assert_eq!(x.verdict, Some(AgainstFull::Descriptive));
 }
 
 #[test]
-fn a_probe_at_a_refused_request_is_wrong_and_its_value_lost_except_for_controls() {
+fn a_question_at_a_refused_request_is_wrong_and_its_value_lost_except_for_controls() {
     let over = cell("s", "x").sent(&[1_000, 9_000]).snapshot(1, 1).over().answers("RRRR").build();
     let control = cell("s", "recorded").control().sent(&[1_000, 9_000]);
     let control = control.snapshot(1, 1).over().answers("RRRR").build();
@@ -203,8 +207,8 @@ fn retention_has_an_interval_from_six_sessions_on() {
 
 #[test]
 fn fabrication_is_counted_for_models_only() {
-    // Two probes tempt to fabricate: the lost first fact and the unanswerable
-    // probe. One answer asserts something.
+    // Two questions tempt to fabricate: the lost first fact and the unanswerable
+    // question. One answer asserts something.
     let cells = || vec![full("s", "RRRr"), compacted("s", "wRRD")];
     let report = run(vec![four("s")], cells());
     absent(row(&report, "x"), "fabrication_rate", "the offline reader only copies");
@@ -229,10 +233,10 @@ fn fabrication_counts_unanswerable_and_updated_facts_whether_lost_or_not() {
     let facts = || {
         facts("s")
             .requests(&[1_000, 2_000])
-            .probe(ProbeKind::Fact, 1, 3_000)
-            .probe(ProbeKind::Update, 1, 3_000)
-            .probe(ProbeKind::Update, 1, 3_000)
-            .probe(ProbeKind::Abstain, 1, 3_000)
+            .question(QuestionKind::Fact, 1, 3_000)
+            .question(QuestionKind::Update, 1, 3_000)
+            .question(QuestionKind::Update, 1, 3_000)
+            .question(QuestionKind::Abstain, 1, 3_000)
             .build()
     };
     // The fact was kept: it does not tempt. One of three others is asserted wrong.
@@ -252,7 +256,7 @@ fn fabrication_counts_unanswerable_and_updated_facts_whether_lost_or_not() {
 
 #[test]
 fn a_reader_that_is_better_in_smaller_contexts_is_reported() {
-    // Two probes with all of their evidence: right under x, wrong under full.
+    // Two questions with all of their evidence: right under x, wrong under full.
     let cells = vec![full("s", "WWRr"), compacted("s", "RRwR")];
     let report = run(vec![four("s")], cells);
     let x = row(&report, "x");
@@ -275,7 +279,7 @@ fn a_control_without_replayed_requests_has_no_sizes() {
 }
 
 #[test]
-fn compactions_for_the_probes_at_the_end_are_not_counted() {
+fn compactions_for_the_questions_at_the_end_are_not_counted() {
     let mut cell = cell("s", "x").sent(&[1_000, 500]).compaction(1_000, 500);
     cell = cell.compaction(900, 1_900).snapshot(1, 2).answers("RRRR");
     let mut cell = cell.build();
@@ -292,10 +296,10 @@ fn compactions_for_the_probes_at_the_end_are_not_counted() {
 fn the_forgetting_curve_is_by_compactions_and_by_tokens() {
     let facts = facts("s")
         .requests(&[1_000, 2_000])
-        .probe(ProbeKind::Fact, 0, 1_999)
-        .probe(ProbeKind::Fact, 1, 2_000)
-        .probe(ProbeKind::Update, 1, 70_000)
-        .probe(ProbeKind::Abstain, 1, 70_000)
+        .question(QuestionKind::Fact, 0, 1_999)
+        .question(QuestionKind::Fact, 1, 2_000)
+        .question(QuestionKind::Update, 1, 70_000)
+        .question(QuestionKind::Abstain, 1, 70_000)
         .reference(1, 5_000, None)
         .build();
     let x = cell("s", "x").sent(&[1_000, 500]).compaction(1_000, 500).states("l");
@@ -303,7 +307,7 @@ fn the_forgetting_curve_is_by_compactions_and_by_tokens() {
     let report = run(vec![facts], vec![x]);
     let curve = |age: AgeUnit| report.forgetting.iter().find(|c| c.age == age).unwrap();
     let bins = |age: AgeUnit| -> Vec<(u64, Option<u64>, u64, Option<f64>)> {
-        curve(age).bins.iter().map(|b| (b.from, b.to, b.probes, b.recall)).collect()
+        curve(age).bins.iter().map(|b| (b.from, b.to, b.questions, b.recall)).collect()
     };
     assert_eq!(
         bins(AgeUnit::Compactions),
@@ -340,7 +344,7 @@ fn a_forgetting_curve_keeps_nothing_at_a_refused_request_except_for_controls() {
 #[test]
 fn a_recovery_channel_has_its_own_recall_calls_and_tokens_and_changes_no_other_figure() {
     // Without the channel the facts have scores 1, 0 and 0. With it they have
-    // 1, 0.5 and 1; the unanswerable probe counts only among calls and tokens.
+    // 1, 0.5 and 1; the unanswerable question counts only among calls and tokens.
     let searched = [(5, 400), (5, 200), (3, 0), (1, 10)];
     let plain = || cell("s", "x").sent(&[1_000, 500]).snapshot(1, 1).answers("RwwR");
     let with = plain().recovers("rhrw", &searched).build();
@@ -375,7 +379,7 @@ fn a_difference_in_continuity_is_held_against_a_margin_of_five_points() {
         let (mut all, mut cells) = (Vec::new(), Vec::new());
         for name in ["a", "b", "c", "d", "e", "f"] {
             let asking = (0..100).fold(facts(name).requests(&[1_000, 2_000]), |built, _| {
-                built.probe(ProbeKind::Fact, 1, 3_000)
+                built.question(QuestionKind::Fact, 1, 3_000)
             });
             all.push(asking.build());
             let own = "R".repeat(100 - lost) + &"w".repeat(lost);
@@ -396,7 +400,7 @@ fn a_difference_in_continuity_is_held_against_a_margin_of_five_points() {
 fn a_fifth_between_floor_and_ceiling_is_a_scale() {
     // Of five facts the floor answers none, the ceiling one, and the strategy two.
     let five = (0..5).fold(facts("s").requests(&[1_000, 2_000]), |built, _| {
-        built.probe(ProbeKind::Fact, 1, 3_000)
+        built.question(QuestionKind::Fact, 1, 3_000)
     });
     let cells = vec![full("s", "RWWWW"), empty("s", "wwwww"), compacted("s", "RRwww")];
     let report = run(vec![five.build()], cells);

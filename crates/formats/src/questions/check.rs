@@ -1,4 +1,4 @@
-//! Rules that a probe must satisfy to be asked and graded.
+//! Rules that a question must satisfy to be asked and graded.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use super::Placed;
 use crate::error::DatasetError;
-use recap_core::model::{Expectation, Probe, ProbeKind, Session};
+use recap_core::model::{Expectation, Question, QuestionKind, Session};
 use recap_core::text::{Normal, excerpt};
 
 /// Positions of a session's messages by id.
@@ -22,24 +22,25 @@ fn positions(session: &Session) -> Positions<'_> {
     session.messages.iter().map(|m| m.id.as_str()).zip(0..).collect()
 }
 
-/// The problems that keep a data set from loading, probe by probe.
+/// The problems that keep a data set from loading, question by question.
 pub(crate) fn broken(sessions: &[Session], placed: &[Placed]) -> Vec<DatasetError> {
     let index = index(sessions);
     let mut ids = BTreeSet::new();
     let mut problems = Vec::new();
     for one in placed {
-        let probe = &one.probe;
-        let mut flaws = wording(&probe.question, probe.kind, &probe.expect, &probe.stale);
-        if !ids.insert(probe.id.as_str()) {
-            flaws.push(ProbeFlaw::RepeatedId);
+        let question = &one.question;
+        let mut flaws =
+            wording(&question.question, question.kind, &question.expect, &question.stale);
+        if !ids.insert(question.id.as_str()) {
+            flaws.push(QuestionFlaw::RepeatedId);
         }
-        match index.get(probe.session.as_str()) {
+        match index.get(question.session.as_str()) {
             Some((session, positions)) => {
-                flaws.extend(references(probe, session, positions));
+                flaws.extend(references(question, session, positions));
             }
             None => {
-                let session = probe.session.clone();
-                flaws.push(ProbeFlaw::UnknownSession { session });
+                let session = question.session.clone();
+                flaws.push(QuestionFlaw::UnknownSession { session });
             }
         }
         problems.extend(flaws.into_iter().map(|flaw| one.error(flaw)));
@@ -50,22 +51,22 @@ pub(crate) fn broken(sessions: &[Session], placed: &[Placed]) -> Vec<DatasetErro
 /// Flaws in the texts of a question and its expectation.
 pub(crate) fn wording(
     question: &str,
-    kind: ProbeKind,
+    kind: QuestionKind,
     expect: &Expectation,
     stale: &[String],
-) -> Vec<ProbeFlaw> {
+) -> Vec<QuestionFlaw> {
     let mut flaws = Vec::new();
     if question.trim().is_empty() {
-        flaws.push(ProbeFlaw::EmptyQuestion);
+        flaws.push(QuestionFlaw::EmptyQuestion);
     }
     let unanswerable = *expect == Expectation::Unanswerable;
     if let Expectation::AnyOf(values) | Expectation::Rubric(values) = expect
         && (values.is_empty() || values.iter().any(|value| value.trim().is_empty()))
     {
-        flaws.push(ProbeFlaw::EmptyExpectation);
+        flaws.push(QuestionFlaw::EmptyExpectation);
     }
-    if unanswerable != (kind == ProbeKind::Abstain) {
-        flaws.push(ProbeFlaw::KindMismatch { kind: kind.as_str() });
+    if unanswerable != (kind == QuestionKind::Abstain) {
+        flaws.push(QuestionFlaw::KindMismatch { kind: kind.as_str() });
     }
     if !stale.is_empty() {
         let right: FxHashSet<&str> = expect.alternatives().iter().map(String::as_str).collect();
@@ -73,29 +74,33 @@ pub(crate) fn wording(
         let is_meant = |value: &Normal| !value.is_empty() && meant.contains(value);
         let is_right = |value: &str| right.contains(value) || is_meant(&Normal::new(value));
         let stale = stale.iter().filter(|value| is_right(value));
-        flaws.extend(stale.map(|value| ProbeFlaw::StaleIsRight { value: value.clone() }));
+        flaws.extend(stale.map(|value| QuestionFlaw::StaleIsRight { value: value.clone() }));
     }
     flaws
 }
 
 /// Flaws in the references to its session.
-fn references(probe: &Probe, session: &Session, positions: &Positions<'_>) -> Vec<ProbeFlaw> {
+fn references(
+    question: &Question,
+    session: &Session,
+    positions: &Positions<'_>,
+) -> Vec<QuestionFlaw> {
     let mut flaws = Vec::new();
-    let (asked_at, messages) = (probe.asked_at, session.messages.len());
+    let (asked_at, messages) = (question.asked_at, session.messages.len());
     if asked_at as usize >= messages {
-        flaws.push(ProbeFlaw::AskedAfterEnd { asked_at, messages });
+        flaws.push(QuestionFlaw::AskedAfterEnd { asked_at, messages });
     }
     let mut named = BTreeSet::new();
-    for message in &probe.evidence {
+    for message in &question.evidence {
         let message = message.clone();
         if !named.insert(message.clone()) {
-            flaws.push(ProbeFlaw::RepeatedEvidence { message });
+            flaws.push(QuestionFlaw::RepeatedEvidence { message });
             continue;
         }
         match positions.get(message.as_str()) {
-            None => flaws.push(ProbeFlaw::UnknownEvidence { message }),
+            None => flaws.push(QuestionFlaw::UnknownEvidence { message }),
             Some(&position) if position > asked_at => {
-                flaws.push(ProbeFlaw::EvidenceAfter { message, position, asked_at });
+                flaws.push(QuestionFlaw::EvidenceAfter { message, position, asked_at });
             }
             Some(_) => {}
         }
@@ -103,11 +108,11 @@ fn references(probe: &Probe, session: &Session, positions: &Positions<'_>) -> Ve
     flaws
 }
 
-// The flaws that make a probe unusable or misleading.
+// The flaws that make a question unusable or misleading.
 
-/// The kinds of flaws of a probe.
+/// The kinds of flaws of a question.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum ProbeFlaw {
+pub enum QuestionFlaw {
     /// The data set has no such session.
     #[error("asks session `{}`, which the data set does not have", excerpt(.session))]
     UnknownSession {
@@ -137,7 +142,7 @@ pub enum ProbeFlaw {
         message: String,
         /// The position of that message.
         position: u32,
-        /// Where the probe is asked.
+        /// Where the question is asked.
         asked_at: u32,
     },
     /// A message is named twice.
@@ -146,8 +151,8 @@ pub enum ProbeFlaw {
         /// The id of that message.
         message: String,
     },
-    /// Two probes with the same id.
-    #[error("has the same id as an earlier probe")]
+    /// Two questions with the same id.
+    #[error("has the same id as an earlier question")]
     RepeatedId,
     /// The question is empty.
     #[error("has an empty question")]
@@ -155,10 +160,10 @@ pub enum ProbeFlaw {
     /// Nothing is expected, or one of the expected values is blank.
     #[error("expects nothing, or a blank value")]
     EmptyExpectation,
-    /// The kind of the probe and its expectation do not match.
-    #[error("is of kind {kind}; only probes of kind abstain, and all of them, are unanswerable")]
+    /// The kind of the question and its expectation do not match.
+    #[error("is of kind {kind}; only questions of kind abstain, and all of them, are unanswerable")]
     KindMismatch {
-        /// The kind of the probe.
+        /// The kind of the question.
         kind: &'static str,
     },
     /// A value is both expected and stale.
@@ -168,9 +173,9 @@ pub enum ProbeFlaw {
         value: String,
     },
     /// The same question is asked twice at the same point of the same session.
-    #[error("asks what probe `{}` asks at the same point", excerpt(.first))]
+    #[error("asks what question `{}` asks at the same point", excerpt(.first))]
     RepeatedQuestion {
-        /// Id of the other probe.
+        /// Id of the other question.
         first: String,
     },
     /// The evidence contains none of the answers.
@@ -187,32 +192,32 @@ pub enum ProbeFlaw {
     },
 }
 
-impl ProbeFlaw {
+impl QuestionFlaw {
     /// What the user can do about it.
     pub fn help(&self) -> &'static str {
         match self {
-            ProbeFlaw::UnknownSession { .. } => "write the id of a session of this data set",
-            ProbeFlaw::AskedAfterEnd { .. } => {
+            QuestionFlaw::UnknownSession { .. } => "write the id of a session of this data set",
+            QuestionFlaw::AskedAfterEnd { .. } => {
                 "count messages from 0; the last one asks at the end"
             }
-            ProbeFlaw::UnknownEvidence { .. } | ProbeFlaw::RepeatedEvidence { .. } => {
+            QuestionFlaw::UnknownEvidence { .. } | QuestionFlaw::RepeatedEvidence { .. } => {
                 "name the ids of messages of that session, each once"
             }
-            ProbeFlaw::EvidenceAfter { .. } => "ask later, or leave that message out",
-            ProbeFlaw::RepeatedId => "give every probe an id of its own",
-            ProbeFlaw::EmptyQuestion => "write the question",
-            ProbeFlaw::EmptyExpectation => {
+            QuestionFlaw::EvidenceAfter { .. } => "ask later, or leave that message out",
+            QuestionFlaw::RepeatedId => "give every question an id of its own",
+            QuestionFlaw::EmptyQuestion => "write the question",
+            QuestionFlaw::EmptyExpectation => {
                 "write any_of or rubric with a value, or unanswerable: true"
             }
-            ProbeFlaw::KindMismatch { .. } => {
+            QuestionFlaw::KindMismatch { .. } => {
                 "make it kind abstain and unanswerable, or neither of both"
             }
-            ProbeFlaw::StaleIsRight { .. } => "keep the value in any_of or in stale",
-            ProbeFlaw::RepeatedQuestion { .. } => "drop one of the two, or ask at another point",
-            ProbeFlaw::NotInEvidence { .. } => {
+            QuestionFlaw::StaleIsRight { .. } => "keep the value in any_of or in stale",
+            QuestionFlaw::RepeatedQuestion { .. } => "drop one of the two, or ask at another point",
+            QuestionFlaw::NotInEvidence { .. } => {
                 "name the message that says it, or add the alternative that the message uses"
             }
-            ProbeFlaw::GivenAway { .. } => "put the question without the answer",
+            QuestionFlaw::GivenAway { .. } => "put the question without the answer",
         }
     }
 }

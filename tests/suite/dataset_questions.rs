@@ -1,11 +1,11 @@
-//! Probes of a native data set: read, written, refused and checked.
+//! Questions of a native data set: read, written, refused and checked.
 
 use std::path::Path;
 
-use recap_core::model::{Expectation, Probe, ProbeKind};
+use recap_core::model::{Expectation, Question, QuestionKind};
 use recap_formats::{
-    Dataset, DatasetError, LoadOptions, ProbeAudit, ProbeFlaw, Problem, audit_probes, load,
-    write_native,
+    Dataset, DatasetError, LoadOptions, Problem, QuestionAudit, QuestionFlaw, audit_questions,
+    load, write_native,
 };
 use serde_json::{Value as Json, json};
 use tempfile::TempDir;
@@ -14,8 +14,8 @@ fn root(name: &str) -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
 }
 
-/// Five messages about a server, and these probes.
-fn folder(probes: &[Json]) -> TempDir {
+/// Five messages about a server, and these questions.
+fn folder(questions: &[Json]) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     let said = [
         ("m0", "user", "The port is 8,080."),
@@ -31,15 +31,15 @@ fn folder(probes: &[Json]) -> TempDir {
         })
         .collect();
     let session = json!({"id": "t", "messages": messages});
-    let lines: Vec<String> = probes.iter().map(|probe| format!("{probe}\n")).collect();
+    let lines: Vec<String> = questions.iter().map(|question| format!("{question}\n")).collect();
     std::fs::write(folder.path().join("dataset.toml"), "name = 'x'\n").unwrap();
     std::fs::write(folder.path().join("sessions.jsonl"), format!("{session}\n")).unwrap();
-    std::fs::write(folder.path().join("probes.jsonl"), lines.concat()).unwrap();
+    std::fs::write(folder.path().join("questions.jsonl"), lines.concat()).unwrap();
     folder
 }
 
-/// A probe that is right, under an id and a question of its own.
-fn probe(n: usize) -> Json {
+/// A question that is right, under an id and a question of its own.
+fn question(n: usize) -> Json {
     json!({
         "id": format!("p{n}"), "session": "t", "asked_at": 4, "kind": "update",
         "question": format!("Which port is it, question {n}00?"), "expect": {"any_of": ["9"]},
@@ -48,59 +48,59 @@ fn probe(n: usize) -> Json {
 }
 
 fn changed(n: usize, key: &str, value: Json) -> Json {
-    let mut probe = probe(n);
-    probe[key] = value;
-    probe
+    let mut question = question(n);
+    question[key] = value;
+    question
 }
 
 fn read(folder: &TempDir) -> Result<Dataset, DatasetError> {
     load(folder.path(), &LoadOptions::default())
 }
 
-fn audit(folder: &TempDir) -> ProbeAudit {
-    audit_probes(folder.path(), &LoadOptions::default()).unwrap_or_else(|e| panic!("{e}"))
+fn audit(folder: &TempDir) -> QuestionAudit {
+    audit_questions(folder.path(), &LoadOptions::default()).unwrap_or_else(|e| panic!("{e}"))
 }
 
 /// Line and flaw of every violation.
-fn flaws(audit: &ProbeAudit) -> Vec<(u64, ProbeFlaw)> {
+fn flaws(audit: &QuestionAudit) -> Vec<(u64, QuestionFlaw)> {
     let flaw = |violation: &DatasetError| match &violation.problem {
-        Problem::Probe { flaw, .. } => (violation.line.unwrap(), flaw.clone()),
+        Problem::Question { flaw, .. } => (violation.line.unwrap(), flaw.clone()),
         other => panic!("{other}"),
     };
     audit.violations.iter().map(flaw).collect()
 }
 
 #[test]
-fn every_field_of_a_probe_is_read() {
-    let dataset = read(&folder(&[probe(1)])).unwrap();
-    let expected = Probe {
+fn every_field_of_a_question_is_read() {
+    let dataset = read(&folder(&[question(1)])).unwrap();
+    let expected = Question {
         id: "p1".to_owned(),
         session: "t".to_owned(),
         asked_at: 4,
-        kind: ProbeKind::Update,
+        kind: QuestionKind::Update,
         question: "Which port is it, question 100?".to_owned(),
         expect: Expectation::AnyOf(vec!["9".to_owned()]),
         evidence: vec!["m0".to_owned(), "m2".to_owned()],
         stale: vec!["8080".to_owned()],
     };
-    assert_eq!(dataset.probes, [expected]);
+    assert_eq!(dataset.questions, [expected]);
 }
 
 #[test]
-fn written_probes_read_back_equal_and_validate() {
-    let text = std::fs::read_to_string(root("datasets/probe.schema.json")).unwrap();
+fn written_questions_read_back_equal_and_validate() {
+    let text = std::fs::read_to_string(root("datasets/question.schema.json")).unwrap();
     let schema: Json = serde_json::from_str(&text).unwrap();
     let schema = jsonschema::draft202012::new(&schema).unwrap();
     let native = root("tests/fixtures/dataset/native");
     let native = load(&native, &LoadOptions::default()).unwrap_or_else(|e| panic!("{e}"));
-    assert_eq!(native.probes.len(), 3);
-    for dataset in [native, read(&folder(&[probe(1)])).unwrap()] {
+    assert_eq!(native.questions.len(), 3);
+    for dataset in [native, read(&folder(&[question(1)])).unwrap()] {
         let out = tempfile::tempdir().unwrap();
         write_native(&dataset, out.path()).unwrap();
         let back = read(&out).unwrap();
-        assert_eq!(back.probes, dataset.probes);
-        let lines = std::fs::read_to_string(out.path().join("probes.jsonl")).unwrap();
-        assert_eq!(lines.lines().count(), dataset.probes.len());
+        assert_eq!(back.questions, dataset.questions);
+        let lines = std::fs::read_to_string(out.path().join("questions.jsonl")).unwrap();
+        assert_eq!(lines.lines().count(), dataset.questions.len());
         for line in lines.lines() {
             let value: Json = serde_json::from_str(line).unwrap();
             if let Err(e) = schema.validate(&value) {
@@ -112,24 +112,24 @@ fn written_probes_read_back_equal_and_validate() {
 
 #[test]
 fn every_kind_is_in_the_schema() {
-    let text = std::fs::read_to_string(root("datasets/probe.schema.json")).unwrap();
+    let text = std::fs::read_to_string(root("datasets/question.schema.json")).unwrap();
     let schema: Json = serde_json::from_str(&text).unwrap();
-    let kinds: Vec<&str> = ProbeKind::ALL.iter().map(|kind| kind.as_str()).collect();
+    let kinds: Vec<&str> = QuestionKind::ALL.iter().map(|kind| kind.as_str()).collect();
     assert_eq!(schema["properties"]["kind"]["enum"], json!(kinds));
 }
 
 #[test]
-fn a_data_set_without_probes_writes_no_file_of_them() {
-    let mut dataset = read(&folder(&[probe(1)])).unwrap();
-    dataset.probes.clear();
+fn a_data_set_without_questions_writes_no_file_of_them() {
+    let mut dataset = read(&folder(&[question(1)])).unwrap();
+    dataset.questions.clear();
     let out = tempfile::tempdir().unwrap();
     write_native(&dataset, out.path()).unwrap();
-    assert!(!out.path().join("probes.jsonl").exists());
+    assert!(!out.path().join("questions.jsonl").exists());
 }
 
 #[test]
-fn probes_are_never_written_over_others() {
-    let folder = folder(&[probe(1)]);
+fn questions_are_never_written_over_others() {
+    let folder = folder(&[question(1)]);
     let dataset = read(&folder).unwrap();
     for name in ["dataset.toml", "sessions.jsonl"] {
         std::fs::remove_file(folder.path().join(name)).unwrap();
@@ -139,16 +139,16 @@ fn probes_are_never_written_over_others() {
 }
 
 #[test]
-fn what_the_probe_schema_refuses_the_reader_refuses_too() {
-    let text = std::fs::read_to_string(root("datasets/probe.schema.json")).unwrap();
+fn what_the_question_schema_refuses_the_reader_refuses_too() {
+    let text = std::fs::read_to_string(root("datasets/question.schema.json")).unwrap();
     let schema: Json = serde_json::from_str(&text).unwrap();
     let schema = jsonschema::draft202012::new(&schema).unwrap();
-    assert!(schema.is_valid(&probe(1)));
+    assert!(schema.is_valid(&question(1)));
     let mut lacking = Vec::new();
     for key in ["id", "session", "asked_at", "kind", "question", "expect"] {
-        let mut probe = probe(1);
-        probe.as_object_mut().unwrap().remove(key);
-        lacking.push(probe);
+        let mut question = question(1);
+        question.as_object_mut().unwrap().remove(key);
+        lacking.push(question);
     }
     let bad = [
         changed(1, "surplus", json!(1)),
@@ -176,24 +176,24 @@ fn what_the_probe_schema_refuses_the_reader_refuses_too() {
     ];
     for sample in lacking.into_iter().chain(bad) {
         assert!(!schema.is_valid(&sample), "the schema takes {sample}");
-        let error = read(&folder(&[probe(2), sample.clone()])).expect_err("must be refused");
+        let error = read(&folder(&[question(2), sample.clone()])).expect_err("must be refused");
         assert_eq!(error.line, Some(2), "{sample}: {error}");
-        assert!(error.file.ends_with("probes.jsonl"), "{error}");
+        assert!(error.file.ends_with("questions.jsonl"), "{error}");
         assert!(error.help().len() > 10);
     }
 }
 
 #[test]
-fn loading_stops_at_the_first_broken_probe() {
+fn loading_stops_at_the_first_broken_question() {
     let folder = folder(&[
-        probe(1),
+        question(1),
         changed(2, "session", json!("u")),
-        json!("no probe"),
+        json!("no question"),
         changed(4, "asked_at", json!(5)),
     ]);
     let error = read(&folder).unwrap_err();
     assert_eq!(error.line, Some(2));
-    assert!(error.to_string().contains("probe `p2` asks session `u`"), "{error}");
+    assert!(error.to_string().contains("question `p2` asks session `u`"), "{error}");
     assert_eq!(audit(&folder).violations.len(), 3, "the check goes on");
 }
 
@@ -205,20 +205,20 @@ fn every_broken_reference_is_found_with_its_line() {
         changed(3, "evidence", json!(["m2", "m9"])),
         changed(4, "asked_at", json!(1)),
         changed(5, "evidence", json!(["m2", "m2"])),
-        probe(6),
+        question(6),
     ])));
     let expected = [
-        (1, ProbeFlaw::UnknownSession { session: "u".to_owned() }),
-        (2, ProbeFlaw::AskedAfterEnd { asked_at: 5, messages: 5 }),
-        (3, ProbeFlaw::UnknownEvidence { message: "m9".to_owned() }),
-        (4, ProbeFlaw::EvidenceAfter { message: "m2".to_owned(), position: 2, asked_at: 1 }),
-        (5, ProbeFlaw::RepeatedEvidence { message: "m2".to_owned() }),
+        (1, QuestionFlaw::UnknownSession { session: "u".to_owned() }),
+        (2, QuestionFlaw::AskedAfterEnd { asked_at: 5, messages: 5 }),
+        (3, QuestionFlaw::UnknownEvidence { message: "m9".to_owned() }),
+        (4, QuestionFlaw::EvidenceAfter { message: "m2".to_owned(), position: 2, asked_at: 1 }),
+        (5, QuestionFlaw::RepeatedEvidence { message: "m2".to_owned() }),
     ];
     assert_eq!(found, expected);
 }
 
 #[test]
-fn evidence_may_be_the_message_after_which_the_probe_is_asked() {
+fn evidence_may_be_the_message_after_which_the_question_is_asked() {
     assert_eq!(flaws(&audit(&folder(&[changed(1, "asked_at", json!(2))]))), []);
 }
 
@@ -230,16 +230,16 @@ fn evidence_must_say_one_of_the_answers_in_any_spelling() {
         changed(3, "evidence", json!(["m1"])),
         changed(4, "evidence", json!([])),
     ])));
-    let expected = |answer: &str| ProbeFlaw::NotInEvidence { expected: format!("`{answer}`") };
+    let expected = |answer: &str| QuestionFlaw::NotInEvidence { expected: format!("`{answer}`") };
     assert_eq!(found, [(2, expected("80")), (3, expected("9"))]);
 }
 
 #[test]
 fn answers_that_are_worked_out_need_not_stand_in_the_evidence() {
     for kind in ["temporal", "multi-hop", "constraint", "open-domain"] {
-        let mut probe = changed(1, "expect", json!({"any_of": ["a port that nobody named"]}));
-        probe["kind"] = json!(kind);
-        assert_eq!(flaws(&audit(&folder(&[probe]))), [], "{kind}");
+        let mut question = changed(1, "expect", json!({"any_of": ["a port that nobody named"]}));
+        question["kind"] = json!(kind);
+        assert_eq!(flaws(&audit(&folder(&[question]))), [], "{kind}");
     }
     let yes = changed(1, "expect", json!({"any_of": ["Yes."]}));
     assert_eq!(flaws(&audit(&folder(&[yes]))), []);
@@ -247,17 +247,17 @@ fn answers_that_are_worked_out_need_not_stand_in_the_evidence() {
 
 #[test]
 fn repeated_ids_and_questions_are_found() {
-    let question = json!("which port is it question 100");
-    let mut elsewhere = changed(3, "question", question.clone());
+    let same = json!("which port is it question 100");
+    let mut elsewhere = changed(3, "question", same.clone());
     elsewhere["asked_at"] = json!(3);
     let found = flaws(&audit(&folder(&[
-        probe(1),
-        changed(2, "question", question),
+        question(1),
+        changed(2, "question", same),
         elsewhere,
         changed(4, "id", json!("p1")),
     ])));
-    let first = ProbeFlaw::RepeatedQuestion { first: "p1".to_owned() };
-    assert_eq!(found, [(2, first), (4, ProbeFlaw::RepeatedId)]);
+    let first = QuestionFlaw::RepeatedQuestion { first: "p1".to_owned() };
+    assert_eq!(found, [(2, first), (4, QuestionFlaw::RepeatedId)]);
 }
 
 #[test]
@@ -272,11 +272,11 @@ fn wording_that_cannot_be_asked_or_graded_is_found() {
         changed(5, "question", json!("Is the port nine?")),
     ])));
     let expected = [
-        (1, ProbeFlaw::EmptyQuestion),
-        (2, ProbeFlaw::EmptyExpectation),
-        (3, ProbeFlaw::StaleIsRight { value: "NINE".to_owned() }),
-        (4, ProbeFlaw::KindMismatch { kind: "abstain" }),
-        (5, ProbeFlaw::GivenAway { answer: "9".to_owned() }),
+        (1, QuestionFlaw::EmptyQuestion),
+        (2, QuestionFlaw::EmptyExpectation),
+        (3, QuestionFlaw::StaleIsRight { value: "NINE".to_owned() }),
+        (4, QuestionFlaw::KindMismatch { kind: "abstain" }),
+        (5, QuestionFlaw::GivenAway { answer: "9".to_owned() }),
     ];
     assert_eq!(found, expected);
 }
@@ -285,25 +285,27 @@ fn wording_that_cannot_be_asked_or_graded_is_found() {
 fn coverage_counts_kinds_thirds_and_what_the_evidence_says() {
     let mut temporal = changed(2, "kind", json!("temporal"));
     temporal["evidence"] = json!(["m4"]);
-    let audit = audit(&folder(&[probe(1), temporal, changed(3, "evidence", json!([]))]));
+    let audit = audit(&folder(&[question(1), temporal, changed(3, "evidence", json!([]))]));
     // Of five messages m0 and m1 are the first third, m2 and m3 the middle, m4 the last.
     let rows: Vec<_> = audit
         .coverage
         .iter()
-        .map(|r| (r.kind, r.probes, r.thirds, r.without_evidence, r.said, r.searched))
+        .map(|r| (r.kind, r.questions, r.thirds, r.without_evidence, r.said, r.searched))
         .collect();
-    let expected =
-        [(ProbeKind::Update, 2, [1, 1, 0], 1, 1, 1), (ProbeKind::Temporal, 1, [0, 0, 1], 0, 0, 1)];
+    let expected = [
+        (QuestionKind::Update, 2, [1, 1, 0], 1, 1, 1),
+        (QuestionKind::Temporal, 1, [0, 0, 1], 0, 0, 1),
+    ];
     assert_eq!(rows, expected);
-    assert_eq!(audit.probes(), 3);
-    assert_eq!(audit.uncovered().len(), ProbeKind::ALL.len() - 2);
-    assert!(!audit.uncovered().contains(&ProbeKind::Update));
+    assert_eq!(audit.questions(), 3);
+    assert_eq!(audit.uncovered().len(), QuestionKind::ALL.len() - 2);
+    assert!(!audit.uncovered().contains(&QuestionKind::Update));
 }
 
 #[test]
-fn half_a_probe_is_an_error_even_at_the_end() {
-    let folder = folder(&[probe(1), probe(2)]);
-    let path = folder.path().join("probes.jsonl");
+fn half_a_question_is_an_error_even_at_the_end() {
+    let folder = folder(&[question(1), question(2)]);
+    let path = folder.path().join("questions.jsonl");
     let text = std::fs::read(&path).unwrap();
     std::fs::write(&path, &text[..text.len() - 20]).unwrap();
     let error = read(&folder).unwrap_err();
@@ -317,33 +319,36 @@ fn half_a_probe_is_an_error_even_at_the_end() {
 
 fn check(folder: &Path) -> (Option<i32>, String, String) {
     let mut command = assert_cmd::Command::cargo_bin("recap").unwrap();
-    let output = command.args(["probes", "check"]).arg(folder).output().unwrap();
+    let output = command.args(["questions", "check"]).arg(folder).output().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
     (output.status.code(), text(output.stdout), text(output.stderr))
 }
 
 #[test]
 fn the_command_ends_with_0_where_all_is_well_and_2_where_it_is_not() {
-    let (code, out, _) = check(folder(&[probe(1)]).path());
+    let (code, out, _) = check(folder(&[question(1)]).path());
     assert_eq!(code, Some(0), "{out}");
-    assert!(out.contains("1 probe, 0 violations"), "{out}");
-    let broken = folder(&[probe(1), changed(2, "asked_at", json!(7)), json!([])]);
+    assert!(out.contains("1 question, 0 violations"), "{out}");
+    let broken = folder(&[question(1), changed(2, "asked_at", json!(7)), json!([])]);
     let (code, out, _) = check(broken.path());
     assert_eq!(code, Some(2), "{out}");
     let lines: Vec<&str> = out.lines().take_while(|line| !line.is_empty()).collect();
     assert_eq!(lines.len(), 2, "{out}");
-    assert!(lines[0].contains("probes.jsonl:2: probe `p2` is asked after message 7"), "{out}");
-    assert!(lines[1].contains("probes.jsonl:3: wrong shape"), "{out}");
+    assert!(
+        lines[0].contains("questions.jsonl:2: question `p2` is asked after message 7"),
+        "{out}"
+    );
+    assert!(lines[1].contains("questions.jsonl:3: wrong shape"), "{out}");
     assert!(out.contains("update"), "{out}");
-    assert!(out.ends_with("2 probes, 2 violations\n"), "{out}");
+    assert!(out.ends_with("2 questions, 2 violations\n"), "{out}");
 }
 
 #[test]
-fn the_command_says_where_there_are_no_probes_or_no_data() {
+fn the_command_says_where_there_are_no_questions_or_no_data() {
     let empty = folder(&[]);
     let (code, out, err) = check(empty.path());
     assert_eq!((code, out.as_str()), (Some(4), ""), "{err}");
-    assert!(err.contains("has no probes"), "{err}");
+    assert!(err.contains("has no questions"), "{err}");
     let (code, _, err) = check(&empty.path().join("discard"));
     assert_eq!(code, Some(2));
     assert!(err.contains("no such file"), "{err}");

@@ -6,11 +6,11 @@ use super::tests::{DATA, HOSTILE, block, page, tags};
 use super::*;
 use crate::packed::unpacked;
 use crate::testkit::{Echo, Kit};
-use crate::{Texts, probes_csv};
+use crate::{Texts, questions_csv};
 use recap_core::model::{
     Absent, AgeBin, AgeUnit, Answer, Cell, CellOutcome, CellRows, Expectation, Forgetting,
-    Interval, Judgement, LedgerState, NoGrade, NoReply, Primary, ProbeFacts, ProbeKind, ProbeRow,
-    RowKind, Value, Verdict, Vote,
+    Interval, Judgement, LedgerState, NoGrade, NoReply, Primary, QuestionFacts, QuestionKind,
+    QuestionRow, RowKind, Value, Verdict, Vote,
 };
 use recap_core::text::harmless_data;
 
@@ -18,7 +18,7 @@ use recap_core::text::harmless_data;
 const TEXTS: Echo = Echo(BTreeMap::new());
 
 /// A comparison that continuity leads: `prune` keeps 61 of 100.
-pub(super) fn probed() -> Report {
+pub(super) fn asked() -> Report {
     let mut report = Kit { windows: vec!["25%"], ..Kit::default() }.report();
     report.primary = Primary::Continuity;
     for row in &mut report.rows {
@@ -34,7 +34,7 @@ pub(super) fn probed() -> Report {
             ("continuity_fact", points),
             ("recall", kept + 0.05),
             ("recall_fact", 0.125),
-            ("probes", 3.0),
+            ("questions", 3.0),
             ("exposed", 0.88),
             ("kept", kept),
             ("continuity_lost", 0.8 - kept),
@@ -60,11 +60,11 @@ pub(super) fn probed() -> Report {
     report
 }
 
-fn curve(strategy: &str, probes: u64) -> Forgetting {
+fn curve(strategy: &str, questions: u64) -> Forgetting {
     let bin = |from, to, recall| AgeBin {
         from,
         to,
-        probes,
+        questions,
         recall: Some(recall),
         references: 0,
         reference_recall: None,
@@ -93,13 +93,13 @@ fn row_of<'a>(page: &'a str, section: &str, strategy: &str) -> &'a str {
 
 /// What the script would read.
 fn data(page: &str) -> serde_json::Value {
-    let block = page.split_once("id=\"probe-data\">").unwrap().1;
+    let block = page.split_once("id=\"question-data\">").unwrap().1;
     unpacked(block.split_once("</script>").unwrap().0)
 }
 
 #[test]
 fn continuity_leads_the_table_with_its_interval_and_what_it_rests_on() {
-    let page = page(&probed(), None);
+    let page = page(&asked(), None);
     let heads =
         page.split("class=\"sortable compared\"").nth(1).unwrap().split("</thead>").next().unwrap();
     let order = ["continuity", "recall", "evidence gone", "needed facts kept", "tokens sent"];
@@ -116,14 +116,14 @@ fn continuity_leads_the_table_with_its_interval_and_what_it_rests_on() {
     ] {
         assert!(row.contains(words), "{words} is not in {row}");
     }
-    assert!(page.contains("Where a row says nothing else: 3 probes, 3 sessions, 88 % exposed."));
+    assert!(page.contains("Where a row says nothing else: 3 questions, 3 sessions, 88 % exposed."));
     assert!(row_of(&page, "id=\"comparison\"", "full").contains("<b>100</b>"), "A/A");
     assert!(row_of(&page, "id=\"comparison\"", "empty").contains("<b>0</b>"));
 }
 
 #[test]
 fn a_row_without_continuity_says_why() {
-    let mut report = probed();
+    let mut report = asked();
     let reason = Value::Absent(Absent::NoCompaction);
     report.rows[2].values.insert("continuity".to_owned(), reason);
     report.rows[2].intervals.clear();
@@ -134,7 +134,7 @@ fn a_row_without_continuity_says_why() {
 
 #[test]
 fn the_bars_are_the_shares_of_the_summary() {
-    let page = page(&probed(), None);
+    let page = page(&asked(), None);
     let first = row_of(&page, "Questions: what can still be answered", "prune");
     let others = row_of(&page, "worst kind: continuity", "prune");
     let row = format!("{first}{others}").replace('\u{A0}', " ");
@@ -152,21 +152,21 @@ fn the_bars_are_the_shares_of_the_summary() {
 
 #[test]
 fn only_a_kind_with_ten_questions_can_be_the_worst() {
-    let mut report = probed();
+    let mut report = asked();
     let worst = |report: &Report| {
         let page = page(report, None);
         let row = row_of(&page, "worst kind: continuity", "prune").to_owned();
         row.rsplit("<td>").next().unwrap().split("</td>").next().unwrap().to_owned()
     };
     assert_eq!(worst(&report), "–", "three questions say nothing");
-    let asked = report.sessions[0].probes[0].clone();
-    report.sessions[0].probes.extend(vec![asked; 7]);
+    let asked = report.sessions[0].questions[0].clone();
+    report.sessions[0].questions.extend(vec![asked; 7]);
     assert_eq!(worst(&report), "fact: 61");
 }
 
 #[test]
 fn recall_by_kind_says_how_many_were_asked() {
-    let page = page(&probed(), None);
+    let page = page(&asked(), None);
     let table = page.split_once("worst kind: continuity").unwrap().1;
     assert!(table.contains("recall, fact <small>n&nbsp;3</small>"));
     assert!(!table.contains("recall, temporal "), "only kinds that occur");
@@ -176,7 +176,7 @@ fn recall_by_kind_says_how_many_were_asked() {
 
 #[test]
 fn the_forgetting_curve_says_how_many_were_asked() {
-    let page = page(&probed(), None);
+    let page = page(&asked(), None);
     let tables = block(&page, "forgetting-data");
     let expected = serde_json::json!([{
         "title": "Recall of questions, by tokens since the answer was last said, window 25 %",
@@ -198,8 +198,8 @@ fn decoded(mut code: i64) -> (bool, i64, i64, i64, usize) {
 }
 
 #[test]
-fn the_list_of_questions_says_what_probes_csv_says() {
-    let mut report = probed();
+fn the_list_of_questions_says_what_questions_csv_says() {
+    let mut report = asked();
     for cell in report.results.cells_mut() {
         if cell.key.strategy == "fifo" {
             let rows = rows(cell).unwrap();
@@ -207,20 +207,21 @@ fn the_list_of_questions_says_what_probes_csv_says() {
         }
     }
     let source = Source { report: &report, texts: Some(&TEXTS) };
-    let csv = probes_csv::FORMAT.bytes(&source);
+    let csv = questions_csv::FORMAT.bytes(&source);
     let mut csv = csv::Reader::from_reader(&csv[..]);
     let csv: Vec<BTreeMap<String, String>> = csv.deserialize().map(Result::unwrap).collect();
     let data = data(&page(&report, Some(&TEXTS)));
     let (states, outcomes) =
         (["", "verbatim", "edited", "folded", "gone"], ["", "kept", "lost", "gained", "neither"]);
     let mut seen = 0;
-    for probe in data["probes"].as_array().unwrap() {
-        for (at, code) in probe["rows"].as_array().unwrap().iter().enumerate() {
+    for question in data["questions"].as_array().unwrap() {
+        for (at, code) in question["rows"].as_array().unwrap().iter().enumerate() {
             let (refused, there, evidence, outcome, answer) = decoded(code.as_i64().unwrap());
-            let given = &probe["answers"][answer];
+            let given = &question["answers"][answer];
             let strategy = data["strategies"][at][0].as_str().unwrap();
             let same = |row: &&BTreeMap<String, String>| {
-                row["strategy"] == strategy && row["probe"] == probe["id"].as_str().unwrap()
+                row["strategy"] == strategy
+                    && row["question_id"] == question["id"].as_str().unwrap()
             };
             let row = csv.iter().find(same).unwrap();
             assert_eq!(row["evidence_state"], states[evidence as usize]);
@@ -234,35 +235,35 @@ fn the_list_of_questions_says_what_probes_csv_says() {
             assert_eq!(refused, strategy == "fifo");
             seen += 1;
         }
-        assert_eq!(probe["question"], "Where does the cache live?");
-        assert_eq!(probe["expected"], "src/cache/store.rs");
+        assert_eq!(question["question"], "Where does the cache live?");
+        assert_eq!(question["expected"], "src/cache/store.rs");
     }
     assert_eq!(seen, csv.len(), "every row is there once");
 }
 
 #[test]
 fn an_answer_that_many_give_stands_once() {
-    let data = data(&page(&probed(), Some(&TEXTS)));
-    for probe in data["probes"].as_array().unwrap() {
-        assert_eq!(probe["rows"].as_array().unwrap().len(), 6);
-        assert_eq!(probe["answers"].as_array().unwrap().len(), 2, "right, and not known");
+    let data = data(&page(&asked(), Some(&TEXTS)));
+    for question in data["questions"].as_array().unwrap() {
+        assert_eq!(question["rows"].as_array().unwrap().len(), 6);
+        assert_eq!(question["answers"].as_array().unwrap().len(), 2, "right, and not known");
     }
 }
 
 #[test]
 fn a_failed_cell_has_no_row() {
-    let mut report = probed();
+    let mut report = asked();
     let cell = report.results.cells_mut().find(|c| c.key.strategy == "prune").unwrap();
     cell.outcome = CellOutcome::Failed { error: "stopped".to_owned() };
     let data = data(&page(&report, None));
     assert_eq!(data["strategies"][2][0], "prune");
-    assert_eq!(data["probes"][0]["rows"][2], -1);
-    assert_ne!(data["probes"][1]["rows"][2], -1);
+    assert_eq!(data["questions"][0]["rows"][2], -1);
+    assert_ne!(data["questions"][1]["rows"][2], -1);
 }
 
 #[test]
 fn a_page_without_texts_holds_no_question_and_no_answer() {
-    let report = probed();
+    let report = asked();
     let told = ["Where does the cache", "src/cache/store.rs", "I don", "the path is named"];
     let (with, without) = (page(&report, Some(&TEXTS)), page(&report, None));
     for words in told {
@@ -272,21 +273,21 @@ fn a_page_without_texts_holds_no_question_and_no_answer() {
     }
     let data = data(&without);
     assert_eq!(data["words"], false);
-    assert_eq!(data["probes"][0]["id"], "p0");
-    assert_eq!(data["probes"][0]["answers"][0][1], "correct");
+    assert_eq!(data["questions"][0]["id"], "p0");
+    assert_eq!(data["questions"][0]["answers"][0][1], "correct");
 }
 
-/// Every word of a probe, replaced.
+/// Every word of a question, replaced.
 fn hostile() -> Report {
-    let mut report = probed();
+    let mut report = asked();
     let bad = |name: &str| format!("{name}</script>{HOSTILE}");
-    for asked in report.sessions.iter_mut().flat_map(|t| &mut t.probes) {
-        let probe = &mut asked.probe;
-        (probe.id, probe.question) = (bad("=id"), bad("question"));
-        probe.expect = Expectation::AnyOf(vec![bad("expected")]);
-        probe.stale = vec![bad("stale")];
+    for asked in report.sessions.iter_mut().flat_map(|t| &mut t.questions) {
+        let question = &mut asked.question;
+        (question.id, question.question) = (bad("=id"), bad("question"));
+        question.expect = Expectation::AnyOf(vec![bad("expected")]);
+        question.stale = vec![bad("stale")];
     }
-    for row in report.results.cells_mut().filter_map(rows).flat_map(|rows| &mut rows.probes) {
+    for row in report.results.cells_mut().filter_map(rows).flat_map(|rows| &mut rows.questions) {
         row.answer = Answer::Said(bad("answer"));
         row.judgement.rationale = bad("rationale");
         if row.judgement.verdict == Verdict::Abstained {
@@ -294,7 +295,7 @@ fn hostile() -> Report {
         }
     }
     let empty = report.results.cells_mut().filter(|c| c.key.strategy == "empty");
-    for row in empty.filter_map(rows).flat_map(|rows| &mut rows.probes) {
+    for row in empty.filter_map(rows).flat_map(|rows| &mut rows.questions) {
         row.judgement.verdict = Verdict::Unscored(NoGrade::Other(bad("reason")));
         row.judgement.score = None;
     }
@@ -324,15 +325,17 @@ fn no_word_of_a_question_or_an_answer_becomes_markup() {
 }
 
 #[test]
-fn hostile_words_break_no_row_of_probes_csv_and_come_out_tame() {
+fn hostile_words_break_no_row_of_questions_csv_and_come_out_tame() {
     let report = hostile();
     let source = Source { report: &report, texts: Some(&TEXTS) };
-    let csv = probes_csv::FORMAT.bytes(&source);
+    let csv = questions_csv::FORMAT.bytes(&source);
     let mut csv = csv::Reader::from_reader(&csv[..]);
     let rows: Vec<BTreeMap<String, String>> = csv.deserialize().map(Result::unwrap).collect();
     assert_eq!(rows.len(), 18, "no word breaks a row");
     for row in rows {
-        for (column, name) in [("question", "question"), ("answer", "answer"), ("probe", "'=id")] {
+        for (column, name) in
+            [("question", "question"), ("answer", "answer"), ("question_id", "'=id")]
+        {
             assert_eq!(row[column], harmless_data(&format!("{name}</script>{HOSTILE}")));
             assert!(!row[column].contains(['\0', '\u{1b}', '\u{202E}']), "{column}");
         }
@@ -341,13 +344,13 @@ fn hostile_words_break_no_row_of_probes_csv_and_come_out_tame() {
 
 #[test]
 fn a_run_without_questions_says_nothing_of_them() {
-    let mut report = probed();
+    let mut report = asked();
     report.primary = Primary::ReferenceRecall;
     report.forgetting.clear();
-    report.sessions.iter_mut().for_each(|t| t.probes.clear());
-    report.results.cells_mut().filter_map(rows).for_each(|rows| rows.probes.clear());
+    report.sessions.iter_mut().for_each(|t| t.questions.clear());
+    report.results.cells_mut().filter_map(rows).for_each(|rows| rows.questions.clear());
     let page = page(&report, None);
-    for words in ["id=\"probe-data\"", "Questions: what", "forgetting-data\">", "guessed"] {
+    for words in ["id=\"question-data\"", "Questions: what", "forgetting-data\">", "guessed"] {
         assert!(!page.contains(words), "{words}");
     }
     assert!(page.contains("How far to trust it"));
@@ -355,7 +358,7 @@ fn a_run_without_questions_says_nothing_of_them() {
 
 /// The same run with these in the roles.
 pub(super) fn seated(answerer: &str, judge: &str) -> Report {
-    let mut report = probed();
+    let mut report = asked();
     report.manifest.answerer = answerer.to_owned();
     report.manifest.judge = judge.to_owned();
     report
@@ -365,28 +368,28 @@ pub(super) fn seated(answerer: &str, judge: &str) -> Report {
 fn where_no_answer_came_the_list_says_so_and_why() {
     let mut report = seated("openai/a", "openai/j");
     let cell = report.results.cells_mut().find(|c| c.key.strategy == "prune").unwrap();
-    let row = &mut rows(cell).unwrap().probes[0];
+    let row = &mut rows(cell).unwrap().questions[0];
     row.answer = Answer::Nothing(NoReply::Refused.into());
     row.judgement = Judgement::unscored(NoGrade::NotAnswered(NoReply::Refused.into()));
     for texts in [Some(&TEXTS as &dyn Texts), None] {
         let told = data(&page(&report, texts));
-        let answers = told["probes"].as_array().unwrap().iter().map(|p| &p["answers"]);
+        let answers = told["questions"].as_array().unwrap().iter().map(|p| &p["answers"]);
         let given = serde_json::json!(["", "no answer", null, "the model refused"]);
         assert!(answers.into_iter().any(|a| a.as_array().unwrap().contains(&given)), "{told}");
     }
 }
 
 #[test]
-fn votes_stand_in_probes_csv_without_a_word_of_theirs() {
+fn votes_stand_in_questions_csv_without_a_word_of_theirs() {
     let mut report = seated("openai/a", "openai/a + offline");
     let cell = report.results.cells_mut().find(|c| c.key.strategy == "prune").unwrap();
     let vote = |judge: &str, verdict| Vote { judge: judge.to_owned(), verdict, score: None };
     let silent =
         Verdict::Unscored(NoGrade::Other("the reply quotes src/cache/store.rs".to_owned()));
-    rows(cell).unwrap().probes[0].judgement.votes =
+    rows(cell).unwrap().questions[0].judgement.votes =
         vec![vote("=openai/a", Verdict::Correct), vote("offline", silent)];
     for texts in [Some(&TEXTS as &dyn Texts), None] {
-        let csv = probes_csv::FORMAT.bytes(&Source { report: &report, texts });
+        let csv = questions_csv::FORMAT.bytes(&Source { report: &report, texts });
         let mut csv = csv::Reader::from_reader(&csv[..]);
         let rows: Vec<BTreeMap<String, String>> = csv.deserialize().map(Result::unwrap).collect();
         let votes: Vec<&str> = rows
@@ -400,7 +403,7 @@ fn votes_stand_in_probes_csv_without_a_word_of_theirs() {
 
 #[test]
 fn the_headline_says_how_many_are_graded_where_strategies_differ() {
-    let mut report = probed();
+    let mut report = asked();
     let graded = |report: &Report| crate::block::headline(report, "my-sessions", &["25%"]);
     assert!(graded(&report).contains(", 3 questions"), "{}", graded(&report));
     for row in &mut report.rows {
@@ -412,8 +415,8 @@ fn the_headline_says_how_many_are_graded_where_strategies_differ() {
     assert!(graded(&report).contains("3 questions (1 to 2 graded)"), "{}", graded(&report));
     let page = page(&report, None);
     let full =
-        row_of(&page, "id=\"comparison\"", "full").contains("3 probes (2 graded), 3 sessions");
-    assert!(full || page.contains("says nothing else: 3 probes (2 graded), 3 sessions"));
+        row_of(&page, "id=\"comparison\"", "full").contains("3 questions (2 graded), 3 sessions");
+    assert!(full || page.contains("says nothing else: 3 questions (2 graded), 3 sessions"));
 }
 
 /// Pseudo-words without any pattern that repeats.
@@ -446,31 +449,31 @@ fn large() -> Report {
     let mut report = kit.report();
     let mut babble = Babble(7);
     for facts in &mut report.sessions {
-        let asked = facts.probes[0].clone();
-        let probe = |n: usize| {
-            let mut asked: ProbeFacts = asked.clone();
-            asked.probe.id = format!("{}/qa{n}", facts.session);
-            asked.probe.kind = ProbeKind::ALL[n % 17];
-            asked.probe.question = babble.text(14);
-            asked.probe.expect = Expectation::AnyOf(vec![babble.text(5)]);
+        let asked = facts.questions[0].clone();
+        let question = |n: usize| {
+            let mut asked: QuestionFacts = asked.clone();
+            asked.question.id = format!("{}/qa{n}", facts.session);
+            asked.question.kind = QuestionKind::ALL[n % 17];
+            asked.question.question = babble.text(14);
+            asked.question.expect = Expectation::AnyOf(vec![babble.text(5)]);
             asked
         };
-        facts.probes = (0..89).map(probe).collect();
+        facts.questions = (0..89).map(question).collect();
     }
     for (at, cell) in report.results.cells_mut().enumerate() {
         let answers = Babble(at as u64 % 8 + 1);
         let Some(rows) = rows(cell) else { continue };
-        let row = rows.probes[0].clone();
-        let probe = |n: usize| {
-            let mut row: ProbeRow = row.clone();
-            row.probe = n as u32;
+        let row = rows.questions[0].clone();
+        let question = |n: usize| {
+            let mut row: QuestionRow = row.clone();
+            row.question = n as u32;
             let mut own = Babble(answers.0 * 1_000 + n as u64);
             row.answer = Answer::Said(own.text(24));
             row.judgement.rationale = format!("{} is not in it", own.text(4));
             row.evidence = [LedgerState::Gone, LedgerState::Folded].get(n % 3).copied();
             row
         };
-        rows.probes = (0..89).map(probe).collect();
+        rows.questions = (0..89).map(question).collect();
     }
     for (name, window) in kit.strategies.iter().flat_map(|p| kit.windows.iter().map(|w| (p.0, *w)))
     {
@@ -486,7 +489,7 @@ fn long_curve(strategy: &str, window: &str, age: AgeUnit) -> Forgetting {
     let bin = |n: u64| AgeBin {
         from: n * 1_000,
         to: Some((n + 1) * 1_000),
-        probes: 5 + n * 3,
+        questions: 5 + n * 3,
         recall: Some(1.0 / (n + strategy.len() as u64) as f64),
         references: 40,
         reference_recall: Some(1.0 - 0.1 * n as f64),
@@ -502,27 +505,25 @@ fn long_curve(strategy: &str, window: &str, age: AgeUnit) -> Forgetting {
 #[test]
 fn a_thousand_questions_of_thirteen_strategies_at_three_windows_stay_under_three_megabytes() {
     let report = large();
-    let asked: usize = report.sessions.iter().map(|t| t.probes.len()).sum();
+    let asked: usize = report.sessions.iter().map(|t| t.questions.len()).sum();
     assert_eq!((asked, report.rows.len()), (1_157, 39));
     let texts = Kit::default().texts(&report);
     let page = page(&report, Some(&texts as &dyn Texts));
     assert!(page.len() < 3_000_000, "{} bytes", page.len());
     let data = data(&page);
-    assert_eq!(data["probes"].as_array().unwrap().len(), 1_157, "no question is left out");
+    assert_eq!(data["questions"].as_array().unwrap().len(), 1_157, "no question is left out");
 }
 
 #[test]
 fn what_was_cut_is_said() {
-    let mut report = probed();
-    let said = "all is in probes.csv";
+    let mut report = asked();
+    let said = "all is in questions.csv";
     assert!(!page(&report, Some(&TEXTS)).contains(said));
     let cell = report.results.cells_mut().find(|c| c.key.strategy == "prune").unwrap();
-    rows(cell).unwrap().probes[0].answer = Answer::Said("x".repeat(1_201));
+    rows(cell).unwrap().questions[0].answer = Answer::Said("x".repeat(1_201));
     let long = page(&report, Some(&TEXTS));
-    assert!(
-        long.contains(
-            "Here answers and reasons are cut after 1,200 characters; all is in probes.csv"
-        )
-    );
+    assert!(long.contains(
+        "Here answers and reasons are cut after 1,200 characters; all is in questions.csv"
+    ));
     assert!(data(&long).to_string().contains(&format!("{}…", "x".repeat(1_200))));
 }

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{FILLER, agent, call, cut, exam, message, result, sizes, talk, user};
-use crate::probes::{MiningRules, mine};
+use crate::facts::{MiningRules, mine};
 use recap_core::model::{Block, RecordedCompaction, Role, Session};
 
 /// Reference §4: at least 4,000 tokens lie between.

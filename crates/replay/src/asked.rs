@@ -1,4 +1,4 @@
-//! The context at a probe point, with the states of the evidence.
+//! The context at a question point, with the states of the evidence.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -15,14 +15,14 @@ use recap_strategy::ClosedSession;
 /// shows (reference §5).
 const NEIGHBOURS: u32 = 2;
 
-/// A probe that still has to be asked, with the states of its evidence.
+/// A question that still has to be asked, with the states of its evidence.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Probed {
-    /// Position of the probe in [`SessionFacts::probes`](recap_core::model::SessionFacts).
-    pub probe: u32,
+pub struct PendingQuestion {
+    /// Position of the question in [`SessionFacts::questions`](recap_core::model::SessionFacts).
+    pub question: u32,
     /// Position of its context in [`CellRows::snapshots`].
     pub snapshot: u32,
-    /// Worst state of the messages that answer the probe; absent without
+    /// Worst state of the messages that answer the question; absent without
     /// evidence.
     pub evidence: Option<LedgerState>,
     /// Number of compactions since the evidence was last mentioned; absent
@@ -33,11 +33,11 @@ pub struct Probed {
 }
 
 impl ReplaySession<'_> {
-    /// Stores the context of this request if a probe is asked there.
+    /// Stores the context of this request if a question is asked there.
     pub(super) fn snapshot(&mut self, request: u32, overflow: bool) {
         let facts = &self.subject.facts;
         let asked: Vec<u32> = (0..)
-            .zip(&facts.probes)
+            .zip(&facts.questions)
             .filter(|(_, p)| p.request == request)
             .map(|(i, _)| i)
             .collect();
@@ -45,15 +45,15 @@ impl ReplaySession<'_> {
             return;
         }
         let sessions: Arc<[ClosedSession]> = self.shared.closed_sessions().into();
-        for &probe in &asked {
-            let evidence = &facts.probes[probe as usize].evidence;
+        for &question in &asked {
+            let evidence = &facts.questions[question as usize].evidence;
             let states = evidence.iter().map(|&message| self.context.state(message));
             let since = |&last: &MessageIndex| {
                 let after = self.compactions.iter().filter(|(_, c)| c.messages_seen > last);
                 after.count() as u32
             };
-            self.probed.push(Probed {
-                probe,
+            self.asked.push(PendingQuestion {
+                question,
                 snapshot: self.snapshots.len() as u32,
                 evidence: states.max(),
                 age_compactions: evidence.last().map(since),
@@ -111,40 +111,41 @@ impl ReplaySession<'_> {
     }
 }
 
-/// The control `evidence`: each probe is asked with the messages that answer it
-/// and their neighbours. No requests are replayed; for a probe without evidence
+/// The control `evidence`: each question is asked with the messages that answer it
+/// and their neighbours. No requests are replayed; for a question without evidence
 /// only the preamble is sent.
 pub(super) fn evidence_alone(subject: &PreparedSession, plan: &Plan) -> CellResult {
     let facts = &subject.facts;
     let mut texts = BTreeMap::new();
     let mut snapshots = Vec::new();
-    let mut probed = Vec::new();
+    let mut asked = Vec::new();
     // The preamble since each of its changes.
     let mut preambles: BTreeMap<Option<usize>, Option<SnapshotPart>> = BTreeMap::new();
-    for (number, probe) in (0u32..).zip(&facts.probes) {
+    for (number, question) in (0u32..).zip(&facts.questions) {
         let mut parts = Vec::new();
-        let change = change(subject, probe.probe.asked_at + 1);
+        let change = change(subject, question.question.asked_at + 1);
         let sent = preambles.entry(change).or_insert_with(|| {
             let text = preamble(subject, change);
             (!text.is_empty()).then(|| written(Role::System, text, &mut texts))
         });
         parts.extend(sent.clone());
         let around = |&message: &MessageIndex| {
-            message.saturating_sub(NEIGHBOURS)..=(message + NEIGHBOURS).min(probe.probe.asked_at)
+            message.saturating_sub(NEIGHBOURS)
+                ..=(message + NEIGHBOURS).min(question.question.asked_at)
         };
-        let shown: BTreeSet<MessageIndex> = probe.evidence.iter().flat_map(around).collect();
+        let shown: BTreeSet<MessageIndex> = question.evidence.iter().flat_map(around).collect();
         let sizes = &subject.recording.sizes.messages;
         let tokens = shown.iter().map(|&m| sizes[m as usize].tokens).sum::<u64>();
         shown.into_iter().for_each(|message| extend(&mut parts, message));
-        probed.push(Probed {
-            probe: number,
+        asked.push(PendingQuestion {
+            question: number,
             snapshot: number,
-            evidence: (!probe.evidence.is_empty()).then_some(LedgerState::Verbatim),
-            age_compactions: (!probe.evidence.is_empty()).then_some(0),
+            evidence: (!question.evidence.is_empty()).then_some(LedgerState::Verbatim),
+            age_compactions: (!question.evidence.is_empty()).then_some(0),
             sessions: Arc::default(),
         });
         snapshots.push(Snapshot {
-            request: probe.request,
+            request: question.request,
             tokens: tokens + facts.preamble_tokens,
             overflow: false,
             compactions: 0,
@@ -152,7 +153,7 @@ pub(super) fn evidence_alone(subject: &PreparedSession, plan: &Plan) -> CellResu
         });
     }
     let rows = CellRows { snapshots, ..CellRows::unsent(plan.window) };
-    (rows, texts, probed)
+    (rows, texts, asked)
 }
 
 /// The number of the last change of the preamble before a message.

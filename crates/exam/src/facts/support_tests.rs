@@ -1,7 +1,7 @@
 use serde_json::json;
 
 use super::Rarity;
-use crate::probes::{MiningRules, Survival, mine};
+use crate::facts::{MiningRules, Survival, mine};
 use recap_core::model::{Block, Message, Role, Session};
 
 const PATH: &str = "src/net/pool_guard.rs";

@@ -1,7 +1,7 @@
-//! Probes of a data set: their file, the rules that they must satisfy, and how
+//! Questions of a data set: their file, the rules that they must satisfy, and how
 //! good they are.
 //!
-//! Invariant: a data set that loads has only probes that can be asked and
+//! Invariant: a data set that loads has only questions that can be asked and
 //! graded: everything they name exists, and no value is both right and wrong.
 
 mod audit;
@@ -12,8 +12,8 @@ use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 
-pub use audit::{KindCoverage, ProbeAudit, audit_probes};
-pub use check::ProbeFlaw;
+pub use audit::{KindCoverage, QuestionAudit, audit_questions};
+pub use check::QuestionFlaw;
 pub(crate) use check::{broken, wording};
 use serde::{Deserialize, Serialize};
 
@@ -21,16 +21,19 @@ use super::Dataset;
 use super::error::{DatasetError, Problem};
 use super::source::{Source, parse};
 use super::walk::unreadable;
-use recap_core::model::{Expectation, MessageIndex, Probe, ProbeKind};
+use recap_core::model::{Expectation, MessageIndex, Question, QuestionKind};
 
-/// Reads a file of probes, as a native data set has it, for the sessions of
+/// Reads a file of questions, as a native data set has it, for the sessions of
 /// these data sets; those of other sessions stand last.
 ///
 /// # Errors
 ///
-/// Everything that is wrong with the file, in the order of its lines; a probe of
+/// Everything that is wrong with the file, in the order of its lines; a question of
 /// another session is no error.
-pub fn load_probes(path: &Path, datasets: &[Dataset]) -> Result<Vec<Probe>, Vec<DatasetError>> {
+pub fn load_questions(
+    path: &Path,
+    datasets: &[Dataset],
+) -> Result<Vec<Question>, Vec<DatasetError>> {
     let shown = path.display().to_string();
     let file = File::open(path).map_err(|error| vec![unreadable(path, error)])?;
     let mut source = Source::new(&shown, &shown, Box::new(file));
@@ -40,7 +43,7 @@ pub fn load_probes(path: &Path, datasets: &[Dataset]) -> Result<Vec<Probe>, Vec<
     for dataset in datasets {
         let ids: BTreeSet<&str> = dataset.sessions.iter().map(|t| t.id.as_str()).collect();
         let (own, others): (Vec<Placed>, Vec<Placed>) =
-            left.into_iter().partition(|one| ids.contains(one.probe.session.as_str()));
+            left.into_iter().partition(|one| ids.contains(one.question.session.as_str()));
         problems.extend(broken(&dataset.sessions, &own));
         known.extend(own);
         left = others;
@@ -49,12 +52,12 @@ pub fn load_probes(path: &Path, datasets: &[Dataset]) -> Result<Vec<Probe>, Vec<
     if !problems.is_empty() {
         return Err(problems);
     }
-    Ok(known.into_iter().chain(left).map(|one| one.probe).collect())
+    Ok(known.into_iter().chain(left).map(|one| one.question).collect())
 }
 
-/// A probe that was read, with its position in the file.
+/// A question that was read, with its position in the file.
 pub(crate) struct Placed {
-    pub(crate) probe: Probe,
+    pub(crate) question: Question,
     /// Path of its file, as shown in errors.
     pub(crate) file: String,
     /// Line from 1; absent where the file is one document.
@@ -62,26 +65,26 @@ pub(crate) struct Placed {
 }
 
 impl Placed {
-    fn error(&self, flaw: ProbeFlaw) -> DatasetError {
-        let id = self.probe.id.clone();
+    fn error(&self, flaw: QuestionFlaw) -> DatasetError {
+        let id = self.question.id.clone();
         DatasetError {
             file: self.file.clone(),
             line: self.line,
-            problem: Problem::Probe { id, flaw },
+            problem: Problem::Question { id, flaw },
         }
     }
 }
 
-// `probes.jsonl`, described by `datasets/probe.schema.json`.
+// `questions.jsonl`, described by `datasets/question.schema.json`.
 
-/// A probe as it is written in a line.
+/// A question as it is written in a line.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct WireProbe {
+struct WireQuestion {
     id: String,
     session: String,
     asked_at: MessageIndex,
-    kind: ProbeKind,
+    kind: QuestionKind,
     question: String,
     expect: WireExpectation,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -114,11 +117,11 @@ impl TryFrom<WireExpectation> for Expectation {
     }
 }
 
-impl TryFrom<WireProbe> for Probe {
+impl TryFrom<WireQuestion> for Question {
     type Error = Problem;
 
-    fn try_from(wire: WireProbe) -> Result<Probe, Problem> {
-        Ok(Probe {
+    fn try_from(wire: WireQuestion) -> Result<Question, Problem> {
+        Ok(Question {
             id: wire.id,
             session: wire.session,
             asked_at: wire.asked_at,
@@ -131,22 +134,22 @@ impl TryFrom<WireProbe> for Probe {
     }
 }
 
-impl From<&Probe> for WireProbe {
-    fn from(probe: &Probe) -> WireProbe {
-        let probe = probe.clone();
-        WireProbe {
-            id: probe.id,
-            session: probe.session,
-            asked_at: probe.asked_at,
-            kind: probe.kind,
-            question: probe.question,
-            expect: match probe.expect {
+impl From<&Question> for WireQuestion {
+    fn from(question: &Question) -> WireQuestion {
+        let question = question.clone();
+        WireQuestion {
+            id: question.id,
+            session: question.session,
+            asked_at: question.asked_at,
+            kind: question.kind,
+            question: question.question,
+            expect: match question.expect {
                 Expectation::AnyOf(values) => WireExpectation::AnyOf(values),
                 Expectation::Rubric(nuggets) => WireExpectation::Rubric(nuggets),
                 Expectation::Unanswerable => WireExpectation::Unanswerable(true),
             },
-            evidence: probe.evidence,
-            stale: probe.stale,
+            evidence: question.evidence,
+            stale: question.stale,
         }
     }
 }
@@ -164,8 +167,8 @@ pub(crate) fn read(
     let mut placed = Vec::new();
     let file = source.name().to_owned();
     while let Some((line, text)) = source.next_line()? {
-        match parse::<WireProbe>(text).and_then(Probe::try_from) {
-            Ok(probe) => placed.push(Placed { probe, file: file.clone(), line: Some(line) }),
+        match parse::<WireQuestion>(text).and_then(Question::try_from) {
+            Ok(question) => placed.push(Placed { question, file: file.clone(), line: Some(line) }),
             Err(problem) => problems.push(source.error(Some(line), problem)),
         }
     }
@@ -176,14 +179,14 @@ pub(crate) fn read(
     Ok(placed)
 }
 
-/// Writes one probe a line.
+/// Writes one question a line.
 ///
 /// # Errors
 ///
 /// If the writer fails.
-pub fn write_probes(probes: &[Probe], mut writer: impl Write) -> std::io::Result<()> {
-    for probe in probes {
-        serde_json::to_writer(&mut writer, &WireProbe::from(probe))?;
+pub fn write_questions(questions: &[Question], mut writer: impl Write) -> std::io::Result<()> {
+    for question in questions {
+        serde_json::to_writer(&mut writer, &WireQuestion::from(question))?;
         writer.write_all(b"\n")?;
     }
     writer.flush()
