@@ -151,7 +151,7 @@ fn every_question_at_a_cut_stands_in_questions_csv_with_both_answers() {
     // The page lists them, and without text neither has the words.
     let page = desk.read("run/report.html");
     let listed = page.split("id=\"cut-questions\"").nth(1).expect("the section");
-    assert!(listed.contains("questions.csv") && listed.contains("<td>"), "{}", &listed[..200]);
+    assert!(listed.contains("cut_questions.csv") && listed.contains("<td>"), "{}", &listed[..200]);
     desk.good(&["bench", &session(), "--strategy", "fifo", "--no-text", "--out", "bare"]);
     let bare = desk.csv("bare/cut_questions.csv");
     let words = ["question", "expected", "answer", "pre_answer", "rationale"];

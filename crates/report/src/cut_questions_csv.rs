@@ -1,4 +1,4 @@
-//! `questions.csv`: every question that was asked right behind a cut, under each
+//! `cut_questions.csv`: every question that was asked right behind a cut, under each
 //! strategy: what was expected, and what was answered from the whole conversation
 //! and from what the strategy sends. Without text (`--no-text`) these words are
 //! empty fields.
@@ -15,7 +15,7 @@ use recap_core::model::{
 
 pub(super) const FORMAT: Format = Format {
     name: "csv",
-    file: "questions.csv",
+    file: "cut_questions.csv",
     about: "one row per question asked at a cut and strategy: expected, answered before and after, graded",
     render,
 };

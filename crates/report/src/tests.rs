@@ -65,7 +65,7 @@ fn csv_headers_are_those_of_the_contract() {
         key.clone() + "request,requests_after,fact,class,last_seen,state,over_window"
     );
     assert_eq!(
-        header("questions.csv"),
+        header("cut_questions.csv"),
         key + "question,kind,expected,answer,pre_answer,score,pre_score,agreement,verdict,\
                pre_verdict,judge,unscored_reason,rationale,evidence_state,answerable,over_window,\
                question"
