@@ -5,12 +5,16 @@ use std::collections::BTreeMap;
 use recap_billing::pricing::Agents;
 use recap_core::model::Session;
 use recap_core::text::counted;
-use recap_replay::run::{Sample, Windows};
+use recap_replay::run::{NamedSession, Windows};
 use recap_replay::{NativeFrom, NativeWindow, WindowSpec};
 
 /// Warnings about native windows: sessions whose prompts were larger than their
 /// model's limit is said to be.
-pub(super) fn warnings(windows: &Windows, samples: &[Sample], agents: &Agents) -> Vec<String> {
+pub(super) fn warnings(
+    windows: &Windows,
+    samples: &[NamedSession],
+    agents: &Agents,
+) -> Vec<String> {
     let found = native(windows, samples, agents);
     let all = found.len();
     let over = found.into_iter().filter_map(|(session, window)| match window.from {
@@ -33,7 +37,11 @@ pub(super) fn warnings(windows: &Windows, samples: &[Sample], agents: &Agents) -
 
 /// How large the native windows are: "200000 tokens in 12 sessions, …"; `None`
 /// where no session is replayed at one.
-pub fn native_sizes(windows: &Windows, samples: &[Sample], agents: &Agents) -> Option<String> {
+pub fn native_sizes(
+    windows: &Windows,
+    samples: &[NamedSession],
+    agents: &Agents,
+) -> Option<String> {
     let mut sizes: BTreeMap<u64, usize> = BTreeMap::new();
     for (_, window) in native(windows, samples, agents) {
         *sizes.entry(window.tokens).or_default() += 1;
@@ -47,10 +55,10 @@ pub fn native_sizes(windows: &Windows, samples: &[Sample], agents: &Agents) -> O
 /// The sessions that are replayed at their native window, with that window.
 fn native<'a>(
     windows: &Windows,
-    samples: &'a [Sample],
+    samples: &'a [NamedSession],
     agents: &Agents,
 ) -> Vec<(&'a Session, NativeWindow)> {
-    let at_native = |s: &&Sample| windows.of(&s.dataset).iter().any(WindowSpec::is_native);
+    let at_native = |s: &&NamedSession| windows.of(&s.dataset).iter().any(WindowSpec::is_native);
     let found = samples.iter().filter(at_native);
     found.map(|s| (&s.session, NativeWindow::of(&s.session, agents))).collect()
 }
@@ -64,7 +72,7 @@ mod tests {
     use recap_core::model::{Message, Role, Usage};
 
     /// A session of a model with a limit of 200,000, and its only prompt.
-    fn sample(dataset: &str, id: &str, input: u64) -> Sample {
+    fn sample(dataset: &str, id: &str, input: u64) -> NamedSession {
         let message = Message {
             id: "a".to_owned(),
             role: Role::Assistant,
@@ -80,7 +88,7 @@ mod tests {
             messages: vec![message],
             ..Session::default()
         };
-        Sample { dataset: dataset.to_owned(), session, questions: Vec::new() }
+        NamedSession { dataset: dataset.to_owned(), session, questions: Vec::new() }
     }
 
     fn agents() -> Agents {

@@ -12,7 +12,7 @@ use recap_core::tokens::Counter;
 use recap_exam::facts::Cuts;
 use recap_formats::{Dataset, write_questions};
 use recap_replay::run::{
-    Conceal, CutQuestions, Finished, Folder, ModelRoles, RunSpec, Sample, Windows,
+    Conceal, CutQuestions, Finished, Folder, ModelRoles, NamedSession, RunSpec, Windows,
 };
 
 /// A comparison whose strategies, windows and sessions are settled.
@@ -21,7 +21,7 @@ pub struct BenchPlan {
     /// Strategies, windows and settings.
     pub spec: RunSpec,
     /// The sessions.
-    pub samples: Vec<Sample>,
+    pub samples: Vec<NamedSession>,
     /// What the run is made of, as far as it is known: the roles and the cells
     /// come with [`BenchPlan::prepare`].
     pub manifest: Manifest,
@@ -167,7 +167,10 @@ fn cut_questions(
 
 /// The first sessions of each data set, with their questions. Their messages
 /// move: they are most of a data set, and must not be held twice.
-fn samples(datasets: &mut [Dataset], limit: Option<usize>) -> Result<Vec<Sample>, BenchError> {
+fn samples(
+    datasets: &mut [Dataset],
+    limit: Option<usize>,
+) -> Result<Vec<NamedSession>, BenchError> {
     let mut seen = BTreeSet::new();
     let mut samples = Vec::new();
     for dataset in datasets {
@@ -181,7 +184,7 @@ fn samples(datasets: &mut [Dataset], limit: Option<usize>) -> Result<Vec<Sample>
                 return Err(BenchError::GivenTwice { dataset, session });
             }
             let messages = std::mem::take(&mut session.messages);
-            samples.push(Sample {
+            samples.push(NamedSession {
                 dataset: dataset.name.clone(),
                 questions: questions.remove(&session.id).unwrap_or_default(),
                 session: Session { messages, ..session.clone() },
@@ -199,8 +202,8 @@ fn unpriced(prices: &PriceList, models: &[String]) -> Vec<String> {
 }
 
 /// Why the vendor's compaction cannot be shown, where it cannot.
-fn unreadable(samples: &[Sample]) -> Option<String> {
-    let reason = |s: &Sample| s.session.compactions.iter().find_map(|c| c.unreadable.clone());
+fn unreadable(samples: &[NamedSession]) -> Option<String> {
+    let reason = |s: &NamedSession| s.session.compactions.iter().find_map(|c| c.unreadable.clone());
     let reasons: Vec<String> = samples.iter().filter_map(reason).collect();
     let first = reasons.first()?;
     Some(format!(

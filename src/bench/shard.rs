@@ -8,7 +8,7 @@ use std::fmt;
 
 use recap_core::model::Shard;
 use recap_exam::facts::Cuts;
-use recap_replay::run::{CutQuestions, RunSpec, Sample};
+use recap_replay::run::{CutQuestions, NamedSession, RunSpec};
 
 /// Bytes that a message adds to the estimated cost of its session beside its
 /// text: the rows that are written for it.
@@ -16,7 +16,7 @@ const MESSAGE: u64 = 500;
 
 /// The estimated cost of a session's cells: replaying is linear in the text and
 /// in the number of messages, and every session has the same strategies.
-fn cost(sample: &Sample) -> u64 {
+fn cost(sample: &NamedSession) -> u64 {
     let messages = &sample.session.messages;
     messages.iter().map(|message| message.sent().len() as u64 + MESSAGE).sum()
 }
@@ -28,7 +28,7 @@ fn cost(sample: &Sample) -> u64 {
 /// its cut; each cell that compacts, and each cut of its strategy, asks for a
 /// summary. Counting exactly what a dry run counts would take a replay of all
 /// sessions in every process, which is the work that the parts divide.
-fn calls(sample: &Sample, spec: &RunSpec) -> u64 {
+fn calls(sample: &NamedSession, spec: &RunSpec) -> u64 {
     let windows = spec.windows.of(&sample.dataset).len() as u64;
     let strategies = spec.strategies.len() as u64;
     let compacting =
@@ -143,10 +143,10 @@ fn assigned(costs: &[u64], of: u32) -> Vec<u32> {
 /// The sessions of a part, in their order, and the calls of models that each
 /// part is expected to make.
 pub(super) fn of_shard(
-    samples: Vec<Sample>,
+    samples: Vec<NamedSession>,
     shard: Shard,
     spec: &RunSpec,
-) -> (Vec<Sample>, Vec<u64>) {
+) -> (Vec<NamedSession>, Vec<u64>) {
     let costs: Vec<u64> = samples.iter().map(cost).collect();
     let parts = assigned(&costs, shard.of);
     let mut expected = vec![0; shard.of as usize];

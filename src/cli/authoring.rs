@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use super::call_options::CallOptions;
 use super::dry_run::Estimate;
-use super::exchange::Exchange;
 use super::exit::Failure;
+use super::model_session::ModelSession;
 use super::wire;
 use super::work::Work;
 use crate::bench::Questions;
@@ -57,7 +57,7 @@ pub(super) fn estimate(
     sessions: &[CutSession<'_>],
 ) -> Result<(Estimate, String), Failure> {
     let (planned, counter) = (Arc::new(DryRunCalls::default()), Arc::new(Counter::default()));
-    let mut rehearsal = Exchange::dry_run(line, prices, &counter, &planned)?;
+    let mut rehearsal = ModelSession::dry_run(line, prices, &counter, &planned)?;
     let recorded = if rehearsal.has_cassette() { " that are not on the cassette" } else { "" };
     if let Some(llm) = rehearsal.llm(model)? {
         rehearse(&llm, sessions)?;

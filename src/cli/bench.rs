@@ -6,10 +6,10 @@ use std::sync::Arc;
 use clap::Args;
 
 use super::config;
-use super::exchange::Exchange;
 use super::exit::{Exit, Failure};
+use super::model_session::ModelSession;
 use super::progress::{Progress, Verbosity};
-use super::role_options::{Asked, QuestionMode, RoleOptions};
+use super::role_options::{QuestionMode, QuestionSource, RoleOptions};
 use super::strategies;
 use super::work::{Stopped, Work};
 use super::{authoring, dry_run, gating, headings, inputs, models, recordings, report, wire};
@@ -203,21 +203,25 @@ pub(super) fn run(arguments: &Arguments, ask: QuestionMode) -> Result<Exit, Fail
         let (_, words) = authoring::estimate(line, &prices, &dry_run::unasked(&plan))?;
         wire::say(words.trim_end());
     }
-    let (roles, mut exchange) = role_options.fill(&counter, &prices, plan.spec.seed)?;
-    if let Some((model, exchange)) = role_options.author().zip(exchange.as_mut()) {
-        plan = written(plan, model, exchange)?;
+    let (roles, mut model_session) = role_options.fill(&counter, &prices, plan.spec.seed)?;
+    if let Some((model, model_session)) = role_options.author().zip(model_session.as_mut()) {
+        plan = written(plan, model, model_session)?;
     }
-    plan.manifest.warnings.extend(exchange.iter().flat_map(|e| e.warnings.clone()));
-    replay(arguments, plan.roles(roles), exchange.as_ref(), &gate)
+    plan.manifest.warnings.extend(model_session.iter().flat_map(|e| e.warnings.clone()));
+    replay(arguments, plan.roles(roles), model_session.as_ref(), &gate)
 }
 
 /// The plan with the questions of a model.
-fn written(plan: BenchPlan, model: &str, exchange: &mut Exchange) -> Result<BenchPlan, Failure> {
-    let Some(llm) = exchange.llm(model)? else { return Ok(plan) };
+fn written(
+    plan: BenchPlan,
+    model: &str,
+    model_session: &mut ModelSession,
+) -> Result<BenchPlan, Failure> {
+    let Some(llm) = model_session.llm(model)? else { return Ok(plan) };
     let questions = authoring::write(&llm, &dry_run::unasked(&plan))?;
-    exchange.save()?;
+    model_session.save()?;
     if questions.is_empty() {
-        exchange.ended()?;
+        model_session.ended()?;
         return Err(Failure::with_code(Exit::Nothing, format!("{model} wrote no usable question"))
             .help("try another model, or --questions auto, which needs none"));
     }
@@ -228,7 +232,7 @@ fn written(plan: BenchPlan, model: &str, exchange: &mut Exchange) -> Result<Benc
 fn replay(
     arguments: &Arguments,
     plan: BenchPlan,
-    exchange: Option<&Exchange>,
+    model_session: Option<&ModelSession>,
     gate: &gating::GateRules,
 ) -> Result<Exit, Failure> {
     let mut work = Work::new(plan.spec.jobs.min(wire::cores()))?;
@@ -238,15 +242,15 @@ fn replay(
         None => new_folder(&run.manifest().title)?,
     };
     let mut folder = if arguments.resume { run.resume(&path)? } else { run.create(&path)? };
-    if let Some(exchange) = exchange.filter(|_| !arguments.no_text) {
-        exchange.keep_replies(folder.path())?;
+    if let Some(model_session) = model_session.filter(|_| !arguments.no_text) {
+        model_session.keep_replies(folder.path())?;
     }
     let progress =
         Progress::new(Verbosity::of(arguments.quiet || arguments.json, arguments.verbose));
     let ran = work.run(run.run(&mut folder, &progress));
     progress.finish();
     match ran {
-        Ok(outcome) => finish(arguments, &folder, outcome?, exchange, gate),
+        Ok(outcome) => finish(arguments, &folder, outcome?, model_session, gate),
         Err(Stopped(exit)) => {
             // Dropping unfinished cells ends the programs that they started.
             drop(work);
@@ -260,17 +264,17 @@ fn finish(
     arguments: &Arguments,
     folder: &Folder,
     outcome: Outcome,
-    exchange: Option<&Exchange>,
+    model_session: Option<&ModelSession>,
     gate: &gating::GateRules,
 ) -> Result<Exit, Failure> {
-    if let Some(exchange) = exchange {
-        exchange.report_cap(outcome.finished.calls.iter().filter_map(|call| call.usd).sum());
+    if let Some(model_session) = model_session {
+        model_session.report_cap(outcome.finished.calls.iter().filter_map(|call| call.usd).sum());
     }
     // A cassette that cannot be written does not lose the results: it is
     // reported at the end.
-    let saved = exchange.map_or(Ok(()), Exchange::save);
+    let saved = model_session.map_or(Ok(()), ModelSession::save);
     // Without replies of models nothing was measured, and nothing is rendered.
-    let models = exchange.map_or(Ok(Exit::Done), Exchange::ended)?;
+    let models = model_session.map_or(Ok(Exit::Done), ModelSession::ended)?;
     if let Some(shard) = arguments.shard {
         tell_shard(shard, &outcome.finished, folder);
         return saved.map(|()| models);
@@ -360,10 +364,10 @@ impl Arguments {
         let latest = latest.map(|path| vec![path.to_string_lossy().into_owned()]);
         let datasets = inputs::load(latest.as_ref().unwrap_or(&self.inputs), &self.reading())?;
         let questions = match (ask, self.role_options.questions()) {
-            (QuestionMode::Nothing, _) | (_, Asked::None) => Questions::None,
+            (QuestionMode::Nothing, _) | (_, QuestionSource::None) => Questions::None,
             // A model writes them once the plan stands; a dry run assumes as many as these.
-            (_, Asked::Auto | Asked::Model(_)) => Questions::Auto,
-            (_, Asked::File(path)) => authoring::read(path, &datasets)?,
+            (_, QuestionSource::Auto | QuestionSource::Model(_)) => Questions::Auto,
+            (_, QuestionSource::File(path)) => authoring::read(path, &datasets)?,
         };
         Ok(Bench::new(datasets)
             .asks(ask != QuestionMode::Nothing)

@@ -26,7 +26,7 @@ use recap_exam::questions::TYPICAL_QUESTIONS_TOKENS;
 use recap_exam::roles::answerer::TYPICAL_ANSWER_TOKENS;
 use recap_exam::roles::judge::{TYPICAL_VERDICT_TOKENS, typical_tokens};
 use recap_llm::{DryRunCall, DryRunCalls, call_usd};
-use recap_replay::run::{RunSpec, Sample, Windows};
+use recap_replay::run::{NamedSession, RunSpec, Windows};
 use recap_strategy::Strategy;
 
 /// The plan of a run, in words or as JSON.
@@ -90,16 +90,16 @@ fn rehearsed(
     counter: &Arc<Counter>,
 ) -> Result<Planned, Failure> {
     let calls = Arc::new(DryRunCalls::default());
-    let (roles, mut exchange) = role_options.dry_run(counter, prices, &calls)?;
+    let (roles, mut model_session) = role_options.dry_run(counter, prices, &calls)?;
     if let Some(model) = role_options.author()
-        && let Some(llm) = exchange.llm(model)?
+        && let Some(llm) = model_session.llm(model)?
     {
         authoring::rehearse(&llm, &unasked(&plan))?;
     }
     Work::new(plan.spec.jobs.min(wire::cores()))?.run(plan.roles(roles).dry_run())??;
     Ok(Planned {
         bill: Estimate::of(&calls, prices, wire::now()),
-        has_cassette: exchange.has_cassette(),
+        has_cassette: model_session.has_cassette(),
         has_author: role_options.author().is_some(),
     })
 }
@@ -129,7 +129,7 @@ struct PlannedWork {
 }
 
 impl PlannedWork {
-    fn of(spec: &RunSpec, samples: &[Sample]) -> Self {
+    fn of(spec: &RunSpec, samples: &[NamedSession]) -> Self {
         let places: usize = samples.iter().map(|s| spec.windows.of(&s.dataset).len()).sum();
         let repeated = |p: &Arc<Strategy>| if p.uses_compactor() { spec.replicates } else { 1 };
         let repetitions: u32 = spec.strategies.iter().map(repeated).sum();
@@ -148,7 +148,7 @@ impl PlannedWork {
 fn cells(
     work: &PlannedWork,
     spec: &RunSpec,
-    samples: &[Sample],
+    samples: &[NamedSession],
     role_options: &RoleOptions,
 ) -> String {
     let searches = spec.strategies.iter().any(|strategy| strategy.recovery.is_some());

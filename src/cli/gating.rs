@@ -15,7 +15,7 @@ use recap_core::text::{counted, harmless};
 use recap_measure::gate::{
     self, Baseline, GateSettings, MAX_UNSCORED, Parsed, RuleError, Scope, write_baseline,
 };
-use recap_replay::run::{Loaded, Sample};
+use recap_replay::run::{Loaded, NamedSession};
 
 /// Whether enough questions were answered and graded; prints a message if not.
 pub(super) fn mostly_graded(measured: &Report, max_unscored: f64) -> bool {
@@ -102,7 +102,7 @@ impl GateOptions {
     pub(super) fn before(
         &self,
         manifest: &mut Manifest,
-        samples: &[Sample],
+        samples: &[NamedSession],
     ) -> Result<GateRules, Failure> {
         let ids = samples.iter().map(|s| (s.dataset.as_str(), s.session.id.as_str()));
         self.rules(manifest, &ids.collect::<Vec<_>>())

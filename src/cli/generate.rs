@@ -10,8 +10,8 @@ use clap::Args;
 
 use super::authoring::{self, CutSession, with_cuts};
 use super::call_options::CallOptions;
-use super::exchange::Exchange;
 use super::exit::{Exit, Failure};
+use super::model_session::ModelSession;
 use super::{headings, inputs, models, wire};
 use recap_core::model::{OFFLINE, Question, QuestionKind};
 use recap_core::text::counted;
@@ -103,12 +103,12 @@ fn by_model(
         estimate.within(cap, "give fewer sessions")?;
     }
     wire::say(words.trim_end());
-    let mut exchange = Exchange::open(line, &[model], &prices, 0)?;
-    exchange.warnings.iter().for_each(|warning| wire::say(&format!("warning: {warning}")));
-    let Some(llm) = exchange.llm(model)? else { return Ok(None) };
+    let mut model_session = ModelSession::open(line, &[model], &prices, 0)?;
+    model_session.warnings.iter().for_each(|warning| wire::say(&format!("warning: {warning}")));
+    let Some(llm) = model_session.llm(model)? else { return Ok(None) };
     let questions = authoring::write(&llm, sessions)?;
-    exchange.save()?;
-    Ok(Some((questions, exchange.ended()?)))
+    model_session.save()?;
+    Ok(Some((questions, model_session.ended()?)))
 }
 
 /// Writes a new file: questions that somebody edited are not overwritten.

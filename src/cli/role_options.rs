@@ -6,8 +6,8 @@ use std::sync::Arc;
 use clap::Args;
 
 use super::call_options::CallOptions;
-use super::exchange::Exchange;
 use super::exit::Failure;
+use super::model_session::ModelSession;
 use super::{model_name, wire};
 use crate::bench::Part;
 use recap_billing::pricing::PriceList;
@@ -61,7 +61,7 @@ pub struct RoleOptions {
 }
 
 /// The questions at cuts, as typed.
-pub(super) enum Asked<'a> {
+pub(super) enum QuestionSource<'a> {
     Auto,
     None,
     File(&'a Path),
@@ -105,21 +105,21 @@ impl RoleOptions {
 
     /// The questions at cuts as typed. What exists or is called `*.jsonl` is a
     /// file; anything else with a `/` is a model.
-    pub(super) fn questions(&self) -> Asked<'_> {
+    pub(super) fn questions(&self) -> QuestionSource<'_> {
         let path = Path::new(&self.questions);
         let is_file = path.exists() || path.extension().is_some_and(|end| end == "jsonl");
         match self.questions.as_str() {
-            "auto" => Asked::Auto,
-            "none" => Asked::None,
-            model if model.contains('/') && !is_file => Asked::Model(model),
-            _ => Asked::File(path),
+            "auto" => QuestionSource::Auto,
+            "none" => QuestionSource::None,
+            model if model.contains('/') && !is_file => QuestionSource::Model(model),
+            _ => QuestionSource::File(path),
         }
     }
 
     /// The model that writes the questions.
     pub(super) fn author(&self) -> Option<&str> {
         match self.questions() {
-            Asked::Model(model) => Some(model),
+            QuestionSource::Model(model) => Some(model),
             _ => None,
         }
     }
@@ -143,7 +143,9 @@ impl RoleOptions {
         strategies: &[Arc<Strategy>],
     ) -> Result<(), Failure> {
         let idle = self.has_readers();
-        if ask == QuestionMode::Nothing && (idle || !matches!(self.questions(), Asked::Auto)) {
+        if ask == QuestionMode::Nothing
+            && (idle || !matches!(self.questions(), QuestionSource::Auto))
+        {
             return Err(Failure::usage("`recap replay` asks no questions").help(
                 "leave out --answerer, --judge, --embedder and --questions, or use `recap bench`",
             ));
@@ -184,10 +186,10 @@ impl RoleOptions {
         counter: &Arc<Counter>,
         prices: &Arc<PriceList>,
         seed: u64,
-    ) -> Result<(ModelRoles, Option<Exchange>), Failure> {
+    ) -> Result<(ModelRoles, Option<ModelSession>), Failure> {
         let compactor = std::slice::from_ref(&self.compactor);
-        let (mut roles, exchange) = self.fill_each(compactor, counter, prices, seed)?;
-        Ok((roles.remove(0), exchange))
+        let (mut roles, model_session) = self.fill_each(compactor, counter, prices, seed)?;
+        Ok((roles.remove(0), model_session))
     }
 
     /// Roles that differ in their compactor alone, which share one exchange.
@@ -197,7 +199,7 @@ impl RoleOptions {
         counter: &Arc<Counter>,
         prices: &Arc<PriceList>,
         seed: u64,
-    ) -> Result<(Vec<ModelRoles>, Option<Exchange>), Failure> {
+    ) -> Result<(Vec<ModelRoles>, Option<ModelSession>), Failure> {
         let with = |name: &String| RoleOptions { compactor: name.clone(), ..self.clone() };
         let each: Vec<RoleOptions> = compactors.iter().map(with).collect();
         if !each.iter().any(RoleOptions::has_models) {
@@ -207,9 +209,10 @@ impl RoleOptions {
         let others = [&self.answerer, &self.embedder].into_iter().chain(&self.judge);
         let typed = compactors.iter().chain(others).map(String::as_str).chain(self.author());
         let typed: Vec<&str> = typed.collect();
-        let mut exchange = Exchange::open(&self.line, &typed, prices, seed)?;
-        let filled = each.iter().map(|role_options| role_options.filled(counter, &mut exchange));
-        Ok((filled.collect::<Result<_, _>>()?, Some(exchange)))
+        let mut model_session = ModelSession::open(&self.line, &typed, prices, seed)?;
+        let filled =
+            each.iter().map(|role_options| role_options.filled(counter, &mut model_session));
+        Ok((filled.collect::<Result<_, _>>()?, Some(model_session)))
     }
 
     /// The roles of a dry run, which count calls instead of making them.
@@ -218,9 +221,9 @@ impl RoleOptions {
         counter: &Arc<Counter>,
         prices: &Arc<PriceList>,
         planned: &Arc<DryRunCalls>,
-    ) -> Result<(ModelRoles, Exchange), Failure> {
-        let mut exchange = Exchange::dry_run(&self.line, prices, counter, planned)?;
-        let mut roles = self.filled(counter, &mut exchange)?;
+    ) -> Result<(ModelRoles, ModelSession), Failure> {
+        let mut model_session = ModelSession::dry_run(&self.line, prices, counter, planned)?;
+        let mut roles = self.filled(counter, &mut model_session)?;
         if !roles.offline {
             let offline_summary = Arc::new(compactor::Offline::new(Arc::clone(counter)));
             roles.compactor = Arc::new(compactor::Rehearsed::new(
@@ -229,25 +232,26 @@ impl RoleOptions {
                 Arc::clone(planned),
             ));
         }
-        Ok((roles, exchange))
+        Ok((roles, model_session))
     }
 
     fn filled(
         &self,
         counter: &Arc<Counter>,
-        exchange: &mut Exchange,
+        model_session: &mut ModelSession,
     ) -> Result<ModelRoles, Failure> {
         let mut roles = ModelRoles::offline(counter);
-        if let Some(llm) = exchange.llm(&self.compactor)? {
+        if let Some(llm) = model_session.llm(&self.compactor)? {
             roles.compactor = Arc::new(compactor::Llm::new(llm, Arc::clone(counter)));
             roles.offline = false;
         }
-        if let Some(llm) = exchange.llm(&self.answerer)? {
+        if let Some(llm) = model_session.llm(&self.answerer)? {
             roles.answerer = Arc::new(answerer::Llm::new(llm));
         }
-        roles.judge = judges(&self.judge, exchange)?;
-        roles.embedder = exchange.embedder(&self.embedder)?.map(|llm| Arc::new(Embedder::new(llm)));
-        roles.calls = Some(Arc::clone(&exchange.calls));
+        roles.judge = judges(&self.judge, model_session)?;
+        roles.embedder =
+            model_session.embedder(&self.embedder)?.map(|llm| Arc::new(Embedder::new(llm)));
+        roles.calls = Some(Arc::clone(&model_session.calls));
         Ok(roles)
     }
 }
@@ -255,11 +259,11 @@ impl RoleOptions {
 /// One judge, or a panel of two or three.
 pub(super) fn judges(
     typed: &[String],
-    exchange: &mut Exchange,
+    model_session: &mut ModelSession,
 ) -> Result<Arc<dyn judge::Judge>, Failure> {
     let mut judges: Vec<Arc<dyn judge::Judge>> = Vec::new();
     for name in typed {
-        judges.push(match exchange.llm(name)? {
+        judges.push(match model_session.llm(name)? {
             Some(llm) => Arc::new(judge::Llm::new(llm)),
             None => Arc::new(judge::Offline),
         });

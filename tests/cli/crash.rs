@@ -15,7 +15,7 @@ use recap_exam::roles::answerer::{Answerer, Shown};
 use recap_exam::roles::judge::{Grading, Judge};
 use recap_formats::{LoadOptions, bundled, load};
 use recap_replay::run::{
-    Event, Folder, Loaded, ModelRoles, Observer, RunSpec, Sample, Windows, prepare, run,
+    Event, Folder, Loaded, ModelRoles, NamedSession, Observer, RunSpec, Windows, prepare, run,
 };
 use recap_strategy::{Compactor, FailedCall, Reply, Task, builtin};
 
@@ -141,7 +141,8 @@ fn roles() -> ModelRoles {
 async fn a_cell_that_panics_fails_alone_and_the_others_are_kept() {
     let desk = Desk::new();
     let session = bundled("quickstart").unwrap().unwrap().sessions.remove(0);
-    let samples = vec![Sample { dataset: "quickstart".into(), session, questions: Vec::new() }];
+    let samples =
+        vec![NamedSession { dataset: "quickstart".into(), session, questions: Vec::new() }];
     let spec = spec("25%", &["full", "fifo", "session-state"]);
     let counter = Arc::new(Counter::default());
     let mut folder = Folder::create(&desk.path("run"), &manifest()).unwrap();
@@ -172,7 +173,7 @@ async fn a_cell_that_panics_fails_alone_and_the_others_are_kept() {
 async fn a_window_that_is_too_small_is_found_before_there_is_a_folder() {
     let loaded = load(&fixture("pi.jsonl"), &LoadOptions::default()).unwrap();
     let session = loaded.sessions[0].clone();
-    let samples = vec![Sample { dataset: "pi".into(), session, questions: Vec::new() }];
+    let samples = vec![NamedSession { dataset: "pi".into(), session, questions: Vec::new() }];
     let counter = Arc::new(Counter::default());
     let prepared = prepare(&spec("300", &["full"]), samples, &roles(), counter).await.unwrap();
     let refused = prepared.refuse_nothing().unwrap_err();
@@ -193,7 +194,8 @@ async fn a_provider_that_is_down_leaves_questions_unscored_never_wrong() {
         evidence: vec![session.messages[3].id.clone()],
         stale: Vec::new(),
     };
-    let samples = vec![Sample { dataset: "quickstart".into(), session, questions: vec![question] }];
+    let samples =
+        vec![NamedSession { dataset: "quickstart".into(), session, questions: vec![question] }];
     let spec = spec("25%", &["full", "empty"]);
     let counter = Arc::new(Counter::default());
     let mut folder = Folder::create(&desk.path("run"), &manifest()).unwrap();

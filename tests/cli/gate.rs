@@ -357,7 +357,7 @@ fn a_baseline_that_is_about_something_else_is_refused_by_name_before_anything_ru
     desk.file("base/baseline.json", "{}");
     refuse(&[], "it is no baseline.json");
     // Other words of the same sessions are seen once they are measured.
-    desk.file("base/baseline.json", base.replacen("\"session\":\"", "\"session\":\"0", 1));
+    desk.file("base/baseline.json", base.replacen("\"content\":\"", "\"content\":\"0", 1));
     let rule = ["--baseline", "base/baseline.json", "--fail-on", "cost_usd > baseline"];
     let ran = mine(&desk, &session(), "run", &rule);
     assert_eq!(ran.code, 2, "{ran:?}");

@@ -108,8 +108,8 @@ fn what_is_shared_tells_no_secret_no_path_and_no_name() {
         assert_eq!((&bare["state"], &bare["request"]), (&worded["state"], &worded["request"]));
     }
     // A run knows itself again, with its words or without.
-    let same = desk.json("run/baseline.json")["sessions"][0]["session"].clone();
-    assert_eq!(same, desk.json("worded/baseline.json")["sessions"][0]["session"]);
+    let same = desk.json("run/baseline.json")["sessions"][0]["content"].clone();
+    assert_eq!(same, desk.json("worded/baseline.json")["sessions"][0]["content"]);
 }
 
 #[test]

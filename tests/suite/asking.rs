@@ -16,7 +16,7 @@ use recap_exam::roles::answerer::{Answerer, Searched, Shown};
 use recap_exam::roles::finder::Finder;
 use recap_exam::roles::judge::{Grading, Judge};
 use recap_replay::run::{
-    Finished, Folder, ModelRoles, RunSpec, Sample, Windows, judge_again, prepare, run,
+    Finished, Folder, ModelRoles, NamedSession, RunSpec, Windows, judge_again, prepare, run,
 };
 use recap_replay::{PendingQuestion, PreparedSession, Replayed, replay};
 use recap_strategy::builtin;
@@ -252,7 +252,7 @@ fn run_with(role: &Arc<Counting>, strategies: &[&str], questions: Vec<Question>)
     };
     let mut session = small();
     session.messages[4].broadcast = true;
-    let samples = vec![Sample { dataset: "d".into(), session, questions }];
+    let samples = vec![NamedSession { dataset: "d".into(), session, questions }];
     let folder = tempfile::tempdir().unwrap();
     let mut folder = Folder::create(&folder.path().join("run"), &manifest()).unwrap();
     block_on(async {

@@ -11,8 +11,8 @@ use recap_core::tokens::Counter;
 use recap_exam::roles::{answerer, compactor, judge};
 use recap_formats::{LoadOptions, load};
 use recap_replay::run::{
-    Event, Finished, Folder, FolderError, Loaded, ModelRoles, Observer, Prepared, RunSpec, Sample,
-    Windows, prepare, run,
+    Event, Finished, Folder, FolderError, Loaded, ModelRoles, NamedSession, Observer, Prepared,
+    RunSpec, Windows, prepare, run,
 };
 use recap_strategy::builtin;
 use tokio::sync::Notify;
@@ -78,7 +78,7 @@ fn roles(counter: &Arc<Counter>) -> ModelRoles {
 async fn prepared(counter: &Arc<Counter>) -> Prepared {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/invoice-export");
     let dataset = load(&folder, &LoadOptions::default()).unwrap();
-    let samples = dataset.sessions.into_iter().map(|session| Sample {
+    let samples = dataset.sessions.into_iter().map(|session| NamedSession {
         dataset: dataset.name.clone(),
         session,
         questions: Vec::new(),

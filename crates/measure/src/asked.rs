@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::BASELINE;
-use super::spec::Sample;
+use super::spec::CellInput;
 use recap_core::model::{
     Agreement, Cell, QuestionFacts, QuestionKind, QuestionRow, RIGHT, SessionFacts, Verdict,
 };
@@ -105,10 +105,10 @@ impl QuestionResult<'_> {
     }
 }
 
-impl<'a> Sample<'a> {
+impl<'a> CellInput<'a> {
     /// Every question of the cell, in the order of the questions' ids.
     pub(super) fn question_results(&self) -> impl Iterator<Item = QuestionResult<'a>> + use<'a> {
-        let Sample { facts, cell, rows, full, .. } = *self;
+        let CellInput { facts, cell, rows, full, .. } = *self;
         let asked_only = self.is_asked_only();
         let before = full.and_then(Cell::rows).map(|rows| rows.questions.as_slice());
         rows.questions.iter().map(move |row| {

@@ -4,7 +4,7 @@ use super::by_session::by_session;
 use super::exams::{AtCut, Exams};
 use super::measure;
 use super::measures::{MEASURES, RESAMPLED};
-use super::spec::{Parts, Sample};
+use super::spec::{CellInput, Parts};
 use super::testkit::{self, absent, answer, answered, cell, facts, manifest, reply, sample};
 use recap_core::model::{
     Absent, Answered, Cell, Cut, CutBill, CutExam, CutOutcome, CutRow, FactAtStake,
@@ -324,12 +324,12 @@ fn a_run_without_cuts_is_ranked_by_references() {
 }
 
 /// What `of` reads of strategy `a` on session `s` from these cuts.
-fn read<T>(cuts: &[Cut], of: impl Fn(&Sample<'_>) -> T) -> T {
+fn read<T>(cuts: &[Cut], of: impl Fn(&CellInput<'_>) -> T) -> T {
     let mut made = manifest(&["25%"]);
     made.depth = 1;
     let (facts, cell) = (session("s"), strategy("s", "a"));
     let exams = Exams::of(cuts, &made);
-    of(&Sample { exams: &exams, ..sample(&facts, &cell) })
+    of(&CellInput { exams: &exams, ..sample(&facts, &cell) })
 }
 
 fn parts(id: &str, cuts: &[Cut]) -> Parts {

@@ -9,7 +9,7 @@ use super::exams::Exams;
 use super::measures::{MEASURES, RESAMPLED};
 use super::money;
 use super::spec::Assumptions;
-use super::spec::{Basis, Figures, Parts, Sample, Spec};
+use super::spec::{Basis, CellInput, Figures, Parts, Spec};
 use super::{ALL, BASELINE, RECORDED};
 use recap_core::model::{
     Absent, Cell, CellOutcome, CellRows, LatencySource, Manifest, QuestionKind, RepeatedTexts,
@@ -49,7 +49,7 @@ pub struct Gathered {
 }
 
 /// A function that returns the figures of a cell's requests or questions.
-pub(super) type Series = fn(&Sample<'_>) -> Figures;
+pub(super) type Series = fn(&CellInput<'_>) -> Figures;
 
 /// The contributions of each session's replicates to one measure.
 pub(super) type ByUnit = BTreeMap<u32, Vec<Parts>>;
@@ -169,13 +169,13 @@ impl<'a> CellIndex<'a> {
         cell: &'s Cell,
         [full, recorded]: &[Beside<'s>; 2],
         exams: &'s Exams<'s>,
-    ) -> Result<Vec<Sample<'s>>, String> {
+    ) -> Result<Vec<CellInput<'s>>, String> {
         let rows = match &cell.outcome {
             CellOutcome::Done(rows) => rows,
             CellOutcome::Failed { error } => return Err(error.clone()),
         };
         fits(facts, rows).map_err(|unfit| unfit.to_string())?;
-        let sample = |billing_model: &'s String| Sample {
+        let sample = |billing_model: &'s String| CellInput {
             facts,
             cell,
             rows,
@@ -203,7 +203,7 @@ fn beside<'a>(cells: &Beside<'a>, facts: &SessionFacts, cell: &Cell) -> Option<&
 fn take(
     rows: &mut [Gathered],
     codes: &[usize],
-    (unit, samples): (usize, &[Sample<'_>]),
+    (unit, samples): (usize, &[CellInput<'_>]),
     more: &[Series],
 ) {
     let series = RESAMPLED.each_ref().map(|of| (of.series)(&samples[0]));
@@ -351,10 +351,10 @@ impl Gathered {
     fn take<'f>(
         &mut self,
         unit: usize,
-        sample: &Sample<'_>,
+        sample: &CellInput<'_>,
         series: impl Iterator<Item = &'f Figures>,
     ) {
-        let Sample { rows, exams, cell, .. } = sample;
+        let CellInput { rows, exams, cell, .. } = sample;
         self.row_kind = cell.row_kind;
         self.units.insert(unit);
         self.unit_of.push(unit as u32);

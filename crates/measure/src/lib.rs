@@ -72,7 +72,7 @@ pub use pooling::{FactsInOrder, Owner, PooledUnit, groups, pooled, these_session
 pub use receipt::receipt;
 pub use session_figures::{Estimate, SessionFigures, estimate, session_figures};
 pub use session_fingerprint::{SessionFingerprint, fingerprint_of};
-pub use spec::{Asked, Basis, Compute, Parts, Pool, Sample, Spec, SupportOf};
+pub use spec::{Asked, Basis, CellInput, Compute, Parts, Pool, Spec, SupportOf};
 pub use statistics::{Bounds, Clusters, Confidence, FEWEST_FOR_AN_INTERVAL, Weighted};
 
 use std::collections::BTreeSet;

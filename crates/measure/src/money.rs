@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::spec::{Parts, Sample};
+use super::spec::{CellInput, Parts};
 use recap_billing::pricing::Tariff;
 use recap_core::model::{
     Absent, Bill, Buckets, CallBill, Cell, CellRows, PromptBill, RequestBill, SessionFacts,
@@ -106,7 +106,7 @@ fn unknown(model: &str) -> Absent {
     Absent::Price(model.to_owned())
 }
 
-impl<'a> Sample<'a> {
+impl<'a> CellInput<'a> {
     /// The cell's bill for the billing model.
     pub fn bill(&self) -> Result<&'a Bill, Absent> {
         bill_of(self.rows, self.billing_model)

@@ -106,11 +106,11 @@ pub struct Spec {
 #[derive(Clone, Copy)]
 pub enum Compute {
     /// A computation from the whole cell.
-    Cell(fn(&Sample<'_>) -> Parts),
+    Cell(fn(&CellInput<'_>) -> Parts),
     /// A computation from the questions of the measure's kind.
-    OfKind(fn(&Sample<'_>, QuestionKind) -> Parts),
+    OfKind(fn(&CellInput<'_>, QuestionKind) -> Parts),
     /// A computation from the cuts.
-    AtCuts(fn(&Sample<'_>) -> Parts),
+    AtCuts(fn(&CellInput<'_>) -> Parts),
 }
 
 /// The data that a figure is computed from.
@@ -138,7 +138,7 @@ impl Spec {
         measure: &'static Measure,
         pool: Pool,
         basis: Basis,
-        compute: fn(&Sample<'_>) -> Parts,
+        compute: fn(&CellInput<'_>) -> Parts,
     ) -> Self {
         Self { measure, pool, basis, compute: Compute::Cell(compute) }
     }
@@ -146,7 +146,7 @@ impl Spec {
     /// The same of a mean over the questions.
     pub(super) const fn of_questions(
         measure: &'static Measure,
-        compute: fn(&Sample<'_>) -> Parts,
+        compute: fn(&CellInput<'_>) -> Parts,
     ) -> Self {
         Self::of_cell(measure, Pool::Mean, Basis::Questions, compute)
     }
@@ -162,7 +162,7 @@ impl Spec {
     }
 
     /// The contribution of one cell; absent if its data are missing or too few.
-    pub fn of(&self, sample: &Sample<'_>) -> Parts {
+    pub fn of(&self, sample: &CellInput<'_>) -> Parts {
         match self.basis {
             Basis::Questions if sample.facts.questions.is_empty() => {
                 Parts::Absent(Absent::NoQuestions)
@@ -186,7 +186,7 @@ impl Spec {
 
 /// One cell that reached its end, with the facts of its session.
 #[derive(Clone, Copy)]
-pub struct Sample<'a> {
+pub struct CellInput<'a> {
     /// The facts that all strategies of the session share.
     pub facts: &'a SessionFacts,
     /// The cell with its key and its outcome.
@@ -241,7 +241,7 @@ impl Asked<'_> {
     }
 }
 
-impl<'a> Sample<'a> {
+impl<'a> CellInput<'a> {
     /// The requests that use a reference for which `select` holds, in order.
     pub fn asked(&self, select: impl Fn(&Reference) -> bool) -> Vec<Asked<'a>> {
         let outcomes = self.rows.references.iter().map(|o| o.state);

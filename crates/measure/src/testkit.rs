@@ -11,7 +11,7 @@ use super::exams::Exams;
 use super::measure;
 use super::rows::Entry;
 use super::spec::Assumptions;
-use super::spec::Sample;
+use super::spec::CellInput;
 use recap_core::model::{
     Answer, Bill, Buckets, Calibration, Cell, CellKey, CellOutcome, CellRows, CompactionRow, Cut,
     CutRow, Exam, Expectation, FactAtStake, Finding, Fit, IdentifierClass, Judgement,
@@ -41,13 +41,13 @@ pub const PROFILE: TimeProfile = TimeProfile {
 };
 
 /// A cell as measures see it, without `full` beside it.
-pub fn sample<'a>(facts: &'a SessionFacts, cell: &'a Cell) -> Sample<'a> {
+pub fn sample<'a>(facts: &'a SessionFacts, cell: &'a Cell) -> CellInput<'a> {
     static NO_KINDS: BTreeSet<QuestionKind> = BTreeSet::new();
     static NO_EXAMS: LazyLock<Exams<'static>> = LazyLock::new(Exams::default);
     static NONE_REPEATED: LazyLock<Repeated> = LazyLock::new(Repeated::default);
     static TERMS: LazyLock<Assumptions> = LazyLock::new(|| Assumptions::of(&manifest(&[])));
     let rows = cell.rows().unwrap();
-    Sample {
+    CellInput {
         facts,
         cell,
         rows,

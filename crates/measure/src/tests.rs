@@ -313,7 +313,7 @@ fn every_measure_yields_the_kind_of_parts_of_its_pool() {
         })
         .build();
     let (full, recorded) = (Some(&cell), Some(&cell));
-    let sample = spec::Sample { full, recorded, ..sample(&facts, &cell) };
+    let sample = spec::CellInput { full, recorded, ..sample(&facts, &cell) };
     for spec in MEASURES.iter() {
         let fits = match spec.of(&sample) {
             Parts::One(_) => matches!(spec.pool, Pool::Mean | Pool::Sum | Pool::Max),

@@ -42,17 +42,17 @@ pub(in crate::cli) fn run(arguments: &RegradeArguments) -> Result<Exit, Failure>
     let loaded = Loaded::read(path)?;
     check(&loaded)?;
     let out = out(path, arguments.out.as_deref())?;
-    let (judge, exchange) = arguments.role.fill(loaded.manifest.seed)?;
+    let (judge, model_session) = arguments.role.fill(loaded.manifest.seed)?;
     let Loaded { manifest, mut sessions, results, calls, texts, .. } = loaded;
     let (mut cells, mut cuts) = results.into_lists();
     let at_once = arguments.role.line.concurrency();
     let counted = ProgressJudge::new(Arc::clone(&judge), answers_to_grade(&cells));
     let grading = judge_again(&sessions, (&mut cells, &mut cuts), &counted, at_once);
     wait(grading)?;
-    let (made, ended) = match &exchange {
-        Some(exchange) => {
-            exchange.save()?;
-            (exchange.calls.take(), exchange.ended()?)
+    let (made, ended) = match &model_session {
+        Some(model_session) => {
+            model_session.save()?;
+            (model_session.calls.take(), model_session.ended()?)
         }
         None => (Vec::new(), Exit::Done),
     };

@@ -50,7 +50,7 @@ pub struct CalibrateArguments {
 }
 
 pub(in crate::cli) fn run(arguments: &CalibrateArguments) -> Result<Exit, Failure> {
-    let (judge, exchange) = arguments.role.fill(arguments.seed)?;
+    let (judge, model_session) = arguments.role.fill(arguments.seed)?;
     let CalibrationCases { cases, left_out } = calibration_cases(arguments)?;
     if cases.is_empty() {
         return Err(Failure::with_code(Exit::Nothing, "there is no answer to grade")
@@ -59,10 +59,10 @@ pub(in crate::cli) fn run(arguments: &CalibrateArguments) -> Result<Exit, Failur
     let counted = ProgressJudge::new(Arc::clone(&judge), cases.len());
     let at_once = arguments.role.line.concurrency();
     let judgements = wait(grade(&counted, &cases, at_once))?;
-    let (calls, ended) = match exchange {
-        Some(exchange) => {
-            exchange.save()?;
-            (exchange.calls.take(), exchange.ended()?)
+    let (calls, ended) = match model_session {
+        Some(model_session) => {
+            model_session.save()?;
+            (model_session.calls.take(), model_session.ended()?)
         }
         None => (Vec::new(), Exit::Done),
     };

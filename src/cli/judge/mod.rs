@@ -14,8 +14,8 @@ use async_trait::async_trait;
 use clap::{Args, Subcommand};
 
 use super::call_options::CallOptions;
-use super::exchange::Exchange;
 use super::exit::{Exit, Failure};
+use super::model_session::ModelSession;
 use super::role_options::judges;
 use super::work::Work;
 use super::{headings, models, wire};
@@ -116,15 +116,15 @@ struct JudgeRole {
 
 impl JudgeRole {
     /// The judge or the panel, and the models behind it.
-    fn fill(&self, seed: u64) -> Result<(Arc<dyn Judge>, Option<Exchange>), Failure> {
+    fn fill(&self, seed: u64) -> Result<(Arc<dyn Judge>, Option<ModelSession>), Failure> {
         if self.judge.iter().all(|name| name == OFFLINE) && self.judge.len() == 1 {
             self.line.refuse_idle()?;
             return Ok((Arc::new(Offline), None));
         }
         let prices = Arc::new(models::prices(self.prices.as_deref())?);
         let typed: Vec<&str> = self.judge.iter().map(String::as_str).collect();
-        let mut exchange = Exchange::open(&self.line, &typed, &prices, seed)?;
-        exchange.warnings.iter().for_each(|warning| wire::say(&format!("warning: {warning}")));
-        Ok((judges(&self.judge, &mut exchange)?, Some(exchange)))
+        let mut model_session = ModelSession::open(&self.line, &typed, &prices, seed)?;
+        model_session.warnings.iter().for_each(|warning| wire::say(&format!("warning: {warning}")));
+        Ok((judges(&self.judge, &mut model_session)?, Some(model_session)))
     }
 }

@@ -10,10 +10,10 @@ use std::sync::Arc;
 
 use clap::Args;
 
-use super::exchange::Exchange;
 use super::exit::{Exit, Failure};
+use super::model_session::ModelSession;
 use super::progress::{Progress, Verbosity};
-use super::role_options::{Asked, RoleOptions};
+use super::role_options::{QuestionSource, RoleOptions};
 use super::work::{Stopped, Work};
 use super::{authoring, bench, headings, inputs, model_name, models, wire};
 use crate::bench::{Bench, Questions};
@@ -93,8 +93,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let title: Vec<&str> = datasets.iter().map(|dataset| dataset.name.as_str()).collect();
     let title = title.join("+");
     let folder = arguments.folder(&title)?;
-    if let Some(exchange) = &desks.exchange {
-        exchange.keep_replies(&folder)?;
+    if let Some(model_session) = &desks.model_session {
+        model_session.keep_replies(&folder)?;
     }
     let objective = arguments.search.objective;
     let runs = Runs::new(datasets, settings.all.clone(), bench, objective);
@@ -136,7 +136,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 /// Who sits where, for each compactor, and the model's name in the price list.
 struct Desks {
     by_compactor: BTreeMap<String, (ModelRoles, Option<String>)>,
-    exchange: Option<Exchange>,
+    model_session: Option<ModelSession>,
 }
 
 impl Desks {
@@ -151,13 +151,14 @@ impl Desks {
         names.sort();
         names.dedup();
         let seed = arguments.replay.seed;
-        let (roles, exchange) = arguments.role_options.fill_each(&names, counter, prices, seed)?;
+        let (roles, model_session) =
+            arguments.role_options.fill_each(&names, counter, prices, seed)?;
         let mut by_compactor = BTreeMap::new();
         for (name, roles) in names.into_iter().zip(roles) {
             let model = model_name::parse(&name)?.map(|model| model.id());
             by_compactor.insert(name, (roles, model));
         }
-        Ok(Self { by_compactor, exchange })
+        Ok(Self { by_compactor, model_session })
     }
 }
 
@@ -203,10 +204,10 @@ impl Drive<'_> {
                 figures.extend(self.runs.figures(&group, &outcome));
             }
         }
-        if let Some(exchange) = &self.desks.exchange {
-            exchange.save()?;
+        if let Some(model_session) = &self.desks.model_session {
+            model_session.save()?;
             // Cells without replies of a model are no figures.
-            let ended = exchange.ended()?;
+            let ended = model_session.ended()?;
             if ended != Exit::Done {
                 return Ok(ControlFlow::Break(self.interrupted(ended)));
             }
@@ -216,8 +217,8 @@ impl Drive<'_> {
 
     /// Tells what was spent, and removes the replies, which the runs hold by now.
     fn finish(&self) -> Result<(), Failure> {
-        let Some(exchange) = &self.desks.exchange else { return Ok(()) };
-        exchange.report_cap(self.usd);
+        let Some(model_session) = &self.desks.model_session else { return Ok(()) };
+        model_session.report_cap(self.usd);
         let replies = self.folder.join(REPLIES);
         match std::fs::remove_file(&replies) {
             Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
@@ -330,18 +331,18 @@ impl Arguments {
         counter: &Arc<Counter>,
     ) -> Result<Bench, Failure> {
         let questions = match (self.search.objective, self.role_options.questions()) {
-            (Objective::Kept, Asked::Auto) => Questions::None,
+            (Objective::Kept, QuestionSource::Auto) => Questions::None,
             (Objective::Kept, _) => {
                 return Err(Failure::usage("--questions without --objective continuity")
                     .help("add it, or leave them out"));
             }
-            (Objective::Continuity, Asked::Auto) => Questions::Auto,
-            (Objective::Continuity, Asked::File(path)) => authoring::read(path, datasets)?,
-            (Objective::Continuity, Asked::None) => {
+            (Objective::Continuity, QuestionSource::Auto) => Questions::Auto,
+            (Objective::Continuity, QuestionSource::File(path)) => authoring::read(path, datasets)?,
+            (Objective::Continuity, QuestionSource::None) => {
                 return Err(Failure::usage("--objective continuity with --questions none")
                     .help("leave out one of the two"));
             }
-            (Objective::Continuity, Asked::Model(model)) => {
+            (Objective::Continuity, QuestionSource::Model(model)) => {
                 return Err(Failure::usage(format!("--questions {model} in a search")).help(
                     "let it write them once with `recap questions generate INPUT --model MODEL -o \
                      FILE`, and give that FILE",

@@ -76,7 +76,7 @@ impl<'a> Said<'a> {
 
 /// The connection of a role to its model.
 #[derive(Clone, Copy)]
-pub(crate) struct Line<'a> {
+pub(crate) struct ModelClient<'a> {
     /// Sends the calls to the provider.
     pub llm: &'a dyn Llm,
     /// The role that asks.
@@ -85,7 +85,7 @@ pub(crate) struct Line<'a> {
     pub replicate: u32,
 }
 
-impl Line<'_> {
+impl ModelClient<'_> {
     /// Largest number of tokens that the model may write for a question.
     pub(crate) fn bound(&self, question: &ModelRequest) -> u64 {
         question.max_tokens + self.llm.model().settings.room

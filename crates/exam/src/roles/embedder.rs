@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use futures_util::future::join_all;
 
-use super::ask::{Failure, Line, Said};
+use super::ask::{Failure, ModelClient, Said};
 use recap_core::model::{ModelRole, NoAnswer};
 use recap_llm::{Llm, ModelRequest};
 
@@ -49,7 +49,7 @@ impl Embedder {
 
     /// The embedding of a text.
     async fn embedded(&self, text: &str) -> Result<Vec<f64>, NoAnswer> {
-        let line = Line { llm: &*self.llm, role: ModelRole::Embedder, replicate: 0 };
+        let line = ModelClient { llm: &*self.llm, role: ModelRole::Embedder, replicate: 0 };
         let failed = |failure: Failure| self.no_answer(&failure.to_string());
         let answered = line.put(ModelRequest::of("", text, 0)).await;
         let answered = answered.map_err(|error| failed(error.into()))?;

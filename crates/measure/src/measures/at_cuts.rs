@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use crate::exams::AtCut;
-use crate::spec::{Basis, Compute, Parts, Pool, Sample, Spec};
+use crate::spec::{Basis, CellInput, Compute, Parts, Pool, Spec};
 use recap_core::model::{
     Absent, Agreement, CutBill, CutExam, FactAtStake, Measure, MessageIndex, QuestionKind,
     QuestionRow, RIGHT, ReferenceState, SessionFacts, catalogue, counts_refusals,
@@ -18,7 +18,7 @@ const fn at_cuts(
     measure: &'static Measure,
     pool: Pool,
     basis: Basis,
-    compute: fn(&Sample<'_>) -> Parts,
+    compute: fn(&CellInput<'_>) -> Parts,
 ) -> Spec {
     Spec { measure, pool, basis, compute: Compute::AtCuts(compute) }
 }
@@ -129,20 +129,20 @@ pub const FAR: Spec = behind(catalogue::KEPT_AT_CUT_21_40, |sample| between(samp
 
 /// Kept at cuts, by the number of requests between the cut and the use of the
 /// fact.
-const fn behind(measure: &'static Measure, compute: fn(&Sample<'_>) -> Parts) -> Spec {
+const fn behind(measure: &'static Measure, compute: fn(&CellInput<'_>) -> Parts) -> Spec {
     at_cuts(measure, Pool::AtCuts, Basis::Cuts, compute)
 }
 
 /// 1 for each fact that is kept and 0 for each that is not, in the order of the
 /// session.
-pub fn kept_series(sample: &Sample<'_>) -> Vec<Option<f64>> {
+pub fn kept_series(sample: &CellInput<'_>) -> Vec<Option<f64>> {
     let exams = sample.exams.at(sample.cell);
     let states = exams.iter().flat_map(|at| &at.exam.states);
     states.map(|state| Some(kept(*state))).collect()
 }
 
 /// The values of [`kept_series`] minus those without its summaries.
-pub fn added_series(sample: &Sample<'_>) -> Vec<Option<f64>> {
+pub fn added_series(sample: &CellInput<'_>) -> Vec<Option<f64>> {
     let (own, without_summary) =
         (sample.exams.at(sample.cell), sample.exams.without_summary(sample.cell));
     let states = |exams: &[AtCut<'_>]| {
@@ -164,13 +164,13 @@ fn kept(state: ReferenceState) -> f64 {
 }
 
 /// The result of `of` for the exams of a cell; absent if the cell has none.
-fn each(sample: &Sample<'_>, of: impl Fn(&[AtCut<'_>]) -> Parts) -> Parts {
+fn each(sample: &CellInput<'_>, of: impl Fn(&[AtCut<'_>]) -> Parts) -> Parts {
     let exams = sample.exams.at(sample.cell);
     if exams.is_empty() { Parts::Absent(Absent::NotCut) } else { of(&exams) }
 }
 
 /// A share of the facts at stake.
-fn share(sample: &Sample<'_>, of: impl Fn(&AtCut<'_>) -> f64) -> Parts {
+fn share(sample: &CellInput<'_>, of: impl Fn(&AtCut<'_>) -> f64) -> Parts {
     each(sample, |exams| match facts(exams) {
         0.0 => Parts::Absent(Absent::NoFacts),
         to => Parts::Fraction { of: sum(exams, &of), to },
@@ -189,7 +189,7 @@ fn exposed(at: &AtCut<'_>) -> f64 {
     at.count(|state| state != ReferenceState::Verbatim)
 }
 
-fn carried(sample: &Sample<'_>) -> Parts {
+fn carried(sample: &CellInput<'_>) -> Parts {
     each(sample, |exams| match sum(exams, exposed) {
         0.0 => Parts::Absent(Absent::NothingExposed),
         to => {
@@ -199,7 +199,7 @@ fn carried(sample: &Sample<'_>) -> Parts {
     })
 }
 
-fn added(sample: &Sample<'_>) -> Parts {
+fn added(sample: &CellInput<'_>) -> Parts {
     let without_summary = sample.exams.without_summary(sample.cell);
     each(sample, |exams| {
         // What failed at some cut without its summaries has another exam.
@@ -235,14 +235,14 @@ fn lost<'a>(at: &AtCut<'a>) -> impl Iterator<Item = &'a FactAtStake> {
 
 /// Tokens of the sources of lost facts, each counted once; a source that the
 /// recording fetched again anyway is not counted.
-fn refetch(sample: &Sample<'_>, at: &AtCut<'_>) -> u64 {
+fn refetch(sample: &CellInput<'_>, at: &AtCut<'_>) -> u64 {
     let sources: BTreeSet<MessageIndex> =
         lost(at).filter(|fact| !fact.reread).filter_map(|fact| fact.refetch).collect();
     let tokens = |source: MessageIndex| sample.facts.messages.get(source as usize);
     sources.into_iter().filter_map(tokens).map(|message| message.tokens).sum()
 }
 
-fn between(sample: &Sample<'_>, from: u32, to: u32) -> Parts {
+fn between(sample: &CellInput<'_>, from: u32, to: u32) -> Parts {
     each(sample, |exams| {
         let (mut told, mut all) = (0.0, 0.0);
         for at in exams {
@@ -262,11 +262,11 @@ fn between(sample: &Sample<'_>, from: u32, to: u32) -> Parts {
 }
 
 /// The billing model's bill of a cut.
-fn bill<'a>(sample: &Sample<'_>, at: &AtCut<'a>) -> Option<&'a CutBill> {
+fn bill<'a>(sample: &CellInput<'_>, at: &AtCut<'a>) -> Option<&'a CutBill> {
     at.exam.bills.iter().find(|bill| bill.billed_as == sample.billing_model)
 }
 
-fn cost(sample: &Sample<'_>) -> Parts {
+fn cost(sample: &CellInput<'_>) -> Parts {
     each(sample, |exams| {
         let usd = exams.iter().map(|at| {
             let bill = bill(sample, at)?;
@@ -279,7 +279,7 @@ fn cost(sample: &Sample<'_>) -> Parts {
     })
 }
 
-fn pays(sample: &Sample<'_>) -> Parts {
+fn pays(sample: &CellInput<'_>) -> Parts {
     each(sample, |exams| {
         let compacted = exams.iter().filter(|at| at.exam.compactions > 0);
         let wait = |at: &AtCut<'_>| {
@@ -300,7 +300,7 @@ fn pays(sample: &Sample<'_>) -> Parts {
 
 /// 100 × kept / (kept + lost), over the questions asked at the cuts of a
 /// session.
-fn continuity(sample: &Sample<'_>) -> Parts {
+fn continuity(sample: &CellInput<'_>) -> Parts {
     let full = sample.exams.beside(sample.cell, "full");
     let cell = sample.cell;
     let answers = counts_refusals(&cell.key.strategy, cell.row_kind, sample.exams.depth);

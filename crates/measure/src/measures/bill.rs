@@ -10,20 +10,20 @@ use std::collections::BTreeMap;
 
 use super::references::reads;
 use crate::money::{AS_BILLED, Cached, bill_of, known};
-use crate::spec::{Basis, Parts, Pool, Sample, Spec};
+use crate::spec::{Basis, CellInput, Parts, Pool, Spec};
 use recap_core::model::{
     Absent, Bill, Buckets, Cell, Measure, PromptBill, RECORDED, RequestBill, catalogue,
 };
 
-const fn spec(measure: &'static Measure, compute: fn(&Sample<'_>) -> Parts) -> Spec {
+const fn spec(measure: &'static Measure, compute: fn(&CellInput<'_>) -> Parts) -> Spec {
     Spec::of_cell(measure, Pool::Sum, Basis::Bill, compute)
 }
 
-const fn ratio(measure: &'static Measure, compute: fn(&Sample<'_>) -> Parts) -> Spec {
+const fn ratio(measure: &'static Measure, compute: fn(&CellInput<'_>) -> Parts) -> Spec {
     Spec::of_cell(measure, Pool::RatioOfSums, Basis::Bill, compute)
 }
 
-fn session(sample: &Sample<'_>, cached: Cached) -> Parts {
+fn session(sample: &CellInput<'_>, cached: Cached) -> Parts {
     known(sample.account().and_then(|mut account| account.session(cached)))
 }
 
@@ -53,7 +53,7 @@ pub(super) const SAVINGS_VS_RECORDED: Spec = ratio(catalogue::COST_SAVINGS_VS_RE
     against(sample, sample.recorded, Absent::NoBillOfRecorded)
 });
 
-fn against<'a>(sample: &Sample<'a>, other: Option<&'a Cell>, missing: Absent) -> Parts {
+fn against<'a>(sample: &CellInput<'a>, other: Option<&'a Cell>, missing: Absent) -> Parts {
     let Some(other) = other else { return Parts::Absent(missing) };
     let usd = || {
         let own = sample.account()?.session(AS_BILLED)?;
@@ -90,7 +90,7 @@ pub(super) const REWRITTEN: Spec = spec(catalogue::REWRITTEN_TOKENS, |sample| {
     of_requests(sample, |request| request.rewritten).map_or_else(Parts::Unknown, Parts::One)
 });
 
-fn of_requests(sample: &Sample<'_>, tokens: fn(&RequestBill) -> u64) -> Result<f64, Absent> {
+fn of_requests(sample: &CellInput<'_>, tokens: fn(&RequestBill) -> u64) -> Result<f64, Absent> {
     Ok(sample.cached()?.requests.iter().flatten().map(tokens).sum::<u64>() as f64)
 }
 
@@ -135,7 +135,7 @@ pub(super) const REFETCH: Spec =
 /// Tokens that the agent writes to fetch a result (reference §2).
 const ASKING: u64 = 150;
 
-fn with_refetch(sample: &Sample<'_>) -> Result<f64, Absent> {
+fn with_refetch(sample: &CellInput<'_>) -> Result<f64, Absent> {
     let mut account = sample.account()?;
     let mut usd = account.session(AS_BILLED)?;
     let mut fetched: BTreeMap<u32, u64> = BTreeMap::new();
@@ -160,7 +160,7 @@ fn with_refetch(sample: &Sample<'_>) -> Result<f64, Absent> {
 pub(super) const SIDECHAINS: Spec =
     spec(catalogue::SIDECHAIN_COST_USD, |sample| known(sidechains(sample)));
 
-fn sidechains(sample: &Sample<'_>) -> Result<f64, Absent> {
+fn sidechains(sample: &CellInput<'_>) -> Result<f64, Absent> {
     let requests = sample.facts.sidechains.iter().map(|(at, named, usage)| {
         let model = match (sample.bill(), named) {
             (Ok(bill), _) if bill.billed_as != RECORDED => &bill.model,
@@ -181,7 +181,7 @@ fn sidechains(sample: &Sample<'_>) -> Result<f64, Absent> {
 /// the strategy saves.
 pub(super) const PREFILL_SAVED: Spec = spec(catalogue::PREFILL_MS_SAVED, prefill_saved);
 
-fn prefill_saved(sample: &Sample<'_>) -> Parts {
+fn prefill_saved(sample: &CellInput<'_>) -> Parts {
     let Some(full) = sample.full.and_then(Cell::rows) else {
         return Parts::Absent(Absent::NoBillOfFull);
     };

@@ -12,10 +12,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::spec::{Basis, Parts, Pool, Sample, Spec};
+use crate::spec::{Basis, CellInput, Parts, Pool, Spec};
 use recap_core::model::{Absent, CompactionRow, Measure, UnusableReplies, catalogue};
 
-const fn spec(measure: &'static Measure, pool: Pool, compute: fn(&Sample<'_>) -> Parts) -> Spec {
+const fn spec(measure: &'static Measure, pool: Pool, compute: fn(&CellInput<'_>) -> Parts) -> Spec {
     Spec::of_cell(measure, pool, Basis::Requests, compute)
 }
 
@@ -46,7 +46,7 @@ pub(super) const BACKGROUND: Spec = spec(catalogue::BACKGROUND_MS, Pool::Sum, |s
 pub(crate) const WAITS: [&str; 5] =
     [P50.measure.id, P95.measure.id, MAX.measure.id, SUM.measure.id, BACKGROUND.measure.id];
 
-fn listed(sample: &Sample<'_>) -> Parts {
+fn listed(sample: &CellInput<'_>) -> Parts {
     let mut waits: BTreeMap<u32, f64> = BTreeMap::new();
     for compaction in sample.compactions() {
         let Some(latency) = latency(compaction) else { return not_timed() };
@@ -59,7 +59,7 @@ fn listed(sample: &Sample<'_>) -> Parts {
     Parts::Many(waits.into_values().collect())
 }
 
-fn total(sample: &Sample<'_>, counts: fn(&CompactionRow) -> bool) -> Parts {
+fn total(sample: &CellInput<'_>, counts: fn(&CompactionRow) -> bool) -> Parts {
     let times: Option<Vec<f64>> =
         sample.compactions().filter(|compaction| counts(compaction)).map(latency).collect();
     times.map_or_else(not_timed, |times| Parts::One(times.iter().sum()))
@@ -86,7 +86,7 @@ pub(super) const UNUSABLE_SHARE: Spec =
         found => Parts::Fraction { of: found.unusable as f64, to: found.replies as f64 },
     });
 
-fn replies(sample: &Sample<'_>) -> UnusableReplies {
+fn replies(sample: &CellInput<'_>) -> UnusableReplies {
     let mut found = UnusableReplies::default();
     let replies = sample.rows.compactions.iter().flat_map(|compaction| &compaction.replies);
     let at_cuts = sample.exams.replies(sample.cell);

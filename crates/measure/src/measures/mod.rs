@@ -12,7 +12,7 @@ mod tokens;
 
 pub(crate) use compactor::WAITS;
 
-use super::spec::{Sample, Spec};
+use super::spec::{CellInput, Spec};
 
 /// A measure that has an interval.
 pub(crate) struct Resampled {
@@ -23,7 +23,7 @@ pub(crate) struct Resampled {
     /// Largest possible value of the measure.
     pub most: f64,
     /// A figure per request or question, whose mean is the measure of a session.
-    pub series: fn(&Sample<'_>) -> Vec<Option<f64>>,
+    pub series: fn(&CellInput<'_>) -> Vec<Option<f64>>,
 }
 
 /// Every measure that has an interval.
@@ -38,7 +38,7 @@ pub static RESAMPLED: [Resampled; 5] = [
 const fn resampled(
     measure: &'static Measure,
     (least, most): (f64, f64),
-    series: fn(&Sample<'_>) -> Vec<Option<f64>>,
+    series: fn(&CellInput<'_>) -> Vec<Option<f64>>,
 ) -> Resampled {
     Resampled { id: measure.id, least, most, series }
 }

@@ -9,12 +9,12 @@
 use std::collections::BTreeMap;
 
 use crate::asked::{QuestionResult, Wrong};
-use crate::spec::{Basis, Compute, Parts, Pool, Sample, Spec, mean};
+use crate::spec::{Basis, CellInput, Compute, Parts, Pool, Spec, mean};
 use recap_core::model::{
     Absent, Agreement, LedgerState, Measure, QuestionKind, Recovered, Source, Verdict, catalogue,
 };
 
-const fn sum(measure: &'static Measure, compute: fn(&Sample<'_>) -> Parts) -> Spec {
+const fn sum(measure: &'static Measure, compute: fn(&CellInput<'_>) -> Parts) -> Spec {
     Spec::of_cell(measure, Pool::Sum, Basis::Questions, compute)
 }
 
@@ -44,7 +44,7 @@ pub(super) const RECALL: Spec = Spec::of_questions(catalogue::RECALL, |sample| {
 });
 
 /// The score of every question, in the order of the questions.
-pub(super) fn scores(sample: &Sample<'_>) -> Vec<Option<f64>> {
+pub(super) fn scores(sample: &CellInput<'_>) -> Vec<Option<f64>> {
     sample.answered().map(|result| result.score).collect()
 }
 
@@ -81,7 +81,7 @@ pub(super) const RECOVERY_TOKENS: Spec = Spec::of_questions(catalogue::RECOVERY_
     taken(sample, |recovered| recovered.tokens as f64)
 });
 
-fn taken(sample: &Sample<'_>, figure: fn(&Recovered) -> f64) -> Parts {
+fn taken(sample: &CellInput<'_>, figure: fn(&Recovered) -> f64) -> Parts {
     let recovered = sample.question_results().filter_map(|result| result.row.recovered.as_ref());
     Parts::one(mean(recovered.map(figure)), Absent::NoChannel)
 }
@@ -96,7 +96,7 @@ pub(super) const CONTINUITY: Spec = Spec::of_questions(catalogue::CONTINUITY, co
 /// 100 for each question that is still right and 0 for each that no longer is.
 /// Their mean is `continuity` if no kind has a figure of its own, as with one
 /// or two sessions.
-pub(super) fn continuity_series(sample: &Sample<'_>) -> Vec<Option<f64>> {
+pub(super) fn continuity_series(sample: &CellInput<'_>) -> Vec<Option<f64>> {
     let points = sample.answered().map(|result| match result.agreement() {
         Some(Agreement::Kept) if result.exposed => Some(100.0),
         Some(Agreement::Lost) if result.exposed => Some(0.0),
@@ -105,7 +105,7 @@ pub(super) fn continuity_series(sample: &Sample<'_>) -> Vec<Option<f64>> {
     points.collect()
 }
 
-fn continuity(sample: &Sample<'_>) -> Parts {
+fn continuity(sample: &CellInput<'_>) -> Parts {
     // The small kinds form the group without a kind.
     let mut groups: BTreeMap<Option<QuestionKind>, (f64, f64)> = BTreeMap::new();
     for (kind, agreement) in sample.agreements() {
@@ -123,7 +123,7 @@ fn continuity(sample: &Sample<'_>) -> Parts {
 }
 
 /// The share of exposed questions that compression changed so.
-fn changed(sample: &Sample<'_>, agreement: Agreement) -> Parts {
+fn changed(sample: &CellInput<'_>, agreement: Agreement) -> Parts {
     let hits = sample.agreements().map(|(_, found)| found == agreement);
     share(hits, Absent::NoneCompactedBeforeGraded)
 }
@@ -151,7 +151,7 @@ pub(super) fn continuity_by_kind() -> impl Iterator<Item = Spec> {
     })
 }
 
-fn continuity_of_kind(sample: &Sample<'_>, kind: QuestionKind) -> Parts {
+fn continuity_of_kind(sample: &CellInput<'_>, kind: QuestionKind) -> Parts {
     let (mut kept, mut before) = (0.0, 0.0);
     for (_, agreement) in sample.agreements().filter(|(of, _)| *of == kind) {
         kept += f64::from(u8::from(agreement == Agreement::Kept));
@@ -166,7 +166,7 @@ fn continuity_of_kind(sample: &Sample<'_>, kind: QuestionKind) -> Parts {
 
 /// The share of questions whose evidence is at worst in this state (how-it-works §29).
 /// It needs no answerer and no judge.
-fn evidence(sample: &Sample<'_>, state: LedgerState) -> Parts {
+fn evidence(sample: &CellInput<'_>, state: LedgerState) -> Parts {
     let states = sample.answered().filter_map(|result| result.row.evidence);
     share(states.map(|worst| worst == state), Absent::NoEvidenceNamed)
 }
@@ -192,7 +192,7 @@ pub(super) const ANSWERABLE: Spec = Spec::of_questions(catalogue::ANSWERABLE, |s
 });
 
 /// The share of graded questions that expect a value and are wrong for this reason.
-fn wrong(sample: &Sample<'_>, why: Wrong) -> Parts {
+fn wrong(sample: &CellInput<'_>, why: Wrong) -> Parts {
     let graded = sample.answered().filter_map(|result| result.wrong());
     share(graded.map(|wrong| wrong == Some(why)), Absent::NoGradedValue)
 }
@@ -242,11 +242,11 @@ pub(super) const RECALL_VERBATIM: [Spec; 2] = [
     }),
 ];
 
-const fn verbatim(measure: &'static Measure, compute: fn(&Sample<'_>) -> Parts) -> Spec {
+const fn verbatim(measure: &'static Measure, compute: fn(&CellInput<'_>) -> Parts) -> Spec {
     Spec::of_cell(measure, Pool::RatioOfSums, Basis::Questions, compute)
 }
 
-fn both_scores(sample: &Sample<'_>) -> Vec<(f64, f64)> {
+fn both_scores(sample: &CellInput<'_>) -> Vec<(f64, f64)> {
     let whole =
         sample.answered().filter(|p| p.row.evidence == Some(LedgerState::Verbatim) && !p.refused);
     whole.filter_map(|result| Some((result.score?, result.before?))).collect()
@@ -274,7 +274,7 @@ mod tests {
         let full = full.snapshot(1, 0).answers("rrrrwr").build();
         let own = cell("s", "x").sent(&[1_000, 500]).snapshot(0, 0).answers("rw");
         let own = own.snapshot(1, 1).answers("rwru").build();
-        let sample = Sample { full: Some(&full), ..sample(&facts, &own) };
+        let sample = CellInput { full: Some(&full), ..sample(&facts, &own) };
         let (kept, lost) = (Some(100.0), Some(0.0));
         assert_eq!(continuity_series(&sample), [None, None, kept, lost, None, None]);
         assert_eq!(continuity(&sample), Parts::One(50.0));

@@ -9,22 +9,22 @@
 
 use std::collections::BTreeSet;
 
-use crate::spec::{Asked, Basis, Parts, Pool, Sample, Spec, mean};
+use crate::spec::{Asked, Basis, CellInput, Parts, Pool, Spec, mean};
 use recap_core::model::{
     Absent, Measure, Reference, ReferenceState, SessionFacts, Support, catalogue,
 };
 
 /// A mean over sessions.
-const fn spec(measure: &'static Measure, compute: fn(&Sample<'_>) -> Parts) -> Spec {
+const fn spec(measure: &'static Measure, compute: fn(&CellInput<'_>) -> Parts) -> Spec {
     Spec::of_cell(measure, Pool::Mean, Basis::References(Support::whole), compute)
 }
 
-const fn sum(measure: &'static Measure, compute: fn(&Sample<'_>) -> Parts) -> Spec {
+const fn sum(measure: &'static Measure, compute: fn(&CellInput<'_>) -> Parts) -> Spec {
     Spec::of_cell(measure, Pool::Sum, Basis::Requests, compute)
 }
 
 /// A mean over the requests that use a reference.
-fn share(sample: &Sample<'_>, of: impl Fn(&Asked<'_>) -> f64) -> Parts {
+fn share(sample: &CellInput<'_>, of: impl Fn(&Asked<'_>) -> f64) -> Parts {
     Parts::one(mean(sample.asked(|_| true).iter().map(of)), Absent::NoReferences)
 }
 
@@ -37,7 +37,7 @@ pub(super) const RECALL: Spec =
     spec(catalogue::REFERENCE_RECALL, |sample| share(sample, |asked| asked.share_kept()));
 
 /// That share at every request that uses a reference, in order.
-pub(super) fn series(sample: &Sample<'_>) -> Vec<Option<f64>> {
+pub(super) fn series(sample: &CellInput<'_>) -> Vec<Option<f64>> {
     sample.asked(|_| true).iter().map(|asked| Some(asked.share_kept())).collect()
 }
 
@@ -86,7 +86,7 @@ impl<const FROM: u64, const TO: u64> Band<FROM, TO> {
         Support::of(facts.exam.references.iter().filter(|r| Self::holds(r)))
     }
 
-    fn compute(sample: &Sample<'_>) -> Parts {
+    fn compute(sample: &CellInput<'_>) -> Parts {
         let asked = sample.asked(Self::holds);
         let shares = asked.iter().map(|asked| asked.share_kept());
         Parts::one(mean(shares), Absent::NoReferencesThere)
@@ -121,7 +121,7 @@ pub(super) const RECENCY_GAIN_SURVIVAL: Spec = spec(catalogue::RECENCY_GAIN_SURV
 const HALVINGS: u32 = 80;
 
 /// A mean over requests minus the score of plain recency of the same mean size.
-fn less_plain_recency(sample: &Sample<'_>, own: impl Fn(&Asked<'_>) -> f64) -> Parts {
+fn less_plain_recency(sample: &CellInput<'_>, own: impl Fn(&Asked<'_>) -> f64) -> Parts {
     let newest = newest_tokens(sample);
     let asked = sample.asked(|_| true);
     let own = mean(asked.iter().map(own));
@@ -150,7 +150,7 @@ impl Reach {
 }
 
 /// B with `mean_j min(preamble + B, tokens_full_j) = mean_j tokens_sent_j`.
-fn newest_tokens(sample: &Sample<'_>) -> Reach {
+fn newest_tokens(sample: &CellInput<'_>) -> Reach {
     let full: Vec<f64> = sample.facts.requests.iter().map(|r| r.tokens_full as f64).collect();
     let preamble = sample.facts.preamble_tokens as f64;
     let sent: f64 = sample.rows.requests.iter().map(|r| r.tokens_sent as f64).sum();
@@ -179,7 +179,7 @@ pub(super) const IRRECOVERABLE: Spec =
 pub(super) const IRRECOVERABLE_COUNT: Spec =
     sum(catalogue::IRRECOVERABLE_REFERENCES, |sample| Parts::One(irrecoverable(sample) as f64));
 
-fn irrecoverable(sample: &Sample<'_>) -> usize {
+fn irrecoverable(sample: &CellInput<'_>) -> usize {
     sample.lost().filter(|r| r.refetch.is_none()).count()
 }
 
@@ -194,7 +194,7 @@ pub(super) const REFETCH_TOKENS: Spec = sum(catalogue::REFETCH_TOKENS, |sample| 
 });
 
 /// Each result to be read again: the request that needs it, and its tokens.
-pub(super) fn reads(sample: &Sample<'_>) -> Vec<(u32, u64)> {
+pub(super) fn reads(sample: &CellInput<'_>) -> Vec<(u32, u64)> {
     let reads: BTreeSet<(u32, u32)> =
         sample.lost().filter(|r| !r.reread).filter_map(|r| Some((r.request, r.refetch?))).collect();
     let tokens = |message: u32| sample.facts.messages[message as usize].tokens;
@@ -221,7 +221,7 @@ fn support_without(facts: &SessionFacts) -> Support {
     support
 }
 
-fn did_without(sample: &Sample<'_>) -> Parts {
+fn did_without(sample: &CellInput<'_>) -> Parts {
     let facts = sample.facts;
     if facts.recorded_compactions == 0 {
         return Parts::Absent(Absent::NoRecordedBoundary);
@@ -236,7 +236,7 @@ mod tests {
     use super::*;
     use crate::testkit::{cell, facts, sample};
 
-    fn gain_of(sample: &Sample<'_>) -> Parts {
+    fn gain_of(sample: &CellInput<'_>) -> Parts {
         less_plain_recency(sample, |asked| asked.share_kept())
     }
 

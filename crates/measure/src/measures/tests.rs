@@ -9,7 +9,7 @@ use recap_core::model::{Absent, Cell, QuestionKind, SessionFacts};
 fn beside(id: &str, facts: &SessionFacts, cell: &Cell, full: Option<&Cell>) -> Parts {
     let spec = MEASURES.iter().find(|spec| spec.id() == id).unwrap();
     let Compute::Cell(compute) = spec.compute else { panic!("{id}") };
-    compute(&Sample { full, ..sample(facts, cell) })
+    compute(&CellInput { full, ..sample(facts, cell) })
 }
 
 fn read(id: &str, facts: &SessionFacts, cell: &Cell) -> Parts {

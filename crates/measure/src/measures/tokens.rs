@@ -1,14 +1,14 @@
 //! Sizes of what was sent, and compactions (reference §1).
 
 use crate::idle::is_idle;
-use crate::spec::{Basis, Parts, Pool, Sample, Spec};
+use crate::spec::{Basis, CellInput, Parts, Pool, Spec};
 use recap_core::model::{Absent, Measure, catalogue};
 
-const fn spec(measure: &'static Measure, pool: Pool, compute: fn(&Sample<'_>) -> Parts) -> Spec {
+const fn spec(measure: &'static Measure, pool: Pool, compute: fn(&CellInput<'_>) -> Parts) -> Spec {
     Spec::of_cell(measure, pool, Basis::Requests, compute)
 }
 
-const fn sum(measure: &'static Measure, compute: fn(&Sample<'_>) -> Parts) -> Spec {
+const fn sum(measure: &'static Measure, compute: fn(&CellInput<'_>) -> Parts) -> Spec {
     spec(measure, Pool::Sum, compute)
 }
 
@@ -19,12 +19,12 @@ fn many(figures: impl Iterator<Item = f64>, reason: Absent) -> Parts {
 }
 
 /// Tokens of all requests.
-fn sent(sample: &Sample<'_>) -> f64 {
+fn sent(sample: &CellInput<'_>) -> f64 {
     sample.rows.requests.iter().map(|r| r.tokens_sent as f64).sum()
 }
 
 /// Tokens of the same requests under `full`.
-fn sent_in_full(sample: &Sample<'_>) -> f64 {
+fn sent_in_full(sample: &CellInput<'_>) -> f64 {
     sample.facts.requests.iter().map(|r| r.tokens_full as f64).sum()
 }
 

@@ -35,6 +35,6 @@ pub use loaded::Loaded;
 pub use observer::{Event, Observer};
 pub use pool::{Finished, run};
 pub use prepare::{Prepared, plan, prepare};
-pub use spec::{CutQuestions, ModelRoles, RunError, RunSpec, Sample};
+pub use spec::{CutQuestions, ModelRoles, NamedSession, RunError, RunSpec};
 pub use texts::{RunTexts, TextFile};
 pub use windows::Windows;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::cutting::without_summary;
 use super::pool::side_by_side;
-use super::spec::{CutQuestions, ModelRoles, RunError, RunSpec, Sample};
+use super::spec::{CutQuestions, ModelRoles, NamedSession, RunError, RunSpec};
 use crate::{NativeWindow, Plan, PreparedSession, receipt_facts, validate};
 use recap_billing::pricing::Agent;
 use recap_core::model::{CellKey, Planned, PlannedSession, PlannedStrategy, Question};
@@ -146,7 +146,7 @@ impl Summed {
 /// A worker could not be started.
 pub async fn prepare(
     spec: &RunSpec,
-    sessions: Vec<Sample>,
+    sessions: Vec<NamedSession>,
     roles: &ModelRoles,
     counter: Arc<Counter>,
 ) -> Result<Prepared, RunError> {
@@ -168,11 +168,11 @@ pub async fn prepare(
 
 async fn subjects(
     spec: &RunSpec,
-    sessions: Vec<Sample>,
+    sessions: Vec<NamedSession>,
     roles: &ModelRoles,
     counter: Arc<Counter>,
 ) -> Result<Vec<Arc<PreparedSession>>, RunError> {
-    let task = |Sample { dataset, session, questions }| {
+    let task = |NamedSession { dataset, session, questions }| {
         let counter = Arc::clone(&counter);
         let (agents, compactor) = (Arc::clone(&spec.agents), Arc::clone(&roles.compactor));
         let at = (spec.cuts, spec.depth);

@@ -62,7 +62,7 @@ pub enum CutQuestions {
 
 /// A session and the data set that it belongs to.
 #[derive(Clone, Debug)]
-pub struct Sample {
+pub struct NamedSession {
     /// Name of the data set.
     pub dataset: String,
     /// The session.

@@ -19,7 +19,7 @@ use super::draft::Draft;
 use super::view::View;
 use crate::facts::Place;
 use crate::roles::answerer::{Answerer, Llm as AnsweringModel};
-use crate::roles::ask::{self, Line};
+use crate::roles::ask::{self, ModelClient};
 use crate::roles::fence::Fence;
 use crate::roles::judge::{Grading, Judge, Llm as JudgingModel};
 use recap_core::model::{
@@ -130,7 +130,7 @@ impl Author {
         session: &Session,
         part: &[MessageIndex],
     ) -> Result<Vec<Proposal>, String> {
-        let line = Line { llm: &*self.llm, role: ModelRole::Author, replicate: 0 };
+        let line = ModelClient { llm: &*self.llm, role: ModelRole::Author, replicate: 0 };
         let read = |said: ask::Said<'_>| reply::read(said.text);
         line.ask(asked(session, part), read, |_, _| {}).await.map_err(|why| why.to_string())
     }

@@ -22,7 +22,7 @@ fn question() -> ModelRequest {
 }
 
 async fn ask(llm: &Scripted) -> Result<u32, Failure> {
-    let line = Line { llm, role: ModelRole::Judge, replicate: 2 };
+    let line = ModelClient { llm, role: ModelRole::Judge, replicate: 2 };
     line.ask(question(), sum, |_, _| {}).await
 }
 

@@ -14,7 +14,7 @@ use async_trait::async_trait;
 use futures_util::stream::{self, StreamExt};
 
 use super::{ANSWER_TOKENS, Answerer, Searched, Shown};
-use crate::roles::ask::{Failure, Line, Said};
+use crate::roles::ask::{Failure, ModelClient, Said};
 use crate::roles::fence::Fence;
 use crate::roles::finder::Finder;
 use recap_core::model::{ModelRole, NoAnswer, NoReply, Source};
@@ -55,8 +55,8 @@ impl Llm {
         Self { replicate, ..self }
     }
 
-    fn line(&self) -> Line<'_> {
-        Line { llm: &*self.llm, role: ModelRole::Answerer, replicate: self.replicate }
+    fn line(&self) -> ModelClient<'_> {
+        ModelClient { llm: &*self.llm, role: ModelRole::Answerer, replicate: self.replicate }
     }
 
     async fn one(&self, system: &str, text: &str) -> Result<String, NoAnswer> {

@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 
 use super::{question, time};
 use crate::roles::answerer::Searched;
-use crate::roles::ask::{Line, Said};
+use crate::roles::ask::{ModelClient, Said};
 use crate::roles::fence::Fence;
 use crate::roles::finder::Finder;
 use recap_core::model::NoReply;
@@ -37,7 +37,7 @@ enum Step {
 /// Asks one question and runs the searches that the model requests, up to the
 /// limit.
 pub(super) async fn ask(
-    line: &Line<'_>,
+    line: &ModelClient<'_>,
     system: &str,
     text: &str,
     finder: &Finder<'_>,

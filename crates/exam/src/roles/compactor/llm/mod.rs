@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use crate::roles::ask::{self, Failure, Line, Said};
+use crate::roles::ask::{self, Failure, ModelClient, Said};
 use recap_core::model::{ModelRole, NoReply};
 use recap_core::tokens::Counter;
 use recap_llm::{self as llm, Answered, CallError, FaultKind, ModelRequest};
@@ -62,7 +62,8 @@ impl Llm {
 #[async_trait]
 impl Compactor for Llm {
     async fn run(&self, task: &Task) -> Result<Reply, FailedCall> {
-        let line = Line { llm: &*self.llm, role: ModelRole::Compactor, replicate: self.replicate };
+        let line =
+            ModelClient { llm: &*self.llm, role: ModelRole::Compactor, replicate: self.replicate };
         let (mut usage, mut latency_ms, mut recorded) = (CallUsage::default(), None, true);
         let seen = |question: &ModelRequest, answered: &Answered| {
             let call = self.usage(question, answered);

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::{Grading, Judge};
-use crate::roles::ask::{self, Line};
+use crate::roles::ask::{self, ModelClient};
 use recap_core::model::{
     Expectation, Judgement, ModelRole, NoGrade, QuestionKind, Source, Verdict,
 };
@@ -70,7 +70,7 @@ impl Judge for Llm {
         if !needs_call(grading) {
             return Judgement::scored(Verdict::Incorrect, 0.0, "the answer is empty".to_owned());
         }
-        let line = Line { llm: &*self.llm, role: ModelRole::Judge, replicate: 0 };
+        let line = ModelClient { llm: &*self.llm, role: ModelRole::Judge, replicate: 0 };
         let read = |said: ask::Said<'_>| read(grading, said.text);
         match line.ask(question(grading), read, |_, _| {}).await {
             Ok(judgement) => judgement,

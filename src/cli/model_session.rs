@@ -33,7 +33,7 @@ enum Target {
 }
 
 /// The models of a run, and how their calls are made.
-pub(super) struct Exchange {
+pub(super) struct ModelSession {
     pub calls: Arc<Calls>,
     target: Target,
     prices: Arc<PriceList>,
@@ -46,7 +46,7 @@ pub(super) struct Exchange {
     pub warnings: Vec<String>,
 }
 
-impl Exchange {
+impl ModelSession {
     /// Opens the cassette and the client for the models that the user named.
     pub fn open(
         line: &CallOptions,
