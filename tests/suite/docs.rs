@@ -29,7 +29,7 @@ const LINKING: [&str; 9] = [
 const MOST_WORDS: usize = 25_000;
 /// Most words of single documents.
 const MOST_WORDS_OF: [(&str, usize); 3] =
-    [("README.md", 1_000), ("CONTRIBUTING.md", 900), ("benches/README.md", 400)];
+    [("README.md", 1_000), ("CONTRIBUTING.md", 1_050), ("benches/README.md", 400)];
 /// Most lines of the README.
 const MOST_LINES: usize = 120;
 

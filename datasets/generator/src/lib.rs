@@ -45,8 +45,8 @@
 //! [`KINDS`]: crate::KINDS
 //! [`Phrases`]: crate::Phrases
 //! [`Place`]: crate::Place
-//! [`PlannedQuestion`]: crate::Question
-//! [`PlannedQuestion::unanswerable`]: crate::Question::unanswerable
+//! [`PlannedQuestion`]: crate::PlannedQuestion
+//! [`PlannedQuestion::unanswerable`]: crate::PlannedQuestion::unanswerable
 //! [`Script`]: crate::Script
 //! [`Script::act`]: crate::Script::act
 //! [`Script::ask`]: crate::Script::ask
