@@ -121,7 +121,7 @@ impl SessionFacts {
         self.session.contains(SIDECHAIN)
     }
 
-    /// Every question: the questions, then those that are asked at cuts alone.
+    /// Every question: those of the data set, then those that are asked at cuts alone.
     pub fn all_questions(&self) -> impl Iterator<Item = &QuestionFacts> + Clone {
         self.questions.iter().chain(&self.cut_questions)
     }

@@ -1,4 +1,4 @@
-//! Explicit questions: questions asked at a point of a session (reference §5).
+//! Questions that a data set asks at a point of a session (reference §5).
 
 use serde::{Deserialize, Serialize};
 
