@@ -2,7 +2,7 @@
 //!
 //! ```no_run
 //! use recap::bench::Bench;
-//! use recap::dataset::{LoadOptions, load};
+//! use recap_formats::{LoadOptions, load};
 //!
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 //! let dataset = load("sessions".as_ref(), &LoadOptions::default())?;
