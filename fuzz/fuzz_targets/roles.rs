@@ -11,7 +11,7 @@ use async_trait::async_trait;
 use libfuzzer_sys::fuzz_target;
 use recap_llm::{Answered, Call, CallError, Finish, Llm, Model, NoUsage, Reply, Settings};
 use recap_core::model::{Expectation, QuestionKind, Role, Timing};
-use recap_exam::roles::answerer::{self, Answerer, Shown};
+use recap_exam::roles::answerer::{self, Answerer, AnswerContext};
 use recap_exam::roles::compactor;
 use recap_exam::roles::embedder::Embedder;
 use recap_exam::roles::finder::Finder;
@@ -61,7 +61,7 @@ fn judged(llm: Arc<Says>) {
 
 fn answered(llm: Arc<Says>) {
     let answerer = answerer::Llm::new(llm);
-    let shown = Shown::default();
+    let shown = AnswerContext::default();
     for answer in block_on(answerer.answer(&shown, &["Which port?", "Why?"])) {
         answer.unwrap_or_else(|why| {
             told_text(&why.to_string());

@@ -14,7 +14,7 @@ use std::task::{Context, Poll, Waker};
 
 use recap::cli::Failure;
 use recap_formats::{Dataset, LoadOptions, QuestionAudit, load, load_reader, write_native};
-use recap_exam::facts::{Kept, Place};
+use recap_exam::facts::{CompactableMessage, CutPlace};
 use recap_exam::questions::generate;
 
 /// The line between the files of an input that stands for several.
@@ -114,8 +114,8 @@ pub fn written_and_read_again(dataset: &Dataset) {
 pub fn asked(dataset: &Dataset) {
     for session in &dataset.sessions {
         let end = session.messages.len() as u32;
-        let material = (0..end).map(|message| Kept { message, cleared: false }).collect();
-        let whole = Place {
+        let material = (0..end).map(|message| CompactableMessage { message, cleared: false }).collect();
+        let whole = CutPlace {
             request: 0,
             requests: 5,
             left: 5,

@@ -16,13 +16,13 @@ use recap_billing::pricing::PriceList;
 use recap_core::model::{Question, Session};
 use recap_core::text::counted;
 use recap_core::tokens::{Counter, Sizes};
-use recap_exam::facts::{Cuts, Place, places};
+use recap_exam::facts::{CutPlace, Cuts, places};
 use recap_exam::questions::Author;
 use recap_formats::{Dataset, DatasetError, load_questions};
 use recap_llm::{DryRunCalls, Llm};
 
 /// A session, and the cuts at which its questions are asked.
-pub(super) type CutSession<'a> = (&'a Session, Vec<Place>);
+pub(super) type CutSession<'a> = (&'a Session, Vec<CutPlace>);
 
 /// Every session with its cuts; those without a cut are left out.
 pub(super) fn with_cuts<'a>(

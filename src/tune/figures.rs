@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::split::{Cluster, SessionKey};
 use recap_core::model::catalogue;
 use recap_measure::{
-    Clusters, Estimate, Owner, PooledUnit, SessionFigures, estimate, groups, pooled,
+    Clusters, Owner, PooledUnit, SessionFigures, WeightedMean, estimate, groups, pooled,
 };
 
 /// The share of waits below the figure that is told.
@@ -162,12 +162,12 @@ impl Figures {
     }
 
     /// The mean difference in quality between two settings, b minus a.
-    pub fn quality_estimate(&self, pair: (usize, usize), seed: u64) -> Option<Estimate> {
+    pub fn quality_estimate(&self, pair: (usize, usize), seed: u64) -> Option<WeightedMean> {
         estimate(&self.quality_difference(pair), seed)
     }
 
     /// The mean difference in dollars a session, b minus a.
-    pub fn dollars_estimate(&self, pair: (usize, usize), seed: u64) -> Option<Estimate> {
+    pub fn dollars_estimate(&self, pair: (usize, usize), seed: u64) -> Option<WeightedMean> {
         estimate(&self.dollars_difference(pair), seed)
     }
 }

@@ -5,7 +5,7 @@ use super::recommend::AUTHOR;
 use recap_core::model::{Ranged, TunedDifference, TunedHeldBack};
 use recap_core::text::counted;
 use recap_core::wording::number;
-use recap_measure::{Clusters, Estimate, FEWEST_FOR_AN_INTERVAL};
+use recap_measure::{Clusters, FEWEST_FOR_AN_INTERVAL, WeightedMean};
 
 /// Largest p at which a difference is called one.
 const LEVEL: f64 = 0.05;
@@ -39,7 +39,7 @@ pub fn held_back(
 
 /// A difference, where both settings have figures.
 fn difference(
-    estimate: Option<Estimate>,
+    estimate: Option<WeightedMean>,
     [author, found]: [Option<f64>; 2],
 ) -> Option<TunedDifference> {
     let estimate = estimate?;
@@ -53,7 +53,7 @@ fn difference(
 }
 
 /// A mean with its interval.
-pub(super) fn ranged(estimate: &Estimate) -> Ranged {
+pub(super) fn ranged(estimate: &WeightedMean) -> Ranged {
     Ranged {
         mean: estimate.mean,
         lo: estimate.bounds.map(|bounds| bounds.lo),

@@ -71,7 +71,7 @@ fn bench_reads_each_foreign_format_directly() {
 #[test]
 fn tokens_are_counted_as_asked_and_the_manifest_says_how() {
     let measured = "o200k, the provider's count where it is reported";
-    for (typed, told, source) in [
+    for (typed, actual, source) in [
         (&[][..], measured, "calibrated"),
         (&["--tokens", "exact"], "o200k", "exact"),
         (&["--tokens", "calibrated"], measured, "calibrated"),
@@ -79,7 +79,7 @@ fn tokens_are_counted_as_asked_and_the_manifest_says_how() {
         let desk = Desk::with_sessions();
         desk.good(&[&["bench", "claude-code.jsonl", "--out", "run"], typed].concat());
         let manifest = desk.json("run/manifest.json");
-        assert_eq!(manifest["tokens"], told, "{typed:?}");
+        assert_eq!(manifest["tokens"], actual, "{typed:?}");
         let journal = desk.read("run/cells.jsonl");
         let facts: Json = serde_json::from_str(journal.lines().next().unwrap()).unwrap();
         assert_eq!(facts["session"]["tokens_source"], source, "{typed:?}");
@@ -230,9 +230,9 @@ fn a_dry_run_as_json_has_the_numbers_of_the_plan() {
     let page = page.unwrap();
     let (_, plan) = page.split_once("\n### Plan\n").unwrap();
     let cells = plan.lines().filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
-    let told: Vec<&str> = cells.flat_map(|cell| cell.split(", ")).collect();
+    let actual: Vec<&str> = cells.flat_map(|cell| cell.split(", ")).collect();
     for key in whole.as_object().unwrap().keys() {
-        assert!(told.contains(&format!("`{key}`").as_str()), "{key}");
+        assert!(actual.contains(&format!("`{key}`").as_str()), "{key}");
     }
 }
 
@@ -390,14 +390,14 @@ fn without_text_nothing_asked_expected_or_answered_is_in_the_run_folder() {
     let worded = desk.csv("worded/questions.csv");
     let answers = worded.iter().map(|row| row["answer"].clone()).filter(|a| a.len() > 12);
     let planted = ["quokka", "wombat", "numbat"].map(str::to_owned);
-    let mut told: Vec<String> = answers.chain(planted).collect();
+    let mut actual: Vec<String> = answers.chain(planted).collect();
     let recovered: Vec<_> = worded.iter().map(|row| row["recovered_answer"].clone()).collect();
     assert!(recovered.iter().any(|answer| !answer.is_empty()), "one strategy may search");
-    told.extend(recovered.into_iter().filter(|answer| answer.len() > 12));
-    told.extend(worded.iter().map(|row| row["rationale"].clone()).filter(|r| r.len() > 12));
+    actual.extend(recovered.into_iter().filter(|answer| answer.len() > 12));
+    actual.extend(worded.iter().map(|row| row["rationale"].clone()).filter(|r| r.len() > 12));
     for name in desk.list("run") {
         let file = desk.read(&format!("run/{name}"));
-        for words in &told {
+        for words in &actual {
             assert!(!file.contains(words.as_str()), "{name} tells `{words}`");
         }
     }

@@ -133,9 +133,9 @@ fn runs_that_are_about_something_else_are_refused_by_name() {
     bench(&session(), "cut", &["--cuts", "2", "--depth", "3"]);
     let ran = desk.good(&["compare", "a", "cut", "--format", "json"]);
     let json: Json = serde_json::from_str(&ran.out).unwrap();
-    let told = "The cuts differ, `--cuts 5 --depth 1` in A and `--cuts 2 --depth 3` in B: what \
+    let actual = "The cuts differ, `--cuts 5 --depth 1` in A and `--cuts 2 --depth 3` in B: what \
                 is measured at them is left out";
-    assert_eq!(json["notes"], serde_json::json!([told]));
+    assert_eq!(json["notes"], serde_json::json!([actual]));
     let measures = json["rows"][0]["measures"].as_array().unwrap();
     let compared = |id: &str| measures.iter().any(|measure| measure["measure"] == id);
     assert!(compared("tokens_sent") && compared("cost_usd"), "{}", ran.out);

@@ -11,7 +11,7 @@ use recap_core::model::{
     Question, QuestionKind, RunResults, Source, Verdict,
 };
 use recap_core::tokens::Counter;
-use recap_exam::roles::answerer::{Answerer, Shown};
+use recap_exam::roles::answerer::{AnswerContext, Answerer};
 use recap_exam::roles::judge::{Grading, Judge};
 use recap_formats::{LoadOptions, bundled, load};
 use recap_replay::run::{
@@ -50,7 +50,7 @@ struct Mute;
 
 #[async_trait]
 impl Answerer for Mute {
-    async fn answer(&self, _: &Shown, questions: &[&str]) -> Vec<Result<String, NoAnswer>> {
+    async fn answer(&self, _: &AnswerContext, questions: &[&str]) -> Vec<Result<String, NoAnswer>> {
         questions.iter().map(|_| Err(NoAnswer::from("the provider is down".to_owned()))).collect()
     }
 

@@ -120,9 +120,9 @@ fn no_input_takes_more_than_three_times_its_bytes_and_a_hundred_megabytes() {
         .args([program, &inputs, &out])
         .output()
         .unwrap();
-    let told = String::from_utf8(measured.stdout).unwrap();
+    let actual = String::from_utf8(measured.stdout).unwrap();
     let mut seen = (0, 0, 0);
-    for line in told.lines() {
+    for line in actual.lines() {
         let (name, code, kilobytes, said): (String, i32, u64, String) =
             serde_json::from_str(line).unwrap();
         let bytes = match name.ends_with(".gz") {
@@ -135,5 +135,5 @@ fn no_input_takes_more_than_three_times_its_bytes_and_a_hundred_megabytes() {
         assert!(code == 0 || (code == 2 && said.starts_with("error: ")), "{name}: {said}");
         seen = (seen.0 + 1, seen.1 + u32::from(code == 0), seen.2 + u32::from(is_dense));
     }
-    assert!(seen.0 >= 40 && seen.1 >= 5 && seen.2 >= 20, "{seen:?}: {told}");
+    assert!(seen.0 >= 40 && seen.1 >= 5 && seen.2 >= 20, "{seen:?}: {actual}");
 }

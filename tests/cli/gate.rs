@@ -74,7 +74,7 @@ fn a_offline_summary_is_gated_by_its_size_and_not_by_its_quality() {
 
 #[test]
 fn rules_that_cannot_be_read_or_do_not_fit_the_run_are_refused_before_anything_runs() {
-    for (rule, told) in [
+    for (rule, actual) in [
         ("", "column 1: a rule begins with a measure"),
         ("recal@fifo < 0.5", "column 1: `recal` is no measure"),
         ("recall[rule] < 0.5", "column 8: `recall` has no kind of question `rule`"),
@@ -93,7 +93,7 @@ fn rules_that_cannot_be_read_or_do_not_fit_the_run_are_refused_before_anything_r
     ] {
         let desk = Desk::new();
         let error = desk.refused(&["bench", &session(), "--strategy", "fifo", "--fail-on", rule]);
-        assert!(error.contains(told), "{rule}: {error}");
+        assert!(error.contains(actual), "{rule}: {error}");
     }
     let error = Desk::new().refused(&["bench", &session(), "--fail-on", "recall < 0.5"]);
     assert!(error.contains("names no strategy") && error.contains("`recall@STRATEGY`"), "{error}");
@@ -194,11 +194,11 @@ fn a_run_against_itself_is_unchanged_from_its_folder_and_from_its_file() {
         let gate = [&["--baseline", baseline], &rules[..]].concat();
         let ran = mine(&desk, "quickstart", "run", &gate);
         assert_eq!(ran.code, 0, "{ran:?}");
-        let told = desk.json("run/gate.json");
-        let reason = told["rules"][0]["checks"][0]["reason"].as_str().unwrap();
+        let actual = desk.json("run/gate.json");
+        let reason = actual["rules"][0]["checks"][0]["reason"].as_str().unwrap();
         assert!(reason.ends_with("unchanged in 6 sessions"), "{reason}");
         let name = baseline.rsplit('/').next().unwrap();
-        assert_eq!(told["baseline"], name, "a name and no path");
+        assert_eq!(actual["baseline"], name, "a name and no path");
     }
     assert_eq!(desk.read("base/baseline.json"), desk.read("run/baseline.json"));
 }
@@ -294,9 +294,9 @@ fn cuts_at_other_places_are_no_baseline_and_none_are_no_figure() {
     assert_eq!(run("same", &twice, &rule).code, 0);
     let ran = run("other", &["--cuts", "3", "--depth", "3"], &rule);
     assert_eq!(ran.code, 2, "{ran:?}");
-    let told = "it was made with `--cuts 2 --depth 1`, this run with `--cuts 3 --depth 3`: the \
+    let actual = "it was made with `--cuts 2 --depth 1`, this run with `--cuts 3 --depth 3`: the \
                 cuts differ, so that `kept_at_cut` has no counterpart";
-    assert!(ran.err.contains(told) && !desk.path("other").exists(), "{ran:?}");
+    assert!(ran.err.contains(actual) && !desk.path("other").exists(), "{ran:?}");
     // Other measures are none of their business.
     let sizes = ["--baseline", "base/baseline.json", "--fail-on", "mean_tokens > baseline"];
     let none = run("none", &["--cuts", "none"], &sizes);
@@ -340,11 +340,11 @@ fn a_baseline_that_is_about_something_else_is_refused_by_name_before_anything_ru
     keeps(&desk, 20);
     assert_eq!(mine(&desk, &session(), "base", &["--strategy", "fifo"]).code, 0);
     let base = desk.read("base/baseline.json");
-    let refuse = |more: &[&str], told: &str| {
+    let refuse = |more: &[&str], actual: &str| {
         let common = ["replay", &session(), "--quiet", "--strategy", "mine.toml"];
         let rule = ["--baseline", "base/baseline.json", "--fail-on", "cost_usd > baseline * 1.1"];
         let error = desk.refused(&[&common[..], &rule, more].concat());
-        assert!(error.contains(told), "`{told}` is missing in {error}");
+        assert!(error.contains(actual), "`{actual}` is missing in {error}");
     };
     refuse(&["--window", "16k"], "no row of `mine` at `16k`");
     refuse(&["--strategy", "prune"], "no row of `prune`");

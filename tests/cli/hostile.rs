@@ -197,8 +197,8 @@ fn every_text_of_the_corpus_comes_back_out_of_questions_csv() {
     assert!(rows.len() >= 12 * 4, "{} rows", rows.len());
     assert_eq!(formula * 12, rows.len(), "one question of twelve begins as a formula");
     for (name, text) in &corpus::CORPUS[7..19] {
-        let told = rows.iter().any(|row| row["expected"].contains(text.trim()));
-        assert!(told, "{name} is not among what is expected");
+        let actual = rows.iter().any(|row| row["expected"].contains(text.trim()));
+        assert!(actual, "{name} is not among what is expected");
     }
 }
 

@@ -208,14 +208,14 @@ fn a_typo_in_a_rule_is_refused_with_a_baseline_and_without() {
     desk.good(&["init", &session()]);
     let written = desk.read("recap.toml");
     for made in [false, true] {
-        for (rule, typo, told) in [
+        for (rule, typo, actual) in [
             (BILL, "cost_us > baseline * 1.1", "`cost_us` is no measure"),
             (BILL, "cost_usd@fife > baseline * 1.1", "the run has no strategy `fife`"),
             (REFUSED, "overflows > base", "a number, or `baseline`, is missing"),
         ] {
             desk.file("recap.toml", written.replace(rule, typo));
             let ran = desk.recap(&["bench", "--out", "run"]);
-            assert!(ran.code == 2 && ran.err.contains(told), "{made} {typo}: {ran:?}");
+            assert!(ran.code == 2 && ran.err.contains(actual), "{made} {typo}: {ran:?}");
             assert!(!desk.path("run").exists(), "nothing ran");
         }
         assert_eq!(desk.path("recap-baseline.json").exists(), made);

@@ -147,7 +147,7 @@ fn what_is_no_run_is_never_replaced_and_another_run_never_resumed() {
 }
 
 /// Answers each question with a word of its own.
-fn told(request: &Received) -> Act {
+fn actual(request: &Received) -> Act {
     let number = request.text().bytes().map(u32::from).sum::<u32>();
     Act::chat(&format!("The word is w{number}. It was said before, and it holds until now."))
 }
@@ -164,7 +164,7 @@ fn no_reply_that_had_arrived_is_asked_for_again() {
             if count.fetch_add(1, Ordering::SeqCst) == 7 {
                 signal("-KILL", killed.swap(0, Ordering::SeqCst));
             }
-            told(request)
+            actual(request)
         });
         let base = server.base();
         let variables = [("OPENAI_BASE_URL", base.as_str()), ("OPENAI_API_KEY", "sk-test")];
@@ -242,7 +242,7 @@ fn what_is_no_cassette_stays_as_it_is() {
 #[test]
 fn where_no_reply_can_be_kept_no_further_one_is_paid_for() {
     let desk = Desk::new();
-    let server = Server::start(told);
+    let server = Server::start(actual);
     let session = session();
     // The cassette is as large as a file may get but for 100 bytes; the others are small.
     desk.file("tape.jsonl", "\n".repeat(8_192 * 512 - 100));

@@ -41,8 +41,8 @@ fn a_mistyped_name_is_answered_with_the_one_that_was_meant() {
     ] {
         let ran = desk.recap(arguments);
         assert_eq!(ran.code, 2, "{arguments:?}: {ran:?}");
-        let told = ran.err.contains("did you mean") && ran.err.contains(meant);
-        assert!(told, "{arguments:?}: {}", ran.err);
+        let actual = ran.err.contains("did you mean") && ran.err.contains(meant);
+        assert!(actual, "{arguments:?}: {}", ran.err);
     }
 }
 
@@ -52,9 +52,9 @@ fn a_model_that_bills_may_have_no_price_and_the_one_that_was_meant_is_told() {
     let model = ["--agent-model", "gpt-5.4-mimi", "--agent-model", "my-own-model"];
     let run = ["replay", "pi.jsonl", "--quiet", "--out", "run", "--strategy", "full"];
     let ran = desk.good(&[&run[..], &model].concat());
-    let told = ran.out.replace("\n ", " ");
-    assert!(told.contains("did you mean gpt-5.4-mini"), "{told}");
-    assert_eq!(told.matches("did you mean").count(), 1, "{told}");
+    let actual = ran.out.replace("\n ", " ");
+    assert!(actual.contains("did you mean gpt-5.4-mini"), "{actual}");
+    assert_eq!(actual.matches("did you mean").count(), 1, "{actual}");
 }
 
 #[test]

@@ -125,27 +125,27 @@ fn a_report_of_no_tokens_is_not_billed_and_a_final_output_is_billed_as_reported(
 
 #[test]
 fn a_model_without_a_price_leaves_money_unknown_with_the_name_and_what_helps() {
-    let (checked, full, told) = billed(&recording(&[
+    let (checked, full, actual) = billed(&recording(&[
         ("acme-coder-2", usage(0, 0, 10_000)),
         ("acme-coder-2", usage(0, 10_000, 500)),
     ]));
     assert!(checked[0].1.is_nan() && checked[1].1.is_nan() && full.is_nan(), "{checked:?} {full}");
-    let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(told.contains("no price is known for acme-coder-2"), "{told}");
-    assert!(told.contains("--prices") && told.contains("--agent-model"), "{told}");
+    let actual = actual.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(actual.contains("no price is known for acme-coder-2"), "{actual}");
+    assert!(actual.contains("--prices") && actual.contains("--agent-model"), "{actual}");
     // A retired model has its last price, whoever sold it.
     for name in ["claude-opus-4-1-20250805", "us.anthropic.claude-opus-4-1-20250805-v1:0"] {
         let (checked, ..) = billed(&recording(&[(name, usage(0, 0, 10_000))]));
         assert_usd(checked[0].1, 10_000.0 * 18.75 / 1e6);
     }
     // So has a session of which a single response is of such a model.
-    let (checked, full, told) = billed(&recording(&[
+    let (checked, full, actual) = billed(&recording(&[
         (OPUS, usage(0, 0, 10_000)),
         (OPUS, usage(0, 10_000, 9)),
         ("acme-coder-2", usage(7, 0, 0)),
     ]));
     assert!(checked[0].1.is_nan() && full.is_nan());
-    assert!(told.contains("acme-coder-2"), "{told}");
+    assert!(actual.contains("acme-coder-2"), "{actual}");
 }
 
 #[test]

@@ -99,8 +99,8 @@ fn a_refused_request_keeps_neither_facts_nor_answers_in_any_file() {
     }
     // The sentence tells the same counts: that of nothing, though each was right in
     // the context that was refused.
-    let told = desk.good(&["report", "run", "--wide"]).out;
-    let said = told.split_whitespace().collect::<Vec<_>>().join(" ");
+    let actual = desk.good(&["report", "run", "--wide"]).out;
+    let said = actual.split_whitespace().collect::<Vec<_>>().join(" ");
     let prune =
         summary["questions"].as_array().unwrap().iter().find(|of| of["strategy"] == "prune");
     let of = &prune.unwrap()["kinds"]["artifact"];

@@ -39,8 +39,8 @@ fn on_a_cluster(desk: &Desk, python: &Path, jobs: &[(&str, String)]) -> BTreeMap
     let (out, err) = (String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
     assert!(ran.status.success(), "{out}{err}");
     print!("{out}");
-    let told = out.lines().map(|line| serde_json::from_str::<Json>(line).unwrap());
-    told.map(|job| (job["name"].as_str().unwrap().to_owned(), job)).collect()
+    let actual = out.lines().map(|line| serde_json::from_str::<Json>(line).unwrap());
+    actual.map(|job| (job["name"].as_str().unwrap().to_owned(), job)).collect()
 }
 
 #[test]
@@ -55,11 +55,11 @@ fn a_cluster_that_loses_a_node_makes_the_run_of_one_process() {
         ("kill", format!("{JOB} --tasks 5 --out run")),
         ("ship", format!("{JOB} --cells-per-task 12 --out sent --ship --fail-on tokens_sent>1")),
     ];
-    let told = on_a_cluster(&desk, &python, &jobs);
+    let actual = on_a_cluster(&desk, &python, &jobs);
     let ended = |name: &str, code: i32, says: &[&str]| {
-        let err = told[name]["err"].as_str().unwrap();
+        let err = actual[name]["err"].as_str().unwrap();
         assert_eq!(
-            (&told[name]["code"], &told[name]["left"]),
+            (&actual[name]["code"], &actual[name]["left"]),
             (&code.into(), &false.into()),
             "{err}"
         );
@@ -71,9 +71,9 @@ fn a_cluster_that_loses_a_node_makes_the_run_of_one_process() {
     ended("stop", 130, &["error: interrupted\nhelp: the same command goes on"]);
     ended("kill", 0, &["5 of 5 tasks, 5 begun, ", "s per task around it"]);
     // What the lost node was at begins again: one task, or two where one had just been given to it.
-    let err = told["kill"]["err"].as_str().unwrap();
+    let err = actual["kill"]["err"].as_str().unwrap();
     assert!(!err.contains("5 of 5 tasks, 5 begun, 0 begun again"), "{err}");
-    assert_eq!(told["kill"]["nodes"], 2, "a node is gone");
+    assert_eq!(actual["kill"]["nodes"], 2, "a node is gone");
     assert_same(&desk, "whole", "run");
     // 5 sessions × 5 strategies in 3 tasks; the options of a gate are those of the whole run.
     ended("ship", 1, &["3 of 3 tasks, 3 begun, 0 begun again"]);

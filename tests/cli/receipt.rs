@@ -179,8 +179,11 @@ fn compare(session: &str, rows: &[&Row], count: &Json) {
     };
     let senders = count["senders"].as_object().unwrap();
     for sender in ["main", "subagent", "compaction"] {
-        let told = senders.contains_key(sender);
-        assert!(told || costs(sender, "total").iter().all(|row| row["tokens"] == "0"), "{session}");
+        let actual = senders.contains_key(sender);
+        assert!(
+            actual || costs(sender, "total").iter().all(|row| row["tokens"] == "0"),
+            "{session}"
+        );
     }
     for (sender, sums) in senders {
         let sum = |item, column: &str| -> Option<f64> {

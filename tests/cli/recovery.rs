@@ -137,12 +137,12 @@ fn sessions_are_ranked_by_the_embeddings_of_their_summaries_each_embedded_once()
     let calls = desk.csv("near/calls.csv");
     assert_eq!((calls.len(), server.requests()), (5, 5), "the question and four summaries");
     for call in &calls {
-        let told = ["role", "model", "uncached", "output", "cost_usd"].map(|name| &*call[name]);
-        assert_eq!(told, ["embedder", EMBEDDED[1], "7", "0", ""], "{call:?}");
+        let actual = ["role", "model", "uncached", "output", "cost_usd"].map(|name| &*call[name]);
+        assert_eq!(actual, ["embedder", EMBEDDED[1], "7", "0", ""], "{call:?}");
     }
     let line = format!("Closed sessions are ranked by the embeddings of {}", EMBEDDED[1]);
-    let told = ran.out.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(told.contains(&line), "{told}");
+    let actual = ran.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(actual.contains(&line), "{actual}");
     assert!(desk.read("near/report.html").contains(&line));
     assert_eq!(desk.json("near/manifest.json")["embedder"], EMBEDDED[1]);
 

@@ -204,6 +204,6 @@ fn a_run_of_another_version_of_the_instrument_is_refused() {
     // An old manifest lacks what was added since; that is not what is wrong with it.
     desk.file("run/manifest.json", old.replacen("\"answerer\"", "\"nobody\"", 1));
     let error = desk.refused(&["report", "run"]);
-    let told = format!("version 1 of the instrument, this program is version {INSTRUMENT}");
-    assert!(error.contains(&told), "{error}");
+    let actual = format!("version 1 of the instrument, this program is version {INSTRUMENT}");
+    assert!(error.contains(&actual), "{error}");
 }

@@ -129,8 +129,8 @@ fn models_answer_and_grade_each_distinct_question_once() {
     assert_eq!(keys.len(), calls.len(), "no request is made twice");
     for call in &calls {
         let figures = ["outcome", "uncached", "output", "attempts", "latency_source"];
-        let told = figures.map(|name| call[name].as_str());
-        assert_eq!(told, ["replied", "10", "5", "1", "live"], "{call:?}");
+        let actual = figures.map(|name| call[name].as_str());
+        assert_eq!(actual, ["replied", "10", "5", "1", "live"], "{call:?}");
         assert_eq!(call["cost_usd"], "", "a model without a price has no cost");
     }
     let manifest = desk.json("run/manifest.json");
@@ -346,8 +346,8 @@ impl Fault {
                 struck.into_iter().partition(|row| row.score.is_empty());
             assert!(scored.iter().all(|row| right.contains(row)), "{what}: {scored:?}");
             assert_eq!(unscored.is_empty(), exit == 0, "{what}: {unscored:?}");
-            let told = unscored.iter().any(|row| row.reason.contains(self.reason));
-            assert!(told || exit == 0, "{what}: {unscored:?}");
+            let actual = unscored.iter().any(|row| row.reason.contains(self.reason));
+            assert!(actual || exit == 0, "{what}: {unscored:?}");
         }
     }
 }
@@ -434,21 +434,21 @@ fn a_dry_run_counts_the_calls_and_makes_none() {
     assert_eq!(ran.code, 0, "{ran:?}");
     let calls =
         |role: &str| desk.csv("run/calls.csv").iter().filter(|call| call["role"] == role).count();
-    let told = |role: &str| -> usize {
+    let actual = |role: &str| -> usize {
         let line = plan.out.lines().find(|line| line.trim_start().starts_with(role)).unwrap();
         line.split(": ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap()
     };
-    assert_eq!(told("answerer"), calls("answerer"), "{}", plan.out);
+    assert_eq!(actual("answerer"), calls("answerer"), "{}", plan.out);
     // Each answer is graded where all differ; here some are the same.
-    assert_eq!(told("judge"), told("answerer"), "{}", plan.out);
-    assert!(calls("judge") <= told("judge"));
+    assert_eq!(actual("judge"), actual("answerer"), "{}", plan.out);
+    assert!(calls("judge") <= actual("judge"));
     assert!(plan.out.contains("price unknown"), "{}", plan.out);
     // The same as JSON; dollars are absent where a model has no price.
     let json = bench(&desk, &server.base(), &["--dry-run", "--json"]).out;
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     let roles = json["calls"].as_array().unwrap();
     for role in roles {
-        assert_eq!(role["calls"], told(role["role"].as_str().unwrap()), "{json}");
+        assert_eq!(role["calls"], actual(role["role"].as_str().unwrap()), "{json}");
         assert!(role["prompt_tokens"].as_u64() > Some(0), "{json}");
         assert!(role["worst"]["tokens"].as_u64() >= role["expected"]["tokens"].as_u64(), "{json}");
         assert!(role["worst"].get("usd").is_none(), "{json}");
@@ -463,9 +463,9 @@ fn text_is_scrubbed_on_its_way_out_and_answers_stand_for_what_was_said() {
     let desk = Desk::new();
     let server = Server::start(|request| {
         if request.text().contains("deploy") {
-            let told = request.body["messages"][0]["content"].to_string();
-            let at = told.find("<EMAIL_").unwrap_or(0);
-            return Act::chat(told[at..].split_inclusive('>').next().unwrap());
+            let actual = request.body["messages"][0]["content"].to_string();
+            let at = actual.find("<EMAIL_").unwrap_or(0);
+            return Act::chat(actual[at..].split_inclusive('>').next().unwrap());
         }
         knows(request)
     });

@@ -12,35 +12,35 @@ fn random(length: usize) -> String {
 /// What a session must not tell, each with the words in which it is first said.
 fn planted() -> Vec<(String, String)> {
     let token = |prefix: &str, length: usize| format!("{prefix}{}", random(length));
-    let told = |text: &str, value: String| (text.replace("{}", &value), value);
+    let actual = |text: &str, value: String| (text.replace("{}", &value), value);
     vec![
-        told("the key is {}", token("ghp_", 36)),
-        told("we have {}", token("sk-proj-", 60)),
-        told("use {}", ["AKIA", "IOSFODNN7EXAMPL2"].concat()),
-        told("bot {}", format!("123456789:AA{}", random(33))),
-        told("doppler {}", token("dp.pt.", 43)),
-        told("hook {}", token("hooks.slack.com/services/", 44)),
-        told("DB_PASS={}", "tiger-9x7-lily".into()),
-        told("export API_KEY='{}'", "a1b2c3d4e5f6a7".into()),
-        told("curl -u ada:{} https://x.org", "rosebud77lane".into()),
-        told("mysql -uroot -p{} shop", "Gr4nite_hall9".into()),
-        told("machine x.org login ada password {}", "qu4rtz-mill-3".into()),
-        told("the password is {}", "w1llow!brook5".into()),
-        told("Cookie: session={}", "5f2e9c1ab7d340".into()),
-        told("postgres://app:{}@db.internal:5432/x", "c0pper-pine-22".into()),
-        told("Authorization: Bearer {}", "9d8c7b6a5f4e3d2c1b0a".into()),
+        actual("the key is {}", token("ghp_", 36)),
+        actual("we have {}", token("sk-proj-", 60)),
+        actual("use {}", ["AKIA", "IOSFODNN7EXAMPL2"].concat()),
+        actual("bot {}", format!("123456789:AA{}", random(33))),
+        actual("doppler {}", token("dp.pt.", 43)),
+        actual("hook {}", token("hooks.slack.com/services/", 44)),
+        actual("DB_PASS={}", "tiger-9x7-lily".into()),
+        actual("export API_KEY='{}'", "a1b2c3d4e5f6a7".into()),
+        actual("curl -u ada:{} https://x.org", "rosebud77lane".into()),
+        actual("mysql -uroot -p{} shop", "Gr4nite_hall9".into()),
+        actual("machine x.org login ada password {}", "qu4rtz-mill-3".into()),
+        actual("the password is {}", "w1llow!brook5".into()),
+        actual("Cookie: session={}", "5f2e9c1ab7d340".into()),
+        actual("postgres://app:{}@db.internal:5432/x", "c0pper-pine-22".into()),
+        actual("Authorization: Bearer {}", "9d8c7b6a5f4e3d2c1b0a".into()),
         // Nobody can know these for secrets by what they look like.
-        told("remember {}", "horse_battery_staple_9931".into()),
-        told("remember {}", "violet_harbour_4412".into()),
-        told("write to {}", "ada.lovelace@analytical.example".into()),
-        told("write to {}", "jörg@bücher.example".into()),
-        told("it lies in {}", "/home/adalove/acme-rocket/src/fuel.rs".into()),
-        told("it lies in {}", "/Users/adalove/acme-rocket/keys/prod.pem".into()),
-        told("it lies in {}", "/srv/acme-rocket/releases/41/boot.cfg".into()),
-        told("it lies in {}", "acme_rocket/telemetry/uplink_7.py".into()),
-        told("it lies in {}", "~/acme-rocket/notes_14.md".into()),
-        told(r"it lies in {}", r"C:\Users\adalove\rocket\run_3.bat".into()),
-        told("see {}", "https://git.acme-rocket.example/fuel/issues/88213".into()),
+        actual("remember {}", "horse_battery_staple_9931".into()),
+        actual("remember {}", "violet_harbour_4412".into()),
+        actual("write to {}", "ada.lovelace@analytical.example".into()),
+        actual("write to {}", "jörg@bücher.example".into()),
+        actual("it lies in {}", "/home/adalove/acme-rocket/src/fuel.rs".into()),
+        actual("it lies in {}", "/Users/adalove/acme-rocket/keys/prod.pem".into()),
+        actual("it lies in {}", "/srv/acme-rocket/releases/41/boot.cfg".into()),
+        actual("it lies in {}", "acme_rocket/telemetry/uplink_7.py".into()),
+        actual("it lies in {}", "~/acme-rocket/notes_14.md".into()),
+        actual(r"it lies in {}", r"C:\Users\adalove\rocket\run_3.bat".into()),
+        actual("see {}", "https://git.acme-rocket.example/fuel/issues/88213".into()),
     ]
 }
 
@@ -52,13 +52,13 @@ fn data(desk: &Desk) {
     let text = |text: &str| json!({"type": "text", "text": text});
     let mut messages = Vec::new();
     for turn in 0..planted.len() * 2 {
-        let told = planted.get(turn).map_or("go on", |(told, _)| told.as_str());
+        let actual = planted.get(turn).map_or("go on", |(actual, _)| actual.as_str());
         let used = turn.checked_sub(planted.len()).map(|at| planted[at].1.clone());
         let call = json!({"type": "tool_call", "id": format!("c{turn}"), "name": "run",
             "arguments": {"with": used.unwrap_or_else(|| "nothing".into())}});
         let result = json!({"type": "tool_result", "call": format!("c{turn}"), "text": filler});
         for (role, blocks) in [
-            ("user", vec![text(told)]),
+            ("user", vec![text(actual)]),
             ("assistant", vec![text("on it"), call]),
             ("tool", vec![result]),
             ("assistant", vec![text("done")]),
@@ -94,8 +94,8 @@ fn what_is_shared_tells_no_secret_no_path_and_no_name() {
     let bench = ["bench", "./-home-adalove-acme", "--window", "8k", "--strategy", "prune"];
     desk.good(&[&bench[..], &["--out", "worded"]].concat());
     std::fs::remove_file(desk.path("worded/texts.jsonl")).unwrap();
-    let told = left(&desk, "worded");
-    assert!(told.len() >= 16, "the session shows too little: {told:?}");
+    let actual = left(&desk, "worded");
+    assert!(actual.len() >= 16, "the session shows too little: {actual:?}");
     let ran = desk.good(&[&bench[..], &["--no-text", "--out", "run"]].concat());
     assert_eq!(left(&desk, "run"), [""; 0]);
     assert!(!ran.out.contains("adalove"), "{}", ran.out);

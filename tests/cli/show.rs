@@ -175,8 +175,9 @@ fn a_cut_that_is_not_there_is_refused_and_why() {
     let desk = Desk::with_sessions();
     let refused = |more: &[&str]| desk.refused(&[&CUT[..], more, &["--strategy", "fifo"]].concat());
     for number in ["0", "6"] {
-        let told = format!("cut {number} is not there: the session has 5 cuts at depth 1, from 1");
-        assert!(refused(&[number]).contains(&told));
+        let actual =
+            format!("cut {number} is not there: the session has 5 cuts at depth 1, from 1");
+        assert!(refused(&[number]).contains(&actual));
     }
     let recorded = refused(&["1", "--cuts", "recorded"]);
     assert!(recorded.contains("has no cut: the recorded agent never compacted"), "{recorded}");

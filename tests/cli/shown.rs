@@ -37,13 +37,19 @@ fn no_strategy_hides_what_it_runs() {
     desk.file("mine.md", format!("{HIDING}\n{}runs `true` in /tmp\n", "\n".repeat(100)));
     let ran = desk.good(&["strategies", "show", "mine.toml"]);
     assert_tame(&ran);
-    let told = ran.last();
+    let actual = ran.last();
     assert!(
-        told.starts_with(r#"runs `sh -c "touch gone \u{1b}[8mtouch gone\u{1b}[0m\rls"#),
-        "{told}"
+        actual.starts_with(r#"runs `sh -c "touch gone \u{1b}[8mtouch gone\u{1b}[0m\rls"#),
+        "{actual}"
     );
-    assert!(told.contains(r"\u{202e}gpj.x") && told.contains(r#"z\u{200b}\u{feff}"#), "{told}");
-    assert!(told.contains("\" \"\"` in ") && told.ends_with("only if you trust it"), "{told}");
+    assert!(
+        actual.contains(r"\u{202e}gpj.x") && actual.contains(r#"z\u{200b}\u{feff}"#),
+        "{actual}"
+    );
+    assert!(
+        actual.contains("\" \"\"` in ") && actual.ends_with("only if you trust it"),
+        "{actual}"
+    );
     // Its source is one line, whatever stands in it.
     assert!(ran.out.lines().nth(2).unwrap().contains("runs `true` in /tmp"), "{}", ran.out);
     assert_tame(&desk.recap(&["strategies", "check", "mine.toml"]));

@@ -72,8 +72,8 @@ fn a_recording_is_exact_for_a_program_and_harmless_on_a_terminal() {
     desk.file("s.json", session.to_string());
     let show = ["show", "s.json", "--strategy", "full", "--window", "8k"];
     assert!(desk.good(&show).out.contains(text));
-    let told = shown(&desk, 100, &show);
-    assert!(told.contains("a\u{fffd}[2Jb\u{fffd}\u{fffd}c\u{fffd}d"), "{told:?}");
+    let actual = shown(&desk, 100, &show);
+    assert!(actual.contains("a\u{fffd}[2Jb\u{fffd}\u{fffd}c\u{fffd}d"), "{actual:?}");
 }
 
 #[test]
@@ -86,14 +86,14 @@ fn the_program_alone_tells_what_was_found_on_this_machine_and_what_to_run() {
         ("PI_CODING_AGENT_DIR", home("pi")),
         ("HOME", home("home")),
     ];
-    let told = shown_with(&desk, 100, &variables, &[]);
-    assert!(!told.contains("--latest") && told.contains("recap bench FILE|FOLDER"), "{told}");
+    let actual = shown_with(&desk, 100, &variables, &[]);
+    assert!(!actual.contains("--latest") && actual.contains("recap bench FILE|FOLDER"), "{actual}");
     desk.file("claude/projects/a/one.jsonl", "{}\n");
     desk.file("claude/projects/b/two.jsonl", "{}\n");
-    let told = shown_with(&desk, 100, &variables, &[]);
-    assert!(told.contains("Claude Code: 2 sessions in "), "{told}");
-    assert!(told.contains("recap bench --latest --open"), "{told}");
-    assert!(!told.contains("Codex CLI"), "{told}");
+    let actual = shown_with(&desk, 100, &variables, &[]);
+    assert!(actual.contains("Claude Code: 2 sessions in "), "{actual}");
+    assert!(actual.contains("recap bench --latest --open"), "{actual}");
+    assert!(!actual.contains("Codex CLI"), "{actual}");
 }
 
 /// The opener of Linux desktops is a program on the path.
@@ -111,9 +111,9 @@ fn the_page_is_handed_to_the_opener_of_the_desktop() {
     let line = ["bench", &session(), "--quiet", "--strategy", "prune", "--out", "run", "--open"];
     shown_with(&desk, 100, &[("PATH", path)], &line);
     // The opener runs on its own.
-    let told = (0..1_000).find_map(|_| {
+    let actual = (0..1_000).find_map(|_| {
         std::thread::sleep(std::time::Duration::from_millis(10));
         std::fs::read_to_string(&opened).ok().filter(|text| text.ends_with('\n'))
     });
-    assert!(told.expect("the opener was called").ends_with("run/report.html\n"));
+    assert!(actual.expect("the opener was called").ends_with("run/report.html\n"));
 }

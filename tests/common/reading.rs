@@ -7,14 +7,14 @@ use std::sync::Arc;
 
 use recap_core::model::{Question, QuestionKind, Role, Session, Verdict};
 use recap_core::tokens::Counter;
-use recap_exam::roles::answerer::{Answerer, Offline, Passage, Shown};
+use recap_exam::roles::answerer::{AnswerContext, Answerer, Offline, Passage};
 use recap_exam::roles::judge::{Grading, Offline as Judge};
 use recap_formats::Dataset;
 
 /// Messages on either side of the evidence.
 const AROUND: usize = 2;
 
-fn shown(session: &Session, question: &Question, full: bool) -> Shown {
+fn shown(session: &Session, question: &Question, full: bool) -> AnswerContext {
     let until = session.messages.len().min(question.asked_at as usize + 1);
     let place = |id: &String| session.messages.iter().position(|m| m.id == *id);
     let evidence: Vec<usize> = question.evidence.iter().filter_map(place).collect();
@@ -25,7 +25,7 @@ fn shown(session: &Session, question: &Question, full: bool) -> Shown {
     let passage =
         |m: &recap_core::model::Message| Passage { role: m.role, at: m.at, text: m.sent().into() };
     let now = session.messages[..until].iter().rev().find_map(|m| m.at);
-    Shown { passages: [preamble].into_iter().chain(kept.map(passage)).collect(), now }
+    AnswerContext { passages: [preamble].into_iter().chain(kept.map(passage)).collect(), now }
 }
 
 /// How questions of a kind were answered.

@@ -57,8 +57,8 @@ fn broken(page: &Opened, theme: &str) -> Vec<String> {
            (why) => {{ window.broken = [String(why)]; }}))"
     ));
     page.browser.until("window.broken");
-    let told = page.browser.run("return window.broken");
-    told.as_array().unwrap().iter().filter_map(Json::as_str).map(str::to_owned).collect()
+    let actual = page.browser.run("return window.broken");
+    actual.as_array().unwrap().iter().filter_map(Json::as_str).map(str::to_owned).collect()
 }
 
 /// Opens the first two folds of each list, so that what they hold is looked at.

@@ -202,9 +202,9 @@ fn questions_are_filtered_by_words_and_say_where_their_evidence_went() {
     page.browser.until("document.querySelector('#question-list .question details')");
     open("#question-list .question details");
     page.browser.until("document.querySelector('#question-list .question details h4')");
-    let told = page.text("#question-list .question details");
-    assert!(told.contains("message 89, user") && told.contains("handle_22_9931"), "{told}");
-    assert!(told.contains("gone: ") && told.contains("verbatim: full"), "{told}");
+    let actual = page.text("#question-list .question details");
+    assert!(actual.contains("message 89, user") && actual.contains("handle_22_9931"), "{actual}");
+    assert!(actual.contains("gone: ") && actual.contains("verbatim: full"), "{actual}");
     page.choose("question-list", "evidence", 4);
     open("#question-list .question");
     page.browser.until("document.querySelector('#question-list .question table')");
@@ -216,19 +216,19 @@ fn questions_are_filtered_by_words_and_say_where_their_evidence_went() {
 fn the_strip_of_a_session_tells_every_request_by_keyboard_and_by_pointer() {
     let Some(page) = opened() else { return };
     page.view("session-view");
-    let told = "#session-view [aria-live]";
+    let actual = "#session-view [aria-live]";
     page.browser.run("document.querySelector('#session-view input[type=range]').focus()");
     page.browser.press(HOME);
-    assert!(page.text(told).starts_with("Request 1 of "), "{}", page.text(told));
+    assert!(page.text(actual).starts_with("Request 1 of "), "{}", page.text(actual));
     page.browser.press(RIGHT);
-    assert!(page.text(told).starts_with("Request 2 of "), "{}", page.text(told));
+    assert!(page.text(actual).starts_with("Request 2 of "), "{}", page.text(actual));
     let states = page.text("#session-view .told-states");
     assert!(states.contains("sent as recorded: message"), "{states}");
     page.browser.run(
         "const strip = document.querySelector('#session-view svg'), box = strip.getBoundingClientRect();
          strip.dispatchEvent(new PointerEvent('pointermove', { clientX: box.right - 1, clientY: box.top + 1 }))",
     );
-    let last = page.text(told);
+    let last = page.text(actual);
     let (request, all) = last.trim_start_matches("Request ").split_once(" of ").unwrap();
     assert!(all.starts_with(request), "{last}");
     page.browser.run("document.querySelector('#session-view .told-states details').open = true");

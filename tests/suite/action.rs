@@ -78,9 +78,9 @@ fn every_script_is_one_that_bash_and_shellcheck_accept() {
         std::fs::write(&path, format!("#!/usr/bin/env bash\nset -eo pipefail\n{script}")).unwrap();
         let ran = |program: &str, flag: &str| {
             let out = Command::new(program).arg(flag).arg(&path).output().unwrap();
-            let told = String::from_utf8_lossy(&out.stdout).into_owned();
+            let actual = String::from_utf8_lossy(&out.stdout).into_owned();
             let error = String::from_utf8_lossy(&out.stderr).into_owned();
-            assert!(out.status.success(), "{program}: {told}{error}\n{script}");
+            assert!(out.status.success(), "{program}: {actual}{error}\n{script}");
         };
         ran("bash", "-n");
         if shellcheck {

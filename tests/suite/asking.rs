@@ -12,7 +12,7 @@ use recap_core::model::{
     Prices, Question, QuestionKind, SnapshotPart, Source, Verdict,
 };
 use recap_core::tokens::Counter;
-use recap_exam::roles::answerer::{Answerer, Searched, Shown};
+use recap_exam::roles::answerer::{AnswerContext, Answerer, Searched};
 use recap_exam::roles::finder::Finder;
 use recap_exam::roles::judge::{Grading, Judge};
 use recap_replay::run::{
@@ -147,14 +147,23 @@ struct Counting {
 
 #[async_trait]
 impl Answerer for Counting {
-    async fn answer(&self, shown: &Shown, questions: &[&str]) -> Vec<Result<String, NoAnswer>> {
+    async fn answer(
+        &self,
+        shown: &AnswerContext,
+        questions: &[&str],
+    ) -> Vec<Result<String, NoAnswer>> {
         self.asked.lock().unwrap().push(questions.len());
         questions.iter().map(|_| Ok(format!("{} passages", shown.passages.len()))).collect()
     }
 
     /// Answers with the number of the newest message that is found; all of
     /// them hold an `a`.
-    async fn search(&self, _: &Shown, questions: &[&str], finder: &Finder<'_>) -> Vec<Searched> {
+    async fn search(
+        &self,
+        _: &AnswerContext,
+        questions: &[&str],
+        finder: &Finder<'_>,
+    ) -> Vec<Searched> {
         self.searched.lock().unwrap().push(questions.len());
         let broadcasts = finder.call("search_broadcasts", "a").await.unwrap();
         self.broadcasts.lock().unwrap().extend(broadcasts.iter().map(|hit| hit.message));

@@ -215,13 +215,13 @@ fn the_head_breakpoint_stands_behind_what_harnesses_put_in_front() {
     let subject = subject(session);
     assert_eq!(subject.facts.calibration.as_ref().unwrap().global, Some(600));
     // A window of two messages begins anew at every request.
-    let told = |plan: &str, agent: &Agent| {
+    let actual = |plan: &str, agent: &Agent| {
         let set = |key: &str, value: &str| (key.to_owned(), value.to_owned());
         let keys = [set("cache_breakpoints", plan), set("last", "2")];
         let strategy = builtin("sliding-window", &keys).unwrap().unwrap();
         rows(&subject, strategy, 100_000, agent)
     };
-    let [preamble, head] = ["[\"preamble\"]", "[\"head\"]"].map(|plan| told(plan, &claude()));
+    let [preamble, head] = ["[\"preamble\"]", "[\"head\"]"].map(|plan| actual(plan, &claude()));
     assert_eq!(billed(&preamble)[5].read, 600);
     assert_eq!(billed(&head)[5].read, 1_000);
     // The first bill tells what the other one would be; the other has one place only.
@@ -235,7 +235,7 @@ fn the_head_breakpoint_stands_behind_what_harnesses_put_in_front() {
     assert_eq!(other(&preamble), billed(&head));
     assert_eq!(other(&head), billed(&head));
     // An automatic cache needs no breakpoint.
-    let automatic = told("[\"preamble\"]", &listed("gpt-5.4"));
+    let automatic = actual("[\"preamble\"]", &listed("gpt-5.4"));
     assert_eq!(other(&automatic), billed(&automatic));
 }
 
@@ -252,13 +252,13 @@ fn calls_of_compactions_are_told_with_the_head_breakpoint_as_well() {
     let (global, hidden) =
         (subject.facts.calibration.as_ref().unwrap().global.unwrap(), subject.facts.hidden_tokens);
     assert!(global < hidden, "{global} of {hidden}");
-    let told = |plan: &str| {
+    let actual = |plan: &str| {
         let keys = [("cache_breakpoints".to_owned(), plan.to_owned())];
         let strategy = builtin("claude-code", &keys).unwrap().unwrap();
         rows(&subject, strategy, 24_000, &claude())
     };
     let plans = ["[\"preamble\", \"newest\"]", "[\"head\", \"newest\"]"];
-    let [preamble, head] = plans.map(told);
+    let [preamble, head] = plans.map(actual);
     assert!(!head.bills[0].calls.is_empty(), "it compacts");
     let calls =
         |rows: &CellRows, of: fn(&recap_core::model::PromptBill) -> Buckets| -> Vec<Buckets> {

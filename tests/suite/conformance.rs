@@ -108,7 +108,7 @@ fn prompts_follow_the_context(subject: &PreparedSession, plan: &Plan) {
         let mut session = ReplaySession::open(subject, plan, &compactor).unwrap();
         block_on(session.run_to_request(request)).unwrap_or_else(|e| panic!("{name}: {e}"));
         let mut afresh = Sent::new(None);
-        afresh.look(&mut session.context().clone());
+        afresh.update(&mut session.context().clone());
         let blocks = session.prompt().blocks();
         assert_eq!(blocks, afresh.prompt().blocks(), "{name} at request {request}");
         assert_eq!(session.prompt().tokens(), session.context().weight().tokens, "{name}");

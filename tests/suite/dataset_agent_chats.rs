@@ -57,9 +57,9 @@ fn sizes_of_a_context_of_kimi_cli_are_prompts_and_answers() {
     ];
     let session = read(&lines(&records));
     assert_eq!(usages(&session), [[900, 0, 0, 60], [1_000, 0, 0, 0]]);
-    let told = session.messages.iter().filter_map(|message| message.usage);
-    let told: Vec<_> = told.map(|usage| (usage.output_final, usage.cache_unknown)).collect();
-    assert_eq!(told, [(true, true), (false, true)]);
+    let actual = session.messages.iter().filter_map(|message| message.usage);
+    let actual: Vec<_> = actual.map(|usage| (usage.output_final, usage.cache_unknown)).collect();
+    assert_eq!(actual, [(true, true), (false, true)]);
     assert_eq!(session.left_out["size of the context without that of its prompt"], 1);
     assert_eq!(session.left_out["size of the context without a response"], 1);
 }
@@ -76,8 +76,8 @@ fn odd_contexts_of_kimi_cli_are_set_aside() {
         let said = json!({"role": "user", "content": "go"});
         let dataset = try_read(&lines(&[note.clone(), record, said])).unwrap();
         assert_eq!(outline(&dataset.sessions[0]), ["user: go"]);
-        let told = crate::outline::told(Ok(dataset));
-        assert!(told.contains("first line 2: ") && told.contains(says), "{told}");
+        let actual = crate::outline::actual(Ok(dataset));
+        assert!(actual.contains("first line 2: ") && actual.contains(says), "{actual}");
     }
 }
 

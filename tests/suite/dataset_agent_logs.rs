@@ -123,7 +123,7 @@ fn totals_of_copilot_cli_are_the_usage_of_a_models_only_response() {
     assert!(dataset.sessions[0].messages.iter().all(|message| message.usage.is_none()));
     let odd = copilot("session.shutdown", &json!({"modelMetrics": {"a": 7}}));
     let dataset = try_read(&lines(&[answers(&[("a", 9)]), vec![odd]].concat()), false).unwrap();
-    assert!(crate::outline::told(Ok(dataset)).contains("modelMetrics.a"));
+    assert!(crate::outline::actual(Ok(dataset)).contains("modelMetrics.a"));
 }
 
 #[test]
@@ -147,8 +147,8 @@ fn odd_events_of_copilot_cli_are_counted_or_set_aside() {
         (json!({"type": 7}), "type"),
     ] {
         let dataset = try_read(&lines(&[said.clone(), event, said.clone()]), false).unwrap();
-        let told = crate::outline::told(Ok(dataset));
-        assert!(told.contains("first line 2: ") && told.contains(says), "{told}");
+        let actual = crate::outline::actual(Ok(dataset));
+        assert!(actual.contains("first line 2: ") && actual.contains(says), "{actual}");
     }
 }
 

@@ -227,8 +227,8 @@ fn a_prompt_that_a_request_took_from_the_queue_is_said_by_the_user() {
     };
     let typed = [queue("enqueue", Some("Use 9443.")), queue("remove", None)];
     assert_eq!(session(&typed)[0], "user: Use 9443.");
-    let told = [queue("enqueue", Some("<task-notification>ok")), queue("remove", None)];
-    assert_eq!(session(&told)[0], "system: <task-notification>ok");
+    let actual = [queue("enqueue", Some("<task-notification>ok")), queue("remove", None)];
+    assert_eq!(session(&actual)[0], "system: <task-notification>ok");
     // Taken back, sent as a message of its own, or a command of the program.
     let back = [queue("enqueue", Some("Use 9443.")), queue("popAll", None)];
     let own = [queue("enqueue", Some("Use 9443.")), queue("dequeue", None)];
@@ -397,7 +397,7 @@ fn with_agent(folder: &Path, path: &str) {
     std::fs::write(agents, lines(&agent)).unwrap();
 }
 
-fn told(read: Result<Dataset, DatasetError>) -> Dataset {
+fn actual(read: Result<Dataset, DatasetError>) -> Dataset {
     read.unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -407,7 +407,7 @@ fn what_subagents_used_in_files_of_their_own_belongs_to_their_session() {
         let folder = tempfile::tempdir().unwrap();
         with_agent(folder.path(), path);
         for input in [folder.path().to_owned(), folder.path().join("s.jsonl")] {
-            let dataset = told(load(&input, &LoadOptions::default()));
+            let dataset = actual(load(&input, &LoadOptions::default()));
             assert_eq!(dataset.warnings, Vec::<String>::new(), "{path}");
             let [session] = &dataset.sessions[..] else { panic!("{path}") };
             let prompts = session.sidechains.iter().map(|request| request.usage.prompt());
@@ -416,7 +416,7 @@ fn what_subagents_used_in_files_of_their_own_belongs_to_their_session() {
             assert!(files.contains(&path) && files.contains(&"s.jsonl"), "{files:?}");
         }
         let all = LoadOptions { sidechains: true, ..LoadOptions::default() };
-        let dataset = told(load(folder.path(), &all));
+        let dataset = actual(load(folder.path(), &all));
         let ids: Vec<&str> = dataset.sessions.iter().map(|t| t.id.as_str()).collect();
         assert_eq!(ids, ["s", "s#sidechain-1"]);
         // Alone it is no session, as long as its session is there.
@@ -424,7 +424,7 @@ fn what_subagents_used_in_files_of_their_own_belongs_to_their_session() {
         let error = load(&log, &LoadOptions::default()).unwrap_err().to_string();
         assert!(error.contains("part of the session") && error.contains("s.jsonl"), "{error}");
         std::fs::remove_file(folder.path().join("s.jsonl")).unwrap();
-        let alone = told(load(&log, &LoadOptions::default()));
+        let alone = actual(load(&log, &LoadOptions::default()));
         assert_eq!(alone.sessions[0].requests().count(), 2);
         assert!(alone.warnings[0].contains("session s is not beside it"), "{:?}", alone.warnings);
     }
@@ -449,7 +449,7 @@ fn what_a_subagent_used_is_read_from_its_progress_where_it_has_no_log() {
     ]);
     std::fs::write(&path, text).unwrap();
     let prompts = || {
-        let dataset = told(load(&path, &LoadOptions::default()));
+        let dataset = actual(load(&path, &LoadOptions::default()));
         let asked = dataset.sessions[0].sidechains.iter().map(|r| r.usage.prompt());
         asked.collect::<Vec<_>>()
     };
@@ -466,7 +466,7 @@ fn a_broken_log_of_a_subagent_is_named_and_the_session_is_read() {
     let log = folder.path().join("s/subagents/agent-x.jsonl");
     let broken = r#"{"isSidechain":true,"sessionId":"s","type":"user","message":{}}"#;
     std::fs::write(&log, format!("{broken}\n{broken}\n")).unwrap();
-    let dataset = told(load(folder.path(), &LoadOptions::default()));
+    let dataset = actual(load(folder.path(), &LoadOptions::default()));
     assert_eq!(dataset.sessions.len(), 1);
     assert!(dataset.warnings[0].contains("set aside: agent-x.jsonl"), "{:?}", dataset.warnings);
 }
@@ -476,7 +476,7 @@ fn a_broken_log_of_a_subagent_is_named_and_the_session_is_read() {
 fn no_real_session_loses_what_was_sent() {
     for folder in ["claude-code-sessions", "context-evaluator"] {
         let Some(path) = shared(&format!("data/{folder}")) else { return };
-        let dataset = told(load(&path, &LoadOptions::default()));
+        let dataset = actual(load(&path, &LoadOptions::default()));
         for session in &dataset.sessions {
             let left = session.left_out.get("record on an abandoned branch");
             println!("{folder} {} {} {left:?}", session.id, session.requests().count());

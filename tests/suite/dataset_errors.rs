@@ -31,22 +31,22 @@ fn refused(log: impl AsRef<[u8]>) -> DatasetError {
 fn second(line: &str) -> String {
     let dataset = read(format!("{USER}\n{line}\n{}\n", USER.replace("u1", "u9"))).unwrap();
     assert_eq!(dataset.sessions.len(), 1);
-    let told = dataset.warnings.iter().find_map(|warning| {
+    let actual = dataset.warnings.iter().find_map(|warning| {
         warning.strip_prefix("log.jsonl: set aside: 1 record that cannot be read, first line 2: ")
     });
-    told.unwrap_or_else(|| panic!("{:?}", dataset.warnings)).to_owned()
+    actual.unwrap_or_else(|| panic!("{:?}", dataset.warnings)).to_owned()
 }
 
 #[test]
 fn a_line_truncated_in_the_middle_of_a_log_is_set_aside() {
-    let told = second(r#"{"type":"user","uuid":"u2","mess"#);
-    assert!(told.contains("broken JSON"), "{told}");
+    let actual = second(r#"{"type":"user","uuid":"u2","mess"#);
+    assert!(actual.contains("broken JSON"), "{actual}");
 }
 
 #[test]
 fn a_last_line_that_is_no_json_at_all_is_set_aside() {
-    let told = second("}}");
-    assert!(told.contains("broken JSON"), "{told}");
+    let actual = second("}}");
+    assert!(actual.contains("broken JSON"), "{actual}");
     let error = refused("{\"type\":\"progress\",\"uuid\":\"p\",\"sessionId\":\"s\"}\n}}\n");
     assert_eq!(error.line, Some(2));
     assert!(matches!(error.problem, Problem::Syntax { .. }), "{error}");
@@ -55,8 +55,8 @@ fn a_last_line_that_is_no_json_at_all_is_set_aside() {
 #[test]
 fn a_value_of_the_wrong_type_is_named_by_its_path() {
     let line = r#"{"type":"user","uuid":"u2","parentUuid":"u1","sessionId":"s","message":{"role":"user","content":[{"type":7}]}}"#;
-    let told = second(line);
-    assert!(told.contains("`message.content[0].type`"), "{told}");
+    let actual = second(line);
+    assert!(actual.contains("`message.content[0].type`"), "{actual}");
 }
 
 #[test]
@@ -67,8 +67,8 @@ fn a_subagents_record_is_read_as_strictly_as_the_others() {
         )
     };
     for usage in [r#"{"input_tokens":-1}"#, r#"{"input_tokens":1e30}"#, r#""many""#, "[1]"] {
-        let told = second(&line(usage));
-        assert!(told.contains("wrong shape at `message.usage"), "{usage}: {told}");
+        let actual = second(&line(usage));
+        assert!(actual.contains("wrong shape at `message.usage"), "{usage}: {actual}");
     }
     let most = r#"{"input_tokens":18446744073709551615,"cache_read_input_tokens":9}"#;
     let whole = read(format!("{USER}\n{}\n", line(most))).unwrap();
@@ -135,8 +135,8 @@ fn a_line_of_64_mib_is_refused_and_not_held() {
 fn bytes_that_are_no_text_are_an_error_at_their_line() {
     let mut log = format!("{USER}\n").into_bytes();
     log.extend(b"{\"type\":\"user\",\"x\":\"\xff\"}\n");
-    let told = read(log).unwrap().warnings;
-    assert!(told[0].contains("first line 2: not UTF-8 text (byte 20 of the line)"), "{told:?}");
+    let actual = read(log).unwrap().warnings;
+    assert!(actual[0].contains("first line 2: not UTF-8 text (byte 20 of the line)"), "{actual:?}");
     let error = refused(b"\x89PNG\r\n\x1a\n\0\0");
     assert!(matches!(error.problem, Problem::NotUtf8 { byte: 0 }), "{error}");
 }
@@ -253,12 +253,12 @@ fn a_broken_session_in_a_folder_is_set_aside_with_its_reason() {
     assert_eq!(ids, ["a"]);
     let files: Vec<&str> = dataset.files.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(files, ["a.jsonl"]);
-    let told = |at: usize, what: &str| {
+    let actual = |at: usize, what: &str| {
         assert!(dataset.warnings[at].starts_with(what), "{:?}", dataset.warnings);
     };
     assert_eq!(dataset.warnings.len(), 2, "{:?}", dataset.warnings);
-    told(0, "set aside: b.jsonl: line 1: broken JSON: ");
-    told(1, "set aside: c.jsonl: second session with id `t`");
+    actual(0, "set aside: b.jsonl: line 1: broken JSON: ");
+    actual(1, "set aside: c.jsonl: second session with id `t`");
 }
 
 #[test]
@@ -334,8 +334,8 @@ fn a_broken_line_costs_no_format_of_lines_its_session() {
             let dataset = read(&log).unwrap_or_else(|error| panic!("{name}: {broken}: {error}"));
             let messages = |dataset: &Dataset| dataset.sessions[0].messages.len();
             assert_eq!(messages(&dataset), messages(&whole), "{name}: {broken}");
-            let told = |warning: &&String| warning.contains("set aside: 1 record");
-            assert_eq!(dataset.warnings.iter().filter(told).count(), 1, "{name}: {broken}");
+            let actual = |warning: &&String| warning.contains("set aside: 1 record");
+            assert_eq!(dataset.warnings.iter().filter(actual).count(), 1, "{name}: {broken}");
         }
     }
 }

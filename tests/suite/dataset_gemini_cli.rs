@@ -274,9 +274,9 @@ fn hostile_records_are_told_with_their_line() {
         (json!({"$set": {"messages": 7}}), "$set.messages"),
         (json!({"$rewindTo": 7}), "$rewindTo"),
     ] {
-        let told = crate::outline::told(try_read(&log(&[event, user("u", "go")])));
-        let line = ["first line 2: ", ":2"].iter().any(|line| told.contains(line));
-        assert!(told.contains(says) && line, "`{says}` is missing in {told}");
+        let actual = crate::outline::actual(try_read(&log(&[event, user("u", "go")])));
+        let line = ["first line 2: ", ":2"].iter().any(|line| actual.contains(line));
+        assert!(actual.contains(says) && line, "`{says}` is missing in {actual}");
     }
     let most =
         json!({"input": u64::MAX, "output": u64::MAX, "cached": 9, "thoughts": 9, "tool": 9});

@@ -266,9 +266,9 @@ fn runs_with_hostile_events_are_set_aside_with_their_line() {
         ),
     ] {
         let first = json!({"instance_id": "z", "history": [said(1, "go")]});
-        let told = crate::outline::told(try_read(&format!("{first}\n{}\n", run(event))));
-        assert!(told.contains(says), "`{says}` is missing in {told}");
-        assert!(told.contains("first line 2: "), "{told}");
+        let actual = crate::outline::actual(try_read(&format!("{first}\n{}\n", run(event))));
+        assert!(actual.contains(says), "`{says}` is missing in {actual}");
+        assert!(actual.contains("first line 2: "), "{actual}");
     }
     let [call, result] = ran(10, "a");
     let twice = read(&[said(1, "x"), call, result.clone(), result]);
@@ -306,7 +306,7 @@ fn newer(kind: &str, n: usize, fields: Json) -> Json {
     event
 }
 
-fn told(n: usize, text: &str) -> Json {
+fn actual(n: usize, text: &str) -> Json {
     let message = json!({"role": "user", "content": [{"type": "text", "text": text}]});
     newer("MessageEvent", n, json!({"llm_message": message}))
 }
@@ -347,13 +347,13 @@ fn events_of_v1_become_messages_with_all_calls_of_a_response_in_one() {
 
 #[test]
 fn summaries_of_v1_stand_where_their_offset_says() {
-    let mut events: Vec<Json> = (0..6).map(|n| told(n, &n.to_string())).collect();
+    let mut events: Vec<Json> = (0..6).map(|n| actual(n, &n.to_string())).collect();
     let condense = |n, gone: Json, at: Json| {
         let fields = json!({"forgotten_event_ids": gone, "summary": "s", "summary_offset": at});
         newer("Condensation", n, fields)
     };
     events.push(condense(6, json!(["e1", "e2"]), json!(2)));
-    events.push(told(7, "7"));
+    events.push(actual(7, "7"));
     events.push(condense(8, json!(["e6-summary", "e0", "e9"]), json!(null)));
     events.push(condense(10, json!(["e0"]), json!(0)));
     let session = read(&events);
@@ -369,7 +369,7 @@ fn summaries_of_v1_stand_where_their_offset_says() {
 
 #[test]
 fn of_branches_of_v1_the_one_to_the_last_event_is_read() {
-    let mut events = vec![told(0, "a"), told(1, "b"), told(2, "c")];
+    let mut events = vec![actual(0, "a"), actual(1, "b"), actual(2, "c")];
     events[2]["parent_id"] = json!("e0");
     let session = read(&events);
     assert_eq!(outline(&session), ["user: a", "user: c"]);
@@ -383,13 +383,13 @@ fn of_branches_of_v1_the_one_to_the_last_event_is_read() {
 
 #[test]
 fn hostile_events_of_v1_are_refused_or_counted() {
-    let good = told(0, "go");
+    let good = actual(0, "go");
     let lines = |event: Json| format!("{good}\n{event}\n");
     let robot = json!({"llm_message": {"role": "robot", "content": []}});
     let odd = read_all(&lines(newer("MessageEvent", 1, robot))).remove(0);
     assert_eq!(odd.left_out["event that cannot be read"], 1);
     let odd = try_read(&lines(newer("MessageEvent", 1, json!({"llm_message": 7}))));
-    assert!(crate::outline::told(odd).contains("first line 2: wrong shape at `llm_message`"));
+    assert!(crate::outline::actual(odd).contains("first line 2: wrong shape at `llm_message`"));
     for (kind, reason) in [
         ("MessageEvent", "message without content"),
         ("ActionEvent", "action without a call"),
@@ -402,6 +402,6 @@ fn hostile_events_of_v1_are_refused_or_counted() {
     let far = json!({"forgotten_event_ids": ["e0"], "summary": "s", "summary_offset": usize::MAX});
     let session = read_all(&lines(newer("Condensation", 1, far))).remove(0);
     assert_eq!(session.compactions.len(), 1);
-    let many: String = (0..20_000).map(|n| format!("{}\n", told(n, "x"))).collect();
+    let many: String = (0..20_000).map(|n| format!("{}\n", actual(n, "x"))).collect();
     assert_eq!(read_all(&many)[0].messages.len(), 20_000);
 }

@@ -96,6 +96,6 @@ fn a_conversation_that_lies_mostly_on_branches_left_is_told() {
     assert_eq!(ids(&rewound), ["u", "z"]);
     assert_eq!(rewound.sessions[0].left_out["record on an abandoned branch"], 80);
     assert_eq!(rewound.warnings.len(), 1);
-    let told = "80 records lie on branches that the conversation left, 2 messages on the one";
-    assert!(rewound.warnings[0].contains(told), "{:?}", rewound.warnings);
+    let actual = "80 records lie on branches that the conversation left, 2 messages on the one";
+    assert!(rewound.warnings[0].contains(actual), "{:?}", rewound.warnings);
 }

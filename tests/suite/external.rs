@@ -132,22 +132,22 @@ fn a_program_is_told_the_context_and_what_is_new_in_it() {
     );
     folder.rows(small());
     let log = folder.read("log");
-    let told: Vec<Json> = log.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
+    let actual: Vec<Json> = log.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
     let names = |m: &Json| -> Vec<String> {
         let ids = m["messages"].as_array().unwrap().iter().map(|m| m["id"].as_str().unwrap());
         ids.map(str::to_owned).collect()
     };
-    assert_eq!(told[0]["context"], serde_json::json!(["m0", "m1", "m2", "m3", "m4"]));
-    assert_eq!(names(&told[0]), ["m0", "m1", "m2", "m3", "m4"]);
-    assert_eq!(names(&told[1]), ["m5", "m6", "m7"]);
-    assert_eq!(names(&told[2]), ["m8", "m9"]);
-    assert_eq!(told[2]["call"], 3);
-    assert_eq!(told[0]["cause"], "over 4 messages");
-    assert_eq!((&told[0]["target"], &told[0]["window"]), (&1_000.into(), &1_000.into()));
-    let made = &told[0]["messages"][1];
+    assert_eq!(actual[0]["context"], serde_json::json!(["m0", "m1", "m2", "m3", "m4"]));
+    assert_eq!(names(&actual[0]), ["m0", "m1", "m2", "m3", "m4"]);
+    assert_eq!(names(&actual[1]), ["m5", "m6", "m7"]);
+    assert_eq!(names(&actual[2]), ["m8", "m9"]);
+    assert_eq!(actual[2]["call"], 3);
+    assert_eq!(actual[0]["cause"], "over 4 messages");
+    assert_eq!((&actual[0]["target"], &actual[0]["window"]), (&1_000.into(), &1_000.into()));
+    let made = &actual[0]["messages"][1];
     assert_eq!(made["calls"][0]["tool"], "read");
     assert_eq!(made["calls"][0]["arguments"]["path"], "x");
-    let answered = &told[0]["messages"][2];
+    let answered = &actual[0]["messages"][2];
     assert_eq!(answered["role"], "tool");
     assert_eq!(answered["result_of"], serde_json::json!({"id": "A", "tool": "read"}));
     assert_eq!(answered["tokens"], 100);

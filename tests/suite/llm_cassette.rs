@@ -182,9 +182,9 @@ async fn a_replay_calls_nobody_and_names_what_it_lacks() {
     let replay = calls(cassette(&file, Mode::Replay), "02");
     for once in [once(&inner, &replay), replayed(&replay)] {
         let error = once.call(call(ModelRole::Answerer, "Which port?")).await.unwrap_err();
-        let told = error.to_string();
-        assert!(told.contains("answerer of openai/gpt-5.4, replicate 0, key "), "{told}");
-        assert!(told.contains("asked \"Which port?\""), "{told}");
+        let actual = error.to_string();
+        assert!(actual.contains("answerer of openai/gpt-5.4, replicate 0, key "), "{actual}");
+        assert!(actual.contains("asked \"Which port?\""), "{actual}");
         assert!(matches!(error, CallError::NotRecorded(_)));
     }
     assert_eq!((inner.asked(), replay.take()), (0, vec![]));

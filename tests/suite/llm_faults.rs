@@ -95,8 +95,8 @@ fn rows() -> Vec<Row> {
         "choices": [{"message": {"content": null, "refusal": "I won't."}, "finish_reason": "stop"}],
     });
     let date = |wait: &str| {
-        let told = passing(429).with("date", "Sun, 06 Nov 1994 08:49:37 GMT");
-        told.with("retry-after", wait)
+        let actual = passing(429).with("date", "Sun, 06 Nov 1994 08:49:37 GMT");
+        actual.with("retry-after", wait)
     };
     let mut rows = vec![
         ("reset in the body, once", Act::Reset, 1, 2, Expected::Reply),
@@ -187,8 +187,8 @@ async fn sequence((name, act, times, requests, expected): &Row, at: usize) {
     for call in 0..CALLS {
         let context = format!("{name}, call {call}, fault at {at}");
         let result = ask(&live, &format!("call {call}")).await;
-        let told = format!("{result:?} {:?}", result.as_ref().err().map(ToString::to_string));
-        assert!(!told.contains("canary"), "{context}: {told}");
+        let actual = format!("{result:?} {:?}", result.as_ref().err().map(ToString::to_string));
+        assert!(!actual.contains("canary"), "{context}: {actual}");
         match (&result, expected) {
             (Err(CallError::Halted(_)), Halted(_)) if call >= at => {}
             (Ok(answered), _) if call != at => {
@@ -209,7 +209,7 @@ async fn sequence((name, act, times, requests, expected): &Row, at: usize) {
             (Err(CallError::Unavailable { attempts, .. }), Unavailable) => {
                 assert_eq!(*attempts as usize, *requests, "{context}");
             }
-            _ => panic!("{context}: {told}"),
+            _ => panic!("{context}: {actual}"),
         }
     }
     let others = if matches!(expected, Halted(_)) { at } else { CALLS - 1 };

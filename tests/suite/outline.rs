@@ -22,11 +22,11 @@ pub fn refused(text: &str) -> String {
 
 /// What is said of a recording with a record that cannot be read: the warning
 /// that it was set aside, or the error.
-pub fn told(read: Result<Dataset, DatasetError>) -> String {
+pub fn actual(read: Result<Dataset, DatasetError>) -> String {
     match read {
         Ok(dataset) => {
-            let told = dataset.warnings.iter().find(|warning| warning.contains("set aside: "));
-            told.unwrap_or_else(|| panic!("{:?}", dataset.warnings)).clone()
+            let actual = dataset.warnings.iter().find(|warning| warning.contains("set aside: "));
+            actual.unwrap_or_else(|| panic!("{:?}", dataset.warnings)).clone()
         }
         Err(error) => error.to_string(),
     }

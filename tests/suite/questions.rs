@@ -6,7 +6,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 use recap_core::model::{Block, Expectation, Message, Question, QuestionKind, Role, Session};
-use recap_exam::facts::{Kept, Place};
+use recap_exam::facts::{CompactableMessage, CutPlace};
 use recap_exam::questions::generate;
 use serde_json::{Value as Json, json};
 
@@ -61,8 +61,8 @@ impl Conversation {
     /// The questions where the first messages are no longer there.
     fn asked_without(&self, first: u32) -> Vec<Question> {
         let end = self.0.messages.len() as u32;
-        let kept = (first..end).map(|message| Kept { message, cleared: false });
-        let place = Place {
+        let kept = (first..end).map(|message| CompactableMessage { message, cleared: false });
+        let place = CutPlace {
             request: 9,
             requests: 5,
             left: 5,
@@ -545,8 +545,8 @@ proptest! {
             prop_assert!(question.evidence.iter().all(known));
             if let Expectation::AnyOf(values) = &question.expect {
 // A single letter stands in any question.
-                let told = |value: &String| value.len() > 3 && question.question.contains(value);
-                prop_assert!(!values.iter().any(told), "{question:?}");
+                let actual = |value: &String| value.len() > 3 && question.question.contains(value);
+                prop_assert!(!values.iter().any(actual), "{question:?}");
             }
         }
     }

@@ -13,9 +13,9 @@ use std::sync::Arc;
 use crate::common::shared;
 use recap_core::model::{Expectation, Message, Question, QuestionKind, Session};
 use recap_core::tokens::{Counter, Sizes};
-use recap_exam::facts::{Cuts, Kept, Place, places};
+use recap_exam::facts::{CompactableMessage, CutPlace, Cuts, places};
 use recap_exam::questions::generate;
-use recap_exam::roles::answerer::{Answerer, Offline, Passage, Shown};
+use recap_exam::roles::answerer::{AnswerContext, Answerer, Offline, Passage};
 use recap_exam::roles::judge::{Grading, Offline as Judge};
 use recap_formats::{Dataset, LoadOptions, load};
 
@@ -29,7 +29,7 @@ fn data(name: &str) -> Option<Dataset> {
     Some(load(&path, &LoadOptions::default()).unwrap())
 }
 
-fn cuts(session: &Session) -> Vec<Place> {
+fn cuts(session: &Session) -> Vec<CutPlace> {
     let sizes = Sizes::of(session, &Counter::default());
     let tokens: Vec<u64> = sizes.messages.iter().map(|weight| weight.tokens).collect();
     // Those of first compactions and of long sessions: the more places, the more questions.
@@ -48,10 +48,10 @@ struct Row {
     right: [u32; 3],
 }
 
-fn shown(messages: impl Iterator<Item = usize>, session: &Session) -> Shown {
+fn shown(messages: impl Iterator<Item = usize>, session: &Session) -> AnswerContext {
     let passage = |m: &Message| Passage { role: m.role, at: m.at, text: m.sent().into() };
     let passages = messages.map(|at| passage(&session.messages[at])).collect();
-    Shown { passages, now: None }
+    AnswerContext { passages, now: None }
 }
 
 /// The messages around the evidence of a question, among those of the cut.
@@ -77,7 +77,7 @@ fn measure(names: &[&str]) -> BTreeMap<QuestionKind, Row> {
                 let kept = place.material.iter().filter(|kept| !kept.cleared);
                 let held: Vec<usize> = kept.map(|kept| kept.message as usize).collect();
                 let texts: Vec<&str> = questions.iter().map(|p| p.question.as_str()).collect();
-                let ask = |shown: &Shown, texts: &[&str]| -> Vec<String> {
+                let ask = |shown: &AnswerContext, texts: &[&str]| -> Vec<String> {
                     let answers = runtime.block_on(reader.answer(shown, texts));
                     answers.into_iter().map(Result::unwrap).collect()
                 };
@@ -91,7 +91,7 @@ fn measure(names: &[&str]) -> BTreeMap<QuestionKind, Row> {
                     row.n += 1;
                     let near = around(question, session, &held);
                     let near = shown(near.into_iter(), session);
-                    let contexts = [Shown::default(), near];
+                    let contexts = [AnswerContext::default(), near];
                     let mut said: Vec<String> =
                         contexts.iter().map(|c| ask(c, &[&question.question]).remove(0)).collect();
                     said.push(full);
@@ -166,8 +166,8 @@ fn the_changed_files_are_those_that_the_metadata_of_sessions_list() {
         let Ok(text) = std::fs::read_to_string(file) else { continue };
         let metadata: serde_json::Value = serde_json::from_str(&text).unwrap();
         let end = session.messages.len() as u32;
-        let kept = (0..end).map(|message| Kept { message, cleared: false }).collect();
-        let whole = Place {
+        let kept = (0..end).map(|message| CompactableMessage { message, cleared: false }).collect();
+        let whole = CutPlace {
             request: 0,
             requests: 5,
             left: 5,

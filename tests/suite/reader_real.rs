@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use crate::common::shared;
 use recap_core::model::{Question, QuestionKind, Session, Verdict};
 use recap_core::tokens::Counter;
-use recap_exam::roles::answerer::{ANSWER_TOKENS, Answerer, Offline, Passage, Shown};
+use recap_exam::roles::answerer::{ANSWER_TOKENS, AnswerContext, Answerer, Offline, Passage};
 use recap_exam::roles::judge::{Grading, Offline as Judge};
 use recap_formats::{Dataset, LoadOptions, load};
 
@@ -24,15 +24,15 @@ fn data(name: &str) -> Option<Dataset> {
 }
 
 /// The whole conversation, or the messages that `keeps` lets pass.
-fn shown(session: &Session, keeps: impl Fn(usize) -> bool) -> Shown {
+fn shown(session: &Session, keeps: impl Fn(usize) -> bool) -> AnswerContext {
     let messages = session.messages.iter().enumerate().filter(|(at, _)| keeps(*at));
     let passage =
         |m: &recap_core::model::Message| Passage { role: m.role, at: m.at, text: m.sent().into() };
     let passages = messages.map(|(_, message)| passage(message)).collect();
-    Shown { passages, now: session.messages.iter().rev().find_map(|m| m.at) }
+    AnswerContext { passages, now: session.messages.iter().rev().find_map(|m| m.at) }
 }
 
-fn ask(reader: &Offline, shown: &Shown, questions: &[&str]) -> Vec<String> {
+fn ask(reader: &Offline, shown: &AnswerContext, questions: &[&str]) -> Vec<String> {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let answers = runtime.block_on(reader.answer(shown, questions));
     answers.into_iter().map(|answer| answer.unwrap()).collect()
@@ -95,7 +95,7 @@ fn measure(dataset: &Dataset) -> Table {
         let answers = ask(&reader, &context, &texts);
         table.took += start.elapsed();
         table.questions += questions.len() as u32;
-        let nothing = ask(&reader, &Shown::default(), &texts);
+        let nothing = ask(&reader, &AnswerContext::default(), &texts);
         for (at, question) in questions.iter().enumerate() {
             let tokens = counter.count(&answers[at]);
             assert!(tokens <= ANSWER_TOKENS, "{}", answers[at]);

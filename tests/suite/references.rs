@@ -198,7 +198,7 @@ fn vendors_summaries_carry_what_they_tell_and_by_the_facts_own_words() {
             .deserialize()
             .map(|row| row.unwrap())
             .collect();
-    let (mut told, mut carried, mut pairs, mut mistaken) = (0, 0, 0, 0);
+    let (mut actual, mut carried, mut pairs, mut mistaken) = (0, 0, 0, 0);
     for session in &sessions {
         let sizes: Vec<u64> = session.messages.iter().map(size).collect();
         let mining = Mining::new(session, &sizes, &MiningRules::default());
@@ -218,7 +218,7 @@ fn vendors_summaries_carry_what_they_tell_and_by_the_facts_own_words() {
                 });
                 let supported = texts.iter().any(|text| survival.supported_in(at, text).is_some());
                 if label.is_some_and(|label| label.label == "told") {
-                    told += 1;
+                    actual += 1;
                     carried += u32::from(supported);
                 }
                 for other in facts.iter().filter(|other| other.text != fact.text) {
@@ -235,8 +235,8 @@ fn vendors_summaries_carry_what_they_tell_and_by_the_facts_own_words() {
     }
     // Of 37 that were labelled two are no facts at stake any more: a prompt of the queue,
     // which was not read then, says them again behind the compaction.
-    assert_eq!(told, 35);
-    println!("told: {carried} of {told} carried; words of others: {mistaken} of {pairs}");
-    assert!(f64::from(carried) / f64::from(told) >= TOLD, "{carried} of {told}");
+    assert_eq!(actual, 35);
+    println!("told: {carried} of {actual} carried; words of others: {mistaken} of {pairs}");
+    assert!(f64::from(carried) / f64::from(actual) >= TOLD, "{carried} of {actual}");
     assert!(f64::from(mistaken) / f64::from(pairs) <= MISTAKEN, "{mistaken} of {pairs}");
 }

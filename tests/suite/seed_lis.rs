@@ -745,8 +745,9 @@ fn sessions_stay_apart(turns: &[Turn], seconds: u32, keep: &str, budget: u64) {
                 let own = listed(file);
                 let own: BTreeSet<&str> =
                     own.iter().map(|at| texts[*at as usize].as_str()).collect();
-                let told = asked[call_of(summary)].iter();
-                told.filter(|text| *text != "read" && !own.contains(text.as_str()))
+                let actual = asked[call_of(summary)].iter();
+                actual
+                    .filter(|text| *text != "read" && !own.contains(text.as_str()))
                     .cloned()
                     .collect()
             };

@@ -30,7 +30,7 @@ fn after(attempts: u32) -> CallInProgress {
 fn nobody_comes_back_before_the_time_that_the_server_told() {
     let live = live();
     let own = |step| live.client.options.patience.backoff(step, &[3; 32]);
-    let wait = |told| live.wait(&after(1), told).unwrap();
+    let wait = |actual| live.wait(&after(1), actual).unwrap();
     assert!(own(1) > Duration::ZERO);
     assert_eq!(wait(Backoff::Requested(own(1) + SECOND)), own(1) + SECOND);
     assert_eq!(wait(Backoff::Requested(own(1) / 2)), own(1), "one may come later");

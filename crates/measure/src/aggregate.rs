@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use super::gather::{ByUnit as Row, Contributions, Gathered};
 use super::measures::{MEASURES, RESAMPLED};
 use super::pooling::{self, Owner, PooledUnit};
-use super::spec::{Parts, Pool, mean};
+use super::spec::{Contribution, Pool, mean};
 use super::statistics::quantile;
 use super::waiting::km_median;
 use recap_core::model::Absent;
@@ -137,7 +137,7 @@ fn figure(pool: Pool, units: &Row) -> Option<f64> {
         }
         Pool::Max => parts().filter_map(numerator).reduce(f64::max),
         Pool::RatioOfSums => {
-            let each = |of: fn(&Parts) -> Option<f64>| {
+            let each = |of: fn(&Contribution) -> Option<f64>| {
                 units.values().filter_map(move |parts| mean(parts.iter().filter_map(of)))
             };
             each(denominator).next()?;
@@ -160,38 +160,38 @@ pub(super) fn nearest_rank(sorted: &[f64], percent: u8) -> Option<f64> {
 }
 
 /// The figure of a session: the mean over its replicates.
-fn one(parts: &[Parts]) -> Option<f64> {
+fn one(parts: &[Contribution]) -> Option<f64> {
     mean(parts.iter().filter_map(numerator))
 }
 
-fn sum(parts: &[Parts], of: fn(&Parts) -> Option<f64>) -> f64 {
+fn sum(parts: &[Contribution], of: fn(&Contribution) -> Option<f64>) -> f64 {
     parts.iter().filter_map(of).sum()
 }
 
-fn numerator(parts: &Parts) -> Option<f64> {
+fn numerator(parts: &Contribution) -> Option<f64> {
     match parts {
-        Parts::One(value) | Parts::Fraction { of: value, .. } => Some(*value),
+        Contribution::One(value) | Contribution::Fraction { of: value, .. } => Some(*value),
         _ => None,
     }
 }
 
-fn denominator(parts: &Parts) -> Option<f64> {
+fn denominator(parts: &Contribution) -> Option<f64> {
     match parts {
-        Parts::Fraction { to, .. } => Some(*to),
+        Contribution::Fraction { to, .. } => Some(*to),
         _ => None,
     }
 }
 
-fn many(parts: &Parts) -> &[f64] {
+fn many(parts: &Contribution) -> &[f64] {
     match parts {
-        Parts::Many(values) => values,
+        Contribution::Many(values) => values,
         _ => &[],
     }
 }
 
-fn waits(parts: &Parts) -> &[(f64, bool)] {
+fn waits(parts: &Contribution) -> &[(f64, bool)] {
     match parts {
-        Parts::Waits(waits) => waits,
+        Contribution::Waits(waits) => waits,
         _ => &[],
     }
 }
@@ -201,7 +201,7 @@ mod tests {
     use super::*;
 
     /// Rows with these contributions to one measure: row, session, parts.
-    fn pooled(id: &'static str, of: &[(u32, u32, Parts)]) -> Pooled {
+    fn pooled(id: &'static str, of: &[(u32, u32, Contribution)]) -> Pooled {
         let pool = MEASURES.iter().find(|spec| spec.id() == id).unwrap().pool;
         let mut rows: BTreeMap<u32, Contributions> = BTreeMap::new();
         for (row, unit, parts) in of.iter().cloned() {
@@ -217,7 +217,11 @@ mod tests {
         // Session 0 was replayed twice (0.2, 0.4), session 1 once (0.9):
         // (0.3 + 0.9) / 2 = 0.6, not (0.2 + 0.4 + 0.9) / 3 = 0.5.
         let id = "reference_recall";
-        let of = [(0, 0, Parts::One(0.2)), (0, 0, Parts::One(0.4)), (0, 1, Parts::One(0.9))];
+        let of = [
+            (0, 0, Contribution::One(0.2)),
+            (0, 0, Contribution::One(0.4)),
+            (0, 1, Contribution::One(0.9)),
+        ];
         let pooled = pooled(id, &of);
         assert!((pooled.row(0, id).unwrap() - 0.6).abs() < 1e-12);
         assert!((pooled.units(0, id)[&0] - 0.3).abs() < 1e-12);
@@ -226,12 +230,12 @@ mod tests {
     #[test]
     fn missing_scores_never_change_a_mean_or_a_sum() {
         let id = "reference_recall";
-        let absent = || Parts::Absent(Absent::NoReferences);
-        let recall = pooled(id, &[(0, 0, Parts::One(0.5)), (0, 1, absent())]);
+        let absent = || Contribution::Absent(Absent::NoReferences);
+        let recall = pooled(id, &[(0, 0, Contribution::One(0.5)), (0, 1, absent())]);
         assert_eq!((recall.row(0, id), recall.row(1, id)), (Some(0.5), None));
         assert_eq!(recall.reason(0, id), Some(&Absent::NoReferences));
         let id = "refetch_tokens";
-        let unknown = Parts::Unknown(Absent::SomePrice);
+        let unknown = Contribution::Unknown(Absent::SomePrice);
         let sum = pooled(id, &[(1, 0, absent()), (2, 0, unknown)]);
         assert_eq!(sum.row(1, id), None, "a sum of nothing is not zero");
         assert_eq!(sum.unknown(2, id), Some(&Absent::SomePrice));
@@ -241,21 +245,24 @@ mod tests {
     fn tokens_are_a_ratio_of_sums() {
         // 1 − (10 + 900) / (100 + 1,000) = 190 / 1,100, not (0.9 + 0.1) / 2.
         let id = "token_savings";
-        let fraction = |of, to| Parts::Fraction { of, to };
+        let fraction = |of, to| Contribution::Fraction { of, to };
         let pooled = pooled(id, &[(0, 0, fraction(90.0, 100.0)), (0, 1, fraction(100.0, 1_000.0))]);
         assert!((pooled.row(0, id).unwrap() - 190.0 / 1_100.0).abs() < 1e-12);
     }
 
     #[test]
     fn a_median_covers_all_values_and_a_maximum_every_cell() {
-        let many = |values: &[f64]| Parts::Many(values.to_vec());
+        let many = |values: &[f64]| Contribution::Many(values.to_vec());
         let ratios = [(0, 0, many(&[0.1, 0.2])), (0, 1, many(&[0.9])), (1, 0, many(&[0.2, 0.1]))];
         let pooled_ratios = pooled("compression_ratio", &ratios);
         assert_eq!(pooled_ratios.row(0, "compression_ratio"), Some(0.2));
         // The median of an even number of values is half way between the two in
         // the middle.
         assert!((pooled_ratios.row(1, "compression_ratio").unwrap() - 0.15).abs() < 1e-12);
-        let peaks = pooled("peak_tokens", &[(1, 0, Parts::One(7.0)), (1, 0, Parts::One(9.0))]);
+        let peaks = pooled(
+            "peak_tokens",
+            &[(1, 0, Contribution::One(7.0)), (1, 0, Contribution::One(9.0))],
+        );
         assert_eq!(peaks.row(1, "peak_tokens"), Some(9.0));
     }
 
@@ -263,7 +270,7 @@ mod tests {
     fn a_percentile_is_the_figure_at_the_nearest_rank_over_every_cell() {
         // Of 21 waits 0…20 the 95th percentile is the 20th (0.95 · 21 = 19.95),
         // the 50th the 11th (10.5).
-        let waits = |from: u32, to| Parts::Many((from..to).map(f64::from).collect());
+        let waits = |from: u32, to| Contribution::Many((from..to).map(f64::from).collect());
         let p95 = pooled("blocking_ms_p95", &[(0, 0, waits(10, 21)), (0, 1, waits(0, 10))]);
         assert_eq!(p95.row(0, "blocking_ms_p95"), Some(19.0));
         let p50 = pooled("blocking_ms_p50", &[(0, 0, waits(0, 21))]);
@@ -280,7 +287,7 @@ mod tests {
         // Of ten facts 3 and 5 are kept in two replicates, of twenty 10:
         // (10 · 0.4 + 20 · 0.5) / 30.
         let id = "kept_at_cut";
-        let of = |of, to| Parts::Fraction { of, to };
+        let of = |of, to| Contribution::Fraction { of, to };
         let found =
             pooled(id, &[(0, 0, of(3.0, 10.0)), (0, 0, of(5.0, 10.0)), (0, 7, of(10.0, 20.0))]);
         assert!((found.row(0, id).unwrap() - 14.0 / 30.0).abs() < 1e-12);
@@ -292,9 +299,9 @@ mod tests {
     #[test]
     fn only_a_measure_with_an_interval_keeps_the_figures_of_its_sessions() {
         for (id, parts) in [
-            ("recency_gain", Parts::One(0.5)),
-            ("tokens_sent", Parts::One(7.0)),
-            ("irrecoverable_at_cut", Parts::Fraction { of: 1.0, to: 7.0 }),
+            ("recency_gain", Contribution::One(0.5)),
+            ("tokens_sent", Contribution::One(7.0)),
+            ("irrecoverable_at_cut", Contribution::Fraction { of: 1.0, to: 7.0 }),
         ] {
             let found = pooled(id, &[(0, 0, parts)]);
             assert!(found.row(0, id).is_some() && found.units(0, id).is_empty(), "{id}");

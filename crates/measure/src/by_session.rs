@@ -19,7 +19,7 @@ use super::gather::{CellIndex, Gathered, Series};
 use super::measures::{MEASURES, RESAMPLED, is_at_cuts};
 use super::pooling::{PooledUnit, pooled};
 use super::session_fingerprint::{SessionFingerprint, fingerprint_of};
-use super::spec::{Figures, Parts, Pool, Spec, mean};
+use super::spec::{Contribution, Figures, Pool, Spec, mean};
 use super::statistics::{FEWEST_FOR_AN_INTERVAL, quantile};
 use super::waiting::km_median;
 use recap_core::model::{
@@ -173,7 +173,7 @@ fn figures(facts: &[SessionFacts], row: &Gathered, known: &BTreeSet<&str>) -> Fi
     figures.collect()
 }
 
-fn place(row: &Gathered) -> Place<'_> {
+fn place(row: &Gathered) -> TableRowKey<'_> {
     (&row.key.dataset, &row.key.strategy, &row.key.window)
 }
 
@@ -182,12 +182,12 @@ fn units_of<'f>(facts: &'f [SessionFacts], row: &'f Gathered) -> impl Iterator<I
     (0..facts.len()).filter(|unit| facts[*unit].dataset == row.key.dataset)
 }
 
-type Place<'a> = (&'a str, &'a str, &'a str);
+type TableRowKey<'a> = (&'a str, &'a str, &'a str);
 
 /// The measures that have a figure, by row: in the table of its data set or in
 /// that of all data sets.
-fn known(report: &Report) -> BTreeMap<Place<'_>, BTreeSet<&str>> {
-    let mut known: BTreeMap<Place<'_>, BTreeSet<&str>> = BTreeMap::new();
+fn known(report: &Report) -> BTreeMap<TableRowKey<'_>, BTreeSet<&str>> {
+    let mut known: BTreeMap<TableRowKey<'_>, BTreeSet<&str>> = BTreeMap::new();
     let datasets: BTreeSet<&str> = report.sessions.iter().map(|f| f.dataset.as_str()).collect();
     for row in &report.rows {
         let of = |dataset: &str| row.dataset == ALL || row.dataset == dataset;
@@ -261,19 +261,19 @@ fn clusters<'a>(facts: impl Iterator<Item = &'a SessionFacts>) -> usize {
 }
 
 /// The figure of one session from those of its replicates.
-fn figure(pool: Pool, parts: &[Parts]) -> Option<Figure> {
+fn figure(pool: Pool, parts: &[Contribution]) -> Option<Figure> {
     let (mut ones, mut tos, mut many) = (Vec::new(), Vec::new(), Vec::new());
     let mut waits = Vec::new();
     for part in parts {
         match part {
-            Parts::One(value) => ones.push(*value),
-            Parts::Fraction { of, to } => {
+            Contribution::One(value) => ones.push(*value),
+            Contribution::Fraction { of, to } => {
                 ones.push(*of);
                 tos.push(*to);
             }
-            Parts::Many(values) => many.extend(values),
-            Parts::Waits(of) => waits.extend(of),
-            Parts::Absent(_) | Parts::Unknown(_) => {}
+            Contribution::Many(values) => many.extend(values),
+            Contribution::Waits(of) => waits.extend(of),
+            Contribution::Absent(_) | Contribution::Unknown(_) => {}
         }
     }
     many.sort_by(f64::total_cmp);

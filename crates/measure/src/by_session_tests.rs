@@ -151,11 +151,19 @@ fn a_data_set_has_the_figures_of_its_own_table() {
 
 #[test]
 fn a_session_has_the_figure_of_its_replicates_as_the_measure_is_pooled() {
-    let of = |of, to| Parts::Fraction { of, to };
-    let many = || vec![Parts::Many(vec![9.0, 1.0]), Parts::Many(vec![2.0, 7.0, 3.0])];
-    let ones = || vec![Parts::One(2.0), Parts::One(7.0), Parts::Absent(Absent::NoQuestions)];
-    let waits =
-        vec![Parts::Waits(vec![(7.0, true), (3.0, true)]), Parts::Waits(vec![(9.0, false)])];
+    let of = |of, to| Contribution::Fraction { of, to };
+    let many = || vec![Contribution::Many(vec![9.0, 1.0]), Contribution::Many(vec![2.0, 7.0, 3.0])];
+    let ones = || {
+        vec![
+            Contribution::One(2.0),
+            Contribution::One(7.0),
+            Contribution::Absent(Absent::NoQuestions),
+        ]
+    };
+    let waits = vec![
+        Contribution::Waits(vec![(7.0, true), (3.0, true)]),
+        Contribution::Waits(vec![(9.0, false)]),
+    ];
     let fractions = || vec![of(3.0, 10.0), of(5.0, 20.0)];
     for (pool, parts, expected) in [
         (Pool::Mean, ones(), Some(Figure::One(4.5))),

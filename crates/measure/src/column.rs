@@ -3,7 +3,7 @@
 //! A run of a million cells has more than a hundred figures of each. They are
 //! written as bytes, and the bytes are compressed block by block.
 
-use super::spec::{Figures, Parts};
+use super::spec::{Contribution, Figures};
 use recap_core::model::Absent;
 
 /// Bytes of a block before it is compressed.
@@ -35,18 +35,20 @@ pub(super) struct Column {
 
 impl Column {
     /// Adds the contribution of a cell to a measure.
-    pub fn push(&mut self, parts: &Parts) {
+    pub fn push(&mut self, parts: &Contribution) {
         match parts {
-            Parts::One(value) => self.put(Kind::One, 1, [*value]),
-            Parts::Fraction { of, to } => self.put(Kind::Fraction, 2, [*of, *to]),
-            Parts::Many(values) => self.put(Kind::Many, values.len(), values.iter().copied()),
-            Parts::Waits(waits) => {
+            Contribution::One(value) => self.put(Kind::One, 1, [*value]),
+            Contribution::Fraction { of, to } => self.put(Kind::Fraction, 2, [*of, *to]),
+            Contribution::Many(values) => {
+                self.put(Kind::Many, values.len(), values.iter().copied())
+            }
+            Contribution::Waits(waits) => {
                 let each =
                     waits.iter().flat_map(|(wait, seen)| [*wait, f64::from(u8::from(*seen))]);
                 self.put(Kind::Waits, 2 * waits.len(), each);
             }
-            Parts::Absent(reason) => self.put_reason(Kind::Absent, reason),
-            Parts::Unknown(reason) => self.put_reason(Kind::Unknown, reason),
+            Contribution::Absent(reason) => self.put_reason(Kind::Absent, reason),
+            Contribution::Unknown(reason) => self.put_reason(Kind::Unknown, reason),
         }
     }
 
@@ -57,16 +59,16 @@ impl Column {
     }
 
     /// The contributions, in the order in which they were added.
-    pub fn parts(&self) -> impl Iterator<Item = Parts> {
+    pub fn parts(&self) -> impl Iterator<Item = Contribution> {
         self.entries(|kind, values| match kind {
-            Kind::One => Parts::One(values[0]),
-            Kind::Fraction => Parts::Fraction { of: values[0], to: values[1] },
-            Kind::Many => Parts::Many(values),
+            Kind::One => Contribution::One(values[0]),
+            Kind::Fraction => Contribution::Fraction { of: values[0], to: values[1] },
+            Kind::Many => Contribution::Many(values),
             Kind::Waits => {
-                Parts::Waits(values.chunks(2).map(|wait| (wait[0], wait[1] > 0.0)).collect())
+                Contribution::Waits(values.chunks(2).map(|wait| (wait[0], wait[1] > 0.0)).collect())
             }
-            Kind::Absent => Parts::Absent(self.reasons[values[0] as usize].clone()),
-            Kind::Unknown => Parts::Unknown(self.reasons[values[0] as usize].clone()),
+            Kind::Absent => Contribution::Absent(self.reasons[values[0] as usize].clone()),
+            Kind::Unknown => Contribution::Unknown(self.reasons[values[0] as usize].clone()),
         })
     }
 
@@ -128,16 +130,16 @@ mod tests {
     #[test]
     fn entries_come_back_as_they_were_across_blocks() {
         let each = [
-            Parts::One(0.1),
-            Parts::Fraction { of: -1.0, to: f64::MAX },
-            Parts::Many(vec![]),
-            Parts::Many((0..3_000).map(f64::from).collect()),
-            Parts::Waits(vec![(0.0, true), (7.5, false)]),
-            Parts::Absent(Absent::NoReferences),
-            Parts::Unknown(Absent::Price("m".to_owned())),
-            Parts::Absent(Absent::NothingMeasured),
+            Contribution::One(0.1),
+            Contribution::Fraction { of: -1.0, to: f64::MAX },
+            Contribution::Many(vec![]),
+            Contribution::Many((0..3_000).map(f64::from).collect()),
+            Contribution::Waits(vec![(0.0, true), (7.5, false)]),
+            Contribution::Absent(Absent::NoReferences),
+            Contribution::Unknown(Absent::Price("m".to_owned())),
+            Contribution::Absent(Absent::NothingMeasured),
         ];
-        let all: Vec<Parts> = each.iter().cycle().take(5_000).cloned().collect();
+        let all: Vec<Contribution> = each.iter().cycle().take(5_000).cloned().collect();
         let mut column = Column::default();
         all.iter().for_each(|parts| column.push(parts));
         // The long lists fill a block each, and all others share one.

@@ -118,12 +118,12 @@ fn only_the_pairs_that_are_asked_for_are_compared() {
 fn over_several_data_sets_only_the_row_of_all_of_them_is_tested() {
     let of = |each: &[f64]| by(["d", "e"].map(|set| unit_row(set, "fifo", &[(ID, each)])).to_vec());
     let found = compared((&["fifo"], &of(&LOW)), (&["fifo"], &of(&HIGH)), &[], &[]);
-    let told: Vec<(&str, u64, bool, bool, bool)> = (found.rows.iter())
+    let actual: Vec<(&str, u64, bool, bool, bool)> = (found.rows.iter())
         .map(|row| (row.dataset.as_str(), &row.measures[0]))
         .map(|(set, m)| (set, m.sessions, m.p.is_some(), m.p_holm.is_some(), m.outcome.is_some()))
         .collect();
     let (all, one) = (("ALL", 16, true, true, true), |set| (set, 8, false, false, false));
-    assert_eq!(told, [all, one("d"), one("e")]);
+    assert_eq!(actual, [all, one("d"), one("e")]);
     assert_eq!((found.sessions, found.family), (16, 1));
 }
 
@@ -135,11 +135,11 @@ fn a_control_is_compared_with_other_strategies_only_and_never_tested() {
     let b = by(vec![unit_row("d", "fifo", &[(ID, &HIGH)]), full(&HIGH)]);
     let pairs = [("full", "full"), ("fifo", "full"), ("fifo", "fifo")];
     let found = compared((&["fifo", "full"], &a), (&["fifo", "full"], &b), &pairs, &[]);
-    let told: Vec<(&str, RowKind, Option<TestOutcome>)> = (found.rows.iter())
+    let actual: Vec<(&str, RowKind, Option<TestOutcome>)> = (found.rows.iter())
         .map(|row| (row.strategy_b.as_str(), row.row_kind, row.measures[0].outcome))
         .collect();
     let fifo = ("fifo", RowKind::Ranked, Some(TestOutcome::Better));
-    assert_eq!(told, [("full", RowKind::Control, None), fifo]);
+    assert_eq!(actual, [("full", RowKind::Control, None), fifo]);
     assert_eq!((found.family, found.rows[0].measures[0].p), (1, None));
 }
 
@@ -255,14 +255,14 @@ fn a_difference_is_tested_where_its_clusters_allow_one_and_from_ten_on() {
             (0..rows).map(|_| row_of("d", vec![measured(clusters, p)])).collect();
         let (family, limit) = test(&mut rows, "d", Primary::ReferenceRecall);
         assert_eq!(family, rows.len() as u64);
-        let told = |row: &ComparedRow| {
+        let actual = |row: &ComparedRow| {
             let one = &row.measures[0];
             assert_eq!(one.p, one.p_holm.and(p));
             (one.p_holm, one.outcome.unwrap())
         };
-        let told: Vec<(Option<f64>, TestOutcome)> = rows.iter().map(told).collect();
-        assert!(told.iter().all(|each| *each == told[0]));
-        (told.first().copied(), limit)
+        let actual: Vec<(Option<f64>, TestOutcome)> = rows.iter().map(actual).collect();
+        assert!(actual.iter().all(|each| *each == actual[0]));
+        (actual.first().copied(), limit)
     };
     let no = |of: &str| Some(format!("No difference can be significant with {of}"));
     assert_eq!(tested(1, 6), (Some((Some(2.0 / 64.0), TestOutcome::Better)), None));
@@ -302,9 +302,9 @@ fn other_measures_other_data_sets_and_controls_are_described_without_a_p() {
     ];
     rows[2].row_kind = RowKind::Control;
     assert_eq!(test(&mut rows, "d", Primary::ReferenceRecall), (1, None));
-    let told = rows.iter().flat_map(|row| &row.measures);
-    let told: Vec<(Option<f64>, bool)> = told.map(|m| (m.p, m.outcome.is_some())).collect();
-    assert_eq!(told, [(Some(0.01), true), (None, false), (None, false), (None, false)]);
+    let actual = rows.iter().flat_map(|row| &row.measures);
+    let actual: Vec<(Option<f64>, bool)> = actual.map(|m| (m.p, m.outcome.is_some())).collect();
+    assert_eq!(actual, [(Some(0.01), true), (None, false), (None, false), (None, false)]);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use super::by_session::by_session;
 use super::exams::{AtCut, Exams};
 use super::measure;
 use super::measures::{MEASURES, RESAMPLED};
-use super::spec::{CellInput, Parts};
+use super::spec::{CellInput, Contribution};
 use super::testkit::{self, absent, answer, answered, cell, facts, manifest, reply, sample};
 use recap_core::model::{
     Absent, Answered, Cell, Cut, CutBill, CutExam, CutOutcome, CutRow, FactAtStake,
@@ -310,10 +310,10 @@ fn texts_that_add_nothing_over_empty_ones_are_named_in_the_verdict() {
         let facts = (1..=6).map(|behind| fact(behind, 100)).collect();
         vec![cut("s", facts).with("a", own, 3_000).with("no-summary:a", "vvvlll", 2_500)]
     };
-    let told = |report: &Report| answer(report);
-    let same = told(&run(&["s"], &["a", "no-summary:a"], cuts("vvvlll")));
+    let actual = |report: &Report| answer(report);
+    let same = actual(&run(&["s"], &["a", "no-summary:a"], cuts("vvvlll")));
     assert!(same.contains("not known to keep more than an empty text"), "{same}");
-    let more = told(&run(&["s"], &["a", "no-summary:a"], cuts("vvvccc")));
+    let more = actual(&run(&["s"], &["a", "no-summary:a"], cuts("vvvccc")));
     assert!(!more.contains("empty text"), "{more}");
 }
 
@@ -332,7 +332,7 @@ fn read<T>(cuts: &[Cut], of: impl Fn(&CellInput<'_>) -> T) -> T {
     of(&CellInput { exams: &exams, ..sample(&facts, &cell) })
 }
 
-fn parts(id: &str, cuts: &[Cut]) -> Parts {
+fn parts(id: &str, cuts: &[Cut]) -> Contribution {
     let spec = MEASURES.iter().find(|spec| spec.id() == id).unwrap();
     read(cuts, |sample| spec.of(sample))
 }
@@ -370,20 +370,23 @@ fn what_a_text_adds_takes_the_same_exam_of_its_without_summary() {
         )
     };
     let added = |cuts: &[Cut]| parts("added_at_cut", cuts);
-    assert_eq!(added(&[with(four(), "vccl")]), Parts::Fraction { of: 2.0, to: 4.0 });
+    assert_eq!(added(&[with(four(), "vccl")]), Contribution::Fraction { of: 2.0, to: 4.0 });
     assert_eq!(
         added(&[cut("s", four()).with("a", "vccl", 3_000)]),
-        Parts::Absent(Absent::NoSummary)
+        Contribution::Absent(Absent::NoSummary)
     );
     let other = cut("s", four()).at(15).with("a", "vccl", 3_000);
     let failed = [with(four(), "vccl"), other];
-    assert_eq!(added(&failed), Parts::Absent(Absent::WithoutSummaryFailed));
-    assert_eq!(added(&[with(Vec::new(), "")]), Parts::Absent(Absent::NoFacts));
-    assert_eq!(added(&[]), Parts::Absent(Absent::NotCut));
-    assert_eq!(parts("kept_at_cut", &[with(Vec::new(), "")]), Parts::Absent(Absent::NoFacts));
+    assert_eq!(added(&failed), Contribution::Absent(Absent::WithoutSummaryFailed));
+    assert_eq!(added(&[with(Vec::new(), "")]), Contribution::Absent(Absent::NoFacts));
+    assert_eq!(added(&[]), Contribution::Absent(Absent::NotCut));
+    assert_eq!(
+        parts("kept_at_cut", &[with(Vec::new(), "")]),
+        Contribution::Absent(Absent::NoFacts)
+    );
     let verbatim = [cut("s", four()).with("a", "vvvv", 9_000)];
-    assert_eq!(parts("carried_share", &verbatim), Parts::Absent(Absent::NothingExposed));
-    assert_eq!(parts("kept_at_cut_6_20", &verbatim), Parts::Absent(Absent::NoFacts));
+    assert_eq!(parts("carried_share", &verbatim), Contribution::Absent(Absent::NothingExposed));
+    assert_eq!(parts("kept_at_cut_6_20", &verbatim), Contribution::Absent(Absent::NoFacts));
 }
 
 #[test]
@@ -397,8 +400,8 @@ fn a_lost_source_is_fetched_once_per_cut_unless_the_recording_read_it_anyway() {
         cut("s", facts).with("a", "llllv", 3_000),
         cut("s", vec![from(Some(3), false), from(Some(5), false)]).at(15).with("a", "ll", 3_000),
     ];
-    assert_eq!(parts("refetch_at_cut", &cuts), Parts::Fraction { of: 140.0, to: 2.0 });
-    assert_eq!(parts("irrecoverable_at_cut", &cuts), Parts::Fraction { of: 1.0, to: 7.0 });
+    assert_eq!(parts("refetch_at_cut", &cuts), Contribution::Fraction { of: 140.0, to: 2.0 });
+    assert_eq!(parts("irrecoverable_at_cut", &cuts), Contribution::Fraction { of: 1.0, to: 7.0 });
 }
 
 #[test]
@@ -423,16 +426,16 @@ fn a_cut_is_billed_to_its_billing_model_and_waits_only_for_what_was_compacted() 
     };
     let cuts = [at(10, 1.0, Some(7)), at(15, 4.5, None), idle(at(20, 3.0, Some(2)))];
     // −1.5, 2 and 0.5.
-    assert_eq!(parts("cut_cost_usd", &cuts), Parts::Fraction { of: 1.0, to: 3.0 });
-    assert_eq!(parts("pays_after", &cuts), Parts::Waits(vec![(7.0, true), (40.0, false)]));
+    assert_eq!(parts("cut_cost_usd", &cuts), Contribution::Fraction { of: 1.0, to: 3.0 });
+    assert_eq!(parts("pays_after", &cuts), Contribution::Waits(vec![(7.0, true), (40.0, false)]));
     let none = [idle(at(10, 1.0, Some(7)))];
-    assert_eq!(parts("pays_after", &none), Parts::Absent(Absent::NoCompactionAtCut));
+    assert_eq!(parts("pays_after", &none), Contribution::Absent(Absent::NoCompactionAtCut));
     let mut unpriced = [at(10, 1.0, Some(7))];
     if let CutOutcome::Done(exam) = &mut unpriced[0].rows[0].outcome {
         exam.bills[1].with_usd = None;
     }
-    assert_eq!(parts("cut_cost_usd", &unpriced), Parts::Unknown(Absent::SomePrice));
-    assert_eq!(parts("pays_after", &unpriced), Parts::Unknown(Absent::SomePrice));
+    assert_eq!(parts("cut_cost_usd", &unpriced), Contribution::Unknown(Absent::SomePrice));
+    assert_eq!(parts("pays_after", &unpriced), Contribution::Unknown(Absent::SomePrice));
 }
 
 #[test]

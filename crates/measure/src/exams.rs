@@ -7,12 +7,12 @@ use recap_core::model::{
 };
 
 /// Data set, session, and id of the strategy without markup.
-type Place<'a> = (&'a str, &'a str, &'a str);
+type ExamKey<'a> = (&'a str, &'a str, &'a str);
 
 /// The exams of a session.
 #[derive(Debug, Default)]
 pub struct Exams<'a> {
-    rows: BTreeMap<Place<'a>, Vec<(&'a Cut, &'a CutRow)>>,
+    rows: BTreeMap<ExamKey<'a>, Vec<(&'a Cut, &'a CutRow)>>,
     /// Depth of the cuts: [`Manifest::depth`].
     pub depth: u32,
 }
@@ -55,7 +55,7 @@ impl<'a> Exams<'a> {
     /// The exams at these cuts. A row that does not fit its cut is left out;
     /// [`Exams::failures`] names it.
     pub fn of(cuts: &'a [Cut], manifest: &Manifest) -> Self {
-        let mut rows: BTreeMap<Place<'a>, Vec<(&'a Cut, &'a CutRow)>> = BTreeMap::new();
+        let mut rows: BTreeMap<ExamKey<'a>, Vec<(&'a Cut, &'a CutRow)>> = BTreeMap::new();
         for cut in cuts {
             for row in &cut.rows {
                 let place = (cut.dataset.as_str(), cut.session.as_str(), row.strategy.as_str());
@@ -108,9 +108,9 @@ impl<'a> Exams<'a> {
     pub fn failures(&self, cell: &'a Cell) -> Vec<String> {
         let rows = self.rows(cell, &cell.key.strategy, cell.key.replicate);
         let why = |(cut, row): (&'a Cut, &'a CutRow)| match &row.outcome {
-            CutOutcome::Failed { error } => Some(told(cut, error)),
+            CutOutcome::Failed { error } => Some(describe(cut, error)),
             CutOutcome::Done(exam) if exam.states.len() != cut.facts.len() => {
-                Some(told(cut, "its row is from another version of the data: run it again"))
+                Some(describe(cut, "its row is from another version of the data: run it again"))
             }
             CutOutcome::Done(_) => None,
         };
@@ -118,6 +118,6 @@ impl<'a> Exams<'a> {
     }
 }
 
-fn told(cut: &Cut, error: &str) -> String {
+fn describe(cut: &Cut, error: &str) -> String {
     format!("{}, cut at request {}: {error}", cut.session, cut.request)
 }

@@ -12,7 +12,7 @@ mod roles;
 use std::collections::BTreeSet;
 
 use recap_core::model::{
-    Cell, Finding, Limit, Manifest, Missing, PanelAgreement, Place, Primary, Problem, RowKind,
+    Cell, Finding, Limit, Manifest, Missing, PanelAgreement, Primary, Problem, RowKind, RowName,
     RunResults, SessionFacts, StrategyRow,
 };
 
@@ -169,13 +169,13 @@ fn failed_cells(run: &Evidence<'_>) -> Vec<Problem> {
     if run.rows.iter().all(|e| e.row.failed.is_empty()) { Vec::new() } else { vec![failed] }
 }
 
-fn place(entry: &Entry) -> Place {
+fn place(entry: &Entry) -> RowName {
     place_of(&entry.row)
 }
 
 /// Strategy and window of a row.
-pub fn place_of(row: &StrategyRow) -> Place {
-    Place { strategy: row.strategy.clone(), window: row.window.clone() }
+pub fn place_of(row: &StrategyRow) -> RowName {
+    RowName { strategy: row.strategy.clone(), window: row.window.clone() }
 }
 
 fn owned<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<String> {

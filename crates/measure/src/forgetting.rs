@@ -217,10 +217,10 @@ mod tests {
         };
         let cells = vec![of("x", "25%"), of("full", "25%"), of("x", "50%")];
         let report = run_at(&["50%", "25%"], vec![one.build()], cells);
-        let told: Vec<(&str, &str, AgeUnit)> =
+        let actual: Vec<(&str, &str, AgeUnit)> =
             report.forgetting.iter().map(|c| (&*c.window, &*c.strategy, c.age)).collect();
         assert_eq!(
-            told,
+            actual,
             [
                 ("50%", "x", AgeUnit::Compactions),
                 ("50%", "x", AgeUnit::Tokens),

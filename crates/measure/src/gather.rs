@@ -9,7 +9,7 @@ use super::exams::Exams;
 use super::measures::{MEASURES, RESAMPLED};
 use super::money;
 use super::spec::Assumptions;
-use super::spec::{Basis, CellInput, Figures, Parts, Spec};
+use super::spec::{Basis, CellInput, Contribution, Figures, Spec};
 use super::{ALL, BASELINE, RECORDED};
 use recap_core::model::{
     Absent, Cell, CellOutcome, CellRows, LatencySource, Manifest, QuestionKind, RepeatedTexts,
@@ -52,7 +52,7 @@ pub struct Gathered {
 pub(super) type Series = fn(&CellInput<'_>) -> Figures;
 
 /// The contributions of each session's replicates to one measure.
-pub(super) type ByUnit = BTreeMap<u32, Vec<Parts>>;
+pub(super) type ByUnit = BTreeMap<u32, Vec<Contribution>>;
 
 fn failure(cell: &Cell, error: &str) -> String {
     format!("{} (replicate {}): {error}", cell.key.session, cell.key.replicate)
@@ -233,7 +233,7 @@ pub(super) enum Unfit {
     /// The cell has other numbers of rows than the session requires.
     #[error(
         "the cell has {}, its session {}: it is from another version of the data; run it again",
-        told(.0), told(.1)
+        describe(.0), describe(.1)
     )]
     Counts(Counts, Counts),
     /// A row points at something that is not there.
@@ -241,7 +241,7 @@ pub(super) enum Unfit {
     Outside,
 }
 
-fn told((requests, references, questions): &Counts) -> String {
+fn describe((requests, references, questions): &Counts) -> String {
     let (requests, references) = (counted(*requests, "request"), counted(*references, "reference"));
     format!("{requests}, {references} and {}", counted(*questions, "question"))
 }
@@ -295,7 +295,7 @@ impl Gathered {
     }
 
     /// All contributions to a measure, each with its session.
-    fn contributions(&self, spec: &Spec) -> impl Iterator<Item = (u32, Parts)> {
+    fn contributions(&self, spec: &Spec) -> impl Iterator<Item = (u32, Contribution)> {
         let at = MEASURES.iter().position(|other| other.id() == spec.id());
         let column = &self.parts[at.expect("every measure is listed")];
         self.unit_of.iter().copied().zip(column.parts())
@@ -382,10 +382,10 @@ pub(super) struct Contributions {
 }
 
 impl Contributions {
-    pub fn add(&mut self, unit: u32, parts: Parts) {
+    pub fn add(&mut self, unit: u32, parts: Contribution) {
         match parts {
-            Parts::Absent(reason) => drop(self.absent.get_or_insert(reason)),
-            Parts::Unknown(reason) => drop(self.unknown.get_or_insert(reason)),
+            Contribution::Absent(reason) => drop(self.absent.get_or_insert(reason)),
+            Contribution::Unknown(reason) => drop(self.unknown.get_or_insert(reason)),
             parts => self.by_unit.entry(unit).or_default().push(parts),
         }
     }
@@ -410,7 +410,7 @@ mod tests {
         cell
     }
 
-    fn told(facts: &SessionFacts, cell: &Cell) -> Result<(), String> {
+    fn actual(facts: &SessionFacts, cell: &Cell) -> Result<(), String> {
         fits(facts, cell.rows().unwrap()).map_err(|unfit| unfit.to_string())
     }
 
@@ -418,7 +418,7 @@ mod tests {
     fn a_cell_has_all_rows_of_its_session_or_only_questions_or_nothing() {
         let of = |requests: usize, states: &str, outcomes: &str| {
             let made = cell("s", "x").sent(&vec![100; requests]).states(states);
-            told(&three(), &made.snapshot(1, 0).answers(outcomes).build())
+            actual(&three(), &made.snapshot(1, 0).answers(outcomes).build())
         };
         for (requests, states, outcomes) in [(3, "kl", "r"), (0, "", "r"), (0, "", "")] {
             assert_eq!(of(requests, states, outcomes), Ok(()), "{requests} {states} {outcomes}");
@@ -443,7 +443,7 @@ mod tests {
     #[test]
     fn a_row_that_is_out_of_order_or_points_outside_does_not_fit() {
         let whole = || cell("s", "x").sent(&[100; 3]).states("kl").snapshot(1, 0).answers("r");
-        let of = |change: fn(&mut CellRows)| told(&three(), &built(whole(), change));
+        let of = |change: fn(&mut CellRows)| actual(&three(), &built(whole(), change));
         assert_eq!(of(|_| {}), Ok(()));
         assert!(of(|rows| rows.references.reverse()).is_err());
         assert!(of(|rows| rows.questions[0].question = 1).is_err());
@@ -452,7 +452,7 @@ mod tests {
         let spoiled = |spoil: fn(&mut SessionFacts)| {
             let mut facts = three();
             spoil(&mut facts);
-            told(&facts, &whole().build())
+            actual(&facts, &whole().build())
         };
         assert_eq!(spoiled(|facts| facts.exam.references[1].request = 3), outside);
         // There are six messages.
@@ -478,11 +478,11 @@ mod tests {
         let billing_models = BillingModels::of(&manifest, &sessions);
         let rows = CellIndex::new(&both, &sessions, &billing_models, &manifest).gather();
         let own = rows.iter().filter(|row| row.key.dataset == "d");
-        let told: Vec<(&str, bool, usize, f64)> = own
+        let actual: Vec<(&str, bool, usize, f64)> = own
             .map(|row| (&*row.key.strategy, row.acted, row.units.len(), row.mean_window()))
             .collect();
         assert_eq!(
-            told,
+            actual,
             [
                 ("compacts", true, 2, 25_000.0),
                 ("hides", true, 1, 10_000.0),

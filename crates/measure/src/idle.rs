@@ -32,7 +32,7 @@ pub fn longest_run<'a>(compactions: impl IntoIterator<Item = &'a CompactionRow>)
 mod tests {
     use super::*;
     use crate::measures::MEASURES;
-    use crate::spec::Parts;
+    use crate::spec::Contribution;
     use crate::testkit::{CellBuilder, cell, facts, sample};
 
     fn at(stage: u32) -> impl FnOnce(&mut CompactionRow) {
@@ -66,9 +66,9 @@ mod tests {
             spec.of(&sample(&facts, &cell.sent(&[100]).build()))
         };
         let cell = || cell("s", "x").compaction(100, 99).compaction(100, 50).compaction(100, 98);
-        assert_eq!(of(cell()), Parts::One(2.0));
+        assert_eq!(of(cell()), Contribution::One(2.0));
         let at_end = cell().with_compaction(|row| row.at_end = true);
-        assert_eq!(of(at_end), Parts::One(1.0), "the session made one of them");
+        assert_eq!(of(at_end), Contribution::One(1.0), "the session made one of them");
     }
 
     #[test]

@@ -70,9 +70,11 @@ pub use measures::{MEASURES, is_at_cuts};
 pub use paired::{Difference, Side, Spread, Unpaired, paired};
 pub use pooling::{FactsInOrder, Owner, PooledUnit, groups, pooled, these_sessions};
 pub use receipt::receipt;
-pub use session_figures::{Estimate, SessionFigures, estimate, session_figures};
+pub use session_figures::{SessionFigures, WeightedMean, estimate, session_figures};
 pub use session_fingerprint::{SessionFingerprint, fingerprint_of};
-pub use spec::{Asked, Basis, CellInput, Compute, Parts, Pool, Spec, SupportOf};
+pub use spec::{
+    Basis, CellInput, Compute, Contribution, Pool, ReferencingRequest, Spec, SupportOf,
+};
 pub use statistics::{Bounds, Clusters, Confidence, FEWEST_FOR_AN_INTERVAL, Weighted};
 
 use std::collections::BTreeSet;

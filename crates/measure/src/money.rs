@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::spec::{CellInput, Parts};
+use super::spec::{CellInput, Contribution};
 use recap_billing::pricing::Tariff;
 use recap_core::model::{
     Absent, Bill, Buckets, CallBill, Cell, CellRows, PromptBill, RequestBill, SessionFacts,
@@ -156,6 +156,6 @@ pub fn sound(bill: &Bill, rows: &CellRows) -> bool {
 }
 
 /// A figure of the bill; an absent one is unknown and not zero.
-pub fn known(usd: Result<f64, Absent>) -> Parts {
-    usd.map_or_else(Parts::Unknown, Parts::One)
+pub fn known(usd: Result<f64, Absent>) -> Contribution {
+    usd.map_or_else(Contribution::Unknown, Contribution::One)
 }

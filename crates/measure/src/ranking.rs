@@ -94,9 +94,9 @@ fn rank(group: &mut [Entry], primary: Primary) {
 }
 
 /// The parts of the order that come before the rank.
-type Place<'a> = (bool, &'a str, (usize, &'a str), (usize, &'a str), u8, usize);
+type SortKey<'a> = (bool, &'a str, (usize, &'a str), (usize, &'a str), u8, usize);
 
-fn place<'a>(row: &'a StrategyRow, manifest: &Manifest) -> Place<'a> {
+fn place<'a>(row: &'a StrategyRow, manifest: &Manifest) -> SortKey<'a> {
     let typed =
         |names: &[String], name: &str| names.iter().position(|n| n == name).unwrap_or(names.len());
     let window = (typed(&manifest.windows, &row.window), row.window.as_str());
@@ -174,11 +174,11 @@ mod tests {
             kept("t", "better", 15).build(),
         ];
         let report = run(vec![twenty_references("s"), twenty_references("t")], cells);
-        let told: Vec<(&str, Option<u32>)> = (report.rows.iter())
+        let actual: Vec<(&str, Option<u32>)> = (report.rows.iter())
             .filter(|row| row.dataset == "ALL")
             .map(|row| (row.strategy.as_str(), row.rank))
             .collect();
-        assert_eq!(told, [("better", Some(1)), ("worse", Some(2)), ("broken", None)]);
+        assert_eq!(actual, [("better", Some(1)), ("worse", Some(2)), ("broken", None)]);
     }
 
     #[test]
@@ -235,11 +235,11 @@ mod tests {
     #[test]
     fn a_row_with_more_than_one_unusable_reply_in_twenty_has_no_rank() {
         let rows = replied(&[("bad", 40, 3), ("good", 40, 2), ("silent", 0, 0)]);
-        let told: Vec<(&str, Option<u32>, RowKind)> =
+        let actual: Vec<(&str, Option<u32>, RowKind)> =
             rows.iter().map(|row| (row.strategy.as_str(), row.rank, row.row_kind)).collect();
         let (ranked, unusable) = (RowKind::Ranked, RowKind::Unusable);
         assert_eq!(
-            told,
+            actual,
             [("good", Some(1), ranked), ("silent", Some(1), ranked), ("bad", None, unusable)]
         );
         close(&rows[0], "unusable_replies", 2.0);

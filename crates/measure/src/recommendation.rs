@@ -12,9 +12,10 @@ use super::ranking::FEWEST_ASKED;
 use super::rows::Entry;
 use super::{BASELINE, RECORDED};
 use recap_core::model::{
-    Against, Alternative, AtStake, Choice, Chosen, Finding, Interval, Limit, NATIVE, NoChoice,
-    Place, Priced, Primary, Problem, QUESTIONED, Range, RangeOf, Recommendation, Replayed, RowKind,
-    RunnerUp, SMALLEST_NATIVE, SampleSizeLimit, Savings, StrategyRow, Sure, Value, catalogue,
+    Against, Alternative, AtStake, Choice, Chosen, ComparisonWithFull, Finding, Interval, Limit,
+    NATIVE, NoChoice, Priced, Primary, Problem, QUESTIONED, Range, RangeOf, Recommendation,
+    Replayed, RowKind, RowName, RunnerUp, SMALLEST_NATIVE, SampleSizeLimit, Savings, StrategyRow,
+    Value, catalogue,
 };
 
 /// Shares below this value are not mentioned as numbers.
@@ -48,7 +49,7 @@ pub fn recommendation(run: &Evidence<'_>, findings: &[Finding]) -> Option<Recomm
 
 /// The strategy that keeps most with offline summaries at the first window, where
 /// questions are asked.
-fn hint(run: &Evidence<'_>) -> Option<(Place, f64)> {
+fn hint(run: &Evidence<'_>) -> Option<(RowName, f64)> {
     let rows = run.at_windows().next().filter(|_| run.primary == Primary::Continuity)?;
     let summaries =
         rows.iter().map(|e| &e.row).filter(|row| row.row_kind == RowKind::OfflineSummary);
@@ -222,14 +223,14 @@ fn bill(run: &Evidence<'_>, row: &StrategyRow) -> Option<Priced> {
 
 /// The statistical comparison of the choice with the whole conversation
 /// (reference §7).
-fn sure(run: &Evidence<'_>, entry: &Entry) -> Option<Sure> {
+fn sure(run: &Evidence<'_>, entry: &Entry) -> Option<ComparisonWithFull> {
     let row = &entry.row;
     let most = run.primary.most();
     let bounds = row
         .number(catalogue::DIFFERENCE_TO_FULL_LO)
         .zip(row.number(catalogue::DIFFERENCE_TO_FULL_HI));
     let mean = row.number(catalogue::DIFFERENCE_TO_FULL);
-    Some(Sure {
+    Some(ComparisonWithFull {
         verdict: row.verdict?,
         clusters: row.number(catalogue::N_CLUSTERS)? as u64,
         noun: noun(entry.scores.keys().map(|unit| &run.facts[*unit])),

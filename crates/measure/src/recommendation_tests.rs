@@ -263,13 +263,13 @@ const SMALL: (&str, f64) = ("25%", 10_000.0);
 const LARGE: (&str, f64) = ("200k", 200_000.0);
 
 /// Looks at these rows of a run that is ranked by this measure.
-fn look<T>(primary: Primary, table: &[Entry], at: impl FnOnce(&Evidence<'_>) -> T) -> T {
+fn with_evidence<T>(primary: Primary, table: &[Entry], at: impl FnOnce(&Evidence<'_>) -> T) -> T {
     let (manifest, none) = (manifest(&["25%", "200k"]), RunResults::default());
     at(&Evidence::of(&manifest, primary, table, (&[], &none), None, None))
 }
 
-fn place(strategy: &str, window: &str) -> recap_core::model::Place {
-    recap_core::model::Place { strategy: strategy.into(), window: window.into() }
+fn place(strategy: &str, window: &str) -> recap_core::model::RowName {
+    recap_core::model::RowName { strategy: strategy.into(), window: window.into() }
 }
 
 #[test]
@@ -311,7 +311,7 @@ fn a_finding_weighs_only_on_rows_and_measures_that_it_questions() {
     let table = [entry_at(SMALL, "prune", Some(1), &[])];
     for (finding, expected) in each {
         let found = [Continuity, KeptAtCut, ReferenceRecall]
-            .map(|by| look(by, &table, |run| weight(run, &finding, &table[0].row)));
+            .map(|by| with_evidence(by, &table, |run| weight(run, &finding, &table[0].row)));
         assert_eq!(found, expected, "{finding:?}");
     }
 }
@@ -322,7 +322,7 @@ fn a_small_window_weighs_on_rows_that_are_small_themselves() {
         let table = [entry_at(at, "prune", Some(1), &[])];
         let windows = vec![listed.to_owned()];
         let finding = Finding::from(Limit::SmallWindows { windows, scaled: true });
-        look(Primary::KeptAtCut, &table, |run| weight(run, &finding, &table[0].row))
+        with_evidence(Primary::KeptAtCut, &table, |run| weight(run, &finding, &table[0].row))
     };
     assert_eq!(weighs(("25%", 127_999.0), "25%"), Some(0.2));
     assert_eq!(weighs(("25%", 128_000.0), "25%"), None, "as large as those of agents");
@@ -337,12 +337,12 @@ fn of_equal_doubts_the_first_is_told() {
         Finding::from(Problem::NamesSuffice { best, kept, list: 0.5 })
     };
     let table = [entry_at(SMALL, "prune", Some(1), &[])];
-    let told = |findings: &[Finding]| {
-        look(Primary::KeptAtCut, &table, |run| doubt(run, findings, &table[0].row))
+    let actual = |findings: &[Finding]| {
+        with_evidence(Primary::KeptAtCut, &table, |run| doubt(run, findings, &table[0].row))
     };
     let light = || Finding::from(Limit::IdentifiersOnly);
-    assert_eq!(told(&[light(), names(0.6), names(0.7)]), Some(names(0.6)));
-    assert_eq!(told(&[Limit::OpenLoop.into()]), None);
+    assert_eq!(actual(&[light(), names(0.6), names(0.7)]), Some(names(0.6)));
+    assert_eq!(actual(&[Limit::OpenLoop.into()]), None);
 }
 
 #[test]
@@ -354,7 +354,7 @@ fn of_two_windows_the_row_that_fits_keeps_more_and_costs_less_leads() {
         };
         let table = [row(SMALL, one), row(LARGE, other)];
         let (one, other) = (&table[0].row, &table[1].row);
-        look(primary, &table, |run| (leads(run, one, other), leads(run, other, one)))
+        with_evidence(primary, &table, |run| (leads(run, one, other), leads(run, other, one)))
     };
     let (first, second) = ((true, false), (false, true));
     let recall = Primary::ReferenceRecall;
@@ -375,7 +375,7 @@ fn of_two_windows_the_row_that_fits_keeps_more_and_costs_less_leads() {
 
 /// The recommended row of a run that is ranked by continuity.
 fn recommended(table: &[Entry]) -> Chosen {
-    look(Primary::Continuity, table, |run| match choose(run) {
+    with_evidence(Primary::Continuity, table, |run| match choose(run) {
         Ok(preferred) => chosen(run, &preferred),
         Err(why) => panic!("{why:?}"),
     })
@@ -420,7 +420,7 @@ fn rows_beside_the_recommended_one_are_named_by_rank_and_window() {
     let alone = recommended(&[over(SMALL, "y", 1, 99.0)]);
     assert_eq!((alone.over, alone.refused), (Some((2.0, 7.0)), None));
     let apart = [over(LARGE, "x", 1, 95.0), row(SMALL, "c", 1, 90.0), row(SMALL, "b", 2, 80.0)];
-    look(Primary::Continuity, &apart, |run| assert_eq!(refused_by(run, &apart[2]), None));
+    with_evidence(Primary::Continuity, &apart, |run| assert_eq!(refused_by(run, &apart[2]), None));
 }
 
 /// The name of the row that keeps more than this one, but is over the window.
@@ -434,7 +434,7 @@ fn the_range_beside_a_figure_says_what_it_is_of() {
         let mut entry = entry_at(SMALL, "x", Some(1), &[("sessions", 3.0)]);
         entry.row.intervals.insert("continuity".into(), interval);
         let table = [entry];
-        look(Primary::Continuity, &table, |run| spread(run, &table[0].row)).unwrap()
+        with_evidence(Primary::Continuity, &table, |run| spread(run, &table[0].row)).unwrap()
     };
     let dots = |values: &[f64]| range(Interval::Dots { values: values.to_vec() });
     let of = |lo, hi, of| Range { lo, hi, of };
@@ -468,7 +468,7 @@ fn a_bill_is_compared_with_the_whole_conversation_or_else_with_the_recorded_agen
         });
         let table: Vec<Entry> =
             [entry_at(SMALL, "prune", Some(1), &values)].into_iter().chain(others).collect();
-        look(Primary::KeptAtCut, &table, |run| bill(run, &table[0].row)).unwrap().against
+        with_evidence(Primary::KeptAtCut, &table, |run| bill(run, &table[0].row)).unwrap().against
     };
     // With all losses fetched again it costs half as much again:
     // 1 − 0.6 · 1.5 and 1 − 0.8 · 1.5.
@@ -495,7 +495,7 @@ fn the_comparison_with_the_whole_conversation_is_in_points_of_the_measure() {
         ];
         let mut entry = entry_at(SMALL, "x", Some(1), &values);
         entry.row.verdict = Some(AgainstFull::Undecided);
-        look(Primary::Continuity, &[], |run| sure(run, &entry)).unwrap()
+        with_evidence(Primary::Continuity, &[], |run| sure(run, &entry)).unwrap()
     };
     let found = of(0.2);
     assert_eq!((found.clusters, found.margin), (7, 5.0), "0.05 of a hundred");
@@ -511,17 +511,18 @@ fn few_sessions_are_the_doubt_of_a_run_without_a_choice_if_they_allow_no_conclus
         Finding::from(Limit::FewClusters { clusters, noun, allows })
     };
     let table = [entry_at(SMALL, "prune", Some(1), &[("kept_at_cut", 0.2)])];
-    let told = |finding: Finding| {
-        let found = look(Primary::KeptAtCut, &table, |run| recommendation(run, &[finding]));
+    let actual = |finding: Finding| {
+        let found =
+            with_evidence(Primary::KeptAtCut, &table, |run| recommendation(run, &[finding]));
         found.unwrap()
     };
     assert_eq!(
-        told(few(SampleSizeLimit::Description)).doubt,
+        actual(few(SampleSizeLimit::Description)).doubt,
         Some(few(SampleSizeLimit::Description))
     );
-    assert_eq!(told(few(SampleSizeLimit::NoNonInferior)).doubt, None);
+    assert_eq!(actual(few(SampleSizeLimit::NoNonInferior)).doubt, None);
     let Choice::None { why: NoChoice::TooLittle { kept, least, .. }, .. } =
-        told(Limit::OpenLoop.into()).choice
+        actual(Limit::OpenLoop.into()).choice
     else {
         panic!("it keeps too little")
     };
@@ -532,7 +533,7 @@ fn few_sessions_are_the_doubt_of_a_run_without_a_choice_if_they_allow_no_conclus
 fn half_of_the_points_is_enough_under_continuity() {
     let why = |kept| {
         let table = [entry_at(SMALL, "prune", Some(1), &[("continuity", kept)])];
-        look(Primary::Continuity, &table, |run| choose(run).map(|found| found.row.asked))
+        with_evidence(Primary::Continuity, &table, |run| choose(run).map(|found| found.row.asked))
     };
     assert_eq!(why(50.0).unwrap(), 20);
     let Err(Choice::None { why: NoChoice::TooLittle { kept, least, .. }, .. }) = why(49.0) else {
@@ -604,18 +605,18 @@ fn a_row_that_compressed_nothing_is_named_with_what_it_keeps_at_cuts() {
     let most = Some(("prune".to_owned(), 0.9));
     let window = "25%".to_owned();
     let none_acted = none_of(NoChoice::NoneActed { window: window.clone(), most });
-    assert_eq!(look(Primary::KeptAtCut, &[idle("kept_at_cut")], why_none), none_acted);
+    assert_eq!(with_evidence(Primary::KeptAtCut, &[idle("kept_at_cut")], why_none), none_acted);
     // Without cuts nothing at all compacted.
     let by = Primary::ReferenceRecall;
     let nothing = none_of(NoChoice::NothingCompacted { largest: 0 });
-    assert_eq!(look(by, &[idle("reference_recall")], why_none), nothing);
+    assert_eq!(with_evidence(by, &[idle("reference_recall")], why_none), nothing);
     let control = entry_at(SMALL, "full", None, &[]);
     assert!(control.acted, "that a control acts says nothing");
-    assert_eq!(look(by, &[control, idle("reference_recall")], why_none), nothing);
+    assert_eq!(with_evidence(by, &[control, idle("reference_recall")], why_none), nothing);
     let mut offline_summary = entry_at(SMALL, "summary", None, &[]);
     offline_summary.row.row_kind = RowKind::OfflineSummary;
     assert_eq!(
-        look(by, &[idle("reference_recall"), offline_summary], why_none),
+        with_evidence(by, &[idle("reference_recall"), offline_summary], why_none),
         none_of(NoChoice::NoneActed { window, most: None })
     );
 }
@@ -630,7 +631,7 @@ fn unranked(row_kind: RowKind, values: &[(&str, f64)]) -> Entry {
 #[test]
 fn why_no_row_has_a_rank() {
     use Primary::{KeptAtCut, ReferenceRecall};
-    let why = |by, table: &[Entry]| look(by, table, none_ranked);
+    let why = |by, table: &[Entry]| with_evidence(by, table, none_ranked);
     let ranked = |values: &[(&str, f64)]| unranked(RowKind::Ranked, values);
     let control = || entry_at(SMALL, "full", None, &[]);
     assert_eq!(why(KeptAtCut, &[control()]), NoChoice::OnlyControls);
@@ -671,7 +672,7 @@ fn a_rank_takes_five_questions() {
     let of = |asked| {
         let mut entry = unranked(RowKind::Ranked, &[]);
         entry.asked = asked;
-        look(Primary::Continuity, &[entry], none_ranked)
+        with_evidence(Primary::Continuity, &[entry], none_ranked)
     };
     let by = Primary::Continuity;
     let few = |asked| NoChoice::FewAsked { strategy: "prune".into(), asked, least: 5, by };

@@ -8,7 +8,7 @@ use super::exams::Exams;
 use super::gather::{ByUnit, CellIndex, Gathered};
 use super::measures::MEASURES;
 use super::sign_flip::sign_flip;
-use super::spec::{Parts, mean};
+use super::spec::{Contribution, mean};
 use super::statistics::{Bounds, Clusters, FEWEST_FOR_AN_INTERVAL};
 use recap_core::model::{Cell, CellOutcome, Manifest, RunResults, SessionFacts, catalogue};
 
@@ -101,9 +101,9 @@ fn key(cell: &Cell) -> Key {
 }
 
 /// The mean numerator and the mean denominator.
-fn fraction(parts: &[Parts]) -> Option<(f64, f64)> {
+fn fraction(parts: &[Contribution]) -> Option<(f64, f64)> {
     let both = parts.iter().filter_map(|part| match part {
-        Parts::Fraction { of, to } => Some((*of, *to)),
+        Contribution::Fraction { of, to } => Some((*of, *to)),
         _ => None,
     });
     let both: Vec<(f64, f64)> = both.collect();
@@ -111,19 +111,19 @@ fn fraction(parts: &[Parts]) -> Option<(f64, f64)> {
 }
 
 /// The mean of figures; `None` if one is unknown.
-fn one(parts: &[Parts]) -> Option<f64> {
+fn one(parts: &[Contribution]) -> Option<f64> {
     let known = parts.iter().map(|part| match part {
-        Parts::One(value) => Some(*value),
+        Contribution::One(value) => Some(*value),
         _ => None,
     });
     mean(known.collect::<Option<Vec<f64>>>()?)
 }
 
 /// All waits; `None` if one is unknown.
-fn waits(parts: &[Parts]) -> Option<Vec<f64>> {
+fn waits(parts: &[Contribution]) -> Option<Vec<f64>> {
     let known = parts.iter().map(|part| match part {
-        Parts::Many(waits) => Some(waits.clone()),
-        Parts::Absent(_) => Some(Vec::new()),
+        Contribution::Many(waits) => Some(waits.clone()),
+        Contribution::Absent(_) => Some(Vec::new()),
         _ => None,
     });
     Some(known.collect::<Option<Vec<Vec<f64>>>>()?.concat())
@@ -131,7 +131,7 @@ fn waits(parts: &[Parts]) -> Option<Vec<f64>> {
 
 /// A mean over clusters, with what is known of its spread.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Estimate {
+pub struct WeightedMean {
     /// The weighted mean.
     pub mean: f64,
     /// Its standard error, robust to similarity within clusters; absent with a
@@ -146,9 +146,9 @@ pub struct Estimate {
 }
 
 /// The mean over clusters; `None` without clusters.
-pub fn estimate(clusters: &Clusters, seed: u64) -> Option<Estimate> {
+pub fn estimate(clusters: &Clusters, seed: u64) -> Option<WeightedMean> {
     let n = clusters.n();
-    (n > 0).then(|| Estimate {
+    (n > 0).then(|| WeightedMean {
         mean: clusters.mean(),
         standard_error: (n > 1).then(|| clusters.standard_error()),
         bounds: clusters.confidence(seed).map(super::statistics::Confidence::bounds),
@@ -183,11 +183,11 @@ mod tests {
             billed(id, uncached).compaction(9, 1).called(ms, LatencySource::Live).build()
         };
         let found = figures(&["s", "t"], vec![timed("s", 300, 70.0), timed("t", 700, 90.0)]);
-        let told: Vec<_> =
+        let actual: Vec<_> =
             found.iter().map(|own| (own.session.as_str(), own.usd.unwrap())).collect();
         // 300 and 700 uncached at 1, and 20 of output at 5 a million.
         let expected = [("s", 0.000_4), ("t", 0.000_8)];
-        for ((id, usd), (other, expected)) in told.into_iter().zip(expected) {
+        for ((id, usd), (other, expected)) in actual.into_iter().zip(expected) {
             assert!(id == other && (usd - expected).abs() < 1e-12, "{id}: {usd}");
         }
         assert_eq!(found[0].waits_ms, Some(vec![70.0]));
@@ -221,20 +221,20 @@ mod tests {
 
     #[test]
     fn repetitions_are_averaged_and_what_is_unknown_is_not_guessed() {
-        let half = Parts::Fraction { of: 1.0, to: 2.0 };
+        let half = Contribution::Fraction { of: 1.0, to: 2.0 };
         assert_eq!(
-            fraction(&[half.clone(), Parts::Fraction { of: 2.0, to: 2.0 }]),
+            fraction(&[half.clone(), Contribution::Fraction { of: 2.0, to: 2.0 }]),
             Some((1.5, 2.0))
         );
-        assert_eq!(fraction(&[Parts::Absent(Absent::NoFacts)]), None);
-        assert_eq!(one(&[Parts::One(1.0), Parts::One(2.0)]), Some(1.5));
-        assert_eq!(one(&[Parts::One(1.0), Parts::Unknown(Absent::SomePrice)]), None);
+        assert_eq!(fraction(&[Contribution::Absent(Absent::NoFacts)]), None);
+        assert_eq!(one(&[Contribution::One(1.0), Contribution::One(2.0)]), Some(1.5));
+        assert_eq!(one(&[Contribution::One(1.0), Contribution::Unknown(Absent::SomePrice)]), None);
         assert_eq!(one(&[]), None);
         assert_eq!(
-            waits(&[Parts::Absent(Absent::NoCompaction), Parts::Many(vec![5.0])]),
+            waits(&[Contribution::Absent(Absent::NoCompaction), Contribution::Many(vec![5.0])]),
             Some(vec![5.0])
         );
-        assert_eq!(waits(&[Parts::Unknown(Absent::SomePrice)]), None);
+        assert_eq!(waits(&[Contribution::Unknown(Absent::SomePrice)]), None);
     }
 
     #[test]

@@ -52,7 +52,7 @@ pub enum Pool {
 
 /// The contribution of one cell to a measure.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Parts {
+pub enum Contribution {
     /// One figure, for [`Pool::Mean`], [`Pool::Sum`] and [`Pool::Max`].
     One(f64),
     /// A fraction as two numbers, for [`Pool::RatioOfSums`] and
@@ -76,10 +76,10 @@ pub enum Parts {
     Unknown(Absent),
 }
 
-impl Parts {
+impl Contribution {
     /// A figure, or the reason why there is none.
     pub fn one(value: Option<f64>, reason: Absent) -> Self {
-        value.map_or(Parts::Absent(reason), Parts::One)
+        value.map_or(Contribution::Absent(reason), Contribution::One)
     }
 }
 
@@ -106,11 +106,11 @@ pub struct Spec {
 #[derive(Clone, Copy)]
 pub enum Compute {
     /// A computation from the whole cell.
-    Cell(fn(&CellInput<'_>) -> Parts),
+    Cell(fn(&CellInput<'_>) -> Contribution),
     /// A computation from the questions of the measure's kind.
-    OfKind(fn(&CellInput<'_>, QuestionKind) -> Parts),
+    OfKind(fn(&CellInput<'_>, QuestionKind) -> Contribution),
     /// A computation from the cuts.
-    AtCuts(fn(&CellInput<'_>) -> Parts),
+    AtCuts(fn(&CellInput<'_>) -> Contribution),
 }
 
 /// The data that a figure is computed from.
@@ -138,7 +138,7 @@ impl Spec {
         measure: &'static Measure,
         pool: Pool,
         basis: Basis,
-        compute: fn(&CellInput<'_>) -> Parts,
+        compute: fn(&CellInput<'_>) -> Contribution,
     ) -> Self {
         Self { measure, pool, basis, compute: Compute::Cell(compute) }
     }
@@ -146,7 +146,7 @@ impl Spec {
     /// The same of a mean over the questions.
     pub(super) const fn of_questions(
         measure: &'static Measure,
-        compute: fn(&CellInput<'_>) -> Parts,
+        compute: fn(&CellInput<'_>) -> Contribution,
     ) -> Self {
         Self::of_cell(measure, Pool::Mean, Basis::Questions, compute)
     }
@@ -162,18 +162,18 @@ impl Spec {
     }
 
     /// The contribution of one cell; absent if its data are missing or too few.
-    pub fn of(&self, sample: &CellInput<'_>) -> Parts {
+    pub fn of(&self, sample: &CellInput<'_>) -> Contribution {
         match self.basis {
             Basis::Questions if sample.facts.questions.is_empty() => {
-                Parts::Absent(Absent::NoQuestions)
+                Contribution::Absent(Absent::NoQuestions)
             }
             Basis::Requests | Basis::References(_) | Basis::Bill
                 if sample.is_asked_only() && self.pool != Pool::WaitMedian =>
             {
-                Parts::Absent(Absent::AskedOnly)
+                Contribution::Absent(Absent::AskedOnly)
             }
             Basis::References(_) if !Support::whole(sample.facts).suffices() => {
-                Parts::Absent(Absent::NoWorkingSession)
+                Contribution::Absent(Absent::NoWorkingSession)
             }
             _ => match (self.compute, self.measure.kind) {
                 (Compute::OfKind(compute), Some(kind)) => compute(sample, kind),
@@ -214,7 +214,7 @@ pub struct CellInput<'a> {
 }
 
 /// A request that uses references, with their states.
-pub struct Asked<'a> {
+pub struct ReferencingRequest<'a> {
     /// Whether the provider would have refused the request, so that the strategy
     /// has score 0 there (reference §1). Controls are exempt.
     pub refused: bool,
@@ -222,7 +222,7 @@ pub struct Asked<'a> {
     pub references: Vec<(&'a Reference, ReferenceState)>,
 }
 
-impl Asked<'_> {
+impl ReferencingRequest<'_> {
     /// Share of the references for which `counts` holds.
     pub fn share(&self, counts: impl Fn(&Reference, ReferenceState) -> bool) -> f64 {
         let hits = self.references.iter().filter(|(r, s)| counts(r, *s)).count();
@@ -243,13 +243,13 @@ impl Asked<'_> {
 
 impl<'a> CellInput<'a> {
     /// The requests that use a reference for which `select` holds, in order.
-    pub fn asked(&self, select: impl Fn(&Reference) -> bool) -> Vec<Asked<'a>> {
+    pub fn asked(&self, select: impl Fn(&Reference) -> bool) -> Vec<ReferencingRequest<'a>> {
         let outcomes = self.rows.references.iter().map(|o| o.state);
         let chosen: Vec<(&Reference, ReferenceState)> =
             self.facts.exam.references.iter().zip(outcomes).filter(|(r, _)| select(r)).collect();
         chosen
             .chunk_by(|(a, _), (b, _)| a.request == b.request)
-            .map(|group| Asked {
+            .map(|group| ReferencingRequest {
                 refused: self.refused(group[0].0.request),
                 references: group.to_vec(),
             })

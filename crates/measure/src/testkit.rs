@@ -250,8 +250,8 @@ pub(super) fn entry_at(
 
 /// Problems and limits of a report as text, in their order.
 pub fn warnings(report: &Report) -> Vec<String> {
-    let told = report.findings.iter().filter(|f| !matches!(f, Finding::Observation(_)));
-    told.map(Finding::to_string).collect()
+    let findings = report.findings.iter().filter(|f| !matches!(f, Finding::Observation(_)));
+    findings.map(Finding::to_string).collect()
 }
 
 /// The whole recommendation of a report as text.

@@ -316,18 +316,18 @@ fn every_measure_yields_the_kind_of_parts_of_its_pool() {
     let sample = spec::CellInput { full, recorded, ..sample(&facts, &cell) };
     for spec in MEASURES.iter() {
         let fits = match spec.of(&sample) {
-            Parts::One(_) => matches!(spec.pool, Pool::Mean | Pool::Sum | Pool::Max),
-            Parts::Fraction { .. } => spec.pool == Pool::RatioOfSums,
-            Parts::Waits(_) => spec.pool == Pool::WaitMedian,
-            Parts::Many(_) => matches!(spec.pool, Pool::Median | Pool::Percentile(_)),
-            Parts::Absent(_) => {
+            Contribution::One(_) => matches!(spec.pool, Pool::Mean | Pool::Sum | Pool::Max),
+            Contribution::Fraction { .. } => spec.pool == Pool::RatioOfSums,
+            Contribution::Waits(_) => spec.pool == Pool::WaitMedian,
+            Contribution::Many(_) => matches!(spec.pool, Pool::Median | Pool::Percentile(_)),
+            Contribution::Absent(_) => {
                 spec.id().starts_with("reference_recall_")
                     || matches!(spec.basis, Basis::Questions | Basis::Cuts)
                     || spec.id().starts_with("cut_cost_usd")
                     || spec.id().starts_with("pays_after")
                     || spec.id() == "unusable_share"
             }
-            Parts::Unknown(_) => false,
+            Contribution::Unknown(_) => false,
         };
         assert!(fits, "{}", spec.id());
     }

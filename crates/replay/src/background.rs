@@ -162,7 +162,7 @@ mod tests {
     use recap_core::model::{CellKey, Role};
     use recap_exam::roles::compactor::EmptySummary;
     use recap_strategy::testkit::Talk;
-    use recap_strategy::{EntryId, OpenSession, Place, builtin};
+    use recap_strategy::{EntryId, InsertAt, OpenSession, builtin};
 
     fn subject() -> PreparedSession {
         let talk = (0..3).fold(Talk::new("S"), |talk, _| talk.user("Go on, do.").assistant("Yes"));
@@ -330,7 +330,7 @@ mod tests {
             }
             let range = vec![EntryId::message(0), EntryId::message(1)];
             let into = vec![(Role::User, "so far".to_owned())];
-            let fold = Op::Fold { range, into, at: Place::InPlace };
+            let fold = Op::Fold { range, into, at: InsertAt::InPlace };
             let made = session.context.apply(fold).unwrap();
             session.apply_finished().unwrap();
             assert_eq!(session.context.contains(made[0]), !opens);

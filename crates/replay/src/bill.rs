@@ -138,7 +138,7 @@ impl Biller {
         if self.billing_models.is_empty() && !self.compares {
             return Step::default();
         }
-        self.sent.look(context);
+        self.sent.update(context);
         let life = facts.recorded.as_ref().and_then(written_for).unwrap_or(self.life);
         let moved = self.with_head_breakpoint(context, facts, (pruned, life));
         let mut bills = Vec::with_capacity(self.billing_models.len());

@@ -61,7 +61,7 @@ fn sent() -> (Sent, u64) {
     let mut context = Context::new(recording);
     (0..3).for_each(|_| context.append());
     let mut sent = Sent::new(Some(20));
-    sent.look(&mut context);
+    sent.update(&mut context);
     let places =
         sent.places(&context, &[Breakpoint::Preamble, Breakpoint::Head, Breakpoint::Newest], None);
     sent.mark(&places, Life::Minutes5);

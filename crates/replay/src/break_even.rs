@@ -152,7 +152,7 @@ pub fn break_even(
     let first = compacted.request as usize;
     let cached = bill.requests[..first].iter().rev().flatten().next();
     let read = bill.requests.get(first).and_then(|r| r.as_ref()).map(|r| r.prompt.billed.read);
-    let case = Case {
+    let case = CompactionCase {
         before: compacted.before,
         after: compacted.after,
         cached: cached.map_or(0, |r| r.prompt.billed.prompt()),
@@ -224,7 +224,7 @@ impl Writes {
 
 /// One compaction as input of the comparison.
 #[derive(Clone, Copy, Debug)]
-struct Case {
+struct CompactionCase {
     before: u64,
     after: u64,
     /// Tokens of the prompt that the last request left in the cache.
@@ -234,7 +234,7 @@ struct Case {
     writes: Writes,
 }
 
-impl Case {
+impl CompactionCase {
     /// The first request, from 1, at which the bill with the compaction and
     /// its call is no higher than without.
     fn crossing(

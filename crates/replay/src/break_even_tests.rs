@@ -15,7 +15,7 @@ fn prices(read: f64) -> ModelPrices {
 
 /// Of 150,000 tokens 50,000 are left, and the 40,000 of the preamble among
 /// them are read from the cache: H = 100,000 and I = 10,000.
-const CASE: Case = Case {
+const CASE: CompactionCase = CompactionCase {
     before: 150_000,
     after: 50_000,
     cached: 150_000,
@@ -145,7 +145,7 @@ fn a_session_that_ends_too_soon_never_crosses() {
     let mut tariff = Tariff::new(&prices);
     assert_eq!(CASE.crossing(&mut tariff, ahead(&warm(4)), 30_000.0), None);
     assert_eq!(CASE.crossing(&mut tariff, ahead(&warm(0)), 0.0), None);
-    let inflated = Case { after: 160_000, ..CASE };
+    let inflated = CompactionCase { after: 160_000, ..CASE };
     assert_eq!(inflated.formula(&mut tariff, ahead(&warm(4)), 0.0), None);
 }
 
@@ -167,7 +167,7 @@ fn bisection_finds_the_same_crossing_as_a_search_step_by_step() {
             _ => CacheState::Warm,
         };
         let requests: Vec<_> = (0..seed % 40).map(|n| (state(n), n * 531)).collect();
-        let case = Case { after: 50_000 + seed * 600, ..CASE };
+        let case = CompactionCase { after: 50_000 + seed * 600, ..CASE };
         let history = history(&requests);
         let call = (seed * seed) as f64 * 40.0;
         let steps = case.crossing_by_steps(&mut tariff, ahead(&history), call, usize::MAX);
@@ -224,7 +224,7 @@ fn the_formula_is_the_same_at_twice_the_prices() {
 fn the_formula_has_no_result_where_nothing_is_saved_or_input_is_free() {
     let paid = prices(0.1);
     let mut tariff = Tariff::new(&paid);
-    let same = Case { after: CASE.before, ..CASE };
+    let same = CompactionCase { after: CASE.before, ..CASE };
     assert_eq!(same.formula(&mut tariff, ahead(&warm(4)), 1.0), None);
     let free = serde_json::json!({
         "input_cost_per_token": 0.0,
@@ -298,7 +298,7 @@ fn what_is_written_for_an_hour_or_not_at_all_has_its_own_rate() {
     let mut tariff = Tariff::new(&prices);
     // (10,000·(q − 0.1) + 30,000) / 10,000 with q = 2, 1.25 and 1.
     for (writes, expected) in [(Writes::Hour, 4.9), (Writes::Short, 4.15), (Writes::Free, 3.9)] {
-        let case = Case { writes, ..CASE };
+        let case = CompactionCase { writes, ..CASE };
         let says = case.formula(&mut tariff, ahead(&warm(100)), 30_000.0).unwrap();
         assert!((says - expected).abs() < 1e-9, "{writes:?}: {says}");
         let crossing = case.crossing(&mut tariff, ahead(&warm(100)), 30_000.0);

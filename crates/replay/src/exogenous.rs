@@ -19,7 +19,7 @@ const COLD: f64 = 0.9;
 
 /// What a session's cache is known by.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Known {
+pub(super) struct CacheParameters {
     /// Tokens of the preamble that are still read after a restart.
     pub global: Option<u64>,
     /// The step in tokens by which an automatic cache grows: so much less than the
@@ -34,7 +34,7 @@ pub(super) struct Known {
 pub(super) fn mark(
     requests: &mut [RequestFacts],
     compactions: &[RecordedCompaction],
-    known: Known,
+    known: CacheParameters,
 ) {
     let models: BTreeSet<u32> = requests.iter().map(|request| request.model).collect();
     for model in models {
@@ -56,14 +56,18 @@ struct Before<'a> {
 }
 
 /// Marks the requests to one model.
-fn mark_one(requests: &mut [RequestFacts], compactions: &[RecordedCompaction], known: Known) {
+fn mark_one(
+    requests: &mut [RequestFacts],
+    compactions: &[RecordedCompaction],
+    known: CacheParameters,
+) {
     let life = life(requests);
     let mut last: Option<Before<'_>> = None;
     let marked = requests.iter().filter_map(|r| r.recorded).any(|usage| usage.written() > 0);
     let mut found: Vec<Option<Exogenous>> = Vec::with_capacity(requests.len());
     for request in requests.iter() {
-        let told = request.recorded.filter(|usage| request.billed && !usage.cache_unknown);
-        let Some(usage) = told else {
+        let reported = request.recorded.filter(|usage| request.billed && !usage.cache_unknown);
+        let Some(usage) = reported else {
             found.push(None);
             continue;
         };
@@ -159,8 +163,8 @@ mod tests {
         usage.iter().enumerate().map(request).collect()
     }
 
-    fn known(global: Option<u64>) -> Known {
-        Known { global, step: 128 }
+    fn known(global: Option<u64>) -> CacheParameters {
+        CacheParameters { global, step: 128 }
     }
 
     fn found(usage: &[(u64, u64, u64)]) -> Vec<Option<Exogenous>> {

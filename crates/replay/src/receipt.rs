@@ -211,12 +211,12 @@ mod tests {
         let all: u64 = facts.contents.iter().map(|content| content.sent).sum();
         let full: u64 = subject.facts.requests.iter().map(|request| request.tokens_full).sum();
         assert_eq!(all, full);
-        let told: Vec<_> =
+        let actual: Vec<_> =
             facts.contents.iter().map(|c| (c.origin, c.tool.as_deref(), c.texts)).collect();
         let read = (Origin::Result, Some("Read"), 2);
         let expected =
             [(Origin::System, None, 2), (Origin::User, None, 2), (Origin::Agent, None, 4)];
-        assert_eq!(told, [&expected[..], &[read]].concat());
+        assert_eq!(actual, [&expected[..], &[read]].concat());
         // The first result stands in the three requests behind it, the second in one.
         let one = subject.recording.sizes.messages[2].tokens;
         assert_eq!(sent(&facts, Origin::Result), 4 * one);

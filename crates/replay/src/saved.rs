@@ -65,7 +65,7 @@ impl<'a> ReplaySession<'a> {
         }
         session.adopt(saved.in_flight);
         session.loss = Loss::resumed(&session.context);
-        session.pairs.look_again(&session.context, 0..session.context.seen_count());
+        session.pairs.recheck_pairs(&session.context, 0..session.context.seen_count());
         Ok(session)
     }
 }

@@ -308,7 +308,7 @@ impl<'a> ReplaySession<'a> {
         self.arrived += self.subject.recording.sizes.messages[message as usize].tokens;
         let session = &self.subject.recording.session;
         let arrived = &session.messages[message as usize];
-        self.pairs.look_again(&self.context, [message]);
+        self.pairs.recheck_pairs(&self.context, [message]);
         let seen = self.context.seen_count();
         // A micro-compaction and a compaction may be recorded at one message:
         // each is handled in turn.
@@ -317,7 +317,7 @@ impl<'a> ReplaySession<'a> {
         self.evaluate_stages(At::Append).await?;
         for compaction in recorded {
             self.recorded = Some(compaction);
-            self.look_recorded(At::Append).await?;
+            self.evaluate_recorded(At::Append).await?;
         }
         if arrived.opens_exchange() {
             self.evaluate_stages(At::UserTurn).await?;

@@ -82,14 +82,14 @@ impl<'a> ReplaySession<'a> {
         }
         self.adjust_reported(before);
         for number in due {
-            self.look(number).await?;
+            self.evaluate_stage(number).await?;
         }
         Ok(())
     }
 
     /// Checks a stage and runs it if it is due. A stage in the background runs
     /// once at a time (how-it-works §25).
-    pub(super) async fn look(&mut self, number: usize) -> Result<(), ReplayError> {
+    pub(super) async fn evaluate_stage(&mut self, number: usize) -> Result<(), ReplayError> {
         self.context.begin_stage(number as u32);
         let gauge = self.gauge();
         let busy = self.in_flight.contains_key(&number);
@@ -110,16 +110,16 @@ impl<'a> ReplaySession<'a> {
     /// The changes of the ledger since the last call.
     pub(super) fn observe(&mut self) -> Changes {
         let moved = self.loss.take_moved(&mut self.context);
-        self.pairs.look_again(&self.context, moved.iter().copied());
+        self.pairs.recheck_pairs(&self.context, moved.iter().copied());
         self.loss.observe(&self.context, &moved, self.requests.len() as u32)
     }
 
     /// Checks again the stages that repeat recorded compactions.
-    pub(super) async fn look_recorded(&mut self, at: At) -> Result<(), ReplayError> {
+    pub(super) async fn evaluate_recorded(&mut self, at: At) -> Result<(), ReplayError> {
         for number in 0..self.stages.len() {
             let Running { stage, when, .. } = &self.stages[number];
             if stage.at == at && *when == When::Recorded {
-                self.look(number).await?;
+                self.evaluate_stage(number).await?;
             }
         }
         Ok(())

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use rustc_hash::FxHashMap;
 
-use super::exogenous::{self, Known};
+use super::exogenous::{self, CacheParameters};
 use recap_billing::prompt_cache::reads_in_wide_steps;
 use recap_core::clock::{PROFILE, Timeline};
 use recap_core::model::{
@@ -14,7 +14,7 @@ use recap_core::model::{
     RequestFacts, Session, SessionFacts, Usage, Validation,
 };
 use recap_core::tokens::Counter;
-use recap_exam::facts::{Cuts, Mining, MiningRules, Place, Survival, places};
+use recap_exam::facts::{CutPlace, Cuts, Mining, MiningRules, Survival, places};
 use recap_strategy::Recording;
 
 /// A session with its sizes, its exam and its times.
@@ -31,7 +31,7 @@ pub struct PreparedSession {
     /// Text of each message, by its hash.
     pub texts: Arc<BTreeMap<String, String>>,
     /// The cuts, each with its facts at stake.
-    pub cuts: Arc<Vec<(Place, Vec<Reference>)>>,
+    pub cuts: Arc<Vec<(CutPlace, Vec<Reference>)>>,
 }
 
 /// Hash under which a text is stored: the first 128 bits of BLAKE3, in hex.
@@ -62,7 +62,7 @@ impl PreparedSession {
         let exam = mining.exam();
         let places = places(&session, &exact, cuts, depth);
         let no_cut = places.as_ref().err().filter(|_| cuts != Cuts::None).cloned();
-        let cut = |place: Place| (mining.at_stake(&place), place);
+        let cut = |place: CutPlace| (mining.at_stake(&place), place);
         let cuts = places.unwrap_or_default().into_iter().map(cut);
         let cuts = cuts.map(|(facts, place)| (place, facts)).collect();
         let survival = Survival::new(&session, &exam);
@@ -87,7 +87,7 @@ impl PreparedSession {
         let global = recording.calibration.as_ref().and_then(|c| c.global);
         let wide = session.model.as_deref().is_some_and(reads_in_wide_steps);
         let step = if wide { 512 } else { 128 };
-        exogenous::mark(&mut requests, &session.compactions, Known { global, step });
+        exogenous::mark(&mut requests, &session.compactions, CacheParameters { global, step });
         let facts = SessionFacts {
             as_recorded: None,
             dataset: dataset.to_owned(),

@@ -55,8 +55,8 @@ pub async fn validate(
     let bill = rows.bills.into_iter().next()?;
     let mut sums = ErrorSums { life: life(&facts.requests).duration(), ..ErrorSums::default() };
     for (request, bill) in facts.requests.iter().zip(&bill.requests) {
-        let told = request.recorded.filter(|usage| !usage.cache_unknown);
-        if let (Some(usage), Some(bill)) = (told, bill) {
+        let reported = request.recorded.filter(|usage| !usage.cache_unknown);
+        if let (Some(usage), Some(bill)) = (reported, bill) {
             sums.take(request, &usage, bill, &agent);
         }
     }

@@ -106,19 +106,19 @@ fn what_is_advised_is_told_with_what_it_costs_through_whole_sessions() {
 
 #[test]
 fn sessions_that_fit_need_no_change_and_the_rest_is_told_what_to_do_at_the_limit() {
-    let told = |fit: u64, told: &str| {
+    let actual = |fit: u64, actual: &str| {
         let basis = Basis { fit, ..made().basis };
         let open = Advice { because: Reason::Open, choice: None, ..made() };
-        wording::at_the_limit(&Advice { basis, ..open }, told)
+        wording::at_the_limit(&Advice { basis, ..open }, actual)
     };
     assert_eq!(
-        told(3, "Send the whole conversation."),
+        actual(3, "Send the whole conversation."),
         "3 of 9 sessions stay below the limit: change nothing there. At the limit: send the whole \
          conversation."
     );
-    assert_eq!(told(0, "At the limit prune loses least."), "At the limit prune loses least.");
+    assert_eq!(actual(0, "At the limit prune loses least."), "At the limit prune loses least.");
     assert_eq!(
-        told(9, "Use prune."),
+        actual(9, "Use prune."),
         "No session comes to the limit (200k tokens): the largest context has 161k tokens, so \
          nothing has to be compacted."
     );
@@ -228,10 +228,10 @@ fn the_line_to_write_is_told_everywhere_and_only_where_there_is_one() {
     let mut report = Kit::default().report();
     report.recommendation = Some(recommended("prune"));
     report.advice = Some(Advice { apply: Some(setting()), ..made() });
-    let told = "To apply it, set for codex, in ~/.codex/config.toml: limit = 96000 – It stands \
+    let actual = "To apply it, set for codex, in ~/.codex/config.toml: limit = 96000 – It stands \
                 above the tables. recap changes no settings itself. Read on 2026-11-27 in \
                 https://example.com/config (commit 00e9f06).";
-    assert_eq!(wording::apply(&report).unwrap(), told);
+    assert_eq!(wording::apply(&report).unwrap(), actual);
     let json = advice_json(&report, report.advice.as_ref().unwrap());
     assert_eq!(json["apply"]["line"], "limit = 96000");
     assert_eq!(json["apply"]["file"], "~/.codex/config.toml");

@@ -122,7 +122,7 @@ mod tests {
             Tested { mde: Some(0.001), ..test(TestOutcome::Undecided, Some(0.4)) },
         ]));
         let Some(Part::Table(table)) = parts.last() else { panic!("the tests stand last") };
-        let told = |row: &[&str; 2]| row.map(str::to_owned);
+        let actual = |row: &[&str; 2]| row.map(str::to_owned);
         let cells = |at: usize| -> Vec<[String; 2]> {
             let rows = table.groups[0].rows.iter();
             rows.map(|row| [row.cells[at].text.clone(), row.cells[at + 1].text.clone()]).collect()
@@ -133,8 +133,8 @@ mod tests {
             ["–", "tie"],
             ["0.400", "undecided"],
         ];
-        assert_eq!(cells(5), outcomes.iter().map(told).collect::<Vec<_>>());
-        assert_eq!(cells(3)[0], told(&["−0.03", "−0.10 to +0.04"]));
+        assert_eq!(cells(5), outcomes.iter().map(actual).collect::<Vec<_>>());
+        assert_eq!(cells(3)[0], actual(&["−0.03", "−0.10 to +0.04"]));
         let texts: Vec<&str> = (parts.iter())
             .filter_map(|part| match part {
                 Part::Text(text) => Some(text.as_str()),

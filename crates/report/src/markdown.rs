@@ -45,11 +45,11 @@ const LEFT_OUT: u8 = 4;
 /// the last before the first.
 struct Part {
     text: String,
-    kept: Kept,
+    kept: DropOrder,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Kept {
+enum DropOrder {
     /// Only where there is room.
     IfShort,
     /// Longer than the former.
@@ -64,7 +64,7 @@ fn render(source: &Source<'_>) -> Vec<u8> {
     parts.extend(tables(report));
     parts.push(always(observations(report)));
     parts.push(always(problems(report)));
-    parts.push(Part { text: limits(report), kept: Kept::IfShort });
+    parts.push(Part { text: limits(report), kept: DropOrder::IfShort });
     let missing = shorten(&mut parts);
     parts.push(always(files(missing)));
     let texts: Vec<&str> =
@@ -73,14 +73,16 @@ fn render(source: &Source<'_>) -> Vec<u8> {
 }
 
 fn always(text: String) -> Part {
-    Part { text, kept: Kept::Always }
+    Part { text, kept: DropOrder::Always }
 }
 
 /// Leaves out what can be missed until the rest is short; whether anything was.
 /// The first part stays always.
 fn shorten(parts: &mut Vec<Part>) -> bool {
     let mut missing = false;
-    for (kept, most) in [(Kept::IfShort, SHORT), (Kept::Longer, SHORT), (Kept::Always, MOST)] {
+    for (kept, most) in
+        [(DropOrder::IfShort, SHORT), (DropOrder::Longer, SHORT), (DropOrder::Always, MOST)]
+    {
         while parts.iter().map(|part| part.text.len()).sum::<usize>() > most {
             let last = parts.iter().rposition(|part| part.kept == kept);
             let Some(at @ 1..) = last else { break };
@@ -107,7 +109,7 @@ fn state(report: &Report) -> String {
         CheckOutcome::Undecided => ("⚠️", "recap: no verdict, the data leave the gate undecided"),
         CheckOutcome::Missing => ("⚠️", "recap: no verdict, the gate lacks figures"),
     };
-    let because = match told(gate).into_iter().find(|(_, found, _)| *found == finding) {
+    let because = match failed_checks(gate).into_iter().find(|(_, found, _)| *found == finding) {
         Some((rule, _, check)) if finding != CheckOutcome::Passed => {
             format!(" · {} on {}: {}", escaped::name(rule), row_of(check), reason(check))
         }
@@ -120,14 +122,14 @@ fn state(report: &Report) -> String {
 }
 
 /// Every check that did not pass, the worst first, as its policy counts it.
-fn told(gate: &Gate) -> Vec<(&str, CheckOutcome, &Check)> {
+fn failed_checks(gate: &Gate) -> Vec<(&str, CheckOutcome, &Check)> {
     let all = gate.rules.iter().flat_map(|rule| {
         rule.checks.iter().map(|check| (rule.rule.as_str(), counted(gate, check), check))
     });
-    let mut told: Vec<_> =
+    let mut failed_checks: Vec<_> =
         all.filter(|(_, _, check)| check.finding != CheckOutcome::Passed).collect();
-    told.sort_by_key(|(_, found, _)| std::cmp::Reverse(*found));
-    told
+    failed_checks.sort_by_key(|(_, found, _)| std::cmp::Reverse(*found));
+    failed_checks
 }
 
 fn counted(gate: &Gate, check: &Check) -> CheckOutcome {
@@ -168,9 +170,9 @@ fn answer(report: &Report) -> String {
 
 /// What did not pass, with its figures.
 fn findings(gate: &Gate) -> String {
-    let told = told(gate);
+    let failed_checks = failed_checks(gate);
     let mut text = String::new();
-    for (rule, _, check) in told.iter().take(CHECKS) {
+    for (rule, _, check) in failed_checks.iter().take(CHECKS) {
         let sign = match (check.finding, gate.undecided) {
             (CheckOutcome::Failed, _) => "❌ failed",
             (CheckOutcome::Undecided, UndecidedPolicy::Fail) => {
@@ -194,9 +196,9 @@ fn findings(gate: &Gate) -> String {
             ),
         );
     }
-    more(&mut text, told.len(), CHECKS, "such finding");
-    let passed = gate.checks().count() - told.len();
-    if passed > 0 && !told.is_empty() {
+    more(&mut text, failed_checks.len(), CHECKS, "such finding");
+    let passed = gate.checks().count() - failed_checks.len();
+    if passed > 0 && !failed_checks.is_empty() {
         line(&mut text, &format!("✅ {} passed", block::counted(passed, "check")));
     }
     let baseline = gate.baseline.as_deref().map(escaped::name);
@@ -245,7 +247,7 @@ fn tables(report: &Report) -> Vec<Part> {
         let notes: Vec<String> = notes.iter().map(|n| escaped::prose(n, SENTENCE)).collect();
         parts.push(Part {
             text: format!("#### {headline}\n\n{ranked_rows}"),
-            kept: if at == 0 { Kept::Always } else { Kept::Longer },
+            kept: if at == 0 { DropOrder::Always } else { DropOrder::Longer },
         });
         if !others.is_empty() {
             let count = block::counted(others.len(), "row");
@@ -255,7 +257,7 @@ fn tables(report: &Report) -> Vec<Part> {
                     &format!("{count} without a rank: offline summaries and controls"),
                     &inside,
                 ),
-                kept: Kept::IfShort,
+                kept: DropOrder::IfShort,
             });
         }
     }

@@ -75,8 +75,8 @@ pub(super) fn parts(report: &Report) -> Vec<Part> {
 /// Dollars and tokens by sender, model and kind of token.
 fn costs(receipt: &Receipt) -> Table {
     let kinds: Vec<TokenKind> = receipt.all().kinds.into_keys().collect();
-    let told = receipt.spent.iter().filter(|(_, spent)| spent.reported > 0);
-    let mut rows: Vec<Row> = told
+    let reported = receipt.spent.iter().filter(|(_, spent)| spent.reported > 0);
+    let mut rows: Vec<Row> = reported
         .map(|((sender, model), spent)| {
             let model = model.as_deref().unwrap_or("no model is named");
             cost(format!("{}, {model}", sender_name(*sender)), spent, &kinds)
@@ -110,11 +110,11 @@ fn cost(name: String, spent: &Spent, kinds: &[TokenKind]) -> Row {
 /// What the sums do not hold, and why.
 fn notes(receipt: &Receipt) -> Vec<String> {
     let all = receipt.all();
-    let (told, silent) = (all.reported, all.silent);
-    let told = format!(
+    let (reported, silent) = (all.reported, all.silent);
+    let reported = format!(
         "{} {} tokens; {} {} not, and {} in no sum here.",
-        counted(told, "request"),
-        form_for(told, "reports", "report"),
+        counted(reported, "request"),
+        form_for(reported, "reports", "report"),
         number::grouped(silent),
         form_for(silent, "does", "do"),
         form_for(silent, "is", "are")
@@ -137,7 +137,7 @@ fn notes(receipt: &Receipt) -> Vec<String> {
          theirs is among the rebuilt caches."
             .to_owned()
     });
-    let notes = [Some(told), placeholders, unfinished, compactions, aside];
+    let notes = [Some(reported), placeholders, unfinished, compactions, aside];
     notes.into_iter().flatten().chain(unpriced(receipt)).collect()
 }
 

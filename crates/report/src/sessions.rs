@@ -8,7 +8,7 @@ use super::document::{Part, Table, absent, figures, names};
 use super::sheet::{self, Field};
 use super::{Format, Source, number, short_ids};
 use recap_core::model::{
-    Measure, Place, Report, RowKind, SESSION_MEASURES, SessionRow, Unit, catalogue,
+    Measure, Report, RowKind, RowName, SESSION_MEASURES, SessionRow, Unit, catalogue,
 };
 
 pub(super) const FORMAT: Format = Format {
@@ -118,12 +118,12 @@ pub(super) fn parts(report: &Report) -> Vec<Part> {
     vec![Part::Heading(title), Part::Table(table), Part::Text(more)]
 }
 
-fn place(report: &Report) -> Option<Place> {
+fn place(report: &Report) -> Option<RowName> {
     let chosen = report.recommendation.as_ref().and_then(|of| of.choice.place());
     let ranked = || {
         let rows = report.rows.iter().filter(|row| row.row_kind != RowKind::Control);
         let first = rows.filter(|row| row.rank.is_some()).min_by_key(|row| row.rank)?;
-        Some(Place { strategy: first.strategy.clone(), window: first.window.clone() })
+        Some(RowName { strategy: first.strategy.clone(), window: first.window.clone() })
     };
     chosen.cloned().or_else(ranked)
 }

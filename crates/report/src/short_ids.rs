@@ -77,8 +77,8 @@ mod tests {
         let alone = named(&[ONE]);
         assert_eq!(shortened(&alone, &text), "1 of 2, é0cd9edf7….jsonl and 0cd9edf7…");
         let both = named(&[ONE, OTHER]);
-        let told = shortened(&both, &text);
-        assert_eq!(told, "1 of 2, é0cd9edf7-459c….jsonl and 0cd9edf7-459d…");
+        let actual = shortened(&both, &text);
+        assert_eq!(actual, "1 of 2, é0cd9edf7-459c….jsonl and 0cd9edf7-459d…");
     }
 
     #[test]

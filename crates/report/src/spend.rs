@@ -18,7 +18,7 @@ const HEADS: &[Head] = &[
 ];
 
 /// The calls of one role to one model.
-struct Spent {
+struct RoleSpending {
     role: ModelRole,
     model: String,
     calls: usize,
@@ -40,14 +40,14 @@ struct Spent {
 }
 
 /// By role and model, in the order of the calls.
-fn spent(calls: &[CallRow]) -> Vec<Spent> {
-    let mut all: Vec<Spent> = Vec::new();
+fn spent(calls: &[CallRow]) -> Vec<RoleSpending> {
+    let mut all: Vec<RoleSpending> = Vec::new();
     for call in calls {
         let known = all.iter_mut().find(|s| s.role == call.role && s.model == call.model);
         match known {
             Some(spent) => spent.add(call),
             None => {
-                let mut spent = Spent::new(call);
+                let mut spent = RoleSpending::new(call);
                 spent.add(call);
                 all.push(spent);
             }
@@ -57,7 +57,7 @@ fn spent(calls: &[CallRow]) -> Vec<Spent> {
     all
 }
 
-impl Spent {
+impl RoleSpending {
     fn new(call: &CallRow) -> Self {
         Self {
             role: call.role,
@@ -162,8 +162,8 @@ pub(super) fn parts(calls: &[CallRow]) -> Vec<Part> {
         "{} of models in this run, each request once; latency: the median, without waiting of ours.",
         block::counted(calls.len(), "call")
     );
-    let rows = all.iter().map(Spent::cells).collect();
-    let troubles = all.iter().filter_map(Spent::troubles);
+    let rows = all.iter().map(RoleSpending::cells).collect();
+    let troubles = all.iter().filter_map(RoleSpending::troubles);
     [Part::Text(head), Part::Table(Table::new("Calls of models", HEADS, rows))]
         .into_iter()
         .chain(troubles.map(|trouble| Part::Text(format!("{trouble}."))))

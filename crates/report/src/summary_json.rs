@@ -64,27 +64,27 @@ struct Row<'a> {
     rank: Option<u32>,
     verdict: Option<&'static str>,
     intervals: &'a BTreeMap<String, Interval>,
-    values: BTreeMap<&'a str, Shown<'a>>,
+    values: BTreeMap<&'a str, JsonValue<'a>>,
     absent: BTreeMap<&'a str, &'a Absent>,
     failed: &'a [String],
 }
 
 /// A number or a word. The model's own form carries a tag per value, which a
 /// script would have to strip.
-enum Shown<'a> {
+enum JsonValue<'a> {
     Number(f64),
     Word(&'a str),
 }
 
-impl Serialize for Shown<'_> {
+impl Serialize for JsonValue<'_> {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             // Counts read as counts: `12`, not `12.0`.
-            Shown::Number(x) if x.fract() == 0.0 && x.abs() < 9e15 => {
+            JsonValue::Number(x) if x.fract() == 0.0 && x.abs() < 9e15 => {
                 serializer.serialize_i64(*x as i64)
             }
-            Shown::Number(x) => serializer.serialize_f64(*x),
-            Shown::Word(word) => serializer.serialize_str(word),
+            JsonValue::Number(x) => serializer.serialize_f64(*x),
+            JsonValue::Word(word) => serializer.serialize_str(word),
         }
     }
 }
@@ -173,10 +173,10 @@ fn row(row: &StrategyRow) -> Row<'_> {
     for (id, value) in &row.values {
         match value {
             Value::Known(x) => match rounded(id, *x) {
-                Some(x) => drop(values.insert(id.as_str(), Shown::Number(x))),
+                Some(x) => drop(values.insert(id.as_str(), JsonValue::Number(x))),
                 None => drop(absent.insert(id.as_str(), &Absent::NotFinite)),
             },
-            Value::Text(word) => drop(values.insert(id, Shown::Word(word))),
+            Value::Text(word) => drop(values.insert(id, JsonValue::Word(word))),
             Value::Absent(reason) => drop(absent.insert(id, reason)),
         }
     }

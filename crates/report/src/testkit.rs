@@ -11,10 +11,10 @@ use recap_core::model::{
     Absent, AgainstFull, Answer, AtStake, Bill, BreakEven, Buckets, CallBill, Cell, CellKey,
     CellOutcome, CellRows, Choice, Chosen, CompactionRow, Cut, CutExam, CutOutcome, CutRow, Exam,
     Expectation, FactAtStake, IdentifierClass, Interval, Judgement, LatencySource, LedgerState,
-    Limit, LossRow, Manifest, MessageFacts, NoCut, Observation, PanelAgreement, Place, Prices,
-    Primary, Problem, PromptBill, Provenance, Question, QuestionFacts, QuestionKind, QuestionRow,
-    RECORDED, Receipt, Recommendation, Reference, ReferenceOutcome, ReferenceState, Replayed,
-    Report, RequestBill, RequestFacts, RequestRow, Role, RowKind, RunResults, SESSION_MEASURES,
+    Limit, LossRow, Manifest, MessageFacts, NoCut, Observation, PanelAgreement, Prices, Primary,
+    Problem, PromptBill, Provenance, Question, QuestionFacts, QuestionKind, QuestionRow, RECORDED,
+    Receipt, Recommendation, Reference, ReferenceOutcome, ReferenceState, Replayed, Report,
+    RequestBill, RequestFacts, RequestRow, Role, RowKind, RowName, RunResults, SESSION_MEASURES,
     SessionFacts, SessionRow, Snapshot, SnapshotPart, Source, StrategyRow, TimeProfile,
     TokensSource, Validation, Value, Verdict, catalogue,
 };
@@ -293,7 +293,7 @@ pub(super) fn recommended(strategy: &str) -> Recommendation {
             windows: vec!["25%".to_owned()],
         },
         choice: Choice::Use(Box::new(Chosen {
-            row: Place { strategy: strategy.to_owned(), window: "25%".to_owned() },
+            row: RowName { strategy: strategy.to_owned(), window: "25%".to_owned() },
             by: Primary::ReferenceRecall,
             kept: 0.86,
             spread: None,

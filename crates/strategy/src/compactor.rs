@@ -372,7 +372,7 @@ mod tests {
     #[test]
     fn a_failure_after_a_reply_says_what_is_wrong_with_it() {
         let why = || "why".to_owned();
-        for (error, unusable, told) in [
+        for (error, unusable, actual) in [
             (CompactorError::Unavailable(why()), None, "no reply: why"),
             (CompactorError::Refused(why()), Some(Unusable::Refused), "the model refused: why"),
             (
@@ -388,7 +388,7 @@ mod tests {
                 "the reply has not the asked shape: why",
             ),
         ] {
-            assert_eq!((error.unusable(), &*error.to_string()), (unusable, told));
+            assert_eq!((error.unusable(), &*error.to_string()), (unusable, actual));
             let failed = FailedCall::from(error.clone());
             assert_eq!((failed.error, failed.usage), (error, CallUsage::default()));
         }

@@ -48,7 +48,7 @@ pub use compactor::{
     SessionState, Task, TaskMessage,
 };
 pub use context::{
-    Applied, Context, Entry, EntryId, Op, OpError, Place, Recording, Saved, Sent, Step,
+    Applied, Context, Entry, EntryId, InsertAt, Op, OpError, Recording, Saved, Sent, Step,
 };
 pub use host::{Fallback, Host, Mechanism, MechanismError, Outcome, Record, StoredFile, Work};
 pub use mechanism::{Build, BuildError, MechanismSpec};

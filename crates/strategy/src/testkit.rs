@@ -301,12 +301,12 @@ impl Rig {
                 self.request();
             }
             self.context.append();
-            self.look(At::Append);
+            self.evaluate_stage(At::Append);
             if user {
-                self.look(At::UserTurn);
+                self.evaluate_stage(At::UserTurn);
             }
             if request {
-                self.look(At::Response);
+                self.evaluate_stage(At::Response);
             }
             self.before = Some(self.now);
             self.now += SignedDuration::from_secs(60);
@@ -328,7 +328,7 @@ impl Rig {
     /// What happens before a call to the agent's model.
     pub(crate) fn request(&mut self) {
         self.prepare();
-        self.look(At::Request);
+        self.evaluate_stage(At::Request);
         self.reported = Some(Reported { input: self.context.weight().tokens, output: 0 });
     }
 
@@ -340,7 +340,7 @@ impl Rig {
         }
     }
 
-    fn look(&mut self, at: At) {
+    fn evaluate_stage(&mut self, at: At) {
         for number in 0..self.stages.len() {
             if self.strategy.stages[number].at != at {
                 continue;

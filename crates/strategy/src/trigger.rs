@@ -355,7 +355,7 @@ mod tests {
         assert_eq!(above(0, None), "above 0.8 of budget");
         assert_eq!(above(1, None), "above 0.8 of budget and over 1");
         assert_eq!(above(5, Some(9)), "above 0.8 of budget and over 5 and at most 9");
-        for (when, told) in [
+        for (when, actual) in [
             (When::Always, "always"),
             (When::Recorded, "recorded"),
             (When::AboveReserve { reserve: 7 }, "above window - 7"),
@@ -365,7 +365,7 @@ mod tests {
             (When::Hour(4), "daily at 04:00"),
             (When::Command(vec!["/a".to_owned(), "/b".to_owned()]), "the user says /a or /b"),
         ] {
-            assert_eq!(when.to_string(), told);
+            assert_eq!(when.to_string(), actual);
         }
     }
 }

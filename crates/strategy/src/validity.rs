@@ -52,7 +52,7 @@ pub struct Pairs {
 impl Pairs {
     /// Checks the pairs of these messages again. It must be called for every
     /// message that was appended, or whose state changed.
-    pub fn look_again(
+    pub fn recheck_pairs(
         &mut self,
         context: &Context,
         messages: impl IntoIterator<Item = MessageIndex>,
@@ -125,22 +125,22 @@ mod tests {
             context.apply(Op::Hide { before: 0, except: Vec::new(), also }).unwrap();
             assert_eq!(pairs_are_whole(&context), found, "{hidden:?}");
             let mut pairs = Pairs::default();
-            pairs.look_again(&context, 0..5);
+            pairs.recheck_pairs(&context, 0..5);
             assert_eq!(pairs.are_whole(), found.is_ok(), "{hidden:?}");
             context.begin_stage(0);
-            pairs.look_again(&context, hidden.iter().copied());
+            pairs.recheck_pairs(&context, hidden.iter().copied());
             assert!(pairs.are_whole(), "all is shown again");
         }
         // Results that are still to come are not missed.
         for messages in [2, 3] {
             let mut pairs = Pairs::default();
-            pairs.look_again(&context(messages), 0..messages);
+            pairs.recheck_pairs(&context(messages), 0..messages);
             assert!(pairs.are_whole() && pairs_are_whole(&context(messages)).is_ok());
         }
         let mut removed = context(5);
         removed.apply(Op::RemoveCall(CallId(0))).unwrap();
         let mut pairs = Pairs::default();
-        pairs.look_again(&removed, 0..5);
+        pairs.recheck_pairs(&removed, 0..5);
         assert!(pairs.are_whole() && pairs_are_whole(&removed).is_ok());
     }
 }

@@ -13,7 +13,7 @@ use super::Arguments;
 use recap_core::model::{CutExam, FactAtStake, NO_SUMMARY, Reference, ReferenceState, Session};
 use recap_core::text::counted;
 use recap_core::tokens::Counter;
-use recap_exam::facts::{Cuts, Place};
+use recap_exam::facts::{CutPlace, Cuts};
 use recap_exam::roles::compactor::EmptySummary;
 use recap_replay::run::ModelRoles;
 use recap_replay::{CutSegment, Plan, PreparedSession, RequestInspector, examine_and_look};
@@ -98,7 +98,7 @@ pub(super) fn shown(
 fn picked<'a>(
     arguments: &Arguments,
     subject: &'a PreparedSession,
-) -> Result<&'a (Place, Vec<Reference>), Failure> {
+) -> Result<&'a (CutPlace, Vec<Reference>), Failure> {
     let number = arguments.cutting.cut.unwrap_or(0);
     let count = subject.cuts.len();
     let found = (number as usize).checked_sub(1).and_then(|at| subject.cuts.get(at));
@@ -117,7 +117,7 @@ fn picked<'a>(
     })
 }
 
-fn title(arguments: &Arguments, subject: &PreparedSession, place: &Place, plan: &Plan) -> Part {
+fn title(arguments: &Arguments, subject: &PreparedSession, place: &CutPlace, plan: &Plan) -> Part {
     let facts = &subject.facts.requests[place.request as usize];
     Part::Title(format!(
         "{} · {} · cut {} of {}, depth {} · request {} of {}, before message {}",
@@ -194,7 +194,7 @@ fn quote(text: &str, place: Range<usize>) -> String {
 struct FactList<'a> {
     subject: &'a PreparedSession,
     part: &'a CutSegment,
-    place: &'a Place,
+    place: &'a CutPlace,
     facts: &'a [FactAtStake],
     exam: &'a CutExam,
     seen: &'a SeenStates,

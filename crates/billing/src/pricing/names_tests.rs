@@ -162,9 +162,9 @@ fn every_listed_name_is_the_model_that_it_lists() {
 #[test]
 fn a_model_that_sellers_price_differently_is_unknown_with_their_names() {
     let unknown = PriceList::bundled().find("gpt-oss-120b").unwrap_err();
-    let told = unknown.suggestion().unwrap();
-    assert!(told.starts_with("prices differ by seller: name one, such as "), "{told}");
-    assert!(told.contains("/gpt-oss-120b"), "{told}");
+    let actual = unknown.suggestion().unwrap();
+    assert!(actual.starts_with("prices differ by seller: name one, such as "), "{actual}");
+    assert!(actual.contains("/gpt-oss-120b"), "{actual}");
 }
 
 #[test]

@@ -308,7 +308,7 @@ mod tests {
     #[test]
     fn bills_tell_the_rules_with_their_figures_and_what_is_charged() {
         let all = PERISHABLE.into_iter().chain([Rules::GeminiExplicit(0), Rules::None]);
-        let told: Vec<&str> = all.map(Rules::about).collect();
+        let actual: Vec<&str> = all.map(Rules::about).collect();
         let words: [&[&str]; 8] = [
             &["4 breakpoints", "20 blocks", "5 minutes or an hour", "writing is charged"],
             &["1,024 tokens", "steps of 128", "10 idle minutes", "writing is free"],
@@ -319,8 +319,8 @@ mod tests {
             &["explicit", "an hour", "storage is charged"],
             &["no price"],
         ];
-        for (told, words) in told.into_iter().zip(words) {
-            words.iter().for_each(|word| assert!(told.contains(word), "{word}: {told}"));
+        for (actual, words) in actual.into_iter().zip(words) {
+            words.iter().for_each(|word| assert!(actual.contains(word), "{word}: {actual}"));
         }
     }
 

@@ -6,7 +6,7 @@ use super::{BillErrors, Missing, Primary, UnusableReplies};
 
 /// A row over all sessions, named by strategy and window.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
+pub struct RowName {
     /// Id of the strategy.
     pub strategy: String,
     /// Label of the window, as typed.
@@ -65,14 +65,14 @@ pub enum Problem {
     /// A message from reading the inputs or from calling models.
     Notice(String),
     /// Replies of the compactor were unusable. A row with many of them has no rank.
-    UnusableReplies { rows: Vec<(Place, UnusableReplies)>, ranked: bool },
+    UnusableReplies { rows: Vec<(RowName, UnusableReplies)>, ranked: bool },
     /// Cells failed, so that some rows cover fewer sessions than others.
     FailedCells { failed: usize, cells: usize, strategies: Vec<String> },
     /// No strategy compacted anything at this window (how-it-works §40).
     NothingCompacts { window: String, largest: u64 },
     /// Rows with the number of successive compactions that freed almost nothing.
     /// `by_size`: their triggers depend on the size of the context.
-    IdleCompactions { rows: Vec<(Place, u64)>, by_size: bool },
+    IdleCompactions { rows: Vec<(RowName, u64)>, by_size: bool },
     /// Judges contradict each other (reference §6).
     JudgesDisagree { judges: Vec<String>, kappa: f64, answers: u64 },
     /// Answers or grades are missing for one reason.
@@ -86,11 +86,11 @@ pub enum Problem {
     /// With all the evidence and little else in its context, the answerer does
     /// clearly better or worse than under `full`: recall of each row, and
     /// recall of `full` (reference §6).
-    SizeMatters { rows: Vec<(Place, f64, f64)> },
+    SizeMatters { rows: Vec<(RowName, f64, f64)> },
     /// The whole conversation and an empty context have nearly the same score.
     NarrowScale { window: String, floor: f64, ceiling: f64 },
     /// A bare list of identifiers has nearly the score of the best row.
-    NamesSuffice { best: Place, kept: f64, list: f64 },
+    NamesSuffice { best: RowName, kept: f64, list: f64 },
     /// Share of the exam that the recorded agent did without after its own
     /// compactions (reference §4).
     ExamInDoubt { share: f64 },
@@ -140,7 +140,7 @@ impl Problem {
 pub enum Observation {
     /// A strategy sends fewer tokens than the whole conversation and costs more.
     LessSentMoreBilled {
-        row: Place,
+        row: RowName,
         billed_as: Option<String>,
         fewer: f64,
         dearer: f64,
@@ -158,23 +158,23 @@ pub enum Observation {
         best: Option<(String, f64)>,
     },
     /// Share of the row's losses that no tool result ever contained.
-    CannotBeFetched { row: Place, share: f64 },
+    CannotBeFetched { row: RowName, share: f64 },
     /// Share of the wrong answers whose evidence was removed, or is still in
     /// the context.
-    WrongAnswers { row: Place, share: f64, gone: bool },
+    WrongAnswers { row: RowName, share: f64, gone: bool },
     /// The kind of question at which the best row is weakest, in points of 100.
-    WeakestKind { row: Place, kind: String, kept: f64, over_all: f64 },
+    WeakestKind { row: RowName, kind: String, kept: f64, over_all: f64 },
     /// Strategies whose summaries keep no more than empty texts would.
     AddsNothing { rows: Vec<(String, f64)> },
     /// The number of sessions in which the first two rows keep their order.
     Order { window: String, first: String, second: String, wins: usize, losses: usize, of: usize },
     /// The relative error of a strategy's own token counts.
-    EstimateOff { row: Place, error: f64 },
+    EstimateOff { row: RowName, error: f64 },
     /// Compactions that made the context longer, as means over replicates.
-    ContextGrew { row: Place, inflated: f64, compactions: f64 },
+    ContextGrew { row: RowName, inflated: f64, compactions: f64 },
     /// The gain of the best row of the smallest window at a larger window.
     MoreRoom {
-        row: Place,
+        row: RowName,
         to: String,
         kept: (f64, f64),
         leader: Option<(String, f64)>,
@@ -244,7 +244,7 @@ pub struct Ungraded {
 #[derive(Clone, Debug, PartialEq)]
 pub struct OtherBill {
     /// The row that is billed.
-    pub row: Place,
+    pub row: RowName,
     /// The agent model, if the run has several.
     pub billed_as: Option<String>,
     /// The reported bill in USD.

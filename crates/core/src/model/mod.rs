@@ -80,7 +80,7 @@ pub use facts::{
     SessionFacts, Support,
 };
 pub use finding::{
-    Counts, DearBecause, Finding, Limit, Observation, OtherBill, Place, Problem, QUESTIONED,
+    Counts, DearBecause, Finding, Limit, Observation, OtherBill, Problem, QUESTIONED, RowName,
     SampleSizeLimit, Ungraded,
 };
 pub use gate::{
@@ -100,8 +100,8 @@ pub use receipt::{
     Spent, TokenKind,
 };
 pub use recommendation::{
-    Against, Alternative, AtStake, Choice, Chosen, NextStep, NoChoice, Priced, Range, RangeOf,
-    Recommendation, Replayed, RunnerUp, Savings, Sure,
+    Against, Alternative, AtStake, Choice, Chosen, ComparisonWithFull, NextStep, NoChoice, Priced,
+    Range, RangeOf, Recommendation, Replayed, RunnerUp, Savings,
 };
 pub use recorded::{Piece, RecordedCall, RecordedCompaction, RecordedTrigger};
 pub use reply::{ReplyFacts, Unusable};

@@ -1,7 +1,7 @@
 //! The recommendation of a run: which strategy to use, how sure that is, and what
 //! was tested. `wording` turns it into sentences.
 
-use super::{AgainstFull, Finding, Place, Primary};
+use super::{AgainstFull, Finding, Primary, RowName};
 
 /// The recommendation of a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -12,14 +12,14 @@ pub struct Recommendation {
     pub choice: Choice,
     /// The statistical verdict on the choice; absent without a choice or a
     /// test.
-    pub sure: Option<Sure>,
+    pub sure: Option<ComparisonWithFull>,
     /// The finding that questions the choice most.
     pub doubt: Option<Finding>,
     /// A further run that would show more.
     pub next: Option<NextStep>,
     /// Of questions: the strategy that keeps most with offline summaries, and what
     /// it keeps. A model may keep more or less.
-    pub hint: Option<(Place, f64)>,
+    pub hint: Option<(RowName, f64)>,
 }
 
 /// A further run that would show more than this one.
@@ -87,7 +87,7 @@ pub enum Choice {
 
 impl Choice {
     /// The row of the recommended strategy.
-    pub fn place(&self) -> Option<&Place> {
+    pub fn place(&self) -> Option<&RowName> {
         match self {
             Choice::Use(chosen) => Some(&chosen.row),
             Choice::None { .. } => None,
@@ -99,7 +99,7 @@ impl Choice {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chosen {
     /// The strategy and the window.
-    pub row: Place,
+    pub row: RowName,
     /// The measure that ranks the strategies.
     pub by: Primary,
     /// Figure of that measure for the strategy.
@@ -121,7 +121,7 @@ pub struct Chosen {
     /// A strategy that keeps more, with requests larger than the window.
     pub refused: Option<RunnerUp>,
     /// The recommended rows at the other windows, with their figures.
-    pub elsewhere: Vec<(Place, f64)>,
+    pub elsewhere: Vec<(RowName, f64)>,
     /// Windows without a recommended strategy.
     pub none_at: Vec<String>,
     /// The gain of the model's summaries over empty texts, if that gain may be
@@ -204,9 +204,9 @@ pub struct Savings {
 #[derive(Clone, Debug, PartialEq)]
 pub enum NoChoice {
     /// Every strategy keeps too little; `best` keeps most.
-    TooLittle { best: Place, kept: f64, within: bool, least: f64, by: Primary },
+    TooLittle { best: RowName, kept: f64, within: bool, least: f64, by: Primary },
     /// No strategy is better than `over`, which needs no strategy.
-    NoGain { best: Place, kept: f64, within: bool, usd: f64, over: Alternative, by: Primary },
+    NoGain { best: RowName, kept: f64, within: bool, usd: f64, over: Alternative, by: Primary },
     /// No ranked strategy compacted anything; `most` keeps most at cuts.
     NoneActed { window: String, most: Option<(String, f64)> },
     /// The run has only controls.
@@ -241,7 +241,7 @@ pub enum Alternative {
 /// The statistical comparison of the choice with the whole conversation
 /// (reference §7), in the unit of the measure that ranks.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Sure {
+pub struct ComparisonWithFull {
     /// The verdict of the comparison.
     pub verdict: AgainstFull,
     /// Number of independent sessions or projects.

@@ -25,7 +25,7 @@ type Key = (String, String);
 /// The results of a run by session, in the order of their data sets and ids.
 #[derive(Clone, Debug, Default)]
 pub struct RunResults {
-    held: BTreeMap<Key, Held>,
+    held: BTreeMap<Key, StoredResults>,
     /// The session that results are being added to.
     open: Option<(Key, Results)>,
     /// Number of cells that are held as plain data.
@@ -40,7 +40,7 @@ struct Results {
 }
 
 #[derive(Clone, Debug)]
-enum Held {
+enum StoredResults {
     Plain(Results),
     Packed(Packed),
 }
@@ -60,7 +60,7 @@ pub struct SessionResults<'a> {
     pub dataset: &'a str,
     /// Id of the session.
     pub id: &'a str,
-    held: &'a Held,
+    held: &'a StoredResults,
     /// What was made plain.
     cells: OnceCell<Vec<Cell>>,
     cuts: OnceCell<Vec<Cut>>,
@@ -70,25 +70,25 @@ impl SessionResults<'_> {
     /// The cells, sorted by key.
     pub fn cells(&self) -> &[Cell] {
         match self.held {
-            Held::Plain(results) => &results.cells,
-            Held::Packed(packed) => self.cells.get_or_init(|| unpacked(&packed.cells)),
+            StoredResults::Plain(results) => &results.cells,
+            StoredResults::Packed(packed) => self.cells.get_or_init(|| unpacked(&packed.cells)),
         }
     }
 
     /// The cuts, sorted by key.
     pub fn cuts(&self) -> &[Cut] {
         match self.held {
-            Held::Plain(results) => &results.cuts,
-            Held::Packed(packed) => self.cuts.get_or_init(|| unpacked(&packed.cuts)),
+            StoredResults::Plain(results) => &results.cuts,
+            StoredResults::Packed(packed) => self.cuts.get_or_init(|| unpacked(&packed.cuts)),
         }
     }
 }
 
-impl Held {
+impl StoredResults {
     fn into_results(self) -> Results {
         match self {
-            Held::Plain(results) => results,
-            Held::Packed(Packed { cells, cuts }) => {
+            StoredResults::Plain(results) => results,
+            StoredResults::Packed(Packed { cells, cuts }) => {
                 Results { cells: unpacked(&cells), cuts: unpacked(&cuts) }
             }
         }
@@ -123,10 +123,10 @@ impl RunResults {
             self.close();
             let key = (dataset.to_owned(), session.to_owned());
             let there = self.held.remove(&key);
-            if let Some(Held::Plain(results)) = &there {
+            if let Some(StoredResults::Plain(results)) = &there {
                 self.plain -= results.cells.len();
             }
-            self.open = Some((key, there.map(Held::into_results).unwrap_or_default()));
+            self.open = Some((key, there.map(StoredResults::into_results).unwrap_or_default()));
         }
         &mut self.open.as_mut().expect("it was opened").1
     }
@@ -153,12 +153,13 @@ impl RunResults {
             same
         });
         let held = match self.plain + results.cells.len() > PLAIN {
-            true => {
-                Held::Packed(Packed { cells: packed(&results.cells), cuts: packed(&results.cuts) })
-            }
+            true => StoredResults::Packed(Packed {
+                cells: packed(&results.cells),
+                cuts: packed(&results.cuts),
+            }),
             false => {
                 self.plain += results.cells.len();
-                Held::Plain(results)
+                StoredResults::Plain(results)
             }
         };
         self.held.insert(key, held);
@@ -184,16 +185,16 @@ impl RunResults {
     /// Every cell, sorted by key.
     pub fn cells(&self) -> impl Iterator<Item = Cell> {
         self.iter().flat_map(|session| match session.held {
-            Held::Plain(results) => results.cells.clone(),
-            Held::Packed(packed) => unpacked(&packed.cells),
+            StoredResults::Plain(results) => results.cells.clone(),
+            StoredResults::Packed(packed) => unpacked(&packed.cells),
         })
     }
 
     /// Every cut, sorted by key.
     pub fn cuts(&self) -> impl Iterator<Item = Cut> {
         self.iter().flat_map(|session| match session.held {
-            Held::Plain(results) => results.cuts.clone(),
-            Held::Packed(packed) => unpacked(&packed.cuts),
+            StoredResults::Plain(results) => results.cuts.clone(),
+            StoredResults::Packed(packed) => unpacked(&packed.cuts),
         })
     }
 
@@ -220,8 +221,8 @@ impl RunResults {
 impl RunResults {
     fn results_mut(&mut self) -> impl Iterator<Item = &mut Results> {
         self.held.values_mut().map(|held| match held {
-            Held::Plain(results) => results,
-            Held::Packed(_) => panic!("few cells are held as plain data"),
+            StoredResults::Plain(results) => results,
+            StoredResults::Packed(_) => panic!("few cells are held as plain data"),
         })
     }
 
@@ -251,7 +252,7 @@ impl PartialEq for RunResults {
     }
 }
 
-fn results_of<'a>((dataset, id): &'a Key, held: &'a Held) -> SessionResults<'a> {
+fn results_of<'a>((dataset, id): &'a Key, held: &'a StoredResults) -> SessionResults<'a> {
     SessionResults { dataset, id, held, cells: OnceCell::new(), cuts: OnceCell::new() }
 }
 
@@ -319,7 +320,8 @@ mod tests {
         (0..all).for_each(|at| results.add_cell(cell(at, "prune", at as u64)));
         (0..all).step_by(100).for_each(|at| results.add_cut(cut(at, 3)));
         results.close();
-        let packed = results.held.values().filter(|held| matches!(held, Held::Packed(_))).count();
+        let packed =
+            results.held.values().filter(|held| matches!(held, StoredResults::Packed(_))).count();
         assert_eq!(packed, 500);
         assert!(results.cells().eq((0..all).map(|at| cell(at, "prune", at as u64))));
         assert!(results.cuts().eq((0..all).step_by(100).map(|at| cut(at, 3))));

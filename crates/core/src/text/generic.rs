@@ -51,7 +51,7 @@ pub fn is_generic(
     if STANDARD.contains(lower.as_str()) {
         return true;
     }
-    let judge = Judge { is_current };
+    let judge = GenericTest { is_current };
     let own = || declares(text);
     match class {
         IdentifierClass::Path => judge.path(text, &lower),
@@ -65,11 +65,11 @@ pub fn is_generic(
     }
 }
 
-struct Judge<'a> {
+struct GenericTest<'a> {
     is_current: &'a dyn Fn(&str) -> bool,
 }
 
-impl Judge<'_> {
+impl GenericTest<'_> {
     fn path(&self, path: &str, lower: &str) -> bool {
         let mut parts = lower.split('/').filter(|part| !matches!(*part, "" | "." | ".." | "~"));
         let Some(first) = parts.next() else {

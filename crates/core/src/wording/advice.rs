@@ -35,7 +35,7 @@ pub fn before_the_limit(advice: &Advice) -> String {
 
 /// What is to be done at the context limit, where `told` is what the replay at the
 /// window tells: nothing in sessions that never come there.
-pub fn at_the_limit(advice: &Advice, told: &str) -> String {
+pub fn at_the_limit(advice: &Advice, answer: &str) -> String {
     let Basis { sessions, fit, limits, .. } = advice.basis;
     if fit == sessions {
         let limits = limits.map(|limits| format!(" ({})", limit_words(limits)));
@@ -58,9 +58,9 @@ pub fn at_the_limit(advice: &Advice, told: &str) -> String {
             form_for(fit, "stays", "stay")
         ),
     };
-    match told.starts_with("At ") {
-        true => format!("{rest}{told}"),
-        false => format!("{rest}At the limit: {}", uncapital(told)),
+    match answer.starts_with("At ") {
+        true => format!("{rest}{answer}"),
+        false => format!("{rest}At the limit: {}", uncapital(answer)),
     }
 }
 

@@ -5,11 +5,11 @@ use std::fmt::{Display, Formatter, Result};
 use super::number::{dollars, error, percent};
 use super::{limits, observations, window};
 use crate::model::{
-    BillErrors, Finding, OtherBill, Place, Problem, TRUSTED_KAPPA, Ungraded, UnusableReplies,
+    BillErrors, Finding, OtherBill, Problem, RowName, TRUSTED_KAPPA, Ungraded, UnusableReplies,
 };
 use crate::text::{counted, form_for, grouped};
 
-impl Display for Place {
+impl Display for RowName {
     fn fmt(&self, out: &mut Formatter<'_>) -> Result {
         write!(out, "{} at {}", self.strategy, window(&self.window))
     }
@@ -132,7 +132,7 @@ fn words(problem: &Problem) -> String {
     }
 }
 
-fn unusable_replies(rows: &[(Place, UnusableReplies)], ranked: bool) -> String {
+fn unusable_replies(rows: &[(RowName, UnusableReplies)], ranked: bool) -> String {
     let each = joined(rows.iter().map(|(row, found)| {
         let reasons =
             found.reasons.iter().map(|(reason, n)| format!("{} {}", grouped(*n), reason.words()));
@@ -148,7 +148,7 @@ fn unusable_replies(rows: &[(Place, UnusableReplies)], ranked: bool) -> String {
     }
 }
 
-fn idle(rows: &[(Place, u64)], by_size: bool) -> String {
+fn idle(rows: &[(RowName, u64)], by_size: bool) -> String {
     let one = rows.len() == 1;
     let why = match by_size {
         true if one => "its threshold lies below what it keeps, or hardly above",
@@ -213,8 +213,8 @@ fn bill_errors(errors: &BillErrors) -> String {
 
 /// For example "a 3, b 4, at 25 %" if all rows have one window, else "a at 8k
 /// 3, b at 200k 4".
-fn joined<'a>(rows: impl Iterator<Item = (&'a Place, String)>) -> String {
-    let rows: Vec<(&Place, String)> = rows.collect();
+fn joined<'a>(rows: impl Iterator<Item = (&'a RowName, String)>) -> String {
+    let rows: Vec<(&RowName, String)> = rows.collect();
     let one = rows.windows(2).all(|pair| pair[0].0.window == pair[1].0.window);
     let named = rows.iter().map(|(row, more)| match one {
         true => format!("{}{more}", row.strategy),

@@ -5,9 +5,9 @@ use super::advice::{at_the_limit, before_the_limit, summaries};
 use super::number::{distance, dollars, gain, loss, percent};
 use super::{capital, kept, listed, uncapital, window};
 use crate::model::{
-    Advice, Against, AgainstFull, Alternative, AtStake, Choice, Chosen, Finding, Limit, NATIVE,
-    NextStep, NoChoice, Place, Priced, Primary, Range, RangeOf, Reason, Recommendation, Replayed,
-    Report, RunnerUp, Savings, Sure,
+    Advice, Against, AgainstFull, Alternative, AtStake, Choice, Chosen, ComparisonWithFull,
+    Finding, Limit, NATIVE, NextStep, NoChoice, Priced, Primary, Range, RangeOf, Reason,
+    Recommendation, Replayed, Report, RowName, RunnerUp, Savings,
 };
 use crate::text::{counted, form_for, grouped};
 
@@ -160,7 +160,7 @@ fn at_stake(replayed: &Replayed) -> String {
 }
 
 fn used(chosen: &Chosen) -> String {
-    let Place { strategy, window: at } = &chosen.row;
+    let RowName { strategy, window: at } = &chosen.row;
     let at = limit(at);
     let head = match chosen.loses_much {
         true => format!("At {at} {strategy} loses least"),
@@ -197,13 +197,13 @@ fn bill(Priced { usd, billed_as, against }: &Priced) -> String {
         billed_as.as_ref().map(|name| format!(" (billed as {name})")).unwrap_or_default();
     let than = match against {
         Against::Nothing => String::new(),
-        Against::Whole(savings) => told(*savings, "the whole conversation"),
-        Against::Recorded(savings) => told(*savings, "today"),
+        Against::Whole(savings) => describe(*savings, "the whole conversation"),
+        Against::Recorded(savings) => describe(*savings, "today"),
     };
     format!(" and costs {}{billing_model}{than}", dollars(*usd))
 }
 
-fn told(savings: Savings, whose: &str) -> String {
+fn describe(savings: Savings, whose: &str) -> String {
     let share = savings.share;
     if share.abs() < LEAST {
         return format!(", as much as {whose}");
@@ -265,7 +265,7 @@ fn elsewhere(chosen: &Chosen) -> Option<String> {
     let none: Vec<String> = chosen.none_at.iter().map(|label| window(label)).collect();
     let none = (!none.is_empty()).then(|| format!("none is to be preferred at {}", listed(&none)));
     let others = &chosen.elsewhere;
-    let figure = |at: &(Place, f64)| kept(chosen.by, at.1);
+    let figure = |at: &(RowName, f64)| kept(chosen.by, at.1);
     let best = match others.is_empty() || others.len() > OTHERS {
         true => None,
         false if others.iter().all(|at| at.0.strategy == chosen.row.strategy) => {
@@ -291,7 +291,7 @@ fn limit(label: &str) -> String {
 }
 
 fn none(why: &NoChoice, nor_at: &[String]) -> String {
-    let most = |best: &Place, figure: f64, within: bool, by| {
+    let most = |best: &RowName, figure: f64, within: bool, by| {
         let within = if within { " within the window" } else { "" };
         format!("{} keeps most{within} ({})", best.strategy, kept(by, figure))
     };
@@ -383,7 +383,7 @@ fn none(why: &NoChoice, nor_at: &[String]) -> String {
 }
 
 /// A sentence on how the choice compares with the whole conversation.
-fn how_sure(sure: &Sure) -> String {
+fn how_sure(sure: &ComparisonWithFull) -> String {
     let with = counted(sure.clusters, sure.noun);
     let margin = distance(sure.by, sure.margin);
     match sure.verdict {

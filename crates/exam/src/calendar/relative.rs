@@ -23,7 +23,7 @@ pub enum When {
 
 /// A time and the bytes of the text that name it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Told {
+pub struct TimeMention {
     pub when: When,
     pub span: Range<usize>,
 }
@@ -61,9 +61,9 @@ impl Display for When {
 }
 
 /// The times that a text names, in order.
-pub fn times(text: &str) -> Vec<Told> {
+pub fn times(text: &str) -> Vec<TimeMention> {
     let found = dates(text);
-    let mut told: Vec<Told> = Vec::with_capacity(found.len());
+    let mut mentions: Vec<TimeMention> = Vec::with_capacity(found.len());
     for (at, one) in found.iter().enumerate() {
         let mut told_from = None;
         if let Some(day) = one.date.civil() {
@@ -73,9 +73,9 @@ pub fn times(text: &str) -> Vec<Told> {
         }
         let (when, length) = told_from.unwrap_or((When::On(one.date), 0));
         let span = one.span.start - length..one.span.end;
-        told.push(Told { when, span });
+        mentions.push(TimeMention { when, span });
     }
-    told
+    mentions
 }
 
 /// What the words right before a day make of it, and their length in bytes.
@@ -91,12 +91,12 @@ fn anchored(before: &str, day: Date) -> Option<(When, usize)> {
     if relation == "to" && unit == "prior" {
         unit = words.next()?;
     }
-    let told = words.next().and_then(|word| {
+    let number = words.next().and_then(|word| {
         let vague = matches!(word, "few" | "couple" | "several").then_some(0);
         let count = cardinal(word).or_else(|| word.parse().ok()).or(vague);
         count.map(|count| (count, word))
     });
-    let count = told.map(|(count, _)| count);
+    let count = number.map(|(count, _)| count);
     let is_before = matches!(relation, "before" | "preceding" | "to");
     let is_after = matches!(relation, "after" | "following");
     let is_of = matches!(relation, "of" | "containing" | "on");
@@ -113,7 +113,7 @@ fn anchored(before: &str, day: Date) -> Option<(When, usize)> {
         _ => return None,
     };
     let start = tail.rfind(unit)?;
-    let start = told.and_then(|(_, word)| tail[..start].rfind(word)).unwrap_or(start);
+    let start = number.and_then(|(_, word)| tail[..start].rfind(word)).unwrap_or(start);
     let taken = tail.len() - start;
     // Lower case may be longer than the text: the span then begins at the date.
     let length = before.len().checked_sub(taken).filter(|at| before.is_char_boundary(*at));
@@ -233,7 +233,7 @@ pub fn relative(text: &str, said: Date) -> Vec<Resolved> {
     let mut out = Vec::new();
     for found in RELATIVE.captures_iter(text) {
         let part = |name: &str| found.name(name).map(|part| part.as_str().to_lowercase());
-        let told = if let Some(fixed) = part("fixed") {
+        let resolved = if let Some(fixed) = part("fixed") {
             fixed_day(&fixed, said)
         } else if let (Some(which), Some(unit)) = (part("which"), part("unit")) {
             which_unit(&which, &unit, said)
@@ -252,7 +252,7 @@ pub fn relative(text: &str, said: Date) -> Vec<Resolved> {
         } else {
             None
         };
-        if let Some((means, day)) = told {
+        if let Some((means, day)) = resolved {
             out.push(Resolved { means, day });
         }
     }
@@ -364,19 +364,19 @@ fn shifted(n: i32, unit: &str, back: bool, said: Date) -> Option<Meaning> {
     let name = usize::try_from(n - 1).ok().and_then(|at| COUNTS.split('|').nth(at));
     let words = name.map_or_else(|| n.to_string(), str::to_owned);
     let plural = if n == 1 { "" } else { "s" };
-    let told = format!("{words} {unit}{plural} {side} {}", written(said));
+    let phrase = format!("{words} {unit}{plural} {side} {}", written(said));
     match unit {
         "day" => said.checked_add(sign.days()).ok().map(exact),
         "week" => {
             let day = said.checked_add(sign.weeks()).ok()?;
-            Some((format!("{}, {told}", written(day)), Some(day)))
+            Some((format!("{}, {phrase}", written(day)), Some(day)))
         }
         "month" => {
             let day = said.checked_add(sign.months()).ok()?;
-            Some((format!("{}, {told}", month_of(day)), Some(day)))
+            Some((format!("{}, {phrase}", month_of(day)), Some(day)))
         }
         "year" => Some(((i32::from(said.year()) + sign).to_string(), None)),
-        _ => Some((told, None)),
+        _ => Some((phrase, None)),
     }
 }
 

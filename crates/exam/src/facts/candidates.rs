@@ -4,7 +4,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::declared::{Declared, binding};
 use super::edits::{Side, Sides};
-use super::occurrences::{Place, block_texts};
+use super::occurrences::{TextKind, block_texts};
 use super::packages::Packages;
 use super::support::Rarity;
 use recap_core::model::{IdentifierClass, MessageIndex, Session};
@@ -149,7 +149,7 @@ fn used<'a>(session: &'a Session, request: MessageIndex, habits: &mut Habits<'a>
     for block in &session.messages[request as usize].blocks {
         let first = used.len();
         block_texts(block, &mut |place, text| {
-            if let Place::Argument { tool, key, listed } = place {
+            if let TextKind::Argument { tool, key, listed } = place {
                 let again = habits.holds(tool, key, text);
                 arguments.push((tool, key, text, listed));
                 // An entry of a list that was sent before is sent again, and so is a
@@ -173,7 +173,7 @@ fn used<'a>(session: &'a Session, request: MessageIndex, habits: &mut Habits<'a>
 }
 
 /// Adds the identifiers of a text that name something by themselves.
-fn named(place: Place<'_>, text: &str, used: &mut Vec<Used>) {
+fn named(place: TextKind<'_>, text: &str, used: &mut Vec<Used>) {
     let sides = Sides::of(place, text);
     let options = IdentifierOptions { code: is_code(place, text) };
     for Identifier { text: name, class, range } in identifiers(text, options) {
@@ -183,7 +183,7 @@ fn named(place: Place<'_>, text: &str, used: &mut Vec<Used>) {
         if option || is_mark(before, name, after) || is_drawn(class, before, after) {
             continue;
         }
-        let binds = place != Place::Said && class == IdentifierClass::Identifier;
+        let binds = place != TextKind::Said && class == IdentifierClass::Identifier;
         let line = binds.then(|| binding(text, range.start, range.end)).flatten();
         let (bound, side) = (line.map(str::to_owned), sides.at(range.start));
         used.push(Used { text: name.to_owned(), class, bound, side });
@@ -243,8 +243,8 @@ fn drop_copied(used: &mut Vec<Used>, first: usize) {
 
 /// A one-line argument is code or a command, unless its key or its form says
 /// that it is prose; a longer one may be prose.
-fn is_code(place: Place<'_>, text: &str) -> bool {
-    let Place::Argument { key, .. } = place else {
+fn is_code(place: TextKind<'_>, text: &str) -> bool {
+    let TextKind::Argument { key, .. } = place else {
         return false;
     };
     let text = text.trim();

@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use super::occurrences::Place;
+use super::occurrences::TextKind;
 
 /// The side of an edit that a text stands on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,8 +21,8 @@ pub(super) struct Sides(Vec<(Range<usize>, Side)>);
 impl Sides {
     /// Arguments with an old and a new text (`old_string`, `newText`), patches of
     /// Codex, and blocks of `SEARCH` and `REPLACE`, wherever they stand.
-    pub(super) fn of(place: Place<'_>, text: &str) -> Sides {
-        if let Place::Argument { key, .. } = place {
+    pub(super) fn of(place: TextKind<'_>, text: &str) -> Sides {
+        if let TextKind::Argument { key, .. } = place {
             let key = key.to_ascii_lowercase();
             let whole = |side| Sides(vec![(0..text.len(), side)]);
             match key {
@@ -32,7 +32,7 @@ impl Sides {
             }
         }
         let is_edit = text.contains("*** Update File") || text.contains("<<<<<<< SEARCH");
-        if place == Place::Result || !is_edit { Sides(Vec::new()) } else { Sides::lines(text) }
+        if place == TextKind::Result || !is_edit { Sides(Vec::new()) } else { Sides::lines(text) }
     }
 
     fn lines(text: &str) -> Sides {
@@ -85,8 +85,8 @@ fn is_within(line: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn argument(key: &str) -> Place<'_> {
-        Place::Argument { tool: "edit", key, listed: false }
+    fn argument(key: &str) -> TextKind<'_> {
+        TextKind::Argument { tool: "edit", key, listed: false }
     }
 
     #[test]
@@ -115,8 +115,8 @@ mod tests {
             ("openTheme", Some(Side::New)),
             ("endTheme", None),
         ] {
-            assert_eq!(side(Place::Said, block, name), expected, "{name}");
-            assert_eq!(side(Place::Result, block, name), None);
+            assert_eq!(side(TextKind::Said, block, name), expected, "{name}");
+            assert_eq!(side(TextKind::Result, block, name), None);
         }
     }
 
@@ -124,7 +124,7 @@ mod tests {
     fn broken_edits_are_read_as_far_as_they_go() {
         for text in ["", "<<<<<<< SEARCH", "*** Update File", "*** Update File: a\n", "=======\n-a"]
         {
-            let sides = Sides::of(Place::Said, text);
+            let sides = Sides::of(TextKind::Said, text);
             assert!(
                 (0..=text.len()).all(|at| sides.at(at).is_none_or(|s| s == Side::Old)),
                 "{text}"

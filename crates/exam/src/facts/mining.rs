@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 
 use super::candidates::{Candidates, MiningRules};
 use super::occurrences::{block_texts, texts};
-use super::place::Place;
+use super::place::CutPlace;
 use super::rereads::Rereads;
 use super::support::{Rarity, SOURCES};
 use recap_core::model::{
@@ -234,7 +234,7 @@ impl<'a> Mining<'a> {
     /// that occur in its material, and that were not mentioned again between
     /// the cut and the request (how-it-works §45). Each counts once, at its first use.
     /// The distance is from the message that last held it to the cut.
-    pub fn at_stake(&self, place: &Place) -> Vec<Reference> {
+    pub fn at_stake(&self, place: &CutPlace) -> Vec<Reference> {
         let uses = &self.candidates.uses;
         let last = place.request + place.requests;
         let from = uses.partition_point(|(ordinal, ..)| *ordinal < place.request);

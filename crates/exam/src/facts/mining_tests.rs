@@ -254,8 +254,8 @@ fn at_stake_is_what_later_requests_use_and_nobody_said_since_the_cut() {
     ]);
     t.preamble.pinned = vec!["laneKeeperSlot".into()];
     let sizes = [10, 20, 30, 40, 50, 60];
-    let kept = |message| super::Kept { message, cleared: false };
-    let place = super::Place {
+    let kept = |message| super::CompactableMessage { message, cleared: false };
+    let place = super::CutPlace {
         request: 1,
         requests: 2,
         left: 3,
@@ -265,8 +265,8 @@ fn at_stake_is_what_later_requests_use_and_nobody_said_since_the_cut() {
         recorded: None,
     };
     let facts = super::Mining::new(&t, &sizes, &super::MiningRules::default()).at_stake(&place);
-    let told: Vec<_> = facts.iter().map(|fact| (fact.request, fact.text.as_str())).collect();
-    assert_eq!(told, [(1, "drainShardQueue"), (2, "fluxCapacitorPort")]);
+    let actual: Vec<_> = facts.iter().map(|fact| (fact.request, fact.text.as_str())).collect();
+    assert_eq!(actual, [(1, "drainShardQueue"), (2, "fluxCapacitorPort")]);
     let fact = &facts[0];
     assert_eq!((fact.last_seen, fact.distance_tokens, fact.refetch), (0, 20, None));
     assert_eq!((&fact.sources[..], fact.reread), (&[0][..], false));

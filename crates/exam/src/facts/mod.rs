@@ -17,7 +17,7 @@ mod view;
 
 pub use candidates::MiningRules;
 pub use mining::{Mining, mine};
-pub use place::{Cuts, Kept, Place, Places, places};
+pub use place::{CompactableMessage, CutPlace, Cuts, Places, places};
 pub use survival::{Carrier, ContextView, Survival, Written};
 
 #[cfg(test)]

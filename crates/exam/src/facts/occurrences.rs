@@ -6,7 +6,7 @@ use recap_core::model::{Block, Message};
 
 /// The kind of text within a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place<'a> {
+pub(super) enum TextKind<'a> {
     /// Text of the user or the assistant.
     Said,
     /// A string inside the arguments of a call.
@@ -24,17 +24,17 @@ pub(super) enum Place<'a> {
 
 /// Calls `each` with every text, decoded string argument and result of a
 /// message, in order; without reasoning and the names of tools and arguments.
-pub(super) fn texts<'a>(message: &'a Message, each: &mut dyn FnMut(Place<'a>, &'a str)) {
+pub(super) fn texts<'a>(message: &'a Message, each: &mut dyn FnMut(TextKind<'a>, &'a str)) {
     for block in &message.blocks {
         block_texts(block, each);
     }
 }
 
 /// The same of one block.
-pub(super) fn block_texts<'a>(block: &'a Block, each: &mut dyn FnMut(Place<'a>, &'a str)) {
+pub(super) fn block_texts<'a>(block: &'a Block, each: &mut dyn FnMut(TextKind<'a>, &'a str)) {
     match block {
-        Block::Text { text } => each(Place::Said, text),
-        Block::ToolResult { text, .. } => each(Place::Result, text),
+        Block::Text { text } => each(TextKind::Said, text),
+        Block::ToolResult { text, .. } => each(TextKind::Result, text),
         Block::ToolCall { name, arguments, .. } => strings(name, "", false, arguments, each),
         Block::Reasoning { .. } | Block::Image { .. } => {}
     }
@@ -45,10 +45,10 @@ fn strings<'a>(
     key: &'a str,
     listed: bool,
     value: &'a Json,
-    each: &mut dyn FnMut(Place<'a>, &'a str),
+    each: &mut dyn FnMut(TextKind<'a>, &'a str),
 ) {
     match value {
-        Json::String(text) => each(Place::Argument { tool, key, listed }, text),
+        Json::String(text) => each(TextKind::Argument { tool, key, listed }, text),
         Json::Array(items) => {
             for item in items {
                 strings(tool, key, true, item, each);

@@ -60,7 +60,7 @@ impl std::fmt::Display for Cuts {
 
 /// A message that may be compacted at a cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Kept {
+pub struct CompactableMessage {
     /// Its position in the session.
     pub message: MessageIndex,
     /// Whether its result had been cleared by then.
@@ -69,7 +69,7 @@ pub struct Kept {
 
 /// A place at which a compaction is forced.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct CutPlace {
     /// Ordinal of the first request after it.
     pub request: u32,
     /// Number of requests after it that are looked at.
@@ -83,13 +83,13 @@ pub struct Place {
     pub last: MessageIndex,
     /// The messages that the recorded agent had before it: those since the last
     /// recorded boundary and those that it kept, ascending.
-    pub material: Vec<Kept>,
+    pub material: Vec<CompactableMessage>,
     /// The position of the recorded compaction at this place; `None`: the
     /// recorded agent continued without one.
     pub recorded: Option<usize>,
 }
 
-impl Place {
+impl CutPlace {
     /// Whether a message is part of the material, as recorded.
     pub fn holds(&self, message: MessageIndex) -> bool {
         self.kept(message).is_some_and(|at| !self.material[at].cleared)
@@ -108,7 +108,7 @@ impl Place {
 }
 
 /// The cuts of a session, by request; or the reason why there are none.
-pub type Places = Result<Vec<Place>, NoCut>;
+pub type Places = Result<Vec<CutPlace>, NoCut>;
 
 /// Finds the cuts. `sizes` holds the tokens of every message by the vocabulary,
 /// `depth` says for how large a session the material must be enough.
@@ -219,7 +219,7 @@ impl<'a> Survey<'a> {
     }
 
     /// The candidates nearest to even shares of the session's tokens.
-    fn spread(&self, count: usize, depth: u32) -> Vec<Place> {
+    fn spread(&self, count: usize, depth: u32) -> Vec<CutPlace> {
         let least = LEAST_TOKENS * u64::from(depth);
         let candidates = self.candidates().into_iter().filter(|c| c.tokens >= least);
         let chosen = self.nearest(candidates.map(|c| c.request).collect(), count);
@@ -246,10 +246,10 @@ impl<'a> Survey<'a> {
     }
 
     /// A cut before a request.
-    fn place(&self, request: u32) -> Place {
+    fn place(&self, request: u32) -> CutPlace {
         let from = self.requests[request as usize];
         let requests = self.horizon(request);
-        Place {
+        CutPlace {
             request,
             requests,
             left: self.left(request),
@@ -262,7 +262,7 @@ impl<'a> Survey<'a> {
 
     /// A cut at every recorded compaction that a request follows, with the
     /// material before it.
-    fn recorded(&self) -> Vec<Place> {
+    fn recorded(&self) -> Vec<CutPlace> {
         let all = &self.session.compactions;
         let folding = all.iter().enumerate().filter(|(_, c)| c.folds());
         let place = |(at, compaction): (usize, &RecordedCompaction)| {
@@ -273,7 +273,7 @@ impl<'a> Survey<'a> {
             self.requests.get(request as usize).filter(|&&message| message < end)?;
             let requests = self.horizon(request);
             let material = self.material(&all[..at], from);
-            (!material.is_empty()).then(|| Place {
+            (!material.is_empty()).then(|| CutPlace {
                 request,
                 requests,
                 left: self.left(request),
@@ -289,7 +289,11 @@ impl<'a> Survey<'a> {
     /// The messages before `end` that the recorded agent had after these
     /// boundaries. Results whose call is missing are left out, since no
     /// provider accepts them.
-    fn material(&self, boundaries: &[RecordedCompaction], end: MessageIndex) -> Vec<Kept> {
+    fn material(
+        &self,
+        boundaries: &[RecordedCompaction],
+        end: MessageIndex,
+    ) -> Vec<CompactableMessage> {
         let boundary = boundaries.iter().rfind(|c| c.folds());
         let cleared: FxHashSet<MessageIndex> = boundaries
             .iter()
@@ -311,7 +315,7 @@ impl<'a> Survey<'a> {
                 continue;
             }
             open.extend(recorded.calls());
-            material.push(Kept { message, cleared: cleared.contains(&message) });
+            material.push(CompactableMessage { message, cleared: cleared.contains(&message) });
         }
         material
     }

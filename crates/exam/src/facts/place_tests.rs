@@ -27,7 +27,7 @@ fn chat(requests: usize) -> (Session, Vec<u64>) {
     (Session { id: "s".into(), messages, ..Session::default() }, sizes)
 }
 
-fn requests(places: &[Place]) -> Vec<u32> {
+fn requests(places: &[CutPlace]) -> Vec<u32> {
     places.iter().map(|place| place.request).collect()
 }
 
@@ -158,17 +158,17 @@ fn a_cut_needs_five_requests_since_the_last_boundary() {
 fn a_cut_knows_its_first_and_last_request_and_how_many_are_left() {
     let (session, sizes) = chat(50);
     let found = places(&session, &sizes, Cuts::Spread(5), 1).unwrap();
-    let told = |place: &Place| (place.from, place.last, place.requests, place.left);
+    let actual = |place: &CutPlace| (place.from, place.last, place.requests, place.left);
     // Of request 5 and the 45 from it on, 40 are looked at: 5 to 44.
-    assert_eq!(told(&found[0]), (10, 88, 40, 45));
-    assert_eq!(told(&found[4]), (90, 98, 5, 5));
+    assert_eq!(actual(&found[0]), (10, 88, 40, 45));
+    assert_eq!(actual(&found[4]), (90, 98, 5, 5));
     let (mut session, sizes) = chat(40);
     let boundary = |after, kept_from| RecordedCompaction { after, kept_from, ..Default::default() };
     // Behind nothing is no cut, nor before another boundary without a request.
     session.compactions =
         vec![boundary(0, 0), boundary(39, 30), boundary(40, 40), boundary(61, 61)];
     let found = places(&session, &sizes, Cuts::Recorded, 1).unwrap();
-    let cuts: Vec<_> = found.iter().map(|place| (place.recorded, told(place))).collect();
+    let cuts: Vec<_> = found.iter().map(|place| (place.recorded, actual(place))).collect();
     // Requests 20 to 30 and 31 to 39.
     assert_eq!(cuts, [(Some(2), (40, 60, 11, 11)), (Some(3), (61, 78, 9, 9))]);
 }

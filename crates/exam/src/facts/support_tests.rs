@@ -152,12 +152,12 @@ fn an_entry_of_a_bare_list_and_a_path_that_is_cut_off_carry_nothing() {
     ] {
         assert!(!carried(&list.replace("PATH", PATH)), "{list}");
     }
-    for told in [
+    for actual in [
         "zebra quagga\n- `src/net/other_guard.rs`\n- `PATH` holds the lease",
         "zebra quagga\n- `src/net/other_guard.rs`\n- `PATH`\n  - holds the lease",
         "the zebra of the quagga is guarded in\nPATH\nand nowhere else",
         "Changed: src/a/x_1.rs, PATH (the zebra's quagga), src/b/y_2.rs",
     ] {
-        assert!(carried(&told.replace("PATH", PATH)), "{told}");
+        assert!(carried(&actual.replace("PATH", PATH)), "{actual}");
     }
 }

@@ -57,7 +57,7 @@ pub enum Carrier<'a> {
 /// gives another cell its own.
 #[derive(Clone, Debug)]
 pub struct Survival {
-    exam: Arc<Known>,
+    exam: Arc<SearchedFacts>,
     /// The synthetic entries and notes that contain each identifier: each text
     /// is scanned once, so that a query costs only the carriers of its
     /// identifier.
@@ -66,7 +66,7 @@ pub struct Survival {
 }
 
 #[derive(Debug)]
-struct Known {
+struct SearchedFacts {
     references: Vec<Reference>,
     common: BTreeSet<String>,
     /// Message of each request.
@@ -114,7 +114,7 @@ impl Survival {
         locate(session, &mut names);
         let (spellings, meaning) = spellings(&names);
         Survival {
-            exam: Arc::new(Known {
+            exam: Arc::new(SearchedFacts {
                 references: exam.references.clone(),
                 common: exam.common.clone(),
                 requests: session.requests().collect(),
@@ -190,7 +190,7 @@ impl Survival {
     ///
     /// If the exam has no such reference.
     pub fn supported_in(&self, reference: usize, text: &str) -> Option<Range<usize>> {
-        let Known { references, common, .. } = &*self.exam;
+        let SearchedFacts { references, common, .. } = &*self.exam;
         supported(&references[reference], common, &self.name(reference).whole, text)
     }
 

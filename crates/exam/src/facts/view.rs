@@ -49,7 +49,7 @@ mod tests {
     use super::*;
     use recap_core::model::Role;
     use recap_strategy::testkit::Talk;
-    use recap_strategy::{Op, Place, Recording};
+    use recap_strategy::{InsertAt, Op, Recording};
 
     #[test]
     fn a_written_text_is_read_once_and_is_sent_until_it_is_hidden_or_removed() {
@@ -58,7 +58,7 @@ mod tests {
         (0..4).for_each(|_| context.append());
         let range = vec![EntryId::message(0), EntryId::message(1)];
         let into = vec![(Role::User, "so far".to_owned())];
-        let ids = context.apply(Op::Fold { range, into, at: Place::InPlace }).unwrap();
+        let ids = context.apply(Op::Fold { range, into, at: InsertAt::InPlace }).unwrap();
         let mut read = Written::default();
         let mut texts = Vec::new();
         for _ in 0..2 {

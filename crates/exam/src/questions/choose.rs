@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::draft::Draft;
 use super::view::View;
-use crate::facts::Place;
+use crate::facts::CutPlace;
 use recap_core::model::{Expectation, MessageIndex, Question, QuestionKind};
 use recap_core::text::language::{is_stop, stem};
 use recap_core::text::{Normal, one_line, redact};
@@ -22,7 +22,7 @@ const LONGEST: (usize, usize) = (320, 240);
 /// form of question.
 pub(super) fn choose(
     view: &View<'_>,
-    place: &Place,
+    place: &CutPlace,
     forms: Vec<Vec<Draft>>,
     before: &[Question],
 ) -> Vec<Question> {
@@ -34,8 +34,8 @@ pub(super) fn choose(
         let mut sound: BTreeMap<QuestionKind, Vec<(String, Draft)>> = BTreeMap::new();
         for draft in form {
             let draft = Draft { question: one_line(&draft.question), ..draft };
-            let told = view.told_before(draft.expect.alternatives());
-            if !told && is_sound(&draft) && asked.insert(Normal::new(&draft.question)) {
+            let is_stated = view.states_any(draft.expect.alternatives());
+            if !is_stated && is_sound(&draft) && asked.insert(Normal::new(&draft.question)) {
                 let id = id(view, place, &draft);
                 sound.entry(draft.kind).or_default().push((id, draft));
             }
@@ -51,7 +51,7 @@ pub(super) fn choose(
     questions.map(|(id, draft)| question(view, place, id, draft)).collect()
 }
 
-fn question(view: &View<'_>, place: &Place, id: String, draft: Draft) -> Question {
+fn question(view: &View<'_>, place: &CutPlace, id: String, draft: Draft) -> Question {
     let name = |at: &MessageIndex| view.session.messages[*at as usize].id.clone();
     Question {
         id,
@@ -66,7 +66,7 @@ fn question(view: &View<'_>, place: &Place, id: String, draft: Draft) -> Questio
 }
 
 /// A name that stays the same when the questions are generated again.
-fn id(view: &View<'_>, place: &Place, draft: &Draft) -> String {
+fn id(view: &View<'_>, place: &CutPlace, draft: &Draft) -> String {
     let key = format!("{}\0{}\0{}", view.session.id, place.request, draft.question);
     let hash = blake3::hash(key.as_bytes()).to_hex();
     format!("{}-{}-{}", draft.kind.as_str(), place.request, &hash[..10])

@@ -78,7 +78,7 @@ fn rules<'a>(view: &View<'a>) -> Vec<Rule<'a>> {
         rules.extend(found.map(|text| Rule { text, at }));
     }
     let mut seen = std::collections::BTreeSet::new();
-    rules.retain(|rule| seen.insert(rule.text) && !view.told_before(&[rule.text.to_owned()]));
+    rules.retain(|rule| seen.insert(rule.text) && !view.states_any(&[rule.text.to_owned()]));
     rules
 }
 

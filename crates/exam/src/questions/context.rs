@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::facts::Place;
-use crate::roles::answerer::{Passage, Shown};
+use crate::facts::CutPlace;
+use crate::roles::answerer::{AnswerContext, Passage};
 use recap_core::model::{MessageIndex, Preamble, Role, Session};
 
 /// The system prompt and the tools as they stand before a message.
@@ -19,15 +19,15 @@ pub(super) fn preamble_text(session: &Session, before: MessageIndex) -> String {
 }
 
 /// The same as the only context.
-pub(super) fn preamble(session: &Session, before: MessageIndex) -> Shown {
+pub(super) fn preamble(session: &Session, before: MessageIndex) -> AnswerContext {
     let text = preamble_text(session, before);
     let passage = Passage { role: Role::System, at: None, text: Arc::from(text.as_str()) };
     let passages = if text.is_empty() { Vec::new() } else { vec![passage] };
-    Shown { passages, now: None }
+    AnswerContext { passages, now: None }
 }
 
 /// Everything that the recorded agent had at a place.
-pub(super) fn passages(session: &Session, place: &Place) -> Shown {
+pub(super) fn passages(session: &Session, place: &CutPlace) -> AnswerContext {
     let mut shown = preamble(session, place.from);
     let kept = place.material.iter().filter(|kept| !kept.cleared);
     shown.passages.extend(kept.map(|kept| {

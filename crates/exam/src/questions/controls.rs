@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::context::preamble;
-use crate::roles::answerer::{Answerer, Offline, Passage, Shown};
+use crate::roles::answerer::{AnswerContext, Answerer, Offline, Passage};
 use crate::roles::judge::{Grading, Offline as Judge};
 use recap_core::model::{Expectation, MessageIndex, Question, RIGHT, Session};
 use recap_core::text::Normal;
@@ -83,7 +83,7 @@ fn begin(
     if evidence.first().is_none_or(|first| *first >= from) { from } else { 0 }
 }
 
-fn shown(session: &Session, messages: impl IntoIterator<Item = MessageIndex>) -> Shown {
+fn shown(session: &Session, messages: impl IntoIterator<Item = MessageIndex>) -> AnswerContext {
     let messages = messages.into_iter().filter_map(|at| session.messages.get(at as usize));
     let passages = messages.map(|message| Passage {
         role: message.role,
@@ -92,7 +92,7 @@ fn shown(session: &Session, messages: impl IntoIterator<Item = MessageIndex>) ->
     });
     let passages: Vec<Passage> = passages.collect();
     let now = passages.iter().rev().find_map(|passage| passage.at);
-    Shown { passages, now }
+    AnswerContext { passages, now }
 }
 
 fn is_right(question: &Question, answer: Option<&str>) -> bool {

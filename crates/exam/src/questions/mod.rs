@@ -31,7 +31,7 @@ mod view;
 pub use author::{Author, QUESTION_PROMPT, TYPICAL_QUESTIONS_TOKENS, Written};
 pub use controls::{Controls, controls};
 
-use crate::facts::Place;
+use crate::facts::CutPlace;
 use recap_core::model::{Question, Session};
 
 /// Most places of a session that are asked about: with a cut at every request
@@ -39,7 +39,7 @@ use recap_core::model::{Question, Session};
 const MOST_PLACES: usize = 20;
 
 /// The questions at these places, by place.
-pub fn generate(session: &Session, places: &[Place]) -> Vec<Question> {
+pub fn generate(session: &Session, places: &[CutPlace]) -> Vec<Question> {
     let acts = acts::acts(session);
     let step = places.len().div_ceil(MOST_PLACES).max(1);
     let mut questions: Vec<Question> = Vec::new();

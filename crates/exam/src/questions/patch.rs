@@ -63,12 +63,12 @@ mod tests {
                     *** Update File: old.rs\n*** Move to: moved.rs\n@@ fn b\n-let x = 1;\n+let x = 2;\n \
                     kept\n*** Delete File: gone.rs\n*** End Patch\nEOF";
         let found = changes(text);
-        let told: Vec<_> = found
+        let actual: Vec<_> = found
             .iter()
             .map(|c| (c.path.as_ref(), c.kind.clone(), c.removed.as_ref(), c.added.as_ref()))
             .collect();
         assert_eq!(
-            told,
+            actual,
             [
                 ("new.rs", ChangeKind::Written, "", "fn a() {}\n"),
                 ("old.rs", ChangeKind::Moved("moved.rs".into()), "let x = 1;", "let x = 2;"),

@@ -5,7 +5,7 @@ use rustc_hash::FxHashSet;
 
 use super::acts::{Act, Change, What};
 use super::context::preamble_text;
-use crate::facts::Place;
+use crate::facts::CutPlace;
 use recap_core::model::{Block, MessageIndex, Role, Session};
 use recap_core::text::Normal;
 
@@ -31,7 +31,7 @@ pub(super) struct Made<'a> {
 }
 
 impl<'a> View<'a> {
-    pub fn new(session: &'a Session, acts: &'a [Act<'a>], place: &Place) -> View<'a> {
+    pub fn new(session: &'a Session, acts: &'a [Act<'a>], place: &CutPlace) -> View<'a> {
         let kept = place.material.iter().filter(|kept| !kept.cleared);
         let messages: Vec<MessageIndex> = kept.map(|kept| kept.message).collect();
         let held: FxHashSet<MessageIndex> = messages.iter().copied().collect();
@@ -49,7 +49,7 @@ impl<'a> View<'a> {
 
     /// Whether the system prompt or a tool's description has one of these
     /// values, so that a question for it needs no conversation.
-    pub fn told_before(&self, values: &[String]) -> bool {
+    pub fn states_any(&self, values: &[String]) -> bool {
         values.iter().any(|value| self.preamble.contains(&Normal::new(value)))
     }
 

@@ -15,7 +15,7 @@ use recap_llm::{
 
 /// Why a model's reply cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub(crate) enum Failure {
+pub(crate) enum ReplyError {
     /// The reply cannot be used.
     #[error(transparent)]
     Reply(#[from] NoReply),
@@ -24,42 +24,42 @@ pub(crate) enum Failure {
     Call(#[from] CallError),
 }
 
-impl From<Failure> for NoReply {
-    fn from(failure: Failure) -> Self {
+impl From<ReplyError> for NoReply {
+    fn from(failure: ReplyError) -> Self {
         match failure {
-            Failure::Reply(reply) => reply,
-            Failure::Call(error) => NoReply::Other(error.to_string()),
+            ReplyError::Reply(reply) => reply,
+            ReplyError::Call(error) => NoReply::Other(error.to_string()),
         }
     }
 }
 
-impl Failure {
+impl ReplyError {
     /// Whether the failure concerns the run or the provider and not the
     /// question. A provider that does not accept the key, the account or the
     /// model refuses every request.
     pub(crate) fn is_systemic(&self) -> bool {
         match self {
-            Failure::Call(CallError::Rejected(fault)) => {
+            ReplyError::Call(CallError::Rejected(fault)) => {
                 let kind = fault.kind;
                 kind.is_transient()
                     || matches!(kind, FaultKind::Auth | FaultKind::Quota | FaultKind::NotFound)
             }
-            Failure::Call(error) => !error.is_request_error(),
-            Failure::Reply(_) => false,
+            ReplyError::Call(error) => !error.is_request_error(),
+            ReplyError::Reply(_) => false,
         }
     }
 }
 
 /// The text of a model's reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Said<'a> {
+pub(crate) struct ReplyText<'a> {
     /// The text without reasoning that the server left in it.
     pub text: &'a str,
     /// Whether the reply was cut off.
     pub cut: bool,
 }
 
-impl<'a> Said<'a> {
+impl<'a> ReplyText<'a> {
     /// The text of a reply, or why it has none.
     pub(crate) fn of(answered: &'a Answered, bound: u64) -> Result<Self, NoReply> {
         let text = without_reasoning(&answered.reply.text);
@@ -105,15 +105,15 @@ impl ModelClient<'_> {
     pub(crate) async fn ask<T>(
         &self,
         mut question: ModelRequest,
-        read: impl Fn(Said<'_>) -> Result<T, String>,
+        read: impl Fn(ReplyText<'_>) -> Result<T, String>,
         mut seen: impl FnMut(&ModelRequest, &Answered),
-    ) -> Result<T, Failure> {
+    ) -> Result<T, ReplyError> {
         let bound = self.bound(&question);
         let mut wrong = String::new();
         for _ in 0..2 {
             let answered = self.put(question.clone()).await?;
             seen(&question, &answered);
-            let said = Said::of(&answered, bound)?;
+            let said = ReplyText::of(&answered, bound)?;
             if said.cut && question.schema.is_some() {
                 return Err(NoReply::CutOff(bound).into());
             }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use futures_util::future::join_all;
 
-use super::ask::{Failure, ModelClient, Said};
+use super::ask::{ModelClient, ReplyError, ReplyText};
 use recap_core::model::{ModelRole, NoAnswer};
 use recap_llm::{Llm, ModelRequest};
 
@@ -50,10 +50,10 @@ impl Embedder {
     /// The embedding of a text.
     async fn embedded(&self, text: &str) -> Result<Vec<f64>, NoAnswer> {
         let line = ModelClient { llm: &*self.llm, role: ModelRole::Embedder, replicate: 0 };
-        let failed = |failure: Failure| self.no_answer(&failure.to_string());
+        let failed = |failure: ReplyError| self.no_answer(&failure.to_string());
         let answered = line.put(ModelRequest::of("", text, 0)).await;
         let answered = answered.map_err(|error| failed(error.into()))?;
-        let said = Said::of(&answered, 0).map_err(|reply| failed(reply.into()))?;
+        let said = ReplyText::of(&answered, 0).map_err(|reply| failed(reply.into()))?;
         let vector: Vec<f64> = serde_json::from_str(said.text)
             .map_err(|_| self.no_answer("the reply is no vector"))?;
         match length(&vector) {
@@ -144,8 +144,8 @@ mod tests {
             (said("[1]"), rejected(FaultKind::BadRequest), fault),
             (down(), said("[1]"), gone),
         ] {
-            let told = nearness(vec![query, text]).await;
-            assert_eq!(told, Err(format!("the search failed at test/scripted: {why}")));
+            let actual = nearness(vec![query, text]).await;
+            assert_eq!(actual, Err(format!("the search failed at test/scripted: {why}")));
         }
     }
 }

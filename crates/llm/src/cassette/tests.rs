@@ -399,8 +399,8 @@ fn of_the_same_reply_in_two_cassettes_the_quickest_counts_and_another_one_is_ref
     let odd = tape("odd", &[written("b", &took("another", 1.0))]);
     let error = Merged::of(&[one, odd]).unwrap_err().to_string();
     let key = &key(&model(), &call("b"))[..12];
-    let told = format!("judge of openai/m, replicate 0 (key {key}) has one reply in ");
-    assert!(error.starts_with(&told) && error.ends_with("odd"), "{error}");
+    let actual = format!("judge of openai/m, replicate 0 (key {key}) has one reply in ");
+    assert!(error.starts_with(&actual) && error.ends_with("odd"), "{error}");
     // One is rejected, the other replied.
     let fault = Fault { kind: FaultKind::BadRequest, status: 400, message: "no".to_owned() };
     let rejected = tape("no", &[written("c", &Err(CallError::Rejected(fault)))]);

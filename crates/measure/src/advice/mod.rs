@@ -28,17 +28,17 @@ use sizes::BySize;
 
 /// Whether a range or only a described one is asked for: see [`Estimate::tested`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Asked {
+enum RangeKind {
     /// Only sizes with a 95 % interval count.
     Tested,
     /// The lowest session counts where there are too few for an interval.
     Described,
 }
 
-impl Asked {
+impl RangeKind {
     /// The estimate, if it is of this kind.
     fn of(self, estimate: Option<Estimate>) -> Option<Estimate> {
-        estimate.filter(|estimate| estimate.tested || self == Asked::Described)
+        estimate.filter(|estimate| estimate.tested || self == RangeKind::Described)
     }
 }
 
@@ -52,7 +52,7 @@ struct Candidate {
 impl Candidate {
     /// Position of the smallest size from which on the strategy saves at every
     /// larger one.
-    fn from(&self, asked: Asked) -> Option<usize> {
+    fn from(&self, asked: RangeKind) -> Option<usize> {
         let sizes = self.sizes.iter().enumerate();
         let known = sizes.filter_map(|(at, size)| Some((at, asked.of(size.figures.saving_usd)?)));
         let mut from = None;
@@ -63,7 +63,7 @@ impl Candidate {
     }
 
     /// Sizes at which the strategy may be recommended.
-    fn options(&self, asked: Asked) -> impl Iterator<Item = usize> {
+    fn options(&self, asked: RangeKind) -> impl Iterator<Item = usize> {
         let from = self.from(asked).unwrap_or(usize::MAX);
         let enough = |size: &BySize| {
             let kept = size.figures.kept.is_some_and(|kept| kept.value >= ENOUGH);
@@ -77,7 +77,7 @@ impl Candidate {
     }
 
     fn into_advice(self) -> StrategyAdvice {
-        let from = self.from(Asked::Tested).map(|at| self.sizes[at].figures.from);
+        let from = self.from(RangeKind::Tested).map(|at| self.sizes[at].figures.from);
         StrategyAdvice {
             strategy: self.strategy,
             row_kind: self.row_kind,
@@ -162,7 +162,7 @@ fn decided(inputs: Inputs<'_>, cuts: u64, candidates: &[Candidate]) -> Decision 
         (false, true) => return (Payback::Undecided, Reason::OnlyOfflineSummaries, None),
         (false, false) => return (Payback::Undecided, Reason::NoStrategy, None),
     }
-    if let Some(choice) = choose(inputs, candidates, Asked::Tested) {
+    if let Some(choice) = choose(inputs, candidates, RangeKind::Tested) {
         return (Payback::Yes, Reason::Saves, Some(choice));
     }
     let ranked = || candidates.iter().filter(|one| one.row_kind == RowKind::Ranked);
@@ -171,9 +171,9 @@ fn decided(inputs: Inputs<'_>, cuts: u64, candidates: &[Candidate]) -> Decision 
     if savings().next().is_none() {
         (Payback::Undecided, Reason::NoPrice, None)
     } else if tested().next().is_none() {
-        let seen = choose(inputs, candidates, Asked::Described);
+        let seen = choose(inputs, candidates, RangeKind::Described);
         (Payback::Undecided, Reason::FewClusters, seen)
-    } else if ranked().any(|one| one.from(Asked::Tested).is_some()) {
+    } else if ranked().any(|one| one.from(RangeKind::Tested).is_some()) {
         (Payback::No, Reason::LosesTooMuch, None)
     } else if tested().all(|saving| saving.hi <= 0.0) {
         (Payback::No, Reason::NoSaving, None)
@@ -184,7 +184,11 @@ fn decided(inputs: Inputs<'_>, cuts: u64, candidates: &[Candidate]) -> Decision 
 
 /// The strategy and the size at which the sessions save most in all: a size that
 /// few sessions reach is worth less than one that many do.
-fn choose(inputs: Inputs<'_>, candidates: &[Candidate], asked: Asked) -> Option<(usize, usize)> {
+fn choose(
+    inputs: Inputs<'_>,
+    candidates: &[Candidate],
+    asked: RangeKind,
+) -> Option<(usize, usize)> {
     let mut by_size: BTreeMap<u64, Vec<(usize, usize)>> = BTreeMap::new();
     for (strategy, one) in candidates.iter().enumerate() {
         for at in one.options(asked).filter(|_| one.row_kind == RowKind::Ranked) {

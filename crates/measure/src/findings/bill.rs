@@ -252,8 +252,8 @@ mod tests {
         if let CellOutcome::Done(rows) = &mut cell.outcome {
             rows.compactions[0].model_calls = 2;
         }
-        let told = said(vec![named("s", None)], vec![cell], "not on record").unwrap();
-        assert!(told.contains("for 2 of 3 summaries"), "{told}");
+        let actual = said(vec![named("s", None)], vec![cell], "not on record").unwrap();
+        assert!(actual.contains("for 2 of 3 summaries"), "{actual}");
     }
 
     #[test]
@@ -274,19 +274,19 @@ mod tests {
             row("e", Some(5), 1.6),
             row("f", Some(6), 2.6),
         ];
-        let told = |table: &[Entry]| {
+        let actual = |table: &[Entry]| {
             let (manifest, none) = (manifest(&["25%"]), RunResults::default());
             let primary = Primary::ReferenceRecall;
             first_breakpoint(&Evidence::of(&manifest, primary, table, (&[], &none), None, None))
         };
-        let Some(Problem::BreakpointUnknown { rows, more, least }) = told(&table) else {
+        let Some(Problem::BreakpointUnknown { rows, more, least }) = actual(&table) else {
             panic!("some bills change")
         };
         let names: Vec<&str> = rows.iter().map(|bill| bill.row.strategy.as_str()).collect();
         assert_eq!(names, ["d", "b", "f"], "by 75 %, 50 % and 30 %");
         assert_eq!((more, least, rows[0].own, rows[0].other), (2, 0.05, 2.0, 3.5));
         assert_eq!(rows[0].billed_as, None);
-        assert_eq!(told(&table[3..4]), None, "4 % do not matter");
+        assert_eq!(actual(&table[3..4]), None, "4 % do not matter");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{Evidence, owned, place};
 use crate::idle::longest_run;
 use crate::rows::Entry;
-use recap_core::model::{CompactionRow, Limit, Place, Problem, RowKind, is_of_size};
+use recap_core::model::{CompactionRow, Limit, Problem, RowKind, RowName, is_of_size};
 
 /// Number of successive idle compactions from which they are a finding.
 const IDLE: u64 = 2;
@@ -34,7 +34,7 @@ pub fn idle(run: &Evidence<'_>) -> Vec<Problem> {
 
 /// The rows concerned, each with the largest number of successive idle
 /// compactions in a cell, of stages with such a trigger.
-fn idle_runs(run: &Evidence<'_>, counts: impl Fn(&CompactionRow) -> bool) -> Vec<(Place, u64)> {
+fn idle_runs(run: &Evidence<'_>, counts: impl Fn(&CompactionRow) -> bool) -> Vec<(RowName, u64)> {
     let mut longest: BTreeMap<(String, String), u64> = BTreeMap::new();
     for session in run.results.iter() {
         for cell in session.cells() {
@@ -117,13 +117,13 @@ mod tests {
             ..reply(input, 5)
         };
         let replies: Vec<ReplyFacts> = (0..4).map(words).collect();
-        let told = warned(vec![replied("continuation", &replies).build()]);
+        let actual = warned(vec![replied("continuation", &replies).build()]);
         assert!(
-            told[0].ends_with(
+            actual[0].ends_with(
                 "continuation 4 of 4 (4 too short for what they replace, 4 the same text for \
                  different inputs), at 25 %"
             ),
-            "{told:#?}"
+            "{actual:#?}"
         );
     }
 
@@ -135,8 +135,8 @@ mod tests {
     }
 
     fn idle(cells: Vec<Cell>) -> Vec<String> {
-        let told = warned(cells).into_iter();
-        told.filter(|warning| warning.contains("freed less than")).collect()
+        let actual = warned(cells).into_iter();
+        actual.filter(|warning| warning.contains("freed less than")).collect()
     }
 
     #[test]
@@ -166,10 +166,11 @@ mod tests {
         };
         let cells = vec![at("a", "8k", 3), at("a", "200k", 1), at("b", "200k", 2)];
         let facts = vec![facts("s").requests(&[100]).build()];
-        let told = warnings(&run_at(&["8k", "200k"], facts, cells));
-        let told: Vec<&String> = told.iter().filter(|w| w.contains("freed less than")).collect();
+        let actual = warnings(&run_at(&["8k", "200k"], facts, cells));
+        let actual: Vec<&String> =
+            actual.iter().filter(|w| w.contains("freed less than")).collect();
         assert_eq!(
-            told,
+            actual,
             [
                 "compactions freed less than 5 % of the context: a at 8k 3 times in a row, b at 200k 2 \
               times in a row; their thresholds lie below what they keep, or hardly above"

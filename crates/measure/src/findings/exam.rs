@@ -132,13 +132,13 @@ pub(super) fn identifiers_only(run: &Evidence<'_>) -> Option<Limit> {
 mod tests {
     use super::*;
     use crate::testkit::{cell, entry_at, facts, manifest, twenty_references};
-    use recap_core::model::{Manifest, NoCut, Place, RunResults, SessionFacts};
+    use recap_core::model::{Manifest, NoCut, RowName, RunResults, SessionFacts};
 
     const SMALL: (&str, f64) = ("25%", 10_000.0);
     const LARGE: (&str, f64) = ("200k", 200_000.0);
 
     /// Looks at these rows, sessions and results of a run.
-    fn look<T>(
+    fn with_evidence<T>(
         (primary, manifest): (Primary, &Manifest),
         table: &[Entry],
         (facts, sessions): (&[SessionFacts], &RunResults),
@@ -149,17 +149,27 @@ mod tests {
 
     /// Looks at the rows only.
     fn of<T>(primary: Primary, table: &[Entry], at: impl FnOnce(&Evidence<'_>) -> T) -> T {
-        look((primary, &manifest(&["25%", "200k"])), table, (&[], &RunResults::default()), at)
+        with_evidence(
+            (primary, &manifest(&["25%", "200k"])),
+            table,
+            (&[], &RunResults::default()),
+            at,
+        )
     }
 
     /// Looks at the sessions of a run with such cuts.
     fn with_cuts<T>(cuts: &str, facts: &[SessionFacts], at: impl FnOnce(&Evidence<'_>) -> T) -> T {
         let manifest = Manifest { cuts: cuts.into(), ..manifest(&["25%"]) };
-        look((Primary::ReferenceRecall, &manifest), &[], (facts, &RunResults::default()), at)
+        with_evidence(
+            (Primary::ReferenceRecall, &manifest),
+            &[],
+            (facts, &RunResults::default()),
+            at,
+        )
     }
 
-    fn place(strategy: &str, window: &str) -> Place {
-        Place { strategy: strategy.into(), window: window.into() }
+    fn place(strategy: &str, window: &str) -> RowName {
+        RowName { strategy: strategy.into(), window: window.into() }
     }
 
     #[test]
@@ -180,10 +190,11 @@ mod tests {
             entry.row.failed = failed.iter().map(|why| (*why).to_owned()).collect();
             entry
         };
-        let told = |table: &[Entry]| {
+        let actual = |table: &[Entry]| {
             let manifest = manifest(&["25%", "200k"]);
             let primary = Primary::ReferenceRecall;
-            let found = look((primary, &manifest), table, (&all, &sessions), nothing_compacts);
+            let found =
+                with_evidence((primary, &manifest), table, (&all, &sessions), nothing_compacts);
             let each = found.into_iter().map(|problem| match problem {
                 Problem::NothingCompacts { window, largest } => (window, largest),
                 other => panic!("{other:?}"),
@@ -191,12 +202,12 @@ mod tests {
             each.collect::<Vec<_>>()
         };
         let (small, large) = (("25%".to_owned(), 700), ("200k".to_owned(), 9_000));
-        assert_eq!(told(&[idle(SMALL, &[]), idle(LARGE, &[])]), [small.clone(), large]);
+        assert_eq!(actual(&[idle(SMALL, &[]), idle(LARGE, &[])]), [small.clone(), large]);
         // A strategy that failed might have compacted.
-        assert_eq!(told(&[idle(SMALL, &[]), idle(LARGE, &["broken"])]), [small]);
+        assert_eq!(actual(&[idle(SMALL, &[]), idle(LARGE, &["broken"])]), [small]);
         let acted = entry_at(SMALL, "y", Some(1), &[]);
-        assert!(told(&[idle(SMALL, &[]), acted]).is_empty());
-        assert!(told(&[entry_at(SMALL, "full", None, &[])]).is_empty(), "controls alone");
+        assert!(actual(&[idle(SMALL, &[]), acted]).is_empty());
+        assert!(actual(&[entry_at(SMALL, "full", None, &[])]).is_empty(), "controls alone");
     }
 
     #[test]
@@ -208,7 +219,7 @@ mod tests {
                 entry_at(at, "empty", None, &[("recall", floor)]),
             ]
         };
-        let told = |small: (f64, f64), large: (f64, f64)| {
+        let actual = |small: (f64, f64), large: (f64, f64)| {
             let table: Vec<Entry> = scale(SMALL, small.0, small.1)
                 .into_iter()
                 .chain(scale(LARGE, large.0, large.1))
@@ -221,13 +232,13 @@ mod tests {
             ceiling,
         };
         // 0.1 apart at the first window, and exactly a fifth at the second.
-        assert_eq!(told((0.3, 0.4), (0.0, 0.2)), [narrow("25%", 0.3, 0.4)]);
-        assert_eq!(told((0.1, 0.9), (0.5, 0.4)), [narrow("200k", 0.5, 0.4)]);
+        assert_eq!(actual((0.3, 0.4), (0.0, 0.2)), [narrow("25%", 0.3, 0.4)]);
+        assert_eq!(actual((0.1, 0.9), (0.5, 0.4)), [narrow("200k", 0.5, 0.4)]);
     }
 
     #[test]
     fn the_error_of_the_exam_is_read_off_the_whole_conversation() {
-        let told = |rows: &[(&str, f64)]| {
+        let actual = |rows: &[(&str, f64)]| {
             let row = |(name, share): &(&str, f64)| {
                 entry_at(SMALL, name, Some(1), &[("did_without", *share)])
             };
@@ -235,16 +246,16 @@ mod tests {
             of(Primary::ReferenceRecall, &table, in_doubt)
         };
         let doubt = |share| Some(Problem::ExamInDoubt { share });
-        assert_eq!(told(&[("prune", 0.05), ("full", 0.25)]), doubt(0.25));
-        assert_eq!(told(&[("full", 0.1), ("prune", 0.5)]), doubt(0.1), "from a tenth on");
-        assert_eq!(told(&[("full", 0.09), ("prune", 0.5)]), None);
-        assert_eq!(told(&[("prune", 0.2), ("fifo", 0.3)]), doubt(0.2), "without it, off any");
-        assert_eq!(told(&[]), None);
+        assert_eq!(actual(&[("prune", 0.05), ("full", 0.25)]), doubt(0.25));
+        assert_eq!(actual(&[("full", 0.1), ("prune", 0.5)]), doubt(0.1), "from a tenth on");
+        assert_eq!(actual(&[("full", 0.09), ("prune", 0.5)]), None);
+        assert_eq!(actual(&[("prune", 0.2), ("fifo", 0.3)]), doubt(0.2), "without it, off any");
+        assert_eq!(actual(&[]), None);
     }
 
     #[test]
     fn names_suffice_if_they_keep_four_fifths_of_what_the_best_row_keeps() {
-        let told = |primary: Primary, best: f64, list: f64| {
+        let actual = |primary: Primary, best: f64, list: f64| {
             let id = primary.id();
             let table = [
                 entry_at(SMALL, "prune", Some(1), &[(id, best)]),
@@ -256,10 +267,10 @@ mod tests {
         let by = Primary::ReferenceRecall;
         let best = place("prune", "25%");
         let suffice = Some(Problem::NamesSuffice { best, kept: 0.6, list: 0.5 });
-        assert_eq!(told(by, 0.6, 0.5), suffice);
-        assert_eq!(told(by, 0.6, 0.47), None, "0.48 is needed");
-        assert_eq!(told(by, 0.4, 0.4), None, "the best row keeps too little to be useful");
-        assert_eq!(told(Primary::Continuity, 80.0, 80.0), None, "names answer no question");
+        assert_eq!(actual(by, 0.6, 0.5), suffice);
+        assert_eq!(actual(by, 0.6, 0.47), None, "0.48 is needed");
+        assert_eq!(actual(by, 0.4, 0.4), None, "the best row keeps too little to be useful");
+        assert_eq!(actual(Primary::Continuity, 80.0, 80.0), None, "names answer no question");
     }
 
     #[test]
@@ -284,8 +295,8 @@ mod tests {
         let whole = twenty_references("s");
         let thin_one = facts("t").requests(&[100]).reference(0, 5_000, None).build();
         let all = [whole.clone(), thin_one];
-        let told = Problem::ThinExams { thin: 1, sessions: 2, references: 20, requests: 10 };
-        assert_eq!(with_cuts("none", &all, thin), Some(told));
+        let actual = Problem::ThinExams { thin: 1, sessions: 2, references: 20, requests: 10 };
+        assert_eq!(with_cuts("none", &all, thin), Some(actual));
         assert_eq!(with_cuts("5", &all, thin), None, "cuts have exams of their own");
         assert_eq!(with_cuts("none", &[whole], thin), None);
     }
@@ -299,13 +310,13 @@ mod tests {
             uncut("u", Some(NoCut::NotAsked)),
             uncut("v", Some(NoCut::NotAsked)),
         ];
-        let told = Problem::NotCut {
+        let actual = Problem::NotCut {
             sessions: 3,
             of: 4,
             example: "u".into(),
             why: "no cut was asked for".into(),
         };
-        assert_eq!(with_cuts("5", &all, not_cut), Some(told));
+        assert_eq!(with_cuts("5", &all, not_cut), Some(actual));
         assert_eq!(with_cuts("5", &all[1..2], not_cut), None);
     }
 
@@ -321,14 +332,14 @@ mod tests {
             at("50%", 500_000),
             failed,
         ];
-        let told = |cells: &[Cell]| {
+        let actual = |cells: &[Cell]| {
             let sessions = RunResults::new(cells.to_vec(), []);
             let manifest = Manifest { scaled: false, ..manifest(&["25%"]) };
-            look((Primary::Continuity, &manifest), &[], (&[], &sessions), small_windows)
+            with_evidence((Primary::Continuity, &manifest), &[], (&[], &sessions), small_windows)
         };
         let windows = ["127k", "16k", "50%"].map(str::to_owned).to_vec();
-        assert_eq!(told(&cells), Some(Limit::SmallWindows { windows, scaled: false }));
-        assert_eq!(told(&cells[2..4]), None);
+        assert_eq!(actual(&cells), Some(Limit::SmallWindows { windows, scaled: false }));
+        assert_eq!(actual(&cells[2..4]), None);
     }
 
     #[test]

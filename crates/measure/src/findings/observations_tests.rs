@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use super::*;
 use crate::findings::Evidence;
 use crate::testkit::{entry_at, manifest};
-use recap_core::model::{Finding, Place, RunResults};
+use recap_core::model::{Finding, RowName, RunResults};
 
 const PRIMARY: &str = "reference_recall";
 
@@ -384,7 +384,7 @@ fn losses_that_no_tool_can_fetch_matter_by_their_share_of_everything() {
     // 0.9 · 0.1 is less than 0.3 · 0.4; 0.2 + 1.5 · 0.12.
     let table = [row("prune", Some(1), &losses(0.9, 0.1)), row("fifo", Some(2), &losses(0.3, 0.4))];
     let found = weighs(cannot_be_fetched(&by_recall(&table)), 0.38);
-    let row = Place { strategy: "fifo".into(), window: "25%".into() };
+    let row = RowName { strategy: "fifo".into(), window: "25%".into() };
     assert_eq!(found, Observation::CannotBeFetched { row, share: 0.3 });
 }
 
@@ -393,7 +393,7 @@ fn wrong_answers_matter_by_their_share_of_all() {
     let values = [("lost", 0.2), ("garbled", 0.1), ("unused", 0.1)];
     // Two of four are gone; 0.2 + 0.3 · 0.4.
     let found = weighs(why_wrong(&by_recall(&[row("prune", Some(1), &values)])), 0.32);
-    let row = Place { strategy: "prune".into(), window: "25%".into() };
+    let row = RowName { strategy: "prune".into(), window: "25%".into() };
     assert_eq!(found, Observation::WrongAnswers { row, share: 0.5, gone: true });
 }
 
@@ -408,7 +408,7 @@ fn the_weakest_kind_matters_by_its_gap_to_the_mean() {
     };
     // 0.25 + (80 − 30) / 200.
     let found = weighs(of(30.0), 0.5);
-    let (row, kind) = (Place { strategy: "prune".into(), window: "25%".into() }, "update".into());
+    let (row, kind) = (RowName { strategy: "prune".into(), window: "25%".into() }, "update".into());
     assert_eq!(found, Observation::WeakestKind { row, kind, kept: 30.0, over_all: 80.0 });
     assert_eq!(of(80.0), None, "no gap");
     assert_eq!(of(81.0), None);
@@ -467,7 +467,7 @@ fn an_estimate_is_off_from_fifteen_per_cent_on() {
     };
     // 0.2 + 0.3 / 2 for the larger error, whatever its sign.
     let found = weighs(of([0.2, -0.3]), 0.35);
-    let row = Place { strategy: "b".into(), window: "25%".into() };
+    let row = RowName { strategy: "b".into(), window: "25%".into() };
     assert_eq!(found, Observation::EstimateOff { row, error: -0.3 });
     weighs(of([0.15, 0.0]), 0.275);
     assert_eq!(of([0.149, 0.0]), None);
@@ -483,7 +483,7 @@ fn a_context_that_grew_matters_by_the_share_of_compactions() {
     // Strategies without a compaction have no share; 0.25 + 6/8 / 2.
     let mut table = [grown("idle", 0.0, 0.0), grown("b", 1.0, 2.0), grown("a", 6.0, 8.0), control];
     let found = weighs(context_grew(&by_recall(&table)), 0.625);
-    let row = Place { strategy: "a".into(), window: "25%".into() };
+    let row = RowName { strategy: "a".into(), window: "25%".into() };
     assert_eq!(found, Observation::ContextGrew { row, inflated: 6.0, compactions: 8.0 });
     // Of an offline summary it says little: 0.3 of that.
     table[2].row.row_kind = RowKind::OfflineSummary;
@@ -524,8 +524,8 @@ fn an_observation_at_a_later_window_must_be_clearly_more_relevant() {
             row_at("25%", 10_000.0, "prune", Some(1), &[("estimator_error", errors[0])]),
             row_at("200k", 200_000.0, "prune", Some(1), &[("estimator_error", errors[1])]),
         ];
-        let told = said(&table).into_iter().find(|told| told.contains("really sends"));
-        told.expect("it is off")
+        let actual = said(&table).into_iter().find(|actual| actual.contains("really sends"));
+        actual.expect("it is off")
     };
     // Relevance 0.3 against 0.4, which is 0.1 more, and against 0.5.
     let (first, later) = (off([0.2, 0.4]), off([0.2, 0.6]));
@@ -535,8 +535,8 @@ fn an_observation_at_a_later_window_must_be_clearly_more_relevant() {
     let grown = |at, all: [f64; 2]| {
         row_at(at, 9.0, "prune", Some(1), &[("inflated", all[0]), ("compactions", all[1])])
     };
-    let told = said(&[grown("25%", [1.0, 4.0]), grown("200k", [11.0, 20.0])]);
-    assert!(told[0].contains("1 of 4 compactions of prune at 25 %"), "{told:?}");
+    let actual = said(&[grown("25%", [1.0, 4.0]), grown("200k", [11.0, 20.0])]);
+    assert!(actual[0].contains("1 of 4 compactions of prune at 25 %"), "{actual:?}");
 }
 
 #[test]

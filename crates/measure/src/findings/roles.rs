@@ -79,13 +79,13 @@ fn summed_up(run: &Evidence<'_>) -> Vec<String> {
 }
 
 /// The place of an answer's question: data set, session, question.
-type Place = (String, String, u32);
+type QuestionKey = (String, String, u32);
 
 /// Answers without a grade, by reason (reference §5). Answers that cannot be
 /// graded are distinguished from occasional failures of a model.
 pub fn ungraded(run: &Evidence<'_>) -> Vec<Problem> {
-    let mut asked: BTreeMap<Place, usize> = BTreeMap::new();
-    let mut reasons: BTreeMap<String, (NoGrade, BTreeMap<Place, usize>)> = BTreeMap::new();
+    let mut asked: BTreeMap<QuestionKey, usize> = BTreeMap::new();
+    let mut reasons: BTreeMap<String, (NoGrade, BTreeMap<QuestionKey, usize>)> = BTreeMap::new();
     for session in run.results.iter() {
         for (cell, row) in session.cells().iter().flat_map(rows) {
             let place = (cell.key.dataset.clone(), cell.key.session.clone(), row.question);
@@ -106,7 +106,7 @@ pub fn ungraded(run: &Evidence<'_>) -> Vec<Problem> {
         answers,
         questions: places.len(),
         of,
-        why: told(&reason),
+        why: describe(&reason),
     });
     let mut each: Vec<Ungraded> = each.collect();
     let uneven = each.iter().any(|ungraded| !ungraded.throughout);
@@ -148,7 +148,7 @@ pub(super) fn unrecovered(run: &Evidence<'_>) -> Vec<Problem> {
 }
 
 /// A reason without the words that the finding already contains.
-fn told(reason: &NoGrade) -> String {
+fn describe(reason: &NoGrade) -> String {
     match reason {
         NoGrade::Judge(reply) => reply.to_string(),
         NoGrade::NotAnswered(why) => why.to_string(),
@@ -232,8 +232,8 @@ mod tests {
         assert!(!says(&warned(&searching), channel), "nobody could grade it");
         let recovered = rows(&mut searching).questions[1].recovered.as_mut().unwrap();
         recovered.answer = Answer::Nothing(NoReply::Refused.into());
-        let told = "no answer came 1 of 2 times with a recovery channel: the model refused";
-        assert!(says(&warned(&searching), told), "{:?}", warned(&searching));
+        let actual = "no answer came 1 of 2 times with a recovery channel: the model refused";
+        assert!(says(&warned(&searching), actual), "{:?}", warned(&searching));
     }
 
     #[test]
@@ -355,12 +355,12 @@ mod tests {
         let manifest = seated("offline", "openai/a", "openai/j");
         let report =
             measure(manifest, "d".into(), vec![builder.build()], RunResults::new(vec![cell], []));
-        let told: Vec<String> =
+        let actual: Vec<String> =
             warnings(&report).into_iter().filter(|w| w.contains("not graded")).collect();
-        assert_eq!(told.len(), 6, "{told:?}");
-        assert_eq!(told[0], "2 of 8 questions are not graded: zeal");
+        assert_eq!(actual.len(), 6, "{actual:?}");
+        assert_eq!(actual[0], "2 of 8 questions are not graded: zeal");
         assert_eq!(
-            told[5],
+            actual[5],
             "2 of 8 answers are missing or not graded for 2 other reasons: see questions.csv"
         );
     }
@@ -377,15 +377,15 @@ mod tests {
             cell.row_kind = recap_core::model::RowKind::Control;
             cell
         };
-        let told = |cells: Vec<Cell>| {
+        let actual = |cells: Vec<Cell>| {
             let report = run(seated("openai/c", "offline", "offline"), cells);
             warnings(&report).into_iter().find(|warning| warning.contains("compares words"))
         };
         let all = || vec![full("RR"), idle("mask", 0), control(idle("recorded", 2))];
-        assert_eq!(told(all()), None);
+        assert_eq!(actual(all()), None);
         let mut all = all();
         all.push(idle("sum", 1));
-        let said = told(all).unwrap();
+        let said = actual(all).unwrap();
         assert!(said.contains("the scores of sum are too low"), "{said}");
         // Where nothing is asked nothing is compared.
         let mut unasked = two();

@@ -1,7 +1,7 @@
 //! Checks a figure against a number. The measured figure decides; its interval
 //! makes no difference.
 
-use super::measures::{self, Known};
+use super::measures::{self, GateMeasure};
 use super::rule::{Amount, Operator};
 use recap_core::model::{
     Check, CheckOutcome, Ground, Interval, RowKind, StrategyRow, Value, catalogue,
@@ -40,7 +40,7 @@ fn found(
     id: &str,
     operator: Operator,
     amount: Amount,
-    measure: Option<Known>,
+    measure: Option<GateMeasure>,
 ) -> (CheckOutcome, Ground) {
     let missing = |ground| (CheckOutcome::Missing, ground);
     let limit = measure.and_then(|measure| Some((measure, measure.amount(amount).ok()?)));
@@ -130,20 +130,20 @@ mod tests {
 
     #[test]
     fn what_cannot_be_compared_is_missing_and_says_why() {
-        let told = |row: &StrategyRow, id: &str| {
+        let actual = |row: &StrategyRow, id: &str| {
             let check = checked(row, id, 0.5);
             assert_eq!(check.finding, CheckOutcome::Missing, "{id}");
             check.reason
         };
-        assert_eq!(told(&row(), "tokens_sent"), Ground::NotANumber.to_string(), "it is infinite");
-        assert_eq!(told(&row(), "cost_usd"), Ground::NothingAsked.to_string());
+        assert_eq!(actual(&row(), "tokens_sent"), Ground::NotANumber.to_string(), "it is infinite");
+        assert_eq!(actual(&row(), "cost_usd"), Ground::NothingAsked.to_string());
         let unknown = Ground::Incomparable { measure: "nothing".into(), amount: "0.5".into() };
-        assert_eq!(told(&row(), "nothing"), unknown.to_string());
+        assert_eq!(actual(&row(), "nothing"), unknown.to_string());
         for (row_kind, ground) in [
             (RowKind::OfflineSummary, Ground::OfflineSummary),
             (RowKind::Unusable, Ground::UnusableReplies),
         ] {
-            assert_eq!(told(&StrategyRow { row_kind, ..row() }, "recall"), ground.to_string());
+            assert_eq!(actual(&StrategyRow { row_kind, ..row() }, "recall"), ground.to_string());
         }
         let offline_summary = StrategyRow { row_kind: RowKind::OfflineSummary, ..row() };
         assert_eq!(checked(&offline_summary, "sessions", 3.0).finding, CheckOutcome::Passed);

@@ -2,7 +2,7 @@
 //! session. The truth table is in the module `gate`.
 
 use super::baseline::Baseline;
-use super::measures::{self, Known};
+use super::measures::{self, GateMeasure};
 use super::rule::{Limit, Mark, Operator, Rule};
 use crate::{BySession, Difference, FEWEST_FOR_AN_INTERVAL, Side, Spread, Unpaired, paired};
 use recap_core::model::{Check, CheckOutcome, Differs, Ground, RECORDED, StrategyRow, Value};
@@ -46,7 +46,11 @@ pub fn check(row: &StrategyRow, rule: &Rule, both: &Both<'_>, doubt: Option<Grou
 
 /// The paired difference of the row's measure between the two runs, or the
 /// reason why there is none.
-fn pair(row: &StrategyRow, rule: &Rule, both: &Both<'_>) -> Result<(Known, Difference), Ground> {
+fn pair(
+    row: &StrategyRow,
+    rule: &Rule,
+    both: &Both<'_>,
+) -> Result<(GateMeasure, Difference), Ground> {
     let id = rule.measure.as_str();
     let measure = measures::find(id).map_err(|(problem, _)| Ground::Unknown(problem))?;
     match row.values.get(id) {
@@ -81,7 +85,7 @@ fn pair(row: &StrategyRow, rule: &Rule, both: &Both<'_>) -> Result<(Known, Diffe
 }
 
 /// The finding for a difference, and its reason.
-fn found(measure: Known, rule: &Rule, difference: &Difference) -> (CheckOutcome, Ground) {
+fn found(measure: GateMeasure, rule: &Rule, difference: &Difference) -> (CheckOutcome, Ground) {
     let unit = measure.unit();
     if difference.unchanged {
         let (figure, sessions) = (difference.b, difference.sessions as u64);
@@ -111,7 +115,7 @@ fn found(measure: Known, rule: &Rule, difference: &Difference) -> (CheckOutcome,
 }
 
 /// The change for the worse that a limit allows; never negative.
-fn allowed(measure: Known, limit: Limit, baseline: f64) -> Result<f64, Ground> {
+fn allowed(measure: GateMeasure, limit: Limit, baseline: f64) -> Result<f64, Ground> {
     let part = |share: f64| match baseline < 0.0 {
         true => Err(Ground::NegativeBaseline),
         false => Ok(share.abs() * baseline),

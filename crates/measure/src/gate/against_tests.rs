@@ -154,7 +154,7 @@ fn a_median_of_waits_in_one_of_two_runs_is_not_compared() {
 /// allowed with the sign of the worse direction.
 #[test]
 fn the_reason_of_a_finding_has_the_figures_of_the_difference() {
-    let told = |rule: &str, difference: &Difference| {
+    let actual = |rule: &str, difference: &Difference| {
         let rule = crate::gate::parse(rule).unwrap().rule;
         let (outcome, ground) = found(measures::find(&rule.measure).unwrap(), &rule, difference);
         let Ground::Differs(differs) = ground else { panic!("no difference") };
@@ -176,10 +176,10 @@ fn the_reason_of_a_finding_has_the_figures_of_the_difference() {
         outcome: CheckOutcome::Failed,
         detectable: None,
     };
-    assert_eq!(told("recall@x < baseline - 0.02", &lower), expected);
+    assert_eq!(actual("recall@x < baseline - 0.02", &lower), expected);
     let Some(Spread::OverClusters(bounds)) = lower.spread else { panic!("no interval") };
     let few = Difference { spread: Some(Spread::TheseSessions(bounds)), mde: Some(0.1), ..lower };
-    let differs = told("recall@x > baseline + 0.02", &few);
+    let differs = actual("recall@x > baseline + 0.02", &few);
     assert_eq!((differs.allowed, differs.these_only), (0.02, true));
     assert_eq!((differs.outcome, differs.detectable), (CheckOutcome::Passed, Some(0.1)));
 }

@@ -9,7 +9,7 @@ use std::io::{self, Write};
 
 use serde::{Deserialize, Serialize};
 
-use super::measures::{self, Known};
+use super::measures::{self, GateMeasure};
 use super::rule::Rule;
 use crate::{
     ALL, BySession, SessionFingerprint, Side, UnitRow, by_session, each_unit_row, fingerprint_of,
@@ -198,7 +198,7 @@ fn line(out: &mut dyn Write, between: &mut &str, value: &impl Serialize) -> io::
 
 /// A rule and the rows on which it compares with the baseline.
 #[derive(Clone, Debug)]
-pub struct Asked<'a> {
+pub struct BaselineRule<'a> {
     /// The rule that compares with the baseline.
     pub rule: &'a Rule,
     /// Data set, strategy and window of each row that the rule applies to.
@@ -211,16 +211,17 @@ pub fn differences(
     baseline: &Baseline,
     manifest: &Manifest,
     sessions: &[(&str, &str)],
-    asked: &[Asked<'_>],
+    asked: &[BaselineRule<'_>],
 ) -> Vec<String> {
     let (theirs, own) = (&baseline.head, Head::of(manifest));
     let mut found: Vec<String> = counted(theirs, &own).into_iter().collect();
-    let is_billed = |asked: &Asked<'_>| known(asked).is_some_and(Known::is_billed);
+    let is_billed = |asked: &BaselineRule<'_>| known(asked).is_some_and(GateMeasure::is_billed);
     if asked.iter().any(is_billed) && !theirs.same_prices(&own) {
         found.push("the prices, or who is billed, differ".to_owned());
     }
-    let at_other_cuts =
-        |asked: &&Asked<'_>| known(asked).is_some_and(Known::is_at_cuts) && !theirs.same_cuts(&own);
+    let at_other_cuts = |asked: &&BaselineRule<'_>| {
+        known(asked).is_some_and(GateMeasure::is_at_cuts) && !theirs.same_cuts(&own)
+    };
     if let Some(asked) = asked.iter().find(at_other_cuts) {
         found.push(format!(
             "it was made with `{}`, this run with `{}`: the cuts differ, so that `{}` has no \
@@ -278,7 +279,7 @@ fn lacking((a, b): (&Ids<'_>, &Ids<'_>), (name_a, name_b): (&str, &str)) -> Vec<
     only_a.into_iter().chain(message(b.difference(a).collect(), name_b)).collect()
 }
 
-fn known(asked: &Asked<'_>) -> Option<Known> {
+fn known(asked: &BaselineRule<'_>) -> Option<GateMeasure> {
     measures::find(&asked.rule.measure).ok()
 }
 
@@ -287,11 +288,11 @@ pub(super) fn differences_measured(
     baseline: &Baseline,
     manifest: &Manifest,
     own: &BySession,
-    asked: &[Asked<'_>],
+    asked: &[BaselineRule<'_>],
 ) -> Vec<String> {
     let mut found = sessions(&baseline.run, own);
     let (theirs, head) = (&baseline.head, Head::of(manifest));
-    if asked.iter().any(|asked| known(asked).is_some_and(Known::rests_on_questions)) {
+    if asked.iter().any(|asked| known(asked).is_some_and(GateMeasure::rests_on_questions)) {
         for (role, theirs, own) in
             [("answerer", &theirs.answerer, &head.answerer), ("judge", &theirs.judge, &head.judge)]
         {

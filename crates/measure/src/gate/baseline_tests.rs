@@ -30,14 +30,14 @@ fn a_offline_summary_on_one_side_only_is_a_difference() {
     let parsed = crate::gate::parse("tokens_sent@x > baseline").unwrap();
     let rows = vec![("d", "x", "25%")];
     let found = |baseline: &Baseline| {
-        let asked = [Asked { rule: &parsed.rule, rows: rows.clone() }];
+        let asked = [BaselineRule { rule: &parsed.rule, rows: rows.clone() }];
         differences_measured(baseline, &report.manifest, &own, &asked)
     };
     assert_eq!(found(&baseline), [""; 0]);
     let x = baseline.run.rows.iter_mut().filter(|row| row.strategy == "x");
     x.for_each(|row| row.row_kind = RowKind::OfflineSummary);
-    let told = found(&baseline);
-    assert!(told.len() == 1 && told[0].starts_with("`x` was measured"), "{told:?}");
+    let actual = found(&baseline);
+    assert!(actual.len() == 1 && actual[0].starts_with("`x` was measured"), "{actual:?}");
 }
 
 #[test]
@@ -84,43 +84,43 @@ fn run_of(sessions: &[&str]) -> (Report, Baseline) {
 fn each_difference_that_a_rule_depends_on_is_told_and_no_other() {
     let (report, baseline) = run_of(&["s"]);
     let ids = [("d", "s")];
-    let told = |rule: &str, change: fn(&mut Manifest)| {
+    let actual = |rule: &str, change: fn(&mut Manifest)| {
         let parsed = crate::gate::parse(rule).unwrap();
         let mut manifest = report.manifest.clone();
         change(&mut manifest);
-        let asked = [Asked { rule: &parsed.rule, rows: vec![("d", "x", "25%"); 2] }];
+        let asked = [BaselineRule { rule: &parsed.rule, rows: vec![("d", "x", "25%"); 2] }];
         differences(&baseline, &manifest, &ids, &asked)
     };
     let [tokens, cost, kept] =
         ["tokens_sent@x > baseline", "cost_usd@x > baseline", "kept_at_cut@x < baseline"];
     for rule in [tokens, cost, kept] {
-        assert_eq!(told(rule, |_| {}), [""; 0], "{rule}");
+        assert_eq!(actual(rule, |_| {}), [""; 0], "{rule}");
         let counted = "tokens are counted by o200k in one, by cl100k in the other";
-        assert_eq!(told(rule, |manifest| manifest.tokens = "cl100k".into()), [counted]);
+        assert_eq!(actual(rule, |manifest| manifest.tokens = "cl100k".into()), [counted]);
     }
     let other_prices = |manifest: &mut Manifest| manifest.prices.models.clear();
-    assert_eq!(told(cost, other_prices), ["the prices, or who is billed, differ"]);
-    assert_eq!(told(tokens, other_prices), [""; 0]);
+    assert_eq!(actual(cost, other_prices), ["the prices, or who is billed, differ"]);
+    assert_eq!(actual(tokens, other_prices), [""; 0]);
     let other_cuts = |manifest: &mut Manifest| (manifest.cuts, manifest.depth) = ("5".into(), 3);
     let cuts = "it was made with `--cuts none`, this run with `--cuts 5 --depth 3`: the cuts \
                 differ, so that `kept_at_cut` has no counterpart";
-    assert_eq!(told(kept, other_cuts), [cuts]);
-    assert_eq!(told(cost, other_cuts), [""; 0]);
+    assert_eq!(actual(kept, other_cuts), [cuts]);
+    assert_eq!(actual(cost, other_cuts), [""; 0]);
 }
 
 #[test]
 fn sessions_and_rows_that_one_side_lacks_are_told_once() {
     let (report, baseline) = run_of(&["s"]);
     let parsed = crate::gate::parse("tokens_sent > baseline").unwrap();
-    let told = |ids: &[(&str, &str)], rows: &[(&'static str, &'static str, &'static str)]| {
-        let asked = [Asked { rule: &parsed.rule, rows: rows.to_vec() }];
+    let actual = |ids: &[(&str, &str)], rows: &[(&'static str, &'static str, &'static str)]| {
+        let asked = [BaselineRule { rule: &parsed.rule, rows: rows.to_vec() }];
         differences(&baseline, &report.manifest, ids, &asked)
     };
     let s = ("d", "s");
-    assert_eq!(told(&[], &[]), ["only the baseline has the session `s` of `d`"]);
-    assert_eq!(told(&[s, ("d", "t")], &[]), ["only this run has the session `t` of `d`"]);
+    assert_eq!(actual(&[], &[]), ["only the baseline has the session `s` of `d`"]);
+    assert_eq!(actual(&[s, ("d", "t")], &[]), ["only this run has the session `t` of `d`"]);
     assert_eq!(
-        told(&[s, ("d", "t"), ("e", "u"), ("e", "v")], &[]),
+        actual(&[s, ("d", "t"), ("e", "u"), ("e", "v")], &[]),
         ["only this run has the session `t` of `d` and 2 more"]
     );
     let rows = [
@@ -131,7 +131,7 @@ fn sessions_and_rows_that_one_side_lacks_are_told_once() {
         ("d", "x", "25%"),
     ];
     assert_eq!(
-        told(&[s], &rows),
+        actual(&[s], &rows),
         ["it has no row of `y` at `25%` on `d`", "it has no row of `x` at `50%`"]
     );
 }
@@ -142,30 +142,30 @@ fn another_answerer_or_judge_is_told_for_measures_of_answers_only() {
     baseline.head.answerer = "openai/a".into();
     baseline.head.judge = "openai/j".into();
     let own = baseline.run.clone();
-    let told = |rule: &str| {
+    let actual = |rule: &str| {
         let parsed = crate::gate::parse(rule).unwrap();
-        let asked = [Asked { rule: &parsed.rule, rows: vec![("d", "x", "25%")] }];
+        let asked = [BaselineRule { rule: &parsed.rule, rows: vec![("d", "x", "25%")] }];
         differences_measured(&baseline, &report.manifest, &own, &asked)
     };
     let both = ["its answerer is openai/a, here offline", "its judge is openai/j, here offline"];
-    assert_eq!(told("recall@x < baseline"), both);
-    assert_eq!(told("tokens_sent@x > baseline"), [""; 0]);
+    assert_eq!(actual("recall@x < baseline"), both);
+    assert_eq!(actual("tokens_sent@x > baseline"), [""; 0]);
 }
 
 #[test]
 fn sessions_that_differ_between_two_runs_are_told_by_what_differs() {
     let (_, mut before) = run_of(&["s", "t", "u"]);
     before.run.sessions.iter_mut().for_each(|matching| matching.words = Some("w".into()));
-    let told = |change: fn(usize, &mut SessionFingerprint)| {
+    let actual = |change: fn(usize, &mut SessionFingerprint)| {
         let mut after = Baseline { name: "after".into(), ..before.clone() };
         (0..).zip(&mut after.run.sessions).for_each(|(at, matching)| change(at, matching));
         unlike(&before, &after)
     };
-    assert_eq!(told(|_, _| {}), [""; 0]);
+    assert_eq!(actual(|_, _| {}), [""; 0]);
     let all = |_: usize, matching: &mut SessionFingerprint| matching.content.push('x');
-    assert_eq!(told(all), ["the messages of `s` and 2 more differ"]);
+    assert_eq!(actual(all), ["the messages of `s` and 2 more differ"]);
     assert_eq!(
-        told(|at, matching| (0..at).for_each(|_| matching.questions.push('x'))),
+        actual(|at, matching| (0..at).for_each(|_| matching.questions.push('x'))),
         ["the questions of `t` and 1 more differ"]
     );
     let counts = |at: usize, matching: &mut SessionFingerprint| {
@@ -173,19 +173,23 @@ fn sessions_that_differ_between_two_runs_are_told_by_what_differs() {
             matching.tokens.push('x');
         }
     };
-    assert_eq!(told(counts), ["the token counts of `u` differ"]);
-    assert_eq!(told(|_, matching| matching.words = None), [""; 0], "a run may not keep the words");
+    assert_eq!(actual(counts), ["the token counts of `u` differ"]);
+    assert_eq!(
+        actual(|_, matching| matching.words = None),
+        [""; 0],
+        "a run may not keep the words"
+    );
     let worded = |_: usize, matching: &mut SessionFingerprint| {
         matching.words.iter_mut().for_each(|words| words.push('x'));
     };
-    assert_eq!(told(worded), ["the questions of `s` and 2 more differ"]);
+    assert_eq!(actual(worded), ["the questions of `s` and 2 more differ"]);
     let renamed = |at: usize, matching: &mut SessionFingerprint| {
         if at == 0 {
             matching.session = "v".into();
         }
     };
     assert_eq!(
-        told(renamed),
+        actual(renamed),
         ["only before has the session `s` of `d`", "only after has the session `v` of `d`"]
     );
 }
@@ -214,7 +218,7 @@ fn a_baseline_is_read_as_written_unless_a_row_or_the_version_does_not_fit() {
         assert_eq!(emptied, no_row, "{part}");
     }
     for key in ["version", "instrument"] {
-        let told = read(&|json| json["baseline"][key] = 1.into()).unwrap_err();
-        assert!(told.contains("their figures cannot be compared"), "{key}: {told}");
+        let actual = read(&|json| json["baseline"][key] = 1.into()).unwrap_err();
+        assert!(actual.contains("their figures cannot be compared"), "{key}: {actual}");
     }
 }

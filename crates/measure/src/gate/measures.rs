@@ -28,7 +28,7 @@ pub(super) enum WrongUnit {
 
 /// A measure that a rule can name.
 #[derive(Clone, Copy)]
-pub enum Known {
+pub enum GateMeasure {
     /// A measure that each session has.
     Measure(&'static Spec),
     /// A number that only the whole row has, and no single session.
@@ -36,10 +36,10 @@ pub enum Known {
 }
 
 /// The measure with this column name. The error is a message and a help text.
-pub fn find(id: &str) -> Result<Known, (String, String)> {
+pub fn find(id: &str) -> Result<GateMeasure, (String, String)> {
     let known = catalogue::find(id).map(|measure| match spec_of(measure) {
-        Some(spec) => Ok(Known::Measure(spec)),
-        None if measure.unit.is_amount() => Ok(Known::OfRow(measure)),
+        Some(spec) => Ok(GateMeasure::Measure(spec)),
+        None if measure.unit.is_amount() => Ok(GateMeasure::OfRow(measure)),
         None => Err(measure),
     });
     match known {
@@ -70,28 +70,28 @@ fn spec_of(measure: &Measure) -> Option<&'static Spec> {
     MEASURES.iter().find(|spec| spec.measure == measure)
 }
 
-impl Known {
+impl GateMeasure {
     /// The unit of the measure.
     pub fn unit(self) -> Unit {
         match self {
-            Known::Measure(spec) => spec.measure.unit,
-            Known::OfRow(measure) => measure.unit,
+            GateMeasure::Measure(spec) => spec.measure.unit,
+            GateMeasure::OfRow(measure) => measure.unit,
         }
     }
 
     /// Whether the measure depends on prices, so that it differs between agent
     /// models.
     pub(super) fn is_billed(self) -> bool {
-        matches!(self, Known::Measure(spec) if matches!(spec.basis, Basis::Bill))
+        matches!(self, GateMeasure::Measure(spec) if matches!(spec.basis, Basis::Bill))
     }
 
     /// Whether the measure is computed from graded answers.
     pub(super) fn rests_on_questions(self) -> bool {
         match self {
-            Known::Measure(spec) => {
+            GateMeasure::Measure(spec) => {
                 matches!(spec.basis, Basis::Questions) || spec.measure.nature == Nature::Answers
             }
-            Known::OfRow(measure) => measure.unit != Unit::Count,
+            GateMeasure::OfRow(measure) => measure.unit != Unit::Count,
         }
     }
 
@@ -100,30 +100,30 @@ impl Known {
     /// wrote the summaries, such a figure describes the offline summary (reference §6).
     pub(super) fn is_quality(self) -> bool {
         match self {
-            Known::Measure(spec) => match spec.basis {
+            GateMeasure::Measure(spec) => match spec.basis {
                 Basis::Cuts => spec.measure.nature != Nature::Sizes,
                 Basis::Questions | Basis::References(_) => true,
                 Basis::Requests | Basis::Bill => spec.measure.nature == Nature::Loss,
             },
-            Known::OfRow(measure) => measure.unit != Unit::Count,
+            GateMeasure::OfRow(measure) => measure.unit != Unit::Count,
         }
     }
 
     /// Whether the measure is computed at cuts.
     pub fn is_at_cuts(self) -> bool {
-        matches!(self, Known::Measure(spec) if spec.is_at_cuts())
+        matches!(self, GateMeasure::Measure(spec) if spec.is_at_cuts())
     }
 
     /// Whether the measure is a median of waits. A session has that median only
     /// if at least half of its waits are known to have ended.
     pub(super) fn is_median_wait(self) -> bool {
-        matches!(self, Known::Measure(spec) if spec.pool == Pool::WaitMedian)
+        matches!(self, GateMeasure::Measure(spec) if spec.pool == Pool::WaitMedian)
     }
 
     /// Whether each session contributes to the measure, so that two runs can
     /// be compared in pairs.
     pub fn pairs(self) -> bool {
-        matches!(self, Known::Measure(_))
+        matches!(self, GateMeasure::Measure(_))
     }
 
     /// Converts an amount to the measure's own unit.

@@ -180,9 +180,9 @@ fn refuse(
     let asked = against.map(|parsed| {
         let rows = spoken_of(report, &parsed.rule, terms.named).into_iter();
         let rows = rows.map(|row| (&*row.dataset, &*row.strategy, &*row.window));
-        baseline::Asked { rule: &parsed.rule, rows: rows.collect() }
+        baseline::BaselineRule { rule: &parsed.rule, rows: rows.collect() }
     });
-    let asked: Vec<baseline::Asked<'_>> = asked.collect();
+    let asked: Vec<baseline::BaselineRule<'_>> = asked.collect();
     let manifest = &report.manifest;
     let mut found = baseline::differences(both.baseline, manifest, &ids, &asked);
     found.extend(baseline::differences_measured(both.baseline, manifest, both.own, &asked));
@@ -214,9 +214,9 @@ pub fn comparable(
         let each = strategies.into_iter().flat_map(|strategy| {
             windows.iter().map(move |window| (dataset, strategy, window.as_str()))
         });
-        baseline::Asked { rule, rows: each.collect() }
+        baseline::BaselineRule { rule, rows: each.collect() }
     });
-    let asked: Vec<baseline::Asked<'_>> = asked.collect();
+    let asked: Vec<baseline::BaselineRule<'_>> = asked.collect();
     let found = baseline::differences(baseline, manifest, sessions, &asked);
     if found.is_empty() { Ok(()) } else { Err(found) }
 }
@@ -240,7 +240,7 @@ fn spoken_of<'a>(report: &'a Report, rule: &Rule, named: &[String]) -> Vec<&'a S
     let those =
         report.rows.iter().filter(|row| row.dataset == dataset && strategy(row) && window(row));
     let mut rows: Vec<&StrategyRow> = those.collect();
-    if !measures::find(&rule.measure).is_ok_and(measures::Known::is_billed) {
+    if !measures::find(&rule.measure).is_ok_and(measures::GateMeasure::is_billed) {
         // Agent models differ only in their bills.
         let mut seen = std::collections::BTreeSet::new();
         rows.retain(|row| seen.insert((row.strategy.as_str(), row.window.as_str())));
@@ -273,13 +273,13 @@ fn doubt(report: &Report, row: &StrategyRow, rule: &Rule, max_unscored: f64) -> 
         let (cells, first) = (row.failed.len(), row.failed[0].clone());
         return Some(Ground::Failed { cells, first });
     }
-    if !measures::find(&rule.measure).is_ok_and(measures::Known::rests_on_questions) {
+    if !measures::find(&rule.measure).is_ok_and(measures::GateMeasure::rests_on_questions) {
         return None;
     }
     let of_row = |dataset: &str| row.dataset == ALL || row.dataset == dataset;
     let is_own =
         |cell: &&Cell| (&cell.key.strategy, &cell.key.window) == (&row.strategy, &row.window);
-    let at_cuts = measures::find(&rule.measure).ok().is_some_and(measures::Known::is_at_cuts);
+    let at_cuts = measures::find(&rule.measure).ok().is_some_and(measures::GateMeasure::is_at_cuts);
     let mut counts = Unscored::default();
     for session in report.results.iter().filter(|session| of_row(session.dataset)) {
         if at_cuts {

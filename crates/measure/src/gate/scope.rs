@@ -1,7 +1,7 @@
 //! Checks whether a rule fits a run. This happens before anything runs, so that
 //! no money is spent for a gate that cannot be evaluated.
 
-use super::measures::{self, Known};
+use super::measures::{self, GateMeasure};
 use super::parse::{Parsed, RuleError};
 use super::rule::{Amount, Limit, Mark};
 use crate::ALL;
@@ -100,7 +100,7 @@ fn limit(parsed: &Parsed, baseline: bool) -> Result<(), Wrong> {
     Err((problem, format!("a change for the worse is allowed by `{sign} {example}`")))
 }
 
-fn in_unit(measure: Known, amount: Amount) -> Result<f64, Wrong> {
+fn in_unit(measure: GateMeasure, amount: Amount) -> Result<f64, Wrong> {
     let help = || "write the plain number, in the unit of its column in summary.csv".to_owned();
     measure.amount(amount).map_err(|problem| (format!("`{amount}`: {problem}"), help()))
 }
@@ -108,7 +108,7 @@ fn in_unit(measure: Known, amount: Amount) -> Result<f64, Wrong> {
 /// The size of a change against the baseline, in the measure's unit. A
 /// percentage is a part of the baseline's figure; it is refused for measures
 /// where it could also mean points of a hundred.
-fn change(measure: Known, amount: Amount) -> Result<f64, Wrong> {
+fn change(measure: GateMeasure, amount: Amount) -> Result<f64, Wrong> {
     if amount.mark != Mark::Percent {
         return in_unit(measure, amount);
     }
@@ -123,7 +123,7 @@ fn change(measure: Known, amount: Amount) -> Result<f64, Wrong> {
 
 /// Refuses a limit that the measure cannot reach: such a gate would always fail
 /// or always pass.
-fn plausible(measure: Known, amount: Amount, figure: f64) -> Result<(), Wrong> {
+fn plausible(measure: GateMeasure, amount: Amount, figure: f64) -> Result<(), Wrong> {
     let number = amount.number;
     match measure.unit() {
         Unit::Share if figure > 1.0 => Err((
@@ -167,7 +167,7 @@ mod tests {
     }
 
     /// A run of two strategies, of which `fifo` was named.
-    fn told(rule: &str, named: bool) -> Option<(usize, String, String)> {
+    fn actual(rule: &str, named: bool) -> Option<(usize, String, String)> {
         let strategies = ["fifo", "prune"].map(str::to_owned);
         let (windows, datasets) = (["16k".to_owned()], ["mine".to_owned()]);
         let scope = Scope {
@@ -177,37 +177,37 @@ mod tests {
             datasets: &datasets,
             baseline: false,
         };
-        let told = fits(&crate::gate::parse(rule).unwrap(), &scope).err();
-        told.map(|error| (error.column, error.problem, error.help))
+        let actual = fits(&crate::gate::parse(rule).unwrap(), &scope).err();
+        actual.map(|error| (error.column, error.problem, error.help))
     }
 
     #[test]
     fn a_rule_without_a_strategy_needs_one_that_the_user_named() {
-        assert_eq!(told("tokens_sent > 5", true), None);
-        assert_eq!(told("tokens_sent@prune > 5", false), None);
-        let (column, problem, help) = told(" tokens_sent > 5", false).unwrap();
+        assert_eq!(actual("tokens_sent > 5", true), None);
+        assert_eq!(actual("tokens_sent@prune > 5", false), None);
+        let (column, problem, help) = actual(" tokens_sent > 5", false).unwrap();
         assert_eq!((column, &*problem), (2, "it names no strategy, and neither does `--strategy`"));
         assert!(help.starts_with("write `tokens_sent@STRATEGY`"), "{help}");
     }
 
     #[test]
     fn a_rule_names_parts_of_the_run_only() {
-        assert_eq!(told("tokens_sent@fifo on mine at 16k > 5", false), None);
-        assert_eq!(told(&format!("tokens_sent on {ALL} > 5"), true), None);
+        assert_eq!(actual("tokens_sent@fifo on mine at 16k > 5", false), None);
+        assert_eq!(actual(&format!("tokens_sent on {ALL} > 5"), true), None);
         for (rule, at, problem) in [
             ("tokens_sent@fifa > 5", 13, "the run has no strategy `fifa`"),
             ("tokens_sent on yours > 5", 16, "the run has no data set `yours`"),
             ("tokens_sent at 32k > 5", 16, "the run has no window `32k`"),
         ] {
-            let (column, told, _) = told(rule, true).unwrap();
-            assert_eq!((column, &*told), (at, problem), "{rule}");
+            let (column, actual, _) = actual(rule, true).unwrap();
+            assert_eq!((column, &*actual), (at, problem), "{rule}");
         }
-        assert_eq!(told("tokens_sent@fifa > 5", true).unwrap().2, "did you mean `fifo`?");
+        assert_eq!(actual("tokens_sent@fifa > 5", true).unwrap().2, "did you mean `fifo`?");
     }
 
     #[test]
     fn a_limit_that_does_not_fit_is_refused_with_a_way_to_write_it() {
-        let said = |rule: &str| told(rule, true).map(|(_, problem, help)| (problem, help));
+        let said = |rule: &str| actual(rule, true).map(|(_, problem, help)| (problem, help));
         for (rule, problem, help) in [
             (
                 "recall < 80",
@@ -243,12 +243,12 @@ mod tests {
             assert_eq!(said(rule), Some((problem.to_owned(), help.to_owned())), "{rule}");
         }
         assert_eq!(said("continuity < 0.5%"), None);
-        assert_eq!(told("recall@fifo on mine < 80", true).unwrap().0, 23, "the limit's column");
+        assert_eq!(actual("recall@fifo on mine < 80", true).unwrap().0, 23, "the limit's column");
     }
 
     #[test]
     fn a_change_of_nothing_is_allowed_in_either_direction() {
-        let told = |rule: &str| limit(&crate::gate::parse(rule).unwrap(), true).err();
+        let actual = |rule: &str| limit(&crate::gate::parse(rule).unwrap(), true).err();
         for rule in [
             "recall < baseline - 0",
             "recall < baseline + 0",
@@ -257,9 +257,9 @@ mod tests {
             "recall < baseline * 1",
             "cost_usd > baseline * 1",
         ] {
-            assert_eq!(told(rule), None, "{rule}");
+            assert_eq!(actual(rule), None, "{rule}");
         }
-        let help = |rule| told(rule).unwrap().1;
+        let help = |rule| actual(rule).unwrap().1;
         let low = "a change for the worse is allowed by `< baseline - 0.02`";
         assert_eq!(help("recall < baseline * 1.01"), low);
         let high = "a change for the worse is allowed by `>= baseline * 1.1`";

@@ -66,7 +66,7 @@ fn a_rule_against_a_baseline_allows_a_change_for_the_worse_and_nothing_else() {
     let names = ["fifo".to_owned()];
     let scope =
         Scope { strategies: &names, named: &names, windows: &[], datasets: &[], baseline: true };
-    let told = |text: &str| fits(&parse(text).unwrap(), &scope).err().map(|e| e.problem);
+    let actual = |text: &str| fits(&parse(text).unwrap(), &scope).err().map(|e| e.problem);
     for good in [
         "recall < baseline - 0.02",
         "recall < baseline",
@@ -75,14 +75,14 @@ fn a_rule_against_a_baseline_allows_a_change_for_the_worse_and_nothing_else() {
         "tokens_sent >= baseline + 5%",
         "blocking_ms_p95 > baseline + 2s",
     ] {
-        assert_eq!(told(good), None, "{good}");
+        assert_eq!(actual(good), None, "{good}");
     }
     for bad in ["recall < baseline + 0.02", "cost_usd > baseline - 1", "cost_usd > baseline * 0.9"]
     {
-        assert!(told(bad).unwrap().contains("as good as the baseline"), "{bad}");
+        assert!(actual(bad).unwrap().contains("as good as the baseline"), "{bad}");
     }
-    assert!(told("recall < baseline - 2%").unwrap().contains("points of a hundred"));
-    assert!(told("retention < baseline").unwrap().contains("in pairs"));
+    assert!(actual("recall < baseline - 2%").unwrap().contains("points of a hundred"));
+    assert!(actual("retention < baseline").unwrap().contains("in pairs"));
 }
 
 #[test]
@@ -155,16 +155,16 @@ fn one_ungraded_question_of_twenty_is_allowed_and_two_are_not() {
 
 #[test]
 fn a_word_or_an_unknown_measure_is_refused_with_help() {
-    let told = |id: &str| measures::find(id).err().unwrap();
-    let (problem, help) = told("verdict_vs_full");
+    let actual = |id: &str| measures::find(id).err().unwrap();
+    let (problem, help) = actual("verdict_vs_full");
     assert_eq!(problem, "`verdict_vs_full` is a word, not a number");
     assert_eq!(help, "a rule compares numbers: see the columns of summary.csv");
-    let (problem, help) = told("xq");
+    let (problem, help) = actual("xq");
     assert_eq!(problem, "`xq` is no measure");
     assert_eq!(help, "the measures are the columns of summary.csv");
-    let (_, help) = told("cost_usdd");
+    let (_, help) = actual("cost_usdd");
     assert!(help.contains("`cost_usd`") && !help.contains("A kind of question"), "{help}");
-    let (_, help) = told("recall_constrain");
+    let (_, help) = actual("recall_constrain");
     assert!(help.contains("`recall_constraint`"), "{help}");
     assert!(help.ends_with(" A kind of question is written `recall[fact]`"), "{help}");
 }
@@ -319,13 +319,13 @@ fn without_its_baseline_or_a_row_a_rule_is_missing() {
         baseline: None,
     };
     let gate = check(&report, &rules, &terms).unwrap();
-    let told = |at: usize| {
+    let actual = |at: usize| {
         let [check] = gate.rules[at].checks.as_slice() else { panic!("one row") };
         (check.finding, check.reason.clone())
     };
-    assert_eq!(told(0), (CheckOutcome::Missing, Ground::NoBaseline.to_string()));
-    assert_eq!(told(1), (CheckOutcome::Missing, Ground::NoRow.to_string()));
-    assert_eq!(told(2).0, CheckOutcome::Failed);
+    assert_eq!(actual(0), (CheckOutcome::Missing, Ground::NoBaseline.to_string()));
+    assert_eq!(actual(1), (CheckOutcome::Missing, Ground::NoRow.to_string()));
+    assert_eq!(actual(2).0, CheckOutcome::Failed);
     let gone = &gate.rules[1].checks[0];
     assert_eq!((&*gone.dataset, &*gone.strategy, &*gone.window), ("d", "gone", "any"));
     assert_eq!(
@@ -364,16 +364,16 @@ fn at_cuts_the_questions_of_the_exams_of_the_same_strategy_count() {
     let sessions = RunResults::new(cells(), []);
     let mut report = crate::measure(manifest(&["25%"]), "d".into(), vec![matching], sessions);
     report.results = RunResults::new(cells(), [cut]);
-    let mut told = |judge: &str, rule: &str| {
+    let mut actual = |judge: &str, rule: &str| {
         report.manifest.judge = judge.to_owned();
         let row = report.rows.iter().find(|row| row.strategy == "x").unwrap();
         doubt(&report, row, &parse(rule).unwrap().rule, 0.2)
     };
     let ungraded = |share| Some(Ground::Ungraded { share, most: 0.2 });
-    assert_eq!(told("openai/j", "continuity_at_cut < 80"), ungraded(0.5));
-    assert_eq!(told("openai/j", "continuity < 80"), None, "no question was asked without a cut");
+    assert_eq!(actual("openai/j", "continuity_at_cut < 80"), ungraded(0.5));
+    assert_eq!(actual("openai/j", "continuity < 80"), None, "no question was asked without a cut");
     // The offline judge cannot grade every kind, but an answer has to be there.
-    assert_eq!(told(OFFLINE, "continuity_at_cut < 80"), ungraded(0.25));
+    assert_eq!(actual(OFFLINE, "continuity_at_cut < 80"), ungraded(0.25));
 }
 
 #[test]

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use crate::exams::AtCut;
-use crate::spec::{Basis, CellInput, Compute, Parts, Pool, Spec};
+use crate::spec::{Basis, CellInput, Compute, Contribution, Pool, Spec};
 use recap_core::model::{
     Absent, Agreement, CutBill, CutExam, FactAtStake, Measure, MessageIndex, QuestionKind,
     QuestionRow, RIGHT, ReferenceState, SessionFacts, catalogue, counts_refusals,
@@ -18,23 +18,23 @@ const fn at_cuts(
     measure: &'static Measure,
     pool: Pool,
     basis: Basis,
-    compute: fn(&CellInput<'_>) -> Parts,
+    compute: fn(&CellInput<'_>) -> Contribution,
 ) -> Spec {
     Spec { measure, pool, basis, compute: Compute::AtCuts(compute) }
 }
 
 /// `cuts`: how many cuts were examined.
 pub const CUTS: Spec = at_cuts(catalogue::CUTS, Pool::Sum, Basis::Cuts, |sample| {
-    each(sample, |exams| Parts::One(exams.len() as f64))
+    each(sample, |exams| Contribution::One(exams.len() as f64))
 });
 /// `facts_at_stake`: how many facts were at stake.
 pub const FACTS: Spec = at_cuts(catalogue::FACTS_AT_STAKE, Pool::Sum, Basis::Cuts, |sample| {
-    each(sample, |exams| Parts::One(facts(exams)))
+    each(sample, |exams| Contribution::One(facts(exams)))
 });
 /// `sessions_at_stake`: how many sessions had a fact at stake.
 pub const SESSIONS: Spec =
     at_cuts(catalogue::SESSIONS_AT_STAKE, Pool::Sum, Basis::Cuts, |sample| {
-        each(sample, |exams| Parts::One(if facts(exams) > 0.0 { 1.0 } else { 0.0 }))
+        each(sample, |exams| Contribution::One(if facts(exams) > 0.0 { 1.0 } else { 0.0 }))
     });
 /// `kept_at_cut`: share of the facts that the context still contains.
 pub const KEPT: Spec = at_cuts(catalogue::KEPT_AT_CUT, Pool::AtCuts, Basis::Cuts, |sample| {
@@ -55,7 +55,7 @@ pub const GAIN: Spec = at_cuts(catalogue::GAIN_AT_CUT, Pool::AtCuts, Basis::Cuts
 /// `tokens_at_cut`: tokens after the compaction / tokens before it.
 pub const TOKENS: Spec =
     at_cuts(catalogue::TOKENS_AT_CUT, Pool::RatioOfSums, Basis::Cuts, |sample| {
-        each(sample, |exams| Parts::Fraction {
+        each(sample, |exams| Contribution::Fraction {
             of: sum(exams, |at| at.exam.tokens_after as f64),
             to: sum(exams, |at| at.cut.tokens_before as f64),
         })
@@ -63,7 +63,7 @@ pub const TOKENS: Spec =
 /// `kept_per_1k`: kept facts per 1,000 tokens.
 pub const PER_1K: Spec =
     at_cuts(catalogue::KEPT_PER_1K, Pool::RatioOfSums, Basis::Cuts, |sample| {
-        each(sample, |exams| Parts::Fraction {
+        each(sample, |exams| Contribution::Fraction {
             of: sum(exams, |at| at.kept()),
             to: sum(exams, |at| at.exam.tokens_after as f64) / 1_000.0,
         })
@@ -72,7 +72,7 @@ pub const PER_1K: Spec =
 pub const FIRST_MISS: Spec =
     at_cuts(catalogue::FIRST_MISS, Pool::WaitMedian, Basis::Cuts, |sample| {
         each(sample, |exams| {
-            Parts::Waits(
+            Contribution::Waits(
                 exams.iter().filter(|at| !at.cut.facts.is_empty()).map(first_miss).collect(),
             )
         })
@@ -87,7 +87,7 @@ pub const IRRECOVERABLE: Spec =
 /// for the lost facts.
 pub const REFETCH: Spec =
     at_cuts(catalogue::REFETCH_AT_CUT, Pool::RatioOfSums, Basis::Cuts, |sample| {
-        each(sample, |exams| Parts::Fraction {
+        each(sample, |exams| Contribution::Fraction {
             of: exams.iter().map(|at| refetch(sample, at)).sum::<u64>() as f64,
             to: exams.len() as f64,
         })
@@ -115,7 +115,7 @@ pub const CONTINUITY: Spec =
 pub const QUESTIONS: Spec =
     at_cuts(catalogue::QUESTIONS_AT_CUT, Pool::Sum, Basis::Cuts, |sample| {
         match continuity(sample) {
-            Parts::Fraction { to, .. } => Parts::One(to),
+            Contribution::Fraction { to, .. } => Contribution::One(to),
             other => other,
         }
     });
@@ -129,7 +129,7 @@ pub const FAR: Spec = behind(catalogue::KEPT_AT_CUT_21_40, |sample| between(samp
 
 /// Kept at cuts, by the number of requests between the cut and the use of the
 /// fact.
-const fn behind(measure: &'static Measure, compute: fn(&CellInput<'_>) -> Parts) -> Spec {
+const fn behind(measure: &'static Measure, compute: fn(&CellInput<'_>) -> Contribution) -> Spec {
     at_cuts(measure, Pool::AtCuts, Basis::Cuts, compute)
 }
 
@@ -164,16 +164,16 @@ fn kept(state: ReferenceState) -> f64 {
 }
 
 /// The result of `of` for the exams of a cell; absent if the cell has none.
-fn each(sample: &CellInput<'_>, of: impl Fn(&[AtCut<'_>]) -> Parts) -> Parts {
+fn each(sample: &CellInput<'_>, of: impl Fn(&[AtCut<'_>]) -> Contribution) -> Contribution {
     let exams = sample.exams.at(sample.cell);
-    if exams.is_empty() { Parts::Absent(Absent::NotCut) } else { of(&exams) }
+    if exams.is_empty() { Contribution::Absent(Absent::NotCut) } else { of(&exams) }
 }
 
 /// A share of the facts at stake.
-fn share(sample: &CellInput<'_>, of: impl Fn(&AtCut<'_>) -> f64) -> Parts {
+fn share(sample: &CellInput<'_>, of: impl Fn(&AtCut<'_>) -> f64) -> Contribution {
     each(sample, |exams| match facts(exams) {
-        0.0 => Parts::Absent(Absent::NoFacts),
-        to => Parts::Fraction { of: sum(exams, &of), to },
+        0.0 => Contribution::Absent(Absent::NoFacts),
+        to => Contribution::Fraction { of: sum(exams, &of), to },
     })
 }
 
@@ -189,27 +189,27 @@ fn exposed(at: &AtCut<'_>) -> f64 {
     at.count(|state| state != ReferenceState::Verbatim)
 }
 
-fn carried(sample: &CellInput<'_>) -> Parts {
+fn carried(sample: &CellInput<'_>) -> Contribution {
     each(sample, |exams| match sum(exams, exposed) {
-        0.0 => Parts::Absent(Absent::NothingExposed),
+        0.0 => Contribution::Absent(Absent::NothingExposed),
         to => {
             let of = sum(exams, |at| at.count(|state| state == ReferenceState::Carried));
-            Parts::Fraction { of, to }
+            Contribution::Fraction { of, to }
         }
     })
 }
 
-fn added(sample: &CellInput<'_>) -> Parts {
+fn added(sample: &CellInput<'_>) -> Contribution {
     let without_summary = sample.exams.without_summary(sample.cell);
     each(sample, |exams| {
         // What failed at some cut without its summaries has another exam.
         let same =
             without_summary.iter().map(|at| at.cut.key()).eq(exams.iter().map(|at| at.cut.key()));
         match facts(exams) {
-            _ if without_summary.is_empty() => Parts::Absent(Absent::NoSummary),
-            _ if !same => Parts::Absent(Absent::WithoutSummaryFailed),
-            0.0 => Parts::Absent(Absent::NoFacts),
-            to => Parts::Fraction {
+            _ if without_summary.is_empty() => Contribution::Absent(Absent::NoSummary),
+            _ if !same => Contribution::Absent(Absent::WithoutSummaryFailed),
+            0.0 => Contribution::Absent(Absent::NoFacts),
+            to => Contribution::Fraction {
                 of: sum(exams, |at| at.kept()) - sum(&without_summary, |at| at.kept()),
                 to,
             },
@@ -242,21 +242,21 @@ fn refetch(sample: &CellInput<'_>, at: &AtCut<'_>) -> u64 {
     sources.into_iter().filter_map(tokens).map(|message| message.tokens).sum()
 }
 
-fn between(sample: &CellInput<'_>, from: u32, to: u32) -> Parts {
+fn between(sample: &CellInput<'_>, from: u32, to: u32) -> Contribution {
     each(sample, |exams| {
-        let (mut told, mut all) = (0.0, 0.0);
+        let (mut kept_tokens, mut all) = (0.0, 0.0);
         for at in exams {
             for (fact, state) in at.cut.facts.iter().zip(&at.exam.states) {
                 if (from..=to).contains(&(fact.request - at.cut.request + 1)) {
                     all += 1.0;
-                    told += kept(*state);
+                    kept_tokens += kept(*state);
                 }
             }
         }
         if all == 0.0 {
-            Parts::Absent(Absent::NoFacts)
+            Contribution::Absent(Absent::NoFacts)
         } else {
-            Parts::Fraction { of: told, to: all }
+            Contribution::Fraction { of: kept_tokens, to: all }
         }
     })
 }
@@ -266,20 +266,20 @@ fn bill<'a>(sample: &CellInput<'_>, at: &AtCut<'a>) -> Option<&'a CutBill> {
     at.exam.bills.iter().find(|bill| bill.billed_as == sample.billing_model)
 }
 
-fn cost(sample: &CellInput<'_>) -> Parts {
+fn cost(sample: &CellInput<'_>) -> Contribution {
     each(sample, |exams| {
         let usd = exams.iter().map(|at| {
             let bill = bill(sample, at)?;
             Some(bill.compactions_usd? + bill.with_usd? - bill.without_usd?)
         });
         match usd.sum::<Option<f64>>() {
-            Some(of) => Parts::Fraction { of, to: exams.len() as f64 },
-            None => Parts::Unknown(Absent::SomePrice),
+            Some(of) => Contribution::Fraction { of, to: exams.len() as f64 },
+            None => Contribution::Unknown(Absent::SomePrice),
         }
     })
 }
 
-fn pays(sample: &CellInput<'_>) -> Parts {
+fn pays(sample: &CellInput<'_>) -> Contribution {
     each(sample, |exams| {
         let compacted = exams.iter().filter(|at| at.exam.compactions > 0);
         let wait = |at: &AtCut<'_>| {
@@ -291,16 +291,16 @@ fn pays(sample: &CellInput<'_>) -> Parts {
             })
         };
         match compacted.map(wait).collect::<Option<Vec<(f64, bool)>>>() {
-            Some(waits) if waits.is_empty() => Parts::Absent(Absent::NoCompactionAtCut),
-            Some(waits) => Parts::Waits(waits),
-            None => Parts::Unknown(Absent::SomePrice),
+            Some(waits) if waits.is_empty() => Contribution::Absent(Absent::NoCompactionAtCut),
+            Some(waits) => Contribution::Waits(waits),
+            None => Contribution::Unknown(Absent::SomePrice),
         }
     })
 }
 
 /// 100 × kept / (kept + lost), over the questions asked at the cuts of a
 /// session.
-fn continuity(sample: &CellInput<'_>) -> Parts {
+fn continuity(sample: &CellInput<'_>) -> Contribution {
     let full = sample.exams.beside(sample.cell, "full");
     let cell = sample.cell;
     let answers = counts_refusals(&cell.key.strategy, cell.row_kind, sample.exams.depth);
@@ -321,8 +321,8 @@ fn continuity(sample: &CellInput<'_>) -> Parts {
             }
         }
         match before {
-            0.0 => Parts::Absent(Absent::NoQuestionAtCut),
-            _ => Parts::Fraction { of: 100.0 * kept, to: before },
+            0.0 => Contribution::Absent(Absent::NoQuestionAtCut),
+            _ => Contribution::Fraction { of: 100.0 * kept, to: before },
         }
     })
 }

@@ -10,20 +10,20 @@ use std::collections::BTreeMap;
 
 use super::references::reads;
 use crate::money::{AS_BILLED, Cached, bill_of, known};
-use crate::spec::{Basis, CellInput, Parts, Pool, Spec};
+use crate::spec::{Basis, CellInput, Contribution, Pool, Spec};
 use recap_core::model::{
     Absent, Bill, Buckets, Cell, Measure, PromptBill, RECORDED, RequestBill, catalogue,
 };
 
-const fn spec(measure: &'static Measure, compute: fn(&CellInput<'_>) -> Parts) -> Spec {
+const fn spec(measure: &'static Measure, compute: fn(&CellInput<'_>) -> Contribution) -> Spec {
     Spec::of_cell(measure, Pool::Sum, Basis::Bill, compute)
 }
 
-const fn ratio(measure: &'static Measure, compute: fn(&CellInput<'_>) -> Parts) -> Spec {
+const fn ratio(measure: &'static Measure, compute: fn(&CellInput<'_>) -> Contribution) -> Spec {
     Spec::of_cell(measure, Pool::RatioOfSums, Basis::Bill, compute)
 }
 
-fn session(sample: &CellInput<'_>, cached: Cached) -> Parts {
+fn session(sample: &CellInput<'_>, cached: Cached) -> Contribution {
     known(sample.account().and_then(|mut account| account.session(cached)))
 }
 
@@ -53,16 +53,16 @@ pub(super) const SAVINGS_VS_RECORDED: Spec = ratio(catalogue::COST_SAVINGS_VS_RE
     against(sample, sample.recorded, Absent::NoBillOfRecorded)
 });
 
-fn against<'a>(sample: &CellInput<'a>, other: Option<&'a Cell>, missing: Absent) -> Parts {
-    let Some(other) = other else { return Parts::Absent(missing) };
+fn against<'a>(sample: &CellInput<'a>, other: Option<&'a Cell>, missing: Absent) -> Contribution {
+    let Some(other) = other else { return Contribution::Absent(missing) };
     let usd = || {
         let own = sample.account()?.session(AS_BILLED)?;
         Ok((own, sample.account_beside(other)?.session(AS_BILLED)?))
     };
     match usd() {
-        Ok((_, other)) if other <= 0.0 => Parts::Absent(Absent::NothingBilled),
-        Ok((own, other)) => Parts::Fraction { of: other - own, to: other },
-        Err(reason) => Parts::Unknown(reason),
+        Ok((_, other)) if other <= 0.0 => Contribution::Absent(Absent::NothingBilled),
+        Ok((own, other)) => Contribution::Fraction { of: other - own, to: other },
+        Err(reason) => Contribution::Unknown(reason),
     }
 }
 
@@ -71,9 +71,9 @@ pub(super) const CACHE_HIT_RATE: Spec = ratio(catalogue::CACHE_HIT_RATE, |sample
     let read = of_requests(sample, |request| request.prompt.billed.read);
     let sent = of_requests(sample, |request| request.prompt.billed.prompt());
     match read.and_then(|read| Ok((read, sent?))) {
-        Ok((_, 0.0)) => Parts::Absent(Absent::NothingBilled),
-        Ok((read, sent)) => Parts::Fraction { of: read, to: sent },
-        Err(reason) => Parts::Unknown(reason),
+        Ok((_, 0.0)) => Contribution::Absent(Absent::NothingBilled),
+        Ok((read, sent)) => Contribution::Fraction { of: read, to: sent },
+        Err(reason) => Contribution::Unknown(reason),
     }
 });
 
@@ -81,13 +81,14 @@ pub(super) const CACHE_HIT_RATE: Spec = ratio(catalogue::CACHE_HIT_RATE, |sample
 /// latter.
 pub(super) const CACHE_BREAKS: Spec =
     Spec::of_cell(catalogue::CACHE_BREAKS, Pool::Sum, Basis::Requests, |sample| {
-        Parts::One(sample.rows.requests.iter().filter(|row| row.cache_break).count() as f64)
+        Contribution::One(sample.rows.requests.iter().filter(|row| row.cache_break).count() as f64)
     });
 
 /// Tokens that were billed as uncached although they would otherwise have been
 /// read.
 pub(super) const REWRITTEN: Spec = spec(catalogue::REWRITTEN_TOKENS, |sample| {
-    of_requests(sample, |request| request.rewritten).map_or_else(Parts::Unknown, Parts::One)
+    of_requests(sample, |request| request.rewritten)
+        .map_or_else(Contribution::Unknown, Contribution::One)
 });
 
 fn of_requests(sample: &CellInput<'_>, tokens: fn(&RequestBill) -> u64) -> Result<f64, Absent> {
@@ -101,25 +102,25 @@ pub(super) const BREAK_EVEN: Spec =
     Spec::of_cell(catalogue::BREAK_EVEN_REQUESTS, Pool::Median, Basis::Bill, |sample| match sample
         .bill()
     {
-        Err(reason) => Parts::Unknown(reason),
-        Ok(bill) if bill.break_even.is_empty() => Parts::Absent(Absent::NoCompaction),
+        Err(reason) => Contribution::Unknown(reason),
+        Ok(bill) if bill.break_even.is_empty() => Contribution::Absent(Absent::NoCompaction),
         Ok(bill) => {
             let crossings = bill.break_even.iter().filter_map(|compaction| compaction.requests);
             let crossings: Vec<f64> = crossings.map(f64::from).collect();
             if crossings.is_empty() {
-                return Parts::Absent(Absent::NeverPaysForItself);
+                return Contribution::Absent(Absent::NeverPaysForItself);
             }
-            Parts::Many(crossings)
+            Contribution::Many(crossings)
         }
     });
 
 /// Share of the compactions that never break even.
 pub(super) const NEVER_EVEN: Spec = ratio(catalogue::NEVER_EVEN, |sample| match sample.bill() {
-    Err(reason) => Parts::Unknown(reason),
-    Ok(bill) if bill.break_even.is_empty() => Parts::Absent(Absent::NoCompaction),
+    Err(reason) => Contribution::Unknown(reason),
+    Ok(bill) if bill.break_even.is_empty() => Contribution::Absent(Absent::NoCompaction),
     Ok(bill) => {
         let never = bill.break_even.iter().filter(|c| c.requests.is_none()).count();
-        Parts::Fraction { of: never as f64, to: bill.break_even.len() as f64 }
+        Contribution::Fraction { of: never as f64, to: bill.break_even.len() as f64 }
     }
 });
 
@@ -181,18 +182,18 @@ fn sidechains(sample: &CellInput<'_>) -> Result<f64, Absent> {
 /// the strategy saves.
 pub(super) const PREFILL_SAVED: Spec = spec(catalogue::PREFILL_MS_SAVED, prefill_saved);
 
-fn prefill_saved(sample: &CellInput<'_>) -> Parts {
+fn prefill_saved(sample: &CellInput<'_>) -> Contribution {
     let Some(full) = sample.full.and_then(Cell::rows) else {
-        return Parts::Absent(Absent::NoBillOfFull);
+        return Contribution::Absent(Absent::NoBillOfFull);
     };
     let per_second = sample.terms.profile.prefill_per_s;
     if per_second <= 0.0 {
-        return Parts::Absent(Absent::NoReadingSpeed);
+        return Contribution::Absent(Absent::NoReadingSpeed);
     }
     let bills = sample.cached().and_then(|own| Ok((own, bill_of(full, sample.billing_model)?)));
     match bills {
-        Ok((own, full)) => Parts::One((fresh(full) - fresh(own)) / per_second * 1_000.0),
-        Err(reason) => Parts::Unknown(reason),
+        Ok((own, full)) => Contribution::One((fresh(full) - fresh(own)) / per_second * 1_000.0),
+        Err(reason) => Contribution::Unknown(reason),
     }
 }
 

@@ -12,10 +12,14 @@
 
 use std::collections::BTreeMap;
 
-use crate::spec::{Basis, CellInput, Parts, Pool, Spec};
+use crate::spec::{Basis, CellInput, Contribution, Pool, Spec};
 use recap_core::model::{Absent, CompactionRow, Measure, UnusableReplies, catalogue};
 
-const fn spec(measure: &'static Measure, pool: Pool, compute: fn(&CellInput<'_>) -> Parts) -> Spec {
+const fn spec(
+    measure: &'static Measure,
+    pool: Pool,
+    compute: fn(&CellInput<'_>) -> Contribution,
+) -> Spec {
     Spec::of_cell(measure, pool, Basis::Requests, compute)
 }
 
@@ -28,7 +32,7 @@ pub(super) const P95: Spec = spec(catalogue::BLOCKING_MS_P95, Pool::Percentile(9
 /// The longest wait of all cells.
 pub(super) const MAX: Spec =
     spec(catalogue::BLOCKING_MS_MAX, Pool::Max, |sample| match listed(sample) {
-        Parts::Many(waits) => Parts::One(waits.into_iter().fold(0.0, f64::max)),
+        Contribution::Many(waits) => Contribution::One(waits.into_iter().fold(0.0, f64::max)),
         other => other,
     });
 
@@ -46,7 +50,7 @@ pub(super) const BACKGROUND: Spec = spec(catalogue::BACKGROUND_MS, Pool::Sum, |s
 pub(crate) const WAITS: [&str; 5] =
     [P50.measure.id, P95.measure.id, MAX.measure.id, SUM.measure.id, BACKGROUND.measure.id];
 
-fn listed(sample: &CellInput<'_>) -> Parts {
+fn listed(sample: &CellInput<'_>) -> Contribution {
     let mut waits: BTreeMap<u32, f64> = BTreeMap::new();
     for compaction in sample.compactions() {
         let Some(latency) = latency(compaction) else { return not_timed() };
@@ -54,15 +58,15 @@ fn listed(sample: &CellInput<'_>) -> Parts {
         *wait += if compaction.background { 0.0 } else { latency };
     }
     if waits.is_empty() {
-        return Parts::Absent(Absent::NoCompaction);
+        return Contribution::Absent(Absent::NoCompaction);
     }
-    Parts::Many(waits.into_values().collect())
+    Contribution::Many(waits.into_values().collect())
 }
 
-fn total(sample: &CellInput<'_>, counts: fn(&CompactionRow) -> bool) -> Parts {
+fn total(sample: &CellInput<'_>, counts: fn(&CompactionRow) -> bool) -> Contribution {
     let times: Option<Vec<f64>> =
         sample.compactions().filter(|compaction| counts(compaction)).map(latency).collect();
-    times.map_or_else(not_timed, |times| Parts::One(times.iter().sum()))
+    times.map_or_else(not_timed, |times| Contribution::One(times.iter().sum()))
 }
 
 /// Latency of a compaction; 0 if no model was called.
@@ -70,20 +74,20 @@ fn latency(compaction: &CompactionRow) -> Option<f64> {
     compaction.latency_ms.or((compaction.model_calls == 0).then_some(0.0))
 }
 
-fn not_timed() -> Parts {
-    Parts::Unknown(Absent::Latency)
+fn not_timed() -> Contribution {
+    Contribution::Unknown(Absent::Latency)
 }
 
 /// Number of unusable replies.
 pub(super) const UNUSABLE_REPLIES: Spec = spec(catalogue::UNUSABLE_REPLIES, Pool::Sum, |sample| {
-    Parts::One(replies(sample).unusable as f64)
+    Contribution::One(replies(sample).unusable as f64)
 });
 
 /// Share of unusable replies among all replies.
 pub(super) const UNUSABLE_SHARE: Spec =
     spec(catalogue::UNUSABLE_SHARE, Pool::RatioOfSums, |sample| match replies(sample) {
-        UnusableReplies { replies: 0, .. } => Parts::Absent(Absent::CompactorNotAsked),
-        found => Parts::Fraction { of: found.unusable as f64, to: found.replies as f64 },
+        UnusableReplies { replies: 0, .. } => Contribution::Absent(Absent::CompactorNotAsked),
+        found => Contribution::Fraction { of: found.unusable as f64, to: found.replies as f64 },
     });
 
 fn replies(sample: &CellInput<'_>) -> UnusableReplies {

@@ -9,28 +9,28 @@
 use std::collections::BTreeMap;
 
 use crate::asked::{QuestionResult, Wrong};
-use crate::spec::{Basis, CellInput, Compute, Parts, Pool, Spec, mean};
+use crate::spec::{Basis, CellInput, Compute, Contribution, Pool, Spec, mean};
 use recap_core::model::{
     Absent, Agreement, LedgerState, Measure, QuestionKind, Recovered, Source, Verdict, catalogue,
 };
 
-const fn sum(measure: &'static Measure, compute: fn(&CellInput<'_>) -> Parts) -> Spec {
+const fn sum(measure: &'static Measure, compute: fn(&CellInput<'_>) -> Contribution) -> Spec {
     Spec::of_cell(measure, Pool::Sum, Basis::Questions, compute)
 }
 
 /// The share of hits, or the reason why there is none.
-fn share(hits: impl Iterator<Item = bool>, reason: Absent) -> Parts {
-    Parts::one(mean(hits.map(|hit| f64::from(u8::from(hit)))), reason)
+fn share(hits: impl Iterator<Item = bool>, reason: Absent) -> Contribution {
+    Contribution::one(mean(hits.map(|hit| f64::from(u8::from(hit)))), reason)
 }
 
 /// Number of questions that were asked.
 pub(super) const QUESTIONS: Spec =
-    sum(catalogue::QUESTIONS, |sample| Parts::One(sample.question_results().count() as f64));
+    sum(catalogue::QUESTIONS, |sample| Contribution::One(sample.question_results().count() as f64));
 
 /// Number of questions without a grade.
 pub(super) const UNSCORED: Spec = sum(catalogue::UNSCORED, |sample| {
     let unscored = |result: &QuestionResult<'_>| result.row.judgement.score.is_none();
-    Parts::One(sample.question_results().filter(unscored).count() as f64)
+    Contribution::One(sample.question_results().filter(unscored).count() as f64)
 });
 
 /// Those that compression had a chance to hurt.
@@ -40,7 +40,7 @@ pub(super) const EXPOSED: Spec = Spec::of_questions(catalogue::EXPOSED, |sample|
 
 /// The mean score according to the judge, over every kind but abstain.
 pub(super) const RECALL: Spec = Spec::of_questions(catalogue::RECALL, |sample| {
-    Parts::one(mean(scores(sample).into_iter().flatten()), Absent::NoneGraded)
+    Contribution::one(mean(scores(sample).into_iter().flatten()), Absent::NoneGraded)
 });
 
 /// The score of every question, in the order of the questions.
@@ -57,7 +57,10 @@ pub(super) fn recall_by_kind() -> impl Iterator<Item = Spec> {
         basis: Basis::Questions,
         compute: Compute::OfKind(|sample, kind| {
             let of_kind = sample.question_results().filter(|result| result.kind() == kind);
-            Parts::one(mean(of_kind.filter_map(|result| result.score)), Absent::NoneOfKindGraded)
+            Contribution::one(
+                mean(of_kind.filter_map(|result| result.score)),
+                Absent::NoneOfKindGraded,
+            )
         }),
     })
 }
@@ -65,10 +68,10 @@ pub(super) fn recall_by_kind() -> impl Iterator<Item = Spec> {
 /// `recall` with a channel to dropped messages.
 pub(super) const RECALL_RECOVERY: Spec = Spec::of_questions(catalogue::RECALL_RECOVERY, |sample| {
     if sample.question_results().all(|result| result.row.recovered.is_none()) {
-        return Parts::Absent(Absent::NoChannel);
+        return Contribution::Absent(Absent::NoChannel);
     }
     let scores = sample.answered().filter_map(|result| sample.cell.recovered_score(result.row));
-    Parts::one(mean(scores), Absent::NoneGraded)
+    Contribution::one(mean(scores), Absent::NoneGraded)
 });
 
 /// Searches made over that channel.
@@ -81,9 +84,9 @@ pub(super) const RECOVERY_TOKENS: Spec = Spec::of_questions(catalogue::RECOVERY_
     taken(sample, |recovered| recovered.tokens as f64)
 });
 
-fn taken(sample: &CellInput<'_>, figure: fn(&Recovered) -> f64) -> Parts {
+fn taken(sample: &CellInput<'_>, figure: fn(&Recovered) -> f64) -> Contribution {
     let recovered = sample.question_results().filter_map(|result| result.row.recovered.as_ref());
-    Parts::one(mean(recovered.map(figure)), Absent::NoChannel)
+    Contribution::one(mean(recovered.map(figure)), Absent::NoChannel)
 }
 
 /// How many of the questions that were answered right without compression are
@@ -105,7 +108,7 @@ pub(super) fn continuity_series(sample: &CellInput<'_>) -> Vec<Option<f64>> {
     points.collect()
 }
 
-fn continuity(sample: &CellInput<'_>) -> Parts {
+fn continuity(sample: &CellInput<'_>) -> Contribution {
     // The small kinds form the group without a kind.
     let mut groups: BTreeMap<Option<QuestionKind>, (f64, f64)> = BTreeMap::new();
     for (kind, agreement) in sample.agreements() {
@@ -119,11 +122,11 @@ fn continuity(sample: &CellInput<'_>) -> Parts {
         *group = (group.0 + kept, group.1 + lost);
     }
     let shares = groups.values().map(|(kept, lost)| 100.0 * kept / (kept + lost));
-    Parts::one(mean(shares), Absent::NoneCompactedBeforeRight)
+    Contribution::one(mean(shares), Absent::NoneCompactedBeforeRight)
 }
 
 /// The share of exposed questions that compression changed so.
-fn changed(sample: &CellInput<'_>, agreement: Agreement) -> Parts {
+fn changed(sample: &CellInput<'_>, agreement: Agreement) -> Contribution {
     let hits = sample.agreements().map(|(_, found)| found == agreement);
     share(hits, Absent::NoneCompactedBeforeGraded)
 }
@@ -151,7 +154,7 @@ pub(super) fn continuity_by_kind() -> impl Iterator<Item = Spec> {
     })
 }
 
-fn continuity_of_kind(sample: &CellInput<'_>, kind: QuestionKind) -> Parts {
+fn continuity_of_kind(sample: &CellInput<'_>, kind: QuestionKind) -> Contribution {
     let (mut kept, mut before) = (0.0, 0.0);
     for (_, agreement) in sample.agreements().filter(|(of, _)| *of == kind) {
         kept += f64::from(u8::from(agreement == Agreement::Kept));
@@ -159,14 +162,14 @@ fn continuity_of_kind(sample: &CellInput<'_>, kind: QuestionKind) -> Parts {
         before += f64::from(u8::from(right));
     }
     if before == 0.0 {
-        return Parts::Absent(Absent::NoneCompactedBeforeRight);
+        return Contribution::Absent(Absent::NoneCompactedBeforeRight);
     }
-    Parts::Fraction { of: 100.0 * kept, to: before }
+    Contribution::Fraction { of: 100.0 * kept, to: before }
 }
 
 /// The share of questions whose evidence is at worst in this state (how-it-works §29).
 /// It needs no answerer and no judge.
-fn evidence(sample: &CellInput<'_>, state: LedgerState) -> Parts {
+fn evidence(sample: &CellInput<'_>, state: LedgerState) -> Contribution {
     let states = sample.answered().filter_map(|result| result.row.evidence);
     share(states.map(|worst| worst == state), Absent::NoEvidenceNamed)
 }
@@ -192,7 +195,7 @@ pub(super) const ANSWERABLE: Spec = Spec::of_questions(catalogue::ANSWERABLE, |s
 });
 
 /// The share of graded questions that expect a value and are wrong for this reason.
-fn wrong(sample: &CellInput<'_>, why: Wrong) -> Parts {
+fn wrong(sample: &CellInput<'_>, why: Wrong) -> Contribution {
     let graded = sample.answered().filter_map(|result| result.wrong());
     share(graded.map(|wrong| wrong == Some(why)), Absent::NoGradedValue)
 }
@@ -219,7 +222,7 @@ pub(super) const ABSTENTION: Spec = Spec::of_questions(catalogue::ABSTENTION_RAT
 /// Asserted wrong / (abstain + update + lost questions), stale values included.
 pub(super) const FABRICATION: Spec = Spec::of_questions(catalogue::FABRICATION_RATE, |sample| {
     if sample.answered_by == Source::Lexical {
-        return Parts::Absent(Absent::OnlyCopies);
+        return Contribution::Absent(Absent::OnlyCopies);
     }
     let tempting = sample.question_results().filter(|result| {
         let lost = result.wrong() == Some(Some(Wrong::Lost));
@@ -242,7 +245,7 @@ pub(super) const RECALL_VERBATIM: [Spec; 2] = [
     }),
 ];
 
-const fn verbatim(measure: &'static Measure, compute: fn(&CellInput<'_>) -> Parts) -> Spec {
+const fn verbatim(measure: &'static Measure, compute: fn(&CellInput<'_>) -> Contribution) -> Spec {
     Spec::of_cell(measure, Pool::RatioOfSums, Basis::Questions, compute)
 }
 
@@ -252,10 +255,10 @@ fn both_scores(sample: &CellInput<'_>) -> Vec<(f64, f64)> {
     whole.filter_map(|result| Some((result.score?, result.before?))).collect()
 }
 
-fn fraction(scores: impl ExactSizeIterator<Item = f64>) -> Parts {
+fn fraction(scores: impl ExactSizeIterator<Item = f64>) -> Contribution {
     match scores.len() {
-        0 => Parts::Absent(Absent::NoWholeEvidence),
-        n => Parts::Fraction { of: scores.sum(), to: n as f64 },
+        0 => Contribution::Absent(Absent::NoWholeEvidence),
+        n => Contribution::Fraction { of: scores.sum(), to: n as f64 },
     }
 }
 
@@ -277,6 +280,6 @@ mod tests {
         let sample = CellInput { full: Some(&full), ..sample(&facts, &own) };
         let (kept, lost) = (Some(100.0), Some(0.0));
         assert_eq!(continuity_series(&sample), [None, None, kept, lost, None, None]);
-        assert_eq!(continuity(&sample), Parts::One(50.0));
+        assert_eq!(continuity(&sample), Contribution::One(50.0));
     }
 }

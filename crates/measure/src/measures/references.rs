@@ -9,28 +9,29 @@
 
 use std::collections::BTreeSet;
 
-use crate::spec::{Asked, Basis, CellInput, Parts, Pool, Spec, mean};
+use crate::spec::{Basis, CellInput, Contribution, Pool, ReferencingRequest, Spec, mean};
 use recap_core::model::{
     Absent, Measure, Reference, ReferenceState, SessionFacts, Support, catalogue,
 };
 
 /// A mean over sessions.
-const fn spec(measure: &'static Measure, compute: fn(&CellInput<'_>) -> Parts) -> Spec {
+const fn spec(measure: &'static Measure, compute: fn(&CellInput<'_>) -> Contribution) -> Spec {
     Spec::of_cell(measure, Pool::Mean, Basis::References(Support::whole), compute)
 }
 
-const fn sum(measure: &'static Measure, compute: fn(&CellInput<'_>) -> Parts) -> Spec {
+const fn sum(measure: &'static Measure, compute: fn(&CellInput<'_>) -> Contribution) -> Spec {
     Spec::of_cell(measure, Pool::Sum, Basis::Requests, compute)
 }
 
 /// A mean over the requests that use a reference.
-fn share(sample: &CellInput<'_>, of: impl Fn(&Asked<'_>) -> f64) -> Parts {
-    Parts::one(mean(sample.asked(|_| true).iter().map(of)), Absent::NoReferences)
+fn share(sample: &CellInput<'_>, of: impl Fn(&ReferencingRequest<'_>) -> f64) -> Contribution {
+    Contribution::one(mean(sample.asked(|_| true).iter().map(of)), Absent::NoReferences)
 }
 
 /// How many references the exam asks for.
-pub(super) const REFERENCES: Spec =
-    sum(catalogue::REFERENCES, |sample| Parts::One(sample.facts.exam.references.len() as f64));
+pub(super) const REFERENCES: Spec = sum(catalogue::REFERENCES, |sample| {
+    Contribution::One(sample.facts.exam.references.len() as f64)
+});
 
 /// Share of the references that survive, verbatim or carried.
 pub(super) const RECALL: Spec =
@@ -86,10 +87,10 @@ impl<const FROM: u64, const TO: u64> Band<FROM, TO> {
         Support::of(facts.exam.references.iter().filter(|r| Self::holds(r)))
     }
 
-    fn compute(sample: &CellInput<'_>) -> Parts {
+    fn compute(sample: &CellInput<'_>) -> Contribution {
         let asked = sample.asked(Self::holds);
         let shares = asked.iter().map(|asked| asked.share_kept());
-        Parts::one(mean(shares), Absent::NoReferencesThere)
+        Contribution::one(mean(shares), Absent::NoReferencesThere)
     }
 }
 
@@ -121,14 +122,17 @@ pub(super) const RECENCY_GAIN_SURVIVAL: Spec = spec(catalogue::RECENCY_GAIN_SURV
 const HALVINGS: u32 = 80;
 
 /// A mean over requests minus the score of plain recency of the same mean size.
-fn less_plain_recency(sample: &CellInput<'_>, own: impl Fn(&Asked<'_>) -> f64) -> Parts {
+fn less_plain_recency(
+    sample: &CellInput<'_>,
+    own: impl Fn(&ReferencingRequest<'_>) -> f64,
+) -> Contribution {
     let newest = newest_tokens(sample);
     let asked = sample.asked(|_| true);
     let own = mean(asked.iter().map(own));
     // Distances are exact counts, while sizes may be calibrated.
     let far = |distance: u64| distance as f64 * sample.facts.factor();
     let plain = mean(asked.iter().map(|a| a.share(|r, _| newest.reaches(far(r.distance_tokens)))));
-    Parts::one(own.zip(plain).map(|(own, plain)| own - plain), Absent::NoReferences)
+    Contribution::one(own.zip(plain).map(|(own, plain)| own - plain), Absent::NoReferences)
 }
 
 /// The part of the conversation that plain recency of the strategy's size sends.
@@ -171,13 +175,14 @@ fn newest_tokens(sample: &CellInput<'_>) -> Reach {
 /// them again. Sessions without losses are left out.
 pub(super) const IRRECOVERABLE: Spec =
     spec(catalogue::IRRECOVERABLE, |sample| match sample.lost().count() {
-        0 => Parts::Absent(Absent::NoneLost),
-        lost => Parts::One(irrecoverable(sample) as f64 / lost as f64),
+        0 => Contribution::Absent(Absent::NoneLost),
+        lost => Contribution::One(irrecoverable(sample) as f64 / lost as f64),
     });
 
 /// Number of irrecoverable references.
-pub(super) const IRRECOVERABLE_COUNT: Spec =
-    sum(catalogue::IRRECOVERABLE_REFERENCES, |sample| Parts::One(irrecoverable(sample) as f64));
+pub(super) const IRRECOVERABLE_COUNT: Spec = sum(catalogue::IRRECOVERABLE_REFERENCES, |sample| {
+    Contribution::One(irrecoverable(sample) as f64)
+});
 
 fn irrecoverable(sample: &CellInput<'_>) -> usize {
     sample.lost().filter(|r| r.refetch.is_none()).count()
@@ -188,9 +193,9 @@ fn irrecoverable(sample: &CellInput<'_>) -> usize {
 /// that the recording read again are left out, since the bill contains them.
 pub(super) const REFETCH_TOKENS: Spec = sum(catalogue::REFETCH_TOKENS, |sample| {
     if sample.facts.exam.references.is_empty() {
-        return Parts::Absent(Absent::NoReferences);
+        return Contribution::Absent(Absent::NoReferences);
     }
-    Parts::One(reads(sample).iter().map(|(_, tokens)| tokens).sum::<u64>() as f64)
+    Contribution::One(reads(sample).iter().map(|(_, tokens)| tokens).sum::<u64>() as f64)
 });
 
 /// Each result to be read again: the request that needs it, and its tokens.
@@ -221,14 +226,14 @@ fn support_without(facts: &SessionFacts) -> Support {
     support
 }
 
-fn did_without(sample: &CellInput<'_>) -> Parts {
+fn did_without(sample: &CellInput<'_>) -> Contribution {
     let facts = sample.facts;
     if facts.recorded_compactions == 0 {
-        return Parts::Absent(Absent::NoRecordedBoundary);
+        return Contribution::Absent(Absent::NoRecordedBoundary);
     }
     let without = f64::from(facts.exam.did_without);
     let all = without + facts.exam.references.len() as f64;
-    Parts::one((all > 0.0).then(|| without / all), Absent::NoReferences)
+    Contribution::one((all > 0.0).then(|| without / all), Absent::NoReferences)
 }
 
 #[cfg(test)]
@@ -236,7 +241,7 @@ mod tests {
     use super::*;
     use crate::testkit::{cell, facts, sample};
 
-    fn gain_of(sample: &CellInput<'_>) -> Parts {
+    fn gain_of(sample: &CellInput<'_>) -> Contribution {
         less_plain_recency(sample, |asked| asked.share_kept())
     }
 
@@ -279,7 +284,7 @@ mod tests {
             let cell = cell("s", "x").sent(&[1_400, 1_400, 1_500]).states("k").build();
             gain_of(&sample(&facts, &cell))
         };
-        assert_eq!((gain(1.0), gain(1.2)), (Parts::One(0.0), Parts::One(1.0)));
+        assert_eq!((gain(1.0), gain(1.2)), (Contribution::One(0.0), Contribution::One(1.0)));
     }
 
     #[test]
@@ -290,6 +295,6 @@ mod tests {
             let cell = cell("s", "x").sent(&[1_024]).states("k").build();
             gain_of(&sample(&facts, &cell))
         };
-        assert_eq!((gain(1_023), gain(1_024)), (Parts::One(0.0), Parts::One(1.0)));
+        assert_eq!((gain(1_023), gain(1_024)), (Contribution::One(0.0), Contribution::One(1.0)));
     }
 }

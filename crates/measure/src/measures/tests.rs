@@ -1,18 +1,18 @@
 //! Rules of single measures at their limits, with values worked out by hand.
 
 use super::*;
-use crate::spec::{Compute, Parts};
+use crate::spec::{Compute, Contribution};
 use crate::testkit::{cell, facts, sample};
 use recap_core::model::{Absent, Cell, QuestionKind, SessionFacts};
 
 /// What a measure reads from a cell beside `full`, whatever the size of the exam.
-fn beside(id: &str, facts: &SessionFacts, cell: &Cell, full: Option<&Cell>) -> Parts {
+fn beside(id: &str, facts: &SessionFacts, cell: &Cell, full: Option<&Cell>) -> Contribution {
     let spec = MEASURES.iter().find(|spec| spec.id() == id).unwrap();
     let Compute::Cell(compute) = spec.compute else { panic!("{id}") };
     compute(&CellInput { full, ..sample(facts, cell) })
 }
 
-fn read(id: &str, facts: &SessionFacts, cell: &Cell) -> Parts {
+fn read(id: &str, facts: &SessionFacts, cell: &Cell) -> Contribution {
     beside(id, facts, cell, None)
 }
 
@@ -28,10 +28,10 @@ fn what_the_agent_did_without_is_a_share_of_all_that_it_used_behind_a_boundary()
         };
         read("did_without", &made.build(), &cell)
     };
-    assert_eq!(of(Some(2), 6), Parts::One(0.25));
-    assert_eq!(of(Some(2), 0), Parts::One(1.0));
-    assert_eq!(of(Some(0), 0), Parts::Absent(Absent::NoReferences));
-    assert_eq!(of(None, 6), Parts::Absent(Absent::NoRecordedBoundary));
+    assert_eq!(of(Some(2), 6), Contribution::One(0.25));
+    assert_eq!(of(Some(2), 0), Contribution::One(1.0));
+    assert_eq!(of(Some(0), 0), Contribution::Absent(Absent::NoReferences));
+    assert_eq!(of(None, 6), Contribution::Absent(Absent::NoRecordedBoundary));
 }
 
 #[test]
@@ -41,8 +41,8 @@ fn an_estimate_of_an_empty_request_has_no_error() {
         let estimates = [Some(5), Some(150), None];
         read("estimator_error", &facts, &cell("s", "x").sent(&sent).estimates(&estimates).build())
     };
-    assert_eq!(of([0, 100, 100]), Parts::Many(vec![0.5]));
-    assert_eq!(of([0, 0, 100]), Parts::Absent(Absent::NoEstimate));
+    assert_eq!(of([0, 100, 100]), Contribution::Many(vec![0.5]));
+    assert_eq!(of([0, 0, 100]), Contribution::Absent(Absent::NoEstimate));
 }
 
 #[test]
@@ -51,9 +51,13 @@ fn only_a_compaction_of_something_that_went_well_has_a_ratio() {
     let made = cell("s", "x").sent(&[100]).compaction(1_000, 250).compaction(0, 7);
     let made = made.compaction(800, 400).with_compaction(|row| row.error = Some("no".into()));
     let made = made.compaction(500, 500).build();
-    assert_eq!(read("compression_ratio", &facts, &made), Parts::Many(vec![0.25, 1.0]));
-    assert_eq!(read("compactions", &facts, &made), Parts::One(3.0));
-    assert_eq!(read("inflated", &facts, &made), Parts::One(1.0), "the same size is not longer");
+    assert_eq!(read("compression_ratio", &facts, &made), Contribution::Many(vec![0.25, 1.0]));
+    assert_eq!(read("compactions", &facts, &made), Contribution::One(3.0));
+    assert_eq!(
+        read("inflated", &facts, &made),
+        Contribution::One(1.0),
+        "the same size is not longer"
+    );
 }
 
 #[test]
@@ -66,10 +70,10 @@ fn a_ratio_of_messages_takes_a_request_with_a_message_before_it() {
         });
         read("message_ratio", &made.build(), &cell("s", "x").sent(requests).build())
     };
-    assert_eq!(of(&[10, 10, 10], None), Parts::One(0.4));
-    assert_eq!(of(&[10, 10], Some(8)), Parts::One(0.25));
-    assert_eq!(of(&[10, 10], Some(0)), Parts::Absent(Absent::NoMessageBefore));
-    assert_eq!(of(&[], None), Parts::Absent(Absent::NoRequest));
+    assert_eq!(of(&[10, 10, 10], None), Contribution::One(0.4));
+    assert_eq!(of(&[10, 10], Some(8)), Contribution::One(0.25));
+    assert_eq!(of(&[10, 10], Some(0)), Contribution::Absent(Absent::NoMessageBefore));
+    assert_eq!(of(&[], None), Contribution::Absent(Absent::NoRequest));
 }
 
 #[test]
@@ -80,8 +84,8 @@ fn time_is_saved_by_every_token_that_full_reads_or_writes_anew_and_the_strategy_
         cell("s", name).sent(&[1_000]).bill("recorded", "cheap", &[request]).build()
     };
     let (full, own) = (billed("full", (500, 0, 300)), billed("x", (100, 900, 50)));
-    assert_eq!(beside("prefill_ms_saved", &facts, &own, Some(&full)), Parts::One(65.0));
-    assert_eq!(read("prefill_ms_saved", &facts, &own), Parts::Absent(Absent::NoBillOfFull));
+    assert_eq!(beside("prefill_ms_saved", &facts, &own, Some(&full)), Contribution::One(65.0));
+    assert_eq!(read("prefill_ms_saved", &facts, &own), Contribution::Absent(Absent::NoBillOfFull));
 }
 
 #[test]
@@ -97,9 +101,10 @@ fn answers_from_whole_evidence_are_compared_where_both_are_graded_and_none_was_r
         let figure = |id| beside(id, &facts, own, Some(&full));
         (figure("recall_verbatim"), figure("recall_verbatim_full"))
     };
-    let (whole, three) = (own().answers("RrWHRU").build(), |of| Parts::Fraction { of, to: 3.0 });
+    let (whole, three) =
+        (own().answers("RrWHRU").build(), |of| Contribution::Fraction { of, to: 3.0 });
     assert_eq!(of(&whole), (three(1.5), three(2.0)));
-    let none = || Parts::Absent(Absent::NoWholeEvidence);
+    let none = || Contribution::Absent(Absent::NoWholeEvidence);
     assert_eq!(of(&own().over().answers("RrWHRU").build()), (none(), none()));
     assert_eq!(of(&own().answers("rrwhru").build()), (none(), none()));
 }
@@ -129,7 +134,7 @@ fn the_state_of_the_evidence_is_a_share_of_the_questions_that_name_some() {
     let cell = cell("s", "x").sent(&[50]).snapshot(0, 1).answers("RwRW").build();
     let shares = ["evidence_verbatim", "evidence_gone", "evidence_folded"];
     let shares = shares.map(|id| read(id, &facts, &cell));
-    assert_eq!(shares, [0.75, 0.25, 0.0].map(Parts::One));
+    assert_eq!(shares, [0.75, 0.25, 0.0].map(Contribution::One));
 }
 
 #[test]
@@ -140,9 +145,9 @@ fn a_share_of_a_bill_of_nothing_and_a_break_even_of_nothing_are_absent() {
     let nothing = billed("full").with_bill(|bill| bill.requests = vec![None]).build();
     let own = billed("x").build();
     let saved = |full: &Cell| beside("cost_savings", &facts, &own, Some(full));
-    assert_eq!(saved(&nothing), Parts::Absent(Absent::NothingBilled));
-    assert!(matches!(saved(&billed("full").build()), Parts::Fraction { of: 0.0, .. }));
+    assert_eq!(saved(&nothing), Contribution::Absent(Absent::NothingBilled));
+    assert!(matches!(saved(&billed("full").build()), Contribution::Fraction { of: 0.0, .. }));
     for id in ["break_even_requests", "never_even"] {
-        assert_eq!(read(id, &facts, &own), Parts::Absent(Absent::NoCompaction), "{id}");
+        assert_eq!(read(id, &facts, &own), Contribution::Absent(Absent::NoCompaction), "{id}");
     }
 }

@@ -1,21 +1,25 @@
 //! Sizes of what was sent, and compactions (reference §1).
 
 use crate::idle::is_idle;
-use crate::spec::{Basis, CellInput, Parts, Pool, Spec};
+use crate::spec::{Basis, CellInput, Contribution, Pool, Spec};
 use recap_core::model::{Absent, Measure, catalogue};
 
-const fn spec(measure: &'static Measure, pool: Pool, compute: fn(&CellInput<'_>) -> Parts) -> Spec {
+const fn spec(
+    measure: &'static Measure,
+    pool: Pool,
+    compute: fn(&CellInput<'_>) -> Contribution,
+) -> Spec {
     Spec::of_cell(measure, pool, Basis::Requests, compute)
 }
 
-const fn sum(measure: &'static Measure, compute: fn(&CellInput<'_>) -> Parts) -> Spec {
+const fn sum(measure: &'static Measure, compute: fn(&CellInput<'_>) -> Contribution) -> Spec {
     spec(measure, Pool::Sum, compute)
 }
 
 /// Several figures, or the reason why there is none.
-fn many(figures: impl Iterator<Item = f64>, reason: Absent) -> Parts {
+fn many(figures: impl Iterator<Item = f64>, reason: Absent) -> Contribution {
     let figures: Vec<f64> = figures.collect();
-    if figures.is_empty() { Parts::Absent(reason) } else { Parts::Many(figures) }
+    if figures.is_empty() { Contribution::Absent(reason) } else { Contribution::Many(figures) }
 }
 
 /// Tokens of all requests.
@@ -30,34 +34,35 @@ fn sent_in_full(sample: &CellInput<'_>) -> f64 {
 
 /// How often the recorded agent called its model.
 pub(super) const REQUESTS: Spec =
-    sum(catalogue::REQUESTS, |sample| Parts::One(sample.facts.requests.len() as f64));
+    sum(catalogue::REQUESTS, |sample| Contribution::One(sample.facts.requests.len() as f64));
 
 /// What `full` would send on the same sessions.
 pub(super) const TOKENS_FULL: Spec =
-    sum(catalogue::TOKENS_FULL, |sample| Parts::One(sent_in_full(sample)));
+    sum(catalogue::TOKENS_FULL, |sample| Contribution::One(sent_in_full(sample)));
 
 /// The sum of every context.
-pub(super) const TOKENS_SENT: Spec = sum(catalogue::TOKENS_SENT, |sample| Parts::One(sent(sample)));
+pub(super) const TOKENS_SENT: Spec =
+    sum(catalogue::TOKENS_SENT, |sample| Contribution::One(sent(sample)));
 
 /// `1 − tokens_sent / tokens_full`. It must not be used alone: two strategies
 /// with equal savings have differed by 41 % in cost.
 pub(super) const TOKEN_SAVINGS: Spec =
     spec(catalogue::TOKEN_SAVINGS, Pool::RatioOfSums, |sample| match sent_in_full(sample) {
-        0.0 => Parts::Absent(Absent::NoRequest),
-        to => Parts::Fraction { of: to - sent(sample), to },
+        0.0 => Contribution::Absent(Absent::NoRequest),
+        to => Contribution::Fraction { of: to - sent(sample), to },
     });
 
 /// The largest context sent.
 pub(super) const PEAK_TOKENS: Spec = spec(catalogue::PEAK_TOKENS, Pool::Max, |sample| {
     let largest = sample.rows.requests.iter().map(|r| r.tokens_sent).max();
-    Parts::one(largest.map(|t| t as f64), Absent::NoRequest)
+    Contribution::one(largest.map(|t| t as f64), Absent::NoRequest)
 });
 
 /// The mean context over all requests.
 pub(super) const MEAN_TOKENS: Spec =
     spec(catalogue::MEAN_TOKENS, Pool::RatioOfSums, |sample| match sample.rows.requests.len() {
-        0 => Parts::Absent(Absent::NoRequest),
-        requests => Parts::Fraction { of: sent(sample), to: requests as f64 },
+        0 => Contribution::Absent(Absent::NoRequest),
+        requests => Contribution::Fraction { of: sent(sample), to: requests as f64 },
     });
 
 /// Tokens after a compaction over tokens before.
@@ -70,31 +75,31 @@ pub(super) const COMPRESSION_RATIO: Spec =
 /// Active messages over all messages at the last request, as GenCode computes it.
 pub(super) const MESSAGE_RATIO: Spec = spec(catalogue::MESSAGE_RATIO, Pool::Mean, |sample| {
     match sample.rows.requests.last().zip(sample.facts.requests.last()) {
-        None => Parts::Absent(Absent::NoRequest),
-        Some((_, fact)) if fact.message == 0 => Parts::Absent(Absent::NoMessageBefore),
-        Some((row, fact)) => Parts::One(f64::from(row.messages) / f64::from(fact.message)),
+        None => Contribution::Absent(Absent::NoRequest),
+        Some((_, fact)) if fact.message == 0 => Contribution::Absent(Absent::NoMessageBefore),
+        Some((row, fact)) => Contribution::One(f64::from(row.messages) / f64::from(fact.message)),
     }
 });
 
 /// How often the strategy compacted.
 pub(super) const COMPACTIONS: Spec = sum(catalogue::COMPACTIONS, |sample| {
-    Parts::One(sample.compactions().filter(|c| c.error.is_none()).count() as f64)
+    Contribution::One(sample.compactions().filter(|c| c.error.is_none()).count() as f64)
 });
 
 /// Compactions that made the context longer.
 pub(super) const INFLATED: Spec = sum(catalogue::INFLATED, |sample| {
     let longer = sample.compactions().filter(|c| c.tokens_after > c.tokens_before);
-    Parts::One(longer.count() as f64)
+    Contribution::One(longer.count() as f64)
 });
 
 /// Compactions that free less than 5 % of the context that they found (how-it-works §48).
 pub(super) const IDLE_COMPACTIONS: Spec = sum(catalogue::IDLE_COMPACTIONS, |sample| {
-    Parts::One(sample.compactions().filter(|compaction| is_idle(compaction)).count() as f64)
+    Contribution::One(sample.compactions().filter(|compaction| is_idle(compaction)).count() as f64)
 });
 
 /// Requests that the provider would have refused.
 pub(super) const OVERFLOWS: Spec = sum(catalogue::OVERFLOWS, |sample| {
-    Parts::One(sample.rows.requests.iter().filter(|r| r.overflow).count() as f64)
+    Contribution::One(sample.rows.requests.iter().filter(|r| r.overflow).count() as f64)
 });
 
 /// The strategy's own estimate against the exact count.

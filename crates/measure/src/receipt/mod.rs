@@ -51,7 +51,7 @@ fn named(facts: &SessionFacts, model: u32) -> Option<&str> {
 }
 
 /// A request as its receipt sees it.
-struct Asked<'a> {
+struct BilledRequest<'a> {
     sender: Sender,
     model: Option<&'a str>,
     usage: Option<&'a Usage>,
@@ -62,14 +62,14 @@ struct Asked<'a> {
 
 fn add_requests(receipt: &mut Receipt, facts: &SessionFacts, prices: &PriceList) {
     let sender = if facts.is_sidechain() { Sender::Subagent } else { Sender::Main };
-    let own = facts.requests.iter().map(|request| Asked {
+    let own = facts.requests.iter().map(|request| BilledRequest {
         sender,
         model: named(facts, request.model),
         usage: request.recorded.as_ref(),
         counted: Some(request.output),
         at: request.at,
     });
-    let aside = facts.sidechains.iter().map(|(at, model, usage)| Asked {
+    let aside = facts.sidechains.iter().map(|(at, model, usage)| BilledRequest {
         sender: Sender::Subagent,
         model: model.as_deref(),
         usage: Some(usage),
@@ -82,12 +82,12 @@ fn add_requests(receipt: &mut Receipt, facts: &SessionFacts, prices: &PriceList)
 fn add_compactions(receipt: &mut Receipt, facts: &SessionFacts, prices: &PriceList) {
     let known = facts.receipt.as_ref().map_or(&[][..], |own| &own.compactions);
     let calls = known.iter().filter_map(|made| Some((made.after, made.call.as_ref()?)));
-    let told = calls.clone().count() as u64;
-    receipt.silent_compactions += u64::from(facts.recorded_compactions).saturating_sub(told);
+    let reported = calls.clone().count() as u64;
+    receipt.silent_compactions += u64::from(facts.recorded_compactions).saturating_sub(reported);
     for (after, call) in calls {
         let next = facts.requests.iter().find(|request| request.message >= after);
         let near = next.or(facts.requests.last());
-        let asked = Asked {
+        let asked = BilledRequest {
             sender: Sender::Compaction,
             model: call.model.as_deref().or(facts.model.as_deref()),
             usage: Some(&call.usage),
@@ -99,7 +99,7 @@ fn add_compactions(receipt: &mut Receipt, facts: &SessionFacts, prices: &PriceLi
 }
 
 /// Adds one request to the sum of its sender and model.
-fn add(receipt: &mut Receipt, asked: &Asked<'_>, prices: &PriceList) {
+fn add(receipt: &mut Receipt, asked: &BilledRequest<'_>, prices: &PriceList) {
     let key = (asked.sender, asked.model.map(str::to_owned));
     let spent = receipt.spent.entry(key).or_default();
     let Some(usage) = reported(asked.usage) else {
@@ -111,7 +111,7 @@ fn add(receipt: &mut Receipt, asked: &Asked<'_>, prices: &PriceList) {
 }
 
 /// What one request cost. The whole prompt chooses the rates, as providers bill.
-fn billed(asked: &Asked<'_>, usage: &Usage, prices: &PriceList) -> Spent {
+fn billed(asked: &BilledRequest<'_>, usage: &Usage, prices: &PriceList) -> Spent {
     let rates = rates(usage, asked.model, (prices, asked.at));
     let counted = asked.counted.filter(|_| !usage.output_final);
     let output = match counted {

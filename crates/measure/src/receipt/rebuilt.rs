@@ -67,11 +67,11 @@ impl Rebuild<'_> {
 
 /// The rebuilt caches of a conversation.
 pub(super) fn rebuilds<'a>(facts: &'a SessionFacts, prices: &PriceList) -> Vec<Rebuild<'a>> {
-    let told = facts.requests.iter().enumerate().filter_map(|(at, request)| {
+    let reported = facts.requests.iter().enumerate().filter_map(|(at, request)| {
         let usage = reported(request.recorded.as_ref())?;
         (!usage.cache_unknown && usage.prompt() > 0).then_some((at, request, usage))
     });
-    let told: Vec<(usize, &RequestFacts, &Usage)> = told.collect();
+    let reported: Vec<(usize, &RequestFacts, &Usage)> = reported.collect();
     let rebuild = |pair: &[(usize, &'a RequestFacts, &Usage)]| {
         let [(_, before, cached), (at, request, usage)] = *pair else { return None };
         let cached = cached.cache_read + cached.written();
@@ -86,7 +86,7 @@ pub(super) fn rebuilds<'a>(facts: &'a SessionFacts, prices: &PriceList) -> Vec<R
             rates: rates(usage, model, (prices, request.at)),
         })
     };
-    told.windows(2).filter_map(rebuild).collect()
+    reported.windows(2).filter_map(rebuild).collect()
 }
 
 fn split(lost: u64, usage: &Usage) -> [(TokenKind, u64); 3] {

@@ -200,7 +200,7 @@ fn contents_of_sessions_are_added_by_origin_and_tool_and_the_most_sent_stands_fi
     ];
     let list = PriceList::from(&manifest(&[]).prices);
     let sums = receipt([&facts, &facts], &list).contents;
-    let told: Vec<_> =
+    let actual: Vec<_> =
         sums.iter().map(|c| (c.tool.as_deref(), c.texts, c.tokens, c.sent)).collect();
-    assert_eq!(told, [(Some("Bash"), 2, 20, 90), (None, 2, 20, 60), (Some("Read"), 2, 20, 40)]);
+    assert_eq!(actual, [(Some("Bash"), 2, 20, 90), (None, 2, 20, 60), (Some("Read"), 2, 20, 40)]);
 }

@@ -89,7 +89,7 @@ impl ReplaySession<'_> {
             }
             self.context.append();
             self.arrived += recording.sizes.messages[at].tokens;
-            self.pairs.look_again(&self.context, [number]);
+            self.pairs.recheck_pairs(&self.context, [number]);
         }
         self.observe();
         Ok(())

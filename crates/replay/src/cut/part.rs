@@ -11,7 +11,7 @@ use recap_core::model::{
     Cut, Exam, FactAtStake, MessageIndex, QuestionFacts, RecordedCompaction, Reference,
     RequestFacts, SessionFacts, Snapshot, SnapshotPart,
 };
-use recap_exam::facts::{Place, Survival};
+use recap_exam::facts::{CutPlace, Survival};
 
 /// The text that replaces a cleared tool result: the one that Claude Code uses.
 const CLEARED: &str = "[Old tool result content cleared]";
@@ -42,7 +42,7 @@ impl CutSegment {
     /// the questions that are asked at this cut.
     pub fn new(
         whole: &PreparedSession,
-        place: &Place,
+        place: &CutPlace,
         facts: &[Reference],
         questions: &[u32],
     ) -> Self {
@@ -112,7 +112,7 @@ impl CutSegment {
     }
 
     /// The part of the result that is the same for every strategy.
-    pub fn cut(&self, place: &Place, facts: &[Reference]) -> Cut {
+    pub fn cut(&self, place: &CutPlace, facts: &[Reference]) -> Cut {
         let sizes = &self.subject.recording.sizes;
         let of_material = &sizes.messages[..self.material as usize];
         let between = &sizes.messages[self.material as usize..self.first_message() as usize];

@@ -17,13 +17,13 @@ pub(super) struct Searcher<'a> {
     /// use.
     archive: Vec<Archived>,
     /// Number of outcomes that were handled so far.
-    looked: usize,
+    searched: usize,
     found: BTreeSet<u32>,
 }
 
 impl<'a> Searcher<'a> {
     pub(super) fn new(part: &'a CutSegment, channel: Option<&'static RecoverySpec>) -> Self {
-        Searcher { part, channel, archive: Vec::new(), looked: 0, found: BTreeSet::new() }
+        Searcher { part, channel, archive: Vec::new(), searched: 0, found: BTreeSet::new() }
     }
 
     /// Whether a fact was found.
@@ -33,8 +33,8 @@ impl<'a> Searcher<'a> {
 
     /// Searches for the facts that are missing from the newest requests.
     pub(super) fn search(&mut self, session: &ReplaySession<'_>) {
-        let new = &session.references[self.looked..];
-        self.looked = session.references.len();
+        let new = &session.references[self.searched..];
+        self.searched = session.references.len();
         let lost = |outcome: &&ReferenceOutcome| outcome.state == ReferenceState::Lost;
         let lost: Vec<u32> = new.iter().filter(lost).map(|outcome| outcome.reference).collect();
         let Some(spec) = self.channel.filter(|_| !lost.is_empty()) else { return };

@@ -7,7 +7,7 @@ use super::*;
 use recap_core::model::{CallId, Role, Session};
 use recap_core::tokens::Counter;
 use recap_strategy::testkit::Talk;
-use recap_strategy::{Op, Pairs, Place, Recording, pairs_are_whole};
+use recap_strategy::{InsertAt, Op, Pairs, Recording, pairs_are_whole};
 
 /// Twelve rounds with a question, one to three calls and their results; every
 /// fourth round ends before its last result.
@@ -73,7 +73,7 @@ impl Followed {
                 let next = context.seen_count();
                 if (next as usize) < recording.session.messages.len() {
                     context.append();
-                    self.pairs.look_again(context, [next]);
+                    self.pairs.recheck_pairs(context, [next]);
                 }
                 return;
             }
@@ -82,7 +82,7 @@ impl Followed {
                 *context = Context::restore(recording.clone(), context.save());
                 self.loss = Loss::resumed(context);
                 self.pairs = Pairs::default();
-                return self.pairs.look_again(context, 0..context.seen_count());
+                return self.pairs.recheck_pairs(context, 0..context.seen_count());
             }
             Act::Hide(before, except, also) => {
                 Op::Hide { before, except: chosen(context, &except), also: chosen(context, &also) }
@@ -93,7 +93,7 @@ impl Followed {
             Act::Fold(range, in_place) => Op::Fold {
                 range: chosen(context, &range),
                 into: vec![(Role::User, "summary".to_owned())],
-                at: if in_place { Place::InPlace } else { Place::Head },
+                at: if in_place { InsertAt::InPlace } else { InsertAt::Head },
             },
         };
         let _ = context.apply(op);
@@ -115,7 +115,7 @@ proptest! {
         for act in acts {
             followed.act(act, &recording);
             let moved = followed.loss.take_moved(&mut followed.context);
-            followed.pairs.look_again(&followed.context, moved.iter().copied());
+            followed.pairs.recheck_pairs(&followed.context, moved.iter().copied());
             followed.loss.observe(&followed.context, &moved, 0);
             let whole = pairs_are_whole(&followed.context);
             prop_assert_eq!(followed.pairs.are_whole(), whole.is_ok(), "{:?}", whole);
@@ -180,7 +180,7 @@ fn changes_are_counted_by_what_became_of_the_messages() {
     let ids = |from, to| (from..to).map(EntryId::message).collect::<Vec<_>>();
     let into = vec![(Role::User, "summary".to_owned())];
     context.apply(Op::Evict(ids(0, 3))).unwrap();
-    context.apply(Op::Fold { range: ids(3, 5), into, at: Place::InPlace }).unwrap();
+    context.apply(Op::Fold { range: ids(3, 5), into, at: InsertAt::InPlace }).unwrap();
     context.apply(Op::EditResult(CallId(0), "cleared".to_owned())).unwrap();
     let moved = loss.take_moved(&mut context);
     let changes = loss.observe(&context, &moved, 4);

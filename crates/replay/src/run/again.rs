@@ -13,7 +13,7 @@ use recap_exam::roles::judge::{Grading, Judge};
 
 /// An answer to a question: position of the session, position of the question,
 /// text of the answer.
-type Place = (usize, u32, String);
+type AnswerKey = (usize, u32, String);
 
 /// Grades every answer again; the same answer to a question is graded once. At
 /// most `at_once` answers are graded at a time. A row without an answer, or of
@@ -44,12 +44,13 @@ pub async fn judge_again(
             rows.extend(done.flat_map(|exam| &mut exam.questions).map(|row| (*at, row)));
         }
     }
-    let distinct: BTreeSet<Place> = rows.iter().flat_map(|(at, row)| places(*at, row)).collect();
+    let distinct: BTreeSet<AnswerKey> =
+        rows.iter().flat_map(|(at, row)| places(*at, row)).collect();
     let asked = distinct.into_iter().filter_map(|place| {
         let facts = sessions[place.0].question(place.1)?;
         Some(one(judge, facts, place))
     });
-    let graded: BTreeMap<Place, Judgement> =
+    let graded: BTreeMap<AnswerKey, Judgement> =
         stream::iter(asked).buffer_unordered(at_once.max(1)).collect().await;
     for (at, row) in rows {
         let anew = |answer: &Answer| graded.get(&place(at, row.question, answer)?).cloned();
@@ -65,19 +66,19 @@ pub async fn judge_again(
 }
 
 /// The answers to a question, with and without a recovery channel.
-fn places(session: usize, row: &QuestionRow) -> impl Iterator<Item = Place> {
+fn places(session: usize, row: &QuestionRow) -> impl Iterator<Item = AnswerKey> {
     let answers = row.recovered.iter().map(|recovered| &recovered.answer).chain([&row.answer]);
     answers.filter_map(move |answer| place(session, row.question, answer))
 }
 
-fn place(session: usize, question: u32, answer: &Answer) -> Option<Place> {
+fn place(session: usize, question: u32, answer: &Answer) -> Option<AnswerKey> {
     match answer {
         Answer::Said(text) => Some((session, question, text.clone())),
         Answer::Nothing(_) => None,
     }
 }
 
-async fn one(judge: &dyn Judge, facts: &QuestionFacts, place: Place) -> (Place, Judgement) {
+async fn one(judge: &dyn Judge, facts: &QuestionFacts, place: AnswerKey) -> (AnswerKey, Judgement) {
     let question = &facts.question;
     let grading = Grading {
         question: &question.question,

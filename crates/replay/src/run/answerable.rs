@@ -23,12 +23,12 @@ pub(super) struct Stated {
 
 /// One acceptable value: its parts, and how many of them a context must state.
 struct Value {
-    parts: Vec<Looked>,
+    parts: Vec<SearchedPart>,
     needed: usize,
 }
 
 /// One part of a value, and the messages that state it.
-struct Looked {
+struct SearchedPart {
     sought: Sought,
     messages: OnceLock<Vec<MessageIndex>>,
 }
@@ -59,7 +59,12 @@ impl Stated {
         }))
     }
 
-    fn says(&self, part: &Looked, snapshot: &Snapshot, texts: &BTreeMap<String, String>) -> bool {
+    fn says(
+        &self,
+        part: &SearchedPart,
+        snapshot: &Snapshot,
+        texts: &BTreeMap<String, String>,
+    ) -> bool {
         let messages = part.messages.get_or_init(|| self.messages_that_say(&part.sought));
         snapshot.parts.iter().any(|shown| match shown {
             SnapshotPart::Messages { from, to } => {
@@ -97,8 +102,8 @@ fn values(expect: &Expectation) -> Option<Vec<Value>> {
     let values: Vec<Value> = open
         .map(|value| {
             let parts = value.parts().into_iter();
-            let parts: Vec<Looked> =
-                parts.map(|sought| Looked { sought, messages: OnceLock::new() }).collect();
+            let parts: Vec<SearchedPart> =
+                parts.map(|sought| SearchedPart { sought, messages: OnceLock::new() }).collect();
             Value { needed: Sought::needed(parts.len()), parts }
         })
         .collect();

@@ -18,7 +18,7 @@ use recap_core::model::{
     Answer, Block, CellOutcome, Judgement, Message, NoAnswer, NoGrade, QuestionFacts, QuestionRow,
     Recovered, Role, Snapshot, SnapshotPart,
 };
-use recap_exam::roles::answerer::{Passage, Searched, Shown};
+use recap_exam::roles::answerer::{AnswerContext, Passage, Searched};
 use recap_exam::roles::finder::Finder;
 use recap_exam::roles::judge::Grading;
 use recap_strategy::{Archived, ArchivedSession, Channel, ClosedSession, RecoverySpec};
@@ -258,7 +258,7 @@ impl Asking {
     }
 
     /// A snapshot as the answerer reads it.
-    fn shown(&self, snapshot: &Snapshot, texts: &BTreeMap<String, String>) -> Shown {
+    fn shown(&self, snapshot: &Snapshot, texts: &BTreeMap<String, String>) -> AnswerContext {
         let messages = &self.subject.facts.messages;
         let passage = |number: u32, text: Arc<str>| {
             let facts = &messages[number as usize];
@@ -280,7 +280,7 @@ impl Asking {
                 }),
             }
         }
-        Shown { passages, now: self.now(snapshot.request) }
+        AnswerContext { passages, now: self.now(snapshot.request) }
     }
 
     /// The recorded time of a request, if it is known.

@@ -196,9 +196,9 @@ impl Conceal {
 
     /// Conceals a name, including names of users in it.
     fn concealed_name(&self, text: &str) -> String {
-        let told = self.concealed_text(text);
-        let Some(users) = &self.users else { return told };
-        redact::replaced_users(&told, users, |name| self.alias("user", name))
+        let concealed = self.concealed_text(text);
+        let Some(users) = &self.users else { return concealed };
+        redact::replaced_users(&concealed, users, |name| self.alias("user", name))
     }
 
     /// Conceals the paths, secrets and addresses in a text.
@@ -418,7 +418,7 @@ mod tests {
 
     #[test]
     fn a_reason_keeps_our_words_and_loses_those_of_the_provider() {
-        for (told, kept) in [
+        for (actual, kept) in [
             (
                 "not answered: the provider answered 400, bad request: no such field: secret",
                 "not answered: the provider answered 400, bad request",
@@ -427,7 +427,7 @@ mod tests {
             ("it ended without an answer; its words: secret", "it ended without an answer"),
             ("the reply was cut off at 120 tokens", "the reply was cut off at 120 tokens"),
         ] {
-            let mut why = told.to_owned();
+            let mut why = actual.to_owned();
             in_our_words(&mut why);
             assert_eq!(why, kept);
         }

@@ -198,7 +198,7 @@ fn asked(subject: &PreparedSession) -> Vec<Vec<u32>> {
     asked
 }
 
-fn stands(question: &QuestionFacts, place: &recap_exam::facts::Place) -> bool {
+fn stands(question: &QuestionFacts, place: &recap_exam::facts::CutPlace) -> bool {
     let evidence = &question.evidence;
     !evidence.is_empty()
         && question.request >= place.request

@@ -10,7 +10,7 @@ use crate::{NativeWindow, Plan, PreparedSession, receipt_facts, validate};
 use recap_billing::pricing::Agent;
 use recap_core::model::{CellKey, Planned, PlannedSession, PlannedStrategy, Question};
 use recap_core::tokens::Counter;
-use recap_exam::facts::Place;
+use recap_exam::facts::CutPlace;
 use recap_exam::questions;
 
 /// The cells of a subject, in the order of their keys, and the reasons why
@@ -120,7 +120,7 @@ impl Summed {
                 windows.push(window.clone());
             }
         }
-        let cut = |(place, _): &(Place, _)| (place.request, place.recorded.is_some());
+        let cut = |(place, _): &(CutPlace, _)| (place.request, place.recorded.is_some());
         self.sessions.push(PlannedSession {
             windows,
             dataset: subject.facts.dataset.clone(),
@@ -208,7 +208,8 @@ fn cut_questions(
     match made {
         CutQuestions::None => Vec::new(),
         CutQuestions::Auto if no_questions => {
-            let places: Vec<Place> = subject.cuts.iter().map(|(place, _)| place.clone()).collect();
+            let places: Vec<CutPlace> =
+                subject.cuts.iter().map(|(place, _)| place.clone()).collect();
             questions::generate(&subject.recording.session, &places)
         }
         CutQuestions::Auto => Vec::new(),

@@ -264,9 +264,9 @@ fn a_failed_cell_has_no_row() {
 #[test]
 fn a_page_without_texts_holds_no_question_and_no_answer() {
     let report = asked();
-    let told = ["Where does the cache", "src/cache/store.rs", "I don", "the path is named"];
+    let actual = ["Where does the cache", "src/cache/store.rs", "I don", "the path is named"];
     let (with, without) = (page(&report, Some(&TEXTS)), page(&report, None));
-    for words in told {
+    for words in actual {
         assert!(data(&with).to_string().contains(words), "{words}");
         assert!(!without.contains(words), "{words}");
         assert!(!data(&without).to_string().contains(words), "{words}");
@@ -372,10 +372,10 @@ fn where_no_answer_came_the_list_says_so_and_why() {
     row.answer = Answer::Nothing(NoReply::Refused.into());
     row.judgement = Judgement::unscored(NoGrade::NotAnswered(NoReply::Refused.into()));
     for texts in [Some(&TEXTS as &dyn Texts), None] {
-        let told = data(&page(&report, texts));
-        let answers = told["questions"].as_array().unwrap().iter().map(|p| &p["answers"]);
+        let actual = data(&page(&report, texts));
+        let answers = actual["questions"].as_array().unwrap().iter().map(|p| &p["answers"]);
         let given = serde_json::json!(["", "no answer", null, "the model refused"]);
-        assert!(answers.into_iter().any(|a| a.as_array().unwrap().contains(&given)), "{told}");
+        assert!(answers.into_iter().any(|a| a.as_array().unwrap().contains(&given)), "{actual}");
     }
 }
 

@@ -36,7 +36,7 @@ pub(super) fn table(report: &Report, screen: Screen) -> String {
     let lines = LINES * blocks.len().max(1) - gaps;
     let fits = |problems: &usize| height(&top) + least + height(&foot(*problems, 1)) < lines;
     // One problem always stands; a note gives way to summaries.
-    let least_told = usize::from(findings(report, 1).0.iter().any(|told| !is_notice(told)));
+    let least_told = usize::from(findings(report, 1).0.iter().any(|shown| !is_notice(shown)));
     let problems = (least_told..=PROBLEMS).rev().find(fits).unwrap_or(least_told);
     let left = lines.saturating_sub(height(&top) + height(&foot(problems, 1)) + 1);
     let rankings: Vec<(Vec<Part>, usize)> = (blocks.iter())
@@ -170,9 +170,9 @@ fn foot(report: &Report, answer: Option<&Answer>, (problems, hidden): (usize, us
     if let Some(answer) = answer {
         said("sure", &answer.how_sure);
     }
-    let (told, notes) = findings(report, problems);
+    let (shown, notes) = findings(report, problems);
     let sure = answer.map(|answer| answer.how_sure.to_lowercase()).unwrap_or_default();
-    for finding in told {
+    for finding in shown {
         let text = finding.to_string();
         // The largest doubt may be one of them.
         if !sure.contains(&text.to_lowercase()) {
@@ -202,9 +202,9 @@ fn findings(report: &Report, most: usize) -> (Vec<&Finding>, usize) {
     };
     let all = &report.findings;
     let notices = all.iter().filter(|finding| is_notice(finding));
-    let told: Vec<&Finding> = all.iter().filter(changes).chain(notices).take(most).collect();
-    let rest = all.len() - told.len();
-    (told, rest)
+    let shown: Vec<&Finding> = all.iter().filter(changes).chain(notices).take(most).collect();
+    let rest = all.len() - shown.len();
+    (shown, rest)
 }
 
 fn is_notice(finding: &Finding) -> bool {

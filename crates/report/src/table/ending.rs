@@ -54,6 +54,6 @@ fn forgets(report: &Report, recommendation: &Recommendation) -> Option<String> {
         let best = rows.filter(|row| row.rank.is_some()).min_by_key(|row| row.rank);
         best.map(|row| row.strategy.as_str())
     };
-    let told = chosen.and_then(|strategy| forgets::forgets(report, strategy));
-    told.or_else(|| forgets::forgets(report, ranked()?))
+    let forgotten = chosen.and_then(|strategy| forgets::forgets(report, strategy));
+    forgotten.or_else(|| forgets::forgets(report, ranked()?))
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::entry::{Edit, Note, edited_blocks};
-use super::ledger::{Fate, Hidden};
+use super::ledger::{Hidden, MessageState};
 use super::op::{EntryId, Op, OpError};
 use super::{Applied, Context};
 use recap_core::model::{CallId, MessageIndex, sent};
@@ -193,7 +193,7 @@ impl Context {
             self.covers[own as usize].note = None;
             let union = std::mem::take(&mut self.covers[own as usize].messages);
             for &message in &union {
-                self.fates[message as usize] = Fate::Gone;
+                self.fates[message as usize] = MessageState::Gone;
             }
             self.touched.extend(union);
         }

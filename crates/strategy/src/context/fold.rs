@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use super::Context;
 use super::entry::Synthetic;
-use super::ledger::{Cover, Fate};
-use super::op::{EntryId, OpError, Place};
+use super::ledger::{Cover, MessageState};
+use super::op::{EntryId, InsertAt, OpError};
 use recap_core::model::Role;
 use recap_core::tokens::{Weight, WeightTree};
 
@@ -15,19 +15,19 @@ impl Context {
         &mut self,
         range: Vec<EntryId>,
         into: Vec<(Role, String)>,
-        at: Place,
+        at: InsertAt,
     ) -> Result<Vec<EntryId>, OpError> {
         if range.is_empty() || into.is_empty() {
             return Err(OpError::EmptyFold);
         }
-        if let Place::Note(key) = &at
+        if let InsertAt::Note(key) = &at
             && !matches!(into.as_slice(), [(Role::System, _)])
         {
             return Err(OpError::NotANote(key.clone()));
         }
         let slots: Result<Vec<usize>, OpError> = range.iter().map(|&id| self.known(id)).collect();
         let first = slots?.into_iter().min().unwrap_or(0);
-        let behind = if let Place::Behind(id) = at { self.known(id)? + 1 } else { 0 };
+        let behind = if let InsertAt::Behind(id) = at { self.known(id)? + 1 } else { 0 };
         let cover = self.covers.len() as u32;
         self.covers.push(Cover::default());
         for &id in &range {
@@ -35,13 +35,13 @@ impl Context {
         }
         let gone: BTreeSet<EntryId> = range.into_iter().collect();
         let new = match at {
-            Place::InPlace => self.insert_cover(&gone, into, cover, first),
-            Place::Behind(_) => self.insert_cover(&gone, into, cover, behind),
-            Place::Head => {
+            InsertAt::InPlace => self.insert_cover(&gone, into, cover, first),
+            InsertAt::Behind(_) => self.insert_cover(&gone, into, cover, behind),
+            InsertAt::Head => {
                 let head = self.order.iter().take_while(|id| id.index().is_none()).count();
                 self.insert_cover(&gone, into, cover, head)
             }
-            Place::Note(key) => {
+            InsertAt::Note(key) => {
                 let text = into.into_iter().map(|(_, text)| text).collect();
                 self.carry(key, text, cover);
                 self.rebuild(&gone, None);
@@ -77,7 +77,7 @@ impl Context {
             let union = std::mem::take(&mut self.covers[own as usize].messages);
             self.covers[own as usize].note = None;
             for &message in &union {
-                self.fates[message as usize] = Fate::Folded(cover);
+                self.fates[message as usize] = MessageState::Folded(cover);
             }
             self.covers[cover as usize].messages.extend(union);
         }
@@ -96,7 +96,7 @@ impl Context {
     pub(super) fn settle(&mut self, id: EntryId, by: Option<u32>) {
         self.changes += 1;
         if let Some(index) = id.index() {
-            self.fates[index as usize] = by.map_or(Fate::Gone, Fate::Folded);
+            self.fates[index as usize] = by.map_or(MessageState::Gone, MessageState::Folded);
             if let Some(cover) = by {
                 self.covers[cover as usize].messages.push(index);
             }
@@ -113,13 +113,13 @@ impl Context {
         if let Some(cover) = by {
             let union = std::mem::take(&mut self.covers[own as usize].messages);
             for &message in &union {
-                self.fates[message as usize] = Fate::Folded(cover);
+                self.fates[message as usize] = MessageState::Folded(cover);
             }
             self.covers[cover as usize].messages.extend(union);
         } else if self.covers[own as usize].entries.is_empty() {
             let union = std::mem::take(&mut self.covers[own as usize].messages);
             for &message in &union {
-                self.fates[message as usize] = Fate::Gone;
+                self.fates[message as usize] = MessageState::Gone;
             }
             self.touched.extend(union);
         }

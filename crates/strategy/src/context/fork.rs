@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::Context;
-use super::op::{EntryId, Op, Place};
+use super::op::{EntryId, InsertAt, Op};
 
 /// An operation on the copy, with the entries that it created there.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -62,9 +62,9 @@ impl Context {
         };
         Some(match op {
             Op::Evict(ids) => Op::Evict(left(ids)?),
-            Op::Fold { range, into, at: Place::Behind(id) } => {
+            Op::Fold { range, into, at: InsertAt::Behind(id) } => {
                 let anchor = Some(named(id)).filter(|&id| self.contains(id));
-                let at = anchor.map_or(Place::InPlace, Place::Behind);
+                let at = anchor.map_or(InsertAt::InPlace, InsertAt::Behind);
                 Op::Fold { range: left(range)?, into, at }
             }
             Op::Fold { range, into, at } => Op::Fold { range: left(range)?, into, at },
@@ -98,7 +98,7 @@ mod tests {
 
     fn fold(ids: &[u32], text: &str) -> Op {
         let range = ids.iter().map(|&i| id(i)).collect();
-        Op::Fold { range, into: vec![(Role::User, text.to_owned())], at: Place::Head }
+        Op::Fold { range, into: vec![(Role::User, text.to_owned())], at: InsertAt::Head }
     }
 
     #[test]
@@ -144,7 +144,7 @@ mod tests {
         copy.apply(Op::Fold {
             range: vec![made[0], id(3)],
             into: vec![(Role::User, "second".to_owned())],
-            at: Place::Head,
+            at: InsertAt::Head,
         })
         .unwrap();
         rig.context.apply(fold(&[1, 2], "meanwhile")).unwrap();

@@ -10,7 +10,7 @@ use recap_core::model::MessageIndex;
 /// The state of a recorded message in the stored context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Fate {
+pub(super) enum MessageState {
     /// It is stored, possibly edited or hidden.
     Live,
     /// Entries with this cover stand for it.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Context, EntryId, Op, OpError, Place, Recording};
+use super::{Context, EntryId, InsertAt, Op, OpError, Recording};
 use crate::testkit::{Talk, words};
 use recap_core::model::{CallId, LedgerState, Role};
 use recap_core::tokens::Counter;
@@ -36,7 +36,7 @@ fn ids(range: std::ops::Range<u32>) -> Vec<EntryId> {
     range.map(EntryId::message).collect()
 }
 
-fn fold(context: &mut Context, range: Vec<EntryId>, texts: &[&str], at: Place) -> Vec<EntryId> {
+fn fold(context: &mut Context, range: Vec<EntryId>, texts: &[&str], at: InsertAt) -> Vec<EntryId> {
     let into = texts.iter().map(|t| (Role::User, (*t).to_owned())).collect();
     context.apply(Op::Fold { range, into, at }).unwrap()
 }
@@ -44,11 +44,11 @@ fn fold(context: &mut Context, range: Vec<EntryId>, texts: &[&str], at: Place) -
 #[test]
 fn rule_24_a_fold_of_a_fold_covers_the_union_and_evicting_it_makes_the_union_gone() {
     let mut context = six();
-    let first = fold(&mut context, ids(0..2), &["one"], Place::Head);
+    let first = fold(&mut context, ids(0..2), &["one"], InsertAt::Head);
     assert_eq!(states(&context), "FFVVVV");
     let mut range = first.clone();
     range.extend(ids(2..3));
-    let second = fold(&mut context, range, &["two"], Place::Head);
+    let second = fold(&mut context, range, &["two"], InsertAt::Head);
     assert_eq!(states(&context), "FFFVVV");
     assert!(!context.contains(first[0]));
     context.apply(Op::Evict(second)).unwrap();
@@ -58,7 +58,7 @@ fn rule_24_a_fold_of_a_fold_covers_the_union_and_evicting_it_makes_the_union_gon
 #[test]
 fn rule_24_a_pair_is_one_cover_and_carries_it_until_both_are_gone() {
     let mut context = six();
-    let pair = fold(&mut context, ids(0..3), &["state", "Understood."], Place::Head);
+    let pair = fold(&mut context, ids(0..3), &["state", "Understood."], InsertAt::Head);
     context.apply(Op::Evict(vec![pair[1]])).unwrap();
     assert_eq!(states(&context), "FFFVVV");
     context.apply(Op::Evict(vec![pair[0]])).unwrap();
@@ -109,9 +109,9 @@ fn an_edit_is_edited_and_removing_a_call_takes_its_result_along() {
 #[test]
 fn rule_23_a_fold_stands_behind_older_ones_at_the_head_or_in_its_place() {
     let mut context = six();
-    fold(&mut context, ids(0..1), &["one"], Place::Head);
-    fold(&mut context, ids(3..4), &["two"], Place::Head);
-    fold(&mut context, ids(5..6), &["three"], Place::InPlace);
+    fold(&mut context, ids(0..1), &["one"], InsertAt::Head);
+    fold(&mut context, ids(3..4), &["two"], InsertAt::Head);
+    fold(&mut context, ids(5..6), &["three"], InsertAt::InPlace);
     let order: Vec<String> = context
         .visible()
         .map(|id| match id.index() {
@@ -126,7 +126,7 @@ fn rule_23_a_fold_stands_behind_older_ones_at_the_head_or_in_its_place() {
 fn a_fold_may_stand_behind_an_entry_of_its_own() {
     let mut context = six();
     let range = vec![EntryId::message(0), EntryId::message(3)];
-    fold(&mut context, range, &["sum"], Place::Behind(EntryId::message(3)));
+    fold(&mut context, range, &["sum"], InsertAt::Behind(EntryId::message(3)));
     let order: Vec<Option<u32>> = context.visible().map(|id| id.index()).collect();
     assert_eq!(order, [Some(1), Some(2), None, Some(4), Some(5)]);
     assert_eq!(states(&context), "FVVFVV");
@@ -141,7 +141,7 @@ fn what_is_not_in_the_context_is_refused_and_nothing_changes() {
     let mut range = ids(0..2);
     range.push(gone);
     let into = vec![(Role::User, "x".to_owned())];
-    let refused = context.apply(Op::Fold { range, into, at: Place::Head });
+    let refused = context.apply(Op::Fold { range, into, at: InsertAt::Head });
     assert_eq!(refused, Err(OpError::UnknownEntry(gone)));
     let refused = context.apply(Op::EditResult(CallId(7), "x".into()));
     assert_eq!(refused, Err(OpError::UnknownCall(CallId(7))));

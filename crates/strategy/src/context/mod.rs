@@ -38,13 +38,13 @@ use std::sync::Arc;
 
 pub use entry::Entry;
 pub use fork::Applied;
-pub use op::{EntryId, Op, OpError, Place};
+pub use op::{EntryId, InsertAt, Op, OpError};
 pub use recording::Recording;
 pub use saved::Saved;
 pub use sent::{Sent, Step};
 
 use entry::{Edit, Note, Synthetic};
-use ledger::{Cover, Fate, Hidden};
+use ledger::{Cover, Hidden, MessageState};
 use recap_core::model::MessageIndex;
 use recap_core::tokens::{Weight, WeightTree};
 
@@ -69,7 +69,7 @@ pub struct Context {
     /// Synthetic entries that are stored, in order.
     synthetic_live: Vec<EntryId>,
     edits: BTreeMap<MessageIndex, Edit>,
-    fates: Vec<Fate>,
+    fates: Vec<MessageState>,
     covers: Vec<Cover>,
     hidden: BTreeMap<u32, Hidden>,
     exchanges: Vec<MessageIndex>,
@@ -136,7 +136,7 @@ impl Context {
         let session = Arc::clone(&self.recording.session);
         let message = &session.messages[index as usize];
         self.seen += 1;
-        self.fates.push(Fate::Live);
+        self.fates.push(MessageState::Live);
         self.push_entry(EntryId(index), self.weight_of(EntryId(index)));
         if message.opens_exchange() {
             self.exchanges.push(index);

@@ -36,7 +36,7 @@ impl EntryId {
 /// The position of the entries that replace folded ones (how-it-works §23).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Place {
+pub enum InsertAt {
     /// After the preamble, and after older synthetic entries there.
     #[default]
     Head,
@@ -80,7 +80,7 @@ pub enum Op {
         /// The texts of the new entries, with their roles.
         into: Vec<(Role, String)>,
         /// The position of the new entries.
-        at: Place,
+        at: InsertAt,
     },
     /// Set, replace or (with `None`) remove a note in the preamble.
     Note {

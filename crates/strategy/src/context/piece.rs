@@ -5,7 +5,7 @@ use std::hash::{Hash, Hasher};
 use rustc_hash::FxHasher;
 
 use super::Context;
-use super::ledger::Fate;
+use super::ledger::MessageState;
 use super::op::EntryId;
 use recap_billing::prompt_cache::{Piece, Unit};
 use recap_core::model::{Block, Role};
@@ -31,7 +31,7 @@ impl Context {
     /// Whether an entry that has a slot is still stored in it.
     fn is_stored(&self, id: EntryId) -> bool {
         match id.index() {
-            Some(message) => self.fates[message as usize] == Fate::Live,
+            Some(message) => self.fates[message as usize] == MessageState::Live,
             None => self.positions.contains_key(&id),
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::Context;
-use super::ledger::Fate;
+use super::ledger::MessageState;
 use super::op::{EntryId, OpError};
 use recap_core::model::MessageIndex;
 
@@ -14,14 +14,14 @@ impl Context {
         if let Some(&unseen) = messages.iter().find(|&&message| message >= self.seen) {
             return Err(OpError::UnknownEntry(EntryId(unseen)));
         }
-        let is_out = |message: &MessageIndex| self.fates[*message as usize] != Fate::Live;
+        let is_out = |message: &MessageIndex| self.fates[*message as usize] != MessageState::Live;
         let back: BTreeSet<MessageIndex> = messages.into_iter().filter(is_out).collect();
         if back.is_empty() {
             return Ok(Vec::new());
         }
         self.uncover(&back);
         for &message in &back {
-            self.fates[message as usize] = Fate::Live;
+            self.fates[message as usize] = MessageState::Live;
             self.changes += 1;
         }
         self.touched.extend(&back);
@@ -32,8 +32,8 @@ impl Context {
     /// Removes messages from the covers that stand for them.
     fn uncover(&mut self, back: &BTreeSet<MessageIndex>) {
         let folded = back.iter().filter_map(|&message| match self.fates[message as usize] {
-            Fate::Folded(cover) => Some(cover),
-            Fate::Live | Fate::Gone => None,
+            MessageState::Folded(cover) => Some(cover),
+            MessageState::Live | MessageState::Gone => None,
         });
         for cover in folded.collect::<BTreeSet<u32>>() {
             self.covers[cover as usize].messages.retain(|message| !back.contains(message));
@@ -63,7 +63,7 @@ impl Context {
 mod tests {
     use std::sync::Arc;
 
-    use super::super::op::{Op, Place};
+    use super::super::op::{InsertAt, Op};
     use super::*;
     use crate::testkit::{Rig, Scripted, Talk};
     use recap_core::model::{CallId, Role};
@@ -109,7 +109,7 @@ mod tests {
     fn what_was_folded_leaves_its_summary_which_stands_for_the_rest() {
         let mut rig = rig();
         let into = vec![(Role::User, "summary".to_owned())];
-        rig.context.apply(Op::Fold { range: ids(0..4), into, at: Place::Head }).unwrap();
+        rig.context.apply(Op::Fold { range: ids(0..4), into, at: InsertAt::Head }).unwrap();
         rig.context.apply(Op::Recall(vec![0, 3])).unwrap();
         assert_eq!(texts(&rig), ["summary", "zero", "three", "four"]);
         assert_eq!(rig.ledger(), "vffvv");
@@ -132,7 +132,7 @@ mod tests {
         let mut copy = rig.context.fork();
         copy.apply(Op::Recall(vec![0, 1, 2])).unwrap();
         let into = vec![(Role::User, "summary".to_owned())];
-        copy.apply(Op::Fold { range: ids(0..3), into, at: Place::Head }).unwrap();
+        copy.apply(Op::Fold { range: ids(0..3), into, at: InsertAt::Head }).unwrap();
         rig.context.apply_log(copy.into_log());
         assert_eq!((texts(&rig), rig.ledger()), (texts(&rig), "fffvv".to_owned()));
         assert_eq!(texts(&rig), ["summary", "three", "four"]);

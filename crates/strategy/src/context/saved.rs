@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::entry::{Edit, Note, Synthetic};
-use super::ledger::{Cover, Fate, Hidden};
+use super::ledger::{Cover, Hidden, MessageState};
 use super::op::EntryId;
 use super::{Context, Recording};
 use recap_core::model::MessageIndex;
@@ -20,7 +20,7 @@ pub struct Saved {
     notes: BTreeMap<String, Note>,
     synthetic: Vec<Synthetic>,
     edits: BTreeMap<MessageIndex, Edit>,
-    fates: Vec<Fate>,
+    fates: Vec<MessageState>,
     covers: Vec<Cover>,
     hidden: BTreeMap<u32, Hidden>,
 }

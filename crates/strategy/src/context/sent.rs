@@ -161,18 +161,18 @@ impl Sent {
     }
 
     /// Updates the prompt to the context.
-    pub fn look(&mut self, context: &mut Context) {
+    pub fn update(&mut self, context: &mut Context) {
         let before = context.hidden_before();
         let named = (context.hidden_by_name(), context.shown_by_name());
         if self.seen.preamble != Some(context.preamble_changes) {
-            self.look_at_head(context);
+            self.update_head(context);
         }
         let stale = std::mem::take(&mut context.stale);
         if self.seen.preamble.is_none() || stale.all {
             self.set_anew(context);
         } else {
             let hidden = self.newly_hidden(context, before, &named);
-            stale.slots.into_iter().chain(hidden).for_each(|slot| self.look_at(context, slot));
+            stale.slots.into_iter().chain(hidden).for_each(|slot| self.update_slot(context, slot));
         }
         for slot in self.prompt.body().places()..context.order.len() {
             let piece = context.piece(slot);
@@ -247,7 +247,7 @@ impl Sent {
     }
 
     /// Updates a slot.
-    fn look_at(&mut self, context: &Context, slot: usize) {
+    fn update_slot(&mut self, context: &Context, slot: usize) {
         let body = self.prompt.body_mut();
         if slot >= body.places() {
             return;
@@ -309,7 +309,7 @@ impl Sent {
     }
 
     /// Updates the preamble: only the added notes, or all of it.
-    fn look_at_head(&mut self, context: &Context) {
+    fn update_head(&mut self, context: &Context) {
         let system = (context.preamble.tokens, context.next_preamble);
         let added = self.seen.notes.added(context);
         match added.filter(|_| self.seen.preamble.is_some() && self.seen.system == system) {

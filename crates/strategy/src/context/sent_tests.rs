@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::sent::Sent;
-use super::{Context, EntryId, Op, Place, Recording};
+use super::{Context, EntryId, InsertAt, Op, Recording};
 use crate::strategy::Breakpoint;
 use crate::testkit::Talk;
 use recap_billing::prompt_cache::Life;
@@ -26,7 +26,7 @@ fn context() -> Context {
     context.apply(Op::Note { key: "n".to_owned(), text: Some("note".to_owned()) }).unwrap();
     let range = vec![EntryId::message(0), EntryId::message(1)];
     let into = vec![(Role::User, "what was said".to_owned()), (Role::Assistant, "Yes.".to_owned())];
-    context.apply(Op::Fold { range, into, at: Place::Head }).unwrap();
+    context.apply(Op::Fold { range, into, at: InsertAt::Head }).unwrap();
     context
 }
 
@@ -40,7 +40,7 @@ fn hide(context: &mut Context, message: u32) {
 fn each_breakpoint_stands_behind_the_block_that_it_is_named_after() {
     let mut context = context();
     let mut sent = Sent::new(Some(20));
-    sent.look(&mut context);
+    sent.update(&mut context);
     let ends: Vec<u64> = sent.prompt().blocks().iter().map(|block| block.end).collect();
     assert_eq!(ends[0..4], [1, 21, 22, 52], "system prompt, hidden, note, hidden");
     assert_eq!((ends.len(), sent.base, sent.head()), (9, 2, 4));
@@ -67,7 +67,7 @@ fn without_a_summary_nothing_is_marked_for_one() {
     let mut context = Context::new(recording);
     (0..2).for_each(|_| context.append());
     let mut sent = Sent::new(None);
-    sent.look(&mut context);
+    sent.update(&mut context);
     assert_eq!(sent.places(&context, &[Breakpoint::Summary], None), [0; 0]);
     // Without a note and a hidden part, the preamble is one block.
     assert_eq!(sent.places(&context, &[Breakpoint::Preamble], None), [0, 0]);
@@ -78,7 +78,7 @@ fn the_boundary_of_pruning_is_the_last_block_before_an_entry_that_is_not_sent() 
     let mut context = context();
     hide(&mut context, 3);
     let mut sent = Sent::new(Some(20));
-    sent.look(&mut context);
+    sent.update(&mut context);
     let place = |id| sent.places(&context, &[Breakpoint::PruneBoundary], Some(id));
     assert_eq!(place(EntryId::message(3)), [6], "behind message 2");
     assert_eq!(place(EntryId::message(4)), [7]);
@@ -91,18 +91,18 @@ fn the_breakpoint_before_counts_if_it_was_billed_and_still_stands() {
     let mut context = context();
     let previous = [Breakpoint::Previous];
     let mut sent = Sent::new(Some(20));
-    sent.look(&mut context);
+    sent.update(&mut context);
     sent.step(false);
     assert_eq!(sent.places(&context, &previous, None), [0; 0], "that request was not billed");
-    sent.look(&mut context);
+    sent.update(&mut context);
     let step = sent.step(true);
     assert!(!step.broken && step.common_prefix == sent.prompt().tokens());
     assert_eq!(sent.places(&context, &previous, None), [8]);
     hide(&mut context, 4);
-    sent.look(&mut context);
+    sent.update(&mut context);
     assert_eq!(sent.places(&context, &previous, None), [0; 0], "its block is gone");
     hide(&mut context, 2);
-    sent.look(&mut context);
+    sent.update(&mut context);
     assert!(sent.step(true).broken);
 }
 
@@ -110,7 +110,7 @@ fn the_breakpoint_before_counts_if_it_was_billed_and_still_stands() {
 fn every_breakpoint_lives_as_long_as_the_plan_says_and_others_are_removed() {
     let mut context = context();
     let mut sent = Sent::new(Some(20));
-    sent.look(&mut context);
+    sent.update(&mut context);
     sent.mark(&[1, 8], Life::Minutes5);
     sent.mark(&[8, 3], Life::Hour);
     assert_eq!(sent.prompt().marks(), [(3, Life::Hour), (8, Life::Hour)]);
@@ -141,9 +141,9 @@ fn a_prompt_that_was_brought_up_to_date_is_the_one_that_is_set_anew() {
     for step in steps {
         let shown = format!("{step:?}");
         step.into_iter().for_each(|op| drop(context.apply(op).unwrap()));
-        sent.look(&mut context);
+        sent.update(&mut context);
         let mut anew = Sent::new(Some(20));
-        anew.look(&mut context.clone());
+        anew.update(&mut context.clone());
         assert_eq!(sent.prompt().blocks(), anew.prompt().blocks(), "{shown}");
         assert_eq!((sent.base, sent.head()), (anew.base, anew.head()), "{shown}");
         sent.step(true);
@@ -153,20 +153,20 @@ fn a_prompt_that_was_brought_up_to_date_is_the_one_that_is_set_anew() {
 #[test]
 fn a_note_behind_the_others_breaks_what_follows_and_carries_it_along() {
     let (mut context, mut sent) = (context(), Sent::new(Some(20)));
-    sent.look(&mut context);
+    sent.update(&mut context);
     let before = sent.prompt().tokens();
     let first = sent.step(true);
     assert_eq!((first.common_prefix, first.broken, first.carried), (0, false, 0));
     let text = Some(" word word word".to_owned());
     context.apply(Op::Note { key: "o".to_owned(), text }).unwrap();
-    sent.look(&mut context);
+    sent.update(&mut context);
     let step = sent.step(true);
     assert_eq!((step.common_prefix, step.broken, step.carried), (22, true, before));
     assert_eq!(sent.prompt().tokens(), before + 3);
     // Another text of the same size is another text.
     let text = Some(" world world world".to_owned());
     context.apply(Op::Note { key: "o".to_owned(), text }).unwrap();
-    sent.look(&mut context);
+    sent.update(&mut context);
     assert_eq!(sent.prompt().tokens(), before + 3);
     assert_eq!(sent.step(true).carried, before);
 }
@@ -177,21 +177,21 @@ fn a_new_system_prompt_of_the_recording_breaks_nothing_by_itself() {
     let mut context = Context::new(Recording::new(Arc::new(talk), Arc::new(Counter::default())));
     let mut sent = Sent::new(None);
     context.append();
-    sent.look(&mut context);
+    sent.update(&mut context);
     sent.step(true);
     for message in [1, 2] {
         context.enter(message);
         context.append();
         // It may change more than once between two requests.
-        sent.look(&mut context);
+        sent.update(&mut context);
     }
     let mut anew = Sent::new(None);
-    anew.look(&mut context.clone());
+    anew.update(&mut context.clone());
     assert_eq!(sent.prompt().blocks(), anew.prompt().blocks());
     let step = sent.step(true);
     assert_eq!((step.common_prefix, step.broken), (0, false));
     hide(&mut context, 1);
-    sent.look(&mut context);
+    sent.update(&mut context);
     assert!(sent.step(true).broken, "the strategy's own doing");
 }
 
@@ -200,16 +200,16 @@ fn a_text_that_stood_elsewhere_in_the_prompt_is_carried() {
     let mut context = context();
     let mut fold = |message, text: &str| {
         let (range, into) = (vec![EntryId::message(message)], vec![(Role::User, text.to_owned())]);
-        context.apply(Op::Fold { range, into, at: Place::Head }).unwrap()[0]
+        context.apply(Op::Fold { range, into, at: InsertAt::Head }).unwrap()[0]
     };
     let (other, _, again) = (fold(2, " word"), fold(3, " world world"), fold(4, " world world"));
     context.apply(Op::Hide { before: 0, except: Vec::new(), also: vec![other, again] }).unwrap();
     let mut sent = Sent::new(None);
-    sent.look(&mut context);
+    sent.update(&mut context);
     let before = sent.prompt().tokens();
     sent.step(true);
     context.begin_stage(0);
-    sent.look(&mut context);
+    sent.update(&mut context);
     let step = sent.step(true);
     assert_eq!(step.carried, before + 2, "only the other text is new");
     assert_eq!(sent.prompt().tokens(), before + 2 + 1);

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::{Context, EntryId, Op, OpError, Place, Recording};
+use super::{Context, EntryId, InsertAt, Op, OpError, Recording};
 use crate::testkit::{Talk, words};
 use recap_core::model::LedgerState;
 use recap_core::model::LedgerState::{Folded, Gone, Verbatim};
@@ -21,7 +21,7 @@ fn context() -> Context {
 fn fold(context: &mut Context, range: std::ops::Range<u32>, key: &str, text: &str) {
     let range = range.map(EntryId).collect();
     let into = vec![(Role::System, text.to_owned())];
-    let new = context.apply(Op::Fold { range, into, at: Place::Note(key.to_owned()) });
+    let new = context.apply(Op::Fold { range, into, at: InsertAt::Note(key.to_owned()) });
     assert_eq!(new, Ok(Vec::new()));
 }
 
@@ -83,7 +83,7 @@ fn a_note_has_one_text_of_the_systems() {
     let mut context = context();
     let one = |role| vec![(role, "x".to_owned())];
     for into in [one(Role::User), [one(Role::System), one(Role::System)].concat()] {
-        let (range, at) = (vec![EntryId(0)], Place::Note("state".to_owned()));
+        let (range, at) = (vec![EntryId(0)], InsertAt::Note("state".to_owned()));
         let refused = context.apply(Op::Fold { range, into, at });
         assert_eq!(refused, Err(OpError::NotANote("state".to_owned())));
     }
@@ -109,7 +109,7 @@ fn an_entry_that_left_keeps_the_size_it_was_last_sent_with() {
     let recorded = context.recording().sizes.messages[0];
     let range = vec![EntryId(0), EntryId(1)];
     let into = vec![(Role::User, "a and b".to_owned())];
-    let new = context.apply(Op::Fold { range, into, at: Place::Head }).unwrap();
+    let new = context.apply(Op::Fold { range, into, at: InsertAt::Head }).unwrap();
     assert_eq!(context.weight_of(EntryId(0)), recorded);
     assert_eq!(context.weight_of(new[0]).tokens, 3);
     context.apply(Op::Evict(new.clone())).unwrap();
@@ -193,7 +193,7 @@ fn the_size_of_a_summary_that_was_counted_as_a_whole_is_shared_out_by_its_texts(
     let rest = context.messages_weight().tokens - 10 - 30;
     let into = [2, 3, 5].map(|tokens| (Role::User, words(tokens))).to_vec();
     let range = vec![EntryId(0), EntryId(3)];
-    let new = context.apply(Op::Fold { range, into, at: Place::Head }).unwrap();
+    let new = context.apply(Op::Fold { range, into, at: InsertAt::Head }).unwrap();
     assert_eq!(context.messages_weight().tokens, rest + 10);
     context.size_written(&new, 27);
     // Two, three and five tenths of 27, rounded down; the last takes what is left.
@@ -209,7 +209,7 @@ fn every_text_that_a_strategy_wrote_has_a_number_of_its_own() {
     assert_eq!(context.written(), (0, 0));
     let into = vec![(Role::User, "sum".to_owned())];
     let range = vec![EntryId(0)];
-    let entry = context.apply(Op::Fold { range, into, at: Place::Head }).unwrap()[0];
+    let entry = context.apply(Op::Fold { range, into, at: InsertAt::Head }).unwrap()[0];
     for (key, text) in [("x", "one"), ("y", "two"), ("x", "three")] {
         context.apply(Op::Note { key: key.to_owned(), text: Some(text.to_owned()) }).unwrap();
     }
@@ -269,7 +269,7 @@ fn every_edit_and_every_entry_that_leaves_or_comes_back_is_a_change() {
     assert_eq!(changes(Op::Recall(vec![0, 3, 4])), 2);
     let into = vec![(Role::User, "sum".to_owned())];
     let range = vec![EntryId(0), EntryId(3), EntryId(4)];
-    assert_eq!(changes(Op::Fold { range, into, at: Place::Head }), 3);
+    assert_eq!(changes(Op::Fold { range, into, at: InsertAt::Head }), 3);
     // The call is edited, and leaves with its result.
     assert_eq!(changes(Op::RemoveCall(recap_core::model::CallId(0))), 3);
 }

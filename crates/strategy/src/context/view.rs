@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use super::entry::{Entry, edited_blocks};
-use super::ledger::Fate;
+use super::ledger::MessageState;
 use super::op::{EntryId, SYNTHETIC};
 use super::{Context, Recording};
 use recap_core::model::{Block, Call, CallId, LedgerState, Message, MessageIndex, Preamble};
@@ -129,15 +129,15 @@ impl Context {
     /// The state of a recorded message, as sent now.
     pub fn state(&self, message: MessageIndex) -> LedgerState {
         match self.fates.get(message as usize) {
-            None | Some(Fate::Gone) => LedgerState::Gone,
-            Some(Fate::Folded(cover)) => {
+            None | Some(MessageState::Gone) => LedgerState::Gone,
+            Some(MessageState::Folded(cover)) => {
                 let cover = &self.covers[*cover as usize];
                 let shown = cover.entries.iter().any(|&entry| !self.is_hidden(entry));
                 if shown || cover.note.is_some() { LedgerState::Folded } else { LedgerState::Gone }
             }
-            Some(Fate::Live) if self.is_hidden(EntryId(message)) => LedgerState::Gone,
-            Some(Fate::Live) if self.edits.contains_key(&message) => LedgerState::Edited,
-            Some(Fate::Live) => LedgerState::Verbatim,
+            Some(MessageState::Live) if self.is_hidden(EntryId(message)) => LedgerState::Gone,
+            Some(MessageState::Live) if self.edits.contains_key(&message) => LedgerState::Edited,
+            Some(MessageState::Live) => LedgerState::Verbatim,
         }
     }
 

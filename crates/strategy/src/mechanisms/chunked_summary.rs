@@ -16,7 +16,7 @@ use super::digest::{Chunk, Digester};
 use super::folding::Cuts;
 use super::memories::Memories;
 use crate::compactor::{CompactorError, Digest};
-use crate::context::{Context, EntryId, Op, Place};
+use crate::context::{Context, EntryId, InsertAt, Op};
 use crate::host::{
     Fallback, Host, Mechanism, MechanismError, Outcome, Record, StoredFile, Work, restored,
 };
@@ -240,7 +240,7 @@ impl Mechanism for ChunkedSummary {
         outcome.fallback = fallback;
         shared.boundary = old.iter().filter_map(|id| id.index()).max().or(shared.boundary);
         let into = vec![(Role::User, self.text(&summarised))];
-        context.apply(Op::Fold { range: old, into, at: Place::Head })?;
+        context.apply(Op::Fold { range: old, into, at: InsertAt::Head })?;
         let added = clock.record(&mut shared.memories, summarised.memories);
         if !added.is_empty() {
             let body = json!({"day": clock.day, "memories": added});

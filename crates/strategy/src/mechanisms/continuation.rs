@@ -14,7 +14,7 @@ use super::extraction::{FileTools, extract};
 use super::folding::{Cuts, in_shape, recorded_before, task_messages};
 use super::gencode_session::{GencodeSession, Summary};
 use crate::compactor::{Compactor, Live, MESSAGES, Produced, Task};
-use crate::context::{Context, EntryId, Op, Place};
+use crate::context::{Context, EntryId, InsertAt, Op};
 use crate::host::{
     Fallback, Host, Mechanism, MechanismError, Outcome, Record, StoredFile, Work, restored,
 };
@@ -163,7 +163,7 @@ impl Continuation {
             context.apply(Op::Evict(std::mem::take(&mut self.summaries.entries)))?;
         }
         let into = vec![(Role::System, text)];
-        let new = context.apply(Op::Fold { range, into, at: Place::Head })?;
+        let new = context.apply(Op::Fold { range, into, at: InsertAt::Head })?;
         self.summaries.entries.extend(new);
         Ok(())
     }

@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use serde::Deserialize;
 
 use crate::compactor::CallUsage;
-use crate::context::{Context, EntryId, Op, OpError, Place};
+use crate::context::{Context, EntryId, InsertAt, Op, OpError};
 use crate::host::{Mechanism, MechanismError, Outcome, Work};
 use crate::mechanism::MechanismSpec;
 use crate::metered::ModelCall;
@@ -115,8 +115,8 @@ fn fold(
     Ok(written)
 }
 
-fn place(behind: Option<EntryId>) -> Place {
-    behind.map_or(Place::Head, Place::Behind)
+fn place(behind: Option<EntryId>) -> InsertAt {
+    behind.map_or(InsertAt::Head, InsertAt::Behind)
 }
 
 /// The texts that a boundary put into the context, grouped by position.

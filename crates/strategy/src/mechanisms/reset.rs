@@ -221,7 +221,7 @@ mod tests {
 
     #[test]
     fn a_part_that_is_too_large_or_fails_is_gone_without_its_memories() {
-        let told = |compactor: &Arc<Scripted>| {
+        let actual = |compactor: &Arc<Scripted>| {
             let mut rig = reset(SHARES, Arc::clone(compactor));
             rig.feed(4);
             let fallback = rig.outcomes.last().unwrap().1.fallback.clone().unwrap();
@@ -229,10 +229,10 @@ mod tests {
         };
         let large = Scripted::failing_at([]);
         let to = "a reset without the memories of 1 of 2".to_owned();
-        assert_eq!(told(&large), (to, "part 2 is too large".to_owned(), 1));
+        assert_eq!(actual(&large), (to, "part 2 is too large".to_owned(), 1));
         assert_eq!(large.tasks()[0].messages().len(), 2);
         let to = "a reset without the memories of 2 of 2".to_owned();
-        let failed = told(&Scripted::failing_at([0]));
+        let failed = actual(&Scripted::failing_at([0]));
         assert_eq!(failed, (to, "no reply: call 0 fails".to_owned(), 0));
     }
 

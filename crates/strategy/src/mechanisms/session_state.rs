@@ -13,7 +13,7 @@ use serde_json::Value as Json;
 
 use super::folding::{Cuts, in_shape, set_note, task_messages};
 use crate::compactor::{MESSAGES, Produced, SessionState, Task};
-use crate::context::{Context, EntryId, Op, Place};
+use crate::context::{Context, EntryId, InsertAt, Op};
 use crate::host::{Fallback, Host, Mechanism, MechanismError, Outcome, StoredFile, Work, restored};
 use crate::mechanism::{Build, BuildError, MechanismSpec};
 use crate::prompt::Prompt;
@@ -184,9 +184,11 @@ impl Folder {
         let (into, at) = match self.parameters.placement {
             Placement::History => {
                 let pair = vec![(Role::User, block), (Role::Assistant, ACKNOWLEDGED.to_owned())];
-                (pair, Place::Head)
+                (pair, InsertAt::Head)
             }
-            Placement::System => (vec![(Role::System, block)], Place::Note(STATE_NOTE.to_owned())),
+            Placement::System => {
+                (vec![(Role::System, block)], InsertAt::Note(STATE_NOTE.to_owned()))
+            }
         };
         range.splice(0..0, carriers);
         self.folded.entries = context.apply(Op::Fold { range, into, at })?;

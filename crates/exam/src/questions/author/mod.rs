@@ -17,7 +17,7 @@ use super::choose::{self, choose};
 use super::context::{passages, preamble};
 use super::draft::Draft;
 use super::view::View;
-use crate::facts::Place;
+use crate::facts::CutPlace;
 use crate::roles::answerer::{Answerer, Llm as AnsweringModel};
 use crate::roles::ask::{self, ModelClient};
 use crate::roles::fence::Fence;
@@ -75,7 +75,7 @@ impl Author {
     }
 
     /// The questions at these places, by place.
-    pub async fn write(&self, session: &Session, places: &[Place]) -> Written {
+    pub async fn write(&self, session: &Session, places: &[CutPlace]) -> Written {
         let mut written = Written::default();
         for (place, parts) in stretches(session, places) {
             self.write_at(session, place, &parts, &mut written).await;
@@ -89,7 +89,7 @@ impl Author {
     async fn write_at(
         &self,
         session: &Session,
-        place: &Place,
+        place: &CutPlace,
         parts: &[Vec<MessageIndex>],
         written: &mut Written,
     ) {
@@ -109,7 +109,7 @@ impl Author {
 
     /// Makes the calls that [`Author::write`] would make if every question were
     /// good, to count them.
-    pub async fn rehearse(&self, session: &Session, places: &[Place]) {
+    pub async fn rehearse(&self, session: &Session, places: &[CutPlace]) {
         for (place, parts) in stretches(session, places) {
             for part in &parts {
                 // A rehearsal has no reply; the call is counted.
@@ -131,7 +131,7 @@ impl Author {
         part: &[MessageIndex],
     ) -> Result<Vec<Proposal>, String> {
         let line = ModelClient { llm: &*self.llm, role: ModelRole::Author, replicate: 0 };
-        let read = |said: ask::Said<'_>| reply::read(said.text);
+        let read = |said: ask::ReplyText<'_>| reply::read(said.text);
         line.ask(asked(session, part), read, |_, _| {}).await.map_err(|why| why.to_string())
     }
 
@@ -140,7 +140,7 @@ impl Author {
     async fn tested(
         &self,
         session: &Session,
-        place: &Place,
+        place: &CutPlace,
         drafts: Vec<Draft>,
         written: &mut Written,
     ) -> Vec<Draft> {
@@ -240,8 +240,8 @@ fn by_role(session: &Session, drafts: Vec<Draft>) -> Vec<Vec<Draft>> {
 /// parts of one call each.
 fn stretches<'p>(
     session: &Session,
-    places: &'p [Place],
-) -> Vec<(&'p Place, Vec<Vec<MessageIndex>>)> {
+    places: &'p [CutPlace],
+) -> Vec<(&'p CutPlace, Vec<Vec<MessageIndex>>)> {
     let mut from = 0;
     let mut stretches = Vec::new();
     for place in places {

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use serde_json::{Value as Json, json};
 
 use super::*;
-use crate::facts::Kept;
+use crate::facts::CompactableMessage;
 use recap_core::model::{Block, Timing, Usage};
 use recap_llm::{Answered, Call, CallError, Finish, Model, Reply, Settings, Tokens};
 
@@ -71,10 +71,11 @@ fn session() -> Session {
     session
 }
 
-fn place(from: MessageIndex) -> Place {
-    let material = (0..from).map(|message| Kept { message, cleared: false }).collect();
+fn place(from: MessageIndex) -> CutPlace {
+    let material =
+        (0..from).map(|message| CompactableMessage { message, cleared: false }).collect();
     let (request, requests, left, last, recorded) = (from, 1, 1, from, None);
-    Place { request, requests, left, from, last, material, recorded }
+    CutPlace { request, requests, left, from, last, material, recorded }
 }
 
 fn proposal(key: &str, answer: &str, evidence: &[&str]) -> Json {

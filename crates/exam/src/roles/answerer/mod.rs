@@ -38,7 +38,7 @@ pub struct Passage {
 
 /// The context at one point of a session, in the order in which it is sent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Shown {
+pub struct AnswerContext {
     /// The preamble first, then every entry.
     pub passages: Vec<Passage>,
     /// Time at which the questions are asked, if the recording has times.
@@ -62,14 +62,18 @@ pub struct Searched {
 pub trait Answerer: Send + Sync {
     /// Answers every question from this context alone. The results are in the
     /// order of the questions, which do not see one another.
-    async fn answer(&self, shown: &Shown, questions: &[&str]) -> Vec<Result<String, NoAnswer>>;
+    async fn answer(
+        &self,
+        shown: &AnswerContext,
+        questions: &[&str],
+    ) -> Vec<Result<String, NoAnswer>>;
 
     /// Answers the questions from this context and from searches in a channel
     /// to dropped messages. An answerer that cannot search uses the context
     /// alone.
     async fn search(
         &self,
-        shown: &Shown,
+        shown: &AnswerContext,
         questions: &[&str],
         _finder: &Finder<'_>,
     ) -> Vec<Searched> {

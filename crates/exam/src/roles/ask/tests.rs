@@ -10,7 +10,7 @@ struct Sum {
     sum: u32,
 }
 
-fn sum(said: Said<'_>) -> Result<u32, String> {
+fn sum(said: ReplyText<'_>) -> Result<u32, String> {
     let Sum { sum } = object(said.text)?;
     if sum <= 9 { Ok(sum) } else { Err(format!("{sum} is more than 9")) }
 }
@@ -21,7 +21,7 @@ fn question() -> ModelRequest {
     ModelRequest { schema, ..ModelRequest::of("Add.", "4 + 5", 50) }
 }
 
-async fn ask(llm: &Scripted) -> Result<u32, Failure> {
+async fn ask(llm: &Scripted) -> Result<u32, ReplyError> {
     let line = ModelClient { llm, role: ModelRole::Judge, replicate: 2 };
     line.ask(question(), sum, |_, _| {}).await
 }

@@ -134,8 +134,8 @@ fn only_whole_numbers_that_json_keeps_exactly_are_counts() {
 #[test]
 fn a_count_that_every_report_has_is_missing_in_one_that_is_there() {
     assert_eq!(required(&json!(null), "a"), Err(NoUsage::Missing));
-    let told = NoUsage::Contradictory("a is missing".to_owned());
-    assert_eq!(required(&json!({}), "a"), Err(told));
+    let actual = NoUsage::Contradictory("a is missing".to_owned());
+    assert_eq!(required(&json!({}), "a"), Err(actual));
 }
 
 #[test]

@@ -10,7 +10,7 @@ use askama::Template;
 use super::trust::{self, gate};
 use super::{Keys, Names};
 use crate::{block, number, plain};
-use recap_core::model::{Finding, Place, Primary, Report, RowKind, StrategyRow, catalogue};
+use recap_core::model::{Finding, Primary, Report, RowKind, RowName, StrategyRow, catalogue};
 use recap_core::wording;
 
 use points::{Kind, Picture};
@@ -31,15 +31,15 @@ pub(super) struct Answer {
     sentence: String,
     /// The whole verdict, and what else was seen.
     more: Vec<String>,
-    gate: Option<gate::Shown>,
+    gate: Option<gate::GatePanel>,
     problems: Vec<String>,
     /// How many stand below.
     others: usize,
-    blocks: Vec<Shown>,
+    blocks: Vec<TablePicture>,
 }
 
 /// One table in a picture.
-struct Shown {
+struct TablePicture {
     keys: Keys,
     /// What it is about, where there are several.
     heading: Option<String>,
@@ -82,7 +82,7 @@ pub(super) fn answer(
     let several = blocks.len() > 1;
     let shown = blocks.iter().enumerate().map(|(at, block)| {
         let chosen = figured(&block.rows, chosen);
-        Shown {
+        TablePicture {
             keys: names.keys(block),
             heading: several.then(|| super::heading(report, block)),
             is_open: at == open,
@@ -131,7 +131,7 @@ fn more(report: &Report, said: Option<&wording::Answer>) -> Vec<String> {
 }
 
 /// The table that the answer speaks of: its window, over all data sets.
-fn open(blocks: &[block::Block<'_>], chosen: Option<&Place>) -> usize {
+fn open(blocks: &[block::Block<'_>], chosen: Option<&RowName>) -> usize {
     let whole = |block: &block::Block<'_>| block.dataset == block::ALL;
     let any = !blocks.iter().any(whole);
     let of = |named: bool| {
@@ -145,7 +145,7 @@ fn open(blocks: &[block::Block<'_>], chosen: Option<&Place>) -> usize {
 
 /// The row whose figure stands beside the picture: the one to use, else the first of
 /// the ranking.
-fn figured<'a>(rows: &[&'a StrategyRow], chosen: Option<&Place>) -> Option<&'a StrategyRow> {
+fn figured<'a>(rows: &[&'a StrategyRow], chosen: Option<&RowName>) -> Option<&'a StrategyRow> {
     let choices = || rows.iter().copied().filter(|row| row.row_kind != RowKind::Control);
     let named = |row: &&StrategyRow| chosen.is_some_and(|place| place.strategy == row.strategy);
     let first = |row: &&StrategyRow| row.rank == Some(1);
@@ -208,15 +208,15 @@ mod tests {
     use super::*;
     use crate::testkit::Kit;
 
-    fn place(strategy: &str, window: &str) -> Place {
-        Place { strategy: strategy.to_owned(), window: window.to_owned() }
+    fn place(strategy: &str, window: &str) -> RowName {
+        RowName { strategy: strategy.to_owned(), window: window.to_owned() }
     }
 
     #[test]
     fn the_figure_is_that_of_the_strategy_to_use_or_of_the_first_of_the_ranking() {
         let report = Kit { windows: vec!["25%"], ..Kit::default() }.report();
         let rows: Vec<&StrategyRow> = report.rows.iter().collect();
-        let name = |place: Option<&Place>| figured(&rows, place).map(|row| row.strategy.as_str());
+        let name = |place: Option<&RowName>| figured(&rows, place).map(|row| row.strategy.as_str());
         assert_eq!(name(Some(&place("fifo", "25%"))), Some("fifo"));
         assert_eq!(name(None), Some("prune"), "rank 1");
     }

@@ -184,7 +184,7 @@ pub(super) fn picture(
         axes: [across.axis.to_owned(), up(primary).to_owned()],
         show_x: across.show,
         show_y: number::percent,
-        reference: told(reference, quality(reference).is_some(), cross, across.show),
+        reference: describe(reference, quality(reference).is_some(), cross, across.show),
     })
 }
 
@@ -202,9 +202,9 @@ pub(in crate::html) fn compared(primary: Primary, rows: &[&ComparedRow]) -> Opti
     let mark = |row: &&ComparedRow| {
         let (before, (x, y)) = points(row)?;
         let name = plain::line(&row.strategy_b);
-        let told =
+        let describe =
             |(x, y): (f64, f64)| format!("{} kept, {}", number::percent(y), number::dollars(x));
-        let title = format!("{name}: {} in B, {} in A", told((x, y)), told(before));
+        let title = format!("{name}: {} in B, {} in A", describe((x, y)), describe(before));
         let class = class(row.row_kind);
         let names = vec![name];
         Some(Mark {
@@ -285,7 +285,12 @@ fn label(marks: &[Mark], axis: &str) -> String {
 }
 
 /// What the cross-hair stands for.
-fn told(row: &StrategyRow, is_known: bool, cross: (f64, f64), show: fn(f64) -> String) -> String {
+fn describe(
+    row: &StrategyRow,
+    is_known: bool,
+    cross: (f64, f64),
+    show: fn(f64) -> String,
+) -> String {
     let (cost, kept) = (show(cross.0), number::percent(cross.1));
     let star = if block::overflows(row).is_some() { " *" } else { "" };
     match (row.strategy.as_str(), is_known) {
@@ -331,7 +336,7 @@ mod tests {
     #[test]
     fn every_choice_has_its_mark_and_the_whole_conversation_is_the_cross_hair() {
         let picture = pictured(&priced()).unwrap();
-        let told: Vec<(String, &str)> =
+        let actual: Vec<(String, &str)> =
             picture.marks.iter().map(|mark| (mark.named(40), mark.class)).collect();
         let pair = |name: &str, class| (name.to_owned(), class);
         let expected = [
@@ -340,7 +345,7 @@ mod tests {
             pair("sliding-window", "ranked"),
             pair("continuation", "hollow"),
         ];
-        assert_eq!(told, expected, "the one to look at first, and no control");
+        assert_eq!(actual, expected, "the one to look at first, and no control");
         assert_eq!(picture.cross, Some((8.0, 1.0)));
         let whole = "the whole conversation sent every time (full): 100 %, $8.00";
         assert_eq!(picture.reference, whole);

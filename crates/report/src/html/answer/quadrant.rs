@@ -108,7 +108,7 @@ impl Quadrant {
         let room = CORNER.1 * frame.font / f64::from(field.3 - field.1);
         // Nothing stands as low as the words of the lower corners.
         let y = Scale::new(ys, picture.cross.map(|at| at.1), (room, room), f64::INFINITY);
-        let place = Place { x, y, field };
+        let place = PlotField { x, y, field };
         let cross = picture.cross.map(|at| place.of(at));
         let dots: Vec<Dot> =
             picture.marks.iter().map(|mark| place.dot(mark, picture.most)).collect();
@@ -186,13 +186,13 @@ impl Corner {
 }
 
 /// Where values stand in the field.
-struct Place {
+struct PlotField {
     x: Scale,
     y: Scale,
     field: Rectangle,
 }
 
-impl Place {
+impl PlotField {
     fn of(&self, (x, y): (f64, f64)) -> (i32, i32) {
         let (left, top, right, bottom) = self.field;
         let across = self.x.share(x) * f64::from(right - left);

@@ -108,22 +108,22 @@ fn every_fact_is_packed_with_what_became_of_it_under_each_strategy() {
         let strategies = data["strategies"].as_array().unwrap();
         strategies.iter().position(|strategy| strategy[0] == name).unwrap()
     };
-    let mut told = Vec::new();
+    let mut actual = Vec::new();
     for cut in data["cuts"].as_array().unwrap() {
         let Some(found) = cut["found"][at("prune")].as_str() else { continue };
         for (fact, state) in cut["facts"].as_array().unwrap().iter().zip(found.bytes()) {
             let state = &data["states"][usize::from(state - b'0')];
-            told.push((fact[0].as_str().unwrap(), state[0].as_str().unwrap(), state[1] == true));
+            actual.push((fact[0].as_str().unwrap(), state[0].as_str().unwrap(), state[1] == true));
         }
     }
-    told.sort_unstable();
+    actual.sort_unstable();
     let expected = [
         ("48151623", "lost", false),
         ("open_cache", "partial", false),
         ("src/cache/store.rs", "carried", true),
         ("src/main.rs", "bare", false),
     ];
-    assert_eq!(told, expected);
+    assert_eq!(actual, expected);
     let without = unpacked(&made(false).data).to_string();
     assert!(!without.contains("48151623"), "a page without texts names none");
 }

@@ -12,7 +12,7 @@ use crate::{block, number, plain};
 use recap_billing::pricing::PriceList;
 use recap_core::model::{RECORDED, Report, RowKind, StrategyRow, Value, catalogue};
 
-use parts::Parts;
+use parts::BillParts;
 
 /// Strategies that stand open; the others are folded away.
 const OPEN: usize = 14;
@@ -59,7 +59,7 @@ const KINDS: [(&str, &str); 5] = [
 ];
 
 /// Sums by data set, window, strategy and billing model; nothing where a price is unknown.
-type Sums = BTreeMap<[String; 4], Option<Parts>>;
+type Sums = BTreeMap<[String; 4], Option<BillParts>>;
 
 /// The receipts of a run; nothing where nothing is billed.
 pub(super) fn money(
@@ -104,7 +104,7 @@ fn sums(report: &Report) -> Sums {
                 for dataset in [session.dataset, block::ALL] {
                     let key = [dataset, &cell.window, &cell.strategy, &bill.billed_as];
                     let sum = sums.entry(key.map(str::to_owned));
-                    let sum = sum.or_insert_with(|| Some(Parts::default()));
+                    let sum = sum.or_insert_with(|| Some(BillParts::default()));
                     *sum = sum.zip(parts).map(|(sum, own)| sum.plus(own.scaled(1.0 / replicates)));
                 }
             }
@@ -115,7 +115,7 @@ fn sums(report: &Report) -> Sums {
 
 /// The cheapest first.
 fn receipts(block: &block::Block<'_>, sums: &Sums) -> Vec<Receipt> {
-    let mut all: Vec<(&StrategyRow, Parts)> =
+    let mut all: Vec<(&StrategyRow, BillParts)> =
         (block.rows.iter().copied().filter(|row| is_paid(row)))
             .filter_map(|row| {
                 let paid_by = |billing_model: &str| {
@@ -141,7 +141,7 @@ fn is_paid(row: &StrategyRow) -> bool {
     row.row_kind != RowKind::Control || matches!(row.strategy.as_str(), "full" | "recorded")
 }
 
-fn receipt(row: &StrategyRow, parts: &Parts, most: f64, whole: Option<f64>) -> Receipt {
+fn receipt(row: &StrategyRow, parts: &BillParts, most: f64, whole: Option<f64>) -> Receipt {
     let star = if block::overflows(row).is_some() { " *" } else { "" };
     let there = || KINDS.iter().zip(parts.each()).filter(|(_, usd)| *usd > 1e-9);
     let bar = |((class, name), usd): (&(&'static str, &str), f64)| {

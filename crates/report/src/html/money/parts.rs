@@ -8,7 +8,7 @@ use recap_core::model::{Bill, Buckets, CellRows, RequestFacts, SessionFacts};
 
 /// A bill in USD by what is paid for.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Parts {
+pub(super) struct BillParts {
     /// Prompts: read from the cache.
     read: f64,
     /// Written to it, and kept in it.
@@ -21,7 +21,7 @@ pub(super) struct Parts {
     calls: f64,
 }
 
-impl Parts {
+impl BillParts {
     /// The parts in the order of the receipt.
     pub(super) fn each(&self) -> [f64; 5] {
         [self.read, self.written, self.input, self.output, self.calls]
@@ -32,7 +32,7 @@ impl Parts {
     }
 
     pub(super) fn plus(self, other: Self) -> Self {
-        Parts {
+        BillParts {
             read: self.read + other.read,
             written: self.written + other.written,
             input: self.input + other.input,
@@ -43,7 +43,7 @@ impl Parts {
 
     pub(super) fn scaled(self, by: f64) -> Self {
         let [read, written, input, output, calls] = self.each().map(|usd| usd * by);
-        Parts { read, written, input, output, calls }
+        BillParts { read, written, input, output, calls }
     }
 
     /// Adds the prompt and the answer of a request.
@@ -73,10 +73,10 @@ pub(super) fn parts(
     bill: &Bill,
     facts: &SessionFacts,
     prices: &PriceList,
-) -> Option<Parts> {
+) -> Option<BillParts> {
     let tariff = |model| Some(prices.find(model).ok()?.standard());
     let mut tariffs = bill.models().map(tariff).collect::<Option<Vec<Tariff<'_>>>>()?;
-    let mut parts = Parts::default();
+    let mut parts = BillParts::default();
     for (request, billed) in facts.requests.iter().zip(&bill.requests) {
         let Some(billed) = billed else { continue };
         parts.add(tariffs.get_mut(billed.model as usize)?, &billed.prompt.billed, request)?;
@@ -104,7 +104,7 @@ mod tests {
     use crate::testkit::Kit;
     use recap_core::model::{Cell, CellOutcome, PromptBill, RequestBill};
 
-    fn of(cell: &Cell, facts: &SessionFacts, prices: &PriceList) -> Option<Parts> {
+    fn of(cell: &Cell, facts: &SessionFacts, prices: &PriceList) -> Option<BillParts> {
         let rows = cell.rows().unwrap();
         parts(rows, &rows.bills[0], facts, prices)
     }

@@ -51,7 +51,7 @@ struct Head {
 }
 
 /// A cell of the table.
-struct Shown {
+struct TableCell {
     text: String,
     /// What the column sorts by; empty sorts last.
     sort: String,
@@ -76,7 +76,7 @@ struct Row {
     /// What it rests on, where that is not what most rows rest on.
     basis: String,
     sort: String,
-    cells: Vec<Shown>,
+    cells: Vec<TableCell>,
     verdict: String,
     /// Who beats it, or why there is no verdict.
     note: Option<String>,
@@ -102,9 +102,9 @@ struct Spreads {
 
 /// The ways that occur.
 fn spreads(report: &Report) -> Spreads {
-    let any = |told: fn(&Interval) -> bool| {
+    let any = |holds: fn(&Interval) -> bool| {
         let mut each = report.rows.iter().filter_map(|row| row.intervals.get(report.primary.id()));
-        each.any(told)
+        each.any(holds)
     };
     Spreads {
         interval: any(|i| matches!(i, Interval::Student { .. } | Interval::Wider { .. })),
@@ -202,7 +202,7 @@ impl Lead {
         let cells = readings.iter().map(|reading| match reading.read(row) {
             Some((x, text)) => {
                 let below = (reading.below)(row);
-                Shown { text, sort: sort_key(Some(x)), below, reason: None }
+                TableCell { text, sort: sort_key(Some(x)), below, reason: None }
             }
             None => unread(row, reading.measure).0,
         });
@@ -330,7 +330,7 @@ fn by_kind(row: &StrategyRow, kinds: &[QuestionKind]) -> String {
 }
 
 /// A cell without a figure: why, and whether somebody knows what we do not.
-fn unread(row: &StrategyRow, measure: &Measure) -> (Shown, bool) {
+fn unread(row: &StrategyRow, measure: &Measure) -> (TableCell, bool) {
     let reason = match row.values.get(measure.id) {
         Some(Value::Absent(reason)) => Some(reason),
         _ => None,
@@ -338,7 +338,7 @@ fn unread(row: &StrategyRow, measure: &Measure) -> (Shown, bool) {
     let unknown = matches!(reason, Some(Absent::Price(_)));
     let reason = reason.map(|reason| plain::line(&reason.to_string()));
     let text = if unknown { "unknown" } else { "–" }.to_owned();
-    (Shown { text, sort: String::new(), below: None, reason }, unknown)
+    (TableCell { text, sort: String::new(), below: None, reason }, unknown)
 }
 
 /// How the style sheet calls a standing.

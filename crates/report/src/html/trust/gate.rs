@@ -7,7 +7,7 @@ use recap_core::model::{Check, CheckOutcome, Gate, Report, RuleFindings};
 const OPEN: usize = 8;
 
 /// The gate's state, and what stands against it.
-pub(in crate::html) struct Shown {
+pub(in crate::html) struct GatePanel {
     pub(in crate::html) class: &'static str,
     pub(in crate::html) icon: &'static str,
     pub(in crate::html) word: &'static str,
@@ -28,7 +28,7 @@ pub(in crate::html) struct Line {
 }
 
 /// Nothing where no gate was asked for.
-pub(in crate::html) fn gate(report: &Report) -> Option<Shown> {
+pub(in crate::html) fn gate(report: &Report) -> Option<GatePanel> {
     let gate = report.gate.as_ref()?;
     let mut open: Vec<(CheckOutcome, Line)> = gate
         .rules
@@ -41,17 +41,17 @@ pub(in crate::html) fn gate(report: &Report) -> Option<Shown> {
     open.sort_by_key(|(finding, _)| std::cmp::Reverse(*finding));
     let mut lines: Vec<Line> = open.into_iter().map(|(_, line)| line).collect();
     let folded = lines.split_off(lines.len().min(OPEN));
-    let (class, icon) = look(gate.finding());
+    let (class, icon) = class_and_icon(gate.finding());
     let word = match gate.finding() {
         CheckOutcome::Passed => "Gate passed:",
         CheckOutcome::Failed => "Gate failed:",
         CheckOutcome::Undecided => "Gate undecided:",
         CheckOutcome::Missing => "Gate without a verdict, figures are missing:",
     };
-    Some(Shown { class, icon, word, words: words(gate), open: lines, folded })
+    Some(GatePanel { class, icon, word, words: words(gate), open: lines, folded })
 }
 
-fn look(finding: CheckOutcome) -> (&'static str, &'static str) {
+fn class_and_icon(finding: CheckOutcome) -> (&'static str, &'static str) {
     match finding {
         CheckOutcome::Passed => ("passed", "✓"),
         CheckOutcome::Failed => ("failed", "✗"),
@@ -81,7 +81,7 @@ fn words(gate: &Gate) -> String {
 }
 
 fn line(rule: &RuleFindings, check: &Check) -> Line {
-    let (class, icon) = look(check.finding);
+    let (class, icon) = class_and_icon(check.finding);
     let dataset = if check.dataset == block::ALL { "all data sets" } else { &check.dataset };
     let mut figures = Vec::new();
     figures
@@ -128,7 +128,7 @@ mod tests {
         }
     }
 
-    fn gated(findings: &[CheckOutcome], undecided: UndecidedPolicy) -> Shown {
+    fn gated(findings: &[CheckOutcome], undecided: UndecidedPolicy) -> GatePanel {
         let mut report = Kit::default().report();
         let checks = findings.iter().map(|finding| check("fifo", *finding)).collect();
         let rules = vec![RuleFindings { rule: "recall drops > 0.1".into(), checks }];

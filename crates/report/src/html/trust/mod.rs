@@ -15,7 +15,7 @@ use recap_core::model::{Finding, Report};
 pub(super) struct Trust {
     problems: Vec<String>,
     limits: Vec<String>,
-    gate: Option<gate::Shown>,
+    gate: Option<gate::GatePanel>,
     /// How far the judges of a panel agree, the bill against the recorded one, and the tests.
     document: String,
 }

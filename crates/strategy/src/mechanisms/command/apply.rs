@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::protocol::{Operation, Piece, Written, excerpt};
-use crate::context::{Context, EntryId, Op, OpError, Place};
+use crate::context::{Context, EntryId, InsertAt, Op, OpError};
 use recap_core::model::Role;
 
 /// The change that a program asks for.
@@ -30,7 +30,7 @@ pub(super) fn name(id: EntryId) -> String {
 /// Applies the change; the error names the part of the answer that is wrong.
 pub(super) fn apply(context: &mut Context, base: &[EntryId], change: Change) -> Result<(), String> {
     let positions = base.iter().enumerate().map(|(at, &id)| (name(id), at)).collect();
-    let known = Known { base, positions };
+    let known = KnownEntries { base, positions };
     match change {
         Change::Context(pieces) => replace(context, &known, pieces),
         Change::Operations(operations) => {
@@ -44,12 +44,12 @@ pub(super) fn apply(context: &mut Context, base: &[EntryId], change: Change) -> 
 }
 
 /// The entries whose names the program knows.
-struct Known<'a> {
+struct KnownEntries<'a> {
     base: &'a [EntryId],
     positions: BTreeMap<String, usize>,
 }
 
-impl Known<'_> {
+impl KnownEntries<'_> {
     fn position(&self, id: &str) -> Result<usize, String> {
         let unknown = || format!("id `{}` is not in the context", excerpt(id));
         self.positions.get(id).copied().ok_or_else(unknown)
@@ -71,14 +71,18 @@ impl Known<'_> {
     }
 }
 
-fn operate(context: &mut Context, known: &Known<'_>, operation: Operation) -> Result<(), String> {
+fn operate(
+    context: &mut Context,
+    known: &KnownEntries<'_>,
+    operation: Operation,
+) -> Result<(), String> {
     let op = match operation {
         Operation::Evict(ids) => Op::Evict(known.entries(&ids)?),
         Operation::Fold { ids, into, at } => {
             if let Some(wrong) = into.iter().find(|text| text.role == Role::Tool) {
                 return Err(no_tool(wrong.role));
             }
-            if let Place::Behind(_) = at {
+            if let InsertAt::Behind(_) = at {
                 return Err("a fold goes to `head`, `in-place` or a `note`".to_owned());
             }
             let into = into.into_iter().map(|Written { role, text }| (role, text)).collect();
@@ -133,7 +137,7 @@ fn edit(context: &mut Context, id: EntryId, text: String) -> Result<EntryId, Str
     if role == Role::Tool {
         return Err(format!("`{name}` answers no known call and cannot be rewritten"));
     }
-    let fold = Op::Fold { range: vec![id], into: vec![(role, text)], at: Place::InPlace };
+    let fold = Op::Fold { range: vec![id], into: vec![(role, text)], at: InsertAt::InPlace };
     let made = context.apply(fold).map_err(refused)?;
     Ok(made[0])
 }
@@ -149,7 +153,7 @@ struct Group {
 
 /// A parsed piece of the new context.
 enum NewEntries {
-    Kept { position: usize, text: Option<String> },
+    SavedState { position: usize, text: Option<String> },
     New(Group),
 }
 
@@ -157,14 +161,18 @@ impl NewEntries {
     /// The position of a kept entry in the old context.
     fn position(&self) -> Option<usize> {
         match self {
-            NewEntries::Kept { position, .. } => Some(*position),
+            NewEntries::SavedState { position, .. } => Some(*position),
             NewEntries::New(_) => None,
         }
     }
 }
 
 /// Makes the context what the pieces describe.
-fn replace(context: &mut Context, known: &Known<'_>, pieces: Vec<Piece>) -> Result<(), String> {
+fn replace(
+    context: &mut Context,
+    known: &KnownEntries<'_>,
+    pieces: Vec<Piece>,
+) -> Result<(), String> {
     let mut parts = Vec::new();
     for (at, piece) in pieces.into_iter().enumerate() {
         understand(context, known, &mut parts, at, piece)
@@ -176,7 +184,7 @@ fn replace(context: &mut Context, known: &Known<'_>, pieces: Vec<Piece>) -> Resu
     let mut before: Option<usize> = None;
     for part in parts {
         match part {
-            NewEntries::Kept { position, text } => {
+            NewEntries::SavedState { position, text } => {
                 before = kept.next();
                 let id = known.base[position];
                 expected.push(match text {
@@ -194,7 +202,7 @@ fn replace(context: &mut Context, known: &Known<'_>, pieces: Vec<Piece>) -> Resu
                     return Err(format!("messages[{}]: {WHERE}", group.at));
                 }
                 let range = covers.iter().map(|&position| known.base[position]).collect();
-                let at = if in_place { Place::InPlace } else { Place::Head };
+                let at = if in_place { InsertAt::InPlace } else { InsertAt::Head };
                 let fold = Op::Fold { range, into: group.into, at };
                 expected.extend(context.apply(fold).map_err(refused)?);
             }
@@ -211,7 +219,7 @@ fn replace(context: &mut Context, known: &Known<'_>, pieces: Vec<Piece>) -> Resu
 
 fn understand(
     context: &Context,
-    known: &Known<'_>,
+    known: &KnownEntries<'_>,
     parts: &mut Vec<NewEntries>,
     at: usize,
     piece: Piece,
@@ -251,15 +259,15 @@ fn understand(
         return Err(format!("`{id}` keeps its role `{}`", entry.role.as_str()));
     }
     let text = text.filter(|text| *text != entry.text);
-    parts.push(NewEntries::Kept { position, text });
+    parts.push(NewEntries::SavedState { position, text });
     Ok(())
 }
 
 /// Assigns to every new message the entries that it covers; the rest are gone.
-fn settle(known: &Known<'_>, parts: &mut [NewEntries]) -> Result<Vec<EntryId>, String> {
+fn settle(known: &KnownEntries<'_>, parts: &mut [NewEntries]) -> Result<Vec<EntryId>, String> {
     let mut free = vec![true; known.base.len()];
     for part in &*parts {
-        if let NewEntries::Kept { position, .. } = part {
+        if let NewEntries::SavedState { position, .. } = part {
             free[*position] = false;
         }
     }

@@ -34,7 +34,7 @@ use crate::metered::ModelCall;
 use apply::Change;
 use process::{Fault, Launch, Program};
 pub use protocol::ITS_WORDS;
-use protocol::{Answer, CLOSE, Extras, PROTOCOL, Request, Shown, ShownCall, excerpt, harmless};
+use protocol::{Answer, CLOSE, Extras, PROTOCOL, Request, ShownCall, WireEntry, excerpt, harmless};
 use recap_core::model::{Block, Call};
 
 /// Longest timeout in seconds: a day.
@@ -220,7 +220,11 @@ impl Asker {
     }
 
     /// The entries that the program has not been sent in their current form.
-    fn changed_entries<'a>(&mut self, context: &'a Context, base: &[EntryId]) -> Vec<Shown<'a>> {
+    fn changed_entries<'a>(
+        &mut self,
+        context: &'a Context,
+        base: &[EntryId],
+    ) -> Vec<WireEntry<'a>> {
         let mut news = Vec::new();
         for &id in base {
             let edited = id.index().and_then(|index| context.edited_text(index));
@@ -254,7 +258,7 @@ impl Asker {
 }
 
 /// An entry as a program sees it.
-fn shown(context: &Context, id: EntryId) -> Option<Shown<'_>> {
+fn shown(context: &Context, id: EntryId) -> Option<WireEntry<'_>> {
     let entry = context.entry(id)?;
     let made = id.index().map_or(&[][..], |index| context.recording().calls_in(index));
     let source = context.original(id);
@@ -270,7 +274,7 @@ fn shown(context: &Context, id: EntryId) -> Option<Shown<'_>> {
         Some(message) if !context.is_edited(id) => message.images(),
         _ => 0,
     };
-    Some(Shown {
+    Some(WireEntry {
         id: apply::name(id),
         role: entry.role,
         tokens: entry.weight.tokens,
@@ -355,11 +359,11 @@ impl Mechanism for Asker {
     fn restore(&mut self, state: Json) -> Result<(), MechanismError> {
         #[derive(Deserialize)]
         #[serde(deny_unknown_fields)]
-        struct Kept {
+        struct SavedState {
             calls: u32,
             state: Json,
         }
-        let kept: Kept = restored(SPEC.name, state)?;
+        let kept: SavedState = restored(SPEC.name, state)?;
         (self.calls, self.state) = (kept.calls, kept.state);
         (self.program, self.seen) = (None, BTreeMap::new());
         Ok(())

@@ -346,8 +346,8 @@ mod tests {
         let mut program = shell("read a; sleep 600");
         let fault = program.ask("x", Duration::from_millis(50)).await.unwrap_err();
         assert_eq!(fault.to_string(), "no answer within 0.05 s");
-        let told = program.post_mortem(&fault).await;
-        assert_eq!(told, ("no answer within 0.05 s".to_owned(), String::new()));
+        let actual = program.post_mortem(&fault).await;
+        assert_eq!(actual, ("no answer within 0.05 s".to_owned(), String::new()));
     }
 
     #[tokio::test]

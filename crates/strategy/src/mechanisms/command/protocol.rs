@@ -5,7 +5,7 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use crate::context::Place;
+use crate::context::InsertAt;
 use recap_core::model::{MOST_TOKENS, Role};
 use recap_core::text::is_command;
 
@@ -67,13 +67,13 @@ pub(super) enum Request<'a> {
         /// Every entry that would be sent now, in order.
         context: Vec<String>,
         /// Those that are new to the program, or changed.
-        messages: Vec<Shown<'a>>,
+        messages: Vec<WireEntry<'a>>,
     },
 }
 
 /// An entry with its text.
 #[derive(Serialize)]
-pub(super) struct Shown<'a> {
+pub(super) struct WireEntry<'a> {
     pub id: String,
     pub role: Role,
     pub text: String,
@@ -135,7 +135,7 @@ pub(super) enum Operation {
         ids: Vec<String>,
         into: Vec<Written>,
         #[serde(default = "in_place")]
-        at: Place,
+        at: InsertAt,
     },
     Edit {
         id: String,
@@ -151,8 +151,8 @@ pub(super) enum Operation {
     },
 }
 
-fn in_place() -> Place {
-    Place::InPlace
+fn in_place() -> InsertAt {
+    InsertAt::InPlace
 }
 
 /// A text that stands for other entries.
@@ -317,9 +317,9 @@ mod tests {
             let Some(Operation::Fold { at, .. }) = operations.into_iter().next() else { panic!() };
             at
         };
-        assert_eq!(place(""), Place::InPlace);
-        assert_eq!(place(r#","at":"head""#), Place::Head);
-        assert_eq!(place(r#","at":{"note":"facts"}"#), Place::Note("facts".to_owned()));
+        assert_eq!(place(""), InsertAt::InPlace);
+        assert_eq!(place(r#","at":"head""#), InsertAt::Head);
+        assert_eq!(place(r#","at":{"note":"facts"}"#), InsertAt::Note("facts".to_owned()));
     }
 
     #[test]

@@ -16,7 +16,7 @@ use serde::Deserialize;
 
 use super::folding::Cuts;
 use crate::chain::Rest;
-use crate::context::{Context, EntryId, Op, OpError, Place};
+use crate::context::{Context, EntryId, InsertAt, Op, OpError};
 use crate::host::{Mechanism, MechanismError, Outcome, StoredFile, Work};
 use crate::mechanism::{Build, BuildError, MechanismSpec};
 use crate::state::StrategyState;
@@ -108,7 +108,7 @@ fn fold(
     summary: &str,
 ) -> Result<(), OpError> {
     let into = vec![(Role::User, format!("{marker}\n\n{summary}"))];
-    context.apply(Op::Fold { range, into, at: Place::Head })?;
+    context.apply(Op::Fold { range, into, at: InsertAt::Head })?;
     Ok(())
 }
 
@@ -391,8 +391,8 @@ mod tests {
         };
         assert_eq!((problem("1.0"), problem("0.1")), (None, None));
         for within in ["0.0", "1.1"] {
-            let told = problem(within).unwrap();
-            assert!(told.contains("`within`"), "{within}: {told}");
+            let actual = problem(within).unwrap();
+            assert!(actual.contains("`within`"), "{within}: {actual}");
         }
     }
 

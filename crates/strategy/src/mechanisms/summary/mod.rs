@@ -21,7 +21,7 @@ use super::clip::{Clip, Unit, clipped};
 use super::continuation::{headings, live};
 use super::folding::{Cuts, in_shape, task_messages};
 use crate::compactor::{CompactorError, FailedCall, MESSAGES, Produced, Reply, Task, TaskMessage};
-use crate::context::{Context, EntryId, Op, Place};
+use crate::context::{Context, EntryId, InsertAt, Op};
 use crate::host::{Fallback, Host, Mechanism, MechanismError, Outcome, Record, Work, restored};
 use crate::mechanism::{Build, BuildError, MechanismSpec};
 use crate::prompt::Prompt;
@@ -247,14 +247,14 @@ impl Summary {
         let Plan { mut range, clip, .. } = plan;
         if let Some((id, ends)) = clip {
             let single =
-                Op::Fold { range: vec![id], into: vec![(Role::User, ends)], at: Place::InPlace };
+                Op::Fold { range: vec![id], into: vec![(Role::User, ends)], at: InsertAt::InPlace };
             self.standing.clipped.extend(context.apply(single)?);
             range.retain(|&other| other != id);
         }
         if let Some(&last) = range.last() {
             // The user's messages stay before the summary.
             let behind = self.parameters.keep_user_messages > 0;
-            let at = if behind { Place::Behind(last) } else { Place::InPlace };
+            let at = if behind { InsertAt::Behind(last) } else { InsertAt::InPlace };
             self.standing.entries = context.apply(Op::Fold { range, into, at })?;
             self.standing.text = Some(text);
         }

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::Makeup;
-use crate::context::{Context, EntryId, Op, Place, Recording};
+use crate::context::{Context, EntryId, InsertAt, Op, Recording};
 use crate::testkit::{Talk, words};
 use recap_core::model::{Role, ToolDefinition};
 
@@ -23,7 +23,7 @@ fn the_parts_of_a_context_are_counted_one_by_one_and_add_up() {
     (0..6).for_each(|_| context.append());
     let range = vec![EntryId::message(0), EntryId::message(1)];
     let into = vec![(Role::User, words(25))];
-    context.apply(Op::Fold { range, into, at: Place::Head }).unwrap();
+    context.apply(Op::Fold { range, into, at: InsertAt::Head }).unwrap();
     let makeup = Makeup::of(&context);
     // The summary; the question of 50 and the answer of 70; the call and its result of 60.
     assert_eq!((makeup.summary, makeup.kept), (25, 120));

@@ -13,8 +13,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use futures_util::stream::{self, StreamExt};
 
-use super::{ANSWER_TOKENS, Answerer, Searched, Shown};
-use crate::roles::ask::{Failure, ModelClient, Said};
+use super::{ANSWER_TOKENS, AnswerContext, Answerer, Searched};
+use crate::roles::ask::{ModelClient, ReplyError, ReplyText};
 use crate::roles::fence::Fence;
 use crate::roles::finder::Finder;
 use recap_core::model::{ModelRole, NoAnswer, NoReply, Source};
@@ -64,18 +64,22 @@ impl Llm {
         let question = question(system, text);
         let bound = line.bound(&question);
         let answered =
-            line.put(question).await.map_err(|error| NoReply::from(Failure::from(error)))?;
-        match Said::of(&answered, bound)? {
-            Said { cut: true, .. } => Err(NoReply::CutOff(bound).into()),
-            Said { text: "", .. } => Err(NoAnswer::Empty),
-            Said { text, .. } => Ok(text.to_owned()),
+            line.put(question).await.map_err(|error| NoReply::from(ReplyError::from(error)))?;
+        match ReplyText::of(&answered, bound)? {
+            ReplyText { cut: true, .. } => Err(NoReply::CutOff(bound).into()),
+            ReplyText { text: "", .. } => Err(NoAnswer::Empty),
+            ReplyText { text, .. } => Ok(text.to_owned()),
         }
     }
 }
 
 #[async_trait]
 impl Answerer for Llm {
-    async fn answer(&self, shown: &Shown, questions: &[&str]) -> Vec<Result<String, NoAnswer>> {
+    async fn answer(
+        &self,
+        shown: &AnswerContext,
+        questions: &[&str],
+    ) -> Vec<Result<String, NoAnswer>> {
         let (first, others) = questions.split_at(questions.len().min(1));
         let system = system(shown);
         let mut answers = Vec::with_capacity(questions.len());
@@ -93,7 +97,7 @@ impl Answerer for Llm {
 
     async fn search(
         &self,
-        shown: &Shown,
+        shown: &AnswerContext,
         questions: &[&str],
         finder: &Finder<'_>,
     ) -> Vec<Searched> {
@@ -122,7 +126,7 @@ pub(crate) fn question(system: &str, text: &str) -> ModelRequest {
 
 /// The rules and the context. The time of the questions is behind the context,
 /// so that a context that only grew shares its prefix with the earlier one.
-pub(crate) fn system(shown: &Shown) -> String {
+pub(crate) fn system(shown: &AnswerContext) -> String {
     let fence = Fence::around(shown.passages.iter().map(|passage| &*passage.text));
     let mark = fence.mark();
     let mut conversation = String::new();

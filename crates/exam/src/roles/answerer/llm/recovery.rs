@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 
 use super::{question, time};
 use crate::roles::answerer::Searched;
-use crate::roles::ask::{ModelClient, Said};
+use crate::roles::ask::{ModelClient, ReplyText};
 use crate::roles::fence::Fence;
 use crate::roles::finder::Finder;
 use recap_core::model::NoReply;
@@ -46,7 +46,7 @@ pub(super) async fn ask(
     let (mut calls, mut tokens) = (0, 0);
     loop {
         let left = SEARCHES - calls;
-        let read = |said: Said<'_>| read(said, finder.tools(), left);
+        let read = |said: ReplyText<'_>| read(said, finder.tools(), left);
         let step = match line.ask(question.clone(), read, |_, _| ()).await {
             Ok(step) => step,
             Err(failure) => {
@@ -86,7 +86,7 @@ fn offered(system: &str, text: &str, finder: &Finder<'_>) -> ModelRequest {
 
 /// Parses a reply: a search is one line that begins with the name of a tool and
 /// a colon; any other reply is the answer.
-fn read(said: Said<'_>, tools: &[Tool], left: u32) -> Result<Step, String> {
+fn read(said: ReplyText<'_>, tools: &[Tool], left: u32) -> Result<Step, String> {
     if said.cut || said.text.is_empty() {
         return Err("it is empty or cut off".to_owned());
     }

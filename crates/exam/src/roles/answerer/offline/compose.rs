@@ -85,11 +85,11 @@ fn chosen(
     counter: &Counter,
 ) -> Vec<Line> {
     let mut lines: Vec<Line> = Vec::new();
-    let (mut told, mut spent) = (String::new(), 0);
+    let (mut reply, mut spent) = (String::new(), 0);
     while let Some(at) = best(index, &lines, &open) {
         let one = open.remove(at);
         let sentence = one.sentence;
-        let line = line(index, question, sentence, &told);
+        let line = line(index, question, sentence, &reply);
         if line.is_empty() || lines.iter().any(|(_, other)| *other == line) {
             continue;
         }
@@ -101,7 +101,7 @@ fn chosen(
         let cost = counter.count(&line) + 1;
         if spent + cost <= BUDGET {
             spent += cost;
-            told.push_str(&line);
+            reply.push_str(&line);
             lines.push((sentence, line));
         } else if lines.is_empty() {
             lines.push((sentence, cut(&line, BUDGET.saturating_sub(spent), counter)));
@@ -182,7 +182,7 @@ fn drop_superseded(index: &Index, question: &ParsedQuestion, ranked: &mut Vec<Ra
 /// A sentence as a line of the answer, with its relative dates resolved. For a
 /// question about a date, the day on which the sentence was said is added,
 /// unless the answer already contains that day.
-fn line(index: &Index, question: &ParsedQuestion, at: usize, told: &str) -> String {
+fn line(index: &Index, question: &ParsedQuestion, at: usize, reply: &str) -> String {
     let text = index.text(at);
     let label = index.entry(at).speaker.map(|speaker| index.speakers[speaker].as_str());
     let spoken = label.filter(|_| question.ask != Ask::Who).and_then(|l| text.strip_prefix(l));
@@ -196,7 +196,7 @@ fn line(index: &Index, question: &ParsedQuestion, at: usize, told: &str) -> Stri
     if means.is_empty() && question.ask == Ask::When {
         means.push(written(said));
     }
-    means.retain(|means| !told.contains(means));
+    means.retain(|means| !reply.contains(means));
     means.dedup();
     if means.is_empty() { text } else { format!("{}: {text}", means.join("; ")) }
 }

@@ -41,7 +41,7 @@ use self::index::Index;
 use self::passage::Analysed;
 use self::question::ParsedQuestion;
 use self::words::Numbers;
-use super::{Answerer, Passage, Searched, Shown};
+use super::{AnswerContext, Answerer, Passage, Searched};
 use crate::roles::finder::Finder;
 use recap_core::model::{NoAnswer, Source};
 use recap_core::tokens::Counter;
@@ -58,11 +58,11 @@ const QUESTIONS: usize = 10_000;
 pub struct Offline {
     counter: Arc<Counter>,
     memo: Mutex<Arc<Mutex<Memo>>>,
-    questions: Mutex<FxHashMap<String, Asked>>,
+    questions: Mutex<FxHashMap<String, AnalysedQuestion>>,
 }
 
 /// The analyses of a question, each for the speakers of some contexts.
-type Asked = Vec<(Vec<String>, Arc<ParsedQuestion>)>;
+type AnalysedQuestion = Vec<(Vec<String>, Arc<ParsedQuestion>)>;
 
 /// The texts that were analysed, and the numbers of their terms.
 #[derive(Debug, Default)]
@@ -163,14 +163,18 @@ fn analysed(memo: &Mutex<Memo>, passage: &Passage) -> Arc<Analysed> {
 
 #[async_trait]
 impl Answerer for Offline {
-    async fn answer(&self, shown: &Shown, questions: &[&str]) -> Vec<Result<String, NoAnswer>> {
+    async fn answer(
+        &self,
+        shown: &AnswerContext,
+        questions: &[&str],
+    ) -> Vec<Result<String, NoAnswer>> {
         let index = self.index(&shown.passages);
         questions.iter().map(|text| Ok(self.answered(&index, text))).collect()
     }
 
     async fn search(
         &self,
-        shown: &Shown,
+        shown: &AnswerContext,
         questions: &[&str],
         finder: &Finder<'_>,
     ) -> Vec<Searched> {

@@ -35,7 +35,7 @@ pub(super) struct Counted {
 
 /// A term of a passage.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Held {
+pub(super) struct PassageTerm {
     term: Term,
     /// Its number among the terms of all texts.
     pub number: u32,
@@ -84,8 +84,8 @@ impl Sentence {
     /// the day on which it was said.
     pub(super) fn is_dated(&self, text: &str, said: Option<Date>) -> bool {
         let read = || (!dates(text).is_empty(), is_relative(text));
-        let (named, told) = *self.dated.get_or_init(read);
-        named || told && said.is_some_and(|said| !relative(text, said).is_empty())
+        let (named, is_relative) = *self.dated.get_or_init(read);
+        named || is_relative && said.is_some_and(|said| !relative(text, said).is_empty())
     }
 }
 
@@ -102,7 +102,7 @@ pub(super) struct Analysed {
     pub sentences: Vec<Sentence>,
     pub blocks: Vec<Run>,
     /// Terms of the passage, ordered.
-    pub terms: Vec<Held>,
+    pub terms: Vec<PassageTerm>,
     /// The sentences of each term, with its number of occurrences in them.
     places: Vec<(u32, u32)>,
     /// A bit for each term, so that most of those that are not here are not looked for.
@@ -153,7 +153,7 @@ impl Analysed {
                 Some(held) => held.blocks += u32::from(last != Some(block)),
                 None => {
                     let from = self.places.len() as u32;
-                    self.terms.push(Held { term, number: counted.number, blocks: 1, from });
+                    self.terms.push(PassageTerm { term, number: counted.number, blocks: 1, from });
                     self.bits |= bit(term);
                 }
             }
@@ -173,7 +173,7 @@ impl Analysed {
         }
         let at = self.terms.binary_search_by_key(&term, |held| held.term).ok()?;
         let end = self.terms.get(at + 1).map_or(self.places.len(), |next| next.from as usize);
-        let Held { blocks, from, .. } = self.terms[at];
+        let PassageTerm { blocks, from, .. } = self.terms[at];
         Some((blocks, &self.places[from as usize..end]))
     }
 

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use super::Offline;
 use super::compose::UNKNOWN;
-use crate::roles::answerer::{ANSWER_TOKENS, Answerer, Passage, Shown};
+use crate::roles::answerer::{ANSWER_TOKENS, AnswerContext, Answerer, Passage};
 use recap_core::model::Role;
 use recap_core::tokens::Counter;
 
@@ -16,23 +16,23 @@ fn said(role: Role, at: Option<Timestamp>, text: &str) -> Passage {
     Passage { role, at, text: text.into() }
 }
 
-fn shown(passages: Vec<Passage>) -> Shown {
-    Shown { passages, now: None }
+fn shown(passages: Vec<Passage>) -> AnswerContext {
+    AnswerContext { passages, now: None }
 }
 
-fn asked(shown: &Shown, questions: &[&str]) -> Vec<String> {
+fn asked(shown: &AnswerContext, questions: &[&str]) -> Vec<String> {
     let reader = Offline::new(Arc::new(Counter::default()));
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let answers = runtime.block_on(reader.answer(shown, questions));
     answers.into_iter().map(|answer| answer.unwrap()).collect()
 }
 
-fn answer(shown: &Shown, question: &str) -> String {
+fn answer(shown: &AnswerContext, question: &str) -> String {
     asked(shown, &[question]).remove(0)
 }
 
 /// A chat of two people over three days, with small talk.
-fn chat() -> Shown {
+fn chat() -> AnswerContext {
     let turns = [
         ("2023-05-08", "Ann: Hi Ben! How are you? The garden keeps me busy these days."),
         ("2023-05-08", "Ben: Hello Ann! I ran a charity race last Sunday, it was exhausting."),
@@ -51,7 +51,7 @@ fn chat() -> Shown {
 
 /// A session of an agent that works on a program: calls and results as text, a
 /// summary, two snapshots of a treasury.
-fn work() -> Shown {
+fn work() -> AnswerContext {
     let texts = [
         (Role::System, "You are a coding agent. Be brief."),
         (
@@ -87,24 +87,24 @@ fn the_sentence_with_the_same_rare_words_is_the_answer() {
 
 #[test]
 fn a_turn_after_a_question_answers_it() {
-    let told = answer(&chat(), "What did Ben raise money for?");
-    assert!(told.contains("Mental health."), "{told}");
+    let actual = answer(&chat(), "What did Ben raise money for?");
+    assert!(actual.contains("Mental health."), "{actual}");
 }
 
 #[test]
 fn relative_dates_are_resolved_against_the_day_of_their_passage() {
     // 8 May 2023 was a Monday.
-    let told = answer(&chat(), "When did Ben run a charity race?");
-    assert!(told.contains("7 May 2023, the Sunday before 8 May 2023"), "{told}");
+    let actual = answer(&chat(), "When did Ben run a charity race?");
+    assert!(actual.contains("7 May 2023, the Sunday before 8 May 2023"), "{actual}");
     assert!(answer(&chat(), "When did Ann adopt a puppy?").contains("19 June 2023"));
-    let told = answer(&chat(), "When did Ben buy his bicycle?");
-    assert!(told.contains("28 July 2023, two weeks before 11 August 2023"), "{told}");
+    let actual = answer(&chat(), "When did Ben buy his bicycle?");
+    assert!(actual.contains("28 July 2023, two weeks before 11 August 2023"), "{actual}");
     assert!(answer(&chat(), "When did Ann's sister move to Lisbon?").contains("June 2023"));
 }
 
 #[test]
 fn an_empty_context_never_answers() {
-    assert_eq!(answer(&Shown::default(), "Where does Ann live?"), UNKNOWN);
+    assert_eq!(answer(&AnswerContext::default(), "Where does Ann live?"), UNKNOWN);
     let hollow =
         shown(vec![said(Role::User, None, ""), said(Role::Tool, None, "?!… --- \u{0}\u{7}")]);
     assert_eq!(answer(&hollow, "Where does Ann live?"), UNKNOWN);
@@ -128,23 +128,23 @@ fn a_fact_about_one_speaker_is_unknown_for_the_other() {
 
 #[test]
 fn files_decisions_and_choices_of_an_agent_are_found() {
-    let told = answer(&work(), "Which file holds the retry logic?");
-    assert!(told.contains("src/net/retry_policy.rs"), "{told}");
-    let told =
+    let actual = answer(&work(), "Which file holds the retry logic?");
+    assert!(actual.contains("src/net/retry_policy.rs"), "{actual}");
+    let actual =
         answer(&work(), "What did we decide about the database and why, SQLite or Postgres?");
-    assert!(told.contains("because the tool has to run without a server"), "{told}");
-    let told = answer(&work(), "Which port did I choose for the preview server?");
-    assert!(told.contains("8081"), "{told}");
-    let told = answer(&work(), "What is the name of the release?");
-    assert!(told.contains("Bluebird"), "{told}");
+    assert!(actual.contains("because the tool has to run without a server"), "{actual}");
+    let actual = answer(&work(), "Which port did I choose for the preview server?");
+    assert!(actual.contains("8081"), "{actual}");
+    let actual = answer(&work(), "What is the name of the release?");
+    assert!(actual.contains("Bluebird"), "{actual}");
 }
 
 #[test]
 fn the_newer_of_two_snapshots_is_the_answer() {
-    let told = answer(&work(), "What is the current balance of the treasury?");
-    assert!(told.contains("950") && !told.contains("1200"), "{told}");
-    let told = answer(&work(), "How many archers are in the army now?");
-    assert!(told.contains("22") && !told.contains("14"), "{told}");
+    let actual = answer(&work(), "What is the current balance of the treasury?");
+    assert!(actual.contains("950") && !actual.contains("1200"), "{actual}");
+    let actual = answer(&work(), "How many archers are in the army now?");
+    assert!(actual.contains("22") && !actual.contains("14"), "{actual}");
 }
 
 #[test]
@@ -165,8 +165,8 @@ fn long_tool_results_are_read_line_by_line() {
         (0..2000).map(|n| format!("{n:04} compiled module_{n} without warnings\n")).collect();
     log.push_str("deployed commit 4f2a9c1 to staging\n");
     let context = shown(vec![said(Role::Tool, None, &log), said(Role::Assistant, None, "Fine.")]);
-    let told = answer(&context, "Which commit was deployed to staging?");
-    assert!(told.contains("4f2a9c1"), "{told}");
+    let actual = answer(&context, "Which commit was deployed to staging?");
+    assert!(actual.contains("4f2a9c1"), "{actual}");
 }
 
 #[test]
@@ -178,10 +178,10 @@ fn an_answer_is_within_its_bound_and_copied_from_the_text() {
     for text in [long, unbroken, listed, "whale".repeat(4000)] {
         let context = shown(vec![said(Role::User, at("2023-05-08"), &text)]);
         for question in ["What does the whale sing?", "鲸鲸", "How many whales sing now?"] {
-            let told = answer(&context, question);
-            assert!(counter.count(&told) <= ANSWER_TOKENS, "{told}");
+            let actual = answer(&context, question);
+            assert!(counter.count(&actual) <= ANSWER_TOKENS, "{actual}");
             let copied = |line: &str| line == UNKNOWN || text.contains(line);
-            assert!(told.lines().all(copied), "{told}");
+            assert!(actual.lines().all(copied), "{actual}");
         }
     }
 }
@@ -240,7 +240,7 @@ fn answers_are_independent_of_each_other_and_of_earlier_contexts() {
 }
 
 /// A short session of an agent: tools, a choice, a change of mind, data, a log.
-fn session() -> Shown {
+fn session() -> AnswerContext {
     let texts = [
         (
             Role::System,
@@ -272,14 +272,14 @@ fn session() -> Shown {
 
 #[test]
 fn a_value_of_the_requested_form_is_the_answer() {
-    let told = answer(&session(), "Which commit mended the broken invoices?");
-    assert!(told.contains("7be20c4"), "{told}");
-    let told = answer(&session(), "Which invoice id is in state frozen?");
-    assert!(told.contains("V-4417"), "{told}");
+    let actual = answer(&session(), "Which commit mended the broken invoices?");
+    assert!(actual.contains("7be20c4"), "{actual}");
+    let actual = answer(&session(), "Which invoice id is in state frozen?");
+    assert!(actual.contains("V-4417"), "{actual}");
 }
 
 #[test]
 fn only_the_newer_value_of_two_statements_is_the_answer() {
-    let told = answer(&session(), "Which flag is the canary flag?");
-    assert!(told.contains("low-elm-20") && !told.contains("tall-oak-17"), "{told}");
+    let actual = answer(&session(), "Which flag is the canary flag?");
+    assert!(actual.contains("low-elm-20") && !actual.contains("tall-oak-17"), "{actual}");
 }

@@ -1,6 +1,6 @@
 //! Parses GSV's two sections ("Three-Tier Summarization").
 
-use crate::roles::ask::Said;
+use crate::roles::ask::ReplyText;
 use recap_strategy::Digest;
 
 /// What models write if there is no memory to store.
@@ -10,7 +10,7 @@ const NOTHING: [&str; 4] = ["none", "none.", "(none)", "n/a"];
 /// section without an end tag ends at the next section, or at the end of the
 /// reply. A memory that was cut off is removed, because half a fact would be
 /// stored permanently.
-pub(super) fn read(said: Said<'_>) -> Result<Digest, String> {
+pub(super) fn read(said: ReplyText<'_>) -> Result<Digest, String> {
     let summary = section(said.text, "summary").unwrap_or_default().text.trim();
     if summary.is_empty() {
         return Err("its <summary> section is missing or empty".to_owned());
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     fn digest(text: &str) -> Result<(String, Vec<String>), String> {
-        read(Said { text, cut: false }).map(|digest| (digest.summary, digest.memories))
+        read(ReplyText { text, cut: false }).map(|digest| (digest.summary, digest.memories))
     }
 
     fn of(summary: &str, memories: &[&str]) -> Result<(String, Vec<String>), String> {
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn a_memory_that_was_cut_off_is_removed() {
-        let cut = |text| read(Said { text, cut: true }).map(|digest| digest.memories);
+        let cut = |text| read(ReplyText { text, cut: true }).map(|digest| digest.memories);
         let memories = |list: &[&str]| Ok(list.iter().map(|m| (*m).to_owned()).collect());
         assert_eq!(
             cut("<summary>x</summary><memories>- Likes tea.\n- The"),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use crate::roles::ask::{self, Failure, ModelClient, Said};
+use crate::roles::ask::{self, ModelClient, ReplyError, ReplyText};
 use recap_core::model::{ModelRole, NoReply};
 use recap_core::tokens::Counter;
 use recap_llm::{self as llm, Answered, CallError, FaultKind, ModelRequest};
@@ -73,7 +73,7 @@ impl Compactor for Llm {
             recorded &= answered.recorded;
         };
         let read =
-            |said: Said<'_>| Ok((read(task, said)?, self.counter.count(said.text), said.cut));
+            |said: ReplyText<'_>| Ok((read(task, said)?, self.counter.count(said.text), said.cut));
         let taken = line.ask(question(task), read, seen).await;
         recorded &= latency_ms.is_some();
         match taken {
@@ -107,7 +107,7 @@ const EMPTY: &str = "it is empty";
 const NO_ENTRY: &str = "every field is empty";
 
 /// Parses a reply into the format that the task asks for.
-fn read(task: &Task, said: Said<'_>) -> Result<Produced, String> {
+fn read(task: &Task, said: ReplyText<'_>) -> Result<Produced, String> {
     match task {
         _ if said.text.is_empty() => Err(EMPTY.to_owned()),
         Task::SessionState { .. } => {
@@ -122,18 +122,18 @@ fn read(task: &Task, said: Said<'_>) -> Result<Produced, String> {
     }
 }
 
-fn error(failure: Failure) -> CompactorError {
+fn error(failure: ReplyError) -> CompactorError {
     let why = failure.to_string();
     if failure.is_systemic() {
         return CompactorError::Unavailable(why);
     }
     match failure {
-        Failure::Call(CallError::Rejected(fault)) if fault.kind == FaultKind::ContextTooLong => {
+        ReplyError::Call(CallError::Rejected(fault)) if fault.kind == FaultKind::ContextTooLong => {
             CompactorError::TooLarge(why)
         }
-        Failure::Call(CallError::Rejected(_)) => CompactorError::Refused(why),
-        Failure::Call(_) => CompactorError::Malformed(why),
-        Failure::Reply(reply) => match reply {
+        ReplyError::Call(CallError::Rejected(_)) => CompactorError::Refused(why),
+        ReplyError::Call(_) => CompactorError::Malformed(why),
+        ReplyError::Reply(reply) => match reply {
             NoReply::Refused | NoReply::Filtered => CompactorError::Refused(why),
             NoReply::CutOff(bound) => CompactorError::CutOff(format!("cut off at {bound} tokens")),
             NoReply::Ended(_) => CompactorError::CutOff(why),

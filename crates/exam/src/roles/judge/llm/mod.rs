@@ -71,7 +71,7 @@ impl Judge for Llm {
             return Judgement::scored(Verdict::Incorrect, 0.0, "the answer is empty".to_owned());
         }
         let line = ModelClient { llm: &*self.llm, role: ModelRole::Judge, replicate: 0 };
-        let read = |said: ask::Said<'_>| read(grading, said.text);
+        let read = |said: ask::ReplyText<'_>| read(grading, said.text);
         match line.ask(question(grading), read, |_, _| {}).await {
             Ok(judgement) => judgement,
             Err(failure) => Judgement::unscored(NoGrade::Judge(failure.into())),

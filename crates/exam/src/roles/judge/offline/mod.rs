@@ -55,7 +55,7 @@ impl Offline {
         if is_blank(grading.answer) {
             return wrong("the answer is empty".to_owned());
         }
-        Case::new(grading, values).verdict(values, grading.stale)
+        JudgedAnswer::new(grading, values).verdict(values, grading.stale)
     }
 }
 
@@ -93,21 +93,21 @@ fn unanswerable(answer: &str) -> Judgement {
 }
 
 /// One answer with its question and the parsed values.
-struct Case<'a> {
+struct JudgedAnswer<'a> {
     answer: &'a str,
     page: Page,
     question: ParsedQuestion,
 }
 
-impl<'a> Case<'a> {
-    fn new(grading: &Grading<'a>, values: &[String]) -> Case<'a> {
+impl<'a> JudgedAnswer<'a> {
+    fn new(grading: &Grading<'a>, values: &[String]) -> JudgedAnswer<'a> {
         let (mut page, question) =
             (Page::new(grading.answer), ParsedQuestion::new(grading.question));
         page.state_continuations(&question);
         page.deny_whole(values);
         page.deny_whole(grading.stale);
         page.mark_former(&question);
-        Case { answer: grading.answer, page, question }
+        JudgedAnswer { answer: grading.answer, page, question }
     }
 
     fn verdict(&self, values: &[String], stale: &[String]) -> Judgement {

@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use super::question::{ParsedQuestion, mark_former};
 use super::reading::{Term, denies, read};
 use super::sought::{Form, Sought, key};
-use crate::calendar::relative::{Told, times};
+use crate::calendar::relative::{TimeMention, times};
 use recap_core::text::Normal;
 use recap_core::text::language::{is_unspaced, stem_once};
 
@@ -36,7 +36,7 @@ pub(super) struct Page {
     places: FxHashMap<String, Vec<u32>>,
     /// Positions of two neighbouring words written as one.
     joined: FxHashMap<String, Vec<u32>>,
-    times: Vec<Told>,
+    times: Vec<TimeMention>,
     unspaced: Option<Normal>,
     /// The text itself, if it contains characters other than ASCII.
     signs: Option<String>,
@@ -124,9 +124,9 @@ impl Page {
     }
 
     /// The positions of the terms that express a time.
-    fn within(&self, told: &Told) -> Range<usize> {
-        let first = self.terms.partition_point(|term| term.span.start < told.span.start);
-        let last = self.terms.partition_point(|term| term.span.start < told.span.end);
+    fn within(&self, mention: &TimeMention) -> Range<usize> {
+        let first = self.terms.partition_point(|term| term.span.start < mention.span.start);
+        let last = self.terms.partition_point(|term| term.span.start < mention.span.end);
         first..last
     }
 
@@ -136,7 +136,7 @@ impl Page {
         if let Some(symbol) = &form.symbol {
             return if self.shows(symbol) { Ok(Vec::new()) } else { Err(format!("`{symbol}`")) };
         }
-        let search = Looking { page: self, form, question, share };
+        let search = PageSearch { page: self, form, question, share };
         if let Some((value, sequence)) = &form.unspaced {
             let holds = self.unspaced.as_ref().is_some_and(|text| text.contains(value));
             let found = search.characters(sequence).filter(|_| holds);
@@ -165,14 +165,14 @@ impl Page {
 }
 
 /// A search for one form of a value.
-struct Looking<'a> {
+struct PageSearch<'a> {
     page: &'a Page,
     form: &'a Form,
     question: &'a ParsedQuestion,
     share: Share,
 }
 
-impl Looking<'_> {
+impl PageSearch<'_> {
     /// Whether the text asserts the term at a position.
     fn counts(&self, place: usize) -> bool {
         let term = &self.page.terms[place];

@@ -4,7 +4,7 @@
 use rustc_hash::FxHashSet;
 
 use super::reading::{Term, denies, read};
-use crate::calendar::relative::{Told, When, times};
+use crate::calendar::relative::{TimeMention, When, times};
 use recap_core::text::language::{is_in, is_stop};
 
 /// Words by which a question asks for a former value.
@@ -49,9 +49,9 @@ fn quoted_denials(question: &str) -> Vec<Vec<String>> {
 /// Whether a question asks for a former value: it contains a word for it
 /// (`first`, `former`, `used to`, `before`), or is in the past tense with a
 /// year.
-fn past(terms: &[Term], times: &[Told]) -> bool {
+fn past(terms: &[Term], times: &[TimeMention]) -> bool {
     let has = |words: &str| terms.iter().any(|term| is_in(words, &term.word));
-    let dated = times.iter().any(|told| match told.when {
+    let dated = times.iter().any(|mention| match mention.when {
         When::On(date) => date.year.is_some(),
         When::Within(..) => true,
     });

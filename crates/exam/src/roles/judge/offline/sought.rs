@@ -1,7 +1,7 @@
 //! A value to search for: the terms that a text must contain to state it.
 
 use super::reading::{Term, read};
-use crate::calendar::relative::{Told, times};
+use crate::calendar::relative::{TimeMention, times};
 use recap_core::text::Normal;
 use recap_core::text::language::{is_in, is_stop, is_unspaced, stem};
 
@@ -23,7 +23,7 @@ pub struct Sought {
 /// A value without the text in parentheses.
 #[derive(Clone, Debug)]
 pub(super) struct Form {
-    pub times: Vec<Told>,
+    pub times: Vec<TimeMention>,
     pub words: Vec<String>,
     pub numbers: Vec<String>,
     /// Whether the value itself contains a negation.
@@ -85,9 +85,9 @@ impl Form {
         let terms = read(value);
         let mut times = times(value);
         let dated = |term: &&Term| {
-            times
-                .iter()
-                .any(|told| told.span.start <= term.span.start && term.span.end <= told.span.end)
+            times.iter().any(|mention| {
+                mention.span.start <= term.span.start && term.span.end <= mention.span.end
+            })
         };
         let (numbers, words): (Vec<&Term>, Vec<&Term>) =
             terms.iter().filter(|term| !dated(term)).partition(|term| term.is_number);
@@ -99,7 +99,7 @@ impl Form {
         let is_plain = terms.len() > 1 && terms.iter().all(|term| !term.is_number);
         let joined = || stem(&terms.iter().map(|term| term.word.as_str()).collect::<String>());
         let keys = || terms.iter().map(key).collect();
-        times.dedup_by_key(|told| told.when);
+        times.dedup_by_key(|mention| mention.when);
         Form {
             times,
             words,

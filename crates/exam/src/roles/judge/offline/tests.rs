@@ -208,8 +208,8 @@ fn a_question_about_the_past_is_answered_by_the_former_value() {
     ] {
         assert_eq!(judged(question, "Paris", answer), "correct", "{question}");
     }
-    let told = "It was Paris, now it is Nice.";
-    assert_eq!(judged("Which city was the capital?", "Paris", told), "correct");
+    let actual = "It was Paris, now it is Nice.";
+    assert_eq!(judged("Which city was the capital?", "Paris", actual), "correct");
 }
 
 #[test]

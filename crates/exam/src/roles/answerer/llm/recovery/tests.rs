@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::roles::answerer::{ANSWER_TOKENS, Answerer, Llm, Passage, Shown};
+use crate::roles::answerer::{ANSWER_TOKENS, AnswerContext, Answerer, Llm, Passage};
 use crate::roles::embedder::Embedder;
 use crate::roles::testkit::{Scripted, down, ended, said};
 use recap_core::model::{ModelRole, NoAnswer, Role};
@@ -28,9 +28,9 @@ fn past() -> Vec<Archived> {
     vec![archived(0, "The port is 80.\n", 7), tool, thought]
 }
 
-fn shown() -> Shown {
+fn shown() -> AnswerContext {
     let passages = vec![Passage { role: Role::User, at: None, text: "Hello.".into() }];
-    Shown { passages, now: None }
+    AnswerContext { passages, now: None }
 }
 
 /// The result of these replies, and the requests that were sent.
