@@ -54,7 +54,7 @@ fn billed(manifest: &Manifest, facts: &[SessionFacts], cells: Vec<Cell>) -> Vec<
     };
     let compactions: BTreeMap<(String, String), u32> = cells.iter().map(compactions).collect();
     let sessions = RunResults::new(cells, []);
-    let figures = session_figures(manifest, facts, &sessions, catalogue::KEPT_AT_CUT.id);
+    let figures = session_figures(manifest, facts, &sessions, catalogue::FACTS_KEPT.id);
     let session = |one: SessionFigures| {
         let key = (one.dataset, one.session);
         let compactions = compactions.get(&key).copied().unwrap_or(0);

@@ -1,5 +1,5 @@
 //! `recap show`: the exact context of one request, or the one after a cut with
-//! what was at stake there.
+//! the facts there.
 
 mod cut;
 

@@ -24,7 +24,7 @@ impl Objective {
     /// The id of the measure.
     pub fn measure(self) -> &'static str {
         match self {
-            Objective::Kept => catalogue::KEPT_AT_CUT.id,
+            Objective::Kept => catalogue::FACTS_KEPT.id,
             Objective::Continuity => catalogue::CONTINUITY_AT_CUT.id,
         }
     }
@@ -40,8 +40,8 @@ impl Objective {
     /// What is kept, in words.
     pub(super) fn noun(self) -> &'static str {
         match self {
-            Objective::Kept => "what is kept at cuts",
-            Objective::Continuity => "answers kept at cuts",
+            Objective::Kept => "what is facts kept",
+            Objective::Continuity => "answers facts kept",
         }
     }
 }

@@ -26,7 +26,7 @@ pub fn held_back(
     let words = format!(
         "{} {}",
         kept.as_ref().map_or_else(
-            || format!("Nothing was at stake in {}.", objective.noun()),
+            || format!("No fact was needed in {}.", objective.noun()),
             |found| in_words(found, objective.noun(), number::percent),
         ),
         usd.as_ref().map_or_else(

@@ -92,7 +92,8 @@ impl Searched {
         let Some((best, _)) = best else {
             return Recommended {
                 setting: None,
-                because: "no setting was replayed on a session with something at stake".to_owned(),
+                because: "no setting was replayed on a session with a fact that was needed"
+                    .to_owned(),
             };
         };
         let near = |at: &&usize| {

@@ -46,7 +46,7 @@ fn bench_writes_every_contracted_file_and_no_other() {
     assert!(sessions.len() > 6);
     for own in sessions {
         let row = rows.iter().find(|row| row["strategy"] == own["strategy"]).unwrap();
-        for figure in ["cost_usd", "compactions", "overflows", "reference_recall", "kept_at_cut"] {
+        for figure in ["cost_usd", "compactions", "overflows", "reference_recall", "facts_kept"] {
             assert_eq!(own[figure], row[figure], "{}: {figure}", own["strategy"]);
         }
     }

@@ -57,7 +57,7 @@ fn two_runs_are_compared_session_by_session() {
         let row = rows.iter().find(|row| row["strategy"].contains("mine")).unwrap();
         row[column].parse().unwrap()
     };
-    for id in ["continuity", "recall", "tokens_sent", "cost_usd", "kept_at_cut", "tokens_at_cut"] {
+    for id in ["continuity", "recall", "tokens_sent", "cost_usd", "facts_kept", "tokens_at_cut"] {
         let (a, b) = (measure(id)["a"].as_f64().unwrap(), measure(id)["b"].as_f64().unwrap());
         let close = |x: f64, y: f64| (x - y).abs() <= 1e-5 * y.abs().max(1.0);
         assert!(close(a, summary("a", id)) && close(b, summary("b", id)), "{id}: {a} {b}");
@@ -139,7 +139,7 @@ fn runs_that_are_about_something_else_are_refused_by_name() {
     let measures = json["rows"][0]["measures"].as_array().unwrap();
     let compared = |id: &str| measures.iter().any(|measure| measure["measure"] == id);
     assert!(compared("tokens_sent") && compared("cost_usd"), "{}", ran.out);
-    assert!(!compared("kept_at_cut") && !compared("cut_cost_usd"), "{}", ran.out);
+    assert!(!compared("facts_kept") && !compared("cut_cost_usd"), "{}", ran.out);
 }
 
 #[test]

@@ -65,7 +65,7 @@ fn a_offline_summary_is_gated_by_its_size_and_not_by_its_quality() {
     let ran = bench(&desk, &rules);
     assert_eq!(ran.code, 3, "{ran:?}");
     assert!(ran.out.contains("offline summary"), "{}", ran.out);
-    let ran = desk.recap(&["report", "run", "--fail-on", "kept_at_cut@lis < 0.1"]);
+    let ran = desk.recap(&["report", "run", "--fail-on", "facts_kept@lis < 0.1"]);
     assert_eq!(ran.code, 3, "{ran:?}");
     assert!(ran.out.contains("offline summary"), "{}", ran.out);
     let ran = bench(&desk, &["--strategy", "lis", "--fail-on", "tokens_sent@lis > 1000M"]);
@@ -246,13 +246,13 @@ fn cut(desk: &Desk, out: &str, more: &[&str]) -> Ran {
 }
 
 #[test]
-fn what_is_kept_at_cuts_is_gated_against_a_number_and_against_a_baseline() {
+fn facts_kept_are_gated_against_a_number_and_against_a_baseline() {
     let desk = Desk::new();
     keeps(&desk, 240);
     assert_eq!(cut(&desk, "base", &[]).code, 0);
     keeps(&desk, 60);
     let baseline = ["--baseline", "base/baseline.json"];
-    let rule = ["--fail-on", "kept_at_cut < baseline - 0.02"];
+    let rule = ["--fail-on", "facts_kept < baseline - 0.02"];
     let ran = cut(&desk, "run", &[&baseline[..], &rule].concat());
     assert_eq!(ran.code, 1, "{ran:?}");
     assert!(ran.out.contains("on these sessions only (2 sessions); -0.02 is allowed"), "{ran:?}");
@@ -261,15 +261,15 @@ fn what_is_kept_at_cuts_is_gated_against_a_number_and_against_a_baseline() {
         desk.recap(&[&["report", "run", "--format", "json", "--fail-on", rule], baseline].concat())
     };
     for (rule, code) in [
-        ("kept_at_cut@mine < 0.5", 1),
-        ("kept_at_cut < 1%", 0),
+        ("facts_kept@mine < 0.5", 1),
+        ("facts_kept < 1%", 0),
         ("tokens_at_cut > 50%", 0),
         ("first_miss < 1", 0),
         ("tokens_at_cut > baseline", 0),
         ("cut_cost_usd > baseline", 0),
         ("carried_share < baseline", 0),
         // It would allow more than everything.
-        ("kept_at_cut < baseline - 0.9", 0),
+        ("facts_kept < baseline - 0.9", 0),
         ("added_at_cut < 0", 3),
     ] {
         let ran = report(rule);
@@ -290,18 +290,18 @@ fn cuts_at_other_places_are_no_baseline_and_none_are_no_figure() {
     };
     let twice = ["--cuts", "2", "--depth", "1"];
     assert_eq!(run("base", &twice, &[]).code, 0);
-    let rule = ["--baseline", "base/baseline.json", "--fail-on", "kept_at_cut < baseline"];
+    let rule = ["--baseline", "base/baseline.json", "--fail-on", "facts_kept < baseline"];
     assert_eq!(run("same", &twice, &rule).code, 0);
     let ran = run("other", &["--cuts", "3", "--depth", "3"], &rule);
     assert_eq!(ran.code, 2, "{ran:?}");
     let actual = "it was made with `--cuts 2 --depth 1`, this run with `--cuts 3 --depth 3`: the \
-                cuts differ, so that `kept_at_cut` has no counterpart";
+                cuts differ, so that `facts_kept` has no counterpart";
     assert!(ran.err.contains(actual) && !desk.path("other").exists(), "{ran:?}");
     // Other measures are none of their business.
     let sizes = ["--baseline", "base/baseline.json", "--fail-on", "mean_tokens > baseline"];
     let none = run("none", &["--cuts", "none"], &sizes);
     assert_eq!(none.code, 0, "{none:?}");
-    let ran = desk.recap(&["report", "none", "--fail-on", "kept_at_cut < 0.5"]);
+    let ran = desk.recap(&["report", "none", "--fail-on", "facts_kept < 0.5"]);
     assert_eq!(ran.code, 3, "{ran:?}");
     assert!(ran.out.contains("no session of it was cut"), "{ran:?}");
 }

@@ -30,10 +30,10 @@ fn a_mistyped_name_is_answered_with_the_one_that_was_meant() {
             &["show", "quickstart", "--session", "parcel-servce", "--strategy", "fifo"],
             "`parcel-service`",
         ),
-        (&["report", "run", "--fail-on", "kept_at_cuts < 1"], "`kept_at_cut`"),
-        (&["report", "run", "--fail-on", "kept_at_cut@fifu < 1"], "`fifo`"),
+        (&["report", "run", "--fail-on", "facts_keep < 1"], "`facts_kept`"),
+        (&["report", "run", "--fail-on", "facts_kept@fifu < 1"], "`fifo`"),
         (&["report", "run", "--fail-on", "recall[fct] < 1"], "`fact`"),
-        (&["report", "run", "--fail-on", "kept_at_cut at 51% < 1"], "`50%`"),
+        (&["report", "run", "--fail-on", "facts_kept at 51% < 1"], "`50%`"),
         (
             &["compare", "run", "b", "--strategy", "fifa=prune"],
             "A has no `fifa`: did you mean `fifo`?",

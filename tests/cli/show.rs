@@ -1,4 +1,4 @@
-//! `recap show`: the exact context of one request, and that behind a cut.
+//! `recap show`: the exact context of one request, and that after a cut.
 
 use crate::desk::{Desk, session};
 

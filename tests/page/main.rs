@@ -260,7 +260,7 @@ fn facts_are_listed_by_what_became_of_them() {
     let status = "#fact-view [role=status]";
     page.choose("fact-view", "what became of it", 1);
     let (shown, all) = (page.text(status), page.count("#fact-view tbody tr"));
-    assert!(shown.contains(" at stake") && all > 0, "{shown}");
+    assert!(shown.contains(" facts, of ") && all > 0, "{shown}");
     page.choose("fact-view", "strategy", 0);
     page.choose("fact-view", "what became of it", 2);
     let states = page.text("#fact-view tbody");

@@ -167,7 +167,7 @@ fn references_of_other_projects_are_found_and_needed_as_often_as_was_measured() 
     assert!(found / used >= RECALL_ELSEWHERE, "{found} of {used}");
 }
 
-/// What a vendor's own summary says of the facts at stake behind it, by reading:
+/// What a vendor's own summary says of the facts behind it, by reading:
 ///
 /// - `told`: it says of the identifier what it is or what became of it;
 /// - `doubtful`: it stands in a bare list, a quotation or another name.
@@ -205,7 +205,7 @@ fn vendors_summaries_carry_what_they_tell_and_by_the_facts_own_words() {
         for place in places(session, &sizes, Cuts::Recorded, 1).unwrap_or_default() {
             let summary = &session.compactions[place.recorded.unwrap()];
             let texts: Vec<&str> = summary.texts().map(|(_, text)| text).collect();
-            let facts = mining.at_stake(&place);
+            let facts = mining.facts_at(&place);
             let exam = Exam { references: facts.clone(), common: mining.common(), did_without: 0 };
             let survival = Survival::new(session, &exam);
             let stands = |at: usize| texts.iter().any(|text| survival.is_in(at, text));
@@ -233,7 +233,7 @@ fn vendors_summaries_carry_what_they_tell_and_by_the_facts_own_words() {
             }
         }
     }
-    // Of 37 that were labelled two are no facts at stake any more: a prompt of the queue,
+    // Of 37 that were labelled two are no facts any more: a prompt of the queue,
     // which was not read then, says them again behind the compaction.
     assert_eq!(actual, 35);
     println!("told: {carried} of {actual} carried; words of others: {mistaken} of {pairs}");

@@ -26,7 +26,7 @@ pub(super) struct Pooled {
     rows: BTreeMap<Key, f64>,
     /// Only of measures with an interval.
     units: BTreeMap<Key, ByUnit>,
-    /// Facts at stake of the sessions, for [`Pool::AtCuts`].
+    /// Facts of the sessions, for [`Pool::AtCuts`].
     facts: BTreeMap<Key, ByUnit>,
     /// The first reason found why a cell has no figure.
     reasons: BTreeMap<Key, Absent>,
@@ -49,7 +49,7 @@ impl Pooled {
         self.units.get(&(row, id)).unwrap_or(&NONE)
     }
 
-    /// The facts at stake behind those figures; empty for measures that are not
+    /// The facts behind those figures; empty for measures that are not
     /// pooled by them.
     pub fn facts(&self, row: u32, id: &'static str) -> &ByUnit {
         self.facts.get(&(row, id)).unwrap_or(&NONE)
@@ -98,7 +98,7 @@ impl Pooled {
         }
     }
 
-    /// Pools shares of facts at stake (how-it-works §46).
+    /// Pools shares of facts (how-it-works §46).
     fn at_cuts(&mut self, key: Key, units: &Row, owners: &Owners<'_>) {
         let each = units.iter().map(|(unit, parts)| {
             let (of, to) = (sum(parts, numerator), sum(parts, denominator));
@@ -286,7 +286,7 @@ mod tests {
     fn shares_at_cuts_average_the_facts_of_replicates_and_keep_them_as_weights() {
         // Of ten facts 3 and 5 are kept in two replicates, of twenty 10:
         // (10 · 0.4 + 20 · 0.5) / 30.
-        let id = "kept_at_cut";
+        let id = "facts_kept";
         let of = |of, to| Contribution::Fraction { of, to };
         let found =
             pooled(id, &[(0, 0, of(3.0, 10.0)), (0, 0, of(5.0, 10.0)), (0, 7, of(10.0, 20.0))]);

@@ -222,7 +222,7 @@ fn unit_row(facts: &[SessionFacts], row: &Gathered, figures: Figured) -> UnitRow
     }
 }
 
-/// Whether the facts at stake at cuts form too few clusters for an interval:
+/// Whether the facts at cuts form too few clusters for an interval:
 /// clusters with few facts are joined.
 fn few_at_cuts(
     facts: &[SessionFacts],

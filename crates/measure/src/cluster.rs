@@ -46,7 +46,7 @@ pub fn noun<'a>(facts: impl Iterator<Item = &'a SessionFacts>) -> &'static str {
     }
 }
 
-/// Groups shares of facts at stake, weighted by the number of facts (how-it-works §46);
+/// Groups shares of facts, weighted by the number of facts (how-it-works §46);
 /// without such numbers every session has the same weight.
 pub fn weighed(
     facts: &[SessionFacts],

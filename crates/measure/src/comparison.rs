@@ -19,7 +19,7 @@ use recap_core::text::counted;
 /// The measures that are compared, besides those by kind of question.
 const COMPARED: [&str; 20] = [
     catalogue::CONTINUITY.id,
-    catalogue::KEPT_AT_CUT.id,
+    catalogue::FACTS_KEPT.id,
     catalogue::ADDED_AT_CUT.id,
     catalogue::CARRIED_SHARE.id,
     catalogue::TOKENS_AT_CUT.id,
@@ -146,8 +146,8 @@ fn row(
             Ok(found) => measures.push(described(id, &found)),
             Err(Unpaired::NoPair) => {}
             Err(Unpaired::OtherFacts) => notes.push(format!(
-                "{} at {window} on {dataset}: {id} is left out, for its cuts put other facts at \
-                 stake in A than in B",
+                "{} at {window} on {dataset}: {id} is left out, for its cuts have other facts \
+                 in A than in B",
                 pair.1
             )),
         }

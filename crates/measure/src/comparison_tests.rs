@@ -162,11 +162,11 @@ fn the_listed_measures_and_those_by_kind_are_compared_but_none_that_is_left_out(
 }
 
 #[test]
-fn cuts_with_other_facts_at_stake_are_left_out_with_a_note() {
+fn cuts_with_other_facts_are_left_out_with_a_note() {
     let kept = |name: &str, to| {
         let mut row = unit_row("d", name, &[]);
         let figures = vec![Some(Figure::Fraction(3.0, to))];
-        row.figures.insert(catalogue::KEPT_AT_CUT.id.into(), figures.clone());
+        row.figures.insert(catalogue::FACTS_KEPT.id.into(), figures.clone());
         row.figures.insert(catalogue::CARRIED_SHARE.id.into(), figures);
         by(vec![row])
     };
@@ -174,8 +174,8 @@ fn cuts_with_other_facts_at_stake_are_left_out_with_a_note() {
     let found = compared((&["fifo"], &a), (&["prune"], &b), &[("fifo", "prune")], &[]);
     assert_eq!(
         found.notes,
-        ["prune at 25% on d: kept_at_cut is left out, for its cuts put other facts at stake in A \
-          than in B"]
+        ["prune at 25% on d: facts_kept is left out, for its cuts have other facts in A than \
+          in B"]
     );
     assert_eq!(ids(&found.rows[0]), ["carried_share"]);
 }

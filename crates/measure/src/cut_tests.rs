@@ -7,9 +7,9 @@ use super::measures::{MEASURES, RESAMPLED};
 use super::spec::{CellInput, Contribution};
 use super::testkit::{self, absent, answer, answered, cell, facts, manifest, reply, sample};
 use recap_core::model::{
-    Absent, Answered, Cell, Cut, CutBill, CutExam, CutOutcome, CutRow, FactAtStake,
-    IdentifierClass, Primary, QuestionKind, RECORDED, ReferenceState, Report, RowKind, RunResults,
-    SessionFacts, Snapshot, StrategyRow,
+    Absent, Answered, Cell, Cut, CutBill, CutExam, CutOutcome, CutRow, Fact, IdentifierClass,
+    Primary, QuestionKind, RECORDED, ReferenceState, Report, RowKind, RunResults, SessionFacts,
+    Snapshot, StrategyRow,
 };
 
 /// A session of 60 requests; message k has 10 · (k + 1) tokens.
@@ -19,8 +19,8 @@ fn session(id: &str) -> SessionFacts {
 
 /// A fact that is used `behind` requests after the cut, and was last mentioned
 /// `newest_tokens` tokens before the cut.
-fn fact(behind: u32, newest_tokens: u64) -> FactAtStake {
-    FactAtStake {
+fn fact(behind: u32, newest_tokens: u64) -> Fact {
+    Fact {
         request: 10 + behind - 1,
         text: format!("src/{behind}-{newest_tokens}.rs"),
         class: IdentifierClass::Path,
@@ -31,7 +31,7 @@ fn fact(behind: u32, newest_tokens: u64) -> FactAtStake {
     }
 }
 
-fn cut(session: &str, facts: Vec<FactAtStake>) -> Cut {
+fn cut(session: &str, facts: Vec<Fact>) -> Cut {
     testkit::cut(session, facts, Vec::new())
 }
 
@@ -122,19 +122,18 @@ fn close(row: &StrategyRow, id: &str, expected: f64) {
 
 #[test]
 fn every_share_counts_its_states() {
-    let facts: Vec<FactAtStake> =
-        [(1, 500), (2, 900), (6, 1_500), (7, 5_000), (21, 6_000), (40, 7_000)]
-            .map(|(behind, tokens)| fact(behind, tokens))
-            .to_vec();
+    let facts: Vec<Fact> = [(1, 500), (2, 900), (6, 1_500), (7, 5_000), (21, 6_000), (40, 7_000)]
+        .map(|(behind, tokens)| fact(behind, tokens))
+        .to_vec();
     let cuts =
         vec![cut("s", facts).with("a", "vcbplr", 3_000).with("no-summary:a", "vlllll", 2_500)];
     let report = run(&["s"], &["a", "no-summary:a"], cuts);
     let a = row(&report, "a");
     close(a, "cuts", 1.0);
-    close(a, "facts_at_stake", 6.0);
-    close(a, "sessions_at_stake", 1.0);
+    close(a, "facts_needed", 6.0);
+    close(a, "sessions_with_facts", 1.0);
     close(a, "largest_share", 1.0);
-    close(a, "kept_at_cut", 2.0 / 6.0);
+    close(a, "facts_kept", 2.0 / 6.0);
     close(a, "exposed_share", 5.0 / 6.0);
     close(a, "carried_share", 1.0 / 5.0);
     close(a, "bare_at_cut", 1.0 / 6.0);
@@ -150,10 +149,10 @@ fn every_share_counts_its_states() {
     close(a, "first_miss", 6.0);
     // Bare, partial and recovered facts are not lost.
     close(a, "irrecoverable_at_cut", 1.0 / 6.0);
-    close(a, "kept_at_cut_1_5", 1.0);
-    close(a, "kept_at_cut_6_20", 0.0);
-    close(a, "kept_at_cut_21_40", 0.0);
-    assert_eq!(report.primary, Primary::KeptAtCut);
+    close(a, "facts_kept_1_5", 1.0);
+    close(a, "facts_kept_6_20", 0.0);
+    close(a, "facts_kept_21_40", 0.0);
+    assert_eq!(report.primary, Primary::FactsKept);
     assert_eq!(a.rank, Some(1));
 }
 
@@ -174,10 +173,10 @@ fn small_sessions_weigh_their_number_of_facts() {
     ];
     let report = run(&["s", "t", "u", "w", "x"], &["a"], cuts);
     let a = row(&report, "a");
-    close(a, "kept_at_cut", 27.0 / 43.0);
+    close(a, "facts_kept", 27.0 / 43.0);
     close(a, "n_clusters", 3.0);
     close(a, "largest_share", 30.0 / 43.0);
-    close(a, "sessions_at_stake", 4.0);
+    close(a, "sessions_with_facts", 4.0);
     close(a, "cuts", 6.0);
 }
 
@@ -276,13 +275,13 @@ fn dollars_of_a_cut_are_means_and_the_break_even_is_a_median() {
 }
 
 #[test]
-fn no_strategy_is_ranked_without_facts_at_stake() {
+fn no_strategy_is_ranked_without_facts() {
     let five = || (1..=5).map(|behind| fact(behind, 100)).collect();
     let both = |facts, a, b| vec![cut("s", facts).with("a", a, 9_000).with("b", b, 3_000)];
     let report = run(&["s"], &["a", "b"], both(five(), "vvvvv", "ccccc"));
     let (a, b) = (row(&report, "a"), row(&report, "b"));
     assert_eq!((a.rank, b.rank), (None, Some(1)));
-    assert!(a.risked_nothing(recap_core::model::Primary::KeptAtCut));
+    assert!(a.risked_nothing(recap_core::model::Primary::FactsKept));
     // One fact is too few for a rank.
     let report = run(&["s"], &["a", "b"], both(vec![fact(1, 100)], "l", "c"));
     assert!(report.rows.iter().all(|row| row.rank.is_none()));
@@ -291,7 +290,7 @@ fn no_strategy_is_ranked_without_facts_at_stake() {
     let cuts = vec![cut("s", vec![fact(1, 100)]).with("a", "v", 9_000)];
     let report = run(&["s"], &["a"], cuts);
     let said = answer(&report);
-    assert!(said.contains("Nothing was at stake"), "{said}");
+    assert!(said.contains("No fact was needed"), "{said}");
 }
 
 #[test]
@@ -337,7 +336,7 @@ fn parts(id: &str, cuts: &[Cut]) -> Contribution {
     read(cuts, |sample| spec.of(sample))
 }
 
-fn four() -> Vec<FactAtStake> {
+fn four() -> Vec<Fact> {
     (1..=4).map(|behind| fact(behind, 100)).collect()
 }
 
@@ -352,7 +351,7 @@ fn a_series_has_a_figure_for_each_fact_in_the_order_of_the_cuts() {
     let second = cut("s", vec![fact(1, 100)]).at(15).with("a", "c", 3_000);
     let second = second.with("no-summary:a", "p", 2_500);
     let both = [first.clone(), second.clone()];
-    assert_eq!(series("kept_at_cut", &both), all(&[1.0, 1.0, 0.0, 0.0, 1.0]));
+    assert_eq!(series("facts_kept", &both), all(&[1.0, 1.0, 0.0, 0.0, 1.0]));
     assert_eq!(series("added_at_cut", &both), all(&[1.0, 0.0, -1.0, 0.0, 1.0]));
     // Without summaries there is no exam at the second cut: nothing can be paired.
     let mut half = [first, second];
@@ -362,7 +361,7 @@ fn a_series_has_a_figure_for_each_fact_in_the_order_of_the_cuts() {
 
 #[test]
 fn what_a_text_adds_takes_the_same_exam_of_its_without_summary() {
-    let with = |facts: Vec<FactAtStake>, states: &str| {
+    let with = |facts: Vec<Fact>, states: &str| {
         cut("s", facts).with("a", states, 3_000).with(
             "no-summary:a",
             &states.replace('c', "l"),
@@ -380,18 +379,15 @@ fn what_a_text_adds_takes_the_same_exam_of_its_without_summary() {
     assert_eq!(added(&failed), Contribution::Absent(Absent::WithoutSummaryFailed));
     assert_eq!(added(&[with(Vec::new(), "")]), Contribution::Absent(Absent::NoFacts));
     assert_eq!(added(&[]), Contribution::Absent(Absent::NotCut));
-    assert_eq!(
-        parts("kept_at_cut", &[with(Vec::new(), "")]),
-        Contribution::Absent(Absent::NoFacts)
-    );
+    assert_eq!(parts("facts_kept", &[with(Vec::new(), "")]), Contribution::Absent(Absent::NoFacts));
     let verbatim = [cut("s", four()).with("a", "vvvv", 9_000)];
     assert_eq!(parts("carried_share", &verbatim), Contribution::Absent(Absent::NothingExposed));
-    assert_eq!(parts("kept_at_cut_6_20", &verbatim), Contribution::Absent(Absent::NoFacts));
+    assert_eq!(parts("facts_kept_6_20", &verbatim), Contribution::Absent(Absent::NoFacts));
 }
 
 #[test]
 fn a_lost_source_is_fetched_once_per_cut_unless_the_recording_read_it_anyway() {
-    let from = |refetch: Option<u32>, reread: bool| FactAtStake { refetch, reread, ..fact(1, 100) };
+    let from = |refetch: Option<u32>, reread: bool| Fact { refetch, reread, ..fact(1, 100) };
     // Messages 3 and 5 have 40 and 60 tokens. Lost are 3 twice, 7 that was read
     // again, and one without a source; 9 is kept.
     let facts = [(Some(3), false), (Some(3), false), (Some(7), true), (None, false)];
@@ -543,7 +539,7 @@ fn facts_are_kept_one_by_one_where_their_clusters_are_too_few_for_an_interval() 
         row.series.into_keys().collect::<Vec<String>>()
     };
     assert!(series([5; 6]).is_empty());
-    assert_eq!(series([4, 4, 5, 5, 5, 5]), ["kept_at_cut"]);
+    assert_eq!(series([4, 4, 5, 5, 5, 5]), ["facts_kept"]);
 }
 
 #[test]

@@ -78,7 +78,7 @@ mod tests {
         (missing, findings): (Option<&Missing>, &[Finding]),
     ) -> Option<NextStep> {
         let manifest = Manifest { judge: judge.into(), ..manifest(&["25%", "200k"]) };
-        let primary = Primary::KeptAtCut;
+        let primary = Primary::FactsKept;
         next(&Evidence::of(&manifest, primary, table, (facts, results), None, missing), findings)
     }
 
@@ -108,15 +108,15 @@ mod tests {
     fn the_offline_summaries_that_keep_most_are_tried_with_a_model_at_the_price_of_all_their_calls()
     {
         let offline_summary = |at, strategy, kept, usd| {
-            let values = [("kept_at_cut", kept), ("compaction_cost_usd", usd)];
+            let values = [("facts_kept", kept), ("compaction_cost_usd", usd)];
             let mut entry = entry_at(at, strategy, None, &values);
             entry.row.row_kind = RowKind::OfflineSummary;
             entry
         };
         let table = [
             entry_at(SMALL, "full", None, &[]),
-            entry_at(SMALL, "prune", Some(1), &[("kept_at_cut", 0.9)]),
-            entry_at(SMALL, "fifo", Some(2), &[("kept_at_cut", 0.8)]),
+            entry_at(SMALL, "prune", Some(1), &[("facts_kept", 0.9)]),
+            entry_at(SMALL, "fifo", Some(2), &[("facts_kept", 0.8)]),
             offline_summary(SMALL, "x", 0.4, 0.1),
             offline_summary(SMALL, "y", 0.7, 0.2),
             offline_summary(SMALL, "z", 0.6, 0.4),

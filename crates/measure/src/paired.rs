@@ -13,7 +13,7 @@
 //! pooled difference, and describes these sessions only; measures without a
 //! figure for each request or question have no such interval.
 //!
-//! Shares of the facts at stake at cuts are paired by session: the
+//! Shares of the facts at cuts are paired by session: the
 //! difference and both figures of a session are weighted by its number of
 //! facts (how-it-works §46). The facts must be the same on both sides.
 
@@ -161,7 +161,7 @@ pub struct Difference {
 pub enum Unpaired {
     /// No session has a figure in both.
     NoPair,
-    /// The cuts of some session have other facts at stake: a cut failed in
+    /// The cuts of some session have other facts: a cut failed in
     /// one of the runs, or the cuts are at other places.
     OtherFacts,
 }

@@ -133,13 +133,13 @@ fn projects_are_clusters_if_there_are_several_and_else_sessions() {
     assert_eq!(named([None, None, None]), 3);
 }
 
-/// Fractions of facts at stake.
+/// Fractions of facts.
 fn facts(of: &[(f64, f64)]) -> Vec<Option<Figure>> {
     of.iter().map(|(of, to)| Some(Figure::Fraction(*of, *to))).collect()
 }
 
 fn kept(of: &[(f64, f64)]) -> BySession {
-    run("kept_at_cut", &facts(of), None)
+    run("facts_kept", &facts(of), None)
 }
 
 #[test]
@@ -147,7 +147,7 @@ fn shares_at_cuts_weigh_at_most_thirty_facts() {
     // 0.5 and 0.9 against 0.4 and 1, weights 30 and 10:
     // (15 + 9)/40, (12 + 10)/40, (−0.1·30 + 0.1·10)/40.
     let (a, b) = (kept(&[(15.0, 30.0), (9.0, 10.0)]), kept(&[(12.0, 30.0), (10.0, 10.0)]));
-    let found = pair("kept_at_cut", &a, &b).unwrap();
+    let found = pair("facts_kept", &a, &b).unwrap();
     assert!(near(found.a, 0.6) && near(found.b, 0.55), "{found:?}");
     assert!(near(found.difference, -0.05), "{found:?}");
     assert_eq!((found.sessions, found.clusters), (2, 2));
@@ -155,7 +155,7 @@ fn shares_at_cuts_weigh_at_most_thirty_facts() {
     assert!(near(found.dots[0], -0.1) && near(found.dots[1], 0.1), "{found:?}");
     // With twice the facts, the first session has the same weight.
     let (a, b) = (kept(&[(30.0, 60.0), (9.0, 10.0)]), kept(&[(24.0, 60.0), (10.0, 10.0)]));
-    assert!(near(pair("kept_at_cut", &a, &b).unwrap().difference, -0.05));
+    assert!(near(pair("facts_kept", &a, &b).unwrap().difference, -0.05));
 }
 
 #[test]
@@ -171,16 +171,16 @@ fn projects_are_clusters_of_both_figures_and_of_their_difference() {
     };
     let a = with_projects(&[(10.0, 20.0), (20.0, 20.0), (5.0, 10.0)]);
     let b = with_projects(&[(10.0, 20.0), (10.0, 20.0), (10.0, 10.0)]);
-    let found = pair("kept_at_cut", &a, &b).unwrap();
+    let found = pair("facts_kept", &a, &b).unwrap();
     assert!(near(found.a, 0.6875) && near(found.b, 0.625), "{found:?}");
     assert!(near(found.difference, -0.0625) && found.clusters == 2, "{found:?}");
 }
 
 #[test]
-fn different_facts_at_stake_are_no_pair_unless_strategies_may_differ_in_them() {
+fn different_facts_are_no_pair_unless_strategies_may_differ_in_them() {
     let (a, b) = (kept(&[(15.0, 30.0)]), kept(&[(15.0, 29.0)]));
-    assert_eq!(pair("kept_at_cut", &a, &b), Err(Unpaired::OtherFacts));
-    assert_eq!(pair("kept_at_cut", &a, &kept(&[])), Err(Unpaired::NoPair));
+    assert_eq!(pair("facts_kept", &a, &b), Err(Unpaired::OtherFacts));
+    assert_eq!(pair("facts_kept", &a, &kept(&[])), Err(Unpaired::NoPair));
     // Exposed 20 and 40 facts, at weight 30 in the mean; 10 and 10:
     // (0.5·30 + 0.5·10)/40 against (0.75·30 + 0)/40.
     let carried = |of: &[(f64, f64)]| run("carried_share", &facts(of), None);
@@ -196,9 +196,9 @@ fn facts_are_resampled_with_the_weight_of_their_session() {
     // resample gives −20/40.
     let series =
         |first: f64| -> Vec<Figures> { vec![vec![Some(first); 30], vec![Some(1.0 - first); 10]] };
-    let a = run("kept_at_cut", &facts(&[(30.0, 30.0), (0.0, 10.0)]), Some(&series(1.0)));
-    let b = run("kept_at_cut", &facts(&[(0.0, 30.0), (10.0, 10.0)]), Some(&series(0.0)));
-    let found = pair("kept_at_cut", &a, &b).unwrap();
+    let a = run("facts_kept", &facts(&[(30.0, 30.0), (0.0, 10.0)]), Some(&series(1.0)));
+    let b = run("facts_kept", &facts(&[(0.0, 30.0), (10.0, 10.0)]), Some(&series(0.0)));
+    let found = pair("facts_kept", &a, &b).unwrap();
     assert!(near(found.difference, -0.5), "{found:?}");
     let Some(Spread::TheseSessions(bounds)) = found.spread else { panic!("{found:?}") };
     assert!(near(bounds.lo, -0.5) && near(bounds.hi, -0.5), "{bounds:?}");

@@ -1,4 +1,4 @@
-//! Pools figures of sessions with very different numbers of facts at stake
+//! Pools figures of sessions with very different numbers of facts
 //! (how-it-works §46).
 //!
 //! Invariant: the clusters and their weights depend only on the numbers of
@@ -42,7 +42,7 @@ const FEWEST_RESAMPLED: usize = 10;
 pub struct PooledUnit<'a> {
     /// Project or developer of the session, if known.
     pub owner: Option<Owner<'a>>,
-    /// Number of facts at stake.
+    /// Number of facts.
     pub facts: f64,
     /// Share of the facts that was kept, or the difference of two shares of the
     /// same facts.

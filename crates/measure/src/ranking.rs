@@ -24,7 +24,7 @@ pub(super) const FEWEST_ASKED: usize = 5;
 /// a rank, and the next rank counts all of them (1, 2, 2, 4); among them the
 /// smaller bill comes first, then fewer tokens sent. A row without a score, or
 /// with failed cells, has no rank, because its exam is another one. A row also
-/// has no rank if nothing was at stake (how-it-works §46), if it has too few questions,
+/// has no rank if no fact was needed (how-it-works §46), if it has too few questions,
 /// or if too many replies of its compactor are unusable, because they lead to its
 /// fallback.
 pub fn arrange(table: &mut [Entry], manifest: &Manifest, primary: Primary) {
@@ -49,11 +49,11 @@ pub fn arrange(table: &mut [Entry], manifest: &Manifest, primary: Primary) {
 /// Why a row with a score has no rank.
 fn unranked(entry: &Entry, primary: Primary) -> Option<String> {
     if entry.row.risked_nothing(primary) {
-        return Some("nothing was at stake".to_owned());
+        return Some("no fact was needed".to_owned());
     }
     let what = match primary {
         Primary::Continuity => "question",
-        Primary::KeptAtCut => "fact",
+        Primary::FactsKept => "fact",
         // Reference recall is absent if there are too few references.
         Primary::ReferenceRecall => return None,
     };
@@ -184,7 +184,7 @@ mod tests {
     #[test]
     fn equal_means_of_different_scores_are_no_equal_rank() {
         let entry = |strategy: &str, kept: f64, scores: [f64; 2]| {
-            let mut entry = entry_at(("25%", 9.0), strategy, Some(9), &[("kept_at_cut", kept)]);
+            let mut entry = entry_at(("25%", 9.0), strategy, Some(9), &[("facts_kept", kept)]);
             entry.scores = (0..).zip(scores).collect();
             entry
         };
@@ -195,7 +195,7 @@ mod tests {
             entry("c", 0.4, [0.4, 0.6]),
             entry("d", 0.4, [0.4, 0.6]),
         ];
-        rank(&mut table, Primary::KeptAtCut);
+        rank(&mut table, Primary::FactsKept);
         assert_eq!(table.map(|entry| entry.row.rank), [1, 2, 3, 3].map(Some));
     }
 
@@ -208,12 +208,12 @@ mod tests {
         };
         let of = |primary: Primary, asked| why(primary, asked, &[(primary.id(), 0.9)]);
         assert_eq!(of(Primary::Continuity, 4).unwrap(), "rests on 4 questions");
-        assert_eq!(of(Primary::KeptAtCut, 1).unwrap(), "rests on 1 fact");
-        assert_eq!(of(Primary::KeptAtCut, 5), None);
+        assert_eq!(of(Primary::FactsKept, 1).unwrap(), "rests on 1 fact");
+        assert_eq!(of(Primary::FactsKept, 5), None);
         assert_eq!(of(Primary::ReferenceRecall, 1), None, "it has a rule of its own");
         assert_eq!(why(Primary::Continuity, 4, &[]), None, "without a figure");
-        let safe = [("kept_at_cut", 1.0), ("exposed_share", 0.0)];
-        assert_eq!(why(Primary::KeptAtCut, 9, &safe).unwrap(), "nothing was at stake");
+        let safe = [("facts_kept", 1.0), ("exposed_share", 0.0)];
+        assert_eq!(why(Primary::FactsKept, 9, &safe).unwrap(), "no fact was needed");
     }
 
     /// Rows over all data sets of strategies that keep everything, with these

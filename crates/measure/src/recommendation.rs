@@ -12,7 +12,7 @@ use super::ranking::FEWEST_ASKED;
 use super::rows::Entry;
 use super::{BASELINE, RECORDED};
 use recap_core::model::{
-    Against, Alternative, AtStake, Choice, Chosen, ComparisonWithFull, Finding, Interval, Limit,
+    Against, Alternative, Choice, Chosen, ComparisonWithFull, Finding, Interval, Limit, Measured,
     NATIVE, NoChoice, Priced, Primary, Problem, QUESTIONED, Range, RangeOf, Recommendation,
     Replayed, RowKind, RowName, RunnerUp, SMALLEST_NATIVE, SampleSizeLimit, Savings, StrategyRow,
     Value, catalogue,
@@ -67,14 +67,14 @@ fn replayed(run: &Evidence<'_>) -> Replayed {
         figures.fold(0.0, f64::max) as usize
     };
     let asked = match (run.primary, questions, references) {
-        (Primary::KeptAtCut, 0, _) => AtStake::FactsAtCuts {
-            facts: count(catalogue::FACTS_AT_STAKE),
+        (Primary::FactsKept, 0, _) => Measured::FactsAtCuts {
+            facts: count(catalogue::FACTS_NEEDED),
             cuts: count(catalogue::CUTS),
             sessions: run.results.iter().filter(|session| !session.cuts().is_empty()).count(),
         },
-        (_, 0, 0) => AtStake::Nothing,
-        (_, 0, n) => AtStake::NeededFacts(n),
-        (_, n, _) => AtStake::Questions(n),
+        (_, 0, 0) => Measured::Nothing,
+        (_, 0, n) => Measured::NeededFacts(n),
+        (_, n, _) => Measured::Questions(n),
     };
     let strategies = run.rows.iter().filter(|e| e.row.row_kind != RowKind::Control);
     let strategies: BTreeSet<&str> = strategies.map(|e| e.row.strategy.as_str()).collect();
@@ -318,7 +318,7 @@ fn not_preferred(run: &Evidence<'_>) -> Option<Choice> {
             NoChoice::NoGain { best, kept: figure?, within, usd, over, by }
         }
         NotPreferred::NoneActed(_) => {
-            let at_cuts = by == Primary::KeptAtCut;
+            let at_cuts = by == Primary::FactsKept;
             let idle = |e: &&Entry| e.row.row_kind == RowKind::Control || !e.acted;
             if !at_cuts && run.rows.iter().copied().all(|e| idle(&e)) {
                 return None;
@@ -341,8 +341,8 @@ fn none_ranked(run: &Evidence<'_>) -> NoChoice {
     if strategies.is_empty() {
         return NoChoice::OnlyControls;
     }
-    if by == Primary::KeptAtCut && nothing_risked(&strategies) {
-        return NoChoice::NothingAtStake;
+    if by == Primary::FactsKept && nothing_risked(&strategies) {
+        return NoChoice::NoFactsNeeded;
     }
     if all(|e| !e.acted && e.row.failed.is_empty()) {
         let contexts = run.facts.iter().flat_map(|f| &f.requests).map(|r| r.tokens_full);
@@ -364,7 +364,7 @@ fn none_ranked(run: &Evidence<'_>) -> NoChoice {
         return NoChoice::AllFailed;
     }
     if nothing_risked(&ranked) {
-        return NoChoice::NothingAtStake;
+        return NoChoice::NoFactsNeeded;
     }
     let why = ranked.iter().find_map(|e| match e.row.values.get(by.id()) {
         Some(Value::Absent(reason)) => Some(reason.to_string()),

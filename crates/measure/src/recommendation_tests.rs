@@ -274,7 +274,7 @@ fn place(strategy: &str, window: &str) -> recap_core::model::RowName {
 
 #[test]
 fn a_finding_weighs_only_on_rows_and_measures_that_it_questions() {
-    use Primary::{Continuity, KeptAtCut, ReferenceRecall};
+    use Primary::{Continuity, FactsKept, ReferenceRecall};
     let own = || place("prune", "25%");
     let window = || "25%".to_owned();
     let ungraded = |missing| {
@@ -310,7 +310,7 @@ fn a_finding_weighs_only_on_rows_and_measures_that_it_questions() {
     ];
     let table = [entry_at(SMALL, "prune", Some(1), &[])];
     for (finding, expected) in each {
-        let found = [Continuity, KeptAtCut, ReferenceRecall]
+        let found = [Continuity, FactsKept, ReferenceRecall]
             .map(|by| with_evidence(by, &table, |run| weight(run, &finding, &table[0].row)));
         assert_eq!(found, expected, "{finding:?}");
     }
@@ -322,7 +322,7 @@ fn a_small_window_weighs_on_rows_that_are_small_themselves() {
         let table = [entry_at(at, "prune", Some(1), &[])];
         let windows = vec![listed.to_owned()];
         let finding = Finding::from(Limit::SmallWindows { windows, scaled: true });
-        with_evidence(Primary::KeptAtCut, &table, |run| weight(run, &finding, &table[0].row))
+        with_evidence(Primary::FactsKept, &table, |run| weight(run, &finding, &table[0].row))
     };
     assert_eq!(weighs(("25%", 127_999.0), "25%"), Some(0.2));
     assert_eq!(weighs(("25%", 128_000.0), "25%"), None, "as large as those of agents");
@@ -338,7 +338,7 @@ fn of_equal_doubts_the_first_is_told() {
     };
     let table = [entry_at(SMALL, "prune", Some(1), &[])];
     let actual = |findings: &[Finding]| {
-        with_evidence(Primary::KeptAtCut, &table, |run| doubt(run, findings, &table[0].row))
+        with_evidence(Primary::FactsKept, &table, |run| doubt(run, findings, &table[0].row))
     };
     let light = || Finding::from(Limit::IdentifiersOnly);
     assert_eq!(actual(&[light(), names(0.6), names(0.7)]), Some(names(0.6)));
@@ -468,7 +468,7 @@ fn a_bill_is_compared_with_the_whole_conversation_or_else_with_the_recorded_agen
         });
         let table: Vec<Entry> =
             [entry_at(SMALL, "prune", Some(1), &values)].into_iter().chain(others).collect();
-        with_evidence(Primary::KeptAtCut, &table, |run| bill(run, &table[0].row)).unwrap().against
+        with_evidence(Primary::FactsKept, &table, |run| bill(run, &table[0].row)).unwrap().against
     };
     // With all losses fetched again it costs half as much again:
     // 1 − 0.6 · 1.5 and 1 − 0.8 · 1.5.
@@ -510,10 +510,10 @@ fn few_sessions_are_the_doubt_of_a_run_without_a_choice_if_they_allow_no_conclus
         let (clusters, noun) = (3, "session");
         Finding::from(Limit::FewClusters { clusters, noun, allows })
     };
-    let table = [entry_at(SMALL, "prune", Some(1), &[("kept_at_cut", 0.2)])];
+    let table = [entry_at(SMALL, "prune", Some(1), &[("facts_kept", 0.2)])];
     let actual = |finding: Finding| {
         let found =
-            with_evidence(Primary::KeptAtCut, &table, |run| recommendation(run, &[finding]));
+            with_evidence(Primary::FactsKept, &table, |run| recommendation(run, &[finding]));
         found.unwrap()
     };
     assert_eq!(
@@ -544,11 +544,11 @@ fn half_of_the_points_is_enough_under_continuity() {
 
 #[test]
 fn a_run_with_missing_cells_has_no_choice() {
-    let table = [entry_at(SMALL, "prune", Some(1), &[("kept_at_cut", 0.9)])];
+    let table = [entry_at(SMALL, "prune", Some(1), &[("facts_kept", 0.9)])];
     let lacks = Missing { cells: 1, planned_cells: 2, cuts: 0, planned_cuts: 0, named: Vec::new() };
     let (manifest, none) = (manifest(&["25%"]), RunResults::default());
     let of = |missing| {
-        let primary = Primary::KeptAtCut;
+        let primary = Primary::FactsKept;
         let run = Evidence::of(&manifest, primary, &table, (&[], &none), None, missing);
         recommendation(&run, &[]).unwrap()
     };
@@ -572,12 +572,12 @@ fn what_was_replayed_is_counted() {
             .build(),
         facts("t").requests(&[1, 2]).reference(0, 9, None).reference(1, 9, None).build(),
     ];
-    let at_stake = |facts, cuts| [("facts_at_stake", facts), ("cuts", cuts)];
+    let with_facts = |facts, cuts| [("facts_needed", facts), ("cuts", cuts)];
     let table = [
         entry_at(SMALL, "full", None, &[]),
-        entry_at(SMALL, "prune", Some(1), &at_stake(12.0, 3.0)),
-        entry_at(SMALL, "fifo", Some(2), &at_stake(14.0, 2.0)),
-        entry_at(LARGE, "prune", Some(1), &at_stake(5.0, 1.0)),
+        entry_at(SMALL, "prune", Some(1), &with_facts(12.0, 3.0)),
+        entry_at(SMALL, "fifo", Some(2), &with_facts(14.0, 2.0)),
+        entry_at(LARGE, "prune", Some(1), &with_facts(5.0, 1.0)),
     ];
     let manifest = manifest(&["25%", "200k"]);
     // Of the two sessions one was cut.
@@ -587,12 +587,12 @@ fn what_was_replayed_is_counted() {
     };
     let found = of(Primary::Continuity, &all);
     assert_eq!((found.sessions, found.requests, found.strategies), (2, 5, 2));
-    assert_eq!(found.asked, AtStake::Questions(1));
+    assert_eq!(found.asked, Measured::Questions(1));
     assert_eq!(found.windows, ["25%", "200k"]);
-    assert_eq!(of(Primary::ReferenceRecall, &all[1..]).asked, AtStake::NeededFacts(2));
-    assert_eq!(of(Primary::ReferenceRecall, &[]).asked, AtStake::Nothing);
-    let at_cuts = AtStake::FactsAtCuts { facts: 14, cuts: 3, sessions: 1 };
-    assert_eq!(of(Primary::KeptAtCut, &all[1..]).asked, at_cuts);
+    assert_eq!(of(Primary::ReferenceRecall, &all[1..]).asked, Measured::NeededFacts(2));
+    assert_eq!(of(Primary::ReferenceRecall, &[]).asked, Measured::Nothing);
+    let at_cuts = Measured::FactsAtCuts { facts: 14, cuts: 3, sessions: 1 };
+    assert_eq!(of(Primary::FactsKept, &all[1..]).asked, at_cuts);
 }
 
 #[test]
@@ -605,7 +605,7 @@ fn a_row_that_compressed_nothing_is_named_with_what_it_keeps_at_cuts() {
     let most = Some(("prune".to_owned(), 0.9));
     let window = "25%".to_owned();
     let none_acted = none_of(NoChoice::NoneActed { window: window.clone(), most });
-    assert_eq!(with_evidence(Primary::KeptAtCut, &[idle("kept_at_cut")], why_none), none_acted);
+    assert_eq!(with_evidence(Primary::FactsKept, &[idle("facts_kept")], why_none), none_acted);
     // Without cuts nothing at all compacted.
     let by = Primary::ReferenceRecall;
     let nothing = none_of(NoChoice::NothingCompacted { largest: 0 });
@@ -630,20 +630,20 @@ fn unranked(row_kind: RowKind, values: &[(&str, f64)]) -> Entry {
 
 #[test]
 fn why_no_row_has_a_rank() {
-    use Primary::{KeptAtCut, ReferenceRecall};
+    use Primary::{FactsKept, ReferenceRecall};
     let why = |by, table: &[Entry]| with_evidence(by, table, none_ranked);
     let ranked = |values: &[(&str, f64)]| unranked(RowKind::Ranked, values);
     let control = || entry_at(SMALL, "full", None, &[]);
-    assert_eq!(why(KeptAtCut, &[control()]), NoChoice::OnlyControls);
-    // Nothing was at stake if no row of a strategy lost sight of anything.
+    assert_eq!(why(FactsKept, &[control()]), NoChoice::OnlyControls);
+    // No fact was needed if no row of a strategy lost sight of anything.
     let (safe, exposed) = ([("exposed_share", 0.0)], [("exposed_share", 0.5)]);
     let mut idle = ranked(&safe);
     idle.acted = false;
-    assert_eq!(why(KeptAtCut, &[control(), idle]), NoChoice::NothingAtStake);
+    assert_eq!(why(FactsKept, &[control(), idle]), NoChoice::NoFactsNeeded);
     let unknown = |by| NoChoice::NoFigure { by, why: None };
-    assert_eq!(why(KeptAtCut, &[ranked(&safe), ranked(&exposed)]), unknown(KeptAtCut));
+    assert_eq!(why(FactsKept, &[ranked(&safe), ranked(&exposed)]), unknown(FactsKept));
     let references = [("reference_exposed", 0.0)];
-    assert_eq!(why(ReferenceRecall, &[ranked(&references)]), NoChoice::NothingAtStake);
+    assert_eq!(why(ReferenceRecall, &[ranked(&references)]), NoChoice::NoFactsNeeded);
     // Nothing compacted, unless a strategy failed before it could.
     let mut idle = ranked(&references);
     idle.acted = false;
@@ -656,15 +656,15 @@ fn why_no_row_has_a_rank() {
     let (offline_summary, unusable) =
         (unranked(RowKind::OfflineSummary, &[]), unranked(RowKind::Unusable, &[]));
     assert_eq!(
-        why(KeptAtCut, std::slice::from_ref(&offline_summary)),
+        why(FactsKept, std::slice::from_ref(&offline_summary)),
         NoChoice::OnlyOfflineSummaries
     );
-    assert_eq!(why(KeptAtCut, &[offline_summary, unusable]), NoChoice::OnlyUnusable);
+    assert_eq!(why(FactsKept, &[offline_summary, unusable]), NoChoice::OnlyUnusable);
     // A reason of the figure itself.
     let mut absent = ranked(&[]);
-    absent.row.values.insert("kept_at_cut".into(), Value::Absent(Absent::NoFacts));
+    absent.row.values.insert("facts_kept".into(), Value::Absent(Absent::NoFacts));
     let reason = Some(Absent::NoFacts.to_string());
-    assert_eq!(why(KeptAtCut, &[absent]), NoChoice::NoFigure { by: KeptAtCut, why: reason });
+    assert_eq!(why(FactsKept, &[absent]), NoChoice::NoFigure { by: FactsKept, why: reason });
 }
 
 #[test]

@@ -26,12 +26,12 @@ use super::statistics::{Bounds, Clusters, Confidence};
 /// at cuts (how-it-works §45), and reference recall in a run without cuts.
 pub fn primary(facts: &[SessionFacts], results: &RunResults) -> Primary {
     let questions = facts.iter().any(|f| !f.questions.is_empty());
-    let at_stake = |session: SessionResults<'_>| {
+    let with_facts = |session: SessionResults<'_>| {
         session.cuts().iter().any(|cut| !cut.facts.is_empty() && !cut.rows.is_empty())
     };
     match questions {
         true => Primary::Continuity,
-        false if results.iter().any(at_stake) => Primary::KeptAtCut,
+        false if results.iter().any(with_facts) => Primary::FactsKept,
         false => Primary::ReferenceRecall,
     }
 }
@@ -43,7 +43,7 @@ pub struct Entry {
     /// The primary measure of each of the row's sessions, by their position
     /// in the facts.
     pub scores: BTreeMap<usize, f64>,
-    /// The facts at stake behind each of these scores; empty if scores are not
+    /// The facts behind each of these scores; empty if scores are not
     /// weighted by them.
     pub facts: BTreeMap<usize, f64>,
     /// Number of questions or facts behind the primary measure.
@@ -184,7 +184,7 @@ impl Builder<'_> {
         self.pooled.units(code as u32, id)
     }
 
-    /// The facts at stake behind these figures, if they are weighted by them.
+    /// The facts behind these figures, if they are weighted by them.
     fn facts_each(&self, code: usize, id: &'static str) -> &ByUnit {
         self.pooled.facts(code as u32, id)
     }
@@ -293,13 +293,13 @@ impl Builder<'_> {
             let depth = f64::from(self.manifest.depth);
             values.insert(catalogue::DEPTH.id.into(), Value::Known(depth));
         }
-        let kept = self.each(self.code, catalogue::KEPT_AT_CUT.id);
-        let share = self.clusters_of(catalogue::KEPT_AT_CUT.id, kept).largest_share();
+        let kept = self.each(self.code, catalogue::FACTS_KEPT.id);
+        let share = self.clusters_of(catalogue::FACTS_KEPT.id, kept).largest_share();
         values.insert(
             catalogue::LARGEST_SHARE.id.into(),
             match share.filter(|_| !kept.is_empty()) {
                 Some(share) => Value::Known(share),
-                None => Value::Absent(Absent::NothingAtStake),
+                None => Value::Absent(Absent::NoFactsNeeded),
             },
         );
     }
@@ -389,7 +389,7 @@ mod tests {
     use crate::measure;
     use crate::testkit::{self, cell, close, facts, manifest};
     use recap_core::model::{
-        Cut, CutExam, CutOutcome, CutRow, FactAtStake, IdentifierClass, ReferenceState,
+        Cut, CutExam, CutOutcome, CutRow, Fact, IdentifierClass, ReferenceState,
     };
 
     #[test]
@@ -416,7 +416,7 @@ mod tests {
 
     /// A cut with this many facts, and the state of all of them under `x`.
     fn cut(session: &str, facts: usize, state: Option<ReferenceState>) -> Cut {
-        let fact = |at: usize| FactAtStake {
+        let fact = |at: usize| Fact {
             request: 10,
             text: format!("src/{at}.rs"),
             class: IdentifierClass::Path,
@@ -442,7 +442,7 @@ mod tests {
     fn facts_at_cuts_rank_where_a_cut_has_facts_and_a_row() {
         let of = |facts, state| primary(&[], &RunResults::new([], [cut("s", facts, state)]));
         let lost = Some(ReferenceState::Lost);
-        assert_eq!(of(1, lost), Primary::KeptAtCut);
+        assert_eq!(of(1, lost), Primary::FactsKept);
         for (facts, state) in [(1, None), (0, lost), (0, None)] {
             assert_eq!(of(facts, state), Primary::ReferenceRecall);
         }
@@ -459,8 +459,8 @@ mod tests {
         let manifest = Manifest { cuts: "5".into(), depth: 1, ..manifest(&["25%"]) };
         let report = measure(manifest, "d".into(), facts, RunResults::new(cells, cuts));
         let row = &report.rows[0];
-        close(row, "kept_at_cut", 0.75);
-        let Interval::ThisSessionOnly { lo, hi } = row.intervals["kept_at_cut"] else {
+        close(row, "facts_kept", 0.75);
+        let Interval::ThisSessionOnly { lo, hi } = row.intervals["facts_kept"] else {
             panic!("{:?}", row.intervals)
         };
         assert!((lo - 0.75).abs() < 1e-9 && (hi - 0.75).abs() < 1e-9, "{lo} to {hi}");

@@ -22,7 +22,7 @@ pub struct SessionFigures {
     /// Id of the strategy.
     pub strategy: String,
     /// Numerator and denominator of the measure of quality, averaged over
-    /// repetitions; absent if nothing was at stake.
+    /// repetitions; absent if no fact was needed.
     pub quality: Option<(f64, f64)>,
     /// Cost of the session in USD, averaged over repetitions; absent without a
     /// price.
@@ -167,7 +167,7 @@ mod tests {
     fn figures(ids: &[&str], cells: Vec<Cell>) -> Vec<SessionFigures> {
         let facts: Vec<_> = ids.iter().map(|id| facts(id).requests(&[300, 600]).build()).collect();
         let sessions = RunResults::new(cells, []);
-        session_figures(&manifest(&["25%"]), &facts, &sessions, catalogue::KEPT_AT_CUT.id)
+        session_figures(&manifest(&["25%"]), &facts, &sessions, catalogue::FACTS_KEPT.id)
     }
 
     fn billed(id: &str, uncached: u64) -> CellBuilder {

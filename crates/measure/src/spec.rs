@@ -42,7 +42,7 @@ pub enum Pool {
     /// Median of all values of all cells.
     Median,
     /// Within a cluster a ratio of sums, over clusters a mean weighted by the
-    /// facts at stake (how-it-works §46).
+    /// facts (how-it-works §46).
     AtCuts,
     /// Kaplan–Meier median of all waits of all cells.
     WaitMedian,

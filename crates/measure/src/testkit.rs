@@ -14,12 +14,12 @@ use super::spec::Assumptions;
 use super::spec::CellInput;
 use recap_core::model::{
     Answer, Bill, Buckets, Calibration, Cell, CellKey, CellOutcome, CellRows, CompactionRow, Cut,
-    CutRow, Exam, Expectation, FactAtStake, Finding, Fit, IdentifierClass, Judgement,
-    LatencySource, LedgerState, Manifest, MessageFacts, NoGrade, Prices, PromptBill, Question,
-    QuestionFacts, QuestionKind, QuestionRow, RECORDED, Recovered, Reference, ReferenceOutcome,
-    ReferenceState, Repeated, ReplyFacts, Report, RequestBill, RequestFacts, RequestRow, Role,
-    RowKind, RunResults, SessionFacts, Snapshot, Source, StrategyRow, TimeProfile, TokensSource,
-    Unusable, UnusableReplies, Value, Verdict, Vote,
+    CutRow, Exam, Expectation, Fact, Finding, Fit, IdentifierClass, Judgement, LatencySource,
+    LedgerState, Manifest, MessageFacts, NoGrade, Prices, PromptBill, Question, QuestionFacts,
+    QuestionKind, QuestionRow, RECORDED, Recovered, Reference, ReferenceOutcome, ReferenceState,
+    Repeated, ReplyFacts, Report, RequestBill, RequestFacts, RequestRow, Role, RowKind, RunResults,
+    SessionFacts, Snapshot, Source, StrategyRow, TimeProfile, TokensSource, Unusable,
+    UnusableReplies, Value, Verdict, Vote,
 };
 use recap_core::wording;
 
@@ -261,7 +261,7 @@ pub fn answer(report: &Report) -> String {
 
 /// A cut before request 10, with 10,000 tokens before it, of which 2,000 are
 /// the preamble, and 40 requests after it.
-pub(super) fn cut(session: &str, facts: Vec<FactAtStake>, rows: Vec<CutRow>) -> Cut {
+pub(super) fn cut(session: &str, facts: Vec<Fact>, rows: Vec<CutRow>) -> Cut {
     Cut {
         dataset: "d".into(),
         session: session.into(),

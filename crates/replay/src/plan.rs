@@ -69,7 +69,7 @@ pub enum ReplayError {
     /// The context would be refused by every provider at this request.
     #[error("strategy bug at request {0}: {1}")]
     BrokenPair(usize, BrokenPair),
-    /// No request stands behind the cut.
+    /// No request stands after the cut.
     #[error("the recording ends before the cut")]
     EndsBeforeCut,
 }

@@ -30,7 +30,7 @@ pub struct PreparedSession {
     pub facts: Arc<SessionFacts>,
     /// Text of each message, by its hash.
     pub texts: Arc<BTreeMap<String, String>>,
-    /// The cuts, each with its facts at stake.
+    /// The cuts, each with its facts.
     pub cuts: Arc<Vec<(CutPlace, Vec<Reference>)>>,
 }
 
@@ -62,7 +62,7 @@ impl PreparedSession {
         let exam = mining.exam();
         let places = places(&session, &exact, cuts, depth);
         let no_cut = places.as_ref().err().filter(|_| cuts != Cuts::None).cloned();
-        let cut = |place: CutPlace| (mining.at_stake(&place), place);
+        let cut = |place: CutPlace| (mining.facts_at(&place), place);
         let cuts = places.unwrap_or_default().into_iter().map(cut);
         let cuts = cuts.map(|(facts, place)| (place, facts)).collect();
         let survival = Survival::new(&session, &exam);

@@ -215,7 +215,7 @@ pub(super) const FEWEST_QUESTIONS: f64 = 10.0;
 
 /// What the figures of cuts stand for, and how much they rest on.
 pub(super) fn at_cuts(rows: &[&StrategyRow], report: &Report) -> Option<String> {
-    let of = rows.iter().find(|row| row.number(catalogue::KEPT_AT_CUT).is_some())?;
+    let of = rows.iter().find(|row| row.number(catalogue::FACTS_KEPT).is_some())?;
     let count = |measure| of.number(measure).unwrap_or(0.0) as usize;
     let depth = of.number(catalogue::DEPTH).unwrap_or(1.0);
     let deep = match depth {
@@ -223,9 +223,9 @@ pub(super) fn at_cuts(rows: &[&StrategyRow], report: &Report) -> Option<String> 
         depth => format!("in sessions {depth:.0} times as large as the window"),
     };
     let (facts, cuts) =
-        (counted(count(catalogue::FACTS_AT_STAKE), "fact"), counted(count(catalogue::CUTS), "cut"));
-    let sessions = counted(count(catalogue::SESSIONS_AT_STAKE), "session");
-    let frees = match report.primary == Primary::KeptAtCut {
+        (counted(count(catalogue::FACTS_NEEDED), "fact"), counted(count(catalogue::CUTS), "cut"));
+    let sessions = counted(count(catalogue::SESSIONS_WITH_FACTS), "session");
+    let frees = match report.primary == Primary::FactsKept {
         true => "frees: how much smaller the context is right after it. ",
         false => "",
     };
@@ -236,10 +236,10 @@ pub(super) fn at_cuts(rows: &[&StrategyRow], report: &Report) -> Option<String> 
     );
     let asked = rows.iter().filter_map(|row| row.number(catalogue::QUESTIONS_AT_CUT));
     let asked = asked.fold(0.0, f64::max);
-    if report.primary == Primary::KeptAtCut && asked >= FEWEST_QUESTIONS {
+    if report.primary == Primary::FactsKept && asked >= FEWEST_QUESTIONS {
         text += &format!(
             " answers kept: of up to {} about the session that the whole conversation answers \
-             right, the share that is still answered right behind the cut.",
+             right, the share that is still answered right after the cut.",
             counted(asked as usize, "question")
         );
     }
@@ -321,7 +321,7 @@ pub(super) fn recovered(rows: &[&StrategyRow], manifest: &Manifest) -> Option<St
 pub(super) fn gaps(rows: &[&StrategyRow]) -> Vec<String> {
     const LEADING: [&Measure; 6] = [
         catalogue::CONTINUITY,
-        catalogue::KEPT_AT_CUT,
+        catalogue::FACTS_KEPT,
         catalogue::RECALL,
         catalogue::REFERENCE_RECALL,
         catalogue::RECENCY_GAIN,

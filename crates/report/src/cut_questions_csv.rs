@@ -1,4 +1,4 @@
-//! `cut_questions.csv`: every question that was asked right behind a cut, under each
+//! `cut_questions.csv`: every question that was asked right after a cut, under each
 //! strategy: what was expected, and what was answered from the whole conversation
 //! and from what the strategy sends. Without text (`--no-text`) these words are
 //! empty fields.

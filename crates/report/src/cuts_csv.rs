@@ -1,5 +1,5 @@
-//! `cuts.csv`: every strategy at every cut: what it kept of what was at stake,
-//! how large it is behind the cut, and what that costs.
+//! `cuts.csv`: every strategy at every cut: what it kept of the facts,
+//! how large it is after the cut, and what that costs.
 
 use std::io::{Result, Write};
 

@@ -1,4 +1,4 @@
-//! `facts.csv`: everything that was at stake at a cut, and what became of it
+//! `facts.csv`: every fact at a cut, and what became of it
 //! under each strategy.
 
 use std::io::{Result, Write};
@@ -11,7 +11,7 @@ use recap_core::model::{Cut, CutRow, Report};
 pub(super) const FORMAT: Format = Format {
     name: "csv",
     file: "facts.csv",
-    about: "one row per fact at stake and strategy: verbatim, carried, bare, partial, recovered or lost",
+    about: "one row per fact and strategy: verbatim, carried, bare, partial, recovered or lost",
     render,
 };
 

@@ -148,16 +148,16 @@ fn reason(check: &Check) -> String {
     escaped::prose(&check.reason, SENTENCE)
 }
 
-/// What to use, how sure that is and what was at stake.
+/// What to use, how sure that is and what it rests on.
 fn answer(report: &Report) -> String {
     let mut text = String::new();
-    if let Some(Answer { answer, how_sure, doubt, at_stake, also, summaries, .. }) =
+    if let Some(Answer { answer, how_sure, doubt, basis, also, summaries, .. }) =
         wording::answer(report)
     {
         let first = format!("**{}**", escaped::prose(&answer, 2 * SENTENCE));
         line(&mut text, &first);
         for sentence in
-            also.iter().chain([&how_sure]).chain(&doubt).chain([&at_stake]).chain(&summaries)
+            also.iter().chain([&how_sure]).chain(&doubt).chain([&basis]).chain(&summaries)
         {
             line(&mut text, &escaped::prose(sentence, SENTENCE));
         }

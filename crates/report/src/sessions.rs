@@ -73,7 +73,7 @@ const MOST: usize = 20;
 /// What the table shows of each session, after its requests and today's bill.
 const SHOWN: [(&Measure, &str); 5] = [
     (catalogue::COST_USD, "with it"),
-    (catalogue::KEPT_AT_CUT, "facts kept"),
+    (catalogue::FACTS_KEPT, "facts kept"),
     (catalogue::CONTINUITY_AT_CUT, "answers kept"),
     (catalogue::COMPACTIONS, "compactions"),
     (catalogue::OVERFLOWS, "refused"),

@@ -36,7 +36,7 @@ struct Summary<'a> {
     forgetting: &'a [Forgetting],
     #[serde(skip_serializing_if = "Option::is_none")]
     family: Option<Json>,
-    /// What to use, how sure that is, what was at stake and what else to know.
+    /// What to use, how sure that is, what it rests on and what else to know.
     #[serde(skip_serializing_if = "Option::is_none")]
     answer: Option<Json>,
     /// When to compact before the limit, with the figures by size.
@@ -124,8 +124,7 @@ fn questions(strategy: &AnsweredAtCuts) -> Json {
 }
 
 fn answered(report: &Report, recommendation: &Recommendation) -> Option<Json> {
-    let Answer { answer, how_sure, doubt, at_stake, also, next, summaries } =
-        wording::answer(report)?;
+    let Answer { answer, how_sure, doubt, basis, also, next, summaries } = wording::answer(report)?;
     let place = recommendation.choice.place();
     Some(serde_json::json!({
         "strategy": place.map(|place| &place.strategy),
@@ -133,7 +132,7 @@ fn answered(report: &Report, recommendation: &Recommendation) -> Option<Json> {
         "answer": answer,
         "how_sure": how_sure,
         "doubt": doubt,
-        "at_stake": at_stake,
+        "basis": basis,
         "also": also,
         "next": next,
         "summaries": summaries,

@@ -8,15 +8,15 @@ use jiff::Timestamp;
 
 use super::{Screen, Texts, table};
 use recap_core::model::{
-    Absent, AgainstFull, Answer, AtStake, Bill, BreakEven, Buckets, CallBill, Cell, CellKey,
-    CellOutcome, CellRows, Choice, Chosen, CompactionRow, Cut, CutExam, CutOutcome, CutRow, Exam,
-    Expectation, FactAtStake, IdentifierClass, Interval, Judgement, LatencySource, LedgerState,
-    Limit, LossRow, Manifest, MessageFacts, NoCut, Observation, PanelAgreement, Prices, Primary,
-    Problem, PromptBill, Provenance, Question, QuestionFacts, QuestionKind, QuestionRow, RECORDED,
-    Receipt, Recommendation, Reference, ReferenceOutcome, ReferenceState, Replayed, Report,
-    RequestBill, RequestFacts, RequestRow, Role, RowKind, RowName, RunResults, SESSION_MEASURES,
-    SessionFacts, SessionRow, Snapshot, SnapshotPart, Source, StrategyRow, TimeProfile,
-    TokensSource, Validation, Value, Verdict, catalogue,
+    Absent, AgainstFull, Answer, Bill, BreakEven, Buckets, CallBill, Cell, CellKey, CellOutcome,
+    CellRows, Choice, Chosen, CompactionRow, Cut, CutExam, CutOutcome, CutRow, Exam, Expectation,
+    Fact, IdentifierClass, Interval, Judgement, LatencySource, LedgerState, Limit, LossRow,
+    Manifest, Measured, MessageFacts, NoCut, Observation, PanelAgreement, Prices, Primary, Problem,
+    PromptBill, Provenance, Question, QuestionFacts, QuestionKind, QuestionRow, RECORDED, Receipt,
+    Recommendation, Reference, ReferenceOutcome, ReferenceState, Replayed, Report, RequestBill,
+    RequestFacts, RequestRow, Role, RowKind, RowName, RunResults, SESSION_MEASURES, SessionFacts,
+    SessionRow, Snapshot, SnapshotPart, Source, StrategyRow, TimeProfile, TokensSource, Validation,
+    Value, Verdict, catalogue,
 };
 
 #[path = "tests/cells.rs"]
@@ -288,7 +288,7 @@ pub(super) fn recommended(strategy: &str) -> Recommendation {
         replayed: Replayed {
             sessions: 1,
             requests: 6,
-            asked: AtStake::NeededFacts(60),
+            asked: Measured::NeededFacts(60),
             strategies: 4,
             windows: vec!["25%".to_owned()],
         },

@@ -72,7 +72,7 @@ fn csv_headers_are_those_of_the_contract() {
     );
     // The same in every run, whatever it asks.
     insta::assert_snapshot!(header("summary.csv").replace(',', " "), @r"
-    dataset strategy window agent_model sessions requests questions unscored recall recall_lo recall_hi continuity continuity_lo continuity_hi reference_recall evidence_gone fabrication_rate tokens_full tokens_sent token_savings peak_tokens compactions overflows cost_usd cost_savings compaction_cost_usd cache_hit_rate cache_breaks blocking_ms_p95 latency_source verdict_vs_full reference_recall_lo reference_recall_hi references recency_gain cost_usd_refetch sidechain_cost_usd offline_summary mde n_clusters rank depth cuts facts_at_stake sessions_at_stake kept_at_cut kept_at_cut_lo kept_at_cut_hi exposed_share carried_share added_at_cut gain_at_cut tokens_at_cut continuity_at_cut unusable_replies idle_compactions questions_at_cut cost_head_breakpoint_usd cost_savings_vs_recorded
+    dataset strategy window agent_model sessions requests questions unscored recall recall_lo recall_hi continuity continuity_lo continuity_hi reference_recall evidence_gone fabrication_rate tokens_full tokens_sent token_savings peak_tokens compactions overflows cost_usd cost_savings compaction_cost_usd cache_hit_rate cache_breaks blocking_ms_p95 latency_source verdict_vs_full reference_recall_lo reference_recall_hi references recency_gain cost_usd_refetch sidechain_cost_usd offline_summary mde n_clusters rank depth cuts facts_needed sessions_with_facts facts_kept facts_kept_lo facts_kept_hi exposed_share carried_share added_at_cut gain_at_cut tokens_at_cut continuity_at_cut unusable_replies idle_compactions questions_at_cut cost_head_breakpoint_usd cost_savings_vs_recorded
     ");
 }
 
@@ -167,7 +167,7 @@ fn cuts_csv_and_facts_csv_tell_what_became_of_the_facts() {
         let text = file(&report, name);
         text.lines().find(|line| line.starts_with(start)).unwrap().to_owned()
     };
-    // 2,000 tokens of messages behind the cut: too few for what was said 5,200 ago.
+    // 2,000 tokens of messages after the cut: too few for what was said 5,200 ago.
     assert_eq!(
         row("cuts.csv", "my-sessions,session-1,prune,0,5,"),
         "my-sessions,session-1,prune,0,5,23000,5000,9000,2,0,0,1,1,0,0,0,,,,,,,1,0,false,,,0,40,100"

@@ -10,7 +10,7 @@ use clap::Args;
 use super::super::exit::{Exit, Failure};
 use super::super::work::Work;
 use super::Arguments;
-use recap_core::model::{CutExam, FactAtStake, NO_SUMMARY, Reference, ReferenceState, Session};
+use recap_core::model::{CutExam, Fact, NO_SUMMARY, Reference, ReferenceState, Session};
 use recap_core::text::counted;
 use recap_core::tokens::Counter;
 use recap_exam::facts::{CutPlace, Cuts};
@@ -26,7 +26,7 @@ const AROUND: usize = 60;
 /// Which cut is shown.
 #[derive(Debug, Args)]
 pub(super) struct CutSelection {
-    /// Show the context right after a cut, and what of the facts at stake it keeps: the number of
+    /// Show the context right after a cut, and what of the facts it keeps: the number of
     /// the cut, from 1, in the order of cuts.csv
     #[arg(long, value_name = "K", conflicts_with_all = ["request", "window", "files"])]
     pub(super) cut: Option<u32>,
@@ -94,7 +94,7 @@ pub(super) fn shown(
     Ok(parts)
 }
 
-/// The requested cut, with the facts at stake there.
+/// The requested cut, with the facts there.
 fn picked<'a>(
     arguments: &Arguments,
     subject: &'a PreparedSession,
@@ -195,7 +195,7 @@ struct FactList<'a> {
     subject: &'a PreparedSession,
     part: &'a CutSegment,
     place: &'a CutPlace,
-    facts: &'a [FactAtStake],
+    facts: &'a [Fact],
     exam: &'a CutExam,
     seen: &'a SeenStates,
 }

@@ -88,9 +88,9 @@ reasons! {
     NotCut
         "no session of it was cut: none was asked for, they are too short, or it is the recorded \
          agent, which only `--cuts recorded` looks at";
-    NoFacts "nothing that the agent used behind a cut came from before it";
-    NothingAtStake "nothing was at stake at a cut";
-    NothingExposed "every fact at stake was still sent as it was recorded";
+    NoFacts "nothing that the agent used after a cut came from before it";
+    NoFactsNeeded "no fact was needed after a cut";
+    NothingExposed "every fact was still sent as it was recorded";
     NoSummary "no model writes text for this strategy";
     WithoutSummaryFailed "it failed at some cut without its summaries";
     NoCompactionAtCut "it compacted at no cut";

@@ -98,9 +98,9 @@ pub struct SizeFigures {
     /// Median number of requests until a compaction has saved what it cost;
     /// absent if more than half never do.
     pub break_even_requests: Option<f64>,
-    /// Number of facts at stake.
+    /// Number of facts.
     pub facts: u64,
-    /// Share of the facts at stake that is kept; absent without facts.
+    /// Share of the facts that is kept; absent without facts.
     pub kept: Option<Estimate>,
     /// Facts of each class of identifier that are not kept, and all of them.
     pub missing: BTreeMap<&'static str, (u64, u64)>,

@@ -84,7 +84,7 @@ pub struct TimeProfile {
     pub decode_per_s: f64,
 }
 
-/// Whether a reference, or a fact at stake at a cut, survives in a context.
+/// Whether a reference, or a fact at a cut, survives in a context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[derive(strum::IntoStaticStr)]

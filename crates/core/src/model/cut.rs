@@ -16,7 +16,7 @@ pub const NO_SUMMARY: &str = "no-summary:";
 /// before it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct FactAtStake {
+pub struct Fact {
     /// Ordinal of the request that uses it, in the whole session.
     pub request: u32,
     /// The identifier, as the agent wrote it.
@@ -60,8 +60,8 @@ pub struct Cut {
     pub tokens_before: u64,
     /// Of those, tokens of the preamble, its hidden part included.
     pub preamble_tokens: u64,
-    /// The facts at stake, by request and text.
-    pub facts: Vec<FactAtStake>,
+    /// The facts, by request and text.
+    pub facts: Vec<Fact>,
     /// One result for each strategy and replicate, in this order.
     pub rows: Vec<CutRow>,
 }

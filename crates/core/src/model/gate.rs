@@ -156,7 +156,7 @@ pub enum Ground {
     BaselineFailed { cells: u64 },
     /// No session has a figure in both runs.
     NoPair,
-    /// The cuts of some session have other facts at stake than in the baseline.
+    /// The cuts of some session have other facts than in the baseline.
     OtherFacts,
     /// Some sessions have a median in this run and none in the baseline.
     NewMedians { sessions: u64 },

@@ -171,8 +171,8 @@ impl Value {
 pub enum Primary {
     /// Where there are questions.
     Continuity,
-    /// Without questions, where something was at stake at a cut.
-    KeptAtCut,
+    /// Without questions, where a fact was needed after a cut.
+    FactsKept,
     /// Where there is neither.
     ReferenceRecall,
 }
@@ -182,7 +182,7 @@ impl Primary {
     pub fn measure(self) -> &'static Measure {
         match self {
             Primary::Continuity => catalogue::CONTINUITY,
-            Primary::KeptAtCut => catalogue::KEPT_AT_CUT,
+            Primary::FactsKept => catalogue::FACTS_KEPT,
             Primary::ReferenceRecall => catalogue::REFERENCE_RECALL,
         }
     }
@@ -196,7 +196,7 @@ impl Primary {
     pub fn most(self) -> f64 {
         match self {
             Primary::Continuity => 100.0,
-            Primary::KeptAtCut | Primary::ReferenceRecall => 1.0,
+            Primary::FactsKept | Primary::ReferenceRecall => 1.0,
         }
     }
 }

@@ -72,9 +72,7 @@ pub use cell::{
 pub use compaction::{CompactionRow, is_of_size};
 pub use compared::{Family, TestOutcome, Tested};
 pub use comparison::{ComparedMeasure, ComparedQuestions, ComparedRow, Comparison};
-pub use cut::{
-    Cut, CutBill, CutExam, CutOutcome, CutRow, FactAtStake, NO_SUMMARY, counts_refusals,
-};
+pub use cut::{Cut, CutBill, CutExam, CutOutcome, CutRow, Fact, NO_SUMMARY, counts_refusals};
 pub use facts::{
     EXAM_REFERENCES, EXAM_REQUESTS, Exam, Fingerprint, MessageFacts, Reference, RequestFacts,
     SessionFacts, Support,
@@ -100,7 +98,7 @@ pub use receipt::{
     Spent, TokenKind,
 };
 pub use recommendation::{
-    Against, Alternative, AtStake, Choice, Chosen, ComparisonWithFull, NextStep, NoChoice, Priced,
+    Against, Alternative, Choice, Chosen, ComparisonWithFull, Measured, NextStep, NoChoice, Priced,
     Range, RangeOf, Recommendation, Replayed, RunnerUp, Savings,
 };
 pub use recorded::{Piece, RecordedCall, RecordedCompaction, RecordedTrigger};

@@ -49,7 +49,7 @@ pub struct Replayed {
     /// Number of requests of all sessions.
     pub requests: usize,
     /// The questions or facts by which each strategy is measured.
-    pub asked: AtStake,
+    pub asked: Measured,
     /// Number of strategies without controls.
     pub strategies: usize,
     /// Labels of the windows, as typed.
@@ -58,12 +58,12 @@ pub struct Replayed {
 
 /// The questions or facts by which each strategy is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AtStake {
+pub enum Measured {
     /// Number of questions of the data set.
     Questions(usize),
     /// Facts that the agent used after cuts.
     FactsAtCuts {
-        /// Number of facts at stake.
+        /// Number of facts.
         facts: usize,
         /// Number of examined cuts.
         cuts: usize,
@@ -212,7 +212,7 @@ pub enum NoChoice {
     /// The run has only controls.
     OnlyControls,
     /// Everything that the agent used later was still sent as recorded.
-    NothingAtStake,
+    NoFactsNeeded,
     /// No context was larger than this number of tokens.
     NothingCompacted { largest: u64 },
     /// All strategies are offline summaries.

@@ -133,11 +133,11 @@ pub struct StrategyRow {
 
 impl StrategyRow {
     /// Whether the row still sent everything that its primary measure asks for
-    /// exactly as recorded: nothing was at stake, and the figure says nothing
+    /// exactly as recorded: no fact was needed, and the figure says nothing
     /// about quality (how-it-works §46).
     pub fn risked_nothing(&self, primary: Primary) -> bool {
         let exposed = match primary {
-            Primary::KeptAtCut => catalogue::EXPOSED_SHARE,
+            Primary::FactsKept => catalogue::EXPOSED_SHARE,
             Primary::ReferenceRecall => catalogue::REFERENCE_EXPOSED,
             Primary::Continuity => return false,
         };
@@ -288,8 +288,8 @@ pub const SESSION_MEASURES: [&Measure; 10] = [
     catalogue::COMPACTIONS,
     catalogue::OVERFLOWS,
     catalogue::REFERENCE_RECALL,
-    catalogue::FACTS_AT_STAKE,
-    catalogue::KEPT_AT_CUT,
+    catalogue::FACTS_NEEDED,
+    catalogue::FACTS_KEPT,
     catalogue::QUESTIONS_AT_CUT,
     catalogue::CONTINUITY_AT_CUT,
 ];

@@ -61,9 +61,9 @@ pub struct TunedSetting {
     pub status: TunedStatus,
     /// Number of sessions of the search that tell of it.
     pub sessions: usize,
-    /// Number of clusters with something at stake.
+    /// Number of clusters with a fact that was needed.
     pub clusters: usize,
-    /// Share that is kept, 0 to 1; absent where nothing was at stake.
+    /// Share that is kept, 0 to 1; absent where no fact was needed.
     pub kept: Option<Ranged>,
     /// Dollars a session.
     pub usd: Option<Ranged>,
@@ -115,7 +115,7 @@ pub struct TunedHeldBack {
     pub setting: usize,
     /// Number of sessions.
     pub sessions: usize,
-    /// What is kept; absent where nothing was at stake.
+    /// What is kept; absent where no fact was needed.
     pub kept: Option<TunedDifference>,
     /// Dollars a session.
     pub usd: Option<TunedDifference>,

@@ -13,7 +13,7 @@ use crate::text::{counted, form_for, grouped};
 const NAMED: usize = 3;
 /// Savings below this many dollars are not told.
 const LEAST: f64 = 0.005;
-/// Requests behind a cut that are replayed.
+/// Requests after a cut that are replayed.
 const REPLAYED: u64 = 40;
 
 /// Whether compacting pays before the context limit makes it necessary, from which

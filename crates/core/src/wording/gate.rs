@@ -53,11 +53,9 @@ fn words(ground: &Ground) -> String {
             format!("{} of the baseline's row failed", counted(*cells, "cell"))
         }
         Ground::NoPair => "no session has a figure both here and in the baseline".to_owned(),
-        Ground::OtherFacts => {
-            "some session's cuts put other facts at stake in the baseline: a cut \
+        Ground::OtherFacts => "some session's cuts have other facts in the baseline: a cut \
                                failed in one of the runs, or they were cut at other places"
-                .to_owned()
-        }
+            .to_owned(),
         Ground::NewMedians { sessions } => {
             format!("{} with a median here and none in the baseline", counted(*sessions, "session"))
         }

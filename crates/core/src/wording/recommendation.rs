@@ -5,9 +5,9 @@ use super::advice::{at_the_limit, before_the_limit, summaries};
 use super::number::{distance, dollars, gain, loss, percent};
 use super::{capital, kept, listed, uncapital, window};
 use crate::model::{
-    Advice, Against, AgainstFull, Alternative, AtStake, Choice, Chosen, ComparisonWithFull,
-    Finding, Limit, NATIVE, NextStep, NoChoice, Priced, Primary, Range, RangeOf, Reason,
-    Recommendation, Replayed, Report, RowName, RunnerUp, Savings,
+    Advice, Against, AgainstFull, Alternative, Choice, Chosen, ComparisonWithFull, Finding, Limit,
+    Measured, NATIVE, NextStep, NoChoice, Priced, Primary, Range, RangeOf, Reason, Recommendation,
+    Replayed, Report, RowName, RunnerUp, Savings,
 };
 use crate::text::{counted, form_for, grouped};
 
@@ -27,7 +27,7 @@ pub struct Answer {
     /// The finding that questions the answer most, unless `how_sure` is that.
     pub doubt: Option<String>,
     /// What was replayed, and by which questions or facts it was measured.
-    pub at_stake: String,
+    pub basis: String,
     /// What else a reader should know before choosing: ties, rivals, other
     /// windows.
     pub also: Vec<String>,
@@ -92,7 +92,7 @@ pub(crate) fn recommended(of: &Recommendation) -> Answer {
         answer,
         how_sure,
         doubt,
-        at_stake: at_stake(&of.replayed),
+        basis: basis(&of.replayed),
         also,
         next: of.next.as_ref().map(next),
         summaries: None,
@@ -101,8 +101,8 @@ pub(crate) fn recommended(of: &Recommendation) -> Answer {
 
 /// What a replay at the windows of the run comes to, as one paragraph.
 pub fn paragraph(of: &Recommendation) -> String {
-    let Answer { answer, how_sure, doubt, at_stake, also, .. } = recommended(of);
-    let parts = [answer].into_iter().chain(also).chain([how_sure]).chain(doubt).chain([at_stake]);
+    let Answer { answer, how_sure, doubt, basis, also, .. } = recommended(of);
+    let parts = [answer].into_iter().chain(also).chain([how_sure]).chain(doubt).chain([basis]);
     parts.collect::<Vec<_>>().join(" ")
 }
 
@@ -133,18 +133,18 @@ fn next(step: &NextStep) -> String {
     }
 }
 
-fn at_stake(replayed: &Replayed) -> String {
+fn basis(replayed: &Replayed) -> String {
     let asked = match replayed.asked {
-        AtStake::Questions(n) => format!("{} in ", counted(n, "question")),
-        AtStake::FactsAtCuts { facts, cuts, sessions } => {
+        Measured::Questions(n) => format!("{} in ", counted(n, "question")),
+        Measured::FactsAtCuts { facts, cuts, sessions } => {
             let of = match sessions < replayed.sessions {
                 true => format!("{} of ", grouped(sessions as u64)),
                 false => String::new(),
             };
             format!("{} at {} in {of}", counted(facts, "fact"), counted(cuts, "cut"))
         }
-        AtStake::NeededFacts(n) => format!("{} in ", counted(n, "needed fact")),
-        AtStake::Nothing => String::new(),
+        Measured::NeededFacts(n) => format!("{} in ", counted(n, "needed fact")),
+        Measured::Nothing => String::new(),
     };
     let through = match replayed.strategies {
         0 => "the controls alone".to_owned(),
@@ -168,7 +168,7 @@ fn used(chosen: &Chosen) -> String {
     };
     let of_what = match chosen.by {
         Primary::Continuity => "of the right answers",
-        Primary::KeptAtCut => "of the facts needed afterwards",
+        Primary::FactsKept => "of the facts needed afterwards",
         Primary::ReferenceRecall => "of the facts needed next",
     };
     format!(
@@ -321,7 +321,7 @@ fn none(why: &NoChoice, nor_at: &[String]) -> String {
         }
         NoChoice::NoneActed { window: at, most } => {
             let most = most.as_ref().map(|(name, figure)| {
-                let figure = kept(Primary::KeptAtCut, *figure);
+                let figure = kept(Primary::FactsKept, *figure);
                 format!("; where a compaction was made to happen, {name} keeps most ({figure})")
             });
             format!(
@@ -333,7 +333,7 @@ fn none(why: &NoChoice, nor_at: &[String]) -> String {
         NoChoice::OnlyControls => {
             "Only controls ran: there is no strategy to choose from.".to_owned()
         }
-        NoChoice::NothingAtStake => "Nothing was at stake: all that the agent used next was still \
+        NoChoice::NoFactsNeeded => "No fact was needed: all that the agent used next was still \
                                      sent as it was recorded, so nothing tells strategies apart."
             .to_owned(),
         NoChoice::NothingCompacted { largest } => format!(
@@ -365,7 +365,7 @@ fn none(why: &NoChoice, nor_at: &[String]) -> String {
         NoChoice::NoFigure { by, why } => {
             let measure = match by {
                 Primary::Continuity => "continuity",
-                Primary::KeptAtCut => "share of facts kept at cuts",
+                Primary::FactsKept => "share of facts kept",
                 Primary::ReferenceRecall => "share of needed facts kept",
             };
             let why = why.as_deref().unwrap_or("nothing to measure");

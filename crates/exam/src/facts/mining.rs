@@ -230,11 +230,11 @@ impl<'a> Mining<'a> {
         })
     }
 
-    /// The facts at stake at a cut: identifiers that the requests after it use,
+    /// The facts at a cut: identifiers that the requests after it use,
     /// that occur in its material, and that were not mentioned again between
     /// the cut and the request (how-it-works §45). Each counts once, at its first use.
     /// The distance is from the message that last held it to the cut.
-    pub fn at_stake(&self, place: &CutPlace) -> Vec<Reference> {
+    pub fn facts_at(&self, place: &CutPlace) -> Vec<Reference> {
         let uses = &self.candidates.uses;
         let last = place.request + place.requests;
         let from = uses.partition_point(|(ordinal, ..)| *ordinal < place.request);

@@ -243,7 +243,7 @@ fn calls_ask_for_the_same_if_the_tool_and_its_strings_are_the_same() {
 
 /// A cut before request 1, message 3: two requests are looked at.
 #[test]
-fn at_stake_is_what_later_requests_use_and_nobody_said_since_the_cut() {
+fn facts_are_what_later_requests_use_and_nobody_said_since_the_cut() {
     let mut t = talk(vec![
         user("drainShardQueue leaseEpochGuard fluxCapacitorPort shardWardenLane laneKeeperSlot"),
         agent("tunnelDrainRate"),
@@ -264,7 +264,7 @@ fn at_stake_is_what_later_requests_use_and_nobody_said_since_the_cut() {
         material: vec![kept(0), kept(1)],
         recorded: None,
     };
-    let facts = super::Mining::new(&t, &sizes, &super::MiningRules::default()).at_stake(&place);
+    let facts = super::Mining::new(&t, &sizes, &super::MiningRules::default()).facts_at(&place);
     let actual: Vec<_> = facts.iter().map(|fact| (fact.request, fact.text.as_str())).collect();
     assert_eq!(actual, [(1, "drainShardQueue"), (2, "fluxCapacitorPort")]);
     let fact = &facts[0];

@@ -72,7 +72,7 @@ fn bills(inputs: Inputs<'_>, strategy: &str) -> Option<BTreeMap<Key, f64>> {
         return None;
     }
     let sessions = RunResults::new(cells, []);
-    let id = catalogue::KEPT_AT_CUT.id;
+    let id = catalogue::FACTS_KEPT.id;
     let figures = session_figures(inputs.manifest, inputs.facts, &sessions, id);
     figures.into_iter().map(|one| Some(((one.dataset, one.session), one.usd?))).collect()
 }

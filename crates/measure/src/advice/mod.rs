@@ -4,7 +4,7 @@
 //! A strategy *saves* at a size if the range of its saving lies above zero, and it
 //! pays from the smallest size on from which it saves at every larger one. The
 //! recommended strategy and size follow the rules for recommending a row (how-it-works
-//! §47): it keeps at least half of the facts at stake, and of strategies that are
+//! §47): it keeps at least half of the facts, and of strategies that are
 //! not known to keep less than the best one, that which saves most.
 
 mod apply;

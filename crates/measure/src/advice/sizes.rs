@@ -16,9 +16,9 @@ const SMALLEST: u64 = 4_000;
 pub(super) struct BySize {
     /// The figures.
     pub figures: SizeFigures,
-    /// Share of the facts at stake that is kept, by position of the session.
+    /// Share of the facts that is kept, by position of the session.
     pub shares: BTreeMap<usize, f64>,
-    /// Facts at stake of these sessions.
+    /// Facts of these sessions.
     pub weights: BTreeMap<usize, f64>,
 }
 
@@ -43,7 +43,7 @@ struct Tried {
     /// The request that the cut stands before.
     request: u32,
     tokens_before: u64,
-    /// Requests behind the cut that were replayed, and all that were still to come.
+    /// Requests after the cut that were replayed, and all that were still to come.
     replayed: u32,
     left: u32,
     compactions: u32,
@@ -52,7 +52,7 @@ struct Tried {
     /// Facts that are kept, and all of them.
     kept: u32,
     facts: u32,
-    /// Tokens behind the cut / before it.
+    /// Tokens after the cut / before it.
     tokens: f64,
     /// Nothing where a price is unknown.
     money: Option<Money>,
@@ -211,7 +211,7 @@ fn savings(tried: &[Tried]) -> BTreeMap<usize, f64> {
     sums.into_iter().filter_map(|(session, sum)| sum.map(|(sum, n)| (session, sum / n))).collect()
 }
 
-/// Share of the facts that each session keeps, and how many are at stake;
+/// Share of the facts that each session keeps, and how many there are;
 /// repetitions have the same facts.
 fn kept(tried: &[Tried]) -> (BTreeMap<usize, f64>, BTreeMap<usize, f64>) {
     let mut counts: BTreeMap<usize, (f64, f64)> = BTreeMap::new();

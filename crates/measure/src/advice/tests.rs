@@ -6,7 +6,7 @@ use crate::measure;
 use crate::statistics::Clusters;
 use crate::testkit::{cell, facts, manifest};
 use recap_core::model::{
-    Cell, Cut, CutBill, CutExam, CutOutcome, CutRow, FactAtStake, Followed, FollowedSession,
+    Cell, Cut, CutBill, CutExam, CutOutcome, CutRow, Fact, Followed, FollowedSession,
     IdentifierClass, NoCut, RECORDED, ReferenceState, Report, RunResults, SizeFigures,
 };
 
@@ -30,9 +30,9 @@ fn ranked(kept: usize, usd: f64) -> Row {
     Row("prune", RowKind::Ranked, kept, saving(usd))
 }
 
-/// A cut of a session at a context of this size, with ten facts at stake.
+/// A cut of a session at a context of this size, with ten facts.
 fn cut(session: &str, tokens: u64, rows: Vec<Row>) -> Cut {
-    let fact = |n: u32| FactAtStake {
+    let fact = |n: u32| Fact {
         request: (tokens / 1_000) as u32 + 3,
         text: format!("src/{n}.rs"),
         class: IdentifierClass::Path,

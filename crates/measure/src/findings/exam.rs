@@ -125,7 +125,7 @@ pub(super) fn small_windows(run: &Evidence<'_>) -> Option<Limit> {
 
 /// An exam of identifiers does not measure whether intent is kept.
 pub(super) fn identifiers_only(run: &Evidence<'_>) -> Option<Limit> {
-    (run.primary == Primary::KeptAtCut).then_some(Limit::IdentifiersOnly)
+    (run.primary == Primary::FactsKept).then_some(Limit::IdentifiersOnly)
 }
 
 #[cfg(test)]
@@ -344,7 +344,7 @@ mod tests {
 
     #[test]
     fn only_an_exam_at_cuts_is_one_of_identifiers_alone() {
-        assert_eq!(of(Primary::KeptAtCut, &[], identifiers_only), Some(Limit::IdentifiersOnly));
+        assert_eq!(of(Primary::FactsKept, &[], identifiers_only), Some(Limit::IdentifiersOnly));
         assert_eq!(of(Primary::Continuity, &[], identifiers_only), None);
         assert_eq!(of(Primary::ReferenceRecall, &[], identifiers_only), None);
     }

@@ -173,7 +173,7 @@ fn refused_requests(window: &Window<'_>) -> Option<Candidate> {
 /// Strategies that are no better than the newest messages of the same size, and
 /// the best strategy.
 fn beyond_recency(window: &Window<'_>) -> Option<Candidate> {
-    let at_cuts = window.primary == Primary::KeptAtCut;
+    let at_cuts = window.primary == Primary::FactsKept;
     let measure = if at_cuts { catalogue::GAIN_AT_CUT } else { catalogue::RECENCY_GAIN };
     let gains = window.ranked().into_iter().filter_map(|row| Some((row, row.number(measure)?)));
     let gains: Vec<(&StrategyRow, f64)> = gains.collect();

@@ -351,13 +351,13 @@ fn refused_requests_matter_the_more_of_them_there_are() {
 #[test]
 fn what_is_no_better_than_recency_matters_the_more_the_best_gains() {
     let of = |gains: [f64; 3], kept: f64| {
-        let values = |gain| [("kept_at_cut", kept), ("gain_at_cut", gain), ("recency_gain", 0.5)];
+        let values = |gain| [("facts_kept", kept), ("gain_at_cut", gain), ("recency_gain", 0.5)];
         let table = [
             row("a", Some(1), &values(gains[0])),
             row("b", Some(2), &values(gains[1])),
             row("c", Some(3), &values(gains[2])),
         ];
-        beyond_recency(&ranked_by(Primary::KeptAtCut, &table))
+        beyond_recency(&ranked_by(Primary::FactsKept, &table))
     };
     // At cuts it is the gain there; 0.35 + (0.3 + 0.1) / 2. A gain of 0.02 is none.
     let Observation::NoBetterThanRecency { rows, worst, best, .. } =

@@ -56,7 +56,7 @@ pub(super) fn paraphrased(run: &Evidence<'_>) -> Option<Limit> {
 /// Rows at whose cuts a model's sentences count as kept where they hold the
 /// identifiers and the words around them.
 pub(super) fn sentences_unread(run: &Evidence<'_>) -> Option<Limit> {
-    if run.manifest.compacted_by() == Source::Lexical || run.primary != Primary::KeptAtCut {
+    if run.manifest.compacted_by() == Source::Lexical || run.primary != Primary::FactsKept {
         return None;
     }
     let (strategies, compactor) = (summed_up(run), run.manifest.compactor.clone());

@@ -92,7 +92,7 @@ fn each_difference_that_a_rule_depends_on_is_told_and_no_other() {
         differences(&baseline, &manifest, &ids, &asked)
     };
     let [tokens, cost, kept] =
-        ["tokens_sent@x > baseline", "cost_usd@x > baseline", "kept_at_cut@x < baseline"];
+        ["tokens_sent@x > baseline", "cost_usd@x > baseline", "facts_kept@x < baseline"];
     for rule in [tokens, cost, kept] {
         assert_eq!(actual(rule, |_| {}), [""; 0], "{rule}");
         let counted = "tokens are counted by o200k in one, by cl100k in the other";
@@ -103,7 +103,7 @@ fn each_difference_that_a_rule_depends_on_is_told_and_no_other() {
     assert_eq!(actual(tokens, other_prices), [""; 0]);
     let other_cuts = |manifest: &mut Manifest| (manifest.cuts, manifest.depth) = ("5".into(), 3);
     let cuts = "it was made with `--cuts none`, this run with `--cuts 5 --depth 3`: the cuts \
-                differ, so that `kept_at_cut` has no counterpart";
+                differ, so that `facts_kept` has no counterpart";
     assert_eq!(actual(kept, other_cuts), [cuts]);
     assert_eq!(actual(cost, other_cuts), [""; 0]);
 }

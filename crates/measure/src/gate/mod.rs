@@ -24,7 +24,7 @@
 //! recall@fifo on my-data at 16k < 50%
 //! blocking_ms_p95 > 5s
 //! cost_usd > baseline * 1.1
-//! kept_at_cut@prune < 0.5
+//! facts_kept@prune < 0.5
 //! first_miss < baseline - 2
 //! ```
 //!

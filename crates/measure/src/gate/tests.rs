@@ -89,16 +89,16 @@ fn a_rule_against_a_baseline_allows_a_change_for_the_worse_and_nothing_else() {
 fn measures_at_cuts_have_their_unit_and_are_quality_only_if_text_decides_them() {
     let known = |id: &str| measures::find(id).ok().unwrap();
     let amount = |id: &str, number, mark| known(id).amount(Amount { number, mark });
-    assert_eq!(amount("kept_at_cut", 50.0, Mark::Percent), Ok(0.5));
+    assert_eq!(amount("facts_kept", 50.0, Mark::Percent), Ok(0.5));
     assert_eq!(amount("added_at_cut", 5.0, Mark::Percent), Ok(0.05));
     assert_eq!(amount("tokens_at_cut", 40.0, Mark::Percent), Ok(0.4));
     assert_eq!(amount("first_miss", 3.0, Mark::Plain), Ok(3.0));
     assert_eq!(amount("continuity_at_cut", 80.0, Mark::Percent), Ok(80.0));
     assert!(amount("cut_cost_usd", 5.0, Mark::Percent).is_err());
-    assert!(known("cut_cost_usd").is_billed() && !known("kept_at_cut").is_billed());
+    assert!(known("cut_cost_usd").is_billed() && !known("facts_kept").is_billed());
     assert!(known("continuity_at_cut").rests_on_questions());
-    assert!(!known("kept_at_cut").rests_on_questions());
-    for id in ["kept_at_cut", "carried_share", "added_at_cut", "first_miss"] {
+    assert!(!known("facts_kept").rests_on_questions());
+    for id in ["facts_kept", "carried_share", "added_at_cut", "first_miss"] {
         assert!(known(id).is_quality(), "{id}");
     }
     for id in ["tokens_at_cut", "exposed_share", "cut_cost_usd", "pays_after", "cuts"] {
@@ -112,7 +112,7 @@ fn a_measure_at_cuts_is_known_as_one_though_a_bill_decides_it() {
     for spec in MEASURES.iter() {
         assert!(!matches!(spec.basis, Basis::Cuts) || is_at_cuts(spec.id()), "{}", spec.id());
     }
-    assert!(["cut_cost_usd", "pays_after", "kept_at_cut_6_20"].into_iter().all(is_at_cuts));
+    assert!(["cut_cost_usd", "pays_after", "facts_kept_6_20"].into_iter().all(is_at_cuts));
     assert!(!["reference_recall", "cost_usd"].into_iter().any(is_at_cuts));
 }
 
@@ -478,5 +478,5 @@ fn losses_and_figures_of_answers_are_quality_and_counts_and_sizes_are_none() {
     assert_eq!(measures::by_kind().collect::<Vec<_>>(), ["recall", "continuity"]);
     let help = parse("cost_usd[fact] < 1").unwrap_err().help;
     assert_eq!(help, "only recall and continuity are");
-    assert!(known("first_miss").is_median_wait() && !known("kept_at_cut").is_median_wait());
+    assert!(known("first_miss").is_median_wait() && !known("facts_kept").is_median_wait());
 }

@@ -9,8 +9,8 @@ use std::collections::BTreeSet;
 use crate::exams::AtCut;
 use crate::spec::{Basis, CellInput, Compute, Contribution, Pool, Spec};
 use recap_core::model::{
-    Absent, Agreement, CutBill, CutExam, FactAtStake, Measure, MessageIndex, QuestionKind,
-    QuestionRow, RIGHT, ReferenceState, SessionFacts, catalogue, counts_refusals,
+    Absent, Agreement, CutBill, CutExam, Fact, Measure, MessageIndex, QuestionKind, QuestionRow,
+    RIGHT, ReferenceState, SessionFacts, catalogue, counts_refusals,
 };
 
 /// A measure at cuts.
@@ -27,17 +27,17 @@ const fn at_cuts(
 pub const CUTS: Spec = at_cuts(catalogue::CUTS, Pool::Sum, Basis::Cuts, |sample| {
     each(sample, |exams| Contribution::One(exams.len() as f64))
 });
-/// `facts_at_stake`: how many facts were at stake.
-pub const FACTS: Spec = at_cuts(catalogue::FACTS_AT_STAKE, Pool::Sum, Basis::Cuts, |sample| {
+/// `facts_needed`: how many facts were needed.
+pub const FACTS: Spec = at_cuts(catalogue::FACTS_NEEDED, Pool::Sum, Basis::Cuts, |sample| {
     each(sample, |exams| Contribution::One(facts(exams)))
 });
-/// `sessions_at_stake`: how many sessions had a fact at stake.
+/// `sessions_with_facts`: how many sessions had a fact.
 pub const SESSIONS: Spec =
-    at_cuts(catalogue::SESSIONS_AT_STAKE, Pool::Sum, Basis::Cuts, |sample| {
+    at_cuts(catalogue::SESSIONS_WITH_FACTS, Pool::Sum, Basis::Cuts, |sample| {
         each(sample, |exams| Contribution::One(if facts(exams) > 0.0 { 1.0 } else { 0.0 }))
     });
-/// `kept_at_cut`: share of the facts that the context still contains.
-pub const KEPT: Spec = at_cuts(catalogue::KEPT_AT_CUT, Pool::AtCuts, Basis::Cuts, |sample| {
+/// `facts_kept`: share of the facts that the context still contains.
+pub const KEPT: Spec = at_cuts(catalogue::FACTS_KEPT, Pool::AtCuts, Basis::Cuts, |sample| {
     share(sample, |at| at.kept())
 });
 /// `exposed_share`: share of the facts whose recorded text is no longer sent.
@@ -121,11 +121,11 @@ pub const QUESTIONS: Spec =
     });
 
 /// Kept at cuts, of the facts that were used 1 to 5 requests after the cut.
-pub const NEAR: Spec = behind(catalogue::KEPT_AT_CUT_1_5, |sample| between(sample, 1, 5));
+pub const NEAR: Spec = behind(catalogue::FACTS_KEPT_1_5, |sample| between(sample, 1, 5));
 /// Kept at cuts, of the facts that were used 6 to 20 requests after the cut.
-pub const MIDDLE: Spec = behind(catalogue::KEPT_AT_CUT_6_20, |sample| between(sample, 6, 20));
+pub const MIDDLE: Spec = behind(catalogue::FACTS_KEPT_6_20, |sample| between(sample, 6, 20));
 /// Kept at cuts, of the facts that were used 21 to 40 requests after the cut.
-pub const FAR: Spec = behind(catalogue::KEPT_AT_CUT_21_40, |sample| between(sample, 21, 40));
+pub const FAR: Spec = behind(catalogue::FACTS_KEPT_21_40, |sample| between(sample, 21, 40));
 
 /// Kept at cuts, by the number of requests between the cut and the use of the
 /// fact.
@@ -169,7 +169,7 @@ fn each(sample: &CellInput<'_>, of: impl Fn(&[AtCut<'_>]) -> Contribution) -> Co
     if exams.is_empty() { Contribution::Absent(Absent::NotCut) } else { of(&exams) }
 }
 
-/// A share of the facts at stake.
+/// A share of the facts.
 fn share(sample: &CellInput<'_>, of: impl Fn(&AtCut<'_>) -> f64) -> Contribution {
     each(sample, |exams| match facts(exams) {
         0.0 => Contribution::Absent(Absent::NoFacts),
@@ -228,7 +228,7 @@ fn first_miss(at: &AtCut<'_>) -> (f64, bool) {
     }
 }
 
-fn lost<'a>(at: &AtCut<'a>) -> impl Iterator<Item = &'a FactAtStake> {
+fn lost<'a>(at: &AtCut<'a>) -> impl Iterator<Item = &'a Fact> {
     let facts = at.cut.facts.iter().zip(&at.exam.states);
     facts.filter(|(_, state)| **state == ReferenceState::Lost).map(|(fact, _)| fact)
 }

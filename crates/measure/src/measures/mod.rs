@@ -31,7 +31,7 @@ pub static RESAMPLED: [Resampled; 5] = [
     resampled(catalogue::REFERENCE_RECALL, (0.0, 1.0), references::series),
     resampled(catalogue::RECALL, (0.0, 1.0), questions::scores),
     resampled(catalogue::CONTINUITY, (0.0, 100.0), questions::continuity_series),
-    resampled(catalogue::KEPT_AT_CUT, (0.0, 1.0), at_cuts::kept_series),
+    resampled(catalogue::FACTS_KEPT, (0.0, 1.0), at_cuts::kept_series),
     resampled(catalogue::ADDED_AT_CUT, (-1.0, 1.0), at_cuts::added_series),
 ];
 

@@ -61,7 +61,7 @@ pub(super) const LOST: Spec = spec(catalogue::REFERENCE_LOST, |sample| {
     })
 });
 
-/// The recorded text is no longer sent. If this is 0, no reference was at stake,
+/// The recorded text is no longer sent. If this is 0, no reference was needed,
 /// and reference recall does not measure quality (how-it-works §46).
 pub(super) const EXPOSED: Spec = spec(catalogue::REFERENCE_EXPOSED, |sample| {
     share(sample, |asked| match asked.refused {

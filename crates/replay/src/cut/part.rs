@@ -8,8 +8,8 @@ use std::sync::Arc;
 use crate::PreparedSession;
 use crate::subject::text_hash;
 use recap_core::model::{
-    Cut, Exam, FactAtStake, MessageIndex, QuestionFacts, RecordedCompaction, Reference,
-    RequestFacts, SessionFacts, Snapshot, SnapshotPart,
+    Cut, Exam, Fact, MessageIndex, QuestionFacts, RecordedCompaction, Reference, RequestFacts,
+    SessionFacts, Snapshot, SnapshotPart,
 };
 use recap_exam::facts::{CutPlace, Survival};
 
@@ -19,7 +19,7 @@ const CLEARED: &str = "[Old tool result content cleared]";
 /// The segment of a session that a cut examines.
 #[derive(Debug)]
 pub struct CutSegment {
-    /// The messages of the segment as a session, with the facts at stake as
+    /// The messages of the segment as a session, with the facts as
     /// its references.
     pub(super) subject: PreparedSession,
     /// Number of messages of the material, which are the first of the segment.
@@ -37,7 +37,7 @@ pub struct CutSegment {
 }
 
 impl CutSegment {
-    /// Takes the segment out of a session. `facts` are the facts at stake,
+    /// Takes the segment out of a session. `facts` are the facts,
     /// with positions in the whole session; `questions` are the positions of
     /// the questions that are asked at this cut.
     pub fn new(
@@ -134,9 +134,9 @@ impl CutSegment {
         }
     }
 
-    fn fact(&self, fact: &Reference, material: &[recap_core::tokens::Weight]) -> FactAtStake {
+    fn fact(&self, fact: &Reference, material: &[recap_core::tokens::Weight]) -> Fact {
         let from = self.messages.partition_point(|&message| message < fact.last_seen);
-        FactAtStake {
+        Fact {
             request: fact.request,
             text: fact.text.clone(),
             class: fact.class,
@@ -147,7 +147,7 @@ impl CutSegment {
         }
     }
 
-    /// The messages of the segment as a session, with the facts at stake as
+    /// The messages of the segment as a session, with the facts as
     /// its references.
     pub fn subject(&self) -> &PreparedSession {
         &self.subject

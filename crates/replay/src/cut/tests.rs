@@ -121,7 +121,7 @@ fn count(exam: &CutExam, state: ReferenceState) -> usize {
 }
 
 #[tokio::test]
-async fn what_is_used_from_before_the_cut_and_not_said_since_is_at_stake() {
+async fn what_is_used_from_before_the_cut_and_not_said_since_is_a_fact() {
     // The cut is before request 20: requests 20 to 29 read the files of results
     // 10 to 19, which are before the cut; request 30 reads the file of result
     // 20, which is after it.

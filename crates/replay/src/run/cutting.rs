@@ -100,7 +100,7 @@ impl Cutting {
         (cut, texts)
     }
 
-    /// The cost of the requests behind the cut without compression; `None` if
+    /// The cost of the requests after the cut without compression; `None` if
     /// they cannot be replayed.
     async fn without(&self, part: &CutSegment) -> Option<Baseline> {
         let strategy = builtin(BASELINE, &[])?.ok()?;

@@ -109,10 +109,10 @@ fn caption(report: &Report, block: &Block<'_>, spread: bool) -> String {
         let figures = block.rows.iter().filter_map(|row| row.number(measure));
         figures.fold(0.0, f64::max) as usize
     };
-    let (cuts, facts) = (most(catalogue::CUTS), most(catalogue::FACTS_AT_STAKE));
+    let (cuts, facts) = (most(catalogue::CUTS), most(catalogue::FACTS_NEEDED));
     let asked = most(catalogue::QUESTIONS_AT_CUT);
     let places = counted(cuts, "place");
-    let sessions = counted(most(catalogue::SESSIONS_AT_STAKE), "session");
+    let sessions = counted(most(catalogue::SESSIONS_WITH_FACTS), "session");
     let depth = most(catalogue::DEPTH);
     let facts = (facts > 0).then(|| counted(facts, "fact"));
     let mut parts: Vec<String> = match report.primary {
@@ -123,7 +123,7 @@ fn caption(report: &Report, block: &Block<'_>, spread: bool) -> String {
                 .flatten()
                 .collect()
         }
-        Primary::KeptAtCut => {
+        Primary::FactsKept => {
             let at = match depth {
                 0 | 1 => format!("kept after a first compaction ({cuts} in {sessions})"),
                 depth => format!("kept at {places} in {sessions}, {depth} times the window"),
@@ -144,7 +144,7 @@ fn caption(report: &Report, block: &Block<'_>, spread: bool) -> String {
             if block.dataset == block::ALL { "all data sets".to_owned() } else { dataset },
         );
     }
-    let spread = spread && report.primary != Primary::KeptAtCut;
+    let spread = spread && report.primary != Primary::FactsKept;
     parts.extend(spread.then(|| ranges(report, &block.rows)).flatten().map(str::to_owned));
     let text = parts.join(" · ");
     if alone { wording::capital(&text) } else { text }

@@ -60,14 +60,14 @@ const COMPACTIONS: Column =
     figure(["compac-", "tions"], 6, |row| shown(row, catalogue::COMPACTIONS, number::any));
 const VERDICT: Column = text("verdict", Narrow::Wrapped, |row| verdict(row).into());
 
-const KEPT_AT_CUT: Column =
-    figure(["facts kept", ""], 0, |row| measured(row, catalogue::KEPT_AT_CUT, number::percent));
-const KEPT_AT_CUT_BESIDE: Column =
-    figure(["facts", "kept"], 2, |row| shown(row, catalogue::KEPT_AT_CUT, number::percent));
+const FACTS_KEPT: Column =
+    figure(["facts kept", ""], 0, |row| measured(row, catalogue::FACTS_KEPT, number::percent));
+const FACTS_KEPT_BESIDE: Column =
+    figure(["facts", "kept"], 2, |row| shown(row, catalogue::FACTS_KEPT, number::percent));
 const FACTS_FIRST: Column =
-    figure(["facts", ""], 0, |row| shown(row, catalogue::KEPT_AT_CUT, number::percent));
+    figure(["facts", ""], 0, |row| shown(row, catalogue::FACTS_KEPT, number::percent));
 const FACTS: Column =
-    figure(["facts", ""], 2, |row| shown(row, catalogue::KEPT_AT_CUT, number::percent));
+    figure(["facts", ""], 2, |row| shown(row, catalogue::FACTS_KEPT, number::percent));
 const ANSWERED: Column = figure(["answers", ""], 3, |row| {
     // A share of few questions says nothing.
     let enough = row.number(catalogue::QUESTIONS_AT_CUT) >= Some(block::FEWEST_QUESTIONS);
@@ -77,7 +77,7 @@ const ANSWERED: Column = figure(["answers", ""], 3, |row| {
 const CARRIED: Column =
     figure(["carried", ""], 3, |row| shown(row, catalogue::CARRIED_SHARE, number::percent));
 const WITHOUT_SUMMARY: Column = figure(["without", "summary"], 2, |row| {
-    let without = |added| Some(row.number(catalogue::KEPT_AT_CUT)? - added);
+    let without = |added| Some(row.number(catalogue::FACTS_KEPT)? - added);
     let kept = row.number(catalogue::ADDED_AT_CUT).and_then(without);
     kept.map_or_else(absent, number::percent).into()
 });
@@ -97,10 +97,10 @@ const NAME: Column = text("strategy", Narrow::Cut, |row| row.strategy.clone().in
 const NOTE: Column = text("note", Narrow::Wrapped, |row| note(row).into());
 const NOTE_IN_GROUP: Column = text("note", Narrow::LeftOut(1), |row| note_in_group(row).into());
 
-/// Columns where rows are ranked by what is kept at cuts.
+/// Columns where rows are ranked by what is facts kept.
 const BY_CUTS: &[&Column] = &[
     &STRATEGY,
-    &KEPT_AT_CUT,
+    &FACTS_KEPT,
     &ANSWERED,
     &CARRIED,
     &WITHOUT_SUMMARY,
@@ -116,7 +116,7 @@ const BY_QUESTIONS: &[&Column] = &[
     &STRATEGY,
     &CONTINUITY,
     &RECALL,
-    &KEPT_AT_CUT_BESIDE,
+    &FACTS_KEPT_BESIDE,
     &GONE,
     &KEPT_BESIDE,
     &COST,
@@ -135,7 +135,7 @@ const BY_REFERENCES: &[&Column] =
 pub(crate) fn all_columns(primary: Primary) -> &'static [&'static Column] {
     match primary {
         Primary::Continuity => BY_QUESTIONS,
-        Primary::KeptAtCut => BY_CUTS,
+        Primary::FactsKept => BY_CUTS,
         Primary::ReferenceRecall => BY_REFERENCES,
     }
 }
@@ -152,7 +152,7 @@ pub(super) fn brief_columns(
     let note = if width < NARROWEST { &NOTE } else { &NOTE_IN_GROUP };
     match primary {
         Primary::Continuity => vec![&NAME, &CONTINUITY, &FACTS, cost, &WAITED, note],
-        Primary::KeptAtCut => {
+        Primary::FactsKept => {
             vec![&NAME, &FREES, &FACTS_FIRST, &ANSWERED, cost, &WAITED, note]
         }
         Primary::ReferenceRecall => vec![&NAME, &KEPT, cost, &WAITED, note],

@@ -20,7 +20,7 @@ pub(super) fn answer(report: &Report) -> Vec<Part> {
         ("answer", Some(first.join(" "))),
         ("sure", Some(how_sure.join(" "))),
         ("today", receipt::sentence(report)),
-        ("at stake", Some(answer.at_stake)),
+        ("basis", Some(answer.basis)),
         ("models", answer.summaries),
         ("forgets", forgets(report, recommendation)),
         ("apply", wording::apply(report)),

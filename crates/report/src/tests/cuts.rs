@@ -2,16 +2,16 @@
 
 use super::*;
 
-/// The same report with three cuts at depth 3: two facts at stake in session-0, two
+/// The same report with three cuts at depth 3: two facts in session-0, two
 /// in session-1, none at the third. `fifo` is over the window at the first and
 /// fails at the second; `no-summary:prune` keeps nothing.
 pub(crate) fn cut(mut report: Report) -> Report {
     use IdentifierClass::{Identifier, Number, Path};
     use ReferenceState::{Bare, Carried, Lost, Partial, Recovered, Verbatim};
-    report.primary = Primary::KeptAtCut;
+    report.primary = Primary::FactsKept;
     (report.manifest.cuts, report.manifest.depth) = ("5".to_owned(), 3);
     let mut first = place("session-0", 4, 9_000);
-    first.facts = vec![at_stake(4, "src/cache/store.rs", Path), at_stake(9, "48151623", Number)];
+    first.facts = vec![fact(4, "src/cache/store.rs", Path), fact(9, "48151623", Number)];
     let mut over = exam("fifo", RowKind::Ranked, &[Recovered, Lost]);
     if let CutOutcome::Done(exam) = &mut over.outcome {
         exam.refused = vec![1];
@@ -23,7 +23,7 @@ pub(crate) fn cut(mut report: Report) -> Report {
         exam("prune", RowKind::Ranked, &[Carried, Lost]),
     ];
     let mut second = place("session-1", 5, 23_000);
-    second.facts = vec![at_stake(5, "src/main.rs", Path), at_stake(30, "open_cache", Identifier)];
+    second.facts = vec![fact(5, "src/main.rs", Path), fact(30, "open_cache", Identifier)];
     let error = "result `call-9` has no call".to_owned();
     let failed =
         CutRow { outcome: CutOutcome::Failed { error }, ..exam("fifo", RowKind::Ranked, &[]) };
@@ -40,16 +40,16 @@ pub(crate) fn cut(mut report: Report) -> Report {
     for row in &mut report.rows {
         let kept = row.number(catalogue::REFERENCE_RECALL).unwrap_or(0.0);
         for (id, x) in [
-            ("kept_at_cut", kept),
-            ("kept_at_cut_1_5", kept),
-            ("kept_at_cut_6_20", kept / 2.0),
+            ("facts_kept", kept),
+            ("facts_kept_1_5", kept),
+            ("facts_kept_6_20", kept / 2.0),
             ("exposed_share", 1.0 - kept / 2.0),
             ("bare_at_cut", (1.0 - kept) / 2.0),
             ("recovered_at_cut", 0.0),
             ("depth", 3.0),
             ("cuts", 3.0),
-            ("facts_at_stake", 4.0),
-            ("sessions_at_stake", 2.0),
+            ("facts_needed", 4.0),
+            ("sessions_with_facts", 2.0),
             ("carried_share", 0.25),
             ("added_at_cut", 0.125),
             ("gain_at_cut", -0.1),
@@ -58,7 +58,7 @@ pub(crate) fn cut(mut report: Report) -> Report {
             row.values.insert(id.to_owned(), Value::Known(x));
         }
         row.intervals.insert("added_at_cut".to_owned(), Interval::Student { lo: -0.02, hi: 0.27 });
-        row.intervals.insert("kept_at_cut".to_owned(), Interval::Student { lo: 0.1, hi: 0.3 });
+        row.intervals.insert("facts_kept".to_owned(), Interval::Student { lo: 0.1, hi: 0.3 });
     }
     let prune = report.rows.iter().find(|row| row.strategy == "prune").expect("it is a strategy");
     let strategy = "no-summary:prune".to_owned();
@@ -84,8 +84,8 @@ pub(super) fn place(results: &str, request: u32, tokens_before: u64) -> Cut {
     }
 }
 
-pub(super) fn at_stake(request: u32, text: &str, class: IdentifierClass) -> FactAtStake {
-    FactAtStake {
+pub(super) fn fact(request: u32, text: &str, class: IdentifierClass) -> Fact {
+    Fact {
         request,
         text: text.to_owned(),
         class,

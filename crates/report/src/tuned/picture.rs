@@ -53,7 +53,7 @@ pub fn tuned_svg(tuned: &Tuned) -> Option<String> {
         let font = || ("sans-serif", FONT).into_font().color(&INK);
         let mut mesh = chart.configure_mesh();
         mesh.light_line_style(TRANSPARENT).bold_line_style(GRID.mix(0.4)).axis_style(GRID);
-        mesh.label_style(font()).x_desc("dollars a session").y_desc("kept at cuts");
+        mesh.label_style(font()).x_desc("dollars a session").y_desc("facts kept");
         mesh.x_label_formatter(&|x| number::dollars(*x)).draw().expect(DRAWS);
         let mut frontier: Vec<(f64, f64)> = points
             .iter()

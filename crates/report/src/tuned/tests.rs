@@ -25,7 +25,7 @@ fn tuned() -> Tuned {
         version: TUNED_VERSION,
         base: "lis".to_owned(),
         title: "sessions".to_owned(),
-        measure: "kept_at_cut".to_owned(),
+        measure: "facts_kept".to_owned(),
         depth: 3,
         max_wait_s: None,
         seed: 1,

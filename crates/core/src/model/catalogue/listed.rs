@@ -156,26 +156,26 @@ AFTER_KINDS:
         "depth of the cuts";
     CUTS "cuts" {Sizes} Count Neutral Csv "how-it-works §45":
         "places at which a compaction was forced";
-    FACTS_AT_STAKE "facts_at_stake" {Sizes} Count Neutral Csv "how-it-works §45":
+    FACTS_NEEDED "facts_needed" {Sizes} Count Neutral Csv "how-it-works §45":
         "identifiers that the agent used after a cut and could only know from before it";
-    SESSIONS_AT_STAKE "sessions_at_stake" {Sizes} Count Neutral Csv "how-it-works §45":
-        "sessions with facts at stake";
+    SESSIONS_WITH_FACTS "sessions_with_facts" {Sizes} Count Neutral Csv "how-it-works §45":
+        "sessions with facts";
     LARGEST_SHARE "largest_share" Share Neutral JsonOnly "how-it-works §46":
         "largest share of the weight that comes from one cluster";
-    KEPT_AT_CUT "kept_at_cut" ("kept at cuts") Share Higher Csv "how-it-works §45":
-        "(verbatim + carried) / facts at stake";
-    KEPT_AT_CUT_LO: lower_bound KEPT_AT_CUT;
-    KEPT_AT_CUT_HI: upper_bound KEPT_AT_CUT;
+    FACTS_KEPT "facts_kept" ("facts kept") Share Higher Csv "how-it-works §45":
+        "(verbatim + carried) / facts";
+    FACTS_KEPT_LO: lower_bound FACTS_KEPT;
+    FACTS_KEPT_HI: upper_bound FACTS_KEPT;
     EXPOSED_SHARE "exposed_share" ("exposed") {Sizes} Share Neutral Csv "how-it-works §45":
         "share of the facts that are not verbatim";
     CARRIED_SHARE "carried_share" ("carried") Share Higher Csv "how-it-works §45":
         "carried / (facts − verbatim): how much of what went the written text carries";
     ADDED_AT_CUT "added_at_cut" ("added by the summary") Difference Higher Csv "how-it-works §45":
-        "`kept_at_cut` minus that of the same strategy without summary";
+        "`facts_kept` minus that of the same strategy without summary";
     ADDED_AT_CUT_LO: lower_bound ADDED_AT_CUT JsonOnly;
     ADDED_AT_CUT_HI: upper_bound ADDED_AT_CUT JsonOnly;
     GAIN_AT_CUT "gain_at_cut" ("gain over recency") Difference Higher Csv "how-it-works §45":
-        "`kept_at_cut` minus what the newest messages of the same size would keep";
+        "`facts_kept` minus what the newest messages of the same size would keep";
     TOKENS_AT_CUT "tokens_at_cut" ("tokens after the cut") {Sizes} Ratio Lower Csv "how-it-works §45":
         "tokens of the first prompt after the cut / those without any compaction";
     FIRST_MISS "first_miss" Count Higher JsonOnly "how-it-works §45":
@@ -208,11 +208,11 @@ AFTER_KINDS:
         "share of the facts that are lost and were never in a tool result";
     IRRECOVERABLE_REFERENCES "irrecoverable_references" {Loss} Count Lower JsonOnly "reference §4":
         "lost references that no tool result ever contained";
-    KEPT_AT_CUT_1_5 "kept_at_cut_1_5" Share Higher JsonOnly "how-it-works §45":
-        "`kept_at_cut` of facts used at requests 1 to 5 after the cut";
-    KEPT_AT_CUT_21_40 "kept_at_cut_21_40" Share Higher JsonOnly "how-it-works §45":
+    FACTS_KEPT_1_5 "facts_kept_1_5" Share Higher JsonOnly "how-it-works §45":
+        "`facts_kept` of facts used at requests 1 to 5 after the cut";
+    FACTS_KEPT_21_40 "facts_kept_21_40" Share Higher JsonOnly "how-it-works §45":
         "the same, requests 21 to 40";
-    KEPT_AT_CUT_6_20 "kept_at_cut_6_20" Share Higher JsonOnly "how-it-works §45":
+    FACTS_KEPT_6_20 "facts_kept_6_20" Share Higher JsonOnly "how-it-works §45":
         "the same, requests 6 to 20";
     KEPT_PER_1K "kept_per_1k" Ratio Higher JsonOnly "how-it-works §45":
         "facts kept per 1,000 tokens of the first prompt after the cut";
@@ -231,7 +231,7 @@ AFTER_KINDS:
     RECOVERED_AT_CUT "recovered_at_cut" Share Higher JsonOnly "how-it-works §45":
         "share of the facts that only the strategy's own search finds";
     REFERENCE_EXPOSED "reference_exposed" Share Neutral JsonOnly "how-it-works §46":
-        "share of the references that are not verbatim; at 0 nothing was at stake";
+        "share of the references that are not verbatim; at 0 no fact was needed";
     REFERENCE_LOST "reference_lost" Share Lower JsonOnly "reference §4":
         "share of references that are not in the context in any form";
     REFERENCE_RECALL_16K_32K "reference_recall_16k_32k" Share Higher JsonOnly "reference §4":

@@ -109,7 +109,7 @@ pub(super) fn answer(
     (answer, open)
 }
 
-/// How sure the answer is, what was at stake, what else a reader should know, and
+/// How sure the answer is, what it rests on, what else a reader should know, and
 /// what the figures show.
 fn more(report: &Report, said: Option<&wording::Answer>) -> Vec<String> {
     let observed = report.findings.iter().filter_map(|finding| match finding {
@@ -120,7 +120,7 @@ fn more(report: &Report, said: Option<&wording::Answer>) -> Vec<String> {
         [&said.how_sure]
             .into_iter()
             .chain(&said.doubt)
-            .chain([&said.at_stake])
+            .chain([&said.basis])
             .chain(&said.also)
             .chain(&said.summaries)
             .cloned()
@@ -160,7 +160,7 @@ fn figure(primary: Primary, row: &StrategyRow, rows: &[&StrategyRow]) -> Option<
             Primary::Continuity => {
                 "of what the whole conversation answers right is still answered right with"
             }
-            Primary::KeptAtCut => {
+            Primary::FactsKept => {
                 "of the facts that the agent needed after a compaction are still there with"
             }
             Primary::ReferenceRecall => {

@@ -274,7 +274,7 @@ fn title(row: &StrategyRow, kept: f64, spread: Option<Spread>, cost: String) -> 
 fn up(primary: Primary) -> &'static str {
     match primary {
         Primary::Continuity => "questions still answered right",
-        Primary::KeptAtCut => "needed facts kept after a compaction",
+        Primary::FactsKept => "needed facts kept after a compaction",
         Primary::ReferenceRecall => "needed facts kept",
     }
 }
@@ -390,7 +390,7 @@ mod tests {
         assert_eq!(spread(Primary::Continuity, &dots), Some(span));
         let student = Interval::Student { lo: 0.1, hi: 0.3 };
         let interval = Spread { lo: 0.1, hi: 0.3, kind: Kind::Interval };
-        assert_eq!(spread(Primary::KeptAtCut, &student), Some(interval));
+        assert_eq!(spread(Primary::FactsKept, &student), Some(interval));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-// The facts at stake, one by one; see `Packed` in mod.rs.
+// The facts, one by one; see `Packed` in mod.rs.
 recap.near(document.getElementById("fact-view"), async (place) => {
   const { make, unpack, choice, filters, numbered, count, counted, table, scroll, pager, row_kind } = recap;
   const data = await unpack("fact-data");
@@ -26,13 +26,13 @@ recap.near(document.getElementById("fact-view"), async (place) => {
     const where = make("small", undefined, "below");
     where.append(`${kind}, `, make("bdi", cut.session), `, cut at request ${count(cut.request + 1)}, used at ${count(request + 1)}`);
     th.append(where);
-    const looked = cut.found.filter(Boolean), kept = looked.filter((all) => data.states[Number(all[at])][1]);
-    line.append(th, became, make("td", `${kept.length} of ${looked.length}`, "number"));
+    const evaluated = cut.found.filter(Boolean), kept = evaluated.filter((all) => data.states[Number(all[at])][1]);
+    line.append(th, became, make("td", `${kept.length} of ${evaluated.length}`, "number"));
     return line;
   };
   const show = (from) => {
     const all = facts(), found = all.filter(wanted), to = Math.min(from + PAGE, found.length);
-    status.textContent = found.length ? `${count(from + 1)}–${count(to)} of ${counted(found.length, "fact")}, of ${count(all.length)} at stake` : all.length ? "no fact matches" : "this strategy was not looked at here";
+    status.textContent = found.length ? `${count(from + 1)}–${count(to)} of ${counted(found.length, "fact")}, of ${count(all.length)}` : all.length ? "no fact matches" : "this strategy was not evaluated here";
     const heads = [["fact", ""], ["became", ""], ["strategies that keep it", "number"]];
     const rows = table(heads, found.slice(from, to).map(row));
     rows.className = "facts";

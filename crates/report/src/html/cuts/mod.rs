@@ -1,4 +1,4 @@
-//! What a cut lost: what became of the facts at stake under every strategy, fact
+//! What a cut lost: what became of the facts under every strategy, fact
 //! by fact, and how far from the cut they were lost (how-it-works §45). Shares are the
 //! measures of the rows.
 //!
@@ -154,9 +154,9 @@ const FOUND: [ReferenceState; 6] = [
 
 /// Requests from the cut to the use of a fact.
 const DISTANCES: [(&str, &Measure); 3] = [
-    ("1-5", catalogue::KEPT_AT_CUT_1_5),
-    ("6-20", catalogue::KEPT_AT_CUT_6_20),
-    ("21-40", catalogue::KEPT_AT_CUT_21_40),
+    ("1-5", catalogue::FACTS_KEPT_1_5),
+    ("6-20", catalogue::FACTS_KEPT_6_20),
+    ("21-40", catalogue::FACTS_KEPT_21_40),
 ];
 
 /// What each part of a bar means, the best first.
@@ -173,11 +173,11 @@ const STATES: [State; 5] = [
     },
 ];
 
-/// Nothing where the run has no cuts, or nothing was at stake at them.
+/// Nothing where the run has no cuts, or no fact was needed at them.
 pub(super) fn cuts(source: &Source<'_>, cells: &Cells<'_>) -> Option<Cuts> {
     let report = source.report;
     let compared = compared(report);
-    if compared.iter().all(|row| row.number(catalogue::KEPT_AT_CUT).is_none()) {
+    if compared.iter().all(|row| row.number(catalogue::FACTS_KEPT).is_none()) {
         return None;
     }
     let mut rows = rows(&compared);
@@ -277,16 +277,16 @@ fn basis(report: &Report, rows: &[&StrategyRow]) -> String {
         n => format!(", each strategy’s compactions {n} times over"),
     };
     format!(
-        "{} at stake at {}, in {} of {}{repeated}.",
-        block::counted(most(rows, catalogue::FACTS_AT_STAKE), "fact"),
+        "{} at {}, in {} of {}{repeated}.",
+        block::counted(most(rows, catalogue::FACTS_NEEDED), "fact"),
         block::counted(most(rows, catalogue::CUTS), "cut"),
-        number::grouped(most(rows, catalogue::SESSIONS_AT_STAKE) as u64),
+        number::grouped(most(rows, catalogue::SESSIONS_WITH_FACTS) as u64),
         block::counted(report.sessions.len(), "session"),
     )
 }
 
 fn depth(depth: u32, rows: &[&StrategyRow]) -> Depth {
-    let (cuts, facts) = (most(rows, catalogue::CUTS), most(rows, catalogue::FACTS_AT_STAKE));
+    let (cuts, facts) = (most(rows, catalogue::CUTS), most(rows, catalogue::FACTS_NEEDED));
     let counts = format!("{}, {}", block::counted(cuts, "cut"), block::counted(facts, "fact"));
     match depth {
         1 => Depth {
@@ -313,7 +313,7 @@ fn rows(rows: &[&StrategyRow]) -> Vec<Row> {
 
 /// The shares of a row as a bar.
 fn bar(row: &StrategyRow) -> Option<Bar> {
-    let kept = row.number(catalogue::KEPT_AT_CUT)?;
+    let kept = row.number(catalogue::FACTS_KEPT)?;
     let verbatim = 1.0 - row.number(catalogue::EXPOSED_SHARE)?;
     let (bare, recovered) =
         (row.number(catalogue::BARE_AT_CUT)?, row.number(catalogue::RECOVERED_AT_CUT)?);
@@ -379,7 +379,7 @@ fn questions(answered: &[AnsweredAtCuts]) -> Option<Table> {
     (!kinds.is_empty()).then(|| Table {
         id: "questions",
         title: "Which kinds of questions are still answered",
-        about: "of those that the whole conversation answers right, asked right behind the cut; \
+        about: "of those that the whole conversation answers right, asked right after the cut; \
                 where the session does not say, it is right to say so",
         heads: kinds.iter().map(head).collect(),
         rows: answered.iter().map(row).collect(),

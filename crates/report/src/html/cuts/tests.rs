@@ -24,7 +24,7 @@ fn bars_are_the_shares_of_the_measures() {
     let mut report = cut(Kit::default().report());
     let fifo = report.rows.iter_mut().find(|row| row.strategy == "fifo").unwrap();
     for (id, x) in [
-        ("kept_at_cut", 0.5),
+        ("facts_kept", 0.5),
         ("exposed_share", 0.75),
         ("bare_at_cut", 0.25),
         ("recovered_at_cut", 0.125),
@@ -32,7 +32,7 @@ fn bars_are_the_shares_of_the_measures() {
         fifo.values.insert(id.to_owned(), Value::Known(x));
     }
     let cuts = of(&report, false);
-    assert_eq!(cuts.basis, "4 facts at stake at 3 cuts, in 2 of 3 sessions.");
+    assert_eq!(cuts.basis, "4 facts at 3 cuts, in 2 of 3 sessions.");
     assert_eq!(cuts.depth.label, "in a session 3 times the window");
     assert!(cuts.depth.about.ends_with("; 3 cuts, 4 facts"), "{}", cuts.depth.about);
     let names: Vec<&str> = cuts.rows.iter().map(|row| row.name.as_str()).collect();
@@ -59,7 +59,7 @@ fn cuts_that_nothing_was_looked_at_behind_have_no_section() {
     report.manifest.depth = 1;
     assert_eq!(of(&report, false).depth.label, "after the first compaction");
     for row in &mut report.rows {
-        row.values.remove("kept_at_cut");
+        row.values.remove("facts_kept");
     }
     let source = Source { report: &report, texts: None };
     assert!(cuts(&source, &Cells::new(&report)).is_none());
@@ -146,7 +146,7 @@ fn the_page_explains_a_cut_says_its_limit_and_leads_with_what_is_kept_there() {
     let heads = page.split("class=\"sortable compared\"").nth(1).unwrap();
     let heads = heads.split("</thead>").next().unwrap();
     let order = [
-        "kept at cuts",
+        "facts kept",
         "carried",
         "added by the summary",
         "tokens after the cut",

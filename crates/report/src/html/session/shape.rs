@@ -32,7 +32,7 @@ pub(super) struct Shape {
     said: Vec<i64>,
     /// Tokens of the whole conversation, thinned.
     full: Vec<i64>,
-    /// Requests behind a cut.
+    /// Requests after a cut.
     cuts: Vec<u32>,
     /// Mechanisms with their triggers.
     how: Vec<String>,

@@ -152,9 +152,9 @@ const OVER: Reading = Reading {
     )
 };
 
-const KEPT_AT_CUTS: Reading = reading(
-    "kept at cuts",
-    catalogue::KEPT_AT_CUT,
+const FACTS_KEPTS: Reading = reading(
+    "facts kept",
+    catalogue::FACTS_KEPT,
     number::percent,
     "of the specific things (paths, names, numbers) that the recorded agent used right after a place where we made a compaction happen, the share that the context still tells, 0 to 1",
 );
@@ -170,7 +170,7 @@ const ADDED: Reading = Reading {
         "added by the summary",
         catalogue::ADDED_AT_CUT,
         number::gain,
-        "kept at cuts less what the same strategy keeps with an empty text in the place of its summaries: what the words of the summaries are worth. Around 0 they add nothing. Below it the 95 % interval (“to”; with † it speaks of this session only), or the lowest and highest session where there are few (“…”)",
+        "facts kept less what the same strategy keeps with an empty text in the place of its summaries: what the words of the summaries are worth. Around 0 they add nothing. Below it the 95 % interval (“to”; with † it speaks of this session only), or the lowest and highest session where there are few (“…”)",
     )
 };
 const TOKENS_AFTER: Reading = reading(
@@ -183,7 +183,7 @@ const GAIN_AT_CUTS: Reading = reading(
     "gain over recency",
     catalogue::GAIN_AT_CUT,
     number::gain,
-    "kept at cuts less what the newest messages of the same size keep: below 0, simply cutting off the oldest messages would keep more",
+    "facts kept less what the newest messages of the same size keep: below 0, simply cutting off the oldest messages would keep more",
 );
 const BILL: Reading = Reading {
     label: "bill at the window",
@@ -207,10 +207,10 @@ fn bounds(interval: &Interval) -> Option<String> {
     }
 }
 
-/// Where rows are ranked by what is kept at cuts.
+/// Where rows are ranked by what is facts kept.
 pub(super) static BY_CUTS: Lead = Lead {
-    primary: Primary::KeptAtCut,
-    label: "kept at cuts",
+    primary: Primary::FactsKept,
+    label: "facts kept",
     about: "0 to 1, more is better: of the specific things (paths, names, numbers) that the recorded agent used right after a place where we made a compaction happen, and could know only from before it, the share that the context still tells; behind it what is known of its spread. full keeps everything by definition, empty nothing. It is the same at every window: a cut has a window of its own",
     show: number::percent,
     readings: &[&CARRIED, &ADDED, &TOKENS_AFTER, &GAIN_AT_CUTS, &BILL, &WAIT, &COMPACTIONS, &OVER],
@@ -224,7 +224,7 @@ pub(super) static BY_QUESTIONS: Lead = Lead {
     show: |points| format!("{points:.0}"),
     readings: &[
         &RECALL,
-        &KEPT_AT_CUTS,
+        &FACTS_KEPTS,
         &GONE,
         &FACTS,
         &COST,

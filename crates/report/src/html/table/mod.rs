@@ -149,7 +149,7 @@ pub(super) fn full_table(
 fn lead(primary: Primary) -> &'static Lead {
     match primary {
         Primary::Continuity => &BY_QUESTIONS,
-        Primary::KeptAtCut => &BY_CUTS,
+        Primary::FactsKept => &BY_CUTS,
         Primary::ReferenceRecall => &BY_REFERENCES,
     }
 }
@@ -226,7 +226,7 @@ impl Lead {
     fn basis(&self, row: &StrategyRow) -> String {
         let basis = match self.primary {
             Primary::Continuity => on_questions(row),
-            Primary::KeptAtCut => on_cuts(row),
+            Primary::FactsKept => on_cuts(row),
             Primary::ReferenceRecall => None,
         };
         basis.unwrap_or_default()
@@ -239,9 +239,9 @@ impl Lead {
                 let dots: Vec<String> = values.iter().map(|v| show(*v)).collect();
                 // One value per cluster: sessions of one project count once, and
                 // at cuts those with few facts count together.
-                let at_cuts = self.primary == Primary::KeptAtCut;
+                let at_cuts = self.primary == Primary::FactsKept;
                 let sessions =
-                    if at_cuts { catalogue::SESSIONS_AT_STAKE } else { catalogue::SESSIONS };
+                    if at_cuts { catalogue::SESSIONS_WITH_FACTS } else { catalogue::SESSIONS };
                 let alone = row.number(sessions) == Some(values.len() as f64);
                 let unit = match (alone, at_cuts) {
                     (true, _) => "sessions",
@@ -280,9 +280,9 @@ fn on_cuts(row: &StrategyRow) -> Option<String> {
     let count = |measure, noun| Some(block::counted(row.number(measure)?.round() as usize, noun));
     Some(format!(
         "{} at {} in {}",
-        count(catalogue::FACTS_AT_STAKE, "fact")?,
+        count(catalogue::FACTS_NEEDED, "fact")?,
         count(catalogue::CUTS, "cut")?,
-        count(catalogue::SESSIONS_AT_STAKE, "session")?,
+        count(catalogue::SESSIONS_WITH_FACTS, "session")?,
     ))
 }
 
