@@ -369,7 +369,7 @@ impl Rig {
         }
     }
 
-    fn gauge(&self) -> Gauge<'_> {
+    pub(crate) fn gauge(&self) -> Gauge<'_> {
         let newest = self.context.seen_count().checked_sub(1).map(EntryId::message);
         let newest = newest.and_then(|id| self.context.original(id));
         let turn = newest.filter(|message| message.opens_exchange()).map(|message| Turn {

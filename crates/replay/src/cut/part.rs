@@ -279,7 +279,7 @@ impl Numbers<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use recap_core::model::Piece;
+    use recap_core::model::{IdentifierClass, Piece};
 
     #[test]
     fn positions_are_counted_within_the_segment_and_others_left_out() {
@@ -294,5 +294,24 @@ mod tests {
         let own = numbers.compaction(&recorded, 2);
         assert_eq!((own.after, own.kept_from), (2, 1));
         assert_eq!(own.pieces, [1, 2].map(Piece::Message));
+    }
+
+    #[test]
+    fn a_fact_names_the_messages_of_the_segment_that_state_it() {
+        let numbers = Numbers(&[3, 5, 8, 9]);
+        let fact = Reference {
+            text: "a.rs".to_owned(),
+            class: IdentifierClass::Path,
+            request: 7,
+            last_seen: 8,
+            distance_tokens: 40,
+            sources: vec![1, 3, 8],
+            refetch: Some(5),
+            reread: false,
+            support: Vec::new(),
+        };
+        let own = numbers.reference(&fact, 2, 6);
+        assert_eq!((own.request, own.last_seen, own.refetch), (3, 2, Some(1)));
+        assert_eq!(own.sources, [0, 2]);
     }
 }

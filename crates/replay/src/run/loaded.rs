@@ -156,3 +156,24 @@ fn read_texts(path: &Path, mut each: impl FnMut(Text)) -> Result<(), FolderError
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_torn_last_text_is_left_out_and_a_broken_one_before_it_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(TEXTS);
+        let text = r#"{"hash":"1","text":"one"}"#;
+        let read = |content: String| {
+            fs::write(&path, content).unwrap();
+            let mut count = 0;
+            read_texts(&path, |_| count += 1).map(|()| count).map_err(|error| error.to_string())
+        };
+        assert_eq!(read(format!("{text}\n{text}\n")), Ok(2));
+        assert_eq!(read(format!("{text}\n{{\"hash\":\"2")), Ok(1));
+        let error = read(format!("{text}\n{{\"hash\":\"2\n{text}\n")).unwrap_err();
+        assert!(error.contains("texts.jsonl, line 2: "), "{error}");
+    }
+}

@@ -331,6 +331,22 @@ mod tests {
     }
 
     #[test]
+    fn a_context_of_exactly_the_forced_size_is_not_pruned() {
+        // A budget of 1,000 tokens: 600 are the bound, of which the overhead takes some.
+        let parameters = "protect = 0\npolicy = \"keep-all\"\nforce_above = 0.6";
+        let states = |size: usize| {
+            let mut rig = rig(parameters, &[size]);
+            rig.append(3);
+            let before = rig.gauge().believed.unwrap();
+            rig.request();
+            (before, rig.ledger())
+        };
+        let all: Vec<(u64, String)> = (500..600).map(states).collect();
+        assert!(all.iter().any(|(size, ledger)| *size == 600 && ledger == "vvv"), "{all:?}");
+        assert!(all.iter().all(|(size, ledger)| (*size > 600) == (ledger == "vve")), "{all:?}");
+    }
+
+    #[test]
     fn it_goes_on_from_a_saved_session_at_every_message() {
         let sizes = [9, 12, 3, 8, 30, 2, 9, 9];
         for parameters in ["protect = 20\nmarker = \"x\"", "protect = 15\nonce_per_boundary = true"]

@@ -329,4 +329,14 @@ mod tests {
         assert!(pieces.is_empty() && extras.usage.is_empty());
         assert_eq!((extras.notice, extras.state), (None, None));
     }
+
+    #[test]
+    fn a_call_may_take_as_many_tokens_as_the_bound_and_no_more() {
+        let usage = |tokens: u64| {
+            let call = format!(r#"{{"input":{tokens},"output":1}}"#);
+            read(&format!(r#"{{"type":"context","messages":[],"usage":[{call}]}}"#)).err()
+        };
+        assert_eq!(usage(MOST_TOKENS), None);
+        assert!(usage(MOST_TOKENS + 1).is_some_and(|error| error.contains("usage: no model")));
+    }
 }

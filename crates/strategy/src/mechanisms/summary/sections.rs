@@ -154,6 +154,10 @@ mod tests {
         // 10 against 16: at 10 both are equal, and the same one loses more.
         let even: &[&[usize]] = &[&[3, 3], &[4, 3, 3]];
         assert_eq!(left(even, 7), ["1", "2", "5"]);
+        // 17, 15 and 13: a section that lost a line counts without it, so that all three lose one.
+        let three: &[&[usize]] = &[&[6, 4, 1], &[5, 3, 1], &[4, 2, 1]];
+        assert_eq!(left(three, 15), ["2", "3", "5", "6", "7", "8", "9"]);
+        assert_eq!(left(three, 16), ["2", "3", "5", "6", "8", "9"]);
         // Nothing is left to take: the headings stay.
         assert_eq!(left(&[&[1]], 4), [""; 0]);
         assert_eq!(merge("", "## A\n1 word", 1), "## A");
