@@ -162,6 +162,22 @@ fn text_of_no_known_format_names_the_known_ones() {
     }
 }
 
+#[test]
+fn every_format_has_a_sample_a_fuzz_target_and_a_dictionary() {
+    let names = |folder: &str| -> Vec<String> {
+        let entries = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder).read_dir().unwrap();
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+    };
+    let samples = names("tests/fixtures/dataset");
+    let (targets, dictionaries) = (names("fuzz/fuzz_targets"), names("fuzz/dictionaries"));
+    for format in FORMATS {
+        let (name, own) = (format.name, format.name.replace('-', "_"));
+        assert!(samples.iter().any(|file| file.split('.').next() == Some(name)), "{name}");
+        assert!(targets.contains(&format!("{own}.rs")), "{name}");
+        assert!(dictionaries.contains(&format!("{own}.dict")), "{name}");
+    }
+}
+
 /// Formats that were read from documentation until 2026, without a real file.
 #[test]
 fn files_of_formats_that_are_no_longer_read_are_named_by_what_they_look_like() {
@@ -439,7 +455,7 @@ fn samples() -> Vec<(&'static str, Vec<u8>)> {
         ("role-content", read("role-content.json")),
         ("locomo", read("locomo.json")),
         ("beam", read("beam/7/chat.json")),
-        ("openai-responses", read("responses.jsonl")),
+        ("openai-responses", read("openai-responses.jsonl")),
         ("otel", read("otel.jsonl")),
         ("openai-chat", read("openai-chat.json")),
     ]

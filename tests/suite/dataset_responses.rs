@@ -6,7 +6,7 @@ use serde_json::{Value as Json, json};
 
 use crate::outline::{outline, read, try_read, usages};
 
-const REQUESTS: &str = include_str!("../fixtures/dataset/responses.jsonl");
+const REQUESTS: &str = include_str!("../fixtures/dataset/openai-responses.jsonl");
 
 fn user(text: &str) -> Json {
     json!({"role": "user", "content": text})

@@ -13,6 +13,32 @@ use recap_core::model::{
     RIGHT, ReferenceState, SessionFacts, catalogue, counts_refusals,
 };
 
+/// The measures of this subject.
+pub(super) const ALL: &[Spec] = &[
+    CUTS,
+    FACTS,
+    SESSIONS,
+    KEPT,
+    EXPOSED,
+    CARRIED,
+    ADDED,
+    GAIN,
+    TOKENS,
+    PER_1K,
+    FIRST_MISS,
+    IRRECOVERABLE,
+    REFETCH,
+    RECOVERED,
+    BARE,
+    COST,
+    PAYS,
+    CONTINUITY,
+    QUESTIONS,
+    NEAR,
+    MIDDLE,
+    FAR,
+];
+
 /// A measure at cuts.
 const fn at_cuts(
     measure: &'static Measure,

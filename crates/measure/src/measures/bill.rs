@@ -15,6 +15,23 @@ use recap_core::model::{
     Absent, Bill, Buckets, Cell, Measure, PromptBill, RECORDED, RequestBill, catalogue,
 };
 
+/// The measures of this subject.
+pub(super) const ALL: &[Spec] = &[
+    PREFILL_SAVED,
+    COST,
+    HEAD_BREAKPOINT,
+    COMPACTIONS,
+    REFETCH,
+    SAVINGS,
+    SAVINGS_VS_RECORDED,
+    SIDECHAINS,
+    CACHE_HIT_RATE,
+    CACHE_BREAKS,
+    REWRITTEN,
+    BREAK_EVEN,
+    NEVER_EVEN,
+];
+
 const fn spec(measure: &'static Measure, compute: fn(&CellInput<'_>) -> Contribution) -> Spec {
     Spec::of_cell(measure, Pool::Sum, Basis::Bill, compute)
 }
@@ -28,16 +45,16 @@ fn session(sample: &CellInput<'_>, cached: Cached) -> Contribution {
 }
 
 /// The bill with the events of the recording's cache. Ranking uses this one.
-pub(super) const COST: Spec = spec(catalogue::COST_USD, |sample| session(sample, AS_BILLED));
+const COST: Spec = spec(catalogue::COST_USD, |sample| session(sample, AS_BILLED));
 
 /// The bill with the first breakpoint at the other position where agents may
 /// set it.
-pub(super) const HEAD_BREAKPOINT: Spec = spec(catalogue::COST_HEAD_BREAKPOINT_USD, |sample| {
+const HEAD_BREAKPOINT: Spec = spec(catalogue::COST_HEAD_BREAKPOINT_USD, |sample| {
     session(sample, PromptBill::head_breakpoint)
 });
 
 /// The part of the bill for the calls of compactions.
-pub(super) const COMPACTIONS: Spec = spec(catalogue::COMPACTION_COST_USD, |sample| {
+const COMPACTIONS: Spec = spec(catalogue::COMPACTION_COST_USD, |sample| {
     known(sample.account().and_then(|mut account| account.compactions(AS_BILLED)))
 });
 
@@ -45,11 +62,11 @@ pub(super) const COMPACTIONS: Spec = spec(catalogue::COMPACTION_COST_USD, |sampl
 /// model. It is negative if compression costs more than it saves, which is
 /// frequent. If `full` is larger than the window, its bill is hypothetical, and
 /// `cost_savings_vs_recorded` is the relevant figure.
-pub(super) const SAVINGS: Spec =
+const SAVINGS: Spec =
     ratio(catalogue::COST_SAVINGS, |sample| against(sample, sample.full, Absent::NoBillOfFull));
 
 /// Savings against what the recorded agent really sent.
-pub(super) const SAVINGS_VS_RECORDED: Spec = ratio(catalogue::COST_SAVINGS_VS_RECORDED, |sample| {
+const SAVINGS_VS_RECORDED: Spec = ratio(catalogue::COST_SAVINGS_VS_RECORDED, |sample| {
     against(sample, sample.recorded, Absent::NoBillOfRecorded)
 });
 
@@ -67,7 +84,7 @@ fn against<'a>(sample: &CellInput<'a>, other: Option<&'a Cell>, missing: Absent)
 }
 
 /// Tokens read from the cache / tokens sent, over the session's requests.
-pub(super) const CACHE_HIT_RATE: Spec = ratio(catalogue::CACHE_HIT_RATE, |sample| {
+const CACHE_HIT_RATE: Spec = ratio(catalogue::CACHE_HIT_RATE, |sample| {
     let read = of_requests(sample, |request| request.prompt.billed.read);
     let sent = of_requests(sample, |request| request.prompt.billed.prompt());
     match read.and_then(|read| Ok((read, sent?))) {
@@ -79,14 +96,14 @@ pub(super) const CACHE_HIT_RATE: Spec = ratio(catalogue::CACHE_HIT_RATE, |sample
 
 /// Requests whose prompt differs from the previous one before the end of the
 /// latter.
-pub(super) const CACHE_BREAKS: Spec =
+const CACHE_BREAKS: Spec =
     Spec::of_cell(catalogue::CACHE_BREAKS, Pool::Sum, Basis::Requests, |sample| {
         Contribution::One(sample.rows.requests.iter().filter(|row| row.cache_break).count() as f64)
     });
 
 /// Tokens that were billed as uncached although they would otherwise have been
 /// read.
-pub(super) const REWRITTEN: Spec = spec(catalogue::REWRITTEN_TOKENS, |sample| {
+const REWRITTEN: Spec = spec(catalogue::REWRITTEN_TOKENS, |sample| {
     of_requests(sample, |request| request.rewritten)
         .map_or_else(Contribution::Unknown, Contribution::One)
 });
@@ -98,7 +115,7 @@ fn of_requests(sample: &CellInput<'_>, tokens: fn(&RequestBill) -> u64) -> Resul
 /// The number of requests after which a compaction has saved its cost: the
 /// simulated crossing of the bills with and without it. Median over the
 /// compactions that break even.
-pub(super) const BREAK_EVEN: Spec =
+const BREAK_EVEN: Spec =
     Spec::of_cell(catalogue::BREAK_EVEN_REQUESTS, Pool::Median, Basis::Bill, |sample| match sample
         .bill()
     {
@@ -115,7 +132,7 @@ pub(super) const BREAK_EVEN: Spec =
     });
 
 /// Share of the compactions that never break even.
-pub(super) const NEVER_EVEN: Spec = ratio(catalogue::NEVER_EVEN, |sample| match sample.bill() {
+const NEVER_EVEN: Spec = ratio(catalogue::NEVER_EVEN, |sample| match sample.bill() {
     Err(reason) => Contribution::Unknown(reason),
     Ok(bill) if bill.break_even.is_empty() => Contribution::Absent(Absent::NoCompaction),
     Ok(bill) => {
@@ -130,8 +147,7 @@ pub(super) const NEVER_EVEN: Spec = ratio(catalogue::NEVER_EVEN, |sample| match 
 /// tool result is followed by one more request, which reads its context again
 /// from the cache, receives the smallest such results uncached (as
 /// `refetch_tokens` counts) and writes [`ASKING`] tokens to request them.
-pub(super) const REFETCH: Spec =
-    spec(catalogue::COST_USD_REFETCH, |sample| known(with_refetch(sample)));
+const REFETCH: Spec = spec(catalogue::COST_USD_REFETCH, |sample| known(with_refetch(sample)));
 
 /// Tokens that the agent writes to fetch a result (reference §2).
 const ASKING: u64 = 150;
@@ -158,8 +174,7 @@ fn with_refetch(sample: &CellInput<'_>) -> Result<f64, Absent> {
 /// and the savings. It is priced as recorded: by the reported usage, at the model
 /// that the request names; if that has no price, at the model that was billed
 /// instead, or else at the agent model.
-pub(super) const SIDECHAINS: Spec =
-    spec(catalogue::SIDECHAIN_COST_USD, |sample| known(sidechains(sample)));
+const SIDECHAINS: Spec = spec(catalogue::SIDECHAIN_COST_USD, |sample| known(sidechains(sample)));
 
 fn sidechains(sample: &CellInput<'_>) -> Result<f64, Absent> {
     let requests = sample.facts.sidechains.iter().map(|(at, named, usage)| {
@@ -180,7 +195,7 @@ fn sidechains(sample: &CellInput<'_>) -> Result<f64, Absent> {
 /// §3), modelled from the profile's speed: uncached tokens take time, tokens read
 /// from the cache take none. It is negative if cache breaks cost more time than
 /// the strategy saves.
-pub(super) const PREFILL_SAVED: Spec = spec(catalogue::PREFILL_MS_SAVED, prefill_saved);
+const PREFILL_SAVED: Spec = spec(catalogue::PREFILL_MS_SAVED, prefill_saved);
 
 fn prefill_saved(sample: &CellInput<'_>) -> Contribution {
     let Some(full) = sample.full.and_then(Cell::rows) else {

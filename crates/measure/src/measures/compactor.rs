@@ -15,6 +15,9 @@ use std::collections::BTreeMap;
 use crate::spec::{Basis, CellInput, Contribution, Pool, Spec};
 use recap_core::model::{Absent, CompactionRow, Measure, UnusableReplies, catalogue};
 
+/// The measures of this subject.
+pub(super) const ALL: &[Spec] = &[UNUSABLE_REPLIES, UNUSABLE_SHARE, P50, P95, MAX, SUM, BACKGROUND];
+
 const fn spec(
     measure: &'static Measure,
     pool: Pool,
@@ -24,25 +27,24 @@ const fn spec(
 }
 
 /// Median of the waits.
-pub(super) const P50: Spec = spec(catalogue::BLOCKING_MS_P50, Pool::Percentile(50), listed);
+const P50: Spec = spec(catalogue::BLOCKING_MS_P50, Pool::Percentile(50), listed);
 
 /// 95th percentile of the waits.
-pub(super) const P95: Spec = spec(catalogue::BLOCKING_MS_P95, Pool::Percentile(95), listed);
+const P95: Spec = spec(catalogue::BLOCKING_MS_P95, Pool::Percentile(95), listed);
 
 /// The longest wait of all cells.
-pub(super) const MAX: Spec =
-    spec(catalogue::BLOCKING_MS_MAX, Pool::Max, |sample| match listed(sample) {
-        Contribution::Many(waits) => Contribution::One(waits.into_iter().fold(0.0, f64::max)),
-        other => other,
-    });
+const MAX: Spec = spec(catalogue::BLOCKING_MS_MAX, Pool::Max, |sample| match listed(sample) {
+    Contribution::Many(waits) => Contribution::One(waits.into_iter().fold(0.0, f64::max)),
+    other => other,
+});
 
 /// The sum of all waits.
-pub(super) const SUM: Spec = spec(catalogue::BLOCKING_MS_SUM, Pool::Sum, |sample| {
+const SUM: Spec = spec(catalogue::BLOCKING_MS_SUM, Pool::Sum, |sample| {
     total(sample, |compaction| !compaction.background)
 });
 
 /// Time of compactions in the background.
-pub(super) const BACKGROUND: Spec = spec(catalogue::BACKGROUND_MS, Pool::Sum, |sample| {
+const BACKGROUND: Spec = spec(catalogue::BACKGROUND_MS, Pool::Sum, |sample| {
     total(sample, |compaction| compaction.background)
 });
 
@@ -79,12 +81,12 @@ fn not_timed() -> Contribution {
 }
 
 /// Number of unusable replies.
-pub(super) const UNUSABLE_REPLIES: Spec = spec(catalogue::UNUSABLE_REPLIES, Pool::Sum, |sample| {
+const UNUSABLE_REPLIES: Spec = spec(catalogue::UNUSABLE_REPLIES, Pool::Sum, |sample| {
     Contribution::One(replies(sample).unusable as f64)
 });
 
 /// Share of unusable replies among all replies.
-pub(super) const UNUSABLE_SHARE: Spec =
+const UNUSABLE_SHARE: Spec =
     spec(catalogue::UNUSABLE_SHARE, Pool::RatioOfSums, |sample| match replies(sample) {
         UnusableReplies { replies: 0, .. } => Contribution::Absent(Absent::CompactorNotAsked),
         found => Contribution::Fraction { of: found.unusable as f64, to: found.replies as f64 },

@@ -14,6 +14,34 @@ use recap_core::model::{
     Absent, Agreement, LedgerState, Measure, QuestionKind, Recovered, Source, Verdict, catalogue,
 };
 
+/// The measures of this subject.
+pub(super) const ALL: &[Spec] = &[
+    QUESTIONS,
+    UNSCORED,
+    EXPOSED,
+    RECALL,
+    RECALL_RECOVERY,
+    RECOVERY_CALLS,
+    RECOVERY_TOKENS,
+    CONTINUITY,
+    KEPT,
+    CONTINUITY_LOST,
+    GAINED,
+    NEITHER,
+    ANSWERABLE,
+    EVIDENCE_VERBATIM,
+    EVIDENCE_EDITED,
+    EVIDENCE_FOLDED,
+    EVIDENCE_GONE,
+    LOST,
+    GARBLED,
+    UNUSED,
+    ABSTENTION,
+    FABRICATION,
+    RECALL_VERBATIM[0],
+    RECALL_VERBATIM[1],
+];
+
 const fn sum(measure: &'static Measure, compute: fn(&CellInput<'_>) -> Contribution) -> Spec {
     Spec::of_cell(measure, Pool::Sum, Basis::Questions, compute)
 }
@@ -24,22 +52,22 @@ fn share(hits: impl Iterator<Item = bool>, reason: Absent) -> Contribution {
 }
 
 /// Number of questions that were asked.
-pub(super) const QUESTIONS: Spec =
+const QUESTIONS: Spec =
     sum(catalogue::QUESTIONS, |sample| Contribution::One(sample.question_results().count() as f64));
 
 /// Number of questions without a grade.
-pub(super) const UNSCORED: Spec = sum(catalogue::UNSCORED, |sample| {
+const UNSCORED: Spec = sum(catalogue::UNSCORED, |sample| {
     let unscored = |result: &QuestionResult<'_>| result.row.judgement.score.is_none();
     Contribution::One(sample.question_results().filter(unscored).count() as f64)
 });
 
 /// Those that compression had a chance to hurt.
-pub(super) const EXPOSED: Spec = Spec::of_questions(catalogue::EXPOSED, |sample| {
+const EXPOSED: Spec = Spec::of_questions(catalogue::EXPOSED, |sample| {
     share(sample.answered().map(|result| result.exposed), Absent::NothingSaid)
 });
 
 /// The mean score according to the judge, over every kind but abstain.
-pub(super) const RECALL: Spec = Spec::of_questions(catalogue::RECALL, |sample| {
+const RECALL: Spec = Spec::of_questions(catalogue::RECALL, |sample| {
     Contribution::one(mean(scores(sample).into_iter().flatten()), Absent::NoneGraded)
 });
 
@@ -66,7 +94,7 @@ pub(super) fn recall_by_kind() -> impl Iterator<Item = Spec> {
 }
 
 /// `recall` with a channel to dropped messages.
-pub(super) const RECALL_RECOVERY: Spec = Spec::of_questions(catalogue::RECALL_RECOVERY, |sample| {
+const RECALL_RECOVERY: Spec = Spec::of_questions(catalogue::RECALL_RECOVERY, |sample| {
     if sample.question_results().all(|result| result.row.recovered.is_none()) {
         return Contribution::Absent(Absent::NoChannel);
     }
@@ -75,12 +103,12 @@ pub(super) const RECALL_RECOVERY: Spec = Spec::of_questions(catalogue::RECALL_RE
 });
 
 /// Searches made over that channel.
-pub(super) const RECOVERY_CALLS: Spec = Spec::of_questions(catalogue::RECOVERY_CALLS, |sample| {
+const RECOVERY_CALLS: Spec = Spec::of_questions(catalogue::RECOVERY_CALLS, |sample| {
     taken(sample, |recovered| f64::from(recovered.calls))
 });
 
 /// What they gave.
-pub(super) const RECOVERY_TOKENS: Spec = Spec::of_questions(catalogue::RECOVERY_TOKENS, |sample| {
+const RECOVERY_TOKENS: Spec = Spec::of_questions(catalogue::RECOVERY_TOKENS, |sample| {
     taken(sample, |recovered| recovered.tokens as f64)
 });
 
@@ -94,7 +122,7 @@ fn taken(sample: &CellInput<'_>, figure: fn(&Recovered) -> f64) -> Contribution 
 /// exposed questions, per session, then averaged. Kinds with fewer than 10 questions
 /// or 3 sessions in the data set are pooled. `full` is compared with itself
 /// (A/A).
-pub(super) const CONTINUITY: Spec = Spec::of_questions(catalogue::CONTINUITY, continuity);
+const CONTINUITY: Spec = Spec::of_questions(catalogue::CONTINUITY, continuity);
 
 /// 100 for each question that is still right and 0 for each that no longer is.
 /// Their mean is `continuity` if no kind has a figure of its own, as with one
@@ -132,16 +160,15 @@ fn changed(sample: &CellInput<'_>, agreement: Agreement) -> Contribution {
 }
 
 /// Right before and after.
-pub(super) const KEPT: Spec =
-    Spec::of_questions(catalogue::KEPT, |sample| changed(sample, Agreement::Kept));
+const KEPT: Spec = Spec::of_questions(catalogue::KEPT, |sample| changed(sample, Agreement::Kept));
 /// Right before and wrong after.
-pub(super) const CONTINUITY_LOST: Spec =
+const CONTINUITY_LOST: Spec =
     Spec::of_questions(catalogue::CONTINUITY_LOST, |sample| changed(sample, Agreement::Lost));
 /// Wrong before and right after.
-pub(super) const GAINED: Spec =
+const GAINED: Spec =
     Spec::of_questions(catalogue::GAINED, |sample| changed(sample, Agreement::Gained));
 /// Wrong before and after.
-pub(super) const NEITHER: Spec =
+const NEITHER: Spec =
     Spec::of_questions(catalogue::NEITHER, |sample| changed(sample, Agreement::Neither));
 
 /// Continuity for each kind of question that can be answered.
@@ -175,22 +202,21 @@ fn evidence(sample: &CellInput<'_>, state: LedgerState) -> Contribution {
 }
 
 /// Share of questions whose evidence is sent as recorded.
-pub(super) const EVIDENCE_VERBATIM: Spec =
-    Spec::of_questions(catalogue::EVIDENCE_VERBATIM, |sample| {
-        evidence(sample, LedgerState::Verbatim)
-    });
+const EVIDENCE_VERBATIM: Spec = Spec::of_questions(catalogue::EVIDENCE_VERBATIM, |sample| {
+    evidence(sample, LedgerState::Verbatim)
+});
 /// Sent with a part replaced.
-pub(super) const EVIDENCE_EDITED: Spec =
+const EVIDENCE_EDITED: Spec =
     Spec::of_questions(catalogue::EVIDENCE_EDITED, |sample| evidence(sample, LedgerState::Edited));
 /// Covered by a summary.
-pub(super) const EVIDENCE_FOLDED: Spec =
+const EVIDENCE_FOLDED: Spec =
     Spec::of_questions(catalogue::EVIDENCE_FOLDED, |sample| evidence(sample, LedgerState::Folded));
 /// Not sent in any form.
-pub(super) const EVIDENCE_GONE: Spec =
+const EVIDENCE_GONE: Spec =
     Spec::of_questions(catalogue::EVIDENCE_GONE, |sample| evidence(sample, LedgerState::Gone));
 
 /// Whether the value itself is there, wherever it stands.
-pub(super) const ANSWERABLE: Spec = Spec::of_questions(catalogue::ANSWERABLE, |sample| {
+const ANSWERABLE: Spec = Spec::of_questions(catalogue::ANSWERABLE, |sample| {
     share(sample.answered().filter_map(|result| result.has_value()), Absent::NoValueExpected)
 });
 
@@ -201,17 +227,15 @@ fn wrong(sample: &CellInput<'_>, why: Wrong) -> Contribution {
 }
 
 /// The value went.
-pub(super) const LOST: Spec =
-    Spec::of_questions(catalogue::LOST, |sample| wrong(sample, Wrong::Lost));
+const LOST: Spec = Spec::of_questions(catalogue::LOST, |sample| wrong(sample, Wrong::Lost));
 /// The value is there and was understood before.
-pub(super) const GARBLED: Spec =
+const GARBLED: Spec =
     Spec::of_questions(catalogue::GARBLED, |sample| wrong(sample, Wrong::Garbled));
 /// The value is there and nobody finds it.
-pub(super) const UNUSED: Spec =
-    Spec::of_questions(catalogue::UNUSED, |sample| wrong(sample, Wrong::Unused));
+const UNUSED: Spec = Spec::of_questions(catalogue::UNUSED, |sample| wrong(sample, Wrong::Unused));
 
 /// Answers that say that they do not know, of what could have been answered.
-pub(super) const ABSTENTION: Spec = Spec::of_questions(catalogue::ABSTENTION_RATE, |sample| {
+const ABSTENTION: Spec = Spec::of_questions(catalogue::ABSTENTION_RATE, |sample| {
     let graded = sample.answered().filter(|result| result.row.judgement.score.is_some());
     share(
         graded.map(|result| result.row.judgement.verdict == Verdict::Abstained),
@@ -220,7 +244,7 @@ pub(super) const ABSTENTION: Spec = Spec::of_questions(catalogue::ABSTENTION_RAT
 });
 
 /// Asserted wrong / (abstain + update + lost questions), stale values included.
-pub(super) const FABRICATION: Spec = Spec::of_questions(catalogue::FABRICATION_RATE, |sample| {
+const FABRICATION: Spec = Spec::of_questions(catalogue::FABRICATION_RATE, |sample| {
     if sample.answered_by == Source::Lexical {
         return Contribution::Absent(Absent::OnlyCopies);
     }
@@ -236,7 +260,7 @@ pub(super) const FABRICATION: Spec = Spec::of_questions(catalogue::FABRICATION_R
 /// graded both times, under the strategy and under `full`. This checks the offline
 /// reader (reference §6): a smaller context makes retrieval easier, so that a
 /// difference is due to the reader and not to the strategy.
-pub(super) const RECALL_VERBATIM: [Spec; 2] = [
+const RECALL_VERBATIM: [Spec; 2] = [
     verbatim(catalogue::RECALL_VERBATIM, |sample| {
         fraction(both_scores(sample).iter().map(|(own, _)| *own))
     }),

@@ -14,6 +14,27 @@ use recap_core::model::{
     Absent, Measure, Reference, ReferenceState, SessionFacts, Support, catalogue,
 };
 
+/// The measures of this subject.
+pub(super) const ALL: &[Spec] = &[
+    REFERENCES,
+    RECALL,
+    PARTIAL,
+    BARE,
+    LOST,
+    EXPOSED,
+    BAND_4K,
+    BAND_8K,
+    BAND_16K,
+    BAND_32K,
+    BAND_64K,
+    RECENCY_GAIN,
+    RECENCY_GAIN_SURVIVAL,
+    IRRECOVERABLE,
+    IRRECOVERABLE_COUNT,
+    REFETCH_TOKENS,
+    DID_WITHOUT,
+];
+
 /// A mean over sessions.
 const fn spec(measure: &'static Measure, compute: fn(&CellInput<'_>) -> Contribution) -> Spec {
     Spec::of_cell(measure, Pool::Mean, Basis::References(Support::whole), compute)
@@ -29,12 +50,12 @@ fn share(sample: &CellInput<'_>, of: impl Fn(&ReferencingRequest<'_>) -> f64) ->
 }
 
 /// How many references the exam asks for.
-pub(super) const REFERENCES: Spec = sum(catalogue::REFERENCES, |sample| {
+const REFERENCES: Spec = sum(catalogue::REFERENCES, |sample| {
     Contribution::One(sample.facts.exam.references.len() as f64)
 });
 
 /// Share of the references that survive, verbatim or carried.
-pub(super) const RECALL: Spec =
+const RECALL: Spec =
     spec(catalogue::REFERENCE_RECALL, |sample| share(sample, |asked| asked.share_kept()));
 
 /// That share at every request that uses a reference, in order.
@@ -43,18 +64,18 @@ pub(super) fn series(sample: &CellInput<'_>) -> Vec<Option<f64>> {
 }
 
 /// Only the last component of the path is left.
-pub(super) const PARTIAL: Spec = spec(catalogue::REFERENCE_PARTIAL, |sample| {
+const PARTIAL: Spec = spec(catalogue::REFERENCE_PARTIAL, |sample| {
     share(sample, |asked| asked.share_in(ReferenceState::Partial))
 });
 
 /// Summaries name it without words about its subject.
-pub(super) const BARE: Spec = spec(catalogue::REFERENCE_BARE, |sample| {
+const BARE: Spec = spec(catalogue::REFERENCE_BARE, |sample| {
     share(sample, |asked| asked.share_in(ReferenceState::Bare))
 });
 
 /// Absent in every form. At a request that the provider would have refused
 /// everything is lost, so that recall, partial, bare and lost always add up to 1.
-pub(super) const LOST: Spec = spec(catalogue::REFERENCE_LOST, |sample| {
+const LOST: Spec = spec(catalogue::REFERENCE_LOST, |sample| {
     share(sample, |asked| match asked.refused {
         true => 1.0,
         false => asked.share_in(ReferenceState::Lost),
@@ -63,7 +84,7 @@ pub(super) const LOST: Spec = spec(catalogue::REFERENCE_LOST, |sample| {
 
 /// The recorded text is no longer sent. If this is 0, no reference was needed,
 /// and reference recall does not measure quality (how-it-works §46).
-pub(super) const EXPOSED: Spec = spec(catalogue::REFERENCE_EXPOSED, |sample| {
+const EXPOSED: Spec = spec(catalogue::REFERENCE_EXPOSED, |sample| {
     share(sample, |asked| match asked.refused {
         true => 1.0,
         false => asked.share(|_, state| state != ReferenceState::Verbatim),
@@ -95,25 +116,24 @@ impl<const FROM: u64, const TO: u64> Band<FROM, TO> {
 }
 
 /// References from 4,000 to below 8,000 tokens back.
-pub(super) const BAND_4K: Spec = Band::<4_000, 8_000>::spec(catalogue::REFERENCE_RECALL_4K_8K);
+const BAND_4K: Spec = Band::<4_000, 8_000>::spec(catalogue::REFERENCE_RECALL_4K_8K);
 /// References from 8,000 to below 16,000 tokens back.
-pub(super) const BAND_8K: Spec = Band::<8_000, 16_000>::spec(catalogue::REFERENCE_RECALL_8K_16K);
+const BAND_8K: Spec = Band::<8_000, 16_000>::spec(catalogue::REFERENCE_RECALL_8K_16K);
 /// References from 16,000 to below 32,000 tokens back.
-pub(super) const BAND_16K: Spec = Band::<16_000, 32_000>::spec(catalogue::REFERENCE_RECALL_16K_32K);
+const BAND_16K: Spec = Band::<16_000, 32_000>::spec(catalogue::REFERENCE_RECALL_16K_32K);
 /// References from 32,000 to below 64,000 tokens back.
-pub(super) const BAND_32K: Spec = Band::<32_000, 64_000>::spec(catalogue::REFERENCE_RECALL_32K_64K);
+const BAND_32K: Spec = Band::<32_000, 64_000>::spec(catalogue::REFERENCE_RECALL_32K_64K);
 /// References 64,000 tokens back and more.
-pub(super) const BAND_64K: Spec =
-    Band::<64_000, { u64::MAX }>::spec(catalogue::REFERENCE_RECALL_64K);
+const BAND_64K: Spec = Band::<64_000, { u64::MAX }>::spec(catalogue::REFERENCE_RECALL_64K);
 
 /// `reference_recall` minus that of plain recency, so that requests over the
 /// window lower it as they lower `reference_recall`.
-pub(super) const RECENCY_GAIN: Spec =
+const RECENCY_GAIN: Spec =
     spec(catalogue::RECENCY_GAIN, |sample| less_plain_recency(sample, |asked| asked.share_kept()));
 
 /// The same without the effect of overflows, which separates requests over the
 /// window from losses.
-pub(super) const RECENCY_GAIN_SURVIVAL: Spec = spec(catalogue::RECENCY_GAIN_SURVIVAL, |sample| {
+const RECENCY_GAIN_SURVIVAL: Spec = spec(catalogue::RECENCY_GAIN_SURVIVAL, |sample| {
     less_plain_recency(sample, |asked| asked.share(|_, state| state.is_kept()))
 });
 
@@ -173,14 +193,13 @@ fn newest_tokens(sample: &CellInput<'_>) -> Reach {
 /// Lost references that were never in a tool result, as a share of all lost
 /// ones: the user mentioned them or the agent derived them, so no tool can fetch
 /// them again. Sessions without losses are left out.
-pub(super) const IRRECOVERABLE: Spec =
-    spec(catalogue::IRRECOVERABLE, |sample| match sample.lost().count() {
-        0 => Contribution::Absent(Absent::NoneLost),
-        lost => Contribution::One(irrecoverable(sample) as f64 / lost as f64),
-    });
+const IRRECOVERABLE: Spec = spec(catalogue::IRRECOVERABLE, |sample| match sample.lost().count() {
+    0 => Contribution::Absent(Absent::NoneLost),
+    lost => Contribution::One(irrecoverable(sample) as f64 / lost as f64),
+});
 
 /// Number of irrecoverable references.
-pub(super) const IRRECOVERABLE_COUNT: Spec = sum(catalogue::IRRECOVERABLE_REFERENCES, |sample| {
+const IRRECOVERABLE_COUNT: Spec = sum(catalogue::IRRECOVERABLE_REFERENCES, |sample| {
     Contribution::One(irrecoverable(sample) as f64)
 });
 
@@ -191,7 +210,7 @@ fn irrecoverable(sample: &CellInput<'_>) -> usize {
 /// Tokens that reading the lost references again would take: for each the
 /// smallest tool result that contained it, once per result and request. Results
 /// that the recording read again are left out, since the bill contains them.
-pub(super) const REFETCH_TOKENS: Spec = sum(catalogue::REFETCH_TOKENS, |sample| {
+const REFETCH_TOKENS: Spec = sum(catalogue::REFETCH_TOKENS, |sample| {
     if sample.facts.exam.references.is_empty() {
         return Contribution::Absent(Absent::NoReferences);
     }
@@ -210,7 +229,7 @@ pub(super) fn reads(sample: &CellInput<'_>) -> Vec<(u32, u64)> {
 /// boundary although they were only before it and not in its summary. The agent
 /// did not need them from the context. The exam leaves them out; their share
 /// shows how often "used later" does not mean "needed from the context".
-pub(super) const DID_WITHOUT: Spec = Spec::of_cell(
+const DID_WITHOUT: Spec = Spec::of_cell(
     catalogue::DID_WITHOUT,
     Pool::Mean,
     Basis::References(support_without),
