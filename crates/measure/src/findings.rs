@@ -48,7 +48,8 @@ impl<'a> Evidence<'a> {
         manifest: &'a Manifest,
         primary: Primary,
         table: &'a [Entry],
-        (facts, results): (&'a [SessionFacts], &'a RunResults),
+        facts: &'a [SessionFacts],
+        results: &'a RunResults,
         panel: Option<&'a PanelAgreement>,
         missing: Option<&'a Missing>,
     ) -> Self {

@@ -138,7 +138,7 @@ impl<'a> CellIndex<'a> {
                 None => Err("its session is not among the facts of the run".to_owned()),
             };
             match samples {
-                Ok(samples) => take(rows, &codes, (unit.unwrap_or_default(), &samples), more),
+                Ok(samples) => take(rows, &codes, unit.unwrap_or_default(), &samples, more),
                 Err(error) => {
                     let failure = failure(cell, &error);
                     codes.iter().for_each(|code| rows[*code].fail(cell, failure.clone()));
@@ -203,7 +203,8 @@ fn beside<'a>(cells: &Beside<'a>, facts: &SessionFacts, cell: &Cell) -> Option<&
 fn take(
     rows: &mut [Gathered],
     codes: &[usize],
-    (unit, samples): (usize, &[CellInput<'_>]),
+    unit: usize,
+    samples: &[CellInput<'_>],
     more: &[Series],
 ) {
     let series = RESAMPLED.each_ref().map(|of| (of.series)(&samples[0]));

@@ -116,12 +116,12 @@ pub fn measure(
     ranking::arrange(&mut table, &manifest, primary);
     let panel = panel::agreement(&results);
     let family = family::family(&table, &sessions, &manifest, primary);
-    let inputs = (&*sessions, &results);
     let evidence = findings::Evidence::of(
         &manifest,
         primary,
         &table,
-        inputs,
+        &sessions,
+        &results,
         panel.as_ref(),
         missing.as_ref(),
     );

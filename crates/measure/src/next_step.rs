@@ -79,7 +79,7 @@ mod tests {
     ) -> Option<NextStep> {
         let manifest = Manifest { judge: judge.into(), ..manifest(&["25%", "200k"]) };
         let primary = Primary::FactsKept;
-        next(&Evidence::of(&manifest, primary, table, (facts, results), None, missing), findings)
+        next(&Evidence::of(&manifest, primary, table, facts, results, None, missing), findings)
     }
 
     /// A cut at which each of these strategies spent as much on its compactions.

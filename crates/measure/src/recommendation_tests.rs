@@ -265,7 +265,7 @@ const LARGE: (&str, f64) = ("200k", 200_000.0);
 /// Looks at these rows of a run that is ranked by this measure.
 fn with_evidence<T>(primary: Primary, table: &[Entry], at: impl FnOnce(&Evidence<'_>) -> T) -> T {
     let (manifest, none) = (manifest(&["25%", "200k"]), RunResults::default());
-    at(&Evidence::of(&manifest, primary, table, (&[], &none), None, None))
+    at(&Evidence::of(&manifest, primary, table, &[], &none, None, None))
 }
 
 fn place(strategy: &str, window: &str) -> recap_core::model::RowName {
@@ -549,7 +549,7 @@ fn a_run_with_missing_cells_has_no_choice() {
     let (manifest, none) = (manifest(&["25%"]), RunResults::default());
     let of = |missing| {
         let primary = Primary::FactsKept;
-        let run = Evidence::of(&manifest, primary, &table, (&[], &none), None, missing);
+        let run = Evidence::of(&manifest, primary, &table, &[], &none, None, missing);
         recommendation(&run, &[]).unwrap()
     };
     let found = of(Some(&lacks));
@@ -583,7 +583,7 @@ fn what_was_replayed_is_counted() {
     // Of the two sessions one was cut.
     let cut = RunResults::new([], [testkit::cut("t", Vec::new(), Vec::new())]);
     let of = |primary, facts: &[SessionFacts]| {
-        replayed(&Evidence::of(&manifest, primary, &table, (facts, &cut), None, None))
+        replayed(&Evidence::of(&manifest, primary, &table, facts, &cut, None, None))
     };
     let found = of(Primary::Continuity, &all);
     assert_eq!((found.sessions, found.requests, found.strategies), (2, 5, 2));

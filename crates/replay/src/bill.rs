@@ -140,7 +140,7 @@ impl Biller {
         }
         self.sent.update(context);
         let life = facts.recorded.as_ref().and_then(written_for).unwrap_or(self.life);
-        let moved = self.with_head_breakpoint(context, facts, (pruned, life));
+        let moved = self.with_head_breakpoint(context, facts, pruned, life);
         let mut bills = Vec::with_capacity(self.billing_models.len());
         for (billing_model, moved) in self.billing_models.iter_mut().zip(moved) {
             let fixed = [Breakpoint::Preamble];
@@ -161,7 +161,8 @@ impl Biller {
         &mut self,
         context: &Context,
         facts: &RequestFacts,
-        (pruned, life): (Option<EntryId>, Life),
+        pruned: Option<EntryId>,
+        life: Life,
     ) -> Vec<Option<Box<Buckets>>> {
         let Some(plan) = self.elsewhere.as_ref().filter(|_| facts.billed) else {
             return vec![None; self.billing_models.len()];

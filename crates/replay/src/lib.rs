@@ -43,7 +43,7 @@ mod validate;
 mod window;
 
 pub use asked::PendingQuestion;
-pub use cut::{Baseline, CutSegment, ExaminedCut, RequestInspector, examine, examine_and_look};
+pub use cut::{Baseline, CutSegment, ExaminedCut, RequestInspector, examine, examine_and_inspect};
 pub use native::{NativeFrom, NativeWindow, UNKNOWN_LIMIT};
 pub use plan::{Plan, ReplayError};
 pub use receipt::receipt_facts;

@@ -43,7 +43,7 @@ impl PreparedSession {
     /// Counts, indexes and mines a session: the only place where its
     /// messages are tokenised.
     pub fn new(dataset: &str, session: Session, counter: Arc<Counter>) -> Self {
-        Self::with_cuts(dataset, session, counter, (Cuts::None, 0))
+        Self::with_cuts(dataset, session, counter, Cuts::None, 0)
     }
 
     /// Prepares a session like [`PreparedSession::new`], with cuts at the given
@@ -52,7 +52,8 @@ impl PreparedSession {
         dataset: &str,
         session: Session,
         counter: Arc<Counter>,
-        (cuts, depth): (Cuts, u32),
+        cuts: Cuts,
+        depth: u32,
     ) -> Self {
         let session = Arc::new(session);
         let recording = Recording::new(Arc::clone(&session), counter);

@@ -16,7 +16,7 @@ use recap_core::tokens::Counter;
 use recap_exam::facts::{CutPlace, Cuts};
 use recap_exam::roles::compactor::EmptySummary;
 use recap_replay::run::ModelRoles;
-use recap_replay::{CutSegment, Plan, PreparedSession, RequestInspector, examine_and_look};
+use recap_replay::{CutSegment, Plan, PreparedSession, RequestInspector, examine_and_inspect};
 use recap_report::document::Part;
 use recap_strategy::{Compactor, Context, Strategy};
 
@@ -55,7 +55,7 @@ pub(super) fn shown(
         return Err(Failure::usage("a recorded compaction is looked at as a first one")
             .help("leave out --depth"));
     }
-    let subject = PreparedSession::with_cuts(dataset, session, counter, (cuts, depth));
+    let subject = PreparedSession::with_cuts(dataset, session, counter, cuts, depth);
     let (place, facts) = picked(arguments, &subject)?;
     if strategy.replays_recording() && place.recorded.is_none() {
         return Err(Failure::usage("the recorded agent did not compact at this cut")
@@ -73,7 +73,7 @@ pub(super) fn shown(
         let mut seen = seen.lock().expect("no look panics");
         seen.look((request, context), &part, facts, arguments.diff);
     };
-    let examined = examine_and_look(&part, (&plan, depth), compactor.as_ref(), None, look);
+    let examined = examine_and_inspect(&part, &plan, depth, compactor.as_ref(), None, look);
     let examined = Work::new(1)?.run(examined)?;
     let exam = examined.map_err(|e| Failure::with_code(Exit::Incomplete, e.to_string()))?.exam;
     let seen = seen.into_inner().expect("no look panics");

@@ -42,13 +42,13 @@ pub(super) fn measure(
     factor: f64,
     counter: &Counter,
 ) -> Measured {
-    let found = walk(session, exact, (factor, counter), 0);
+    let found = walk(session, exact, factor, counter, 0);
     // A session may begin with a response, of which no prompt is known.
     let begins = session.messages.first().is_some_and(|first| !first.is_request());
     match found.earlier {
         0 => found.measured,
         _ if !begins => found.measured,
-        earlier => walk(session, exact, (factor, counter), earlier).measured,
+        earlier => walk(session, exact, factor, counter, earlier).measured,
     }
 }
 
@@ -60,12 +60,7 @@ struct Walked {
 }
 
 /// Walks over the session. `earlier`: tokens that came with the first message.
-fn walk(
-    session: &Session,
-    exact: &Sizes,
-    (factor, counter): (f64, &Counter),
-    earlier: u64,
-) -> Walked {
+fn walk(session: &Session, exact: &Sizes, factor: f64, counter: &Counter, earlier: u64) -> Walked {
     let counter = counter.scaled(factor);
     let estimates: Vec<u64> = exact.messages.iter().map(|w| scale(w.tokens, factor)).collect();
     let mut walk = Walk {

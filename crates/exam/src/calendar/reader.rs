@@ -192,7 +192,7 @@ impl<'a> Reader<'a> {
         })?;
         let year = self.year(name + 1);
         let end = if year.is_some() { name + 1 } else { name };
-        self.push_days(found, &days, (month, year), (at, end));
+        self.push_days(found, &days, month, year, at, end);
         Some(end + 1)
     }
 
@@ -207,7 +207,7 @@ impl<'a> Reader<'a> {
         {
             let year = self.year(last + 1);
             let end = if year.is_some() { last + 1 } else { last };
-            self.push_days(found, &days, (month, year), (at, end));
+            self.push_days(found, &days, month, year, at, end);
             return Some(end + 1);
         }
         if let Some(year) = self.year(at + 1) {
@@ -242,8 +242,10 @@ impl<'a> Reader<'a> {
         &self,
         found: &mut Vec<DateSpan>,
         days: &[(i8, usize)],
-        (month, year): (i8, Option<i16>),
-        (first, last): (usize, usize),
+        month: i8,
+        year: Option<i16>,
+        first: usize,
+        last: usize,
     ) {
         for &(day, _) in days {
             let date = PartialDate { year, month: Some(month), day: Some(day) };

@@ -277,7 +277,7 @@ mod tests {
         let actual = |table: &[Entry]| {
             let (manifest, none) = (manifest(&["25%"]), RunResults::default());
             let primary = Primary::ReferenceRecall;
-            first_breakpoint(&Evidence::of(&manifest, primary, table, (&[], &none), None, None))
+            first_breakpoint(&Evidence::of(&manifest, primary, table, &[], &none, None, None))
         };
         let Some(Problem::BreakpointUnknown { rows, more, least }) = actual(&table) else {
             panic!("some bills change")

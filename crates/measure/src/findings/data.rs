@@ -115,7 +115,7 @@ mod tests {
                 [None].into_iter().chain(verdicts.iter().copied().map(Some)).map(entry).collect();
             let (manifest, none) = (manifest(&["25%"]), RunResults::default());
             let primary = Primary::ReferenceRecall;
-            let run = Evidence::of(&manifest, primary, &table, (&[], &none), None, None);
+            let run = Evidence::of(&manifest, primary, &table, &[], &none, None, None);
             few_clusters(&run).map(|limit| match limit {
                 Limit::FewClusters { clusters, allows, .. } => (clusters, allows),
                 other => panic!("{other:?}"),

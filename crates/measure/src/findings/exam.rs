@@ -139,33 +139,25 @@ mod tests {
 
     /// Looks at these rows, sessions and results of a run.
     fn with_evidence<T>(
-        (primary, manifest): (Primary, &Manifest),
+        primary: Primary,
+        manifest: &Manifest,
         table: &[Entry],
-        (facts, sessions): (&[SessionFacts], &RunResults),
+        facts: &[SessionFacts],
+        sessions: &RunResults,
         at: impl FnOnce(&Evidence<'_>) -> T,
     ) -> T {
-        at(&Evidence::of(manifest, primary, table, (facts, sessions), None, None))
+        at(&Evidence::of(manifest, primary, table, facts, sessions, None, None))
     }
 
     /// Looks at the rows only.
     fn of<T>(primary: Primary, table: &[Entry], at: impl FnOnce(&Evidence<'_>) -> T) -> T {
-        with_evidence(
-            (primary, &manifest(&["25%", "200k"])),
-            table,
-            (&[], &RunResults::default()),
-            at,
-        )
+        with_evidence(primary, &manifest(&["25%", "200k"]), table, &[], &RunResults::default(), at)
     }
 
     /// Looks at the sessions of a run with such cuts.
     fn with_cuts<T>(cuts: &str, facts: &[SessionFacts], at: impl FnOnce(&Evidence<'_>) -> T) -> T {
         let manifest = Manifest { cuts: cuts.into(), ..manifest(&["25%"]) };
-        with_evidence(
-            (Primary::ReferenceRecall, &manifest),
-            &[],
-            (facts, &RunResults::default()),
-            at,
-        )
+        with_evidence(Primary::ReferenceRecall, &manifest, &[], facts, &RunResults::default(), at)
     }
 
     fn place(strategy: &str, window: &str) -> RowName {
@@ -193,8 +185,7 @@ mod tests {
         let actual = |table: &[Entry]| {
             let manifest = manifest(&["25%", "200k"]);
             let primary = Primary::ReferenceRecall;
-            let found =
-                with_evidence((primary, &manifest), table, (&all, &sessions), nothing_compacts);
+            let found = with_evidence(primary, &manifest, table, &all, &sessions, nothing_compacts);
             let each = found.into_iter().map(|problem| match problem {
                 Problem::NothingCompacts { window, largest } => (window, largest),
                 other => panic!("{other:?}"),
@@ -335,7 +326,7 @@ mod tests {
         let actual = |cells: &[Cell]| {
             let sessions = RunResults::new(cells.to_vec(), []);
             let manifest = Manifest { scaled: false, ..manifest(&["25%"]) };
-            with_evidence((Primary::Continuity, &manifest), &[], (&[], &sessions), small_windows)
+            with_evidence(Primary::Continuity, &manifest, &[], &[], &sessions, small_windows)
         };
         let windows = ["127k", "16k", "50%"].map(str::to_owned).to_vec();
         assert_eq!(actual(&cells), Some(Limit::SmallWindows { windows, scaled: false }));

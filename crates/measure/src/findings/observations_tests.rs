@@ -25,7 +25,7 @@ fn row_at(
 fn said(table: &[Entry]) -> Vec<String> {
     let manifest = manifest(&["25%"]);
     let none = RunResults::default();
-    let run = Evidence::of(&manifest, Primary::ReferenceRecall, table, (&[], &none), None, None);
+    let run = Evidence::of(&manifest, Primary::ReferenceRecall, table, &[], &none, None, None);
     choose(&run).into_iter().map(|found| Finding::from(found).to_string()).collect()
 }
 

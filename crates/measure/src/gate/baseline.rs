@@ -232,7 +232,7 @@ pub fn differences(
         ));
     }
     let own: BTreeSet<(&str, &str)> = sessions.iter().copied().collect();
-    found.extend(lacking((&ids(&baseline.run), &own), ("the baseline", "this run")));
+    found.extend(lacking(&ids(&baseline.run), &own, "the baseline", "this run"));
     let mut lacking = BTreeSet::new();
     for (dataset, strategy, window) in asked.iter().flat_map(|asked| &asked.rows) {
         let side = Side::find(&baseline.run, dataset, strategy, window, None);
@@ -248,7 +248,7 @@ pub fn differences(
 /// incomparable.
 pub fn unlike(a: &Baseline, b: &Baseline) -> Vec<String> {
     let mut found: Vec<String> = counted(&a.head, &b.head).into_iter().collect();
-    found.extend(lacking((&ids(&a.run), &ids(&b.run)), (&a.name, &b.name)));
+    found.extend(lacking(&ids(&a.run), &ids(&b.run), &a.name, &b.name));
     found.extend(sessions(&a.run, &b.run));
     found
 }
@@ -267,7 +267,7 @@ fn ids(run: &BySession) -> Ids<'_> {
 }
 
 /// The sessions that only one of two runs has, as messages.
-fn lacking((a, b): (&Ids<'_>, &Ids<'_>), (name_a, name_b): (&str, &str)) -> Vec<String> {
+fn lacking(a: &Ids<'_>, b: &Ids<'_>, name_a: &str, name_b: &str) -> Vec<String> {
     let message = |only: Vec<&(&str, &str)>, name: &str| {
         let first = only.first().map(|(set, id)| format!("`{id}` of `{set}`"));
         first.map(|first| match only.len() {

@@ -128,7 +128,7 @@ pub fn check(
     }
     let findings = |parsed: &Parsed| {
         let rows = spoken_of(report, &parsed.rule, terms.named);
-        let each = |row: &&StrategyRow| one(report, row, &parsed.rule, (terms, both.as_ref()));
+        let each = |row: &&StrategyRow| one(report, row, &parsed.rule, terms, both.as_ref());
         let mut checks: Vec<Check> = rows.iter().map(each).collect();
         if checks.is_empty() {
             checks.push(nothing(&parsed.rule));
@@ -149,7 +149,8 @@ fn one(
     report: &Report,
     row: &StrategyRow,
     rule: &Rule,
-    (terms, both): (&GateSettings<'_>, Option<&against::Both<'_>>),
+    terms: &GateSettings<'_>,
+    both: Option<&against::Both<'_>>,
 ) -> Check {
     let doubt = doubt(report, row, rule, terms.max_unscored);
     match (rule.limit, both) {

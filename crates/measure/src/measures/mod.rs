@@ -28,16 +28,17 @@ pub(crate) struct Resampled {
 
 /// Every measure that has an interval.
 pub static RESAMPLED: [Resampled; 5] = [
-    resampled(catalogue::REFERENCE_RECALL, (0.0, 1.0), references::series),
-    resampled(catalogue::RECALL, (0.0, 1.0), questions::scores),
-    resampled(catalogue::CONTINUITY, (0.0, 100.0), questions::continuity_series),
-    resampled(catalogue::FACTS_KEPT, (0.0, 1.0), at_cuts::kept_series),
-    resampled(catalogue::ADDED_AT_CUT, (-1.0, 1.0), at_cuts::added_series),
+    resampled(catalogue::REFERENCE_RECALL, 0.0, 1.0, references::series),
+    resampled(catalogue::RECALL, 0.0, 1.0, questions::scores),
+    resampled(catalogue::CONTINUITY, 0.0, 100.0, questions::continuity_series),
+    resampled(catalogue::FACTS_KEPT, 0.0, 1.0, at_cuts::kept_series),
+    resampled(catalogue::ADDED_AT_CUT, -1.0, 1.0, at_cuts::added_series),
 ];
 
 const fn resampled(
     measure: &'static Measure,
-    (least, most): (f64, f64),
+    least: f64,
+    most: f64,
     series: fn(&CellInput<'_>) -> Vec<Option<f64>>,
 ) -> Resampled {
     Resampled { id: measure.id, least, most, series }

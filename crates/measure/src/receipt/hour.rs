@@ -19,7 +19,7 @@ pub(super) fn hour(
     for (at, request) in facts.requests.iter().enumerate() {
         let Some(usage) = reported(request.recorded.as_ref()) else { continue };
         let model = named(facts, request.model);
-        let rates = rates(usage, model, (prices, request.at));
+        let rates = rates(usage, model, prices, request.at);
         if usage.cache_write_5m == 0 {
             // What it lacks is the reason, unless other requests have the choice.
             change = change.map_err(|_| lacks(usage, model, rates));

@@ -112,7 +112,7 @@ fn add(receipt: &mut Receipt, asked: &BilledRequest<'_>, prices: &PriceList) {
 
 /// What one request cost. The whole prompt chooses the rates, as providers bill.
 fn billed(asked: &BilledRequest<'_>, usage: &Usage, prices: &PriceList) -> Spent {
-    let rates = rates(usage, asked.model, (prices, asked.at));
+    let rates = rates(usage, asked.model, prices, asked.at);
     let counted = asked.counted.filter(|_| !usage.output_final);
     let output = match counted {
         Some(counted) => (TokenKind::OutputCounted, counted),
@@ -150,7 +150,8 @@ fn prompt(usage: &Usage) -> [(TokenKind, u64); 4] {
 fn rates(
     usage: &Usage,
     model: Option<&str>,
-    (prices, at): (&PriceList, Timestamp),
+    prices: &PriceList,
+    at: Timestamp,
 ) -> Result<Rates, Absent> {
     let named = model.ok_or(Absent::NoModelNamed)?;
     let prices = prices.priced(named).ok_or_else(|| unpriced(model))?;

@@ -83,7 +83,7 @@ pub(super) fn rebuilds<'a>(facts: &'a SessionFacts, prices: &PriceList) -> Vec<R
             idle: idle(facts, before, request),
             lost: split(lost, usage),
             model,
-            rates: rates(usage, model, (prices, request.at)),
+            rates: rates(usage, model, prices, request.at),
         })
     };
     reported.windows(2).filter_map(rebuild).collect()

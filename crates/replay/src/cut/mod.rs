@@ -64,7 +64,7 @@ pub async fn examine(
     compactor: &dyn Compactor,
     without: Option<&Baseline>,
 ) -> Result<ExaminedCut, ReplayError> {
-    examine_and_look(part, (plan, depth), compactor, without, &|_, _| ()).await
+    examine_and_inspect(part, plan, depth, compactor, without, &|_, _| ()).await
 }
 
 /// Examines a strategy like [`examine`], with a callback for every context after
@@ -72,9 +72,10 @@ pub async fn examine(
 ///
 /// # Errors
 /// The replay of the strategy stopped.
-pub async fn examine_and_look(
+pub async fn examine_and_inspect(
     part: &CutSegment,
-    (plan, depth): (&Plan, u32),
+    plan: &Plan,
+    depth: u32,
     compactor: &dyn Compactor,
     without: Option<&Baseline>,
     look: RequestInspector<'_>,
@@ -134,7 +135,7 @@ impl CutExamination<'_> {
                 }
                 Err(error) => Err(error),
             };
-            return self.finished((&plan, 1), session, behind).await;
+            return self.finished(&plan, 1, session, behind).await;
         }
     }
 
@@ -149,7 +150,7 @@ impl CutExamination<'_> {
         let plan = Plan { window, ..self.plan.clone() };
         let mut session = opened(part, &plan, self.compactor)?;
         let behind = session.run_to_request(part.first).await.and_then(|_| session.behind(part));
-        self.finished((&plan, depth), session, behind).await
+        self.finished(&plan, depth, session, behind).await
     }
 
     fn material_tokens(&self) -> u64 {
@@ -160,7 +161,8 @@ impl CutExamination<'_> {
     /// Continues to the last request of the segment and collects the result.
     async fn finished(
         &self,
-        (plan, depth): (&Plan, u32),
+        plan: &Plan,
+        depth: u32,
         mut session: ReplaySession<'_>,
         behind: Result<CutStart, ReplayError>,
     ) -> Result<ExaminedCut, ReplayError> {

@@ -82,7 +82,7 @@ fn reading_back(requests: usize, back: usize) -> Session {
 }
 
 fn subject(session: Session, cuts: Cuts) -> PreparedSession {
-    PreparedSession::with_cuts("d", session, Arc::new(Counter::default()), (cuts, 1))
+    PreparedSession::with_cuts("d", session, Arc::new(Counter::default()), cuts, 1)
 }
 
 fn plan(name: &str) -> Plan {
@@ -354,7 +354,7 @@ async fn every_request_after_a_cut_is_looked_at_once() {
     let seen = std::sync::Mutex::new(Vec::new());
     let look = |request: u32, _: &Context| seen.lock().unwrap().push(request);
     let part = part(&subject, 0);
-    examine_and_look(&part, (&plan("full"), 1), &EmptySummary, None, &look).await.unwrap();
+    examine_and_inspect(&part, &plan("full"), 1, &EmptySummary, None, &look).await.unwrap();
     assert_eq!(*seen.lock().unwrap(), (20..40).collect::<Vec<u32>>());
 }
 

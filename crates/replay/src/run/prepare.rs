@@ -175,10 +175,10 @@ async fn subjects(
     let task = |NamedSession { dataset, session, questions }| {
         let counter = Arc::clone(&counter);
         let (agents, compactor) = (Arc::clone(&spec.agents), Arc::clone(&roles.compactor));
-        let at = (spec.cuts, spec.depth);
+        let (cuts, depth) = (spec.cuts, spec.depth);
         let made = spec.questions.clone();
         async move {
-            let subject = PreparedSession::with_cuts(&dataset, session, counter, at);
+            let subject = PreparedSession::with_cuts(&dataset, session, counter, cuts, depth);
             let validation = validate(&subject, &agents, compactor.as_ref()).await;
             let at_cuts = cut_questions(&made, &subject, questions.is_empty());
             let receipt = receipt_facts(&subject, &agents);

@@ -289,7 +289,7 @@ impl<'a> Lines<'a> {
 
     fn push(&self, out: &mut String, cells: &[String], screen: Screen, style: Option<&str>) {
         let right: Vec<bool> = self.shown.iter().map(|at| self.right(*at)).collect();
-        push_line(out, &right, &self.widths, cells, (screen, style));
+        push_line(out, &right, &self.widths, cells, screen, style);
     }
 
     /// A block for each row: its first cell as head, and a line with label and figure for
@@ -301,13 +301,13 @@ impl<'a> Lines<'a> {
         for (row, cells) in self.table.rows().zip(&self.cells) {
             let style = row.dim.then_some(DIM);
             let head = cells.first().cloned().unwrap_or_default();
-            push_line(out, &[false], &[head.width()], &[head], (screen, style));
+            push_line(out, &[false], &[head.width()], &[head], screen, style);
             for (label, cell) in labels.iter().zip(cells).skip(1) {
                 for (at, line) in wrapped(cell, beside).into_iter().enumerate() {
                     let label = if at == 0 { label.as_str() } else { "" };
                     let widths = [1 + widest, line.width()];
                     let cells = [format!(" {label}"), line];
-                    push_line(out, &[false; 2], &widths, &cells, (screen, style));
+                    push_line(out, &[false; 2], &widths, &cells, screen, style);
                 }
             }
         }
@@ -320,7 +320,8 @@ fn push_line(
     right: &[bool],
     widths: &[usize],
     cells: &[String],
-    (screen, style): (Screen, Option<&str>),
+    screen: Screen,
+    style: Option<&str>,
 ) {
     let mut line = String::new();
     for ((cell, &right), &width) in cells.iter().zip(right).zip(widths) {

@@ -31,8 +31,8 @@ pub(super) fn table(report: &Report, screen: Screen) -> String {
     }
     let gaps = usize::from(answer.is_some()) + blocks.len().saturating_sub(1);
     let least: usize =
-        blocks.iter().map(|block| height(&ranking(report, block, (0, SUMMARIES), screen).0)).sum();
-    let foot = |problems, hidden| foot(report, answer.as_ref(), (problems, hidden));
+        blocks.iter().map(|block| height(&ranking(report, block, 0, SUMMARIES, screen).0)).sum();
+    let foot = |problems, hidden| foot(report, answer.as_ref(), problems, hidden);
     let lines = LINES * blocks.len().max(1) - gaps;
     let fits = |problems: &usize| height(&top) + least + height(&foot(*problems, 1)) < lines;
     // One problem always stands; a note gives way to summaries.
@@ -40,7 +40,7 @@ pub(super) fn table(report: &Report, screen: Screen) -> String {
     let problems = (least_told..=PROBLEMS).rev().find(fits).unwrap_or(least_told);
     let left = lines.saturating_sub(height(&top) + height(&foot(problems, 1)) + 1);
     let rankings: Vec<(Vec<Part>, usize)> = (blocks.iter())
-        .map(|block| ranking(report, block, (left / blocks.len(), 0), screen))
+        .map(|block| ranking(report, block, left / blocks.len(), 0, screen))
         .collect();
     let hidden = rankings.iter().map(|(_, hidden)| *hidden).max().unwrap_or(0);
     let mut calls = spend::parts(&report.calls);
@@ -82,7 +82,8 @@ fn billed(report: &Report, block: &Block<'_>) -> Option<String> {
 fn ranking(
     report: &Report,
     block: &Block<'_>,
-    (lines, stay): (usize, usize),
+    lines: usize,
+    stay: usize,
     screen: Screen,
 ) -> (Vec<Part>, usize) {
     let [mut strategies, summaries, _] = arranged(&block.rows);
@@ -162,7 +163,7 @@ fn ranges(report: &Report, rows: &[&StrategyRow]) -> Option<&'static str> {
 }
 
 /// How sure the answer is, what changes its figures, and what to do next.
-fn foot(report: &Report, answer: Option<&Answer>, (problems, hidden): (usize, usize)) -> Vec<Part> {
+fn foot(report: &Report, answer: Option<&Answer>, problems: usize, hidden: usize) -> Vec<Part> {
     let mut parts = Vec::new();
     let mut said = |label, text: &str| {
         parts.push(Part::Labelled(label, short_ids::shortened(report, text)));

@@ -177,7 +177,7 @@ impl Mask {
             if kept <= limit || context.is_edited(id) {
                 continue;
             }
-            let Some(masked) = self.masked(context, host, (call, id), size) else { continue };
+            let Some(masked) = self.masked(context, host, call, id, size) else { continue };
             if self.parameters.fill {
                 kept -= masked.saves;
             }
@@ -191,7 +191,8 @@ impl Mask {
         &self,
         context: &Context,
         host: &Host<'_>,
-        (call, id): (CallId, EntryId),
+        call: CallId,
+        id: EntryId,
         size: u64,
     ) -> Option<Masked> {
         if self.parameters.clear_inputs {

@@ -178,7 +178,7 @@ impl Field<'_> {
         // The first strategy last, so that it lies on top.
         for (place, (one, color)) in drawn.iter().zip(&PALETTE).enumerate().rev() {
             if self.offline_summaries || one.row_kind != RowKind::OfflineSummary {
-                self.line(&mut chart, one, sizes, (*color, place == 0));
+                self.line(&mut chart, one, sizes, *color, place == 0);
             }
         }
     }
@@ -189,7 +189,8 @@ impl Field<'_> {
         chart: &mut Chart<'_, '_>,
         strategy: &StrategyAdvice,
         sizes: &[(u64, u64)],
-        (color, is_first): (RGBColor, bool),
+        color: RGBColor,
+        is_first: bool,
     ) {
         let (lo, hi) = self.range;
         let known = strategy.sizes.iter().filter_map(|at| {

@@ -99,7 +99,7 @@ pub(super) fn sessions(source: &Source<'_>, cells: &Cells<'_>) -> Option<Session
         first: cells.first(),
         limit: limits[0],
     };
-    let cut = cut(source, cells, &order, level, limits, (shapes.len(), words.len()));
+    let cut = cut(source, cells, &order, level, limits, shapes.len(), words.len());
     let blob = |kind: &'static str| {
         move |(at, data): (usize, String)| Blob { id: format!("{kind}-{at}"), data }
     };
@@ -184,7 +184,8 @@ fn cut(
     order: &[usize],
     level: Level,
     limits: [usize; 3],
-    (shapes, words): (usize, usize),
+    shapes: usize,
+    words: usize,
 ) -> Vec<String> {
     let count = |n: usize| number::grouped(n as u64);
     let mut cut = Vec::new();

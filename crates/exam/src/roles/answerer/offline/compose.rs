@@ -30,7 +30,8 @@ type Line = (usize, String);
 /// The answer to a question from a context.
 pub(super) fn answer(
     index: &Index,
-    (text, question): (&str, &ParsedQuestion),
+    text: &str,
+    question: &ParsedQuestion,
     counter: &Counter,
 ) -> String {
     let mut ranked = rank(index, question);

@@ -123,7 +123,7 @@ impl Offline {
 
     fn answered(&self, index: &Index, text: &str) -> String {
         let question = self.question(text, &index.speakers);
-        compose::answer(index, (text, &question), &self.counter)
+        compose::answer(index, text, &question, &self.counter)
     }
 }
 

@@ -120,7 +120,7 @@ impl<'a> JudgedAnswer<'a> {
             (Ok((value, places)), Some((old, old_places)))
                 if !old_places.iter().all(|place| places.contains(place)) =>
             {
-                self.both((value, &places), (old, &old_places))
+                self.both(value, &places, old, &old_places)
             }
             (Ok((value, _)), _) => judged(Verdict::Correct, 1.0, format!("it says `{value}`")),
             (Err(_), Some((old, places))) if tense(&self.page, &places) != Some(Tense::Past) => {
@@ -160,11 +160,7 @@ impl<'a> JudgedAnswer<'a> {
     }
 
     /// Grades an answer that states an expected and a stale value.
-    fn both(
-        &self,
-        (value, places): (&str, &[usize]),
-        (old, old_places): (&str, &[usize]),
-    ) -> Judgement {
+    fn both(&self, value: &str, places: &[usize], old: &str, old_places: &[usize]) -> Judgement {
         let (new, before) = (tense(&self.page, places), tense(&self.page, old_places));
         let is_past = before == Some(Tense::Past) && new != Some(Tense::Past);
         let is_now = new == Some(Tense::Now) && before != Some(Tense::Now);
