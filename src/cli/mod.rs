@@ -53,7 +53,7 @@ pub struct Cli {
 enum Command {
     /// Replay sessions through strategies, measure what survives, and report: the main job
     Bench(bench::Arguments),
-    /// Replay without asking questions: what is facts kept, tokens, cost, waits
+    /// Replay without asking questions: facts kept, tokens, cost, waits
     Replay(bench::Arguments),
     /// Render the files of a finished run again
     Report(report::Arguments),

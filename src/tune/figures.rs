@@ -40,7 +40,7 @@ impl Objective {
     /// What is kept, in words.
     pub(super) fn noun(self) -> &'static str {
         match self {
-            Objective::Kept => "what is facts kept",
+            Objective::Kept => "facts kept",
             Objective::Continuity => "answers facts kept",
         }
     }

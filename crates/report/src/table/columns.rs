@@ -97,7 +97,7 @@ const NAME: Column = text("strategy", Narrow::Cut, |row| row.strategy.clone().in
 const NOTE: Column = text("note", Narrow::Wrapped, |row| note(row).into());
 const NOTE_IN_GROUP: Column = text("note", Narrow::LeftOut(1), |row| note_in_group(row).into());
 
-/// Columns where rows are ranked by what is facts kept.
+/// Columns where rows are ranked by facts kept.
 const BY_CUTS: &[&Column] = &[
     &STRATEGY,
     &FACTS_KEPT,

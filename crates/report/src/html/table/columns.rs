@@ -51,19 +51,19 @@ const RECALL: Reading = reading(
     "recall",
     catalogue::RECALL,
     number::percent,
-    "mean score of the questions, 0 to 1, whatever the whole conversation makes of them",
+    "mean score of all questions (0 to 1)",
 );
 const GONE: Reading = reading(
     "evidence gone",
     catalogue::EVIDENCE_GONE,
     number::percent,
-    "share of the questions whose answer stood in messages that are no longer sent in any form",
+    "share of the questions whose evidence is no longer sent in any form",
 );
 const FACTS: Reading = reading(
     "needed facts kept",
     catalogue::REFERENCE_RECALL,
     number::percent,
-    "of the specific things (paths, names, numbers) that the recorded agent went on to use, the share that is still there, 0 to 1",
+    "share of the identifiers (paths, names, numbers) that the agent went on to use that are still in the context (0 to 1)",
 );
 const GAIN: Reading = reading(
     "gain over recency",
@@ -81,20 +81,20 @@ const PARTLY: Reading = Reading {
         "partly kept",
         catalogue::REFERENCE_PARTIAL,
         number::percent,
-        "only the last part of the identifier is left (a file name without its path), or the bare word without what gave it meaning",
+        "share of which only the last part (a file name without its path) or the bare word without its context is left",
     )
 };
 const FOR_GOOD: Reading = reading(
     "lost for good",
     catalogue::IRRECOVERABLE,
     number::percent,
-    "share of the lost facts that never stood in a tool result, so that no tool can fetch them again",
+    "share of the lost facts that no tool can fetch again, because they never stood in a tool result",
 );
 const REFETCH: Reading = reading(
     "tokens to refetch",
     catalogue::REFETCH_TOKENS,
     number::tokens,
-    "tokens of the tool results that would have to be read again for the other lost facts",
+    "tokens of the tool results to read again for the other lost facts",
 );
 const SENT: Reading = Reading {
     other: Some(|r| {
@@ -105,7 +105,7 @@ const SENT: Reading = Reading {
         "tokens sent",
         catalogue::TOKEN_SAVINGS,
         number::multiple,
-        "all tokens sent, as a multiple of what the whole conversation takes",
+        "all tokens sent, as a multiple of those of the whole conversation",
     )
 };
 const COST: Reading = Reading {
@@ -122,14 +122,14 @@ const COST: Reading = Reading {
         "session cost",
         catalogue::COST_USD,
         number::dollars,
-        "what the sessions cost with the provider’s prompt cache as it was, compactions included; below it more or less than with the whole conversation. A star: the provider would refuse some of the requests, so nobody would get this bill",
+        "bill of the sessions, prompt cache and compactions included; below it the difference to the whole conversation. *: the provider would refuse some of the requests",
     )
 };
 const WAIT: Reading = reading(
     "wait p95",
     catalogue::BLOCKING_MS_P95,
     number::time,
-    "how long the user waits for a compaction, the longest but one of twenty; the model’s time only, modelled unless it was measured",
+    "95th percentile of the wait for a compaction: the model’s time, modelled unless it was measured",
 );
 const PEAK: Reading =
     reading("peak", catalogue::PEAK_TOKENS, number::tokens, "tokens of the largest request");
@@ -148,21 +148,21 @@ const OVER: Reading = Reading {
         "over the window",
         catalogue::OVERFLOWS,
         number::any,
-        "requests that the provider would have refused because they do not fit; nothing counts as kept there, controls apart",
+        "requests that the provider would have refused as too large; there nothing counts as kept, except for controls",
     )
 };
 
-const FACTS_KEPTS: Reading = reading(
+const FACTS_KEPT: Reading = reading(
     "facts kept",
     catalogue::FACTS_KEPT,
     number::percent,
-    "of the specific things (paths, names, numbers) that the recorded agent used right after a place where we made a compaction happen, the share that the context still tells, 0 to 1",
+    "share of the identifiers that the agent used after a forced compaction that are still in the context (0 to 1)",
 );
 const CARRIED: Reading = reading(
     "carried",
     catalogue::CARRIED_SHARE,
     number::percent,
-    "of the facts whose recorded text was no longer sent, the share that stands in what the strategy wrote or edited, 0 to 1",
+    "share of the facts no longer sent as recorded that stand in what the strategy wrote or edited (0 to 1)",
 );
 const ADDED: Reading = Reading {
     below: |row| row.intervals.get(catalogue::ADDED_AT_CUT.id).and_then(bounds),
@@ -170,24 +170,24 @@ const ADDED: Reading = Reading {
         "added by the summary",
         catalogue::ADDED_AT_CUT,
         number::gain,
-        "facts kept less what the same strategy keeps with an empty text in the place of its summaries: what the words of the summaries are worth. Around 0 they add nothing. Below it the 95 % interval (“to”; with † it speaks of this session only), or the lowest and highest session where there are few (“…”)",
+        "facts kept minus what the same strategy keeps with empty summaries; around 0 the summaries add nothing. Below it the 95 % interval (“to”; † for this session only), or the lowest and highest session where there are few (“…”)",
     )
 };
 const TOKENS_AFTER: Reading = reading(
     "tokens after the cut",
     catalogue::TOKENS_AT_CUT,
     number::multiple,
-    "tokens of the first prompt after the cut, as a multiple of what it would be without any compaction. Who sends more keeps more, so read it beside what is kept",
+    "tokens of the first request after the cut, as a multiple of those without any compaction. Sending more keeps more, so read it beside facts kept",
 );
 const GAIN_AT_CUTS: Reading = reading(
     "gain over recency",
     catalogue::GAIN_AT_CUT,
     number::gain,
-    "facts kept less what the newest messages of the same size keep: below 0, simply cutting off the oldest messages would keep more",
+    "facts kept minus what the newest messages of the same size keep; below 0, dropping the oldest messages would keep more",
 );
 const BILL: Reading = Reading {
     label: "bill at the window",
-    about: "what the whole sessions cost at the window in the table’s heading, with the provider’s prompt cache as it was, compactions included; below it more or less than with the whole conversation. A star: the provider would refuse some of the requests, so nobody would get this bill",
+    about: "bill of the whole sessions at the window in the heading, prompt cache and compactions included; below it the difference to the whole conversation. *: the provider would refuse some of the requests",
     ..COST
 };
 
@@ -207,11 +207,11 @@ fn bounds(interval: &Interval) -> Option<String> {
     }
 }
 
-/// Where rows are ranked by what is facts kept.
+/// Where rows are ranked by facts kept.
 pub(super) static BY_CUTS: Lead = Lead {
     primary: Primary::FactsKept,
     label: "facts kept",
-    about: "0 to 1, more is better: of the specific things (paths, names, numbers) that the recorded agent used right after a place where we made a compaction happen, and could know only from before it, the share that the context still tells; behind it what is known of its spread. full keeps everything by definition, empty nothing. It is the same at every window: a cut has a window of its own",
+    about: "share of the identifiers (paths, names, numbers) that the agent used after a forced compaction, and had seen only before it, that are still in the context (0 to 1, more is better), with its interval. full keeps all of them, empty none. It is the same at every window: each compaction is forced at a window of its own",
     show: number::percent,
     readings: &[&CARRIED, &ADDED, &TOKENS_AFTER, &GAIN_AT_CUTS, &BILL, &WAIT, &COMPACTIONS, &OVER],
 };
@@ -220,11 +220,11 @@ pub(super) static BY_CUTS: Lead = Lead {
 pub(super) static BY_QUESTIONS: Lead = Lead {
     primary: Primary::Continuity,
     label: "continuity",
-    about: "0 to 100, more is better: of what the whole conversation answers right, the part that the strategy still answers right, among the questions asked after it had compacted (“exposed”). full stands against itself and is 100: the upper end of the scale. empty, which remembers nothing, is the lower end",
+    about: "share of the questions answered right from the whole conversation that are still answered right after a compaction (0 to 100, more is better). full is 100 by definition; empty, which remembers nothing, is the lower end",
     show: |points| format!("{points:.0}"),
     readings: &[
         &RECALL,
-        &FACTS_KEPTS,
+        &FACTS_KEPT,
         &GONE,
         &FACTS,
         &COST,
@@ -240,7 +240,7 @@ pub(super) static BY_QUESTIONS: Lead = Lead {
 pub(super) static BY_REFERENCES: Lead = Lead {
     primary: Primary::ReferenceRecall,
     label: "needed facts kept",
-    about: "0 to 1, more is better; behind it what is known of its spread. full keeps everything by definition, empty nothing: they are the ends of the scale",
+    about: "share of the identifiers that the agent went on to use that are still in the context (0 to 1, more is better), with its interval. full keeps all of them, empty none",
     show: number::percent,
     readings: &[
         &GAIN,
