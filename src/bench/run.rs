@@ -4,10 +4,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::results::clear_rendered;
-use super::{BenchError, BenchPlan, Results, clear, follow, manifest};
+use super::{BenchError, BenchPlan, clear, follow, manifest};
 use recap_core::model::Manifest;
 use recap_replay::run::{
-    Conceal, Finished, Folder, ModelRoles, Observer, Prepared, RunSpec, prepare, run as run_cells,
+    Conceal, Folder, ModelRoles, Observer, Prepared, RunRecord, RunSpec, prepare, run as run_cells,
 };
 
 /// A run that is ready to begin.
@@ -40,6 +40,15 @@ impl BenchPlan {
             manifest = conceal.manifest(&manifest);
         }
         Ok(BenchRun { spec, roles, prepared, manifest, conceal })
+    }
+
+    /// Replays everything and keeps nothing, so that the calls of the roles can
+    /// be counted.
+    ///
+    /// # Errors
+    /// As for [`BenchPlan::prepare`].
+    pub async fn dry_run(self) -> Result<RunRecord, BenchError> {
+        self.prepare().await?.run(&mut Folder::discard(), &()).await
     }
 }
 
@@ -83,7 +92,7 @@ impl BenchRun {
         self,
         folder: &mut Folder,
         observer: &dyn Observer,
-    ) -> Result<Outcome, BenchError> {
+    ) -> Result<RunRecord, BenchError> {
         let Self { spec, roles, prepared, mut manifest, .. } = self;
         let billable = follow::billable(&manifest, &prepared);
         let finished = run_cells(&spec, prepared, &roles, folder, observer).await?;
@@ -92,22 +101,6 @@ impl BenchRun {
             manifest.followed = follow::follow(&sessions, by, &manifest, &finished).await?;
             folder.write_manifest(&manifest)?;
         }
-        Ok(Outcome { manifest, finished })
-    }
-}
-
-/// What a run left, before it is measured.
-#[derive(Clone, Debug)]
-pub struct Outcome {
-    /// What the run was made of.
-    pub manifest: Manifest,
-    /// Its cells, cuts and calls.
-    pub finished: Finished,
-}
-
-impl Outcome {
-    /// Measures the run.
-    pub fn measure(self) -> Results {
-        Results::of(self.manifest, self.finished)
+        Ok(RunRecord::new(manifest, finished))
     }
 }

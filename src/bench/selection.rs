@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use super::Selection;
 use recap_core::model::suggest;
 use recap_strategy::{Strategy, StrategyError, StrategyText, builtin_names};
 
@@ -84,22 +85,16 @@ impl DataContents {
     }
 }
 
-/// The strategies that were asked for.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Selection {
-    /// Names, files, `all`, or a group of strategies.
-    pub names: Vec<String>,
-    /// `STRATEGY.KEY=VALUE`, for a strategy each.
-    pub changes: Vec<String>,
-}
-
 impl Selection {
     /// The strategies of the run, controls included, in the order in which they
     /// were named.
     ///
     /// # Errors
     /// If one cannot be loaded, or two have the same name.
-    pub fn strategies(&self, data: DataContents) -> Result<Vec<Arc<Strategy>>, SelectionError> {
+    pub(super) fn strategies(
+        &self,
+        data: DataContents,
+    ) -> Result<Vec<Arc<Strategy>>, SelectionError> {
         let names = self.with_controls(data)?;
         let mut strategies = Vec::new();
         for name in &names {
@@ -142,7 +137,7 @@ impl Selection {
 
     /// Names of the strategies that were named or made by a change. `all` stands
     /// for every strategy but the controls.
-    pub fn named(&self, strategies: &[Arc<Strategy>]) -> Vec<String> {
+    pub(super) fn named(&self, strategies: &[Arc<Strategy>]) -> Vec<String> {
         let all = self.names.iter().any(|name| name == "all");
         // The name inside a strategy file is independent of the file's name.
         let members = |name: &String| match GROUPS.iter().find(|(group, _)| group == name) {

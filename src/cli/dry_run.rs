@@ -17,7 +17,7 @@ use super::model_name::TYPICAL_THINKING;
 use super::role_options::RoleOptions;
 use super::wire;
 use super::work::Work;
-use crate::bench::{BenchPlan, native_sizes};
+use crate::bench::{BenchPlan, cores, native_sizes};
 use recap_billing::pricing::{ModelPrices, PriceList};
 use recap_core::model::{ModelRole, Usage};
 use recap_core::text::{counted, grouped};
@@ -85,7 +85,7 @@ impl Planned {
 
 /// Makes a run with its calls counted instead of sent.
 fn rehearsed(
-    plan: BenchPlan,
+    mut plan: BenchPlan,
     (role_options, prices): (&RoleOptions, &Arc<PriceList>),
     counter: &Arc<Counter>,
 ) -> Result<Planned, Failure> {
@@ -96,7 +96,8 @@ fn rehearsed(
     {
         authoring::rehearse(&llm, &unasked(&plan))?;
     }
-    Work::new(plan.spec.jobs.min(wire::cores()))?.run(plan.roles(roles).dry_run())??;
+    plan.roles = roles;
+    Work::new(plan.spec.jobs.min(cores()))?.run(plan.dry_run())??;
     Ok(Planned {
         bill: Estimate::of(&calls, prices, wire::now()),
         has_cassette: model_session.has_cassette(),

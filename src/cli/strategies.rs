@@ -1,4 +1,4 @@
-//! `recap strategies`, and the options that choose strategies.
+//! `recap strategies`.
 
 mod show;
 
@@ -26,21 +26,6 @@ const PER_KIND: usize = 2;
 
 /// The window at which `check` runs a strategy.
 const TRIED_AT: &str = "25%";
-
-/// Which strategies, with which overrides.
-#[derive(Debug, Args)]
-pub struct Selection {
-    /// A strategy by name, or a TOML file; several are separated by commas, or repeated.
-    /// `mechanisms`, `systems` and `agents` stand for their strategies, `all` for every built-in
-    /// one; controls always run [default: mechanisms, with agents for recordings, with systems for
-    /// data sets]
-    #[arg(long, value_name = "NAME|FILE", value_delimiter = ',')]
-    pub strategy: Vec<String>,
-
-    /// Override a value; the row is named after it (`--set prune.protect=20000`)
-    #[arg(long, value_name = "STRATEGY.KEY=VALUE")]
-    pub set: Vec<String>,
-}
 
 /// Options of `recap strategies`.
 #[derive(Debug, Args)]

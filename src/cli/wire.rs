@@ -63,17 +63,15 @@ pub(super) fn clock() -> Now {
     Box::new(now)
 }
 
-/// Number of cores that may be used.
-pub(super) fn cores() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
-}
-
 /// A window as typed.
 pub(super) fn window(typed: &str) -> Result<WindowSpec, Failure> {
-    typed.parse().map_err(|e: WindowError| {
-        Failure::usage(e.to_string())
-            .help("for example --window 25%, --window 16k, or --window native")
-    })
+    typed.parse().map_err(|error| unreadable(&error))
+}
+
+/// The error for a window that cannot be read.
+pub(super) fn unreadable(error: &WindowError) -> Failure {
+    Failure::usage(error.to_string())
+        .help("for example --window 25%, --window 16k, or --window native")
 }
 
 /// The error for a window that a session does not fit.

@@ -15,7 +15,7 @@ use recap_exam::roles::answerer::{Answerer, Shown};
 use recap_exam::roles::judge::{Grading, Judge};
 use recap_formats::{LoadOptions, bundled, load};
 use recap_replay::run::{
-    Event, Folder, Loaded, ModelRoles, NamedSession, Observer, RunSpec, Windows, prepare, run,
+    Event, Folder, ModelRoles, NamedSession, Observer, RunRecord, RunSpec, Windows, prepare, run,
 };
 use recap_strategy::{Compactor, FailedCall, Reply, Task, builtin};
 
@@ -157,7 +157,7 @@ async fn a_cell_that_panics_fails_alone_and_the_others_are_kept() {
     assert_eq!(outcomes, expected.map(|(failed, name)| (failed, name.to_owned())));
     let errors = errors.0.into_inner().unwrap();
     assert!(errors.len() == 1 && errors[0].contains("out of cheese"), "{errors:?}");
-    let stored = Loaded::read(&desk.path("run")).unwrap();
+    let stored = RunRecord::read(&desk.path("run")).unwrap();
     let kept = |sessions: &RunResults| {
         let rows = |cell: Cell| match cell.outcome {
             // Own times stand in a file of their own.
