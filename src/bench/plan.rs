@@ -118,38 +118,22 @@ pub fn plan(inputs: Inputs, settings: &Settings) -> Result<BenchPlan, BenchError
         datasets.iter_mut().for_each(|dataset| dataset.questions.clear());
     }
     let (questions, hash) = cut_questions(inputs.questions, &names, &datasets);
-    let windows = Windows::or_default(unique(&settings.windows), &datasets);
+    let windows = Windows::or_default(unique(settings.windows.iter().cloned()), &datasets);
     let samples = samples(&mut datasets, settings.limit)?;
-    let unreadable = unreadable(&samples);
-    let contents = DataContents {
-        questions: samples.iter().any(|s| !s.questions.is_empty()),
-        compactions: unreadable.is_none()
-            && samples.iter().any(|s| !s.session.compactions.is_empty()),
-        recordings,
-    };
-    let (strategies, named, without_summaries) = match inputs.strategies {
-        Strategies::Only(strategies) => (strategies, Vec::new(), false),
-        Strategies::Selected(selection) => {
-            let strategies = selection.strategies(contents)?;
-            let named = selection.named(&strategies);
-            (strategies, named, true)
-        }
-    };
-    let models: Vec<String> = settings.agent_models.iter().map(|m| m.trim().to_owned()).collect();
-    let models = unique(&models);
+    let models = unique(settings.agent_models.iter().map(|model| model.trim().to_owned()));
     let mut warnings = unpriced(&prices, &models);
     let agents = Arc::new(Agents::new(prices, models));
     let compactor = inputs.compactor_model.map(|model| Arc::new(agents.named(&model)));
     let spec = RunSpec {
         agents,
-        strategies,
+        strategies: inputs.strategies.load(contents(&samples, recordings))?,
         windows,
-        // The replies of a model differ.
+        // What a model writes differs from time to time.
         replicates: settings.replicates.unwrap_or(if compactor.is_some() { 3 } else { 1 }),
         compactor,
         seed: settings.seed,
         scaled: !settings.no_scale,
-        without_summaries,
+        without_summaries: matches!(inputs.strategies, Strategies::Selected(_)),
         cuts: settings.cuts,
         questions,
         depth: depth(settings.cuts, settings.depth),
@@ -158,9 +142,11 @@ pub fn plan(inputs: Inputs, settings: &Settings) -> Result<BenchPlan, BenchError
     warnings.extend(native::warnings(&spec.windows, &samples, &spec.agents));
     let left_out =
         || spec.without_summaries && !spec.strategies.iter().any(|p| p.replays_recording());
-    warnings.extend(unreadable.filter(|_| left_out()));
+    warnings.extend(unreadable(&samples).filter(|_| left_out()));
     let mut manifest = manifest::of_plan(&spec, &datasets, &counter);
-    (manifest.questions, manifest.named, manifest.shard) = (hash, named, settings.shard);
+    manifest.questions = hash;
+    manifest.named = inputs.strategies.requested(&spec.strategies);
+    manifest.shard = settings.shard;
     manifest.warnings.extend(warnings);
     let (samples, shard_calls) = match settings.shard {
         Some(part) => shard::of_shard(samples, part, &spec),
@@ -170,20 +156,29 @@ pub fn plan(inputs: Inputs, settings: &Settings) -> Result<BenchPlan, BenchError
     Ok(BenchPlan { spec, samples, manifest, roles, shard_calls, counter, conceal })
 }
 
+/// What the strategies that run by default depend on.
+fn contents(samples: &[NamedSession], recordings: bool) -> DataContents {
+    DataContents {
+        questions: samples.iter().any(|s| !s.questions.is_empty()),
+        compactions: unreadable(samples).is_none()
+            && samples.iter().any(|s| !s.session.compactions.is_empty()),
+        recordings,
+    }
+}
+
 /// Number of cores that may be used.
 pub(crate) fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Each once, in their order.
-fn unique<T: Clone + PartialEq>(all: &[T]) -> Vec<T> {
-    let mut unique = Vec::new();
-    all.iter().for_each(|one| {
-        if !unique.contains(one) {
-            unique.push(one.clone())
+/// Each once, in the order given.
+fn unique<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
+    all.fold(Vec::new(), |mut unique, one| {
+        if !unique.contains(&one) {
+            unique.push(one);
         }
-    });
-    unique
+        unique
+    })
 }
 
 /// A recorded compaction is examined as a first one.

@@ -147,8 +147,8 @@ async fn a_cell_that_panics_fails_alone_and_the_others_are_kept() {
     let counter = Arc::new(Counter::default());
     let mut folder = Folder::create(&desk.path("run"), &manifest()).unwrap();
     let errors = Errors::default();
-    let prepared = prepare(&spec, samples, &roles(), counter).await.unwrap();
-    let finished = run(&spec, prepared, &roles(), &mut folder, &errors).await.unwrap();
+    let prepared = prepare(spec, samples, roles(), counter).await.unwrap();
+    let finished = run(prepared, &mut folder, &errors).await.unwrap();
 
     let failed = |o: &CellOutcome| matches!(o, CellOutcome::Failed { .. });
     let outcomes = finished.results.cells().map(|c| (failed(&c.outcome), c.key.strategy));
@@ -175,7 +175,7 @@ async fn a_window_that_is_too_small_is_found_before_there_is_a_folder() {
     let session = loaded.sessions[0].clone();
     let samples = vec![NamedSession { dataset: "pi".into(), session, questions: Vec::new() }];
     let counter = Arc::new(Counter::default());
-    let prepared = prepare(&spec("300", &["full"]), samples, &roles(), counter).await.unwrap();
+    let prepared = prepare(spec("300", &["full"]), samples, roles(), counter).await.unwrap();
     let refused = prepared.refuse_nothing().unwrap_err();
     assert!(refused.to_string().contains("at least 2000"), "{refused}");
 }
@@ -199,8 +199,8 @@ async fn a_provider_that_is_down_leaves_questions_unscored_never_wrong() {
     let spec = spec("25%", &["full", "empty"]);
     let counter = Arc::new(Counter::default());
     let mut folder = Folder::create(&desk.path("run"), &manifest()).unwrap();
-    let prepared = prepare(&spec, samples, &roles(), counter).await.unwrap();
-    let finished = run(&spec, prepared, &roles(), &mut folder, &()).await.unwrap();
+    let prepared = prepare(spec, samples, roles(), counter).await.unwrap();
+    let finished = run(prepared, &mut folder, &()).await.unwrap();
     for cell in finished.results.cells() {
         let rows = &cell.rows().unwrap().questions;
         assert_eq!(rows.len(), 1);

@@ -75,7 +75,8 @@ fn roles(counter: &Arc<Counter>) -> ModelRoles {
 }
 
 /// One session of 46 requests, ready to be replayed.
-async fn prepared(counter: &Arc<Counter>) -> Prepared {
+async fn ready() -> Prepared {
+    let counter = Arc::new(Counter::default());
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/invoice-export");
     let dataset = load(&folder, &LoadOptions::default()).unwrap();
     let samples = dataset.sessions.into_iter().map(|session| NamedSession {
@@ -83,7 +84,7 @@ async fn prepared(counter: &Arc<Counter>) -> Prepared {
         session,
         questions: Vec::new(),
     });
-    prepare(&spec(), samples.collect(), &roles(counter), Arc::clone(counter)).await.unwrap()
+    prepare(spec(), samples.collect(), roles(&counter), counter).await.unwrap()
 }
 
 fn planned(prepared: &Prepared) -> Manifest {
@@ -91,22 +92,13 @@ fn planned(prepared: &Prepared) -> Manifest {
     Manifest { planned: prepared.planned().clone(), answerer, judge, ..manifest() }
 }
 
-type Ready = (Prepared, Arc<Counter>);
-
-async fn ready() -> Ready {
-    let counter = Arc::new(Counter::default());
-    (prepared(&counter).await, counter)
-}
-
 /// Goes on with the run in a folder, up to an event; `None`: it was stopped.
-async fn go_on(path: &Path, ready: &Ready, stop: &Stop) -> Option<Finished> {
-    let (prepared, counter) = ready.clone();
-    let (mut folder, _) = Folder::resume(path, planned(&prepared)).unwrap();
-    let (spec, roles) = (spec(), roles(&counter));
+async fn go_on(path: &Path, ready: &Prepared, stop: &Stop) -> Option<Finished> {
+    let (mut folder, _) = Folder::resume(path, planned(ready)).unwrap();
     tokio::select! {
         biased;
         () = stop.reached.notified() => None,
-        ran = run(&spec, prepared, &roles, &mut folder, stop) => Some(ran.unwrap()),
+        ran = run(ready.clone(), &mut folder, stop) => Some(ran.unwrap()),
     }
 }
 
@@ -195,7 +187,7 @@ async fn a_plan_of_billions_of_cells_is_refused() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_folder_is_one_run_s_and_no_other_s() {
     let desk = tempfile::tempdir().unwrap();
-    let plan = planned(&ready().await.0);
+    let plan = planned(&ready().await);
     let path = desk.path().join("run");
     let folder = Folder::create(&path, &plan).unwrap();
     let busy = |opened: Result<Folder, FolderError>| {
