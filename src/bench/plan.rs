@@ -69,10 +69,11 @@ pub struct BenchPlan {
     pub manifest: Manifest,
     /// Who sits where: the offline models, unless others are set.
     pub roles: ModelRoles,
+    /// How tokens are counted.
+    pub counter: Arc<Counter>,
     /// The calls of models that every shard is expected to make; empty where the
     /// run is not divided.
     pub(super) shard_calls: Vec<u64>,
-    pub(super) counter: Arc<Counter>,
     pub(super) conceal: Option<Arc<Conceal>>,
 }
 
@@ -153,7 +154,7 @@ pub fn plan(inputs: Inputs, settings: &Settings) -> Result<BenchPlan, BenchError
         None => (samples, Vec::new()),
     };
     let roles = ModelRoles::offline(&counter);
-    Ok(BenchPlan { spec, samples, manifest, roles, shard_calls, counter, conceal })
+    Ok(BenchPlan { spec, samples, manifest, roles, counter, shard_calls, conceal })
 }
 
 /// What the strategies that run by default depend on.

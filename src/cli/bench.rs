@@ -12,13 +12,9 @@ use super::progress::{Progress, Verbosity};
 use super::role_options::{QuestionMode, QuestionSource, RoleOptions};
 use super::work::{Stopped, Work};
 use super::{authoring, dry_run, gating, headings, inputs, models, recordings, report, wire};
-use crate::bench::{
-    BenchPlan, Inputs, Questions, Results, Selection, Settings, Strategies, cores, plan,
-};
-use recap_billing::pricing::PriceList;
+use crate::bench::{BenchPlan, Inputs, Questions, Results, Selection, Settings, Strategies, plan};
 use recap_core::model::Shard;
 use recap_core::text::counted;
-use recap_core::tokens::Counter;
 use recap_formats::LoadOptions;
 use recap_replay::run::{Folder, REPLIES, RunRecord};
 use recap_report::format_names;
@@ -106,10 +102,7 @@ pub struct Arguments {
 
 pub(super) fn run(arguments: &Arguments, ask: QuestionMode) -> Result<Exit, Failure> {
     report::check_formats(&arguments.format)?;
-    let prices = Arc::new(models::prices(arguments.prices.as_deref())?);
-    let counter = wire::counter(arguments.tokens);
-    let inputs = arguments.inputs(ask, &prices, &counter)?;
-    let mut plan = plan(inputs, &arguments.settings())?;
+    let mut plan = plan(arguments.inputs(ask)?, &arguments.settings())?;
     if let (Some(shard), Some(model)) = (arguments.settings.shard, arguments.role_options.author())
     {
         let both = format!("--questions {model} with --shard {shard}");
@@ -121,12 +114,10 @@ pub(super) fn run(arguments: &Arguments, ask: QuestionMode) -> Result<Exit, Fail
     arguments.role_options.refuse(ask, &plan.spec.strategies)?;
     let gate = arguments.gating.before(&mut plan.manifest, &plan.samples)?;
     if arguments.dry_run {
-        let json = arguments.json;
-        let plan = dry_run::plan(plan, (&arguments.role_options, &prices), &counter, json)?;
-        if json {
-            wire::print_exact(&plan)?
-        } else {
-            wire::print(&plan)?
+        let plan = dry_run::plan(plan, &arguments.role_options, arguments.json)?;
+        match arguments.json {
+            true => wire::print_exact(&plan)?,
+            false => wire::print(&plan)?,
         }
         return Ok(Exit::Done);
     }
@@ -142,14 +133,15 @@ pub(super) fn run(arguments: &Arguments, ask: QuestionMode) -> Result<Exit, Fail
     };
     // What a resumed run has paid for is not known here, so only the cap on each call holds.
     if !arguments.resume {
-        dry_run::refuse_over_cap(&plan, (&role_options, &prices), &counter)?;
+        dry_run::refuse_over_cap(&plan, &role_options)?;
     }
+    let prices = Arc::clone(plan.spec.agents.list());
     if let Some(model) = role_options.author() {
         let line = (&role_options.line, model);
         let (_, words) = authoring::estimate(line, &prices, &dry_run::unasked(&plan))?;
         wire::say(words.trim_end());
     }
-    let (roles, mut model_session) = role_options.fill(&counter, &prices, plan.spec.seed)?;
+    let (roles, mut model_session) = role_options.fill(&plan.counter, &prices, plan.spec.seed)?;
     if let Some((model, model_session)) = role_options.author().zip(model_session.as_mut()) {
         plan = written(plan, model, model_session)?;
     }
@@ -182,7 +174,7 @@ fn replay(
     model_session: Option<&ModelSession>,
     gate: &gating::GateRules,
 ) -> Result<Exit, Failure> {
-    let mut work = Work::new(plan.spec.jobs.min(cores()))?;
+    let mut work = Work::new(plan.spec.jobs)?;
     let mut run = work.run(plan.prepare())??;
     let path = match &arguments.out {
         Some(out) => out.clone(),
@@ -299,12 +291,8 @@ fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
 
 impl Arguments {
     /// What is compared, with the inputs loaded.
-    fn inputs(
-        &self,
-        ask: QuestionMode,
-        prices: &Arc<PriceList>,
-        counter: &Arc<Counter>,
-    ) -> Result<Inputs, Failure> {
+    fn inputs(&self, ask: QuestionMode) -> Result<Inputs, Failure> {
+        let prices = Arc::new(models::prices(self.prices.as_deref())?);
         let latest = self.latest.then(recordings::latest).transpose()?;
         let latest = latest.map(|path| vec![path.to_string_lossy().into_owned()]);
         let datasets = inputs::load(latest.as_ref().unwrap_or(&self.inputs), &self.reading())?;
@@ -319,8 +307,8 @@ impl Arguments {
             datasets,
             strategies: Strategies::Selected(self.selection.clone()),
             questions,
-            prices: Arc::clone(prices),
-            counter: Arc::clone(counter),
+            prices,
+            counter: wire::counter(self.tokens),
             compactor_model: self.role_options.compactor_id()?,
         })
     }

@@ -17,7 +17,7 @@ use super::progress::{Progress, Verbosity};
 use super::role_options::{QuestionSource, RoleOptions};
 use super::work::{Stopped, Work};
 use super::{authoring, headings, inputs, model_name, models, wire};
-use crate::bench::{self, Inputs, Questions, cores};
+use crate::bench::{self, Inputs, Questions};
 use crate::tune::{
     AUTHOR, Cluster, Figures, Objective, Runs, Search, Searched, Settings, Space, SpaceError,
     Split, held_back, split, tuned,
@@ -191,7 +191,7 @@ impl Drive<'_> {
         }
         let folder = self.folder.join(part);
         let mut figures: Vec<(usize, SessionFigures)> = Vec::new();
-        let mut work = Work::new(self.arguments.jobs().min(cores()))?;
+        let mut work = Work::new(self.arguments.jobs())?;
         for group in self.runs.groups(settings) {
             let desk = self.desks.by_compactor[&group.compactor].clone();
             let progress = Progress::new(self.verbosity());
