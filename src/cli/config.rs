@@ -20,6 +20,7 @@ use super::exit::Failure;
 use super::wire;
 use recap_core::model::suggest;
 use recap_core::text::{excerpt, harmless};
+use recap_replay::WindowError;
 
 /// The settings file, read from the working directory.
 pub(super) const FILE: &str = "recap.toml";
@@ -89,10 +90,12 @@ pub(super) fn parse(typed: Vec<OsString>) -> Result<Cli, Failure> {
 }
 
 /// Reports an error of clap as clap would, unless it quotes control characters
-/// or very long text, such as another person's file name.
+/// or very long text, such as another person's file name, or is about a window,
+/// whose forms are shown by examples.
 fn refuse(error: clap::Error) -> Failure {
-    if let Some(window) = error.source().and_then(|source| source.downcast_ref()) {
-        return wire::unreadable(window);
+    if let Some(window) = error.source().and_then(|source| source.downcast_ref::<WindowError>()) {
+        return Failure::usage(window.to_string())
+            .help("for example --window 25%, --window 16k, or --window native");
     }
     let message = error.to_string();
     let plain = message == harmless(&message) && quotes(&error).next().is_none();

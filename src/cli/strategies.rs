@@ -45,7 +45,7 @@ enum Action {
         /// The window for which its numbers are printed: tokens (200k), or a share (25%) of the
         /// window that it is written for [default: native, that window, else 200k]
         #[arg(long, value_name = "TOKENS|SHARE|native")]
-        window: Option<String>,
+        window: Option<WindowSpec>,
         /// Print its file instead, to save and change
         #[arg(long, conflicts_with = "window")]
         toml: bool,
@@ -63,7 +63,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let text = match &arguments.action {
         None | Some(Action::List) => list()?,
         Some(Action::Show { name, toml: true, .. }) => show::file(name)?,
-        Some(Action::Show { name, window, .. }) => show::show(name, window.as_deref())?,
+        Some(Action::Show { name, window, .. }) => show::show(name, window.as_ref())?,
         Some(Action::Check { name }) => check(name)?,
     };
     wire::print(&text)?;

@@ -16,7 +16,7 @@ use super::exit::Failure;
 use recap_core::text::{brief, harmless};
 use recap_core::tokens::Counter;
 use recap_llm::Now;
-use recap_replay::{WindowError, WindowSpec};
+use recap_replay::WindowError;
 use recap_report::document::{Part, terminal};
 use recap_report::{STYLES, Screen};
 
@@ -61,17 +61,6 @@ pub(super) fn now() -> Timestamp {
 /// The same as a function.
 pub(super) fn clock() -> Now {
     Box::new(now)
-}
-
-/// A window as typed.
-pub(super) fn window(typed: &str) -> Result<WindowSpec, Failure> {
-    typed.parse().map_err(|error| unreadable(&error))
-}
-
-/// The error for a window that cannot be read.
-pub(super) fn unreadable(error: &WindowError) -> Failure {
-    Failure::usage(error.to_string())
-        .help("for example --window 25%, --window 16k, or --window native")
 }
 
 /// The error for a window that a session does not fit.
