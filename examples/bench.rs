@@ -8,18 +8,21 @@
 use std::error::Error;
 use std::path::Path;
 
-use recap::bench::{Bench, Results};
+use recap::bench::{Inputs, Results, Settings, Strategies, plan};
 use recap_formats::{LoadOptions, load};
 use recap_report::Screen;
 
 /// Compares three strategies on the sessions of `input`, and writes the run folder.
 pub async fn compare(input: &Path, out: &Path) -> Result<Results, Box<dyn Error>> {
-    let bench = Bench::new([load(input, &LoadOptions::default())?])
-        .strategies(["fifo", "prune", "continuation"])
-        .windows(["25%".parse()?]);
-    let run = bench.plan()?.prepare().await?;
+    let inputs = Inputs {
+        datasets: vec![load(input, &LoadOptions::default())?],
+        strategies: Strategies::named(["fifo", "prune", "continuation"]),
+        ..Inputs::default()
+    };
+    let settings = Settings { windows: vec!["25%".parse()?], ..Settings::default() };
+    let run = plan(inputs, &settings)?.prepare().await?;
     let mut folder = run.create(out)?;
-    let results = run.run(&mut folder, &()).await?.measure();
+    let results = Results::from(run.run(&mut folder, &()).await?);
     results.write(&folder, &[])?;
     Ok(results)
 }

@@ -10,7 +10,7 @@ use recap_measure::gate::{self, Baseline};
 use recap_measure::measure;
 use recap_core::model::Report;
 use recap_report::{self as report, Source, Texts};
-use recap_replay::run::{Folder, Loaded};
+use recap_replay::run::{Folder, RunRecord};
 use recap_fuzz::{files, home, put, text, told, told_text};
 
 struct Stored<'a>(&'a BTreeMap<String, String>);
@@ -71,7 +71,7 @@ fuzz_target!(|input: &[u8]| {
     if !found.is_empty() {
         put(&home.join("gate.json"), found);
     }
-    let run = match Loaded::read(home) {
+    let run = match RunRecord::read(home) {
         Ok(run) => run,
         Err(error) => return told(error),
     };
@@ -83,7 +83,7 @@ fuzz_target!(|input: &[u8]| {
     if run.results.cells().next().is_none() {
         return;
     }
-    let Loaded { manifest, sessions, results, calls, gate, texts, .. } = run;
+    let RunRecord { manifest, sessions, results, calls, gate, texts, .. } = run;
     let title = manifest.title.clone();
     let mut measured = measure(manifest, title, sessions, results);
     measured.calls = calls;

@@ -9,7 +9,7 @@ use recap_core::model::{
     catalogue,
 };
 use recap_measure::{SessionFigures, advice, advises, session_figures};
-use recap_replay::run::{Billable, Finished, ModelRoles, Prepared, RunSpec};
+use recap_replay::run::{Billable, Finished, Prepared};
 
 /// What following needs of the sessions; `None` for a run that gives no advice, or
 /// is a part of another one.
@@ -22,7 +22,6 @@ pub(super) fn billable(manifest: &Manifest, prepared: &Prepared) -> Option<Billa
 /// a model that nobody asked for.
 pub(super) async fn follow(
     billable: &Billable,
-    (spec, roles): (&RunSpec, &ModelRoles),
     manifest: &Manifest,
     finished: &Finished,
 ) -> Result<Option<Followed>, BenchError> {
@@ -32,12 +31,11 @@ pub(super) async fn follow(
     let Some((chosen, at @ SizeFigures { window: Some(window), .. })) = advice.chosen() else {
         return Ok(None);
     };
-    let strategy = spec.strategies.iter().find(|strategy| strategy.name == chosen.strategy);
     let ranked = chosen.row_kind == RowKind::Ranked;
-    let Some(strategy) = strategy.filter(|strategy| ranked && !strategy.uses_compactor()) else {
-        return Ok(None);
-    };
-    let cells = billable.follow(spec, roles, strategy, *window).await?;
+    let strategy =
+        billable.strategy(&chosen.strategy).filter(|one| ranked && !one.uses_compactor());
+    let Some(strategy) = strategy else { return Ok(None) };
+    let cells = billable.follow(strategy, *window).await?;
     Ok(Some(Followed {
         strategy: chosen.strategy.clone(),
         from: at.from,

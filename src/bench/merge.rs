@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::clear;
 use recap_core::model::{CallRow, Manifest, Planned, RunResults, Shard};
-use recap_replay::run::{Folder, FolderError, Loaded, unlike};
+use recap_replay::run::{Folder, FolderError, RunRecord, unlike};
 
 /// Why shards cannot be put together.
 #[derive(Debug, thiserror::Error)]
@@ -87,7 +87,7 @@ pub fn merge(shards: &[PathBuf], out: &Path) -> Result<(), MergeError> {
     let (mut sessions, mut results) = (Vec::new(), RunResults::default());
     let (mut calls, mut incomplete) = (Vec::new(), Vec::new());
     for (path, shard, manifest) in &parts {
-        let part = Loaded::without_texts(path)?;
+        let part = RunRecord::without_texts(path)?;
         if manifest.planned.missing(&part.results).is_some() {
             incomplete.push((*shard, path.to_path_buf()));
         }
@@ -145,7 +145,7 @@ fn identified(shards: &[PathBuf]) -> Result<Vec<Part<'_>>, MergeError> {
     let mut parts: Vec<Part<'_>> = Vec::with_capacity(shards.len());
     let mut known: BTreeMap<u32, &Path> = BTreeMap::new();
     for path in shards {
-        let manifest = Loaded::manifest(path)?;
+        let manifest = RunRecord::manifest(path)?;
         let shard = manifest.shard.ok_or_else(|| MergeError::Whole { path: path.clone() })?;
         if let Some((first, one, of_first)) = parts.first() {
             let mut differ = unlike(&shared(of_first), &shared(&manifest));

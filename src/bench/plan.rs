@@ -4,16 +4,58 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::selection::DataContents;
-use super::{Bench, BenchError, Part, Questions, manifest, native, shard};
+use super::{BenchError, Part, Selection, Settings, Strategies, manifest, native, shard};
 use recap_billing::pricing::{Agents, PriceList};
 use recap_core::model::{Manifest, Question, Session};
 use recap_core::text::counted;
 use recap_core::tokens::Counter;
 use recap_exam::facts::Cuts;
 use recap_formats::{Dataset, write_questions};
-use recap_replay::run::{
-    Conceal, CutQuestions, Finished, Folder, ModelRoles, NamedSession, RunSpec, Windows,
-};
+use recap_replay::run::{Conceal, CutQuestions, ModelRoles, NamedSession, RunSpec, Windows};
+
+/// What a comparison is made of beside its settings.
+#[derive(Clone, Debug)]
+pub struct Inputs {
+    /// The data sets, whose sessions are replayed.
+    pub datasets: Vec<Dataset>,
+    /// Which strategies run.
+    pub strategies: Strategies,
+    /// The questions that are asked.
+    pub questions: Questions,
+    /// The price list.
+    pub prices: Arc<PriceList>,
+    /// How tokens are counted.
+    pub counter: Arc<Counter>,
+    /// The model in the compactor's role, as the price list names it; `None`:
+    /// the offline compactor. It bills the calls of compactions.
+    pub compactor_model: Option<String>,
+}
+
+impl Default for Inputs {
+    fn default() -> Self {
+        Self {
+            datasets: Vec::new(),
+            strategies: Strategies::Selected(Selection::default()),
+            questions: Questions::Auto,
+            prices: Arc::new(PriceList::bundled()),
+            counter: Arc::new(Counter::where_reported()),
+            compactor_model: None,
+        }
+    }
+}
+
+/// The questions that are asked.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Questions {
+    /// The data sets' own, and at cuts those made from every session without any.
+    Auto,
+    /// The data sets' own.
+    Own,
+    /// The data sets' own, and at cuts these, with the hash of their file.
+    Given(Vec<Question>, String),
+    /// None.
+    None,
+}
 
 /// A comparison whose strategies, windows and sessions are settled.
 #[derive(Clone)]
@@ -25,21 +67,17 @@ pub struct BenchPlan {
     /// What the run is made of, as far as it is known: the roles and the cells
     /// come with [`BenchPlan::prepare`].
     pub manifest: Manifest,
+    /// Who sits where: the offline models, unless others are set.
+    pub roles: ModelRoles,
+    /// How tokens are counted.
+    pub counter: Arc<Counter>,
     /// The calls of models that every shard is expected to make; empty where the
     /// run is not divided.
     pub(super) shard_calls: Vec<u64>,
-    pub(super) counter: Arc<Counter>,
-    pub(super) roles: ModelRoles,
     pub(super) conceal: Option<Arc<Conceal>>,
 }
 
 impl BenchPlan {
-    /// Fills the roles; without this the offline models sit in all of them.
-    #[must_use]
-    pub fn roles(self, roles: ModelRoles) -> Self {
-        Self { roles, ..self }
-    }
-
     /// The part of the run that this is, with its share of the calls of models;
     /// `None` for a whole run.
     pub fn part(&self) -> Option<Part<'_>> {
@@ -61,77 +99,87 @@ impl BenchPlan {
         self.spec.questions = CutQuestions::Given(Arc::new(given.collect()));
         self
     }
-
-    /// Replays everything and keeps nothing, so that the calls of the roles can
-    /// be counted.
-    ///
-    /// # Errors
-    /// As for [`BenchPlan::prepare`].
-    pub async fn dry_run(self) -> Result<Finished, BenchError> {
-        let run = self.prepare().await?;
-        Ok(run.run(&mut Folder::discard(), &()).await?.finished)
-    }
 }
 
-/// Settles a comparison.
-pub(super) fn plan(bench: Bench) -> Result<BenchPlan, BenchError> {
-    let mut datasets = bench.datasets;
+/// Loads the strategies and chooses the windows, the billing models and the sessions.
+/// Nothing is replayed, sent or written.
+///
+/// # Errors
+/// If no session is selected, two have the same name, or a strategy cannot be loaded.
+pub fn plan(inputs: Inputs, settings: &Settings) -> Result<BenchPlan, BenchError> {
+    let Inputs { mut datasets, prices, counter, .. } = inputs;
     let names: Vec<String> =
         datasets.iter().flat_map(|d| &d.sessions).map(|t| t.id.clone()).collect();
-    let conceal = bench.no_text.then(|| Arc::new(Conceal::datasets(&datasets)));
+    let conceal = settings.no_text.then(|| Arc::new(Conceal::datasets(&datasets)));
     if let Some(conceal) = &conceal {
         datasets.iter_mut().for_each(|dataset| conceal.dataset(dataset));
     }
     let recordings = datasets.iter().all(Dataset::is_recorded);
-    if !bench.asks {
+    if inputs.questions == Questions::None {
         datasets.iter_mut().for_each(|dataset| dataset.questions.clear());
     }
-    let questions = cut_questions(bench.questions, &names, &datasets);
-    let windows = Windows::or_default(bench.windows, &datasets);
-    let samples = samples(&mut datasets, bench.limit)?;
-    let unreadable = unreadable(&samples);
-    let contents = DataContents {
-        questions: samples.iter().any(|s| !s.questions.is_empty()),
-        compactions: unreadable.is_none()
-            && samples.iter().any(|s| !s.session.compactions.is_empty()),
-        recordings,
-    };
-    let strategies = match &bench.only {
-        Some(only) => only.clone(),
-        None => bench.selection.strategies(contents)?,
-    };
-    let prices = bench.prices.unwrap_or_else(|| Arc::new(PriceList::bundled()));
-    let mut warnings = unpriced(&prices, &bench.agent_models);
-    let agents = Arc::new(Agents::new(prices, bench.agent_models));
+    let (questions, hash) = cut_questions(inputs.questions, &names, &datasets);
+    let windows = Windows::or_default(unique(settings.windows.iter().cloned()), &datasets);
+    let samples = samples(&mut datasets, settings.limit)?;
+    let models = unique(settings.agent_models.iter().map(|model| model.trim().to_owned()));
+    let mut warnings = unpriced(&prices, &models);
+    let agents = Arc::new(Agents::new(prices, models));
+    let compactor = inputs.compactor_model.map(|model| Arc::new(agents.named(&model)));
     let spec = RunSpec {
-        compactor: bench.compactor_model.map(|model| Arc::new(agents.named(&model))),
         agents,
-        strategies,
+        strategies: inputs.strategies.load(contents(&samples, recordings))?,
         windows,
-        replicates: bench.replicates,
-        seed: bench.seed,
-        scaled: bench.scaled,
-        without_summaries: bench.only.is_none(),
-        cuts: bench.cuts,
-        questions: questions.0,
-        depth: depth(bench.cuts, bench.depth),
-        jobs: bench.jobs,
+        // What a model writes differs from time to time.
+        replicates: settings.replicates.unwrap_or(if compactor.is_some() { 3 } else { 1 }),
+        compactor,
+        seed: settings.seed,
+        scaled: !settings.no_scale,
+        without_summaries: matches!(inputs.strategies, Strategies::Selected(_)),
+        cuts: settings.cuts,
+        questions,
+        depth: depth(settings.cuts, settings.depth),
+        jobs: settings.jobs.unwrap_or_else(cores),
     };
     warnings.extend(native::warnings(&spec.windows, &samples, &spec.agents));
     let left_out =
         || spec.without_summaries && !spec.strategies.iter().any(|p| p.replays_recording());
-    warnings.extend(unreadable.filter(|_| left_out()));
-    let mut manifest = manifest::of_plan(&spec, &datasets, &bench.counter);
-    manifest.questions = questions.1;
-    manifest.named = bench.selection.named(&spec.strategies);
+    warnings.extend(unreadable(&samples).filter(|_| left_out()));
+    let mut manifest = manifest::of_plan(&spec, &datasets, &counter);
+    manifest.questions = hash;
+    manifest.named = inputs.strategies.requested(&spec.strategies);
+    manifest.shard = settings.shard;
     manifest.warnings.extend(warnings);
-    manifest.shard = bench.shard;
-    let (samples, shard_calls) = match bench.shard {
+    let (samples, shard_calls) = match settings.shard {
         Some(part) => shard::of_shard(samples, part, &spec),
         None => (samples, Vec::new()),
     };
-    let (roles, counter) = (ModelRoles::offline(&bench.counter), bench.counter);
-    Ok(BenchPlan { spec, samples, manifest, shard_calls, counter, roles, conceal })
+    let roles = ModelRoles::offline(&counter);
+    Ok(BenchPlan { spec, samples, manifest, roles, counter, shard_calls, conceal })
+}
+
+/// What the strategies that run by default depend on.
+fn contents(samples: &[NamedSession], recordings: bool) -> DataContents {
+    DataContents {
+        questions: samples.iter().any(|s| !s.questions.is_empty()),
+        compactions: unreadable(samples).is_none()
+            && samples.iter().any(|s| !s.session.compactions.is_empty()),
+        recordings,
+    }
+}
+
+/// Number of cores that may be used.
+pub(crate) fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// Each once, in the order given.
+fn unique<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
+    all.fold(Vec::new(), |mut unique, one| {
+        if !unique.contains(&one) {
+            unique.push(one);
+        }
+        unique
+    })
 }
 
 /// A recorded compaction is examined as a first one.
@@ -152,7 +200,7 @@ fn cut_questions(
 ) -> (CutQuestions, String) {
     let (questions, hash) = match questions {
         Questions::Auto => return (CutQuestions::Auto, "auto".to_owned()),
-        Questions::None => return (CutQuestions::None, "none".to_owned()),
+        Questions::Own | Questions::None => return (CutQuestions::None, "none".to_owned()),
         Questions::Given(questions, hash) => (questions, hash),
     };
     let mut given: BTreeMap<(String, String), Vec<Question>> = BTreeMap::new();

@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
-use recap_core::model::{Manifest, Report};
+use recap_core::model::Report;
 use recap_measure::gate;
 use recap_measure::measure;
-use recap_replay::run::{Finished, Folder, FolderError, GATE, Loaded, REPLIES, RunTexts};
+use recap_replay::run::{Folder, FolderError, GATE, REPLIES, RunRecord, RunTexts};
 use recap_report::{self as report, FORMATS, Screen, Source, Texts};
 
 /// The summary of a run that is small enough to be committed: gates of later
@@ -26,16 +26,6 @@ pub struct Results {
 }
 
 impl Results {
-    /// Measures a run; what reading its data had to tell is among the findings.
-    pub fn of(manifest: Manifest, finished: Finished) -> Self {
-        let Finished { sessions, results, calls, texts } = finished;
-        let texts = (!manifest.no_text).then_some(RunTexts::Held(texts));
-        let title = manifest.title.clone();
-        let mut report = measure(manifest, title, sessions, results);
-        report.calls = calls;
-        Self { report, texts }
-    }
-
     /// The table for a terminal.
     pub fn table(&self, screen: Screen) -> String {
         report::table(&self.report, screen)
@@ -68,11 +58,16 @@ impl Results {
     }
 }
 
-/// Measures what a run left in its folder, without its gate.
-impl From<Loaded> for Results {
-    fn from(run: Loaded) -> Self {
-        let Loaded { manifest, sessions, results, calls, texts, .. } = run;
-        Self::of(manifest, Finished { sessions, results, calls, texts })
+/// Measures what a run left, without its gate; what reading its data had to tell is
+/// among the findings.
+impl From<RunRecord> for Results {
+    fn from(run: RunRecord) -> Self {
+        let RunRecord { manifest, sessions, results, calls, texts, .. } = run;
+        let texts = (!manifest.no_text).then_some(RunTexts::Held(texts));
+        let title = manifest.title.clone();
+        let mut report = measure(manifest, title, sessions, results);
+        report.calls = calls;
+        Self { report, texts }
     }
 }
 

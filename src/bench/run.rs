@@ -4,16 +4,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::results::clear_rendered;
-use super::{BenchError, BenchPlan, Results, clear, follow, manifest};
+use super::{BenchError, BenchPlan, clear, follow, manifest};
 use recap_core::model::Manifest;
 use recap_replay::run::{
-    Conceal, Finished, Folder, ModelRoles, Observer, Prepared, RunSpec, prepare, run as run_cells,
+    Conceal, Folder, Observer, Prepared, RunRecord, prepare, run as run_cells,
 };
 
 /// A run that is ready to begin.
 pub struct BenchRun {
-    spec: RunSpec,
-    roles: ModelRoles,
     prepared: Prepared,
     manifest: Manifest,
     conceal: Option<Arc<Conceal>>,
@@ -27,19 +25,28 @@ impl BenchPlan {
     /// If no window fits any session.
     pub async fn prepare(self) -> Result<BenchRun, BenchError> {
         let BenchPlan { spec, samples, manifest, counter, roles, conceal, .. } = self;
-        let prepared = prepare(&spec, samples, &roles, counter).await?;
+        let mut manifest = manifest::with_roles(manifest, &spec, &roles);
+        let prepared = prepare(spec, samples, roles, counter).await?;
         // Another shard may have sessions that fit.
         if manifest.shard.is_none() {
             prepared.refuse_nothing()?;
         }
-        let mut manifest = manifest::with_roles(manifest, &spec, &roles);
         manifest.warnings.extend(prepared.set_aside());
         manifest.planned = prepared.planned().clone();
         if let Some(conceal) = &conceal {
             manifest.no_text = true;
             manifest = conceal.manifest(&manifest);
         }
-        Ok(BenchRun { spec, roles, prepared, manifest, conceal })
+        Ok(BenchRun { prepared, manifest, conceal })
+    }
+
+    /// Replays everything and keeps nothing, so that the calls of the roles can
+    /// be counted.
+    ///
+    /// # Errors
+    /// As for [`BenchPlan::prepare`].
+    pub async fn dry_run(self) -> Result<RunRecord, BenchError> {
+        self.prepare().await?.run(&mut Folder::discard(), &()).await
     }
 }
 
@@ -83,31 +90,14 @@ impl BenchRun {
         self,
         folder: &mut Folder,
         observer: &dyn Observer,
-    ) -> Result<Outcome, BenchError> {
-        let Self { spec, roles, prepared, mut manifest, .. } = self;
+    ) -> Result<RunRecord, BenchError> {
+        let Self { prepared, mut manifest, .. } = self;
         let billable = follow::billable(&manifest, &prepared);
-        let finished = run_cells(&spec, prepared, &roles, folder, observer).await?;
+        let finished = run_cells(prepared, folder, observer).await?;
         if let Some(sessions) = billable {
-            let by = (&spec, &roles);
-            manifest.followed = follow::follow(&sessions, by, &manifest, &finished).await?;
+            manifest.followed = follow::follow(&sessions, &manifest, &finished).await?;
             folder.write_manifest(&manifest)?;
         }
-        Ok(Outcome { manifest, finished })
-    }
-}
-
-/// What a run left, before it is measured.
-#[derive(Clone, Debug)]
-pub struct Outcome {
-    /// What the run was made of.
-    pub manifest: Manifest,
-    /// Its cells, cuts and calls.
-    pub finished: Finished,
-}
-
-impl Outcome {
-    /// Measures the run.
-    pub fn measure(self) -> Results {
-        Results::of(self.manifest, self.finished)
+        Ok(RunRecord::new(manifest, finished))
     }
 }

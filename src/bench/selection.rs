@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use super::{Selection, Strategies};
 use recap_core::model::suggest;
 use recap_strategy::{Strategy, StrategyError, StrategyText, builtin_names};
 
@@ -84,22 +85,31 @@ impl DataContents {
     }
 }
 
-/// The strategies that were asked for.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Selection {
-    /// Names, files, `all`, or a group of strategies.
-    pub names: Vec<String>,
-    /// `STRATEGY.KEY=VALUE`, for a strategy each.
-    pub changes: Vec<String>,
+impl Strategies {
+    /// The strategies of the run.
+    ///
+    /// # Errors
+    /// If one cannot be loaded, or two have the same name.
+    pub(super) fn load(&self, data: DataContents) -> Result<Vec<Arc<Strategy>>, SelectionError> {
+        match self {
+            Strategies::Only(strategies) => Ok(strategies.clone()),
+            Strategies::Selected(selection) => selection.load(data),
+        }
+    }
+
+    /// Names of those among them that were asked for.
+    pub(super) fn requested(&self, strategies: &[Arc<Strategy>]) -> Vec<String> {
+        match self {
+            Strategies::Only(_) => Vec::new(),
+            Strategies::Selected(selection) => selection.named(strategies),
+        }
+    }
 }
 
 impl Selection {
     /// The strategies of the run, controls included, in the order in which they
     /// were named.
-    ///
-    /// # Errors
-    /// If one cannot be loaded, or two have the same name.
-    pub fn strategies(&self, data: DataContents) -> Result<Vec<Arc<Strategy>>, SelectionError> {
+    fn load(&self, data: DataContents) -> Result<Vec<Arc<Strategy>>, SelectionError> {
         let names = self.with_controls(data)?;
         let mut strategies = Vec::new();
         for name in &names {
@@ -142,7 +152,7 @@ impl Selection {
 
     /// Names of the strategies that were named or made by a change. `all` stands
     /// for every strategy but the controls.
-    pub fn named(&self, strategies: &[Arc<Strategy>]) -> Vec<String> {
+    fn named(&self, strategies: &[Arc<Strategy>]) -> Vec<String> {
         let all = self.names.iter().any(|name| name == "all");
         // The name inside a strategy file is independent of the file's name.
         let members = |name: &String| match GROUPS.iter().find(|(group, _)| group == name) {

@@ -10,17 +10,13 @@ use super::exit::{Exit, Failure};
 use super::model_session::ModelSession;
 use super::progress::{Progress, Verbosity};
 use super::role_options::{QuestionMode, QuestionSource, RoleOptions};
-use super::strategies;
 use super::work::{Stopped, Work};
 use super::{authoring, dry_run, gating, headings, inputs, models, recordings, report, wire};
-use crate::bench::{Bench, BenchPlan, Outcome, Questions, Results};
-use recap_billing::pricing::PriceList;
+use crate::bench::{BenchPlan, Inputs, Questions, Results, Selection, Settings, Strategies, plan};
 use recap_core::model::Shard;
 use recap_core::text::counted;
-use recap_core::tokens::Counter;
-use recap_exam::facts::Cuts;
 use recap_formats::LoadOptions;
-use recap_replay::run::{Finished, Folder, Loaded, REPLIES};
+use recap_replay::run::{Folder, REPLIES, RunRecord};
 use recap_report::format_names;
 
 /// Options of `recap bench` and `recap replay`.
@@ -36,7 +32,7 @@ pub struct Arguments {
     latest: bool,
 
     #[command(flatten)]
-    settings: config::Settings,
+    config: config::ConfigFile,
 
     /// Print the plan with the calls, tokens and dollars that models would take, and stop; nothing
     /// is sent or written
@@ -59,41 +55,14 @@ pub struct Arguments {
     #[arg(long, short)]
     verbose: bool,
 
-    #[command(flatten, next_help_heading = headings::STRATEGIES)]
-    selection: strategies::Selection,
+    #[command(flatten)]
+    selection: Selection,
 
     #[command(flatten, next_help_heading = headings::ROLES)]
     role_options: RoleOptions,
 
-    /// Context limit to assume: tokens (16000, 16k), a share of each session's messages (25%), or
-    /// native, the limit of the recorded model; repeat for several [default: native where requests
-    /// report their tokens, else 50%]
-    #[arg(long, value_name = "TOKENS|SHARE|native", help_heading = headings::REPLAY)]
-    window: Vec<String>,
-
-    /// Keep numbers of tokens and characters as written instead of scaling them to the window
-    #[arg(long, help_heading = headings::REPLAY)]
-    no_scale: bool,
-
-    #[command(flatten, next_help_heading = headings::REPLAY)]
-    cutting: CutOptions,
-
-    /// Repetitions of strategies that call a compactor [default: 1, or 3 where a model compacts]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = headings::REPLAY)]
-    replicates: Option<u32>,
-
-    /// Seed of every random stream
-    #[arg(long, value_name = "N", default_value_t = 1, help_heading = headings::REPLAY)]
-    seed: u64,
-
-    /// Cells at a time [default: the cores, or with models --concurrency if that is more]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), help_heading = headings::REPLAY)]
-    jobs: Option<u16>,
-
-    /// Model whose prices and cache rules bill the sessions; repeat for a row each [default: the
-    /// recorded model]
-    #[arg(long, value_name = "MODEL", help_heading = headings::BILL)]
-    agent_model: Vec<String>,
+    #[command(flatten)]
+    settings: Settings,
 
     /// Price list in litellm's field names to read instead of the bundled one
     #[arg(long, value_name = "FILE", help_heading = headings::BILL)]
@@ -102,15 +71,6 @@ pub struct Arguments {
     /// How tokens are counted [default: calibrated]
     #[arg(long, value_enum, help_heading = headings::REPLAY)]
     tokens: Option<wire::TokenCounting>,
-
-    /// Use only the first N sessions of each input
-    #[arg(long, value_name = "N", help_heading = headings::REPLAY)]
-    limit: Option<usize>,
-
-    /// Replay only part I of N of the sessions, for `recap merge`
-    #[arg(long, value_name = "I/N", requires = "out",
-          conflicts_with_all = ["json", "open", "fail_on", "baseline"], help_heading = headings::REPLAY)]
-    shard: Option<Shard>,
 
     /// Make every subagent's conversation a session of its own
     #[arg(long, help_heading = headings::REPLAY)]
@@ -136,36 +96,15 @@ pub struct Arguments {
     #[arg(long, conflicts_with = "json", help_heading = headings::REPORT)]
     open: bool,
 
-    /// Leave the sessions' words out of the page and the run folder; identifiers are named by class
-    /// and hash (path-3f2a91c0)
-    #[arg(long, help_heading = headings::REPORT)]
-    no_text: bool,
-
     #[command(flatten, next_help_heading = headings::GATE)]
     gating: gating::GateOptions,
 }
 
-/// Where compactions are made to happen.
-#[derive(Debug, Args)]
-struct CutOptions {
-    /// Force a compaction at so many places of each session, spread evenly over its tokens; at
-    /// `all` places that allow it, where the agent `recorded` its own, or `none`
-    #[arg(long, value_name = "N|all|recorded|none", default_value = "5")]
-    cuts: Cuts,
-
-    /// 1 is the first compaction of the session; 3 a session three times as large as the window,
-    /// compacted along the way
-    #[arg(long, value_name = "N", default_value = "1",
-          value_parser = clap::value_parser!(u32).range(1..=100))]
-    depth: u32,
-}
-
 pub(super) fn run(arguments: &Arguments, ask: QuestionMode) -> Result<Exit, Failure> {
     report::check_formats(&arguments.format)?;
-    let prices = Arc::new(models::prices(arguments.prices.as_deref())?);
-    let counter = wire::counter(arguments.tokens);
-    let mut plan = arguments.bench(ask, &prices, &counter)?.plan()?;
-    if let (Some(shard), Some(model)) = (arguments.shard, arguments.role_options.author()) {
+    let mut plan = plan(arguments.inputs(ask)?, &arguments.settings())?;
+    if let (Some(shard), Some(model)) = (arguments.settings.shard, arguments.role_options.author())
+    {
         let both = format!("--questions {model} with --shard {shard}");
         return Err(Failure::usage(both).help(
             "let it write them once with `recap questions generate INPUT --model MODEL -o FILE`, and \
@@ -175,12 +114,10 @@ pub(super) fn run(arguments: &Arguments, ask: QuestionMode) -> Result<Exit, Fail
     arguments.role_options.refuse(ask, &plan.spec.strategies)?;
     let gate = arguments.gating.before(&mut plan.manifest, &plan.samples)?;
     if arguments.dry_run {
-        let json = arguments.json;
-        let plan = dry_run::plan(plan, (&arguments.role_options, &prices), &counter, json)?;
-        if json {
-            wire::print_exact(&plan)?
-        } else {
-            wire::print(&plan)?
+        let plan = dry_run::plan(plan, &arguments.role_options, arguments.json)?;
+        match arguments.json {
+            true => wire::print_exact(&plan)?,
+            false => wire::print(&plan)?,
         }
         return Ok(Exit::Done);
     }
@@ -196,19 +133,21 @@ pub(super) fn run(arguments: &Arguments, ask: QuestionMode) -> Result<Exit, Fail
     };
     // What a resumed run has paid for is not known here, so only the cap on each call holds.
     if !arguments.resume {
-        dry_run::refuse_over_cap(&plan, (&role_options, &prices), &counter)?;
+        dry_run::refuse_over_cap(&plan, &role_options)?;
     }
+    let prices = Arc::clone(plan.spec.agents.list());
     if let Some(model) = role_options.author() {
         let line = (&role_options.line, model);
         let (_, words) = authoring::estimate(line, &prices, &dry_run::unasked(&plan))?;
         wire::say(words.trim_end());
     }
-    let (roles, mut model_session) = role_options.fill(&counter, &prices, plan.spec.seed)?;
+    let (roles, mut model_session) = role_options.fill(&plan.counter, &prices, plan.spec.seed)?;
     if let Some((model, model_session)) = role_options.author().zip(model_session.as_mut()) {
         plan = written(plan, model, model_session)?;
     }
     plan.manifest.warnings.extend(model_session.iter().flat_map(|e| e.warnings.clone()));
-    replay(arguments, plan.roles(roles), model_session.as_ref(), &gate)
+    plan.roles = roles;
+    replay(arguments, plan, model_session.as_ref(), &gate)
 }
 
 /// The plan with the questions of a model.
@@ -235,14 +174,14 @@ fn replay(
     model_session: Option<&ModelSession>,
     gate: &gating::GateRules,
 ) -> Result<Exit, Failure> {
-    let mut work = Work::new(plan.spec.jobs.min(wire::cores()))?;
+    let mut work = Work::new(plan.spec.jobs)?;
     let mut run = work.run(plan.prepare())??;
     let path = match &arguments.out {
         Some(out) => out.clone(),
         None => new_folder(&run.manifest().title)?,
     };
     let mut folder = if arguments.resume { run.resume(&path)? } else { run.create(&path)? };
-    if let Some(model_session) = model_session.filter(|_| !arguments.no_text) {
+    if let Some(model_session) = model_session.filter(|_| !arguments.settings.no_text) {
         model_session.keep_replies(folder.path())?;
     }
     let progress =
@@ -250,7 +189,7 @@ fn replay(
     let ran = work.run(run.run(&mut folder, &progress));
     progress.finish();
     match ran {
-        Ok(outcome) => finish(arguments, &folder, outcome?, model_session, gate),
+        Ok(record) => finish(arguments, &folder, record?, model_session, gate),
         Err(Stopped(exit)) => {
             // Dropping unfinished cells ends the programs that they started.
             drop(work);
@@ -263,23 +202,23 @@ fn replay(
 fn finish(
     arguments: &Arguments,
     folder: &Folder,
-    outcome: Outcome,
+    record: RunRecord,
     model_session: Option<&ModelSession>,
     gate: &gating::GateRules,
 ) -> Result<Exit, Failure> {
     if let Some(model_session) = model_session {
-        model_session.report_cap(outcome.finished.calls.iter().filter_map(|call| call.usd).sum());
+        model_session.report_cap(record.calls.iter().filter_map(|call| call.usd).sum());
     }
     // A cassette that cannot be written does not lose the results: it is
     // reported at the end.
     let saved = model_session.map_or(Ok(()), ModelSession::save);
     // Without replies of models nothing was measured, and nothing is rendered.
     let models = model_session.map_or(Ok(Exit::Done), ModelSession::ended)?;
-    if let Some(shard) = arguments.shard {
-        tell_shard(shard, &outcome.finished, folder);
+    if let Some(shard) = arguments.settings.shard {
+        tell_shard(shard, &record, folder);
         return saved.map(|()| models);
     }
-    let mut results = outcome.measure();
+    let mut results = Results::from(record);
     gate.apply(&mut results.report)?;
     render(arguments, folder, &results)?;
     let complete = gate.is_complete(&results.report) && models == Exit::Done;
@@ -292,7 +231,7 @@ fn finish(
 
 /// Renders what finished before a signal came.
 fn interrupted(arguments: &Arguments, folder: &Folder, exit: Exit) -> Result<Exit, Failure> {
-    let run = Loaded::read(folder.path())?;
+    let run = RunRecord::read(folder.path())?;
     if run.results.cells().next().is_none() {
         return Err(Failure::with_code(exit, "interrupted before anything finished"));
     }
@@ -314,11 +253,11 @@ fn render(arguments: &Arguments, folder: &Folder, results: &Results) -> Result<(
 }
 
 /// Says what a shard did.
-fn tell_shard(shard: Shard, finished: &Finished, folder: &Folder) {
-    let cells = counted(finished.results.cells().count(), "cell");
-    let sessions = counted(finished.sessions.len(), "session");
+fn tell_shard(shard: Shard, record: &RunRecord, folder: &Folder) {
+    let cells = counted(record.results.cells().count(), "cell");
+    let sessions = counted(record.sessions.len(), "session");
     wire::say(&format!("shard {shard}: {cells} of {sessions} in {}", folder.path().display()));
-    let failed = finished.results.cells().filter(|cell| cell.rows().is_none()).count();
+    let failed = record.results.cells().filter(|cell| cell.rows().is_none()).count();
     if failed > 0 {
         wire::say(&format!("warning: {} failed", counted(failed, "cell")));
     }
@@ -351,46 +290,33 @@ fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
 }
 
 impl Arguments {
-    /// The comparison as typed, with its inputs loaded.
-    fn bench(
-        &self,
-        ask: QuestionMode,
-        prices: &Arc<PriceList>,
-        counter: &Arc<Counter>,
-    ) -> Result<Bench, Failure> {
-        let windows = self.window.iter().map(|typed| wire::window(typed));
-        let windows = windows.collect::<Result<Vec<_>, Failure>>()?;
+    /// What is compared, with the inputs loaded.
+    fn inputs(&self, ask: QuestionMode) -> Result<Inputs, Failure> {
+        let prices = Arc::new(models::prices(self.prices.as_deref())?);
         let latest = self.latest.then(recordings::latest).transpose()?;
         let latest = latest.map(|path| vec![path.to_string_lossy().into_owned()]);
         let datasets = inputs::load(latest.as_ref().unwrap_or(&self.inputs), &self.reading())?;
         let questions = match (ask, self.role_options.questions()) {
-            (QuestionMode::Nothing, _) | (_, QuestionSource::None) => Questions::None,
+            (QuestionMode::Nothing, _) => Questions::None,
+            (_, QuestionSource::None) => Questions::Own,
             // A model writes them once the plan stands; a dry run assumes as many as these.
             (_, QuestionSource::Auto | QuestionSource::Model(_)) => Questions::Auto,
             (_, QuestionSource::File(path)) => authoring::read(path, &datasets)?,
         };
-        Ok(Bench::new(datasets)
-            .asks(ask != QuestionMode::Nothing)
-            .limit(self.limit)
-            .shard(self.shard)
-            .no_text(self.no_text)
-            .strategies(&self.selection.strategy)
-            .changes(&self.selection.set)
-            .windows(windows)
-            .prices(Arc::clone(prices))
-            .agent_models(&self.agent_model)
-            .compactor_model(self.role_options.compactor_id()?)
-            .counter(Arc::clone(counter))
-            .cuts(self.cutting.cuts, self.cutting.depth)
-            .questions(questions)
-            .replicates(self.replicates())
-            .seed(self.seed)
-            .scaled(!self.no_scale)
-            .jobs(self.jobs.map_or_else(|| self.role_options.jobs(), usize::from)))
+        Ok(Inputs {
+            datasets,
+            strategies: Strategies::Selected(self.selection.clone()),
+            questions,
+            prices,
+            counter: wire::counter(self.tokens),
+            compactor_model: self.role_options.compactor_id()?,
+        })
     }
 
-    fn replicates(&self) -> u32 {
-        self.replicates.unwrap_or(if self.role_options.has_compactor() { 3 } else { 1 })
+    /// The settings as typed; models raise the number of cells at a time.
+    fn settings(&self) -> Settings {
+        let jobs = self.settings.jobs.unwrap_or_else(|| self.role_options.jobs());
+        Settings { jobs: Some(jobs), ..self.settings.clone() }
     }
 
     fn reading(&self) -> LoadOptions {

@@ -10,7 +10,7 @@ use crate::bench::Results;
 use recap_core::model::{Manifest, Report, Unit, suggest};
 use recap_measure::gate::{self, Baseline, Head};
 use recap_measure::{self as measure, MEASURES, Run, is_at_cuts};
-use recap_replay::run::Loaded;
+use recap_replay::run::RunRecord;
 use recap_report::{comparison_html, comparison_json, comparison_md, comparison_table};
 
 /// Options of `recap compare`.
@@ -81,7 +81,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 
 /// A run with its measures, in total and by session.
 fn read(path: &Path) -> Result<(Report, Baseline), Failure> {
-    let run = Loaded::read(path)?;
+    let run = RunRecord::read(path)?;
     if run.results.cells().next().is_none() {
         let what = format!("{} has no finished cell", path.display());
         return Err(Failure::with_code(Exit::Nothing, what).help("run `recap bench` again"));

@@ -6,6 +6,7 @@
 //! places without further code.
 
 use std::borrow::Cow;
+use std::error::Error as _;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -19,6 +20,7 @@ use super::exit::Failure;
 use super::wire;
 use recap_core::model::suggest;
 use recap_core::text::{excerpt, harmless};
+use recap_replay::WindowError;
 
 /// The settings file, read from the working directory.
 pub(super) const FILE: &str = "recap.toml";
@@ -39,9 +41,9 @@ const ASKED_ONLY: [&str; 4] = ["answerer", "judge", "embedder", "questions"];
 /// Prefix of the environment variables.
 const PREFIX: &str = "RECAP_";
 
-/// Where settings come from.
+/// The file that settings come from.
 #[derive(Debug, Args)]
-pub struct Settings {
+pub struct ConfigFile {
     /// Settings to read [default: recap.toml, if it is there]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -88,8 +90,13 @@ pub(super) fn parse(typed: Vec<OsString>) -> Result<Cli, Failure> {
 }
 
 /// Reports an error of clap as clap would, unless it quotes control characters
-/// or very long text, such as another person's file name.
+/// or very long text, such as another person's file name, or is about a window,
+/// whose forms are shown by examples.
 fn refuse(error: clap::Error) -> Failure {
+    if let Some(window) = error.source().and_then(|source| source.downcast_ref::<WindowError>()) {
+        return Failure::usage(window.to_string())
+            .help("for example --window 25%, --window 16k, or --window native");
+    }
     let message = error.to_string();
     let plain = message == harmless(&message) && quotes(&error).next().is_none();
     if plain || !error.use_stderr() {

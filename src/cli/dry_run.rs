@@ -21,7 +21,6 @@ use crate::bench::{BenchPlan, native_sizes};
 use recap_billing::pricing::{ModelPrices, PriceList};
 use recap_core::model::{ModelRole, Usage};
 use recap_core::text::{counted, grouped};
-use recap_core::tokens::Counter;
 use recap_exam::questions::TYPICAL_QUESTIONS_TOKENS;
 use recap_exam::roles::answerer::TYPICAL_ANSWER_TOKENS;
 use recap_exam::roles::judge::{TYPICAL_VERDICT_TOKENS, typical_tokens};
@@ -32,8 +31,7 @@ use recap_strategy::Strategy;
 /// The plan of a run, in words or as JSON.
 pub(super) fn plan(
     plan: BenchPlan,
-    (role_options, prices): (&RoleOptions, &Arc<PriceList>),
-    counter: &Arc<Counter>,
+    role_options: &RoleOptions,
     json: bool,
 ) -> Result<String, Failure> {
     let work = PlannedWork::of(&plan.spec, &plan.samples);
@@ -43,17 +41,13 @@ pub(super) fn plan(
         let idle = "0 calls to a model: every role is offline, nothing is spent\n";
         return Ok(if json { Estimate::default().json(work) } else { cells + idle });
     }
-    let planned = rehearsed(plan, (role_options, prices), counter)?;
+    let planned = rehearsed(plan, role_options)?;
     Ok(if json { planned.bill.json(work) } else { cells + &planned.describe() })
 }
 
 /// Refuses a run whose calls are expected to cost more than it may: it would end
 /// with its money spent and little graded.
-pub(super) fn refuse_over_cap(
-    plan: &BenchPlan,
-    (role_options, prices): (&RoleOptions, &Arc<PriceList>),
-    counter: &Arc<Counter>,
-) -> Result<(), Failure> {
+pub(super) fn refuse_over_cap(plan: &BenchPlan, role_options: &RoleOptions) -> Result<(), Failure> {
     let Some(cap) = role_options.line.max_cost().filter(|_| role_options.has_models()) else {
         return Ok(());
     };
@@ -61,7 +55,7 @@ pub(super) fn refuse_over_cap(
         return Ok(());
     }
     let less = "ask for less: --limit, fewer strategies, windows or --replicates";
-    rehearsed(plan.clone(), (role_options, prices), counter)?.bill.within(cap, less)
+    rehearsed(plan.clone(), role_options)?.bill.within(cap, less)
 }
 
 /// What a rehearsal of a run counted.
@@ -84,21 +78,19 @@ impl Planned {
 }
 
 /// Makes a run with its calls counted instead of sent.
-fn rehearsed(
-    plan: BenchPlan,
-    (role_options, prices): (&RoleOptions, &Arc<PriceList>),
-    counter: &Arc<Counter>,
-) -> Result<Planned, Failure> {
+fn rehearsed(mut plan: BenchPlan, role_options: &RoleOptions) -> Result<Planned, Failure> {
     let calls = Arc::new(DryRunCalls::default());
-    let (roles, mut model_session) = role_options.dry_run(counter, prices, &calls)?;
+    let prices = Arc::clone(plan.spec.agents.list());
+    let (roles, mut model_session) = role_options.dry_run(&plan.counter, &prices, &calls)?;
     if let Some(model) = role_options.author()
         && let Some(llm) = model_session.llm(model)?
     {
         authoring::rehearse(&llm, &unasked(&plan))?;
     }
-    Work::new(plan.spec.jobs.min(wire::cores()))?.run(plan.roles(roles).dry_run())??;
+    plan.roles = roles;
+    Work::new(plan.spec.jobs)?.run(plan.dry_run())??;
     Ok(Planned {
-        bill: Estimate::of(&calls, prices, wire::now()),
+        bill: Estimate::of(&calls, &prices, wire::now()),
         has_cassette: model_session.has_cassette(),
         has_author: role_options.author().is_some(),
     })

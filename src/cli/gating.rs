@@ -15,7 +15,7 @@ use recap_core::text::{counted, harmless};
 use recap_measure::gate::{
     self, Baseline, GateSettings, MAX_UNSCORED, Parsed, RuleError, Scope, write_baseline,
 };
-use recap_replay::run::{Loaded, NamedSession};
+use recap_replay::run::{NamedSession, RunRecord};
 
 /// Whether enough questions were answered and graded; prints a message if not.
 pub(super) fn mostly_graded(measured: &Report, max_unscored: f64) -> bool {
@@ -257,7 +257,7 @@ fn name(path: &Path) -> String {
 fn read(path: &Path) -> Result<Baseline, Failure> {
     let name = name(&path.canonicalize().unwrap_or_else(|_| path.to_owned()));
     if path.is_dir() {
-        let Results { report, .. } = Loaded::read(path)?.into();
+        let Results { report, .. } = RunRecord::read(path)?.into();
         if let Some(missing) = &report.missing {
             let what = format!("{}: {missing}", path.display());
             return Err(Failure::usage(what).help("only a complete run can be a baseline"));

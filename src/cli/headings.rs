@@ -2,8 +2,6 @@
 //! it, so those of a flattened struct are given with the flattened field, and
 //! single options name theirs.
 
-/// Options that select the strategies to compare.
-pub(super) const STRATEGIES: &str = "Strategies";
 /// Options of a search.
 pub(super) const SEARCH: &str = "Search";
 /// Options of the replay.

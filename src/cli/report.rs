@@ -9,7 +9,7 @@ use super::exit::{Exit, Failure};
 use super::{gating, headings, wire};
 use crate::bench::Results;
 use recap_core::model::{Report, SessionFacts, suggest};
-use recap_replay::run::{Folder, Loaded, RunTexts};
+use recap_replay::run::{Folder, RunRecord, RunTexts};
 use recap_report::{self as report, Source, format_names};
 
 /// Options of `recap report`.
@@ -26,7 +26,7 @@ pub struct Arguments {
 #[derive(Debug, Args)]
 pub struct Rendering {
     #[command(flatten)]
-    settings: config::Settings,
+    settings: config::ConfigFile,
 
     /// Files to render: a list of names
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_values = format_names(),
@@ -56,7 +56,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 
 /// Measures the run in a folder, renders it and prints its table.
 pub(super) fn render(path: &Path, arguments: &Rendering) -> Result<Exit, Failure> {
-    let mut run = Loaded::without_texts(path)?;
+    let mut run = RunRecord::without_texts(path)?;
     if let Some(shard) = run.manifest.shard {
         return Err(Failure::usage(format!("{} is shard {shard} of a run", path.display()))
             .help("put all shards together: recap merge SHARD... --out RUN"));
@@ -73,7 +73,7 @@ pub(super) fn render(path: &Path, arguments: &Rendering) -> Result<Exit, Failure
     let mut run = match arguments.no_text && worded {
         // The texts tell what is secret.
         true => {
-            run.texts = Loaded::read(path)?.texts;
+            run.texts = RunRecord::read(path)?.texts;
             run.concealed()
         }
         false => run,

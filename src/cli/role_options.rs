@@ -7,9 +7,9 @@ use clap::Args;
 
 use super::call_options::CallOptions;
 use super::exit::Failure;
+use super::model_name;
 use super::model_session::ModelSession;
-use super::{model_name, wire};
-use crate::bench::Part;
+use crate::bench::{Part, cores};
 use recap_billing::pricing::PriceList;
 use recap_core::model::OFFLINE;
 use recap_core::tokens::Counter;
@@ -82,7 +82,7 @@ impl RoleOptions {
     /// for a model take no core.
     pub(super) fn jobs(&self) -> usize {
         let waiting = if self.has_models() { self.line.concurrency() } else { 1 };
-        wire::cores().max(waiting)
+        cores().max(waiting)
     }
 
     /// The compactor, as typed.
@@ -122,11 +122,6 @@ impl RoleOptions {
             QuestionSource::Model(model) => Some(model),
             _ => None,
         }
-    }
-
-    /// Whether a model writes the summaries, so that repetitions differ.
-    pub(super) fn has_compactor(&self) -> bool {
-        self.compactor != OFFLINE
     }
 
     /// The model in the compactor's role, by its name in the price list.

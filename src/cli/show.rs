@@ -16,7 +16,7 @@ use recap_billing::pricing::{Agents, PriceList};
 use recap_core::model::{CellKey, LedgerState, NO_SUMMARY, Session, suggest};
 use recap_core::text::{counted, form_for, grouped};
 use recap_replay::run::{ModelRoles, Windows};
-use recap_replay::{NativeWindow, Plan, PreparedSession, ReplaySession};
+use recap_replay::{NativeWindow, Plan, PreparedSession, ReplaySession, WindowSpec};
 use recap_report::document::{Part, Table, figures, names, words};
 use recap_strategy::{AskedFrom, Context, StoredFile, Strategy};
 
@@ -47,7 +47,7 @@ pub struct Arguments {
     /// Context limit to assume: tokens, a share of the messages, or native [default: as in `recap
     /// bench`]
     #[arg(long, value_name = "TOKENS|SHARE|native")]
-    window: Option<String>,
+    window: Option<WindowSpec>,
 
     /// Keep numbers of tokens and characters as written instead of scaling them to the window
     #[arg(long)]
@@ -75,7 +75,6 @@ pub struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
-    let typed = arguments.window.as_deref().map(wire::window).transpose()?;
     let strategy = strategy(arguments)?;
     if strategy.asked_from == AskedFrom::Evidence {
         return Err(Failure::usage(format!(
@@ -86,7 +85,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     }
     let mut datasets =
         inputs::load(std::slice::from_ref(&arguments.input), &arguments.reading.options())?;
-    let windows = Windows::or_default(Vec::from_iter(typed), &datasets);
+    let windows = Windows::or_default(Vec::from_iter(arguments.window.clone()), &datasets);
     let dataset = datasets.remove(0);
     let window =
         windows.of(&dataset.name).first().expect("it has one of its own, or that asked for");

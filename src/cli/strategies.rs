@@ -1,4 +1,4 @@
-//! `recap strategies`, and the options that choose strategies.
+//! `recap strategies`.
 
 mod show;
 
@@ -27,21 +27,6 @@ const PER_KIND: usize = 2;
 /// The window at which `check` runs a strategy.
 const TRIED_AT: &str = "25%";
 
-/// Which strategies, with which overrides.
-#[derive(Debug, Args)]
-pub struct Selection {
-    /// A strategy by name, or a TOML file; several are separated by commas, or repeated.
-    /// `mechanisms`, `systems` and `agents` stand for their strategies, `all` for every built-in
-    /// one; controls always run [default: mechanisms, with agents for recordings, with systems for
-    /// data sets]
-    #[arg(long, value_name = "NAME|FILE", value_delimiter = ',')]
-    pub strategy: Vec<String>,
-
-    /// Override a value; the row is named after it (`--set prune.protect=20000`)
-    #[arg(long, value_name = "STRATEGY.KEY=VALUE")]
-    pub set: Vec<String>,
-}
-
 /// Options of `recap strategies`.
 #[derive(Debug, Args)]
 pub struct Arguments {
@@ -60,7 +45,7 @@ enum Action {
         /// The window for which its numbers are printed: tokens (200k), or a share (25%) of the
         /// window that it is written for [default: native, that window, else 200k]
         #[arg(long, value_name = "TOKENS|SHARE|native")]
-        window: Option<String>,
+        window: Option<WindowSpec>,
         /// Print its file instead, to save and change
         #[arg(long, conflicts_with = "window")]
         toml: bool,
@@ -78,7 +63,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let text = match &arguments.action {
         None | Some(Action::List) => list()?,
         Some(Action::Show { name, toml: true, .. }) => show::file(name)?,
-        Some(Action::Show { name, window, .. }) => show::show(name, window.as_deref())?,
+        Some(Action::Show { name, window, .. }) => show::show(name, window.as_ref())?,
         Some(Action::Check { name }) => check(name)?,
     };
     wire::print(&text)?;

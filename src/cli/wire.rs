@@ -16,7 +16,7 @@ use super::exit::Failure;
 use recap_core::text::{brief, harmless};
 use recap_core::tokens::Counter;
 use recap_llm::Now;
-use recap_replay::{WindowError, WindowSpec};
+use recap_replay::WindowError;
 use recap_report::document::{Part, terminal};
 use recap_report::{STYLES, Screen};
 
@@ -61,19 +61,6 @@ pub(super) fn now() -> Timestamp {
 /// The same as a function.
 pub(super) fn clock() -> Now {
     Box::new(now)
-}
-
-/// Number of cores that may be used.
-pub(super) fn cores() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
-}
-
-/// A window as typed.
-pub(super) fn window(typed: &str) -> Result<WindowSpec, Failure> {
-    typed.parse().map_err(|e: WindowError| {
-        Failure::usage(e.to_string())
-            .help("for example --window 25%, --window 16k, or --window native")
-    })
 }
 
 /// The error for a window that a session does not fit.

@@ -15,6 +15,7 @@ use tokio::sync::watch;
 
 use super::exit::{Exit, Failure};
 use super::wire;
+use crate::bench::cores;
 
 /// Longest time that dropped work may delay the end of the program: long enough
 /// to end the programs that it started.
@@ -40,12 +41,13 @@ impl From<Stopped> for Failure {
 }
 
 impl Work {
-    /// Starts the workers, and a thread that waits for signals.
+    /// Starts a worker for each of so many jobs at a time, at most one a core, and a
+    /// thread that waits for signals.
     ///
     /// # Errors
     /// If the system refuses to start threads.
-    pub fn new(workers: usize) -> Result<Self, Failure> {
-        let runtime = wire::runtime(workers)?;
+    pub fn new(jobs: usize) -> Result<Self, Failure> {
+        let runtime = wire::runtime(jobs.min(cores()))?;
         let under_way = Arc::new(AtomicBool::new(false));
         let (tell, signal) = watch::channel(None);
         let (ready, caught) = mpsc::channel();

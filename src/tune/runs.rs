@@ -8,21 +8,22 @@ use std::sync::Arc;
 use super::figures::Objective;
 use super::settings::Setting;
 use super::split::{Cluster, SessionKey};
-use crate::bench::{Bench, BenchError, Outcome};
+use crate::bench::{self, BenchError, Inputs, Strategies, plan};
 use recap_formats::Dataset;
 use recap_measure::{SessionFigures, session_figures};
 use recap_replay::WindowSpec;
-use recap_replay::run::{Finished, ModelRoles, Observer, RunError, Windows};
+use recap_replay::run::{ModelRoles, Observer, RunError, RunRecord, Windows};
 use recap_strategy::{Strategy, builtin};
 
 /// The strategy that answers are compared with.
 const FULL: &str = "full";
+
 /// What all runs of a search have in common.
 #[derive(Clone, Debug)]
 pub struct Runs {
-    datasets: Vec<Dataset>,
+    inputs: Inputs,
     settings: Vec<Setting>,
-    bench: Bench,
+    replay: bench::Settings,
     objective: Objective,
 }
 
@@ -39,14 +40,14 @@ pub struct Group {
 }
 
 impl Runs {
-    /// `bench` has everything that all runs have in common.
+    /// `inputs` and `replay` have everything that all runs have in common.
     pub fn new(
-        datasets: Vec<Dataset>,
+        inputs: Inputs,
         settings: Vec<Setting>,
-        bench: Bench,
+        replay: bench::Settings,
         objective: Objective,
     ) -> Self {
-        Self { datasets, settings, bench, objective }
+        Self { inputs, settings, replay, objective }
     }
 
     /// The runs of these settings, in a fixed order: settings with the same compactor
@@ -55,7 +56,7 @@ impl Runs {
         let mut groups: Vec<Group> = Vec::new();
         for at in settings {
             let setting = &self.settings[*at];
-            for (number, dataset) in self.datasets.iter().enumerate() {
+            for (number, dataset) in self.inputs.datasets.iter().enumerate() {
                 let window = setting.window.clone().unwrap_or_else(|| default_window(dataset));
                 let known = groups.iter_mut().find(|group| {
                     group.compactor == setting.compactor && group.window.label() == window.label()
@@ -105,15 +106,24 @@ impl Runs {
         (roles, model): (ModelRoles, Option<String>),
         folder: &Path,
         observer: &dyn Observer,
-    ) -> Result<Option<Outcome>, BenchError> {
+    ) -> Result<Option<RunRecord>, BenchError> {
         let datasets = self.subset(group, clusters);
         if datasets.is_empty() {
             return Ok(None);
         }
-        let bench = self.bench.clone().on(datasets).only(self.strategies(group));
-        let bench = bench.compactor_model(model);
-        let plan = bench.windows([group.window.clone()]).plan()?;
-        let mut run = match plan.roles(roles).prepare().await {
+        // Not a clone of all inputs, which hold every session.
+        let inputs = Inputs {
+            datasets,
+            strategies: Strategies::Only(self.strategies(group)),
+            questions: self.inputs.questions.clone(),
+            prices: Arc::clone(&self.inputs.prices),
+            counter: Arc::clone(&self.inputs.counter),
+            compactor_model: model,
+        };
+        let windows = vec![group.window.clone()];
+        let mut plan = plan(inputs, &bench::Settings { windows, ..self.replay.clone() })?;
+        plan.roles = roles;
+        let mut run = match plan.prepare().await {
             // A session that is too small for the window tells nothing.
             Err(BenchError::Run(RunError::Windows { .. })) => return Ok(None),
             prepared => prepared?,
@@ -123,9 +133,8 @@ impl Runs {
     }
 
     /// What a run tells of the settings of its group.
-    pub fn figures(&self, group: &Group, outcome: &Outcome) -> Vec<(usize, SessionFigures)> {
-        let Outcome { manifest, finished } = outcome;
-        let Finished { sessions, results, .. } = finished;
+    pub fn figures(&self, group: &Group, record: &RunRecord) -> Vec<(usize, SessionFigures)> {
+        let RunRecord { manifest, sessions, results, .. } = record;
         let mut figures = Vec::new();
         for mut one in session_figures(manifest, sessions, results, self.objective.measure()) {
             let named = |at: &&usize| self.settings[**at].strategy.name == one.strategy;
@@ -158,7 +167,7 @@ impl Runs {
                 questions: questions.cloned().collect(),
             }
         };
-        let all = group.datasets.iter().map(|at| subset(&self.datasets[*at]));
+        let all = group.datasets.iter().map(|at| subset(&self.inputs.datasets[*at]));
         all.filter(|dataset| !dataset.sessions.is_empty()).collect()
     }
 }

@@ -15,7 +15,7 @@ use recap_exam::roles::answerer::{AnswerContext, Answerer};
 use recap_exam::roles::judge::{Grading, Judge};
 use recap_formats::{LoadOptions, bundled, load};
 use recap_replay::run::{
-    Event, Folder, Loaded, ModelRoles, NamedSession, Observer, RunSpec, Windows, prepare, run,
+    Event, Folder, ModelRoles, NamedSession, Observer, RunRecord, RunSpec, Windows, prepare, run,
 };
 use recap_strategy::{Compactor, FailedCall, Reply, Task, builtin};
 
@@ -147,8 +147,8 @@ async fn a_cell_that_panics_fails_alone_and_the_others_are_kept() {
     let counter = Arc::new(Counter::default());
     let mut folder = Folder::create(&desk.path("run"), &manifest()).unwrap();
     let errors = Errors::default();
-    let prepared = prepare(&spec, samples, &roles(), counter).await.unwrap();
-    let finished = run(&spec, prepared, &roles(), &mut folder, &errors).await.unwrap();
+    let prepared = prepare(spec, samples, roles(), counter).await.unwrap();
+    let finished = run(prepared, &mut folder, &errors).await.unwrap();
 
     let failed = |o: &CellOutcome| matches!(o, CellOutcome::Failed { .. });
     let outcomes = finished.results.cells().map(|c| (failed(&c.outcome), c.key.strategy));
@@ -157,7 +157,7 @@ async fn a_cell_that_panics_fails_alone_and_the_others_are_kept() {
     assert_eq!(outcomes, expected.map(|(failed, name)| (failed, name.to_owned())));
     let errors = errors.0.into_inner().unwrap();
     assert!(errors.len() == 1 && errors[0].contains("out of cheese"), "{errors:?}");
-    let stored = Loaded::read(&desk.path("run")).unwrap();
+    let stored = RunRecord::read(&desk.path("run")).unwrap();
     let kept = |sessions: &RunResults| {
         let rows = |cell: Cell| match cell.outcome {
             // Own times stand in a file of their own.
@@ -175,7 +175,7 @@ async fn a_window_that_is_too_small_is_found_before_there_is_a_folder() {
     let session = loaded.sessions[0].clone();
     let samples = vec![NamedSession { dataset: "pi".into(), session, questions: Vec::new() }];
     let counter = Arc::new(Counter::default());
-    let prepared = prepare(&spec("300", &["full"]), samples, &roles(), counter).await.unwrap();
+    let prepared = prepare(spec("300", &["full"]), samples, roles(), counter).await.unwrap();
     let refused = prepared.refuse_nothing().unwrap_err();
     assert!(refused.to_string().contains("at least 2000"), "{refused}");
 }
@@ -199,8 +199,8 @@ async fn a_provider_that_is_down_leaves_questions_unscored_never_wrong() {
     let spec = spec("25%", &["full", "empty"]);
     let counter = Arc::new(Counter::default());
     let mut folder = Folder::create(&desk.path("run"), &manifest()).unwrap();
-    let prepared = prepare(&spec, samples, &roles(), counter).await.unwrap();
-    let finished = run(&spec, prepared, &roles(), &mut folder, &()).await.unwrap();
+    let prepared = prepare(spec, samples, roles(), counter).await.unwrap();
+    let finished = run(prepared, &mut folder, &()).await.unwrap();
     for cell in finished.results.cells() {
         let rows = &cell.rows().unwrap().questions;
         assert_eq!(rows.len(), 1);

@@ -266,8 +266,8 @@ fn run_with(role: &Arc<Counting>, strategies: &[&str], questions: Vec<Question>)
     let mut folder = Folder::create(&folder.path().join("run"), &manifest()).unwrap();
     block_on(async {
         let counter = Arc::new(Counter::default());
-        let prepared = prepare(&spec, samples, &roles, counter).await.unwrap();
-        run(&spec, prepared, &roles, &mut folder, &()).await.unwrap()
+        let prepared = prepare(spec, samples, roles, counter).await.unwrap();
+        run(prepared, &mut folder, &()).await.unwrap()
     })
 }
 

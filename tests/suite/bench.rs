@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use assert_cmd::cargo::cargo_bin_cmd;
-use recap::bench::{Bench, BenchError, SelectionError};
+use recap::bench::{BenchError, Inputs, Selection, SelectionError, Settings, Strategies, plan};
 use recap_formats::{Dataset, LoadOptions, load};
 use recap_report::Screen;
 
@@ -52,25 +52,36 @@ fn the_example_leaves_what_recap_bench_leaves() {
 
 #[test]
 fn what_cannot_be_planned_is_told_by_its_kind() {
-    let refused = |bench: Bench| bench.plan().map(drop).unwrap_err();
-    assert!(matches!(refused(Bench::new([])), BenchError::NoSession));
-    assert!(matches!(refused(Bench::new([dataset()]).limit(Some(0))), BenchError::NoSession));
-    let twice = refused(Bench::new([dataset(), dataset()]));
+    let refused = |datasets: Vec<Dataset>, selection: Selection, settings: Settings| {
+        let strategies = Strategies::Selected(selection);
+        let inputs = Inputs { datasets, strategies, ..Inputs::default() };
+        plan(inputs, &settings).map(drop).unwrap_err()
+    };
+    let (all, default) = (Selection::default, Settings::default);
+    assert!(matches!(refused(vec![], all(), default()), BenchError::NoSession));
+    let limit = Settings { limit: Some(0), ..default() };
+    assert!(matches!(refused(vec![dataset()], all(), limit), BenchError::NoSession));
+    let twice = refused(vec![dataset(), dataset()], all(), default());
     assert!(matches!(twice, BenchError::GivenTwice { .. }), "{twice}");
-    let unknown = refused(Bench::new([dataset()]).strategies(["fifoo"]));
+    let named = Selection { names: vec!["fifoo".to_owned()], ..all() };
+    let unknown = refused(vec![dataset()], named, default());
     let BenchError::Selection(SelectionError::Unknown { name, suggestion }) = unknown else {
         panic!("{unknown}");
     };
     assert!(name == "fifoo" && suggestion.contains("fifo"), "{suggestion}");
-    let change = refused(Bench::new([dataset()]).changes(["prune"]));
+    let changed = Selection { changes: vec!["prune".to_owned()], ..all() };
+    let change = refused(vec![dataset()], changed, default());
     assert!(matches!(change, BenchError::Selection(SelectionError::Change(_))), "{change}");
 }
 
 #[test]
 fn windows_and_billing_models_count_once_and_in_the_order_given() {
     let typed = ["200k", "Native", " 25%", "native", "200k"].map(|typed| typed.parse().unwrap());
-    let models = ["gpt-5.4", " gpt-5.4 ", "claude-opus-4-6"];
-    let plan = Bench::new([dataset()]).windows(typed).agent_models(models).plan().unwrap();
+    let models = ["gpt-5.4", " gpt-5.4 ", "claude-opus-4-6"].map(str::to_owned);
+    let settings =
+        Settings { windows: typed.to_vec(), agent_models: models.to_vec(), ..Settings::default() };
+    let inputs = Inputs { datasets: vec![dataset()], ..Inputs::default() };
+    let plan = plan(inputs, &settings).unwrap();
     assert_eq!(plan.manifest.windows, ["200k", "native", "25%"]);
     assert_eq!(plan.manifest.agent_models, ["gpt-5.4", "claude-opus-4-6"]);
 }

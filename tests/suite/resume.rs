@@ -11,7 +11,7 @@ use recap_core::tokens::Counter;
 use recap_exam::roles::{answerer, compactor, judge};
 use recap_formats::{LoadOptions, load};
 use recap_replay::run::{
-    Event, Finished, Folder, FolderError, Loaded, ModelRoles, NamedSession, Observer, Prepared,
+    Event, Finished, Folder, FolderError, ModelRoles, NamedSession, Observer, Prepared, RunRecord,
     RunSpec, Windows, prepare, run,
 };
 use recap_strategy::builtin;
@@ -75,7 +75,8 @@ fn roles(counter: &Arc<Counter>) -> ModelRoles {
 }
 
 /// One session of 46 requests, ready to be replayed.
-async fn prepared(counter: &Arc<Counter>) -> Prepared {
+async fn ready() -> Prepared {
+    let counter = Arc::new(Counter::default());
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/invoice-export");
     let dataset = load(&folder, &LoadOptions::default()).unwrap();
     let samples = dataset.sessions.into_iter().map(|session| NamedSession {
@@ -83,7 +84,7 @@ async fn prepared(counter: &Arc<Counter>) -> Prepared {
         session,
         questions: Vec::new(),
     });
-    prepare(&spec(), samples.collect(), &roles(counter), Arc::clone(counter)).await.unwrap()
+    prepare(spec(), samples.collect(), roles(&counter), counter).await.unwrap()
 }
 
 fn planned(prepared: &Prepared) -> Manifest {
@@ -91,29 +92,20 @@ fn planned(prepared: &Prepared) -> Manifest {
     Manifest { planned: prepared.planned().clone(), answerer, judge, ..manifest() }
 }
 
-type Ready = (Prepared, Arc<Counter>);
-
-async fn ready() -> Ready {
-    let counter = Arc::new(Counter::default());
-    (prepared(&counter).await, counter)
-}
-
 /// Goes on with the run in a folder, up to an event; `None`: it was stopped.
-async fn go_on(path: &Path, ready: &Ready, stop: &Stop) -> Option<Finished> {
-    let (prepared, counter) = ready.clone();
-    let (mut folder, _) = Folder::resume(path, planned(&prepared)).unwrap();
-    let (spec, roles) = (spec(), roles(&counter));
+async fn go_on(path: &Path, ready: &Prepared, stop: &Stop) -> Option<Finished> {
+    let (mut folder, _) = Folder::resume(path, planned(ready)).unwrap();
     tokio::select! {
         biased;
         () = stop.reached.notified() => None,
-        ran = run(&spec, prepared, &roles, &mut folder, stop) => Some(ran.unwrap()),
+        ran = run(ready.clone(), &mut folder, stop) => Some(ran.unwrap()),
     }
 }
 
 /// What lies in a folder.
 fn left(path: &Path) -> impl PartialEq + use<> {
-    let there = Loaded::read(path).unwrap();
-    let Loaded { manifest, sessions, results, calls, texts, .. } = there;
+    let there = RunRecord::read(path).unwrap();
+    let RunRecord { manifest, sessions, results, calls, texts, .. } = there;
     (manifest, sessions, results.into_lists(), calls, texts)
 }
 
@@ -146,7 +138,7 @@ async fn a_run_that_is_stopped_at_a_hundred_points_resumes_to_the_same_files() {
         let bytes = std::fs::read(&journal).unwrap();
         let kept = bytes.len() - chance(&mut state, 1 + bytes.len() / 2);
         std::fs::write(&journal, &bytes[..kept]).unwrap();
-        let there = Loaded::read(&path).unwrap();
+        let there = RunRecord::read(&path).unwrap();
         let ended: BTreeSet<CellKey> = there.results.cells().map(|cell| cell.key).collect();
         let again = Stop::default();
         go_on(&path, &ready, &again).await.expect("nothing stops it");
@@ -167,7 +159,7 @@ async fn what_is_planned_is_what_a_run_brings() {
     let desk = tempfile::tempdir().unwrap();
     let path = desk.path().join("run");
     let finished = go_on(&path, &ready().await, &Stop::default()).await.unwrap();
-    let planned: Planned = Loaded::read(&path).unwrap().manifest.planned;
+    let planned: Planned = RunRecord::read(&path).unwrap().manifest.planned;
     let keys: BTreeSet<CellKey> = planned.cells().map(|(key, _)| key).collect();
     let there: BTreeSet<CellKey> = finished.results.cells().map(|cell| cell.key).collect();
     assert_eq!(keys, there);
@@ -185,17 +177,17 @@ async fn a_plan_of_billions_of_cells_is_refused() {
     let desk = tempfile::tempdir().unwrap();
     let path = desk.path().join("run");
     go_on(&path, &ready().await, &Stop::default()).await.unwrap();
-    let mut manifest = Loaded::read(&path).unwrap().manifest;
+    let mut manifest = RunRecord::read(&path).unwrap().manifest;
     manifest.planned.strategies[0].replicates = u32::MAX;
     Folder::open(&path).unwrap().write_manifest(&manifest).unwrap();
-    let error = Loaded::read(&path).unwrap_err().to_string();
+    let error = RunRecord::read(&path).unwrap_err().to_string();
     assert!(error.ends_with("it plans more than 2000000 cells"), "{error}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_folder_is_one_run_s_and_no_other_s() {
     let desk = tempfile::tempdir().unwrap();
-    let plan = planned(&ready().await.0);
+    let plan = planned(&ready().await);
     let path = desk.path().join("run");
     let folder = Folder::create(&path, &plan).unwrap();
     let busy = |opened: Result<Folder, FolderError>| {

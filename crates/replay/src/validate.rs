@@ -27,7 +27,7 @@ pub async fn validate(
 ) -> Option<Validation> {
     let facts = &subject.facts;
     facts.calibration.as_ref()?;
-    let list = Arc::new(agents.list().clone());
+    let list = Arc::clone(agents.list());
     let billing_models =
         Agents::new(list, Vec::new()).of(facts.model.as_deref(), &facts.other_models);
     let agent = billing_models.into_iter().next()?;

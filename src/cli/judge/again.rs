@@ -16,7 +16,7 @@ use recap_core::model::{
 };
 use recap_exam::roles::judge::Judge;
 use recap_measure::gate::MAX_UNSCORED;
-use recap_replay::run::{Finished, Folder, Loaded, judge_again};
+use recap_replay::run::{Finished, Folder, RunRecord, judge_again};
 
 /// Options of `recap judge RUN`.
 #[derive(Debug, Args)]
@@ -39,11 +39,11 @@ pub struct RegradeArguments {
 
 pub(in crate::cli) fn run(arguments: &RegradeArguments) -> Result<Exit, Failure> {
     let path = arguments.run.as_deref().expect("clap requires it");
-    let loaded = Loaded::read(path)?;
-    check(&loaded)?;
+    let record = RunRecord::read(path)?;
+    check(&record)?;
     let out = out(path, arguments.out.as_deref())?;
-    let (judge, model_session) = arguments.role.fill(loaded.manifest.seed)?;
-    let Loaded { manifest, mut sessions, results, calls, texts, .. } = loaded;
+    let (judge, model_session) = arguments.role.fill(record.manifest.seed)?;
+    let RunRecord { manifest, mut sessions, results, calls, texts, .. } = record;
     let (mut cells, mut cuts) = results.into_lists();
     let at_once = arguments.role.line.concurrency();
     let counted = ProgressJudge::new(Arc::clone(&judge), answers_to_grade(&cells));
@@ -65,7 +65,8 @@ pub(in crate::cli) fn run(arguments: &RegradeArguments) -> Result<Exit, Failure>
     let results = RunResults::new(cells, cuts);
     folder.sort_journal(&sessions, &results, &calls)?;
     folder.write_texts(&texts)?;
-    let results = Results::of(manifest, Finished { sessions, results, calls, texts });
+    let finished = Finished { sessions, results, calls, texts };
+    let results = Results::from(RunRecord::new(manifest, finished));
     results.write(&folder, &[])?;
     report::show(&results.report, &folder, (arguments.json, false))?;
     Ok(match mostly_graded(&results.report, MAX_UNSCORED) {
@@ -75,7 +76,7 @@ pub(in crate::cli) fn run(arguments: &RegradeArguments) -> Result<Exit, Failure>
 }
 
 /// Refuses a run without answers to grade.
-fn check(run: &Loaded) -> Result<(), Failure> {
+fn check(run: &RunRecord) -> Result<(), Failure> {
     if run.results.cells().next().is_none() {
         return Err(Failure::with_code(Exit::Nothing, "the run has no finished cell")
             .help("run `recap bench` again"));

@@ -4,10 +4,9 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use super::super::exit::Failure;
-use super::super::wire;
 use crate::bench;
 use recap_core::text::one_line;
-use recap_replay::UNKNOWN_LIMIT;
+use recap_replay::{UNKNOWN_LIMIT, WindowSpec};
 use recap_strategy::{Gauge, Strategy};
 
 /// The token budgets of a strategy at a window.
@@ -90,11 +89,10 @@ pub(super) fn file(name: &str) -> Result<String, Failure> {
 }
 
 /// The strategy with its numbers at a window, and its prompts.
-pub(super) fn show(name: &str, window: Option<&str>) -> Result<String, Failure> {
+pub(super) fn show(name: &str, window: Option<&WindowSpec>) -> Result<String, Failure> {
     let file = bench::strategy_text(name)?;
     let strategy = bench::strategy(name, &[])?;
     let written = strategy.native_window.unwrap_or(UNKNOWN_LIMIT);
-    let window = window.map(wire::window).transpose()?;
     let window = window.map_or(written, |window| window.of_strategy(written));
     let [name, summary, source] =
         [&strategy.name, &strategy.summary, &strategy.source].map(|t| one_line(t));

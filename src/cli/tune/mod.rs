@@ -10,13 +10,14 @@ use std::sync::Arc;
 
 use clap::Args;
 
+use super::bench::new_folder;
 use super::exit::{Exit, Failure};
 use super::model_session::ModelSession;
 use super::progress::{Progress, Verbosity};
 use super::role_options::{QuestionSource, RoleOptions};
 use super::work::{Stopped, Work};
-use super::{authoring, bench, headings, inputs, model_name, models, wire};
-use crate::bench::{Bench, Questions};
+use super::{authoring, headings, inputs, model_name, models, wire};
+use crate::bench::{self, Inputs, Questions};
 use crate::tune::{
     AUTHOR, Cluster, Figures, Objective, Runs, Search, Searched, Settings, Space, SpaceError,
     Split, held_back, split, tuned,
@@ -88,7 +89,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let datasets = arguments.datasets()?;
     let split = arguments.split(&datasets)?;
     let settings = arguments.settings(&space)?;
-    let bench = arguments.bench(&datasets, &prices, &counter)?;
+    let questions = arguments.questions(&datasets)?;
     let desks = Desks::fill(arguments, &settings, (&prices, &counter))?;
     let title: Vec<&str> = datasets.iter().map(|dataset| dataset.name.as_str()).collect();
     let title = title.join("+");
@@ -97,7 +98,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         model_session.keep_replies(&folder)?;
     }
     let objective = arguments.search.objective;
-    let runs = Runs::new(datasets, settings.all.clone(), bench, objective);
+    let inputs = Inputs { datasets, questions, prices, counter, ..Inputs::default() };
+    let runs = Runs::new(inputs, settings.all.clone(), arguments.replay_settings(), objective);
     let mut drive = Drive { arguments, runs, desks, folder, usd: 0.0 };
     let all: Vec<usize> = (0..settings.all.len()).collect();
     let figures = match drive.replay(SEARCH, &all, &split.search)? {
@@ -189,19 +191,19 @@ impl Drive<'_> {
         }
         let folder = self.folder.join(part);
         let mut figures: Vec<(usize, SessionFigures)> = Vec::new();
-        let mut work = Work::new(self.arguments.jobs().min(wire::cores()))?;
+        let mut work = Work::new(self.arguments.jobs())?;
         for group in self.runs.groups(settings) {
             let desk = self.desks.by_compactor[&group.compactor].clone();
             let progress = Progress::new(self.verbosity());
             let ran = work.run(self.runs.replay(&group, clusters, desk, &folder, &progress));
             progress.finish();
-            let outcome = match ran {
-                Ok(outcome) => outcome?,
+            let record = match ran {
+                Ok(record) => record?,
                 Err(Stopped(exit)) => return Ok(ControlFlow::Break(self.interrupted(exit))),
             };
-            if let Some(outcome) = outcome {
-                self.usd += outcome.finished.calls.iter().filter_map(|call| call.usd).sum::<f64>();
-                figures.extend(self.runs.figures(&group, &outcome));
+            if let Some(record) = record {
+                self.usd += record.calls.iter().filter_map(|call| call.usd).sum::<f64>();
+                figures.extend(self.runs.figures(&group, &record));
             }
         }
         if let Some(model_session) = &self.desks.model_session {
@@ -246,7 +248,7 @@ impl Drive<'_> {
 impl Arguments {
     /// The folder of the search, new or that of a search to go on with.
     fn folder(&self, title: &str) -> Result<PathBuf, Failure> {
-        let Some(folder) = &self.out else { return bench::new_folder(&format!("tune-{title}")) };
+        let Some(folder) = &self.out else { return new_folder(&format!("tune-{title}")) };
         std::fs::create_dir_all(folder).map_err(|e| files::unwritable(folder, &e))?;
         let mut entries = std::fs::read_dir(folder).map_err(|e| files::unwritable(folder, &e))?;
         let used = |problem: &str| Failure::usage(format!("{}: {problem}", folder.display()));
@@ -323,15 +325,10 @@ impl Arguments {
         Ok(settings)
     }
 
-    /// What all runs have in common.
-    fn bench(
-        &self,
-        datasets: &[Dataset],
-        prices: &Arc<PriceList>,
-        counter: &Arc<Counter>,
-    ) -> Result<Bench, Failure> {
+    /// The questions that all runs ask.
+    fn questions(&self, datasets: &[Dataset]) -> Result<Questions, Failure> {
         let questions = match (self.search.objective, self.role_options.questions()) {
-            (Objective::Kept, QuestionSource::Auto) => Questions::None,
+            (Objective::Kept, QuestionSource::Auto) => Questions::Own,
             (Objective::Kept, _) => {
                 return Err(Failure::usage("--questions without --objective continuity")
                     .help("add it, or leave them out"));
@@ -359,16 +356,21 @@ impl Arguments {
             return Err(Failure::usage("--cuts none in a search")
                 .help("what is kept is measured at cuts: give a number, all or recorded"));
         }
-        Ok(Bench::new([])
-            .prices(Arc::clone(prices))
-            .agent_models(&self.agent_model)
-            .counter(Arc::clone(counter))
-            .cuts(self.replay.cuts, self.replay.depth)
-            .questions(questions)
-            .replicates(self.replay.replicates)
-            .seed(self.replay.seed)
-            .scaled(!self.replay.no_scale)
-            .jobs(self.jobs()))
+        Ok(questions)
+    }
+
+    /// The settings that all runs have in common.
+    fn replay_settings(&self) -> bench::Settings {
+        bench::Settings {
+            no_scale: self.replay.no_scale,
+            cuts: self.replay.cuts,
+            depth: self.replay.depth,
+            replicates: Some(self.replay.replicates),
+            seed: self.replay.seed,
+            jobs: Some(self.jobs()),
+            agent_models: self.agent_model.iter().cloned().collect(),
+            ..bench::Settings::default()
+        }
     }
 
     /// Cells that wait for a model take no core.

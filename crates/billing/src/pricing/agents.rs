@@ -47,7 +47,7 @@ impl Agents {
     }
 
     /// The price list of the run.
-    pub fn list(&self) -> &PriceList {
+    pub fn list(&self) -> &Arc<PriceList> {
         &self.list
     }
 

@@ -20,7 +20,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 
-use super::Loaded;
+use super::RunRecord;
 use recap_core::model::{
     Answer, Cell, CellOutcome, Cut, CutOutcome, Expectation, Gate, Judgement, Manifest, NoGrade,
     RunResults, Session, SessionFacts, Verdict,
@@ -236,7 +236,7 @@ impl Conceal {
     }
 }
 
-impl Loaded {
+impl RunRecord {
     /// A run that may be shared. The sessions' texts may be gone; then secrets
     /// are recognised by their form alone.
     #[must_use]

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use futures_util::future::join_all;
 
 use super::asking::Asking;
-use super::loaded::CutKey;
+use super::record::CutKey;
 use super::spec::{ModelRoles, compactor};
 use crate::{Baseline, CutSegment, ExaminedCut, Plan, PreparedSession, ReplayError, examine};
 use recap_core::model::{

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::loaded::{CutKey, Loaded, cut_key};
+use super::record::{CutKey, RunRecord, cut_key};
 use recap_core::model::{
     Answer, CallRow, Cell, CellKey, CellOutcome, CompactionRow, Cut, CutOutcome, CutRow, Manifest,
     QuestionRow,
@@ -23,8 +23,8 @@ pub(super) struct Earlier {
 
 impl Earlier {
     /// The reusable results of an interrupted run, and its manifest.
-    pub fn of(there: Loaded) -> (Self, Manifest) {
-        let Loaded { manifest, sessions, results, calls, texts, .. } = there;
+    pub fn of(there: RunRecord) -> (Self, Manifest) {
+        let RunRecord { manifest, sessions, results, calls, texts, .. } = there;
         let (cells, cuts) = results.into_lists();
         let offline = manifest.is_offline();
         let done = |cell: &Cell| match &cell.outcome {

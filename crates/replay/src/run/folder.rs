@@ -12,7 +12,7 @@ use super::Conceal;
 use super::earlier::{Earlier, unlike};
 use super::files::{FolderError, GATE, MANIFEST, TEXTS, TIMES, io};
 use super::journal::{JOURNAL, Kind, Shared, Text, write_line};
-use super::loaded::Loaded;
+use super::record::RunRecord;
 use recap_core::model::{CallRow, Cell, CellKey, Cut, Gate, Manifest, RunResults, SessionFacts};
 
 /// What models answered, while a run without a cassette goes on.
@@ -75,7 +75,7 @@ impl Folder {
             return Ok((Self::create(path, &manifest)?, manifest));
         }
         let mut folder = Self::held(path)?;
-        let mut there = Loaded::read(path)?;
+        let mut there = RunRecord::read(path)?;
         let differ = unlike(&there.manifest, &manifest);
         if !differ.is_empty() {
             return Err(FolderError::Unlike { path: path.to_owned(), differ });

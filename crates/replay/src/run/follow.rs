@@ -11,8 +11,11 @@ use recap_core::model::{Cell, SessionFacts};
 use recap_strategy::Strategy;
 
 /// The sessions of a run, as a bill needs them.
-#[derive(Debug)]
-pub struct Billable(Vec<Arc<PreparedSession>>);
+pub struct Billable {
+    spec: RunSpec,
+    roles: ModelRoles,
+    subjects: Vec<Arc<PreparedSession>>,
+}
 
 impl Billable {
     /// Those of a prepared run; `None` where one of them has questions, since its run is
@@ -20,13 +23,22 @@ impl Billable {
     pub fn of(prepared: &Prepared) -> Option<Self> {
         let subjects = &prepared.subjects;
         let asks = subjects.iter().any(|subject| !subject.facts.questions.is_empty());
-        (!asks).then(|| Self(subjects.iter().map(|one| Arc::new(one.unasked())).collect()))
+        (!asks).then(|| Self {
+            spec: prepared.spec.clone(),
+            roles: prepared.roles.clone(),
+            subjects: subjects.iter().map(|one| Arc::new(one.unasked())).collect(),
+        })
+    }
+
+    /// A strategy of the run.
+    pub fn strategy(&self, name: &str) -> Option<&Arc<Strategy>> {
+        self.spec.strategies.iter().find(|strategy| strategy.name == name)
     }
 
     /// The facts that the cells fit, sorted by data set and id.
     pub fn facts(&self) -> Vec<SessionFacts> {
         let mut facts: Vec<SessionFacts> =
-            self.0.iter().map(|subject| (*subject.facts).clone()).collect();
+            self.subjects.iter().map(|subject| (*subject.facts).clone()).collect();
         facts.sort_by(|a, b| (&a.dataset, &a.session).cmp(&(&b.dataset, &b.session)));
         facts
     }
@@ -38,14 +50,12 @@ impl Billable {
     /// A worker could not be started.
     pub async fn follow(
         &self,
-        spec: &RunSpec,
-        roles: &ModelRoles,
         strategy: &Arc<Strategy>,
         window: u64,
     ) -> Result<Vec<Cell>, RunError> {
-        let spec =
-            RunSpec { strategies: vec![Arc::clone(strategy)], replicates: 1, ..spec.clone() };
-        let tasks = self.0.iter().filter_map(|subject| {
+        let (strategies, roles) = (vec![Arc::clone(strategy)], &self.roles);
+        let spec = RunSpec { strategies, replicates: 1, ..self.spec.clone() };
+        let tasks = self.subjects.iter().filter_map(|subject| {
             let mut plan = plan(&spec, roles, subject).0.into_iter().next()?;
             if window > subject.recording.sizes.preamble_tokens() + LEAST_FOR_MESSAGES {
                 plan.window = plan.window.min(window);

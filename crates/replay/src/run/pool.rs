@@ -41,20 +41,18 @@ pub struct Finished {
 /// # Errors
 /// The run folder cannot be written.
 pub async fn run(
-    spec: &RunSpec,
     prepared: Prepared,
-    roles: &ModelRoles,
     folder: &mut Folder,
     observer: &dyn Observer,
 ) -> Result<Finished, RunError> {
-    let subjects = prepared.subjects;
+    let Prepared { spec, roles, subjects, .. } = prepared;
     let mut earlier = folder.take_earlier();
-    begin(spec, roles, &subjects, &earlier, folder, observer)?;
+    begin(&spec, &roles, &subjects, &earlier, folder, observer)?;
     let facts: Vec<_> = subjects.iter().map(|subject| Arc::clone(&subject.facts)).collect();
     let recorded: Vec<_> = subjects.iter().map(|subject| Arc::clone(&subject.texts)).collect();
     let mut ran = Ran { texts: std::mem::take(&mut earlier.texts), ..Ran::default() };
-    let tasks = subjects.into_iter().flat_map(|subject| tasks(spec, roles, subject, &earlier));
-    side_by_side(spec.jobs, tasks, |cell, done| ran.keep(cell, done, roles, folder, observer))
+    let tasks = subjects.into_iter().flat_map(|subject| tasks(&spec, &roles, subject, &earlier));
+    side_by_side(spec.jobs, tasks, |cell, done| ran.keep(cell, done, &roles, folder, observer))
         .await?;
     let Ran { mut results, calls, mut texts } = ran;
     let mut calls = earlier.with_calls(calls);

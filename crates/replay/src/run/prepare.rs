@@ -59,9 +59,11 @@ pub fn plan(
     (plans, set_aside)
 }
 
-/// Sessions that were counted and mined, and the cells to run on them.
-#[derive(Clone, Debug)]
+/// Sessions that were counted and mined, and everything else that a run needs.
+#[derive(Clone)]
 pub struct Prepared {
+    pub(super) spec: RunSpec,
+    pub(super) roles: ModelRoles,
     pub(super) subjects: Vec<Arc<PreparedSession>>,
     planned: Planned,
     set_aside: Vec<String>,
@@ -145,16 +147,16 @@ impl Summed {
 /// # Errors
 /// A worker could not be started.
 pub async fn prepare(
-    spec: &RunSpec,
+    spec: RunSpec,
     sessions: Vec<NamedSession>,
-    roles: &ModelRoles,
+    roles: ModelRoles,
     counter: Arc<Counter>,
 ) -> Result<Prepared, RunError> {
-    let mut subjects = subjects(spec, sessions, roles, counter).await?;
+    let mut subjects = subjects(&spec, sessions, &roles, counter).await?;
     let (mut summed, mut set_aside) = (Summed::default(), Vec::new());
     let sessions = subjects.len();
     subjects.retain(|subject| {
-        let (plans, aside) = plan(spec, roles, subject);
+        let (plans, aside) = plan(&spec, &roles, subject);
         set_aside.extend(aside);
         if !plans.is_empty() {
             summed.add(subject, &plans, spec.without_summaries);
@@ -163,7 +165,7 @@ pub async fn prepare(
     });
     // Sorted, so that the parts of a run can be put together in the same order.
     set_aside.sort_unstable();
-    Ok(Prepared { subjects, planned: summed.planned(), set_aside, sessions })
+    Ok(Prepared { spec, roles, subjects, planned: summed.planned(), set_aside, sessions })
 }
 
 async fn subjects(

@@ -1,4 +1,4 @@
-//! Reads the results in a run folder.
+//! What a run left, and reading it from its folder.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -9,6 +9,7 @@ use serde::Deserialize;
 
 use super::files::{FolderError, GATE, MANIFEST, TEXTS, io};
 use super::journal::{self, JOURNAL, Journal, Record, Text};
+use super::pool::Finished;
 use recap_core::model::{CallRow, Cut, Gate, INSTRUMENT, Manifest, RunResults, SessionFacts};
 
 /// [`Cut::key`] that owns its words.
@@ -22,7 +23,7 @@ pub(super) fn cut_key(cut: &Cut) -> CutKey {
 
 /// Everything that a finished or interrupted run left.
 #[derive(Debug)]
-pub struct Loaded {
+pub struct RunRecord {
     /// The inputs and settings of the run.
     pub manifest: Manifest,
     /// Facts of the run's sessions.
@@ -35,11 +36,18 @@ pub struct Loaded {
     pub gate: Option<Gate>,
     /// Texts by hash; empty if they were left out on purpose.
     pub texts: BTreeMap<String, String>,
-    /// The journal as it was read.
+    /// The journal as it was read; empty if it was not.
     pub(super) journal: Journal,
 }
 
-impl Loaded {
+impl RunRecord {
+    /// A run that has just ended, before any gate.
+    pub fn new(manifest: Manifest, finished: Finished) -> Self {
+        let Finished { sessions, results, calls, texts } = finished;
+        let (gate, journal) = (None, Journal::default());
+        Self { manifest, sessions, results, calls, gate, texts, journal }
+    }
+
     /// Reads a run folder. An incomplete last line of the journal (the run was
     /// killed) is ignored; the lines before it count. If a cell is there twice,
     /// the last one counts.
@@ -59,7 +67,7 @@ impl Loaded {
     /// The same without the texts that are in a file of their own.
     ///
     /// # Errors
-    /// As for [`Loaded::read`].
+    /// As for [`RunRecord::read`].
     pub fn without_texts(path: &Path) -> Result<Self, FolderError> {
         let manifest = Self::manifest(path)?;
         let (mut sessions, mut calls, mut texts) = (Vec::new(), Vec::new(), BTreeMap::new());
@@ -84,7 +92,7 @@ impl Loaded {
     /// Reads the manifest of a run alone.
     ///
     /// # Errors
-    /// As for [`Loaded::read`].
+    /// As for [`RunRecord::read`].
     pub fn manifest(path: &Path) -> Result<Manifest, FolderError> {
         let file = path.join(MANIFEST);
         let manifest = fs::read_to_string(&file).map_err(io(&file))?;
