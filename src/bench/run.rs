@@ -71,7 +71,7 @@ impl BenchRun {
     /// begins.
     ///
     /// # Errors
-    /// As for [`BenchRun::create`], and if that run was made of something else.
+    /// As for [`BenchRun::create`], and if that run used other settings.
     pub fn resume(&mut self, path: &Path) -> Result<Folder, BenchError> {
         let (folder, manifest) = Folder::resume(path, self.manifest.clone())?;
         clear_rendered(&folder)?;

@@ -9,7 +9,8 @@ use super::exit::{Exit, Failure};
 use super::{headings, wire};
 use crate::bench::Results;
 use recap_core::model::{
-    CheckOutcome, Gate, Manifest, Report, SessionFacts, SessionResults, UndecidedPolicy, suggest,
+    CheckOutcome, FULL, Gate, Manifest, Report, SessionFacts, SessionResults, UndecidedPolicy,
+    suggest,
 };
 use recap_core::text::{counted, harmless};
 use recap_measure::gate::{
@@ -170,13 +171,15 @@ impl GateOptions {
     /// Puts the comparator and the margin into the manifest.
     fn settle(&self, manifest: &mut Manifest, strategies: &[String]) -> Result<(), Failure> {
         if let Some(comparator) = &self.comparator {
-            if comparator == "full" {
+            if comparator == FULL {
                 return Err(Failure::usage("`full` is the ceiling: no test is made against it")
                     .help("every row is compared with `full` anyway; name another strategy"));
             }
             if !strategies.contains(comparator) {
-                return Err(Failure::usage(format!("the comparator `{comparator}` does not run"))
-                    .help(suggest(comparator, strategies.iter().map(String::as_str))));
+                return Err(Failure::usage(format!(
+                    "`{comparator}` is not among the strategies of this run"
+                ))
+                .help(suggest(comparator, strategies.iter().map(String::as_str))));
             }
             manifest.comparator = Some(comparator.clone());
         }

@@ -9,14 +9,12 @@ use super::figures::Objective;
 use super::settings::Setting;
 use super::split::{Cluster, SessionKey};
 use crate::bench::{self, BenchError, Inputs, Strategies, plan};
+use recap_core::model::FULL;
 use recap_formats::Dataset;
 use recap_measure::{SessionFigures, session_figures};
 use recap_replay::WindowSpec;
 use recap_replay::run::{ModelRoles, Observer, RunError, RunRecord, Windows};
 use recap_strategy::{Strategy, builtin};
-
-/// The strategy that answers are compared with.
-const FULL: &str = "full";
 
 /// What all runs of a search have in common.
 #[derive(Clone, Debug)]
@@ -40,7 +38,8 @@ pub struct Group {
 }
 
 impl Runs {
-    /// `inputs` and `replay` have everything that all runs have in common.
+    /// `inputs` and `replay` have everything that all runs have in common; the first
+    /// window of `replay` is that of settings without one of their own.
     pub fn new(
         inputs: Inputs,
         settings: Vec<Setting>,
@@ -57,7 +56,8 @@ impl Runs {
         for at in settings {
             let setting = &self.settings[*at];
             for (number, dataset) in self.inputs.datasets.iter().enumerate() {
-                let window = setting.window.clone().unwrap_or_else(|| default_window(dataset));
+                let own = setting.window.clone().or_else(|| self.replay.windows.first().cloned());
+                let window = own.unwrap_or_else(|| default_window(dataset));
                 let known = groups.iter_mut().find(|group| {
                     group.compactor == setting.compactor && group.window.label() == window.label()
                 });

@@ -152,7 +152,7 @@ fn the_comparator_must_run_and_is_never_the_ceiling() {
         desk.refused(&[&["bench", &session(), "--strategy", "fifo"], more].concat())
     };
     assert!(refuse(&["--comparator", "full"]).contains("`full` is the ceiling"));
-    assert!(refuse(&["--comparator", "prune"]).contains("`prune` does not run"));
+    assert!(refuse(&["--comparator", "prune"]).contains("`prune` is not among the strategies"));
     for margin in ["0", "0.5", "x", "-1"] {
         let margin = format!("--margin={margin}");
         let ran = desk.recap(&["bench", &margin]);

@@ -84,6 +84,15 @@ fn a_search_has_a_frontier_and_compares_on_sessions_it_never_saw() {
 }
 
 #[test]
+fn a_search_is_replayed_at_the_window_that_is_asked_for() {
+    let desk = desk(4);
+    desk.good(&with(&["--out", "narrow", "--window", "60%"]));
+    let manifest: Json =
+        serde_json::from_str(&desk.read("narrow/search/run-1/manifest.json")).unwrap();
+    assert_eq!(manifest["windows"], json!(["60%"]));
+}
+
+#[test]
 fn an_interrupted_search_comes_to_the_same_end() {
     let desk = desk(10);
     desk.good(&with(&["--out", "whole"]));
@@ -95,7 +104,7 @@ fn an_interrupted_search_comes_to_the_same_end() {
     let manifest = desk.read("whole/search/run-1/manifest.json");
     desk.file("again/search/run-1/manifest.json", manifest);
     let other = desk.refused(&with(&["--out", "again", "--resume", "--seed", "2"]));
-    assert!(other.contains("this run was made of something else: "), "{other}");
+    assert!(other.contains("the run in this folder used other settings: "), "{other}");
     desk.good(&with(&["--out", "again", "--resume"]));
     for file in ["tune.json", "frontier.csv", "frontier.svg"] {
         assert_eq!(

@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use super::BASELINE;
 use super::measures::at_cuts::agreements;
+use recap_core::model::FULL;
 use recap_core::model::{
     Agreement, AnsweredAtCuts, Cut, CutRow, NO_SUMMARY, RunResults, SessionFacts, counts_refusals,
 };
@@ -35,7 +35,7 @@ fn add(
     depth: u32,
     facts: &SessionFacts,
 ) {
-    let full = cut.rows.iter().find(|row| row.strategy == BASELINE).and_then(CutRow::exam);
+    let full = cut.rows.iter().find(|row| row.strategy == FULL).and_then(CutRow::exam);
     let Some(full) = full else { return };
     for row in cut.rows.iter().filter(|row| !row.strategy.starts_with(NO_SUMMARY)) {
         let Some(exam) = row.exam() else { continue };

@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::BASELINE;
 use super::spec::CellInput;
+use recap_core::model::FULL;
 use recap_core::model::{
     Agreement, Cell, QuestionFacts, QuestionKind, QuestionRow, RIGHT, SessionFacts, Verdict,
 };
@@ -120,7 +120,7 @@ impl<'a> CellInput<'a> {
                 score: cell.score(row),
                 refused: cell.refuses(row),
                 before: full.zip(scored).and_then(|(full, row)| full.score(row)),
-                exposed: snapshot.compactions > 0 || asked_only || cell.key.strategy == BASELINE,
+                exposed: snapshot.compactions > 0 || asked_only || cell.key.strategy == FULL,
             }
         })
     }

@@ -6,11 +6,12 @@
 //! Controls and offline summaries are left out, and so are rows with failed cells,
 //! because their exam is another one.
 
+use super::ALL;
 use super::cluster::{paired, weighed};
 use super::rows::Entry;
 use super::sign_flip::{holm, sign_flip};
 use super::statistics::{Bounds, Clusters};
-use super::{ALL, BASELINE, RECORDED};
+use recap_core::model::{FULL, RECORDED};
 use recap_core::model::{Family, Manifest, Primary, RowKind, SessionFacts, TestOutcome, Tested};
 use recap_core::text::{counted, form_for};
 
@@ -81,7 +82,7 @@ fn rows(table: &[Entry]) -> Vec<&Entry> {
 fn comparator<'a>(rows: &[&Entry], manifest: &'a Manifest) -> Option<&'a str> {
     let ran = |name: &&str| rows.iter().any(|entry| entry.row.strategy == **name);
     match manifest.comparator.as_deref() {
-        Some(asked) => Some(asked).filter(|name| *name != BASELINE).filter(ran),
+        Some(asked) => Some(asked).filter(|name| *name != FULL).filter(ran),
         None => [RECENCY, RECORDED].into_iter().find(ran),
     }
 }
@@ -163,8 +164,8 @@ fn limit(differences: &[&Clusters], made: usize) -> Option<String> {
         let clusters = most.filter(|n| smallest_p(*n) * asked as f64 > LEVEL).max().unwrap_or(0);
         let of = if made == 0 { String::new() } else { format!(" in {withheld} of them") };
         sentences.push(format!(
-            "no difference can be significant{of} with so few sessions or projects and so many \
-             comparisons: over {clusters} no p is smaller than {:.3}, corrected for {asked}",
+            "with {clusters} sessions or projects and {asked} comparisons the smallest possible p \
+             is {:.3}: no difference{of} can be significant",
             (smallest_p(clusters) * asked as f64).min(1.0)
         ));
     }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::BASELINE;
+use recap_core::model::FULL;
 use recap_core::model::{
     AgeBin, AgeUnit, Cell, CellKey, CellRows, Forgetting, QuestionKind, RowKind, RunResults,
     SessionFacts,
@@ -109,7 +109,7 @@ impl Curve {
         let compactions = bins(&COMPACTIONS, &self.compactions);
         // A strategy that never compacts has only one age in compactions, and no
         // curve.
-        let never = strategy == BASELINE;
+        let never = strategy == FULL;
         let by_compactions = (!never).then(|| curve(AgeUnit::Compactions, compactions));
         let by_tokens = curve(AgeUnit::Tokens, bins(&TOKENS, &self.tokens));
         by_compactions.into_iter().chain([by_tokens]).filter(|c| !c.bins.is_empty()).collect()

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::ALL;
 use super::asked::kinds_by_dataset;
 use super::billing_models::BillingModels;
 use super::column::Column;
@@ -10,11 +11,11 @@ use super::measures::{MEASURES, RESAMPLED};
 use super::money;
 use super::spec::Assumptions;
 use super::spec::{Basis, CellInput, Contribution, Figures, Spec};
-use super::{ALL, BASELINE, RECORDED};
 use recap_core::model::{
     Absent, Cell, CellOutcome, CellRows, LatencySource, Manifest, QuestionKind, RepeatedTexts,
     RowKind, RunResults, SessionFacts, SessionResults, Source, UnusableReplies,
 };
+use recap_core::model::{FULL, RECORDED};
 use recap_core::text::counted;
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -127,7 +128,7 @@ impl<'a> CellIndex<'a> {
             let those = cells.filter(|c| c.key.strategy == strategy && c.rows().is_some());
             those.map(|cell| (cell.key.window.as_str(), cell)).collect()
         };
-        let controls = [beside(BASELINE), beside(RECORDED)];
+        let controls = [beside(FULL), beside(RECORDED)];
         for cell in session.cells() {
             let of = &cell.key;
             let at = |key: RowKey| rows.binary_search_by(|row| row.key.cmp(&key)).expect("keyed");

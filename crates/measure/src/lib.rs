@@ -87,12 +87,6 @@ use recap_core::model::{
 /// The data set of rows over all sessions of a run.
 pub const ALL: &str = "ALL";
 
-/// The control that strategies are compared with: the ceiling.
-const BASELINE: &str = "full";
-
-/// The control that repeats what the vendor's agent really sent.
-const RECORDED: &str = "recorded";
-
 /// The control without any history: the floor.
 const FLOOR: &str = "empty";
 

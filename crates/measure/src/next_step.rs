@@ -1,8 +1,8 @@
 //! The further run that a report proposes, with its price.
 
-use super::RECORDED;
 use super::findings::Evidence;
 use super::recommendation::kept;
+use recap_core::model::RECORDED;
 use recap_core::model::{
     CutRow, Finding, NextStep, Problem, RowKind, Source, StrategyRow, catalogue,
 };

@@ -7,7 +7,7 @@
 use super::cluster::{paired, weighed};
 use super::rows::Entry;
 use super::statistics::Clusters;
-use super::{BASELINE, RECORDED};
+use recap_core::model::{FULL, RECORDED};
 use recap_core::model::{Manifest, Primary, SessionFacts, StrategyRow, catalogue};
 
 /// Tolerance for rounding in what is kept.
@@ -101,7 +101,7 @@ impl<'a> Judge<'a> {
         enough: &[&'a Entry],
     ) -> Result<Vec<&'a Entry>, NotPreferred<'a>> {
         let named = |name: &str| rows.iter().find(|e| e.row.strategy == name).copied();
-        let (today, whole) = (named(RECORDED), named(BASELINE).filter(|e| !is_over(e)));
+        let (today, whole) = (named(RECORDED), named(FULL).filter(|e| !is_over(e)));
         let mut worth = enough.to_vec();
         // No row keeps more than the whole conversation does.
         if let Some(whole) = whole {

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 
 use recap_core::model::{Manifest, Primary, RowKind, StrategyRow, UNRANKED, Value, catalogue};
 
+use super::ALL;
 use super::rows::Entry;
-use super::{ALL, BASELINE};
+use recap_core::model::FULL;
 use recap_core::text::counted;
 
 /// Order of the controls below the ranked rows; other controls follow by name.
@@ -102,7 +103,7 @@ fn place<'a>(row: &'a StrategyRow, manifest: &Manifest) -> SortKey<'a> {
     let window = (typed(&manifest.windows, &row.window), row.window.as_str());
     let billing_model = (typed(&manifest.agent_models, &row.agent_model), row.agent_model.as_str());
     let block = match row.row_kind {
-        RowKind::Control if row.strategy == BASELINE => 0,
+        RowKind::Control if row.strategy == FULL => 0,
         RowKind::Ranked if row.failed.is_empty() => 1,
         RowKind::Ranked | RowKind::Unusable => 2,
         RowKind::OfflineSummary => 3,

@@ -10,13 +10,13 @@ use super::next_step;
 use super::preference::{ENOUGH, Judge, NotPreferred, Preferred};
 use super::ranking::FEWEST_ASKED;
 use super::rows::Entry;
-use super::{BASELINE, RECORDED};
 use recap_core::model::{
     Against, Alternative, Choice, Chosen, ComparisonWithFull, Finding, Interval, Limit, Measured,
     NATIVE, NoChoice, Priced, Primary, Problem, QUESTIONED, Range, RangeOf, Recommendation,
     Replayed, RowKind, RowName, RunnerUp, SMALLEST_NATIVE, SampleSizeLimit, Savings, StrategyRow,
     Value, catalogue,
 };
+use recap_core::model::{FULL, RECORDED};
 
 /// Shares below this value are not mentioned as numbers.
 const LEAST_TOLD: f64 = 0.001;
@@ -207,7 +207,7 @@ fn bill(run: &Evidence<'_>, row: &StrategyRow) -> Option<Priced> {
     };
     let recorded = run.beside(row, RECORDED);
     let recorded = recorded.and_then(|_| savings(catalogue::COST_SAVINGS_VS_RECORDED));
-    let whole = run.beside(row, BASELINE).filter(|whole| !is_over(whole));
+    let whole = run.beside(row, FULL).filter(|whole| !is_over(whole));
     let whole = whole.and_then(|_| savings(catalogue::COST_SAVINGS));
     let against = match (recorded, whole) {
         _ if row.refused_often().is_some() => None,

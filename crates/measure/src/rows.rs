@@ -3,7 +3,8 @@
 
 mod questions;
 
-use super::{BASELINE, FLOOR};
+use super::FLOOR;
+use recap_core::model::FULL;
 use std::collections::{BTreeMap, BTreeSet};
 
 use recap_core::model::{
@@ -72,7 +73,7 @@ pub fn table(
         gathered.binary_search_by(|other| other.key.cmp(&key)).ok()
     };
     let entry = |(code, row): (usize, &Gathered)| {
-        let (baseline, floor) = (named(row, BASELINE), named(row, FLOOR));
+        let (baseline, floor) = (named(row, FULL), named(row, FLOOR));
         let (pooled, billing_models) = (&pooled, &billing_models);
         Builder { facts, row, code, baseline, floor, pooled, billing_models, primary, manifest }
             .entry()
@@ -246,7 +247,7 @@ impl Builder<'_> {
 
     /// The paired difference to the baseline, over the sessions of both.
     fn difference(&self, scores: &BTreeMap<usize, f64>) -> Option<Difference> {
-        if self.row.key.strategy == BASELINE {
+        if self.row.key.strategy == FULL {
             return None;
         }
         let baseline = self.each(self.baseline?, self.primary.id());

@@ -194,10 +194,7 @@ fn notes(comparison: &Comparison) -> Vec<String> {
     let mut notes = Vec::new();
     let measures = || comparison.rows.iter().flat_map(|row| &row.measures);
     if measures().any(|measure| measure.these_sessions_only) {
-        notes.push(
-            "†: over the requests or questions of these sessions only; says nothing of others."
-                .to_owned(),
-        );
+        notes.push("†: holds for these sessions only.".to_owned());
     }
     if measures().any(|measure| measure.interval.is_none() && measure.dots.len() > 1) {
         notes.push(

@@ -5,11 +5,11 @@
 
 use std::io::{Result, Write};
 
-use super::questions_csv::{BEFORE, expected, said};
+use super::questions_csv::{expected, said};
 use super::sheet::{self, Field};
 use super::{Format, Source, cuts_csv};
 use recap_core::model::{
-    Agreement, Cut, CutExam, CutRow, QuestionFacts, QuestionRow, RIGHT, Report, RowKind,
+    Agreement, Cut, CutExam, CutRow, FULL, QuestionFacts, QuestionRow, RIGHT, Report, RowKind,
     SessionResults, Verdict,
 };
 
@@ -65,7 +65,7 @@ pub(super) fn asked<'a>(
     let each = cuts_csv::rows(session).filter_map(|(cut, row)| Some((cut, row, row.exam()?)));
     each.flat_map(|(cut, row, exam)| {
         let facts = report.facts_of(&cut.dataset, &cut.session);
-        let mut same = cut.rows.iter().filter(|o| o.strategy == BEFORE);
+        let mut same = cut.rows.iter().filter(|o| o.strategy == FULL);
         let whole = same.next().and_then(CutRow::exam).map_or(&[][..], |exam| &exam.questions);
         exam.questions.iter().filter_map(move |after| {
             let asked = facts?.question(after.question)?;

@@ -7,7 +7,7 @@ use std::io::{Result, Write};
 use super::sheet::{self, Field};
 use super::{Format, Source};
 use recap_core::model::{
-    Agreement, Answer, Cell, Expectation, Judgement, QuestionFacts, QuestionRow, RIGHT,
+    Agreement, Answer, Cell, Expectation, FULL, Judgement, QuestionFacts, QuestionRow, RIGHT,
     SessionResults, Verdict, Vote,
 };
 
@@ -21,9 +21,6 @@ pub(super) const FORMAT: Format = Format {
 const COLUMNS: &str = "question_id,kind,asked_at,age_tokens,age_compactions,evidence_state,answerable,expected,\
     answer,pre_answer,score,agreement,verdict,judge,unscored_reason,rationale,question,\
     votes,recovered_answer,recovered_score,recovery_calls,recovery_tokens";
-
-/// The control that answers before compression.
-pub(super) const BEFORE: &str = "full";
 
 fn render(source: &Source<'_>, out: &mut dyn Write) -> Result<()> {
     sheet::csv(&header(), rows(source), out)
@@ -61,7 +58,7 @@ fn cell_rows(source: &Source<'_>, session: &SessionResults<'_>, cell: &Cell) -> 
 /// The cell that was asked before compression.
 fn uncompressed<'a>(session: &'a SessionResults<'_>, cell: &Cell) -> Option<&'a Cell> {
     let mut cells = session.cells().iter();
-    cells.find(|other| other.key.strategy == BEFORE && other.key.window == cell.key.window)
+    cells.find(|other| other.key.strategy == FULL && other.key.window == cell.key.window)
 }
 
 fn question_fields(

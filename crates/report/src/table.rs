@@ -4,7 +4,9 @@ use super::document::{Group, Narrow, Part, Row, Table, absent, terminal};
 use super::{
     Screen, advice, block, certainty, number, panel, receipt, sessions, spend, validation,
 };
-use recap_core::model::{Interval, Primary, Report, RowKind, StrategyRow, catalogue};
+use recap_core::model::{
+    FULL, Interval, Primary, RECORDED, Report, RowKind, StrategyRow, catalogue,
+};
 
 mod brief;
 mod columns;
@@ -13,7 +15,7 @@ mod ending;
 pub(super) use columns::{Column, all_columns};
 
 /// Controls that stand for what is done today, the first one below the second.
-const TODAY: [&str; 2] = ["full", "recorded"];
+const TODAY: [&str; 2] = [FULL, RECORDED];
 
 /// Renders the comparison for a terminal: what an answer needs, or on a wide
 /// screen everything.
@@ -66,9 +68,7 @@ pub(super) fn notes(rows: &[&StrategyRow], report: &Report) -> Vec<String> {
         );
     }
     if has(|i| matches!(i, Interval::ThisSessionOnly { .. })) {
-        notes.push(
-            "[a–b]: over what was asked in this session only; says nothing of others.".to_owned(),
-        );
+        notes.push("[a–b]: holds for this session only.".to_owned());
     }
     if has(|i| matches!(i, Interval::Student { .. } | Interval::Wider { .. })) {
         notes.push("[a–b]: 95 % interval over sessions or projects.".to_owned());

@@ -52,8 +52,9 @@ pub(super) fn shown(
 ) -> Result<Vec<Part>, Failure> {
     let CutSelection { cuts, depth, .. } = arguments.cutting;
     if cuts == Cuts::Recorded && depth > 1 {
-        return Err(Failure::usage("a recorded compaction is looked at as a first one")
-            .help("leave out --depth"));
+        return Err(
+            Failure::usage("recorded compactions only support --depth 1").help("leave out --depth")
+        );
     }
     let subject = PreparedSession::with_cuts(dataset, session, counter, cuts, depth);
     let (place, facts) = picked(arguments, &subject)?;

@@ -305,8 +305,11 @@ impl Arguments {
             .help("leave out one of the two"));
         }
         if let (Some(window), false) = (&self.replay.window, space.windows.is_empty()) {
-            return Err(Failure::usage(format!("--window {window} beside `windows` of the space"))
-                .help("leave out one of the two"));
+            return Err(Failure::usage(format!(
+                "--window {} beside `windows` of the space",
+                window.label()
+            ))
+            .help("leave out one of the two"));
         }
         let settings = Settings::draw(space, most, compactor, self.replay.seed)?;
         if settings.all.len() < 2 {
@@ -362,6 +365,7 @@ impl Arguments {
     /// The settings that all runs have in common.
     fn replay_settings(&self) -> bench::Settings {
         bench::Settings {
+            windows: self.replay.window.iter().cloned().collect(),
             no_scale: self.replay.no_scale,
             cuts: self.replay.cuts,
             depth: self.replay.depth,

@@ -5,6 +5,7 @@ use clap::Args;
 use super::{inputs, wire};
 use crate::tune::Objective;
 use recap_exam::facts::Cuts;
+use recap_replay::WindowSpec;
 
 /// What is searched.
 #[derive(Debug, Args)]
@@ -37,7 +38,7 @@ pub(super) struct SearchOptions {
 pub(super) struct ReplayOptions {
     /// Context limit to assume where the space names none, as in `recap bench`
     #[arg(long, value_name = "TOKENS|SHARE|native")]
-    pub window: Option<String>,
+    pub window: Option<WindowSpec>,
 
     /// Keep numbers of tokens and characters as written instead of scaling them to the window
     #[arg(long)]

@@ -42,7 +42,7 @@ reasons! {
     NoRequestBilled "no request is billed";
     NoBillOfFull "needs the bill of `full`";
     NoBillOfRecorded "needs the bill of the control `recorded`";
-    NothingToFetch "no references: nobody knows what would have to be fetched again";
+    NothingToFetch "no references that could have to be fetched again";
     NeverPaysForItself "no compaction pays for itself before its session ends";
     NoModelCalled "no model was called";
     NoReadingSpeed "the profile gives no speed of reading";
@@ -73,8 +73,8 @@ reasons! {
     NoValueExpected "no question expects a value";
     NoEvidenceNamed "no question names its evidence";
     NothingSaid "no question asks for something that was said";
-    NoTemptation "no question tempts to invent";
-    OnlyCopies "the offline reader only copies: what it invents says nothing";
+    NoTemptation "no unanswerable question";
+    OnlyCopies "the offline reader only copies, so it cannot invent";
     NoneCompactedBeforeRight
         "nothing was compacted before a question that the whole conversation gets right";
     NoneCompactedBeforeGraded "nothing was compacted before a graded question";
@@ -87,7 +87,7 @@ reasons! {
     // Reasons of cuts.
     NotCut
         "no session of it was cut: none was asked for, they are too short, or it is the recorded \
-         agent, which only `--cuts recorded` looks at";
+         agent, which only `--cuts recorded` evaluates";
     NoFacts "nothing that the agent used after a cut came from before it";
     NoFactsNeeded "no fact was needed after a cut";
     NothingExposed "every fact was still sent as it was recorded";

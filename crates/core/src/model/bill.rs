@@ -257,5 +257,9 @@ impl Bill {
     }
 }
 
-/// [`Bill::billed_as`] where each session is billed as the model that it names.
+/// [`Bill::billed_as`] where each session is billed as the model that it names; also the id of
+/// the control that repeats what the vendor's agent sent.
 pub const RECORDED: &str = "recorded";
+
+/// Id of the control that sends the whole conversation.
+pub const FULL: &str = "full";

@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 
 use super::Inputs;
 use crate::session_figures::session_figures;
-use crate::{BASELINE, RECORDED};
 use recap_core::model::{
     Cell, CostlySession, Followed, FollowedSession, RunResults, Through, catalogue,
 };
+use recap_core::model::{FULL, RECORDED};
 
 /// Fewest sessions of which one can stand out.
 const FEWEST: usize = 4;
@@ -27,7 +27,7 @@ pub(super) fn through(inputs: Inputs<'_>, strategy: &str, from: u64) -> Option<T
         return None;
     }
     let as_recorded = has(inputs, RECORDED);
-    let today = bills(inputs, if as_recorded { RECORDED } else { BASELINE })?;
+    let today = bills(inputs, if as_recorded { RECORDED } else { FULL })?;
     let usd = |of: &BTreeMap<Key, f64>| of.values().sum::<f64>();
     let own = own_bills(followed)?;
     if !today.keys().eq(own.keys()) {
@@ -68,7 +68,7 @@ fn bills(inputs: Inputs<'_>, strategy: &str) -> Option<BTreeMap<Key, f64>> {
         let mut requests = cell.rows().into_iter().flat_map(|rows| rows.requests.iter());
         requests.any(|request| request.overflow)
     };
-    if strategy == BASELINE && cells.iter().any(refused) {
+    if strategy == FULL && cells.iter().any(refused) {
         return None;
     }
     let sessions = RunResults::new(cells, []);

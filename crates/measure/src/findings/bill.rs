@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use super::{Evidence, owned, place};
-use crate::RECORDED as REPEATED;
 use crate::rows::Entry;
 use recap_billing::pricing::PriceList;
 use recap_core::model::{
@@ -31,7 +30,7 @@ pub(super) fn what_bills_assume(run: &Evidence<'_>) -> Option<Limit> {
 pub(super) fn unbilled_summaries(run: &Evidence<'_>) -> Option<Problem> {
     let (mut unknown, mut of) = (0, 0);
     for session in run.results.iter() {
-        let cells = session.cells().iter().filter(|cell| cell.key.strategy == REPEATED);
+        let cells = session.cells().iter().filter(|cell| cell.key.strategy == RECORDED);
         let rows = cells.filter_map(|cell| cell.rows()).flat_map(|rows| &rows.compactions);
         for row in rows.filter(|row| row.messages_folded > 0) {
             of += 1;

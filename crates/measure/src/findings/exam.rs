@@ -4,9 +4,10 @@
 use std::collections::BTreeMap;
 
 use super::{Evidence, among_cells, place};
+use crate::FLOOR;
 use crate::preference::keeps_enough;
 use crate::rows::Entry;
-use crate::{BASELINE, FLOOR};
+use recap_core::model::FULL;
 use recap_core::model::{
     Cell, EXAM_REFERENCES, EXAM_REQUESTS, Limit, NATIVE, Primary, Problem, RowKind,
     SMALLEST_NATIVE, SPREAD, Support, VALID_WITHIN, catalogue, is_exam_doubtful,
@@ -41,7 +42,7 @@ pub(super) fn narrow_scale(run: &Evidence<'_>) -> Vec<Problem> {
             let row = rows.iter().find(|e| e.row.strategy == name)?;
             row.row.number(catalogue::RECALL)
         };
-        let (floor, ceiling) = (recall(FLOOR)?, recall(BASELINE)?);
+        let (floor, ceiling) = (recall(FLOOR)?, recall(FULL)?);
         let window = rows[0].row.window.clone();
         (ceiling - floor < SPREAD).then_some(Problem::NarrowScale { window, floor, ceiling })
     };
@@ -50,7 +51,7 @@ pub(super) fn narrow_scale(run: &Evidence<'_>) -> Vec<Problem> {
 
 /// The instrument's own error, if a recording shows it (reference §4).
 pub(super) fn in_doubt(run: &Evidence<'_>) -> Option<Problem> {
-    let full = run.rows.iter().find(|e| e.row.strategy == BASELINE).or(run.rows.first())?;
+    let full = run.rows.iter().find(|e| e.row.strategy == FULL).or(run.rows.first())?;
     let share = full.row.number(catalogue::DID_WITHOUT)?;
     is_exam_doubtful(share).then_some(Problem::ExamInDoubt { share })
 }

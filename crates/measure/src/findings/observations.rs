@@ -2,8 +2,8 @@
 //! reader's choice, `0.0..=1.0`, and 0 if there is none.
 
 use super::{Evidence, place_of};
-use crate::BASELINE;
 use crate::rows::Entry;
+use recap_core::model::FULL;
 use recap_core::model::{
     DearBecause, Observation, Primary, RowKind, StrategyRow, Value, catalogue,
 };
@@ -121,7 +121,7 @@ impl<'a> Window<'a> {
     /// Whether no provider would have issued the bill of the whole
     /// conversation, because it is larger than the window.
     fn is_hypothetical(&self) -> bool {
-        self.named(BASELINE).is_some_and(|full| full.number(catalogue::OVERFLOWS) != Some(0.0))
+        self.named(FULL).is_some_and(|full| full.number(catalogue::OVERFLOWS) != Some(0.0))
     }
 }
 

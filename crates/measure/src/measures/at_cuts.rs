@@ -9,8 +9,8 @@ use std::collections::BTreeSet;
 use crate::exams::AtCut;
 use crate::spec::{Basis, CellInput, Compute, Contribution, Pool, Spec};
 use recap_core::model::{
-    Absent, Agreement, CutBill, CutExam, Fact, Measure, MessageIndex, QuestionKind, QuestionRow,
-    RIGHT, ReferenceState, SessionFacts, catalogue, counts_refusals,
+    Absent, Agreement, CutBill, CutExam, FULL, Fact, Measure, MessageIndex, QuestionKind,
+    QuestionRow, RIGHT, ReferenceState, SessionFacts, catalogue, counts_refusals,
 };
 
 /// The measures of this subject.
@@ -327,7 +327,7 @@ fn pays(sample: &CellInput<'_>) -> Contribution {
 /// 100 × kept / (kept + lost), over the questions asked at the cuts of a
 /// session.
 fn continuity(sample: &CellInput<'_>) -> Contribution {
-    let full = sample.exams.beside(sample.cell, "full");
+    let full = sample.exams.beside(sample.cell, FULL);
     let cell = sample.cell;
     let answers = counts_refusals(&cell.key.strategy, cell.row_kind, sample.exams.depth);
     each(sample, |exams| {

@@ -13,7 +13,7 @@ use super::record::CutKey;
 use super::spec::{ModelRoles, compactor};
 use crate::{Baseline, CutSegment, ExaminedCut, Plan, PreparedSession, ReplayError, examine};
 use recap_core::model::{
-    Cell, CellKey, CellOutcome, CellRows, Cut, CutOutcome, CutRow, Expectation, NO_SUMMARY,
+    Cell, CellKey, CellOutcome, CellRows, Cut, CutOutcome, CutRow, Expectation, FULL, NO_SUMMARY,
     QuestionFacts, RowKind,
 };
 use recap_exam::roles::compactor::EmptySummary;
@@ -32,10 +32,6 @@ pub(super) struct Cutting {
     /// Positions of the cuts that are not examined yet.
     to_do: Vec<usize>,
 }
-
-/// The control that is examined first: its bill is that of a session without
-/// any compaction.
-const BASELINE: &str = "full";
 
 impl Cutting {
     /// The strategies of a subject's plans, each also without its summaries if `without_summaries` holds and
@@ -103,7 +99,7 @@ impl Cutting {
     /// The cost of the requests after the cut without compression; `None` if
     /// they cannot be replayed.
     async fn without(&self, part: &CutSegment) -> Option<Baseline> {
-        let strategy = builtin(BASELINE, &[])?.ok()?;
+        let strategy = builtin(FULL, &[])?.ok()?;
         let plan = Plan { strategy: Arc::new(strategy), ..self.plans.first()?.clone() };
         Some(examine(part, &plan, 1, &EmptySummary, None).await.ok()?.baseline)
     }

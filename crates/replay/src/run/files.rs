@@ -40,8 +40,8 @@ pub enum FolderError {
         /// The folder.
         path: PathBuf,
     },
-    /// The run to go on with was made of something else.
-    #[error("{}: this run was made of something else: {}", path.display(), differ.join("; "))]
+    /// The run to go on with used other settings.
+    #[error("{}: cannot resume: the run in this folder used other settings: {}", path.display(), differ.join("; "))]
     Unlike {
         /// The folder.
         path: PathBuf,

@@ -3,11 +3,8 @@
 use crate::document::{Cell, Head, NARROWEST, Narrow, Screen, absent};
 use crate::{block, number};
 use recap_core::model::{
-    Absent, Interval, Measure, Primary, RowKind, StrategyRow, Value, catalogue,
+    Absent, FULL, Interval, Measure, Primary, RowKind, StrategyRow, Value, catalogue,
 };
-
-/// The control that others are set against.
-const BASELINE: &str = "full";
 
 /// A column of the table.
 pub(crate) struct Column {
@@ -180,7 +177,7 @@ fn dollars(row: &StrategyRow) -> Option<String> {
 fn cost(row: &StrategyRow) -> Cell {
     let Some(usd) = dollars(row) else { return absent().into() };
     let star = if block::overflows(row).is_some() { " *" } else { "" };
-    let savings = row.number(catalogue::COST_SAVINGS).filter(|_| row.strategy != BASELINE);
+    let savings = row.number(catalogue::COST_SAVINGS).filter(|_| row.strategy != FULL);
     let change = savings.map(|savings| format!("  {}", number::change(-savings)));
     format!("{usd}{star}{}", change.unwrap_or_default()).into()
 }
@@ -224,7 +221,7 @@ fn note_in_group(row: &StrategyRow) -> String {
 /// Standing or verdict, and what the star of the bill stands for.
 fn verdict(row: &StrategyRow) -> String {
     // Everyone knows that the whole conversation is a control.
-    let plain = row.strategy == BASELINE;
+    let plain = row.strategy == FULL;
     let over = block::overflows(row).map(|n| {
         let what = if plain { "over the window" } else { "over" };
         format!("* {what} {}×", number::any(n))

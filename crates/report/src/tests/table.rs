@@ -116,7 +116,7 @@ fn the_table_says_what_an_interval_rests_on() {
     }
     let shown = wide(&report, 100);
     assert!(shown.contains("86 %  [20–30]"), "{shown}");
-    assert!(shown.contains("[a–b]: over what was asked in this session only"), "{shown}");
+    assert!(shown.contains("[a–b]: holds for this session only"), "{shown}");
 }
 
 #[test]
@@ -290,7 +290,7 @@ fn a_wide_terminal_has_every_column() {
     ── controls ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
     empty                   0 %  [0–100]        0 %     100 %         0 %  $3.71  −91 %    0.06×      –  1.1k       12  control
     answers kept: of the questions that the whole conversation answers right, the share that the strategy still does.
-    [a–b]: over what was asked in this session only; says nothing of others.
+    [a–b]: holds for this session only.
     *: requests over the window, which a provider would have refused: they keep nothing, controls apart, and the bill is hypothetical.
     ");
 }

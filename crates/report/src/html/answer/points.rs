@@ -2,7 +2,9 @@
 //! and the row that they are held against.
 
 use crate::{block, number, plain};
-use recap_core::model::{ComparedRow, Interval, Primary, Report, RowKind, StrategyRow, catalogue};
+use recap_core::model::{
+    ComparedRow, FULL, Interval, Primary, RECORDED, Report, RowKind, StrategyRow, catalogue,
+};
 
 /// A strategy, or several that stand in one point.
 pub(super) struct Mark {
@@ -65,10 +67,6 @@ pub(in crate::html) struct Picture {
     /// What the cross-hair stands for.
     pub(in crate::html) reference: String,
 }
-
-/// The strategy that sends everything, and the row of what was really sent.
-const FULL: &str = "full";
-const RECORDED: &str = "recorded";
 
 /// What quality is held against.
 struct Across {

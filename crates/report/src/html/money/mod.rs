@@ -10,7 +10,7 @@ use askama::Template;
 use super::{Keys, Names, answer};
 use crate::{block, number, plain};
 use recap_billing::pricing::PriceList;
-use recap_core::model::{RECORDED, Report, RowKind, StrategyRow, Value, catalogue};
+use recap_core::model::{FULL, RECORDED, Report, RowKind, StrategyRow, Value, catalogue};
 
 use parts::BillParts;
 
@@ -81,7 +81,7 @@ pub(super) fn money(
             heading: several.then(|| super::heading(report, block)),
             is_open: at == open,
             reference: answer::reference(&block.rows)
-                .map_or_else(|| "full".to_owned(), |row| plain::line(&row.strategy)),
+                .map_or_else(|| FULL.to_owned(), |row| plain::line(&row.strategy)),
             unknown: rows.is_empty().then(|| unknown(&block.rows)),
             rows,
             folded,
@@ -138,7 +138,7 @@ fn receipts(block: &block::Block<'_>, sums: &Sums) -> Vec<Receipt> {
 /// What somebody might pay for: no yardstick but the whole conversation, and
 /// what was really sent.
 fn is_paid(row: &StrategyRow) -> bool {
-    row.row_kind != RowKind::Control || matches!(row.strategy.as_str(), "full" | "recorded")
+    row.row_kind != RowKind::Control || matches!(row.strategy.as_str(), FULL | RECORDED)
 }
 
 fn receipt(row: &StrategyRow, parts: &BillParts, most: f64, whole: Option<f64>) -> Receipt {

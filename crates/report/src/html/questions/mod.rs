@@ -19,10 +19,10 @@ use serde::Serialize;
 use crate::html::cells::{Cells, cell};
 use crate::html::{Keys, Names};
 use crate::packed::packed;
-use crate::questions_csv::{BEFORE, agreement, expected};
+use crate::questions_csv::{agreement, expected};
 use crate::{Source, block, number, plain};
 use recap_core::model::{
-    Agreement, Answer, Cell, LedgerState, QuestionFacts, QuestionRow, SessionResults, Verdict,
+    Agreement, Answer, Cell, FULL, LedgerState, QuestionFacts, QuestionRow, SessionResults, Verdict,
 };
 
 /// Strategies that stand open.
@@ -224,7 +224,7 @@ impl<'a> Board<'a> {
             strategies: self.cells.strategy_names(),
             windows: self.cells.window_names(),
             sessions: self.cells.session_names(),
-            before: self.cells.strategies.iter().position(|(name, _)| *name == BEFORE),
+            before: self.cells.strategies.iter().position(|(name, _)| *name == FULL),
             first: self.cells.first(),
             questions,
         }
@@ -303,7 +303,7 @@ struct Rows<'a> {
 
 impl<'a> Rows<'a> {
     fn of(cells: &Cells<'_>, session: Option<&'a SessionResults<'_>>) -> Self {
-        let full = cells.windows.iter().map(|window| cell(session?, BEFORE, window));
+        let full = cells.windows.iter().map(|window| cell(session?, FULL, window));
         Rows { cells: cells.of(session), full: full.collect() }
     }
 

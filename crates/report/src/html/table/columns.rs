@@ -2,7 +2,7 @@
 //! those beside it.
 
 use crate::{block, number};
-use recap_core::model::{Interval, Measure, Primary, StrategyRow, catalogue};
+use recap_core::model::{FULL, Interval, Measure, Primary, StrategyRow, catalogue};
 
 /// The figure that leads the table.
 pub(super) struct Lead {
@@ -47,12 +47,8 @@ const fn reading(
     Reading { label, about, measure, show, other: None, below: |_| None }
 }
 
-const RECALL: Reading = reading(
-    "recall",
-    catalogue::RECALL,
-    number::percent,
-    "mean score of all questions (0 to 1)",
-);
+const RECALL: Reading =
+    reading("recall", catalogue::RECALL, number::percent, "mean score of all questions (0 to 1)");
 const GONE: Reading = reading(
     "evidence gone",
     catalogue::EVIDENCE_GONE,
@@ -115,7 +111,7 @@ const COST: Reading = Reading {
         Some((usd, format!("{}{star}", number::dollars(usd))))
     }),
     below: |row| {
-        let savings = row.number(catalogue::COST_SAVINGS).filter(|_| row.strategy != "full")?;
+        let savings = row.number(catalogue::COST_SAVINGS).filter(|_| row.strategy != FULL)?;
         Some(number::change(-savings))
     },
     ..reading(
