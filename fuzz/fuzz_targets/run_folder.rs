@@ -9,7 +9,7 @@ use libfuzzer_sys::fuzz_target;
 use recap_measure::gate::{self, Baseline};
 use recap_measure::measure;
 use recap_core::model::Report;
-use recap_report::{self as report, Source, Texts};
+use recap_report::{self as report, RenderInput, Texts};
 use recap_replay::run::{Folder, RunRecord};
 use recap_fuzz::{files, home, put, text, told, told_text};
 
@@ -91,7 +91,7 @@ fuzz_target!(|input: &[u8]| {
     for texts in [None, Some(&Stored(&texts) as &dyn Texts)] {
         for format in report::formats(&[]) {
             let mut bytes = Vec::new();
-            let source = Source { report: &measured, texts };
+            let source = RenderInput { report: &measured, texts };
             (format.render)(&source, &mut bytes).expect("memory takes every write");
             assert!(std::str::from_utf8(&bytes).is_ok(), "{} is text", format.file);
         }

@@ -6,7 +6,7 @@ use recap_core::model::Report;
 use recap_measure::gate;
 use recap_measure::measure;
 use recap_replay::run::{Folder, FolderError, GATE, REPLIES, RunRecord, RunTexts};
-use recap_report::{self as report, FORMATS, Screen, Source, Texts};
+use recap_report::{self as report, FORMATS, RenderInput, Screen, Texts};
 
 /// The summary of a run that is small enough to be committed: gates of later
 /// runs compare with it.
@@ -40,7 +40,7 @@ impl Results {
     pub fn write(&self, folder: &Folder, formats: &[&str]) -> Result<(), FolderError> {
         let texts = self.texts.as_ref().map(PageTexts);
         let texts = texts.as_ref().map(|texts| texts as &dyn Texts);
-        let source = Source { report: &self.report, texts };
+        let source = RenderInput { report: &self.report, texts };
         for format in report::formats(formats) {
             folder.write_with(format.file, |out| (format.render)(&source, out))?;
         }

@@ -170,15 +170,15 @@ impl Tally {
 
 /// The questions of data sets as the offline reader answers them.
 #[derive(Default)]
-struct Asked {
+struct AnsweredQuestions {
     kinds: BTreeMap<QuestionKind, Tally>,
     /// Those that are right without the conversation, in words.
     given: Vec<String>,
     invalid: usize,
 }
 
-async fn asked(datasets: &[Dataset]) -> Asked {
-    let mut asked = Asked::default();
+async fn asked(datasets: &[Dataset]) -> AnsweredQuestions {
+    let mut asked = AnsweredQuestions::default();
     for dataset in datasets {
         for session in &dataset.sessions {
             let own = dataset.questions.iter().filter(|question| question.session == session.id);
@@ -199,7 +199,7 @@ async fn asked(datasets: &[Dataset]) -> Asked {
     asked
 }
 
-impl Asked {
+impl AnsweredQuestions {
     /// A line for each kind and one for all with a known answer, behind the
     /// questions that need no conversation.
     fn table(&self) -> String {

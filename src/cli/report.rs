@@ -10,7 +10,7 @@ use super::{gating, headings, wire};
 use crate::bench::Results;
 use recap_core::model::{Report, SessionFacts, suggest};
 use recap_replay::run::{Folder, RunRecord, RunTexts};
-use recap_report::{self as report, Source, format_names};
+use recap_report::{self as report, RenderInput, format_names};
 
 /// Options of `recap report`.
 #[derive(Debug, Args)]
@@ -161,7 +161,7 @@ fn table(measured: &Report, folder: &Folder, wide: bool) -> String {
 
 /// The summary, for `--json`.
 fn summary_json(measured: &Report) -> String {
-    let source = Source { report: measured, texts: None };
+    let source = RenderInput { report: measured, texts: None };
     let files = report::formats(&["json"]).map(|format| format.bytes(&source));
     files.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).collect()
 }

@@ -129,7 +129,7 @@ impl Space {
     /// # Errors
     /// If something in it is wrong; the first such thing is named with its line.
     pub fn parse(file: &str, text: &str, folder: &Path) -> Result<Self, SpaceError> {
-        let source = Source { file, text, folder };
+        let source = SpaceText { file, text, folder };
         let wire: Wire = toml::from_str(text).map_err(|e| {
             let line = e.span().map_or(0, |span| span.start);
             source.wrong(line, e.message())
@@ -192,13 +192,13 @@ fn is_prompt(key: &str) -> bool {
 }
 
 /// The text that is read, for errors with their line.
-struct Source<'a> {
+struct SpaceText<'a> {
     file: &'a str,
     text: &'a str,
     folder: &'a Path,
 }
 
-impl Source<'_> {
+impl SpaceText<'_> {
     fn wrong(&self, at: usize, problem: impl Into<String>) -> SpaceError {
         let before = self.text.as_bytes().get(..at).unwrap_or_default();
         let line = 1 + memchr::memchr_iter(b'\n', before).count();

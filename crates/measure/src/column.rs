@@ -25,7 +25,7 @@ enum Kind {
 
 /// A list that is only added to, and read from its beginning.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Column {
+pub(super) struct PackedFigures {
     blocks: Vec<Box<[u8]>>,
     /// What is not compressed yet.
     tail: Vec<u8>,
@@ -33,7 +33,7 @@ pub(super) struct Column {
     reasons: Vec<Absent>,
 }
 
-impl Column {
+impl PackedFigures {
     /// Adds the contribution of a cell to a measure.
     pub fn push(&mut self, parts: &Contribution) {
         match parts {
@@ -140,7 +140,7 @@ mod tests {
             Contribution::Absent(Absent::NothingMeasured),
         ];
         let all: Vec<Contribution> = each.iter().cycle().take(5_000).cloned().collect();
-        let mut column = Column::default();
+        let mut column = PackedFigures::default();
         all.iter().for_each(|parts| column.push(parts));
         // The long lists fill a block each, and all others share one.
         assert!((100..1_000).contains(&column.blocks.len()), "{}", column.blocks.len());
@@ -151,7 +151,7 @@ mod tests {
     #[test]
     fn figures_that_are_missing_stay_missing() {
         let each = [vec![Some(0.5), None, Some(0.0)], vec![], vec![None]];
-        let mut column = Column::default();
+        let mut column = PackedFigures::default();
         each.iter().for_each(|figures| column.push_figures(figures));
         assert!(column.figures().eq(each));
     }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::ALL;
 use super::asked::kinds_by_dataset;
 use super::billing_models::BillingModels;
-use super::column::Column;
+use super::column::PackedFigures;
 use super::exams::Exams;
 use super::measures::{MEASURES, RESAMPLED};
 use super::money;
@@ -34,10 +34,10 @@ pub struct Gathered {
     /// The session of each such cell, in the order of the cells.
     unit_of: Vec<u32>,
     /// For each of [`MEASURES`], the contributions of these cells.
-    parts: Vec<Column>,
+    parts: Vec<PackedFigures>,
     /// For each of [`RESAMPLED`], and behind them for each series that was asked
     /// for, the figures of these cells.
-    series: Vec<Column>,
+    series: Vec<PackedFigures>,
     /// Sources of the times of its compactions.
     pub latencies: BTreeSet<LatencySource>,
     pub failed: Vec<String>,
@@ -285,8 +285,8 @@ impl Gathered {
             row_kind: RowKind::Ranked,
             units: BTreeSet::new(),
             unit_of: Vec::new(),
-            parts: MEASURES.iter().map(|_| Column::default()).collect(),
-            series: vec![Column::default(); RESAMPLED.len() + more],
+            parts: MEASURES.iter().map(|_| PackedFigures::default()).collect(),
+            series: vec![PackedFigures::default(); RESAMPLED.len() + more],
             latencies: BTreeSet::new(),
             failed: Vec::new(),
             window_tokens: 0,

@@ -4,7 +4,7 @@ use super::*;
 use crate::document::{Screen, terminal};
 use crate::html::tests::page;
 use crate::testkit::{Kit, narrow, recommended};
-use crate::{Source, formats};
+use crate::{RenderInput, formats};
 use recap_core::model::{Basis, CostlySession, Limits, Reason, Setting, SizeFigures, Through};
 
 fn estimate(value: f64, lo: f64, hi: f64) -> Estimate {
@@ -237,7 +237,7 @@ fn the_line_to_write_is_told_everywhere_and_only_where_there_is_one() {
     assert_eq!(json["apply"]["file"], "~/.codex/config.toml");
     let shown = |report: &Report| {
         let markdown = formats(&[]).find(|format| format.file == "report.md").unwrap();
-        let markdown = markdown.bytes(&Source { report, texts: None });
+        let markdown = markdown.bytes(&RenderInput { report, texts: None });
         (narrow(report, 100), String::from_utf8(markdown).unwrap(), page(report, None))
     };
     let (terminal, markdown, page) = shown(&report);

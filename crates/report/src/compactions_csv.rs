@@ -4,7 +4,7 @@
 use std::io::{Result, Write};
 
 use super::sheet::{self, Field};
-use super::{Format, Source};
+use super::{Format, RenderInput};
 use recap_billing::pricing::PriceList;
 use recap_core::model::{
     Bill, BreakEven, CallBill, Cell, CompactionRow, Repeated, RepeatedTexts, SessionFacts,
@@ -23,7 +23,7 @@ const COLUMNS: &str = "request,stage,mechanism,trigger,tokens_before,tokens_afte
     latency_ms,latency_source,background,fallback,error,at_end,\
     break_even_requests,break_even_formula,agent_model,begun,unusable,unusable_reasons";
 
-fn render(source: &Source<'_>, out: &mut dyn Write) -> Result<()> {
+fn render(source: &RenderInput<'_>, out: &mut dyn Write) -> Result<()> {
     let prices = PriceList::from(&source.report.manifest.prices);
     let sessions = &source.report.results;
     let repeated = RepeatedTexts::of(sessions);

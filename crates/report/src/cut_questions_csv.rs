@@ -7,7 +7,7 @@ use std::io::{Result, Write};
 
 use super::questions_csv::{expected, said};
 use super::sheet::{self, Field};
-use super::{Format, Source, cuts_csv};
+use super::{Format, RenderInput, cuts_csv};
 use recap_core::model::{
     Agreement, Cut, CutExam, CutRow, FULL, QuestionFacts, QuestionRow, RIGHT, Report, RowKind,
     SessionResults, Verdict,
@@ -76,7 +76,7 @@ pub(super) fn asked<'a>(
     .collect()
 }
 
-fn render(source: &Source<'_>, out: &mut dyn Write) -> Result<()> {
+fn render(source: &RenderInput<'_>, out: &mut dyn Write) -> Result<()> {
     let header = format!("{},{COLUMNS}", cuts_csv::KEY);
     sheet::csv_with(&header, out, |push| {
         source.report.results.iter().try_for_each(|session| {
@@ -86,7 +86,7 @@ fn render(source: &Source<'_>, out: &mut dyn Write) -> Result<()> {
     })
 }
 
-fn fields(source: &Source<'_>, at: &AskedAtCut<'_>) -> Vec<Field> {
+fn fields(source: &RenderInput<'_>, at: &AskedAtCut<'_>) -> Vec<Field> {
     let words = |field: Field| if source.texts.is_some() { field } else { Field::Empty };
     let (question, verdict) = (&at.asked.question, &at.after.judgement.verdict);
     let unscored = match verdict {

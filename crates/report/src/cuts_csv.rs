@@ -4,7 +4,7 @@
 use std::io::{Result, Write};
 
 use super::sheet::{self, Field};
-use super::{Format, Source};
+use super::{Format, RenderInput};
 use recap_core::model::{
     Cut, CutBill, CutExam, CutRow, RECORDED, ReferenceState, Repeated, RepeatedTexts,
     SessionResults, UnusableReplies,
@@ -25,7 +25,7 @@ const COLUMNS: &str = "tokens_before,tokens_after,window,facts,verbatim,carried,
     blocking_ms,compactions,over_window,recorded,agent_model,error,unusable,requests,\
     requests_left";
 
-fn render(source: &Source<'_>, out: &mut dyn Write) -> Result<()> {
+fn render(source: &RenderInput<'_>, out: &mut dyn Write) -> Result<()> {
     let header = format!("{KEY},{COLUMNS}");
     let report = source.report;
     let repeated = RepeatedTexts::of(&report.results);

@@ -5,7 +5,7 @@ use std::io::{Result, Write};
 
 use super::cuts_csv;
 use super::sheet::{self, Field};
-use super::{Format, Source};
+use super::{Format, RenderInput};
 use recap_core::model::{Cut, CutRow, Report};
 
 pub(super) const FORMAT: Format = Format {
@@ -17,7 +17,7 @@ pub(super) const FORMAT: Format = Format {
 
 const COLUMNS: &str = "request,requests_after,fact,class,last_seen,state,over_window";
 
-fn render(source: &Source<'_>, out: &mut dyn Write) -> Result<()> {
+fn render(source: &RenderInput<'_>, out: &mut dyn Write) -> Result<()> {
     let header = format!("{},{COLUMNS}", cuts_csv::KEY);
     let report = source.report;
     sheet::csv_with(&header, out, |push| {

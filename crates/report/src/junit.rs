@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
 
-use super::{Format, Source, block, number, plain};
+use super::{Format, RenderInput, block, number, plain};
 use recap_core::model::{
     Check, CheckOutcome, Gate, Missing, QuestionKind, Report, StrategyRow, UndecidedPolicy, Value,
 };
@@ -39,7 +39,7 @@ struct Case {
     out: String,
 }
 
-fn render(source: &Source<'_>) -> Vec<u8> {
+fn render(source: &RenderInput<'_>) -> Vec<u8> {
     let report = source.report;
     let title = format!("recap: {}", plain::line(&report.title));
     let mut junit = quick_junit::Report::new(title);

@@ -86,7 +86,7 @@ pub trait Texts {
 
 /// What a format renders.
 #[derive(Clone, Copy)]
-pub struct Source<'a> {
+pub struct RenderInput<'a> {
     /// The comparison.
     pub report: &'a Report,
     /// Texts of messages and summaries; `None` keeps them out of the page, and
@@ -103,12 +103,12 @@ pub struct Format {
     /// What it holds, in a line.
     pub about: &'static str,
     /// Renders it, piece by piece where it is large.
-    pub render: fn(&Source<'_>, &mut dyn Write) -> Result<()>,
+    pub render: fn(&RenderInput<'_>, &mut dyn Write) -> Result<()>,
 }
 
 impl Format {
     /// The file in memory.
-    pub fn bytes(&self, source: &Source<'_>) -> Vec<u8> {
+    pub fn bytes(&self, source: &RenderInput<'_>) -> Vec<u8> {
         let mut bytes = Vec::new();
         (self.render)(source, &mut bytes).expect("memory takes every write");
         bytes

@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 
 use super::document::markdown::{escaped, folded, rows};
 use super::document::{Group, Narrow, Row, Table, absent, figures};
-use super::{Format, Source, block, table};
+use super::{Format, RenderInput, block, table};
 use recap_core::model::{
     Check, CheckOutcome, Finding, Gate, Report, RowKind, StrategyRow, UndecidedPolicy,
 };
@@ -57,7 +57,7 @@ enum DropOrder {
     Always,
 }
 
-fn render(source: &Source<'_>) -> Vec<u8> {
+fn render(source: &RenderInput<'_>) -> Vec<u8> {
     let report = source.report;
     let mut parts = vec![always(state(report)), always(answer(report))];
     parts.extend(report.gate.iter().map(|gate| always(findings(gate))));
@@ -267,7 +267,7 @@ fn tables(report: &Report) -> Vec<Part> {
 /// The terminal's columns as a table of Markdown, below their ranks.
 fn ranking(report: &Report, all: &[&StrategyRow]) -> String {
     let columns = table::all_columns(report.primary);
-    let shown = |column: &&&table::Column| {
+    let shown = |column: &&&table::TableColumn| {
         let known = all.iter().any(|row| (column.cell)(row).text != absent());
         let narrow = column.head.narrow;
         known && !matches!(narrow, Narrow::LeftOut(order) if order >= LEFT_OUT)

@@ -6,7 +6,7 @@ use std::io::{Result, Write};
 use polars::prelude::{Column, DataFrame, NamedFrom, ParquetWriter, Series};
 
 use super::sheet::Field;
-use super::{Format, Source, questions_csv};
+use super::{Format, RenderInput, questions_csv};
 
 pub(super) const FORMAT: Format = Format {
     name: "parquet",
@@ -21,7 +21,7 @@ const COUNTS: [&str; 6] =
     ["replicate", "asked_at", "age_tokens", "age_compactions", "recovery_calls", "recovery_tokens"];
 const FLAGS: [&str; 1] = ["answerable"];
 
-fn render(source: &Source<'_>, out: &mut dyn Write) -> Result<()> {
+fn render(source: &RenderInput<'_>, out: &mut dyn Write) -> Result<()> {
     let header = questions_csv::header();
     let mut columns: Vec<Vec<Field>> = header.split(',').map(|_| Vec::new()).collect();
     for row in questions_csv::rows(source) {

@@ -5,7 +5,7 @@
 use std::io::{Result, Write};
 
 use super::sheet::{self, Field};
-use super::{Format, Source};
+use super::{Format, RenderInput};
 use recap_core::model::{
     Agreement, Answer, Cell, Expectation, FULL, Judgement, QuestionFacts, QuestionRow, RIGHT,
     SessionResults, Verdict, Vote,
@@ -22,7 +22,7 @@ const COLUMNS: &str = "question_id,kind,asked_at,age_tokens,age_compactions,evid
     answer,pre_answer,score,agreement,verdict,judge,unscored_reason,rationale,question,\
     votes,recovered_answer,recovered_score,recovery_calls,recovery_tokens";
 
-fn render(source: &Source<'_>, out: &mut dyn Write) -> Result<()> {
+fn render(source: &RenderInput<'_>, out: &mut dyn Write) -> Result<()> {
     sheet::csv(&header(), rows(source), out)
 }
 
@@ -32,13 +32,17 @@ pub(super) fn header() -> String {
 }
 
 /// A row for each question, strategy, window and replicate.
-pub(super) fn rows<'a>(source: &'a Source<'_>) -> impl Iterator<Item = Vec<Field>> + 'a {
+pub(super) fn rows<'a>(source: &'a RenderInput<'_>) -> impl Iterator<Item = Vec<Field>> + 'a {
     source.report.results.iter().flat_map(|session| -> Vec<Vec<Field>> {
         session.cells().iter().flat_map(|cell| cell_rows(source, &session, cell)).collect()
     })
 }
 
-fn cell_rows(source: &Source<'_>, session: &SessionResults<'_>, cell: &Cell) -> Vec<Vec<Field>> {
+fn cell_rows(
+    source: &RenderInput<'_>,
+    session: &SessionResults<'_>,
+    cell: &Cell,
+) -> Vec<Vec<Field>> {
     let report = source.report;
     let (Some(rows), Some(facts)) =
         (cell.rows(), report.facts_of(&cell.key.dataset, &cell.key.session))
@@ -62,7 +66,7 @@ fn uncompressed<'a>(session: &'a SessionResults<'_>, cell: &Cell) -> Option<&'a 
 }
 
 fn question_fields(
-    source: &Source<'_>,
+    source: &RenderInput<'_>,
     cell: &Cell,
     asked: &QuestionFacts,
     row: &QuestionRow,

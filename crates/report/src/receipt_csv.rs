@@ -4,7 +4,7 @@
 use std::io::{Result, Write};
 
 use super::sheet::{self, Field};
-use super::{Format, Source, block};
+use super::{Format, RenderInput, block};
 use recap_core::model::{Amount, Receipt, Sender, Spent};
 
 pub(super) const FORMAT: Format = Format {
@@ -33,7 +33,7 @@ struct Row<'a> {
     reason: Option<String>,
 }
 
-fn render(source: &Source<'_>, out: &mut dyn Write) -> Result<()> {
+fn render(source: &RenderInput<'_>, out: &mut dyn Write) -> Result<()> {
     let report = source.report;
     let each = report.sessions.iter().zip(&report.receipts);
     let each = each.map(|(facts, own)| (&*facts.dataset, &*facts.session, own));
@@ -130,7 +130,7 @@ mod tests {
     #[test]
     fn rows_are_those_of_each_session_and_then_of_all() {
         let report = report();
-        let source = Source { report: &report, texts: None };
+        let source = RenderInput { report: &report, texts: None };
         let text = String::from_utf8(FORMAT.bytes(&source)).unwrap();
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(

@@ -3,7 +3,7 @@
 use std::io::{Result, Write};
 
 use super::sheet::{self, Field};
-use super::{Format, Source};
+use super::{Format, RenderInput};
 use recap_core::model::{Cell, Report};
 
 pub(super) const FORMAT: Format = Format {
@@ -15,7 +15,7 @@ pub(super) const FORMAT: Format = Format {
 
 const COLUMNS: &str = "request,reference,class,last_seen,distance_tokens,state,refetchable";
 
-fn render(source: &Source<'_>, out: &mut dyn Write) -> Result<()> {
+fn render(source: &RenderInput<'_>, out: &mut dyn Write) -> Result<()> {
     let report = source.report;
     sheet::csv_of_cells(COLUMNS, &report.results, out, |cell, push| {
         cell_rows(report, cell).into_iter().flatten().try_for_each(push)

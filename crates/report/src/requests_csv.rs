@@ -4,7 +4,7 @@
 use std::io::{Result, Write};
 
 use super::sheet::{self, Field};
-use super::{Format, Source};
+use super::{Format, RenderInput};
 use recap_billing::pricing::PriceList;
 use recap_core::model::{Bill, Cell, CellRows, Report, RequestFacts, SessionFacts};
 
@@ -19,7 +19,7 @@ pub(super) const FORMAT: Format = Format {
 const COLUMNS: &str = "request,message,tokens_full,tokens_sent,cache_read,cache_write,uncached,output,\
     cost_usd,overflow,references,references_kept,messages,valid,estimated,agent_model";
 
-fn render(source: &Source<'_>, out: &mut dyn Write) -> Result<()> {
+fn render(source: &RenderInput<'_>, out: &mut dyn Write) -> Result<()> {
     let prices = PriceList::from(&source.report.manifest.prices);
     let report = source.report;
     sheet::csv_of_cells(COLUMNS, &report.results, out, |cell, push| {

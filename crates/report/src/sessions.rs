@@ -6,7 +6,7 @@ use std::io::{Result, Write};
 
 use super::document::{Part, Table, absent, figures, names};
 use super::sheet::{self, Field};
-use super::{Format, Source, number, short_ids};
+use super::{Format, RenderInput, number, short_ids};
 use recap_core::model::{
     Measure, Report, RowKind, RowName, SESSION_MEASURES, SessionRow, Unit, catalogue,
 };
@@ -18,7 +18,7 @@ pub(super) const FORMAT: Format = Format {
     render,
 };
 
-fn render(source: &Source<'_>, out: &mut dyn Write) -> Result<()> {
+fn render(source: &RenderInput<'_>, out: &mut dyn Write) -> Result<()> {
     let report = source.report;
     let ids = SESSION_MEASURES.map(|measure| measure.id);
     let header = format!(

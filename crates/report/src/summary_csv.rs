@@ -4,7 +4,7 @@
 use std::io::{Result, Write};
 
 use super::sheet::{self, Field};
-use super::{Format, Source};
+use super::{Format, RenderInput};
 use recap_core::model::{Column, Measure, RowKind, StrategyRow, Unit, Value, catalogue};
 
 pub(super) const FORMAT: Format = Format {
@@ -14,7 +14,7 @@ pub(super) const FORMAT: Format = Format {
     render,
 };
 
-fn render(source: &Source<'_>, out: &mut dyn Write) -> Result<()> {
+fn render(source: &RenderInput<'_>, out: &mut dyn Write) -> Result<()> {
     let report = source.report;
     let columns: Vec<_> = catalogue::all().filter(|of| of.column == Column::Csv).collect();
     let mut rows: Vec<&StrategyRow> = report.rows.iter().collect();

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value as Json;
 
 use super::advice::advice_json;
-use super::{Format, Source, number};
+use super::{Format, RenderInput, number};
 use recap_core::model::{
     Absent, AnsweredAtCuts, Finding, Forgetting, Gate, Interval, Manifest, Missing, PanelAgreement,
     Primary, Recommendation, Report, RowKind, StrategyRow, Value,
@@ -89,7 +89,7 @@ impl Serialize for JsonValue<'_> {
     }
 }
 
-fn render(source: &Source<'_>) -> Vec<u8> {
+fn render(source: &RenderInput<'_>) -> Vec<u8> {
     let report = source.report;
     let summary = Summary {
         version: VERSION,

@@ -12,7 +12,7 @@ mod brief;
 mod columns;
 mod ending;
 
-pub(super) use columns::{Column, all_columns};
+pub(super) use columns::{TableColumn, all_columns};
 
 /// Controls that stand for what is done today, the first one below the second.
 const TODAY: [&str; 2] = [FULL, RECORDED];
@@ -111,17 +111,17 @@ const GROUPS: [&str; 3] =
     ["", "offline summaries: not ranked, a model's keep more or less", "controls"];
 
 /// The rows of [`arranged`] under the columns that somebody fills.
-fn ranked(groups: [Vec<&StrategyRow>; 3], columns: &[&Column]) -> Table {
+fn ranked(groups: [Vec<&StrategyRow>; 3], columns: &[&TableColumn]) -> Table {
     let all = || groups.iter().flatten();
     // A column that nobody fills says nothing; one that cannot be left out stays.
-    let says = |row: &StrategyRow, column: &Column| {
+    let says = |row: &StrategyRow, column: &TableColumn| {
         ![absent(), String::new()].contains(&(column.cell)(row).text)
     };
-    let filled = |column: &&&Column| {
+    let filled = |column: &&&TableColumn| {
         let stays = !matches!(column.head.narrow, Narrow::LeftOut(_));
         stays || all().any(|row| says(row, column))
     };
-    let columns: Vec<&Column> = columns.iter().filter(filled).copied().collect();
+    let columns: Vec<&TableColumn> = columns.iter().filter(filled).copied().collect();
     let row = |row: &&StrategyRow| Row {
         cells: columns.iter().map(|column| (column.cell)(row)).collect(),
         dim: row.row_kind != RowKind::Ranked,

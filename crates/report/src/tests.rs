@@ -12,7 +12,7 @@ use unicode_width::UnicodeWidthStr;
 mod table;
 
 fn file(report: &Report, name: &str) -> String {
-    let source = Source { report, texts: None };
+    let source = RenderInput { report, texts: None };
     let format = formats(&[]).find(|format| format.file == name).unwrap();
     String::from_utf8(format.bytes(&source)).unwrap()
 }

@@ -5,7 +5,7 @@
 use std::io::{Result, Write};
 
 use super::sheet::{self, Field};
-use super::{Format, Source};
+use super::{Format, RenderInput};
 use recap_core::model::{BillErrors, Buckets, SessionFacts, Validation};
 
 pub(super) const FORMAT: Format = Format {
@@ -24,7 +24,7 @@ const COLUMNS: &str = "dataset,session,model,requests,\
     count_error_in_sample,count_error_forward,count_error_after_boundary,tokens_source,\
     cold_starts,expired,renewed";
 
-fn render(source: &Source<'_>, out: &mut dyn Write) -> Result<()> {
+fn render(source: &RenderInput<'_>, out: &mut dyn Write) -> Result<()> {
     let sessions = source.report.sessions.iter();
     let rows = sessions.filter_map(|f| Some(fields(f, f.validation.as_ref()?)));
     sheet::csv(COLUMNS, rows, out)

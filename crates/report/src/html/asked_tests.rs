@@ -206,7 +206,7 @@ fn the_list_of_questions_says_what_questions_csv_says() {
             rows.snapshots[0].overflow = true;
         }
     }
-    let source = Source { report: &report, texts: Some(&TEXTS) };
+    let source = RenderInput { report: &report, texts: Some(&TEXTS) };
     let csv = questions_csv::FORMAT.bytes(&source);
     let mut csv = csv::Reader::from_reader(&csv[..]);
     let csv: Vec<BTreeMap<String, String>> = csv.deserialize().map(Result::unwrap).collect();
@@ -327,7 +327,7 @@ fn no_word_of_a_question_or_an_answer_becomes_markup() {
 #[test]
 fn hostile_words_break_no_row_of_questions_csv_and_come_out_tame() {
     let report = hostile();
-    let source = Source { report: &report, texts: Some(&TEXTS) };
+    let source = RenderInput { report: &report, texts: Some(&TEXTS) };
     let csv = questions_csv::FORMAT.bytes(&source);
     let mut csv = csv::Reader::from_reader(&csv[..]);
     let rows: Vec<BTreeMap<String, String>> = csv.deserialize().map(Result::unwrap).collect();
@@ -389,7 +389,7 @@ fn votes_stand_in_questions_csv_without_a_word_of_theirs() {
     rows(cell).unwrap().questions[0].judgement.votes =
         vec![vote("=openai/a", Verdict::Correct), vote("offline", silent)];
     for texts in [Some(&TEXTS as &dyn Texts), None] {
-        let csv = questions_csv::FORMAT.bytes(&Source { report: &report, texts });
+        let csv = questions_csv::FORMAT.bytes(&RenderInput { report: &report, texts });
         let mut csv = csv::Reader::from_reader(&csv[..]);
         let rows: Vec<BTreeMap<String, String>> = csv.deserialize().map(Result::unwrap).collect();
         let votes: Vec<&str> = rows

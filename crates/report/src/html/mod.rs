@@ -12,7 +12,7 @@
 use askama::Template;
 
 use super::document::{self, Part};
-use super::{Format, Source, block, plain, receipt, sessions};
+use super::{Format, RenderInput, block, plain, receipt, sessions};
 use recap_core::model::Report;
 
 mod advice;
@@ -72,7 +72,7 @@ struct Filters {
 /// Window, data set and billing model of a table, as numbers in [`Filters`].
 type Keys = (usize, usize, usize);
 
-fn render(source: &Source<'_>) -> Vec<u8> {
+fn render(source: &RenderInput<'_>) -> Vec<u8> {
     let report = source.report;
     let blocks = block::blocks(report);
     let names = Names::new(&blocks);

@@ -2,13 +2,13 @@ use std::sync::{Arc, LazyLock};
 
 use crate::packed::unpacked;
 use crate::testkit::{Kit, recommended, validation};
-use crate::{Source, Texts};
+use crate::{RenderInput, Texts};
 use recap_core::model::{Absent, CellOutcome, Observation, Problem, RowKind, RunResults, Value};
 
 use super::*;
 
 pub(crate) fn page(report: &Report, texts: Option<&dyn Texts>) -> String {
-    String::from_utf8(render(&Source { report, texts })).unwrap()
+    String::from_utf8(render(&RenderInput { report, texts })).unwrap()
 }
 
 /// Text that tries to leave the place where it stands.

@@ -61,7 +61,7 @@ fn ruled(undecided: UndecidedPolicy) -> Report {
 }
 
 fn xml(report: &Report) -> String {
-    String::from_utf8(render(&Source { report, texts: None })).unwrap()
+    String::from_utf8(render(&RenderInput { report, texts: None })).unwrap()
 }
 
 /// Suite, case and what came of it.

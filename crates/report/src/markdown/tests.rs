@@ -59,7 +59,7 @@ const HOSTILE: [&str; 47] = [
 ];
 
 fn markdown(report: &Report) -> String {
-    String::from_utf8(render(&Source { report, texts: None })).unwrap()
+    String::from_utf8(render(&RenderInput { report, texts: None })).unwrap()
 }
 
 fn check(strategy: &str, finding: CheckOutcome, reason: &str) -> Check {

@@ -7,20 +7,24 @@ use recap_core::model::{
 };
 
 /// A column of the table.
-pub(crate) struct Column {
+pub(crate) struct TableColumn {
     pub(crate) head: Head,
     pub(crate) cell: fn(&StrategyRow) -> Cell,
 }
 
 /// A column of figures, which is left out in such an order; at 0 it always stays.
-const fn figure(words: [&'static str; 2], left_out: u8, cell: fn(&StrategyRow) -> Cell) -> Column {
+const fn figure(
+    words: [&'static str; 2],
+    left_out: u8,
+    cell: fn(&StrategyRow) -> Cell,
+) -> TableColumn {
     let narrow = if left_out == 0 { Narrow::Whole } else { Narrow::LeftOut(left_out) };
-    Column { head: Head { words, right: true, narrow }, cell }
+    TableColumn { head: Head { words, right: true, narrow }, cell }
 }
 
 /// A column of words.
-const fn text(head: &'static str, narrow: Narrow, cell: fn(&StrategyRow) -> Cell) -> Column {
-    Column { head: Head { words: [head, ""], right: false, narrow }, cell }
+const fn text(head: &'static str, narrow: Narrow, cell: fn(&StrategyRow) -> Cell) -> TableColumn {
+    TableColumn { head: Head { words: [head, ""], right: false, narrow }, cell }
 }
 
 /// A figure, or what stands where there is none.
@@ -28,74 +32,75 @@ fn shown(row: &StrategyRow, measure: &Measure, show: fn(f64) -> String) -> Cell 
     row.number(measure).map_or_else(absent, show).into()
 }
 
-const STRATEGY: Column = text("strategy", Narrow::Cut, |row| block::label(row).into());
-const CONTINUITY: Column = figure(["answers kept", ""], 0, continuity);
-const RECALL: Column =
+const STRATEGY: TableColumn = text("strategy", Narrow::Cut, |row| block::label(row).into());
+const CONTINUITY: TableColumn = figure(["answers kept", ""], 0, continuity);
+const RECALL: TableColumn =
     figure(["recall", ""], 0, |row| shown(row, catalogue::RECALL, number::percent));
-const GONE: Column =
+const GONE: TableColumn =
     figure(["evidence", "gone"], 4, |row| shown(row, catalogue::EVIDENCE_GONE, number::percent));
-const KEPT: Column = figure(["facts kept", ""], 0, kept);
-const KEPT_BESIDE: Column = figure(["facts kept", "all along"], 2, |row| {
+const KEPT: TableColumn = figure(["facts kept", ""], 0, kept);
+const KEPT_BESIDE: TableColumn = figure(["facts kept", "all along"], 2, |row| {
     shown(row, catalogue::REFERENCE_RECALL, number::percent)
 });
-const GAIN: Column =
+const GAIN: TableColumn =
     figure(["gain over", "recency"], 0, |row| shown(row, catalogue::RECENCY_GAIN, number::gain));
-const COST: Column = Column {
+const COST: TableColumn = TableColumn {
     head: Head { words: ["bill of all", "sessions"], right: false, narrow: Narrow::Whole },
     cell: cost,
 };
-const TOKENS: Column = figure(["tokens", ""], 1, |row| {
+const TOKENS: TableColumn = figure(["tokens", ""], 1, |row| {
     block::token_share(row).map_or_else(absent, number::multiple).into()
 });
-const WAIT: Column =
+const WAIT: TableColumn =
     figure(["wait", "p95"], 3, |row| shown(row, catalogue::BLOCKING_MS_P95, number::time));
-const WAITED: Column =
+const WAITED: TableColumn =
     figure(["wait", ""], 3, |row| shown(row, catalogue::BLOCKING_MS_P95, number::time));
-const PEAK: Column =
+const PEAK: TableColumn =
     figure(["peak", ""], 5, |row| shown(row, catalogue::PEAK_TOKENS, number::tokens));
-const COMPACTIONS: Column =
+const COMPACTIONS: TableColumn =
     figure(["compac-", "tions"], 6, |row| shown(row, catalogue::COMPACTIONS, number::any));
-const VERDICT: Column = text("verdict", Narrow::Wrapped, |row| verdict(row).into());
+const VERDICT: TableColumn = text("verdict", Narrow::Wrapped, |row| verdict(row).into());
 
-const FACTS_KEPT: Column =
+const FACTS_KEPT: TableColumn =
     figure(["facts kept", ""], 0, |row| measured(row, catalogue::FACTS_KEPT, number::percent));
-const FACTS_KEPT_BESIDE: Column =
+const FACTS_KEPT_BESIDE: TableColumn =
     figure(["facts", "kept"], 2, |row| shown(row, catalogue::FACTS_KEPT, number::percent));
-const FACTS_FIRST: Column =
+const FACTS_FIRST: TableColumn =
     figure(["facts", ""], 0, |row| shown(row, catalogue::FACTS_KEPT, number::percent));
-const FACTS: Column =
+const FACTS: TableColumn =
     figure(["facts", ""], 2, |row| shown(row, catalogue::FACTS_KEPT, number::percent));
-const ANSWERED: Column = figure(["answers", ""], 3, |row| {
+const ANSWERED: TableColumn = figure(["answers", ""], 3, |row| {
     // A share of few questions says nothing.
     let enough = row.number(catalogue::QUESTIONS_AT_CUT) >= Some(block::FEWEST_QUESTIONS);
     let points = row.number(catalogue::CONTINUITY_AT_CUT).filter(|_| enough);
     points.map_or_else(absent, |points| number::percent(points / 100.0)).into()
 });
-const CARRIED: Column =
+const CARRIED: TableColumn =
     figure(["carried", ""], 3, |row| shown(row, catalogue::CARRIED_SHARE, number::percent));
-const WITHOUT_SUMMARY: Column = figure(["without", "summary"], 2, |row| {
+const WITHOUT_SUMMARY: TableColumn = figure(["without", "summary"], 2, |row| {
     let without = |added| Some(row.number(catalogue::FACTS_KEPT)? - added);
     let kept = row.number(catalogue::ADDED_AT_CUT).and_then(without);
     kept.map_or_else(absent, number::percent).into()
 });
-const FREES: Column = figure(["frees", ""], 3, |row| {
+const FREES: TableColumn = figure(["frees", ""], 3, |row| {
     shown(row, catalogue::TOKENS_AT_CUT, |left| number::percent(1.0 - left))
 });
 
 /// The bill against that of what the recorded agent sent.
-const COST_TODAY: Column = text("bill, against today", Narrow::Whole, |row| {
+const COST_TODAY: TableColumn = text("bill, against today", Narrow::Whole, |row| {
     cost_against(row, catalogue::COST_SAVINGS_VS_RECORDED).into()
 });
 /// The bill against that of the whole conversation.
-const COST_WHOLE: Column = text("bill, against full", Narrow::Whole, |row| {
+const COST_WHOLE: TableColumn = text("bill, against full", Narrow::Whole, |row| {
     cost_against(row, catalogue::COST_SAVINGS).into()
 });
-const NAME: Column = text("strategy", Narrow::Cut, |row| row.strategy.clone().into());
-const NOTE: Column = text("note", Narrow::Wrapped, |row| note(row).into());
-const NOTE_IN_GROUP: Column = text("note", Narrow::LeftOut(1), |row| note_in_group(row).into());
+const NAME: TableColumn = text("strategy", Narrow::Cut, |row| row.strategy.clone().into());
+const NOTE: TableColumn = text("note", Narrow::Wrapped, |row| note(row).into());
+const NOTE_IN_GROUP: TableColumn =
+    text("note", Narrow::LeftOut(1), |row| note_in_group(row).into());
 
 /// Columns where rows are ranked by facts kept.
-const BY_CUTS: &[&Column] = &[
+const BY_CUTS: &[&TableColumn] = &[
     &STRATEGY,
     &FACTS_KEPT,
     &ANSWERED,
@@ -109,7 +114,7 @@ const BY_CUTS: &[&Column] = &[
 ];
 
 /// Columns where rows are ranked by what can be answered.
-const BY_QUESTIONS: &[&Column] = &[
+const BY_QUESTIONS: &[&TableColumn] = &[
     &STRATEGY,
     &CONTINUITY,
     &RECALL,
@@ -125,11 +130,11 @@ const BY_QUESTIONS: &[&Column] = &[
 ];
 
 /// Columns where there are no questions.
-const BY_REFERENCES: &[&Column] =
+const BY_REFERENCES: &[&TableColumn] =
     &[&STRATEGY, &KEPT, &GAIN, &COST, &TOKENS, &WAIT, &PEAK, &COMPACTIONS, &VERDICT];
 
 /// Every column for what ranks.
-pub(crate) fn all_columns(primary: Primary) -> &'static [&'static Column] {
+pub(crate) fn all_columns(primary: Primary) -> &'static [&'static TableColumn] {
     match primary {
         Primary::Continuity => BY_QUESTIONS,
         Primary::FactsKept => BY_CUTS,
@@ -142,7 +147,7 @@ pub(super) fn brief_columns(
     primary: Primary,
     rows: &[&StrategyRow],
     Screen { width, .. }: Screen,
-) -> Vec<&'static Column> {
+) -> Vec<&'static TableColumn> {
     let recorded = rows.iter().any(|row| row.number(catalogue::COST_SAVINGS_VS_RECORDED).is_some());
     let cost = if recorded { &COST_TODAY } else { &COST_WHOLE };
     // A table names offline summaries once, above their rows.

@@ -16,7 +16,7 @@ use crate::html::questions::answers::{Bar, Piece, part};
 use crate::html::table::class;
 use crate::packed::packed;
 use crate::questions_csv::expected;
-use crate::{Source, block, forgets, number, plain};
+use crate::{RenderInput, block, forgets, number, plain};
 use recap_core::model::{
     Agreement, Answer, AnsweredAtCuts, Cut, Measure, QuestionKind, ReferenceState, Report, RowKind,
     StrategyRow, catalogue,
@@ -174,7 +174,7 @@ const STATES: [State; 5] = [
 ];
 
 /// Nothing where the run has no cuts, or no fact was needed at them.
-pub(super) fn cuts(source: &Source<'_>, cells: &Cells<'_>) -> Option<Cuts> {
+pub(super) fn cuts(source: &RenderInput<'_>, cells: &Cells<'_>) -> Option<Cuts> {
     let report = source.report;
     let compared = compared(report);
     if compared.iter().all(|row| row.number(catalogue::FACTS_KEPT).is_none()) {
@@ -213,7 +213,7 @@ fn compared(report: &Report) -> Vec<&StrategyRow> {
 }
 
 /// The facts of as many cuts as fit, and what is left out.
-fn facts(source: &Source<'_>, cells: &Cells<'_>) -> (String, Option<String>) {
+fn facts(source: &RenderInput<'_>, cells: &Cells<'_>) -> (String, Option<String>) {
     let mut all = 0;
     let mut first = Vec::new();
     for session in source.report.results.iter() {
@@ -243,7 +243,7 @@ fn facts(source: &Source<'_>, cells: &Cells<'_>) -> (String, Option<String>) {
     (data, left_out)
 }
 
-fn of(source: &Source<'_>, cells: &Cells<'_>, cut: &Cut) -> PackedCut {
+fn of(source: &RenderInput<'_>, cells: &Cells<'_>, cut: &Cut) -> PackedCut {
     let text = |text: &str| match source.texts {
         Some(_) => plain::shortened(&plain::line(text), FACT),
         None => String::new(),
@@ -387,7 +387,7 @@ fn questions(answered: &[AnsweredAtCuts]) -> Option<Table> {
 }
 
 /// The questions of the strategy that the page opens with, those that it lost first.
-fn listed(source: &Source<'_>, cells: &Cells<'_>) -> Option<Listed> {
+fn listed(source: &RenderInput<'_>, cells: &Cells<'_>) -> Option<Listed> {
     source.texts?;
     let (strategy, _) = cells.strategies.get(cells.first())?;
     let words = |text: &str| plain::lines(&plain::shortened(text.trim(), WORDS));

@@ -7,7 +7,7 @@ use recap_core::model::{Answered, NoCut, Value};
 fn of(report: &Report, texts: bool) -> Cuts {
     let echo = Kit::default().texts(report);
     let texts = texts.then_some(&echo as &dyn crate::Texts);
-    cuts(&Source { report, texts }, &Cells::new(report)).unwrap()
+    cuts(&RenderInput { report, texts }, &Cells::new(report)).unwrap()
 }
 
 fn made(texts: bool) -> Cuts {
@@ -61,7 +61,7 @@ fn cuts_that_nothing_was_looked_at_behind_have_no_section() {
     for row in &mut report.rows {
         row.values.remove("facts_kept");
     }
-    let source = Source { report: &report, texts: None };
+    let source = RenderInput { report: &report, texts: None };
     assert!(cuts(&source, &Cells::new(&report)).is_none());
 }
 

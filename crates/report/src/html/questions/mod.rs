@@ -20,7 +20,7 @@ use crate::html::cells::{Cells, cell};
 use crate::html::{Keys, Names};
 use crate::packed::packed;
 use crate::questions_csv::{agreement, expected};
-use crate::{Source, block, number, plain};
+use crate::{RenderInput, block, number, plain};
 use recap_core::model::{
     Agreement, Answer, Cell, FULL, LedgerState, QuestionFacts, QuestionRow, SessionResults, Verdict,
 };
@@ -111,13 +111,13 @@ struct Given(String, &'static str, Option<f64>, String);
 
 /// Everything that stays the same from question to question.
 struct Board<'a> {
-    source: &'a Source<'a>,
+    source: &'a RenderInput<'a>,
     cells: &'a Cells<'a>,
 }
 
 /// Nothing where no question was asked.
 pub(super) fn questions(
-    source: &Source<'_>,
+    source: &RenderInput<'_>,
     cells: &Cells<'_>,
     blocks: &[block::Block<'_>],
     open: usize,
@@ -140,7 +140,7 @@ pub(super) fn questions(
 }
 
 /// What became of the answers; the same whoever pays.
-fn tables(source: &Source<'_>, blocks: &[block::Block<'_>], open: usize) -> Vec<Table> {
+fn tables(source: &RenderInput<'_>, blocks: &[block::Block<'_>], open: usize) -> Vec<Table> {
     let names = Names::new(blocks);
     let is_same =
         |a: &block::Block<'_>, b: &block::Block<'_>| (a.dataset, a.window) == (b.dataset, b.window);

@@ -17,7 +17,7 @@ use serde::Serialize;
 
 use super::cells::Cells;
 use crate::packed::packed;
-use crate::{Source, block, number};
+use crate::{RenderInput, block, number};
 use recap_core::model::{SessionFacts, SessionResults};
 
 use shape::{Level, shape, words};
@@ -84,7 +84,7 @@ struct Index {
 }
 
 /// Nothing where there is no session.
-pub(super) fn sessions(source: &Source<'_>, cells: &Cells<'_>) -> Option<Sessions> {
+pub(super) fn sessions(source: &RenderInput<'_>, cells: &Cells<'_>) -> Option<Sessions> {
     let order = order(&source.report.sessions);
     let open = *order.first()?;
     let (level, shapes) = shapes(source, cells, &order);
@@ -135,7 +135,7 @@ fn fitting(
 /// The first level at which every session fits. A session that cannot be chosen
 /// is worse than compactions that are missing, but not than strategies.
 fn shapes(
-    source: &Source<'_>,
+    source: &RenderInput<'_>,
     cells: &Cells<'_>,
     order: &[usize],
 ) -> (Level, Vec<(usize, String)>) {
@@ -154,7 +154,7 @@ fn shapes(
 }
 
 fn all_words(
-    source: &Source<'_>,
+    source: &RenderInput<'_>,
     cells: &Cells<'_>,
     shapes: &[(usize, String)],
     level: Level,
@@ -179,7 +179,7 @@ fn all_words(
 }
 
 fn cut(
-    source: &Source<'_>,
+    source: &RenderInput<'_>,
     cells: &Cells<'_>,
     order: &[usize],
     level: Level,
@@ -234,7 +234,7 @@ mod tests {
         for (hash, words) in &mut texts.0 {
             *words = text(hash);
         }
-        let source = Source { report: &report, texts: Some(&texts) };
+        let source = RenderInput { report: &report, texts: Some(&texts) };
         sessions(&source, &Cells::new(&report)).unwrap()
     }
 
