@@ -9,7 +9,7 @@ use std::hash::{Hash, Hasher};
 
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 
-use super::check::Draft;
+use super::draft::Draft;
 use super::gathered::{Aside, Sink, settle};
 use recap_core::model::{Message, SIDECHAIN, SidechainRequest};
 

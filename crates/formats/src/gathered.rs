@@ -4,7 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Dataset;
-use super::check::{Draft, check, mend};
+use super::check::{check, mend};
+use super::draft::Draft;
 use super::error::{DatasetError, Problem};
 use super::family::{Families, Placed as Child};
 use super::native::{self, Card};

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use super::check::Draft;
+use super::draft::Draft;
 use super::error::{DatasetError, Problem};
 use super::format::{Format, Head, MAX_HEAD, Tried};
 use super::formats::FORMATS;

@@ -12,7 +12,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use super::check::Draft;
+use super::draft::Draft;
 use super::error::{DatasetError, Problem};
 use super::format::{Format, Head, Read, Take, Tried};
 use super::import::{CHAT_FILE, Export, refused};
@@ -58,7 +58,7 @@ fn read(source: &mut Source<'_>, _: &LoadOptions, take: &mut Take<'_>) -> Result
         let lines = vec![Some(line); session.messages.len()];
         take(source, Draft { session, lines, ..Draft::default() })?;
     }
-    if source.torn() > 0 {
+    if source.take_torn() > 0 {
         // A data set is not a live log: an incomplete session means a broken file.
         let message = "the last line ends within a character".to_owned();
         return Err(source.error(None, Problem::Syntax { message }));

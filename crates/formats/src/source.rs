@@ -247,9 +247,10 @@ impl<'a> Source<'a> {
         Path::new(&self.name).parent()?.file_name()?.to_str()
     }
 
-    /// Lines that were left out because the recording ends within them (0 or 1).
-    pub fn torn(&self) -> u64 {
-        self.torn
+    /// Lines that were left out because the recording ends within them (0 or 1),
+    /// for whoever counts them.
+    pub(super) fn take_torn(&mut self) -> u64 {
+        std::mem::take(&mut self.torn)
     }
 
     /// Adds a warning; the caller adds the file's name.

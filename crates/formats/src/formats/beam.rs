@@ -15,7 +15,7 @@ use regex::Regex;
 use serde_json::Map;
 
 use super::prelude::*;
-use crate::check::Places;
+use crate::draft::Places;
 use crate::format::Beside;
 use recap_core::model::{Expectation, Question, QuestionKind};
 

@@ -1,17 +1,16 @@
 //! What several formats share: content that is a string or a list, and the
 //! values that a record contains about itself.
 
-use std::collections::BTreeMap;
 use std::fmt;
 
 use rustc_hash::FxHashMap;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, SeqAccess, Visitor};
 use serde_json::Value as Json;
 
-use crate::check::{DENSE_ARGUMENTS, Draft};
+use crate::draft::{DENSE_ARGUMENTS, Draft};
 use crate::error::Problem;
 use crate::source::{Source, parse};
-use recap_core::model::{Block, Message, Role, Session, Usage};
+use recap_core::model::{Block, Message, Role, Usage};
 
 /// Warns if more records of a log lie on abandoned branches, counted as
 /// `reason`, than on the one that is read: perhaps the file was sorted, and its
@@ -241,26 +240,6 @@ pub(super) fn project_of(cwd: &str) -> Option<String> {
     parts[..cut].last().map(|&p| p.to_owned())
 }
 
-/// The home folder of a path, where its form shows one.
-pub(super) fn home_of(path: &str) -> Option<String> {
-    let parts: Vec<&str> = path.splitn(4, '/').collect();
-    match parts.as_slice() {
-        ["", "Users" | "home", user, ..] if !user.is_empty() => {
-            Some(format!("/{}/{user}", parts[1]))
-        }
-        ["", "root", ..] => Some("/root".to_owned()),
-        _ => {
-            let parts: Vec<&str> = path.splitn(4, '\\').collect();
-            match parts.as_slice() {
-                [drive, "Users", user, ..] if drive.ends_with(':') && !user.is_empty() => {
-                    Some(format!("{drive}\\Users\\{user}"))
-                }
-                _ => None,
-            }
-        }
-    }
-}
-
 /// OpenAI's usage; cached tokens are part of the prompt's.
 #[derive(serde::Deserialize)]
 pub(super) struct ChatUsage {
@@ -312,42 +291,6 @@ impl Ids {
     }
 }
 
-/// The model of each response.
-#[derive(Debug, Default)]
-pub(super) struct Models {
-    count: BTreeMap<String, u64>,
-    by_message: FxHashMap<String, String>,
-}
-
-impl Models {
-    /// Records the model of a response by the message's id. Messages that were
-    /// split off a response have the id with `#` and a number.
-    pub(super) fn add(&mut self, model: &str, message: &str) {
-        *self.count.entry(model.to_owned()).or_default() += 1;
-        self.by_message.insert(message.to_owned(), model.to_owned());
-    }
-
-    /// The model of a response, by the message's id.
-    pub(super) fn of(&self, message: &str) -> Option<&str> {
-        self.by_message.get(message).map(String::as_str)
-    }
-
-    /// Sets the session's model, that of most responses (of several, the
-    /// first in order), and the responses of other models.
-    pub(super) fn name_models(self, session: &mut Session) {
-        let best = self.count.iter().rev().max_by_key(|(_, n)| **n);
-        session.model = best.map(|(name, _)| name.clone());
-        let whole = |id: &str| id.split_once('#').map_or(id.to_owned(), |(id, _)| id.to_owned());
-        let answers = (0u32..).zip(&session.messages).filter(|(_, m)| m.role == Role::Assistant);
-        let named = answers.filter_map(|(at, message)| {
-            let model = self.by_message.get(&message.id);
-            Some((at, model.or_else(|| self.by_message.get(&whole(&message.id)))?.clone()))
-        });
-        let others = named.filter(|(_, model)| session.model.as_ref() != Some(model));
-        session.other_models = others.collect();
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -360,34 +303,5 @@ mod tests {
         assert_eq!(project("/home/ada/engine/.claude/worktrees/a/src"), "engine");
         assert_eq!(project("C:\\Users\\ada\\engine"), "engine");
         assert_eq!(project_of("/"), None);
-    }
-
-    #[test]
-    fn the_home_folder_is_told_from_the_form_of_a_path() {
-        let home = |path| home_of(path).unwrap_or_default();
-        assert_eq!(home("/Users/ada/work/engine"), "/Users/ada");
-        assert_eq!(home("/home/ada"), "/home/ada");
-        assert_eq!(home("/root/engine"), "/root");
-        assert_eq!(home("C:\\Users\\ada\\engine"), "C:\\Users\\ada");
-        assert_eq!(home_of("/srv/engine"), None);
-    }
-
-    #[test]
-    fn the_model_of_most_responses_is_told_and_where_another_one_answered() {
-        let mut models = Models::default();
-        for (model, message) in [("b", "1"), ("a", "2"), ("a", "3"), ("b", "4")] {
-            models.add(model, message);
-        }
-        let message = |id: &str| Message::new(id, Role::Assistant, None, Vec::new());
-        let ids = ["1", "2", "3", "4", "4#2", "unknown"];
-        let messages = ids.map(message).to_vec();
-        let mut session = Session { messages, ..Session::default() };
-        models.name_models(&mut session);
-        // Two and two: the first in order.
-        assert_eq!(session.model.as_deref(), Some("a"));
-        let others = [0, 3, 4].map(|at| (at, "b".to_owned()));
-        assert_eq!(session.other_models, others.into());
-        Models::default().name_models(&mut session);
-        assert_eq!((session.model, session.other_models.len()), (None, 0));
     }
 }

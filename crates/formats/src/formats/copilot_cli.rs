@@ -67,7 +67,7 @@ fn read(source: &mut Source<'_>, options: &LoadOptions) -> Result<Vec<Draft>, Da
     }
     let mut main = main.finish();
     main.leave_out("sidechain record", aside);
-    main.leave_out("torn last line", source.torn());
+    main.leave_out("torn last line", source.take_torn());
     let project = main.session.project.clone();
     let agents = agents.into_iter().map(|agent| {
         let mut draft = agent.finish();
@@ -151,17 +151,14 @@ impl Reader {
 
     fn session(&mut self, wire: WireSession) {
         self.model = wire.selected_model.or(self.model.take());
-        let session = self.recorder.session();
         let mut known: Vec<String> = wire.session_id.into_iter().collect();
         if let Some(place) = wire.context {
             let folder = place.git_root.or_else(|| place.cwd.clone());
-            session.project = folder.as_deref().and_then(project_of);
-            known.extend(place.cwd.as_deref().and_then(home_of));
-            known.extend([place.cwd, folder, place.repository, place.branch].into_iter().flatten());
+            self.recorder.session().project = folder.as_deref().and_then(project_of);
+            place.cwd.into_iter().for_each(|cwd| self.recorder.draft.worked_in(cwd));
+            known.extend([folder, place.repository, place.branch].into_iter().flatten());
         }
-        session.metadata.extend(known);
-        session.metadata.sort();
-        session.metadata.dedup();
+        self.recorder.draft.metadata.extend(known);
     }
 
     fn prompt(&mut self, said: Said) {

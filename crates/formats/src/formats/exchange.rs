@@ -130,12 +130,9 @@ impl Requests {
             let id = name(&chain.body).unwrap_or_else(|| source.stem().to_owned());
             let mut writer = Writer { recorder: Recorder::new(id), ..Writer::default() };
             writer.recorder.draft.leave_out("request of another conversation", others as u64);
+            writer.recorder.session().model.clone_from(&chain.body.model);
             let draft = writer.chain(chain, is_itemised);
             drafts.push(draft.map_err(|problem| source.error(None, problem))?);
-        }
-        drafts.retain(|draft| !draft.session.messages.is_empty());
-        if let Some(last) = drafts.last_mut() {
-            last.leave_out("torn last line", source.torn());
         }
         Ok(drafts)
     }
@@ -183,10 +180,7 @@ impl Writer {
         }
         self.close();
         requests.for_each(|sent| self.unanswered(&sent));
-        let mut draft = self.recorder.finish();
-        let model = &mut draft.session.model;
-        *model = model.take().or(body.model);
-        Ok(draft)
+        Ok(self.recorder.finish())
     }
 
     fn unanswered(&mut self, sent: &Sent) {

@@ -49,7 +49,6 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
     let mut draft = reader.recorder.finish();
     draft.recorded_id = is_main.then(|| main.clone());
     draft.parent = is_subagent.then_some(main);
-    draft.leave_out("torn last line", source.torn());
     Ok(vec![draft])
 }
 

@@ -15,7 +15,7 @@ use serde::de::IgnoredAny;
 use serde_json::Map;
 
 use super::prelude::*;
-use crate::check::Places;
+use crate::draft::Places;
 use recap_core::model::{Expectation, Question, QuestionKind};
 
 /// The format of LoCoMo conversations with their questions.

@@ -33,12 +33,11 @@ mod prelude {
     pub(super) use serde_json::Value as Json;
 
     pub(super) use super::content::{
-        Content, Ids, Models, ResultText, arguments, home_of, media_type, project_of,
-        result_message, result_text,
+        Content, Ids, ResultText, arguments, media_type, project_of, result_message, result_text,
     };
     pub(super) use super::recorder::{Outcome, Recorder, Turn};
     pub(super) use crate::LoadOptions;
-    pub(super) use crate::check::Draft;
+    pub(super) use crate::draft::Draft;
     pub(super) use crate::error::{DatasetError, Problem};
     pub(super) use crate::format::{Format, Head, Read, Take, Tried};
     pub(super) use crate::source::{Source, from_json, parse};

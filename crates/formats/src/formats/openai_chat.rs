@@ -100,7 +100,7 @@ fn read(source: &mut Source<'_>, _: &LoadOptions, take: &mut Take<'_>) -> Result
         source.warn(format!("calls that repeat an id: {n}; `#2` and so on was added to it"));
     }
     let Some(mut last) = last else { return Ok(()) };
-    last.leave_out("torn last line", source.torn());
+    last.leave_out("torn last line", source.take_torn());
     take(source, last)
 }
 

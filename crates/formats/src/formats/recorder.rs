@@ -5,8 +5,8 @@ use jiff::Timestamp;
 use rustc_hash::FxHashSet;
 use serde_json::Value as Json;
 
-use super::content::{Ids, Models, ResultText, arguments, result_message};
-use crate::check::Draft;
+use super::content::{Ids, ResultText, arguments, result_message};
+use crate::draft::Draft;
 use recap_core::model::{Block, Message, Role, Session, Usage};
 
 /// A message as a format has it, without the results of calls.
@@ -47,7 +47,6 @@ impl Turn {
 #[derive(Default)]
 pub(super) struct Recorder {
     pub(super) draft: Draft,
-    models: Models,
     ids: Ids,
     calls: Ids,
     /// Calls whose results have not come, by their newest ids.
@@ -73,14 +72,14 @@ impl Recorder {
     /// Notes which model wrote the message at a place.
     pub(super) fn wrote(&mut self, at: u32, model: &str) {
         if let Some(message) = self.draft.session.messages.get(at as usize) {
-            self.models.add(model, &message.id);
+            self.draft.models.add(model, &message.id);
         }
     }
 
     /// The responses that a model wrote.
     pub(super) fn responses_of(&mut self, model: &str) -> Vec<&mut Message> {
-        let Recorder { draft, models, .. } = self;
-        let messages = draft.session.messages.iter_mut();
+        let Draft { session, models, .. } = &mut self.draft;
+        let messages = session.messages.iter_mut();
         messages.filter(|message| models.of(&message.id) == Some(model)).collect()
     }
 
@@ -102,7 +101,7 @@ impl Recorder {
         }
         let id = self.id(id);
         if let Some(model) = model.filter(|_| role == Role::Assistant) {
-            self.models.add(&model, &id);
+            self.draft.models.add(&model, &id);
         }
         let message = Message { usage, ..Message::new(id, role, at, blocks) };
         self.draft.push(message, line);
@@ -130,7 +129,6 @@ impl Recorder {
         if self.draft.session.compactions.is_empty() {
             self.draft.leading_system_to_preamble();
         }
-        self.models.name_models(&mut self.draft.session);
         self.draft
     }
 
@@ -174,7 +172,8 @@ mod tests {
         recorder.result("c", text("again"), Outcome::default());
         recorder.result("d", text("?"), Outcome::default());
         recorder.turn(Turn::new(Role::User));
-        let draft = recorder.finish();
+        let mut draft = recorder.finish();
+        draft.finish();
         crate::check::check(&draft).unwrap();
         let ids = draft.session.messages.iter().map(|message| message.id.as_str());
         assert_eq!(ids.collect::<Vec<_>>(), ["m", "message-2", "m#2", "message-4"]);

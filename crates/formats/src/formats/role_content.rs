@@ -64,10 +64,6 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
         }
         Ok(())
     })?;
-    drafts.retain(|draft| !draft.session.messages.is_empty());
-    if let Some(last) = drafts.last_mut() {
-        last.leave_out("torn last line", source.torn());
-    }
     Ok(drafts)
 }
 

@@ -53,6 +53,7 @@ pub(super) fn read_sessions<S>(
             if draft.session.messages.is_empty() {
                 continue;
             }
+            draft.finish();
             match drafts.first_mut() {
                 Some(parent) if !options.sidechains => fold(parent, &draft.session),
                 Some(parent) => {

@@ -69,7 +69,7 @@ fn read(source: &mut Source<'_>, reader: &mut Reader) -> Result<(), DatasetError
             }
         }
     }
-    if source.torn() > 0 {
+    if source.take_torn() > 0 {
         let message = "the last line ends within a character".to_owned();
         return Err(source.error(None, Problem::Syntax { message }));
     }

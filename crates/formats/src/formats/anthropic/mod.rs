@@ -52,9 +52,8 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
     }
     let mut reader = Reader { recorder: Recorder::new(source.stem()), ..Reader::default() };
     reader.recorder.draft.leave_out("request of another conversation", others as u64);
-    let mut draft = reader.chain(chain).map_err(|problem| source.error(None, problem))?;
-    draft.leave_out("torn last line", source.torn());
-    Ok(vec![draft])
+    let read = reader.chain(chain).map_err(|problem| source.error(None, problem));
+    Ok(vec![read?])
 }
 
 /// The requests of a log, each with its response.
@@ -123,6 +122,7 @@ struct Reader {
 impl Reader {
     fn chain(mut self, chain: Chain<(Body, Option<Response>)>) -> Result<Draft, Problem> {
         let Chain { body: (body, response), requests, .. } = chain;
+        self.recorder.session().model = body.model;
         let preamble = &mut self.recorder.session().preamble;
         preamble.system = match body.system {
             Content::Text(text) => vec![text],
@@ -139,10 +139,7 @@ impl Reader {
             self.message(at, message)?;
         }
         self.condensed.finish(&mut self.recorder.draft)?;
-        let mut draft = self.recorder.finish();
-        let model = &mut draft.session.model;
-        *model = model.take().or(body.model);
-        Ok(draft)
+        Ok(self.recorder.finish())
     }
 
     fn message(&mut self, at: usize, wire: WireMessage) -> Result<(), Problem> {

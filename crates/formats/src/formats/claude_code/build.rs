@@ -1,13 +1,11 @@
 //! Turns the main chain of a log into a session.
 
-use std::collections::BTreeSet;
-
 use super::attachment::Added;
 use super::tree::Tree;
 use super::wire::{Body, CompactMetadata, Part, Record, Response};
 use crate::formats::content::ImageSource;
 use crate::formats::prelude::*;
-use recap_core::model::{Session, SidechainRequest, ToolDefinition};
+use recap_core::model::{SidechainRequest, ToolDefinition};
 
 /// Why a record of the conversation is not in the session.
 pub(super) const ABANDONED: &str = "record on an abandoned branch";
@@ -37,14 +35,12 @@ pub(super) fn build(
     let own: FxHashSet<usize> = members.iter().copied().collect();
     let chain: Vec<usize> = chain.into_iter().filter(|at| own.contains(at)).collect();
     let mut builder = Builder::new(records, tree, members, &chain);
-    facts(builder.records, &chain, &mut builder.draft.session);
+    facts(builder.records, &chain, &mut builder.draft);
     for &at in &chain {
         builder.emit(at)?;
     }
     builder.unanswered()?;
     builder.count_left_out(members);
-    // The models of responses are those of messages: these must be there.
-    builder.models.name_models(&mut builder.draft.session);
     Ok(builder.draft)
 }
 
@@ -66,7 +62,6 @@ struct Builder<'a> {
     by_uuid: FxHashMap<String, usize>,
     /// What the last boundary kept, until its summary is read.
     kept: Option<Kept>,
-    models: Models,
     /// Whether there is a response.
     has_asked: bool,
 }
@@ -82,7 +77,6 @@ impl<'a> Builder<'a> {
         let mut builder = Builder {
             by_uuid: by_uuid.collect(),
             kept: None,
-            models: Models::default(),
             has_asked: false,
             records,
             tree,
@@ -292,7 +286,7 @@ impl<'a> Builder<'a> {
             }
         }
         if let Some(model) = model {
-            self.models.add(&model, &message.id);
+            self.draft.models.add(&model, &message.id);
         }
         self.draft.push(message, self.records[at].line);
         self.emit_results(&calls)
@@ -531,25 +525,23 @@ fn record_id(record: &Record) -> String {
 }
 
 /// Project and the values that the records carry about themselves.
-fn facts(records: &[Record], chain: &[usize], session: &mut Session) {
-    let mut values = BTreeSet::new();
+fn facts(records: &[Record], chain: &[usize], draft: &mut Draft) {
     for &at in chain {
         let header = &records[at].header;
         let own =
             [&header.session_id, &header.cwd, &header.version, &header.git_branch, &header.slug];
-        values.extend(own.into_iter().flatten().filter(|v| !v.is_empty()).cloned());
-        if let Some(cwd) = &header.cwd {
-            values.extend(home_of(cwd));
-            let project = &mut session.project;
+        draft.metadata.extend(own.into_iter().flatten().filter(|v| !v.is_empty()).cloned());
+        if let Some(cwd) = header.cwd.as_ref().filter(|cwd| !cwd.is_empty()) {
+            draft.worked_in(cwd.clone());
+            let project = &mut draft.session.project;
             *project = project.take().or_else(|| project_of(cwd));
         }
         if let Body::Assistant(response) = &records[at].body
             && !records[at].is_synthetic()
         {
-            values.extend(response.model.clone());
+            draft.metadata.extend(response.model.clone());
         }
     }
-    session.metadata = values.into_iter().collect();
 }
 
 /// What tells a response: its id, and the size of its prompt.

@@ -99,7 +99,7 @@ fn read(source: &mut Source<'_>, options: &LoadOptions) -> Result<Vec<Draft>, Da
     }
     if let Some(first) = drafts.first_mut() {
         first.leave_out("record written twice", repeated);
-        first.leave_out("torn last line", source.torn());
+        first.leave_out("torn last line", source.take_torn());
         first.leave_out("sidechain record", skipped + apart);
         first.session.sidechains = asides.take();
     } else if skipped > 0 {

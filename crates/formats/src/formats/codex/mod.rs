@@ -6,7 +6,7 @@
 mod compaction;
 mod wire;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use self::compaction::{MessageLookup, ReadCompaction, Says, says};
 
@@ -50,9 +50,7 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
     for (why, n) in &reader.unreadable {
         source.warn(format!("{why}: {n}"));
     }
-    let mut draft = reader.finish();
-    draft.leave_out("torn last line", source.torn());
-    Ok(vec![draft])
+    Ok(vec![reader.finish()])
 }
 
 /// The response whose items are being read.
@@ -70,9 +68,7 @@ struct Open {
 #[derive(Default)]
 struct Reader {
     draft: Draft,
-    models: Models,
     model: Option<String>,
-    metadata: BTreeSet<String>,
     session_seen: bool,
     open: Option<Open>,
     /// Tokens of a response whose items have not been read yet.
@@ -140,7 +136,7 @@ impl Reader {
         }
         let own = [session.id, session.cli_version, session.originator];
         let own = own.into_iter().chain(git).flatten();
-        self.metadata.extend(own.filter(|value| !value.is_empty()));
+        self.draft.metadata.extend(own.filter(|value| !value.is_empty()));
         if let Some(cwd) = session.cwd {
             self.working_directory(cwd);
         }
@@ -154,17 +150,16 @@ impl Reader {
     fn working_directory(&mut self, cwd: String) {
         let project = &mut self.draft.session.project;
         *project = project.take().or_else(|| project_of(&cwd));
-        self.metadata.extend(home_of(&cwd));
-        self.metadata.insert(cwd);
+        self.draft.worked_in(cwd);
     }
 
     fn turn(&mut self, turn: Turn) {
         self.close();
-        if let Some(cwd) = turn.cwd.filter(|cwd| !self.metadata.contains(cwd)) {
+        if let Some(cwd) = turn.cwd.filter(|cwd| !self.draft.metadata.contains(cwd)) {
             self.working_directory(cwd);
         }
         if let Some(model) = turn.model {
-            self.metadata.insert(model.clone());
+            self.draft.metadata.insert(model.clone());
             self.model = Some(model);
         }
     }
@@ -219,7 +214,7 @@ impl Reader {
                 self.open = Some(Open { index, counted_first: usage.is_some(), answered: false });
                 self.push(line, at, Role::Assistant, Vec::new());
                 if let Some(model) = &self.model {
-                    self.models.add(model, &self.draft.session.messages[index].id);
+                    self.draft.models.add(model, &self.draft.session.messages[index].id);
                 }
                 self.draft.session.messages[index].usage = usage;
                 index
@@ -325,7 +320,7 @@ impl Reader {
         self.draft.lines.truncate(from);
         session.compactions.retain(|compaction| compaction.after as usize <= from);
         let requests = taken.iter().filter_map(|message| {
-            let model = self.models.of(&message.id).map(str::to_owned);
+            let model = self.draft.models.of(&message.id).map(str::to_owned);
             Some(SidechainRequest { at: message.at, model, usage: message.usage? })
         });
         session.sidechains.extend(requests);
@@ -379,10 +374,8 @@ impl Reader {
     fn finish(mut self) -> Draft {
         self.close();
         self.order_results();
-        self.models.name_models(&mut self.draft.session);
         let windows = self.windows.iter().max_by_key(|(_, n)| **n);
         self.draft.session.window = windows.map(|(tokens, _)| *tokens);
-        self.draft.session.metadata = self.metadata.into_iter().collect();
         self.draft
     }
 

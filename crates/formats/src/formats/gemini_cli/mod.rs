@@ -4,8 +4,6 @@
 mod log;
 mod wire;
 
-use std::collections::BTreeSet;
-
 use self::log::{ABANDONED, Boundary, Log, Slot};
 use self::wire::{Part, Record, WireMessage, WireSession};
 use self::wire::{WireCall, read_record};
@@ -43,17 +41,14 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
             log.record(record);
         }
     }
-    let mut draft = Reader::new(source.stem()).read(log).map_err(|p| source.error(None, p))?;
+    let draft = Reader::new(source.stem()).read(log).map_err(|p| source.error(None, p))?;
     warn_of_branches(source, &draft, ABANDONED);
-    draft.leave_out("torn last line", source.torn());
     Ok(vec![draft])
 }
 
 #[derive(Default)]
 struct Reader {
     draft: Draft,
-    models: Models,
-    metadata: BTreeSet<String>,
     calls: Ids,
     /// Index of the first message of each turn, and the ids of its calls.
     turns: Vec<(u32, Vec<String>)>,
@@ -79,8 +74,6 @@ impl Reader {
         for boundary in boundaries {
             self.boundary(boundary)?;
         }
-        self.models.name_models(&mut self.draft.session);
-        self.draft.session.metadata = self.metadata.into_iter().collect();
         Ok(self.draft)
     }
 
@@ -88,12 +81,11 @@ impl Reader {
         // Sessions of one folder share the hash of its path.
         let project = session.project_hash.as_deref().map(|hash| hash.chars().take(12).collect());
         self.draft.session.project = project.filter(|hash: &String| !hash.is_empty());
-        self.metadata.extend(session.session_id);
-        self.metadata.extend(session.project_hash);
-        for folder in session.directories.into_iter().flatten() {
-            self.metadata.extend(home_of(&folder));
-            self.metadata.insert(folder);
-        }
+        self.draft
+            .metadata
+            .extend([session.session_id, session.project_hash].into_iter().flatten());
+        let folders = session.directories.into_iter().flatten();
+        folders.for_each(|folder| self.draft.worked_in(folder));
     }
 
     fn turn(&mut self, turn: Turn) {
@@ -116,8 +108,8 @@ impl Reader {
         let prompt = turn.usage.map(|usage| usage.prompt()).filter(|&prompt| prompt > 0);
         self.reported.push(prompt.or(self.reported.last().copied().flatten()));
         if let Some(model) = &turn.model {
-            self.models.add(model, &id);
-            self.metadata.insert(model.clone());
+            self.draft.models.add(model, &id);
+            self.draft.metadata.insert(model.clone());
         }
         if blocks.is_empty() && turn.usage.is_none() {
             self.draft.leave_out("empty message", 1);

@@ -101,6 +101,7 @@ impl Reader {
             (false, Some(epoch)) => format!("{own}-epoch-{epoch}"),
             (false, None) => own.clone(),
         });
+        draft.session.model.clone_from(&eval.model);
         // Epochs of one sample are not independent sessions.
         draft.session.project = eval.task.as_ref().map(|task| format!("{task}-{own}"));
         let mut calls = Calls::of(sample.events)?;
@@ -108,7 +109,6 @@ impl Reader {
         let mut ids = Ids::default();
         let mut asked = Vec::new();
         let mut places = FxHashMap::default();
-        let mut models = Models::default();
         for (number, message) in (1..).zip(sample.messages) {
             let own = message.id.clone();
             let id = ids.free(own.clone().unwrap_or_else(|| format!("message-{number}")));
@@ -117,7 +117,7 @@ impl Reader {
             places.entry(own.unwrap_or_default()).or_insert(message.id.clone());
             if let Some(made) = made {
                 let model = made.output.model.clone().or_else(|| eval.model.clone());
-                model.iter().for_each(|model| models.add(model, &message.id));
+                model.iter().for_each(|model| draft.models.add(model, &message.id));
                 let usage = made.output.usage.map(|usage| usage.usage());
                 let at = made.at.or(message.at);
                 draft.push(Message { usage, at, ..message }, None);
@@ -131,10 +131,6 @@ impl Reader {
         draft.leading_system_to_preamble();
         let lead = before - draft.session.messages.len();
         requests(asked, lead, &places, &mut draft)?;
-        models.name_models(&mut draft.session);
-        if draft.session.model.is_none() {
-            draft.session.model.clone_from(&eval.model);
-        }
         self.drafts.push(draft);
         Ok(())
     }

@@ -7,7 +7,7 @@
 mod compaction;
 mod wire;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use self::wire::{Export, Info, Part, State, Tokens, WireMessage, WireSession};
 use super::prelude::*;
@@ -71,8 +71,6 @@ fn lacks(kind: &str, field: &str) -> Problem {
 #[derive(Default)]
 struct Reader {
     draft: Draft,
-    models: Models,
-    metadata: BTreeSet<String>,
     /// Index of the first message at or after each of the export's messages.
     index_of: FxHashMap<String, u32>,
     /// Ids of messages and results, and those of calls: a scrubber may have made
@@ -99,17 +97,15 @@ impl Reader {
     fn session(&mut self, session: WireSession) {
         let WireSession { id, slug, project_id, parent_id, directory, version } = session;
         let own = [Some(id), slug, project_id, parent_id, version];
-        self.metadata.extend(own.into_iter().flatten().filter(|value| !value.is_empty()));
+        self.draft.metadata.extend(own.into_iter().flatten().filter(|value| !value.is_empty()));
         self.draft.session.project = directory.as_deref().and_then(project_of);
         self.folder(directory);
     }
 
     fn folder(&mut self, folder: Option<String>) {
         // A session outside a repository has the root as its worktree.
-        if let Some(folder) = folder.filter(|folder| folder.len() > 1) {
-            self.metadata.extend(home_of(&folder));
-            self.metadata.insert(folder);
-        }
+        let folder = folder.filter(|folder| folder.len() > 1);
+        folder.into_iter().for_each(|folder| self.draft.worked_in(folder));
     }
 
     fn message(&mut self, message: WireMessage, is_last: bool) -> Result<(), Problem> {
@@ -188,8 +184,8 @@ impl Reader {
         }
         self.unanswered(info.parent_id.as_deref());
         if let Some(model) = &info.model {
-            self.models.add(model, &info.id);
-            self.metadata.insert(model.clone());
+            self.draft.models.add(model, &info.id);
+            self.draft.metadata.insert(model.clone());
         }
         if let Some(path) = &info.path {
             self.folder(path.cwd.clone());
@@ -340,8 +336,6 @@ impl Reader {
 
     fn finish(mut self) -> Draft {
         self.prune();
-        self.models.name_models(&mut self.draft.session);
-        self.draft.session.metadata = self.metadata.into_iter().collect();
         self.draft
     }
 }

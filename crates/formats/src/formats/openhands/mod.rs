@@ -9,7 +9,7 @@
 mod v1;
 mod wire;
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 use self::wire::{Event, ModelResponse, Run, ToolCallMetadata, since};
 use super::openai_chat::tools;
@@ -72,10 +72,6 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
             (Err(problem), None) => return Err(source.error(None, problem)),
         }
     }
-    read.retain(|draft| !draft.session.messages.is_empty());
-    if let Some(last) = read.last_mut() {
-        last.leave_out("torn last line", source.torn());
-    }
     Ok(read)
 }
 
@@ -91,16 +87,12 @@ fn newer(source: &mut Source<'_>, head: &Head) -> Result<Vec<Draft>, DatasetErro
         }
     }
     let read = v1::read(source.stem(), events);
-    let mut draft = read.map_err(|problem| source.error(None, problem))?;
-    draft.leave_out("torn last line", source.torn());
-    Ok(vec![draft])
+    Ok(vec![read.map_err(|problem| source.error(None, problem))?])
 }
 
 #[derive(Default)]
 struct Reader {
     draft: Draft,
-    models: Models,
-    metadata: BTreeSet<String>,
     /// What each response used, by its id. Several may have the same.
     usage: FxHashMap<String, VecDeque<Usage>>,
     /// Message of the newest response with an id, and those of its calls that
@@ -124,7 +116,7 @@ impl Reader {
 
     fn run(mut self, run: Run, line: Option<u64>) -> Result<Draft, Problem> {
         self.line = line;
-        self.metadata.extend(run.instance_id);
+        self.draft.metadata.extend(run.instance_id);
         self.usage = run.metrics.unwrap_or_default().by_response();
         for event in run.history {
             match (event.action.as_deref(), event.observation.is_some()) {
@@ -133,8 +125,6 @@ impl Reader {
                 (None, false) => self.draft.leave_out("unknown event", 1),
             }
         }
-        self.models.name_models(&mut self.draft.session);
-        self.draft.session.metadata = self.metadata.into_iter().collect();
         Ok(self.draft)
     }
 
@@ -246,8 +236,8 @@ impl Reader {
         }
         let message = self.message(event.id, Role::Assistant, event.timestamp, blocks);
         if let Some(model) = response.model {
-            self.models.add(&model, &message.id);
-            self.metadata.insert(model);
+            self.draft.models.add(&model, &message.id);
+            self.draft.metadata.insert(model);
         }
         self.push(event.id, Message { usage, ..message });
     }

@@ -3,7 +3,7 @@
 
 mod wire;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use self::wire::{
     Body, Compaction, Entry, Header, Part, WireMessage, WireSession, bash_text, lacks, read_entry,
@@ -53,7 +53,7 @@ fn read(source: &mut Source<'_>, _: &LoadOptions, take: &mut Take<'_>) -> Result
         source.set_aside(line, problem)?;
     }
     warn_of_branches(source, &draft, ABANDONED);
-    draft.leave_out("torn last line", source.torn());
+    draft.leave_out("torn last line", source.take_torn());
     if draft.session.messages.is_empty() { Ok(()) } else { take(source, draft) }
 }
 
@@ -75,7 +75,7 @@ fn session(entries: Vec<Entry>, id: &str) -> Result<ReadSession, Problem> {
             aside.push((line, problem));
         }
     }
-    let mut draft = reader.finish();
+    let mut draft = reader.draft;
     draft.leave_out(ABANDONED, off as u64);
     Ok((draft, aside))
 }
@@ -137,8 +137,6 @@ const BRANCH_SUMMARY: (&str, &str) = (
 #[derive(Default)]
 struct Reader {
     draft: Draft,
-    models: Models,
-    metadata: BTreeSet<String>,
     /// Index of the first message at or after each entry, by its position in
     /// the file: `firstKeptEntryIndex` counts the session entry as 0.
     index_at: BTreeMap<usize, u32>,
@@ -180,12 +178,10 @@ impl Reader {
     }
 
     fn session(&mut self, header: &Header, session: WireSession) {
-        self.metadata.extend(header.id.clone());
-        self.metadata.extend(session.branched_from);
+        self.draft.metadata.extend(header.id.clone().into_iter().chain(session.branched_from));
         if let Some(cwd) = session.cwd {
             self.draft.session.project = project_of(&cwd);
-            self.metadata.extend(home_of(&cwd));
-            self.metadata.insert(cwd);
+            self.draft.worked_in(cwd);
         }
     }
 
@@ -236,8 +232,8 @@ impl Reader {
         let failed = stopped == Some("error") && !billed;
         let whole = !matches!(stopped, Some("error" | "aborted"));
         if let (Some(model), false) = (&message.model, failed) {
-            self.models.add(model, &entry_id(header, line));
-            self.metadata.insert(model.clone());
+            self.draft.models.add(model, &entry_id(header, line));
+            self.draft.metadata.insert(model.clone());
         }
         let usage = message.usage.filter(|_| !failed).map(|usage| usage.usage(whole));
         let blocks = self.blocks(message.content)?;
@@ -322,12 +318,6 @@ impl Reader {
                 }
             }))
         })
-    }
-
-    fn finish(mut self) -> Draft {
-        self.models.name_models(&mut self.draft.session);
-        self.draft.session.metadata = self.metadata.into_iter().collect();
-        self.draft
     }
 }
 
