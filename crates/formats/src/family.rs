@@ -10,7 +10,7 @@ use std::hash::{Hash, Hasher};
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 
 use super::draft::Draft;
-use super::gathered::{Aside, Sink, settle};
+use super::gathered::{Aside, Entry, settle};
 use recap_core::model::{Message, SIDECHAIN, SidechainRequest};
 
 /// A session that others may name as the one that started them.
@@ -83,12 +83,7 @@ impl Families {
     /// Puts a subagent's session where it belongs: as requests of the session
     /// that started it, or as a session of its own that is named after that
     /// one (`apart`). Returns it where its parent was not read.
-    pub(super) fn place(
-        &mut self,
-        mut draft: Draft,
-        apart: bool,
-        sessions: &mut impl Sink,
-    ) -> Placed {
+    pub(super) fn place(&mut self, mut draft: Draft, apart: bool, sessions: &[Entry]) -> Placed {
         let root = draft.parent.as_ref().and_then(|parent| {
             self.line(parent).find(|parent| self.members.contains_key(*parent)).cloned()
         });
@@ -98,7 +93,7 @@ impl Families {
         let copied = |message: &&Message| parent.messages.contains(&print(message));
         if apart {
             parent.children += 1;
-            let id = sessions.id(parent.at).unwrap_or_default();
+            let id = sessions.get(parent.at).map_or("", |entry| entry.id.as_str());
             draft.session.id = format!("{id}{SIDECHAIN}{}", parent.children);
             return Placed::Apart(draft);
         }
@@ -110,15 +105,14 @@ impl Families {
             Some(SidechainRequest { at: message.at, model, usage: message.usage? })
         });
         let requests = requests.chain(session.sidechains.iter().cloned()).collect();
-        sessions.amend(parent.at, Aside { requests, messages: own.count() as u64 });
-        Placed::Folded
+        Placed::Folded(parent.at, Aside { requests, messages: own.count() as u64 })
     }
 }
 
 /// What became of a subagent's session.
 pub(super) enum Placed {
-    /// Its requests are among those of the session that started it.
-    Folded,
+    /// Its requests belong to those of the session at this place, which started it.
+    Folded(usize, Aside),
     /// It is a session of its own.
     Apart(Draft),
     /// The session that started it was not read.

@@ -204,7 +204,7 @@ fn read_folder<S: Sink>(
         let own = [CARD_FILE, SESSIONS_FILE, QUESTIONS_FILE];
         found.retain(|f| own.contains(&f.relative.as_str()));
     }
-    let (mut others, before) = (Vec::new(), gathered.sessions.count());
+    let (mut others, before) = (Vec::new(), gathered.index.len());
     gathered.families.open = true;
     gathered.subagents = Subagents::among(&found);
     for file in &found {
@@ -226,11 +226,11 @@ fn read_folder<S: Sink>(
             .or_set_aside(&file.relative, |gathered| gathered.file(file, &found, options, None))?;
     }
     let shown = root.display().to_string();
-    if gathered.sessions.count() == before && !gathered.set_aside.is_empty() {
+    if gathered.index.len() == before && !gathered.set_aside.is_empty() {
         let reason = gathered.set_aside.join("; ");
         return Err(DatasetError::whole(shown, Problem::NoneReadable { reason }));
     }
-    if gathered.sessions.count() == before {
+    if gathered.index.len() == before {
         let files = found.len() as u64;
         let known = known_formats();
         let first = gathered.first_unknown.take();
