@@ -154,6 +154,21 @@ impl Draft {
         self.session.metadata.extend(std::mem::take(&mut self.metadata));
     }
 
+    /// The messages of these ids, each once and in their order. Ids of none are
+    /// counted as `unknown`.
+    pub(super) fn in_order<'a>(
+        &mut self,
+        ids: impl Iterator<Item = &'a str>,
+        places: &Places,
+        unknown: &str,
+    ) -> Vec<String> {
+        let (found, others): (Vec<_>, Vec<_>) =
+            ids.map(|id| places.get(id).copied()).partition(Option::is_some);
+        self.leave_out(unknown, others.len() as u64);
+        let found: BTreeSet<usize> = found.into_iter().flatten().collect();
+        found.into_iter().map(|at| self.session.messages[at].id.clone()).collect()
+    }
+
     /// Index that the next message will have.
     pub(super) fn next_index(&self) -> u32 {
         self.session.messages.len() as u32

@@ -11,7 +11,7 @@ use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 
 use super::draft::Draft;
 use super::gathered::{Aside, Entry, settle};
-use recap_core::model::{Message, SIDECHAIN, SidechainRequest};
+use recap_core::model::{Message, SIDECHAIN};
 
 /// A session that others may name as the one that started them.
 struct Member {
@@ -90,7 +90,6 @@ impl Families {
         let Some(parent) = root.and_then(|root| self.members.get_mut(&root)) else {
             return Placed::Orphan(draft);
         };
-        let copied = |message: &&Message| parent.messages.contains(&print(message));
         if apart {
             parent.children += 1;
             let id = sessions.get(parent.at).map_or("", |entry| entry.id.as_str());
@@ -98,14 +97,8 @@ impl Families {
             return Placed::Apart(draft);
         }
         settle(&mut draft.session);
-        let session = &draft.session;
-        let own = (0u32..).zip(&session.messages).filter(|(_, message)| !copied(message));
-        let requests = own.clone().filter_map(|(index, message)| {
-            let model = session.other_models.get(&index).or(session.model.as_ref()).cloned();
-            Some(SidechainRequest { at: message.at, model, usage: message.usage? })
-        });
-        let requests = requests.chain(session.sidechains.iter().cloned()).collect();
-        Placed::Folded(parent.at, Aside { requests, messages: own.count() as u64 })
+        let is_own = |message: &Message| !parent.messages.contains(&print(message));
+        Placed::Folded(parent.at, Aside::of(&draft.session, is_own))
     }
 }
 

@@ -12,7 +12,7 @@ use super::native::{self, Card};
 use super::questions::{self, Placed};
 use super::source::Source;
 use super::subagents::Subagents;
-use recap_core::model::{Question, Session, SidechainRequest};
+use recap_core::model::{Message, Question, Session, SidechainRequest};
 
 /// File name without its last extension; that of a packed file is the one before `.gz` or `.zst`.
 pub(super) fn stem_of(name: &str) -> &str {
@@ -80,6 +80,17 @@ pub(super) struct Aside {
 }
 
 impl Aside {
+    /// What those messages of a subagent's session did that are its own.
+    pub(super) fn of(session: &Session, is_own: impl Fn(&Message) -> bool) -> Aside {
+        let own = || (0u32..).zip(&session.messages).filter(|(_, message)| is_own(message));
+        let requests = own().filter_map(|(index, message)| {
+            let model = session.other_models.get(&index).or(session.model.as_ref()).cloned();
+            Some(SidechainRequest { at: message.at, model, usage: message.usage? })
+        });
+        let requests = requests.chain(session.sidechains.iter().cloned()).collect();
+        Aside { requests, messages: own().count() as u64 }
+    }
+
     /// Adds it to the session.
     pub(super) fn add_to(self, session: &mut Session) {
         self.count(&mut session.left_out);
@@ -405,7 +416,7 @@ pub(super) fn settle(session: &mut Session) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use recap_core::model::{Message, Role, SidechainRequest, Usage};
+    use recap_core::model::{Role, Usage};
 
     /// Responses with these prompts, all of them read from a cache.
     fn reads(prompts: &[u64]) -> Session {

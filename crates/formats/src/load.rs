@@ -121,12 +121,7 @@ fn read_file<S: Sink>(
 ) -> Result<String, DatasetError> {
     let name = input.file_name().unwrap_or(input.as_os_str()).to_string_lossy().into_owned();
     let found = Found { relative: name.clone(), path: input.to_owned() };
-    let source = open(&found, options)?;
-    if let Some(session) = subagents::session_of(input) {
-        let session = session.display().to_string();
-        return Err(source.error(None, Problem::OfSubagent { session }));
-    }
-    let mut source = source.with_subagents(Subagents::beside(input).of(input));
+    let mut source = open_session(&found, &Subagents::beside(input), options)?;
     let format = known(&mut source, options)?;
     let beside = |name: &&str| {
         let path = input.with_file_name(name);
@@ -149,10 +144,7 @@ fn known(source: &mut Source<'_>, options: &LoadOptions) -> Result<&'static Form
     {
         return Ok(format);
     }
-    match look(source, options.only)? {
-        Looked::Known(format) => Ok(format),
-        Looked::Unknown { is_blank } => Err(unknown(source, is_blank)),
-    }
+    detect(source, options.only)?.ok_or_else(|| unknown(source))
 }
 
 fn without_message(source: &Source<'_>) -> DatasetError {
@@ -164,15 +156,14 @@ fn without_message(source: &Source<'_>) -> DatasetError {
 }
 
 /// Why no format recognised an input: the most precise reason.
-fn unknown(source: &mut Source<'_>, is_blank: bool) -> DatasetError {
+fn unknown(source: &mut Source<'_>) -> DatasetError {
+    let (is_blank, seen) = match source.head(MAX_HEAD) {
+        Ok(bytes) => (Head::new(bytes).is_blank(), looks(bytes)),
+        Err(error) => return error,
+    };
     if is_blank {
         return source.error(None, Problem::Empty);
     }
-    let known = known_formats();
-    let seen = match source.head(MAX_HEAD) {
-        Ok(bytes) => looks(bytes),
-        Err(error) => return error,
-    };
     // Reading the lines detects invalid text and lines that are too long.
     while seen.as_ref().is_none_or(|looks| looks.is_text) {
         match source.next_line() {
@@ -182,6 +173,7 @@ fn unknown(source: &mut Source<'_>, is_blank: bool) -> DatasetError {
         }
     }
     let (what, advice) = seen.map(|Looks { what, advice, .. }| (what, advice)).unzip();
+    let known = known_formats();
     source.error(None, Problem::UnknownFormat { known, what, advice: advice.flatten() })
 }
 
@@ -257,6 +249,25 @@ fn open(file: &Found, options: &LoadOptions) -> Result<Source<'static>, DatasetE
     Ok(source.allowing(options.max_unpacked))
 }
 
+/// Opens a file that may be a session, with the logs of its subagents.
+///
+/// # Errors
+/// The log of a subagent, which is read with its session and never alone.
+fn open_session(
+    file: &Found,
+    subagents: &Subagents,
+    options: &LoadOptions,
+) -> Result<Source<'static>, DatasetError> {
+    let source = open(file, options)?;
+    match subagents::session_of(&file.path) {
+        Some(session) => {
+            let session = session.display().to_string();
+            Err(source.error(None, Problem::OfSubagent { session }))
+        }
+        None => Ok(source.with_subagents(subagents.of(&file.path))),
+    }
+}
+
 impl<S: Sink> Gathered<S> {
     /// Reads a file of a folder; returns whether it was a session.
     fn file(
@@ -270,25 +281,17 @@ impl<S: Sink> Gathered<S> {
         if self.subagents.owns(&file.path) {
             return Ok(true);
         }
-        let mut source = open(file, options)?;
-        if let Some(session) = subagents::session_of(&file.path) {
-            let session = session.display().to_string();
-            return Err(source.error(None, Problem::OfSubagent { session }));
-        }
-        source = source.with_subagents(self.subagents.of(&file.path));
-        let format = match format {
-            Some(format) => format,
-            None => match look(&mut source, options.only)? {
-                Looked::Known(format) => format,
-                Looked::Unknown { .. } => {
-                    if self.first_unknown.is_none() {
-                        let seen = looks(source.head(HEAD)?);
-                        let relative = file.relative.clone();
-                        self.first_unknown = seen.map(|looks| (relative, looks.what));
-                    }
-                    return Ok(false);
-                }
-            },
+        let mut source = open_session(file, &self.subagents, options)?;
+        let detected = match format {
+            Some(format) => Some(format),
+            None => detect(&mut source, options.only)?,
+        };
+        let Some(format) = detected else {
+            if self.first_unknown.is_none() {
+                let seen = looks(source.head(HEAD)?);
+                self.first_unknown = seen.map(|looks| (file.relative.clone(), looks.what));
+            }
+            return Ok(false);
         };
         let beside = |name: &&str| {
             let path = file.path.with_file_name(name);
@@ -422,50 +425,37 @@ impl<S: Sink> Gathered<S> {
 
 // Detects the format of an input from its first bytes.
 
-/// The result of detection: the format, or that the input is blank.
-enum Looked {
-    Known(&'static Format),
-    Unknown { is_blank: bool },
-}
-
 /// Reads the first bytes of an input until a format recognises them (any
 /// format, or only the named one), up to [`MAX_HEAD`]; a value that is longer, to
 /// its end.
-fn look(source: &mut Source<'_>, only: Option<&str>) -> Result<Looked, DatasetError> {
-    let mut is_blank = true;
+fn detect(
+    source: &mut Source<'_>,
+    only: Option<&str>,
+) -> Result<Option<&'static Format>, DatasetError> {
+    let recognise = |head: &Head| {
+        let mut named = FORMATS.iter().filter(|f| only.is_none_or(|name| name == f.name));
+        named.find(|format| (format.sniff)(head)).copied()
+    };
     for most in [HEAD, MAX_HEAD] {
         let bytes = source.head(most)?;
         let (read, mut head) = (bytes.len(), Head::new(bytes));
         if head.tables().is_some() {
             head.add_tables(&source.log_head(most)?);
         }
-        let told = |head: &Head| {
-            let mut asked =
-                FORMATS.iter().copied().filter(|f| only.is_none_or(|name| name == f.name));
-            asked.find(|format| (format.sniff)(head))
-        };
         // The beginning of a document may look like another format.
-        let first = if head.is_outline { None } else { told(&head) };
-        if let Some(format) = first {
-            return Ok(Looked::Known(format));
-        }
-        if head.cut.is_some() {
+        let mut found = if head.is_outline { None } else { recognise(&head) };
+        if found.is_none() && head.cut.is_some() {
             source.look_further(&mut head)?;
-            if let Some(format) = told(&head) {
-                return Ok(Looked::Known(format));
-            }
+            found = recognise(&head);
         }
-        is_blank = head.is_blank();
-        if head.spread
-            && let Some(format) = told(&head.into_lines())
-        {
-            return Ok(Looked::Known(format));
+        if found.is_none() && head.spread {
+            found = recognise(&head.into_lines());
         }
-        if read < most {
-            break;
+        if found.is_some() || read < most {
+            return Ok(found);
         }
     }
-    Ok(Looked::Unknown { is_blank })
+    Ok(None)
 }
 
 // Data sets that are part of the program.

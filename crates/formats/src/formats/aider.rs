@@ -11,7 +11,6 @@
 //! is a session of its own.
 
 use jiff::civil::DateTime;
-use jiff::tz::TimeZone;
 
 use super::prelude::*;
 
@@ -91,10 +90,10 @@ impl WireSession {
     fn new(id: &str, at: &str) -> WireSession {
         // The local time of the user, whose zone is not written.
         let at = DateTime::strptime("%Y-%m-%d %H:%M:%S", at.trim());
-        let at = at.and_then(|at| at.to_zoned(TimeZone::UTC)).map(|at| at.timestamp());
+        let at = at.ok().and_then(in_utc);
         let recorder = Recorder::new(id);
         let (ended, model, open) = (Vec::new(), None, None);
-        WireSession { id: id.to_owned(), recorder, ended, at: at.ok(), model, open }
+        WireSession { id: id.to_owned(), recorder, ended, at, model, open }
     }
 
     fn line(&mut self, number: u64, line: &str) {

@@ -3,6 +3,9 @@
 
 use std::fmt;
 
+use jiff::Timestamp;
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
 use rustc_hash::FxHashMap;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, SeqAccess, Visitor};
 use serde_json::Value as Json;
@@ -10,7 +13,7 @@ use serde_json::Value as Json;
 use crate::draft::{DENSE_ARGUMENTS, Draft};
 use crate::error::Problem;
 use crate::source::{Source, parse};
-use recap_core::model::{Block, Message, Role, Usage};
+use recap_core::model::{Block, Message, MessageIndex, Piece, Role, Usage};
 
 /// Warns if more records of a log lie on abandoned branches, counted as
 /// `reason`, than on the one that is read: perhaps the file was sorted, and its
@@ -76,6 +79,14 @@ impl<P> Default for Content<P> {
 }
 
 impl<P> Content<P> {
+    /// Its texts in order, where `text` gives that of a part.
+    pub(super) fn texts(self, text: fn(P) -> Option<String>) -> Vec<String> {
+        match self {
+            Content::Text(text) => vec![text],
+            Content::Parts(parts) => parts.into_iter().filter_map(text).collect(),
+        }
+    }
+
     /// Its blocks: one of a plain text, else what `read` makes of each part.
     pub(super) fn blocks(
         self,
@@ -157,6 +168,21 @@ pub(super) fn media_type(url: &str) -> Option<String> {
     (!named.is_empty()).then(|| named.to_owned())
 }
 
+/// A part of a tool result, of which nothing but a text is kept.
+#[derive(Debug, serde::Deserialize)]
+pub(super) struct TextPart {
+    #[serde(rename = "type")]
+    kind: String,
+    pub(super) text: Option<String>,
+}
+
+impl TextPart {
+    /// Its kind and its text.
+    pub(super) fn split(self) -> (String, Option<String>) {
+        (self.kind, self.text)
+    }
+}
+
 /// Text and picture count of a tool result.
 #[derive(Debug, Default)]
 pub(super) struct ResultText {
@@ -216,13 +242,38 @@ pub(super) fn arguments(value: Json, draft: &mut Draft) -> Json {
     }
 }
 
+/// The role that most formats name so.
+pub(super) fn role_of(name: String) -> Result<Role, Problem> {
+    match name.as_str() {
+        "system" => Ok(Role::System),
+        "user" => Ok(Role::User),
+        "assistant" => Ok(Role::Assistant),
+        _ => Err(Problem::UnknownRole { role: name }),
+    }
+}
+
+/// A time without a zone, taken for UTC.
+pub(super) fn in_utc(time: DateTime) -> Option<Timestamp> {
+    Some(time.to_zoned(TimeZone::UTC).ok()?.timestamp())
+}
+
+/// Takes the newest of `after` messages off the end of what is sent, as far as
+/// they have no gap; returns the first of them.
+pub(super) fn take_tail(pieces: &mut Vec<Piece>, after: MessageIndex) -> MessageIndex {
+    let mut first = after;
+    while first > 0 && pieces.pop_if(|piece| *piece == Piece::Message(first - 1)).is_some() {
+        first -= 1;
+    }
+    first
+}
+
 /// A message with one tool result.
 pub(super) fn result_message(
     id: String,
     call: String,
     result: ResultText,
     is_error: bool,
-    at: Option<jiff::Timestamp>,
+    at: Option<Timestamp>,
 ) -> Message {
     let block = Block::ToolResult { call, text: result.text, images: result.images, is_error };
     Message::new(id, Role::Tool, at, vec![block])
@@ -249,24 +300,35 @@ pub(super) struct ChatUsage {
     prompt_tokens_details: Option<PromptDetails>,
 }
 
-#[derive(serde::Deserialize)]
-struct PromptDetails {
+/// What OpenAI says of the prompt's tokens.
+#[derive(Clone, Copy, Default, serde::Deserialize)]
+pub(super) struct PromptDetails {
     cached_tokens: Option<u64>,
+}
+
+impl PromptDetails {
+    pub(super) fn cached(details: Option<PromptDetails>) -> u64 {
+        details.and_then(|details| details.cached_tokens).unwrap_or(0)
+    }
 }
 
 impl ChatUsage {
     pub(super) fn disjoint(&self) -> Usage {
-        let details = self.prompt_tokens_details.as_ref();
-        let cached = details.and_then(|d| d.cached_tokens).unwrap_or(0);
+        let cached = PromptDetails::cached(self.prompt_tokens_details);
         usage_of(self.prompt_tokens, cached, self.completion_tokens)
     }
+}
+
+/// The usage where what was read from a cache or written to it is counted beside
+/// the rest of the prompt.
+pub(super) fn disjoint(input: u64, cache_read: u64, cache_write_5m: u64, output: u64) -> Usage {
+    Usage { input, cache_read, cache_write_5m, output, output_final: true, ..Usage::default() }
 }
 
 /// The usage in disjoint buckets where what was cached is part of the prompt.
 pub(super) fn usage_of(prompt: u64, cached: u64, output: u64) -> Usage {
     let cache_read = cached.min(prompt);
-    let input = prompt - cache_read;
-    Usage { input, cache_read, output, output_final: true, ..Usage::default() }
+    disjoint(prompt - cache_read, cache_read, 0, output)
 }
 
 /// The ids of a session's calls or messages: some agents use one twice.

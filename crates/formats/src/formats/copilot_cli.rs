@@ -10,7 +10,6 @@
 use std::collections::BTreeMap;
 
 use super::prelude::*;
-use recap_core::model::{PreambleChange, RecordedCall, SIDECHAIN};
 use recap_core::text::counted;
 
 /// The format of Copilot CLI's event logs.
@@ -462,14 +461,8 @@ impl Spent {
     fn call(self) -> RecordedCall {
         let cache_read = self.cache_read_tokens.min(self.input_tokens);
         let cache_write_5m = self.cache_write_tokens.min(self.input_tokens - cache_read);
-        let usage = Usage {
-            input: self.input_tokens - cache_read - cache_write_5m,
-            cache_read,
-            cache_write_5m,
-            output: self.output_tokens,
-            output_final: true,
-            ..Usage::default()
-        };
+        let input = self.input_tokens - cache_read - cache_write_5m;
+        let usage = disjoint(input, cache_read, cache_write_5m, self.output_tokens);
         RecordedCall { model: self.model, usage, latency_ms: self.duration }
     }
 }

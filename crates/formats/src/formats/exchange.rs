@@ -6,7 +6,6 @@ use std::io::Write as _;
 use serde::Serialize;
 
 use super::prelude::*;
-use recap_core::model::Preamble;
 
 /// A part of a message.
 #[derive(Clone, Debug, Serialize)]

@@ -7,10 +7,9 @@
 //! annotators' search strings (`query`) give answers away and are left out.
 //! All turns of a session have the session's time, taken as UTC.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use jiff::civil::DateTime;
-use jiff::tz::TimeZone;
 use serde::de::IgnoredAny;
 use serde_json::Map;
 
@@ -168,8 +167,7 @@ fn text_of(value: Option<Json>, at: &str) -> Result<String, Problem> {
 
 /// A session's time: `1:56 pm on 8 May, 2023`.
 fn time(text: &str) -> Option<Timestamp> {
-    let time = DateTime::strptime("%I:%M %p on %d %B, %Y", text.trim()).ok()?;
-    Some(time.to_zoned(TimeZone::UTC).ok()?.timestamp())
+    in_utc(DateTime::strptime("%I:%M %p on %d %B, %Y", text.trim()).ok()?)
 }
 
 fn message(turn: Turn, role: Role, at: Option<Timestamp>, draft: &mut Draft) -> Message {
@@ -234,18 +232,5 @@ fn value(value: Json, n: usize, key: &str) -> Result<Option<String>, Problem> {
 fn evidence(named: &[String], places: &Places, draft: &mut Draft) -> Vec<String> {
     let separator = |c: char| c.is_whitespace() || c == ';' || c == ',';
     let names = named.iter().flat_map(|entry| entry.split(separator)).filter(|n| !n.is_empty());
-    let mut found = BTreeSet::new();
-    let mut unknown = 0;
-    for name in names {
-        match places.get(name) {
-            Some(&at) => {
-                found.insert(at);
-            }
-            None => unknown += 1,
-        }
-    }
-    let messages = &draft.session.messages;
-    let ids = found.into_iter().map(|at| messages[at].id.clone()).collect();
-    draft.leave_out("evidence that names no turn", unknown);
-    ids
+    draft.in_order(names, places, "evidence that names no turn")
 }

@@ -33,7 +33,8 @@ mod prelude {
     pub(super) use serde_json::Value as Json;
 
     pub(super) use super::content::{
-        Content, Ids, ResultText, arguments, media_type, project_of, result_message, result_text,
+        Content, Ids, ResultText, TextPart, arguments, disjoint, in_utc, media_type, project_of,
+        result_message, result_text, role_of,
     };
     pub(super) use super::recorder::{Outcome, Recorder, Turn};
     pub(super) use crate::LoadOptions;
@@ -42,7 +43,9 @@ mod prelude {
     pub(super) use crate::format::{Format, Head, Read, Take, Tried};
     pub(super) use crate::source::{Source, from_json, parse};
     pub(super) use recap_core::model::{
-        Block, Message, MessageIndex, Piece, RecordedCompaction, RecordedTrigger, Role, Usage,
+        Block, Message, MessageIndex, Piece, Preamble, PreambleChange, RecordedCall,
+        RecordedCompaction, RecordedTrigger, Role, SIDECHAIN, Session, SidechainRequest,
+        ToolDefinition, Usage,
     };
 }
 

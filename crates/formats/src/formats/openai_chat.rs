@@ -11,7 +11,6 @@ use super::otel::said;
 use super::prelude::*;
 use super::responses;
 use crate::source::decoded;
-use recap_core::model::{Preamble, ToolDefinition};
 
 /// The format of OpenAI chat messages.
 pub(super) const FORMAT: Format = Format {
@@ -290,18 +289,16 @@ struct ToolBody {
     parameters: Json,
 }
 
+/// Reads one conversation after another.
 #[derive(Default)]
 struct Reader {
-    /// Calls whose id was used before in the same conversation.
-    renamed: u64,
-}
-
-/// The ids of one conversation's calls. Some servers use an id twice.
-#[derive(Default)]
-struct Calls {
-    by_id: Ids,
+    draft: Draft,
+    /// The ids of its calls: some servers use one twice.
+    calls: Ids,
     /// Newest call of each function, for results that name only that.
     by_name: FxHashMap<String, String>,
+    /// Calls of all conversations whose id was used before in the same one.
+    renamed: u64,
 }
 
 impl Reader {
@@ -313,90 +310,72 @@ impl Reader {
     ) -> Result<Draft, Problem> {
         let messages = conversation.messages.or(conversation.traj);
         let messages = messages.ok_or_else(|| Problem::shape(".", "lacks `messages`"))?;
-        let mut draft = Draft::named(id);
-        draft.session.model = conversation.model;
+        let renamed = self.renamed;
+        *self = Reader { draft: Draft::named(id), renamed, ..Reader::default() };
+        let session = &mut self.draft.session;
+        session.model = conversation.model;
         // Trials of one task are not independent sessions.
-        draft.session.project = conversation.task_id.map(|t| format!("task-{}", bare(&t)));
-        draft.session.preamble.tools = tools(conversation.tools);
-        let mut calls = Calls::default();
+        session.project = conversation.task_id.map(|t| format!("task-{}", bare(&t)));
+        session.preamble.tools = tools(conversation.tools);
         for (n, message) in messages.into_iter().enumerate() {
-            let message = self.message(format!("m{}", n + 1), message, &mut calls, &mut draft)?;
-            draft.push(message, line);
+            let message = self.message(format!("m{}", n + 1), message)?;
+            self.draft.push(message, line);
         }
-        draft.leading_system_to_preamble();
-        Ok(draft)
+        self.draft.leading_system_to_preamble();
+        Ok(std::mem::take(&mut self.draft))
     }
 
-    fn message(
-        &mut self,
-        id: String,
-        wire: WireMessage,
-        calls: &mut Calls,
-        draft: &mut Draft,
-    ) -> Result<Message, Problem> {
+    fn message(&mut self, id: String, wire: WireMessage) -> Result<Message, Problem> {
         let role = match wire.role.as_str() {
             // The name that newer models have for it.
-            "system" | "developer" => Role::System,
-            "user" => Role::User,
-            "assistant" => Role::Assistant,
+            "developer" => Role::System,
             "tool" | "function" => {
-                let call = calls.answered_by(wire.tool_call_id, wire.name)?;
+                let call = self.answered_by(wire.tool_call_id, wire.name)?;
                 let read = |part: Part| (part.kind, part.text);
-                let text = result_text(wire.content, read, "image_url", draft);
+                let text = result_text(wire.content, read, "image_url", &mut self.draft);
                 return Ok(result_message(id, call, text, false, None));
             }
-            _ => return Err(Problem::UnknownRole { role: wire.role }),
+            _ => role_of(wire.role)?,
         };
         let mut blocks = Vec::new();
         if let Some(text) = wire.reasoning_content.filter(|t| !t.is_empty()) {
             blocks.push(Block::Reasoning { text });
         }
-        content_blocks(wire.content, &mut blocks, draft);
+        blocks.extend(wire.content.blocks(|part| Ok(self.block(part)))?);
         blocks.extend(wire.refusal.map(|text| Block::Text { text }));
         let made = wire.tool_calls.into_iter().flatten();
         let legacy = wire.function_call.map(|function| WireCall { id: None, function: *function });
-        let made: Vec<WireCall> = made.chain(legacy).collect();
-        self.call_blocks(&id, made, calls, &mut blocks, draft);
+        for (n, WireCall { id: own, function }) in made.chain(legacy).enumerate() {
+            let own = own.unwrap_or_else(|| format!("{id}-call-{}", n + 1));
+            let call = self.calls.free(own.clone());
+            self.renamed += u64::from(call != own);
+            self.by_name.insert(function.name.clone(), call.clone());
+            let arguments = arguments(function.arguments, &mut self.draft);
+            blocks.push(Block::ToolCall { id: call, name: function.name, arguments });
+        }
         let usage = wire.usage.map(|usage| usage.disjoint());
         Ok(Message { usage, ..Message::new(id, role, None, blocks) })
-    }
-
-    fn call_blocks(
-        &mut self,
-        message: &str,
-        made: Vec<WireCall>,
-        calls: &mut Calls,
-        blocks: &mut Vec<Block>,
-        draft: &mut Draft,
-    ) {
-        for (n, call) in made.into_iter().enumerate() {
-            let id = call.id.unwrap_or_else(|| format!("{message}-call-{}", n + 1));
-            let (id, renamed) = calls.open(id, &call.function.name);
-            self.renamed += u64::from(renamed);
-            blocks.push(Block::ToolCall {
-                id,
-                name: call.function.name,
-                arguments: arguments(call.function.arguments, draft),
-            });
-        }
-    }
-}
-
-impl Calls {
-    /// Names a new call; the flag says whether its id was used before.
-    fn open(&mut self, id: String, function: &str) -> (String, bool) {
-        let own = self.by_id.free(id.clone());
-        self.by_name.insert(function.to_owned(), own.clone());
-        let renamed = own != id;
-        (own, renamed)
     }
 
     /// The newest call that a result can belong to.
     fn answered_by(&self, id: Option<String>, name: Option<String>) -> Result<String, Problem> {
         match (id, name) {
-            (Some(id), _) => Ok(self.by_id.newest(&id).unwrap_or(&id).to_owned()),
+            (Some(id), _) => Ok(self.calls.newest(&id).unwrap_or(&id).to_owned()),
             (None, Some(name)) => Ok(self.by_name.get(&name).cloned().unwrap_or(name)),
             (None, None) => Err(Problem::shape("messages", "a tool result lacks `tool_call_id`")),
+        }
+    }
+
+    fn block(&mut self, part: Part) -> Option<Block> {
+        match (part.kind.as_str(), part.text.or(part.refusal)) {
+            ("text" | "input_text" | "output_text" | "refusal", Some(text)) => {
+                Some(Block::Text { text })
+            }
+            ("image_url" | "input_image", _) => Some(Block::Image { media_type: None }),
+            (other, _) => {
+                self.draft.leave_out(format!("{other} part"), 1);
+                None
+            }
         }
     }
 }
@@ -411,23 +390,4 @@ pub(super) fn tools(tools: Option<Vec<WireTool>>) -> Vec<ToolDefinition> {
             parameters: tool.function.parameters,
         })
         .collect()
-}
-
-fn content_blocks(content: Content<Part>, blocks: &mut Vec<Block>, draft: &mut Draft) {
-    match content {
-        Content::Text(text) => blocks.push(Block::Text { text }),
-        Content::Parts(parts) => {
-            for part in parts {
-                match (part.kind.as_str(), part.text.or(part.refusal)) {
-                    ("text" | "input_text" | "output_text" | "refusal", Some(text)) => {
-                        blocks.push(Block::Text { text });
-                    }
-                    ("image_url" | "input_image", _) => {
-                        blocks.push(Block::Image { media_type: None });
-                    }
-                    (other, _) => draft.leave_out(format!("{other} part"), 1),
-                }
-            }
-        }
-    }
 }

@@ -16,7 +16,6 @@ use serde_json::Map;
 use super::exchange::{Part, Request, Requests, Said};
 use super::prelude::*;
 use crate::source::{self, HEAD};
-use recap_core::model::Preamble;
 use recap_core::text::counted;
 
 /// Why there is no session, though models were called.
@@ -454,14 +453,8 @@ fn usage(attributes: &Attributes) -> Option<Usage> {
     ]);
     let (cache_read, written) = (cache_read.unwrap_or(0), written.unwrap_or(0));
     let fresh = prompt.checked_sub(cache_read.saturating_add(written));
-    Some(Usage {
-        input: fresh.unwrap_or(prompt),
-        cache_read,
-        cache_write_5m: written,
-        output: output.unwrap_or(0),
-        output_final: output.is_some(),
-        ..Usage::default()
-    })
+    let usage = disjoint(fresh.unwrap_or(prompt), cache_read, written, output.unwrap_or(0));
+    Some(Usage { output_final: output.is_some(), ..usage })
 }
 
 // A chat message in any of the shapes in which tracing tools record one:

@@ -7,15 +7,14 @@
 //! conversation that was extended last is read, by repeated items or by
 //! `previous_response_id`.
 
-use super::anthropic::{entry, role_of};
+use super::anthropic::entry;
 use super::codex::{
     Output, WireAction, WireCall, WireMessage, WirePart, WireReasoning, WireResult, WireSearch,
     texts,
 };
-use super::content::usage_of;
+use super::content::{PromptDetails, usage_of};
 use super::exchange::{Part, Request, Requests, Said};
 use super::prelude::*;
-use recap_core::model::{Preamble, ToolDefinition};
 
 /// The format of requests to OpenAI's Responses API.
 pub(super) const FORMAT: Format = Format {
@@ -103,20 +102,15 @@ struct Response {
 struct WireUsage {
     #[serde(default)]
     input_tokens: u64,
-    input_tokens_details: Option<InputDetails>,
+    input_tokens_details: Option<PromptDetails>,
     #[serde(default)]
     output_tokens: u64,
 }
 
-#[derive(Deserialize)]
-struct InputDetails {
-    cached_tokens: Option<u64>,
-}
-
 impl WireUsage {
     fn usage(&self) -> Usage {
-        let cached = self.input_tokens_details.as_ref().and_then(|details| details.cached_tokens);
-        usage_of(self.input_tokens, cached.unwrap_or(0), self.output_tokens)
+        let cached = PromptDetails::cached(self.input_tokens_details);
+        usage_of(self.input_tokens, cached, self.output_tokens)
     }
 }
 

@@ -90,7 +90,7 @@ impl ReplayConfig {
 struct Entry {
     role: String,
     #[serde(default)]
-    content: Content<Part>,
+    content: Content<TextPart>,
     agent: Option<String>,
     thought: Option<String>,
     action: Option<String>,
@@ -99,13 +99,6 @@ struct Entry {
     thinking_blocks: Option<Vec<Thinking>>,
     #[serde(default)]
     is_demo: bool,
-}
-
-#[derive(Deserialize)]
-struct Part {
-    #[serde(rename = "type")]
-    kind: String,
-    text: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -147,20 +140,20 @@ impl Reader {
         Ok(())
     }
 
-    fn text(&mut self, id: String, role: Role, content: Content<Part>) {
+    fn text(&mut self, id: String, role: Role, content: Content<TextPart>) {
         let text = self.plain(content);
         let mut blocks = vec![Block::Text { text: text.text }];
         blocks.extend((0..text.images).map(|_| Block::Image { media_type: None }));
         self.push(id, role, blocks, false);
     }
 
-    fn result(&mut self, id: String, call: String, content: Content<Part>) {
+    fn result(&mut self, id: String, call: String, content: Content<TextPart>) {
         let text = self.plain(content);
         self.draft.push(result_message(id, call, text, false, None), None);
     }
 
-    fn plain(&mut self, content: Content<Part>) -> ResultText {
-        result_text(content, |part| (part.kind, part.text), "image_url", &mut self.draft)
+    fn plain(&mut self, content: Content<TextPart>) -> ResultText {
+        result_text(content, TextPart::split, "image_url", &mut self.draft)
     }
 
     /// A response: what it says, and its calls or the command in its fence.

@@ -3,13 +3,14 @@
 //! on each of them.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use serde_json::{Map, Value as Json};
 
-use super::{Asked, LabelFormat, Reader};
+use super::{LabelFormat, Reader};
 use crate::error::{DatasetError, Problem};
 use crate::source::{Source, parse};
-use recap_core::model::{Expectation, Label, LabelledCase, QuestionKind};
+use recap_core::model::{Expectation, Label, LabelledCase, LabelledQuestion, QuestionKind};
 
 pub(super) const FORMAT: LabelFormat = LabelFormat {
     name: "EVOUNA",
@@ -44,19 +45,18 @@ fn question(number: u64, line: u64, entry: &Map<String, Json>, reader: &mut Read
         let value = entry.get(key).and_then(Json::as_str);
         value.map(str::to_owned).ok_or_else(|| shape(key, "expected a text"))
     };
-    let (asked, gold) = match (text("question"), text("golden_answer")) {
-        (Ok(asked), Ok(gold)) => (asked, gold),
-        (asked, gold) => {
-            for problem in [asked.err(), gold.err()].into_iter().flatten() {
-                reader.problem(line, problem);
-            }
-            return;
+    let (question, gold) = match (text("question"), text("golden_answer")) {
+        (Ok(question), Ok(gold)) => (question, gold),
+        (question, gold) => {
+            let problems = [question.err(), gold.err()].into_iter().flatten();
+            return problems.for_each(|problem| reader.problem(line, problem));
         }
     };
     let values = gold.split('/').map(str::trim).filter(|value| !value.is_empty());
     let expect = Expectation::AnyOf(values.map(str::to_owned).collect());
     let (id, kind, stale) = (number.to_string(), QuestionKind::Fact, Vec::new());
-    let asked = Asked { id: id.clone(), question: asked, kind, expect, stale };
+    let file = Arc::clone(&reader.file);
+    let asked = LabelledQuestion { file, id: id.clone(), question, kind, expect, stale };
     let Some(asked) = reader.question(line, asked) else { return };
     for (model, label) in judged() {
         let label = match label_of(label) {

@@ -10,11 +10,10 @@ mod wire;
 
 use std::collections::{BTreeSet, VecDeque};
 
-use self::wire::{Body, Metrics, Response, ResultPart, WireMessage};
-pub(super) use self::wire::{Part, entry, is_request};
+use self::wire::{Body, Metrics, Response, WireMessage};
+pub(super) use self::wire::{Part, WireUsage, entry, is_request};
 use super::exchange::{Chain, Chains, Sent, ends};
 use super::prelude::*;
-use recap_core::model::ToolDefinition;
 
 /// The format of requests to Anthropic's Messages API.
 pub(super) const FORMAT: Format = Format {
@@ -124,10 +123,7 @@ impl Reader {
         let Chain { body: (body, response), requests, .. } = chain;
         self.recorder.session().model = body.model;
         let preamble = &mut self.recorder.session().preamble;
-        preamble.system = match body.system {
-            Content::Text(text) => vec![text],
-            Content::Parts(parts) => parts.into_iter().filter_map(|part| part.text).collect(),
-        };
+        preamble.system = body.system.texts(|part| part.text);
         preamble.tools = body.tools.into_iter().flatten().filter_map(definition).collect();
         let own = requests.into_iter().map(|sent| (sent.length, (sent.usage, sent.model)));
         self.requests = own.collect();
@@ -178,16 +174,6 @@ fn definition(tool: wire::Tool) -> Option<ToolDefinition> {
 
 // Messages in Anthropic's shape, as the API has them and several agents keep them.
 
-/// The role of a message.
-pub(super) fn role_of(name: String) -> Result<Role, Problem> {
-    match name.as_str() {
-        "system" => Ok(Role::System),
-        "user" => Ok(Role::User),
-        "assistant" => Ok(Role::Assistant),
-        _ => Err(Problem::UnknownRole { role: name }),
-    }
-}
-
 /// Adds a message with this content. Results stand before what else the user
 /// said, and behind the calls of the same message.
 pub(super) fn add_message(
@@ -209,7 +195,12 @@ pub(super) fn add_message(
         if part.kind == "tool_result" {
             results.push((format!("{own}-result-{}", n + 1), part));
         } else {
-            turn.blocks.extend(block(recorder, part)?);
+            match part.block("messages", &mut recorder.draft)? {
+                Some(Block::ToolCall { id, name, arguments }) => {
+                    turn.blocks.push(recorder.call(id, name, arguments));
+                }
+                other => turn.blocks.extend(other),
+            }
         }
     }
     let (at, line, first) = (turn.at, turn.line, turn.role == Role::Assistant);
@@ -232,34 +223,12 @@ fn result(
     part: Part,
     (at, line): (Option<Timestamp>, Option<u64>),
 ) -> Result<(), Problem> {
-    let call = part.tool_use_id.ok_or_else(|| lacks("tool_result", "tool_use_id"))?;
+    let lacks = || Problem::lacks("messages", "tool_result", "tool_use_id");
+    let call = part.tool_use_id.ok_or_else(lacks)?;
     let is_error = part.is_error == Some(true);
-    let read = |part: ResultPart| (part.kind, part.text);
-    let text = result_text(part.content, read, "image", &mut recorder.draft);
+    let text = result_text(part.content, TextPart::split, "image", &mut recorder.draft);
     recorder.result(&call, text, Outcome { id: Some(id), is_error, at, line });
     Ok(())
-}
-
-fn block(recorder: &mut Recorder, part: Part) -> Result<Option<Block>, Problem> {
-    Ok(Some(match part.kind.as_str() {
-        "text" => Block::Text { text: part.text.ok_or_else(|| lacks("text", "text"))? },
-        "thinking" => Block::Reasoning { text: part.thinking.unwrap_or_default() },
-        "redacted_thinking" => Block::Reasoning { text: String::new() },
-        "tool_use" => {
-            let id = part.id.ok_or_else(|| lacks("tool_use", "id"))?;
-            let name = part.name.ok_or_else(|| lacks("tool_use", "name"))?;
-            recorder.call(id, name, part.input.unwrap_or_default())
-        }
-        "image" => Block::Image { media_type: part.source.and_then(|source| source.media_type()) },
-        other => {
-            recorder.draft.leave_out(format!("{other} part"), 1);
-            return Ok(None);
-        }
-    }))
-}
-
-fn lacks(kind: &str, field: &str) -> Problem {
-    Problem::lacks("messages", kind, field)
 }
 
 // What Roo and Kilo condensed of the messages that they keep. Read from Roo's
@@ -357,12 +326,8 @@ impl Condensed {
 /// The text of a summary. Calls that stand in it again, since their results
 /// were kept, are in the session already.
 fn plain(content: Content<Part>, draft: &mut Draft) -> String {
-    let parts = match content {
-        Content::Text(text) => return text,
-        Content::Parts(parts) => parts,
-    };
-    let all = parts.len();
-    let texts: Vec<String> = parts.into_iter().filter_map(|part| part.text).collect();
+    let all = if let Content::Parts(parts) = &content { parts.len() } else { 1 };
+    let texts = content.texts(|part| part.text);
     draft.leave_out("part of a summary that is no text", (all - texts.len()) as u64);
     texts.join("\n")
 }

@@ -10,9 +10,9 @@
 use std::collections::VecDeque;
 use std::fmt::Write as _;
 
-use super::wire::{Body, Part, Queue, Record};
+use super::wire::{Body, Queue, Record};
+use crate::formats::anthropic::Part;
 use crate::formats::prelude::*;
-use recap_core::model::ToolDefinition;
 
 /// What a record adds to the conversation.
 #[derive(Debug)]

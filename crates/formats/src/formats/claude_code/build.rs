@@ -2,10 +2,9 @@
 
 use super::attachment::Added;
 use super::tree::Tree;
-use super::wire::{Body, CompactMetadata, Part, Record, Response};
-use crate::formats::content::ImageSource;
+use super::wire::{Body, CompactMetadata, Record, Response};
+use crate::formats::anthropic::Part;
 use crate::formats::prelude::*;
-use recap_core::model::{SidechainRequest, ToolDefinition};
 
 /// Why a record of the conversation is not in the session.
 pub(super) const ABANDONED: &str = "record on an abandoned branch";
@@ -169,7 +168,7 @@ impl<'a> Builder<'a> {
             Body::Assistant(_) if self.used.contains_key(&at) => Ok(()),
             Body::Assistant(_) => self.emit_response(at),
             Body::User(content) if record.header.is_compact_summary == Some(true) => {
-                let summary = plain_text(std::mem::take(content));
+                let summary = std::mem::take(content).texts(|part| part.text).join("\n");
                 self.emit_summary(at, summary);
                 Ok(())
             }
@@ -317,9 +316,8 @@ impl<'a> Builder<'a> {
         let index = self.draft.next_index();
         self.used.entry(placed.record).or_insert(index);
         let is_error = placed.part.is_error == Some(true);
-        let content = placed.part.content.unwrap_or_default();
-        let read = |part: Part| (part.kind, part.text);
-        let text = result_text(content, read, "image", &mut self.draft);
+        let content = placed.part.content;
+        let text = result_text(content, TextPart::split, "image", &mut self.draft);
         let record = &self.records[placed.record];
         let at = record.header.timestamp;
         let message = result_message(placed.id, call.to_owned(), text, is_error, at);
@@ -454,43 +452,9 @@ impl<'a> Builder<'a> {
 // Content parts, token counts and triggers of a Claude Code log, in the
 // vocabulary of the model.
 
-/// The blocks of a message, without results, which were taken out before; kinds
-/// that the model does not have are counted as left out.
+/// The blocks of a message, without results, which were taken out before.
 fn blocks(content: Content<Part>, draft: &mut Draft) -> Result<Vec<Block>, Problem> {
-    content.blocks(|part| {
-        Ok(Some(match part.kind.as_str() {
-            "text" => Block::Text { text: part.text.ok_or_else(|| lacks("text", "text"))? },
-            // A redacted part has only ciphertext, but there was reasoning.
-            "thinking" | "redacted_thinking" => {
-                Block::Reasoning { text: part.thinking.unwrap_or_default() }
-            }
-            "tool_use" => Block::ToolCall {
-                id: part.id.ok_or_else(|| lacks("tool_use", "id"))?,
-                name: part.name.ok_or_else(|| lacks("tool_use", "name"))?,
-                arguments: part.input.unwrap_or_else(|| serde_json::json!({})),
-            },
-            "image" => Block::Image { media_type: part.source.and_then(ImageSource::media_type) },
-            other => {
-                draft.leave_out(format!("{other} part"), 1);
-                return Ok(None);
-            }
-        }))
-    })
-}
-
-fn lacks(kind: &str, field: &str) -> Problem {
-    Problem::lacks("message.content", kind, field)
-}
-
-/// The text of a summary.
-fn plain_text(content: Content<Part>) -> String {
-    match content {
-        Content::Text(text) => text,
-        Content::Parts(parts) => {
-            let texts: Vec<String> = parts.into_iter().filter_map(|p| p.text).collect();
-            texts.join("\n")
-        }
-    }
+    content.blocks(|part| part.block("message.content", draft))
 }
 
 /// Token counts of one response out of those of its lines: the largest output
@@ -499,7 +463,7 @@ fn merge_usage(known: Option<Usage>, line: &Response) -> Option<Usage> {
     let Some(wire) = &line.usage else {
         return known;
     };
-    let usage = Usage { output_final: line.is_final(), ..wire.disjoint() };
+    let usage = Usage { output_final: line.is_final(), ..wire.usage() };
     let Some(known) = known else {
         return Some(usage);
     };

@@ -13,7 +13,6 @@ use self::tree::Tree;
 use self::wire::{Body, Record};
 use super::content::warn_of_branches;
 use super::prelude::*;
-use recap_core::model::SIDECHAIN;
 
 /// The format of Claude Code's session logs.
 pub(super) const FORMAT: Format = Format {

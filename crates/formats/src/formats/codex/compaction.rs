@@ -9,8 +9,8 @@
 use std::borrow::Cow;
 
 use super::wire::{Compacted, Kept, texts};
+use crate::formats::content::take_tail;
 use crate::formats::prelude::*;
-use recap_core::model::Session;
 
 /// The beginning of a summary that Codex sends as a message of its own
 /// (`templates/compact/summary_prefix.md`, since 2025-10).
@@ -159,11 +159,7 @@ impl MessageLookup {
             None => Some(REMOVED),
             Some(_) => None,
         };
-        let mut kept_from = after;
-        while kept_from > 0 && pieces.last() == Some(&Piece::Message(kept_from - 1)) {
-            pieces.pop();
-            kept_from -= 1;
-        }
+        let kept_from = take_tail(&mut pieces, after);
         let compaction = RecordedCompaction {
             after,
             kept_from,

@@ -16,7 +16,6 @@ pub(super) use self::wire::{
     texts,
 };
 use super::prelude::*;
-use recap_core::model::SidechainRequest;
 
 /// The format of Codex CLI's session logs.
 pub(super) const FORMAT: Format = Format {
@@ -41,7 +40,7 @@ fn sniff(head: &Head) -> bool {
 }
 
 fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
-    let mut reader = Reader::new(source.stem());
+    let mut reader = Reader { draft: Draft::named(source.stem()), ..Reader::default() };
     while let Some((line, (at, body))) = source.next_record(wire::read)? {
         if let Err(problem) = reader.record(Record { line, at, body }) {
             source.set_aside(line, problem)?;
@@ -95,10 +94,6 @@ struct Reader {
 }
 
 impl Reader {
-    fn new(stem: &str) -> Reader {
-        Reader { draft: Draft::named(stem), ..Reader::default() }
-    }
-
     fn record(&mut self, record: Record) -> Result<(), Problem> {
         let Record { line, at, body } = record;
         match body {

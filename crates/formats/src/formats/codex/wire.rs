@@ -368,8 +368,5 @@ fn item(text: &str) -> Result<Body, Problem> {
 
 /// The texts among parts, in order.
 pub(in crate::formats) fn texts(content: Content<WirePart>) -> Vec<String> {
-    match content {
-        Content::Text(text) => vec![text],
-        Content::Parts(parts) => parts.into_iter().filter_map(|part| part.text).collect(),
-    }
+    content.texts(|part| part.text)
 }

@@ -4,10 +4,10 @@
 mod wire;
 
 use self::wire::{Event, Log, Output, Sample, Tool, WireMessage, with_attachments, without_nan};
+use super::content::take_tail;
 use super::prelude::*;
 use crate::source::HEAD;
 use crate::unpack::Archive;
-use recap_core::model::ToolDefinition;
 
 /// First bytes of a zip archive.
 const ZIP: &str = "PK\u{3}\u{4}";
@@ -397,11 +397,7 @@ impl Requests {
 
 /// The newest messages without a gap, and what stands in front of them.
 fn shape(mut pieces: Vec<Piece>, at: MessageIndex) -> Shape {
-    let mut run = at;
-    while run > 0 && pieces.last() == Some(&Piece::Message(run - 1)) {
-        pieces.pop();
-        run -= 1;
-    }
+    let run = take_tail(&mut pieces, at);
     Shape { front: pieces, run }
 }
 

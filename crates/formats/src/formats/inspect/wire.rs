@@ -131,14 +131,7 @@ impl WireUsage {
         let beside = self.total_tokens > self.input_tokens.saturating_add(self.output_tokens);
         let input =
             if beside { self.input_tokens } else { self.input_tokens.saturating_sub(cached) };
-        Usage {
-            input,
-            cache_read,
-            cache_write_5m,
-            output: self.output_tokens,
-            output_final: true,
-            ..Usage::default()
-        }
+        disjoint(input, cache_read, cache_write_5m, self.output_tokens)
     }
 }
 

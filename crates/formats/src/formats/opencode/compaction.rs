@@ -8,7 +8,6 @@
 use super::Reader;
 use super::wire::{Info, Part};
 use crate::formats::prelude::*;
-use recap_core::model::RecordedCall;
 
 /// The question with which OpenCode asks for a summary.
 const QUESTION: &str = "What did we do so far?";

@@ -13,7 +13,6 @@ use self::wire::{Export, Info, Part, State, Tokens, WireMessage, WireSession};
 use super::prelude::*;
 use super::store::{Listed, UNTRIED, read_sessions};
 use crate::database::{Row, Rows, Wanted};
-use recap_core::model::PreambleChange;
 
 /// The text that OpenCode sends for a call that did not finish.
 const INTERRUPTED: &str = "[Tool execution was interrupted]";
@@ -322,15 +321,8 @@ impl Reader {
         let counts = tokens?.counts();
         self.draft.leave_out("token counts that are none", u64::from(counts.is_none()));
         let [input, cache_read, cache_write_5m, output] = counts?;
-        let usage = Usage {
-            input,
-            cache_read,
-            cache_write_5m,
-            cache_write_1h: 0,
-            output,
-            output_final: finished,
-            ..Usage::default()
-        };
+        let usage = disjoint(input, cache_read, cache_write_5m, output);
+        let usage = Usage { output_final: finished, ..usage };
         (usage.prompt() > 0 || output > 0).then_some(usage)
     }
 

@@ -7,11 +7,9 @@
 //! or as a sum so far.
 
 use super::wire::{TokenUsage, since, time};
-use crate::formats::anthropic::role_of;
 use crate::formats::content::branch_to_last;
 use crate::formats::otel::definition;
 use crate::formats::prelude::*;
-use recap_core::model::ToolDefinition;
 
 /// Parent of an event that begins a conversation anew.
 const ROOT: &str = "__root__";

@@ -12,7 +12,6 @@ use super::content::warn_of_branches;
 use super::prelude::*;
 use super::store::{Listed, UNTRIED, read_sessions};
 use crate::database::Wanted;
-use recap_core::model::RecordedCall;
 
 /// The format of pi's session logs.
 pub(super) const FORMAT: Format = Format {
@@ -62,7 +61,7 @@ type ReadSession = (Draft, Vec<(u64, Problem)>);
 
 /// Reads the entries of one session.
 fn session(entries: Vec<Entry>, id: &str) -> Result<ReadSession, Problem> {
-    let mut reader = Reader::new(id);
+    let mut reader = Reader { draft: Draft::named(id), ..Reader::default() };
     let chain = chain(&entries)?;
     let mut aside = Vec::new();
     let off = entries.len() - chain.len();
@@ -144,10 +143,6 @@ struct Reader {
 }
 
 impl Reader {
-    fn new(stem: &str) -> Reader {
-        Reader { draft: Draft::named(stem), ..Reader::default() }
-    }
-
     fn index_ids(&mut self, entries: &[Option<Entry>]) {
         let ids = entries.iter().enumerate().filter_map(|(at, entry)| {
             let id = entry.as_ref()?.header.id.clone()?;
