@@ -7,6 +7,7 @@ use serde_json::Value as Json;
 
 use super::density::Held;
 use super::error::Problem;
+use super::source::parse;
 use recap_core::model::{Block, Message, Piece, Question, RecordedCompaction, Role, Session};
 
 /// Messages and texts that the compactions of a session may keep together.
@@ -47,9 +48,11 @@ pub struct Draft {
     pub(super) parent: Option<String>,
     /// What its compactions keep so far: number of messages and texts, and
     /// bytes of the texts.
-    pub(super) kept: (usize, usize),
+    kept: (usize, usize),
     /// What the arguments of its calls take.
-    pub(super) arguments: Held,
+    arguments: Held,
+    /// The ids of its calls, for readers that make them free.
+    calls: Ids,
     /// The model of each response.
     pub(super) models: Models,
     /// Values that the recording holds about itself, such as ids and folders.
@@ -62,6 +65,12 @@ impl Draft {
         let mut draft = Draft::default();
         draft.session.id = id.into();
         draft
+    }
+
+    /// A session that stands in one line as a whole.
+    pub(super) fn of_line(session: Session, line: u64) -> Draft {
+        let lines = vec![Some(line); session.messages.len()];
+        Draft { session, lines, ..Draft::default() }
     }
 
     /// Counts what a compaction keeps.
@@ -102,6 +111,18 @@ impl Draft {
         message.blocks.shrink_to_fit();
         self.session.messages.push(message);
         self.lines.push(line.into());
+    }
+
+    /// A call, with an id that no other call of the session has. Arguments may be
+    /// JSON in a string.
+    pub(super) fn call(&mut self, id: String, name: String, given: Json) -> Block {
+        let arguments = arguments(given, self);
+        Block::ToolCall { id: self.calls.free(id), name, arguments }
+    }
+
+    /// The newest call that was given this id, by the id that it has.
+    pub(super) fn newest_call(&self, id: &str) -> Option<&str> {
+        self.calls.newest(id)
     }
 
     /// Converts arguments that are nested too deeply, or take too much memory, to text.
@@ -189,6 +210,45 @@ fn is_nested(value: &Json, levels: usize) -> bool {
         Json::Array(items) => below.is_none_or(|n| items.iter().any(|item| is_nested(item, n))),
         Json::Object(fields) => below.is_none_or(|n| fields.values().any(|one| is_nested(one, n))),
         _ => false,
+    }
+}
+
+/// The arguments of a call, which are JSON in a string. Invalid JSON is kept as text.
+pub(super) fn arguments(value: Json, draft: &mut Draft) -> Json {
+    match value {
+        Json::String(text) if text.trim().is_empty() => serde_json::json!({}),
+        Json::String(text) => parse(&text).unwrap_or_else(|problem| {
+            let why = match problem {
+                Problem::TooDense { .. } => DENSE_ARGUMENTS,
+                _ => "structure of undecodable arguments",
+            };
+            draft.leave_out(why, 1);
+            Json::String(text)
+        }),
+        Json::Null => serde_json::json!({}),
+        other => other,
+    }
+}
+
+/// The ids of a session's calls or messages: some agents use one twice.
+#[derive(Debug, Default)]
+pub(crate) struct Ids {
+    /// How often each was used, and the newest id that it became.
+    uses: FxHashMap<String, (u64, String)>,
+}
+
+impl Ids {
+    /// The id if it is free; else the id with a number.
+    pub(crate) fn free(&mut self, id: String) -> String {
+        let (uses, newest) = self.uses.entry(id.clone()).or_default();
+        *uses += 1;
+        *newest = if *uses == 1 { id } else { format!("{id}#{uses}") };
+        newest.clone()
+    }
+
+    /// The newest id that this one became, where it was used.
+    pub(crate) fn newest(&self, id: &str) -> Option<&str> {
+        self.uses.get(id).map(|(_, newest)| newest.as_str())
     }
 }
 

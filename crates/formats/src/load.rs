@@ -62,34 +62,27 @@ pub fn load_reader(
     gathered.into_loaded(stem)?.whole()
 }
 
-/// The files of a native data set in memory.
-pub(super) struct NativeFiles<'a> {
-    pub(super) card: &'a str,
-    pub(super) sessions: &'a str,
-    /// Empty where there are no questions.
-    pub(super) questions: &'a str,
-}
-
-/// Reads a native data set from memory.
-pub(super) fn load_native(
+/// Reads a native data set from memory: its card, its sessions and its questions,
+/// which are empty where there are none.
+fn load_native(
     name: &str,
-    files: &NativeFiles<'_>,
-    options: &LoadOptions,
+    [card, sessions, questions]: [&str; 3],
 ) -> Result<Dataset, DatasetError> {
+    let options = &LoadOptions::default();
     let mut gathered = Gathered::default();
     let shown = |file: &str| format!("{name}/{file}");
-    let card = read_card(files.card)
-        .map_err(|(_, problem)| DatasetError::whole(shown(CARD_FILE), problem))?;
-    gathered.card = Some(card);
-    let hash = blake3::hash(files.card.as_bytes()).to_hex().to_string();
+    let read =
+        read_card(card).map_err(|(_, problem)| DatasetError::whole(shown(CARD_FILE), problem))?;
+    gathered.card = Some(read);
+    let hash = blake3::hash(card.as_bytes()).to_hex().to_string();
     gathered.files.push((CARD_FILE.to_owned(), hash));
-    if !files.questions.is_empty() {
-        let bytes = Box::new(files.questions.as_bytes());
+    if !questions.is_empty() {
+        let bytes = Box::new(questions.as_bytes());
         let mut source = Source::new(&shown(QUESTIONS_FILE), name, bytes);
-        gathered.questions = questions::read(&mut source, &mut gathered.problems)?;
+        gathered.questions = super::questions::read(&mut source, &mut gathered.problems)?;
         gathered.done(QUESTIONS_FILE, source)?;
     }
-    let bytes = Box::new(files.sessions.as_bytes());
+    let bytes = Box::new(sessions.as_bytes());
     let mut source = Source::new(&shown(SESSIONS_FILE), name, bytes);
     gathered.sessions(&native::FORMAT, SESSIONS_FILE, &mut source, None, options)?;
     gathered.done(SESSIONS_FILE, source)?;
@@ -469,8 +462,7 @@ pub fn bundled_names() -> impl Iterator<Item = &'static str> {
 pub fn bundled(name: &str) -> Option<Result<Dataset, DatasetError>> {
     let bundled = BUNDLED.iter().find(|(known, ..)| *known == name)?;
     let (name, card, sessions, questions) = *bundled;
-    let files = NativeFiles { card, sessions, questions };
-    Some(load_native(name, &files, &LoadOptions::default()))
+    Some(load_native(name, [card, sessions, questions]))
 }
 
 #[cfg(test)]
@@ -483,10 +475,7 @@ mod tests {
             Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/dataset/native");
         let text = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap();
         let (card, sessions) = (text(CARD_FILE), text(SESSIONS_FILE));
-        let read = |questions: &str| {
-            let files = NativeFiles { card: &card, sessions: &sessions, questions };
-            load_native("small", &files, &LoadOptions::default())
-        };
+        let read = |questions: &str| load_native("small", [&card, &sessions, questions]);
         let from_disk = load(&folder, &LoadOptions::default()).unwrap();
         assert_eq!(read(&text(QUESTIONS_FILE)).unwrap(), from_disk);
         assert_eq!(read("").unwrap().questions, []);

@@ -53,10 +53,7 @@ fn read(source: &mut Source<'_>, _: &LoadOptions, take: &mut Take<'_>) -> Result
         let read = parse::<WireSession>(text);
         let wire = read.map_err(|problem| source.error(Some(line), name_role(problem)))?;
         source.weigh()?;
-        let session = Session::from(wire);
-        // One line holds the whole session.
-        let lines = vec![Some(line); session.messages.len()];
-        take(source, Draft { session, lines, ..Draft::default() })?;
+        take(source, Draft::of_line(wire.into(), line))?;
     }
     if source.take_torn() > 0 {
         // A data set is not a live log: an incomplete session means a broken file.

@@ -8,11 +8,10 @@ use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use rustc_hash::FxHashMap;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, SeqAccess, Visitor};
-use serde_json::Value as Json;
 
-use crate::draft::{DENSE_ARGUMENTS, Draft};
+use crate::draft::Draft;
 use crate::error::Problem;
-use crate::source::{Source, parse};
+use crate::source::Source;
 use recap_core::model::{Block, Message, MessageIndex, Piece, Role, Usage};
 
 /// Warns if more records of a log lie on abandoned branches, counted as
@@ -170,6 +169,7 @@ pub(super) fn media_type(url: &str) -> Option<String> {
 
 /// A part of a tool result, of which nothing but a text is kept.
 #[derive(Debug, serde::Deserialize)]
+#[serde(rename = "Part")] // as errors name it
 pub(super) struct TextPart {
     #[serde(rename = "type")]
     kind: String,
@@ -223,23 +223,6 @@ pub(super) fn result_text<P>(
         }
     }
     result
-}
-
-/// The arguments of a call, which are JSON in a string. Invalid JSON is kept as text.
-pub(super) fn arguments(value: Json, draft: &mut Draft) -> Json {
-    match value {
-        Json::String(text) if text.trim().is_empty() => serde_json::json!({}),
-        Json::String(text) => parse(&text).unwrap_or_else(|problem| {
-            let why = match problem {
-                Problem::TooDense { .. } => DENSE_ARGUMENTS,
-                _ => "structure of undecodable arguments",
-            };
-            draft.leave_out(why, 1);
-            Json::String(text)
-        }),
-        Json::Null => serde_json::json!({}),
-        other => other,
-    }
 }
 
 /// The role that most formats name so.
@@ -329,28 +312,6 @@ pub(super) fn disjoint(input: u64, cache_read: u64, cache_write_5m: u64, output:
 pub(super) fn usage_of(prompt: u64, cached: u64, output: u64) -> Usage {
     let cache_read = cached.min(prompt);
     disjoint(prompt - cache_read, cache_read, 0, output)
-}
-
-/// The ids of a session's calls or messages: some agents use one twice.
-#[derive(Default)]
-pub(super) struct Ids {
-    /// How often each was used, and the newest id that it became.
-    uses: FxHashMap<String, (u64, String)>,
-}
-
-impl Ids {
-    /// The id if it is free; else the id with a number.
-    pub(super) fn free(&mut self, id: String) -> String {
-        let (uses, newest) = self.uses.entry(id.clone()).or_default();
-        *uses += 1;
-        *newest = if *uses == 1 { id } else { format!("{id}#{uses}") };
-        newest.clone()
-    }
-
-    /// The newest id that this one became, where it was used.
-    pub(super) fn newest(&self, id: &str) -> Option<&str> {
-        self.uses.get(id).map(|(_, newest)| newest.as_str())
-    }
 }
 
 #[cfg(test)]

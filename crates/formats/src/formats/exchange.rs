@@ -1,6 +1,7 @@
 //! Requests to models with what they answered, in one shape for all providers
 //! and tracing tools, and the sessions that they make up.
 
+use std::collections::BTreeMap;
 use std::io::Write as _;
 
 use serde::Serialize;
@@ -352,22 +353,17 @@ impl<B> Chains<B> {
     /// number of requests that are no part of it.
     pub(super) fn last_by<K: Ord>(self, name: impl Fn(&B) -> K) -> Vec<(Chain<B>, usize)> {
         let extended = |chain: &Chain<B>| (chain.requests.len() > 1, chain.last);
-        let mut best: std::collections::BTreeMap<K, (Chain<B>, usize)> = Default::default();
+        let mut named: BTreeMap<K, Vec<Chain<B>>> = BTreeMap::new();
         for chain in self.chains {
-            let name = name(&chain.body);
-            let own = chain.taken;
-            match best.remove(&name) {
-                Some((known, others)) if extended(&known) > extended(&chain) => {
-                    best.insert(name, (known, others + own));
-                }
-                Some((known, others)) => {
-                    let others = others + known.taken;
-                    best.insert(name, (chain, others));
-                }
-                None => _ = best.insert(name, (chain, 0)),
-            }
+            named.entry(name(&chain.body)).or_default().push(chain);
         }
-        let mut found: Vec<_> = best.into_values().collect();
+        let best = |chains: Vec<Chain<B>>| {
+            let all: usize = chains.iter().map(|chain| chain.taken).sum();
+            let best = chains.into_iter().max_by_key(extended)?;
+            let others = all - best.taken;
+            Some((best, others))
+        };
+        let mut found: Vec<_> = named.into_values().filter_map(best).collect();
         found.sort_by_key(|(chain, _)| chain.last);
         found
     }

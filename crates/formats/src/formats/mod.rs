@@ -33,12 +33,12 @@ mod prelude {
     pub(super) use serde_json::Value as Json;
 
     pub(super) use super::content::{
-        Content, Ids, ResultText, TextPart, arguments, disjoint, in_utc, media_type, project_of,
-        result_message, result_text, role_of,
+        Content, ResultText, TextPart, disjoint, in_utc, media_type, project_of, result_message,
+        result_text, role_of,
     };
     pub(super) use super::recorder::{Outcome, Recorder, Turn};
     pub(super) use crate::LoadOptions;
-    pub(super) use crate::draft::Draft;
+    pub(super) use crate::draft::{Draft, Ids, arguments};
     pub(super) use crate::error::{DatasetError, Problem};
     pub(super) use crate::format::{Format, Head, Read, Take, Tried};
     pub(super) use crate::source::{Source, from_json, parse};

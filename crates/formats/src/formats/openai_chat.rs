@@ -293,8 +293,6 @@ struct ToolBody {
 #[derive(Default)]
 struct Reader {
     draft: Draft,
-    /// The ids of its calls: some servers use one twice.
-    calls: Ids,
     /// Newest call of each function, for results that name only that.
     by_name: FxHashMap<String, String>,
     /// Calls of all conversations whose id was used before in the same one.
@@ -347,11 +345,12 @@ impl Reader {
         let legacy = wire.function_call.map(|function| WireCall { id: None, function: *function });
         for (n, WireCall { id: own, function }) in made.chain(legacy).enumerate() {
             let own = own.unwrap_or_else(|| format!("{id}-call-{}", n + 1));
-            let call = self.calls.free(own.clone());
-            self.renamed += u64::from(call != own);
-            self.by_name.insert(function.name.clone(), call.clone());
-            let arguments = arguments(function.arguments, &mut self.draft);
-            blocks.push(Block::ToolCall { id: call, name: function.name, arguments });
+            // Some servers use an id twice.
+            self.renamed += u64::from(self.draft.newest_call(&own).is_some());
+            let call = self.draft.call(own.clone(), function.name.clone(), function.arguments);
+            let newest = self.draft.newest_call(&own).unwrap_or(&own).to_owned();
+            self.by_name.insert(function.name, newest);
+            blocks.push(call);
         }
         let usage = wire.usage.map(|usage| usage.disjoint());
         Ok(Message { usage, ..Message::new(id, role, None, blocks) })
@@ -360,7 +359,7 @@ impl Reader {
     /// The newest call that a result can belong to.
     fn answered_by(&self, id: Option<String>, name: Option<String>) -> Result<String, Problem> {
         match (id, name) {
-            (Some(id), _) => Ok(self.calls.newest(&id).unwrap_or(&id).to_owned()),
+            (Some(id), _) => Ok(self.draft.newest_call(&id).unwrap_or(&id).to_owned()),
             (None, Some(name)) => Ok(self.by_name.get(&name).cloned().unwrap_or(name)),
             (None, None) => Err(Problem::shape("messages", "a tool result lacks `tool_call_id`")),
         }

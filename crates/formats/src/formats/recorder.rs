@@ -5,8 +5,8 @@ use jiff::Timestamp;
 use rustc_hash::FxHashSet;
 use serde_json::Value as Json;
 
-use super::content::{Ids, ResultText, arguments, result_message};
-use crate::draft::Draft;
+use super::content::{ResultText, result_message};
+use crate::draft::{Draft, Ids};
 use recap_core::model::{Block, Message, Role, Session, Usage};
 
 /// A message as a format has it, without the results of calls.
@@ -48,7 +48,6 @@ impl Turn {
 pub(super) struct Recorder {
     pub(super) draft: Draft,
     ids: Ids,
-    calls: Ids,
     /// Calls whose results have not come, by their newest ids.
     open: FxHashSet<String>,
 }
@@ -86,10 +85,11 @@ impl Recorder {
     /// A call, with an id that no other call of the session has. Arguments may
     /// be JSON in a string.
     pub(super) fn call(&mut self, id: String, name: String, given: Json) -> Block {
-        let arguments = arguments(given, &mut self.draft);
-        let id = self.calls.free(id);
-        self.open.insert(id.clone());
-        Block::ToolCall { id, name, arguments }
+        let block = self.draft.call(id, name, given);
+        if let Block::ToolCall { id, .. } = &block {
+            self.open.insert(id.clone());
+        }
+        block
     }
 
     /// Appends a message; one that says nothing and used nothing is left out.
@@ -110,15 +110,15 @@ impl Recorder {
     /// Appends the result of the newest call with this id. A second result, or
     /// one whose call is not in the recording, is left out and counted.
     pub(super) fn result(&mut self, call: &str, result: ResultText, outcome: Outcome) {
-        let Some(newest) = self.calls.newest(call) else {
+        let Some(newest) = self.draft.newest_call(call) else {
             self.draft.leave_out("tool result whose call is not in the recording", 1);
             return;
         };
-        if !self.open.remove(newest) {
+        let newest = newest.to_owned();
+        if !self.open.remove(&newest) {
             self.draft.leave_out("second result of a tool call", 1);
             return;
         }
-        let newest = newest.to_owned();
         let id = self.id(outcome.id);
         let message = result_message(id, newest, result, outcome.is_error, outcome.at);
         self.draft.push(message, outcome.line);

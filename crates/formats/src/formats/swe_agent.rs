@@ -113,7 +113,6 @@ const COMMAND: &str = "command";
 #[derive(Default)]
 struct Reader {
     draft: Draft,
-    calls: Ids,
     /// The command in a fence that has no output yet.
     command: Option<String>,
 }
@@ -132,7 +131,7 @@ impl Reader {
                 let call = entry.tool_call_ids.into_iter().flatten().next().ok_or_else(|| {
                     Problem::shape("history", "a tool result lacks `tool_call_ids`")
                 })?;
-                let call = self.calls.newest(&call).unwrap_or(&call).to_owned();
+                let call = self.draft.newest_call(&call).unwrap_or(&call).to_owned();
                 self.result(id, call, entry.content);
             }
             _ => return Err(Problem::UnknownRole { role: entry.role }),
@@ -175,15 +174,13 @@ impl Reader {
         blocks.extend((!text.is_empty()).then_some(Block::Text { text }));
         for (n, call) in calls.into_iter().enumerate() {
             let made = call.id.unwrap_or_else(|| format!("{id}-call-{}", n + 1));
-            let arguments = arguments(call.function.arguments, &mut self.draft);
-            let made = self.calls.free(made);
-            blocks.push(Block::ToolCall { id: made, name: call.function.name, arguments });
+            blocks.push(self.draft.call(made, call.function.name, call.function.arguments));
         }
         if let Some(action) = call {
-            let made = self.calls.free(format!("{id}-command"));
+            let made = format!("{id}-command");
             let arguments = serde_json::json!({COMMAND: action.trim_end()});
-            blocks.push(Block::ToolCall { id: made.clone(), name: COMMAND.to_owned(), arguments });
-            self.command = Some(made);
+            blocks.push(self.draft.call(made.clone(), COMMAND.to_owned(), arguments));
+            self.command = Some(self.draft.newest_call(&made).unwrap_or(&made).to_owned());
         }
         // A demonstration is no request of this run.
         self.push(id, Role::Assistant, blocks, entry.is_demo);

@@ -183,7 +183,6 @@ struct Calls {
     tools: Vec<ToolDefinition>,
     /// When each call of a tool ended.
     ended: FxHashMap<String, jiff::Timestamp>,
-    ids: Ids,
 }
 
 impl Calls {
@@ -236,14 +235,12 @@ impl Calls {
                 .tool_call_id
                 .ok_or_else(|| Problem::shape("messages", "a tool result lacks `tool_call_id`"))?;
             let at = self.ended.get(&call).copied();
-            let call = self.ids.newest(&call).unwrap_or(&call).to_owned();
+            let call = draft.newest_call(&call).unwrap_or(&call).to_owned();
             return Ok(result_message(id, call, text, wire.error.is_some(), at));
         }
         let mut blocks = blocks(wire.content, draft);
         for call in wire.tool_calls.into_iter().flatten() {
-            let (id, name) = (self.ids.free(call.id), call.function);
-            let arguments = arguments(call.arguments, draft);
-            blocks.push(Block::ToolCall { id, name, arguments });
+            blocks.push(draft.call(call.id, call.function, call.arguments));
         }
         Ok(Message::new(id, role, None, blocks))
     }

@@ -98,7 +98,6 @@ struct Reader {
     /// Message of the newest response with an id, and those of its calls that
     /// no action has carried out yet.
     responses: FxHashMap<String, (u32, FxHashSet<String>)>,
-    calls: Ids,
     /// Id of the call of each action without one of its own.
     actions: FxHashMap<i64, String>,
     /// Tokens of all responses so far.
@@ -183,13 +182,13 @@ impl Reader {
         let Some(ToolCallMetadata { tool_call_id, function_name, model_response }) =
             event.tool_call_metadata
         else {
-            let id = self.calls.free(format!("action-{}", event.id.unwrap_or(-1)));
-            self.actions.extend(event.id.map(|event| (event, id.clone())));
+            let id = format!("action-{}", event.id.unwrap_or(-1));
             let thought = event.args.thought.filter(|text| !text.is_empty());
             let mut blocks: Vec<Block> =
                 thought.map(|text| Block::Text { text }).into_iter().collect();
-            let arguments = Json::Object(event.args.others);
-            blocks.push(Block::ToolCall { id, name: kind, arguments });
+            blocks.push(self.draft.call(id.clone(), kind, Json::Object(event.args.others)));
+            let made = self.draft.newest_call(&id).unwrap_or(&id).to_owned();
+            self.actions.extend(event.id.map(|event| (event, made)));
             let message = self.message(event.id, Role::Assistant, event.timestamp, blocks);
             return self.push(event.id, Message { usage: used, ..message });
         };
@@ -223,16 +222,13 @@ impl Reader {
             let id = call.id.unwrap_or_else(|| format!("{tool_call_id}-{}", n + 1));
             made |= id == tool_call_id;
             open.insert(id.clone());
-            let arguments = arguments(call.function.arguments, &mut self.draft);
-            let id = self.calls.free(id);
-            blocks.push(Block::ToolCall { id, name: call.function.name, arguments });
+            blocks.push(self.draft.call(id, call.function.name, call.function.arguments));
         }
         open.remove(&tool_call_id);
         self.responses.extend(response.id.map(|id| (id, (self.draft.next_index(), open))));
         if !made {
-            let id = self.calls.free(tool_call_id);
-            let arguments = Json::Object(event.args.others);
-            blocks.push(Block::ToolCall { id, name: function_name.unwrap_or(kind), arguments });
+            let name = function_name.unwrap_or(kind);
+            blocks.push(self.draft.call(tool_call_id, name, Json::Object(event.args.others)));
         }
         let message = self.message(event.id, Role::Assistant, event.timestamp, blocks);
         if let Some(model) = response.model {
@@ -245,7 +241,7 @@ impl Reader {
     fn observation(&mut self, event: Event) {
         let kind = event.observation.clone().unwrap_or_default();
         let listed = event.tool_call_metadata.as_ref();
-        let listed = listed.and_then(|call| self.calls.newest(&call.tool_call_id));
+        let listed = listed.and_then(|call| self.draft.newest_call(&call.tool_call_id));
         let listed = listed.map(str::to_owned);
         let call = listed.or_else(|| self.actions.get(&event.cause?).cloned());
         let command = event.extras.metadata.as_ref();
