@@ -41,8 +41,9 @@ fn it_is(what: &Option<String>) -> String {
 }
 
 fn first_looks(first: &Option<(String, String)>) -> String {
-    let told = |(name, what): &(String, String)| format!("; {} looks like {what}", excerpt(name));
-    first.as_ref().map_or_else(String::new, told)
+    let describe =
+        |(name, what): &(String, String)| format!("; {} looks like {what}", excerpt(name));
+    first.as_ref().map_or_else(String::new, describe)
 }
 
 /// The kinds of problems in an input.

@@ -83,27 +83,27 @@ impl Families {
     /// Puts a subagent's session where it belongs: as requests of the session
     /// that started it, or as a session of its own that is named after that
     /// one (`apart`). Returns it where its parent was not read.
-    pub(super) fn place(&mut self, mut draft: Draft, apart: bool, sessions: &[Entry]) -> Placed {
+    pub(super) fn place(&mut self, mut draft: Draft, apart: bool, sessions: &[Entry]) -> Placement {
         let root = draft.parent.as_ref().and_then(|parent| {
             self.line(parent).find(|parent| self.members.contains_key(*parent)).cloned()
         });
         let Some(parent) = root.and_then(|root| self.members.get_mut(&root)) else {
-            return Placed::Orphan(draft);
+            return Placement::Orphan(draft);
         };
         if apart {
             parent.children += 1;
             let id = sessions.get(parent.at).map_or("", |entry| entry.id.as_str());
             draft.session.id = format!("{id}{SIDECHAIN}{}", parent.children);
-            return Placed::Apart(draft);
+            return Placement::Apart(draft);
         }
         settle(&mut draft.session);
         let is_own = |message: &Message| !parent.messages.contains(&print(message));
-        Placed::Folded(parent.at, Aside::of(&draft.session, is_own))
+        Placement::Folded(parent.at, Aside::of(&draft.session, is_own))
     }
 }
 
 /// What became of a subagent's session.
-pub(super) enum Placed {
+pub(super) enum Placement {
     /// Its requests belong to those of the session at this place, which started it.
     Folded(usize, Aside),
     /// It is a session of its own.

@@ -7,7 +7,7 @@ use super::Dataset;
 use super::check::{check, mend};
 use super::draft::Draft;
 use super::error::{DatasetError, Problem};
-use super::family::{Families, Placed as Child};
+use super::family::{Families, Placement};
 use super::native::{self, Card};
 use super::questions::{self, Placed};
 use super::source::Source;
@@ -221,12 +221,12 @@ impl<S: Sink> Gathered<S> {
         let draft = match draft.parent {
             None => draft,
             Some(_) => match self.families.place(draft, apart, &self.index) {
-                Child::Folded(at, aside) => {
+                Placement::Folded(at, aside) => {
                     self.sessions.amend(at, aside);
                     return Ok(());
                 }
-                Child::Apart(draft) => draft,
-                Child::Orphan(draft) => {
+                Placement::Apart(draft) => draft,
+                Placement::Orphan(draft) => {
                     self.warnings.push(format!(
                         "{relative}: a subagent's session without that of the agent which started \
                          it: it is read by itself, with what it repeats of the other"

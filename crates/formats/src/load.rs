@@ -14,7 +14,7 @@ use super::gathered::{Gathered, Keeping, Loaded, Sink, stem_of};
 use super::native::{self, CARD_FILE, QUESTIONS_FILE, SESSIONS_FILE, read_card};
 use super::source::{HEAD, Source};
 use super::subagents::{self, Subagents};
-use super::unknown::{Looks, looks};
+use super::unknown::{Description, describe};
 use super::walk::{self, Found};
 use super::{Dataset, LoadOptions, questions};
 
@@ -151,21 +151,21 @@ fn without_message(source: &Source<'_>) -> DatasetError {
 /// Why no format recognised an input: the most precise reason.
 fn unknown(source: &mut Source<'_>) -> DatasetError {
     let (is_blank, seen) = match source.head(MAX_HEAD) {
-        Ok(bytes) => (Head::new(bytes).is_blank(), looks(bytes)),
+        Ok(bytes) => (Head::new(bytes).is_blank(), describe(bytes)),
         Err(error) => return error,
     };
     if is_blank {
         return source.error(None, Problem::Empty);
     }
     // Reading the lines detects invalid text and lines that are too long.
-    while seen.as_ref().is_none_or(|looks| looks.is_text) {
+    while seen.as_ref().is_none_or(|found| found.is_text) {
         match source.next_line() {
             Ok(Some(_)) => {}
             Ok(None) => break,
             Err(error) => return error,
         }
     }
-    let (what, advice) = seen.map(|Looks { what, advice, .. }| (what, advice)).unzip();
+    let (what, advice) = seen.map(|Description { what, advice, .. }| (what, advice)).unzip();
     let known = known_formats();
     source.error(None, Problem::UnknownFormat { known, what, advice: advice.flatten() })
 }
@@ -281,8 +281,8 @@ impl<S: Sink> Gathered<S> {
         };
         let Some(format) = detected else {
             if self.first_unknown.is_none() {
-                let seen = looks(source.head(HEAD)?);
-                self.first_unknown = seen.map(|looks| (file.relative.clone(), looks.what));
+                let seen = describe(source.head(HEAD)?);
+                self.first_unknown = seen.map(|found| (file.relative.clone(), found.what));
             }
             return Ok(false);
         };
@@ -438,7 +438,7 @@ fn detect(
         // The beginning of a document may look like another format.
         let mut found = if head.is_outline { None } else { recognise(&head) };
         if found.is_none() && head.cut.is_some() {
-            source.look_further(&mut head)?;
+            source.outline_rest(&mut head)?;
             found = recognise(&head);
         }
         if found.is_none() && head.spread {

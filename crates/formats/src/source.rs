@@ -292,16 +292,16 @@ impl<'a> Source<'a> {
 
     /// The first bytes as the formats see them, and the outline of the document
     /// where they are no more than its beginning.
-    pub(super) fn look(&mut self) -> Result<Head, DatasetError> {
+    pub(super) fn read_head(&mut self) -> Result<Head, DatasetError> {
         let mut head = Head::new(self.head(HEAD)?);
         if head.is_outline {
-            self.look_further(&mut head)?;
+            self.outline_rest(&mut head)?;
         }
         Ok(head)
     }
 
     /// Reads on to the end of the value that is cut off, and adds its outline.
-    pub(super) fn look_further(&mut self, head: &mut Head) -> Result<(), DatasetError> {
+    pub(super) fn outline_rest(&mut self, head: &mut Head) -> Result<(), DatasetError> {
         let Some(at) = head.cut.take() else { return Ok(()) };
         let (held, rest) = self.reader.get_mut().get_mut();
         let rest = Holding { held: held.get_mut(), at, rest };

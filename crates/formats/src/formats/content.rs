@@ -169,7 +169,7 @@ pub(super) fn media_type(url: &str) -> Option<String> {
 
 /// A part of a tool result, of which nothing but a text is kept.
 #[derive(Debug, serde::Deserialize)]
-#[serde(rename = "Part")] // as errors name it
+#[serde(expecting = "struct Part")]
 pub(super) struct TextPart {
     #[serde(rename = "type")]
     kind: String,

@@ -108,11 +108,11 @@ impl Reader {
             "system.message" => self.prompt(from_json(data)?),
             "user.message" => {
                 self.close();
-                let said: Said = from_json(data)?;
+                let message: WireMessage = from_json(data)?;
                 let mut turn = Turn::new(Role::User);
                 (turn.id, turn.at, turn.line) = (id, at, Some(line));
-                turn.text(said.transformed_content.unwrap_or(said.content));
-                for attached in said.attachments.into_iter().flatten() {
+                turn.text(message.transformed_content.unwrap_or(message.content));
+                for attached in message.attachments.into_iter().flatten() {
                     match (attached.image().map(str::to_owned), attached.kind) {
                         (Some(kind), _) => {
                             turn.blocks.push(Block::Image { media_type: Some(kind) });
@@ -128,10 +128,10 @@ impl Reader {
             "tool.execution_complete" => self.result(id, at, line, from_json(data)?),
             "system.notification" => {
                 self.close();
-                let said: Said = from_json(data)?;
+                let message: WireMessage = from_json(data)?;
                 let mut turn = Turn::new(Role::System);
                 (turn.id, turn.at, turn.line) = (id, at, Some(line));
-                turn.text(said.content);
+                turn.text(message.content);
                 self.recorder.turn(turn);
             }
             "session.shutdown" => {
@@ -151,18 +151,18 @@ impl Reader {
     fn session(&mut self, wire: WireSession) {
         self.model = wire.selected_model.or(self.model.take());
         let mut known: Vec<String> = wire.session_id.into_iter().collect();
-        if let Some(place) = wire.context {
-            let folder = place.git_root.or_else(|| place.cwd.clone());
+        if let Some(workspace) = wire.context {
+            let folder = workspace.git_root.or_else(|| workspace.cwd.clone());
             self.recorder.session().project = folder.as_deref().and_then(project_of);
-            place.cwd.into_iter().for_each(|cwd| self.recorder.draft.worked_in(cwd));
-            known.extend([folder, place.repository, place.branch].into_iter().flatten());
+            workspace.cwd.into_iter().for_each(|cwd| self.recorder.draft.worked_in(cwd));
+            known.extend([folder, workspace.repository, workspace.branch].into_iter().flatten());
         }
         self.recorder.draft.metadata.extend(known);
     }
 
-    fn prompt(&mut self, said: Said) {
+    fn prompt(&mut self, message: WireMessage) {
         self.close();
-        let system = Some(said.content);
+        let system = Some(message.content);
         if self.system == system {
             return;
         }
@@ -328,12 +328,12 @@ impl Event {
 struct WireSession {
     session_id: Option<String>,
     selected_model: Option<String>,
-    context: Option<Place>,
+    context: Option<Workspace>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Place {
+struct Workspace {
     cwd: Option<String>,
     git_root: Option<String>,
     repository: Option<String>,
@@ -342,7 +342,7 @@ struct Place {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Said {
+struct WireMessage {
     #[serde(default)]
     content: String,
     /// The text as the model was sent it.

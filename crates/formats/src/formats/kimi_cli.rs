@@ -179,7 +179,7 @@ impl Reader {
 
     /// A summary at the beginning of the file.
     fn compaction(&mut self, text: String) -> Result<(), Problem> {
-        let summary = text.split_once("</system>").map_or(text.as_str(), |(_, said)| said);
+        let summary = text.split_once("</system>").map_or(text.as_str(), |(_, rest)| rest);
         let summary = summary.trim().to_owned();
         // A note that a checkpoint was made may stand before it.
         let after = self.recorder.count();

@@ -6,8 +6,8 @@
 
 use super::anthropic::is_request;
 use super::content::ChatUsage;
-use super::exchange::{Request, Requests, Said};
-use super::otel::said;
+use super::exchange::{ChatMessage, Request, Requests};
+use super::otel::message_of;
 use super::prelude::*;
 use super::responses;
 use crate::source::decoded;
@@ -152,8 +152,9 @@ fn request(record: Json) -> Result<Request, Problem> {
     let response = record.get("response").unwrap_or(&Json::Null);
     let response = response.get("body").unwrap_or(response);
     let messages = body.get("messages").and_then(Json::as_array);
-    let asked: Result<Vec<Said>, Problem> = messages.into_iter().flatten().map(said).collect();
-    let mut answer = said(response.pointer("/choices/0/message").unwrap_or(&Json::Null))?;
+    let messages: Result<Vec<ChatMessage>, Problem> =
+        messages.into_iter().flatten().map(message_of).collect();
+    let mut answer = message_of(response.pointer("/choices/0/message").unwrap_or(&Json::Null))?;
     answer.role = Role::Assistant;
     let text = |place: &Json, key: &str| place.get(key).and_then(Json::as_str).map(str::to_owned);
     let tools = body.get("tools").or_else(|| body.pointer("/optional_params/tools"));
@@ -165,7 +166,7 @@ fn request(record: Json) -> Result<Request, Problem> {
     Ok(Request {
         session: text(&record, "session_id"),
         preamble: Preamble { tools: self::tools(tools), ..Preamble::default() },
-        said: asked?,
+        messages: messages?,
         answer: vec![answer],
         usage: usage.map(|usage| usage.disjoint()),
         model: text(response, "model").or_else(|| text(body, "model")),

@@ -157,7 +157,7 @@ impl Reader {
 
     /// A response: what it says, and its calls or the command in its fence.
     fn answer(&mut self, id: String, entry: Entry) {
-        let said = self.plain(entry.content).text;
+        let content = self.plain(entry.content).text;
         let mut blocks: Vec<Block> = entry
             .thinking_blocks
             .into_iter()
@@ -169,7 +169,7 @@ impl Reader {
         let call = action.filter(|_| calls.is_empty());
         let text = match (&call, entry.thought) {
             (Some(_), Some(thought)) => thought.trim().to_owned(),
-            _ => said,
+            _ => content,
         };
         blocks.extend((!text.is_empty()).then_some(Block::Text { text }));
         for (n, call) in calls.into_iter().enumerate() {

@@ -83,18 +83,18 @@ fn append(chains: &mut Log, body: Body, response: Option<Response>) {
     let usage = response.as_ref().and_then(|response| response.usage).map(|u| u.usage());
     let sent = Sent { length: body.messages.len(), usage, model, at: None };
     let ends = ends(&body.messages, |message, hasher| {
-        hasher.update(said(message).to_string().as_bytes());
+        hasher.update(comparable(message).to_string().as_bytes());
     });
     chains.add(&ends, (body, response), sent);
 }
 
 /// A message without what changes from request to request: the marks of the
 /// cache, and thoughts, which are dropped later.
-fn said(message: &Json) -> Json {
+fn comparable(message: &Json) -> Json {
     let Some(parts) = message.get("content").and_then(Json::as_array) else {
         return serde_json::json!([message.get("role"), [{"text": message.get("content")}]]);
     };
-    let is_said = |part: &&Json| {
+    let is_sent = |part: &&Json| {
         let kind = part.get("type").and_then(Json::as_str);
         !matches!(kind, Some("thinking" | "redacted_thinking"))
     };
@@ -106,7 +106,7 @@ fn said(message: &Json) -> Json {
             part
         }
     };
-    let parts: Vec<Json> = parts.iter().filter(is_said).map(plain).collect();
+    let parts: Vec<Json> = parts.iter().filter(is_sent).map(plain).collect();
     serde_json::json!([message.get("role"), parts])
 }
 
@@ -204,14 +204,14 @@ pub(super) fn add_message(
         }
     }
     let (at, line, first) = (turn.at, turn.line, turn.role == Role::Assistant);
-    let mut said = Some(turn).filter(|turn| !turn.blocks.is_empty() || turn.usage.is_some());
-    if let Some(turn) = said.take_if(|_| first) {
+    let mut message = Some(turn).filter(|turn| !turn.blocks.is_empty() || turn.usage.is_some());
+    if let Some(turn) = message.take_if(|_| first) {
         recorder.turn(turn);
     }
     for (id, part) in results {
         result(recorder, id, part, (at, line))?;
     }
-    if let Some(turn) = said {
+    if let Some(turn) = message {
         recorder.turn(turn);
     }
     Ok(())

@@ -13,7 +13,7 @@ pub(super) const ABANDONED: &str = "record on an abandoned branch";
 type Fault = (u64, Problem);
 
 /// A result and its position.
-struct Placed {
+struct PlacedResult {
     record: usize,
     part: Part,
     id: String,
@@ -51,7 +51,7 @@ struct Builder<'a> {
     /// Lines of each response on the chain, by its first line there.
     responses: FxHashMap<usize, Vec<usize>>,
     /// Results by the call that they answer.
-    results: FxHashMap<String, Vec<Placed>>,
+    results: FxHashMap<String, Vec<PlacedResult>>,
     /// User records off the chain that belong to a call (a skill's text).
     attached: FxHashMap<String, Vec<usize>>,
     /// Records that are in the session, with the index of their message (the
@@ -60,9 +60,9 @@ struct Builder<'a> {
     /// Position of each record.
     by_uuid: FxHashMap<String, usize>,
     /// What the last boundary kept, until its summary is read.
-    kept: Option<Kept>,
+    kept: Option<Preserved>,
     /// Whether there is a response.
-    has_asked: bool,
+    has_response: bool,
 }
 
 impl<'a> Builder<'a> {
@@ -76,7 +76,7 @@ impl<'a> Builder<'a> {
         let mut builder = Builder {
             by_uuid: by_uuid.collect(),
             kept: None,
-            has_asked: false,
+            has_response: false,
             records,
             tree,
             draft: Draft::default(),
@@ -156,7 +156,7 @@ impl<'a> Builder<'a> {
             for (n, part) in results.enumerate() {
                 let id = if whole { uuid.clone() } else { format!("{uuid}#{}", n + 1) };
                 let call = part.tool_use_id.clone().unwrap_or_default();
-                let placed = Placed { record: at, part, id };
+                let placed = PlacedResult { record: at, part, id };
                 self.results.entry(call).or_default().push(placed);
             }
         }
@@ -202,8 +202,8 @@ impl<'a> Builder<'a> {
                     self.draft.push(message, line);
                 }
             }
-            Added::Told { text, standing } => {
-                let first = !self.has_asked && self.draft.session.compactions.is_empty();
+            Added::Note { text, standing } => {
+                let first = !self.has_response && self.draft.session.compactions.is_empty();
                 // In front of the first message nothing belongs to one.
                 if first && (standing || index == 0) {
                     self.draft.session.preamble.system.push(text);
@@ -241,7 +241,7 @@ impl<'a> Builder<'a> {
     /// The recorded system prompt, where it is there from the beginning.
     fn prompt(&mut self, system: Vec<String>, tools: Vec<ToolDefinition>) {
         let preamble = &mut self.draft.session.preamble;
-        if self.has_asked || !preamble.tools.is_empty() {
+        if self.has_response || !preamble.tools.is_empty() {
             let same = system.iter().all(|text| preamble.system.contains(text));
             self.draft.leave_out("system prompt of a later request", u64::from(!same));
             return;
@@ -257,7 +257,7 @@ impl<'a> Builder<'a> {
         let index = self.draft.next_index();
         let mut message = self.message(at, Role::Assistant, Vec::new());
         message.synthetic = self.records[at].is_synthetic();
-        self.has_asked |= !message.synthetic;
+        self.has_response |= !message.synthetic;
         let mut calls: Vec<String> = Vec::new();
         let mut known: FxHashSet<String> = FxHashSet::default();
         let mut model = None;
@@ -312,7 +312,7 @@ impl<'a> Builder<'a> {
         behind.into_iter().try_for_each(|at| self.emit_user(at))
     }
 
-    fn emit_result(&mut self, call: &str, placed: Placed) {
+    fn emit_result(&mut self, call: &str, placed: PlacedResult) {
         let index = self.draft.next_index();
         self.used.entry(placed.record).or_insert(index);
         let is_error = placed.part.is_error == Some(true);
@@ -366,7 +366,7 @@ impl<'a> Builder<'a> {
                 compaction.tokens_after = metadata.post_tokens;
                 compaction.duration_ms = metadata.waited();
                 let own = record.header.uuid.as_deref();
-                let kept = Kept::of(metadata, own, after, |uuid| self.index_of(uuid));
+                let kept = Preserved::of(metadata, own, after, |uuid| self.index_of(uuid));
                 self.draft.keep(kept.len(), 0)?;
                 compaction.kept_from = kept.tail_from(after);
                 self.kept = Some(kept);
@@ -417,7 +417,7 @@ impl<'a> Builder<'a> {
     /// it is not in the file.
     fn unanswered(&mut self) -> Result<(), Fault> {
         let results = std::mem::take(&mut self.results);
-        let mut rest: Vec<(String, Placed)> = results
+        let mut rest: Vec<(String, PlacedResult)> = results
             .into_iter()
             .flat_map(|(call, placed)| placed.into_iter().map(move |p| (call.clone(), p)))
             .filter(|(_, placed)| self.on_chain.contains(&placed.record))
@@ -528,9 +528,9 @@ impl Asides {
                 Body::Progress(response) => response,
                 _ => continue,
             };
-            let Some(asked) = response.asked() else { continue };
+            let Some(used) = response.request_usage() else { continue };
             let next = self.requests.len();
-            let identity = response.id.clone().map(|id| (id, asked.prompt()));
+            let identity = response.id.clone().map(|id| (id, used.prompt()));
             let place = identity.map_or(next, |key| *self.known.entry(key).or_insert(next));
             let known = self.requests.get(place).map(|request| request.usage);
             let Some(usage) = merge_usage(known, response) else { continue };
@@ -558,14 +558,14 @@ impl Asides {
 
 /// The messages that a boundary kept.
 #[derive(Debug, Default)]
-struct Kept {
+struct Preserved {
     /// In order, each once.
     messages: Vec<u32>,
     /// Whether the summary comes after them.
     summary_behind: bool,
 }
 
-impl Kept {
+impl Preserved {
     /// What the boundary with the id `own`, after `after` messages, kept.
     /// Records that are not messages of the conversation are skipped.
     fn of(
@@ -573,7 +573,7 @@ impl Kept {
         own: Option<&str>,
         after: u32,
         index_of: impl Fn(&str) -> Option<u32>,
-    ) -> Kept {
+    ) -> Preserved {
         let segment = metadata.preserved_segment.as_ref();
         let listed = metadata.preserved_messages.as_ref().filter(|kept| !kept.uuids.is_empty());
         let mut messages: Vec<u32> = match (listed, segment) {
@@ -590,7 +590,7 @@ impl Kept {
         messages.dedup();
         let anchor = listed.and_then(|kept| kept.anchor_uuid.as_deref());
         let anchor = anchor.or_else(|| segment?.anchor_uuid.as_deref());
-        Kept { messages, summary_behind: anchor.is_some() && anchor == own }
+        Preserved { messages, summary_behind: anchor.is_some() && anchor == own }
     }
 
     /// How many messages there are.

@@ -89,7 +89,7 @@ impl Record {
     /// Whether this is a slash command or what it printed.
     pub(super) fn is_command(&self) -> bool {
         match &self.body {
-            Body::Added(Added::Told { .. }) => self.header.subtype.is_some(),
+            Body::Added(Added::Note { .. }) => self.header.subtype.is_some(),
             Body::User(Content::Text(text)) => {
                 ["<command-", "<local-command-"].iter().any(|start| text.starts_with(start))
             }
@@ -107,9 +107,9 @@ impl Record {
     }
 
     /// What the request of this record's response used, where that is reported.
-    pub(super) fn asked(&self) -> Option<Usage> {
+    pub(super) fn request_usage(&self) -> Option<Usage> {
         match &self.body {
-            Body::Assistant(response) if !self.is_synthetic() => response.asked(),
+            Body::Assistant(response) if !self.is_synthetic() => response.request_usage(),
             _ => None,
         }
     }
@@ -126,7 +126,7 @@ impl Record {
         if let (Some(one), Some(other)) = (&first.header.request_id, &self.header.request_id) {
             return one == other;
         }
-        if let (Some(one), Some(other)) = (first.asked(), self.asked())
+        if let (Some(one), Some(other)) = (first.request_usage(), self.request_usage())
             && one.prompt() != other.prompt()
         {
             return false;
@@ -170,7 +170,7 @@ impl Response {
     }
 
     /// What its request used.
-    pub(super) fn asked(&self) -> Option<Usage> {
+    pub(super) fn request_usage(&self) -> Option<Usage> {
         self.usage.as_ref().map(WireUsage::usage).filter(|usage| usage.prompt() > 0)
     }
 
@@ -306,8 +306,8 @@ fn agent_progress(text: &str) -> Option<Response> {
         data: WithMessage<WithMessage<Response>>,
     }
     let response = serde_json::from_str::<Progress>(text).ok()?.data.message.message;
-    let asked = response.role == "assistant" && response.asked().is_some();
-    asked.then_some(Response { content: Content::default(), ..response })
+    let is_billed = response.role == "assistant" && response.request_usage().is_some();
+    is_billed.then_some(Response { content: Content::default(), ..response })
 }
 
 fn expect_role(role: &str, expected: &str) -> Result<(), Problem> {

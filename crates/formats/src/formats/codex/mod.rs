@@ -8,7 +8,7 @@ mod wire;
 
 use std::collections::BTreeMap;
 
-use self::compaction::{MessageLookup, ReadCompaction, Says, says};
+use self::compaction::{MessageLookup, ReadCompaction, Speaker, speaker_of};
 
 use self::wire::{Body, Compacted, Counts, Item, Record, Turn, WireSession};
 pub(super) use self::wire::{
@@ -84,13 +84,13 @@ struct Reader {
     /// Whether the model has answered: what stands before is the preamble's.
     begun: bool,
     /// Positions of the user's messages.
-    asked: Vec<usize>,
+    user_messages: Vec<usize>,
     /// How often each context limit was reported.
     windows: BTreeMap<u64, u64>,
     /// Compactions whose summary cannot be read, by the reason.
     unreadable: BTreeMap<&'static str, u64>,
     /// The index of messages for compactions.
-    said: MessageLookup,
+    lookup: MessageLookup,
 }
 
 impl Reader {
@@ -270,13 +270,15 @@ impl Reader {
             match (block, role) {
                 (Block::Text { text }, Role::System) if starts => preamble.system.push(text),
                 (_, Role::System) if starts => {}
-                (Block::Text { text }, Role::User) if says(&text) == Says::Surroundings => {
+                (Block::Text { text }, Role::User)
+                    if speaker_of(&text) == Speaker::Surroundings =>
+                {
                     match self.begun {
                         false => preamble.pinned.push(text),
                         true => notes.push(Block::Text { text }),
                     }
                 }
-                (Block::Text { text }, Role::User) if says(&text) == Says::Note => {
+                (Block::Text { text }, Role::User) if speaker_of(&text) == Speaker::Note => {
                     notes.push(Block::Text { text });
                 }
                 (block, _) => own.push(block),
@@ -288,7 +290,8 @@ impl Reader {
             self.draft.push(Message::new(id, Role::System, at, notes), line);
         }
         if !own.is_empty() {
-            self.asked.extend((role == Role::User).then_some(self.draft.session.messages.len()));
+            self.user_messages
+                .extend((role == Role::User).then_some(self.draft.session.messages.len()));
             self.draft.push(Message::new(id, role, at, own), line);
         }
         Ok(())
@@ -304,14 +307,14 @@ impl Reader {
     /// what the harness put right before it. What they cost stays.
     fn roll_back(&mut self, turns: u32) {
         self.close();
-        let left = self.asked.len().saturating_sub(turns as usize);
-        let Some(&from) = self.asked.get(left) else { return };
-        self.asked.truncate(left);
+        let left = self.user_messages.len().saturating_sub(turns as usize);
+        let Some(&from) = self.user_messages.get(left) else { return };
+        self.user_messages.truncate(left);
         let session = &mut self.draft.session;
         let before = session.messages[..from].iter().rev();
         let from = from - before.take_while(|m| m.role == Role::System).count();
         let taken = session.messages.split_off(from);
-        self.said.forget(&taken, from);
+        self.lookup.forget(&taken, from);
         self.draft.lines.truncate(from);
         session.compactions.retain(|compaction| compaction.after as usize <= from);
         let requests = taken.iter().filter_map(|message| {
@@ -380,7 +383,7 @@ impl Reader {
     /// Compactions that together keep more than can be held.
     fn compaction(&mut self, at: Option<Timestamp>, compacted: Compacted) -> Result<(), Problem> {
         let ReadCompaction { compaction, unreadable, others } =
-            self.said.compaction(&self.draft.session, compacted);
+            self.lookup.compaction(&self.draft.session, compacted);
         self.draft.leave_out("item that a compaction kept apart", others);
         if let Some((why, what)) = unreadable {
             *self.unreadable.entry(why).or_default() += 1;

@@ -284,12 +284,12 @@ pub(super) struct Compacted {
     #[serde(default)]
     pub(super) message: String,
     #[serde(default)]
-    pub(super) replacement_history: Option<Vec<Kept>>,
+    pub(super) replacement_history: Option<Vec<HistoryItem>>,
 }
 
 /// An item of the new context: a message, or an encrypted summary.
 #[derive(Deserialize)]
-pub(super) struct Kept {
+pub(super) struct HistoryItem {
     #[serde(rename = "type")]
     pub(super) kind: String,
     #[serde(default)]

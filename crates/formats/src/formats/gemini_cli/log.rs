@@ -18,9 +18,9 @@ use crate::formats::prelude::*;
 #[derive(Clone)]
 pub(super) enum Slot {
     /// A turn of the log.
-    Said(usize),
+    Turn(usize),
     /// A text that a compression put there, with its id.
-    Put(Rc<Turn>),
+    Text(Rc<Turn>),
 }
 
 /// A change of what is sent, after `after` turns.
@@ -100,7 +100,7 @@ impl Log {
                 self.respond(responses);
                 match turn.id.as_ref().and_then(|id| self.place(id)) {
                     Some(at) => self.replace(at, *turn),
-                    None => self.say(*turn),
+                    None => self.push(*turn),
                 }
             }
         }
@@ -113,7 +113,7 @@ impl Log {
         (self.turns.get(at)?.id.as_deref() == Some(id)).then_some(at)
     }
 
-    fn say(&mut self, turn: Turn) {
+    fn push(&mut self, turn: Turn) {
         let at = self.turns.len();
         self.by_id.extend(turn.id.clone().map(|id| (id, at)));
         let calls = turn.calls.iter().enumerate();
@@ -158,7 +158,7 @@ impl Log {
             turn.usage = tokens.map(|tokens| tokens.usage()).or(turn.usage);
             turn.model = model.or(turn.model.take());
             if let Some(parts) = content {
-                turn.said.clear();
+                turn.blocks.clear();
                 let responses = turn.take(parts);
                 self.respond(responses);
             }
@@ -171,8 +171,8 @@ impl Log {
     /// Undoes a message and all that follow it; without such a message, all.
     fn rewind(&mut self, id: &str) {
         let put = self.front.iter().position(|slot| match slot {
-            Slot::Put(turn) => turn.id.as_deref() == Some(id),
-            Slot::Said(_) => false,
+            Slot::Text(turn) => turn.id.as_deref() == Some(id),
+            Slot::Turn(_) => false,
         });
         if let (Some(at), Some(last)) = (put, self.boundaries.last()) {
             let after = last.after;
@@ -264,14 +264,14 @@ impl Log {
     fn slot(&self, at: usize) -> Slot {
         match self.front.get(at) {
             Some(slot) => slot.clone(),
-            None => Slot::Said(self.run + at - self.front.len()),
+            None => Slot::Turn(self.run + at - self.front.len()),
         }
     }
 
     fn holds(&self, at: usize, turn: &Turn) -> bool {
         match self.slot(at) {
-            Slot::Said(index) => self.turns[index].is(turn),
-            Slot::Put(put) => put.is(turn),
+            Slot::Turn(index) => self.turns[index].is(turn),
+            Slot::Text(put) => put.is(turn),
         }
     }
 
@@ -351,14 +351,14 @@ impl Log {
             return;
         }
         let is_answer = |slot: Slot| match slot {
-            Slot::Said(index) => self.turns[index].role == Role::Assistant,
-            Slot::Put(_) => true,
+            Slot::Turn(index) => self.turns[index].role == Role::Assistant,
+            Slot::Text(_) => true,
         };
         if removed.clone().any(|n| is_answer(self.slot(n))) {
             return self.fold(removed, new, tail, at);
         }
-        let asked = tail > 0 && self.turns.iter().any(|turn| turn.role == Role::Assistant);
-        if asked || removed.start < self.front.len() {
+        let is_within = tail > 0 && self.turns.iter().any(|turn| turn.role == Role::Assistant);
+        if is_within || removed.start < self.front.len() {
             self.leave_out("text that was put between messages", new.len() as u64);
             return;
         }
@@ -367,7 +367,7 @@ impl Log {
         if !removed.is_empty() {
             self.cut(self.run + removed.start - self.front.len());
         }
-        new.into_iter().chain(rest).for_each(|turn| self.say(turn));
+        new.into_iter().chain(rest).for_each(|turn| self.push(turn));
     }
 
     /// A compression.
@@ -380,7 +380,7 @@ impl Log {
             Some(texts(false)).filter(|text| !text.is_empty()).unwrap_or_else(|| texts(true));
         let at = new.first().and_then(|turn| turn.at).or(at);
         let mut front: Vec<Slot> = (0..removed.start).map(|n| self.slot(n)).collect();
-        front.extend(new.into_iter().map(|turn| Slot::Put(Rc::new(turn))));
+        front.extend(new.into_iter().map(|turn| Slot::Text(Rc::new(turn))));
         front.extend((removed.end..self.front.len()).map(|n| self.slot(n)));
         self.run = self.run.max(self.turns.len() - tail.min(self.turns.len()));
         self.front = Rc::new(front);

@@ -95,7 +95,7 @@ impl Reader {
             self.draft.leave_out(reason, 1);
         }
         let reasoning = turn.thoughts.into_iter().map(|text| Block::Reasoning { text });
-        let mut blocks: Vec<Block> = reasoning.chain(turn.said).collect();
+        let mut blocks: Vec<Block> = reasoning.chain(turn.blocks).collect();
         let (mut results, mut ids) = (Vec::new(), Vec::new());
         for call in turn.calls {
             let Call { id, name, arguments, outcome } = call;
@@ -131,14 +131,14 @@ impl Reader {
         let mut pieces = Vec::new();
         for slot in boundary.front.iter() {
             match slot {
-                Slot::Said(turn) => {
+                Slot::Turn(turn) => {
                     let messages = self.turns[*turn].0..self.turns[turn + 1].0;
                     pieces.extend(messages.map(Piece::Message));
                 }
-                Slot::Put(turn) if turn.text().is_empty() => {
+                Slot::Text(turn) if turn.text().is_empty() => {
                     self.draft.leave_out("message without text in a summary", 1);
                 }
-                Slot::Put(turn) => pieces.push(Piece::Text { role: turn.role, text: turn.text() }),
+                Slot::Text(turn) => pieces.push(Piece::Text { role: turn.role, text: turn.text() }),
             }
         }
         let clears = !boundary.cleared.is_empty();
@@ -166,7 +166,7 @@ struct Turn {
     at: Option<Timestamp>,
     role: Role,
     /// Text and pictures.
-    said: Vec<Block>,
+    blocks: Vec<Block>,
     thoughts: Vec<String>,
     calls: Vec<Call>,
     usage: Option<Usage>,
@@ -217,7 +217,7 @@ impl Arrived {
             id: wire.id,
             at: wire.timestamp,
             role,
-            said: Vec::new(),
+            blocks: Vec::new(),
             thoughts: thoughts.map(|t| joined(&t.subject, &t.description)).collect(),
             calls: wire.tool_calls.unwrap_or_default().into_iter().map(Call::new).collect(),
             usage: wire.tokens.map(|tokens| tokens.usage()),
@@ -225,7 +225,7 @@ impl Arrived {
             left_out: Vec::new(),
         };
         let responses = turn.take(wire.content);
-        let nothing_else = turn.said.is_empty() && turn.left_out.is_empty();
+        let nothing_else = turn.blocks.is_empty() && turn.left_out.is_empty();
         if role == Role::User && nothing_else && !responses.is_empty() {
             Arrived::Responses(responses)
         } else {
@@ -251,7 +251,7 @@ impl Turn {
                     self.thoughts.extend(text.filter(|_| recorded == 0));
                 }
                 Part { text: Some(text), .. } => {
-                    self.said.extend((!text.is_empty()).then_some(Block::Text { text }));
+                    self.blocks.extend((!text.is_empty()).then_some(Block::Text { text }));
                 }
                 // So are calls.
                 Part { function_call: Some(call), .. } if listed == 0 => {
@@ -274,7 +274,7 @@ impl Turn {
                 Part { inline_data: Some(data), .. } | Part { file_data: Some(data), .. } => {
                     match data.mime_type {
                         Some(kind) if kind.starts_with("image/") => {
-                            self.said.push(Block::Image { media_type: Some(kind) });
+                            self.blocks.push(Block::Image { media_type: Some(kind) });
                         }
                         _ => self.left_out.push("file part"),
                     }
@@ -287,7 +287,7 @@ impl Turn {
 
     /// What it says, without blanks at its ends.
     fn text(&self) -> String {
-        recap_core::model::sent(&self.said).trim().to_owned()
+        recap_core::model::sent(&self.blocks).trim().to_owned()
     }
 
     /// Whether both are the same message. A compression gives the messages that

@@ -107,7 +107,7 @@ impl Reader {
         let mut calls = Calls::of(sample.events)?;
         draft.session.preamble.tools = std::mem::take(&mut calls.tools);
         let mut ids = Ids::default();
-        let mut asked = Vec::new();
+        let mut inputs = Vec::new();
         let mut places = FxHashMap::default();
         for (number, message) in (1..).zip(sample.messages) {
             let own = message.id.clone();
@@ -121,7 +121,7 @@ impl Reader {
                 let usage = made.output.usage.map(|usage| usage.usage());
                 let at = made.at.or(message.at);
                 draft.push(Message { usage, at, ..message }, None);
-                asked.push((draft.session.messages.len(), made.input));
+                inputs.push((draft.session.messages.len(), made.input));
             } else {
                 draft.push(message, None);
             }
@@ -130,16 +130,16 @@ impl Reader {
         let before = draft.session.messages.len();
         draft.leading_system_to_preamble();
         let lead = before - draft.session.messages.len();
-        requests(asked, lead, &places, &mut draft)?;
+        requests(inputs, lead, &places, &mut draft)?;
         self.drafts.push(draft);
         Ok(())
     }
 }
 
-/// Follows what each request sent. `asked` has the number of messages up to each
+/// Follows what each request sent. `inputs` has the number of messages up to each
 /// answer, of which `lead` became the preamble.
 fn requests(
-    asked: Vec<(usize, Vec<WireMessage>)>,
+    inputs: Vec<(usize, Vec<WireMessage>)>,
     lead: usize,
     ids: &FxHashMap<String, String>,
     draft: &mut Draft,
@@ -148,7 +148,7 @@ fn requests(
     let place = |(own, id): (&String, &String)| Some((own.clone(), *index.get(id)? as u32));
     let places: FxHashMap<String, MessageIndex> = ids.iter().filter_map(place).collect();
     let mut requests = Requests::default();
-    for (number, input) in asked {
+    for (number, input) in inputs {
         let at = (number - 1 - lead) as u32;
         // Versions since 2026 keep the inputs elsewhere.
         if !input.is_empty() && input.iter().all(|message| message.id.is_some()) {

@@ -91,11 +91,11 @@ pub(super) struct Output {
 
 #[derive(Deserialize)]
 pub(super) struct Choice {
-    pub(super) message: Said,
+    pub(super) message: ChoiceMessage,
 }
 
 #[derive(Deserialize)]
-pub(super) struct Said {
+pub(super) struct ChoiceMessage {
     pub(super) id: Option<String>,
 }
 

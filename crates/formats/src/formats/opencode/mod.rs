@@ -79,7 +79,7 @@ struct Reader {
     /// Number of calls.
     called: u64,
     /// Questions for a summary that have no answer yet.
-    asked: FxHashMap<String, compaction::Asked>,
+    summary_requests: FxHashMap<String, compaction::SummaryRequest>,
     /// Calls whose output was pruned, by the time of the pruning.
     pruned: BTreeMap<Timestamp, Vec<String>>,
     /// The start time of each message.
@@ -144,7 +144,7 @@ impl Reader {
                 }
                 "file" => self.file(part.mime.unwrap_or_default(), &mut blocks),
                 "compaction" => {
-                    self.ask(info, &part);
+                    self.request_summary(info, &part);
                     return Ok(());
                 }
                 "subtask" => blocks.push(Block::Text { text: SUBTASK.to_owned() }),
@@ -173,10 +173,10 @@ impl Reader {
 
     /// A response of one or more steps, each a request of its own.
     fn assistant(&mut self, info: Info, parts: Vec<Part>, is_last: bool) -> Result<(), Problem> {
-        let said = |part: &Part| part.kind != "step-start" && part.kind != "reasoning";
+        let is_output = |part: &Part| part.kind != "step-start" && part.kind != "reasoning";
         if let Some(error) = &info.error {
             // A failed response is not sent again, unless it was interrupted.
-            if !(error.name == "MessageAbortedError" && parts.iter().any(said)) {
+            if !(error.name == "MessageAbortedError" && parts.iter().any(is_output)) {
                 self.draft.leave_out("response that failed", 1);
                 return Ok(());
             }
@@ -305,8 +305,8 @@ impl Reader {
             "error" => {
                 let cut = state.metadata.get("interrupted") == Some(&Json::Bool(true));
                 let partial = state.metadata.get("output").and_then(Json::as_str);
-                let said = partial.filter(|_| cut).map(str::to_owned).or(state.error);
-                Some((text(said.ok_or_else(|| lacks("tool", "error"))?, 0), true))
+                let text_or_error = partial.filter(|_| cut).map(str::to_owned).or(state.error);
+                Some((text(text_or_error.ok_or_else(|| lacks("tool", "error"))?, 0), true))
             }
             "pending" | "running" if is_last => None,
             "pending" | "running" => Some((text(INTERRUPTED.to_owned(), 0), true)),

@@ -42,7 +42,7 @@ fn sniff(head: &Head) -> bool {
 
 fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
     let mut drafts = Vec::new();
-    let head = source.look()?;
+    let head = source.read_head()?;
     if v1::is_it(&head) {
         return newer(source, &head);
     }
@@ -132,15 +132,15 @@ impl Reader {
         let kind = event.action.take().unwrap_or_default();
         match (kind.as_str(), event.source.as_str()) {
             ("system", _) => self.system(event),
-            ("message", "user") => self.said(event, Role::User, None),
+            ("message", "user") => self.message_event(event, Role::User, None),
             ("message", _) if event.tool_call_metadata.is_none() => {
-                self.said(event, Role::Assistant, used);
+                self.message_event(event, Role::Assistant, used);
             }
             ("condensation", _) => {
                 let prompt = self.prompt;
                 return self.view.condense(event, prompt, &mut self.draft);
             }
-            ("condensation_request", _) => self.view.ask(&event),
+            ("condensation_request", _) => self.view.request(&event),
             ("recall" | "change_agent_state" | "null" | "start" | "pause" | "resume", _) => {
                 self.draft.leave_out(format!("{kind} action"), 1);
             }
@@ -168,7 +168,7 @@ impl Reader {
     }
 
     /// A message without a call.
-    fn said(&mut self, event: Event, role: Role, used: Option<Usage>) {
+    fn message_event(&mut self, event: Event, role: Role, used: Option<Usage>) {
         let text = event.args.content.unwrap_or_default();
         let pictures = event.args.image_urls.map_or(0, |urls| urls.len());
         let mut blocks = vec![Block::Text { text }];
@@ -209,13 +209,13 @@ impl Reader {
         let usage = own.or(response.usage.map(|usage| usage.usage())).or(used);
         let mut open = FxHashSet::default();
         let mut blocks = Vec::new();
-        let said = response.choices.into_iter().next().map(|choice| choice.message);
-        let calls = said.map_or_else(Vec::new, |said| {
+        let answer = response.choices.into_iter().next().map(|choice| choice.message);
+        let calls = answer.map_or_else(Vec::new, |answer| {
             let nonempty = |text: &String| !text.is_empty();
-            let reasoning = said.reasoning_content.filter(nonempty);
+            let reasoning = answer.reasoning_content.filter(nonempty);
             blocks.extend(reasoning.map(|text| Block::Reasoning { text }));
-            blocks.extend(said.content.filter(nonempty).map(|text| Block::Text { text }));
-            said.tool_calls.unwrap_or_default()
+            blocks.extend(answer.content.filter(nonempty).map(|text| Block::Text { text }));
+            answer.tool_calls.unwrap_or_default()
         });
         let mut made = false;
         for (n, call) in calls.into_iter().enumerate() {
@@ -305,7 +305,7 @@ struct View {
     /// First and last message that was removed.
     removed: Option<(MessageIndex, MessageIndex)>,
     /// Whether the user asked for the next condensation.
-    asked: bool,
+    is_requested: bool,
 }
 
 impl View {
@@ -315,8 +315,8 @@ impl View {
     }
 
     /// Somebody asked for a condensation.
-    fn ask(&mut self, event: &Event) {
-        self.asked = event.source == "user";
+    fn request(&mut self, event: &Event) {
+        self.is_requested = event.source == "user";
     }
 
     /// A condensation: events are forgotten, and a summary may stand for them.
@@ -333,7 +333,7 @@ impl View {
             let within = self.sent.range(first..=last).map(|(id, _)| *id).collect();
             gone.extend(self.forget(within));
         }
-        let asked = std::mem::take(&mut self.asked);
+        let is_requested = std::mem::take(&mut self.is_requested);
         let (Some(first), Some(last)) = (gone.iter().min(), gone.iter().max()) else {
             draft.leave_out("condensation that removed no message", 1);
             return Ok(());
@@ -346,7 +346,7 @@ impl View {
             kept_from: removed.1 + 1,
             pieces: self.pieces(removed, summary.clone()),
             summary,
-            trigger: if asked { RecordedTrigger::Manual } else { RecordedTrigger::Auto },
+            trigger: if is_requested { RecordedTrigger::Manual } else { RecordedTrigger::Auto },
             tokens_before: before,
             at: event.timestamp,
             ..RecordedCompaction::default()
