@@ -21,6 +21,7 @@ pub const MAX_HEAD: usize = 8 << 20;
 const MARKDOWN: char = '#';
 
 /// The first bytes of an input, as the formats see them.
+#[derive(Default)]
 pub struct Head {
     /// The first bytes as text; invalid bytes are replaced.
     pub text: String,
@@ -43,15 +44,7 @@ impl Head {
     pub fn new(bytes: &[u8]) -> Head {
         if let Some(tables) = database::tables(bytes) {
             // The texts in its cells are no records.
-            let (text, records) = (String::new(), Vec::new());
-            return Head {
-                text,
-                records,
-                cut: None,
-                is_outline: false,
-                spread: false,
-                tables: Some(tables),
-            };
+            return Head { tables: Some(tables), ..Head::default() };
         }
         let whole = String::from_utf8_lossy(bytes).into_owned();
         let text = whole.trim_start_matches('\u{feff}');

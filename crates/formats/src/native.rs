@@ -55,12 +55,8 @@ fn read(source: &mut Source<'_>, _: &LoadOptions, take: &mut Take<'_>) -> Result
         source.weigh()?;
         take(source, Draft::of_line(wire.into(), line))?;
     }
-    if source.take_torn() > 0 {
-        // A data set is not a live log: an incomplete session means a broken file.
-        let message = "the last line ends within a character".to_owned();
-        return Err(source.error(None, Problem::Syntax { message }));
-    }
-    Ok(())
+    // A data set is not a live log: an incomplete session means a broken file.
+    source.torn_error().map_or(Ok(()), Err)
 }
 
 /// Says "unknown role" where serde says "unknown variant".

@@ -253,6 +253,13 @@ impl<'a> Source<'a> {
         std::mem::take(&mut self.torn)
     }
 
+    /// The error where the input ends within a character, for files that are no live
+    /// logs and must be whole.
+    pub(super) fn torn_error(&self) -> Option<DatasetError> {
+        let message = "the last line ends within a character".to_owned();
+        (self.torn > 0).then(|| self.error(None, Problem::Syntax { message }))
+    }
+
     /// Adds a warning; the caller adds the file's name.
     pub fn warn(&mut self, text: impl Into<String>) {
         self.warnings.push(text.into());
@@ -398,6 +405,24 @@ impl<'a> Source<'a> {
         }
     }
 
+    /// Takes every record of a JSON-lines log. Those that `parse` or `take` refuses
+    /// are set aside.
+    ///
+    /// # Errors
+    /// As [`Source::set_aside`].
+    pub(super) fn each_record<T>(
+        &mut self,
+        parse: impl Fn(&str) -> Result<T, Problem>,
+        mut take: impl FnMut(u64, T) -> Result<(), Problem>,
+    ) -> Result<(), DatasetError> {
+        while let Some((line, record)) = self.next_record(&parse)? {
+            if let Err(problem) = take(line, record) {
+                self.set_aside(line, problem)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Sets a record aside that cannot be read: it is counted, and the first
     /// one is told with its reason.
     ///
@@ -454,12 +479,7 @@ impl<'a> Source<'a> {
             let document = self.document()?;
             return take(None, document).map_err(|problem| self.error(None, problem));
         }
-        while let Some((line, value)) = self.next_record(parse::<Json>)? {
-            if let Err(problem) = take(Some(line), value) {
-                self.set_aside(line, problem)?;
-            }
-        }
-        Ok(())
+        self.each_record(parse::<Json>, |line, value| take(Some(line), value))
     }
 
     /// The rest of the input as text.
@@ -589,6 +609,27 @@ pub(super) fn decoded<T: DeserializeOwned>(text: &str) -> Option<T> {
 fn bearable(text: &str) -> Result<(), Problem> {
     let bytes = text.len() as u64;
     if is_dense(text) { Err(Problem::TooDense { bytes }) } else { Ok(()) }
+}
+
+/// A text of JSON in which these words, which Python alone writes for numbers, are
+/// null.
+pub(super) fn without_nan(text: &str, words: &[&str]) -> String {
+    let mut out = String::with_capacity(text.len());
+    let (mut quoted, mut escaped) = (false, false);
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let word = words.iter().find(|word| rest.starts_with(**word));
+        if let (false, Some(word)) = (quoted, word) {
+            out.push_str("null");
+            rest = &rest[word.len()..];
+            continue;
+        }
+        quoted ^= c == '"' && !escaped;
+        escaped = quoted && c == '\\' && !escaped;
+        out.push(c);
+        rest = &rest[c.len_utf8()..];
+    }
+    out
 }
 
 /// Reads a part of a document as `T`.

@@ -40,11 +40,7 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
     let is_subagent = stem.starts_with("context_sub");
     let is_main = stem == "context";
     let mut reader = Reader { recorder: Recorder::new(id), ..Reader::default() };
-    while let Some((line, record)) = source.next_record(parse::<Record>)? {
-        if let Err(problem) = reader.record(line, record) {
-            source.set_aside(line, problem)?;
-        }
-    }
+    source.each_record(parse::<Record>, |line, record| reader.record(line, record))?;
     reader.drop_size();
     let mut draft = reader.recorder.finish();
     draft.recorded_id = is_main.then(|| main.clone());

@@ -113,10 +113,10 @@ fn draft(id: String, sample: Sample) -> Result<Draft, Problem> {
 fn turns(mut conversation: Map<String, Json>, draft: &mut Draft) -> Result<(), Problem> {
     let assistant = text_of(conversation.remove("speaker_b"), "conversation.speaker_b")?;
     let user = text_of(conversation.remove("speaker_a"), "conversation.speaker_a")?;
-    for (n, session) in sessions(conversation, draft) {
-        let at = session.date.as_ref().and_then(Json::as_str).and_then(time);
+    for (n, (turns, date)) in sessions(conversation, draft) {
+        let at = date.as_ref().and_then(Json::as_str).and_then(time);
         draft.leave_out("session date that cannot be read", u64::from(at.is_none()));
-        let turns: Vec<Turn> = from_json(session.turns)
+        let turns: Vec<Turn> = from_json(turns)
             .map_err(|problem| problem.within(format_args!("conversation.session_{n}")))?;
         for turn in turns {
             let role = match &turn.speaker {
@@ -131,13 +131,12 @@ fn turns(mut conversation: Map<String, Json>, draft: &mut Draft) -> Result<(), P
     Ok(())
 }
 
-struct WireSession {
-    date: Option<Json>,
-    turns: Json,
-}
-
-/// The sessions by number; their keys stand in no order.
-fn sessions(conversation: Map<String, Json>, draft: &mut Draft) -> BTreeMap<u32, WireSession> {
+/// The turns of each session by its number, with its date; their keys stand in no
+/// order.
+fn sessions(
+    conversation: Map<String, Json>,
+    draft: &mut Draft,
+) -> BTreeMap<u32, (Json, Option<Json>)> {
     let mut sessions = BTreeMap::new();
     let mut dates = BTreeMap::new();
     for (key, value) in conversation {
@@ -150,10 +149,8 @@ fn sessions(conversation: Map<String, Json>, draft: &mut Draft) -> BTreeMap<u32,
             _ => draft.leave_out(format!("`{key}` of a conversation"), 1),
         }
     }
-    let mut whole = BTreeMap::new();
-    for (n, turns) in sessions {
-        whole.insert(n, WireSession { date: dates.remove(&n), turns });
-    }
+    let dated = sessions.into_iter().map(|(n, turns)| (n, (turns, dates.remove(&n))));
+    let whole = dated.collect();
     draft.leave_out("date without a session", dates.len() as u64);
     whole
 }

@@ -47,11 +47,7 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
         let export: Export = source.document()?;
         found.add(export).map_err(|problem| source.error(None, problem))?;
     } else {
-        while let Some((line, export)) = source.next_record(parse::<Export>)? {
-            if let Err(problem) = found.add(export) {
-                source.set_aside(line, problem)?;
-            }
-        }
+        source.each_record(parse::<Export>, |_, export| found.add(export))?;
     }
     source.settle_aside(found.requests.len())?;
     let (silent, all) = (found.silent, found.silent + found.requests.len());

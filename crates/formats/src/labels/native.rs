@@ -71,11 +71,7 @@ fn read(source: &mut Source<'_>, reader: &mut Reader) -> Result<(), DatasetError
             }
         }
     }
-    if source.take_torn() > 0 {
-        let message = "the last line ends within a character".to_owned();
-        return Err(source.error(None, Problem::Syntax { message }));
-    }
-    Ok(())
+    source.torn_error().map_or(Ok(()), Err)
 }
 
 fn label(value: &Json, expect: &Expectation) -> Result<Label, Problem> {

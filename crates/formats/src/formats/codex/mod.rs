@@ -41,11 +41,7 @@ fn sniff(head: &Head) -> bool {
 
 fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
     let mut reader = Reader { draft: Draft::named(source.stem()), ..Reader::default() };
-    while let Some((line, (at, body))) = source.next_record(wire::read)? {
-        if let Err(problem) = reader.record(Record { line, at, body }) {
-            source.set_aside(line, problem)?;
-        }
-    }
+    source.each_record(wire::read, |line, (at, body)| reader.record(Record { line, at, body }))?;
     for (why, n) in &reader.unreadable {
         source.warn(format!("{why}: {n}"));
     }

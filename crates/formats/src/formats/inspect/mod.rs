@@ -3,11 +3,14 @@
 
 mod wire;
 
-use self::wire::{Event, Log, Output, Sample, Tool, WireMessage, with_attachments, without_nan};
+use self::wire::{Event, Log, Output, Sample, Tool, WireMessage, with_attachments};
 use super::content::take_tail;
 use super::prelude::*;
-use crate::source::HEAD;
+use crate::source::{HEAD, without_nan};
 use crate::unpack::Archive;
+
+/// Numbers that Python writes and JSON does not have.
+const NOT_JSON: &[&str] = &["NaN", "-Infinity", "Infinity"];
 
 /// First bytes of a zip archive.
 const ZIP: &str = "PK\u{3}\u{4}";
@@ -47,7 +50,7 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
         let text = source.text()?;
         let log: Log = match parse::<Log>(&text) {
             Ok(log) => log,
-            Err(Problem::Syntax { .. }) => source.parsed(&without_nan(&text))?,
+            Err(Problem::Syntax { .. }) => source.parsed(&without_nan(&text, NOT_JSON))?,
             Err(problem) => return Err(source.error(None, problem)),
         };
         drop(text);
@@ -163,7 +166,7 @@ fn requests(
 /// A text as one JSON document, in which Python may have written NaN.
 fn document<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, Problem> {
     match parse(text) {
-        Err(Problem::Syntax { .. }) => parse(&without_nan(text)),
+        Err(Problem::Syntax { .. }) => parse(&without_nan(text, NOT_JSON)),
         other => other,
     }
 }

@@ -162,23 +162,3 @@ fn attach(value: &mut Json, texts: &FxHashMap<String, Json>) {
         _ => {}
     }
 }
-
-/// A text of JSON in which numbers that Python alone writes are null.
-pub(super) fn without_nan(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let (mut quoted, mut escaped) = (false, false);
-    let mut rest = text;
-    while let Some(c) = rest.chars().next() {
-        let word = ["NaN", "-Infinity", "Infinity"].into_iter().find(|w| rest.starts_with(w));
-        if let (false, Some(word)) = (quoted, word) {
-            out.push_str("null");
-            rest = &rest[word.len()..];
-            continue;
-        }
-        quoted ^= c == '"' && !escaped;
-        escaped = quoted && c == '\\' && !escaped;
-        out.push(c);
-        rest = &rest[c.len_utf8()..];
-    }
-    out
-}
