@@ -251,13 +251,16 @@ fn open_session(
     subagents: &Subagents,
     options: &LoadOptions,
 ) -> Result<Source<'static>, DatasetError> {
-    let source = open(file, options)?;
+    let mut source = open(file, options)?;
     match subagents::session_of(&file.path) {
         Some(session) => {
             let session = session.display().to_string();
             Err(source.error(None, Problem::OfSubagent { session }))
         }
-        None => Ok(source.with_subagents(subagents.of(&file.path))),
+        None => {
+            source.subagents = subagents.of(&file.path);
+            Ok(source)
+        }
     }
 }
 
@@ -398,11 +401,12 @@ impl<S: Sink> Gathered<S> {
 
     /// Reads the rest of a file for its hash, and keeps its warnings.
     fn done(&mut self, relative: &str, mut source: Source<'_>) -> Result<(), DatasetError> {
-        let beside = source.beside();
-        let folder = source.origin().and_then(|origin| origin.path.parent()).map(Path::to_owned);
+        let beside = std::mem::take(&mut source.beside);
+        let folder =
+            source.origin.as_ref().and_then(|origin| origin.path.parent()).map(Path::to_owned);
         let above =
             relative.rsplit_once('/').map_or(String::new(), |(above, _)| format!("{above}/"));
-        for (log, hash) in source.subagents_read() {
+        for (log, hash) in std::mem::take(&mut source.read_subagents) {
             let below = folder.as_deref().and_then(|folder| log.strip_prefix(folder).ok());
             let below = below.unwrap_or(&log).to_string_lossy().replace('\\', "/");
             self.files.push((format!("{above}{below}"), hash));

@@ -111,14 +111,15 @@ pub struct Source<'a> {
     /// What the records so far take.
     held: Held,
     warnings: Vec<String>,
-    allowance: Allowance,
+    /// How far it, and archives within it, may unpack.
+    pub(super) allowance: Allowance,
     /// The path of the file that is read, and when it was last written.
-    origin: Option<Origin>,
+    pub(super) origin: Option<Origin>,
     /// Files beside it that were read, by what follows its name, with their hashes.
-    beside: Vec<(&'static str, String)>,
+    pub(super) beside: Vec<(&'static str, String)>,
     /// Logs of the session's subagents, and the hashes of those that were read.
-    subagents: Vec<PathBuf>,
-    read_subagents: Vec<(PathBuf, String)>,
+    pub(super) subagents: Vec<PathBuf>,
+    pub(super) read_subagents: Vec<(PathBuf, String)>,
 }
 
 /// A file on disk, to tell whether it changes while it is read.
@@ -162,17 +163,6 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Names the logs of the session's subagents.
-    pub(super) fn with_subagents(mut self, logs: Vec<PathBuf>) -> Self {
-        self.subagents = logs;
-        self
-    }
-
-    /// The logs of the session's subagents.
-    pub(super) fn subagents(&self) -> &[PathBuf] {
-        &self.subagents
-    }
-
     /// Opens the log of a subagent, with the bounds of this input.
     pub(super) fn open_subagent(&self, log: &Path) -> Result<Source<'static>, DatasetError> {
         let shown = log.display().to_string();
@@ -186,35 +176,10 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Records that the log of a subagent was read.
-    pub(super) fn read_subagent(&mut self, log: PathBuf, hash: String) {
-        self.read_subagents.push((log, hash));
-    }
-
-    /// The logs of subagents that were read, with their hashes.
-    pub(super) fn subagents_read(&mut self) -> Vec<(PathBuf, String)> {
-        std::mem::take(&mut self.read_subagents)
-    }
-
     /// Names the file that is read, so that files beside it can be found.
     pub(super) fn at(mut self, path: &Path) -> Self {
         self.origin = Some(Origin::of(path));
         self
-    }
-
-    /// The file that is read, where the input is one.
-    pub(super) fn origin(&self) -> Option<&Origin> {
-        self.origin.as_ref()
-    }
-
-    /// Records that a file beside the input was read.
-    pub(super) fn read_beside(&mut self, suffix: &'static str, hash: String) {
-        self.beside.push((suffix, hash));
-    }
-
-    /// Files beside the input that were read, by what follows its name.
-    pub(super) fn beside(&self) -> Vec<(&'static str, String)> {
-        self.beside.clone()
     }
 
     /// Lets it unpack to this many bytes, whatever its packed size. Nothing may
@@ -225,11 +190,6 @@ impl<'a> Source<'a> {
             *allowance = self.allowance;
         }
         self
-    }
-
-    /// How far archives within the input may unpack.
-    pub(super) fn allowance(&self) -> Allowance {
-        self.allowance
     }
 
     /// The name of the input in errors: its path, or the name of the stream.

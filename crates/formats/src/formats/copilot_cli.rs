@@ -109,8 +109,7 @@ impl Reader {
             "user.message" => {
                 self.close();
                 let message: WireMessage = from_json(data)?;
-                let mut turn = Turn::new(Role::User);
-                (turn.id, turn.at, turn.line) = (id, at, Some(line));
+                let mut turn = Turn { id, at, line: Some(line), ..Turn::new(Role::User) };
                 turn.text(message.transformed_content.unwrap_or(message.content));
                 for attached in message.attachments.into_iter().flatten() {
                     match (attached.image().map(str::to_owned), attached.kind) {
@@ -129,8 +128,7 @@ impl Reader {
             "system.notification" => {
                 self.close();
                 let message: WireMessage = from_json(data)?;
-                let mut turn = Turn::new(Role::System);
-                (turn.id, turn.at, turn.line) = (id, at, Some(line));
+                let mut turn = Turn { id, at, line: Some(line), ..Turn::new(Role::System) };
                 turn.text(message.content);
                 self.recorder.turn(turn);
             }
@@ -191,11 +189,9 @@ impl Reader {
             Some((_, turn)) => turn,
             None => {
                 self.close();
-                let mut turn = Turn::new(Role::Assistant);
-                (turn.id, turn.at, turn.line) = (id, at, Some(line));
                 let chosen = self.model.clone().filter(|model| model != "auto");
-                turn.model = model.or(chosen);
-                turn
+                let model = model.or(chosen);
+                Turn { id, at, line: Some(line), model, ..Turn::new(Role::Assistant) }
             }
         };
         match (answer.reasoning_text, answer.reasoning_opaque) {

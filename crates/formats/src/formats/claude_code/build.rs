@@ -367,7 +367,7 @@ impl<'a> Builder<'a> {
                 compaction.duration_ms = metadata.waited();
                 let own = record.header.uuid.as_deref();
                 let kept = Preserved::of(metadata, own, after, |uuid| self.index_of(uuid));
-                self.draft.keep(kept.len(), 0)?;
+                self.draft.keep(kept.messages.len(), 0)?;
                 compaction.kept_from = kept.tail_from(after);
                 self.kept = Some(kept);
             }
@@ -591,11 +591,6 @@ impl Preserved {
         let anchor = listed.and_then(|kept| kept.anchor_uuid.as_deref());
         let anchor = anchor.or_else(|| segment?.anchor_uuid.as_deref());
         Preserved { messages, summary_behind: anchor.is_some() && anchor == own }
-    }
-
-    /// How many messages there are.
-    fn len(&self) -> usize {
-        self.messages.len()
     }
 
     /// The first message from which on everything after the summary was kept.

@@ -105,9 +105,10 @@ impl Reader {
             return;
         }
         let mut by_place: Vec<(u32, Timestamp, Vec<String>)> = Vec::new();
-        let mut begun = Latest::new(&self.begun);
+        let counts = counts_by_time(&self.begun);
         for (at, calls) in pruned {
-            let after = begun.up_to(at);
+            let begun = counts.partition_point(|(begun, _)| *begun <= at);
+            let after = begun.checked_sub(1).map_or(0, |last| counts[last].1);
             match by_place.last_mut() {
                 Some((place, _, all)) if *place == after => all.extend(calls),
                 _ => by_place.push((after, at, calls)),
@@ -153,25 +154,16 @@ impl Reader {
     }
 }
 
-/// How many messages had begun by a time; queries must ascend in time.
-struct Latest {
-    /// By time: the message, and the number of messages up to it.
-    begun: std::iter::Peekable<std::vec::IntoIter<(Timestamp, u32)>>,
-    there: u32,
-}
-
-impl Latest {
-    fn new(begun: &[Option<Timestamp>]) -> Latest {
-        let known = (1..).zip(begun).filter_map(|(count, at)| Some(((*at)?, count)));
-        let mut begun: Vec<(Timestamp, u32)> = known.collect();
-        begun.sort_unstable();
-        Latest { begun: begun.into_iter().peekable(), there: 0 }
+/// How many messages there were once those that had begun by each time were
+/// written, by time.
+fn counts_by_time(begun: &[Option<Timestamp>]) -> Vec<(Timestamp, u32)> {
+    let known = (1..).zip(begun).filter_map(|(count, at)| Some(((*at)?, count)));
+    let mut counts: Vec<(Timestamp, u32)> = known.collect();
+    counts.sort_unstable();
+    let mut most = 0;
+    for (_, count) in &mut counts {
+        most = most.max(*count);
+        *count = most;
     }
-
-    fn up_to(&mut self, at: Timestamp) -> u32 {
-        while let Some((_, count)) = self.begun.next_if(|(begun, _)| *begun <= at) {
-            self.there = self.there.max(count);
-        }
-        self.there
-    }
+    counts
 }
