@@ -203,7 +203,8 @@ impl Reader {
                 let index = self.draft.session.messages.len();
                 let usage = self.pending.take();
                 self.open = Some(Open { index, counted_first: usage.is_some(), answered: false });
-                self.push(line, at, Role::Assistant, Vec::new());
+                let id = format!("line-{line}");
+                self.draft.push(Message::new(id, Role::Assistant, at, Vec::new()), line);
                 if let Some(model) = &self.model {
                     self.draft.models.add(model, &self.draft.session.messages[index].id);
                 }
@@ -341,10 +342,6 @@ impl Reader {
         let message = result_message(format!("line-{line}"), call, text, failed, at);
         self.draft.push(message, line);
         Ok(())
-    }
-
-    fn push(&mut self, line: u64, at: Option<Timestamp>, role: Role, blocks: Vec<Block>) {
-        self.draft.push(Message::new(format!("line-{line}"), role, at, blocks), line);
     }
 
     fn blocks(&mut self, content: Content<WirePart>) -> Result<Vec<Block>, Problem> {

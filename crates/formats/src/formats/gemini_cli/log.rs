@@ -43,8 +43,8 @@ pub(super) struct Log {
     pub(super) session: WireSession,
     pub(super) turns: Vec<Turn>,
     pub(super) boundaries: Vec<Boundary>,
-    /// What was left out, by reason.
-    pub(super) left_out: FxHashMap<String, u64>,
+    /// Counts what was left out.
+    pub(super) draft: Draft,
     /// Turn of each message. A note has that of the next turn.
     by_id: FxHashMap<String, usize>,
     /// Turn and position of each call.
@@ -67,12 +67,8 @@ impl Log {
             Record::Message(message) => self.message(message),
             Record::Patch(patch) => self.patch(patch),
             Record::Rewind(id) => self.rewind(&id),
-            Record::Other => self.leave_out("unknown record", 1),
+            Record::Other => self.draft.leave_out("unknown record", 1),
         }
-    }
-
-    fn leave_out(&mut self, reason: impl Into<String>, count: u64) {
-        *self.left_out.entry(reason.into()).or_default() += count;
     }
 
     fn session(&mut self, session: WireSession) {
@@ -92,7 +88,7 @@ impl Log {
         let id = wire.id.clone();
         match Arrived::new(wire) {
             Arrived::Note { kind } => {
-                self.leave_out(format!("{kind} message"), 1);
+                self.draft.leave_out(format!("{kind} message"), 1);
                 self.by_id.extend(id.map(|id| (id, self.turns.len())));
             }
             Arrived::Responses(responses) => self.respond(responses),
@@ -163,7 +159,7 @@ impl Log {
                 self.respond(responses);
             }
         } else {
-            self.leave_out("change of an unknown message", 1);
+            self.draft.leave_out("change of an unknown message", 1);
         }
         self.shortened(None);
     }
@@ -187,7 +183,7 @@ impl Log {
 
     fn cut(&mut self, from: usize) {
         let gone = self.turns.split_off(from);
-        self.leave_out(ABANDONED, gone.len() as u64);
+        self.draft.leave_out(ABANDONED, gone.len() as u64);
         for id in gone.into_iter().filter_map(|turn| turn.id) {
             self.by_id.remove(&id);
         }
@@ -216,7 +212,7 @@ impl Log {
             if self.made(&call).is_some() {
                 self.outcome(&call, Some(outcome));
             } else {
-                self.leave_out("result without a call", 1);
+                self.draft.leave_out("result without a call", 1);
             }
         }
     }
@@ -286,7 +282,7 @@ impl Log {
                 }
                 Arrived::Responses(results) => responses.extend(results),
                 Arrived::Note { kind } if self.turns.is_empty() => {
-                    self.leave_out(format!("{kind} message"), 1);
+                    self.draft.leave_out(format!("{kind} message"), 1);
                 }
                 Arrived::Note { .. } => {}
             }
@@ -314,7 +310,7 @@ impl Log {
         if folded {
             // A compression shortens results of what it keeps, too.
             let shortened = std::mem::take(&mut self.cleared).len();
-            self.leave_out("result that a compaction shortened", shortened as u64);
+            self.draft.leave_out("result that a compaction shortened", shortened as u64);
         }
     }
 
@@ -359,7 +355,7 @@ impl Log {
         }
         let is_within = tail > 0 && self.turns.iter().any(|turn| turn.role == Role::Assistant);
         if is_within || removed.start < self.front.len() {
-            self.leave_out("text that was put between messages", new.len() as u64);
+            self.draft.leave_out("text that was put between messages", new.len() as u64);
             return;
         }
         // The first messages, or those of a turn that was cancelled.

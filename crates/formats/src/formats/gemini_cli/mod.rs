@@ -34,6 +34,7 @@ fn sniff(head: &Head) -> bool {
 
 fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
     let mut log = Log::default();
+    log.draft.session.id = source.stem().to_owned();
     if Head::new(source.head(HEAD)?).spread {
         log.record(Record::Session(source.document::<WireSession>()?));
     } else {
@@ -41,7 +42,7 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
             log.record(record);
         }
     }
-    let draft = Reader::new(source.stem()).read(log).map_err(|p| source.error(None, p))?;
+    let draft = Reader::default().read(log).map_err(|p| source.error(None, p))?;
     warn_of_branches(source, &draft, ABANDONED);
     Ok(vec![draft])
 }
@@ -57,15 +58,9 @@ struct Reader {
 }
 
 impl Reader {
-    fn new(stem: &str) -> Reader {
-        Reader { draft: Draft::named(stem), reported: vec![None], ..Reader::default() }
-    }
-
     fn read(mut self, log: Log) -> Result<Draft, Problem> {
-        let Log { session, turns, boundaries, left_out, .. } = log;
-        for (reason, count) in left_out {
-            self.draft.leave_out(reason, count);
-        }
+        let Log { session, turns, boundaries, draft, .. } = log;
+        (self.draft, self.reported) = (draft, vec![None]);
         self.session(session);
         for turn in turns {
             self.turn(turn);

@@ -51,15 +51,8 @@ fn read(
         return read_store(source, options, take);
     }
     let export: Export = source.document()?;
-    let mut reader = Reader::new(source.stem());
-    reader.session(export.info);
-    let last = export.messages.len().saturating_sub(1);
-    for (at, message) in export.messages.into_iter().enumerate() {
-        let id = message.info.id.clone();
-        let read = reader.message(message, at == last);
-        read.map_err(|problem| source.error(None, problem.within(format_args!("{id}."))))?;
-    }
-    let draft = reader.finish();
+    let read = Reader::read(source.stem(), export.info, export.messages);
+    let draft = read.map_err(|problem| source.error(None, problem))?;
     if draft.session.messages.is_empty() { Ok(()) } else { take(source, draft) }
 }
 
@@ -89,8 +82,17 @@ struct Reader {
 }
 
 impl Reader {
-    fn new(stem: &str) -> Reader {
-        Reader { draft: Draft::named(stem), ..Reader::default() }
+    fn read(id: &str, own: WireSession, messages: Vec<WireMessage>) -> Result<Draft, Problem> {
+        let mut reader = Reader { draft: Draft::named(id), ..Reader::default() };
+        reader.session(own);
+        let last = messages.len().saturating_sub(1);
+        for (at, message) in messages.into_iter().enumerate() {
+            let id = message.info.id.clone();
+            let read = reader.message(message, at == last);
+            read.map_err(|problem| problem.within(format_args!("{id}.")))?;
+        }
+        reader.prune();
+        Ok(reader.draft)
     }
 
     fn session(&mut self, session: WireSession) {
@@ -325,11 +327,6 @@ impl Reader {
         let usage = Usage { output_final: finished, ..usage };
         (usage.prompt() > 0 || output > 0).then_some(usage)
     }
-
-    fn finish(mut self) -> Draft {
-        self.prune();
-        self.draft
-    }
 }
 
 /// The parts of each step. Parts before the first step belong to it.
@@ -431,18 +428,10 @@ fn one(
         all.push(WireMessage { info, parts });
         Ok(())
     })?;
-    let mut reader = Reader::new(&session.id);
-    reader.session(session.facts.clone());
-    let last = all.len().saturating_sub(1);
-    for (at, message) in all.into_iter().enumerate() {
-        let id = message.info.id.clone();
-        reader
-            .message(message, at == last)
-            .map_err(|problem| problem.within(format_args!("{id}.")))?;
-    }
+    let mut draft = Reader::read(&session.id, session.facts.clone(), all)?;
     let orphans = of_message.values().map(|parts| parts.len() as u64).sum();
-    reader.draft.leave_out("part without its message", orphans);
-    Ok(reader.finish())
+    draft.leave_out("part without its message", orphans);
+    Ok(draft)
 }
 
 /// The JSON of a row, in which its own id is a column.
