@@ -235,6 +235,11 @@ impl<'a> Source<'a> {
         DatasetError { file: self.name.clone(), line, problem }
     }
 
+    /// A result whose problem is one of the whole input.
+    pub(super) fn whole<T>(&self, read: Result<T, Problem>) -> Result<T, DatasetError> {
+        read.map_err(|problem| self.error(None, problem))
+    }
+
     pub(super) fn io(&self, source: std::io::Error) -> DatasetError {
         let action = "read";
         let problem = match TooMuch::of(&source) {

@@ -45,7 +45,7 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
     let batches: Vec<Batch> = source.document()?;
     let mut draft = Draft::named(source.folder().unwrap_or(source.stem()));
     for batch in batches {
-        chat(batch, &mut draft).map_err(|problem| source.error(None, problem))?;
+        source.whole(chat(batch, &mut draft))?;
     }
     Ok(vec![draft])
 }
@@ -58,8 +58,7 @@ fn read_questions(source: &mut Source<'_>, drafts: &mut [Draft]) -> Result<(), D
     };
     let places = draft.places();
     for (kind, questions) in types {
-        let read = add_questions(&kind, questions, &places, draft);
-        read.map_err(|problem| source.error(None, problem))?;
+        source.whole(add_questions(&kind, questions, &places, draft))?;
     }
     Ok(())
 }

@@ -131,8 +131,7 @@ impl Requests {
             let mut writer = Writer { recorder: Recorder::new(id), ..Writer::default() };
             writer.recorder.draft.leave_out("request of another conversation", others as u64);
             writer.recorder.session().model.clone_from(&chain.body.model);
-            let draft = writer.chain(chain, is_itemised);
-            drafts.push(draft.map_err(|problem| source.error(None, problem))?);
+            drafts.push(source.whole(writer.chain(chain, is_itemised))?);
         }
         Ok(drafts)
     }

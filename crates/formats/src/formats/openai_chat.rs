@@ -53,25 +53,20 @@ fn read(source: &mut Source<'_>, _: &LoadOptions, take: &mut Take<'_>) -> Result
         let text = source.text()?;
         let conversations = match logged(&text) {
             Some(all) => {
-                all.map_err(|problem| source.error(None, problem))?.into_iter().for_each(|one| {
-                    requests.add(one);
-                });
+                source.whole(all)?.into_iter().for_each(|one| _ = requests.add(one));
                 Vec::new()
             }
             None => match plain(&text) {
                 Some(conversation) => vec![conversation],
-                None => {
-                    let document = source.parsed(&text)?;
-                    conversations(document).map_err(|p| source.error(None, p))?
-                }
+                None => source.whole(conversations(source.parsed(&text)?))?,
             },
         };
         drop(text);
         let single = conversations.len() == 1;
         for (n, conversation) in conversations.into_iter().enumerate() {
             let id = conversation.name(source.stem(), (!single).then_some(n + 1));
-            let read = reader.conversation(id, conversation, None);
-            next(source, read.map_err(|problem| source.error(None, problem))?)?;
+            let draft = source.whole(reader.conversation(id, conversation, None))?;
+            next(source, draft)?;
         }
     } else {
         let mut n = 0;

@@ -45,7 +45,7 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
     let mut found = Found::default();
     if Head::new(source.head(HEAD)?).spread {
         let export: Export = source.document()?;
-        found.add(export).map_err(|problem| source.error(None, problem))?;
+        source.whole(found.add(export))?;
     } else {
         source.each_record(parse::<Export>, |_, export| found.add(export))?;
     }

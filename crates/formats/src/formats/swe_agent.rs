@@ -39,8 +39,7 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
             reader.draft.leave_out("message of another agent", 1);
             continue;
         }
-        let read = reader.entry(format!("m{number}"), entry);
-        read.map_err(|problem| source.error(None, problem))?;
+        source.whole(reader.entry(format!("m{number}"), entry))?;
     }
     let mut draft = reader.draft;
     draft.leading_system_to_preamble();

@@ -51,8 +51,7 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
     }
     let mut reader = Reader { recorder: Recorder::new(source.stem()), ..Reader::default() };
     reader.recorder.draft.leave_out("request of another conversation", others as u64);
-    let read = reader.chain(chain).map_err(|problem| source.error(None, problem));
-    Ok(vec![read?])
+    Ok(vec![source.whole(reader.chain(chain))?])
 }
 
 /// The requests of a log, each with its response.

@@ -42,7 +42,7 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
             log.record(record);
         }
     }
-    let draft = Reader::default().read(log).map_err(|p| source.error(None, p))?;
+    let draft = source.whole(Reader::default().read(log))?;
     warn_of_branches(source, &draft, ABANDONED);
     Ok(vec![draft])
 }

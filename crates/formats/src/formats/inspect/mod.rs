@@ -44,8 +44,7 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
     let mut reader = Reader { stem: source.stem().to_owned(), ..Reader::default() };
     if is_archive {
         let mut archive = Archive::open(source)?;
-        let read = reader.archive(&mut archive);
-        read.map_err(|problem| source.error(None, problem))?;
+        source.whole(reader.archive(&mut archive))?;
     } else {
         let text = source.text()?;
         let log: Log = match parse::<Log>(&text) {
@@ -54,7 +53,7 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
             Err(problem) => return Err(source.error(None, problem)),
         };
         drop(text);
-        reader.log(log).map_err(|problem| source.error(None, problem))?;
+        source.whole(reader.log(log))?;
     }
     Ok(reader.drafts)
 }

@@ -51,8 +51,7 @@ fn read(
         return read_store(source, options, take);
     }
     let export: Export = source.document()?;
-    let read = Reader::read(source.stem(), export.info, export.messages);
-    let draft = read.map_err(|problem| source.error(None, problem))?;
+    let draft = source.whole(Reader::read(source.stem(), export.info, export.messages))?;
     if draft.session.messages.is_empty() { Ok(()) } else { take(source, draft) }
 }
 
@@ -402,7 +401,7 @@ fn read_store(
         })?;
         Ok((database.rows(&MESSAGES)?, database.rows(&PARTS)?))
     });
-    let (mut messages, mut parts) = rows.map_err(|problem| source.error(None, problem))?;
+    let (mut messages, mut parts) = source.whole(rows)?;
     read_sessions(source, listed, options, take, |session| {
         one(session, &mut messages, &mut parts)
     })?;

@@ -86,8 +86,7 @@ fn newer(source: &mut Source<'_>, head: &Head) -> Result<Vec<Draft>, DatasetErro
             events.push((Some(line), event));
         }
     }
-    let read = v1::read(source.stem(), events);
-    Ok(vec![read.map_err(|problem| source.error(None, problem))?])
+    Ok(vec![source.whole(v1::read(source.stem(), events))?])
 }
 
 #[derive(Default)]

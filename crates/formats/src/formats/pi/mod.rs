@@ -46,8 +46,7 @@ fn read(source: &mut Source<'_>, _: &LoadOptions, take: &mut Take<'_>) -> Result
     while let Some((line, (header, body))) = source.next_record(read_entry)? {
         entries.push(Entry { line, header, body });
     }
-    let read = session(entries, source.stem());
-    let (mut draft, aside) = read.map_err(|problem| source.error(None, problem))?;
+    let (mut draft, aside) = source.whole(session(entries, source.stem()))?;
     for (line, problem) in aside {
         source.set_aside(line, problem)?;
     }
@@ -359,7 +358,7 @@ fn read_store(source: &mut Source<'_>, take: &mut Take<'_>) -> Result<(), Datase
         })?;
         database.rows(&EVENTS)
     });
-    let mut events = events.map_err(|problem| source.error(None, problem))?;
+    let mut events = source.whole(events)?;
     read_sessions(source, listed, &LoadOptions::default(), take, |listed| {
         let mut entries = Vec::new();
         events.each(Some(&listed.id), |row| {
