@@ -24,7 +24,7 @@ fn read(source: &mut Source<'_>, reader: &mut Reader) -> Result<(), DatasetError
     let text = without_nan(text.trim_start_matches('\u{feff}'), &["NaN"]);
     let entries = Entries::new(&text);
     for (number, (line, entry)) in (1..).zip(entries) {
-        match entry.and_then(|entry| parse::<Map<String, Json>>(entry)) {
+        match entry.and_then(parse::<Map<String, Json>>) {
             Ok(entry) => question(number, line, &entry, reader),
             Err(problem) => reader.problem(line, problem),
         }
