@@ -94,9 +94,7 @@ impl Source<'_> {
     }
 
     fn log(&self) -> Result<Option<File>, DatasetError> {
-        let Some(origin) = self.origin() else {
-            return Ok(None);
-        };
+        let Some(origin) = &self.origin else { return Ok(None) };
         let path = beside(&origin.path, LOG);
         if !path.is_file() {
             return Ok(None);
@@ -120,22 +118,23 @@ impl Source<'_> {
             let mut hashing = Hashing::new(Box::new(log.take(MAX_DATABASE)));
             let mut copy = File::create(beside(&path, LOG)).map_err(|e| self.io(e))?;
             size += std::io::copy(&mut hashing, &mut copy).map_err(|e| self.io(e))?;
-            self.read_beside(LOG, hashing.hasher.finalize().to_hex().to_string());
+            self.beside.push((LOG, hashing.hasher.finalize().to_hex().to_string()));
         }
         if size > MAX_DATABASE {
             let message = format!("it is larger than {MAX_DATABASE} bytes");
             return Err(self.error(None, Problem::Database { message }));
         }
-        let changed = self.origin().is_some_and(|origin| *origin != Origin::of(&origin.path));
+        let changed =
+            self.origin.as_ref().is_some_and(|origin| *origin != Origin::of(&origin.path));
         if changed {
             let message = "it was written to while it was copied".to_owned();
             return Err(self.error(None, Problem::Database { message }));
         }
-        let journal = self.origin().map(|origin| beside(&origin.path, "-journal"));
+        let journal = self.origin.as_ref().map(|origin| beside(&origin.path, "-journal"));
         if journal.is_some_and(|path| std::fs::metadata(path).is_ok_and(|found| found.len() > 0)) {
             self.warn("a change of the database was not finished: what it wrote may be missing");
         }
-        let opened = Database::open(&path, size, self.allowance(), folder);
+        let opened = Database::open(&path, size, self.allowance, folder);
         opened.map_err(|problem| self.error(None, problem))
     }
 }

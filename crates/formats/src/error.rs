@@ -13,7 +13,7 @@ use recap_core::text::{brief, excerpt};
 
 /// A problem in one input, with its place.
 #[derive(Debug, Error)]
-#[error("{problem}\n  --> {file}{}", LineNumber(*.line))]
+#[error("{problem}\n  --> {file}{}", line_of(*.line))]
 pub struct DatasetError {
     /// Path as given, or the name of the stream.
     pub file: String,
@@ -32,12 +32,8 @@ impl DatasetError {
     }
 }
 
-struct LineNumber(Option<u64>);
-
-impl fmt::Display for LineNumber {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.map_or(Ok(()), |line| write!(f, ":{line}"))
-    }
+fn line_of(line: Option<u64>) -> String {
+    line.map_or_else(String::new, |line| format!(":{line}"))
 }
 
 fn it_is(what: &Option<String>) -> String {
@@ -45,8 +41,9 @@ fn it_is(what: &Option<String>) -> String {
 }
 
 fn first_looks(first: &Option<(String, String)>) -> String {
-    let told = |(name, what): &(String, String)| format!("; {} looks like {what}", excerpt(name));
-    first.as_ref().map_or_else(String::new, told)
+    let describe =
+        |(name, what): &(String, String)| format!("; {} looks like {what}", excerpt(name));
+    first.as_ref().map_or_else(String::new, describe)
 }
 
 /// The kinds of problems in an input.

@@ -9,9 +9,9 @@ use std::hash::{Hash, Hasher};
 
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 
-use super::check::Draft;
-use super::gathered::{Aside, Sink, settle};
-use recap_core::model::{Message, SIDECHAIN, SidechainRequest};
+use super::draft::Draft;
+use super::gathered::{Aside, Entry, settle};
+use recap_core::model::{Message, SIDECHAIN};
 
 /// A session that others may name as the one that started them.
 struct Member {
@@ -83,42 +83,29 @@ impl Families {
     /// Puts a subagent's session where it belongs: as requests of the session
     /// that started it, or as a session of its own that is named after that
     /// one (`apart`). Returns it where its parent was not read.
-    pub(super) fn place(
-        &mut self,
-        mut draft: Draft,
-        apart: bool,
-        sessions: &mut impl Sink,
-    ) -> Placed {
+    pub(super) fn place(&mut self, mut draft: Draft, apart: bool, sessions: &[Entry]) -> Placement {
         let root = draft.parent.as_ref().and_then(|parent| {
             self.line(parent).find(|parent| self.members.contains_key(*parent)).cloned()
         });
         let Some(parent) = root.and_then(|root| self.members.get_mut(&root)) else {
-            return Placed::Orphan(draft);
+            return Placement::Orphan(draft);
         };
-        let copied = |message: &&Message| parent.messages.contains(&print(message));
         if apart {
             parent.children += 1;
-            let id = sessions.id(parent.at).unwrap_or_default();
+            let id = sessions.get(parent.at).map_or("", |entry| entry.id.as_str());
             draft.session.id = format!("{id}{SIDECHAIN}{}", parent.children);
-            return Placed::Apart(draft);
+            return Placement::Apart(draft);
         }
         settle(&mut draft.session);
-        let session = &draft.session;
-        let own = (0u32..).zip(&session.messages).filter(|(_, message)| !copied(message));
-        let requests = own.clone().filter_map(|(index, message)| {
-            let model = session.other_models.get(&index).or(session.model.as_ref()).cloned();
-            Some(SidechainRequest { at: message.at, model, usage: message.usage? })
-        });
-        let requests = requests.chain(session.sidechains.iter().cloned()).collect();
-        sessions.amend(parent.at, Aside { requests, messages: own.count() as u64 });
-        Placed::Folded
+        let is_own = |message: &Message| !parent.messages.contains(&print(message));
+        Placement::Folded(parent.at, Aside::of(&draft.session, is_own))
     }
 }
 
 /// What became of a subagent's session.
-pub(super) enum Placed {
-    /// Its requests are among those of the session that started it.
-    Folded,
+pub(super) enum Placement {
+    /// Its requests belong to those of the session at this place, which started it.
+    Folded(usize, Aside),
     /// It is a session of its own.
     Apart(Draft),
     /// The session that started it was not read.

@@ -4,9 +4,9 @@ use serde::de::IgnoredAny;
 use serde_json::Value as Json;
 
 use super::LoadOptions;
-use super::check::Draft;
 use super::database::{self, Table};
 use super::density::{Held, weight};
+use super::draft::Draft;
 use super::error::DatasetError;
 use super::outline::outline;
 use super::source::{Source, is_cut, parse};
@@ -21,6 +21,7 @@ pub const MAX_HEAD: usize = 8 << 20;
 const MARKDOWN: char = '#';
 
 /// The first bytes of an input, as the formats see them.
+#[derive(Default)]
 pub struct Head {
     /// The first bytes as text; invalid bytes are replaced.
     pub text: String,
@@ -43,15 +44,7 @@ impl Head {
     pub fn new(bytes: &[u8]) -> Head {
         if let Some(tables) = database::tables(bytes) {
             // The texts in its cells are no records.
-            let (text, records) = (String::new(), Vec::new());
-            return Head {
-                text,
-                records,
-                cut: None,
-                is_outline: false,
-                spread: false,
-                tables: Some(tables),
-            };
+            return Head { tables: Some(tables), ..Head::default() };
         }
         let whole = String::from_utf8_lossy(bytes).into_owned();
         let text = whole.trim_start_matches('\u{feff}');
@@ -172,7 +165,8 @@ pub enum Tried {
 /// Reads every session of one input, in order; the first record that the
 /// format does not allow is an error with its line.
 pub(super) enum Read {
-    /// All at once; those without a message are dropped.
+    /// All at once; those without a message are dropped, and the last of the others
+    /// is told that the input ends within a line.
     All(fn(&mut Source<'_>, &LoadOptions) -> Result<Vec<Draft>, DatasetError>),
     /// One after another, so that only the newest is in memory, where the format
     /// may have very many in a file.
@@ -202,13 +196,20 @@ impl Format {
         options: &LoadOptions,
         take: &mut Take<'_>,
     ) -> Result<(), DatasetError> {
+        let mut finished = |source: &Source<'_>, mut draft: Draft| {
+            draft.finish();
+            take(source, draft)
+        };
         match self.read {
             Read::All(read) => {
-                let drafts = read(source, options)?.into_iter();
-                let mut spoken = drafts.filter(|draft| !draft.session.messages.is_empty());
-                spoken.try_for_each(|draft| take(source, draft))
+                let mut drafts = read(source, options)?;
+                drafts.retain(|draft| !draft.session.messages.is_empty());
+                if let Some(last) = drafts.last_mut() {
+                    last.leave_out("torn last line", source.take_torn());
+                }
+                drafts.into_iter().try_for_each(|draft| finished(source, draft))
             }
-            Read::Each(read) => read(source, options, take),
+            Read::Each(read) => read(source, options, &mut finished),
         }
     }
 }

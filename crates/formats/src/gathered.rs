@@ -4,14 +4,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Dataset;
-use super::check::{Draft, check, mend};
+use super::check::{check, mend};
+use super::draft::Draft;
 use super::error::{DatasetError, Problem};
-use super::family::{Families, Placed as Child};
+use super::family::{Families, Placement};
 use super::native::{self, Card};
 use super::questions::{self, Placed};
 use super::source::Source;
 use super::subagents::Subagents;
-use recap_core::model::{Question, Session, SidechainRequest};
+use recap_core::model::{Message, Question, Session, SidechainRequest};
 
 /// File name without its last extension; that of a packed file is the one before `.gz` or `.zst`.
 pub(super) fn stem_of(name: &str) -> &str {
@@ -54,17 +55,11 @@ impl Loaded {
 
 /// Where sessions go as they are read.
 pub(super) trait Sink {
-    /// Takes the next session.
+    /// Takes the next session, which is in this file; returns its id there.
     ///
     /// # Errors
     /// A session that cannot be kept.
-    fn put(&mut self, session: Kept) -> Result<(), DatasetError>;
-
-    /// Number of sessions that it has.
-    fn count(&self) -> usize;
-
-    /// The id of a session.
-    fn id(&self, at: usize) -> Option<&str>;
+    fn put(&mut self, file: &str, session: Session) -> Result<String, DatasetError>;
 
     /// Adds what a subagent did to the session that started it.
     fn amend(&mut self, at: usize, aside: Aside);
@@ -85,6 +80,17 @@ pub(super) struct Aside {
 }
 
 impl Aside {
+    /// What those messages of a subagent's session did that are its own.
+    pub(super) fn of(session: &Session, is_own: impl Fn(&Message) -> bool) -> Aside {
+        let own = || (0u32..).zip(&session.messages).filter(|(_, message)| is_own(message));
+        let requests = own().filter_map(|(index, message)| {
+            let model = session.other_models.get(&index).or(session.model.as_ref()).cloned();
+            Some(SidechainRequest { at: message.at, model, usage: message.usage? })
+        });
+        let requests = requests.chain(session.sidechains.iter().cloned()).collect();
+        Aside { requests, messages: own().count() as u64 }
+    }
+
     /// Adds it to the session.
     pub(super) fn add_to(self, session: &mut Session) {
         self.count(&mut session.left_out);
@@ -99,28 +105,20 @@ impl Aside {
     }
 }
 
-impl Sink for Vec<Kept> {
-    fn put(&mut self, mut session: Kept) -> Result<(), DatasetError> {
+impl Sink for Vec<Session> {
+    fn put(&mut self, _: &str, mut session: Session) -> Result<String, DatasetError> {
+        let id = session.id.clone();
         // Readers cannot reserve the right size beforehand, and many sessions
         // are held in memory.
-        let messages = &mut session.session.messages;
-        messages.iter_mut().for_each(|message| message.blocks.shrink_to_fit());
-        messages.shrink_to_fit();
+        session.messages.iter_mut().for_each(|message| message.blocks.shrink_to_fit());
+        session.messages.shrink_to_fit();
         self.push(session);
-        Ok(())
-    }
-
-    fn count(&self) -> usize {
-        self.len()
-    }
-
-    fn id(&self, at: usize) -> Option<&str> {
-        self.get(at).map(|kept| kept.session.id.as_str())
+        Ok(id)
     }
 
     fn amend(&mut self, at: usize, aside: Aside) {
-        if let Some(kept) = self.get_mut(at) {
-            aside.add_to(&mut kept.session);
+        if let Some(session) = self.get_mut(at) {
+            aside.add_to(session);
         }
     }
 
@@ -131,8 +129,10 @@ impl Sink for Vec<Kept> {
 }
 
 /// The sessions and questions of a data set that is being read.
-pub(super) struct Gathered<S = Vec<Kept>> {
+pub(super) struct Gathered<S = Vec<Session>> {
     pub(super) sessions: S,
+    /// What is known of each session besides.
+    pub(super) index: Vec<Entry>,
     pub(super) warnings: Vec<String>,
     pub(super) files: Vec<(String, String)>,
     pub(super) card: Option<Card>,
@@ -154,31 +154,14 @@ pub(super) struct Gathered<S = Vec<Kept>> {
     pub(super) subagents: Subagents,
 }
 
-/// A session with the questions that came with it.
-pub(super) struct Kept {
+/// A session's place, its id and the questions that came with it.
+pub(super) struct Entry {
     /// Path below the input.
-    pub(super) file: String,
-    pub(super) session: Session,
-    pub(super) questions: Vec<Question>,
+    file: String,
+    pub(super) id: String,
+    questions: Vec<Question>,
     /// The name of the questions' file in errors.
-    pub(super) asked_in: String,
-}
-
-impl Kept {
-    /// Its questions, whose ids begin with that of the session.
-    pub(super) fn placed(&mut self) -> Vec<Placed> {
-        let id = &self.session.id;
-        let placed = self.questions.drain(..).map(|question| Placed {
-            question: Question {
-                id: format!("{id}/{}", question.id),
-                session: id.clone(),
-                ..question
-            },
-            file: self.asked_in.clone(),
-            line: None,
-        });
-        placed.collect()
-    }
+    asked_in: String,
 }
 
 /// How sessions are kept.
@@ -195,6 +178,7 @@ impl<S: Sink> Gathered<S> {
     pub(super) fn of(sessions: S) -> Self {
         Gathered {
             sessions,
+            index: Vec::new(),
             warnings: Vec::new(),
             files: Vec::new(),
             card: None,
@@ -236,10 +220,13 @@ impl<S: Sink> Gathered<S> {
         }
         let draft = match draft.parent {
             None => draft,
-            Some(_) => match self.families.place(draft, apart, &mut self.sessions) {
-                Child::Folded => return Ok(()),
-                Child::Apart(draft) => draft,
-                Child::Orphan(draft) => {
+            Some(_) => match self.families.place(draft, apart, &self.index) {
+                Placement::Folded(at, aside) => {
+                    self.sessions.amend(at, aside);
+                    return Ok(());
+                }
+                Placement::Apart(draft) => draft,
+                Placement::Orphan(draft) => {
                     self.warnings.push(format!(
                         "{relative}: a subagent's session without that of the agent which started \
                          it: it is read by itself, with what it repeats of the other"
@@ -248,11 +235,13 @@ impl<S: Sink> Gathered<S> {
                 }
             },
         };
-        self.families.note(self.sessions.count(), &draft);
+        self.families.note(self.index.len(), &draft);
         let Draft { mut session, questions, .. } = draft;
         settle(&mut session);
-        let asked_in = asked_in.unwrap_or(source.name()).to_owned();
-        self.sessions.put(Kept { file: relative.to_owned(), session, questions, asked_in })
+        let (file, asked_in) = (relative.to_owned(), asked_in.unwrap_or(source.name()).to_owned());
+        let id = self.sessions.put(relative, session)?;
+        self.index.push(Entry { file, id, questions, asked_in });
+        Ok(())
     }
 
     /// Adds what `read` reads of a file. A broken file is set aside with its
@@ -262,11 +251,12 @@ impl<S: Sink> Gathered<S> {
         relative: &str,
         read: impl FnOnce(&mut Self) -> Result<bool, DatasetError>,
     ) -> Result<bool, DatasetError> {
-        let count = self.sessions.count();
+        let count = self.index.len();
         let (warnings, files) = (self.warnings.len(), self.files.len());
         match read(self) {
             Err(error) if !matches!(error.problem, Problem::Io { action: "write", .. }) => {
                 self.sessions.truncate(count)?;
+                self.index.truncate(count);
                 self.families.truncate(count);
                 self.warnings.truncate(warnings);
                 self.files.truncate(files);
@@ -280,6 +270,23 @@ impl<S: Sink> Gathered<S> {
             }
             known => known,
         }
+    }
+
+    /// The ids of all sessions, none twice; their questions, whose ids begin with
+    /// those, are placed among the others.
+    ///
+    /// # Errors
+    /// Two sessions of one file with the same id.
+    pub(super) fn name_sessions(&mut self) -> Result<Vec<String>, DatasetError> {
+        let ids = unique_ids(&self.index)?;
+        for (Entry { questions, asked_in, .. }, session) in self.index.iter_mut().zip(&ids) {
+            self.questions.extend(questions.drain(..).map(|question| {
+                let (id, session) = (format!("{session}/{}", question.id), session.clone());
+                let question = Question { id, session, ..question };
+                Placed { question, file: asked_in.clone(), line: None }
+            }));
+        }
+        Ok(ids)
     }
 
     /// Adds a warning for each file that was set aside.
@@ -316,18 +323,11 @@ impl Default for Gathered {
 
 impl Gathered {
     pub(super) fn into_loaded(mut self, name: &str) -> Result<Loaded, DatasetError> {
-        let (files, ids): (Vec<&str>, Vec<&str>) =
-            self.sessions.iter().map(|kept| (kept.file.as_str(), kept.session.id.as_str())).unzip();
-        let ids = unique_ids(&files, &ids)?;
-        let mut placed = self.questions;
-        let mut sessions = Vec::new();
-        for (mut kept, id) in self.sessions.drain(..).zip(ids) {
-            kept.session.id = id;
-            placed.extend(kept.placed());
-            sessions.push(kept.session);
-        }
+        let ids = self.name_sessions()?;
+        let mut sessions = self.sessions;
+        sessions.iter_mut().zip(ids).for_each(|(session, id)| session.id = id);
         let mut problems = self.problems;
-        problems.extend(questions::broken(&sessions, &placed));
+        problems.extend(questions::broken(&sessions, &self.questions));
         problems.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
         let card = self.card.unwrap_or_else(|| Card::named(name));
         let dataset = Dataset {
@@ -342,7 +342,7 @@ impl Gathered {
             files: self.files,
             questions: Vec::new(),
         };
-        Ok(Loaded { dataset, questions: placed, problems })
+        Ok(Loaded { dataset, questions: self.questions, problems })
     }
 }
 
@@ -353,33 +353,30 @@ fn agent(formats: &BTreeSet<&'static str>) -> Option<String> {
     one.map(|name| (*name).to_owned())
 }
 
-/// The ids of all sessions, given the file of each: an id that several files use
-/// is prefixed with the path of each file.
+/// The ids of all sessions: one that several files use is prefixed with the path
+/// of each file.
 ///
 /// # Errors
 /// Two sessions of one file with the same id.
-pub(super) fn unique_ids(files: &[&str], ids: &[&str]) -> Result<Vec<String>, DatasetError> {
+fn unique_ids(index: &[Entry]) -> Result<Vec<String>, DatasetError> {
     let mut files_of: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    for (&file, &id) in files.iter().zip(ids) {
+    for Entry { file, id, .. } in index {
         files_of.entry(id).or_default().insert(file);
     }
-    let own = |(&file, &id): (&&str, &&str)| {
+    let mut seen = BTreeSet::new();
+    let unique = index.iter().map(|Entry { file, id, .. }| {
         let path = stem_of(file);
-        match files_of.get(id).is_some_and(|files| files.len() > 1) {
-            false => id.to_owned(),
+        let own = match files_of.get(id.as_str()).is_some_and(|files| files.len() > 1) {
+            false => id.clone(),
             true if path.rsplit('/').next() == Some(id) => path.to_owned(),
             true => format!("{path}/{id}"),
+        };
+        match seen.insert(own.clone()) {
+            true => Ok(own),
+            false => Err(DatasetError::whole(file.clone(), Problem::RepeatedSession { id: own })),
         }
-    };
-    let unique: Vec<String> = files.iter().zip(ids).map(own).collect();
-    let mut seen = BTreeSet::new();
-    match unique.iter().zip(files).find(|(id, _)| !seen.insert(id.as_str())) {
-        None => Ok(unique),
-        Some((id, file)) => {
-            let id = id.clone();
-            Err(DatasetError::whole((*file).to_owned(), Problem::RepeatedSession { id }))
-        }
-    }
+    });
+    unique.collect()
 }
 
 // Drops reported usage that cannot be right, so that no bill depends on it and
@@ -419,7 +416,7 @@ pub(super) fn settle(session: &mut Session) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use recap_core::model::{Message, Role, SidechainRequest, Usage};
+    use recap_core::model::{Role, Usage};
 
     /// Responses with these prompts, all of them read from a cache.
     fn reads(prompts: &[u64]) -> Session {

@@ -14,7 +14,7 @@ use serde_json::{Value as Json, json};
 
 use super::LoadOptions;
 use super::error::{DatasetError, Problem};
-use super::gathered::{Aside, Gathered, Kept, Sink, unique_ids};
+use super::gathered::{Aside, Gathered, Sink};
 use super::load::read_into;
 use super::native::{
     Card, QUESTIONS_FILE, SESSIONS_FILE, read_line, refuse_existing, write_card, write_line,
@@ -90,24 +90,18 @@ fn write_all(
     for input in inputs {
         read_into(&mut gathered, input, &options.load)?;
     }
-    let Gathered { sessions: all_sessions, warnings, questions, mut problems, card, .. } = gathered;
-    let files: Vec<&str> = all_sessions.index.iter().map(|entry| entry.file.as_str()).collect();
-    let own: Vec<&str> = all_sessions.index.iter().map(|entry| entry.id.as_str()).collect();
-    let ids = unique_ids(&files, &own)?;
-    let changed =
-        own.iter().zip(&ids).any(|(own, id)| own != id) || !all_sessions.asides.is_empty();
-    let mut placed = questions;
-    let mut left_out = Vec::new();
-    for (entry, id) in all_sessions.index.iter().zip(&ids) {
-        let named = entry.left_out.iter().map(|(why, n)| (id.clone(), why.clone(), *n));
-        left_out.extend(named);
-    }
-    let Spool { mut file, index, mut pseudonyms, asides, .. } = all_sessions;
+    let ids = gathered.name_sessions()?;
+    let Gathered { sessions, index, warnings, questions: placed, mut problems, card, .. } =
+        gathered;
+    let Spool { mut file, written, mut pseudonyms, asides, .. } = sessions;
     file.flush().map_err(|e| refused(partial, e))?;
     drop(file);
-    for (mut entry, id) in index.into_iter().zip(&ids) {
-        placed.extend(entry.placed(id));
-    }
+    let changed = index.iter().zip(&ids).any(|(own, id)| own.id != *id) || !asides.is_empty();
+    let left_out = written.into_iter().zip(&ids).flat_map(|(written, id)| {
+        let counts = written.left_out.into_iter();
+        counts.map(|(why, n)| (id.clone(), why, n))
+    });
+    let left_out = left_out.collect();
     let lines = Lines { path: partial, ids: &ids, asides: &asides, changed };
     problems.extend(flaws(&lines, &placed)?);
     problems.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
@@ -180,31 +174,18 @@ impl Lines<'_> {
     }
 }
 
-/// What is kept of a session in memory after it was written.
-struct Entry {
-    file: String,
-    id: String,
+/// A session that was written.
+struct Written {
     /// Where its line begins, in bytes.
     start: u64,
     left_out: BTreeMap<String, u64>,
-    questions: Vec<Question>,
-    asked_in: String,
-}
-
-impl Entry {
-    fn placed(&mut self, id: &str) -> Vec<Placed> {
-        let session = Session { id: id.to_owned(), ..Session::default() };
-        let (file, asked_in) = (self.file.clone(), self.asked_in.clone());
-        let questions = std::mem::take(&mut self.questions);
-        Kept { file, session, questions, asked_in }.placed()
-    }
 }
 
 /// The temporary file of sessions.
 struct Spool<'a> {
     path: &'a Path,
     file: BufWriter<File>,
-    index: Vec<Entry>,
+    written: Vec<Written>,
     asides: BTreeMap<usize, Vec<Aside>>,
     /// Where the next line begins, in bytes.
     end: u64,
@@ -219,45 +200,35 @@ impl<'a> Spool<'a> {
         progress: &'a mut dyn FnMut(usize),
     ) -> Result<Self, DatasetError> {
         let file = BufWriter::new(File::create(path).map_err(|e| refused(path, e))?);
-        let (index, asides) = (Vec::new(), BTreeMap::new());
-        Ok(Spool { path, file, index, asides, end: 0, pseudonyms, progress })
+        let (written, asides) = (Vec::new(), BTreeMap::new());
+        Ok(Spool { path, file, written, asides, end: 0, pseudonyms, progress })
     }
 }
 
 impl Sink for Spool<'_> {
-    fn put(&mut self, written: Kept) -> Result<(), DatasetError> {
-        let Kept { file, mut session, questions, asked_in } = written;
+    fn put(&mut self, file: &str, mut session: Session) -> Result<String, DatasetError> {
         if let Some(pseudonyms) = &mut self.pseudonyms {
             let replaced = pseudonyms.session(&session);
-            session = replaced.map_err(|problem| DatasetError::whole(file.clone(), problem))?;
+            session = replaced.map_err(|problem| DatasetError::whole(file.to_owned(), problem))?;
         }
         let start = self.end;
         self.end += write_line(&session, &mut self.file).map_err(|e| refused(self.path, e))?;
-        let (id, left_out) = (session.id, session.left_out);
-        self.index.push(Entry { file, id, start, left_out, questions, asked_in });
-        (self.progress)(self.index.len());
-        Ok(())
-    }
-
-    fn count(&self) -> usize {
-        self.index.len()
-    }
-
-    fn id(&self, at: usize) -> Option<&str> {
-        self.index.get(at).map(|entry| entry.id.as_str())
+        self.written.push(Written { start, left_out: session.left_out });
+        (self.progress)(self.written.len());
+        Ok(session.id)
     }
 
     fn amend(&mut self, at: usize, aside: Aside) {
-        if let Some(entry) = self.index.get_mut(at) {
-            aside.count(&mut entry.left_out);
+        if let Some(session) = self.written.get_mut(at) {
+            aside.count(&mut session.left_out);
             self.asides.entry(at).or_default().push(aside);
         }
     }
 
     fn truncate(&mut self, count: usize) -> Result<(), DatasetError> {
-        let Some(first) = self.index.get(count) else { return Ok(()) };
+        let Some(first) = self.written.get(count) else { return Ok(()) };
         self.end = first.start;
-        self.index.truncate(count);
+        self.written.truncate(count);
         let cut = self.file.flush().and_then(|()| {
             let file = self.file.get_mut();
             file.set_len(self.end)?;
@@ -352,42 +323,6 @@ fn count_lost(session: &Session, counts: &mut Counts) {
     count(counts, "picture (recordings keep no bytes of it)", images as usize);
 }
 
-/// The blocks of a message, sorted by what they are.
-struct Parts<'a> {
-    text: String,
-    reasoning: String,
-    calls: Vec<(&'a str, &'a str, &'a Json)>,
-    /// The call, the text, and whether the tool failed.
-    result: Option<(&'a str, &'a str, bool)>,
-}
-
-impl<'a> Parts<'a> {
-    fn of(message: &'a Message) -> Parts<'a> {
-        let mut parts = Parts {
-            text: String::new(),
-            reasoning: message.reasoning(),
-            calls: Vec::new(),
-            result: None,
-        };
-        for block in &message.blocks {
-            match block {
-                Block::Text { text } => {
-                    if !parts.text.is_empty() {
-                        parts.text.push('\n');
-                    }
-                    parts.text.push_str(text);
-                }
-                Block::ToolCall { id, name, arguments } => parts.calls.push((id, name, arguments)),
-                Block::ToolResult { call, text, is_error, .. } => {
-                    parts.result = Some((call, text, *is_error));
-                }
-                Block::Reasoning { .. } | Block::Image { .. } => {}
-            }
-        }
-        parts
-    }
-}
-
 /// What is sent before the first message, as system messages.
 fn preamble(session: &Session) -> impl Iterator<Item = &str> {
     let preamble = &session.preamble;
@@ -404,26 +339,7 @@ fn conversation(session: &Session, counts: &mut Counts) -> Json {
     count_lost(session, counts);
     let mut messages: Vec<Json> =
         preamble(session).map(|text| json!({"role": "system", "content": text})).collect();
-    for message in &session.messages {
-        let parts = Parts::of(message);
-        count(counts, "reasoning", usize::from(!parts.reasoning.is_empty()));
-        count(counts, "usage of a request", usize::from(message.usage.is_some()));
-        count(counts, "time of a message", usize::from(message.at.is_some()));
-        if let Some((call, text, failed)) = parts.result {
-            count(counts, "mark of a failed tool call", usize::from(failed));
-            messages.push(json!({"role": "tool", "tool_call_id": call, "content": text}));
-            continue;
-        }
-        let mut written = json!({"role": message.role.as_str(), "content": parts.text});
-        if !parts.calls.is_empty() {
-            let call = |(id, name, arguments): &(&str, &str, &Json)| {
-                let function = json!({"name": name, "arguments": arguments.to_string()});
-                json!({"id": id, "type": "function", "function": function})
-            };
-            written["tool_calls"] = parts.calls.iter().map(call).collect();
-        }
-        messages.push(written);
-    }
+    messages.extend(session.messages.iter().map(|message| chat_message(message, counts)));
     let mut line = json!({"id": session.id, "messages": messages});
     if let Some(model) = &session.model {
         line["model"] = json!(model);
@@ -432,4 +348,34 @@ fn conversation(session: &Session, counts: &mut Counts) -> Json {
         line["tools"] = session.preamble.tools.iter().map(function).collect();
     }
     line
+}
+
+fn chat_message(message: &Message, counts: &mut Counts) -> Json {
+    count(counts, "reasoning", usize::from(!message.reasoning().is_empty()));
+    count(counts, "usage of a request", usize::from(message.usage.is_some()));
+    count(counts, "time of a message", usize::from(message.at.is_some()));
+    let (mut content, mut calls) = (String::new(), Vec::new());
+    for block in &message.blocks {
+        match block {
+            Block::Text { text } => {
+                content.push_str(if content.is_empty() { "" } else { "\n" });
+                content.push_str(text);
+            }
+            Block::ToolCall { id, name, arguments } => {
+                let function = json!({"name": name, "arguments": arguments.to_string()});
+                calls.push(json!({"id": id, "type": "function", "function": function}));
+            }
+            // It is the only block of its message.
+            Block::ToolResult { call, text, is_error, .. } => {
+                count(counts, "mark of a failed tool call", usize::from(*is_error));
+                return json!({"role": "tool", "tool_call_id": call, "content": text});
+            }
+            Block::Reasoning { .. } | Block::Image { .. } => {}
+        }
+    }
+    let mut written = json!({"role": message.role.as_str(), "content": content});
+    if !calls.is_empty() {
+        written["tool_calls"] = Json::Array(calls);
+    }
+    written
 }

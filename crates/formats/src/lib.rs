@@ -27,6 +27,7 @@
 mod check;
 mod database;
 mod density;
+mod draft;
 mod error;
 mod family;
 mod format;

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use super::check::Draft;
+use super::draft::Draft;
 use super::error::{DatasetError, Problem};
 use super::format::{Format, Head, MAX_HEAD, Tried};
 use super::formats::FORMATS;
@@ -14,7 +14,7 @@ use super::gathered::{Gathered, Keeping, Loaded, Sink, stem_of};
 use super::native::{self, CARD_FILE, QUESTIONS_FILE, SESSIONS_FILE, read_card};
 use super::source::{HEAD, Source};
 use super::subagents::{self, Subagents};
-use super::unknown::{Looks, looks};
+use super::unknown::{Description, describe};
 use super::walk::{self, Found};
 use super::{Dataset, LoadOptions, questions};
 
@@ -62,34 +62,27 @@ pub fn load_reader(
     gathered.into_loaded(stem)?.whole()
 }
 
-/// The files of a native data set in memory.
-pub(super) struct NativeFiles<'a> {
-    pub(super) card: &'a str,
-    pub(super) sessions: &'a str,
-    /// Empty where there are no questions.
-    pub(super) questions: &'a str,
-}
-
-/// Reads a native data set from memory.
-pub(super) fn load_native(
+/// Reads a native data set from memory: its card, its sessions and its questions,
+/// which are empty where there are none.
+fn load_native(
     name: &str,
-    files: &NativeFiles<'_>,
-    options: &LoadOptions,
+    [card, sessions, questions]: [&str; 3],
 ) -> Result<Dataset, DatasetError> {
+    let options = &LoadOptions::default();
     let mut gathered = Gathered::default();
     let shown = |file: &str| format!("{name}/{file}");
-    let card = read_card(files.card)
-        .map_err(|(_, problem)| DatasetError::whole(shown(CARD_FILE), problem))?;
-    gathered.card = Some(card);
-    let hash = blake3::hash(files.card.as_bytes()).to_hex().to_string();
+    let read =
+        read_card(card).map_err(|(_, problem)| DatasetError::whole(shown(CARD_FILE), problem))?;
+    gathered.card = Some(read);
+    let hash = blake3::hash(card.as_bytes()).to_hex().to_string();
     gathered.files.push((CARD_FILE.to_owned(), hash));
-    if !files.questions.is_empty() {
-        let bytes = Box::new(files.questions.as_bytes());
+    if !questions.is_empty() {
+        let bytes = Box::new(questions.as_bytes());
         let mut source = Source::new(&shown(QUESTIONS_FILE), name, bytes);
-        gathered.questions = questions::read(&mut source, &mut gathered.problems)?;
+        gathered.questions = super::questions::read(&mut source, &mut gathered.problems)?;
         gathered.done(QUESTIONS_FILE, source)?;
     }
-    let bytes = Box::new(files.sessions.as_bytes());
+    let bytes = Box::new(sessions.as_bytes());
     let mut source = Source::new(&shown(SESSIONS_FILE), name, bytes);
     gathered.sessions(&native::FORMAT, SESSIONS_FILE, &mut source, None, options)?;
     gathered.done(SESSIONS_FILE, source)?;
@@ -121,12 +114,7 @@ fn read_file<S: Sink>(
 ) -> Result<String, DatasetError> {
     let name = input.file_name().unwrap_or(input.as_os_str()).to_string_lossy().into_owned();
     let found = Found { relative: name.clone(), path: input.to_owned() };
-    let source = open(&found, options)?;
-    if let Some(session) = subagents::session_of(input) {
-        let session = session.display().to_string();
-        return Err(source.error(None, Problem::OfSubagent { session }));
-    }
-    let mut source = source.with_subagents(Subagents::beside(input).of(input));
+    let mut source = open_session(&found, &Subagents::beside(input), options)?;
     let format = known(&mut source, options)?;
     let beside = |name: &&str| {
         let path = input.with_file_name(name);
@@ -149,10 +137,7 @@ fn known(source: &mut Source<'_>, options: &LoadOptions) -> Result<&'static Form
     {
         return Ok(format);
     }
-    match look(source, options.only)? {
-        Looked::Known(format) => Ok(format),
-        Looked::Unknown { is_blank } => Err(unknown(source, is_blank)),
-    }
+    detect(source, options.only)?.ok_or_else(|| unknown(source))
 }
 
 fn without_message(source: &Source<'_>) -> DatasetError {
@@ -164,24 +149,24 @@ fn without_message(source: &Source<'_>) -> DatasetError {
 }
 
 /// Why no format recognised an input: the most precise reason.
-fn unknown(source: &mut Source<'_>, is_blank: bool) -> DatasetError {
+fn unknown(source: &mut Source<'_>) -> DatasetError {
+    let (is_blank, seen) = match source.head(MAX_HEAD) {
+        Ok(bytes) => (Head::new(bytes).is_blank(), describe(bytes)),
+        Err(error) => return error,
+    };
     if is_blank {
         return source.error(None, Problem::Empty);
     }
-    let known = known_formats();
-    let seen = match source.head(MAX_HEAD) {
-        Ok(bytes) => looks(bytes),
-        Err(error) => return error,
-    };
     // Reading the lines detects invalid text and lines that are too long.
-    while seen.as_ref().is_none_or(|looks| looks.is_text) {
+    while seen.as_ref().is_none_or(|found| found.is_text) {
         match source.next_line() {
             Ok(Some(_)) => {}
             Ok(None) => break,
             Err(error) => return error,
         }
     }
-    let (what, advice) = seen.map(|Looks { what, advice, .. }| (what, advice)).unzip();
+    let (what, advice) = seen.map(|Description { what, advice, .. }| (what, advice)).unzip();
+    let known = known_formats();
     source.error(None, Problem::UnknownFormat { known, what, advice: advice.flatten() })
 }
 
@@ -204,7 +189,7 @@ fn read_folder<S: Sink>(
         let own = [CARD_FILE, SESSIONS_FILE, QUESTIONS_FILE];
         found.retain(|f| own.contains(&f.relative.as_str()));
     }
-    let (mut others, before) = (Vec::new(), gathered.sessions.count());
+    let (mut others, before) = (Vec::new(), gathered.index.len());
     gathered.families.open = true;
     gathered.subagents = Subagents::among(&found);
     for file in &found {
@@ -226,11 +211,11 @@ fn read_folder<S: Sink>(
             .or_set_aside(&file.relative, |gathered| gathered.file(file, &found, options, None))?;
     }
     let shown = root.display().to_string();
-    if gathered.sessions.count() == before && !gathered.set_aside.is_empty() {
+    if gathered.index.len() == before && !gathered.set_aside.is_empty() {
         let reason = gathered.set_aside.join("; ");
         return Err(DatasetError::whole(shown, Problem::NoneReadable { reason }));
     }
-    if gathered.sessions.count() == before {
+    if gathered.index.len() == before {
         let files = found.len() as u64;
         let known = known_formats();
         let first = gathered.first_unknown.take();
@@ -257,6 +242,28 @@ fn open(file: &Found, options: &LoadOptions) -> Result<Source<'static>, DatasetE
     Ok(source.allowing(options.max_unpacked))
 }
 
+/// Opens a file that may be a session, with the logs of its subagents.
+///
+/// # Errors
+/// The log of a subagent, which is read with its session and never alone.
+fn open_session(
+    file: &Found,
+    subagents: &Subagents,
+    options: &LoadOptions,
+) -> Result<Source<'static>, DatasetError> {
+    let mut source = open(file, options)?;
+    match subagents::session_of(&file.path) {
+        Some(session) => {
+            let session = session.display().to_string();
+            Err(source.error(None, Problem::OfSubagent { session }))
+        }
+        None => {
+            source.subagents = subagents.of(&file.path);
+            Ok(source)
+        }
+    }
+}
+
 impl<S: Sink> Gathered<S> {
     /// Reads a file of a folder; returns whether it was a session.
     fn file(
@@ -270,25 +277,17 @@ impl<S: Sink> Gathered<S> {
         if self.subagents.owns(&file.path) {
             return Ok(true);
         }
-        let mut source = open(file, options)?;
-        if let Some(session) = subagents::session_of(&file.path) {
-            let session = session.display().to_string();
-            return Err(source.error(None, Problem::OfSubagent { session }));
-        }
-        source = source.with_subagents(self.subagents.of(&file.path));
-        let format = match format {
-            Some(format) => format,
-            None => match look(&mut source, options.only)? {
-                Looked::Known(format) => format,
-                Looked::Unknown { .. } => {
-                    if self.first_unknown.is_none() {
-                        let seen = looks(source.head(HEAD)?);
-                        let relative = file.relative.clone();
-                        self.first_unknown = seen.map(|looks| (relative, looks.what));
-                    }
-                    return Ok(false);
-                }
-            },
+        let mut source = open_session(file, &self.subagents, options)?;
+        let detected = match format {
+            Some(format) => Some(format),
+            None => detect(&mut source, options.only)?,
+        };
+        let Some(format) = detected else {
+            if self.first_unknown.is_none() {
+                let seen = describe(source.head(HEAD)?);
+                self.first_unknown = seen.map(|found| (file.relative.clone(), found.what));
+            }
+            return Ok(false);
         };
         let beside = |name: &&str| {
             let path = file.path.with_file_name(name);
@@ -402,11 +401,12 @@ impl<S: Sink> Gathered<S> {
 
     /// Reads the rest of a file for its hash, and keeps its warnings.
     fn done(&mut self, relative: &str, mut source: Source<'_>) -> Result<(), DatasetError> {
-        let beside = source.beside();
-        let folder = source.origin().and_then(|origin| origin.path.parent()).map(Path::to_owned);
+        let beside = std::mem::take(&mut source.beside);
+        let folder =
+            source.origin.as_ref().and_then(|origin| origin.path.parent()).map(Path::to_owned);
         let above =
             relative.rsplit_once('/').map_or(String::new(), |(above, _)| format!("{above}/"));
-        for (log, hash) in source.subagents_read() {
+        for (log, hash) in std::mem::take(&mut source.read_subagents) {
             let below = folder.as_deref().and_then(|folder| log.strip_prefix(folder).ok());
             let below = below.unwrap_or(&log).to_string_lossy().replace('\\', "/");
             self.files.push((format!("{above}{below}"), hash));
@@ -422,50 +422,37 @@ impl<S: Sink> Gathered<S> {
 
 // Detects the format of an input from its first bytes.
 
-/// The result of detection: the format, or that the input is blank.
-enum Looked {
-    Known(&'static Format),
-    Unknown { is_blank: bool },
-}
-
 /// Reads the first bytes of an input until a format recognises them (any
 /// format, or only the named one), up to [`MAX_HEAD`]; a value that is longer, to
 /// its end.
-fn look(source: &mut Source<'_>, only: Option<&str>) -> Result<Looked, DatasetError> {
-    let mut is_blank = true;
+fn detect(
+    source: &mut Source<'_>,
+    only: Option<&str>,
+) -> Result<Option<&'static Format>, DatasetError> {
+    let recognise = |head: &Head| {
+        let mut named = FORMATS.iter().filter(|f| only.is_none_or(|name| name == f.name));
+        named.find(|format| (format.sniff)(head)).copied()
+    };
     for most in [HEAD, MAX_HEAD] {
         let bytes = source.head(most)?;
         let (read, mut head) = (bytes.len(), Head::new(bytes));
         if head.tables().is_some() {
             head.add_tables(&source.log_head(most)?);
         }
-        let told = |head: &Head| {
-            let mut asked =
-                FORMATS.iter().copied().filter(|f| only.is_none_or(|name| name == f.name));
-            asked.find(|format| (format.sniff)(head))
-        };
         // The beginning of a document may look like another format.
-        let first = if head.is_outline { None } else { told(&head) };
-        if let Some(format) = first {
-            return Ok(Looked::Known(format));
+        let mut found = if head.is_outline { None } else { recognise(&head) };
+        if found.is_none() && head.cut.is_some() {
+            source.outline_rest(&mut head)?;
+            found = recognise(&head);
         }
-        if head.cut.is_some() {
-            source.look_further(&mut head)?;
-            if let Some(format) = told(&head) {
-                return Ok(Looked::Known(format));
-            }
+        if found.is_none() && head.spread {
+            found = recognise(&head.into_lines());
         }
-        is_blank = head.is_blank();
-        if head.spread
-            && let Some(format) = told(&head.into_lines())
-        {
-            return Ok(Looked::Known(format));
-        }
-        if read < most {
-            break;
+        if found.is_some() || read < most {
+            return Ok(found);
         }
     }
-    Ok(Looked::Unknown { is_blank })
+    Ok(None)
 }
 
 // Data sets that are part of the program.
@@ -479,8 +466,7 @@ pub fn bundled_names() -> impl Iterator<Item = &'static str> {
 pub fn bundled(name: &str) -> Option<Result<Dataset, DatasetError>> {
     let bundled = BUNDLED.iter().find(|(known, ..)| *known == name)?;
     let (name, card, sessions, questions) = *bundled;
-    let files = NativeFiles { card, sessions, questions };
-    Some(load_native(name, &files, &LoadOptions::default()))
+    Some(load_native(name, [card, sessions, questions]))
 }
 
 #[cfg(test)]
@@ -493,10 +479,7 @@ mod tests {
             Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/dataset/native");
         let text = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap();
         let (card, sessions) = (text(CARD_FILE), text(SESSIONS_FILE));
-        let read = |questions: &str| {
-            let files = NativeFiles { card: &card, sessions: &sessions, questions };
-            load_native("small", &files, &LoadOptions::default())
-        };
+        let read = |questions: &str| load_native("small", [&card, &sessions, questions]);
         let from_disk = load(&folder, &LoadOptions::default()).unwrap();
         assert_eq!(read(&text(QUESTIONS_FILE)).unwrap(), from_disk);
         assert_eq!(read("").unwrap().questions, []);

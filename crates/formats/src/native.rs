@@ -12,7 +12,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use super::check::Draft;
+use super::draft::Draft;
 use super::error::{DatasetError, Problem};
 use super::format::{Format, Head, Read, Take, Tried};
 use super::import::{CHAT_FILE, Export, refused};
@@ -53,17 +53,10 @@ fn read(source: &mut Source<'_>, _: &LoadOptions, take: &mut Take<'_>) -> Result
         let read = parse::<WireSession>(text);
         let wire = read.map_err(|problem| source.error(Some(line), name_role(problem)))?;
         source.weigh()?;
-        let session = Session::from(wire);
-        // One line holds the whole session.
-        let lines = vec![Some(line); session.messages.len()];
-        take(source, Draft { session, lines, ..Draft::default() })?;
+        take(source, Draft::of_line(wire.into(), line))?;
     }
-    if source.torn() > 0 {
-        // A data set is not a live log: an incomplete session means a broken file.
-        let message = "the last line ends within a character".to_owned();
-        return Err(source.error(None, Problem::Syntax { message }));
-    }
-    Ok(())
+    // A data set is not a live log: an incomplete session means a broken file.
+    source.torn_error().map_or(Ok(()), Err)
 }
 
 /// Says "unknown role" where serde says "unknown variant".

@@ -111,14 +111,15 @@ pub struct Source<'a> {
     /// What the records so far take.
     held: Held,
     warnings: Vec<String>,
-    allowance: Allowance,
+    /// How far it, and archives within it, may unpack.
+    pub(super) allowance: Allowance,
     /// The path of the file that is read, and when it was last written.
-    origin: Option<Origin>,
+    pub(super) origin: Option<Origin>,
     /// Files beside it that were read, by what follows its name, with their hashes.
-    beside: Vec<(&'static str, String)>,
+    pub(super) beside: Vec<(&'static str, String)>,
     /// Logs of the session's subagents, and the hashes of those that were read.
-    subagents: Vec<PathBuf>,
-    read_subagents: Vec<(PathBuf, String)>,
+    pub(super) subagents: Vec<PathBuf>,
+    pub(super) read_subagents: Vec<(PathBuf, String)>,
 }
 
 /// A file on disk, to tell whether it changes while it is read.
@@ -162,17 +163,6 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Names the logs of the session's subagents.
-    pub(super) fn with_subagents(mut self, logs: Vec<PathBuf>) -> Self {
-        self.subagents = logs;
-        self
-    }
-
-    /// The logs of the session's subagents.
-    pub(super) fn subagents(&self) -> &[PathBuf] {
-        &self.subagents
-    }
-
     /// Opens the log of a subagent, with the bounds of this input.
     pub(super) fn open_subagent(&self, log: &Path) -> Result<Source<'static>, DatasetError> {
         let shown = log.display().to_string();
@@ -186,35 +176,10 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Records that the log of a subagent was read.
-    pub(super) fn read_subagent(&mut self, log: PathBuf, hash: String) {
-        self.read_subagents.push((log, hash));
-    }
-
-    /// The logs of subagents that were read, with their hashes.
-    pub(super) fn subagents_read(&mut self) -> Vec<(PathBuf, String)> {
-        std::mem::take(&mut self.read_subagents)
-    }
-
     /// Names the file that is read, so that files beside it can be found.
     pub(super) fn at(mut self, path: &Path) -> Self {
         self.origin = Some(Origin::of(path));
         self
-    }
-
-    /// The file that is read, where the input is one.
-    pub(super) fn origin(&self) -> Option<&Origin> {
-        self.origin.as_ref()
-    }
-
-    /// Records that a file beside the input was read.
-    pub(super) fn read_beside(&mut self, suffix: &'static str, hash: String) {
-        self.beside.push((suffix, hash));
-    }
-
-    /// Files beside the input that were read, by what follows its name.
-    pub(super) fn beside(&self) -> Vec<(&'static str, String)> {
-        self.beside.clone()
     }
 
     /// Lets it unpack to this many bytes, whatever its packed size. Nothing may
@@ -225,11 +190,6 @@ impl<'a> Source<'a> {
             *allowance = self.allowance;
         }
         self
-    }
-
-    /// How far archives within the input may unpack.
-    pub(super) fn allowance(&self) -> Allowance {
-        self.allowance
     }
 
     /// The name of the input in errors: its path, or the name of the stream.
@@ -247,9 +207,17 @@ impl<'a> Source<'a> {
         Path::new(&self.name).parent()?.file_name()?.to_str()
     }
 
-    /// Lines that were left out because the recording ends within them (0 or 1).
-    pub fn torn(&self) -> u64 {
-        self.torn
+    /// Lines that were left out because the recording ends within them (0 or 1),
+    /// for whoever counts them.
+    pub(super) fn take_torn(&mut self) -> u64 {
+        std::mem::take(&mut self.torn)
+    }
+
+    /// The error where the input ends within a character, for files that are no live
+    /// logs and must be whole.
+    pub(super) fn torn_error(&self) -> Option<DatasetError> {
+        let message = "the last line ends within a character".to_owned();
+        (self.torn > 0).then(|| self.error(None, Problem::Syntax { message }))
     }
 
     /// Adds a warning; the caller adds the file's name.
@@ -265,6 +233,11 @@ impl<'a> Source<'a> {
     /// An error at `line` of this input.
     pub fn error(&self, line: Option<u64>, problem: Problem) -> DatasetError {
         DatasetError { file: self.name.clone(), line, problem }
+    }
+
+    /// A result whose problem is one of the whole input.
+    pub(super) fn whole<T>(&self, read: Result<T, Problem>) -> Result<T, DatasetError> {
+        read.map_err(|problem| self.error(None, problem))
     }
 
     pub(super) fn io(&self, source: std::io::Error) -> DatasetError {
@@ -291,16 +264,16 @@ impl<'a> Source<'a> {
 
     /// The first bytes as the formats see them, and the outline of the document
     /// where they are no more than its beginning.
-    pub(super) fn look(&mut self) -> Result<Head, DatasetError> {
+    pub(super) fn read_head(&mut self) -> Result<Head, DatasetError> {
         let mut head = Head::new(self.head(HEAD)?);
         if head.is_outline {
-            self.look_further(&mut head)?;
+            self.outline_rest(&mut head)?;
         }
         Ok(head)
     }
 
     /// Reads on to the end of the value that is cut off, and adds its outline.
-    pub(super) fn look_further(&mut self, head: &mut Head) -> Result<(), DatasetError> {
+    pub(super) fn outline_rest(&mut self, head: &mut Head) -> Result<(), DatasetError> {
         let Some(at) = head.cut.take() else { return Ok(()) };
         let (held, rest) = self.reader.get_mut().get_mut();
         let rest = Holding { held: held.get_mut(), at, rest };
@@ -397,6 +370,24 @@ impl<'a> Source<'a> {
         }
     }
 
+    /// Takes every record of a JSON-lines log. Those that `parse` or `take` refuses
+    /// are set aside.
+    ///
+    /// # Errors
+    /// As [`Source::set_aside`].
+    pub(super) fn each_record<T>(
+        &mut self,
+        parse: impl Fn(&str) -> Result<T, Problem>,
+        mut take: impl FnMut(u64, T) -> Result<(), Problem>,
+    ) -> Result<(), DatasetError> {
+        while let Some((line, record)) = self.next_record(&parse)? {
+            if let Err(problem) = take(line, record) {
+                self.set_aside(line, problem)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Sets a record aside that cannot be read: it is counted, and the first
     /// one is told with its reason.
     ///
@@ -453,12 +444,7 @@ impl<'a> Source<'a> {
             let document = self.document()?;
             return take(None, document).map_err(|problem| self.error(None, problem));
         }
-        while let Some((line, value)) = self.next_record(parse::<Json>)? {
-            if let Err(problem) = take(Some(line), value) {
-                self.set_aside(line, problem)?;
-            }
-        }
-        Ok(())
+        self.each_record(parse::<Json>, |line, value| take(Some(line), value))
     }
 
     /// The rest of the input as text.
@@ -588,6 +574,27 @@ pub(super) fn decoded<T: DeserializeOwned>(text: &str) -> Option<T> {
 fn bearable(text: &str) -> Result<(), Problem> {
     let bytes = text.len() as u64;
     if is_dense(text) { Err(Problem::TooDense { bytes }) } else { Ok(()) }
+}
+
+/// A text of JSON in which these words, which Python alone writes for numbers, are
+/// null.
+pub(super) fn without_nan(text: &str, words: &[&str]) -> String {
+    let mut out = String::with_capacity(text.len());
+    let (mut quoted, mut escaped) = (false, false);
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let word = words.iter().find(|word| rest.starts_with(**word));
+        if let (false, Some(word)) = (quoted, word) {
+            out.push_str("null");
+            rest = &rest[word.len()..];
+            continue;
+        }
+        quoted ^= c == '"' && !escaped;
+        escaped = quoted && c == '\\' && !escaped;
+        out.push(c);
+        rest = &rest[c.len_utf8()..];
+    }
+    out
 }
 
 /// Reads a part of a document as `T`.

@@ -13,7 +13,7 @@ use recap_core::text::excerpt;
 
 /// An input that no format recognises.
 #[derive(Debug, PartialEq)]
-pub(super) struct Looks {
+pub(super) struct Description {
     /// What it is, as far as its first bytes tell.
     pub what: String,
     /// The nearest format and the conversion into it, where there is one.
@@ -39,29 +39,29 @@ const SIGNATURES: [(&[u8], &str); 7] = [
     (b"\x7fELF", "a program"),
 ];
 
-/// Looks at the first bytes of an input. `None`: nothing is known of it.
-pub(super) fn looks(bytes: &[u8]) -> Option<Looks> {
+/// Describes an input by its first bytes. `None`: nothing is known of it.
+pub(super) fn describe(bytes: &[u8]) -> Option<Description> {
     if let Some(tables) = tables(bytes) {
         return Some(database(&tables));
     }
     if let Some((_, what)) = SIGNATURES.iter().find(|(first, _)| bytes.starts_with(first)) {
         let advice = (bytes.starts_with(b"BZh") || bytes.starts_with(b"\xfd7zXZ"))
             .then(|| "unpack it first: gzip and zstd alone are unpacked here".to_owned());
-        return Some(Looks { what: (*what).to_owned(), advice, is_text: false });
+        return Some(Description { what: (*what).to_owned(), advice, is_text: false });
     }
     let head = Head::new(bytes);
     match head.first_char()? {
         '{' | '[' => Some(json(&head)),
         '<' => {
             let what = "an XML or HTML document".to_owned();
-            Some(Looks { what, advice: None, is_text: true })
+            Some(Description { what, advice: None, is_text: true })
         }
         _ => None,
     }
 }
 
 /// A database is told by its tables.
-fn database(tables: &[Table]) -> Looks {
+fn database(tables: &[Table]) -> Description {
     let mut names: Vec<&str> = tables.iter().map(|table| table.name.as_str()).collect();
     names.sort_unstable();
     names.dedup();
@@ -71,10 +71,10 @@ fn database(tables: &[Table]) -> Looks {
     };
     let advice = "the stores of OpenCode, Kilo and OpenClaw are read: if it is another \
                   agent's, let that agent export its sessions";
-    Looks { what, advice: Some(advice.to_owned()), is_text: false }
+    Description { what, advice: Some(advice.to_owned()), is_text: false }
 }
 
-fn json(head: &Head) -> Looks {
+fn json(head: &Head) -> Description {
     let lines = head.records.len() > 1 && !head.spread;
     let is_list = head.first_char() == Some('[');
     let keys = keys(head.text.trim_start_matches('\u{feff}').trim_start());
@@ -98,7 +98,7 @@ fn json(head: &Head) -> Looks {
         };
         format!("the nearest format is openai-chat: try `{command} > messages.json`")
     });
-    Looks { what, advice, is_text: true }
+    Description { what, advice, is_text: true }
 }
 
 /// The path, in the notation of jq, of a list of messages with role and content.
@@ -163,42 +163,43 @@ impl<'de> Visitor<'de> for Keys<'_> {
 mod tests {
     use super::*;
 
-    fn told(bytes: &[u8]) -> (String, Option<String>) {
-        let Looks { what, advice, .. } = looks(bytes).unwrap();
+    fn described(bytes: &[u8]) -> (String, Option<String>) {
+        let Description { what, advice, .. } = describe(bytes).unwrap();
         (what, advice)
     }
 
     #[test]
-    fn files_that_are_no_text_are_told_by_their_first_bytes() {
+    fn files_that_are_no_text_are_described_by_their_first_bytes() {
         let tables = b"SQLite format 3\0...CREATE TABLE `session` (...)CREATE TABLE message \
                        (...)CREATE TABLE IF NOT EXISTS \"part\"(...)";
-        let (what, advice) = told(tables);
+        let (what, advice) = described(tables);
         assert_eq!(what, "a SQLite database with the tables `message`, `part`, `session`");
         assert!(advice.unwrap().contains("let that agent export"));
-        assert_eq!(told(b"SQLite format 3\0\x01").0, "a SQLite database");
-        assert_eq!(told(b"PAR1\x15").0, "a Parquet file");
-        assert!(told(b"BZh91").1.unwrap().contains("unpack it first"));
-        assert_eq!(looks(b"name,age\n"), None);
-        assert_eq!(looks(b""), None);
+        assert_eq!(described(b"SQLite format 3\0\x01").0, "a SQLite database");
+        assert_eq!(described(b"PAR1\x15").0, "a Parquet file");
+        assert!(described(b"BZh91").1.unwrap().contains("unpack it first"));
+        assert_eq!(describe(b"name,age\n"), None);
+        assert_eq!(describe(b""), None);
     }
 
     #[test]
-    fn documents_are_told_by_their_keys_and_the_messages_in_them() {
+    fn documents_are_described_by_their_keys_and_the_messages_in_them() {
         let talk = r#"{"role": "user", "content": "go"}"#;
-        let (what, advice) = told(format!(r#"{{"x": 1, "run": {{"log": [{talk}]}}}}"#).as_bytes());
+        let (what, advice) =
+            described(format!(r#"{{"x": 1, "run": {{"log": [{talk}]}}}}"#).as_bytes());
         assert_eq!(what, "a JSON object with the keys `x`, `run`");
         assert!(advice.unwrap().contains("`jq '.run.log' FILE > messages.json`"));
         let line = format!("{{\"chat\": [{talk}]}}\n");
-        let (what, advice) = told(line.repeat(2).as_bytes());
+        let (what, advice) = described(line.repeat(2).as_bytes());
         assert_eq!(what, "JSON lines with the keys `chat`");
         assert!(advice.unwrap().contains("`jq -c '{messages: .chat}' FILE"));
-        assert_eq!(told(br#"[{"a": 1}]"#), ("a JSON list with the keys `a`".to_owned(), None));
-        assert_eq!(told(br#"{"a": 1, "b": {"c"#).0, "a JSON object with the keys `a`, `b`");
+        assert_eq!(described(br#"[{"a": 1}]"#), ("a JSON list with the keys `a`".to_owned(), None));
+        assert_eq!(described(br#"{"a": 1, "b": {"c"#).0, "a JSON object with the keys `a`, `b`");
         let many: Vec<String> = (0..9).map(|n| format!("\"k{n}\": {n}")).collect();
-        let (what, _) = told(format!("{{{}}}", many.join(",")).as_bytes());
+        let (what, _) = described(format!("{{{}}}", many.join(",")).as_bytes());
         assert!(what.ends_with("`k5` and 3 more"), "{what}");
         for hostile in ["[".repeat(1 << 16), "{\"a\":".repeat(1 << 16), "{".repeat(9)] {
-            assert!(looks(hostile.as_bytes()).is_some());
+            assert!(describe(hostile.as_bytes()).is_some());
         }
     }
 }

@@ -193,7 +193,7 @@ impl Archive {
     /// Something that is no zip archive, or is longer than a document may be.
     pub fn open(source: &mut Source<'_>) -> Result<Archive, DatasetError> {
         let bytes = source.bytes()?;
-        let (packed, allowance) = (bytes.len() as u64, source.allowance());
+        let (packed, allowance) = (bytes.len() as u64, source.allowance);
         let zip = ZipArchive::new(Cursor::new(bytes));
         let zip = zip.map_err(|error| source.error(None, broken(&error)))?;
         let names: Result<Vec<String>, ZipError> =

@@ -11,7 +11,6 @@
 //! is a session of its own.
 
 use jiff::civil::DateTime;
-use jiff::tz::TimeZone;
 
 use super::prelude::*;
 
@@ -91,10 +90,10 @@ impl WireSession {
     fn new(id: &str, at: &str) -> WireSession {
         // The local time of the user, whose zone is not written.
         let at = DateTime::strptime("%Y-%m-%d %H:%M:%S", at.trim());
-        let at = at.and_then(|at| at.to_zoned(TimeZone::UTC)).map(|at| at.timestamp());
+        let at = at.ok().and_then(in_utc);
         let recorder = Recorder::new(id);
         let (ended, model, open) = (Vec::new(), None, None);
-        WireSession { id: id.to_owned(), recorder, ended, at: at.ok(), model, open }
+        WireSession { id: id.to_owned(), recorder, ended, at, model, open }
     }
 
     fn line(&mut self, number: u64, line: &str) {
@@ -136,7 +135,7 @@ impl WireSession {
     fn close(&mut self) {
         let Some((role, number, text)) = self.open.take() else { return };
         let text = match role {
-            Role::User => match self.asked(text.trim()) {
+            Role::User => match self.prompt_of(text.trim()) {
                 Some(text) => text,
                 None => return,
             },
@@ -152,7 +151,7 @@ impl WireSession {
     }
 
     /// What the model is asked; nothing where it is a command to aider.
-    fn asked(&mut self, text: &str) -> Option<String> {
+    fn prompt_of(&mut self, text: &str) -> Option<String> {
         if !text.starts_with(['/', '!']) {
             return Some(text.to_owned());
         }
@@ -180,9 +179,9 @@ impl WireSession {
 /// The model that aider says it works with: "Model: X with diff edit format",
 /// "Main model: X with …", "Models: X with …, weak model Y".
 fn model(line: &str) -> Option<String> {
-    let said = line.strip_prefix("> ")?;
+    let printed = line.strip_prefix("> ")?;
     let named = ["Model: ", "Main model: ", "Models: "];
-    let name = named.iter().find_map(|start| said.strip_prefix(start))?;
+    let name = named.iter().find_map(|start| printed.strip_prefix(start))?;
     let name = name.split([' ', ',']).next().unwrap_or_default();
     (!name.is_empty()).then(|| name.to_owned())
 }

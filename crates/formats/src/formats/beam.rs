@@ -6,16 +6,14 @@
 //! the opening of a nugget ("LLM response should state:") is removed, since the
 //! nugget is what the answer has to contain. A chat is named after its folder.
 
-use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use jiff::civil::Date;
-use jiff::tz::TimeZone;
 use regex::Regex;
 use serde_json::Map;
 
 use super::prelude::*;
-use crate::check::Places;
+use crate::draft::Places;
 use crate::format::Beside;
 use recap_core::model::{Expectation, Question, QuestionKind};
 
@@ -47,7 +45,7 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
     let batches: Vec<Batch> = source.document()?;
     let mut draft = Draft::named(source.folder().unwrap_or(source.stem()));
     for batch in batches {
-        chat(batch, &mut draft).map_err(|problem| source.error(None, problem))?;
+        source.whole(chat(batch, &mut draft))?;
     }
     Ok(vec![draft])
 }
@@ -60,8 +58,7 @@ fn read_questions(source: &mut Source<'_>, drafts: &mut [Draft]) -> Result<(), D
     };
     let places = draft.places();
     for (kind, questions) in types {
-        let read = add_questions(&kind, questions, &places, draft);
-        read.map_err(|problem| source.error(None, problem))?;
+        source.whole(add_questions(&kind, questions, &places, draft))?;
     }
     Ok(())
 }
@@ -101,8 +98,7 @@ fn chat(batch: Batch, draft: &mut Draft) -> Result<(), Problem> {
 
 /// A batch's date: `March-15-2024`.
 fn time(text: &str) -> Option<Timestamp> {
-    let date = Date::strptime("%B-%d-%Y", text.trim()).ok()?;
-    Some(date.to_zoned(TimeZone::UTC).ok()?.timestamp())
+    in_utc(Date::strptime("%B-%d-%Y", text.trim()).ok()?.into())
 }
 
 /// The text before the generator's marker (`->-> 1,1`, `->-> 2,N/A`, `->-> 1,5)`).
@@ -193,27 +189,15 @@ fn nugget_of(text: &str) -> String {
 /// The evidence messages in the order of the chat: from a list of ids, or from
 /// lists and single ids by name. Ids of no message are counted.
 fn evidence(named: &Json, places: &Places, draft: &mut Draft) -> Vec<String> {
-    let mut open = vec![named];
-    let mut found = BTreeSet::new();
-    let mut unknown = 0;
+    let (mut open, mut ids) = (vec![named], Vec::new());
     while let Some(value) = open.pop() {
         match value {
             Json::Null => {}
             Json::Array(items) => open.extend(items),
             Json::Object(members) => open.extend(members.values()),
-            id => {
-                let id = id.as_str().map_or_else(|| id.to_string(), str::to_owned);
-                match places.get(&id) {
-                    Some(&at) => {
-                        found.insert(at);
-                    }
-                    None => unknown += 1,
-                }
-            }
+            id => ids.push(id.as_str().map_or_else(|| id.to_string(), str::to_owned)),
         }
     }
-    let messages = &draft.session.messages;
-    let ids = found.into_iter().map(|at| messages[at].id.clone()).collect();
-    draft.leave_out("evidence that names no message", unknown);
-    ids
+    let names = ids.iter().map(String::as_str);
+    draft.in_order(names, places, "evidence that names no message")
 }

@@ -1,17 +1,18 @@
 //! What several formats share: content that is a string or a list, and the
 //! values that a record contains about itself.
 
-use std::collections::BTreeMap;
 use std::fmt;
 
+use jiff::Timestamp;
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
 use rustc_hash::FxHashMap;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, SeqAccess, Visitor};
-use serde_json::Value as Json;
 
-use crate::check::{DENSE_ARGUMENTS, Draft};
+use crate::draft::Draft;
 use crate::error::Problem;
-use crate::source::{Source, parse};
-use recap_core::model::{Block, Message, Role, Session, Usage};
+use crate::source::Source;
+use recap_core::model::{Block, Message, MessageIndex, Piece, Role, Usage};
 
 /// Warns if more records of a log lie on abandoned branches, counted as
 /// `reason`, than on the one that is read: perhaps the file was sorted, and its
@@ -77,6 +78,14 @@ impl<P> Default for Content<P> {
 }
 
 impl<P> Content<P> {
+    /// Its texts in order, where `text` gives that of a part.
+    pub(super) fn texts(self, text: fn(P) -> Option<String>) -> Vec<String> {
+        match self {
+            Content::Text(text) => vec![text],
+            Content::Parts(parts) => parts.into_iter().filter_map(text).collect(),
+        }
+    }
+
     /// Its blocks: one of a plain text, else what `read` makes of each part.
     pub(super) fn blocks(
         self,
@@ -158,6 +167,22 @@ pub(super) fn media_type(url: &str) -> Option<String> {
     (!named.is_empty()).then(|| named.to_owned())
 }
 
+/// A part of a tool result, of which nothing but a text is kept.
+#[derive(Debug, serde::Deserialize)]
+#[serde(expecting = "struct Part")]
+pub(super) struct TextPart {
+    #[serde(rename = "type")]
+    kind: String,
+    pub(super) text: Option<String>,
+}
+
+impl TextPart {
+    /// Its kind and its text.
+    pub(super) fn split(self) -> (String, Option<String>) {
+        (self.kind, self.text)
+    }
+}
+
 /// Text and picture count of a tool result.
 #[derive(Debug, Default)]
 pub(super) struct ResultText {
@@ -200,21 +225,29 @@ pub(super) fn result_text<P>(
     result
 }
 
-/// The arguments of a call, which are JSON in a string. Invalid JSON is kept as text.
-pub(super) fn arguments(value: Json, draft: &mut Draft) -> Json {
-    match value {
-        Json::String(text) if text.trim().is_empty() => serde_json::json!({}),
-        Json::String(text) => parse(&text).unwrap_or_else(|problem| {
-            let why = match problem {
-                Problem::TooDense { .. } => DENSE_ARGUMENTS,
-                _ => "structure of undecodable arguments",
-            };
-            draft.leave_out(why, 1);
-            Json::String(text)
-        }),
-        Json::Null => serde_json::json!({}),
-        other => other,
+/// The role that most formats name so.
+pub(super) fn role_of(name: String) -> Result<Role, Problem> {
+    match name.as_str() {
+        "system" => Ok(Role::System),
+        "user" => Ok(Role::User),
+        "assistant" => Ok(Role::Assistant),
+        _ => Err(Problem::UnknownRole { role: name }),
     }
+}
+
+/// A time without a zone, taken for UTC.
+pub(super) fn in_utc(time: DateTime) -> Option<Timestamp> {
+    Some(time.to_zoned(TimeZone::UTC).ok()?.timestamp())
+}
+
+/// Takes the newest of `after` messages off the end of what is sent, as far as
+/// they have no gap; returns the first of them.
+pub(super) fn take_tail(pieces: &mut Vec<Piece>, after: MessageIndex) -> MessageIndex {
+    let mut first = after;
+    while first > 0 && pieces.pop_if(|piece| *piece == Piece::Message(first - 1)).is_some() {
+        first -= 1;
+    }
+    first
 }
 
 /// A message with one tool result.
@@ -223,7 +256,7 @@ pub(super) fn result_message(
     call: String,
     result: ResultText,
     is_error: bool,
-    at: Option<jiff::Timestamp>,
+    at: Option<Timestamp>,
 ) -> Message {
     let block = Block::ToolResult { call, text: result.text, images: result.images, is_error };
     Message::new(id, Role::Tool, at, vec![block])
@@ -241,26 +274,6 @@ pub(super) fn project_of(cwd: &str) -> Option<String> {
     parts[..cut].last().map(|&p| p.to_owned())
 }
 
-/// The home folder of a path, where its form shows one.
-pub(super) fn home_of(path: &str) -> Option<String> {
-    let parts: Vec<&str> = path.splitn(4, '/').collect();
-    match parts.as_slice() {
-        ["", "Users" | "home", user, ..] if !user.is_empty() => {
-            Some(format!("/{}/{user}", parts[1]))
-        }
-        ["", "root", ..] => Some("/root".to_owned()),
-        _ => {
-            let parts: Vec<&str> = path.splitn(4, '\\').collect();
-            match parts.as_slice() {
-                [drive, "Users", user, ..] if drive.ends_with(':') && !user.is_empty() => {
-                    Some(format!("{drive}\\Users\\{user}"))
-                }
-                _ => None,
-            }
-        }
-    }
-}
-
 /// OpenAI's usage; cached tokens are part of the prompt's.
 #[derive(serde::Deserialize)]
 pub(super) struct ChatUsage {
@@ -270,82 +283,35 @@ pub(super) struct ChatUsage {
     prompt_tokens_details: Option<PromptDetails>,
 }
 
-#[derive(serde::Deserialize)]
-struct PromptDetails {
+/// What OpenAI says of the prompt's tokens.
+#[derive(Clone, Copy, Default, serde::Deserialize)]
+pub(super) struct PromptDetails {
     cached_tokens: Option<u64>,
+}
+
+impl PromptDetails {
+    pub(super) fn cached(details: Option<PromptDetails>) -> u64 {
+        details.and_then(|details| details.cached_tokens).unwrap_or(0)
+    }
 }
 
 impl ChatUsage {
     pub(super) fn disjoint(&self) -> Usage {
-        let details = self.prompt_tokens_details.as_ref();
-        let cached = details.and_then(|d| d.cached_tokens).unwrap_or(0);
+        let cached = PromptDetails::cached(self.prompt_tokens_details);
         usage_of(self.prompt_tokens, cached, self.completion_tokens)
     }
+}
+
+/// The usage where what was read from a cache or written to it is counted beside
+/// the rest of the prompt.
+pub(super) fn disjoint(input: u64, cache_read: u64, cache_write_5m: u64, output: u64) -> Usage {
+    Usage { input, cache_read, cache_write_5m, output, output_final: true, ..Usage::default() }
 }
 
 /// The usage in disjoint buckets where what was cached is part of the prompt.
 pub(super) fn usage_of(prompt: u64, cached: u64, output: u64) -> Usage {
     let cache_read = cached.min(prompt);
-    let input = prompt - cache_read;
-    Usage { input, cache_read, output, output_final: true, ..Usage::default() }
-}
-
-/// The ids of a session's calls or messages: some agents use one twice.
-#[derive(Default)]
-pub(super) struct Ids {
-    /// How often each was used, and the newest id that it became.
-    uses: FxHashMap<String, (u64, String)>,
-}
-
-impl Ids {
-    /// The id if it is free; else the id with a number.
-    pub(super) fn free(&mut self, id: String) -> String {
-        let (uses, newest) = self.uses.entry(id.clone()).or_default();
-        *uses += 1;
-        *newest = if *uses == 1 { id } else { format!("{id}#{uses}") };
-        newest.clone()
-    }
-
-    /// The newest id that this one became, where it was used.
-    pub(super) fn newest(&self, id: &str) -> Option<&str> {
-        self.uses.get(id).map(|(_, newest)| newest.as_str())
-    }
-}
-
-/// The model of each response.
-#[derive(Debug, Default)]
-pub(super) struct Models {
-    count: BTreeMap<String, u64>,
-    by_message: FxHashMap<String, String>,
-}
-
-impl Models {
-    /// Records the model of a response by the message's id. Messages that were
-    /// split off a response have the id with `#` and a number.
-    pub(super) fn add(&mut self, model: &str, message: &str) {
-        *self.count.entry(model.to_owned()).or_default() += 1;
-        self.by_message.insert(message.to_owned(), model.to_owned());
-    }
-
-    /// The model of a response, by the message's id.
-    pub(super) fn of(&self, message: &str) -> Option<&str> {
-        self.by_message.get(message).map(String::as_str)
-    }
-
-    /// Sets the session's model, that of most responses (of several, the
-    /// first in order), and the responses of other models.
-    pub(super) fn name_models(self, session: &mut Session) {
-        let best = self.count.iter().rev().max_by_key(|(_, n)| **n);
-        session.model = best.map(|(name, _)| name.clone());
-        let whole = |id: &str| id.split_once('#').map_or(id.to_owned(), |(id, _)| id.to_owned());
-        let answers = (0u32..).zip(&session.messages).filter(|(_, m)| m.role == Role::Assistant);
-        let named = answers.filter_map(|(at, message)| {
-            let model = self.by_message.get(&message.id);
-            Some((at, model.or_else(|| self.by_message.get(&whole(&message.id)))?.clone()))
-        });
-        let others = named.filter(|(_, model)| session.model.as_ref() != Some(model));
-        session.other_models = others.collect();
-    }
+    disjoint(prompt - cache_read, cache_read, 0, output)
 }
 
 #[cfg(test)]
@@ -360,34 +326,5 @@ mod tests {
         assert_eq!(project("/home/ada/engine/.claude/worktrees/a/src"), "engine");
         assert_eq!(project("C:\\Users\\ada\\engine"), "engine");
         assert_eq!(project_of("/"), None);
-    }
-
-    #[test]
-    fn the_home_folder_is_told_from_the_form_of_a_path() {
-        let home = |path| home_of(path).unwrap_or_default();
-        assert_eq!(home("/Users/ada/work/engine"), "/Users/ada");
-        assert_eq!(home("/home/ada"), "/home/ada");
-        assert_eq!(home("/root/engine"), "/root");
-        assert_eq!(home("C:\\Users\\ada\\engine"), "C:\\Users\\ada");
-        assert_eq!(home_of("/srv/engine"), None);
-    }
-
-    #[test]
-    fn the_model_of_most_responses_is_told_and_where_another_one_answered() {
-        let mut models = Models::default();
-        for (model, message) in [("b", "1"), ("a", "2"), ("a", "3"), ("b", "4")] {
-            models.add(model, message);
-        }
-        let message = |id: &str| Message::new(id, Role::Assistant, None, Vec::new());
-        let ids = ["1", "2", "3", "4", "4#2", "unknown"];
-        let messages = ids.map(message).to_vec();
-        let mut session = Session { messages, ..Session::default() };
-        models.name_models(&mut session);
-        // Two and two: the first in order.
-        assert_eq!(session.model.as_deref(), Some("a"));
-        let others = [0, 3, 4].map(|at| (at, "b".to_owned()));
-        assert_eq!(session.other_models, others.into());
-        Models::default().name_models(&mut session);
-        assert_eq!((session.model, session.other_models.len()), (None, 0));
     }
 }

@@ -10,7 +10,6 @@
 use std::collections::BTreeMap;
 
 use super::prelude::*;
-use recap_core::model::{PreambleChange, RecordedCall, SIDECHAIN};
 use recap_core::text::counted;
 
 /// The format of Copilot CLI's event logs.
@@ -67,7 +66,7 @@ fn read(source: &mut Source<'_>, options: &LoadOptions) -> Result<Vec<Draft>, Da
     }
     let mut main = main.finish();
     main.leave_out("sidechain record", aside);
-    main.leave_out("torn last line", source.torn());
+    main.leave_out("torn last line", source.take_torn());
     let project = main.session.project.clone();
     let agents = agents.into_iter().map(|agent| {
         let mut draft = agent.finish();
@@ -109,11 +108,10 @@ impl Reader {
             "system.message" => self.prompt(from_json(data)?),
             "user.message" => {
                 self.close();
-                let said: Said = from_json(data)?;
-                let mut turn = Turn::new(Role::User);
-                (turn.id, turn.at, turn.line) = (id, at, Some(line));
-                turn.text(said.transformed_content.unwrap_or(said.content));
-                for attached in said.attachments.into_iter().flatten() {
+                let message: WireMessage = from_json(data)?;
+                let mut turn = Turn { id, at, line: Some(line), ..Turn::new(Role::User) };
+                turn.text(message.transformed_content.unwrap_or(message.content));
+                for attached in message.attachments.into_iter().flatten() {
                     match (attached.image().map(str::to_owned), attached.kind) {
                         (Some(kind), _) => {
                             turn.blocks.push(Block::Image { media_type: Some(kind) });
@@ -129,10 +127,9 @@ impl Reader {
             "tool.execution_complete" => self.result(id, at, line, from_json(data)?),
             "system.notification" => {
                 self.close();
-                let said: Said = from_json(data)?;
-                let mut turn = Turn::new(Role::System);
-                (turn.id, turn.at, turn.line) = (id, at, Some(line));
-                turn.text(said.content);
+                let message: WireMessage = from_json(data)?;
+                let mut turn = Turn { id, at, line: Some(line), ..Turn::new(Role::System) };
+                turn.text(message.content);
                 self.recorder.turn(turn);
             }
             "session.shutdown" => {
@@ -151,22 +148,19 @@ impl Reader {
 
     fn session(&mut self, wire: WireSession) {
         self.model = wire.selected_model.or(self.model.take());
-        let session = self.recorder.session();
         let mut known: Vec<String> = wire.session_id.into_iter().collect();
-        if let Some(place) = wire.context {
-            let folder = place.git_root.or_else(|| place.cwd.clone());
-            session.project = folder.as_deref().and_then(project_of);
-            known.extend(place.cwd.as_deref().and_then(home_of));
-            known.extend([place.cwd, folder, place.repository, place.branch].into_iter().flatten());
+        if let Some(workspace) = wire.context {
+            let folder = workspace.git_root.or_else(|| workspace.cwd.clone());
+            self.recorder.session().project = folder.as_deref().and_then(project_of);
+            workspace.cwd.into_iter().for_each(|cwd| self.recorder.draft.worked_in(cwd));
+            known.extend([folder, workspace.repository, workspace.branch].into_iter().flatten());
         }
-        session.metadata.extend(known);
-        session.metadata.sort();
-        session.metadata.dedup();
+        self.recorder.draft.metadata.extend(known);
     }
 
-    fn prompt(&mut self, said: Said) {
+    fn prompt(&mut self, message: WireMessage) {
         self.close();
-        let system = Some(said.content);
+        let system = Some(message.content);
         if self.system == system {
             return;
         }
@@ -195,11 +189,9 @@ impl Reader {
             Some((_, turn)) => turn,
             None => {
                 self.close();
-                let mut turn = Turn::new(Role::Assistant);
-                (turn.id, turn.at, turn.line) = (id, at, Some(line));
                 let chosen = self.model.clone().filter(|model| model != "auto");
-                turn.model = model.or(chosen);
-                turn
+                let model = model.or(chosen);
+                Turn { id, at, line: Some(line), model, ..Turn::new(Role::Assistant) }
             }
         };
         match (answer.reasoning_text, answer.reasoning_opaque) {
@@ -332,12 +324,12 @@ impl Event {
 struct WireSession {
     session_id: Option<String>,
     selected_model: Option<String>,
-    context: Option<Place>,
+    context: Option<Workspace>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Place {
+struct Workspace {
     cwd: Option<String>,
     git_root: Option<String>,
     repository: Option<String>,
@@ -346,7 +338,7 @@ struct Place {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Said {
+struct WireMessage {
     #[serde(default)]
     content: String,
     /// The text as the model was sent it.
@@ -465,14 +457,8 @@ impl Spent {
     fn call(self) -> RecordedCall {
         let cache_read = self.cache_read_tokens.min(self.input_tokens);
         let cache_write_5m = self.cache_write_tokens.min(self.input_tokens - cache_read);
-        let usage = Usage {
-            input: self.input_tokens - cache_read - cache_write_5m,
-            cache_read,
-            cache_write_5m,
-            output: self.output_tokens,
-            output_final: true,
-            ..Usage::default()
-        };
+        let input = self.input_tokens - cache_read - cache_write_5m;
+        let usage = disjoint(input, cache_read, cache_write_5m, self.output_tokens);
         RecordedCall { model: self.model, usage, latency_ms: self.duration }
     }
 }

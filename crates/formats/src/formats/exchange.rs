@@ -1,12 +1,12 @@
 //! Requests to models with what they answered, in one shape for all providers
 //! and tracing tools, and the sessions that they make up.
 
+use std::collections::BTreeMap;
 use std::io::Write as _;
 
 use serde::Serialize;
 
 use super::prelude::*;
-use recap_core::model::Preamble;
 
 /// A part of a message.
 #[derive(Clone, Debug, Serialize)]
@@ -37,14 +37,14 @@ pub(super) enum Part {
 
 /// A message of a request.
 #[derive(Clone, Debug)]
-pub(super) struct Said {
+pub(super) struct ChatMessage {
     pub(super) role: Role,
     pub(super) parts: Vec<Part>,
 }
 
-impl Said {
-    pub(super) fn new(role: Role, parts: Vec<Part>) -> Said {
-        Said { role, parts }
+impl ChatMessage {
+    pub(super) fn new(role: Role, parts: Vec<Part>) -> ChatMessage {
+        ChatMessage { role, parts }
     }
 
     /// Writes what later requests repeat.
@@ -67,8 +67,8 @@ pub(super) struct Request {
     /// What else groups requests, such as a trace.
     pub(super) group: Option<String>,
     pub(super) preamble: Preamble,
-    pub(super) said: Vec<Said>,
-    pub(super) answer: Vec<Said>,
+    pub(super) messages: Vec<ChatMessage>,
+    pub(super) answer: Vec<ChatMessage>,
     pub(super) usage: Option<Usage>,
     pub(super) model: Option<String>,
     pub(super) at: Option<Timestamp>,
@@ -89,10 +89,10 @@ impl Requests {
         self.count += 1;
         let sent = request.sent();
         let mut first = request.session.clone();
-        let ends = ends(&request.said, |said, hasher| {
+        let ends = ends(&request.messages, |message, hasher| {
             // Sessions may begin with the same words.
             first.take().inspect(|session| _ = hasher.update(session.as_bytes()));
-            said.hash(hasher);
+            message.hash(hasher);
         });
         self.chains.add(&ends, request, sent)
     }
@@ -102,12 +102,12 @@ impl Requests {
     pub(super) fn follow(&mut self, at: usize, length: usize, mut request: Request) {
         self.count += 1;
         let mut sent = request.sent();
-        sent.length = length + request.said.len();
+        sent.length = length + request.messages.len();
         self.chains.extend(at, sent, |own| {
-            own.said.append(&mut own.answer);
-            own.said.truncate(length);
-            own.said.append(&mut request.said);
-            std::mem::swap(&mut own.said, &mut request.said);
+            own.messages.append(&mut own.answer);
+            own.messages.truncate(length);
+            own.messages.append(&mut request.messages);
+            std::mem::swap(&mut own.messages, &mut request.messages);
             *own = request;
         });
     }
@@ -130,12 +130,8 @@ impl Requests {
             let id = name(&chain.body).unwrap_or_else(|| source.stem().to_owned());
             let mut writer = Writer { recorder: Recorder::new(id), ..Writer::default() };
             writer.recorder.draft.leave_out("request of another conversation", others as u64);
-            let draft = writer.chain(chain, is_itemised);
-            drafts.push(draft.map_err(|problem| source.error(None, problem))?);
-        }
-        drafts.retain(|draft| !draft.session.messages.is_empty());
-        if let Some(last) = drafts.last_mut() {
-            last.leave_out("torn last line", source.torn());
+            writer.recorder.session().model.clone_from(&chain.body.model);
+            drafts.push(source.whole(writer.chain(chain, is_itemised))?);
         }
         Ok(drafts)
     }
@@ -143,7 +139,7 @@ impl Requests {
 
 impl Request {
     fn sent(&self) -> Sent {
-        let (length, usage, at) = (self.said.len(), self.usage, self.at);
+        let (length, usage, at) = (self.messages.len(), self.usage, self.at);
         Sent { length, usage, model: self.model.clone(), at }
     }
 }
@@ -166,27 +162,24 @@ impl Writer {
         let Chain { body, requests, .. } = chain;
         self.recorder.session().preamble = body.preamble;
         let mut requests = requests.into_iter().peekable();
-        for (at, said) in body.said.into_iter().chain(body.answer).enumerate() {
+        for (at, message) in body.messages.into_iter().chain(body.answer).enumerate() {
             let sent = requests.next_if(|sent| sent.length == at);
-            let compacts = said.parts.iter().any(|part| matches!(part, Part::Compacted));
-            if sent.is_some() || !is_itemised || compacts || said.role != Role::Assistant {
+            let compacts = message.parts.iter().any(|part| matches!(part, Part::Compacted));
+            if sent.is_some() || !is_itemised || compacts || message.role != Role::Assistant {
                 self.close();
             }
             let sent = match sent {
-                Some(sent) if said.role != Role::Assistant => {
+                Some(sent) if message.role != Role::Assistant => {
                     self.unanswered(&sent);
                     None
                 }
                 sent => sent,
             };
-            self.said(at, said, sent)?;
+            self.message(at, message, sent)?;
         }
         self.close();
         requests.for_each(|sent| self.unanswered(&sent));
-        let mut draft = self.recorder.finish();
-        let model = &mut draft.session.model;
-        *model = model.take().or(body.model);
-        Ok(draft)
+        Ok(self.recorder.finish())
     }
 
     fn unanswered(&mut self, sent: &Sent) {
@@ -194,8 +187,13 @@ impl Writer {
         self.recorder.draft.leave_out("usage of a request without its answer", used);
     }
 
-    fn said(&mut self, at: usize, said: Said, sent: Option<Sent>) -> Result<(), Problem> {
-        let Said { role, parts } = said;
+    fn message(
+        &mut self,
+        at: usize,
+        message: ChatMessage,
+        sent: Option<Sent>,
+    ) -> Result<(), Problem> {
+        let ChatMessage { role, parts } = message;
         let is_answer = role == Role::Assistant;
         let mut turn = self.open.take().unwrap_or_else(|| Turn::new(role));
         turn.id.get_or_insert_with(|| format!("message-{}", at + 1));
@@ -359,22 +357,17 @@ impl<B> Chains<B> {
     /// number of requests that are no part of it.
     pub(super) fn last_by<K: Ord>(self, name: impl Fn(&B) -> K) -> Vec<(Chain<B>, usize)> {
         let extended = |chain: &Chain<B>| (chain.requests.len() > 1, chain.last);
-        let mut best: std::collections::BTreeMap<K, (Chain<B>, usize)> = Default::default();
+        let mut named: BTreeMap<K, Vec<Chain<B>>> = BTreeMap::new();
         for chain in self.chains {
-            let name = name(&chain.body);
-            let own = chain.taken;
-            match best.remove(&name) {
-                Some((known, others)) if extended(&known) > extended(&chain) => {
-                    best.insert(name, (known, others + own));
-                }
-                Some((known, others)) => {
-                    let others = others + known.taken;
-                    best.insert(name, (chain, others));
-                }
-                None => _ = best.insert(name, (chain, 0)),
-            }
+            named.entry(name(&chain.body)).or_default().push(chain);
         }
-        let mut found: Vec<_> = best.into_values().collect();
+        let best = |chains: Vec<Chain<B>>| {
+            let all: usize = chains.iter().map(|chain| chain.taken).sum();
+            let best = chains.into_iter().max_by_key(extended)?;
+            let others = all - best.taken;
+            Some((best, others))
+        };
+        let mut found: Vec<_> = named.into_values().filter_map(best).collect();
         found.sort_by_key(|(chain, _)| chain.last);
         found
     }

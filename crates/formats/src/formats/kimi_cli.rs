@@ -40,16 +40,11 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
     let is_subagent = stem.starts_with("context_sub");
     let is_main = stem == "context";
     let mut reader = Reader { recorder: Recorder::new(id), ..Reader::default() };
-    while let Some((line, record)) = source.next_record(parse::<Record>)? {
-        if let Err(problem) = reader.record(line, record) {
-            source.set_aside(line, problem)?;
-        }
-    }
+    source.each_record(parse::<Record>, |line, record| reader.record(line, record))?;
     reader.drop_size();
     let mut draft = reader.recorder.finish();
     draft.recorded_id = is_main.then(|| main.clone());
     draft.parent = is_subagent.then_some(main);
-    draft.leave_out("torn last line", source.torn());
     Ok(vec![draft])
 }
 
@@ -180,7 +175,7 @@ impl Reader {
 
     /// A summary at the beginning of the file.
     fn compaction(&mut self, text: String) -> Result<(), Problem> {
-        let summary = text.split_once("</system>").map_or(text.as_str(), |(_, said)| said);
+        let summary = text.split_once("</system>").map_or(text.as_str(), |(_, rest)| rest);
         let summary = summary.trim().to_owned();
         // A note that a checkpoint was made may stand before it.
         let after = self.recorder.count();

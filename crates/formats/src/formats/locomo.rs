@@ -7,15 +7,14 @@
 //! annotators' search strings (`query`) give answers away and are left out.
 //! All turns of a session have the session's time, taken as UTC.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use jiff::civil::DateTime;
-use jiff::tz::TimeZone;
 use serde::de::IgnoredAny;
 use serde_json::Map;
 
 use super::prelude::*;
-use crate::check::Places;
+use crate::draft::Places;
 use recap_core::model::{Expectation, Question, QuestionKind};
 
 /// The format of LoCoMo conversations with their questions.
@@ -114,10 +113,10 @@ fn draft(id: String, sample: Sample) -> Result<Draft, Problem> {
 fn turns(mut conversation: Map<String, Json>, draft: &mut Draft) -> Result<(), Problem> {
     let assistant = text_of(conversation.remove("speaker_b"), "conversation.speaker_b")?;
     let user = text_of(conversation.remove("speaker_a"), "conversation.speaker_a")?;
-    for (n, session) in sessions(conversation, draft) {
-        let at = session.date.as_ref().and_then(Json::as_str).and_then(time);
+    for (n, (turns, date)) in sessions(conversation, draft) {
+        let at = date.as_ref().and_then(Json::as_str).and_then(time);
         draft.leave_out("session date that cannot be read", u64::from(at.is_none()));
-        let turns: Vec<Turn> = from_json(session.turns)
+        let turns: Vec<Turn> = from_json(turns)
             .map_err(|problem| problem.within(format_args!("conversation.session_{n}")))?;
         for turn in turns {
             let role = match &turn.speaker {
@@ -132,13 +131,12 @@ fn turns(mut conversation: Map<String, Json>, draft: &mut Draft) -> Result<(), P
     Ok(())
 }
 
-struct WireSession {
-    date: Option<Json>,
-    turns: Json,
-}
-
-/// The sessions by number; their keys stand in no order.
-fn sessions(conversation: Map<String, Json>, draft: &mut Draft) -> BTreeMap<u32, WireSession> {
+/// The turns of each session by its number, with its date; their keys stand in no
+/// order.
+fn sessions(
+    conversation: Map<String, Json>,
+    draft: &mut Draft,
+) -> BTreeMap<u32, (Json, Option<Json>)> {
     let mut sessions = BTreeMap::new();
     let mut dates = BTreeMap::new();
     for (key, value) in conversation {
@@ -151,10 +149,8 @@ fn sessions(conversation: Map<String, Json>, draft: &mut Draft) -> BTreeMap<u32,
             _ => draft.leave_out(format!("`{key}` of a conversation"), 1),
         }
     }
-    let mut whole = BTreeMap::new();
-    for (n, turns) in sessions {
-        whole.insert(n, WireSession { date: dates.remove(&n), turns });
-    }
+    let dated = sessions.into_iter().map(|(n, turns)| (n, (turns, dates.remove(&n))));
+    let whole = dated.collect();
     draft.leave_out("date without a session", dates.len() as u64);
     whole
 }
@@ -168,8 +164,7 @@ fn text_of(value: Option<Json>, at: &str) -> Result<String, Problem> {
 
 /// A session's time: `1:56 pm on 8 May, 2023`.
 fn time(text: &str) -> Option<Timestamp> {
-    let time = DateTime::strptime("%I:%M %p on %d %B, %Y", text.trim()).ok()?;
-    Some(time.to_zoned(TimeZone::UTC).ok()?.timestamp())
+    in_utc(DateTime::strptime("%I:%M %p on %d %B, %Y", text.trim()).ok()?)
 }
 
 fn message(turn: Turn, role: Role, at: Option<Timestamp>, draft: &mut Draft) -> Message {
@@ -234,18 +229,5 @@ fn value(value: Json, n: usize, key: &str) -> Result<Option<String>, Problem> {
 fn evidence(named: &[String], places: &Places, draft: &mut Draft) -> Vec<String> {
     let separator = |c: char| c.is_whitespace() || c == ';' || c == ',';
     let names = named.iter().flat_map(|entry| entry.split(separator)).filter(|n| !n.is_empty());
-    let mut found = BTreeSet::new();
-    let mut unknown = 0;
-    for name in names {
-        match places.get(name) {
-            Some(&at) => {
-                found.insert(at);
-            }
-            None => unknown += 1,
-        }
-    }
-    let messages = &draft.session.messages;
-    let ids = found.into_iter().map(|at| messages[at].id.clone()).collect();
-    draft.leave_out("evidence that names no turn", unknown);
-    ids
+    draft.in_order(names, places, "evidence that names no turn")
 }

@@ -33,17 +33,19 @@ mod prelude {
     pub(super) use serde_json::Value as Json;
 
     pub(super) use super::content::{
-        Content, Ids, Models, ResultText, arguments, home_of, media_type, project_of,
-        result_message, result_text,
+        Content, ResultText, TextPart, disjoint, in_utc, media_type, project_of, result_message,
+        result_text, role_of,
     };
     pub(super) use super::recorder::{Outcome, Recorder, Turn};
     pub(super) use crate::LoadOptions;
-    pub(super) use crate::check::Draft;
+    pub(super) use crate::draft::{Draft, Ids, arguments};
     pub(super) use crate::error::{DatasetError, Problem};
     pub(super) use crate::format::{Format, Head, Read, Take, Tried};
     pub(super) use crate::source::{Source, from_json, parse};
     pub(super) use recap_core::model::{
-        Block, Message, MessageIndex, Piece, RecordedCompaction, RecordedTrigger, Role, Usage,
+        Block, Message, MessageIndex, Piece, Preamble, PreambleChange, RecordedCall,
+        RecordedCompaction, RecordedTrigger, Role, SIDECHAIN, Session, SidechainRequest,
+        ToolDefinition, Usage,
     };
 }
 

@@ -6,12 +6,11 @@
 
 use super::anthropic::is_request;
 use super::content::ChatUsage;
-use super::exchange::{Request, Requests, Said};
-use super::otel::said;
+use super::exchange::{ChatMessage, Request, Requests};
+use super::otel::message_of;
 use super::prelude::*;
 use super::responses;
 use crate::source::decoded;
-use recap_core::model::{Preamble, ToolDefinition};
 
 /// The format of OpenAI chat messages.
 pub(super) const FORMAT: Format = Format {
@@ -54,25 +53,20 @@ fn read(source: &mut Source<'_>, _: &LoadOptions, take: &mut Take<'_>) -> Result
         let text = source.text()?;
         let conversations = match logged(&text) {
             Some(all) => {
-                all.map_err(|problem| source.error(None, problem))?.into_iter().for_each(|one| {
-                    requests.add(one);
-                });
+                source.whole(all)?.into_iter().for_each(|one| _ = requests.add(one));
                 Vec::new()
             }
             None => match plain(&text) {
                 Some(conversation) => vec![conversation],
-                None => {
-                    let document = source.parsed(&text)?;
-                    conversations(document).map_err(|p| source.error(None, p))?
-                }
+                None => source.whole(conversations(source.parsed(&text)?))?,
             },
         };
         drop(text);
         let single = conversations.len() == 1;
         for (n, conversation) in conversations.into_iter().enumerate() {
             let id = conversation.name(source.stem(), (!single).then_some(n + 1));
-            let read = reader.conversation(id, conversation, None);
-            next(source, read.map_err(|problem| source.error(None, problem))?)?;
+            let draft = source.whole(reader.conversation(id, conversation, None))?;
+            next(source, draft)?;
         }
     } else {
         let mut n = 0;
@@ -100,7 +94,7 @@ fn read(source: &mut Source<'_>, _: &LoadOptions, take: &mut Take<'_>) -> Result
         source.warn(format!("calls that repeat an id: {n}; `#2` and so on was added to it"));
     }
     let Some(mut last) = last else { return Ok(()) };
-    last.leave_out("torn last line", source.torn());
+    last.leave_out("torn last line", source.take_torn());
     take(source, last)
 }
 
@@ -153,8 +147,9 @@ fn request(record: Json) -> Result<Request, Problem> {
     let response = record.get("response").unwrap_or(&Json::Null);
     let response = response.get("body").unwrap_or(response);
     let messages = body.get("messages").and_then(Json::as_array);
-    let asked: Result<Vec<Said>, Problem> = messages.into_iter().flatten().map(said).collect();
-    let mut answer = said(response.pointer("/choices/0/message").unwrap_or(&Json::Null))?;
+    let messages: Result<Vec<ChatMessage>, Problem> =
+        messages.into_iter().flatten().map(message_of).collect();
+    let mut answer = message_of(response.pointer("/choices/0/message").unwrap_or(&Json::Null))?;
     answer.role = Role::Assistant;
     let text = |place: &Json, key: &str| place.get(key).and_then(Json::as_str).map(str::to_owned);
     let tools = body.get("tools").or_else(|| body.pointer("/optional_params/tools"));
@@ -166,7 +161,7 @@ fn request(record: Json) -> Result<Request, Problem> {
     Ok(Request {
         session: text(&record, "session_id"),
         preamble: Preamble { tools: self::tools(tools), ..Preamble::default() },
-        said: asked?,
+        messages: messages?,
         answer: vec![answer],
         usage: usage.map(|usage| usage.disjoint()),
         model: text(response, "model").or_else(|| text(body, "model")),
@@ -290,18 +285,14 @@ struct ToolBody {
     parameters: Json,
 }
 
+/// Reads one conversation after another.
 #[derive(Default)]
 struct Reader {
-    /// Calls whose id was used before in the same conversation.
-    renamed: u64,
-}
-
-/// The ids of one conversation's calls. Some servers use an id twice.
-#[derive(Default)]
-struct Calls {
-    by_id: Ids,
+    draft: Draft,
     /// Newest call of each function, for results that name only that.
     by_name: FxHashMap<String, String>,
+    /// Calls of all conversations whose id was used before in the same one.
+    renamed: u64,
 }
 
 impl Reader {
@@ -313,90 +304,73 @@ impl Reader {
     ) -> Result<Draft, Problem> {
         let messages = conversation.messages.or(conversation.traj);
         let messages = messages.ok_or_else(|| Problem::shape(".", "lacks `messages`"))?;
-        let mut draft = Draft::named(id);
-        draft.session.model = conversation.model;
+        let renamed = self.renamed;
+        *self = Reader { draft: Draft::named(id), renamed, ..Reader::default() };
+        let session = &mut self.draft.session;
+        session.model = conversation.model;
         // Trials of one task are not independent sessions.
-        draft.session.project = conversation.task_id.map(|t| format!("task-{}", bare(&t)));
-        draft.session.preamble.tools = tools(conversation.tools);
-        let mut calls = Calls::default();
+        session.project = conversation.task_id.map(|t| format!("task-{}", bare(&t)));
+        session.preamble.tools = tools(conversation.tools);
         for (n, message) in messages.into_iter().enumerate() {
-            let message = self.message(format!("m{}", n + 1), message, &mut calls, &mut draft)?;
-            draft.push(message, line);
+            let message = self.message(format!("m{}", n + 1), message)?;
+            self.draft.push(message, line);
         }
-        draft.leading_system_to_preamble();
-        Ok(draft)
+        self.draft.leading_system_to_preamble();
+        Ok(std::mem::take(&mut self.draft))
     }
 
-    fn message(
-        &mut self,
-        id: String,
-        wire: WireMessage,
-        calls: &mut Calls,
-        draft: &mut Draft,
-    ) -> Result<Message, Problem> {
+    fn message(&mut self, id: String, wire: WireMessage) -> Result<Message, Problem> {
         let role = match wire.role.as_str() {
             // The name that newer models have for it.
-            "system" | "developer" => Role::System,
-            "user" => Role::User,
-            "assistant" => Role::Assistant,
+            "developer" => Role::System,
             "tool" | "function" => {
-                let call = calls.answered_by(wire.tool_call_id, wire.name)?;
+                let call = self.answered_by(wire.tool_call_id, wire.name)?;
                 let read = |part: Part| (part.kind, part.text);
-                let text = result_text(wire.content, read, "image_url", draft);
+                let text = result_text(wire.content, read, "image_url", &mut self.draft);
                 return Ok(result_message(id, call, text, false, None));
             }
-            _ => return Err(Problem::UnknownRole { role: wire.role }),
+            _ => role_of(wire.role)?,
         };
         let mut blocks = Vec::new();
         if let Some(text) = wire.reasoning_content.filter(|t| !t.is_empty()) {
             blocks.push(Block::Reasoning { text });
         }
-        content_blocks(wire.content, &mut blocks, draft);
+        blocks.extend(wire.content.blocks(|part| Ok(self.block(part)))?);
         blocks.extend(wire.refusal.map(|text| Block::Text { text }));
         let made = wire.tool_calls.into_iter().flatten();
         let legacy = wire.function_call.map(|function| WireCall { id: None, function: *function });
-        let made: Vec<WireCall> = made.chain(legacy).collect();
-        self.call_blocks(&id, made, calls, &mut blocks, draft);
+        for (n, WireCall { id: own, function }) in made.chain(legacy).enumerate() {
+            let own = own.unwrap_or_else(|| format!("{id}-call-{}", n + 1));
+            // Some servers use an id twice.
+            self.renamed += u64::from(self.draft.newest_call(&own).is_some());
+            let call = self.draft.call(own.clone(), function.name.clone(), function.arguments);
+            let newest = self.draft.newest_call(&own).unwrap_or(&own).to_owned();
+            self.by_name.insert(function.name, newest);
+            blocks.push(call);
+        }
         let usage = wire.usage.map(|usage| usage.disjoint());
         Ok(Message { usage, ..Message::new(id, role, None, blocks) })
-    }
-
-    fn call_blocks(
-        &mut self,
-        message: &str,
-        made: Vec<WireCall>,
-        calls: &mut Calls,
-        blocks: &mut Vec<Block>,
-        draft: &mut Draft,
-    ) {
-        for (n, call) in made.into_iter().enumerate() {
-            let id = call.id.unwrap_or_else(|| format!("{message}-call-{}", n + 1));
-            let (id, renamed) = calls.open(id, &call.function.name);
-            self.renamed += u64::from(renamed);
-            blocks.push(Block::ToolCall {
-                id,
-                name: call.function.name,
-                arguments: arguments(call.function.arguments, draft),
-            });
-        }
-    }
-}
-
-impl Calls {
-    /// Names a new call; the flag says whether its id was used before.
-    fn open(&mut self, id: String, function: &str) -> (String, bool) {
-        let own = self.by_id.free(id.clone());
-        self.by_name.insert(function.to_owned(), own.clone());
-        let renamed = own != id;
-        (own, renamed)
     }
 
     /// The newest call that a result can belong to.
     fn answered_by(&self, id: Option<String>, name: Option<String>) -> Result<String, Problem> {
         match (id, name) {
-            (Some(id), _) => Ok(self.by_id.newest(&id).unwrap_or(&id).to_owned()),
+            (Some(id), _) => Ok(self.draft.newest_call(&id).unwrap_or(&id).to_owned()),
             (None, Some(name)) => Ok(self.by_name.get(&name).cloned().unwrap_or(name)),
             (None, None) => Err(Problem::shape("messages", "a tool result lacks `tool_call_id`")),
+        }
+    }
+
+    fn block(&mut self, part: Part) -> Option<Block> {
+        match (part.kind.as_str(), part.text.or(part.refusal)) {
+            ("text" | "input_text" | "output_text" | "refusal", Some(text)) => {
+                Some(Block::Text { text })
+            }
+            ("image_url" | "input_image", _) => Some(Block::Image { media_type: None }),
+            (other, _) => {
+                self.draft.leave_out(format!("{other} part"), 1);
+                None
+            }
         }
     }
 }
@@ -411,23 +385,4 @@ pub(super) fn tools(tools: Option<Vec<WireTool>>) -> Vec<ToolDefinition> {
             parameters: tool.function.parameters,
         })
         .collect()
-}
-
-fn content_blocks(content: Content<Part>, blocks: &mut Vec<Block>, draft: &mut Draft) {
-    match content {
-        Content::Text(text) => blocks.push(Block::Text { text }),
-        Content::Parts(parts) => {
-            for part in parts {
-                match (part.kind.as_str(), part.text.or(part.refusal)) {
-                    ("text" | "input_text" | "output_text" | "refusal", Some(text)) => {
-                        blocks.push(Block::Text { text });
-                    }
-                    ("image_url" | "input_image", _) => {
-                        blocks.push(Block::Image { media_type: None });
-                    }
-                    (other, _) => draft.leave_out(format!("{other} part"), 1),
-                }
-            }
-        }
-    }
 }

@@ -13,10 +13,9 @@ use std::collections::BTreeMap;
 
 use serde_json::Map;
 
-use super::exchange::{Part, Request, Requests, Said};
+use super::exchange::{ChatMessage, Part, Request, Requests};
 use super::prelude::*;
 use crate::source::{self, HEAD};
-use recap_core::model::Preamble;
 use recap_core::text::counted;
 
 /// Why there is no session, though models were called.
@@ -46,13 +45,9 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
     let mut found = Found::default();
     if Head::new(source.head(HEAD)?).spread {
         let export: Export = source.document()?;
-        found.add(export).map_err(|problem| source.error(None, problem))?;
+        source.whole(found.add(export))?;
     } else {
-        while let Some((line, export)) = source.next_record(parse::<Export>)? {
-            if let Err(problem) = found.add(export) {
-                source.set_aside(line, problem)?;
-            }
-        }
+        source.each_record(parse::<Export>, |_, export| found.add(export))?;
     }
     source.settle_aside(found.requests.len())?;
     let (silent, all) = (found.silent, found.silent + found.requests.len());
@@ -122,7 +117,7 @@ impl Found {
         for span in scopes.flat_map(|scope| scope.spans) {
             match request(span)? {
                 None => self.others += 1,
-                Some(request) if request.said.is_empty() && request.answer.is_empty() => {
+                Some(request) if request.messages.is_empty() && request.answer.is_empty() => {
                     self.silent += 1;
                 }
                 Some(request) => self.requests.push(request),
@@ -283,11 +278,11 @@ fn request(span: Span) -> Result<Option<Request>, Problem> {
     if !is_model {
         return Ok(None);
     }
-    let (mut said, mut answer) = messages(&attributes)?;
+    let (mut messages, mut answer) = messages(&attributes)?;
     for event in span.events {
         let own = Attributes::new(event.attributes);
         let (more, answered) = event_messages(&event.name, &own)?;
-        said.extend(more);
+        messages.extend(more);
         answer.extend(answered);
     }
     let nanos = span.start_time_unix_nano.as_ref();
@@ -301,7 +296,7 @@ fn request(span: Span) -> Result<Option<Request>, Problem> {
         ]),
         group: span.trace_id,
         preamble: preamble(&attributes),
-        said,
+        messages,
         answer,
         usage: usage(&attributes),
         model: attributes.text(&[
@@ -319,10 +314,10 @@ fn is_message(key: &str) -> bool {
         .any(|start| key.starts_with(start))
 }
 
-fn messages(attributes: &Attributes) -> Result<(Vec<Said>, Vec<Said>), Problem> {
-    let read = |names: &[&str], numbered: &str, flat: &str| -> Result<Vec<Said>, Problem> {
+fn messages(attributes: &Attributes) -> Result<(Vec<ChatMessage>, Vec<ChatMessage>), Problem> {
+    let read = |names: &[&str], numbered: &str, flat: &str| -> Result<Vec<ChatMessage>, Problem> {
         if let Some(list) = attributes.decoded(names) {
-            return all_said(&list);
+            return messages_of(&list);
         }
         let open = attributes.numbered(numbered);
         if !open.is_empty() {
@@ -330,15 +325,15 @@ fn messages(attributes: &Attributes) -> Result<(Vec<Said>, Vec<Said>), Problem> 
         }
         attributes.numbered(flat).iter().map(vendor).collect()
     };
-    let said = read(&["gen_ai.input.messages"], "llm.input_messages.", "gen_ai.prompt.")?;
+    let messages = read(&["gen_ai.input.messages"], "llm.input_messages.", "gen_ai.prompt.")?;
     let mut answer =
         read(&["gen_ai.output.messages"], "llm.output_messages.", "gen_ai.completion.")?;
-    answer.iter_mut().for_each(|said| said.role = Role::Assistant);
-    Ok((said, answer))
+    answer.iter_mut().for_each(|message| message.role = Role::Assistant);
+    Ok((messages, answer))
 }
 
 /// A message of OpenInference.
-fn inference(entry: &Json) -> Result<Said, Problem> {
+fn inference(entry: &Json) -> Result<ChatMessage, Problem> {
     let message = entry.get("message").unwrap_or(entry);
     let mut plain = message.clone();
     let contents = listed(message.get("contents")).into_iter().map(|part| {
@@ -358,11 +353,11 @@ fn inference(entry: &Json) -> Result<Said, Problem> {
         }
         fields.insert("tool_calls".to_owned(), Json::Array(calls));
     }
-    said(&plain)
+    message_of(&plain)
 }
 
 /// A message of OpenLLMetry, whose content may be JSON in a string.
-fn vendor(entry: &Json) -> Result<Said, Problem> {
+fn vendor(entry: &Json) -> Result<ChatMessage, Problem> {
     let mut plain = entry.clone();
     let calls: Vec<Json> = listed(entry.get("tool_calls")).into_iter().cloned().collect();
     if let Json::Object(fields) = &mut plain {
@@ -370,11 +365,14 @@ fn vendor(entry: &Json) -> Result<Said, Problem> {
         fields.extend(content.map(|content| ("content".to_owned(), content)));
         fields.insert("tool_calls".to_owned(), Json::Array(calls));
     }
-    said(&plain)
+    message_of(&plain)
 }
 
 /// Messages that older conventions record as events.
-fn event_messages(name: &str, own: &Attributes) -> Result<(Vec<Said>, Vec<Said>), Problem> {
+fn event_messages(
+    name: &str,
+    own: &Attributes,
+) -> Result<(Vec<ChatMessage>, Vec<ChatMessage>), Problem> {
     let role = match name {
         "gen_ai.client.inference.operation.details" => return messages(own),
         "gen_ai.system.message" => "system",
@@ -392,8 +390,8 @@ fn event_messages(name: &str, own: &Attributes) -> Result<(Vec<Said>, Vec<Said>)
         fields.extend(message);
     }
     fields.entry("role").or_insert_with(|| Json::String(role.to_owned()));
-    let said = vec![said(&Json::Object(fields))?];
-    Ok(if name == "gen_ai.choice" { (Vec::new(), said) } else { (said, Vec::new()) })
+    let message = vec![message_of(&Json::Object(fields))?];
+    Ok(if name == "gen_ai.choice" { (Vec::new(), message) } else { (message, Vec::new()) })
 }
 
 fn preamble(attributes: &Attributes) -> Preamble {
@@ -403,7 +401,7 @@ fn preamble(attributes: &Attributes) -> Preamble {
         Json::Null => Vec::new(),
         parts => {
             let message = serde_json::json!({"role": "system", "content": parts});
-            said(&message).map_or_else(|_| Vec::new(), |said| said.parts)
+            message_of(&message).map_or_else(|_| Vec::new(), |message| message.parts)
         }
     };
     let text = |part| match part {
@@ -454,21 +452,15 @@ fn usage(attributes: &Attributes) -> Option<Usage> {
     ]);
     let (cache_read, written) = (cache_read.unwrap_or(0), written.unwrap_or(0));
     let fresh = prompt.checked_sub(cache_read.saturating_add(written));
-    Some(Usage {
-        input: fresh.unwrap_or(prompt),
-        cache_read,
-        cache_write_5m: written,
-        output: output.unwrap_or(0),
-        output_final: output.is_some(),
-        ..Usage::default()
-    })
+    let usage = disjoint(fresh.unwrap_or(prompt), cache_read, written, output.unwrap_or(0));
+    Some(Usage { output_final: output.is_some(), ..usage })
 }
 
 // A chat message in any of the shapes in which tracing tools record one:
 // OpenAI's, Anthropic's, that of OpenTelemetry's conventions, or LangChain's.
 
 /// Reads a message.
-pub(super) fn said(message: &Json) -> Result<Said, Problem> {
+pub(super) fn message_of(message: &Json) -> Result<ChatMessage, Problem> {
     let (kind, message) = plain(message);
     let name = text_at(message, "role").or(kind).unwrap_or("user");
     let role = match name {
@@ -486,7 +478,7 @@ pub(super) fn said(message: &Json) -> Result<Said, Problem> {
     let has_results = content.as_array().is_some_and(|all| all.iter().any(is_result));
     if role == Role::Tool && !has_results {
         parts.push(result(message, content));
-        return Ok(Said::new(role, parts));
+        return Ok(ChatMessage::new(role, parts));
     }
     match content {
         Json::String(text) => parts.push(Part::Text(text.clone())),
@@ -499,16 +491,18 @@ pub(super) fn said(message: &Json) -> Result<Said, Problem> {
     let listed = message.get("tool_calls").filter(|calls| calls.get(0).is_some()).or(extra);
     let calls = listed.and_then(Json::as_array).filter(|_| !called);
     parts.extend(calls.into_iter().flatten().map(call));
-    Ok(Said::new(role, parts))
+    Ok(ChatMessage::new(role, parts))
 }
 
 /// Reads a list of messages, or one.
-pub(super) fn all_said(messages: &Json) -> Result<Vec<Said>, Problem> {
+pub(super) fn messages_of(messages: &Json) -> Result<Vec<ChatMessage>, Problem> {
     match messages {
-        Json::Array(all) => all.iter().map(said).collect(),
+        Json::Array(all) => all.iter().map(message_of).collect(),
         Json::Null => Ok(Vec::new()),
-        Json::String(text) => Ok(vec![Said::new(Role::User, vec![Part::Text(text.clone())])]),
-        one => Ok(vec![said(one)?]),
+        Json::String(text) => {
+            Ok(vec![ChatMessage::new(Role::User, vec![Part::Text(text.clone())])])
+        }
+        one => Ok(vec![message_of(one)?]),
     }
 }
 

@@ -5,8 +5,8 @@ use jiff::Timestamp;
 use rustc_hash::FxHashSet;
 use serde_json::Value as Json;
 
-use super::content::{Ids, Models, ResultText, arguments, result_message};
-use crate::check::Draft;
+use super::content::{ResultText, result_message};
+use crate::draft::{Draft, Ids};
 use recap_core::model::{Block, Message, Role, Session, Usage};
 
 /// A message as a format has it, without the results of calls.
@@ -47,9 +47,7 @@ impl Turn {
 #[derive(Default)]
 pub(super) struct Recorder {
     pub(super) draft: Draft,
-    models: Models,
     ids: Ids,
-    calls: Ids,
     /// Calls whose results have not come, by their newest ids.
     open: FxHashSet<String>,
 }
@@ -73,24 +71,25 @@ impl Recorder {
     /// Notes which model wrote the message at a place.
     pub(super) fn wrote(&mut self, at: u32, model: &str) {
         if let Some(message) = self.draft.session.messages.get(at as usize) {
-            self.models.add(model, &message.id);
+            self.draft.models.add(model, &message.id);
         }
     }
 
     /// The responses that a model wrote.
     pub(super) fn responses_of(&mut self, model: &str) -> Vec<&mut Message> {
-        let Recorder { draft, models, .. } = self;
-        let messages = draft.session.messages.iter_mut();
+        let Draft { session, models, .. } = &mut self.draft;
+        let messages = session.messages.iter_mut();
         messages.filter(|message| models.of(&message.id) == Some(model)).collect()
     }
 
     /// A call, with an id that no other call of the session has. Arguments may
     /// be JSON in a string.
     pub(super) fn call(&mut self, id: String, name: String, given: Json) -> Block {
-        let arguments = arguments(given, &mut self.draft);
-        let id = self.calls.free(id);
-        self.open.insert(id.clone());
-        Block::ToolCall { id, name, arguments }
+        let block = self.draft.call(id, name, given);
+        if let Block::ToolCall { id, .. } = &block {
+            self.open.insert(id.clone());
+        }
+        block
     }
 
     /// Appends a message; one that says nothing and used nothing is left out.
@@ -102,7 +101,7 @@ impl Recorder {
         }
         let id = self.id(id);
         if let Some(model) = model.filter(|_| role == Role::Assistant) {
-            self.models.add(&model, &id);
+            self.draft.models.add(&model, &id);
         }
         let message = Message { usage, ..Message::new(id, role, at, blocks) };
         self.draft.push(message, line);
@@ -111,15 +110,15 @@ impl Recorder {
     /// Appends the result of the newest call with this id. A second result, or
     /// one whose call is not in the recording, is left out and counted.
     pub(super) fn result(&mut self, call: &str, result: ResultText, outcome: Outcome) {
-        let Some(newest) = self.calls.newest(call) else {
+        let Some(newest) = self.draft.newest_call(call) else {
             self.draft.leave_out("tool result whose call is not in the recording", 1);
             return;
         };
-        if !self.open.remove(newest) {
+        let newest = newest.to_owned();
+        if !self.open.remove(&newest) {
             self.draft.leave_out("second result of a tool call", 1);
             return;
         }
-        let newest = newest.to_owned();
         let id = self.id(outcome.id);
         let message = result_message(id, newest, result, outcome.is_error, outcome.at);
         self.draft.push(message, outcome.line);
@@ -130,7 +129,6 @@ impl Recorder {
         if self.draft.session.compactions.is_empty() {
             self.draft.leading_system_to_preamble();
         }
-        self.models.name_models(&mut self.draft.session);
         self.draft
     }
 
@@ -174,7 +172,8 @@ mod tests {
         recorder.result("c", text("again"), Outcome::default());
         recorder.result("d", text("?"), Outcome::default());
         recorder.turn(Turn::new(Role::User));
-        let draft = recorder.finish();
+        let mut draft = recorder.finish();
+        draft.finish();
         crate::check::check(&draft).unwrap();
         let ids = draft.session.messages.iter().map(|message| message.id.as_str());
         assert_eq!(ids.collect::<Vec<_>>(), ["m", "message-2", "m#2", "message-4"]);

@@ -7,15 +7,14 @@
 //! conversation that was extended last is read, by repeated items or by
 //! `previous_response_id`.
 
-use super::anthropic::{entry, role_of};
+use super::anthropic::entry;
 use super::codex::{
     Output, WireAction, WireCall, WireMessage, WirePart, WireReasoning, WireResult, WireSearch,
     texts,
 };
-use super::content::usage_of;
-use super::exchange::{Part, Request, Requests, Said};
+use super::content::{PromptDetails, usage_of};
+use super::exchange::{ChatMessage, Part, Request, Requests};
 use super::prelude::*;
-use recap_core::model::{Preamble, ToolDefinition};
 
 /// The format of requests to OpenAI's Responses API.
 pub(super) const FORMAT: Format = Format {
@@ -42,8 +41,8 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
         Some(_) => log.add(value),
     })?;
     if !log.loose.is_empty() {
-        let said = std::mem::take(&mut log.loose);
-        log.requests.add(Request { said, ..Request::default() });
+        let messages = std::mem::take(&mut log.loose);
+        log.requests.add(Request { messages, ..Request::default() });
     }
     log.requests.sessions(source)
 }
@@ -103,20 +102,15 @@ struct Response {
 struct WireUsage {
     #[serde(default)]
     input_tokens: u64,
-    input_tokens_details: Option<InputDetails>,
+    input_tokens_details: Option<PromptDetails>,
     #[serde(default)]
     output_tokens: u64,
 }
 
-#[derive(Deserialize)]
-struct InputDetails {
-    cached_tokens: Option<u64>,
-}
-
 impl WireUsage {
     fn usage(&self) -> Usage {
-        let cached = self.input_tokens_details.as_ref().and_then(|details| details.cached_tokens);
-        usage_of(self.input_tokens, cached.unwrap_or(0), self.output_tokens)
+        let cached = PromptDetails::cached(self.input_tokens_details);
+        usage_of(self.input_tokens, cached, self.output_tokens)
     }
 }
 
@@ -127,7 +121,7 @@ struct Log {
     /// The conversation of each response, and its number of items with it.
     by_response: FxHashMap<String, (usize, usize)>,
     /// Items that stand alone.
-    loose: Vec<Said>,
+    loose: Vec<ChatMessage>,
 }
 
 impl Log {
@@ -138,7 +132,7 @@ impl Log {
                 entries.into_iter().try_for_each(|entry| self.add(entry))
             }
             Json::Array(items) => {
-                self.loose = all_said(items)?;
+                self.loose = messages_of(items)?;
                 Ok(())
             }
             other => self.add(other),
@@ -147,7 +141,7 @@ impl Log {
 
     fn add(&mut self, value: Json) -> Result<(), Problem> {
         if is_item(&value) {
-            self.loose.push(said(value)?);
+            self.loose.push(message_of(value)?);
             return Ok(());
         }
         // A response repeats the settings of its request.
@@ -158,11 +152,11 @@ impl Log {
         let response: Response = response.map(from_json).transpose()?.unwrap_or_default();
         let request = Request {
             preamble: preamble(body.instructions, body.tools),
-            said: match body.input {
-                Content::Text(text) => vec![Said::new(Role::User, vec![Part::Text(text)])],
-                Content::Parts(items) => all_said(items)?,
+            messages: match body.input {
+                Content::Text(text) => vec![ChatMessage::new(Role::User, vec![Part::Text(text)])],
+                Content::Parts(items) => messages_of(items)?,
             },
-            answer: all_said(response.output)?,
+            answer: messages_of(response.output)?,
             usage: response.usage.map(|usage| usage.usage()),
             model: response.model.or(body.model),
             at: response.created_at.and_then(|at| jiff::Timestamp::from_second(at as i64).ok()),
@@ -172,12 +166,12 @@ impl Log {
         let before = body.previous_response_id.and_then(|id| self.by_response.get(&id).copied());
         let (at, length) = match before {
             Some((at, length)) => {
-                let all = length + request.said.len();
+                let all = length + request.messages.len();
                 self.requests.follow(at, length, request);
                 (at, all)
             }
             None => {
-                let length = request.said.len();
+                let length = request.messages.len();
                 (self.requests.add(request), length)
             }
         };
@@ -186,9 +180,9 @@ impl Log {
     }
 }
 
-fn all_said(items: Vec<Json>) -> Result<Vec<Said>, Problem> {
+fn messages_of(items: Vec<Json>) -> Result<Vec<ChatMessage>, Problem> {
     let read = |(at, item)| {
-        said(item).map_err(|problem: Problem| problem.within(format_args!("input[{at}].")))
+        message_of(item).map_err(|problem: Problem| problem.within(format_args!("input[{at}].")))
     };
     items.into_iter().enumerate().map(read).collect()
 }
@@ -198,8 +192,8 @@ fn preamble(instructions: Option<Content<Json>>, tools: Option<Vec<Tool>>) -> Pr
     let system = match instructions {
         Some(Content::Text(text)) => vec![text],
         Some(Content::Parts(items)) => {
-            let said = items.into_iter().filter_map(|item| said(item).ok());
-            let texts = said.flat_map(|said| said.parts).filter_map(|part| match part {
+            let messages = items.into_iter().filter_map(|item| message_of(item).ok());
+            let texts = messages.flat_map(|message| message.parts).filter_map(|part| match part {
                 Part::Text(text) => Some(text),
                 _ => None,
             });
@@ -265,14 +259,14 @@ struct Hosted {
 }
 
 /// An item as a message of its own.
-pub(super) fn said(item: Json) -> Result<Said, Problem> {
+pub(super) fn message_of(item: Json) -> Result<ChatMessage, Problem> {
     let kind = item.get("type").and_then(Json::as_str);
     let kind = kind.filter(|kind| !kind.is_empty()).unwrap_or("message").to_owned();
     let (role, part) = match kind.as_str() {
         "message" => {
             let WireMessage { role, content } = from_json(item)?;
             let role = if role == "developer" { Role::System } else { role_of(role)? };
-            return Ok(Said::new(role, parts(content)));
+            return Ok(ChatMessage::new(role, parts(content)));
         }
         "reasoning" => {
             let WireReasoning { summary, content } = from_json(item)?;
@@ -310,7 +304,7 @@ pub(super) fn said(item: Json) -> Result<Said, Problem> {
         _ if kind.ends_with("_call") => return hosted(&kind, item),
         _ => (Role::Assistant, Part::Other(format!("{kind} item"))),
     };
-    Ok(Said::new(role, vec![part]))
+    Ok(ChatMessage::new(role, vec![part]))
 }
 
 fn parts(content: Content<WirePart>) -> Vec<Part> {
@@ -352,7 +346,7 @@ fn plain(value: &Json) -> String {
 }
 
 /// The id of such a call names the item alone: the result is in it.
-fn hosted(kind: &str, item: Json) -> Result<Said, Problem> {
+fn hosted(kind: &str, item: Json) -> Result<ChatMessage, Problem> {
     let own = ["call_id", "id"].iter().find_map(|key| item.get(key)?.as_str());
     let id = own.map(str::to_owned);
     let call: Hosted = from_json(item)?;
@@ -370,5 +364,5 @@ fn hosted(kind: &str, item: Json) -> Result<Said, Problem> {
         images: 0,
         is_error,
     }));
-    Ok(Said::new(Role::Assistant, parts))
+    Ok(ChatMessage::new(Role::Assistant, parts))
 }

@@ -6,7 +6,6 @@
 //! text.
 
 use jiff::civil::Date;
-use jiff::tz::TimeZone;
 use serde_json::json;
 
 use super::prelude::*;
@@ -64,10 +63,6 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
         }
         Ok(())
     })?;
-    drafts.retain(|draft| !draft.session.messages.is_empty());
-    if let Some(last) = drafts.last_mut() {
-        last.leave_out("torn last line", source.torn());
-    }
     Ok(drafts)
 }
 
@@ -111,7 +106,7 @@ fn days(conversation: &Json) -> Option<Json> {
 /// Midnight of the day of a turn.
 fn at(turn: &Json) -> Option<Timestamp> {
     let day: Date = turn.get("day")?.as_str()?.parse().ok()?;
-    Some(day.to_zoned(TimeZone::UTC).ok()?.timestamp())
+    in_utc(day.into())
 }
 
 /// The turns of a conversation: a list, or a field of it.

@@ -3,7 +3,7 @@
 
 use super::prelude::*;
 use crate::check::check;
-use recap_core::model::{SIDECHAIN, Session, SidechainRequest};
+use crate::gathered::Aside;
 use recap_core::text::counted;
 
 /// The warning about stores of agents whose logs were at hand, but no store.
@@ -53,8 +53,11 @@ pub(super) fn read_sessions<S>(
             if draft.session.messages.is_empty() {
                 continue;
             }
+            draft.finish();
             match drafts.first_mut() {
-                Some(parent) if !options.sidechains => fold(parent, &draft.session),
+                Some(parent) if !options.sidechains => {
+                    Aside::of(&draft.session, |_| true).add_to(&mut parent.session);
+                }
                 Some(parent) => {
                     draft.session.id = format!("{}{SIDECHAIN}{place}", parent.session.id);
                     drafts.push(draft);
@@ -82,16 +85,6 @@ fn nothing(sessions: usize) -> Problem {
                   docs/files.md names where; what is still in the log of a running agent \
                   (`-wal`) is read where that stands beside the store";
     Problem::Nothing { what, remedy }
-}
-
-/// Counts a subagent's conversation at the session that started it.
-fn fold(parent: &mut Draft, child: &Session) {
-    parent.leave_out("message of a subagent", child.messages.len() as u64);
-    let requests = (0u32..).zip(&child.messages).filter_map(|(index, message)| {
-        let model = child.other_models.get(&index).or(child.model.as_ref()).cloned();
-        Some(SidechainRequest { at: message.at, model, usage: message.usage? })
-    });
-    parent.session.sidechains.extend(requests);
 }
 
 /// Positions of the sessions by families: one without a parent in the store

@@ -39,8 +39,7 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
             reader.draft.leave_out("message of another agent", 1);
             continue;
         }
-        let read = reader.entry(format!("m{number}"), entry);
-        read.map_err(|problem| source.error(None, problem))?;
+        source.whole(reader.entry(format!("m{number}"), entry))?;
     }
     let mut draft = reader.draft;
     draft.leading_system_to_preamble();
@@ -90,7 +89,7 @@ impl ReplayConfig {
 struct Entry {
     role: String,
     #[serde(default)]
-    content: Content<Part>,
+    content: Content<TextPart>,
     agent: Option<String>,
     thought: Option<String>,
     action: Option<String>,
@@ -99,13 +98,6 @@ struct Entry {
     thinking_blocks: Option<Vec<Thinking>>,
     #[serde(default)]
     is_demo: bool,
-}
-
-#[derive(Deserialize)]
-struct Part {
-    #[serde(rename = "type")]
-    kind: String,
-    text: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -120,7 +112,6 @@ const COMMAND: &str = "command";
 #[derive(Default)]
 struct Reader {
     draft: Draft,
-    calls: Ids,
     /// The command in a fence that has no output yet.
     command: Option<String>,
 }
@@ -139,7 +130,7 @@ impl Reader {
                 let call = entry.tool_call_ids.into_iter().flatten().next().ok_or_else(|| {
                     Problem::shape("history", "a tool result lacks `tool_call_ids`")
                 })?;
-                let call = self.calls.newest(&call).unwrap_or(&call).to_owned();
+                let call = self.draft.newest_call(&call).unwrap_or(&call).to_owned();
                 self.result(id, call, entry.content);
             }
             _ => return Err(Problem::UnknownRole { role: entry.role }),
@@ -147,25 +138,25 @@ impl Reader {
         Ok(())
     }
 
-    fn text(&mut self, id: String, role: Role, content: Content<Part>) {
+    fn text(&mut self, id: String, role: Role, content: Content<TextPart>) {
         let text = self.plain(content);
         let mut blocks = vec![Block::Text { text: text.text }];
         blocks.extend((0..text.images).map(|_| Block::Image { media_type: None }));
         self.push(id, role, blocks, false);
     }
 
-    fn result(&mut self, id: String, call: String, content: Content<Part>) {
+    fn result(&mut self, id: String, call: String, content: Content<TextPart>) {
         let text = self.plain(content);
         self.draft.push(result_message(id, call, text, false, None), None);
     }
 
-    fn plain(&mut self, content: Content<Part>) -> ResultText {
-        result_text(content, |part| (part.kind, part.text), "image_url", &mut self.draft)
+    fn plain(&mut self, content: Content<TextPart>) -> ResultText {
+        result_text(content, TextPart::split, "image_url", &mut self.draft)
     }
 
     /// A response: what it says, and its calls or the command in its fence.
     fn answer(&mut self, id: String, entry: Entry) {
-        let said = self.plain(entry.content).text;
+        let content = self.plain(entry.content).text;
         let mut blocks: Vec<Block> = entry
             .thinking_blocks
             .into_iter()
@@ -177,20 +168,18 @@ impl Reader {
         let call = action.filter(|_| calls.is_empty());
         let text = match (&call, entry.thought) {
             (Some(_), Some(thought)) => thought.trim().to_owned(),
-            _ => said,
+            _ => content,
         };
         blocks.extend((!text.is_empty()).then_some(Block::Text { text }));
         for (n, call) in calls.into_iter().enumerate() {
             let made = call.id.unwrap_or_else(|| format!("{id}-call-{}", n + 1));
-            let arguments = arguments(call.function.arguments, &mut self.draft);
-            let made = self.calls.free(made);
-            blocks.push(Block::ToolCall { id: made, name: call.function.name, arguments });
+            blocks.push(self.draft.call(made, call.function.name, call.function.arguments));
         }
         if let Some(action) = call {
-            let made = self.calls.free(format!("{id}-command"));
+            let made = format!("{id}-command");
             let arguments = serde_json::json!({COMMAND: action.trim_end()});
-            blocks.push(Block::ToolCall { id: made.clone(), name: COMMAND.to_owned(), arguments });
-            self.command = Some(made);
+            blocks.push(self.draft.call(made.clone(), COMMAND.to_owned(), arguments));
+            self.command = Some(self.draft.newest_call(&made).unwrap_or(&made).to_owned());
         }
         // A demonstration is no request of this run.
         self.push(id, Role::Assistant, blocks, entry.is_demo);

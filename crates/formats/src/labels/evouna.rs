@@ -2,14 +2,14 @@
 //! questions, each with the answers of several models and a person's verdict
 //! on each of them.
 
-use std::borrow::Cow;
+use std::sync::Arc;
 
 use serde_json::{Map, Value as Json};
 
-use super::{Asked, LabelFormat, Reader};
+use super::{LabelFormat, Reader};
 use crate::error::{DatasetError, Problem};
-use crate::source::{Source, parse};
-use recap_core::model::{Expectation, Label, LabelledCase, QuestionKind};
+use crate::source::{Source, parse, without_nan};
+use recap_core::model::{Expectation, Label, LabelledCase, LabelledQuestion, QuestionKind};
 
 pub(super) const FORMAT: LabelFormat = LabelFormat {
     name: "EVOUNA",
@@ -20,9 +20,11 @@ pub(super) const FORMAT: LabelFormat = LabelFormat {
 
 fn read(source: &mut Source<'_>, reader: &mut Reader) -> Result<(), DatasetError> {
     let text = source.text()?;
-    let entries = Entries::new(text.trim_start_matches('\u{feff}'));
+    // Python writes `NaN` where a number is missing, which is no JSON.
+    let text = without_nan(text.trim_start_matches('\u{feff}'), &["NaN"]);
+    let entries = Entries::new(&text);
     for (number, (line, entry)) in (1..).zip(entries) {
-        match entry.and_then(|entry| parse::<Map<String, Json>>(&entry)) {
+        match entry.and_then(parse::<Map<String, Json>>) {
             Ok(entry) => question(number, line, &entry, reader),
             Err(problem) => reader.problem(line, problem),
         }
@@ -44,19 +46,18 @@ fn question(number: u64, line: u64, entry: &Map<String, Json>, reader: &mut Read
         let value = entry.get(key).and_then(Json::as_str);
         value.map(str::to_owned).ok_or_else(|| shape(key, "expected a text"))
     };
-    let (asked, gold) = match (text("question"), text("golden_answer")) {
-        (Ok(asked), Ok(gold)) => (asked, gold),
-        (asked, gold) => {
-            for problem in [asked.err(), gold.err()].into_iter().flatten() {
-                reader.problem(line, problem);
-            }
-            return;
+    let (question, gold) = match (text("question"), text("golden_answer")) {
+        (Ok(question), Ok(gold)) => (question, gold),
+        (question, gold) => {
+            let problems = [question.err(), gold.err()].into_iter().flatten();
+            return problems.for_each(|problem| reader.problem(line, problem));
         }
     };
     let values = gold.split('/').map(str::trim).filter(|value| !value.is_empty());
     let expect = Expectation::AnyOf(values.map(str::to_owned).collect());
     let (id, kind, stale) = (number.to_string(), QuestionKind::Fact, Vec::new());
-    let asked = Asked { id: id.clone(), question: asked, kind, expect, stale };
+    let file = Arc::clone(&reader.file);
+    let asked = LabelledQuestion { file, id: id.clone(), question, kind, expect, stale };
     let Some(asked) = reader.question(line, asked) else { return };
     for (model, label) in judged() {
         let label = match label_of(label) {
@@ -101,8 +102,6 @@ fn shape(at: &str, message: &str) -> Problem {
 }
 
 /// Iterates over the entries of a JSON array one by one, each with its line.
-/// Python writes `NaN` where a number is missing, which is no JSON: outside
-/// strings it is read as `null`.
 struct Entries<'a> {
     text: &'a str,
     at: usize,
@@ -118,7 +117,7 @@ enum State {
 }
 
 /// An entry with the line on which it begins, or the problem there.
-type Entry<'a> = (u64, Result<Cow<'a, str>, Problem>);
+type Entry<'a> = (u64, Result<&'a str, Problem>);
 
 impl<'a> Entries<'a> {
     fn new(text: &'a str) -> Entries<'a> {
@@ -147,7 +146,6 @@ impl<'a> Entries<'a> {
     fn entry(&mut self) -> Option<Entry<'a>> {
         let (begin, line) = (self.at, self.line);
         let (mut depth, mut quoted, mut escaped) = (0_u32, false, false);
-        let mut missing = Vec::new();
         while let Some(&byte) = self.text.as_bytes().get(self.at) {
             match byte {
                 b'\n' => self.line += 1,
@@ -155,7 +153,6 @@ impl<'a> Entries<'a> {
                 b'\\' if quoted => escaped = true,
                 b'"' => quoted = !quoted,
                 _ if quoted => {}
-                b'N' if self.text[self.at..].starts_with("NaN") => missing.push(self.at - begin),
                 b'[' | b'{' => depth += 1,
                 b',' if depth == 0 => break,
                 b']' if depth == 0 => {
@@ -172,20 +169,8 @@ impl<'a> Entries<'a> {
         }
         let entry = self.text[begin..self.at].trim_end();
         self.at += 1;
-        Some((line, Ok(without(entry, &missing))))
+        Some((line, Ok(entry)))
     }
-}
-
-/// `text` with `null` for the `NaN` at each of these places.
-fn without<'a>(text: &'a str, places: &[usize]) -> Cow<'a, str> {
-    let Some(&first) = places.first() else { return Cow::Borrowed(text) };
-    let mut out = text[..first].to_owned();
-    for (n, &place) in places.iter().enumerate() {
-        let until = places.get(n + 1).copied().unwrap_or(text.len());
-        out.push_str("null");
-        out.push_str(&text[place + 3..until]);
-    }
-    Cow::Owned(out)
 }
 
 impl<'a> Iterator for Entries<'a> {
@@ -222,7 +207,7 @@ mod tests {
 
     fn all(text: &str) -> Vec<(u64, Result<String, ()>)> {
         let entries = Entries::new(text);
-        entries.map(|(line, entry)| (line, entry.map(Cow::into_owned).map_err(drop))).collect()
+        entries.map(|(line, entry)| (line, entry.map(str::to_owned).map_err(drop))).collect()
     }
 
     fn good(line: u64, text: &str) -> (u64, Result<String, ()>) {
@@ -240,7 +225,8 @@ mod tests {
 
     #[test]
     fn a_bare_nan_is_null_and_a_quoted_one_is_not() {
-        assert_eq!(all("[[NaN, \"NaN\",NaN]]"), [good(1, "[null, \"NaN\",null]")]);
+        let text = without_nan("[[NaN, \"NaN\",NaN]]", &["NaN"]);
+        assert_eq!(text, "[[null, \"NaN\",null]]");
     }
 
     #[test]

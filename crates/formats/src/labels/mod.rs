@@ -19,7 +19,7 @@ use super::error::{DatasetError, Problem};
 use super::questions::{QuestionFlaw, wording};
 use super::source::{HEAD, Source};
 use super::walk;
-use recap_core::model::{Expectation, LabelledCase, LabelledQuestion, QuestionKind};
+use recap_core::model::{LabelledCase, LabelledQuestion};
 
 /// The content of a file of labelled answers.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -83,16 +83,6 @@ struct Reader {
     questions: BTreeMap<String, Arc<LabelledQuestion>>,
 }
 
-/// A question as a format reads it.
-struct Asked {
-    /// Its id, or its position in the file.
-    id: String,
-    question: String,
-    kind: QuestionKind,
-    expect: Expectation,
-    stale: Vec<String>,
-}
-
 impl Reader {
     fn new(file: &str) -> Reader {
         let (labels, problems, questions) = <(Labels, Vec<_>, BTreeMap<_, _>)>::default();
@@ -110,19 +100,15 @@ impl Reader {
 
     /// The question, shared by all answers to it; `None` where it cannot be
     /// asked or graded, which is reported.
-    fn question(&mut self, line: u64, asked: Asked) -> Option<Arc<LabelledQuestion>> {
-        let Asked { id, question, kind, expect, stale } = asked;
-        let flaws = wording(&question, kind, &expect, &stale);
+    fn question(&mut self, line: u64, asked: LabelledQuestion) -> Option<Arc<LabelledQuestion>> {
+        let LabelledQuestion { id, question, kind, expect, stale, .. } = &asked;
+        let flaws = wording(question, *kind, expect, stale);
         if !flaws.is_empty() {
-            for flaw in flaws {
-                self.flaw(line, &id, flaw);
-            }
+            flaws.into_iter().for_each(|flaw| self.flaw(line, id, flaw));
             return None;
         }
-        let key = serde_json::to_string(&(&question, kind, &expect, &stale))
+        let key = serde_json::to_string(&(question, kind, expect, stale))
             .expect("strings and names are JSON");
-        let file = Arc::clone(&self.file);
-        let asked = LabelledQuestion { file, id, question, kind, expect, stale };
         Some(Arc::clone(self.questions.entry(key).or_insert_with(|| Arc::new(asked))))
     }
 

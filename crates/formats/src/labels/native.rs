@@ -1,15 +1,16 @@
 //! Labelled answers as JSON lines, described by `datasets/labelled.schema.json`.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::Value as Json;
 
-use super::{Asked, LabelFormat, Reader};
+use super::{LabelFormat, Reader};
 use crate::error::{DatasetError, Problem};
 use crate::questions::{QuestionFlaw, WireExpectation};
 use crate::source::{Source, parse};
-use recap_core::model::{Expectation, Label, LabelledCase, QuestionKind};
+use recap_core::model::{Expectation, Label, LabelledCase, LabelledQuestion, QuestionKind};
 
 pub(super) const FORMAT: LabelFormat = LabelFormat {
     name: "native",
@@ -54,7 +55,8 @@ fn read(source: &mut Source<'_>, reader: &mut Reader) -> Result<(), DatasetError
             });
             let (id, question) = (wire.id, wire.question);
             let group = wire.answered_by.map(Into::into);
-            let asked = Asked { id, question, kind, expect, stale: wire.stale };
+            let (file, stale) = (Arc::clone(&reader.file), wire.stale);
+            let asked = LabelledQuestion { file, id, question, kind, expect, stale };
             Ok((asked, wire.answer, label, group))
         });
         match read {
@@ -69,11 +71,7 @@ fn read(source: &mut Source<'_>, reader: &mut Reader) -> Result<(), DatasetError
             }
         }
     }
-    if source.torn() > 0 {
-        let message = "the last line ends within a character".to_owned();
-        return Err(source.error(None, Problem::Syntax { message }));
-    }
-    Ok(())
+    source.torn_error().map_or(Ok(()), Err)
 }
 
 fn label(value: &Json, expect: &Expectation) -> Result<Label, Problem> {

@@ -5,14 +5,15 @@
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use csv::StringRecord;
 use rustc_hash::FxHashMap;
 
-use super::{Asked, LabelFormat, Reader};
+use super::{LabelFormat, Reader};
 use crate::error::{DatasetError, Problem};
 use crate::source::Source;
-use recap_core::model::{Expectation, Label, LabelledCase, QuestionKind};
+use recap_core::model::{Expectation, Label, LabelledCase, LabelledQuestion, QuestionKind};
 
 pub(super) const FORMAT: LabelFormat = LabelFormat {
     name: "OpenQA-eval",
@@ -71,10 +72,10 @@ fn read(source: &mut Source<'_>, reader: &mut Reader) -> Result<(), DatasetError
         let values = values.split(" | ").map(|value| value.trim().trim_matches('"').to_owned());
         let expect = Expectation::AnyOf(values.collect());
         let (question, answer) = key;
+        let (file, id) = (Arc::clone(&reader.file), line.to_string());
         let (kind, stale) = (QuestionKind::Fact, Vec::new());
-        let asked = Asked { id: line.to_string(), question, kind, expect, stale };
+        let asked = LabelledQuestion { file, id: id.clone(), question, kind, expect, stale };
         let Some(asked) = reader.question(line, asked) else { continue };
-        let id = line.to_string();
         reader.labels.cases.push(LabelledCase { asked, id, line, answer, label, group: None });
     }
     Ok(())

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use tempfile::TempDir;
 
 use super::*;
-use recap_core::model::Label;
+use recap_core::model::{Expectation, Label, QuestionKind};
 
 /// A folder with one file.
 fn file(name: &str, bytes: impl AsRef<[u8]>) -> (TempDir, PathBuf) {

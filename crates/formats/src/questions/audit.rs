@@ -98,16 +98,16 @@ fn of_placed(sessions: &[Session], placed: &[Placed]) -> QuestionAudit {
         row.questions += 1;
         violations.extend(given_away(question).map(|flaw| one.error(flaw)));
         let known = index.get(question.session.as_str());
-        let (found, said) = known.map_or((Vec::new(), None), |(session, positions)| {
+        let (found, stated) = known.map_or((Vec::new(), None), |(session, positions)| {
             let found = evidence(question, positions);
-            let said = said(question, session, &found);
+            let stated = is_stated(question, session, &found);
             row.count(&found, session.messages.len());
-            (found, said)
+            (found, stated)
         });
         row.without_evidence += u64::from(found.is_empty());
-        row.searched += u64::from(said.is_some());
-        row.said += u64::from(said == Some(true));
-        if said == Some(false) && question.kind.is_stated() {
+        row.searched += u64::from(stated.is_some());
+        row.said += u64::from(stated == Some(true));
+        if stated == Some(false) && question.kind.is_stated() {
             violations.push(one.error(not_in_evidence(question)));
         }
     }
@@ -119,7 +119,7 @@ fn of_placed(sessions: &[Session], placed: &[Placed]) -> QuestionAudit {
 
 /// Questions that are asked twice, at the same point of the same session.
 fn repeated(placed: &[Placed]) -> Vec<DatasetError> {
-    let mut asked: FxHashMap<(&str, u32, Normal), &str> = FxHashMap::default();
+    let mut first_at: FxHashMap<(&str, u32, Normal), &str> = FxHashMap::default();
     let mut found = Vec::new();
     for one in placed {
         let question = &one.question;
@@ -127,7 +127,7 @@ fn repeated(placed: &[Placed]) -> Vec<DatasetError> {
         if words.is_empty() {
             continue;
         }
-        match asked.entry((&question.session, question.asked_at, words)) {
+        match first_at.entry((&question.session, question.asked_at, words)) {
             Entry::Occupied(first) => {
                 let first = (*first.get()).to_owned();
                 found.push(one.error(QuestionFlaw::RepeatedQuestion { first }));
@@ -159,7 +159,7 @@ fn evidence(question: &Question, positions: &Positions<'_>) -> Vec<u32> {
 
 /// Whether the evidence contains one of the alternatives; `None` where there is
 /// nothing to look for or to look in, and for yes and no, which are not quoted.
-fn said(question: &Question, session: &Session, evidence: &[u32]) -> Option<bool> {
+fn is_stated(question: &Question, session: &Session, evidence: &[u32]) -> Option<bool> {
     let values = question.expect.alternatives();
     if values.is_empty() || evidence.is_empty() || values.iter().any(|v| is_yes_or_no(v)) {
         return None;

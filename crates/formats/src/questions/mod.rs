@@ -172,10 +172,7 @@ pub(crate) fn read(
             Err(problem) => problems.push(source.error(Some(line), problem)),
         }
     }
-    if source.torn() > 0 {
-        let message = "the last line ends within a character".to_owned();
-        problems.push(source.error(None, Problem::Syntax { message }));
-    }
+    problems.extend(source.torn_error());
     Ok(placed)
 }
 

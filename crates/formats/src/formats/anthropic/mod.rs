@@ -10,11 +10,10 @@ mod wire;
 
 use std::collections::{BTreeSet, VecDeque};
 
-use self::wire::{Body, Metrics, Response, ResultPart, WireMessage};
-pub(super) use self::wire::{Part, entry, is_request};
+use self::wire::{Body, Metrics, Response, WireMessage};
+pub(super) use self::wire::{Part, WireUsage, entry, is_request};
 use super::exchange::{Chain, Chains, Sent, ends};
 use super::prelude::*;
-use recap_core::model::ToolDefinition;
 
 /// The format of requests to Anthropic's Messages API.
 pub(super) const FORMAT: Format = Format {
@@ -52,9 +51,7 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
     }
     let mut reader = Reader { recorder: Recorder::new(source.stem()), ..Reader::default() };
     reader.recorder.draft.leave_out("request of another conversation", others as u64);
-    let mut draft = reader.chain(chain).map_err(|problem| source.error(None, problem))?;
-    draft.leave_out("torn last line", source.torn());
-    Ok(vec![draft])
+    Ok(vec![source.whole(reader.chain(chain))?])
 }
 
 /// The requests of a log, each with its response.
@@ -85,18 +82,18 @@ fn append(chains: &mut Log, body: Body, response: Option<Response>) {
     let usage = response.as_ref().and_then(|response| response.usage).map(|u| u.usage());
     let sent = Sent { length: body.messages.len(), usage, model, at: None };
     let ends = ends(&body.messages, |message, hasher| {
-        hasher.update(said(message).to_string().as_bytes());
+        hasher.update(comparable(message).to_string().as_bytes());
     });
     chains.add(&ends, (body, response), sent);
 }
 
 /// A message without what changes from request to request: the marks of the
 /// cache, and thoughts, which are dropped later.
-fn said(message: &Json) -> Json {
+fn comparable(message: &Json) -> Json {
     let Some(parts) = message.get("content").and_then(Json::as_array) else {
         return serde_json::json!([message.get("role"), [{"text": message.get("content")}]]);
     };
-    let is_said = |part: &&Json| {
+    let is_sent = |part: &&Json| {
         let kind = part.get("type").and_then(Json::as_str);
         !matches!(kind, Some("thinking" | "redacted_thinking"))
     };
@@ -108,7 +105,7 @@ fn said(message: &Json) -> Json {
             part
         }
     };
-    let parts: Vec<Json> = parts.iter().filter(is_said).map(plain).collect();
+    let parts: Vec<Json> = parts.iter().filter(is_sent).map(plain).collect();
     serde_json::json!([message.get("role"), parts])
 }
 
@@ -123,11 +120,9 @@ struct Reader {
 impl Reader {
     fn chain(mut self, chain: Chain<(Body, Option<Response>)>) -> Result<Draft, Problem> {
         let Chain { body: (body, response), requests, .. } = chain;
+        self.recorder.session().model = body.model;
         let preamble = &mut self.recorder.session().preamble;
-        preamble.system = match body.system {
-            Content::Text(text) => vec![text],
-            Content::Parts(parts) => parts.into_iter().filter_map(|part| part.text).collect(),
-        };
+        preamble.system = body.system.texts(|part| part.text);
         preamble.tools = body.tools.into_iter().flatten().filter_map(definition).collect();
         let own = requests.into_iter().map(|sent| (sent.length, (sent.usage, sent.model)));
         self.requests = own.collect();
@@ -139,10 +134,7 @@ impl Reader {
             self.message(at, message)?;
         }
         self.condensed.finish(&mut self.recorder.draft)?;
-        let mut draft = self.recorder.finish();
-        let model = &mut draft.session.model;
-        *model = model.take().or(body.model);
-        Ok(draft)
+        Ok(self.recorder.finish())
     }
 
     fn message(&mut self, at: usize, wire: WireMessage) -> Result<(), Problem> {
@@ -181,16 +173,6 @@ fn definition(tool: wire::Tool) -> Option<ToolDefinition> {
 
 // Messages in Anthropic's shape, as the API has them and several agents keep them.
 
-/// The role of a message.
-pub(super) fn role_of(name: String) -> Result<Role, Problem> {
-    match name.as_str() {
-        "system" => Ok(Role::System),
-        "user" => Ok(Role::User),
-        "assistant" => Ok(Role::Assistant),
-        _ => Err(Problem::UnknownRole { role: name }),
-    }
-}
-
 /// Adds a message with this content. Results stand before what else the user
 /// said, and behind the calls of the same message.
 pub(super) fn add_message(
@@ -212,18 +194,23 @@ pub(super) fn add_message(
         if part.kind == "tool_result" {
             results.push((format!("{own}-result-{}", n + 1), part));
         } else {
-            turn.blocks.extend(block(recorder, part)?);
+            match part.block("messages", &mut recorder.draft)? {
+                Some(Block::ToolCall { id, name, arguments }) => {
+                    turn.blocks.push(recorder.call(id, name, arguments));
+                }
+                other => turn.blocks.extend(other),
+            }
         }
     }
     let (at, line, first) = (turn.at, turn.line, turn.role == Role::Assistant);
-    let mut said = Some(turn).filter(|turn| !turn.blocks.is_empty() || turn.usage.is_some());
-    if let Some(turn) = said.take_if(|_| first) {
+    let mut message = Some(turn).filter(|turn| !turn.blocks.is_empty() || turn.usage.is_some());
+    if let Some(turn) = message.take_if(|_| first) {
         recorder.turn(turn);
     }
     for (id, part) in results {
         result(recorder, id, part, (at, line))?;
     }
-    if let Some(turn) = said {
+    if let Some(turn) = message {
         recorder.turn(turn);
     }
     Ok(())
@@ -235,34 +222,12 @@ fn result(
     part: Part,
     (at, line): (Option<Timestamp>, Option<u64>),
 ) -> Result<(), Problem> {
-    let call = part.tool_use_id.ok_or_else(|| lacks("tool_result", "tool_use_id"))?;
+    let lacks = || Problem::lacks("messages", "tool_result", "tool_use_id");
+    let call = part.tool_use_id.ok_or_else(lacks)?;
     let is_error = part.is_error == Some(true);
-    let read = |part: ResultPart| (part.kind, part.text);
-    let text = result_text(part.content, read, "image", &mut recorder.draft);
+    let text = result_text(part.content, TextPart::split, "image", &mut recorder.draft);
     recorder.result(&call, text, Outcome { id: Some(id), is_error, at, line });
     Ok(())
-}
-
-fn block(recorder: &mut Recorder, part: Part) -> Result<Option<Block>, Problem> {
-    Ok(Some(match part.kind.as_str() {
-        "text" => Block::Text { text: part.text.ok_or_else(|| lacks("text", "text"))? },
-        "thinking" => Block::Reasoning { text: part.thinking.unwrap_or_default() },
-        "redacted_thinking" => Block::Reasoning { text: String::new() },
-        "tool_use" => {
-            let id = part.id.ok_or_else(|| lacks("tool_use", "id"))?;
-            let name = part.name.ok_or_else(|| lacks("tool_use", "name"))?;
-            recorder.call(id, name, part.input.unwrap_or_default())
-        }
-        "image" => Block::Image { media_type: part.source.and_then(|source| source.media_type()) },
-        other => {
-            recorder.draft.leave_out(format!("{other} part"), 1);
-            return Ok(None);
-        }
-    }))
-}
-
-fn lacks(kind: &str, field: &str) -> Problem {
-    Problem::lacks("messages", kind, field)
 }
 
 // What Roo and Kilo condensed of the messages that they keep. Read from Roo's
@@ -360,12 +325,8 @@ impl Condensed {
 /// The text of a summary. Calls that stand in it again, since their results
 /// were kept, are in the session already.
 fn plain(content: Content<Part>, draft: &mut Draft) -> String {
-    let parts = match content {
-        Content::Text(text) => return text,
-        Content::Parts(parts) => parts,
-    };
-    let all = parts.len();
-    let texts: Vec<String> = parts.into_iter().filter_map(|part| part.text).collect();
+    let all = if let Content::Parts(parts) = &content { parts.len() } else { 1 };
+    let texts = content.texts(|part| part.text);
     draft.leave_out("part of a summary that is no text", (all - texts.len()) as u64);
     texts.join("\n")
 }

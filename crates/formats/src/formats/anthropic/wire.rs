@@ -67,39 +67,56 @@ struct Tokens {
 impl Metrics {
     pub(super) fn usage(self) -> Option<Usage> {
         let Tokens { prompt, completion, cached } = self.tokens?;
-        Some(Usage {
-            input: prompt,
-            cache_read: cached,
-            cache_unknown: cached > 0,
-            output: completion,
-            output_final: true,
-            ..Usage::default()
-        })
+        let usage = disjoint(prompt, cached, 0, completion);
+        Some(Usage { cache_unknown: cached > 0, ..usage })
     }
 }
 
-/// A part of a message, in the API's notation.
-#[derive(Deserialize)]
+/// A part of a message, in the API's notation; which fields there are depends on
+/// `kind`.
+#[derive(Debug, Deserialize)]
 pub(in crate::formats) struct Part {
     #[serde(rename = "type")]
-    pub(super) kind: String,
-    pub(super) text: Option<String>,
-    pub(super) thinking: Option<String>,
-    pub(super) id: Option<String>,
-    pub(super) name: Option<String>,
-    pub(super) input: Option<Json>,
-    pub(super) tool_use_id: Option<String>,
+    pub(in crate::formats) kind: String,
+    pub(in crate::formats) text: Option<String>,
+    thinking: Option<String>,
+    id: Option<String>,
+    name: Option<String>,
+    input: Option<Json>,
+    pub(in crate::formats) tool_use_id: Option<String>,
     #[serde(default)]
-    pub(super) content: Content<ResultPart>,
-    pub(super) is_error: Option<bool>,
-    pub(super) source: Option<ImageSource>,
+    pub(in crate::formats) content: Content<TextPart>,
+    pub(in crate::formats) is_error: Option<bool>,
+    source: Option<ImageSource>,
 }
 
-#[derive(Deserialize)]
-pub(super) struct ResultPart {
-    #[serde(rename = "type")]
-    pub(super) kind: String,
-    pub(super) text: Option<String>,
+impl Part {
+    /// The block that it is, at this path in its record. Kinds that the model does
+    /// not have are counted as left out.
+    pub(in crate::formats) fn block(
+        self,
+        at: &str,
+        draft: &mut Draft,
+    ) -> Result<Option<Block>, Problem> {
+        let lacks = |field| Problem::lacks(at, &self.kind, field);
+        Ok(Some(match self.kind.as_str() {
+            "text" => Block::Text { text: self.text.ok_or_else(|| lacks("text"))? },
+            // A redacted part has only ciphertext, but there was reasoning.
+            "thinking" | "redacted_thinking" => {
+                Block::Reasoning { text: self.thinking.unwrap_or_default() }
+            }
+            "tool_use" => Block::ToolCall {
+                id: self.id.ok_or_else(|| lacks("id"))?,
+                name: self.name.ok_or_else(|| lacks("name"))?,
+                arguments: self.input.unwrap_or_else(|| serde_json::json!({})),
+            },
+            "image" => Block::Image { media_type: self.source.and_then(ImageSource::media_type) },
+            other => {
+                draft.leave_out(format!("{other} part"), 1);
+                return Ok(None);
+            }
+        }))
+    }
 }
 
 #[derive(Deserialize)]
@@ -110,36 +127,33 @@ pub(super) struct Response {
 }
 
 /// Anthropic's usage: cached tokens are counted beside the input.
-#[derive(Clone, Copy, Deserialize)]
-pub(super) struct WireUsage {
-    #[serde(default)]
-    input_tokens: u64,
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub(in crate::formats) struct WireUsage {
+    input_tokens: Option<u64>,
     cache_creation_input_tokens: Option<u64>,
     cache_read_input_tokens: Option<u64>,
     cache_creation: Option<Written>,
-    #[serde(default)]
-    output_tokens: u64,
+    output_tokens: Option<u64>,
 }
 
-#[derive(Clone, Copy, Deserialize)]
+/// Cache writes by their lifetime.
+#[derive(Clone, Copy, Debug, Deserialize)]
 struct Written {
     ephemeral_1h_input_tokens: Option<u64>,
 }
 
 impl WireUsage {
-    pub(super) fn usage(&self) -> Usage {
+    /// The usage in disjoint buckets; writes without a lifetime are the
+    /// five-minute default.
+    pub(in crate::formats) fn usage(&self) -> Usage {
         let written = self.cache_creation_input_tokens.unwrap_or(0);
         let hour = self.cache_creation.and_then(|written| written.ephemeral_1h_input_tokens);
         let cache_write_1h = hour.unwrap_or(0).min(written);
-        Usage {
-            input: self.input_tokens,
-            cache_read: self.cache_read_input_tokens.unwrap_or(0),
-            cache_write_5m: written - cache_write_1h,
-            cache_write_1h,
-            output: self.output_tokens,
-            output_final: true,
-            ..Usage::default()
-        }
+        let [input, read, output] =
+            [self.input_tokens, self.cache_read_input_tokens, self.output_tokens]
+                .map(Option::unwrap_or_default);
+        let usage = disjoint(input, read, written - cache_write_1h, output);
+        Usage { cache_write_1h, ..usage }
     }
 }
 

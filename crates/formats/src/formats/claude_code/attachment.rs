@@ -10,18 +10,18 @@
 use std::collections::VecDeque;
 use std::fmt::Write as _;
 
-use super::wire::{Body, Part, Queue, Record};
+use super::wire::{Body, Queue, Record};
+use crate::formats::anthropic::Part;
 use crate::formats::prelude::*;
-use recap_core::model::ToolDefinition;
 
 /// What a record adds to the conversation.
 #[derive(Debug)]
 pub(super) enum Added {
     /// What the user typed while the agent worked.
     Typed(Content<Part>),
-    /// What the harness told the model; `standing` is what it says once about
+    /// What the harness said to the model; `standing` is what it says once about
     /// the whole session, before it asks for the first time.
-    Told { text: String, standing: bool },
+    Note { text: String, standing: bool },
     /// The system prompt and the tools of the session.
     Prompt { system: Vec<String>, tools: Vec<ToolDefinition> },
 }
@@ -94,10 +94,10 @@ pub(super) fn read(text: &str) -> Result<(String, Option<Added>), Problem> {
     }
     let text = match rendered {
         Some(rendered) => texts_of(&rendered),
-        None => told(&kind, &attachment).map(reminder).unwrap_or_default(),
+        None => fields_text(&kind, &attachment).map(reminder).unwrap_or_default(),
     };
     let standing = !OF_A_MESSAGE.contains(&kind.as_str());
-    Ok((kind, (!text.is_empty()).then_some(Added::Told { text, standing })))
+    Ok((kind, (!text.is_empty()).then_some(Added::Note { text, standing })))
 }
 
 /// The text of a slash command or of its output, which is sent with the next request.
@@ -108,7 +108,7 @@ pub(super) fn local_command(text: &str) -> Result<Option<Added>, Problem> {
         content: Json,
     }
     let text = texts_of(&parse::<Command>(text)?.content);
-    Ok((!text.is_empty()).then_some(Added::Told { text, standing: false }))
+    Ok((!text.is_empty()).then_some(Added::Note { text, standing: false }))
 }
 
 /// Versions before 2.1.8x record no attachments. A prompt that was typed while the
@@ -138,7 +138,7 @@ pub(super) fn take_from_queue(records: &mut [Record]) {
                     // A command of the program is not sent.
                     None | Some('/') => {}
                     Some('<' | '{') => {
-                        record.body = Body::Added(Added::Told { text, standing: false });
+                        record.body = Body::Added(Added::Note { text, standing: false });
                     }
                     Some(_) => record.body = Body::Added(Added::Typed(Content::Text(text))),
                 }
@@ -175,8 +175,8 @@ fn texts_of(value: &Json) -> String {
     }
 }
 
-/// What an attachment of an older version told the model.
-fn told(kind: &str, attachment: &Json) -> Option<String> {
+/// The text of an attachment of an older version, put together from its fields.
+fn fields_text(kind: &str, attachment: &Json) -> Option<String> {
     let named = |name: &str| field(attachment, name);
     let content = attachment.get("content").map(texts_of).unwrap_or_default();
     let hook = named("hookName").unwrap_or("a");
@@ -215,8 +215,8 @@ fn told(kind: &str, attachment: &Json) -> Option<String> {
 fn gather(name: &str, value: &Json, into: &mut String) {
     match value {
         Json::String(text) => {
-            let told = ["content", "text", "message", "prompt"].contains(&name);
-            if told || text.contains([' ', '\n', '/', '\\']) {
+            let is_prose = ["content", "text", "message", "prompt"].contains(&name);
+            if is_prose || text.contains([' ', '\n', '/', '\\']) {
                 let _ = writeln!(into, "{text}");
             }
         }

@@ -14,7 +14,7 @@ use crate::formats::prelude::*;
 
 /// A request of the conversation, with what was reported of it.
 #[derive(Clone, Copy)]
-struct Asked {
+struct Request {
     /// Position of its response on the branch.
     place: usize,
     usage: Usage,
@@ -27,7 +27,7 @@ struct Step {
     record: usize,
     /// Number of responses and of messages of the user.
     responses: usize,
-    said: usize,
+    user_messages: usize,
     compactions: usize,
 }
 
@@ -36,7 +36,7 @@ pub(super) struct Branch<'a> {
     records: &'a [Record],
     is_main: bool,
     steps: Vec<Step>,
-    asked: Vec<Asked>,
+    requests: Vec<Request>,
     /// Position of each record on the branch.
     place: FxHashMap<usize, usize>,
     /// For each record that is no message, the message that it hangs on, with the
@@ -58,7 +58,7 @@ impl<'a> Branch<'a> {
             is_main: root.is_none(),
             records,
             steps: Vec::new(),
-            asked: Vec::new(),
+            requests: Vec::new(),
             place: FxHashMap::default(),
             hangs: FxHashMap::default(),
             next: next_requests(records, members),
@@ -104,7 +104,7 @@ impl<'a> Branch<'a> {
             self.steps.drain(kept..).for_each(|step| {
                 self.place.remove(&step.record);
             });
-            self.asked.truncate(self.asked.partition_point(|asked| asked.place < kept));
+            self.requests.truncate(self.requests.partition_point(|request| request.place < kept));
         }
         let before = self.steps.last().map(|step| step.record);
         self.push(at);
@@ -119,20 +119,20 @@ impl<'a> Branch<'a> {
     fn push(&mut self, at: usize) {
         let place = self.steps.len();
         let last = self.steps.last();
-        let (mut responses, mut said, mut compactions) =
-            last.map_or((0, 0, 0), |step| (step.responses, step.said, step.compactions));
+        let (mut responses, mut user_messages, mut compactions) =
+            last.map_or((0, 0, 0), |step| (step.responses, step.user_messages, step.compactions));
         let record = &self.records[at];
         match &record.body {
             Body::Assistant(_) if !self.is_same_response(at) => responses += 1,
-            Body::User(_) if !record.is_result() => said += 1,
-            Body::Added(Added::Typed(_)) => said += 1,
+            Body::User(_) if !record.is_result() => user_messages += 1,
+            Body::Added(Added::Typed(_)) => user_messages += 1,
             Body::Compaction(_) => compactions += 1,
             _ => {}
         }
-        if let Some(usage) = record.asked() {
-            self.asked.push(Asked { place, usage, compactions });
+        if let Some(usage) = record.request_usage() {
+            self.requests.push(Request { place, usage, compactions });
         }
-        self.steps.push(Step { record: at, responses, said, compactions });
+        self.steps.push(Step { record: at, responses, user_messages, compactions });
         self.place.insert(at, place);
     }
 
@@ -162,19 +162,20 @@ impl<'a> Branch<'a> {
             return true;
         };
         let before = kept.checked_sub(1).and_then(|place| self.steps.get(place));
-        let (responses, said, compactions) =
-            before.map_or((0, 0, 0), |step| (step.responses, step.said, step.compactions));
+        let (responses, user_messages, compactions) =
+            before.map_or((0, 0, 0), |step| (step.responses, step.user_messages, step.compactions));
         let goes_behind = matches!(record.body, Body::MicroCompaction(_)) || record.is_result();
         // Parallel calls of one response and their results are branches, and a
         // response answers all that was said since the last one.
         let is_response = matches!(record.body, Body::Assistant(_));
-        let answers = tip.responses == responses && (tip.said == said || is_response);
+        let answers =
+            tip.responses == responses && (tip.user_messages == user_messages || is_response);
         if goes_behind || answers || self.is_same_response(at) {
             return true;
         }
-        let from = self.asked.partition_point(|asked| asked.place < kept);
-        let part = self.asked.get(from..).unwrap_or_default();
-        let known = from.checked_sub(1).and_then(|n| self.asked.get(n));
+        let from = self.requests.partition_point(|request| request.place < kept);
+        let part = self.requests.get(from..).unwrap_or_default();
+        let known = from.checked_sub(1).and_then(|n| self.requests.get(n));
         let known = known.filter(|known| known.compactions == compactions);
         let sizes = part.first().zip(part.last()).zip(self.next.get(&at));
         let is_side = record.is_command() || matches!(record.body, Body::Added(_));
@@ -226,7 +227,7 @@ fn next_requests(records: &[Record], members: &[usize]) -> FxHashMap<usize, Usag
         if let Body::Compaction(_) = record.body {
             next = None;
         }
-        next = record.asked().or(next);
+        next = record.request_usage().or(next);
         if let (Some(usage), false) = (next, record.is_side()) {
             found.insert(at, usage);
         }

@@ -1,13 +1,10 @@
 //! Turns the main chain of a log into a session.
 
-use std::collections::BTreeSet;
-
 use super::attachment::Added;
 use super::tree::Tree;
-use super::wire::{Body, CompactMetadata, Part, Record, Response};
-use crate::formats::content::ImageSource;
+use super::wire::{Body, CompactMetadata, Record, Response};
+use crate::formats::anthropic::Part;
 use crate::formats::prelude::*;
-use recap_core::model::{Session, SidechainRequest, ToolDefinition};
 
 /// Why a record of the conversation is not in the session.
 pub(super) const ABANDONED: &str = "record on an abandoned branch";
@@ -16,7 +13,7 @@ pub(super) const ABANDONED: &str = "record on an abandoned branch";
 type Fault = (u64, Problem);
 
 /// A result and its position.
-struct Placed {
+struct PlacedResult {
     record: usize,
     part: Part,
     id: String,
@@ -37,14 +34,12 @@ pub(super) fn build(
     let own: FxHashSet<usize> = members.iter().copied().collect();
     let chain: Vec<usize> = chain.into_iter().filter(|at| own.contains(at)).collect();
     let mut builder = Builder::new(records, tree, members, &chain);
-    facts(builder.records, &chain, &mut builder.draft.session);
+    facts(builder.records, &chain, &mut builder.draft);
     for &at in &chain {
         builder.emit(at)?;
     }
     builder.unanswered()?;
     builder.count_left_out(members);
-    // The models of responses are those of messages: these must be there.
-    builder.models.name_models(&mut builder.draft.session);
     Ok(builder.draft)
 }
 
@@ -56,7 +51,7 @@ struct Builder<'a> {
     /// Lines of each response on the chain, by its first line there.
     responses: FxHashMap<usize, Vec<usize>>,
     /// Results by the call that they answer.
-    results: FxHashMap<String, Vec<Placed>>,
+    results: FxHashMap<String, Vec<PlacedResult>>,
     /// User records off the chain that belong to a call (a skill's text).
     attached: FxHashMap<String, Vec<usize>>,
     /// Records that are in the session, with the index of their message (the
@@ -65,10 +60,9 @@ struct Builder<'a> {
     /// Position of each record.
     by_uuid: FxHashMap<String, usize>,
     /// What the last boundary kept, until its summary is read.
-    kept: Option<Kept>,
-    models: Models,
+    kept: Option<Preserved>,
     /// Whether there is a response.
-    has_asked: bool,
+    has_response: bool,
 }
 
 impl<'a> Builder<'a> {
@@ -82,8 +76,7 @@ impl<'a> Builder<'a> {
         let mut builder = Builder {
             by_uuid: by_uuid.collect(),
             kept: None,
-            models: Models::default(),
-            has_asked: false,
+            has_response: false,
             records,
             tree,
             draft: Draft::default(),
@@ -163,7 +156,7 @@ impl<'a> Builder<'a> {
             for (n, part) in results.enumerate() {
                 let id = if whole { uuid.clone() } else { format!("{uuid}#{}", n + 1) };
                 let call = part.tool_use_id.clone().unwrap_or_default();
-                let placed = Placed { record: at, part, id };
+                let placed = PlacedResult { record: at, part, id };
                 self.results.entry(call).or_default().push(placed);
             }
         }
@@ -175,7 +168,7 @@ impl<'a> Builder<'a> {
             Body::Assistant(_) if self.used.contains_key(&at) => Ok(()),
             Body::Assistant(_) => self.emit_response(at),
             Body::User(content) if record.header.is_compact_summary == Some(true) => {
-                let summary = plain_text(std::mem::take(content));
+                let summary = std::mem::take(content).texts(|part| part.text).join("\n");
                 self.emit_summary(at, summary);
                 Ok(())
             }
@@ -209,8 +202,8 @@ impl<'a> Builder<'a> {
                     self.draft.push(message, line);
                 }
             }
-            Added::Told { text, standing } => {
-                let first = !self.has_asked && self.draft.session.compactions.is_empty();
+            Added::Note { text, standing } => {
+                let first = !self.has_response && self.draft.session.compactions.is_empty();
                 // In front of the first message nothing belongs to one.
                 if first && (standing || index == 0) {
                     self.draft.session.preamble.system.push(text);
@@ -248,7 +241,7 @@ impl<'a> Builder<'a> {
     /// The recorded system prompt, where it is there from the beginning.
     fn prompt(&mut self, system: Vec<String>, tools: Vec<ToolDefinition>) {
         let preamble = &mut self.draft.session.preamble;
-        if self.has_asked || !preamble.tools.is_empty() {
+        if self.has_response || !preamble.tools.is_empty() {
             let same = system.iter().all(|text| preamble.system.contains(text));
             self.draft.leave_out("system prompt of a later request", u64::from(!same));
             return;
@@ -264,7 +257,7 @@ impl<'a> Builder<'a> {
         let index = self.draft.next_index();
         let mut message = self.message(at, Role::Assistant, Vec::new());
         message.synthetic = self.records[at].is_synthetic();
-        self.has_asked |= !message.synthetic;
+        self.has_response |= !message.synthetic;
         let mut calls: Vec<String> = Vec::new();
         let mut known: FxHashSet<String> = FxHashSet::default();
         let mut model = None;
@@ -292,7 +285,7 @@ impl<'a> Builder<'a> {
             }
         }
         if let Some(model) = model {
-            self.models.add(&model, &message.id);
+            self.draft.models.add(&model, &message.id);
         }
         self.draft.push(message, self.records[at].line);
         self.emit_results(&calls)
@@ -319,13 +312,12 @@ impl<'a> Builder<'a> {
         behind.into_iter().try_for_each(|at| self.emit_user(at))
     }
 
-    fn emit_result(&mut self, call: &str, placed: Placed) {
+    fn emit_result(&mut self, call: &str, placed: PlacedResult) {
         let index = self.draft.next_index();
         self.used.entry(placed.record).or_insert(index);
         let is_error = placed.part.is_error == Some(true);
-        let content = placed.part.content.unwrap_or_default();
-        let read = |part: Part| (part.kind, part.text);
-        let text = result_text(content, read, "image", &mut self.draft);
+        let content = placed.part.content;
+        let text = result_text(content, TextPart::split, "image", &mut self.draft);
         let record = &self.records[placed.record];
         let at = record.header.timestamp;
         let message = result_message(placed.id, call.to_owned(), text, is_error, at);
@@ -374,8 +366,8 @@ impl<'a> Builder<'a> {
                 compaction.tokens_after = metadata.post_tokens;
                 compaction.duration_ms = metadata.waited();
                 let own = record.header.uuid.as_deref();
-                let kept = Kept::of(metadata, own, after, |uuid| self.index_of(uuid));
-                self.draft.keep(kept.len(), 0)?;
+                let kept = Preserved::of(metadata, own, after, |uuid| self.index_of(uuid));
+                self.draft.keep(kept.messages.len(), 0)?;
                 compaction.kept_from = kept.tail_from(after);
                 self.kept = Some(kept);
             }
@@ -425,7 +417,7 @@ impl<'a> Builder<'a> {
     /// it is not in the file.
     fn unanswered(&mut self) -> Result<(), Fault> {
         let results = std::mem::take(&mut self.results);
-        let mut rest: Vec<(String, Placed)> = results
+        let mut rest: Vec<(String, PlacedResult)> = results
             .into_iter()
             .flat_map(|(call, placed)| placed.into_iter().map(move |p| (call.clone(), p)))
             .filter(|(_, placed)| self.on_chain.contains(&placed.record))
@@ -460,43 +452,9 @@ impl<'a> Builder<'a> {
 // Content parts, token counts and triggers of a Claude Code log, in the
 // vocabulary of the model.
 
-/// The blocks of a message, without results, which were taken out before; kinds
-/// that the model does not have are counted as left out.
+/// The blocks of a message, without results, which were taken out before.
 fn blocks(content: Content<Part>, draft: &mut Draft) -> Result<Vec<Block>, Problem> {
-    content.blocks(|part| {
-        Ok(Some(match part.kind.as_str() {
-            "text" => Block::Text { text: part.text.ok_or_else(|| lacks("text", "text"))? },
-            // A redacted part has only ciphertext, but there was reasoning.
-            "thinking" | "redacted_thinking" => {
-                Block::Reasoning { text: part.thinking.unwrap_or_default() }
-            }
-            "tool_use" => Block::ToolCall {
-                id: part.id.ok_or_else(|| lacks("tool_use", "id"))?,
-                name: part.name.ok_or_else(|| lacks("tool_use", "name"))?,
-                arguments: part.input.unwrap_or_else(|| serde_json::json!({})),
-            },
-            "image" => Block::Image { media_type: part.source.and_then(ImageSource::media_type) },
-            other => {
-                draft.leave_out(format!("{other} part"), 1);
-                return Ok(None);
-            }
-        }))
-    })
-}
-
-fn lacks(kind: &str, field: &str) -> Problem {
-    Problem::lacks("message.content", kind, field)
-}
-
-/// The text of a summary.
-fn plain_text(content: Content<Part>) -> String {
-    match content {
-        Content::Text(text) => text,
-        Content::Parts(parts) => {
-            let texts: Vec<String> = parts.into_iter().filter_map(|p| p.text).collect();
-            texts.join("\n")
-        }
-    }
+    content.blocks(|part| part.block("message.content", draft))
 }
 
 /// Token counts of one response out of those of its lines: the largest output
@@ -505,7 +463,7 @@ fn merge_usage(known: Option<Usage>, line: &Response) -> Option<Usage> {
     let Some(wire) = &line.usage else {
         return known;
     };
-    let usage = Usage { output_final: line.is_final(), ..wire.disjoint() };
+    let usage = Usage { output_final: line.is_final(), ..wire.usage() };
     let Some(known) = known else {
         return Some(usage);
     };
@@ -531,25 +489,23 @@ fn record_id(record: &Record) -> String {
 }
 
 /// Project and the values that the records carry about themselves.
-fn facts(records: &[Record], chain: &[usize], session: &mut Session) {
-    let mut values = BTreeSet::new();
+fn facts(records: &[Record], chain: &[usize], draft: &mut Draft) {
     for &at in chain {
         let header = &records[at].header;
         let own =
             [&header.session_id, &header.cwd, &header.version, &header.git_branch, &header.slug];
-        values.extend(own.into_iter().flatten().filter(|v| !v.is_empty()).cloned());
-        if let Some(cwd) = &header.cwd {
-            values.extend(home_of(cwd));
-            let project = &mut session.project;
+        draft.metadata.extend(own.into_iter().flatten().filter(|v| !v.is_empty()).cloned());
+        if let Some(cwd) = header.cwd.as_ref().filter(|cwd| !cwd.is_empty()) {
+            draft.worked_in(cwd.clone());
+            let project = &mut draft.session.project;
             *project = project.take().or_else(|| project_of(cwd));
         }
         if let Body::Assistant(response) = &records[at].body
             && !records[at].is_synthetic()
         {
-            values.extend(response.model.clone());
+            draft.metadata.extend(response.model.clone());
         }
     }
-    session.metadata = values.into_iter().collect();
 }
 
 /// What tells a response: its id, and the size of its prompt.
@@ -572,9 +528,9 @@ impl Asides {
                 Body::Progress(response) => response,
                 _ => continue,
             };
-            let Some(asked) = response.asked() else { continue };
+            let Some(used) = response.request_usage() else { continue };
             let next = self.requests.len();
-            let identity = response.id.clone().map(|id| (id, asked.prompt()));
+            let identity = response.id.clone().map(|id| (id, used.prompt()));
             let place = identity.map_or(next, |key| *self.known.entry(key).or_insert(next));
             let known = self.requests.get(place).map(|request| request.usage);
             let Some(usage) = merge_usage(known, response) else { continue };
@@ -602,14 +558,14 @@ impl Asides {
 
 /// The messages that a boundary kept.
 #[derive(Debug, Default)]
-struct Kept {
+struct Preserved {
     /// In order, each once.
     messages: Vec<u32>,
     /// Whether the summary comes after them.
     summary_behind: bool,
 }
 
-impl Kept {
+impl Preserved {
     /// What the boundary with the id `own`, after `after` messages, kept.
     /// Records that are not messages of the conversation are skipped.
     fn of(
@@ -617,7 +573,7 @@ impl Kept {
         own: Option<&str>,
         after: u32,
         index_of: impl Fn(&str) -> Option<u32>,
-    ) -> Kept {
+    ) -> Preserved {
         let segment = metadata.preserved_segment.as_ref();
         let listed = metadata.preserved_messages.as_ref().filter(|kept| !kept.uuids.is_empty());
         let mut messages: Vec<u32> = match (listed, segment) {
@@ -634,12 +590,7 @@ impl Kept {
         messages.dedup();
         let anchor = listed.and_then(|kept| kept.anchor_uuid.as_deref());
         let anchor = anchor.or_else(|| segment?.anchor_uuid.as_deref());
-        Kept { messages, summary_behind: anchor.is_some() && anchor == own }
-    }
-
-    /// How many messages there are.
-    fn len(&self) -> usize {
-        self.messages.len()
+        Preserved { messages, summary_behind: anchor.is_some() && anchor == own }
     }
 
     /// The first message from which on everything after the summary was kept.

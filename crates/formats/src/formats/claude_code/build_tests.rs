@@ -33,10 +33,10 @@ fn read(parts: serde_json::Value) -> Vec<(String, &'static str, String)> {
 #[test]
 fn text_beside_a_result_is_what_the_user_said() {
     let result = json!({"type": "tool_result", "tool_use_id": "c", "content": "4210"});
-    let said = json!({"type": "text", "text": "Look at b as well."});
+    let words = json!({"type": "text", "text": "Look at b as well."});
     let of = |id: &str, role, text: &str| (id.to_owned(), role, text.to_owned());
     assert_eq!(read(json!([result])), [of("u2", "tool", "4210")]);
     let both = [of("u2#1", "tool", "4210"), of("u2", "user", "Look at b as well.")];
-    assert_eq!(read(json!([result, said])), both);
-    assert_eq!(read(json!([said, result])), both);
+    assert_eq!(read(json!([result, words])), both);
+    assert_eq!(read(json!([words, result])), both);
 }

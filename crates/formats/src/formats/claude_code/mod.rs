@@ -13,7 +13,6 @@ use self::tree::Tree;
 use self::wire::{Body, Record};
 use super::content::warn_of_branches;
 use super::prelude::*;
-use recap_core::model::SIDECHAIN;
 
 /// The format of Claude Code's session logs.
 pub(super) const FORMAT: Format = Format {
@@ -64,7 +63,13 @@ fn read(source: &mut Source<'_>, options: &LoadOptions) -> Result<Vec<Draft>, Da
         tree = Tree::new(&records);
         source.warn("its newest record comes first; it was read from its end");
     }
-    warn_of_lost_parents(source, tree.lost_parents(&records));
+    let lost = tree.lost_parents(&records);
+    if lost > 0 {
+        source.warn(format!(
+            "parents that are not in the file: {lost}; \
+             each record was put behind the message before it"
+        ));
+    }
     let (main, sidechains) = split(&records, &tree)
         .map_err(|problem| source.error(records.first().map(|r| r.line), problem))?;
     let stem = source.stem().to_owned();
@@ -99,7 +104,7 @@ fn read(source: &mut Source<'_>, options: &LoadOptions) -> Result<Vec<Draft>, Da
     }
     if let Some(first) = drafts.first_mut() {
         first.leave_out("record written twice", repeated);
-        first.leave_out("torn last line", source.torn());
+        first.leave_out("torn last line", source.take_torn());
         first.leave_out("sidechain record", skipped + apart);
         first.session.sidechains = asides.take();
     } else if skipped > 0 {
@@ -120,7 +125,7 @@ fn subagents(
 ) -> Result<u64, DatasetError> {
     let session = source.stem().to_owned();
     let mut left_out = 0;
-    for (n, log) in source.subagents().to_vec().into_iter().enumerate() {
+    for (n, log) in source.subagents.clone().into_iter().enumerate() {
         let mut own = source.open_subagent(&log)?;
         let read = Log::read(&mut own).and_then(|mut read| {
             own.settle_aside(read.records.len())?;
@@ -146,7 +151,7 @@ fn subagents(
         }
         let (hash, warnings) = own.finish()?;
         warnings.into_iter().for_each(|text| source.warn(format!("{shown}: {text}")));
-        source.read_subagent(log, hash);
+        source.read_subagents.push((log, hash));
     }
     Ok(left_out)
 }
@@ -186,15 +191,6 @@ impl Log {
     fn is_of_subagent(&self) -> bool {
         let mut messages = self.records.iter().filter(|record| record.is_conversation());
         messages.all(Record::is_sidechain)
-    }
-}
-
-fn warn_of_lost_parents(source: &mut Source<'_>, lost: usize) {
-    if lost > 0 {
-        source.warn(format!(
-            "parents that are not in the file: {lost}; \
-             each record was put behind the message before it"
-        ));
     }
 }
 

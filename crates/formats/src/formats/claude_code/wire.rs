@@ -4,7 +4,7 @@
 //! result with whole files and was never sent to the model.
 
 use super::attachment::{self, Added};
-use crate::formats::content::ImageSource;
+use crate::formats::anthropic::{Part, WireUsage};
 use crate::formats::prelude::*;
 
 #[derive(Deserialize)]
@@ -89,7 +89,7 @@ impl Record {
     /// Whether this is a slash command or what it printed.
     pub(super) fn is_command(&self) -> bool {
         match &self.body {
-            Body::Added(Added::Told { .. }) => self.header.subtype.is_some(),
+            Body::Added(Added::Note { .. }) => self.header.subtype.is_some(),
             Body::User(Content::Text(text)) => {
                 ["<command-", "<local-command-"].iter().any(|start| text.starts_with(start))
             }
@@ -107,9 +107,9 @@ impl Record {
     }
 
     /// What the request of this record's response used, where that is reported.
-    pub(super) fn asked(&self) -> Option<Usage> {
+    pub(super) fn request_usage(&self) -> Option<Usage> {
         match &self.body {
-            Body::Assistant(response) if !self.is_synthetic() => response.asked(),
+            Body::Assistant(response) if !self.is_synthetic() => response.request_usage(),
             _ => None,
         }
     }
@@ -126,7 +126,7 @@ impl Record {
         if let (Some(one), Some(other)) = (&first.header.request_id, &self.header.request_id) {
             return one == other;
         }
-        if let (Some(one), Some(other)) = (first.asked(), self.asked())
+        if let (Some(one), Some(other)) = (first.request_usage(), self.request_usage())
             && one.prompt() != other.prompt()
         {
             return false;
@@ -170,8 +170,8 @@ impl Response {
     }
 
     /// What its request used.
-    pub(super) fn asked(&self) -> Option<Usage> {
-        self.usage.as_ref().map(WireUsage::disjoint).filter(|usage| usage.prompt() > 0)
+    pub(super) fn request_usage(&self) -> Option<Usage> {
+        self.usage.as_ref().map(WireUsage::usage).filter(|usage| usage.prompt() > 0)
     }
 
     fn opens_with_call(&self) -> bool {
@@ -187,57 +187,6 @@ impl Response {
 pub(super) struct Queue {
     pub(super) operation: String,
     pub(super) content: Option<String>,
-}
-
-/// A part of a message's content; which fields there are depends on `kind`.
-#[derive(Debug, Deserialize)]
-pub(super) struct Part {
-    #[serde(rename = "type")]
-    pub(super) kind: String,
-    pub(super) text: Option<String>,
-    pub(super) thinking: Option<String>,
-    pub(super) id: Option<String>,
-    pub(super) name: Option<String>,
-    pub(super) input: Option<Json>,
-    pub(super) tool_use_id: Option<String>,
-    pub(super) content: Option<Content<Part>>,
-    pub(super) is_error: Option<bool>,
-    pub(super) source: Option<ImageSource>,
-}
-
-/// Anthropic's token counts: cached tokens are counted besides `input_tokens`.
-#[derive(Clone, Debug, Default, Deserialize)]
-pub(super) struct WireUsage {
-    pub(super) input_tokens: Option<u64>,
-    pub(super) cache_creation_input_tokens: Option<u64>,
-    pub(super) cache_read_input_tokens: Option<u64>,
-    pub(super) output_tokens: Option<u64>,
-    pub(super) cache_creation: Option<CacheCreation>,
-}
-
-impl WireUsage {
-    /// Anthropic counts cached tokens beside `input_tokens`, so nothing is
-    /// subtracted; writes without a lifetime are the five-minute default.
-    pub(super) fn disjoint(&self) -> Usage {
-        let written = self.cache_creation_input_tokens.unwrap_or(0);
-        let hour = self.cache_creation.as_ref().and_then(|c| c.ephemeral_1h_input_tokens);
-        let hour = hour.unwrap_or(0).min(written);
-        Usage {
-            input: self.input_tokens.unwrap_or(0),
-            cache_read: self.cache_read_input_tokens.unwrap_or(0),
-            cache_write_5m: written - hour,
-            cache_write_1h: hour,
-            output: self.output_tokens.unwrap_or(0),
-            output_final: false,
-            ..Usage::default()
-        }
-    }
-}
-
-/// Cache writes by their lifetime.
-#[derive(Clone, Debug, Deserialize)]
-pub(super) struct CacheCreation {
-    pub(super) ephemeral_1h_input_tokens: Option<u64>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -357,8 +306,8 @@ fn agent_progress(text: &str) -> Option<Response> {
         data: WithMessage<WithMessage<Response>>,
     }
     let response = serde_json::from_str::<Progress>(text).ok()?.data.message.message;
-    let asked = response.role == "assistant" && response.asked().is_some();
-    asked.then_some(Response { content: Content::default(), ..response })
+    let is_billed = response.role == "assistant" && response.request_usage().is_some();
+    is_billed.then_some(Response { content: Content::default(), ..response })
 }
 
 fn expect_role(role: &str, expected: &str) -> Result<(), Problem> {

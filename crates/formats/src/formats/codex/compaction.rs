@@ -8,9 +8,9 @@
 
 use std::borrow::Cow;
 
-use super::wire::{Compacted, Kept, texts};
+use super::wire::{Compacted, HistoryItem, texts};
+use crate::formats::content::take_tail;
 use crate::formats::prelude::*;
-use recap_core::model::Session;
 
 /// The beginning of a summary that Codex sends as a message of its own
 /// (`templates/compact/summary_prefix.md`, since 2025-10).
@@ -44,7 +44,7 @@ const NOTES: [&str; 3] = ["<skill>", "<turn_aborted>", "<subagent_notification>"
 
 /// Who speaks in the user's name.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Says {
+pub(super) enum Speaker {
     /// The user.
     User,
     /// The harness, of the project and the environment.
@@ -54,13 +54,13 @@ pub(super) enum Says {
 }
 
 /// Who says a text in the user's name.
-pub(super) fn says(text: &str) -> Says {
+pub(super) fn speaker_of(text: &str) -> Speaker {
     let text = text.trim_start();
     let begins = |starts: &[&str]| starts.iter().any(|start| text.starts_with(start));
     match (begins(&SURROUNDINGS), begins(&NOTES)) {
-        (true, _) => Says::Surroundings,
-        (false, true) => Says::Note,
-        (false, false) => Says::User,
+        (true, _) => Speaker::Surroundings,
+        (false, true) => Speaker::Note,
+        (false, false) => Speaker::User,
     }
 }
 
@@ -159,11 +159,7 @@ impl MessageLookup {
             None => Some(REMOVED),
             Some(_) => None,
         };
-        let mut kept_from = after;
-        while kept_from > 0 && pieces.last() == Some(&Piece::Message(kept_from - 1)) {
-            pieces.pop();
-            kept_from -= 1;
-        }
+        let kept_from = take_tail(&mut pieces, after);
         let compaction = RecordedCompaction {
             after,
             kept_from,
@@ -183,7 +179,7 @@ impl MessageLookup {
     /// The new context as the record lists it: messages of the old context (the
     /// newest of several with the same text), and new texts. What the preamble
     /// contains stays there. Also the number of items kept apart.
-    fn listed(&self, history: Vec<Kept>) -> (Vec<Piece>, u64) {
+    fn listed(&self, history: Vec<HistoryItem>) -> (Vec<Piece>, u64) {
         let mut pieces = Vec::with_capacity(history.len());
         let mut before = u32::MAX;
         let mut others = 0;
@@ -202,7 +198,8 @@ impl MessageLookup {
             if own.is_empty() {
                 continue;
             }
-            let by_harness = role == Role::User && own.iter().all(|text| says(text) != Says::User);
+            let by_harness =
+                role == Role::User && own.iter().all(|text| speaker_of(text) != Speaker::User);
             let role = if by_harness { Role::System } else { role };
             let key = (role, own.join("\n"));
             let place = self.alone.get(&key).and_then(|places| {
@@ -238,9 +235,9 @@ fn is_alone(message: &Message) -> bool {
 /// messages, and the summary.
 fn by_rule(lookup: &MessageLookup, messages: &[Message], summary: &str) -> Vec<Piece> {
     if !summary.starts_with(SUMMARY_PREFIX) {
-        let said = lookup.by_users.as_str();
-        let said = if said.is_empty() { "(none)".into() } else { cut(said, USER_TOKENS) };
-        let text = format!("{}{said}{}{summary}", BRIDGE[0], BRIDGE[1]);
+        let words = lookup.by_users.as_str();
+        let words = if words.is_empty() { "(none)".into() } else { cut(words, USER_TOKENS) };
+        let text = format!("{}{words}{}{summary}", BRIDGE[0], BRIDGE[1]);
         return vec![Piece::Text { role: Role::User, text }];
     }
     let mut left = USER_TOKENS;

@@ -6,9 +6,9 @@
 mod compaction;
 mod wire;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use self::compaction::{MessageLookup, ReadCompaction, Says, says};
+use self::compaction::{MessageLookup, ReadCompaction, Speaker, speaker_of};
 
 use self::wire::{Body, Compacted, Counts, Item, Record, Turn, WireSession};
 pub(super) use self::wire::{
@@ -16,7 +16,6 @@ pub(super) use self::wire::{
     texts,
 };
 use super::prelude::*;
-use recap_core::model::SidechainRequest;
 
 /// The format of Codex CLI's session logs.
 pub(super) const FORMAT: Format = Format {
@@ -41,18 +40,12 @@ fn sniff(head: &Head) -> bool {
 }
 
 fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
-    let mut reader = Reader::new(source.stem());
-    while let Some((line, (at, body))) = source.next_record(wire::read)? {
-        if let Err(problem) = reader.record(Record { line, at, body }) {
-            source.set_aside(line, problem)?;
-        }
-    }
+    let mut reader = Reader { draft: Draft::named(source.stem()), ..Reader::default() };
+    source.each_record(wire::read, |line, (at, body)| reader.record(Record { line, at, body }))?;
     for (why, n) in &reader.unreadable {
         source.warn(format!("{why}: {n}"));
     }
-    let mut draft = reader.finish();
-    draft.leave_out("torn last line", source.torn());
-    Ok(vec![draft])
+    Ok(vec![reader.finish()])
 }
 
 /// The response whose items are being read.
@@ -70,9 +63,7 @@ struct Open {
 #[derive(Default)]
 struct Reader {
     draft: Draft,
-    models: Models,
     model: Option<String>,
-    metadata: BTreeSet<String>,
     session_seen: bool,
     open: Option<Open>,
     /// Tokens of a response whose items have not been read yet.
@@ -89,20 +80,16 @@ struct Reader {
     /// Whether the model has answered: what stands before is the preamble's.
     begun: bool,
     /// Positions of the user's messages.
-    asked: Vec<usize>,
+    user_messages: Vec<usize>,
     /// How often each context limit was reported.
     windows: BTreeMap<u64, u64>,
     /// Compactions whose summary cannot be read, by the reason.
     unreadable: BTreeMap<&'static str, u64>,
     /// The index of messages for compactions.
-    said: MessageLookup,
+    lookup: MessageLookup,
 }
 
 impl Reader {
-    fn new(stem: &str) -> Reader {
-        Reader { draft: Draft::named(stem), ..Reader::default() }
-    }
-
     fn record(&mut self, record: Record) -> Result<(), Problem> {
         let Record { line, at, body } = record;
         match body {
@@ -140,7 +127,7 @@ impl Reader {
         }
         let own = [session.id, session.cli_version, session.originator];
         let own = own.into_iter().chain(git).flatten();
-        self.metadata.extend(own.filter(|value| !value.is_empty()));
+        self.draft.metadata.extend(own.filter(|value| !value.is_empty()));
         if let Some(cwd) = session.cwd {
             self.working_directory(cwd);
         }
@@ -154,17 +141,16 @@ impl Reader {
     fn working_directory(&mut self, cwd: String) {
         let project = &mut self.draft.session.project;
         *project = project.take().or_else(|| project_of(&cwd));
-        self.metadata.extend(home_of(&cwd));
-        self.metadata.insert(cwd);
+        self.draft.worked_in(cwd);
     }
 
     fn turn(&mut self, turn: Turn) {
         self.close();
-        if let Some(cwd) = turn.cwd.filter(|cwd| !self.metadata.contains(cwd)) {
+        if let Some(cwd) = turn.cwd.filter(|cwd| !self.draft.metadata.contains(cwd)) {
             self.working_directory(cwd);
         }
         if let Some(model) = turn.model {
-            self.metadata.insert(model.clone());
+            self.draft.metadata.insert(model.clone());
             self.model = Some(model);
         }
     }
@@ -217,9 +203,10 @@ impl Reader {
                 let index = self.draft.session.messages.len();
                 let usage = self.pending.take();
                 self.open = Some(Open { index, counted_first: usage.is_some(), answered: false });
-                self.push(line, at, Role::Assistant, Vec::new());
+                let id = format!("line-{line}");
+                self.draft.push(Message::new(id, Role::Assistant, at, Vec::new()), line);
                 if let Some(model) = &self.model {
-                    self.models.add(model, &self.draft.session.messages[index].id);
+                    self.draft.models.add(model, &self.draft.session.messages[index].id);
                 }
                 self.draft.session.messages[index].usage = usage;
                 index
@@ -280,13 +267,15 @@ impl Reader {
             match (block, role) {
                 (Block::Text { text }, Role::System) if starts => preamble.system.push(text),
                 (_, Role::System) if starts => {}
-                (Block::Text { text }, Role::User) if says(&text) == Says::Surroundings => {
+                (Block::Text { text }, Role::User)
+                    if speaker_of(&text) == Speaker::Surroundings =>
+                {
                     match self.begun {
                         false => preamble.pinned.push(text),
                         true => notes.push(Block::Text { text }),
                     }
                 }
-                (Block::Text { text }, Role::User) if says(&text) == Says::Note => {
+                (Block::Text { text }, Role::User) if speaker_of(&text) == Speaker::Note => {
                     notes.push(Block::Text { text });
                 }
                 (block, _) => own.push(block),
@@ -298,7 +287,8 @@ impl Reader {
             self.draft.push(Message::new(id, Role::System, at, notes), line);
         }
         if !own.is_empty() {
-            self.asked.extend((role == Role::User).then_some(self.draft.session.messages.len()));
+            self.user_messages
+                .extend((role == Role::User).then_some(self.draft.session.messages.len()));
             self.draft.push(Message::new(id, role, at, own), line);
         }
         Ok(())
@@ -314,18 +304,18 @@ impl Reader {
     /// what the harness put right before it. What they cost stays.
     fn roll_back(&mut self, turns: u32) {
         self.close();
-        let left = self.asked.len().saturating_sub(turns as usize);
-        let Some(&from) = self.asked.get(left) else { return };
-        self.asked.truncate(left);
+        let left = self.user_messages.len().saturating_sub(turns as usize);
+        let Some(&from) = self.user_messages.get(left) else { return };
+        self.user_messages.truncate(left);
         let session = &mut self.draft.session;
         let before = session.messages[..from].iter().rev();
         let from = from - before.take_while(|m| m.role == Role::System).count();
         let taken = session.messages.split_off(from);
-        self.said.forget(&taken, from);
+        self.lookup.forget(&taken, from);
         self.draft.lines.truncate(from);
         session.compactions.retain(|compaction| compaction.after as usize <= from);
         let requests = taken.iter().filter_map(|message| {
-            let model = self.models.of(&message.id).map(str::to_owned);
+            let model = self.draft.models.of(&message.id).map(str::to_owned);
             Some(SidechainRequest { at: message.at, model, usage: message.usage? })
         });
         session.sidechains.extend(requests);
@@ -354,10 +344,6 @@ impl Reader {
         Ok(())
     }
 
-    fn push(&mut self, line: u64, at: Option<Timestamp>, role: Role, blocks: Vec<Block>) {
-        self.draft.push(Message::new(format!("line-{line}"), role, at, blocks), line);
-    }
-
     fn blocks(&mut self, content: Content<WirePart>) -> Result<Vec<Block>, Problem> {
         content.blocks(|part| {
             Ok(Some(match part.kind.as_str() {
@@ -379,10 +365,8 @@ impl Reader {
     fn finish(mut self) -> Draft {
         self.close();
         self.order_results();
-        self.models.name_models(&mut self.draft.session);
         let windows = self.windows.iter().max_by_key(|(_, n)| **n);
         self.draft.session.window = windows.map(|(tokens, _)| *tokens);
-        self.draft.session.metadata = self.metadata.into_iter().collect();
         self.draft
     }
 
@@ -392,7 +376,7 @@ impl Reader {
     /// Compactions that together keep more than can be held.
     fn compaction(&mut self, at: Option<Timestamp>, compacted: Compacted) -> Result<(), Problem> {
         let ReadCompaction { compaction, unreadable, others } =
-            self.said.compaction(&self.draft.session, compacted);
+            self.lookup.compaction(&self.draft.session, compacted);
         self.draft.leave_out("item that a compaction kept apart", others);
         if let Some((why, what)) = unreadable {
             *self.unreadable.entry(why).or_default() += 1;

@@ -284,12 +284,12 @@ pub(super) struct Compacted {
     #[serde(default)]
     pub(super) message: String,
     #[serde(default)]
-    pub(super) replacement_history: Option<Vec<Kept>>,
+    pub(super) replacement_history: Option<Vec<HistoryItem>>,
 }
 
 /// An item of the new context: a message, or an encrypted summary.
 #[derive(Deserialize)]
-pub(super) struct Kept {
+pub(super) struct HistoryItem {
     #[serde(rename = "type")]
     pub(super) kind: String,
     #[serde(default)]
@@ -368,8 +368,5 @@ fn item(text: &str) -> Result<Body, Problem> {
 
 /// The texts among parts, in order.
 pub(in crate::formats) fn texts(content: Content<WirePart>) -> Vec<String> {
-    match content {
-        Content::Text(text) => vec![text],
-        Content::Parts(parts) => parts.into_iter().filter_map(|part| part.text).collect(),
-    }
+    content.texts(|part| part.text)
 }

@@ -18,9 +18,9 @@ use crate::formats::prelude::*;
 #[derive(Clone)]
 pub(super) enum Slot {
     /// A turn of the log.
-    Said(usize),
+    Turn(usize),
     /// A text that a compression put there, with its id.
-    Put(Rc<Turn>),
+    Text(Rc<Turn>),
 }
 
 /// A change of what is sent, after `after` turns.
@@ -43,8 +43,8 @@ pub(super) struct Log {
     pub(super) session: WireSession,
     pub(super) turns: Vec<Turn>,
     pub(super) boundaries: Vec<Boundary>,
-    /// What was left out, by reason.
-    pub(super) left_out: FxHashMap<String, u64>,
+    /// Counts what was left out.
+    pub(super) draft: Draft,
     /// Turn of each message. A note has that of the next turn.
     by_id: FxHashMap<String, usize>,
     /// Turn and position of each call.
@@ -67,12 +67,8 @@ impl Log {
             Record::Message(message) => self.message(message),
             Record::Patch(patch) => self.patch(patch),
             Record::Rewind(id) => self.rewind(&id),
-            Record::Other => self.leave_out("unknown record", 1),
+            Record::Other => self.draft.leave_out("unknown record", 1),
         }
-    }
-
-    fn leave_out(&mut self, reason: impl Into<String>, count: u64) {
-        *self.left_out.entry(reason.into()).or_default() += count;
     }
 
     fn session(&mut self, session: WireSession) {
@@ -92,7 +88,7 @@ impl Log {
         let id = wire.id.clone();
         match Arrived::new(wire) {
             Arrived::Note { kind } => {
-                self.leave_out(format!("{kind} message"), 1);
+                self.draft.leave_out(format!("{kind} message"), 1);
                 self.by_id.extend(id.map(|id| (id, self.turns.len())));
             }
             Arrived::Responses(responses) => self.respond(responses),
@@ -100,7 +96,7 @@ impl Log {
                 self.respond(responses);
                 match turn.id.as_ref().and_then(|id| self.place(id)) {
                     Some(at) => self.replace(at, *turn),
-                    None => self.say(*turn),
+                    None => self.push(*turn),
                 }
             }
         }
@@ -113,7 +109,7 @@ impl Log {
         (self.turns.get(at)?.id.as_deref() == Some(id)).then_some(at)
     }
 
-    fn say(&mut self, turn: Turn) {
+    fn push(&mut self, turn: Turn) {
         let at = self.turns.len();
         self.by_id.extend(turn.id.clone().map(|id| (id, at)));
         let calls = turn.calls.iter().enumerate();
@@ -158,12 +154,12 @@ impl Log {
             turn.usage = tokens.map(|tokens| tokens.usage()).or(turn.usage);
             turn.model = model.or(turn.model.take());
             if let Some(parts) = content {
-                turn.said.clear();
+                turn.blocks.clear();
                 let responses = turn.take(parts);
                 self.respond(responses);
             }
         } else {
-            self.leave_out("change of an unknown message", 1);
+            self.draft.leave_out("change of an unknown message", 1);
         }
         self.shortened(None);
     }
@@ -171,8 +167,8 @@ impl Log {
     /// Undoes a message and all that follow it; without such a message, all.
     fn rewind(&mut self, id: &str) {
         let put = self.front.iter().position(|slot| match slot {
-            Slot::Put(turn) => turn.id.as_deref() == Some(id),
-            Slot::Said(_) => false,
+            Slot::Text(turn) => turn.id.as_deref() == Some(id),
+            Slot::Turn(_) => false,
         });
         if let (Some(at), Some(last)) = (put, self.boundaries.last()) {
             let after = last.after;
@@ -187,7 +183,7 @@ impl Log {
 
     fn cut(&mut self, from: usize) {
         let gone = self.turns.split_off(from);
-        self.leave_out(ABANDONED, gone.len() as u64);
+        self.draft.leave_out(ABANDONED, gone.len() as u64);
         for id in gone.into_iter().filter_map(|turn| turn.id) {
             self.by_id.remove(&id);
         }
@@ -216,7 +212,7 @@ impl Log {
             if self.made(&call).is_some() {
                 self.outcome(&call, Some(outcome));
             } else {
-                self.leave_out("result without a call", 1);
+                self.draft.leave_out("result without a call", 1);
             }
         }
     }
@@ -264,14 +260,14 @@ impl Log {
     fn slot(&self, at: usize) -> Slot {
         match self.front.get(at) {
             Some(slot) => slot.clone(),
-            None => Slot::Said(self.run + at - self.front.len()),
+            None => Slot::Turn(self.run + at - self.front.len()),
         }
     }
 
     fn holds(&self, at: usize, turn: &Turn) -> bool {
         match self.slot(at) {
-            Slot::Said(index) => self.turns[index].is(turn),
-            Slot::Put(put) => put.is(turn),
+            Slot::Turn(index) => self.turns[index].is(turn),
+            Slot::Text(put) => put.is(turn),
         }
     }
 
@@ -286,7 +282,7 @@ impl Log {
                 }
                 Arrived::Responses(results) => responses.extend(results),
                 Arrived::Note { kind } if self.turns.is_empty() => {
-                    self.leave_out(format!("{kind} message"), 1);
+                    self.draft.leave_out(format!("{kind} message"), 1);
                 }
                 Arrived::Note { .. } => {}
             }
@@ -314,7 +310,7 @@ impl Log {
         if folded {
             // A compression shortens results of what it keeps, too.
             let shortened = std::mem::take(&mut self.cleared).len();
-            self.leave_out("result that a compaction shortened", shortened as u64);
+            self.draft.leave_out("result that a compaction shortened", shortened as u64);
         }
     }
 
@@ -351,15 +347,15 @@ impl Log {
             return;
         }
         let is_answer = |slot: Slot| match slot {
-            Slot::Said(index) => self.turns[index].role == Role::Assistant,
-            Slot::Put(_) => true,
+            Slot::Turn(index) => self.turns[index].role == Role::Assistant,
+            Slot::Text(_) => true,
         };
         if removed.clone().any(|n| is_answer(self.slot(n))) {
             return self.fold(removed, new, tail, at);
         }
-        let asked = tail > 0 && self.turns.iter().any(|turn| turn.role == Role::Assistant);
-        if asked || removed.start < self.front.len() {
-            self.leave_out("text that was put between messages", new.len() as u64);
+        let is_within = tail > 0 && self.turns.iter().any(|turn| turn.role == Role::Assistant);
+        if is_within || removed.start < self.front.len() {
+            self.draft.leave_out("text that was put between messages", new.len() as u64);
             return;
         }
         // The first messages, or those of a turn that was cancelled.
@@ -367,7 +363,7 @@ impl Log {
         if !removed.is_empty() {
             self.cut(self.run + removed.start - self.front.len());
         }
-        new.into_iter().chain(rest).for_each(|turn| self.say(turn));
+        new.into_iter().chain(rest).for_each(|turn| self.push(turn));
     }
 
     /// A compression.
@@ -380,7 +376,7 @@ impl Log {
             Some(texts(false)).filter(|text| !text.is_empty()).unwrap_or_else(|| texts(true));
         let at = new.first().and_then(|turn| turn.at).or(at);
         let mut front: Vec<Slot> = (0..removed.start).map(|n| self.slot(n)).collect();
-        front.extend(new.into_iter().map(|turn| Slot::Put(Rc::new(turn))));
+        front.extend(new.into_iter().map(|turn| Slot::Text(Rc::new(turn))));
         front.extend((removed.end..self.front.len()).map(|n| self.slot(n)));
         self.run = self.run.max(self.turns.len() - tail.min(self.turns.len()));
         self.front = Rc::new(front);

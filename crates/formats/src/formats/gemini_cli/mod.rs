@@ -4,8 +4,6 @@
 mod log;
 mod wire;
 
-use std::collections::BTreeSet;
-
 use self::log::{ABANDONED, Boundary, Log, Slot};
 use self::wire::{Part, Record, WireMessage, WireSession};
 use self::wire::{WireCall, read_record};
@@ -36,6 +34,7 @@ fn sniff(head: &Head) -> bool {
 
 fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
     let mut log = Log::default();
+    log.draft.session.id = source.stem().to_owned();
     if Head::new(source.head(HEAD)?).spread {
         log.record(Record::Session(source.document::<WireSession>()?));
     } else {
@@ -43,17 +42,14 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
             log.record(record);
         }
     }
-    let mut draft = Reader::new(source.stem()).read(log).map_err(|p| source.error(None, p))?;
+    let draft = source.whole(Reader::default().read(log))?;
     warn_of_branches(source, &draft, ABANDONED);
-    draft.leave_out("torn last line", source.torn());
     Ok(vec![draft])
 }
 
 #[derive(Default)]
 struct Reader {
     draft: Draft,
-    models: Models,
-    metadata: BTreeSet<String>,
     calls: Ids,
     /// Index of the first message of each turn, and the ids of its calls.
     turns: Vec<(u32, Vec<String>)>,
@@ -62,15 +58,9 @@ struct Reader {
 }
 
 impl Reader {
-    fn new(stem: &str) -> Reader {
-        Reader { draft: Draft::named(stem), reported: vec![None], ..Reader::default() }
-    }
-
     fn read(mut self, log: Log) -> Result<Draft, Problem> {
-        let Log { session, turns, boundaries, left_out, .. } = log;
-        for (reason, count) in left_out {
-            self.draft.leave_out(reason, count);
-        }
+        let Log { session, turns, boundaries, draft, .. } = log;
+        (self.draft, self.reported) = (draft, vec![None]);
         self.session(session);
         for turn in turns {
             self.turn(turn);
@@ -79,8 +69,6 @@ impl Reader {
         for boundary in boundaries {
             self.boundary(boundary)?;
         }
-        self.models.name_models(&mut self.draft.session);
-        self.draft.session.metadata = self.metadata.into_iter().collect();
         Ok(self.draft)
     }
 
@@ -88,12 +76,11 @@ impl Reader {
         // Sessions of one folder share the hash of its path.
         let project = session.project_hash.as_deref().map(|hash| hash.chars().take(12).collect());
         self.draft.session.project = project.filter(|hash: &String| !hash.is_empty());
-        self.metadata.extend(session.session_id);
-        self.metadata.extend(session.project_hash);
-        for folder in session.directories.into_iter().flatten() {
-            self.metadata.extend(home_of(&folder));
-            self.metadata.insert(folder);
-        }
+        self.draft
+            .metadata
+            .extend([session.session_id, session.project_hash].into_iter().flatten());
+        let folders = session.directories.into_iter().flatten();
+        folders.for_each(|folder| self.draft.worked_in(folder));
     }
 
     fn turn(&mut self, turn: Turn) {
@@ -103,7 +90,7 @@ impl Reader {
             self.draft.leave_out(reason, 1);
         }
         let reasoning = turn.thoughts.into_iter().map(|text| Block::Reasoning { text });
-        let mut blocks: Vec<Block> = reasoning.chain(turn.said).collect();
+        let mut blocks: Vec<Block> = reasoning.chain(turn.blocks).collect();
         let (mut results, mut ids) = (Vec::new(), Vec::new());
         for call in turn.calls {
             let Call { id, name, arguments, outcome } = call;
@@ -116,8 +103,8 @@ impl Reader {
         let prompt = turn.usage.map(|usage| usage.prompt()).filter(|&prompt| prompt > 0);
         self.reported.push(prompt.or(self.reported.last().copied().flatten()));
         if let Some(model) = &turn.model {
-            self.models.add(model, &id);
-            self.metadata.insert(model.clone());
+            self.draft.models.add(model, &id);
+            self.draft.metadata.insert(model.clone());
         }
         if blocks.is_empty() && turn.usage.is_none() {
             self.draft.leave_out("empty message", 1);
@@ -139,14 +126,14 @@ impl Reader {
         let mut pieces = Vec::new();
         for slot in boundary.front.iter() {
             match slot {
-                Slot::Said(turn) => {
+                Slot::Turn(turn) => {
                     let messages = self.turns[*turn].0..self.turns[turn + 1].0;
                     pieces.extend(messages.map(Piece::Message));
                 }
-                Slot::Put(turn) if turn.text().is_empty() => {
+                Slot::Text(turn) if turn.text().is_empty() => {
                     self.draft.leave_out("message without text in a summary", 1);
                 }
-                Slot::Put(turn) => pieces.push(Piece::Text { role: turn.role, text: turn.text() }),
+                Slot::Text(turn) => pieces.push(Piece::Text { role: turn.role, text: turn.text() }),
             }
         }
         let clears = !boundary.cleared.is_empty();
@@ -174,7 +161,7 @@ struct Turn {
     at: Option<Timestamp>,
     role: Role,
     /// Text and pictures.
-    said: Vec<Block>,
+    blocks: Vec<Block>,
     thoughts: Vec<String>,
     calls: Vec<Call>,
     usage: Option<Usage>,
@@ -225,7 +212,7 @@ impl Arrived {
             id: wire.id,
             at: wire.timestamp,
             role,
-            said: Vec::new(),
+            blocks: Vec::new(),
             thoughts: thoughts.map(|t| joined(&t.subject, &t.description)).collect(),
             calls: wire.tool_calls.unwrap_or_default().into_iter().map(Call::new).collect(),
             usage: wire.tokens.map(|tokens| tokens.usage()),
@@ -233,7 +220,7 @@ impl Arrived {
             left_out: Vec::new(),
         };
         let responses = turn.take(wire.content);
-        let nothing_else = turn.said.is_empty() && turn.left_out.is_empty();
+        let nothing_else = turn.blocks.is_empty() && turn.left_out.is_empty();
         if role == Role::User && nothing_else && !responses.is_empty() {
             Arrived::Responses(responses)
         } else {
@@ -259,7 +246,7 @@ impl Turn {
                     self.thoughts.extend(text.filter(|_| recorded == 0));
                 }
                 Part { text: Some(text), .. } => {
-                    self.said.extend((!text.is_empty()).then_some(Block::Text { text }));
+                    self.blocks.extend((!text.is_empty()).then_some(Block::Text { text }));
                 }
                 // So are calls.
                 Part { function_call: Some(call), .. } if listed == 0 => {
@@ -282,7 +269,7 @@ impl Turn {
                 Part { inline_data: Some(data), .. } | Part { file_data: Some(data), .. } => {
                     match data.mime_type {
                         Some(kind) if kind.starts_with("image/") => {
-                            self.said.push(Block::Image { media_type: Some(kind) });
+                            self.blocks.push(Block::Image { media_type: Some(kind) });
                         }
                         _ => self.left_out.push("file part"),
                     }
@@ -295,7 +282,7 @@ impl Turn {
 
     /// What it says, without blanks at its ends.
     fn text(&self) -> String {
-        recap_core::model::sent(&self.said).trim().to_owned()
+        recap_core::model::sent(&self.blocks).trim().to_owned()
     }
 
     /// Whether both are the same message. A compression gives the messages that

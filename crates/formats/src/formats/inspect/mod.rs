@@ -3,11 +3,14 @@
 
 mod wire;
 
-use self::wire::{Event, Log, Output, Sample, Tool, WireMessage, with_attachments, without_nan};
+use self::wire::{Event, Log, Output, Sample, Tool, WireMessage, with_attachments};
+use super::content::take_tail;
 use super::prelude::*;
-use crate::source::HEAD;
+use crate::source::{HEAD, without_nan};
 use crate::unpack::Archive;
-use recap_core::model::ToolDefinition;
+
+/// Numbers that Python writes and JSON does not have.
+const NOT_JSON: &[&str] = &["NaN", "-Infinity", "Infinity"];
 
 /// First bytes of a zip archive.
 const ZIP: &str = "PK\u{3}\u{4}";
@@ -41,17 +44,16 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
     let mut reader = Reader { stem: source.stem().to_owned(), ..Reader::default() };
     if is_archive {
         let mut archive = Archive::open(source)?;
-        let read = reader.archive(&mut archive);
-        read.map_err(|problem| source.error(None, problem))?;
+        source.whole(reader.archive(&mut archive))?;
     } else {
         let text = source.text()?;
         let log: Log = match parse::<Log>(&text) {
             Ok(log) => log,
-            Err(Problem::Syntax { .. }) => source.parsed(&without_nan(&text))?,
+            Err(Problem::Syntax { .. }) => source.parsed(&without_nan(&text, NOT_JSON))?,
             Err(problem) => return Err(source.error(None, problem)),
         };
         drop(text);
-        reader.log(log).map_err(|problem| source.error(None, problem))?;
+        source.whole(reader.log(log))?;
     }
     Ok(reader.drafts)
 }
@@ -101,14 +103,14 @@ impl Reader {
             (false, Some(epoch)) => format!("{own}-epoch-{epoch}"),
             (false, None) => own.clone(),
         });
+        draft.session.model.clone_from(&eval.model);
         // Epochs of one sample are not independent sessions.
         draft.session.project = eval.task.as_ref().map(|task| format!("{task}-{own}"));
         let mut calls = Calls::of(sample.events)?;
         draft.session.preamble.tools = std::mem::take(&mut calls.tools);
         let mut ids = Ids::default();
-        let mut asked = Vec::new();
+        let mut inputs = Vec::new();
         let mut places = FxHashMap::default();
-        let mut models = Models::default();
         for (number, message) in (1..).zip(sample.messages) {
             let own = message.id.clone();
             let id = ids.free(own.clone().unwrap_or_else(|| format!("message-{number}")));
@@ -117,11 +119,11 @@ impl Reader {
             places.entry(own.unwrap_or_default()).or_insert(message.id.clone());
             if let Some(made) = made {
                 let model = made.output.model.clone().or_else(|| eval.model.clone());
-                model.iter().for_each(|model| models.add(model, &message.id));
+                model.iter().for_each(|model| draft.models.add(model, &message.id));
                 let usage = made.output.usage.map(|usage| usage.usage());
                 let at = made.at.or(message.at);
                 draft.push(Message { usage, at, ..message }, None);
-                asked.push((draft.session.messages.len(), made.input));
+                inputs.push((draft.session.messages.len(), made.input));
             } else {
                 draft.push(message, None);
             }
@@ -130,20 +132,16 @@ impl Reader {
         let before = draft.session.messages.len();
         draft.leading_system_to_preamble();
         let lead = before - draft.session.messages.len();
-        requests(asked, lead, &places, &mut draft)?;
-        models.name_models(&mut draft.session);
-        if draft.session.model.is_none() {
-            draft.session.model.clone_from(&eval.model);
-        }
+        requests(inputs, lead, &places, &mut draft)?;
         self.drafts.push(draft);
         Ok(())
     }
 }
 
-/// Follows what each request sent. `asked` has the number of messages up to each
+/// Follows what each request sent. `inputs` has the number of messages up to each
 /// answer, of which `lead` became the preamble.
 fn requests(
-    asked: Vec<(usize, Vec<WireMessage>)>,
+    inputs: Vec<(usize, Vec<WireMessage>)>,
     lead: usize,
     ids: &FxHashMap<String, String>,
     draft: &mut Draft,
@@ -152,7 +150,7 @@ fn requests(
     let place = |(own, id): (&String, &String)| Some((own.clone(), *index.get(id)? as u32));
     let places: FxHashMap<String, MessageIndex> = ids.iter().filter_map(place).collect();
     let mut requests = Requests::default();
-    for (number, input) in asked {
+    for (number, input) in inputs {
         let at = (number - 1 - lead) as u32;
         // Versions since 2026 keep the inputs elsewhere.
         if !input.is_empty() && input.iter().all(|message| message.id.is_some()) {
@@ -167,7 +165,7 @@ fn requests(
 /// A text as one JSON document, in which Python may have written NaN.
 fn document<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, Problem> {
     match parse(text) {
-        Err(Problem::Syntax { .. }) => parse(&without_nan(text)),
+        Err(Problem::Syntax { .. }) => parse(&without_nan(text, NOT_JSON)),
         other => other,
     }
 }
@@ -187,7 +185,6 @@ struct Calls {
     tools: Vec<ToolDefinition>,
     /// When each call of a tool ended.
     ended: FxHashMap<String, jiff::Timestamp>,
-    ids: Ids,
 }
 
 impl Calls {
@@ -240,14 +237,12 @@ impl Calls {
                 .tool_call_id
                 .ok_or_else(|| Problem::shape("messages", "a tool result lacks `tool_call_id`"))?;
             let at = self.ended.get(&call).copied();
-            let call = self.ids.newest(&call).unwrap_or(&call).to_owned();
+            let call = draft.newest_call(&call).unwrap_or(&call).to_owned();
             return Ok(result_message(id, call, text, wire.error.is_some(), at));
         }
         let mut blocks = blocks(wire.content, draft);
         for call in wire.tool_calls.into_iter().flatten() {
-            let (id, name) = (self.ids.free(call.id), call.function);
-            let arguments = arguments(call.arguments, draft);
-            blocks.push(Block::ToolCall { id, name, arguments });
+            blocks.push(draft.call(call.id, call.function, call.arguments));
         }
         Ok(Message::new(id, role, None, blocks))
     }
@@ -401,11 +396,7 @@ impl Requests {
 
 /// The newest messages without a gap, and what stands in front of them.
 fn shape(mut pieces: Vec<Piece>, at: MessageIndex) -> Shape {
-    let mut run = at;
-    while run > 0 && pieces.last() == Some(&Piece::Message(run - 1)) {
-        pieces.pop();
-        run -= 1;
-    }
+    let run = take_tail(&mut pieces, at);
     Shape { front: pieces, run }
 }
 

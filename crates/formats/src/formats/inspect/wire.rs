@@ -91,11 +91,11 @@ pub(super) struct Output {
 
 #[derive(Deserialize)]
 pub(super) struct Choice {
-    pub(super) message: Said,
+    pub(super) message: ChoiceMessage,
 }
 
 #[derive(Deserialize)]
-pub(super) struct Said {
+pub(super) struct ChoiceMessage {
     pub(super) id: Option<String>,
 }
 
@@ -131,14 +131,7 @@ impl WireUsage {
         let beside = self.total_tokens > self.input_tokens.saturating_add(self.output_tokens);
         let input =
             if beside { self.input_tokens } else { self.input_tokens.saturating_sub(cached) };
-        Usage {
-            input,
-            cache_read,
-            cache_write_5m,
-            output: self.output_tokens,
-            output_final: true,
-            ..Usage::default()
-        }
+        disjoint(input, cache_read, cache_write_5m, self.output_tokens)
     }
 }
 
@@ -168,24 +161,4 @@ fn attach(value: &mut Json, texts: &FxHashMap<String, Json>) {
         Json::Object(fields) => fields.values_mut().for_each(|field| attach(field, texts)),
         _ => {}
     }
-}
-
-/// A text of JSON in which numbers that Python alone writes are null.
-pub(super) fn without_nan(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let (mut quoted, mut escaped) = (false, false);
-    let mut rest = text;
-    while let Some(c) = rest.chars().next() {
-        let word = ["NaN", "-Infinity", "Infinity"].into_iter().find(|w| rest.starts_with(w));
-        if let (false, Some(word)) = (quoted, word) {
-            out.push_str("null");
-            rest = &rest[word.len()..];
-            continue;
-        }
-        quoted ^= c == '"' && !escaped;
-        escaped = quoted && c == '\\' && !escaped;
-        out.push(c);
-        rest = &rest[c.len_utf8()..];
-    }
-    out
 }

@@ -8,13 +8,12 @@
 use super::Reader;
 use super::wire::{Info, Part};
 use crate::formats::prelude::*;
-use recap_core::model::RecordedCall;
 
 /// The question with which OpenCode asks for a summary.
 const QUESTION: &str = "What did we do so far?";
 
 /// A question for a summary.
-pub(super) struct Asked {
+pub(super) struct SummaryRequest {
     id: String,
     at: Option<Timestamp>,
     trigger: RecordedTrigger,
@@ -24,35 +23,42 @@ pub(super) struct Asked {
 
 impl Reader {
     /// Records a question. One that has no answer yet is kept as it was sent.
-    pub(super) fn ask(&mut self, info: &Info, part: &Part) {
+    pub(super) fn request_summary(&mut self, info: &Info, part: &Part) {
         let trigger = match part.auto {
             Some(true) => RecordedTrigger::Auto,
             Some(false) => RecordedTrigger::Manual,
             None => RecordedTrigger::Unknown,
         };
         let (id, at) = (info.id.clone(), info.time.created);
-        self.asked.insert(id.clone(), Asked { id, at, trigger, tail: part.tail_start_id.clone() });
+        self.summary_requests.insert(
+            id.clone(),
+            SummaryRequest { id, at, trigger, tail: part.tail_start_id.clone() },
+        );
     }
 
     /// Handles a question that was not answered by a summary, which was sent as
     /// a message.
     pub(super) fn unanswered(&mut self, parent: Option<&str>) {
-        if let Some(asked) = parent.and_then(|parent| self.asked.remove(parent)) {
+        if let Some(request) = parent.and_then(|parent| self.summary_requests.remove(parent)) {
             let blocks = vec![Block::Text { text: QUESTION.to_owned() }];
-            self.push(Message::new(asked.id, Role::User, asked.at, blocks), asked.at);
+            self.push(Message::new(request.id, Role::User, request.at, blocks), request.at);
         }
     }
 
     /// Whether a summary is complete; a live session may be cut off.
     pub(super) fn is_finished(&self, info: &Info) -> bool {
-        let asked = info.parent_id.as_ref().is_some_and(|parent| self.asked.contains_key(parent));
+        let request = info
+            .parent_id
+            .as_ref()
+            .is_some_and(|parent| self.summary_requests.contains_key(parent));
         // Until 2025 there was no question, and no finish reason.
-        !asked || info.finish.is_some()
+        !request || info.finish.is_some()
     }
 
     /// A compaction: its summary and its call.
     pub(super) fn summary(&mut self, info: &Info, parts: Vec<Part>) -> Result<(), Problem> {
-        let asked = info.parent_id.as_ref().and_then(|parent| self.asked.remove(parent));
+        let request =
+            info.parent_id.as_ref().and_then(|parent| self.summary_requests.remove(parent));
         let mut texts = Vec::new();
         let mut tokens = None;
         for part in parts {
@@ -72,9 +78,9 @@ impl Reader {
             latency_ms: latency.filter(|ms| *ms >= 0.0),
         });
         let after = self.draft.next_index();
-        let tail = asked.as_ref().and_then(|asked| asked.tail.as_ref());
+        let tail = request.as_ref().and_then(|request| request.tail.as_ref());
         let kept_from = tail.and_then(|id| self.index_of.get(id)).copied().unwrap_or(after);
-        let question = asked.as_ref().map(|_| (Role::User, QUESTION.to_owned()));
+        let question = request.as_ref().map(|_| (Role::User, QUESTION.to_owned()));
         let pieces = question.into_iter().chain([(Role::Assistant, text.clone())]);
         let before = self.last_prompt;
         self.draft.compact(RecordedCompaction {
@@ -82,7 +88,7 @@ impl Reader {
             kept_from,
             summary: Some(text),
             pieces: pieces.map(|(role, text)| Piece::Text { role, text }).collect(),
-            trigger: asked.as_ref().map_or(RecordedTrigger::Unknown, |asked| asked.trigger),
+            trigger: request.as_ref().map_or(RecordedTrigger::Unknown, |request| request.trigger),
             tokens_before: before,
             call,
             at: info.time.completed.or(info.time.created),
@@ -99,9 +105,10 @@ impl Reader {
             return;
         }
         let mut by_place: Vec<(u32, Timestamp, Vec<String>)> = Vec::new();
-        let mut begun = Latest::new(&self.begun);
+        let counts = counts_by_time(&self.begun);
         for (at, calls) in pruned {
-            let after = begun.up_to(at);
+            let begun = counts.partition_point(|(begun, _)| *begun <= at);
+            let after = begun.checked_sub(1).map_or(0, |last| counts[last].1);
             match by_place.last_mut() {
                 Some((place, _, all)) if *place == after => all.extend(calls),
                 _ => by_place.push((after, at, calls)),
@@ -147,25 +154,16 @@ impl Reader {
     }
 }
 
-/// How many messages had begun by a time; queries must ascend in time.
-struct Latest {
-    /// By time: the message, and the number of messages up to it.
-    begun: std::iter::Peekable<std::vec::IntoIter<(Timestamp, u32)>>,
-    there: u32,
-}
-
-impl Latest {
-    fn new(begun: &[Option<Timestamp>]) -> Latest {
-        let known = (1..).zip(begun).filter_map(|(count, at)| Some(((*at)?, count)));
-        let mut begun: Vec<(Timestamp, u32)> = known.collect();
-        begun.sort_unstable();
-        Latest { begun: begun.into_iter().peekable(), there: 0 }
+/// How many messages there were once those that had begun by each time were
+/// written, by time.
+fn counts_by_time(begun: &[Option<Timestamp>]) -> Vec<(Timestamp, u32)> {
+    let known = (1..).zip(begun).filter_map(|(count, at)| Some(((*at)?, count)));
+    let mut counts: Vec<(Timestamp, u32)> = known.collect();
+    counts.sort_unstable();
+    let mut most = 0;
+    for (_, count) in &mut counts {
+        most = most.max(*count);
+        *count = most;
     }
-
-    fn up_to(&mut self, at: Timestamp) -> u32 {
-        while let Some((_, count)) = self.begun.next_if(|(begun, _)| *begun <= at) {
-            self.there = self.there.max(count);
-        }
-        self.there
-    }
+    counts
 }

@@ -7,13 +7,12 @@
 mod compaction;
 mod wire;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use self::wire::{Export, Info, Part, State, Tokens, WireMessage, WireSession};
 use super::prelude::*;
 use super::store::{Listed, UNTRIED, read_sessions};
 use crate::database::{Row, Rows, Wanted};
-use recap_core::model::PreambleChange;
 
 /// The text that OpenCode sends for a call that did not finish.
 const INTERRUPTED: &str = "[Tool execution was interrupted]";
@@ -52,15 +51,7 @@ fn read(
         return read_store(source, options, take);
     }
     let export: Export = source.document()?;
-    let mut reader = Reader::new(source.stem());
-    reader.session(export.info);
-    let last = export.messages.len().saturating_sub(1);
-    for (at, message) in export.messages.into_iter().enumerate() {
-        let id = message.info.id.clone();
-        let read = reader.message(message, at == last);
-        read.map_err(|problem| source.error(None, problem.within(format_args!("{id}."))))?;
-    }
-    let draft = reader.finish();
+    let draft = source.whole(Reader::read(source.stem(), export.info, export.messages))?;
     if draft.session.messages.is_empty() { Ok(()) } else { take(source, draft) }
 }
 
@@ -71,8 +62,6 @@ fn lacks(kind: &str, field: &str) -> Problem {
 #[derive(Default)]
 struct Reader {
     draft: Draft,
-    models: Models,
-    metadata: BTreeSet<String>,
     /// Index of the first message at or after each of the export's messages.
     index_of: FxHashMap<String, u32>,
     /// Ids of messages and results, and those of calls: a scrubber may have made
@@ -82,7 +71,7 @@ struct Reader {
     /// Number of calls.
     called: u64,
     /// Questions for a summary that have no answer yet.
-    asked: FxHashMap<String, compaction::Asked>,
+    summary_requests: FxHashMap<String, compaction::SummaryRequest>,
     /// Calls whose output was pruned, by the time of the pruning.
     pruned: BTreeMap<Timestamp, Vec<String>>,
     /// The start time of each message.
@@ -92,24 +81,31 @@ struct Reader {
 }
 
 impl Reader {
-    fn new(stem: &str) -> Reader {
-        Reader { draft: Draft::named(stem), ..Reader::default() }
+    fn read(id: &str, own: WireSession, messages: Vec<WireMessage>) -> Result<Draft, Problem> {
+        let mut reader = Reader { draft: Draft::named(id), ..Reader::default() };
+        reader.session(own);
+        let last = messages.len().saturating_sub(1);
+        for (at, message) in messages.into_iter().enumerate() {
+            let id = message.info.id.clone();
+            let read = reader.message(message, at == last);
+            read.map_err(|problem| problem.within(format_args!("{id}.")))?;
+        }
+        reader.prune();
+        Ok(reader.draft)
     }
 
     fn session(&mut self, session: WireSession) {
         let WireSession { id, slug, project_id, parent_id, directory, version } = session;
         let own = [Some(id), slug, project_id, parent_id, version];
-        self.metadata.extend(own.into_iter().flatten().filter(|value| !value.is_empty()));
+        self.draft.metadata.extend(own.into_iter().flatten().filter(|value| !value.is_empty()));
         self.draft.session.project = directory.as_deref().and_then(project_of);
         self.folder(directory);
     }
 
     fn folder(&mut self, folder: Option<String>) {
         // A session outside a repository has the root as its worktree.
-        if let Some(folder) = folder.filter(|folder| folder.len() > 1) {
-            self.metadata.extend(home_of(&folder));
-            self.metadata.insert(folder);
-        }
+        let folder = folder.filter(|folder| folder.len() > 1);
+        folder.into_iter().for_each(|folder| self.draft.worked_in(folder));
     }
 
     fn message(&mut self, message: WireMessage, is_last: bool) -> Result<(), Problem> {
@@ -149,7 +145,7 @@ impl Reader {
                 }
                 "file" => self.file(part.mime.unwrap_or_default(), &mut blocks),
                 "compaction" => {
-                    self.ask(info, &part);
+                    self.request_summary(info, &part);
                     return Ok(());
                 }
                 "subtask" => blocks.push(Block::Text { text: SUBTASK.to_owned() }),
@@ -178,18 +174,18 @@ impl Reader {
 
     /// A response of one or more steps, each a request of its own.
     fn assistant(&mut self, info: Info, parts: Vec<Part>, is_last: bool) -> Result<(), Problem> {
-        let said = |part: &Part| part.kind != "step-start" && part.kind != "reasoning";
+        let is_output = |part: &Part| part.kind != "step-start" && part.kind != "reasoning";
         if let Some(error) = &info.error {
             // A failed response is not sent again, unless it was interrupted.
-            if !(error.name == "MessageAbortedError" && parts.iter().any(said)) {
+            if !(error.name == "MessageAbortedError" && parts.iter().any(is_output)) {
                 self.draft.leave_out("response that failed", 1);
                 return Ok(());
             }
         }
         self.unanswered(info.parent_id.as_deref());
         if let Some(model) = &info.model {
-            self.models.add(model, &info.id);
-            self.metadata.insert(model.clone());
+            self.draft.models.add(model, &info.id);
+            self.draft.metadata.insert(model.clone());
         }
         if let Some(path) = &info.path {
             self.folder(path.cwd.clone());
@@ -310,8 +306,8 @@ impl Reader {
             "error" => {
                 let cut = state.metadata.get("interrupted") == Some(&Json::Bool(true));
                 let partial = state.metadata.get("output").and_then(Json::as_str);
-                let said = partial.filter(|_| cut).map(str::to_owned).or(state.error);
-                Some((text(said.ok_or_else(|| lacks("tool", "error"))?, 0), true))
+                let text_or_error = partial.filter(|_| cut).map(str::to_owned).or(state.error);
+                Some((text(text_or_error.ok_or_else(|| lacks("tool", "error"))?, 0), true))
             }
             "pending" | "running" if is_last => None,
             "pending" | "running" => Some((text(INTERRUPTED.to_owned(), 0), true)),
@@ -326,23 +322,9 @@ impl Reader {
         let counts = tokens?.counts();
         self.draft.leave_out("token counts that are none", u64::from(counts.is_none()));
         let [input, cache_read, cache_write_5m, output] = counts?;
-        let usage = Usage {
-            input,
-            cache_read,
-            cache_write_5m,
-            cache_write_1h: 0,
-            output,
-            output_final: finished,
-            ..Usage::default()
-        };
+        let usage = disjoint(input, cache_read, cache_write_5m, output);
+        let usage = Usage { output_final: finished, ..usage };
         (usage.prompt() > 0 || output > 0).then_some(usage)
-    }
-
-    fn finish(mut self) -> Draft {
-        self.prune();
-        self.models.name_models(&mut self.draft.session);
-        self.draft.session.metadata = self.metadata.into_iter().collect();
-        self.draft
     }
 }
 
@@ -419,7 +401,7 @@ fn read_store(
         })?;
         Ok((database.rows(&MESSAGES)?, database.rows(&PARTS)?))
     });
-    let (mut messages, mut parts) = rows.map_err(|problem| source.error(None, problem))?;
+    let (mut messages, mut parts) = source.whole(rows)?;
     read_sessions(source, listed, options, take, |session| {
         one(session, &mut messages, &mut parts)
     })?;
@@ -445,18 +427,10 @@ fn one(
         all.push(WireMessage { info, parts });
         Ok(())
     })?;
-    let mut reader = Reader::new(&session.id);
-    reader.session(session.facts.clone());
-    let last = all.len().saturating_sub(1);
-    for (at, message) in all.into_iter().enumerate() {
-        let id = message.info.id.clone();
-        reader
-            .message(message, at == last)
-            .map_err(|problem| problem.within(format_args!("{id}.")))?;
-    }
+    let mut draft = Reader::read(&session.id, session.facts.clone(), all)?;
     let orphans = of_message.values().map(|parts| parts.len() as u64).sum();
-    reader.draft.leave_out("part without its message", orphans);
-    Ok(reader.finish())
+    draft.leave_out("part without its message", orphans);
+    Ok(draft)
 }
 
 /// The JSON of a row, in which its own id is a column.

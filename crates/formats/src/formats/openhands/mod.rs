@@ -9,7 +9,7 @@
 mod v1;
 mod wire;
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 use self::wire::{Event, ModelResponse, Run, ToolCallMetadata, since};
 use super::openai_chat::tools;
@@ -42,7 +42,7 @@ fn sniff(head: &Head) -> bool {
 
 fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
     let mut drafts = Vec::new();
-    let head = source.look()?;
+    let head = source.read_head()?;
     if v1::is_it(&head) {
         return newer(source, &head);
     }
@@ -72,10 +72,6 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
             (Err(problem), None) => return Err(source.error(None, problem)),
         }
     }
-    read.retain(|draft| !draft.session.messages.is_empty());
-    if let Some(last) = read.last_mut() {
-        last.leave_out("torn last line", source.torn());
-    }
     Ok(read)
 }
 
@@ -90,23 +86,17 @@ fn newer(source: &mut Source<'_>, head: &Head) -> Result<Vec<Draft>, DatasetErro
             events.push((Some(line), event));
         }
     }
-    let read = v1::read(source.stem(), events);
-    let mut draft = read.map_err(|problem| source.error(None, problem))?;
-    draft.leave_out("torn last line", source.torn());
-    Ok(vec![draft])
+    Ok(vec![source.whole(v1::read(source.stem(), events))?])
 }
 
 #[derive(Default)]
 struct Reader {
     draft: Draft,
-    models: Models,
-    metadata: BTreeSet<String>,
     /// What each response used, by its id. Several may have the same.
     usage: FxHashMap<String, VecDeque<Usage>>,
     /// Message of the newest response with an id, and those of its calls that
     /// no action has carried out yet.
     responses: FxHashMap<String, (u32, FxHashSet<String>)>,
-    calls: Ids,
     /// Id of the call of each action without one of its own.
     actions: FxHashMap<i64, String>,
     /// Tokens of all responses so far.
@@ -124,7 +114,7 @@ impl Reader {
 
     fn run(mut self, run: Run, line: Option<u64>) -> Result<Draft, Problem> {
         self.line = line;
-        self.metadata.extend(run.instance_id);
+        self.draft.metadata.extend(run.instance_id);
         self.usage = run.metrics.unwrap_or_default().by_response();
         for event in run.history {
             match (event.action.as_deref(), event.observation.is_some()) {
@@ -133,8 +123,6 @@ impl Reader {
                 (None, false) => self.draft.leave_out("unknown event", 1),
             }
         }
-        self.models.name_models(&mut self.draft.session);
-        self.draft.session.metadata = self.metadata.into_iter().collect();
         Ok(self.draft)
     }
 
@@ -143,15 +131,15 @@ impl Reader {
         let kind = event.action.take().unwrap_or_default();
         match (kind.as_str(), event.source.as_str()) {
             ("system", _) => self.system(event),
-            ("message", "user") => self.said(event, Role::User, None),
+            ("message", "user") => self.message_event(event, Role::User, None),
             ("message", _) if event.tool_call_metadata.is_none() => {
-                self.said(event, Role::Assistant, used);
+                self.message_event(event, Role::Assistant, used);
             }
             ("condensation", _) => {
                 let prompt = self.prompt;
                 return self.view.condense(event, prompt, &mut self.draft);
             }
-            ("condensation_request", _) => self.view.ask(&event),
+            ("condensation_request", _) => self.view.request(&event),
             ("recall" | "change_agent_state" | "null" | "start" | "pause" | "resume", _) => {
                 self.draft.leave_out(format!("{kind} action"), 1);
             }
@@ -179,7 +167,7 @@ impl Reader {
     }
 
     /// A message without a call.
-    fn said(&mut self, event: Event, role: Role, used: Option<Usage>) {
+    fn message_event(&mut self, event: Event, role: Role, used: Option<Usage>) {
         let text = event.args.content.unwrap_or_default();
         let pictures = event.args.image_urls.map_or(0, |urls| urls.len());
         let mut blocks = vec![Block::Text { text }];
@@ -193,13 +181,13 @@ impl Reader {
         let Some(ToolCallMetadata { tool_call_id, function_name, model_response }) =
             event.tool_call_metadata
         else {
-            let id = self.calls.free(format!("action-{}", event.id.unwrap_or(-1)));
-            self.actions.extend(event.id.map(|event| (event, id.clone())));
+            let id = format!("action-{}", event.id.unwrap_or(-1));
             let thought = event.args.thought.filter(|text| !text.is_empty());
             let mut blocks: Vec<Block> =
                 thought.map(|text| Block::Text { text }).into_iter().collect();
-            let arguments = Json::Object(event.args.others);
-            blocks.push(Block::ToolCall { id, name: kind, arguments });
+            blocks.push(self.draft.call(id.clone(), kind, Json::Object(event.args.others)));
+            let made = self.draft.newest_call(&id).unwrap_or(&id).to_owned();
+            self.actions.extend(event.id.map(|event| (event, made)));
             let message = self.message(event.id, Role::Assistant, event.timestamp, blocks);
             return self.push(event.id, Message { usage: used, ..message });
         };
@@ -220,34 +208,31 @@ impl Reader {
         let usage = own.or(response.usage.map(|usage| usage.usage())).or(used);
         let mut open = FxHashSet::default();
         let mut blocks = Vec::new();
-        let said = response.choices.into_iter().next().map(|choice| choice.message);
-        let calls = said.map_or_else(Vec::new, |said| {
+        let answer = response.choices.into_iter().next().map(|choice| choice.message);
+        let calls = answer.map_or_else(Vec::new, |answer| {
             let nonempty = |text: &String| !text.is_empty();
-            let reasoning = said.reasoning_content.filter(nonempty);
+            let reasoning = answer.reasoning_content.filter(nonempty);
             blocks.extend(reasoning.map(|text| Block::Reasoning { text }));
-            blocks.extend(said.content.filter(nonempty).map(|text| Block::Text { text }));
-            said.tool_calls.unwrap_or_default()
+            blocks.extend(answer.content.filter(nonempty).map(|text| Block::Text { text }));
+            answer.tool_calls.unwrap_or_default()
         });
         let mut made = false;
         for (n, call) in calls.into_iter().enumerate() {
             let id = call.id.unwrap_or_else(|| format!("{tool_call_id}-{}", n + 1));
             made |= id == tool_call_id;
             open.insert(id.clone());
-            let arguments = arguments(call.function.arguments, &mut self.draft);
-            let id = self.calls.free(id);
-            blocks.push(Block::ToolCall { id, name: call.function.name, arguments });
+            blocks.push(self.draft.call(id, call.function.name, call.function.arguments));
         }
         open.remove(&tool_call_id);
         self.responses.extend(response.id.map(|id| (id, (self.draft.next_index(), open))));
         if !made {
-            let id = self.calls.free(tool_call_id);
-            let arguments = Json::Object(event.args.others);
-            blocks.push(Block::ToolCall { id, name: function_name.unwrap_or(kind), arguments });
+            let name = function_name.unwrap_or(kind);
+            blocks.push(self.draft.call(tool_call_id, name, Json::Object(event.args.others)));
         }
         let message = self.message(event.id, Role::Assistant, event.timestamp, blocks);
         if let Some(model) = response.model {
-            self.models.add(&model, &message.id);
-            self.metadata.insert(model);
+            self.draft.models.add(&model, &message.id);
+            self.draft.metadata.insert(model);
         }
         self.push(event.id, Message { usage, ..message });
     }
@@ -255,7 +240,7 @@ impl Reader {
     fn observation(&mut self, event: Event) {
         let kind = event.observation.clone().unwrap_or_default();
         let listed = event.tool_call_metadata.as_ref();
-        let listed = listed.and_then(|call| self.calls.newest(&call.tool_call_id));
+        let listed = listed.and_then(|call| self.draft.newest_call(&call.tool_call_id));
         let listed = listed.map(str::to_owned);
         let call = listed.or_else(|| self.actions.get(&event.cause?).cloned());
         let command = event.extras.metadata.as_ref();
@@ -319,7 +304,7 @@ struct View {
     /// First and last message that was removed.
     removed: Option<(MessageIndex, MessageIndex)>,
     /// Whether the user asked for the next condensation.
-    asked: bool,
+    is_requested: bool,
 }
 
 impl View {
@@ -329,8 +314,8 @@ impl View {
     }
 
     /// Somebody asked for a condensation.
-    fn ask(&mut self, event: &Event) {
-        self.asked = event.source == "user";
+    fn request(&mut self, event: &Event) {
+        self.is_requested = event.source == "user";
     }
 
     /// A condensation: events are forgotten, and a summary may stand for them.
@@ -347,7 +332,7 @@ impl View {
             let within = self.sent.range(first..=last).map(|(id, _)| *id).collect();
             gone.extend(self.forget(within));
         }
-        let asked = std::mem::take(&mut self.asked);
+        let is_requested = std::mem::take(&mut self.is_requested);
         let (Some(first), Some(last)) = (gone.iter().min(), gone.iter().max()) else {
             draft.leave_out("condensation that removed no message", 1);
             return Ok(());
@@ -360,7 +345,7 @@ impl View {
             kept_from: removed.1 + 1,
             pieces: self.pieces(removed, summary.clone()),
             summary,
-            trigger: if asked { RecordedTrigger::Manual } else { RecordedTrigger::Auto },
+            trigger: if is_requested { RecordedTrigger::Manual } else { RecordedTrigger::Auto },
             tokens_before: before,
             at: event.timestamp,
             ..RecordedCompaction::default()

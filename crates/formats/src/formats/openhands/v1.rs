@@ -7,11 +7,9 @@
 //! or as a sum so far.
 
 use super::wire::{TokenUsage, since, time};
-use crate::formats::anthropic::role_of;
 use crate::formats::content::branch_to_last;
 use crate::formats::otel::definition;
 use crate::formats::prelude::*;
-use recap_core::model::ToolDefinition;
 
 /// Parent of an event that begins a conversation anew.
 const ROOT: &str = "__root__";
@@ -139,7 +137,7 @@ struct Reader {
     /// The answer whose calls are being read, with the events of them.
     open: Option<(Turn, Vec<String>)>,
     response: Option<String>,
-    asked: bool,
+    is_requested: bool,
     /// Message of each response, by its id.
     responses: Vec<(String, MessageIndex)>,
     /// What each response used, and its model.
@@ -196,7 +194,7 @@ impl Reader {
             }
             "Condensation" => return self.condense(event),
             "ConversationStateUpdateEvent" => self.stats(&event.value),
-            "CondensationRequest" => self.asked = event.source == "user",
+            "CondensationRequest" => self.is_requested = event.source == "user",
             kind => self.recorder.draft.leave_out(kind.to_owned(), 1),
         }
         Ok(())
@@ -348,7 +346,7 @@ impl Reader {
             Sent::Summary(id, _) => !forgotten.contains(id),
             _ => true,
         });
-        let asked = std::mem::take(&mut self.asked);
+        let is_requested = std::mem::take(&mut self.is_requested);
         if self.sent.len() == before {
             self.recorder.draft.leave_out("condensation that removed no message", 1);
             return Ok(());
@@ -365,7 +363,7 @@ impl Reader {
             kept_from,
             pieces,
             summary: summary.filter(|_| event.summary_offset.is_some()),
-            trigger: if asked { RecordedTrigger::Manual } else { RecordedTrigger::Auto },
+            trigger: if is_requested { RecordedTrigger::Manual } else { RecordedTrigger::Auto },
             at: event.timestamp,
             ..RecordedCompaction::default()
         })

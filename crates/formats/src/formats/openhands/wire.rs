@@ -6,6 +6,7 @@ use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use serde::Deserializer;
 
+use crate::formats::content::PromptDetails;
 use crate::formats::openai_chat::{WireCall, WireTool};
 use crate::formats::prelude::*;
 
@@ -57,14 +58,8 @@ impl TokenUsage {
     /// The usage in disjoint buckets: the prompt includes what was cached.
     pub(super) fn usage(&self) -> Usage {
         let cached = self.cache_read_tokens.saturating_add(self.cache_write_tokens);
-        Usage {
-            input: self.prompt_tokens.saturating_sub(cached),
-            cache_read: self.cache_read_tokens,
-            cache_write_5m: self.cache_write_tokens,
-            output: self.completion_tokens,
-            output_final: true,
-            ..Usage::default()
-        }
+        let input = self.prompt_tokens.saturating_sub(cached);
+        disjoint(input, self.cache_read_tokens, self.cache_write_tokens, self.completion_tokens)
     }
 }
 
@@ -202,18 +197,12 @@ pub(super) struct ResponseUsage {
     cache_creation_input_tokens: Option<u64>,
 }
 
-#[derive(Deserialize)]
-struct PromptDetails {
-    cached_tokens: Option<u64>,
-}
-
 impl ResponseUsage {
     pub(super) fn usage(&self) -> Usage {
-        let details = self.prompt_tokens_details.as_ref();
         let all = TokenUsage {
             prompt_tokens: self.prompt_tokens,
             completion_tokens: self.completion_tokens,
-            cache_read_tokens: details.and_then(|d| d.cached_tokens).unwrap_or(0),
+            cache_read_tokens: PromptDetails::cached(self.prompt_tokens_details),
             cache_write_tokens: self.cache_creation_input_tokens.unwrap_or(0),
             response_id: None,
             model: None,

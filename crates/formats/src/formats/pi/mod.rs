@@ -3,7 +3,7 @@
 
 mod wire;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use self::wire::{
     Body, Compaction, Entry, Header, Part, WireMessage, WireSession, bash_text, lacks, read_entry,
@@ -12,7 +12,6 @@ use super::content::warn_of_branches;
 use super::prelude::*;
 use super::store::{Listed, UNTRIED, read_sessions};
 use crate::database::Wanted;
-use recap_core::model::RecordedCall;
 
 /// The format of pi's session logs.
 pub(super) const FORMAT: Format = Format {
@@ -47,13 +46,12 @@ fn read(source: &mut Source<'_>, _: &LoadOptions, take: &mut Take<'_>) -> Result
     while let Some((line, (header, body))) = source.next_record(read_entry)? {
         entries.push(Entry { line, header, body });
     }
-    let read = session(entries, source.stem());
-    let (mut draft, aside) = read.map_err(|problem| source.error(None, problem))?;
+    let (mut draft, aside) = source.whole(session(entries, source.stem()))?;
     for (line, problem) in aside {
         source.set_aside(line, problem)?;
     }
     warn_of_branches(source, &draft, ABANDONED);
-    draft.leave_out("torn last line", source.torn());
+    draft.leave_out("torn last line", source.take_torn());
     if draft.session.messages.is_empty() { Ok(()) } else { take(source, draft) }
 }
 
@@ -62,7 +60,7 @@ type ReadSession = (Draft, Vec<(u64, Problem)>);
 
 /// Reads the entries of one session.
 fn session(entries: Vec<Entry>, id: &str) -> Result<ReadSession, Problem> {
-    let mut reader = Reader::new(id);
+    let mut reader = Reader { draft: Draft::named(id), ..Reader::default() };
     let chain = chain(&entries)?;
     let mut aside = Vec::new();
     let off = entries.len() - chain.len();
@@ -75,7 +73,7 @@ fn session(entries: Vec<Entry>, id: &str) -> Result<ReadSession, Problem> {
             aside.push((line, problem));
         }
     }
-    let mut draft = reader.finish();
+    let mut draft = reader.draft;
     draft.leave_out(ABANDONED, off as u64);
     Ok((draft, aside))
 }
@@ -137,8 +135,6 @@ const BRANCH_SUMMARY: (&str, &str) = (
 #[derive(Default)]
 struct Reader {
     draft: Draft,
-    models: Models,
-    metadata: BTreeSet<String>,
     /// Index of the first message at or after each entry, by its position in
     /// the file: `firstKeptEntryIndex` counts the session entry as 0.
     index_at: BTreeMap<usize, u32>,
@@ -146,10 +142,6 @@ struct Reader {
 }
 
 impl Reader {
-    fn new(stem: &str) -> Reader {
-        Reader { draft: Draft::named(stem), ..Reader::default() }
-    }
-
     fn index_ids(&mut self, entries: &[Option<Entry>]) {
         let ids = entries.iter().enumerate().filter_map(|(at, entry)| {
             let id = entry.as_ref()?.header.id.clone()?;
@@ -180,12 +172,10 @@ impl Reader {
     }
 
     fn session(&mut self, header: &Header, session: WireSession) {
-        self.metadata.extend(header.id.clone());
-        self.metadata.extend(session.branched_from);
+        self.draft.metadata.extend(header.id.clone().into_iter().chain(session.branched_from));
         if let Some(cwd) = session.cwd {
             self.draft.session.project = project_of(&cwd);
-            self.metadata.extend(home_of(&cwd));
-            self.metadata.insert(cwd);
+            self.draft.worked_in(cwd);
         }
     }
 
@@ -236,8 +226,8 @@ impl Reader {
         let failed = stopped == Some("error") && !billed;
         let whole = !matches!(stopped, Some("error" | "aborted"));
         if let (Some(model), false) = (&message.model, failed) {
-            self.models.add(model, &entry_id(header, line));
-            self.metadata.insert(model.clone());
+            self.draft.models.add(model, &entry_id(header, line));
+            self.draft.metadata.insert(model.clone());
         }
         let usage = message.usage.filter(|_| !failed).map(|usage| usage.usage(whole));
         let blocks = self.blocks(message.content)?;
@@ -323,12 +313,6 @@ impl Reader {
             }))
         })
     }
-
-    fn finish(mut self) -> Draft {
-        self.models.name_models(&mut self.draft.session);
-        self.draft.session.metadata = self.metadata.into_iter().collect();
-        self.draft
-    }
 }
 
 fn entry_id(header: &Header, line: u64) -> String {
@@ -374,7 +358,7 @@ fn read_store(source: &mut Source<'_>, take: &mut Take<'_>) -> Result<(), Datase
         })?;
         database.rows(&EVENTS)
     });
-    let mut events = events.map_err(|problem| source.error(None, problem))?;
+    let mut events = source.whole(events)?;
     read_sessions(source, listed, &LoadOptions::default(), take, |listed| {
         let mut entries = Vec::new();
         events.each(Some(&listed.id), |row| {

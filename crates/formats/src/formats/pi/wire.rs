@@ -110,15 +110,8 @@ pub(super) struct WireUsage {
 impl WireUsage {
     /// The usage in disjoint buckets.
     pub(super) fn usage(&self, output_final: bool) -> Usage {
-        Usage {
-            input: self.input,
-            cache_read: self.cache_read,
-            cache_write_5m: self.cache_write,
-            cache_write_1h: 0,
-            output: self.output,
-            output_final,
-            ..Usage::default()
-        }
+        let usage = disjoint(self.input, self.cache_read, self.cache_write, self.output);
+        Usage { output_final, ..usage }
     }
 }
 

@@ -1,0 +1,344 @@
+//! A session during its import.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rustc_hash::FxHashMap;
+use serde_json::Value as Json;
+
+use super::density::Held;
+use super::error::Problem;
+use super::source::parse;
+use recap_core::model::{Block, Message, Piece, Question, RecordedCompaction, Role, Session};
+
+/// Messages and texts that the compactions of a session may keep together.
+/// Each may keep all messages before it, so that a file of a few megabytes
+/// could take any amount of memory; a session of 10,000 messages may be
+/// compacted 400 times.
+const MOST_KEPT: usize = 4_000_000;
+
+/// Most bytes of texts that compactions may put in place of messages.
+const MOST_KEPT_BYTES: usize = 256 << 20;
+
+/// Deepest nesting of the arguments of a call. JSON is read to 127 levels, a
+/// data set adds five around them, and what was written must be readable again.
+const MOST_NESTED: usize = 100;
+
+/// Why arguments are text: they are too many tiny values.
+pub(super) const DENSE_ARGUMENTS: &str = "structure of arguments that are too many tiny values";
+
+/// Positions of messages by their ids.
+pub(crate) type Places = FxHashMap<String, usize>;
+
+/// A session during its import, with the line of each message.
+#[derive(Debug, Default)]
+pub struct Draft {
+    /// The session as read so far.
+    pub session: Session,
+    /// Line of each message in its file, from 1; absent where the input has no
+    /// lines (one document).
+    pub lines: Vec<Option<u64>>,
+    /// Questions that come with it. Their ids are unique within the session and
+    /// their `session` is empty: both are completed once the session's
+    /// own id is final.
+    pub questions: Vec<Question>,
+    /// Its id in the recording, where other files of its family name it.
+    pub(super) recorded_id: Option<String>,
+    /// The id of the session whose agent started it; empty where it is a
+    /// subagent's whose parent is not named.
+    pub(super) parent: Option<String>,
+    /// What its compactions keep so far: number of messages and texts, and
+    /// bytes of the texts.
+    kept: (usize, usize),
+    /// What the arguments of its calls take.
+    arguments: Held,
+    /// The ids of its calls, for readers that make them free.
+    calls: Ids,
+    /// The model of each response.
+    pub(super) models: Models,
+    /// Values that the recording holds about itself, such as ids and folders.
+    pub(super) metadata: BTreeSet<String>,
+}
+
+impl Draft {
+    /// An empty session with this id.
+    pub(super) fn named(id: impl Into<String>) -> Draft {
+        let mut draft = Draft::default();
+        draft.session.id = id.into();
+        draft
+    }
+
+    /// A session that stands in one line as a whole.
+    pub(super) fn of_line(session: Session, line: u64) -> Draft {
+        let lines = vec![Some(line); session.messages.len()];
+        Draft { session, lines, ..Draft::default() }
+    }
+
+    /// Counts what a compaction keeps.
+    ///
+    /// # Errors
+    /// More than all compactions of a session may keep together.
+    pub(crate) fn keep(&mut self, pieces: usize, bytes: usize) -> Result<(), Problem> {
+        let (all, text) = &mut self.kept;
+        *all = all.saturating_add(pieces);
+        *text = text.saturating_add(bytes);
+        if *all > MOST_KEPT || *text > MOST_KEPT_BYTES {
+            return Err(Problem::Inconsistent(format!(
+                "its compactions keep more than {MOST_KEPT} messages or {MOST_KEPT_BYTES} bytes \
+                 of text together"
+            )));
+        }
+        Ok(())
+    }
+
+    /// Appends a compaction.
+    ///
+    /// # Errors
+    /// As [`Draft::keep`].
+    pub(crate) fn compact(&mut self, compaction: RecordedCompaction) -> Result<(), Problem> {
+        let bytes = compaction.pieces.iter().map(|piece| match piece {
+            Piece::Text { text, .. } => text.len(),
+            Piece::Message(_) => 0,
+        });
+        self.keep(compaction.pieces.len(), bytes.sum())?;
+        self.session.compactions.push(compaction);
+        Ok(())
+    }
+
+    /// Appends a message that is in the file at `line`.
+    pub fn push(&mut self, mut message: Message, line: impl Into<Option<u64>>) {
+        message.blocks.iter_mut().for_each(|block| self.flatten(block));
+        // Most have one block, and room was made for four.
+        message.blocks.shrink_to_fit();
+        self.session.messages.push(message);
+        self.lines.push(line.into());
+    }
+
+    /// A call, with an id that no other call of the session has. Arguments may be
+    /// JSON in a string.
+    pub(super) fn call(&mut self, id: String, name: String, given: Json) -> Block {
+        let arguments = arguments(given, self);
+        Block::ToolCall { id: self.calls.free(id), name, arguments }
+    }
+
+    /// The newest call that was given this id, by the id that it has.
+    pub(super) fn newest_call(&self, id: &str) -> Option<&str> {
+        self.calls.newest(id)
+    }
+
+    /// Converts arguments that are nested too deeply, or take too much memory, to text.
+    pub(crate) fn flatten(&mut self, block: &mut Block) {
+        let Block::ToolCall { arguments, .. } = block else { return };
+        let why = if is_nested(arguments, MOST_NESTED) {
+            "structure of arguments that are nested too deeply"
+        } else if self.arguments.add_value(arguments).is_err() {
+            DENSE_ARGUMENTS
+        } else {
+            return;
+        };
+        *arguments = Json::String(arguments.to_string());
+        self.leave_out(why, 1);
+    }
+
+    /// Moves leading messages of role system into the preamble (how-it-works §5).
+    pub(super) fn leading_system_to_preamble(&mut self) {
+        let session = &mut self.session;
+        let lead = session.messages.iter().take_while(|m| m.role == Role::System).count();
+        self.lines.drain(..lead);
+        for message in session.messages.drain(..lead) {
+            for block in message.blocks {
+                if let Block::Text { text } = block {
+                    session.preamble.system.push(text);
+                }
+            }
+        }
+    }
+
+    /// The position of each message by its id; of several with the same id, the first.
+    pub(crate) fn places(&self) -> Places {
+        let mut places = Places::default();
+        for (at, message) in self.session.messages.iter().enumerate() {
+            places.entry(message.id.clone()).or_insert(at);
+        }
+        places
+    }
+
+    /// Notes a folder that the agent worked in.
+    pub(super) fn worked_in(&mut self, folder: String) {
+        self.metadata.extend(home_of(&folder));
+        self.metadata.insert(folder);
+    }
+
+    /// Completes the session by what its records say of it. A reader that states a
+    /// model or metadata itself adds none here.
+    pub(super) fn finish(&mut self) {
+        std::mem::take(&mut self.models).name_models(&mut self.session);
+        self.session.metadata.extend(std::mem::take(&mut self.metadata));
+    }
+
+    /// The messages of these ids, each once and in their order. Ids of none are
+    /// counted as `unknown`.
+    pub(super) fn in_order<'a>(
+        &mut self,
+        ids: impl Iterator<Item = &'a str>,
+        places: &Places,
+        unknown: &str,
+    ) -> Vec<String> {
+        let (found, others): (Vec<_>, Vec<_>) =
+            ids.map(|id| places.get(id).copied()).partition(Option::is_some);
+        self.leave_out(unknown, others.len() as u64);
+        let found: BTreeSet<usize> = found.into_iter().flatten().collect();
+        found.into_iter().map(|at| self.session.messages[at].id.clone()).collect()
+    }
+
+    /// Index that the next message will have.
+    pub(super) fn next_index(&self) -> u32 {
+        self.session.messages.len() as u32
+    }
+
+    /// Counts something that was left out.
+    pub(super) fn leave_out(&mut self, reason: impl Into<String>, count: u64) {
+        if count > 0 {
+            *self.session.left_out.entry(reason.into()).or_default() += count;
+        }
+    }
+}
+
+/// Whether a value has more than `levels` levels.
+fn is_nested(value: &Json, levels: usize) -> bool {
+    let below = levels.checked_sub(1);
+    match value {
+        Json::Array(items) => below.is_none_or(|n| items.iter().any(|item| is_nested(item, n))),
+        Json::Object(fields) => below.is_none_or(|n| fields.values().any(|one| is_nested(one, n))),
+        _ => false,
+    }
+}
+
+/// The arguments of a call, which are JSON in a string. Invalid JSON is kept as text.
+pub(super) fn arguments(value: Json, draft: &mut Draft) -> Json {
+    match value {
+        Json::String(text) if text.trim().is_empty() => serde_json::json!({}),
+        Json::String(text) => parse(&text).unwrap_or_else(|problem| {
+            let why = match problem {
+                Problem::TooDense { .. } => DENSE_ARGUMENTS,
+                _ => "structure of undecodable arguments",
+            };
+            draft.leave_out(why, 1);
+            Json::String(text)
+        }),
+        Json::Null => serde_json::json!({}),
+        other => other,
+    }
+}
+
+/// The ids of a session's calls or messages: some agents use one twice.
+#[derive(Debug, Default)]
+pub(crate) struct Ids {
+    /// How often each was used, and the newest id that it became.
+    uses: FxHashMap<String, (u64, String)>,
+}
+
+impl Ids {
+    /// The id if it is free; else the id with a number.
+    pub(crate) fn free(&mut self, id: String) -> String {
+        let (uses, newest) = self.uses.entry(id.clone()).or_default();
+        *uses += 1;
+        *newest = if *uses == 1 { id } else { format!("{id}#{uses}") };
+        newest.clone()
+    }
+
+    /// The newest id that this one became, where it was used.
+    pub(crate) fn newest(&self, id: &str) -> Option<&str> {
+        self.uses.get(id).map(|(_, newest)| newest.as_str())
+    }
+}
+
+/// The model of each response.
+#[derive(Debug, Default)]
+pub(super) struct Models {
+    count: BTreeMap<String, u64>,
+    by_message: FxHashMap<String, String>,
+}
+
+impl Models {
+    /// Records the model of a response by the message's id. Messages that were
+    /// split off a response have the id with `#` and a number.
+    pub(super) fn add(&mut self, model: &str, message: &str) {
+        *self.count.entry(model.to_owned()).or_default() += 1;
+        self.by_message.insert(message.to_owned(), model.to_owned());
+    }
+
+    /// The model of a response, by the message's id.
+    pub(super) fn of(&self, message: &str) -> Option<&str> {
+        self.by_message.get(message).map(String::as_str)
+    }
+
+    /// Sets the session's model, that of most responses (of several, the
+    /// first in order), and the responses of other models.
+    fn name_models(self, session: &mut Session) {
+        let Some((best, _)) = self.count.iter().rev().max_by_key(|(_, n)| **n) else { return };
+        session.model = Some(best.clone());
+        let whole = |id: &str| id.split_once('#').map_or(id.to_owned(), |(id, _)| id.to_owned());
+        let answers = (0u32..).zip(&session.messages).filter(|(_, m)| m.role == Role::Assistant);
+        let named = answers.filter_map(|(at, message)| {
+            let model = self.by_message.get(&message.id);
+            Some((at, model.or_else(|| self.by_message.get(&whole(&message.id)))?.clone()))
+        });
+        let others = named.filter(|(_, model)| session.model.as_ref() != Some(model));
+        session.other_models = others.collect();
+    }
+}
+
+/// The home folder of a path, where its form shows one.
+fn home_of(path: &str) -> Option<String> {
+    let parts: Vec<&str> = path.splitn(4, '/').collect();
+    match parts.as_slice() {
+        ["", "Users" | "home", user, ..] if !user.is_empty() => {
+            Some(format!("/{}/{user}", parts[1]))
+        }
+        ["", "root", ..] => Some("/root".to_owned()),
+        _ => {
+            let parts: Vec<&str> = path.splitn(4, '\\').collect();
+            match parts.as_slice() {
+                [drive, "Users", user, ..] if drive.ends_with(':') && !user.is_empty() => {
+                    Some(format!("{drive}\\Users\\{user}"))
+                }
+                _ => None,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_home_folder_is_told_from_the_form_of_a_path() {
+        let home = |path| home_of(path).unwrap_or_default();
+        assert_eq!(home("/Users/ada/work/engine"), "/Users/ada");
+        assert_eq!(home("/home/ada"), "/home/ada");
+        assert_eq!(home("/root/engine"), "/root");
+        assert_eq!(home("C:\\Users\\ada\\engine"), "C:\\Users\\ada");
+        assert_eq!(home_of("/srv/engine"), None);
+    }
+
+    #[test]
+    fn the_model_of_most_responses_is_told_and_where_another_one_answered() {
+        let mut models = Models::default();
+        for (model, message) in [("b", "1"), ("a", "2"), ("a", "3"), ("b", "4")] {
+            models.add(model, message);
+        }
+        let message = |id: &str| Message::new(id, Role::Assistant, None, Vec::new());
+        let ids = ["1", "2", "3", "4", "4#2", "unknown"];
+        let messages = ids.map(message).to_vec();
+        let mut session = Session { messages, ..Session::default() };
+        models.name_models(&mut session);
+        // Two and two: the first in order.
+        assert_eq!(session.model.as_deref(), Some("a"));
+        let others = [0, 3, 4].map(|at| (at, "b".to_owned()));
+        assert_eq!(session.other_models, others.into());
+        // Without any the session keeps what it states.
+        Models::default().name_models(&mut session);
+        assert_eq!((session.model.as_deref(), session.other_models.len()), (Some("a"), 3));
+    }
+}
