@@ -121,8 +121,8 @@ impl Searched {
                              is cheaper"
             }
             (true, false) => {
-                "the author's setting is the cheapest of those that keep as much as the \
-                              best, but for one standard error"
+                "the author's setting is the cheapest of those not clearly worse than the \
+                              best (by one standard error)"
             }
             (false, true) => "it keeps most, and nothing that keeps about as much is cheaper",
             (false, false) => {

@@ -154,7 +154,7 @@ fn an_offline_judge_is_the_largest_doubt_about_questions() {
     // for a rank.
     let report = run(vec![questions("s")], cells("Rwwwwwww", "wwwwwwww", "Rwwwwwww"));
     silent(&report, " use ");
-    says(&report, "it rests on 1 question, and a rank takes 5");
+    says(&report, "measured by 1 question only, and a rank takes at least 5");
     let prune = report.rows.iter().find(|row| row.strategy == "prune").unwrap();
     assert_eq!(prune.rank, None);
     let report = run(vec![questions("s")], cells("RRRRRRRR", "wwwwwwww", "RRRRwwww"));

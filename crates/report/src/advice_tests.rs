@@ -143,8 +143,7 @@ fn the_reasons_say_what_the_figures_do() {
     );
     assert_eq!(
         wording::summaries(&made()).unwrap(),
-        "By dollars alone compacting would pay with codex from 32k tokens on; what a model's \
-         summaries keep is not known without one."
+        "Also cheaper, quality unknown without a model: compacting with codex from 32k tokens on."
     );
 }
 

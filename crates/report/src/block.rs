@@ -282,8 +282,8 @@ pub(super) fn bill_checks(rows: &[&StrategyRow], report: &Report) -> Option<Stri
 /// What the star of a bill stands for, where there is one.
 pub(super) fn over_window(rows: &[&StrategyRow]) -> Option<String> {
     rows.iter().any(|row| overflows(row).is_some()).then(|| {
-        "*: requests over the window, which a provider would have refused: they keep nothing, \
-         controls apart, and the bill is hypothetical."
+        "*: some requests are too large for the window: they count as lost (except for controls), \
+         and nobody would get this bill."
             .to_owned()
     })
 }

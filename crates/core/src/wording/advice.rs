@@ -97,14 +97,14 @@ pub fn caveats(advice: &Advice) -> Vec<String> {
         && at.extrapolated > 0
     {
         caveats.push(format!(
-            "At {} of {} at this size more than {REPLAYED} requests were still to come: behind the \
-             first {REPLAYED} it is taken to go on saving at its mean rate.",
+            "At {} of {} at this size more than {REPLAYED} requests were still to come: after the \
+             first {REPLAYED} its savings are extrapolated at their mean rate.",
             grouped(at.extrapolated),
             counted(at.cuts, "cut")
         ));
     }
     caveats.push(
-        "Behind the cut the strategy goes on compacting at the same threshold, so what is saved is \
+        "After the cut the strategy goes on compacting at the same threshold, so what is saved is \
          that of a threshold and not of one compaction alone."
             .to_owned(),
     );
@@ -119,8 +119,8 @@ pub fn caveats(advice: &Advice) -> Vec<String> {
     }
     if advice.choice.is_some() {
         caveats.push(
-            "Strategy and size were chosen on the same sessions that they are measured on, so the \
-             saving is rather too high than too low."
+            "Strategy and size were chosen on the same sessions that they are measured on, so expect \
+             less in practice."
                 .to_owned(),
         );
     }
@@ -375,8 +375,7 @@ pub fn summaries(advice: &Advice) -> Option<String> {
     };
     (all > 0).then(|| {
         format!(
-            "By dollars alone compacting would pay with {}{more} tokens on; what a model's summaries \
-             keep is not known without one.",
+            "Also cheaper, quality unknown without a model: compacting with {}{more} tokens on.",
             listed(&named)
         )
     })

@@ -66,8 +66,8 @@ fn words(problem: &Problem) -> String {
             counted(*answers, "time")
         ),
         SizeMatters { rows } => format!(
-            "with all of the evidence at hand the reader does better or worse than with the whole \
-             conversation, so scores owe something to the size of the context alone: {}",
+            "the size of the context alone changes the scores (share answered right from the evidence \
+             alone against the whole conversation): {}",
             joined(rows.iter().map(|(row, own, full)| {
                 (row, format!(" {} against {}", percent(*own), percent(*full)))
             }))
@@ -151,8 +151,8 @@ fn unusable_replies(rows: &[(RowName, UnusableReplies)], ranked: bool) -> String
 fn idle(rows: &[(RowName, u64)], by_size: bool) -> String {
     let one = rows.len() == 1;
     let why = match by_size {
-        true if one => "its threshold lies below what it keeps, or hardly above",
-        true => "their thresholds lie below what they keep, or hardly above",
+        true if one => "it triggers again at once and frees almost nothing",
+        true => "they trigger again at once and free almost nothing",
         false => "each time the cache breaks for next to nothing",
     };
     let each = joined(rows.iter().map(|(row, times)| (row, format!(" {times} times in a row"))));

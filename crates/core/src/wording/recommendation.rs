@@ -354,8 +354,8 @@ fn none(why: &NoChoice, nor_at: &[String]) -> String {
         NoChoice::FewAsked { strategy, asked, least, by } => {
             let what = if *by == Primary::Continuity { "question" } else { "fact" };
             format!(
-                "None is ranked: what {strategy} keeps has no weight, for it rests on {}, and a \
-                 rank takes {least}.",
+                "None is ranked: {strategy} was measured by {} only, and a rank takes at \
+                 least {least}.",
                 counted(*asked, what)
             )
         }
@@ -369,7 +369,7 @@ fn none(why: &NoChoice, nor_at: &[String]) -> String {
                 Primary::ReferenceRecall => "share of needed facts kept",
             };
             let why = why.as_deref().unwrap_or("nothing to measure");
-            format!("None is ranked, for none has a {measure}: {why}.")
+            format!("None is ranked, since there is no {measure}: {why}.")
         }
         NoChoice::Incomplete => {
             "Nothing is recommended while a part of the run is missing.".to_owned()

@@ -144,7 +144,7 @@ mod tests {
         assert_eq!(
             idle(vec![idling("continuation", "above 0.8 of window", 14).build()]),
             ["compactions freed less than 5 % of the context: continuation 14 times in a row, at \
-                 25 %; its threshold lies below what it keeps, or hardly above"]
+                 25 %; it triggers again at once and frees almost nothing"]
         );
         assert_eq!(
             idle(vec![idling("mask", "always", 2).build()]),
@@ -173,7 +173,7 @@ mod tests {
             actual,
             [
                 "compactions freed less than 5 % of the context: a at 8k 3 times in a row, b at 200k 2 \
-              times in a row; their thresholds lie below what they keep, or hardly above"
+              times in a row; they trigger again at once and free almost nothing"
             ]
         );
     }

@@ -160,7 +160,7 @@ fn a_run_fits_a_comment_and_reads_from_the_verdict_down() {
     |  | continuation (offline) | 64 %  58…70 | +0.20 | &#36;36.26  −12 % | 0.30× | 4.2 s | not ranked: offline summary |
 
     a…b: lowest and highest session or project; too few for an interval.<br>
-    \*: requests over the window, which a provider would have refused: they keep nothing, controls apart, and the bill is hypothetical.
+    \*: some requests are too large for the window: they count as lost (except for controls), and nobody would get this bill.
 
     </details>
 

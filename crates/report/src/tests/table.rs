@@ -19,8 +19,8 @@ fn the_table_shows_ranks_controls_offline_summaries_overflows_and_failures() {
     ── controls ───────────────────────────────────────────────────────────────────────────────────────
     empty                   0 %  0…0         −0.02  $3.71  −91 %    0.06×      –  1.1k  control
     a…b: lowest and highest session or project; too few for an interval.
-    *: requests over the window, which a provider would have refused: they keep nothing, controls
-    apart, and the bill is hypothetical.
+    *: some requests are too large for the window: they count as lost (except for controls), and nobody
+    would get this bill.
 
     my-sessions: 3 sessions, 39 requests, 3 questions · window 200k · billed as claude-sonnet-5-5
     strategy                facts kept   gain over  bill of all    tokens   wait  peak  verdict
@@ -229,7 +229,7 @@ fn savings_against_the_recording_are_noted_where_the_whole_conversation_does_not
         "{shown}"
     );
     assert!(shown.contains("$41.20 * "), "{shown}");
-    assert!(shown.contains("the bill is hypothetical"), "{shown}");
+    assert!(shown.contains("they count as lost"), "{shown}");
     let shown = narrow(&report, 80);
     assert!(shown.contains("bill, against today"), "{shown}");
     assert!(shown.contains("$23.07    −12 %"), "{shown}");
@@ -291,7 +291,7 @@ fn a_wide_terminal_has_every_column() {
     empty                   0 %  [0–100]        0 %     100 %         0 %  $3.71  −91 %    0.06×      –  1.1k       12  control
     answers kept: of the questions that the whole conversation answers right, the share that the strategy still does.
     [a–b]: holds for this session only.
-    *: requests over the window, which a provider would have refused: they keep nothing, controls apart, and the bill is hypothetical.
+    *: some requests are too large for the window: they count as lost (except for controls), and nobody would get this bill.
     ");
 }
 
