@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn prompts_over_the_listed_limit_are_told_with_the_largest() {
+    fn prompts_over_listed_limit_are_reported_with_largest() {
         let samples = [
             sample("d", "small", 90_000),
             sample("d", "over", 250_000),

@@ -164,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_most_expensive_session_goes_to_the_part_with_least() {
+    fn dearest_session_goes_to_least_loaded_part() {
         // By hand: 9 to 1, 7 to 2, 6 to 3, 5 to 3 (6 is least), 2 to 2 (7), 1 to 1 (9 of 9, 9, 11).
         assert_eq!(assigned(&[5, 9, 2, 7, 1, 6], 3), [3, 1, 2, 2, 1, 3]);
         assert_eq!(assigned(&[5, 5], 3), [1, 2]);
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_of_every_whole_add_up_to_it_and_no_part_without_calls_has_any() {
+    fn parts_sum_to_whole_and_idle_get_nothing() {
         for of in [1_u32, 2, 7, 64] {
             // Some parts have no session.
             let calls: Vec<u64> = (0..u64::from(of)).map(|n| n * n % 5 * 1_000 + n % 3).collect();
@@ -211,7 +211,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_session_is_in_one_part_and_no_part_exceeds_the_bound(
+        fn every_session_is_in_one_part_within_bound(
             costs in prop::collection::vec(1u64..10_000, 0..200), of in 1u32..70,
         ) {
             let parts = assigned(&costs, of);

@@ -420,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn what_replies_are_expected_to_take_stands_beside_the_worst_case() {
+    fn expected_reply_cost_is_shown_beside_worst_case() {
         // A prompt costs $0.10. Of the bound of 120 and the room of 8,192 an
         // answer takes 30 and thinking 300: $0.0033 against $0.08312.
         let text = describe("openai/m", &[(ModelRole::Answerer, 120, 8_192); 10], &[]);
@@ -446,7 +446,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rubric_takes_its_points_and_no_more_than_its_bound() {
+    fn rubric_takes_its_points_within_its_bound() {
         for (bound, tokens) in [(400, 40), (448, 88), (20, 20)] {
             let text = describe("openai/m", &[(ModelRole::Judge, bound, 0)], &[]);
             assert!(text.contains(&format!("replies of about {tokens} tokens")), "{bound}: {text}");
@@ -454,7 +454,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_without_a_price_costs_what_nobody_knows() {
+    fn model_without_price_has_unknown_cost() {
         let text = describe("openai/other", &[(ModelRole::Judge, 400, 0)], &[]);
         assert!(text.contains("price unknown; of at most 400, price unknown"), "{text}");
         assert!(text.contains("what they cost is not known: a model has no price"), "{text}");

@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn every_combination_of_findings_policies_and_gaps_ends_as_contracted() {
+    fn every_findings_policy_gap_combination_ends_as_contracted() {
         use CheckOutcome::{Failed, Missing, Passed, Undecided};
         let policies = [UndecidedPolicy::Incomplete, UndecidedPolicy::Pass, UndecidedPolicy::Fail];
         for subset in 0..16_u8 {

@@ -180,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_installed_is_a_crate_or_a_repository_and_no_script() {
+    fn only_crate_or_repository_is_installed_never_script() {
         let version = env!("CARGO_PKG_VERSION");
         let line = |typed: &str| install(Some(typed)).map(|text| text.trim().to_owned());
         let run = "run: cargo install --locked";
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn only_names_that_an_expression_can_hold_are_hashed() {
+    fn only_names_valid_in_expressions_are_hashed() {
         let all = ["tests/it's", "../out.jsonl", "/abs", "}}", "absent.jsonl"].map(str::to_owned);
         assert_eq!(hashed(&all), "'recap.toml', 'strategies/**'");
         assert_eq!(hashed(&["./src/".to_owned()]), "'recap.toml', 'strategies/**', 'src/**'");

@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_is_a_provider_a_name_and_how_it_is_asked() {
+    fn model_is_provider_name_and_settings() {
         assert_eq!(parse("offline").unwrap(), None);
         let named = parse("openrouter/qwen/qwen3-8b?temperature=0.5&effort=low&room=9").unwrap();
         let named = named.unwrap();
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_model_is_told_with_its_reason() {
+    fn invalid_model_is_reported_with_reason() {
         for (typed, problem) in [
             ("gpt-5.4", "no `/`"),
             ("/gpt", "is not the name of a provider"),
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn the_address_and_the_key_come_from_the_environment() {
+    fn address_and_key_come_from_environment() {
         let own = endpoint("openai/gpt-5.4", &[("OPENAI_API_KEY", "sk-canary-1")]).unwrap();
         assert_eq!(
             (own.origin().as_str(), own.provider().name()),
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn an_embedder_is_at_a_server_with_openais_embeddings_and_has_no_settings() {
+    fn embedder_needs_openai_embeddings_server_and_no_settings() {
         let embedder = |typed: &str| {
             parse(typed).unwrap().unwrap().embedder().map_err(|failure| failure.to_string())
         };
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_environment_lacks_is_named_and_no_key_is_repeated() {
+    fn missing_environment_is_named_without_repeating_keys() {
         let error = |typed, variables| endpoint(typed, variables).unwrap_err().to_string();
         assert!(error("openai/m", &[]).contains("OPENAI_API_KEY is not set"));
         assert!(error("gemini/m", &[]).contains("GEMINI_API_KEY or GOOGLE_API_KEY is not set"));

@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_log_of_a_folder_is_found_in_its_subfolders() {
+    fn newest_log_of_folder_is_found_in_subfolders() {
         let desk = tempfile::tempdir().unwrap();
         log(desk.path(), "a/old.jsonl", 10);
         let new = log(desk.path(), "b/c/new.jsonl", 30);
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_found_is_proposed_and_nothing_that_is_not_there() {
+    fn only_recordings_that_were_found_are_proposed() {
         let desk = tempfile::tempdir().unwrap();
         log(desk.path(), "a.jsonl", 10);
         let found = [within(&AGENTS[2], desk.path().to_owned()).unwrap()];

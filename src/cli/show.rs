@@ -325,7 +325,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_part_of_a_path_leads_out_of_the_folder() {
+    fn no_path_part_leads_out_of_folder() {
         assert_eq!(file_name(".."), "-");
         assert_eq!(file_name(""), "-");
         assert_eq!(file_name("a\\b:c\u{0}"), "a-b-c-");
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_written_below_a_folder_that_holds_nothing_else() {
+    fn files_are_written_only_into_an_empty_folder() {
         let base = std::env::temp_dir().join(format!("recap-kept-{}", std::process::id()));
         let file = |path: &str| StoredFile { path: path.to_owned(), content: b"x".to_vec() };
         kept(&base, &[file("sessions/../a.json")], "gencode").unwrap();

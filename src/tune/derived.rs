@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn every_number_of_a_stage_is_varied_around_the_authors() {
+    fn every_stage_number_varies_around_authors_value() {
         let known = [
             ("1.protect", "[20000, 40000, 80000]"),
             ("1.when.and_over", "[10000, 20000, 40000]"),
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stage_that_a_command_starts_an_hour_and_a_zero_are_left_alone() {
+    fn command_stages_hours_and_zeros_are_not_varied() {
         let lis = keys("lis");
         assert!(lis.iter().any(|(key, _)| key == "1.when.tool_tokens"), "{lis:?}");
         assert!(

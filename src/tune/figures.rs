@@ -208,7 +208,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_are_pooled_over_the_sessions_that_both_have() {
+    fn figures_are_pooled_over_sessions_both_have() {
         let clusters = sessions(3);
         let figures = Figures::new(
             &clusters,
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_without_a_price_for_one_setting_tells_nothing_of_dollars() {
+    fn session_missing_one_price_is_excluded_from_dollars() {
         let clusters = sessions(2);
         let figures = Figures::new(
             &clusters,
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn the_wait_is_a_nearest_rank_and_unknown_where_one_is() {
+    fn wait_is_nearest_rank_unless_one_is_unknown() {
         let clusters = sessions(21);
         let mut all: Vec<_> = (0..20).map(|at| (0, told(at, 1.0, 1.0))).collect();
         let figures = Figures::new(&clusters, all.clone());

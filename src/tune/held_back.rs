@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_price_what_is_kept_is_compared_alone() {
+    fn without_price_only_what_is_kept_is_compared() {
         let unpriced = |setting| (setting, SessionFigures { usd: None, ..told(0, 15.0, 0.0) });
         let figures = Figures::new(&sessions(1), vec![unpriced(AUTHOR), unpriced(3)]);
         let found = held_back(&figures, 3, Objective::Kept, 1);
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_difference_is_shown_where_its_interval_leaves_out_zero() {
+    fn difference_is_shown_where_interval_excludes_zero() {
         // 15 of 30 facts became 18 in every session, and $2 became $1.
         let found = compared(8, &[(15.0, 2.0, 18.0, 1.0)]);
         let kept = found.kept.unwrap();
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn where_the_interval_holds_zero_no_difference_is_shown() {
+    fn no_difference_is_shown_where_interval_contains_zero() {
         let found = compared(8, &[(15.0, 2.0, 18.0, 2.0), (15.0, 2.0, 12.0, 2.0)]);
         assert!(found.words.contains("no difference is shown"), "{}", found.words);
         assert!(found.words.contains("both are the same"), "{}", found.words);

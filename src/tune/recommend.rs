@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_worse_on_held_back_sessions_is_not_recommended() {
+    fn setting_worse_on_held_back_sessions_is_rejected() {
         let less = confirmed((15.0, 2.0), (12.0, 1.0), None);
         let because = "on the 4 held-back sessions setting 1 kept 40 %, the author's 50 %";
         assert_eq!((less.setting, &*less.because), (Some(AUTHOR), because));
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cheapest_within_a_standard_error_of_the_best_is_recommended() {
+    fn cheapest_within_standard_error_of_best_is_recommended() {
         // The differences of 1 to the best are −1 ± 3: their standard error is
         // 3 · √(4 / 3) / √4 = 1.73, so −1 is within it.
         assert_eq!(recommended(&[(18.0, 0.0, 2.0), (17.0, 3.0, 1.0)]), 1);
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_setting_that_waits_too_long_or_failed_is_neither_recommended_nor_compared_with() {
+    fn slow_or_failed_settings_are_excluded_from_recommendation() {
         let settings = [(12.0, 0.0, 3.0), (15.0, 0.0, 2.0)];
         let mut found = searched(&settings);
         // The sessions wait 1 to 4 seconds, so each setting has a p95 of 4.

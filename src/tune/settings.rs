@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn the_authors_setting_is_first_and_equal_ones_are_one() {
+    fn authors_setting_is_first_and_duplicates_are_merged() {
         let space = space("[vary]\nreserve = [800, 1200, 1600]");
         let settings = Settings::draw(&space, 10, OFFLINE, 1).unwrap();
         assert_eq!(labels(&settings), ["as its author has it", "reserve=1200", "reserve=1600"]);
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_default_that_is_written_out_is_no_change() {
+    fn explicit_default_is_no_change() {
         let text = "version = 1\nbase = \"gencode\"\n[vary]\n\"2.when.share\" = [0.75, 1.0]\n\
                     keep_last = [10]\n";
         let space = Space::parse("space.toml", text, Path::new("")).unwrap();
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn a_combination_that_the_strategy_refuses_is_told_with_the_reason() {
+    fn refused_combination_is_reported_with_reason() {
         // The target is 0.6 of the window.
         let space = space("[vary]\n\"1.when.share\" = [0.5, 0.8]");
         let settings = Settings::draw(&space, 10, OFFLINE, 1).unwrap();

@@ -18,7 +18,7 @@ fn values(value: &str) -> String {
 }
 
 #[test]
-fn a_space_has_a_base_and_values_for_its_keys() {
+fn space_has_base_and_values_for_keys() {
     let text = "version = 1\nbase = \"gencode\"\nsettings = 9\nwindows = [\"native\", \"64k\"]\n\
                 compactors = [\"offline\", \"openai/m\"]\n[vary]\n\"2.when.share\" = [0.7, 0.9]\n\
                 keep_last = { from = 5, to = 20, steps = 4 }\n";
@@ -30,7 +30,7 @@ fn a_space_has_a_base_and_values_for_its_keys() {
 }
 
 #[test]
-fn a_range_has_both_ends_and_equal_steps_or_ratios() {
+fn range_has_both_ends_and_even_spacing() {
     assert_eq!(values("{ from = 10, to = 20, steps = 3 }"), "[10, 15, 20]");
     assert_eq!(values("{ from = 10, to = 1000, steps = 3, scale = \"log\" }"), "[10, 100, 1000]");
     assert_eq!(values("{ from = 0.5, to = 1.0, steps = 3 }"), "[0.5, 0.75, 1.0]");
@@ -62,7 +62,7 @@ fn every_mistake_is_named_with_its_line() {
 }
 
 #[test]
-fn what_is_wrong_beside_the_values_is_named_with_its_line_too() {
+fn errors_outside_values_are_named_with_line_too() {
     let vary = "[vary]\nprotect = [1, 2]\n";
     for (text, why) in [
         ("version = 2\nbase = \"prune\"\n", "line 1: version 2 is not known; write 1"),
@@ -100,7 +100,7 @@ fn what_is_wrong_beside_the_values_is_named_with_its_line_too() {
 }
 
 #[test]
-fn prompts_are_files_beside_the_space_or_the_bases_own() {
+fn prompts_are_beside_space_or_come_from_base() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("mine.md"), "Sum up {{messages}}.").unwrap();
     let own = "prompts/continuation.md";

@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_project_is_on_one_side_and_both_sides_have_every_data_set() {
+    fn projects_stay_whole_and_sides_share_all_datasets() {
         let projects = [Some("a"), Some("a"), Some("b"), Some("c"), Some("d"), Some("d")];
         let data = [dataset("x", &projects), dataset("y", &projects)];
         for seed in 0..50 {
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn each_side_has_something_and_one_session_is_refused() {
+    fn both_sides_are_filled_and_one_session_refused() {
         for share in [0.01, 0.99] {
             let split = split(&[dataset("x", &[None, None])], share, 1).unwrap();
             assert_eq!((split.search.len(), split.held_back.len()), (1, 1), "{share}");

@@ -74,7 +74,7 @@ mod tests {
     use recap_strategy::Strategy;
 
     #[test]
-    fn the_file_loads_as_the_setting_under_a_name_of_its_own() {
+    fn file_loads_as_setting_under_its_own_name() {
         let text = "version = 1\nbase = \"lis\"\n[vary]\n\"2.when.share\" = [0.6]\n\
                     \"2.keep_recent\" = [9000]";
         let space = Space::parse("space.toml", text, Path::new("")).unwrap();

@@ -15,7 +15,7 @@ fn advised(desk: &Desk, more: &[&str]) -> Json {
 }
 
 #[test]
-fn what_a_compaction_saves_at_a_size_is_that_of_the_rows_in_the_file() {
+fn compaction_saving_at_size_matches_rows_in_file() {
     let desk = Desk::new();
     let advice = advised(&desk, &["--strategy", "prune,continuation"]);
     assert_eq!(
@@ -59,7 +59,7 @@ fn assert_saving_is_that_of_the_cuts(desk: &Desk, advice: &Json) {
 
 /// A session of another agent, whose own compactions are recorded.
 #[test]
-fn the_advised_strategy_is_followed_through_the_session_and_its_bill_is_that_of_a_replay() {
+fn advised_strategy_is_followed_and_billed_like_replay() {
     let Some(input) = shared("data/pi-sessions") else { return };
     let input = input.to_str().unwrap();
     let desk = Desk::new();
@@ -93,7 +93,7 @@ fn the_advised_strategy_is_followed_through_the_session_and_its_bill_is_that_of_
 }
 
 #[test]
-fn sessions_too_short_for_a_compaction_need_none_and_are_no_error() {
+fn too_short_sessions_need_no_compaction_without_error() {
     let desk = Desk::with_sessions();
     desk.good(&["bench", "openai-chat.json", "--strategy", "prune", "--out", "run", "-q"]);
     let summary = desk.json("run/summary.json");

@@ -69,7 +69,7 @@ fn bench_reads_each_foreign_format_directly() {
 }
 
 #[test]
-fn tokens_are_counted_as_asked_and_the_manifest_says_how() {
+fn tokens_count_as_asked_and_manifest_says_how() {
     let measured = "o200k, the provider's count where it is reported";
     for (typed, actual, source) in [
         (&[][..], measured, "calibrated"),
@@ -96,7 +96,7 @@ fn replay_is_bench_without_questions() {
 }
 
 #[test]
-fn a_folder_is_read_with_everything_below_it_and_what_is_no_session_is_named() {
+fn folder_is_read_recursively_and_other_files_named() {
     let desk = Desk::new();
     desk.file("all/a/claude.jsonl", std::fs::read(fixture("claude-code.jsonl")).unwrap());
     desk.file("all/b/chat.json", std::fs::read(fixture("openai-chat.json")).unwrap());
@@ -133,7 +133,7 @@ fn two_data_sets_are_summed_under_all() {
 }
 
 #[test]
-fn bench_asks_the_questions_of_a_data_set_and_replay_does_not() {
+fn bench_asks_data_set_questions_unlike_replay() {
     let desk = Desk::with_sessions();
     desk.good(&["import", "pi", "pi.jsonl", "-o", "set"]);
     desk.file(
@@ -170,7 +170,7 @@ fn a_dash_reads_standard_input() {
 }
 
 #[test]
-fn json_puts_the_summary_and_nothing_else_on_standard_output() {
+fn json_prints_only_summary_on_standard_output() {
     let desk = Desk::with_sessions();
     let ran = desk.good(&["bench", "pi.jsonl", "--json", "--out", "run"]);
     let printed: Json = serde_json::from_str(&ran.out).unwrap();
@@ -196,7 +196,7 @@ fn verbose_names_every_cell() {
 }
 
 #[test]
-fn a_dry_run_says_what_it_would_do_and_writes_nothing() {
+fn dry_run_describes_actions_and_writes_nothing() {
     let desk = Desk::with_sessions();
     let before = desk.list(".");
     let ran = desk.good(&["bench", "pi.jsonl", "--dry-run", "--window", "50%", "--window", "25%"]);
@@ -205,7 +205,7 @@ fn a_dry_run_says_what_it_would_do_and_writes_nothing() {
 }
 
 #[test]
-fn a_dry_run_as_json_has_the_numbers_of_the_plan() {
+fn json_dry_run_has_numbers_of_plan() {
     let desk = Desk::with_sessions();
     let options = ["bench", "pi.jsonl", "codex.jsonl", "--strategy", "fifo", "--window", "50%"];
     let plan = |more: &[&str]| -> serde_json::Value {
@@ -243,7 +243,7 @@ fn windows(desk: &Desk) -> BTreeSet<(String, String)> {
 }
 
 #[test]
-fn recordings_of_agents_are_replayed_at_their_native_window_and_chats_at_a_half() {
+fn agents_replay_at_native_window_chats_at_half() {
     let desk = Desk::with_sessions();
     desk.file("chats/chat.json", std::fs::read(fixture("openai-chat.json")).unwrap());
     let set = |name: &str, window: &str| (name.to_owned(), window.to_owned());
@@ -272,7 +272,7 @@ fn recordings_of_agents_are_replayed_at_their_native_window_and_chats_at_a_half(
 }
 
 #[test]
-fn a_rule_finds_the_rows_of_a_data_set_at_its_own_window() {
+fn rule_finds_data_set_rows_at_own_window() {
     let desk = Desk::with_sessions();
     desk.file("chats/chat.json", std::fs::read(fixture("openai-chat.json")).unwrap());
     let run = |out: &str, more: &[&str]| {
@@ -294,7 +294,7 @@ fn a_rule_finds_the_rows_of_a_data_set_at_its_own_window() {
 }
 
 #[test]
-fn prompts_over_the_limit_of_their_model_widen_the_native_window_with_a_warning() {
+fn prompts_over_limit_widen_native_window_with_warning() {
     let desk = Desk::new();
     let usage = r#"{"input":300000,"output":5,"output_final":true}"#;
     let said = |id: &str, role: &str, more: &str| {
@@ -324,7 +324,7 @@ fn a_limit_of_nothing_selects_nothing() {
 }
 
 #[test]
-fn dollars_of_requests_and_compactions_add_up_to_the_bill_of_each_agent_model() {
+fn request_and_compaction_dollars_sum_to_model_bill() {
     let desk = Desk::with_sessions();
     let billing_models = ["--agent-model", "claude-opus-4-6", "--agent-model", "a-local-model"];
     let common = ["replay", "claude-code.jsonl", "--out", "run"];
@@ -364,7 +364,7 @@ fn only_the_files_asked_for_are_rendered() {
 }
 
 #[test]
-fn without_text_no_message_of_the_session_is_in_the_run_folder() {
+fn no_text_run_folder_contains_no_session_message() {
     let desk = Desk::with_sessions();
     desk.good(&["bench", "pi.jsonl", "--no-text", "--out", "run"]);
     assert!(!desk.path("run/texts.jsonl").exists());
@@ -381,7 +381,7 @@ fn set_with_question(desk: &Desk) {
 }
 
 #[test]
-fn without_text_nothing_asked_expected_or_answered_is_in_the_run_folder() {
+fn no_text_folder_contains_no_question_or_answer() {
     let desk = Desk::with_sessions();
     set_with_question(&desk);
     let bench = ["bench", "set", "--strategy", "prune", "--strategy", "sliding-window-search"];
@@ -440,7 +440,7 @@ fn without_time(summary: &str) -> String {
 }
 
 #[test]
-fn nothing_of_an_earlier_run_in_the_same_folder_stays() {
+fn nothing_of_earlier_run_remains_in_same_folder() {
     let desk = Desk::with_sessions();
     desk.good(&["bench", "pi.jsonl", "--out", "run"]);
     let ran = desk.good(&["bench", "pi.jsonl", "--no-text", "--format", "json", "--out", "run"]);
@@ -452,7 +452,7 @@ fn nothing_of_an_earlier_run_in_the_same_folder_stays() {
 }
 
 #[test]
-fn runs_of_the_same_second_get_folders_of_their_own() {
+fn runs_of_same_second_get_own_folders() {
     let desk = Desk::with_sessions();
     let options = ["bench", "pi.jsonl", "--quiet", "--strategy", "full"];
     let pages: std::collections::BTreeSet<String> =

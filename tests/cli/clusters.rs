@@ -74,7 +74,7 @@ fn container(desk: &Desk, job: &Json) -> Command {
 }
 
 #[test]
-fn pods_of_an_indexed_job_make_the_run_of_one_process() {
+fn indexed_job_pods_match_single_process_run() {
     let desk = desk();
     std::fs::create_dir(desk.path("volume")).unwrap();
     std::fs::rename(desk.path("sessions"), desk.path("volume/sessions")).unwrap();
@@ -260,7 +260,7 @@ impl Drop for Slurm {
 }
 
 #[test]
-fn a_slurm_of_one_node_makes_the_run_of_one_process() {
+fn slurm_on_one_node_matches_single_process_run() {
     // It comes with the packages of the system, and is asked for with the others.
     if tool("RECAP_RELEASE_TOOLS", "python").is_none() {
         return;

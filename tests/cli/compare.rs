@@ -76,7 +76,7 @@ fn two_runs_are_compared_session_by_session() {
 }
 
 #[test]
-fn the_table_and_markdown_say_the_same_and_no_name_is_markup() {
+fn table_and_markdown_agree_and_names_are_escaped() {
     let desk = two_runs();
     let table = desk.good(&["compare", "a", "b"]).out;
     assert!(table.contains("A = a · B = b · quickstart · 6 sessions"), "{table}");
@@ -93,7 +93,7 @@ fn the_table_and_markdown_say_the_same_and_no_name_is_markup() {
 }
 
 #[test]
-fn a_run_is_a_tie_with_itself_and_strategies_of_it_can_be_paired() {
+fn run_ties_with_itself_and_pairs_its_strategies() {
     let desk = two_runs();
     let json = |arguments: &[&str]| -> Json {
         serde_json::from_str(&desk.good(&[arguments, &["--format", "json"]].concat()).out).unwrap()
@@ -111,7 +111,7 @@ fn a_run_is_a_tie_with_itself_and_strategies_of_it_can_be_paired() {
 }
 
 #[test]
-fn runs_that_are_about_something_else_are_refused_by_name() {
+fn runs_about_something_else_are_refused_by_name() {
     let desk = Desk::new();
     let bench = |input: &str, out: &str, more: &[&str]| {
         let common = ["replay", input, "--quiet", "--strategy", "fifo", "--out", out];
@@ -143,7 +143,7 @@ fn runs_that_are_about_something_else_are_refused_by_name() {
 }
 
 #[test]
-fn the_page_shows_both_runs_in_one_picture_and_has_no_script() {
+fn page_shows_both_runs_together_without_script() {
     let page = two_runs().good(&["compare", "a", "b", "--format", "html"]).out;
     assert!(page.starts_with("<!DOCTYPE html>"), "{page}");
     // The legend, and the strategy in the drawings for a screen and a telephone.

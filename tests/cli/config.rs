@@ -30,7 +30,7 @@ fn strategies(desk: &Desk) -> Vec<String> {
 }
 
 #[test]
-fn settings_beside_the_working_folder_are_read_and_named() {
+fn settings_in_working_folder_are_read_and_named() {
     let desk = desk(SETTINGS);
     let ran = desk.good(&["bench"]);
     assert!(ran.err.contains("settings of recap.toml"), "{}", ran.err);
@@ -59,7 +59,7 @@ fn flags_beat_the_environment_which_beats_the_file() {
 }
 
 #[test]
-fn another_file_is_read_where_it_is_asked_for_and_never_both() {
+fn only_the_requested_settings_file_is_read() {
     let desk = desk("seed = \"no number\"");
     desk.file("other.toml", SETTINGS.replace("seed = 7", "seed = 9"));
     desk.good(&["bench", "--config", "other.toml"]);
@@ -69,7 +69,7 @@ fn another_file_is_read_where_it_is_asked_for_and_never_both() {
 }
 
 #[test]
-fn an_error_in_the_file_names_file_line_and_key() {
+fn error_in_file_names_file_line_and_key() {
     let error = desk("inputs = [\"pi.jsonl\"]\nstratgy = \"fifo\"\n").refused(&["bench"]);
     assert!(error.contains("recap.toml:2: `stratgy` is not known"), "{error}");
     assert!(error.contains("did you mean `strategy`?"), "{error}");
@@ -78,7 +78,7 @@ fn an_error_in_the_file_names_file_line_and_key() {
 }
 
 #[test]
-fn report_hears_what_it_has_options_for_and_the_others_nothing() {
+fn report_receives_its_own_options_and_others_none() {
     let desk = desk(SETTINGS);
     desk.good(&["bench", "--quiet"]);
     desk.file("recap.toml", "format = \"md\"\nwindow = \"1%\"\n");

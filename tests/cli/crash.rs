@@ -138,7 +138,7 @@ fn roles() -> ModelRoles {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_cell_that_panics_fails_alone_and_the_others_are_kept() {
+async fn panicking_cell_fails_alone_and_others_are_kept() {
     let desk = Desk::new();
     let session = bundled("quickstart").unwrap().unwrap().sessions.remove(0);
     let samples =
@@ -170,7 +170,7 @@ async fn a_cell_that_panics_fails_alone_and_the_others_are_kept() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_window_that_is_too_small_is_found_before_there_is_a_folder() {
+async fn too_small_window_is_found_before_folder_creation() {
     let loaded = load(&fixture("pi.jsonl"), &LoadOptions::default()).unwrap();
     let session = loaded.sessions[0].clone();
     let samples = vec![NamedSession { dataset: "pi".into(), session, questions: Vec::new() }];
@@ -181,7 +181,7 @@ async fn a_window_that_is_too_small_is_found_before_there_is_a_folder() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_provider_that_is_down_leaves_questions_unscored_never_wrong() {
+async fn unavailable_provider_leaves_questions_unscored_never_wrong() {
     let desk = Desk::new();
     let session = bundled("quickstart").unwrap().unwrap().sessions.remove(0);
     let question = Question {

@@ -93,7 +93,7 @@ fn samples(what: &str, value: &Json, folder: &Path) {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn no_input_takes_more_than_three_times_its_bytes_and_a_hundred_megabytes() {
+fn memory_stays_within_triple_input_plus_100_megabytes() {
     let desk = Desk::new();
     let (inputs, out) = (desk.path("in"), desk.path("out"));
     for folder in [&inputs, &out] {

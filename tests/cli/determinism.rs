@@ -22,7 +22,7 @@ fn one_job_and_four_give_the_same_files() {
 }
 
 #[test]
-fn requests_and_references_are_the_same_to_the_byte() {
+fn requests_and_references_are_identical_to_the_byte() {
     let desk = twice(&["--seed", "7"], &["--seed", "7"]);
     for name in ["requests.csv", "references.csv"] {
         assert!(desk.read(&format!("a/{name}")) == desk.read(&format!("b/{name}")), "{name}");
@@ -37,7 +37,7 @@ fn the_seed_stands_in_the_manifest() {
 }
 
 #[test]
-fn answers_and_grades_are_the_same_to_the_byte_however_many_jobs() {
+fn answers_and_grades_are_identical_whatever_job_count() {
     let desk = Desk::new();
     for (out, jobs) in [("a", "1"), ("b", "4")] {
         let strategies = ["--strategy", "fifo", "--strategy", "continuation"];

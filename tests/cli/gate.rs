@@ -10,7 +10,7 @@ fn bench(desk: &Desk, more: &[&str]) -> Ran {
 }
 
 #[test]
-fn a_rule_that_holds_nowhere_passes_with_0_and_one_that_holds_fails_with_1() {
+fn gate_exits_0_unless_a_rule_holds() {
     let desk = Desk::new();
     let ran =
         bench(&desk, &["--fail-on", "overflows > 0", "--fail-on", "reference_recall@full < 1"]);
@@ -26,7 +26,7 @@ fn a_rule_that_holds_nowhere_passes_with_0_and_one_that_holds_fails_with_1() {
 }
 
 #[test]
-fn what_was_found_is_in_the_run_folder_and_is_shown_again() {
+fn gate_findings_are_stored_and_shown_again() {
     let desk = Desk::new();
     let ran = bench(&desk, &["--fail-on", "reference_recall < 95%"]);
     let gate = desk.json("run/gate.json");
@@ -59,7 +59,7 @@ fn a_figure_that_is_missing_never_passes() {
 }
 
 #[test]
-fn a_offline_summary_is_gated_by_its_size_and_not_by_its_quality() {
+fn offline_summary_is_gated_by_size_not_quality() {
     let desk = Desk::new();
     let rules = ["--strategy", "lis", "--fail-on", "reference_recall@lis < 0.1"];
     let ran = bench(&desk, &rules);
@@ -73,7 +73,7 @@ fn a_offline_summary_is_gated_by_its_size_and_not_by_its_quality() {
 }
 
 #[test]
-fn rules_that_cannot_be_read_or_do_not_fit_the_run_are_refused_before_anything_runs() {
+fn unreadable_or_unfit_rules_are_refused_before_running() {
     for (rule, actual) in [
         ("", "column 1: a rule begins with a measure"),
         ("recal@fifo < 0.5", "column 1: `recal` is no measure"),
@@ -146,7 +146,7 @@ fn every_number_of_the_summary_can_be_gated() {
 }
 
 #[test]
-fn the_comparator_must_run_and_is_never_the_ceiling() {
+fn comparator_must_run_and_is_never_ceiling() {
     let desk = Desk::new();
     let refuse = |more: &[&str]| {
         desk.refused(&[&["bench", &session(), "--strategy", "fifo"], more].concat())
@@ -183,7 +183,7 @@ fn mine(desk: &Desk, input: &str, out: &str, more: &[&str]) -> Ran {
 }
 
 #[test]
-fn a_run_against_itself_is_unchanged_from_its_folder_and_from_its_file() {
+fn run_is_unchanged_against_own_folder_or_file() {
     let desk = Desk::new();
     keeps(&desk, 20);
     assert_eq!(mine(&desk, "quickstart", "base", &[]).code, 0);
@@ -204,7 +204,7 @@ fn a_run_against_itself_is_unchanged_from_its_folder_and_from_its_file() {
 }
 
 #[test]
-fn a_strategy_that_got_worse_fails_and_one_that_is_left_open_is_told() {
+fn worse_strategy_fails_and_undecided_one_is_reported() {
     let desk = Desk::new();
     keeps(&desk, 4);
     assert_eq!(mine(&desk, "quickstart", "base", &[]).code, 0);
@@ -246,7 +246,7 @@ fn cut(desk: &Desk, out: &str, more: &[&str]) -> Ran {
 }
 
 #[test]
-fn facts_kept_are_gated_against_a_number_and_against_a_baseline() {
+fn facts_kept_is_gated_against_number_and_baseline() {
     let desk = Desk::new();
     keeps(&desk, 240);
     assert_eq!(cut(&desk, "base", &[]).code, 0);
@@ -282,7 +282,7 @@ fn facts_kept_are_gated_against_a_number_and_against_a_baseline() {
 }
 
 #[test]
-fn cuts_at_other_places_are_no_baseline_and_none_are_no_figure() {
+fn baseline_needs_same_cuts_and_figure_needs_any() {
     let desk = Desk::new();
     keeps(&desk, 20);
     let run = |out: &str, cuts: &[&str], more: &[&str]| {
@@ -307,7 +307,7 @@ fn cuts_at_other_places_are_no_baseline_and_none_are_no_figure() {
 }
 
 #[test]
-fn one_session_is_gated_by_its_requests_and_says_that_it_is_this_session_only() {
+fn single_session_gates_requests_and_claims_nothing_more() {
     let desk = Desk::new();
     let window = ["--window", "25%"];
     keeps(&desk, 60);
@@ -335,7 +335,7 @@ fn one_session_is_gated_by_its_requests_and_says_that_it_is_this_session_only() 
 }
 
 #[test]
-fn a_baseline_that_is_about_something_else_is_refused_by_name_before_anything_runs() {
+fn foreign_baseline_is_refused_by_name_before_running() {
     let desk = Desk::new();
     keeps(&desk, 20);
     assert_eq!(mine(&desk, &session(), "base", &["--strategy", "fifo"]).code, 0);
@@ -369,7 +369,7 @@ fn a_baseline_that_is_about_something_else_is_refused_by_name_before_anything_ru
 }
 
 #[test]
-fn a_failed_cell_leaves_its_own_row_without_a_finding_and_other_rows_with_theirs() {
+fn failed_cell_leaves_only_its_row_without_finding() {
     let desk = Desk::with_sessions();
     // Cuts a result from its call: the cell fails.
     keeps(&desk, 1);

@@ -17,7 +17,7 @@ fn example() -> Desk {
 }
 
 #[test]
-fn the_example_is_green_and_a_change_for_the_worse_turns_it_red_with_the_reason() {
+fn example_is_green_and_worse_change_turns_red() {
     let desk = example();
     let ran = desk.recap(&["bench", "--out", "run"]);
     assert_eq!(ran.code, 0, "{ran:?}");
@@ -46,7 +46,7 @@ fn the_example_is_green_and_a_change_for_the_worse_turns_it_red_with_the_reason(
 }
 
 #[test]
-fn two_runs_of_the_example_leave_the_same_summary_and_the_same_cases() {
+fn two_example_runs_leave_same_summary_and_cases() {
     let desk = example();
     for out in ["one", "two"] {
         desk.good(&["bench", "--quiet", "--out", out]);

@@ -13,7 +13,7 @@ use crate::desk::Desk;
 use crate::generated_parts::hold;
 
 #[test]
-fn bench_without_arguments_prints_the_table_of_the_readme_and_the_path_of_the_page() {
+fn bare_bench_prints_readme_table_and_page_path() {
     let desk = Desk::new();
     let ran = desk.good(&["bench"]);
     let page = ran.last().strip_prefix(" page     ").expect("the last line is the path");
@@ -147,7 +147,7 @@ fn described(page: &str, heading: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn every_column_of_every_file_is_described_and_no_other() {
+fn exactly_the_columns_of_every_file_are_described() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/files.md");
     let page = fs::read_to_string(page).unwrap();
     let keys = described(&page, "Columns that name a row");

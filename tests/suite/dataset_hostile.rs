@@ -57,7 +57,7 @@ fn a_response_of_very_many_calls_is_read_in_linear_time() {
 }
 
 #[test]
-fn sidechains_whose_parents_stand_behind_them_are_read_in_linear_time() {
+fn sidechains_with_later_parents_read_in_linear_time() {
     let (n, half) = (100_000, 49_000);
     let side = json!({"isSidechain": true, "message": {"role": "user", "content": "x"}});
     // More stand behind their parents than before them: the file is not turned.
@@ -69,7 +69,7 @@ fn sidechains_whose_parents_stand_behind_them_are_read_in_linear_time() {
 }
 
 #[test]
-fn very_many_sidechains_of_a_long_session_are_read_in_linear_time() {
+fn many_long_session_sidechains_read_in_linear_time() {
     let n = 30_000;
     let side = json!({"isSidechain": true, "message": {"role": "user", "content": "x"}});
     let main = (0..n).map(|at: usize| claude(at, at.checked_sub(1), "user", &said()));
@@ -107,7 +107,7 @@ fn codex_said(text: &str) -> Json {
 }
 
 #[test]
-fn very_many_compactions_of_codex_are_read_in_linear_time() {
+fn many_codex_compactions_read_in_linear_time() {
     let n = 20_000;
     let compacted = codex("compacted", &json!({"message": "", "replacement_history": []}));
     let said = (0..n).map(|_| codex_said("x"));
@@ -144,7 +144,7 @@ fn compactions_of_pi_that_keep_what_is_not_there_are_read_in_linear_time() {
 }
 
 #[test]
-fn summaries_of_opencode_without_any_count_are_read_in_linear_time() {
+fn opencode_summaries_without_counts_read_in_linear_time() {
     let n = 10_000;
     let message = |at: usize, summary: bool| {
         json!({"info": {"id": format!("m{at}"), "sessionID": "ses_1", "role": "assistant",
@@ -215,7 +215,7 @@ fn arguments_that_are_nested_deeply_can_be_written_and_read_again() {
 }
 
 #[test]
-fn very_many_stale_values_are_checked_in_linear_time() {
+fn many_stale_values_checked_in_linear_time() {
     let n = 5_000;
     let values = |word: &str| (0..n).map(|at| format!("{word} {at}")).collect::<Vec<String>>();
     let asked = json!({"id": "1", "question": "q", "expect": {"any_of": values("right")},

@@ -33,7 +33,7 @@ fn outline(session: &Session) -> Vec<(String, String, Vec<String>)> {
 }
 
 #[test]
-fn an_import_reads_back_as_it_was_whatever_its_format() {
+fn import_of_any_format_reads_back_unchanged() {
     for name in ["claude-code.jsonl", "pi.jsonl", "codex.jsonl", "opencode.json"] {
         let input = fixtures().join(name);
         let desk = tempfile::tempdir().unwrap();
@@ -49,7 +49,7 @@ fn an_import_reads_back_as_it_was_whatever_its_format() {
 }
 
 #[test]
-fn a_folder_with_questions_and_repeated_ids_reads_back_with_both() {
+fn folder_with_questions_and_repeated_ids_reads_back() {
     let desk = tempfile::tempdir().unwrap();
     let (input, out) = (desk.path().join("in"), desk.path().join("out"));
     for folder in ["a", "b"] {
@@ -66,7 +66,7 @@ fn a_folder_with_questions_and_repeated_ids_reads_back_with_both() {
 }
 
 #[test]
-fn a_broken_file_of_a_folder_leaves_none_of_its_sessions() {
+fn broken_file_leaves_only_other_files_sessions() {
     let desk = tempfile::tempdir().unwrap();
     let (input, out) = (desk.path().join("in"), desk.path().join("out"));
     std::fs::create_dir_all(&input).unwrap();
@@ -81,7 +81,7 @@ fn a_broken_file_of_a_folder_leaves_none_of_its_sessions() {
 }
 
 #[test]
-fn nothing_is_left_behind_where_nothing_can_be_read() {
+fn failed_import_leaves_nothing_behind() {
     let desk = tempfile::tempdir().unwrap();
     let (input, out) = (desk.path().join("x.txt"), desk.path().join("out"));
     std::fs::write(&input, "no session").unwrap();
@@ -93,7 +93,7 @@ fn nothing_is_left_behind_where_nothing_can_be_read() {
 }
 
 #[test]
-fn a_session_written_as_openai_chat_reads_back_with_its_calls() {
+fn session_written_as_openai_chat_keeps_its_calls() {
     let desk = tempfile::tempdir().unwrap();
     let input = fixtures().join("codex.jsonl");
     let imported =

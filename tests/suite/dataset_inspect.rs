@@ -57,7 +57,7 @@ fn archive(members: &[(&str, &str)], method: CompressionMethod) -> Vec<u8> {
 }
 
 #[test]
-fn a_sample_becomes_a_session_with_its_calls_times_and_tools() {
+fn sample_becomes_session_with_calls_times_and_tools() {
     let session = fixture();
     let roles: Vec<Role> = session.messages.iter().map(|message| message.role).collect();
     use Role::{Assistant, Tool, User};
@@ -82,7 +82,7 @@ fn a_sample_becomes_a_session_with_its_calls_times_and_tools() {
 }
 
 #[test]
-fn the_total_tells_whether_cached_tokens_are_part_of_the_input() {
+fn total_shows_whether_input_includes_cached_tokens() {
     let usages = fixture().messages.iter().filter_map(|m| m.usage).collect::<Vec<_>>();
     let buckets = usages.iter().map(|u| [u.input, u.cache_read, u.cache_write_5m, u.output]);
     let expected = [[400, 600, 0, 20], [400, 700, 300, 15], [500, 0, 0, 9]];
@@ -90,7 +90,7 @@ fn the_total_tells_whether_cached_tokens_are_part_of_the_input() {
 }
 
 #[test]
-fn a_request_that_left_messages_out_is_a_compaction() {
+fn request_that_left_messages_out_is_compaction() {
     let session = fixture();
     let [compaction] = &session.compactions[..] else { panic!("{:?}", session.compactions) };
     let summary = "[SUMMARY] The limit is 4210.";
@@ -235,7 +235,7 @@ fn hostile_logs_are_refused() {
 }
 
 #[test]
-fn very_many_messages_of_one_id_are_read_in_linear_time() {
+fn many_same_id_messages_read_in_linear_time() {
     let n = 12_000;
     let messages: Vec<Json> = (0..n).map(|_| message("a", "assistant", "x")).collect();
     let events: Vec<Json> = (0..n).map(|_| request(&[], "a")).collect();

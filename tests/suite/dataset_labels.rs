@@ -40,7 +40,7 @@ fn reads(case: &Json) -> bool {
 }
 
 #[test]
-fn the_schema_and_the_reader_agree_on_what_is_a_case() {
+fn schema_and_reader_agree_on_valid_cases() {
     let schema = jsonschema::draft202012::new(&schema()).unwrap();
     let rubric = |label: Json| {
         let mut case = changed("label", label);

@@ -26,7 +26,7 @@ fn fixture(name: &str) -> Dataset {
 }
 
 #[test]
-fn a_written_data_set_reads_back_with_equal_sessions() {
+fn written_data_set_reads_back_with_equal_sessions() {
     for name in ["claude-code.jsonl", "pi.jsonl", "codex.jsonl", "openai-chat.json", "native"] {
         let mut dataset = fixture(name);
         dataset.licence = Some("MIT".to_owned());
@@ -81,7 +81,7 @@ fn what_is_written_validates_against_the_published_schemas() {
 
 /// No sample has everything that a session may have.
 #[test]
-fn every_field_that_is_written_stands_in_the_schema() {
+fn every_written_field_is_in_the_schema() {
     let usage = Usage { input: 9, output: 1, output_final: true, ..Usage::default() };
     let text = |text: &str| Block::Text { text: text.to_owned() };
     let call = json!({"path": null});
@@ -194,7 +194,7 @@ fn what_the_schema_refuses_the_reader_refuses_too() {
 }
 
 #[test]
-fn a_native_folder_counts_its_questions_and_hashes_its_files() {
+fn native_folder_counts_questions_and_hashes_files() {
     let dataset = fixture("native");
     assert_eq!((dataset.name.as_str(), dataset.version.as_deref()), ("small", Some("1")));
     assert_eq!(dataset.questions.len(), 3);
@@ -214,7 +214,7 @@ fn a_data_set_is_never_written_over_another() {
 }
 
 #[test]
-fn a_misspelt_key_of_the_card_is_an_error_at_its_line() {
+fn misspelt_card_key_is_error_at_its_line() {
     let folder = tempfile::tempdir().unwrap();
     write_native(&fixture("pi.jsonl"), folder.path()).unwrap();
     let card = folder.path().join("dataset.toml");
@@ -225,7 +225,7 @@ fn a_misspelt_key_of_the_card_is_an_error_at_its_line() {
 }
 
 #[test]
-fn half_a_native_line_is_an_error_even_at_the_end() {
+fn half_a_native_line_at_end_is_error() {
     let folder = tempfile::tempdir().unwrap();
     write_native(&fixture("native"), folder.path()).unwrap();
     let path = folder.path().join("sessions.jsonl");

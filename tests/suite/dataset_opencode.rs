@@ -59,7 +59,7 @@ fn tool(call: &str, state: Json) -> Json {
 }
 
 #[test]
-fn steps_are_requests_and_results_follow_in_the_order_of_their_calls() {
+fn steps_are_requests_and_results_follow_call_order() {
     let session = read(&fixture());
     let expected = [
         "user",
@@ -100,7 +100,7 @@ fn steps_are_requests_and_results_follow_in_the_order_of_their_calls() {
 }
 
 #[test]
-fn what_is_not_sent_is_no_part_of_a_message() {
+fn unsent_content_is_no_part_of_a_message() {
     let session = read(&fixture());
     let all: String = session.messages.iter().map(|m| m.sent() + "\n").collect();
     for absent in ["SECRET DIFF", "not sent", "I look.", "What did we do", "4210.\n\n"] {
@@ -115,7 +115,7 @@ fn what_is_not_sent_is_no_part_of_a_message() {
 }
 
 #[test]
-fn a_compaction_is_a_question_and_its_summary_in_front_of_the_tail() {
+fn compaction_is_question_and_summary_before_the_tail() {
     let compactions = read(&fixture()).compactions;
     let [pruned, folded] = &compactions[..] else { panic!("{compactions:?}") };
     // Pruned at 30 s: behind the first response's six messages.
@@ -135,7 +135,7 @@ fn a_compaction_is_a_question_and_its_summary_in_front_of_the_tail() {
 }
 
 #[test]
-fn a_summary_that_failed_or_was_cut_is_no_compaction() {
+fn failed_or_cut_summary_is_no_compaction() {
     let mut failed = fixture();
     failed["messages"][5]["info"]["error"] = json!({"name": "APIError"});
     let session = read(&failed);
@@ -161,7 +161,7 @@ fn a_summary_that_nobody_asked_for_stands_alone() {
 }
 
 #[test]
-fn a_call_that_came_to_no_end_has_no_result_yet_or_is_told_as_interrupted() {
+fn unfinished_call_has_no_result_or_interrupted_one() {
     let running = json!([tool("a", json!({"status": "running", "input": {}}))]);
     let last = export(&[("m1", "user", json!([said("go")])), ("m2", "assistant", running.clone())]);
     assert_eq!(outline(&read(&last)), ["user", "assistant"]);
@@ -183,7 +183,7 @@ fn a_call_that_came_to_no_end_has_no_result_yet_or_is_told_as_interrupted() {
 }
 
 #[test]
-fn a_call_id_that_a_provider_gives_again_is_told_apart() {
+fn reused_provider_call_ids_are_distinguished() {
     let done = || tool("call_0", json!({"status": "completed", "input": {}, "output": "x"}));
     let mut again = done();
     again["id"] = json!("prt-other");
@@ -197,7 +197,7 @@ fn a_call_id_that_a_provider_gives_again_is_told_apart() {
 }
 
 #[test]
-fn reasoning_is_in_the_output_whether_or_not_it_was_counted_there() {
+fn output_includes_reasoning_whether_or_not_already_counted() {
     let of = |tokens: Json| {
         let parts = json!([said("x"), {"type": "step-finish", "tokens": tokens}]);
         read(&export(&[("m1", "assistant", parts)])).messages[0].usage.map(|u| u.output)
@@ -218,7 +218,7 @@ fn reasoning_is_in_the_output_whether_or_not_it_was_counted_there() {
 }
 
 #[test]
-fn a_system_prompt_that_old_exports_name_is_the_preamble() {
+fn system_prompt_in_old_exports_is_the_preamble() {
     let mut old = export(&[
         ("m1", "user", json!([said("go")])),
         ("m2", "assistant", json!([said("a")])),
@@ -235,7 +235,7 @@ fn a_system_prompt_that_old_exports_name_is_the_preamble() {
 }
 
 #[test]
-fn ids_that_a_scrubber_made_equal_are_told_apart_by_their_order() {
+fn ids_made_equal_by_scrubber_differ_by_order() {
     let mut all = fixture();
     for message in all["messages"].as_array_mut().unwrap() {
         message["info"]["id"] = json!("[REDACTED]");
@@ -297,7 +297,7 @@ fn hostile_exports_are_refused_with_their_place() {
 }
 
 #[test]
-fn parents_in_a_circle_and_tails_of_nothing_are_passed_over() {
+fn circular_parents_and_unknown_tails_are_ignored() {
     let mut odd = fixture();
     for message in odd["messages"].as_array_mut().unwrap() {
         let id = message["info"]["id"].clone();
@@ -313,7 +313,7 @@ fn parents_in_a_circle_and_tails_of_nothing_are_passed_over() {
 }
 
 #[test]
-fn outputs_that_were_pruned_before_they_were_there_are_cleared_behind_them() {
+fn outputs_pruned_before_they_exist_are_cleared_afterwards() {
     let mut early = fixture();
     early["messages"][1]["parts"][2]["state"]["time"]["compacted"] = json!(5);
     let compaction = &read(&early).compactions[0];

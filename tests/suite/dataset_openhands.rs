@@ -36,7 +36,7 @@ fn ran(id: i64, output: &str) -> [Json; 2] {
 }
 
 #[test]
-fn a_run_becomes_messages_with_all_calls_of_a_response_in_one() {
+fn run_messages_hold_all_calls_of_one_response() {
     let session = &read_all(FIXTURE)[0];
     let end = |code| {
         format!(
@@ -73,7 +73,7 @@ fn a_run_becomes_messages_with_all_calls_of_a_response_in_one() {
 }
 
 #[test]
-fn usage_is_that_of_the_response_in_disjoint_buckets() {
+fn usage_is_per_response_in_disjoint_buckets() {
     let sessions = read_all(FIXTURE);
     let usage = |session: &Session| -> Vec<[u64; 4]> {
         let usages = session.messages.iter().filter_map(|message| message.usage);
@@ -103,7 +103,7 @@ fn acted(id: i64, response: &str, calls: &[&str], own: &str, prompt: u64) -> Jso
 }
 
 #[test]
-fn responses_that_share_an_id_are_one_only_where_the_call_is_one_of_theirs() {
+fn equal_response_ids_merge_only_for_own_calls() {
     let result = |id: i64, call: &str| {
         json!({"id": id, "source": "agent", "observation": "run", "content": call, "extras": {},
             "tool_call_metadata": {"tool_call_id": call}})
@@ -135,7 +135,7 @@ fn event(kind: &str, id: &str, more: &Json) -> Json {
 }
 
 #[test]
-fn what_responses_of_v1_used_stands_in_the_updates_of_the_state() {
+fn v1_usage_is_read_from_state_updates() {
     let says = |id: &str, role: &str, response: Option<&str>| {
         let message = json!({"role": role, "content": [{"type": "text", "text": id}]});
         event("MessageEvent", id, &json!({"llm_message": message, "llm_response_id": response}))
@@ -180,7 +180,7 @@ fn what_responses_of_v1_used_stands_in_the_updates_of_the_state() {
 }
 
 #[test]
-fn a_condensation_is_a_summary_in_the_place_of_forgotten_events() {
+fn condensation_is_summary_in_place_of_forgotten_events() {
     let session = &read_all(FIXTURE)[0];
     let [compaction] = &session.compactions[..] else { panic!("{:?}", session.compactions) };
     let summary = "The limit in src/valve.rs is 4210.";
@@ -219,7 +219,7 @@ fn condensations_forget_what_those_before_them_kept() {
 }
 
 #[test]
-fn results_are_paired_by_their_cause_where_calls_have_no_ids() {
+fn results_without_call_ids_are_paired_by_cause() {
     let [first, result] = ran(10, "a");
     let [second, other] = ran(20, "b");
     let lost =
@@ -252,7 +252,7 @@ fn the_events_of_one_session_are_a_list() {
 }
 
 #[test]
-fn runs_with_hostile_events_are_set_aside_with_their_line() {
+fn runs_with_hostile_events_are_skipped_with_line() {
     let run = |event: Json| json!({"instance_id": "a", "history": [said(1, "go"), event]});
     for (event, says) in [
         (json!({"id": "x"}), "history[1].id"),
@@ -312,7 +312,7 @@ fn actual(n: usize, text: &str) -> Json {
 }
 
 #[test]
-fn events_of_v1_become_messages_with_all_calls_of_a_response_in_one() {
+fn v1_event_messages_hold_all_calls_per_response() {
     let events: Vec<Json> = V1.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     for text in [V1.to_owned(), json!(events).to_string()] {
         let session = &read_all(&text)[0];
@@ -368,7 +368,7 @@ fn summaries_of_v1_stand_where_their_offset_says() {
 }
 
 #[test]
-fn of_branches_of_v1_the_one_to_the_last_event_is_read() {
+fn v1_reads_only_branch_of_last_event() {
     let mut events = vec![actual(0, "a"), actual(1, "b"), actual(2, "c")];
     events[2]["parent_id"] = json!("e0");
     let session = read(&events);

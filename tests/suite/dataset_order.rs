@@ -76,7 +76,7 @@ fn one_odd_timestamp_loses_nothing() {
 }
 
 #[test]
-fn a_file_with_its_newest_record_first_is_read_from_its_end() {
+fn newest_first_file_is_read_from_its_end() {
     let right = read(&session(forward));
     let mut lines = session(forward);
     lines.reverse();
@@ -87,7 +87,7 @@ fn a_file_with_its_newest_record_first_is_read_from_its_end() {
 }
 
 #[test]
-fn a_conversation_that_lies_mostly_on_branches_left_is_told() {
+fn conversation_mostly_on_abandoned_branches_is_warned_of() {
     let mut lines = session(forward);
     let again = json!({"role": "user", "content": "Begin again."});
     lines.push(json!({"type": "user", "uuid": "z", "parentUuid": "u", "sessionId": "5e55",

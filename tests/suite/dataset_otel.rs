@@ -118,7 +118,7 @@ fn spans_without_messages_say_what_to_switch_on() {
 }
 
 #[test]
-fn spans_without_a_call_of_a_model_say_what_they_lack() {
+fn spans_without_model_calls_report_what_is_missing() {
     let other = span(1, &[("gen_ai.operation.name", json!("execute_tool"))], json!([]));
     let error = try_read(&format!("{other}{other}")).unwrap_err();
     assert!(error.to_string().contains("none of its 2 spans is a call of a model"), "{error}");

@@ -119,7 +119,7 @@ fn every_kind_is_in_the_schema() {
 }
 
 #[test]
-fn a_data_set_without_questions_writes_no_file_of_them() {
+fn data_set_without_questions_writes_no_question_file() {
     let mut dataset = read(&folder(&[question(1)])).unwrap();
     dataset.questions.clear();
     let out = tempfile::tempdir().unwrap();
@@ -139,7 +139,7 @@ fn questions_are_never_written_over_others() {
 }
 
 #[test]
-fn what_the_question_schema_refuses_the_reader_refuses_too() {
+fn reader_refuses_what_question_schema_refuses() {
     let text = std::fs::read_to_string(root("datasets/question.schema.json")).unwrap();
     let schema: Json = serde_json::from_str(&text).unwrap();
     let schema = jsonschema::draft202012::new(&schema).unwrap();
@@ -218,12 +218,12 @@ fn every_broken_reference_is_found_with_its_line() {
 }
 
 #[test]
-fn evidence_may_be_the_message_after_which_the_question_is_asked() {
+fn evidence_may_be_the_message_asked_at() {
     assert_eq!(flaws(&audit(&folder(&[changed(1, "asked_at", json!(2))]))), []);
 }
 
 #[test]
-fn evidence_must_say_one_of_the_answers_in_any_spelling() {
+fn evidence_must_contain_an_answer_in_any_spelling() {
     let found = flaws(&audit(&folder(&[
         changed(1, "expect", json!({"any_of": ["twelve", "Nine!"]})),
         changed(2, "expect", json!({"any_of": ["80"]})),
@@ -235,7 +235,7 @@ fn evidence_must_say_one_of_the_answers_in_any_spelling() {
 }
 
 #[test]
-fn answers_that_are_worked_out_need_not_stand_in_the_evidence() {
+fn derived_answers_need_not_be_in_the_evidence() {
     for kind in ["temporal", "multi-hop", "constraint", "open-domain"] {
         let mut question = changed(1, "expect", json!({"any_of": ["a port that nobody named"]}));
         question["kind"] = json!(kind);
@@ -261,7 +261,7 @@ fn repeated_ids_and_questions_are_found() {
 }
 
 #[test]
-fn wording_that_cannot_be_asked_or_graded_is_found() {
+fn wording_unfit_for_asking_or_grading_is_found() {
     let mut unanswerable = changed(4, "kind", json!("abstain"));
     unanswerable["expect"] = json!({"any_of": ["9"]});
     let found = flaws(&audit(&folder(&[
@@ -282,7 +282,7 @@ fn wording_that_cannot_be_asked_or_graded_is_found() {
 }
 
 #[test]
-fn coverage_counts_kinds_thirds_and_what_the_evidence_says() {
+fn coverage_counts_kinds_thirds_and_evidence_content() {
     let mut temporal = changed(2, "kind", json!("temporal"));
     temporal["evidence"] = json!(["m4"]);
     let audit = audit(&folder(&[question(1), temporal, changed(3, "evidence", json!([]))]));
@@ -303,7 +303,7 @@ fn coverage_counts_kinds_thirds_and_what_the_evidence_says() {
 }
 
 #[test]
-fn half_a_question_is_an_error_even_at_the_end() {
+fn half_a_question_at_end_is_error() {
     let folder = folder(&[question(1), question(2)]);
     let path = folder.path().join("questions.jsonl");
     let text = std::fs::read(&path).unwrap();
@@ -325,7 +325,7 @@ fn check(folder: &Path) -> (Option<i32>, String, String) {
 }
 
 #[test]
-fn the_command_ends_with_0_where_all_is_well_and_2_where_it_is_not() {
+fn command_exits_0_on_success_and_2_otherwise() {
     let (code, out, _) = check(folder(&[question(1)]).path());
     assert_eq!(code, Some(0), "{out}");
     assert!(out.contains("1 question, 0 violations"), "{out}");
@@ -344,7 +344,7 @@ fn the_command_ends_with_0_where_all_is_well_and_2_where_it_is_not() {
 }
 
 #[test]
-fn the_command_says_where_there_are_no_questions_or_no_data() {
+fn command_reports_missing_questions_or_data() {
     let empty = folder(&[]);
     let (code, out, err) = check(empty.path());
     assert_eq!((code, out.as_str()), (Some(4), ""), "{err}");

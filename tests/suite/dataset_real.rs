@@ -57,7 +57,7 @@ fn claude_code_sessions_keep_every_result_and_compaction() {
 }
 
 #[test]
-fn the_pi_session_keeps_every_message_and_what_its_compactions_kept() {
+fn pi_session_keeps_messages_and_what_compactions_kept() {
     let Some(dataset) = data("pi-sessions") else {
         return;
     };
@@ -133,7 +133,7 @@ fn codex_rollouts_keep_every_call_response_and_count() {
 }
 
 #[test]
-fn newer_codex_rollouts_keep_every_search_for_tools_and_the_stated_window() {
+fn newer_codex_rollouts_keep_tool_searches_and_window() {
     let Some(dataset) = data("agentv-codex") else {
         return;
     };
@@ -261,7 +261,7 @@ fn gemini_cli_sessions_keep_every_response_and_call() {
 }
 
 #[test]
-fn openhands_runs_keep_every_response_and_what_it_used() {
+fn openhands_runs_keep_every_response_and_its_usage() {
     let Some(dataset) = data("openhands") else {
         return;
     };
@@ -279,7 +279,7 @@ fn openhands_runs_keep_every_response_and_what_it_used() {
 }
 
 #[test]
-fn swe_agent_trajectories_pair_every_command_with_its_output() {
+fn swe_agent_trajectories_pair_commands_with_outputs() {
     let Some(dataset) = data("swe-agent") else {
         return;
     };
@@ -350,7 +350,7 @@ fn tau_bench_runs_become_one_session_each() {
 }
 
 #[test]
-fn sidechains_become_sessions_on_request_and_lose_no_result() {
+fn sidechains_become_sessions_on_request_without_losing_results() {
     let path = "claude-code-sessions/other-sources/claude-code-viewer-fe5e1c67.jsonl";
     let Some(main) = data(path) else {
         return;

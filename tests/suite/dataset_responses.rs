@@ -32,7 +32,7 @@ fn entry(id: &str, before: Option<&str>, input: Json, output: Json, tokens: u64)
 }
 
 #[test]
-fn a_log_of_responses_is_the_conversation_that_was_extended_last() {
+fn response_log_is_the_conversation_extended_last() {
     let dataset = try_read(REQUESTS).unwrap();
     let session = &dataset.sessions[0];
     let expected = [
@@ -58,7 +58,7 @@ fn a_log_of_responses_is_the_conversation_that_was_extended_last() {
 }
 
 #[test]
-fn a_body_or_a_list_of_items_alone_is_read() {
+fn body_or_item_list_alone_is_read() {
     let items = json!([
         user("go"),
         {"type": "reasoning", "id": "r", "summary": [{"type": "summary_text", "text": "Hm."}]},
@@ -83,7 +83,7 @@ fn a_body_or_a_list_of_items_alone_is_read() {
 }
 
 #[test]
-fn a_request_may_continue_an_earlier_response_by_its_id() {
+fn request_may_continue_earlier_response_by_id() {
     let mut log = entry("r1", None, json!([user("go")]), json!([call("a")]), 10);
     log += &entry("r2", Some("r1"), json!([output("a", "1")]), json!([said("2")]), 20);
     let expected = ["user: go", "assistant: ", "a: 1", "assistant: 2"];
@@ -96,7 +96,7 @@ fn a_request_may_continue_an_earlier_response_by_its_id() {
 }
 
 #[test]
-fn an_encrypted_summary_is_a_compaction_that_cannot_be_read() {
+fn encrypted_summary_is_an_unreadable_compaction() {
     let summary = json!({"type": "compaction", "encrypted_content": "gAAA"});
     let items = json!([user("go"), said("1"), summary, user("on"), said("2")]);
     let session = read(&items.to_string());
@@ -110,7 +110,7 @@ fn an_encrypted_summary_is_a_compaction_that_cannot_be_read() {
 }
 
 #[test]
-fn what_a_provider_carried_out_is_a_call_with_its_result() {
+fn provider_executed_tool_is_call_with_its_result() {
     let mcp = json!({"type": "mcp_call", "id": "m", "name": "find", "arguments": "{\"a\":1}", "output": "4210", "error": null});
     let shell = json!({"type": "shell_call_output", "call_id": "s", "output": [{"stdout": "x"}]});
     let run = json!({"type": "shell_call", "call_id": "s", "action": {"commands": ["ls"]}});

@@ -39,7 +39,7 @@ fn front(compaction: &RecordedCompaction) -> Vec<String> {
 }
 
 #[test]
-fn a_summary_of_the_users_replaces_all_messages_that_name_it() {
+fn user_summary_replaces_all_messages_naming_it() {
     let by = |parent: &str| json!({"condenseParent": parent});
     let summary = |id: &str, parent: Option<&str>| {
         let mut summary = said(
@@ -77,7 +77,7 @@ fn a_summary_of_the_users_replaces_all_messages_that_name_it() {
 }
 
 #[test]
-fn an_older_summary_of_the_models_keeps_the_first_message_and_three_more() {
+fn older_assistant_summary_keeps_first_and_three_more() {
     let text = |n: usize, more: Json| {
         said(if n.is_multiple_of(2) { "user" } else { "assistant" }, &format!("m{n}"), more)
     };
@@ -103,7 +103,7 @@ fn an_older_summary_of_the_models_keeps_the_first_message_and_three_more() {
 }
 
 #[test]
-fn a_truncation_is_counted_and_what_it_hid_is_not_sent_later() {
+fn truncation_is_counted_and_hidden_messages_stay_unsent() {
     let hidden = json!({"truncationParent": "t"});
     let mark = said("user", "[2 hidden]", json!({"isTruncationMarker": true, "truncationId": "t"}));
     let sum = said("assistant", "Sum.", json!({"isSummary": true, "condenseId": "x"}));
@@ -161,7 +161,7 @@ fn other_files_of_a_task_are_no_sessions() {
 }
 
 #[test]
-fn a_long_list_of_texts_alone_is_told_by_its_marks() {
+fn long_list_of_texts_is_recognised_by_marks() {
     let by = json!({"condenseParent": "x"});
     let mut messages = vec![said("user", &"valve ".repeat(1 << 18), by.clone())];
     messages.push(said("assistant", "Hm.", by));
@@ -172,7 +172,7 @@ fn a_long_list_of_texts_alone_is_told_by_its_marks() {
 }
 
 #[test]
-fn hostile_marks_are_refused_or_read_in_linear_time() {
+fn hostile_marks_are_refused_or_read_linearly() {
     let bad = json!([said("user", "a", json!({"isSummary": true, "condenseId": 7}))]).to_string();
     let error = load_reader(FILE, bad.as_bytes(), &LoadOptions::default()).unwrap_err();
     assert!(error.to_string().contains("condenseId"), "{error}");

@@ -71,7 +71,7 @@ fn outline(session: &Session) -> Vec<String> {
 }
 
 #[test]
-fn rule_1_each_result_and_each_user_text_is_one_message() {
+fn rule_1_one_message_per_result_or_text() {
     let mixed = json!([result("A"), result("B"), text("go on"), text("quickly")]);
     let session = read(&[
         user("u1", None, json!("hello")),
@@ -86,7 +86,7 @@ fn rule_1_each_result_and_each_user_text_is_one_message() {
 }
 
 #[test]
-fn rule_2_lines_of_one_response_merge_across_results_which_follow_in_call_order() {
+fn rule_2_response_lines_merge_across_ordered_results() {
     let session = read(&[
         user("u1", None, json!("hello")),
         assistant("a2", Some("u1"), "msg_1", text("Both.")),
@@ -106,7 +106,7 @@ fn rule_2_lines_of_one_response_merge_across_results_which_follow_in_call_order(
 }
 
 #[test]
-fn rule_2_usage_counts_once_with_the_largest_output() {
+fn rule_2_usage_counts_once_with_largest_output() {
     let session = fixture("claude-code.jsonl");
     let usage = session.messages[1].usage.unwrap();
     assert_eq!((usage.input, usage.cache_read), (5, 20));
@@ -116,7 +116,7 @@ fn rule_2_usage_counts_once_with_the_largest_output() {
 }
 
 #[test]
-fn rule_2_output_is_final_only_where_a_line_has_a_stop_reason() {
+fn rule_2_only_stop_reason_makes_output_final() {
     let of = |stops: [Json; 2]| {
         let line = |uuid, parent, output: u64, stop: &Json| {
             let mut line = assistant(uuid, Some(parent), "msg_1", text("Hi."));
@@ -136,7 +136,7 @@ fn rule_2_output_is_final_only_where_a_line_has_a_stop_reason() {
 }
 
 #[test]
-fn rule_3_the_conversation_is_the_path_to_the_newest_leaf() {
+fn rule_3_conversation_is_path_to_newest_leaf() {
     let session = read(&[
         user("u1", None, json!("hello")),
         assistant("a2", Some("u1"), "msg_1", text("Hi.")),
@@ -155,7 +155,7 @@ fn rule_3_the_conversation_is_the_path_to_the_newest_leaf() {
 }
 
 #[test]
-fn rule_3_results_of_parallel_calls_belong_to_the_conversation_on_any_branch() {
+fn rule_3_parallel_results_count_on_any_branch() {
     // Each call is the parent of its own result; the path holds only B's.
     let session = read(&[
         user("u1", None, json!("hello")),
@@ -171,7 +171,7 @@ fn rule_3_results_of_parallel_calls_belong_to_the_conversation_on_any_branch() {
 }
 
 #[test]
-fn rule_3_a_skill_s_text_follows_its_call_from_any_branch() {
+fn rule_3_skill_text_follows_call_across_branches() {
     let mut skill = user("u5", Some("u4"), json!("How to read files."));
     skill["isMeta"] = json!(true);
     skill["sourceToolUseID"] = json!("A");
@@ -190,7 +190,7 @@ fn rule_3_a_skill_s_text_follows_its_call_from_any_branch() {
 }
 
 #[test]
-fn rule_3_a_boundary_whose_parent_is_absent_follows_the_message_before_it() {
+fn rule_3_boundary_without_parent_follows_previous_message() {
     let boundary = json!({
         "subtype": "compact_boundary", "logicalParentUuid": "not-here",
         "compactMetadata": {"trigger": "auto", "preTokens": 170_000},
@@ -207,7 +207,7 @@ fn rule_3_a_boundary_whose_parent_is_absent_follows_the_message_before_it() {
 }
 
 #[test]
-fn rule_3_a_dropped_parent_is_bridged_and_warned_of() {
+fn rule_3_dropped_parent_is_bridged_with_warning() {
     let records = [
         user("u1", None, json!("hello")),
         assistant("a2", Some("u1"), "msg_1", text("Hi.")),
@@ -233,7 +233,7 @@ fn billed(uuid: &str, response: Option<&str>, model: &str, usage: Json) -> Json 
 }
 
 #[test]
-fn what_a_subagent_asked_is_billed_once_for_each_response() {
+fn subagent_usage_is_billed_once_per_response() {
     let records = [
         user("u1", None, json!("hello")),
         billed("s2", Some("msg_1"), "small", json!({"input_tokens": 9, "output_tokens": 1})),
@@ -273,7 +273,7 @@ fn what_a_subagent_asked_is_billed_once_for_each_response() {
 }
 
 #[test]
-fn rule_3_sidechains_are_left_out_or_sessions_of_their_own() {
+fn rule_3_sidechains_are_omitted_or_own_sessions() {
     let side = |mut record: Json| {
         record["isSidechain"] = json!(true);
         record
@@ -295,7 +295,7 @@ fn rule_3_sidechains_are_left_out_or_sessions_of_their_own() {
 }
 
 #[test]
-fn rule_4_messages_that_the_harness_wrote_are_no_requests() {
+fn rule_4_messages_by_harness_are_no_requests() {
     let mut synthetic = assistant("a2", Some("u1"), "x1", text("No response requested."));
     synthetic["message"]["model"] = json!("<synthetic>");
     let mut failed = assistant("a4", Some("u3"), "x2", text("API Error: 529"));
@@ -315,7 +315,7 @@ fn rule_4_messages_that_the_harness_wrote_are_no_requests() {
 }
 
 #[test]
-fn rule_4_a_request_that_failed_in_pi_is_none_and_an_aborted_one_is() {
+fn rule_4_aborted_pi_requests_count_unlike_failed() {
     let session = fixture("pi.jsonl");
     assert_eq!(
         outline(&session),
@@ -328,7 +328,7 @@ fn rule_4_a_request_that_failed_in_pi_is_none_and_an_aborted_one_is() {
 }
 
 #[test]
-fn the_model_of_each_response_is_that_of_its_record() {
+fn each_response_has_the_model_of_its_record() {
     let by = |uuid, parent, response, model: &str| {
         let mut record = assistant(uuid, Some(parent), response, text("Hi."));
         record["message"]["model"] = json!(model);
@@ -350,7 +350,7 @@ fn the_model_of_each_response_is_that_of_its_record() {
 }
 
 #[test]
-fn rule_5_leading_system_messages_belong_to_the_preamble_and_later_ones_do_not() {
+fn rule_5_only_leading_system_messages_are_preamble() {
     let session = fixture("openai-chat.json");
     assert_eq!(session.preamble.system, ["Be brief."]);
     assert_eq!(session.preamble.tools[0].name, "find");
@@ -359,7 +359,7 @@ fn rule_5_leading_system_messages_belong_to_the_preamble_and_later_ones_do_not()
 }
 
 #[test]
-fn rule_6_a_summary_belongs_to_its_compaction_and_is_no_message() {
+fn rule_6_summary_belongs_to_compaction_not_messages() {
     let boundary = json!({
         "subtype": "compact_boundary", "logicalParentUuid": "a2",
         "compactMetadata": {"trigger": "manual", "preTokens": 149_025},
@@ -385,7 +385,7 @@ fn rule_6_a_summary_belongs_to_its_compaction_and_is_no_message() {
 }
 
 #[test]
-fn rule_6_a_micro_compaction_clears_results_and_cuts_nothing() {
+fn rule_6_micro_compaction_clears_results_cuts_nothing() {
     let boundary = json!({
         "subtype": "microcompact_boundary",
         "microcompactMetadata": {"trigger": "auto", "preTokens": 58_573, "compactedToolIds": ["A"]},
@@ -406,7 +406,7 @@ fn rule_6_a_micro_compaction_clears_results_and_cuts_nothing() {
 }
 
 #[test]
-fn rule_6_what_a_partial_compaction_kept_is_taken_from_its_record() {
+fn rule_6_partial_compaction_record_names_kept_messages() {
     let boundary = json!({
         "subtype": "compact_boundary", "logicalParentUuid": "a4",
         "compactMetadata": {"trigger": "auto", "preservedSegment": {"headUuid": "u3", "tailUuid": "a4"}},
@@ -424,7 +424,7 @@ fn rule_6_what_a_partial_compaction_kept_is_taken_from_its_record() {
 }
 
 #[test]
-fn rule_6_the_first_kept_entry_of_pi_counts_the_session_entry_as_0() {
+fn rule_6_pi_entry_index_0_is_session() {
     let compaction = &fixture("pi.jsonl").compactions[0];
     // Entry 5 is the user's command: message 3, behind the level change.
     assert_eq!((compaction.after, compaction.kept_from), (4, 3));
@@ -442,7 +442,7 @@ fn rule_7_reasoning_is_kept_in_the_session() {
 }
 
 #[test]
-fn rule_8_a_torn_last_line_is_warned_of_and_counted() {
+fn rule_8_torn_last_line_warns_and_counts() {
     let whole = [user("u1", None, json!("hello")), assistant("a2", Some("u1"), "m", text("Hi."))];
     let log = format!("{}\n{}\n{{\"type\":\"user\",\"mess", whole[0], whole[1]);
     let dataset = load_reader("log.jsonl", log.as_bytes(), &LoadOptions::default()).unwrap();
@@ -452,7 +452,7 @@ fn rule_8_a_torn_last_line_is_warned_of_and_counted() {
 }
 
 #[test]
-fn rule_8_a_line_torn_within_a_character_is_torn_too() {
+fn rule_8_line_torn_within_character_is_torn() {
     let log = format!("{}\n{{\"type\":\"user\",\"x\":\"é", user("u1", None, json!("hello")));
     let bytes = &log.as_bytes()[..log.len() - 1];
     let dataset = load_reader("log.jsonl", bytes, &LoadOptions::default()).unwrap();
@@ -460,7 +460,7 @@ fn rule_8_a_line_torn_within_a_character_is_torn_too() {
 }
 
 #[test]
-fn a_record_that_a_resumed_session_copied_is_read_once() {
+fn record_copied_by_resumed_session_is_read_once() {
     let session = read(&[
         user("u1", None, json!("hello")),
         assistant("a2", Some("u1"), "msg_1", call("A")),
@@ -473,7 +473,7 @@ fn a_record_that_a_resumed_session_copied_is_read_once() {
 }
 
 #[test]
-fn a_result_whose_call_the_recorder_dropped_is_left_out_and_counted() {
+fn result_without_its_call_is_omitted_and_counted() {
     let session = read(&[
         user("u1", None, json!("hello")),
         user("u3", Some("dropped"), json!([result("A")])),
@@ -484,7 +484,7 @@ fn a_result_whose_call_the_recorder_dropped_is_left_out_and_counted() {
 }
 
 #[test]
-fn images_and_failures_of_results_are_kept_and_duplicates_outside_the_context_are_not() {
+fn result_images_and_failures_stay_but_duplicates_go() {
     let session = fixture("claude-code.jsonl");
     let expected = Block::ToolResult {
         call: "toolu_B".to_owned(),
@@ -497,7 +497,7 @@ fn images_and_failures_of_results_are_kept_and_duplicates_outside_the_context_ar
 }
 
 #[test]
-fn facts_of_the_record_are_metadata_and_the_folder_names_the_project() {
+fn record_facts_are_metadata_and_folder_names_project() {
     let session = fixture("claude-code.jsonl");
     assert_eq!(session.project.as_deref(), Some("engine"));
     let expected = ["/home/ada", "/home/ada/work/engine", "2.1.0", "5e55", "claude-x", "main"];
@@ -505,7 +505,7 @@ fn facts_of_the_record_are_metadata_and_the_folder_names_the_project() {
 }
 
 #[test]
-fn a_command_of_pi_s_user_is_told_to_the_model_as_text() {
+fn pi_user_command_reaches_the_model_as_text() {
     let session = fixture("pi.jsonl");
     let expected = "Ran `make`\n```\nno rule\n```\n\nCommand exited with code 2";
     let text = Block::Text { text: expected.to_owned() };
@@ -515,7 +515,7 @@ fn a_command_of_pi_s_user_is_told_to_the_model_as_text() {
 }
 
 #[test]
-fn a_tree_of_pi_is_read_along_the_path_to_its_last_entry() {
+fn pi_tree_reads_along_path_to_last_entry() {
     let entry = |id: &str, parent: Option<&str>, text: &str| {
         json!({"type": "message", "id": id, "parentId": parent, "timestamp": "2026-01-05T09:00:00Z",
             "message": {"role": "user", "content": text}})
@@ -537,7 +537,7 @@ fn a_tree_of_pi_is_read_along_the_path_to_its_last_entry() {
 }
 
 #[test]
-fn openai_arguments_are_decoded_and_undecodable_ones_stay_text() {
+fn openai_arguments_are_decoded_or_stay_text() {
     let session = fixture("openai-chat.json");
     let arguments: Vec<&Json> = session
         .messages
@@ -553,20 +553,20 @@ fn openai_arguments_are_decoded_and_undecodable_ones_stay_text() {
 }
 
 #[test]
-fn openai_calls_that_repeat_an_id_are_told_apart_and_keep_their_results() {
+fn repeated_openai_call_ids_are_distinguished_keeping_results() {
     let calls = fixture("openai-chat.json").calls();
     let found: Vec<(&str, Option<u32>)> = calls.iter().map(|c| (c.id.as_str(), c.result)).collect();
     assert_eq!(found, [("call_1", Some(2)), ("call_2", Some(3)), ("call_1#2", Some(5))]);
 }
 
 #[test]
-fn openai_cached_tokens_are_taken_out_of_the_prompt() {
+fn openai_cached_tokens_are_subtracted_from_the_prompt() {
     let usage = fixture("openai-chat.json").messages[1].usage.unwrap();
     assert_eq!((usage.input, usage.cache_read, usage.output), (36, 64, 12));
 }
 
 #[test]
-fn chat_messages_are_read_as_a_list_an_object_lines_and_runs() {
+fn chat_reads_from_list_object_lines_and_runs() {
     let messages =
         json!([{"role": "user", "content": "hi"}, {"role": "assistant", "content": "ho"}]);
     let object = json!({"messages": messages});

@@ -36,7 +36,7 @@ fn result(id: &str, text: &str) -> Json {
 }
 
 #[test]
-fn a_command_in_a_fence_is_a_call_and_the_next_message_its_result() {
+fn fenced_command_is_call_answered_by_next_message() {
     let session = read(FIXTURE);
     let expected = [
         "user: Here is a demonstration.",
@@ -75,7 +75,7 @@ fn ids_that_a_demonstration_repeats_are_told_apart() {
 }
 
 #[test]
-fn the_model_and_its_thoughts_are_read_where_they_are() {
+fn model_and_thoughts_are_read_where_present() {
     let thinking = json!({"thinking_blocks": [{"type": "thinking", "thinking": "Hm."}]});
     let history = [json!({"role": "user", "content": "go"}), calling("c", thinking)];
     let config = json!({"agent": {"model": {"name": "gpt-5"}}});
@@ -106,7 +106,7 @@ fn hostile_trajectories_are_refused() {
 }
 
 #[test]
-fn very_many_calls_of_one_id_are_read_in_linear_time() {
+fn many_same_id_calls_read_in_linear_time() {
     let pair = |_| [calling("c", json!({})), result("c", "x")];
     let history: Vec<Json> = (0..11_000).flat_map(pair).collect();
     assert_eq!(read(&trajectory(&history)).messages.len(), 22_000);

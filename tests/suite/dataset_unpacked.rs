@@ -41,7 +41,7 @@ fn repeated(byte: u8, mebibytes: u64) -> impl Read {
 }
 
 #[test]
-fn a_small_pack_that_unpacks_a_thousandfold_is_refused() {
+fn small_pack_unpacking_a_thousandfold_is_refused() {
     let blanks = |n| packed(HEAD, repeated(b'\n', n).chain(TAIL.as_bytes()));
     for (name, bytes) in [
         ("zeros", packed("", repeated(0, 24))),
@@ -79,7 +79,7 @@ fn what_is_allowed_is_read_and_no_more() {
 }
 
 #[test]
-fn zstd_is_told_by_its_first_bytes_and_read_like_gzip() {
+fn zstd_is_recognised_by_magic_bytes_like_gzip() {
     let text = format!("{HEAD}{TAIL}");
     let whole = by_zstd(&text, std::io::empty());
     let plain = read(text.as_bytes(), None).unwrap();
@@ -100,7 +100,7 @@ fn zstd_is_told_by_its_first_bytes_and_read_like_gzip() {
 }
 
 #[test]
-fn the_name_of_a_packed_file_is_that_of_what_it_packs() {
+fn packed_file_is_named_after_its_content() {
     let bytes = by_zstd(&format!("{HEAD}{TAIL}"), std::io::empty());
     let options = LoadOptions::default();
     let dataset = load_reader("talk.json.zst", &bytes[..], &options).unwrap();
@@ -108,7 +108,7 @@ fn the_name_of_a_packed_file_is_that_of_what_it_packs() {
 }
 
 #[test]
-fn blank_lines_alone_are_no_recording_however_many_are_packed() {
+fn any_number_of_blank_lines_is_no_recording() {
     let error = read(&packed("", repeated(b'\n', 24)), None).unwrap_err();
     assert!(matches!(error.problem, Problem::Empty), "{error}");
 }

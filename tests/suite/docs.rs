@@ -155,7 +155,7 @@ fn broken(document: &Path, target: &str) -> Option<String> {
 }
 
 #[test]
-fn every_section_that_a_source_names_is_in_the_documents() {
+fn every_section_named_in_sources_is_in_documents() {
     let known = known();
     let mut files = Vec::new();
     // A published package has not all of them.
@@ -185,7 +185,7 @@ fn links(text: &str) -> Vec<&str> {
 }
 
 #[test]
-fn the_table_of_contents_lists_every_page_once_in_the_book() {
+fn contents_list_every_book_page_once() {
     let contents = fs::read_to_string(root().join("docs/SUMMARY.md")).unwrap();
     let mut listed = links(&contents);
     listed.sort_unstable();
@@ -199,7 +199,7 @@ fn the_table_of_contents_lists_every_page_once_in_the_book() {
 /// The built book holds the pages alone: files of the repository are named in
 /// it by their path.
 #[test]
-fn pages_of_the_book_link_to_pages_of_the_book_only() {
+fn book_pages_link_only_to_book_pages() {
     for page in pages() {
         let text = fs::read_to_string(&page).unwrap();
         for link in links(&text) {
@@ -228,7 +228,7 @@ fn the_documents_stay_short() {
 }
 
 #[test]
-fn every_link_of_a_document_leads_to_a_file_and_a_heading() {
+fn every_document_link_reaches_a_file_and_heading() {
     let linking = LINKING.iter().map(|path| root().join(path));
     let mut problems = String::new();
     for document in pages().into_iter().chain(linking) {

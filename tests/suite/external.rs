@@ -124,7 +124,7 @@ fn assert_says(error: &str, parts: &[&str]) {
 // messages 0 to 4, the fourth 0 to 7, the fifth 0 to 9.
 
 #[test]
-fn a_program_is_told_the_context_and_what_is_new_in_it() {
+fn program_is_sent_context_and_its_new_messages() {
     let folder = Folder::new(
         "log = open('log', 'w')\n\
          def compact(m):\n    log.write(json.dumps(m) + '\\n'); log.flush()\n    \
@@ -154,7 +154,7 @@ fn a_program_is_told_the_context_and_what_is_new_in_it() {
 }
 
 #[test]
-fn what_is_missing_is_evicted_and_what_is_kept_is_verbatim() {
+fn missing_messages_are_evicted_and_kept_ones_verbatim() {
     let folder = Folder::new(
         "talk(lambda m: keep(*m['context'][-2:]) if m['call'] == 1 else keep(*m['context']))",
     );
@@ -163,7 +163,7 @@ fn what_is_missing_is_evicted_and_what_is_kept_is_verbatim() {
 }
 
 #[test]
-fn a_message_may_be_handed_back_as_it_was_given() {
+fn message_may_be_returned_unchanged() {
     let folder = Folder::new(
         "talk(lambda m: {'type': 'context', 'messages': m['messages'][3:]} if m['call'] == 1 else keep(*m['context']))",
     );
@@ -183,7 +183,7 @@ fn another_text_edits_a_result_and_replaces_prose() {
 }
 
 #[test]
-fn an_edited_message_is_sent_again_with_its_size() {
+fn edited_message_is_sent_again_with_its_size() {
     let folder = Folder::new(
         "log = open('log', 'w')\n\
          def compact(m):\n    log.write(json.dumps(m['messages']) + '\\n'); log.flush()\n    \
@@ -197,7 +197,7 @@ fn an_edited_message_is_sent_again_with_its_size() {
 }
 
 #[test]
-fn a_new_message_covers_what_is_missing_and_is_covered_in_its_turn() {
+fn new_message_covers_missing_ones_then_is_covered() {
     let folder = Folder::new(
         "talk(lambda m: keep({'role': 'user', 'text': 'summary %d' % m['call']}, *m['context'][-1:]))",
     );
@@ -214,7 +214,7 @@ fn a_new_message_covers_what_is_missing_and_is_covered_in_its_turn() {
 }
 
 #[test]
-fn new_messages_stand_where_the_first_that_they_cover_stood() {
+fn new_messages_take_place_of_first_covered_message() {
     let folder = Folder::new(
         "talk(lambda m: keep('m0', {'role': 'user', 'text': 'one', 'covers': ['m1', 'm2']}, \
          {'role': 'assistant', 'text': 'two'}, *m['context'][4:]))",
@@ -226,7 +226,7 @@ fn new_messages_stand_where_the_first_that_they_cover_stood() {
 }
 
 #[test]
-fn a_summary_may_stand_at_the_head_whatever_it_covers() {
+fn summary_may_be_first_whatever_it_covers() {
     let folder = Folder::new(
         "talk(lambda m: keep({'role': 'user', 'text': 'head', 'covers': ['m1', 'm2']}, 'm0', *m['context'][3:]))",
     );
@@ -258,7 +258,7 @@ fn a_call_is_removed_with_its_result() {
 }
 
 #[test]
-fn usage_becomes_calls_of_a_model_and_notices_are_kept() {
+fn usage_becomes_model_calls_and_notices_are_kept() {
     let folder = Folder::new(
         "def compact(m):\n    answer = keep(*m['context'][-1:]) if m['call'] == 1 else keep(*m['context'])\n    \
          if m['call'] == 1:\n        answer['usage'] = [{'input': 900, 'output': 80, 'latency_ms': 1200}, {'input': 100, 'output': 8, 'latency_ms': 300}]\n        \
@@ -276,7 +276,7 @@ fn usage_becomes_calls_of_a_model_and_notices_are_kept() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn the_programs_own_computing_counts_and_its_start_does_not() {
+fn program_computing_time_counts_but_startup_does_not() {
     let burn = "def burn(seconds):\n    end = time.process_time() + seconds\n    \
                 while time.process_time() < end: pass\n";
     let folder = Folder::new(&format!(
@@ -312,7 +312,7 @@ fn a_program_that_cannot_be_started_is_named() {
 }
 
 #[test]
-fn a_program_that_ends_is_quoted_with_its_status() {
+fn program_that_ends_is_quoted_with_status() {
     fails(
         "sys.exit('no module named x')",
         &["at its start", "exit status: 1", "no module named x"],
@@ -356,7 +356,7 @@ fn an_answer_of_another_kind_is_quoted() {
 }
 
 #[test]
-fn an_answer_that_the_context_cannot_follow_says_where() {
+fn error_for_invalid_answer_says_where() {
     let cases: &[(&str, &[&str])] = &[
         ("'m0', 'm99'", &["messages[1]", "`m99` is not in the context"]),
         ("'m0', 'x'", &["messages[1]", "`x` is not in the context"]),
@@ -410,7 +410,7 @@ fn an_operation_that_the_context_refuses_says_which() {
 }
 
 #[test]
-fn what_nobody_asked_for_is_an_error_at_the_next_call() {
+fn unrequested_output_is_error_at_next_call() {
     fails(
         "def compact(m):\n    print(json.dumps(keep(*m['context'])))\n    return keep()\ntalk(compact)",
         &["call 2", "without being asked"],
@@ -422,7 +422,7 @@ fn what_nobody_asked_for_is_an_error_at_the_next_call() {
 }
 
 #[test]
-fn an_answer_without_end_is_cut_at_64_mb() {
+fn endless_answer_is_cut_at_64_mb() {
     fails(
         "talk(lambda m: [sys.stdout.write('x' * 1_000_000) for _ in range(100)])",
         &["longer than 64 MB"],
@@ -505,7 +505,7 @@ fn no_process_is_left_whatever_happens() {
 }
 
 #[test]
-fn no_process_is_left_when_a_session_is_dropped_or_cut_off() {
+fn dropped_or_interrupted_session_leaves_no_process() {
     let folder = Folder::new(&format!("{PARENT}talk(lambda m: keep(*m['context']))"));
     let (subject_, plan_, compactor) =
         (subject(small()), plan(folder.strategy(), 1_000), offline());
@@ -581,7 +581,7 @@ fn the_same_session_gives_the_same_rows() {
 }
 
 #[test]
-fn a_restored_session_goes_on_with_a_fresh_program_that_is_sent_everything() {
+fn restored_session_sends_everything_to_a_fresh_program() {
     let folder = Folder::with(DROPPER, "at = \"request\"\nwhen = { messages = 12 }\n");
     let (subject, plan, compactor) = (subject(long(12)), plan(folder.strategy(), 1_000), offline());
     go(async {
@@ -608,7 +608,7 @@ fn a_restored_session_goes_on_with_a_fresh_program_that_is_sent_everything() {
 }
 
 #[test]
-fn what_a_program_is_sent_grows_with_the_session_and_not_faster() {
+fn data_sent_to_program_grows_linearly_with_session() {
     let bytes = |exchanges: usize| -> usize {
         let counted =
             DROPPER.replace("    m = json", "    open('log', 'a').write(line)\n    m = json");
@@ -651,7 +651,7 @@ fn an_edited_program_is_another_row() {
 }
 
 #[test]
-fn a_strategy_of_a_program_is_checked_before_anything_runs() {
+fn program_strategy_is_checked_before_anything_runs() {
     let folder = Folder::new("");
     let refused = |command: &str, more: &str, says: &str| {
         let stage = format!("at = \"request\"\nwhen = \"always\"\n{more}\n");
@@ -671,7 +671,7 @@ fn a_strategy_of_a_program_is_checked_before_anything_runs() {
 }
 
 #[test]
-fn parameters_reach_the_program_and_it_runs_beside_its_strategy() {
+fn program_gets_parameters_and_runs_beside_its_strategy() {
     let folder = Folder::with(
         "open('seen', 'w').write(sys.stdin.readline())\n\
          say({'type': 'ready'})\n\

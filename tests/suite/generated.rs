@@ -138,7 +138,7 @@ fn source(strategy: &Strategy) -> Option<String> {
 }
 
 #[test]
-fn the_tables_of_strategies_are_the_built_in_files() {
+fn strategy_tables_equal_the_built_in_files() {
     let is_seed = |strategy: &Strategy| strategy.source.starts_with("seed ");
     hold("docs/strategies.md", "controls", &strategies(|p| p.control));
     hold("docs/strategies.md", "designs", &strategies(|p| !p.control && is_seed(p)));
@@ -146,7 +146,7 @@ fn the_tables_of_strategies_are_the_built_in_files() {
 }
 
 #[test]
-fn the_table_of_settings_is_the_built_in_file() {
+fn settings_table_equals_the_built_in_file() {
     // Those that no strategy replays are never offered.
     let offered = agent_settings().iter().filter(|one| !one.strategies.is_empty());
     let settings = offered.map(|one| {
@@ -160,7 +160,7 @@ fn the_table_of_settings_is_the_built_in_file() {
 }
 
 #[test]
-fn every_setting_is_of_a_format_and_of_strategies_that_there_are() {
+fn every_setting_names_existing_format_and_strategies() {
     let strategies: BTreeSet<&str> = builtin_names().collect();
     for one in agent_settings() {
         assert!(FORMATS.iter().any(|format| format.name == one.agent), "{}", one.agent);
@@ -224,7 +224,7 @@ fn the_table_of_mechanisms_is_the_registry() {
 }
 
 #[test]
-fn every_parameter_of_a_mechanism_is_told_in_detail() {
+fn every_mechanism_parameter_is_documented_in_detail() {
     let page = fs::read_to_string(root().join("docs/strategies.md")).unwrap();
     let (_, section) = page.split_once("\n### Parameters\n").unwrap();
     for mechanism in MECHANISMS {
@@ -238,7 +238,7 @@ fn every_parameter_of_a_mechanism_is_told_in_detail() {
 }
 
 #[test]
-fn the_table_of_formats_that_are_read_is_the_registry() {
+fn table_of_read_formats_equals_the_registry() {
     let formats = dataset::FORMATS.iter().map(|format| {
         let tried = match format.tried {
             Tried::Own => "recap's own".to_owned(),

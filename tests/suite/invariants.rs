@@ -266,7 +266,7 @@ fn bundled_sessions_keep_the_invariants_under_every_strategy() {
 }
 
 #[test]
-fn sizes_over_the_window_are_counted_under_every_strategy() {
+fn sizes_over_window_are_counted_under_every_strategy() {
     for subject in bundled() {
         let last = subject.facts.requests.len() as u32 - 1;
         for strategy in strategies() {
@@ -285,7 +285,7 @@ proptest! {
     })]
 
     #[test]
-    fn sessions_by_chance_keep_the_invariants_under_every_strategy(session in any_session()) {
+    fn random_sessions_keep_invariants_under_every_strategy(session in any_session()) {
         let subject = subject(session);
         for strategy in strategies() {
             invariants_hold(&subject, &at_share(&subject, strategy, "30%"), 5);

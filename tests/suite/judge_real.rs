@@ -253,7 +253,7 @@ fn answers_to_other_questions_are_rejected() {
 }
 
 #[test]
-fn a_context_is_asked_for_many_values_in_little_time() {
+fn asking_context_for_many_values_takes_little_time() {
     let Some(conversations) = conversations() else { return };
     let begun = std::time::Instant::now();
     let (mut asked, mut stated, mut foreign, mut foreign_stated) = (0_u32, 0_u32, 0_u32, 0_u32);

@@ -131,7 +131,7 @@ fn rows(calls: &Calls) -> String {
 }
 
 #[tokio::test]
-async fn a_replay_brings_the_bytes_of_the_run_that_recorded_it() {
+async fn replay_reproduces_the_bytes_of_the_recorded_run() {
     let (_folder, file) = file();
     let inner = Scripted::open();
     let first = calls(cassette(&file, Mode::Record), "02");
@@ -175,7 +175,7 @@ async fn an_interrupted_recording_goes_on_where_it_stopped() {
 }
 
 #[tokio::test]
-async fn a_replay_calls_nobody_and_names_what_it_lacks() {
+async fn replay_calls_nobody_and_names_what_is_missing() {
     let (_folder, file) = file();
     fs::write(&file, "").unwrap();
     let inner = Scripted::open();
@@ -191,7 +191,7 @@ async fn a_replay_calls_nobody_and_names_what_it_lacks() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn two_who_ask_the_same_wait_for_one_answer() {
+async fn two_identical_requests_wait_for_one_answer() {
     let inner = Scripted::new(0);
     let calls = calls(None, "02");
     let once = Arc::new(once(&inner, &calls));
@@ -215,7 +215,7 @@ async fn two_who_ask_the_same_wait_for_one_answer() {
 }
 
 #[tokio::test]
-async fn whoever_waits_takes_over_from_one_who_was_dropped() {
+async fn waiting_request_takes_over_from_a_dropped_one() {
     let inner = Scripted::new(0);
     let calls = calls(None, "02");
     let once = Arc::new(once(&inner, &calls));
@@ -234,7 +234,7 @@ async fn whoever_waits_takes_over_from_one_who_was_dropped() {
 }
 
 #[tokio::test]
-async fn what_failed_for_the_run_is_told_to_both_and_may_be_tried_later() {
+async fn shared_failure_reaches_both_and_can_be_retried() {
     let inner = Scripted::new(0);
     let calls = calls(None, "02");
     let once = once(&inner, &calls);
@@ -277,7 +277,7 @@ async fn a_repetition_is_a_call_of_its_own() {
 }
 
 #[tokio::test]
-async fn every_call_that_was_sent_has_a_row_with_its_price() {
+async fn every_sent_call_has_row_with_its_price() {
     let inner = Scripted::open();
     let calls = calls(None, "02");
     let once = once(&inner, &calls);

@@ -227,7 +227,7 @@ async fn sequence((name, act, times, requests, expected): &Row, at: usize) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_fault_at_any_place_ends_as_it_should_and_touches_no_other_call() {
+async fn fault_ends_as_expected_without_touching_other_calls() {
     for row in rows() {
         let places = [0, CALLS / 2, CALLS - 1].map(|at| sequence(&row, at));
         futures_util::future::join_all(places).await;
@@ -249,7 +249,7 @@ async fn three_calls_that_find_nobody_end_the_asking() {
 }
 
 #[tokio::test]
-async fn an_outage_in_the_middle_is_told_from_a_wrong_set_up() {
+async fn later_outage_is_distinguished_from_wrong_setup() {
     let server = Server::playing(vec![Act::chat("fine"), Act::fault(503, "", "gone")]);
     let live = live(&server.base());
     assert!(ask(&live, "first").await.is_ok());
@@ -263,7 +263,7 @@ async fn an_outage_in_the_middle_is_told_from_a_wrong_set_up() {
 }
 
 #[tokio::test]
-async fn calls_that_wait_are_told_of_a_halt_without_a_request() {
+async fn waiting_calls_learn_of_halt_without_a_request() {
     let server = Server::playing(vec![Act::fault(401, "invalid_api_key", "no")]);
     let client = Client::new(options()).unwrap();
     let limits = Limits { concurrency: 1, per_minute: None };
@@ -275,7 +275,7 @@ async fn calls_that_wait_are_told_of_a_halt_without_a_request() {
 }
 
 #[tokio::test]
-async fn the_request_carries_key_and_body_and_no_chunks() {
+async fn request_carries_key_and_body_without_chunking() {
     let server = Server::playing(vec![Act::chat("fine")]);
     let live = live(&format!("{}/v1/", server.base()));
     let answered = ask(&live, "hello").await.unwrap();
@@ -292,7 +292,7 @@ async fn the_request_carries_key_and_body_and_no_chunks() {
 }
 
 #[tokio::test]
-async fn calls_wait_for_their_turn_and_all_are_answered() {
+async fn calls_wait_their_turn_and_all_are_answered() {
     let under_way = AtomicUsize::new(0);
     let most = Arc::new(AtomicUsize::new(0));
     let seen = Arc::clone(&most);
@@ -326,7 +326,7 @@ fn prices() -> ModelPrices {
 }
 
 #[tokio::test]
-async fn no_more_is_spent_than_the_cap_however_many_ask_at_once() {
+async fn concurrent_calls_never_spend_more_than_the_cap() {
     let server = Server::playing(vec![Act::chat("fine")]);
     // Per call: 10 tokens at 4 and 5 at 20 USD per million are 0.00014; at
     // worst 50 tokens of output alone are 0.001.
@@ -344,7 +344,7 @@ async fn no_more_is_spent_than_the_cap_however_many_ask_at_once() {
 }
 
 #[tokio::test]
-async fn what_may_have_been_billed_is_spent_and_what_was_not_sent_is_not() {
+async fn possibly_billed_calls_are_spent_unsent_ones_not() {
     for (act, costs) in [(Act::Truncate(Vec::new()), true), (Act::fault(500, "", "no"), false)] {
         let server = Server::playing(vec![act]);
         let client = Client::new(capped(1.0)).unwrap();
@@ -361,7 +361,7 @@ async fn what_may_have_been_billed_is_spent_and_what_was_not_sent_is_not() {
 }
 
 #[tokio::test]
-async fn a_cap_without_a_price_is_refused_before_any_call() {
+async fn cap_without_price_is_refused_before_any_call() {
     let client = Client::new(capped(1.0)).unwrap();
     let refused = client.live(model(), endpoint("https://host", None), Limits::default());
     let error = refused.err().unwrap();
@@ -417,7 +417,7 @@ fn the_client_may_end_in_async_code() {
 }
 
 #[tokio::test]
-async fn a_call_ends_when_its_time_is_up_whatever_attempts_are_left() {
+async fn call_ends_at_its_deadline_despite_remaining_attempts() {
     let server = Server::playing(vec![Act::fault(503, "", "later")]);
     let mut options = options();
     options.patience = RetryPolicy {
@@ -432,7 +432,7 @@ async fn a_call_ends_when_its_time_is_up_whatever_attempts_are_left() {
 }
 
 #[tokio::test]
-async fn usage_that_cannot_be_true_is_not_billed_and_the_cap_counts_the_worst() {
+async fn cap_counts_impossible_usage_as_the_worst_case() {
     let mut body = chat("fine", "stop");
     body["usage"] =
         json!({"prompt_tokens": 50_000, "completion_tokens": 5, "total_tokens": 50_005});
@@ -449,7 +449,7 @@ async fn usage_that_cannot_be_true_is_not_billed_and_the_cap_counts_the_worst() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_twenty_thousand_calls_at_a_faulty_server_every_one_is_accounted_for() {
+async fn faulty_server_leaves_all_20000_calls_accounted_for() {
     const CALLS: usize = 20_000;
     // Of a hundred requests 5 are refused, 2 fail, 1 is reset and 1 is never answered.
     let server = Server::start(|request| match request.number % 100 {

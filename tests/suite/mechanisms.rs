@@ -28,7 +28,7 @@ fn empty_sends_nothing() {
 
 /// Seed 003: pairs at the cut (ours: kept)
 #[test]
-fn a_window_counts_rows_and_leaves_out_results_whose_call_is_outside() {
+fn window_counts_rows_and_omits_results_without_calls() {
     let stage =
         "[[stage]]\nmechanism = \"sliding-window\"\nat = \"request\"\nwhen = \"always\"\nlast = 3";
     // Before 5 the window is 2..5, but result 2 answers call 1; before 10 it is
@@ -38,7 +38,7 @@ fn a_window_counts_rows_and_leaves_out_results_whose_call_is_outside() {
 
 /// Seed 003: pairs at the cut (the seed's: not kept)
 #[test]
-fn a_window_as_the_seed_has_it_may_orphan_results() {
+fn window_as_in_the_seed_may_orphan_results() {
     let stage = "[[stage]]\nmechanism = \"sliding-window\"\nat = \"request\"\nwhen = \"always\"\n\
                  last = 3\nkeep_pairs = false\nbreaks_pairs = true";
     assert_eq!(rows(stage, 1_000), ["V", "VVV", "..VVV", ".....VVV", ".......VVV"]);
@@ -49,7 +49,7 @@ const FIFO: &str =
 
 /// Seed 000: drops the oldest messages entirely when the token budget is exceeded
 #[test]
-fn fifo_drops_the_oldest_exchange_and_its_call_with_its_result() {
+fn fifo_drops_oldest_exchange_and_calls_with_results() {
     // Before 8: 330 tokens of text and results and two call messages exceed
     // 300; without the first exchange (120 and a call) they fit. Before 10:
     // 4..10 hold 230 and a call message of two.
@@ -67,7 +67,7 @@ fn by_message(keep_first_user: bool) -> String {
 }
 
 #[test]
-fn fifo_by_message_drops_the_fewest_oldest_and_a_call_with_its_results() {
+fn fifo_by_message_drops_fewest_oldest_whole_pairs() {
     // The calls of 1 and 5 take 11 and 22 tokens. Before 8 there are 363, 63
     // over 300: message 0 alone frees 10, the call of 1 and its result 111
     // more. Before 10 there are 383, 83 over.
@@ -76,7 +76,7 @@ fn fifo_by_message_drops_the_fewest_oldest_and_a_call_with_its_results() {
 }
 
 #[test]
-fn fifo_by_message_always_keeps_the_newest_message_with_its_call_and_all_of_its_results() {
+fn fifo_by_message_keeps_newest_call_and_results() {
     // Before 3 and 8 the newest is a result, before 5 and 10 the user's. Before
     // 5, 91 over, the 121 of messages 0 to 2 are enough.
     let least = ["V", ".VV", "...VV", ".....VVV", "........VV"];
@@ -84,7 +84,7 @@ fn fifo_by_message_always_keeps_the_newest_message_with_its_call_and_all_of_its_
 }
 
 #[test]
-fn fifo_by_message_keeps_the_first_user_message_where_the_strategy_says_so() {
+fn fifo_by_message_can_keep_first_user_message() {
     // Before 5, 91 over, the call and its result free 111; before 10, 333 over,
     // messages 1 to 7 free 353.
     let first = ["V", "VVV", "V..VV", "V....VVV", "V.......VV"];
@@ -92,7 +92,7 @@ fn fifo_by_message_keeps_the_first_user_message_where_the_strategy_says_so() {
 }
 
 #[test]
-fn fifo_by_message_cuts_a_session_of_a_single_user_message_where_exchanges_cannot() {
+fn fifo_by_message_cuts_single_user_message_session() {
     let mut single = small();
     for at in [4, 9] {
         single.messages[at] = common::message(at, Role::Assistant, vec![common::text(10)]);
@@ -107,7 +107,7 @@ fn fifo_by_message_cuts_a_session_of_a_single_user_message_where_exchanges_canno
 }
 
 #[test]
-fn fifo_by_message_drops_a_late_result_with_its_call_and_not_what_stands_between() {
+fn fifo_by_message_drops_late_result_with_call() {
     // The user and the agent speak, 2 and 3, before the result of A comes, 4.
     let mut late = small();
     late.messages[2] = common::message(2, Role::User, vec![common::text(10)]);
@@ -155,7 +155,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn fifo_by_message_agrees_with_dropping_one_by_one(
+    fn fifo_by_message_equals_dropping_one_by_one(
         session in any_session(), window in 20u64..400, first in any::<bool>(), earlier in 0usize..3,
     ) {
         let earlier = [
@@ -183,7 +183,7 @@ proptest! {
 
 /// Seed 001: backward iteration, stops at the first that does not fit
 #[test]
-fn prune_protects_while_the_running_sum_fits_and_stops_at_the_first_that_does_not() {
+fn prune_protects_until_first_result_exceeding_budget() {
     let stage = "[[stage]]\nmechanism = \"prune\"\nat = \"append\"\nprotect = 150\n\
                  when = { above = \"window\", share = 0.0, and_over = 1 }";
     // After 7: 100 fits, 200 does not, so 6 and all before it are cleared.
@@ -208,7 +208,7 @@ fn prune_once_per_boundary_waits_for_new_output() {
 }
 
 #[test]
-fn keep_none_prunes_everything_and_keep_all_only_past_the_safeguard() {
+fn keep_all_prunes_past_safeguard_keep_none_always() {
     let stage = |policy: &str| {
         format!(
             "[[stage]]\nmechanism = \"prune\"\nat = \"append\"\nprotect = 150\nwhen = \"always\"\n\
@@ -229,7 +229,7 @@ fn dedup(parameters: &str) -> String {
 
 /// Seed 003: call and result leave together (ours)
 #[test]
-fn dedup_keeps_the_newest_result_of_a_tool_and_pairs_leave_together() {
+fn dedup_keeps_newest_result_and_drops_whole_pairs() {
     // 7 supersedes 2 and 6. Call 1 says nothing else and leaves; 5 keeps its
     // other call.
     let rows = rows(&dedup("tools = [\"read\"]"), 1_000);
@@ -238,7 +238,7 @@ fn dedup_keeps_the_newest_result_of_a_tool_and_pairs_leave_together() {
 
 /// Seed 003: removes results, not calls
 #[test]
-fn dedup_as_the_seed_has_it_leaves_the_calls() {
+fn dedup_as_in_the_seed_leaves_calls() {
     let rows = rows(&dedup("tools = [\"read\"]\nkeep_pairs = false\nbreaks_pairs = true"), 1_000);
     assert_eq!(rows, ["V", "VVV", "VVVVV", "VV.VVV.V", "VV.VVV.VVV"]);
 }
@@ -252,7 +252,7 @@ fn dedup_by_key_argument_keeps_other_objects() {
 
 /// Seed 003: automatic tools (ours)
 #[test]
-fn automatic_snapshot_tools_are_decided_from_past_calls_with_equal_arguments() {
+fn automatic_snapshot_tools_derive_from_past_equal_calls() {
     assert_eq!(rows(&dedup("tools = \"auto\"\nrepeats = 2"), 1_000)[3], "V..VVVVV");
     assert_eq!(rows(&dedup("tools = \"auto\"\nrepeats = 3"), 1_000), ALL);
     assert_eq!(rows(&dedup("tools = [\"write\"]"), 1_000), ALL);

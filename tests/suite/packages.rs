@@ -31,7 +31,7 @@ fn npm_packages_have_the_version_of_the_crate() {
 }
 
 #[test]
-fn every_package_has_the_name_the_licence_and_the_description_of_the_crate() {
+fn packages_share_name_licence_and_description_with_crate() {
     let (npm, python) = (npm(), toml("pyproject.toml"));
     for (key, expected) in [
         ("name", env!("CARGO_PKG_NAME")),
@@ -44,7 +44,7 @@ fn every_package_has_the_name_the_licence_and_the_description_of_the_crate() {
 }
 
 #[test]
-fn the_workflow_builds_every_platform_that_npm_may_ask_for() {
+fn workflow_builds_every_platform_npm_may_request() {
     let workflow: Json = serde_saphyr::from_str(&read(".github/workflows/release.yml")).unwrap();
     let builds = workflow["jobs"]["build"]["strategy"]["matrix"]["include"].as_array().unwrap();
     let built: BTreeSet<String> = builds
@@ -57,7 +57,7 @@ fn the_workflow_builds_every_platform_that_npm_may_ask_for() {
 }
 
 #[test]
-fn shipped_builds_make_the_same_crates_small_that_release_builds_do_not_optimise() {
+fn shipped_and_release_builds_shrink_the_same_crates() {
     let manifest = toml("Cargo.toml");
     let profile = |name: &str| manifest["profile"][name]["package"].clone();
     assert_eq!(names(&profile("dist")), names(&profile("release")));

@@ -67,7 +67,7 @@ fn duckdb_and_pandas_read_what_the_csv_says() {
 }
 
 #[test]
-fn a_run_without_text_has_no_words_in_parquet() {
+fn run_without_text_has_no_words_in_parquet() {
     let out = tempfile::tempdir().unwrap();
     run(out.path(), &["--no-text"]);
     compared(out.path());
@@ -82,7 +82,7 @@ fn a_run_without_text_has_no_words_in_parquet() {
 }
 
 #[test]
-fn a_run_without_questions_has_an_empty_table_with_every_column() {
+fn questionless_run_has_empty_table_with_every_column() {
     let out = tempfile::tempdir().unwrap();
     let mut recap = Command::new(env!("CARGO_BIN_EXE_recap"));
     let replay = recap.args(["replay", "--quiet", "--strategy", "fifo", "--out"]).arg(out.path());

@@ -98,7 +98,7 @@ fn edit(path: &str, old: &str, new: &str) -> Json {
 }
 
 #[test]
-fn files_are_asked_by_what_was_added_to_them() {
+fn files_are_asked_by_what_was_added() {
     let written = json!({"file_path": "/home/u/app/src/lexer.rs", "content": "fn scan_token() {}"});
     let mut session = Conversation::default()
         .call("Read", json!({"file_path": "src/main.rs"}), "fn run_main() {}\nfn old_name() {}")
@@ -131,7 +131,7 @@ fn files_are_asked_by_what_was_added_to_them() {
 }
 
 #[test]
-fn a_name_that_was_taken_away_again_or_is_in_two_files_is_not_asked() {
+fn removed_or_duplicated_names_are_not_asked() {
     let asked = Conversation::default()
         .call("Edit", edit("a.rs", "", "fn first_try() {}"), "ok")
         .call("Edit", edit("a.rs", "fn first_try() {}", "fn second_try() {}"), "ok")
@@ -146,7 +146,7 @@ fn a_name_that_was_taken_away_again_or_is_in_two_files_is_not_asked() {
 }
 
 #[test]
-fn a_moved_file_is_asked_by_its_new_place() {
+fn moved_file_is_asked_by_its_new_path() {
     let patch = "*** Begin Patch\n*** Update File: src/old_parser.ts\n*** Move to: lib/reader.ts\n@@\n-a\n+b\n*** End Patch";
     let asked =
         Conversation::default().call("apply_patch", json!({"input": patch}), "Done").asked();
@@ -202,7 +202,7 @@ fn commands_are_asked_by_their_last_result() {
 }
 
 #[test]
-fn a_changed_value_is_asked_with_the_older_ones_as_stale() {
+fn changed_value_is_asked_with_older_ones_stale() {
     let asked = Conversation::default()
         .call(
             "Edit",
@@ -224,7 +224,7 @@ fn a_changed_value_is_asked_with_the_older_ones_as_stale() {
 }
 
 #[test]
-fn plans_are_asked_by_the_list_at_the_cut() {
+fn plans_are_asked_from_list_at_the_cut() {
     let todos = |first: &str, second: &str| {
         json!({"todos": [
             {"content": "Write the lexer", "status": first},
@@ -270,7 +270,7 @@ fn plans_are_asked_by_the_list_at_the_cut() {
 }
 
 #[test]
-fn row_kind_instructions_are_asked_word_by_word_and_as_behaviour() {
+fn standing_instructions_are_asked_verbatim_and_as_behaviour() {
     let rules = "# Rules\n- Never commit keys of customers to the main branch\n- Build with make";
     let asked = Conversation::default()
         .user("Add a lexer. Always run the linter before you commit anything. Don't worry about speed.")
@@ -298,7 +298,7 @@ fn row_kind_instructions_are_asked_word_by_word_and_as_behaviour() {
 }
 
 #[test]
-fn a_rule_that_stands_in_the_preamble_is_not_asked() {
+fn rule_in_the_preamble_is_not_asked() {
     let rule = "Always run the linter before you commit anything.";
     let asked = |pinned: &[&str]| {
         let mut session = Conversation::default();
@@ -310,7 +310,7 @@ fn a_rule_that_stands_in_the_preamble_is_not_asked() {
 }
 
 #[test]
-fn the_answer_about_an_error_is_its_cause_and_failed_calls_give_no_values() {
+fn error_answer_is_cause_failures_give_no_values() {
     let exit = |code: u8, text: &str| {
         format!(
             "Chunk ID: 1a\nWall time: 0.1 seconds\nProcess exited with code {code}\nOutput:\n{text}"
@@ -340,7 +340,7 @@ fn the_answer_about_an_error_is_its_cause_and_failed_calls_give_no_values() {
 }
 
 #[test]
-fn the_beginning_of_an_instruction_names_its_subject_and_no_other_instruction() {
+fn instruction_beginning_must_identify_only_that_instruction() {
     let asked = Conversation::default()
         .user("You should always wait for feedback after every single command.")
         .user("Please do not run commands in python through the flag.")
@@ -371,7 +371,7 @@ fn what_the_system_prompt_says_is_not_asked() {
 }
 
 #[test]
-fn decisions_are_asked_by_the_alternative_and_the_reason() {
+fn decisions_are_asked_by_alternative_and_reason() {
     let result = "User has answered: \"Which store do we use?\"=\"SQLite with WAL\".";
     let asked = Conversation::default()
         .agent("We will use `serde_json` instead of `simd-json`.")
@@ -432,7 +432,7 @@ fn what_the_session_never_says_is_asked_too() {
 }
 
 #[test]
-fn only_what_the_agent_still_had_is_asked_and_always_the_same() {
+fn only_retained_content_is_asked_and_always_identically() {
     let session = Conversation::default()
         .call("Edit", edit("a.rs", "", "fn parse_header() {}"), "ok")
         .call("Edit", edit("b.rs", "", "fn close_all_files() {}"), "ok");
@@ -447,7 +447,7 @@ fn only_what_the_agent_still_had_is_asked_and_always_the_same() {
 }
 
 #[test]
-fn a_question_does_not_hold_its_answer_or_a_secret() {
+fn question_contains_neither_its_answer_nor_a_secret() {
     let key = format!("sk-ant-api03-{}", "a1B2".repeat(20));
     let asked = Conversation::default()
         .call(

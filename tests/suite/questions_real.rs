@@ -149,7 +149,7 @@ fn shares(title: &str, names: &[&str]) -> Option<[f64; 3]> {
 }
 
 #[test]
-fn questions_made_from_recordings_are_answered_from_their_evidence() {
+fn generated_questions_are_answered_from_their_evidence() {
     for (title, names) in [("fitted", &FITTED[..]), ("held out", &HELD_OUT[..])] {
         let Some([empty, evidence, full]) = shares(title, names) else { return };
         assert!(empty < 0.01 && evidence >= 0.92 && full >= 0.92, "{empty} {evidence} {full}");
@@ -157,7 +157,7 @@ fn questions_made_from_recordings_are_answered_from_their_evidence() {
 }
 
 #[test]
-fn the_changed_files_are_those_that_the_metadata_of_sessions_list() {
+fn changed_files_match_metadata_of_sessions() {
     let Some(folder) = shared("data/claude-code-sessions") else { return };
     let Some(dataset) = data("claude-code-sessions") else { return };
     let (mut listed, mut named) = (0, 0);

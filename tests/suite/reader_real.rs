@@ -189,7 +189,7 @@ fn chats_with_an_assistant_are_read_too() {
 }
 
 #[test]
-fn the_evidence_alone_is_read_at_least_as_well_as_the_whole() {
+fn evidence_alone_reads_no_worse_than_whole_context() {
     let Some(dataset) = data("locomo-nc/locomo10_conv1-6.json") else { return };
     let reader = Offline::new(Arc::new(Counter::default()));
     let mut row = Row::default();

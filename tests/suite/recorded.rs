@@ -109,7 +109,7 @@ fn claude_code_keeps_a_segment_behind_its_summary() {
 }
 
 #[test]
-fn claude_code_keeps_what_stood_before_a_summary_of_the_rest() {
+fn claude_code_keeps_messages_before_partial_summary() {
     let segment = json!({"headUuid": "u1", "anchorUuid": "cut", "tailUuid": "a1"});
     let head = claude_log(json!({"trigger": "manual", "preservedSegment": segment}));
     let expected = [("user", "one"), ("assistant", "first"), SUMMARY, ("user", "three")];
@@ -117,7 +117,7 @@ fn claude_code_keeps_what_stood_before_a_summary_of_the_rest() {
 }
 
 #[test]
-fn claude_code_clears_the_results_that_its_micro_compaction_names() {
+fn claude_code_clears_results_named_by_micro_compaction() {
     let call = |id: &str| json!({"type": "tool_use", "id": id, "name": "Read", "input": {}});
     let made = json!({"role": "assistant", "id": "m", "content": [call("x"), call("y")]});
     let result = |id: &str| {
@@ -140,7 +140,7 @@ fn claude_code_clears_the_results_that_its_micro_compaction_names() {
 }
 
 #[test]
-fn pi_wraps_its_summary_and_goes_on_with_the_first_kept_entry() {
+fn pi_wraps_summary_and_continues_with_first_kept() {
     let entry = |id: &str, parent: Option<&str>, kind: &str, more: Json| {
         let mut record = json!({"type": kind, "id": id, "parentId": parent,
                                 "timestamp": "2026-01-05T09:00:00Z"});
@@ -170,7 +170,7 @@ fn pi_wraps_its_summary_and_goes_on_with_the_first_kept_entry() {
 }
 
 #[test]
-fn opencode_sends_its_question_its_summary_and_its_tail() {
+fn opencode_sends_its_question_summary_and_tail() {
     let session = fixture("opencode.json");
     // The fourth request is the first behind the compaction.
     let expected = [
@@ -188,7 +188,7 @@ fn opencode_sends_its_question_its_summary_and_its_tail() {
 }
 
 #[test]
-fn the_vendors_call_is_in_the_row_of_its_compaction_where_it_is_on_record() {
+fn compaction_row_has_vendor_call_if_recorded() {
     let subject = subject(fixture("opencode.json"));
     let ran = block_on(replay(&subject, &real("recorded", 200_000, &[]), &offline()));
     let CellOutcome::Done(rows) = ran.cell.outcome else { panic!("it failed") };
@@ -203,7 +203,7 @@ fn the_vendors_call_is_in_the_row_of_its_compaction_where_it_is_on_record() {
 }
 
 #[test]
-fn codex_keeps_the_users_words_in_front_of_its_summary() {
+fn codex_keeps_user_words_before_its_summary() {
     let expected = [
         ("user", "Why does the valve test fail?"),
         ("assistant", "LIMIT_KPA was 4120; the data sheet says 4210."),
@@ -216,7 +216,7 @@ fn codex_keeps_the_users_words_in_front_of_its_summary() {
 }
 
 #[test]
-fn a_summary_that_the_vendor_encrypted_fails_the_cell_with_its_reason() {
+fn vendor_encrypted_summary_fails_cell_with_its_reason() {
     let item = |kind: &str, payload: Json| json!({"timestamp": "2026-01-05T09:00:00Z", "type": kind, "payload": payload});
     let says = |role: &str, text: &str| {
         let content = json!([{"type": "text", "text": text}]);

@@ -42,7 +42,7 @@ const BOUNDS: [(&str, f64); 3] =
     [("claude-code-sessions", 30.0), ("pi-sessions", 15.0), ("opencode", 15.0)];
 
 #[test]
-fn prompts_behind_a_recorded_compaction_are_near_the_reported_ones() {
+fn prompts_after_recorded_compaction_are_near_reported_ones() {
     for (folder, bound) in BOUNDS {
         let Some(all) = sessions(folder) else { return };
         for session in all.into_iter().filter(|t| !t.compactions.is_empty()) {
@@ -70,7 +70,7 @@ fn prompts_behind_a_recorded_compaction_are_near_the_reported_ones() {
 }
 
 #[test]
-fn every_summary_of_claude_code_is_sent_to_the_letter() {
+fn every_claude_code_summary_is_sent_verbatim() {
     let Some(all) = sessions("claude-code-sessions") else { return };
     let Some(folder) = shared("data/claude-code-sessions") else { return };
     let mut seen = 0;
@@ -94,7 +94,7 @@ fn every_summary_of_claude_code_is_sent_to_the_letter() {
 }
 
 #[test]
-fn a_session_with_an_encrypted_summary_has_no_such_row() {
+fn recorded_replay_fails_on_encrypted_summary() {
     let Some(all) = sessions("codex-rollouts") else { return };
     let encrypted: Vec<Session> = all.into_iter().filter(|t| !t.compactions.is_empty()).collect();
     assert_eq!(encrypted.len(), 1);
@@ -131,7 +131,7 @@ fn waits(folder: &str) -> Option<Vec<(f64, f64)>> {
 
 /// Fitted on the first folder, checked on the second.
 #[test]
-fn the_model_of_waits_meets_the_compactions_that_began_by_themselves() {
+fn wait_model_matches_automatic_compactions() {
     for (folder, number) in [("claude-code-sessions", 6), ("context-evaluator", 2)] {
         let Some(waits) = waits(folder) else { return };
         assert_eq!(waits.len(), number, "{folder}");

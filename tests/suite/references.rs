@@ -60,7 +60,7 @@ fn size(message: &Message) -> u64 {
 }
 
 #[test]
-fn nine_of_ten_labelled_references_were_needed_and_are_still_mined() {
+fn nine_of_ten_mined_labelled_references_are_needed() {
     let Some(sessions) = sessions() else {
         return;
     };
@@ -132,7 +132,7 @@ const PRECISION_ELSEWHERE: f64 = 0.94;
 const RECALL_ELSEWHERE: f64 = 0.6;
 
 #[test]
-fn references_of_other_projects_are_found_and_needed_as_often_as_was_measured() {
+fn other_projects_references_reach_measured_precision_and_recall() {
     let Some(data) = shared("data") else { return };
     let mut mined = BTreeSet::new();
     for folder in OTHERS {
@@ -187,7 +187,7 @@ const TOLD: f64 = 0.65;
 const MISTAKEN: f64 = 0.6;
 
 #[test]
-fn vendors_summaries_carry_what_they_tell_and_by_the_facts_own_words() {
+fn vendor_summaries_carry_stated_facts_by_their_words() {
     let Some(mut sessions) = sessions() else {
         return;
     };

@@ -116,7 +116,7 @@ fn chance(state: &mut u64, below: usize) -> usize {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_run_that_is_stopped_at_a_hundred_points_resumes_to_the_same_files() {
+async fn resuming_from_100_points_gives_the_same_files() {
     let desk = tempfile::tempdir().unwrap();
     let ready = ready().await;
     let whole = desk.path().join("whole");
@@ -185,7 +185,7 @@ async fn a_plan_of_billions_of_cells_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_folder_is_one_run_s_and_no_other_s() {
+async fn folder_belongs_to_exactly_one_run() {
     let desk = tempfile::tempdir().unwrap();
     let plan = planned(&ready().await);
     let path = desk.path().join("run");

@@ -87,7 +87,7 @@ fn last(strategy: Strategy) -> Vec<(String, String)> {
 }
 
 #[test]
-fn the_sample_in_python_keeps_the_newest_and_counts_what_went() {
+fn python_sample_keeps_newest_and_counts_dropped_messages() {
     if !there("python3") {
         return;
     }
@@ -114,7 +114,7 @@ fn the_sample_in_python_keeps_the_newest_and_counts_what_went() {
 }
 
 #[test]
-fn the_sample_in_node_does_the_same_as_that_in_python() {
+fn node_sample_behaves_like_python_sample() {
     if !there("node") || !there("python3") {
         return;
     }
@@ -179,7 +179,7 @@ fn assert_valid(schema: &Validator, line: &str) {
 }
 
 #[test]
-fn what_is_really_said_validates_against_the_published_schema() {
+fn actual_exchange_validates_against_the_published_schema() {
     if !there("python3") {
         return;
     }
@@ -208,7 +208,7 @@ fn what_is_really_said_validates_against_the_published_schema() {
 }
 
 #[test]
-fn every_form_of_answer_validates_and_mistakes_do_not() {
+fn every_answer_form_validates_and_mistakes_do_not() {
     let answer = side("answer");
     let new = json!({"role": "user", "text": "x", "covers": ["m1", "s0"]});
     let operations = json!([
@@ -256,7 +256,7 @@ fn block(heading: &str, language: &str) -> String {
 const SECTION: &str = "# Your own program\n";
 
 #[test]
-fn the_program_of_the_documentation_runs_and_parts_a_pair_as_it_says() {
+fn documented_program_runs_and_splits_pair_as_stated() {
     if !there("python3") {
         return;
     }

@@ -60,7 +60,7 @@ fn columns(session: &Session) -> Json {
 /// Seed 000: jump from <70% to >85%: compression runs synchronously before the call, no message
 /// loss
 #[test]
-fn a_jump_from_below_70_to_above_85_per_cent_is_folded_before_the_call_and_nothing_is_cut() {
+fn jump_from_70_to_85_percent_only_folds() {
     // 12 turns are 6,000 tokens; the next user message brings 4,000 at once.
     let talk = chat(12).user(4_000).says(1).user(1).says(1).end();
     let rows = rows(&talk, &real("arachne", WINDOW, &[]));
@@ -72,7 +72,7 @@ fn a_jump_from_below_70_to_above_85_per_cent_is_folded_before_the_call_and_nothi
 
 /// Seed 000: "User sends message", optimize_context_window()
 #[test]
-fn it_runs_once_per_user_message_and_not_before_every_request() {
+fn runs_once_per_user_message_not_per_request() {
     // One turn of an agent: 9,000 tokens of results behind one user message.
     let talk = chat(4).uses("read", &[1_500; 4]).close();
     let rows = rows(&talk, &real("arachne", WINDOW, &[]));
@@ -96,7 +96,7 @@ fn the_state_is_null_before_the_first_fold() {
 
 /// Seed 000: columns compressed_state and compressed_at_message_id
 #[test]
-fn the_two_columns_hold_the_state_and_the_last_message_that_it_covers() {
+fn two_columns_hold_state_and_last_covered_message() {
     let talk = chat(20).close();
     let columns = columns(&talk);
     let state = &columns["compressed_state"];

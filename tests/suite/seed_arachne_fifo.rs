@@ -18,7 +18,7 @@ fn by_exchange(window: u64) -> Plan {
 
 /// Seed 000: the hard FIFO behind compression
 #[test]
-fn the_fallback_of_every_strategy_of_the_seed_drops_whole_exchanges() {
+fn fallback_of_every_seed_strategy_drops_whole_exchanges() {
     for name in ["arachne", "session-state", "session-state-system"] {
         let strategy = builtin(name, &[]).unwrap().unwrap();
         let fallback = strategy.stages.last().unwrap();
@@ -29,7 +29,7 @@ fn the_fallback_of_every_strategy_of_the_seed_drops_whole_exchanges() {
 
 /// Seed 000: drops the oldest exchanges: a session of one user message is never cut
 #[test]
-fn a_session_of_one_user_message_is_one_exchange_and_is_never_cut() {
+fn session_of_one_user_message_is_never_cut() {
     let talk = Talk::new("").user(100).uses("read", &[500, 500]).close();
     // Before the user speaks again there are over 1,100 tokens.
     assert_eq!(at_request(&talk, &by_exchange(1_000), 2, common::ledger), "VVVVV");
@@ -44,7 +44,7 @@ fn exchanges(newest: usize) -> Session {
 
 /// Seed 000: > 85 %: hard FIFO; < 85 % none
 #[test]
-fn nothing_is_dropped_at_85_percent_and_the_oldest_exchange_above() {
+fn oldest_exchange_is_dropped_only_above_85_percent() {
     let fifo = by_exchange(1_000);
     assert_eq!(last(&exchanges(50), &fifo), "VVVVVVVVV");
     assert_eq!(last(&exchanges(51), &fifo), "..VVVVVVV");
@@ -52,7 +52,7 @@ fn nothing_is_dropped_at_85_percent_and_the_oldest_exchange_above() {
 
 /// Seed 000: a safety net: no more than needed
 #[test]
-fn no_more_is_dropped_than_brings_it_back_to_the_limit() {
+fn no_more_is_dropped_than_the_limit_requires() {
     let fifo = by_exchange(1_000);
     // 1,050 less one exchange is 850; 1,051 needs a second one.
     assert_eq!(last(&exchanges(250), &fifo), "..VVVVVVV");
@@ -80,7 +80,7 @@ fn rows(session: &Session, plan: &Plan) -> CellRows {
 
 /// Seed 000: a single message over the budget is a separate concern
 #[test]
-fn a_single_message_over_the_whole_budget_is_a_separate_concern() {
+fn single_message_over_budget_is_sent_and_overflows() {
     // The current user message is sent whole, and the request overflows.
     let talk = exchanges(1_100);
     let fifo = by_exchange(1_000);
@@ -92,7 +92,7 @@ fn a_single_message_over_the_whole_budget_is_a_separate_concern() {
 
 /// Seed 000: original messages remain untouched in the DB
 #[test]
-fn dropping_costs_no_model_call_and_leaves_the_originals_stored() {
+fn dropping_costs_no_model_call_and_keeps_originals() {
     let (talk, fifo) = (exchanges(51), by_exchange(1_000));
     assert!(rows(&talk, &fifo).compactions.iter().all(|row| row.model_calls == 0));
     at_last(&talk, &fifo, |session| assert_eq!(session.context().stored().count(), 9));
@@ -100,7 +100,7 @@ fn dropping_costs_no_model_call_and_leaves_the_originals_stored() {
 
 /// Seed 000: truncation is made anew for each request
 #[test]
-fn dropped_messages_come_back_when_there_is_room_again() {
+fn dropped_messages_return_when_there_is_room() {
     let mut talk = exchanges(50);
     talk.preamble.system = vec![even(300)];
     let shorter = PreambleChange { before: 8, system: vec![even(10)] };

@@ -80,7 +80,7 @@ fn under_usable_the_strategy_is_none() {
 
 /// Seed 001: "Free pruning before expensive summarization"
 #[test]
-fn over_usable_old_tool_output_goes_first_and_where_that_is_enough_nothing_is_summarised() {
+fn over_usable_sufficient_pruning_avoids_summary() {
     let rows = rows(&reads(), &real("gencode", NATIVE, &[]));
     assert_eq!(stages(&rows), ["prune"]);
     // The newest 40,000 are protected, the four before them are cleared.
@@ -98,7 +98,7 @@ fn what_pruning_cannot_bring_under_usable_is_compacted() {
 
 /// Seed 001: chart: prune or compact, never both
 #[test]
-fn by_the_chart_what_was_sent_to_pruning_is_never_compacted_and_overflows() {
+fn chart_never_compacts_over_20k_and_overflows() {
     let talk = chat(24).close();
     let rows = rows(&talk, &real("gencode-as-written", NATIVE, &[]));
     assert_eq!(stages(&rows), [""; 0], "over usable and over 20k it prunes, and finds nothing");
@@ -109,7 +109,7 @@ fn by_the_chart_what_was_sent_to_pruning_is_never_compacted_and_overflows() {
 
 /// Seed 001: chart: over usable and at most 20k → compact
 #[test]
-fn by_the_chart_over_usable_and_at_most_20k_is_compacted() {
+fn chart_compacts_over_usable_at_most_20k() {
     // Usable are 20,000 - 8,192 = 11,808 tokens; twelve turns of 1,000 are over it.
     let talk = (0..6).fold(Talk::new(""), |talk, _| talk.user(1_000).says(1_000)).end();
     let plan = unscaled(real("gencode-as-written", 20_000, &[]));
@@ -118,7 +118,7 @@ fn by_the_chart_over_usable_and_at_most_20k_is_compacted() {
 
 /// Seed 001: chart: without enablePruning → compact
 #[test]
-fn without_enable_pruning_the_chart_compacts_whatever_the_size() {
+fn chart_without_enable_pruning_compacts_at_any_size() {
     let off = [("1.enabled", "false"), ("2.when", "{ above = \"usable\" }")];
     let rows = rows(&chat(20).close(), &real("gencode-as-written", NATIVE, &off));
     assert_eq!(stages(&rows), ["continuation"]);
@@ -135,7 +135,7 @@ fn with_compression_disabled_nothing_is_done() {
 
 /// Seed 001: "After last summary" and one summary message
 #[test]
-fn as_written_one_summary_is_left_of_two_compactions_and_gencode_keeps_both() {
+fn as_written_keeps_one_summary_gencode_keeps_both() {
     let talk = chat(34).close();
     let summaries = |strategy, overrides: &[(&str, &str)]| {
         at_last(&talk, &real(strategy, NATIVE, overrides), |session| {
@@ -180,7 +180,7 @@ fn usable_context_is_that_of_the_seeds_table() {
 
 /// Seed 001: session JSON example, "stores summaries in session JSON"
 #[test]
-fn the_session_file_has_the_shape_of_the_seeds_example() {
+fn session_file_has_shape_of_seed_example() {
     let (_, file) = saved(&chat(20).close(), &real("gencode", NATIVE, &[]));
     assert_eq!(file["metadata"]["id"], "talk");
     assert_eq!(file["metadata"]["title"].as_str().unwrap().chars().count(), 59);
@@ -204,7 +204,7 @@ fn the_session_file_has_the_shape_of_the_seeds_example() {
 
 /// Seed 001: session file: select(.content[]?.pruned == true)
 #[test]
-fn a_pruned_result_is_marked_in_the_session_file_with_its_time() {
+fn pruned_result_is_marked_in_file_with_time() {
     let (session, file) = saved(&reads(), &real("gencode", NATIVE, &[]));
     let results: Vec<&ContentPart> = session
         .messages
@@ -233,7 +233,7 @@ fn a_pruned_result_is_marked_in_the_session_file_with_its_time() {
 
 /// Seed 001: layer 3: getMessagesForLLM() returns the compressed array
 #[test]
-fn a_session_that_is_opened_again_sends_the_messages_of_its_file() {
+fn reopened_session_sends_the_messages_of_its_file() {
     for talk in [reads(), chat(34).close()] {
         let plan = real("gencode", NATIVE, &[]);
         let (session, _) = saved(&talk, &plan);
@@ -305,7 +305,7 @@ fn authentication() -> Session {
 
 /// Seed 001: /save, /exit, /resume: "Agent correctly recalls JWT"
 #[test]
-fn the_authentication_scheme_is_still_known_after_save_exit_and_resume() {
+fn authentication_scheme_survives_save_exit_and_resume() {
     let talk = authentication();
     let (subject, plan, compactor) =
         (subject(talk.clone()), real("gencode", NATIVE, &[]), offline());
@@ -323,7 +323,7 @@ fn the_authentication_scheme_is_still_known_after_save_exit_and_resume() {
 
 /// Seed 001: Continuation Prompt Template
 #[test]
-fn the_continuation_prompt_is_the_seeds_word_by_word() {
+fn continuation_prompt_equals_the_seed_word_by_word() {
     let seed = "Provide a detailed prompt for continuing our conversation above.
 
 Focus on information that would be helpful for continuing the conversation:

@@ -32,7 +32,7 @@ fn reported(total: u64) -> Session {
 
 /// Seed 001: trigger: tokens > 20k
 #[test]
-fn exactly_20k_tokens_do_not_prune_and_one_more_does() {
+fn only_more_than_20k_tokens_trigger_pruning() {
     let plan = gencode(&[("protect", "1")]);
     assert_eq!(last(&reported(20_000), &plan), "VVVVV");
     assert_eq!(last(&reported(20_001), &plan), "VVEVV");
@@ -40,7 +40,7 @@ fn exactly_20k_tokens_do_not_prune_and_one_more_does() {
 
 /// Seed 001: estimateTokens: 4:1 char-to-token ratio
 #[test]
-fn before_the_first_response_the_size_is_characters_over_four() {
+fn size_before_first_response_is_characters_over_four() {
     // Each of these tokens has two characters, so 45,000 pass for 22,500 and
     // 39,000 for 19,500. A harness message makes the call, so that there is a
     // result before the first response.
@@ -58,7 +58,7 @@ fn before_the_first_response_the_size_is_characters_over_four() {
 
 /// Seed 001: prefer actual TokenUsage when available
 #[test]
-fn actual_usage_counts_once_a_response_has_reported_it() {
+fn actual_usage_counts_after_a_response_reported_it() {
     // Row 4 brings 30,000 tokens; the request before row 5 still sends both
     // results, its report then clears them.
     let plan = gencode(&[("protect", "1")]);
@@ -77,7 +77,7 @@ fn the_output_of_the_response_counts_as_used() {
 
 /// Seed 001: protects recent 40k tokens of tool output
 #[test]
-fn the_last_40k_tokens_of_tool_output_are_protected_the_boundary_included() {
+fn last_40k_tool_output_tokens_are_protected_inclusively() {
     assert_eq!(last(&reads(1, &[100, 10_000, 30_000]), &gencode(&[])), "VVEVVVVVV");
     assert_eq!(last(&reads(1, &[100, 10_000, 30_001]), &gencode(&[])), "VVEVEVVVV");
     // Other text is no tool output and takes no share of the protection.
@@ -87,7 +87,7 @@ fn the_last_40k_tokens_of_tool_output_are_protected_the_boundary_included() {
 
 /// Seed 001: content becomes `[Old tool result cleared]`; mark, not delete
 #[test]
-fn an_old_result_is_replaced_by_the_literal_marker_and_nothing_else_changes() {
+fn only_old_results_become_the_literal_marker() {
     let talk = reads(1, &[30_000, 30_000]);
     at_last(&talk, &gencode(&[]), |session| {
         let context = session.context();
@@ -107,7 +107,7 @@ fn an_old_result_is_replaced_by_the_literal_marker_and_nothing_else_changes() {
 
 /// Seed 001: pruned: true, prunedAt: timestamp
 #[test]
-fn each_cleared_result_is_marked_pruned_with_a_time() {
+fn each_cleared_result_is_marked_pruned_with_time() {
     // Row 3 has reported 30,000; row 4 leaves row 2 unprotected. Row 0 stands at
     // midnight of the assumed first day; two calls of 12 tokens and their results
     // follow: twice 2.8 s + 12/80 s, and 0.2 s.
@@ -124,7 +124,7 @@ fn each_cleared_result_is_marked_pruned_with_a_time() {
 
 /// Seed 001: returns accurate stats: count and saved tokens
 #[test]
-fn pruning_returns_an_accurate_count_and_the_tokens_saved() {
+fn pruning_returns_accurate_count_and_saved_tokens() {
     // 401 and 201 characters become 25 each, one after the other as they come:
     // 376 and 176 less, a quarter of which are 94 and 44 tokens.
     let talk = Talk::new("").user(21_000).calls(&[("a", "read"), ("b", "read")]);
@@ -136,7 +136,7 @@ fn pruning_returns_an_accurate_count_and_the_tokens_saved() {
 
 /// Seed 001: cleared once (ours: not counted again)
 #[test]
-fn what_is_cleared_stays_cleared_and_is_not_counted_again() {
+fn cleared_results_stay_cleared_and_are_counted_once() {
     // Row 3 has reported 25,000. Row 4 leaves row 2 unprotected, then row 6
     // leaves row 4 so, which alone is counted.
     let talk = reads(1, &[25_000, 30_000, 30_000]);
@@ -171,7 +171,7 @@ fn pruning_can_be_switched_off() {
 
 /// Seed 001: usable = contextWindow − min(outputLimit, 32k)
 #[test]
-fn usable_is_the_window_less_the_smaller_of_output_limit_and_32k() {
+fn usable_is_window_minus_32k_capped_output_limit() {
     // The seed's table of models, and a limit above 32k.
     let table = [
         (200_000, "8192", 191_808),
@@ -188,7 +188,7 @@ fn usable_is_the_window_less_the_smaller_of_output_limit_and_32k() {
 
 /// Seed 001: chart: total > usable
 #[test]
-fn by_the_decision_chart_it_prunes_only_over_usable() {
+fn decision_chart_prunes_only_over_usable() {
     // 40,000 less 8,192 are 31,808.
     let chart = unscaled(real("prune-chart", 40_000, &[("protect", "1")]));
     assert_eq!(last(&reported(31_808), &chart), "VVVVV");
@@ -200,7 +200,7 @@ fn by_the_decision_chart_it_prunes_only_over_usable() {
 
 /// Seed 001: returns compact when < 20k but over limit
 #[test]
-fn by_the_decision_chart_over_usable_and_at_most_20k_is_left_to_compaction() {
+fn decision_chart_leaves_at_most_20k_to_compaction() {
     // 28,000 less 8,192 are 19,808.
     let chart = unscaled(real("prune-chart", 28_000, &[("protect", "1")]));
     assert_eq!(last(&reported(20_000), &chart), "VVVVV");

@@ -188,7 +188,7 @@ fn sessions_persist_until_they_are_explicitly_reset() {
 
 /// Seed 004: a new session ID, messages are cleared
 #[test]
-fn a_new_session_begins_with_a_new_id_and_only_the_message_that_asked_for_it() {
+fn reset_leaves_only_requesting_message_under_new_id() {
     let session = asked_to_reset();
     assert_eq!(ledgers(&session, &gsv())[3..], ["......V", "......VVV"]);
     let mut twice = session.clone();
@@ -210,7 +210,7 @@ fn a_new_session_begins_with_a_new_id_and_only_the_message_that_asked_for_it() {
 /// Seed 004: the entire history as gzipped JSONL at
 /// `agents/{agentId}/sessions/{sessionId}.jsonl.gz`
 #[test]
-fn the_entire_history_is_archived_as_gzipped_json_lines() {
+fn entire_history_is_archived_as_gzipped_json_lines() {
     let session = asked_to_reset();
     at_end(&session, &gsv(), &Scripted::default(), |replay| {
         let bytes = &files(replay)["agents/main/sessions/session-1.jsonl.gz"];
@@ -227,7 +227,7 @@ fn the_entire_history_is_archived_as_gzipped_json_lines() {
 
 /// Seed 004: it won't be loaded into future prompts
 #[test]
-fn an_archived_session_is_loaded_into_no_later_prompt() {
+fn archived_session_is_in_no_later_prompt() {
     at_end(&asked_to_reset(), &gsv(), &Scripted::default(), |session| {
         let sent = sent(session);
         assert!(sent.iter().all(|(_, text)| !text.contains("Ada")), "{sent:?}");
@@ -236,7 +236,7 @@ fn an_archived_session_is_loaded_into_no_later_prompt() {
 
 /// Seed 004: token counters are reset: the first call after uses the heuristic
 #[test]
-fn token_counters_are_reset_so_that_the_first_call_uses_the_heuristic() {
+fn reset_token_counters_make_first_call_use_heuristic() {
     let long = even(900);
     let session = talk(&[
         ("18T10:00", U, &long),
@@ -264,7 +264,7 @@ fn token_counters_are_reset_so_that_the_first_call_uses_the_heuristic() {
 
 /// Seed 004: before archiving, a memory extraction pass
 #[test]
-fn before_it_is_archived_memories_are_extracted_from_the_whole_session() {
+fn memories_of_whole_session_are_extracted_before_archiving() {
     let compactor = Scripted::default();
     at_end(&asked_to_reset(), &gsv(), &compactor, |session| {
         let asked = compactor.asked();
@@ -279,7 +279,7 @@ fn before_it_is_archived_memories_are_extracted_from_the_whole_session() {
 
 /// Seed 004: if compaction is enabled and there is extractable content
 #[test]
-fn nothing_is_extracted_where_compaction_is_disabled_or_nobody_said_anything() {
+fn disabled_compaction_or_empty_session_extracts_nothing() {
     let compactor = Scripted::default();
     let plan = real("gsv", 200_000, &[("1.extract", "false")]);
     at_end(&asked_to_reset(), &plan, &compactor, |session| {
@@ -297,7 +297,7 @@ fn nothing_is_extracted_where_compaction_is_disabled_or_nobody_said_anything() {
 
 /// Seed 004: a chunk that fails or is too large is gone without (GSV's code)
 #[test]
-fn a_failed_extraction_does_not_hold_up_the_reset() {
+fn failed_extraction_does_not_delay_the_reset() {
     // Four messages of 57 make a chunk of at most 250, so there are three. The
     // second call fails, and the last goes on.
     let mut lines = vec![("18T10:00", U, ""); 9];
@@ -321,7 +321,7 @@ fn a_failed_extraction_does_not_hold_up_the_reset() {
 
 /// Seed 004: daily memory loaded into next session's system prompt
 #[test]
-fn the_next_session_has_the_memories_in_its_system_prompt() {
+fn next_session_has_memories_in_its_system_prompt() {
     let note = "## Memory of 2026-01-18\n### Extracted from context compaction (10:06)\n- memory 0";
     for request in [3, 4] {
         at(&asked_to_reset(), &gsv(), &Scripted::default(), request, |session| {
@@ -335,7 +335,7 @@ fn the_next_session_has_the_memories_in_its_system_prompt() {
 
 /// Seed 004: the file of the day of the last activity (GSV's code)
 #[test]
-fn a_reset_of_yesterdays_session_writes_to_yesterdays_file() {
+fn reset_of_yesterdays_session_writes_to_yesterdays_file() {
     let session = talk(&[
         ("18T22:00", U, "hello"),
         ("18T22:01", A, "hi"),
@@ -353,7 +353,7 @@ fn a_reset_of_yesterdays_session_writes_to_yesterdays_file() {
 
 /// Seed 004: daily: at a specified hour, default 4 AM
 #[test]
-fn daily_the_session_resets_at_4_in_the_morning() {
+fn session_resets_daily_at_4_in_the_morning() {
     let session = talk(&[
         ("18T22:00", U, "one"),
         ("18T22:01", A, "two"),
@@ -373,7 +373,7 @@ fn daily_the_session_resets_at_4_in_the_morning() {
 
 /// Seed 004: idle: after a period of inactivity, configurable minutes
 #[test]
-fn idle_the_session_resets_after_a_period_of_inactivity() {
+fn idle_session_resets_after_period_of_inactivity() {
     let session = talk(&[
         ("18T10:00", U, "one"),
         ("18T10:01", A, "two"),
@@ -425,7 +425,7 @@ fn compacted_and_reset() -> Session {
 
 /// Seed 004: original old messages go to a partial archive
 #[test]
-fn each_compaction_archives_the_original_messages_it_folded_as_a_part() {
+fn each_compaction_archives_its_folded_messages_as_part() {
     let session = compacted_and_reset();
     at(&session, &compacting(), &Scripted::default(), 0, |replay| {
         assert_eq!(ledger(replay), "FFV");
@@ -447,7 +447,7 @@ fn each_compaction_archives_the_original_messages_it_folded_as_a_part() {
 
 /// Seed 004: multiple compactions in a day append to the same file
 #[test]
-fn the_extractions_of_a_day_append_to_one_file_and_see_those_before() {
+fn daily_extractions_share_one_file_and_see_previous() {
     let compactor = Scripted::default();
     at_end(&compacted_and_reset(), &compacting(), &compactor, |session| {
         let file = String::from_utf8(files(session)["agents/main/memory/2026-01-18.md"].clone());
@@ -463,7 +463,7 @@ fn the_extractions_of_a_day_append_to_one_file_and_see_those_before() {
 
 /// Seed 004: anything worth remembering: also of what was compacted
 #[test]
-fn the_last_extraction_reads_the_summary_of_what_was_compacted() {
+fn last_extraction_reads_summary_of_compacted_messages() {
     let compactor = Scripted::default();
     at_end(&compacted_and_reset(), &compacting(), &compactor, |_| {});
     let (texts, _) = &compactor.asked()[1];
@@ -509,7 +509,7 @@ fn with_memory_md(text: &str) -> Plan {
 
 /// Seed 004: MEMORY.md in main sessions only
 #[test]
-fn memory_md_is_in_the_system_prompt_of_main_sessions_only() {
+fn memory_md_is_only_in_main_session_prompts() {
     let plan = with_memory_md("# Long-term\nAda's birthday: {{ 2 May }}\n");
     let mut session = asked_to_reset();
     for (id, loaded) in [("log", true), ("log#sidechain-1", false), ("sidechain", true)] {
@@ -540,7 +540,7 @@ fn daily_memories_are_loaded_for_all_sessions() {
 
 /// Seed 004: a call that still runs (ours)
 #[test]
-fn a_call_whose_result_is_awaited_stays_with_what_follows_it() {
+fn call_awaiting_result_stays_with_later_messages() {
     let mut session = talk(&[
         ("18T10:00", U, "hello"),
         ("18T10:01", A, ""),
@@ -557,7 +557,7 @@ fn a_call_whose_result_is_awaited_stays_with_what_follows_it() {
 
 /// Seed 004: session, archives and memories are persisted
 #[test]
-fn a_reset_system_goes_on_from_a_saved_session_at_every_message() {
+fn saved_session_resumes_identically_at_every_message() {
     let (session, plan) = (compacted_and_reset(), compacting());
     let subject = subject(session);
     let (one, other) = (Scripted::default(), Scripted::default());

@@ -204,7 +204,7 @@ fn ids(from: u32, to: u32) -> Json {
 /// Seed 002: full compaction always creates a new session: finalize, reassign kept messages,
 /// set CurrentSessionId
 #[test]
-fn a_compaction_closes_the_session_with_its_summary_and_opens_a_new_one() {
+fn compaction_closes_session_with_summary_and_opens_another() {
     after(longer(), &lis(&[]), &Scribe::taking(1.0), 8, |session| {
         let expected = [
             (Role::User, format!("{PARENT} 0")),
@@ -226,7 +226,7 @@ fn a_compaction_closes_the_session_with_its_summary_and_opens_a_new_one() {
 
 /// Seed 002: summaries are never merged into each other
 #[test]
-fn summaries_are_never_merged_and_only_the_immediate_parents_is_injected() {
+fn summaries_never_merge_and_only_parent_is_injected() {
     let scribe = Scribe::taking(1.0);
     after(twice().user(1).says(1), &lis(&[]), &scribe, 16, |session| {
         assert_eq!(texts(session)[0], format!("{PARENT} 1"));
@@ -249,7 +249,7 @@ fn the_grandparents_facts_are_gone_after_two_compactions() {
 
 /// Seed 002: triggered when input_tokens from the last response exceeds 80 % of the budget
 #[test]
-fn the_trigger_is_the_reported_input_of_the_last_response_strictly_above_80_percent() {
+fn trigger_is_last_reported_input_above_80_percent() {
     // The system prompt `sys` is one token: requests of 8,000 and of 8,001.
     let started = |tokens| {
         let talk = Talk::new("sys").user(tokens).says(5_000).user(1).end();
@@ -261,7 +261,7 @@ fn the_trigger_is_the_reported_input_of_the_last_response_strictly_above_80_perc
 
 /// Seed 002: LIS_KEEP_RECENT_TOKENS 4000, budget 150k
 #[test]
-fn by_default_4000_tokens_are_kept_above_120000_of_the_examples_budget() {
+fn default_keeps_4000_tokens_above_120000_of_budget() {
     let plan = real("lis", 150_000, &[]);
     let talk = |tokens| Talk::new("").user(tokens).says(500).user(2_000).says(1_500).user(1);
     let scribe = Scribe::taking(1.0);
@@ -305,7 +305,7 @@ fn the_conversation_goes_on_while_it_is_summarised() {
 
 /// Seed 002: messages after the split are atomically reassigned to the new session
 #[test]
-fn messages_that_come_meanwhile_belong_to_the_new_session_at_once() {
+fn messages_arriving_meanwhile_join_new_session_at_once() {
     let scribe = Scribe::taking(100.0);
     after(longer().user(1).says(1), &lis(&[]), &scribe, 10, |session| {
         assert_eq!(ledger(session), "FFFFFVVVVV");
@@ -317,7 +317,7 @@ fn messages_that_come_meanwhile_belong_to_the_new_session_at_once() {
 
 /// Seed 002: a failed compaction (ours)
 #[test]
-fn a_failed_compaction_leaves_the_context_and_is_tried_again() {
+fn failed_compaction_leaves_context_and_is_retried() {
     let (plan, scribe) = (lis(&[]), Scribe::failing_at(&[0]));
     assert_eq!(after(longer(), &plan, &scribe, 8, ledger), "VVVVVVVV");
     let (plan, scribe) = (lis(&[]), Scribe::failing_at(&[0]));
@@ -331,7 +331,7 @@ fn a_failed_compaction_leaves_the_context_and_is_tried_again() {
 
 /// Seed 002: sessions are stored (ours: at any message, in flight too)
 #[test]
-fn saved_and_restored_in_flight_it_lands_all_the_same() {
+fn compaction_saved_and_restored_in_flight_still_lands() {
     let talk = longer().asks("/new").says(1).user(1).says(1).end();
     for seconds in [1.0, 100.0, 200.0] {
         let (subject, plan, scribe) = (subject(talk.clone()), lis(&[]), Scribe::taking(seconds));
@@ -364,7 +364,7 @@ fn end(
 
 /// Seed 002: two stages, applied in order: tool pruning first
 #[test]
-fn pruning_comes_first_and_a_compaction_sees_one_liners() {
+fn pruning_comes_first_and_compaction_sees_one_liners() {
     // 8,500 tokens of output are pruned behind message 3, when the context is
     // reported at 8,500 and more: what is left is far below 8,000.
     let talk = Talk::new("").user(1).calls(&[("a", "read")]).result("a", 8_500).says(1);
@@ -380,7 +380,7 @@ fn pruning_comes_first_and_a_compaction_sees_one_liners() {
 
 /// Seed 002: Summarize: include full output in the compaction prompt
 #[test]
-fn a_tool_to_be_summarised_shows_its_original_to_the_compactor() {
+fn compactor_sees_original_of_tool_to_be_summarised() {
     let talk = Talk::new("").user(1).calls(&[("a", "read")]).result("a", 4_500);
     let talk = talk.calls(&[("b", "book")]).result("b", 4_000).says(1).user(8_500).says(1).user(1);
     let scribe = Scribe::taking(1.0);
@@ -392,7 +392,7 @@ fn a_tool_to_be_summarised_shows_its_original_to_the_compactor() {
 
 /// Seed 002: pruning runs once, stays stable
 #[test]
-fn the_prune_boundary_stays_where_it_was_across_a_compaction() {
+fn prune_boundary_stays_in_place_across_compaction() {
     // Behind message 5, the older 8,000 of 8,500 tokens of output are pruned;
     // behind message 7, all but message 0 is kept.
     let talk = Talk::new("").user(100).uses("read", &[8_000, 500]).says(1).user(8_500).says(1);
@@ -406,7 +406,7 @@ fn the_prune_boundary_stays_where_it_was_across_a_compaction() {
 
 /// Seed 002: prompt caching, 4 breakpoints
 #[test]
-fn the_four_breakpoints_are_system_summary_prune_boundary_and_end() {
+fn four_breakpoints_are_system_summary_prune_boundary_end() {
     let strategy = builtin("lis", &[]).unwrap().unwrap();
     let expected =
         [Breakpoint::Preamble, Breakpoint::Summary, Breakpoint::PruneBoundary, Breakpoint::Newest];
@@ -424,7 +424,7 @@ fn claude() -> Arc<[Agent]> {
 /// Seed 002: 1. after system prompt, 2. after session summary, 3. at tool prune boundary, 4. the
 /// automatic one at the end
 #[test]
-fn a_request_has_its_four_breakpoints_behind_these_blocks() {
+fn requests_have_their_four_breakpoints_after_expected_blocks() {
     // As below: message 0 is folded, the result in message 2 is pruned.
     let talk = Talk::new("sys").user(100).uses("read", &[8_000, 500]).says(1).user(8_500).says(1);
     let mut plan = lis(&[("keep_recent", "9100"), ("1.protect", "500")]);
@@ -481,7 +481,7 @@ fn notices_can_be_switched_off() {
 /// Seed 002: /new or /clear: finalize (async summary), new session; messages stay with their
 /// original session
 #[test]
-fn new_and_clear_leave_the_messages_to_the_old_session() {
+fn new_and_clear_leave_messages_to_old_session() {
     for command in ["/new", "/clear"] {
         let talk = Talk::new("").user(10).says(20).asks(command).says(1).user(1).says(1);
         let scribe = Scribe::taking(60.0);
@@ -506,7 +506,7 @@ fn new_and_clear_leave_the_messages_to_the_old_session() {
 
 /// Seed 002: a compaction that /new overtakes (ours)
 #[test]
-fn a_compaction_of_a_session_that_was_closed_meanwhile_comes_to_nothing() {
+fn compaction_of_session_closed_meanwhile_has_no_effect() {
     // It begins behind message 5 and takes 200 seconds; /new comes after 75.
     let talk = || long().asks("/new").says(1).user(1).says(1).user(1).says(1);
     let scribe = Scribe::taking(200.0);
@@ -525,7 +525,7 @@ fn a_compaction_of_a_session_that_was_closed_meanwhile_comes_to_nothing() {
 
 /// Seed 002: the parent session's summary is injected, and no other (one that comes too late)
 #[test]
-fn the_summary_of_new_that_lands_during_a_compaction_leaves_with_its_session() {
+fn late_summary_of_new_leaves_with_its_session() {
     // /new begins the summary of session 1, which takes four seconds. Within them
     // a result of 8,500 tokens sets off the compaction of session 2.
     let talk = Talk::new("").user(10).says(20).asks("/new").uses("read", &[8_500]).says(1);
@@ -543,7 +543,7 @@ fn the_summary_of_new_that_lands_during_a_compaction_leaves_with_its_session() {
 
 /// Seed 002: /resume: reopen a previous session, full context
 #[test]
-fn resume_reopens_a_session_in_full_within_70_percent_of_the_budget() {
+fn resume_within_70_percent_of_budget_reopens_fully() {
     let talk = Talk::new("").user(10).says(20).asks("/new").says(30).asks("/resume").says(40);
     after(talk, &lis(&[]), &Scribe::taking(1.0), 6, |session| {
         // System prompt, (no parent,) the session's own summary, its messages,
@@ -560,7 +560,7 @@ fn resume_reopens_a_session_in_full_within_70_percent_of_the_budget() {
 
 /// Seed 002: system prompt → parent summary → session summary → messages
 #[test]
-fn a_reopened_session_has_its_parents_summary_before_its_own() {
+fn reopened_session_has_parent_summary_before_own() {
     let talk = Talk::new("").user(10).says(20).asks("/new").says(30).asks("/new").says(40);
     let talk = talk.asks("/resume 2").says(50).user(1).says(1);
     after(talk, &lis(&[]), &Scribe::taking(1.0), 10, |session| {
@@ -583,7 +583,7 @@ fn a_reopened_session_has_its_parents_summary_before_its_own() {
 
 /// Seed 002: or a new session with the target's summary injected (fallback)
 #[test]
-fn resume_of_a_larger_session_opens_a_new_one_with_its_summary() {
+fn resume_of_larger_session_opens_one_with_summary() {
     // Session 1 has 7,001 tokens, 70 % of the budget are 7,000.
     let talk = Talk::new("").user(7_000).says(1).asks("/new").says(30).asks("/resume 1").says(40);
     after(talk, &lis(&[]), &Scribe::taking(1.0), 6, |session| {
@@ -599,7 +599,7 @@ fn resume_of_a_larger_session_opens_a_new_one_with_its_summary() {
 
 /// Seed 002: an unknown session (ours)
 #[test]
-fn resume_of_a_session_that_there_is_not_changes_nothing() {
+fn resume_of_unknown_session_changes_nothing() {
     for words in ["/resume", "/resume 7", "/resume please"] {
         let talk = Talk::new("").user(10).says(20).asks(words).says(1);
         assert_eq!(after(talk, &lis(&[]), &Scribe::taking(1.0), 4, ledger), "VVVV", "{words}");
@@ -608,7 +608,7 @@ fn resume_of_a_session_that_there_is_not_changes_nothing() {
 
 /// Seed 002: each session has its own summary (of a reopened one: anew)
 #[test]
-fn a_reopened_session_is_summarised_anew_and_its_old_summary_leaves() {
+fn reopened_session_is_summarised_anew_without_old_summary() {
     let talk = Talk::new("").user(10).says(20).asks("/new").says(30).asks("/resume").says(40);
     let scribe = Scribe::taking(1.0);
     let (talk, plan) = (talk.asks("/compact").says(1).user(1), lis(&[("4.keep_recent", "1")]));
@@ -626,7 +626,7 @@ fn a_reopened_session_is_summarised_anew_and_its_old_summary_leaves() {
 /// Seed 002: UPDATE message SET session_id = newSession.Id WHERE session_id = oldSession.Id AND
 /// id > splitMessageId
 #[test]
-fn a_compaction_that_splits_before_a_reopened_stretch_moves_no_message_of_another_session() {
+fn compaction_before_reopened_stretch_moves_only_own_messages() {
     let talk = Talk::new("").user(10).says(400).asks("/new").says(30).asks("/resume 1").says(40);
     let scribe = Scribe::taking(1.0);
     // Message 1 and what came after /resume fit the 500 tokens; message 0 does not.
@@ -792,7 +792,7 @@ proptest! {
     /// Seed 002: each message has a NOT NULL session_id; messages are loaded WHERE
     /// m.SessionId == session.Id
     #[test]
-    fn whatever_is_asked_each_message_has_one_session_and_each_session_sends_its_own(
+    fn each_message_has_one_session_that_sends_it(
         turns in vec(turn(), 1..12),
         seconds in 1..100u32,
         keep in prop::sample::select(vec!["1", "20", "90"]),
@@ -804,7 +804,7 @@ proptest! {
 
 /// Seed 002: /resume → reopen a previous session (ours: without a number, the one closed last)
 #[test]
-fn resume_alone_reopens_the_session_that_was_closed_last_and_not_the_newest() {
+fn resume_alone_reopens_last_closed_session_not_newest() {
     // Sessions 1 (messages 0, 1), 2 (2, 3) and 3 (4, 5); then 1 again (6, 7),
     // which /new closes after 3.
     let talk = Talk::new("").user(10).says(20).asks("/new").says(30).asks("/new").says(40);
@@ -817,7 +817,7 @@ fn resume_alone_reopens_the_session_that_was_closed_last_and_not_the_newest() {
 
 /// Seed 002: update session stats + message columns; token counts of each session
 #[test]
-fn a_session_keeps_the_tokens_of_its_messages_its_responses_and_its_summary() {
+fn session_keeps_message_response_and_summary_token_counts() {
     after(longer(), &lis(&[]), &Scribe::taking(1.0), 8, |session| {
         let files = files(session);
         let of = |number: u32, key: &str| files[&format!("sessions/{number}.json")][key].clone();
@@ -833,7 +833,7 @@ fn a_session_keeps_the_tokens_of_its_messages_its_responses_and_its_summary() {
 /// Seed 002: token counts come exclusively from provider responses; a summary that lands changes
 /// what is left of the last one
 #[test]
-fn the_reported_size_is_adjusted_when_a_compaction_lands() {
+fn reported_size_is_adjusted_when_compaction_lands() {
     let summary = recap_core::tokens::Counter::default().count(&format!("{PARENT} 0"));
     // Requests have 1,001, 5,001 and 9,001 tokens. The summary of messages 0 to
     // 4, 9,000 tokens, lands before the fourth request, or before the fifth.
@@ -848,7 +848,7 @@ fn the_reported_size_is_adjusted_when_a_compaction_lands() {
 /// Seed 002: 4 breakpoints: what stands before a breakpoint is read from the cache when something
 /// behind it changes
 #[test]
-fn each_breakpoint_is_what_a_request_reads_up_to_in_the_bill() {
+fn each_breakpoint_is_a_billed_cache_read_prefix() {
     // /compact folds message 0 and keeps the call 3 with its result, which is
     // pruned first; the results of messages 10 and 14 are pruned later.
     let talk = Talk::new(&even(2_000)).user(2_000).says(1).user(1).uses("read", &[7_000]).says(1);
@@ -897,7 +897,7 @@ fn each_breakpoint_is_what_a_request_reads_up_to_in_the_bill() {
 
 /// Seed 002: /compact, /prune; /command [args]
 #[test]
-fn compact_and_prune_can_be_asked_for_below_their_thresholds() {
+fn compact_and_prune_work_on_request_below_thresholds() {
     let talk = Talk::new("").user(10).says(20).asks("/compact now").says(1).user(1);
     let plan = lis(&[("4.keep_recent", "1")]);
     assert_eq!(after(talk, &plan, &Scribe::taking(1.0), 5, ledger), "FFVVV");
@@ -907,7 +907,7 @@ fn compact_and_prune_can_be_asked_for_below_their_thresholds() {
 
 /// Seed 002: /status, /abort; no AI tokens wasted on commands
 #[test]
-fn status_and_abort_change_nothing_and_no_command_costs_the_agents_tokens() {
+fn commands_cost_nothing_status_and_abort_change_nothing() {
     let talk = Talk::new("").user(10).says(20).asks("/status").says(1).asks("/abort").says(1);
     let rows = rows(talk.end(), &lis(&[]), &Scribe::default());
     assert!(rows.compactions.is_empty() && rows.loss.is_empty());
@@ -921,7 +921,7 @@ fn status_and_abort_change_nothing_and_no_command_costs_the_agents_tokens() {
 
 /// Seed 002: queued messages (as recorded)
 #[test]
-fn a_message_that_comes_during_a_tool_loop_is_sent_where_it_was_recorded() {
+fn message_during_tool_loop_is_sent_where_recorded() {
     // A call runs; the user says something before its result.
     let talk = Talk::new("").user(10).calls(&[("a", "read")]).user(5).result("a", 10).says(1);
     let shown = after(talk.user(1).says(1), &lis(&[]), &Scribe::default(), 7, ledger);
@@ -936,7 +936,7 @@ fn a_message_that_comes_during_a_tool_loop_is_sent_where_it_was_recorded() {
 
 /// Seed 002: summary kept for future semantic search
 #[test]
-fn what_was_closed_can_be_searched_by_its_summary() {
+fn closed_sessions_can_be_searched_by_summary() {
     let strategy = builtin("lis", &[]).unwrap().unwrap();
     assert_eq!(strategy.recovery.map(|spec| spec.name), Some("sessions"));
     let question = |id: &str, asked_at| Question {
@@ -965,7 +965,7 @@ fn what_was_closed_can_be_searched_by_its_summary() {
 
 /// Seed 002: compaction client: separate provider
 #[test]
-fn the_compactor_may_be_another_model_and_is_asked_apart() {
+fn compactor_may_be_another_model_asked_separately() {
     let scribe = Arc::new(Scribe::taking(1.0));
     let rows = rows(longer().end(), &lis(&[]), &scribe);
     let row = &rows.compactions[0];

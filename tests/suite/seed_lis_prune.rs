@@ -23,7 +23,7 @@ fn lis(overrides: &[(&str, &str)]) -> Plan {
 
 /// Seed 002: triggered when total tool result tokens exceed ToolPruneThreshold (8000)
 #[test]
-fn pruning_is_triggered_strictly_over_8000_tokens_of_tool_output() {
+fn pruning_triggers_only_over_8000_tool_output_tokens() {
     assert_eq!(last(&reads(&[4_000, 4_000]), &lis(&[])), "VVVVVVV");
     assert_eq!(last(&reads(&[4_000, 4_001]), &lis(&[])), "VVEVEVV");
 }
@@ -37,7 +37,7 @@ fn only_tool_output_counts_towards_the_trigger() {
 
 /// Seed 002: LIS_TOOL_KEEP_THRESHOLD 2000: recent tool output kept unpruned
 #[test]
-fn the_newest_2000_tokens_of_tool_output_stay_unpruned() {
+fn newest_2000_tokens_of_tool_output_stay_unpruned() {
     // Both lists add up to 8,001 with the last result.
     assert_eq!(last(&reads(&[3_001, 3_000, 1_500, 500]), &lis(&[])), "VVEVEVVVVVV");
     assert_eq!(last(&reads(&[3_000, 3_000, 1_501, 500]), &lis(&[])), "VVEVEVEVVVV");
@@ -45,7 +45,7 @@ fn the_newest_2000_tokens_of_tool_output_stay_unpruned() {
 
 /// Seed 002: bare function name, metadata and CallId kept; DB unchanged
 #[test]
-fn output_becomes_the_bare_function_name_and_keeps_call_id_and_metadata() {
+fn output_becomes_function_name_keeping_id_and_metadata() {
     let mut talk = reads(&[9_000, 1]);
     let Block::ToolResult { call, is_error, .. } = &mut talk.messages[2].blocks[0] else {
         panic!("row 2 is a result");
@@ -65,7 +65,7 @@ fn output_becomes_the_bare_function_name_and_keeps_call_id_and_metadata() {
 
 /// Seed 002: after ToolsPrunedThroughId; runs once
 #[test]
-fn it_runs_once_per_boundary_and_waits_for_new_output_behind_it() {
+fn runs_once_per_boundary_then_awaits_new_output() {
     let rows = replayed(reads(&[8_000, 2_000, 6_000, 1]), &lis(&[]), &offline());
     let expected = [
         "V",
@@ -131,7 +131,7 @@ fn keep_all_never_prunes_below_the_compaction_threshold() {
 
 /// Seed 002: safeguard: force-prunes past the threshold
 #[test]
-fn keep_all_force_prunes_once_the_reported_context_is_past_the_threshold() {
+fn keep_all_prunes_once_report_is_past_threshold() {
     // 80 % of 20,000 are 16,000. The requests before rows 3 and 5 send 9,000
     // and 17,000 and a little.
     let plan = unscaled(real("prune-once", 20_000, &[("policy", "keep-all")]));
@@ -142,7 +142,7 @@ fn keep_all_force_prunes_once_the_reported_context_is_past_the_threshold() {
 
 /// Seed 002: no token estimation, ever
 #[test]
-fn sizes_come_from_the_providers_report_and_are_never_estimated() {
+fn sizes_come_from_provider_reports_and_never_estimates() {
     // Once row 3 has answered, 17,000 tokens are stored, but its report says
     // 9,000, its own 8,000 being output. Only row 5 reports them.
     let plan = unscaled(real("prune-once", 20_000, &[("policy", "keep-all")]));
@@ -166,7 +166,7 @@ fn each_tool_may_have_its_own_policy() {
 
 /// Seed 002: thresholds for a 150k budget, scaled (ours)
 #[test]
-fn thresholds_scale_with_the_window_and_are_rounded_down() {
+fn thresholds_scale_with_window_and_round_down() {
     // Half of 150,000: over 4,000, keeping 1,000.
     let half = real("prune-once", 75_000, &[]);
     assert_eq!(last(&reads(&[3_000, 1_000]), &half), "VVVVVVV");
@@ -198,7 +198,7 @@ fn without_scaling_the_numbers_are_the_strategies_own() {
 
 /// Seed 002: tool outputs pruned (12.4k → 2.1k): count and saving
 #[test]
-fn a_run_is_recorded_with_its_count_and_what_it_saved() {
+fn run_is_recorded_with_count_and_savings() {
     // Two results of 4,000 and 4,001 become the one token `read` each.
     let runs = records(&reads(&[4_000, 4_001]), &lis(&[]), "prune");
     assert_eq!(runs, [json!({"count": 2, "tokensSaved": 7_999})]);

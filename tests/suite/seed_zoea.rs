@@ -63,7 +63,7 @@ fn only_the_last_20_messages_are_sent() {
 
 /// Seed 003: system prompt always included; prepended if it is not already there
 #[test]
-fn the_system_prompt_is_always_included_and_only_once() {
+fn system_prompt_is_always_included_exactly_once() {
     let prompt = Counter::default().count("Mine and trade.");
     assert!(prompt > 0);
     for name in ["sliding-window", "sliding-window-zoea", "snapshot-dedup-zoea"] {
@@ -81,7 +81,7 @@ fn the_system_prompt_is_always_included_and_only_once() {
 
 /// Seed 003: each tool call adds multiple messages (request + result)
 #[test]
-fn a_call_message_and_each_of_its_results_are_one_row_each() {
+fn call_and_each_result_are_one_row_each() {
     // Five calls of three tools are twenty rows, 1 to 20.
     let rows = |talk: Talk| {
         (0..5).fold(talk, |talk, round| {
@@ -114,7 +114,7 @@ fn the_full_memory_keeps_all_messages() {
 
 /// Seed 003: MaxContextMessages can be adjusted
 #[test]
-fn the_window_can_be_tuned_and_is_a_count_that_does_not_scale() {
+fn window_is_a_tunable_count_that_never_scales() {
     let tuned = real("sliding-window", 200_000, &[("last", "3")]);
     assert_eq!(at_last(&turns(), &tuned, shown), [22, 23, 24]);
     let small = real("sliding-window", 2_000, &[]);
@@ -124,7 +124,7 @@ fn the_window_can_be_tuned_and_is_a_count_that_does_not_scale() {
 
 /// Seed 003: the seven snapshotTools
 #[test]
-fn each_of_the_seven_snapshot_tools_keeps_only_its_most_recent_result() {
+fn seven_snapshot_tools_each_keep_only_latest_result() {
     for tool in SEVEN {
         let twice = Talk::new("").user(1).uses(tool, &[5, 5]).says(1).end();
         let rows = last(&twice, &real("snapshot-dedup-zoea", 200_000, &[]));
@@ -139,7 +139,7 @@ fn each_of_the_seven_snapshot_tools_keeps_only_its_most_recent_result() {
 
 /// Seed 003: the most recent result for each snapshot tool
 #[test]
-fn the_newest_is_kept_for_each_tool_by_itself() {
+fn newest_is_kept_for_each_tool_separately() {
     // 1-2 and 5-6 ask for the ship, 3-4 and 7-8 for the cargo, 9-10 for the system.
     let talk = Talk::new("").user(1).uses("get_ship", &[1]).uses("get_cargo", &[1]);
     let talk = talk.uses("get_ship", &[1]).uses("get_cargo", &[1]).uses("get_system", &[1]);
@@ -149,7 +149,7 @@ fn the_newest_is_kept_for_each_tool_by_itself() {
 
 /// Seed 003: the latest state is always available
 #[test]
-fn a_snapshot_stays_until_the_newer_one_is_there() {
+fn snapshot_stays_until_a_newer_one_exists() {
     let talk = Talk::new("").user(1).uses("get_ship", &[1, 1, 1]).says(1).end();
     let rows = replayed(talk, &real("snapshot-dedup-zoea", 200_000, &[]), &common::offline());
     assert_eq!(rows, ["V", "VVV", "VV.VV", "VV.V.VV"]);
@@ -157,7 +157,7 @@ fn a_snapshot_stays_until_the_newer_one_is_there() {
 
 /// Seed 003: multiple results from the same snapshot tool
 #[test]
-fn the_tools_name_alone_identifies_a_snapshot_whatever_its_arguments() {
+fn tool_name_identifies_snapshot_whatever_its_arguments() {
     // The two calls differ in their argument `id`.
     let calls = Talk::new("").user(1).calls(&[("a", "get_poi"), ("b", "get_poi")]);
     let rows = last(
@@ -169,7 +169,7 @@ fn the_tools_name_alone_identifies_a_snapshot_whatever_its_arguments() {
 
 /// Seed 003: resolved by tool call id, not by similar fields
 #[test]
-fn results_resolve_through_call_ids_and_not_through_their_looks() {
+fn results_resolve_through_call_ids_not_their_content() {
     let ship = "{\"ship\": {\"hull\": 100}, \"cargo\": []}";
     // The mining results look like ships; the ships come in another order than
     // they were called for.
@@ -183,7 +183,7 @@ fn results_resolve_through_call_ids_and_not_through_their_looks() {
 
 /// Seed 003: preserves all non-snapshot messages, chronological order
 #[test]
-fn all_other_messages_and_results_are_preserved_in_chronological_order() {
+fn other_messages_and_results_stay_in_chronological_order() {
     let talk = Talk::new("").user(1).uses("get_ship", &[1]).says(1).uses("mine", &[1, 1]);
     let talk = talk.user(1).uses("get_ship", &[1]).says(1).end();
     at_last(&talk, &real("snapshot-dedup-zoea", 200_000, &[]), |session| {
@@ -207,7 +207,7 @@ fn both(last: u32) -> recap_replay::Plan {
 
 /// Seed 003: fetch the N most recent, then apply snapshot compaction
 #[test]
-fn the_window_is_counted_before_deduplication_so_that_fewer_than_20_may_remain() {
+fn window_precedes_deduplication_and_may_leave_under_20() {
     // A user message and twelve pairs, rows 0 to 24. The window holds rows 5
     // to 24, ten pairs, of which nine results are superseded. Deduplicated
     // first, the 14 rows left would all fit.
@@ -220,7 +220,7 @@ fn the_window_is_counted_before_deduplication_so_that_fewer_than_20_may_remain()
 
 /// Seed 003: only when the call id resolves in `[TOOL_CALLS]` memories
 #[test]
-fn a_result_whose_call_lies_outside_the_window_resolves_to_no_tool() {
+fn result_with_call_outside_window_has_no_tool() {
     // Rows 2 and 3 answer row 1. Inside the window both resolve and the newer
     // one supersedes; without row 1 nothing says what they are.
     let talk = Talk::new("").user(1).calls(&[("a", "get_ship"), ("b", "get_ship")]);
@@ -241,7 +241,7 @@ fn to_the_letter() -> recap_replay::Plan {
 
 /// Seed 003: getContextMemories(): N most recent, snapshot compaction, system prompt
 #[test]
-fn the_whole_system_assembles_its_context_as_the_seed_does() {
+fn whole_system_assembles_context_like_the_seed() {
     // The 25 rows of the test above: the window first, then deduplication.
     let talk = Talk::new("Play.").user(1).uses("get_ship", &[1; 12]).says(1).end();
     let calls = (5..25).step_by(2);
@@ -254,7 +254,7 @@ fn the_whole_system_assembles_its_context_as_the_seed_does() {
 
 /// Seed 003: pairs in the whole system (ours: kept)
 #[test]
-fn the_whole_system_sends_only_what_a_provider_takes() {
+fn whole_system_sends_only_what_providers_accept() {
     // The cut after 20 rows lies between a call and its result.
     let talk = Talk::new("Play.").user(1).uses("mine", &[1; 6]).uses("get_ship", &[1; 5]).says(1);
     let talk = talk.end();
@@ -267,7 +267,7 @@ fn the_whole_system_sends_only_what_a_provider_takes() {
 
 /// Seed 003: the guidance in the system prompt; the continue prompt's reminder
 #[test]
-fn the_system_prompt_holds_the_guidance_and_the_reminder_of_the_continue_prompt() {
+fn system_prompt_holds_guidance_and_continue_prompt_reminder() {
     let guidance = "\
 ## Memory
 Use captain's log to persist important information across sessions.
@@ -330,7 +330,7 @@ fn older_memories_are_found_with_three_search_tools() {
 
 /// Seed 003: returns role, source, content, reasoning and timestamp
 #[test]
-fn what_is_found_carries_role_source_content_reasoning_and_timestamp() {
+fn search_returns_role_source_content_reasoning_and_timestamp() {
     let plan = real("zoea", 200_000, &[]);
     let past = past();
     let channel = Channel::new(plan.strategy.recovery.expect("it has a channel"), &past);

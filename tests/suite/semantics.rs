@@ -39,14 +39,14 @@ fn rule_7_reasoning_is_neither_sent_nor_counted() {
 }
 
 #[test]
-fn rule_9_counts_are_of_text_and_canonical_calls_without_framing() {
+fn rule_9_counts_text_and_canonical_calls_unframed() {
     let (one, two) = calls();
     let expected = [10, 110 + one, 130 + one, 330 + one + two, 350 + one + two];
     assert_eq!(sent(&rows(small(), "", 1_000)), expected);
 }
 
 #[test]
-fn rule_9_notes_and_synthetic_entries_count_like_anything_else() {
+fn rule_9_notes_and_synthetic_entries_count_normally() {
     let mut with_preamble = small();
     with_preamble.preamble.system = vec![common::words(50)];
     let bare = sent(&rows(small(), "", 1_000));
@@ -55,7 +55,7 @@ fn rule_9_notes_and_synthetic_entries_count_like_anything_else() {
 }
 
 #[test]
-fn rule_11_overflow_counts_the_recorded_output_of_that_request() {
+fn rule_11_overflow_counts_recorded_output_of_request() {
     let mut session = small();
     let usage = Usage { output: 500, output_final: true, ..Usage::default() };
     session.messages[3].usage = Some(usage);
@@ -69,7 +69,7 @@ fn rule_11_overflow_counts_the_recorded_output_of_that_request() {
 }
 
 #[test]
-fn rule_11_a_placeholder_output_is_counted_and_not_believed() {
+fn rule_11_placeholder_output_is_counted_not_believed() {
     let mut session = small();
     let usage = Usage { output: 3, output_final: false, ..Usage::default() };
     session.messages[3].usage = Some(usage);
@@ -79,7 +79,7 @@ fn rule_11_a_placeholder_output_is_counted_and_not_believed() {
 }
 
 #[test]
-fn rule_12_a_budget_is_the_window_a_share_of_it_or_what_is_usable() {
+fn rule_12_budget_is_window_share_or_usable() {
     let budget = |toml: &str| strategy(toml).budget_tokens(200_000, true);
     assert_eq!(budget(""), 200_000);
     // Arachne's second reading: 70 % of 85 % is 0.595 of the window.
@@ -89,7 +89,7 @@ fn rule_12_a_budget_is_the_window_a_share_of_it_or_what_is_usable() {
 }
 
 #[test]
-fn rule_13_reported_usage_is_what_this_strategy_sent_and_the_recorded_output() {
+fn rule_13_usage_is_sent_plus_recorded_output() {
     let rows = rows(small(), "estimator = \"chars/4\"", 1_000);
     let (one, _) = calls();
     let estimated: Vec<u64> = rows.requests.iter().map(|r| r.estimated.unwrap()).collect();
@@ -101,7 +101,7 @@ fn rule_13_reported_usage_is_what_this_strategy_sent_and_the_recorded_output() {
 }
 
 #[test]
-fn rule_13_what_a_report_never_counted_is_not_taken_off_it() {
+fn rule_13_tokens_never_reported_are_not_subtracted() {
     let prune = "estimator = \"chars/4\"\n[[stage]]\nmechanism = \"prune\"\nat = \"append\"\n\
                  when = \"always\"\nprotect = 0\nmarker = \"x\"";
     let rows = rows(small(), prune, 1_000);
@@ -112,7 +112,7 @@ fn rule_13_what_a_report_never_counted_is_not_taken_off_it() {
 }
 
 #[test]
-fn rule_13_what_a_view_hid_counts_again_when_it_is_lifted() {
+fn rule_13_hidden_tokens_count_again_when_lifted() {
     let fifo = "estimator = \"chars/4\"\n[[stage]]\nmechanism = \"fifo\"\nat = \"request\"\n\
                 when = { above = \"window\", share = 1.0 }";
     let rows = rows(small(), fifo, 160);
@@ -127,7 +127,7 @@ fn rule_13_what_a_view_hid_counts_again_when_it_is_lifted() {
 }
 
 #[test]
-fn rule_14_tokens_scale_down_and_stay_at_least_one_while_counts_do_not() {
+fn rule_14_only_tokens_scale_with_minimum_one() {
     let prune = |native: &str| {
         format!(
             "{native}\n[[stage]]\nmechanism = \"prune\"\nat = \"append\"\nprotect = 1500\n\
@@ -145,7 +145,7 @@ fn rule_14_tokens_scale_down_and_stay_at_least_one_while_counts_do_not() {
 }
 
 #[test]
-fn rule_14_the_output_limit_scales_so_that_a_small_window_has_usable_tokens() {
+fn rule_14_scaled_output_limit_keeps_windows_usable() {
     let usable = |limit: u64, window, scaled| {
         let toml = format!("native_window = 200_000\noutput_limit = {limit}\nbudget = \"usable\"");
         let strategy = strategy(&toml);
@@ -165,7 +165,7 @@ fn rule_14_the_output_limit_scales_so_that_a_small_window_has_usable_tokens() {
 }
 
 #[test]
-fn rule_14_bounds_tails_savings_and_characters_scale_and_lines_do_not() {
+fn rule_14_bounds_and_characters_scale_not_lines() {
     let at = |stages: &str, window| {
         let strategy = strategy(&format!("native_window = 200_000\n[[stage]]\n{stages}"));
         let effective = strategy.effective(&strategy.stages[0], window, true);
@@ -217,7 +217,7 @@ fn rule_14_bounds_tails_savings_and_characters_scale_and_lines_do_not() {
 }
 
 #[test]
-fn rule_15_a_stage_is_looked_at_where_it_says() {
+fn rule_15_stage_is_evaluated_where_it_says() {
     let at = |point: &str| {
         let toml = format!(
             "[[stage]]\nmechanism = \"prune\"\nat = \"{point}\"\nwhen = \"always\"\nprotect = 0"
@@ -233,7 +233,7 @@ fn rule_15_a_stage_is_looked_at_where_it_says() {
 }
 
 #[test]
-fn rule_21_a_view_computes_from_the_full_store_and_lets_messages_come_back() {
+fn rule_21_full_store_view_lets_messages_return() {
     // The window is exceeded only while the two results of the second exchange
     // are unpruned; once they are cleared, the first exchange is sent again.
     let stages = "[[stage]]\nmechanism = \"fifo\"\nat = \"request\"\n\
@@ -246,7 +246,7 @@ fn rule_21_a_view_computes_from_the_full_store_and_lets_messages_come_back() {
 }
 
 #[test]
-fn rule_21_what_a_later_stage_hid_is_lifted_before_an_earlier_one_looks() {
+fn rule_21_earlier_stages_ignore_later_stages_hiding() {
     // At message 4 FIFO hides the first exchange (141 are over 120). At message
     // 9 the full store of some 373 is over 270, so that everything is pruned;
     // without the hidden part it would not be. What is left fits.
@@ -260,7 +260,7 @@ fn rule_21_what_a_later_stage_hid_is_lifted_before_an_earlier_one_looks() {
 }
 
 #[test]
-fn rule_21_a_hidden_message_is_gone_for_that_request_and_stays_stored() {
+fn rule_21_message_hidden_for_request_stays_stored() {
     let stage =
         "[[stage]]\nmechanism = \"sliding-window\"\nat = \"request\"\nwhen = \"always\"\nlast = 2";
     let subject = subject(small());
@@ -273,7 +273,7 @@ fn rule_21_a_hidden_message_is_gone_for_that_request_and_stays_stored() {
 }
 
 #[test]
-fn rule_37_and_43_ids_and_times_are_simulated_and_seeded() {
+fn rule_37_43_ids_and_times_are_seeded() {
     let stage = "[[stage]]\nmechanism = \"continuation\"\nat = \"append\"\nkeep_last = 2\n\
                  when = { above = \"window\", share = 0.1 }\nmax_tokens = 40\n\
                  prompt = \"prompts/p.md\"\nrequest = \"fresh\"\nkeep_summaries = \"all\"";
@@ -294,7 +294,7 @@ fn rule_37_and_43_ids_and_times_are_simulated_and_seeded() {
 }
 
 #[test]
-fn a_system_prompt_that_changes_is_counted_from_its_message_on() {
+fn changed_system_prompt_counts_from_its_message_on() {
     let mut session = small();
     session.preamble.system = vec![common::words(50)];
     session.preamble_changes =
@@ -306,7 +306,7 @@ fn a_system_prompt_that_changes_is_counted_from_its_message_on() {
 }
 
 #[test]
-fn the_hidden_preamble_is_read_off_the_first_reported_prompt() {
+fn hidden_preamble_is_derived_from_first_reported_prompt() {
     let mut session = small();
     let usage = Usage { input: 4, cache_read: 6_000, cache_write_5m: 6, ..Usage::default() };
     session.messages[1].usage = Some(usage);
@@ -324,7 +324,7 @@ fn a_message_by_the_harness_is_no_request() {
 }
 
 #[test]
-fn rule_9_calls_are_counted_with_their_keys_in_the_recorded_order() {
+fn rule_9_calls_count_keys_in_recorded_order() {
     let arguments = serde_json::json!({"zone": 1, "area": {"y": 2, "x": 3}});
     let call = Block::ToolCall { id: "c".into(), name: "map".into(), arguments };
     let message = common::message(0, Role::Assistant, vec![call]);
@@ -333,7 +333,7 @@ fn rule_9_calls_are_counted_with_their_keys_in_the_recorded_order() {
 }
 
 #[test]
-fn what_a_stage_had_hidden_counts_in_the_size_before_it() {
+fn previously_hidden_messages_count_in_size_before_stage() {
     let fifo = "[[stage]]\nmechanism = \"fifo\"\nat = \"request\"\n\
                 when = { above = \"window\", share = 1.0 }";
     let rows = rows(small(), fifo, 160);

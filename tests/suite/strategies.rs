@@ -66,7 +66,7 @@ fn numbers(parameters: &toml::Table, above: &str) -> Vec<String> {
 }
 
 #[test]
-fn every_whole_number_of_a_built_in_strategy_is_a_count_or_scales() {
+fn built_in_whole_numbers_are_counts_or_scale() {
     let mut scaling = BTreeSet::new();
     for name in builtin_names() {
         let strategy = builtin(name, &[]).unwrap().unwrap();
@@ -83,7 +83,7 @@ fn every_whole_number_of_a_built_in_strategy_is_a_count_or_scales() {
 }
 
 #[test]
-fn the_example_of_the_documentation_is_a_valid_strategy() {
+fn documentation_example_is_a_valid_strategy() {
     let page = fs::read_to_string(root().join("docs/strategies.md")).unwrap();
     let example = page.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next());
     let strategy = Strategy::parse("example.toml", example.unwrap(), &[], &|_| None).unwrap();

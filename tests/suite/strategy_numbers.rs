@@ -67,7 +67,7 @@ fn tried(subject: &PreparedSession, name: &str, one: &(String, String)) -> Resul
 }
 
 #[test]
-fn a_number_that_means_nothing_is_refused_with_file_and_key() {
+fn meaningless_number_is_refused_with_file_and_key() {
     let subject = subject(small());
     for name in builtin_names() {
         for number in NEVER {
@@ -82,7 +82,7 @@ fn a_number_that_means_nothing_is_refused_with_file_and_key() {
 }
 
 #[test]
-fn a_number_at_the_edge_runs_or_is_refused_and_ends_nothing() {
+fn extreme_number_runs_or_is_refused_without_crash() {
     let subject = subject(small());
     let mut ran = 0;
     for name in builtin_names().filter(|name| *name != "recorded") {

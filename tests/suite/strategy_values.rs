@@ -393,7 +393,7 @@ fn strategies() -> Vec<(String, Table)> {
 }
 
 #[test]
-fn every_value_of_a_seeds_strategy_is_what_the_seed_says() {
+fn every_seed_strategy_value_equals_the_seed() {
     let strategies = strategies();
     assert!(strategies.len() >= 20, "{}", strategies.len());
     let mut used = BTreeSet::new();

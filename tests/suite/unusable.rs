@@ -62,7 +62,7 @@ fn replies(
 }
 
 #[test]
-fn the_offline_compactor_is_not_unusable_on_the_bundled_sessions() {
+fn offline_compactor_is_usable_on_the_bundled_sessions() {
     let (sessions, mut asked) = (sessions(), 0);
     // Variants of a strategy, such as gencode-low-cost, differ in numbers alone.
     let is_variant = |name: &str| builtin_names().any(|base| name.starts_with(&format!("{base}-")));
@@ -82,7 +82,7 @@ fn the_offline_compactor_is_not_unusable_on_the_bundled_sessions() {
 }
 
 #[test]
-fn five_fixed_words_are_unusable_under_every_shape_that_is_asked_for() {
+fn five_fixed_words_are_unusable_under_every_shape() {
     let sessions = sessions();
     for name in ["claude-code", "continuation", "session-state", "chunked-summary"] {
         let found = unusable_replies(&replies(name, &sessions, &FiveWords));

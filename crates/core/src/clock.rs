@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_without_time_follows_by_what_its_kind_takes() {
+    fn untimed_message_follows_by_its_kind_duration() {
         let none = [(User, None), (Assistant, None), (Tool, None), (Assistant, None), (User, None)];
         let modelled = timeline(&none);
         let since: Vec<i64> = seconds(&modelled).iter().map(|s| s - ASSUMED_START).collect();
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_shows_a_response_at_once_holds_for_the_first_of_its_messages() {
+    fn simultaneous_response_time_holds_for_first_message_only() {
         // A date for a whole batch: 5 s a response, a minute a user.
         let batch = [(User, Some(100)), (Assistant, Some(100)), (User, Some(100))];
         let dated =
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn an_assumed_time_is_no_later_than_the_next_recorded_one() {
+    fn assumed_time_never_exceeds_next_recorded_time() {
         let hurried = [(Assistant, Some(100)), (User, None), (User, Some(120))];
         assert_eq!(seconds(&timeline(&hurried)), [100, 120, 120]);
         let slow = [(Assistant, Some(100)), (User, None), (User, Some(300))];
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_is_sent_when_the_message_before_it_arrives() {
+    fn request_is_sent_when_preceding_message_arrives() {
         let messages = [(User, Some(100)), (Assistant, Some(130)), (Tool, Some(131))];
         let recorded = timeline(&[messages.as_slice(), &[(Assistant, Some(190))]].concat());
         assert_eq!(recorded.sent_at(1).as_second(), 100);
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn a_response_alone_in_time_was_asked_for_a_modelled_response_before() {
+    fn lone_timed_response_gets_modelled_request_time() {
         // Only responses have times: 5 s before each stands its request.
         let messages = [(User, None), (Assistant, Some(100)), (User, None), (Assistant, Some(900))];
         let answers = timeline(&messages);
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lunch_break_outlives_a_cache_of_an_hour() {
+    fn lunch_break_outlives_one_hour_cache() {
         let lunch = 70 * 60;
         let break_at = |answered: i64| {
             timeline(&[
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn absurd_sizes_end_at_the_last_day_of_the_calendar() {
+    fn absurd_sizes_stop_at_calendar_end() {
         let messages = vec![Message {
             id: "m".to_owned(),
             role: Assistant,

@@ -155,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_weigh_and_what_stands_in_strings_does_not() {
+    fn values_have_weight_and_string_contents_none() {
         assert_eq!(
             weight(br#"{"a": [1, 2], "b": "[{,:\"{[,:"}"#),
             OBJECT + LIST + 2 * VALUE + 2 * NAME
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn usual_records_are_any_number_and_dense_ones_are_not() {
+    fn usual_records_are_unlimited_and_dense_ones_refused() {
         let (usual, dense) = (br#"{"role":"user","content":"go"}"#, b"[1],".repeat(1 << 10));
         let mut held = Held::default();
         assert!((0..1_000_000).all(|_| held.add_record(usual).is_ok()));

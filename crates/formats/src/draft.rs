@@ -313,7 +313,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_home_folder_is_told_from_the_form_of_a_path() {
+    fn home_folder_is_derived_from_path_form() {
         let home = |path| home_of(path).unwrap_or_default();
         assert_eq!(home("/Users/ada/work/engine"), "/Users/ada");
         assert_eq!(home("/home/ada"), "/home/ada");
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn the_model_of_most_responses_is_told_and_where_another_one_answered() {
+    fn session_model_answered_most_and_exceptions_are_recorded() {
         let mut models = Models::default();
         for (model, message) in [("b", "1"), ("a", "2"), ("a", "3"), ("b", "4")] {
             models.add(model, message);

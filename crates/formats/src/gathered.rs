@@ -435,7 +435,7 @@ mod tests {
     }
 
     #[test]
-    fn usage_that_is_all_zero_is_absent_with_its_reason() {
+    fn all_zero_usage_is_dropped_with_reason() {
         assert_eq!(settled(reads(&[0, 0])), (vec![None, None], vec![(ZERO.to_owned(), 2)]));
         // One that was aborted among others is no reason to doubt them.
         assert_eq!(settled(reads(&[0, 9])), (vec![Some(0), Some(9)], Vec::new()));
@@ -443,7 +443,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_beyond_any_window_are_absent_with_their_reason() {
+    fn reads_beyond_any_window_are_dropped_with_reason() {
         let most = recap_core::model::MOST_TOKENS;
         let absurd = |n| (ABSURD.to_owned(), n);
         let found = settled(reads(&[most, most + 1, u64::MAX]));

@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn long_texts_and_lists_are_short_and_hide_nothing_behind_them() {
+    fn long_texts_and_lists_shrink_without_hiding_successors() {
         let wide: Vec<Json> = (0..40_000).map(|n| json!({"a": n, "b": [n, n]})).collect();
         let value =
             json!({"text": "\u{e9}".repeat(1 << 20), "wide": wide, "deep": [wide], "z": {"y": 1}});
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn an_outline_has_no_more_values_than_the_bound() {
+    fn outline_values_stay_within_the_bound() {
         fn count(value: &Json) -> usize {
             match value {
                 Json::Array(list) => 1 + list.iter().map(count).sum::<usize>(),

@@ -637,7 +637,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_run_of_blanks_keeps_strings_and_the_numbers_of_lines() {
+    fn long_blank_run_keeps_strings_and_line_numbers() {
         let spaces = " ".repeat(3 * HEAD);
         let text = format!("[\"{spaces}\",{}\n", "\n".repeat(3 * HEAD));
         let mut source = Source::new("x", "x", Box::new(text.as_bytes()));

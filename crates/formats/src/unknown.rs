@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn files_that_are_no_text_are_described_by_their_first_bytes() {
+    fn binary_files_are_described_by_first_bytes() {
         let tables = b"SQLite format 3\0...CREATE TABLE `session` (...)CREATE TABLE message \
                        (...)CREATE TABLE IF NOT EXISTS \"part\"(...)";
         let (what, advice) = described(tables);
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn documents_are_described_by_their_keys_and_the_messages_in_them() {
+    fn documents_are_described_by_keys_and_contained_messages() {
         let talk = r#"{"role": "user", "content": "go"}"#;
         let (what, advice) =
             described(format!(r#"{{"x": 1, "run": {{"log": [{talk}]}}}}"#).as_bytes());

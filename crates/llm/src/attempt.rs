@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_that_is_cut_short_keeps_no_half_of_a_key() {
+    fn truncated_message_keeps_no_half_key() {
         // The key stands where a message of over 300 characters is cut.
         let message = format!("{}sk-canary-0123456789{}", "x".repeat(290), "y".repeat(90));
         let fault = json!({"error": {"message": message}}).to_string();
@@ -128,14 +128,14 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_json_spells_otherwise_is_scrubbed_too() {
+    fn key_spelt_with_json_escapes_is_scrubbed() {
         let fault = r#"{"error": {"message": "\u0073k-canary-0123456789, query-\u0063anary"}}"#;
         let shown = format!("{:?}", outcome(401, fault));
         assert!(shown.contains("[key], [key]"), "{shown}");
     }
 
     #[test]
-    fn what_is_no_fault_is_told_apart_by_whether_asking_again_may_help() {
+    fn outcomes_without_fault_tell_whether_retrying_may_help() {
         let page = |outcome| matches!(outcome, Attempt::Unreadable { page: true, .. });
         assert!(page(outcome(200, "<html>")));
         assert!(page(outcome(200, "")));

@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn where_nothing_is_spent_the_message_names_what_the_next_call_could_cost() {
+    fn unspent_budget_error_names_the_next_call_cost() {
         let budget = Budget::new(Some(0.1));
         let error = now(&budget, 0.25).unwrap_err().to_string();
         assert_eq!(

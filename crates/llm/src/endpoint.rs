@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_base_address_may_end_in_the_version_and_in_a_slash() {
+    fn base_address_may_end_in_version_and_slash() {
         for base in ["https://host", "https://host/", "https://host/v1", " https://host/v1/ "] {
             goes_to(&OpenAiChat::OPENAI, base, "https://host/v1/chat/completions");
             goes_to(&Anthropic, base, "https://host/v1/messages");
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn the_worst_case_is_twice_the_count_at_the_dearest_rate() {
+    fn worst_case_is_twice_count_at_highest_rate() {
         // Twice 2 + 2 tokens, and 16 for each of two messages: 40.
         let endpoint = priced("claude-opus-5-5");
         let prompt = endpoint.prompt_bound(&request(), &Counter::default());

@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_lost_for_a_reason_of_the_run_is_remembered() {
+    async fn only_failures_caused_by_the_run_are_remembered() {
         let failed = Arc::new(FailedCalls::default());
         let fault = Fault { kind: FaultKind::BadRequest, status: 400, message: "no".to_owned() };
         for outcome in [Ok("yes"), Err(CallError::Rejected(fault))] {

@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn three_calls_in_a_row_without_an_answer_are_an_outage() {
+    fn three_consecutive_unanswered_calls_are_an_outage() {
         let switch = HaltSwitch::default();
         unavailable(&switch, 2);
         switch.answered(true);
@@ -152,7 +152,7 @@ mod tests {
     /// Calls fail on one thread while others notice the halt: each side takes
     /// the lock of the state and that of the signal.
     #[test]
-    fn calls_that_fail_while_others_are_stopped_end_too() {
+    fn calls_failing_while_others_are_halted_also_end() {
         let (done, ended) = std::sync::mpsc::channel();
         std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(4).build();

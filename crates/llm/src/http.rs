@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bound_of_a_response_follows_that_of_the_reply() {
+    fn response_size_bound_follows_reply_bound() {
         assert_eq!(largest_body(1), (1 << 20) + 64);
         assert_eq!(largest_body(8_192), (1 << 20) + (1 << 19));
         assert_eq!([0, u64::MAX].map(largest_body), [32 << 20; 2]);

@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limits_worth_of_successes_raises_it_by_one_up_to_the_most() {
+    fn limit_rises_by_one_after_that_many_successes() {
         let (mut rule, now) = (rule(4), Instant::now());
         one(&mut rule, NO_WAIT, now);
         assert_eq!(rule.limit, 2);
@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lone_refusal_doubles_the_spacing_and_successes_take_it_off() {
+    fn lone_refusal_doubles_spacing_and_successes_reduce_it() {
         let (mut rule, now) = (rule(1), Instant::now());
         for expected in [250, 500, 1_000] {
             one(&mut rule, NO_WAIT, now);
@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn everybody_is_held_back_until_the_server_wants_more() {
+    fn longest_throttle_holds_back_every_call() {
         let (mut rule, now) = (rule(4), Instant::now());
         let [one, two] = [rule.start(now), rule.start(now)];
         let (short, long) = (Duration::from_secs(1), Duration::from_secs(5));

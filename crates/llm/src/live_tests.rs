@@ -27,7 +27,7 @@ fn after(attempts: u32) -> CallInProgress {
 }
 
 #[test]
-fn nobody_comes_back_before_the_time_that_the_server_told() {
+fn no_call_retries_before_the_servers_stated_time() {
     let live = live();
     let own = |step| live.client.options.patience.backoff(step, &[3; 32]);
     let wait = |actual| live.wait(&after(1), actual).unwrap();
@@ -39,7 +39,7 @@ fn nobody_comes_back_before_the_time_that_the_server_told() {
 }
 
 #[test]
-fn a_call_ends_after_its_last_attempt_and_before_a_wait_that_it_has_no_time_for() {
+fn call_ends_when_attempts_or_time_run_out() {
     let live = live();
     assert!(live.wait(&after(4), Backoff::Short).is_ok());
     assert!(live.wait(&after(5), Backoff::Short).is_err());

@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn usage_that_cannot_be_true_is_refused_with_the_reason() {
+    fn impossible_usage_is_refused_with_the_reason() {
         // 2,000 bytes and 4,096 tokens of the provider's; twice 500 and 65,536.
         let most = Usage { input: 96, cache_read: 6_000, output: 66_536, ..Usage::default() };
         assert!(checked(most).is_ok());

@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn seconds_may_be_whole_or_decimal_and_milliseconds_come_first() {
+    fn seconds_may_be_decimal_and_milliseconds_take_precedence() {
         let secs = |secs| Some(Duration::from_secs_f64(secs));
         assert_eq!(wait(None, Some("3"), None), secs(3.0));
         assert_eq!(wait(None, Some(" 0.25 "), None), secs(0.25));
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_date_in_any_form_of_http_is_by_the_servers_own_clock() {
+    fn http_dates_in_any_form_use_servers_clock() {
         let minute = Some(Duration::from_secs(60));
         for date in [
             "Sun, 06 Nov 1994 08:50:37 GMT",
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn backoff_is_any_time_up_to_a_bound_that_doubles() {
+    fn backoff_is_random_up_to_a_doubling_bound() {
         let patience = RetryPolicy {
             attempts: 9,
             first_wait: Duration::from_secs(1),

@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_sent_is_redacted_and_what_comes_back_is_restored() {
+    async fn requests_are_redacted_and_replies_are_restored() {
         let (sent, reply) = exchanged(
             "Jane is jane@example.org.",
             "password=hunter2 of jane@example.org",

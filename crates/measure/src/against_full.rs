@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn non_inferior_requires_enough_sessions_to_detect_a_hidden_loss_of_everything() {
+    fn non_inferior_needs_sessions_to_detect_total_loss() {
         // 1 − 0.05^(1/n) is 0.0530 at 55 and 0.0487 at 60.
         assert_eq!(verdict(&[0.0; 55]), AgainstFull::ProvisionalNonInferior);
         assert_eq!(verdict(&[0.0; 60]), AgainstFull::NonInferior);
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_few_heavy_losses_prevent_non_inferior_despite_a_good_mean() {
+    fn heavy_losses_prevent_non_inferior_despite_good_mean() {
         // 56 gains of 0.05 and 12 losses of 0.15: the mean is +0.015 and its
         // interval stays above −0.05, yet every sixth session loses a lot.
         let mut values = vec![0.05; 56];
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_of_twice_the_margin_is_no_heavy_one() {
+    fn loss_of_twice_the_margin_is_not_heavy() {
         let rarely = |loss: f64| {
             let clusters = (0..30).map(|at| vec![if at < 4 { loss } else { 0.0 }]).collect();
             loses_rarely(&Clusters::new(clusters), TERMS.margin)
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_of_exactly_the_margin_is_neither_inferior_nor_non_inferior() {
+    fn loss_of_exactly_the_margin_is_undecided() {
         // Binary fractions, so that the interval of equal values is exact.
         let terms = Margin { margin: 0.0625, ..TERMS };
         let of = |value: f64| judge(&Clusters::new(vec![vec![value]; 16]), terms).unwrap().verdict;

@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_scores_never_change_a_mean_or_a_sum() {
+    fn missing_scores_never_change_mean_or_sum() {
         let id = "reference_recall";
         let absent = || Contribution::Absent(Absent::NoReferences);
         let recall = pooled(id, &[(0, 0, Contribution::One(0.5)), (0, 1, absent())]);
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_median_covers_all_values_and_a_maximum_every_cell() {
+    fn median_covers_all_values_and_maximum_every_cell() {
         let many = |values: &[f64]| Contribution::Many(values.to_vec());
         let ratios = [(0, 0, many(&[0.1, 0.2])), (0, 1, many(&[0.9])), (1, 0, many(&[0.2, 0.1]))];
         let pooled_ratios = pooled("compression_ratio", &ratios);
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn a_percentile_is_the_figure_at_the_nearest_rank_over_every_cell() {
+    fn percentile_is_nearest_rank_figure_over_all_cells() {
         // Of 21 waits 0…20 the 95th percentile is the 20th (0.95 · 21 = 19.95),
         // the 50th the 11th (10.5).
         let waits = |from: u32, to| Contribution::Many((from..to).map(f64::from).collect());
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_at_cuts_average_the_facts_of_replicates_and_keep_them_as_weights() {
+    fn cut_shares_average_replicates_and_weight_by_facts() {
         // Of ten facts 3 and 5 are kept in two replicates, of twenty 10:
         // (10 · 0.4 + 20 · 0.5) / 30.
         let id = "facts_kept";
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_measure_with_an_interval_keeps_the_figures_of_its_sessions() {
+    fn only_measures_with_intervals_keep_session_figures() {
         for (id, parts) in [
             ("recency_gain", Contribution::One(0.5)),
             ("tokens_sent", Contribution::One(7.0)),

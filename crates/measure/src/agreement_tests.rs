@@ -61,7 +61,7 @@ fn kappa_is_agreement_beyond_chance() {
 }
 
 #[test]
-fn the_interval_of_kappa_is_near_that_for_large_samples() {
+fn kappa_interval_is_near_the_large_sample_one() {
     // Fleiss, Cohen and Everitt (1969), formula 13, with p = (.4, .2; .1, .3),
     // rows the judge (.6, .4), columns the label (.5, .5), p_e = .5, k = .4:
     // A = Σ p_ii [1 − (p_i. + p_.i)(1 − k)]²
@@ -89,7 +89,7 @@ fn answers_to_one_question_are_not_independent_evidence() {
 }
 
 #[test]
-fn fewer_than_six_questions_and_one_class_have_no_interval() {
+fn under_six_questions_or_one_class_lacks_interval() {
     let few: Vec<_> = fifty().into_iter().step_by(10).collect();
     assert_eq!(few.len(), 5);
     assert_eq!(report(&few).rows[0].kappa_bounds, None);
@@ -114,7 +114,7 @@ fn ungraded_answers_are_counted_separately_with_their_reasons() {
 }
 
 #[test]
-fn rows_are_by_file_and_group_and_then_over_all_files() {
+fn rows_are_by_file_and_group_then_overall() {
     let graded = [
         (case("b", 1, true, Some("m")), judged(true)),
         (case("b", 1, false, Some("n")), judged(true)),
@@ -145,7 +145,7 @@ fn scores_are_held_against_labelled_scores() {
 }
 
 #[test]
-fn the_interval_of_false_accepts_counts_questions_and_not_answers() {
+fn false_accept_interval_counts_questions_instead_of_answers() {
     // None of the wrong answers to eight questions is accepted: 1 − 0.025^(1/8).
     let wrong = |n: usize, accepted: bool| (case("f", n, false, None), judged(accepted));
     let bounds = |graded: &[_]| report(graded).rows[0].false_accept_bounds;
@@ -167,7 +167,7 @@ fn the_interval_of_false_accepts_counts_questions_and_not_answers() {
 }
 
 #[test]
-fn the_worst_group_has_the_largest_share_and_enough_questions() {
+fn worst_group_has_largest_share_and_enough_questions() {
     let by = |name: &str, questions: std::ops::Range<usize>, accepted: usize| {
         let one = move |n| (case("f", n, false, Some(name)), judged(n < accepted));
         questions.map(one).collect::<Vec<_>>()
@@ -182,7 +182,7 @@ fn the_worst_group_has_the_largest_share_and_enough_questions() {
 }
 
 #[test]
-fn trust_depends_on_labels_of_people_and_on_the_upper_bound() {
+fn trust_depends_on_human_labels_and_upper_bound() {
     let agreeing = |n: usize| {
         let one = |n: usize| {
             let right = n.is_multiple_of(2);
@@ -213,7 +213,7 @@ pub(crate) fn bounds_of(questions: &[[u64; 4]], seed: u64) -> (Option<f64>, Opti
 }
 
 #[test]
-fn kappa_has_no_resampled_interval_if_one_resample_in_twenty_has_none() {
+fn one_in_twenty_undefined_resamples_removes_kappa_interval() {
     // Each question has one answer. One of `of` is rejected by both: a resample
     // misses it with (1 − 1/of)^of, about 0.36, and then has no kappa.
     let accepted = Square { both: 1, ..Square::default() };
@@ -251,7 +251,7 @@ fn answers(
 }
 
 #[test]
-fn a_row_counts_each_kind_of_agreement_and_of_error() {
+fn row_counts_each_agreement_and_error_kind() {
     let all = answers(None, [2, 3, 4, 5, 6]);
     let row = &report(&all).rows[0];
     assert_eq!((row.questions, row.graded, row.agreed, row.unscored), (1, 14, 5, 6));
@@ -262,7 +262,7 @@ fn a_row_counts_each_kind_of_agreement_and_of_error() {
 }
 
 #[test]
-fn a_group_has_a_row_unless_it_is_all_of_its_file() {
+fn group_has_own_row_unless_it_fills_file() {
     let parts = |others: [usize; 5]| {
         let group = answers(Some("m"), [1, 1, 1, 1, 1]);
         let all = [group, answers(None, others)].concat();
@@ -277,7 +277,7 @@ fn a_group_has_a_row_unless_it_is_all_of_its_file() {
 }
 
 #[test]
-fn only_questions_with_a_wrong_answer_bound_the_false_accepts() {
+fn only_wrongly_answered_questions_bound_false_accepts() {
     let wrong = |n: usize| (case("f", n, false, None), judged(n == 0));
     let right = |n: usize| (case("f", n, true, None), judged(true));
     let bounds = |wrongs: usize, rights: std::ops::Range<usize>| {
@@ -291,7 +291,7 @@ fn only_questions_with_a_wrong_answer_bound_the_false_accepts() {
 }
 
 #[test]
-fn from_twenty_questions_on_the_wider_interval_of_kappa_is_taken() {
+fn kappa_takes_wider_interval_from_twenty_questions() {
     // Answers that both accept, that both reject, and that the judge alone accepts.
     let bounds = |both: usize, neither: usize, judge: usize| {
         let of = |n: usize, question: [u64; 4]| vec![question; n];
@@ -313,7 +313,7 @@ fn from_twenty_questions_on_the_wider_interval_of_kappa_is_taken() {
 }
 
 #[test]
-fn a_few_resamples_without_a_kappa_leave_the_others() {
+fn few_resamples_without_kappa_leave_the_others_valid() {
     // Of twenty questions three are rejected: a resample misses all of them with
     // (17/20)²⁰ = 3.9 %.
     let squares = [

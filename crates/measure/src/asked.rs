@@ -144,7 +144,7 @@ mod tests {
     use crate::testkit::facts;
 
     #[test]
-    fn a_kind_has_its_own_figure_from_ten_questions_of_three_sessions_on() {
+    fn kind_figure_needs_ten_questions_in_three_sessions() {
         use QuestionKind::{Fact, Plan, Update};
         let session = |id: &str, numbers: [usize; 3]| {
             let kinds = [Fact, Update, Plan].into_iter().zip(numbers);

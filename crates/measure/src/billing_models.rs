@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn billing_models_are_those_of_the_bills_and_else_those_typed() {
+    fn billing_models_come_from_bills_or_else_options() {
         let billed = [("d", "zeta", "zeta"), ("d", "beta", "beta"), ("d", "zeta", "zeta")];
         assert_eq!(billing_models(&["typed"], &billed).names(), ["beta", "zeta"]);
         assert_eq!(billing_models(&["typed", "also"], &[]).names(), ["typed", "also"]);
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn sessions_billed_as_one_model_have_its_name_in_each_data_set() {
+    fn sessions_billed_as_one_model_show_its_name() {
         let all = billing_models(
             &[],
             &[("d", RECORDED, "m"), ("d", RECORDED, "m"), ("e", RECORDED, "n")],

@@ -30,7 +30,7 @@ fn bca_levels_are_those_of_scipy() {
 }
 
 #[test]
-fn bca_is_near_scipy_with_a_hundred_times_the_resamples() {
+fn bca_is_near_scipy_with_hundredfold_resamples() {
     for seed in 0..3 {
         let bounds = bca(&singles(&SKEWED), seed).unwrap();
         close(bounds.lo, 0.8313, 0.008);
@@ -49,12 +49,12 @@ fn the_wider_of_bca_and_t_is_taken() {
 }
 
 #[test]
-fn bca_of_values_that_are_all_alike_is_absent() {
+fn bca_of_identical_values_is_absent() {
     assert_eq!(bca(&singles(&[0.5; 20]), 1), None);
 }
 
 #[test]
-fn the_cautious_bound_is_that_of_clopper_and_pearson_for_losses_of_all_or_nothing() {
+fn cautious_bound_equals_clopper_pearson_for_total_losses() {
     // One-sided 95 % bounds on a share: 1 − 0.05^(1/20), and 2 of 40 by the
     // fixtures.
     close(cautious_lower(&singles(&[0.0; 20]), 1.0, 1), -(1.0 - 0.05_f64.powf(0.05)), 0.006);
@@ -93,7 +93,7 @@ fn sessions_have_the_weights_that_are_given() {
 }
 
 #[test]
-fn the_cautious_bound_adds_a_cluster_of_average_weight() {
+fn cautious_bound_adds_one_cluster_of_average_weight() {
     // Doubling every weight gives the same sample.
     let of = |weight| {
         let value = |at| vec![Weighted { value: if at < 2 { -0.3 } else { 0.0 }, weight }];
@@ -162,7 +162,7 @@ fn half_of_the_ties_are_below_the_estimate() {
 }
 
 #[test]
-fn blocks_are_as_long_as_the_cube_root_of_the_requests_rounded_up() {
+fn block_length_is_rounded_up_request_cube_root() {
     // With one 1 in every `block` requests each whole block has the same sum, so
     // that the interval is a point; blocks of any other length vary.
     for (requests, block) in [(8_usize, 2), (9, 3), (27, 3), (28, 4), (64, 4)] {
@@ -175,7 +175,7 @@ fn blocks_are_as_long_as_the_cube_root_of_the_requests_rounded_up() {
 }
 
 #[test]
-fn the_first_and_the_last_request_are_drawn_as_well() {
+fn first_and_last_requests_are_also_drawn() {
     for at in [0, 7] {
         let mut session = vec![0.0; 8];
         session[at] = 1.0;
@@ -184,7 +184,7 @@ fn the_first_and_the_last_request_are_drawn_as_well() {
 }
 
 #[test]
-fn six_clusters_have_a_student_interval_and_twenty_the_wider_of_two() {
+fn six_clusters_use_student_and_twenty_wider_interval() {
     let of = |n: usize| singles(&(0..n).map(|v| v as f64).collect::<Vec<_>>()).confidence(1);
     assert_eq!(of(5), None);
     assert!(matches!(of(6), Some(Confidence::Student(_))));

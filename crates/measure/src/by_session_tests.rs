@@ -7,7 +7,7 @@ fn row<'a>(run: &'a BySession, strategy: &str) -> &'a UnitRow {
 }
 
 #[test]
-fn each_session_has_its_own_figure_averaged_over_replicates() {
+fn each_session_figure_is_averaged_over_replicates() {
     // s0 was replayed twice: (300 + 500) / 2 tokens; s1 once: 200.
     let both = ["s0", "s1"].map(|id| facts(id).requests(&[200, 400]).build()).to_vec();
     let cells = vec![
@@ -39,7 +39,7 @@ fn six_clusters_need_no_figure_for_each_request() {
 }
 
 #[test]
-fn the_bill_by_request_adds_up_to_the_bill() {
+fn per_request_bills_add_up_to_the_bill() {
     // `cheap`: $1 a million tokens uncached, $5 output, with 10 tokens of
     // output each.
     let session = facts("s").requests(&[1_000, 2_000]).build();
@@ -91,7 +91,7 @@ fn the_figures_are_parsed_as_they_were_written() {
 }
 
 #[test]
-fn projects_are_clusters_if_there_are_several_and_sessions_without_one_count_singly() {
+fn several_projects_are_clusters_unassigned_sessions_count_singly() {
     let of = |names: &[Option<&str>]| {
         let one = |(at, name): (usize, &Option<&str>)| match name {
             Some(name) => facts(&format!("s{at}")).cluster(name).build(),
@@ -114,7 +114,7 @@ fn projects_are_clusters_if_there_are_several_and_sessions_without_one_count_sin
 }
 
 #[test]
-fn only_figures_of_the_table_are_kept_and_failed_cells_are_counted_if_there_are_any() {
+fn keeps_only_table_figures_and_nonzero_failure_counts() {
     let sessions = ["s0", "s1", "s2"].map(|id| facts(id).requests(&[100]).build()).to_vec();
     let cells = vec![
         cell("s0", "fifo").sent(&[50]).build(),
@@ -133,7 +133,7 @@ fn only_figures_of_the_table_are_kept_and_failed_cells_are_counted_if_there_are_
 }
 
 #[test]
-fn a_data_set_has_the_figures_of_its_own_table() {
+fn data_set_has_figures_of_its_own_table() {
     // The price is unknown in the second data set, and so over both.
     let (d, e) = (facts("s").requests(&[100]), facts("t").dataset("e").requests(&[100]));
     let billed = |id: &str, set: &str, model: &str| {
@@ -150,7 +150,7 @@ fn a_data_set_has_the_figures_of_its_own_table() {
 }
 
 #[test]
-fn a_session_has_the_figure_of_its_replicates_as_the_measure_is_pooled() {
+fn session_figure_pools_replicates_like_its_measure() {
     let of = |of, to| Contribution::Fraction { of, to };
     let many = || vec![Contribution::Many(vec![9.0, 1.0]), Contribution::Many(vec![2.0, 7.0, 3.0])];
     let ones = || {
@@ -184,7 +184,7 @@ fn a_session_has_the_figure_of_its_replicates_as_the_measure_is_pooled() {
 }
 
 #[test]
-fn a_place_of_a_series_is_the_mean_of_the_replicates_that_have_it() {
+fn series_entry_averages_the_replicates_that_have_it() {
     let replicates = [vec![Some(1.0), None], vec![Some(3.0), Some(5.0), Some(2.0 / 3.0), None]];
     assert_eq!(averaged(&replicates), [Some(2.0), Some(5.0), Some(0.666_667), None]);
     assert!(averaged(&[]).is_empty());

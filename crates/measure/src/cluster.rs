@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_are_weighted_by_facts_and_without_facts_all_alike() {
+    fn shares_are_weighted_by_facts_or_else_equally() {
         let facts = named(&[Some("p"), Some("p"), Some("q"), Some("q")]);
         let values = BTreeMap::from([(0, 0.25), (1, 0.75), (2, 1.0), (3, 1.0)]);
         let alike = weighed(&facts, &values, &BTreeMap::new());
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_difference_is_the_first_row_less_the_second_where_both_have_a_figure() {
+    fn difference_is_first_minus_second_where_both_exist() {
         let own = BTreeMap::from([(0, 0.75), (2, 0.5), (5, 1.0)]);
         let other = BTreeMap::from([(0, 0.5), (3, 0.5), (5, 1.5)]);
         assert_eq!(paired(&own, &other), BTreeMap::from([(0, 0.25), (5, -0.5)]));

@@ -80,7 +80,7 @@ fn close(found: f64, expected: f64) {
 }
 
 #[test]
-fn strategies_of_the_same_name_are_compared_and_the_others_named() {
+fn same_named_strategies_are_compared_and_others_named() {
     let a = by(vec![unit_row("d", "fifo", &[(ID, &LOW)]), unit_row("d", "prune", &[(ID, &LOW)])]);
     let b = by(vec![unit_row("d", "fifo", &[(ID, &HIGH)]), unit_row("d", "mask", &[(ID, &LOW)])]);
     let found = compared((&["fifo", "prune"], &a), (&["mask", "fifo"], &b), &[], &[]);
@@ -105,7 +105,7 @@ fn strategies_of_the_same_name_are_compared_and_the_others_named() {
 }
 
 #[test]
-fn only_the_pairs_that_are_asked_for_are_compared() {
+fn only_requested_pairs_are_compared() {
     let a = by(vec![unit_row("d", "fifo", &[(ID, &LOW)]), unit_row("d", "prune", &[(ID, &LOW)])]);
     let b = by(vec![unit_row("d", "fifo", &[(ID, &HIGH)]), unit_row("d", "mask", &[(ID, &HIGH)])]);
     let pairs = [("prune", "mask"), ("nobody", "mask"), ("prune", "nobody")];
@@ -115,7 +115,7 @@ fn only_the_pairs_that_are_asked_for_are_compared() {
 }
 
 #[test]
-fn over_several_data_sets_only_the_row_of_all_of_them_is_tested() {
+fn several_data_sets_are_tested_only_together() {
     let of = |each: &[f64]| by(["d", "e"].map(|set| unit_row(set, "fifo", &[(ID, each)])).to_vec());
     let found = compared((&["fifo"], &of(&LOW)), (&["fifo"], &of(&HIGH)), &[], &[]);
     let actual: Vec<(&str, u64, bool, bool, bool)> = (found.rows.iter())
@@ -128,7 +128,7 @@ fn over_several_data_sets_only_the_row_of_all_of_them_is_tested() {
 }
 
 #[test]
-fn a_control_is_compared_with_other_strategies_only_and_never_tested() {
+fn controls_are_compared_only_across_strategies_but_untested() {
     let full =
         |each| UnitRow { row_kind: RowKind::Control, ..unit_row("d", "full", &[(ID, each)]) };
     let a = by(vec![unit_row("d", "fifo", &[(ID, &LOW)]), full(&LOW)]);
@@ -144,7 +144,7 @@ fn a_control_is_compared_with_other_strategies_only_and_never_tested() {
 }
 
 #[test]
-fn the_listed_measures_and_those_by_kind_are_compared_but_none_that_is_left_out() {
+fn listed_and_kind_measures_are_compared_unless_excluded() {
     let own: Vec<(&str, &[f64])> =
         ["requests", "continuity_fact", "recall_fact", "tokens_sent", "recall"]
             .map(|id| (id, &LOW[..]))
@@ -162,7 +162,7 @@ fn the_listed_measures_and_those_by_kind_are_compared_but_none_that_is_left_out(
 }
 
 #[test]
-fn cuts_with_other_facts_are_left_out_with_a_note() {
+fn cuts_with_different_facts_are_excluded_with_note() {
     let kept = |name: &str, to| {
         let mut row = unit_row("d", name, &[]);
         let figures = vec![Some(Figure::Fraction(3.0, to))];
@@ -181,7 +181,7 @@ fn cuts_with_other_facts_are_left_out_with_a_note() {
 }
 
 #[test]
-fn fewer_tokens_are_better_and_less_recall_is_worse() {
+fn fewer_tokens_are_better_and_less_recall_worse() {
     let run = |each: &[f64]| {
         by(vec![unit_row("d", "x", &[("recall", each), ("tokens_sent", each), (ID, each)])])
     };
@@ -201,7 +201,7 @@ fn fewer_tokens_are_better_and_less_recall_is_worse() {
 }
 
 #[test]
-fn an_interval_within_one_session_is_marked_as_that_of_these_sessions() {
+fn interval_within_one_session_is_marked_as_such() {
     let run = |x: f64| {
         let series = [("recall".to_owned(), vec![vec![Some(x); 10]])].into();
         by(vec![UnitRow { series, ..unit_row("d", "x", &[("recall", &[x])]) }])
@@ -247,7 +247,7 @@ fn row_of(dataset: &str, measures: Vec<ComparedMeasure>) -> ComparedRow {
 }
 
 #[test]
-fn a_difference_is_tested_where_its_clusters_allow_one_and_from_ten_on() {
+fn difference_is_tested_with_sufficient_or_ten_clusters() {
     // Every cluster gains: p = 2 / 2ⁿ.
     let tested = |rows: usize, clusters: u64| {
         let p = Some(2.0 * 0.5_f64.powi(clusters as i32));
@@ -280,7 +280,7 @@ fn a_difference_is_tested_where_its_clusters_allow_one_and_from_ten_on() {
 }
 
 #[test]
-fn the_fewest_clusters_of_the_family_decide_and_a_missing_p_stops_every_test() {
+fn fewest_family_clusters_or_missing_p_stop_tests() {
     let holm_of = |first: ComparedMeasure, second: ComparedMeasure| {
         let mut rows = [row_of("d", vec![first]), row_of("d", vec![second])];
         let (_, limit) = test(&mut rows, "d", Primary::ReferenceRecall);
@@ -293,7 +293,7 @@ fn the_fewest_clusters_of_the_family_decide_and_a_missing_p_stops_every_test() {
 }
 
 #[test]
-fn other_measures_other_data_sets_and_controls_are_described_without_a_p() {
+fn other_measures_data_sets_and_controls_lack_p() {
     let other = ComparedMeasure { measure: "recall".into(), ..measured(8, Some(0.01)) };
     let mut rows = [
         row_of("d", vec![measured(8, Some(0.01)), other]),
@@ -308,7 +308,7 @@ fn other_measures_other_data_sets_and_controls_are_described_without_a_p() {
 }
 
 #[test]
-fn better_and_worse_take_six_clusters_a_small_p_and_a_difference() {
+fn verdict_needs_six_clusters_small_p_and_difference() {
     use TestOutcome::{Better, Descriptive, Tie, Undecided, Worse};
     let of = |id: &str, difference: f64, p: Option<f64>| ComparedMeasure {
         measure: id.into(),
@@ -338,7 +338,7 @@ fn better_and_worse_take_six_clusters_a_small_p_and_a_difference() {
 }
 
 #[test]
-fn questions_graded_in_both_runs_are_counted_by_the_runs_in_which_they_are_right() {
+fn questions_graded_in_both_runs_count_by_correctness() {
     let asked = |set: &str, strategy: &str, window: &str, replicate: u32, outcomes: &str| {
         let made = cell("t", strategy).dataset(set).window(window, 9_000).replicate(replicate);
         made.snapshot(0, 0).answers(outcomes).build()

@@ -44,7 +44,7 @@ fn coverage(n: usize, runs: usize, draw: Draw, truth: f64) -> f64 {
 }
 
 #[test]
-fn intervals_cover_near_normal_figures_as_often_as_they_say() {
+fn intervals_cover_near_normal_figures_at_stated_rate() {
     for (n, runs) in [(6, 2_000), (10, 2_000), (20, 60), (40, 30)] {
         let share = coverage(n, runs, near_normal, 0.0);
         // Two and a half standard errors of the simulation below 0.95.
@@ -77,7 +77,7 @@ fn session(rng: &mut ChaCha8Rng) -> PooledUnit<'static> {
 }
 
 #[test]
-fn weighted_intervals_cover_the_shares_of_unequal_sessions_nearly_as_often() {
+fn weighted_intervals_nearly_cover_shares_of_unequal_sessions() {
     // With more runs (20,000 each) 0.910, 0.925 and 0.937: the shares are skewed,
     // and unequal weights leave fewer clusters than are counted.
     for (n, least) in [(7, 0.89), (10, 0.905), (18, 0.92)] {
@@ -119,7 +119,7 @@ fn called(n: usize, probability: f64, loss: f64) -> (f64, f64) {
 }
 
 #[test]
-fn rare_losses_are_called_non_inferior_in_under_one_of_twenty_samples() {
+fn rare_losses_pass_as_noninferior_under_five_percent() {
     // The true mean is a loss of exactly the margin.
     for (probability, loss) in [(0.25, 0.2), (0.2, 0.25), (0.1, 0.5), (0.05, 1.0)] {
         for n in [13, 20, 40, 60, 80] {
@@ -132,7 +132,7 @@ fn rare_losses_are_called_non_inferior_in_under_one_of_twenty_samples() {
 }
 
 #[test]
-fn the_rule_for_twenty_sessions_alone_would_fail_its_own_bound() {
+fn twenty_session_rule_alone_fails_its_own_bound() {
     // 0.95²⁰ = 36 % of samples of twenty have no loss at all.
     let (provisional, sure) = called(20, 0.05, 1.0);
     assert!((provisional - 0.95_f64.powi(20)).abs() < 1e-9, "{provisional}");
@@ -140,7 +140,7 @@ fn the_rule_for_twenty_sessions_alone_would_fail_its_own_bound() {
 }
 
 #[test]
-fn a_strategy_without_losses_is_non_inferior_with_enough_sessions() {
+fn lossless_strategy_is_non_inferior_with_enough_sessions() {
     let mut rng = ChaCha8Rng::seed_from_u64(5);
     let found = |rng: &mut ChaCha8Rng, n: usize| {
         let verdicts = (0..10).filter(|_| {

@@ -187,7 +187,7 @@ fn questioned(id: &str, kinds: &[QuestionKind]) -> SessionFacts {
 }
 
 #[test]
-fn continuity_at_cuts_counts_questions_that_are_right_just_before() {
+fn continuity_at_cuts_counts_questions_right_just_before() {
     use QuestionKind::{Abstain, Fact};
     let sessions = vec![
         questioned("s", &[Fact, Fact, Fact, Fact, Fact, Abstain, Fact]),
@@ -227,7 +227,7 @@ fn continuity_at_cuts_counts_questions_that_are_right_just_before() {
 }
 
 #[test]
-fn no_question_that_is_right_before_a_cut_leaves_no_continuity() {
+fn no_question_right_before_cut_gives_no_continuity() {
     let sessions = vec![questioned("t", &[QuestionKind::Fact])];
     let cuts = vec![
         (cut("t", Vec::new()).with("full", "", 10_000).asked(0, "w"))
@@ -239,7 +239,7 @@ fn no_question_that_is_right_before_a_cut_leaves_no_continuity() {
 }
 
 #[test]
-fn the_median_of_first_misses_includes_cuts_without_a_miss() {
+fn median_first_miss_includes_cuts_without_a_miss() {
     // Misses at requests 3 and 10, and two cuts without any in 40 requests:
     // half are missed by request 10.
     let one = |behind| vec![fact(behind, 100)];
@@ -254,7 +254,7 @@ fn the_median_of_first_misses_includes_cuts_without_a_miss() {
 }
 
 #[test]
-fn dollars_of_a_cut_are_means_and_the_break_even_is_a_median() {
+fn cut_dollars_are_means_break_even_is_median() {
     let bill = |with, pays_after| CutBill {
         billed_as: RECORDED.into(),
         compactions_usd: Some(0.5),
@@ -304,7 +304,7 @@ fn a_strategy_that_failed_at_a_cut_is_not_ranked_and_has_a_reason() {
 }
 
 #[test]
-fn texts_that_add_nothing_over_empty_ones_are_named_in_the_verdict() {
+fn verdict_names_summaries_no_better_than_empty_texts() {
     let cuts = |own: &str| {
         let facts = (1..=6).map(|behind| fact(behind, 100)).collect();
         vec![cut("s", facts).with("a", own, 3_000).with("no-summary:a", "vvvlll", 2_500)]
@@ -341,7 +341,7 @@ fn four() -> Vec<Fact> {
 }
 
 #[test]
-fn a_series_has_a_figure_for_each_fact_in_the_order_of_the_cuts() {
+fn series_has_figure_per_fact_in_cut_order() {
     let series = |id: &str, cuts: &[Cut]| {
         let resampled = RESAMPLED.iter().find(|resampled| resampled.id == id).unwrap();
         read(cuts, |sample| (resampled.series)(sample))
@@ -360,7 +360,7 @@ fn a_series_has_a_figure_for_each_fact_in_the_order_of_the_cuts() {
 }
 
 #[test]
-fn what_a_text_adds_takes_the_same_exam_of_its_without_summary() {
+fn added_share_needs_the_same_exam_without_summary() {
     let with = |facts: Vec<Fact>, states: &str| {
         cut("s", facts).with("a", states, 3_000).with(
             "no-summary:a",
@@ -386,7 +386,7 @@ fn what_a_text_adds_takes_the_same_exam_of_its_without_summary() {
 }
 
 #[test]
-fn a_lost_source_is_fetched_once_per_cut_unless_the_recording_read_it_anyway() {
+fn lost_source_refetches_once_per_cut_unless_reread() {
     let from = |refetch: Option<u32>, reread: bool| Fact { refetch, reread, ..fact(1, 100) };
     // Messages 3 and 5 have 40 and 60 tokens. Lost are 3 twice, 7 that was read
     // again, and one without a source; 9 is kept.
@@ -401,7 +401,7 @@ fn a_lost_source_is_fetched_once_per_cut_unless_the_recording_read_it_anyway() {
 }
 
 #[test]
-fn a_cut_is_billed_to_its_billing_model_and_waits_only_for_what_was_compacted() {
+fn cut_uses_billing_model_and_ignores_idle_waits() {
     let bill = |billing_model: &str, with: f64, pays_after| CutBill {
         billed_as: billing_model.into(),
         compactions_usd: Some(0.5),
@@ -435,7 +435,7 @@ fn a_cut_is_billed_to_its_billing_model_and_waits_only_for_what_was_compacted() 
 }
 
 #[test]
-fn a_refused_context_answers_nothing_from_the_second_compaction_on_except_for_controls() {
+fn only_controls_answer_refused_context_from_second_compaction() {
     let continuity = |name: &str, depth: u32, overflow: bool, row_kind: RowKind| {
         let mut cut = cut("t", Vec::new()).with("full", "", 10_000).asked(0, "rr");
         cut = cut.with(name, "", 3_000).asked(0, "rr");
@@ -473,7 +473,7 @@ fn a_refused_context_answers_nothing_from_the_second_compaction_on_except_for_co
 }
 
 #[test]
-fn the_newest_messages_of_the_same_size_reach_as_far_as_the_room_behind_the_preamble() {
+fn equal_size_recency_reaches_room_after_the_preamble() {
     let recency = |tokens_after| {
         let facts = [0, 999, 1_000, 1_001].map(|tokens| fact(1, tokens)).to_vec();
         let cut = cut("s", facts).with("a", "vclp", tokens_after);
@@ -485,7 +485,7 @@ fn the_newest_messages_of_the_same_size_reach_as_far_as_the_room_behind_the_prea
 }
 
 #[test]
-fn a_strategy_has_the_exams_of_its_replicate_that_fit_their_cut() {
+fn strategy_has_fitting_exams_of_its_own_replicate() {
     let mut cut = cut("s", four());
     for (strategy, replicate, states) in [
         ("a", 0, "vvvl"),
@@ -526,7 +526,7 @@ fn a_strategy_has_the_exams_of_its_replicate_that_fit_their_cut() {
 }
 
 #[test]
-fn facts_are_kept_one_by_one_where_their_clusters_are_too_few_for_an_interval() {
+fn facts_are_recorded_singly_if_clusters_are_few() {
     // Six sessions: with one fact less than five the sixth is no cluster of its own.
     let ids = ["s", "t", "u", "v", "w", "x"];
     let series = |facts_of: [usize; 6]| {

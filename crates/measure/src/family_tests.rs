@@ -75,7 +75,7 @@ fn another_comparator_may_be_requested_but_never_full() {
 }
 
 #[test]
-fn the_row_recorded_is_the_second_choice_of_comparator() {
+fn recorded_row_is_the_second_choice_of_comparator() {
     let recorded = |at: usize| {
         let id = format!("s{at:02}");
         let states = "k".repeat(10) + &"l".repeat(10);
@@ -138,7 +138,7 @@ fn equal_pairs_are_a_tie_whatever_their_number() {
 }
 
 #[test]
-fn controls_offline_summaries_and_rows_with_failed_cells_are_not_tested() {
+fn controls_offline_summaries_and_failed_rows_are_untested() {
     let each = |at: usize| {
         let id = format!("s{at:02}");
         let states = "k".repeat(20);
@@ -158,7 +158,7 @@ fn controls_offline_summaries_and_rows_with_failed_cells_are_not_tested() {
 }
 
 #[test]
-fn each_window_is_compared_separately_and_replicates_are_averaged() {
+fn windows_are_compared_separately_and_replicates_are_averaged() {
     let at = |window: &str, strategy: &str, replicate: u32, kept: usize| {
         let states = "k".repeat(kept) + &"l".repeat(20 - kept);
         let built = cell("s00", strategy).window(window, 10_000).replicate(replicate);
@@ -180,7 +180,7 @@ fn each_window_is_compared_separately_and_replicates_are_averaged() {
 }
 
 #[test]
-fn the_sessions_of_all_data_sets_are_tested_together_and_for_one_billing_model() {
+fn datasets_are_tested_together_for_one_billing_model() {
     let of = |at: usize| {
         let (set, id) = (if at < 4 { "d" } else { "e" }, format!("s{at:02}"));
         let cells = [("fifo", 10), ("prune", 12 + at % 2)].map(|(name, kept)| {
@@ -200,7 +200,7 @@ fn the_sessions_of_all_data_sets_are_tested_together_and_for_one_billing_model()
 }
 
 #[test]
-fn what_the_numbers_do_not_allow_is_said_with_their_counts() {
+fn limits_of_the_numbers_are_stated_with_counts() {
     // Eight sessions of `prune`, six of `window` and three of `mask`.
     let of = |own: &[(&str, usize)]| {
         let fifo = (0..8).map(|at| keeps(&format!("s{at:02}"), "fifo", 10));
@@ -233,7 +233,7 @@ fn what_the_numbers_do_not_allow_is_said_with_their_counts() {
 }
 
 #[test]
-fn a_difference_takes_an_interval_without_zero_as_well_as_a_small_p() {
+fn difference_needs_small_p_and_interval_without_zero() {
     // Five gains of 1 and one of 10 of twenty references: 2/64 = 0.031, but
     // 0.125 ± 2.57 · 0.075 includes 0.
     let gains = kept(6, &[("fifo", |_| 10), ("prune", |at| if at == 0 { 20 } else { 11 })]);
@@ -247,7 +247,7 @@ fn a_difference_takes_an_interval_without_zero_as_well_as_a_small_p() {
 }
 
 #[test]
-fn a_strategy_without_a_session_in_common_with_the_comparator_is_not_tested() {
+fn strategy_sharing_no_session_with_comparator_is_untested() {
     let cells = vec![keeps("s00", "fifo", 10), keeps("s01", "prune", 12)];
     assert_eq!(run(sessions(2), cells).family, None);
 }

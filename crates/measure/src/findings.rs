@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn problems_of_the_run_come_before_the_limits_of_the_method() {
+    fn run_problems_precede_method_limits() {
         let one = facts("s").requests(&[100]).build();
         let warnings = warned(vec![one], vec![cell("s", "x").sent(&[100]).build()]);
         assert!(warnings[0].starts_with("nothing compacts at 25 %"), "{warnings:#?}");
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn calibrated_and_exact_counts_are_distinguished_with_the_reasons() {
+    fn calibrated_and_exact_counts_are_distinguished_with_reasons() {
         let of = |id: &str| facts(id).requests(&[100]);
         let mut behind = of("b").calibrated(1.2, Some(0.2)).build();
         behind.calibration.as_mut().unwrap().after_boundary = Some(0.153);
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_without_compactions_is_reported_with_its_largest_context() {
+    fn run_without_compactions_is_reported_with_largest_context() {
         let one = || vec![facts("s").requests(&[100, 700, 300]).build()];
         let idle = || cell("s", "x").window("200k", 200_000).sent(&[100, 700, 300]);
         let warnings = warned(one(), vec![idle().build()]);
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn an_exam_that_the_agent_did_without_is_doubted() {
+    fn exam_of_unused_content_is_doubted() {
         let of = |did_without: u32| {
             let mut builder = facts("s").requests(&[100; 10]).boundary(did_without);
             for request in 0..10 {

@@ -36,7 +36,7 @@ fn close(found: f64, expected: &Json, within: f64) {
 }
 
 #[test]
-fn t_intervals_and_detectable_differences_are_those_of_scipy() {
+fn t_intervals_and_detectable_differences_match_scipy() {
     for case in fixtures()["intervals"].as_array().unwrap() {
         let values = singles(&case["values"]);
         close(values.mean(), &case["mean"], EXACT);
@@ -48,7 +48,7 @@ fn t_intervals_and_detectable_differences_are_those_of_scipy() {
 }
 
 #[test]
-fn the_standard_error_over_clusters_is_that_of_statsmodels() {
+fn standard_error_over_clusters_matches_statsmodels() {
     let case = &fixtures()["clustered"];
     let clusters = case["clusters"].as_array().unwrap().iter().map(numbers).collect();
     let clusters = Clusters::new(clusters);
@@ -64,7 +64,7 @@ fn weighted(clusters: &Json, less: f64) -> Clusters {
 }
 
 #[test]
-fn weighted_clusters_are_those_of_a_weighted_regression_in_statsmodels() {
+fn weighted_clusters_match_weighted_regression_in_statsmodels() {
     for case in fixtures()["weighted"].as_array().unwrap() {
         let clusters = weighted(&case["clusters"], 0.0);
         close(clusters.mean(), &case["mean"], EXACT);
@@ -120,7 +120,7 @@ fn pooled_facts_are_those_of_pandas() {
 }
 
 #[test]
-fn medians_of_waits_are_those_of_lifelines_and_statsmodels() {
+fn wait_medians_match_lifelines_and_statsmodels() {
     for case in fixtures()["waiting"].as_array().unwrap() {
         let seen = case["seen"].as_array().unwrap().iter().map(|seen| seen.as_bool().unwrap());
         let waits: Vec<(f64, bool)> = numbers(&case["waits"]).into_iter().zip(seen).collect();
@@ -151,7 +151,7 @@ fn bca_is_that_of_scipy() {
 }
 
 #[test]
-fn clopper_pearson_bounds_are_those_of_scipy_and_statsmodels() {
+fn clopper_pearson_bounds_match_scipy_and_statsmodels() {
     for case in fixtures()["clopper_pearson"].as_array().unwrap() {
         let upper = clopper_pearson_upper(number(&case["hits"]), number(&case["n"]));
         close(upper, &case["upper"], EXACT);
@@ -159,7 +159,7 @@ fn clopper_pearson_bounds_are_those_of_scipy_and_statsmodels() {
 }
 
 #[test]
-fn the_cautious_bound_on_losses_of_everything_is_that_of_a_share() {
+fn cautious_bound_on_total_losses_equals_share_bound() {
     for case in fixtures()["cautious"].as_array().unwrap() {
         let n = number(&case["n"]) as usize;
         let lost = number(&case["hits"]) as usize;
@@ -199,7 +199,7 @@ fn drawn_sign_flips_are_near_enumerated_ones() {
 }
 
 #[test]
-fn kappa_and_its_interval_are_those_of_statsmodels_and_of_the_jackknife() {
+fn kappa_and_interval_match_statsmodels_and_jackknife() {
     let case = &fixtures()["kappa"];
     let squares: Vec<[u64; 4]> = case["questions"].as_array().unwrap().iter().map(square).collect();
     let (kappa, bounds) = bounds_of(&squares, 1);

@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bin_has_the_means_of_what_was_asked_at_its_age() {
+    fn bin_averages_what_was_asked_at_its_age() {
         let tallies = [
             Tally { questions: 4, score: 3.0, references: 5, kept: 2 },
             Tally::default(),
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn compactions_count_from_the_message_on_and_up_to_the_request() {
+    fn compactions_count_after_the_message_up_to_request() {
         let at = |made: crate::testkit::CellBuilder, (request, seen): (u32, u32)| {
             made.compaction(900, 300).with_compaction(|row| {
                 (row.request, row.messages_seen) = (request, seen);
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn curves_are_by_window_as_typed_and_of_full_there_is_none_by_compactions() {
+    fn curves_follow_typed_windows_full_lacks_compaction_curve() {
         let mut one = facts("s").requests(&[1_000, 2_000]);
         for _ in 0..3 {
             one = one.reference(1, 5_000, None);

@@ -417,7 +417,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cell_has_all_rows_of_its_session_or_only_questions_or_nothing() {
+    fn cell_has_all_rows_only_questions_or_nothing() {
         let of = |requests: usize, states: &str, outcomes: &str| {
             let made = cell("s", "x").sent(&vec![100; requests]).states(states);
             actual(&three(), &made.snapshot(1, 0).answers(outcomes).build())
@@ -443,7 +443,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_that_is_out_of_order_or_points_outside_does_not_fit() {
+    fn unordered_or_out_of_range_row_is_refused() {
         let whole = || cell("s", "x").sent(&[100; 3]).states("kl").snapshot(1, 0).answers("r");
         let of = |change: fn(&mut CellRows)| actual(&three(), &built(whole(), change));
         assert_eq!(of(|_| {}), Ok(()));
@@ -463,7 +463,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_acted_if_one_of_its_cells_compacted_or_hid_something() {
+    fn row_acted_if_any_cell_compacted_or_hid() {
         let both = ["s", "t"].map(|id| facts(id).requests(&[100]).build());
         let plain = |id: &str, name: &str| cell(id, name).sent(&[100]);
         let modelled = plain("s", "compacts").compaction(900, 300);

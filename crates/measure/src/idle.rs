@@ -44,7 +44,7 @@ mod tests {
     }
 
     #[test]
-    fn a_compaction_that_frees_less_than_five_per_cent_is_idle() {
+    fn compaction_freeing_under_five_percent_is_idle() {
         let idle = |before, after, change: fn(&mut CompactionRow)| {
             let cell = cell("s", "x").compaction(before, after).with_compaction(change).build();
             is_idle(&cell.rows().unwrap().compactions[0])

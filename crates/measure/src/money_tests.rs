@@ -44,7 +44,7 @@ fn breaking(id: &str) -> CellBuilder {
 }
 
 #[test]
-fn a_session_is_billed_by_bucket_and_against_full() {
+fn session_is_billed_by_bucket_and_against_full() {
     let report = run(vec![two("s")], vec![full("s").build(), breaking("s").build()]);
     let (full, own) = (row(&report, "full"), row(&report, "x"));
     close(full, "cost_usd", 0.003_52);
@@ -66,7 +66,7 @@ fn a_session_is_billed_by_bucket_and_against_full() {
 }
 
 #[test]
-fn the_bill_with_the_other_first_breakpoint_is_given_if_it_differs() {
+fn other_first_breakpoint_bill_is_given_if_different() {
     let other = breaking("s").with_bill(|bill| {
         let second = &mut bill.requests[1].as_mut().unwrap().prompt;
         second.head_breakpoint = Some(Box::new(prompt(0, 200, 200).billed));
@@ -102,7 +102,7 @@ fn rates_depend_on_the_length_of_each_prompt() {
 }
 
 #[test]
-fn compactions_are_part_of_the_bill_and_given_separately() {
+fn compactions_are_billed_and_also_given_separately() {
     let sent = breaking("s").compaction(300, 100).with_bill(|bill| {
         bill.calls.push(CallBill { compaction: 0, prompt: prompt(500, 0, 0), output: 50 });
         let at = |compaction, requests| BreakEven { compaction, requests, formula: None, left: 9 };
@@ -118,7 +118,7 @@ fn compactions_are_part_of_the_bill_and_given_separately() {
 }
 
 #[test]
-fn the_price_of_the_next_run_is_that_of_the_calls_which_offline_summaries_made() {
+fn next_run_price_equals_offline_summary_call_price() {
     let offline_summary = |id| {
         let made = breaking(id).compaction(300, 100).offline_summary();
         let call = CallBill { compaction: 0, prompt: prompt(500, 0, 0), output: 50 };
@@ -137,7 +137,7 @@ fn the_price_of_the_next_run_is_that_of_the_calls_which_offline_summaries_made()
 }
 
 #[test]
-fn dollars_are_summed_over_sessions_and_savings_are_a_ratio_of_sums() {
+fn dollars_are_summed_and_savings_are_sum_ratios() {
     // The bill of session t is ten times as large, without savings.
     let large = [(0, 0, 3_000), (0, 3_000, 3_000)];
     let of_t = |name| cell("t", name).sent(&[3_000, 6_000]).bill(RECORDED, "cheap", &large);
@@ -165,7 +165,7 @@ fn replicates_are_averaged_before_dollars_are_summed() {
 }
 
 #[test]
-fn an_unknown_price_leaves_the_whole_row_unknown_and_is_never_zero() {
+fn unknown_price_makes_row_unknown_and_never_zero() {
     let local = cell("t", "x").sent(&[300, 600]).bill(RECORDED, "local", &[(300, 0, 0); 2]);
     let cells = vec![full("s").build(), breaking("s").build(), local.build()];
     let report = run(vec![two("s"), two("t")], cells);
@@ -182,7 +182,7 @@ fn an_unknown_price_leaves_the_whole_row_unknown_and_is_never_zero() {
 }
 
 #[test]
-fn a_run_without_bills_has_no_dollars_and_a_reason() {
+fn run_without_bills_has_reason_instead_of_dollars() {
     let report = run(vec![two("s")], vec![cell("s", "x").sent(&[300, 400]).breaks(1).build()]);
     absent(row(&report, "x"), "cost_usd", "the run has no bill");
     absent(row(&report, "x"), "cache_hit_rate", "the run has no bill");
@@ -191,7 +191,7 @@ fn a_run_without_bills_has_no_dollars_and_a_reason() {
 }
 
 #[test]
-fn each_agent_model_has_rows_of_its_own_that_differ_only_in_money() {
+fn agent_model_rows_differ_only_in_money() {
     let billed = |name: &str, requests: &[(u64, u64, u64)]| {
         let cell = cell("s", name).sent(&[300, 600]);
         cell.bill("dear", "dear", requests).bill("provider/cheap", "cheap", requests)
@@ -277,7 +277,7 @@ fn lost_references_may_have_to_be_fetched_again() {
 }
 
 #[test]
-fn if_full_is_over_the_window_savings_are_against_the_recording() {
+fn savings_are_against_recording_if_full_exceeds_window() {
     let recorded = cell("s", "recorded").control().sent(&[300, 500]);
     let recorded = recorded.bill(RECORDED, "dear", &[(300, 0, 0), (500, 0, 0)]);
     let cells = vec![full("s").overflow(1).build(), breaking("s").build(), recorded.build()];
@@ -290,7 +290,7 @@ fn if_full_is_over_the_window_savings_are_against_the_recording() {
 }
 
 #[test]
-fn sidechains_are_priced_as_recorded_and_not_part_of_the_bill() {
+fn sidechains_are_priced_as_recorded_outside_the_bill() {
     let usage = |output| Usage {
         input: 100,
         cache_read: 1_000,
@@ -317,7 +317,7 @@ fn sidechains_are_priced_as_recorded_and_not_part_of_the_bill() {
 }
 
 #[test]
-fn sidechains_are_billed_as_the_agent_model_that_was_asked_for() {
+fn sidechains_are_billed_as_the_requested_agent_model() {
     let used = Usage { input: 100, cache_read: 1_000, output: 100, ..Usage::default() };
     let chain = (jiff::Timestamp::UNIX_EPOCH, Some("local".to_owned()), used);
     let built = facts("s").requests(&[300]).with(|facts| facts.sidechains = vec![chain]);
@@ -353,7 +353,7 @@ fn waits_cover_compactions_in_the_foreground() {
 }
 
 #[test]
-fn without_a_model_there_is_no_wait_and_no_source() {
+fn no_model_call_means_no_wait_or_source() {
     let sent = cell("s", "x").sent(&[300, 400]).compaction(9, 1).build();
     let report = run(vec![two("s")], vec![sent]);
     close(row(&report, "x"), "blocking_ms_p95", 0.0);
@@ -375,7 +375,7 @@ fn times_of_two_sources_are_never_mixed() {
 }
 
 #[test]
-fn a_call_without_a_time_makes_the_waits_unknown() {
+fn call_without_time_makes_waits_unknown() {
     let mut sent = cell("s", "x").sent(&[300, 400]).compaction(9, 1).build();
     if let recap_core::model::CellOutcome::Done(rows) = &mut sent.outcome {
         rows.compactions[0].model_calls = 1;
@@ -405,7 +405,7 @@ fn sources_of_counts_and_outputs_are_named() {
 }
 
 #[test]
-fn a_bill_that_does_not_fit_its_requests_fails_the_cell() {
+fn bill_not_fitting_its_requests_fails_the_cell() {
     let short = full("s").with_bill(|bill| bill.requests.truncate(1));
     let stray = full("s").with_bill(|bill| {
         bill.calls.push(CallBill { compaction: 0, prompt: prompt(1, 0, 0), output: 1 });
@@ -417,7 +417,7 @@ fn a_bill_that_does_not_fit_its_requests_fails_the_cell() {
 }
 
 #[test]
-fn the_bill_of_each_request_includes_the_calls_that_came_before_it() {
+fn each_request_bill_includes_the_calls_before_it() {
     let facts = two("s");
     let call =
         |compaction, uncached| CallBill { compaction, prompt: prompt(uncached, 0, 0), output: 0 };

@@ -105,8 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn the_offline_summaries_that_keep_most_are_tried_with_a_model_at_the_price_of_all_their_calls()
-    {
+    fn best_offline_summaries_are_proposed_with_model_price() {
         let offline_summary = |at, strategy, kept, usd| {
             let values = [("facts_kept", kept), ("compaction_cost_usd", usd)];
             let mut entry = entry_at(at, strategy, None, &values);
@@ -137,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_as_judge_is_proposed_for_questions_that_are_graded_by_words() {
+    fn model_judge_is_proposed_for_word_graded_questions() {
         let asking = facts("s").requests(&[1, 2]).question(QuestionKind::Fact, 1, 5).build();
         let silent = facts("s").requests(&[1, 2]).build();
         let table = [entry_at(SMALL, "prune", Some(1), &[])];
@@ -151,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_smaller_window_comes_first_and_nothing_before_the_run_is_whole() {
+    fn smaller_window_is_proposed_first_after_complete_run() {
         let table = [entry_at(SMALL, "prune", Some(1), &[])];
         let none = RunResults::default();
         let idle = Problem::NothingCompacts { window: "25%".into(), largest: 7 };

@@ -39,7 +39,7 @@ fn near(a: f64, b: f64) -> bool {
 }
 
 #[test]
-fn sessions_are_paired_and_those_of_one_run_are_counted_and_left_out() {
+fn unpaired_sessions_are_counted_and_left_out() {
     let a = run("recall", &[Some(Figure::One(0.8)), Some(Figure::One(0.6)), None], None);
     let b = run("recall", &[Some(Figure::One(0.7)), None, Some(Figure::One(0.1))], None);
     let found = pair("recall", &a, &b).unwrap();
@@ -50,7 +50,7 @@ fn sessions_are_paired_and_those_of_one_run_are_counted_and_left_out() {
 }
 
 #[test]
-fn six_clusters_give_the_t_interval_and_an_exact_p() {
+fn six_clusters_give_t_interval_and_exact_p() {
     // Differences 1…6: mean 3.5, s = √3.5, se = √(3.5/6) = 0.763763, t.975(5) =
     // 2.570582: 3.5 ± 1.963315. All positive: p = 2/64.
     let a = run("recall", &ones(&[0.0; 6]), None);
@@ -76,7 +76,7 @@ fn sums_are_compared_as_sums_with_their_interval() {
 }
 
 #[test]
-fn a_ratio_of_sums_is_compared_by_its_linearised_values() {
+fn ratio_of_sums_is_compared_by_linearised_values() {
     // A: (10 + 90) / (100 + 100) = 0.5. B: (20 + 90) / 200 = 0.55.
     let fractions = |of: [f64; 2]| of.map(|of| Some(Figure::Fraction(of, 100.0)));
     let a = run("token_savings", &fractions([10.0, 90.0]), None);
@@ -89,7 +89,7 @@ fn a_ratio_of_sums_is_compared_by_its_linearised_values() {
 }
 
 #[test]
-fn one_session_is_compared_request_by_request_and_marked_so() {
+fn single_session_is_compared_by_request_and_marked() {
     let figures = |x: f64| -> Figures { vec![Some(x); 20] };
     let a = run("recall", &ones(&[1.0]), Some(&[figures(1.0)]));
     let b = run("recall", &ones(&[0.0]), Some(&[figures(0.0)]));
@@ -103,7 +103,7 @@ fn one_session_is_compared_request_by_request_and_marked_so() {
 }
 
 #[test]
-fn a_sum_over_requests_is_resampled_as_a_sum() {
+fn sum_over_requests_is_resampled_as_a_sum() {
     // Ten requests of 5 tokens more each in one session, ten of 1 in the other.
     let series = |x: f64| -> Figures { vec![Some(x); 10] };
     let a = run("tokens_sent", &ones(&[100.0, 100.0]), Some(&[series(10.0), series(10.0)]));
@@ -113,7 +113,7 @@ fn a_sum_over_requests_is_resampled_as_a_sum() {
 }
 
 #[test]
-fn the_same_mean_over_different_questions_is_a_change() {
+fn same_mean_over_different_questions_is_a_change() {
     let half = |first: f64| -> Vec<Figures> {
         vec![(0..10).map(|at| Some(if at < 5 { first } else { 1.0 - first })).collect()]
     };
@@ -124,7 +124,7 @@ fn the_same_mean_over_different_questions_is_a_change() {
 }
 
 #[test]
-fn projects_are_clusters_if_there_are_several_and_else_sessions() {
+fn several_projects_are_clusters_and_otherwise_sessions_are() {
     let named = |names: [Option<&'static str>; 3]| {
         grouped(&names.map(|name| (name.map(|name| ("d", name)), 1.0))).n()
     };
@@ -159,7 +159,7 @@ fn shares_at_cuts_weigh_at_most_thirty_facts() {
 }
 
 #[test]
-fn projects_are_clusters_of_both_figures_and_of_their_difference() {
+fn projects_are_clusters_of_both_figures_and_difference() {
     // Project p: (10 + 20)/40 against (10 + 10)/40 at weight 30; q: 0.5 against
     // 1 at weight 10. (22.5 + 5)/40 and (15 + 10)/40.
     let with_projects = |of: &[(f64, f64)]| {
@@ -177,7 +177,7 @@ fn projects_are_clusters_of_both_figures_and_of_their_difference() {
 }
 
 #[test]
-fn different_facts_are_no_pair_unless_strategies_may_differ_in_them() {
+fn different_facts_are_unpaired_unless_allowed_to_differ() {
     let (a, b) = (kept(&[(15.0, 30.0)]), kept(&[(15.0, 29.0)]));
     assert_eq!(pair("facts_kept", &a, &b), Err(Unpaired::OtherFacts));
     assert_eq!(pair("facts_kept", &a, &kept(&[])), Err(Unpaired::NoPair));
@@ -191,7 +191,7 @@ fn different_facts_are_no_pair_unless_strategies_may_differ_in_them() {
 }
 
 #[test]
-fn facts_are_resampled_with_the_weight_of_their_session() {
+fn facts_are_resampled_with_their_session_weight() {
     // Every fact is lost in a session of 30 and found in one of 10: every
     // resample gives −20/40.
     let series =
@@ -205,7 +205,7 @@ fn facts_are_resampled_with_the_weight_of_their_session() {
 }
 
 #[test]
-fn the_interval_of_one_session_is_shifted_to_the_pooled_difference() {
+fn single_session_interval_is_shifted_to_pooled_difference() {
     // Every paired request falls by 1, the pooled figures by 0.75 only: a request
     // may have a figure in one run. The interval stands around what is told.
     let series = |x: f64| -> Figures { vec![Some(x); 10] };
@@ -216,7 +216,7 @@ fn the_interval_of_one_session_is_shifted_to_the_pooled_difference() {
 }
 
 #[test]
-fn the_interval_of_a_sum_is_that_of_the_mean_times_requests_and_sessions() {
+fn sum_interval_is_mean_interval_times_all_requests() {
     let rising: Figures = (0..10).map(|n| Some(f64::from(n))).collect();
     let nothing: Figures = vec![Some(0.0); 10];
     let two = |id, figure: f64, of: &Figures| {
@@ -236,7 +236,7 @@ fn the_interval_of_a_sum_is_that_of_the_mean_times_requests_and_sessions() {
 /// How-it-works §46: where the facts of two strategies may differ, a session weighs as
 /// much as the mean of their numbers.
 #[test]
-fn shares_of_other_facts_are_weighted_by_the_mean_of_both_numbers() {
+fn shares_of_different_facts_weigh_by_mean_count() {
     let of = |id: &str, fractions: [(f64, f64); 2]| {
         run(id, &fractions.map(|(of, to)| Some(Figure::Fraction(of, to))), None)
     };
@@ -255,7 +255,7 @@ fn ten_paired_requests_are_enough_for_an_interval() {
 }
 
 #[test]
-fn a_side_is_the_row_of_a_strategy_at_a_window_in_each_data_set() {
+fn side_is_one_strategy_window_row_per_dataset() {
     let mut run = run("recall", &ones(&[0.5]), None);
     let row = |dataset: &str, strategy: &str, window: &str, billing_model: &str| UnitRow {
         dataset: dataset.into(),
@@ -288,7 +288,7 @@ fn a_side_is_the_row_of_a_strategy_at_a_window_in_each_data_set() {
 }
 
 #[test]
-fn a_row_has_the_figures_of_the_sessions_of_its_data_set() {
+fn row_has_session_figures_of_its_data_set() {
     // Sessions 0 and 2 are of d, and 1 of e.
     let both = |of_d: [f64; 2], of_e: f64| {
         let mut run = run("recall", &ones(&[0.0; 3]), None);
@@ -307,7 +307,7 @@ fn a_row_has_the_figures_of_the_sessions_of_its_data_set() {
 }
 
 #[test]
-fn fractions_of_other_denominators_are_higher_or_lower_by_their_shares() {
+fn fractions_with_different_denominators_compare_by_shares() {
     // A half against three tenths, and one of five against four of ten.
     let of = |fractions: [(f64, f64); 2]| run("carried_share", &facts(&fractions), None);
     let found =

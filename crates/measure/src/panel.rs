@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn agreement_and_kappa_cover_answers_that_the_first_two_judges_graded() {
+    fn agreement_and_kappa_cover_answers_both_judges_graded() {
         // Right and right 4, wrong and wrong 2, first alone 1, second alone 1:
         // 6 of 8 agree; both say right in 5 of 8, so that chance agrees in
         // 25/64 + 9/64 = 34/64, and kappa is (48 − 34) / (64 − 34) = 14/30.
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn the_third_judge_decides_if_the_first_two_leave_it_open() {
+    fn third_judge_decides_when_first_two_do_not() {
         // If the two differ, the third decides twice, and once it did not grade
         // either. Neither graded: once. A single grade holds without the third.
         let all = ["rwr", "wrr", "rwu", "uur", "urr", "ruw", "rr"];

@@ -15,7 +15,7 @@ fn found(units: &[PooledUnit<'_>]) -> Vec<(f64, f64)> {
 }
 
 #[test]
-fn the_weight_of_a_session_is_at_most_thirty_facts() {
+fn session_weight_is_at_most_thirty_facts() {
     let units = [unit(None, 10.0, 0.5), unit(None, 30.0, 0.25), unit(None, 400.0, 0.75)];
     assert_eq!(found(&units), [(0.5, 10.0), (0.25, 30.0), (0.75, 30.0)]);
     let clusters = pooled(&units);
@@ -46,7 +46,7 @@ fn sessions_under_five_facts_form_one_cluster() {
 }
 
 #[test]
-fn small_projects_and_small_sessions_without_one_are_joined_too() {
+fn small_projects_and_small_unassigned_sessions_are_joined() {
     // The sessions of the first project have 6 facts together: it is a cluster
     // of its own.
     let units = [
@@ -75,7 +75,7 @@ fn differences_are_pooled_as_shares_are() {
 }
 
 #[test]
-fn within_these_sessions_the_mean_is_that_of_the_clusters() {
+fn mean_within_these_sessions_equals_cluster_mean() {
     // Nothing varies within a session, so that both ends of the interval are
     // the mean.
     let (one, zero) = ([1.0; 40], [0.0; 10]);

@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn bills_within_half_a_per_cent_count_as_equal() {
+    fn bills_within_half_a_percent_count_as_equal() {
         let usd = |usd| with("cost_usd", usd);
         let unknown = || with("overflows", 0.0);
         let dearer = |one: f64, other: f64| is_dearer(&usd(one), &usd(other));
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_that_costs_more_than_the_recorded_agent_and_keeps_no_more_is_not_recommended() {
+    fn row_dearer_than_recording_without_gain_is_rejected() {
         let cells = |tokens| {
             let today = row("s", "recorded", 20, 200).control().build();
             vec![today, row("s", "prune", 18, tokens).build()]
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_that_is_not_cheaper_than_the_whole_conversation_is_not_recommended() {
+    fn row_not_cheaper_than_full_is_not_recommended() {
         let cells =
             |full: CellBuilder, tokens| vec![full.build(), row("s", "prune", 18, tokens).build()];
         let whole = || row("s", "full", 20, 200).control();
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cheaper_of_rows_that_cannot_be_distinguished_is_recommended() {
+    fn cheaper_of_indistinguishable_rows_is_recommended() {
         // The margin is 0.05: 19 of 20 count as no less than 20 of 20, and 18
         // do not.
         for (kept, chosen) in [(19, " use b"), (18, " use a")] {
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn from_six_sessions_on_the_interval_decides_and_not_the_margin() {
+    fn interval_instead_of_margin_decides_from_six_sessions() {
         // Nine of ten sessions lose 1 of 20 and one gains 4: -0.025, and the
         // interval of the difference contains 0; if all lose 2 it does not.
         let ids: Vec<String> = (0..10).map(|n| format!("s{n}")).collect();

@@ -35,7 +35,7 @@ fn row<'a>(report: &'a Report, strategy: &str) -> &'a StrategyRow {
 }
 
 #[test]
-fn recall_is_the_mean_score_and_abstain_questions_are_separate() {
+fn recall_is_mean_score_without_abstain_questions() {
     // Facts have scores 1, 0.5 and 0; the unanswerable question has score 1 and is
     // separate.
     let report = run(vec![four("s")], vec![full("s", "RRRr"), compacted("s", "RhwR")]);
@@ -49,7 +49,7 @@ fn recall_is_the_mean_score_and_abstain_questions_are_separate() {
 }
 
 #[test]
-fn unscored_questions_are_counted_and_never_change_a_mean() {
+fn unscored_questions_are_counted_but_change_no_mean() {
     let report = run(vec![four("s")], vec![full("s", "RRRr"), compacted("s", "RuwR")]);
     let x = row(&report, "x");
     close(x, "recall", 0.5);
@@ -64,7 +64,7 @@ fn unscored_questions_are_counted_and_never_change_a_mean() {
 }
 
 #[test]
-fn continuity_is_kept_over_kept_and_lost_and_its_four_outcomes_are_printed() {
+fn continuity_is_kept_share_of_kept_and_lost() {
     // Before: right, right, wrong. After: right, wrong, right.
     let report = run(vec![four("s")], vec![full("s", "RRWr"), compacted("s", "RwRR")]);
     let x = row(&report, "x");
@@ -86,7 +86,7 @@ fn a_score_of_one_half_is_right() {
 }
 
 #[test]
-fn a_session_that_was_never_compacted_has_no_continuity() {
+fn session_never_compacted_has_no_continuity() {
     let idle = cell("s", "x").sent(&[1_000, 2_000]).snapshot(1, 0).answers("RRRR").build();
     let report = run(vec![four("s")], vec![full("s", "RRRr"), idle]);
     let x = row(&report, "x");
@@ -97,7 +97,7 @@ fn a_session_that_was_never_compacted_has_no_continuity() {
 }
 
 #[test]
-fn continuity_is_the_mean_over_kinds_with_small_kinds_pooled() {
+fn continuity_averages_kinds_and_pools_small_ones() {
     // Three sessions with four facts and one update each: twelve facts have
     // a figure of their own, three updates are pooled with two plans of one
     // session.
@@ -141,7 +141,7 @@ fn continuity_is_the_mean_over_kinds_with_small_kinds_pooled() {
 }
 
 #[test]
-fn a_question_at_a_refused_request_is_wrong_and_its_value_lost_except_for_controls() {
+fn question_at_refused_request_fails_except_for_controls() {
     let over = cell("s", "x").sent(&[1_000, 9_000]).snapshot(1, 1).over().answers("RRRR").build();
     let control = cell("s", "recorded").control().sent(&[1_000, 9_000]);
     let control = control.snapshot(1, 1).over().answers("RRRR").build();
@@ -172,7 +172,7 @@ fn a_wrong_answer_is_lost_garbled_or_unused() {
 }
 
 #[test]
-fn retention_is_on_a_scale_from_floor_to_ceiling_and_never_clamped() {
+fn retention_scales_floor_to_ceiling_without_clamping() {
     // Floor 0, ceiling 1, own 2/3.
     let cells =
         |own: &str, floor: &str| vec![full("s", "RRRr"), empty("s", floor), compacted("s", own)];
@@ -229,7 +229,7 @@ fn fabrication_is_counted_for_models_only() {
 
 /// Reference §5: an updated fact tempts to assert its stale value.
 #[test]
-fn fabrication_counts_unanswerable_and_updated_facts_whether_lost_or_not() {
+fn fabrication_counts_unanswerable_and_tempting_updated_facts() {
     let facts = || {
         facts("s")
             .requests(&[1_000, 2_000])
@@ -255,7 +255,7 @@ fn fabrication_counts_unanswerable_and_updated_facts_whether_lost_or_not() {
 }
 
 #[test]
-fn a_reader_that_is_better_in_smaller_contexts_is_reported() {
+fn reader_better_in_smaller_contexts_is_reported() {
     // Two questions with all of their evidence: right under x, wrong under full.
     let cells = vec![full("s", "WWRr"), compacted("s", "RRwR")];
     let report = run(vec![four("s")], cells);
@@ -279,7 +279,7 @@ fn a_control_without_replayed_requests_has_no_sizes() {
 }
 
 #[test]
-fn compactions_for_the_questions_at_the_end_are_not_counted() {
+fn compactions_for_final_questions_are_not_counted() {
     let mut cell = cell("s", "x").sent(&[1_000, 500]).compaction(1_000, 500);
     cell = cell.compaction(900, 1_900).snapshot(1, 2).answers("RRRR");
     let mut cell = cell.build();
@@ -293,7 +293,7 @@ fn compactions_for_the_questions_at_the_end_are_not_counted() {
 }
 
 #[test]
-fn the_forgetting_curve_is_by_compactions_and_by_tokens() {
+fn forgetting_curve_is_by_compactions_and_tokens() {
     let facts = facts("s")
         .requests(&[1_000, 2_000])
         .question(QuestionKind::Fact, 0, 1_999)
@@ -329,7 +329,7 @@ fn the_forgetting_curve_is_by_compactions_and_by_tokens() {
 }
 
 #[test]
-fn a_forgetting_curve_keeps_nothing_at_a_refused_request_except_for_controls() {
+fn forgetting_curve_keeps_nothing_when_refused_except_controls() {
     let session = || facts("s").requests(&[1_000, 2_000]).reference(1, 5_000, None).build();
     let over = || cell("s", "x").sent(&[1_000, 9_000]).overflow(1).states("k");
     let kept = |cell: Cell| {
@@ -342,7 +342,7 @@ fn a_forgetting_curve_keeps_nothing_at_a_refused_request_except_for_controls() {
 }
 
 #[test]
-fn a_recovery_channel_has_its_own_recall_calls_and_tokens_and_changes_no_other_figure() {
+fn recovery_channel_changes_only_its_own_three_figures() {
     // Without the channel the facts have scores 1, 0 and 0. With it they have
     // 1, 0.5 and 1; the unanswerable question counts only among calls and tokens.
     let searched = [(5, 400), (5, 200), (3, 0), (1, 10)];
@@ -366,7 +366,7 @@ fn a_recovery_channel_has_its_own_recall_calls_and_tokens_and_changes_no_other_f
 }
 
 #[test]
-fn a_recovery_channel_does_not_help_where_the_request_is_refused() {
+fn recovery_channel_does_not_help_a_refused_request() {
     let over = cell("s", "x").sent(&[1_000, 9_000]).snapshot(1, 1).over().answers("wwww");
     let over = over.recovers("rrrr", &[(1, 1); 4]).build();
     let report = run(vec![four("s")], vec![full("s", "RRRr"), over]);
@@ -374,7 +374,7 @@ fn a_recovery_channel_does_not_help_where_the_request_is_refused() {
 }
 
 #[test]
-fn a_difference_in_continuity_is_held_against_a_margin_of_five_points() {
+fn continuity_difference_uses_a_margin_of_five_points() {
     let compared = |lost: usize| {
         let (mut all, mut cells) = (Vec::new(), Vec::new());
         for name in ["a", "b", "c", "d", "e", "f"] {
@@ -397,7 +397,7 @@ fn a_difference_in_continuity_is_held_against_a_margin_of_five_points() {
 }
 
 #[test]
-fn a_fifth_between_floor_and_ceiling_is_a_scale() {
+fn fifth_between_floor_and_ceiling_is_a_scale() {
     // Of five facts the floor answers none, the ceiling one, and the strategy two.
     let five = (0..5).fold(facts("s").requests(&[1_000, 2_000]), |built, _| {
         built.question(QuestionKind::Fact, 1, 3_000)
@@ -408,7 +408,7 @@ fn a_fifth_between_floor_and_ceiling_is_a_scale() {
 }
 
 #[test]
-fn the_interval_of_retention_varies_with_the_scale_of_each_session() {
+fn retention_interval_varies_with_scale_of_each_session() {
     // Gained 1/3, 2/3, 1/3, 2/3, 1, 0 of 1, 1, 2/3, 2/3, 1, 2/3: 0.5 of 5/6 in the
     // mean, 0.6. The residuals (gained − 0.6 · scale) / (5/6) have a sum of
     // squares of 106/225 · 36/25 = 0.6784.

@@ -136,7 +136,7 @@ mod tests {
     use recap_core::model::Unusable;
 
     #[test]
-    fn rows_with_equal_figures_in_every_session_share_a_rank() {
+    fn rows_equal_in_every_session_share_rank() {
         let kept = |id: &str, name: &str, kept: usize, tokens: u64| {
             let states = "k".repeat(kept) + &"l".repeat(20 - kept);
             cell(id, name).sent(&[tokens; 10]).states(&states).build()
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_with_a_failed_cell_comes_after_the_ranked_ones_whatever_it_keeps() {
+    fn row_with_failed_cell_follows_all_ranked_rows() {
         let kept = |id: &str, name: &str, kept: usize| {
             let states = "k".repeat(kept) + &"l".repeat(20 - kept);
             cell(id, name).sent(&[100; 10]).states(&states)
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_means_of_different_scores_are_no_equal_rank() {
+    fn equal_means_of_different_scores_rank_differently() {
         let entry = |strategy: &str, kept: f64, scores: [f64; 2]| {
             let mut entry = entry_at(("25%", 9.0), strategy, Some(9), &[("facts_kept", kept)]);
             entry.scores = (0..).zip(scores).collect();
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn fewer_than_five_questions_or_facts_have_no_rank() {
+    fn fewer_than_five_questions_or_facts_prevent_rank() {
         let why = |primary: Primary, asked, values: &[(&str, f64)]| {
             let mut entry = entry_at(("25%", 9.0), "x", Some(1), values);
             entry.asked = asked;
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_with_more_than_one_unusable_reply_in_twenty_has_no_rank() {
+    fn more_than_5_percent_unusable_replies_prevents_rank() {
         let rows = replied(&[("bad", 40, 3), ("good", 40, 2), ("silent", 0, 0)]);
         let actual: Vec<(&str, Option<u32>, RowKind)> =
             rows.iter().map(|row| (row.strategy.as_str(), row.rank, row.row_kind)).collect();
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_repeated_over_all_sessions_of_a_strategy_at_a_window() {
+    fn text_repetition_is_counted_across_sessions_per_row() {
         let cell = |id: &str, input| {
             let cell = cell(id, "x").sent(&[100; 10]).states(&"k".repeat(20));
             cell.compaction(1_000, 100).replies(&[reply(input, 9)]).build()

@@ -95,7 +95,7 @@ fn a_run_of_controls_has_no_recommendation() {
 }
 
 #[test]
-fn a_conversation_over_the_window_is_no_standard_for_cheaper() {
+fn conversation_over_window_is_no_standard_for_cheaper() {
     let billed = |cell: crate::testkit::CellBuilder, tokens: u64| {
         cell.bill(BY_MODEL, "dear", &[(tokens, 0, 0); 10])
     };
@@ -132,7 +132,7 @@ fn recommended_strategies_of_other_windows_are_named() {
 }
 
 #[test]
-fn an_offline_judge_is_the_largest_doubt_about_questions() {
+fn offline_judge_is_largest_doubt_about_questions() {
     let questions = |id: &str| {
         let mut built = facts(id).requests(&[100; 10]);
         for _ in 0..8 {
@@ -164,7 +164,7 @@ fn an_offline_judge_is_the_largest_doubt_about_questions() {
 }
 
 #[test]
-fn a_strategy_with_refused_requests_is_not_recommended_but_named() {
+fn strategy_with_refused_requests_is_named_not_recommended() {
     let over = keeps("s", "prune", 18).overflow(3).build();
     let report = run(vec![session("s")], vec![full("s"), over, keeps("s", "fifo", 15).build()]);
     says(&report, "At a window of 25 % fifo loses least: it keeps 75 %");
@@ -181,7 +181,7 @@ fn a_strategy_with_refused_requests_is_not_recommended_but_named() {
 }
 
 #[test]
-fn a_cheaper_strategy_within_the_margin_is_named_with_its_bill() {
+fn cheaper_strategy_within_margin_is_named_with_bill() {
     // The margin is 0.05: a keeps 100 %, b 0.95 at half the tokens, c 0.90 for less still.
     let billed = |name: &str, kept: usize, tokens: u64| {
         keeps("s", name, kept).bill(BY_MODEL, "dear", &[(tokens, 0, 0); 10]).build()
@@ -199,7 +199,7 @@ fn a_cheaper_strategy_within_the_margin_is_named_with_its_bill() {
 }
 
 #[test]
-fn a_strategy_that_keeps_almost_nothing_is_not_recommended() {
+fn strategy_that_keeps_almost_nothing_is_not_recommended() {
     let billed = |name: &str, kept: usize, tokens: u64| {
         keeps("s", name, kept).bill(BY_MODEL, "dear", &[(tokens, 0, 0); 10])
     };
@@ -273,7 +273,7 @@ fn place(strategy: &str, window: &str) -> recap_core::model::RowName {
 }
 
 #[test]
-fn a_finding_weighs_only_on_rows_and_measures_that_it_questions() {
+fn finding_weighs_only_on_rows_and_measures_concerned() {
     use Primary::{Continuity, FactsKept, ReferenceRecall};
     let own = || place("prune", "25%");
     let window = || "25%".to_owned();
@@ -317,7 +317,7 @@ fn a_finding_weighs_only_on_rows_and_measures_that_it_questions() {
 }
 
 #[test]
-fn a_small_window_weighs_on_rows_that_are_small_themselves() {
+fn small_window_weighs_only_on_small_rows() {
     let weighs = |at, listed: &str| {
         let table = [entry_at(at, "prune", Some(1), &[])];
         let windows = vec![listed.to_owned()];
@@ -346,7 +346,7 @@ fn of_equal_doubts_the_first_is_told() {
 }
 
 #[test]
-fn of_two_windows_the_row_that_fits_keeps_more_and_costs_less_leads() {
+fn window_leads_by_fit_then_kept_then_cost() {
     let leads = |primary: Primary, one: [f64; 3], other: [f64; 3]| {
         let row = |at, [kept, usd, over]: [f64; 3]| {
             let values = [(primary.id(), kept), ("cost_usd", usd), ("overflows", over)];
@@ -382,7 +382,7 @@ fn recommended(table: &[Entry]) -> Chosen {
 }
 
 #[test]
-fn a_loss_of_more_than_twice_the_margin_is_a_heavy_one() {
+fn loss_over_twice_the_margin_is_heavy() {
     let heavy = |difference| {
         let values = [("continuity", 80.0), ("difference_to_full", difference)];
         recommended(&[entry_at(SMALL, "prune", Some(1), &values)]).loses_much
@@ -392,7 +392,7 @@ fn a_loss_of_more_than_twice_the_margin_is_a_heavy_one() {
 }
 
 #[test]
-fn rows_beside_the_recommended_one_are_named_by_rank_and_window() {
+fn other_rows_are_named_by_rank_and_window() {
     let row =
         |at, strategy, rank, kept| entry_at(at, strategy, Some(rank), &[("continuity", kept)]);
     let over = |at, strategy, rank, kept| {
@@ -429,7 +429,7 @@ fn refused_by(run: &Evidence<'_>, best: &Entry) -> Option<String> {
 }
 
 #[test]
-fn the_range_beside_a_figure_says_what_it_is_of() {
+fn range_beside_figure_states_its_kind() {
     let range = |interval: Interval| {
         let mut entry = entry_at(SMALL, "x", Some(1), &[("sessions", 3.0)]);
         entry.row.intervals.insert("continuity".into(), interval);
@@ -454,7 +454,7 @@ fn saves(found: Savings, share: f64, refetched: f64) {
 }
 
 #[test]
-fn a_bill_is_compared_with_the_whole_conversation_or_else_with_the_recorded_agent() {
+fn bill_is_compared_with_full_or_recorded_agent() {
     let priced = |over: f64, others: &[(&str, f64)]| {
         let values = [
             ("cost_usd", 2.0),
@@ -484,7 +484,7 @@ fn a_bill_is_compared_with_the_whole_conversation_or_else_with_the_recorded_agen
 }
 
 #[test]
-fn the_comparison_with_the_whole_conversation_is_in_points_of_the_measure() {
+fn comparison_with_whole_conversation_is_in_measure_points() {
     let of = |mde| {
         let values = [
             ("n_clusters", 7.0),
@@ -505,7 +505,7 @@ fn the_comparison_with_the_whole_conversation_is_in_points_of_the_measure() {
 }
 
 #[test]
-fn few_sessions_are_the_doubt_of_a_run_without_a_choice_if_they_allow_no_conclusion() {
+fn few_inconclusive_sessions_are_doubt_without_choice() {
     let few = |allows| {
         let (clusters, noun) = (3, "session");
         Finding::from(Limit::FewClusters { clusters, noun, allows })
@@ -596,7 +596,7 @@ fn what_was_replayed_is_counted() {
 }
 
 #[test]
-fn a_row_that_compressed_nothing_is_named_with_what_it_keeps_at_cuts() {
+fn row_without_compaction_is_named_with_kept_facts() {
     let idle = |id: &str| {
         let mut entry = entry_at(SMALL, "prune", Some(1), &[(id, 0.9)]);
         entry.acted = false;
@@ -682,7 +682,7 @@ fn a_rank_takes_five_questions() {
 }
 
 #[test]
-fn more_than_one_refused_request_in_a_hundred_is_often() {
+fn over_one_percent_refused_requests_is_often() {
     let often = |values: &[(&str, f64)]| entry_at(SMALL, "a", None, values).row.refused_often();
     assert_eq!(often(&[("overflows", 1.0), ("requests", 100.0)]), None);
     assert_eq!(often(&[("overflows", 7.0), ("requests", 1_191.0)]), None);

@@ -394,7 +394,7 @@ mod tests {
     };
 
     #[test]
-    fn replicates_are_averaged_at_each_position_that_has_a_figure() {
+    fn replicates_are_averaged_at_each_position_with_figure() {
         let replicates = [
             vec![Some(1.0), None, Some(3.0), None],
             vec![Some(2.0), None],
@@ -405,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn questions_of_replicates_count_once_and_only_behind_a_score() {
+    fn questions_count_once_across_replicates_with_score() {
         let (some, none) = (Some(0.0), None);
         let series = BTreeMap::from([
             (0, vec![vec![some, none], vec![some, some, none]]),
@@ -440,7 +440,7 @@ mod tests {
     }
 
     #[test]
-    fn facts_at_cuts_rank_where_a_cut_has_facts_and_a_row() {
+    fn facts_kept_ranks_if_cut_facts_have_row() {
         let of = |facts, state| primary(&[], &RunResults::new([], [cut("s", facts, state)]));
         let lost = Some(ReferenceState::Lost);
         assert_eq!(of(1, lost), Primary::FactsKept);
@@ -450,7 +450,7 @@ mod tests {
     }
 
     #[test]
-    fn within_two_sessions_facts_are_resampled_with_the_weight_of_their_session() {
+    fn resampled_facts_keep_weight_of_their_session() {
         // All of 30 facts are kept, and none of ten: every resample keeps 30 of 40.
         let (all, none) = (ReferenceState::Carried, ReferenceState::Lost);
         let cuts = [cut("s", 30, Some(all)), cut("t", 10, Some(none))];

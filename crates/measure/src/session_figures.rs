@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_has_the_bill_of_the_first_billing_model_and_its_own_waits() {
+    fn session_has_first_model_bill_and_own_waits() {
         let timed = |id, uncached, ms| {
             billed(id, uncached).compaction(9, 1).called(ms, LatencySource::Live).build()
         };
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_without_a_cell_at_its_end_has_no_figures_and_a_reason() {
+    fn session_with_failed_cell_has_reason_without_figures() {
         let found = figures(&["s"], vec![cell("s", "x").failed("it broke")]);
         let expected = SessionFigures {
             dataset: "d".into(),
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn repetitions_are_averaged_and_what_is_unknown_is_not_guessed() {
+    fn repetitions_are_averaged_and_unknowns_stay_unknown() {
         let half = Contribution::Fraction { of: 1.0, to: 2.0 };
         assert_eq!(
             fraction(&[half.clone(), Contribution::Fraction { of: 2.0, to: 2.0 }]),
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mean_has_an_interval_and_a_test_from_six_clusters_on() {
+    fn mean_has_interval_and_test_from_six_clusters() {
         let clusters = |n: usize| Clusters::new(vec![vec![1.0]; n]);
         assert_eq!(estimate(&clusters(0), 1), None);
         let few = estimate(&clusters(5), 1).unwrap();

@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_signs_of_twenty_clusters_give_the_smallest_p_of_the_draws() {
+    fn twenty_equal_signs_give_smallest_possible_p() {
         let p = sign_flip(&clusters(&[1.0; 20]), 1);
         assert!((p - 1.0 / 100_001.0).abs() < 3e-5, "{p}");
         // The observed pattern is one of 100,001, and all others are whole ones.
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn holm_multiplies_by_the_number_of_remaining_tests_and_never_decreases() {
+    fn holm_multiplies_by_remaining_tests_and_never_decreases() {
         // 0.01·3, max(0.03, 0.02·2), max(0.04, 0.03·1).
         assert_eq!(holm(&[0.03, 0.01, 0.02]), vec![0.04, 0.03, 0.04]);
         assert_eq!(holm(&[0.6, 0.7]), vec![1.0, 1.0]);

@@ -43,7 +43,7 @@ fn the_clopper_pearson_bound_is_that_of_scipy() {
 }
 
 #[test]
-fn sessions_of_one_cluster_do_not_count_as_independent() {
+fn sessions_of_one_cluster_are_not_independent() {
     // Each value of six projects three times: as uncertain as six single
     // sessions.
     let single = singles(&SEVEN[..6]);
@@ -54,7 +54,7 @@ fn sessions_of_one_cluster_do_not_count_as_independent() {
 }
 
 #[test]
-fn the_mean_is_over_sessions_and_not_over_clusters() {
+fn mean_is_over_sessions_not_clusters() {
     // (0.2 + 0.4 + 0.9) / 3 = 0.5; the means of the clusters are 0.3 and 0.9.
     let clusters = Clusters::new(vec![vec![0.2, 0.4], vec![0.9], Vec::new()]);
     close(clusters.mean(), 0.5);
@@ -122,7 +122,7 @@ fn a_heavy_cluster_reduces_the_effective_number() {
 }
 
 #[test]
-fn the_kind_of_interval_depends_on_the_number_of_clusters() {
+fn number_of_clusters_decides_interval_kind() {
     let of = |n: usize| {
         let values: Vec<f64> = (0..n).map(|i| i as f64 / n as f64).collect();
         singles(&values).confidence(1)
@@ -152,7 +152,7 @@ fn quantiles_are_interpolated() {
 }
 
 #[test]
-fn the_t_interval_covers_the_truth_at_its_level() {
+fn t_interval_covers_truth_at_its_level() {
     let mut rng = ChaCha8Rng::seed_from_u64(11);
     let runs = 3_000;
     let covered = (0..runs).filter(|_| {
@@ -166,7 +166,7 @@ fn the_t_interval_covers_the_truth_at_its_level() {
 }
 
 #[test]
-fn bounds_are_moved_into_the_range_of_the_parameter() {
+fn bounds_are_clamped_to_parameter_range() {
     let bounds = Bounds { lo: -2.0, hi: 0.5 };
     close(bounds.width(), 2.5);
     assert_eq!(bounds.within(-1.0, 1.0), Bounds { lo: -1.0, hi: 0.5 });

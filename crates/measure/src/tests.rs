@@ -39,7 +39,7 @@ fn strategy(id: &str, name: &str, states: &str) -> testkit::CellBuilder {
 }
 
 #[test]
-fn full_is_exactly_one_in_recall_and_zero_in_savings() {
+fn full_has_recall_one_and_savings_zero() {
     let report = run(vec![ten_requests("s")], vec![full("s")]);
     let row = row(&report, "d", "full");
     assert_eq!(row.number(catalogue::REFERENCE_RECALL), Some(1.0));
@@ -79,7 +79,7 @@ fn size_is_counted_over_every_request() {
 }
 
 #[test]
-fn a_compaction_that_failed_is_neither_counted_nor_measured() {
+fn failed_compaction_is_neither_counted_nor_measured() {
     let one = facts("s").requests(&[1_000]).build();
     let mut sent = cell("s", "x").sent(&[1_000]).compaction(1_000, 1_000).build();
     if let CellOutcome::Done(rows) = &mut sent.outcome {
@@ -92,7 +92,7 @@ fn a_compaction_that_failed_is_neither_counted_nor_measured() {
 }
 
 #[test]
-fn a_failed_cell_contributes_nothing_and_its_row_has_no_rank() {
+fn failed_cell_contributes_nothing_and_prevents_rank() {
     let cells = vec![
         strategy("s", "x", HALF).build(),
         strategy("t", "x", HALF).failed("the strategy lost a tool call"),
@@ -113,7 +113,7 @@ fn a_failed_cell_contributes_nothing_and_its_row_has_no_rank() {
 }
 
 #[test]
-fn a_cell_that_does_not_fit_its_session_fails() {
+fn cell_that_does_not_fit_its_session_fails() {
     let short = cell("s", "x").sent(&[10; 3]).states(HALF).build();
     let stray = strategy("elsewhere", "x", HALF).build();
     let report = run(vec![ten_requests("s")], vec![short, stray]);
@@ -124,7 +124,7 @@ fn a_cell_that_does_not_fit_its_session_fails() {
 }
 
 #[test]
-fn references_to_missing_positions_fail_the_cell_without_a_panic() {
+fn references_to_missing_positions_fail_cell_without_panic() {
     let spoil: [fn(&mut SessionFacts); 3] = [
         |facts| facts.exam.references[19].request = 10,
         |facts| facts.exam.references[0].refetch = Some(99),
@@ -166,7 +166,7 @@ fn mixed() -> (Vec<SessionFacts>, Vec<Cell>) {
 }
 
 #[test]
-fn cells_in_any_order_give_the_same_report_byte_for_byte() {
+fn cell_order_does_not_change_report_bytes() {
     let (facts, cells) = mixed();
     let bytes = |facts: Vec<SessionFacts>, cells: Vec<Cell>| {
         format!("{:?}", run_at(&["50%", "25%"], facts, cells))
@@ -197,7 +197,7 @@ fn replicates_count_as_one_session() {
 }
 
 #[test]
-fn rows_are_in_the_order_full_ranked_offline_summaries_controls() {
+fn rows_are_ordered_full_ranked_offline_summaries_controls() {
     let thrifty = cell("s", "thrifty").sent(&[900; 10]).states(HALF).build();
     let cells = vec![
         strategy("s", "recorded", WHOLE).control().build(),
@@ -230,7 +230,7 @@ fn rows_are_in_the_order_full_ranked_offline_summaries_controls() {
 }
 
 #[test]
-fn windows_are_in_the_order_typed_and_all_comes_last() {
+fn windows_keep_typed_order_and_all_comes_last() {
     let (facts, cells) = mixed();
     let report = run_at(&["50%", "25%"], facts, cells);
     let mut order: Vec<(&str, &str)> =
@@ -287,7 +287,7 @@ fn columns_of_questions_are_absent_without_questions() {
 }
 
 #[test]
-fn every_measure_is_computed_in_one_way_and_is_in_the_catalogue() {
+fn every_measure_has_one_computation_and_catalogue_entry() {
     let ids: BTreeSet<&str> = MEASURES.iter().map(Spec::id).collect();
     assert_eq!(ids.len(), MEASURES.len());
     for spec in MEASURES.iter() {
@@ -298,7 +298,7 @@ fn every_measure_is_computed_in_one_way_and_is_in_the_catalogue() {
 }
 
 #[test]
-fn every_measure_yields_the_kind_of_parts_of_its_pool() {
+fn every_measure_yields_parts_that_fit_its_pool() {
     let mut facts = ten_requests("s");
     facts.recorded_compactions = 1;
     facts.requests.iter_mut().for_each(|r| r.output_recorded = true);
@@ -365,7 +365,7 @@ fn all_gives_sessions_equal_weight_and_sums_tokens() {
 }
 
 #[test]
-fn cells_that_an_interrupted_run_lacks_failed_where_it_prepared_their_session() {
+fn missing_cells_of_prepared_sessions_count_as_failed() {
     use recap_core::model::{Planned, PlannedSession, PlannedStrategy};
     let planned = |id: &str| PlannedSession {
         dataset: "d".into(),

@@ -36,7 +36,7 @@ mod tests {
     }
 
     #[test]
-    fn if_every_end_is_observed_it_is_the_lower_median() {
+    fn fully_observed_waits_give_lower_median() {
         assert_eq!(km_median(&seen(&[5.0, 1.0, 3.0])), Some(3.0));
         assert_eq!(km_median(&seen(&[4.0, 1.0, 2.0, 3.0])), Some(2.0));
         assert_eq!(km_median(&seen(&[7.0])), Some(7.0));
@@ -47,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unobserved_end_removes_the_wait_from_those_at_risk() {
+    fn unobserved_end_removes_wait_from_those_at_risk() {
         // 4/5 at 1; the wait observed until 2 is removed; then 2/3 of 4/5 is
         // 8/15 at 3, and 1/2 of that 4/15 at 4.
         let waits = [(1.0, true), (2.0, false), (3.0, true), (4.0, true), (5.0, false)];
@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_observed_until_another_one_ends_was_still_waiting() {
+    fn wait_observed_until_another_ends_was_still_waiting() {
         // 1/2 at 3: of two waits one ends. If the other had been removed
         // before, it would be 0.
         assert_eq!(km_median(&[(3.0, true), (3.0, false)]), Some(3.0));
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_none_if_more_than_half_wait_beyond_the_last_observed_end() {
+    fn no_median_if_most_waits_outlast_last_end() {
         assert_eq!(km_median(&[(1.0, true), (40.0, false), (40.0, false)]), None);
         assert_eq!(km_median(&[(40.0, false); 5]), None);
         assert_eq!(km_median(&[]), None);

@@ -198,7 +198,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_messages_that_follow_each_other_share_a_part() {
+    fn only_consecutive_messages_share_a_part() {
         let mut texts = BTreeMap::new();
         let mut parts = Vec::new();
         [3, 4, 6].into_iter().for_each(|message| extend(&mut parts, message));

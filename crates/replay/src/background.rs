@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn compactions_take_effect_when_their_models_are_done_in_that_order() {
+    async fn compactions_take_effect_as_their_models_finish() {
         let (subject, plan) = (subject(), plan());
         let mut session = begun(&subject, &plan).await;
         let (before, reported) = (session.context.weight().tokens, session.reported.unwrap());
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_compaction_of_a_session_that_was_left_changes_nothing() {
+    async fn compaction_of_an_abandoned_session_changes_nothing() {
         let (subject, plan) = (subject(), plan());
         let mut session = begun(&subject, &plan).await;
         let before = session.context.weight();
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn compactions_that_the_end_overtakes_are_recorded_in_the_order_of_their_stages() {
+    async fn unfinished_compactions_are_recorded_in_stage_order() {
         let (subject, plan) = (subject(), plan());
         let mut session = begun(&subject, &plan).await;
         launch(&mut session, 3, 0, 9, &[0]);
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_summary_that_came_meanwhile_goes_only_with_the_session_that_it_was_for() {
+    async fn new_summary_is_removed_only_with_its_session() {
         let (subject, plan) = (subject(), plan());
         for opens in [false, true] {
             let mut session = begun(&subject, &plan).await;

@@ -73,7 +73,7 @@ fn sent() -> (Sent, u64) {
 
 /// Reference §2: what the recording's cache held is what each event leaves.
 #[test]
-fn a_loss_leaves_what_was_read_and_others_share_no_more_than_the_preamble() {
+fn loss_keeps_read_tokens_and_sharing_only_preamble() {
     let (sent, all) = sent();
     assert_eq!(all, 53, "20 and 30 hidden tokens, and three messages of one");
     let mut request = subject(3).facts.requests[0];
@@ -133,7 +133,7 @@ fn tokens_are_rewritten_where_a_warm_prefix_broke() {
 /// Reference §2, break-even: a view hides again what it hid before, so that
 /// without it the last prompt and the messages since would have been sent.
 #[tokio::test]
-async fn the_prompt_before_a_view_is_the_last_prompt_and_what_arrived_since() {
+async fn prompt_before_view_is_last_prompt_plus_arrivals() {
     let before = |strategy: &'static str, keys: &'static [(&str, &str)]| async move {
         let (subject, plan) = (subject(8), plan(strategy, keys));
         let mut session = ReplaySession::open(&subject, &plan, &EmptySummary).unwrap();
@@ -148,7 +148,7 @@ async fn the_prompt_before_a_view_is_the_last_prompt_and_what_arrived_since() {
 }
 
 #[test]
-fn entries_live_for_an_hour_if_most_of_what_was_written_was_written_for_one() {
+fn entries_live_an_hour_if_most_writes_did() {
     let written = |five: u64, hour: u64| {
         let mut request = subject(2).facts.requests[0];
         request.recorded = Some(recap_core::model::Usage {
@@ -164,7 +164,7 @@ fn entries_live_for_an_hour_if_most_of_what_was_written_was_written_for_one() {
 }
 
 #[test]
-fn a_request_of_the_whole_conversation_has_the_prompt_in_force_and_all_before_it() {
+fn full_request_has_current_prompt_and_all_before() {
     let mut session = turns(6);
     session.preamble.system = vec!["word".to_owned()];
     let system = vec!["word word word".to_owned()];
@@ -200,7 +200,7 @@ fn call(input: u64, output: u64, live: bool) -> ModelCall {
 /// A call on the live conversation begins with its prompt; one that has fewer
 /// tokens than that prompt, and one of its own, begin anew each time.
 #[tokio::test]
-async fn only_a_call_on_the_whole_live_conversation_reads_its_cache() {
+async fn only_calls_on_whole_live_conversation_read_cache() {
     let (subject, mut plan) = (subject(8), plan("full", &[]));
     plan.agents = Arc::new([agent(), unpriced()]);
     let mut session = ReplaySession::open(&subject, &plan, &EmptySummary).unwrap();
@@ -228,7 +228,7 @@ async fn only_a_call_on_the_whole_live_conversation_reads_its_cache() {
 }
 
 #[tokio::test]
-async fn a_compactor_of_another_model_reads_nothing_from_the_cache() {
+async fn compactor_of_another_model_reads_nothing_from_cache() {
     let (subject, mut plan) = (subject(8), plan("full", &[]));
     plan.agents = Arc::new([agent()]);
     plan.compactor = Some(Agent { model: "claude-y".into(), ..agent() }.into());
@@ -246,7 +246,7 @@ async fn a_compactor_of_another_model_reads_nothing_from_the_cache() {
 }
 
 #[test]
-fn the_first_breakpoint_moves_only_over_text_that_does_not_survive_a_restart() {
+fn first_breakpoint_skips_only_text_lost_at_restart() {
     use Breakpoint::{Head, Newest, Preamble};
     let mut facts = (*subject(2).facts).clone();
     facts.hidden_tokens = 50;
@@ -272,7 +272,7 @@ fn the_first_breakpoint_moves_only_over_text_that_does_not_survive_a_restart() {
 /// An entry that was renewed is as good as one that never expired; other events
 /// leave a cold cache, whatever they leave in it.
 #[test]
-fn a_request_is_warm_unless_its_entry_expired_or_an_event_came_between() {
+fn request_is_warm_unless_entry_expired_or_lost() {
     let (sent, _) = sent();
     let (subject, mut plan) = (subject(3), plan("full", &[]));
     plan.agents = Arc::new([agent()]);
@@ -310,7 +310,7 @@ fn a_request_is_warm_unless_its_entry_expired_or_an_event_came_between() {
 }
 
 #[test]
-fn each_request_goes_to_the_caches_of_its_own_model_where_it_is_billed_as_recorded() {
+fn recorded_billing_uses_caches_of_each_requests_model() {
     let subject = subject(3);
     let mut plan = plan("full", &[]);
     let recorded = Agent { others: vec![unpriced()], ..agent() };
@@ -330,7 +330,7 @@ fn each_request_goes_to_the_caches_of_its_own_model_where_it_is_billed_as_record
 /// How-it-works §25: in the background the whole prompt is read, since the cache
 /// may be cold by then.
 #[tokio::test]
-async fn a_call_without_a_measured_time_gets_that_of_the_profile() {
+async fn unmeasured_call_gets_time_of_the_profile() {
     use recap_core::model::{CompactionRow, LatencySource};
     let row = |background, latency_ms| CompactionRow {
         request: 0,

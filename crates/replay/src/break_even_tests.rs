@@ -36,7 +36,7 @@ fn ahead(history: &CacheHistory) -> RemainingRequests<'_> {
 }
 
 #[test]
-fn ahead_of_a_compaction_are_its_request_and_later_ones() {
+fn requests_ahead_begin_with_the_one_compaction_precedes() {
     let mut history = history(&[(CacheState::Warm, 10), (CacheState::Warm, 40)]);
     history.arrived = vec![0, 10, 40];
     for (request, messages_seen, numbers, start) in
@@ -63,7 +63,7 @@ fn both(read: f64, call: f64) -> (Option<u32>, f64) {
 }
 
 #[test]
-fn the_worked_example_crosses_at_5_7_13_and_18_requests() {
+fn worked_example_crosses_at_5_7_13_18() {
     // K = 150,000·c + 3,000·5: 30,000, 22,500, 18,750; uncached 165,000.
     // (10,000·(1.25 − c) + K) / (100,000·c): 41,500/10,000 = 4.15,
     // 34,500/5,000 = 6.9, 31,000/2,500 = 12.4, 176,500/10,000 = 17.65.
@@ -91,7 +91,7 @@ fn by_hand(read: f64, (cached, anew): (f64, f64), requests: u32) -> (f64, f64) {
 }
 
 #[test]
-fn the_figures_in_the_book_follow_from_its_assumptions() {
+fn book_figures_follow_from_its_assumptions() {
     let from_cache = (150_000.0, 0.0);
     for (read, call, requests) in [
         (0.1, from_cache, 5),
@@ -126,7 +126,7 @@ fn lower_read_prices_delay_the_break_even() {
 }
 
 #[test]
-fn a_compaction_at_a_cold_request_costs_only_its_call() {
+fn compaction_at_cold_request_costs_only_its_call() {
     // Cold: 150,000 against 50,000 tokens are written, 40,000 read in
     // both: 100,000·1.25 are saved at once, more than the call costs.
     let prices = prices(0.1);
@@ -150,7 +150,7 @@ fn a_session_that_ends_too_soon_never_crosses() {
 }
 
 #[test]
-fn growth_of_both_sessions_has_no_effect_while_the_cache_is_warm() {
+fn shared_growth_has_no_effect_with_warm_cache() {
     let prices = prices(0.1);
     let mut tariff = Tariff::new(&prices);
     let growing: Vec<_> = (0..100).map(|n| (CacheState::Warm, n * 700)).collect();
@@ -158,7 +158,7 @@ fn growth_of_both_sessions_has_no_effect_while_the_cache_is_warm() {
 }
 
 #[test]
-fn bisection_finds_the_same_crossing_as_a_search_step_by_step() {
+fn bisection_finds_same_crossing_as_linear_search() {
     let prices = prices(0.1);
     let mut tariff = Tariff::new(&prices);
     for seed in 0u64..200 {
@@ -176,7 +176,7 @@ fn bisection_finds_the_same_crossing_as_a_search_step_by_step() {
 }
 
 #[test]
-fn a_compaction_counts_from_the_request_that_it_precedes() {
+fn compaction_counts_from_the_request_it_precedes() {
     let at = |n: u32| (n, jiff::Timestamp::UNIX_EPOCH, u64::from(n) * 10, CacheState::Warm);
     // The third of five requests was not billed.
     let requests = CacheHistory::counted([0, 1, 3, 4].map(at).into_iter());
@@ -193,7 +193,7 @@ fn a_compaction_counts_from_the_request_that_it_precedes() {
 }
 
 #[test]
-fn tokens_that_are_not_read_are_billed_by_the_rules_of_the_vendor() {
+fn unread_tokens_are_billed_by_vendor_rules() {
     use CacheRules::{Anthropic, DeepSeek, OpenAiMarked};
     let read = Buckets { read: 4, ..Buckets::default() };
     for (rules, life, expected) in [
@@ -208,7 +208,7 @@ fn tokens_that_are_not_read_are_billed_by_the_rules_of_the_vendor() {
 }
 
 #[test]
-fn the_formula_is_the_same_at_twice_the_prices() {
+fn formula_is_unchanged_at_twice_the_prices() {
     let entry = serde_json::json!({
         "input_cost_per_token": 2.0,
         "cache_read_input_token_cost": 0.2,
@@ -221,7 +221,7 @@ fn the_formula_is_the_same_at_twice_the_prices() {
 }
 
 #[test]
-fn the_formula_has_no_result_where_nothing_is_saved_or_input_is_free() {
+fn formula_has_no_result_without_savings_or_price() {
     let paid = prices(0.1);
     let mut tariff = Tariff::new(&paid);
     let same = CompactionCase { after: CASE.before, ..CASE };
@@ -264,7 +264,7 @@ fn bill() -> Bill {
 }
 
 #[test]
-fn a_compaction_pays_for_its_own_calls_and_reads_what_its_request_read() {
+fn compaction_pays_its_calls_and_shares_request_cache() {
     let prices = prices(0.1);
     let at = |n: u32| (n, jiff::Timestamp::UNIX_EPOCH, 0, CacheState::Warm);
     let requests = CacheHistory::counted([0].into_iter().chain(2..12).map(at));
@@ -286,7 +286,7 @@ fn a_compaction_pays_for_its_own_calls_and_reads_what_its_request_read() {
 }
 
 #[test]
-fn what_is_written_for_an_hour_or_not_at_all_has_its_own_rate() {
+fn hour_short_and_free_writes_have_own_rates() {
     let entry = serde_json::json!({
         "input_cost_per_token": 1.0,
         "cache_read_input_token_cost": 0.1,
@@ -307,7 +307,7 @@ fn what_is_written_for_an_hour_or_not_at_all_has_its_own_rate() {
 }
 
 #[test]
-fn a_prompt_that_grows_into_a_dearer_tier_is_compared_at_its_rates() {
+fn dearer_tier_prompt_is_compared_at_its_rates() {
     let entry = serde_json::json!({
         "input_cost_per_token": 1.0,
         "cache_read_input_token_cost": 0.1,
@@ -329,7 +329,7 @@ fn a_prompt_that_grows_into_a_dearer_tier_is_compared_at_its_rates() {
 }
 
 #[test]
-fn a_history_has_the_billed_requests_with_what_had_arrived_before_each() {
+fn history_lists_billed_requests_with_tokens_arrived_before() {
     use crate::PreparedSession;
     use recap_strategy::testkit::Talk;
     let talk = (0..3).fold(Talk::new("S"), |talk, _| talk.user("Go on.").assistant("Yes."));

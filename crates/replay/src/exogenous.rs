@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cache_that_was_lost_leaves_what_was_read() {
+    fn lost_cache_leaves_the_tokens_that_were_read() {
         // 20,000 tokens are sent; then 70 % of them are read, then only the
         // tools, then nothing: in an automatic cache and in one that is marked.
         let usage = [(0, 0, 20_000), (14_000, 0, 7_000), (2_000, 0, 20_000), (0, 0, 23_000)];
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn an_automatic_cache_that_reads_more_than_a_step_less_lost_the_rest() {
+    fn over_one_unread_step_is_automatic_cache_loss() {
         // The third request reads the prompt of the first, rounded down to a
         // step of 128: a machine that had not seen the second answered it.
         let usage = [(0, 0, 10_000), (9_984, 0, 5_000), (9_984, 0, 8_000), (17_920, 0, 100)];
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_is_renewed_only_if_it_was_read_after_more_than_its_own_life() {
+    fn entry_read_after_its_own_lifetime_was_renewed() {
         let after = |seconds: i64, hour: u64| {
             let mut requests = requests(&[(0, 20_000, 0), (20_000, 500, 0), (20_500, 9_000, 0)]);
             requests.truncate(2);
@@ -252,14 +252,14 @@ mod tests {
     }
 
     #[test]
-    fn a_session_begins_with_what_others_kept_of_its_preamble() {
+    fn session_begins_with_preamble_cached_by_others() {
         let first = |read| found(&[(read, 1_000, 0)])[0];
         assert_eq!(first(2_501), shared(2_501));
         assert_eq!(first(0), None, "the session began cold, as sessions do");
     }
 
     #[test]
-    fn a_prompt_whose_newest_part_was_read_had_been_sent_before() {
+    fn prompt_with_newest_part_read_was_sent_before() {
         // 500 tokens are new; 251 of them were read.
         let usage = |read| [(0, 20_000, 0), (read, 20_500 - read, 0)];
         assert_eq!(found(&usage(20_251)), [None, Some(Exogenous::Repeated)]);
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn an_aborted_request_has_no_event_and_leaves_the_cache_as_it_was() {
+    fn aborted_request_has_no_event_and_keeps_cache() {
         let mut requests = requests(&[(0, 20_000, 0), (0, 0, 7), (0, 20_500, 0), (20_500, 9, 0)]);
         requests[1].billed = false;
         mark(&mut requests, &[], known(None));
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn nine_tenths_of_what_was_read_and_written_must_be_read() {
+    fn cache_is_lost_below_nine_tenths_read() {
         // 20,000 and 500 tokens are in the cache: 18,450 are nine tenths.
         let third = |read| found(&[(0, 20_000, 0), (20_000, 500, 0), (read, 3_000, 0)])[2];
         assert_eq!(third(18_450), None);
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_compaction_between_two_requests_explains_what_was_not_read() {
+    fn compaction_between_requests_explains_unread_tokens() {
         let second = |usage: &[(u64, u64, u64)], after: u32, global| {
             let mut requests = requests(usage);
             let compaction = RecordedCompaction { after, ..RecordedCompaction::default() };

@@ -150,7 +150,7 @@ mod tests {
     const AUTO: RecordedTrigger = RecordedTrigger::Auto;
 
     #[test]
-    fn the_window_is_the_limit_of_the_recorded_model_in_the_price_list() {
+    fn window_is_listed_limit_of_recorded_model() {
         let listed = |tokens| NativeWindow { tokens, from: NativeFrom::Listed };
         assert_eq!(session(Some("small"), &[50_000], &[]), listed(128_000));
         assert_eq!(session(Some("large"), &[50_000], &[]), listed(1_000_000));
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn the_limit_that_the_recording_states_comes_before_all_others() {
+    fn limit_stated_in_recording_has_priority() {
         let stated = |tokens, prompt| {
             let usage = Some(Usage { input: prompt, ..Usage::default() });
             let message = Message { usage, ..Message::new("", Role::Assistant, None, Vec::new()) };
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn prompts_over_the_limit_lead_to_the_next_larger_window() {
+    fn prompts_over_limit_give_next_larger_window() {
         let over = |model, prompts: &[u64]| {
             let found = session(model, prompts, &[]);
             assert!(matches!(found.from, NativeFrom::Exceeded { .. }), "{found:?}");
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn an_agent_that_compacts_early_has_the_smallest_common_window_for_its_prompts() {
+    fn early_compacting_agent_has_smallest_common_window() {
         let auto =
             |model, prompts: &[u64], before| session(model, prompts, &[(AUTO, Some(before))]);
         let compacted = |tokens| NativeWindow { tokens, from: NativeFrom::Compacted };
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn manual_compactions_and_those_without_a_size_do_not_change_the_window() {
+    fn manual_and_unsized_compactions_do_not_change_window() {
         let listed = NativeWindow { tokens: 1_000_000, from: NativeFrom::Listed };
         for compaction in [
             (RecordedTrigger::Manual, Some(160_000)),
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_holds_a_prompt_of_exactly_its_size() {
+    fn window_holds_prompt_of_exactly_its_size() {
         let tokens = |model, prompt, trigger| session(Some(model), &[prompt], trigger).tokens;
         assert_eq!(tokens("small", 200_000, &[]), 200_000);
         assert_eq!(tokens("usual", 1_000_000, &[]), 1_000_000);

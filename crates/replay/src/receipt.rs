@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_compaction_contents_are_all_that_full_sends() {
+    fn without_compaction_contents_equal_what_full_sends() {
         let change = PreambleChange { before: 5, system: vec!["Be brief and kind.".to_owned()] };
         let subject = subject(Session { preamble_changes: vec![change], ..session() });
         let facts = facts_of(&subject);
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_compaction_took_away_is_sent_no_more_and_its_summary_is() {
+    fn compaction_sends_summary_instead_of_what_it_removed() {
         let compaction = RecordedCompaction {
             after: 4,
             kept_from: 4,
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn an_automatic_cache_lives_as_its_rules_have_it_and_others_as_requests_choose() {
+    fn automatic_caches_have_fixed_lifetimes_and_others_none() {
         let named = |model: &str| {
             let model = Some(model.to_owned());
             facts_of(&subject(Session { model, ..session() })).lifetimes

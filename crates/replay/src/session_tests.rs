@@ -103,14 +103,14 @@ async fn whole(subject: &PreparedSession, window: u64) -> CellResult {
 }
 
 #[tokio::test]
-async fn a_request_is_prepared_at_the_time_when_it_was_sent() {
+async fn request_is_prepared_at_time_of_sending() {
     // The time is not that of its answer, at 130 and 190.
     assert_eq!(at_request(talk(), 0, |session| session.now).await, at(100));
     assert_eq!(at_request(talk(), 1, |session| session.now).await, at(131));
 }
 
 #[tokio::test]
-async fn every_compaction_recorded_at_one_message_is_seen_in_its_order() {
+async fn all_compactions_at_one_message_apply_in_order() {
     let recorded = |cleared: &[&str], summary: Option<&str>| RecordedCompaction {
         after: 3,
         kept_from: 2,
@@ -139,7 +139,7 @@ async fn every_compaction_recorded_at_one_message_is_seen_in_its_order() {
 }
 
 #[tokio::test]
-async fn each_message_is_a_step_and_each_answer_a_request() {
+async fn each_message_is_step_and_each_answer_request() {
     let subject = PreparedSession::new("d", talk(), Arc::new(Counter::default()));
     let (plan, compactor) = (plan(100_000), Offline::new(Arc::new(Counter::default())));
     let mut session = ReplaySession::open(&subject, &plan, &compactor).unwrap();
@@ -152,7 +152,7 @@ async fn each_message_is_a_step_and_each_answer_a_request() {
 }
 
 #[tokio::test]
-async fn the_row_of_a_compaction_has_its_place_its_sizes_and_the_hashes_of_its_texts() {
+async fn compaction_row_has_place_sizes_and_text_hashes() {
     let folded = RecordedCompaction {
         after: 3,
         kept_from: 2,
@@ -176,7 +176,7 @@ async fn the_row_of_a_compaction_has_its_place_its_sizes_and_the_hashes_of_its_t
 }
 
 #[tokio::test]
-async fn a_question_is_asked_with_what_is_sent_at_its_request() {
+async fn question_uses_context_sent_at_its_request() {
     // The result, message 2, is cleared when it has arrived.
     let cleared = RecordedCompaction {
         after: 3,
@@ -207,7 +207,7 @@ async fn a_question_is_asked_with_what_is_sent_at_its_request() {
 }
 
 #[tokio::test]
-async fn a_question_at_the_end_is_over_the_window_only_where_the_context_is_larger() {
+async fn final_question_overflows_only_if_context_exceeds_window() {
     let subject = asked(talk(), &[(3, "190")]);
     let tokens = whole(&subject, 100_000).await.0.snapshots[0].tokens;
     for (window, over) in [(tokens - 1, true), (tokens, false)] {
@@ -216,7 +216,7 @@ async fn a_question_at_the_end_is_over_the_window_only_where_the_context_is_larg
 }
 
 #[tokio::test]
-async fn a_question_is_asked_with_the_preamble_of_its_time() {
+async fn question_uses_preamble_of_its_time() {
     let system = |text: &str| vec![text.to_owned()];
     let talk = Session {
         preamble: Preamble { system: system("old"), ..Preamble::default() },
@@ -233,7 +233,7 @@ async fn a_question_is_asked_with_the_preamble_of_its_time() {
 }
 
 #[test]
-fn the_control_evidence_shows_two_messages_on_each_side_up_to_the_question() {
+fn control_evidence_shows_two_messages_each_side() {
     let subject = asked(talk(), &[(2, "100"), (3, "190"), (0, "100"), (3, "no such message")]);
     let (rows, _, asked) = evidence_alone(&subject, &plan(100_000));
     let shown: Vec<_> = rows.snapshots.iter().map(|s| s.parts.clone()).collect();
@@ -247,7 +247,7 @@ fn the_control_evidence_shows_two_messages_on_each_side_up_to_the_question() {
 }
 
 #[tokio::test]
-async fn a_request_is_over_the_window_where_its_prompt_and_its_answer_are_larger() {
+async fn request_overflows_if_prompt_and_answer_exceed_window() {
     let subject = asked(talk(), &[(0, "100")]);
     let first = whole(&subject, 100_000).await.0.requests[0].tokens_sent;
     let (sent, answer) = (first, subject.recording.sizes.output[1]);
@@ -260,7 +260,7 @@ async fn a_request_is_over_the_window_where_its_prompt_and_its_answer_are_larger
 }
 
 #[tokio::test]
-async fn a_session_ends_before_a_request_that_it_does_not_make() {
+async fn session_ends_before_request_it_does_not_make() {
     let preamble = Preamble { system: vec!["Be brief.".to_owned()], ..Preamble::default() };
     let subject = PreparedSession::new("d", Session { preamble, ..talk() }, Arc::default());
     let (plan, compactor) = (plan(100_000), Offline::new(Arc::new(Counter::default())));

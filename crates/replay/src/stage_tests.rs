@@ -23,7 +23,7 @@ const GAUGE: Gauge<'static> = Gauge {
 /// How-it-works §44: a stage shrinks to its own target, else to the size at which it
 /// becomes due, else to the budget.
 #[test]
-fn a_stage_shrinks_to_its_target_else_to_its_threshold_else_to_the_budget() {
+fn stage_shrinks_to_target_or_threshold_or_budget() {
     let mut stage = builtin("session-state", &[]).unwrap().unwrap().stages.remove(0);
     let above = When::Above { of: Of::Usable, share: 0.7, and_over: 0, at_most: None };
     for (target_of, when, expected) in [
@@ -73,7 +73,7 @@ fn call(input: u64, output: u64, latency_ms: Option<f64>) -> ModelCall {
 
 /// How-it-works §13.
 #[tokio::test]
-async fn a_report_loses_what_is_removed_of_the_messages_that_it_counted() {
+async fn report_shrinks_by_counted_messages_that_are_removed() {
     let (subject, plan) = (subject(), plan("session-state"));
     let mut session = ReplaySession::open(&subject, &plan, &EmptySummary).unwrap();
     assert!(session.run_to_request(1).await.unwrap());
@@ -96,7 +96,7 @@ async fn a_report_loses_what_is_removed_of_the_messages_that_it_counted() {
 }
 
 #[tokio::test]
-async fn a_stage_has_a_row_if_it_changed_something_called_a_model_or_fell_back() {
+async fn stage_has_row_after_change_call_or_fallback() {
     let (subject, plan) = (subject(), plan("session-state"));
     let fallback = || Some(Fallback { to: "fifo".to_owned(), reason: "no reply".to_owned() });
     let folded = Changes { folded: 2, gone: 3, edited: 5 };
@@ -127,7 +127,7 @@ async fn a_stage_has_a_row_if_it_changed_something_called_a_model_or_fell_back()
 }
 
 #[tokio::test]
-async fn the_row_of_a_stage_sums_its_calls_and_says_why_it_fell_back() {
+async fn stage_row_sums_calls_and_gives_fallback_reason() {
     let (subject, plan) = (subject(), plan("session-state"));
     let mut session = ReplaySession::open(&subject, &plan, &EmptySummary).unwrap();
     assert!(session.run_to_request(2).await.unwrap());
@@ -166,7 +166,7 @@ impl Mechanism for Keeps {
 }
 
 #[test]
-fn files_on_disk_are_told_once_and_by_path() {
+fn files_on_disk_are_listed_once_by_path() {
     let (subject, plan) = (subject(), plan("lis"));
     let mut session = ReplaySession::open(&subject, &plan, &EmptySummary).unwrap();
     session.stages.truncate(2);
@@ -177,7 +177,7 @@ fn files_on_disk_are_told_once_and_by_path() {
 }
 
 #[tokio::test]
-async fn only_a_users_message_opens_a_turn_and_it_knows_the_time_before_it() {
+async fn only_user_message_opens_turn_knowing_earlier_time() {
     let (subject, plan) = (subject(), plan("session-state"));
     let mut session = ReplaySession::open(&subject, &plan, &EmptySummary).unwrap();
     assert!(session.turn().is_none());

@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_has_the_time_at_which_it_was_sent() {
+    fn request_has_the_time_it_was_sent() {
         let sent = subject().facts.requests.iter().map(|r| r.at).collect::<Vec<_>>();
         assert_eq!(sent, [at(100), at(5_000)]);
     }
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn a_question_is_as_old_as_the_messages_between_its_evidence_and_its_request() {
+    fn question_age_counts_messages_from_evidence_to_request() {
         let asked =
             [question("b", 3, &["m0"]), question("a", 1, &["m1", "m0"]), question("c", 0, &[])];
         let subject = subject().with_questions(asked.to_vec());
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_sends_the_preamble_the_hidden_part_and_all_messages_before_it() {
+    fn request_sends_preamble_hidden_tokens_and_earlier_messages() {
         let PreparedSession { mut recording, timeline, .. } = subject();
         let other = &mut Arc::make_mut(&mut recording.session).other_models;
         other.extend([(1, "x".to_owned()), (3, "y".to_owned())]);

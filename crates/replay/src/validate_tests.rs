@@ -39,7 +39,7 @@ fn sums_at(
 
 /// The first request has none before it: what it finds is no event.
 #[test]
-fn cold_starts_are_told_apart_by_whether_the_entry_had_expired() {
+fn expired_cold_starts_are_counted_separately() {
     let counted = |seconds, exogenous| {
         let sums = sums(seconds, exogenous);
         (sums.cold_starts, sums.expired, sums.renewed)

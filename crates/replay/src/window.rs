@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_share_is_of_the_messages_and_at_least_2000() {
+    fn share_is_of_messages_and_at_least_2000() {
         let quarter: WindowSpec = "25%".parse().unwrap();
         // Preamble 400 + 100 hidden, output 700, a quarter of 40,000.
         assert_eq!(quarter.tokens(&sizes(400, &[30_000, 10_000], 700), 0), Ok(11_200));
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_that_leaves_under_2000_tokens_is_refused() {
+    fn window_leaving_under_2000_tokens_is_refused() {
         let window: WindowSpec = "2499".parse().unwrap();
         let refused = window.tokens(&sizes(400, &[100], 0), 0).unwrap_err();
         assert!(refused.to_string().contains("use a window of 2500 or more"), "{refused}");
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_native_window_that_leaves_under_2000_tokens_is_refused() {
+    fn native_window_leaving_under_2000_tokens_is_refused() {
         let native: WindowSpec = "native".parse().unwrap();
         assert_eq!(native.tokens(&sizes(400, &[100], 0), 2_500), Ok(2_500));
         let refused = native.tokens(&sizes(400, &[100], 0), 2_499).unwrap_err();
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_without_a_session_is_a_share_of_the_one_a_strategy_is_written_for() {
+    fn window_without_session_is_share_of_strategy_window() {
         for (typed, tokens) in [("25%", 50_000), ("16k", 16_000), ("native", 200_000)] {
             let window: WindowSpec = typed.parse().unwrap();
             assert_eq!(window.of_strategy(200_000), tokens, "{typed}");

@@ -81,7 +81,7 @@ fn through(usd: f64) -> Through {
 }
 
 #[test]
-fn what_is_advised_is_told_with_what_it_costs_through_whole_sessions() {
+fn advice_states_its_cost_through_whole_sessions() {
     let advised =
         |through: Option<Through>| wording::before_the_limit(&Advice { through, ..made() });
     assert_eq!(
@@ -105,7 +105,7 @@ fn what_is_advised_is_told_with_what_it_costs_through_whole_sessions() {
 }
 
 #[test]
-fn sessions_that_fit_need_no_change_and_the_rest_is_told_what_to_do_at_the_limit() {
+fn sessions_below_limit_are_told_to_change_nothing() {
     let actual = |fit: u64, actual: &str| {
         let basis = Basis { fit, ..made().basis };
         let open = Advice { because: Reason::Open, choice: None, ..made() };
@@ -148,7 +148,7 @@ fn the_reasons_say_what_the_figures_do() {
 }
 
 #[test]
-fn agents_read_a_choice_only_where_it_is_advised() {
+fn json_has_advised_choice_only_when_advised() {
     let report = Kit::default().report();
     let json = |advice: &Advice| advice_json(&report, advice);
     let yes = json(&made());
@@ -179,7 +179,7 @@ fn a_loss_is_told_as_a_loss() {
 }
 
 #[test]
-fn the_tables_fit_the_terminal_and_a_narrow_one_gets_blocks() {
+fn tables_fit_terminal_and_narrow_ones_become_blocks() {
     for width in [60, 80, 140] {
         let text = terminal(&tables(&made()), Screen { width, color: false, wide: true });
         assert!(text.lines().all(|line| line.chars().count() <= width), "{width}:\n{text}");
@@ -223,7 +223,7 @@ fn setting() -> Setting {
 }
 
 #[test]
-fn the_line_to_write_is_told_everywhere_and_only_where_there_is_one() {
+fn setting_line_appears_everywhere_only_if_it_exists() {
     let mut report = Kit::default().report();
     report.recommendation = Some(recommended("prune"));
     report.advice = Some(Advice { apply: Some(setting()), ..made() });

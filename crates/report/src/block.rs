@@ -360,7 +360,7 @@ mod tests {
     use crate::testkit::Kit;
 
     #[test]
-    fn sessions_are_counted_at_the_windows_at_which_they_were_replayed() {
+    fn sessions_are_counted_at_windows_of_their_replay() {
         let mut report = Kit { sessions: 3, windows: vec!["25%"], ..Kit::default() }.report();
         report.sessions[2].dataset = "others".to_owned();
         let mut row = report.rows[0].clone();

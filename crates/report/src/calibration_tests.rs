@@ -75,7 +75,7 @@ fn files_stand_before_all_of_them() {
 }
 
 #[test]
-fn without_labels_trust_is_open_and_the_table_says_what_is_missing() {
+fn without_labels_trust_is_open_and_names_gaps() {
     let empty = JudgeReport { rows: vec![], trust: Trust::Unknown, ..report() };
     let table = calibration_table(&empty, screen(200));
     let missing = "not known: no kappa against people; too few answers that people find wrong (";
@@ -83,7 +83,7 @@ fn without_labels_trust_is_open_and_the_table_says_what_is_missing() {
 }
 
 #[test]
-fn figures_for_scripts_are_the_same_in_csv_and_json() {
+fn figures_are_the_same_in_csv_and_json() {
     let csv = String::from_utf8(calibration_csv(&report())).unwrap();
     let lines: Vec<&str> = csv.split("\r\n").collect();
     assert_eq!(lines[0], COLUMNS);
@@ -96,7 +96,7 @@ fn figures_for_scripts_are_the_same_in_csv_and_json() {
 }
 
 #[test]
-fn every_answer_stands_in_the_verdicts_with_its_label() {
+fn every_answer_is_in_verdicts_with_its_label() {
     let asked = Arc::new(LabelledQuestion {
         file: "f".into(),
         id: "1".to_owned(),

@@ -63,7 +63,7 @@ mod tests {
     use recap_core::model::{AnsweredAtCuts, RowKind};
 
     #[test]
-    fn a_strategy_is_told_by_the_kind_that_it_forgets_most() {
+    fn strategy_names_the_kind_it_forgets_most() {
         // Of six plans `full` answers five, the strategy one of these; of six
         // artifacts both answer all; of two decisions nobody is told.
         let answered = |before, after| Answered { before, after };

@@ -7,7 +7,7 @@ use super::table::all_columns;
 use super::testkit::{Kit, wide};
 
 #[test]
-fn below_80_columns_each_strategy_is_a_block_with_a_figure_a_line() {
+fn below_80_columns_strategies_become_blocks() {
     let report = Kit { sessions: 3, windows: vec!["25%"], ..Kit::default() }.report();
     let text = wide(&report, 60);
     let block: Vec<&str> = text.lines().skip_while(|line| *line != " prune").take(8).collect();
@@ -28,7 +28,7 @@ fn below_80_columns_each_strategy_is_a_block_with_a_figure_a_line() {
 }
 
 #[test]
-fn nothing_is_cut_or_lost_on_a_narrow_terminal() {
+fn narrow_terminal_cuts_and_loses_nothing() {
     let mut report = Kit::default().report();
     report.rows[2].strategy = "圧縮・要約・圧縮・要約".to_owned();
     for width in [40, 60, 79] {

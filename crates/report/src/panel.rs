@@ -47,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_kappa_or_a_third_it_says_so() {
+    fn panel_states_missing_kappa_or_third_judge() {
         let mut two = PanelAgreement { kappa: None, ..panel() };
         two.judges.pop();
         let text = sentence(&two);

@@ -476,7 +476,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn one_sentence_has_the_dollars_by_kind_and_the_rebuilt_caches_by_cause() {
+    fn sentence_splits_dollars_by_kind_rebuilds_by_cause() {
         assert_eq!(
             sentence(&report()).unwrap(),
             "Today these sessions cost $2.00 + unknown: cache reads $1.00, cache writes \
@@ -487,7 +487,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn without_reports_the_cost_is_said_to_be_unknown_and_without_requests_nothing_is() {
+    fn unreported_cost_is_unknown_and_without_requests_unstated() {
         let mut report = Kit::default().report();
         assert_eq!(sentence(&report), None);
         let spent = Spent { silent: 9, ..Spent::default() };
@@ -498,7 +498,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_window_or_a_model_that_was_asked_for_has_its_bill_beside_the_recorded_one() {
+    fn requested_window_or_model_bill_stands_beside_recorded() {
         let mut report = report();
         report.manifest.windows = vec!["25%".to_owned(), "200k".to_owned()];
         report.manifest.agent_models = vec!["cheap-1".to_owned(), "unbilled".to_owned()];
@@ -525,7 +525,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn each_choice_is_one_sentence_with_its_figures_and_its_option() {
+    fn each_choice_sentence_has_its_figures_and_option() {
         let mut report = report();
         // Of a window that is a share nobody says what it would cost.
         report.manifest.windows = vec!["25%".to_owned()];
@@ -544,7 +544,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn senders_stand_above_their_sum_and_what_was_not_spent_is_a_dash() {
+    fn senders_precede_their_sum_and_unspent_is_dash() {
         let table = costs(&report().receipt);
         let column = |at: usize| -> Vec<&str> {
             table.groups[0].rows.iter().map(|row| row.cells[at].text.as_str()).collect()

@@ -128,7 +128,7 @@ mod tests {
     use crate::receipt::tests::report;
 
     #[test]
-    fn rows_are_those_of_each_session_and_then_of_all() {
+    fn rows_of_each_session_precede_rows_of_all() {
         let report = report();
         let source = RenderInput { report: &report, texts: None };
         let text = String::from_utf8(FORMAT.bytes(&source)).unwrap();

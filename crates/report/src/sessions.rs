@@ -135,7 +135,7 @@ mod tests {
     use recap_core::model::{Amount, Receipt, Sender, Spent, TokenKind};
 
     #[test]
-    fn the_dearest_session_stands_first_and_one_without_a_bill_last() {
+    fn dearest_session_comes_first_and_unbilled_last() {
         let mut report = Kit { sessions: 3, windows: vec!["25%"], ..Kit::default() }.report();
         let receipt = |usd: f64| {
             let kinds = [(TokenKind::Output, Amount::new(1_000, Ok(usd)))].into();

@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn text_that_a_spreadsheet_would_run_is_defused_and_numbers_are_not() {
+    fn spreadsheet_formulas_are_defused_but_numbers_are_not() {
         let rows = ["=1+1", "+x", "-x", "@x", "\tx", "\rx", "x=1"]
             .map(|t| vec![Field::text(t), Field::Number(-0.5)]);
         assert_eq!(
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_that_a_terminal_obeys_is_left_and_lines_are() {
+    fn terminal_controls_are_replaced_but_line_breaks_stay() {
         let rows =
             vec![vec![Field::text("a\u{1b}[2J\u{8}\u{202E}b\r\nc\td 👩\u{200D}💻"), Field::Empty]];
         let shown = "\"a\u{FFFD}[2J\u{FFFD}\u{FFFD}b\nc\td 👩\u{200D}💻\"";
@@ -193,13 +193,13 @@ mod tests {
     }
 
     #[test]
-    fn commas_quotes_and_line_breaks_are_quoted_as_rfc_4180_says() {
+    fn fields_are_quoted_as_rfc_4180_requires() {
         let rows = vec![vec![Field::text("a,\"b\"\nc"), Field::Empty]];
         assert_eq!(written(&rows), "a,b\r\n\"a,\"\"b\"\"\nc\",\r\n");
     }
 
     #[test]
-    fn a_number_that_is_not_finite_is_an_empty_field() {
+    fn number_that_is_not_finite_is_empty_field() {
         assert_eq!(
             written(&[vec![Field::Number(f64::NAN), Field::Flag(true)]]),
             "a,b\r\n,true\r\n"

@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn a_uuid_is_shortened_to_what_tells_the_sessions_apart() {
+    fn uuid_is_shortened_to_its_distinguishing_part() {
         let text = format!("1 of 2, é{ONE}.jsonl and {OTHER}");
         let alone = named(&[ONE]);
         assert_eq!(shortened(&alone, &text), "1 of 2, é0cd9edf7….jsonl and 0cd9edf7…");

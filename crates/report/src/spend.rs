@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_that_nobody_told_are_unknown_and_not_none() {
+    fn unreported_tokens_are_unknown_not_zero() {
         let untold = || CallRow { usage: None, ..call(ModelRole::Judge, 8.0, None) };
         let text = lines(vec![untold(), untold()]);
         let line = text.lines().find(|line| line.contains("openai/m")).unwrap();
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_that_is_turned_down_costs_nothing_and_has_no_time() {
+    fn refused_request_costs_nothing_and_has_no_time() {
         let mut rejected = CallRow { usage: None, ..call(ModelRole::Judge, 0.0, None) };
         rejected.outcome = CallOutcome::Rejected;
         let text = lines(vec![rejected, call(ModelRole::Judge, 8.0, Some(0.1))]);

@@ -77,7 +77,7 @@ fn csv_headers_are_those_of_the_contract() {
 }
 
 #[test]
-fn sessions_csv_has_the_dearest_recording_first_and_one_without_a_bill_last() {
+fn sessions_csv_has_dearest_first_and_unbilled_last() {
     let mut report = Kit::default().report();
     let cost = |usd| {
         let kinds = [(TokenKind::Output, Amount::new(1_000, Ok(usd)))].into();
@@ -122,7 +122,7 @@ fn csv_rows_carry_ids_states_and_empty_fields() {
 }
 
 #[test]
-fn nothing_is_kept_at_a_request_that_a_provider_refuses_but_for_controls() {
+fn refused_requests_keep_nothing_except_for_controls() {
     let mut report = small().report();
     for cell in report.results.cells_mut() {
         if let CellOutcome::Done(rows) = &mut cell.outcome {
@@ -161,7 +161,7 @@ fn summary_json_gives_values_reasons_and_intervals() {
 }
 
 #[test]
-fn cuts_csv_and_facts_csv_tell_what_became_of_the_facts() {
+fn cuts_csv_and_facts_csv_state_fact_outcomes() {
     let report = cut(Kit::default().report());
     let row = |name: &str, start: &str| {
         let text = file(&report, name);
@@ -181,7 +181,7 @@ fn cuts_csv_and_facts_csv_tell_what_became_of_the_facts() {
 }
 
 #[test]
-fn report_md_shows_the_columns_of_cuts_and_no_without_summary() {
+fn report_md_shows_cuts_but_no_without_summary() {
     let shown = file(&cut(Kit::default().report()), "report.md");
     for words in ["| facts kept |", r"| 86 %  \[10–30\] |"] {
         assert!(shown.contains(words), "{words} is not in {shown}");
@@ -203,7 +203,7 @@ fn every_format_names_a_file_of_its_own() {
 }
 
 #[test]
-fn a_strategy_named_like_a_formula_is_defused_in_every_csv() {
+fn strategy_named_like_formula_is_defused_in_csv() {
     let mut report = cut(Kit::default().report());
     for row in &mut report.rows {
         row.strategy = format!("=cmd|{}", row.strategy);
@@ -256,7 +256,7 @@ fn validated(errors: &[f64]) -> Report {
 }
 
 #[test]
-fn the_simulated_bill_stands_against_the_recorded_one_worst_first() {
+fn simulated_and_recorded_bills_are_listed_worst_first() {
     let mut report = validated(&[0.01, -0.124]);
     report.findings.clear();
     let shown = wide(&report, 80);

@@ -101,7 +101,7 @@ mod tests {
     use crate::testkit::{Kit, validation};
 
     #[test]
-    fn the_worst_session_stands_first_and_what_is_far_off_is_marked() {
+    fn worst_session_is_first_and_large_errors_marked() {
         let mut report = Kit::default().report();
         assert!(parts(&report).is_empty());
         report.sessions[0].validation = Some(validation(0.01));

@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn a_task_of_each_kind_tells_its_bound_and_its_messages() {
+    fn each_task_kind_gives_its_bound_and_messages() {
         let tasks = tasks();
         assert_eq!(tasks.each_ref().map(Task::max_tokens), [20, 30, 40]);
         assert_eq!(tasks.each_ref().map(|task| task.messages().len()), [1, 2, 3]);
@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reply_answers_the_task_of_its_own_kind_alone() {
+    fn reply_answers_only_task_of_its_kind() {
         let replies = [
             Produced::SessionState(SessionState::default()),
             Produced::Continuation(String::new()),
@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_after_a_reply_says_what_is_wrong_with_it() {
+    fn failure_after_reply_states_what_is_wrong() {
         let why = || "why".to_owned();
         for (error, unusable, actual) in [
             (CompactorError::Unavailable(why()), None, "no reply: why"),
@@ -395,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn a_compactor_that_says_nothing_else_is_one_for_all_and_reads_no_live_texts() {
+    fn default_compactor_is_shared_and_ignores_live_texts() {
         let compactor = crate::testkit::OffShape;
         assert!(!compactor.reads_live() && compactor.repeated(1).is_none());
         assert!(compactor.counting(&Arc::new(Counter::default())).is_none());

@@ -211,7 +211,7 @@ mod tests {
     use crate::testkit::Scripted;
 
     #[test]
-    fn an_id_has_the_time_and_six_digits_that_are_drawn() {
+    fn id_has_time_and_six_random_digits() {
         let compactor = Scripted::default();
         let random = Mutex::new(ChaCha8Rng::seed_from_u64(7));
         let host = Host {
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_state_of_another_mechanism_is_refused_by_the_name_of_this_one() {
+    fn foreign_state_is_refused_naming_this_mechanism() {
         let error = restored::<u32>("mine", Json::Null).unwrap_err().to_string();
         assert!(error.starts_with("cannot restore the state of `mine`: "), "{error}");
         assert_eq!(restored::<u32>("mine", Json::from(7)).unwrap(), 7);

@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn every_error_that_is_a_reply_is_unusable_for_its_own_reason() {
+    fn each_reply_error_has_its_own_unusable_reason() {
         let text = String::new;
         for (error, unusable) in [
             (CompactorError::Refused(text()), Unusable::Refused),
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_reply_that_is_no_error_may_be_unusable_as_well() {
+    async fn reply_without_error_may_still_be_unusable() {
         let task = continuation("hello", None);
         for (reply, unusable) in [
             (said_of(" \n"), Some(Unusable::Empty)),
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn inputs_differ_in_prompt_messages_and_what_was_written_before() {
+    fn inputs_differ_by_prompt_messages_and_previous_summary() {
         let tasks = [
             digest("a", None),
             digest("b", None),
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_is_known_by_its_tokens_its_time_and_whether_it_was_live() {
+    fn call_records_tokens_time_and_whether_live() {
         let usage = CallUsage { input: 3, output: 7 };
         let reply = Reply { usage, latency_ms: Some(5.0), recorded: true, ..said_of("We talked.") };
         let live = Live { tokens: 9, system: "S".to_owned(), messages: Vec::new() };

@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn a_problem_is_found_behind_placeholders_that_are_known() {
+    fn problem_is_found_after_known_placeholders() {
         let error = Prompt::new("a {{b}} c {{b", &["b"]).unwrap_err();
         assert_eq!(error, PromptError::Open(7));
         let error = Prompt::new("{{b}}{{ d }}", &["b", "c"]).unwrap_err();

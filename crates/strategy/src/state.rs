@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn summaries_that_were_written_meanwhile_stay_with_their_sessions() {
+    fn summaries_written_meanwhile_stay_with_their_sessions() {
         let before =
             StrategyState { sessions: vec![past("1", 5, None)], ..StrategyState::default() };
         let own = || StrategyState { sessions: vec![past("1", 5, Some("own"))], ..before.clone() };
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_takes_what_was_left_to_it_and_keeps_its_messages_when_it_is_reopened() {
+    fn session_takes_leftover_messages_and_reopens_with_them() {
         let mut state = StrategyState::default();
         assert_eq!(state.close_session(3, None, at(0)), (None, Rest::from(3)), "none was open");
         assert_eq!(state.start_session(None, Rest::from(0), at(0)), 1);

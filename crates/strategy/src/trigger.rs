@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_written_condition_says_whether_it_waits_for_a_size() {
+    fn written_condition_tells_whether_it_awaits_a_size() {
         let above = When::Above { of: Of::Window, share: 0.7, and_over: 9, at_most: None };
         for when in [above, When::AboveReserve { reserve: 9 }, When::Messages(9)] {
             assert!(is_of_size(&when.to_string()), "{when}");
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn a_strategy_that_waits_for_a_figure_is_never_above() {
+    fn condition_on_unknown_figure_is_never_above() {
         let gauge = Gauge { believed: None, ..GAUGE };
         assert!(
             !When::Above { of: Of::Window, share: 0.0, and_over: 0, at_most: None }.holds(&gauge)
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn an_hour_of_the_day_comes_once_between_two_messages() {
+    fn hour_of_day_comes_once_between_two_messages() {
         let at_four = |before, at| When::Hour(4).holds(&turn("so", before, at));
         assert!(at_four("2026-03-01T03:59:59Z", "2026-03-01T04:00:00Z"));
         assert!(!at_four("2026-03-01T04:00:00Z", "2026-03-01T23:00:00Z"));
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_is_the_first_word_of_what_a_user_says() {
+    fn command_is_first_word_of_user_message() {
         let said = |said| {
             let gauge = turn(said, "", "2026-03-01T10:00:00Z");
             When::Command(vec!["/new".to_owned(), "/clear".to_owned()]).holds(&gauge)

@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_and_its_result_are_sent_together_or_not_at_all() {
+    fn call_and_result_are_sent_together_or_neither() {
         let result = |id: &str| Err(BrokenPair::Result(id.to_owned(), "read".to_owned()));
         let call = |id: &str| Err(BrokenPair::Call(id.to_owned(), "read".to_owned()));
         for (hidden, found) in [

@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn users_write_on_work_days_in_the_daytime_and_time_only_goes_forward() {
+    fn users_write_in_workday_hours_as_time_advances() {
         for seed in 0..20 {
             let mut random = Stream::new(seed, "calendar");
             let mut calendar = Calendar::new(&mut random);

@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_of_one_type_look_alike_and_others_do_not() {
+    fn only_values_of_one_type_look_alike() {
         for (value, text, expected) in [
             ("7431", "ports 8080, 443 and 990210", vec!["443", "8080"]),
             ("KX-2291", "KX-229, AB-17 and kx-2292", vec!["KX-229"]),

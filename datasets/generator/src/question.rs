@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fact_said_once_is_asked_in_its_own_kind() {
+    fn fact_said_once_is_asked_in_own_kind() {
         let questions = fact(&[("7", 3)]).questions(8);
         assert_eq!(questions.len(), 1);
         assert_eq!(questions[0].kind, QuestionKind::Fact);
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_changed_fact_is_an_update_and_each_old_value_that_stood_long_is_asked_before_it_went() {
+    fn changed_fact_asks_update_and_long_held_values() {
         let questions = fact(&[("7", 3), ("8", 11), ("9", 14)]).questions(8);
         assert_eq!(questions.len(), 2);
         assert_eq!(questions[0].kind, QuestionKind::Update);

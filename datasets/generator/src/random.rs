@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_seed_and_a_label_fix_every_choice_and_either_changes_them() {
+    fn every_choice_depends_only_on_seed_and_label() {
         let draw = |seed, label| {
             let mut stream = Stream::new(seed, label);
             (0..8).map(|_| stream.number(0..=u64::MAX)).collect::<Vec<_>>()
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fork_does_not_depend_on_what_was_drawn_before() {
+    fn fork_does_not_depend_on_earlier_draws() {
         let mut drawn = Stream::new(7, "a");
         drawn.number(0..=9);
         let mut forks = [Stream::new(7, "a").fork("b"), drawn.fork("b")];
@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "too small")]
-    fn an_exhausted_value_space_is_a_bug_that_shows() {
+    fn exhausted_value_space_panics() {
         let mut stream = Stream::new(1, "fresh");
         for _ in 0..3 {
             stream.fresh(|s| s.number(0..=1).to_string());

@@ -44,7 +44,7 @@ fn names_are_unique_and_in_kebab_case() {
 }
 
 #[test]
-fn one_seed_gives_one_session_and_another_seed_another() {
+fn same_seed_gives_same_session_and_others_differ() {
     for kind in KINDS {
         let tokens = sizes(kind)[1];
         assert_eq!(written(kind, 7, tokens), written(kind, 7, tokens));
@@ -71,7 +71,7 @@ fn sizes_out_of_range_are_refused() {
 
 /// 20 seeds × 3 sizes; one test, since writing them is what takes the time.
 #[test]
-fn every_session_of_every_kind_keeps_what_a_session_must_keep() {
+fn every_generated_session_satisfies_all_session_rules() {
     each(|kind, tokens, session, questions| {
         let counter = Counter::default();
         let written: u64 = session.messages.iter().map(|m| counter.count(&m.sent())).sum();
@@ -150,7 +150,7 @@ fn kinds_are_spread(said: &str, questions: &[Question]) {
 }
 
 #[test]
-fn a_written_data_set_reads_back_as_it_was() {
+fn written_data_set_reads_back_unchanged() {
     for kind in KINDS {
         let recipe = Recipe {
             name: "two".into(),
@@ -197,7 +197,7 @@ fn recipes_say_what_is_wrong_with_them() {
 
 /// The datasheet's rule: the first seeds of 1, 2, 3 and so on that fit.
 #[test]
-fn an_order_without_a_seed_takes_the_first_that_fits_and_that_nobody_has() {
+fn order_without_seed_takes_first_free_fitting_one() {
     let order =
         |id: &str| format!("[[session]]\nid = \"{id}\"\nkind = \"assistant\"\ntokens = 20000\n");
     let text = format!("name = \"n\"\n{}{}", order("a"), order("b"));

@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn repetition_is_the_share_of_windows_that_stood_before() {
+    fn repetition_is_share_of_windows_seen_before() {
         // Sixteen words have nine windows of eight; the last repeats the first.
         let said = "a b c d e f g h";
         assert!((repetition(&format!("{said} {said}")) - 1.0 / 9.0).abs() < 1e-9);
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_measure_on_its_bound_fits_and_one_past_it_is_named() {
+    fn measure_at_bound_fits_and_beyond_is_named() {
         let [user, agent, result, tool_share, repetition, gzip] = CODING.map(|(low, _)| low);
         let texture = Texture { user, agent, result, tool_share, repetition, gzip };
         assert_eq!(texture.misses(&CODING), []);
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn kinds_without_recordings_lie_in_the_span_of_both_lists() {
+    fn kinds_without_recordings_use_span_of_both_lists() {
         assert_eq!(bounds("coding-agent"), CODING);
         let span = bounds("assistant");
         assert_eq!(span[0], (72.5, 183.0));

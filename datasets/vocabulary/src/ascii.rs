@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_piece_at_the_end_is_that_of_the_patterns() {
+    fn piece_at_text_end_matches_the_patterns() {
         let ends =
             ["  ", "\t", "ab", "a'", "a'l", "12", " -", "-\n/", " \n ", "\u{b}\u{c}", "\0\u{1c}"];
         for end in ends {

@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pieces_that_came_before_are_counted_as_the_first_time() {
+    fn repeated_pieces_count_as_the_first_time() {
         let text = "Hello, hello world!\n\n  fn naïve_count(x: u32) -> 日本語のテキスト 🦀🦀 123456 …—’s \t\t\r\n \
                     supercalifragilisticexpialidocious ============================ a\0b \0 \0\0";
         for piece in (0..text.len()).filter(|at| text.is_char_boundary(*at)).map(|at| &text[at..]) {

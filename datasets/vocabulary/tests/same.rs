@@ -7,7 +7,7 @@ fn expected(text: &str) -> usize {
 }
 
 #[test]
-fn texts_of_many_kinds_count_as_with_all_tables() {
+fn varied_texts_count_as_with_all_tables() {
     for text in [
         "",
         "hello world",
@@ -28,7 +28,7 @@ fn texts_of_many_kinds_count_as_with_all_tables() {
 }
 
 #[test]
-fn every_token_of_the_vocabulary_that_is_text_counts_as_with_all_tables() {
+fn every_text_token_counts_as_with_all_tables() {
     let encoding = &bpe_openai::o200k_base().bpe;
     let mut seen = 0;
     for token in 0..u32::try_from(encoding.num_tokens()).unwrap() {

@@ -29,7 +29,7 @@ fn the_shape_of_the_command_line_is_sound() {
 }
 
 #[test]
-fn a_scalar_is_taken_from_the_flag_else_the_environment_else_the_file() {
+fn scalar_comes_from_flag_then_environment_then_file() {
     let (file, variable) = ("seed = 3\n", ("RECAP_SEED", "2"));
     assert_eq!(completed(&["bench"], &[], file), "bench --seed=3");
     assert_eq!(completed(&["bench"], &[variable], file), "bench --seed=2");
@@ -37,7 +37,7 @@ fn a_scalar_is_taken_from_the_flag_else_the_environment_else_the_file() {
 }
 
 #[test]
-fn a_list_is_replaced_as_a_whole_and_never_joined() {
+fn list_is_replaced_whole_and_never_joined() {
     let file = "strategy = [\"fifo\", \"prune\"]\n";
     let variable = ("RECAP_STRATEGY", " zoea\n\nlis\n");
     assert_eq!(completed(&["bench"], &[], file), "bench --strategy=fifo --strategy=prune");
@@ -47,7 +47,7 @@ fn a_list_is_replaced_as_a_whole_and_never_joined() {
 }
 
 #[test]
-fn a_switch_is_on_where_the_strongest_voice_says_so() {
+fn switch_follows_the_strongest_source() {
     assert_eq!(completed(&["bench"], &[], "no-text = true"), "bench --no-text");
     assert_eq!(completed(&["bench"], &[], "no-text = false"), "bench");
     assert_eq!(completed(&["bench"], &[("RECAP_NO_TEXT", "false")], "no-text = true"), "bench");
@@ -55,7 +55,7 @@ fn a_switch_is_on_where_the_strongest_voice_says_so() {
 }
 
 #[test]
-fn inputs_stand_behind_everything_and_cannot_be_taken_for_options() {
+fn inputs_come_last_and_cannot_become_options() {
     let file = "inputs = [\"--json\", \"a b.jsonl\"]";
     assert_eq!(completed(&["bench", "-q"], &[], file), "bench -q -- --json a b.jsonl");
     assert_eq!(completed(&["bench", "mine.jsonl"], &[], file), "bench mine.jsonl");
@@ -72,7 +72,7 @@ fn what_is_typed_drives_out_what_cannot_stand_beside_it() {
 }
 
 #[test]
-fn a_subcommand_hears_only_what_it_has_an_option_for() {
+fn subcommand_receives_only_settings_it_has_options_for() {
     let file = "window = \"25%\"\nformat = \"csv\"\njudge = \"openai/x\"";
     assert_eq!(completed(&["report", "run"], &[], file), "report --format=csv run");
     assert_eq!(completed(&["replay"], &[], file), "replay --window=25% --format=csv");
@@ -82,7 +82,7 @@ fn a_subcommand_hears_only_what_it_has_an_option_for() {
 }
 
 #[test]
-fn an_unknown_key_is_refused_with_its_line_and_the_nearest_one() {
+fn unknown_key_is_refused_with_line_and_nearest() {
     let shown = error("seed = 1\n\nwindws = \"25%\"\n");
     assert_eq!(
         shown,
@@ -96,7 +96,7 @@ fn an_unknown_key_is_refused_with_its_line_and_the_nearest_one() {
 }
 
 #[test]
-fn a_value_of_the_wrong_sort_is_refused_with_its_line() {
+fn value_of_wrong_type_is_refused_with_line() {
     assert_eq!(
         error("\nquiet = \"yes\""),
         "error: recap.toml:2: `quiet` takes true or false\nhelp: for example `quiet = true`\n"

@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_is_billed_as_its_own_model_and_never_as_another() {
+    fn session_is_billed_only_as_its_own_model() {
         let of = |recorded| agents(&[]).of(recorded, &[]).remove(0);
         assert_eq!(of(Some("claude-opus-4-6")).model, "claude-opus-4-6");
         assert_eq!(of(None).model, DEFAULT_AGENT_MODEL);
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn models_asked_for_pay_each_and_an_unknown_one_has_no_price() {
+    fn requested_models_are_billed_separately_unknown_ones_unpriced() {
         let billing_models =
             agents(&["openai/gpt-5.4", "some-local-model"]).of(Some("claude-opus-4-6"), &[]);
         assert_eq!(billing_models.len(), 2);

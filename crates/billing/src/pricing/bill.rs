@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn the_whole_prompt_chooses_the_tier_cached_parts_included() {
+    fn whole_prompt_including_cached_parts_selects_price_tier() {
         // claude-haiku-5-5 reads at 0.01, above 100k tokens at 0.05 per million.
         let read = |read| usd("claude-haiku-5-5", Buckets { read, ..Buckets::default() });
         close(read(100_000), 0.001);
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn storage_has_a_price_or_the_bill_has_none() {
+    fn stored_tokens_without_storage_price_leave_bill_unpriced() {
         let stored = Buckets { stored_token_seconds: 3_600_000_000, ..Buckets::default() };
         close(usd("gemini-3.8-flash", stored), 0.5);
         assert_eq!(usd("gemini-3.1-pro-preview", stored), None);

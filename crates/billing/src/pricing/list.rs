@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_is_found_with_its_provider_or_a_context_marker() {
+    fn model_is_found_with_provider_or_context_marker() {
         let list = PriceList::bundled();
         for name in ["claude-opus-4-5-20251101", "anthropic/claude-opus-4-5", "claude-opus-4-5[1m]"]
         {
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_model_is_unknown_and_similar_ones_are_named() {
+    fn unknown_model_is_refused_with_similar_names() {
         let list = PriceList::bundled();
         let unknown = list.find("claude-opus-4-55").unwrap_err();
         assert_eq!(unknown.to_string(), "no price is known for `claude-opus-4-55`");

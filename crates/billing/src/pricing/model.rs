@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tier_holds_above_its_length_and_for_the_whole_prompt() {
+    fn tier_above_its_length_prices_whole_prompt() {
         // claude-haiku-5-5: 0.10 / 0.50 to 100k, five times that above.
         let haiku = model("claude-haiku-5-5");
         let below = haiku.rates(&moment(100_000));
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn a_price_that_is_no_number_is_refused_with_its_field() {
+    fn non_numeric_price_is_refused_with_its_field() {
         for bad in [serde_json::json!("free"), serde_json::json!(-1e-6), serde_json::json!([])] {
             let entry = serde_json::json!({"input_cost_per_token": bad});
             let error = ModelPrices::read("x", &entry).unwrap_err();

@@ -134,7 +134,7 @@ const NAMES: &[(&str, Option<(f64, f64)>)] = &[
 ];
 
 #[test]
-fn the_names_of_recordings_have_their_own_prices_or_none() {
+fn recorded_model_names_have_exact_prices_or_none() {
     let list = PriceList::bundled();
     let mut wrong = Vec::new();
     for (name, expected) in NAMES {
@@ -152,7 +152,7 @@ fn the_names_of_recordings_have_their_own_prices_or_none() {
 }
 
 #[test]
-fn every_listed_name_is_the_model_that_it_lists() {
+fn every_listed_name_finds_its_own_model() {
     let list = PriceList::bundled();
     for model in list.models().filter(|model| model.is_priced()) {
         assert_eq!(list.priced(&model.id).unwrap().id, model.id);
@@ -160,7 +160,7 @@ fn every_listed_name_is_the_model_that_it_lists() {
 }
 
 #[test]
-fn a_model_that_sellers_price_differently_is_unknown_with_their_names() {
+fn model_priced_differently_by_sellers_is_unknown() {
     let unknown = PriceList::bundled().find("gpt-oss-120b").unwrap_err();
     let actual = unknown.suggestion().unwrap();
     assert!(actual.starts_with("prices differ by seller: name one, such as "), "{actual}");
@@ -168,7 +168,7 @@ fn a_model_that_sellers_price_differently_is_unknown_with_their_names() {
 }
 
 #[test]
-fn prices_of_a_retired_model_are_told_with_their_list() {
+fn retired_model_has_prices_and_names_their_list() {
     let list = PriceList::bundled();
     let opus = list.find("claude-opus-4-1-20250805").unwrap();
     assert_eq!(opus.listed_until.as_deref(), Some("litellm 1.83.0, 2026-03-31"));

@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_an_hour_is_outside_and_midnight_ends_the_day() {
+    fn hour_end_is_exclusive_and_midnight_ends_day() {
         // 2026-11-20 was a Friday, 2026-11-21 a Saturday.
         assert_eq!(at("2026-11-20T00:59:59Z"), Some(6.6e-7));
         assert_eq!(at("2026-11-20T01:00:00Z"), None);

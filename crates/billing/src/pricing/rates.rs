@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_that_are_no_price_of_ours_are_left_alone() {
+    fn unknown_price_fields_are_ignored() {
         for field in [
             "max_input_tokens",
             "output_cost_per_reasoning_token",

@@ -45,7 +45,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_run_finds_its_prices_and_an_entry_that_makes_no_sense_has_none() {
+    fn run_prices_are_found_and_invalid_entries_refused() {
         let entry = json!({"input_cost_per_token": 2e-6, "output_cost_per_token": 1e-5});
         let broken = json!({"input_cost_per_token": "2", "output_cost_per_token": 1e-5});
         let models = [("m".to_owned(), entry), ("broken".to_owned(), broken)].into();

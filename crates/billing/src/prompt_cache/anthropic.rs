@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_more_than_twenty_blocks_back_is_not_found() {
+    fn entry_over_twenty_blocks_back_is_not_found() {
         let long = |blocks: usize| -> String { "abcdefghijklmnopqrstuvwxyz"[..blocks].to_owned() };
         let last_only = |cache: &mut Anthropic, blocks: usize| {
             let text = long(blocks);
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_for_an_hour_are_written_before_those_for_five_minutes_and_live_longer() {
+    fn hour_writes_precede_five_minute_writes_and_outlast() {
         let mut cache = Anthropic::new(0);
         let plan = [(1, Life::Hour), (2, Life::Minutes5)];
         let first = cache.request(&marked("abcd", &plan), minutes(0));
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn a_read_renews_an_entry_that_is_not_marked_again_and_no_mark_shortens_its_life() {
+    fn read_renews_unmarked_entry_marks_never_shorten_life() {
         let at = |cache: &mut Anthropic, blocks: &str, minute| {
             let last = blocks.len() - 1;
             cache.request(&marked(blocks, &[(last, Life::Minutes5)]), minutes(minute)).read
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_lost_does_not_come_back_and_what_was_left_lives_on() {
+    fn lost_entries_stay_lost_and_remaining_ones_live() {
         let plan = [(0, Life::Hour), (2, Life::Hour)];
         let after = |left, blocks: &str, last| {
             let mut cache = Anthropic::new(0);
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn an_expired_entry_for_an_hour_is_written_anew_with_the_life_of_its_new_mark() {
+    fn expired_hour_entry_is_rewritten_with_new_lifetime() {
         let mut cache = Anthropic::new(0);
         one(&mut cache, 1, Life::Hour, minutes(0));
         assert_eq!(one(&mut cache, 1, Life::Minutes5, minutes(61)), buckets(0, 0, 1_000));
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn expired_entries_are_dropped_once_there_are_more_than_sixty_four() {
+    fn expired_entries_are_dropped_beyond_sixty_four() {
         let mut cache = Anthropic::new(0);
         let mut kept = Vec::new();
         for number in 0..66_u32 {
@@ -331,7 +331,7 @@ mod tests {
 
     /// A request that was not recorded may renew it.
     #[test]
-    fn the_entry_of_the_newest_breakpoint_is_kept_beyond_its_life() {
+    fn newest_breakpoint_entry_is_kept_after_expiry() {
         let mut cache = Anthropic::new(0);
         (0..65).for_each(|number| {
             one(&mut cache, number, Life::Minutes5, minutes(0));

@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ten_requests_of_the_cache_in_steps_by_hand() {
+    fn ten_stepped_cache_requests_match_hand_calculation() {
         let mut cache = Automatic::openai();
         let mut read = |blocks: &str, at: Timestamp| {
             let buckets = cache.request(&prompt(blocks), at);
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cache_in_steps_also_reads_the_answer_of_the_model() {
+    fn stepped_cache_also_reads_the_model_answer() {
         let mut cache = Automatic::openai();
         let question = (1, 2_000, Unit::Input);
         cache.request(&prompt_of(&[question]), minutes(0));
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn the_shortest_prefix_that_the_cache_in_steps_reads_has_1024_tokens() {
+    fn stepped_cache_reads_prefixes_from_1024_tokens() {
         let read = |tokens| {
             let mut cache = Automatic::openai();
             let question = prompt_of(&[(1, tokens, Unit::Input)]);
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_that_begins_with_an_answer_reads_nothing_of_it_at_first() {
+    fn session_starting_with_answer_first_reads_nothing() {
         let mut cache = Automatic::openai();
         let answer = prompt_of(&[(1, 5_000, Unit::Output), (2, 100, Unit::Input)]);
         assert_eq!(cache.request(&answer, minutes(0)).read, 0);
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn ten_requests_of_the_cache_on_disk_by_hand() {
+    fn ten_disk_cache_requests_match_hand_calculation() {
         let mut cache = Automatic::deepseek();
         let mut read = |blocks: &str, at| {
             let buckets = cache.request(&prompt(blocks), minutes(at));

@@ -305,7 +305,7 @@ mod tests {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
-        fn a_changed_tree_equals_a_tree_built_with_the_change(
+        fn changed_tree_equals_tree_built_with_the_change(
             mut places in prop::collection::vec(prop::option::of(0u64..9), 1..90),
             changes in prop::collection::vec((any::<usize>(), prop::option::of(0u64..9)), 0..40),
         ) {
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn positions_without_a_block_do_not_change_the_hash() {
+    fn empty_positions_do_not_change_the_hash() {
         let gaps = row([None, Some(1), None, Some(2)]);
         assert_eq!(gaps.sum(), row([Some(1), Some(2)]).sum());
         assert_ne!(gaps.sum(), row([Some(2), Some(1)]).sum());
@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_that_differ_in_one_bit_or_in_their_number_of_blocks_have_other_digests() {
+    fn digest_depends_on_every_bit_and_block_count() {
         let digest = |blocks, hash| Sum { blocks, hash, ..Sum::EMPTY }.digest();
         let mut all: Vec<u64> = (0..61).map(|bit| digest(3, 1 << bit)).collect();
         all.push(digest(3, 0));

@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn content_is_read_by_no_prompt_that_is_shorter_and_is_there_for_an_hour() {
+    fn content_lasts_one_hour_unread_by_shorter_prompts() {
         let mut cache = GeminiExplicit::new(0);
         assert!(!cache.is_warm(minutes(0)));
         cache.request(&marked("pqr", &[(2, Life::Hour)]), minutes(0));

@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_changing_last_message_reads_nothing_until_the_stable_part_is_marked() {
+    fn changing_last_message_reads_only_marked_stable_part() {
         // openai/codex#35300: 9k of stable prefix, another question each time.
         let mut cache = OpenAiMarked::default();
         for question in ["x", "y"] {
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_answer_of_the_model_is_not_a_breakpoint() {
+    fn last_model_answer_is_not_a_breakpoint() {
         let mut cache = OpenAiMarked::default();
         let ends_with_output = prompt_of(&[(1, 2_000, Unit::Input), (2, 500, Unit::Output)]);
         let buckets = cache.request(&ends_with_output, minutes(0));
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn three_marks_count_besides_the_newest_message_which_may_be_marked_too() {
+    fn three_marks_count_besides_the_newest_message() {
         let read = |marks: &[usize]| {
             let mut cache = OpenAiMarked::default();
             let marks: Vec<(usize, Life)> = marks.iter().map(|at| (*at, Life::Minutes5)).collect();
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shorter_prompt_does_not_read_a_longer_entry() {
+    fn shorter_prompt_does_not_read_longer_entry() {
         let mut cache = OpenAiMarked::default();
         cache.request(&prompt("abc"), minutes(0));
         assert_eq!(cache.request(&prompt("ab"), minutes(1)).read, 0);

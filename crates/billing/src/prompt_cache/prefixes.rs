@@ -117,7 +117,7 @@ mod tests {
     const HALF_AN_HOUR: SignedDuration = SignedDuration::from_mins(30);
 
     #[test]
-    fn a_prefix_that_was_sent_again_is_known_for_its_lifetime() {
+    fn resent_prefix_stays_known_for_its_lifetime() {
         let mut sent = Prefixes::default();
         let known = |sent: &Prefixes, blocks: &str, at| {
             sent.known(&prompt(blocks), minutes(at), HALF_AN_HOUR)
@@ -172,7 +172,7 @@ mod tests {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
-        fn branches_find_the_same_prefixes_as_a_list_of_all_prefixes(
+        fn branches_find_same_prefixes_as_full_list(
             requests in prop::collection::vec(("[ab]{1,7}", 0i64..25, 0u8..8), 1..60),
         ) {
             let (mut sent, mut plain, mut now) = (Prefixes::default(), Plain::default(), 0);
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_of_a_sliding_window_grows_with_the_requests_and_not_with_the_window() {
+    fn sliding_window_memory_grows_only_with_requests() {
         for window in [10, 100, 1_000] {
             let mut sent = Prefixes::default();
             slide(&mut sent, 2_000, window);
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn branches_are_forgotten_once_there_are_twice_as_many_as_are_kept() {
+    fn branches_are_pruned_at_twice_the_kept_number() {
         // The first three requests only grow; each later one leaves a branch.
         let left = |branches: u64| {
             let mut sent = Prefixes::default();
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_never_filled_is_neither_warm_nor_read_to_its_end() {
+    fn never_filled_prefixes_are_neither_warm_nor_complete() {
         let mut sent = Prefixes::default();
         assert!(!sent.is_warm(minutes(0), HALF_AN_HOUR) && !sent.ends_newest(0));
         sent.renew(minutes(0));

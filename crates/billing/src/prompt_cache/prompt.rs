@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn breakpoints_stand_in_order_and_the_last_word_on_one_counts() {
+    fn breakpoints_are_ordered_and_last_mark_wins() {
         let mut prompt = prompt(&[1, 2, 3]);
         assert!(!prompt.is_empty() && Prompt::default().is_empty());
         assert_eq!((prompt.len(), prompt.body_len()), (3, 3));

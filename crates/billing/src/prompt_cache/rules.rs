@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lost_cache_leaves_what_was_read_and_surely_what_others_keep_alive() {
+    fn lost_cache_keeps_read_tokens_and_shared_minimum() {
         for rules in PERISHABLE {
             let mut cache = rules.cache();
             cache.request(&prompt("pqab"), minutes(0));
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_keep_alive_is_read_and_takes_nothing_away() {
+    fn shared_prefix_is_read_and_reduces_nothing() {
         for rules in PERISHABLE {
             let mut cache = rules.cache();
             cache.share(1_500);
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prefix_renewed_by_an_unrecorded_request_is_read_after_its_lifetime() {
+    fn unrecorded_request_renews_prefix_beyond_its_lifetime() {
         let hours = |hours: i64| minutes(60 * hours);
         for rules in PERISHABLE {
             let read = |renewed: bool| {
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn explicit_content_survives_restarts_and_use_does_not_extend_its_lifetime() {
+    fn explicit_content_survives_restarts_but_use_extends_nothing() {
         let mut cache = Rules::GeminiExplicit(0).cache();
         let preamble = marked("pqab", &[(1, Life::Minutes5)]);
         assert_eq!(cache.request(&preamble, minutes(0)).read, 0);
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_has_the_rules_of_its_family_wherever_it_is_served() {
+    fn model_follows_its_family_rules_at_any_provider() {
         let list = PriceList::bundled();
         let rules = |name: &str, explicit| Rules::of(list.find(name).unwrap(), explicit);
         assert_eq!(rules("claude-opus-4-6", false), Rules::Anthropic(4_096));
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cache_that_nothing_was_sent_to_is_cold_even_if_it_is_renewed() {
+    fn unused_cache_is_cold_even_after_renewal() {
         for rules in PERISHABLE.into_iter().chain([Rules::GeminiExplicit(0), Rules::None]) {
             let mut cache = rules.cache();
             assert!(!cache.is_warm(minutes(0)), "{rules:?}");
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_cache_every_token_of_every_request_is_billed_in_full() {
+    fn uncached_requests_are_billed_in_full() {
         let mut cache = Rules::None.cache();
         for at in [0, 1] {
             let billed = cache.request(&prompt("pq"), minutes(at));
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn bills_tell_the_rules_with_their_figures_and_what_is_charged() {
+    fn rule_descriptions_state_their_figures_and_charges() {
         let all = PERISHABLE.into_iter().chain([Rules::GeminiExplicit(0), Rules::None]);
         let actual: Vec<&str> = all.map(Rules::about).collect();
         let words: [&[&str]; 8] = [
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn breakpoints_and_explicit_content_belong_to_some_rules_only() {
+    fn only_some_rules_have_breakpoints_or_explicit_content() {
         let all = PERISHABLE.into_iter().chain([Rules::GeminiExplicit(0), Rules::None]);
         let at_breakpoints: Vec<Rules> = all.clone().filter(|r| r.reads_at_breakpoints()).collect();
         assert_eq!(at_breakpoints, [Rules::Anthropic(0), Rules::OpenAiMarked]);

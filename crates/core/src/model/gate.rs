@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn the_worst_finding_is_the_finding_of_the_gate() {
+    fn gate_finding_is_its_worst_finding() {
         use CheckOutcome::{Failed, Missing, Passed, Undecided};
         let worst =
             |findings: &[CheckOutcome]| gate(findings, UndecidedPolicy::Incomplete).finding();
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn undecided_counts_as_the_policy_says_and_missing_never_passes() {
+    fn undecided_follows_policy_and_missing_never_passes() {
         use CheckOutcome::{Failed, Missing, Passed, Undecided};
         let with = |findings: &[CheckOutcome], policy| gate(findings, policy).finding();
         assert_eq!(with(&[Undecided], UndecidedPolicy::Pass), Passed);

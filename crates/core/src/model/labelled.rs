@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn not_knowing_is_right_only_where_nothing_can_be_known() {
+    fn abstaining_is_right_only_where_answer_is_unknowable() {
         let value = Expectation::AnyOf(vec!["80".to_owned()]);
         for (expect, is_right) in [(value, false), (Expectation::Unanswerable, true)] {
             assert_eq!(case(expect, Label::Abstained).is_right(), is_right);

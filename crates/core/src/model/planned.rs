@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn every_strategy_runs_at_every_window_and_without_summaries_where_there_are_cuts() {
+    fn strategies_run_everywhere_and_without_summaries_at_cuts() {
         let keys: Vec<String> = planned()
             .cells()
             .map(|(k, _)| format!("{} {} {} {}", k.session, k.window, k.strategy, k.replicate))

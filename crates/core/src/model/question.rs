@@ -143,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_kind_is_listed_once_and_named_in_files_as_in_tables() {
+    fn every_kind_is_listed_once_with_one_name() {
         let mut kinds = QuestionKind::ALL.to_vec();
         kinds.sort();
         kinds.dedup();

@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reply_is_too_short_under_one_per_cent_and_under_fifty_tokens() {
+    fn reply_below_1_percent_and_50_tokens_fails() {
         assert!(reply(49, 4_901, 1_000).is_too_short());
         assert!(!reply(49, 4_900, 1_000).is_too_short(), "exactly one per cent");
         assert!(!reply(50, 1_000_000, 1_000).is_too_short(), "fifty tokens");
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bound_that_low_asks_for_a_short_reply() {
+    fn bound_below_100_tokens_allows_short_reply() {
         assert!(!reply(5, 100_000, 99).is_too_short());
         assert!(reply(5, 100_000, 100).is_too_short());
     }

@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn results_in_any_order_are_sorted_and_the_last_of_two_with_a_key_counts() {
+    fn results_are_sorted_and_last_duplicate_key_wins() {
         let cells = [cell(2, "b", 1), cell(1, "z", 1), cell(2, "a", 1), cell(2, "b", 7)];
         let results = RunResults::new(cells, [cut(2, 9), cut(1, 3), cut(2, 4), cut(2, 9)]);
         let (cells, cuts) = results.clone().into_lists();
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn sessions_behind_the_first_are_compressed_and_come_back_as_they_were() {
+    fn later_sessions_are_compressed_and_restored_unchanged() {
         let all = PLAIN + 500;
         let mut results = RunResults::default();
         // Cells, then cuts, as a journal has them.

@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_most_alike_comes_first_and_long_lists_are_cut() {
+    fn most_similar_comes_first_in_a_shortened_list() {
         let known = ["prune", "prune-once", "prune-chart", "prune-late", "fifo"];
         assert_eq!(alike("Prun", known, LIKE), ["prune", "prune-late", "prune-once"]);
         assert_eq!(suggest("fifa", known), "did you mean `fifo`?");

@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_call_says_is_counted_by_its_reason() {
+    fn reported_unusable_replies_are_counted_by_reason() {
         let replies = [
             reply(1, 1),
             failed(2, Unusable::Empty),
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn one_text_for_three_different_inputs_is_unusable_each_time() {
+    fn same_text_for_three_different_inputs_is_unusable() {
         let others = (10..20).map(|at| reply(at, at));
         let mut replies = vec![reply(1, 9), reply(2, 9), reply(3, 9), reply(3, 9)];
         replies.extend(others);
@@ -209,12 +209,12 @@ mod tests {
     }
 
     #[test]
-    fn the_same_input_again_may_bring_the_same_text() {
+    fn same_input_may_repeat_the_same_text() {
         assert_eq!(found(&[reply(1, 9), reply(1, 9), reply(1, 9), reply(2, 9)]), (4, 0, vec![]));
     }
 
     #[test]
-    fn small_inputs_may_come_to_the_same_unless_that_is_most_of_what_is_said() {
+    fn small_inputs_may_share_text_up_to_half() {
         let small = |input, text| ReplyFacts { replaced: 999, ..reply(input, text) };
         let half = [1, 2, 3].map(|input| small(input, 9));
         let others = [4, 5, 6].map(|input| small(input, input));
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_summary_that_stands_may_come_back_as_it_was() {
+    fn summary_with_little_new_input_may_be_repeated() {
         let row_kind = |input| ReplyFacts { replaced: 1_199, written: 600, ..reply(input, 9) };
         let others = [4, 5, 6].map(|input| reply(input, input));
         let stands = [1, 2, 3].map(row_kind);
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reply_with_two_reasons_is_one_unusable_reply() {
+    fn reply_with_two_reasons_counts_as_one_unusable() {
         let short = |input| ReplyFacts { unusable: Some(Unusable::TooShort), ..reply(input, 9) };
         let replies = [short(1), short(2), reply(3, 9)];
         assert_eq!(found(&replies), (3, 3, vec![(Unusable::TooShort, 2), (Unusable::Repeated, 3)]));

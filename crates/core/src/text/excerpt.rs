@@ -67,13 +67,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_excerpt_counts_characters_and_says_where_there_was_more() {
+    fn excerpt_counts_characters_and_marks_cut_ends() {
         assert_eq!(excerpt(&"é".repeat(200)), "é".repeat(200));
         assert_eq!(excerpt(&"é".repeat(100_000)), "é".repeat(200) + "…");
     }
 
     #[test]
-    fn what_a_message_quotes_is_cut_and_what_it_says_is_not() {
+    fn quoted_values_are_cut_and_own_text_kept() {
         let (long, short) = ("x".repeat(5_000), "x".repeat(200) + "…");
         for (shown, quoted) in [
             (format!("strategy `{long}` is not known"), format!("strategy `{short}` is not known")),
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn line_feeds_within_a_value_do_not_let_it_run_on() {
+    fn line_feeds_within_value_do_not_prevent_cutting() {
         let shown = format!("unknown role `{}`", "x\n".repeat(100_000));
         let shown = brief(&shown);
         assert_eq!(shown.lines().count(), LINES + 1);
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn no_quote_within_a_value_lets_it_run_on() {
+    fn quotes_within_value_do_not_prevent_cutting() {
         for value in ["`".repeat(9_000), "a`".repeat(9_000), "a\", expected ".repeat(900)] {
             let shown = brief(&format!("unknown role `{value}`")).chars().count();
             assert!(shown <= LINE + 1, "{shown}");

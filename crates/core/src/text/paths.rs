@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_end_is_shared_by_paths_that_differ_before_it() {
+    fn paths_differing_before_common_end_share_it() {
         let mut paths = Paths::default();
         paths.read("cat packages/a/src/index.ts ./packages/b/src/index.ts, src/index.ts.");
         paths.read("/home/u/p/src/net/pool.rs and src/net/pool.rs --- a/src/net/pool.rs");
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn very_many_paths_with_one_end_are_read_in_linear_time() {
+    fn many_paths_with_one_end_take_linear_time() {
         let all: Vec<String> = (0..50_000).map(|n| format!("p{n}/src/index.ts")).collect();
         let text = all.join(" ");
         let mut paths = Paths::default();

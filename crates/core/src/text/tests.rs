@@ -47,7 +47,7 @@ fn each_class_is_found_by_its_shape() {
 }
 
 #[test]
-fn kebab_case_counts_only_with_a_digit_or_in_code() {
+fn kebab_case_needs_a_digit_or_code_context() {
     assert_eq!(said("a lease-holder is"), []);
     assert_eq!(said("the `lease-holder` is"), [(Kebab, "lease-holder")]);
     assert_eq!(said("node lease-holder-7 is"), [(Kebab, "lease-holder-7")]);
@@ -87,13 +87,13 @@ fn a_relative_path_is_known_without_its_dots() {
 }
 
 #[test]
-fn a_member_of_the_object_at_hand_is_known_by_its_own_name() {
+fn member_of_this_object_is_identified_by_name() {
     assert_eq!(said("this.drainQueue()"), [(Identifier, "drainQueue")]);
     assert_eq!(said("self.pool.drain_queue()"), [(Dotted, "pool.drain_queue")]);
 }
 
 #[test]
-fn dates_are_found_with_the_month_in_words_too() {
+fn dates_with_month_in_words_are_found() {
     let text = "from 7 May 2023 to March 14th, 2024, not May 2023 or 31 men 2023";
     assert_eq!(said(text), [(Date, "7 May 2023"), (Date, "March 14th, 2024")]);
 }
@@ -125,7 +125,7 @@ fn an_occurrence_inside_a_longer_identifier_is_none() {
 }
 
 #[test]
-fn paths_are_equal_when_one_is_a_component_suffix_of_the_other() {
+fn paths_match_when_one_is_component_suffix() {
     let long = "/home/u/p/src/a.rs";
     assert!(contains_bounded(long, "src/a.rs", Path));
     assert!(contains_bounded("edit src/a.rs:3", long, Path));
@@ -138,7 +138,7 @@ fn paths_are_equal_when_one_is_a_component_suffix_of_the_other() {
 }
 
 #[test]
-fn another_package_with_the_same_end_is_another_path() {
+fn other_package_with_same_end_is_another_path() {
     // `packages/a/` is no prefix of a diff.
     for (other, own) in [("a", "b"), ("b", "a"), ("web", "api")] {
         let own = format!("packages/{own}/src/index.ts");
@@ -167,7 +167,7 @@ fn a_folder_stands_in_every_path_below_it() {
 }
 
 #[test]
-fn a_path_below_a_root_is_known_by_its_place_there() {
+fn path_below_root_is_known_by_relative_place() {
     let needle = Needle::new("/home/u/p/notes.txt", Path, &Paths::below(vec!["/home/u/p"]));
     assert!(needle.find("see notes.txt").is_some());
     assert!(needle.find("see old/notes.txt").is_none());
@@ -241,7 +241,7 @@ fn letters_without_case_end_an_identifier() {
 }
 
 #[test]
-fn two_words_that_the_conversation_uses_everywhere_make_no_name() {
+fn two_common_conversation_words_make_no_name() {
     let current = |word: &str| word == "checkpoint";
     assert!(is_generic("checkpointPath", Identifier, &current, &|_| false));
     assert!(is_generic("opts.CheckpointID", Dotted, &current, &|_| false));
@@ -250,7 +250,7 @@ fn two_words_that_the_conversation_uses_everywhere_make_no_name() {
 }
 
 #[test]
-fn plain_words_are_a_name_where_the_project_declares_it() {
+fn plain_words_are_a_name_where_declared() {
     let declares = |name: &str| matches!(name, "SaveContext" | "env.Helper" | "fix-tests");
     for (text, class) in [("SaveContext", Identifier), ("env.Helper", Dotted), ("fix-tests", Kebab)]
     {
@@ -269,7 +269,7 @@ fn an_adjective_of_two_words_is_language() {
 
 proptest! {
     #[test]
-    fn every_extracted_identifier_stands_bounded_in_its_own_text(
+    fn extracted_identifier_is_found_bounded_in_its_text(
         text in "([a-z]{1,4}|[A-Z]{1,3}|[0-9]{1,5}|[-_./:@ \"'`\\\\\n#=,%~+*$]|漢|🦀|://){0,60}",
         code in any::<bool>(),
     ) {

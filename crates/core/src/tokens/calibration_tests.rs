@@ -44,7 +44,7 @@ fn one_size_tells_no_factor() {
 }
 
 #[test]
-fn a_slope_that_no_vocabulary_has_is_not_believed() {
+fn slope_impossible_for_any_vocabulary_is_rejected() {
     // Prompts that shrink: mean 450 at mean 200.
     line(&[at(100, 500), at(300, 400)], 250.0, 1.0);
     // Six tokens for one: mean 1,000 at mean 150.
@@ -106,7 +106,7 @@ fn counted(session: &Session) -> Vec<u64> {
 }
 
 #[test]
-fn the_context_is_the_visible_preamble_and_what_was_said() {
+fn context_is_visible_preamble_plus_messages() {
     let mut talk = of(vec![said(Role::User, 10), prompt(50), said(Role::User, 5), prompt(70)]);
     talk.preamble.system = vec![words(3)];
     assert_eq!(counted(&talk), [13, 19]);
@@ -115,7 +115,7 @@ fn the_context_is_the_visible_preamble_and_what_was_said() {
 }
 
 #[test]
-fn a_summary_stands_for_what_it_covers_and_the_kept_tail_stays() {
+fn summary_replaces_covered_messages_and_keeps_tail() {
     let mut talk = of(vec![
         said(Role::User, 10),
         prompt(50),
@@ -163,7 +163,7 @@ fn cleared_results_are_counted_as_their_marker() {
 }
 
 #[test]
-fn a_boundary_before_the_first_message_or_behind_the_last_is_none() {
+fn boundary_outside_first_and_last_message_is_ignored() {
     let mut talk = of(vec![said(Role::User, 10), prompt(50), prompt(60)]);
     let plain = known(&talk).unwrap();
     let summary = Some(words(9));
@@ -197,7 +197,7 @@ fn aborted_and_absurd_figures_are_no_readings() {
 }
 
 #[test]
-fn a_stretch_without_usage_has_no_fit_and_the_first_that_has_one_leads() {
+fn first_stretch_with_usage_has_the_leading_fit() {
     let mut talk = of(vec![said(Role::User, 10), said(Role::Assistant, 1), prompt(100), prompt(9)]);
     talk.compactions = vec![boundary(2, 2), boundary(3, 3)];
     let found = known(&talk).unwrap();
@@ -208,7 +208,7 @@ fn a_stretch_without_usage_has_no_fit_and_the_first_that_has_one_leads() {
 }
 
 #[test]
-fn the_forward_error_is_that_of_the_second_half_under_the_first() {
+fn forward_error_tests_first_half_fit_on_second() {
     // Counted 10, 20, 30, 40, each with the response before.
     let step = || said(Role::User, 9);
     let talk = |last: u64| {
@@ -232,7 +232,7 @@ fn cached(from: MessageIndex, read: u64) -> Reading {
 }
 
 #[test]
-fn the_global_part_is_what_is_read_most_often_after_restarts() {
+fn global_part_is_most_frequent_read_after_restarts() {
     let reads = |reads: &[u64]| reads.iter().map(|&r| cached(0, r)).collect::<Vec<_>>();
     // Restarts read 16,000 twice within 1 % and 12,000 once; 99,000 is no restart.
     let restarted = reads(&[0, 99_000, 16_000, 12_000, 16_100, 99_000]);
@@ -246,21 +246,21 @@ fn the_global_part_is_what_is_read_most_often_after_restarts() {
 }
 
 #[test]
-fn a_boundary_is_a_restart_even_where_all_is_read_again() {
+fn boundary_is_restart_even_after_full_cache_read() {
     let readings = [cached(0, 0), cached(0, 99_000), cached(7, 99_000)];
     assert_eq!(global_part(&readings, 100_000.0), Some(99_000));
     assert_eq!(global_part(&readings[..2], 100_000.0), None);
 }
 
 #[test]
-fn without_a_restart_what_the_first_request_read_is_global() {
+fn first_request_read_is_global_without_restart() {
     assert_eq!(global_part(&[cached(0, 16_000), cached(0, 99_000)], 20_000.0), Some(16_000));
     assert_eq!(global_part(&[cached(0, 16_000)], 15_900.0), None);
     assert_eq!(global_part(&[], 15_900.0), None);
 }
 
 #[test]
-fn without_a_reported_prompt_sizes_are_scaled_and_outputs_as_reported() {
+fn unreported_prompt_sizes_are_scaled_reported_outputs_kept() {
     let reported = Usage { output: 77, output_final: true, ..Usage::default() };
     let placeholder = Usage { output: 2, output_final: false, ..Usage::default() };
     let absurd = Usage { output: u64::MAX, output_final: true, ..Usage::default() };

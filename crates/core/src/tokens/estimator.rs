@@ -79,7 +79,7 @@ mod tests {
     const USAGE: Reported = Reported { input: 700, output: 50 };
 
     #[test]
-    fn gencode_counts_four_characters_a_token_until_usage_is_reported() {
+    fn gencode_counts_four_characters_per_token_before_usage() {
         assert_eq!(Estimator::CharsOverFour.total(CONTEXT, None), Some(101));
         assert_eq!(Estimator::CharsOverFour.total(CONTEXT, Some(USAGE)), Some(750));
     }
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn gsv_falls_back_to_json_length_with_a_margin() {
+    fn gsv_falls_back_to_json_length_with_margin() {
         // 500 / 4 * 1.2 = 150.
         assert_eq!(Estimator::ReportedOrJson.total(CONTEXT, None), Some(150));
         assert_eq!(Estimator::ReportedOrJson.total(CONTEXT, Some(USAGE)), Some(700));

@@ -56,14 +56,14 @@ fn a_step_weighs_what_the_prompt_grew_by() {
 }
 
 #[test]
-fn a_step_that_is_smaller_than_counted_shrinks_in_proportion() {
+fn step_below_count_shrinks_its_messages_in_proportion() {
     let talk = vec![user(10), answer(10, 110), user(30), answer(1, 130)];
     // 20 for 40 of ours.
     assert_eq!(tokens(&measured(&of(talk))), [10, 5, 15, 1]);
 }
 
 #[test]
-fn a_large_jump_is_hidden_text_of_the_last_message_that_is_not_the_models() {
+fn large_jump_belongs_to_last_message_before_response() {
     let talk = vec![user(10), answer(10, 110), user(20), said(Role::Tool, 20, None)];
     let found = measured(&of([talk, vec![answer(1, 5_160)]].concat()));
     // 50 are counted, 5,000 are not.
@@ -84,7 +84,7 @@ fn thinking(prompt: u64, read: u64) -> Session {
 }
 
 #[test]
-fn what_a_response_thought_weighs_with_it_until_the_user_speaks() {
+fn reasoning_counts_with_response_until_the_user_speaks() {
     // 1,340 + 10 + 50 − 300 = 1,100, and only the beginning is read.
     let found = measured(&thinking(1_100, 900));
     assert_eq!(tokens(&found), [10, 310, 20, 10, 50, 1]);
@@ -92,7 +92,7 @@ fn what_a_response_thought_weighs_with_it_until_the_user_speaks() {
 }
 
 #[test]
-fn a_prefix_that_was_read_whole_has_lost_nothing() {
+fn fully_read_prefix_has_lost_nothing() {
     // 1,340 + 30: the step is smaller than the 60 that are counted.
     let found = measured(&thinking(1_370, 1_340));
     assert_eq!(tokens(&found), [10, 310, 20, 5, 25, 1]);
@@ -100,7 +100,7 @@ fn a_prefix_that_was_read_whole_has_lost_nothing() {
 }
 
 #[test]
-fn a_prompt_that_fell_below_its_step_lost_the_newest_before_it() {
+fn shrunken_prompt_lost_the_newest_tokens_before_it() {
     // 1,060 before; now 30 less than without the 20 of the step.
     let talk = vec![user(10), answer(10, 1_010), user(40), answer(10, 1_060), user(10)];
     let found = measured(&of([talk, vec![answer(1, 1_030)]].concat()));
@@ -109,7 +109,7 @@ fn a_prompt_that_fell_below_its_step_lost_the_newest_before_it() {
 }
 
 #[test]
-fn the_first_prompt_behind_a_compaction_sizes_what_was_put_back() {
+fn first_prompt_after_compaction_sizes_restored_content() {
     let messages = vec![user(10), answer(10, 1_010), user(500), answer(10, 1_520), user(20)];
     let mut talk = of([messages, vec![answer(10, 1_270)]].concat());
     talk.compactions = vec![RecordedCompaction {
@@ -137,7 +137,7 @@ fn absurd_prompts_are_no_sizes() {
 }
 
 #[test]
-fn a_conversation_before_the_recording_leaves_with_the_first_message() {
+fn conversation_before_recording_leaves_with_first_message() {
     // 1,000 are the preamble, 100,000 an earlier conversation: the compaction
     // leaves the preamble, 30 words of a summary and 20 that are new.
     let session = |behind: u64| {

@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_scaled_counter_rounds_and_shares_the_number_of_texts() {
+    fn scaled_counter_rounds_and_shares_text_count() {
         let counter = Counter::default();
         let scaled = counter.scaled(1.25);
         // 2 × 1.25 = 2.5 and 6 × 1.25 = 7.5: halves go up.
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_has_at_least_a_token_a_word() {
+    fn text_has_at_least_one_token_per_word() {
         for text in ["", " a  b ", "one two\n\nthree", "¿qué? – 12 345 x=1 // ok", "日本 語"]
         {
             for counter in [Counter::default(), Counter::default().scaled(0.5)] {
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn the_manifest_is_told_the_vocabulary_and_how_it_was_chosen() {
+    fn manifest_names_vocabulary_and_how_it_was_chosen() {
         let described = |calibrate| Counter::default().calibrating(calibrate).describe();
         assert_eq!(described(Calibrate::Never), "o200k");
         assert_eq!(

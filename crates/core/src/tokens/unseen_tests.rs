@@ -49,7 +49,7 @@ fn from(first: u32, tokens: i64) -> impl Fn(u32) -> i64 {
 }
 
 #[test]
-fn a_jump_that_stays_belongs_to_the_last_message_that_is_no_response() {
+fn lasting_jump_belongs_to_last_non_response_message() {
     // Reading 4 is message 13: the response 10, the result 11 and the user's
     // 12 arrived since reading 3. Two tokens for one of ours, none for a frame.
     let (carried, unseen) = marked(readings(12, from(4, 5_000)));
@@ -58,7 +58,7 @@ fn a_jump_that_stays_belongs_to_the_last_message_that_is_no_response() {
 }
 
 #[test]
-fn a_frame_around_every_request_is_no_part_of_a_jump() {
+fn constant_request_frame_is_excluded_from_jumps() {
     // 70 tokens each time, 30 + 5,000 of them at reading 4; the steps are
     // uneven so that the frame is no slope.
     let mut stretch = readings(12, |n| from(4, 5_000)(n) + 70 * i64::from(n));
@@ -84,7 +84,7 @@ fn a_reading_that_falls_back_is_no_jump() {
 }
 
 #[test]
-fn a_jump_is_above_a_thousand_tokens_and_two_per_cent_of_the_prompt() {
+fn jump_exceeds_1000_tokens_and_2_per_cent() {
     assert_eq!(marked(readings(12, from(4, 1_000))).0, []);
     assert_eq!(marked(readings(12, from(4, 1_001))).0, [(12, 1_001)]);
     // A prompt of 100,000 more: 118,000 and the jump. 2,450 > 0.02 × 120,450.
@@ -114,7 +114,7 @@ fn jumps_that_explain_little_keep_the_straight_line() {
 }
 
 #[test]
-fn prompts_that_do_not_follow_the_messages_have_no_jumps() {
+fn prompts_unrelated_to_messages_have_no_jumps() {
     // Twenty tokens for one of ours.
     let mut stretch = readings(12, from(4, 50_000));
     for reading in &mut stretch {
@@ -127,7 +127,7 @@ fn prompts_that_do_not_follow_the_messages_have_no_jumps() {
 }
 
 #[test]
-fn what_a_model_wrote_itself_is_no_hidden_text() {
+fn text_written_by_model_is_not_hidden() {
     let mut stretch = readings(12, from(4, 5_000));
     let mut messages = messages(12);
     for message in &mut messages[10..13] {
@@ -138,7 +138,7 @@ fn what_a_model_wrote_itself_is_no_hidden_text() {
 }
 
 #[test]
-fn a_slope_weighs_each_step_by_what_it_rests_on() {
+fn slope_weighs_each_step_by_its_counted_tokens() {
     // Ratios 1 (of 10), 2 (of 40) and 9 (of 45): half of 95 lies in the third;
     // without it half of 50 in the second. A step without growth tells nothing.
     assert_eq!(steady_slope(&[(45.0, 405.0), (10.0, 10.0), (40.0, 80.0)]), Some(2.0));

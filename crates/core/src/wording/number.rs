@@ -176,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_number_in_a_file_has_at_most_six_decimals_and_no_exponent() {
+    fn file_numbers_have_six_decimals_and_no_exponent() {
         assert_eq!(plain(0.1 + 0.2).as_deref(), Some("0.3"));
         assert_eq!(plain(1e-9).as_deref(), Some("0"));
         assert_eq!(plain(-1e-9).as_deref(), Some("0"));

@@ -19,7 +19,7 @@ fn only(text: &str) -> String {
 }
 
 #[test]
-fn a_whole_date_is_read_in_every_usual_spelling() {
+fn complete_date_is_read_in_every_usual_spelling() {
     for text in [
         "7 May 2023",
         "7 May, 2023",
@@ -57,7 +57,7 @@ fn parts_that_are_not_said_stay_open() {
 }
 
 #[test]
-fn text_copied_from_a_page_may_have_lost_spaces() {
+fn dates_are_read_despite_lost_spaces() {
     assert_eq!(only("It began on May 2, 20211."), "2021-5-2");
     assert_eq!(only("It began onMay 2, 2021by chance"), "2021-5-2");
 }
@@ -75,7 +75,7 @@ fn the_bytes_are_those_of_the_date() {
 }
 
 #[test]
-fn numbers_alone_name_a_day_only_where_one_reading_is_possible() {
+fn numeric_date_is_read_only_if_unambiguous() {
     assert_eq!(only("13/5/2023"), "2023-5-13");
     assert_eq!(only("5/13/23"), "2023-5-13");
     assert_eq!(only("5/5/2023"), "2023-5-5");
@@ -127,7 +127,7 @@ fn the_verb_and_the_march_are_no_months() {
 }
 
 #[test]
-fn a_day_that_the_calendar_lacks_is_no_date() {
+fn day_absent_from_calendar_is_no_date() {
     assert_eq!(read("30 February 2023"), []);
     assert_eq!(read("29 February 2023"), []);
     assert_eq!(only("29 February 2024"), "2024-2-29");

@@ -336,7 +336,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_is_read_by_its_words_however_they_are_joined() {
+    fn key_is_read_by_words_however_joined() {
         for key in ["limit", "head_limit", "headLimit", "HEAD-LIMIT", "Limit", "limitHead"] {
             assert!(has_word(key, AMOUNTS), "{key}");
         }
@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sentence_is_told_from_a_command_by_its_form() {
+    fn sentence_is_told_from_command_by_form() {
         for line in ["Mending the well-known fault", "Run the tests again."] {
             assert!(is_sentence(line), "{line}");
         }

@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_is_declared_where_its_keyword_begins_a_word() {
+    fn declaring_keyword_must_begin_a_word() {
         let names = |text| made(text).collect::<Vec<_>>();
         assert_eq!(names("fn one() {} éfn two() {} — fn three"), ["one", "three"]);
         assert_eq!(names("ésuper\u{301}class Four type Five"), ["Five"]);
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_bound_where_the_line_declares_or_assigns_it() {
+    fn name_is_bound_by_declaration_or_assignment() {
         for (text, bound) in [
             ("a\n\tcurrentTree := &State{}\nb", Some("currentTree := &State{}")),
             ("\tcurrentTree, err := open(x)", Some("currentTree, err := open(x)")),
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_name_that_begins_its_line_or_a_list_of_names_is_bound() {
+    fn bound_name_begins_its_line_or_name_list() {
         for (text, bound) in [
             ("err, currentTree := open(x)", Some("err, currentTree := open(x)")),
             ("currentTree, other)", None),
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_looked_at_for_400_bytes_before_and_400_characters_behind_a_name() {
+    fn line_spans_400_bytes_before_400_characters_after() {
         let bound = |text: &str| {
             let from = text.find("currentTree").unwrap();
             binding(text, from, from + "currentTree".len()).map(str::to_owned)

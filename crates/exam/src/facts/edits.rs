@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn an_edit_and_a_patch_quote_the_file_where_they_take_away_or_leave() {
+    fn removed_and_unchanged_edit_lines_quote_the_file() {
         let side = |place, text: &str, name: &str| Sides::of(place, text).at(text.find(name)?);
         assert_eq!(side(argument("old_string"), "the initTheme", "initTheme"), Some(Side::Old));
         assert_eq!(side(argument("newText"), "initTheme", "initTheme"), Some(Side::New));
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_edits_are_read_as_far_as_they_go() {
+    fn broken_edits_are_read_as_far_as_possible() {
         for text in ["", "<<<<<<< SEARCH", "*** Update File", "*** Update File: a\n", "=======\n-a"]
         {
             let sides = Sides::of(TextKind::Said, text);

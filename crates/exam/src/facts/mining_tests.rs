@@ -17,7 +17,7 @@ fn mined(file: &str, tool: &str, arguments: serde_json::Value) -> Vec<String> {
 }
 
 #[test]
-fn a_name_of_plain_words_counts_if_the_code_declares_it() {
+fn plain_word_name_counts_if_code_declares_it() {
     let edit = |text: &str| json!({"new": text});
     for declared in ["func (s *Store) SaveContext(c int) {", "async SaveContext(c) {"] {
         assert_eq!(mined(declared, "edit", edit("s.run(SaveContext)")), ["SaveContext"]);
@@ -34,7 +34,7 @@ fn a_name_of_plain_words_counts_if_the_code_declares_it() {
 }
 
 #[test]
-fn a_name_that_new_code_binds_is_new_unless_the_line_was_read() {
+fn name_bound_by_unread_line_is_no_fact() {
     let file = "if state.path == staleWorktree {\n\tlet drainedShard = open();\n}";
     let written = |line: &str| mined(file, "write", json!({"content": format!("a\n{line}\nb")}));
     assert_eq!(written("staleWorktree := 1"), [""; 0]);
@@ -44,7 +44,7 @@ fn a_name_that_new_code_binds_is_new_unless_the_line_was_read() {
 }
 
 #[test]
-fn what_an_edit_copies_from_its_file_is_no_fact() {
+fn text_copied_from_edited_file_is_no_fact() {
     let file = "run(drainShardQueue, leaseHolderEpoch)";
     let edit = |path: &str| {
         json!({"file_path": path, "old_string": "drainShardQueue", "new_string":
@@ -74,7 +74,7 @@ fn a_drawing_and_a_style_are_no_facts() {
 }
 
 #[test]
-fn marks_of_a_publisher_options_and_addresses_of_the_agents_own_are_no_facts() {
+fn redaction_marks_options_own_addresses_are_no_facts() {
     for text in [
         "[REDACTED_TEXT len=178 sha=ed482046]",
         "<REDACTED_SECRET_KEY>",
@@ -99,7 +99,7 @@ fn marks_of_a_publisher_options_and_addresses_of_the_agents_own_are_no_facts() {
 }
 
 #[test]
-fn a_list_that_is_sent_again_says_nothing_new() {
+fn list_sent_again_says_nothing_new() {
     let list = |items: &[&str]| json!({"todos": items});
     let asked = |first: &[&str], second: &[&str]| {
         names(&talk(vec![
@@ -115,7 +115,7 @@ fn a_list_that_is_sent_again_says_nothing_new() {
 }
 
 #[test]
-fn a_text_that_was_written_before_says_nothing_new_whichever_tool_it_is_given_to() {
+fn previously_written_text_is_never_a_new_fact() {
     let plan = "first: see the pool\nthen: mend drainShardQueue\n";
     let given = |tool: &str, key: &str, text: &str| {
         let written = json!({"path": "p.md", "content": plan});
@@ -136,7 +136,7 @@ fn a_text_that_was_written_before_says_nothing_new_whichever_tool_it_is_given_to
 }
 
 #[test]
-fn one_line_of_prose_is_known_by_its_form_or_the_word_in_its_key() {
+fn prose_line_is_known_by_form_or_key() {
     let sent = |key: &str, line: &str| {
         let mut sent = serde_json::Map::new();
         sent.insert(key.to_owned(), line.into());
@@ -160,14 +160,14 @@ fn of_references_within_one_another_the_longest_counts() {
 }
 
 #[test]
-fn folders_of_the_metadata_are_roots_the_longest_first() {
+fn metadata_folders_are_roots_longest_first() {
     let mut t = talk(Vec::new());
     t.metadata = ["main", "/", "/w", "/w/shop", "w/p"].map(str::to_owned).to_vec();
     assert_eq!(super::mining::roots(&t), ["/w/shop", "/w"]);
 }
 
 #[test]
-fn in_every_request_the_longest_of_nested_references_counts() {
+fn longest_nested_reference_counts_in_every_request() {
     let t = talk(vec![
         user("see pool.drainShardQueue"),
         user(FILLER),
@@ -179,7 +179,7 @@ fn in_every_request_the_longest_of_nested_references_counts() {
 }
 
 #[test]
-fn two_spellings_of_a_path_in_one_request_are_done_without_once() {
+fn two_spellings_of_one_path_count_once() {
     let mut t = talk(vec![
         user("src/net/pool_guard.rs"),
         user(FILLER),
@@ -192,7 +192,7 @@ fn two_spellings_of_a_path_in_one_request_are_done_without_once() {
 }
 
 #[test]
-fn a_name_in_another_style_nearby_gives_a_plain_name_away() {
+fn other_style_nearby_gives_plain_name_away() {
     let t = |near: &str| {
         talk(vec![
             user("see drainShardQueue"),
@@ -221,7 +221,7 @@ fn an_argument_of_several_lines_may_be_prose() {
 }
 
 #[test]
-fn calls_ask_for_the_same_if_the_tool_and_its_strings_are_the_same() {
+fn calls_with_same_tool_and_strings_are_equal() {
     let reread = |tool: &str, first: serde_json::Value, again: serde_json::Value| {
         let t = talk(vec![
             call("a", "read", first),
@@ -243,7 +243,7 @@ fn calls_ask_for_the_same_if_the_tool_and_its_strings_are_the_same() {
 
 /// A cut before request 1, message 3: two requests are looked at.
 #[test]
-fn facts_are_what_later_requests_use_and_nobody_said_since_the_cut() {
+fn facts_are_used_later_and_unsaid_since_cut() {
     let mut t = talk(vec![
         user("drainShardQueue leaseEpochGuard fluxCapacitorPort shardWardenLane laneKeeperSlot"),
         agent("tunnelDrainRate"),

@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_package_with_a_version_and_what_is_imported_from_it_are_known() {
+    fn versioned_package_and_its_imports_are_known() {
         let session = talk(vec![
             user("\"@tanstack/react-query\": \"^5.2.0\",\n\"@own/shared-types\": \"workspace:*\""),
             user("12→import { useQuery, type QueryKey } from '@tanstack/react-query'"),

@@ -32,7 +32,7 @@ fn requests(places: &[CutPlace]) -> Vec<u32> {
 }
 
 #[test]
-fn cuts_are_the_requests_nearest_to_even_shares_of_the_tokens() {
+fn cuts_are_requests_nearest_to_even_token_shares() {
     let (session, sizes) = chat(50);
     // 100,000 tokens; request k has 2,000·k before it; shares at 10, 30 … 90 %.
     let found = places(&session, &sizes, Cuts::Spread(5), 1).unwrap();
@@ -45,7 +45,7 @@ fn cuts_are_the_requests_nearest_to_even_shares_of_the_tokens() {
 }
 
 #[test]
-fn a_cut_needs_five_requests_and_four_thousand_tokens_before_it_and_five_from_it_on() {
+fn cut_needs_4000_earlier_tokens_five_requests_around() {
     let (session, mut sizes) = chat(10);
     let found = places(&session, &sizes, Cuts::All, 1).unwrap();
     assert_eq!(requests(&found), [5]);
@@ -93,7 +93,7 @@ fn the_material_is_what_the_recorded_agent_had() {
 }
 
 #[test]
-fn recorded_cuts_stand_at_the_compactions_that_took_messages() {
+fn recorded_cuts_stand_at_compactions_that_took_messages() {
     let (mut session, sizes) = chat(40);
     let boundary = |after, cleared: &[&str]| RecordedCompaction {
         after,
@@ -112,7 +112,7 @@ fn recorded_cuts_stand_at_the_compactions_that_took_messages() {
 }
 
 #[test]
-fn the_number_of_cuts_is_read_as_people_write_it() {
+fn number_of_cuts_accepts_usual_spellings() {
     assert_eq!("5".parse(), Ok(Cuts::Spread(5)));
     assert_eq!(" all ".parse(), Ok(Cuts::All));
     assert_eq!("recorded".parse(), Ok(Cuts::Recorded));
@@ -124,7 +124,7 @@ fn the_number_of_cuts_is_read_as_people_write_it() {
 
 /// Message 4 is from further up; 21 and 22 are in the tail anyway.
 #[test]
-fn what_a_boundary_kept_from_further_up_counts_once_for_the_tokens_before_a_cut() {
+fn tokens_kept_by_boundary_count_once_before_cut() {
     let (mut session, mut sizes) = chat(40);
     session.compactions = vec![RecordedCompaction {
         after: 30,
@@ -144,7 +144,7 @@ fn what_a_boundary_kept_from_further_up_counts_once_for_the_tokens_before_a_cut(
 }
 
 #[test]
-fn a_cut_needs_five_requests_since_the_last_boundary() {
+fn cut_needs_five_requests_since_last_boundary() {
     let (mut session, sizes) = chat(40);
     // Message 22 is the call of request 11.
     let boundary = RecordedCompaction { after: 30, kept_from: 22, ..RecordedCompaction::default() };
@@ -155,7 +155,7 @@ fn a_cut_needs_five_requests_since_the_last_boundary() {
 }
 
 #[test]
-fn a_cut_knows_its_first_and_last_request_and_how_many_are_left() {
+fn cut_knows_first_and_last_request_and_remainder() {
     let (session, sizes) = chat(50);
     let found = places(&session, &sizes, Cuts::Spread(5), 1).unwrap();
     let actual = |place: &CutPlace| (place.from, place.last, place.requests, place.left);
@@ -174,7 +174,7 @@ fn a_cut_knows_its_first_and_last_request_and_how_many_are_left() {
 }
 
 #[test]
-fn a_session_that_is_too_short_is_told_with_the_tokens_that_its_depth_needs() {
+fn too_short_session_is_reported_with_needed_tokens() {
     let (session, sizes) = chat(5);
     let why = |depth| places(&session, &sizes, Cuts::All, depth).unwrap_err();
     let short = |least| NoCut::Short { requests: 5, tokens: 10_000, least };

@@ -48,7 +48,7 @@ fn words_beside_an_older_source_support_a_text() {
 }
 
 #[test]
-fn what_a_call_returned_tells_what_its_arguments_were_about() {
+fn call_result_describes_what_its_arguments_concern() {
     let (id, name) = ("c".to_owned(), "read".to_owned());
     let call = Block::ToolCall { id: id.clone(), name, arguments: json!({"path": PATH}) };
     let text = "zebra quagga okapi".to_owned();
@@ -59,7 +59,7 @@ fn what_a_call_returned_tells_what_its_arguments_were_about() {
 }
 
 #[test]
-fn a_list_beside_the_right_words_is_no_sentence() {
+fn list_beside_supporting_words_is_no_sentence() {
     let mut messages = vec![user(&format!("zebra quagga {PATH}"))];
     messages.extend((0..9).map(|n| user(&format!("now{n} the llama goes with{n} into that"))));
     let supports = |text: &str| supports(messages.clone(), text);
@@ -73,7 +73,7 @@ fn a_list_beside_the_right_words_is_no_sentence() {
 /// Reference §4: support is taken from 150 characters beside a source, and has to
 /// stand within 250 of a carrier.
 #[test]
-fn words_count_up_to_150_characters_from_a_source_and_250_from_a_carrier() {
+fn support_reaches_150_source_or_250_carrier_characters() {
     let rarity = Rarity::new(&Session::default());
     let taken = |gap: usize| {
         let space = " ".repeat(gap);
@@ -107,7 +107,7 @@ fn of_an_answer_the_first_150_characters_count() {
 }
 
 #[test]
-fn words_of_the_name_itself_and_words_said_twice_are_no_further_support() {
+fn own_and_repeated_words_add_no_support() {
     let rarity = Rarity::new(&Session::default());
     let text = format!("src zebra pool_guard zebra {PATH} okapi Zebra");
     let from = text.find(PATH).unwrap();
@@ -116,7 +116,7 @@ fn words_of_the_name_itself_and_words_said_twice_are_no_further_support() {
 }
 
 #[test]
-fn the_five_words_that_stand_in_the_fewest_messages_support_a_name() {
+fn five_rarest_words_support_a_name() {
     let messages = vec![user("zebra zebra zebra"), user("okapi"), user("Okapi lemur")];
     let rarity = Rarity::new(&Session { messages, ..Session::default() });
     let text = format!("okapi zebra lemur tapir heron gecko quagga {PATH}");
@@ -126,7 +126,7 @@ fn the_five_words_that_stand_in_the_fewest_messages_support_a_name() {
 }
 
 #[test]
-fn a_word_is_current_in_a_tenth_and_common_in_a_fifth_of_the_messages_but_not_below_eight() {
+fn word_is_current_in_tenth_common_in_fifth() {
     let of = |with: usize, all: usize| {
         let messages = (0..all).map(|at| user(if at < with { "lane" } else { "so" })).collect();
         let rarity = Rarity::new(&Session { messages, ..Session::default() });
@@ -140,7 +140,7 @@ fn a_word_is_current_in_a_tenth_and_common_in_a_fifth_of_the_messages_but_not_be
 }
 
 #[test]
-fn an_entry_of_a_bare_list_and_a_path_that_is_cut_off_carry_nothing() {
+fn bare_list_entry_and_truncated_path_carry_nothing() {
     let sources = vec![user(&format!("zebra quagga {PATH}")), user("so it went on")];
     let carried = |text: &str| supports(sources.clone(), text);
     for list in [

@@ -92,7 +92,7 @@ pub(super) fn cut(after: u32, kept_from: u32, summary: &str) -> RecordedCompacti
 }
 
 #[test]
-fn a_name_last_seen_far_back_is_a_reference() {
+fn name_last_seen_far_back_is_a_reference() {
     let t = talk(vec![
         user("the fault is in drainShardQueue, near lease and epoch"),
         user(FILLER),
@@ -123,7 +123,7 @@ fn a_name_nearer_than_4000_tokens_is_none() {
 }
 
 #[test]
-fn distance_runs_from_the_end_of_the_last_message_that_held_it() {
+fn distance_starts_at_end_of_last_source() {
     let t = talk(vec![
         user("see drainShardQueue"),
         user(FILLER),
@@ -151,7 +151,7 @@ fn one_identifier_counts_once_per_request() {
 }
 
 #[test]
-fn what_the_preamble_or_the_record_holds_is_no_reference() {
+fn preamble_and_metadata_content_is_no_reference() {
     let text = "drainShardQueue lease-holder-77 fluxCapacitorPort /home/kim/work";
     let mut t = talk(vec![user(text), user(FILLER), agent(text)]);
     assert_eq!(names(&t).len(), 4);
@@ -167,7 +167,7 @@ fn what_the_preamble_or_the_record_holds_is_no_reference() {
 }
 
 #[test]
-fn the_day_of_the_recording_and_the_names_of_called_tools_are_known() {
+fn recording_day_and_called_tool_names_are_known() {
     let text = "2026-01-16, 2026-01-17 and fluxCapacitorRead";
     let mut t = talk(vec![
         user(text),
@@ -195,7 +195,7 @@ fn reasoning_is_neither_use_nor_source() {
 }
 
 #[test]
-fn numeric_arguments_and_their_string_forms_are_no_use() {
+fn numeric_arguments_are_no_use_even_as_strings() {
     let arguments = json!({"offset": 48217, "limit": "48217", "note": ["see 48217"]});
     let t = |arguments| talk(vec![user("48217"), user(FILLER), call("c", "read", arguments)]);
     assert_eq!(names(&t(arguments)), ["48217"]);
@@ -204,7 +204,7 @@ fn numeric_arguments_and_their_string_forms_are_no_use() {
 }
 
 #[test]
-fn a_short_value_that_the_same_argument_held_before_is_a_habit() {
+fn short_value_repeated_in_same_argument_is_habit() {
     let t = talk(vec![
         user("mode fluxCapacitorFull"),
         user(FILLER),
@@ -218,14 +218,14 @@ fn a_short_value_that_the_same_argument_held_before_is_a_habit() {
 }
 
 #[test]
-fn a_path_that_the_same_argument_held_before_is_still_a_reference() {
+fn path_repeated_in_same_argument_remains_a_reference() {
     let read = |id| call(id, "read", json!({"path": "src/net/pool_guard.rs"}));
     let t = talk(vec![read("a"), user(FILLER), read("b")]);
     assert_eq!(names(&t), ["src/net/pool_guard.rs"]);
 }
 
 #[test]
-fn the_same_words_in_another_style_nearby_give_a_name_away() {
+fn same_words_in_other_style_give_name_away() {
     let t = |near: &str| {
         talk(vec![
             user("see drain_shard_queue and pool.drainShardQueue"),
@@ -240,7 +240,7 @@ fn the_same_words_in_another_style_nearby_give_a_name_away() {
 }
 
 #[test]
-fn the_source_of_a_compiled_name_nearby_gives_it_away() {
+fn source_of_compiled_name_nearby_gives_it_away() {
     let t = |near: &str| {
         talk(vec![
             user("net/pool_guard.js"),
@@ -270,7 +270,7 @@ fn what_went_at_a_boundary_was_not_there() {
 }
 
 #[test]
-fn a_cleared_result_was_not_there_and_nothing_else_went() {
+fn cleared_result_loses_only_its_own_names() {
     let mut t = talk(vec![
         user("see leaseEpochGuard"),
         call("c", "read", json!({"path": "x"})),
@@ -299,7 +299,7 @@ fn sources_are_those_of_the_whole_conversation() {
 }
 
 #[test]
-fn fetching_again_costs_the_smallest_result_that_held_it() {
+fn refetch_cost_is_the_smallest_result_holding_it() {
     let t = talk(vec![
         call("a", "read", json!({"path": "x"})),
         result("a", "long drainShardQueue"),
@@ -316,7 +316,7 @@ fn fetching_again_costs_the_smallest_result_that_held_it() {
 }
 
 #[test]
-fn the_same_call_made_again_is_a_reread_whatever_part_it_reads() {
+fn repeated_call_is_reread_whatever_part_it_reads() {
     let read = |id, path, offset| call(id, "read", json!({"path": path, "offset": offset}));
     let t = |again| {
         talk(vec![

@@ -52,7 +52,7 @@ mod tests {
     use recap_strategy::{InsertAt, Op, Recording};
 
     #[test]
-    fn a_written_text_is_read_once_and_is_sent_until_it_is_hidden_or_removed() {
+    fn written_text_is_sent_until_hidden_or_removed() {
         let talk = (0..4).fold(Talk::new("S"), |talk, _| talk.user("look")).end();
         let mut context = Context::new(Recording::new(Arc::new(talk), Arc::default()));
         (0..4).for_each(|_| context.append());

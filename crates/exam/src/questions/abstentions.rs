@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_of_the_words_of_a_real_one_may_be_meant_to_be_it() {
+    fn name_reusing_real_name_words_may_mean_it() {
         assert!(is_short_for("getStats", "getTeamsWithStats"));
         assert!(
             is_short_for("read_state", "state_to_read") && !is_short_for("getStats", "getTeams")

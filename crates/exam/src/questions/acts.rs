@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn the_edits_of_five_agents_are_the_same_change() {
+    fn five_agents_edits_yield_the_same_change() {
         let edit =
             || vec![("a.rs".to_owned(), ChangeKind::Edited, "one".to_owned(), "two".to_owned())];
         for arguments in [
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_is_a_line_or_the_script_of_a_shell() {
+    fn command_is_a_line_or_shell_script() {
         let line = |arguments: &Json| match what(arguments) {
             What::Ran(line) => Some(line.into_owned()),
             _ => None,

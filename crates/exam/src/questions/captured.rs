@@ -36,7 +36,7 @@ mod tests {
     static NAME: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"é?fn (fn )?(\w+)").unwrap());
 
     #[test]
-    fn a_match_that_is_refused_does_not_hide_one_within_it() {
+    fn refused_match_does_not_hide_inner_match() {
         let found = |text| {
             let short = captures_that(&NAME, text, |found| found[0].len() < 6);
             short.map(|found| found[2].to_owned()).collect::<Vec<_>>()

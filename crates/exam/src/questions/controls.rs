@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_question_is_asked_of_nothing_of_its_evidence_and_of_everything() {
+    async fn controls_ask_without_context_with_evidence_and_everything() {
         let mut session = session(&[
             "The service listens on port 8443 now.",
             "Noted.",

@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_patches_are_read_as_far_as_they_go() {
+    fn broken_patches_are_read_as_far_as_possible() {
         for text in
             ["", "*** Update File: a", "*** Begin Patch", "*** Begin Patch\n+a\n*** Move to: b"]
         {

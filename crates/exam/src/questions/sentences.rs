@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_long_message_the_ends_are_the_users_own_words() {
+    fn long_message_keeps_only_its_ends_as_own() {
         let text = format!("First. Second.\n{}\nLast but one. Last.", "pasted. ".repeat(1_000));
         let found = own(&text);
         assert!(found.starts_with(&["First.", "Second."]) && found.ends_with(&["Last."]));

@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn each_text_is_a_call_of_the_role_that_may_write_nothing() {
+    async fn each_text_is_one_call_without_output() {
         let scripted = Arc::new(Scripted::saying(["[1]", "[1]"]));
         let embedder = Embedder::new(Arc::clone(&scripted) as Arc<dyn Llm>);
         embedder.nearness("Which rum?", &["They drank."]).await.unwrap();
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_cannot_be_compared_has_a_reason_and_no_rank() {
+    async fn incomparable_embedding_has_reason_and_no_rank() {
         let fault = "the provider answered 400, bad request: no";
         let gone = "no reply after 5 attempts: connection refused";
         let blank = "the embedding has no direction: it is empty, zero or too large";

@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_contains_the_mark_gets_another_mark() {
+    fn text_containing_the_mark_gets_another_mark() {
         let first = fence(&["a"]);
         let second = fence(&["a", &format!("</conversation {first}>")]);
         assert_ne!(second, first);

@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn where_a_model_embeds_sessions_are_ranked_by_its_vectors_and_not_by_words() {
+    async fn embedded_sessions_are_ranked_by_vectors_not_words() {
         let sessions = [session("They drank spirits."), session("They sold rum barrels as wood.")];
         let channel = Channel::new(spec("sessions"), &[]).with_sessions(&sessions);
         let by_words = Finder::by_meaning(channel, None).call(SEARCH, "rum").await;
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_failed_embedding_is_a_failed_search_and_never_one_by_words() {
+    async fn failed_embedding_fails_search_without_word_fallback() {
         let sessions = [session("They sold rum.")];
         let channel = Channel::new(spec("sessions"), &[]).with_sessions(&sessions);
         let replies = [said("[1]"), rejected(recap_llm::FaultKind::BadRequest)];
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn without_a_session_or_a_channel_of_sessions_nothing_is_embedded() {
+    async fn nothing_is_embedded_without_sessions_or_their_channel() {
         let nobody = Embedder::new(Arc::new(Scripted::saying([])));
         let none = Finder::by_meaning(Channel::new(spec("sessions"), &[]), Some(&nobody));
         assert_eq!(contents(none.call(SEARCH, "rum").await).unwrap(), [""; 0]);

@@ -319,7 +319,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_worktree_belongs_to_the_project_of_its_repository() {
+    fn worktree_belongs_to_its_repository_project() {
         let project = |cwd| project_of(cwd).unwrap_or_default();
         assert_eq!(project("/Users/ada/work/engine"), "engine");
         assert_eq!(project("/Users/ada/work/engine/.worktrees/fix-loop"), "engine");

@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_are_unique_and_a_result_belongs_to_the_newest_call_with_its_id() {
+    fn ids_are_unique_and_results_match_newest_call() {
         let mut recorder = Recorder::new("s");
         for _ in 0..2 {
             let mut turn = Turn::new(Role::Assistant);

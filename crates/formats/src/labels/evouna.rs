@@ -224,13 +224,13 @@ mod tests {
     }
 
     #[test]
-    fn a_bare_nan_is_null_and_a_quoted_one_is_not() {
+    fn bare_nan_is_null_but_quoted_is_text() {
         let text = without_nan("[[NaN, \"NaN\",NaN]]", &["NaN"]);
         assert_eq!(text, "[[null, \"NaN\",null]]");
     }
 
     #[test]
-    fn what_is_no_whole_array_is_said_once_and_ends() {
+    fn malformed_array_yields_one_error_and_ends() {
         for (text, line) in [
             ("", 1),
             ("{}", 1),

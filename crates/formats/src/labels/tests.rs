@@ -35,7 +35,7 @@ const CASE: &str =
     r#"{"id":"1","question":"Which port?","expect":{"any_of":["80"]},"answer":"80","label":true}"#;
 
 #[test]
-fn a_native_case_has_all_that_its_line_says() {
+fn native_case_keeps_everything_its_line_states() {
     let line = r#"{"id":"a","question":"Which port now?","kind":"update","expect":{"any_of":["81"]},"stale":["80"],"answer":"80","label":"stale","answered_by":"m"}"#;
     let labels = good(format!("\u{feff}{line}\n\n{CASE}\n"));
     let [first, second] = &labels.cases[..] else { panic!("{labels:?}") };
@@ -48,7 +48,7 @@ fn a_native_case_has_all_that_its_line_says() {
 }
 
 #[test]
-fn labels_are_flags_words_or_scores_of_a_rubric() {
+fn labels_are_flags_words_or_rubric_scores() {
     let case = |expect: &str, label: &str| {
         format!(r#"{{"id":"1","question":"q","expect":{expect},"answer":"a","label":{label}}}"#)
     };
@@ -95,7 +95,7 @@ fn answers_to_one_question_share_it() {
 }
 
 #[test]
-fn evouna_gives_a_case_for_every_verdict_and_counts_the_rest() {
+fn evouna_yields_case_per_verdict_and_counts_rest() {
     let labels = good(
         r#"[
  {"question": "q1", "golden_answer": "a / b/", "answer_x": "a", "judge_x": true,
@@ -116,7 +116,7 @@ fn evouna_gives_a_case_for_every_verdict_and_counts_the_rest() {
 }
 
 #[test]
-fn every_violation_of_evouna_is_found_with_its_line() {
+fn every_evouna_violation_is_reported_with_its_line() {
     let errors = bad(
         "[{\"golden_answer\": 1},\n{\"question\": \"q\", \"golden_answer\": \"/\"},\n{broken},\n\
          {\"question\": \"q\", \"golden_answer\": \"a\", \"judge_x\": 2, \"judge_y\": true}\n] x",
@@ -129,7 +129,7 @@ const HUMAN: &str = "id\tQuestion\tModel answer\tAcceptable?\tannotator1\n\
     1\twho\tx\tYes\tYes\n2\twho\t\"a\ty\"\tNo\t\n3\twho\tz\t\t\n4\twhy\tz\tno\tno\n";
 
 #[test]
-fn openqa_takes_its_gold_answers_from_the_table_beside_it() {
+fn openqa_takes_gold_answers_from_adjacent_table() {
     let (folder, path) = file("set_human.tsv", HUMAN);
     let gold =
         "Question\tGold answers\tModel answer\nwho\t\"\"\"x\"\" | w\"\tx\nwho\tw\t\"a\ty\"\n";
@@ -144,7 +144,7 @@ fn openqa_takes_its_gold_answers_from_the_table_beside_it() {
 }
 
 #[test]
-fn without_the_gold_answers_the_needed_file_is_named() {
+fn missing_gold_answers_name_the_needed_file() {
     let (_folder, path) = file("set_human.tsv", HUMAN);
     let errors = load_labels(&path).unwrap_err();
     assert!(errors[0].to_string().contains("set_BEM.tsv"), "{}", errors[0]);
@@ -152,13 +152,13 @@ fn without_the_gold_answers_the_needed_file_is_named() {
 }
 
 #[test]
-fn a_table_of_a_programs_verdicts_is_no_table_of_labels() {
+fn table_of_program_verdicts_is_refused_as_labels() {
     let errors = bad("id\tQuestion\tModel answer\tAcceptable?\tgpt-4\n1\tq\ta\tYes\tYes\n");
     assert!(errors[0].1.contains("a program's, not people's"), "{errors:?}");
 }
 
 #[test]
-fn rows_of_another_length_and_other_verdicts_are_named_by_line() {
+fn malformed_rows_and_verdicts_are_named_by_line() {
     let (folder, path) = file("set_human.tsv", format!("{HUMAN}5\twho\n6\twho\tx\tmaybe\t\n"));
     let gold = "Question\tGold answers\tModel answer\nwho\tw\tx\n";
     std::fs::write(folder.path().join("set_BEM.tsv"), gold).unwrap();
@@ -168,7 +168,7 @@ fn rows_of_another_length_and_other_verdicts_are_named_by_line() {
 }
 
 #[test]
-fn what_is_no_file_of_labels_is_said_with_the_known_formats() {
+fn unknown_label_file_is_refused_naming_known_formats() {
     for bytes in ["x", "42", "{}", "[]", "[1]", "null", "{\"id\":\"s\",\"messages\":[]}", "a\tb\n"]
     {
         let errors = bad(bytes);
@@ -182,7 +182,7 @@ fn what_is_no_file_of_labels_is_said_with_the_known_formats() {
 }
 
 #[test]
-fn bytes_that_are_no_text_and_cut_files_are_errors_and_no_panic() {
+fn binary_and_truncated_files_fail_without_panic() {
     let samples = [CASE.to_owned(), "[{\"golden_answer\":\"a\",\"question\":\"é\"}]".to_owned()];
     for sample in samples.iter().map(String::as_bytes).chain([HUMAN.as_bytes()]) {
         for end in 0..sample.len() {

@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_the_hash_of_the_written_out_content() {
+    fn key_is_hash_of_written_out_content() {
         let content = concat!(
             r#"{"provider":"openai","model":"m","max_tokens":9,"temperature":0.5,"effort":null,"#,
             r#""system":"Be brief.","messages":[["user","Why?"]],"#,
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn who_asks_and_what_is_cached_do_not_change_the_key() {
+    fn role_and_cache_breakpoints_do_not_change_key() {
         let mut other = call();
         other.role = ModelRole::Answerer;
         other.request.breakpoints.insert(0);

@@ -76,7 +76,7 @@ fn text_of(cassette: &Cassette, question: &str) -> Option<String> {
 }
 
 #[test]
-fn a_line_is_plain_json_that_says_what_was_asked_and_what_came_of_it() {
+fn line_is_plain_json_of_call_and_outcome() {
     let key = key(&model(), &call("Why?"));
     let expected = format!(
         concat!(
@@ -94,7 +94,7 @@ fn a_line_is_plain_json_that_says_what_was_asked_and_what_came_of_it() {
 }
 
 #[test]
-fn every_outcome_of_a_request_is_read_as_it_was() {
+fn every_request_outcome_survives_a_round_trip() {
     let reply = |finish, usage| {
         let mut outcome = said("t").unwrap();
         (outcome.reply.finish, outcome.reply.usage, outcome.reply.model) = (finish, usage, None);
@@ -135,7 +135,7 @@ fn every_outcome_of_a_request_is_read_as_it_was() {
 }
 
 #[test]
-fn what_says_nothing_of_the_request_is_not_recorded() {
+fn failures_unrelated_to_the_request_are_not_recorded() {
     let folder = folder();
     let path = folder.path().join("calls.jsonl");
     let (cassette, _) = opened(&path, Mode::Record);
@@ -154,7 +154,7 @@ fn what_says_nothing_of_the_request_is_not_recorded() {
 }
 
 #[test]
-fn a_recording_grows_by_whole_lines_and_ends_sorted() {
+fn recording_grows_by_whole_lines_and_ends_sorted() {
     let folder = folder();
     let path = folder.path().join("calls.jsonl");
     let (cassette, _) = opened(&path, Mode::Record);
@@ -179,7 +179,7 @@ fn a_recording_grows_by_whole_lines_and_ends_sorted() {
 }
 
 #[test]
-fn a_torn_last_line_is_left_out_and_recorded_anew() {
+fn torn_last_line_is_dropped_and_recorded_again() {
     let (whole, torn) = (written("a", &said("1")), written("b", &said("2")));
     for cut in [1, torn.len() / 2, torn.len() - 1] {
         let folder = folder();
@@ -197,7 +197,7 @@ fn a_torn_last_line_is_left_out_and_recorded_anew() {
 }
 
 #[test]
-fn a_last_line_without_its_end_counts_and_nothing_is_glued_to_it() {
+fn unterminated_last_line_counts_and_next_starts_fresh() {
     let folder = folder();
     let path = file(&folder, written("a", &said("1")));
     let (cassette, warnings) = opened(&path, Mode::Record);
@@ -219,7 +219,7 @@ fn cassettes_merge_by_concatenation() {
 }
 
 #[test]
-fn of_two_recordings_of_a_call_the_first_in_byte_order_counts() {
+fn first_duplicate_recording_in_byte_order_counts() {
     let (one, two) = (written("a", &said("1")), written("a", &said("2")));
     for lines in [format!("{one}\n{two}\n"), format!("{two}\n{one}\n")] {
         let folder = folder();
@@ -259,7 +259,7 @@ fn a_line_that_is_no_call_is_named() {
 }
 
 #[test]
-fn a_cassette_that_is_not_there_cannot_be_replayed() {
+fn missing_cassette_cannot_be_replayed() {
     let folder = folder();
     let error = Cassette::open(&folder.path().join("none"), Mode::Replay, plain()).err().unwrap();
     assert!(error.to_string().starts_with("cannot read the cassette: "), "{error}");
@@ -310,7 +310,7 @@ fn every_text_is_scrubbed_before_it_is_written() {
 }
 
 #[test]
-fn a_missing_call_is_named_so_that_one_can_tell_which_it_is() {
+fn missing_call_names_its_role_key_and_question() {
     let folder = folder();
     let path = file(&folder, "");
     let (cassette, _) = opened(&path, Mode::Replay);
@@ -349,7 +349,7 @@ proptest! {
 }
 
 #[test]
-fn a_reply_of_a_batch_is_refused_by_the_name_of_its_field() {
+fn batch_reply_is_refused_by_its_field_name() {
     let line = written("Why?", &said("Because."));
     let batch = line.replace(r#"},"timing":"#, r#"},"batch":true,"timing":"#);
     assert_ne!(batch, line);
@@ -358,7 +358,7 @@ fn a_reply_of_a_batch_is_refused_by_the_name_of_its_field() {
 }
 
 #[test]
-fn what_replies_cost_goes_by_the_price_of_their_model() {
+fn replies_are_priced_by_their_own_model() {
     let folder = folder();
     let lines = [written("a", &said("A")), written("b", &said("B"))].join("\n") + "\n";
     let (tape, _) = opened(&file(&folder, lines), Mode::Replay);
@@ -371,7 +371,7 @@ fn what_replies_cost_goes_by_the_price_of_their_model() {
 }
 
 #[test]
-fn of_the_same_reply_in_two_cassettes_the_quickest_counts_and_another_one_is_refused() {
+fn merge_keeps_quickest_equal_reply_and_refuses_different() {
     let folder = folder();
     let took = |text: &str, total_ms: f64| {
         said(text).map(|answered| {

@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_is_the_model_and_the_text_alone() {
+    fn request_contains_only_model_and_text() {
         let settings = Settings { temperature: Some(0.0), effort: Some("low".into()), room: 9 };
         let model = Model { provider: "openai".into(), name: "small".into(), settings };
         let request = model.request(ModelRequest::of("", "Rum?", 0));
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reply_is_its_vector_with_the_tokens_of_the_text() {
+    fn reply_is_vector_with_text_token_count() {
         // As in OpenAI's reference.
         let body = r#"{"object": "list", "data": [{"object": "embedding", "index": 0,
             "embedding": [0.0023064255, -9e-3, 1]}], "model": "text-embedding-ada-002",
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_vector_is_told_with_its_reason() {
+    fn invalid_vector_is_reported_with_reason() {
         for (body, why) in [
             ("{}", "the response has no data"),
             (r#"{"data": []}"#, "the response has no single embedding for a single text: it has 0"),
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_is_read_as_in_openais_other_apis() {
+    fn faults_are_read_as_in_other_openai_apis() {
         let body = r#"{"error": {"code": "model_not_found", "message": "no such model"}}"#;
         let error = OpenAiEmbeddings.decode(400, body.as_bytes()).unwrap_err();
         let fault =

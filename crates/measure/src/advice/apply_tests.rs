@@ -5,7 +5,7 @@ fn line(agent: &str, strategy: &str, tokens: u64, window: Option<u64>) -> Option
 }
 
 #[test]
-fn a_size_in_tokens_is_written_in_whole_thousands() {
+fn token_size_is_written_in_whole_thousands() {
     let codex = |tokens| line("codex", "codex", tokens, Some(272_000));
     assert_eq!(codex(96_412).unwrap(), "model_auto_compact_token_limit = 96000");
     assert_eq!(codex(96_500).unwrap(), "model_auto_compact_token_limit = 97000");
@@ -18,7 +18,7 @@ fn a_size_in_tokens_is_written_in_whole_thousands() {
 }
 
 #[test]
-fn claude_code_is_given_the_window_that_makes_it_compact_there() {
+fn claude_code_gets_window_that_compacts_at_size() {
     let claude = |tokens, window| line("claude-code", "claude-code", tokens, window);
     // 96,000 + 33,000.
     assert_eq!(claude(96_412, Some(200_000)).unwrap(), "\"autoCompactWindow\": 129000");
@@ -32,7 +32,7 @@ fn claude_code_is_given_the_window_that_makes_it_compact_there() {
 }
 
 #[test]
-fn a_share_of_the_window_is_rounded_to_hundredths_and_lies_below_the_whole() {
+fn window_share_is_rounded_to_hundredths_below_one() {
     let gemini = |tokens, window| line("gemini-cli", "gemini-cli", tokens, window);
     // 96,000 of 1,048,576 are 0.0916; 350,000 are 0.3338.
     let said = |share: &str| Some(format!("\"model\": {{\"compressionThreshold\": {share}}}"));
@@ -47,7 +47,7 @@ fn a_share_of_the_window_is_rounded_to_hundredths_and_lies_below_the_whole() {
 }
 
 #[test]
-fn a_reserve_is_what_the_size_leaves_of_the_window() {
+fn reserve_is_the_window_minus_the_size() {
     let text = built_in().replacen("strategies = []", "strategies = [\"opencode\"]", 1);
     let settings = read(&text).unwrap();
     let reserve = settings.iter().find(|one| one.name == "compaction.reserved").unwrap();
@@ -60,7 +60,7 @@ fn a_reserve_is_what_the_size_leaves_of_the_window() {
 }
 
 #[test]
-fn an_edit_of_the_interface_has_its_lowest_trigger() {
+fn api_edit_respects_its_lowest_trigger() {
     let edit = line("anthropic", "anthropic-context-editing", 64_000, None).unwrap();
     let value: serde_json::Value = serde_json::from_str(&format!("{{{edit}}}")).unwrap();
     assert_eq!(value["context_management"]["edits"][0]["trigger"]["value"], 64_000);
@@ -76,7 +76,7 @@ fn a_switch_without_a_size_says_so() {
 }
 
 #[test]
-fn no_setting_is_offered_for_what_an_agent_does_not_do() {
+fn no_setting_is_offered_for_unsupported_agent_behavior() {
     let window = Some(200_000);
     for (agent, strategy) in [
         ("claude-code", "prune"),
@@ -97,7 +97,7 @@ fn built_in() -> &'static str {
 }
 
 #[test]
-fn a_file_of_settings_that_is_wrong_is_refused_with_the_setting() {
+fn wrong_settings_file_is_refused_naming_the_setting() {
     let wrong = |from: &str, to: &str| {
         assert!(built_in().contains(from), "{from}");
         read(&built_in().replacen(from, to, 1)).unwrap_err()

@@ -100,7 +100,7 @@ fn figures<'a>(advice: &'a Advice, strategy: &str, from: u64) -> &'a SizeFigures
 }
 
 #[test]
-fn behind_what_was_replayed_a_compaction_goes_on_saving_at_its_rate() {
+fn compaction_keeps_saving_at_its_rate_beyond_replay() {
     let bill = CutBill {
         billed_as: RECORDED.into(),
         compactions_usd: Some(5.0),
@@ -126,7 +126,7 @@ fn behind_what_was_replayed_a_compaction_goes_on_saving_at_its_rate() {
 }
 
 #[test]
-fn without_a_prompt_cache_the_same_compaction_saves_more_and_pays_sooner() {
+fn compaction_without_prompt_cache_saves_more_and_sooner() {
     // From 100,000 to 40,000 tokens at $1 a million, the summary for $0.05.
     // Without a cache the call reads all for $0.10, and each of 40 requests
     // costs 0.04 instead of 0.10: 40 · 0.06 − 0.15 = 2.25.
@@ -163,7 +163,7 @@ fn each_size_ends_at_twice_the_one_before() {
 }
 
 #[test]
-fn six_clusters_have_an_interval_and_fewer_their_lowest_and_highest() {
+fn six_clusters_have_intervals_and_fewer_have_extremes() {
     let of = |n: usize| Clusters::new((1..=n).map(|x| vec![x as f64]).collect());
     let few = estimate(&of(3), 1).unwrap();
     assert_eq!((few.value, few.lo, few.hi, few.tested), (2.0, 1.0, 3.0, false));
@@ -174,7 +174,7 @@ fn six_clusters_have_an_interval_and_fewer_their_lowest_and_highest() {
 }
 
 #[test]
-fn figures_are_means_over_sessions_and_medians_over_cuts() {
+fn figures_are_session_means_and_cut_medians() {
     // Session s0 has two cuts in the size, 1 and 3: its mean is 2. With 0, …, 0
     // from five others the mean is 2 / 6. Of seven compactions all paid back.
     let report = report(6, |id, n| match n {
@@ -193,7 +193,7 @@ fn figures_are_means_over_sessions_and_medians_over_cuts() {
 }
 
 #[test]
-fn a_strategy_that_never_saves_is_a_no_and_one_that_always_does_a_yes() {
+fn always_saving_is_yes_never_saving_is_no() {
     let at = |usd| {
         report(6, move |id, _| {
             [20_000, 80_000].map(|tokens| cut(id, tokens, vec![ranked(8, usd)])).into()
@@ -211,7 +211,7 @@ fn a_strategy_that_never_saves_is_a_no_and_one_that_always_does_a_yes() {
 }
 
 #[test]
-fn it_pays_from_the_size_on_behind_which_it_saves_at_every_larger_one() {
+fn pays_from_smallest_size_with_only_savings_above() {
     let worth = [(9_000, 1.0), (20_000, -1.0), (40_000, 1.0), (80_000, 2.0), (150_000, 1.5)];
     let report =
         report(6, |id, _| worth.map(|(tokens, usd)| cut(id, tokens, vec![ranked(8, usd)])).into());
@@ -225,7 +225,7 @@ fn it_pays_from_the_size_on_behind_which_it_saves_at_every_larger_one() {
 }
 
 #[test]
-fn a_size_that_few_sessions_reach_is_worth_less_than_one_that_many_do() {
+fn size_reached_by_few_sessions_is_worth_less() {
     // Twelve sessions save 1 at 20,000 tokens; six of them reach 80,000 and save
     // 1.5 there: 12 against 9 dollars.
     let report = report(12, |id, n| {
@@ -237,7 +237,7 @@ fn a_size_that_few_sessions_reach_is_worth_less_than_one_that_many_do() {
 }
 
 #[test]
-fn an_interval_with_zero_in_it_leaves_the_answer_open() {
+fn interval_containing_zero_leaves_answer_undecided() {
     let report =
         report(6, |id, n| vec![cut(id, 80_000, vec![ranked(8, if n < 3 { 2.0 } else { -1.0 })])]);
     let advice = advice(&report);
@@ -248,7 +248,7 @@ fn an_interval_with_zero_in_it_leaves_the_answer_open() {
 }
 
 #[test]
-fn below_six_sessions_what_was_seen_is_described_and_nothing_decided() {
+fn under_six_sessions_only_describe_and_decide_nothing() {
     let saves = report(1, |id, _| vec![cut(id, 80_000, vec![ranked(8, 1.0)])]);
     let one = advice(&saves);
     assert_eq!((one.pays, one.because), (Payback::Undecided, Reason::FewClusters));
@@ -261,7 +261,7 @@ fn below_six_sessions_what_was_seen_is_described_and_nothing_decided() {
 }
 
 #[test]
-fn a_strategy_that_saves_and_keeps_less_than_half_is_not_recommended() {
+fn saving_strategy_that_keeps_under_half_is_rejected() {
     let report = report(6, |id, _| vec![cut(id, 80_000, vec![ranked(4, 1.0)])]);
     let advice = advice(&report);
     assert_eq!((advice.pays, advice.because), (Payback::No, Reason::LosesTooMuch));
@@ -269,7 +269,7 @@ fn a_strategy_that_saves_and_keeps_less_than_half_is_not_recommended() {
 }
 
 #[test]
-fn of_strategies_that_keep_alike_the_one_that_saves_more_is_recommended() {
+fn equally_keeping_strategies_are_ranked_by_saving() {
     let chosen = |kept: usize| {
         let report = report(6, |id, _| {
             let other = Row("mask", RowKind::Ranked, kept, saving(2.0));
@@ -282,7 +282,7 @@ fn of_strategies_that_keep_alike_the_one_that_saves_more_is_recommended() {
 }
 
 #[test]
-fn offline_summaries_are_never_recommended_however_much_they_save() {
+fn offline_summaries_are_never_recommended_despite_large_savings() {
     let offline_summary = || Row("codex", RowKind::OfflineSummary, 10, saving(5.0));
     let alone = report(6, |id, _| vec![cut(id, 80_000, vec![offline_summary()])]);
     let alone = advice(&alone);
@@ -293,7 +293,7 @@ fn offline_summaries_are_never_recommended_however_much_they_save() {
 }
 
 #[test]
-fn without_a_price_or_a_strategy_or_a_place_the_reason_is_named() {
+fn missing_price_strategy_or_place_is_named() {
     let unpriced = CutBill { with_usd: None, ..saving(1.0) };
     let unpriced = report(6, |id, _| {
         vec![cut(id, 80_000, vec![Row("prune", RowKind::Ranked, 8, unpriced.clone())])]
@@ -313,7 +313,7 @@ fn without_a_price_or_a_strategy_or_a_place_the_reason_is_named() {
 }
 
 #[test]
-fn the_interval_of_a_share_ends_at_zero_and_one() {
+fn share_intervals_are_limited_to_zero_and_one() {
     // One of six sessions keeps all, five nothing: 1/6 ± 2.57 · 0.408 / √6 = ± 0.43.
     let of = |kept: fn(usize) -> usize| {
         let report = report(6, |id, n| vec![cut(id, 80_000, vec![ranked(kept(n), 1.0)])]);
@@ -328,7 +328,7 @@ fn the_interval_of_a_share_ends_at_zero_and_one() {
 }
 
 #[test]
-fn of_equal_choices_the_first_name_and_the_smallest_size_are_recommended() {
+fn ties_recommend_first_name_and_smallest_size() {
     let chosen = |mask: f64, prune: f64| {
         let report = report(6, |id, _| {
             let rows = || vec![Row("mask", RowKind::Ranked, 8, saving(mask)), ranked(8, prune)];
@@ -384,7 +384,7 @@ fn repetitions_are_of_one_cut() {
 }
 
 #[test]
-fn a_session_with_an_unknown_price_is_left_out_of_the_saving_only() {
+fn unpriced_session_is_left_out_of_saving_only() {
     let report = report(2, |id, n| {
         let unpriced = CutBill { with_usd: None, ..saving(1.0) };
         let other = Row("prune", RowKind::Ranked, 5, unpriced);
@@ -400,7 +400,7 @@ fn a_session_with_an_unknown_price_is_left_out_of_the_saving_only() {
 }
 
 #[test]
-fn of_strategies_that_keep_the_most_the_first_name_is_the_measure_of_the_others() {
+fn first_name_among_best_keepers_is_the_benchmark() {
     // `mask` keeps 8 of 10 in each session and is known to keep more than `zip`;
     // `prune` keeps 6 and 10 in turn, which is as much and leaves that open.
     let report = report(6, |id, n| {
@@ -443,7 +443,7 @@ fn followed(more: &[Option<f64>]) -> Report {
 }
 
 #[test]
-fn what_costs_as_much_as_today_through_whole_sessions_is_not_advised() {
+fn strategy_costing_as_much_as_today_is_rejected() {
     let cheaper = advice(&followed(&[Some(-0.02); 6]));
     assert_eq!((cheaper.pays, cheaper.because), (Payback::Yes, Reason::Saves));
     let through = cheaper.through.unwrap();
@@ -456,7 +456,7 @@ fn what_costs_as_much_as_today_through_whole_sessions_is_not_advised() {
 }
 
 #[test]
-fn the_session_that_more_than_a_third_of_the_difference_comes_from_is_named() {
+fn session_causing_over_third_of_difference_is_named() {
     // The last one is 0.6 of 1.6.
     let mut usd = [Some(0.2); 6];
     usd[5] = Some(0.6);
@@ -472,7 +472,7 @@ fn the_session_that_more_than_a_third_of_the_difference_comes_from_is_named() {
 }
 
 #[test]
-fn a_bill_that_is_not_known_or_of_another_choice_decides_nothing() {
+fn unknown_or_unrelated_bills_decide_nothing() {
     let mut usd = vec![Some(9.0); 6];
     usd[2] = None;
     let unknown = advice(&followed(&usd));
@@ -487,7 +487,7 @@ fn a_bill_that_is_not_known_or_of_another_choice_decides_nothing() {
 }
 
 #[test]
-fn sessions_fit_where_nobody_compacted_them_and_every_context_is_within_the_window() {
+fn only_uncompacted_sessions_within_the_window_fit() {
     // The requests of 90,000 tokens fit 200,000; so does a cut at 80,000.
     let mut report = report(3, |id, _| vec![cut(id, 80_000, vec![ranked(8, 1.0)])]);
     assert_eq!(advice(&report).basis.fit, 3);
@@ -498,7 +498,7 @@ fn sessions_fit_where_nobody_compacted_them_and_every_context_is_within_the_wind
 }
 
 #[test]
-fn an_agent_with_a_setting_for_what_is_advised_is_told_its_line() {
+fn agent_setting_for_advised_strategy_shows_its_line() {
     let applied = |agent: Option<&str>, mut report: Report| {
         report.manifest.agent = agent.map(str::to_owned);
         let advice = advice(&report);
@@ -516,7 +516,7 @@ fn an_agent_with_a_setting_for_what_is_advised_is_told_its_line() {
 }
 
 #[test]
-fn a_share_is_of_the_window_that_all_recorded_models_have() {
+fn share_is_of_the_window_all_models_have() {
     let window = |report: &Report| {
         let Report { manifest, sessions: facts, results, .. } = report;
         super::apply::native_window(Inputs { manifest, facts, results })

@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn the_price_list_and_the_recorded_outputs_are_named() {
+    fn price_list_and_recorded_outputs_are_named() {
         let said = |cells| said(vec![named("s", Some("dear"))], cells, "bills take every output");
         assert_eq!(
             said(vec![billed("s", RECORDED, "dear")]).unwrap(),
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn summaries_of_the_vendor_without_a_recorded_call_are_counted() {
+    fn vendor_summaries_without_recorded_calls_are_counted() {
         let of =
             |strategy| cell("s", strategy).sent(&[100]).compaction(9, 1).compaction(9, 1).build();
         let said = |cell| said(vec![named("s", None)], vec![cell], "not on record");
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_simulated_bill_far_from_the_recorded_one_is_reported_with_the_worst_session() {
+    fn simulated_bill_far_from_recorded_names_worst_session() {
         let off = |id: &str, read, usd| {
             let buckets = |read| Buckets { read, ..Buckets::default() };
             let validation = Validation {
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn only_summaries_that_replace_something_count_and_only_calls_on_record_are_known() {
+    fn only_replacing_summaries_and_recorded_calls_count() {
         let mut cell =
             (0..4).fold(cell("s", "recorded").sent(&[100]), |cell, _| cell.compaction(9, 1));
         cell = cell.with_compaction(|row| row.messages_folded = 0);
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn bills_that_the_first_breakpoint_changes_by_five_per_cent_are_named() {
+    fn first_breakpoint_changes_of_five_percent_are_named() {
         use super::*;
         use crate::testkit::{entry_at, manifest};
         use recap_core::model::{Primary, RunResults};

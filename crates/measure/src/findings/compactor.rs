@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn unusable_replies_that_leave_a_row_without_a_rank_are_reported_first() {
+    fn unusable_replies_that_leave_row_unranked_come_first() {
         let warnings = warned(vec![replied("continuation", &bad()).build()]);
         assert_eq!(
             warnings[0],
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_few_unusable_replies_are_reported_with_their_counts() {
+    fn few_unusable_replies_are_reported_with_counts() {
         let few: Vec<ReplyFacts> =
             (1..40).map(|at| reply(at, at)).chain([unusable(0, Unusable::Refused)]).collect();
         let strategies =
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_compactor_of_five_fixed_words_is_unusable_for_two_reasons() {
+    fn five_fixed_words_are_unusable_for_two_reasons() {
         let words = |input| ReplyFacts {
             written: 6,
             unusable: Some(Unusable::TooShort),
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn idle_compactions_for_the_questions_at_the_end_do_not_count() {
+    fn idle_compactions_for_final_questions_are_not_counted() {
         let cell = (0..3).fold(cell("s", "x").sent(&[100]), |cell, _| {
             cell.compaction(100, 99).with_compaction(|row| row.at_end = true)
         });

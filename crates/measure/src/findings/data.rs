@@ -85,7 +85,7 @@ mod tests {
     use crate::testkit::{cell, facts};
 
     #[test]
-    fn a_single_project_is_reported_and_several_are_not() {
+    fn only_a_single_project_is_reported() {
         let of = |id: &str, project: &str| facts(id).cluster(project).requests(&[100]).build();
         let one = vec![of("s", "p"), of("t", "p")];
         says(&warned(one, Vec::new()), "all 2 sessions that are scored come from one project");
@@ -94,14 +94,14 @@ mod tests {
     }
 
     #[test]
-    fn a_small_number_of_sessions_is_reported_with_what_it_allows() {
+    fn few_sessions_are_reported_with_what_they_allow() {
         let one = facts("s").requests(&[100]).build();
         let cells = vec![cell("s", "x").sent(&[100]).build()];
         says(&warned(vec![one], cells), "1 session: described, not decided");
     }
 
     #[test]
-    fn the_number_of_clusters_decides_what_may_be_concluded() {
+    fn number_of_clusters_decides_possible_conclusions() {
         use super::*;
         use crate::testkit::{entry_at, manifest};
         use recap_core::model::{Primary, RunResults};

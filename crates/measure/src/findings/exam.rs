@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_at_which_nothing_compacts_is_told_with_its_own_largest_context() {
+    fn window_without_compaction_is_told_with_largest_context() {
         // Each data set has a window of its own.
         let all = [
             facts("s").requests(&[300, 700]).build(),
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn the_scale_is_narrow_below_a_fifth_between_empty_and_full() {
+    fn scale_is_narrow_below_a_fifth_between_extremes() {
         let scale = |at, floor, ceiling| {
             [
                 entry_at(at, "full", None, &[("recall", ceiling)]),
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn the_error_of_the_exam_is_read_off_the_whole_conversation() {
+    fn exam_error_is_read_from_the_whole_conversation() {
         let actual = |rows: &[(&str, f64)]| {
             let row = |(name, share): &(&str, f64)| {
                 entry_at(SMALL, name, Some(1), &[("did_without", *share)])
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn names_suffice_if_they_keep_four_fifths_of_what_the_best_row_keeps() {
+    fn names_suffice_at_four_fifths_of_best_row() {
         let actual = |primary: Primary, best: f64, list: f64| {
             let id = primary.id();
             let table = [
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn the_size_of_the_context_matters_beyond_five_points() {
+    fn context_size_matters_beyond_five_points() {
         let verbatim = |own, full| [("recall_verbatim", own), ("recall_verbatim_full", full)];
         let table = [
             entry_at(SMALL, "full", None, &verbatim(0.1, 0.9)),
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn sessions_without_a_cut_are_counted_with_an_example_of_the_first_reason() {
+    fn uncut_sessions_are_counted_with_first_reason_example() {
         let uncut = |id: &str, why| facts(id).with(|facts| facts.no_cut = why).build();
         let all = [
             uncut("s", Some(NoCut::NeverCompacted)),
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn only_an_exam_at_cuts_is_one_of_identifiers_alone() {
+    fn only_cut_exams_are_of_identifiers_alone() {
         assert_eq!(of(Primary::FactsKept, &[], identifiers_only), Some(Limit::IdentifiersOnly));
         assert_eq!(of(Primary::Continuity, &[], identifiers_only), None);
         assert_eq!(of(Primary::ReferenceRecall, &[], identifiers_only), None);

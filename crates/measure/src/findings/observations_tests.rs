@@ -47,7 +47,7 @@ fn strategies_over_the_window_are_listed_worst_first() {
 }
 
 #[test]
-fn losses_without_a_tool_result_are_reported_for_the_strategy_with_most_of_them() {
+fn worst_strategy_reports_its_losses_without_tool_result() {
     let losses = |irrecoverable, lost| {
         vec![("irrecoverable", irrecoverable), ("reference_lost", lost), (PRIMARY, 1.0 - lost)]
     };
@@ -63,7 +63,7 @@ fn losses_without_a_tool_result_are_reported_for_the_strategy_with_most_of_them(
 }
 
 #[test]
-fn a_strategy_that_is_no_better_than_recency_is_named() {
+fn strategy_no_better_than_recency_is_named() {
     let table = [
         row("prune", Some(1), &[(PRIMARY, 0.8), ("recency_gain", 0.27)]),
         row("fifo", Some(2), &[(PRIMARY, 0.3), ("recency_gain", -0.012)]),
@@ -76,7 +76,7 @@ fn a_strategy_that_is_no_better_than_recency_is_named() {
 }
 
 #[test]
-fn an_order_that_holds_in_some_sessions_only_is_reported() {
+fn order_holding_in_some_sessions_only_is_reported() {
     let mut first = row("prune", Some(1), &[(PRIMARY, 0.6)]);
     first.scores = BTreeMap::from([(0, 0.9), (1, 0.3), (2, 0.6), (3, 0.6)]);
     let mut second = row("fifo", Some(2), &[(PRIMARY, 0.5)]);
@@ -89,7 +89,7 @@ fn an_order_that_holds_in_some_sessions_only_is_reported() {
 }
 
 #[test]
-fn a_wrong_estimate_and_a_grown_context_are_reported() {
+fn wrong_estimate_and_grown_context_are_reported() {
     let table = [row(
         "gencode",
         Some(1),
@@ -104,7 +104,7 @@ fn a_wrong_estimate_and_a_grown_context_are_reported() {
 }
 
 #[test]
-fn the_gain_of_a_larger_window_is_reported_for_the_best_of_the_smallest() {
+fn larger_window_gain_concerns_best_at_smallest_window() {
     let table = [
         row_at("200k", 200_000.0, "fifo", Some(1), &[(PRIMARY, 0.95)]),
         row_at("200k", 200_000.0, "prune", Some(2), &[(PRIMARY, 0.9)]),
@@ -123,7 +123,7 @@ fn the_gain_of_a_larger_window_is_reported_for_the_best_of_the_smallest() {
 }
 
 #[test]
-fn at_most_three_observations_are_kept_and_the_most_relevant_first() {
+fn at_most_three_observations_remain_most_relevant_first() {
     let table = [
         row("prune", Some(1), &[(PRIMARY, 0.9), ("token_savings", 0.3), ("recency_gain", 0.3)]),
         row(
@@ -189,7 +189,7 @@ fn fewer_tokens_for_more_money_are_explained() {
 }
 
 #[test]
-fn a_bill_above_that_of_a_hypothetical_conversation_is_reported_so() {
+fn bill_above_hypothetical_conversation_is_reported_as_such() {
     let table = [whole(37.0), row("sliding-window", Some(1), &billed(-0.22, -0.3))];
     assert_eq!(
         of_money(&table),
@@ -200,7 +200,7 @@ fn a_bill_above_that_of_a_hypothetical_conversation_is_reported_so() {
 }
 
 #[test]
-fn an_expensive_compactor_explains_a_bill_that_breaks_do_not() {
+fn expensive_compactor_explains_a_bill_without_many_breaks() {
     let mut figures = billed(-0.25, -0.3);
     figures.extend([("cache_breaks", 12.0), ("compaction_cost_usd", 0.5)]);
     let table = [whole(0.0), row("continuation", Some(1), &figures)];
@@ -225,7 +225,7 @@ fn several_billing_models_are_named_with_bills() {
 }
 
 #[test]
-fn a_strategy_that_keeps_everything_is_not_reported_as_no_better() {
+fn strategy_keeping_everything_is_not_called_no_better() {
     let table = [
         row("prune", Some(1), &[(PRIMARY, 1.0), ("recency_gain", 0.0)]),
         row("window", Some(1), &[(PRIMARY, 1.0), ("recency_gain", 0.0)]),
@@ -239,7 +239,7 @@ fn a_strategy_that_keeps_everything_is_not_reported_as_no_better() {
 }
 
 #[test]
-fn a_strategy_that_leads_in_no_session_is_not_reported_as_leading() {
+fn strategy_leading_no_session_is_not_called_leading() {
     let mut table =
         [row("prune", Some(1), &[(PRIMARY, 0.9)]), row("fifo", Some(1), &[(PRIMARY, 0.9)])];
     for entry in &mut table {
@@ -265,7 +265,7 @@ fn an_order_is_reported_from_three_sessions_on() {
 }
 
 #[test]
-fn what_the_best_strategy_gets_wrong_is_told_by_whether_it_was_still_there() {
+fn best_strategy_errors_split_by_presence_in_context() {
     let wrong = |lost, garbled, unused| {
         let values = [(PRIMARY, 0.5), ("lost", lost), ("garbled", garbled), ("unused", unused)];
         said(&[row("prune", Some(1), &values), row("fifo", Some(2), &[(PRIMARY, 0.3)])])
@@ -304,7 +304,7 @@ fn weighs(found: Option<Candidate>, relevance: f64) -> Observation {
 }
 
 #[test]
-fn a_higher_bill_for_fewer_tokens_matters_the_more_the_higher_it_is() {
+fn higher_bill_for_fewer_tokens_is_more_relevant() {
     let of = |fewer, saved| {
         let table = [row("prune", Some(1), &[("token_savings", fewer), ("cost_savings", saved)])];
         less_sent_more_billed(&by_recall(&table))
@@ -320,7 +320,7 @@ fn a_higher_bill_for_fewer_tokens_matters_the_more_the_higher_it_is() {
 }
 
 #[test]
-fn a_bill_is_explained_by_breaks_of_the_cache_or_by_calls_of_compactions() {
+fn cache_breaks_or_compaction_calls_explain_a_bill() {
     let why = |breaks, compactions| {
         let values = [
             ("cache_breaks", breaks),
@@ -337,7 +337,7 @@ fn a_bill_is_explained_by_breaks_of_the_cache_or_by_calls_of_compactions() {
 }
 
 #[test]
-fn refused_requests_matter_the_more_of_them_there_are() {
+fn refused_request_relevance_rises_with_their_number() {
     let over = |share: f64| vec![("overflows", 50.0 * share), ("requests", 50.0)];
     let table = [row("prune", Some(1), &over(0.1)), row("fifo", Some(2), &over(0.4))];
     // 0.45 + 0.4 · 0.4.
@@ -349,7 +349,7 @@ fn refused_requests_matter_the_more_of_them_there_are() {
 }
 
 #[test]
-fn what_is_no_better_than_recency_matters_the_more_the_best_gains() {
+fn recency_observation_relevance_rises_with_the_best_gain() {
     let of = |gains: [f64; 3], kept: f64| {
         let values = |gain| [("facts_kept", kept), ("gain_at_cut", gain), ("recency_gain", 0.5)];
         let table = [
@@ -379,7 +379,7 @@ fn what_is_no_better_than_recency_matters_the_more_the_best_gains() {
 }
 
 #[test]
-fn losses_that_no_tool_can_fetch_matter_by_their_share_of_everything() {
+fn irrecoverable_loss_relevance_follows_share_of_everything() {
     let losses = |irrecoverable, lost| [("irrecoverable", irrecoverable), ("reference_lost", lost)];
     // 0.9 · 0.1 is less than 0.3 · 0.4; 0.2 + 1.5 · 0.12.
     let table = [row("prune", Some(1), &losses(0.9, 0.1)), row("fifo", Some(2), &losses(0.3, 0.4))];
@@ -398,7 +398,7 @@ fn wrong_answers_matter_by_their_share_of_all() {
 }
 
 #[test]
-fn the_weakest_kind_matters_by_its_gap_to_the_mean() {
+fn weakest_kind_relevance_follows_gap_to_mean() {
     let of = |of_kind: f64| {
         let values = [("continuity", 80.0), ("continuity_update", of_kind)];
         let mut best = row("prune", Some(1), &values);
@@ -415,7 +415,7 @@ fn the_weakest_kind_matters_by_its_gap_to_the_mean() {
 }
 
 #[test]
-fn a_strategy_adds_nothing_if_the_upper_bound_is_no_gain() {
+fn strategy_adds_nothing_if_upper_bound_gains_nothing() {
     let table = [
         row("alone", Some(1), &[("added_at_cut", 0.02)]),
         row("more", Some(2), &[("added_at_cut", 0.021)]),
@@ -438,7 +438,7 @@ fn a_strategy_adds_nothing_if_the_upper_bound_is_no_gain() {
 }
 
 #[test]
-fn an_order_matters_by_the_share_of_sessions_that_reverse_it() {
+fn order_relevance_follows_share_of_reversing_sessions() {
     let of = |first: &[f64], second: &[f64]| {
         let scored = |strategy: &str, rank, scores: &[f64]| {
             let mut entry = row(strategy, Some(rank), &[]);
@@ -457,7 +457,7 @@ fn an_order_matters_by_the_share_of_sessions_that_reverse_it() {
 }
 
 #[test]
-fn an_estimate_is_off_from_fifteen_per_cent_on() {
+fn estimate_is_off_from_fifteen_percent() {
     let of = |errors: [f64; 2]| {
         let table = [
             row("a", Some(1), &[("estimator_error", errors[0])]),
@@ -474,7 +474,7 @@ fn an_estimate_is_off_from_fifteen_per_cent_on() {
 }
 
 #[test]
-fn a_context_that_grew_matters_by_the_share_of_compactions() {
+fn grown_context_relevance_follows_share_of_compactions() {
     let grown = |strategy: &str, inflated, all| {
         row(strategy, Some(1), &[("inflated", inflated), ("compactions", all)])
     };
@@ -492,7 +492,7 @@ fn a_context_that_grew_matters_by_the_share_of_compactions() {
 }
 
 #[test]
-fn a_larger_window_matters_by_the_change_of_what_is_kept() {
+fn larger_window_relevance_follows_change_in_kept_share() {
     let of = |small: f64, large: f64, leader: Option<f64>| {
         let at = |window: &str, tokens, strategy: &str, rank, kept| {
             row_at(window, tokens, strategy, Some(rank), &[(PRIMARY, kept)])
@@ -518,7 +518,7 @@ fn a_larger_window_matters_by_the_change_of_what_is_kept() {
 }
 
 #[test]
-fn an_observation_at_a_later_window_must_be_clearly_more_relevant() {
+fn later_window_observation_must_be_clearly_more_relevant() {
     let off = |errors: [f64; 2]| {
         let table = [
             row_at("25%", 10_000.0, "prune", Some(1), &[("estimator_error", errors[0])]),

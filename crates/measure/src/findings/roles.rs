@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_answers_with_a_recovery_channel_are_reported_with_their_reason() {
+    fn missing_recovery_answers_are_reported_with_reason() {
         let cell = cell("s", "x").sent(&[1_000, 500]).snapshot(1, 0).answers("rr");
         let mut searching = cell.recovers("ru", &[(1, 10), (0, 0)]).build();
         let warned = |searching: &Cell| {
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_as_judge_is_a_limit_with_the_command_that_calibrates_it() {
+    fn model_judge_limit_names_its_calibration_command() {
         let found = warned("offline", "offline", "openai/j + offline");
         assert!(says(&found, "the judge openai/j + offline is not calibrated"));
         let command = "`recap judge calibrate FILE --judge openai/j --judge offline`";
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn the_meaning_of_scores_depends_on_the_answerer_and_the_judge() {
+    fn score_meaning_depends_on_answerer_and_judge() {
         let both = "questions are answered and graded offline";
         let answered = "what openai/a answers is graded offline";
         let graded = "questions are answered offline, by words and dates, though openai/j";
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn summaries_of_a_model_are_reported_under_roles_that_compare_words() {
+    fn model_summaries_are_reported_where_roles_compare_words() {
         let flagged = |answerer, judge| warned("openai/c", answerer, judge);
         let words = "offline reader and judge compares words";
         assert!(says(&flagged("offline", "offline"), words));
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_that_cannot_be_graded_are_distinguished_from_failures_of_a_model() {
+    fn ungradable_answers_are_distinguished_from_model_failures() {
         let report = run(seated("offline", "openai/a", "openai/j"), vec![full("uR"), folded("uR")]);
         assert!(says(&warnings(&report), "1 of 2 questions is not graded: no judge"));
         assert!(!says(&warnings(&report), "different questions"), "all rest on the same");
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn only_strategies_whose_summaries_a_model_wrote_are_paraphrased() {
+    fn only_strategies_with_model_summaries_are_called_paraphrased() {
         let idle = |strategy: &str, calls: u32| {
             let cell = cell("s", strategy).sent(&[1_000, 500]).compaction(1_000, 500);
             let mut cell = cell.snapshot(1, 1).answers("RR").build();

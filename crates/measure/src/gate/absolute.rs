@@ -70,7 +70,7 @@ mod tests {
     use crate::gate::rule::Mark;
 
     #[test]
-    fn a_row_with_unusable_replies_is_not_gated_by_quality_but_by_other_measures() {
+    fn unusable_row_is_gated_by_all_except_quality() {
         let values = [("reference_recall", 0.9), ("unusable_share", 0.3)];
         let mut row = StrategyRow {
             dataset: "d".into(),
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_check_repeats_the_figure_of_the_row_with_its_interval() {
+    fn check_repeats_the_row_figure_and_interval() {
         let found = checked(&row(), "recall", 0.8);
         assert_eq!((found.finding, found.value), (CheckOutcome::Failed, Some(0.75)));
         assert_eq!((found.interval, found.baseline), (Some((0.5, 0.9)), None));

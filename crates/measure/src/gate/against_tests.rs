@@ -2,7 +2,7 @@ use super::*;
 
 /// Every combination of the properties of a difference, with its finding.
 #[test]
-fn a_large_and_sure_change_fails_and_a_change_that_is_ruled_out_passes() {
+fn large_sure_change_fails_ruled_out_change_passes() {
     use CheckOutcome::{Failed, Passed, Undecided};
     let finding = |beyond, sure, reaches| {
         Worse { beyond, sure: Some(sure), reaches, somewhere: true }.finding()
@@ -51,7 +51,7 @@ fn difference(difference: f64, interval: (f64, f64)) -> Difference {
 
 /// What is allowed is 0.02; `<` and `>` allow it itself, `<=` and `>=` do not.
 #[test]
-fn exactly_what_is_allowed_is_beyond_for_inclusive_rules_only() {
+fn exact_allowance_is_beyond_for_inclusive_rules_only() {
     use Operator::{Above, AtLeast, AtMost, Below};
     let beyond = |operator, by| Worse::of(operator, &difference(by, (by, by)), 0.02).beyond;
     for (operator, sign) in [(Below, -1.0), (Above, 1.0)] {
@@ -69,7 +69,7 @@ fn exactly_what_is_allowed_is_beyond_for_inclusive_rules_only() {
 
 /// Sure means worse than no change, not worse than what is allowed.
 #[test]
-fn a_change_is_sure_if_its_interval_is_on_the_worse_side_of_zero() {
+fn change_is_sure_if_whole_interval_is_worse() {
     let worse = |interval| Worse::of(Operator::Below, &difference(-0.012, interval), 0.02);
     let of = |interval| (worse(interval).sure, worse(interval).reaches);
     assert_eq!(of((-0.019, -0.005)), (Some(true), false));
@@ -84,7 +84,7 @@ fn a_change_is_sure_if_its_interval_is_on_the_worse_side_of_zero() {
 
 /// The allowed change is a part of the baseline's figure, or an amount.
 #[test]
-fn what_a_limit_allows_is_worked_out_from_the_baseline() {
+fn limit_allowance_is_computed_from_the_baseline() {
     let cost = measures::find("cost_usd").unwrap();
     let amount = |number, mark| crate::gate::Amount { number, mark };
     let of = |limit, baseline| allowed(cost, limit, baseline).ok();
@@ -121,7 +121,7 @@ fn checked(id: &str, row: &StrategyRow, baseline: &Baseline, own: &BySession) ->
 }
 
 #[test]
-fn a_baseline_with_a_single_failed_cell_is_not_compared_with() {
+fn baseline_with_one_failed_cell_is_not_compared() {
     let (row, mut baseline) = run_of("tokens_sent", [Some(10.0), Some(20.0)]);
     let own = baseline.run.clone();
     let unchanged = checked("tokens_sent", &row, &baseline, &own);
@@ -134,7 +134,7 @@ fn a_baseline_with_a_single_failed_cell_is_not_compared_with() {
 }
 
 #[test]
-fn a_median_of_waits_in_one_of_two_runs_is_not_compared() {
+fn median_wait_in_one_run_is_not_compared() {
     let of = |before, after| {
         let (row, baseline) = run_of("first_miss", before);
         let (_, own) = run_of("first_miss", after);
@@ -153,7 +153,7 @@ fn a_median_of_waits_in_one_of_two_runs_is_not_compared() {
 /// The reason of a failed rule has every figure of the difference, and what is
 /// allowed with the sign of the worse direction.
 #[test]
-fn the_reason_of_a_finding_has_the_figures_of_the_difference() {
+fn finding_reason_contains_the_difference_figures() {
     let actual = |rule: &str, difference: &Difference| {
         let rule = crate::gate::parse(rule).unwrap().rule;
         let (outcome, ground) = found(measures::find(&rule.measure).unwrap(), &rule, difference);
@@ -185,7 +185,7 @@ fn the_reason_of_a_finding_has_the_figures_of_the_difference() {
 }
 
 #[test]
-fn a_session_is_worse_somewhere_only_in_the_forbidden_direction() {
+fn session_is_worse_only_in_the_forbidden_direction() {
     let somewhere = |operator, higher, lower| {
         let changed =
             Difference { higher_lower_alike: (higher, lower, 4), ..difference(0.0, (0.0, 0.0)) };
@@ -202,7 +202,7 @@ fn a_session_is_worse_somewhere_only_in_the_forbidden_direction() {
 }
 
 #[test]
-fn a_rounding_error_is_one_by_the_size_of_the_figures() {
+fn rounding_error_is_relative_to_figure_size() {
     let worse = |by: f64| {
         let tokens = Difference { a: 1e6, b: 1e6 + by, ..difference(by, (by, by)) };
         let worse = Worse::of(Operator::Above, &tokens, 0.0);
@@ -218,7 +218,7 @@ fn a_rounding_error_is_one_by_the_size_of_the_figures() {
 }
 
 #[test]
-fn a_session_whose_figure_is_new_matters_for_medians_of_waits_only() {
+fn new_session_figure_matters_only_for_wait_medians() {
     let (row, baseline) = run_of("tokens_sent", [Some(2.0), None]);
     let (_, own) = run_of("tokens_sent", [Some(2.0), Some(3.0)]);
     let check = checked("tokens_sent", &row, &baseline, &own.run);
@@ -226,7 +226,7 @@ fn a_session_whose_figure_is_new_matters_for_medians_of_waits_only() {
 }
 
 #[test]
-fn without_a_pair_the_check_still_has_the_figure_of_its_row() {
+fn unpaired_check_still_has_its_row_figure() {
     let (row, baseline) = run_of("tokens_sent", [Some(2.0), Some(3.0)]);
     let rule = crate::gate::parse("tokens_sent@x < baseline").unwrap().rule;
     let both = Both { baseline: &baseline, own: &baseline.run.clone(), seed: 1 };
@@ -250,7 +250,7 @@ fn without_a_pair_the_check_still_has_the_figure_of_its_row() {
 }
 
 #[test]
-fn a_bill_is_compared_with_that_of_the_same_billing_model_if_this_run_has_one() {
+fn bills_compare_under_same_billing_model_if_present() {
     let (row, mut baseline) = run_of("cost_usd", [Some(2.0), Some(3.0)]);
     let mut own = baseline.run.clone();
     let row = StrategyRow { agent_model: "dear".into(), ..row };

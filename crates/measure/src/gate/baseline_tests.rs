@@ -9,7 +9,7 @@ fn head(cuts: &str, depth: u32) -> Head {
 }
 
 #[test]
-fn cuts_are_the_same_if_their_places_and_their_depth_are() {
+fn cuts_are_equal_if_places_and_depth_are() {
     let one = head("5", 1);
     assert!(one.same_cuts(&head("5", 1)));
     assert!(!one.same_cuts(&head("5", 3)), "another depth");
@@ -18,7 +18,7 @@ fn cuts_are_the_same_if_their_places_and_their_depth_are() {
 
 /// Runs in which one strategy had another standing are not compared for it.
 #[test]
-fn a_offline_summary_on_one_side_only_is_a_difference() {
+fn offline_summary_on_one_side_is_a_difference() {
     let matching = facts("s").requests(&[1_000, 2_000]).build();
     let cells = vec![
         cell("s", "full").control().sent(&[1_000, 2_000]).build(),
@@ -41,7 +41,7 @@ fn a_offline_summary_on_one_side_only_is_a_difference() {
 }
 
 #[test]
-fn windows_that_only_other_data_sets_have_are_left_out() {
+fn windows_only_in_other_data_sets_are_ignored() {
     let at = |dataset: &str, window: &str| UnitRow {
         dataset: dataset.into(),
         strategy: "x".into(),
@@ -62,7 +62,7 @@ fn windows_that_only_other_data_sets_have_are_left_out() {
 }
 
 #[test]
-fn a_run_is_told_by_the_options_that_set_its_cuts() {
+fn run_is_described_by_its_cut_options() {
     assert_eq!(head("none", 0).cut_by(), "--cuts none");
     assert_eq!(head("5", 3).cut_by(), "--cuts 5 --depth 3");
 }
@@ -81,7 +81,7 @@ fn run_of(sessions: &[&str]) -> (Report, Baseline) {
 }
 
 #[test]
-fn each_difference_that_a_rule_depends_on_is_told_and_no_other() {
+fn only_differences_a_rule_depends_on_are_told() {
     let (report, baseline) = run_of(&["s"]);
     let ids = [("d", "s")];
     let actual = |rule: &str, change: fn(&mut Manifest)| {
@@ -109,7 +109,7 @@ fn each_difference_that_a_rule_depends_on_is_told_and_no_other() {
 }
 
 #[test]
-fn sessions_and_rows_that_one_side_lacks_are_told_once() {
+fn sessions_and_rows_one_side_lacks_appear_once() {
     let (report, baseline) = run_of(&["s"]);
     let parsed = crate::gate::parse("tokens_sent > baseline").unwrap();
     let actual = |ids: &[(&str, &str)], rows: &[(&'static str, &'static str, &'static str)]| {
@@ -137,7 +137,7 @@ fn sessions_and_rows_that_one_side_lacks_are_told_once() {
 }
 
 #[test]
-fn another_answerer_or_judge_is_told_for_measures_of_answers_only() {
+fn different_answerer_or_judge_concerns_only_answer_measures() {
     let (report, mut baseline) = run_of(&["s"]);
     baseline.head.answerer = "openai/a".into();
     baseline.head.judge = "openai/j".into();
@@ -153,7 +153,7 @@ fn another_answerer_or_judge_is_told_for_measures_of_answers_only() {
 }
 
 #[test]
-fn sessions_that_differ_between_two_runs_are_told_by_what_differs() {
+fn differing_sessions_are_described_by_what_differs() {
     let (_, mut before) = run_of(&["s", "t", "u"]);
     before.run.sessions.iter_mut().for_each(|matching| matching.words = Some("w".into()));
     let actual = |change: fn(usize, &mut SessionFingerprint)| {
@@ -195,7 +195,7 @@ fn sessions_that_differ_between_two_runs_are_told_by_what_differs() {
 }
 
 #[test]
-fn a_baseline_is_read_as_written_unless_a_row_or_the_version_does_not_fit() {
+fn baseline_is_read_unless_row_or_version_mismatches() {
     let (report, baseline) = run_of(&["s", "t"]);
     let mut written = Vec::new();
     write_baseline(&report, &mut written).unwrap();

@@ -148,7 +148,7 @@ mod tests {
 
     /// A gate with a limit out of reach would always fail or always pass.
     #[test]
-    fn a_limit_that_the_measure_cannot_reach_is_refused() {
+    fn limit_the_measure_cannot_reach_is_refused() {
         let is_plausible = |rule| limit(&crate::gate::parse(rule).unwrap(), false).is_ok();
         for rule in [
             "continuity < 80",
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_without_a_strategy_needs_one_that_the_user_named() {
+    fn rule_without_strategy_needs_one_named_by_user() {
         assert_eq!(actual("tokens_sent > 5", true), None);
         assert_eq!(actual("tokens_sent@prune > 5", false), None);
         let (column, problem, help) = actual(" tokens_sent > 5", false).unwrap();
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_that_does_not_fit_is_refused_with_a_way_to_write_it() {
+    fn unfitting_limit_is_refused_with_correct_form() {
         let said = |rule: &str| actual(rule, true).map(|(_, problem, help)| (problem, help));
         for (rule, problem, help) in [
             (
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_of_nothing_is_allowed_in_either_direction() {
+    fn zero_change_is_allowed_in_either_direction() {
         let actual = |rule: &str| limit(&crate::gate::parse(rule).unwrap(), true).err();
         for rule in [
             "recall < baseline - 0",

@@ -4,7 +4,7 @@ use super::*;
 
 proptest! {
     #[test]
-    fn text_is_parsed_or_refused_at_one_of_its_columns(text in "\\PC{0,40}|[a-z@ <>=\"'0-9.%*+-]{0,40}") {
+    fn text_is_parsed_or_refused_at_a_column(text in "\\PC{0,40}|[a-z@ <>=\"'0-9.%*+-]{0,40}") {
         if let Err(error) = parse(&text) {
             prop_assert!(error.column >= 1 && error.column <= text.chars().count() + 1, "{}", error);
             prop_assert!(!error.help.is_empty());
@@ -62,7 +62,7 @@ fn amounts_are_in_the_unit_of_their_measure() {
 }
 
 #[test]
-fn a_rule_against_a_baseline_allows_a_change_for_the_worse_and_nothing_else() {
+fn baseline_rule_allows_only_changes_for_the_worse() {
     let names = ["fifo".to_owned()];
     let scope =
         Scope { strategies: &names, named: &names, windows: &[], datasets: &[], baseline: true };
@@ -86,7 +86,7 @@ fn a_rule_against_a_baseline_allows_a_change_for_the_worse_and_nothing_else() {
 }
 
 #[test]
-fn measures_at_cuts_have_their_unit_and_are_quality_only_if_text_decides_them() {
+fn cut_measures_are_quality_only_if_text_decides() {
     let known = |id: &str| measures::find(id).ok().unwrap();
     let amount = |id: &str, number, mark| known(id).amount(Amount { number, mark });
     assert_eq!(amount("facts_kept", 50.0, Mark::Percent), Ok(0.5));
@@ -107,7 +107,7 @@ fn measures_at_cuts_have_their_unit_and_are_quality_only_if_text_decides_them() 
 }
 
 #[test]
-fn a_measure_at_cuts_is_known_as_one_though_a_bill_decides_it() {
+fn billed_cut_measures_still_count_as_at_cuts() {
     use crate::{Basis, MEASURES, is_at_cuts};
     for spec in MEASURES.iter() {
         assert!(!matches!(spec.basis, Basis::Cuts) || is_at_cuts(spec.id()), "{}", spec.id());
@@ -117,7 +117,7 @@ fn a_measure_at_cuts_is_known_as_one_though_a_bill_decides_it() {
 }
 
 #[test]
-fn a_rule_forbids_its_limit_itself_only_if_it_says_or_equal() {
+fn rule_forbids_its_limit_only_with_or_equal() {
     use recap_core::model::Operator::{Above, AtLeast, AtMost, Below};
     let held = |figure| [Below, AtMost, Above, AtLeast].map(|o| o.holds(figure, 0.5));
     assert_eq!(held(0.4), [true, true, false, false]);
@@ -128,7 +128,7 @@ fn a_rule_forbids_its_limit_itself_only_if_it_says_or_equal() {
 /// How-it-works §41: a row with more than this share of ungraded questions has no
 /// verdict; with exactly this share it has one.
 #[test]
-fn one_ungraded_question_of_twenty_is_allowed_and_two_are_not() {
+fn one_ungraded_question_of_twenty_is_the_maximum() {
     use crate::testkit::{cell, facts, manifest};
     use recap_core::model::{QuestionKind, RunResults};
     let doubted = |ungraded: usize| {
@@ -154,7 +154,7 @@ fn one_ungraded_question_of_twenty_is_allowed_and_two_are_not() {
 }
 
 #[test]
-fn a_word_or_an_unknown_measure_is_refused_with_help() {
+fn words_and_unknown_measures_are_refused_with_help() {
     let actual = |id: &str| measures::find(id).err().unwrap();
     let (problem, help) = actual("verdict_vs_full");
     assert_eq!(problem, "`verdict_vs_full` is a word, not a number");
@@ -185,7 +185,7 @@ fn marks_of_another_unit_are_refused() {
 }
 
 #[test]
-fn an_error_in_a_rule_points_to_its_column() {
+fn rule_error_points_to_its_column() {
     for (rule, column, problem) in [
         ("", 1, "a rule begins with a measure"),
         ("  zzzz < 1", 3, "`zzzz` is no measure"),
@@ -217,7 +217,7 @@ fn an_error_in_a_rule_points_to_its_column() {
 }
 
 #[test]
-fn the_columns_of_the_parts_of_a_rule_are_known() {
+fn columns_of_rule_parts_are_known() {
     let parsed = parse("  recall@fifo on my-data at 16k <= 50% ").unwrap();
     let columns = parsed.columns;
     assert_eq!((columns.measure, columns.strategy, columns.dataset), (3, 10, 18));
@@ -282,7 +282,7 @@ fn a_rule_speaks_of_the_rows_that_it_names_and_of_each_billing_model_if_it_is_ab
 }
 
 #[test]
-fn ungraded_questions_count_against_their_own_data_set_strategy_and_window() {
+fn ungraded_questions_count_per_data_set_strategy_window() {
     let report = two_sets(6);
     let share = |dataset: &str, strategy: &str, window: &str, rule: &str| {
         let named = |row: &&StrategyRow| {
@@ -305,7 +305,7 @@ fn ungraded_questions_count_against_their_own_data_set_strategy_and_window() {
 }
 
 #[test]
-fn without_its_baseline_or_a_row_a_rule_is_missing() {
+fn rule_without_its_baseline_or_row_is_missing() {
     use crate::testkit::{cell, facts, run};
     let matching = facts("s").requests(&[1_000, 2_000]).build();
     let full = cell("s", "full").control().sent(&[1_000, 2_000]).build();
@@ -335,7 +335,7 @@ fn without_its_baseline_or_a_row_a_rule_is_missing() {
 }
 
 #[test]
-fn at_cuts_the_questions_of_the_exams_of_the_same_strategy_count() {
+fn cut_rules_count_exam_questions_of_same_strategy() {
     use crate::testkit::{answered, cell, facts, manifest};
     use recap_core::model::{Cut, CutExam, CutOutcome, NoReply, RowKind, RunResults};
     let examined = |strategy: &str, outcomes: &str| {
@@ -377,7 +377,7 @@ fn at_cuts_the_questions_of_the_exams_of_the_same_strategy_count() {
 }
 
 #[test]
-fn a_baseline_that_does_not_fit_is_refused_before_and_after_the_run() {
+fn unfitting_baseline_is_refused_before_and_after_run() {
     use crate::testkit::{cell, facts, run};
     let of = |id: &str| {
         let full = cell(id, "full").control().sent(&[1_000, 2_000]).build();
@@ -422,7 +422,7 @@ fn a_baseline_that_does_not_fit_is_refused_before_and_after_the_run() {
 }
 
 #[test]
-fn no_rule_of_an_interrupted_run_passes_or_fails() {
+fn interrupted_run_passes_or_fails_no_rule() {
     use crate::testkit::{cell, facts, run};
     let full = cell("s", "full").control().sent(&[1_000, 2_000]).build();
     let x = cell("s", "x").sent(&[1_000, 500]).build();
@@ -446,7 +446,7 @@ fn no_rule_of_an_interrupted_run_passes_or_fails() {
 }
 
 #[test]
-fn a_failed_cell_leaves_its_row_without_a_verdict() {
+fn failed_cell_leaves_its_row_without_verdict() {
     use crate::testkit::{cell, facts, run};
     let full = cell("s", "full").control().sent(&[1_000, 2_000]).build();
     let report = run(
@@ -460,7 +460,7 @@ fn a_failed_cell_leaves_its_row_without_a_verdict() {
 }
 
 #[test]
-fn losses_and_figures_of_answers_are_quality_and_counts_and_sizes_are_none() {
+fn losses_and_answers_are_quality_but_sizes_not() {
     let known = |id: &str| measures::find(id).ok().unwrap();
     for (id, quality, of_answers) in [
         ("recall", true, true),

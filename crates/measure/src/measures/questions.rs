@@ -292,7 +292,7 @@ mod tests {
     use crate::testkit::{cell, facts, sample};
 
     #[test]
-    fn only_questions_behind_a_compaction_are_in_the_series() {
+    fn series_contains_only_questions_after_a_compaction() {
         let facts = (0..6).fold(facts("s").requests(&[1_000, 2_000]), |made, at| {
             made.question(QuestionKind::Fact, u32::from(at > 1), 100)
         });

@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn plain_recency_has_the_mean_size_of_the_strategy() {
+    fn plain_recency_has_the_strategys_mean_size() {
         // Preamble 100; full sends 1,100, 2,100 and 3,100. With B = 1,500 plain
         // recency sends 1,100 + 1,600 + 1,600 = 4,300.
         let facts = facts("s").preamble(100).requests(&[1_100, 2_100, 3_100]).build();
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn a_strategy_that_sends_everything_is_compared_with_everything() {
+    fn strategy_sending_everything_is_compared_with_everything() {
         let facts = facts("s").preamble(100).requests(&[1_100, 2_100]).build();
         let cell = cell("s", "x").sent(&[1_100, 2_100]).build();
         let sample = sample(&facts, &cell);
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn a_strategy_below_its_preamble_is_compared_with_no_message() {
+    fn strategy_below_its_preamble_is_compared_without_messages() {
         let facts = facts("s").preamble(1_000).requests(&[1_100, 2_100]).build();
         let cell = cell("s", "x").sent(&[900, 900]).build();
         let sample = sample(&facts, &cell);
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn distances_are_converted_to_the_unit_of_calibrated_sizes() {
+    fn distances_are_converted_to_calibrated_size_units() {
         // B = 1,500 as above. The only reference is 1,300 exact tokens back,
         // which is within B; if the provider counts 1.2 tokens for one of ours,
         // it is 1,560 back, which is beyond B.
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reference_as_far_back_as_plain_recency_reaches_is_not_kept() {
+    fn reference_within_plain_recency_reach_gains_nothing() {
         // B is exactly 1,024 of 4,096 tokens.
         let gain = |distance| {
             let facts = facts("s").requests(&[4_096]).reference(0, distance, None).build();

@@ -17,7 +17,7 @@ fn read(id: &str, facts: &SessionFacts, cell: &Cell) -> Contribution {
 }
 
 #[test]
-fn what_the_agent_did_without_is_a_share_of_all_that_it_used_behind_a_boundary() {
+fn did_without_is_share_of_use_behind_boundary() {
     let cell = cell("s", "x").sent(&[100]).build();
     let of = |boundary: Option<u32>, references: usize| {
         let made = facts("s").requests(&[100]);
@@ -35,7 +35,7 @@ fn what_the_agent_did_without_is_a_share_of_all_that_it_used_behind_a_boundary()
 }
 
 #[test]
-fn an_estimate_of_an_empty_request_has_no_error() {
+fn estimate_of_empty_request_has_no_error() {
     let facts = facts("s").requests(&[100, 100, 100]).build();
     let of = |sent: [u64; 3]| {
         let estimates = [Some(5), Some(150), None];
@@ -46,7 +46,7 @@ fn an_estimate_of_an_empty_request_has_no_error() {
 }
 
 #[test]
-fn only_a_compaction_of_something_that_went_well_has_a_ratio() {
+fn only_successful_nonempty_compaction_has_a_ratio() {
     let facts = facts("s").requests(&[100]).build();
     let made = cell("s", "x").sent(&[100]).compaction(1_000, 250).compaction(0, 7);
     let made = made.compaction(800, 400).with_compaction(|row| row.error = Some("no".into()));
@@ -61,7 +61,7 @@ fn only_a_compaction_of_something_that_went_well_has_a_ratio() {
 }
 
 #[test]
-fn a_ratio_of_messages_takes_a_request_with_a_message_before_it() {
+fn message_ratio_needs_a_request_after_a_message() {
     let of = |requests: &[u64], message: Option<u32>| {
         let made = facts("s").requests(requests).with(|facts| {
             if let (Some(last), Some(message)) = (facts.requests.last_mut(), message) {
@@ -77,7 +77,7 @@ fn a_ratio_of_messages_takes_a_request_with_a_message_before_it() {
 }
 
 #[test]
-fn time_is_saved_by_every_token_that_full_reads_or_writes_anew_and_the_strategy_does_not() {
+fn fewer_uncached_tokens_than_full_save_time() {
     // 500 + 300 against 100 + 50 tokens, at 10,000 a second.
     let facts = facts("s").requests(&[1_000]).build();
     let billed = |name: &str, request| {
@@ -89,7 +89,7 @@ fn time_is_saved_by_every_token_that_full_reads_or_writes_anew_and_the_strategy_
 }
 
 #[test]
-fn answers_from_whole_evidence_are_compared_where_both_are_graded_and_none_was_refused() {
+fn whole_evidence_answers_compare_if_graded_and_unrefused() {
     let facts = (0..6)
         .fold(facts("s").requests(&[1_000]), |made, _| made.question(QuestionKind::Fact, 0, 100));
     let facts = facts.build();
@@ -110,7 +110,7 @@ fn answers_from_whole_evidence_are_compared_where_both_are_graded_and_none_was_r
 }
 
 #[test]
-fn a_series_has_a_figure_for_each_request_with_references_and_for_each_question() {
+fn series_has_figure_per_referencing_request_and_question() {
     let made = facts("s").requests(&[100, 100, 100]).reference(0, 10, None);
     let made = made.reference(0, 10, None).reference(2, 10, None).reference(2, 10, None);
     let made = made.question(QuestionKind::Fact, 0, 10).question(QuestionKind::Abstain, 0, 10);
@@ -127,7 +127,7 @@ fn a_series_has_a_figure_for_each_request_with_references_and_for_each_question(
 }
 
 #[test]
-fn the_state_of_the_evidence_is_a_share_of_the_questions_that_name_some() {
+fn evidence_state_is_share_of_questions_naming_evidence() {
     let made = (0..4)
         .fold(facts("s").requests(&[100]), |made, _| made.question(QuestionKind::Fact, 0, 100));
     let facts = made.build();
@@ -138,7 +138,7 @@ fn the_state_of_the_evidence_is_a_share_of_the_questions_that_name_some() {
 }
 
 #[test]
-fn a_share_of_a_bill_of_nothing_and_a_break_even_of_nothing_are_absent() {
+fn shares_and_break_evens_of_nothing_are_absent() {
     let facts = facts("s").requests(&[1_000]).build();
     let billed =
         |name: &str| cell("s", name).sent(&[1_000]).bill("recorded", "cheap", &[(1_000, 0, 0)]);

@@ -54,7 +54,7 @@ fn millionths(amount: &Amount) -> i64 {
 }
 
 #[test]
-fn up_to_1024_tokens_are_no_loss_and_a_shorter_prompt_loses_only_its_own() {
+fn loss_counts_over_1024_tokens_within_shorter_prompt() {
     let second = |read| rebuilt(&session(&[(0, [0, 0, 10_000, 0]), (1, [500, read, 20_000, 0])]));
     assert_eq!(second(8_976), []);
     // 1,025 tokens at 1.25 and not at 0.1.
@@ -64,7 +64,7 @@ fn up_to_1024_tokens_are_no_loss_and_a_shorter_prompt_loses_only_its_own() {
 }
 
 #[test]
-fn a_gap_is_idle_if_it_is_longer_than_the_cache_lives_that_was_in_use() {
+fn idle_gap_exceeds_lifetime_of_cache_in_use() {
     let cause = |minute, [minutes, hour]: [u64; 2]| {
         let first = [0, 0, minutes, hour];
         rebuilt(&session(&[(0, first), (minute, [0, 0, 5_000, 0])]))[0].0
@@ -79,7 +79,7 @@ fn a_gap_is_idle_if_it_is_longer_than_the_cache_lives_that_was_in_use() {
 }
 
 #[test]
-fn an_automatic_cache_reports_no_writes_and_lives_as_its_rules_have_it() {
+fn automatic_cache_without_writes_lives_by_own_rules() {
     let automatic = |minute| {
         session(&[(0, [5_000, 0, 0, 0]), (1, [100, 4_992, 0, 0]), (minute, [6_000, 0, 0, 0])])
     };
@@ -92,7 +92,7 @@ fn an_automatic_cache_reports_no_writes_and_lives_as_its_rules_have_it() {
 }
 
 #[test]
-fn a_compaction_or_another_model_between_two_requests_is_the_cause_whatever_the_gap() {
+fn compaction_or_model_change_explains_rebuild_whatever_gap() {
     let mut facts = session(&[(0, [0, 0, 9_000, 0]), (90, [0, 0, 9_000, 0])]);
     assert_eq!(rebuilt(&facts)[0].0, Cause::IdleGap);
     facts.other_models = vec!["dear".to_owned()];
@@ -115,7 +115,7 @@ fn without_both_times_a_gap_is_unknown() {
 }
 
 #[test]
-fn what_is_absurd_empty_or_not_split_is_never_billed() {
+fn absurd_empty_or_unsplit_usage_is_never_billed() {
     let absurd = [u64::MAX, u64::MAX, 0, 0];
     let mut facts =
         session(&[(0, absurd), (1, [0; 4]), (2, [0, 0, 5_000, 0]), (3, [7_000, 0, 0, 0])]);
@@ -156,7 +156,7 @@ fn each_sender_pays_at_its_own_model() {
 }
 
 #[test]
-fn an_hour_spares_the_gaps_that_it_covers_and_makes_every_other_write_dearer() {
+fn hour_cache_spares_covered_gaps_but_raises_writes() {
     // Idle for 20 and for 90 minutes.
     let requests = [(0, [0, 0, 10_000, 0]), (20, [0, 0, 11_000, 0]), (110, [0, 0, 12_000, 0])];
     let Ok(Hour { spared, saved, dearer, without: None }) = priced(&session(&requests)).hour else {
@@ -168,7 +168,7 @@ fn an_hour_spares_the_gaps_that_it_covers_and_makes_every_other_write_dearer() {
 }
 
 #[test]
-fn where_there_is_no_such_choice_the_hour_has_a_reason() {
+fn unavailable_hour_cache_choice_has_a_reason() {
     let of = |tokens: Tokens| priced(&session(&[(0, tokens)])).hour;
     assert_eq!(of([0, 0, 0, 5_000]), Err(Absent::HourAlready));
     assert_eq!(of([5_000, 0, 0, 0]), Err(Absent::NothingWritten));
@@ -184,7 +184,7 @@ fn where_there_is_no_such_choice_the_hour_has_a_reason() {
 }
 
 #[test]
-fn contents_of_sessions_are_added_by_origin_and_tool_and_the_most_sent_stands_first() {
+fn session_contents_are_summed_with_most_sent_first() {
     let content = |origin, tool: Option<&str>, sent| Content {
         origin,
         tool: tool.map(str::to_owned),

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn recall_is_the_mean_over_requests_of_the_share_kept() {
+fn recall_is_mean_share_kept_over_requests() {
     // Request 0 uses three references and keeps one, requests 1–9 use two and
     // keep both: (1/3 + 9) / 10, not 19/21.
     let mut builder = facts("s").requests(&[1_000; 10]).reference(0, 5_000, None);
@@ -22,7 +22,7 @@ fn recall_is_the_mean_over_requests_of_the_share_kept() {
 }
 
 #[test]
-fn a_strategy_scores_zero_at_an_overflow_but_a_control_does_not() {
+fn overflow_scores_zero_for_strategies_but_not_controls() {
     let facts = || vec![ten_requests("s")];
     let states = WHOLE;
     let over = strategy("s", "x", states).overflow(3).overflow(4).build();
@@ -38,7 +38,7 @@ fn a_strategy_scores_zero_at_an_overflow_but_a_control_does_not() {
 }
 
 #[test]
-fn recall_partial_bare_and_lost_add_up_to_one() {
+fn recall_partial_bare_and_lost_sum_to_one() {
     let states = "kplbkplbkplbkplbkplb";
     let report = run(vec![ten_requests("s")], vec![strategy("s", "x", states).overflow(2).build()]);
     let row = row(&report, "d", "x");
@@ -69,7 +69,7 @@ fn bands_are_by_distance_and_absent_when_thin() {
 }
 
 #[test]
-fn recall_is_absent_under_twenty_references_or_ten_requests() {
+fn recall_needs_twenty_references_at_ten_requests() {
     let mut nineteen = ten_requests("s");
     nineteen.exam.references.pop();
     let sent = strategy("s", "x", &HALF[..19]).build();
@@ -93,7 +93,7 @@ fn recall_is_absent_under_twenty_references_or_ten_requests() {
 }
 
 #[test]
-fn thin_sessions_stay_out_of_the_mean_and_of_the_interval() {
+fn sessions_with_few_references_stay_out_of_mean() {
     // Ten references at five requests, all lost: too few for an exam.
     let mut builder = facts("thin").requests(&[1_000; 5]);
     for request in 0..5 {
@@ -113,7 +113,7 @@ fn thin_sessions_stay_out_of_the_mean_and_of_the_interval() {
 }
 
 #[test]
-fn overflows_lower_recency_gain_as_recall_but_not_its_survival() {
+fn overflows_lower_recency_gain_but_not_its_survival() {
     // Half is kept, but two of ten requests are refused; plain recency keeps none.
     let over = strategy("s", "x", HALF).overflow(3).overflow(4).build();
     let report = run(vec![ten_requests("s")], vec![over]);
@@ -124,7 +124,7 @@ fn overflows_lower_recency_gain_as_recall_but_not_its_survival() {
 }
 
 #[test]
-fn recency_gain_compares_with_the_newest_messages_of_the_same_size() {
+fn recency_gain_compares_with_same_size_recent_messages() {
     // 1,100 tokens at each of ten requests: plain recency sends
     // 1,000 + 9 × B = 11,000, so B = 1,111 and no reference is that near. The
     // strategy keeps half.
@@ -151,7 +151,7 @@ fn references_in_no_tool_result_are_irrecoverable() {
 }
 
 #[test]
-fn refetching_reads_each_result_once_per_request_and_not_what_was_reread() {
+fn refetching_reads_each_lost_result_once_per_request() {
     // Message m has 10 × (m + 1) tokens. Request 0 loses two references that
     // are in message 2 (30 tokens, once) and one in message 0 (10); request 1
     // loses one in message 2 (30) and one that the recording read again.
@@ -173,7 +173,7 @@ fn refetching_reads_each_result_once_per_request_and_not_what_was_reread() {
 }
 
 #[test]
-fn did_without_is_measured_only_in_sessions_with_boundaries() {
+fn did_without_is_measured_only_with_recorded_boundaries() {
     let mut with = ten_requests("s");
     with.recorded_compactions = 1;
     with.exam.did_without = 5;

@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_compaction_breaks_even_at_the_first_request_where_the_sums_are_equal() {
+    fn break_even_is_first_request_with_equal_sums() {
         // The call costs 3.0; then 5 - 4, 1 - 3 and 1 - 3 give 4.0, 2.0 and
         // 0.0.
         let (with, without) = ([5.0, 1.0, 1.0], [4.0, 3.0, 3.0]);

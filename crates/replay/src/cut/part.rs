@@ -282,7 +282,7 @@ mod tests {
     use recap_core::model::{IdentifierClass, Piece};
 
     #[test]
-    fn positions_are_counted_within_the_segment_and_others_left_out() {
+    fn positions_count_within_segment_and_omit_others() {
         let numbers = Numbers(&[3, 5, 8]);
         assert_eq!(numbers.all(&[2, 3, 4, 8, 9]), [0, 2]);
         let recorded = RecordedCompaction {
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fact_names_the_messages_of_the_segment_that_state_it() {
+    fn fact_names_segment_messages_that_state_it() {
         let numbers = Numbers(&[3, 5, 8, 9]);
         let fact = Reference {
             text: "a.rs".to_owned(),

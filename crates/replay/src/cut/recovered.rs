@@ -122,7 +122,7 @@ mod tests {
     use recap_core::model::Block;
 
     #[test]
-    fn a_closed_session_is_its_summary_at_the_place_of_its_first_message() {
+    fn closed_session_is_summary_at_its_first_message() {
         let closed = |spans: &[(u32, u32)]| {
             let spans = spans.to_vec();
             closed_session(&ClosedSession { id: "s2".into(), summary: "So far.".into(), spans })

@@ -121,7 +121,7 @@ fn count(exam: &CutExam, state: ReferenceState) -> usize {
 }
 
 #[tokio::test]
-async fn what_is_used_from_before_the_cut_and_not_said_since_is_a_fact() {
+async fn used_text_stated_only_before_cut_is_fact() {
     // The cut is before request 20: requests 20 to 29 read the files of results
     // 10 to 19, which are before the cut; request 30 reads the file of result
     // 20, which is after it.
@@ -138,7 +138,7 @@ async fn what_is_used_from_before_the_cut_and_not_said_since_is_a_fact() {
 }
 
 #[tokio::test]
-async fn full_keeps_everything_and_empty_nothing_at_every_depth() {
+async fn full_keeps_all_empty_nothing_at_every_depth() {
     let subject = subject(session(40), Cuts::Spread(3));
     for at in 0..subject.cuts.len() {
         for depth in [1, 3] {
@@ -151,7 +151,7 @@ async fn full_keeps_everything_and_empty_nothing_at_every_depth() {
 }
 
 #[tokio::test]
-async fn the_window_of_a_first_compaction_is_the_largest_at_which_the_trigger_fires() {
+async fn first_compaction_has_largest_window_that_triggers_it() {
     let subject = subject(session(40), Cuts::Spread(1));
     let cut = part(&subject, 0).cut(&subject.cuts[0].0, &subject.cuts[0].1);
     let window = |name| exam(&subject, 0, name, 1);
@@ -171,7 +171,7 @@ async fn the_window_of_a_first_compaction_is_the_largest_at_which_the_trigger_fi
 }
 
 #[tokio::test]
-async fn a_greater_depth_replays_the_material_at_a_part_of_its_tokens() {
+async fn greater_depth_divides_tokens_of_the_material() {
     let subject = subject(session(40), Cuts::Spread(1));
     let part = part(&subject, 0);
     let sizes = &part.subject.recording.sizes;
@@ -181,7 +181,7 @@ async fn a_greater_depth_replays_the_material_at_a_part_of_its_tokens() {
 }
 
 #[tokio::test]
-async fn a_sliding_window_keeps_what_its_last_messages_hold() {
+async fn sliding_window_keeps_facts_in_its_last_messages() {
     // At request 20 + i the last twenty messages begin with call 10 + i, whose
     // result names the file that is read: it is just inside.
     let subject = subject(session(40), Cuts::Spread(1));
@@ -191,7 +191,7 @@ async fn a_sliding_window_keeps_what_its_last_messages_hold() {
 }
 
 #[tokio::test]
-async fn a_summary_that_names_a_fact_with_its_words_carries_it_and_its_without_summary_does_not() {
+async fn only_summary_naming_fact_with_words_carries_it() {
     let subject = subject(session(40), Cuts::Spread(1));
     let part = part(&subject, 0);
     let summary = (10..20).map(|k| format!("{}. ", named(k))).collect::<String>();
@@ -206,7 +206,7 @@ async fn a_summary_that_names_a_fact_with_its_words_carries_it_and_its_without_s
 }
 
 #[tokio::test]
-async fn requests_over_the_window_keep_nothing_at_a_greater_depth() {
+async fn requests_over_window_keep_nothing_at_greater_depth() {
     // No call uses the seven tools of the strategy for games: nothing is
     // deduplicated.
     let subject = subject(session(40), Cuts::Spread(1));
@@ -217,7 +217,7 @@ async fn requests_over_the_window_keep_nothing_at_a_greater_depth() {
 }
 
 #[tokio::test]
-async fn what_is_lost_and_searched_for_by_the_words_beside_it_is_recovered() {
+async fn lost_fact_found_by_adjacent_words_is_recovered() {
     // Each call reads the file that the result 15 requests before it named: the
     // last twenty messages contain the ten newest results.
     let subject = subject(reading_back(40, 15), Cuts::Spread(1));
@@ -228,7 +228,7 @@ async fn what_is_lost_and_searched_for_by_the_words_beside_it_is_recovered() {
 }
 
 #[tokio::test]
-async fn a_cut_costs_what_its_requests_cost_with_and_without() {
+async fn cut_costs_its_requests_with_and_without_compaction() {
     let subject = subject(session(40), Cuts::Spread(1));
     let full = exam(&subject, 0, "full", 1).await;
     let bill = &full.bills[0];
@@ -242,7 +242,7 @@ async fn a_cut_costs_what_its_requests_cost_with_and_without() {
 }
 
 #[tokio::test]
-async fn a_recorded_compaction_is_looked_at_with_what_stood_before_it() {
+async fn recorded_compaction_is_examined_with_what_preceded_it() {
     let mut session = session(40);
     // After request 20 the vendor folded everything into a summary that names
     // one of the files.
@@ -275,7 +275,7 @@ fn compacted_at_21() -> Session {
 }
 
 #[tokio::test]
-async fn a_snapshot_is_told_in_the_sessions_own_numbers() {
+async fn snapshot_uses_message_numbers_of_whole_session() {
     let subject = subject(compacted_at_21(), Cuts::Spread(1));
     let part = part(&subject, 0);
     let (place, _) = &subject.cuts[0];
@@ -289,7 +289,7 @@ async fn a_snapshot_is_told_in_the_sessions_own_numbers() {
 }
 
 #[test]
-fn a_fact_is_as_far_back_as_the_messages_from_its_last_source_on() {
+fn fact_distance_counts_messages_from_its_last_source() {
     let subject = subject(session(40), Cuts::Spread(1));
     let part = part(&subject, 0);
     let (place, facts) = &subject.cuts[0];
@@ -304,7 +304,7 @@ fn a_fact_is_as_far_back_as_the_messages_from_its_last_source_on() {
 }
 
 #[test]
-fn only_triggers_on_size_after_the_start_can_be_forced() {
+fn only_size_triggers_after_start_can_be_forced() {
     let mut strategy = builtin("claude-code", &[]).unwrap().unwrap();
     strategy.stages.truncate(1);
     for (at, when, may) in [
@@ -322,7 +322,7 @@ fn only_triggers_on_size_after_the_start_can_be_forced() {
 }
 
 #[tokio::test]
-async fn what_arrived_since_the_last_request_of_the_material_is_counted() {
+async fn messages_after_last_material_request_count_as_arrived() {
     let subject = subject(session(40), Cuts::Spread(1));
     let (part, plan) = (part(&subject, 0), Plan { window: 1_000_000, ..plan("full") });
     let mut session = opened(&part, &plan, &EmptySummary).unwrap();
@@ -334,7 +334,7 @@ async fn what_arrived_since_the_last_request_of_the_material_is_counted() {
 }
 
 #[test]
-fn the_facts_of_a_cut_are_counted_from_the_beginning_of_its_material() {
+fn facts_of_cut_count_from_beginning_of_material() {
     let subject = subject(compacted_at_21(), Cuts::Spread(1));
     let part = part(&subject, 0);
     let (place, facts) = &subject.cuts[0];
@@ -349,7 +349,7 @@ fn the_facts_of_a_cut_are_counted_from_the_beginning_of_its_material() {
 }
 
 #[tokio::test]
-async fn every_request_after_a_cut_is_looked_at_once() {
+async fn every_request_after_cut_is_inspected_once() {
     let subject = subject(session(40), Cuts::Spread(1));
     let seen = std::sync::Mutex::new(Vec::new());
     let look = |request: u32, _: &Context| seen.lock().unwrap().push(request);
@@ -359,7 +359,7 @@ async fn every_request_after_a_cut_is_looked_at_once() {
 }
 
 #[tokio::test]
-async fn a_session_waits_at_a_cut_for_its_calls_in_the_foreground() {
+async fn session_waits_at_cut_for_foreground_calls() {
     let subject = subject(session(40), Cuts::Spread(1));
     let part = part(&subject, 0);
     let says = Says("All is well.".to_owned());
@@ -395,7 +395,7 @@ impl Compactor for Wordy {
 }
 
 #[tokio::test]
-async fn a_compaction_after_the_cut_is_paid_by_the_request_that_it_precedes() {
+async fn compaction_after_cut_is_paid_by_next_request() {
     let subject = subject(session(40), Cuts::Spread(1));
     let ((short, before), (long, again)) = (deep(&subject, 100).await, deep(&subject, 2_100).await);
     assert_eq!(before, again);
@@ -412,7 +412,7 @@ async fn a_compaction_after_the_cut_is_paid_by_the_request_that_it_precedes() {
 }
 
 #[tokio::test]
-async fn nobody_waits_at_a_cut_for_a_call_in_the_background() {
+async fn nobody_waits_at_cut_for_background_call() {
     let subject = subject(session(40), Cuts::Spread(1));
     let mut plan = plan("claude-code");
     for stage in &mut Arc::make_mut(&mut plan.strategy).stages {
@@ -425,7 +425,7 @@ async fn nobody_waits_at_a_cut_for_a_call_in_the_background() {
 }
 
 #[tokio::test]
-async fn a_without_summary_is_refused_like_its_strategy_and_its_replies_are_not_counted() {
+async fn without_summary_is_refused_alike_without_counting_replies() {
     let subject = subject(session(40), Cuts::Spread(1));
     let part = part(&subject, 0);
     let without_summary = format!("{NO_SUMMARY}snapshot-dedup-zoea");
@@ -449,7 +449,7 @@ async fn a_without_summary_is_refused_like_its_strategy_and_its_replies_are_not_
 }
 
 #[test]
-fn the_largest_window_at_which_a_size_is_above_its_share_is_found_to_the_token() {
+fn largest_triggering_window_is_exact_to_the_token() {
     use recap_strategy::Of;
     let mut strategy = builtin("claude-code", &[]).unwrap().unwrap();
     let above = |share, and_over| When::Above { of: Of::Window, share, and_over, at_most: None };
@@ -468,7 +468,7 @@ fn the_largest_window_at_which_a_size_is_above_its_share_is_found_to_the_token()
 }
 
 #[tokio::test]
-async fn the_last_request_of_the_material_is_what_the_provider_reported() {
+async fn last_material_request_is_what_provider_reported() {
     let subject = subject(session(40), Cuts::Spread(1));
     let (part, plan) = (part(&subject, 0), Plan { window: 1_000_000, ..plan("full") });
     let mut session = opened(&part, &plan, &EmptySummary).unwrap();

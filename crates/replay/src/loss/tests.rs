@@ -104,7 +104,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn tracked_pairs_agree_with_a_scan_of_all_messages(
+    fn tracked_pairs_agree_with_scan_of_all_messages(
         acts in prop::collection::vec(act(), 1..120),
     ) {
         let counter = Arc::new(Counter::default());
@@ -134,7 +134,7 @@ fn row(message: MessageIndex, request: u32, state: LedgerState) -> LossRow {
 }
 
 #[test]
-fn rows_are_told_by_request_and_message_and_only_where_the_state_changed() {
+fn rows_list_only_state_changes_sorted_by_message() {
     use LedgerState::{Edited, Folded, Gone, Verbatim};
     let rows = vec![
         row(3, 2, Folded),
@@ -157,7 +157,7 @@ fn rows_are_told_by_request_and_message_and_only_where_the_state_changed() {
 }
 
 #[test]
-fn a_change_before_the_same_request_replaces_the_earlier_one() {
+fn later_change_before_same_request_replaces_earlier() {
     use LedgerState::{Edited, Folded, Gone};
     let mut loss = Loss { last_row: vec![None; 2], ..Loss::default() };
     loss.write(row(1, 2, Folded));
@@ -168,7 +168,7 @@ fn a_change_before_the_same_request_replaces_the_earlier_one() {
 }
 
 #[test]
-fn changes_are_counted_by_what_became_of_the_messages() {
+fn changes_are_counted_by_resulting_message_state() {
     let talk = (0..5).fold(Talk::new("S"), |talk, _| talk.user("look"));
     let talk = talk.calls(&[("c", "read", json!({}))]).result("c", "found it here").end();
     let recording = Recording::new(Arc::new(talk), Arc::default());

@@ -141,7 +141,7 @@ mod tests {
     const NO_TEXTS: BTreeMap<String, String> = BTreeMap::new();
 
     #[test]
-    fn a_value_is_stated_as_long_as_one_message_with_it_is_sent() {
+    fn value_is_stated_while_any_message_has_it() {
         let stated = stated(&["Hello.", "The port is 8443.", "Thanks."], value("8443"));
         let in_range = |from, to| {
             stated.answerable(0, &shown(vec![SnapshotPart::Messages { from, to }]), &NO_TEXTS)
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_of_a_strategy_count_and_an_edited_message_counts_as_it_is_sent() {
+    fn written_texts_and_edited_messages_count_as_sent() {
         let stated = stated(&["The port is 8443."], value("8443"));
         let texts = BTreeMap::from([
             ("summary".to_owned(), "They chose port 8443.".to_owned()),
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn the_parts_of_a_list_may_be_in_several_messages() {
+    fn parts_of_list_may_be_in_several_messages() {
         let messages = ["We bought a kite.", "And a drum.", "And a violin."];
         let stated = stated(&messages, value("kite, drum, violin"));
         let in_range = |from, to| {
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn rubrics_yes_and_no_and_unknown_answers_have_no_value() {
+    fn rubrics_booleans_and_unknown_answers_have_no_value() {
         let all = shown(vec![SnapshotPart::Messages { from: 0, to: 1 }]);
         for expect in [
             Expectation::Rubric(vec!["8443".into()]),

@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn judgements_come_in_the_order_of_the_cases_and_few_are_made_at_a_time() {
+    fn judgements_keep_case_order_with_limited_concurrency() {
         let cases: Vec<LabelledCase> =
             (0..12).map(|n| case(n, &"m".repeat(if n % 3 == 0 { 1 } else { 15 }))).collect();
         let judge = Slow::default();
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sample_represents_every_group_in_proportion_and_by_the_same_questions() {
+    fn sample_represents_groups_proportionally_with_same_questions() {
         let mut cases: Vec<LabelledCase> = (0..60).map(|n| case(n, "many")).collect();
         cases.extend((0..30).map(|n| case(n, "few")));
         let taken = sample(cases.clone(), 15, 3);
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_add_up_and_the_largest_remainder_comes_first() {
+    fn shares_add_up_and_largest_remainder_comes_first() {
         assert_eq!(shares(&[60, 30], 15), [10, 5]);
         // Each exact share of 10 is 3.33: the first group gets the tenth.
         assert_eq!(shares(&[5, 5, 5], 10), [4, 3, 3]);

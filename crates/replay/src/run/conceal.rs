@@ -409,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_equal_over_the_same_sessions_and_reveal_nothing_without_them() {
+    fn names_are_equal_only_over_the_same_sessions() {
         let (one, again, other) = (conceal(&["a"]), conceal(&["a"]), conceal(&["b"]));
         assert_eq!(one.alias("path", "src/main.rs"), again.alias("path", "src/main.rs"));
         assert_ne!(one.alias("path", "src/main.rs"), other.alias("path", "src/main.rs"));
@@ -417,7 +417,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reason_keeps_our_words_and_loses_those_of_the_provider() {
+    fn reason_keeps_our_words_and_drops_provider_text() {
         for (actual, kept) in [
             (
                 "not answered: the provider answered 400, bad request: no such field: secret",

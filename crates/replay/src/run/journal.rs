@@ -424,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_and_bills_of_many_cells_are_written_and_stored_once() {
+    fn shared_requests_and_bills_are_written_once() {
         let mut shared = Shared::default();
         let mut all = [cell("a", 2), cell("b", 2), cell("c", 1), cell("none", 0)];
         let bytes: Vec<Vec<u8>> = all.iter_mut().map(|cell| written(&mut shared, cell)).collect();
@@ -446,7 +446,7 @@ mod tests {
     }
 
     #[test]
-    fn cells_share_contents_as_soon_as_they_are_written() {
+    fn cells_share_contents_as_soon_as_written() {
         let mut shared = Shared::default();
         let mut all = [cell("a", 1), cell("b", 1)];
         for cell in &mut all {
@@ -458,7 +458,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cell_whose_requests_are_not_in_the_file_is_an_error() {
+    fn cell_without_its_requests_in_file_is_error() {
         let mut shared = Shared::default();
         written(&mut shared, &mut cell("a", 1));
         let alone = written(&mut shared, &mut cell("b", 1));
@@ -467,7 +467,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_ends_with_the_checksum_of_the_text_before_it() {
+    fn line_ends_with_checksum_of_text_before_it() {
         let line = String::from_utf8(text("h")).unwrap();
         let (content, sum) = line.split_once(",\"sum\":\"").unwrap();
         assert_eq!(content, r#"{"text":{"hash":"h","text":"a \"}\n b"}"#);
@@ -493,7 +493,7 @@ mod tests {
     }
 
     #[test]
-    fn an_incomplete_last_line_is_ignored_wherever_it_ends() {
+    fn incomplete_last_line_is_ignored_wherever_it_ends() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(JOURNAL);
         let (first, second) = (text("a"), text("b"));
@@ -510,7 +510,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_not_a_result_is_an_error_with_its_number() {
+    fn line_that_is_no_result_is_numbered_error() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(JOURNAL);
         let broken = [text("a"), b"{}\n".to_vec(), text("b")].concat();

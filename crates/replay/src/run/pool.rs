@@ -279,7 +279,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn no_more_tasks_are_made_than_run_and_a_panic_is_told_with_its_key() {
+    async fn tasks_stay_within_limit_and_panics_keep_key() {
         let (made, ended) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
         let tasks = (0..100_usize).map(|at| {
             let under_way = made.fetch_add(1, Ordering::SeqCst) - ended.load(Ordering::SeqCst);

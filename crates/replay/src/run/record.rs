@@ -170,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_torn_last_text_is_left_out_and_a_broken_one_before_it_named() {
+    fn only_torn_last_text_is_skipped_without_error() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(TEXTS);
         let text = r#"{"hash":"1","text":"one"}"#;

@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_of_many_runs_are_sorted_and_there_once_and_each_is_found() {
+    fn merged_texts_are_sorted_unique_and_all_found() {
         let root = tempfile::tempdir().unwrap();
         // More files than are read side by side; each text is in three of them.
         let folders: Vec<PathBuf> =
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn an_incomplete_last_line_is_ignored_and_any_other_is_an_error() {
+    fn only_incomplete_last_line_is_ignored() {
         let root = tempfile::tempdir().unwrap();
         let path = folder(root.path(), 0, [1]);
         let whole = std::fs::read_to_string(path.join(TEXTS)).unwrap();

@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn recordings_of_agents_have_their_native_window_and_others_a_half() {
+    fn agent_recordings_have_native_window_and_others_half() {
         let datasets = [
             dataset("chats", None),
             dataset("sessions", reported(9_000)),
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn requested_windows_apply_to_every_data_set_in_their_order() {
+    fn every_data_set_has_requested_windows_in_order() {
         let asked = ["200k", "native", "10%"].map(|typed| typed.parse().unwrap());
         let windows = Windows::Same(asked.to_vec());
         assert_eq!(labels(&windows, "anything"), ["200k", "native", "10%"]);

@@ -98,7 +98,7 @@ fn data(page: &str) -> serde_json::Value {
 }
 
 #[test]
-fn continuity_leads_the_table_with_its_interval_and_what_it_rests_on() {
+fn continuity_leads_table_with_interval_and_basis() {
     let page = page(&asked(), None);
     let heads =
         page.split("class=\"sortable compared\"").nth(1).unwrap().split("</thead>").next().unwrap();
@@ -151,7 +151,7 @@ fn the_bars_are_the_shares_of_the_summary() {
 }
 
 #[test]
-fn only_a_kind_with_ten_questions_can_be_the_worst() {
+fn only_kind_with_ten_questions_can_be_worst() {
     let mut report = asked();
     let worst = |report: &Report| {
         let page = page(report, None);
@@ -198,7 +198,7 @@ fn decoded(mut code: i64) -> (bool, i64, i64, i64, usize) {
 }
 
 #[test]
-fn the_list_of_questions_says_what_questions_csv_says() {
+fn question_list_agrees_with_questions_csv() {
     let mut report = asked();
     for cell in report.results.cells_mut() {
         if cell.key.strategy == "fifo" {
@@ -262,7 +262,7 @@ fn a_failed_cell_has_no_row() {
 }
 
 #[test]
-fn a_page_without_texts_holds_no_question_and_no_answer() {
+fn page_without_texts_holds_no_questions_or_answers() {
     let report = asked();
     let actual = ["Where does the cache", "src/cache/store.rs", "I don", "the path is named"];
     let (with, without) = (page(&report, Some(&TEXTS)), page(&report, None));
@@ -305,7 +305,7 @@ fn hostile() -> Report {
 }
 
 #[test]
-fn no_word_of_a_question_or_an_answer_becomes_markup() {
+fn questions_and_answers_never_become_markup() {
     let report = hostile();
     let page = page(&report, Some(&TEXTS));
     let tags = tags(&page);
@@ -325,7 +325,7 @@ fn no_word_of_a_question_or_an_answer_becomes_markup() {
 }
 
 #[test]
-fn hostile_words_break_no_row_of_questions_csv_and_come_out_tame() {
+fn hostile_words_are_harmless_in_questions_csv() {
     let report = hostile();
     let source = RenderInput { report: &report, texts: Some(&TEXTS) };
     let csv = questions_csv::FORMAT.bytes(&source);
@@ -365,7 +365,7 @@ pub(super) fn seated(answerer: &str, judge: &str) -> Report {
 }
 
 #[test]
-fn where_no_answer_came_the_list_says_so_and_why() {
+fn question_list_states_missing_answer_with_reason() {
     let mut report = seated("openai/a", "openai/j");
     let cell = report.results.cells_mut().find(|c| c.key.strategy == "prune").unwrap();
     let row = &mut rows(cell).unwrap().questions[0];
@@ -380,7 +380,7 @@ fn where_no_answer_came_the_list_says_so_and_why() {
 }
 
 #[test]
-fn votes_stand_in_questions_csv_without_a_word_of_theirs() {
+fn votes_in_questions_csv_omit_judge_texts() {
     let mut report = seated("openai/a", "openai/a + offline");
     let cell = report.results.cells_mut().find(|c| c.key.strategy == "prune").unwrap();
     let vote = |judge: &str, verdict| Vote { judge: judge.to_owned(), verdict, score: None };
@@ -402,7 +402,7 @@ fn votes_stand_in_questions_csv_without_a_word_of_theirs() {
 }
 
 #[test]
-fn the_headline_says_how_many_are_graded_where_strategies_differ() {
+fn headline_states_graded_questions_where_strategies_differ() {
     let mut report = asked();
     let graded = |report: &Report| crate::block::headline(report, "my-sessions", &["25%"]);
     assert!(graded(&report).contains(", 3 questions"), "{}", graded(&report));
@@ -503,7 +503,7 @@ fn long_curve(strategy: &str, window: &str, age: AgeUnit) -> Forgetting {
 }
 
 #[test]
-fn a_thousand_questions_of_thirteen_strategies_at_three_windows_stay_under_three_megabytes() {
+fn page_of_thousand_questions_stays_under_three_megabytes() {
     let report = large();
     let asked: usize = report.sessions.iter().map(|t| t.questions.len()).sum();
     assert_eq!((asked, report.rows.len()), (1_157, 39));

@@ -211,7 +211,7 @@ fn measured(page: &str) -> String {
 }
 
 #[test]
-fn hostile_text_is_shown_in_every_place_and_not_dropped() {
+fn hostile_text_is_shown_everywhere_and_not_dropped() {
     let (report, texts) = hostile();
     let page = page(&report, Some(&texts));
     let places = [
@@ -255,7 +255,7 @@ fn the_page_reaches_for_nothing_outside_of_itself() {
 }
 
 #[test]
-fn what_a_newcomer_must_not_miss_is_on_the_page() {
+fn page_shows_what_newcomers_must_not_miss() {
     let page = page(&Kit::default().report(), None);
     for words in [
         "<li>2 lines of session-1 were left out: torn last line</li>",
@@ -271,7 +271,7 @@ fn what_a_newcomer_must_not_miss_is_on_the_page() {
 }
 
 #[test]
-fn every_session_can_be_chosen_and_the_longest_comes_first() {
+fn every_session_is_selectable_and_longest_opens_first() {
     let report = Kit::default().report();
     let page = page(&report, Some(&Kit::default().texts(&report)));
     let index = block(&page, "details");
@@ -285,7 +285,7 @@ fn every_session_can_be_chosen_and_the_longest_comes_first() {
 }
 
 #[test]
-fn what_is_packed_of_sessions_without_texts_holds_no_word() {
+fn packed_sessions_without_texts_hold_no_words() {
     let report = Kit::default().report();
     let texts = Kit::default().texts(&report);
     let (with, without) = (page(&report, Some(&texts)), page(&report, None));
@@ -317,7 +317,7 @@ fn a_report_of_nothing_is_still_a_page() {
 }
 
 #[test]
-fn a_session_of_no_request_is_drawn_without_panic() {
+fn session_without_requests_is_drawn_without_panic() {
     let mut report = Kit { sessions: 1, ..Kit::default() }.report();
     report.sessions[0].requests.clear();
     report.sessions[0].messages.clear();
@@ -330,7 +330,7 @@ fn a_session_of_no_request_is_drawn_without_panic() {
 }
 
 #[test]
-fn eleven_sessions_of_twelve_strategies_at_two_windows_stay_under_three_megabytes() {
+fn page_of_eleven_sessions_stays_under_three_megabytes() {
     let mut kit = Kit { sessions: 11, requests: 700, ..Kit::default() };
     let names = ["zoea", "gsv", "gencode", "lis", "id-list", "recorded"];
     kit.strategies.extend(names.map(|name| (name, RowKind::OfflineSummary)));
@@ -375,7 +375,7 @@ fn themes<'a>(style: &'a str, name: &str) -> [&'a str; 2] {
 }
 
 #[test]
-fn words_and_marks_have_the_contrast_of_wcag_aa_in_both_themes() {
+fn text_and_marks_have_wcag_aa_contrast() {
     let style = include_str!("page.css");
     let words = ["ink", "muted", "accent", "over", "good", "doubt"];
     let marks = ["accent", "over", "good", "doubt", "limit", "beaten", "verbatim"];
@@ -398,7 +398,7 @@ fn words_and_marks_have_the_contrast_of_wcag_aa_in_both_themes() {
 }
 
 #[test]
-fn the_policy_names_the_scripts_and_styles_as_they_stand_on_the_page() {
+fn policy_hashes_scripts_and_styles_exactly() {
     let page = page(&Kit::default().report(), None);
     let policy = page.split_once("Content-Security-Policy\" content=\"").unwrap().1;
     let policy = policy.split_once('"').unwrap().0;
@@ -413,7 +413,7 @@ fn the_policy_names_the_scripts_and_styles_as_they_stand_on_the_page() {
 }
 
 #[test]
-fn the_answer_stands_first_then_the_gate_and_the_problems_then_the_folds() {
+fn page_orders_answer_gate_problems_and_folds() {
     let mut report = Kit::default().report();
     report.recommendation = Some(recommended("prune"));
     report.gate = Some(recap_core::model::Gate {
@@ -460,7 +460,7 @@ fn a_beaten_strategy_says_by_whom() {
 }
 
 #[test]
-fn the_bill_is_on_the_page_and_can_be_told_without_a_script() {
+fn bill_on_page_is_readable_without_script() {
     let mut report = Kit::default().report();
     report.sessions[0].validation = Some(validation(0.06));
     let page = page(&report, None);
@@ -475,7 +475,7 @@ fn the_bill_is_on_the_page_and_can_be_told_without_a_script() {
 }
 
 #[test]
-fn only_the_table_that_the_page_opens_with_is_shown_before_a_script_runs() {
+fn only_opening_table_is_visible_without_script() {
     let page = page(&Kit::default().report(), None);
     let answers: Vec<&str> = page.split("<section class=\"block answer\"").skip(1).collect();
     let hidden = answers.iter().filter(|part| part.split('>').next().unwrap().ends_with(" hidden"));
@@ -483,7 +483,7 @@ fn only_the_table_that_the_page_opens_with_is_shown_before_a_script_runs() {
 }
 
 #[test]
-fn an_unknown_price_is_said_where_the_bill_would_be() {
+fn unknown_price_is_stated_in_place_of_bill() {
     let mut report = Kit::default().report();
     report.manifest.prices.models.clear();
     for row in &mut report.rows {

@@ -132,7 +132,7 @@ fn assert_is_junit(xml: &str) {
 }
 
 #[test]
-fn each_rule_is_a_case_on_each_row_and_each_kind_one_under_each_strategy() {
+fn cases_pair_rules_with_rows_kinds_with_strategies() {
     let xml = xml(&ruled(UndecidedPolicy::Incomplete));
     assert_is_junit(&xml);
     let all = outcomes(&xml);
@@ -162,7 +162,7 @@ fn each_rule_is_a_case_on_each_row_and_each_kind_one_under_each_strategy() {
 }
 
 #[test]
-fn undecided_is_left_out_unless_the_policy_makes_it_fail() {
+fn undecided_is_skipped_unless_policy_fails_it() {
     for (policy, expected) in [
         (UndecidedPolicy::Incomplete, "skipped: undecided: 0.40"),
         (UndecidedPolicy::Pass, "skipped: undecided, which counts as passed: 0.40"),
@@ -177,7 +177,7 @@ fn undecided_is_left_out_unless_the_policy_makes_it_fail() {
 }
 
 #[test]
-fn a_rule_over_all_data_sets_is_no_rule_about_one_of_several() {
+fn all_data_sets_rule_does_not_judge_one() {
     let mut report = ruled(UndecidedPolicy::Incomplete);
     let mut all = report.rows.clone();
     all.iter_mut().for_each(|row| row.dataset = "ALL".to_owned());
@@ -219,7 +219,7 @@ fn any_text_at_all_makes_well_formed_xml() {
 }
 
 #[test]
-fn a_run_without_gate_and_questions_has_no_case_and_is_still_valid() {
+fn run_without_gate_or_questions_is_valid_junit() {
     let mut report = Kit::default().report();
     report.sessions.iter_mut().for_each(|t| t.questions.clear());
     report.rows.iter_mut().for_each(|row| row.failed.clear());

@@ -90,7 +90,7 @@ fn first_line(report: &Report) -> String {
 }
 
 #[test]
-fn the_first_line_says_what_the_gate_came_to_and_why() {
+fn first_line_states_gate_result_and_reason() {
     use CheckOutcome::{Failed, Missing, Passed, Undecided};
     use UndecidedPolicy::{Fail, Incomplete, Pass};
     let line = |policy, checks: &[(CheckOutcome, &str)]| {
@@ -120,7 +120,7 @@ fn the_first_line_says_what_the_gate_came_to_and_why() {
 }
 
 #[test]
-fn a_run_fits_a_comment_and_reads_from_the_verdict_down() {
+fn run_fits_a_comment_with_verdict_first() {
     let checks = vec![
         check("prune", CheckOutcome::Passed, "0.86"),
         check("fifo", CheckOutcome::Undecided, "0.40, between 0.36 and 0.44"),
@@ -203,7 +203,7 @@ fn a_run_fits_a_comment_and_reads_from_the_verdict_down() {
 }
 
 #[test]
-fn the_table_is_that_of_all_data_sets_where_there_are_several() {
+fn several_data_sets_show_table_of_all() {
     let mut report = Kit::default().report();
     for name in ["others", "ALL"] {
         let rows = report.rows.iter().filter(|row| row.dataset == "my-sessions").cloned();
@@ -216,7 +216,7 @@ fn the_table_is_that_of_all_data_sets_where_there_are_several() {
 }
 
 #[test]
-fn what_can_be_missed_goes_first_where_it_gets_long() {
+fn long_comment_leaves_out_least_important_parts_first() {
     let names: Vec<String> = (0..39).map(|n| format!("strategy-number-{n}")).collect();
     let names: Vec<&'static str> = names.into_iter().map(|n| &*n.leak()).collect();
     let row_kind = |n| if n < 18 { RowKind::Ranked } else { RowKind::OfflineSummary };
@@ -294,7 +294,7 @@ fn words<'a>(node: &'a AstNode<'a>) -> String {
 }
 
 #[test]
-fn nothing_comes_out_of_hostile_names_but_their_words() {
+fn hostile_names_yield_only_their_words() {
     let obeyed = Regex::new(
         r"(?i)(^|[^a-z0-9_`])@[a-z0-9]|#[0-9]|\bgh-[0-9]|:[a-z0-9_+-]+:|\b[0-9a-f]{7,40}\b",
     )
@@ -344,7 +344,7 @@ fn nothing_comes_out_of_hostile_names_but_their_words() {
 }
 
 #[test]
-fn a_reader_sees_every_hostile_name_as_it_is() {
+fn reader_sees_every_hostile_name_unchanged() {
     for hostile in HOSTILE {
         let mut report = Kit::default().report();
         report.rows.iter_mut().for_each(|row| row.strategy = hostile.to_owned());
@@ -369,7 +369,7 @@ fn a_reader_sees_every_hostile_name_as_it_is() {
 }
 
 #[test]
-fn no_comment_is_too_long_whatever_the_texts_are() {
+fn no_comment_is_too_long_for_any_texts() {
     let long = "#$@ ".repeat(20_000);
     let mut report = infested(&long);
     let gate = report.gate.as_mut().unwrap();

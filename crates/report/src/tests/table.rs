@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn the_table_shows_ranks_controls_offline_summaries_overflows_and_failures() {
+fn table_shows_ranks_controls_summaries_overflows_and_failures() {
     insta::assert_snapshot!(wide(&Kit::default().report(), 100), @r"
     my-sessions: 3 sessions, 39 requests, 3 questions · window 25 % · billed as claude-sonnet-5-5
     strategy                facts kept   gain over  bill of all    tokens   wait  peak  verdict
@@ -58,7 +58,7 @@ fn the_table_shows_ranks_controls_offline_summaries_overflows_and_failures() {
 }
 
 #[test]
-fn a_row_with_unusable_replies_says_so_wherever_it_stands() {
+fn unusable_replies_are_noted_wherever_the_row_stands() {
     let mut report = Kit::default().report();
     for row in report.rows.iter_mut().filter(|row| row.strategy == "prune") {
         (row.row_kind, row.rank, row.verdict) = (RowKind::Unusable, None, None);
@@ -74,7 +74,7 @@ fn a_row_with_unusable_replies_says_so_wherever_it_stands() {
 }
 
 #[test]
-fn the_table_fits_its_width_in_columns_and_not_in_bytes() {
+fn table_width_is_measured_in_columns_not_bytes() {
     let mut report = small().report();
     report.rows[2].strategy = "圧縮・要約・圧縮・要約・圧縮・要約・圧縮・要約".to_owned();
     report.rows[3].strategy =
@@ -120,7 +120,7 @@ fn the_table_says_what_an_interval_rests_on() {
 }
 
 #[test]
-fn a_column_that_is_absent_throughout_says_why_once() {
+fn wholly_absent_column_states_its_reason_once() {
     let mut report = small().report();
     for row in &mut report.rows {
         let reason = Value::Absent(Absent::FewReferences(Support { references: 3, requests: 2 }));
@@ -132,7 +132,7 @@ fn a_column_that_is_absent_throughout_says_why_once() {
 }
 
 #[test]
-fn the_table_says_what_tests_against_the_comparator_come_to() {
+fn table_states_test_results_against_comparator() {
     let mut report = Kit::default().report();
     let test = |strategy: &str, outranks, p| Tested {
         strategy: strategy.into(),
@@ -163,7 +163,7 @@ fn the_table_says_what_tests_against_the_comparator_come_to() {
 }
 
 #[test]
-fn several_data_sets_have_a_table_each_and_one_for_all() {
+fn each_data_set_and_all_have_own_table() {
     let mut report = small().report();
     let rows = report.rows.clone();
     for name in ["other", "ALL"] {
@@ -180,7 +180,7 @@ fn several_data_sets_have_a_table_each_and_one_for_all() {
 }
 
 #[test]
-fn every_agent_model_has_its_table_and_its_rows() {
+fn every_agent_model_has_own_table_and_rows() {
     let mut report = small().report();
     let dearer: Vec<_> = report
         .rows
@@ -220,7 +220,7 @@ fn every_agent_model_has_its_table_and_its_rows() {
 }
 
 #[test]
-fn savings_against_the_recording_are_noted_where_the_whole_conversation_does_not_fit() {
+fn savings_against_recording_are_noted_when_full_overflows() {
     let mut report = small().report();
     report.rows[2].values.insert("cost_savings_vs_recorded".to_owned(), Value::Known(0.125));
     let shown = wide(&report, 100);
@@ -257,7 +257,7 @@ fn asked_report() -> Report {
 }
 
 #[test]
-fn a_narrow_terminal_keeps_the_figure_the_bill_and_the_verdict() {
+fn narrow_terminal_keeps_figure_bill_and_verdict() {
     insta::assert_snapshot!(narrow(&asked_report(), 80), @r"
     my-sessions: 1 session, 6 requests, 1 question · window 25 % · billed as
     claude-sonnet-5-5
@@ -316,7 +316,7 @@ fn references_alone_fit_a_narrow_terminal_too() {
 }
 
 #[test]
-fn a_narrow_screen_has_the_answer_first_and_25_lines_with_that_of_the_page() {
+fn narrow_screen_has_answer_first_within_25_lines() {
     let kit = Kit { sessions: 3, windows: vec!["25%"], ..Kit::default() };
     let mut report = cut(kit.report());
     report.recommendation = Some(crate::testkit::recommended("prune"));
@@ -341,7 +341,7 @@ fn a_narrow_screen_has_the_answer_first_and_25_lines_with_that_of_the_page() {
 }
 
 #[test]
-fn what_changes_figures_is_told_before_what_was_noticed_while_reading() {
+fn problems_that_change_figures_precede_reading_notices() {
     let mut report = small().report();
     report.findings = vec![
         Problem::Notice("2 lines were left out".to_owned()).into(),

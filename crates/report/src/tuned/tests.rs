@@ -58,7 +58,7 @@ fn tuned() -> Tuned {
 }
 
 #[test]
-fn the_table_has_the_frontier_by_dollars_and_what_is_behind() {
+fn table_lists_frontier_by_dollars_before_settings_behind() {
     let screen = Screen { width: 120, color: false, wide: true };
     let table = tuned_table(&tuned(), screen);
     let at = |words: &str| table.find(words).unwrap_or_else(|| panic!("{words}: {table}"));
@@ -74,7 +74,7 @@ fn the_table_has_the_frontier_by_dollars_and_what_is_behind() {
 }
 
 #[test]
-fn settings_with_the_same_beginning_are_told_apart_in_a_narrow_table() {
+fn settings_with_same_beginning_are_distinct_when_narrow() {
     let mut tuned = tuned();
     let long = "1.protect=20000 1.when.share=0.75 2.keep_last=20 2.max_tokens=";
     tuned.settings[1].label = format!("{long}750");
@@ -86,7 +86,7 @@ fn settings_with_the_same_beginning_are_told_apart_in_a_narrow_table() {
 }
 
 #[test]
-fn the_csv_has_a_row_for_each_setting_in_the_same_order() {
+fn csv_has_row_per_setting_in_same_order() {
     let mut bytes = Vec::new();
     tuned_csv(&tuned(), &mut bytes).unwrap();
     let text = String::from_utf8(bytes).unwrap();
@@ -99,7 +99,7 @@ fn the_csv_has_a_row_for_each_setting_in_the_same_order() {
 }
 
 #[test]
-fn the_picture_joins_the_frontier_and_names_what_is_compared() {
+fn picture_joins_frontier_and_names_compared_settings() {
     let svg = tuned_svg(&tuned()).unwrap();
     assert_eq!(svg.matches("<circle").count(), 3);
     for name in ["0, the author's", "2, recommended", "1"] {

@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_done_to_the_copy_is_done_later_and_what_came_meanwhile_stays() {
+    fn copy_changes_apply_later_and_newer_messages_stay() {
         let mut rig = rig();
         let mut copy = rig.context.fork();
         copy.apply(fold(&[0, 1, 2], "sum")).unwrap();
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn what_went_meanwhile_is_left_out_of_a_fold_and_a_fold_of_nothing_is_dropped() {
+    fn fold_omits_removed_entries_and_empty_is_dropped() {
         let mut rig = rig();
         let mut copy = rig.context.fork();
         copy.apply(fold(&[0, 3], "sum")).unwrap();
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn an_edit_of_a_result_that_went_meanwhile_is_dropped() {
+    fn edit_of_a_result_removed_meanwhile_is_dropped() {
         let mut rig = rig();
         let mut copy = rig.context.fork();
         copy.apply(Op::EditResult(CallId(0), "short".to_owned())).unwrap();
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_made_in_the_copy_go_by_the_names_that_they_get() {
+    fn entries_made_in_copy_are_renamed_on_applying() {
         let mut rig = rig();
         let mut copy = rig.context.fork();
         let made = copy.apply(fold(&[0], "first")).unwrap();

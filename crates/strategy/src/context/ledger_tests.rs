@@ -42,7 +42,7 @@ fn fold(context: &mut Context, range: Vec<EntryId>, texts: &[&str], at: InsertAt
 }
 
 #[test]
-fn rule_24_a_fold_of_a_fold_covers_the_union_and_evicting_it_makes_the_union_gone() {
+fn rule_24_evicting_nested_fold_removes_whole_union() {
     let mut context = six();
     let first = fold(&mut context, ids(0..2), &["one"], InsertAt::Head);
     assert_eq!(states(&context), "FFVVVV");
@@ -56,7 +56,7 @@ fn rule_24_a_fold_of_a_fold_covers_the_union_and_evicting_it_makes_the_union_gon
 }
 
 #[test]
-fn rule_24_a_pair_is_one_cover_and_carries_it_until_both_are_gone() {
+fn rule_24_pair_covers_until_both_are_gone() {
     let mut context = six();
     let pair = fold(&mut context, ids(0..3), &["state", "Understood."], InsertAt::Head);
     context.apply(Op::Evict(vec![pair[1]])).unwrap();
@@ -66,7 +66,7 @@ fn rule_24_a_pair_is_one_cover_and_carries_it_until_both_are_gone() {
 }
 
 #[test]
-fn rule_24_hiding_is_gone_for_now_and_ends_when_the_stage_is_looked_at_again() {
+fn rule_24_hiding_ends_when_stage_begins_again() {
     let mut context = six();
     context.begin_stage(3);
     context.apply(Op::Hide { before: 2, except: Vec::new(), also: ids(4..5) }).unwrap();
@@ -77,7 +77,7 @@ fn rule_24_hiding_is_gone_for_now_and_ends_when_the_stage_is_looked_at_again() {
 }
 
 #[test]
-fn messages_that_are_excepted_stay_in_their_place_unless_another_stage_hides_them() {
+fn excepted_messages_stay_unless_another_stage_hides_them() {
     let mut context = six();
     context.begin_stage(1);
     // Message 5 is not before 4, so that there is nothing to except it from.
@@ -94,7 +94,7 @@ fn messages_that_are_excepted_stay_in_their_place_unless_another_stage_hides_the
 }
 
 #[test]
-fn an_edit_is_edited_and_removing_a_call_takes_its_result_along() {
+fn edits_are_marked_and_removed_calls_take_results() {
     let mut context = six();
     let full = context.messages_weight();
     context.apply(Op::EditResult(CallId(1), "x".into())).unwrap();
@@ -107,7 +107,7 @@ fn an_edit_is_edited_and_removing_a_call_takes_its_result_along() {
 }
 
 #[test]
-fn rule_23_a_fold_stands_behind_older_ones_at_the_head_or_in_its_place() {
+fn rule_23_fold_follows_older_or_in_place() {
     let mut context = six();
     fold(&mut context, ids(0..1), &["one"], InsertAt::Head);
     fold(&mut context, ids(3..4), &["two"], InsertAt::Head);
@@ -123,7 +123,7 @@ fn rule_23_a_fold_stands_behind_older_ones_at_the_head_or_in_its_place() {
 }
 
 #[test]
-fn a_fold_may_stand_behind_an_entry_of_its_own() {
+fn fold_may_stand_behind_its_own_entry() {
     let mut context = six();
     let range = vec![EntryId::message(0), EntryId::message(3)];
     fold(&mut context, range, &["sum"], InsertAt::Behind(EntryId::message(3)));
@@ -133,7 +133,7 @@ fn a_fold_may_stand_behind_an_entry_of_its_own() {
 }
 
 #[test]
-fn what_is_not_in_the_context_is_refused_and_nothing_changes() {
+fn unknown_entries_and_calls_are_refused_without_change() {
     let mut context = six();
     let before = (states(&context), context.messages_weight());
     let gone = EntryId::message(9);

@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_dropped_comes_back_in_its_place_as_it_was_last_sent() {
+    fn recalled_messages_return_in_place_as_last_sent() {
         let mut rig = rig();
         let before = rig.context.weight();
         rig.context.apply(Op::EditResult(CallId(0), "read".to_owned())).unwrap();
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_folded_leaves_its_summary_which_stands_for_the_rest() {
+    fn recalled_messages_leave_summary_for_the_rest() {
         let mut rig = rig();
         let into = vec![(Role::User, "summary".to_owned())];
         rig.context.apply(Op::Fold { range: ids(0..4), into, at: InsertAt::Head }).unwrap();

@@ -37,7 +37,7 @@ fn hide(context: &mut Context, message: u32) {
 
 /// Reference §2: where each breakpoint of a strategy stands.
 #[test]
-fn each_breakpoint_stands_behind_the_block_that_it_is_named_after() {
+fn each_breakpoint_follows_the_block_it_names() {
     let mut context = context();
     let mut sent = Sent::new(Some(20));
     sent.update(&mut context);
@@ -74,7 +74,7 @@ fn without_a_summary_nothing_is_marked_for_one() {
 }
 
 #[test]
-fn the_boundary_of_pruning_is_the_last_block_before_an_entry_that_is_not_sent() {
+fn prune_boundary_is_last_block_before_unsent_entry() {
     let mut context = context();
     hide(&mut context, 3);
     let mut sent = Sent::new(Some(20));
@@ -87,7 +87,7 @@ fn the_boundary_of_pruning_is_the_last_block_before_an_entry_that_is_not_sent() 
 /// The newest breakpoint of the request before is marked again as long as
 /// everything up to it is sent unchanged.
 #[test]
-fn the_breakpoint_before_counts_if_it_was_billed_and_still_stands() {
+fn previous_breakpoint_counts_if_billed_and_still_present() {
     let mut context = context();
     let previous = [Breakpoint::Previous];
     let mut sent = Sent::new(Some(20));
@@ -107,7 +107,7 @@ fn the_breakpoint_before_counts_if_it_was_billed_and_still_stands() {
 }
 
 #[test]
-fn every_breakpoint_lives_as_long_as_the_plan_says_and_others_are_removed() {
+fn breakpoints_take_planned_lifetime_and_others_are_removed() {
     let mut context = context();
     let mut sent = Sent::new(Some(20));
     sent.update(&mut context);
@@ -119,7 +119,7 @@ fn every_breakpoint_lives_as_long_as_the_plan_says_and_others_are_removed() {
 /// The prompt that is kept up to date is that of a first look, whatever changes
 /// between two requests.
 #[test]
-fn a_prompt_that_was_brought_up_to_date_is_the_one_that_is_set_anew() {
+fn updated_prompt_equals_one_built_anew() {
     let note = |key: &str, text: &str| {
         let text = (!text.is_empty()).then(|| text.to_owned());
         Op::Note { key: key.to_owned(), text }
@@ -151,7 +151,7 @@ fn a_prompt_that_was_brought_up_to_date_is_the_one_that_is_set_anew() {
 }
 
 #[test]
-fn a_note_behind_the_others_breaks_what_follows_and_carries_it_along() {
+fn note_behind_others_breaks_and_carries_what_follows() {
     let (mut context, mut sent) = (context(), Sent::new(Some(20)));
     sent.update(&mut context);
     let before = sent.prompt().tokens();
@@ -172,7 +172,7 @@ fn a_note_behind_the_others_breaks_what_follows_and_carries_it_along() {
 }
 
 #[test]
-fn a_new_system_prompt_of_the_recording_breaks_nothing_by_itself() {
+fn new_recorded_system_prompt_alone_breaks_nothing() {
     let talk = Talk::new("S").user("a").system("S and more").user("b").system("S").user("c").end();
     let mut context = Context::new(Recording::new(Arc::new(talk), Arc::new(Counter::default())));
     let mut sent = Sent::new(None);
@@ -196,7 +196,7 @@ fn a_new_system_prompt_of_the_recording_breaks_nothing_by_itself() {
 }
 
 #[test]
-fn a_text_that_stood_elsewhere_in_the_prompt_is_carried() {
+fn text_that_stood_elsewhere_in_prompt_is_carried() {
     let mut context = context();
     let mut fold = |message, text: &str| {
         let (range, into) = (vec![EntryId::message(message)], vec![(Role::User, text.to_owned())]);

@@ -30,7 +30,7 @@ fn states(context: &Context) -> Vec<LedgerState> {
 }
 
 #[test]
-fn what_is_folded_into_a_note_is_folded_and_weighs_in_the_preamble() {
+fn messages_folded_into_note_weigh_in_preamble() {
     let mut context = context();
     let before = context.preamble_weight().tokens;
     fold(&mut context, 0..2, "state", "a and b");
@@ -41,7 +41,7 @@ fn what_is_folded_into_a_note_is_folded_and_weighs_in_the_preamble() {
 }
 
 #[test]
-fn the_head_is_the_preamble_in_force_and_the_notes_behind_it() {
+fn head_is_current_preamble_followed_by_notes() {
     let talk = Talk::new("S").user("a").system("S2").user("b").end();
     let counter = Arc::new(Counter::default());
     let mut context = Context::new(Recording::new(Arc::new(talk), counter));
@@ -56,7 +56,7 @@ fn the_head_is_the_preamble_in_force_and_the_notes_behind_it() {
 }
 
 #[test]
-fn a_second_fold_takes_over_what_the_note_carried() {
+fn second_fold_takes_over_what_note_carried() {
     let mut context = context();
     fold(&mut context, 0..2, "state", "a and b");
     fold(&mut context, 2..3, "state", "a, b and c");
@@ -67,7 +67,7 @@ fn a_second_fold_takes_over_what_the_note_carried() {
 }
 
 #[test]
-fn another_text_in_its_place_loses_what_the_note_carried() {
+fn replaced_note_text_loses_what_it_carried() {
     let mut context = context();
     fold(&mut context, 0..2, "state", "a and b");
     context.apply(Op::Note { key: "other".to_owned(), text: Some("x".to_owned()) }).unwrap();
@@ -104,7 +104,7 @@ fn a_carrying_note_survives_saving() {
 }
 
 #[test]
-fn an_entry_that_left_keeps_the_size_it_was_last_sent_with() {
+fn departed_entry_keeps_its_last_sent_size() {
     let mut context = context();
     let recorded = context.recording().sizes.messages[0];
     let range = vec![EntryId(0), EntryId(1)];
@@ -117,7 +117,7 @@ fn an_entry_that_left_keeps_the_size_it_was_last_sent_with() {
 }
 
 #[test]
-fn a_part_of_a_recording_keeps_models_and_system_prompts_at_their_messages() {
+fn recording_part_keeps_models_and_prompts_at_messages() {
     let mut talk =
         Talk::new("S").user("a").assistant("b").system("S2").user("c").assistant("d").end();
     talk.other_models.insert(3, "other".to_owned());
@@ -144,7 +144,7 @@ fn sized() -> Recording {
 }
 
 #[test]
-fn a_message_is_smaller_from_the_request_on_that_leaves_out_a_part_of_it() {
+fn message_shrinks_from_request_that_omits_its_part() {
     let shrink = |before, message, tokens| Shrink { before, message, tokens };
     let mut recording = sized();
     Arc::make_mut(&mut recording.sizes).shrinks =
@@ -176,7 +176,7 @@ fn a_message_is_smaller_from_the_request_on_that_leaves_out_a_part_of_it() {
 }
 
 #[test]
-fn tool_output_is_counted_behind_an_entry_and_behind_the_place_of_one_that_left() {
+fn tool_output_counts_after_present_or_departed_entry() {
     let mut context = Context::new(sized());
     (0..6).for_each(|_| context.append());
     let after = |context: &Context, at| context.tool_tokens_after(Some(EntryId(at)));
@@ -187,7 +187,7 @@ fn tool_output_is_counted_behind_an_entry_and_behind_the_place_of_one_that_left(
 }
 
 #[test]
-fn the_size_of_a_summary_that_was_counted_as_a_whole_is_shared_out_by_its_texts() {
+fn whole_summary_size_is_shared_among_its_texts() {
     let mut context = Context::new(sized());
     (0..6).for_each(|_| context.append());
     let rest = context.messages_weight().tokens - 10 - 30;
@@ -204,7 +204,7 @@ fn the_size_of_a_summary_that_was_counted_as_a_whole_is_shared_out_by_its_texts(
 }
 
 #[test]
-fn every_text_that_a_strategy_wrote_has_a_number_of_its_own() {
+fn every_strategy_written_text_has_its_own_number() {
     let mut context = context();
     assert_eq!(context.written(), (0, 0));
     let into = vec![(Role::User, "sum".to_owned())];
@@ -232,7 +232,7 @@ fn every_text_that_a_strategy_wrote_has_a_number_of_its_own() {
 }
 
 #[test]
-fn a_part_of_a_recording_has_its_facts_and_both_sizes_of_its_own_messages() {
+fn recording_part_has_facts_and_both_message_sizes() {
     let mut talk = Talk::new("S").user(&words(3)).assistant(&words(5)).user(&words(7)).end();
     talk.model = Some("model".to_owned());
     talk.project = Some("project".to_owned());
@@ -255,7 +255,7 @@ fn a_part_of_a_recording_has_its_facts_and_both_sizes_of_its_own_messages() {
 }
 
 #[test]
-fn every_edit_and_every_entry_that_leaves_or_comes_back_is_a_change() {
+fn every_edit_departure_and_return_is_a_change() {
     let mut context = Context::new(sized());
     (0..6).for_each(|_| context.append());
     let mut changes = |op| {

@@ -193,7 +193,7 @@ mod tests {
 
     /// Seed 004: an archive can be read
     #[test]
-    fn messages_are_read_back_line_by_line_whatever_they_say() {
+    fn arbitrary_messages_are_read_back_line_by_line() {
         let texts = ["one\ntwo", "\u{0} 😀 \"quoted\" \\", ""];
         let lines: String = texts.iter().map(|text| line(text)).collect();
         let expected: Vec<Message> = texts.iter().map(|text| message(text)).collect();
@@ -236,7 +236,7 @@ mod tests {
     /// Seed 004: an archive can be read; a huge one is unpacked no further than its limits
     /// (ours)
     #[test]
-    fn a_huge_line_and_a_bomb_are_unpacked_no_further_than_their_limits() {
+    fn huge_lines_and_archives_stop_at_unpack_limits() {
         let bomb = packed(&vec![b'a'; 10 << 20]);
         assert!(bomb.len() < 100_000, "{}", bomb.len());
         let read = read_within(&bomb, 1 << 20, 64 << 20);

@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ends_of_a_text_are_counted_in_lines() {
+    fn text_ends_are_counted_in_lines() {
         let cut = |head, tail| clipped("a\nb\nc\nd\n", clip(Unit::Lines, head, tail), "[cut]");
         assert_eq!(cut(0, 2).as_deref(), Some("[cut]\nc\nd\n"));
         assert_eq!(cut(1, 1).as_deref(), Some("a\n[cut]\nd\n"));
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ends_of_a_text_are_counted_in_characters_and_never_cut_one() {
+    fn text_ends_are_counted_in_whole_characters() {
         let cut = |head, tail| clipped("äbcdü", clip(Unit::Characters, head, tail), "…");
         assert_eq!(cut(1, 1).as_deref(), Some("ä\n…\nü"));
         assert_eq!(cut(0, 2).as_deref(), Some("…\ndü"));
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_of_no_more_units_than_stay_characters_is_surely_short() {
+    fn text_of_few_enough_units_is_surely_short() {
         let ends = clip(Unit::Characters, 2, 3);
         assert!(ends.is_surely_short(5) && !ends.is_surely_short(6));
         assert!(!clip(Unit::Lines, 2, 3).is_surely_short(5), "lines are counted in the text");

@@ -210,7 +210,7 @@ mod tests {
 
     /// Seed 001: count + top 3 uses
     #[test]
-    fn the_three_most_frequent_uses_are_notable_the_older_first_where_they_are_equal() {
+    fn three_most_frequent_uses_are_notable_older_first() {
         let uses = ["once", "twice", "late", "thrice", "twice", "thrice", "thrice", ""];
         let found = usage("Bash".to_owned(), &uses.map(str::to_owned));
         assert_eq!(
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn the_files_of_a_call_are_those_of_its_arguments_or_else_of_its_patch() {
+    fn call_files_come_from_arguments_or_else_patch() {
         let files = FileTools::default();
         let of = |arguments: Json| paths(&arguments, &files);
         let both = serde_json::json!({"file_path": "a.rs", "path": "b.rs", "text": "c.rs"});

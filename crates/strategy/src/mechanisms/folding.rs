@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_between_a_call_and_its_result_moves_back_before_the_call() {
+    fn cut_between_call_and_result_moves_before_call() {
         let talk = || {
             let talk = Talk::new("S").user("u").calls(&calls(&["a", "b"])).result("a", "r");
             let talk = talk.user("v").result("b", "late").calls(&calls(&["c", "never"]));
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_that_overlap_move_a_cut_back_one_after_the_other() {
+    fn overlapping_calls_move_cut_back_one_by_one() {
         let talk = Talk::new("S").user("u").calls(&calls(&["a"])).calls(&calls(&["b"]));
         let talk = talk.result("a", "r").result("b", "r").assistant("done");
         assert_eq!(back(&context(talk, 6)), [0, 1, 1, 1, 1, 5, 6]);

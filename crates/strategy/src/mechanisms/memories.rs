@@ -134,7 +134,7 @@ mod tests {
 
     /// Seed 004: `### Extracted from context compaction (HH:MM)`
     #[test]
-    fn each_extraction_stands_under_a_header_with_its_time() {
+    fn each_extraction_has_a_header_with_its_time() {
         let mut days = Days::new();
         at("2026-01-18T14:30:00Z").record(&mut days, facts(&["Uses pnpm, not npm."]));
         at("2026-01-18T16:05:59Z").record(&mut days, facts(&["Tests run with vitest."]));
@@ -162,7 +162,7 @@ mod tests {
 
     /// Seed 004: nothing is recorded twice
     #[test]
-    fn a_memory_that_is_recorded_already_is_not_recorded_again() {
+    fn recorded_memory_is_not_recorded_again() {
         let mut days = Days::new();
         at("2026-01-17T10:00:00Z").record(&mut days, facts(&["Uses pnpm, not npm."]));
         let found = facts(&["uses PNPM not npm", "Likes C++", "Likes C#", "likes c++!"]);

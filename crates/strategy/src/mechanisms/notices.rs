@@ -140,13 +140,13 @@ mod tests {
     }
 
     #[test]
-    fn thousands_have_one_decimal_place_unless_it_is_zero() {
+    fn thousands_have_one_decimal_unless_zero() {
         let shown = [0, 999, 1_000, 1_049, 1_050, 12_350, 99_960, 156_849].map(short);
         assert_eq!(shown, ["0", "999", "1k", "1k", "1.1k", "12.4k", "100k", "156.8k"]);
     }
 
     #[test]
-    fn percents_are_rounded_half_up_and_of_nothing_are_none() {
+    fn percent_rounds_half_up_and_handles_zero_total() {
         assert_eq!(
             [percent(1, 200), percent(1, 201), percent(5, 0), percent(9, 9)],
             [1, 0, 0, 100]

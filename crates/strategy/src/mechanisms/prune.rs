@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_output_is_protected_up_to_the_first_result_that_does_not_fit() {
+    fn newest_output_is_protected_until_first_misfit() {
         assert_eq!(at_once("protect = 20", &[5, 60, 12, 8]), "vvevevvvv");
         assert_eq!(at_once("protect = 19", &[5, 60, 12, 8]), "vvevevevv");
         assert_eq!(at_once("protect = 85", &[5, 60, 12, 8]), "vvvvvvvvv");
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn a_marker_that_is_not_given_says_that_output_was_cleared() {
+    fn default_marker_says_that_output_was_cleared() {
         let mut rig = rig("protect = 5", &[9, 4]);
         rig.append(5);
         rig.request();
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn where_all_output_is_kept_it_is_pruned_above_four_fifths_of_the_budget() {
+    fn kept_output_is_pruned_above_80_percent_budget() {
         let kept = |sizes: &[usize]| at_once("protect = 0\npolicy = \"keep-all\"", sizes);
         assert_eq!(kept(&[300, 300]), "vvvvv");
         assert_eq!(kept(&[430, 430]), "vveve");
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn a_context_of_exactly_the_forced_size_is_not_pruned() {
+    fn context_exactly_at_forced_size_is_not_pruned() {
         // A budget of 1,000 tokens: 600 are the bound, of which the overhead takes some.
         let parameters = "protect = 0\npolicy = \"keep-all\"\nforce_above = 0.6";
         let states = |size: usize| {
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn it_goes_on_from_a_saved_session_at_every_message() {
+    fn resumes_from_session_saved_at_every_message() {
         let sizes = [9, 12, 3, 8, 30, 2, 9, 9];
         for parameters in ["protect = 20\nmarker = \"x\"", "protect = 15\nonce_per_boundary = true"]
         {

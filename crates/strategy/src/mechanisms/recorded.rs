@@ -162,7 +162,7 @@ mod tests {
 
     /// A call that read most of its prompt went on from the live conversation.
     #[test]
-    fn a_recorded_call_is_live_if_more_than_half_of_its_prompt_was_read() {
+    fn recorded_call_is_live_above_half_prompt_read() {
         let of = |cache_read, input| {
             let usage = Usage { input, cache_read, output: 7, ..Usage::default() };
             let made = call(&RecordedCall { model: None, usage, latency_ms: Some(2_500.0) });
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_stand_behind_the_message_that_the_agent_sent_before_them() {
+    fn texts_follow_the_message_sent_before_them() {
         let pieces = || vec![say("a"), say("b"), Piece::Message(1), say("c")];
         let (texts, written) = sent(&[0, 2], pieces(), None);
         assert_eq!(
@@ -216,14 +216,14 @@ mod tests {
     }
 
     #[test]
-    fn a_bare_summary_stands_first_and_without_one_messages_are_gone() {
+    fn bare_summary_comes_first_or_messages_are_gone() {
         let (texts, written) = sent(&[0, 1, 2], Vec::new(), Some("summary"));
         assert_eq!((&*texts[0], texts.len(), written), ("summary", 3, 1));
         assert_eq!(sent(&[0, 1, 2], Vec::new(), None).0, ["m3", "m4"]);
     }
 
     #[test]
-    fn the_results_that_the_agent_cleared_are_cleared_where_they_are_still_there() {
+    fn results_cleared_by_agent_are_cleared_if_present() {
         use std::sync::Arc;
 
         use crate::context::Recording;

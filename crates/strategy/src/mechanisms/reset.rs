@@ -173,7 +173,7 @@ mod tests {
     use crate::testkit::{Rig, Scripted, Talk, words};
 
     #[test]
-    fn a_session_was_active_last_at_its_last_message_with_a_time() {
+    fn session_was_last_active_at_last_timed_message() {
         let mut talk = Talk::new("S").user("a").assistant(" ").user("c").user("d").end();
         let time = |text: &str| Some(text.parse::<jiff::Timestamp>().unwrap());
         let (first, third) = (time("2026-01-18T14:30:00Z"), time("2026-01-19T15:00:00Z"));
@@ -201,7 +201,7 @@ mod tests {
     const SHARES: &str = "chunk = 0.02\nskip_above = 0.02";
 
     #[test]
-    fn a_reset_leaves_the_command_alone_and_archives_what_came_since_the_last_one() {
+    fn reset_keeps_command_and_archives_messages_since_last() {
         let mut rig = reset("chunk = 0.5\nskip_above = 0.5", Scripted::failing_at([]));
         rig.feed(4);
         assert_eq!(rig.ledger(), "---v");
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_that_is_too_large_or_fails_is_gone_without_its_memories() {
+    fn oversized_or_failed_part_goes_without_memories() {
         let actual = |compactor: &Arc<Scripted>| {
             let mut rig = reset(SHARES, Arc::clone(compactor));
             rig.feed(4);

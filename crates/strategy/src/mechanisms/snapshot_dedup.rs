@@ -218,7 +218,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_order_of_arguments_makes_no_difference_and_that_of_a_list_does() {
+    fn argument_order_is_ignored_but_list_order_matters() {
         let text = |json: &str| canonical(&serde_json::from_str(json).unwrap());
         let one = text(r#"{"b":[1,2],"a":{"y":null,"x":"s"}}"#);
         assert_eq!(one, text(r#"{"a":{"x":"s","y":null},"b":[1,2]}"#));
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn tools_are_a_list_of_names_or_found_by_themselves() {
+    fn tools_are_named_in_list_or_found_automatically() {
         let read = |text: &str| {
             let table: toml::Table = format!("tools = {text}").parse().unwrap();
             Tools::read(&table["tools"])
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn it_goes_on_from_a_saved_session_at_every_message() {
+    fn resumes_from_session_saved_at_every_message() {
         use crate::testkit::{Rig, Scripted, Talk};
         let talk = || {
             (0..6).fold(Talk::new("S").user("u"), |talk, at| {

@@ -107,7 +107,7 @@ mod tests {
 
     /// Seed 003: SearchMemories: by content text, case-sensitive
     #[test]
-    fn messages_are_found_by_a_part_of_their_text_with_its_case_newest_first() {
+    fn messages_match_by_case_sensitive_part_newest_first() {
         let past = [
             archived(0, "We mined iron ore.", Some("Sell the ore?")),
             archived(1, "Iron ore sells well.", None),

@@ -146,7 +146,7 @@ mod tests {
 
     /// Seed 002: search over sessions (ours: by words)
     #[test]
-    fn sessions_are_found_by_their_summaries_and_then_their_messages() {
+    fn sessions_are_found_by_summaries_then_messages() {
         let said = ["Rum is dear.", "Buy rum in Tortuga.", "The sails are torn.", "Rum again."];
         let messages: Vec<Archived> =
             (0..).zip(said).map(|(at, text)| archived(at, Role::User, text)).collect();
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn the_best_three_sessions_are_given_back_with_five_messages_each() {
+    fn best_three_sessions_return_with_five_messages_each() {
         let messages: Vec<Archived> = (0..40).map(|at| archived(at, Role::User, "ore")).collect();
         let sessions: Vec<ArchivedSession> =
             (0..4).map(|n| session(&[(n * 10, n * 10 + 10)], "About ore.")).collect();
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn by_meaning_as_many_are_given_back_and_of_two_as_near_the_newer_first() {
+    fn meaning_search_gives_three_with_newer_ties_first() {
         let sessions: Vec<ArchivedSession> =
             (0..5).map(|n| session(&[(9, 9)], &format!("session {n}"))).collect();
         let ties = near(&sessions, "ore", &[0.5, 0.5, 0.9, 0.5, 0.5]);

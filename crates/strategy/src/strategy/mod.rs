@@ -275,8 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn the_without_summary_of_a_strategy_is_a_control_and_only_one_that_a_model_writes_for_has_one()
-    {
+    fn only_model_written_strategies_have_without_summary_control() {
         let of = |name| builtin(name, &[]).unwrap().unwrap();
         let (strategy, without_summary): (Strategy, _) =
             (of("continuation"), of("continuation").without_summary().unwrap());

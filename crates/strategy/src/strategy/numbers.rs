@@ -36,7 +36,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_out_of_range_is_refused_with_its_key_however_deep_it_stands() {
+    fn out_of_range_number_is_refused_with_key() {
         for number in ["-1", "1_000_000_001", "nan", "inf", "-inf", "-0.1", "1e300"] {
             let refused = checked(&format!("keep = {{ share = {number} }}")).unwrap_err();
             assert!(refused.starts_with("keep.share: "), "{refused}");

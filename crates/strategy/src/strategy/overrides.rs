@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn every_strategy_can_be_given_a_recovery_channel_that_there_is() {
+    fn every_strategy_accepts_any_known_recovery_channel() {
         let prune = |name: &str| {
             let overrides = [("recovery".to_owned(), name.to_owned())];
             builtin("prune", &overrides).expect("it ships with the program")

@@ -306,14 +306,14 @@ mod tests {
     }
 
     #[test]
-    fn an_error_of_the_format_is_told_with_its_line() {
+    fn format_error_is_reported_with_its_line() {
         let wrong = |text| Strategy::parse("mine.toml", text, &[], &|_| None).unwrap_err().place;
         assert_eq!(wrong("= 1\n"), "mine.toml, line 1");
         assert_eq!(wrong("version = 1\nname = \"x\"\n\n= 3\n"), "mine.toml, line 4");
     }
 
     #[test]
-    fn a_prompt_may_be_as_long_as_the_bound_and_no_longer() {
+    fn prompt_length_may_reach_but_not_exceed_bound() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("long.md");
         let file = File::create(&path).unwrap();
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn a_budget_is_a_word_or_a_share_above_0_and_at_most_1() {
+    fn budget_is_word_or_positive_share_within_1() {
         let word = |word: &str| budget(Some(&Value::String(word.to_owned())));
         assert_eq!(budget(None), Ok(Budget::Window));
         assert_eq!([word("window"), word("usable")], [Ok(Budget::Window), Ok(Budget::Usable)]);

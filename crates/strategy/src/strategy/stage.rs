@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_target_is_a_share_above_0_that_is_not_above_the_threshold_of_the_same_size() {
+    fn target_share_is_positive_and_not_above_threshold() {
         let above = "{ above = \"window\", share = 0.8 }";
         let target =
             |of: &str, share: &str| format!("target = {{ of = \"{of}\", share = {share} }}");
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_share_is_between_0_and_1_and_belongs_to_above_like_its_bounds() {
+    fn share_is_within_0_and_1_beside_above() {
         for (share, known) in [("0.0", true), ("1.0", true), ("1.1", false), ("-0.1", false)] {
             let when = format!("{{ above = \"usable\", share = {share} }}");
             assert_eq!(stage("reset", &when, "").is_ok(), known, "{share}");
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_condition_is_one_of_those_there_are_within_its_bounds() {
+    fn condition_must_be_known_and_within_bounds() {
         let when = |text: &str| stage("reset", text, "").map(|stage| stage.when);
         let said = |words: &[&str]| When::Command(words.iter().map(|w| (*w).to_owned()).collect());
         for (text, read) in [
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn the_other_keys_of_a_stage_are_those_of_its_mechanism() {
+    fn remaining_stage_keys_belong_to_its_mechanism() {
         let rest = "breaks_pairs = true\nbackground = true\nprompt = \"a\"\nother = 5\n";
         let read = stage("reset", "\"always\"", rest).unwrap();
         assert!(read.breaks_pairs && read.background && read.at == At::Request);

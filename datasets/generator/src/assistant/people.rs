@@ -91,7 +91,7 @@ mod tests {
     use jiff::civil::date;
 
     #[test]
-    fn the_same_role_is_the_same_person_and_no_two_share_a_name_or_a_line() {
+    fn each_role_has_one_uniquely_named_person() {
         let (errands, mut random) = (Bank::new().errands, Stream::new(1, "people"));
         let (mut people, today) = (People::default(), date(2025, 5, 5));
         let dentist = people.meet("dentist", "Harrowell", &errands, &mut random, today);

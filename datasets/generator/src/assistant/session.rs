@@ -303,7 +303,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sentences_begin_with_a_capital_and_numbers_are_no_ends() {
+    fn sentences_start_capitalised_and_decimals_end_none() {
         let text = "moved. the boiler is on 1.5 l now! fine?\n\nyes, www.a.test is.";
         let expected = "Moved. The boiler is on 1.5 l now! Fine?\n\nYes, www.a.test is.";
         assert_eq!(sentences(text), expected);

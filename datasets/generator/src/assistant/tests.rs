@@ -29,7 +29,7 @@ fn text<'j>(value: &'j Json, key: &str) -> &'j str {
 }
 
 #[test]
-fn an_entry_stands_at_its_newest_time_in_every_later_week_and_nowhere_else() {
+fn entry_appears_only_at_newest_time_every_week() {
     let mut moved = 0;
     for seed in 0..12 {
         let mut times: BTreeMap<String, (String, String)> = BTreeMap::new();
@@ -130,7 +130,7 @@ fn a_list_reads_back_as_it_was_changed() {
 }
 
 #[test]
-fn after_the_user_asked_for_it_no_answer_has_an_exclamation_mark() {
+fn answers_have_no_exclamation_marks_once_user_asked() {
     let mut asked = 0;
     for seed in 0..10 {
         let session = written(seed, 20_000);
@@ -150,7 +150,7 @@ fn after_the_user_asked_for_it_no_answer_has_an_exclamation_mark() {
 }
 
 #[test]
-fn every_fact_is_told_and_asked_for_in_enough_wordings_that_hold_its_value() {
+fn every_fact_has_enough_wordings_with_its_value() {
     let bank = Bank::new();
     let remarks = &bank.remarks;
     let groups = [&remarks.fact, &remarks.rule, &remarks.liking, &remarks.plan, &remarks.concept];

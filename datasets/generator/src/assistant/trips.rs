@@ -319,7 +319,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn trains_leave_one_after_another_and_arrive_after_they_left() {
+    fn trains_leave_in_order_and_arrive_later() {
         let found = trains(&mut Stream::new(5, "trains"), 6, 8);
         assert!(found.windows(2).all(|pair| pair[0].depart < pair[1].depart));
         assert!(found.iter().all(|train| train.arrive > train.depart), "{found:?}");

@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn slips_change_plain_words_and_leave_values_and_names_alone() {
+    fn slips_change_plain_words_never_values_or_names() {
         let mut random = Stream::new(3, "voice");
         let voice = Voice { lower: true, slips: 100, chatty: 0 };
         let text = "Please order the folding stool, number 4417, from Marla quickly.";

@@ -207,7 +207,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_log_has_one_burst_and_names_its_first_request() {
+    fn log_has_one_burst_and_names_first_request() {
         for seed in 0..20 {
             let log = log("intake", "short read", "2025-01-31", 24, &mut Stream::new(seed, "log"));
             let errors: Vec<&str> =

@@ -256,7 +256,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_edit_of_every_task_fits_its_file_and_every_gap_is_filled() {
+    fn every_task_edit_fits_and_gaps_are_filled() {
         for project in PROJECTS {
             let mut random = Stream::new(1, "project");
             let shapes = Shapes { tickets: "AB".into(), month: (2025, 3) };

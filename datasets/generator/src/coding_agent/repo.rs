@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_commit_counts_its_lines_and_leaves_a_clean_tree() {
+    fn commit_counts_lines_and_leaves_clean_tree() {
         let mut repo = repo();
         repo.edit("a.py", "two\n", "2\n2b\n");
         repo.write("d.py", "new\n");

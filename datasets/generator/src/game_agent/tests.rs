@@ -36,7 +36,7 @@ fn number(json: &Json, key: &str) -> Option<i64> {
 }
 
 #[test]
-fn credits_add_up_from_one_result_to_the_next() {
+fn credits_add_up_between_results() {
     for seed in 0..6 {
         let (session, _) = written(seed, 40_000);
         let mut before: Option<i64> = None;
@@ -60,7 +60,7 @@ fn credits_add_up_from_one_result_to_the_next() {
 }
 
 #[test]
-fn a_quoted_price_is_the_price_that_is_paid() {
+fn quoted_price_is_the_price_paid() {
     let mut deals = 0;
     for seed in 0..6 {
         let (session, _) = written(seed, 40_000);
@@ -90,7 +90,7 @@ fn a_quoted_price_is_the_price_that_is_paid() {
 }
 
 #[test]
-fn the_hold_never_overflows_and_the_tank_never_runs_dry() {
+fn hold_never_overflows_and_tank_never_empties() {
     for seed in 0..6 {
         let (session, _) = written(seed, 60_000);
         let mut capacity = i64::MAX;
@@ -116,7 +116,7 @@ fn the_hold_never_overflows_and_the_tank_never_runs_dry() {
 }
 
 #[test]
-fn the_snapshot_tools_of_zoea_nova_are_called_more_than_once() {
+fn zoea_nova_snapshot_tools_are_called_repeatedly() {
     let tools =
         ["get_ship", "get_system", "get_poi", "get_nearby", "get_cargo", "zoea_swarm_status"];
     let (session, _) = written(3, 60_000);
@@ -128,7 +128,7 @@ fn the_snapshot_tools_of_zoea_nova_are_called_more_than_once() {
 }
 
 #[test]
-fn the_reserve_is_never_touched_and_red_sectors_only_once_that_is_allowed() {
+fn reserve_stays_untouched_and_red_sectors_need_permission() {
     for seed in 0..8 {
         let (session, _) = written(seed, 40_000);
         for (tool, call, _) in calls(&session) {
@@ -156,7 +156,7 @@ fn the_reserve_is_never_touched_and_red_sectors_only_once_that_is_allowed() {
 }
 
 #[test]
-fn a_session_asks_in_many_kinds_and_mostly_what_can_be_graded() {
+fn session_asks_many_kinds_and_mostly_gradable_questions() {
     for (seed, tokens) in [(1, 15_000), (2, 30_000), (3, 60_000), (4, 200_000)] {
         let (_, questions) = written(seed, tokens);
         let count = |kind| questions.iter().filter(|p| p.kind == kind).count();

@@ -107,7 +107,7 @@ fn generated_sessions_are_checked_and_can_be_benched_and_one_seed_gives_one_data
 }
 
 #[test]
-fn orders_for_sessions_that_cannot_be_carried_out_are_refused() {
+fn impossible_session_orders_are_refused() {
     let desk = Desk::new();
     desk.file("full/notes.txt", "mine").file("bad.toml", "name = 1");
     for (arguments, said) in [
@@ -131,7 +131,7 @@ fn orders_for_sessions_that_cannot_be_carried_out_are_refused() {
 }
 
 #[test]
-fn a_mistyped_kind_is_answered_with_the_one_that_was_meant() {
+fn mistyped_kind_is_answered_with_intended_kind() {
     let desk = Desk::new();
     desk.file(
         "order.toml",

@@ -9,7 +9,7 @@ use crate::reading::measured;
 /// Dates asked of six sessions of each kind, with seeds that no rule was made
 /// with, and how many the reader gets right of the whole conversation.
 #[test]
-fn unseen_dates_are_read_as_often_as_the_book_says() {
+fn unseen_dates_are_read_as_often_as_documented() {
     let page = include_str!("../../../../docs/questions.md");
     let mut found = Vec::new();
     for kind in ["coding-agent", "assistant", "game-agent"] {

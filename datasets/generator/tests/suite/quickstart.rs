@@ -34,7 +34,7 @@ fn facts(session: Session) -> Arc<SessionFacts> {
 }
 
 #[test]
-fn the_bundled_files_are_what_the_recipe_gives_today() {
+fn bundled_files_match_what_recipe_gives_today() {
     let folder = tempfile::tempdir().unwrap();
     write_native(&recipe().dataset().unwrap(), folder.path()).unwrap();
     for name in ["dataset.toml", "sessions.jsonl", "questions.jsonl"] {
@@ -45,7 +45,7 @@ fn the_bundled_files_are_what_the_recipe_gives_today() {
 }
 
 #[test]
-fn the_bundled_data_set_loads_without_a_warning_and_stays_small() {
+fn bundled_data_set_is_small_and_loads_cleanly() {
     let dataset = quickstart();
     assert_eq!(dataset.name, "quickstart");
     assert_eq!(dataset.licence.as_deref(), Some("MIT OR Apache-2.0"));
@@ -77,7 +77,7 @@ fn the_bundled_files_validate_against_the_published_schemas() {
 }
 
 #[test]
-fn every_session_has_the_questions_that_the_datasheet_promises() {
+fn every_session_has_questions_promised_by_datasheet() {
     let dataset = quickstart();
     let audit = QuestionAudit::of(&dataset);
     assert!(audit.violations.is_empty(), "{:?}", audit.violations);
@@ -106,7 +106,7 @@ fn every_coding_session_has_references_enough() {
 
 /// Snapshot deduplication looks for three calls with equal arguments.
 #[test]
-fn some_call_is_made_at_least_three_times_in_every_coding_session() {
+fn coding_sessions_repeat_some_call_at_least_thrice() {
     for session in of_kind("coding-agent") {
         let mut calls: BTreeMap<String, u32> = BTreeMap::new();
         for block in session.messages.iter().flat_map(|m| &m.blocks) {
@@ -135,7 +135,7 @@ fn holds(session: &Session, bounds: &Bounds) {
 }
 
 #[test]
-fn the_coding_sessions_lie_within_the_quartiles_of_real_ones() {
+fn coding_sessions_lie_within_quartiles_of_real_ones() {
     let sessions = of_kind("coding-agent");
     assert!(!sessions.is_empty());
     for session in &sessions {
@@ -147,7 +147,7 @@ fn the_coding_sessions_lie_within_the_quartiles_of_real_ones() {
 /// No recordings of their kind are at hand, and the chats of tau-bench are
 /// shorter in every way: they lie between those and the coding sessions.
 #[test]
-fn the_other_sessions_lie_within_the_span_of_both_kinds_of_real_ones() {
+fn other_sessions_lie_within_span_of_real_kinds() {
     let sessions = [of_kind("assistant"), of_kind("game-agent")].concat();
     assert_eq!(sessions.len(), 4);
     for session in &sessions {

@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_measure_has_an_id_of_its_own_and_says_what_it_stands_for() {
+    fn every_measure_has_unique_id_and_description() {
         let ids: BTreeSet<&str> = all().map(|measure| measure.id).collect();
         assert_eq!(ids.len(), all().count());
         for Measure { id, meaning, section, .. } in all() {

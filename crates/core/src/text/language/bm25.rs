@@ -117,14 +117,14 @@ mod tests {
     }
 
     #[test]
-    fn of_two_alike_the_later_comes_first_and_nothing_finds_nothing() {
+    fn later_equal_ranks_first_and_nothing_matches_nothing() {
         assert_eq!(ranked(&["same", "other", "same"], "same"), [2, 0]);
         assert_eq!(ranked(&["same"], "?"), [0; 0]);
         assert_eq!(ranked(&[], "same"), [0; 0]);
     }
 
     #[test]
-    fn words_are_runs_of_letters_and_digits_and_characters_without_spaces() {
+    fn words_are_alphanumeric_runs_and_single_unspaced_characters() {
         let mut found: Vec<String> = Vec::new();
         each_word("Retry_policy.rs, ÉTÉ-24 東京tower", &mut |word| found.push(word.to_owned()));
         assert_eq!(found, ["retry", "policy", "rs", "été", "24", "東", "京", "tower"]);

@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_is_in_a_list_as_a_whole() {
+    fn word_list_matches_only_whole_words() {
         let list = "in of the other";
         assert!(["in", "of", "the", "other"].iter().all(|word| is_in(list, word)));
         assert!(

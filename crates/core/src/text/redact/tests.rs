@@ -114,7 +114,7 @@ fn what_only_looks_like_a_token_is_left() {
 }
 
 #[test]
-fn a_private_key_is_one_secret_also_where_it_is_cut_off_or_escaped() {
+fn truncated_or_escaped_private_key_is_one_secret() {
     let line = token("", 64);
     let (begin, end) =
         (["-----BEGIN RSA PRIV", "ATE KEY-----"].concat(), "-----END RSA PRIVATE KEY-----");
@@ -359,7 +359,7 @@ fn a_text_may_have_placeholders_of_its_own() {
 }
 
 #[test]
-fn a_reply_is_restored_also_where_brackets_are_missing() {
+fn reply_is_restored_even_without_brackets() {
     let addresses: Vec<String> = (1..=12).map(|n| format!("a{n}@x.org")).collect();
     let originals = redact(&[&addresses.join(" ")]).originals;
     assert_eq!(originals.restore("<EMAIL_1> <EMAIL_12>"), "a1@x.org a12@x.org");

@@ -19,7 +19,7 @@ fn exactly_4000_tokens_are_far_enough() {
 }
 
 #[test]
-fn a_name_that_gives_another_away_does_so_below_4000_tokens() {
+fn nearby_name_gives_another_away_below_4000_tokens() {
     let t = talk(vec![
         user("see pool.drainShardQueue"),
         user(FILLER),
@@ -55,7 +55,7 @@ fn rereads(session: &Session) -> Vec<(u32, bool)> {
 }
 
 #[test]
-fn a_reread_is_a_call_behind_the_last_source_up_to_the_request_itself() {
+fn reread_lies_between_last_source_and_request_inclusive() {
     let first = || vec![read("a"), result("a", "fn drainShardQueue")];
     // The second call is in the message that names it last: nothing was read since.
     let with_last = [first(), vec![reads_and_names("b"), result("b", "nothing")]].concat();
@@ -70,7 +70,7 @@ fn a_reread_is_a_call_behind_the_last_source_up_to_the_request_itself() {
 }
 
 #[test]
-fn a_boundary_right_before_a_request_counts_for_it() {
+fn boundary_right_before_request_counts_for_it() {
     let messages = vec![user("see drainShardQueue"), user(FILLER), agent("drainShardQueue")];
     let mut t = talk(messages);
     t.compactions = vec![cut(2, 2, "nothing of it")];
@@ -83,7 +83,7 @@ fn a_boundary_right_before_a_request_counts_for_it() {
 }
 
 #[test]
-fn a_result_is_gone_from_the_first_time_that_it_was_cleared() {
+fn result_is_gone_from_its_first_clearing() {
     let t = |cleared: &[u32]| {
         let mut t = talk(vec![
             read("c"),
@@ -108,7 +108,7 @@ fn a_result_is_gone_from_the_first_time_that_it_was_cleared() {
 
 /// A value of up to 40 characters that an argument held before is a habit.
 #[test]
-fn a_longer_value_of_an_argument_is_no_habit() {
+fn longer_argument_value_is_no_habit() {
     let requests = |value: &str| {
         let held = || call("a", "grep", json!({ "mode": value }));
         let t = talk(vec![user(value), user(FILLER), held(), user(FILLER), held()]);
@@ -124,7 +124,7 @@ fn a_longer_value_of_an_argument_is_no_habit() {
 /// Paths are used again because they are needed again: also one that stood in a
 /// list before, whose entries are habits.
 #[test]
-fn a_path_that_stood_in_a_list_before_is_no_habit() {
+fn path_that_stood_in_list_is_no_habit() {
     let path = "src/net/pool_guard.rs";
     let t = talk(vec![
         user(path),
@@ -139,7 +139,7 @@ fn a_path_that_stood_in_a_list_before_is_no_habit() {
 }
 
 #[test]
-fn an_address_that_the_same_argument_held_before_is_no_habit() {
+fn repeated_address_in_same_argument_is_no_habit() {
     let address = "https://shards.example/drain";
     let held = || call("a", "fetch", json!({ "from": address }));
     let t = talk(vec![user(address), user(FILLER), held(), user(FILLER), held()]);

@@ -96,7 +96,7 @@ fn what_comes_after_the_request_keeps_nothing() {
 }
 
 #[test]
-fn a_summary_keeps_a_reference_only_with_two_of_its_words() {
+fn summary_keeps_reference_with_two_supporting_words() {
     let carried = |text| state(View { synthetic: vec![(7, text)], ..View::default() });
     assert_eq!(carried("Zebra, quagga: net/pool_guard.rs"), ReferenceState::Carried);
     assert_eq!(carried("zebra: src/net/pool_guard.rs"), ReferenceState::Bare);
@@ -114,7 +114,7 @@ fn support_further_than_250_characters_does_not_count() {
 }
 
 #[test]
-fn an_edited_source_is_a_carrier_that_needs_support() {
+fn edited_source_is_a_carrier_needing_support() {
     let edited = |text| state(View { edited: BTreeMap::from([(1, text)]), ..View::default() });
     assert_eq!(edited("zebra quagga src/net/pool_guard.rs"), ReferenceState::Carried);
     assert_eq!(edited("src/net/pool_guard.rs [cleared]"), ReferenceState::Bare);
@@ -124,7 +124,7 @@ fn an_edited_source_is_a_carrier_that_needs_support() {
 /// What a strategy keeps of recorded text is not carried: with an empty text in
 /// the place of its summaries it would keep the same.
 #[test]
-fn what_an_edit_leaves_of_a_message_is_recorded_and_what_it_writes_is_carried() {
+fn edit_remainder_is_verbatim_and_its_additions_carried() {
     let recorded = vec![(1, "the zebra and the quagga live in src/net/pool_guard.rs")];
     let left = "[cut]\nzebra and the quagga live in src/net/pool_guard.rs";
     let written = "Zebra and quagga were both seen in src/net/pool_guard.rs";
@@ -146,7 +146,7 @@ fn what_an_edit_leaves_of_a_message_is_recorded_and_what_it_writes_is_carried() 
 }
 
 #[test]
-fn a_fresh_survival_forgets_the_entries_of_another_cell() {
+fn fresh_survival_forgets_entries_of_other_cell() {
     let t =
         talk(vec![user("zebra quagga drainShardQueue"), user(FILLER), agent("drainShardQueue")]);
     let exam = exam(&t);
@@ -159,7 +159,7 @@ fn a_fresh_survival_forgets_the_entries_of_another_cell() {
 }
 
 #[test]
-fn a_carrier_counts_while_it_is_sent_and_each_text_is_read_once() {
+fn carrier_counts_while_sent_and_is_read_once() {
     let t =
         talk(vec![user("zebra quagga drainShardQueue"), user(FILLER), agent("drainShardQueue")]);
     let mut survival = Survival::new(&t, &exam(&t));
@@ -200,7 +200,7 @@ proptest! {
 }
 
 #[test]
-fn the_request_itself_keeps_nothing_and_an_edited_message_its_last_component() {
+fn request_keeps_nothing_and_edit_keeps_last_component() {
     let verbatim = vec![4];
     assert_eq!(state(View { verbatim, ..View::default() }), ReferenceState::Lost);
     let edited = |text| state(View { edited: BTreeMap::from([(2, text)]), ..View::default() });
@@ -209,7 +209,7 @@ fn the_request_itself_keeps_nothing_and_an_edited_message_its_last_component() {
 }
 
 #[test]
-fn a_text_is_searched_for_a_reference_with_and_without_its_support() {
+fn text_is_searched_with_and_without_support() {
     let t =
         talk(vec![user("zebra quagga drainShardQueue"), user(FILLER), agent("drainShardQueue")]);
     let survival = Survival::new(&t, &exam(&t));

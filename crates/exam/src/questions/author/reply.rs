@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reply_is_a_list_of_questions_of_known_kinds() {
+    fn reply_lists_questions_of_known_kinds() {
         let one = json!({"kind": "update", "question": "Which port?", "answer": "8443",
             "evidence": ["m3"], "stale": ["8080"]});
         let read_one = |one: &Json| read(&json!({"questions": [one]}).to_string());

@@ -135,7 +135,7 @@ async fn only_questions_that_hold_up_stay() {
 }
 
 #[tokio::test]
-async fn what_the_system_prompt_tells_is_no_question_about_the_conversation() {
+async fn question_answered_by_system_prompt_is_left_out() {
     let mut session = session();
     session.messages[0].blocks =
         vec![Block::Text { text: "the answer to known is forty two.".to_owned() }];
@@ -149,7 +149,7 @@ async fn what_the_system_prompt_tells_is_no_question_about_the_conversation() {
 }
 
 #[test]
-fn a_long_stretch_is_read_at_its_beginning_middle_and_end() {
+fn long_stretch_is_read_at_start_middle_end() {
     let mut session = session();
     let long = "word ".repeat(1_000);
     let one = session.messages[0].clone();

@@ -27,7 +27,7 @@ async fn ask(llm: &Scripted) -> Result<u32, ReplyError> {
 }
 
 #[tokio::test]
-async fn a_reply_of_the_right_shape_is_asked_for_once() {
+async fn well_formed_reply_is_requested_only_once() {
     let llm = Scripted::saying([r#"{"sum": 9}"#]);
     assert_eq!(ask(&llm).await, Ok(9));
     let calls = llm.calls();
@@ -36,7 +36,7 @@ async fn a_reply_of_the_right_shape_is_asked_for_once() {
 }
 
 #[tokio::test]
-async fn a_wrong_reply_is_sent_back_once_with_what_is_wrong() {
+async fn wrong_reply_is_returned_once_with_its_error() {
     let llm = Scripted::saying([r#"{"sum": 10}"#, r#"{"sum": 8}"#]);
     assert_eq!(ask(&llm).await, Ok(8));
     let messages = &llm.calls()[1].request.messages;
@@ -51,7 +51,7 @@ async fn a_wrong_reply_is_sent_back_once_with_what_is_wrong() {
 }
 
 #[tokio::test]
-async fn an_empty_reply_is_no_message_to_send_back() {
+async fn empty_reply_is_not_sent_back_as_message() {
     let llm = Scripted::saying([" \n", r#"{"sum": 8}"#]);
     assert_eq!(ask(&llm).await, Ok(8));
     let messages = &llm.calls()[1].request.messages;
@@ -67,7 +67,7 @@ async fn a_second_wrong_reply_is_the_last() {
 }
 
 #[tokio::test]
-async fn what_is_no_whole_reply_is_not_asked_for_again() {
+async fn incomplete_reply_is_not_requested_again() {
     for (reply, failure) in [
         (ended("{\"sum\": 9}", Finish::Length), NoReply::CutOff(50)),
         (ended("I would rather not.", Finish::Refused), NoReply::Refused),
@@ -81,7 +81,7 @@ async fn what_is_no_whole_reply_is_not_asked_for_again() {
 }
 
 #[tokio::test]
-async fn a_failure_is_of_the_run_where_every_request_would_fail() {
+async fn failure_is_systemic_if_every_request_would_fail() {
     use FaultKind::{Auth, BadRequest, ContextTooLong, Filtered, NotFound, Quota, Server};
     let of_the_run =
         |reply| async { ask(&Scripted::new([reply])).await.unwrap_err().is_systemic() };
@@ -97,7 +97,7 @@ async fn a_failure_is_of_the_run_where_every_request_would_fail() {
 }
 
 #[test]
-fn one_json_object_is_found_whatever_text_surrounds_it() {
+fn one_json_object_is_found_in_any_text() {
     for text in [
         r#"{"sum": 3}"#,
         "```json\n{\"sum\": 3}\n```",
@@ -110,7 +110,7 @@ fn one_json_object_is_found_whatever_text_surrounds_it() {
 }
 
 #[test]
-fn a_missing_object_and_several_objects_and_wrong_fields_are_errors() {
+fn missing_or_multiple_objects_and_wrong_fields_fail() {
     for (text, wrong) in [
         ("3", "it holds no whole JSON object"),
         (r#"{"sum": 3"#, "it holds no whole JSON object"),

@@ -145,7 +145,7 @@ fn the_narrative_has_two_or_three_sentences() {
 }
 
 #[test]
-fn a_merge_keeps_valid_entries_and_drops_contradicted_ones() {
+fn merge_keeps_valid_entries_and_drops_contradicted_ones() {
     let previous = SessionState {
         logos: vec![
             "The shop is called Acorn".to_owned(),
@@ -167,7 +167,7 @@ fn a_merge_keeps_valid_entries_and_drops_contradicted_ones() {
 }
 
 #[test]
-fn a_full_previous_state_leaves_room_for_new_entries() {
+fn full_previous_state_leaves_room_for_entries() {
     let logos = (0..60).map(|n| format!("Old fact {n}: service{n}.example runs on host{n}"));
     let previous = SessionState { logos: logos.collect(), ..SessionState::default() };
     let state = state(&state_task(session(), Some(previous), 500));
@@ -191,7 +191,7 @@ fn a_continuation_has_the_five_headings_in_order() {
 }
 
 #[test]
-fn headings_that_need_more_than_half_of_the_bound_are_omitted() {
+fn headings_over_half_the_bound_are_omitted() {
     let frame = HEADINGS.map(|h| counter().count(&format!("## {h}\n\n"))).iter().sum::<u64>();
     let headed = continuation(&continuation_task(session(), frame * 2));
     assert!(headed.starts_with("## "), "{headed}");
@@ -202,7 +202,7 @@ fn headings_that_need_more_than_half_of_the_bound_are_omitted() {
 }
 
 #[test]
-fn if_no_sentence_fits_the_beginning_of_the_newest_text_is_used() {
+fn newest_text_beginning_is_used_without_fitting_sentence() {
     let said = "The invoices are sent by the worker that Maria wrote in spring.";
     let text = continuation(&continuation_task(vec![message(Role::User, said)], 6));
     let beginning = text.strip_prefix("- ").expect("it is a bullet");
@@ -210,7 +210,7 @@ fn if_no_sentence_fits_the_beginning_of_the_newest_text_is_used() {
 }
 
 #[test]
-fn the_chosen_scheme_is_still_known_after_a_fold() {
+fn chosen_scheme_is_still_known_after_fold() {
     // The published recovery test: "What authentication scheme did we choose?"
     // -> JWT.
     let talk = Talk::new("S").user("Implement user authentication for the shop.");
@@ -224,7 +224,7 @@ fn the_chosen_scheme_is_still_known_after_a_fold() {
 }
 
 #[test]
-fn a_digest_continues_the_previous_summary_and_repeats_no_memory() {
+fn digest_continues_previous_summary_without_repeating_memories() {
     let rolling = "- The shop is called Acorn and ships from Oslo";
     let known = ["Please build a login for the shop."];
     let digest = digest(&digest_task(session(), Some(rolling), &known, 600));
@@ -246,7 +246,7 @@ fn an_old_summary_among_the_messages_is_recognised() {
 }
 
 #[test]
-fn no_very_long_line_is_copied_and_code_is_not_reported_as_an_error() {
+fn long_lines_are_omitted_code_is_no_error() {
     let giant = format!("The key file is {} and we decided to keep it.", "x".repeat(5_000));
     let listing = "  12→ if (error) { throw new Error('failed'); }\n".repeat(200);
     let messages = vec![message(Role::User, &giant), message(Role::Tool, &listing)];
@@ -256,7 +256,7 @@ fn no_very_long_line_is_copied_and_code_is_not_reported_as_an_error() {
 }
 
 #[test]
-fn the_bill_counts_prompt_and_messages_or_the_live_conversation() {
+fn bill_counts_prompt_with_messages_or_live_conversation() {
     let read: u64 = session().iter().map(|m| m.tokens).sum();
     let mut task = continuation_task(session(), 1_500);
     let reply = run(&task).unwrap();
@@ -271,7 +271,7 @@ fn the_bill_counts_prompt_and_messages_or_the_live_conversation() {
 }
 
 #[test]
-fn a_bound_below_the_empty_format_is_an_error() {
+fn bound_below_empty_format_is_an_error() {
     for task in [
         state_task(session(), None, 5),
         continuation_task(session(), 1),
@@ -282,7 +282,7 @@ fn a_bound_below_the_empty_format_is_an_error() {
 }
 
 #[test]
-fn every_strategy_with_a_compactor_runs_on_the_offline_one() {
+fn every_compacting_strategy_runs_on_offline_compactor() {
     let talk = || {
         (0..12).fold(Talk::new("S"), |talk, at| {
             let said = format!("Step {at}: we decided that service{at} runs on port 80{at}.");
@@ -355,7 +355,7 @@ fn a_full_state_stays_within_its_reserved_size() {
 }
 
 #[test]
-fn real_sessions_run_through_every_folding_strategy_with_calls_whole() {
+fn folding_strategies_keep_calls_whole_in_real_sessions() {
     let Some(path) = recordings::shared("data/claude-code-sessions") else { return };
     let dataset = load(&path, &LoadOptions::default()).unwrap();
     // The longer sessions take minutes without optimisation.
@@ -437,7 +437,7 @@ proptest! {
 }
 
 #[test]
-fn a_conversation_of_very_short_words_is_summarised_within_a_bound_below_the_headings() {
+fn short_words_are_summarised_below_the_heading_bound() {
     let messages: Vec<TaskMessage> = (0..40)
         .map(|at| message([Role::User, Role::Assistant][at % 2], ["ok", "no"][at % 2]))
         .collect();

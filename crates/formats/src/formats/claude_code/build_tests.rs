@@ -31,7 +31,7 @@ fn read(parts: serde_json::Value) -> Vec<(String, &'static str, String)> {
 
 /// What the user says beside a result is a message of its own behind it.
 #[test]
-fn text_beside_a_result_is_what_the_user_said() {
+fn text_beside_result_belongs_to_the_user() {
     let result = json!({"type": "tool_result", "tool_use_id": "c", "content": "4210"});
     let words = json!({"type": "text", "text": "Look at b as well."});
     let of = |id: &str, role, text: &str| (id.to_owned(), role, text.to_owned());

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn a_body_without_a_reply_says_what_it_lacks() {
+fn body_without_reply_names_what_is_missing() {
     for (provider, body, lacks) in [
         (&OPENAI as &dyn Provider, json!({"choices": []}), "choices"),
         (&OPENAI, json!([]), "choices"),
@@ -19,7 +19,7 @@ fn a_body_without_a_reply_says_what_it_lacks() {
 }
 
 #[test]
-fn a_success_that_is_no_json_shows_how_it_begins() {
+fn success_that_is_not_json_shows_its_beginning() {
     let error = OPENAI.decode(200, b"{\"choices\": [").unwrap_err();
     let WireError::NotJson { excerpt, .. } = &error else { panic!("{error}") };
     assert_eq!(excerpt, "{\"choices\": [");
@@ -39,7 +39,7 @@ pub(super) fn kind(provider: &dyn Provider, status: u16, error: Value) -> FaultK
 }
 
 #[test]
-fn a_proxys_page_is_a_fault_by_its_status() {
+fn proxy_page_is_a_fault_by_status() {
     let (kind, status, message) = fault(&Anthropic, 502, b"<html>Bad Gateway</html>");
     assert_eq!((kind, status), (FaultKind::Server, 502));
     assert_eq!(message, "<html>Bad Gateway</html>");
@@ -47,7 +47,7 @@ fn a_proxys_page_is_a_fault_by_its_status() {
 }
 
 #[test]
-fn openais_faults_are_told_apart_by_code_then_by_words_then_by_status() {
+fn openai_faults_classify_by_code_words_then_status() {
     let coded = |status, code: &str| kind(&OPENAI, status, json!({"message": "m", "code": code}));
     assert_eq!(coded(400, "context_length_exceeded"), FaultKind::ContextTooLong);
     assert_eq!(coded(400, "content_filter"), FaultKind::Filtered);
@@ -68,7 +68,7 @@ fn openais_faults_are_told_apart_by_code_then_by_words_then_by_status() {
 }
 
 #[test]
-fn a_fault_inside_a_success_has_its_own_status() {
+fn fault_inside_success_keeps_its_own_status() {
     let body = json!({"error": {"code": 429, "message": "upstream"}});
     let found = fault(&OpenAiChat::COMPATIBLE, 200, body.to_string().as_bytes());
     assert_eq!(found, (FaultKind::RateLimited, 429, "upstream".to_owned()));
@@ -108,7 +108,7 @@ fn anthropics_faults_are_told_apart_by_type() {
 }
 
 #[test]
-fn geminis_faults_are_told_apart_by_status_and_words() {
+fn gemini_faults_are_classified_by_status_and_words() {
     for (code, status, message, expected) in [
         (400, "INVALID_ARGUMENT", "Unknown name", FaultKind::BadRequest),
         (400, "INVALID_ARGUMENT", "API key not valid.", FaultKind::Auth),

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn openai_is_sent_a_strict_schema_and_its_newer_bound() {
+fn openai_gets_strict_schema_and_its_newer_bound() {
     let expected = json!({
         "model": "some-model",
         "messages": [
@@ -44,7 +44,7 @@ fn anthropic_is_sent_marks_where_shared_prefixes_end() {
 }
 
 #[test]
-fn anthropic_is_sent_the_latest_four_marks_and_none_on_an_empty_text() {
+fn anthropic_gets_latest_four_marks_on_nonempty_texts() {
     let mut many = request();
     many.messages = vec![many.messages[0].clone(); 7];
     many.messages[5].text.clear();
@@ -58,7 +58,7 @@ fn anthropic_is_sent_the_latest_four_marks_and_none_on_an_empty_text() {
 }
 
 #[test]
-fn gemini_is_sent_json_schema_and_its_own_roles() {
+fn gemini_gets_json_schema_and_its_own_roles() {
     let expected = json!({
         "systemInstruction": {"parts": [{"text": "Answer briefly."}]},
         "contents": [
@@ -117,7 +117,7 @@ fn effort_is_sent_in_each_providers_field() {
 }
 
 #[test]
-fn a_model_of_any_name_stays_one_segment_of_the_path() {
+fn any_model_name_stays_one_path_segment() {
     let path = |model: &str| Gemini.path(&Request { model: model.to_owned(), ..request() });
     assert_eq!(path("gemini-2.5-pro"), "/v1beta/models/gemini-2.5-pro:generateContent");
     assert_eq!(path("models/gemini-2.5-pro"), "/v1beta/models/gemini-2.5-pro:generateContent");

@@ -24,7 +24,7 @@ fn text(text: &str) -> Value {
 }
 
 #[test]
-fn responses_are_sent_instructions_and_a_strict_format_and_stored_nowhere() {
+fn requests_have_instructions_and_strict_format_without_storage() {
     let expected = json!({
         "model": "some-model",
         "instructions": "Answer briefly.",
@@ -65,7 +65,7 @@ fn a_response_is_the_text_of_its_messages() {
 }
 
 #[test]
-fn a_refusal_is_told_although_the_response_is_completed() {
+fn refusal_is_reported_despite_completed_response() {
     let parts = json!([{"type": "refusal", "refusal": "I cannot."}]);
     let said = reply(&OpenAiResponses, &body("completed", message(parts), Value::Null));
     assert_eq!((said.finish, said.text.as_str()), (Finish::Refused, "I cannot."));
@@ -95,7 +95,7 @@ fn why_a_response_is_incomplete_is_told() {
 }
 
 #[test]
-fn what_a_response_took_is_told_in_disjoint_buckets() {
+fn response_usage_is_told_in_disjoint_buckets() {
     // 1,000 = 300 uncached + 600 read + 100 written.
     let usage = |usage: Value| {
         reply(&OpenAiResponses, &body("completed", message(json!([text("ok")])), usage))
@@ -126,7 +126,7 @@ fn what_a_response_took_is_told_in_disjoint_buckets() {
 }
 
 #[test]
-fn a_failed_response_is_a_fault_of_its_kind() {
+fn failed_response_is_a_fault_of_its_kind() {
     let failed = |code: &str| {
         let mut said = body("failed", json!([]), Value::Null);
         said["error"] = json!({"code": code, "message": "m"});
@@ -144,7 +144,7 @@ fn a_failed_response_is_a_fault_of_its_kind() {
 }
 
 #[test]
-fn a_body_that_is_no_response_says_what_it_lacks() {
+fn body_that_is_no_response_names_missing_part() {
     for (body, lacks) in
         [(json!({"status": "completed"}), "output"), (json!({"output": []}), "status")]
     {

@@ -19,7 +19,7 @@ fn openai_counts_cached_tokens_within_the_prompt() {
 }
 
 #[test]
-fn reasoning_beside_the_completion_is_output_if_the_total_says_so() {
+fn reasoning_beside_completion_is_output_if_total_agrees() {
     // 100 + 20 + 80 = 200: the reasoning is not within the completion.
     let beside = openai_usage(json!({
         "prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 200,
@@ -45,7 +45,7 @@ fn anthropic_counts_cached_tokens_beside_the_input() {
 }
 
 #[test]
-fn gemini_counts_cached_tokens_within_the_prompt_and_thoughts_beside_the_answer() {
+fn gemini_prompt_includes_cached_and_answer_excludes_thoughts() {
     // 1,000 = 400 uncached + 600 read; 20 answer + 70 thoughts; total 1,090.
     let reply = gemini_usage(json!({
         "promptTokenCount": 1000, "cachedContentTokenCount": 600,
@@ -60,7 +60,7 @@ fn gemini_counts_cached_tokens_within_the_prompt_and_thoughts_beside_the_answer(
 }
 
 #[test]
-fn usage_that_cannot_be_right_leaves_the_reply_and_says_why() {
+fn impossible_usage_keeps_the_reply_and_states_reason() {
     let base = json!({"prompt_tokens": 10, "completion_tokens": 5});
     for (field, value, why) in [
         (
@@ -115,7 +115,7 @@ fn a_reply_without_usage_has_no_cost() {
 }
 
 #[test]
-fn only_whole_numbers_that_json_keeps_exactly_are_counts() {
+fn only_integers_json_keeps_exactly_are_counts() {
     let usage = json!({
         "a": 7, "none": null, "negative": -1, "part": 1.5, "text": "7",
         "large": 9_007_199_254_740_991_u64, "too_large": 9_007_199_254_740_992_u64,
@@ -139,7 +139,7 @@ fn a_count_that_every_report_has_is_missing_in_one_that_is_there() {
 }
 
 #[test]
-fn a_part_larger_than_its_whole_is_a_contradiction() {
+fn part_larger_than_its_whole_is_a_contradiction() {
     assert_eq!(rest(("whole", 5), ("part", 5)), Ok(0));
     let error = rest(("whole", 5), ("part", 6)).unwrap_err();
     assert_eq!(error, NoUsage::Contradictory("6 part of 5 whole".to_owned()));

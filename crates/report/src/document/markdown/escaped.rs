@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn prose_keeps_its_words_and_loses_every_other_meaning() {
+    fn prose_keeps_words_and_loses_markup_meaning() {
         let prose = |text| prose(text, 200);
         assert_eq!(prose("fifo keeps 35 % at 25 %."), "fifo keeps 35 % at 25 %.");
         assert_eq!(prose("*a* _b_ `c` [d](e)"), r"\*a\* \_b\_ \`c\` \[d\](e)");

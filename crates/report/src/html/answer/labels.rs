@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_points_in_one_place_do_not_cover_each_other() {
+    fn names_of_coinciding_points_do_not_overlap() {
         let point = around((350, 200), 7);
         let (placed, free) = place(labels(12), vec![point], (0, 0, 700, 400));
         assert!(free);
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn where_there_is_no_room_for_all_it_is_said() {
+    fn lack_of_room_for_labels_is_reported() {
         assert!(!place(labels(12), Vec::new(), (300, 180, 420, 220)).1);
     }
 

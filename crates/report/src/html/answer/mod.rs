@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn the_figure_is_that_of_the_strategy_to_use_or_of_the_first_of_the_ranking() {
+    fn figure_shows_recommended_or_first_ranked_strategy() {
         let report = Kit { windows: vec!["25%"], ..Kit::default() }.report();
         let rows: Vec<&StrategyRow> = report.rows.iter().collect();
         let name = |place: Option<&RowName>| figured(&rows, place).map(|row| row.strategy.as_str());
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn the_page_opens_with_the_window_of_the_answer() {
+    fn page_opens_with_window_of_the_answer() {
         let report = Kit::default().report();
         let blocks = block::blocks(&report);
         assert_eq!(open(&blocks, Some(&place("prune", "200k"))), 1);

@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn every_choice_has_its_mark_and_the_whole_conversation_is_the_cross_hair() {
+    fn choices_have_marks_and_full_is_cross_hair() {
         let picture = pictured(&priced()).unwrap();
         let actual: Vec<(String, &str)> =
             picture.marks.iter().map(|mark| (mark.named(40), mark.class)).collect();
@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_recorded_agent_sent_is_the_cross_hair_where_it_is_known() {
+    fn recorded_agent_is_cross_hair_if_known() {
         let mut report = priced();
         let mut row = report.rows[0].clone();
         row.strategy = "recorded".to_owned();
@@ -367,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn strategies_in_the_very_same_point_share_a_mark() {
+    fn strategies_at_the_same_point_share_mark() {
         let mut report = priced();
         let mut twin = report.rows.iter().find(|r| r.strategy == "prune").unwrap().clone();
         twin.strategy = "prune-too".to_owned();
@@ -382,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn few_sessions_are_a_span_and_more_an_interval() {
+    fn few_sessions_show_span_and_more_an_interval() {
         let dots = Interval::Dots { values: vec![20.0, 40.0, 80.0] };
         let span = Spread { lo: 0.2, hi: 0.8, kind: Kind::Sessions };
         assert_eq!(spread(Primary::Continuity, &dots), Some(span));

@@ -283,7 +283,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_scale_begins_near_its_points_and_leaves_room_for_the_corners() {
+    fn scale_begins_near_points_and_leaves_corner_room() {
         let scale = Scale::new([80.0, 90.0].into_iter(), Some(100.0), (0.05, 0.1), WIDE);
         assert!(!scale.log && scale.from > 70.0, "{scale:?}");
         assert!(1.0 - scale.share(100.0) > 0.09, "{scale:?}");
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn a_scale_is_logarithmic_where_its_points_lie_more_than_ten_times_apart() {
+    fn scale_is_logarithmic_for_points_tenfold_apart() {
         let scale = Scale::new([3.0].into_iter(), Some(130.0), (0.05, 0.05), WIDE);
         assert!(scale.log);
         assert_eq!(scale.ticks(), [5.0, 10.0, 20.0, 50.0, 100.0]);

@@ -54,7 +54,7 @@ fn bars_are_the_shares_of_the_measures() {
 }
 
 #[test]
-fn cuts_that_nothing_was_looked_at_behind_have_no_section() {
+fn cuts_with_nothing_examined_have_no_section() {
     let mut report = cut(Kit::default().report());
     report.manifest.depth = 1;
     assert_eq!(of(&report, false).depth.label, "after the first compaction");
@@ -66,7 +66,7 @@ fn cuts_that_nothing_was_looked_at_behind_have_no_section() {
 }
 
 #[test]
-fn the_share_kept_by_distance_is_that_of_the_measures() {
+fn share_kept_by_distance_agrees_with_measures() {
     let cuts = made(false);
     let distance = cuts.distance.unwrap();
     let heads: Vec<&str> = distance.heads.iter().map(|(name, _)| name.as_str()).collect();
@@ -76,7 +76,7 @@ fn the_share_kept_by_distance_is_that_of_the_measures() {
 }
 
 #[test]
-fn questions_are_told_by_kind_of_those_that_the_whole_conversation_answers() {
+fn questions_by_kind_count_only_those_full_answers() {
     let kinds = |plan, artifact: Option<u64>| {
         let of = |after| Answered { before: 5, after };
         let artifact = artifact.map(|after| (QuestionKind::Artifact, of(after)));
@@ -102,7 +102,7 @@ fn questions_are_told_by_kind_of_those_that_the_whole_conversation_answers() {
 }
 
 #[test]
-fn every_fact_is_packed_with_what_became_of_it_under_each_strategy() {
+fn every_fact_is_packed_with_state_per_strategy() {
     let data = unpacked(&made(true).data);
     let at = |name: &str| {
         let strategies = data["strategies"].as_array().unwrap();
@@ -129,7 +129,7 @@ fn every_fact_is_packed_with_what_became_of_it_under_each_strategy() {
 }
 
 #[test]
-fn the_page_explains_a_cut_says_its_limit_and_leads_with_what_is_kept_there() {
+fn page_explains_cuts_and_leads_with_facts_kept() {
     let page = page(&cut(Kit::default().report()), None);
     let section = section(&page);
     for words in [

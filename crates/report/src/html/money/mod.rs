@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn bars_are_relative_to_the_dearest_and_add_up_to_its_whole_width() {
+    fn bars_scale_to_dearest_and_fill_its_width() {
         let money = shown(&Kit::default().report()).unwrap();
         let rows = &money.blocks[0].rows;
         assert!(rows.len() > 4);
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_price_is_said_and_nothing_is_drawn() {
+    fn unknown_price_is_stated_and_nothing_drawn() {
         let mut report = Kit::default().report();
         report.manifest.prices.models.clear();
         for row in &mut report.rows {

@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn each_bucket_of_a_prompt_is_paid_at_its_rate() {
+    fn each_prompt_bucket_is_paid_at_its_rate() {
         let mut report = Kit { sessions: 1, ..Kit::default() }.report();
         let facts = report.sessions[0].clone();
         let prices = PriceList::from(&report.manifest.prices);

@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_drawn_through_the_ages_that_have_a_share_and_is_named() {
+    fn named_line_joins_ages_that_have_shares() {
         let ages = ["0–2k", "2k–4k", "4k+"].map(str::to_owned);
         let svg = draw(&ages, &[("<b>", vec![Some(1.0), None, Some(0.5)])]);
         assert_eq!(svg.matches("<circle").count(), 2);

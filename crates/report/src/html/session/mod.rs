@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_keep_their_size_whatever_the_run_and_say_what_is_cut() {
+    fn blocks_stay_within_size_and_state_cuts() {
         let kit = Kit { sessions: 9, requests: 600, ..Kit::default() };
         // Words that hardly compress: a chain of numbers from each hash.
         let babble = |hash: &str| {
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_session_comes_first_and_a_small_run_is_whole() {
+    fn longest_session_is_first_and_small_run_whole() {
         let made = made(&Kit::default(), str::to_owned);
         let ids: Vec<&str> = made.blobs.iter().map(|blob| blob.id.as_str()).collect();
         assert_eq!(&ids[..3], ["shape-2", "shape-1", "shape-0"]);

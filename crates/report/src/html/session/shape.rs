@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn cuts_and_requests_that_break_the_cache_are_there() {
+    fn cuts_and_cache_breaking_requests_are_included() {
         let mut report = crate::testkit::cut(Kit::default().report());
         let facts = report.sessions[0].clone();
         let cell = report.results.cells_mut().find(|cell| cell.key.strategy == "prune").unwrap();
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn compactions_are_columns_from_which_each_row_can_be_made_again() {
+    fn compaction_rows_can_be_rebuilt_from_columns() {
         let report = Kit { sessions: 1, ..Kit::default() }.report();
         let cells = Cells::new(&report);
         let level = Level { compactions: 2, strategies: usize::MAX };

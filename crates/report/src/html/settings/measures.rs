@@ -72,7 +72,7 @@ mod tests {
     use crate::testkit::Kit;
 
     #[test]
-    fn every_measure_of_every_table_is_there_with_the_reasons_of_those_that_are_not() {
+    fn all_measures_are_included_with_reasons_for_absence() {
         let report = Kit::default().report();
         let blocks = block::blocks(&report);
         let data = packed::unpacked(&data(&blocks));

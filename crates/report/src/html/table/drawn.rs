@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_interval_is_a_band_from_bound_to_bound_on_the_columns_scale() {
+    fn interval_band_spans_bounds_on_column_scale() {
         let svg = drawn(32.0, Some(&Interval::Student { lo: 23.0, hi: 40.5 }), 100.0);
         // 4 + 23, 40.5 − 23, 4 + 32.
         for part in ["class=\"range\" x=\"27.0\"", "width=\"17.5\"", "class=\"point\" cx=\"36.0\""]
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn few_sessions_are_a_ring_each_and_no_band() {
+    fn few_sessions_are_rings_without_a_band() {
         let svg = drawn(0.5, Some(&Interval::Dots { values: vec![0.25, 0.75] }), 1.0);
         assert!(svg.contains("class=\"each\" cx=\"29.0\""));
         assert!(svg.contains("class=\"each\" cx=\"79.0\""));
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn one_session_is_hatched_and_without_an_interval_the_figure_stands_alone() {
+    fn one_session_is_hatched_and_missing_interval_omitted() {
         let alone = Interval::ThisSessionOnly { lo: 0.1, hi: 0.3 };
         assert!(drawn(0.2, Some(&alone), 1.0).contains("class=\"alone\" x=\"14.0\""));
         let svg = drawn(2.0, None, 1.0);

@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_is_beaten_only_in_all_three_ways_together() {
+    fn row_is_beaten_only_in_all_three_ways() {
         let all = [
             at(0.9, 5.0, 0.0),
             at(0.8, 5.0, 0.0),   // as dear, as quick, worse: the first beats it
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_unknown_beats_nothing_and_is_not_beaten() {
+    fn unknown_beats_nothing_and_is_not_beaten() {
         let unpriced = Some([Some(0.1), None, Some(9.0)]);
         let all = [at(0.9, 1.0, 0.0), unpriced, at(0.1, 2.0, 9.0)];
         assert_eq!(beaten(&all), [None, None, Some(0)]);

@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_gate_says_so_and_names_what_failed_first() {
+    fn failed_gate_names_what_failed_first() {
         use CheckOutcome::{Failed, Passed, Undecided};
         let shown = gated(&[Passed, Undecided, Failed], UndecidedPolicy::Incomplete);
         assert_eq!((shown.class, shown.word), ("failed", "Gate failed:"));
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn the_policy_decides_what_undecided_comes_to_and_the_check_stays_in_sight() {
+    fn policy_decides_undecided_and_check_stays_visible() {
         let shown = gated(&[CheckOutcome::Undecided], UndecidedPolicy::Pass);
         assert_eq!((shown.class, shown.open.len()), ("passed", 1));
     }

@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_message_goes_where_the_first_that_it_covers_was_or_before_all() {
+    fn new_message_takes_first_covered_place_or_front() {
         let [m0, m1, m2, m3, m4, m5] = ["m0", "m1", "m2", "m3", "m4", "m5"].map(kept);
         let (m0, m1, m2, m3, m4, m5) = (&m0, &m1, &m2, &m3, &m4, &m5);
         let of = |pieces: &[&Json]| context(&pieces.iter().map(|&p| p.clone()).collect::<Vec<_>>());
@@ -400,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_context_that_cannot_be_is_refused_with_its_place() {
+    fn impossible_new_context_is_refused_with_its_place() {
         let [m0, m1, m2, m3, m4, m5] = ["m0", "m1", "m2", "m3", "m4", "m5"].map(kept);
         let role = |role: &str| json!({"id": "m0", "role": role});
         for (pieces, problem) in [
@@ -445,7 +445,7 @@ mod tests {
     }
 
     #[test]
-    fn operations_are_done_in_order_and_the_one_that_fails_is_named() {
+    fn operations_run_in_order_and_failure_is_named() {
         let fold = |at: &str| {
             json!([{"fold": {"ids": ["m3", "m4"], "at": at,
                                      "into": [{"role": "user", "text": "new"}]}}])

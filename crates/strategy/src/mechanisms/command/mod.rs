@@ -457,7 +457,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_is_sent_what_is_new_or_was_edited_since() {
+    fn program_is_sent_only_new_or_edited_entries() {
         let (mut asker, mut context) = (asker("true"), conversation());
         let base: Vec<EntryId> = context.visible().collect();
         let mut news = |context: &Context, base: &[EntryId]| {
@@ -472,7 +472,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_program_wants_back_and_its_count_of_calls_outlive_it() {
+    fn saved_state_and_call_count_outlive_program() {
         let mut asker = asker("true");
         let state = json!({"calls": 4, "state": {"n": 7}});
         asker.restore(state.clone()).unwrap();
@@ -482,7 +482,7 @@ mod tests {
 
     #[cfg(unix)]
     #[tokio::test]
-    async fn a_program_is_opened_once_and_its_calls_are_counted() {
+    async fn program_starts_once_and_its_calls_are_counted() {
         use crate::state::StrategyState;
         use crate::testkit::Scripted;
         use crate::trigger::When;

@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bare_name_is_looked_up_and_a_path_begins_at_the_folder() {
+    fn bare_name_is_searched_and_path_uses_folder() {
         let path =
             |program: &str| Launch { folder: PathBuf::from("/f"), ..launch(program, &[]) }.path();
         assert_eq!(path("python3"), PathBuf::from("python3"));
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_line_is_answered_by_a_line_and_an_end_is_described_with_the_last_words() {
+    async fn lines_are_answered_and_end_reports_last_words() {
         let script = "read a; echo \"got $a\"; printf 'one\n\ntwo ' >&2; exit 3";
         let mut program = shell(script);
         assert_eq!(program.ask("hello", LONG).await.unwrap(), "got hello\n");
@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_program_that_is_killed_is_told_so_and_its_last_thousand_bytes_are_kept() {
+    async fn killed_program_is_reported_with_last_thousand_bytes() {
         let mut program = shell("read a; printf '%01500d' 7 >&2; kill -9 $$");
         let fault = program.ask("x", LONG).await.unwrap_err();
         let (why, words) = program.post_mortem(&fault).await;
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_answer_without_a_line_feed_or_one_too_many_is_a_fault() {
+    async fn missing_line_feed_or_extra_line_is_fault() {
         let fault = shell("read a; printf half").ask("x", LONG).await.unwrap_err();
         assert!(matches!(fault, Fault::Ended), "{fault}");
         let fault = shell("read a; printf '\\377\\n'").ask("x", LONG).await.unwrap_err();
@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_program_that_does_not_answer_in_time_is_late_and_is_ended() {
+    async fn program_without_timely_answer_is_late_and_ended() {
         let mut program = shell("read a; sleep 600");
         let fault = program.ask("x", Duration::from_millis(50)).await.unwrap_err();
         assert_eq!(fault.to_string(), "no answer within 0.05 s");
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_program_is_told_the_last_line_and_may_end_by_itself() {
+    async fn program_gets_closing_line_and_may_end_itself() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("heard");
         let arguments = ["-c", "read a; echo ok; cat > \"$0\"", file.to_str().unwrap()];

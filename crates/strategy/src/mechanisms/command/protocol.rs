@@ -277,7 +277,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_quotation_is_one_line_of_at_most_three_hundred_characters() {
+    fn quotation_is_one_line_of_300_characters_maximum() {
         assert_eq!(harmless(" a\nb\u{1b}c "), "a b c");
         let whole = "é".repeat(300);
         assert_eq!(excerpt(&whole), whole);
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_names_the_place_and_quotes_no_text() {
+    fn errors_name_the_place_and_quote_no_text() {
         let wrong = r#"{"type":"context","messages":[{"id":"m0"},{"covers":"the secret"}]}"#;
         let expected = "its answer `context`: messages[1].covers: invalid type: string, expected \
                         a sequence";
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn an_operation_folds_in_place_unless_it_says_where() {
+    fn operation_folds_in_place_unless_told_otherwise() {
         let place = |at: &str| {
             let fold = format!(r#"{{"ids":["m1"],"into":[]{at}}}"#);
             let line = format!(r#"{{"type":"operations","operations":[{{"fold":{fold}}}]}}"#);
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_may_take_as_many_tokens_as_the_bound_and_no_more() {
+    fn call_tokens_may_reach_but_not_exceed_bound() {
         let usage = |tokens: u64| {
             let call = format!(r#"{{"input":{tokens},"output":1}}"#);
             read(&format!(r#"{{"type":"context","messages":[],"usage":[{call}]}}"#)).err()

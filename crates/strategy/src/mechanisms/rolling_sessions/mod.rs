@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_message_stays_and_older_ones_up_to_the_tokens_that_are_kept() {
+    fn newest_and_older_messages_stay_within_kept_tokens() {
         let kept = [
             (0, "fffv"),
             (14, "fffv"),
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_compaction_closes_the_session_with_its_summary_and_tells_the_user() {
+    fn compaction_closes_session_with_summary_and_informs_user() {
         let rig = compacting(15, "", tens(), Scripted::failing_at([]));
         assert_eq!(texts(&rig), [PARENT_0, &words(10), &words(5)]);
         let record = json!({"closed": 1, "opened": 2, "messages": 2, "by": "compaction"});
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn the_next_compaction_drops_the_summary_of_the_one_before() {
+    fn next_compaction_drops_the_previous_summary() {
         let talk = tens().assistant(&words(10)).assistant(&words(10)).user(&words(5));
         let compactor = Scripted::failing_at([]);
         let rig = compacting(15, "", talk, Arc::clone(&compactor));
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_session_begins_with_the_command_and_the_summary_of_its_parent() {
+    fn new_session_begins_with_command_and_parent_summary() {
         let mut rig = commands("0.5", parted(), Scripted::failing_at([]));
         rig.feed(3);
         assert_eq!(rig.ledger(), "ffv");
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_that_is_small_enough_is_resumed_in_full() {
+    fn small_enough_session_is_resumed_in_full() {
         let compactor = Scripted::failing_at([]);
         let talk = parted().user("/resume").assistant("yes").user("/resume 2");
         let mut rig = commands("0.5", talk, Arc::clone(&compactor));
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn a_larger_session_goes_on_from_its_summary_in_a_new_one() {
+    fn larger_session_continues_from_summary_in_new_session() {
         let mut rig = commands("0.019", parted().user("/resume"), Scripted::failing_at([]));
         rig.feed(5);
         let record = json!({"closed": 2, "opened": 3, "target": 1, "tokens": 20,
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn a_summary_that_fails_is_written_at_the_next_command() {
+    fn failed_summary_is_written_at_next_command() {
         let mut rig = commands("0.5", parted().user("/new"), Scripted::failing_at([0]));
         rig.feed(3);
         assert_eq!(
@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn each_session_has_a_file_and_the_chat_names_the_open_one() {
+    fn each_session_has_file_and_chat_names_open() {
         let mut rig = commands("0.5", parted(), Scripted::failing_at([]));
         rig.feed(4);
         let files = RollingSessions { action: Action::New }.stored(&rig.context, &rig.shared);
@@ -382,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn the_share_that_may_be_resumed_is_above_nothing_and_at_most_the_budget() {
+    fn resume_share_is_positive_and_at_most_budget() {
         let problem = |within: &str| {
             let overrides = [("6.within".to_owned(), within.to_owned())];
             let strategy = crate::strategy::builtin("lis", &overrides).unwrap();
@@ -397,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn output_whose_original_is_to_be_summarised_is_shown_to_the_compactor_in_full() {
+    fn compactor_sees_originals_in_full_when_summarising_them() {
         use recap_core::model::CallId;
         for (in_full, shown) in [(false, "short".to_owned()), (true, words(30))] {
             let talk = Talk::new("S").user("u").calls(&[("c", "read", json!({}))]);

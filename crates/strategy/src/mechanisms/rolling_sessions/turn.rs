@@ -158,7 +158,7 @@ mod tests {
 
     /// Seed 002: LIS_RESUME_TOKEN_BUDGET, 70 % of budget
     #[test]
-    fn a_session_is_reopened_in_full_up_to_70_percent_of_the_budget() {
+    fn session_reopens_in_full_up_to_70_percent() {
         assert!(fits(105_000, 150_000, 0.7));
         assert!(!fits(105_001, 150_000, 0.7));
     }

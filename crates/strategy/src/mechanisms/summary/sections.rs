@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn new_lines_stand_below_the_old_ones_of_their_section() {
+    fn new_lines_follow_old_ones_in_their_section() {
         let old = "## Goal\n- ship\n\n## Files\n- a.rs";
         let new = "## files\n- b.rs\n- a.rs\n\n## Next\n- test";
         let text = "## Goal\n- ship\n\n## Files\n- a.rs\n- b.rs\n\n## Next\n- test";
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn above_the_bound_the_oldest_lines_of_the_longest_section_go() {
+    fn oldest_lines_of_longest_section_go_above_bound() {
         // Each line takes a token or two; the heading of `Goal` is never taken.
         let old = "## Goal\n- ship\n\n## Files\n- a\n- b\n- c\n- d\n- e\n- f";
         let counter = Counter::default();
@@ -136,7 +136,7 @@ mod tests {
     /// The numbers of the lines that stay when so many tokens are too many. A
     /// line counts its number, its words and its end.
     #[test]
-    fn lines_go_from_the_longest_section_until_it_is_as_short_as_the_next() {
+    fn longest_section_shrinks_to_length_of_the_next() {
         let left = |sizes: &[&[usize]], excess: u64| -> Vec<String> {
             let text = sections(sizes);
             let whole = Counter::default().count(&text);

@@ -184,7 +184,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tail_is_measured_in_one_way_and_has_only_what_belongs_to_that() {
+    fn tail_has_one_measure_and_only_its_keys() {
         let is_known = |text: &str| toml::from_str::<Tail>(text).unwrap().check().is_ok();
         let share = |share: &str| format!("share = {share}\nof = \"window\"\n");
         for known in ["", "tokens = 5", "to = \"target\"", "messages = 1", "turns = 1"] {

@@ -62,7 +62,7 @@ fn the_heuristic_counts_only_at_the_first_call() {
 
 /// Seed 004: single user message with the literal marker
 #[test]
-fn the_summary_is_one_user_message_with_the_marker() {
+fn summary_is_one_user_message_with_marker() {
     let mut rig = rig(users(3), Scripted::failing_at([]));
     rig.finish();
     let sent = rig.sent();
@@ -74,7 +74,7 @@ fn the_summary_is_one_user_message_with_the_marker() {
 
 /// Seed 004: keep recent messages until the budget is exhausted
 #[test]
-fn recent_messages_are_kept_until_the_budget_is_exhausted() {
+fn recent_messages_are_kept_until_budget_is_exhausted() {
     for (keep, ledger) in [("68", "ffffv"), ("137", "ffffv"), ("138", "fffvv"), ("207", "ffvvv")] {
         let overrides = [OVERRIDES[0], ("keep_recent", keep)];
         let compactor = Scripted::failing_at([]);
@@ -86,7 +86,7 @@ fn recent_messages_are_kept_until_the_budget_is_exhausted() {
 
 /// Seed 004: call and result together (ours)
 #[test]
-fn a_tail_that_begins_with_a_result_moves_back_to_its_call() {
+fn tail_starting_with_result_moves_back_to_call() {
     // 155 were sent at the second request. The newest 75 are the last result.
     let calls = |id: &'static str| [(id, "Bash", json!({"command": "ls"}))];
     let talk = users(1).calls(&calls("c1")).result("c1", &words(100));
@@ -98,7 +98,7 @@ fn a_tail_that_begins_with_a_result_moves_back_to_its_call() {
 
 /// Seed 004: chunks of 25 % of the window, rolling context
 #[test]
-fn chunks_are_a_quarter_of_the_window_and_roll_on() {
+fn quarter_window_chunks_carry_the_previous_summary() {
     let compactor = Scripted::failing_at([]);
     let mut rig = rig(users(7), Arc::clone(&compactor));
     rig.finish();
@@ -113,7 +113,7 @@ fn chunks_are_a_quarter_of_the_window_and_roll_on() {
 
 /// Seed 004: chunks of roughly 25 % of the context window each
 #[test]
-fn a_chunk_takes_messages_up_to_a_quarter_of_the_window_and_no_more() {
+fn chunk_takes_at_most_a_quarter_of_window() {
     // Thirty-six messages of 68.4, each counted as 69 tokens, are 2,484: a
     // quarter of 9,936, and one more than a quarter of 9,932.
     for (window, first) in [(9_936, 36), (9_932, 35)] {
@@ -127,7 +127,7 @@ fn a_chunk_takes_messages_up_to_a_quarter_of_the_window_and_no_more() {
 
 /// Seed 004: oversized chunks (more than 50% of the context window) are skipped
 #[test]
-fn tier_two_skips_what_is_over_half_the_window_and_nothing_smaller() {
+fn tier_two_skips_only_messages_over_half_window() {
     // The large message is 608.4 by the heuristic, 609 tokens: half of 1,218.
     for (window, skipped) in [(1_218, false), (1_216, true)] {
         let overrides = [("2.when", "{ reserve = 1_100 }"), ("2.keep_recent", "75")];
@@ -140,7 +140,7 @@ fn tier_two_skips_what_is_over_half_the_window_and_nothing_smaller() {
 
 /// Seed 004: when the estimate exceeds contextWindow - reserveTokens; keepRecentTokens
 #[test]
-fn it_compacts_above_the_window_less_the_reserve_and_keeps_the_recent_tokens() {
+fn compacts_above_window_less_reserve_keeping_recent_tokens() {
     // Of a window of 20,000 a tenth of the strategy's numbers: 1,600 are reserved,
     // 2,000 kept. The first request is reported at 1 + 18,399, or one more.
     for (tokens, ledger) in [(18_399, "vvv"), (18_400, "fvv")] {
@@ -177,7 +177,7 @@ fn an_oversized_chunk_is_summarised_by_tier_one() {
 
 /// Seed 004: tier 2 skips oversized chunks
 #[test]
-fn tier_two_skips_oversized_chunks_with_a_placeholder_after_tier_one_failed() {
+fn tier_two_replaces_oversized_chunks_by_placeholder() {
     let compactor = Scripted::failing_at([1]);
     let mut rig = rig(oversized(), Arc::clone(&compactor));
     rig.finish();
@@ -193,7 +193,7 @@ fn tier_two_skips_oversized_chunks_with_a_placeholder_after_tier_one_failed() {
 
 /// Seed 004: tier 3: the plain-text placeholder with the count
 #[test]
-fn tier_three_is_the_literal_sentence_with_the_count() {
+fn tier_three_is_literal_sentence_with_count() {
     let mut rig = rig(oversized(), Scripted::failing_at([0, 1]));
     rig.finish();
     let sentence = "[Context contained 3 messages that were compacted. Summary unavailable due to size limits.]";
@@ -206,7 +206,7 @@ fn tier_three_is_the_literal_sentence_with_the_count() {
 
 /// Seed 004: each tier only after the one before failed
 #[test]
-fn each_failing_call_ends_in_a_tier_that_says_so() {
+fn failed_calls_end_in_the_tier_they_report() {
     // Two chunks: tier one makes calls 0 and 1; where it fails, tier two two more.
     for (failing, tiers) in [
         (vec![0], 2),
@@ -239,7 +239,7 @@ fn images_are_counted_and_noted() {
 
 /// Seed 004: the old summary counts as old text
 #[test]
-fn the_old_summary_is_old_text_the_next_time() {
+fn old_summary_is_old_text_next_time() {
     let compactor = Scripted::failing_at([]);
     let mut talk = users(3);
     for _ in 0..4 {
@@ -259,7 +259,7 @@ fn the_old_summary_is_old_text_the_next_time() {
 
 /// Seed 004: memories in the daily file, existing ones in the prompt
 #[test]
-fn memories_go_to_the_days_note_and_into_the_next_prompt() {
+fn memories_enter_daily_note_and_next_prompt() {
     let compactor = Scripted::failing_at([]);
     let mut rig = rig(users(7), Arc::clone(&compactor));
     rig.finish();
@@ -287,7 +287,7 @@ fn the_archive_names_the_folded_messages() {
 
 /// Seed 004: state is persisted
 #[test]
-fn it_goes_on_from_a_saved_session_at_every_message() {
+fn resumes_from_session_saved_at_every_message() {
     let talk =
         || (0..8).fold(users(3).image(), |talk, _| talk.assistant(&words(40)).user(&words(40)));
     let straight = Rig::goes_on(|| rig(talk(), Scripted::failing_at([1, 4, 5])), 20);
@@ -296,7 +296,7 @@ fn it_goes_on_from_a_saved_session_at_every_message() {
 
 /// Seed 004: old messages are archived as a partial JSONL archive
 #[test]
-fn the_parts_of_a_session_are_numbered_from_one() {
+fn session_parts_are_numbered_from_one() {
     use crate::state::StrategyState;
     use crate::strategy::builtin;
     let mut rig = rig(users(4), Scripted::failing_at([]));

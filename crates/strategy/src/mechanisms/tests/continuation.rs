@@ -24,7 +24,7 @@ fn rig(talk: Talk, overrides: &[(&str, &str)], compactor: Arc<Scripted>) -> Rig 
 
 /// Seed 001: compaction on addMessage(), over usable
 #[test]
-fn it_is_evaluated_on_append_and_strictly_above_usable() {
+fn evaluated_on_append_and_strictly_above_usable() {
     // Reported at message 11: 1 + 11 × 100 = 1,101. At message 13: 1,301, which
     // is over 9,492 - 8,192 and not over 9,493 - 8,192.
     for (window, ledger) in [(WINDOW, "ffffvvvvvvvvvv"), (WINDOW + 1, "vvvvvvvvvvvvvv")] {
@@ -39,7 +39,7 @@ fn it_is_evaluated_on_append_and_strictly_above_usable() {
 
 /// Seed 001: estimate all messages, chars / 4
 #[test]
-fn before_the_first_response_the_size_is_characters_over_four() {
+fn size_before_first_response_is_characters_over_four() {
     // 1 + 10 × 500 characters: 1,251. One more message: 1,376 > 1,300.
     let talk = (0..11).fold(Talk::new("S"), |talk, _| talk.user(&words(100)));
     let mut rig = rig(talk, &[], Scripted::failing_at([]));
@@ -51,7 +51,7 @@ fn before_the_first_response_the_size_is_characters_over_four() {
 
 /// Seed 001: new array: system prompt, summary system message, last 10
 #[test]
-fn the_new_array_is_a_system_summary_and_the_last_ten() {
+fn new_array_is_system_summary_and_last_ten() {
     let mut rig = rig(turns(14), &[], Scripted::failing_at([]));
     rig.finish();
     let sent = rig.sent();
@@ -63,7 +63,7 @@ fn the_new_array_is_a_system_summary_and_the_last_ten() {
 
 /// Seed 001: range starts after the last summary, array has one summary
 #[test]
-fn as_written_the_first_summary_vanishes_at_the_second_compaction() {
+fn as_written_second_compaction_drops_first_summary() {
     // After the first, 1,013 + the new messages: reported above 1,300 at message 17.
     for (strategy, ledger, summaries) in [
         ("continuation", "ffffffffvvvvvvvvvv", 2),
@@ -96,7 +96,7 @@ fn a_disabled_stage_does_nothing() {
 
 /// Seed 001: last 10 messages (ours: back to the call)
 #[test]
-fn a_tail_that_begins_with_a_result_moves_back_to_its_call() {
+fn tail_starting_with_result_moves_back_to_call() {
     // Above usable at message 13 only; the last ten begin with the second
     // result of message 2.
     let read = json!({"path": "a.rs"});
@@ -133,7 +133,7 @@ fn fewer_messages_than_the_tail_are_left_alone() {
 
 /// Seed 001: "continuing our conversation above"
 #[test]
-fn the_template_is_appended_to_the_live_conversation_or_to_the_messages_alone() {
+fn template_follows_live_conversation_or_messages_alone() {
     // Above usable at message 13: preamble 1 + 14 × 100 tokens are read.
     for (request, expected) in [("prefix", Some((1_401, 0))), ("fresh", None)] {
         let compactor = Scripted::failing_at([]);
@@ -168,7 +168,7 @@ Be technical and specific. Use structured bullet points.";
 /// Seed 001: "Provide a detailed prompt for continuing our conversation above": a model is
 /// given the conversation as sent, and the template behind it
 #[test]
-fn a_compactor_that_reads_it_is_given_the_conversation_as_sent() {
+fn reading_compactor_is_given_conversation_as_sent() {
     // Above usable at messages 13 and 17, the second time behind a summary.
     let compactor = Scripted::reading();
     let talk = turns(14).system("S2");
@@ -221,7 +221,7 @@ fn work() -> Talk {
 
 /// Seed 001: files modified, tool counts, key decisions
 #[test]
-fn the_extraction_lives_in_the_record_and_not_in_the_context() {
+fn extraction_is_in_record_but_not_in_context() {
     let mut rig = rig(work(), &[], Scripted::failing_at([]));
     rig.finish();
     let summary = &rig.records("summary")[0];
@@ -320,7 +320,7 @@ fn it_goes_on_from_a_saved_session_at_every_message() {
 
 /// Seed 001: the parts of a summary are the numbered points of its prompt (ours)
 #[test]
-fn the_headings_of_a_reply_are_the_numbered_points_of_its_template() {
+fn reply_headings_are_numbered_points_of_its_template() {
     use crate::mechanisms::continuation::headings;
     let template = "Write:\n1. Goal\n  2. Files modified \nNote. None\n2) other\n10. Last step";
     assert_eq!(headings(template), ["Goal", "Files modified", "Last step"]);

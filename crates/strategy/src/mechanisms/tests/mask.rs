@@ -37,14 +37,14 @@ fn the_newest_results_stay_by_their_count() {
 }
 
 #[test]
-fn the_newest_output_stays_by_its_tokens_and_the_walk_stops_at_the_first_that_does_not_fit() {
+fn newest_output_stays_by_tokens_until_first_misfit() {
     // 30 + 20 are 50; the 5 behind the 60 would fit, but are older.
     assert_eq!(last("keep_tokens = 50", reads(&[5, 60, 30, 20])), "vvevevvvv");
     assert_eq!(last("keep_tokens = 49", reads(&[5, 60, 30, 20])), "vvevevevv");
 }
 
 #[test]
-fn a_budget_that_is_filled_keeps_older_results_that_still_fit() {
+fn filled_budget_keeps_older_results_that_still_fit() {
     let at_once = |parameters: &str| {
         let mut rig = rig(parameters, 1_000, reads(&[10, 9, 60, 30, 20]));
         rig.append(11);
@@ -58,7 +58,7 @@ fn a_budget_that_is_filled_keeps_older_results_that_still_fit() {
 }
 
 #[test]
-fn what_is_left_of_a_masked_result_counts_towards_the_budget_the_next_time() {
+fn masked_remainder_counts_towards_the_next_budget() {
     let mut rig = rig("fill = true\nkeep_tokens = 10\nmarker = \"x\"", 1_000, reads(&[9, 8, 2]));
     rig.finish();
     // The 9 became one token when the 8 came; 2 + 8 fit, and one more does not,
@@ -79,7 +79,7 @@ fn results_behind_the_newest_responses_stay() {
 }
 
 #[test]
-fn results_in_the_newest_turns_stay_and_do_not_count_as_kept_tokens() {
+fn newest_turn_results_stay_outside_kept_tokens() {
     let talk = || uses(reads(&[9, 9]).user("next"), "grep", &[30]);
     assert_eq!(last("keep_turns = 1", talk()), "vvevevvv");
     assert_eq!(last("keep_turns = 2", talk()), "vvvvvvvv");
@@ -104,7 +104,7 @@ fn nothing_is_masked_unless_enough_is_saved() {
 }
 
 #[test]
-fn output_of_excluded_tools_stays_and_does_not_count() {
+fn excluded_tools_output_stays_and_is_not_counted() {
     let talk = || uses(uses(reads(&[9]), "skill", &[9]), "grep", &[9]);
     assert_eq!(last("keep_results = 1", talk()), "vvevevv");
     assert_eq!(last("keep_results = 1\nexclude_tools = [\"skill\"]", talk()), "vvevvvv");
@@ -124,7 +124,7 @@ fn calls_leave_with_their_results_where_inputs_are_cleared() {
 }
 
 #[test]
-fn the_marker_names_tool_and_lines_and_stands_between_the_ends_that_stay() {
+fn marker_names_tool_and_lines_between_kept_ends() {
     let lines = "one\ntwo\nthree\nfour";
     let talk = || Talk::new("S").user("u").calls(&[("a", "read", json!({}))]).result("a", lines);
     let text = |parameters: &str| {
@@ -145,7 +145,7 @@ fn the_marker_names_tool_and_lines_and_stands_between_the_ends_that_stay() {
 }
 
 #[test]
-fn a_run_is_recorded_with_its_count_and_what_it_saved() {
+fn run_is_recorded_with_count_and_saving() {
     let mut rig = rig("keep_results = 1\nmarker = \"x\"", 1_000, reads(&[10, 10, 9]));
     rig.feed(7);
     rig.request();
@@ -158,7 +158,7 @@ fn a_run_is_recorded_with_its_count_and_what_it_saved() {
 }
 
 #[test]
-fn tokens_scale_with_the_window_and_counts_do_not() {
+fn tokens_scale_with_window_but_counts_do_not() {
     let half = |parameters: &str| {
         let mut rig = rig(parameters, 500, reads(&[9, 30, 20]));
         rig.finish();
@@ -172,7 +172,7 @@ fn tokens_scale_with_the_window_and_counts_do_not() {
 }
 
 #[test]
-fn it_goes_on_from_a_saved_session_at_every_message() {
+fn resumes_from_session_saved_at_every_message() {
     for parameters in ["keep_tokens = 20\nminimum_saving = 9", "fill = true\nkeep_tokens = 25"] {
         let new = || rig(parameters, 1_000, reads(&[9, 12, 3, 8, 30, 2, 9, 9]));
         let straight = Rig::goes_on(new, 17);
@@ -181,7 +181,7 @@ fn it_goes_on_from_a_saved_session_at_every_message() {
 }
 
 #[test]
-fn what_another_stage_removed_does_not_count_as_kept() {
+fn results_removed_elsewhere_do_not_count_as_kept() {
     let dedup = "[[stage]]\nmechanism = \"snapshot-dedup\"\nat = \"request\"\nwhen = \"always\"\n\
                  tools = [\"read\"]\n";
     let mask = "[[stage]]\nmechanism = \"mask\"\nat = \"request\"\nwhen = \"always\"\n\
@@ -194,7 +194,7 @@ fn what_another_stage_removed_does_not_count_as_kept() {
 }
 
 #[test]
-fn what_is_settled_up_to_the_newest_masked_result_is_saved() {
+fn boundary_settled_by_newest_masked_result_is_saved() {
     let mut rig = rig("keep_results = 1", 1_000, reads(&[9, 9, 9]));
     rig.finish();
     assert_eq!(rig.ledger(), "vvevevv");

@@ -11,7 +11,7 @@ mod trim;
 use crate::strategy::builtin;
 
 #[test]
-fn parameters_that_make_no_sense_are_refused_with_the_stage_and_what_is_allowed() {
+fn senseless_parameters_are_refused_naming_stage_and_range() {
     for (strategy, key, value, says) in [
         ("session-state", "max_tokens", "900", "`max_tokens` must be between 1 and `reserve`"),
         ("session-state", "placement", "nowhere", "`history` or `system`"),
@@ -56,7 +56,7 @@ fn a_reserve_in_tokens_scales_with_the_window() {
 }
 
 #[test]
-fn the_bound_of_a_reply_that_a_compactor_is_told_scales_with_the_window() {
+fn reply_bound_told_to_compactor_scales_with_window() {
     use crate::testkit::{Rig, Scripted, Talk, words};
     use std::sync::Arc;
     let bound = |scaled: bool| {

@@ -9,7 +9,7 @@ use recap_core::model::{Role, ToolDefinition};
 
 /// Every token of the context belongs to one of five parts.
 #[test]
-fn the_parts_of_a_context_are_counted_one_by_one_and_add_up() {
+fn context_parts_are_counted_separately_and_add_up() {
     let talk = Talk::new(&words(20)).user(&words(30)).assistant(&words(40)).user(&words(50));
     let talk = talk.calls(&[("c", "Read", json!({"path": "a"}))]).result("c", &words(60));
     let mut session = talk.assistant(&words(70)).end();

@@ -54,7 +54,7 @@ fn size_of(talk: Talk) -> u64 {
 
 /// Seed 000: total context > 70% of budget
 #[test]
-fn it_folds_above_70_percent_and_not_at_it() {
+fn folds_above_70_percent_but_not_at_it() {
     let size = size_of(long_talk(3));
     let ledger = |window| {
         let compactor = Scripted::failing_at([]);
@@ -70,7 +70,7 @@ fn it_folds_above_70_percent_and_not_at_it() {
 
 /// Seed 000: > 85%: hard FIFO fallback
 #[test]
-fn a_failed_fold_is_cut_above_85_percent_and_not_at_it() {
+fn failed_fold_is_cut_only_above_85_percent() {
     let size = size_of(long_talk(3));
     let ledger = |window| {
         let compactor = Scripted::failing_at(0..9);
@@ -120,7 +120,7 @@ fn messages_that_are_just_enough_are_folded_alone() {
 
 /// Seed 000: the merged state takes the place of the old one
 #[test]
-fn a_second_fold_counts_the_whole_pair_that_it_replaces() {
+fn second_fold_counts_the_whole_replaced_pair() {
     // After the first fold five messages are left beside the pair. An answer of
     // `answer` tokens and a question follow.
     let talk = |answer: usize| long_talk(3).assistant(&words(answer)).user("Go.");
@@ -144,7 +144,7 @@ fn a_second_fold_counts_the_whole_pair_that_it_replaces() {
 
 /// Seed 000: oldest messages, not exchanges; the current user message is always sent
 #[test]
-fn the_rounds_of_an_agent_behind_one_user_message_are_folded_before_they_overflow() {
+fn agent_rounds_after_one_message_fold_before_overflow() {
     let round = |talk: Talk, n: usize| {
         let id: &str = Box::leak(format!("c{n}").into_boxed_str());
         talk.calls(&[(id, "Read", json!({"path": "a.rs"}))]).result(id, &words(900))
@@ -164,7 +164,7 @@ fn the_rounds_of_an_agent_behind_one_user_message_are_folded_before_they_overflo
 
 /// Seed 000: user message: `<session_state>{…}</session_state>`, assistant: Understood.
 #[test]
-fn the_state_is_a_literal_pair_at_the_head() {
+fn state_is_a_literal_pair_at_head() {
     let mut rig = rig(long_talk(3), Scripted::failing_at([]));
     rig.finish();
     let state = r#"{"logos":["fact 0"],"pathos":[],"abstract":[],"conversation_summary":"They talked. It goes on."}"#;
@@ -229,7 +229,7 @@ fn shares_of_the_budget_are_a_switch() {
 
 /// Seed 000: a failed call: graceful fallback to FIFO with a warning
 #[test]
-fn a_failed_fold_below_the_fifo_limit_drops_nothing_and_is_tried_again() {
+fn failed_fold_below_fifo_limit_is_just_retried() {
     let talk = long_talk(3).assistant("Wait.").user("Again?");
     let mut rig = rig(talk, Scripted::failing_at([0]));
     rig.feed(7);
@@ -243,7 +243,7 @@ fn a_failed_fold_below_the_fifo_limit_drops_nothing_and_is_tried_again() {
 
 /// Seed 000: above 85 % the FIFO cuts
 #[test]
-fn a_failed_fold_above_the_fifo_limit_leaves_the_cut_to_the_fifo() {
+fn failed_fold_above_fifo_limit_leaves_fifo_cutting() {
     // 8,650 > 8,500: one exchange of 2,500 goes, for this turn.
     let mut rig = rig(long_talk(5), Scripted::failing_at([0]));
     rig.feed(7);
@@ -351,7 +351,7 @@ Extract:
 
 /// Seed 000: the awareness block, always
 #[test]
-fn the_awareness_block_is_always_there_and_longer_than_the_seed_says() {
+fn awareness_block_is_permanent_and_exceeds_seed_size() {
     let mut rig = rig(long_talk(3), Scripted::failing_at([]));
     let before = rig.notes();
     let block = &before["session-state-awareness"];
@@ -406,7 +406,7 @@ fn state_and_boundary_are_saved_by_message_id() {
 
 /// Seed 000: the alternative placement in the system prompt
 #[test]
-fn the_system_placement_keeps_the_state_in_a_note_that_covers_what_was_folded() {
+fn system_placement_keeps_state_in_note_covering_folds() {
     let talk = long_talk(5);
     let mut rig = Rig::new("session-state-system", &[], 10_000, talk, Scripted::failing_at([]));
     rig.finish();
@@ -418,7 +418,7 @@ fn the_system_placement_keeps_the_state_in_a_note_that_covers_what_was_folded() 
 
 /// Seed 000: the state is persisted
 #[test]
-fn it_goes_on_from_a_saved_session_at_every_message() {
+fn resumes_from_session_saved_at_every_message() {
     for strategy in ["arachne", "session-state-system"] {
         let new = || Rig::new(strategy, &[], 10_000, long_talk(7), Scripted::failing_at([1]));
         Rig::goes_on(new, 15);

@@ -66,7 +66,7 @@ fn without_a_tail_everything_becomes_the_summary() {
 }
 
 #[test]
-fn a_tail_of_tokens_is_never_longer_than_said() {
+fn token_tail_never_exceeds_its_limit() {
     let keep = |tokens: u32| at_once(&fresh(&format!("keep = {{ tokens = {tokens} }}")), turns(6));
     assert_eq!(keep(60).ledger(), "ffffvv");
     assert_eq!(keep(59).ledger(), "fffffv");
@@ -74,14 +74,14 @@ fn a_tail_of_tokens_is_never_longer_than_said() {
 }
 
 #[test]
-fn a_tail_that_would_begin_with_a_result_begins_behind_it() {
+fn tail_starting_with_result_begins_after_it() {
     // A call takes a few tokens: 30 and the results alone would fit.
     let rig = at_once(&fresh("keep = { tokens = 60 }"), reads(4));
     assert_eq!(rig.ledger(), "fffffffvv");
 }
 
 #[test]
-fn a_share_is_that_of_the_window_the_budget_or_the_messages_within_its_bounds() {
+fn share_is_of_window_budget_or_messages_bounded() {
     let keep = |keep: &str| {
         let parameters = fresh(&format!("keep = {{ {keep} }}"));
         at_once(&parameters, turns(10)).ledger()
@@ -94,7 +94,7 @@ fn a_share_is_that_of_the_window_the_budget_or_the_messages_within_its_bounds() 
 }
 
 #[test]
-fn a_tail_fills_what_the_target_leaves_beside_preamble_and_summary() {
+fn tail_fills_target_left_by_preamble_and_summary() {
     // Of 150, one is the system prompt, and 50 may be the summary: 99 are left.
     let to = "keep = { to = \"target\" }\ntarget = { of = \"window\", share = ";
     let stage = |share: f64| {
@@ -111,14 +111,14 @@ fn a_tail_fills_what_the_target_leaves_beside_preamble_and_summary() {
 }
 
 #[test]
-fn a_tail_from_a_user_turn_begins_at_the_next_one_that_fits() {
+fn user_turn_tail_begins_at_next_fitting_turn() {
     // 90 tokens would begin at row 7, the agent's.
     let keep = "keep = { tokens = 90, from = \"user-turn\" }";
     assert_eq!(at_once(&fresh(keep), turns(10)).ledger(), "ffffffffvv");
 }
 
 #[test]
-fn where_no_user_turn_is_short_enough_the_newest_stays_or_nothing() {
+fn without_short_user_turn_newest_or_nothing_stays() {
     let keep = fresh("keep = { tokens = 40, from = \"user-turn\" }");
     // The agent's last word: all of it is folded.
     assert_eq!(at_once(&keep, turns(4)).ledger(), "ffff");
@@ -131,7 +131,7 @@ fn where_no_user_turn_is_short_enough_the_newest_stays_or_nothing() {
 }
 
 #[test]
-fn a_tail_is_counted_in_messages_responses_or_turns_and_moves_back_to_its_call() {
+fn counted_tail_moves_back_to_its_call() {
     let keep =
         |keep: &str, talk: Talk| at_once(&fresh(&format!("keep = {{ {keep} }}")), talk).ledger();
     assert_eq!(keep("messages = 2", turns(6)), "ffffvv");
@@ -143,14 +143,14 @@ fn a_tail_is_counted_in_messages_responses_or_turns_and_moves_back_to_its_call()
 }
 
 #[test]
-fn first_messages_stay_and_the_summary_stands_behind_them() {
+fn first_messages_stay_and_summary_follows_them() {
     let rig = at_once(&fresh("keep_first = 1\nkeep = { messages = 2 }"), turns(6));
     assert_eq!(rig.ledger(), "vfffvv");
     assert!(texts(&rig)[1].starts_with("[Conversation summary]"));
 }
 
 #[test]
-fn the_users_newest_words_stay_before_the_summary_and_the_first_too_long_keeps_its_ends() {
+fn newest_user_words_precede_summary_with_overlong_clipped() {
     // 30 + 30 fit into 70; of the third, ten tokens: forty characters.
     let talk = turns(6).calls(&[("a", "read", json!({}))]).result("a", "out");
     let rig = at_once(&fresh("keep_user_messages = 70"), talk);
@@ -164,21 +164,21 @@ fn the_users_newest_words_stay_before_the_summary_and_the_first_too_long_keeps_i
 }
 
 #[test]
-fn a_user_message_that_came_after_the_last_folded_one_stands_behind_the_summary() {
+fn user_message_after_last_fold_follows_summary() {
     let rig = at_once(&fresh("keep_user_messages = 30"), turns(5));
     assert_eq!(rig.ledger(), "ffffv");
     assert_eq!(texts(&rig), ["[Conversation summary]\n\ncontinuation 0".to_owned(), words(30)]);
 }
 
 #[test]
-fn nothing_is_done_before_so_many_responses_are_old() {
+fn nothing_happens_before_enough_responses_are_old() {
     let parameters = fresh("keep = { responses = 1 }\nfold_responses = 3");
     assert_eq!(at_once(&parameters, turns(6)).ledger(), "vvvvvv");
     assert_eq!(at_once(&parameters, turns(8)).ledger(), "fffffffv");
 }
 
 #[test]
-fn nothing_is_done_where_only_a_summary_is_old() {
+fn nothing_happens_when_only_a_summary_is_old() {
     let compactor = Scripted::failing_at([]);
     let mut rig = rig(&fresh("keep = { messages = 4 }"), turns(6), &compactor);
     rig.append(6);
@@ -205,7 +205,7 @@ fn shown(task: &Task) -> (String, Vec<String>) {
 }
 
 #[test]
-fn the_summary_that_stands_is_the_oldest_message_of_the_next_call_which_has_its_own_prompt() {
+fn current_summary_leads_next_call_with_update_prompt() {
     let tasks = tasks(&fresh("update_prompt = \"second\""));
     let ((first, _), (second, messages)) = (shown(&tasks[0]), shown(&tasks[1]));
     assert!(first.starts_with("first:") && second.starts_with("second:"));
@@ -216,7 +216,7 @@ fn the_summary_that_stands_is_the_oldest_message_of_the_next_call_which_has_its_
 }
 
 #[test]
-fn sections_are_merged_from_a_summary_of_what_is_new_alone() {
+fn sections_merge_from_summary_of_new_messages_alone() {
     let parameters = fresh("merge = \"sections\"\nmax_summary = 90");
     let (_, messages) = shown(&tasks(&parameters)[1]);
     assert_eq!(messages, vec![words(30); 6]);
@@ -229,7 +229,7 @@ fn sections_are_merged_from_a_summary_of_what_is_new_alone() {
 }
 
 #[test]
-fn a_call_is_appended_to_the_live_conversation_or_sent_alone() {
+fn call_is_appended_to_live_conversation_or_alone() {
     let live = |parameters: &str| match &tasks(parameters)[0] {
         Task::Continuation { live, headings, max_tokens, .. } => {
             assert_eq!(headings[..], ["Goal", "Files modified"]);
@@ -244,7 +244,7 @@ fn a_call_is_appended_to_the_live_conversation_or_sent_alone() {
 }
 
 #[test]
-fn a_second_call_checks_the_draft_against_the_same_messages() {
+fn second_call_checks_draft_against_same_messages() {
     let compactor = Scripted::failing_at([]);
     let mut rig = rig(&fresh("check_prompt = \"check\""), turns(6), &compactor);
     rig.append(6);
@@ -298,7 +298,7 @@ fn tool_output_is_shortened_for_the_summariser_alone() {
 }
 
 #[test]
-fn the_summary_is_said_by_whom_the_strategy_says_with_an_opening_and_a_reply() {
+fn summary_has_configured_role_opening_and_reply() {
     let rig = at_once(&fresh("role = \"system\"\nmarker = \"[So far]\""), turns(6));
     assert_eq!(rig.sent(), [(Role::System, "[So far]\n\ncontinuation 0".to_owned())]);
     let rig = at_once(&fresh("role = \"assistant\"\nopening = \"What now?\""), turns(6));
@@ -325,7 +325,7 @@ fn opening_and_reply_leave_with_their_summary() {
 }
 
 #[test]
-fn a_summary_that_is_larger_than_what_it_stands_for_is_refused_and_none_is_tried_again() {
+fn summary_larger_than_source_is_refused_without_retry() {
     let parameters = "refuse_larger = true\nkeep = { messages = 1 }\nmarker = \"M\"";
     let talk = || Talk::new("S").user("a").user(&words(150));
     let compactor = Scripted::failing_at([]);
@@ -342,7 +342,7 @@ fn a_summary_that_is_larger_than_what_it_stands_for_is_refused_and_none_is_tried
 }
 
 #[test]
-fn a_call_without_its_result_yet_is_not_folded() {
+fn call_awaiting_its_result_is_not_folded() {
     let talk = turns(5).calls(&[("a", "read", json!({}))]).user(&words(30)).result("a", "late");
     let mut rig = rig(FRESH, talk, &Scripted::failing_at([]));
     rig.append(7);
@@ -351,7 +351,7 @@ fn a_call_without_its_result_yet_is_not_folded() {
 }
 
 #[test]
-fn token_numbers_scale_with_the_window_and_counts_do_not() {
+fn token_numbers_scale_with_window_unlike_counts() {
     let half = |parameters: &str| {
         let mut rig = Rig::stages(
             &stage(&fresh(parameters)),
@@ -370,14 +370,14 @@ fn token_numbers_scale_with_the_window_and_counts_do_not() {
 }
 
 #[test]
-fn a_summary_is_recorded_with_what_it_stands_for() {
+fn summary_is_recorded_with_what_it_replaces() {
     let rig = at_once(&fresh("keep_user_messages = 30\nkeep = { messages = 1 }"), turns(6));
     let record = json!({"messages": 4, "userMessagesKept": 1, "content": "continuation 0"});
     assert_eq!(rig.records("summary"), [record]);
 }
 
 #[test]
-fn it_goes_on_from_a_saved_session_at_every_message() {
+fn resumes_from_session_saved_at_every_message() {
     for parameters in [
         "keep_user_messages = 70",
         "merge = \"sections\"\nmax_summary = 20\nkeep_first = 1",
@@ -390,7 +390,7 @@ fn it_goes_on_from_a_saved_session_at_every_message() {
 }
 
 #[test]
-fn a_summary_that_is_as_large_as_what_it_stands_for_is_taken() {
+fn summary_as_large_as_its_source_is_taken() {
     let size = recap_core::tokens::Counter::default().count("M\n\ncontinuation 0") as usize;
     let parameters = fresh("refuse_larger = true\nkeep = { messages = 1 }\nmarker = \"M\"");
     let with = |tokens| {

@@ -22,7 +22,7 @@ fn turns(count: usize) -> Talk {
 }
 
 #[test]
-fn the_input_and_a_share_of_the_other_messages_stay() {
+fn input_and_share_of_other_messages_stay() {
     // 2 + 10 × 100 are above 900; of ten messages four tenths go.
     let mut rig = rig(0.6, 0.9, turns(10));
     rig.finish();
@@ -37,7 +37,7 @@ fn nothing_happens_up_to_the_threshold() {
 }
 
 #[test]
-fn it_trims_again_while_the_context_is_still_too_large_at_most_three_times() {
+fn trimming_repeats_at_most_three_times_while_oversized() {
     // All at once, or it would trim on the way. Of 12: 3, then 2 of 9, then 1
     // of 7: six of 100 tokens are left, and 602 are not above 650.
     let at_once = |above: f64| {

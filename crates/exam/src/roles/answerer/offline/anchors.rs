@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_a_key_where_a_value_follows() {
+    fn name_followed_by_value_is_a_key() {
         for text in ["{\"limit\": 3}", "limit = 3", "limit: 3", "'limit' : 3"] {
             assert!(Name::new("limit").is_key(text), "{text}");
         }
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_may_be_shortened_to_its_file_and_a_field_to_its_end() {
+    fn path_shortens_to_file_and_field_to_end() {
         let has = |text: &str, name: &str| Name::new(name).is_in(text);
         assert!(has("changed lexer.rs", "src/lexer.rs") && has("\"status\": 1", "order.status"));
         assert!(!has("old_lexer.rs", "src/lexer.rs") && !has("toml", "app.toml"));

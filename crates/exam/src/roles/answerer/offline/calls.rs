@@ -118,14 +118,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_edit_is_its_new_lines_behind_the_file() {
+    fn edit_is_shown_as_file_and_new_lines() {
         let call = r#"{"name":"Edit","arguments":{"file_path":"a.rs","old_string":"x = 1","new_string":"x = 2\n\ny = 3","replace_all":false}}"#;
         let text = format!("I change it.\n{call}\nDone.");
         assert_eq!(rendered(&text), "I change it.\nEdit a.rs: x = 2\nEdit a.rs: y = 3\nDone.\n");
     }
 
     #[test]
-    fn a_list_has_an_item_a_line_and_a_patch_only_what_it_adds() {
+    fn list_shows_items_by_line_patch_only_additions() {
         let list = r#"{"name":"TodoWrite","arguments":{"todos":[{"content":"Test it","status":"pending"},7]}}"#;
         assert_eq!(rendered(list), "TodoWrite: content: Test it; status: pending\nTodoWrite: 7\n");
         let patch = r#"{"name":"apply_patch","arguments":{"input":"*** Begin Patch\n*** Update File: b.rs\n-x\n+y\n*** End Patch"}}"#;
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn other_text_and_broken_calls_stay_as_they_are() {
+    fn other_text_and_broken_calls_are_unchanged() {
         for text in ["plain", "{\"name\":\"cut off", "{\"name\":\"x\",\"arguments\":7}"] {
             assert_eq!(rendered(text).trim_end(), text);
         }

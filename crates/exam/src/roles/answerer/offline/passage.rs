@@ -293,7 +293,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_short_name_before_a_colon_is_a_label() {
+    fn short_name_before_colon_is_label() {
         let name = |text: &str| label(text).map(|place| text[place].to_owned());
         assert_eq!(name("Ann Lee: Hi."), Some("Ann Lee".to_owned()));
         for text in ["https://x", "note: later", "A b c d: e", "Ann", "", ": x", "Ann:x"] {

@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn the_five_rarest_terms_are_searched_for_as_they_are_spelt() {
+    fn five_rarest_terms_are_searched_as_spelt() {
         let index = index(&["The harbour is full.", "The harbour closes.", "A ship came."]);
         // Terms in no block: Tortuga, rum, barrels, price. In one block: ship.
         // In two: harbour.
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn an_identifier_is_one_term_and_inflections_of_a_word_are_one_term() {
+    fn identifier_and_inflections_each_form_one_term() {
         let index = index(&[]);
         let question = "Who changed retry_policy.rs, and why was it changing?";
         assert_eq!(queries(&index, question), ["retry_policy.rs", "changed"]);
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn every_term_is_a_call_and_what_came_twice_counts_twice() {
+    async fn each_term_is_called_and_repeats_count_twice() {
         let past = [archived(0, "Rum is dear.", None), archived(1, "Tortuga has rum.", None)];
         let channel = Channel::new(RECOVERIES[0], &past);
         // `Tortuga` and `rum` find the second message: `Rum` has another
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_channel_that_ranks_is_asked_the_whole_question_once() {
+    async fn ranking_channel_gets_the_whole_question_once() {
         let spec = RECOVERIES.iter().find(|spec| spec.name == "sessions").unwrap();
         let past = [archived(0, "Tortuga has rum.", None), archived(1, "Rum is dear.", None)];
         let summary = archived(0, "They looked for rum in Tortuga.", None);
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn found_messages_follow_the_preamble_in_order_and_without_duplicates() {
+    fn found_messages_follow_preamble_in_order_without_duplicates() {
         let past = [
             archived(0, "oldest", None),
             archived(1, "old", Some("thought")),

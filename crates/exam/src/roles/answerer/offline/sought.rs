@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn the_noun_after_the_question_word_decides_the_form() {
+    fn noun_after_question_word_decides_answer_form() {
         let table = [
             ("Which commit fixed the parser?", HASH),
             ("What is the short hash of that commit?", HASH),

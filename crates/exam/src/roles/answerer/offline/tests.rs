@@ -80,7 +80,7 @@ fn work() -> AnswerContext {
 }
 
 #[test]
-fn the_sentence_with_the_same_rare_words_is_the_answer() {
+fn sentence_sharing_rare_words_is_the_answer() {
     assert!(answer(&chat(), "What is the name of Ann's puppy?").contains("Her name is Luna."));
     assert!(answer(&chat(), "What did Ben buy?").contains("red bicycle"));
 }
@@ -92,7 +92,7 @@ fn a_turn_after_a_question_answers_it() {
 }
 
 #[test]
-fn relative_dates_are_resolved_against_the_day_of_their_passage() {
+fn relative_dates_resolve_against_their_passage_date() {
     // 8 May 2023 was a Monday.
     let actual = answer(&chat(), "When did Ben run a charity race?");
     assert!(actual.contains("7 May 2023, the Sunday before 8 May 2023"), "{actual}");
@@ -121,13 +121,13 @@ fn a_fact_that_was_never_mentioned_is_unknown() {
 }
 
 #[test]
-fn a_fact_about_one_speaker_is_unknown_for_the_other() {
+fn fact_about_one_speaker_is_unknown_for_another() {
     assert_eq!(answer(&chat(), "When did Ann run a charity race?"), UNKNOWN);
     assert_ne!(answer(&chat(), "When did Ben run a charity race?"), UNKNOWN);
 }
 
 #[test]
-fn files_decisions_and_choices_of_an_agent_are_found() {
+fn agent_files_decisions_and_choices_are_found() {
     let actual = answer(&work(), "Which file holds the retry logic?");
     assert!(actual.contains("src/net/retry_policy.rs"), "{actual}");
     let actual =
@@ -148,7 +148,7 @@ fn the_newer_of_two_snapshots_is_the_answer() {
 }
 
 #[test]
-fn text_without_spaces_is_found_by_pairs_of_characters() {
+fn unspaced_text_is_found_by_character_pairs() {
     let context = shown(vec![
         said(Role::User, None, "我的妹妹在南京大学读书。她喜欢打篮球。"),
         said(Role::Assistant, None, "好的，我记住了。"),
@@ -170,7 +170,7 @@ fn long_tool_results_are_read_line_by_line() {
 }
 
 #[test]
-fn an_answer_is_within_its_bound_and_copied_from_the_text() {
+fn answer_fits_its_bound_and_copies_the_text() {
     let long = "whale ".repeat(3000);
     let unbroken = "鲸".repeat(9000);
     let listed: String = (0..300).map(|n| format!("The whale number {n} sings.\n")).collect();
@@ -187,7 +187,7 @@ fn an_answer_is_within_its_bound_and_copied_from_the_text() {
 }
 
 #[test]
-fn every_answer_except_resolved_dates_is_in_the_context() {
+fn all_answers_except_resolved_dates_are_in_context() {
     let context = chat();
     let all: String =
         context.passages.iter().map(|passage| format!("{}\n", passage.text)).collect();
@@ -221,7 +221,7 @@ fn ten_thousand_passages_are_read() {
 }
 
 #[test]
-fn answers_are_independent_of_each_other_and_of_earlier_contexts() {
+fn answers_depend_on_no_other_question_or_context() {
     let questions = ["What did Ben buy?", "When did Ann adopt a puppy?", "Where did Ben go?"];
     let forth = asked(&chat(), &questions);
     let mut back = asked(&chat(), &[questions[2], questions[1], questions[0]]);
@@ -271,7 +271,7 @@ fn session() -> AnswerContext {
 }
 
 #[test]
-fn a_value_of_the_requested_form_is_the_answer() {
+fn value_of_requested_form_is_the_answer() {
     let actual = answer(&session(), "Which commit mended the broken invoices?");
     assert!(actual.contains("7be20c4"), "{actual}");
     let actual = answer(&session(), "Which invoice id is in state frozen?");
@@ -279,7 +279,7 @@ fn a_value_of_the_requested_form_is_the_answer() {
 }
 
 #[test]
-fn only_the_newer_value_of_two_statements_is_the_answer() {
+fn newer_of_two_stated_values_is_the_answer() {
     let actual = answer(&session(), "Which flag is the canary flag?");
     assert!(actual.contains("low-elm-20") && !actual.contains("tall-oak-17"), "{actual}");
 }

@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn both_sections_are_parsed_whatever_the_case_and_ends_of_their_tags() {
+    fn sections_are_parsed_despite_tag_case_and_ending() {
         for text in [
             "<summary>\nThey talked.\n</summary>\n\n<memories>\n- Likes tea.\n- Uses pnpm.\n</memories>",
             "Here it is.\n<Summary>They talked.</SUMMARY><MEMORIES>* Likes tea.\n* Uses pnpm.",
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_summary_is_required_and_memories_may_be_missing() {
+    fn summary_is_required_and_memories_are_optional() {
         assert_eq!(digest("<summary>They talked.</summary>"), of("They talked.", &[]));
         for nothing in ["", "- None.", "(none)", "- "] {
             let text = format!("<summary>x</summary><memories>\n{nothing}\n</memories>");

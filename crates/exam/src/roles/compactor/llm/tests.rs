@@ -86,7 +86,7 @@ fn turn(speaker: Speaker, text: &str) -> Message {
 }
 
 #[test]
-fn the_messages_are_at_their_placeholder_or_in_front_of_the_prompt() {
+fn messages_fill_their_placeholder_or_precede_the_prompt() {
     let shown = "[user]\nWhich port?\n[2 images]\n\n[assistant]\n8080.\n\n[tool]\nok";
     let place = |prompt: &str| question(&state_task(prompt));
     let asked = place(&format!("<a>{MESSAGES}</a> {{{{messages}}}}"));
@@ -101,7 +101,7 @@ fn the_messages_are_at_their_placeholder_or_in_front_of_the_prompt() {
 }
 
 #[test]
-fn only_the_state_has_a_schema_with_four_fields() {
+fn only_state_task_has_schema_with_four_fields() {
     let schema = question(&state_task("")).schema.unwrap();
     let names: Vec<&String> = schema.json["properties"].as_object().unwrap().keys().collect();
     assert_eq!(names, ["logos", "pathos", "abstract", "conversation_summary"]);
@@ -111,7 +111,7 @@ fn only_the_state_has_a_schema_with_four_fields() {
 }
 
 #[test]
-fn a_live_conversation_is_continued_as_turns_with_the_prompt_last() {
+fn live_conversation_continues_as_turns_with_prompt_last() {
     let messages = vec![
         message(Role::System, "[Earlier conversation - 4 messages summarized]"),
         message(Role::User, "Which port?"),
@@ -138,7 +138,7 @@ fn a_live_conversation_is_continued_as_turns_with_the_prompt_last() {
 }
 
 #[test]
-fn a_live_conversation_that_the_assistant_began_gets_a_first_user_message() {
+fn assistant_first_live_conversation_gets_user_message() {
     let live = Live { messages: vec![message(Role::Assistant, "Hello.")], ..Live::default() };
     let asked = question(&continuation_task(Some(live)));
     let speakers: Vec<Speaker> = asked.messages.iter().map(|turn| turn.speaker).collect();
@@ -148,7 +148,7 @@ fn a_live_conversation_that_the_assistant_began_gets_a_first_user_message() {
 }
 
 #[tokio::test]
-async fn each_task_is_given_its_shape_with_tokens_and_latency() {
+async fn each_task_returns_its_shape_tokens_and_latency() {
     let digest = recap_strategy::Digest {
         summary: "They talked.".to_owned(),
         memories: vec!["Port 8080.".to_owned()],
@@ -171,7 +171,7 @@ async fn each_task_is_given_its_shape_with_tokens_and_latency() {
 }
 
 #[tokio::test]
-async fn a_wrong_shape_is_sent_back_once_and_both_calls_are_paid() {
+async fn wrong_shape_is_retried_once_and_both_paid() {
     let extra = STATE.replace("\"pathos\"", "\"ethos\": [], \"pathos\"");
     let empty = r#"{"logos": [], "pathos": [], "abstract": [], "conversation_summary": ""}"#;
     for (wrong, why) in [
@@ -199,7 +199,7 @@ async fn a_wrong_shape_is_sent_back_once_and_both_calls_are_paid() {
 }
 
 #[tokio::test]
-async fn a_free_text_is_sent_back_where_it_is_empty_or_lacks_its_summary() {
+async fn empty_text_or_missing_summary_is_sent_back() {
     let (reply, llm) = run(&continuation_task(None), [said("\n"), said("Go on so.")]).await;
     assert!(reply.is_ok());
     assert!(llm.calls()[1].request.messages[0].text.contains("it is empty"));
@@ -212,7 +212,7 @@ async fn a_free_text_is_sent_back_where_it_is_empty_or_lacks_its_summary() {
 }
 
 #[tokio::test]
-async fn a_state_that_is_cut_off_is_none_and_a_text_stands_as_far_as_it_goes() {
+async fn truncated_state_is_refused_and_truncated_text_kept() {
     let cut = |text| ended(text, Finish::Length);
     let torn = |bound: u64| Err(CompactorError::CutOff(format!("cut off at {bound} tokens")));
     let (reply, llm) = run(&state_task(""), [cut(STATE)]).await;
@@ -232,7 +232,7 @@ async fn a_state_that_is_cut_off_is_none_and_a_text_stands_as_far_as_it_goes() {
 }
 
 #[tokio::test]
-async fn what_went_wrong_says_whether_the_strategy_may_fall_back() {
+async fn error_kind_decides_whether_strategy_may_fall_back() {
     use FaultKind::{Auth, BadRequest, ContextTooLong, Filtered, NotFound};
     let error = |reply| async { run(&digest_task(), [reply]).await.0.unwrap_err() };
     for reply in [
@@ -274,7 +274,7 @@ async fn a_repetition_says_so_in_its_calls() {
 }
 
 #[tokio::test]
-async fn a_unusable_reply_says_why_and_is_paid_for() {
+async fn unusable_reply_states_reason_and_is_paid() {
     use FaultKind::{BadRequest, ContextTooLong};
     let (one, two, none) = ((100, 7), (200, 14), (0, 0));
     let cut = |text| ended(text, Finish::Length);
@@ -305,7 +305,7 @@ async fn a_unusable_reply_says_why_and_is_paid_for() {
 }
 
 #[tokio::test]
-async fn a_short_reply_is_unusable_however_long_the_model_reasoned() {
+async fn short_reply_is_unusable_however_long_the_reasoning() {
     let large = TaskMessage { tokens: 5_000, ..message(Role::User, "Which port?") };
     let task = |max_tokens| Task::Continuation {
         prompt: "Go on.".to_owned(),

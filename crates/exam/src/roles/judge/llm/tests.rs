@@ -106,7 +106,7 @@ async fn only_what_is_offered_is_a_verdict() {
 }
 
 #[tokio::test]
-async fn a_failure_of_the_judge_is_no_wrong_answer() {
+async fn judge_failure_is_no_wrong_answer() {
     let expect = any_of(&["8080"]);
     for (reply, why) in [
         (ended("No.", Finish::Refused), "the model refused"),
@@ -125,7 +125,7 @@ async fn a_failure_of_the_judge_is_no_wrong_answer() {
 }
 
 #[tokio::test]
-async fn an_answer_without_letter_or_digit_is_wrong_without_a_call() {
+async fn answer_without_letter_or_digit_fails_without_call() {
     for expect in [any_of(&["8080"]), Expectation::Unanswerable, rubric_of(&["a"])] {
         let (judgement, llm) = graded(&grading(&expect, &[], " … \n?"), []).await;
         assert_eq!((judgement.verdict, judgement.score), (Verdict::Incorrect, Some(0.0)));
@@ -156,7 +156,7 @@ async fn a_rubric_scores_the_mean_of_its_points() {
 }
 
 #[tokio::test]
-async fn a_rubric_with_too_few_many_or_other_grades_is_sent_back() {
+async fn rubric_with_wrong_grades_is_sent_back() {
     let expect = rubric_of(&["a", "b"]);
     let case = grading(&expect, &[], "An answer.");
     let other =
@@ -222,7 +222,7 @@ fn it_has_the_name_of_its_model() {
 }
 
 #[test]
-fn the_typical_length_of_a_verdict_is_that_of_the_requested_object() {
+fn typical_verdict_length_matches_the_requested_object() {
     // The reason has twenty words.
     let reply = "{\"reason\": \"The answer names port 8443 of the staging host, which is the value \
                  that the expectation gives, and nothing else.\", \"verdict\": \"correct\"}";

@@ -58,7 +58,7 @@ fn numbers_are_compared_by_value_whatever_their_spelling() {
 }
 
 #[test]
-fn a_date_is_right_if_it_is_at_least_as_exact() {
+fn date_is_right_if_at_least_as_exact() {
     right("7 May 2023", &["May 7th, 2023", "2023-05-07", "on the 7th of May, 2023, I think"]);
     right("May 2023", &["7 May 2023", "in May of 2023"]);
     wrong_for("7 May 2023", &["8 May 2023", "May 2023", "7 May", "7 June 2023", "in 2023"]);
@@ -92,7 +92,7 @@ fn a_denied_value_is_not_stated() {
 }
 
 #[test]
-fn a_denial_within_the_question_does_not_excuse_a_denied_value() {
+fn denial_within_question_does_not_excuse_denied_value() {
     for question in [
         "Who sings that you can't get what you want?",
         "Which band sang “Never Without You”?",
@@ -109,7 +109,7 @@ fn a_denial_within_the_question_does_not_excuse_a_denied_value() {
 }
 
 #[test]
-fn a_negation_that_the_question_quotes_does_not_deny_what_follows_it() {
+fn negation_quoted_from_question_denies_nothing() {
     let question = "One rule begins with “Do not commit likely”: how does it go on?";
     let gold = "secret files (`.env`, credentials)";
     for answer in [
@@ -130,7 +130,7 @@ fn a_negation_that_the_question_quotes_does_not_deny_what_follows_it() {
 }
 
 #[test]
-fn a_denied_time_with_equal_parts_is_denied_as_a_whole() {
+fn denied_time_with_equal_parts_is_wholly_denied() {
     wrong_for("20:20", &["It is not 20:20.", "never at 20:20"]);
     right("20:20", &["It is 20:20.", "not 06:06, but 20:20"]);
     wrong_for("2008", &["It was not September 14, 2008."]);
@@ -164,7 +164,7 @@ fn a_value_with_a_negation_requires_the_negation() {
 }
 
 #[test]
-fn a_former_value_beside_a_current_one_is_not_stated() {
+fn former_value_beside_current_one_is_not_stated() {
     let question = "What is the capital?";
     for answer in [
         "It used to be Paris, now it is Nice.",
@@ -181,7 +181,7 @@ fn a_former_value_beside_a_current_one_is_not_stated() {
 }
 
 #[test]
-fn the_past_without_a_current_value_still_states_the_value() {
+fn past_without_current_value_still_states_the_value() {
     let question = "What is the capital?";
     for answer in [
         "It used to be Paris.",
@@ -197,7 +197,7 @@ fn the_past_without_a_current_value_still_states_the_value() {
 }
 
 #[test]
-fn a_question_about_the_past_is_answered_by_the_former_value() {
+fn past_question_is_answered_by_former_value() {
     let answer = "It used to be Paris, now it is Nice.";
     for question in [
         "What was the first capital?",
@@ -247,7 +247,7 @@ fn words_of_the_question_need_not_be_repeated() {
 }
 
 #[test]
-fn a_list_requires_both_of_two_parts_and_two_thirds_of_more() {
+fn list_needs_two_thirds_but_both_of_two() {
     right("fishing, weaving", &["Weaving and fishing."]);
     wrong_for("fishing, weaving", &["She fishes.", "weaving"]);
     right("bakery, harbour, museum", &["the museum and the bakery"]);
@@ -255,7 +255,7 @@ fn a_list_requires_both_of_two_parts_and_two_thirds_of_more() {
 }
 
 #[test]
-fn a_person_is_recognised_by_surname_with_first_name_or_initial() {
+fn person_needs_surname_with_first_name_or_initial() {
     right("Karen Anna Lena Holm", &["Karen Holm", "K. Holm"]);
     right("David Karl Meyer", &["Dave Meyer played him."]);
     wrong_for("David Karl Meyer", &["David Weber", "Steve Meyer", "John Meyer"]);
@@ -269,7 +269,7 @@ fn text_in_parentheses_is_not_required() {
 }
 
 #[test]
-fn in_a_long_text_the_words_must_be_near_each_other() {
+fn words_must_be_close_in_long_text() {
     let filler = "and then we talked for a while about all the weather in town ".repeat(6);
     let near = format!("{filler} she bought a red wooden boat yesterday {filler}");
     let far = format!("a red {filler} wooden {filler} boat");
@@ -282,7 +282,7 @@ fn in_a_long_text_the_words_must_be_near_each_other() {
 }
 
 #[test]
-fn another_ending_of_a_long_word_is_accepted_and_another_letter_is_not() {
+fn long_words_may_change_ending_but_no_letter() {
     right("Moonstone Legends", &["a Moonstone Legend"]);
     right("Canada", &["Canadian"]);
     wrong_for("Moonstone Legends", &["Sunstone Legends"]);
@@ -315,7 +315,7 @@ fn yes_and_no_must_be_at_the_beginning() {
 }
 
 #[test]
-fn an_empty_answer_is_wrong_and_not_knowing_abstains() {
+fn empty_answer_is_wrong_and_not_knowing_abstains() {
     for answer in ["", "  \n", "?!…"] {
         assert_eq!(judged("Where?", "Paris", answer), "incorrect", "{answer}");
     }
@@ -334,7 +334,7 @@ fn an_empty_answer_is_wrong_and_not_knowing_abstains() {
 }
 
 #[test]
-fn an_unknowable_question_is_only_answered_by_saying_so() {
+fn unknowable_question_accepts_only_saying_so() {
     let grade = |answer| {
         let (expect, kind) = (&Expectation::Unanswerable, QuestionKind::Abstain);
         Offline.judge(&Grading { question: "Where?", kind, expect, stale: &[], answer })
@@ -352,7 +352,7 @@ fn an_unknowable_question_is_only_answered_by_saying_so() {
 }
 
 #[test]
-fn a_stale_value_is_stale_unless_the_answer_calls_it_past() {
+fn stale_value_is_stale_unless_called_past() {
     let judged = |answer| verdict_of("What port is it?", "9090", "8080", answer).verdict;
     for answer in [
         "9090",
@@ -397,7 +397,7 @@ fn rubrics_tone_and_shared_concepts_require_a_model() {
 }
 
 #[test]
-fn the_rationale_names_the_stated_value_or_the_missing_part() {
+fn rationale_names_stated_value_or_missing_part() {
     let why = |value, answer| verdict_of("", value, "", answer).rationale;
     assert_eq!(why("Paris", "in Paris"), "it says `Paris`");
     assert_eq!(why("red boat", "a boat"), "`red boat` is not said: it lacks `red`");
@@ -446,7 +446,7 @@ fn hostile_texts_are_graded_without_a_panic() {
 }
 
 #[test]
-fn a_haystack_states_words_near_each_other_that_are_not_denied() {
+fn haystack_states_nearby_words_unless_denied() {
     let haystack = Haystack::new(
         "user: The port is 8,080 now.\nassistant: Noted, on 7 May 2023.\n\
          user: We did not adopt the blue parrot. The red cat came home.",
@@ -478,7 +478,7 @@ fn filler(terms: usize) -> String {
 }
 
 #[test]
-fn two_words_stand_within_twelve_terms_of_a_text_of_more_than_forty() {
+fn long_text_needs_two_words_within_twelve_terms() {
     // The second word is `apart` terms behind the first, in a text of `all` terms.
     let text = |apart: usize, all: usize| {
         format!("copper {} lantern {}", filler(apart - 1), filler(all - apart - 1))
@@ -496,7 +496,7 @@ fn two_words_stand_within_twelve_terms_of_a_text_of_more_than_forty() {
 }
 
 #[test]
-fn a_lone_number_stands_within_eight_terms_of_a_word_of_the_question_in_a_long_text() {
+fn lone_number_needs_question_word_within_eight_terms() {
     let question = "How many canoes does Ole have?";
     let behind = |apart: usize, all: usize| {
         format!("canoes {} 3 {}", filler(apart - 1), filler(all - apart - 1))
@@ -512,7 +512,7 @@ fn a_lone_number_stands_within_eight_terms_of_a_word_of_the_question_in_a_long_t
 /// Words differ by an ending if five letters and all but one of the shorter word
 /// agree, and no more than four letters of the longer one are left.
 #[test]
-fn another_ending_is_one_of_at_most_four_letters_behind_five() {
+fn changed_ending_has_at_most_four_letters() {
     right("velbor", &["velborquaz"]);
     wrong_for("velbor", &["velborquazo"]);
     right("velbo", &["velbor"]);
@@ -523,7 +523,7 @@ fn another_ending_is_one_of_at_most_four_letters_behind_five() {
 }
 
 #[test]
-fn a_long_text_states_four_fifths_of_more_than_four_words() {
+fn haystack_needs_four_fifths_beyond_four_words() {
     let six = Sought::new("amber bronze copper dagger easel falcon");
     assert!(Haystack::new("amber bronze copper dagger easel").states(&six));
     assert!(!Haystack::new("amber bronze copper dagger").states(&six));
@@ -533,13 +533,13 @@ fn a_long_text_states_four_fifths_of_more_than_four_words() {
 }
 
 #[test]
-fn a_first_name_stands_up_to_three_words_before_the_surname() {
+fn first_name_stands_within_three_words_before_surname() {
     right("David Meyer", &["D. Anton Karl Meyer"]);
     wrong_for("David Meyer", &["D. Anton Karl Otto Meyer"]);
 }
 
 #[test]
-fn a_cue_of_time_counts_five_terms_before_a_value_and_two_behind_it() {
+fn time_cue_reaches_five_terms_before_two_after() {
     let judged = |answer| verdict_of("What port is it?", "9090", "8080", answer).verdict;
     assert_eq!(judged("9090. Was gray pale dull cold 8080."), Verdict::Correct);
     assert_eq!(judged("9090. Was gray pale dull cold warm 8080."), Verdict::Stale);

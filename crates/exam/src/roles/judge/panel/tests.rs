@@ -54,7 +54,7 @@ async fn panel(verdicts: &[Verdict]) -> (Judgement, Vec<u32>) {
 }
 
 #[tokio::test]
-async fn two_who_agree_decide_and_both_votes_are_kept() {
+async fn two_agreeing_judges_decide_and_both_votes_remain() {
     let (judgement, asked) =
         panel(&[Verdict::Partial(0.5), Verdict::Correct, Verdict::Incorrect]).await;
     assert_eq!(asked, [1, 1, 0]);
@@ -90,7 +90,7 @@ async fn the_third_decides_where_two_disagree() {
 }
 
 #[tokio::test]
-async fn two_who_disagree_without_a_third_leave_it_unscored() {
+async fn two_disagreeing_judges_without_third_leave_it_unscored() {
     let (judgement, _) = panel(&[Verdict::Correct, Verdict::Incorrect]).await;
     let why = "the judges disagree: a says correct, b says incorrect";
     assert_eq!(judgement.verdict, mute(why));

@@ -73,7 +73,7 @@ fn the_prompt_belongs_to_its_version() {
 }
 
 #[tokio::test]
-async fn the_searches_stand_behind_the_question_and_the_system_text_is_the_same() {
+async fn search_tools_follow_question_and_keep_system_text() {
     let (answer, asked) = saying(&["8443"]).await;
     assert_eq!(answer, searched("8443", 0, 0));
     let text = &asked[0].messages[0].text;
@@ -92,7 +92,7 @@ fn placeholders_in_a_question_are_not_filled() {
 }
 
 #[tokio::test]
-async fn a_search_is_answered_with_its_messages_and_then_comes_the_answer() {
+async fn search_is_answered_with_messages_before_the_answer() {
     let (answer, asked) = saying(&["search_messages: port", "8443"]).await;
     // `port` is in messages 1 and 0, of 30 and 7 tokens; message 2 contains
     // `Port`.
@@ -109,7 +109,7 @@ async fn a_search_is_answered_with_its_messages_and_then_comes_the_answer() {
 }
 
 #[tokio::test]
-async fn reasoning_is_searched_by_its_own_tool_and_shown_with_what_was_said() {
+async fn reasoning_has_own_search_and_appears_with_speech() {
     let (answer, asked) = saying(&["`search_reasoning: port`", "search_messages: none", "x"]).await;
     assert_eq!(answer, searched("x", 2, 5));
     let texts: Vec<&str> = asked[2].messages.iter().map(|m| m.text.as_str()).collect();
@@ -133,7 +133,7 @@ async fn a_fifth_search_is_refused() {
 }
 
 #[tokio::test]
-async fn a_search_of_another_form_is_asked_for_once_more() {
+async fn malformed_search_is_retried_once() {
     for (wrong, why) in [
         ("search_messages:", "it names no text to look for"),
         ("search_messages: a\nsearch_messages: b", "a search is one line alone"),
@@ -150,7 +150,7 @@ async fn a_search_of_another_form_is_asked_for_once_more() {
 }
 
 #[tokio::test]
-async fn what_is_no_whole_reply_ends_the_question_and_keeps_what_was_spent() {
+async fn incomplete_reply_ends_question_and_keeps_its_cost() {
     let first = || said("search_messages: 80");
     for (reply, why) in [
         (down(), "no reply after 5 attempts: connection refused"),
@@ -186,7 +186,7 @@ fn the_prompt_says_that_a_channel_ranks() {
 }
 
 #[tokio::test]
-async fn the_text_that_a_model_searches_for_is_what_is_embedded_and_a_failure_ends_its_answer() {
+async fn search_text_is_embedded_and_failure_ends_answer() {
     let spec = RECOVERIES.iter().find(|spec| spec.name == "sessions").unwrap();
     let session =
         |text, tokens| ArchivedSession { summary: archived(0, text, tokens), spans: vec![(0, 0)] };
