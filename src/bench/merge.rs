@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_of_several_shards_is_one_the_quickest_under_the_first_role() {
+    fn shared_call_merges_to_quickest_under_first_role() {
         use CallOutcome::{Replied, Unavailable};
         let merged = distinct(vec![
             call(ModelRole::Answerer, "a", Replied, 9.0),

@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn what_costs_no_less_and_keeps_no_more_than_the_authors_is_not_recommended() {
+    fn setting_no_better_than_authors_is_not_recommended() {
         assert_eq!(recommended(&[(18.0, 0.0, 2.0), (18.0, 0.0, 2.0)]), 0);
         // 2 is the best and dear; 1 is within its error, costs what the author's
         // does and keeps less.

@@ -120,7 +120,7 @@ fn prompts_are_beside_space_or_come_from_base() {
 }
 
 #[test]
-fn a_strategy_gives_a_space_of_its_own_numbers() {
+fn search_space_comes_from_strategy_numbers() {
     let space = Space::find("arachne").unwrap();
     assert!(space.derived && space.axes.iter().any(|axis| axis.key == "1.target.share"));
     let none = Space::find("full").unwrap_err().to_string();

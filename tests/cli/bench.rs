@@ -414,7 +414,7 @@ fn no_text_folder_contains_no_question_or_answer() {
 }
 
 #[test]
-fn a_run_with_questions_and_without_text_measures_and_renders_the_same_again() {
+fn textless_run_with_questions_measures_and_rerenders_identically() {
     let desk = Desk::with_sessions();
     set_with_question(&desk);
     desk.good(&["bench", "set", "--out", "worded"]);

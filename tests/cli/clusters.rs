@@ -159,7 +159,7 @@ fn runner(desk: &Desk, workflow: &Json, job: &str, shard: (&str, usize)) {
 }
 
 #[test]
-fn runners_of_a_matrix_make_the_run_of_one_process() {
+fn matrix_runners_reproduce_single_process_run() {
     let desk = desk();
     let workflow = yaml("github-matrix.yml");
     // The job `build` needs a network; what it leaves is the program.
@@ -178,7 +178,7 @@ fn runners_of_a_matrix_make_the_run_of_one_process() {
 }
 
 #[test]
-fn tasks_of_a_job_array_make_the_run_of_one_process() {
+fn job_array_tasks_reproduce_single_process_run() {
     let desk = desk();
     let task = |array: &[u32], task: u32, all: Option<&str>| {
         let mut script = process(&desk, ".", "bash");

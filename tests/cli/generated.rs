@@ -126,7 +126,7 @@ fn describe(desk: &Desk, path: &[&str], bench: &Help, page: &mut String) {
 // With Parquet the formats' default is another.
 #[cfg(not(feature = "parquet"))]
 #[test]
-fn the_commands_of_the_reference_are_what_help_prints() {
+fn reference_commands_match_help_output() {
     let (desk, mut page) = (Desk::new(), String::new());
     let bench = Help::of(&desk, &["bench"]);
     for command in Help::of(&desk, &[]).commands() {

@@ -39,7 +39,7 @@ fn run() -> Desk {
 }
 
 #[test]
-fn hostile_text_is_escaped_in_the_page_and_shown() {
+fn hostile_text_is_escaped_and_shown_in_page() {
     let page = run().read("run/report.html");
     for number in ["4711", "4712", "4713"] {
         assert!(!page.contains(&format!("<script>alert({number}")), "{number}");
@@ -67,7 +67,7 @@ fn formulas_are_defused_in_every_csv() {
 }
 
 #[test]
-fn an_error_that_quotes_a_recording_sends_no_escape_to_the_terminal() {
+fn error_quoting_recording_sends_terminal_no_escape() {
     let desk = Desk::new();
     desk.file(
         "s.json",
@@ -78,7 +78,7 @@ fn an_error_that_quotes_a_recording_sends_no_escape_to_the_terminal() {
 }
 
 #[test]
-fn warnings_about_file_names_send_no_escape_to_the_terminal() {
+fn file_name_warnings_send_terminal_no_escape() {
     let desk = Desk::with_sessions();
     desk.file("all/\u{1b}[31m.txt", "x");
     std::fs::copy(desk.path("pi.jsonl"), desk.path("all/pi.jsonl")).unwrap();
@@ -89,7 +89,7 @@ fn warnings_about_file_names_send_no_escape_to_the_terminal() {
 }
 
 #[test]
-fn a_long_hostile_name_makes_a_run_folder_below_reports() {
+fn long_hostile_name_makes_run_folder_below_reports() {
     let desk = Desk::with_sessions();
     let name = format!("..{}.jsonl", "é".repeat(90));
     std::fs::copy(desk.path("pi.jsonl"), desk.path(&name)).unwrap();
@@ -128,7 +128,7 @@ fn assert_plain(name: &str, text: &str) {
 }
 
 #[test]
-fn no_word_of_the_corpus_is_obeyed_by_the_terminal() {
+fn terminal_obeys_no_corpus_text() {
     let (_, ran) = &*CORPUS;
     for (name, text) in [("output", &ran.out), ("errors", &ran.err)] {
         assert_plain(name, text);
@@ -190,7 +190,7 @@ fn assert_table(desk: &Desk, file: &str) {
 }
 
 #[test]
-fn every_text_of_the_corpus_comes_back_out_of_questions_csv() {
+fn every_corpus_text_survives_in_questions_csv() {
     let (desk, _) = &*CORPUS;
     let rows = desk.csv("run/questions.csv");
     let formula = rows.iter().filter(|row| row["question_id"].starts_with("'=cmd|")).count();

@@ -24,7 +24,7 @@ fn steps(workflow: &Json) -> Vec<(String, Json)> {
 }
 
 #[test]
-fn what_it_writes_is_told_and_runs_at_once() {
+fn written_files_are_listed_and_run_at_once() {
     let desk = Desk::new();
     let ran = desk.good(&["init"]);
     let wrote = format!("wrote recap.toml\nwrote {WORKFLOW}\n");
@@ -74,7 +74,7 @@ fn the_settings_and_the_workflow_are_these() {
 }
 
 #[test]
-fn the_workflow_installs_runs_and_keeps_whatever_the_gate_says() {
+fn workflow_installs_runs_and_keeps_report_despite_gate() {
     let desk = Desk::new();
     desk.good(&["init"]);
     let workflow = yaml(&desk);
@@ -122,7 +122,7 @@ fn no_file_is_overwritten_unless_forced() {
 }
 
 #[test]
-fn an_input_is_read_first_and_quoted_whatever_its_name() {
+fn input_is_read_first_and_any_name_quoted() {
     let desk = Desk::new();
     let error = desk.refused(&["init", "absent.jsonl"]);
     assert!(error.contains("no such file"), "{error}");
@@ -163,7 +163,7 @@ fn drops_above(desk: &Desk, share: &str, more: &str) {
 }
 
 #[test]
-fn the_first_run_makes_the_baseline_and_a_change_for_the_worse_fails_against_it() {
+fn first_run_sets_baseline_and_regression_fails() {
     let desk = Desk::new();
     desk.good(&["init", &session()]);
     let (on, text) = rules(&desk);
@@ -194,7 +194,7 @@ fn the_first_run_makes_the_baseline_and_a_change_for_the_worse_fails_against_it(
 }
 
 #[test]
-fn the_baseline_is_made_at_once_where_it_is_asked_for() {
+fn requested_baseline_is_made_at_once() {
     let desk = Desk::new();
     let ran = desk.good(&["init", &session(), "--baseline"]);
     assert!(ran.err.contains("wrote recap-baseline.json"), "{ran:?}");
@@ -203,7 +203,7 @@ fn the_baseline_is_made_at_once_where_it_is_asked_for() {
 }
 
 #[test]
-fn a_typo_in_a_rule_is_refused_with_a_baseline_and_without() {
+fn rule_typo_is_refused_with_or_without_baseline() {
     let desk = Desk::new();
     desk.good(&["init", &session()]);
     let written = desk.read("recap.toml");
@@ -230,7 +230,7 @@ fn a_typo_in_a_rule_is_refused_with_a_baseline_and_without() {
 }
 
 #[test]
-fn a_run_that_is_not_whole_makes_no_baseline() {
+fn incomplete_run_makes_no_baseline() {
     let desk = Desk::new();
     let breaks = "version = 1\nname = \"mine\"\nsummary = \"x\"\nsource = \"x\"\n[[stage]]\n\
                   mechanism = \"command\"\nat = \"request\"\nwhen = \"always\"\n\
@@ -245,7 +245,7 @@ fn a_run_that_is_not_whole_makes_no_baseline() {
 }
 
 #[test]
-fn the_rules_are_those_that_these_sessions_have_figures_for() {
+fn written_rules_match_figures_sessions_have() {
     let desk = Desk::with_sessions();
     // A model that no list has.
     desk.good(&["init", "pi.jsonl"]);
@@ -274,7 +274,7 @@ fn the_rules_are_those_that_these_sessions_have_figures_for() {
 }
 
 #[test]
-fn recap_is_installed_from_a_repository_and_from_no_registry() {
+fn recap_installs_from_repository_not_registry() {
     let desk = Desk::new();
     let ran = desk.good(&["init"]);
     let install = |desk: &Desk| steps(&yaml(desk))[2].1.clone();
@@ -291,7 +291,7 @@ fn recap_is_installed_from_a_repository_and_from_no_registry() {
 }
 
 #[test]
-fn the_gate_that_it_writes_is_green_on_recordings_from_the_first_day() {
+fn written_gate_passes_recordings_from_first_run() {
     for name in [
         "codex-rollouts/agentcmd-rollout-2025-09-24T20-12-23.jsonl",
         "claude-code-sessions/ae68c513-db90-451f-940d-804a1d3d0986.jsonl",

@@ -49,7 +49,7 @@ const MANY: [&str; 8] =
     ["bench", "--strategy", "all", "--window", "20%", "--window", "30%", "--jobs=1"];
 
 #[test]
-fn a_signal_leaves_a_report_of_what_finished_and_the_run_can_be_resumed() {
+fn signal_leaves_partial_report_and_resumable_run() {
     let desk = Desk::new();
     let session = session();
     let run = |out| [&MANY[..], &[session.as_str(), "--cuts=2", "--out", out]].concat();
@@ -89,7 +89,7 @@ fn a_second_signal_ends_the_program_at_once() {
 }
 
 #[test]
-fn a_full_disk_stops_the_run_and_the_rest_is_done_when_there_is_room() {
+fn run_stopped_by_full_disk_resumes_with_room() {
     let desk = Desk::new();
     let session = session();
     let options = [&MANY[..], &[session.as_str(), "--cuts=none", "--quiet", "--out"]].concat();
@@ -120,7 +120,7 @@ fn a_full_disk_stops_the_run_and_the_rest_is_done_when_there_is_room() {
 }
 
 #[test]
-fn what_is_no_run_is_never_replaced_and_another_run_never_resumed() {
+fn non_run_never_replaced_other_run_never_resumed() {
     let desk = Desk::new();
     let session = session();
     desk.file("notes/todo.txt", "buy milk");
@@ -153,7 +153,7 @@ fn actual(request: &Received) -> Act {
 }
 
 #[test]
-fn no_reply_that_had_arrived_is_asked_for_again() {
+fn arrived_reply_is_never_requested_again() {
     for cassette in [&[][..], &["--cassette", "tape.jsonl", "--record"]] {
         let desk = Desk::new();
         let process = Arc::new(AtomicU32::new(0));
@@ -193,7 +193,7 @@ fn no_reply_that_had_arrived_is_asked_for_again() {
 }
 
 #[test]
-fn a_program_that_was_started_ends_with_the_run() {
+fn started_program_ends_with_run() {
     let desk = Desk::new();
     desk.file(
         "mine.py",
@@ -240,7 +240,7 @@ fn what_is_no_cassette_stays_as_it_is() {
 }
 
 #[test]
-fn where_no_reply_can_be_kept_no_further_one_is_paid_for() {
+fn failure_to_keep_reply_stops_further_paid_calls() {
     let desk = Desk::new();
     let server = Server::start(actual);
     let session = session();
@@ -275,7 +275,7 @@ fn where_no_reply_can_be_kept_no_further_one_is_paid_for() {
 }
 
 #[test]
-fn a_run_without_text_is_resumed_to_the_same_files() {
+fn run_without_text_resumes_to_same_files() {
     let desk = Desk::new();
     let session = session();
     let run = ["bench", session.as_str(), "--strategy", "fifo", "--strategy", "continuation"];

@@ -22,7 +22,7 @@ fn cases() -> String {
 }
 
 #[test]
-fn a_judge_that_agrees_is_said_to_be_so_by_group() {
+fn agreeing_judge_is_reported_by_group() {
     let desk = Desk::new();
     desk.file("cases.jsonl", cases());
     let ran = desk.good(&["judge", "calibrate", "cases.jsonl", "--out", "out"]);
@@ -39,7 +39,7 @@ fn a_judge_that_agrees_is_said_to_be_so_by_group() {
 }
 
 #[test]
-fn every_answer_stands_in_the_verdicts_and_formulas_are_defused() {
+fn verdicts_hold_every_answer_with_formulas_defused() {
     let desk = Desk::new();
     desk.file("cases.jsonl", cases());
     desk.good(&["judge", "calibrate", "cases.jsonl", "--out", "out"]);
@@ -62,7 +62,7 @@ fn every_answer_stands_in_the_verdicts_and_formulas_are_defused() {
 }
 
 #[test]
-fn the_same_seed_gives_the_same_bytes_and_another_one_another_sample() {
+fn same_seed_gives_same_bytes_others_differ() {
     let desk = Desk::new();
     desk.file("cases.jsonl", cases());
     let run = |seed: &str, out: &str, concurrency: &str| {
@@ -91,7 +91,7 @@ fn every_violation_is_named_with_file_and_line() {
 }
 
 #[test]
-fn files_that_are_none_and_judges_that_are_none_are_refused() {
+fn invalid_answer_files_and_judges_are_refused() {
     let desk = Desk::new();
     desk.file("session.jsonl", "{\"type\":\"user\"}\n").file("empty.jsonl", "");
     desk.file("good.jsonl", cases());
@@ -156,7 +156,7 @@ fn judged(desk: &Desk, server: &Server, arguments: &[&str]) -> crate::desk::Ran 
 }
 
 #[test]
-fn the_same_judge_again_gives_the_same_cells_and_leaves_the_run_alone() {
+fn rejudging_gives_same_cells_and_leaves_run_unchanged() {
     let desk = asked(&[]);
     let before: Vec<String> = ["cells.jsonl", "manifest.json", "report.html", "questions.csv"]
         .map(|name| desk.read(&format!("run/{name}")))
@@ -184,7 +184,7 @@ fn the_same_judge_again_gives_the_same_cells_and_leaves_the_run_alone() {
 }
 
 #[test]
-fn a_model_grades_every_distinct_answer_once_and_nothing_else_changes() {
+fn model_only_regrades_each_distinct_answer_once() {
     let desk = asked(&["--cuts", "none"]);
     let server = Server::start(generous);
     let ran = judged(&desk, &server, &["judge", "run", "--judge", "openai/m", "--out", "new"]);
@@ -218,7 +218,7 @@ fn a_model_grades_every_distinct_answer_once_and_nothing_else_changes() {
 }
 
 #[test]
-fn a_panel_of_the_offline_judge_and_a_model_tells_how_far_they_agree() {
+fn panel_of_offline_judge_and_model_reports_agreement() {
     let desk = asked(&[]);
     let server = Server::start(generous);
     let arguments = ["judge", "run", "--judge", "offline", "--judge", "openai/m", "--out", "new"];
@@ -244,7 +244,7 @@ fn a_panel_of_the_offline_judge_and_a_model_tells_how_far_they_agree() {
 }
 
 #[test]
-fn answers_that_a_model_does_not_grade_are_left_out_with_the_reason() {
+fn ungraded_answers_are_left_out_with_reason() {
     let desk = asked(&[]);
     let server = Server::start(|request| match graded(request)["answer"].as_str() {
         Some(answer) if answer.len().is_multiple_of(2) => {
@@ -267,7 +267,7 @@ fn answers_that_a_model_does_not_grade_are_left_out_with_the_reason() {
 }
 
 #[test]
-fn a_run_without_words_or_questions_cannot_be_judged_again() {
+fn run_without_words_or_questions_cannot_be_rejudged() {
     let error = asked(&["--no-text"]).refused(&["judge", "run"]);
     assert!(error.contains("--no-text"), "{error}");
     let replayed = Desk::with_run(&["--questions", "none"]).refused(&["judge", "run"]);
@@ -275,7 +275,7 @@ fn a_run_without_words_or_questions_cannot_be_judged_again() {
 }
 
 #[test]
-fn judging_again_never_writes_into_the_run_nor_takes_a_word_for_a_folder() {
+fn rejudging_never_writes_to_run_or_stray_folder() {
     let desk = asked(&[]);
     for arguments in [
         &["judge", "run", "--out", "run"][..],

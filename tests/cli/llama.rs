@@ -101,7 +101,7 @@ fn data(desk: &Desk) {
 }
 
 #[test]
-fn bench_against_a_real_server_is_recorded_and_replayed() {
+fn real_server_bench_is_recorded_and_replayed() {
     let Some(python) = tool("RECAP_PYTHON_TOOLS", "python") else { return };
     let desk = Desk::new();
     data(&desk);

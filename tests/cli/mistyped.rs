@@ -3,7 +3,7 @@
 use crate::desk::{Desk, session};
 
 #[test]
-fn a_mistyped_name_is_answered_with_the_one_that_was_meant() {
+fn mistyped_name_gets_intended_one_suggested() {
     let desk = Desk::with_run(&["--strategy", "fifo", "--cuts", "none"]);
     let copied = desk.good(&["bench", &session(), "--quiet", "--out", "b", "--strategy", "prune"]);
     assert_eq!(copied.code, 0);
@@ -47,7 +47,7 @@ fn a_mistyped_name_is_answered_with_the_one_that_was_meant() {
 }
 
 #[test]
-fn a_model_that_bills_may_have_no_price_and_the_one_that_was_meant_is_told() {
+fn unpriced_billing_model_gets_intended_one_suggested() {
     let desk = Desk::with_sessions();
     let model = ["--agent-model", "gpt-5.4-mimi", "--agent-model", "my-own-model"];
     let run = ["replay", "pi.jsonl", "--quiet", "--out", "run", "--strategy", "full"];

@@ -14,7 +14,7 @@ fn models_are_searched_by_words_of_their_names() {
 }
 
 #[test]
-fn a_model_is_shown_with_its_tiers_and_limits() {
+fn model_is_shown_with_tiers_and_limits() {
     let desk = Desk::new();
     let shown = desk.good(&["models", "show", "anthropic/claude-haiku-5-5"]).out;
     assert!(shown.contains("prices: litellm 1.109.1, trimmed of 2026-11-21"), "{shown}");
@@ -25,7 +25,7 @@ fn a_model_is_shown_with_its_tiers_and_limits() {
 }
 
 #[test]
-fn an_unknown_model_is_refused_with_names_that_resemble_it() {
+fn unknown_model_is_refused_with_similar_names() {
     let desk = Desk::new();
     let error = desk.refused(&["models", "show", "claude-haiku-55"]);
     assert!(error.contains("no price is known for `claude-haiku-55`"), "{error}");
@@ -35,7 +35,7 @@ fn an_unknown_model_is_refused_with_names_that_resemble_it() {
 }
 
 #[test]
-fn a_price_list_of_ones_own_takes_the_place_of_the_bundled_one() {
+fn own_price_list_replaces_bundled_one() {
     let desk = Desk::new();
     let entry = r#"{"mine": {"input_cost_per_token": 1e-6, "output_cost_per_token": 2e-6}}"#;
     desk.file("prices.json", entry);

@@ -48,7 +48,7 @@ fn one_of_everything(desk: &Desk) {
 }
 
 #[test]
-fn a_run_with_one_of_everything_says_no_plural() {
+fn run_with_one_of_everything_prints_no_plural() {
     let desk = Desk::new();
     one_of_everything(&desk);
     let gate = ["--fail-on", "tokens_sent@fifo > 9k", "--strategy", "fifo", "--format", "md,html"];

@@ -71,7 +71,7 @@ const OPUS: &str = "claude-opus-4-5-20251101";
 const HAIKU: &str = "claude-haiku-4-5-20251001";
 
 #[test]
-fn a_session_that_changes_its_model_is_billed_by_request_with_a_cache_for_each_model() {
+fn model_switch_bills_per_request_with_separate_caches() {
     // Opus: 5 a million, 0.50 read, 6.25 written, 25 of output; Haiku a fifth.
     let (checked, full, _) = billed(&recording(&[
         (OPUS, usage(0, 0, 10_000)),
@@ -89,7 +89,7 @@ fn a_session_that_changes_its_model_is_billed_by_request_with_a_cache_for_each_m
 }
 
 #[test]
-fn what_a_provider_does_not_report_as_written_is_not_charged_as_written() {
+fn unreported_cache_writes_are_not_charged() {
     let (checked, full, _) = billed(&recording(&[
         (OPUS, usage(10_000, 0, 0)),
         (HAIKU, usage(11_000, 0, 0)),
@@ -111,7 +111,7 @@ fn what_a_provider_does_not_report_as_written_is_not_charged_as_written() {
 }
 
 #[test]
-fn a_report_of_no_tokens_is_not_billed_and_a_final_output_is_billed_as_reported() {
+fn zero_token_report_is_unbilled_final_output_billed() {
     let mut responses = vec![(OPUS, usage(0, 0, 10_000)), (OPUS, usage(0, 10_000, 500))];
     let (_, without, _) = billed(&recording(&responses));
     responses.push((OPUS, usage(0, 0, 0)));
@@ -124,7 +124,7 @@ fn a_report_of_no_tokens_is_not_billed_and_a_final_output_is_billed_as_reported(
 }
 
 #[test]
-fn a_model_without_a_price_leaves_money_unknown_with_the_name_and_what_helps() {
+fn unpriced_model_leaves_money_unknown_and_names_remedy() {
     let (checked, full, actual) = billed(&recording(&[
         ("acme-coder-2", usage(0, 0, 10_000)),
         ("acme-coder-2", usage(0, 10_000, 500)),
@@ -149,7 +149,7 @@ fn a_model_without_a_price_leaves_money_unknown_with_the_name_and_what_helps() {
 }
 
 #[test]
-fn a_session_that_goes_on_with_an_earlier_one_is_billed_as_reported() {
+fn continued_session_is_billed_as_reported() {
     // The first prompt has 150,000 tokens, nearly all of them from before; a
     // compaction leaves 40,000.
     let before = recording(&[(OPUS, usage(0, 148_000, 2_000)), (OPUS, usage(0, 150_000, 500))]);

@@ -15,7 +15,7 @@ fn with_questions() -> Desk {
 }
 
 #[test]
-fn questions_are_written_once_and_never_over_a_file() {
+fn questions_are_written_once_never_over_file() {
     let desk = with_questions();
     let before = desk.read("made.jsonl");
     let twice = desk.refused(&["questions", "generate", &session(), "--out", "made.jsonl"]);
@@ -28,7 +28,7 @@ fn questions_are_written_once_and_never_over_a_file() {
 }
 
 #[test]
-fn a_file_of_questions_that_cannot_be_asked_is_refused() {
+fn unaskable_question_file_is_refused() {
     let desk = with_questions();
     let made = desk.read("made.jsonl");
     let lines: Vec<&str> = made.lines().collect();
@@ -54,7 +54,7 @@ fn a_file_of_questions_that_cannot_be_asked_is_refused() {
 }
 
 #[test]
-fn a_file_of_questions_gives_what_making_them_gives() {
+fn question_file_gives_same_result_as_making_them() {
     let desk = with_questions();
     let run = |out: &str, questions: &str| {
         let what = ["bench", &session(), "--strategy", "fifo", "--quiet"];
@@ -75,7 +75,7 @@ fn a_file_of_questions_gives_what_making_them_gives() {
 /// At depth 3 the window is so small that requests of strategies that summarise
 /// nothing are refused.
 #[test]
-fn a_refused_request_keeps_neither_facts_nor_answers_in_any_file() {
+fn refused_request_keeps_no_facts_or_answers() {
     let desk = Desk::new();
     let how = ["--strategy", "prune,codex", "--depth", "3", "--out", "run"];
     desk.good(&[&["bench", &session()][..], &how].concat());
@@ -109,7 +109,7 @@ fn a_refused_request_keeps_neither_facts_nor_answers_in_any_file() {
 }
 
 #[test]
-fn every_question_at_a_cut_stands_in_questions_csv_with_both_answers() {
+fn questions_csv_lists_every_question_with_both_answers() {
     let desk = with_questions();
     let what = ["bench", &session(), "--strategy", "fifo", "--quiet", "--out", "run"];
     desk.good(&what);
@@ -161,7 +161,7 @@ fn every_question_at_a_cut_stands_in_questions_csv_with_both_answers() {
 }
 
 #[test]
-fn questions_about_other_sessions_are_counted_and_left_out() {
+fn questions_about_other_sessions_are_counted_but_omitted() {
     let desk = with_questions();
     let made = desk.read("made.jsonl");
     let first = made.lines().next().unwrap();
@@ -203,7 +203,7 @@ pub fn author_of(context: &str, text: &str, schema: Option<&str>) -> String {
 }
 
 #[test]
-fn a_model_writes_the_questions_of_a_run_and_the_cassette_keeps_them() {
+fn model_writes_run_questions_and_cassette_keeps_them() {
     let desk = Desk::new();
     let server = Server::start(author);
     let (session, base) = (session(), server.base());
@@ -251,7 +251,7 @@ fn a_model_writes_the_questions_of_a_run_and_the_cassette_keeps_them() {
 }
 
 #[test]
-fn questions_that_cost_more_than_they_may_are_not_asked_for() {
+fn questions_above_cost_limit_are_not_requested() {
     let desk = Desk::new();
     let server = Server::start(author);
     let (session, base) = (session(), server.base());
@@ -265,7 +265,7 @@ fn questions_that_cost_more_than_they_may_are_not_asked_for() {
 }
 
 #[test]
-fn a_model_without_a_usable_question_ends_the_run_before_it_begins() {
+fn model_without_usable_question_stops_run_before_start() {
     let desk = Desk::new();
     let server = Server::start(|_| Act::chat("{\"questions\": []}"));
     let base = server.base();
@@ -291,7 +291,7 @@ fn a_model_without_a_usable_question_ends_the_run_before_it_begins() {
 }
 
 #[test]
-fn the_check_of_questions_shows_their_controls_by_kind() {
+fn question_check_shows_controls_by_kind() {
     let desk = with_questions();
     let folder = session();
     for file in ["dataset.toml", "sessions.jsonl"] {

@@ -44,7 +44,7 @@ fn on_a_cluster(desk: &Desk, python: &Path, jobs: &[(&str, String)]) -> BTreeMap
 }
 
 #[test]
-fn a_cluster_that_loses_a_node_makes_the_run_of_one_process() {
+fn cluster_losing_node_reproduces_single_process_run() {
     let Some(python) = python() else { return };
     let desk = Desk::with_sessions();
     let words: Vec<&str> = JOB.split_whitespace().collect();
@@ -83,7 +83,7 @@ fn a_cluster_that_loses_a_node_makes_the_run_of_one_process() {
 }
 
 #[test]
-fn a_job_that_cannot_be_is_refused_before_a_cluster_is_asked() {
+fn impossible_job_is_refused_before_contacting_cluster() {
     let Some(python) = python() else { return };
     let desk = Desk::with_sessions();
     desk.file("run.parts/shard-1/manifest.json", "{}").file("run.parts/job.json", "{}");
@@ -116,7 +116,7 @@ fn options(help: &str) -> Vec<String> {
 }
 
 #[test]
-fn each_option_has_one_meaning_in_recap_ray_and_recap() {
+fn recap_ray_options_mean_the_same_in_recap() {
     let script = std::fs::read_to_string(source("python/scripts/recap-ray")).unwrap();
     assert!(script.lines().count() <= 300, "it stays short");
     let list = |name: &str| -> Vec<String> {

@@ -80,7 +80,7 @@ fn found<'a>(rows: &'a [Row], part: &str, item: &str) -> [&'a str; 4] {
 }
 
 #[test]
-fn each_rebuilt_cache_has_its_cause_its_tokens_and_what_they_cost_above_a_read() {
+fn rebuilt_cache_shows_cause_tokens_and_extra_cost() {
     let rows = receipt(&session());
     // Opus 4.6, USD per million: 5 uncached, 0.5 read, 6.25 written, 25 of output; 10 for an hour.
     let cost = |item| found(&rows, "cost", item);
@@ -105,7 +105,7 @@ fn each_rebuilt_cache_has_its_cause_its_tokens_and_what_they_cost_above_a_read()
 }
 
 #[test]
-fn without_times_only_a_compaction_is_known_as_a_cause() {
+fn without_times_compaction_is_only_known_cause() {
     let mut records = session();
     for record in &mut records {
         record.as_object_mut().unwrap().remove("timestamp");
@@ -117,7 +117,7 @@ fn without_times_only_a_compaction_is_known_as_a_cause() {
 }
 
 #[test]
-fn a_model_without_a_price_has_tokens_and_a_reason_in_the_place_of_dollars() {
+fn unpriced_model_shows_tokens_and_reason_without_dollars() {
     let mut records = session();
     for record in records.iter_mut().filter(|record| record["type"] == "assistant") {
         record["message"]["model"] = json!("a-local-model");
@@ -130,7 +130,7 @@ fn a_model_without_a_price_has_tokens_and_a_reason_in_the_place_of_dollars() {
 }
 
 #[test]
-fn requests_without_usage_are_counted_and_in_no_sum() {
+fn requests_without_usage_are_counted_but_not_summed() {
     let mut records = session();
     let silent = ["a1", "a2", "a3", "a4", "a5"];
     for record in records.iter_mut().filter(|r| silent.contains(&r["uuid"].as_str().unwrap())) {
@@ -148,7 +148,7 @@ const FOLDERS: [(&str, usize); 4] =
     [("claude-code-sessions", 15), ("codex-rollouts", 4), ("opencode", 5), ("pi-sessions", 1)];
 
 #[test]
-fn receipts_are_those_that_a_count_of_its_own_finds() {
+fn receipts_match_independent_count() {
     let Some(data) = shared("data") else { return };
     let desk = Desk::new();
     for (folder, expected) in FOLDERS {

@@ -7,7 +7,7 @@ use crate::server::{Act, Server};
 
 /// Seed 003: less context, overhead of searches
 #[test]
-fn a_search_of_what_was_dropped_brings_back_answers_and_says_what_it_takes() {
+fn searching_dropped_text_recovers_answers_and_reports_cost() {
     let desk = Desk::new();
     let ran =
         desk.good(&["bench", "--strategy", "sliding-window-search", "--out", "run", "--wide"]);
@@ -123,7 +123,7 @@ fn recovered(desk: &Desk, run: &str) -> (String, String) {
 
 /// Seed 002: and an embedding for future semantic search (with `--embedder`)
 #[test]
-fn sessions_are_ranked_by_the_embeddings_of_their_summaries_each_embedded_once() {
+fn sessions_rank_by_summary_embeddings_each_made_once() {
     let desk = sessions();
     let words = desk.good(&[&LIS[..], &["--out", "words", "--wide"]].concat());
     assert_eq!(recovered(&desk, "words").1, "1");
@@ -154,7 +154,7 @@ fn sessions_are_ranked_by_the_embeddings_of_their_summaries_each_embedded_once()
 }
 
 #[test]
-fn embeddings_replay_from_a_cassette_to_the_same_bytes_without_key_or_server() {
+fn cassette_replays_embeddings_identically_without_key_or_server() {
     let desk = sessions();
     let server = seeing(true);
     let record = ["--cassette", "tape.jsonl", "--record", "--out", "a"];
@@ -180,7 +180,7 @@ fn embeddings_replay_from_a_cassette_to_the_same_bytes_without_key_or_server() {
 type Answers = fn(usize) -> Act;
 
 #[test]
-fn what_cannot_be_embedded_leaves_the_recovered_answer_unscored_with_its_reason() {
+fn failed_embedding_leaves_recovered_answer_unscored_with_reason() {
     let cases: [(Answers, &str); 6] = [
         (|_| Act::fault(400, "bad", "too strange"), "answered 400, bad request: too strange"),
         (|_| Act::html(200, "<html>"), "the response is not JSON"),
@@ -210,7 +210,7 @@ fn what_cannot_be_embedded_leaves_the_recovered_answer_unscored_with_its_reason(
 }
 
 #[test]
-fn a_server_without_embeddings_ends_the_run_with_its_own_words() {
+fn server_without_embeddings_ends_run_quoting_its_error() {
     let desk = sessions();
     let server = Server::start(|_| Act::fault(404, "none", "no such path"));
     let ran = bench(&desk, &server.base(), &["--out", "run"]);
@@ -219,7 +219,7 @@ fn a_server_without_embeddings_ends_the_run_with_its_own_words() {
 }
 
 #[test]
-fn an_embedder_that_nothing_would_ask_or_could_be_asked_is_refused() {
+fn unused_or_unusable_embedder_is_refused() {
     let desk = sessions();
     for (arguments, problem) in [
         (
@@ -242,7 +242,7 @@ fn an_embedder_that_nothing_would_ask_or_could_be_asked_is_refused() {
 }
 
 #[test]
-fn a_dry_run_counts_what_would_be_embedded_or_says_that_it_cannot() {
+fn dry_run_counts_embeddings_or_says_it_cannot() {
     let desk = sessions();
     let ran = desk.good(&[&LIS[..], &EMBEDDED, &["--dry-run"]].concat());
     let line = format!("  embedder {}: 5 calls, ", EMBEDDED[1]);

@@ -52,19 +52,19 @@ fn empty_standard_input_is_refused() {
 }
 
 #[test]
-fn bytes_that_are_not_utf_8_are_set_aside_with_their_line() {
+fn non_utf8_bytes_are_set_aside_with_line() {
     let bytes = [USER.as_bytes(), b"\n{\"a\":\"\xff\xfe\"}\n", USER.as_bytes()].concat();
     assert_says(&aside(bytes), &["not UTF-8"]);
 }
 
 #[test]
-fn a_truncated_line_in_the_middle_is_set_aside_with_its_line() {
+fn truncated_middle_line_is_set_aside_with_line() {
     let said = aside(format!("{USER}\n{{\"type\":\"user\",\"uu\n{}\n", USER.replace("u1", "u2")));
     assert_says(&said, &["broken JSON"]);
 }
 
 #[test]
-fn a_torn_last_line_is_left_out_and_said() {
+fn torn_last_line_is_omitted_and_reported() {
     let desk = Desk::with_sessions();
     let torn = desk.read("pi.jsonl") + "{\"type\":\"message\",\"mess";
     desk.file("torn.jsonl", torn);
@@ -73,13 +73,13 @@ fn a_torn_last_line_is_left_out_and_said() {
 }
 
 #[test]
-fn an_unknown_role_is_set_aside_with_its_line() {
+fn unknown_role_is_set_aside_with_line() {
     let robot = USER.replace("u1", "u2").replace(r#""role":"user""#, r#""role":"robot""#);
     assert_says(&aside(format!("{USER}\n{robot}\n")), &["unknown role `robot`"]);
 }
 
 #[test]
-fn a_result_without_its_call_is_refused_with_its_line() {
+fn result_without_call_is_refused_with_line() {
     let orphan = r#"{"type":"user","uuid":"u2","parentUuid":"u1","sessionId":"s","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_9","content":"x"}]}}"#;
     assert_says(&bad(format!("{USER}\n{orphan}\n")), &["toolu_9", "session.jsonl:2"]);
 }
@@ -102,13 +102,13 @@ fn a_folder_without_sessions_is_refused() {
 }
 
 #[test]
-fn an_unknown_strategy_is_refused_with_the_known_ones() {
+fn unknown_strategy_is_refused_with_known_ones() {
     let error = Desk::new().refused(&["bench", "--strategy", "sliding-windows"]);
     assert_says(&error, &["`sliding-windows`", "did you mean `sliding-window`", "TOML"]);
 }
 
 #[test]
-fn an_unreadable_window_is_refused_with_what_is_allowed() {
+fn unreadable_window_is_refused_with_allowed_values() {
     for window in ["huge", "0", "101%", "-5", ""] {
         let error = Desk::new().refused(&["bench", &format!("--window={window}")]);
         assert_says(&error, &[&format!("`{window}` is not a window"), "16k", "25%"]);
@@ -116,7 +116,7 @@ fn an_unreadable_window_is_refused_with_what_is_allowed() {
 }
 
 #[test]
-fn a_window_that_is_too_small_is_refused_before_anything_is_written() {
+fn too_small_window_is_refused_before_writing() {
     let error = Desk::new().refused(&["bench", &session(), "--window", "500"]);
     assert_says(&error, &["500", "at least 2000", "invoice-export"]);
     let show = ["show", &session(), "--strategy", "fifo", "--window", "500"];
@@ -124,7 +124,7 @@ fn a_window_that_is_too_small_is_refused_before_anything_is_written() {
 }
 
 #[test]
-fn an_unknown_format_is_refused_with_the_known_ones() {
+fn unknown_format_is_refused_with_known_ones() {
     let error = Desk::new().refused(&["bench", "--format", "csv,docx"]);
     assert_says(&error, &["`docx`", "csv", "json", "html"]);
     let error = Desk::with_sessions().refused(&["import", "word", "pi.jsonl", "-o", "native"]);
@@ -132,7 +132,7 @@ fn an_unknown_format_is_refused_with_the_known_ones() {
 }
 
 #[test]
-fn an_override_that_is_wrong_is_refused_with_what_is_allowed() {
+fn wrong_override_is_refused_with_allowed_values() {
     let refuse = |set: &str| Desk::new().refused(&["bench", "--set", set]);
     assert_says(&refuse("prune.protekt=1"), &["strategies/prune.toml", "protekt", "protect"]);
     assert_says(&refuse("prune.protect=many"), &["strategies/prune.toml", "protect"]);
@@ -162,7 +162,7 @@ fn an_out_that_is_a_file_is_refused() {
 }
 
 #[test]
-fn a_pack_that_holds_too_much_is_refused_until_it_is_allowed() {
+fn oversized_pack_is_refused_until_allowed() {
     let desk = Desk::new();
     let chat = r#"[{"role":"user","content":"a"},{"role":"assistant","content":"b"}]"#;
     let text = chat.replace("},{", &format!("}},{}{{", "\n".repeat(9 << 20)));

@@ -29,12 +29,12 @@ fn assert_same_again(desk: &Desk, more: &[&str]) {
 }
 
 #[test]
-fn a_run_is_rendered_again_to_the_same_bytes() {
+fn run_renders_again_to_same_bytes() {
     assert_same_again(&Desk::with_run(&["--window", "25%", "--window", "16k"]), &[]);
 }
 
 #[test]
-fn a_run_over_several_inputs_with_warnings_is_rendered_again_to_the_same_bytes() {
+fn multi_input_run_with_warnings_renders_same_bytes() {
     let desk = Desk::with_sessions();
     desk.file("all/notes.txt", "x");
     std::fs::copy(desk.path("claude-code.jsonl"), desk.path("all/c.jsonl")).unwrap();
@@ -46,7 +46,7 @@ fn a_run_over_several_inputs_with_warnings_is_rendered_again_to_the_same_bytes()
 }
 
 #[test]
-fn a_run_without_text_is_rendered_again_to_the_same_bytes() {
+fn run_without_text_renders_again_to_same_bytes() {
     assert_same_again(&Desk::with_run(&["--no-text", "--strategy", "prune"]), &[]);
 }
 
@@ -72,7 +72,7 @@ fn only_the_formats_asked_for_are_written_again() {
 }
 
 #[test]
-fn a_journal_with_a_torn_last_line_still_reports() {
+fn journal_with_torn_last_line_still_reports() {
     for torn in [&b"{\"cell\":{\"key\":{\"data"[..], b"{\"cell\":{\"key\":\"\xe2\x82"] {
         let desk = Desk::with_run(&["--strategy", "fifo"]);
         let whole = desk.read("run/requests.csv");
@@ -95,7 +95,7 @@ fn before_cell(journal: &str, cell: usize) -> &str {
 }
 
 #[test]
-fn a_run_that_was_killed_reports_the_cells_that_finished() {
+fn killed_run_reports_finished_cells() {
     let desk = Desk::with_run(&["--strategy", "fifo", "--cuts", "none"]);
     let journal = desk.read("run/cells.jsonl");
     assert_eq!(journal.lines().filter(|line| line.starts_with(CELL)).count(), 4);
@@ -118,7 +118,7 @@ fn a_run_that_was_killed_reports_the_cells_that_finished() {
 }
 
 #[test]
-fn no_gate_passes_or_fails_on_a_run_that_was_killed() {
+fn killed_run_neither_passes_nor_fails_gate() {
     let desk = Desk::with_run(&["--strategy", "fifo", "--cuts", "3"]);
     // One rule that the whole run passes, one that it fails.
     let rules = ["reference_recall@fifo < 0.01", "reference_recall@fifo < 0.99"];
@@ -176,7 +176,7 @@ fn a_comparison_with_half_a_run_says_so() {
 }
 
 #[test]
-fn a_broken_line_in_the_middle_of_the_journal_is_refused_with_its_line() {
+fn broken_middle_journal_line_is_refused_with_line() {
     let desk = Desk::with_run(&["--strategy", "fifo"]);
     let journal = desk.read("run/cells.jsonl");
     let line = before_cell(&journal, 0).lines().count() + 1;
@@ -195,7 +195,7 @@ fn a_run_without_a_finished_cell_selects_nothing() {
 }
 
 #[test]
-fn a_run_of_another_version_of_the_instrument_is_refused() {
+fn run_of_another_instrument_version_is_refused() {
     let desk = Desk::with_sessions();
     desk.good(&["bench", "pi.jsonl", "--out", "run"]);
     let manifest = desk.read("run/manifest.json");

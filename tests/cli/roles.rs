@@ -148,7 +148,7 @@ pub fn folder(desk: &Desk, run: &str) -> Vec<(String, String)> {
 }
 
 #[test]
-fn a_judged_run_replays_from_its_cassette_without_key_or_network() {
+fn cassette_replays_judged_run_without_key_or_network() {
     let desk = Desk::new();
     let server = Server::start(knows);
     let record = ["--cassette", "tape.jsonl", "--record"];
@@ -184,7 +184,7 @@ fn a_judged_run_replays_from_its_cassette_without_key_or_network() {
 }
 
 #[test]
-fn a_model_that_writes_nothing_of_use_is_told_first_and_has_no_rank() {
+fn useless_model_is_reported_first_and_unranked() {
     let desk = Desk::new();
     // Five words; of the session in the repository weighbill every reply is withheld.
     let server = Server::start(|request| match request.text().contains("weighbill") {
@@ -226,7 +226,7 @@ fn a_model_that_writes_nothing_of_use_is_told_first_and_has_no_rank() {
 }
 
 #[test]
-fn a_run_that_was_cut_off_pays_only_for_what_is_missing() {
+fn interrupted_run_pays_only_for_missing_calls() {
     let desk = Desk::new();
     let record = ["--cassette", "tape.jsonl", "--record", "--attempts", "1", "--out"];
     let half = Server::start(|request| match request.number {
@@ -306,7 +306,7 @@ fn in_order(desk: &Desk, base: &str) -> Ran {
 }
 
 #[test]
-fn every_fault_at_the_start_in_the_middle_and_at_the_end_leaves_no_wrong_answer() {
+fn faults_at_any_point_leave_no_wrong_answer() {
     let desk = Desk::new();
     let server = Server::start(knows);
     let sound = in_order(&desk, &server.base());
@@ -371,7 +371,7 @@ fn scores(desk: &Desk) -> Vec<Scored> {
 }
 
 #[test]
-fn a_server_that_is_not_there_ends_a_run_without_a_verdict() {
+fn absent_server_ends_run_without_verdict() {
     let desk = Desk::new();
     let ran = bench(&desk, &discard(), &["--attempts", "1", "--out", "run"]);
     assert_eq!(ran.code, 3, "{ran:?}");
@@ -425,7 +425,7 @@ fn nothing_is_spent_beyond_the_cap() {
 }
 
 #[test]
-fn a_dry_run_counts_the_calls_and_makes_none() {
+fn dry_run_counts_calls_and_makes_none() {
     let desk = Desk::new();
     let server = Server::start(knows);
     let plan = bench(&desk, &server.base(), &["--dry-run"]);
@@ -459,7 +459,7 @@ fn a_dry_run_counts_the_calls_and_makes_none() {
 }
 
 #[test]
-fn text_is_scrubbed_on_its_way_out_and_answers_stand_for_what_was_said() {
+fn outgoing_text_is_scrubbed_and_answers_are_restored() {
     let desk = Desk::new();
     let server = Server::start(|request| {
         if request.text().contains("deploy") {

@@ -27,7 +27,7 @@ fn measured(desk: &Desk) -> Vec<String> {
 }
 
 #[test]
-fn a_broken_file_of_a_folder_does_not_stop_the_others() {
+fn broken_file_in_folder_stops_no_others() {
     let desk = Desk::new();
     desk.file("logs/good.json", chat(10)).file("logs/bad.json", BROKEN);
     desk.file("logs/bad.jsonl", r#"{"type":"user","uuid":"1","sessionId":"s"}"#);
@@ -40,7 +40,7 @@ fn a_broken_file_of_a_folder_does_not_stop_the_others() {
 }
 
 #[test]
-fn a_broken_file_among_several_inputs_does_not_stop_the_others() {
+fn broken_file_among_inputs_stops_no_others() {
     let desk = Desk::new();
     desk.file("good.json", chat(10))
         .file("bad.jsonl", r#"{"type":"user","uuid":"1","sessionId":"s"}"#);
@@ -54,7 +54,7 @@ fn a_broken_file_among_several_inputs_does_not_stop_the_others() {
 }
 
 #[test]
-fn a_preamble_larger_than_the_window_sets_its_session_aside() {
+fn preamble_exceeding_window_sets_session_aside() {
     let desk = Desk::new();
     desk.file("logs/large.json", chat(20_000)).file("logs/small.json", chat(10));
     let window = &["--window", "16k", "--window", "64k", "--out", "run"];
@@ -72,7 +72,7 @@ fn a_preamble_larger_than_the_window_sets_its_session_aside() {
 }
 
 #[test]
-fn where_nothing_could_be_measured_the_run_is_incomplete() {
+fn run_with_nothing_measured_is_incomplete() {
     let desk = Desk::new();
     desk.file("logs/a.json", chat(20_000)).file("logs/b.json", chat(30_000));
     desk.file("broken/a.jsonl", r#"{"type":"user","uuid":"1","sessionId":"s"}"#);

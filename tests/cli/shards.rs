@@ -33,7 +33,7 @@ fn merge(desk: &Desk, shards: &[(u32, u32)], out: &str) -> crate::desk::Ran {
 }
 
 #[test]
-fn shards_put_together_are_the_run_of_one_process() {
+fn merged_shards_equal_single_process_run() {
     let desk = Desk::new();
     desk.good(&[&WHAT[..], &["--out", "whole"]].concat());
     // Quickstart has six sessions: of 64 shards 58 have none.
@@ -48,7 +48,7 @@ fn shards_put_together_are_the_run_of_one_process() {
 }
 
 #[test]
-fn shards_that_are_missing_doubled_or_of_another_run_are_refused_by_name() {
+fn missing_doubled_or_foreign_shards_refused_by_name() {
     let desk = Desk::new();
     make(&desk, &[(1, 2), (2, 2), (3, 3)]);
     desk.good(&[&WHAT[..], &["--out", "part-0-0"]].concat());
@@ -70,7 +70,7 @@ fn shards_that_are_missing_doubled_or_of_another_run_are_refused_by_name() {
 }
 
 #[test]
-fn a_shard_is_a_number_of_as_many_as_there_are() {
+fn shard_outside_its_count_is_refused() {
     let desk = Desk::new();
     for typed in ["0/2", "3/2", "1", "a/b", "1/0", "1/200000", "-1/2"] {
         let shard = format!("--shard={typed}");
@@ -142,7 +142,7 @@ fn asked(desk: &Desk, base: &str, more: &[&str]) -> crate::desk::Ran {
 }
 
 #[test]
-fn the_cassettes_of_shards_are_put_together_and_the_whole_run_is_replayed_from_them() {
+fn merged_shard_cassettes_replay_whole_run() {
     let (desk, server) = (Desk::new(), answers());
     talks(&desk);
     let base = server.base();
@@ -195,7 +195,7 @@ fn the_cassettes_of_shards_are_put_together_and_the_whole_run_is_replayed_from_t
 }
 
 #[test]
-fn limits_are_divided_by_the_calls_and_the_parts_add_up() {
+fn limits_split_by_calls_and_parts_add_up() {
     let (desk, server) = (Desk::new(), answers());
     talks(&desk);
     let price = r#"{"openai/m": {"input_cost_per_token": 0, "output_cost_per_token": 0}}"#;

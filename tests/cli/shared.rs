@@ -88,7 +88,7 @@ fn left(desk: &Desk, run: &str) -> Vec<String> {
 }
 
 #[test]
-fn what_is_shared_tells_no_secret_no_path_and_no_name() {
+fn shared_output_reveals_no_secret_path_or_name() {
     let desk = Desk::new();
     data(&desk);
     let bench = ["bench", "./-home-adalove-acme", "--window", "8k", "--strategy", "prune"];

@@ -12,7 +12,7 @@ fn show(arguments: &[&str]) -> String {
 }
 
 #[test]
-fn the_context_of_a_request_is_printed_message_by_message() {
+fn request_context_is_printed_message_by_message() {
     let out = show(&["pi.jsonl", "--strategy", "full", "--request", "1"]);
     // Its model has no limit in the price list.
     assert!(out.contains("pi · full · window native (200000 tokens)"), "{out}");
@@ -45,7 +45,7 @@ fn edited_folded_and_gone_messages_are_told_apart() {
 }
 
 #[test]
-fn a_diff_leaves_out_what_is_sent_as_recorded() {
+fn diff_omits_what_is_sent_as_recorded() {
     let session = session();
     let options = [session.as_str(), "--strategy", "prune", "--request", "44"];
     let whole = show(&options);
@@ -104,7 +104,7 @@ fn in_state(out: &str, state: &str) -> usize {
 }
 
 #[test]
-fn a_cut_shows_the_context_behind_it_and_each_fact_where_bench_finds_it() {
+fn cut_shows_context_and_facts_as_bench_does() {
     let desk = Desk::new();
     let small = ["--limit", "1", "--depth", "1", "--strategy", "claude-code", "--out", "run"];
     desk.good(&[&["replay", "quickstart", "--quiet"], &small[..]].concat());
@@ -136,7 +136,7 @@ fn a_cut_shows_the_context_behind_it_and_each_fact_where_bench_finds_it() {
 }
 
 #[test]
-fn the_worst_stands_first_with_where_it_stood_and_what_carries_the_rest() {
+fn lost_facts_come_first_with_source_then_carried() {
     let out = show_cut(&["4", "--strategy", "claude-code", "--diff"]);
     assert!(!out.contains("\n=== "), "{out}");
     let (lost, carried) = stakes(&out).split_once("\n carried (").expect("both are there");
@@ -152,7 +152,7 @@ fn the_worst_stands_first_with_where_it_stood_and_what_carries_the_rest() {
 }
 
 #[test]
-fn the_without_summary_of_a_strategy_carries_nothing_that_its_model_would_write() {
+fn no_summary_variant_carries_nothing_model_would_write() {
     let out = show_cut(&["3", "--strategy", "no-summary:claude-code", "--diff"]);
     assert!(out.contains("parcel-service · no-summary:claude-code · cut 3 of 5"), "{out}");
     assert_eq!(in_state(&out, "carried"), 0, "{out}");
@@ -160,7 +160,7 @@ fn the_without_summary_of_a_strategy_carries_nothing_that_its_model_would_write(
 }
 
 #[test]
-fn a_long_session_is_cut_at_a_smaller_window() {
+fn long_session_is_cut_at_smaller_window() {
     let window = |depth: &str| -> u64 {
         let out = show_cut(&["3", "--strategy", "fifo", "--depth", depth, "--diff"]);
         let out = out.replace(',', "");
@@ -171,7 +171,7 @@ fn a_long_session_is_cut_at_a_smaller_window() {
 }
 
 #[test]
-fn a_cut_that_is_not_there_is_refused_and_why() {
+fn absent_cut_is_refused_with_reason() {
     let desk = Desk::with_sessions();
     let refused = |more: &[&str]| desk.refused(&[&CUT[..], more, &["--strategy", "fifo"]].concat());
     for number in ["0", "6"] {

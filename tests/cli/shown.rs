@@ -95,7 +95,7 @@ fn dataset(desk: &Desk) {
 }
 
 #[test]
-fn no_word_of_a_data_set_is_obeyed_by_any_command() {
+fn no_command_obeys_data_set_text() {
     let desk = Desk::new();
     dataset(&desk);
     let checked = desk.recap(&["questions", "check", "data"]);
@@ -129,7 +129,7 @@ fn no_word_of_a_data_set_is_obeyed_by_any_command() {
 }
 
 #[test]
-fn no_word_of_labels_prices_or_settings_is_obeyed() {
+fn text_of_labels_prices_settings_is_never_obeyed() {
     let desk = Desk::new();
     let text = serde_json::to_string(HIDING).unwrap();
     desk.file("cases.jsonl", format!(
@@ -170,7 +170,7 @@ fn no_name_of_a_file_is_obeyed() {
 }
 
 #[test]
-fn an_error_quotes_at_most_two_hundred_characters_of_a_value() {
+fn error_quotes_at_most_200_characters_of_value() {
     let desk = Desk::with_sessions();
     let long = "x".repeat(20_000);
     let message = |role: &str, more: &str| format!(r#"{{"role":"{role}","content":"a"{more}}}"#);

@@ -48,7 +48,7 @@ fn rows(desk: &Desk) -> Vec<String> {
 }
 
 #[test]
-fn a_strategy_file_works_like_a_built_in_one() {
+fn strategy_file_works_like_built_in() {
     let desk = desk(MINE);
     desk.good(&["bench", "pi.jsonl", "--strategy", "mine.toml", "--out", "run"]);
     assert_eq!(rows(&desk), ["empty", "full", "id-list", "mine"]);
@@ -64,7 +64,7 @@ fn a_strategy_file_works_like_a_built_in_one() {
 }
 
 #[test]
-fn a_built_in_strategy_is_printed_as_a_file_to_start_from() {
+fn built_in_strategy_prints_as_starting_file() {
     let desk = Desk::with_sessions();
     let shown = desk.good(&["strategies", "show", "session-state", "--toml"]).out;
     let own = shown.replace("name = \"session-state\"", "name = \"own\"");
@@ -85,7 +85,7 @@ fn a_built_in_strategy_is_printed_as_a_file_to_start_from() {
 }
 
 #[test]
-fn a_strategy_file_is_listed_with_its_hash_and_a_change_changes_it() {
+fn strategy_file_hash_is_listed_and_tracks_changes() {
     let hash = |strategy: &str| {
         let desk = desk(strategy);
         desk.good(&["bench", "pi.jsonl", "--strategy", "mine.toml", "--out", "run"]);
@@ -97,7 +97,7 @@ fn a_strategy_file_is_listed_with_its_hash_and_a_change_changes_it() {
 }
 
 #[test]
-fn a_wrong_value_is_refused_with_file_key_and_what_is_allowed() {
+fn wrong_value_refusal_names_file_key_allowed_values() {
     assert_says(&bad("last = 3", "lats = 3"), &["mine.toml, stage 1", "`lats`", "`last`"]);
     assert_says(&bad("last = 3", "last = \"x\""), &["mine.toml, stage 1", "last: ", "u32"]);
     assert_says(&bad("last = 3", "last = 0"), &["mine.toml, stage 1", "`last`", "at least 1"]);
@@ -139,7 +139,7 @@ fn bad_bench(from: &str, to: &str) -> String {
 }
 
 #[test]
-fn an_override_makes_a_row_of_its_own_beside_the_original() {
+fn override_adds_own_row_beside_original() {
     let desk = Desk::with_run(&["--strategy", "prune", "--set", "prune.protect=20000"]);
     assert_eq!(rows(&desk), ["empty", "full", "id-list", "prune", "prune[protect=20000]"]);
     let sent = |strategy: &str| -> u64 {
@@ -151,7 +151,7 @@ fn an_override_makes_a_row_of_its_own_beside_the_original() {
 }
 
 #[test]
-fn an_override_of_a_strategy_file_names_it_by_its_path() {
+fn strategy_file_override_names_file_by_path() {
     let desk = desk(MINE);
     let set = ["--strategy", "mine.toml", "--set", "mine.toml.last=1"];
     desk.good(&[&["bench", "pi.jsonl", "--out", "run"], &set[..]].concat());
@@ -177,7 +177,7 @@ fn a_cell_that_breaks_a_pair_fails_alone() {
 }
 
 #[test]
-fn a_strategy_that_declares_broken_pairs_is_allowed_them() {
+fn strategy_declaring_broken_pairs_may_break_them() {
     let broken = "last = 1\nkeep_pairs = false\nbreaks_pairs = true";
     let desk = desk(&MINE.replace("last = 3", broken));
     desk.good(&["bench", "pi.jsonl", "--strategy", "mine.toml", "--out", "run"]);
@@ -201,7 +201,7 @@ fn all_runs_every_built_in_strategy() {
 }
 
 #[test]
-fn the_control_evidence_is_refused_where_there_are_no_questions() {
+fn evidence_control_without_questions_is_refused() {
     let desk = Desk::with_sessions();
     let ran = desk.recap(&["bench", "pi.jsonl", "--strategy", "evidence"]);
     assert_eq!(ran.code, 2);
@@ -243,7 +243,7 @@ fn a_program_is_a_row_like_any_other() {
 }
 
 #[test]
-fn a_program_that_fails_costs_its_own_row_and_its_words_are_not_shared() {
+fn failing_program_loses_own_row_sharing_no_output() {
     let desk = program("sys.exit('about the blue heron')");
     let run = ["bench", "pi.jsonl", "--strategy", "mine.toml"];
     let ran = desk.recap(&[&run[..], &["--out", "run"]].concat());
@@ -279,7 +279,7 @@ fn a_strategy_is_checked_by_trying_it() {
 }
 
 #[test]
-fn a_program_that_is_not_the_same_twice_is_told_so() {
+fn nondeterministic_program_is_reported() {
     let note = "{'type': 'operations', 'operations': [{'note': {'key': 'k', 'text': 'x ' * random.randrange(1000)}}]";
     let tried = |more: &str| {
         program(&format!("{note}{more}}}")).recap(&["strategies", "check", "mine.toml"])
@@ -321,7 +321,7 @@ fn an_interrupted_run_leaves_no_program_behind() {
 }
 
 #[test]
-fn show_prints_the_numbers_that_hold_at_a_window_and_those_that_are_written() {
+fn show_prints_effective_numbers_at_window_and_written() {
     let desk = Desk::with_sessions();
     let shown = desk.good(&["strategies", "show", "prune-once", "--window", "75000"]).out;
     // The seed's 8,000 and 2,000 are meant for 150,000.
@@ -358,7 +358,7 @@ fn strategies_are_separated_by_commas_or_repeated() {
 }
 
 #[test]
-fn a_data_set_with_questions_of_its_own_runs_the_systems_and_a_recording_the_agents() {
+fn question_data_sets_run_systems_recordings_run_agents() {
     let desk = Desk::with_sessions();
     let locomo = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/dataset/locomo.json");
     for (command, input, has, lacks) in [

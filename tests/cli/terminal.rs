@@ -43,7 +43,7 @@ fn shown_with(
 }
 
 #[test]
-fn the_table_takes_the_width_of_the_terminal_and_not_of_columns() {
+fn table_width_follows_terminal_not_columns_variable() {
     let desk = Desk::new();
     let run = ["bench", &session(), "--quiet", "--strategy", "prune", "--out", "run"];
     desk.good(&run);
@@ -62,7 +62,7 @@ fn the_table_takes_the_width_of_the_terminal_and_not_of_columns() {
 }
 
 #[test]
-fn a_recording_is_exact_for_a_program_and_harmless_on_a_terminal() {
+fn recording_is_exact_when_piped_harmless_on_terminal() {
     let desk = Desk::new();
     let text = "a\u{1b}[2Jb\u{8}\u{202e}c\u{200b}d";
     let session = serde_json::json!([
@@ -77,7 +77,7 @@ fn a_recording_is_exact_for_a_program_and_harmless_on_a_terminal() {
 }
 
 #[test]
-fn the_program_alone_tells_what_was_found_on_this_machine_and_what_to_run() {
+fn bare_command_lists_found_sessions_and_next_command() {
     let desk = Desk::new();
     let home = |name: &str| desk.path(name).display().to_string();
     let variables = [
@@ -99,7 +99,7 @@ fn the_program_alone_tells_what_was_found_on_this_machine_and_what_to_run() {
 /// The opener of Linux desktops is a program on the path.
 #[cfg(target_os = "linux")]
 #[test]
-fn the_page_is_handed_to_the_opener_of_the_desktop() {
+fn page_is_handed_to_desktop_opener() {
     use std::os::unix::fs::PermissionsExt;
 
     let desk = Desk::new();

@@ -3,7 +3,7 @@
 use crate::desk::{Desk, without};
 
 #[test]
-fn an_imported_session_benches_to_the_same_requests_as_its_original() {
+fn imported_session_benches_to_original_requests() {
     for (format, file) in [
         ("claude-code", "claude-code.jsonl"),
         ("pi", "pi.jsonl"),
@@ -71,7 +71,7 @@ fn strategies_are_listed_one_a_line() {
 }
 
 #[test]
-fn strategies_show_gives_numbers_at_a_window_and_prompts() {
+fn strategies_show_prints_window_numbers_and_prompts() {
     let desk = Desk::new();
     let out = desk.good(&["strategies", "show", "prune", "--window", "100000"]).out;
     assert!(out.contains("at a window of 100000"), "{out}");
@@ -106,7 +106,7 @@ fn strategies_show_takes_a_window_as_bench_does() {
 }
 
 #[test]
-fn every_built_in_strategy_shows_and_names_its_source() {
+fn every_built_in_strategy_shows_its_source() {
     let desk = Desk::new();
     for line in desk.good(&["strategies", "list"]).out.lines() {
         let name = line.split_whitespace().next().unwrap();
@@ -160,7 +160,7 @@ fn man_pages_describe_every_command_with_its_options() {
 }
 
 #[test]
-fn help_says_what_each_command_does_within_a_line() {
+fn help_describes_each_command_in_one_line() {
     let desk = Desk::new();
     let out = desk.good(&["--help"]).out;
     assert!(out.contains("what it costs") || out.contains("loses"), "{out}");
@@ -172,7 +172,7 @@ fn help_says_what_each_command_does_within_a_line() {
 }
 
 #[test]
-fn usage_errors_end_with_exit_2_and_print_nothing_on_standard_output() {
+fn usage_errors_exit_2_with_empty_stdout() {
     let desk = Desk::new();
     for arguments in [
         &["bench", "--no-such-option"][..],

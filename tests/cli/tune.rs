@@ -46,7 +46,7 @@ fn with<'a>(more: &[&'a str]) -> Vec<&'a str> {
 }
 
 #[test]
-fn a_search_has_a_frontier_and_compares_on_sessions_it_never_saw() {
+fn search_finds_frontier_and_compares_on_unseen_sessions() {
     let desk = desk(12);
     desk.good(&with(&["--out", "search"]));
     let result = desk.json("search/tune.json");
@@ -84,7 +84,7 @@ fn a_search_has_a_frontier_and_compares_on_sessions_it_never_saw() {
 }
 
 #[test]
-fn a_search_is_replayed_at_the_window_that_is_asked_for() {
+fn search_replays_at_requested_window() {
     let desk = desk(4);
     desk.good(&with(&["--out", "narrow", "--window", "60%"]));
     let manifest: Json =
@@ -125,7 +125,7 @@ fn an_interrupted_search_comes_to_the_same_end() {
 }
 
 #[test]
-fn what_cannot_be_searched_is_refused_with_a_remedy() {
+fn unsearchable_input_is_refused_with_remedy() {
     let desk = desk(2);
     desk.file("wrong.toml", "version = 1\nbase = \"fifo\"\n[vary]\nunit = []\n");
     desk.file("twice.toml", SPACE.replace("[vary]", "windows = [\"20k\", \"9k\"]\n[vary]"));

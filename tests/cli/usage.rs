@@ -43,7 +43,7 @@ fn differs(id: &str) -> Option<&'static str> {
 }
 
 #[test]
-fn recordings_have_the_figures_that_a_count_of_its_own_finds() {
+fn recording_figures_match_independent_count() {
     let Some(data) = shared("data") else { return };
     let desk = Desk::new();
     let mut compared = 0;

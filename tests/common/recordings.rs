@@ -31,7 +31,7 @@ fn found(folder: Option<PathBuf>, path: &str, in_ci: bool) -> Option<PathBuf> {
 }
 
 #[test]
-fn without_the_recordings_a_test_is_skipped_and_fails_in_ci() {
+fn test_without_recordings_skips_but_fails_in_ci() {
     assert_eq!(found(None, "data/any", false), None);
     assert!(std::panic::catch_unwind(|| found(None, "data/any", true)).is_err());
     let here = PathBuf::from(env!("CARGO_MANIFEST_DIR"));

@@ -93,22 +93,22 @@ fn assert_accessible(page: &LazyLock<String>, views: &[&str]) {
 }
 
 #[test]
-fn the_page_of_a_run_breaks_no_rule_of_wcag() {
+fn run_page_breaks_no_wcag_rule() {
     assert_accessible(&PAGE, &["session-view", "question-list"]);
 }
 
 #[test]
-fn the_page_of_facts_breaks_no_rule_of_wcag() {
+fn facts_page_violates_no_wcag_rule() {
     assert_accessible(&PAGE_OF_FACTS, &["fact-view"]);
 }
 
 #[test]
-fn the_page_of_a_comparison_breaks_no_rule_of_wcag() {
+fn comparison_page_breaks_no_wcag_rule() {
     assert_accessible(&PAGE_OF_TWO, &[]);
 }
 
 #[test]
-fn every_part_that_scrolls_has_a_name_and_takes_the_focus() {
+fn scrolling_parts_are_named_and_focusable() {
     for page in [&PAGE, &PAGE_OF_FACTS, &PAGE_OF_TWO] {
         let Some(page) = opened_with(page) else { return };
         unfold(&page);

@@ -136,7 +136,7 @@ fn column(opened: &Opened, at: usize) -> Vec<String> {
 }
 
 #[test]
-fn nothing_that_a_recording_says_runs_and_all_of_it_can_be_read() {
+fn recorded_text_never_executes_and_is_fully_readable() {
     let Some(page) = opened() else { return };
     page.assert_harmless();
     for view in VIEWS {
@@ -151,7 +151,7 @@ fn nothing_that_a_recording_says_runs_and_all_of_it_can_be_read() {
 }
 
 #[test]
-fn a_click_on_a_heading_sorts_by_it_and_another_turns_it_over() {
+fn heading_click_sorts_and_second_click_reverses_order() {
     let Some(page) = opened() else { return };
     let heads = page.count("table.sortable:first-of-type thead th");
     let heads = heads.min(6) as usize;
@@ -180,7 +180,7 @@ fn a_click_on_a_heading_sorts_by_it_and_another_turns_it_over() {
 }
 
 #[test]
-fn questions_are_filtered_by_words_and_say_where_their_evidence_went() {
+fn questions_filter_by_words_and_show_evidence_states() {
     let Some(page) = opened() else { return };
     page.view("question-list");
     for label in ["strategy", "outcome"] {
@@ -213,7 +213,7 @@ fn questions_are_filtered_by_words_and_say_where_their_evidence_went() {
 }
 
 #[test]
-fn the_strip_of_a_session_tells_every_request_by_keyboard_and_by_pointer() {
+fn session_strip_describes_requests_by_keyboard_and_pointer() {
     let Some(page) = opened() else { return };
     page.view("session-view");
     let actual = "#session-view [aria-live]";
@@ -237,7 +237,7 @@ fn the_strip_of_a_session_tells_every_request_by_keyboard_and_by_pointer() {
 }
 
 #[test]
-fn every_compaction_shows_what_went_in_and_what_came_out() {
+fn every_compaction_shows_its_input_and_output() {
     let Some(page) = opened() else { return };
     page.view("session-view");
     let strategies = page.count("#session-view label:nth-of-type(2) option");
@@ -268,7 +268,7 @@ fn facts_are_listed_by_what_became_of_them() {
 }
 
 #[test]
-fn every_measure_stands_in_a_table_that_is_written_when_it_is_opened() {
+fn table_of_all_measures_is_rendered_when_opened() {
     let Some(page) = opened() else { return };
     assert_eq!(page.count("#measure-tables table"), 0);
     page.browser.run("document.querySelector('#measure-tables details').open = true");
@@ -279,7 +279,7 @@ fn every_measure_stands_in_a_table_that_is_written_when_it_is_opened() {
 }
 
 #[test]
-fn the_parts_of_a_receipt_are_as_wide_as_its_total_against_the_dearest() {
+fn receipt_bar_widths_are_proportional_to_highest_cost() {
     let Some(page) = opened() else { return };
     let rows = page.browser.run(
         "const money = (row) => Number(row.cells[1].textContent.replace(/[$,*\u{a0} ]/g, ''));
@@ -295,7 +295,7 @@ fn the_parts_of_a_receipt_are_as_wide_as_its_total_against_the_dearest() {
 }
 
 #[test]
-fn the_keyboard_reaches_the_controls_and_shows_where_it_is() {
+fn keyboard_reaches_controls_and_focus_is_visible() {
     let Some(page) = opened() else { return };
     for view in VIEWS {
         page.view(view);
@@ -320,7 +320,7 @@ fn the_keyboard_reaches_the_controls_and_shows_where_it_is() {
 }
 
 #[test]
-fn the_page_is_small_and_fits_a_telephone_in_both_themes() {
+fn page_is_small_and_fits_phone_both_themes() {
     let Some(page) = opened() else { return };
     assert!(PAGE.len() < 3_000_000, "{} bytes", PAGE.len());
     let nodes = page.count("*");
@@ -356,7 +356,7 @@ fn shoot(page: &Opened, folder: &Path, width: u32, theme: &str) {
 }
 
 #[test]
-fn without_scripts_the_table_and_the_best_strategy_are_there() {
+fn without_scripts_table_and_best_strategy_are_shown() {
     let Some(page) = opened() else { return };
     page.browser.scripts(false);
     page.browser.open(&page.site.url());

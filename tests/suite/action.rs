@@ -64,7 +64,7 @@ fn no_expression_stands_in_a_script() {
 }
 
 #[test]
-fn every_script_is_one_that_bash_and_shellcheck_accept() {
+fn bash_and_shellcheck_accept_every_script() {
     let shellcheck = Command::new("shellcheck").arg("--version").output().is_ok();
     if !shellcheck {
         println!("shellcheck is absent: bash alone reads the scripts");
@@ -90,7 +90,7 @@ fn every_script_is_one_that_bash_and_shellcheck_accept() {
 }
 
 #[test]
-fn every_input_is_used_once_and_told_in_the_book() {
+fn every_action_input_is_used_and_documented() {
     let (action, text) = (action(), read("action.yml"));
     let used = Regex::new(r"inputs\.([a-z-]+)").unwrap();
     let mut used: Vec<&str> =
@@ -112,7 +112,7 @@ fn every_input_is_used_once_and_told_in_the_book() {
 }
 
 #[test]
-fn every_variable_of_the_action_is_an_option_of_bench() {
+fn every_action_variable_is_a_bench_option() {
     let recap = assert_cmd::cargo::cargo_bin!("recap");
     let help = Command::new(recap).args(["bench", "--help"]).output().unwrap();
     let help = String::from_utf8(help.stdout).unwrap();

@@ -69,7 +69,7 @@ fn asked(task: &Task) -> (&str, &[TaskMessage], bool) {
 const SUMMARY: &str = "[Conversation summary]\n\n## Decisions made\n- point 1";
 
 #[test]
-fn codex_keeps_the_users_newest_words_up_to_20_000_tokens_in_front_of_its_summary() {
+fn codex_keeps_newest_20_000_user_tokens_before_summary() {
     // A tenth: above 24,480 of 27,200, and 2,000 tokens of the user's.
     let talk = |answer| {
         let talk = Talk::new("").user(1_500).says(10_000).user(1_000).says(10_000);
@@ -87,7 +87,7 @@ fn codex_keeps_the_users_newest_words_up_to_20_000_tokens_in_front_of_its_summar
 }
 
 #[test]
-fn codex_leaves_its_summary_last_in_the_middle_of_a_turn() {
+fn codex_leaves_summary_last_in_mid_turn_compaction() {
     let talk = Talk::new("").user(10).uses("shell", &[15_000, 10_000]).says(1).end();
     let seen = seen(&talk, &real("codex", 27_200, &[]));
     assert_eq!(seen.ledger, "VFFFF");
@@ -95,7 +95,7 @@ fn codex_leaves_its_summary_last_in_the_middle_of_a_turn() {
 }
 
 #[test]
-fn gemini_cli_keeps_the_newest_30_percent_from_a_user_turn_on_once_half_the_window_is_full() {
+fn gemini_cli_keeps_newest_30_percent_at_half_window() {
     let talk = |size| {
         let talk = (0..5).fold(Talk::new(""), |talk, _| talk.user(100).says(size));
         talk.user(1).says(1).user(1).says(1).end()
@@ -110,7 +110,7 @@ fn gemini_cli_keeps_the_newest_30_percent_from_a_user_turn_on_once_half_the_wind
 }
 
 #[test]
-fn gemini_cli_has_its_snapshot_checked_by_a_second_call_and_takes_the_second_answer() {
+fn gemini_cli_uses_snapshot_verified_by_second_call() {
     let talk = (0..5).fold(Talk::new(""), |talk, _| talk.user(100).says(1_000));
     let talk = talk.user(1).says(1).user(1).says(1).end();
     let seen = seen(&talk, &real("gemini-cli", 10_486, &[]));
@@ -122,7 +122,7 @@ fn gemini_cli_has_its_snapshot_checked_by_a_second_call_and_takes_the_second_ans
 }
 
 #[test]
-fn gemini_cli_never_compresses_a_session_of_one_turn() {
+fn gemini_cli_never_compresses_single_turn_session() {
     // Only tool output is cut, behind the newest.
     let talk = Talk::new("").user(100).uses("read", &[3_000, 3_000, 1]).says(1).end();
     let seen = seen(&talk, &real("gemini-cli", 10_486, &[]));
@@ -130,7 +130,7 @@ fn gemini_cli_never_compresses_a_session_of_one_turn() {
 }
 
 #[test]
-fn gemini_cli_masks_tool_output_behind_the_newest_50_000_tokens_when_30_000_can_go() {
+fn gemini_cli_masks_beyond_50_000_if_saving_30_000() {
     // A hundredth: 500 stay, 300 must go, and of 250 characters at either end 2
     // stay. With the marker between them these are 27 characters, 7 tokens.
     let talk = |size| Talk::new("").user(1).uses("read", &[size, 490, 1, 1]).says(1).end();
@@ -143,7 +143,7 @@ fn gemini_cli_masks_tool_output_behind_the_newest_50_000_tokens_when_30_000_can_
 }
 
 #[test]
-fn gemini_cli_cuts_output_beyond_its_budget_to_40_000_characters_when_it_compresses() {
+fn gemini_cli_compression_truncates_output_to_40_000_characters() {
     // A hundredth: the budget is 500 tokens, and of an output of 48,000
     // characters the first 80 and the last 320 stay.
     let talk = Talk::new("").user(1).uses("read", &[12_000, 1]).says(1).end();
@@ -157,7 +157,7 @@ fn gemini_cli_cuts_output_beyond_its_budget_to_40_000_characters_when_it_compres
 }
 
 #[test]
-fn opencode_clears_tool_output_behind_the_newest_40_000_tokens_when_20_000_can_go() {
+fn opencode_clears_beyond_40_000_if_saving_20_000() {
     // A tenth: 4,000 and 2,000.
     let talk = |sizes: &[usize]| {
         let talk = Talk::new("").user(1).uses("read", sizes).says(1);
@@ -175,7 +175,7 @@ fn opencode_clears_tool_output_behind_the_newest_40_000_tokens_when_20_000_can_g
 }
 
 #[test]
-fn opencode_keeps_a_tail_of_15_000_tokens_that_may_begin_within_a_turn() {
+fn opencode_keeps_15_000_token_tail_splitting_turns() {
     let talk = Talk::new("").user(100).says(8_000).user(100).says(8_000).user(700).says(1_000);
     let seen = seen(&talk.user(200).says(1).end(), &real("opencode", 20_000, &[]));
     // 200 and 1,000 fit into 1,500, and 700 more do not.
@@ -186,7 +186,7 @@ fn opencode_keeps_a_tail_of_15_000_tokens_that_may_begin_within_a_turn() {
 }
 
 #[test]
-fn opencode_shows_its_summariser_2_000_characters_of_each_tool_output_and_the_last_summary() {
+fn opencode_summariser_sees_2_000_output_characters_and_summary() {
     let talk = Talk::new("").user(100).uses("read", &[16_000]).says(2_000).user(9).says(16_000);
     let talk = talk.user(9).says(2_000).user(9).says(1).end();
     let seen = seen(&talk, &real("opencode", 20_000, &[("keep_turns", "9")]));
@@ -199,7 +199,7 @@ fn opencode_shows_its_summariser_2_000_characters_of_each_tool_output_and_the_la
 }
 
 #[test]
-fn claude_code_folds_everything_33_000_tokens_before_the_window_is_full() {
+fn claude_code_folds_33_000_tokens_before_window_end() {
     // A tenth: above 16,700 of 20,000.
     let talk = |size| Talk::new("").user(10).says(size).user(20).says(1).end();
     let plan = real("claude-code", 20_000, &[]);
@@ -210,7 +210,7 @@ fn claude_code_folds_everything_33_000_tokens_before_the_window_is_full() {
 }
 
 #[test]
-fn anthropic_clears_all_but_three_tool_results_above_100_000_tokens() {
+fn anthropic_keeps_three_tool_results_above_100_000_tokens() {
     // A hundredth: above 1,000 of 2,000; each call takes some tokens itself.
     let talk = Talk::new("").user(1).uses("read", &[300, 300, 300, 300]).says(1).end();
     let rows = replayed(talk, &real("anthropic-context-editing", 2_000, &[]), &Numbered::default());
@@ -218,7 +218,7 @@ fn anthropic_clears_all_but_three_tool_results_above_100_000_tokens() {
 }
 
 #[test]
-fn anthropic_clears_only_if_enough_goes_and_with_the_inputs_if_so_set() {
+fn anthropic_clearing_respects_minimum_saving_and_input_settings() {
     let talk = || Talk::new("").user(1).uses("read", &[300, 300, 300, 300]).says(1).end();
     let with =
         |key, value| last(&talk(), &real("anthropic-context-editing", 2_000, &[(key, value)]));
@@ -228,7 +228,7 @@ fn anthropic_clears_only_if_enough_goes_and_with_the_inputs_if_so_set() {
 }
 
 #[test]
-fn anthropic_compacts_everything_into_a_block_of_the_assistants_above_150_000_tokens() {
+fn anthropic_compacts_into_assistant_block_above_150_000_tokens() {
     // A hundredth: above 1,500.
     let talk = |size| Talk::new("").user(1).says(size).user(1).says(1).end();
     let plan = real("anthropic-compaction", 2_000, &[]);
@@ -240,7 +240,7 @@ fn anthropic_compacts_everything_into_a_block_of_the_assistants_above_150_000_to
 }
 
 #[test]
-fn observation_masking_masks_output_older_than_ten_turns_of_the_agent() {
+fn observation_masking_masks_output_older_than_ten_turns() {
     let talk = Talk::new("").user(1).uses("read", &[9; 12]).says(1).end();
     let rows = replayed(talk, &real("observation-masking", 200_000, &[]), &Numbered::default());
     assert_eq!(rows[10], format!("V{}", "VV".repeat(10)));
@@ -249,7 +249,7 @@ fn observation_masking_masks_output_older_than_ten_turns_of_the_agent() {
 }
 
 #[test]
-fn hybrid_masks_first_and_then_summarises_21_turns_behind_the_task_and_keeps_ten() {
+fn hybrid_masks_then_summarises_21_turns_keeping_ten() {
     let talk = Talk::new("").user(5).uses("read", &[9; 31]).says(1).end();
     let plan = real("hybrid", 200_000, &[]);
     let rows = replayed(talk.clone(), &plan, &Numbered::default());
@@ -262,7 +262,7 @@ fn hybrid_masks_first_and_then_summarises_21_turns_behind_the_task_and_keeps_ten
 }
 
 #[test]
-fn an_anchored_summary_is_added_to_section_by_section_and_never_rewritten() {
+fn anchored_summary_grows_by_section_and_is_never_rewritten() {
     // Above 16,000 of 20,000; down to 10,000 with a summary of 400 at most, a
     // tenth of 4,000: four messages stay of nine, and of the eight later on.
     let talk = (0..7).fold(Talk::new(""), |talk, _| talk.user(2_000).says(2_000));
@@ -277,7 +277,7 @@ fn an_anchored_summary_is_added_to_section_by_section_and_never_rewritten() {
 }
 
 #[test]
-fn inspect_trim_keeps_the_input_and_drops_a_fifth_of_the_rest_until_it_fits() {
+fn inspect_trim_keeps_input_and_drops_fifths_until_fitting() {
     let talk = (0..5).fold(Talk::new("").user(10), |talk, _| talk.says(100).user(100));
     // At 1,010 of 1,000: two tenths of ten, which is one by the source's own
     // floating point, and again one of nine.
@@ -285,7 +285,7 @@ fn inspect_trim_keeps_the_input_and_drops_a_fifth_of_the_rest_until_it_fits() {
 }
 
 #[test]
-fn each_of_them_names_where_it_is_from_and_of_when() {
+fn each_agent_strategy_names_its_source_and_date() {
     for name in [
         "codex",
         "gemini-cli",

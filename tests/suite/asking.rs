@@ -53,7 +53,7 @@ const LAST_TWO: &str = "[[stage]]\nmechanism = \"sliding-window\"\nat = \"reques
                           when = \"always\"\nlast = 2\n";
 
 #[test]
-fn rule_28_a_question_sees_the_context_of_the_first_request_after_it() {
+fn rule_28_question_sees_context_of_next_request() {
     // Message 5 makes the third request: it follows message 4.
     let subject = prepared(vec![question("p", 4, &[0])]);
     let facts = &subject.facts.questions[0];
@@ -72,14 +72,14 @@ fn rule_28_a_question_sees_the_context_of_the_first_request_after_it() {
 }
 
 #[test]
-fn rule_28_a_question_on_an_assistant_message_waits_for_the_request_after_it() {
+fn rule_28_assistant_message_question_waits_for_next_request() {
     let subject = prepared(vec![question("p", 5, &[0]), question("q", 3, &[0])]);
     let requests: Vec<u32> = subject.facts.questions.iter().map(|p| p.request).collect();
     assert_eq!(requests, [3, 2]);
 }
 
 #[test]
-fn rule_28_without_a_request_after_it_there_is_one_virtual_request_whose_compaction_is_set_apart() {
+fn rule_28_final_question_gets_separate_virtual_request() {
     let subject = prepared(vec![question("p", 10, &[0]), question("q", 10, &[9])]);
     let (rows, asked) = replayed(&subject, LAST_TWO, 1_000);
     assert_eq!(rows.requests.len(), 5, "no request is added");
@@ -98,7 +98,7 @@ fn rule_28_without_a_request_after_it_there_is_one_virtual_request_whose_compact
 }
 
 #[test]
-fn rule_29_evidence_in_several_messages_is_in_the_worst_of_their_states() {
+fn rule_29_multi_message_evidence_takes_worst_state() {
     let subject = prepared(vec![question("p", 10, &[0, 9]), question("q", 10, &[])]);
     let (_, asked) = replayed(&subject, LAST_TWO, 1_000);
     assert_eq!(asked[0].evidence, Some(LedgerState::Gone));
@@ -106,7 +106,7 @@ fn rule_29_evidence_in_several_messages_is_in_the_worst_of_their_states() {
 }
 
 #[test]
-fn compactions_count_from_when_the_evidence_was_last_said() {
+fn compaction_age_counts_from_last_mention_of_evidence() {
     let four = "[[stage]]\nmechanism = \"sliding-window\"\nat = \"request\"\nwhen = \"always\"\n\
                  last = 4\n";
     let subject = prepared(vec![question("old", 9, &[0]), question("new", 9, &[9])]);
@@ -119,7 +119,7 @@ fn compactions_count_from_when_the_evidence_was_last_said() {
 }
 
 #[test]
-fn the_control_evidence_shows_the_evidence_and_two_messages_on_each_side() {
+fn evidence_control_shows_two_messages_on_each_side() {
     let subject =
         prepared(vec![question("p", 9, &[3]), question("q", 9, &[0, 9]), question("r", 9, &[])]);
     let control = builtin("evidence", &[]).unwrap().unwrap();
@@ -272,7 +272,7 @@ fn run_with(role: &Arc<Counting>, strategies: &[&str], questions: Vec<Question>)
 }
 
 #[test]
-fn one_context_is_asked_once_in_a_run_and_one_answer_graded_once() {
+fn each_context_is_asked_and_answer_graded_once() {
     let role = Arc::new(Counting::default());
     let questions = vec![question("p", 10, &[0]), question("q", 10, &[9])];
     let finished = run_with(&role, &["full", "fifo", "empty", "evidence"], questions);
@@ -303,7 +303,7 @@ fn one_context_is_asked_once_in_a_run_and_one_answer_graded_once() {
 
 /// Seed 003: retrieve older memories through the tools: all before the question
 #[test]
-fn with_a_recovery_channel_each_question_is_asked_twice_and_the_archive_ends_at_its_request() {
+fn recovery_asks_twice_and_archive_ends_at_request() {
     let role = Arc::new(Counting::default());
     let questions = vec![question("p", 4, &[0]), question("q", 10, &[9]), question("r", 10, &[9])];
     let finished = run_with(&role, &["full", "sliding-window-search"], questions);

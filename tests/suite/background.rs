@@ -78,7 +78,7 @@ fn rows(messages: usize, compactor: &dyn Compactor) -> CellRows {
 }
 
 #[test]
-fn the_context_stays_until_the_model_has_answered_and_what_came_meanwhile_stays_verbatim() {
+fn context_waits_for_answer_and_keeps_newer_messages() {
     // Message 4 comes at 80 s and sets it off; it is done at 130 s. The request
     // of message 7 is sent at 120 s, that of message 9 at 160 s.
     let slow = Slow::default();
@@ -95,7 +95,7 @@ fn the_context_stays_until_the_model_has_answered_and_what_came_meanwhile_stays_
 }
 
 #[test]
-fn one_is_in_flight_at_a_time_and_what_triggers_meanwhile_is_ignored() {
+fn triggers_are_ignored_while_compaction_is_in_flight() {
     // Messages 5, 6 and 7 are over the count as well. After the first has
     // landed, message 8 sets off the second, with 3 to 6 in it.
     let slow = Slow::default();
@@ -104,7 +104,7 @@ fn one_is_in_flight_at_a_time_and_what_triggers_meanwhile_is_ignored() {
 }
 
 #[test]
-fn what_the_end_of_the_session_overtakes_is_recorded_and_changes_nothing() {
+fn compaction_unfinished_at_session_end_is_only_recorded() {
     let rows = rows(10, &Slow::default());
     let [_, late] = &rows.compactions[..] else { panic!("there are two") };
     assert_eq!((late.begun, late.request), (4, 5));
@@ -114,7 +114,7 @@ fn what_the_end_of_the_session_overtakes_is_recorded_and_changes_nothing() {
 }
 
 #[test]
-fn calls_are_billed_to_their_own_compaction_where_another_took_effect_first() {
+fn calls_bill_their_own_compaction_despite_earlier_effect() {
     // The window hides messages from the request of message 7 on, at 120 s: it
     // begins after the first fold, and takes effect before it.
     let stages = "[[stage]]\nmechanism = \"continuation\"\nat = \"append\"\nbackground = true\n\
@@ -144,7 +144,7 @@ fn calls_are_billed_to_their_own_compaction_where_another_took_effect_first() {
 }
 
 #[test]
-fn a_failure_leaves_the_context_as_it_was_and_the_next_trigger_tries_again() {
+fn failure_leaves_context_unchanged_and_next_trigger_retries() {
     let slow = Slow::refusing(&[0]);
     let rows = rows(10, &slow);
     assert!(rows.compactions[0].fallback.is_some());
@@ -154,7 +154,7 @@ fn a_failure_leaves_the_context_as_it_was_and_the_next_trigger_tries_again() {
 }
 
 #[test]
-fn a_session_that_is_saved_in_flight_goes_on_the_same() {
+fn session_saved_with_compaction_in_flight_resumes_identically() {
     let subject = subject(talk(14));
     let (plan, straight_slow, resumed_slow) = (folding(), Slow::default(), Slow::default());
     let mut straight = ReplaySession::open(&subject, &plan, &straight_slow).unwrap();
@@ -178,7 +178,7 @@ fn a_session_that_is_saved_in_flight_goes_on_the_same() {
 }
 
 #[test]
-fn what_hides_messages_for_one_request_is_no_work_for_the_background() {
+fn hiding_messages_per_request_is_refused_as_background() {
     let stage = "version = 1\nname = \"t\"\nsummary = \"\"\nsource = \"\"\n[[stage]]\nat = \
                  \"request\"\nwhen = \"always\"\nmechanism = \"sliding-window\"\nlast = 4\n\
                  background = true";

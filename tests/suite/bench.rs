@@ -51,7 +51,7 @@ fn the_example_leaves_what_recap_bench_leaves() {
 }
 
 #[test]
-fn what_cannot_be_planned_is_told_by_its_kind() {
+fn each_planning_failure_has_its_own_error_kind() {
     let refused = |datasets: Vec<Dataset>, selection: Selection, settings: Settings| {
         let strategies = Strategies::Selected(selection);
         let inputs = Inputs { datasets, strategies, ..Inputs::default() };
@@ -75,7 +75,7 @@ fn what_cannot_be_planned_is_told_by_its_kind() {
 }
 
 #[test]
-fn windows_and_billing_models_count_once_and_in_the_order_given() {
+fn windows_and_billing_models_are_deduplicated_in_order() {
     let typed = ["200k", "Native", " 25%", "native", "200k"].map(|typed| typed.parse().unwrap());
     let models = ["gpt-5.4", " gpt-5.4 ", "claude-opus-4-6"].map(str::to_owned);
     let settings =

@@ -89,7 +89,7 @@ fn turns(seconds: &[i64]) -> Session {
 }
 
 #[test]
-fn a_growing_conversation_reads_what_it_wrote_the_last_time() {
+fn growing_conversation_reads_its_previous_cache_write() {
     let subject = subject(turns(&[0, 1, 60, 61, 120, 121]));
     let rows = rows(&subject, named("full"), 1_000, &claude());
     let found: Vec<_> = billed(&rows).iter().map(parts).collect();
@@ -112,7 +112,7 @@ fn a_lunch_break_shows_in_the_bill() {
 }
 
 #[test]
-fn an_hour_is_written_where_the_recording_wrote_for_an_hour() {
+fn recorded_one_hour_cache_writes_stay_one_hour() {
     let usage = |read, write| Usage { cache_read: read, cache_write_1h: write, ..Usage::default() };
     let mut session = turns(&[0, 1, 60, 61, 61 + 3_000, 61 + 3_001]);
     session.messages[1].usage = Some(usage(0, 10));
@@ -126,7 +126,7 @@ fn an_hour_is_written_where_the_recording_wrote_for_an_hour() {
 }
 
 #[test]
-fn a_recorded_cold_start_is_replayed_for_every_strategy() {
+fn every_strategy_replays_recorded_cold_start() {
     let usage = |read, write| Usage { cache_read: read, cache_write_5m: write, ..Usage::default() };
     let mut session = turns(&[0, 1, 60, 61, 120, 121, 180, 181]);
     for (at, (read, write)) in [(1, (0, 10)), (3, (10, 20)), (5, (0, 50)), (7, (50, 20))] {
@@ -157,7 +157,7 @@ fn an_aborted_request_is_not_billed() {
 }
 
 #[test]
-fn a_turn_of_more_blocks_than_the_provider_looks_back_over_is_read_still() {
+fn turn_exceeding_provider_lookback_still_reads_cache() {
     // 15 calls and their results: 30 blocks lie between two requests.
     let call = |n: usize| common::call(&format!("c{n}"), "x");
     let mut messages = vec![message(0, Role::User, vec![text(10)])];
@@ -174,7 +174,7 @@ fn a_turn_of_more_blocks_than_the_provider_looks_back_over_is_read_still() {
 }
 
 #[test]
-fn a_changed_model_reads_nothing_of_the_other_ones_cache_and_takes_its_own_price() {
+fn changed_model_has_its_own_cache_and_price() {
     let mut session = turns(&[0, 1, 60, 61, 120, 121]);
     session.model = Some("main".into());
     session.other_models = [(3, "other".to_owned())].into();
@@ -204,7 +204,7 @@ fn a_changed_model_reads_nothing_of_the_other_ones_cache_and_takes_its_own_price
 }
 
 #[test]
-fn the_head_breakpoint_stands_behind_what_harnesses_put_in_front() {
+fn head_breakpoint_follows_content_that_harnesses_prepend() {
     let usage = |read, write| Usage { cache_read: read, cache_write_5m: write, ..Usage::default() };
     let seconds: Vec<i64> = (0..12).map(|n| 10 * n).collect();
     let mut session = turns(&seconds);
@@ -240,7 +240,7 @@ fn the_head_breakpoint_stands_behind_what_harnesses_put_in_front() {
 }
 
 #[test]
-fn calls_of_compactions_are_told_with_the_head_breakpoint_as_well() {
+fn compaction_calls_are_also_billed_with_head_breakpoint() {
     let usage = |read, write| Usage { cache_read: read, cache_write_5m: write, ..Usage::default() };
     let mut session = agent_session();
     // Some 4,000 hidden tokens, of which a restart leaves 2,000.
@@ -269,7 +269,7 @@ fn calls_of_compactions_are_told_with_the_head_breakpoint_as_well() {
 }
 
 #[test]
-fn pruning_and_masking_set_no_breakpoint_that_the_plan_does_not_name() {
+fn pruning_and_masking_set_only_planned_breakpoints() {
     let subject = subject(agent_session());
     for (name, sized) in [("prune", "protect"), ("observation-masking", "keep_responses")] {
         let set = |key: &str, value: &str| (key.to_owned(), value.to_owned());
@@ -307,7 +307,7 @@ fn agent_session() -> Session {
 /// The published direction: a window that slides at every request sends far
 /// fewer tokens and costs more; dropping the oldest in large steps costs less.
 #[test]
-fn a_sliding_window_sends_less_and_costs_more_and_large_cuts_cost_less() {
+fn sliding_window_costs_more_and_large_cuts_less() {
     let subject = subject(agent_session());
     let step = "[[stage]]\nmechanism = \"fifo\"\nat = \"request\"\n\
                 when = { above = \"window\", share = 0.85 }\n\
@@ -336,7 +336,7 @@ fn a_sliding_window_sends_less_and_costs_more_and_large_cuts_cost_less() {
 /// a state in the system prompt makes the cached system prompt anew at every
 /// fold; in the history it leaves it alone.
 #[test]
-fn a_state_in_the_system_prompt_rebuilds_the_explicit_cache_at_every_fold() {
+fn system_prompt_state_rebuilds_explicit_cache_every_fold() {
     let mut session = agent_session();
     session.preamble.system = vec![common::words(8_000)];
     let subject = subject(session);
@@ -364,7 +364,7 @@ fn a_state_in_the_system_prompt_rebuilds_the_explicit_cache_at_every_fold() {
 }
 
 #[test]
-fn a_call_on_the_live_conversation_reads_its_cache_and_a_fresh_one_does_not() {
+fn live_conversation_call_reads_cache_fresh_does_not() {
     let subject = subject(agent_session());
     for (name, live) in [("continuation", true), ("session-state", false)] {
         let rows = rows(&subject, named(name), 24_000, &claude());
@@ -390,7 +390,7 @@ fn a_call_on_the_live_conversation_reads_its_cache_and_a_fresh_one_does_not() {
 /// The calls of a compactor of its own model are new to its cache, whatever the
 /// agent's holds, and have its prices; without a price nothing has paid for itself.
 #[test]
-fn a_compactor_of_its_own_model_reads_nothing_and_is_billed_by_its_prices() {
+fn separate_compactor_model_reads_nothing_at_own_prices() {
     let subject = subject(agent_session());
     let by = |compactor: Option<Agent>| {
         let mut plan = plan(named("continuation"), 24_000);
@@ -420,7 +420,7 @@ fn a_compactor_of_its_own_model_reads_nothing_and_is_billed_by_its_prices() {
 }
 
 #[test]
-fn a_model_without_a_price_has_a_bill_of_tokens_only() {
+fn model_without_price_is_billed_in_tokens_only() {
     let unknown =
         Agent { billed_as: "mine".into(), model: "mine".into(), prices: None, others: Vec::new() };
     let rows = rows(&subject(turns(&[0, 1, 60, 61])), named("full"), 1_000, &unknown);
@@ -431,7 +431,7 @@ fn a_model_without_a_price_has_a_bill_of_tokens_only() {
 /// Four requests whose usage is what the rules say: every error is 0. One
 /// write that the recording reports too small shows as that error.
 #[test]
-fn the_simulated_bill_is_held_against_the_recorded_one() {
+fn simulated_bill_is_compared_with_recorded_bill() {
     let usage = |read, write| Usage { cache_read: read, cache_write_5m: write, ..Usage::default() };
     let recorded = [(0, 10), (10, 20), (30, 20), (50, 20)];
     let validated = |recorded: [(u64, u64); 4]| {

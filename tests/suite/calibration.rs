@@ -82,7 +82,7 @@ fn session() -> Session {
 }
 
 #[test]
-fn the_size_of_a_stretch_is_what_the_strategy_recorded_sends() {
+fn stretch_size_is_what_recorded_strategy_sends() {
     let subject = counted(session(), Calibrate::Never);
     let recording = &subject.recording;
     let found = readings(&recording.session, &recording.exact, &recording.counter);
@@ -130,7 +130,7 @@ fn session_with_hidden_text(from: usize, until: usize) -> Session {
 }
 
 #[test]
-fn hidden_text_comes_and_leaves_with_the_message_that_carries_it() {
+fn hidden_text_comes_and_leaves_with_its_message() {
     // The user's message 60 is compacted at 120. Result 113 is in the tail that
     // is kept then, and is compacted at 200.
     for (from, until, carrier) in [(61, 120, 60), (114, 200, 113)] {
@@ -155,7 +155,7 @@ fn hidden_text_comes_and_leaves_with_the_message_that_carries_it() {
 }
 
 #[test]
-fn hidden_text_of_the_second_half_is_not_known_to_the_first() {
+fn hidden_text_in_second_half_leaves_first_unaffected() {
     // Of the 48 requests of the first stretch the second half begins at 60.
     let forward = |from| {
         let talk = session_with_hidden_text(from, 120);
@@ -166,7 +166,7 @@ fn hidden_text_of_the_second_half_is_not_known_to_the_first() {
 }
 
 #[test]
-fn calibrated_sizes_are_those_of_a_run_that_calibrates() {
+fn calibrated_sizes_equal_those_of_calibrating_run() {
     let [plain, scaled] = [Calibrate::Never, Calibrate::WhereReported]
         .map(|calibrate| counted(session_with_hidden_text(61, 120), calibrate).recording);
     let texts = plain.counter.texts();
@@ -189,7 +189,7 @@ fn without_usage_nothing_is_calibrated_even_if_asked() {
 }
 
 #[test]
-fn the_exam_is_the_same_however_tokens_are_counted() {
+fn exam_does_not_depend_on_token_counting() {
     let exact = counted(session(), Calibrate::Never);
     let scaled = counted(session(), Calibrate::WhereReported);
     assert_eq!(exact.facts.exam, scaled.facts.exam);
@@ -219,7 +219,7 @@ fn figures_that_are_no_counts_are_survived() {
 }
 
 #[test]
-fn the_offline_compactor_keeps_to_its_bound_in_the_providers_tokens() {
+fn offline_compactor_respects_its_bound_in_provider_tokens() {
     let exact = Arc::new(Counter::default());
     let scaled = Arc::new(exact.scaled(1.5));
     let raw = Offline::new(exact);
@@ -253,7 +253,7 @@ fn validated(subject: &PreparedSession) -> Validation {
 }
 
 #[test]
-fn the_bill_that_is_validated_is_the_one_of_the_row() {
+fn validated_bill_is_that_of_recorded_row() {
     let talk = session_with_hidden_text(61, 120);
     for calibrate in [Calibrate::Never, Calibrate::WhereReported] {
         let subject = counted(talk.clone(), calibrate);
@@ -275,7 +275,7 @@ fn real(folder: &str) -> Option<Vec<Session>> {
 }
 
 #[test]
-fn errors_on_real_sessions_are_those_of_an_independent_computation() {
+fn errors_on_real_sessions_match_independent_computation() {
     let (Some(mut sessions), Some(pi)) = (real("claude-code-sessions"), real("pi-sessions")) else {
         return;
     };
@@ -341,7 +341,7 @@ fn errors_on_real_sessions_are_those_of_an_independent_computation() {
 }
 
 #[test]
-fn the_row_recorded_is_within_three_per_cent_of_what_was_reported() {
+fn recorded_row_is_within_three_percent_of_report() {
     let folders = ["claude-code-sessions", "pi-sessions", "codex-rollouts", "opencode"];
     let Some(sessions) = folders.iter().map(|f| real(f)).collect::<Option<Vec<_>>>() else {
         return;

@@ -76,7 +76,7 @@ proptest! {
     }
 
     #[test]
-    fn the_prompt_kept_up_to_date_is_the_one_made_afresh(session in any_session(), part in 0usize..4) {
+    fn incrementally_updated_prompt_equals_freshly_built_prompt(session in any_session(), part in 0usize..4) {
         let subject = subject(session);
         let window: WindowSpec = "30%".parse().unwrap();
         let tokens = window.tokens(&subject.recording.sizes, 0).unwrap();
@@ -87,7 +87,7 @@ proptest! {
     }
 
     #[test]
-    fn saved_and_restored_at_every_request_the_contexts_are_identical(session in any_session(), part in 0usize..4) {
+    fn contexts_restored_at_every_request_are_identical(session in any_session(), part in 0usize..4) {
         let subject = subject(session);
         let window: WindowSpec = "30%".parse().unwrap();
         let tokens = window.tokens(&subject.recording.sizes, 0).unwrap();
@@ -152,7 +152,7 @@ fn saved_and_restored_everywhere(subject: &PreparedSession, plan: &Plan) -> bool
 }
 
 #[test]
-fn every_strategy_compacts_the_bundled_session_and_survives_restoring() {
+fn every_strategy_compacts_bundled_session_and_survives_restoring() {
     let dataset = recap_formats::bundled("quickstart").unwrap().unwrap();
     let subject = subject(dataset.sessions.into_iter().next().unwrap());
     let window: WindowSpec = "25%".parse().unwrap();
@@ -167,7 +167,7 @@ fn every_strategy_compacts_the_bundled_session_and_survives_restoring() {
 }
 
 #[test]
-fn fifo_that_keeps_the_first_user_message_is_sent_and_restored_like_any_view() {
+fn fifo_keeping_first_message_restores_like_any_view() {
     let dataset = recap_formats::bundled("quickstart").unwrap().unwrap();
     let mut session = dataset.sessions.into_iter().next().unwrap();
     session.messages.truncate(120);
@@ -183,7 +183,7 @@ fn fifo_that_keeps_the_first_user_message_is_sent_and_restored_like_any_view() {
 }
 
 #[test]
-fn strategy_names_are_kebab_case_and_those_of_their_files() {
+fn strategy_names_are_kebab_case_and_match_files() {
     for name in replayed() {
         let strategy = builtin(name, &[]).unwrap().unwrap();
         assert_eq!(strategy.name, name);

@@ -6,7 +6,7 @@ use recap_core::model::{Block, RecordedCompaction, RecordedTrigger};
 use recap_strategy::EntryId;
 
 #[test]
-fn id_list_sends_the_last_20_messages_and_every_identifier_seen_so_far() {
+fn id_list_sends_last_20_messages_and_identifiers() {
     // 25 rows, paths in row 0 (outside the window), in row 23 and in the last.
     let mut talk =
         (0..12).fold(Talk::new(""), |talk, _| talk.user(1).says(1)).user(1).says(1).end();
@@ -21,7 +21,7 @@ fn id_list_sends_the_last_20_messages_and_every_identifier_seen_so_far() {
 }
 
 #[test]
-fn id_list_leaves_out_results_whose_call_is_outside() {
+fn id_list_omits_results_with_calls_outside() {
     let talk = Talk::new("").user(1).uses("read", &[1; 10]).says(1).end();
     // 21 rows; the window would begin with row 1, a call. With 19 it begins
     // with row 2, its result.
@@ -38,7 +38,7 @@ fn listed(talk: &recap_core::model::Session, overrides: &[(&str, &str)]) -> Vec<
 }
 
 #[test]
-fn id_list_words_lists_each_identifier_with_its_three_rarest_neighbours() {
+fn id_list_words_lists_three_rarest_identifier_neighbours() {
     let talk = Talk::new("").asks("the owner likes tea").says(1);
     let talk =
         talk.asks("the Owner moved src/lost.rs there, says Rosa, it is 42 or so").says(1).end();
@@ -51,7 +51,7 @@ fn id_list_words_lists_each_identifier_with_its_three_rarest_neighbours() {
 }
 
 #[test]
-fn id_list_words_takes_whole_words_within_150_characters_and_none_of_the_identifiers_own() {
+fn id_list_words_takes_other_words_within_150() {
     let near = |distance: usize| {
         let words = format!("outside{}src/lost.rs lost inside", " ".repeat(distance));
         listed(&Talk::new("").asks(&words).says(1).end(), &[("neighbours", "9")])
@@ -62,7 +62,7 @@ fn id_list_words_takes_whole_words_within_150_characters_and_none_of_the_identif
 }
 
 #[test]
-fn id_list_words_counts_past_messages_only_and_writes_no_line_again() {
+fn id_list_words_never_rewrites_an_earlier_line() {
     let talk = Talk::new("").asks("a common word by src/lost.rs").says(1);
     let later = ["common common", "src/lost.rs and src/kept.rs by a common word"];
     let talk = later.iter().fold(talk, |talk, words| talk.asks(words).says(1)).end();
@@ -73,7 +73,7 @@ fn id_list_words_counts_past_messages_only_and_writes_no_line_again() {
 }
 
 #[test]
-fn id_list_words_reads_the_arguments_of_a_call_without_their_escapes() {
+fn id_list_words_reads_unescaped_call_arguments() {
     let mut talk = Talk::new("").user(1).uses("edit", &[1]).close();
     let Block::ToolCall { arguments, .. } = &mut talk.messages[1].blocks[0] else { panic!() };
     *arguments = serde_json::json!({ "text": "src/lost.rs\nimport\tnumpy" });
@@ -83,7 +83,7 @@ fn id_list_words_reads_the_arguments_of_a_call_without_their_escapes() {
 }
 
 #[test]
-fn recorded_clears_as_the_vendor_did_and_keeps_what_its_boundary_kept() {
+fn recorded_clears_and_keeps_as_the_vendor_did() {
     let mut talk = Talk::new("").user(1).uses("read", &[50, 50]).close();
     let compaction = |after, kept_from, summary: Option<&str>, cleared: &[&str]| {
         let cleared = cleared.iter().map(|c| (*c).to_owned()).collect();
@@ -114,7 +114,7 @@ fn recorded_clears_as_the_vendor_did_and_keeps_what_its_boundary_kept() {
 }
 
 #[test]
-fn recorded_drops_what_a_boundary_without_summary_leaves_behind() {
+fn recorded_drops_messages_behind_boundary_without_summary() {
     let mut talk = Talk::new("").user(1).says(1).user(1).says(1).end();
     talk.compactions = vec![RecordedCompaction {
         after: 2,

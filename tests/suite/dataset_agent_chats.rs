@@ -15,7 +15,7 @@ fn read(text: &str) -> Session {
 }
 
 #[test]
-fn a_context_of_kimi_cli_begins_with_its_summary() {
+fn compacted_kimi_cli_context_begins_with_summary() {
     let session = read(KIMI);
     let expected = [
         "user: Find the limit.",
@@ -36,7 +36,7 @@ fn a_context_of_kimi_cli_begins_with_its_summary() {
 }
 
 #[test]
-fn sizes_of_a_context_of_kimi_cli_are_prompts_and_answers() {
+fn kimi_cli_context_sizes_are_prompts_and_answers() {
     let size = |tokens: u64| json!({"role": "_usage", "token_count": tokens});
     let call = json!({"id": "c", "function": {"name": "Read", "arguments": "{}"}});
     let records = [
@@ -82,7 +82,7 @@ fn odd_contexts_of_kimi_cli_are_set_aside() {
 }
 
 #[test]
-fn a_history_of_aider_is_a_session_for_each_session() {
+fn aider_history_yields_one_session_per_start() {
     let dataset = try_read(AIDER).unwrap();
     let [first, last] = &dataset.sessions[..] else { panic!("{}", dataset.sessions.len()) };
     let expected = [
@@ -107,7 +107,7 @@ fn inputs_and_responses_of_aider_are_told_apart() {
 }
 
 #[test]
-fn a_history_of_aider_that_is_cut_anywhere_is_a_beginning_of_the_whole() {
+fn truncated_aider_history_is_prefix_of_whole() {
     let full: Vec<Vec<String>> = try_read(AIDER).unwrap().sessions.iter().map(outline).collect();
     for cut in (0..AIDER.len()).filter(|cut| AIDER.is_char_boundary(*cut)) {
         let Ok(dataset) = try_read(&AIDER[..cut]) else { continue };
@@ -125,7 +125,7 @@ fn a_history_of_aider_that_is_cut_anywhere_is_a_beginning_of_the_whole() {
 }
 
 #[test]
-fn commands_of_aider_are_no_messages_and_some_empty_the_context() {
+fn aider_commands_are_not_messages_some_clear_context() {
     let history = "# aider chat started at 2026-05-04 10:00:00\n\n\
         > Main model: gpt-4o with diff edit format\n\
         #### /add src/valve.rs\n> Added src/valve.rs to the chat\n\n\
@@ -157,7 +157,7 @@ fn commands_of_aider_are_no_messages_and_some_empty_the_context() {
 }
 
 #[test]
-fn very_many_sessions_of_aider_in_which_nothing_was_said_take_no_time() {
+fn many_empty_aider_sessions_are_read_fast() {
     let begun = std::time::Instant::now();
     let history = "# aider chat started at x\n\n".repeat(100_000) + "#### Go.\n";
     assert_eq!(outline(&read(&history)), ["user: Go."]);

@@ -24,7 +24,7 @@ fn failed(session: &Session, at: usize) -> bool {
 }
 
 #[test]
-fn a_log_of_copilot_cli_is_read_with_its_prompts_and_its_compaction() {
+fn copilot_cli_log_yields_prompts_and_compaction() {
     let session = read(COPILOT);
     let expected = [
         "user: <now>10:00</now>\nFind the limit.",
@@ -68,7 +68,7 @@ fn a_log_of_copilot_cli_is_read_with_its_prompts_and_its_compaction() {
 }
 
 #[test]
-fn subagents_of_copilot_cli_are_sessions_of_their_own_on_request() {
+fn copilot_cli_subagents_become_sessions_on_request() {
     let dataset = try_read(COPILOT, true).unwrap();
     let [main, agent] = &dataset.sessions[..] else { panic!() };
     assert!(!main.left_out.contains_key("sidechain record"));
@@ -91,7 +91,7 @@ fn answers(of: &[(&str, u64)]) -> Vec<Json> {
 }
 
 #[test]
-fn responses_of_copilot_cli_without_visible_text_are_requests() {
+fn copilot_cli_responses_without_text_are_requests() {
     let note = copilot("system.notification", &json!({"content": "Shell 30 has completed."}));
     let said = copilot("user.message", &json!({"content": "go"}));
     let records = [vec![said, note], answers(&[("claude-sonnet-4.6", 101), ("m", 0)])].concat();
@@ -103,7 +103,7 @@ fn responses_of_copilot_cli_without_visible_text_are_requests() {
 }
 
 #[test]
-fn totals_of_copilot_cli_are_the_usage_of_a_models_only_response() {
+fn copilot_cli_totals_apply_to_only_model_response() {
     let total = |count: u64| {
         json!({"requests": {"count": count, "cost": 0}, "usage": {"inputTokens": 100,
             "outputTokens": 9, "cacheReadTokens": 60, "cacheWriteTokens": 0}})
@@ -127,7 +127,7 @@ fn totals_of_copilot_cli_are_the_usage_of_a_models_only_response() {
 }
 
 #[test]
-fn odd_events_of_copilot_cli_are_counted_or_set_aside() {
+fn odd_copilot_cli_events_are_counted_or_skipped() {
     let said = copilot("user.message", &json!({"content": "go"}));
     let unknown = copilot("tool.execution_complete", &json!({"toolCallId": "c", "success": true}));
     let failed = copilot("session.compaction_complete", &json!({"success": false, "error": "x"}));

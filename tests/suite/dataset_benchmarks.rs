@@ -46,7 +46,7 @@ fn packed(bytes: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn locomo_sessions_are_in_order_and_every_turn_is_a_message() {
+fn locomo_sessions_are_ordered_with_turns_as_messages() {
     let dataset = locomo();
     let session = &dataset.sessions[0];
     assert_eq!(session.id, "conv-1");
@@ -58,7 +58,7 @@ fn locomo_sessions_are_in_order_and_every_turn_is_a_message() {
 }
 
 #[test]
-fn locomo_session_dates_are_the_times_of_their_turns() {
+fn locomo_turns_take_their_session_date() {
     let dataset = locomo();
     let at = |n: usize| dataset.sessions[0].messages[n].at.map(|at| at.to_string());
     assert_eq!(at(0).as_deref(), Some("2023-05-08T13:56:00Z"));
@@ -71,7 +71,7 @@ fn locomo_session_dates_are_the_times_of_their_turns() {
 }
 
 #[test]
-fn a_locomo_photo_is_its_caption_and_never_its_search_string() {
+fn locomo_photo_becomes_caption_never_search_string() {
     let dataset = locomo();
     let session = &dataset.sessions[0];
     assert_eq!(session.messages[1].sent(), "Ben: Look.\n[photo: a photo of a blue boat]");
@@ -81,7 +81,7 @@ fn a_locomo_photo_is_its_caption_and_never_its_search_string() {
 }
 
 #[test]
-fn locomo_evidence_is_split_and_what_names_no_turn_is_counted() {
+fn locomo_evidence_is_split_and_unmatched_parts_counted() {
     let dataset = locomo();
     assert_eq!(question(&dataset, "conv-1/qa1").evidence, ["D1:1", "D10:2"]);
     // Named twice and out of order.
@@ -100,7 +100,7 @@ fn locomo_categories_are_kinds_and_numbers_are_answers() {
 }
 
 #[test]
-fn a_locomo_question_without_an_answer_is_unanswerable_and_its_bait_stale() {
+fn locomo_question_without_answer_is_unanswerable_bait_stale() {
     let dataset = locomo();
     let bait = question(&dataset, "conv-1/qa4");
     assert_eq!(bait.expect, Expectation::Unanswerable);
@@ -119,7 +119,7 @@ fn refused(file: &str, from: &str, to: &str) -> DatasetError {
 }
 
 #[test]
-fn a_locomo_file_of_another_shape_is_refused_with_its_place() {
+fn misshapen_locomo_file_is_refused_naming_place() {
     let shown = |from: &str, to: &str| refused("locomo.json", from, to).to_string();
     let error = shown(r#""answer": 3,"#, r#""answer": [3],"#);
     assert!(error.contains("conv-1.qa[0].answer"), "{error}");
@@ -138,7 +138,7 @@ fn a_locomo_file_of_another_shape_is_refused_with_its_place() {
 }
 
 #[test]
-fn beam_messages_lose_the_marker_of_their_place_and_nothing_else() {
+fn beam_messages_lose_only_their_place_marker() {
     let dataset = beam();
     let session = &dataset.sessions[0];
     assert_eq!(session.id, "7", "a chat is named after its folder");
@@ -161,7 +161,7 @@ fn beam_messages_lose_the_marker_of_their_place_and_nothing_else() {
 }
 
 #[test]
-fn beam_question_types_are_kinds_as_in_semantics_33() {
+fn beam_question_types_map_to_semantics_33_kinds() {
     let dataset = beam();
     let is = |id: &str, kind: QuestionKind, expect: Expectation, evidence: &[&str]| {
         let question = question(&dataset, &format!("7/{id}-1"));
@@ -188,7 +188,7 @@ fn beam_question_types_are_kinds_as_in_semantics_33() {
 }
 
 #[test]
-fn a_beam_chat_alone_finds_the_questions_beside_it() {
+fn beam_chat_file_finds_its_neighbouring_questions() {
     let (folder, file) = (beam(), read(&fixture("beam/7/chat.json")));
     assert_eq!(file.sessions, folder.sessions);
     assert_eq!(file.questions, folder.questions);
@@ -201,7 +201,7 @@ fn a_beam_chat_alone_finds_the_questions_beside_it() {
 }
 
 #[test]
-fn a_packed_chat_reads_as_the_open_one_and_is_hashed_as_stored() {
+fn packed_chat_reads_like_plain_hashed_as_stored() {
     let folder = tempfile::tempdir().unwrap();
     let chat = folder.path().join("7");
     std::fs::create_dir(&chat).unwrap();
@@ -217,7 +217,7 @@ fn a_packed_chat_reads_as_the_open_one_and_is_hashed_as_stored() {
 }
 
 #[test]
-fn the_shorter_chat_is_read_instead_and_questions_may_have_their_own_folder() {
+fn shorter_chat_is_preferred_with_separate_questions_folder() {
     let folder = tempfile::tempdir().unwrap();
     let chat = folder.path().join("7");
     std::fs::create_dir_all(chat.join("probing_questions")).unwrap();
@@ -235,7 +235,7 @@ fn the_shorter_chat_is_read_instead_and_questions_may_have_their_own_folder() {
 }
 
 #[test]
-fn any_format_may_be_packed_and_a_broken_pack_is_an_error() {
+fn any_format_may_be_packed_broken_packs_fail() {
     for name in ["claude-code.jsonl", "pi.jsonl", "codex.jsonl", "openai-chat.json", "locomo.json"]
     {
         let bytes = packed(&std::fs::read(fixture(name)).unwrap());
@@ -271,7 +271,7 @@ fn broken_beam_questions_are_refused_with_their_file() {
 }
 
 #[test]
-fn chats_of_one_name_in_two_folders_keep_their_questions() {
+fn same_named_chats_keep_their_own_questions() {
     let folder = tempfile::tempdir().unwrap();
     for size in ["100K", "500K"] {
         let chat = folder.path().join(size).join("7");
@@ -299,7 +299,7 @@ fn imported_questions_survive_the_native_format() {
 }
 
 #[test]
-fn chats_with_questions_are_imported_and_replayed_by_the_commands() {
+fn commands_import_and_replay_chats_with_questions() {
     let out = tempfile::tempdir().unwrap();
     for (format, name, questions) in [("locomo", "locomo.json", 6), ("beam", "beam", 10)] {
         let recap = || assert_cmd::Command::cargo_bin("recap").unwrap();
@@ -329,7 +329,7 @@ fn by_kind(dataset: &Dataset) -> BTreeMap<&'static str, usize> {
 }
 
 #[test]
-fn the_real_locomo_has_the_counts_of_its_source() {
+fn real_locomo_counts_match_its_source() {
     let Some(dataset) = data("locomo-nc/locomo10_conv1-6.json") else {
         return;
     };
@@ -356,7 +356,7 @@ fn the_real_locomo_has_the_counts_of_its_source() {
 }
 
 #[test]
-fn the_real_beam_has_the_counts_of_its_source() {
+fn real_beam_counts_match_its_source() {
     // Chat, messages, questions with sources.
     type Row = (&'static str, usize, usize);
     let expected: [(&str, &[Row]); 3] = [

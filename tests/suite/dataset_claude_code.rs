@@ -133,7 +133,7 @@ fn a_rewind_is_one_whatever_was_written_between() {
 }
 
 #[test]
-fn very_many_late_records_and_rewinds_are_read_in_linear_time() {
+fn late_records_and_rewinds_read_in_linear_time() {
     let mut all = vec![user(1, "u", None, "go"), says(1, "a", "u", None, [0, 9])];
     for n in 0..20_000 {
         all.push(hook(1, &format!("p{n}"), if n == 0 { "a" } else { "p0" }));
@@ -144,7 +144,7 @@ fn very_many_late_records_and_rewinds_are_read_in_linear_time() {
 }
 
 #[test]
-fn what_stands_in_attachments_is_context_at_its_place() {
+fn attachments_become_context_at_their_place() {
     let memory = json!({"path": "/w/api/CLAUDE.md", "content": "Deploy with ship_blue.sh."});
     let queued = |prompt: &str, mode: &str| json!({"type": "queued_command", "prompt": prompt, "commandMode": mode});
     let mut rendered =
@@ -215,7 +215,7 @@ fn what_stands_in_attachments_is_context_at_its_place() {
 }
 
 #[test]
-fn a_prompt_that_a_request_took_from_the_queue_is_said_by_the_user() {
+fn queued_prompt_taken_by_request_is_user_message() {
     let queue = |operation: &str, content: Option<&str>| {
         json!({"type": "queue-operation", "operation": operation, "content": content,
             "sessionId": "s", "timestamp": "2026-01-05T09:00:03Z"})
@@ -277,7 +277,7 @@ fn compacted(metadata: Json) -> Session {
 }
 
 #[test]
-fn what_a_compaction_sends_again_stands_behind_its_summary_alone() {
+fn messages_resent_by_compaction_only_follow_its_summary() {
     let session = compacted(json!({"trigger": "auto", "preTokens": 1_230, "postTokens": 290}));
     assert_eq!(session.messages.len(), WHOLE.len());
     let [compaction] = &session.compactions[..] else { panic!() };
@@ -291,7 +291,7 @@ fn what_a_compaction_sends_again_stands_behind_its_summary_alone() {
 }
 
 #[test]
-fn the_time_of_a_compaction_is_the_recorded_one_unless_nobody_waited() {
+fn compaction_time_is_recorded_unless_nobody_waited() {
     let of = |metadata: Json| {
         let subject = subject(compacted(metadata));
         let ran = block_on(replay(&subject, &real("recorded", 200_000, &[]), &offline()));
@@ -309,7 +309,7 @@ fn the_time_of_a_compaction_is_the_recorded_one_unless_nobody_waited() {
 }
 
 #[test]
-fn a_proxy_that_gives_all_responses_one_id_loses_none() {
+fn responses_sharing_one_proxy_id_are_all_kept() {
     let with = |usage: bool, request: bool| {
         let mut records = vec![user(0, "u", None, "Start.")];
         for n in 0..10 {
@@ -343,7 +343,7 @@ fn a_proxy_that_gives_all_responses_one_id_loses_none() {
 }
 
 #[test]
-fn a_token_count_is_final_where_the_recorder_leaves_out_why_it_stopped() {
+fn token_count_without_stop_reason_is_final() {
     let of = |stop: Option<Json>| {
         let mut response = says(1, "a1", "u", None, [0, 100]);
         let message = response["message"].as_object_mut().unwrap();
@@ -361,7 +361,7 @@ fn a_token_count_is_final_where_the_recorder_leaves_out_why_it_stopped() {
 }
 
 #[test]
-fn a_broken_record_is_set_aside_with_its_line() {
+fn broken_record_is_set_aside_with_line() {
     let mut text: Vec<String> = worked().iter().map(Json::to_string).collect();
     text.insert(2, r#"{"type":"user","uuid":"x","message":{"ro"#.to_owned());
     text.insert(
@@ -402,7 +402,7 @@ fn actual(read: Result<Dataset, DatasetError>) -> Dataset {
 }
 
 #[test]
-fn what_subagents_used_in_files_of_their_own_belongs_to_their_session() {
+fn subagent_usage_in_separate_files_belongs_to_session() {
     for path in ["s/subagents/agent-x.jsonl", "s/subagents/deep/agent-x.jsonl", "agent-x.jsonl"] {
         let folder = tempfile::tempdir().unwrap();
         with_agent(folder.path(), path);
@@ -431,7 +431,7 @@ fn what_subagents_used_in_files_of_their_own_belongs_to_their_session() {
 }
 
 #[test]
-fn what_a_subagent_used_is_read_from_its_progress_where_it_has_no_log() {
+fn subagent_usage_without_log_comes_from_progress() {
     let folder = tempfile::tempdir().unwrap();
     with_agent(folder.path(), "s/subagents/agent-x.jsonl");
     let path = folder.path().join("s.jsonl");
@@ -460,7 +460,7 @@ fn what_a_subagent_used_is_read_from_its_progress_where_it_has_no_log() {
 }
 
 #[test]
-fn a_broken_log_of_a_subagent_is_named_and_the_session_is_read() {
+fn broken_subagent_log_is_named_and_session_read() {
     let folder = tempfile::tempdir().unwrap();
     with_agent(folder.path(), "s/subagents/agent-x.jsonl");
     let log = folder.path().join("s/subagents/agent-x.jsonl");

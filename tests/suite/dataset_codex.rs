@@ -79,7 +79,7 @@ fn fixture() -> Dataset {
 }
 
 #[test]
-fn a_rollout_becomes_one_message_for_each_response_result_and_input() {
+fn each_rollout_response_result_and_input_is_message() {
     let session = &fixture().sessions[0];
     let expected = [
         "user",
@@ -109,7 +109,7 @@ fn a_rollout_becomes_one_message_for_each_response_result_and_input() {
 }
 
 #[test]
-fn a_response_holds_its_thinking_its_text_and_its_calls() {
+fn response_holds_its_thinking_text_and_calls() {
     let session = &fixture().sessions[0];
     let shell = |path: &str| json!({"command": ["cat", path]});
     let called = |id: &str, name: &str, arguments| Block::ToolCall {
@@ -157,7 +157,7 @@ fn cached_tokens_are_taken_out_of_the_input() {
 }
 
 #[test]
-fn a_shells_result_is_unpacked_and_its_exit_code_read() {
+fn shell_result_is_unpacked_with_its_exit_code() {
     let session = &fixture().sessions[0];
     let result = |at: usize| match &session.messages[at].blocks[0] {
         Block::ToolResult { text, is_error, .. } => (text.as_str(), *is_error),
@@ -184,7 +184,7 @@ fn a_shells_result_is_unpacked_and_its_exit_code_read() {
 }
 
 #[test]
-fn tokens_belong_to_their_response_whether_counted_before_or_after_it() {
+fn tokens_counted_before_or_after_belong_to_response() {
     // Files of 2025 count a response before its items, later ones behind them.
     let before = [
         message("user", "go"),
@@ -272,7 +272,7 @@ fn instructions_in_mid_session_are_system_messages() {
 }
 
 #[test]
-fn a_compaction_keeps_the_messages_that_its_record_lists() {
+fn compaction_keeps_messages_its_record_lists() {
     let dataset = fixture();
     let compaction = &dataset.sessions[0].compactions[0];
     assert_eq!((compaction.after, compaction.kept_from), (8, 8));
@@ -309,7 +309,7 @@ fn an_encrypted_summary_is_absent_and_said_so() {
 }
 
 #[test]
-fn a_file_of_older_compactions_keeps_the_summary_and_no_tail() {
+fn older_compactions_keep_summary_without_tail() {
     let records = [
         message("user", "go"),
         message("assistant", "went"),
@@ -327,7 +327,7 @@ fn a_file_of_older_compactions_keeps_the_summary_and_no_tail() {
 }
 
 #[test]
-fn a_summary_with_its_own_preface_follows_the_newest_20_000_tokens_of_the_user() {
+fn prefaced_summary_follows_newest_20_000_user_tokens() {
     let summary = "Another language model started to solve this problem and so on:\nThey went.";
     let long = "x".repeat(80_000 - 8);
     let records = [
@@ -350,7 +350,7 @@ fn a_summary_with_its_own_preface_follows_the_newest_20_000_tokens_of_the_user()
 }
 
 #[test]
-fn of_messages_that_say_the_same_the_newest_is_the_kept_one() {
+fn newest_of_identical_messages_is_kept() {
     let item = |text: &str| json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]});
     let history = json!([item("go on"), item("go on"), item("was cut"), item("sum")]);
     let records = [
@@ -404,7 +404,7 @@ fn kinds_that_nobody_knows_are_counted() {
 }
 
 #[test]
-fn misshapen_records_are_set_aside_and_named_by_their_line() {
+fn misshapen_records_are_set_aside_naming_line() {
     let item = |payload: Json| record("response_item", payload);
     let count = |input: Json| {
         let counts = json!({"input_tokens": input, "output_tokens": 1});
@@ -445,7 +445,7 @@ fn misshapen_records_are_set_aside_and_named_by_their_line() {
 }
 
 #[test]
-fn results_and_calls_that_do_not_fit_are_set_aside() {
+fn mismatched_results_and_calls_are_set_aside() {
     let early = [output("A", json!("a")), call("A")];
     let twice = [call("A"), call("A")];
     let again = [call("A"), output("A", json!("a")), output("A", json!("b"))];
@@ -485,7 +485,7 @@ fn rolled_back(turns: u32) -> Session {
 }
 
 #[test]
-fn turns_that_were_rolled_back_are_gone_and_what_they_cost_stays() {
+fn rolled_back_turns_vanish_but_costs_stay() {
     let session = rolled_back(1);
     let expected = ["user", "assistant:100", "user", "assistant:210"];
     assert_eq!(outline(&session), expected);
@@ -504,7 +504,7 @@ fn turns_that_were_rolled_back_are_gone_and_what_they_cost_stays() {
 }
 
 #[test]
-fn a_compaction_after_a_rollback_keeps_nothing_of_what_is_gone() {
+fn compaction_after_rollback_keeps_no_rolled_back_messages() {
     let item = |text: &str| json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]});
     let history = json!([
         item("one"),
@@ -533,7 +533,7 @@ fn a_compaction_after_a_rollback_keeps_nothing_of_what_is_gone() {
 }
 
 #[test]
-fn a_summary_that_was_taken_out_of_the_recording_is_not_one_that_never_was() {
+fn summary_removed_from_recording_is_reported_unreadable() {
     let item = |role: &str, text: &str| json!({"type": "message", "role": role, "content": [{"type": "input_text", "text": text}]});
     let history =
         json!([item("user", "go"), item("developer", "Be brief."), item("user", "cut off")]);
@@ -557,7 +557,7 @@ fn a_summary_that_was_taken_out_of_the_recording_is_not_one_that_never_was() {
 }
 
 #[test]
-fn what_the_harness_says_of_the_project_is_the_preamble() {
+fn harness_text_about_project_is_preamble() {
     let parts = |texts: &[&str]| {
         let parts: Vec<Json> =
             texts.iter().map(|text| json!({"type": "input_text", "text": text})).collect();
@@ -596,7 +596,7 @@ fn what_the_harness_says_of_the_project_is_the_preamble() {
 }
 
 #[test]
-fn a_search_for_tools_is_a_call_with_its_result() {
+fn tool_search_is_a_call_with_its_result() {
     let item = |payload: Json| record("response_item", payload);
     let tools = json!([{"type": "function", "name": "open_valve"}]);
     let records = [
@@ -618,7 +618,7 @@ fn a_search_for_tools_is_a_call_with_its_result() {
 }
 
 #[test]
-fn the_window_is_the_limit_that_the_log_states_most_often() {
+fn window_is_most_frequently_logged_limit() {
     let started = |window: Json| {
         record("event_msg", json!({"type": "task_started", "model_context_window": window}))
     };
@@ -633,7 +633,7 @@ fn the_window_is_the_limit_that_the_log_states_most_often() {
 }
 
 #[test]
-fn absurd_counts_are_left_out_and_undecodable_arguments_stay_text() {
+fn absurd_counts_dropped_undecodable_arguments_stay_text() {
     let most = json!({"input_tokens": u64::MAX, "output_tokens": u64::MAX});
     let info = json!({"total_token_usage": most, "last_token_usage": most});
     let records = [

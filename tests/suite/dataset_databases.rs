@@ -121,7 +121,7 @@ fn the_store_of_opencode_reads_as_its_export() {
 }
 
 #[test]
-fn openclaw_reads_as_pi_from_a_log_and_from_its_store() {
+fn openclaw_log_and_store_read_as_pi() {
     let events = [
         json!({"type": "session", "version": 3, "id": "s1", "timestamp": "2026-01-01T00:00:00Z",
             "cwd": "/home/ada/engine"}),
@@ -167,7 +167,7 @@ fn contents(folder: &Path) -> Vec<(String, Vec<u8>)> {
 }
 
 #[test]
-fn a_live_store_is_read_with_its_log_and_stays_as_it_is() {
+fn live_store_reads_with_log_and_stays_unchanged() {
     let store = store("opencode.db", "PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0;");
     store.db.execute_batch(OPENCODE).unwrap();
     opencode_session(&store.db, "ses_a", None, 1_770_000_000_000);
@@ -188,7 +188,7 @@ fn a_live_store_is_read_with_its_log_and_stays_as_it_is() {
 }
 
 #[test]
-fn a_packed_store_is_read_and_a_cut_one_is_refused() {
+fn packed_store_is_read_truncated_store_is_refused() {
     let Store { folder, path, db } = store("opencode.db", OPENCODE);
     for n in 0..40 {
         opencode_session(&db, &format!("ses_{n}"), None, 1_770_000_000_000 + n);
@@ -231,7 +231,7 @@ fn a_hostile_schema_is_refused() {
 }
 
 #[test]
-fn a_broken_cell_sets_its_session_aside_with_table_and_row() {
+fn broken_cell_skips_session_naming_table_and_row() {
     let store = store("opencode.db", OPENCODE);
     opencode_session(&store.db, "ses_a", None, 1_770_000_000_000);
     opencode_session(&store.db, "ses_b", None, 1_770_000_001_000);
@@ -248,7 +248,7 @@ fn a_broken_cell_sets_its_session_aside_with_table_and_row() {
 }
 
 #[test]
-fn an_empty_store_says_so_with_a_remedy_that_fits() {
+fn empty_store_is_reported_with_fitting_remedy() {
     for (name, schema) in [("opencode.db", OPENCODE), ("kilo.db", OPENCODE)] {
         let store = store(name, schema);
         let error = load(&store.path, &LoadOptions::default()).unwrap_err();
@@ -263,7 +263,7 @@ fn an_empty_store_says_so_with_a_remedy_that_fits() {
 }
 
 #[test]
-fn triggers_do_not_run_and_circles_of_sessions_end() {
+fn triggers_never_run_and_session_cycles_end() {
     let store = store("opencode.db", OPENCODE);
     opencode_session(&store.db, "ses_a", Some("ses_b"), 1_770_000_000_000);
     opencode_session(&store.db, "ses_b", Some("ses_a"), 1_770_000_001_000);

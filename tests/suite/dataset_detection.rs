@@ -29,7 +29,7 @@ fn messages(log: &str) -> usize {
 }
 
 #[test]
-fn records_that_are_no_messages_may_stand_first_in_a_log() {
+fn log_may_begin_with_non_message_records() {
     // Fifty lines; more than is looked at first.
     for lead in [summaries(50 * 80), summaries(3 << 20)] {
         for name in ["claude-code.jsonl", "native/sessions.jsonl"] {
@@ -54,7 +54,7 @@ fn records_that_are_no_messages_may_stand_first_in_a_log() {
 }
 
 #[test]
-fn a_message_of_a_mebibyte_behind_a_summary_is_looked_at() {
+fn mebibyte_message_behind_summary_is_examined() {
     let long = "stock ".repeat((1 << 20) / 6);
     let log = fixture("claude-code.jsonl").replacen(
         "\"content\":\"",
@@ -78,7 +78,7 @@ fn no_more_than_the_bound_is_looked_at() {
 }
 
 #[test]
-fn what_was_looked_at_is_read_and_hashed_once() {
+fn examined_bytes_are_read_and_hashed_once() {
     let log = format!("{}{}", summaries(2 << 20), fixture("claude-code.jsonl"));
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("a.jsonl"), &log).unwrap();
@@ -115,7 +115,7 @@ fn turns(dataset: &Dataset) -> Vec<(String, &'static str, Vec<String>)> {
 }
 
 #[test]
-fn a_value_that_is_longer_than_what_is_looked_at_keeps_its_format() {
+fn value_longer_than_examined_head_keeps_format() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/dataset");
     let files = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().file_name());
     let names: Vec<String> = files.map(|name| name.into_string().unwrap()).collect();
@@ -193,7 +193,7 @@ fn names_within_arguments_and_schemas_tell_no_format() {
 }
 
 #[test]
-fn a_line_of_json_in_a_chat_history_changes_nothing() {
+fn json_line_in_chat_history_changes_nothing() {
     let history = fixture("aider.chat.history.md");
     for line in [
         r#"{"role": "user", "content": "go"}"#,
@@ -224,7 +224,7 @@ fn a_format_that_is_named_is_believed() {
 }
 
 #[test]
-fn the_agent_of_recordings_is_told_by_their_format_where_it_is_one() {
+fn single_recording_format_tells_the_agent() {
     let folder = tempfile::tempdir().unwrap();
     let agent = || load(folder.path(), &LoadOptions::default()).unwrap().agent;
     let put = |name: &str| std::fs::write(folder.path().join(name), fixture(name)).unwrap();

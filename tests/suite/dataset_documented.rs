@@ -15,7 +15,7 @@ fn read(text: &str) -> Vec<Session> {
 }
 
 #[test]
-fn a_log_of_requests_is_the_conversation_that_was_extended_last() {
+fn request_log_yields_the_last_extended_conversation() {
     let dataset = try_read(REQUESTS).unwrap();
     let session = &dataset.sessions[0];
     let expected = [
@@ -37,7 +37,7 @@ fn a_log_of_requests_is_the_conversation_that_was_extended_last() {
 }
 
 #[test]
-fn a_body_or_a_list_of_messages_alone_is_read() {
+fn bare_body_or_message_list_is_read() {
     let call = json!({"type": "tool_use", "id": "t", "name": "read", "input": {}});
     let result =
         json!({"type": "tool_result", "tool_use_id": "t", "content": "4210", "is_error": true});

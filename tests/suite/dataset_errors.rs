@@ -38,13 +38,13 @@ fn second(line: &str) -> String {
 }
 
 #[test]
-fn a_line_truncated_in_the_middle_of_a_log_is_set_aside() {
+fn truncated_line_inside_log_is_set_aside() {
     let actual = second(r#"{"type":"user","uuid":"u2","mess"#);
     assert!(actual.contains("broken JSON"), "{actual}");
 }
 
 #[test]
-fn a_last_line_that_is_no_json_at_all_is_set_aside() {
+fn last_line_that_is_not_json_is_skipped() {
     let actual = second("}}");
     assert!(actual.contains("broken JSON"), "{actual}");
     let error = refused("{\"type\":\"progress\",\"uuid\":\"p\",\"sessionId\":\"s\"}\n}}\n");
@@ -53,14 +53,14 @@ fn a_last_line_that_is_no_json_at_all_is_set_aside() {
 }
 
 #[test]
-fn a_value_of_the_wrong_type_is_named_by_its_path() {
+fn value_of_wrong_type_is_named_by_path() {
     let line = r#"{"type":"user","uuid":"u2","parentUuid":"u1","sessionId":"s","message":{"role":"user","content":[{"type":7}]}}"#;
     let actual = second(line);
     assert!(actual.contains("`message.content[0].type`"), "{actual}");
 }
 
 #[test]
-fn a_subagents_record_is_read_as_strictly_as_the_others() {
+fn subagent_record_is_read_as_strictly_as_others() {
     let line = |usage: &str| {
         format!(
             r#"{{"type":"assistant","uuid":"s2","parentUuid":"u1","sessionId":"s","isSidechain":true,"message":{{"role":"assistant","id":"m","content":[],"usage":{usage}}}}}"#
@@ -77,7 +77,7 @@ fn a_subagents_record_is_read_as_strictly_as_the_others() {
 }
 
 #[test]
-fn an_unknown_role_is_an_error_in_every_format() {
+fn every_format_rejects_an_unknown_role() {
     let claude = second(&USER.replace("u1", "u2").replace(r#""role":"user""#, r#""role":"robot""#));
     assert!(claude.contains("unknown role `robot`"), "{claude}");
     for log in [
@@ -94,7 +94,7 @@ fn an_unknown_role_is_an_error_in_every_format() {
 }
 
 #[test]
-fn a_result_without_a_call_is_an_error_in_a_native_data_set_and_kept_in_others() {
+fn result_without_call_fails_only_in_native_dataset() {
     let claude = r#"{"type":"user","uuid":"u2","parentUuid":"u1","sessionId":"s","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":"x"}]}}"#;
     let error = refused(format!("{USER}\n{claude}\n"));
     assert_eq!(error.line, Some(2), "{error}");
@@ -116,7 +116,7 @@ fn a_result_without_a_call_is_an_error_in_a_native_data_set_and_kept_in_others()
 }
 
 #[test]
-fn a_line_of_64_mib_is_refused_and_not_held() {
+fn line_of_64_mib_is_refused_without_buffering() {
     let mut file = tempfile::NamedTempFile::with_suffix(".jsonl").unwrap();
     writeln!(file, "{USER}").unwrap();
     write!(file, "{{\"type\":\"user\",\"x\":\"").unwrap();
@@ -132,7 +132,7 @@ fn a_line_of_64_mib_is_refused_and_not_held() {
 }
 
 #[test]
-fn bytes_that_are_no_text_are_an_error_at_their_line() {
+fn bytes_that_are_not_text_fail_at_line() {
     let mut log = format!("{USER}\n").into_bytes();
     log.extend(b"{\"type\":\"user\",\"x\":\"\xff\"}\n");
     let actual = read(log).unwrap().warnings;
@@ -155,7 +155,7 @@ fn a_log_without_a_message_says_so() {
 }
 
 #[test]
-fn text_of_no_known_format_names_the_known_ones() {
+fn text_of_unknown_format_names_known_formats() {
     let error = refused("name,age\nada,36\n");
     for format in FORMATS {
         assert!(error.to_string().contains(format.name), "{error}");
@@ -163,7 +163,7 @@ fn text_of_no_known_format_names_the_known_ones() {
 }
 
 #[test]
-fn every_format_has_a_sample_a_fuzz_target_and_a_dictionary() {
+fn every_format_has_sample_fuzz_target_and_dictionary() {
     let names = |folder: &str| -> Vec<String> {
         let entries = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder).read_dir().unwrap();
         entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
@@ -180,7 +180,7 @@ fn every_format_has_a_sample_a_fuzz_target_and_a_dictionary() {
 
 /// Formats that were read from documentation until 2026, without a real file.
 #[test]
-fn files_of_formats_that_are_no_longer_read_are_named_by_what_they_look_like() {
+fn files_of_dropped_formats_are_named_by_appearance() {
     let said = r#"{"role":"user","content":[{"type":"text","text":"go"}]}"#;
     let droid = format!(
         "{{\"type\":\"session_start\",\"id\":\"d\",\"cwd\":\"/x\"}}\n\
@@ -230,7 +230,7 @@ fn a_folder_without_sessions_is_an_error() {
 }
 
 #[test]
-fn a_folder_names_what_it_passes_over_and_reads_in_order() {
+fn folder_is_read_in_order_naming_skipped_files() {
     let folder = tempfile::tempdir().unwrap();
     for name in ["b", "a"] {
         std::fs::create_dir(folder.path().join(name)).unwrap();
@@ -252,7 +252,7 @@ fn a_folder_names_what_it_passes_over_and_reads_in_order() {
 }
 
 #[test]
-fn a_broken_session_in_a_folder_is_set_aside_with_its_reason() {
+fn broken_session_in_folder_is_skipped_with_reason() {
     let folder = tempfile::tempdir().unwrap();
     let progress = r#"{"type":"progress","uuid":"p","parentUuid":null,"sessionId":"s"}"#;
     let broken = format!("{{\"type\":\n{progress}\n");
@@ -278,7 +278,7 @@ fn a_broken_session_in_a_folder_is_set_aside_with_its_reason() {
 }
 
 #[test]
-fn a_broken_native_data_set_is_an_error_as_a_whole() {
+fn broken_native_dataset_fails_as_a_whole() {
     let folder = tempfile::tempdir().unwrap();
     for name in ["dataset.toml", "questions.jsonl", "sessions.jsonl"] {
         std::fs::copy(fixtures().join("native").join(name), folder.path().join(name)).unwrap();
@@ -324,7 +324,7 @@ fn parents_in_a_circle_are_an_error() {
 
 #[cfg(unix)]
 #[test]
-fn a_file_that_cannot_be_read_is_an_error() {
+fn unreadable_file_is_an_error() {
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("log.jsonl");
@@ -339,7 +339,7 @@ fn a_file_that_cannot_be_read_is_an_error() {
 }
 
 #[test]
-fn a_broken_line_costs_no_format_of_lines_its_session() {
+fn broken_line_never_costs_line_format_its_session() {
     let lines = ["pi", "codex", "copilot-cli", "kimi-cli", "claude-code"];
     for (name, bytes) in samples().into_iter().filter(|(name, _)| lines.contains(name)) {
         let text = String::from_utf8(bytes).unwrap();
@@ -357,7 +357,7 @@ fn a_broken_line_costs_no_format_of_lines_its_session() {
 }
 
 #[test]
-fn results_without_calls_and_repeated_ids_cost_no_session() {
+fn orphan_results_and_repeated_ids_cost_no_session() {
     let log = [
         r#"{"type":"session","id":"s","cwd":"/w"}"#,
         r#"{"type":"message","message":{"role":"toolResult","toolCallId":"c","content":"early"}}"#,
@@ -374,7 +374,7 @@ fn results_without_calls_and_repeated_ids_cost_no_session() {
 }
 
 #[test]
-fn a_failed_request_of_pi_that_was_billed_is_a_request() {
+fn failed_but_billed_pi_request_counts_as_request() {
     let failed = |usage: &str| {
         format!(
             "{{\"type\":\"session\",\"id\":\"s\",\"cwd\":\"/w\"}}\n\
@@ -392,7 +392,7 @@ fn a_failed_request_of_pi_that_was_billed_is_a_request() {
 }
 
 #[test]
-fn a_request_beside_its_response_is_read_with_both() {
+fn request_and_response_in_one_entry_are_read() {
     let entry = |asked: &[&str], answer: &str, at: f64| {
         let roles = ["system", "user", "assistant", "user"];
         let messages: Vec<_> = asked
@@ -462,7 +462,7 @@ fn samples() -> Vec<(&'static str, Vec<u8>)> {
 }
 
 #[test]
-fn every_format_has_a_sample_that_it_alone_recognises() {
+fn every_format_has_a_sample_only_it_recognises() {
     let mut samples = samples();
     // The first bytes of stores: tests/suite/dataset_databases.rs reads whole ones.
     for (name, tables) in [
@@ -491,7 +491,7 @@ fn every_format_has_a_sample_that_it_alone_recognises() {
 }
 
 #[test]
-fn no_truncation_of_any_format_panics_or_passes_for_the_whole() {
+fn truncated_input_never_panics_or_passes_as_whole() {
     for (name, bytes) in samples() {
         let whole = read(&bytes).unwrap_or_else(|e| panic!("{name}: {e}"));
         // The last byte is the line end.

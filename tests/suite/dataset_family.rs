@@ -80,7 +80,7 @@ fn family() -> tempfile::TempDir {
 }
 
 #[test]
-fn subagents_of_codex_belong_to_the_session_that_started_them() {
+fn codex_subagents_belong_to_session_that_started_them() {
     let folder = family();
     let dataset = read(folder.path(), false);
     let [main] = &dataset.sessions[..] else { panic!("{}", dataset.sessions.len()) };
@@ -98,7 +98,7 @@ fn subagents_of_codex_belong_to_the_session_that_started_them() {
 }
 
 #[test]
-fn subagents_of_codex_are_sessions_of_their_own_on_request() {
+fn codex_subagents_become_separate_sessions_on_request() {
     let folder = family();
     let dataset = read(folder.path(), true);
     let ids: Vec<&str> = dataset.sessions.iter().map(|one| one.id.as_str()).collect();
@@ -113,7 +113,7 @@ fn subagents_of_codex_are_sessions_of_their_own_on_request() {
 }
 
 #[test]
-fn an_import_writes_the_requests_of_subagents_with_their_session() {
+fn import_writes_subagent_requests_with_their_session() {
     let (folder, out) = (family(), tempfile::tempdir().unwrap());
     let out = out.path().join("out");
     let options =
@@ -127,7 +127,7 @@ fn an_import_writes_the_requests_of_subagents_with_their_session() {
 }
 
 #[test]
-fn a_subagent_without_its_parent_is_read_by_itself_with_a_warning() {
+fn subagent_without_parent_is_read_alone_with_warning() {
     let alone = lines(&session("a", Some("b"), "m", 7));
     let options = LoadOptions::default();
     let dataset = load_reader("rollout-a.jsonl", alone.as_bytes(), &options).unwrap();
@@ -169,7 +169,7 @@ fn a_broken_session_takes_no_subagents() {
 }
 
 #[test]
-fn a_subagent_of_kimi_belongs_to_the_context_beside_it() {
+fn kimi_subagent_belongs_to_context_beside_it() {
     let context = |text: &str, size: u64| {
         vec![
             json!({"role": "_checkpoint", "id": 0}),

@@ -59,7 +59,7 @@ fn text(role: Role, text: &str) -> Piece {
 }
 
 #[test]
-fn a_log_of_events_becomes_the_conversation_that_it_ends_with() {
+fn event_log_becomes_its_final_conversation() {
     let session = read(FIXTURE);
     let expected = [
         "user: <session_context>\nThe folder is /home/ada/plant.\n</session_context>",
@@ -94,7 +94,7 @@ fn a_log_of_events_becomes_the_conversation_that_it_ends_with() {
 }
 
 #[test]
-fn a_compression_is_a_summary_in_front_of_what_it_keeps() {
+fn compression_puts_summary_before_kept_messages() {
     let session = read(FIXTURE);
     let [compaction] = &session.compactions[..] else { panic!("{:?}", session.compactions) };
     // The last answer was kept, under a new id.
@@ -130,7 +130,7 @@ fn a_long_document_is_told_by_its_keys() {
 }
 
 #[test]
-fn results_are_taken_from_the_call_or_from_the_message_behind_it() {
+fn results_come_from_call_or_following_message() {
     let mut open = call("c", "");
     open["result"] = Json::Null;
     let response =
@@ -153,7 +153,7 @@ fn results_are_taken_from_the_call_or_from_the_message_behind_it() {
 }
 
 #[test]
-fn what_a_tool_returns_is_the_text_of_its_response() {
+fn tool_result_is_text_of_its_response() {
     let result = |result: Json| {
         let mut made = call("c", "");
         made["result"] = result;
@@ -175,7 +175,7 @@ fn what_a_tool_returns_is_the_text_of_its_response() {
 }
 
 #[test]
-fn a_cancelled_turn_is_undone_and_an_unknown_place_undoes_all() {
+fn cancelled_turn_is_undone_unknown_target_undoes_all() {
     let talk = [user("u1", "go"), gemini("g1", "done"), user("u2", "cancel me")];
     let back = sends(&[talk[0].clone(), talk[1].clone()]);
     let session = read(&log(&[&talk[..], &[back, user("u3", "on")]].concat()));
@@ -192,7 +192,7 @@ fn a_cancelled_turn_is_undone_and_an_unknown_place_undoes_all() {
 }
 
 #[test]
-fn the_same_list_again_changes_nothing_and_a_longer_one_adds() {
+fn repeated_list_changes_nothing_longer_list_adds() {
     let talk = [user("u1", "go"), gemini("g1", "done")];
     let longer = [&talk[..], &[user("u2", "on")]].concat();
     let session = read(&log(&[sends(&talk), sends(&talk), sends(&longer)]));
@@ -205,7 +205,7 @@ fn the_same_list_again_changes_nothing_and_a_longer_one_adds() {
 }
 
 #[test]
-fn a_second_compression_replaces_the_first_and_a_rewind_undoes_it() {
+fn second_compression_replaces_first_and_rewind_undoes_it() {
     let talk = [user("u1", "go"), gemini("g1", "done")];
     let second = [user("s1", "SUMMARY ONE"), user("u2", "on"), gemini("g2", "well")];
     let mut events = talk.to_vec();
@@ -225,7 +225,7 @@ fn a_second_compression_replaces_the_first_and_a_rewind_undoes_it() {
 }
 
 #[test]
-fn a_summary_that_was_recorded_as_a_message_is_none() {
+fn summary_recorded_as_message_is_not_a_message() {
     let talk = [user("u1", "go"), gemini("g1", "one"), user("u2", "on"), gemini("g2", "two")];
     let summary = user("s", "SUMMARY");
     let list = [summary.clone(), talk[3].clone()];
@@ -255,7 +255,7 @@ fn results_that_are_shortened_later_are_cleared_there() {
 }
 
 #[test]
-fn an_id_that_two_calls_have_is_told_apart() {
+fn calls_sharing_an_id_are_told_apart() {
     let events =
         [user("u", "go"), calling("g", &[call("c", "1")]), calling("h", &[call("c", "2")])];
     let expected = ["user: go", "assistant: ", "c: 1", "assistant: ", "c#2: 2"];

@@ -47,7 +47,7 @@ fn said() -> Json {
 }
 
 #[test]
-fn a_response_of_very_many_calls_is_read_in_linear_time() {
+fn response_with_many_calls_reads_in_linear_time() {
     let call = |n| json!({"type": "tool_use", "id": format!("c{n}"), "name": "r", "input": {}});
     let calls: Vec<Json> = (0..36_000).map(call).collect();
     let response = json!({"message": {"role": "assistant", "id": "m", "content": calls}});
@@ -87,7 +87,7 @@ fn sidechains_in_a_circle_are_refused() {
 }
 
 #[test]
-fn compactions_of_claude_code_keep_no_more_than_can_be_held() {
+fn claude_code_compactions_are_bounded_in_kept_messages() {
     let n = 3_000;
     let boundary = json!({"subtype": "compact_boundary",
         "compactMetadata": {"trigger": "auto", "preservedSegment": {"headUuid": "u0"}}});
@@ -116,7 +116,7 @@ fn many_codex_compactions_read_in_linear_time() {
 }
 
 #[test]
-fn compactions_of_codex_keep_no_more_than_can_be_held() {
+fn codex_compactions_are_bounded_in_kept_messages() {
     let prefix = "Another language model started to solve this problem";
     let compacted = codex("compacted", &json!({"message": prefix}));
     let short = (0..3_000).map(|_| codex_said("x"));
@@ -128,7 +128,7 @@ fn compactions_of_codex_keep_no_more_than_can_be_held() {
 }
 
 #[test]
-fn compactions_of_pi_that_keep_what_is_not_there_are_read_in_linear_time() {
+fn pi_compactions_keeping_absentees_read_linearly() {
     let n = 40_000;
     let session = json!({"type": "session", "id": "s", "cwd": "/x"});
     // All but the last of these are on a branch that was left.
@@ -157,7 +157,7 @@ fn opencode_summaries_without_counts_read_in_linear_time() {
 }
 
 #[test]
-fn evidence_of_very_many_turns_is_found_in_linear_time() {
+fn evidence_of_many_turns_found_in_linear_time() {
     let n = 54_000;
     let ids: Vec<String> = (0..n).map(|at| format!("D1:{at}")).collect();
     let turn = |id: &String| json!({"speaker": "A", "dia_id": id, "text": "x"});
@@ -180,7 +180,7 @@ fn evidence_of_very_many_turns_is_found_in_linear_time() {
 }
 
 #[test]
-fn arguments_that_are_nested_deeply_can_be_written_and_read_again() {
+fn deeply_nested_arguments_survive_writing_and_reading() {
     for levels in [100, 101, 121, 122, 123, 124, 126, 127] {
         let nested = "[".repeat(levels) + &"]".repeat(levels);
         let call =

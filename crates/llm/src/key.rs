@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn words_that_stand_for_no_key_are_left_in_texts() {
+    fn placeholder_key_words_are_not_scrubbed() {
         for word in ["none", "EMPTY", "ollama"] {
             let key = Key::new(word).unwrap();
             assert!(!key.is_in(word), "{word}");

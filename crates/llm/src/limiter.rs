@@ -383,7 +383,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_goes_away_does_not_stop_who_comes_after() {
+    async fn dropped_waiter_wakes_next() {
         let limiter = Limiter::new(Limits { concurrency: 1, per_minute: None });
         let turn = limiter.turn(limiter.place()).await;
         let gone = {

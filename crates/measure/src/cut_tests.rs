@@ -294,7 +294,7 @@ fn no_strategy_is_ranked_without_facts() {
 }
 
 #[test]
-fn a_strategy_that_failed_at_a_cut_is_not_ranked_and_has_a_reason() {
+fn strategy_failing_at_cut_is_unranked_with_reason() {
     let mut cuts = vec![cut("s", vec![fact(1, 100)]).with("a", "l", 3_000)];
     cuts[0].rows[0].outcome = CutOutcome::Failed { error: "the compactor is away".into() };
     let report = run(&["s"], &["a"], cuts);
@@ -543,7 +543,7 @@ fn facts_are_recorded_singly_if_clusters_are_few() {
 }
 
 #[test]
-fn what_a_text_adds_may_be_as_little_as_all_that_its_without_summary_keeps() {
+fn added_at_cut_can_reach_minus_one() {
     let ids = ["s", "t", "u", "v", "w", "x"];
     let cuts = ids.map(|id| {
         let facts = (1..=5).map(|behind| fact(behind, 100)).collect();

@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_single_judge_is_not_a_panel_and_a_single_verdict_has_no_kappa() {
+    fn panel_needs_several_judges_and_kappa_differing_verdicts() {
         let single = cell("s", "x").snapshot(0, 0).answers("rw").build();
         assert_eq!(agreement(&RunResults::new([single], [])), None);
         let panel = agreement(&RunResults::new([voted(&["rr", "rr"])], [])).unwrap();

@@ -58,7 +58,7 @@ fn expired_cold_starts_are_counted_separately() {
 }
 
 #[test]
-fn tokens_are_added_up_and_without_a_price_there_is_no_money() {
+fn tokens_are_summed_and_unpriced_has_no_money() {
     let closed = sums(10, None).close("m".to_owned());
     assert_eq!(closed.requests, 2);
     assert_eq!((closed.recorded.read, closed.recorded.write), (140, 60));

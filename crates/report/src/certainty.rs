@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_open_says_which_difference_would_be_found() {
+    fn undecided_test_states_its_detectable_difference() {
         let parts = parts(&family(vec![
             test(TestOutcome::Undecided, Some(0.4)),
             test(TestOutcome::Worse, Some(0.0004)),

@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_template_is_kept_as_written_and_filled_in_everywhere() {
+    fn template_source_is_kept_and_every_placeholder_filled() {
         let prompt = Prompt::new("a {{ b }}, {{c}}{{b}}!", &["b", "c"]).unwrap();
         assert_eq!(prompt.source(), "a {{ b }}, {{c}}{{b}}!");
         assert_eq!(prompt.render(&BTreeMap::from([("b", "x".to_owned())])), "a x, x!");

@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn what_background_work_changed_is_taken_over_and_all_else_is_kept() {
+    fn adopt_takes_background_changes_and_keeps_the_rest() {
         let mut own = StrategyState::default();
         assert!(own.adopt(&StrategyState::default(), full()));
         assert_eq!(own, full(), "all of it was changed");

@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn points_and_sizes_are_told_by_the_names_that_strategies_use() {
+    fn points_and_sizes_print_their_strategy_names() {
         for (name, at) in [
             ("open", At::Open),
             ("append", At::Append),

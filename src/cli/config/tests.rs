@@ -62,7 +62,7 @@ fn inputs_come_last_and_cannot_become_options() {
 }
 
 #[test]
-fn what_is_typed_drives_out_what_cannot_stand_beside_it() {
+fn typed_option_replaces_conflicting_file_setting() {
     let file = "cassette = \"calls.jsonl\"\nrecord = true";
     assert_eq!(
         completed(&["bench", "--replay"], &[], file),

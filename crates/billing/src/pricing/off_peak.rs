@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_that_is_not_listed_stays_as_it_is() {
+    fn unlisted_rate_stays_unchanged() {
         assert_eq!(off_peak().rate(Rate::Output, "2026-11-21T02:00:00Z".parse().unwrap()), None);
     }
 

@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_shard_is_one_of_those_that_there_are() {
+    fn shard_index_lies_within_shard_count() {
         assert_eq!("3/7".parse(), Ok(Shard { index: 3, of: 7 }));
         assert_eq!("7/7".parse::<Shard>().unwrap().to_string(), "7/7");
         for wrong in ["0/7", "8/7", "3", "/7", "3/", "-1/7", "1/0", "a/b", "1/2/3", "1/100001", ""]

@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn one_in_twenty_is_let_through_and_no_more() {
+    fn at_most_one_unusable_reply_in_twenty_passes() {
         let of = |all: u64| {
             let good = (1..all).map(|at| reply(at, at));
             unusable_replies(&good.chain([failed(0, Unusable::Empty)]).collect::<Vec<_>>())

@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn what_turns_the_direction_or_is_not_seen_is_shown() {
+    fn direction_and_invisible_characters_are_made_visible() {
         for c in "\u{202A}\u{202E}\u{2066}\u{2069}\u{200B}\u{200D}\u{2060}\u{FEFF}\u{E0041}".chars()
         {
             let text = format!("x{c}y");

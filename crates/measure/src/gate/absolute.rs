@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_compared_is_missing_and_says_why() {
+    fn incomparable_measure_is_missing_with_reason() {
         let actual = |row: &StrategyRow, id: &str| {
             let check = checked(row, id, 0.5);
             assert_eq!(check.finding, CheckOutcome::Missing, "{id}");

@@ -260,7 +260,7 @@ fn two_sets(ungraded: usize) -> recap_core::model::Report {
 }
 
 #[test]
-fn a_rule_speaks_of_the_rows_that_it_names_and_of_each_billing_model_if_it_is_about_money() {
+fn rule_covers_named_rows_and_money_per_model() {
     let report = two_sets(0);
     let rows = |rule: &str, named: &[String]| {
         let rows = spoken_of(&report, &parse(rule).unwrap().rule, named);

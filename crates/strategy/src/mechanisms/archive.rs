@@ -205,7 +205,7 @@ mod tests {
 
     /// Seed 004: an archive can be read; what is no gzip or is cut off is refused (ours)
     #[test]
-    fn what_is_no_gzip_or_is_cut_off_is_refused_at_every_length() {
+    fn non_gzip_or_truncated_input_is_always_refused() {
         let whole = packed(line("hello").as_bytes());
         for length in 0..whole.len() {
             let read = read_archive(&whole[..length]);

@@ -188,7 +188,7 @@ mod tests {
     use crate::testkit::{Rig, Scripted, Talk};
 
     #[test]
-    fn it_goes_on_from_a_saved_session_at_every_message() {
+    fn saved_session_resumes_at_every_message() {
         let talk = || {
             let said = ["open src/lost.rs now", "common words near", "near src/kept.rs now"];
             let talk = said.iter().fold(Talk::new("S"), |talk, text| talk.user(text));

@@ -149,7 +149,7 @@ mod tests {
 
     /// Seed 004: `agents/{agentId}/memory/{YYYY-MM-DD}.md`
     #[test]
-    fn a_days_file_is_markdown_with_a_paragraph_for_each_extraction() {
+    fn day_file_is_markdown_with_section_per_extraction() {
         let mut days = Days::new();
         at("2026-01-18T14:30:00Z").record(&mut days, facts(&["Uses pnpm.", "Likes tea."]));
         at("2026-01-18T16:05:00Z").record(&mut days, facts(&["Tests run with vitest."]));

@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_query_without_text_and_a_tool_of_another_channel_find_nothing() {
+    fn empty_query_and_other_channel_tool_find_nothing() {
         let past = [archived(0, "ore", Some("ore"))];
         assert_eq!(found(&past, MESSAGES, ""), [0; 0]);
         assert_eq!(found(&past, "search_files", "ore"), [0; 0]);

@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_that_was_reopened_is_searched_in_all_its_stretches() {
+    fn reopened_session_is_searched_in_all_stretches() {
         let messages: Vec<Archived> =
             (0..4).map(|at| archived(at, Role::User, &format!("port {at}"))).collect();
         let sessions = [session(&[(0, 1), (3, 4)], "Which port?")];
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn by_meaning_the_nearest_sessions_come_first_and_their_messages_by_words() {
+    fn sessions_rank_by_meaning_their_messages_by_words() {
         let sessions = [session(&[(0, 1)], "They drank."), session(&[(1, 2)], "They mined rum.")];
         // By words the second alone is found.
         let messages = [archived(0, Role::User, "Rum."), archived(1, Role::User, "Copper.")];

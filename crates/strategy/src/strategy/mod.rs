@@ -227,7 +227,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_strategy_needs_is_told_by_its_stages_and_its_recovery() {
+    fn stages_and_recovery_determine_strategy_needs() {
         let of = |name| builtin(name, &[]).unwrap().unwrap();
         let needs = |name| {
             let strategy: Strategy = of(name);
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn the_words_of_a_command_are_those_of_its_list() {
+    fn command_words_come_from_its_list() {
         let stage = |text: &str| text.parse::<Table>().unwrap();
         assert_eq!(words(&stage("command = ['python3', 'mine.py']")), ["python3", "mine.py"]);
         assert!(words(&stage("keep = 3")).is_empty());
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn the_reserve_is_the_output_limit_up_to_32000_tokens() {
+    fn reserve_is_output_limit_up_to_32000_tokens() {
         let mut strategy = builtin("full", &[]).unwrap().unwrap();
         strategy.native_window = Some(100_000);
         for (limit, scaled, reserve) in

@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_program_is_handed_is_its_own_affair() {
+    fn program_parameters_are_not_validated() {
         assert_eq!(checked("parameters = { cold = -40 }"), Ok(()));
     }
 }

@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_the_file_leaves_out_can_be_set() {
+    fn key_absent_from_file_can_be_set() {
         let strategy = prune(r#"["preamble", "newest"]"#).unwrap();
         assert_eq!(strategy.breakpoints, [Breakpoint::Preamble, Breakpoint::Newest]);
         let plain = builtin("prune", &[]).unwrap().unwrap();
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_of_a_table_of_a_stage_can_be_set_and_the_others_stay() {
+    fn override_sets_nested_stage_key_and_keeps_others() {
         let set = |key: &str, value: &str| {
             let overrides = [(key.to_owned(), value.to_owned())];
             let strategy = builtin("gencode", &overrides).expect("it ships with the program");

@@ -72,7 +72,7 @@ fn cents(text: &str) -> i64 {
 }
 
 #[test]
-fn the_budget_grows_by_what_was_paid_and_its_totals_add_up() {
+fn budget_grows_by_payments_and_totals_add_up() {
     for seed in 0..12 {
         let mut before: BTreeMap<String, i64> = BTreeMap::new();
         let mut paid: BTreeMap<String, i64> = BTreeMap::new();

@@ -88,7 +88,7 @@ fn text(path: &Path) -> &str {
 }
 
 #[test]
-fn generated_sessions_are_checked_and_can_be_benched_and_one_seed_gives_one_data_set() {
+fn generated_sessions_are_benchable_and_reproduced_by_seed() {
     let desk = Desk::new();
     let options = ["coding-agent", "--seed", "7", "--tokens", "12000", "-o"];
     let ran = desk.run(&[&options[..], &["one"]].concat());
@@ -144,7 +144,7 @@ fn mistyped_kind_is_answered_with_intended_kind() {
 }
 
 #[test]
-fn nothing_that_was_typed_is_obeyed_by_a_terminal_and_little_of_it_is_quoted() {
+fn terminal_never_obeys_typed_text_quoted_only_briefly() {
     let desk = Desk::new();
     let name = format!("{HIDING}.txt").replace('/', "");
     let ran = desk.run(&[&name, "-o", "out"]);

@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stem_that_is_looked_up_is_the_one_that_was_made() {
+    fn cached_stem_equals_computed_stem() {
         for word in ["adopting", "acknowledgements", "ran", "été", "retry_policies_of_services"] {
             assert_eq!([stem(word), stem(word)], [stem_once(word), stem_once(word)], "{word}");
         }

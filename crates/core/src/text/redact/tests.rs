@@ -341,7 +341,7 @@ fn equal_values_have_equal_placeholders_in_one_numbering() {
 }
 
 #[test]
-fn a_secret_is_taken_out_wherever_else_it_stands() {
+fn secret_is_removed_at_every_other_occurrence() {
     assert_eq!(
         once("He said s3cr3t-value. password=s3cr3t-value"),
         "He said <SECRET_1>. password=<SECRET_1>"

@@ -405,7 +405,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_reply_is_never_longer_than_requested_and_always_the_same(
+    fn reply_stays_within_bound_and_is_deterministic(
         messages in messages(),
         before in prop::collection::vec(line(), 0..20),
         bound in 1u64..900,

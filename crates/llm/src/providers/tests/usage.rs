@@ -132,7 +132,7 @@ fn only_integers_json_keeps_exactly_are_counts() {
 }
 
 #[test]
-fn a_count_that_every_report_has_is_missing_in_one_that_is_there() {
+fn report_lacking_required_count_is_contradictory() {
     assert_eq!(required(&json!(null), "a"), Err(NoUsage::Missing));
     let actual = NoUsage::Contradictory("a is missing".to_owned());
     assert_eq!(required(&json!({}), "a"), Err(actual));

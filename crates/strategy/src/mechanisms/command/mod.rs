@@ -387,7 +387,7 @@ mod tests {
     use recap_core::model::CallId;
 
     #[test]
-    fn a_program_sees_an_entry_as_it_is_sent() {
+    fn program_sees_entry_as_sent() {
         let calls = [("a", "read", json!({"path": "x"})), ("b", "grep", json!({}))];
         let talk = Talk::new("S").image().calls(&calls).result("a", &words(9)).result("b", "y");
         let mut context = Context::new(Recording::new(Arc::new(talk.end()), Arc::default()));
@@ -407,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_names_a_program_and_waits_for_a_time_that_ends() {
+    fn command_needs_program_and_bounded_timeout() {
         let problem = |keys: &str| {
             let folder = tempfile::tempdir().unwrap();
             let file = folder.path().join("mine.toml");

@@ -274,7 +274,7 @@ fn the_compression_ratio_is_active_over_total_messages() {
 
 /// Seed 001: a failed summary (ours)
 #[test]
-fn a_failed_call_leaves_the_context_as_it_was() {
+fn failed_call_leaves_context_unchanged() {
     for failing in 0..4 {
         let compactor = Scripted::failing_at([failing]);
         let mut rig = rig(turns(26), &[], Arc::clone(&compactor));
@@ -311,7 +311,7 @@ fn ids_are_the_same_in_every_run() {
 
 /// Seed 001: summaries are stored with the session
 #[test]
-fn it_goes_on_from_a_saved_session_at_every_message() {
+fn saved_session_resumes_at_every_message() {
     for strategy in ["continuation", "continuation-as-written"] {
         let new = || Rig::new(strategy, &[], WINDOW, turns(30), Scripted::failing_at([1]));
         Rig::goes_on(new, 30);

@@ -112,7 +112,7 @@ fn excluded_tools_output_stays_and_is_not_counted() {
 }
 
 #[test]
-fn calls_leave_with_their_results_where_inputs_are_cleared() {
+fn clear_inputs_removes_calls_with_their_results() {
     let mut rig = rig("keep_results = 1\nclear_inputs = true", 1_000, reads(&[9, 9]));
     rig.finish();
     assert_eq!(rig.ledger(), "v--vv");

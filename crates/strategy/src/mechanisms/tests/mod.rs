@@ -72,7 +72,7 @@ fn reply_bound_told_to_compactor_scales_with_window() {
 }
 
 #[test]
-fn the_characters_of_an_output_that_stay_scale_with_the_window() {
+fn kept_output_characters_scale_with_window() {
     use crate::testkit::{Rig, Scripted, Talk};
     let output = "x".repeat(60);
     let talk = Talk::new("S").user("u").calls(&[("c", "read", serde_json::json!({}))]);

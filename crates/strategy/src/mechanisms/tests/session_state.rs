@@ -85,7 +85,7 @@ fn failed_fold_is_cut_only_above_85_percent() {
 
 /// Seed 000: enough to get under 60 %; a state of 200-800 tokens
 #[test]
-fn so_much_is_folded_that_60_percent_hold_the_rest_and_a_state_of_800_tokens() {
+fn fold_leaves_60_percent_including_800_token_state() {
     let talk = (0..90).fold(Talk::new("S"), |talk, _| talk.user(&words(40)).assistant(&words(40)));
     let mut all = Rig::new("arachne", &[], 1_000_000, talk.clone(), Scripted::failing_at([]));
     let mut rig = rig(talk, Scripted::failing_at([]));

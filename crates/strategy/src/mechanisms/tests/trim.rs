@@ -75,7 +75,7 @@ fn a_call_without_its_result_yet_stays() {
 }
 
 #[test]
-fn results_of_calls_before_the_first_user_message_stay_with_them() {
+fn results_stay_with_calls_before_first_user_message() {
     let talk = Talk::new("S").calls(&[("a", "read", json!({}))]).user("task").result("a", "out");
     let talk = (0..9).fold(talk, |talk, _| talk.user(&words(110)));
     let mut rig = rig(0.5, 0.9, talk);
