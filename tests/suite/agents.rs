@@ -69,7 +69,7 @@ fn asked(task: &Task) -> (&str, &[TaskMessage], bool) {
 const SUMMARY: &str = "[Conversation summary]\n\n## Decisions made\n- point 1";
 
 #[test]
-fn codex_keeps_newest_20_000_user_tokens_before_summary() {
+fn codex_keeps_newest_20k_user_tokens_before_summary() {
     // A tenth: above 24,480 of 27,200, and 2,000 tokens of the user's.
     let talk = |answer| {
         let talk = Talk::new("").user(1_500).says(10_000).user(1_000).says(10_000);
@@ -95,7 +95,7 @@ fn codex_leaves_summary_last_in_mid_turn_compaction() {
 }
 
 #[test]
-fn gemini_cli_keeps_newest_30_percent_at_half_window() {
+fn gemini_keeps_newest_30_percent_at_half_window() {
     let talk = |size| {
         let talk = (0..5).fold(Talk::new(""), |talk, _| talk.user(100).says(size));
         talk.user(1).says(1).user(1).says(1).end()
@@ -130,7 +130,7 @@ fn gemini_cli_never_compresses_single_turn_session() {
 }
 
 #[test]
-fn gemini_cli_masks_beyond_50_000_if_saving_30_000() {
+fn gemini_cli_masks_beyond_50k_if_saving_30k() {
     // A hundredth: 500 stay, 300 must go, and of 250 characters at either end 2
     // stay. With the marker between them these are 27 characters, 7 tokens.
     let talk = |size| Talk::new("").user(1).uses("read", &[size, 490, 1, 1]).says(1).end();
@@ -143,7 +143,7 @@ fn gemini_cli_masks_beyond_50_000_if_saving_30_000() {
 }
 
 #[test]
-fn gemini_cli_compression_truncates_output_to_40_000_characters() {
+fn gemini_cli_compression_cuts_output_to_40k_characters() {
     // A hundredth: the budget is 500 tokens, and of an output of 48,000
     // characters the first 80 and the last 320 stay.
     let talk = Talk::new("").user(1).uses("read", &[12_000, 1]).says(1).end();
@@ -157,7 +157,7 @@ fn gemini_cli_compression_truncates_output_to_40_000_characters() {
 }
 
 #[test]
-fn opencode_clears_beyond_40_000_if_saving_20_000() {
+fn opencode_clears_outputs_beyond_40k_if_saving_20k() {
     // A tenth: 4,000 and 2,000.
     let talk = |sizes: &[usize]| {
         let talk = Talk::new("").user(1).uses("read", sizes).says(1);
@@ -175,7 +175,7 @@ fn opencode_clears_beyond_40_000_if_saving_20_000() {
 }
 
 #[test]
-fn opencode_keeps_15_000_token_tail_splitting_turns() {
+fn opencode_keeps_15k_token_tail_possibly_splitting_turns() {
     let talk = Talk::new("").user(100).says(8_000).user(100).says(8_000).user(700).says(1_000);
     let seen = seen(&talk.user(200).says(1).end(), &real("opencode", 20_000, &[]));
     // 200 and 1,000 fit into 1,500, and 700 more do not.
@@ -186,7 +186,7 @@ fn opencode_keeps_15_000_token_tail_splitting_turns() {
 }
 
 #[test]
-fn opencode_summariser_sees_2_000_output_characters_and_summary() {
+fn opencode_summariser_sees_2000_output_characters_and_summary() {
     let talk = Talk::new("").user(100).uses("read", &[16_000]).says(2_000).user(9).says(16_000);
     let talk = talk.user(9).says(2_000).user(9).says(1).end();
     let seen = seen(&talk, &real("opencode", 20_000, &[("keep_turns", "9")]));
@@ -199,7 +199,7 @@ fn opencode_summariser_sees_2_000_output_characters_and_summary() {
 }
 
 #[test]
-fn claude_code_folds_33_000_tokens_before_window_end() {
+fn claude_code_folds_33k_tokens_before_window_end() {
     // A tenth: above 16,700 of 20,000.
     let talk = |size| Talk::new("").user(10).says(size).user(20).says(1).end();
     let plan = real("claude-code", 20_000, &[]);
@@ -210,7 +210,7 @@ fn claude_code_folds_33_000_tokens_before_window_end() {
 }
 
 #[test]
-fn anthropic_keeps_three_tool_results_above_100_000_tokens() {
+fn anthropic_keeps_three_tool_results_above_100k_tokens() {
     // A hundredth: above 1,000 of 2,000; each call takes some tokens itself.
     let talk = Talk::new("").user(1).uses("read", &[300, 300, 300, 300]).says(1).end();
     let rows = replayed(talk, &real("anthropic-context-editing", 2_000, &[]), &Numbered::default());
@@ -228,7 +228,7 @@ fn anthropic_clearing_respects_minimum_saving_and_input_settings() {
 }
 
 #[test]
-fn anthropic_compacts_into_assistant_block_above_150_000_tokens() {
+fn anthropic_compacts_into_assistant_block_above_150k_tokens() {
     // A hundredth: above 1,500.
     let talk = |size| Talk::new("").user(1).says(size).user(1).says(1).end();
     let plan = real("anthropic-compaction", 2_000, &[]);
@@ -262,7 +262,7 @@ fn hybrid_masks_then_summarises_21_turns_keeping_ten() {
 }
 
 #[test]
-fn anchored_summary_grows_by_section_and_is_never_rewritten() {
+fn anchored_summary_grows_by_section_and_never_rewrites() {
     // Above 16,000 of 20,000; down to 10,000 with a summary of 400 at most, a
     // tenth of 4,000: four messages stay of nine, and of the eight later on.
     let talk = (0..7).fold(Talk::new(""), |talk, _| talk.user(2_000).says(2_000));
@@ -277,7 +277,7 @@ fn anchored_summary_grows_by_section_and_is_never_rewritten() {
 }
 
 #[test]
-fn inspect_trim_keeps_input_and_drops_fifths_until_fitting() {
+fn inspect_trim_keeps_input_dropping_fifths_until_fitting() {
     let talk = (0..5).fold(Talk::new("").user(10), |talk, _| talk.says(100).user(100));
     // At 1,010 of 1,000: two tenths of ten, which is one by the source's own
     // floating point, and again one of nine.

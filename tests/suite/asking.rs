@@ -72,7 +72,7 @@ fn rule_28_question_sees_context_of_next_request() {
 }
 
 #[test]
-fn rule_28_assistant_message_question_waits_for_next_request() {
+fn rule_28_assistant_question_waits_for_next_request() {
     let subject = prepared(vec![question("p", 5, &[0]), question("q", 3, &[0])]);
     let requests: Vec<u32> = subject.facts.questions.iter().map(|p| p.request).collect();
     assert_eq!(requests, [3, 2]);

@@ -155,7 +155,7 @@ fn hidden_text_comes_and_leaves_with_its_message() {
 }
 
 #[test]
-fn hidden_text_in_second_half_leaves_first_unaffected() {
+fn first_half_cannot_know_hidden_text_of_second() {
     // Of the 48 requests of the first stretch the second half begins at 60.
     let forward = |from| {
         let talk = session_with_hidden_text(from, 120);

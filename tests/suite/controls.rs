@@ -51,7 +51,7 @@ fn id_list_words_lists_three_rarest_identifier_neighbours() {
 }
 
 #[test]
-fn id_list_words_takes_other_words_within_150() {
+fn id_list_words_takes_whole_words_within_150() {
     let near = |distance: usize| {
         let words = format!("outside{}src/lost.rs lost inside", " ".repeat(distance));
         listed(&Talk::new("").asks(&words).says(1).end(), &[("neighbours", "9")])
@@ -62,7 +62,7 @@ fn id_list_words_takes_other_words_within_150() {
 }
 
 #[test]
-fn id_list_words_never_rewrites_an_earlier_line() {
+fn id_list_words_counts_past_without_repeating_lines() {
     let talk = Talk::new("").asks("a common word by src/lost.rs").says(1);
     let later = ["common common", "src/lost.rs and src/kept.rs by a common word"];
     let talk = later.iter().fold(talk, |talk, words| talk.asks(words).says(1)).end();

@@ -87,7 +87,7 @@ fn sidechains_in_a_circle_are_refused() {
 }
 
 #[test]
-fn claude_code_compactions_are_bounded_in_kept_messages() {
+fn claude_code_compactions_keeping_too_much_are_refused() {
     let n = 3_000;
     let boundary = json!({"subtype": "compact_boundary",
         "compactMetadata": {"trigger": "auto", "preservedSegment": {"headUuid": "u0"}}});
@@ -116,7 +116,7 @@ fn many_codex_compactions_read_in_linear_time() {
 }
 
 #[test]
-fn codex_compactions_are_bounded_in_kept_messages() {
+fn codex_compactions_keeping_too_much_are_refused() {
     let prefix = "Another language model started to solve this problem";
     let compacted = codex("compacted", &json!({"message": prefix}));
     let short = (0..3_000).map(|_| codex_said("x"));
@@ -128,7 +128,7 @@ fn codex_compactions_are_bounded_in_kept_messages() {
 }
 
 #[test]
-fn pi_compactions_keeping_absentees_read_linearly() {
+fn pi_compactions_keeping_absent_entries_read_linearly() {
     let n = 40_000;
     let session = json!({"type": "session", "id": "s", "cwd": "/x"});
     // All but the last of these are on a branch that was left.
