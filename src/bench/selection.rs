@@ -209,7 +209,7 @@ pub fn strategy(name: &str, overrides: &[(String, String)]) -> Result<Strategy, 
 /// # Errors
 /// If there is no such strategy, or its file cannot be read.
 pub fn strategy_text(name: &str) -> Result<StrategyText, SelectionError> {
-    if let Some(found) = StrategyText::builtin(name) {
+    if let Some(found) = StrategyText::builtin(name).or_else(|| StrategyText::saver(name)) {
         return Ok(found);
     }
     if name.ends_with(".toml") || Path::new(name).is_file() {

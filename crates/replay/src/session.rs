@@ -16,7 +16,7 @@ use super::subject::PreparedSession;
 use recap_billing::prompt_cache::Prompt;
 use recap_core::model::{
     Cell, CellOutcome, CellRows, CompactionRow, MessageIndex, RecordedCompaction, ReferenceOutcome,
-    RequestRow, Snapshot, SnapshotPart,
+    RequestRow, SaverFacts, Snapshot, SnapshotPart,
 };
 use recap_core::tokens::Reported;
 use recap_exam::facts::Survival;
@@ -65,6 +65,7 @@ pub struct ReplaySession<'a> {
     pub(super) in_flight: BTreeMap<usize, InFlight>,
     pub(super) records: Vec<Record>,
     pub(super) notices: Vec<String>,
+    pub(super) saver: Option<Arc<SaverFacts>>,
     pub(super) texts: BTreeMap<String, String>,
     pub(super) cpu_ms: f64,
     /// The calls without result, and results without call, that would be sent.
@@ -142,6 +143,7 @@ impl<'a> ReplaySession<'a> {
             in_flight: BTreeMap::new(),
             records: Vec::new(),
             notices: Vec::new(),
+            saver: None,
             texts: BTreeMap::new(),
             cpu_ms: 0.0,
             pairs: Pairs::default(),
@@ -385,6 +387,7 @@ impl<'a> ReplaySession<'a> {
             loss: self.loss.into_rows(),
             cpu_ms: self.cpu_ms,
             notices: self.notices,
+            saver: self.saver,
             bills: self.biller.into_bills(&self.subject.facts, &places),
         };
         // A run of many sessions stores these rows for each strategy.

@@ -218,7 +218,7 @@ impl<'a> ReplaySession<'a> {
             model_calls: calls.len() as u32,
             input_tokens: calls.iter().map(|c| c.usage.input).sum(),
             output_tokens: calls.iter().map(|c| c.usage.output).sum(),
-            latency_ms: outcome.took_ms.or(match calls {
+            latency_ms: outcome.took_ms.or(outcome.waited_ms).or(match calls {
                 [] => None,
                 calls => calls.iter().map(|c| c.latency_ms).sum(),
             }),
@@ -237,6 +237,7 @@ impl<'a> ReplaySession<'a> {
     pub(super) fn keep(&mut self, ran: StageOutcome, changes: Changes) {
         let StageOutcome { outcome, mut row, calls, is_view } = ran;
         self.notices.extend(outcome.notices);
+        self.saver = outcome.saver.or(self.saver.take());
         self.records.extend(outcome.records);
         row.messages_folded = changes.folded;
         row.messages_evicted = changes.gone;
@@ -248,6 +249,9 @@ impl<'a> ReplaySession<'a> {
         let number = self.number();
         if !self.at_end {
             self.charge(number, &mut row, &calls);
+            if outcome.waited_ms.is_some() {
+                row.latency_source = Some(LatencySource::Live);
+            }
             let before = match self.requests.last() {
                 // A view hides again what it hid before: without the view, the
                 // prompt would have been the last prompt and the messages

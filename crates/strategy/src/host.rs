@@ -1,7 +1,7 @@
 //! The interface between the harness, which decides when to compact, and a
 //! mechanism, which decides how.
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -17,7 +17,7 @@ use super::context::{Context, OpError};
 use super::metered::ModelCall;
 use super::state::StrategyState;
 use super::trigger::When;
-use recap_core::model::RecordedCompaction;
+use recap_core::model::{MessageIndex, RecordedCompaction, SaverFacts};
 use recap_core::tokens::{Estimator, Reported, Weight};
 
 /// Everything that a mechanism may use besides the context: no files, no
@@ -99,6 +99,10 @@ pub struct Outcome {
     pub cpu: Duration,
     /// How long it took, where that is on record.
     pub took_ms: Option<f64>,
+    /// How long the agent waited for it, where that was measured.
+    pub waited_ms: Option<f64>,
+    /// What a token saver did to the session.
+    pub saver: Option<Arc<SaverFacts>>,
     /// Whether the token counters were reset: then the provider's last report
     /// says nothing about the next request (GSV, after a reset).
     pub forgets_usage: bool,
@@ -133,6 +137,16 @@ pub enum MechanismError {
         during: String,
         /// The problem, with the program's last output after
         /// [`ITS_WORDS`](super::ITS_WORDS).
+        problem: String,
+    },
+    /// A token saver failed, or sent what a provider would refuse.
+    #[error("strategy `{strategy}`, `{program}`: {problem}")]
+    Saver {
+        /// The strategy that runs it.
+        strategy: String,
+        /// The command that starts it, or its address.
+        program: String,
+        /// The problem, with the program's last output after [`ITS_WORDS`](super::ITS_WORDS).
         problem: String,
     },
     /// The recording lacks what the mechanism repeats.
@@ -186,6 +200,11 @@ pub trait Mechanism: Send {
     /// The files that the system would have on its own disk now.
     fn stored(&self, _context: &Context, _shared: &StrategyState) -> Vec<StoredFile> {
         Vec::new()
+    }
+
+    /// What the strategy's own tool brings back of a message that it changed, if it has one.
+    fn recovered(&self, _message: MessageIndex) -> Option<&str> {
+        None
     }
 
     /// Called after the session: a process may be ended.

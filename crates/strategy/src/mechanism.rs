@@ -79,6 +79,8 @@ pub struct Build<'a> {
     pub strategy: &'a str,
     /// Position of the stage in the strategy, from 1.
     pub stage: usize,
+    /// Hash of the strategy.
+    pub hash: &'a str,
     /// Folder of the strategy's file, if it is one of the user's own.
     pub folder: Option<&'a Path>,
     /// The prompts of the strategy, by file.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Bill, CompactionRow, MessageIndex, QuestionRow, Snapshot};
+use super::{Bill, CompactionRow, MessageIndex, QuestionRow, SaverFacts, Snapshot};
 
 /// Label of the window that is each recorded model's own context limit.
 pub const NATIVE: &str = "native";
@@ -177,6 +177,9 @@ pub struct CellRows {
     /// that are billed the same share them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bills: Vec<Arc<Bill>>,
+    /// What a token saver did; absent for all other strategies.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub saver: Option<Arc<SaverFacts>>,
 }
 
 impl CellRows {
@@ -195,6 +198,7 @@ impl CellRows {
             cpu_ms: 0.0,
             notices: Vec::new(),
             bills: Vec::new(),
+            saver: None,
         }
     }
 

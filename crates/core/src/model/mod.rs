@@ -43,6 +43,7 @@ mod recorded;
 mod reply;
 mod report;
 mod results;
+mod saver;
 mod session;
 mod shard;
 mod suggest;
@@ -110,6 +111,7 @@ pub use report::{
     Report, SESSION_MEASURES, SessionRow, StrategyRow, UNRANKED, VALID_WITHIN, is_exam_doubtful,
 };
 pub use results::{RunResults, SessionResults};
+pub use saver::{SaverFacts, SaverRecovery, ToolCut};
 pub use session::{
     Block, Call, CallId, Message, MessageIndex, Preamble, PreambleChange, Role, SIDECHAIN, Session,
     ToolDefinition, sent,

@@ -82,6 +82,7 @@ pub async fn examine_and_inspect(
 ) -> Result<ExaminedCut, ReplayError> {
     let examination = CutExamination { part, plan, compactor, without, look };
     match depth {
+        _ if plan.strategy.is_saver() => examination.as_it_goes().await,
         0 | 1 => examination.first_compaction().await,
         _ => examination.long_session(depth).await,
     }
@@ -151,6 +152,16 @@ impl CutExamination<'_> {
         let mut session = opened(part, &plan, self.compactor)?;
         let behind = session.run_to_request(part.first).await.and_then(|_| session.behind(part));
         self.finished(&plan, depth, session, behind).await
+    }
+
+    /// A token saver stands before the first request: nothing is forced, whatever the depth.
+    async fn as_it_goes(&self) -> Result<ExaminedCut, ReplayError> {
+        let part = self.part;
+        let window = part.subject.recording.sizes.preamble_tokens() + self.material_tokens();
+        let plan = Plan { window, ..self.plan.clone() };
+        let mut session = opened(part, &plan, self.compactor)?;
+        let behind = session.run_to_request(part.first).await.and_then(|_| session.behind(part));
+        self.finished(&plan, 1, session, behind).await
     }
 
     fn material_tokens(&self) -> u64 {

@@ -37,6 +37,9 @@ impl<'a> Searcher<'a> {
         self.searched = session.references.len();
         let lost = |outcome: &&ReferenceOutcome| outcome.state == ReferenceState::Lost;
         let lost: Vec<u32> = new.iter().filter(lost).map(|outcome| outcome.reference).collect();
+        let own = lost.iter().copied().filter(|&fact| self.brought_back(session, fact));
+        let own: Vec<u32> = own.collect();
+        self.found.extend(own);
         let Some(spec) = self.channel.filter(|_| !lost.is_empty()) else { return };
         if self.archive.is_empty() {
             self.archive = archive(self.part);
@@ -48,6 +51,18 @@ impl<'a> Searcher<'a> {
         let found = lost.into_iter().filter(|&fact| finds(self.part, &channel, fact));
         let found: Vec<u32> = found.collect();
         self.found.extend(found);
+    }
+}
+
+impl Searcher<'_> {
+    /// Whether a token saver's own tool brings back a text that contains the fact.
+    fn brought_back(&self, session: &ReplaySession<'_>, fact: u32) -> bool {
+        let subject = &self.part.subject;
+        let sources = subject.facts.exam.references[fact as usize].sources.iter();
+        let texts = sources.flat_map(|&message| {
+            session.stages.iter().filter_map(move |stage| stage.mechanism.recovered(message))
+        });
+        texts.into_iter().any(|text| subject.survival.is_in(fact as usize, text))
     }
 }
 

@@ -24,6 +24,16 @@ impl Context {
         match op {
             Op::Hide { before, except, also } => self.hide(before, except, also),
             Op::EditResult(call, text) => self.edit_result(call, text),
+            Op::Rewrite(message, text) => self.rewrite(message, text),
+            Op::Preamble(text) => {
+                let weigh = |text: &String| Weight {
+                    messages: 0,
+                    ..Weight::of_text("system", text, &self.recording.counter)
+                };
+                self.other_preamble = text.map(|text| (weigh(&text), text));
+                self.preamble_changes += 1;
+                Ok(Vec::new())
+            }
             Op::RemoveCall(call) => self.remove_call(call),
             Op::Evict(ids) => self.evict(ids),
             Op::Recall(messages) => self.recall(messages),
@@ -65,6 +75,64 @@ impl Context {
         Ok(Vec::new())
     }
 
+    /// Sends a recorded message with another text, or as recorded again. Its size differs from the
+    /// recorded one by what the texts differ: where a provider counted less than the text alone
+    /// has, in proportion, and what came with it unseen stays.
+    fn rewrite(
+        &mut self,
+        message: MessageIndex,
+        text: Option<String>,
+    ) -> Result<Vec<EntryId>, OpError> {
+        let id = EntryId(message);
+        let slot = self.known(id)?;
+        let old = self.weight_of(id);
+        let Some(text) = text else {
+            if self.edits.remove(&message).is_some() {
+                self.resized(message, slot, old);
+            }
+            return Ok(Vec::new());
+        };
+        let source = &self.recording.session.messages[message as usize];
+        let counter = &self.recording.counter;
+        let (recorded, counted) = (self.recorded_weight(message), counter.count(&source.sent()));
+        let new = Weight::of_text(source.role.as_str(), &text, counter);
+        let tokens = match counted.checked_sub(new.tokens) {
+            Some(less) if recorded.tokens < counted => {
+                let share = u128::from(less) * u128::from(recorded.tokens) / u128::from(counted);
+                recorded.tokens - share as u64
+            }
+            Some(less) => recorded.tokens - less,
+            None => recorded.tokens + (new.tokens - counted),
+        };
+        let tool_tokens = if recorded.tool_tokens > 0 { new.tokens.min(tokens) } else { 0 };
+        let edit = Edit {
+            weight: Weight { tokens, tool_tokens, ..new },
+            removed_blocks: BTreeSet::new(),
+            result: None,
+            whole: Some(text.clone()),
+            text,
+        };
+        self.edits.insert(message, edit);
+        self.resized(message, slot, old);
+        Ok(Vec::new())
+    }
+
+    /// Takes over the new size of a message.
+    fn resized(&mut self, message: MessageIndex, slot: usize, old: Weight) {
+        let new = self.weight_of(EntryId(message));
+        self.stale.slots.push(slot);
+        self.weights.change(slot, old, new);
+        self.total = self.total + new - old;
+        self.touched.push(message);
+        self.changes += 1;
+    }
+
+    /// Sets the entries behind which the next request has cache breakpoints, in the place of those
+    /// that the strategy plans; `None`: these. An entry that is not sent stands for the one before.
+    pub(crate) fn set_breakpoints(&mut self, at: Option<Vec<Option<EntryId>>>) {
+        self.breakpoints = at;
+    }
+
     fn remove_call(&mut self, call: CallId) -> Result<Vec<EntryId>, OpError> {
         let known = self.recording.calls.get(call.0 as usize).ok_or(OpError::UnknownCall(call))?;
         let (message, block, result) = (known.message, known.block, known.result);
@@ -90,6 +158,7 @@ impl Context {
             weight: Weight::default(),
             removed_blocks: BTreeSet::new(),
             result: None,
+            whole: None,
         });
         change(&mut edit);
         let source = &self.recording.session.messages[message as usize];

@@ -43,6 +43,9 @@ pub(super) struct Edit {
     pub weight: Weight,
     pub removed_blocks: BTreeSet<u32>,
     pub result: Option<String>,
+    /// The text of the whole message, which stands for all of its blocks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub whole: Option<String>,
 }
 
 /// A text of the preamble that a strategy wrote.
@@ -59,6 +62,9 @@ pub(super) struct Note {
 
 /// The blocks of a recorded message with an edit applied.
 pub(super) fn edited_blocks(source: &Message, edit: &Edit) -> Vec<Block> {
+    if let Some(text) = &edit.whole {
+        return vec![Block::Text { text: text.clone() }];
+    }
     let kept = (0u32..).zip(&source.blocks).filter(|(at, _)| !edit.removed_blocks.contains(at));
     kept.map(|(_, block)| match (block, &edit.result) {
         (Block::ToolResult { call, is_error, .. }, Some(text)) => Block::ToolResult {

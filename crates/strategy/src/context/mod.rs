@@ -59,6 +59,11 @@ pub struct Context {
     weights: WeightTree,
     total: Weight,
     preamble: Weight,
+    /// What is sent in the place of the recorded preamble.
+    other_preamble: Option<(Weight, String)>,
+    /// The entries behind which cache breakpoints stand, in the place of the strategy's plan;
+    /// `None` among them: behind the preamble.
+    breakpoints: Option<Vec<Option<EntryId>>>,
     next_preamble: usize,
     notes: BTreeMap<String, Note>,
     /// Keys of the notes by the revision of their text.
@@ -107,6 +112,8 @@ impl Context {
             weights: WeightTree::default(),
             total: Weight::default(),
             preamble,
+            other_preamble: None,
+            breakpoints: None,
             next_preamble: 0,
             notes: BTreeMap::new(),
             note_keys: BTreeMap::new(),

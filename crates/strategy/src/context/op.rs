@@ -65,6 +65,10 @@ pub enum Op {
     },
     /// Replace the text of a call's result.
     EditResult(CallId, String),
+    /// Send a recorded message with another text; `None`: as recorded.
+    Rewrite(MessageIndex, Option<String>),
+    /// Send another text in the place of system prompt and tools; `None`: as recorded.
+    Preamble(Option<String>),
     /// Remove a call and its result together.
     RemoveCall(CallId),
     /// Remove these entries permanently.

@@ -1,7 +1,8 @@
 //! What all contexts of a session share.
 
+use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use recap_core::model::{
     Calibration, Call, CallId, MessageIndex, PreambleChange, RecordedCompaction, Session,
@@ -12,6 +13,9 @@ use recap_core::tokens::{Counter, Sizes, calibrate};
 
 /// The identifiers of a message, found when first needed.
 type Names = Arc<OnceLock<Vec<String>>>;
+
+/// What strategies compute once from a whole recording, by their hashes.
+type Derived = Arc<Mutex<BTreeMap<String, Arc<dyn Any + Send + Sync>>>>;
 
 /// What all contexts of a session share.
 #[derive(Clone, Debug)]
@@ -33,6 +37,10 @@ pub struct Recording {
     call_of_result: Arc<BTreeMap<MessageIndex, CallId>>,
     /// Shared with segments of the recording.
     names: Arc<[Names]>,
+    /// The session that this is a segment of, or itself.
+    whole: Arc<Session>,
+    /// Shared with segments of the recording.
+    derived: Derived,
 }
 
 impl Recording {
@@ -46,6 +54,8 @@ impl Recording {
         let call_of_result = Arc::new(by_result(&calls));
         let names = session.messages.iter().map(|_| Names::default()).collect();
         let plain = Self {
+            whole: Arc::clone(&session),
+            derived: Derived::default(),
             session,
             sizes: Arc::clone(&exact),
             exact,
@@ -140,6 +150,18 @@ impl Recording {
             let texts = found.into_iter().map(|identifier| identifier.text.to_owned());
             texts.filter(|text| known.insert(text.clone())).collect()
         })
+    }
+
+    /// The session that this is a segment of, or itself.
+    pub(crate) fn whole(&self) -> &Arc<Session> {
+        &self.whole
+    }
+
+    /// What a strategy computes once from the whole recording; at first its default.
+    pub(crate) fn derived<T: Default + Send + Sync + 'static>(&self, strategy: &str) -> Arc<T> {
+        let mut derived = self.derived.lock().expect("nothing panics while it holds this");
+        let known = derived.entry(strategy.to_owned()).or_insert_with(|| Arc::new(T::default()));
+        Arc::clone(known).downcast().unwrap_or_default()
     }
 
     /// The calls that an assistant message makes, in order.

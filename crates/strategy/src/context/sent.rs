@@ -183,7 +183,7 @@ impl Sent {
         self.foreign |= self.seen.preamble.is_some() && self.seen.system.1 != context.next_preamble;
         self.seen = Seen {
             preamble: Some(context.preamble_changes),
-            system: (context.preamble.tokens, context.next_preamble),
+            system: (context.system().0, context.next_preamble),
             before,
             named,
             ..self.seen
@@ -217,6 +217,13 @@ impl Sent {
         plan: &[Breakpoint],
         pruned: Option<EntryId>,
     ) -> Vec<usize> {
+        if let Some(set) = &context.breakpoints {
+            let place = |entry: &Option<EntryId>| match entry {
+                Some(id) => self.block_of(context, *id),
+                None => self.system.checked_sub(1),
+            };
+            return set.iter().filter_map(place).collect();
+        }
         let newest = self.prompt.len().checked_sub(1);
         let mut places: Vec<usize> = Vec::with_capacity(4);
         for breakpoint in plan {
@@ -310,7 +317,7 @@ impl Sent {
 
     /// Updates the preamble: only the added notes, or all of it.
     fn update_head(&mut self, context: &Context) {
-        let system = (context.preamble.tokens, context.next_preamble);
+        let system = (context.system().0, context.next_preamble);
         let added = self.seen.notes.added(context);
         match added.filter(|_| self.seen.preamble.is_some() && self.seen.system == system) {
             Some(added) => self.add_notes(context, added),
@@ -343,7 +350,8 @@ impl Sent {
     fn set_head_anew(&mut self, context: &Context) {
         let hidden = context.recording().sizes.hidden_tokens;
         let global = self.global.map_or(hidden, |global| global.min(hidden));
-        let system = preamble(hash(&(0u8, context.next_preamble)), context.preamble.tokens);
+        let (tokens, content) = context.system();
+        let system = preamble(content, tokens);
         let mut head = Blocks::default();
         let base = [system, preamble(hash(&1u8), global)];
         let notes = context.notes.iter().map(note_piece);
@@ -353,6 +361,16 @@ impl Sent {
         self.prompt.head().pieces(0).for_each(|old| self.moved.note(Some(old), None));
         head.pieces(0).for_each(|new| self.moved.note(None, Some(new)));
         self.prompt.set_head(head);
+    }
+}
+
+impl Context {
+    /// Tokens of system prompt and tools as they are sent, and the hash of their content.
+    fn system(&self) -> (u64, u64) {
+        match &self.other_preamble {
+            Some((weight, text)) => (weight.tokens, hash(&(7u8, text))),
+            None => (self.preamble.tokens, hash(&(0u8, self.next_preamble))),
+        }
     }
 }
 

@@ -166,6 +166,9 @@ impl Context {
     /// then the notes.
     pub fn head(&self) -> String {
         let session = &self.recording.session;
+        if let Some((_, text)) = &self.other_preamble {
+            return text.clone();
+        }
         let changed = self.next_preamble.checked_sub(1).map(|at| &session.preamble_changes[at]);
         let preamble = match changed {
             None => session.preamble.sent(),

@@ -22,7 +22,8 @@ impl Context {
             json_units: hidden * 4,
             ..Weight::default()
         };
-        self.preamble + self.notes_total + hidden
+        let preamble = self.other_preamble.as_ref().map_or(self.preamble, |(weight, _)| *weight);
+        preamble + self.notes_total + hidden
     }
 
     /// Size of the visible entries.
@@ -71,7 +72,7 @@ impl Context {
     }
 
     /// Size of a message as recorded, less what it lost since it came.
-    fn recorded_weight(&self, message: MessageIndex) -> Weight {
+    pub(super) fn recorded_weight(&self, message: MessageIndex) -> Weight {
         let whole = self.recording.sizes.messages[message as usize];
         let lost = self.shrunk.get(&message).copied().unwrap_or(0);
         let tokens = whole.tokens - lost;

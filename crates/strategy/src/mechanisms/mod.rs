@@ -16,10 +16,12 @@ mod id_list;
 mod mask;
 mod memories;
 mod notices;
+mod process;
 mod prune;
 mod recorded;
 mod reset;
 mod rolling_sessions;
+mod saver;
 mod session_state;
 mod sliding_window;
 mod snapshot_dedup;
@@ -42,6 +44,9 @@ pub use gencode_session::{
 
 use super::mechanism::MechanismSpec;
 
+/// The mechanisms that stand between an agent and its provider or its tools from the first request on.
+pub(crate) const SAVERS: [&MechanismSpec; 2] = [&saver::FILTER, &saver::PROXY];
+
 /// Every mechanism, by the name used in strategies.
 pub static MECHANISMS: &[&MechanismSpec] = &[
     &chunked_summary::SPEC,
@@ -49,9 +54,11 @@ pub static MECHANISMS: &[&MechanismSpec] = &[
     &continuation::SPEC,
     &empty::SPEC,
     &fifo::SPEC,
+    &saver::FILTER,
     &guidance::SPEC,
     &id_list::SPEC,
     &mask::SPEC,
+    &saver::PROXY,
     &prune::SPEC,
     &recorded::SPEC,
     &reset::SPEC,

@@ -95,6 +95,7 @@ impl Strategy {
                 window,
                 strategy: &self.name,
                 stage: number + 1,
+                hash: &self.hash,
                 folder: self.folder.as_deref(),
                 prompts: &self.prompts,
             };

@@ -24,7 +24,7 @@ use toml::Table;
 pub use build::{BuiltStage, Scale};
 pub use text::{StrategyText, builtin, builtin_names};
 
-use super::mechanisms::COMMAND;
+use super::mechanisms::{COMMAND, SAVERS};
 use super::recovery::RecoverySpec;
 use super::trigger::{At, Of, When};
 use recap_core::model::NO_SUMMARY;
@@ -178,6 +178,12 @@ impl Strategy {
     pub fn commands(&self) -> impl Iterator<Item = (&Path, Vec<&str>)> {
         let stages = self.stages.iter().filter(|s| s.mechanism.name == COMMAND.name);
         stages.filter_map(move |stage| Some((self.folder.as_deref()?, words(&stage.parameters))))
+    }
+
+    /// Whether it is a token saver: a program between the agent and its provider or its tools, which
+    /// every request passes from the first one on.
+    pub fn is_saver(&self) -> bool {
+        self.stages.iter().any(|stage| SAVERS.contains(&stage.mechanism))
     }
 
     /// Whether a stage calls the compactor.

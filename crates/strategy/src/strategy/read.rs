@@ -13,7 +13,7 @@ use super::overrides::set;
 use super::stage::{prompt_names, read_stage};
 use super::text::StrategyText;
 use super::{AskedFrom, BREAKPOINTS, Breakpoint, Budget, Stage, Strategy, StrategyError};
-use crate::mechanisms::{COMMAND, named_files};
+use crate::mechanisms::{COMMAND, SAVERS, named_files};
 use crate::recovery::{RECOVERIES, RecoverySpec};
 use recap_core::model::suggest;
 use recap_core::text::excerpt;
@@ -120,6 +120,10 @@ impl Strategy {
             let problem = "only a control without stages is asked from the evidence".to_owned();
             return Err(at("asked_from", problem));
         }
+        if stages.len() > 1 && stages.iter().any(|stage| SAVERS.contains(&stage.mechanism)) {
+            let problem = "a token saver gets what the agent sends, so it is the only stage";
+            return Err(at("stage", problem.to_owned()));
+        }
         let hash = hash(&canonical, &prompts, &programs(file, folder, &stages)?);
         let strategy = Self {
             name: wire.name,
@@ -220,7 +224,8 @@ fn programs(
 ) -> Result<Programs, StrategyError> {
     let mut programs = Programs::new();
     let Some(folder) = folder else { return Ok(programs) };
-    let commands = stages.iter().enumerate().filter(|(_, s)| s.mechanism.name == COMMAND.name);
+    let runs = |stage: &Stage| stage.mechanism == &COMMAND || SAVERS.contains(&stage.mechanism);
+    let commands = stages.iter().enumerate().filter(|(_, stage)| runs(stage));
     for (number, stage) in commands {
         for (name, must_be) in named_files(&stage.parameters) {
             let path = folder.join(name);

@@ -4,7 +4,7 @@ use recap_strategies::{PROMPTS, STRATEGIES};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use toml::Table;
+use toml::{Table, Value};
 
 use super::read::{changed, prompt_text};
 use super::{Strategy, StrategyError};
@@ -25,6 +25,25 @@ impl StrategyText {
     pub fn builtin(name: &str) -> Option<Self> {
         let text = builtin_text(name)?.to_owned();
         Some(Self { file: format!("strategies/{name}.toml"), folder: None, text })
+    }
+
+    /// The text that `filter:COMMAND` and `proxy:URL` stand for; `None` for all other names. The
+    /// command is run by the shell in the working directory.
+    pub fn saver(name: &str) -> Option<Self> {
+        let (kind, what) = name.split_once(':')?;
+        let keys = match kind {
+            "filter" => format!("command = {}", Value::from(vec!["sh", "-c", what])),
+            "proxy" => format!("url = {}", Value::from(what)),
+            _ => return None,
+        };
+        let text = format!(
+            "version = 1\nname = {}\nsummary = \"A token saver of your own.\"\n\
+             source = \"the command line\"\n\n[[stage]]\nmechanism = \"{kind}\"\n\
+             at = \"request\"\nwhen = \"always\"\n{keys}\n",
+            Value::from(name)
+        );
+        let folder = Path::new(".").canonicalize().ok();
+        Some(Self { file: name.to_owned(), folder, text })
     }
 
     /// Reads a strategy file of the user's own.

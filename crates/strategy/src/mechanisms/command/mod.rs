@@ -7,14 +7,9 @@
 //! behind. `docs/program.md` describes the protocol for authors of such
 //! programs.
 
-#![allow(
-    clippy::disallowed_methods,
-    clippy::disallowed_types,
-    reason = "a program of the user's is started, and waited for"
-)]
+#![allow(clippy::disallowed_methods, reason = "a program of the user's is waited for")]
 
 mod apply;
-mod process;
 mod protocol;
 
 use std::collections::BTreeMap;
@@ -26,13 +21,13 @@ use serde_json::{Value as Json, json};
 use tokio::time::Instant;
 use toml::Table;
 
+use super::process::{Fault, Launch, Program};
 use crate::compactor::CallUsage;
 use crate::context::{Context, EntryId, Recording};
 use crate::host::{Host, Mechanism, MechanismError, Outcome, Work, restored};
 use crate::mechanism::{Build, BuildError, MechanismSpec};
 use crate::metered::ModelCall;
 use apply::Change;
-use process::{Fault, Launch, Program};
 pub use protocol::ITS_WORDS;
 use protocol::{Answer, CLOSE, Extras, PROTOCOL, Request, ShownCall, WireEntry, excerpt, harmless};
 use recap_core::model::{Block, Call};
@@ -124,6 +119,8 @@ impl Asker {
             program: program.clone(),
             arguments: arguments.to_vec(),
             folder: folder.to_owned(),
+            environment: Vec::new(),
+            hidden: Vec::new(),
         };
         let Timeouts { start, call, total } = timeouts;
         if [start, call, total].iter().any(|s| !(*s > 0.0 && *s <= LONGEST_WAIT)) {

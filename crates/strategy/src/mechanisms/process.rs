@@ -5,6 +5,8 @@
 //! process group of its own, and the group is killed before its leader is
 //! waited for, so that the number of the group cannot have been reused.
 
+#![allow(clippy::disallowed_types, reason = "programs of the user's are started here")]
+
 use std::collections::VecDeque;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -12,8 +14,8 @@ use std::process::{ExitStatus, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
-use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
@@ -38,6 +40,10 @@ pub(super) struct Launch {
     pub arguments: Vec<String>,
     /// Its working directory: the strategy's folder.
     pub folder: PathBuf,
+    /// Variables of its environment besides those of this process.
+    pub environment: Vec<(String, String)>,
+    /// Variables of this process that it does not get.
+    pub hidden: Vec<String>,
 }
 
 impl Launch {
@@ -47,6 +53,20 @@ impl Launch {
             1 if !self.program.contains(std::path::is_separator) => PathBuf::from(&self.program),
             _ => self.folder.join(&self.program),
         }
+    }
+
+    /// The command, as the leader of a process group, without any pipe.
+    fn command(&self) -> Command {
+        let mut command = Command::new(self.path());
+        command.args(&self.arguments).current_dir(&self.folder);
+        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
+        self.hidden.iter().for_each(|name| {
+            command.env_remove(name);
+        });
+        command.kill_on_drop(true);
+        #[cfg(unix)]
+        command.process_group(0);
+        command
     }
 }
 
@@ -94,12 +114,8 @@ pub(super) struct Program {
 impl Program {
     /// Starts it. Needs a runtime with time and I/O.
     pub fn start(launch: &Launch) -> Result<Self, Fault> {
-        let mut command = Command::new(launch.path());
-        command.args(&launch.arguments).current_dir(&launch.folder);
+        let mut command = launch.command();
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        command.kill_on_drop(true);
-        #[cfg(unix)]
-        command.process_group(0);
         let started = command.spawn();
         let mut child = started.map_err(|e| Fault::Start(launch.program.clone(), e))?;
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
@@ -186,23 +202,131 @@ impl Program {
         let _ = timeout(MOMENT, rest).await;
     }
 
-    /// Kills it and everything that it started. No effect once it was waited for.
     fn kill_group(&mut self) {
-        let Some(id) = self.child.id() else { return };
-        #[cfg(unix)]
-        {
-            let group = nix::unistd::Pid::from_raw(id.cast_signed());
-            let _ = nix::sys::signal::killpg(group, nix::sys::signal::Signal::SIGKILL);
-        }
-        #[cfg(not(unix))]
-        let _ = (id, self.child.start_kill());
+        kill_group(&mut self.child);
     }
+}
+
+/// Kills a process and everything that it started. No effect once it was waited for.
+fn kill_group(child: &mut Child) {
+    let Some(id) = child.id() else { return };
+    #[cfg(unix)]
+    {
+        let group = nix::unistd::Pid::from_raw(id.cast_signed());
+        let _ = nix::sys::signal::killpg(group, nix::sys::signal::Signal::SIGKILL);
+    }
+    #[cfg(not(unix))]
+    let _ = (id, child.start_kill());
 }
 
 impl Drop for Program {
     fn drop(&mut self) {
         self.kill_group();
     }
+}
+
+/// A program that serves others, and is neither asked nor heard over its pipes.
+#[derive(Debug)]
+pub(super) struct Service {
+    child: Child,
+    /// The ends of its standard output and standard error.
+    log: [Words; 2],
+}
+
+impl Service {
+    /// Starts it. Needs a runtime with time and I/O.
+    pub fn start(launch: &Launch) -> Result<Self, Fault> {
+        let mut command = launch.command();
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let started = command.spawn();
+        let mut child = started.map_err(|e| Fault::Start(launch.program.clone(), e))?;
+        let (Some(output), Some(error)) = (child.stdout.take(), child.stderr.take()) else {
+            unreachable!("both are pipes");
+        };
+        Ok(Self { child, log: [Words::listen(output), Words::listen(error)] })
+    }
+
+    /// Whether it has ended by itself, and how.
+    pub fn ended(&mut self) -> Option<String> {
+        self.child.try_wait().ok().flatten().map(describe_exit)
+    }
+
+    /// Ends it and everything that it started, and returns the end of its log.
+    pub async fn end(mut self) -> String {
+        kill_group(&mut self.child);
+        let _ = timeout(MOMENT, self.child.wait()).await;
+        let mut log = Vec::new();
+        for words in &mut self.log {
+            log.push(words.last().await);
+        }
+        log.retain(|words| !words.is_empty());
+        log.join(" | ")
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        kill_group(&mut self.child);
+    }
+}
+
+/// Runs a program to its end, with a text as its input; returns its standard output.
+///
+/// # Errors
+/// It cannot be started, fails, or has not ended in time; with the end of its standard error.
+pub(super) async fn run(launch: &Launch, input: &str, limit: Duration) -> Result<String, String> {
+    let program = Program::start(launch).map_err(|fault| fault.to_string())?;
+    let talk = async {
+        let mut program = program;
+        let mut inlet = program.input.take().expect("it was just started");
+        let send = async {
+            // It may end, or close its input, before it has read everything.
+            let _ = inlet.write_all(input.as_bytes()).await;
+            drop(inlet);
+        };
+        let mut output = Vec::new();
+        let mut limited = (&mut program.output).take(LONGEST);
+        let (_, read) = tokio::join!(send, limited.read_to_end(&mut output));
+        read.map_err(|e| e.to_string())?;
+        if output.len() as u64 == LONGEST {
+            return Err(Fault::Long.to_string());
+        }
+        until_ended(&program.child).await;
+        let status = end_group(&mut program.child).await?;
+        if !status.success() {
+            let words = program.words.last().await;
+            return Err(format!("it ended with {}: {words}", describe_exit(status)));
+        }
+        String::from_utf8(output).map_err(|_| Fault::Encoding.to_string())
+    };
+    let ran = timeout(limit, talk).await;
+    ran.unwrap_or_else(|_| Err(Fault::Late(limit.as_secs_f64()).to_string()))
+}
+
+/// Waits until a process has ended, without giving back its number.
+#[cfg(unix)]
+async fn until_ended(child: &Child) {
+    use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
+    let Some(id) = child.id() else { return };
+    let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
+    let runs = || {
+        let status = waitid(Id::Pid(nix::unistd::Pid::from_raw(id.cast_signed())), flags);
+        matches!(status, Ok(WaitStatus::StillAlive))
+    };
+    while runs() {
+        tokio::time::sleep(GLANCE).await;
+    }
+}
+
+/// Waiting gives back the number; the group of a process is known on Unix alone.
+#[cfg(not(unix))]
+async fn until_ended(_child: &Child) {}
+
+/// Ends what a process that has ended left running, and returns how it ended itself.
+async fn end_group(child: &mut Child) -> Result<ExitStatus, String> {
+    #[cfg(unix)]
+    kill_group(child);
+    child.wait().await.map_err(|e| e.to_string())
 }
 
 /// Reads one line of at most [`LONGEST`] bytes.
@@ -238,7 +362,7 @@ fn cpu_clock(_child: &Child) -> Option<Duration> {
     None
 }
 
-/// The end of a program's standard error.
+/// The end of what a program writes.
 #[derive(Debug)]
 struct Words {
     kept: Arc<Mutex<VecDeque<u8>>>,
@@ -246,7 +370,7 @@ struct Words {
 }
 
 impl Words {
-    fn listen(mut from: ChildStderr) -> Self {
+    fn listen(mut from: impl AsyncRead + Send + Unpin + 'static) -> Self {
         let kept = Arc::new(Mutex::new(VecDeque::new()));
         let shared = Arc::clone(&kept);
         let listener = tokio::spawn(async move {
@@ -289,7 +413,13 @@ mod tests {
 
     fn launch(program: &str, arguments: &[&str]) -> Launch {
         let arguments = arguments.iter().map(|&argument| argument.to_owned()).collect();
-        Launch { program: program.to_owned(), arguments, folder: std::env::temp_dir() }
+        Launch {
+            program: program.to_owned(),
+            arguments,
+            folder: std::env::temp_dir(),
+            environment: Vec::new(),
+            hidden: Vec::new(),
+        }
     }
 
     fn shell(script: &str) -> Program {

@@ -1,0 +1,206 @@
+//! The recorded response, as the provider would have given it.
+
+use recap_core::model::{Block, Message, Usage};
+use serde_json::{Value as Json, json};
+
+use super::wire::Api;
+
+/// A response in a provider's format.
+pub(super) struct Answer {
+    pub content_type: &'static str,
+    pub body: String,
+}
+
+/// The recorded response of a request, in one piece or as a stream of events.
+pub(super) fn answer(api: Api, message: &Message, model: &str, stream: bool) -> Answer {
+    let recorded = Recorded { message, model, usage: message.usage.unwrap_or_default() };
+    if !stream {
+        let body = match api {
+            Api::Anthropic => recorded.anthropic(),
+            Api::OpenaiChat => recorded.chat(),
+            Api::OpenaiResponses => recorded.response("completed", &recorded.items()),
+        };
+        return Answer { content_type: "application/json", body: body.to_string() };
+    }
+    let events = match api {
+        Api::Anthropic => recorded.anthropic_events(),
+        Api::OpenaiChat => recorded.chat_events(),
+        Api::OpenaiResponses => recorded.response_events(),
+    };
+    Answer { content_type: "text/event-stream", body: events.concat() }
+}
+
+/// One event of a stream, with the name that is in its data.
+fn event(data: &Json) -> String {
+    let name = data["type"].as_str().unwrap_or_default();
+    format!("event: {name}\ndata: {data}\n\n")
+}
+
+/// A recorded response with what its provider reported.
+struct Recorded<'a> {
+    message: &'a Message,
+    model: &'a str,
+    usage: Usage,
+}
+
+impl Recorded<'_> {
+    fn text(&self) -> String {
+        let texts = self.message.blocks.iter().filter_map(|block| match block {
+            Block::Text { text } => Some(text.as_str()),
+            _ => None,
+        });
+        texts.collect::<Vec<_>>().join("\n")
+    }
+
+    fn calls(&self) -> Vec<(&str, &str, &Json)> {
+        let calls = self.message.blocks.iter().filter_map(|block| match block {
+            Block::ToolCall { id, name, arguments } => Some((&**id, &**name, arguments)),
+            _ => None,
+        });
+        calls.collect()
+    }
+
+    fn anthropic_usage(&self) -> Json {
+        json!({"input_tokens": self.usage.input, "output_tokens": self.usage.output,
+            "cache_read_input_tokens": self.usage.cache_read,
+            "cache_creation_input_tokens": self.usage.written()})
+    }
+
+    fn anthropic_blocks(&self) -> Vec<Json> {
+        let text = Some(self.text()).filter(|text| !text.is_empty());
+        let text = text.map(|text| json!({"type": "text", "text": text}));
+        let calls = self.calls().into_iter().map(
+            |(id, name, input)| json!({"type": "tool_use", "id": id, "name": name, "input": input}),
+        );
+        text.into_iter().chain(calls).collect()
+    }
+
+    fn stop_reason(&self) -> &'static str {
+        if self.calls().is_empty() { "end_turn" } else { "tool_use" }
+    }
+
+    fn anthropic(&self) -> Json {
+        json!({"id": "msg_recorded", "type": "message", "role": "assistant", "model": self.model,
+            "content": self.anthropic_blocks(), "stop_reason": self.stop_reason(),
+            "stop_sequence": null, "usage": self.anthropic_usage()})
+    }
+
+    fn anthropic_events(&self) -> Vec<String> {
+        let mut start = self.anthropic();
+        (start["content"], start["stop_reason"]) = (json!([]), Json::Null);
+        let mut events = vec![event(&json!({"type": "message_start", "message": start}))];
+        for (index, mut block) in self.anthropic_blocks().into_iter().enumerate() {
+            let delta = if block["type"] == "text" {
+                let text = std::mem::replace(&mut block["text"], "".into());
+                json!({"type": "text_delta", "text": text})
+            } else {
+                let input = std::mem::replace(&mut block["input"], json!({}));
+                json!({"type": "input_json_delta", "partial_json": input.to_string()})
+            };
+            events.push(event(&json!({"type": "content_block_start", "index": index,
+                "content_block": block})));
+            events.push(event(
+                &json!({"type": "content_block_delta", "index": index, "delta": delta}),
+            ));
+            events.push(event(&json!({"type": "content_block_stop", "index": index})));
+        }
+        events.push(event(&json!({"type": "message_delta", "usage": self.anthropic_usage(),
+            "delta": {"stop_reason": self.stop_reason(), "stop_sequence": null}})));
+        events.push(event(&json!({"type": "message_stop"})));
+        events
+    }
+
+    fn chat_message(&self) -> Json {
+        let calls = self.calls().into_iter().enumerate().map(|(index, (id, name, arguments))| {
+            json!({"index": index, "id": id, "type": "function",
+                "function": {"name": name, "arguments": arguments.to_string()}})
+        });
+        let calls: Vec<Json> = calls.collect();
+        let mut message = json!({"role": "assistant", "content": self.text()});
+        if !calls.is_empty() {
+            message["tool_calls"] = calls.into();
+        }
+        message
+    }
+
+    fn finish_reason(&self) -> &'static str {
+        if self.calls().is_empty() { "stop" } else { "tool_calls" }
+    }
+
+    fn chat_usage(&self) -> Json {
+        let (prompt, output) = (self.usage.prompt(), self.usage.output);
+        json!({"prompt_tokens": prompt, "completion_tokens": output,
+            "total_tokens": prompt.saturating_add(output),
+            "prompt_tokens_details": {"cached_tokens": self.usage.cache_read}})
+    }
+
+    fn chat(&self) -> Json {
+        json!({"id": "chatcmpl-recorded", "object": "chat.completion", "created": 0,
+            "model": self.model, "usage": self.chat_usage(), "choices": [{"index": 0,
+            "message": self.chat_message(), "finish_reason": self.finish_reason()}]})
+    }
+
+    fn chat_events(&self) -> Vec<String> {
+        let chunk = |choices: Json, usage: Json| {
+            let chunk = json!({"id": "chatcmpl-recorded", "object": "chat.completion.chunk",
+                "created": 0, "model": self.model, "choices": choices, "usage": usage});
+            format!("data: {chunk}\n\n")
+        };
+        let choice = |delta: Json, reason: Json| json!([{"index": 0, "delta": delta, "finish_reason": reason}]);
+        vec![
+            chunk(choice(self.chat_message(), Json::Null), Json::Null),
+            chunk(choice(json!({}), self.finish_reason().into()), Json::Null),
+            chunk(json!([]), self.chat_usage()),
+            "data: [DONE]\n\n".to_owned(),
+        ]
+    }
+
+    fn items(&self) -> Vec<Json> {
+        let text = Some(self.text()).filter(|text| !text.is_empty());
+        let text = text.map(|text| {
+            json!({"id": "msg_recorded", "type": "message", "role": "assistant",
+                "status": "completed",
+                "content": [{"type": "output_text", "text": text, "annotations": []}]})
+        });
+        let calls = self.calls().into_iter().map(|(id, name, arguments)| {
+            json!({"id": format!("fc_{id}"), "type": "function_call", "call_id": id, "name": name,
+                "arguments": arguments.to_string(), "status": "completed"})
+        });
+        text.into_iter().chain(calls).collect()
+    }
+
+    fn response(&self, status: &str, output: &[Json]) -> Json {
+        let (prompt, written) = (self.usage.prompt(), self.usage.output);
+        json!({"id": "resp_recorded", "object": "response", "created_at": 0, "status": status,
+            "model": self.model, "output": output, "error": null,
+            "usage": {"input_tokens": prompt, "output_tokens": written,
+                "total_tokens": prompt.saturating_add(written),
+                "input_tokens_details": {"cached_tokens": self.usage.cache_read},
+                "output_tokens_details": {"reasoning_tokens": 0}}})
+    }
+
+    fn response_events(&self) -> Vec<String> {
+        let items = self.items();
+        let mut all = vec![json!({"type": "response.created",
+            "response": self.response("in_progress", &[])})];
+        for (index, item) in items.iter().enumerate() {
+            all.push(json!({"type": "response.output_item.added", "output_index": index,
+                "item": item}));
+            if item["type"] == "message" {
+                all.push(json!({"type": "response.output_text.delta", "output_index": index,
+                    "content_index": 0, "item_id": item["id"], "delta": item["content"][0]["text"]}));
+            } else {
+                all.push(json!({"type": "response.function_call_arguments.delta",
+                    "output_index": index, "item_id": item["id"], "delta": item["arguments"]}));
+            }
+            all.push(json!({"type": "response.output_item.done", "output_index": index,
+                "item": item}));
+        }
+        all.push(json!({"type": "response.completed",
+            "response": self.response("completed", &items)}));
+        for (number, data) in all.iter_mut().enumerate() {
+            data["sequence_number"] = number.into();
+        }
+        all.iter().map(event).collect()
+    }
+}

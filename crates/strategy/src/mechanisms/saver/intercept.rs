@@ -1,0 +1,491 @@
+//! Lets a session pass through a saver, request by request and in order.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use recap_core::model::{
+    Block, Call, Message, MessageIndex, Preamble, SaverFacts, SaverRecovery, Session, ToolCut,
+};
+use recap_core::text::is_command;
+use recap_core::tokens::Counter;
+use regex::Regex;
+use reqwest::{Client, Method};
+use serde_json::Value as Json;
+use tempfile::TempDir;
+use tokio::sync::Mutex;
+use tokio::time::{Instant, sleep, timeout};
+
+use super::arrived::{Arrival, Arrived, compare};
+use super::upstream::Upstream;
+use super::wire::{Api, Outgoing, Owner, outgoing_parts, parts};
+use super::{RecoveryTool, Report};
+use crate::mechanisms::ITS_WORDS;
+use crate::mechanisms::process::{Launch, Service, run};
+
+/// How one request differs from the one before in what arrives of the recording.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Step {
+    /// Position of the response that the request was made for; the number of messages for what
+    /// follows the last one.
+    pub response: MessageIndex,
+    /// The messages that arrive in another way than before; `None`: as recorded.
+    pub messages: Vec<(MessageIndex, Option<Arrival>)>,
+    /// System prompt and tools, where they arrive in another way than before.
+    pub preamble: Option<Option<String>>,
+    /// The places of cache breakpoints, where the saver sets its own.
+    pub marks: Option<Vec<Owner>>,
+    /// Milliseconds that the saver added to the request; absent for a filter.
+    pub added_ms: Option<f64>,
+}
+
+/// What arrived of the requests of a session.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Intercepted {
+    pub steps: Vec<Step>,
+    pub facts: Arc<SaverFacts>,
+    /// What the saver's own tool brings back of the messages that it changed.
+    pub recovered: BTreeMap<MessageIndex, String>,
+}
+
+/// A command for the results of tools.
+pub(super) struct Filter {
+    pub command: Vec<String>,
+    pub folder: Option<PathBuf>,
+    pub tools: Vec<String>,
+    pub commands: Vec<String>,
+    pub timeout: Duration,
+}
+
+/// A proxy, and how it is run and asked.
+pub(super) struct Proxy {
+    pub command: Vec<String>,
+    pub folder: Option<PathBuf>,
+    pub url: Option<String>,
+    pub upstream_port: u16,
+    pub environment: BTreeMap<String, String>,
+    pub health: Option<String>,
+    pub api: Option<Api>,
+    pub stream: bool,
+    pub start: Duration,
+    pub timeout: Duration,
+    pub report: Option<Report>,
+    pub recovery: Option<(Regex, RecoveryTool)>,
+}
+
+/// How to start a saver: its home is an empty folder, so that nothing that it kept from earlier
+/// counts, and variables that hold keys are not handed on.
+fn launch(command: &[String], folder: Option<&PathBuf>, home: &TempDir) -> Launch {
+    let keys = ["KEY", "TOKEN", "SECRET", "PASSWORD"];
+    let is_key = |name: &String| keys.iter().any(|end| name.to_uppercase().ends_with(end));
+    let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    let hidden = names.filter(|name| is_key(name) || name.starts_with("XDG_"));
+    let path = home.path().display().to_string();
+    Launch {
+        program: command[0].clone(),
+        arguments: command[1..].to_vec(),
+        folder: folder.cloned().unwrap_or_else(|| home.path().to_owned()),
+        environment: vec![("HOME".to_owned(), path)],
+        hidden: hidden.collect(),
+    }
+}
+
+fn home() -> Result<TempDir, String> {
+    tempfile::tempdir().map_err(|e| format!("there is no folder for it: {e}"))
+}
+
+/// Counts what arrived of the results of each tool.
+fn cuts(
+    session: &Session,
+    counter: &Counter,
+    state: &BTreeMap<MessageIndex, Arrival>,
+) -> BTreeMap<String, ToolCut> {
+    let mut tools: BTreeMap<String, ToolCut> = BTreeMap::new();
+    for call in session.calls() {
+        let Some(result) = call.result else { continue };
+        let before = counter.count(&session.messages[result as usize].sent());
+        let cut = tools.entry(call.tool).or_default();
+        let after = match state.get(&result) {
+            None => before,
+            Some(Arrival::Changed(text)) => counter.count(text),
+            Some(Arrival::Dropped) => 0,
+        };
+        cut.results += 1;
+        cut.cut += u64::from(state.contains_key(&result));
+        cut.tokens_before += before;
+        cut.tokens_after += after;
+    }
+    tools
+}
+
+impl Filter {
+    /// Lets every result pass that the filter is for.
+    ///
+    /// # Errors
+    /// A run of the command fails.
+    pub async fn pass(&self, session: &Session, counter: &Counter) -> Result<Intercepted, String> {
+        let home = home()?;
+        let mut calls = session.calls();
+        calls.retain(|call| call.result.is_some());
+        calls.sort_by_key(|call| call.result);
+        let end = session.messages.len() as MessageIndex;
+        let requests: Vec<MessageIndex> = session.requests().chain([end]).collect();
+        let mut steps: Vec<Step> =
+            requests.iter().map(|&response| Step { response, ..Step::default() }).collect();
+        let mut state = BTreeMap::new();
+        for call in calls {
+            let result = call.result.expect("others were left out");
+            let message = &session.messages[result as usize];
+            let arguments = arguments(session, &call);
+            let shell = shell_command(arguments);
+            let Some((_, text)) = message.tool_result().filter(|_| self.is_for(&call.tool, &shell))
+            else {
+                continue;
+            };
+            let mut launch = launch(&self.command, self.folder.as_ref(), &home);
+            launch.environment.extend([
+                ("RECAP_TOOL".to_owned(), call.tool.clone()),
+                ("RECAP_ARGUMENTS".to_owned(), short(&arguments.to_string())),
+                ("RECAP_COMMAND".to_owned(), short(&shell)),
+            ]);
+            let filtered = run(&launch, text, self.timeout).await;
+            let filtered =
+                filtered.map_err(|problem| format!("result of `{}`: {problem}", call.id))?;
+            if filtered != text {
+                let arrival = Arrival::Changed(filtered);
+                let at = requests.partition_point(|&request| request <= result);
+                steps[at].messages.push((result, Some(arrival.clone())));
+                state.insert(result, arrival);
+            }
+        }
+        let tools = cuts(session, counter, &state);
+        let facts = Arc::new(SaverFacts { tools, ..SaverFacts::default() });
+        Ok(Intercepted { steps, facts, recovered: BTreeMap::new() })
+    }
+
+    fn is_for(&self, tool: &str, shell: &str) -> bool {
+        let command = shell.trim_start();
+        (self.tools.is_empty() || self.tools.iter().any(|name| name == tool))
+            && (self.commands.is_empty()
+                || self.commands.iter().any(|start| command.starts_with(start)))
+    }
+}
+
+/// The arguments of a call.
+fn arguments<'a>(session: &'a Session, call: &Call) -> &'a Json {
+    match session.messages[call.message as usize].blocks.get(call.block as usize) {
+        Some(Block::ToolCall { arguments, .. }) => arguments,
+        _ => &Json::Null,
+    }
+}
+
+/// The shell command of a call; empty where it runs none.
+fn shell_command(arguments: &Json) -> String {
+    let command = ["command", "cmd"].iter().find_map(|key| arguments.get(*key));
+    match command {
+        Some(Json::String(text)) => text.clone(),
+        Some(Json::Array(words)) => {
+            words.iter().filter_map(Json::as_str).collect::<Vec<_>>().join(" ")
+        }
+        _ => String::new(),
+    }
+}
+
+/// Longest variable of an environment, in bytes: systems refuse larger ones.
+const LONGEST_VARIABLE: usize = 64 << 10;
+
+/// The beginning of a text, as a variable of an environment may hold it.
+fn short(text: &str) -> String {
+    let end = text.floor_char_boundary(LONGEST_VARIABLE);
+    text[..end].replace('\0', " ")
+}
+
+/// Only one proxy that runs already is asked at a time: it sends everything to one address.
+static RUNNING: Mutex<()> = Mutex::const_new(());
+
+impl Proxy {
+    /// Lets the session pass.
+    ///
+    /// # Errors
+    /// The proxy cannot be started, fails, or sends what a provider would refuse; with the end of
+    /// its log.
+    pub async fn pass(&self, session: &Session, counter: &Counter) -> Result<Intercepted, String> {
+        let _turn = match &self.url {
+            Some(_) => Some(RUNNING.lock().await),
+            None => None,
+        };
+        let home = home()?;
+        let started = Upstream::start(self.upstream_port).await;
+        let upstream =
+            started.map_err(|e| format!("port {} for the provider: {e}", self.upstream_port))?;
+        let (url, mut service) = match &self.url {
+            Some(url) => (url.trim_end_matches('/').to_owned(), None),
+            None => self.launched(&upstream, &home)?,
+        };
+        let client = Client::builder().no_proxy().build().map_err(|e| e.to_string())?;
+        let link =
+            Link { proxy: self, url, upstream, client, api: self.api.unwrap_or(Api::of(session)) };
+        let passed = async {
+            link.wait_until_ready(service.as_mut()).await?;
+            let mut intercepted = link.pass(session, counter).await?;
+            let mut facts = SaverFacts::clone(&intercepted.facts);
+            facts.claimed_tokens = link.claimed(&home).await?;
+            if let Some((handle, tool)) = &self.recovery {
+                let (recovered, found) = link.recover(&intercepted, handle, tool, counter).await?;
+                (intercepted.recovered, facts.recovery) = (recovered, Some(found));
+            }
+            intercepted.facts = Arc::new(facts);
+            Ok(intercepted)
+        };
+        let passed = passed.await;
+        let log = match service {
+            Some(service) => service.end().await,
+            None => String::new(),
+        };
+        passed.map_err(|problem: String| match log.is_empty() || problem.contains(ITS_WORDS) {
+            true => problem,
+            false => format!("{problem}{ITS_WORDS}{}", harmless(&log)),
+        })
+    }
+
+    /// Starts the proxy at a free port.
+    fn launched(
+        &self,
+        upstream: &Upstream,
+        home: &TempDir,
+    ) -> Result<(String, Option<Service>), String> {
+        let free = std::net::TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr());
+        let port = free.map_err(|e| format!("there is no free port: {e}"))?.port();
+        let put = |text: &String| {
+            text.replace("{port}", &port.to_string()).replace("{upstream}", &upstream.url)
+        };
+        let command: Vec<String> = self.command.iter().map(put).collect();
+        let mut launch = launch(&command, self.folder.as_ref(), home);
+        let own = self.environment.iter().map(|(name, value)| (name.clone(), put(value)));
+        launch.environment.extend(own);
+        let service = Service::start(&launch).map_err(|fault| fault.to_string())?;
+        Ok((format!("http://127.0.0.1:{port}"), Some(service)))
+    }
+}
+
+fn harmless(text: &str) -> String {
+    text.trim().chars().map(|c| if is_command(c) { ' ' } else { c }).collect()
+}
+
+/// A proxy that runs, between this process and its upstream.
+struct Link<'a> {
+    proxy: &'a Proxy,
+    url: String,
+    upstream: Upstream,
+    client: Client,
+    api: Api,
+}
+
+/// Longest answer of a saver, in bytes.
+const LONGEST_ANSWER: usize = 64 << 20;
+
+impl Link<'_> {
+    /// Waits until the proxy answers.
+    async fn wait_until_ready(&self, mut service: Option<&mut Service>) -> Result<(), String> {
+        let url = format!("{}{}", self.url, self.proxy.health.as_deref().unwrap_or("/"));
+        let answers = async {
+            loop {
+                if let Some(how) = service.as_mut().and_then(|service| service.ended()) {
+                    return Err(format!("it ended before it was ready ({how})"));
+                }
+                let any = self.proxy.health.is_none();
+                match self.client.get(&url).send().await {
+                    Ok(answer) if any || answer.status().is_success() => return Ok(()),
+                    _ => sleep(Duration::from_millis(20)).await,
+                }
+            }
+        };
+        let limit = self.proxy.start;
+        let ready = timeout(limit, answers).await;
+        ready.unwrap_or_else(|_| Err(format!("it was not ready within {} s", limit.as_secs_f64())))
+    }
+
+    /// Sends every request of the session.
+    async fn pass(&self, session: &Session, counter: &Counter) -> Result<Intercepted, String> {
+        let mut done = Intercepted::default();
+        let (mut state, mut preamble) = (Arrived::default(), session.preamble.clone());
+        let mut changes = session.preamble_changes.iter().peekable();
+        let (mut added_ms, mut previous) = (Vec::new(), None);
+        for (number, response) in session.requests().enumerate() {
+            while let Some(change) = changes.next_if(|change| change.before <= response) {
+                preamble.system.clone_from(&change.system);
+            }
+            if response == 0 {
+                // The agent spoke first: nothing was said that could be sent.
+                done.steps.push(Step { response, ..Step::default() });
+                continue;
+            }
+            let newest = response - 1;
+            let marks: Vec<MessageIndex> = previous.into_iter().chain([newest]).collect();
+            let sent = self.exchange(session, &preamble, response, &marks).await;
+            let (arrived, ms) =
+                sent.map_err(|problem| format!("request {}: {problem}", number + 1))?;
+            previous = Some(newest);
+            added_ms.push(ms);
+            done.steps.push(Step { added_ms: Some(ms), ..step(response, &state, &arrived) });
+            state = arrived;
+        }
+        let tools = cuts(session, counter, &state.messages);
+        done.facts = Arc::new(SaverFacts { added_ms, tools, ..SaverFacts::default() });
+        Ok(done)
+    }
+
+    /// Sends one request; returns what arrived of it, and the milliseconds that it took.
+    async fn exchange(
+        &self,
+        session: &Session,
+        preamble: &Preamble,
+        response: MessageIndex,
+        marks: &[MessageIndex],
+    ) -> Result<(Arrived, f64), String> {
+        let stream = self.proxy.stream;
+        let outgoing = Outgoing { session, preamble, response, stream, marks };
+        let body = outgoing.body(self.api);
+        let sent = outgoing_parts(&outgoing, self.api, &body);
+        let text = body.to_string();
+        let message = &session.messages[response as usize];
+        let model = body["model"].as_str().unwrap_or_default();
+        self.upstream.expect(message, model, text.len());
+        let before = Instant::now();
+        let answer = self.ask(Method::POST, self.api.path(), Some(text)).await;
+        let ms = before.elapsed().as_secs_f64() * 1e3;
+        let (api, arrived) = match (answer, self.upstream.taken()) {
+            // What was wrong with its request says more than the error that it passes on.
+            (_, Err(problem)) if !problem.starts_with("it answered") => return Err(problem),
+            (Err(problem), _) => return Err(problem),
+            (Ok(answer), taken) => {
+                check_answer(message, &answer)?;
+                taken?
+            }
+        };
+        Ok((compare(&sent, &parts(api, &arrived)?)?, ms))
+    }
+
+    /// Asks the proxy itself.
+    async fn ask(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<String>,
+    ) -> Result<String, String> {
+        let limit = self.proxy.timeout;
+        let asked = async {
+            let mut request = self.client.request(method, format!("{}{path}", self.url));
+            // Placeholders: nothing is behind the proxy that would take a key.
+            request = request.header("x-api-key", "placeholder").bearer_auth("placeholder");
+            request = request.header("anthropic-version", "2023-06-01");
+            if let Some(body) = body {
+                request = request.header("content-type", "application/json").body(body);
+            }
+            let mut answer = request.send().await.map_err(|e| failed(&e))?;
+            let (status, mut bytes) = (answer.status(), Vec::new());
+            while let Some(chunk) = answer.chunk().await.map_err(|e| failed(&e))? {
+                bytes.extend_from_slice(&chunk);
+                if bytes.len() > LONGEST_ANSWER {
+                    return Err(format!("its answer is longer than {} MB", LONGEST_ANSWER >> 20));
+                }
+            }
+            let text = String::from_utf8_lossy(&bytes).into_owned();
+            if status.is_success() {
+                return Ok(text);
+            }
+            let shown: String = harmless(&text).chars().take(300).collect();
+            Err(format!("it answers with the error {}{ITS_WORDS}{shown}", status.as_u16()))
+        };
+        let answered = timeout(limit, asked).await;
+        answered.unwrap_or_else(|_| Err(format!("no answer within {} s", limit.as_secs_f64())))
+    }
+
+    /// The tokens that the saver says it saved.
+    async fn claimed(&self, home: &TempDir) -> Result<Option<u64>, String> {
+        let Some(report) = &self.proxy.report else { return Ok(None) };
+        let text = match &report.path {
+            Some(path) => self.ask(Method::GET, path, None).await,
+            None => {
+                let mut launch = launch(&report.command, self.proxy.folder.as_ref(), home);
+                let own = self.proxy.environment.clone().into_iter();
+                launch.environment.extend(own);
+                run(&launch, "", self.proxy.timeout).await
+            }
+        };
+        let text = text.map_err(|problem| format!("its report: {problem}"))?;
+        let value: Json =
+            serde_json::from_str(&text).map_err(|e| format!("its report is no JSON: {e}"))?;
+        let tokens = value.pointer(&report.tokens).and_then(Json::as_f64);
+        let found =
+            tokens.ok_or_else(|| format!("its report has no number at `{}`", report.tokens))?;
+        Ok(Some(found.max(0.0) as u64))
+    }
+
+    /// Asks the saver's own tool for every text that it replaced by a handle.
+    async fn recover(
+        &self,
+        intercepted: &Intercepted,
+        handle: &Regex,
+        tool: &RecoveryTool,
+        counter: &Counter,
+    ) -> Result<(BTreeMap<MessageIndex, String>, SaverRecovery), String> {
+        let mut texts: BTreeMap<MessageIndex, String> = BTreeMap::new();
+        let mut found = SaverRecovery::default();
+        let changed = intercepted.steps.iter().flat_map(|step| &step.messages);
+        for (message, arrival) in changed {
+            let Some(Arrival::Changed(text)) = arrival else { continue };
+            let Some(name) = handle.captures(text).and_then(|found| found.get(1)) else { continue };
+            found.tried += 1;
+            let put = |text: &str| text.replace("{handle}", name.as_str());
+            let method = if tool.body.is_some() { Method::POST } else { Method::GET };
+            let asked = self.ask(method, &put(&tool.path), tool.body.as_deref().map(put)).await;
+            // A handle that is not known any more is lost, as it is for an agent.
+            let Ok(answer) = asked else { continue };
+            let value = serde_json::from_str::<Json>(&answer).ok();
+            let at =
+                |pointer: &String| Some(value.as_ref()?.pointer(pointer)?.as_str()?.to_owned());
+            let text = match &tool.text {
+                Some(pointer) => at(pointer),
+                None => Some(answer),
+            };
+            if let Some(text) = text.filter(|text| !text.is_empty()) {
+                found.found += 1;
+                found.tokens += counter.count(&text);
+                texts.insert(*message, text);
+            }
+        }
+        Ok((texts, found))
+    }
+}
+
+fn failed(error: &reqwest::Error) -> String {
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(source) = cause.source() {
+        cause = source;
+    }
+    format!("its connection failed: {cause}")
+}
+
+/// The agent acts on the calls in a response: all have to come back.
+fn check_answer(message: &Message, answer: &str) -> Result<(), String> {
+    match message.calls().find(|id| !answer.contains(*id)) {
+        Some(id) => Err(format!("the call `{id}` of the response does not come back")),
+        None => Ok(()),
+    }
+}
+
+/// What differs between two requests.
+fn step(response: MessageIndex, before: &Arrived, now: &Arrived) -> Step {
+    let mut messages: Vec<(MessageIndex, Option<Arrival>)> = Vec::new();
+    for (message, arrival) in &now.messages {
+        if before.messages.get(message) != Some(arrival) {
+            messages.push((*message, Some(arrival.clone())));
+        }
+    }
+    let again = before.messages.keys().filter(|message| !now.messages.contains_key(message));
+    messages.extend(again.map(|message| (*message, None)));
+    let preamble = (before.preamble != now.preamble).then(|| now.preamble.clone());
+    Step { response, messages, preamble, marks: now.marks.clone(), added_ms: None }
+}

@@ -1,0 +1,370 @@
+//! Token savers: programs that stand between an agent and its provider (`proxy`), or between a tool
+//! and the agent (`filter`), and make requests smaller.
+//!
+//! What a saver is given follows from the recording alone: the agent sends its whole conversation,
+//! whatever arrives. So each session passes through a saver once, request by request and in order,
+//! and every context of that session repeats what arrived ([`intercept`]). A saver that fails,
+//! fails the cells of that session with its reason, and leaves no process behind.
+//!
+//! One file each: requests in the providers' formats ([`wire`]), recorded responses ([`answer`]),
+//! the provider behind a saver ([`upstream`]), and what of a request arrived ([`arrived`]).
+
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "programs of the user's are started, waited for, and spoken to on loopback"
+)]
+
+mod answer;
+mod arrived;
+mod intercept;
+mod upstream;
+mod wire;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use regex::Regex;
+use serde::Deserialize;
+use serde_json::{Value as Json, json};
+use tokio::sync::OnceCell;
+
+use crate::context::{Context, EntryId, Op, Recording};
+use crate::host::{Mechanism, MechanismError, Outcome, Work};
+use crate::mechanism::{Build, BuildError, MechanismSpec};
+use arrived::Arrival;
+use intercept::{Intercepted, Step};
+use recap_core::model::MessageIndex;
+use wire::{Api, Owner};
+
+/// Passes the results of tools through a command.
+pub static FILTER: MechanismSpec = MechanismSpec {
+    name: "filter",
+    summary: "Passes tool results through a command, as they are when the tool has run",
+    uses_compactor: false,
+    is_view: true,
+    scales: &[],
+    build: |build| {
+        let Filter { command, tools, commands, timeout } = build.read()?;
+        check_command(&command)?;
+        let folder = folder(build);
+        let filter =
+            intercept::Filter { command, folder, tools, commands, timeout: seconds(timeout)? };
+        Ok(Box::new(Saver::new(build, Source::Filter(filter))))
+    },
+};
+
+/// Passes the requests of the agent through a proxy.
+pub static PROXY: MechanismSpec = MechanismSpec {
+    name: "proxy",
+    summary: "Sends every request through a token saver's proxy, and takes what arrives behind it",
+    uses_compactor: false,
+    is_view: true,
+    scales: &[],
+    build: |build| Ok(Box::new(Saver::new(build, Source::Proxy(Box::new(proxy(build)?))))),
+};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Filter {
+    /// The program and its arguments.
+    command: Vec<String>,
+    /// Names of the tools whose results it gets; empty: all.
+    #[serde(default)]
+    tools: Vec<String>,
+    /// Beginnings of the shell commands whose results it gets; empty: all.
+    #[serde(default)]
+    commands: Vec<String>,
+    /// Seconds that it may take for one result.
+    #[serde(default = "half_a_minute")]
+    timeout: f64,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Proxy {
+    /// The program and its arguments; `{port}` and `{upstream}` stand for what it is told.
+    #[serde(default)]
+    command: Vec<String>,
+    /// The address of a proxy that runs already.
+    url: Option<String>,
+    /// The port at which the provider of such a proxy stands.
+    #[serde(default = "upstream_port")]
+    upstream_port: u16,
+    /// Variables of its environment, with the same words.
+    #[serde(default)]
+    environment: std::collections::BTreeMap<String, String>,
+    /// The path that answers once it is ready; absent: any answer.
+    health: Option<String>,
+    /// The interface of the provider.
+    api: Option<Api>,
+    /// Whether responses are asked for as streams of events, as agents do.
+    #[serde(default = "yes")]
+    stream: bool,
+    /// Seconds until it is ready.
+    #[serde(default = "half_a_minute")]
+    start_timeout: f64,
+    /// Seconds that it may take for one request.
+    #[serde(default = "half_a_minute")]
+    timeout: f64,
+    /// Where it tells what it saved.
+    report: Option<Report>,
+    /// How its own tool is asked for what it removed.
+    recovery: Option<RecoveryTool>,
+}
+
+/// Where a saver tells what it saved: a path of its own, or a command.
+#[derive(Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Report {
+    path: Option<String>,
+    #[serde(default)]
+    command: Vec<String>,
+    /// The JSON pointer of the tokens in it.
+    tokens: String,
+}
+
+/// How a saver's own tool is asked for what was removed, as an agent would by calling it.
+#[derive(Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RecoveryTool {
+    /// A regular expression, whose first group is the handle that it leaves in a text.
+    handle: String,
+    /// The path that is asked, with `{handle}`.
+    path: String,
+    /// The body that is posted, with `{handle}`; absent: the path is read.
+    body: Option<String>,
+    /// The JSON pointer of the text in the answer; absent: the whole answer.
+    text: Option<String>,
+}
+
+fn half_a_minute() -> f64 {
+    30.0
+}
+
+fn upstream_port() -> u16 {
+    9797
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// Longest time in seconds: a day.
+const LONGEST_WAIT: f64 = 86_400.0;
+
+fn seconds(seconds: f64) -> Result<std::time::Duration, BuildError> {
+    match seconds > 0.0 && seconds <= LONGEST_WAIT {
+        true => Ok(std::time::Duration::from_secs_f64(seconds)),
+        false => {
+            Err(format!("a timeout is a number of seconds above 0, at most {LONGEST_WAIT}").into())
+        }
+    }
+}
+
+fn check_command(command: &[String]) -> Result<(), BuildError> {
+    match command.first() {
+        Some(program) if !program.is_empty() => Ok(()),
+        _ => Err("`command` must name a program, such as [\"headroom\", \"proxy\"]".into()),
+    }
+}
+
+fn proxy(build: &Build<'_>) -> Result<intercept::Proxy, BuildError> {
+    let Proxy { command, url, environment, health, api, stream, recovery, report, .. } =
+        &build.read()?;
+    let read: Proxy = build.read()?;
+    match url {
+        Some(url) if !command.is_empty() => {
+            return Err(
+                format!("`url` is for a proxy that runs: leave out `command`, or `{url}`").into()
+            );
+        }
+        Some(url) if !is_loopback(url) => {
+            return Err(
+                format!("`{url}` is not on this machine, such as http://127.0.0.1:8787").into()
+            );
+        }
+        Some(_) => {}
+        None => check_command(command)?,
+    }
+    let pattern = |tool: &RecoveryTool| -> Result<(Regex, RecoveryTool), BuildError> {
+        let regex = Regex::new(&tool.handle).map_err(|e| format!("recovery.handle: {e}"))?;
+        match regex.captures_len() {
+            0 | 1 => Err("recovery.handle: the handle is a group in brackets".into()),
+            _ => Ok((regex, tool.clone())),
+        }
+    };
+    Ok(intercept::Proxy {
+        command: command.clone(),
+        folder: folder(build),
+        url: url.clone(),
+        upstream_port: if url.is_some() { read.upstream_port } else { 0 },
+        environment: environment.clone(),
+        health: health.clone(),
+        api: *api,
+        stream: *stream,
+        start: seconds(read.start_timeout)?,
+        timeout: seconds(read.timeout)?,
+        report: report.clone(),
+        recovery: recovery.as_ref().map(pattern).transpose()?,
+    })
+}
+
+/// Whether an address is on this machine: recorded text goes nowhere else.
+fn is_loopback(url: &str) -> bool {
+    let Ok(url) = reqwest::Url::parse(url) else { return false };
+    let host = url.host_str().unwrap_or_default();
+    url.scheme() == "http" && ["127.0.0.1", "localhost", "[::1]"].contains(&host)
+}
+
+fn folder(build: &Build<'_>) -> Option<PathBuf> {
+    build.folder.map(std::path::Path::to_owned)
+}
+
+/// The program that sessions pass through.
+enum Source {
+    Filter(intercept::Filter),
+    Proxy(Box<intercept::Proxy>),
+}
+
+/// Repeats in one context what a saver did to its session.
+struct Saver {
+    source: Source,
+    strategy: String,
+    hash: String,
+    /// What arrived, once it is known.
+    done: Option<Arc<Intercepted>>,
+    /// The position in the whole session of each message of the recording, ascending.
+    whole: Vec<MessageIndex>,
+    /// Number of steps that were applied.
+    applied: usize,
+    /// Messages that do not arrive.
+    dropped: BTreeSet<EntryId>,
+}
+
+/// The result of a session's passage: it is shared by all contexts of the session.
+type Passage = OnceCell<Result<Arc<Intercepted>, String>>;
+
+impl Saver {
+    fn new(build: &Build<'_>, source: Source) -> Self {
+        Self {
+            source,
+            strategy: build.strategy.to_owned(),
+            hash: build.hash.to_owned(),
+            done: None,
+            whole: Vec::new(),
+            applied: 0,
+            dropped: BTreeSet::new(),
+        }
+    }
+
+    /// What arrived of the requests of the whole session.
+    async fn intercepted(&self, recording: &Recording) -> Result<Arc<Intercepted>, MechanismError> {
+        let passage = recording.derived::<Passage>(&self.hash);
+        let pass = async {
+            let (session, counter) = (recording.whole(), &recording.counter);
+            let passed = match &self.source {
+                Source::Filter(filter) => filter.pass(session, counter).await,
+                Source::Proxy(proxy) => proxy.pass(session, counter).await,
+            };
+            passed.map(Arc::new)
+        };
+        let passed = passage.get_or_init(|| pass).await.clone();
+        passed.map_err(|problem| {
+            let command = match &self.source {
+                Source::Filter(filter) => filter.command.join(" "),
+                Source::Proxy(proxy) => {
+                    proxy.url.clone().unwrap_or_else(|| proxy.command.join(" "))
+                }
+            };
+            MechanismError::Saver { strategy: self.strategy.clone(), program: command, problem }
+        })
+    }
+
+    /// The position of a message of the whole session in this recording.
+    fn own(&self, message: MessageIndex) -> Option<MessageIndex> {
+        self.whole.binary_search(&message).ok().map(|at| at as MessageIndex)
+    }
+
+    fn apply(&mut self, context: &mut Context, step: &Step) -> Result<(), MechanismError> {
+        for (message, arrival) in &step.messages {
+            let Some(own) = self.own(*message) else { continue };
+            let id = EntryId::message(own);
+            match arrival {
+                Some(Arrival::Dropped) => {
+                    self.dropped.insert(id);
+                }
+                Some(Arrival::Changed(text)) => {
+                    self.dropped.remove(&id);
+                    context.apply(Op::Rewrite(own, Some(text.clone())))?;
+                }
+                None => {
+                    self.dropped.remove(&id);
+                    context.apply(Op::Rewrite(own, None))?;
+                }
+            }
+        }
+        if let Some(preamble) = &step.preamble {
+            context.apply(Op::Preamble(preamble.clone()))?;
+        }
+        let entry = |owner: &Owner| match owner {
+            Owner::Message(message) => self.own(*message).map(|own| Some(EntryId::message(own))),
+            Owner::Preamble | Owner::Required => Some(None),
+        };
+        let marks = step.marks.as_ref();
+        context.set_breakpoints(marks.map(|marks| marks.iter().filter_map(entry).collect()));
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl Mechanism for Saver {
+    async fn compact(&mut self, work: Work<'_>) -> Result<Outcome, MechanismError> {
+        let context = work.context;
+        let recording = context.recording().clone();
+        let done = match &self.done {
+            Some(done) => Arc::clone(done),
+            None => self.intercepted(&recording).await?,
+        };
+        if self.whole.is_empty() {
+            let whole = (0..).zip(&recording.whole().messages);
+            let places: std::collections::HashMap<&str, MessageIndex> =
+                whole.map(|(at, message)| (message.id.as_str(), at)).collect();
+            let own = recording.session.messages.iter();
+            self.whole =
+                own.filter_map(|message| places.get(message.id.as_str()).copied()).collect();
+        }
+        self.done = Some(Arc::clone(&done));
+        let seen = context.seen_count() as usize;
+        let next = self.whole.get(seen).copied().unwrap_or(MessageIndex::MAX);
+        let mut waited_ms = None;
+        while let Some(step) = done.steps.get(self.applied).filter(|step| step.response <= next) {
+            self.apply(context, step)?;
+            waited_ms = step.added_ms;
+            self.applied += 1;
+        }
+        let also = self.dropped.iter().copied().filter(|&id| context.contains(id)).collect();
+        context.apply(Op::Hide { before: 0, except: Vec::new(), also })?;
+        Ok(Outcome { waited_ms, saver: Some(Arc::clone(&done.facts)), ..Outcome::default() })
+    }
+
+    fn recovered(&self, message: MessageIndex) -> Option<&str> {
+        let whole = self.whole.get(message as usize)?;
+        self.done.as_ref()?.recovered.get(whole).map(String::as_str)
+    }
+
+    /// What arrived follows from the recording: a later process lets the session pass again.
+    fn state(&self) -> Json {
+        json!({})
+    }
+
+    fn restore(&mut self, _: Json) -> Result<(), MechanismError> {
+        (self.applied, self.dropped) = (0, BTreeSet::new());
+        Ok(())
+    }
+}
