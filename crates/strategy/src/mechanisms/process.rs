@@ -59,10 +59,10 @@ impl Launch {
     fn command(&self) -> Command {
         let mut command = Command::new(self.path());
         command.args(&self.arguments).current_dir(&self.folder);
-        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         self.hidden.iter().for_each(|name| {
             command.env_remove(name);
         });
+        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         command.kill_on_drop(true);
         #[cfg(unix)]
         command.process_group(0);
