@@ -45,6 +45,9 @@ pub(super) fn of_plan(spec: &RunSpec, datasets: &[Dataset], counter: &Counter) -
             .map(|(name, hash)| Provenance { name: name.clone(), hash: hash.clone() })
             .collect(),
         strategies: spec.strategies.iter().map(strategy).collect(),
+        savers: (spec.strategies.iter().filter(|one| one.is_saver()))
+            .map(|one| one.name.clone())
+            .collect(),
         compactor: OFFLINE.to_owned(),
         answerer: OFFLINE.to_owned(),
         judge: OFFLINE.to_owned(),

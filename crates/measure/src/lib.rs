@@ -53,6 +53,7 @@ mod ranking;
 mod receipt;
 mod recommendation;
 mod rows;
+mod savers;
 mod session_figures;
 mod session_fingerprint;
 mod sign_flip;
@@ -139,6 +140,7 @@ pub fn measure(
     Report {
         receipt: receipt(&sessions, &prices),
         receipts: sessions.iter().map(|facts| receipt([facts], &prices)).collect(),
+        savers: savers::savers(&manifest, &sessions, &results),
         session_rows: by_session::session_rows(&manifest, &sessions, &results),
         manifest,
         title,

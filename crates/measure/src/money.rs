@@ -9,7 +9,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::spec::{CellInput, Contribution};
-use recap_billing::pricing::Tariff;
+use recap_billing::pricing::{PriceList, Tariff};
 use recap_core::model::{
     Absent, Bill, Buckets, CallBill, Cell, CellRows, PromptBill, RequestBill, SessionFacts,
 };
@@ -33,7 +33,21 @@ pub struct Account<'a> {
     rows: &'a CellRows,
 }
 
-impl Account<'_> {
+impl<'a> Account<'a> {
+    /// A cell's bill for a billing model, with prices.
+    pub fn of(
+        rows: &'a CellRows,
+        facts: &'a SessionFacts,
+        billing_model: &str,
+        prices: &'a PriceList,
+    ) -> Result<Self, Absent> {
+        let bill = bill_of(rows, billing_model)?;
+        let tariff = |name| Ok(prices.find(name).map_err(|_| unknown(name))?.standard());
+        let tariffs = bill.models().map(tariff).collect::<Result<_, Absent>>()?;
+        let calls = prices.find(bill.call_model()).ok().map(|model| model.standard());
+        Ok(Account { bill, tariffs, calls, facts, rows })
+    }
+
     /// The cost of the session in USD: prompts, recorded outputs and the calls
     /// of compactions.
     pub fn session(&mut self, cached: Cached) -> Result<f64, Absent> {
@@ -132,12 +146,7 @@ impl<'a> CellInput<'a> {
     }
 
     fn account_of(&self, rows: &'a CellRows) -> Result<Account<'a>, Absent> {
-        let bill = bill_of(rows, self.billing_model)?;
-        let prices = &self.terms.prices;
-        let tariff = |name| Ok(prices.find(name).map_err(|_| unknown(name))?.standard());
-        let tariffs = bill.models().map(tariff).collect::<Result<_, Absent>>()?;
-        let calls = prices.find(bill.call_model()).ok().map(|model| model.standard());
-        Ok(Account { bill, tariffs, calls, facts: self.facts, rows })
+        Account::of(rows, self.facts, self.billing_model, &self.terms.prices)
     }
 }
 

@@ -52,6 +52,7 @@ mod receipt;
 mod receipt_csv;
 mod references_csv;
 mod requests_csv;
+mod savers;
 mod sessions;
 mod sheet;
 mod short_ids;
@@ -119,6 +120,7 @@ impl Format {
 pub static FORMATS: &[Format] = &[
     summary_csv::FORMAT,
     sessions::FORMAT,
+    savers::FORMAT,
     compactions_csv::FORMAT,
     requests_csv::FORMAT,
     references_csv::FORMAT,

@@ -133,6 +133,7 @@ impl Kit {
             ],
             receipt: Receipt::default(),
             receipts: vec![Receipt::default(); sessions.len()],
+            savers: Vec::new(),
             session_rows: session_rows(&cells),
             sessions,
             results: RunResults::new(cells, []),

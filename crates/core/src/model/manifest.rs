@@ -71,6 +71,9 @@ pub struct Manifest {
     pub agent: Option<String>,
     /// Strategies, each with the hash of its file, prompts and overrides.
     pub strategies: Vec<Provenance>,
+    /// Names of those among them that are token savers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub savers: Vec<String>,
     /// The model that wrote the summaries, or `offline`.
     pub compactor: String,
     /// The model that answered the questions, or `offline`.

@@ -111,7 +111,7 @@ pub use report::{
     Report, SESSION_MEASURES, SessionRow, StrategyRow, UNRANKED, VALID_WITHIN, is_exam_doubtful,
 };
 pub use results::{RunResults, SessionResults};
-pub use saver::{SaverFacts, SaverRecovery, ToolCut};
+pub use saver::{SaverFacts, SaverRecovery, SaverRow, SaverSavings, ToolCut};
 pub use session::{
     Block, Call, CallId, Message, MessageIndex, Preamble, PreambleChange, Role, SIDECHAIN, Session,
     ToolDefinition, sent,

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Advice, CallRow, Family, Finding, Gate, Manifest, Measure, Missing, PanelAgreement, Primary,
-    QuestionKind, Receipt, Recommendation, RowKind, RunResults, SessionFacts, Value, catalogue,
+    QuestionKind, Receipt, Recommendation, RowKind, RunResults, SaverRow, SessionFacts, Value,
+    catalogue,
 };
 
 /// Version of the instrument: mining rules, offline roles, judge prompts.
@@ -269,6 +270,8 @@ pub struct Report {
     pub receipt: Receipt,
     /// The same of each of [`Report::sessions`].
     pub receipts: Vec<Receipt>,
+    /// What token savers come to; empty in a run without one.
+    pub savers: Vec<SaverRow>,
     /// Figures of each session under each strategy, in the order of the table.
     pub session_rows: Vec<SessionRow>,
     /// Every cell and every cut, session by session.

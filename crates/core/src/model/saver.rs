@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::Absent;
+
 /// What a token saver did to the requests of one session.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -46,4 +48,93 @@ pub struct SaverRecovery {
     pub found: u64,
     /// Tokens of these texts.
     pub tokens: u64,
+}
+
+impl std::ops::AddAssign for ToolCut {
+    fn add_assign(&mut self, other: Self) {
+        self.results += other.results;
+        self.cut += other.cut;
+        self.tokens_before += other.tokens_before;
+        self.tokens_after += other.tokens_after;
+    }
+}
+
+impl std::ops::AddAssign for SaverRecovery {
+    fn add_assign(&mut self, other: Self) {
+        self.tried += other.tried;
+        self.found += other.found;
+        self.tokens += other.tokens;
+    }
+}
+
+/// What a token saver's removed tokens are worth, in USD, by ways of counting that are in use.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct SaverSavings {
+    /// Bill of the whole conversations.
+    pub full_usd: f64,
+    /// Bill of what arrived behind the saver.
+    pub usd: f64,
+    /// The removed tokens at the price of uncached input.
+    pub at_input_usd: f64,
+    /// The removed tokens at what the whole conversation pays for a token of the same request.
+    pub at_cached_usd: f64,
+    /// What was paid above reading for tokens that were written anew after the saver's edits.
+    pub rewritten_usd: f64,
+}
+
+impl SaverSavings {
+    /// The removed tokens at their price in the cache, less what was written anew.
+    pub fn net_usd(&self) -> f64 {
+        self.at_cached_usd - self.rewritten_usd
+    }
+
+    /// What the whole bill is smaller by; negative where it is larger.
+    pub fn saved_usd(&self) -> f64 {
+        self.full_usd - self.usd
+    }
+}
+
+impl std::ops::AddAssign for SaverSavings {
+    fn add_assign(&mut self, other: Self) {
+        self.full_usd += other.full_usd;
+        self.usd += other.usd;
+        self.at_input_usd += other.at_input_usd;
+        self.at_cached_usd += other.at_cached_usd;
+        self.rewritten_usd += other.rewritten_usd;
+    }
+}
+
+/// A token saver over all sessions that it and `full` finished, at a window and as one billing model
+/// is billed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SaverRow {
+    /// Name of the strategy.
+    pub strategy: String,
+    /// Label of the window, as typed.
+    pub window: String,
+    /// The billing model, as shown.
+    pub agent_model: String,
+    /// Number of sessions.
+    pub sessions: u64,
+    /// Number of sessions that it or `full` did not finish.
+    pub failed: u64,
+    /// Requests of these sessions.
+    pub requests: u64,
+    /// Tokens that it says it saved; absent where it gives no report.
+    pub claimed_tokens: Option<u64>,
+    /// Tokens that the requests are smaller by; negative where they are larger.
+    pub removed_tokens: i64,
+    /// Tokens that were sent before and billed as new after an edit of the saver.
+    pub rewritten_tokens: u64,
+    /// Requests whose prompt does not begin with the one before.
+    pub cache_breaks: u64,
+    /// What this is worth, or why that is not known.
+    pub money: Result<SaverSavings, Absent>,
+    /// Median and 95th percentile of the milliseconds that it adds to a request; absent for a
+    /// filter.
+    pub added_ms: Option<(f64, f64)>,
+    /// What it cut of the results of each tool, the largest cut first.
+    pub tools: Vec<(String, ToolCut)>,
+    /// How its own tool for getting back what it removed did; absent where it has none.
+    pub recovery: Option<SaverRecovery>,
 }

@@ -10,6 +10,7 @@ mod limits;
 pub mod number;
 mod observations;
 mod recommendation;
+mod savers;
 
 use std::fmt::{Display, Formatter, Result};
 

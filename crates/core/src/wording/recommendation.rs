@@ -7,7 +7,7 @@ use super::{capital, kept, listed, uncapital, window};
 use crate::model::{
     Advice, Against, AgainstFull, Alternative, Choice, Chosen, ComparisonWithFull, Finding, Limit,
     Measured, NATIVE, NextStep, NoChoice, Priced, Primary, Range, RangeOf, Reason, Recommendation,
-    Replayed, Report, RowName, RunnerUp, Savings,
+    Replayed, Report, RowKind, RowName, RunnerUp, Savings, StrategyRow,
 };
 use crate::text::{counted, form_for, grouped};
 
@@ -47,6 +47,13 @@ pub fn answer(report: &Report) -> Option<Answer> {
         chosen.spread = None;
     }
     let mut answer = recommended(&of);
+    let told = super::savers::savers(report).join(" ");
+    let is_saver = |row: &StrategyRow| report.manifest.savers.contains(&row.strategy);
+    let mut compared = report.rows.iter().filter(|row| row.row_kind != RowKind::Control);
+    if !told.is_empty() && compared.all(is_saver) {
+        // Nothing was asked for but what the savers come to.
+        return Some(Answer { answer: told, also: Vec::new(), next: None, ..answer });
+    }
     if let Some((row, figure)) = &of.hint {
         answer.answer += &format!(
             " As a hint: {} keeps {} with offline summaries, a model's may keep more or less.",
@@ -62,6 +69,9 @@ pub fn answer(report: &Report) -> Option<Answer> {
             _ => format!("{} {at_the_limit}", before_the_limit(advice)),
         };
         answer.summaries = summaries(advice);
+    }
+    if !told.is_empty() {
+        answer.answer = format!("{} {told}", answer.answer);
     }
     Some(answer)
 }

@@ -122,7 +122,10 @@ pub fn advice(
     unusable: &BTreeSet<String>,
 ) -> Advice {
     let inputs = Inputs { manifest, facts, results };
-    let candidates = sizes::by_size(inputs).into_iter().map(|(strategy, (row_kind, sizes))| {
+    // A token saver does not compact at a size.
+    let by_size = sizes::by_size(inputs).into_iter();
+    let compacting = by_size.filter(|(strategy, _)| !manifest.savers.contains(strategy));
+    let candidates = compacting.map(|(strategy, (row_kind, sizes))| {
         let row_kind = if unusable.contains(&strategy) { RowKind::Unusable } else { row_kind };
         Candidate { strategy, row_kind, sizes }
     });

@@ -12,7 +12,7 @@
 use askama::Template;
 
 use super::document::{self, Part};
-use super::{Format, RenderInput, block, plain, receipt, sessions};
+use super::{Format, RenderInput, block, plain, receipt, savers, sessions};
 use recap_core::model::Report;
 
 mod advice;
@@ -87,7 +87,7 @@ fn render(source: &RenderInput<'_>) -> Vec<u8> {
         answer,
         when: advice::when(report),
         today: today(report),
-        each: document::html(&sessions::parts(report)),
+        each: document::html(&[savers::parts(report), sessions::parts(report)].concat()),
         money: money::money(report, &blocks, &names, open),
         sessions: session::sessions(source, &cells),
         cuts: cuts::cuts(source, &cells),

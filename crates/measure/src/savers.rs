@@ -1,0 +1,210 @@
+//! What token savers come to: what they say they save against what is billed, by four ways of
+//! counting that are in use, each over the sessions that the saver and `full` both finished.
+//!
+//! With r for a request, F and S for what the whole conversation and what arrived behind the saver
+//! are billed for it, the tokens removed are R = Σ (F tokens − S tokens), and the four are
+//!
+//! - at the input price: Σ (F tokens − S tokens) × the price of uncached input;
+//! - at the price in the cache: Σ (F tokens − S tokens) × (F dollars ÷ F tokens), since most of a
+//!   conversation is read from the cache;
+//! - net of rewriting: the same less what was written anew after an edit had broken the cache:
+//!   tokens rewritten × (their price − the price of reading them);
+//! - the whole bill: F dollars − S dollars, of the whole session.
+
+use std::collections::BTreeMap;
+
+use recap_billing::pricing::PriceList;
+use recap_core::model::{
+    Absent, Buckets, Cell, CellOutcome, CellRows, FULL, Manifest, RunResults, SaverFacts, SaverRow,
+    SaverSavings, SessionFacts, ToolCut,
+};
+
+use super::billing_models::BillingModels;
+use super::money::{AS_BILLED, Account};
+use super::statistics::quantile;
+
+/// The row of every token saver, in the order of their names, for each window and billing model.
+pub fn savers(manifest: &Manifest, facts: &[SessionFacts], results: &RunResults) -> Vec<SaverRow> {
+    let prices = PriceList::from(&manifest.prices);
+    let mut sums: BTreeMap<(String, String, String), Sum> = BTreeMap::new();
+    for session in results.iter() {
+        let key = |f: &SessionFacts| (&*f.dataset, &*f.session).cmp(&(session.dataset, session.id));
+        let Ok(at) = facts.binary_search_by(key) else { continue };
+        let cells = session.cells().iter().filter(|cell| cell.key.replicate == 0);
+        for cell in cells.filter(|cell| manifest.savers.contains(&cell.key.strategy)) {
+            let full = session.cells().iter().find(|other| {
+                (other.key.strategy.as_str(), &other.key.window) == (FULL, &cell.key.window)
+            });
+            for name in billed_as(cell, full) {
+                let key = (cell.key.strategy.clone(), cell.key.window.clone(), name.clone());
+                sums.entry(key).or_default().add(cell, full, &facts[at], &name, &prices);
+            }
+        }
+    }
+    let shown = BillingModels::of(manifest, results);
+    let rows = sums.into_iter().map(|((strategy, window, billed), sum)| {
+        let agent_model = shown.shown(super::ALL, &billed).to_owned();
+        sum.into_row(strategy, window, agent_model)
+    });
+    rows.collect()
+}
+
+/// The billing models of a cell; one that failed has those of `full`.
+fn billed_as(cell: &Cell, full: Option<&Cell>) -> Vec<String> {
+    let rows = cell.rows().or(full.and_then(Cell::rows));
+    rows.map_or_else(Vec::new, |rows| rows.bills.iter().map(|b| b.billed_as.clone()).collect())
+}
+
+/// The sessions of one row.
+struct Sum {
+    sessions: u64,
+    failed: u64,
+    requests: u64,
+    removed: i64,
+    rewritten: u64,
+    cache_breaks: u64,
+    claimed: Option<u64>,
+    money: Result<SaverSavings, Absent>,
+    added_ms: Vec<f64>,
+    tools: BTreeMap<String, ToolCut>,
+    recovery: Option<recap_core::model::SaverRecovery>,
+}
+
+impl Default for Sum {
+    fn default() -> Self {
+        Sum {
+            sessions: 0,
+            failed: 0,
+            requests: 0,
+            removed: 0,
+            rewritten: 0,
+            cache_breaks: 0,
+            claimed: None,
+            money: Ok(SaverSavings::default()),
+            added_ms: Vec::new(),
+            tools: BTreeMap::new(),
+            recovery: None,
+        }
+    }
+}
+
+impl Sum {
+    fn add(
+        &mut self,
+        cell: &Cell,
+        full: Option<&Cell>,
+        facts: &SessionFacts,
+        billed_as: &str,
+        prices: &PriceList,
+    ) {
+        let (CellOutcome::Done(rows), Some(full)) = (&cell.outcome, full.and_then(Cell::rows))
+        else {
+            self.failed += 1;
+            return;
+        };
+        self.sessions += 1;
+        self.requests += rows.requests.len() as u64;
+        for (own, full) in rows.requests.iter().zip(full.requests.iter()) {
+            self.removed += full.tokens_sent as i64 - own.tokens_sent as i64;
+            self.cache_breaks += u64::from(own.cache_break);
+        }
+        let bill = rows.bills.iter().find(|bill| bill.billed_as == billed_as);
+        let requests = bill.into_iter().flat_map(|bill| bill.requests.iter().flatten());
+        self.rewritten += requests.map(|request| request.rewritten).sum::<u64>();
+        if let Ok(sum) = &mut self.money {
+            match money(rows, full, facts, billed_as, prices) {
+                Ok(money) => *sum += money,
+                Err(why) => self.money = Err(why),
+            }
+        }
+        self.take(rows.saver.as_deref());
+    }
+
+    fn take(&mut self, saver: Option<&SaverFacts>) {
+        let Some(saver) = saver else { return };
+        if let Some(claimed) = saver.claimed_tokens {
+            *self.claimed.get_or_insert(0) += claimed;
+        }
+        self.added_ms.extend(&saver.added_ms);
+        for (tool, cut) in &saver.tools {
+            *self.tools.entry(tool.clone()).or_default() += *cut;
+        }
+        if let Some(recovery) = saver.recovery {
+            *self.recovery.get_or_insert_default() += recovery;
+        }
+    }
+
+    fn into_row(mut self, strategy: String, window: String, agent_model: String) -> SaverRow {
+        self.added_ms.sort_by(f64::total_cmp);
+        let added = |p| (!self.added_ms.is_empty()).then(|| quantile(&self.added_ms, p));
+        let mut tools: Vec<(String, ToolCut)> = self.tools.into_iter().collect();
+        let freed = |cut: &ToolCut| {
+            i64::try_from(cut.tokens_before).unwrap_or(i64::MAX)
+                - i64::try_from(cut.tokens_after).unwrap_or(i64::MAX)
+        };
+        tools.sort_by_key(|(_, cut)| std::cmp::Reverse(freed(cut)));
+        SaverRow {
+            strategy,
+            window,
+            agent_model,
+            sessions: self.sessions,
+            failed: self.failed,
+            requests: self.requests,
+            claimed_tokens: self.claimed,
+            removed_tokens: self.removed,
+            rewritten_tokens: self.rewritten,
+            cache_breaks: self.cache_breaks,
+            money: if self.sessions == 0 { Err(Absent::CellsFailed) } else { self.money },
+            added_ms: added(0.5).zip(added(0.95)),
+            tools,
+            recovery: self.recovery,
+        }
+    }
+}
+
+/// The four ways of counting for one session.
+fn money(
+    rows: &CellRows,
+    full: &CellRows,
+    facts: &SessionFacts,
+    billed_as: &str,
+    prices: &PriceList,
+) -> Result<SaverSavings, Absent> {
+    let mut own = Account::of(rows, facts, billed_as, prices)?;
+    let mut whole = Account::of(full, facts, billed_as, prices)?;
+    let mut sum = SaverSavings {
+        full_usd: whole.session(AS_BILLED)?,
+        usd: own.session(AS_BILLED)?,
+        ..SaverSavings::default()
+    };
+    let (bill, full_bill) = (own.bill, whole.bill);
+    let billed = bill.requests.iter().zip(&full_bill.requests);
+    for ((own_bill, full_bill), request) in billed.zip(&facts.requests) {
+        let (Some(own_bill), Some(full_bill)) = (own_bill, full_bill) else { continue };
+        let (prompt, before) = (&own_bill.prompt.billed, &full_bill.prompt.billed);
+        let (sent, full_sent) = (prompt.prompt(), before.prompt());
+        let removed = full_sent as f64 - sent as f64;
+        let mut price = |buckets| whole.price(full_bill, &buckets, 0, request.at);
+        let input = Buckets { uncached: full_sent.abs_diff(sent), ..Buckets::default() };
+        sum.at_input_usd += price(input)? * removed.signum();
+        if full_sent > 0 {
+            sum.at_cached_usd += price(*before)? * removed / full_sent as f64;
+        }
+        let anew = own_bill.rewritten;
+        let written = Buckets { read: 0, ..anew_as(prompt, anew) };
+        let read = Buckets { read: anew, ..Buckets::default() };
+        sum.rewritten_usd += price(written)? - price(read)?;
+    }
+    Ok(sum)
+}
+
+/// Tokens that are billed as new, in the bucket in which most of what is new in a prompt is.
+fn anew_as(prompt: &Buckets, tokens: u64) -> Buckets {
+    let Buckets { uncached, write, write_1h, .. } = *prompt;
+    let none = Buckets::default();
+    match uncached.max(write).max(write_1h) {
+        most if most == uncached => Buckets { uncached: tokens, ..none },
+        most if most == write => Buckets { write: tokens, ..none },
+        _ => Buckets { write_1h: tokens, ..none },
+    }
+}

@@ -1,0 +1,181 @@
+//! What token savers say they save, and what is billed: `savers.csv`, and tables beside the answer.
+
+use std::io::{Result, Write};
+
+use super::document::{Part, Table, absent, figures, names, words};
+use super::sheet::{self, Field};
+use super::{Format, RenderInput, number};
+use recap_core::model::{Report, SaverRow, SaverSavings, ToolCut};
+use recap_core::text::counted;
+
+pub(super) const FORMAT: Format = Format {
+    name: "csv",
+    file: "savers.csv",
+    about: "one row per token saver, window and billing model: what it says it saves, and the bill",
+    render,
+};
+
+const HEADER: &str = "strategy,window,agent_model,sessions,failed,requests,claimed_tokens,\
+    removed_tokens,rewritten_tokens,cache_breaks,full_usd,cost_usd,at_input_usd,at_cached_usd,\
+    rewritten_usd,net_usd,saved_usd,added_ms_median,added_ms_p95,recovery_tried,recovery_found,\
+    recovery_tokens";
+
+fn render(source: &RenderInput<'_>, out: &mut dyn Write) -> Result<()> {
+    let row = |row: &SaverRow| {
+        let money = row.money.as_ref().ok();
+        let dollars = |of: fn(&SaverSavings) -> f64| Field::maybe_dollars(money.map(of));
+        let recovery = |of: fn(&recap_core::model::SaverRecovery) -> u64| {
+            Field::maybe(row.recovery.as_ref().map(|found| of(found) as f64))
+        };
+        vec![
+            Field::text(&row.strategy),
+            Field::text(&row.window),
+            Field::text(&row.agent_model),
+            Field::Count(row.sessions),
+            Field::Count(row.failed),
+            Field::Count(row.requests),
+            Field::maybe(row.claimed_tokens.map(|tokens| tokens as f64)),
+            Field::maybe(Some(row.removed_tokens as f64)),
+            Field::Count(row.rewritten_tokens),
+            Field::Count(row.cache_breaks),
+            dollars(|money| money.full_usd),
+            dollars(|money| money.usd),
+            dollars(|money| money.at_input_usd),
+            dollars(|money| money.at_cached_usd),
+            dollars(|money| money.rewritten_usd),
+            dollars(SaverSavings::net_usd),
+            dollars(SaverSavings::saved_usd),
+            Field::maybe(row.added_ms.map(|(median, _)| median)),
+            Field::maybe(row.added_ms.map(|(_, high)| high)),
+            recovery(|found| found.tried),
+            recovery(|found| found.found),
+            recovery(|found| found.tokens),
+        ]
+    };
+    sheet::csv(HEADER, source.report.savers.iter().map(row), out)
+}
+
+/// Tools of one saver that have a row.
+const TOOLS: usize = 5;
+
+/// The four accountings of each saver, what it cut, and what its own tool brings back; nothing in a
+/// run without savers.
+pub(super) fn parts(report: &Report) -> Vec<Part> {
+    if report.savers.is_empty() {
+        return Vec::new();
+    }
+    let text = |text: &str| Part::Text(text.to_owned());
+    let mut parts = vec![
+        Part::Heading("What token savers save".to_owned()),
+        text(
+            "The same removed tokens by four ways of counting, against the whole conversation. Input \
+             price: as if none of it were cached. In the cache: at what the whole conversation pays \
+             for a token of that request, most of which it reads from the cache. Net: the same, less \
+             what is paid for writing anew what stands behind an edit. Bill: what the sessions cost \
+             less, which alone is saved; a minus sign says that they cost more.",
+        ),
+        Part::Table(accountings(&report.savers)),
+    ];
+    let tools = tools(&report.savers);
+    if !tools.is_empty() {
+        let heads = [
+            names("saver"),
+            names("tool"),
+            figures("results"),
+            figures("cut"),
+            figures("tokens"),
+            figures("left"),
+        ];
+        parts.push(text("What arrives of the results of tools at the end of the sessions:"));
+        parts.push(Part::Table(Table::new("Tool results by saver", &heads, tools)));
+    }
+    parts.extend(report.savers.iter().filter_map(recovery).map(Part::Text));
+    parts
+}
+
+fn accountings(savers: &[SaverRow]) -> Table {
+    let mut heads = vec![names("saver")];
+    let several = |of: fn(&SaverRow) -> &String| savers.iter().any(|row| of(row) != of(&savers[0]));
+    let windows = several(|row| &row.window);
+    let models = several(|row| &row.agent_model);
+    heads.extend(windows.then(|| words("window")));
+    heads.extend(models.then(|| words("billed as")));
+    heads.extend([
+        figures("says"),
+        figures("removed"),
+        figures("input price"),
+        figures("in the cache"),
+        figures("net"),
+        figures("bill"),
+        figures("cache breaks"),
+        figures("wait"),
+    ]);
+    let tokens = |tokens: f64| {
+        let shown = number::tokens(tokens.abs());
+        if tokens < 0.0 { format!("−{shown}") } else { shown }
+    };
+    let row = |row: &SaverRow| {
+        let money = row.money.as_ref().ok();
+        let dollars = |of: fn(&SaverSavings) -> f64| {
+            money.map_or_else(absent, |money| number::cents(of(money)))
+        };
+        let mut cells = vec![row.strategy.clone()];
+        cells.extend(windows.then(|| row.window.clone()));
+        cells.extend(models.then(|| row.agent_model.clone()));
+        cells.extend([
+            row.claimed_tokens.map_or_else(absent, |claimed| tokens(claimed as f64)),
+            tokens(row.removed_tokens as f64),
+            dollars(|money| money.at_input_usd),
+            dollars(|money| money.at_cached_usd),
+            dollars(SaverSavings::net_usd),
+            dollars(SaverSavings::saved_usd),
+            format!("{} of {}", row.cache_breaks, row.requests),
+            row.added_ms.map_or_else(absent, |(median, _)| number::time(median)),
+        ]);
+        cells
+    };
+    Table::new("What token savers save", &heads, savers.iter().map(row).collect())
+}
+
+/// The largest cuts of each saver, at the first window and billing model.
+fn tools(savers: &[SaverRow]) -> Vec<Vec<String>> {
+    let mut told: Vec<&str> = Vec::new();
+    let mut rows = Vec::new();
+    for saver in savers {
+        if told.contains(&saver.strategy.as_str()) {
+            continue;
+        }
+        told.push(&saver.strategy);
+        let cut = saver.tools.iter().filter(|(_, tool)| tool.cut > 0);
+        rows.extend(cut.take(TOOLS).map(|(name, tool)| cut_row(&saver.strategy, name, tool)));
+    }
+    rows
+}
+
+fn cut_row(saver: &str, name: &str, tool: &ToolCut) -> Vec<String> {
+    vec![
+        saver.to_owned(),
+        name.to_owned(),
+        number::grouped(tool.results),
+        number::grouped(tool.cut),
+        number::tokens(tool.tokens_before as f64),
+        number::tokens(tool.tokens_after as f64),
+    ]
+}
+
+/// What a saver's own tool brings back.
+fn recovery(saver: &SaverRow) -> Option<String> {
+    let recovery = saver.recovery.filter(|recovery| recovery.tried > 0)?;
+    let each = recovery
+        .tokens
+        .checked_div(recovery.found)
+        .map(|tokens| format!(", {} tokens each on average", number::tokens(tokens as f64)));
+    Some(format!(
+        "{}: its own tool was asked for {} that it had cut, and brings back {}{}. Facts in these \
+         count as recovered; an agent pays for the call and for these tokens.",
+        saver.strategy,
+        counted(recovery.tried as usize, "text"),
+        recovery.found,
+        each.unwrap_or_default(),
+    ))
+}
