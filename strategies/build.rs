@@ -9,6 +9,7 @@ fn main() {
     let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("set by cargo"));
     let mut code = String::new();
     table(&mut code, "STRATEGIES", (&root, ""), "toml", |stem, _| stem.to_owned());
+    table(&mut code, "SAVERS", (&root, "savers/"), "toml", |stem, _| stem.to_owned());
     table(&mut code, "PROMPTS", (&root, "prompts/"), "md", |_, file| format!("prompts/{file}"));
     std::fs::write(out.join("files.rs"), code).expect("the output folder is writable");
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::{Selection, Strategies};
 use recap_core::model::suggest;
-use recap_strategy::{Strategy, StrategyError, StrategyText, builtin_names};
+use recap_strategy::{Strategy, StrategyError, StrategyText, builtin_names, saver_names};
 
 /// The mechanisms, from simple to elaborate (how-it-works §40).
 const MECHANISMS: &[&str] = &[
@@ -26,9 +26,12 @@ const SYSTEMS: &[&str] = &["arachne", "gencode", "lis", "zoea", "gsv"];
 const AGENTS: &[&str] =
     &["claude-code", "codex", "opencode", "gemini-cli", "anthropic-context-editing"];
 
+/// Token savers that install from PyPI.
+const SAVERS: &[&str] = &["headroom", "distil", "foveance"];
+
 /// Names that stand for several strategies.
-const GROUPS: [(&str, &[&str]); 3] =
-    [("mechanisms", MECHANISMS), ("systems", SYSTEMS), ("agents", AGENTS)];
+const GROUPS: [(&str, &[&str]); 4] =
+    [("mechanisms", MECHANISMS), ("systems", SYSTEMS), ("agents", AGENTS), ("savers", SAVERS)];
 
 /// Controls without which the other rows cannot be interpreted.
 const ALWAYS: &[&str] = &["full", "empty", "id-list", WITH_QUESTIONS, WITH_COMPACTIONS];
@@ -215,6 +218,6 @@ pub fn strategy_text(name: &str) -> Result<StrategyText, SelectionError> {
     if name.ends_with(".toml") || Path::new(name).is_file() {
         return Ok(StrategyText::read(Path::new(name))?);
     }
-    let suggestion = suggest(name, builtin_names());
+    let suggestion = suggest(name, builtin_names().chain(saver_names()));
     Err(SelectionError::Unknown { name: name.to_owned(), suggestion })
 }

@@ -16,7 +16,7 @@ use recap_core::text::counted;
 use recap_formats::bundled;
 use recap_replay::run::{ConformanceReport, ModelRoles, check_conformance};
 use recap_replay::{Plan, PreparedSession, UNKNOWN_LIMIT, WindowSpec};
-use recap_strategy::{Strategy, builtin_names};
+use recap_strategy::{Strategy, builtin_names, saver_names};
 
 /// The bundled data set on which `check` runs a strategy.
 const TRIED_ON: &str = "quickstart";
@@ -158,9 +158,10 @@ fn conduct(text: &mut String, all: &[ConformanceReport]) {
 fn list() -> Result<String, Failure> {
     let mut text = String::new();
     let width = builtin_names().map(str::len).max().unwrap_or_default();
-    for name in builtin_names() {
+    for name in builtin_names().chain(saver_names()) {
         let strategy = strategy(name, &[])?;
         let kind = match (strategy.control, strategy.uses_compactor()) {
+            _ if strategy.is_saver() => "token saver",
             (true, _) => "control",
             (_, true) => "compactor",
             _ => "model-free",

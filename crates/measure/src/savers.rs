@@ -64,6 +64,7 @@ struct Sum {
     rewritten: u64,
     cache_breaks: u64,
     claimed: Option<u64>,
+    claimed_usd: Option<f64>,
     money: Result<SaverSavings, Absent>,
     added_ms: Vec<f64>,
     tools: BTreeMap<String, ToolCut>,
@@ -80,6 +81,7 @@ impl Default for Sum {
             rewritten: 0,
             cache_breaks: 0,
             claimed: None,
+            claimed_usd: None,
             money: Ok(SaverSavings::default()),
             added_ms: Vec::new(),
             tools: BTreeMap::new(),
@@ -125,6 +127,9 @@ impl Sum {
         if let Some(claimed) = saver.claimed_tokens {
             *self.claimed.get_or_insert(0) += claimed;
         }
+        if let Some(claimed) = saver.claimed_usd {
+            *self.claimed_usd.get_or_insert(0.0) += claimed;
+        }
         self.added_ms.extend(&saver.added_ms);
         for (tool, cut) in &saver.tools {
             *self.tools.entry(tool.clone()).or_default() += *cut;
@@ -151,6 +156,7 @@ impl Sum {
             failed: self.failed,
             requests: self.requests,
             claimed_tokens: self.claimed,
+            claimed_usd: self.claimed_usd,
             removed_tokens: self.removed,
             rewritten_tokens: self.rewritten,
             cache_breaks: self.cache_breaks,

@@ -15,7 +15,7 @@ pub(super) const FORMAT: Format = Format {
     render,
 };
 
-const HEADER: &str = "strategy,window,agent_model,sessions,failed,requests,claimed_tokens,\
+const HEADER: &str = "strategy,window,agent_model,sessions,failed,requests,claimed_tokens,claimed_usd,\
     removed_tokens,rewritten_tokens,cache_breaks,full_usd,cost_usd,at_input_usd,at_cached_usd,\
     rewritten_usd,net_usd,saved_usd,added_ms_median,added_ms_p95,recovery_tried,recovery_found,\
     recovery_tokens";
@@ -35,6 +35,7 @@ fn render(source: &RenderInput<'_>, out: &mut dyn Write) -> Result<()> {
             Field::Count(row.failed),
             Field::Count(row.requests),
             Field::maybe(row.claimed_tokens.map(|tokens| tokens as f64)),
+            Field::maybe_dollars(row.claimed_usd),
             Field::maybe(Some(row.removed_tokens as f64)),
             Field::Count(row.rewritten_tokens),
             Field::Count(row.cache_breaks),
@@ -123,7 +124,9 @@ fn accountings(savers: &[SaverRow]) -> Table {
         cells.extend(windows.then(|| row.window.clone()));
         cells.extend(models.then(|| row.agent_model.clone()));
         cells.extend([
-            row.claimed_tokens.map_or_else(absent, |claimed| tokens(claimed as f64)),
+            row.claimed_usd.map(number::cents).unwrap_or_else(|| {
+                row.claimed_tokens.map_or_else(absent, |claimed| tokens(claimed as f64))
+            }),
             tokens(row.removed_tokens as f64),
             dollars(|money| money.at_input_usd),
             dollars(|money| money.at_cached_usd),

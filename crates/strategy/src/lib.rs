@@ -67,7 +67,7 @@ pub use recovery::{
 pub use state::{PastSession, StrategyState};
 pub use strategy::{
     AskedFrom, Breakpoint, Budget, BuiltStage, Scale, Stage, Strategy, StrategyError, StrategyText,
-    builtin, builtin_names,
+    builtin, builtin_names, saver_names,
 };
 pub use trigger::{At, Gauge, Of, Turn, When};
 pub use validity::{BrokenPair, Pairs, pairs_are_whole};

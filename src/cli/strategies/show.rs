@@ -66,9 +66,11 @@ fn programs(text: &mut String, strategy: &Strategy) {
         let words: Vec<Cow<'_, str>> = command.iter().map(|word| typed(word)).collect();
         let _ = writeln!(
             text,
-            "\nruns `{}` in {} with your rights: run it only if you trust it",
+            "\nruns `{}`{} with your rights: run it only if you trust it",
             words.join(" "),
-            one_line(&folder.display().to_string())
+            folder
+                .map(|f| format!(" in {}", one_line(&f.display().to_string())))
+                .unwrap_or_default()
         );
     }
 }

@@ -13,6 +13,9 @@ pub struct SaverFacts {
     /// Tokens that it says it saved; absent where it gives no report.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claimed_tokens: Option<u64>,
+    /// Dollars that it says it saved; absent where its report names none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claimed_usd: Option<f64>,
     /// Milliseconds that it added to each request, in order; empty for a filter, which runs beside
     /// the tool.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -122,6 +125,8 @@ pub struct SaverRow {
     pub requests: u64,
     /// Tokens that it says it saved; absent where it gives no report.
     pub claimed_tokens: Option<u64>,
+    /// Dollars that it says it saved; absent where its report names none.
+    pub claimed_usd: Option<f64>,
     /// Tokens that the requests are smaller by; negative where they are larger.
     pub removed_tokens: i64,
     /// Tokens that were sent before and billed as new after an edit of the saver.

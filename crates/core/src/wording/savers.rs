@@ -22,9 +22,13 @@ fn sentence(report: &Report, saver: &SaverRow) -> String {
     if saver.sessions == 0 {
         return format!("{name} fails in every session.");
     }
+    let dollars = saver.claimed_usd.map(|usd| format!(" ({})", number::dollars(usd)));
     let claim = saver.claimed_tokens.map(|tokens| match tokens {
         0 => " says it saves nothing".to_owned(),
-        tokens => format!(" says it saves {} tokens", number::tokens(tokens as f64)),
+        tokens => {
+            let tokens = number::tokens(tokens as f64);
+            format!(" says it saves {tokens} tokens{}", dollars.unwrap_or_default())
+        }
     });
     let billed = match &saver.money {
         Ok(money) => billed(money),

@@ -22,7 +22,7 @@ use serde::Deserialize;
 use toml::Table;
 
 pub use build::{BuiltStage, Scale};
-pub use text::{StrategyText, builtin, builtin_names};
+pub use text::{StrategyText, builtin, builtin_names, saver_names};
 
 use super::mechanisms::{COMMAND, SAVERS};
 use super::recovery::RecoverySpec;
@@ -173,11 +173,14 @@ impl Strategy {
         self.prompts.iter().map(|(name, text)| (name.as_str(), text.as_str()))
     }
 
-    /// The folder in which it runs programs, and the command of each stage
-    /// that does. Built-in strategies run none.
-    pub fn commands(&self) -> impl Iterator<Item = (&Path, Vec<&str>)> {
-        let stages = self.stages.iter().filter(|s| s.mechanism.name == COMMAND.name);
-        stages.filter_map(move |stage| Some((self.folder.as_deref()?, words(&stage.parameters))))
+    /// The folder in which it runs programs, if it has one, and the command of each stage that
+    /// does: of built-in strategies, token savers alone.
+    pub fn commands(&self) -> impl Iterator<Item = (Option<&Path>, Vec<&str>)> {
+        let runs =
+            |stage: &&Stage| stage.mechanism == &COMMAND || SAVERS.contains(&stage.mechanism);
+        let commands = self.stages.iter().filter(runs).map(|stage| words(&stage.parameters));
+        let folder = self.folder.as_deref();
+        commands.filter(|words| !words.is_empty()).map(move |words| (folder, words))
     }
 
     /// Whether it is a token saver: a program between the agent and its provider or its tools, which

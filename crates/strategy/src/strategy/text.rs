@@ -1,6 +1,6 @@
 //! The text of a strategy, from which changed strategies are made.
 
-use recap_strategies::{PROMPTS, STRATEGIES};
+use recap_strategies::{PROMPTS, SAVERS, STRATEGIES};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -24,7 +24,8 @@ impl StrategyText {
     /// The text of a built-in strategy.
     pub fn builtin(name: &str) -> Option<Self> {
         let text = builtin_text(name)?.to_owned();
-        Some(Self { file: format!("strategies/{name}.toml"), folder: None, text })
+        let folder = if saver_names().any(|saver| saver == name) { "savers/" } else { "" };
+        Some(Self { file: format!("strategies/{folder}{name}.toml"), folder: None, text })
     }
 
     /// The text that `filter:COMMAND` and `proxy:URL` stand for; `None` for all other names. The
@@ -116,9 +117,14 @@ pub fn builtin_names() -> impl Iterator<Item = &'static str> {
     STRATEGIES.iter().map(|(name, _)| *name)
 }
 
-/// The text of a built-in strategy.
+/// Names of the token savers that are known. Each runs a program, which has to be installed.
+pub fn saver_names() -> impl Iterator<Item = &'static str> {
+    SAVERS.iter().map(|(name, _)| *name)
+}
+
+/// The text of a built-in strategy, or of a token saver that is known.
 pub(super) fn builtin_text(name: &str) -> Option<&'static str> {
-    STRATEGIES.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
+    STRATEGIES.iter().chain(SAVERS).find(|(known, _)| *known == name).map(|(_, text)| *text)
 }
 
 /// The text of a prompt of the built-in strategies.

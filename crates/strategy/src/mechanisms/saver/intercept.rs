@@ -230,7 +230,7 @@ impl Proxy {
             link.wait_until_ready(service.as_mut()).await?;
             let mut intercepted = link.pass(session, counter).await?;
             let mut facts = SaverFacts::clone(&intercepted.facts);
-            facts.claimed_tokens = link.claimed(&home).await?;
+            (facts.claimed_tokens, facts.claimed_usd) = link.claimed(&home).await?;
             if let Some((handle, tool)) = &self.recovery {
                 let (recovered, found) = link.recover(&intercepted, handle, tool, counter).await?;
                 (intercepted.recovered, facts.recovery) = (recovered, Some(found));
@@ -402,9 +402,9 @@ impl Link<'_> {
         answered.unwrap_or_else(|_| Err(format!("no answer within {} s", limit.as_secs_f64())))
     }
 
-    /// The tokens that the saver says it saved.
-    async fn claimed(&self, home: &TempDir) -> Result<Option<u64>, String> {
-        let Some(report) = &self.proxy.report else { return Ok(None) };
+    /// The tokens and the dollars that the saver says it saved.
+    async fn claimed(&self, home: &TempDir) -> Result<(Option<u64>, Option<f64>), String> {
+        let Some(report) = &self.proxy.report else { return Ok((None, None)) };
         let text = match &report.path {
             Some(path) => self.ask(Method::GET, path, None).await,
             None => {
@@ -417,10 +417,12 @@ impl Link<'_> {
         let text = text.map_err(|problem| format!("its report: {problem}"))?;
         let value: Json =
             serde_json::from_str(&text).map_err(|e| format!("its report is no JSON: {e}"))?;
-        let tokens = value.pointer(&report.tokens).and_then(Json::as_f64);
-        let found =
-            tokens.ok_or_else(|| format!("its report has no number at `{}`", report.tokens))?;
-        Ok(Some(found.max(0.0) as u64))
+        let number = |pointer: &String| {
+            let found = value.pointer(pointer).and_then(Json::as_f64);
+            found.ok_or_else(|| format!("its report has no number at `{pointer}`"))
+        };
+        let tokens = number(&report.tokens)?.max(0.0) as u64;
+        Ok((Some(tokens), report.usd.as_ref().map(number).transpose()?))
     }
 
     /// Asks the saver's own tool for every text that it replaced by a handle.

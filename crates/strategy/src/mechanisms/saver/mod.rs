@@ -127,6 +127,8 @@ struct Report {
     command: Vec<String>,
     /// The JSON pointer of the tokens in it.
     tokens: String,
+    /// The JSON pointer of the dollars in it.
+    usd: Option<String>,
 }
 
 /// How a saver's own tool is asked for what was removed, as an agent would by calling it.
