@@ -93,6 +93,7 @@ fn manifest() -> Manifest {
         replicates: 1,
         sessions: Vec::new(),
         strategies: Vec::new(),
+        savers: Vec::new(),
         compactor: "panicking".into(),
         answerer: "mute".into(),
         judge: "mute".into(),

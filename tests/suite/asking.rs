@@ -218,6 +218,7 @@ pub fn manifest() -> Manifest {
         replicates: 1,
         sessions: Vec::new(),
         strategies: Vec::new(),
+        savers: Vec::new(),
         compactor: "offline".into(),
         answerer: "counting".into(),
         judge: "counting".into(),

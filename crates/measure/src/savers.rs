@@ -108,7 +108,7 @@ impl Sum {
         self.requests += rows.requests.len() as u64;
         for (own, full) in rows.requests.iter().zip(full.requests.iter()) {
             self.removed += full.tokens_sent as i64 - own.tokens_sent as i64;
-            self.cache_breaks += u64::from(own.cache_break);
+            self.cache_breaks += u64::from(own.cache_break && !full.cache_break);
         }
         let bill = rows.bills.iter().find(|bill| bill.billed_as == billed_as);
         let requests = bill.into_iter().flat_map(|bill| bill.requests.iter().flatten());
@@ -212,5 +212,106 @@ fn anew_as(prompt: &Buckets, tokens: u64) -> Buckets {
         most if most == uncached => Buckets { uncached: tokens, ..none },
         most if most == write => Buckets { write: tokens, ..none },
         _ => Buckets { write_1h: tokens, ..none },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::testkit::{CellBuilder, cell, facts, manifest};
+    use recap_core::model::{RECORDED, SaverRecovery};
+
+    /// Two requests of 300 and 600 tokens, of which `full` reads 300 at the second.
+    fn full(id: &str) -> CellBuilder {
+        let requests = [(0, 0, 300), (0, 300, 300)];
+        cell(id, "full").control().sent(&[300, 600]).bill(RECORDED, "dear", &requests)
+    }
+
+    /// What arrives behind the saver: 300 and 400 tokens, all written anew at the second request.
+    fn saved(id: &str, facts: SaverFacts) -> Cell {
+        let requests = [(0, 0, 300), (0, 0, 400)];
+        let built = cell(id, "x").sent(&[300, 400]).bill(RECORDED, "dear", &requests).breaks(1);
+        let built = built.with_bill(|bill| bill.requests[1].as_mut().unwrap().rewritten = 200);
+        let mut cell = built.build();
+        let CellOutcome::Done(rows) = &mut cell.outcome else { panic!("it is done") };
+        rows.saver = Some(Arc::new(facts));
+        cell
+    }
+
+    fn rows(cells: Vec<Cell>, ids: &[&str]) -> Vec<SaverRow> {
+        let facts: Vec<_> = ids.iter().map(|id| facts(id).requests(&[300, 600]).build()).collect();
+        let manifest = Manifest { savers: vec!["x".to_owned()], ..manifest(&["25%"]) };
+        savers(&manifest, &facts, &RunResults::new(cells, []))
+    }
+
+    #[track_caller]
+    fn near(value: f64, expected: f64) {
+        assert!((value - expected).abs() < 1e-12, "{value}, not {expected}");
+    }
+
+    #[test]
+    fn removed_tokens_are_counted_four_ways() {
+        let tools = [(
+            "Read".to_owned(),
+            ToolCut { results: 2, cut: 1, tokens_before: 500, tokens_after: 300 },
+        )];
+        let saver = SaverFacts {
+            claimed_tokens: Some(900),
+            claimed_usd: Some(0.5),
+            added_ms: vec![10.0, 30.0],
+            tools: tools.into(),
+            recovery: Some(SaverRecovery { tried: 2, found: 1, tokens: 40 }),
+        };
+        let cells = ["a", "b"].map(|id| [full(id).build(), saved(id, saver.clone())]);
+        let rows = rows(cells.concat(), &["a", "b"]);
+        let [row] = &rows[..] else { panic!("{rows:?}") };
+        assert_eq!((row.sessions, row.failed, row.requests), (2, 0, 4));
+        assert_eq!((row.removed_tokens, row.rewritten_tokens, row.cache_breaks), (400, 400, 2));
+        assert_eq!((row.claimed_tokens, row.claimed_usd), (Some(1_800), Some(1.0)));
+        assert_eq!(row.added_ms, Some((20.0, 30.0)));
+        assert_eq!(
+            row.tools[0].1,
+            ToolCut { results: 4, cut: 2, tokens_before: 1_000, tokens_after: 600 }
+        );
+        assert_eq!(row.recovery, Some(SaverRecovery { tried: 4, found: 2, tokens: 80 }));
+        let money = row.money.as_ref().unwrap();
+        // In thousandths of a dollar, twice: 200 × 4 ÷ 1,000.
+        near(money.at_input_usd, 2.0 * 0.000_8);
+        // The whole conversation pays 0.12 and 1.5 for 600 tokens: 1.62 × 200 ÷ 600.
+        near(money.at_cached_usd, 2.0 * 0.000_54);
+        // 200 tokens at 5 instead of 0.4.
+        near(money.rewritten_usd, 2.0 * 0.000_92);
+        near(money.net_usd(), 2.0 * -0.000_38);
+        // 3.52 less 3.9.
+        near(money.saved_usd(), 2.0 * -0.000_38);
+    }
+
+    #[test]
+    fn failed_session_is_counted_and_left_out() {
+        let mut broken = saved("b", SaverFacts::default());
+        broken.outcome = CellOutcome::Failed { error: "it hangs".to_owned() };
+        let cells = vec![
+            full("a").build(),
+            saved("a", SaverFacts::default()),
+            full("b").build(),
+            broken.clone(),
+        ];
+        let [row] = &rows(cells, &["a", "b"])[..] else { panic!("one row") };
+        assert_eq!((row.sessions, row.failed, row.requests), (1, 1, 2));
+        assert_eq!((row.claimed_tokens, row.added_ms, row.recovery), (None, None, None));
+        let [row] = &rows(vec![full("b").build(), broken], &["b"])[..] else { panic!("one row") };
+        assert_eq!(row.money, Err(Absent::CellsFailed));
+    }
+
+    #[test]
+    fn new_tokens_cost_what_the_prompt_paid() {
+        let of = |uncached, write, write_1h| {
+            let prompt = Buckets { uncached, write, write_1h, ..Buckets::default() };
+            let anew = anew_as(&prompt, 7);
+            (anew.uncached, anew.write, anew.write_1h)
+        };
+        assert_eq!([of(3, 0, 0), of(1, 2, 0), of(1, 2, 3)], [(7, 0, 0), (0, 7, 0), (0, 0, 7)]);
     }
 }

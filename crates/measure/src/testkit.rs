@@ -89,6 +89,7 @@ pub fn manifest(windows: &[&str]) -> Manifest {
         replicates: 1,
         sessions: Vec::new(),
         strategies: Vec::new(),
+        savers: Vec::new(),
         compactor: "offline".into(),
         answerer: "offline".into(),
         judge: "offline".into(),

@@ -174,10 +174,10 @@ fn recovery(saver: &SaverRow) -> Option<String> {
         .checked_div(recovery.found)
         .map(|tokens| format!(", {} tokens each on average", number::tokens(tokens as f64)));
     Some(format!(
-        "{}: its own tool was asked for {} that it had cut, and brings back {}{}. Facts in these \
-         count as recovered; an agent pays for the call and for these tokens.",
+        "{}: its own tool was asked for all {} that it had left in the place of text, and brings back \
+         {}{}. Facts in these count as recovered; an agent pays for the call and for these tokens.",
         saver.strategy,
-        counted(recovery.tried as usize, "text"),
+        counted(recovery.tried as usize, "handle"),
         recovery.found,
         each.unwrap_or_default(),
     ))

@@ -186,6 +186,7 @@ impl Kit {
             replicates: 1,
             sessions: (0..self.sessions).map(|n| provenance(format!("session-{n}"))).collect(),
             strategies: self.strategies.iter().map(|p| provenance(p.0.to_owned())).collect(),
+            savers: Vec::new(),
             compactor: "offline".to_owned(),
             answerer: "offline".to_owned(),
             judge: "offline".to_owned(),

@@ -41,13 +41,13 @@ pub struct ToolCut {
     pub tokens_after: u64,
 }
 
-/// How a saver's own tool for getting back what it removed did.
+/// How the tool of a saver did that brings back what it removed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SaverRecovery {
-    /// Messages that it had changed and left a handle in.
+    /// Handles that it had left in the place of what it removed.
     pub tried: u64,
-    /// Those for which the handle brought back a text.
+    /// Those for which its tool brought back a text.
     pub found: u64,
     /// Tokens of these texts.
     pub tokens: u64,
@@ -131,7 +131,8 @@ pub struct SaverRow {
     pub removed_tokens: i64,
     /// Tokens that were sent before and billed as new after an edit of the saver.
     pub rewritten_tokens: u64,
-    /// Requests whose prompt does not begin with the one before.
+    /// Requests whose prompt does not begin with the one before, where that of the whole
+    /// conversation does.
     pub cache_breaks: u64,
     /// What this is worth, or why that is not known.
     pub money: Result<SaverSavings, Absent>,

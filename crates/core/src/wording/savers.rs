@@ -6,18 +6,19 @@ use crate::text::counted;
 
 /// A sentence for each token saver at the first window, as the first billing model is billed.
 pub fn savers(report: &Report) -> Vec<String> {
-    let mut told: Vec<&str> = Vec::new();
+    let mut names: Vec<&str> = Vec::new();
     let mut sentences = Vec::new();
     for saver in &report.savers {
-        if !told.contains(&saver.strategy.as_str()) {
-            told.push(&saver.strategy);
-            sentences.push(sentence(report, saver));
+        if !names.contains(&saver.strategy.as_str()) {
+            names.push(&saver.strategy);
+            sentences.push(told(saver, row(report, saver).and_then(kept)));
         }
     }
     sentences
 }
 
-fn sentence(report: &Report, saver: &SaverRow) -> String {
+/// The sentence, with what it keeps in words.
+fn told(saver: &SaverRow, kept: Option<String>) -> String {
     let name = &saver.strategy;
     if saver.sessions == 0 {
         return format!("{name} fails in every session.");
@@ -36,7 +37,7 @@ fn sentence(report: &Report, saver: &SaverRow) -> String {
     };
     let claim =
         claim.map_or_else(|| format!("{name}: "), |claim| format!("{name}{claim}; billed, "));
-    let keeps = row(report, saver).and_then(kept).map(|kept| format!("; {kept}"));
+    let keeps = kept.map(|kept| format!("; {kept}"));
     let waits = saver
         .added_ms
         .map(|(median, _)| format!("; it adds {} to a request", number::time(median)));
@@ -82,4 +83,59 @@ fn kept(row: &StrategyRow) -> Option<String> {
     }
     let answers = row.number(catalogue::CONTINUITY)?;
     Some(format!("it keeps {} of the right answers", number::percent(answers)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Absent;
+
+    fn saver() -> SaverRow {
+        SaverRow {
+            strategy: "x".to_owned(),
+            window: "native".to_owned(),
+            agent_model: "m".to_owned(),
+            sessions: 2,
+            failed: 0,
+            requests: 9,
+            claimed_tokens: Some(12_000),
+            claimed_usd: None,
+            removed_tokens: 9_000,
+            rewritten_tokens: 0,
+            cache_breaks: 0,
+            money: Ok(SaverSavings { full_usd: 2.0, usd: 2.5, ..SaverSavings::default() }),
+            added_ms: Some((40.0, 90.0)),
+            tools: Vec::new(),
+            recovery: None,
+        }
+    }
+
+    #[test]
+    fn bill_is_set_against_the_claim() {
+        let money = |usd| Ok(SaverSavings { full_usd: 2.0, usd, ..SaverSavings::default() });
+        for (row, expected) in [
+            (
+                saver(),
+                "x says it saves 12k tokens; billed, the sessions cost $2.50, 25 % more than without \
+                 it ($2.00); it adds 40 ms to a request.",
+            ),
+            (
+                SaverRow { claimed_usd: Some(5.0), money: money(1.0), added_ms: None, ..saver() },
+                "x says it saves 12k tokens ($5.00); billed, the sessions cost $1.00, 50 % less than \
+                 without it ($2.00).",
+            ),
+            (
+                SaverRow { claimed_tokens: Some(0), money: money(2.0), failed: 1, ..saver() },
+                "x says it saves nothing; billed, the sessions cost $2.00, as much as without it; it \
+                 adds 40 ms to a request; it fails in 1 other session.",
+            ),
+            (
+                SaverRow { claimed_tokens: None, money: Err(Absent::SomePrice), ..saver() },
+                "x: what it saves is not known (a price is unknown); it adds 40 ms to a request.",
+            ),
+            (SaverRow { sessions: 0, ..saver() }, "x fails in every session."),
+        ] {
+            assert_eq!(told(&row, None), expected);
+        }
+    }
 }

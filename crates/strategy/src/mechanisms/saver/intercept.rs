@@ -232,7 +232,8 @@ impl Proxy {
             let mut facts = SaverFacts::clone(&intercepted.facts);
             (facts.claimed_tokens, facts.claimed_usd) = link.claimed(&home).await?;
             if let Some((handle, tool)) = &self.recovery {
-                let (recovered, found) = link.recover(&intercepted, handle, tool, counter).await?;
+                let (recovered, found) =
+                    link.recover(&intercepted, handle, tool, counter, &home).await?;
                 (intercepted.recovered, facts.recovery) = (recovered, Some(found));
             }
             intercepted.facts = Arc::new(facts);
@@ -402,17 +403,19 @@ impl Link<'_> {
         answered.unwrap_or_else(|_| Err(format!("no answer within {} s", limit.as_secs_f64())))
     }
 
+    /// Runs another command of the saver's, in its home.
+    async fn run(&self, command: &[String], home: &TempDir) -> Result<String, String> {
+        let mut launch = launch(command, self.proxy.folder.as_ref(), home);
+        launch.environment.extend(self.proxy.environment.clone());
+        run(&launch, "", self.proxy.timeout).await
+    }
+
     /// The tokens and the dollars that the saver says it saved.
     async fn claimed(&self, home: &TempDir) -> Result<(Option<u64>, Option<f64>), String> {
         let Some(report) = &self.proxy.report else { return Ok((None, None)) };
         let text = match &report.path {
             Some(path) => self.ask(Method::GET, path, None).await,
-            None => {
-                let mut launch = launch(&report.command, self.proxy.folder.as_ref(), home);
-                let own = self.proxy.environment.clone().into_iter();
-                launch.environment.extend(own);
-                run(&launch, "", self.proxy.timeout).await
-            }
+            None => self.run(&report.command, home).await,
         };
         let text = text.map_err(|problem| format!("its report: {problem}"))?;
         let value: Json =
@@ -432,33 +435,55 @@ impl Link<'_> {
         handle: &Regex,
         tool: &RecoveryTool,
         counter: &Counter,
+        home: &TempDir,
     ) -> Result<(BTreeMap<MessageIndex, String>, SaverRecovery), String> {
         let mut texts: BTreeMap<MessageIndex, String> = BTreeMap::new();
         let mut found = SaverRecovery::default();
         let changed = intercepted.steps.iter().flat_map(|step| &step.messages);
         for (message, arrival) in changed {
             let Some(Arrival::Changed(text)) = arrival else { continue };
-            let Some(name) = handle.captures(text).and_then(|found| found.get(1)) else { continue };
-            found.tried += 1;
-            let put = |text: &str| text.replace("{handle}", name.as_str());
-            let method = if tool.body.is_some() { Method::POST } else { Method::GET };
-            let asked = self.ask(method, &put(&tool.path), tool.body.as_deref().map(put)).await;
-            // A handle that is not known any more is lost, as it is for an agent.
-            let Ok(answer) = asked else { continue };
-            let value = serde_json::from_str::<Json>(&answer).ok();
-            let at =
-                |pointer: &String| Some(value.as_ref()?.pointer(pointer)?.as_str()?.to_owned());
-            let text = match &tool.text {
-                Some(pointer) => at(pointer),
-                None => Some(answer),
-            };
-            if let Some(text) = text.filter(|text| !text.is_empty()) {
+            let names = handle.captures_iter(text).filter_map(|found| found.get(1));
+            for name in names.map(|name| name.as_str()) {
+                found.tried += 1;
+                // A handle that is not known any more is lost, as it is for an agent.
+                let Some(text) = self.brought_back(name, tool, home).await else { continue };
                 found.found += 1;
                 found.tokens += counter.count(&text);
-                texts.insert(*message, text);
+                let all = texts.entry(*message).or_default();
+                all.push_str(&text);
+                all.push('\n');
             }
         }
         Ok((texts, found))
+    }
+
+    /// What the saver's own tool answers for a handle, if anything.
+    async fn brought_back(
+        &self,
+        handle: &str,
+        tool: &RecoveryTool,
+        home: &TempDir,
+    ) -> Option<String> {
+        let put = |text: &String| text.replace("{handle}", handle);
+        let answer = match &tool.path {
+            Some(path) => {
+                let method = if tool.body.is_some() { Method::POST } else { Method::GET };
+                self.ask(method, &put(path), tool.body.as_ref().map(put)).await
+            }
+            None => {
+                let command: Vec<String> = tool.command.iter().map(put).collect();
+                self.run(&command, home).await
+            }
+        };
+        let answer = answer.ok()?;
+        let text = match &tool.text {
+            Some(pointer) => {
+                let value = serde_json::from_str::<Json>(&answer).ok()?;
+                value.pointer(pointer)?.as_str()?.to_owned()
+            }
+            None => answer,
+        };
+        Some(text).filter(|text| !text.is_empty())
     }
 }
 

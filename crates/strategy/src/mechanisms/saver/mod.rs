@@ -138,7 +138,10 @@ struct RecoveryTool {
     /// A regular expression, whose first group is the handle that it leaves in a text.
     handle: String,
     /// The path that is asked, with `{handle}`.
-    path: String,
+    path: Option<String>,
+    /// The command that is run instead, with `{handle}`.
+    #[serde(default)]
+    command: Vec<String>,
     /// The body that is posted, with `{handle}`; absent: the path is read.
     body: Option<String>,
     /// The JSON pointer of the text in the answer; absent: the whole answer.
@@ -198,6 +201,10 @@ fn proxy(build: &Build<'_>) -> Result<intercept::Proxy, BuildError> {
         let regex = Regex::new(&tool.handle).map_err(|e| format!("recovery.handle: {e}"))?;
         match regex.captures_len() {
             0 | 1 => Err("recovery.handle: the handle is a group in brackets".into()),
+            _ if tool.path.is_none() => {
+                check_command(&tool.command)?;
+                Ok((regex, tool.clone()))
+            }
             _ => Ok((regex, tool.clone())),
         }
     };
