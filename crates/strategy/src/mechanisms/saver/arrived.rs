@@ -117,6 +117,13 @@ fn matched(sent: &[Part], arrived: &[Part]) -> Result<Vec<Option<usize>>, String
                 return Err(format!("it moves {} before what was said earlier", described(part)));
             }
             last = Some(at);
+            if sent[at].role != part.role {
+                let (from, into) = (sent[at].role, part.role);
+                return Err(format!(
+                    "it turns {} of the role `{from}` into one of the role `{into}`",
+                    described(part)
+                ));
+            }
         }
         found.push(at);
     }
