@@ -1,5 +1,9 @@
 //! What a saver is sent, what of it arrives, and the parameters of savers.
 
+use std::collections::BTreeSet;
+
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
 use serde_json::{Value as Json, json};
 
 use super::arrived::Arrival::{Changed, Dropped};
@@ -159,6 +163,72 @@ fn request_that_arrives_unchanged_differs_in_nothing() {
             let sent = outgoing_parts(&outgoing, api, &body);
             let arrived = parts(api, &body).unwrap();
             assert_eq!(compare(&sent, &arrived), Ok(Arrived::default()), "{api:?}");
+        }
+    }
+}
+
+/// Messages of every role with blocks of every kind, some empty, in any order; calls with and
+/// without results, and results without calls.
+fn any_session(random: &mut ChaCha8Rng) -> Session {
+    let mut one_of = |most: usize| (random.next_u64() % most as u64) as usize;
+    let texts = ["", "One.", "Two.\nlines", "\"ü\u{0}\u{2028}", "One."];
+    let arguments = [json!({}), json!("text"), json!({"a": [1.5, {"b": "\"\n"}]}), json!(null)];
+    let roles = [Role::User, Role::System, Role::Assistant, Role::Assistant, Role::Tool];
+    let mut session = Talk::new(texts[one_of(2)]).end();
+    let (mut open, mut calls) = (Vec::new(), 0);
+    for at in 0..12 {
+        let role = roles[one_of(5)];
+        let count = if role == Role::Tool { 1 } else { one_of(5) };
+        let mut blocks = Vec::new();
+        for _ in 0..count {
+            let text = texts[one_of(5)].to_owned();
+            blocks.push(match (role, one_of(4)) {
+                (Role::Tool, number) => {
+                    let call = open.pop().unwrap_or_else(|| format!("none {at}"));
+                    Block::ToolResult { call, text, images: number as u32, is_error: number > 1 }
+                }
+                (Role::Assistant, 1 | 2) => {
+                    calls += 1;
+                    open.push(format!("call {calls}"));
+                    let (name, arguments) = ("read".to_owned(), arguments[one_of(4)].clone());
+                    Block::ToolCall { id: format!("call {calls}"), name, arguments }
+                }
+                (Role::Assistant, 3) => Block::Reasoning { text },
+                (Role::User, 3) => Block::Image { media_type: None },
+                _ => Block::Text { text },
+            });
+        }
+        let mut message = Talk::new("").user("").end().messages.remove(0);
+        (message.role, message.blocks) = (role, blocks);
+        session.messages.push(message);
+    }
+    session
+}
+
+#[test]
+fn any_session_arrives_unchanged_and_owned() {
+    let mut random = ChaCha8Rng::seed_from_u64(7);
+    for number in 0..300 {
+        let session = any_session(&mut random);
+        let marks = [3, 11];
+        let outgoing =
+            Outgoing { response: 12, marks: &marks, ..outgoing(&session, &session.preamble) };
+        for api in APIS {
+            let body = outgoing.body(api);
+            let Ok(arrived) = parts(api, &body) else { continue };
+            let sent = outgoing_parts(&outgoing, api, &body);
+            assert_eq!(compare(&sent, &arrived), Ok(Arrived::default()), "{number}, {api:?}");
+            for (at, message) in (0..).zip(&session.messages) {
+                let own = sent.iter().filter(|part| part.owner == Owner::Message(at));
+                let own: Vec<&str> = own.map(|part| part.text.as_str()).collect();
+                // OpenAI's formats put the texts of a response before its calls.
+                let lines = |text: &str| {
+                    let lines = text.lines().filter(|line| !line.is_empty()).map(str::to_owned);
+                    lines.collect::<BTreeSet<_>>()
+                };
+                let expected = lines(&message.sent());
+                assert_eq!(lines(&own.join("\n")), expected, "{number}, {api:?}: {at}");
+            }
         }
     }
 }
