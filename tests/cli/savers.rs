@@ -313,6 +313,10 @@ fn running_proxy_is_asked_by_its_address() {
         &[&format!("proxy:http://127.0.0.1:{port}")],
     );
     assert!(desk.path("headers").is_file(), "the requests passed it");
+    let shown = |name: &str| desk.good(&["strategies", "show", name]).out;
+    assert!(!shown(&format!("proxy:http://127.0.0.1:{port}")).contains("with your rights"));
+    assert!(shown("copy.toml").contains("runs `python3 saver_proxy.py copy "));
+    assert!(shown("filter:cat").contains("runs `sh -c cat` in "));
     let error = desk.refused(&["bench", "pi.jsonl", "--strategy", "proxy:http://example.com"]);
     assert!(error.contains("`http://example.com` is not on this machine"), "{error}");
 }
@@ -326,8 +330,14 @@ fn facts_that_saver_removed_are_lost_or_recovered() {
     let plain = proxy("keep", "").replacen("name = \"keep\"", "name = \"plain\"", 1);
     desk.file("plain.toml", plain);
     let strategies = ["--strategy", "keep.toml", "--strategy", "plain.toml"];
+    let windows = ["--window", "25%", "--window", "50%"];
     let run = ["bench", &session(), "--questions", "none", "--quiet", "--out", "run"];
-    desk.good(&[&run[..], &strategies].concat());
+    desk.good(&[&run[..], &windows, &strategies].concat());
+    assert_eq!(
+        desk.read("starts"),
+        "keep\nkeep\n",
+        "each was started once, for all cuts and windows"
+    );
     let rows = desk.csv("run/cuts.csv");
     let sum = |strategy: &str, column: &str| -> u32 {
         let own = rows.iter().filter(|row| row["strategy"] == strategy);

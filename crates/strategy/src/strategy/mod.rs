@@ -176,8 +176,12 @@ impl Strategy {
     /// The folder in which it runs programs, and the command of each stage
     /// that does. Built-in strategies run none.
     pub fn commands(&self) -> impl Iterator<Item = (&Path, Vec<&str>)> {
-        let stages = self.stages.iter().filter(|s| s.mechanism.name == COMMAND.name);
-        stages.filter_map(move |stage| Some((self.folder.as_deref()?, words(&stage.parameters))))
+        let runs =
+            |stage: &&Stage| stage.mechanism == &COMMAND || SAVERS.contains(&stage.mechanism);
+        let commands = self.stages.iter().filter(runs).map(|stage| words(&stage.parameters));
+        // A proxy that runs already has an address in the place of a command.
+        let commands = commands.filter(|words| !words.is_empty());
+        commands.filter_map(move |words| Some((self.folder.as_deref()?, words)))
     }
 
     /// Whether it is a token saver: a program between the agent and its provider or its tools, which
