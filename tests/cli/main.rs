@@ -36,6 +36,8 @@ mod recovery;
 mod refusals;
 mod report;
 mod roles;
+#[cfg(unix)]
+mod savers;
 #[path = "../common/server.rs"]
 mod server;
 mod set_aside;

@@ -15,6 +15,7 @@ pub fn cell(id: &str, strategy: &str) -> CellBuilder {
         },
         row_kind: RowKind::Ranked,
         rows: CellRows {
+            saver: None,
             window: 10_000,
             preamble_added: 0,
             requests: Arc::default(),

@@ -128,6 +128,7 @@ pub(super) fn rows(facts: &SessionFacts, name: &str, window: &str) -> CellRows {
     CellRows {
         window: limit,
         preamble_added: 0,
+        saver: None,
         requests: Arc::new(requests),
         compactions,
         references: vec![ReferenceOutcome { reference: 0, state: reference }],

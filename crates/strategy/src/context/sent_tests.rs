@@ -214,3 +214,26 @@ fn text_that_stood_elsewhere_in_prompt_is_carried() {
     assert_eq!(step.carried, before + 2, "only the other text is new");
     assert_eq!(sent.prompt().tokens(), before + 2 + 1);
 }
+
+/// Breakpoints that a token saver sets stand in the place of those of the strategy.
+#[test]
+fn breakpoints_set_by_entry_replace_planned_ones() {
+    let mut context = context();
+    let mut sent = Sent::new(Some(20));
+    sent.update(&mut context);
+    let plan = [Breakpoint::Summary, Breakpoint::Newest];
+    let mut places = |set: Option<Vec<Option<u32>>>| {
+        let entry = |at: Option<u32>| at.map(EntryId::message);
+        context.set_breakpoints(set.map(|set| set.into_iter().map(entry).collect()));
+        sent.places(&context, &plan, None)
+    };
+    assert_eq!(places(None), [5, 8]);
+    assert_eq!(places(Some(vec![None, Some(2), Some(3)])), [2, 6, 7], "`None` is the preamble");
+    assert_eq!(places(Some(Vec::new())), [0; 0]);
+    assert_eq!(places(Some(vec![Some(0)])), [0; 0], "it was folded");
+    assert_eq!(places(None), [5, 8]);
+    hide(&mut context, 3);
+    sent.update(&mut context);
+    context.set_breakpoints(Some(vec![Some(EntryId::message(3))]));
+    assert_eq!(sent.places(&context, &plan, None), [6], "message 2 stands before it");
+}

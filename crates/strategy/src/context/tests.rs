@@ -3,8 +3,10 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use super::sent::Sent;
 use super::{Context, EntryId, InsertAt, Op, OpError, Recording};
 use crate::testkit::{Talk, words};
+use recap_billing::prompt_cache::Block;
 use recap_core::model::LedgerState;
 use recap_core::model::LedgerState::{Folded, Gone, Verbatim};
 use recap_core::model::Role;
@@ -272,4 +274,98 @@ fn every_edit_departure_and_return_is_a_change() {
     assert_eq!(changes(Op::Fold { range, into, at: InsertAt::Head }), 3);
     // The call is edited, and leaves with its result.
     assert_eq!(changes(Op::RemoveCall(recap_core::model::CallId(0))), 3);
+}
+
+/// The blocks of a context's prompt.
+fn prompt(context: &Context) -> Vec<Block> {
+    let mut sent = Sent::new(None);
+    sent.update(&mut context.clone());
+    sent.prompt().blocks()
+}
+
+/// The result of 20 tokens of [`sized`], for which a provider counted `tokens`.
+fn counted(tokens: u64) -> Context {
+    let mut recording = sized();
+    Arc::make_mut(&mut recording.sizes).messages[2].tokens = tokens;
+    let mut context = Context::new(recording);
+    (0..6).for_each(|_| context.append());
+    context
+}
+
+#[test]
+fn rewritten_size_follows_text_from_recorded_size() {
+    // What was counted for 20 tokens of text, the tokens of the new text, and its size: as many
+    // fewer, or in proportion where less was counted than the text has; as many more.
+    let cases = [
+        (20, 5, 5),
+        (20, 20, 20),
+        (20, 26, 26),
+        (50, 5, 35),
+        (50, 30, 60),
+        (10, 5, 3), // 15 of 20 are gone: 10 less 7.5, rounded down.
+        (10, 0, 0),
+        (10, 24, 14),
+        (0, 5, 0),
+    ];
+    for (recorded, text, size) in cases {
+        let mut context = counted(recorded);
+        let rest = context.messages_weight().tokens - recorded;
+        context.apply(Op::Rewrite(2, Some(words(text)))).unwrap();
+        let case = format!("{recorded}, {text}");
+        assert_eq!(context.weight_of(EntryId(2)).tokens, size, "{case}");
+        assert_eq!(context.messages_weight().tokens, rest + size, "{case}");
+        assert_eq!(context.entry(EntryId(2)).unwrap().text, words(text), "{case}");
+        assert_eq!(context.state(2), LedgerState::Edited, "{case}");
+        let output = context.tool_tokens_after(None);
+        assert_eq!(output, if recorded > 0 { 7 + size.min(text as u64) } else { 7 }, "{case}");
+    }
+}
+
+#[test]
+fn message_rewritten_back_is_as_never_rewritten() {
+    let (mut context, plain) = (counted(50), counted(50));
+    let mut sent = Sent::new(None);
+    sent.update(&mut context);
+    for text in [Some(words(3)), Some(words(4)), None, None] {
+        let is_back = text.is_none();
+        context.apply(Op::Rewrite(2, text)).unwrap();
+        sent.update(&mut context);
+        assert_eq!(sent.prompt().blocks(), prompt(&context), "as if looked at for the first time");
+        assert_eq!(prompt(&context) == prompt(&plain), is_back);
+        assert_eq!(context.weight() == plain.weight(), is_back);
+    }
+    assert_eq!(states(&context), [Verbatim; 4]);
+    let unseen = Context::new(sized()).apply(Op::Rewrite(2, None));
+    assert_eq!(unseen, Err(OpError::UnknownEntry(EntryId(2))));
+}
+
+#[test]
+fn other_preamble_replaces_recorded_one_until_taken_back() {
+    let (mut context, plain) = (context(), context());
+    let before = plain.preamble_weight().tokens;
+    for text in [words(5), words(7)] {
+        context.apply(Op::Preamble(Some(text.clone()))).unwrap();
+        let tokens = text.matches("word").count() as u64;
+        assert_eq!(context.preamble_weight().tokens, before - 1 + tokens, "`S` is one token");
+        assert_eq!(context.head(), text);
+        let blocks = prompt(&context);
+        assert_eq!(blocks[0].end, tokens);
+        assert_eq!(blocks.len(), prompt(&plain).len());
+    }
+    let other = prompt(&context);
+    context.apply(Op::Preamble(None)).unwrap();
+    assert_ne!(other, prompt(&plain));
+    assert_eq!(prompt(&context), prompt(&plain));
+    assert_eq!((context.head(), context.weight()), (plain.head(), plain.weight()));
+}
+
+#[test]
+fn rewritten_messages_and_preamble_survive_saving() {
+    let mut context = counted(50);
+    context.apply(Op::Rewrite(2, Some(words(3)))).unwrap();
+    let json = serde_json::to_string(&context.save()).unwrap();
+    let restored =
+        Context::restore(context.recording().clone(), serde_json::from_str(&json).unwrap());
+    assert_eq!(prompt(&restored), prompt(&context));
+    assert_eq!(restored.weight(), context.weight());
 }

@@ -490,4 +490,89 @@ mod tests {
         program.close("bye").await;
         assert_eq!(std::fs::read_to_string(&file).unwrap(), "bye\n");
     }
+
+    /// What [`run`] returns for a shell script.
+    async fn ran(script: &str, input: &str, limit: Duration) -> Result<String, String> {
+        run(&launch("sh", &["-c", script]), input, limit).await
+    }
+
+    #[tokio::test]
+    async fn run_returns_output_or_why_there_is_none() {
+        let large = "x".repeat(1 << 20);
+        let cases = [
+            ("cat", "a text", Ok("a text")),
+            ("cat", large.as_str(), Ok(large.as_str())),
+            ("exit 0", large.as_str(), Ok("")),
+            ("exec <&-; echo unread", large.as_str(), Ok("unread\n")),
+            ("echo two >&2; exit 3", "", Err("it ended with exit status: 3: two")),
+            ("printf '\\377'", "", Err("its answer is not UTF-8")),
+        ];
+        for (script, input, expected) in cases {
+            let expected = expected.map(str::to_owned).map_err(str::to_owned);
+            assert!(ran(script, input, LONG).await == expected, "{script}");
+        }
+        let absent = run(&launch("absent-program", &[]), "", LONG).await.unwrap_err();
+        assert!(absent.starts_with("`absent-program` cannot be started: "), "{absent}");
+    }
+
+    #[tokio::test]
+    async fn hidden_variables_are_taken_away_and_own_set() {
+        let hidden = vec!["PATH".to_owned(), "OWN".to_owned()];
+        let environment = vec![("OWN".to_owned(), "mine".to_owned())];
+        let launch = Launch { hidden, environment, ..launch("/usr/bin/env", &[]) };
+        let variables = run(&launch, "", LONG).await.unwrap();
+        assert!(variables.lines().any(|line| line == "OWN=mine"), "{variables}");
+        assert!(!variables.lines().any(|line| line.starts_with("PATH=")), "{variables}");
+    }
+
+    /// Waits, not for ever, until no process has this number; one that was not waited for counts
+    /// as ended.
+    async fn assert_gone(pid: &str) {
+        for _ in 0..3_000 {
+            let mut ps = Command::new("ps");
+            let state = ps.args(["-o", "stat=", "-p", pid.trim()]).output().await.unwrap().stdout;
+            if state.is_empty() || state.starts_with(b"Z") {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        panic!("the process {pid} runs");
+    }
+
+    #[tokio::test]
+    async fn run_leaves_no_process_behind() {
+        let started = |script: &str| format!("sleep 600 <&- >&- 2>&- & echo $!; {script}");
+        let pid = ran(&started("true"), "", LONG).await.unwrap();
+        assert_gone(&pid).await;
+        let error = ran(&started("cat >&2; exit 1"), "words", LONG).await.unwrap_err();
+        assert_eq!(error, "it ended with exit status: 1: words");
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("pid");
+        let script = started("echo $! > \"$0\"; exec sleep 600");
+        let launch = launch("sh", &["-c", &script, file.to_str().unwrap()]);
+        let late = run(&launch, "", Duration::from_secs(1)).await;
+        assert_eq!(late, Err("no answer within 1 s".to_owned()));
+        assert_gone(&std::fs::read_to_string(&file).unwrap()).await;
+    }
+
+    #[tokio::test]
+    async fn service_is_ended_with_what_it_started() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("pid");
+        let script = "sleep 600 & echo $! > \"$0.new\"; mv \"$0.new\" \"$0\"; echo out; echo err >&2; exec sleep 600";
+        let launch = launch("sh", &["-c", script, file.to_str().unwrap()]);
+        let mut service = Service::start(&launch).unwrap();
+        for _ in 0..3_000 {
+            if file.exists() {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        assert_eq!(service.ended(), None);
+        let own = service.child.id().unwrap().to_string();
+        let other = std::fs::read_to_string(&file).unwrap();
+        assert!(["out | err", ""].contains(&service.end().await.as_str()));
+        assert_gone(&own).await;
+        assert_gone(&other).await;
+    }
 }

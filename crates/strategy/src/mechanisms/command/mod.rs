@@ -430,6 +430,8 @@ mod tests {
             program: "sh".to_owned(),
             arguments: vec!["-c".to_owned(), script.to_owned()],
             folder: std::env::temp_dir(),
+            environment: Vec::new(),
+            hidden: Vec::new(),
         };
         Asker {
             launch,

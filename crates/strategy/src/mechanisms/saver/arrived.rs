@@ -117,6 +117,13 @@ fn matched(sent: &[Part], arrived: &[Part]) -> Result<Vec<Option<usize>>, String
                 return Err(format!("it moves {} before what was said earlier", described(part)));
             }
             last = Some(at);
+            if sent[at].role != part.role {
+                let (from, into) = (sent[at].role, part.role);
+                return Err(format!(
+                    "it turns {} of the role `{from}` into one of the role `{into}`",
+                    described(part)
+                ));
+            }
         }
         found.push(at);
     }
@@ -209,20 +216,24 @@ fn check_pairs(sent: &[Part], arrived: &[Part]) -> Result<(), String> {
     };
     let (calls, results) = (ids(arrived, true), ids(arrived, false));
     let (sent_calls, sent_results) = (ids(sent, true), ids(sent, false));
-    let whole = |id: &&String| sent_calls.contains(*id) && sent_results.contains(*id);
-    if let Some(id) = calls.difference(&results).filter(whole).min() {
-        return Err(format!(
-            "it drops the result of the call `{id}` and keeps the call: providers refuse that"
-        ));
+    let recorded_so = |id: &str| sent_calls.contains(id) != sent_results.contains(id);
+    if let Some(id) = calls.difference(&results).filter(|id| !recorded_so(id)).min() {
+        return Err(match sent_calls.contains(id) {
+            true => format!(
+                "it drops the result of the call `{id}` and keeps the call: providers refuse that"
+            ),
+            false => {
+                format!("it adds the call `{id}` without a result: providers refuse that")
+            }
+        });
     }
-    if let Some(id) = results
-        .difference(&calls)
-        .min()
-        .filter(|id| !sent_results.contains(*id) || sent_calls.contains(*id))
-    {
-        return Err(format!(
-            "it drops the call `{id}` and keeps its result: providers refuse that"
-        ));
+    if let Some(id) = results.difference(&calls).filter(|id| !recorded_so(id)).min() {
+        return Err(match sent_results.contains(id) {
+            true => format!("it drops the call `{id}` and keeps its result: providers refuse that"),
+            false => format!(
+                "it adds a result of the call `{id}`, which is not there: providers refuse that"
+            ),
+        });
     }
     Ok(())
 }

@@ -361,8 +361,9 @@ impl Link<'_> {
             (_, Err(problem)) if !problem.starts_with("it answered") => return Err(problem),
             (Err(problem), _) => return Err(problem),
             (Ok(answer), taken) => {
+                let taken = taken?;
                 check_answer(message, &answer)?;
-                taken?
+                taken
             }
         };
         Ok((compare(&sent, &parts(api, &arrived)?)?, ms))

@@ -1,0 +1,353 @@
+//! Token savers: proxies and filters that a session passes through, and what becomes of a run whose
+//! saver fails. `tests/fixtures/saver_proxy.py` plays all of them.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use recap_core::tokens::Counter;
+use serde_json::{Value as Json, json};
+
+use crate::desk::{Desk, session};
+use crate::recordings::shared;
+
+/// The row of a CSV file.
+type Row = BTreeMap<String, String>;
+
+/// A strategy whose proxy does what its name says; `keys` follow those of the stage.
+fn proxy(name: &str, keys: &str) -> String {
+    format!(
+        "version = 1\nname = \"{name}\"\nsummary = \"A token saver.\"\nsource = \"a test\"\n\n\
+         [[stage]]\nmechanism = \"proxy\"\nat = \"request\"\nwhen = \"always\"\ncommand = \
+         [\"python3\", \"saver_proxy.py\", \"{name}\", \"{{port}}\", \"{{upstream}}\"]\n{keys}\n"
+    )
+}
+
+/// A desk with the fixtures, the proxy, and a strategy `NAME.toml` for one of its modes.
+fn desk(name: &str, keys: &str) -> Desk {
+    let desk = Desk::with_sessions();
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/saver_proxy.py");
+    std::fs::copy(source, desk.path("saver_proxy.py")).unwrap();
+    desk.file(&format!("{name}.toml"), proxy(name, keys));
+    desk
+}
+
+/// The rows of one strategy in `requests.csv`, without its name.
+fn requests(desk: &Desk, run: &str, strategy: &str) -> Vec<Row> {
+    let rows = desk.csv(&format!("{run}/requests.csv")).into_iter();
+    let rows = rows.filter(|row| row["strategy"] == strategy);
+    let nameless = rows.map(|mut row| {
+        row.remove("strategy");
+        // What a provider refuses is lost for a strategy; `full` is a scale.
+        if row["overflow"] == "true" {
+            row.remove("references_kept");
+        }
+        row
+    });
+    nameless.collect()
+}
+
+/// Runs `strategies` on a session, and holds each of their rows against that of `full`.
+#[track_caller]
+fn assert_nothing_changes(desk: &Desk, input: &str, strategies: &[&str]) {
+    let run = ["bench", input, "--cuts", "none", "--questions", "none", "--quiet", "--out", "run"];
+    let named = strategies.iter().flat_map(|name| ["--strategy", name]);
+    desk.good(&run.into_iter().chain(named).collect::<Vec<_>>());
+    let full = requests(desk, "run", "full");
+    assert!(!full.is_empty());
+    for strategy in strategies {
+        let name = strategy.trim_end_matches(".toml");
+        assert_eq!(requests(desk, "run", name), full, "{input}: {name}");
+    }
+    std::fs::remove_dir_all(desk.path("run")).unwrap();
+}
+
+/// Waits, not for ever, until the process whose number is in a file has ended; one that nobody
+/// waited for counts as ended.
+#[track_caller]
+fn assert_gone(desk: &Desk, file: &str) {
+    let pid = desk.read(file);
+    for _ in 0..3_000 {
+        let state = Command::new("ps").args(["-o", "stat=", "-p", &pid]).output().unwrap().stdout;
+        if state.is_empty() || state.starts_with(b"Z") {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    panic!("{file}: the process {pid} runs");
+}
+
+#[test]
+fn saver_that_changes_nothing_costs_what_full_costs() {
+    let cases = [
+        ("claude-code.jsonl", "anthropic"),
+        ("claude-code.jsonl", "openai-chat"),
+        ("codex.jsonl", "openai-responses"),
+        ("openai-chat.json", "openai-chat"),
+        ("pi.jsonl", "openai-responses"),
+        ("opencode.json", "anthropic"),
+    ];
+    for (input, api) in cases {
+        for stream in [true, false] {
+            let desk = desk("copy", &format!("api = \"{api}\"\nstream = {stream}"));
+            assert_nothing_changes(&desk, input, &["copy.toml", "filter:cat"]);
+            assert_gone(&desk, "pid");
+        }
+    }
+    assert_nothing_changes(&desk("copy", ""), &session(), &["copy.toml", "filter:cat"]);
+}
+
+#[test]
+fn saver_that_changes_nothing_keeps_real_recordings() {
+    let recordings = [
+        "data/claude-code-sessions/cde341db-b80a-44f5-b0f2-94db2ef7a164.jsonl",
+        "data/codex-rollouts/agentcmd-rollout-2025-09-24T20-12-23.jsonl",
+        "cases/11-openai-log-with-response.json",
+    ];
+    for recording in recordings {
+        let Some(input) = shared(recording) else { return };
+        let desk = desk("copy", "");
+        assert_nothing_changes(&desk, input.to_str().unwrap(), &["copy.toml", "filter:cat"]);
+    }
+}
+
+/// The blocks of each message of [`session`].
+fn recorded() -> Vec<Vec<Json>> {
+    let text = std::fs::read_to_string(Path::new(&session()).join("sessions.jsonl")).unwrap();
+    let recorded: Json = serde_json::from_str(text.lines().next().unwrap()).unwrap();
+    let messages = recorded["messages"].as_array().unwrap().iter();
+    messages.map(|message| message["blocks"].as_array().unwrap().clone()).collect()
+}
+
+/// From the second request on, each result is cut to 200 characters.
+#[test]
+fn shortened_results_lower_tokens_and_cost() {
+    let desk = desk("cut", "");
+    let prices = json!({"claude-mine": {"litellm_provider": "anthropic",
+        "input_cost_per_token": 3e-6, "output_cost_per_token": 2e-5,
+        "cache_read_input_token_cost": 5e-7, "cache_creation_input_token_cost": 4e-6,
+        "prompt_cache_min_tokens": 512}});
+    desk.file("prices.json", prices.to_string());
+    let billed = ["--prices", "prices.json", "--agent-model", "claude-mine", "--out", "run"];
+    let run = ["bench", &session(), "--strategy", "cut.toml", "--cuts", "none"];
+    desk.good(&[&run[..], &billed].concat());
+    let (cut, full) = (requests(&desk, "run", "cut"), requests(&desk, "run", "full"));
+    assert_eq!(cut.len(), 46);
+    let number = |row: &Row, column: &str| row[column].parse::<f64>().unwrap();
+    assert_eq!(cut[0], full[0], "nothing was cut yet");
+    for (cut, full) in cut.iter().zip(&full).skip(1) {
+        assert!(number(cut, "tokens_sent") < number(full, "tokens_sent"), "{cut:?}");
+        assert_eq!(cut["tokens_full"], full["tokens_full"]);
+    }
+    let cost = |rows: &[Row]| rows.iter().map(|row| number(row, "cost_usd")).sum::<f64>();
+    assert!(cost(&cut) < cost(&full));
+
+    // The second request, by itself: the first, a response, and three results, each as it is sent.
+    let sent = |block: &Json| match block["type"].as_str().unwrap() {
+        "tool_call" => json!({"name": block["name"], "arguments": block["arguments"]}).to_string(),
+        "tool_result" => block["text"].as_str().unwrap().chars().take(200).collect(),
+        _ => block["text"].as_str().unwrap().to_owned(),
+    };
+    let counter = Counter::default();
+    let size =
+        |blocks: &Vec<Json>| counter.count(&blocks.iter().map(sent).collect::<Vec<_>>().join("\n"));
+    let added = recorded()[1..5].iter().map(size).sum::<u64>() as f64;
+    assert_eq!(number(&cut[1], "tokens_sent"), number(&cut[0], "tokens_sent") + added);
+    assert_eq!(number(&cut[1], "cache_read"), number(&cut[0], "tokens_sent"));
+    assert_eq!(number(&cut[1], "cache_write"), added);
+    let cost = |row: &Row, written: f64, read: f64| {
+        (written * 4.0 + read * 0.5 + number(row, "output") * 20.0) / 1e6
+    };
+    let first = number(&cut[0], "tokens_sent");
+    let differs = |row: &Row, expected: f64| (number(row, "cost_usd") - expected).abs() > 1e-9;
+    assert!(!differs(&cut[0], cost(&cut[0], first, 0.0)), "{:?}", cut[0]);
+    assert!(!differs(&cut[1], cost(&cut[1], added, first)), "{:?}", cut[1]);
+}
+
+#[test]
+fn failing_saver_is_one_row_with_its_reason() {
+    let cases = [
+        ("hang", "request 1: no answer within 1 s"),
+        ("error", "request 1: it answers with the error 500; its words: the grey heron"),
+        ("alone", "request 1: it answered without asking the provider"),
+        ("twice", "request 1: it asked the provider 2 times for one request of the agent"),
+        (
+            "drop",
+            "request 2: it drops the result of the call `toolu_1` and keeps the call: providers \
+             refuse that",
+        ),
+        ("role", "request 1: it turns a text of the role `user` into one of the role `assistant`"),
+        ("grow", "request 1: it adds more than 8 MB to a request"),
+        ("forgets", "request 1: the call `toolu_1` of the response does not come back"),
+        ("end", "it ended before it was ready (exit status: 1); its words: about the grey heron"),
+        ("deaf", "it was not ready within 1 s"),
+    ];
+    for (mode, reason) in cases {
+        // What is meant to take too long gets one second; nothing else takes a minute.
+        let limits = match mode {
+            "hang" => "timeout = 1",
+            "deaf" => "start_timeout = 1",
+            _ => "timeout = 60\nstart_timeout = 60",
+        };
+        let desk = desk(mode, limits);
+        let (file, input) = (format!("{mode}.toml"), "claude-code.jsonl");
+        let ran =
+            desk.recap(&["bench", input, "--strategy", &file, "--cuts", "none", "--out", "run"]);
+        assert_eq!(ran.code, 3, "{mode}: {ran:?}");
+        assert_eq!(ran.err.matches("failed: ").count(), 1, "{mode}: {}", ran.err);
+        assert!(ran.err.contains(reason), "{mode}: {}", ran.err);
+        let command = format!("strategy `{mode}`, `python3 saver_proxy.py {mode} {{port}} ");
+        assert!(ran.err.contains(&command), "{mode}: {}", ran.err);
+        assert!(ran.out.contains(&format!("cells failed ({mode})")), "{mode}: {}", ran.out);
+        let counts = ["full", "id-list", mode].map(|name| requests(&desk, "run", name).len());
+        assert_eq!(counts, [6, 6, 0], "{mode}");
+        assert_gone(&desk, "pid");
+    }
+}
+
+#[test]
+fn failing_filter_is_one_row_with_its_reason() {
+    let desk = Desk::with_sessions();
+    let filter = "filter:cat > /dev/null; echo about the grey heron >&2; exit 3";
+    let run = ["bench", "claude-code.jsonl", "--strategy", filter, "--cuts", "none"];
+    let ran = desk.recap(&[&run[..], &["--out", "run"]].concat());
+    assert_eq!(ran.code, 3, "{ran:?}");
+    let reason = "result of `toolu_1`: it ended with exit status: 3: about the grey heron";
+    assert!(ran.err.contains(reason), "{}", ran.err);
+    assert_eq!(requests(&desk, "run", "full").len(), 6);
+}
+
+/// `filter:COMMAND` replaces a result from the request on that sends it first.
+#[test]
+fn filter_sees_each_result_with_its_call() {
+    let desk = Desk::new();
+    let shell = "cat >> results; printf '%s|%s' \"$RECAP_TOOL\" \"$RECAP_COMMAND\" | tee -a calls";
+    let filter = format!("filter:{shell}");
+    let run = ["bench", &session(), "--strategy", &filter, "--cuts", "none", "--out", "run"];
+    desk.good(&run);
+    let (mut results, mut calls, mut asked) = (String::new(), String::new(), BTreeMap::new());
+    for block in recorded().into_iter().flatten() {
+        match block["type"].as_str() {
+            Some("tool_call") => {
+                let command = block["arguments"]["command"].as_str().unwrap_or_default();
+                let call = format!("{}|{command}", block["name"].as_str().unwrap());
+                asked.insert(block["id"].to_string(), call);
+            }
+            Some("tool_result") => {
+                results += block["text"].as_str().unwrap();
+                calls += &asked[&block["call"].to_string()];
+            }
+            _ => {}
+        }
+    }
+    assert_eq!(desk.read("results"), results, "each result once, as recorded, in order");
+    assert_eq!(desk.read("calls"), calls);
+    let (own, full) = (requests(&desk, "run", &filter), requests(&desk, "run", "full"));
+    assert_eq!(own[0], full[0], "before any result");
+    let tokens = |row: &Row| row["tokens_sent"].parse::<u64>().unwrap();
+    assert!(own.iter().zip(&full).skip(1).all(|(own, full)| tokens(own) < tokens(full)));
+}
+
+#[test]
+fn process_that_saver_started_is_ended_with_it() {
+    let desk = desk("child", "");
+    assert_nothing_changes(&desk, "claude-code.jsonl", &["child.toml"]);
+    assert_gone(&desk, "pid");
+    assert_gone(&desk, "child");
+}
+
+#[test]
+fn no_key_or_home_reaches_saver() {
+    let desk = desk("copy", "environment = {OWN_TOKEN = \"{port} {upstream}\"}");
+    desk.file("home/.config", "");
+    let home = desk.path("home").display().to_string();
+    let variables = [
+        ("ANTHROPIC_API_KEY", "sk-canary-4471"),
+        ("MY_SECRET", "canary-4471"),
+        ("my_password", "canary-4471"),
+        ("XDG_CONFIG_HOME", &home),
+        ("HOME", &home),
+        ("HARMLESS", "seen"),
+    ];
+    let run =
+        ["bench", "claude-code.jsonl", "--strategy", "copy.toml", "--cuts", "none", "--quiet"];
+    let ran = desk.recap_with(&variables, &[&run[..], &["--out", "run"]].concat());
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let seen = desk.json("environment");
+    for (name, _) in &variables[..4] {
+        assert!(seen.get(name).is_none(), "{name}");
+    }
+    assert_eq!(seen["HARMLESS"], "seen");
+    assert!(seen["OWN_TOKEN"].as_str().unwrap().contains(" http://127.0.0.1:"), "{seen}");
+    assert!(!seen["HOME"].as_str().unwrap().is_empty() && seen["HOME"] != home.as_str());
+    let headers = desk.json("headers");
+    assert_eq!(headers["x-api-key"], "placeholder");
+    assert_eq!(headers["authorization"], "Bearer placeholder");
+    let secrets = [seen.to_string(), headers.to_string()].concat();
+    assert!(!secrets.contains("canary"), "{secrets}");
+}
+
+/// A proxy that a test started itself. It ends with the value.
+struct Started(Child);
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Such a proxy sends everything to the port at which the provider stands.
+#[test]
+fn running_proxy_is_asked_by_its_address() {
+    let desk = desk("copy", "");
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let (port, upstream) = (free.to_string(), "http://127.0.0.1:9797");
+    let mut command = Command::new("python3");
+    command.args(["saver_proxy.py", "copy", &port, upstream]).current_dir(desk.path("."));
+    let _proxy = Started(command.stdout(Stdio::null()).spawn().unwrap());
+    assert_nothing_changes(
+        &desk,
+        "claude-code.jsonl",
+        &[&format!("proxy:http://127.0.0.1:{port}")],
+    );
+    assert!(desk.path("headers").is_file(), "the requests passed it");
+    let shown = |name: &str| desk.good(&["strategies", "show", name]).out;
+    assert!(!shown(&format!("proxy:http://127.0.0.1:{port}")).contains("with your rights"));
+    assert!(shown("copy.toml").contains("runs `python3 saver_proxy.py copy "));
+    assert!(shown("filter:cat").contains("runs `sh -c cat` in "));
+    let error = desk.refused(&["bench", "pi.jsonl", "--strategy", "proxy:http://example.com"]);
+    assert!(error.contains("`http://example.com` is not on this machine"), "{error}");
+}
+
+/// What a saver removes is lost at cuts, unless its own tool brings it back.
+#[test]
+fn facts_that_saver_removed_are_lost_or_recovered() {
+    let tool =
+        "recovery = {handle = 'original (\\d+)', path = \"/original/{handle}\", text = \"/text\"}";
+    let desk = desk("keep", tool);
+    let plain = proxy("keep", "").replacen("name = \"keep\"", "name = \"plain\"", 1);
+    desk.file("plain.toml", plain);
+    let strategies = ["--strategy", "keep.toml", "--strategy", "plain.toml"];
+    let windows = ["--window", "25%", "--window", "50%"];
+    let run = ["bench", &session(), "--questions", "none", "--quiet", "--out", "run"];
+    desk.good(&[&run[..], &windows, &strategies].concat());
+    assert_eq!(
+        desk.read("starts"),
+        "keep\nkeep\n",
+        "each was started once, for all cuts and windows"
+    );
+    let rows = desk.csv("run/cuts.csv");
+    let sum = |strategy: &str, column: &str| -> u32 {
+        let own = rows.iter().filter(|row| row["strategy"] == strategy);
+        own.map(|row| row[column].parse::<u32>().unwrap()).sum()
+    };
+    for column in ["facts", "verbatim", "partial"] {
+        assert_eq!(sum("keep", column), sum("plain", column), "{column}");
+    }
+    let lost = sum("plain", "lost");
+    assert!(lost > 0, "{rows:?}");
+    assert_eq!((sum("plain", "recovered"), sum("full", "lost")), (0, 0));
+    assert_eq!((sum("keep", "lost"), sum("keep", "recovered")), (0, lost));
+}
