@@ -2,7 +2,7 @@
 
 use std::io::{Result, Write};
 
-use super::document::{Part, Table, absent, figures, names, words};
+use super::document::{Head, Narrow, Part, Table, absent, figures, names, words};
 use super::sheet::{self, Field};
 use super::{Format, RenderInput, number};
 use recap_core::model::{Report, SaverRow, SaverSavings, ToolCut};
@@ -100,7 +100,7 @@ fn accountings(savers: &[SaverRow]) -> Table {
     let windows = several(|row| &row.window);
     let models = several(|row| &row.agent_model);
     heads.extend(windows.then(|| words("window")));
-    heads.extend(models.then(|| words("billed as")));
+    heads.extend(models.then(|| names("billed as")));
     heads.extend([
         figures("says"),
         figures("removed"),
@@ -108,8 +108,8 @@ fn accountings(savers: &[SaverRow]) -> Table {
         figures("in the cache"),
         figures("net"),
         figures("bill"),
-        figures("cache breaks"),
-        figures("wait"),
+        Head { narrow: Narrow::LeftOut(2), ..figures("cache breaks") },
+        Head { narrow: Narrow::LeftOut(1), ..figures("wait") },
     ]);
     let tokens = |tokens: f64| {
         let shown = number::tokens(tokens.abs());
@@ -181,4 +181,62 @@ fn recovery(saver: &SaverRow) -> Option<String> {
         recovery.found,
         each.unwrap_or_default(),
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::{Screen, terminal};
+    use crate::testkit::{Kit, saver_row};
+    use recap_core::model::Absent;
+
+    fn shown(savers: Vec<SaverRow>) -> String {
+        let report = Report { savers, ..Kit::default().report() };
+        terminal(&parts(&report), Screen { width: 120, color: false, wide: true })
+    }
+
+    #[test]
+    fn four_accountings_and_cut_tools_are_shown() {
+        let text = shown(vec![saver_row("foveance")]);
+        let line = "foveance  $5.19     2.3M       $11.45         $1.71  −$2.95  −$7.44      54 of 57  19 ms";
+        assert!(text.contains(line), "{text}");
+        assert!(text.contains("foveance  Read       15   14     54k   11k"), "{text}");
+        assert!(!text.contains("Edit"), "nothing of it was cut: {text}");
+        assert!(text.contains("asked for all 4 handles"), "{text}");
+        assert!(text.contains("back 2, 400 tokens each on average."), "{text}");
+        assert!(shown(Vec::new()).is_empty());
+    }
+
+    #[test]
+    fn windows_models_and_unknown_prices_are_told_apart() {
+        let other = SaverRow {
+            window: "200k".to_owned(),
+            agent_model: "n".to_owned(),
+            money: Err(Absent::SomePrice),
+            claimed_tokens: None,
+            claimed_usd: None,
+            removed_tokens: -7_200,
+            added_ms: None,
+            ..saver_row("foveance")
+        };
+        let text = shown(vec![saver_row("foveance"), other]);
+        assert!(text.contains("billed as"), "{text}");
+        let words: Vec<&str> =
+            text.lines().find(|line| line.contains("200k")).unwrap().split_whitespace().collect();
+        assert_eq!(
+            words,
+            ["foveance", "200k", "n", "–", "−7.2k", "–", "–", "–", "–", "54", "of", "57", "–"]
+        );
+    }
+
+    #[test]
+    fn csv_has_every_figure_of_a_saver() {
+        let report = Report { savers: vec![saver_row("x")], ..Kit::default().report() };
+        let mut out = Vec::new();
+        render(&RenderInput { report: &report, texts: None }, &mut out).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        let row = "x,native,m,1,0,57,1731514,5.1945,2290207,811173,54,5.05,12.49,11.45,1.71,4.66,-2.95,\
+                   -7.44,19,48,4,2,800";
+        assert_eq!(text.lines().nth(1), Some(row), "{text}");
+    }
 }

@@ -14,9 +14,9 @@ use recap_core::model::{
     Manifest, Measured, MessageFacts, NoCut, Observation, PanelAgreement, Prices, Primary, Problem,
     PromptBill, Provenance, Question, QuestionFacts, QuestionKind, QuestionRow, RECORDED, Receipt,
     Recommendation, Reference, ReferenceOutcome, ReferenceState, Replayed, Report, RequestBill,
-    RequestFacts, RequestRow, Role, RowKind, RowName, RunResults, SESSION_MEASURES, SessionFacts,
-    SessionRow, Snapshot, SnapshotPart, Source, StrategyRow, TimeProfile, TokensSource, Validation,
-    Value, Verdict, catalogue,
+    RequestFacts, RequestRow, Role, RowKind, RowName, RunResults, SESSION_MEASURES, SaverRecovery,
+    SaverRow, SaverSavings, SessionFacts, SessionRow, Snapshot, SnapshotPart, Source, StrategyRow,
+    TimeProfile, TokensSource, ToolCut, Validation, Value, Verdict, catalogue,
 };
 
 #[path = "tests/cells.rs"]
@@ -313,5 +313,35 @@ pub(super) fn recommended(strategy: &str) -> Recommendation {
         doubt: None,
         next: None,
         hint: None,
+    }
+}
+
+/// A token saver whose edits cost more than they save.
+pub(super) fn saver_row(strategy: &str) -> SaverRow {
+    let money = SaverSavings {
+        full_usd: 5.05,
+        usd: 12.49,
+        at_input_usd: 11.45,
+        at_cached_usd: 1.71,
+        rewritten_usd: 4.66,
+    };
+    let cut = ToolCut { results: 15, cut: 14, tokens_before: 54_000, tokens_after: 11_000 };
+    let whole = ToolCut { results: 3, cut: 0, tokens_before: 900, tokens_after: 900 };
+    SaverRow {
+        strategy: strategy.to_owned(),
+        window: "native".to_owned(),
+        agent_model: "m".to_owned(),
+        sessions: 1,
+        failed: 0,
+        requests: 57,
+        claimed_tokens: Some(1_731_514),
+        claimed_usd: Some(5.1945),
+        removed_tokens: 2_290_207,
+        rewritten_tokens: 811_173,
+        cache_breaks: 54,
+        money: Ok(money),
+        added_ms: Some((19.0, 48.0)),
+        tools: vec![("Read".to_owned(), cut), ("Edit".to_owned(), whole)],
+        recovery: Some(SaverRecovery { tried: 4, found: 2, tokens: 800 }),
     }
 }
