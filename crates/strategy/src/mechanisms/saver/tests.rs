@@ -466,6 +466,18 @@ fn recorded_result_without_call_hides_no_fault() {
     assert_eq!(compare(&sent, &parts(api, &body).unwrap()), Err(problem));
 }
 
+/// Of two equal texts, the one of the same role is meant.
+#[test]
+fn equal_text_of_another_role_is_no_change() {
+    let session = Talk::new("S").user("Ask.").assistant("OK.").user("OK.").assistant("Done.").end();
+    let outgoing = Outgoing { response: 3, marks: &[], ..outgoing(&session, &session.preamble) };
+    let mut body = outgoing.body(Api::OpenaiChat);
+    let sent = outgoing_parts(&outgoing, Api::OpenaiChat, &body);
+    body["messages"].as_array_mut().unwrap().remove(2);
+    let arrived = compare(&sent, &parts(Api::OpenaiChat, &body).unwrap()).unwrap();
+    assert_eq!(arrived.messages.into_iter().collect::<Vec<_>>(), [(1, Dropped)]);
+}
+
 /// Why a stage is refused; empty where it is not.
 fn refused(stage: &str) -> String {
     let head = "version = 1\nname = \"test\"\nsummary = \"\"\nsource = \"\"\n[[stage]]\n\
