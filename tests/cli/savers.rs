@@ -351,3 +351,27 @@ fn facts_that_saver_removed_are_lost_or_recovered() {
     assert_eq!((sum("plain", "recovered"), sum("full", "lost")), (0, 0));
     assert_eq!((sum("keep", "lost"), sum("keep", "recovered")), (0, lost));
 }
+
+/// What a saver says it saved is read from a path of its own or from a command's output.
+#[test]
+fn claimed_savings_are_read_or_their_absence_told() {
+    let report = |from: &str, tokens: &str| format!("report = {{{from}, tokens = \"{tokens}\"}}");
+    let (path, command) = ("path = \"/stats\"", "command = [\"echo\", '{\"own\": 34.5}']");
+    let cases = [
+        (report(path, "/saved/tokens"), Ok("\"claimed_tokens\":12")),
+        (report(command, "/own"), Ok("\"claimed_tokens\":34")),
+        (report(path, "/lost"), Err("its report has no number at `/lost`")),
+        (report("path = \"/\"", "/own"), Err("its report is no JSON: ")),
+        (report("command = [\"false\"]", "/own"), Err("its report: it ended with exit status: 1")),
+    ];
+    for (keys, expected) in cases {
+        let desk = desk("copy", &keys);
+        let run = ["bench", "claude-code.jsonl", "--strategy", "copy.toml", "--cuts", "none"];
+        let ran = desk.recap(&[&run[..], &["--out", "run"]].concat());
+        match expected {
+            Ok(claimed) => assert!(desk.read("run/cells.jsonl").contains(claimed), "{keys}"),
+            Err(reason) => assert!(ran.err.contains(reason), "{keys}: {}", ran.err),
+        }
+        assert_eq!(ran.code, if expected.is_ok() { 0 } else { 3 }, "{keys}: {ran:?}");
+    }
+}
