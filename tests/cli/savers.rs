@@ -181,13 +181,13 @@ fn failing_saver_is_one_row_with_its_reason() {
         ("grow", "request 1: it adds more than 8 MB to a request"),
         ("forgets", "request 1: the call `toolu_1` of the response does not come back"),
         ("end", "it ended before it was ready (exit status: 1); its words: about the grey heron"),
-        ("deaf", "it was not ready within 1 s"),
+        ("deaf", "it was not ready within 3 s"),
     ];
     for (mode, reason) in cases {
-        // What is meant to take too long gets one second; nothing else takes a minute.
+        // What is meant to take too long gets seconds; nothing else takes a minute.
         let limits = match mode {
             "hang" => "timeout = 1",
-            "deaf" => "start_timeout = 1",
+            "deaf" => "start_timeout = 3",
             _ => "timeout = 60\nstart_timeout = 60",
         };
         let desk = desk(mode, limits);
@@ -350,4 +350,28 @@ fn facts_that_saver_removed_are_lost_or_recovered() {
     assert!(lost > 0, "{rows:?}");
     assert_eq!((sum("plain", "recovered"), sum("full", "lost")), (0, 0));
     assert_eq!((sum("keep", "lost"), sum("keep", "recovered")), (0, lost));
+}
+
+/// What a saver says it saved is read from a path of its own or from a command's output.
+#[test]
+fn claimed_savings_are_read_or_their_absence_told() {
+    let report = |from: &str, tokens: &str| format!("report = {{{from}, tokens = \"{tokens}\"}}");
+    let (path, command) = ("path = \"/stats\"", "command = [\"echo\", '{\"own\": 34.5}']");
+    let cases = [
+        (report(path, "/saved/tokens"), Ok("\"claimed_tokens\":12")),
+        (report(command, "/own"), Ok("\"claimed_tokens\":34")),
+        (report(path, "/lost"), Err("its report has no number at `/lost`")),
+        (report("path = \"/\"", "/own"), Err("its report is no JSON: ")),
+        (report("command = [\"false\"]", "/own"), Err("its report: it ended with exit status: 1")),
+    ];
+    for (keys, expected) in cases {
+        let desk = desk("copy", &keys);
+        let run = ["bench", "claude-code.jsonl", "--strategy", "copy.toml", "--cuts", "none"];
+        let ran = desk.recap(&[&run[..], &["--out", "run"]].concat());
+        match expected {
+            Ok(claimed) => assert!(desk.read("run/cells.jsonl").contains(claimed), "{keys}"),
+            Err(reason) => assert!(ran.err.contains(reason), "{keys}: {}", ran.err),
+        }
+        assert_eq!(ran.code, if expected.is_ok() { 0 } else { 3 }, "{keys}: {ran:?}");
+    }
 }

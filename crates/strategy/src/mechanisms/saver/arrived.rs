@@ -173,8 +173,10 @@ fn pair(
     };
     for &their in theirs {
         let part = &arrived[their];
-        let equal = |&&our: &&usize| sent[our].text == part.text && sent[our].kind == part.kind;
-        match ours[next..].iter().position(|our| equal(&our)) {
+        let equal = |our: &usize| sent[*our].text == part.text && sent[*our].kind == part.kind;
+        let alike = |our: &usize| equal(our) && sent[*our].role == part.role;
+        let rest = &ours[next..];
+        match rest.iter().position(alike).or_else(|| rest.iter().position(equal)) {
             Some(skip) => {
                 let our = ours[next + skip];
                 if sent[our].role != part.role && part.kind == Kind::Text {

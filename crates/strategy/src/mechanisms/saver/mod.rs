@@ -197,6 +197,13 @@ fn proxy(build: &Build<'_>) -> Result<intercept::Proxy, BuildError> {
         Some(_) => {}
         None => check_command(command)?,
     }
+    if let Some(report) = report {
+        match (&report.path, report.command.as_slice()) {
+            (Some(_), []) => {}
+            (None, [program, ..]) if !program.is_empty() => {}
+            _ => return Err("report: name either a `path` of the proxy or a `command`".into()),
+        }
+    }
     let pattern = |tool: &RecoveryTool| -> Result<(Regex, RecoveryTool), BuildError> {
         let regex = Regex::new(&tool.handle).map_err(|e| format!("recovery.handle: {e}"))?;
         match regex.captures_len() {

@@ -466,6 +466,18 @@ fn recorded_result_without_call_hides_no_fault() {
     assert_eq!(compare(&sent, &parts(api, &body).unwrap()), Err(problem));
 }
 
+/// Of two equal texts, the one of the same role is meant.
+#[test]
+fn equal_text_of_another_role_is_no_change() {
+    let session = Talk::new("S").user("Ask.").assistant("OK.").user("OK.").assistant("Done.").end();
+    let outgoing = Outgoing { response: 3, marks: &[], ..outgoing(&session, &session.preamble) };
+    let mut body = outgoing.body(Api::OpenaiChat);
+    let sent = outgoing_parts(&outgoing, Api::OpenaiChat, &body);
+    body["messages"].as_array_mut().unwrap().remove(2);
+    let arrived = compare(&sent, &parts(Api::OpenaiChat, &body).unwrap()).unwrap();
+    assert_eq!(arrived.messages.into_iter().collect::<Vec<_>>(), [(1, Dropped)]);
+}
+
 /// Why a stage is refused; empty where it is not.
 fn refused(stage: &str) -> String {
     let head = "version = 1\nname = \"test\"\nsummary = \"\"\nsource = \"\"\n[[stage]]\n\
@@ -481,6 +493,7 @@ fn wrong_parameters_are_refused_with_their_reason() {
     let own = |keys: &str| proxy(&format!("command = [\"own\"]\n{keys}"));
     let handle = |regex: &str| own(&format!("recovery = {{handle = '{regex}', path = \"/\"}}"));
     let no_program = "`command` must name a program, such as [\"headroom\", \"proxy\"]";
+    let no_report = "report: name either a `path` of the proxy or a `command`";
     let no_time = "a timeout is a number of seconds above 0, at most 86400";
     let both = "command = [\"own\"]\nurl = \"http://127.0.0.1:1\"";
     let second = "command = [\"own\"]\n[[stage]]\nmechanism = \"sliding-window\"\n\
@@ -502,6 +515,9 @@ fn wrong_parameters_are_refused_with_their_reason() {
         (filter("command = [\"own\"]\ntimeout = 0.0"), no_time),
         (handle("("), "recovery.handle: "),
         (handle("abc"), "recovery.handle: the handle is a group in brackets"),
+        (own("report = {tokens = \"/a\"}"), no_report),
+        (own("report = {command = [\"\"], tokens = \"/a\"}"), no_report),
+        (own("report = {path = \"/\", command = [\"own\"], tokens = \"/a\"}"), no_report),
         (own("api = \"gemini\""), "api: "),
         (own("prot = 1"), "unknown field `prot`"),
         (proxy(second), "a token saver gets what the agent sends, so it is the only stage"),
