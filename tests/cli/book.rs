@@ -12,11 +12,14 @@ use crate::roles::talk;
 use crate::server::{Act, Received, Server};
 
 /// Commands of tables that are a form with a word to fill in, and no command.
-const FORMS: [&str; 4] = [
+const FORMS: [&str; 6] = [
     "recap bench SESSIONS --fail-on RULE",
     "recap strategies show NAME",
     "recap models show NAME",
     "recap strategies check FILE",
+    // Programs that have to be installed, or to run.
+    "recap bench SESSIONS --strategy savers",
+    "recap bench SESSIONS --strategy proxy:http://127.0.0.1:8787",
 ];
 /// The figures, beside the script that takes them.
 const FIGURES: &str = "reports/figures.md";

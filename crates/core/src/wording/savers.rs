@@ -11,17 +11,23 @@ pub fn savers(report: &Report) -> Vec<String> {
     for saver in &report.savers {
         if !names.contains(&saver.strategy.as_str()) {
             names.push(&saver.strategy);
-            sentences.push(told(saver, row(report, saver).and_then(kept)));
+            let row = row(report, saver);
+            let failure = row.and_then(|row| row.failed.first()).map(String::as_str);
+            sentences.push(told(saver, row.and_then(kept), failure));
         }
     }
     sentences
 }
 
-/// The sentence, with what it keeps in words.
-fn told(saver: &SaverRow, kept: Option<String>) -> String {
+/// Characters of the reason why it fails.
+const LONGEST: usize = 300;
+
+/// The sentence, with what it keeps in words, and why it failed first.
+fn told(saver: &SaverRow, kept: Option<String>, failure: Option<&str>) -> String {
     let name = &saver.strategy;
     if saver.sessions == 0 {
-        return format!("{name} fails in every session.");
+        let why = failure.map(|why| format!(": {}", why.chars().take(LONGEST).collect::<String>()));
+        return format!("{name} fails in every session{}.", why.unwrap_or_default());
     }
     let dollars = saver.claimed_usd.map(|usd| format!(" ({})", number::dollars(usd)));
     let claim = saver.claimed_tokens.map(|tokens| match tokens {
@@ -135,7 +141,11 @@ mod tests {
             ),
             (SaverRow { sessions: 0, ..saver() }, "x fails in every session."),
         ] {
-            assert_eq!(told(&row, None), expected);
+            assert_eq!(told(&row, None, None), expected);
         }
+        let failed = SaverRow { sessions: 0, ..saver() };
+        assert_eq!(told(&failed, None, Some("it hangs")), "x fails in every session: it hangs.");
+        let kept = told(&saver(), Some("it keeps all".to_owned()), None);
+        assert!(kept.contains("($2.00); it keeps all; it adds"), "{kept}");
     }
 }

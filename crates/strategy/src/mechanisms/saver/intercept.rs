@@ -36,8 +36,6 @@ pub(super) struct Step {
     pub preamble: Option<Option<String>>,
     /// The places of cache breakpoints, where the saver sets its own.
     pub marks: Option<Vec<Owner>>,
-    /// Milliseconds that the saver added to the request; absent for a filter.
-    pub added_ms: Option<f64>,
 }
 
 /// What arrived of the requests of a session.
@@ -63,6 +61,8 @@ pub(super) struct Proxy {
     pub command: Vec<String>,
     pub folder: Option<PathBuf>,
     pub url: Option<String>,
+    /// Where it is from, and how it is installed.
+    pub source: String,
     pub upstream_port: u16,
     pub environment: BTreeMap<String, String>,
     pub health: Option<String>,
@@ -77,8 +77,11 @@ pub(super) struct Proxy {
 /// How to start a saver: its home is an empty folder, so that nothing that it kept from earlier
 /// counts, and variables that hold keys are not handed on.
 fn launch(command: &[String], folder: Option<&PathBuf>, home: &TempDir) -> Launch {
-    let keys = ["KEY", "TOKEN", "SECRET", "PASSWORD"];
-    let is_key = |name: &String| keys.iter().any(|end| name.to_uppercase().ends_with(end));
+    let keys = ["KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL"];
+    let is_key = |name: &String| {
+        let name = name.to_uppercase();
+        name.ends_with("_PAT") || keys.iter().any(|word| name.contains(word))
+    };
     let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
     let hidden = names.filter(|name| is_key(name) || name.starts_with("XDG_"));
     let path = home.path().display().to_string();
@@ -258,15 +261,21 @@ impl Proxy {
     ) -> Result<(String, Option<Service>), String> {
         let free = std::net::TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr());
         let port = free.map_err(|e| format!("there is no free port: {e}"))?.port();
-        let put = |text: &String| {
-            text.replace("{port}", &port.to_string()).replace("{upstream}", &upstream.url)
-        };
-        let command: Vec<String> = self.command.iter().map(put).collect();
+        let url = format!("http://127.0.0.1:{port}");
+        let started = Service::start(&self.launch(&self.command, &url, upstream, home));
+        let service = started.map_err(|fault| format!("{fault}; it is {}", self.source))?;
+        Ok((url, Some(service)))
+    }
+
+    /// How to start a command of the saver's, which serves, or served, at an address.
+    fn launch(&self, command: &[String], url: &str, upstream: &Upstream, home: &TempDir) -> Launch {
+        let port = url.rsplit(':').next().unwrap_or_default();
+        let put = |text: &String| text.replace("{port}", port).replace("{upstream}", &upstream.url);
+        let command: Vec<String> = command.iter().map(put).collect();
         let mut launch = launch(&command, self.folder.as_ref(), home);
         let own = self.environment.iter().map(|(name, value)| (name.clone(), put(value)));
         launch.environment.extend(own);
-        let service = Service::start(&launch).map_err(|fault| fault.to_string())?;
-        Ok((format!("http://127.0.0.1:{port}"), Some(service)))
+        launch
     }
 }
 
@@ -329,7 +338,7 @@ impl Link<'_> {
                 sent.map_err(|problem| format!("request {}: {problem}", number + 1))?;
             previous = Some(newest);
             added_ms.push(ms);
-            done.steps.push(Step { added_ms: Some(ms), ..step(response, &state, &arrived) });
+            done.steps.push(step(response, &state, &arrived));
             state = arrived;
         }
         let tools = cuts(session, counter, &state.messages);
@@ -406,8 +415,7 @@ impl Link<'_> {
 
     /// Runs another command of the saver's, in its home.
     async fn run(&self, command: &[String], home: &TempDir) -> Result<String, String> {
-        let mut launch = launch(command, self.proxy.folder.as_ref(), home);
-        launch.environment.extend(self.proxy.environment.clone());
+        let launch = self.proxy.launch(command, &self.url, &self.upstream, home);
         run(&launch, "", self.proxy.timeout).await
     }
 
@@ -515,5 +523,5 @@ fn step(response: MessageIndex, before: &Arrived, now: &Arrived) -> Step {
     let again = before.messages.keys().filter(|message| !now.messages.contains_key(message));
     messages.extend(again.map(|message| (*message, None)));
     let preamble = (before.preamble != now.preamble).then(|| now.preamble.clone());
-    Step { response, messages, preamble, marks: now.marks.clone(), added_ms: None }
+    Step { response, messages, preamble, marks: now.marks.clone() }
 }

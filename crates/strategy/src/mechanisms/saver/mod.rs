@@ -219,6 +219,7 @@ fn proxy(build: &Build<'_>) -> Result<intercept::Proxy, BuildError> {
         command: command.clone(),
         folder: folder(build),
         url: url.clone(),
+        source: build.source.to_owned(),
         upstream_port: if url.is_some() { read.upstream_port } else { 0 },
         environment: environment.clone(),
         health: health.clone(),
@@ -358,15 +359,13 @@ impl Mechanism for Saver {
         self.done = Some(Arc::clone(&done));
         let seen = context.seen_count() as usize;
         let next = self.whole.get(seen).copied().unwrap_or(MessageIndex::MAX);
-        let mut waited_ms = None;
         while let Some(step) = done.steps.get(self.applied).filter(|step| step.response <= next) {
             self.apply(context, step)?;
-            waited_ms = step.added_ms;
             self.applied += 1;
         }
         let also = self.dropped.iter().copied().filter(|&id| context.contains(id)).collect();
         context.apply(Op::Hide { before: 0, except: Vec::new(), also })?;
-        Ok(Outcome { waited_ms, saver: Some(Arc::clone(&done.facts)), ..Outcome::default() })
+        Ok(Outcome { saver: Some(Arc::clone(&done.facts)), ..Outcome::default() })
     }
 
     fn recovered(&self, message: MessageIndex) -> Option<&str> {

@@ -135,6 +135,9 @@ impl Outgoing<'_> {
         if self.stream {
             body["stream"] = true.into();
         }
+        if self.stream && api == Api::OpenaiChat {
+            body["stream_options"] = json!({"include_usage": true});
+        }
         body
     }
 
