@@ -101,7 +101,7 @@ fn chat_request_is_written_as_its_api_requires() {
     let url = format!("data:image/png;base64,{PIXEL}");
     let call = |id, name, arguments| json!({"id": id, "type": "function", "function": {"name": name, "arguments": arguments}});
     let expected = json!({
-        "model": "model", "stream": true,
+        "model": "model", "stream": true, "stream_options": {"include_usage": true},
         "tools": [{"type": "function", "function":
             {"name": "read", "description": "Reads.", "parameters": {"type": "object"}}}],
         "messages": [
