@@ -9,7 +9,7 @@
 //!
 //! Comments name rules by document and number: `how-it-works §13` and
 //! `reference §4` are sections of `docs/how-it-works.md` and
-//! `docs/reference.md`. The former has a glossary.
+//! `docs/reference.md`.
 
 // Where an invariant holds, `expect` says it. `clippy.toml` names what reads the environment and the
 // clock, opens a socket or starts a program: a module that may says so at its head.

@@ -1,7 +1,7 @@
 //! What a token saver comes to, in a sentence.
 
 use super::number;
-use crate::model::{Report, SaverRow, SaverSavings, StrategyRow, catalogue};
+use crate::model::{FULL, Report, SaverRow, SaverSavings, StrategyRow, catalogue};
 use crate::text::counted;
 
 /// A sentence for each token saver at the first window, as the first billing model is billed.
@@ -13,7 +13,8 @@ pub fn savers(report: &Report) -> Vec<String> {
             names.push(&saver.strategy);
             let row = row(report, saver);
             let failure = row.and_then(|row| row.failed.first()).map(String::as_str);
-            sentences.push(told(saver, row.and_then(kept), failure));
+            let over = full(report, saver).and_then(StrategyRow::refused_often).unwrap_or(0.0);
+            sentences.push(told(saver, row.and_then(kept), failure, over));
         }
     }
     sentences
@@ -22,8 +23,9 @@ pub fn savers(report: &Report) -> Vec<String> {
 /// Characters of the reason why it fails.
 const LONGEST: usize = 300;
 
-/// The sentence, with what it keeps in words, and why it failed first.
-fn told(saver: &SaverRow, kept: Option<String>, failure: Option<&str>) -> String {
+/// The sentence, with what it keeps in words, why it failed first, and how many requests of the
+/// whole conversation a provider would have refused.
+fn told(saver: &SaverRow, kept: Option<String>, failure: Option<&str>, over: f64) -> String {
     let name = &saver.strategy;
     if saver.sessions == 0 {
         let why = failure.map(|why| format!(": {}", why.chars().take(LONGEST).collect::<String>()));
@@ -38,7 +40,7 @@ fn told(saver: &SaverRow, kept: Option<String>, failure: Option<&str>) -> String
         }
     });
     let billed = match &saver.money {
-        Ok(money) => billed(money),
+        Ok(money) => billed(money, over),
         Err(why) => format!("what it saves is not known ({why})"),
     };
     let claim =
@@ -54,11 +56,13 @@ fn told(saver: &SaverRow, kept: Option<String>, failure: Option<&str>) -> String
 }
 
 /// The bill of the sessions against that of the whole conversation.
-fn billed(money: &SaverSavings) -> String {
+fn billed(money: &SaverSavings, over: f64) -> String {
     let SaverSavings { usd, full_usd, .. } = *money;
     let share = if full_usd > 0.0 { usd / full_usd - 1.0 } else { 0.0 };
     let percent = number::percent(share.abs());
-    let (usd, full) = (number::dollars(usd), number::dollars(full_usd));
+    let over = (over > 0.0).then(|| format!(", {over:.0} requests over the limit"));
+    let full = number::dollars(full_usd) + &over.unwrap_or_default();
+    let usd = number::dollars(usd);
     match share {
         share if share <= -0.005 => {
             format!("the sessions cost {usd}, {percent} less than without it ({full})")
@@ -68,6 +72,11 @@ fn billed(money: &SaverSavings) -> String {
         }
         _ => format!("the sessions cost {usd}, as much as without it"),
     }
+}
+
+/// The row of the whole conversation beside it.
+fn full<'a>(report: &'a Report, saver: &SaverRow) -> Option<&'a StrategyRow> {
+    row(report, &SaverRow { strategy: FULL.to_owned(), ..saver.clone() })
 }
 
 /// The row of the table over all sessions.
@@ -141,11 +150,17 @@ mod tests {
             ),
             (SaverRow { sessions: 0, ..saver() }, "x fails in every session."),
         ] {
-            assert_eq!(told(&row, None, None), expected);
+            assert_eq!(told(&row, None, None, 0.0), expected);
         }
         let failed = SaverRow { sessions: 0, ..saver() };
-        assert_eq!(told(&failed, None, Some("it hangs")), "x fails in every session: it hangs.");
-        let kept = told(&saver(), Some("it keeps all".to_owned()), None);
-        assert!(kept.contains("($2.00); it keeps all; it adds"), "{kept}");
+        assert_eq!(
+            told(&failed, None, Some("it hangs"), 0.0),
+            "x fails in every session: it hangs."
+        );
+        let kept = told(&saver(), Some("it keeps all".to_owned()), None, 3.0);
+        assert!(
+            kept.contains("($2.00, 3 requests over the limit); it keeps all; it adds"),
+            "{kept}"
+        );
     }
 }
