@@ -25,6 +25,7 @@ const CONTRACTED: &[&str] = &[
     "requests.csv",
     #[cfg(feature = "parquet")]
     "results.parquet",
+    "savers.csv",
     "sessions.csv",
     "summary.csv",
     "summary.json",
@@ -229,10 +230,8 @@ fn json_dry_run_has_numbers_of_plan() {
     let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/ci.md"));
     let page = page.unwrap();
     let (_, plan) = page.split_once("\n### Plan\n").unwrap();
-    let cells = plan.lines().filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
-    let actual: Vec<&str> = cells.flat_map(|cell| cell.split(", ")).collect();
     for key in whole.as_object().unwrap().keys() {
-        assert!(actual.contains(&format!("`{key}`").as_str()), "{key}");
+        assert!(plan.contains(&format!("`{key}`")), "{key}");
     }
 }
 
