@@ -128,7 +128,11 @@ pub fn measure(
     let unusable = rows.iter().filter(|row| row.row_kind == RowKind::Unusable);
     let unusable = unusable.map(|row| row.strategy.clone()).collect();
     let asked = primary == Primary::Continuity;
-    let gives = !asked && missing.is_none() && advice::advises(&manifest);
+    let compacts = |row: &StrategyRow| !manifest.savers.contains(&row.strategy);
+    let mut compared = rows.iter().filter(|row| row.row_kind != RowKind::Control);
+    // Token savers alone do not compact at a size.
+    let compacts = manifest.savers.is_empty() || compared.any(compacts);
+    let gives = !asked && compacts && missing.is_none() && advice::advises(&manifest);
     let advice = gives.then(|| advice::advice(&manifest, &sessions, &results, &unusable));
     if let (Some(of), Some(advice)) = (&mut recommendation, &advice)
         && advice.basis.fit == advice.basis.sessions

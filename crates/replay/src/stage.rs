@@ -218,7 +218,7 @@ impl<'a> ReplaySession<'a> {
             model_calls: calls.len() as u32,
             input_tokens: calls.iter().map(|c| c.usage.input).sum(),
             output_tokens: calls.iter().map(|c| c.usage.output).sum(),
-            latency_ms: outcome.took_ms.or(match calls {
+            latency_ms: outcome.took_ms.or(outcome.waited_ms).or(match calls {
                 [] => None,
                 calls => calls.iter().map(|c| c.latency_ms).sum(),
             }),
@@ -249,6 +249,9 @@ impl<'a> ReplaySession<'a> {
         let number = self.number();
         if !self.at_end {
             self.charge(number, &mut row, &calls);
+            if outcome.waited_ms.is_some() {
+                row.latency_source = Some(LatencySource::Live);
+            }
             let before = match self.requests.last() {
                 // A view hides again what it hid before: without the view, the
                 // prompt would have been the last prompt and the messages

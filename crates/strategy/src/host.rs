@@ -99,6 +99,8 @@ pub struct Outcome {
     pub cpu: Duration,
     /// How long it took, where that is on record.
     pub took_ms: Option<f64>,
+    /// How long the agent waited for it, where that was measured.
+    pub waited_ms: Option<f64>,
     /// What a token saver did to the session.
     pub saver: Option<Arc<SaverFacts>>,
     /// Whether the token counters were reset: then the provider's last report

@@ -7,7 +7,7 @@ use super::{capital, kept, listed, uncapital, window};
 use crate::model::{
     Advice, Against, AgainstFull, Alternative, Choice, Chosen, ComparisonWithFull, Finding, Limit,
     Measured, NATIVE, NextStep, NoChoice, Priced, Primary, Range, RangeOf, Reason, Recommendation,
-    Replayed, Report, RowKind, RowName, RunnerUp, Savings, StrategyRow,
+    Replayed, Report, RowName, RunnerUp, Savings,
 };
 use crate::text::{counted, form_for, grouped};
 
@@ -41,16 +41,14 @@ pub struct Answer {
 pub fn answer(report: &Report) -> Option<Answer> {
     let mut of = report.recommendation.clone()?;
     let fits = |advice: &Advice| advice.basis.fit == advice.basis.sessions;
-    if let (Choice::Use(chosen), true) = (&mut of.choice, report.advice.as_ref().is_some_and(fits))
-    {
+    let free = report.has_only_savers() || report.advice.as_ref().is_some_and(fits);
+    if let (Choice::Use(chosen), true) = (&mut of.choice, free) {
         // Nobody has to choose a strategy, so its range says nothing of the answer.
         chosen.spread = None;
     }
     let mut answer = recommended(&of);
     let told = super::savers::savers(report).join(" ");
-    let is_saver = |row: &StrategyRow| report.manifest.savers.contains(&row.strategy);
-    let mut compared = report.rows.iter().filter(|row| row.row_kind != RowKind::Control);
-    if !told.is_empty() && compared.all(is_saver) {
+    if !told.is_empty() && report.has_only_savers() {
         // Nothing was asked for but what the savers come to.
         return Some(Answer { answer: told, also: Vec::new(), next: None, ..answer });
     }

@@ -24,7 +24,8 @@ use super::asked::PendingQuestion;
 use super::plan::Plan;
 use super::session::ReplaySession;
 use recap_core::model::{
-    CutExam, LatencySource, NO_SUMMARY, ReferenceOutcome, ReferenceState, Snapshot, counts_refusals,
+    CompactionRow, CutExam, LatencySource, NO_SUMMARY, ReferenceOutcome, ReferenceState, Snapshot,
+    counts_refusals,
 };
 use recap_strategy::{Compactor, Context};
 use recovered::Searcher;
@@ -259,7 +260,10 @@ impl ReplaySession<'_> {
     fn behind(&mut self, part: &CutSegment) -> Result<CutStart, ReplayError> {
         let sent = self.requests.get(part.first as usize).map(|request| request.tokens_sent);
         let rows = || self.compactions.iter().map(|(_, row)| row);
-        let waits = rows().filter(|row| !row.background).filter_map(|row| row.latency_ms);
+        // A token saver acts at every request, of which this is one.
+        let saver = self.plan.strategy.is_saver();
+        let here = |row: &&CompactionRow| !row.background && (!saver || row.request == part.first);
+        let waits = rows().filter(here).filter_map(|row| row.latency_ms);
         let waits: Vec<f64> = waits.collect();
         Ok(CutStart {
             tokens_after: sent.ok_or(ReplayError::EndsBeforeCut)?,

@@ -49,6 +49,8 @@ struct Page {
     when: Option<advice::When>,
     /// The receipt.
     today: Option<String>,
+    /// What token savers come to; empty in a run without one.
+    savers: String,
     /// The bill and what is kept, session by session; empty for a single one.
     each: String,
     money: Option<money::Money>,
@@ -87,7 +89,9 @@ fn render(source: &RenderInput<'_>) -> Vec<u8> {
         answer,
         when: advice::when(report),
         today: today(report),
-        each: document::html(&[savers::parts(report), sessions::parts(report)].concat()),
+        // The section has a heading of its own.
+        savers: document::html(savers::parts(report).get(1..).unwrap_or_default()),
+        each: document::html(&sessions::parts(report)),
         money: money::money(report, &blocks, &names, open),
         sessions: session::sessions(source, &cells),
         cuts: cuts::cuts(source, &cells),

@@ -81,7 +81,8 @@ pub(super) fn answer(
     let problems = trust::problems(report);
     let several = blocks.len() > 1;
     let shown = blocks.iter().enumerate().map(|(at, block)| {
-        let chosen = figured(&block.rows, chosen);
+        // Token savers are each told of; none of them is chosen.
+        let chosen = figured(&block.rows, chosen).filter(|_| !report.has_only_savers());
         TablePicture {
             keys: names.keys(block),
             heading: several.then(|| super::heading(report, block)),

@@ -36,6 +36,8 @@ pub(super) struct Step {
     pub preamble: Option<Option<String>>,
     /// The places of cache breakpoints, where the saver sets its own.
     pub marks: Option<Vec<Owner>>,
+    /// Milliseconds that the saver added to the request; absent for a filter.
+    pub added_ms: Option<f64>,
 }
 
 /// What arrived of the requests of a session.
@@ -338,7 +340,7 @@ impl Link<'_> {
                 sent.map_err(|problem| format!("request {}: {problem}", number + 1))?;
             previous = Some(newest);
             added_ms.push(ms);
-            done.steps.push(step(response, &state, &arrived));
+            done.steps.push(Step { added_ms: Some(ms), ..step(response, &state, &arrived) });
             state = arrived;
         }
         let tools = cuts(session, counter, &state.messages);
@@ -523,5 +525,5 @@ fn step(response: MessageIndex, before: &Arrived, now: &Arrived) -> Step {
     let again = before.messages.keys().filter(|message| !now.messages.contains_key(message));
     messages.extend(again.map(|message| (*message, None)));
     let preamble = (before.preamble != now.preamble).then(|| now.preamble.clone());
-    Step { response, messages, preamble, marks: now.marks.clone() }
+    Step { response, messages, preamble, marks: now.marks.clone(), added_ms: None }
 }

@@ -359,13 +359,15 @@ impl Mechanism for Saver {
         self.done = Some(Arc::clone(&done));
         let seen = context.seen_count() as usize;
         let next = self.whole.get(seen).copied().unwrap_or(MessageIndex::MAX);
+        let mut waited_ms = None;
         while let Some(step) = done.steps.get(self.applied).filter(|step| step.response <= next) {
             self.apply(context, step)?;
+            waited_ms = step.added_ms;
             self.applied += 1;
         }
         let also = self.dropped.iter().copied().filter(|&id| context.contains(id)).collect();
         context.apply(Op::Hide { before: 0, except: Vec::new(), also })?;
-        Ok(Outcome { saver: Some(Arc::clone(&done.facts)), ..Outcome::default() })
+        Ok(Outcome { waited_ms, saver: Some(Arc::clone(&done.facts)), ..Outcome::default() })
     }
 
     fn recovered(&self, message: MessageIndex) -> Option<&str> {
