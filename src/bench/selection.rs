@@ -121,6 +121,7 @@ impl Selection {
         for change in &self.changes {
             strategies.push(changed(change, &names)?);
         }
+        strategies.iter_mut().for_each(|strategy| strategy.redacts = self.redact);
         unique(&strategies)?;
         Ok(strategies.into_iter().map(Arc::new).collect())
     }

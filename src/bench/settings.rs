@@ -102,6 +102,10 @@ pub struct Selection {
     /// Override a value; the row is named after it (`--set prune.protect=20000`)
     #[arg(long = "set", value_name = "STRATEGY.KEY=VALUE")]
     pub changes: Vec<String>,
+
+    /// Whether secrets and e-mail addresses are replaced in what token savers are sent.
+    #[arg(skip)]
+    pub redact: bool,
 }
 
 /// Which strategies run.
@@ -117,6 +121,6 @@ impl Strategies {
     /// Strategies by name, and controls.
     pub fn named<S: Into<String>>(names: impl IntoIterator<Item = S>) -> Self {
         let names = names.into_iter().map(Into::into).collect();
-        Strategies::Selected(Selection { names, changes: Vec::new() })
+        Strategies::Selected(Selection { names, ..Selection::default() })
     }
 }

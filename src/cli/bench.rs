@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use clap::Args;
 
+use super::call_options::Redact;
 use super::config;
 use super::exit::{Exit, Failure};
 use super::model_session::ModelSession;
@@ -305,7 +306,10 @@ impl Arguments {
         };
         Ok(Inputs {
             datasets,
-            strategies: Strategies::Selected(self.selection.clone()),
+            strategies: Strategies::Selected(Selection {
+                redact: self.role_options.line.redact == Some(Redact::Yes),
+                ..self.selection.clone()
+            }),
             questions,
             prices,
             counter: wire::counter(self.tokens),

@@ -181,7 +181,6 @@ impl CallOptions {
             (self.cassette.is_some(), "--cassette"),
             (self.max_cost.is_some(), "--max-cost"),
             (self.per_minute.is_some(), "--per-minute"),
-            (self.redact.is_some(), "--redact"),
         ];
         match idle.iter().find(|(given, _)| *given) {
             Some((_, option)) => Err(Failure::usage(format!("{option} without a model")).help(

@@ -213,7 +213,8 @@ fn failing_filter_is_one_row_with_its_reason() {
     let run = ["bench", "claude-code.jsonl", "--strategy", filter, "--cuts", "none"];
     let ran = desk.recap(&[&run[..], &["--out", "run"]].concat());
     assert_eq!(ran.code, 3, "{ran:?}");
-    let reason = "result of `toolu_1`: it ended with exit status: 3: about the grey heron";
+    let reason =
+        "result of `toolu_1`: it ended with exit status: 3; its words: about the grey heron";
     assert!(ran.err.contains(reason), "{}", ran.err);
     assert_eq!(requests(&desk, "run", "full").len(), 6);
 }
@@ -374,4 +375,36 @@ fn claimed_savings_are_read_or_their_absence_told() {
         }
         assert_eq!(ran.code, if expected.is_ok() { 0 } else { 3 }, "{keys}: {ran:?}");
     }
+}
+
+#[test]
+fn redacted_text_reaches_saver_and_real_text_returns() {
+    let secret = format!("ghp_{}", "a1B2c3D4".repeat(5));
+    let call = json!({"id": "c1", "type": "function",
+        "function": {"name": "shell", "arguments": "{\"command\": \"env\"}"}});
+    let messages = json!([
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "Which token is set?"},
+        {"role": "assistant", "content": null, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": format!("GITHUB_TOKEN={secret}\nHOME=/root")},
+        {"role": "assistant", "content": "One is set."},
+    ]);
+    let desk = Desk::with_sessions();
+    desk.file("chat.json", json!({"model": "gpt-4.1", "messages": messages}).to_string());
+    let copying = format!("filter:tee {}", desk.path("seen").display());
+    let heading = format!("filter:tee {} | head -n 1", desk.path("seen").display());
+    let bench = |more: &[&str], out: &str| {
+        let run = ["bench", "chat.json", "--cuts", "none", "--questions", "none", "--out", out];
+        desk.good(&[&run, more].concat());
+        desk.read("seen")
+    };
+    assert!(bench(&["--strategy", &copying], "plain").contains(&secret));
+    let seen = bench(&["--strategy", &copying, "--redact", "yes"], "same");
+    assert!(!seen.contains(&secret) && seen.contains("GITHUB_TOKEN="), "{seen}");
+    assert_eq!(requests(&desk, "same", &copying), requests(&desk, "same", "full"));
+    // What is left of the result is counted with the secret itself.
+    bench(&["--strategy", &heading], "plain-head");
+    bench(&["--strategy", &heading, "--redact", "yes"], "head");
+    assert_eq!(requests(&desk, "head", &heading), requests(&desk, "plain-head", &heading));
+    assert_ne!(requests(&desk, "head", &heading), requests(&desk, "head", "full"));
 }

@@ -81,6 +81,8 @@ pub struct Build<'a> {
     pub stage: usize,
     /// Hash of the strategy.
     pub hash: &'a str,
+    /// Whether secrets are replaced in what a token saver is sent.
+    pub redacts: bool,
     /// The source of its numbers; of a token saver, how it is installed.
     pub source: &'a str,
     /// Folder of the strategy's file, if it is one of the user's own.

@@ -19,6 +19,8 @@ use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
+use super::ITS_WORDS;
+
 /// Longest answer in bytes, including its line feed.
 const LONGEST: u64 = 64 << 20;
 
@@ -295,7 +297,7 @@ pub(super) async fn run(launch: &Launch, input: &str, limit: Duration) -> Result
         let status = end_group(&mut program.child).await?;
         if !status.success() {
             let words = program.words.last().await;
-            return Err(format!("it ended with {}: {words}", describe_exit(status)));
+            return Err(format!("it ended with {}{ITS_WORDS}{words}", describe_exit(status)));
         }
         String::from_utf8(output).map_err(|_| Fault::Encoding.to_string())
     };

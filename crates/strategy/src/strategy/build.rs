@@ -96,6 +96,7 @@ impl Strategy {
                 strategy: &self.name,
                 stage: number + 1,
                 hash: &self.hash,
+                redacts: self.redacts,
                 source: &self.source,
                 folder: self.folder.as_deref(),
                 prompts: &self.prompts,

@@ -137,6 +137,8 @@ pub struct Strategy {
     pub recovery: Option<&'static RecoverySpec>,
     /// Its stages in order.
     pub stages: Vec<Stage>,
+    /// Whether secrets and e-mail addresses are replaced in what a token saver is sent.
+    pub redacts: bool,
     /// Hash of file, prompts, programs and overrides.
     pub hash: String,
     /// Folder of its file, if it is one of the user's own.

@@ -139,6 +139,7 @@ impl Strategy {
             explicit_cache: wire.explicit_cache,
             recovery,
             stages,
+            redacts: false,
             hash,
             folder: folder.map(Path::to_owned),
             prompts,

@@ -9,6 +9,7 @@ use recap_core::model::{
     Block, Call, Message, MessageIndex, Preamble, SaverFacts, SaverRecovery, Session, ToolCut,
 };
 use recap_core::text::is_command;
+use recap_core::text::redact::Originals;
 use recap_core::tokens::Counter;
 use regex::Regex;
 use reqwest::{Client, Method};
@@ -47,6 +48,24 @@ pub(super) struct Intercepted {
     pub facts: Arc<SaverFacts>,
     /// What the saver's own tool brings back of the messages that it changed.
     pub recovered: BTreeMap<MessageIndex, String>,
+}
+
+impl Intercepted {
+    /// The same with the values that placeholders stand for.
+    pub fn restored(mut self, originals: &Originals) -> Self {
+        for step in &mut self.steps {
+            for (_, arrival) in &mut step.messages {
+                if let Some(Arrival::Changed(text)) = arrival {
+                    *text = originals.restore(text);
+                }
+            }
+            if let Some(Some(text)) = &mut step.preamble {
+                *text = originals.restore(text);
+            }
+        }
+        self.recovered.values_mut().for_each(|text| *text = originals.restore(text));
+        self
+    }
 }
 
 /// A command for the results of tools.

@@ -39,7 +39,8 @@ use crate::host::{Mechanism, MechanismError, Outcome, Work};
 use crate::mechanism::{Build, BuildError, MechanismSpec};
 use arrived::Arrival;
 use intercept::{Intercepted, Step};
-use recap_core::model::MessageIndex;
+use recap_core::model::{Block, MessageIndex, Session};
+use recap_core::text::redact::{Originals, Redaction, redact};
 use wire::{Api, Owner};
 
 /// Passes the results of tools through a command.
@@ -243,6 +244,36 @@ fn folder(build: &Build<'_>) -> Option<PathBuf> {
     build.folder.map(std::path::Path::to_owned)
 }
 
+/// A session with placeholders for secrets and e-mail addresses, and what they stand for.
+fn redacted(session: &Session) -> (Session, Originals) {
+    let mut session = session.clone();
+    let mut texts: Vec<&mut String> = session.preamble.system.iter_mut().collect();
+    texts.extend(&mut session.preamble.pinned);
+    texts.extend(session.preamble_changes.iter_mut().flat_map(|change| &mut change.system));
+    let mut arguments: Vec<(&mut Json, String)> = Vec::new();
+    for block in session.messages.iter_mut().flat_map(|message| &mut message.blocks) {
+        match block {
+            Block::Text { text } | Block::ToolResult { text, .. } => texts.push(text),
+            Block::ToolCall { arguments: own, .. } => {
+                let text = own.to_string();
+                arguments.push((own, text));
+            }
+            Block::Reasoning { .. } | Block::Image { .. } => {}
+        }
+    }
+    let calls = arguments.iter().map(|(_, text)| text.as_str());
+    let all: Vec<&str> = texts.iter().map(|text| text.as_str()).chain(calls).collect();
+    let Redaction { texts: replaced, originals } = redact(&all);
+    let mut replaced = replaced.into_iter();
+    for (text, replaced) in texts.into_iter().zip(&mut replaced) {
+        *text = replaced;
+    }
+    for ((own, _), replaced) in arguments.into_iter().zip(replaced) {
+        *own = serde_json::from_str(&replaced).unwrap_or(Json::String(replaced));
+    }
+    (session, originals)
+}
+
 /// The program that sessions pass through.
 enum Source {
     Filter(intercept::Filter),
@@ -254,6 +285,7 @@ struct Saver {
     source: Source,
     strategy: String,
     hash: String,
+    redacts: bool,
     /// What arrived, once it is known.
     done: Option<Arc<Intercepted>>,
     /// The position in the whole session of each message of the recording, ascending.
@@ -273,6 +305,7 @@ impl Saver {
             source,
             strategy: build.strategy.to_owned(),
             hash: build.hash.to_owned(),
+            redacts: build.redacts,
             done: None,
             whole: Vec::new(),
             applied: 0,
@@ -284,12 +317,16 @@ impl Saver {
     async fn intercepted(&self, recording: &Recording) -> Result<Arc<Intercepted>, MechanismError> {
         let passage = recording.derived::<Passage>(&self.hash);
         let pass = async {
-            let (session, counter) = (recording.whole(), &recording.counter);
-            let passed = match &self.source {
-                Source::Filter(filter) => filter.pass(session, counter).await,
-                Source::Proxy(proxy) => proxy.pass(session, counter).await,
+            let (whole, counter) = (recording.whole(), &recording.counter);
+            let (session, originals) = match self.redacts {
+                true => redacted(whole),
+                false => (Session::clone(whole), Originals::default()),
             };
-            passed.map(Arc::new)
+            let passed = match &self.source {
+                Source::Filter(filter) => filter.pass(&session, counter).await,
+                Source::Proxy(proxy) => proxy.pass(&session, counter).await,
+            };
+            passed.map(|passed| Arc::new(passed.restored(&originals)))
         };
         let passed = passage.get_or_init(|| pass).await.clone();
         passed.map_err(|problem| {
