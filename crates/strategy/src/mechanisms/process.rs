@@ -506,7 +506,7 @@ mod tests {
             ("cat", large.as_str(), Ok(large.as_str())),
             ("exit 0", large.as_str(), Ok("")),
             ("exec <&-; echo unread", large.as_str(), Ok("unread\n")),
-            ("echo two >&2; exit 3", "", Err("it ended with exit status: 3: two")),
+            ("echo two >&2; exit 3", "", Err("it ended with exit status: 3; its words: two")),
             ("printf '\\377'", "", Err("its answer is not UTF-8")),
         ];
         for (script, input, expected) in cases {
@@ -558,7 +558,7 @@ mod tests {
         let pid = ran(&started("true"), "", LONG).await.unwrap();
         assert_gone(&pid).await;
         let error = ran(&started("cat >&2; exit 1"), "words", LONG).await.unwrap_err();
-        assert_eq!(error, "it ended with exit status: 1: words");
+        assert_eq!(error, "it ended with exit status: 1; its words: words");
         let late = ran("exec sleep 600", "", Duration::from_millis(50)).await;
         assert_eq!(late, Err("no answer within 0.05 s".to_owned()));
         let folder = tempfile::tempdir().unwrap();
