@@ -301,6 +301,7 @@ fn past() -> Vec<Archived> {
         broadcast: false,
         at: format!("2026-01-18T10:0{number}:00Z").parse().ok(),
         tokens: 1,
+        terms: std::sync::OnceLock::new(),
     };
     let heard = message(0, Role::User, "enemy spotted near the iron ore", None);
     let result = message(2, Role::Tool, "iron ore: 3 units", None);

@@ -87,6 +87,7 @@ mod tests {
             broadcast: false,
             at: None,
             tokens: 1,
+            terms: std::sync::OnceLock::new(),
         };
         ArchivedSession { summary, spans: vec![(0, 0)] }
     }

@@ -106,6 +106,7 @@ fn archive(part: &CutSegment) -> Vec<Archived> {
         broadcast: recorded.broadcast,
         at: facts.at,
         tokens: facts.tokens,
+        terms: std::sync::OnceLock::new(),
     });
     archived.collect()
 }
@@ -127,6 +128,7 @@ fn closed_session(closed: &ClosedSession) -> ArchivedSession {
         broadcast: false,
         at: None,
         tokens: 0,
+        terms: std::sync::OnceLock::new(),
     };
     ArchivedSession { summary, spans: closed.spans.clone() }
 }

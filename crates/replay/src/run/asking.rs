@@ -227,6 +227,7 @@ impl Asking {
                     broadcast: message.broadcast,
                     at: facts.at,
                     tokens: facts.tokens + thought,
+                    terms: std::sync::OnceLock::new(),
                 }
             });
             archived.collect()
@@ -245,6 +246,7 @@ impl Asking {
             // A summary covers many times and has none of its own.
             at: None,
             tokens: self.subject.recording.counter.count(summary),
+            terms: std::sync::OnceLock::new(),
             broadcast: false,
         };
         ArchivedSession { summary, spans: spans.clone() }

@@ -8,11 +8,12 @@
 mod search;
 mod sessions;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use jiff::Timestamp;
 
 use recap_core::model::{MessageIndex, Role};
+use recap_core::text::language::bm25::Terms;
 
 /// Every recovery channel, by the name used in strategies.
 pub static RECOVERIES: &[&RecoverySpec] = &[&search::SPEC, &search::ZOEA, &sessions::SPEC];
@@ -45,6 +46,14 @@ pub struct Archived {
     pub at: Option<Timestamp>,
     /// Tokens of content and reasoning, as the run counts.
     pub tokens: u64,
+    /// The words of its text, counted when they are first searched.
+    pub terms: OnceLock<Terms>,
+}
+
+impl Archived {
+    fn terms(&self) -> &Terms {
+        self.terms.get_or_init(|| Terms::of(&self.content))
+    }
 }
 
 /// A session that a strategy had closed, as a search result.

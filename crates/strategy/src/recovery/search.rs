@@ -97,6 +97,7 @@ mod tests {
             broadcast: false,
             at: None,
             tokens: 1,
+            terms: std::sync::OnceLock::new(),
         }
     }
 

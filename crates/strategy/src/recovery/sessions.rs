@@ -54,7 +54,7 @@ impl Recovery for Sessions {
         if tool != SEARCH {
             return Vec::new();
         }
-        let summaries: Vec<&str> = past.sessions.iter().map(|s| &*s.summary.content).collect();
+        let summaries: Vec<_> = past.sessions.iter().map(|s| s.summary.terms()).collect();
         best(past, ranked(&summaries, query), query)
     }
 
@@ -110,7 +110,7 @@ fn inside<'a>(
             &messages[at(from)..at(to)]
         })
         .collect();
-    let texts: Vec<&str> = own.iter().map(|message| &*message.content).collect();
+    let texts: Vec<_> = own.iter().map(|message| message.terms()).collect();
     ranked(&texts, query).into_iter().take(MESSAGES).map(move |at| own[at])
 }
 
@@ -129,6 +129,7 @@ mod tests {
             reasoning: None,
             at: None,
             tokens: 1,
+            terms: std::sync::OnceLock::new(),
             broadcast: false,
         }
     }

@@ -23,40 +23,53 @@ pub fn saturated(count: f64, relative_length: f64) -> f64 {
     count * (K1 + 1.0) / (count + K1 * (1.0 - B + B * relative_length))
 }
 
+/// The words of a text, counted once for all queries.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Terms {
+    counts: BTreeMap<Box<str>, u32>,
+    length: u32,
+}
+
+impl Terms {
+    /// The words of a text.
+    pub fn of(text: &str) -> Self {
+        let mut terms = Terms::default();
+        each_word(text, &mut |word| {
+            terms.length += 1;
+            match terms.counts.get_mut(word) {
+                Some(count) => *count += 1,
+                None => _ = terms.counts.insert(word.into(), 1),
+            }
+        });
+        terms
+    }
+}
+
 /// The positions of the texts that hold a word of the query, best first; of
 /// two that score alike the later one, which is newer.
-pub fn ranked(texts: &[&str], query: &str) -> Vec<usize> {
+pub fn ranked(texts: &[&Terms], query: &str) -> Vec<usize> {
     let scores = scores(texts, query);
     let mut found: Vec<usize> = (0..texts.len()).filter(|&at| scores[at] > 0.0).collect();
     found.sort_by(|&a, &b| scores[b].total_cmp(&scores[a]).then(b.cmp(&a)));
     found
 }
 
-fn scores(texts: &[&str], query: &str) -> Vec<f64> {
+fn scores(texts: &[&Terms], query: &str) -> Vec<f64> {
     let mut terms: BTreeSet<String> = BTreeSet::new();
     each_word(query, &mut |word| _ = terms.insert(word.to_owned()));
-    let mut counts: Vec<BTreeMap<&str, f64>> = Vec::with_capacity(texts.len());
-    let mut lengths: Vec<f64> = Vec::with_capacity(texts.len());
-    for text in texts {
-        let (mut own, mut length) = (BTreeMap::new(), 0.0);
-        each_word(text, &mut |word| {
-            length += 1.0;
-            if let Some(term) = terms.get(word) {
-                *own.entry(term.as_str()).or_insert(0.0) += 1.0;
-            }
-        });
-        counts.push(own);
-        lengths.push(length);
-    }
     let n = texts.len() as f64;
-    let mean = (lengths.iter().sum::<f64>() / n).max(1.0);
-    let holding = |term: &str| counts.iter().filter(|own| own.contains_key(term)).count() as f64;
-    let rarity: BTreeMap<&str, f64> =
-        terms.iter().map(|term| (term.as_str(), rarity(holding(term), n))).collect();
-    let score = |(own, length): (&BTreeMap<&str, f64>, &f64)| {
-        own.iter().map(|(term, count)| rarity[term] * saturated(*count, length / mean)).sum()
+    let mean = (texts.iter().map(|text| f64::from(text.length)).sum::<f64>() / n).max(1.0);
+    let holding = |term: &str| texts.iter().filter(|text| text.counts.contains_key(term)).count();
+    let rarity: Vec<(&str, f64)> =
+        terms.iter().map(|term| (term.as_str(), rarity(holding(term) as f64, n))).collect();
+    let score = |text: &&Terms| {
+        let own = rarity.iter().filter_map(|(term, rarity)| {
+            let count = f64::from(*text.counts.get(*term)?);
+            Some(rarity * saturated(count, f64::from(text.length) / mean))
+        });
+        own.sum()
     };
-    counts.iter().zip(&lengths).map(score).collect()
+    texts.iter().map(score).collect()
 }
 
 /// Hands out words in lower case: letters and digits that stand together. Of
@@ -91,12 +104,18 @@ fn end(word: &mut String, each: &mut dyn FnMut(&str)) {
 mod tests {
     use super::*;
 
+    fn ranking(texts: &[&str], query: &str) -> Vec<usize> {
+        let terms: Vec<Terms> = texts.iter().map(|text| Terms::of(text)).collect();
+        ranked(&terms.iter().collect::<Vec<_>>(), query)
+    }
+
     /// Seed 002: BM25 (ours)
     #[test]
     fn scores_are_those_worked_out_by_hand() {
         // Three texts of 4, 2 and 6 words: 4 on average.
         let texts = ["red fox red den", "blue fox", "a red hen in the den"];
-        let scores = scores(&texts, "Red den");
+        let terms = texts.map(Terms::of);
+        let scores = scores(&terms.each_ref(), "Red den");
         // Either word stands in two of the three: ln(1 + 1.5 / 2.5) = ln 1.6.
         let rarity = 1.6_f64.ln();
         // Text 0, of average length: red twice, 2 × 2.2 / (2 + 1.2); den once,
@@ -107,20 +126,20 @@ mod tests {
         for (score, expected) in scores.iter().zip([first, 0.0, third]) {
             assert!((score - expected).abs() < 1e-12, "{score} is not {expected}");
         }
-        assert_eq!(ranked(&texts, "Red den"), [0, 2]);
+        assert_eq!(ranking(&texts, "Red den"), [0, 2]);
     }
 
     #[test]
     fn a_rare_word_outweighs_a_common_one() {
         let texts = ["the port is open", "the port is 8443", "the port is closed"];
-        assert_eq!(ranked(&texts, "port 8443"), [1, 2, 0]);
+        assert_eq!(ranking(&texts, "port 8443"), [1, 2, 0]);
     }
 
     #[test]
     fn later_equal_ranks_first_and_nothing_matches_nothing() {
-        assert_eq!(ranked(&["same", "other", "same"], "same"), [2, 0]);
-        assert_eq!(ranked(&["same"], "?"), [0; 0]);
-        assert_eq!(ranked(&[], "same"), [0; 0]);
+        assert_eq!(ranking(&["same", "other", "same"], "same"), [2, 0]);
+        assert_eq!(ranking(&["same"], "?"), [0; 0]);
+        assert_eq!(ranking(&[], "same"), [0; 0]);
     }
 
     #[test]

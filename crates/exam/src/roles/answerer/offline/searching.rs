@@ -131,6 +131,7 @@ mod tests {
             broadcast: false,
             at: None,
             tokens: 10 + u64::from(message),
+            terms: std::sync::OnceLock::new(),
         }
     }
 

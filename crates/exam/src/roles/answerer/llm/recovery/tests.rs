@@ -19,6 +19,7 @@ fn archived(message: u32, content: &str, tokens: u64) -> Archived {
         broadcast: false,
         at,
         tokens,
+        terms: std::sync::OnceLock::new(),
     }
 }
 
