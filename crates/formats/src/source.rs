@@ -15,7 +15,7 @@ use super::format::Head;
 use super::gathered::stem_of;
 use super::outline::outline;
 use super::unpack::{Allowance, Hashing, Packing, TooMuch, Unpacking};
-use recap_core::text::counted;
+use recap_core::text::{counted, json_error};
 
 /// Longest line that is read, in bytes: far above any provider's request
 /// limit (32 MB), so a longer one is no recording.
@@ -528,10 +528,7 @@ impl<'a> Source<'a> {
             let line = e.inner().line() as u64;
             self.error(Some(line.max(1)), problem_of(&e))
         })?;
-        reader.end().map_err(|e| {
-            let message = e.to_string();
-            self.error(Some(e.line() as u64), Problem::Syntax { message })
-        })?;
+        reader.end().map_err(|e| self.error(Some(e.line() as u64), broken(&e)))?;
         Ok(value)
     }
 
@@ -605,13 +602,18 @@ pub(crate) fn from_json<T: DeserializeOwned>(value: serde_json::Value) -> Result
 /// The problem that an error of the parser is.
 pub(super) fn problem_of(error: &serde_path_to_error::Error<serde_json::Error>) -> Problem {
     let inner = error.inner();
-    let message = inner.to_string();
     if inner.is_data() {
         let at = error.path().to_string();
-        Problem::Shape { at, message }
+        Problem::Shape { at, message: json_error(&inner.to_string()) }
     } else {
-        Problem::Syntax { message }
+        broken(inner)
     }
+}
+
+/// Text that is no JSON, with the place within its line.
+fn broken(error: &serde_json::Error) -> Problem {
+    let message = format!("{} in column {}", json_error(&error.to_string()), error.column());
+    Problem::Syntax { message }
 }
 
 #[cfg(test)]

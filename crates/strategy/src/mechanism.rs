@@ -114,10 +114,11 @@ impl Build<'_> {
 /// Deserializes a value; an error names the key.
 pub(super) fn keyed<T: for<'de> Deserialize<'de>>(value: Value) -> Result<T, String> {
     serde_path_to_error::deserialize(value).map_err(|e| {
-        let (key, problem) = (e.path().to_string(), e.inner().message());
+        let (key, problem) =
+            (e.path().to_string(), recap_core::text::json_error(e.inner().message()));
         // The message itself names an unknown key.
         if key == "." || problem.contains(&format!("`{key}`")) {
-            problem.to_owned()
+            problem
         } else {
             format!("{key}: {problem}")
         }

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Answered, Call, CallError, Fault, Finish, Model, NoUsage, Reply, Tokens, WireError};
 use recap_core::model::{ModelRole, Timing, Usage};
+use recap_core::text::json_error;
 
 /// Removes secrets from a text before it is written.
 pub type Scrub = Arc<dyn Fn(&str) -> String + Send + Sync>;
@@ -114,8 +115,7 @@ impl CassetteLine {
     /// A description of what is wrong with the line.
     pub fn read(text: &str) -> Result<Self, LineError> {
         let line: Self = serde_json::from_str(text).map_err(|error| {
-            // The parser numbers the lines of its input, which is a single line here.
-            let message = error.to_string().replace(" at line 1 column ", " at column ");
+            let message = json_error(&error.to_string());
             another_version(text).map_or(LineError::Syntax(message), LineError::Version)
         })?;
         if line.v != VERSION {

@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use super::files::{FolderError, io as at};
 use recap_core::model::{Bill, CallRow, Cell, CellOutcome, Cut, RequestRow, SessionFacts};
+use recap_core::text::json_error;
 
 /// Name of the file in the run folder.
 pub(super) const JOURNAL: &str = "cells.jsonl";
@@ -303,7 +304,7 @@ fn parsed(line: &mut [u8]) -> Result<Line, String> {
     }
     let end = content.len();
     line[end] = b'}';
-    serde_json::from_slice(&line[..=end]).map_err(|e| e.to_string())
+    serde_json::from_slice(&line[..=end]).map_err(|e| json_error(&e.to_string()))
 }
 
 /// A journal after it was read.

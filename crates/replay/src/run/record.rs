@@ -11,6 +11,7 @@ use super::files::{FolderError, GATE, MANIFEST, TEXTS, io};
 use super::journal::{self, JOURNAL, Journal, Record, Text};
 use super::pool::Finished;
 use recap_core::model::{CallRow, Cut, Gate, INSTRUMENT, Manifest, RunResults, SessionFacts};
+use recap_core::text::json_error;
 
 /// [`Cut::key`] that owns its words.
 pub(super) type CutKey = (String, String, u32, bool);
@@ -121,7 +122,7 @@ fn parsed<T: for<'de> Deserialize<'de>>(path: PathBuf, text: &str) -> Result<T, 
     serde_json::from_str(text).map_err(|e| FolderError::Line {
         path,
         line: e.line(),
-        problem: e.to_string(),
+        problem: json_error(&e.to_string()),
     })
 }
 
@@ -158,7 +159,8 @@ fn read_texts(path: &Path, mut each: impl FnMut(Text)) -> Result<(), FolderError
             Err(_) if !line.ends_with(b"\n") => break,
             Err(e) => {
                 let path = path.to_owned();
-                return Err(FolderError::Line { path, line: number, problem: e.to_string() });
+                let problem = json_error(&e.to_string());
+                return Err(FolderError::Line { path, line: number, problem });
             }
         }
     }

@@ -53,7 +53,8 @@ impl RunTexts {
                 Ok(text) => index.push((prefix(&text.hash), at)),
                 Err(_) if !line.ends_with(b"\n") => break,
                 Err(e) => {
-                    return Err(FolderError::Line { path, line: number, problem: e.to_string() });
+                    let problem = recap_core::text::json_error(&e.to_string());
+                    return Err(FolderError::Line { path, line: number, problem });
                 }
             }
             at += bytes as u64;

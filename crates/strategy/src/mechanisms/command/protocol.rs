@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 
 use crate::context::InsertAt;
 use recap_core::model::{MOST_TOKENS, Role};
-use recap_core::text::is_command;
+use recap_core::text::{is_command, json_error};
 
 /// The version of the protocol.
 pub(super) const PROTOCOL: u32 = 1;
@@ -256,7 +256,7 @@ fn parse<T: DeserializeOwned>(value: Json, name: &str) -> Result<T, String> {
         let joint = if path.starts_with('[') || name.is_empty() { "" } else { "." };
         let path = if path == "." { String::new() } else { path };
         let place = format!("{name}{joint}{path}");
-        let problem = excerpt(&unquoted(&e.inner().to_string()));
+        let problem = excerpt(&unquoted(&json_error(&e.inner().to_string())));
         if place.is_empty() { problem } else { format!("{place}: {problem}") }
     })
 }
