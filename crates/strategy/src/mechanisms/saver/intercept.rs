@@ -21,7 +21,7 @@ use tokio::time::{Instant, sleep, timeout};
 use super::arrived::{Arrival, Arrived, compare};
 use super::upstream::Upstream;
 use super::wire::{Api, Outgoing, Owner, outgoing_parts, parts};
-use super::{RecoveryTool, Report};
+use super::{ProxyParameters, RecoveryTool};
 use crate::mechanisms::ITS_WORDS;
 use crate::mechanisms::process::{Launch, Service, run};
 
@@ -79,20 +79,12 @@ pub(super) struct Filter {
 
 /// A proxy, and how it is run and asked.
 pub(super) struct Proxy {
-    pub command: Vec<String>,
+    pub parameters: ProxyParameters,
     pub folder: Option<PathBuf>,
-    pub url: Option<String>,
     /// Where it is from, and how it is installed.
     pub source: String,
-    pub upstream_port: u16,
-    pub environment: BTreeMap<String, String>,
-    pub health: Option<String>,
-    pub api: Option<Api>,
-    pub stream: bool,
-    pub start: Duration,
-    pub timeout: Duration,
-    pub report: Option<Report>,
-    pub recovery: Option<(Regex, RecoveryTool)>,
+    /// What its own tool for what it removed is asked for.
+    pub handle: Option<Regex>,
 }
 
 /// How to start a saver: its home is an empty folder, so that nothing that it kept from earlier
@@ -229,33 +221,45 @@ fn short(text: &str) -> String {
 static RUNNING: Mutex<()> = Mutex::const_new(());
 
 impl Proxy {
+    /// Its command, or its address.
+    pub fn name(&self) -> String {
+        let ProxyParameters { url, command, .. } = &self.parameters;
+        url.clone().unwrap_or_else(|| command.join(" "))
+    }
+
     /// Lets the session pass.
     ///
     /// # Errors
     /// The proxy cannot be started, fails, or sends what a provider would refuse; with the end of
     /// its log.
     pub async fn pass(&self, session: &Session, counter: &Counter) -> Result<Intercepted, String> {
-        let _turn = match &self.url {
+        let _turn = match &self.parameters.url {
             Some(_) => Some(RUNNING.lock().await),
             None => None,
         };
         let home = home()?;
-        let started = Upstream::start(self.upstream_port).await;
-        let upstream =
-            started.map_err(|e| format!("port {} for the provider: {e}", self.upstream_port))?;
-        let (url, mut service) = match &self.url {
+        // A proxy that is started here is told of a free port.
+        let port = self.parameters.url.as_ref().map_or(0, |_| self.parameters.upstream_port);
+        let started = Upstream::start(port).await;
+        let upstream = started.map_err(|e| format!("port {port} for the provider: {e}"))?;
+        let (url, mut service) = match &self.parameters.url {
             Some(url) => (url.trim_end_matches('/').to_owned(), None),
             None => self.launched(&upstream, &home)?,
         };
         let client = Client::builder().no_proxy().build().map_err(|e| e.to_string())?;
-        let link =
-            Link { proxy: self, url, upstream, client, api: self.api.unwrap_or(Api::of(session)) };
+        let link = Link {
+            proxy: self,
+            url,
+            upstream,
+            client,
+            api: self.parameters.api.unwrap_or(Api::of(session)),
+        };
         let passed = async {
             link.wait_until_ready(service.as_mut()).await?;
             let mut intercepted = link.pass(session, counter).await?;
             let mut facts = SaverFacts::clone(&intercepted.facts);
             (facts.claimed_tokens, facts.claimed_usd) = link.claimed(&home).await?;
-            if let Some((handle, tool)) = &self.recovery {
+            if let (Some(handle), Some(tool)) = (&self.handle, &self.parameters.recovery) {
                 let (recovered, found) =
                     link.recover(&intercepted, handle, tool, counter, &home).await?;
                 (intercepted.recovered, facts.recovery) = (recovered, Some(found));
@@ -283,7 +287,7 @@ impl Proxy {
         let free = std::net::TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr());
         let port = free.map_err(|e| format!("there is no free port: {e}"))?.port();
         let url = format!("http://127.0.0.1:{port}");
-        let started = Service::start(&self.launch(&self.command, &url, upstream, home));
+        let started = Service::start(&self.launch(&self.parameters.command, &url, upstream, home));
         let service = started.map_err(|fault| format!("{fault}; it is {}", self.source))?;
         Ok((url, Some(service)))
     }
@@ -294,7 +298,8 @@ impl Proxy {
         let put = |text: &String| text.replace("{port}", port).replace("{upstream}", &upstream.url);
         let command: Vec<String> = command.iter().map(put).collect();
         let mut launch = launch(&command, self.folder.as_ref(), home);
-        let own = self.environment.iter().map(|(name, value)| (name.clone(), put(value)));
+        let own =
+            self.parameters.environment.iter().map(|(name, value)| (name.clone(), put(value)));
         launch.environment.extend(own);
         launch
     }
@@ -317,22 +322,27 @@ struct Link<'a> {
 const LONGEST_ANSWER: usize = 64 << 20;
 
 impl Link<'_> {
+    /// Time that it has for one request.
+    fn timeout(&self) -> Duration {
+        Duration::from_secs_f64(self.proxy.parameters.timeout)
+    }
+
     /// Waits until the proxy answers.
     async fn wait_until_ready(&self, mut service: Option<&mut Service>) -> Result<(), String> {
-        let url = format!("{}{}", self.url, self.proxy.health.as_deref().unwrap_or("/"));
+        let url = format!("{}{}", self.url, self.proxy.parameters.health.as_deref().unwrap_or("/"));
         let answers = async {
             loop {
                 if let Some(how) = service.as_mut().and_then(|service| service.ended()) {
                     return Err(format!("it ended before it was ready ({how})"));
                 }
-                let any = self.proxy.health.is_none();
+                let any = self.proxy.parameters.health.is_none();
                 match self.client.get(&url).send().await {
                     Ok(answer) if any || answer.status().is_success() => return Ok(()),
                     _ => sleep(Duration::from_millis(20)).await,
                 }
             }
         };
-        let limit = self.proxy.start;
+        let limit = Duration::from_secs_f64(self.proxy.parameters.start_timeout);
         let ready = timeout(limit, answers).await;
         ready.unwrap_or_else(|_| Err(format!("it was not ready within {} s", limit.as_secs_f64())))
     }
@@ -375,7 +385,7 @@ impl Link<'_> {
         response: MessageIndex,
         marks: &[MessageIndex],
     ) -> Result<(Arrived, f64), String> {
-        let stream = self.proxy.stream;
+        let stream = self.proxy.parameters.stream;
         let outgoing = Outgoing { session, preamble, response, stream, marks };
         let body = outgoing.body(self.api);
         let sent = outgoing_parts(&outgoing, self.api, &body);
@@ -406,7 +416,7 @@ impl Link<'_> {
         path: &str,
         body: Option<String>,
     ) -> Result<String, String> {
-        let limit = self.proxy.timeout;
+        let limit = self.timeout();
         let asked = async {
             let mut request = self.client.request(method, format!("{}{path}", self.url));
             // Placeholders: nothing is behind the proxy that would take a key.
@@ -437,12 +447,12 @@ impl Link<'_> {
     /// Runs another command of the saver's, in its home.
     async fn run(&self, command: &[String], home: &TempDir) -> Result<String, String> {
         let launch = self.proxy.launch(command, &self.url, &self.upstream, home);
-        run(&launch, "", self.proxy.timeout).await
+        run(&launch, "", self.timeout()).await
     }
 
     /// The tokens and the dollars that the saver says it saved.
     async fn claimed(&self, home: &TempDir) -> Result<(Option<u64>, Option<f64>), String> {
-        let Some(report) = &self.proxy.report else { return Ok((None, None)) };
+        let Some(report) = &self.proxy.parameters.report else { return Ok((None, None)) };
         let text = match &report.path {
             Some(path) => self.ask(Method::GET, path, None).await,
             None => self.run(&report.command, home).await,

@@ -88,7 +88,7 @@ struct Filter {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Proxy {
+struct ProxyParameters {
     /// The program and its arguments; `{port}` and `{upstream}` stand for what it is told.
     #[serde(default)]
     command: Vec<String>,
@@ -120,7 +120,7 @@ struct Proxy {
 }
 
 /// Where a saver tells what it saved: a path of its own, or a command.
-#[derive(Clone, Deserialize)]
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Report {
     path: Option<String>,
@@ -133,7 +133,7 @@ struct Report {
 }
 
 /// How a saver's own tool is asked for what was removed, as an agent would by calling it.
-#[derive(Clone, Deserialize)]
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RecoveryTool {
     /// A regular expression, whose first group is the handle that it leaves in a text.
@@ -181,19 +181,16 @@ fn check_command(command: &[String]) -> Result<(), BuildError> {
 }
 
 fn proxy(build: &Build<'_>) -> Result<intercept::Proxy, BuildError> {
-    let Proxy { command, url, environment, health, api, stream, recovery, report, .. } =
-        &build.read()?;
-    let read: Proxy = build.read()?;
+    let parameters: ProxyParameters = build.read()?;
+    let ProxyParameters { command, url, report, recovery, .. } = &parameters;
     match url {
         Some(url) if !command.is_empty() => {
-            return Err(
-                format!("`url` is for a proxy that runs: leave out `command`, or `{url}`").into()
-            );
+            let problem = "`url` is for a proxy that runs: leave out `command`, or";
+            return Err(format!("{problem} `{url}`").into());
         }
         Some(url) if !is_loopback(url) => {
-            return Err(
-                format!("`{url}` is not on this machine, such as http://127.0.0.1:8787").into()
-            );
+            let problem = "is not on this machine, such as http://127.0.0.1:8787";
+            return Err(format!("`{url}` {problem}").into());
         }
         Some(_) => {}
         None => check_command(command)?,
@@ -205,32 +202,21 @@ fn proxy(build: &Build<'_>) -> Result<intercept::Proxy, BuildError> {
             _ => return Err("report: name either a `path` of the proxy or a `command`".into()),
         }
     }
-    let pattern = |tool: &RecoveryTool| -> Result<(Regex, RecoveryTool), BuildError> {
-        let regex = Regex::new(&tool.handle).map_err(|e| format!("recovery.handle: {e}"))?;
-        match regex.captures_len() {
-            0 | 1 => Err("recovery.handle: the handle is a group in brackets".into()),
-            _ if tool.path.is_none() => {
-                check_command(&tool.command)?;
-                Ok((regex, tool.clone()))
-            }
-            _ => Ok((regex, tool.clone())),
+    let mut handle = None;
+    if let Some(tool) = recovery {
+        let form = Regex::new(&tool.handle).map_err(|e| format!("recovery.handle: {e}"))?;
+        if form.captures_len() < 2 {
+            return Err("recovery.handle: the handle is a group in brackets".into());
         }
-    };
-    Ok(intercept::Proxy {
-        command: command.clone(),
-        folder: folder(build),
-        url: url.clone(),
-        source: build.source.to_owned(),
-        upstream_port: if url.is_some() { read.upstream_port } else { 0 },
-        environment: environment.clone(),
-        health: health.clone(),
-        api: *api,
-        stream: *stream,
-        start: seconds(read.start_timeout)?,
-        timeout: seconds(read.timeout)?,
-        report: report.clone(),
-        recovery: recovery.as_ref().map(pattern).transpose()?,
-    })
+        if tool.path.is_none() {
+            check_command(&tool.command)?;
+        }
+        handle = Some(form);
+    }
+    seconds(parameters.start_timeout)?;
+    seconds(parameters.timeout)?;
+    let source = build.source.to_owned();
+    Ok(intercept::Proxy { parameters, folder: folder(build), source, handle })
 }
 
 /// Whether an address is on this machine: recorded text goes nowhere else.
@@ -332,9 +318,7 @@ impl Saver {
         passed.map_err(|problem| {
             let command = match &self.source {
                 Source::Filter(filter) => filter.command.join(" "),
-                Source::Proxy(proxy) => {
-                    proxy.url.clone().unwrap_or_else(|| proxy.command.join(" "))
-                }
+                Source::Proxy(proxy) => proxy.name(),
             };
             MechanismError::Saver { strategy: self.strategy.clone(), program: command, problem }
         })
