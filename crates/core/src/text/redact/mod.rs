@@ -17,6 +17,7 @@ use regex::Regex;
 
 mod commands;
 mod find;
+mod places;
 #[cfg(test)]
 mod tests;
 mod tokens;

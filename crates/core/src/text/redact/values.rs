@@ -10,18 +10,19 @@ const LONGEST: usize = 512;
 
 /// Names that denote a secret, also at the end of a longer name. They are
 /// followed by the sign of assignment (shell, JSON, YAML, code, URL) or a
-/// command's argument, and the value's quote.
+/// command's argument, also in a list of JSON, and the value's quote.
 static NAME: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(concat!(
         r"(?i)(?:",
         r"(password|passwd|passphrase|passwort|pwd|(?-i:[A-Z0-9]_PASS)",
         r"|(?:db|user|smtp|imap|mail|mysql|pg|postgres|redis|ftp|ssh|admin|root|auth|login|proxy)_?pass)",
         r"|secret|token|credentials?",
+        r"|secret_key_base|private_key_id",
         r"|(?:api|access|secret|private|signing|encryption|auth|account|master|license|service)",
         r"[_-]?key",
         r")",
         r#"(?:\\{0,3}["'`]?\s{0,3}(:=|=>|={1,3}|:)[ \t]{0,3}(?:[bru]?\\{0,3}(["'`]))?"#,
-        r#"|[ \t]+(["'`])?)"#,
+        r#"|[ \t]+(?:\\{0,3}(["'`]))?|\\{0,3}["'],\s{0,3}\\{0,3}(["']))"#,
     ))
     .expect("it is valid")
 });
@@ -92,6 +93,9 @@ struct Value<'a> {
     /// Whether an environment variable is set to this value alone, so that a
     /// word is not a variable's name.
     set: bool,
+    /// Whether it stands where a word is a password: in a connection string, or
+    /// as the argument of a command's flag.
+    placed: bool,
 }
 
 /// Finds values that are assigned to such names.
@@ -104,16 +108,24 @@ pub(super) fn assigned(text: &str, spans: &mut Vec<Range<usize>>) {
         if sign.is_none() && !is_flag(text, whole) {
             continue;
         }
-        let quote = hit.get(3).or_else(|| hit.get(4)).map(|quote| quote.as_str());
+        let quote = hit.get(3).or_else(|| hit.get(4)).or_else(|| hit.get(5)).map(|quote| quote.as_str());
         let end = ends.after(text, start, quote.is_some());
+        let password = hit.get(1).is_some();
+        if let Some(quote) = quote.filter(|_| password && text[end..].starts_with(' ')) {
+            let capitals = !text[whole..start].bytes().any(|byte| byte.is_ascii_lowercase());
+            let phrase = phrase(&text[start..], quote, capitals);
+            spans.extend(phrase.map(|phrase| start..start + phrase.len()));
+            continue;
+        }
         let Some(length) = length(&text[start..end], &text[end..], quote) else { continue };
         let range = start..start + length;
         let value = Value {
             text: &text[range.clone()],
-            password: hit.get(1).is_some(),
+            password,
             quoted: quote.is_some(),
             tight: text[..start].ends_with('='),
             set: is_set(text, whole, start, &range),
+            placed: is_argument(text, whole, &range) || is_connected(text, whole, &range),
         };
         if value.is_secret() {
             spans.push(range);
@@ -128,6 +140,68 @@ fn is_set(text: &str, name: usize, start: usize, value: &Range<usize>) -> bool {
     let capitals = name.ends_with('=') && !name.bytes().any(|byte| byte.is_ascii_lowercase());
     let rest = &text[value.end..];
     capitals && !name.contains(' ') && (rest.is_empty() || rest.starts_with([' ', '\n', '\r']))
+}
+
+/// Words of labels, messages and help texts, which passwords seldom have.
+const LABELS: &[&str] = &[
+    "argument", "at", "cannot", "characters", "choose", "confirm", "contain", "digits", "does",
+    "enter", "expected", "field", "file", "flag", "for", "forgot", "forgotten", "from",
+    "incorrect", "instead", "invalid", "is", "least", "length", "letters", "long", "match",
+    "missing", "must", "new", "not", "of", "option", "options", "or", "parameter", "please",
+    "postgres", "prompt", "required", "reset", "short", "should", "test", "tests", "too", "type",
+    "user", "username", "value", "was", "when", "wrong", "your",
+];
+
+/// Parts of words for passwords, also in other languages.
+const PASSWORDS: &[&str] =
+    &["pass", "pwd", "secret", "kennwort", "wachtwoord", "contrase", "senha"];
+
+/// Whether a text is a label or a message, or the name of a variable.
+fn is_label(text: &str) -> bool {
+    let lower = text.to_lowercase();
+    let mut words = lower.split(|c: char| !c.is_alphanumeric());
+    PASSWORDS.iter().any(|part| lower.contains(part)) || words.any(|word| LABELS.contains(&word))
+}
+
+/// A password in quotes that has spaces, at the beginning of a text. A sentence
+/// begins with a capital; in a variable of capitals, that may be a password too.
+fn phrase<'a>(text: &'a str, quote: &str, capitals: bool) -> Option<&'a str> {
+    const LONGEST_PHRASE: usize = 96;
+    let odd = |c: char| "\"'`\\<>{}[]()$%=/|\n\r\t".contains(c);
+    let (end, _) = text.char_indices().take(LONGEST_PHRASE).find(|(_, c)| odd(*c))?;
+    let (phrase, rest) = text.split_at(end);
+    let closed = rest.starts_with(quote) || rest.starts_with('\\') && rest[1..].starts_with(quote);
+    let letters = phrase.bytes().filter(u8::is_ascii_alphabetic).count();
+    let sentence = phrase.starts_with(char::is_uppercase) && !capitals;
+    let digits = phrase.bytes().any(|byte| byte.is_ascii_digit());
+    let whole = closed && phrase.trim() == phrase && letters >= 8 && phrase.is_ascii();
+    (whole && (digits || !sentence) && !is_label(phrase) && !is_stand_in(phrase)).then_some(phrase)
+}
+
+/// Whether a value is the argument of a flag: after a word, the command ends or
+/// goes on with signs, rather than with prose.
+fn is_argument(text: &str, name: usize, value: &Range<usize>) -> bool {
+    let rest = text[value.end..].trim_start_matches(' ');
+    let digits = text[value.clone()].bytes().any(|byte| byte.is_ascii_digit());
+    let ends = rest.is_empty() || rest.starts_with(|c: char| "\"'\n\r\\-|>&;".contains(c));
+    is_flag(text, name) && (digits || ends && !text[name..value.start].contains("  "))
+}
+
+/// Whether a value stands in a connection string (libpq, JDBC, ADO.NET) or a
+/// URL's query: beside another field of these.
+fn is_connected(text: &str, name: usize, value: &Range<usize>) -> bool {
+    const FIELDS: [&str; 9] =
+        ["user=", "uid=", "user id=", "username=", "host=", "server=", "source=", "dbname=", "jdbc:"];
+    if !text[..value.start].ends_with('=') {
+        return false;
+    }
+    let (from, to) = (name.saturating_sub(200), (value.end + 100).min(text.len()));
+    let (before, after) = (text.as_bytes()[from..name].rsplit(|byte| *byte == b'\n').next(), text.as_bytes()[value.end..to].split(|byte| *byte == b'\n').next());
+    let before = String::from_utf8_lossy(before.unwrap_or_default()).to_ascii_lowercase();
+    let after = String::from_utf8_lossy(after.unwrap_or_default()).to_ascii_lowercase();
+    let separate = before.trim_end().ends_with([',', '(']);
+    let begins = before.is_empty() || before.ends_with(['?', '&', ';', ' ', '"', '\'']) || before.ends_with("\\u0026");
+    begins && !separate && FIELDS.iter().any(|field| before.contains(field) || after.contains(field))
 }
 
 /// Whether a name belongs to a flag of a command (`--api-key`).
@@ -187,6 +261,15 @@ impl Value<'_> {
         let letters = self.text.bytes().filter(u8::is_ascii_alphabetic).count();
         let wordy = |byte: u8| byte.is_ascii_alphabetic() || b"_-.:/".contains(&byte);
         let words = self.text.bytes().all(wordy);
+        if self.placed {
+            let word = letters >= 6 && letters == self.text.len();
+            let lower = self.text.bytes().any(|byte| byte.is_ascii_lowercase());
+            let made = if self.password { !words } else { letters > 0 && digits > 0 && !self.is_name() };
+            let chosen = self.password && word && lower && !is_label(self.text);
+            if chosen || made && (lower || !self.text.contains('_')) {
+                return true;
+            }
+        }
         match (self.password, self.quoted) {
             // People choose plain words as passwords; but labels are plain
             // words as well, with capitals.
@@ -264,7 +347,7 @@ fn is_reference(text: &str) -> bool {
 }
 
 /// Whether it stands for a missing value.
-fn is_filler(text: &str) -> bool {
+pub(super) fn is_filler(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
     let stem = lower.trim_end_matches(|c: char| c.is_ascii_digit());
     let first = lower.chars().next();
