@@ -34,10 +34,12 @@ fn encoded(text: &str, spans: &mut Vec<Range<usize>>) {
             let printable = plain.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' ');
             printable && !name.is_empty() && password.len() >= 3 && !is_filler(password)
         });
-        let key = plain.starts_with("-----BEGIN ");
         let named = whole.as_str().starts_with("client") && is_mixed(value.as_str());
-        let docker = plain.starts_with("{\"auths\":");
-        if if key { plain.contains("PRIVATE KEY") } else { pair || named || docker } {
+        let secret = match plain.starts_with("-----BEGIN ") {
+            true => plain.contains("PRIVATE KEY"),
+            false => pair || named || plain.starts_with("{\"auths\":"),
+        };
+        if secret {
             spans.push(value.range());
         }
     }
@@ -70,7 +72,7 @@ fn decoded(text: &str) -> String {
 fn signatures(text: &str, spans: &mut Vec<Range<usize>>) {
     static SIGNED: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(concat!(
-            r"(?i)(?:(?:[?&;]|\\u0026)(?:sig|signature|x-amz-security-token)",
+            r"(?i)(?:(?:[?&;]|\\u0026)(?:sig|signature|X-Amz-Security-Token|X-(?:Amz|Goog)-Signature)",
             r"|\bX-(?:Amz|Goog)-Signature|,\s?Signature)=([A-Za-z0-9%+/_~=-]{16,})",
         ))
         .expect("it is valid")
@@ -84,7 +86,7 @@ fn signatures(text: &str, spans: &mut Vec<Range<usize>>) {
 fn beside_access_keys(text: &str, spans: &mut Vec<Range<usize>>) {
     static PAIR: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(
-            r"\bA[KS]IA[A-Z0-9]{16}\b(?:[^A-Za-z0-9+/][ -~\s]{0,64}?)?[^A-Za-z0-9+/]([A-Za-z0-9+/]{40})(?:[^A-Za-z0-9+/=]|$)",
+            r"\bA[KS]IA[A-Z0-9]{16}\b(?:[^A-Za-z0-9+/][ -~\n\r]{0,64}?)?[^A-Za-z0-9+/]([A-Za-z0-9+/]{40})(?:[^A-Za-z0-9+/=]|$)",
         )
         .expect("it is valid")
     });

@@ -48,7 +48,7 @@ const FORMS: &[&str] = &[
     r"AGE-SECRET-KEY-1[0-9A-Z]{58}",
     // Discord: bots, webhooks. Telegram: bots. Doppler.
     r"[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,}",
-    r"discord(?:app)?\.com/api/webhooks/[0-9]{15,22}/[A-Za-z0-9_-]{40,}",
+    r"discord(?:app)?\.com/api/(?:v[0-9]{1,2}/)?webhooks/[0-9]{15,22}/[A-Za-z0-9_-]{40,}",
     r"[0-9]{8,10}:AA[A-Za-z0-9_-]{33}",
     r"dp\.(?:pt|st|sa|ct|scim|audit)\.(?:[a-z0-9_-]{2,35}\.)?[A-Za-z0-9]{40,44}",
     // Webhooks of Teams.
@@ -90,31 +90,31 @@ const FORMS: &[&str] = &[
 ];
 
 /// Hashes of passwords: crypt(5), PHC strings, LDAP (RFC 2307), Django, Werkzeug.
-/// `D` is a dollar sign, which Compose doubles and shells escape.
+/// `%` is a dollar sign, which Compose doubles and shells escape.
 const HASHES: &[&str] = &[
-    r"\$2[abxy]?D[0-9]{2}D[./A-Za-z0-9]{53}",
-    r"\$(?:[156]|apr1)D(?:rounds=[0-9]{1,9}D)?[./A-Za-z0-9]{1,16}D[./A-Za-z0-9]{22,86}",
-    r"\$g?[y7]D[./A-Za-z0-9]{1,16}D[./A-Za-z0-9]{1,86}D[./A-Za-z0-9]{43}",
-    r"\$(?:argon2(?:id|i|d)|scrypt|pbkdf2(?:-sha[0-9]{1,3})?)(?:D[a-z0-9=,]{1,64}){1,2}D[./+A-Za-z0-9]{8,}D[./+A-Za-z0-9]{16,}",
+    r"\$2[abxy]?%[0-9]{2}%[./A-Za-z0-9]{53}",
+    r"\$(?:[156]|apr1)%(?:rounds=[0-9]{1,9}%)?[./A-Za-z0-9]{1,16}%[./A-Za-z0-9]{22,86}",
+    r"\$g?[y7]%[./A-Za-z0-9]{1,16}%[./A-Za-z0-9]{1,86}%[./A-Za-z0-9]{43}",
+    r"\$(?:argon2(?:id|i|d)|scrypt|pbkdf2(?:-sha[0-9]{1,3})?)(?:%[a-z0-9=,]{1,64}){1,2}%[./+A-Za-z0-9]{8,}%[./+A-Za-z0-9]{16,}={0,2}",
     r"\{(?:SHA|SMD5|SSHA(?:256|384|512)?|PBKDF2[A-Z0-9-]{0,8})\}[A-Za-z0-9+/$.]{27,}={0,2}",
-    r"\bpbkdf2_sha(?:1|256|512)D[0-9]{3,8}D[A-Za-z0-9]{4,}D[A-Za-z0-9+/]{27,}={0,2}",
-    r"\b(?:pbkdf2:sha(?:1|256|512):[0-9]{3,8}|scrypt:[0-9]{1,8}:[0-9]{1,3}:[0-9]{1,3})D[A-Za-z0-9]{4,}D[0-9a-f]{40,}",
+    r"\bpbkdf2_sha(?:1|256|512)%[0-9]{3,8}%[A-Za-z0-9]{4,}%[A-Za-z0-9+/]{27,}={0,2}",
+    r"\b(?:pbkdf2:sha(?:1|256|512):[0-9]{3,8}|scrypt:[0-9]{1,8}:[0-9]{1,3}:[0-9]{1,3})%[A-Za-z0-9]{4,}%[0-9a-f]{40,}",
 ];
 
 /// Finds hashes of passwords by their forms.
 pub(super) fn hashes(text: &str, spans: &mut Vec<Range<usize>>) {
     static HASH: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(&HASHES.join("|").replace('D', r"\\{0,2}\${1,2}")).expect("it is valid")
+        Regex::new(&HASHES.join("|").replace('%', r"\\{0,2}\${1,2}")).expect("it is valid")
     });
     // Most texts have none, and the pattern takes long to build.
     if !text.contains(['$', '{']) {
         return;
     }
-    let hits = HASH.find_iter(text).filter(|hit| {
-        let goes_on = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        !text[hit.end()..].starts_with(goes_on) && varied(hit.as_str())
+    let hits = HASH.find_iter(text).map(|hit| hit.range()).filter(|at| {
+        let goes_on = text[at.end..].starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
+        !goes_on && varied(&text[at.clone()]) && !text[at.clone()].contains("...")
     });
-    spans.extend(hits.map(|hit| hit.range()));
+    spans.extend(hits);
 }
 
 /// Finds tokens by their forms.

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use regex::Regex;
+use regex::{Regex, bytes};
 
 /// Longest value that is taken for a secret, in bytes.
 const LONGEST: usize = 512;
@@ -16,8 +16,7 @@ static NAME: LazyLock<Regex> = LazyLock::new(|| {
         r"(?i)(?:",
         r"(password|passwd|passphrase|passwort|pwd|(?-i:[A-Z0-9]_PASS)",
         r"|(?:db|user|smtp|imap|mail|mysql|pg|postgres|redis|ftp|ssh|admin|root|auth|login|proxy)_?pass)",
-        r"|secret|token|credentials?",
-        r"|secret_key_base|private_key_id",
+        r"|secret|token|credentials?|secret_key_base|private_key_id",
         r"|(?:api|access|secret|private|signing|encryption|auth|account|master|license|service)",
         r"[_-]?key",
         r")",
@@ -108,7 +107,8 @@ pub(super) fn assigned(text: &str, spans: &mut Vec<Range<usize>>) {
         if sign.is_none() && !is_flag(text, whole) {
             continue;
         }
-        let quote = hit.get(3).or_else(|| hit.get(4)).or_else(|| hit.get(5)).map(|quote| quote.as_str());
+        let quote =
+            hit.get(3).or_else(|| hit.get(4)).or_else(|| hit.get(5)).map(|quote| quote.as_str());
         let end = ends.after(text, start, quote.is_some());
         let password = hit.get(1).is_some();
         if let Some(quote) = quote.filter(|_| password && text[end..].starts_with(' ')) {
@@ -142,26 +142,18 @@ fn is_set(text: &str, name: usize, start: usize, value: &Range<usize>) -> bool {
     capitals && !name.contains(' ') && (rest.is_empty() || rest.starts_with([' ', '\n', '\r']))
 }
 
-/// Words of labels, messages and help texts, which passwords seldom have.
-const LABELS: &[&str] = &[
-    "argument", "at", "cannot", "characters", "choose", "confirm", "contain", "digits", "does",
-    "enter", "expected", "field", "file", "flag", "for", "forgot", "forgotten", "from",
-    "incorrect", "instead", "invalid", "is", "least", "length", "letters", "long", "match",
-    "missing", "must", "new", "not", "of", "option", "options", "or", "parameter", "please",
-    "postgres", "prompt", "required", "reset", "short", "should", "test", "tests", "too", "type",
-    "user", "username", "value", "was", "when", "wrong", "your",
-];
-
-/// Parts of words for passwords, also in other languages.
-const PASSWORDS: &[&str] =
-    &["pass", "pwd", "secret", "kennwort", "wachtwoord", "contrase", "senha"];
-
-/// Whether a text is a label or a message, or the name of a variable.
-fn is_label(text: &str) -> bool {
-    let lower = text.to_lowercase();
-    let mut words = lower.split(|c: char| !c.is_alphanumeric());
-    PASSWORDS.iter().any(|part| lower.contains(part)) || words.any(|word| LABELS.contains(&word))
-}
+/// Words of labels, messages and help texts, which passwords seldom have, and
+/// parts of words for passwords, also in other languages.
+static LABEL: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(concat!(
+        r"(?i)\b(?:argument|cannot|characters|choose|confirm|contain|digits|directory|does|enter",
+        r"|expected|field|file|flag|for|forgot|forgotten|from|incorrect|instead|invalid|is|least",
+        r"|length|letters|long|match|missing|must|new|not|of|options?|or|parameter|please|postgres",
+        r"|prompt|required|reset|short|should|tests?|too|type|user|username|value|was|when|wrong",
+        r"|your)\b|pass|pwd|secret|kennwort|wachtwoord|contrase|senha",
+    ))
+    .expect("it is valid")
+});
 
 /// A password in quotes that has spaces, at the beginning of a text. A sentence
 /// begins with a capital; in a variable of capitals, that may be a password too.
@@ -170,38 +162,45 @@ fn phrase<'a>(text: &'a str, quote: &str, capitals: bool) -> Option<&'a str> {
     let odd = |c: char| "\"'`\\<>{}[]()$%=/|\n\r\t".contains(c);
     let (end, _) = text.char_indices().take(LONGEST_PHRASE).find(|(_, c)| odd(*c))?;
     let (phrase, rest) = text.split_at(end);
-    let closed = rest.starts_with(quote) || rest.starts_with('\\') && rest[1..].starts_with(quote);
+    let closed = rest.trim_start_matches('\\').starts_with(quote);
     let letters = phrase.bytes().filter(u8::is_ascii_alphabetic).count();
     let sentence = phrase.starts_with(char::is_uppercase) && !capitals;
     let digits = phrase.bytes().any(|byte| byte.is_ascii_digit());
     let whole = closed && phrase.trim() == phrase && letters >= 8 && phrase.is_ascii();
-    (whole && (digits || !sentence) && !is_label(phrase) && !is_stand_in(phrase)).then_some(phrase)
+    (whole && (digits || !sentence) && !LABEL.is_match(phrase) && !is_stand_in(phrase))
+        .then_some(phrase)
 }
 
 /// Whether a value is the argument of a flag: after a word, the command ends or
 /// goes on with signs, rather than with prose.
 fn is_argument(text: &str, name: usize, value: &Range<usize>) -> bool {
     let rest = text[value.end..].trim_start_matches(' ');
-    let digits = text[value.clone()].bytes().any(|byte| byte.is_ascii_digit());
+    let sign = &text[name..value.start];
     let ends = rest.is_empty() || rest.starts_with(|c: char| "\"'\n\r\\-|>&;".contains(c));
-    is_flag(text, name) && (digits || ends && !text[name..value.start].contains("  "))
+    let digits = text[value.clone()].bytes().any(|byte| byte.is_ascii_digit());
+    is_flag(text, name) && (digits || sign.ends_with('=') || ends && !sign.contains("  "))
 }
 
 /// Whether a value stands in a connection string (libpq, JDBC, ADO.NET) or a
 /// URL's query: beside another field of these.
 fn is_connected(text: &str, name: usize, value: &Range<usize>) -> bool {
-    const FIELDS: [&str; 9] =
-        ["user=", "uid=", "user id=", "username=", "host=", "server=", "source=", "dbname=", "jdbc:"];
-    if !text[..value.start].ends_with('=') {
-        return false;
-    }
+    static FIELD: LazyLock<bytes::Regex> = LazyLock::new(|| {
+        bytes::Regex::new(
+            r"(?i)\b(?:user(?: id|name)?|uid|host|server|data source|dbname)=|\bjdbc:",
+        )
+        .expect("it is valid")
+    });
+    let text = text.as_bytes();
     let (from, to) = (name.saturating_sub(200), (value.end + 100).min(text.len()));
-    let (before, after) = (text.as_bytes()[from..name].rsplit(|byte| *byte == b'\n').next(), text.as_bytes()[value.end..to].split(|byte| *byte == b'\n').next());
-    let before = String::from_utf8_lossy(before.unwrap_or_default()).to_ascii_lowercase();
-    let after = String::from_utf8_lossy(after.unwrap_or_default()).to_ascii_lowercase();
-    let separate = before.trim_end().ends_with([',', '(']);
-    let begins = before.is_empty() || before.ends_with(['?', '&', ';', ' ', '"', '\'']) || before.ends_with("\\u0026");
-    begins && !separate && FIELDS.iter().any(|field| before.contains(field) || after.contains(field))
+    let before = text[from..name].rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
+    let after = text[value.end..to].split(|byte| *byte == b'\n').next().unwrap_or_default();
+    // Arguments of a function have commas.
+    let begins = before.last().is_none_or(|byte| b"?&; \"'".contains(byte))
+        && !before.trim_ascii_end().ends_with(b",")
+        || before.ends_with(b"\\u0026");
+    text[..value.start].ends_with(b"=")
+        && begins
+        && (FIELD.is_match(before) || FIELD.is_match(after))
 }
 
 /// Whether a name belongs to a flag of a command (`--api-key`).
@@ -264,8 +263,9 @@ impl Value<'_> {
         if self.placed {
             let word = letters >= 6 && letters == self.text.len();
             let lower = self.text.bytes().any(|byte| byte.is_ascii_lowercase());
-            let made = if self.password { !words } else { letters > 0 && digits > 0 && !self.is_name() };
-            let chosen = self.password && word && lower && !is_label(self.text);
+            let made =
+                if self.password { !words } else { letters > 0 && digits > 0 && !self.is_name() };
+            let chosen = self.password && word && lower && !LABEL.is_match(self.text);
             if chosen || made && (lower || !self.text.contains('_')) {
                 return true;
             }
