@@ -316,6 +316,8 @@ fn secrets_told_by_name_or_place_are_found() {
         // Arguments of commands.
         ("tool --password @ --verbose", "marigold"),
         ("tool --password=@ run", "marigold"),
+        ("`tool --password @`", "marigold"),
+        ("docker login -u kim -p @ r.example", "marigold"),
         ("tool --db-password @ run", "mango_42"),
         ("mysql -u root -p'@' shop", "begonia"),
         ("tool --token @ --env x", short),

@@ -176,7 +176,7 @@ fn phrase<'a>(text: &'a str, quote: &str, capitals: bool) -> Option<&'a str> {
 fn is_argument(text: &str, name: usize, value: &Range<usize>) -> bool {
     let rest = text[value.end..].trim_start_matches(' ');
     let sign = &text[name..value.start];
-    let ends = rest.is_empty() || rest.starts_with(|c: char| "\"'\n\r\\-|>&;".contains(c));
+    let ends = rest.is_empty() || rest.starts_with(|c: char| "\"'`\n\r\\-|>&;".contains(c));
     let digits = text[value.clone()].bytes().any(|byte| byte.is_ascii_digit());
     is_flag(text, name) && (digits || sign.ends_with('=') || ends && !sign.contains("  "))
 }
