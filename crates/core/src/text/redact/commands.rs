@@ -16,8 +16,8 @@ pub(super) fn command_secrets(text: &str, spans: &mut Vec<Range<usize>>) {
 }
 
 /// Passwords among the arguments of commands that take them so: `-u name:…` of
-/// curl and HTTPie, `-p…` of MySQL's clients, `-p …` of sshpass, `-a …` of
-/// redis-cli.
+/// curl and HTTPie, `-p…` of MySQL's clients, `-p …` of sshpass and `docker
+/// login`, `-a …` of redis-cli.
 fn arguments(text: &str, spans: &mut Vec<Range<usize>>) {
     static COMMAND: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(concat!(
@@ -26,17 +26,19 @@ fn arguments(text: &str, spans: &mut Vec<Range<usize>>) {
             r#"|\b(?:mysql|mysqldump|mysqladmin|mysqlimport|mariadb|mariadb-dump)\b[^\n|;&]{0,200}?"#,
             r#"\s-p["']?([^\s"'`\\|;&<>]{3,})"#,
             r#"|\bsshpass\s+-p\s*["']?([^\s"'`\\|;&<>]{3,})"#,
+            r#"|\b(?:docker|podman|helm)\b[^\n|;&]{0,64}?\slogin\b[^\n|;&]{0,200}?"#,
+            r#"\s-p[ =]?["']?([^\s"'`\\|;&<>]{3,})"#,
             r#"|\bredis-cli\b[^\n|;&]{0,200}?\s-a\s+["']?([^\s"'`\\|;&<>]{3,})"#,
         ))
         .expect("it is valid")
     });
     // Most texts name none of them, and the pattern takes long to build.
-    let names = ["curl", "http", "mysql", "mariadb", "sshpass", "redis-cli"];
+    let names = ["curl", "http", "mysql", "mariadb", "sshpass", "redis-cli", "login"];
     if !names.iter().any(|name| text.contains(name)) {
         return;
     }
     for hit in COMMAND.captures_iter(text) {
-        let value = (1..=4).find_map(|group| hit.get(group)).expect("one of the four");
+        let value = (1..=5).find_map(|group| hit.get(group)).expect("one of the five");
         if stands_alone(text, &value.range()) {
             spans.push(value.range());
         }

@@ -7,7 +7,8 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::commands::command_secrets;
-use super::tokens::{private_keys, tokens};
+use super::places::placed;
+use super::tokens::{hashes, private_keys, tokens};
 use super::values::assigned;
 
 /// The kind of value that is replaced by a placeholder.
@@ -47,6 +48,8 @@ pub(super) fn found(text: &str) -> Vec<Found> {
     private_keys(text, &mut spans);
     url_passwords(text, &mut spans);
     tokens(text, &mut spans);
+    hashes(text, &mut spans);
+    placed(text, &mut spans);
     authorizations(text, &mut spans);
     command_secrets(text, &mut spans);
     assigned(text, &mut spans);

@@ -17,6 +17,7 @@ use regex::Regex;
 
 mod commands;
 mod find;
+mod places;
 #[cfg(test)]
 mod tests;
 mod tokens;
@@ -60,11 +61,13 @@ pub struct Redaction {
 /// Takes private keys, tokens, passwords and e-mail addresses out of texts that
 /// belong together: one numbering serves them all.
 ///
-/// What is found: PEM blocks of private keys; tokens by their issuers' prefixes;
-/// JSON web tokens; credentials of an `Authorization` header or a URL, of cookies,
-/// commands, netrc files and sentences; values assigned to a name that says it is
-/// a secret, unless they are code; e-mail addresses. A secret of eight characters or more is then taken out wherever
-/// else it stands.
+/// What is found: private keys in PEM or its base64; tokens and webhooks by their
+/// issuers' prefixes; JSON web tokens; hashes of passwords; credentials of an
+/// `Authorization` header or a URL, also its signature, of cookies, connection
+/// strings, commands, registries, netrc files and sentences; the secret beside an
+/// access key of AWS; values assigned to a name that says it is a secret, unless
+/// they are code or a label; e-mail addresses. A secret of eight characters or
+/// more with a digit is then taken out wherever else it stands.
 pub fn redact(texts: &[&str]) -> Redaction {
     let mut redactor = Redactor::default();
     let texts = redactor.redact(texts.iter().map(|text| (*text).to_owned()).collect());

@@ -263,6 +263,118 @@ fn passwords_of_commands_files_and_sentences_are_found() {
 }
 
 #[test]
+fn secrets_told_by_name_or_place_are_found() {
+    let (short, key, hex) = (token("", 14), token("", 60), "0123456789abcdef".repeat(4));
+    let (short, key, hex) = (short.as_str(), key.as_str(), hex.as_str());
+    let private = ["LS0tLS1CRUdJTiBFQyBQUklW", "QVRFIEtFWS0tLS0tCk", key].concat();
+    for (template, value) in [
+        // Registries, clusters, frameworks, clouds.
+        (r#"{"r.example": {"auth": "@"}}"#, "a2ltOmJsdWUtaGVyb24tNDI="),
+        (r#"{\"auth\":\"@\"}"#, "a2ltOmJsdWUtaGVyb24tNDI="),
+        ("//r.example/:_auth=@", "a2ltOmJsdWUtaGVyb24tNDI="),
+        (".dockerconfigjson: @", "eyJhdXRocyI6eyJyLmV4YW1wbGUiOnsiYXV0aCI6IngxIn19fQ=="),
+        ("client-key-data: @\n", &private),
+        ("client-certificate-data: \"@\"", &private),
+        ("secret_key_base: @", hex),
+        ("SECRET_KEY_BASE='@'", hex),
+        (r#"\"private_key_id\": \"@\""#, &hex[..40]),
+        ("AKIA0123456789ABCDEF @", &key[..40]),
+        ("[\"ASIA0123456789ABCDEF\", '@']", &key[..40]),
+        ("AccountName=x;AccountKey=@==;EndpointSuffix=y", key),
+        // Passwords with spaces.
+        ("ADMIN_PASS=\"@\"", "nine purple owls"),
+        ("PASSPHRASE='@'", "Nine purple owls"),
+        (r#"{\"passphrase\": \"@\"}"#, "nine owls, at dawn"),
+        ("login --password \"@\" x", "nine owls 4"),
+        // Connection strings and queries.
+        ("jdbc:mysql://db/x?user=app&password=@", "plumTart"),
+        ("jdbc:sqlserver://db;user=sa;password=@;encrypt=true", "Plum_42"),
+        ("Server=db;User Id=sa;Pwd=@", "dragonfly"),
+        ("host=db user=app password=@ dbname=x", "blueberry"),
+        ("PGPASSWORD=@ psql -h db", "tangerine"),
+        (r"https://x.org/?user=kim\u0026password=@", "watermelon"),
+        // Signatures of URLs.
+        ("https://x.org/f?sp=r&sig=@%3D", short),
+        ("https://x.org/f?X-Amz-Date=1&X-Amz-Signature=@", hex),
+        ("https://x.org/f?Expires=1&amp;Signature=@&x=1", key),
+        (r"X-Goog-Date=1\u0026X-Goog-Signature=@", hex),
+        ("AWS4-HMAC-SHA256 SignedHeaders=host, Signature=@", hex),
+        // Hashes of passwords.
+        ("kim:$2b$12$@", &key[..53]),
+        ("$$2y$$05$$@", &key[..53]),
+        ("root:$6$rounds=5000$salt1$@:19000:0", key),
+        ("kim:$apr1$salt1$@", &key[..22]),
+        ("'$y$j9T$salt1$@'", &key[..43]),
+        ("$argon2id$v=19$m=65536,t=3,p=4$c2FsdHNhbHQ$@", key),
+        ("userPassword: {SSHA}@", key),
+        ("pbkdf2_sha256$26000$salt1$@=", key),
+        ("scrypt:32768:8:1$salt1$@", hex),
+        // Webhooks.
+        ("https://hooks.slack.com/services/T0AB12CD3/B0AB12CD3/@", &key[..24]),
+        ("https://discord.com/api/v10/webhooks/123456789012345678/@", key),
+        ("https://x.webhook.office.com/webhookb2/1b2c3d4e-1b2c-1b2c-1b2c/IncomingWebhook/@/y", hex),
+        // Arguments of commands.
+        ("tool --password @ --verbose", "marigold"),
+        ("tool --password=@ run", "marigold"),
+        ("`tool --password @`", "marigold"),
+        ("docker login -u kim -p @ r.example", "marigold"),
+        ("tool --db-password @ run", "mango_42"),
+        ("mysql -u root -p'@' shop", "begonia"),
+        ("tool --token @ --env x", short),
+        ("tool --secret '@'", short),
+        ("args: [\"--api-key\", \"@\"]", short),
+        (r#"[\"--password\", \"@\"]"#, "narcissus"),
+    ] {
+        let text = template.replace('@', value);
+        let redacted = once(&text);
+        assert!(redacted.contains("<SECRET_1>") && !redacted.contains(value), "{redacted}");
+        assert_eq!(once(&redacted), redacted);
+    }
+}
+
+#[test]
+fn labels_certificates_and_placeholders_are_left() {
+    for text in [
+        "client-certificate-data: LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCk1JSUM2akNDQWRLZ0F3SUJB",
+        "client-key-data: DATA+OMITTED",
+        r#"{"auth": "OAuth2PasswordBearer", "auth": "GoogleSignInProvider"}"#,
+        "secret_key_base: <%= ENV['SECRET_KEY_BASE'] %>",
+        "ADMIN_PASS=\"enter your password\", TEST_PASS=\"3 of 4 tests\"",
+        "{\"password\": \"too short\", \"passphrase\": \"Choose something else\"}",
+        "\"password=\" + pw + \" host=\" + host",
+        "connect(host=host, user=user, password=letmein)",
+        "user=app&password=password, user=%s password=%s, Uid={0};Pwd={1}",
+        "jdbc:x?user=USER&password=${PASS}",
+        "?sig=${signature}&signature=computeSignatureForRequest",
+        "f(x, signature=SignatureV4Algorithm)",
+        "bcrypt hashes begin with $2b$12$, sed s/$1$abc$/x/, x/{SHA}/path",
+        "https://hooks.slack.com/services/T00000000/B00000000/XXXXXXXXXXXXXXXXXXXXXXXX",
+        "--password --verbose --token $TOKEN --api-key ${API_KEY} --secret <secret>",
+        "the --password option\n  --password string   --token TOKEN\n--secret id=npmrc,src=.npmrc",
+        "[\"--password\", \"$PW\"] [\"--token\", token]",
+    ] {
+        assert_eq!(once(text), text);
+    }
+}
+
+#[test]
+fn users_of_escaped_and_dashed_homes_are_found() {
+    for text in [
+        r"C:\Users\kasimir\x",
+        r"C:\\\\Users\\\\kasimir\\\\x",
+        r"\/home\/kasimir\/x",
+        "~/.claude/projects/-home-kasimir-project",
+        "-Users-kasimir-src",
+        "C--Users-kasimir-src",
+    ] {
+        assert_eq!(user_names(&[text]), BTreeSet::from(["kasimir".to_owned()]), "{text}");
+    }
+    for text in ["my-home-office-setup", "class='-home-page-x'", r"C:\Users\Public\x"] {
+        assert_eq!(user_names(&[text]), BTreeSet::new(), "{text}");
+    }
+}
+
+#[test]
 fn code_about_secrets_is_left() {
     for text in [
         "password = get_password()",
@@ -400,6 +512,14 @@ fn hostile_texts_take_linear_time() {
         "machine a login ".repeat(unit / 3),
         "password is ".repeat(unit / 2),
         "cookie: a=".repeat(unit / 2),
+        "?sig=".repeat(unit),
+        "user=a;password=".repeat(unit / 2),
+        "PASSPHRASE=\"a b ".repeat(unit / 2),
+        "\"auth\":\"aaaaaaaaaaaa".repeat(unit / 4),
+        "$6$a$".repeat(unit),
+        "$scrypt$a".repeat(unit / 2),
+        "AKIA0123456789ABCDEF ".repeat(unit / 5),
+        "--password a ".repeat(unit / 2),
         "é@é.".repeat(unit),
         "x".repeat(unit * 5),
         "\"".repeat(unit * 5),
@@ -429,6 +549,11 @@ fn hostile() -> impl Strategy<Value = String> {
         Just("machine x login y password ".to_owned()),
         Just("password is ".to_owned()),
         Just("DB_PASS=".to_owned()),
+        Just("ADMIN_PASS=\"nine owls".to_owned()),
+        Just("host=x password=".to_owned()),
+        Just("&sig=".to_owned()),
+        Just("$6$salt$".to_owned()),
+        Just("AKIA0123456789ABCDEF ".to_owned()),
         Just("-----BEGIN PRIVATE KEY-----".to_owned()),
         Just("-----END PRIVATE KEY-----".to_owned()),
         Just("<SECRET_1>".to_owned()),

@@ -10,8 +10,8 @@ use regex::Regex;
 /// (GitHub, "Secret scanning patterns", lists most). Lengths are lower bounds:
 /// issuers make tokens longer, not shorter.
 const FORMS: &[&str] = &[
-    // AWS, "Unique identifiers"; base 32.
-    r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}",
+    // AWS, "Unique identifiers".
+    r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}",
     // GitHub: classic, OAuth, user, server, refresh; fine-grained.
     r"gh[pousr]_[A-Za-z0-9]{36,}",
     r"github_pat_[A-Za-z0-9_]{22,}",
@@ -20,7 +20,7 @@ const FORMS: &[&str] = &[
     // Slack: tokens, app tokens, webhooks.
     r"xox[abeoprs]-[A-Za-z0-9-]{10,}",
     r"xapp-[0-9]-[A-Za-z0-9-]{20,}",
-    r"hooks\.slack\.com/(?:services|workflows)/[A-Za-z0-9/]{30,}",
+    r"hooks\.slack\.com/(?:services|workflows|triggers)/[A-Za-z0-9/]{30,}",
     // Stripe: secret and restricted keys, webhook secrets.
     r"[sr]k_(?:live|test)_[A-Za-z0-9]{16,}",
     r"whsec_[A-Za-z0-9+/=]{24,}",
@@ -48,9 +48,11 @@ const FORMS: &[&str] = &[
     r"AGE-SECRET-KEY-1[0-9A-Z]{58}",
     // Discord: bots, webhooks. Telegram: bots. Doppler.
     r"[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,}",
-    r"discord(?:app)?\.com/api/webhooks/[0-9]{15,22}/[A-Za-z0-9_-]{60,}",
+    r"discord(?:app)?\.com/api/(?:v[0-9]{1,2}/)?webhooks/[0-9]{15,22}/[A-Za-z0-9_-]{40,}",
     r"[0-9]{8,10}:AA[A-Za-z0-9_-]{33}",
     r"dp\.(?:pt|st|sa|ct|scim|audit)\.(?:[a-z0-9_-]{2,35}\.)?[A-Za-z0-9]{40,44}",
+    // Webhooks of Teams.
+    r"(?:webhook\.office\.com/webhookb2|outlook\.office(?:365)?\.com/webhook)/[A-Za-z0-9@-]{20,}/[A-Za-z]{1,32}/[A-Za-z0-9/_-]{32,}",
     // Notion, Figma, Airtable, Atlassian, Postman, Shopify, Square.
     r"ntn_[A-Za-z0-9]{40,}",
     r"figd_[A-Za-z0-9_-]{40,}",
@@ -87,6 +89,34 @@ const FORMS: &[&str] = &[
     r"eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*",
 ];
 
+/// Hashes of passwords: crypt(5), PHC strings, LDAP (RFC 2307), Django, Werkzeug.
+/// `%` is a dollar sign, which Compose doubles and shells escape.
+const HASHES: &[&str] = &[
+    r"\$2[abxy]?%[0-9]{2}%[./A-Za-z0-9]{53}",
+    r"\$(?:[156]|apr1)%(?:rounds=[0-9]{1,9}%)?[./A-Za-z0-9]{1,16}%[./A-Za-z0-9]{22,86}",
+    r"\$g?[y7]%[./A-Za-z0-9]{1,16}%[./A-Za-z0-9]{1,86}%[./A-Za-z0-9]{43}",
+    r"\$(?:argon2(?:id|i|d)|scrypt|pbkdf2(?:-sha[0-9]{1,3})?)(?:%[a-z0-9=,]{1,64}){1,2}%[./+A-Za-z0-9]{8,}%[./+A-Za-z0-9]{16,}={0,2}",
+    r"\{(?:SHA|SMD5|SSHA(?:256|384|512)?|PBKDF2[A-Z0-9-]{0,8})\}[A-Za-z0-9+/$.]{27,}={0,2}",
+    r"\bpbkdf2_sha(?:1|256|512)%[0-9]{3,8}%[A-Za-z0-9]{4,}%[A-Za-z0-9+/]{27,}={0,2}",
+    r"\b(?:pbkdf2:sha(?:1|256|512):[0-9]{3,8}|scrypt:[0-9]{1,8}:[0-9]{1,3}:[0-9]{1,3})%[A-Za-z0-9]{4,}%[0-9a-f]{40,}",
+];
+
+/// Finds hashes of passwords by their forms.
+pub(super) fn hashes(text: &str, spans: &mut Vec<Range<usize>>) {
+    static HASH: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(&HASHES.join("|").replace('%', r"\\{0,2}\${1,2}")).expect("it is valid")
+    });
+    // Most texts have none, and the pattern takes long to build.
+    if !text.contains(['$', '{']) {
+        return;
+    }
+    let hits = HASH.find_iter(text).map(|hit| hit.range()).filter(|at| {
+        let goes_on = text[at.end..].starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
+        !goes_on && varied(&text[at.clone()]) && !text[at.clone()].contains("...")
+    });
+    spans.extend(hits);
+}
+
 /// Finds tokens by their forms.
 pub(super) fn tokens(text: &str, spans: &mut Vec<Range<usize>>) {
     static TOKEN: LazyLock<Regex> =
@@ -102,7 +132,7 @@ pub(super) fn tokens(text: &str, spans: &mut Vec<Range<usize>>) {
 
 /// Whether a token has at least five different characters after its prefix:
 /// `ghp_xxxx…` is an example, not a token.
-fn varied(token: &str) -> bool {
+pub(super) fn varied(token: &str) -> bool {
     // `xoxb-your-slack-token` is an example, too.
     if token.contains("your") {
         return false;

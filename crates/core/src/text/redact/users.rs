@@ -13,13 +13,17 @@ const ANYONE: &[&str] = &[
     "app",
     "build",
     "codespace",
+    "default",
     "dev",
     "developer",
+    "dir",
     "ec2-user",
     "git",
     "guest",
     "home",
     "node",
+    "page",
+    "public",
     "root",
     "runner",
     "shared",
@@ -40,11 +44,16 @@ const ANYONE: &[&str] = &[
 /// Names of users whose home folders appear in the texts.
 pub fn user_names(texts: &[&str]) -> BTreeSet<String> {
     static HOME: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"(?:/home/|/Users/|\\Users\\|\bUsers/)([A-Za-z0-9][\w.-]{2,31})")
-            .expect("it is valid")
+        Regex::new(concat!(
+            r"(?:\\{0,16}/(?:home|Users)\\{0,16}/|\\{1,16}Users\\{1,16}|\bUsers/)([A-Za-z0-9][\w.-]{2,31})",
+            // A folder as the name of a file: `-home-ada-src`, `C--Users-ada-src`.
+            r"|(?:^|[^\w-])(?:-home-|(?:[A-Z]-)?-Users-)([A-Za-z0-9]\w{2,31})",
+        ))
+        .expect("it is valid")
     });
     let hits = texts.iter().flat_map(|text| HOME.captures_iter(text));
-    let names = hits.map(|hit| hit[1].trim_end_matches('.').to_owned());
+    let hits = hits.filter_map(|hit| hit.get(1).or_else(|| hit.get(2)));
+    let names = hits.map(|hit| hit.as_str().trim_end_matches('.').to_owned());
     names.filter(|name| !ANYONE.contains(&name.to_lowercase().as_str())).collect()
 }
 

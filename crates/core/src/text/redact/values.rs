@@ -3,25 +3,25 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use regex::Regex;
+use regex::{Regex, bytes};
 
 /// Longest value that is taken for a secret, in bytes.
 const LONGEST: usize = 512;
 
 /// Names that denote a secret, also at the end of a longer name. They are
 /// followed by the sign of assignment (shell, JSON, YAML, code, URL) or a
-/// command's argument, and the value's quote.
+/// command's argument, also in a list of JSON, and the value's quote.
 static NAME: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(concat!(
         r"(?i)(?:",
         r"(password|passwd|passphrase|passwort|pwd|(?-i:[A-Z0-9]_PASS)",
         r"|(?:db|user|smtp|imap|mail|mysql|pg|postgres|redis|ftp|ssh|admin|root|auth|login|proxy)_?pass)",
-        r"|secret|token|credentials?",
+        r"|secret|token|credentials?|secret_key_base|private_key_id",
         r"|(?:api|access|secret|private|signing|encryption|auth|account|master|license|service)",
         r"[_-]?key",
         r")",
         r#"(?:\\{0,3}["'`]?\s{0,3}(:=|=>|={1,3}|:)[ \t]{0,3}(?:[bru]?\\{0,3}(["'`]))?"#,
-        r#"|[ \t]+(["'`])?)"#,
+        r#"|[ \t]+(?:\\{0,3}(["'`]))?|\\{0,3}["'],\s{0,3}\\{0,3}(["']))"#,
     ))
     .expect("it is valid")
 });
@@ -92,6 +92,9 @@ struct Value<'a> {
     /// Whether an environment variable is set to this value alone, so that a
     /// word is not a variable's name.
     set: bool,
+    /// Whether it stands where a word is a password: in a connection string, or
+    /// as the argument of a command's flag.
+    placed: bool,
 }
 
 /// Finds values that are assigned to such names.
@@ -104,16 +107,25 @@ pub(super) fn assigned(text: &str, spans: &mut Vec<Range<usize>>) {
         if sign.is_none() && !is_flag(text, whole) {
             continue;
         }
-        let quote = hit.get(3).or_else(|| hit.get(4)).map(|quote| quote.as_str());
+        let quote =
+            hit.get(3).or_else(|| hit.get(4)).or_else(|| hit.get(5)).map(|quote| quote.as_str());
         let end = ends.after(text, start, quote.is_some());
+        let password = hit.get(1).is_some();
+        if let Some(quote) = quote.filter(|_| password && text[end..].starts_with(' ')) {
+            let capitals = !text[whole..start].bytes().any(|byte| byte.is_ascii_lowercase());
+            let phrase = phrase(&text[start..], quote, capitals);
+            spans.extend(phrase.map(|phrase| start..start + phrase.len()));
+            continue;
+        }
         let Some(length) = length(&text[start..end], &text[end..], quote) else { continue };
         let range = start..start + length;
         let value = Value {
             text: &text[range.clone()],
-            password: hit.get(1).is_some(),
+            password,
             quoted: quote.is_some(),
             tight: text[..start].ends_with('='),
             set: is_set(text, whole, start, &range),
+            placed: is_argument(text, whole, &range) || is_connected(text, whole, &range),
         };
         if value.is_secret() {
             spans.push(range);
@@ -128,6 +140,67 @@ fn is_set(text: &str, name: usize, start: usize, value: &Range<usize>) -> bool {
     let capitals = name.ends_with('=') && !name.bytes().any(|byte| byte.is_ascii_lowercase());
     let rest = &text[value.end..];
     capitals && !name.contains(' ') && (rest.is_empty() || rest.starts_with([' ', '\n', '\r']))
+}
+
+/// Words of labels, messages and help texts, which passwords seldom have, and
+/// parts of words for passwords, also in other languages.
+static LABEL: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(concat!(
+        r"(?i)\b(?:argument|cannot|characters|choose|confirm|contain|digits|directory|does|enter",
+        r"|expected|field|file|flag|for|forgot|forgotten|from|incorrect|instead|invalid|is|least",
+        r"|length|letters|long|match|missing|must|new|not|of|options?|or|parameter|please|postgres",
+        r"|prompt|required|reset|short|should|tests?|too|type|user|username|value|was|when|wrong",
+        r"|your)\b|pass|pwd|secret|kennwort|wachtwoord|contrase|senha",
+    ))
+    .expect("it is valid")
+});
+
+/// A password in quotes that has spaces, at the beginning of a text. A sentence
+/// begins with a capital; in a variable of capitals, that may be a password too.
+fn phrase<'a>(text: &'a str, quote: &str, capitals: bool) -> Option<&'a str> {
+    const LONGEST_PHRASE: usize = 96;
+    let odd = |c: char| "\"'`\\<>{}[]()$%=/|\n\r\t".contains(c);
+    let (end, _) = text.char_indices().take(LONGEST_PHRASE).find(|(_, c)| odd(*c))?;
+    let (phrase, rest) = text.split_at(end);
+    let closed = rest.trim_start_matches('\\').starts_with(quote);
+    let letters = phrase.bytes().filter(u8::is_ascii_alphabetic).count();
+    let sentence = phrase.starts_with(char::is_uppercase) && !capitals;
+    let digits = phrase.bytes().any(|byte| byte.is_ascii_digit());
+    let whole = closed && phrase.trim() == phrase && letters >= 8 && phrase.is_ascii();
+    (whole && (digits || !sentence) && !LABEL.is_match(phrase) && !is_stand_in(phrase))
+        .then_some(phrase)
+}
+
+/// Whether a value is the argument of a flag: after a word, the command ends or
+/// goes on with signs, rather than with prose.
+fn is_argument(text: &str, name: usize, value: &Range<usize>) -> bool {
+    let rest = text[value.end..].trim_start_matches(' ');
+    let sign = &text[name..value.start];
+    let ends = rest.is_empty() || rest.starts_with(|c: char| "\"'`\n\r\\-|>&;".contains(c));
+    let digits = text[value.clone()].bytes().any(|byte| byte.is_ascii_digit());
+    is_flag(text, name) && (digits || sign.ends_with('=') || ends && !sign.contains("  "))
+}
+
+/// Whether a value stands in a connection string (libpq, JDBC, ADO.NET) or a
+/// URL's query: beside another field of these.
+fn is_connected(text: &str, name: usize, value: &Range<usize>) -> bool {
+    static FIELD: LazyLock<bytes::Regex> = LazyLock::new(|| {
+        bytes::Regex::new(
+            r"(?i)\b(?:user(?: id|name)?|uid|host|server|data source|dbname)=|\bjdbc:",
+        )
+        .expect("it is valid")
+    });
+    let text = text.as_bytes();
+    let (from, to) = (name.saturating_sub(200), (value.end + 100).min(text.len()));
+    let before = text[from..name].rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
+    let after = text[value.end..to].split(|byte| *byte == b'\n').next().unwrap_or_default();
+    // Arguments of a function have commas.
+    let begins = before.last().is_none_or(|byte| b"?&; \"'".contains(byte))
+        && !before.trim_ascii_end().ends_with(b",")
+        || before.ends_with(b"\\u0026");
+    text[..value.start].ends_with(b"=")
+        && begins
+        && (FIELD.is_match(before) || FIELD.is_match(after))
 }
 
 /// Whether a name belongs to a flag of a command (`--api-key`).
@@ -187,6 +260,16 @@ impl Value<'_> {
         let letters = self.text.bytes().filter(u8::is_ascii_alphabetic).count();
         let wordy = |byte: u8| byte.is_ascii_alphabetic() || b"_-.:/".contains(&byte);
         let words = self.text.bytes().all(wordy);
+        if self.placed {
+            let word = letters >= 6 && letters == self.text.len();
+            let lower = self.text.bytes().any(|byte| byte.is_ascii_lowercase());
+            let made =
+                if self.password { !words } else { letters > 0 && digits > 0 && !self.is_name() };
+            let chosen = self.password && word && lower && !LABEL.is_match(self.text);
+            if chosen || made && (lower || !self.text.contains('_')) {
+                return true;
+            }
+        }
         match (self.password, self.quoted) {
             // People choose plain words as passwords; but labels are plain
             // words as well, with capitals.
@@ -264,7 +347,7 @@ fn is_reference(text: &str) -> bool {
 }
 
 /// Whether it stands for a missing value.
-fn is_filler(text: &str) -> bool {
+pub(super) fn is_filler(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
     let stem = lower.trim_end_matches(|c: char| c.is_ascii_digit());
     let first = lower.chars().next();
