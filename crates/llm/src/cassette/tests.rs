@@ -247,7 +247,7 @@ fn a_line_that_is_no_call_is_named() {
         (good.replace("\"judge\"", "\"jury\""), "unknown variant `jury`"),
         (good.replacen("\"key\":\"", "\"key\":\"g", 1), "the key is not 64"),
         (format!("{good}{good}"), "trailing characters"),
-        ("[".repeat(100_000), "invalid type: sequence"),
+        ("[".repeat(100_000), "invalid type: list"),
     ] {
         let shown = refused(format!("{good}\n{line}\n{good}\n"));
         assert!(shown.starts_with("the line is not a recorded call: "), "{shown}");

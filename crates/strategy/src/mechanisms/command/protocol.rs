@@ -292,7 +292,7 @@ mod tests {
     fn errors_name_the_place_and_quote_no_text() {
         let wrong = r#"{"type":"context","messages":[{"id":"m0"},{"covers":"the secret"}]}"#;
         let expected = "its answer `context`: messages[1].covers: invalid type: string, expected \
-                        a sequence";
+                        a list";
         assert_eq!(problem(wrong), expected);
         let wrong = r#"{"type":"operations","operations":[{"note":{"key":1}}]}"#;
         assert!(problem(wrong).contains("operations[0].note.key: invalid type: integer"));
