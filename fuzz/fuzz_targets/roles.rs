@@ -77,6 +77,7 @@ fn answered(llm: Arc<Says>) {
         broadcast: false,
         at: None,
         tokens: 6,
+        terms: std::sync::OnceLock::new(),
     };
     for spec in RECOVERIES {
         let finder = Finder::new(Channel::new(spec, std::slice::from_ref(&message)));
