@@ -99,7 +99,10 @@ fn strategy_file_hash_is_listed_and_tracks_changes() {
 #[test]
 fn wrong_value_refusal_names_file_key_allowed_values() {
     assert_says(&bad("last = 3", "lats = 3"), &["mine.toml, stage 1", "`lats`", "`last`"]);
-    assert_says(&bad("last = 3", "last = \"x\""), &["mine.toml, stage 1", "last: ", "a whole number"]);
+    assert_says(
+        &bad("last = 3", "last = \"x\""),
+        &["mine.toml, stage 1", "last: ", "a whole number"],
+    );
     assert_says(&bad("last = 3", "last = 0"), &["mine.toml, stage 1", "`last`", "at least 1"]);
     assert_says(&bad("last = 3", ""), &["mine.toml, stage 1", "`last`"]);
     assert_says(&bad("\"request\"", "\"ever\""), &["stage 1: at: ", "`ever`", "`user-turn`"]);
