@@ -126,6 +126,21 @@ impl Selection {
         Ok(strategies.into_iter().map(Arc::new).collect())
     }
 
+    /// The names one by one. The command of a filter may hold commas, so it ends its list.
+    fn each_name(&self) -> Vec<&str> {
+        let mut names = Vec::new();
+        for list in &self.names {
+            let mut rest = Some(list.as_str());
+            while let Some(list) = rest {
+                let is_whole = ["filter:", "proxy:"].iter().any(|kind| list.starts_with(kind));
+                let parted = list.split_once(',').filter(|_| !is_whole);
+                names.push(parted.map_or(list, |(name, _)| name));
+                rest = parted.map(|(_, rest)| rest);
+            }
+        }
+        names
+    }
+
     /// The names with the controls first, each once. `evidence` runs only where
     /// there are questions; `recorded`, unless named, only where a vendor's
     /// compaction is recorded.
@@ -137,12 +152,13 @@ impl Selection {
             }
         };
         ALWAYS.iter().filter(|name| data.fit(name)).for_each(|name| add(name));
-        if self.names.is_empty() {
+        let asked = self.each_name();
+        if asked.is_empty() {
             let others = if data.recordings { AGENTS } else { SYSTEMS };
             MECHANISMS.iter().chain(others).for_each(|name| add(name));
         }
-        for name in &self.names {
-            match name.as_str() {
+        for name in asked {
+            match name {
                 "all" => builtin_names().filter(|name| data.fit(name)).for_each(&mut add),
                 WITH_QUESTIONS if !data.questions => return Err(SelectionError::NoQuestions),
                 name => match GROUPS.iter().find(|(group, _)| *group == name) {
@@ -157,13 +173,14 @@ impl Selection {
     /// Names of the strategies that were named or made by a change. `all` stands
     /// for every strategy but the controls.
     fn named(&self, strategies: &[Arc<Strategy>]) -> Vec<String> {
-        let all = self.names.iter().any(|name| name == "all");
+        let asked = self.each_name();
+        let all = asked.contains(&"all");
         // The name inside a strategy file is independent of the file's name.
-        let members = |name: &String| match GROUPS.iter().find(|(group, _)| group == name) {
+        let members = |name: &str| match GROUPS.iter().find(|(group, _)| *group == name) {
             Some((_, members)) => members.iter().map(|member| (*member).to_owned()).collect(),
             None => strategy(name, &[]).map(|strategy| vec![strategy.name]).unwrap_or_default(),
         };
-        let loaded: Vec<String> = self.names.iter().flat_map(members).collect();
+        let loaded: Vec<String> = asked.into_iter().flat_map(members).collect();
         let made = strategies.len() - self.changes.len();
         let asked = |(at, strategy): &(usize, &Arc<Strategy>)| {
             *at >= made || loaded.contains(&strategy.name) || (all && !strategy.control)

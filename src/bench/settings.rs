@@ -93,10 +93,10 @@ impl Default for Settings {
 #[command(next_help_heading = "Strategies")]
 pub struct Selection {
     /// A strategy by name, or a TOML file; several are separated by commas, or repeated.
-    /// `mechanisms`, `systems` and `agents` stand for their strategies, `all` for every built-in
-    /// one; controls always run [default: mechanisms, with agents for recordings, with systems for
-    /// data sets]
-    #[arg(long = "strategy", value_name = "NAME|FILE", value_delimiter = ',')]
+    /// `mechanisms`, `systems`, `agents` and `savers` stand for their strategies, `all` for every
+    /// built-in one; `filter:COMMAND` or `proxy:URL` ends the list; controls always run [default:
+    /// mechanisms, with agents for recordings, with systems for data sets]
+    #[arg(long = "strategy", value_name = "NAME|FILE")]
     pub names: Vec<String>,
 
     /// Override a value; the row is named after it (`--set prune.protect=20000`)

@@ -408,3 +408,15 @@ fn redacted_text_reaches_saver_and_real_text_returns() {
     assert_eq!(requests(&desk, "head", &heading), requests(&desk, "plain-head", &heading));
     assert_ne!(requests(&desk, "head", &heading), requests(&desk, "head", "full"));
 }
+
+/// A command may hold what separates strategies elsewhere.
+#[test]
+fn filter_with_comma_is_one_strategy() {
+    let desk = Desk::with_sessions();
+    let run = ["bench", "claude-code.jsonl", "--cuts", "none", "--out", "run"];
+    let named = ["--strategy", "prune,filter:sed -n 1,1p", "--strategy", "fifo,filter:cat"];
+    desk.good(&[&run[..], &named].concat());
+    for name in ["prune", "fifo", "filter:sed -n 1,1p", "filter:cat"] {
+        assert_eq!(requests(&desk, "run", name).len(), 6, "{name}");
+    }
+}

@@ -161,7 +161,7 @@ impl Recording {
     pub(crate) fn derived<T: Default + Send + Sync + 'static>(&self, strategy: &str) -> Arc<T> {
         let mut derived = self.derived.lock().expect("nothing panics while it holds this");
         let known = derived.entry(strategy.to_owned()).or_insert_with(|| Arc::new(T::default()));
-        Arc::clone(known).downcast().unwrap_or_default()
+        Arc::clone(known).downcast().expect("a strategy derives one type of value")
     }
 
     /// The calls that an assistant message makes, in order.
