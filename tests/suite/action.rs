@@ -1,6 +1,7 @@
 //! The GitHub Action (and workflows): it parses, takes nothing of a stranger into a script, and
 //! is told in the book.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -41,17 +42,45 @@ fn scripts(value: &Json) -> Vec<String> {
     }
 }
 
+const WORKFLOWS: [&str; 5] = [
+    "src/cli/init/recap.yml",
+    "src/cli/init/comment.yml",
+    "action.yml",
+    ".github/workflows/release.yml",
+    "examples/clusters/github-matrix.yml",
+];
+
+#[test]
+fn foreign_actions_are_pinned_by_commit_beside_their_version() {
+    let uses = Regex::new(r"(?m)^ +(?:- )?uses: *(.*)$").unwrap();
+    let pinned = Regex::new(r"^[\w-]+(?:/[\w-]+)+@[0-9a-f]{40} # v\d+\.\d+\.\d+$").unwrap();
+    let texts = WORKFLOWS.map(read);
+    let actions = texts.iter().flat_map(|text| uses.captures_iter(text));
+    let actions: BTreeSet<&str> = actions.map(|found| found.get(1).unwrap().as_str()).collect();
+    for action in &actions {
+        assert!(pinned.is_match(action), "{action}");
+    }
+    // The action `cache` is used whole and in two parts.
+    assert_eq!(actions.len(), 7 + 2, "one commit of each action: {actions:#?}");
+}
+
+#[test]
+fn action_names_its_build_by_all_sources() {
+    let text = read("action.yml");
+    let listed = text.split("find ").nth(1).unwrap().split('\\').next().unwrap();
+    let listed: BTreeSet<&str> = listed.split_whitespace().collect();
+    let manifest: toml::Table = read("Cargo.toml").parse().unwrap();
+    let members = manifest["workspace"]["members"].as_array().unwrap();
+    let mut sources: BTreeSet<&str> =
+        members.iter().map(|member| member.as_str().unwrap().split('/').next().unwrap()).collect();
+    sources.extend(["Cargo.toml", "Cargo.lock", "src"]);
+    assert_eq!(listed, sources);
+}
+
 #[test]
 fn no_expression_stands_in_a_script() {
-    let workflows = [
-        "src/cli/init/recap.yml",
-        "src/cli/init/comment.yml",
-        "action.yml",
-        ".github/workflows/release.yml",
-        "examples/clusters/github-matrix.yml",
-    ];
     let mut seen = 0;
-    for name in workflows {
+    for name in WORKFLOWS {
         let text = read(name).replace("@PERMISSION@", "").replace("@COMMENT@", "");
         // The comment's step stands alone in its file.
         let text = if name.ends_with("comment.yml") { format!("steps:\n{text}") } else { text };
@@ -60,7 +89,7 @@ fn no_expression_stands_in_a_script() {
             seen += 1;
         }
     }
-    assert_eq!(seen, 3 + 1 + 4 + 5 + 4, "scripts that were looked at");
+    assert_eq!(seen, 3 + 1 + 4 + 6 + 4, "scripts that were looked at");
 }
 
 #[test]
