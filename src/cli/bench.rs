@@ -219,12 +219,13 @@ fn finish(
         tell_shard(shard, &record, folder);
         return saved.map(|()| models);
     }
+    let answered = record.is_answered();
     let mut results = Results::from(record);
     gate.apply(&mut results.report)?;
     render(arguments, folder, &results)?;
     let complete = gate.is_complete(&results.report) && models == Exit::Done;
     gate.leave_baseline(&results.report, complete)?;
-    if models == Exit::Done {
+    if models == Exit::Done && answered {
         folder.remove(REPLIES)?;
     }
     saved.map(|()| gating::ending(results.report.gate.as_ref(), complete))

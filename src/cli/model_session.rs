@@ -196,12 +196,12 @@ impl ModelSession {
         Ok(())
     }
 
-    /// Writes the cassette completely and sorted.
+    /// Writes what calls are recorded to completely and sorted.
     ///
     /// # Errors
     /// If it cannot be written.
     pub fn save(&self) -> Result<(), Failure> {
-        self.calls.cassette().map_or(Ok(()), |tape| Ok(tape.finish()?))
+        Ok(self.calls.save()?)
     }
 
     /// Prints what the cap counts where it exceeds the known cost of the calls, in USD.

@@ -1,5 +1,8 @@
 //! Runs with models in the roles, played by a scripted server.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use serde_json::{Value as Json, json};
 
 use crate::desk::{Desk, Ran};
@@ -297,11 +300,13 @@ const MIDDLE: usize = 5;
 /// A run with the offline judge, a call after the other in the order of the
 /// questions.
 fn in_order(desk: &Desk, base: &str) -> Ran {
-    talk(desk);
+    if !desk.path("talk").exists() {
+        talk(desk);
+    }
     let variables = [("OPENAI_BASE_URL", base), ("OPENAI_API_KEY", KEY)];
     let roles = ["--answerer", "openai/m", "--strategy", "fifo", "--jobs", "1"];
     let line = ["--attempts", "2", "--timeout", "1", "--concurrency", "1"];
-    let data = ["bench", "talk", "--window", "50%", "--out", "run"];
+    let data = ["bench", "talk", "--window", "50%", "--out", "run", "--resume"];
     desk.recap_with(&variables, &[&data[..], &roles, &line].concat())
 }
 
@@ -326,12 +331,12 @@ impl Fault {
         let places = [0..1, MIDDLE..MIDDLE + 1, last..last + 1, MIDDLE..usize::MAX];
         for (place, exit) in places.into_iter().zip(self.exits) {
             let (desk, act, what) = (Desk::new(), self.act, format!("{} at {place:?}", self.name));
-            let server =
-                Server::start(
-                    move |request| {
-                        if place.contains(&request.number) { act() } else { knows(request) }
-                    },
-                );
+            let mended = Arc::new(AtomicBool::new(false));
+            let (sound, struck) = (Arc::clone(&mended), place.clone());
+            let server = Server::start(move |request| {
+                let strikes = struck.contains(&request.number) && !sound.load(Ordering::SeqCst);
+                if strikes { act() } else { knows(request) }
+            });
             let ran = in_order(&desk, &server.base());
             assert_eq!(ran.code, exit, "{what}: {ran:?}");
             keeps_the_key(&desk, &ran);
@@ -348,7 +353,45 @@ impl Fault {
             assert_eq!(unscored.is_empty(), exit == 0, "{what}: {unscored:?}");
             let actual = unscored.iter().any(|row| row.reason.contains(self.reason));
             assert!(actual || exit == 0, "{what}: {unscored:?}");
+            mended.store(true, Ordering::SeqCst);
+            let empty =
+                if self.name == "empty" { place.end.min(last + 1) - place.start } else { 0 };
+            self.is_resumed(&desk, &server, (last + 1, empty), right, &what);
         }
+    }
+
+    /// Every request is in the file, and a resumed run asks for what brought no reply.
+    fn is_resumed(
+        &self,
+        desk: &Desk,
+        server: &Server,
+        (calls, empty): (usize, usize),
+        right: &[Scored],
+        what: &str,
+    ) {
+        let attempts = || -> usize {
+            desk.csv("run/calls.csv")
+                .iter()
+                .map(|row| row["attempts"].parse::<usize>().unwrap())
+                .sum()
+        };
+        let before = server.requests();
+        assert_eq!(attempts(), before, "{what}");
+        let replied =
+            |row: &&std::collections::BTreeMap<String, String>| row["outcome"] == "replied";
+        let kept = desk.csv("run/calls.csv").iter().filter(replied).count() - empty;
+        let resumed = in_order(desk, &server.base());
+        keeps_the_key(desk, &resumed);
+        assert_eq!(attempts(), server.requests(), "{what}, resumed");
+        // What the model said stands, though it is of no use.
+        if ["filtered", "cut off"].contains(&self.name) {
+            assert_eq!((resumed.code, server.requests()), (3, before), "{what}: {resumed:?}");
+            return;
+        }
+        assert_eq!(resumed.code, 0, "{what}: {resumed:?}");
+        assert_eq!(server.requests() - before, calls - kept, "{what}: {kept} of {calls}");
+        assert_eq!(&scores(desk)[..], right, "{what}");
+        assert!(!desk.path("run/replies.jsonl").exists(), "{what}");
     }
 }
 

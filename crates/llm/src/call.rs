@@ -225,6 +225,18 @@ pub trait Llm: Send + Sync {
     /// truncated reply are replies: [`Reply::finish`] tells.
     async fn call(&self, call: Call) -> Result<Answered, CallError>;
 
+    /// As [`Llm::call`], with the number of requests that were sent, whatever
+    /// came of them.
+    async fn counted(&self, call: Call) -> (Result<Answered, CallError>, u32) {
+        let outcome = self.call(call).await;
+        let sent = outcome.as_ref().map_or(0, |answered| answered.timing.attempts);
+        (outcome, sent)
+    }
+
+    /// Says that the reply to a call has no usable form, so that a resumed run
+    /// makes the call again. Models that store no replies may ignore it.
+    fn discard(&self, _call: Call) {}
+
     /// Stops all further calls, those that are waiting included, for a reason
     /// outside of the model. Models that call no provider may ignore it.
     fn halt(&self, _reason: &str) {}

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use jiff::Timestamp;
 use tokio::sync::OnceCell;
 
+use super::cassette::CassetteError;
 use super::{Answered, Call, CallError, Cassette, FaultKind, Finish, Model, Reply, Tokens};
 use recap_billing::pricing::ModelPrices;
 use recap_core::model::{Buckets, CallOutcome, CallRow, LatencySource, ModelRole, Timing, Usage};
@@ -51,6 +52,14 @@ impl Calls {
         self.replies.get().is_some()
     }
 
+    /// Writes the cassette, or the replies for resuming, completely and sorted.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn save(&self) -> Result<(), CassetteError> {
+        self.tape().map_or(Ok(()), Cassette::finish)
+    }
+
     /// The cassette that calls are recorded to, if any.
     pub(super) fn tape(&self) -> Option<&Cassette> {
         self.cassette.as_ref().or_else(|| self.replies.get())
@@ -93,9 +102,27 @@ impl Calls {
         }
     }
 
-    /// Adds the row of a call.
-    pub(super) fn note(&self, row: CallRow) {
-        self.rows().insert(row.key.clone(), row);
+    /// Whether an outcome is stored. A cassette repeats errors too; for resuming
+    /// the run only replies are stored, so that it tries again what failed.
+    pub(super) fn stores(&self, outcome: &Result<Answered, CallError>) -> bool {
+        outcome.is_ok() || self.cassette.is_some()
+    }
+
+    /// Drops a stored reply that could not be used, unless it is on a cassette.
+    pub(super) fn discard(&self, key: &str) {
+        if let (None, Some(replies)) = (&self.cassette, self.replies.get()) {
+            replies.forget(key);
+        }
+    }
+
+    /// Adds the row of a call. What earlier callers sent for it in vain counts as
+    /// attempts of the same call.
+    pub(super) fn note(&self, mut row: CallRow) {
+        let mut rows = self.rows();
+        if let Some(before) = rows.get(&row.key) {
+            row.timing.attempts += before.timing.attempts;
+        }
+        rows.insert(row.key.clone(), row);
     }
 
     fn flights(&self) -> MutexGuard<'_, BTreeMap<String, Arc<InFlightCall>>> {
@@ -115,35 +142,33 @@ pub(super) struct CallFacts<'a> {
     /// The time of the answer: the prices of some providers change by the hour.
     pub at: Timestamp,
     pub source: LatencySource,
+    /// The number of requests that were sent; `None` if the outcome was stored.
+    pub sent: Option<u32>,
 }
 
 /// The row of a call; `None` if nothing was sent.
 ///
 /// Providers report no tokens with a fault, so that those rows have no price.
-/// Their time is not known either; a fault means at least one request.
+/// Their time is not known either; a stored fault means at least one request.
 pub(super) fn row(
     facts: &CallFacts<'_>,
     call: &Call,
     outcome: &Result<Answered, CallError>,
 ) -> Option<CallRow> {
-    let once = Timing { attempts: 1, ..Timing::default() };
+    let failed = Timing { attempts: facts.sent.unwrap_or(1), ..Timing::default() };
     let (ended, tokens, timing, source) = match outcome {
         Ok(Answered { reply, timing, .. }) => {
             (ending(reply), reply.usage.as_ref().ok().copied(), *timing, facts.source)
         }
         Err(CallError::Rejected(fault)) if fault.kind == FaultKind::Filtered => {
-            (CallOutcome::Filtered, None, once, facts.source)
+            (CallOutcome::Filtered, None, failed, facts.source)
         }
-        Err(CallError::Rejected(_)) => (CallOutcome::Rejected, None, once, facts.source),
-        Err(CallError::Malformed(_)) => (CallOutcome::Malformed, None, once, facts.source),
-        // Such a call is not written to a cassette.
-        Err(CallError::Unavailable { attempts, .. }) => {
-            let timing = Timing { attempts: *attempts, ..Timing::default() };
-            (CallOutcome::Unavailable, None, timing, LatencySource::Live)
-        }
-        Err(CallError::Halted(_) | CallError::OverBudget(_) | CallError::NotRecorded(_)) => {
-            return None;
-        }
+        Err(CallError::Rejected(_)) => (CallOutcome::Rejected, None, failed, facts.source),
+        Err(CallError::Malformed(_)) => (CallOutcome::Malformed, None, failed, facts.source),
+        // These are not written to a cassette. A halted call may have met the very
+        // fault that halts its model (a wrong key, a redirect).
+        Err(_) if facts.sent.is_none_or(|sent| sent == 0) => return None,
+        Err(_) => (CallOutcome::Unavailable, None, failed, LatencySource::Live),
     };
     let usage = tokens.map(|Tokens { usage, .. }| usage);
     Some(CallRow {

@@ -62,6 +62,10 @@ impl Llm for FailureRecorder {
         }
         outcome
     }
+
+    fn discard(&self, call: Call) {
+        self.inner.discard(call);
+    }
 }
 
 #[cfg(test)]

@@ -196,7 +196,11 @@ impl Llm for Live {
     }
 
     async fn call(&self, call: Call) -> Result<Answered, CallError> {
-        let result = self.attempts(&call).await;
+        self.counted(call).await.0
+    }
+
+    async fn counted(&self, call: Call) -> (Result<Answered, CallError>, u32) {
+        let (result, sent) = self.attempts(&call).await;
         match &result {
             Ok(_) => self.switch.answered(true),
             Err(CallError::Rejected(_)) => self.switch.answered(false),
@@ -205,7 +209,7 @@ impl Llm for Live {
             }),
             Err(_) => {}
         }
-        result
+        (result, sent)
     }
 
     fn halt(&self, reason: &str) {
@@ -224,9 +228,9 @@ impl Live {
         &self.endpoint
     }
 
-    async fn attempts(&self, call: &Call) -> Result<Answered, CallError> {
+    /// Makes attempts until one ends the call; returns their number too.
+    async fn attempts(&self, call: &Call) -> (Result<Answered, CallError>, u32) {
         let outgoing = Outgoing::new(&self.endpoint, &call.request);
-        let place = self.limiter.place();
         let mut progress = CallInProgress {
             asked: Instant::now(),
             attempts: 0,
@@ -236,18 +240,29 @@ impl Live {
             no_json: false,
             why: String::new(),
         };
+        let result = self.attempt_until_end(call, &outgoing, &mut progress).await;
+        (result, progress.attempts)
+    }
+
+    async fn attempt_until_end(
+        &self,
+        call: &Call,
+        outgoing: &Outgoing,
+        progress: &mut CallInProgress,
+    ) -> Result<Answered, CallError> {
+        let place = self.limiter.place();
         loop {
-            let turn = self.waiting(&progress, self.limiter.turn(place)).await?;
+            let turn = self.waiting(progress, self.limiter.turn(place)).await?;
             let end = || Instant::now().checked_add(self.client.options.call);
             progress.deadline = progress.deadline.or_else(end);
-            let outcome = self.attempt(call, &outgoing, &mut progress).await?;
+            let outcome = self.attempt(call, outgoing, progress).await?;
             turn.end(self.ended(&outcome));
-            match self.next(outcome, &mut progress) {
+            match self.next(outcome, progress) {
                 NextStep::End(result) => return result,
                 NextStep::Again { why, wait } => {
                     progress.why = why;
-                    let wait = self.wait(&progress, wait)?;
-                    self.waiting(&progress, tokio::time::sleep(wait)).await?;
+                    let wait = self.wait(progress, wait)?;
+                    self.waiting(progress, tokio::time::sleep(wait)).await?;
                 }
             }
         }

@@ -49,39 +49,43 @@ impl Memoized {
 
     async fn make(&self, key: &str, call: &Call) -> Result<Answered, CallError> {
         let tape = self.calls.tape();
-        let (outcome, at) = match (tape.and_then(|tape| tape.get(key)), self.callee()) {
-            (Some(recorded), _) => (recorded.outcome, recorded.at),
+        let (outcome, at, sent) = match (tape.and_then(|tape| tape.get(key)), self.callee()) {
+            (Some(recorded), _) => (recorded.outcome, recorded.at, None),
             (None, Some(inner)) => {
                 // A reply that cannot be stored would have to be paid for again.
                 if let Some(why) = tape.and_then(Cassette::problem) {
                     return Err(CallError::Halted(why));
                 }
-                let outcome = inner.call(call.clone()).await;
+                let (outcome, sent) = inner.counted(call.clone()).await;
                 let at = (self.calls.now)();
-                let Some(tape) = tape else { return self.noted(key, call, outcome, at) };
-                let outcome = tape.record((key, &self.model, call), outcome, at);
-                if let Some(why) = tape.problem() {
+                let outcome = match tape.filter(|_| self.calls.stores(&outcome)) {
+                    None => outcome,
+                    Some(tape) => tape.record((key, &self.model, call), outcome, at),
+                };
+                if let Some(why) = tape.and_then(Cassette::problem) {
                     inner.halt(&why);
                 }
-                (outcome, at)
+                (outcome, at, Some(sent))
             }
             (None, None) => return Err(not_recorded(self, key, call)),
         };
-        self.noted(key, call, outcome, at)
+        self.noted(key, call, outcome, (at, sent))
     }
 
-    /// Adds the row of a call.
+    /// Adds the row of a call, with its time and the number of requests that this
+    /// run sent.
     fn noted(
         &self,
         key: &str,
         call: &Call,
         outcome: Result<Answered, CallError>,
-        at: Timestamp,
+        (at, sent): (Timestamp, Option<u32>),
     ) -> Result<Answered, CallError> {
         let source = self.calls.source();
         let recorded = source == LatencySource::Recorded;
         let outcome = outcome.map(|answered| Answered { recorded, ..answered });
-        let facts = CallFacts { key, model: &self.model, prices: self.prices.as_ref(), at, source };
+        let (model, prices) = (&self.model, self.prices.as_ref());
+        let facts = CallFacts { key, model, prices, at, source, sent };
         if let Some(row) = row(&facts, call, &outcome) {
             self.calls.note(row);
         }
@@ -110,5 +114,9 @@ impl Llm for Memoized {
         let outcome = in_flight_call.get_or_init(|| self.make(&key, &call)).await.clone();
         self.calls.deliver(&key, call.role, &in_flight_call);
         outcome
+    }
+
+    fn discard(&self, call: Call) {
+        self.calls.discard(&key(&self.model, &call));
     }
 }

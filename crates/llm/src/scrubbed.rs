@@ -5,8 +5,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde::de::IgnoredAny;
 
-use super::{Answered, Call, CallError, Llm, Model};
-use recap_core::text::redact::redact;
+use super::{Answered, Call, CallError, Llm, Model, Request};
+use recap_core::text::redact::{Originals, redact};
 
 /// Replaces secrets and e-mail addresses in requests by placeholders, and
 /// restores them in the reply: an answer that names a placeholder is graded as
@@ -47,24 +47,34 @@ impl Llm for Scrubbed {
                 outcome => return outcome,
             }
         }
-        let request = &mut call.request;
-        let mut texts = vec![request.system.as_str()];
-        texts.extend(request.messages.iter().map(|message| message.text.as_str()));
-        let redaction = redact(&texts);
-        let mut texts = redaction.texts.into_iter();
-        request.system = texts.next().expect("as many texts as were given");
-        for (message, text) in request.messages.iter_mut().zip(texts) {
-            message.text = text;
-        }
+        let originals = redact_request(&mut call.request);
         let mut answered = self.inner.call(call).await?;
         let text = &mut answered.reply.text;
         *text = match serde_json::from_str::<IgnoredAny>(text) {
             // Quotes and backslashes of a secret must not end a JSON string.
-            Ok(_) => redaction.originals.restore_json(text),
-            Err(_) => redaction.originals.restore(text),
+            Ok(_) => originals.restore_json(text),
+            Err(_) => originals.restore(text),
         };
         Ok(answered)
     }
+
+    fn discard(&self, mut call: Call) {
+        redact_request(&mut call.request);
+        self.inner.discard(call);
+    }
+}
+
+/// Redacts a request, and returns what its placeholders stand for.
+fn redact_request(request: &mut Request) -> Originals {
+    let mut texts = vec![request.system.as_str()];
+    texts.extend(request.messages.iter().map(|message| message.text.as_str()));
+    let redaction = redact(&texts);
+    let mut texts = redaction.texts.into_iter();
+    request.system = texts.next().expect("as many texts as were given");
+    for (message, text) in request.messages.iter_mut().zip(texts) {
+        message.text = text;
+    }
+    redaction.originals
 }
 
 #[cfg(test)]

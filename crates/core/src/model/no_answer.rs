@@ -75,6 +75,13 @@ pub enum NoGrade {
     Other(String),
 }
 
+impl NoGrade {
+    /// Whether another reply of the models could bring a grade.
+    pub fn awaits_reply(&self) -> bool {
+        matches!(self, Self::NotAnswered(_) | Self::Judge(_) | Self::NoJudge(_))
+    }
+}
+
 /// Number of requests that a session needs before a cut, and from the cut on.
 pub const REQUESTS_AROUND_CUT: u32 = 5;
 

@@ -93,8 +93,17 @@ impl ModelClient<'_> {
 
     /// Sends a question and returns the reply.
     pub(crate) async fn put(&self, question: ModelRequest) -> Result<Answered, CallError> {
+        self.llm.call(self.call(question)).await
+    }
+
+    /// Drops the stored reply to a question, so that a resumed run asks for another.
+    pub(crate) fn discard(&self, question: ModelRequest) {
+        self.llm.discard(self.call(question));
+    }
+
+    fn call(&self, question: ModelRequest) -> Call {
         let request = self.llm.model().request(question);
-        self.llm.call(Call { role: self.role, replicate: self.replicate, request }).await
+        Call { role: self.role, replicate: self.replicate, request }
     }
 
     /// Sends a question until a reply can be parsed, at most twice: the second
@@ -109,7 +118,7 @@ impl ModelClient<'_> {
         mut seen: impl FnMut(&ModelRequest, &Answered),
     ) -> Result<T, ReplyError> {
         let bound = self.bound(&question);
-        let mut wrong = String::new();
+        let (first, mut wrong) = (question.clone(), String::new());
         for _ in 0..2 {
             let answered = self.put(question.clone()).await?;
             seen(&question, &answered);
@@ -126,6 +135,7 @@ impl ModelClient<'_> {
                 }
             }
         }
+        self.discard(first);
         Err(NoReply::Misshapen(wrong).into())
     }
 }

@@ -168,6 +168,11 @@ impl Cassette {
         line.recorded().outcome
     }
 
+    /// Removes a call; the file loses it in [`Cassette::finish`].
+    pub(crate) fn forget(&self, key: &str) {
+        self.state().lines.remove(key);
+    }
+
     /// The error for a call that is not in the cassette, with what identifies the call.
     pub(crate) fn not_recorded(&self, key: &str, model: &Model, call: &Call) -> CallError {
         let (role, replicate) = (call.role.as_str(), call.replicate);

@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use super::record::{CutKey, RunRecord, cut_key};
 use recap_core::model::{
-    Answer, CallRow, Cell, CellKey, CellOutcome, CompactionRow, Cut, CutOutcome, CutRow, Manifest,
-    QuestionRow,
+    CallRow, Cell, CellKey, CellOutcome, CompactionRow, Cut, CutOutcome, CutRow, Judgement,
+    LatencySource, Manifest, QuestionRow, Verdict,
 };
 
 /// What is taken over. What failed is not: it is tried again.
@@ -25,21 +25,14 @@ impl Earlier {
     /// The reusable results of an interrupted run, and its manifest.
     pub fn of(there: RunRecord) -> (Self, Manifest) {
         let RunRecord { manifest, sessions, results, calls, texts, .. } = there;
-        let (cells, cuts) = results.into_lists();
+        let (mut cells, mut cuts) = results.into_lists();
         let offline = manifest.is_offline();
-        let done = |cell: &Cell| match &cell.outcome {
-            CellOutcome::Done(rows) => offline || all_came(&rows.compactions, &rows.questions),
-            CellOutcome::Failed { .. } => false,
-        };
-        let exam_done = |row: &CutRow| match &row.outcome {
-            CutOutcome::Done(exam) => offline || all_came(&[], &exam.questions),
-            CutOutcome::Failed { .. } => false,
-        };
-        let examined = |cut: &Cut| cut.rows.iter().all(exam_done);
+        cells.retain(|cell| is_done(cell, offline));
+        cuts.retain(|cut| is_examined(cut, offline));
         let earlier = Self {
             sessions: sessions.into_iter().map(|f| (f.dataset, f.session)).collect(),
-            cells: cells.into_iter().filter(done).map(|cell| (cell.key.clone(), cell)).collect(),
-            cuts: cuts.into_iter().filter(examined).map(|cut| (cut_key(&cut), cut)).collect(),
+            cells: cells.into_iter().map(|cell| (cell.key.clone(), cell)).collect(),
+            cuts: cuts.into_iter().map(|cut| (cut_key(&cut), cut)).collect(),
             calls,
             texts,
         };
@@ -47,14 +40,17 @@ impl Earlier {
     }
 
     /// The calls of both runs. A call that the interrupted run listed, and
-    /// whose reply the resumed run read from the stored replies, is one call.
+    /// whose reply the resumed run read from the stored replies, is one call;
+    /// one that brought no reply, and so has no time, was made anew.
     pub fn with_calls(&mut self, made: Vec<CallRow>) -> Vec<CallRow> {
         let mut calls = std::mem::take(&mut self.calls);
         let noted: BTreeMap<String, usize> =
             (0..).zip(&calls).map(|(at, call)| (call.key.clone(), at)).collect();
         for call in made {
             let known = noted.get(&call.key).map(|at| &mut calls[*at]);
-            match known.filter(|k| (k.outcome, k.timing) == (call.outcome, call.timing)) {
+            let stored = call.source == LatencySource::Recorded || call.timing.total_ms > 0.0;
+            let same = |k: &&mut CallRow| (k.outcome, k.timing) == (call.outcome, call.timing);
+            match known.filter(|known| stored && same(known)) {
                 Some(known) => known.role = known.role.min(call.role),
                 None => calls.push(call),
             }
@@ -63,12 +59,42 @@ impl Earlier {
     }
 }
 
+impl RunRecord {
+    /// Whether a resumed run has nothing to try again.
+    pub fn is_answered(&self) -> bool {
+        let came = |cell| is_done(&cell, false);
+        self.manifest.is_offline()
+            || self.results.cells().all(came)
+                && self.results.cuts().all(|cut| is_examined(&cut, false))
+    }
+}
+
+fn is_done(cell: &Cell, offline: bool) -> bool {
+    match &cell.outcome {
+        CellOutcome::Done(rows) => offline || all_came(&rows.compactions, &rows.questions),
+        CellOutcome::Failed { .. } => false,
+    }
+}
+
+fn is_examined(cut: &Cut, offline: bool) -> bool {
+    let done = |row: &CutRow| match &row.outcome {
+        CutOutcome::Done(exam) => offline || all_came(&[], &exam.questions),
+        CutOutcome::Failed { .. } => false,
+    };
+    cut.rows.iter().all(done)
+}
+
 /// Whether a model gave every answer and every grade. A refused request is made
 /// again; its stored reply makes it free.
 fn all_came(compactions: &[CompactionRow], questions: &[QuestionRow]) -> bool {
-    let graded =
-        |row: &QuestionRow| matches!(row.answer, Answer::Said(_)) && row.judgement.score.is_some();
-    compactions.iter().all(|row| row.error.is_none()) && questions.iter().all(graded)
+    let mut judgements = questions.iter().flat_map(|row| {
+        row.recovered.iter().map(|recovered| &recovered.judgement).chain([&row.judgement])
+    });
+    let awaits = |judgement: &Judgement| match &judgement.verdict {
+        Verdict::Unscored(why) => why.awaits_reply(),
+        _ => false,
+    };
+    compactions.iter().all(|row| row.error.is_none()) && !judgements.any(awaits)
 }
 
 /// Length in characters of the longest value that a message quotes.

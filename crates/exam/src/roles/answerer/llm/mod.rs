@@ -63,11 +63,14 @@ impl Llm {
         let line = self.line();
         let question = question(system, text);
         let bound = line.bound(&question);
-        let answered =
-            line.put(question).await.map_err(|error| NoReply::from(ReplyError::from(error)))?;
+        let answered = line.put(question.clone()).await;
+        let answered = answered.map_err(|error| NoReply::from(ReplyError::from(error)))?;
         match ReplyText::of(&answered, bound)? {
             ReplyText { cut: true, .. } => Err(NoReply::CutOff(bound).into()),
-            ReplyText { text: "", .. } => Err(NoAnswer::Empty),
+            ReplyText { text: "", .. } => {
+                line.discard(question);
+                Err(NoAnswer::Empty)
+            }
             ReplyText { text, .. } => Ok(text.to_owned()),
         }
     }
