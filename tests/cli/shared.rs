@@ -1,5 +1,7 @@
 //! `--no-text`: what is shared tells no secret, no path and nobody's name.
 
+use std::collections::BTreeSet;
+
 use serde_json::json;
 
 use crate::desk::Desk;
@@ -110,6 +112,43 @@ fn shared_output_reveals_no_secret_path_or_name() {
     // A run knows itself again, with its words or without.
     let same = desk.json("run/baseline.json")["sessions"][0]["content"].clone();
     assert_eq!(same, desk.json("worded/baseline.json")["sessions"][0]["content"]);
+}
+
+/// Every hash that a run without text would have of a text that can be guessed.
+fn guessed(texts: impl Iterator<Item = String>) -> BTreeSet<String> {
+    texts.map(|text| blake3::hash(text.as_bytes()).to_hex()[..32].to_owned()).collect()
+}
+
+#[test]
+fn short_result_is_not_guessed_from_hash() {
+    let desk = Desk::new();
+    let call = json!({"id": "c", "type": "function",
+        "function": {"name": "bash", "arguments": "{\"command\":\"cat code\"}"}});
+    let mut messages = vec![
+        json!({"role": "user", "content": "Read the door code from the safe"}),
+        json!({"role": "assistant", "content": "", "tool_calls": [call]}),
+        json!({"role": "tool", "tool_call_id": "c", "content": "839274"}),
+    ];
+    messages.extend((0..18).map(|step| {
+        let role = if step % 2 == 0 { "assistant" } else { "user" };
+        json!({"role": role, "content": format!("step {step} src/a{}.rs", step / 2)})
+    }));
+    desk.file("safe.json", json!(messages).to_string());
+    let hashes = guessed((839_000..840_000).map(|code| code.to_string()));
+    let hits = |run: &str| {
+        let files = ["cells.jsonl", "summary.json", "report.html", "requests.csv"];
+        let text: String = files.iter().map(|file| desk.read(&format!("{run}/{file}"))).collect();
+        let words = text.split(|c: char| !c.is_ascii_hexdigit());
+        words.filter(|word| hashes.contains(*word)).count()
+    };
+    let bench = ["bench", "safe.json", "--strategy", "fifo", "--out"];
+    desk.good(&[&bench[..], &["worded"]].concat());
+    assert!(hits("worded") > 0, "a run with text has the hash");
+    desk.good(&[&bench[..], &["run", "--no-text"]].concat());
+    assert_eq!(hits("run"), 0);
+    // The hashes are the same in the next run over the same session.
+    desk.good(&[&bench[..], &["again", "--no-text"]].concat());
+    assert_eq!(desk.read("run/cells.jsonl"), desk.read("again/cells.jsonl"));
 }
 
 #[test]

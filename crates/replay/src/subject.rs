@@ -36,7 +36,15 @@ pub struct PreparedSession {
 
 /// Hash under which a text is stored: the first 128 bits of BLAKE3, in hex.
 pub(crate) fn text_hash(text: &str) -> String {
-    blake3::hash(text.as_bytes()).to_hex()[..32].to_owned()
+    blake3::hash(text.as_bytes()).to_hex()[..TEXT_HASH].to_owned()
+}
+
+/// Hexadecimal digits of the hash of a text.
+const TEXT_HASH: usize = 32;
+
+/// Whether a text has the form of the hash of a text.
+pub(crate) fn is_text_hash(text: &str) -> bool {
+    text.len() == TEXT_HASH && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 impl PreparedSession {

@@ -21,9 +21,10 @@ use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 
 use super::RunRecord;
+use crate::subject::is_text_hash;
 use recap_core::model::{
-    Answer, Cell, CellOutcome, Cut, CutOutcome, Expectation, Gate, Judgement, Manifest, NoGrade,
-    RunResults, Session, SessionFacts, Verdict,
+    Answer, CallRow, Cell, CellOutcome, Cut, CutOutcome, Expectation, Gate, Judgement, Manifest,
+    NoGrade, RunResults, Session, SessionFacts, Verdict,
 };
 use recap_core::text::redact;
 use recap_formats::Dataset;
@@ -31,6 +32,9 @@ use recap_strategy::ITS_WORDS;
 
 /// Characters of a hash: enough to distinguish the identifiers of a session.
 const HASH: usize = 8;
+
+/// JSON fields that name texts by their hashes.
+const HASHED: &[&str] = &["text", "texts"];
 
 /// Length of the shortest secret that is also searched for within other words.
 const SHORTEST: usize = 8;
@@ -71,24 +75,25 @@ impl Conceal {
     /// Collects what to replace from the sessions of these data sets.
     pub fn datasets(datasets: &[Dataset]) -> Self {
         let sessions = datasets.iter().flat_map(|dataset| &dataset.sessions);
-        Self::texts(&sessions.flat_map(texts).collect::<Vec<String>>())
+        let texts: Vec<String> = sessions.flat_map(texts).collect();
+        Self::of(&texts.iter().map(String::as_str).collect::<Vec<_>>(), &[])
     }
 
-    /// Collects what to replace from these texts of the sessions.
-    pub fn texts(texts: &[String]) -> Self {
+    /// Collects what to replace from these texts of the sessions. The key of the
+    /// hashes is derived from them, and from the hashes of texts that may be gone.
+    fn of(all: &[&str], hashes: &[&str]) -> Self {
         let mut hasher = blake3::Hasher::new_derive_key("recap 2026 names of a shared run");
-        texts.iter().for_each(|text| {
+        all.iter().chain(hashes).for_each(|text| {
             hasher.update(&(text.len() as u64).to_le_bytes()).update(text.as_bytes());
         });
-        let all: Vec<&str> = texts.iter().map(String::as_str).collect();
-        let secrets = redact::values_of(&all);
+        let secrets = redact::values_of(all);
         let long = |value: &&String| {
             value.len() >= SHORTEST && value.bytes().any(|byte| byte.is_ascii_digit())
         };
         Self {
             key: *hasher.finalize().as_bytes(),
             within: matcher_of(secrets.iter().filter(long)),
-            users: matcher_of(&redact::user_names(&all)),
+            users: matcher_of(&redact::user_names(all)),
             secrets,
         }
     }
@@ -154,6 +159,12 @@ impl Conceal {
         cut
     }
 
+    /// Conceals which request a call made: of a short one the hash could be guessed.
+    #[must_use]
+    pub fn call(&self, call: CallRow) -> CallRow {
+        CallRow { key: self.keyed(&call.key), ..call }
+    }
+
     /// A copy of a value in which every text is concealed, whatever its fields
     /// are.
     fn with_texts_concealed<T: Serialize + DeserializeOwned>(&self, value: &T) -> T {
@@ -164,6 +175,9 @@ impl Conceal {
 
     fn conceal_json(&self, json: &mut Json, field: &str) {
         match json {
+            Json::String(text) if HASHED.contains(&field) && is_text_hash(text) => {
+                *text = self.keyed(text)[..text.len()].to_owned();
+            }
             Json::String(text) if NAMED.contains(&field) => *text = self.concealed_name(text),
             Json::String(text) => *text = self.concealed_text(text),
             Json::Array(items) => items.iter_mut().for_each(|item| self.conceal_json(item, field)),
@@ -231,8 +245,12 @@ impl Conceal {
 
     /// The name that replaces a text: its kind and a hash.
     fn alias(&self, what: &str, text: &str) -> String {
-        let hash = blake3::keyed_hash(&self.key, text.as_bytes()).to_hex();
-        format!("{what}-{}", &hash[..HASH])
+        format!("{what}-{}", &self.keyed(text)[..HASH])
+    }
+
+    /// The hash of a text, 64 hexadecimal digits, that only the sessions give away.
+    fn keyed(&self, text: &str) -> String {
+        blake3::keyed_hash(&self.key, text.as_bytes()).to_hex().to_string()
     }
 }
 
@@ -241,7 +259,10 @@ impl RunRecord {
     /// are recognised by their form alone.
     #[must_use]
     pub fn concealed(self) -> Self {
-        let conceal = Conceal::texts(&self.texts.values().cloned().collect::<Vec<String>>());
+        let texts: Vec<&str> = self.texts.values().map(String::as_str).collect();
+        let messages = self.sessions.iter().flat_map(|facts| &facts.messages);
+        let hashes: Vec<&str> = messages.map(|message| message.text.as_str()).collect();
+        let conceal = Conceal::of(&texts, &hashes);
         let mut results = RunResults::default();
         for (cells, cuts) in self.results.into_results() {
             cells.into_iter().for_each(|one| results.add_cell(conceal.cell(one)));
@@ -252,7 +273,7 @@ impl RunRecord {
             manifest: conceal.manifest(&self.manifest),
             sessions: self.sessions.into_iter().map(|one| conceal.facts(one)).collect(),
             results,
-            calls: self.calls,
+            calls: self.calls.into_iter().map(|one| conceal.call(one)).collect(),
             gate: self.gate.map(|gate| conceal.gate(&gate)),
             texts: BTreeMap::new(),
             journal: self.journal,
@@ -376,7 +397,7 @@ mod tests {
     use super::*;
 
     fn conceal(texts: &[&str]) -> Conceal {
-        Conceal::texts(&texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>())
+        Conceal::of(texts, &[])
     }
 
     #[test]

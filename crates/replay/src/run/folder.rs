@@ -241,6 +241,14 @@ impl Folder {
         }
     }
 
+    /// The row of a call as this folder stores it.
+    pub(super) fn call(&self, call: CallRow) -> CallRow {
+        match &self.conceal {
+            Some(conceal) => conceal.call(call),
+            None => call,
+        }
+    }
+
     fn append(&self, kind: Kind, content: &impl Serialize) -> Result<(), FolderError> {
         let Some(mut journal) = self.journal.as_ref() else { return Ok(()) };
         write_line(&mut journal, kind, content).map_err(io(&self.path.join(JOURNAL)))

@@ -239,7 +239,7 @@ impl Ran {
             }
         }
         if let Some(calls) = &roles.calls {
-            let made = calls.take();
+            let made: Vec<CallRow> = calls.take().into_iter().map(|one| folder.call(one)).collect();
             folder.append_calls(&made)?;
             observer.event(&Event::Calls(&made));
             self.calls.extend(made);
