@@ -1,10 +1,11 @@
 //! Exit codes as documented, and errors that say what is wrong, where, and what
 //! to do about it.
 
-use std::fmt;
+use std::path::Path;
+use std::{fmt, io};
 
 use crate::bench::{BenchError, SelectionError};
-use recap_core::text::{brief, harmless};
+use recap_core::text::{brief, harmless, io_remedy};
 use recap_formats::{DatasetError, Problem};
 use recap_llm::LiveError;
 use recap_llm::cassette::CassetteError;
@@ -62,6 +63,12 @@ impl Failure {
     /// An error with another exit code.
     pub fn with_code(code: Exit, message: impl Into<String>) -> Self {
         Self { code, message: message.into(), help: None }
+    }
+
+    /// A folder or file of this path cannot be written.
+    pub fn unwritable(path: &Path, error: &io::Error) -> Self {
+        Self::usage(format!("cannot write {}: {error}", path.display()))
+            .help(io_remedy(error, "give a place that may be written to"))
     }
 
     /// Adds what the user can do.
@@ -157,9 +164,13 @@ impl From<RunError> for Failure {
 impl From<FolderError> for Failure {
     fn from(error: FolderError) -> Self {
         let help = match &error {
-            FolderError::Io { .. } => {
-                "give the folder of a run that `recap bench` wrote, and may write to"
-            }
+            FolderError::Io { path, source } => io_remedy(
+                source,
+                match path.ends_with("manifest.json") {
+                    true => "give the folder of a run that `recap bench` wrote",
+                    false => "check that path, and whether it may be read and written",
+                },
+            ),
             FolderError::Instrument { .. } => "run `recap bench` again on the same data",
             FolderError::Busy { .. } => "wait for its end, or give another --out",
             FolderError::NoRun { .. } => {

@@ -225,12 +225,9 @@ impl GateRules {
             return Ok(());
         }
         let mut bytes = Vec::new();
-        write_baseline(report, &mut bytes).and_then(|()| std::fs::write(path, &bytes)).map_err(
-            |e| {
-                Failure::usage(format!("cannot write {shown}: {e}"))
-                    .help("give --baseline a file that may be written")
-            },
-        )?;
+        write_baseline(report, &mut bytes)
+            .and_then(|()| std::fs::write(path, &bytes))
+            .map_err(|e| Failure::unwritable(path, &e))?;
         wire::say(&format!("wrote {shown}, which later runs are compared with: commit it"));
         Ok(())
     }

@@ -107,10 +107,7 @@ fn write(path: &Path, text: &str) -> Result<(), Failure> {
     folder
         .map_or(Ok(()), std::fs::create_dir_all)
         .and_then(|()| std::fs::write(path, text))
-        .map_err(|error| {
-            Failure::usage(format!("cannot write {}: {error}", path.display()))
-                .help("run it in the folder of your repository")
-        })
+        .map_err(|error| Failure::unwritable(path, &error))
 }
 
 /// The source that recap is installed from: as typed, else from its own package.

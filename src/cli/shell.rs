@@ -35,9 +35,6 @@ pub(super) fn man(arguments: &Man) -> Result<Exit, Failure> {
     let folder = &arguments.folder;
     std::fs::create_dir_all(folder)
         .and_then(|()| clap_mangen::generate_to(super::Cli::command(), folder))
-        .map_err(|error| {
-            Failure::usage(format!("cannot write to {}: {error}", folder.display()))
-                .help("name a folder that you may write to, for example man1")
-        })?;
+        .map_err(|error| Failure::unwritable(folder, &error))?;
     Ok(Exit::Done)
 }

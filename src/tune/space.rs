@@ -9,6 +9,7 @@ use toml::{Spanned, Table, Value};
 use super::derived;
 use crate::bench::{SelectionError, strategy_text};
 use recap_core::model::OFFLINE;
+use recap_core::text::json_error;
 use recap_replay::WindowSpec;
 use recap_strategy::StrategyText;
 
@@ -237,7 +238,7 @@ impl SpaceText<'_> {
             Value::Table(range) => {
                 let range: Range = Value::Table(range.clone())
                     .try_into()
-                    .map_err(|e: toml::de::Error| wrong(e.message().to_owned()))?;
+                    .map_err(|e: toml::de::Error| wrong(json_error(e.message())))?;
                 range.values().map_err(wrong)?
             }
             other => {

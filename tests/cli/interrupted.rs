@@ -109,6 +109,7 @@ fn run_stopped_by_full_disk_resumes_with_room() {
     let said = String::from_utf8_lossy(&full.stderr);
     assert_eq!(full.status.code(), Some(2), "{said}");
     assert!(said.contains("run/cells.jsonl") && said.contains("File too large"), "{said}");
+    assert!(said.contains("help: this system limits the size of files"), "{said}");
     let cells = |run: &str| {
         let journal = desk.read(&format!("{run}/cells.jsonl"));
         journal.lines().filter(|line| line.starts_with("{\"cell\"")).count()

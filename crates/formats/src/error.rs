@@ -9,7 +9,7 @@ use thiserror::Error;
 
 use super::questions::QuestionFlaw;
 use super::unpack::TooMuch;
-use recap_core::text::{brief, excerpt};
+use recap_core::text::{brief, excerpt, io_remedy};
 
 /// A problem in one input, with its place.
 #[derive(Debug, Error)]
@@ -292,7 +292,9 @@ impl DatasetError {
     pub fn help(&self) -> &str {
         match &self.problem {
             Problem::Missing => "check the path; `recap datasets` lists the bundled data sets",
-            Problem::Io { .. } => "check permissions, free space, and that a packed file is whole",
+            Problem::Io { source, .. } => {
+                io_remedy(source, "check the path, and that a packed file is whole")
+            }
             Problem::Empty => "give a recorded session; this one may not have been written yet",
             Problem::UnknownFormat { advice: Some(advice), .. } => advice,
             Problem::UnknownFormat { .. } => {

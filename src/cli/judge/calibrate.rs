@@ -157,8 +157,5 @@ fn write(folder: &Path, files: &[(&str, Vec<u8>)]) -> Result<(), Failure> {
     let written = std::fs::create_dir_all(folder).and_then(|()| {
         files.iter().try_for_each(|(name, bytes)| std::fs::write(folder.join(name), bytes))
     });
-    written.map_err(|error| {
-        Failure::usage(format!("cannot write to {}: {error}", folder.display()))
-            .help("give a folder that may be written to, or leave out --out")
-    })
+    written.map_err(|error| Failure::unwritable(folder, &error))
 }

@@ -41,7 +41,7 @@ pub(super) fn write(
     let result = tuned_json(&tuned);
     put(folder, RESULT, result.as_bytes())?;
     let mut table = Vec::new();
-    tuned_csv(&tuned, &mut table).map_err(|e| unwritable(&folder.join(TABLE), &e))?;
+    tuned_csv(&tuned, &mut table).map_err(|e| Failure::unwritable(&folder.join(TABLE), &e))?;
     put(folder, TABLE, &table)?;
     if let Some(picture) = tuned_svg(&tuned) {
         put(folder, PICTURE, picture.as_bytes())?;
@@ -65,10 +65,5 @@ fn put(folder: &Path, name: &str, bytes: &[u8]) -> Result<(), Failure> {
         Some(parent) => fs::create_dir_all(parent).and_then(|()| fs::write(&path, bytes)),
         None => fs::write(&path, bytes),
     };
-    written.map_err(|e| unwritable(&path, &e))
-}
-
-pub(super) fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::usage(format!("{}: {error}", path.display()))
-        .help("give --out a folder that may be written to")
+    written.map_err(|e| Failure::unwritable(&path, &e))
 }

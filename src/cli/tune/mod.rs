@@ -224,7 +224,7 @@ impl Drive<'_> {
         let replies = self.folder.join(REPLIES);
         match std::fs::remove_file(&replies) {
             Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
-                Err(files::unwritable(&replies, &e))
+                Err(Failure::unwritable(&replies, &e))
             }
             _ => Ok(()),
         }
@@ -249,8 +249,8 @@ impl Arguments {
     /// The folder of the search, new or that of a search to go on with.
     fn folder(&self, title: &str) -> Result<PathBuf, Failure> {
         let Some(folder) = &self.out else { return new_folder(&format!("tune-{title}")) };
-        std::fs::create_dir_all(folder).map_err(|e| files::unwritable(folder, &e))?;
-        let mut entries = std::fs::read_dir(folder).map_err(|e| files::unwritable(folder, &e))?;
+        std::fs::create_dir_all(folder).map_err(|e| Failure::unwritable(folder, &e))?;
+        let mut entries = std::fs::read_dir(folder).map_err(|e| Failure::unwritable(folder, &e))?;
         let used = |problem: &str| Failure::usage(format!("{}: {problem}", folder.display()));
         let runs = folder.join(SEARCH);
         match (entries.next().is_some(), runs.is_dir()) {
@@ -259,7 +259,7 @@ impl Arguments {
             (true, false) => Err(used("this folder holds something else than a search")
                 .help("give --out a new or empty folder")),
             _ => {
-                std::fs::create_dir_all(&runs).map_err(|e| files::unwritable(&runs, &e))?;
+                std::fs::create_dir_all(&runs).map_err(|e| Failure::unwritable(&runs, &e))?;
                 Ok(folder.clone())
             }
         }

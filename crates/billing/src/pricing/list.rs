@@ -9,6 +9,7 @@ use serde_json::value::RawValue;
 use super::model::{EntryError, ModelPrices};
 use super::names::{Names, NoMatch};
 use recap_core::model::alike;
+use recap_core::text::json_error;
 
 /// The list that ships with the program.
 const BUNDLED: &str = include_str!("litellm.json");
@@ -141,8 +142,8 @@ impl PriceList {
 
     /// A list whose entries are not parsed yet.
     fn unread(name: &str, text: &str) -> Result<Self, PriceError> {
-        let entries: BTreeMap<String, Box<RawValue>> =
-            serde_json::from_str(text).map_err(|e| PriceError::Syntax(e.to_string()))?;
+        let entries: BTreeMap<String, Box<RawValue>> = serde_json::from_str(text)
+            .map_err(|e| PriceError::Syntax(json_error(&e.to_string())))?;
         let models = entries.into_iter().filter(|(id, _)| !NO_MODELS.contains(&id.as_str()));
         let models = models.map(|(id, entry)| (id, Listed { entry, prices: OnceLock::new() }));
         Ok(Self {

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use thiserror::Error;
 
 use super::line::LineError;
+use recap_core::text::io_remedy;
 
 /// An error of a cassette.
 #[derive(Debug, Error)]
@@ -63,7 +64,9 @@ impl CassetteError {
     /// What the user can do about it.
     pub fn help(&self) -> &'static str {
         match self {
-            CassetteError::Io { .. } => "check the path, and whether it may be read and written",
+            CassetteError::Io { source, .. } => {
+                io_remedy(source, "check the path, and whether it may be read and written")
+            }
             CassetteError::Line { .. } => "delete that line: a recording run makes the call again",
             CassetteError::Contradiction { .. } => {
                 "the two were recorded with calls of their own: a run can be replayed from either, \

@@ -15,6 +15,7 @@ use crate::{
     ALL, BySession, SessionFingerprint, Side, UnitRow, by_session, each_unit_row, fingerprint_of,
 };
 use recap_core::model::{INSTRUMENT, Manifest, Report};
+use recap_core::text::json_error;
 
 /// Version of the file's layout.
 const VERSION: u32 = 2;
@@ -58,7 +59,7 @@ pub struct Head {
 pub enum BaselineError {
     /// The file is not JSON of this layout.
     #[error("it is no baseline.json: {0}")]
-    Syntax(#[from] serde_json::Error),
+    Syntax(String),
     /// Another version of the program wrote the file.
     #[error(
         "it was made by version {0} of the instrument, layout {1}; this program is version \
@@ -147,12 +148,13 @@ impl Baseline {
     /// # Errors
     /// The text is not a baseline, or another version wrote it.
     pub fn parse(name: String, text: &str) -> Result<Self, BaselineError> {
-        let versions: Versions = serde_json::from_str(text)?;
+        let syntax = |e: serde_json::Error| BaselineError::Syntax(json_error(&e.to_string()));
+        let versions: Versions = serde_json::from_str(text).map_err(syntax)?;
         let VersionsOnly { version, instrument } = versions.baseline;
         if (version, instrument) != (VERSION, INSTRUMENT) {
             return Err(BaselineError::Version(instrument, version));
         }
-        let File { baseline: head, sessions, rows } = serde_json::from_str(text)?;
+        let File { baseline: head, sessions, rows } = serde_json::from_str(text).map_err(syntax)?;
         let mut matching: BTreeMap<&str, usize> = BTreeMap::new();
         for session in &sessions {
             *matching.entry(&session.dataset).or_default() += 1;

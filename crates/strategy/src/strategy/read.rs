@@ -16,7 +16,7 @@ use super::{AskedFrom, BREAKPOINTS, Breakpoint, Budget, Stage, Strategy, Strateg
 use crate::mechanisms::{COMMAND, SAVERS, named_files};
 use crate::recovery::{RECOVERIES, RecoverySpec};
 use recap_core::model::suggest;
-use recap_core::text::excerpt;
+use recap_core::text::{excerpt, json_error};
 use recap_core::tokens::Estimator;
 
 #[derive(Deserialize)]
@@ -64,7 +64,7 @@ pub(super) fn changed(
 ) -> Result<Table, StrategyError> {
     let mut table: Table = text
         .parse()
-        .map_err(|e: toml::de::Error| refused(file, &line_of(text, &e), e.message().to_owned()))?;
+        .map_err(|e: toml::de::Error| refused(file, &line_of(text, &e), json_error(e.message())))?;
     for (key, value) in overrides {
         set(&mut table, key, value).map_err(|problem| refused(file, key, problem))?;
     }
