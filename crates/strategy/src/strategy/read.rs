@@ -169,10 +169,15 @@ fn plain_file(path: &Path) -> std::io::Result<File> {
     }
 }
 
-/// The text of a prompt file.
-pub(super) fn prompt_text(path: &Path) -> std::io::Result<String> {
+/// The text of a prompt file in the folder of a strategy. Its text is sent to a model,
+/// so that a stranger's strategy must not name a file of the user elsewhere.
+pub(super) fn prompt_text(folder: &Path, name: &str) -> std::io::Result<String> {
+    let path = folder.join(name).canonicalize()?;
+    if !path.starts_with(folder.canonicalize()?) {
+        return Err(std::io::Error::other("it is outside of the folder"));
+    }
     let mut text = String::new();
-    let read = plain_file(path)?.take(LONGEST_PROMPT + 1).read_to_string(&mut text)?;
+    let read = plain_file(&path)?.take(LONGEST_PROMPT + 1).read_to_string(&mut text)?;
     if read as u64 > LONGEST_PROMPT {
         return Err(std::io::Error::other("it is too long"));
     }
@@ -205,7 +210,7 @@ fn stages(
         let stage = read_stage(table).map_err(at)?;
         for name in prompt_names(&stage.parameters) {
             let text =
-                prompt(&name).ok_or_else(|| at(format!("prompt `{name}` cannot be read")))?;
+                prompt(&name).ok_or_else(|| at(format!("prompt `{name}` cannot be read: it has to be a text file in the folder of the strategy")))?;
             prompts.insert(name, text);
         }
         stages.push(stage);
@@ -324,9 +329,28 @@ mod tests {
         let path = folder.path().join("long.md");
         let file = File::create(&path).unwrap();
         file.set_len(LONGEST_PROMPT).unwrap();
-        assert_eq!(prompt_text(&path).unwrap().len() as u64, 16 * 1_024 * 1_024);
+        assert_eq!(prompt_text(folder.path(), "long.md").unwrap().len() as u64, 16 * 1_024 * 1_024);
         file.set_len(LONGEST_PROMPT + 1).unwrap();
-        assert_eq!(prompt_text(&path).unwrap_err().to_string(), "it is too long");
+        assert_eq!(
+            prompt_text(folder.path(), "long.md").unwrap_err().to_string(),
+            "it is too long"
+        );
+    }
+
+    #[test]
+    fn prompt_outside_of_the_folder_is_not_read() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = place.path().join("strategies");
+        std::fs::create_dir(&folder).unwrap();
+        std::fs::write(place.path().join("diary.md"), "dear diary").unwrap();
+        std::fs::write(folder.join("own.md"), "fold this").unwrap();
+        #[cfg(unix)]
+        std::os::unix::fs::symlink("../diary.md", folder.join("link.md")).unwrap();
+        assert_eq!(prompt_text(&folder, "../strategies/own.md").unwrap(), "fold this");
+        let absolute = place.path().join("diary.md");
+        for name in ["../diary.md", "link.md", absolute.to_str().unwrap()] {
+            assert!(prompt_text(&folder, name).is_err(), "{name}");
+        }
     }
 
     #[test]

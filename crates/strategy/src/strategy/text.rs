@@ -86,7 +86,7 @@ impl StrategyText {
     pub fn prompt(&self, name: &str) -> Option<String> {
         let builtin = || builtin_prompt(name).map(str::to_owned);
         let Some(folder) = &self.folder else { return builtin() };
-        match prompt_text(&folder.join(name)) {
+        match prompt_text(folder, name) {
             Ok(text) => Some(text),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => builtin(),
             Err(_) => None,
