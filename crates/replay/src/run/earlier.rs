@@ -39,24 +39,31 @@ impl Earlier {
         (earlier, manifest)
     }
 
-    /// The calls of both runs. A call that the interrupted run listed, and
-    /// whose reply the resumed run read from the stored replies, is one call;
-    /// one that brought no reply, and so has no time, was made anew.
+    /// The calls of both runs.
     pub fn with_calls(&mut self, made: Vec<CallRow>) -> Vec<CallRow> {
-        let mut calls = std::mem::take(&mut self.calls);
-        let noted: BTreeMap<String, usize> =
-            (0..).zip(&calls).map(|(at, call)| (call.key.clone(), at)).collect();
-        for call in made {
-            let known = noted.get(&call.key).map(|at| &mut calls[*at]);
-            let stored = call.source == LatencySource::Recorded || call.timing.total_ms > 0.0;
-            let same = |k: &&mut CallRow| (k.outcome, k.timing) == (call.outcome, call.timing);
-            match known.filter(|known| stored && same(known)) {
-                Some(known) => known.role = known.role.min(call.role),
-                None => calls.push(call),
+        with_calls(std::mem::take(&mut self.calls), made)
+    }
+}
+
+/// The calls of several runs in one folder. A call that an earlier run listed,
+/// and whose reply a later one read from the stored replies, is one call; one that
+/// brought no reply, and so has no time, was made anew.
+pub(super) fn with_calls(mut calls: Vec<CallRow>, made: Vec<CallRow>) -> Vec<CallRow> {
+    let mut noted: BTreeMap<String, usize> =
+        (0..).zip(&calls).map(|(at, call)| (call.key.clone(), at)).collect();
+    for call in made {
+        let known = noted.get(&call.key).map(|at| &mut calls[*at]);
+        let stored = call.source == LatencySource::Recorded || call.timing.total_ms > 0.0;
+        let same = |k: &&mut CallRow| (k.outcome, k.timing) == (call.outcome, call.timing);
+        match known.filter(|known| stored && same(known)) {
+            Some(known) => known.role = known.role.min(call.role),
+            None => {
+                noted.insert(call.key.clone(), calls.len());
+                calls.push(call);
             }
         }
-        calls
     }
+    calls
 }
 
 impl RunRecord {

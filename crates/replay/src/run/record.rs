@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+use super::earlier::with_calls;
 use super::files::{FolderError, GATE, MANIFEST, TEXTS, io};
 use super::journal::{self, JOURNAL, Journal, Record, Text};
 use super::pool::Finished;
@@ -81,6 +82,7 @@ impl RunRecord {
             Record::Text(Text { hash, text }) => drop(texts.insert(hash, text)),
         })?;
         results.close();
+        let calls = with_calls(Vec::new(), calls);
         let file = path.join(GATE);
         let gate = match file.exists() {
             true => Some(fs::read_to_string(&file).map_err(io(&file))?),
