@@ -143,6 +143,9 @@ pub(super) fn run(arguments: &Arguments, ask: QuestionMode) -> Result<Exit, Fail
         wire::say(words.trim_end());
     }
     let (roles, mut model_session) = role_options.fill(&plan.counter, &prices, plan.spec.seed)?;
+    if let Some(model_session) = &model_session {
+        model_session.read_secrets(plan.samples.iter().map(|named| &named.session));
+    }
     if let Some((model, model_session)) = role_options.author().zip(model_session.as_mut()) {
         plan = written(plan, model, model_session)?;
     }

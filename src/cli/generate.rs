@@ -106,6 +106,7 @@ fn by_model(
     let mut model_session = ModelSession::open(line, &[model], &prices, 0)?;
     model_session.warnings.iter().for_each(|warning| wire::say(&format!("warning: {warning}")));
     let Some(llm) = model_session.llm(model)? else { return Ok(None) };
+    model_session.read_secrets(sessions.iter().map(|(session, _)| *session));
     let questions = authoring::write(&llm, sessions)?;
     model_session.save()?;
     Ok(Some((questions, model_session.ended()?)))

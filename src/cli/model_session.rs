@@ -10,12 +10,14 @@ use super::exit::{Exit, Failure};
 use super::model_name::{self, ModelName};
 use super::wire;
 use recap_billing::pricing::PriceList;
+use recap_core::model::Session;
 use recap_core::text::counted;
+use recap_core::text::redact::distinctive_secrets;
 use recap_core::tokens::Counter;
 use recap_llm::cassette::{Mode, Scrub};
 use recap_llm::{
     CallError, Calls, Cassette, Client, DryRunCalls, DryRunModel, Endpoint, FailedCalls,
-    FailureRecorder, Halt, Key, Limits, Live, Llm, Memoized, Model, Scrubbed,
+    FailureRecorder, Halt, Key, KnownSecrets, Limits, Live, Llm, Memoized, Model, Scrubbed,
 };
 use recap_replay::run::REPLIES;
 
@@ -39,6 +41,8 @@ pub(super) struct ModelSession {
     prices: Arc<PriceList>,
     limits: Limits,
     redact: Option<Redact>,
+    /// Secrets of the sessions, where a model gets redacted text.
+    known: Option<KnownSecrets>,
     live: Vec<Arc<Live>>,
     models: BTreeMap<String, Arc<dyn Llm>>,
     failed: Arc<FailedCalls>,
@@ -96,6 +100,7 @@ impl ModelSession {
             prices: Arc::clone(prices),
             limits: line.limits(),
             redact: line.redact,
+            known: None,
             live: Vec::new(),
             models: BTreeMap::new(),
             failed: Arc::default(),
@@ -166,16 +171,32 @@ impl ModelSession {
         let live = Arc::new(client.live(model, endpoint, self.limits)?);
         self.live.push(Arc::clone(&live));
         let once = Memoized::live(live, prices, Arc::clone(&self.calls));
-        Ok(if scrubs { Arc::new(Scrubbed::new(Arc::new(once))) } else { Arc::new(once) })
+        Ok(match scrubs {
+            true => Arc::new(Scrubbed::new(Arc::new(once), self.secrets())),
+            false => Arc::new(once),
+        })
+    }
+
+    fn secrets(&mut self) -> KnownSecrets {
+        Arc::clone(self.known.get_or_insert_default())
+    }
+
+    /// Reads the sessions for secrets that requests may hold without the words that
+    /// tell them.
+    pub fn read_secrets<'a>(&self, sessions: impl IntoIterator<Item = &'a Session>) {
+        if let Some(known) = &self.known {
+            let texts: Vec<String> = sessions.into_iter().flat_map(Session::texts).collect();
+            known.get_or_init(|| distinctive_secrets(texts.iter().map(String::as_str)));
+        }
     }
 
     /// A model that replays a cassette, whose requests may have been scrubbed or not.
-    fn replayed(&self, once: Memoized) -> Arc<dyn Llm> {
+    fn replayed(&mut self, once: Memoized) -> Arc<dyn Llm> {
         let once: Arc<dyn Llm> = Arc::new(once);
         match self.redact {
             Some(Redact::No) => once,
-            Some(Redact::Yes) => Arc::new(Scrubbed::new(once)),
-            None => Arc::new(Scrubbed::where_not_recorded(once)),
+            Some(Redact::Yes) => Arc::new(Scrubbed::new(once, self.secrets())),
+            None => Arc::new(Scrubbed::where_not_recorded(once, self.secrets())),
         }
     }
 

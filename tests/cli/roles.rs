@@ -528,6 +528,28 @@ fn outgoing_text_is_scrubbed_and_answers_are_restored() {
 }
 
 #[test]
+fn secret_is_redacted_where_its_name_is_gone() {
+    let desk = Desk::new();
+    talk(&desk);
+    let told = desk.read("talk/sessions.jsonl");
+    let told = told.replace("Noted, heron.", "I ran export DB_PASS=tiger-9x7-lily for it.");
+    desk.file("talk/sessions.jsonl", told.replace("They pass.", "They pass: tiger-9x7-lily."));
+    let server = Server::start(knows);
+    let sent = |out: &str, redact: &str| {
+        let before = server.requests();
+        bench(&desk, &server.base(), &["--redact", redact, "--out", out]);
+        let log = server.log();
+        log[before..].iter().map(|request| request.body.to_string()).collect::<Vec<_>>()
+    };
+    let bare = |request: &&String| request.contains("They pass: ") && !request.contains("DB_PASS");
+    let plain = sent("plain", "no");
+    assert!(plain.iter().filter(bare).any(|request| request.contains("tiger-9x7-lily")));
+    let redacted = sent("run", "yes");
+    assert!(redacted.iter().any(|request| bare(&request)));
+    assert!(!redacted.concat().contains("tiger-9x7-lily"));
+}
+
+#[test]
 fn options_that_nothing_would_obey_are_refused() {
     let desk = Desk::new();
     talk(&desk);

@@ -67,4 +67,4 @@ pub use memoized::Memoized;
 pub use providers::Provider;
 pub use reply::{Finish, NoUsage, Reply, Tokens};
 pub use retry::RetryPolicy;
-pub use scrubbed::Scrubbed;
+pub use scrubbed::{KnownSecrets, Scrubbed};

@@ -1,12 +1,16 @@
 //! Removes secrets and e-mail addresses from what providers are sent.
 
-use std::sync::Arc;
+use std::collections::BTreeSet;
+use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
 use serde::de::IgnoredAny;
 
 use super::{Answered, Call, CallError, Llm, Model, Request};
-use recap_core::text::redact::{Originals, redact};
+use recap_core::text::redact::{Originals, redact, redact_known};
+
+/// Secrets of the sessions, once they are read.
+pub type KnownSecrets = Arc<OnceLock<BTreeSet<String>>>;
 
 /// Replaces secrets and e-mail addresses in requests by placeholders, and
 /// restores them in the reply: an answer that names a placeholder is graded as
@@ -17,20 +21,38 @@ use recap_core::text::redact::{Originals, redact};
 /// redacted request and its reply.
 pub struct Scrubbed {
     inner: Arc<dyn Llm>,
+    /// Secrets of all sessions: a request may hold one without the words that tell it.
+    known: KnownSecrets,
     /// Whether a request is looked up as it is before it is redacted.
     plain_first: bool,
 }
 
 impl Scrubbed {
     /// Redacts what is sent to a model.
-    pub fn new(inner: Arc<dyn Llm>) -> Self {
-        Self { inner, plain_first: false }
+    pub fn new(inner: Arc<dyn Llm>, known: KnownSecrets) -> Self {
+        Self { inner, known, plain_first: false }
     }
 
     /// Redacts only what the model, which replays a recording, does not know
     /// as it is: a recording does not say whether its requests were redacted.
-    pub fn where_not_recorded(inner: Arc<dyn Llm>) -> Self {
-        Self { inner, plain_first: true }
+    pub fn where_not_recorded(inner: Arc<dyn Llm>, known: KnownSecrets) -> Self {
+        Self { inner, known, plain_first: true }
+    }
+
+    /// Redacts a request, and returns what its placeholders stand for.
+    fn redacted(&self, request: &mut Request) -> Originals {
+        let mut texts = vec![request.system.as_str()];
+        texts.extend(request.messages.iter().map(|message| message.text.as_str()));
+        let redaction = match self.known.get() {
+            Some(known) => redact_known(&texts, known),
+            None => redact(&texts),
+        };
+        let mut texts = redaction.texts.into_iter();
+        request.system = texts.next().expect("as many texts as were given");
+        for (message, text) in request.messages.iter_mut().zip(texts) {
+            message.text = text;
+        }
+        redaction.originals
     }
 }
 
@@ -47,7 +69,7 @@ impl Llm for Scrubbed {
                 outcome => return outcome,
             }
         }
-        let originals = redact_request(&mut call.request);
+        let originals = self.redacted(&mut call.request);
         let mut answered = self.inner.call(call).await?;
         let text = &mut answered.reply.text;
         *text = match serde_json::from_str::<IgnoredAny>(text) {
@@ -59,22 +81,9 @@ impl Llm for Scrubbed {
     }
 
     fn discard(&self, mut call: Call) {
-        redact_request(&mut call.request);
+        self.redacted(&mut call.request);
         self.inner.discard(call);
     }
-}
-
-/// Redacts a request, and returns what its placeholders stand for.
-fn redact_request(request: &mut Request) -> Originals {
-    let mut texts = vec![request.system.as_str()];
-    texts.extend(request.messages.iter().map(|message| message.text.as_str()));
-    let redaction = redact(&texts);
-    let mut texts = redaction.texts.into_iter();
-    request.system = texts.next().expect("as many texts as were given");
-    for (message, text) in request.messages.iter_mut().zip(texts) {
-        message.text = text;
-    }
-    redaction.originals
 }
 
 #[cfg(test)]
@@ -112,7 +121,7 @@ mod tests {
         let settings = Settings::default();
         let model = Model { provider: "p".to_owned(), name: "m".to_owned(), settings };
         let parrot = Arc::new(Parrot { model: model.clone(), says, asked: Mutex::default() });
-        let scrubbed = Scrubbed::new(Arc::<Parrot>::clone(&parrot));
+        let scrubbed = Scrubbed::new(Arc::<Parrot>::clone(&parrot), KnownSecrets::default());
         let request = model.request(ModelRequest::of(system, text, 9));
         let call = Call { role: ModelRole::Answerer, replicate: 0, request };
         let answered = scrubbed.call(call).await.unwrap();
@@ -182,7 +191,10 @@ mod tests {
             let recording = Arc::new(Recording(model.clone(), known));
             let request = model.request(ModelRequest::of("", text, 9));
             let call = Call { role: ModelRole::Judge, replicate: 0, request };
-            Scrubbed::where_not_recorded(recording).call(call).await.map(|a| a.reply.text)
+            Scrubbed::where_not_recorded(recording, KnownSecrets::default())
+                .call(call)
+                .await
+                .map(|a| a.reply.text)
         };
         let mail = "jane@example.org";
         assert_eq!(ask(mail, mail).await.unwrap(), mail);

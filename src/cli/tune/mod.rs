@@ -96,6 +96,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let folder = arguments.folder(&title)?;
     if let Some(model_session) = &desks.model_session {
         model_session.keep_replies(&folder)?;
+        model_session.read_secrets(datasets.iter().flat_map(|dataset| &dataset.sessions));
     }
     let objective = arguments.search.objective;
     let inputs = Inputs { datasets, questions, prices, counter, ..Inputs::default() };

@@ -308,6 +308,19 @@ impl Session {
         self.id.contains(SIDECHAIN)
     }
 
+    /// Every text of the session, with what it says about itself.
+    pub fn texts(&self) -> Vec<String> {
+        let mut texts = vec![self.preamble.sent()];
+        for message in &self.messages {
+            texts.extend([message.sent(), message.reasoning()]);
+        }
+        texts.extend(self.preamble_changes.iter().flat_map(|change| change.system.clone()));
+        texts.extend(self.compactions.iter().filter_map(|made| made.summary.clone()));
+        texts.extend(self.metadata.iter().cloned());
+        texts.extend(self.project.clone());
+        texts
+    }
+
     /// Every call in order of appearance, with its result.
     pub fn calls(&self) -> Vec<Call> {
         let mut calls: Vec<Call> = Vec::new();

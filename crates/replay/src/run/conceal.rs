@@ -75,7 +75,7 @@ impl Conceal {
     /// Collects what to replace from the sessions of these data sets.
     pub fn datasets(datasets: &[Dataset]) -> Self {
         let sessions = datasets.iter().flat_map(|dataset| &dataset.sessions);
-        let texts: Vec<String> = sessions.flat_map(texts).collect();
+        let texts: Vec<String> = sessions.flat_map(Session::texts).collect();
         Self::of(&texts.iter().map(String::as_str).collect::<Vec<_>>(), &[])
     }
 
@@ -298,19 +298,6 @@ fn matcher_of<'a>(words: impl IntoIterator<Item = &'a String>) -> Option<AhoCora
     let words: Vec<&String> = words.into_iter().collect();
     let some = (!words.is_empty()).then_some(words)?;
     AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(some).ok()
-}
-
-/// Every text of a session.
-fn texts(session: &Session) -> Vec<String> {
-    let mut texts = vec![session.preamble.sent()];
-    for message in &session.messages {
-        texts.extend([message.sent(), message.reasoning()]);
-    }
-    texts.extend(session.preamble_changes.iter().flat_map(|change| change.system.clone()));
-    texts.extend(session.compactions.iter().filter_map(|made| made.summary.clone()));
-    texts.extend(session.metadata.iter().cloned());
-    texts.extend(session.project.clone());
-    texts
 }
 
 /// Removes questions, expected and stale values from facts. The kind of the

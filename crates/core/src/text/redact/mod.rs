@@ -67,9 +67,15 @@ pub struct Redaction {
 /// strings, commands, registries, netrc files and sentences; the secret beside an
 /// access key of AWS; values assigned to a name that says it is a secret, unless
 /// they are code or a label; e-mail addresses. A secret of eight characters or
-/// more with a digit is then taken out wherever else it stands.
+/// more with a digit or a space is then taken out wherever else it stands.
 pub fn redact(texts: &[&str]) -> Redaction {
-    let mut redactor = Redactor::default();
+    redact_known(texts, &BTreeSet::new())
+}
+
+/// The same with secrets that other texts gave away ([`distinctive_secrets`]): they
+/// are taken out wherever they stand.
+pub fn redact_known(texts: &[&str], known: &BTreeSet<String>) -> Redaction {
+    let mut redactor = Redactor { secrets: known.clone(), ..Redactor::default() };
     let texts = redactor.redact(texts.iter().map(|text| (*text).to_owned()).collect());
     Redaction { texts, originals: redactor.numbers.originals }
 }
@@ -118,6 +124,22 @@ impl Redactor {
     }
 }
 
+/// The secrets in texts that are no words, so that they can be told wherever they stand.
+pub fn distinctive_secrets<'a>(texts: impl IntoIterator<Item = &'a str>) -> BTreeSet<String> {
+    let mut secrets = BTreeSet::new();
+    for text in texts {
+        distinctive(text, &found(text), &mut secrets);
+    }
+    secrets
+}
+
+fn distinctive(text: &str, spans: &[Found], secrets: &mut BTreeSet<String>) {
+    let secret = |span: &&Found| span.kind == RedactedKind::Secret && span.range.len() >= SHORTEST;
+    let values = spans.iter().filter(secret).map(|span| &text[span.range.clone()]);
+    let telling = |value: &&str| value.bytes().any(|byte| byte.is_ascii_digit() || byte == b' ');
+    secrets.extend(values.filter(telling).map(str::to_owned));
+}
+
 /// The secrets and e-mail addresses of texts that belong together, each once.
 pub fn values_of(texts: &[&str]) -> BTreeSet<String> {
     let values_of = |text: &&str| {
@@ -151,13 +173,7 @@ fn everywhere(
     mut spans: Vec<Vec<Found>>,
     values: &mut BTreeSet<String>,
 ) -> Vec<Vec<Found>> {
-    for (text, spans) in texts.iter().zip(&spans) {
-        let long =
-            |span: &&Found| span.kind == RedactedKind::Secret && span.range.len() >= SHORTEST;
-        let secrets = spans.iter().filter(long).map(|span| &text[span.range.clone()]);
-        let numbered = secrets.filter(|value| value.bytes().any(|byte| byte.is_ascii_digit()));
-        values.extend(numbered.map(|value| (*value).to_owned()));
-    }
+    texts.iter().zip(&spans).for_each(|(text, spans)| distinctive(text, spans, values));
     if values.is_empty() {
         return spans;
     }
