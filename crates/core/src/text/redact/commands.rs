@@ -1,68 +1,147 @@
 //! Secrets that are recognisable by the command, file or sentence around them.
 
 use std::ops::Range;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
-use regex::Regex;
+use regex::{Match, Regex};
 
-use super::values::{case_changes, is_stand_in};
+use super::places::{is_made, is_mixed};
+use super::values::{case_changes, is_stand_in, is_strong};
 
-/// Finds passwords of commands, of netrc files and of sentences, and cookies.
+/// Finds secrets in places that hold one, in sentences and in cookies.
 pub(super) fn command_secrets(text: &str, spans: &mut Vec<Range<usize>>) {
-    arguments(text, spans);
-    netrc(text, spans);
+    static PLACES: LazyLock<Vec<(&Place, OnceLock<Regex>)>> =
+        LazyLock::new(|| PLACES_OF_SECRETS.iter().map(|place| (place, OnceLock::new())).collect());
+    for ((words, form, shape), compiled) in PLACES.iter() {
+        // Most texts name none of them, and a pattern takes long to build.
+        if !words.iter().any(|word| text.contains(word)) {
+            continue;
+        }
+        let form = compiled.get_or_init(|| Regex::new(form).expect("it is valid"));
+        let values = form.captures_iter(text).filter_map(|hit| hit.get(1));
+        let values = values.filter(|value| stands_alone(text, &value.range()) && shape.fits(value));
+        spans.extend(values.map(|value| value.range()));
+    }
+    recovery_codes(text, spans);
     sentences(text, spans);
     cookies(text, spans);
 }
 
-/// Passwords among the arguments of commands that take them so: `-u name:…` of
-/// curl and HTTPie, `-p…` of MySQL's clients, `-p …` of sshpass and `docker
-/// login`, `-a …` of redis-cli.
-fn arguments(text: &str, spans: &mut Vec<Range<usize>>) {
-    static COMMAND: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(concat!(
-            r#"\b(?:curl\b[^\n|;&]{0,200}?\s(?:-u|--user)|https?\b[^\n|;&]{0,200}?\s(?:-a|--auth))"#,
-            r#"[ =]?["']?[^\s:"'/=$]{1,64}:([^\s"'`\\@|;&<>]{3,})"#,
-            r#"|\b(?:mysql|mysqldump|mysqladmin|mysqlimport|mariadb|mariadb-dump)\b[^\n|;&]{0,200}?"#,
-            r#"\s-p["']?([^\s"'`\\|;&<>]{3,})"#,
-            r#"|\bsshpass\s+-p\s*["']?([^\s"'`\\|;&<>]{3,})"#,
-            r#"|\b(?:docker|podman|helm)\b[^\n|;&]{0,64}?\slogin\b[^\n|;&]{0,200}?"#,
-            r#"\s-p[ =]?["']?([^\s"'`\\|;&<>]{3,})"#,
-            r#"|\bredis-cli\b[^\n|;&]{0,200}?\s-a\s+["']?([^\s"'`\\|;&<>]{3,})"#,
-        ))
-        .expect("it is valid")
-    });
-    // Most texts name none of them, and the pattern takes long to build.
-    let names = ["curl", "http", "mysql", "mariadb", "sshpass", "redis-cli", "login"];
-    if !names.iter().any(|name| text.contains(name)) {
-        return;
-    }
-    for hit in COMMAND.captures_iter(text) {
-        let value = (1..=5).find_map(|group| hit.get(group)).expect("one of the five");
-        if stands_alone(text, &value.range()) {
-            spans.push(value.range());
+/// What a value in a place has to look like.
+pub(super) enum Shape {
+    /// Whatever stands there is the secret.
+    Any,
+    /// A password: letters with digits or signs.
+    Chosen,
+    /// Computed: digits, and no example.
+    Made,
+    /// Computed, in base64 or hexadecimal.
+    Key,
+    /// Chosen or computed.
+    Secret,
+    /// A number with which people open something.
+    Pin,
+}
+
+impl Shape {
+    fn fits(&self, value: &Match<'_>) -> bool {
+        let text = value.as_str();
+        match self {
+            Shape::Any => true,
+            Shape::Chosen => is_chosen(text) || is_strong(text),
+            Shape::Made => is_made(value),
+            Shape::Key => {
+                let hex = text.len() >= 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+                is_made(value) && (hex || is_mixed(text))
+            }
+            Shape::Secret => is_chosen(text) || is_strong(text) || is_made(value) || is_mixed(text),
+            Shape::Pin => matches!(text.len(), 4..=10),
         }
     }
 }
 
-/// `machine … login … password …` (curl and ftp, `.netrc`), on one line or more.
-fn netrc(text: &str, spans: &mut Vec<Range<usize>>) {
-    static ENTRY: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(concat!(
-            r"\b(?:machine(?:\s|\\n){1,4}(?:localhost|[A-Za-z0-9-]+\.[A-Za-z0-9.-]+)|default)(?:\s|\\n){1,8}",
-            r"login(?:\s|\\n){1,4}[^\s\\]{1,128}(?:\s|\\n){1,8}",
-            r#"password(?:\s|\\n){1,4}([^\s\\"'`<>]{3,})"#,
-        ))
-        .expect("it is valid")
+/// Words of which a text has one, the form of the place with the value as its group,
+/// and the shape of the value.
+pub(super) type Place = (&'static [&'static str], &'static str, Shape);
+
+#[rustfmt::skip]
+pub(super) const PLACES_OF_SECRETS: &[Place] = &[
+    // Arguments of commands.
+    (&["curl"], r#"\bcurl\b[^\n|;&]{0,200}?\s(?:-u|--user)[ =]?["']?[^\s:"'/=$]{1,64}:([^\s"'`\\@|;&<>]{3,})"#, Shape::Any),
+    (&["curl"], r#"\bcurl\b[^\n|;&]{0,200}?\s(?:-u|--user)[ =]?["']?([A-Za-z0-9_-]{16,}):(?:["'\s]|$)"#, Shape::Made),
+    (&["http"], r#"\bhttps?\b[^\n|;&]{0,200}?\s(?:-a|--auth)[ =]?["']?[^\s:"'/=$]{1,64}:([^\s"'`\\@|;&<>]{3,})"#, Shape::Any),
+    (&["mysql", "mariadb"], r#"\b(?:mysql|mysqldump|mysqladmin|mysqlimport|mariadb|mariadb-dump)\b[^\n|;&]{0,200}?\s-p["']?([^\s"'`\\|;&<>]{3,})"#, Shape::Any),
+    (&["sshpass"], r#"\bsshpass\s+-p\s*["']?([^\s"'`\\|;&<>]{3,})"#, Shape::Any),
+    (&["login"], r#"\b(?:docker|podman|helm)\b[^\n|;&]{0,64}?\slogin\b[^\n|;&]{0,200}?\s-p[ =]?["']?([^\s"'`\\|;&<>]{3,})"#, Shape::Any),
+    (&["redis-cli"], r#"\bredis-cli\b[^\n|;&]{0,200}?\s-a\s+["']?([^\s"'`\\|;&<>]{3,})"#, Shape::Any),
+    (&["ldap"], r#"\bldap(?:search|modify|add|delete|passwd|whoami)\b[^\n|;&]{0,200}?\s-w\s*["']?([^\s"'`\\|;&<>]{3,})"#, Shape::Any),
+    (&["chpasswd"], r#"\b(?:echo|printf)\s+["']?[A-Za-z0-9_.-]{1,64}:([^\s"'`\\|]{3,})["']?\s*\|\s*(?:sudo\s+)?chpasswd"#, Shape::Any),
+    (&["smbclient", "rpcclient", "mount.cifs"], r#"\s(?:-U|-o)\s*["']?[^\s"'%]{1,64}%([^\s"'`\\|;&<>]{3,})"#, Shape::Any),
+    (&["/pass"], r#"\s/pass(?:word)?:["']?([^\s"'`\\|;&<>]{3,})"#, Shape::Any),
+    (&["pass:"], r#"\s-pass(?:in|out)?\s+["']?pass:([^\s"'`\\|;&<>]{3,})"#, Shape::Any),
+    (&["wpa_passphrase"], r#"\bwpa_passphrase\s+\S{1,32}\s+["']([^"'\n]{8,63})["']"#, Shape::Any),
+    (&["--from-literal", "--set", "--build-arg", "--env"], r#"--(?:from-literal|set(?:-string)?|build-arg|env)[ =]["']?[A-Za-z0-9_.-]{0,64}?(?i:password|passwd|pwd|pass)=["']?([^\s"'`\\,;&<>]{4,})"#, Shape::Any),
+    (&["--from-literal", "--set", "--build-arg", "--env"], r#"--(?:from-literal|set(?:-string)?|build-arg|env)[ =]["']?[A-Za-z0-9_.-]{0,64}?(?i:secret|token|key)=["']?([^\s"'`\\,;&<>]{12,})"#, Shape::Made),
+    (&["sqlplus"], r#"\bsqlplus\s+(?:-[a-z-]+\s+)*[A-Za-z0-9_$]{1,64}/["']?([^\s"'@]{3,})@"#, Shape::Any),
+    (&["-pw "], r#"\b(?:plink|pscp|psftp|putty)\b[^\n|;&]{0,200}?\s-pw\s+["']?([^\s"'`\\|;&<>]{3,})"#, Shape::Any),
+    (&["zip "], r#"\b(?:un)?zip\b[^\n|;&]{0,200}?\s-P\s*["']?([^\s"'`\\|;&<>]{3,})"#, Shape::Any),
+    (&["7z"], r#"\b7z[ar]?\b[^\n|;&]{0,200}?\s-p["']?([^\s"'`\\|;&<>]{3,})"#, Shape::Any),
+    (&["mongo", "az ", "influx"], r#"\b(?:mongo|mongosh|mongodump|mongorestore|mongoimport|az|influx)\b[^\n|;&]{0,200}?\s-p[ =]?["']?([^\s"'`\\|;&<>]{6,})"#, Shape::Chosen),
+    (&["sudo -S", "--password-stdin", "--with-token"], r#"\b(?:echo|printf)\s+(?:-n\s+)?["']?([^\s"'`\\|;&<>]{4,})["']?\s*\|\s*(?:sudo\s+-S|[a-z]+\s[^\n|;&]{0,120}--(?:password-stdin|with-token))"#, Shape::Any),
+    (&["config"], r#"\bconfig(?:ure)?\s+set\s+[^\s]{0,120}?(?i:key|token|secret|password)["']?[ =]["']?([^\s"'`\\|;&<>]{8,})"#, Shape::Secret),
+    (&["net user"], r#"\bnet\s+user\s+["']?[A-Za-z0-9_.-]{1,64}["']?\s+["']?([^\s"'/*]{4,})["']?\s+/"#, Shape::Any),
+    (&["SecureString"], r#"(?i)\bConvertTo-SecureString\s+(?:-String\s+)?["']([^"'\n$]{4,128})["']"#, Shape::Any),
+    (&["add-mask"], r#"::add-mask::([^\s"'`]{6,})"#, Shape::Any),
+    (&["vault "], r#"\bvault\s+(?:login|operator\s+unseal)\s+([A-Za-z0-9._+/=-]{16,})"#, Shape::Made),
+    // Files and connection strings: netrc (curl, ftp), pgpass, Oracle, ODBC, Rails.
+    (&["login"], r#"\b(?:machine(?:\s|\\n){1,4}(?:localhost|[A-Za-z0-9-]+\.[A-Za-z0-9.-]+)|default)(?:\s|\\n){1,8}login(?:\s|\\n){1,4}[^\s\\]{1,128}(?:\s|\\n){1,8}password(?:\s|\\n){1,4}([^\s\\"'`<>]{3,})"#, Shape::Any),
+    (&[":5432:", ":*:", ":5433:", ":6432:"], r"(?m)(?:^|\\n)[A-Za-z0-9_.*-]+:(?:[0-9]{2,5}|\*):[A-Za-z0-9_*-]+:[A-Za-z0-9_*.-]+:([^\s\\]{4,})", Shape::Any),
+    (&["jdbc:oracle"], r#"\bjdbc:oracle:[a-z0-9]+:[A-Za-z0-9_$]{1,64}/([^\s/"'@]{3,})@"#, Shape::Any),
+    (&["={"], r"(?i)\b(?:pwd|password)=\{((?:[^{}\n]|\}\}){3,128})\}", Shape::Any),
+    (&["master.key", "production.key"], r"(?:master|production)\.key\b[^\n]{0,16}\n\s{0,8}([0-9a-f]{32})\b", Shape::Made),
+    (&["Private-Lines"], r#"Private-Lines: [0-9]{1,3}(?:\n|\\n)((?:[A-Za-z0-9+/=]{16,80}(?:\n|\\n)?){1,64})"#, Shape::Any),
+    (&["otpauth://"], r#"\botpauth://[^\s"'?]{1,256}\?[^\s"']{0,256}?secret=([A-Z2-7]{16,128})"#, Shape::Any),
+    (&["</"], r#"(?i)<(?:[a-z0-9_.:-]{0,48}(?:password|passwd|passphrase|secret|token|api-?key|private-?key))>\s{0,8}([^<\s]{4,512})\s{0,8}</"#, Shape::Secret),
+    (&["value=\"", "value='"], r#"(?i)\b(?:key|name)=\\?["'][a-z0-9_.:-]{0,64}(?:password|passwd|secret|token|api-?key|access-?key)\\?["']\s{1,8}value=\\?["']([^"'\s<>\\]{4,512})"#, Shape::Secret),
+    // SQL.
+    (&["IDENTIFIED", "identified"], r#"(?i)\bidentified\s+by\s+(?:password\s+)?["']([^"'\n]{4,128})["']"#, Shape::Any),
+    (&["PASSWORD", "password"], r#"(?i)\b(?:role|user|login)\s[^\n;'"]{0,80}?\bpassword\s+(?:=\s*)?'([^'\n]{4,128})'"#, Shape::Any),
+    // Code: calls with a name and a password, constants, defaults of variables.
+    (&["ogin(", "Auth(", "Credential(", "auth("], r#"\b(?:login|Login|[A-Za-z]{0,16}Auth|auth|[A-Za-z]{0,16}Credential)\(\s*\\?["'][^"'\\\n]{1,64}\\?["']\s*,\s*\\?["']([^"'\\\n]{4,128})\\?["']"#, Shape::Chosen),
+    (&["define(", "etenv(", "utenv("], r#"\b(?:define|[sS]etenv|putenv)\(\s*["'][A-Za-z0-9_]{0,48}(?i:password|passwd|secret|token|key|salt)["']\s*,\s*["']([^"'\n]{8,256})["']"#, Shape::Secret),
+    (&["||", "??", "getenv", "environ", " or "], r#"(?i)(?:secret|token|password|passwd|api_?key)[A-Za-z0-9_]{0,16}["'\])]{0,3}\s{0,2}(?:\|\||\?\?|\bor\b|,)\s{0,2}["']([^"'\s]{8,256})["']"#, Shape::Secret),
+    (&["(\"", "('"], r#"(?i)[a-z_](?:password|passwd|secret|token|api_?key)\(\s?\\?["']([^"'\s\\]{8,256})\\?["']\s?\)"#, Shape::Secret),
+    // Settings whose name and value stand apart.
+    (&["value"], r#"(?i)\bname[\\"']{0,3}\s{0,3}[:=]\s{0,3}[\\"']{0,3}[A-Za-z0-9_.-]{0,64}(?:password|passwd|secret|token|api_?key|access_?key|private_?key)[A-Za-z0-9_-]{0,16}[\\"']{0,3},?\s{1,40}[\\"']{0,3}value[\\"']{0,3}\s{0,3}[:=]\s{0,3}[\\"']{0,3}([^\s\\"'`<>{}]{6,512})"#, Shape::Secret),
+    (&["name\":", "name\\\":"], r#"(?i)\bname\\{0,3}":\s?\\{0,3}"[A-Za-z0-9_.-]{0,64}(?:password|passwd|secret|token|api_?key|access_?key|private_?key)[A-Za-z0-9_-]{0,16}\\{0,3}",\s?\\{0,3}"value\\{0,3}":\s?\\{0,3}"([^\s\\"'`<>{}]{6,512})"#, Shape::Secret),
+    (&["variable \""], r#"variable\s+"[A-Za-z0-9_-]{0,64}(?:password|secret|token|key)[A-Za-z0-9_-]{0,16}"\s*\{[^}]{0,240}?\bdefault\s*=\s*"([^"\n]{4,256})""#, Shape::Secret),
+    // Headers and queries.
+    (&["x-", "X-"], r#"(?i)\bx-[a-z-]{0,24}(?:key|token|secret|auth)[a-z-]{0,8}["']?\s?[:=]\s?["']?([A-Za-z0-9+/=_.~-]{16,512})"#, Shape::Made),
+    (&["key=", "code="], r"[?&](?:key|code)=([A-Za-z0-9%+/_~.=-]{20,512})", Shape::Key),
+    // Prompts and requests.
+    (&["for "], r#"(?i)\b(?:password|passphrase|passcode|pin)\s+for\s+[^\n:]{1,64}:\s{1,3}["']?([^\s"']{4,128})"#, Shape::Chosen),
+    (&["assword "], r#"(?i)\b(?:with|using)\s+(?:the\s+)?password\s+["'`]?([^\s"'`,;]{6,128})"#, Shape::Chosen),
+    (&[" pin", " PIN", " code", "OTP", "otp"], r#"(?i)\b(?:pin|passcode|(?:one-time|verification|security|access|door|safe|login|2fa|otp|mfa)[ -](?:code|password|pin)|otp)\s*(?:(?:is|was|:|=)\s*){1,2}["'`]?([0-9]{4,10})\b"#, Shape::Pin),
+    (&["as the password", "as password", "is the password", "is my password"], r#"(?i)["'`]?([^\s"'`]{6,128})["'`]?\s+(?:as|is)\s+(?:(?:the|my|our|your)\s+)?(?:[a-z]+\s+)?password\b"#, Shape::Secret),
+    (&["assword to ", "assphrase to "], r#"(?i)\b(?:password|passphrase)\s+to\s+["'`]?([^\s"'`]{6,128})"#, Shape::Secret),
+];
+
+/// Codes that let in once, in the lines below their name.
+fn recovery_codes(text: &str, spans: &mut Vec<Range<usize>>) {
+    static LIST: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"(?i)\b(?:recovery|backup)\s+codes?\b[^\n]{0,80}\n((?:[\s0-9.)*-]{0,6}[a-z0-9]{4,10}(?:[ -][a-z0-9]{4,10}){0,3}[ \t]*(?:\n|$)){1,20})")
+            .expect("it is valid")
     });
-    if !text.contains("login") {
+    static CODE: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"[A-Za-z0-9]{4,10}(?:-[A-Za-z0-9]{4,10}){0,3}").expect("it is valid")
+    });
+    if !text.contains("codes") {
         return;
     }
-    for hit in ENTRY.captures_iter(text) {
-        let value = hit.get(1).expect("the group is not optional");
-        if stands_alone(text, &value.range()) {
-            spans.push(value.range());
-        }
+    for list in LIST.captures_iter(text).filter_map(|hit| hit.get(1)) {
+        let digits = |code: &Match<'_>| code.as_str().bytes().any(|byte| byte.is_ascii_digit());
+        let codes = CODE.find_iter(list.as_str()).filter(digits);
+        spans.extend(codes.map(|code| list.start() + code.start()..list.start() + code.end()));
     }
 }
 
@@ -71,8 +150,9 @@ fn netrc(text: &str, spans: &mut Vec<Range<usize>>) {
 fn sentences(text: &str, spans: &mut Vec<Range<usize>>) {
     static SAID: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(concat!(
-            r"(?i)\b(?:password|passwd|passphrase|passcode|passwort)\s+",
-            r#"(?:is|was|ist|lautet)(?:\s+now)?:?\s+(["'`“„«]?)([^\s"'`“”„«»<>()\[\]{},;\\]{4,128})(["'`“”»]?)"#,
+            r"(?i)\b(?:password|passwd|passphrase|passcode|passwort|mot de passe|contrase[ñn]a|senha)",
+            r"(?:\s+(?:for|of|to)(?:\s+[\w.'-]{1,24}){1,4})?\s+",
+            r#"(?:is|was|ist|lautet|est|es|é)(?:\s+now)?:?\s+(["'`“„«]?)([^\s"'`“”„«»<>()\[\]{},;\\]{4,128})(["'`“”»]?)"#,
         ))
         .expect("it is valid")
     });
@@ -81,6 +161,7 @@ fn sentences(text: &str, spans: &mut Vec<Range<usize>>) {
         let bare = value.as_str().trim_end_matches(['.', ':', '!', '?', '*']);
         let quoted = !hit[1].is_empty() && !hit[3].is_empty();
         let chosen = if quoted { is_chosen_in_quotes(bare) } else { is_chosen(bare) };
+        let chosen = chosen || is_strong(bare);
         let range = value.start()..value.start() + bare.len();
         if chosen && stands_alone(text, &range) {
             spans.push(range);
@@ -91,7 +172,8 @@ fn sentences(text: &str, spans: &mut Vec<Range<usize>>) {
 /// Whether a value is real: neither an offline summary for a missing one nor the
 /// beginning of a placeholder.
 fn stands_alone(text: &str, value: &Range<usize>) -> bool {
-    !is_stand_in(&text[value.clone()]) && !text[value.end..].starts_with('<')
+    let rest = &text[value.end..];
+    !is_stand_in(&text[value.clone()]) && (!rest.starts_with('<') || rest.starts_with("</"))
 }
 
 /// Whether it looks chosen rather than written as a word: letters with digits
@@ -117,8 +199,8 @@ fn is_capital(word: &str) -> bool {
 }
 
 /// Names of cookies that identify a session.
-const SESSIONS: [&str; 9] =
-    ["sess", "sid", "auth", "token", "jwt", "csrf", "xsrf", "login", "remember"];
+const SESSIONS: [&str; 10] =
+    ["sess", "sid", "auth", "identity", "token", "jwt", "csrf", "xsrf", "login", "remember"];
 
 /// Most characters of a header that are read at once. The pattern does not say
 /// it: with 4096 copies of a class it would take a tenth of a second to build.
@@ -142,7 +224,8 @@ fn cookies(text: &str, spans: &mut Vec<Range<usize>>) {
         from = all.end;
         for pair in PAIR.captures_iter(&text[all.clone()]) {
             let (name, value) = (pair[1].to_ascii_lowercase(), pair.get(2).expect("as above"));
-            let known = SESSIONS.iter().any(|part| name.contains(part));
+            let known = SESSIONS.iter().any(|part| name.contains(part))
+                || value.len() >= 20 && is_made(&value);
             let value_is = value.as_str();
             let made =
                 value_is.bytes().any(|byte| byte.is_ascii_digit()) || case_changes(value_is) > 1;

@@ -74,7 +74,10 @@ pub(super) fn disjoint(spans: impl IntoIterator<Item = Found>) -> Vec<Found> {
 /// The passwords between `user:` and `@` of URLs (RFC 3986 §3.2.1).
 fn url_passwords(text: &str, spans: &mut Vec<Range<usize>>) {
     static URL: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r#"://[^\s/:@"'`<>\\]*:([^\s/@"'`<>\\]+)@[A-Za-z0-9\[]"#).expect("it is valid")
+        Regex::new(
+            r#"://[^\s/:@"'`<>\\]*:([^\s/@"'`<>\\]+(?:@[^\s/@?&=,:"'`<>\\]+)?)@[A-Za-z0-9\[]"#,
+        )
+        .expect("it is valid")
     });
     for hit in URL.captures_iter(text) {
         let value = hit.get(1).expect("the group is not optional");

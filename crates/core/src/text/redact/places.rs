@@ -98,12 +98,12 @@ fn beside_access_keys(text: &str, spans: &mut Vec<Range<usize>>) {
 }
 
 /// Whether it was computed: digits, and no example.
-fn is_made(value: &Match<'_>) -> bool {
+pub(super) fn is_made(value: &Match<'_>) -> bool {
     let digits = value.as_str().bytes().filter(u8::is_ascii_digit).count();
     digits >= 3 && varied(value.as_str()) && !is_filler(value.as_str())
 }
 
 /// Whether small letters, capitals and digits mix as in base64.
-fn is_mixed(value: &str) -> bool {
+pub(super) fn is_mixed(value: &str) -> bool {
     case_changes(value) >= 2 && value.bytes().any(|byte| byte.is_ascii_digit())
 }

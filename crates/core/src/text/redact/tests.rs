@@ -315,6 +315,66 @@ fn secrets_told_by_name_or_place_are_found() {
         ("https://x.webhook.office.com/webhookb2/1b2c3d4e-1b2c-1b2c-1b2c/IncomingWebhook/@/y", hex),
         // Arguments of commands.
         ("tool --password @ --verbose", "marigold"),
+        ("tool --pass @ --verbose", "marigold"),
+        ("keytool -storepass @", "marigold"),
+        ("curl https://x.org -u @: -d a=1", &key[..24]),
+        ("ldapsearch -x -D cn=a -w @ uid=kim", "marigold"),
+        ("echo 'kim:@' | sudo chpasswd", "marigold"),
+        ("smbclient //nas/x -U 'kim%@' -c ls", "marigold"),
+        ("cmdkey /add:nas /user:kim /pass:@", "marigold"),
+        ("openssl rsa -in a -passin pass:@", "marigold"),
+        ("wpa_passphrase home \"@\"", "nine purple owls"),
+        ("kubectl create secret generic x --from-literal=password=@", "marigold"),
+        ("plink -pw @ host", "marigold"),
+        ("unzip -P @ a.zip", "marigold"),
+        ("mongosh -u kim -p @ shop", "gra7nite"),
+        ("echo @ | docker login --password-stdin", "marigold"),
+        ("aws configure set aws_secret_access_key @", &key[..40]),
+        ("net user kim @ /add", "marigold"),
+        ("ConvertTo-SecureString '@' -AsPlainText", "marigold"),
+        ("echo ::add-mask::@", "marigold"),
+        ("vault login @", hex),
+        ("sqlplus hr/@@//db/x", "marigold"),
+        // Files and connection strings.
+        ("db.int:5432:shop:app:@\n", "marigold"),
+        ("jdbc:oracle:thin:hr/@@//db/x", "marigold"),
+        ("Driver={X};Uid=kim;Pwd={@}", "a;b}}Plum"),
+        ("$ cat config/master.key\n@\n", &hex[..32]),
+        ("Private-Lines: 1\n@\n", &key[..40]),
+        ("otpauth://totp/x:kim?secret=@&issuer=x", "JBSWY3DPEHPK3PXP"),
+        ("<dbPassword>@</dbPassword>", "Mari-gold7"),
+        ("<add key=\"SmtpPassword\" value=\"@\" />", "Mari-gold7"),
+        ("secret_key = \'\'\'@\'\'\'", key),
+        ("Recovery codes (each works once):\n@\n", "fa501-1b9b6"),
+        // SQL and code.
+        ("ALTER USER hr IDENTIFIED BY \"@\" ACCOUNT UNLOCK", "marigold"),
+        ("CREATE ROLE app LOGIN PASSWORD '@'", "marigold"),
+        ("s.login('kim', '@')", "Mari$gold2"),
+        ("define('DB_PASSWORD', '@')", "marigold77"),
+        ("const S = process.env.SECRET || \"@\"", key),
+        ("let token: &str = \"@\";", key),
+        ("client.setPassword(\"@\")", "marigold77"),
+        (r#"[{"name":"SIGNING_SECRET","value":"@"}]"#, short),
+        ("- name: DB_PASSWORD\n  value: \"@\"", "marigold77"),
+        ("variable \"admin_password\" {\n  default = \"@\"\n}", "Mari$gold2"),
+        ("db['password'] = '@'", "mari-gold-7"),
+        // Headers, queries, prompts, sentences.
+        ("http POST x.org 'x-functions-key:@'", key),
+        ("https://x.org/api?code=@==", key),
+        ("postgres://app:@@10.0.0.1/x", "Mari@gold1"),
+        ("Enter passphrase for key 'id': @", "Mari+gold"),
+        ("log in with password @ and look", "Mari-gold7"),
+        ("the password for the lab is \"@\"", "Mari.gold.4"),
+        ("I changed the password to @", "Mari-gold7"),
+        ("use @ as the password", "Mari-gold7"),
+        ("my pin is @", "4711"),
+        ("your one-time code is @.", "604417"),
+        ("password: @", "Mari_gold31"),
+        ("contraseña: @", "Mari_gold31"),
+        ("Le mot de passe est «@»", "Mari-gold6"),
+        ("| root | localhost | *@ |", "AB38B274409495DB7C0D870C765E6BEC9B637F15"),
+        ("SCRAM-SHA-256$4096:c2FsdHNhbHQ=$@=:@=", &key[..43]),
+        ("kim:1001:@:::", "aad3b435b51404eeaad3b435b51404ee:31d6cfe0d16ae931b73c59d7e0c089c0"),
         ("tool --password=@ run", "marigold"),
         ("`tool --password @`", "marigold"),
         ("docker login -u kim -p @ r.example", "marigold"),
@@ -325,7 +385,10 @@ fn secrets_told_by_name_or_place_are_found() {
         ("args: [\"--api-key\", \"@\"]", short),
         (r#"[\"--password\", \"@\"]"#, "narcissus"),
     ] {
-        let text = template.replace('@', value);
+        let text = match template.contains("@@") {
+            true => template.replacen('@', value, 1),
+            false => template.replace('@', value),
+        };
         let redacted = once(&text);
         assert!(redacted.contains("<SECRET_1>") && !redacted.contains(value), "{redacted}");
         assert_eq!(once(&redacted), redacted);
@@ -352,6 +415,15 @@ fn labels_certificates_and_placeholders_are_left() {
         "--password --verbose --token $TOKEN --api-key ${API_KEY} --secret <secret>",
         "the --password option\n  --password string   --token TOKEN\n--secret id=npmrc,src=.npmrc",
         "[\"--password\", \"$PW\"] [\"--token\", token]",
+        "mongo -p 27017, kubectl patch -p '{}', echo $PASS | docker login --password-stdin",
+        "setPassword(password), user.setToken(\"accessToken\"), login('kim', password)",
+        "x?code=404&key=name, ?code=authorization_code_value",
+        "the password is the same as the password of the database; use it as the password",
+        "the password for the database is stored in the vault, set the password to null",
+        "ALTER TABLE users ADD password varchar(64); the door code is on the wall",
+        "name: DB_PASSWORD\n  valueFrom: x, <password>${DB_PASSWORD}</password>",
+        "recovery codes:\n  printed once\n  never stored",
+        "password = Config.Db.password, env.SECRET || 'development'",
     ] {
         assert_eq!(once(text), text);
     }
@@ -582,5 +654,13 @@ proptest! {
     fn redacting_again_changes_nothing(text in hostile()) {
         let redacted = once(&text);
         prop_assert_eq!(once(&redacted), redacted);
+    }
+}
+
+#[test]
+fn every_form_of_a_place_is_valid() {
+    for (words, form, _) in commands::PLACES_OF_SECRETS {
+        assert!(!words.is_empty());
+        Regex::new(form).unwrap_or_else(|error| panic!("{form}: {error}"));
     }
 }

@@ -61,6 +61,14 @@ const FORMS: &[&str] = &[
     r"PMAK-[a-f0-9]{24}-[a-f0-9]{34}",
     r"shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}",
     r"sq0(?:atp|csp)-[A-Za-z0-9_-]{22,}",
+    r"EAAA[A-Za-z0-9_-]{56,}",
+    // CircleCI, Dynatrace, Contentful; webhooks of Zapier, Make and IFTTT.
+    r"CCIPAT_[A-Za-z0-9]{16,}_[a-f0-9]{40}",
+    r"dt0[a-z][0-9]{2}\.[A-Z0-9]{24}\.[A-Z0-9]{64}",
+    r"CFPAT-[A-Za-z0-9_-]{40,}",
+    r"hooks\.zapier\.com/hooks/(?:catch|standard)/[0-9]{4,}/[A-Za-z0-9]{6,}",
+    r"hook\.(?:eu|us)[0-9]\.make\.com/[a-z0-9]{20,}",
+    r"maker\.ifttt\.com/trigger/[\w-]{1,64}/(?:json/)?with/key/[\w-]{12,}",
     // Vault, Terraform, Pulumi, Docker Hub, RubyGems, NuGet, Fly.
     r"hv[bs]\.[A-Za-z0-9_-]{24,}",
     r"[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_-]{60,}",
@@ -72,7 +80,7 @@ const FORMS: &[&str] = &[
     // Grafana, New Relic, Sentry, Supabase, PlanetScale, Netlify.
     r"gl(?:sa|c)_[A-Za-z0-9+/=_]{32,}",
     r"NRAK-[A-Z0-9]{27}",
-    r"sntr(?:ys|yu)_[A-Za-z0-9+/=_]{60,}",
+    r"sntr(?:ys|yu)_[A-Za-z0-9+/=_-]{60,}",
     r"sb(?:p_[a-f0-9]{40}|_secret_[A-Za-z0-9_-]{20,})",
     r"pscale_(?:tkn|pw|oauth)_[A-Za-z0-9_.-]{32,}",
     r"nfp_[A-Za-z0-9]{36,}",
@@ -80,6 +88,33 @@ const FORMS: &[&str] = &[
     r"key-[a-f0-9]{32}",
     r"[a-f0-9]{32}-us[0-9]{1,2}",
     r"SK[a-f0-9]{32}",
+    // HubSpot, Mapbox, Buildkite, Heroku, Tailscale, Resend, Brevo, Plaid, Razorpay.
+    r"pat-(?:na|eu|ap)[0-9]-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}",
+    r"[ps]k\.eyJ1[A-Za-z0-9_-]{20,}\.[A-Za-z0-9_-]{16,}",
+    r"bk(?:ua|aj|ct)_[a-f0-9]{40}",
+    r"HRKU-[A-Za-z0-9_-]{36,}",
+    r"tskey-[a-z]{3,8}-[A-Za-z0-9]{8,}-?[A-Za-z0-9]{16,}",
+    r"re_[A-Za-z0-9]{6,}_[A-Za-z0-9]{16,}",
+    r"xkeysib-[a-f0-9]{64}-[A-Za-z0-9]{16}",
+    r"access-(?:sandbox|development|production)-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}",
+    r"rzp_(?:live|test)_[A-Za-z0-9]{14,}",
+    // LaunchDarkly, Typeform, Shippo, Sourcegraph, Langfuse, Pinecone, Neon, Render, ElevenLabs.
+    r"(?:sdk|api)-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}",
+    r"tfp_[A-Za-z0-9_-]{40,}",
+    r"shippo_(?:live|test)_[a-f0-9]{40}",
+    r"sgp_[A-Za-z0-9_]{40,}",
+    r"sk-lf-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}",
+    r"pcsk_[A-Za-z0-9_]{40,}",
+    r"napi_[a-z0-9]{40,}",
+    r"rnd_[A-Za-z0-9]{24,}",
+    r"sk_[a-f0-9]{48}",
+    // Alibaba, Tencent, Yandex, Firebase, Asana, Okta's header.
+    r"LTAI[A-Za-z0-9]{16,24}",
+    r"AKID[A-Za-z0-9]{32}",
+    r"AQVN[A-Za-z0-9_-]{35,38}",
+    r"AAAA[A-Za-z0-9_-]{7}:[A-Za-z0-9_-]{134,}",
+    r"[012]/[0-9]{16}(?:/[0-9]{16})?:[a-f0-9]{32}",
+    r"SSWS 00[A-Za-z0-9_-]{40}",
     // Perplexity, Tavily, LangSmith, Google's refresh tokens.
     r"pplx-[A-Za-z0-9]{40,}",
     r"tvly-(?:dev-|prod-)?[A-Za-z0-9]{30,}",
@@ -89,14 +124,19 @@ const FORMS: &[&str] = &[
     r"eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*",
 ];
 
-/// Hashes of passwords: crypt(5), PHC strings, LDAP (RFC 2307), Django, Werkzeug.
+/// Hashes of passwords: crypt(5), PHC strings, LDAP (RFC 2307), SCRAM (RFC 5803), MySQL,
+/// Django, Werkzeug.
 /// `%` is a dollar sign, which Compose doubles and shells escape.
 const HASHES: &[&str] = &[
     r"\$2[abxy]?%[0-9]{2}%[./A-Za-z0-9]{53}",
     r"\$(?:[156]|apr1)%(?:rounds=[0-9]{1,9}%)?[./A-Za-z0-9]{1,16}%[./A-Za-z0-9]{22,86}",
     r"\$g?[y7]%[./A-Za-z0-9]{1,16}%[./A-Za-z0-9]{1,86}%[./A-Za-z0-9]{43}",
     r"\$(?:argon2(?:id|i|d)|scrypt|pbkdf2(?:-sha[0-9]{1,3})?)(?:%[a-z0-9=,]{1,64}){1,2}%[./+A-Za-z0-9]{8,}%[./+A-Za-z0-9]{16,}={0,2}",
+    r"\$[PH]%[./A-Za-z0-9]{31}",
+    r"\b[0-9a-fA-F]{32}:[0-9a-fA-F]{32}:::",
     r"\{(?:SHA|SMD5|SSHA(?:256|384|512)?|PBKDF2[A-Z0-9-]{0,8})\}[A-Za-z0-9+/$.]{27,}={0,2}",
+    r"\bSCRAM-SHA-(?:1|256|512)%[0-9]{3,6}:[A-Za-z0-9+/]{8,}={0,2}%[A-Za-z0-9+/]{20,}={0,2}:[A-Za-z0-9+/]{20,}={0,2}",
+    r"\*[0-9A-F]{40}",
     r"\bpbkdf2_sha(?:1|256|512)%[0-9]{3,8}%[A-Za-z0-9]{4,}%[A-Za-z0-9+/]{27,}={0,2}",
     r"\b(?:pbkdf2:sha(?:1|256|512):[0-9]{3,8}|scrypt:[0-9]{1,8}:[0-9]{1,3}:[0-9]{1,3})%[A-Za-z0-9]{4,}%[0-9a-f]{40,}",
 ];
@@ -107,7 +147,7 @@ pub(super) fn hashes(text: &str, spans: &mut Vec<Range<usize>>) {
         Regex::new(&HASHES.join("|").replace('%', r"\\{0,2}\${1,2}")).expect("it is valid")
     });
     // Most texts have none, and the pattern takes long to build.
-    if !text.contains(['$', '{']) {
+    if !text.contains(['$', '{', '*', ':']) {
         return;
     }
     let hits = HASH.find_iter(text).map(|hit| hit.range()).filter(|at| {

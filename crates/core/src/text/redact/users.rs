@@ -47,12 +47,14 @@ pub fn user_names(texts: &[&str]) -> BTreeSet<String> {
         Regex::new(concat!(
             r"(?:\\{0,16}/(?:home|Users)\\{0,16}/|\\{1,16}Users\\{1,16}|\bUsers/)([A-Za-z0-9][\w.-]{2,31})",
             // A folder as the name of a file: `-home-ada-src`, `C--Users-ada-src`.
+            // The prompt of a shell: `ada@host:~/src$`.
+            r"|(?m:^)([a-z][\w.-]{2,31})@[\w-]{1,63}:[~/][^\s$#]{0,128}[$#] ",
             r"|(?:^|[^\w-])(?:-home-|(?:[A-Z]-)?-Users-)([A-Za-z0-9]\w{2,31})",
         ))
         .expect("it is valid")
     });
     let hits = texts.iter().flat_map(|text| HOME.captures_iter(text));
-    let hits = hits.filter_map(|hit| hit.get(1).or_else(|| hit.get(2)));
+    let hits = hits.filter_map(|hit| (1..=3).find_map(|group| hit.get(group)));
     let names = hits.map(|hit| hit.as_str().trim_end_matches('.').to_owned());
     names.filter(|name| !ANYONE.contains(&name.to_lowercase().as_str())).collect()
 }

@@ -14,13 +14,14 @@ const LONGEST: usize = 512;
 static NAME: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(concat!(
         r"(?i)(?:",
-        r"(password|passwd|passphrase|passwort|pwd|(?-i:[A-Z0-9]_PASS)",
-        r"|(?:db|user|smtp|imap|mail|mysql|pg|postgres|redis|ftp|ssh|admin|root|auth|login|proxy)_?pass)",
+        r"(password|passwd|passphrase|passwort|kennwort|wachtwoord|pwd|(?-i:[A-Z0-9]_(?:PASS|PW))",
+        r"|contrase[ñn]a|mot de passe|senha|hasło|пароль|パスワード|密码|密碼",
+        r"|(?:db|user|smtp|imap|mail|mysql|pg|postgres|redis|ftp|ssh|admin|root|auth|login|proxy|store|key)_?pass|--?pass)",
         r"|secret|token|credentials?|secret_key_base|private_key_id",
         r"|(?:api|access|secret|private|signing|encryption|auth|account|master|license|service)",
         r"[_-]?key",
         r")",
-        r#"(?:\\{0,3}["'`]?\s{0,3}(:=|=>|={1,3}|:)[ \t]{0,3}(?:[bru]?\\{0,3}(["'`]))?"#,
+        r#"(?:\\{0,3}["'`]?\]?\s{0,3}(:=|=>|={1,3}|: ?[&\w<>']{1,24} =|:)[ \t]{0,3}(?:[bru]?\\{0,3}("{3}|'{3}|["'`]))?"#,
         r#"|[ \t]+(?:\\{0,3}(["'`]))?|\\{0,3}["'],\s{0,3}\\{0,3}(["']))"#,
     ))
     .expect("it is valid")
@@ -163,10 +164,10 @@ fn phrase<'a>(text: &'a str, quote: &str, capitals: bool) -> Option<&'a str> {
     let (end, _) = text.char_indices().take(LONGEST_PHRASE).find(|(_, c)| odd(*c))?;
     let (phrase, rest) = text.split_at(end);
     let closed = rest.trim_start_matches('\\').starts_with(quote);
-    let letters = phrase.bytes().filter(u8::is_ascii_alphabetic).count();
+    let letters = phrase.chars().filter(|c| c.is_alphabetic()).count();
     let sentence = phrase.starts_with(char::is_uppercase) && !capitals;
     let digits = phrase.bytes().any(|byte| byte.is_ascii_digit());
-    let whole = closed && phrase.trim() == phrase && letters >= 8 && phrase.is_ascii();
+    let whole = closed && phrase.trim() == phrase && letters >= 8;
     (whole && (digits || !sentence) && !LABEL.is_match(phrase) && !is_stand_in(phrase))
         .then_some(phrase)
 }
@@ -203,13 +204,13 @@ fn is_connected(text: &str, name: usize, value: &Range<usize>) -> bool {
         && (FIELD.is_match(before) || FIELD.is_match(after))
 }
 
-/// Whether a name belongs to a flag of a command (`--api-key`).
+/// Whether a name belongs to a flag of a command (`--api-key`, `-storepass`).
 fn is_flag(text: &str, name: usize) -> bool {
     let before = &text.as_bytes()[..name];
     let part = |byte: &&u8| byte.is_ascii_alphanumeric() || **byte == b'-';
     let length = before.iter().rev().take(32).take_while(part).count();
     let start = &before[before.len() - length..];
-    start.starts_with(b"--")
+    start.starts_with(b"-") || text[name..].starts_with('-')
 }
 
 /// The ends of values, in quotes and without. Values that begin within another
@@ -260,6 +261,9 @@ impl Value<'_> {
         let letters = self.text.bytes().filter(u8::is_ascii_alphabetic).count();
         let wordy = |byte: u8| byte.is_ascii_alphabetic() || b"_-.:/".contains(&byte);
         let words = self.text.bytes().all(wordy);
+        if self.password && is_strong(self.text) {
+            return true;
+        }
         if self.placed {
             let word = letters >= 6 && letters == self.text.len();
             let lower = self.text.bytes().any(|byte| byte.is_ascii_lowercase());
@@ -278,6 +282,9 @@ impl Value<'_> {
             }
             (true, false) if letters == 0 => digits >= 4,
             (true, false) if self.set && letters == self.text.len() => letters >= 6,
+            (true, false) if self.set && digits > 0 && self.text.contains(char::is_lowercase) => {
+                true
+            }
             (true, false) => !words && !self.is_name(),
             (false, true) => letters > 0 && digits > 0 && !self.is_name() || self.is_random(),
             (false, false) => letters > 0 && digits > 0 && !self.is_name() && self.is_random(),
@@ -359,6 +366,19 @@ pub(super) fn is_filler(text: &str) -> bool {
         || lower.contains("redacted")
         || lower.contains("placeholder")
         || TYPE.is_match(text)
+}
+
+/// Whether it has small letters, capitals, digits and signs, as rules for passwords
+/// demand, and no name has.
+pub(super) fn is_strong(text: &str) -> bool {
+    let has = |class: fn(char) -> bool| text.chars().any(class);
+    let sign = |c: char| !c.is_alphanumeric() && !"()[]{}<>/\\,;=".contains(c);
+    text.chars().count() >= 8
+        && has(char::is_lowercase)
+        && has(char::is_uppercase)
+        && has(|c| c.is_ascii_digit())
+        && has(sign)
+        && !text.contains(['(', '[', '{', '<', '/'])
 }
 
 /// How often a capital letter follows a small one.
