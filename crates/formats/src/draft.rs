@@ -8,7 +8,9 @@ use serde_json::Value as Json;
 use super::density::Held;
 use super::error::Problem;
 use super::source::parse;
-use recap_core::model::{Block, Message, Piece, Question, RecordedCompaction, Role, Session};
+use recap_core::model::{
+    Block, Message, Piece, PreambleChange, Question, RecordedCompaction, Role, Session,
+};
 
 /// Messages and texts that the compactions of a session may keep together.
 /// Each may keep all messages before it, so that a file of a few megabytes
@@ -25,6 +27,9 @@ const MOST_NESTED: usize = 100;
 
 /// Why arguments are text: they are too many tiny values.
 pub(super) const DENSE_ARGUMENTS: &str = "structure of arguments that are too many tiny values";
+
+/// Why a system prompt is none of the session.
+const UNUSED_PROMPT: &str = "system prompt under which nothing was said";
 
 /// Positions of messages by their ids.
 pub(crate) type Places = FxHashMap<String, usize>;
@@ -151,6 +156,31 @@ impl Draft {
                 }
             }
         }
+    }
+
+    /// Sets the system prompt from the next message on.
+    pub(super) fn system_prompt(&mut self, system: Vec<String>) {
+        let before = self.next_index();
+        let Session { preamble, preamble_changes: changes, .. } = &mut self.session;
+        let known = changes.last().map_or(&preamble.system, |change| &change.system);
+        if system.is_empty() || *known == system {
+            return;
+        }
+        let unused = if before == 0 || known.is_empty() {
+            !std::mem::replace(&mut preamble.system, system).is_empty()
+        } else {
+            let unused = changes.pop_if(|change| change.before == before);
+            changes.push(PreambleChange { before, system });
+            unused.is_some()
+        };
+        self.leave_out(UNUSED_PROMPT, unused.into());
+    }
+
+    /// Drops a system prompt behind the last message.
+    pub(super) fn drop_unused_prompt(&mut self) {
+        let end = self.next_index();
+        let unused = self.session.preamble_changes.pop_if(|change| change.before == end);
+        self.leave_out(UNUSED_PROMPT, unused.is_some().into());
     }
 
     /// The position of each message by its id; of several with the same id, the first.

@@ -13,6 +13,7 @@
 use jiff::civil::DateTime;
 
 use super::prelude::*;
+use recap_core::text::counted;
 
 /// The first words of a session.
 const START: &str = "# aider chat started at ";
@@ -40,6 +41,7 @@ fn read(source: &mut Source<'_>, _: &LoadOptions, take: &mut Take<'_>) -> Result
     let torn = u64::from(whole.len() < text.len());
     // A history may hold very many sessions in which nothing was said.
     let (mut count, mut heading, mut open) = (0, None, None::<WireSession>);
+    let mut early = 0;
     let mut take_all = |session: Option<WireSession>, torn: u64| {
         let mut drafts = session.map_or_else(Vec::new, WireSession::finish);
         if let Some(last) = drafts.last_mut() {
@@ -56,9 +58,15 @@ fn read(source: &mut Source<'_>, _: &LoadOptions, take: &mut Take<'_>) -> Result
             session.line(number, line);
         } else if let Some(at) = heading.filter(|_| !line.trim().is_empty()) {
             open.insert(WireSession::new(&format!("{stem}-{count}"), at)).line(number, line);
+        } else if !line.trim().is_empty() {
+            early += 1;
         }
     }
-    take_all(open, torn)
+    take_all(open, torn)?;
+    if early > 0 {
+        source.warn(format!("left out: {} before the first session", counted(early, "line")));
+    }
+    Ok(())
 }
 
 /// The text without a last line that is cut within the mark it begins with,
@@ -171,7 +179,6 @@ impl WireSession {
     fn finish(mut self) -> Vec<Draft> {
         self.close();
         self.ended.push(self.recorder.finish());
-        self.ended.retain(|draft| !draft.session.messages.is_empty());
         self.ended
     }
 }

@@ -82,9 +82,6 @@ struct Reader {
     /// The response that may go on, with the id of its call.
     open: Option<(Option<String>, Turn)>,
     model: Option<String>,
-    /// The newest system prompt: it is written again for every turn.
-    system: Option<String>,
-    changes: Vec<PreambleChange>,
     /// Number of messages when the running compaction began: it works in the
     /// background, and what came since is kept.
     began: Option<u32>,
@@ -160,19 +157,7 @@ impl Reader {
 
     fn prompt(&mut self, message: WireMessage) {
         self.close();
-        let system = Some(message.content);
-        if self.system == system {
-            return;
-        }
-        self.system.clone_from(&system);
-        let system: Vec<String> = system.into_iter().collect();
-        let before = self.recorder.count();
-        if before == 0 {
-            self.recorder.session().preamble.system = system;
-        } else {
-            self.changes.pop_if(|change| change.before == before);
-            self.changes.push(PreambleChange { before, system });
-        }
+        self.recorder.draft.system_prompt(vec![message.content]);
     }
 
     fn answer(
@@ -289,9 +274,7 @@ impl Reader {
 
     fn finish(mut self) -> Draft {
         self.close();
-        let count = self.recorder.count();
-        self.changes.retain(|change| change.before < count);
-        self.recorder.session().preamble_changes = self.changes;
+        self.recorder.draft.drop_unused_prompt();
         self.recorder.finish()
     }
 }

@@ -114,7 +114,7 @@ impl Reader {
             "_system_prompt" => {
                 let text = self.blocks(record.content);
                 let text = recap_core::model::sent(&text);
-                self.recorder.session().preamble.system = vec![text];
+                self.recorder.draft.system_prompt(vec![text]);
                 return Ok(());
             }
             "_usage" => {

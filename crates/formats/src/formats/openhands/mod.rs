@@ -11,8 +11,7 @@ mod wire;
 
 use std::collections::{BTreeMap, VecDeque};
 
-use self::wire::{Event, ModelResponse, Run, ToolCallMetadata, since};
-use super::openai_chat::tools;
+use self::wire::{Args, Event, ModelResponse, Run, ToolCallMetadata, since};
 use super::prelude::*;
 
 /// The format of OpenHands' events.
@@ -160,7 +159,7 @@ impl Reader {
         let preamble = &mut self.draft.session.preamble;
         if preamble.system.is_empty() {
             preamble.system.extend(event.args.content);
-            preamble.tools = tools(event.args.tools);
+            preamble.tools = tool_definitions(event.args.tools.iter().flatten());
         } else {
             self.draft.leave_out("later system prompt", 1);
         }
@@ -177,7 +176,14 @@ impl Reader {
     }
 
     /// An action of the agent. All calls of one response are one message.
-    fn call(&mut self, event: Event, kind: String, used: Option<Usage>) {
+    fn call(&mut self, mut event: Event, kind: String, used: Option<Usage>) {
+        // Actions that are not known may say something, too.
+        let Args { content, summary, tools, others, .. } = &mut event.args;
+        let texts = [("content", content.take()), ("summary", summary.take())];
+        let said = texts.map(|(key, text)| (key, text.map(Json::String)));
+        for (key, value) in said.into_iter().chain([("tools", tools.take().map(Json::Array))]) {
+            others.extend(value.map(|value| (key.to_owned(), value)));
+        }
         let Some(ToolCallMetadata { tool_call_id, function_name, model_response }) =
             event.tool_call_metadata
         else {
@@ -208,6 +214,8 @@ impl Reader {
         let usage = own.or(response.usage.map(|usage| usage.usage())).or(used);
         let mut open = FxHashSet::default();
         let mut blocks = Vec::new();
+        let others = response.choices.len().saturating_sub(1);
+        self.draft.leave_out("further choice of a response", others as u64);
         let answer = response.choices.into_iter().next().map(|choice| choice.message);
         let calls = answer.map_or_else(Vec::new, |answer| {
             let nonempty = |text: &String| !text.is_empty();
