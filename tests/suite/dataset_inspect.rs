@@ -83,8 +83,7 @@ fn sample_becomes_session_with_calls_times_and_tools() {
 
 #[test]
 fn member_with_name_of_another_is_told() {
-    let sample =
-        |text: &str| json!({"id": 1, "messages": [message("u", "user", text)]}).to_string();
+    let sample = |id: &str| json!({"id": id, "messages": [message("u", "user", id)]}).to_string();
     let header = log(json!({})).to_string();
     let (one, other) = (sample("one"), sample("other"));
     let members =

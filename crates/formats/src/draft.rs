@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rustc_hash::FxHashMap;
 use serde_json::Value as Json;
 
-use super::density::Held;
+use super::density::{Held, KEPT};
 use super::error::Problem;
 use super::source::parse;
 use recap_core::model::{
@@ -56,6 +56,8 @@ pub struct Draft {
     kept: (usize, usize),
     /// What the arguments of its calls take.
     arguments: Held,
+    /// Bytes of the texts of its messages.
+    texts: u64,
     /// The ids of its calls, for readers that make them free.
     calls: Ids,
     /// The model of each response.
@@ -112,10 +114,21 @@ impl Draft {
     /// Appends a message that is in the file at `line`.
     pub fn push(&mut self, mut message: Message, line: impl Into<Option<u64>>) {
         message.blocks.iter_mut().for_each(|block| self.flatten(block));
+        self.texts += message.blocks.iter().map(text_bytes).sum::<u64>();
         // Most have one block, and room was made for four.
         message.blocks.shrink_to_fit();
         self.session.messages.push(message);
         self.lines.push(line.into());
+    }
+
+    /// Checks what its messages take together. Readers that keep no record ask for it
+    /// after each.
+    ///
+    /// # Errors
+    /// More than the texts of the messages allow.
+    pub(super) fn bear(&self) -> Result<(), Problem> {
+        let messages = self.session.messages.len() as u64;
+        Ok(Held::default().add(self.texts, messages.saturating_mul(KEPT))?)
     }
 
     /// A call, with an id that no other call of the session has. Arguments may be
@@ -231,6 +244,15 @@ impl Draft {
             *self.session.left_out.entry(reason.into()).or_default() += count;
         }
     }
+}
+
+/// Bytes of the text of a block.
+fn text_bytes(block: &Block) -> u64 {
+    let text = match block {
+        Block::Text { text } | Block::Reasoning { text } | Block::ToolResult { text, .. } => text,
+        Block::ToolCall { .. } | Block::Image { .. } => return 0,
+    };
+    text.len() as u64
 }
 
 /// Whether a value has more than `levels` levels.

@@ -13,6 +13,7 @@
 use jiff::civil::DateTime;
 
 use super::prelude::*;
+use crate::density::{Held, KEPT, TooDense};
 use recap_core::text::counted;
 
 /// The first words of a session.
@@ -56,6 +57,7 @@ fn read(source: &mut Source<'_>, _: &LoadOptions, take: &mut Take<'_>) -> Result
             heading = Some(at);
         } else if let Some(session) = &mut open {
             session.line(number, line);
+            session.held().map_err(|dense| source.error(Some(number), dense.into()))?;
         } else if let Some(at) = heading.filter(|_| !line.trim().is_empty()) {
             open.insert(WireSession::new(&format!("{stem}-{count}"), at)).line(number, line);
         } else if !line.trim().is_empty() {
@@ -89,6 +91,8 @@ struct WireSession {
     model: Option<String>,
     /// Whose lines are open, the first of them, and their text.
     open: Option<(Role, u64, String)>,
+    /// Bytes of its lines, and the number of messages that they made.
+    read: (u64, u64),
 }
 
 /// Commands that hand on what stands behind them as a message.
@@ -101,10 +105,16 @@ impl WireSession {
         let at = at.ok().and_then(in_utc);
         let recorder = Recorder::new(id);
         let (ended, model, open) = (Vec::new(), None, None);
-        WireSession { id: id.to_owned(), recorder, ended, at, model, open }
+        WireSession { id: id.to_owned(), recorder, ended, at, model, open, read: (0, 0) }
+    }
+
+    /// Checks what its messages take together.
+    fn held(&self) -> Result<(), TooDense> {
+        Held::default().add(self.read.0, self.read.1.saturating_mul(KEPT))
     }
 
     fn line(&mut self, number: u64, line: &str) {
+        self.read.0 += line.len() as u64;
         if let Some(text) = line.strip_prefix("####").filter(|text| !text.starts_with('#')) {
             self.add(Role::User, number, text.strip_prefix(' ').unwrap_or(text).trim_end());
         } else if line.starts_with("> ") || line.trim_end() == ">" {
@@ -149,6 +159,7 @@ impl WireSession {
             },
             _ => text,
         };
+        self.read.1 += 1;
         let mut turn = Turn::new(role);
         turn.line = Some(number);
         turn.model.clone_from(&self.model);

@@ -10,6 +10,7 @@
 use std::collections::BTreeMap;
 
 use super::prelude::*;
+use crate::density::KEPT;
 use recap_core::text::counted;
 
 /// The format of Copilot CLI's event logs.
@@ -41,6 +42,7 @@ fn read(source: &mut Source<'_>, options: &LoadOptions) -> Result<Vec<Draft>, Da
     let mut agents: Vec<Reader> = Vec::new();
     let mut by_agent: FxHashMap<String, usize> = FxHashMap::default();
     let mut aside = 0;
+    source.keeps_of_each(0);
     while let Some((line, event)) = source.next_record(parse::<Event>)? {
         let reader = match event.agent_of() {
             None => &mut main,
@@ -51,12 +53,14 @@ fn read(source: &mut Source<'_>, options: &LoadOptions) -> Result<Vec<Draft>, Da
             Some(agent) => {
                 let at = *by_agent.entry(agent).or_insert(agents.len());
                 if at == agents.len() {
+                    source.keep(size_of::<Reader>() as u64 + KEPT)?;
                     agents.push(Reader::new(&format!("{id}{SIDECHAIN}{}", at + 1)));
                 }
                 &mut agents[at]
             }
         };
-        if let Err(problem) = reader.event(line, event) {
+        let read = reader.event(line, event).and_then(|()| reader.recorder.draft.bear());
+        if let Err(problem) = read {
             source.set_aside(line, problem)?;
         }
     }

@@ -40,7 +40,11 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
     let is_subagent = stem.starts_with("context_sub");
     let is_main = stem == "context";
     let mut reader = Reader { recorder: Recorder::new(id), ..Reader::default() };
-    source.each_record(parse::<Record>, |line, record| reader.record(line, record))?;
+    source.keeps_of_each(0);
+    source.each_record(parse::<Record>, |line, record| {
+        reader.record(line, record)?;
+        reader.recorder.draft.bear()
+    })?;
     reader.drop_size();
     let mut draft = reader.recorder.finish();
     draft.recorded_id = is_main.then(|| main.clone());

@@ -68,14 +68,18 @@ fn read(source: &mut Source<'_>, _: &LoadOptions, take: &mut Take<'_>) -> Result
         }
     } else {
         let mut n = 0;
+        // Conversations are handed on one after another.
+        source.keeps_of_each(0);
         while let Some((line, entry)) = source.next_record(entry)? {
             let conversation = match entry {
                 Entry::Requests(all) => {
+                    source.keep(REQUEST)?;
                     all.into_iter().for_each(|one| _ = requests.add(one));
                     continue;
                 }
                 Entry::Conversation(conversation) => conversation,
             };
+            source.list()?;
             n += 1;
             let id = conversation.name(source.stem(), Some(n));
             match reader.conversation(id, *conversation, Some(line)) {
@@ -98,6 +102,9 @@ fn read(source: &mut Source<'_>, _: &LoadOptions, take: &mut Take<'_>) -> Result
 
 // Logs of requests, each beside its response.
 
+/// Bytes that a request is kept with besides its text.
+const REQUEST: u64 = 1_200;
+
 /// A line of the input.
 enum Entry {
     Conversation(Box<Conversation>),
@@ -117,7 +124,7 @@ fn logged(text: &str) -> Option<Result<Vec<Request>, Problem>> {
     if !["\"response\"", "\"choices\""].iter().all(|key| text.contains(key)) {
         return None;
     }
-    let all = match serde_json::from_str(text.trim_start_matches('\u{feff}')).ok()? {
+    let all = match decoded(text.trim_start_matches('\u{feff}'))? {
         Json::Array(all) => all,
         one => vec![one],
     };

@@ -9,6 +9,7 @@ use self::wire::{Part, Record, WireMessage, WireSession};
 use self::wire::{WireCall, read_record};
 use super::content::warn_of_branches;
 use super::prelude::*;
+use crate::density::KEPT;
 use crate::source::HEAD;
 
 /// The format of Gemini CLI's session files.
@@ -38,8 +39,12 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
     if Head::new(source.head(HEAD)?).spread {
         log.record(Record::Session(source.document::<WireSession>()?));
     } else {
+        source.keeps_of_each(0);
         while let Some((_, record)) = source.next_record(read_record)? {
+            let before = log.turns.len();
             log.record(record);
+            let more = log.turns.len().saturating_sub(before) as u64;
+            source.keep(more * KEPT)?;
         }
     }
     let draft = source.whole(Reader::default().read(log))?;

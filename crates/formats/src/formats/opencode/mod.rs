@@ -322,6 +322,8 @@ fn steps(parts: Vec<Part>) -> Vec<Vec<Part>> {
     let mut begun = false;
     for part in parts {
         if part.kind == "step-start" && std::mem::replace(&mut begun, true) {
+            // There may be very many of one part each, and room was made for four.
+            steps.last_mut().expect("there is always one").shrink_to_fit();
             steps.push(Vec::new());
         }
         steps.last_mut().expect("there is always one").push(part);
