@@ -187,5 +187,5 @@ fn memory_stays_within_triple_input_plus_100_megabytes() {
         seen = (seen.0 + 1, seen.1 + u32::from(code == 0), seen.2 + u32::from(is_dense));
     }
     assert!(over.is_empty(), "{over:?}");
-    assert!(seen.0 >= 80 && seen.1 >= 20 && seen.2 >= 25, "{seen:?}: {actual}");
+    assert!(seen.0 >= 70 && seen.1 >= 20 && seen.2 >= 25, "{seen:?}: {actual}");
 }

@@ -110,16 +110,12 @@ impl Head {
     }
 }
 
-/// How many times the records of a head may be in memory: they are looked at as lines
-/// and as a document, and described.
-const HEADS: u64 = 3;
-
 /// The lists and objects that are a line each, as far as they take little memory.
 fn lines_of(text: &str) -> Vec<Json> {
     let mut held = Held::default();
     let lines = text.lines().filter(|line| !line.trim().is_empty());
     lines
-        .take_while(|line| held.add(line.len() as u64, HEADS * weight(line.as_bytes())).is_ok())
+        .take_while(|line| held.add(line.len() as u64, weight(line.as_bytes())).is_ok())
         .filter_map(|line| serde_json::from_str(line).ok())
         .filter(|record: &Json| record.is_object() || record.is_array())
         .collect()
