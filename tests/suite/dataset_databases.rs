@@ -188,6 +188,44 @@ fn live_store_reads_with_log_and_stays_unchanged() {
 }
 
 #[test]
+fn log_that_ends_within_a_change_is_told() {
+    let store = store("opencode.db", "PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0;");
+    store.db.execute_batch(OPENCODE).unwrap();
+    store.db.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").unwrap();
+    for n in 0..9 {
+        opencode_session(&store.db, &format!("ses_{n}"), None, 1_770_000_000_000 + n);
+    }
+    let log = std::fs::read(store.folder.path().join("opencode.db-wal")).unwrap();
+    let copy = tempfile::tempdir().unwrap();
+    std::fs::copy(&store.path, copy.path().join("opencode.db")).unwrap();
+    let mut told = 0;
+    for end in (0..=log.len()).step_by(997).chain([log.len()]) {
+        std::fs::write(copy.path().join("opencode.db-wal"), &log[..end]).unwrap();
+        let Ok(dataset) = try_read(&copy.path().join("opencode.db"), &LoadOptions::default())
+        else {
+            continue;
+        };
+        let said = dataset.warnings.iter().any(|text| text.contains("ends within a change"));
+        let is_whole = end == log.len() || (end - 32) % (24 + 4096) == 0;
+        assert!(said || is_whole, "{end} of {}: {:?}", log.len(), dataset.warnings);
+        told += usize::from(said);
+    }
+    let whole = read(&copy.path().join("opencode.db"));
+    assert_eq!((whole.sessions.len(), whole.warnings.len()), (9, 1), "{:?}", whole.warnings);
+    assert!(told > 9, "{told}");
+}
+
+#[test]
+fn rows_of_no_listed_session_are_told() {
+    let store = store("opencode.db", OPENCODE);
+    opencode_session(&store.db, "ses_a", None, 1_770_000_000_000);
+    opencode_session(&store.db, "ses_b", None, 1_770_000_001_000);
+    store.db.execute_batch("DELETE FROM session WHERE id = 'ses_b'").unwrap();
+    let warnings = read(&store.path).warnings;
+    assert!(warnings[0].contains("left out: 7 rows of no listed session"), "{warnings:?}");
+}
+
+#[test]
 fn packed_store_is_read_truncated_store_is_refused() {
     let Store { folder, path, db } = store("opencode.db", OPENCODE);
     for n in 0..40 {

@@ -82,6 +82,28 @@ fn sample_becomes_session_with_calls_times_and_tools() {
 }
 
 #[test]
+fn member_with_name_of_another_is_told() {
+    let sample = |id: &str| json!({"id": id, "messages": [message("u", "user", id)]}).to_string();
+    let header = log(json!({})).to_string();
+    let (one, other) = (sample("one"), sample("other"));
+    let members =
+        [("header.json", &*header), ("samples/a.json", &*one), ("samples/b.json", &*other)];
+    let bytes = archive(&members, CompressionMethod::Stored);
+    let mut same = bytes.clone();
+    for at in 0..bytes.len() - 14 {
+        if bytes[at..].starts_with(b"samples/a.json") {
+            same[at + 8] = b'b';
+        }
+    }
+    let told = |bytes: &[u8]| {
+        try_read(bytes).unwrap().warnings.iter().any(|warning| {
+            warning.contains("left out: 1 member of the archive with the name of another")
+        })
+    };
+    assert_eq!([told(&bytes), told(&same)], [false, true]);
+}
+
+#[test]
 fn total_shows_whether_input_includes_cached_tokens() {
     let usages = fixture().messages.iter().filter_map(|m| m.usage).collect::<Vec<_>>();
     let buckets = usages.iter().map(|u| [u.input, u.cache_read, u.cache_write_5m, u.output]);

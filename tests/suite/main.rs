@@ -37,6 +37,7 @@ mod dataset_hostile;
 mod dataset_import;
 mod dataset_inspect;
 mod dataset_labels;
+mod dataset_loss;
 mod dataset_native;
 mod dataset_opencode;
 mod dataset_openhands;

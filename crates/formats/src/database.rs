@@ -19,7 +19,7 @@ use tempfile::TempDir;
 use super::error::{DatasetError, Problem};
 use super::source::{MAX_DOCUMENT, MAX_LINE, Origin, Source, parse};
 use super::unpack::{Allowance, Hashing};
-use recap_core::text::excerpt;
+use recap_core::text::{counted, excerpt};
 
 /// First bytes of a database.
 const MAGIC: &[u8] = b"SQLite format 3\0";
@@ -118,6 +118,14 @@ impl Source<'_> {
             let mut hashing = Hashing::new(Box::new(log.take(MAX_DATABASE)));
             let mut copy = File::create(beside(&path, LOG)).map_err(|e| self.io(e))?;
             size += std::io::copy(&mut hashing, &mut copy).map_err(|e| self.io(e))?;
+            drop(copy);
+            let unread = unread_pages(&beside(&path, LOG)).map_err(|e| self.io(e))?;
+            if unread > 0 {
+                self.warn(format!(
+                    "its write-ahead log ends within a change: {} not read",
+                    counted(unread as usize, "changed page")
+                ));
+            }
             self.beside.push((LOG, hashing.hasher.finalize().to_hex().to_string()));
         }
         if size > MAX_DATABASE {
@@ -136,6 +144,38 @@ impl Source<'_> {
         }
         let opened = Database::open(&path, size, self.allowance, folder);
         opened.map_err(|problem| self.error(None, problem))
+    }
+}
+
+/// How many changed pages stand in a write-ahead log behind the last change that is
+/// complete: SQLite leaves them out without a word (sqlite.org/walformat.html).
+fn unread_pages(log: &Path) -> std::io::Result<u64> {
+    let mut reader = std::io::BufReader::new(File::open(log)?);
+    let mut head = [0; 32];
+    if reader.read_exact(&mut head).is_err() {
+        return Ok(u64::from(reader.get_ref().metadata()?.len() > 0));
+    }
+    let number = |bytes: &[u8], at: usize| {
+        bytes[at..at + 4].iter().fold(0_u64, |sum, byte| sum << 8 | u64::from(*byte))
+    };
+    let (page, salts) = (number(&head, 8), [number(&head, 16), number(&head, 20)]);
+    let mut unread = 0;
+    loop {
+        let mut frame = [0; 24];
+        let read = (&mut reader).take(24).read(&mut frame)?;
+        // Those of an earlier use of the log follow the newest ones.
+        let is_own = [number(&frame, 8), number(&frame, 12)] == salts;
+        if read == 0 || (read == 24 && !is_own) {
+            return Ok(unread);
+        }
+        let body = std::io::copy(&mut (&mut reader).take(page), &mut std::io::sink())?;
+        unread += 1;
+        if read < 24 || body < page {
+            return Ok(unread);
+        }
+        if number(&frame, 4) > 0 {
+            unread = 0;
+        }
     }
 }
 
@@ -245,6 +285,15 @@ impl Database {
         let sql = format!("SELECT {} FROM {from} ORDER BY {order}", shown.join(", "));
         let statement = self.connection.prepare(&sql).map_err(failed)?;
         Ok(Rows { statement, table, names })
+    }
+
+    /// The number of rows of a table.
+    pub(super) fn count(&self, wanted: &Wanted) -> Result<usize, Problem> {
+        let table = wanted.table;
+        let sql = format!("SELECT count(*) FROM \"{table}\"");
+        let count = self.connection.query_row(&sql, [], |row| row.get::<_, i64>(0));
+        let count = count.map_err(|error| broken(&format!("table `{table}`: "), &error))?;
+        Ok(usize::try_from(count).unwrap_or(0))
     }
 
     /// The stored columns of a table: computed ones are hidden.

@@ -25,6 +25,13 @@ const FREE: u64 = 52 << 20;
 /// together: what readers keep of them is little, and sessions have any number.
 const USUAL: (u64, u64) = (16, 1024);
 
+/// Bytes that a message or a record takes besides its text while a session is put
+/// together: 550 to 720 of formats with one a line.
+pub(super) const KEPT: u64 = 640;
+
+/// Bytes that a session takes in the list of all of them, where it is handed on.
+const LISTED: u64 = 800;
+
 /// Texts that are shorter than this are never too dense.
 const SHORT: usize = (FREE / (OBJECT + VALUE)) as usize;
 
@@ -112,6 +119,15 @@ impl Held {
         let (text, weight) = (json.len() as u64, weight(json));
         let is_usual = weight <= USUAL.0 * text || text < USUAL.1;
         self.add(text, if is_usual { 0 } else { weight })
+    }
+
+    /// Adds a session that was handed on: its text is not held, so that all three
+    /// times its bytes may be taken.
+    ///
+    /// # Errors
+    /// As [`Held::add`].
+    pub(super) fn add_listed(&mut self, text: usize) -> Result<(), TooDense> {
+        self.add(3 * text as u64, LISTED)
     }
 
     /// Adds a parsed value.

@@ -5,10 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use rustc_hash::FxHashMap;
 use serde_json::Value as Json;
 
-use super::density::Held;
+use super::density::{Held, KEPT};
 use super::error::Problem;
 use super::source::parse;
-use recap_core::model::{Block, Message, Piece, Question, RecordedCompaction, Role, Session};
+use recap_core::model::{
+    Block, Message, Piece, PreambleChange, Question, RecordedCompaction, Role, Session,
+};
 
 /// Messages and texts that the compactions of a session may keep together.
 /// Each may keep all messages before it, so that a file of a few megabytes
@@ -25,6 +27,9 @@ const MOST_NESTED: usize = 100;
 
 /// Why arguments are text: they are too many tiny values.
 pub(super) const DENSE_ARGUMENTS: &str = "structure of arguments that are too many tiny values";
+
+/// Why a system prompt is none of the session.
+const UNUSED_PROMPT: &str = "system prompt under which nothing was said";
 
 /// Positions of messages by their ids.
 pub(crate) type Places = FxHashMap<String, usize>;
@@ -51,6 +56,8 @@ pub struct Draft {
     kept: (usize, usize),
     /// What the arguments of its calls take.
     arguments: Held,
+    /// Bytes of the texts of its messages.
+    texts: u64,
     /// The ids of its calls, for readers that make them free.
     calls: Ids,
     /// The model of each response.
@@ -107,10 +114,21 @@ impl Draft {
     /// Appends a message that is in the file at `line`.
     pub fn push(&mut self, mut message: Message, line: impl Into<Option<u64>>) {
         message.blocks.iter_mut().for_each(|block| self.flatten(block));
+        self.texts += message.blocks.iter().map(text_bytes).sum::<u64>();
         // Most have one block, and room was made for four.
         message.blocks.shrink_to_fit();
         self.session.messages.push(message);
         self.lines.push(line.into());
+    }
+
+    /// Checks what its messages take together. Readers that keep no record ask for it
+    /// after each.
+    ///
+    /// # Errors
+    /// More than the texts of the messages allow.
+    pub(super) fn bear(&self) -> Result<(), Problem> {
+        let messages = self.session.messages.len() as u64;
+        Ok(Held::default().add(self.texts, messages.saturating_mul(KEPT))?)
     }
 
     /// A call, with an id that no other call of the session has. Arguments may be
@@ -151,6 +169,31 @@ impl Draft {
                 }
             }
         }
+    }
+
+    /// Sets the system prompt from the next message on.
+    pub(super) fn system_prompt(&mut self, system: Vec<String>) {
+        let before = self.next_index();
+        let Session { preamble, preamble_changes: changes, .. } = &mut self.session;
+        let known = changes.last().map_or(&preamble.system, |change| &change.system);
+        if system.is_empty() || *known == system {
+            return;
+        }
+        let unused = if before == 0 || known.is_empty() {
+            !std::mem::replace(&mut preamble.system, system).is_empty()
+        } else {
+            let unused = changes.pop_if(|change| change.before == before);
+            changes.push(PreambleChange { before, system });
+            unused.is_some()
+        };
+        self.leave_out(UNUSED_PROMPT, unused.into());
+    }
+
+    /// Drops a system prompt behind the last message.
+    pub(super) fn drop_unused_prompt(&mut self) {
+        let end = self.next_index();
+        let unused = self.session.preamble_changes.pop_if(|change| change.before == end);
+        self.leave_out(UNUSED_PROMPT, unused.is_some().into());
     }
 
     /// The position of each message by its id; of several with the same id, the first.
@@ -201,6 +244,15 @@ impl Draft {
             *self.session.left_out.entry(reason.into()).or_default() += count;
         }
     }
+}
+
+/// Bytes of the text of a block.
+fn text_bytes(block: &Block) -> u64 {
+    let text = match block {
+        Block::Text { text } | Block::Reasoning { text } | Block::ToolResult { text, .. } => text,
+        Block::ToolCall { .. } | Block::Image { .. } => return 0,
+    };
+    text.len() as u64
 }
 
 /// Whether a value has more than `levels` levels.

@@ -10,6 +10,7 @@ use super::draft::Draft;
 use super::error::DatasetError;
 use super::outline::outline;
 use super::source::{Source, is_cut, parse};
+use recap_core::text::counted;
 
 /// Most bytes that are read to detect the format of an input. A log may begin
 /// with any number of records that are not messages (a Claude Code log with
@@ -196,20 +197,30 @@ impl Format {
         options: &LoadOptions,
         take: &mut Take<'_>,
     ) -> Result<(), DatasetError> {
+        let (mut taken, mut silent) = (0, 0);
         let mut finished = |source: &Source<'_>, mut draft: Draft| {
+            if draft.session.messages.is_empty() {
+                silent += 1;
+                return Ok(());
+            }
+            taken += 1;
             draft.finish();
             take(source, draft)
         };
         match self.read {
             Read::All(read) => {
                 let mut drafts = read(source, options)?;
-                drafts.retain(|draft| !draft.session.messages.is_empty());
-                if let Some(last) = drafts.last_mut() {
+                let mut spoken = drafts.iter_mut().filter(|one| !one.session.messages.is_empty());
+                if let Some(last) = spoken.next_back() {
                     last.leave_out("torn last line", source.take_torn());
                 }
-                drafts.into_iter().try_for_each(|draft| finished(source, draft))
+                drafts.into_iter().try_for_each(|draft| finished(source, draft))?;
             }
-            Read::Each(read) => read(source, options, &mut finished),
+            Read::Each(read) => read(source, options, &mut finished)?,
         }
+        if taken > 0 && silent > 0 {
+            source.warn(format!("left out: {} without a message", counted(silent, "session")));
+        }
+        Ok(())
     }
 }

@@ -5,8 +5,11 @@
 //! questions and labels that stand beside them. One file in `formats` for each format; `load`
 //! finds out which one it is.
 //!
-//! Invariant: what could not be imported is an error with its place, or is counted
-//! (`Session::left_out`, `Dataset::warnings`); nothing is dropped silently.
+//! Invariant: every text of a recording is part of a message, of the preamble or of a
+//! compaction; or its loss is told, by a count under a reason (`Session::left_out`,
+//! `Dataset::warnings`) or by an error with its place. What only describes or repeats a
+//! text (ids, displays, diffs) is none. `tests/suite/dataset_loss.rs` holds all formats
+//! to it.
 //!
 //! Next: `recap-replay` replays what was read.
 

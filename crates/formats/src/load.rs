@@ -151,7 +151,11 @@ fn without_message(source: &Source<'_>) -> DatasetError {
 /// Why no format recognised an input: the most precise reason.
 fn unknown(source: &mut Source<'_>) -> DatasetError {
     let (is_blank, seen) = match source.head(MAX_HEAD) {
-        Ok(bytes) => (Head::new(bytes).is_blank(), describe(bytes)),
+        Ok(bytes) => {
+            // One head after the other: each holds the records.
+            let is_blank = Head::new(bytes).is_blank();
+            (is_blank, describe(bytes))
+        }
         Err(error) => return error,
     };
     if is_blank {

@@ -53,6 +53,7 @@ fn read(source: &mut Source<'_>, _: &LoadOptions, take: &mut Take<'_>) -> Result
         let read = parse::<WireSession>(text);
         let wire = read.map_err(|problem| source.error(Some(line), name_role(problem)))?;
         source.weigh()?;
+        source.list()?;
         take(source, Draft::of_line(wire.into(), line))?;
     }
     // A data set is not a live log: an incomplete session means a broken file.

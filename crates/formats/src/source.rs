@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 
-use super::density::{Held, is_dense};
+use super::density::{Held, KEPT, is_dense};
 use super::error::{DatasetError, Problem};
 use super::format::Head;
 use super::gathered::stem_of;
@@ -108,8 +108,11 @@ pub struct Source<'a> {
     /// Records that were set aside, and the line of the first with its problem.
     aside: u64,
     first_aside: Option<(u64, Problem)>,
-    /// What the records so far take.
+    /// What the records so far take, and what each takes besides its text.
     held: Held,
+    each: u64,
+    /// What the sessions take that were handed on.
+    listed: Held,
     warnings: Vec<String>,
     /// How far it, and archives within it, may unpack.
     pub(super) allowance: Allowance,
@@ -154,6 +157,8 @@ impl<'a> Source<'a> {
             aside: 0,
             first_aside: None,
             held: Held::default(),
+            each: KEPT,
+            listed: Held::default(),
             warnings: Vec::new(),
             allowance,
             origin: None,
@@ -355,6 +360,7 @@ impl<'a> Source<'a> {
                 Ok(Some((line, text))) => match parse(text) {
                     Ok(record) => {
                         self.weigh()?;
+                        self.keep(self.each)?;
                         return Ok(Some((line, record)));
                     }
                     Err(problem) => (line, problem, is_cut(text)),
@@ -428,6 +434,29 @@ impl<'a> Source<'a> {
         read.map_err(|dense| self.error(Some(self.line), dense.into()))
     }
 
+    /// Says how many bytes a format keeps of each record besides its text.
+    pub(super) fn keeps_of_each(&mut self, bytes: u64) {
+        self.each = bytes;
+    }
+
+    /// Counts the newest line as a session that is handed on.
+    ///
+    /// # Errors
+    /// As [`Source::weigh`].
+    pub(super) fn list(&mut self) -> Result<(), DatasetError> {
+        let read = self.listed.add_listed(self.buffer.len());
+        read.map_err(|dense| self.error(Some(self.line), dense.into()))
+    }
+
+    /// Counts bytes that are kept of what was read besides its text.
+    ///
+    /// # Errors
+    /// As [`Source::weigh`].
+    pub(super) fn keep(&mut self, bytes: u64) -> Result<(), DatasetError> {
+        let read = self.held.add(0, bytes);
+        read.map_err(|dense| self.error(Some(self.line), dense.into()))
+    }
+
     /// Whether the input is one JSON value rather than one a line. Nothing may
     /// have been read yet.
     pub(super) fn is_document(&mut self) -> Result<bool, DatasetError> {
@@ -440,6 +469,8 @@ impl<'a> Source<'a> {
         &mut self,
         mut take: impl FnMut(Option<u64>, Json) -> Result<(), Problem>,
     ) -> Result<(), DatasetError> {
+        // Requests have a preamble and a response of their own.
+        self.keeps_of_each(2 * KEPT);
         if self.is_document()? {
             let document = self.document()?;
             return take(None, document).map_err(|problem| self.error(None, problem));

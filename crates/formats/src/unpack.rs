@@ -12,6 +12,7 @@ use zstd::stream::read::Decoder as ZstdDecoder;
 
 use super::error::{DatasetError, Problem};
 use super::source::{MAX_DOCUMENT, Source};
+use recap_core::text::counted;
 
 /// Most bytes that an input may unpack to, unless more are allowed.
 const MOST: u64 = 1 << 30;
@@ -194,11 +195,17 @@ impl Archive {
     pub fn open(source: &mut Source<'_>) -> Result<Archive, DatasetError> {
         let bytes = source.bytes()?;
         let (packed, allowance) = (bytes.len() as u64, source.allowance);
+        let listed = listed(&bytes);
         let zip = ZipArchive::new(Cursor::new(bytes));
         let zip = zip.map_err(|error| source.error(None, broken(&error)))?;
         let names: Result<Vec<String>, ZipError> =
             zip.file_names().map(|name| name.map(Into::into)).collect();
         let names = names.map_err(|error| source.error(None, broken(&error)))?;
+        let hidden = listed.saturating_sub(names.len());
+        if hidden > 0 {
+            let members = counted(hidden, "member");
+            source.warn(format!("left out: {members} of the archive with the name of another"));
+        }
         Ok(Archive { zip, names, packed, unpacked: 0, allowance })
     }
 
@@ -228,6 +235,14 @@ impl Archive {
             Problem::Archive { message: format!("{name}: not UTF-8 text (byte {byte})") }
         })
     }
+}
+
+/// How many members the end of an archive says that it lists: of several with one
+/// name the last is read. Very large archives say it elsewhere.
+fn listed(archive: &[u8]) -> usize {
+    let end = memchr::memmem::rfind(archive, b"PK\x05\x06");
+    let count = end.and_then(|end| archive.get(end + 10..end + 12));
+    count.map_or(0, |n| usize::from(n[0]) | usize::from(n[1]) << 8)
 }
 
 fn broken(error: &ZipError) -> Problem {

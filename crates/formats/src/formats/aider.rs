@@ -13,6 +13,8 @@
 use jiff::civil::DateTime;
 
 use super::prelude::*;
+use crate::density::{Held, KEPT, TooDense};
+use recap_core::text::counted;
 
 /// The first words of a session.
 const START: &str = "# aider chat started at ";
@@ -40,6 +42,7 @@ fn read(source: &mut Source<'_>, _: &LoadOptions, take: &mut Take<'_>) -> Result
     let torn = u64::from(whole.len() < text.len());
     // A history may hold very many sessions in which nothing was said.
     let (mut count, mut heading, mut open) = (0, None, None::<WireSession>);
+    let mut early = 0;
     let mut take_all = |session: Option<WireSession>, torn: u64| {
         let mut drafts = session.map_or_else(Vec::new, WireSession::finish);
         if let Some(last) = drafts.last_mut() {
@@ -54,11 +57,18 @@ fn read(source: &mut Source<'_>, _: &LoadOptions, take: &mut Take<'_>) -> Result
             heading = Some(at);
         } else if let Some(session) = &mut open {
             session.line(number, line);
+            session.held().map_err(|dense| source.error(Some(number), dense.into()))?;
         } else if let Some(at) = heading.filter(|_| !line.trim().is_empty()) {
             open.insert(WireSession::new(&format!("{stem}-{count}"), at)).line(number, line);
+        } else if !line.trim().is_empty() {
+            early += 1;
         }
     }
-    take_all(open, torn)
+    take_all(open, torn)?;
+    if early > 0 {
+        source.warn(format!("left out: {} before the first session", counted(early, "line")));
+    }
+    Ok(())
 }
 
 /// The text without a last line that is cut within the mark it begins with,
@@ -81,6 +91,8 @@ struct WireSession {
     model: Option<String>,
     /// Whose lines are open, the first of them, and their text.
     open: Option<(Role, u64, String)>,
+    /// Bytes of its lines, and the number of messages that they made.
+    read: (u64, u64),
 }
 
 /// Commands that hand on what stands behind them as a message.
@@ -93,10 +105,16 @@ impl WireSession {
         let at = at.ok().and_then(in_utc);
         let recorder = Recorder::new(id);
         let (ended, model, open) = (Vec::new(), None, None);
-        WireSession { id: id.to_owned(), recorder, ended, at, model, open }
+        WireSession { id: id.to_owned(), recorder, ended, at, model, open, read: (0, 0) }
+    }
+
+    /// Checks what its messages take together.
+    fn held(&self) -> Result<(), TooDense> {
+        Held::default().add(self.read.0, self.read.1.saturating_mul(KEPT))
     }
 
     fn line(&mut self, number: u64, line: &str) {
+        self.read.0 += line.len() as u64;
         if let Some(text) = line.strip_prefix("####").filter(|text| !text.starts_with('#')) {
             self.add(Role::User, number, text.strip_prefix(' ').unwrap_or(text).trim_end());
         } else if line.starts_with("> ") || line.trim_end() == ">" {
@@ -141,6 +159,7 @@ impl WireSession {
             },
             _ => text,
         };
+        self.read.1 += 1;
         let mut turn = Turn::new(role);
         turn.line = Some(number);
         turn.model.clone_from(&self.model);
@@ -171,7 +190,6 @@ impl WireSession {
     fn finish(mut self) -> Vec<Draft> {
         self.close();
         self.ended.push(self.recorder.finish());
-        self.ended.retain(|draft| !draft.session.messages.is_empty());
         self.ended
     }
 }

@@ -8,11 +8,12 @@ use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use rustc_hash::FxHashMap;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, SeqAccess, Visitor};
+use serde_json::Value as Json;
 
 use crate::draft::Draft;
 use crate::error::Problem;
 use crate::source::Source;
-use recap_core::model::{Block, Message, MessageIndex, Piece, Role, Usage};
+use recap_core::model::{Block, Message, MessageIndex, Piece, Role, ToolDefinition, Usage};
 
 /// Warns if more records of a log lie on abandoned branches, counted as
 /// `reason`, than on the one that is read: perhaps the file was sorted, and its
@@ -232,6 +233,43 @@ pub(super) fn role_of(name: String) -> Result<Role, Problem> {
         "user" => Ok(Role::User),
         "assistant" => Ok(Role::Assistant),
         _ => Err(Problem::UnknownRole { role: name }),
+    }
+}
+
+/// The tools that a model was told of, in the notation of OpenAI, Anthropic or
+/// OpenTelemetry.
+pub(super) fn tool_definitions<'a>(
+    tools: impl IntoIterator<Item = &'a Json>,
+) -> Vec<ToolDefinition> {
+    let is_one = |tool: &&Json| !tool.is_null() && **tool != serde_json::json!({});
+    tools.into_iter().filter(is_one).map(tool_definition).collect()
+}
+
+/// One without a name keeps its JSON: it was sent, too.
+fn tool_definition(tool: &Json) -> ToolDefinition {
+    let own = tool.get("function").unwrap_or(tool);
+    let text = |key: &str| own.get(key)?.as_str().filter(|text| !text.is_empty());
+    let Some(name) = text("name").or_else(|| text("title")) else {
+        // A tool of the provider may have a type and nothing else.
+        let is_bare = tool.as_object().is_some_and(|fields| fields.keys().eq(["type"]));
+        let description = if is_bare { String::new() } else { tool.to_string() };
+        let name = text("type").unwrap_or_default().to_owned();
+        return ToolDefinition { name, description, parameters: Json::Null };
+    };
+    let parameters = own.get("parameters").or_else(|| own.get("input_schema"));
+    ToolDefinition {
+        name: name.to_owned(),
+        description: own.get("description").map(text_of).unwrap_or_default(),
+        parameters: parameters.cloned().unwrap_or_default(),
+    }
+}
+
+/// A text as it is; anything else but nothing as JSON.
+pub(super) fn text_of(value: &Json) -> String {
+    match value {
+        Json::String(text) => text.clone(),
+        Json::Null => String::new(),
+        other => other.to_string(),
     }
 }
 

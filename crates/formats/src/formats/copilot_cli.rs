@@ -10,6 +10,7 @@
 use std::collections::BTreeMap;
 
 use super::prelude::*;
+use crate::density::KEPT;
 use recap_core::text::counted;
 
 /// The format of Copilot CLI's event logs.
@@ -41,6 +42,7 @@ fn read(source: &mut Source<'_>, options: &LoadOptions) -> Result<Vec<Draft>, Da
     let mut agents: Vec<Reader> = Vec::new();
     let mut by_agent: FxHashMap<String, usize> = FxHashMap::default();
     let mut aside = 0;
+    source.keeps_of_each(0);
     while let Some((line, event)) = source.next_record(parse::<Event>)? {
         let reader = match event.agent_of() {
             None => &mut main,
@@ -51,12 +53,14 @@ fn read(source: &mut Source<'_>, options: &LoadOptions) -> Result<Vec<Draft>, Da
             Some(agent) => {
                 let at = *by_agent.entry(agent).or_insert(agents.len());
                 if at == agents.len() {
+                    source.keep(size_of::<Reader>() as u64 + KEPT)?;
                     agents.push(Reader::new(&format!("{id}{SIDECHAIN}{}", at + 1)));
                 }
                 &mut agents[at]
             }
         };
-        if let Err(problem) = reader.event(line, event) {
+        let read = reader.event(line, event).and_then(|()| reader.recorder.draft.bear());
+        if let Err(problem) = read {
             source.set_aside(line, problem)?;
         }
     }
@@ -82,9 +86,6 @@ struct Reader {
     /// The response that may go on, with the id of its call.
     open: Option<(Option<String>, Turn)>,
     model: Option<String>,
-    /// The newest system prompt: it is written again for every turn.
-    system: Option<String>,
-    changes: Vec<PreambleChange>,
     /// Number of messages when the running compaction began: it works in the
     /// background, and what came since is kept.
     began: Option<u32>,
@@ -160,19 +161,7 @@ impl Reader {
 
     fn prompt(&mut self, message: WireMessage) {
         self.close();
-        let system = Some(message.content);
-        if self.system == system {
-            return;
-        }
-        self.system.clone_from(&system);
-        let system: Vec<String> = system.into_iter().collect();
-        let before = self.recorder.count();
-        if before == 0 {
-            self.recorder.session().preamble.system = system;
-        } else {
-            self.changes.pop_if(|change| change.before == before);
-            self.changes.push(PreambleChange { before, system });
-        }
+        self.recorder.draft.system_prompt(vec![message.content]);
     }
 
     fn answer(
@@ -289,9 +278,7 @@ impl Reader {
 
     fn finish(mut self) -> Draft {
         self.close();
-        let count = self.recorder.count();
-        self.changes.retain(|change| change.before < count);
-        self.recorder.session().preamble_changes = self.changes;
+        self.recorder.draft.drop_unused_prompt();
         self.recorder.finish()
     }
 }

@@ -94,7 +94,11 @@ impl Requests {
             first.take().inspect(|session| _ = hasher.update(session.as_bytes()));
             message.hash(hasher);
         });
-        self.chains.add(&ends, request, sent)
+        self.chains.add(&ends, request, sent, |old, new| {
+            let kept = new.messages.len().min(old.messages.len() + old.answer.len());
+            let now = unrepeated(&new.messages[..kept]);
+            (unrepeated(&old.messages) + unrepeated(&old.answer)).saturating_sub(now)
+        })
     }
 
     /// Adds a request to a known conversation, of which `length` messages are
@@ -130,11 +134,27 @@ impl Requests {
             let id = name(&chain.body).unwrap_or_else(|| source.stem().to_owned());
             let mut writer = Writer { recorder: Recorder::new(id), ..Writer::default() };
             writer.recorder.draft.leave_out("request of another conversation", others as u64);
+            writer.recorder.draft.leave_out(UNREPEATED, chain.unrepeated);
             writer.recorder.session().model.clone_from(&chain.body.model);
             drafts.push(source.whole(writer.chain(chain, is_itemised))?);
         }
         Ok(drafts)
     }
+}
+
+/// The reason for thoughts and the like of an answer that stand in its response
+/// alone: of a conversation its newest request is read.
+pub(super) const UNREPEATED: &str = "part of a response that later requests do not repeat";
+
+/// How many parts of messages no later request has to repeat.
+fn unrepeated(messages: &[ChatMessage]) -> u64 {
+    let parts = messages.iter().flat_map(|message| &message.parts);
+    let own = parts.filter(|part| match part {
+        Part::Reasoning(text) => !text.is_empty(),
+        Part::Other(_) => true,
+        _ => false,
+    });
+    own.count() as u64
 }
 
 impl Request {
@@ -302,6 +322,8 @@ pub(super) struct Chain<B> {
     last: usize,
     /// How many requests it is made of, repeated ones included.
     taken: usize,
+    /// Parts of earlier requests that the newest one does not have.
+    pub(super) unrepeated: u64,
 }
 
 /// All conversations of a log.
@@ -320,19 +342,29 @@ impl<B> Default for Chains<B> {
 
 impl<B> Chains<B> {
     /// Adds the next request of the log; `ends` are the hashes of all its
-    /// messages up to each. Returns the number of its conversation.
-    pub(super) fn add(&mut self, ends: &[blake3::Hash], body: B, sent: Sent) -> usize {
+    /// messages up to each, and `lost` says how many parts of the request before are
+    /// not in it. Returns the number of its conversation.
+    pub(super) fn add(
+        &mut self,
+        ends: &[blake3::Hash],
+        body: B,
+        sent: Sent,
+        lost: impl FnOnce(&B, &B) -> u64,
+    ) -> usize {
         // The longest beginning that an earlier request ended with.
         let known = ends.iter().rev().find_map(|end| self.by_end.remove(end));
         let at = match known {
             Some(at) => {
+                let chain = &mut self.chains[at];
+                chain.unrepeated += lost(&chain.body, &body);
                 self.extend(at, sent, |own| *own = body);
                 at
             }
             None => {
                 let last = self.count;
                 self.count += 1;
-                self.chains.push(Chain { body, requests: vec![sent], last, taken: 1 });
+                let requests = vec![sent];
+                self.chains.push(Chain { body, requests, last, taken: 1, unrepeated: 0 });
                 self.chains.len() - 1
             }
         };

@@ -40,7 +40,11 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
     let is_subagent = stem.starts_with("context_sub");
     let is_main = stem == "context";
     let mut reader = Reader { recorder: Recorder::new(id), ..Reader::default() };
-    source.each_record(parse::<Record>, |line, record| reader.record(line, record))?;
+    source.keeps_of_each(0);
+    source.each_record(parse::<Record>, |line, record| {
+        reader.record(line, record)?;
+        reader.recorder.draft.bear()
+    })?;
     reader.drop_size();
     let mut draft = reader.recorder.finish();
     draft.recorded_id = is_main.then(|| main.clone());
@@ -114,7 +118,7 @@ impl Reader {
             "_system_prompt" => {
                 let text = self.blocks(record.content);
                 let text = recap_core::model::sent(&text);
-                self.recorder.session().preamble.system = vec![text];
+                self.recorder.draft.system_prompt(vec![text]);
                 return Ok(());
             }
             "_usage" => {

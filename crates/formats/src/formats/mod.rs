@@ -34,7 +34,7 @@ mod prelude {
 
     pub(super) use super::content::{
         Content, ResultText, TextPart, disjoint, in_utc, media_type, project_of, result_message,
-        result_text, role_of,
+        result_text, role_of, text_of, tool_definitions,
     };
     pub(super) use super::recorder::{Outcome, Recorder, Turn};
     pub(super) use crate::LoadOptions;
@@ -43,9 +43,8 @@ mod prelude {
     pub(super) use crate::format::{Format, Head, Read, Take, Tried};
     pub(super) use crate::source::{Source, from_json, parse};
     pub(super) use recap_core::model::{
-        Block, Message, MessageIndex, Piece, Preamble, PreambleChange, RecordedCall,
-        RecordedCompaction, RecordedTrigger, Role, SIDECHAIN, Session, SidechainRequest,
-        ToolDefinition, Usage,
+        Block, Message, MessageIndex, Piece, Preamble, RecordedCall, RecordedCompaction,
+        RecordedTrigger, Role, SIDECHAIN, Session, SidechainRequest, ToolDefinition, Usage,
     };
 }
 

@@ -6,7 +6,7 @@
 
 use super::anthropic::is_request;
 use super::content::ChatUsage;
-use super::exchange::{ChatMessage, Request, Requests};
+use super::exchange::{ChatMessage, Part as ChatPart, Request, Requests};
 use super::otel::message_of;
 use super::prelude::*;
 use super::responses;
@@ -45,9 +45,7 @@ fn read(source: &mut Source<'_>, _: &LoadOptions, take: &mut Take<'_>) -> Result
     // The last one waits for what follows it.
     let mut last: Option<Draft> = None;
     let mut next = |source: &Source<'_>, draft: Draft| {
-        let is_empty = draft.session.messages.is_empty();
-        let before = if is_empty { None } else { last.replace(draft) };
-        before.map_or(Ok(()), |draft| take(source, draft))
+        last.replace(draft).map_or(Ok(()), |draft| take(source, draft))
     };
     if source.is_document()? {
         let text = source.text()?;
@@ -70,14 +68,18 @@ fn read(source: &mut Source<'_>, _: &LoadOptions, take: &mut Take<'_>) -> Result
         }
     } else {
         let mut n = 0;
+        // Conversations are handed on one after another.
+        source.keeps_of_each(0);
         while let Some((line, entry)) = source.next_record(entry)? {
             let conversation = match entry {
                 Entry::Requests(all) => {
+                    source.keep(REQUEST)?;
                     all.into_iter().for_each(|one| _ = requests.add(one));
                     continue;
                 }
                 Entry::Conversation(conversation) => conversation,
             };
+            source.list()?;
             n += 1;
             let id = conversation.name(source.stem(), Some(n));
             match reader.conversation(id, *conversation, Some(line)) {
@@ -100,6 +102,9 @@ fn read(source: &mut Source<'_>, _: &LoadOptions, take: &mut Take<'_>) -> Result
 
 // Logs of requests, each beside its response.
 
+/// Bytes that a request is kept with besides its text.
+const REQUEST: u64 = 1_200;
+
 /// A line of the input.
 enum Entry {
     Conversation(Box<Conversation>),
@@ -119,7 +124,7 @@ fn logged(text: &str) -> Option<Result<Vec<Request>, Problem>> {
     if !["\"response\"", "\"choices\""].iter().all(|key| text.contains(key)) {
         return None;
     }
-    let all = match serde_json::from_str(text.trim_start_matches('\u{feff}')).ok()? {
+    let all = match decoded(text.trim_start_matches('\u{feff}'))? {
         Json::Array(all) => all,
         one => vec![one],
     };
@@ -138,7 +143,11 @@ fn is_exchange(record: &Json) -> bool {
     let response = record.get("response");
     let response = response.map(|response| response.get("body").unwrap_or(response));
     body(record).get("messages").is_some_and(Json::is_array)
-        && response.is_some_and(|own| own.pointer("/choices/0/message").is_some())
+        && response.is_some_and(|own| choices(own).any(|choice| choice.get("message").is_some()))
+}
+
+fn choices(response: &Json) -> impl Iterator<Item = &Json> {
+    response.get("choices").and_then(Json::as_array).into_iter().flatten()
 }
 
 /// A request of a log with its response, model, usage and time.
@@ -149,18 +158,25 @@ fn request(record: Json) -> Result<Request, Problem> {
     let messages = body.get("messages").and_then(Json::as_array);
     let messages: Result<Vec<ChatMessage>, Problem> =
         messages.into_iter().flatten().map(message_of).collect();
-    let mut answer = message_of(response.pointer("/choices/0/message").unwrap_or(&Json::Null))?;
+    let first = choices(response).find_map(|choice| choice.get("message"));
+    let mut answer = message_of(first.unwrap_or(&Json::Null))?;
     answer.role = Role::Assistant;
+    let others = choices(response).count().saturating_sub(1);
+    answer
+        .parts
+        .extend((0..others).map(|_| ChatPart::Other("further choice of a response".into())));
     let text = |place: &Json, key: &str| place.get(key).and_then(Json::as_str).map(str::to_owned);
     let tools = body.get("tools").or_else(|| body.pointer("/optional_params/tools"));
-    let tools: Option<Vec<WireTool>> = tools.cloned().and_then(|tools| from_json(tools).ok());
     let usage: Option<ChatUsage> =
         response.get("usage").cloned().and_then(|usage| from_json(usage).ok());
     let times = ["timestamp", "startTime", "start_time"].map(|key| record.get(key));
     let made = response.get("created");
     Ok(Request {
         session: text(&record, "session_id"),
-        preamble: Preamble { tools: self::tools(tools), ..Preamble::default() },
+        preamble: Preamble {
+            tools: tool_definitions(tools.and_then(Json::as_array).into_iter().flatten()),
+            ..Preamble::default()
+        },
         messages: messages?,
         answer: vec![answer],
         usage: usage.map(|usage| usage.disjoint()),
@@ -211,7 +227,7 @@ struct Conversation {
     model: Option<String>,
     messages: Option<Vec<WireMessage>>,
     traj: Option<Vec<WireMessage>>,
-    tools: Option<Vec<WireTool>>,
+    tools: Option<Vec<Json>>,
 }
 
 impl Conversation {
@@ -270,21 +286,6 @@ pub(super) struct WireFunction {
     pub(super) arguments: Json,
 }
 
-/// A function that could be called.
-#[derive(Deserialize)]
-pub(super) struct WireTool {
-    function: ToolBody,
-}
-
-#[derive(Deserialize)]
-struct ToolBody {
-    name: String,
-    #[serde(default)]
-    description: Option<String>,
-    #[serde(default)]
-    parameters: Json,
-}
-
 /// Reads one conversation after another.
 #[derive(Default)]
 struct Reader {
@@ -310,7 +311,7 @@ impl Reader {
         session.model = conversation.model;
         // Trials of one task are not independent sessions.
         session.project = conversation.task_id.map(|t| format!("task-{}", bare(&t)));
-        session.preamble.tools = tools(conversation.tools);
+        session.preamble.tools = tool_definitions(conversation.tools.iter().flatten());
         for (n, message) in messages.into_iter().enumerate() {
             let message = self.message(format!("m{}", n + 1), message)?;
             self.draft.push(message, line);
@@ -373,16 +374,4 @@ impl Reader {
             }
         }
     }
-}
-
-/// The definitions of the functions that could be called.
-pub(super) fn tools(tools: Option<Vec<WireTool>>) -> Vec<ToolDefinition> {
-    let tools = tools.into_iter().flatten();
-    tools
-        .map(|tool| ToolDefinition {
-            name: tool.function.name,
-            description: tool.function.description.unwrap_or_default(),
-            parameters: tool.function.parameters,
-        })
-        .collect()
 }

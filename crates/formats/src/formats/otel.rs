@@ -68,6 +68,8 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
     if let Some(first) = drafts.first_mut() {
         first.leave_out("span that is no model call", found.others);
         first.leave_out("span of a model call without messages", found.silent as u64);
+        first.leave_out("record without a span", found.empty);
+        first.leave_out("attribute that a span has twice", found.repeated);
     }
     Ok(drafts)
 }
@@ -99,6 +101,9 @@ struct Found {
     silent: usize,
     /// Other spans.
     others: u64,
+    /// Records without a span, and attributes that a span has twice.
+    empty: u64,
+    repeated: u64,
 }
 
 impl Found {
@@ -113,15 +118,26 @@ impl Found {
     }
 
     fn add(&mut self, export: Export) -> Result<(), Problem> {
-        let scopes = export.resource_spans.into_iter().flat_map(|resource| resource.scope_spans);
-        for span in scopes.flat_map(|scope| scope.spans) {
-            match request(span)? {
-                None => self.others += 1,
-                Some(request) if request.messages.is_empty() && request.answer.is_empty() => {
-                    self.silent += 1;
-                }
-                Some(request) => self.requests.push(request),
+        let own = export.resource_spans;
+        self.empty += u64::from(own.is_empty());
+        let scopes: Vec<_> = own.into_iter().map(|resource| resource.scope_spans).collect();
+        self.empty += scopes.iter().filter(|scopes| scopes.is_empty()).count() as u64;
+        for scope in scopes.into_iter().flatten() {
+            self.empty += u64::from(scope.spans.is_empty());
+            scope.spans.into_iter().try_for_each(|span| self.span(span))?;
+        }
+        Ok(())
+    }
+
+    fn span(&mut self, span: Span) -> Result<(), Problem> {
+        let (request, repeated) = request(span)?;
+        self.repeated += repeated;
+        match request {
+            None => self.others += 1,
+            Some(request) if request.messages.is_empty() && request.answer.is_empty() => {
+                self.silent += 1;
             }
+            Some(request) => self.requests.push(request),
         }
         Ok(())
     }
@@ -198,6 +214,8 @@ struct Attributes(BTreeMap<String, Json>);
 const DEEPEST: usize = 16;
 
 impl Attributes {
+    /// The attributes of a list; of several with one name the last, as the collector
+    /// reads them.
     fn new(list: Vec<Attribute>) -> Attributes {
         Attributes(list.into_iter().map(|one| (one.key, one.value.json())).collect())
     }
@@ -263,9 +281,12 @@ fn decoded(value: &Json) -> Json {
     text.and_then(source::decoded).unwrap_or_else(|| value.clone())
 }
 
-/// The request that a span of a model call stands for.
-fn request(span: Span) -> Result<Option<Request>, Problem> {
+/// The request that a span of a model call stands for, and how many attributes the
+/// span has twice.
+fn request(span: Span) -> Result<(Option<Request>, u64), Problem> {
+    let listed = span.attributes.len();
     let attributes = Attributes::new(span.attributes);
+    let repeated = (listed - attributes.0.len()) as u64;
     let operation = attributes.text(&["gen_ai.operation.name", "llm.request.type"]);
     let kind = attributes.text(&["openinference.span.kind", "traceloop.span.kind"]);
     let is_model = matches!(
@@ -276,7 +297,7 @@ fn request(span: Span) -> Result<Option<Request>, Problem> {
             && kind.is_none()
             && attributes.0.keys().any(|key| is_message(key)));
     if !is_model {
-        return Ok(None);
+        return Ok((None, repeated));
     }
     let (mut messages, mut answer) = messages(&attributes)?;
     for event in span.events {
@@ -287,7 +308,7 @@ fn request(span: Span) -> Result<Option<Request>, Problem> {
     }
     let nanos = span.start_time_unix_nano.as_ref();
     let nanos = nanos.and_then(|at| at.as_i64().or_else(|| at.as_str()?.parse().ok()));
-    Ok(Some(Request {
+    let request = Request {
         session: attributes.text(&[
             "gen_ai.conversation.id",
             "session.id",
@@ -305,7 +326,8 @@ fn request(span: Span) -> Result<Option<Request>, Problem> {
             "llm.model_name",
         ]),
         at: nanos.and_then(|at| Timestamp::from_nanosecond(at.into()).ok()),
-    }))
+    };
+    Ok((Some(request), repeated))
 }
 
 fn is_message(key: &str) -> bool {
@@ -394,24 +416,22 @@ fn event_messages(
     Ok(if name == "gen_ai.choice" { (Vec::new(), message) } else { (message, Vec::new()) })
 }
 
+/// The items of a list; anything else but nothing as the only one.
+fn list(value: Json) -> Vec<Json> {
+    match value {
+        Json::Array(all) => all,
+        Json::Null => Vec::new(),
+        one => vec![one],
+    }
+}
+
 fn preamble(attributes: &Attributes) -> Preamble {
     let system = attributes.decoded(&["gen_ai.system_instructions"]).unwrap_or_default();
-    let parts = match &system {
-        Json::String(text) => vec![Part::Text(text.clone())],
-        Json::Null => Vec::new(),
-        parts => {
-            let message = serde_json::json!({"role": "system", "content": parts});
-            message_of(&message).map_or_else(|_| Vec::new(), |message| message.parts)
-        }
+    let text = |one: &Json| match part(one) {
+        Part::Text(text) => text,
+        _ => one.to_string(),
     };
-    let text = |part| match part {
-        Part::Text(text) => Some(text),
-        _ => None,
-    };
-    let mut tools = match attributes.decoded(&["gen_ai.tool.definitions"]) {
-        Some(Json::Array(tools)) => tools,
-        _ => Vec::new(),
-    };
+    let mut tools = attributes.decoded(&["gen_ai.tool.definitions"]).map_or_else(Vec::new, list);
     for entry in attributes.numbered("llm.tools.") {
         tools.extend(entry.pointer("/tool/json_schema").map(decoded));
     }
@@ -422,8 +442,8 @@ fn preamble(attributes: &Attributes) -> Preamble {
         tools.push(entry);
     }
     Preamble {
-        system: parts.into_iter().filter_map(text).collect(),
-        tools: tools.iter().filter_map(definition).collect(),
+        system: list(system).iter().map(text).collect(),
+        tools: tool_definitions(&tools),
         ..Preamble::default()
     }
 }
@@ -461,6 +481,9 @@ fn usage(attributes: &Attributes) -> Option<Usage> {
 
 /// Reads a message.
 pub(super) fn message_of(message: &Json) -> Result<ChatMessage, Problem> {
+    if let Json::String(text) = message {
+        return Ok(ChatMessage::new(Role::User, vec![Part::Text(text.clone())]));
+    }
     let (kind, message) = plain(message);
     let name = text_at(message, "role").or(kind).unwrap_or("user");
     let role = match name {
@@ -483,14 +506,17 @@ pub(super) fn message_of(message: &Json) -> Result<ChatMessage, Problem> {
     match content {
         Json::String(text) => parts.push(Part::Text(text.clone())),
         Json::Array(all) => parts.extend(all.iter().map(part)),
-        Json::Object(_) => parts.push(part(content)),
-        _ => {}
+        Json::Null => {}
+        one => parts.push(part(one)),
     }
     let called = parts.iter().any(|part| matches!(part, Part::Call { .. }));
     let extra = message.get("additional_kwargs").and_then(|more| more.get("tool_calls"));
     let listed = message.get("tool_calls").filter(|calls| calls.get(0).is_some()).or(extra);
     let calls = listed.and_then(Json::as_array).filter(|_| !called);
     parts.extend(calls.into_iter().flatten().map(call));
+    if parts.is_empty() {
+        parts.push(Part::Other("message without content".to_owned()));
+    }
     Ok(ChatMessage::new(role, parts))
 }
 
@@ -499,9 +525,6 @@ pub(super) fn messages_of(messages: &Json) -> Result<Vec<ChatMessage>, Problem> 
     match messages {
         Json::Array(all) => all.iter().map(message_of).collect(),
         Json::Null => Ok(Vec::new()),
-        Json::String(text) => {
-            Ok(vec![ChatMessage::new(Role::User, vec![Part::Text(text.clone())])])
-        }
         one => Ok(vec![message_of(one)?]),
     }
 }
@@ -528,12 +551,13 @@ fn part(part: &Json) -> Part {
     if let Some(text) = part.as_str() {
         return Part::Text(text.to_owned());
     }
-    let text =
-        ["text", "content", "thinking", "reasoning"].iter().find_map(|key| text_at(part, key));
+    let said = ["text", "content", "refusal", "thinking", "reasoning"].map(|key| part.get(key));
+    let is_there = said.iter().any(Option::is_some);
+    let text = said.into_iter().flatten().map(text_of).find(|text| !text.is_empty());
     let text = text.unwrap_or_default();
     match text_at(part, "type").unwrap_or("text") {
-        "text" | "input_text" | "output_text" | "refusal" => Part::Text(text.to_owned()),
-        "thinking" | "redacted_thinking" | "reasoning" => Part::Reasoning(text.to_owned()),
+        "text" | "input_text" | "output_text" | "refusal" if is_there => Part::Text(text),
+        "thinking" | "redacted_thinking" | "reasoning" => Part::Reasoning(text),
         "tool_call" | "tool_use" | "function" => call(part),
         "tool_result" => result(part, part.get("content").unwrap_or(&Json::Null)),
         "tool_call_response" => {
@@ -554,11 +578,16 @@ fn part(part: &Json) -> Part {
 fn call(call: &Json) -> Part {
     let function = call.get("function").unwrap_or(call);
     let given = ["arguments", "input", "args"].iter().find_map(|key| function.get(key));
-    Part::Call {
-        id: text_at(call, "id").map(str::to_owned),
-        name: text_at(function, "name").unwrap_or_default().to_owned(),
-        arguments: given.cloned().unwrap_or_default(),
+    let (id, name) = (text_at(call, "id"), function.get("name").map(text_of).unwrap_or_default());
+    if id.is_none() && name.is_empty() && given.is_none() {
+        return Part::Other("call without a name".to_owned());
     }
+    Part::Call { id: id.map(str::to_owned), name, arguments: given.cloned().unwrap_or_default() }
+}
+
+/// Whether a part of a result is a text or a picture; a list of others is its JSON.
+fn is_shown(one: &Json) -> bool {
+    text_at(one, "type").is_some() && matches!(part(one), Part::Text(_) | Part::Image(_))
 }
 
 fn result(message: &Json, content: &Json) -> Part {
@@ -566,9 +595,7 @@ fn result(message: &Json, content: &Json) -> Part {
     let is_error = message.get("is_error").is_some_and(|error| error == true)
         || text_at(message, "status") == Some("error");
     let (text, images) = match content {
-        Json::String(text) => (text.clone(), 0),
-        Json::Null => (String::new(), 0),
-        Json::Array(parts) if parts.iter().all(|part| text_at(part, "type").is_some()) => {
+        Json::Array(parts) if parts.iter().all(is_shown) => {
             let pictures = parts.iter().filter(|one| matches!(part(one), Part::Image(_))).count();
             let texts = parts.iter().filter_map(|one| match part(one) {
                 Part::Text(text) => Some(text),
@@ -576,19 +603,8 @@ fn result(message: &Json, content: &Json) -> Part {
             });
             (texts.collect::<Vec<_>>().join("\n"), pictures as u32)
         }
-        other => (other.to_string(), 0),
+        other => (text_of(other), 0),
     };
     let name = text_at(message, "name").map(str::to_owned);
     Part::Result { call: call.map(str::to_owned), name, text, images, is_error }
-}
-
-/// Tool definitions in the notation of OpenAI, Anthropic or the conventions.
-pub(super) fn definition(tool: &Json) -> Option<recap_core::model::ToolDefinition> {
-    let own = tool.get("function").unwrap_or(tool);
-    let parameters = own.get("parameters").or_else(|| own.get("input_schema"));
-    Some(recap_core::model::ToolDefinition {
-        name: text_at(own, "name")?.to_owned(),
-        description: text_at(own, "description").unwrap_or_default().to_owned(),
-        parameters: parameters.cloned().unwrap_or_default(),
-    })
 }

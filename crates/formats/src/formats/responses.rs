@@ -73,18 +73,8 @@ struct Body {
     instructions: Option<Content<Json>>,
     #[serde(default)]
     input: Content<Json>,
-    tools: Option<Vec<Tool>>,
+    tools: Option<Vec<Json>>,
     previous_response_id: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct Tool {
-    #[serde(rename = "type", default)]
-    kind: String,
-    name: Option<String>,
-    description: Option<String>,
-    #[serde(default)]
-    parameters: Json,
 }
 
 #[derive(Default, Deserialize)]
@@ -151,7 +141,11 @@ impl Log {
         let body: Body = from_json(body)?;
         let response: Response = response.map(from_json).transpose()?.unwrap_or_default();
         let request = Request {
-            preamble: preamble(body.instructions, body.tools),
+            preamble: Preamble {
+                system: body.instructions.map_or_else(Vec::new, instructions),
+                tools: tool_definitions(body.tools.iter().flatten()),
+                ..Preamble::default()
+            },
             messages: match body.input {
                 Content::Text(text) => vec![ChatMessage::new(Role::User, vec![Part::Text(text)])],
                 Content::Parts(items) => messages_of(items)?,
@@ -187,26 +181,22 @@ fn messages_of(items: Vec<Json>) -> Result<Vec<ChatMessage>, Problem> {
     items.into_iter().enumerate().map(read).collect()
 }
 
-/// Tools of the provider have a type and no schema.
-fn preamble(instructions: Option<Content<Json>>, tools: Option<Vec<Tool>>) -> Preamble {
-    let system = match instructions {
-        Some(Content::Text(text)) => vec![text],
-        Some(Content::Parts(items)) => {
-            let messages = items.into_iter().filter_map(|item| message_of(item).ok());
-            let texts = messages.flat_map(|message| message.parts).filter_map(|part| match part {
-                Part::Text(text) => Some(text),
-                _ => None,
-            });
-            texts.collect()
-        }
-        None => Vec::new(),
+/// The texts of the instructions; of an item that is no message of texts, its JSON.
+fn instructions(content: Content<Json>) -> Vec<String> {
+    let items = match content {
+        Content::Text(text) => return vec![text],
+        Content::Parts(items) => items,
     };
-    let tools = tools.into_iter().flatten().map(|tool| ToolDefinition {
-        name: tool.name.unwrap_or(tool.kind),
-        description: tool.description.unwrap_or_default(),
-        parameters: tool.parameters,
-    });
-    Preamble { system, tools: tools.collect(), ..Preamble::default() }
+    let texts = |item: Json| {
+        let parts = message_of(item.clone()).map_or_else(|_| Vec::new(), |message| message.parts);
+        let texts = parts.into_iter().map(|part| match part {
+            Part::Text(text) => Some(text),
+            _ => None,
+        });
+        let texts: Option<Vec<String>> = texts.collect();
+        texts.filter(|texts| !texts.is_empty()).unwrap_or_else(|| vec![text_of(&item)])
+    };
+    items.into_iter().flat_map(texts).collect()
 }
 
 // Items of the Responses API. Those that Codex CLI keeps in its rollouts are
@@ -331,18 +321,9 @@ fn other_result(item: &Json) -> Part {
     let output = item.get("output").unwrap_or(&Json::Null);
     let is_picture = output.get("type").is_some_and(|kind| kind == "computer_screenshot");
     let is_error = item.get("status").is_some_and(|status| status == "failed");
-    let text = if is_picture { String::new() } else { plain(output) };
+    let text = if is_picture { String::new() } else { text_of(output) };
     let call = call.map(str::to_owned);
     Part::Result { call, name: None, text, images: u32::from(is_picture), is_error }
-}
-
-/// A text as it is; anything else as JSON.
-fn plain(value: &Json) -> String {
-    match value {
-        Json::String(text) => text.clone(),
-        Json::Null => String::new(),
-        other => other.to_string(),
-    }
 }
 
 /// The id of such a call names the item alone: the result is in it.
@@ -360,7 +341,7 @@ fn hosted(kind: &str, item: Json) -> Result<ChatMessage, Problem> {
     parts.extend(output.map(|output| Part::Result {
         call: id,
         name: Some(name),
-        text: plain(&output),
+        text: text_of(&output),
         images: 0,
         is_error,
     }));

@@ -167,8 +167,18 @@ impl Reader {
         let calls = entry.tool_calls.unwrap_or_default();
         let call = action.filter(|_| calls.is_empty());
         let text = match (&call, entry.thought) {
-            (Some(_), Some(thought)) => thought.trim().to_owned(),
-            _ => content,
+            (Some(action), Some(thought)) => {
+                let rest = content.replacen(thought.trim(), "", 1).replacen(action.trim(), "", 1);
+                let mut lines = rest.lines().map(str::trim);
+                let more = lines.any(|line| !line.is_empty() && !line.starts_with("```"));
+                self.draft.leave_out("text besides a thought and its command", more.into());
+                thought.trim().to_owned()
+            }
+            (_, thought) => {
+                let is_apart = thought.is_some_and(|text| !content.contains(text.trim()));
+                self.draft.leave_out("thought that its answer does not repeat", is_apart.into());
+                content
+            }
         };
         blocks.extend((!text.is_empty()).then_some(Block::Text { text }));
         for (n, call) in calls.into_iter().enumerate() {

@@ -12,7 +12,7 @@ use std::collections::{BTreeSet, VecDeque};
 
 use self::wire::{Body, Metrics, Response, WireMessage};
 pub(super) use self::wire::{Part, WireUsage, entry, is_request};
-use super::exchange::{Chain, Chains, Sent, ends};
+use super::exchange::{Chain, Chains, Sent, UNREPEATED, ends};
 use super::prelude::*;
 
 /// The format of requests to Anthropic's Messages API.
@@ -51,6 +51,7 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
     }
     let mut reader = Reader { recorder: Recorder::new(source.stem()), ..Reader::default() };
     reader.recorder.draft.leave_out("request of another conversation", others as u64);
+    reader.recorder.draft.leave_out(UNREPEATED, chain.unrepeated);
     Ok(vec![source.whole(reader.chain(chain))?])
 }
 
@@ -84,7 +85,20 @@ fn append(chains: &mut Log, body: Body, response: Option<Response>) {
     let ends = ends(&body.messages, |message, hasher| {
         hasher.update(comparable(message).to_string().as_bytes());
     });
-    chains.add(&ends, (body, response), sent);
+    chains.add(&ends, (body, response), sent, |(old, response), (new, _)| {
+        let answer = response.iter().filter_map(|response| response.content.as_ref());
+        let before = old.messages.iter().filter_map(|message| message.get("content"));
+        let kept = new.messages.iter().take(old.messages.len() + 1);
+        let now: u64 = kept.filter_map(|message| message.get("content")).map(thoughts).sum();
+        before.chain(answer).map(thoughts).sum::<u64>().saturating_sub(now)
+    });
+}
+
+/// How many thoughts a content has.
+fn thoughts(content: &Json) -> u64 {
+    let parts = content.as_array().into_iter().flatten();
+    let texts = parts.filter_map(|part| part.get("thinking")?.as_str());
+    texts.filter(|text| !text.is_empty()).count() as u64
 }
 
 /// A message without what changes from request to request: the marks of the
@@ -123,7 +137,7 @@ impl Reader {
         self.recorder.session().model = body.model;
         let preamble = &mut self.recorder.session().preamble;
         preamble.system = body.system.texts(|part| part.text);
-        preamble.tools = body.tools.into_iter().flatten().filter_map(definition).collect();
+        preamble.tools = tool_definitions(body.tools.iter().flatten());
         let own = requests.into_iter().map(|sent| (sent.length, (sent.usage, sent.model)));
         self.requests = own.collect();
         let last = response.and_then(|response| response.content);
@@ -160,15 +174,6 @@ impl Reader {
         let parents = [wire.condense_parent, wire.truncation_parent];
         self.condensed.add(first, parents, &mut self.recorder.draft)
     }
-}
-
-/// Tools of the provider have no schema.
-fn definition(tool: wire::Tool) -> Option<ToolDefinition> {
-    Some(ToolDefinition {
-        name: tool.name?,
-        description: tool.description.unwrap_or_default(),
-        parameters: tool.input_schema,
-    })
 }
 
 // Messages in Anthropic's shape, as the API has them and several agents keep them.

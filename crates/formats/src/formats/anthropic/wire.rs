@@ -9,16 +9,8 @@ pub(super) struct Body {
     pub(super) model: Option<String>,
     #[serde(default)]
     pub(super) system: Content<Part>,
-    pub(super) tools: Option<Vec<Tool>>,
+    pub(super) tools: Option<Vec<Json>>,
     pub(super) messages: Vec<Json>,
-}
-
-#[derive(Deserialize)]
-pub(super) struct Tool {
-    pub(super) name: Option<String>,
-    pub(super) description: Option<String>,
-    #[serde(default)]
-    pub(super) input_schema: Json,
 }
 
 #[derive(Deserialize)]

@@ -168,9 +168,15 @@ fn texts_of(value: &Json) -> String {
             let texts = parts.iter().map(texts_of).filter(|text| !text.is_empty());
             texts.collect::<Vec<_>>().join("\n")
         }
-        Json::Object(part) => {
-            part.get("content").or_else(|| part.get("text")).map(texts_of).unwrap_or_default()
-        }
+        Json::Object(part) => match part.get("content").or_else(|| part.get("text")) {
+            Some(own) => texts_of(own),
+            None if part.contains_key("type") => String::new(),
+            None => {
+                let mut text = String::new();
+                gather("", value, &mut text);
+                text.trim_end().to_owned()
+            }
+        },
         _ => String::new(),
     }
 }

@@ -41,7 +41,11 @@ fn sniff(head: &Head) -> bool {
 
 fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
     let mut reader = Reader { draft: Draft::named(source.stem()), ..Reader::default() };
-    source.each_record(wire::read, |line, (at, body)| reader.record(Record { line, at, body }))?;
+    source.keeps_of_each(0);
+    source.each_record(wire::read, |line, (at, body)| {
+        reader.record(Record { line, at, body })?;
+        reader.draft.bear()
+    })?;
     for (why, n) in &reader.unreadable {
         source.warn(format!("{why}: {n}"));
     }

@@ -179,11 +179,8 @@ pub(in crate::formats) struct WireResult {
 #[serde(untagged)]
 pub(in crate::formats) enum Output {
     Content(Content<WirePart>),
-    Judged {
-        #[serde(default)]
-        content: Content<WirePart>,
-        success: Option<bool>,
-    },
+    Judged { content: Content<WirePart>, success: Option<bool> },
+    Other(serde_json::Map<String, Json>),
 }
 
 /// A shell's result in files of 2025: JSON within the text.
@@ -208,6 +205,7 @@ impl Output {
         let (content, success) = match self {
             Output::Content(content) => (content, None),
             Output::Judged { content, success } => (content, success),
+            Output::Other(other) => (Content::Text(Json::Object(other).to_string()), None),
         };
         let text = match content {
             Content::Text(text) => text,

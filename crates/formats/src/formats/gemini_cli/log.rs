@@ -87,10 +87,7 @@ impl Log {
         let at = wire.timestamp;
         let id = wire.id.clone();
         match Arrived::new(wire) {
-            Arrived::Note { kind } => {
-                self.draft.leave_out(format!("{kind} message"), 1);
-                self.by_id.extend(id.map(|id| (id, self.turns.len())));
-            }
+            Arrived::Note { kind } => self.note(&kind, id),
             Arrived::Responses(responses) => self.respond(responses),
             Arrived::Turn(turn, responses) => {
                 self.respond(responses);
@@ -103,10 +100,25 @@ impl Log {
         self.shortened(at);
     }
 
+    /// A note, which is counted once.
+    fn note(&mut self, kind: &str, id: Option<String>) {
+        let is_new = id.is_none_or(|id| self.by_id.insert(id, self.turns.len()).is_none());
+        self.draft.leave_out(format!("{kind} message"), is_new.into());
+    }
+
     /// The turn with this id.
     fn place(&self, id: &str) -> Option<usize> {
         let at = *self.by_id.get(id)?;
         (self.turns.get(at)?.id.as_deref() == Some(id)).then_some(at)
+    }
+
+    /// The turn or the text of a summary with this id.
+    fn known(&self, id: &str) -> Option<&Turn> {
+        let put = self.front.iter().find_map(|slot| match slot {
+            Slot::Text(turn) if turn.id.as_deref() == Some(id) => Some(&**turn),
+            _ => None,
+        });
+        put.or_else(|| self.turns.get(self.place(id)?))
     }
 
     fn push(&mut self, turn: Turn) {
@@ -121,6 +133,8 @@ impl Log {
     fn replace(&mut self, at: usize, mut new: Turn) {
         let calls = std::mem::take(&mut new.calls);
         let old = std::mem::replace(&mut self.turns[at], new);
+        let is_lost = !self.turns[at].repeats(&calls, &old);
+        self.draft.leave_out("earlier version of a message", is_lost.into());
         let position = |(n, call): (usize, &Call)| (call.id.clone(), n);
         let mut known: FxHashMap<String, usize> =
             old.calls.iter().enumerate().map(position).collect();
@@ -154,8 +168,10 @@ impl Log {
             turn.usage = tokens.map(|tokens| tokens.usage()).or(turn.usage);
             turn.model = model.or(turn.model.take());
             if let Some(parts) = content {
-                turn.blocks.clear();
+                let before = std::mem::take(&mut turn.blocks);
                 let responses = turn.take(parts);
+                let is_lost = !turn.text().contains(&recap_core::model::sent(&before));
+                self.draft.leave_out("earlier version of a message", is_lost.into());
                 self.respond(responses);
             }
         } else {
@@ -224,12 +240,17 @@ impl Log {
         let is_old = at + 1 < self.turns.len();
         match &mut self.turns[at].calls[n].outcome {
             Some(old) if old.text.text == new.text.text => {}
-            Some(_) if is_old => {
+            Some(old) if is_old => {
+                let is_lost = new.text.text.len() > old.text.text.len();
+                self.draft.leave_out("later result of a call", is_lost.into());
                 if self.short.insert(id.to_owned()) {
                     self.cleared.push((at, n));
                 }
             }
-            slot => *slot = Some(new),
+            slot => {
+                let before = slot.replace(new);
+                self.draft.leave_out("earlier result of a call", before.is_some().into());
+            }
         }
     }
 
@@ -275,16 +296,20 @@ impl Log {
     fn send(&mut self, messages: Vec<WireMessage>, at: Option<Timestamp>) {
         let (mut turns, mut responses) = (Vec::new(), Vec::new());
         for message in messages {
+            let id = message.id.clone();
             match Arrived::new(message) {
-                Arrived::Turn(turn, results) => {
+                Arrived::Turn(mut turn, results) => {
+                    // It may be one that is known already, or a text of a summary.
+                    let odd = std::mem::take(&mut turn.left_out);
+                    odd.into_iter().for_each(|reason| self.draft.leave_out(reason, 1));
+                    let known = id.as_ref().and_then(|id| self.known(id));
+                    let is_lost = known.is_some_and(|own| !own.text().contains(&turn.text()));
+                    self.draft.leave_out("other version of a message", is_lost.into());
                     turns.push(*turn);
                     responses.extend(results);
                 }
                 Arrived::Responses(results) => responses.extend(results),
-                Arrived::Note { kind } if self.turns.is_empty() => {
-                    self.draft.leave_out(format!("{kind} message"), 1);
-                }
-                Arrived::Note { .. } => {}
+                Arrived::Note { kind } => self.note(&kind, id),
             }
         }
         self.take_back(&turns);

@@ -9,6 +9,7 @@ use self::wire::{Part, Record, WireMessage, WireSession};
 use self::wire::{WireCall, read_record};
 use super::content::warn_of_branches;
 use super::prelude::*;
+use crate::density::KEPT;
 use crate::source::HEAD;
 
 /// The format of Gemini CLI's session files.
@@ -38,8 +39,12 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
     if Head::new(source.head(HEAD)?).spread {
         log.record(Record::Session(source.document::<WireSession>()?));
     } else {
+        source.keeps_of_each(0);
         while let Some((_, record)) = source.next_record(read_record)? {
+            let before = log.turns.len();
             log.record(record);
+            let more = log.turns.len().saturating_sub(before) as u64;
+            source.keep(more * KEPT)?;
         }
     }
     let draft = source.whole(Reader::default().read(log))?;
@@ -208,16 +213,19 @@ impl Arrived {
             _ => return Arrived::Note { kind: wire.kind },
         };
         let thoughts = wire.thoughts.unwrap_or_default().into_iter();
+        let (thoughts, silent): (Vec<String>, Vec<String>) = thoughts
+            .map(|thought| joined(&thought.subject, &thought.description))
+            .partition(|text| !text.is_empty());
         let mut turn = Turn {
             id: wire.id,
             at: wire.timestamp,
             role,
             blocks: Vec::new(),
-            thoughts: thoughts.map(|t| joined(&t.subject, &t.description)).collect(),
+            thoughts,
             calls: wire.tool_calls.unwrap_or_default().into_iter().map(Call::new).collect(),
             usage: wire.tokens.map(|tokens| tokens.usage()),
             model: wire.model,
-            left_out: Vec::new(),
+            left_out: vec!["thought without text"; silent.len()],
         };
         let responses = turn.take(wire.content);
         let nothing_else = turn.blocks.is_empty() && turn.left_out.is_empty();
@@ -280,6 +288,17 @@ impl Turn {
         responses
     }
 
+    /// Whether it says, with these calls, all that an older version of it said.
+    fn repeats(&self, calls: &[Call], old: &Turn) -> bool {
+        let thoughts: FxHashSet<&String> = self.thoughts.iter().collect();
+        let calls: FxHashSet<String> =
+            calls.iter().map(|call| call.arguments.to_string()).collect();
+        let mut made = old.calls.iter().map(|call| call.arguments.to_string());
+        self.text().contains(&old.text())
+            && old.thoughts.iter().all(|text| thoughts.contains(text))
+            && made.all(|call| calls.contains(&call))
+    }
+
     /// What it says, without blanks at its ends.
     fn text(&self) -> String {
         recap_core::model::sent(&self.blocks).trim().to_owned()
@@ -322,6 +341,8 @@ fn outcome(parts: Vec<Part>, status: Option<&str>, at: Option<Timestamp>) -> Out
             outcome.text.add(&text);
         } else if part.inline_data.is_some() || part.file_data.is_some() {
             outcome.text.images += 1;
+        } else {
+            outcome.text.add(&text_of(&part.other));
         }
     }
     outcome

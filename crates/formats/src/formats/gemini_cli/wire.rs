@@ -115,6 +115,19 @@ pub(super) struct Part {
     pub(super) function_response: Option<FunctionResponse>,
     pub(super) inline_data: Option<Data>,
     pub(super) file_data: Option<Data>,
+    /// All of it, where it is of no known kind.
+    #[serde(skip)]
+    pub(super) other: Json,
+}
+
+impl Part {
+    fn is_known(&self) -> bool {
+        self.text.is_some()
+            || self.function_call.is_some()
+            || self.function_response.is_some()
+            || self.inline_data.is_some()
+            || self.file_data.is_some()
+    }
 }
 
 #[derive(Deserialize)]
@@ -173,7 +186,11 @@ fn parts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Part>, D::Err
 fn some_parts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<Part>>, D::Error> {
     let part = |value: Json| match value {
         Json::String(text) => Ok(Part { text: Some(text), ..Part::default() }),
-        other => serde_json::from_value(other).map_err(serde::de::Error::custom),
+        other => match Part::deserialize(&other) {
+            Ok(part) if part.is_known() => Ok(part),
+            Ok(part) => Ok(Part { other, ..part }),
+            Err(error) => Err(serde::de::Error::custom(error)),
+        },
     };
     match Json::deserialize(deserializer)? {
         Json::Null => Ok(None),

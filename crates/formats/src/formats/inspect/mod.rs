@@ -3,7 +3,10 @@
 
 mod wire;
 
-use self::wire::{Event, Log, Output, Sample, Tool, WireMessage, with_attachments};
+use std::collections::BTreeMap;
+use std::collections::hash_map::Entry;
+
+use self::wire::{Event, Log, Output, Sample, WireMessage, with_attachments};
 use super::content::take_tail;
 use super::prelude::*;
 use crate::source::{HEAD, without_nan};
@@ -129,6 +132,7 @@ impl Reader {
             }
         }
         draft.leave_out("model call outside the conversation", calls.by_message.len() as u64);
+        calls.others.into_iter().for_each(|(reason, n)| draft.leave_out(reason, n));
         let before = draft.session.messages.len();
         draft.leading_system_to_preamble();
         let lead = before - draft.session.messages.len();
@@ -153,7 +157,9 @@ fn requests(
     for (number, input) in inputs {
         let at = (number - 1 - lead) as u32;
         // Versions since 2026 keep the inputs elsewhere.
-        if !input.is_empty() && input.iter().all(|message| message.id.is_some()) {
+        if input.iter().any(|message| message.id.is_none()) {
+            draft.leave_out("request whose messages have no ids", 1);
+        } else if !input.is_empty() {
             requests.take(input, at, &places, draft)?;
         }
         let usage = draft.session.messages[at as usize].usage;
@@ -185,6 +191,8 @@ struct Calls {
     tools: Vec<ToolDefinition>,
     /// When each call of a tool ended.
     ended: FxHashMap<String, jiff::Timestamp>,
+    /// Events that tell nothing of the messages, by the reason.
+    others: BTreeMap<&'static str, u64>,
 }
 
 impl Calls {
@@ -198,27 +206,32 @@ impl Calls {
                     let id = event.id.as_ref().and_then(Json::as_str).map(str::to_owned);
                     calls.ended.extend(id.zip(at));
                 }
-                _ => {}
+                _ => calls.leave_out("event that is no call of a model or tool"),
             }
         }
         Ok(calls)
     }
 
     fn made(&mut self, event: Event, at: Option<jiff::Timestamp>) -> Result<(), Problem> {
-        if self.tools.is_empty() && event.tools.is_array() {
-            let tools: Vec<Tool> = from_json(event.tools)?;
-            self.tools = tools.into_iter().map(definition).collect();
+        if self.tools.is_empty() {
+            self.tools = tool_definitions(event.tools.as_array().into_iter().flatten());
         }
         let some =
             |value: Json| if value.is_null() { Json::Object(Default::default()) } else { value };
         let output: Output = from_json(some(event.output))?;
         let first = output.choices.first().and_then(|choice| choice.message.id.clone());
         let input = if event.input.is_array() { from_json(event.input)? } else { Vec::new() };
-        if let Some(id) = first {
+        match first.map(|id| self.by_message.entry(id)) {
+            Some(Entry::Vacant(place)) => _ = place.insert(Made { at, output, input }),
             // A call that is repeated from a cache has the first one's bill.
-            self.by_message.entry(id).or_insert(Made { at, output, input });
+            Some(Entry::Occupied(_)) => self.leave_out("model call that repeats another"),
+            None => self.leave_out("model call without the id of its answer"),
         }
         Ok(())
+    }
+
+    fn leave_out(&mut self, reason: &'static str) {
+        *self.others.entry(reason).or_default() += 1;
     }
 
     fn message(
@@ -246,11 +259,6 @@ impl Calls {
         }
         Ok(Message::new(id, role, None, blocks))
     }
-}
-
-fn definition(tool: Tool) -> ToolDefinition {
-    let Tool { name, description, parameters } = tool;
-    ToolDefinition { name, description, parameters }
 }
 
 fn role_of(name: &str) -> Option<Role> {

@@ -99,15 +99,6 @@ pub(super) struct ChoiceMessage {
     pub(super) id: Option<String>,
 }
 
-#[derive(Deserialize)]
-pub(super) struct Tool {
-    pub(super) name: String,
-    #[serde(default)]
-    pub(super) description: String,
-    #[serde(default)]
-    pub(super) parameters: Json,
-}
-
 /// Inspect's usage. Whether the input contains what was read from a cache
 /// depends on the provider and the version; the total tells.
 #[derive(Clone, Copy, Deserialize)]

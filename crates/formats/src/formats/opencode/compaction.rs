@@ -65,7 +65,8 @@ impl Reader {
             match part.kind.as_str() {
                 "text" => texts.extend(part.text.filter(|text| !text.is_empty())),
                 "step-finish" => tokens = part.tokens,
-                _ => {}
+                "step-start" => {}
+                other => self.draft.leave_out(format!("{other} part of a summary"), 1),
             }
         }
         let text = texts.join("\n");

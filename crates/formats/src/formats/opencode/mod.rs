@@ -13,6 +13,7 @@ use self::wire::{Export, Info, Part, State, Tokens, WireMessage, WireSession};
 use super::prelude::*;
 use super::store::{Listed, UNTRIED, read_sessions};
 use crate::database::{Row, Rows, Wanted};
+use recap_core::text::counted;
 
 /// The text that OpenCode sends for a call that did not finish.
 const INTERRUPTED: &str = "[Tool execution was interrupted]";
@@ -52,7 +53,7 @@ fn read(
     }
     let export: Export = source.document()?;
     let draft = source.whole(Reader::read(source.stem(), export.info, export.messages))?;
-    if draft.session.messages.is_empty() { Ok(()) } else { take(source, draft) }
+    take(source, draft)
 }
 
 fn lacks(kind: &str, field: &str) -> Problem {
@@ -136,6 +137,11 @@ impl Reader {
     /// The user's message. A question for a summary waits for its answer.
     fn user(&mut self, info: &Info, parts: Vec<Part>) -> Result<(), Problem> {
         let mut blocks = Vec::new();
+        if let Some(part) = parts.iter().find(|part| part.kind == "compaction") {
+            self.request_summary(info, part);
+            self.draft.leave_out("part beside a question for a summary", parts.len() as u64 - 1);
+            return Ok(());
+        }
         for part in parts {
             match part.kind.as_str() {
                 "text" if part.ignored => self.draft.leave_out("text that was not sent", 1),
@@ -144,10 +150,6 @@ impl Reader {
                     blocks.extend((!text.is_empty()).then_some(Block::Text { text }));
                 }
                 "file" => self.file(part.mime.unwrap_or_default(), &mut blocks),
-                "compaction" => {
-                    self.request_summary(info, &part);
-                    return Ok(());
-                }
                 "subtask" => blocks.push(Block::Text { text: SUBTASK.to_owned() }),
                 other => self.draft.leave_out(format!("{other} part"), 1),
             }
@@ -191,7 +193,7 @@ impl Reader {
             self.folder(path.cwd.clone());
             self.folder(path.root.clone());
         }
-        self.system(info.system());
+        self.draft.system_prompt(info.system());
         let mut steps = steps(parts);
         let only = steps.len() == 1;
         for (number, step) in steps.drain(..).enumerate() {
@@ -203,20 +205,6 @@ impl Reader {
             self.step(id, &info, step, whole, is_last)?;
         }
         Ok(())
-    }
-
-    /// Sets the system prompt, where a message contains it.
-    fn system(&mut self, system: Vec<String>) {
-        let before = self.draft.next_index();
-        let session = &mut self.draft.session;
-        let changes = &mut session.preamble_changes;
-        let known = changes.last().map_or(&session.preamble.system, |change| &change.system);
-        if system.is_empty() || *known == system {
-        } else if known.is_empty() {
-            session.preamble.system = system;
-        } else {
-            changes.push(PreambleChange { before, system });
-        }
     }
 
     fn step(
@@ -334,6 +322,8 @@ fn steps(parts: Vec<Part>) -> Vec<Vec<Part>> {
     let mut begun = false;
     for part in parts {
         if part.kind == "step-start" && std::mem::replace(&mut begun, true) {
+            // There may be very many of one part each, and room was made for four.
+            steps.last_mut().expect("there is always one").shrink_to_fit();
             steps.push(Vec::new());
         }
         steps.last_mut().expect("there is always one").push(part);
@@ -402,9 +392,15 @@ fn read_store(
         Ok((database.rows(&MESSAGES)?, database.rows(&PARTS)?))
     });
     let (mut messages, mut parts) = source.whole(rows)?;
+    let mut read = 0;
     read_sessions(source, listed, options, take, |session| {
-        one(session, &mut messages, &mut parts)
+        one(session, &mut messages, &mut parts, &mut read)
     })?;
+    let all = database.count(&MESSAGES).and_then(|n| Ok(n + database.count(&PARTS)?));
+    let unread = source.whole(all)?.saturating_sub(read);
+    if unread > 0 {
+        source.warn(format!("left out: {} of no listed session", counted(unread, "row")));
+    }
     source.warn(UNTRIED);
     Ok(())
 }
@@ -413,15 +409,18 @@ fn one(
     session: &Listed<WireSession>,
     messages: &mut Rows<'_>,
     parts: &mut Rows<'_>,
+    read: &mut usize,
 ) -> Result<Draft, Problem> {
     let mut of_message: FxHashMap<String, Vec<Part>> = FxHashMap::default();
     parts.each(Some(&session.id), |row| {
+        *read += 1;
         let part = with_id(row)?;
         of_message.entry(row.needed("message_id")?).or_default().push(part);
         Ok(())
     })?;
     let mut all = Vec::new();
     messages.each(Some(&session.id), |row| {
+        *read += 1;
         let info: Info = with_id(row)?;
         let parts = of_message.remove(&info.id).unwrap_or_default();
         all.push(WireMessage { info, parts });

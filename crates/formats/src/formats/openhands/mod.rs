@@ -11,9 +11,9 @@ mod wire;
 
 use std::collections::{BTreeMap, VecDeque};
 
-use self::wire::{Event, ModelResponse, Run, ToolCallMetadata, since};
-use super::openai_chat::tools;
+use self::wire::{Args, Event, ModelResponse, Run, ToolCallMetadata, since};
 use super::prelude::*;
+use crate::density::KEPT;
 
 /// The format of OpenHands' events.
 pub(super) const FORMAT: Format = Format {
@@ -41,35 +41,35 @@ fn sniff(head: &Head) -> bool {
 }
 
 fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
-    let mut drafts = Vec::new();
+    let mut read = Vec::new();
     let head = source.read_head()?;
     if v1::is_it(&head) {
         return newer(source, &head);
     }
+    let stem = source.stem().to_owned();
     if head.first_char() == Some('[') {
         let history = source.document()?;
         let run = Run { instance_id: None, history, metrics: None };
-        drafts.push((None, run));
+        read.push(source.whole(Reader::new(stem).run(run, None))?);
     } else if head.spread {
-        drafts.push((None, source.document()?));
+        let run: Run = source.document()?;
+        let id = run.instance_id.clone().unwrap_or(stem);
+        read.push(source.whole(Reader::new(id).run(run, None))?);
     } else {
+        source.keeps_of_each(2 * size_of::<Draft>() as u64 + KEPT);
+        let mut number = 0;
         while let Some((line, run)) = source.next_record(parse::<Run>)? {
-            drafts.push((Some(line), run));
+            number += 1;
+            let id = run.instance_id.clone().unwrap_or_else(|| format!("{stem}-{number}"));
+            match Reader::new(id).run(run, Some(line)) {
+                Ok(draft) => read.push(draft),
+                Err(problem) => source.set_aside(line, problem)?,
+            }
         }
-    }
-    let single = drafts.len() == 1;
-    let stem = source.stem().to_owned();
-    let mut read = Vec::new();
-    for (number, (line, run)) in (1..).zip(drafts) {
-        let id = match &run.instance_id {
-            Some(id) => id.clone(),
-            None if single => stem.clone(),
-            None => format!("{stem}-{number}"),
-        };
-        match (Reader::new(id).run(run, line), line) {
-            (Ok(draft), _) => read.push(draft),
-            (Err(problem), Some(line)) => source.set_aside(line, problem)?,
-            (Err(problem), None) => return Err(source.error(None, problem)),
+        if let ([only], 1) = (&mut read[..], number)
+            && only.session.id == format!("{stem}-1")
+        {
+            only.session.id = stem;
         }
     }
     Ok(read)
@@ -82,6 +82,7 @@ fn newer(source: &mut Source<'_>, head: &Head) -> Result<Vec<Draft>, DatasetErro
         let all: Vec<v1::Event> = source.document()?;
         events.extend(all.into_iter().map(|event| (None, event)));
     } else {
+        source.keeps_of_each(2 * size_of::<v1::Event>() as u64);
         while let Some((line, event)) = source.next_record(parse::<v1::Event>)? {
             events.push((Some(line), event));
         }
@@ -160,7 +161,7 @@ impl Reader {
         let preamble = &mut self.draft.session.preamble;
         if preamble.system.is_empty() {
             preamble.system.extend(event.args.content);
-            preamble.tools = tools(event.args.tools);
+            preamble.tools = tool_definitions(event.args.tools.iter().flatten());
         } else {
             self.draft.leave_out("later system prompt", 1);
         }
@@ -177,7 +178,14 @@ impl Reader {
     }
 
     /// An action of the agent. All calls of one response are one message.
-    fn call(&mut self, event: Event, kind: String, used: Option<Usage>) {
+    fn call(&mut self, mut event: Event, kind: String, used: Option<Usage>) {
+        // Actions that are not known may say something, too.
+        let Args { content, summary, tools, others, .. } = &mut event.args;
+        let texts = [("content", content.take()), ("summary", summary.take())];
+        let said = texts.map(|(key, text)| (key, text.map(Json::String)));
+        for (key, value) in said.into_iter().chain([("tools", tools.take().map(Json::Array))]) {
+            others.extend(value.map(|value| (key.to_owned(), value)));
+        }
         let Some(ToolCallMetadata { tool_call_id, function_name, model_response }) =
             event.tool_call_metadata
         else {
@@ -208,6 +216,8 @@ impl Reader {
         let usage = own.or(response.usage.map(|usage| usage.usage())).or(used);
         let mut open = FxHashSet::default();
         let mut blocks = Vec::new();
+        let others = response.choices.len().saturating_sub(1);
+        self.draft.leave_out("further choice of a response", others as u64);
         let answer = response.choices.into_iter().next().map(|choice| choice.message);
         let calls = answer.map_or_else(Vec::new, |answer| {
             let nonempty = |text: &String| !text.is_empty();

@@ -8,7 +8,6 @@
 
 use super::wire::{TokenUsage, since, time};
 use crate::formats::content::branch_to_last;
-use crate::formats::otel::definition;
 use crate::formats::prelude::*;
 
 /// Parent of an event that begins a conversation anew.
@@ -247,7 +246,7 @@ impl Reader {
         }
         let parts = [event.system_prompt, event.dynamic_context].into_iter().flatten();
         preamble.system = parts.filter_map(|part| part.text).collect();
-        preamble.tools = event.tools.iter().flatten().filter_map(tool).collect();
+        preamble.tools = tool_definitions(event.tools.iter().flatten());
         self.sent.push(Sent::System);
     }
 
@@ -261,7 +260,8 @@ impl Reader {
         self.responses.extend(response.map(|id| (id, self.recorder.count())));
         let mut turn = Turn { id: event.id.clone(), at: event.timestamp, line, ..Turn::new(role) };
         turn.reasoning(thoughts.text());
-        blocks(&mut turn, content.into_iter().chain(event.extended_content.into_iter().flatten()));
+        let parts = content.into_iter().chain(event.extended_content.into_iter().flatten());
+        blocks(&mut turn, parts, &mut self.recorder.draft);
         self.push(turn, event.id.into_iter().collect());
         Ok(())
     }
@@ -277,7 +277,8 @@ impl Reader {
         });
         if turn.blocks.is_empty() {
             turn.reasoning(event.thoughts.text());
-            blocks(&mut turn, event.thought.into_iter().flatten());
+            let thought = event.thought.into_iter().flatten();
+            blocks(&mut turn, thought, &mut self.recorder.draft);
         }
         turn.blocks.push(self.recorder.call(id, name, arguments));
         events.extend(event.id);
@@ -312,13 +313,14 @@ impl Reader {
         if let Some(observation) = event.observation {
             is_error = observation.is_error;
             head = if is_error { FAILED } else { "" };
-            blocks(&mut turn, observation.content.into_iter());
+            blocks(&mut turn, observation.content.into_iter(), &mut self.recorder.draft);
         } else if let Some(reason) = event.rejection_reason {
             turn.text(format!("Action rejected: {reason}"));
         } else {
-            turn.text(event.error.as_ref().and_then(Json::as_str).unwrap_or_default());
+            turn.text(event.error.as_ref().map(text_of).unwrap_or_default());
         }
-        blocks(&mut turn, event.extended_content.into_iter().flatten());
+        let more = event.extended_content.into_iter().flatten();
+        blocks(&mut turn, more, &mut self.recorder.draft);
         let texts = turn.blocks.iter().filter_map(|block| match block {
             Block::Text { text } => Some(text.as_str()),
             _ => None,
@@ -356,6 +358,8 @@ impl Reader {
         if let Some((text, at)) = summary.clone().zip(event.summary_offset) {
             self.sent.insert(at.min(self.sent.len()), Sent::Summary(id, text));
         }
+        let is_lost = summary.is_some() && event.summary_offset.is_none();
+        self.recorder.draft.leave_out("summary that was not sent", u64::from(is_lost));
         let (kept_from, pieces) = self.pieces();
         let after = self.recorder.count();
         self.recorder.draft.compact(RecordedCompaction {
@@ -391,20 +395,12 @@ impl Reader {
     }
 }
 
-fn blocks(turn: &mut Turn, parts: impl Iterator<Item = Part>) {
+fn blocks(turn: &mut Turn, parts: impl Iterator<Item = Part>, draft: &mut Draft) {
     for part in parts {
+        let is_known = part.text.is_some() || part.image_urls.is_some();
+        draft.leave_out("part without text or picture", u64::from(!is_known));
         turn.text(part.text.unwrap_or_default());
         let pictures = part.image_urls.into_iter().flatten();
         turn.blocks.extend(pictures.map(|_| Block::Image { media_type: None }));
     }
-}
-
-/// A tool as the provider has it, or with its name for a title and without its
-/// parameters.
-fn tool(tool: &Json) -> Option<ToolDefinition> {
-    let text = |key: &str| tool.get(key).and_then(Json::as_str).map(str::to_owned);
-    definition(tool).or_else(|| {
-        let description = text("description").unwrap_or_default();
-        Some(ToolDefinition { name: text("title")?, description, parameters: Json::Null })
-    })
 }

@@ -7,14 +7,13 @@ use jiff::tz::TimeZone;
 use serde::Deserializer;
 
 use crate::formats::content::PromptDetails;
-use crate::formats::openai_chat::{WireCall, WireTool};
+use crate::formats::openai_chat::WireCall;
 use crate::formats::prelude::*;
 
 /// A run: one line of an evaluation's output.
 #[derive(Deserialize)]
 pub(super) struct Run {
     pub(super) instance_id: Option<String>,
-    #[serde(default)]
     pub(super) history: Vec<Event>,
     pub(super) metrics: Option<Metrics>,
 }
@@ -103,7 +102,7 @@ pub(super) struct Args {
     pub(super) content: Option<String>,
     pub(super) thought: Option<String>,
     pub(super) image_urls: Option<Vec<Json>>,
-    pub(super) tools: Option<Vec<WireTool>>,
+    pub(super) tools: Option<Vec<Json>>,
     pub(super) summary: Option<String>,
     pub(super) forgotten_event_ids: Option<Vec<i64>>,
     pub(super) forgotten_events_start_id: Option<i64>,

@@ -52,7 +52,7 @@ fn read(source: &mut Source<'_>, _: &LoadOptions, take: &mut Take<'_>) -> Result
     }
     warn_of_branches(source, &draft, ABANDONED);
     draft.leave_out("torn last line", source.take_torn());
-    if draft.session.messages.is_empty() { Ok(()) } else { take(source, draft) }
+    take(source, draft)
 }
 
 /// A session with the entries that cannot be read, by line.

@@ -246,7 +246,7 @@ impl Asker {
             reply: None,
         };
         Outcome {
-            notices: extras.notice.into_iter().collect(),
+            notices: extras.notice.into_iter().map(protocol::notice).collect(),
             calls: extras.usage.iter().map(call).collect(),
             cpu: spent.unwrap_or_default(),
             ..Outcome::default()

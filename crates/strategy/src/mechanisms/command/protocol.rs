@@ -22,6 +22,20 @@ pub const ITS_WORDS: &str = "; its words: ";
 /// Longest quotation of a program's output, in characters.
 const EXCERPT: usize = 300;
 
+/// Longest notice of a program, in characters: it is a line for the user.
+const NOTICE: usize = 1_000;
+
+/// A notice, and that it was cut where it is too long for a line.
+pub(super) fn notice(text: String) -> String {
+    match text.char_indices().nth(NOTICE) {
+        Some((end, _)) => {
+            let more = text[end..].chars().count();
+            format!("{}… (cut: {more} characters more)", &text[..end])
+        }
+        None => text,
+    }
+}
+
 /// A program's output on one line, without control characters.
 pub(super) fn harmless(text: &str) -> String {
     text.trim().chars().map(|c| if is_command(c) { ' ' } else { c }).collect()
@@ -282,6 +296,13 @@ mod tests {
         let whole = "é".repeat(300);
         assert_eq!(excerpt(&whole), whole);
         assert_eq!(excerpt(&format!("{whole}é")), format!("{whole}…"));
+    }
+
+    #[test]
+    fn notice_is_cut_after_1000_characters() {
+        let whole = "é".repeat(1_000);
+        assert_eq!(notice(whole.clone()), whole);
+        assert_eq!(notice(format!("{whole}ab")), format!("{whole}… (cut: 2 characters more)"));
     }
 
     fn problem(line: &str) -> String {
