@@ -370,6 +370,9 @@ fn secrets_told_by_name_or_place_are_found() {
         ("my pin is @", "4711"),
         ("your one-time code is @.", "604417"),
         ("password: @", "Mari_gold31"),
+        ("host=db user=app password=@ dbname=x", "Oriole.Jute5"),
+        ("connect(host, password=\"@\", timeout=10)", "Vetiver.Cog18"),
+        ("ansible_become_pass: @", "hafer4flocken"),
         ("contraseña: @", "Mari_gold31"),
         ("Le mot de passe est «@»", "Mari-gold6"),
         ("| root | localhost | *@ |", "AB38B274409495DB7C0D870C765E6BEC9B637F15"),
@@ -423,7 +426,7 @@ fn labels_certificates_and_placeholders_are_left() {
         "ALTER TABLE users ADD password varchar(64); the door code is on the wall",
         "name: DB_PASSWORD\n  valueFrom: x, <password>${DB_PASSWORD}</password>",
         "recovery codes:\n  printed once\n  never stored",
-        "password = Config.Db.password, env.SECRET || 'development'",
+        "password = Config.Db2.password, password: self.Config2.password, env.SECRET || 'development'",
     ] {
         assert_eq!(once(text), text);
     }

@@ -16,7 +16,7 @@ static NAME: LazyLock<Regex> = LazyLock::new(|| {
         r"(?i)(?:",
         r"(password|passwd|passphrase|passwort|kennwort|wachtwoord|pwd|(?-i:[A-Z0-9]_(?:PASS|PW))",
         r"|contrase[ñn]a|mot de passe|senha|hasło|пароль|パスワード|密码|密碼",
-        r"|(?:db|user|smtp|imap|mail|mysql|pg|postgres|redis|ftp|ssh|admin|root|auth|login|proxy|store|key)_?pass|--?pass)",
+        r"|(?:db|user|default|become|smtp|imap|mail|mysql|pg|postgres|redis|ftp|ssh|admin|root|auth|login|proxy|store|key)_?pass|--?pass)",
         r"|secret|token|credentials?|secret_key_base|private_key_id",
         r"|(?:api|access|secret|private|signing|encryption|auth|account|master|license|service)",
         r"[_-]?key",
@@ -254,6 +254,11 @@ fn length(value: &str, rest: &str, quote: Option<&str>) -> Option<usize> {
 impl Value<'_> {
     fn is_secret(&self) -> bool {
         let shortest = if self.password { 4 } else { 8 };
+        // Such a password may have the dots of a reference.
+        let strong = self.password && is_strong(self.text) && !is_template(self.text);
+        if strong && (self.quoted || self.placed || self.tight) && !is_filler(self.text) {
+            return true;
+        }
         if self.text.len() < shortest || is_stand_in(self.text) {
             return false;
         }
@@ -335,12 +340,6 @@ pub(super) fn is_stand_in(text: &str) -> bool {
 /// Whether it refers to a value elsewhere: a variable, a template, a path, an
 /// address.
 fn is_reference(text: &str) -> bool {
-    let template = text.starts_with(['$', '{', '%', '<', '*', '@', '&', '#', '!', '-', '(', '['])
-        || text.contains("${")
-        || text.contains("{{")
-        || text.contains("$(")
-        || text.contains("://")
-        || text.contains("...");
     // The secret keys of AWS are 40 characters of base64, which has slashes.
     let path =
         text.starts_with(['/', '~', '.']) && (text.len() != 40 || text.contains(['.', '_', '-']));
@@ -350,7 +349,12 @@ fn is_reference(text: &str) -> bool {
                 && part.len() <= 24
                 && part.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
         });
-    template || path || dotted
+    is_template(text) || path || dotted
+}
+
+fn is_template(text: &str) -> bool {
+    text.starts_with(['$', '{', '%', '<', '*', '@', '&', '#', '!', '-', '(', '['])
+        || ["${", "{{", "$(", "://", "..."].iter().any(|mark| text.contains(mark))
 }
 
 /// Whether it stands for a missing value.
