@@ -229,7 +229,11 @@ pub trait Llm: Send + Sync {
     /// came of them.
     async fn counted(&self, call: Call) -> (Result<Answered, CallError>, u32) {
         let outcome = self.call(call).await;
-        let sent = outcome.as_ref().map_or(0, |answered| answered.timing.attempts);
+        let sent = match &outcome {
+            Ok(answered) => answered.timing.attempts,
+            Err(CallError::Unavailable { attempts, .. }) => *attempts,
+            Err(error) => error.is_request_error().into(),
+        };
         (outcome, sent)
     }
 

@@ -142,20 +142,20 @@ pub(super) struct CallFacts<'a> {
     /// The time of the answer: the prices of some providers change by the hour.
     pub at: Timestamp,
     pub source: LatencySource,
-    /// The number of requests that were sent; `None` if the outcome was stored.
-    pub sent: Option<u32>,
+    /// The number of requests that were sent.
+    pub sent: u32,
 }
 
 /// The row of a call; `None` if nothing was sent.
 ///
 /// Providers report no tokens with a fault, so that those rows have no price.
-/// Their time is not known either; a stored fault means at least one request.
+/// Their time is not known either.
 pub(super) fn row(
     facts: &CallFacts<'_>,
     call: &Call,
     outcome: &Result<Answered, CallError>,
 ) -> Option<CallRow> {
-    let failed = Timing { attempts: facts.sent.unwrap_or(1), ..Timing::default() };
+    let failed = Timing { attempts: facts.sent, ..Timing::default() };
     let (ended, tokens, timing, source) = match outcome {
         Ok(Answered { reply, timing, .. }) => {
             (ending(reply), reply.usage.as_ref().ok().copied(), *timing, facts.source)
@@ -167,7 +167,7 @@ pub(super) fn row(
         Err(CallError::Malformed(_)) => (CallOutcome::Malformed, None, failed, facts.source),
         // These are not written to a cassette. A halted call may have met the very
         // fault that halts its model (a wrong key, a redirect).
-        Err(_) if facts.sent.is_none_or(|sent| sent == 0) => return None,
+        Err(_) if facts.sent == 0 => return None,
         Err(_) => (CallOutcome::Unavailable, None, failed, LatencySource::Live),
     };
     let usage = tokens.map(|Tokens { usage, .. }| usage);

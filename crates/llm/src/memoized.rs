@@ -50,7 +50,7 @@ impl Memoized {
     async fn make(&self, key: &str, call: &Call) -> Result<Answered, CallError> {
         let tape = self.calls.tape();
         let (outcome, at, sent) = match (tape.and_then(|tape| tape.get(key)), self.callee()) {
-            (Some(recorded), _) => (recorded.outcome, recorded.at, None),
+            (Some(recorded), _) => (recorded.outcome, recorded.at, recorded.sent),
             (None, Some(inner)) => {
                 // A reply that cannot be stored would have to be paid for again.
                 if let Some(why) = tape.and_then(Cassette::problem) {
@@ -60,26 +60,25 @@ impl Memoized {
                 let at = (self.calls.now)();
                 let outcome = match tape.filter(|_| self.calls.stores(&outcome)) {
                     None => outcome,
-                    Some(tape) => tape.record((key, &self.model, call), outcome, at),
+                    Some(tape) => tape.record((key, &self.model, call), (outcome, sent), at),
                 };
                 if let Some(why) = tape.and_then(Cassette::problem) {
                     inner.halt(&why);
                 }
-                (outcome, at, Some(sent))
+                (outcome, at, sent)
             }
             (None, None) => return Err(not_recorded(self, key, call)),
         };
         self.noted(key, call, outcome, (at, sent))
     }
 
-    /// Adds the row of a call, with its time and the number of requests that this
-    /// run sent.
+    /// Adds the row of a call, with its time and the number of requests that were sent.
     fn noted(
         &self,
         key: &str,
         call: &Call,
         outcome: Result<Answered, CallError>,
-        (at, sent): (Timestamp, Option<u32>),
+        (at, sent): (Timestamp, u32),
     ) -> Result<Answered, CallError> {
         let source = self.calls.source();
         let recorded = source == LatencySource::Recorded;

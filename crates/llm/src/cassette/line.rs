@@ -45,6 +45,10 @@ pub(super) struct CassetteLine {
     role: ModelRole,
     /// The time of the answer.
     at: Timestamp,
+    /// Requests that were sent, if there is no reply (whose timing says it) and it was
+    /// not one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    attempts: Option<u32>,
     outcome: StoredOutcome,
 }
 
@@ -74,6 +78,8 @@ enum StoredTokens {
 pub(crate) struct Recorded {
     pub outcome: Result<Answered, CallError>,
     pub at: Timestamp,
+    /// The number of requests that were sent for it.
+    pub sent: u32,
 }
 
 impl CassetteLine {
@@ -81,10 +87,11 @@ impl CassetteLine {
     /// about the run rather than the request.
     pub fn of(
         (key, model, call): (&str, &Model, &Call),
-        outcome: &Result<Answered, CallError>,
+        (outcome, sent): (&Result<Answered, CallError>, u32),
         at: Timestamp,
         scrub: &Scrub,
     ) -> Option<Self> {
+        let attempts = (outcome.is_err() && sent != 1).then_some(sent);
         let outcome = match outcome {
             Ok(answered) => StoredOutcome::of_reply(answered, scrub),
             Err(CallError::Rejected(fault)) => StoredOutcome::Rejected(scrubbed(fault, scrub)),
@@ -105,6 +112,7 @@ impl CassetteLine {
             replicate: call.replicate,
             role: call.role,
             at,
+            attempts,
             outcome,
         })
     }
@@ -184,7 +192,11 @@ impl CassetteLine {
             StoredOutcome::Rejected(fault) => Err(CallError::Rejected(fault)),
             StoredOutcome::Malformed(flaw) => Err(CallError::Malformed(flaw)),
         };
-        Recorded { outcome, at: self.at }
+        let sent = match &outcome {
+            Ok(answered) => answered.timing.attempts,
+            Err(_) => self.attempts.unwrap_or(1),
+        };
+        Recorded { outcome, at: self.at, sent }
     }
 }
 

@@ -134,7 +134,7 @@ impl Cassette {
             lines.map(|line| CassetteLine::read(line).expect("a line was read before it was kept"));
         let usd = read.filter_map(|line| {
             let prices = prices(&line.model())?;
-            let Recorded { outcome, at } = line.recorded();
+            let Recorded { outcome, at, .. } = line.recorded();
             call_usd(&prices, &outcome.ok()?.reply.usage.ok()?.usage, at)
         });
         usd.sum()
@@ -146,15 +146,16 @@ impl Cassette {
         Some(CassetteLine::read(&line).expect("a line was read before it was kept").recorded())
     }
 
-    /// Adds a call, and returns what a replay will read of it. An error that is
+    /// Adds a call with the number of requests that were sent for it, and returns what a replay will read of it. An error that is
     /// about the run is returned unchanged.
     pub(crate) fn record(
         &self,
         (key, model, call): (&str, &Model, &Call),
-        outcome: Result<Answered, CallError>,
+        (outcome, sent): (Result<Answered, CallError>, u32),
         at: Timestamp,
     ) -> Result<Answered, CallError> {
-        let Some(line) = CassetteLine::of((key, model, call), &outcome, at, &self.scrub) else {
+        let ended = (&outcome, sent);
+        let Some(line) = CassetteLine::of((key, model, call), ended, at, &self.scrub) else {
             return outcome;
         };
         let text = line.written();

@@ -43,7 +43,7 @@ fn at() -> Timestamp {
 fn written(text: &str, outcome: &Result<Answered, CallError>) -> String {
     let call = call(text);
     let key = key(&model(), &call);
-    CassetteLine::of((&key, &model(), &call), outcome, at(), &plain()).unwrap().written()
+    CassetteLine::of((&key, &model(), &call), (outcome, 1), at(), &plain()).unwrap().written()
 }
 
 fn folder() -> tempfile::TempDir {
@@ -147,7 +147,7 @@ fn failures_unrelated_to_the_request_are_not_recorded() {
         CallError::NotRecorded("n".to_owned()),
     ] {
         let outcome = Err(error);
-        assert_eq!(cassette.record(("k", &model(), &call), outcome.clone(), at()), outcome);
+        assert_eq!(cassette.record(("k", &model(), &call), (outcome.clone(), 1), at()), outcome);
     }
     assert!(cassette.is_empty());
     assert_eq!(fs::read(&path).unwrap(), b"");
@@ -162,7 +162,7 @@ fn recording_grows_by_whole_lines_and_ends_sorted() {
     for question in ["a", "b", "c", "d", "e"] {
         let call = call(question);
         let key = key(&model(), &call);
-        cassette.record((&key, &model(), &call), said(question), at()).unwrap();
+        cassette.record((&key, &model(), &call), (said(question), 1), at()).unwrap();
         lines.push(written(question, &said(question)) + "\n");
         // A program that is killed here has lost nothing.
         assert_eq!(fs::read_to_string(&path).unwrap(), lines.concat());
@@ -174,7 +174,7 @@ fn recording_grows_by_whole_lines_and_ends_sorted() {
 
     let call = call("f");
     let key = key(&model(), &call);
-    cassette.record((&key, &model(), &call), said("f"), at()).unwrap();
+    cassette.record((&key, &model(), &call), (said("f"), 1), at()).unwrap();
     assert_eq!(fs::read_to_string(&path).unwrap().lines().count(), 6);
 }
 
@@ -191,7 +191,7 @@ fn torn_last_line_is_dropped_and_recorded_again() {
         let (cassette, _) = opened(&path, Mode::Record);
         let call = call("b");
         let key = key(&model(), &call);
-        cassette.record((&key, &model(), &call), said("2"), at()).unwrap();
+        cassette.record((&key, &model(), &call), (said("2"), 1), at()).unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), format!("{whole}\n{torn}\n"));
     }
 }
@@ -204,7 +204,7 @@ fn unterminated_last_line_counts_and_next_starts_fresh() {
     assert_eq!((cassette.len(), warnings.len()), (1, 0));
     let call = call("b");
     let key = key(&model(), &call);
-    cassette.record((&key, &model(), &call), said("2"), at()).unwrap();
+    cassette.record((&key, &model(), &call), (said("2"), 1), at()).unwrap();
     drop(cassette);
     assert_eq!(opened(&path, Mode::Replay).0.len(), 2);
 }
@@ -299,7 +299,7 @@ fn every_text_is_scrubbed_before_it_is_written() {
         let model = Model { provider: secret(), name: secret(), ..model() };
         let call = Call { request: model.request(ModelRequest::of("", secret(), 9)), ..call("") };
         let line =
-            CassetteLine::of(("k", &model, &call), &outcome, at(), &scrub).unwrap().written();
+            CassetteLine::of(("k", &model, &call), (&outcome, 1), at(), &scrub).unwrap().written();
         assert!(line.contains("a *** b") && !line.contains("s3cret"), "{line}");
     }
     let folder = folder();
@@ -407,4 +407,18 @@ fn merge_keeps_quickest_equal_reply_and_refuses_different() {
     assert!(Merged::of(&[two, rejected]).is_err());
     assert!(Merged::of(&[folder.path().join("gone")]).is_err());
     assert!(Merged::of(&[]).unwrap().is_empty());
+}
+
+#[test]
+fn requests_of_an_error_are_recorded() {
+    let call = call("a");
+    let fault = Fault { kind: FaultKind::BadRequest, status: 400, message: "no".to_owned() };
+    let rejected = Err(CallError::Rejected(fault));
+    for sent in [1, 3] {
+        let (key, rejected) = ("0".repeat(64), (&rejected, sent));
+        let line = CassetteLine::of((&key, &model(), &call), rejected, at(), &plain());
+        let written = line.unwrap().written();
+        assert_eq!(written.contains("attempts"), sent > 1, "{written}");
+        assert_eq!(CassetteLine::read(&written).unwrap().recorded().sent, sent);
+    }
 }
