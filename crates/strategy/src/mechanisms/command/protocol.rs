@@ -269,7 +269,8 @@ fn parse<T: DeserializeOwned>(value: Json, name: &str) -> Result<T, String> {
         let path = e.path().to_string();
         let joint = if path.starts_with('[') || name.is_empty() { "" } else { "." };
         let path = if path == "." { String::new() } else { path };
-        let place = format!("{name}{joint}{path}");
+        // A name of the program's own may be of any length.
+        let place = format!("{name}{joint}{}", excerpt(&path));
         let problem = excerpt(&unquoted(&json_error(&e.inner().to_string())));
         if place.is_empty() { problem } else { format!("{place}: {problem}") }
     })
@@ -327,6 +328,14 @@ mod tests {
             r#"{"type":"context","messages":[],"usage":[{"input":1,"output":2,"latency_ms":-3}]}"#;
         assert_eq!(problem(wrong), "its answer `context`: usage: a latency below 0");
         assert!(problem(r#"{"type":"ready","protocol":1}"#).contains("unknown field `protocol`"));
+    }
+
+    #[test]
+    fn error_about_an_endless_name_is_short() {
+        let name = "n".repeat(9_000);
+        let wrong = format!(r#"{{"type":"context","messages":[{{"role":"user","{name}":1}}]}}"#);
+        let length = problem(&wrong).chars().count();
+        assert!((100..1_000).contains(&length), "{length}");
     }
 
     #[test]
