@@ -67,9 +67,9 @@ pub(super) type Place = (&'static [&'static str], &'static str, Shape);
 #[rustfmt::skip]
 pub(super) const PLACES_OF_SECRETS: &[Place] = &[
     // Arguments of commands.
-    (&["curl"], r#"\bcurl\b[^\n|;&]{0,200}?\s(?:-u|--user)[ =]?["']?[^\s:"'/=$]{1,64}:([^\s"'`\\@|;&<>]{3,})"#, Shape::Any),
-    (&["curl"], r#"\bcurl\b[^\n|;&]{0,200}?\s(?:-u|--user)[ =]?["']?([A-Za-z0-9_-]{16,}):(?:["'\s]|$)"#, Shape::Made),
-    (&["http"], r#"\bhttps?\b[^\n|;&]{0,200}?\s(?:-a|--auth)[ =]?["']?[^\s:"'/=$]{1,64}:([^\s"'`\\@|;&<>]{3,})"#, Shape::Any),
+    (&[" -u", "--user"], r#"\bcurl\b[^\n|;&]{0,200}?\s(?:-u|--user)[ =]?["']?[^\s:"'/=$]{1,64}:([^\s"'`\\@|;&<>]{3,})"#, Shape::Any),
+    (&[" -u", "--user"], r#"\bcurl\b[^\n|;&]{0,200}?\s(?:-u|--user)[ =]?["']?([A-Za-z0-9_-]{16,}):(?:["'\s]|$)"#, Shape::Made),
+    (&[" -a ", "--auth"], r#"\bhttps?\b[^\n|;&]{0,200}?\s(?:-a|--auth)[ =]?["']?[^\s:"'/=$]{1,64}:([^\s"'`\\@|;&<>]{3,})"#, Shape::Any),
     (&["mysql", "mariadb"], r#"\b(?:mysql|mysqldump|mysqladmin|mysqlimport|mariadb|mariadb-dump)\b[^\n|;&]{0,200}?\s-p["']?([^\s"'`\\|;&<>]{3,})"#, Shape::Any),
     (&["sshpass"], r#"\bsshpass\s+-p\s*["']?([^\s"'`\\|;&<>]{3,})"#, Shape::Any),
     (&["login"], r#"\b(?:docker|podman|helm)\b[^\n|;&]{0,64}?\slogin\b[^\n|;&]{0,200}?\s-p[ =]?["']?([^\s"'`\\|;&<>]{3,})"#, Shape::Any),
@@ -84,11 +84,11 @@ pub(super) const PLACES_OF_SECRETS: &[Place] = &[
     (&["--from-literal", "--set", "--build-arg", "--env"], r#"--(?:from-literal|set(?:-string)?|build-arg|env)[ =]["']?[A-Za-z0-9_.-]{0,64}?(?i:secret|token|key)=["']?([^\s"'`\\,;&<>]{12,})"#, Shape::Made),
     (&["sqlplus"], r#"\bsqlplus\s+(?:-[a-z-]+\s+)*[A-Za-z0-9_$]{1,64}/["']?([^\s"'@]{3,})@"#, Shape::Any),
     (&["-pw "], r#"\b(?:plink|pscp|psftp|putty)\b[^\n|;&]{0,200}?\s-pw\s+["']?([^\s"'`\\|;&<>]{3,})"#, Shape::Any),
-    (&["zip "], r#"\b(?:un)?zip\b[^\n|;&]{0,200}?\s-P\s*["']?([^\s"'`\\|;&<>]{3,})"#, Shape::Any),
+    (&[" -P"], r#"\b(?:un)?zip\b[^\n|;&]{0,200}?\s-P\s*["']?([^\s"'`\\|;&<>]{3,})"#, Shape::Any),
     (&["7z"], r#"\b7z[ar]?\b[^\n|;&]{0,200}?\s-p["']?([^\s"'`\\|;&<>]{3,})"#, Shape::Any),
-    (&["mongo", "az ", "influx"], r#"\b(?:mongo|mongosh|mongodump|mongorestore|mongoimport|az|influx)\b[^\n|;&]{0,200}?\s-p[ =]?["']?([^\s"'`\\|;&<>]{6,})"#, Shape::Chosen),
+    (&["mongo", "az login", "influx"], r#"\b(?:mongo|mongosh|mongodump|mongorestore|mongoimport|az|influx)\b[^\n|;&]{0,200}?\s-p[ =]?["']?([^\s"'`\\|;&<>]{6,})"#, Shape::Chosen),
     (&["sudo -S", "--password-stdin", "--with-token"], r#"\b(?:echo|printf)\s+(?:-n\s+)?["']?([^\s"'`\\|;&<>]{4,})["']?\s*\|\s*(?:sudo\s+-S|[a-z]+\s[^\n|;&]{0,120}--(?:password-stdin|with-token))"#, Shape::Any),
-    (&["config"], r#"\bconfig(?:ure)?\s+set\s+[^\s]{0,120}?(?i:key|token|secret|password)["']?[ =]["']?([^\s"'`\\|;&<>]{8,})"#, Shape::Secret),
+    (&["config set", "configure set"], r#"\bconfig(?:ure)?\s+set\s+[^\s]{0,120}?(?i:key|token|secret|password)["']?[ =]["']?([^\s"'`\\|;&<>]{8,})"#, Shape::Secret),
     (&["net user"], r#"\bnet\s+user\s+["']?[A-Za-z0-9_.-]{1,64}["']?\s+["']?([^\s"'/*]{4,})["']?\s+/"#, Shape::Any),
     (&["SecureString"], r#"(?i)\bConvertTo-SecureString\s+(?:-String\s+)?["']([^"'\n$]{4,128})["']"#, Shape::Any),
     (&["add-mask"], r#"::add-mask::([^\s"'`]{6,})"#, Shape::Any),
@@ -101,16 +101,19 @@ pub(super) const PLACES_OF_SECRETS: &[Place] = &[
     (&["master.key", "production.key"], r"(?:master|production)\.key\b[^\n]{0,16}\n\s{0,8}([0-9a-f]{32})\b", Shape::Made),
     (&["Private-Lines"], r#"Private-Lines: [0-9]{1,3}(?:\n|\\n)((?:[A-Za-z0-9+/=]{16,80}(?:\n|\\n)?){1,64})"#, Shape::Any),
     (&["otpauth://"], r#"\botpauth://[^\s"'?]{1,256}\?[^\s"']{0,256}?secret=([A-Z2-7]{16,128})"#, Shape::Any),
-    (&["</"], r#"(?i)<(?:[a-z0-9_.:-]{0,48}(?:password|passwd|passphrase|secret|token|api-?key|private-?key))>\s{0,8}([^<\s]{4,512})\s{0,8}</"#, Shape::Secret),
+    (&["assword>", "asswd>", "assphrase>", "ecret>", "oken>", "ey>"], r#"(?i)<(?:[a-z0-9_.:-]{0,48}(?:password|passwd|passphrase|secret|token|api-?key|private-?key))>\s{0,8}([^<\s]{4,512})\s{0,8}</"#, Shape::Secret),
     (&["value=\"", "value='"], r#"(?i)\b(?:key|name)=\\?["'][a-z0-9_.:-]{0,64}(?:password|passwd|secret|token|api-?key|access-?key)\\?["']\s{1,8}value=\\?["']([^"'\s<>\\]{4,512})"#, Shape::Secret),
+    // Hashes of passwords: MySQL, Windows.
+    (&["*"], r"\*([0-9A-F]{40})(?:[^0-9A-Za-z]|$)", Shape::Made),
+    (&[":::"], r"\b([0-9a-fA-F]{32}:[0-9a-fA-F]{32}):::", Shape::Made),
     // SQL.
     (&["IDENTIFIED", "identified"], r#"(?i)\bidentified\s+by\s+(?:password\s+)?["']([^"'\n]{4,128})["']"#, Shape::Any),
-    (&["PASSWORD", "password"], r#"(?i)\b(?:role|user|login)\s[^\n;'"]{0,80}?\bpassword\s+(?:=\s*)?'([^'\n]{4,128})'"#, Shape::Any),
+    (&["assword '", "ASSWORD '", "ASSWORD =", "ASSWORD="], r#"(?i)\b(?:role|user|login)\s[^\n;'"]{0,80}?\bpassword\s+(?:=\s*)?'([^'\n]{4,128})'"#, Shape::Any),
     // Code: calls with a name and a password, constants, defaults of variables.
     (&["ogin(", "Auth(", "Credential(", "auth("], r#"\b(?:login|Login|[A-Za-z]{0,16}Auth|auth|[A-Za-z]{0,16}Credential)\(\s*\\?["'][^"'\\\n]{1,64}\\?["']\s*,\s*\\?["']([^"'\\\n]{4,128})\\?["']"#, Shape::Chosen),
     (&["define(", "etenv(", "utenv("], r#"\b(?:define|[sS]etenv|putenv)\(\s*["'][A-Za-z0-9_]{0,48}(?i:password|passwd|secret|token|key|salt)["']\s*,\s*["']([^"'\n]{8,256})["']"#, Shape::Secret),
-    (&["||", "??", "getenv", "environ", " or "], r#"(?i)(?:secret|token|password|passwd|api_?key)[A-Za-z0-9_]{0,16}["'\])]{0,3}\s{0,2}(?:\|\||\?\?|\bor\b|,)\s{0,2}["']([^"'\s]{8,256})["']"#, Shape::Secret),
-    (&["(\"", "('"], r#"(?i)[a-z_](?:password|passwd|secret|token|api_?key)\(\s?\\?["']([^"'\s\\]{8,256})\\?["']\s?\)"#, Shape::Secret),
+    (&["||", "??", "getenv", "environ", "or \"", "or '"], r#"(?i)(?:secret|token|password|passwd|api_?key)[A-Za-z0-9_]{0,16}["'\])]{0,3}\s{0,2}(?:\|\||\?\?|\bor\b|,)\s{0,2}["']([^"'\s]{8,256})["']"#, Shape::Secret),
+    (&["assword(", "asswd(", "ecret(", "oken(", "ey("], r#"(?i)[a-z_](?:password|passwd|secret|token|api_?key)\(\s?\\?["']([^"'\s\\]{8,256})\\?["']\s?\)"#, Shape::Secret),
     // Settings whose name and value stand apart.
     (&["value"], r#"(?i)\bname[\\"']{0,3}\s{0,3}[:=]\s{0,3}[\\"']{0,3}[A-Za-z0-9_.-]{0,64}(?:password|passwd|secret|token|api_?key|access_?key|private_?key)[A-Za-z0-9_-]{0,16}[\\"']{0,3},?\s{1,40}[\\"']{0,3}value[\\"']{0,3}\s{0,3}[:=]\s{0,3}[\\"']{0,3}([^\s\\"'`<>{}]{6,512})"#, Shape::Secret),
     (&["name\":", "name\\\":"], r#"(?i)\bname\\{0,3}":\s?\\{0,3}"[A-Za-z0-9_.-]{0,64}(?:password|passwd|secret|token|api_?key|access_?key|private_?key)[A-Za-z0-9_-]{0,16}\\{0,3}",\s?\\{0,3}"value\\{0,3}":\s?\\{0,3}"([^\s\\"'`<>{}]{6,512})"#, Shape::Secret),
@@ -119,9 +122,9 @@ pub(super) const PLACES_OF_SECRETS: &[Place] = &[
     (&["x-", "X-"], r#"(?i)\bx-[a-z-]{0,24}(?:key|token|secret|auth)[a-z-]{0,8}["']?\s?[:=]\s?["']?([A-Za-z0-9+/=_.~-]{16,512})"#, Shape::Made),
     (&["key=", "code="], r"[?&](?:key|code)=([A-Za-z0-9%+/_~.=-]{20,512})", Shape::Key),
     // Prompts and requests.
-    (&["for "], r#"(?i)\b(?:password|passphrase|passcode|pin)\s+for\s+[^\n:]{1,64}:\s{1,3}["']?([^\s"']{4,128})"#, Shape::Chosen),
+    (&["assword for", "assphrase for", "asscode for", "pin for", "PIN for"], r#"(?i)\b(?:password|passphrase|passcode|pin)\s+for\s+[^\n:]{1,64}:\s{1,3}["']?([^\s"']{4,128})"#, Shape::Chosen),
     (&["assword "], r#"(?i)\b(?:with|using)\s+(?:the\s+)?password\s+["'`]?([^\s"'`,;]{6,128})"#, Shape::Chosen),
-    (&[" pin", " PIN", " code", "OTP", "otp"], r#"(?i)\b(?:pin|passcode|(?:one-time|verification|security|access|door|safe|login|2fa|otp|mfa)[ -](?:code|password|pin)|otp)\s*(?:(?:is|was|:|=)\s*){1,2}["'`]?([0-9]{4,10})\b"#, Shape::Pin),
+    (&["code is", "code was", "code: ", "pin is", "pin: ", "PIN is", "PIN: ", "PIN ", "OTP"], r#"(?i)\b(?:pin|passcode|(?:one-time|verification|security|access|door|safe|login|2fa|otp|mfa)[ -](?:code|password|pin)|otp)\s*(?:(?:is|was|:|=)\s*){1,2}["'`]?([0-9]{4,10})\b"#, Shape::Pin),
     (&["as the password", "as password", "is the password", "is my password"], r#"(?i)["'`]?([^\s"'`]{6,128})["'`]?\s+(?:as|is)\s+(?:(?:the|my|our|your)\s+)?(?:[a-z]+\s+)?password\b"#, Shape::Secret),
     (&["assword to ", "assphrase to "], r#"(?i)\b(?:password|passphrase)\s+to\s+["'`]?([^\s"'`]{6,128})"#, Shape::Secret),
 ];

@@ -21,7 +21,7 @@ static NAME: LazyLock<Regex> = LazyLock::new(|| {
         r"|(?:api|access|secret|private|signing|encryption|auth|account|master|license|service)",
         r"[_-]?key",
         r")",
-        r#"(?:\\{0,3}["'`]?\]?\s{0,3}(:=|=>|={1,3}|: ?[&\w<>']{1,24} =|:)[ \t]{0,3}(?:[bru]?\\{0,3}("{3}|'{3}|["'`]))?"#,
+        r#"(?:\\{0,3}["'`]?\]?\s{0,3}(:=|=>|={1,3}|: ?[&A-Za-z0-9_<>']{1,24} =|:)[ \t]{0,3}(?:[bru]?\\{0,3}("{3}|'{3}|["'`]))?"#,
         r#"|[ \t]+(?:\\{0,3}(["'`]))?|\\{0,3}["'],\s{0,3}\\{0,3}(["']))"#,
     ))
     .expect("it is valid")
