@@ -126,7 +126,7 @@ impl Draft {
     ///
     /// # Errors
     /// More than the texts of the messages allow.
-    pub(super) fn bear(&self) -> Result<(), Problem> {
+    pub(super) fn check_memory(&self) -> Result<(), Problem> {
         let messages = self.session.messages.len() as u64;
         Ok(Held::default().add(self.texts, messages.saturating_mul(KEPT))?)
     }

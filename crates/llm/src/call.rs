@@ -227,7 +227,7 @@ pub trait Llm: Send + Sync {
 
     /// As [`Llm::call`], with the number of requests that were sent, whatever
     /// came of them.
-    async fn counted(&self, call: Call) -> (Result<Answered, CallError>, u32) {
+    async fn call_counted(&self, call: Call) -> (Result<Answered, CallError>, u32) {
         let outcome = self.call(call).await;
         let sent = match &outcome {
             Ok(answered) => answered.timing.attempts,

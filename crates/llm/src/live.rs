@@ -196,10 +196,10 @@ impl Llm for Live {
     }
 
     async fn call(&self, call: Call) -> Result<Answered, CallError> {
-        self.counted(call).await.0
+        self.call_counted(call).await.0
     }
 
-    async fn counted(&self, call: Call) -> (Result<Answered, CallError>, u32) {
+    async fn call_counted(&self, call: Call) -> (Result<Answered, CallError>, u32) {
         let (result, sent) = self.attempts(&call).await;
         match &result {
             Ok(_) => self.switch.answered(true),

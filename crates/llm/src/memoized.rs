@@ -56,7 +56,7 @@ impl Memoized {
                 if let Some(why) = tape.and_then(Cassette::problem) {
                     return Err(CallError::Halted(why));
                 }
-                let (outcome, sent) = inner.counted(call.clone()).await;
+                let (outcome, sent) = inner.call_counted(call.clone()).await;
                 let at = (self.calls.now)();
                 let outcome = match tape.filter(|_| self.calls.stores(&outcome)) {
                     None => outcome,

@@ -59,7 +59,7 @@ fn read(source: &mut Source<'_>, options: &LoadOptions) -> Result<Vec<Draft>, Da
                 &mut agents[at]
             }
         };
-        let read = reader.event(line, event).and_then(|()| reader.recorder.draft.bear());
+        let read = reader.event(line, event).and_then(|()| reader.recorder.draft.check_memory());
         if let Err(problem) = read {
             source.set_aside(line, problem)?;
         }

@@ -43,7 +43,7 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
     source.keeps_of_each(0);
     source.each_record(parse::<Record>, |line, record| {
         reader.record(line, record)?;
-        reader.recorder.draft.bear()
+        reader.recorder.draft.check_memory()
     })?;
     reader.drop_size();
     let mut draft = reader.recorder.finish();

@@ -10,8 +10,8 @@ use super::values::{case_changes, is_stand_in, is_strong};
 
 /// Finds secrets in places that hold one, in sentences and in cookies.
 pub(super) fn command_secrets(text: &str, spans: &mut Vec<Range<usize>>) {
-    static PLACES: LazyLock<Vec<(&Place, OnceLock<Regex>)>> =
-        LazyLock::new(|| PLACES_OF_SECRETS.iter().map(|place| (place, OnceLock::new())).collect());
+    static PLACES: LazyLock<Vec<(&SecretPlace, OnceLock<Regex>)>> =
+        LazyLock::new(|| SECRET_PLACES.iter().map(|place| (place, OnceLock::new())).collect());
     for ((words, form, shape), compiled) in PLACES.iter() {
         // Most texts name none of them, and a pattern takes long to build.
         if !words.iter().any(|word| text.contains(word)) {
@@ -28,7 +28,7 @@ pub(super) fn command_secrets(text: &str, spans: &mut Vec<Range<usize>>) {
 }
 
 /// What a value in a place has to look like.
-pub(super) enum Shape {
+pub(super) enum ValueForm {
     /// Whatever stands there is the secret.
     Any,
     /// A password: letters with digits or signs.
@@ -43,90 +43,92 @@ pub(super) enum Shape {
     Pin,
 }
 
-impl Shape {
+impl ValueForm {
     fn fits(&self, value: &Match<'_>) -> bool {
         let text = value.as_str();
         match self {
-            Shape::Any => true,
-            Shape::Chosen => is_chosen(text) || is_strong(text),
-            Shape::Made => is_made(value),
-            Shape::Key => {
+            ValueForm::Any => true,
+            ValueForm::Chosen => is_chosen(text) || is_strong(text),
+            ValueForm::Made => is_made(value),
+            ValueForm::Key => {
                 let hex = text.len() >= 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
                 is_made(value) && (hex || is_mixed(text))
             }
-            Shape::Secret => is_chosen(text) || is_strong(text) || is_made(value) || is_mixed(text),
-            Shape::Pin => matches!(text.len(), 4..=10),
+            ValueForm::Secret => {
+                is_chosen(text) || is_strong(text) || is_made(value) || is_mixed(text)
+            }
+            ValueForm::Pin => matches!(text.len(), 4..=10),
         }
     }
 }
 
 /// Words of which a text has one, the form of the place with the value as its group,
 /// and the shape of the value.
-pub(super) type Place = (&'static [&'static str], &'static str, Shape);
+pub(super) type SecretPlace = (&'static [&'static str], &'static str, ValueForm);
 
 #[rustfmt::skip]
-pub(super) const PLACES_OF_SECRETS: &[Place] = &[
+pub(super) const SECRET_PLACES: &[SecretPlace] = &[
     // Arguments of commands.
-    (&[" -u", "--user"], r#"\bcurl\b[^\n|;&]{0,200}?\s(?:-u|--user)[ =]?["']?[^\s:"'/=$]{1,64}:([^\s"'`\\@|;&<>]{3,})"#, Shape::Any),
-    (&[" -u", "--user"], r#"\bcurl\b[^\n|;&]{0,200}?\s(?:-u|--user)[ =]?["']?([A-Za-z0-9_-]{16,}):(?:["'\s]|$)"#, Shape::Made),
-    (&[" -a ", "--auth"], r#"\bhttps?\b[^\n|;&]{0,200}?\s(?:-a|--auth)[ =]?["']?[^\s:"'/=$]{1,64}:([^\s"'`\\@|;&<>]{3,})"#, Shape::Any),
-    (&["mysql", "mariadb"], r#"\b(?:mysql|mysqldump|mysqladmin|mysqlimport|mariadb|mariadb-dump)\b[^\n|;&]{0,200}?\s-p["']?([^\s"'`\\|;&<>]{3,})"#, Shape::Any),
-    (&["sshpass"], r#"\bsshpass\s+-p\s*["']?([^\s"'`\\|;&<>]{3,})"#, Shape::Any),
-    (&["login"], r#"\b(?:docker|podman|helm)\b[^\n|;&]{0,64}?\slogin\b[^\n|;&]{0,200}?\s-p[ =]?["']?([^\s"'`\\|;&<>]{3,})"#, Shape::Any),
-    (&["redis-cli"], r#"\bredis-cli\b[^\n|;&]{0,200}?\s-a\s+["']?([^\s"'`\\|;&<>]{3,})"#, Shape::Any),
-    (&["ldap"], r#"\bldap(?:search|modify|add|delete|passwd|whoami)\b[^\n|;&]{0,200}?\s-w\s*["']?([^\s"'`\\|;&<>]{3,})"#, Shape::Any),
-    (&["chpasswd"], r#"\b(?:echo|printf)\s+["']?[A-Za-z0-9_.-]{1,64}:([^\s"'`\\|]{3,})["']?\s*\|\s*(?:sudo\s+)?chpasswd"#, Shape::Any),
-    (&["smbclient", "rpcclient", "mount.cifs"], r#"\s(?:-U|-o)\s*["']?[^\s"'%]{1,64}%([^\s"'`\\|;&<>]{3,})"#, Shape::Any),
-    (&["/pass"], r#"\s/pass(?:word)?:["']?([^\s"'`\\|;&<>]{3,})"#, Shape::Any),
-    (&["pass:"], r#"\s-pass(?:in|out)?\s+["']?pass:([^\s"'`\\|;&<>]{3,})"#, Shape::Any),
-    (&["wpa_passphrase"], r#"\bwpa_passphrase\s+\S{1,32}\s+["']([^"'\n]{8,63})["']"#, Shape::Any),
-    (&["--from-literal", "--set", "--build-arg", "--env"], r#"--(?:from-literal|set(?:-string)?|build-arg|env)[ =]["']?[A-Za-z0-9_.-]{0,64}?(?i:password|passwd|pwd|pass)=["']?([^\s"'`\\,;&<>]{4,})"#, Shape::Any),
-    (&["--from-literal", "--set", "--build-arg", "--env"], r#"--(?:from-literal|set(?:-string)?|build-arg|env)[ =]["']?[A-Za-z0-9_.-]{0,64}?(?i:secret|token|key)=["']?([^\s"'`\\,;&<>]{12,})"#, Shape::Made),
-    (&["sqlplus"], r#"\bsqlplus\s+(?:-[a-z-]+\s+)*[A-Za-z0-9_$]{1,64}/["']?([^\s"'@]{3,})@"#, Shape::Any),
-    (&["-pw "], r#"\b(?:plink|pscp|psftp|putty)\b[^\n|;&]{0,200}?\s-pw\s+["']?([^\s"'`\\|;&<>]{3,})"#, Shape::Any),
-    (&[" -P"], r#"\b(?:un)?zip\b[^\n|;&]{0,200}?\s-P\s*["']?([^\s"'`\\|;&<>]{3,})"#, Shape::Any),
-    (&["7z"], r#"\b7z[ar]?\b[^\n|;&]{0,200}?\s-p["']?([^\s"'`\\|;&<>]{3,})"#, Shape::Any),
-    (&["mongo", "az login", "influx"], r#"\b(?:mongo|mongosh|mongodump|mongorestore|mongoimport|az|influx)\b[^\n|;&]{0,200}?\s-p[ =]?["']?([^\s"'`\\|;&<>]{6,})"#, Shape::Chosen),
-    (&["sudo -S", "--password-stdin", "--with-token"], r#"\b(?:echo|printf)\s+(?:-n\s+)?["']?([^\s"'`\\|;&<>]{4,})["']?\s*\|\s*(?:sudo\s+-S|[a-z]+\s[^\n|;&]{0,120}--(?:password-stdin|with-token))"#, Shape::Any),
-    (&["config set", "configure set"], r#"\bconfig(?:ure)?\s+set\s+[^\s]{0,120}?(?i:key|token|secret|password)["']?[ =]["']?([^\s"'`\\|;&<>]{8,})"#, Shape::Secret),
-    (&["net user"], r#"\bnet\s+user\s+["']?[A-Za-z0-9_.-]{1,64}["']?\s+["']?([^\s"'/*]{4,})["']?\s+/"#, Shape::Any),
-    (&["SecureString"], r#"(?i)\bConvertTo-SecureString\s+(?:-String\s+)?["']([^"'\n$]{4,128})["']"#, Shape::Any),
-    (&["add-mask"], r#"::add-mask::([^\s"'`]{6,})"#, Shape::Any),
-    (&["vault "], r#"\bvault\s+(?:login|operator\s+unseal)\s+([A-Za-z0-9._+/=-]{16,})"#, Shape::Made),
+    (&[" -u", "--user"], r#"\bcurl\b[^\n|;&]{0,200}?\s(?:-u|--user)[ =]?["']?[^\s:"'/=$]{1,64}:([^\s"'`\\@|;&<>]{3,})"#, ValueForm::Any),
+    (&[" -u", "--user"], r#"\bcurl\b[^\n|;&]{0,200}?\s(?:-u|--user)[ =]?["']?([A-Za-z0-9_-]{16,}):(?:["'\s]|$)"#, ValueForm::Made),
+    (&[" -a ", "--auth"], r#"\bhttps?\b[^\n|;&]{0,200}?\s(?:-a|--auth)[ =]?["']?[^\s:"'/=$]{1,64}:([^\s"'`\\@|;&<>]{3,})"#, ValueForm::Any),
+    (&["mysql", "mariadb"], r#"\b(?:mysql|mysqldump|mysqladmin|mysqlimport|mariadb|mariadb-dump)\b[^\n|;&]{0,200}?\s-p["']?([^\s"'`\\|;&<>]{3,})"#, ValueForm::Any),
+    (&["sshpass"], r#"\bsshpass\s+-p\s*["']?([^\s"'`\\|;&<>]{3,})"#, ValueForm::Any),
+    (&["login"], r#"\b(?:docker|podman|helm)\b[^\n|;&]{0,64}?\slogin\b[^\n|;&]{0,200}?\s-p[ =]?["']?([^\s"'`\\|;&<>]{3,})"#, ValueForm::Any),
+    (&["redis-cli"], r#"\bredis-cli\b[^\n|;&]{0,200}?\s-a\s+["']?([^\s"'`\\|;&<>]{3,})"#, ValueForm::Any),
+    (&["ldap"], r#"\bldap(?:search|modify|add|delete|passwd|whoami)\b[^\n|;&]{0,200}?\s-w\s*["']?([^\s"'`\\|;&<>]{3,})"#, ValueForm::Any),
+    (&["chpasswd"], r#"\b(?:echo|printf)\s+["']?[A-Za-z0-9_.-]{1,64}:([^\s"'`\\|]{3,})["']?\s*\|\s*(?:sudo\s+)?chpasswd"#, ValueForm::Any),
+    (&["smbclient", "rpcclient", "mount.cifs"], r#"\s(?:-U|-o)\s*["']?[^\s"'%]{1,64}%([^\s"'`\\|;&<>]{3,})"#, ValueForm::Any),
+    (&["/pass"], r#"\s/pass(?:word)?:["']?([^\s"'`\\|;&<>]{3,})"#, ValueForm::Any),
+    (&["pass:"], r#"\s-pass(?:in|out)?\s+["']?pass:([^\s"'`\\|;&<>]{3,})"#, ValueForm::Any),
+    (&["wpa_passphrase"], r#"\bwpa_passphrase\s+\S{1,32}\s+["']([^"'\n]{8,63})["']"#, ValueForm::Any),
+    (&["--from-literal", "--set", "--build-arg", "--env"], r#"--(?:from-literal|set(?:-string)?|build-arg|env)[ =]["']?[A-Za-z0-9_.-]{0,64}?(?i:password|passwd|pwd|pass)=["']?([^\s"'`\\,;&<>]{4,})"#, ValueForm::Any),
+    (&["--from-literal", "--set", "--build-arg", "--env"], r#"--(?:from-literal|set(?:-string)?|build-arg|env)[ =]["']?[A-Za-z0-9_.-]{0,64}?(?i:secret|token|key)=["']?([^\s"'`\\,;&<>]{12,})"#, ValueForm::Made),
+    (&["sqlplus"], r#"\bsqlplus\s+(?:-[a-z-]+\s+)*[A-Za-z0-9_$]{1,64}/["']?([^\s"'@]{3,})@"#, ValueForm::Any),
+    (&["-pw "], r#"\b(?:plink|pscp|psftp|putty)\b[^\n|;&]{0,200}?\s-pw\s+["']?([^\s"'`\\|;&<>]{3,})"#, ValueForm::Any),
+    (&[" -P"], r#"\b(?:un)?zip\b[^\n|;&]{0,200}?\s-P\s*["']?([^\s"'`\\|;&<>]{3,})"#, ValueForm::Any),
+    (&["7z"], r#"\b7z[ar]?\b[^\n|;&]{0,200}?\s-p["']?([^\s"'`\\|;&<>]{3,})"#, ValueForm::Any),
+    (&["mongo", "az login", "influx"], r#"\b(?:mongo|mongosh|mongodump|mongorestore|mongoimport|az|influx)\b[^\n|;&]{0,200}?\s-p[ =]?["']?([^\s"'`\\|;&<>]{6,})"#, ValueForm::Chosen),
+    (&["sudo -S", "--password-stdin", "--with-token"], r#"\b(?:echo|printf)\s+(?:-n\s+)?["']?([^\s"'`\\|;&<>]{4,})["']?\s*\|\s*(?:sudo\s+-S|[a-z]+\s[^\n|;&]{0,120}--(?:password-stdin|with-token))"#, ValueForm::Any),
+    (&["config set", "configure set"], r#"\bconfig(?:ure)?\s+set\s+[^\s]{0,120}?(?i:key|token|secret|password)["']?[ =]["']?([^\s"'`\\|;&<>]{8,})"#, ValueForm::Secret),
+    (&["net user"], r#"\bnet\s+user\s+["']?[A-Za-z0-9_.-]{1,64}["']?\s+["']?([^\s"'/*]{4,})["']?\s+/"#, ValueForm::Any),
+    (&["SecureString"], r#"(?i)\bConvertTo-SecureString\s+(?:-String\s+)?["']([^"'\n$]{4,128})["']"#, ValueForm::Any),
+    (&["add-mask"], r#"::add-mask::([^\s"'`]{6,})"#, ValueForm::Any),
+    (&["vault "], r#"\bvault\s+(?:login|operator\s+unseal)\s+([A-Za-z0-9._+/=-]{16,})"#, ValueForm::Made),
     // Files and connection strings: netrc (curl, ftp), pgpass, Oracle, ODBC, Rails.
-    (&["login"], r#"\b(?:machine(?:\s|\\n){1,4}(?:localhost|[A-Za-z0-9-]+\.[A-Za-z0-9.-]+)|default)(?:\s|\\n){1,8}login(?:\s|\\n){1,4}[^\s\\]{1,128}(?:\s|\\n){1,8}password(?:\s|\\n){1,4}([^\s\\"'`<>]{3,})"#, Shape::Any),
-    (&[":5432:", ":*:", ":5433:", ":6432:"], r"(?m)(?:^|\\n)[A-Za-z0-9_.*-]+:(?:[0-9]{2,5}|\*):[A-Za-z0-9_*-]+:[A-Za-z0-9_*.-]+:([^\s\\]{4,})", Shape::Any),
-    (&["jdbc:oracle"], r#"\bjdbc:oracle:[a-z0-9]+:[A-Za-z0-9_$]{1,64}/([^\s/"'@]{3,})@"#, Shape::Any),
-    (&["={"], r"(?i)\b(?:pwd|password)=\{((?:[^{}\n]|\}\}){3,128})\}", Shape::Any),
-    (&["master.key", "production.key"], r"(?:master|production)\.key\b[^\n]{0,16}\n\s{0,8}([0-9a-f]{32})\b", Shape::Made),
-    (&["Private-Lines"], r#"Private-Lines: [0-9]{1,3}(?:\n|\\n)((?:[A-Za-z0-9+/=]{16,80}(?:\n|\\n)?){1,64})"#, Shape::Any),
-    (&["otpauth://"], r#"\botpauth://[^\s"'?]{1,256}\?[^\s"']{0,256}?secret=([A-Z2-7]{16,128})"#, Shape::Any),
-    (&["assword>", "asswd>", "assphrase>", "ecret>", "oken>", "ey>"], r#"(?i)<(?:[a-z0-9_.:-]{0,48}(?:password|passwd|passphrase|secret|token|api-?key|private-?key))>\s{0,8}([^<\s]{4,512})\s{0,8}</"#, Shape::Secret),
-    (&["value=\"", "value='"], r#"(?i)\b(?:key|name)=\\?["'][a-z0-9_.:-]{0,64}(?:password|passwd|secret|token|api-?key|access-?key)\\?["']\s{1,8}value=\\?["']([^"'\s<>\\]{4,512})"#, Shape::Secret),
+    (&["login"], r#"\b(?:machine(?:\s|\\n){1,4}(?:localhost|[A-Za-z0-9-]+\.[A-Za-z0-9.-]+)|default)(?:\s|\\n){1,8}login(?:\s|\\n){1,4}[^\s\\]{1,128}(?:\s|\\n){1,8}password(?:\s|\\n){1,4}([^\s\\"'`<>]{3,})"#, ValueForm::Any),
+    (&[":5432:", ":*:", ":5433:", ":6432:"], r"(?m)(?:^|\\n)[A-Za-z0-9_.*-]+:(?:[0-9]{2,5}|\*):[A-Za-z0-9_*-]+:[A-Za-z0-9_*.-]+:([^\s\\]{4,})", ValueForm::Any),
+    (&["jdbc:oracle"], r#"\bjdbc:oracle:[a-z0-9]+:[A-Za-z0-9_$]{1,64}/([^\s/"'@]{3,})@"#, ValueForm::Any),
+    (&["={"], r"(?i)\b(?:pwd|password)=\{((?:[^{}\n]|\}\}){3,128})\}", ValueForm::Any),
+    (&["master.key", "production.key"], r"(?:master|production)\.key\b[^\n]{0,16}\n\s{0,8}([0-9a-f]{32})\b", ValueForm::Made),
+    (&["Private-Lines"], r#"Private-Lines: [0-9]{1,3}(?:\n|\\n)((?:[A-Za-z0-9+/=]{16,80}(?:\n|\\n)?){1,64})"#, ValueForm::Any),
+    (&["otpauth://"], r#"\botpauth://[^\s"'?]{1,256}\?[^\s"']{0,256}?secret=([A-Z2-7]{16,128})"#, ValueForm::Any),
+    (&["assword>", "asswd>", "assphrase>", "ecret>", "oken>", "ey>"], r#"(?i)<(?:[a-z0-9_.:-]{0,48}(?:password|passwd|passphrase|secret|token|api-?key|private-?key))>\s{0,8}([^<\s]{4,512})\s{0,8}</"#, ValueForm::Secret),
+    (&["value=\"", "value='"], r#"(?i)\b(?:key|name)=\\?["'][a-z0-9_.:-]{0,64}(?:password|passwd|secret|token|api-?key|access-?key)\\?["']\s{1,8}value=\\?["']([^"'\s<>\\]{4,512})"#, ValueForm::Secret),
     // Hashes of passwords: MySQL, Windows.
-    (&["*"], r"\*([0-9A-F]{40})(?:[^0-9A-Za-z]|$)", Shape::Made),
-    (&[":::"], r"\b([0-9a-fA-F]{32}:[0-9a-fA-F]{32}):::", Shape::Made),
+    (&["*"], r"\*([0-9A-F]{40})(?:[^0-9A-Za-z]|$)", ValueForm::Made),
+    (&[":::"], r"\b([0-9a-fA-F]{32}:[0-9a-fA-F]{32}):::", ValueForm::Made),
     // SQL.
-    (&["IDENTIFIED", "identified"], r#"(?i)\bidentified\s+by\s+(?:password\s+)?["']([^"'\n]{4,128})["']"#, Shape::Any),
-    (&["assword '", "ASSWORD '", "ASSWORD =", "ASSWORD="], r#"(?i)\b(?:role|user|login)\s[^\n;'"]{0,80}?\bpassword\s+(?:=\s*)?'([^'\n]{4,128})'"#, Shape::Any),
+    (&["IDENTIFIED", "identified"], r#"(?i)\bidentified\s+by\s+(?:password\s+)?["']([^"'\n]{4,128})["']"#, ValueForm::Any),
+    (&["assword '", "ASSWORD '", "ASSWORD =", "ASSWORD="], r#"(?i)\b(?:role|user|login)\s[^\n;'"]{0,80}?\bpassword\s+(?:=\s*)?'([^'\n]{4,128})'"#, ValueForm::Any),
     // Code: calls with a name and a password, constants, defaults of variables.
-    (&["ogin(", "Auth(", "Credential(", "auth("], r#"\b(?:login|Login|[A-Za-z]{0,16}Auth|auth|[A-Za-z]{0,16}Credential)\(\s*\\?["'][^"'\\\n]{1,64}\\?["']\s*,\s*\\?["']([^"'\\\n]{4,128})\\?["']"#, Shape::Chosen),
-    (&["define(", "etenv(", "utenv("], r#"\b(?:define|[sS]etenv|putenv)\(\s*["'][A-Za-z0-9_]{0,48}(?i:password|passwd|secret|token|key|salt)["']\s*,\s*["']([^"'\n]{8,256})["']"#, Shape::Secret),
-    (&["||", "??", "getenv", "environ", "or \"", "or '"], r#"(?i)(?:secret|token|password|passwd|api_?key)[A-Za-z0-9_]{0,16}["'\])]{0,3}\s{0,2}(?:\|\||\?\?|\bor\b|,)\s{0,2}["']([^"'\s]{8,256})["']"#, Shape::Secret),
-    (&["assword(", "asswd(", "ecret(", "oken(", "ey("], r#"(?i)[a-z_](?:password|passwd|secret|token|api_?key)\(\s?\\?["']([^"'\s\\]{8,256})\\?["']\s?\)"#, Shape::Secret),
+    (&["ogin(", "Auth(", "Credential(", "auth("], r#"\b(?:login|Login|[A-Za-z]{0,16}Auth|auth|[A-Za-z]{0,16}Credential)\(\s*\\?["'][^"'\\\n]{1,64}\\?["']\s*,\s*\\?["']([^"'\\\n]{4,128})\\?["']"#, ValueForm::Chosen),
+    (&["define(", "etenv(", "utenv("], r#"\b(?:define|[sS]etenv|putenv)\(\s*["'][A-Za-z0-9_]{0,48}(?i:password|passwd|secret|token|key|salt)["']\s*,\s*["']([^"'\n]{8,256})["']"#, ValueForm::Secret),
+    (&["||", "??", "getenv", "environ", "or \"", "or '"], r#"(?i)(?:secret|token|password|passwd|api_?key)[A-Za-z0-9_]{0,16}["'\])]{0,3}\s{0,2}(?:\|\||\?\?|\bor\b|,)\s{0,2}["']([^"'\s]{8,256})["']"#, ValueForm::Secret),
+    (&["assword(", "asswd(", "ecret(", "oken(", "ey("], r#"(?i)[a-z_](?:password|passwd|secret|token|api_?key)\(\s?\\?["']([^"'\s\\]{8,256})\\?["']\s?\)"#, ValueForm::Secret),
     // Settings whose name and value stand apart.
-    (&["value"], r#"(?i)\bname[\\"']{0,3}\s{0,3}[:=]\s{0,3}[\\"']{0,3}[A-Za-z0-9_.-]{0,64}(?:password|passwd|secret|token|api_?key|access_?key|private_?key)[A-Za-z0-9_-]{0,16}[\\"']{0,3},?\s{1,40}[\\"']{0,3}value[\\"']{0,3}\s{0,3}[:=]\s{0,3}[\\"']{0,3}([^\s\\"'`<>{}]{6,512})"#, Shape::Secret),
-    (&["name\":", "name\\\":"], r#"(?i)\bname\\{0,3}":\s?\\{0,3}"[A-Za-z0-9_.-]{0,64}(?:password|passwd|secret|token|api_?key|access_?key|private_?key)[A-Za-z0-9_-]{0,16}\\{0,3}",\s?\\{0,3}"value\\{0,3}":\s?\\{0,3}"([^\s\\"'`<>{}]{6,512})"#, Shape::Secret),
-    (&["variable \""], r#"variable\s+"[A-Za-z0-9_-]{0,64}(?:password|secret|token|key)[A-Za-z0-9_-]{0,16}"\s*\{[^}]{0,240}?\bdefault\s*=\s*"([^"\n]{4,256})""#, Shape::Secret),
+    (&["value"], r#"(?i)\bname[\\"']{0,3}\s{0,3}[:=]\s{0,3}[\\"']{0,3}[A-Za-z0-9_.-]{0,64}(?:password|passwd|secret|token|api_?key|access_?key|private_?key)[A-Za-z0-9_-]{0,16}[\\"']{0,3},?\s{1,40}[\\"']{0,3}value[\\"']{0,3}\s{0,3}[:=]\s{0,3}[\\"']{0,3}([^\s\\"'`<>{}]{6,512})"#, ValueForm::Secret),
+    (&["name\":", "name\\\":"], r#"(?i)\bname\\{0,3}":\s?\\{0,3}"[A-Za-z0-9_.-]{0,64}(?:password|passwd|secret|token|api_?key|access_?key|private_?key)[A-Za-z0-9_-]{0,16}\\{0,3}",\s?\\{0,3}"value\\{0,3}":\s?\\{0,3}"([^\s\\"'`<>{}]{6,512})"#, ValueForm::Secret),
+    (&["variable \""], r#"variable\s+"[A-Za-z0-9_-]{0,64}(?:password|secret|token|key)[A-Za-z0-9_-]{0,16}"\s*\{[^}]{0,240}?\bdefault\s*=\s*"([^"\n]{4,256})""#, ValueForm::Secret),
     // Headers and queries.
-    (&["x-", "X-"], r#"(?i)\bx-[a-z-]{0,24}(?:key|token|secret|auth)[a-z-]{0,8}["']?\s?[:=]\s?["']?([A-Za-z0-9+/=_.~-]{16,512})"#, Shape::Made),
-    (&["key=", "code="], r"[?&](?:key|code)=([A-Za-z0-9%+/_~.=-]{20,512})", Shape::Key),
+    (&["x-", "X-"], r#"(?i)\bx-[a-z-]{0,24}(?:key|token|secret|auth)[a-z-]{0,8}["']?\s?[:=]\s?["']?([A-Za-z0-9+/=_.~-]{16,512})"#, ValueForm::Made),
+    (&["key=", "code="], r"[?&](?:key|code)=([A-Za-z0-9%+/_~.=-]{20,512})", ValueForm::Key),
     // Prompts and requests.
-    (&["assword for", "assphrase for", "asscode for", "pin for", "PIN for"], r#"(?i)\b(?:password|passphrase|passcode|pin)\s+for\s+[^\n:]{1,64}:\s{1,3}["']?([^\s"']{4,128})"#, Shape::Chosen),
-    (&["assword "], r#"(?i)\b(?:with|using)\s+(?:the\s+)?password\s+["'`]?([^\s"'`,;]{6,128})"#, Shape::Chosen),
-    (&["code is", "code was", "code: ", "pin is", "pin: ", "PIN is", "PIN: ", "PIN ", "OTP"], r#"(?i)\b(?:pin|passcode|(?:one-time|verification|security|access|door|safe|login|2fa|otp|mfa)[ -](?:code|password|pin)|otp)\s*(?:(?:is|was|:|=)\s*){1,2}["'`]?([0-9]{4,10})\b"#, Shape::Pin),
-    (&["as the password", "as password", "is the password", "is my password"], r#"(?i)["'`]?([^\s"'`]{6,128})["'`]?\s+(?:as|is)\s+(?:(?:the|my|our|your)\s+)?(?:[a-z]+\s+)?password\b"#, Shape::Secret),
-    (&["assword to ", "assphrase to "], r#"(?i)\b(?:password|passphrase)\s+to\s+["'`]?([^\s"'`]{6,128})"#, Shape::Secret),
+    (&["assword for", "assphrase for", "asscode for", "pin for", "PIN for"], r#"(?i)\b(?:password|passphrase|passcode|pin)\s+for\s+[^\n:]{1,64}:\s{1,3}["']?([^\s"']{4,128})"#, ValueForm::Chosen),
+    (&["assword "], r#"(?i)\b(?:with|using)\s+(?:the\s+)?password\s+["'`]?([^\s"'`,;]{6,128})"#, ValueForm::Chosen),
+    (&["code is", "code was", "code: ", "pin is", "pin: ", "PIN is", "PIN: ", "PIN ", "OTP"], r#"(?i)\b(?:pin|passcode|(?:one-time|verification|security|access|door|safe|login|2fa|otp|mfa)[ -](?:code|password|pin)|otp)\s*(?:(?:is|was|:|=)\s*){1,2}["'`]?([0-9]{4,10})\b"#, ValueForm::Pin),
+    (&["as the password", "as password", "is the password", "is my password"], r#"(?i)["'`]?([^\s"'`]{6,128})["'`]?\s+(?:as|is)\s+(?:(?:the|my|our|your)\s+)?(?:[a-z]+\s+)?password\b"#, ValueForm::Secret),
+    (&["assword to ", "assphrase to "], r#"(?i)\b(?:password|passphrase)\s+to\s+["'`]?([^\s"'`]{6,128})"#, ValueForm::Secret),
 ];
 
 /// Codes that let in once, in the lines below their name.

@@ -44,7 +44,7 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
     source.keeps_of_each(0);
     source.each_record(wire::read, |line, (at, body)| {
         reader.record(Record { line, at, body })?;
-        reader.draft.bear()
+        reader.draft.check_memory()
     })?;
     for (why, n) in &reader.unreadable {
         source.warn(format!("{why}: {n}"));
