@@ -1,5 +1,4 @@
-//! Answers that people graded (`recap judge calibrate`), with the table of gold
-//! answers beside them.
+//! Answers that people graded (`recap judge calibrate`).
 
 #![no_main]
 
@@ -7,19 +6,14 @@ use libfuzzer_sys::fuzz_target;
 use recap_formats::load_labels;
 use recap_replay::run::{grade, sample};
 use recap_exam::roles::judge::Offline;
-use recap_fuzz::{block_on, files, home, put, told};
+use recap_fuzz::{block_on, home, put, told};
 
 fuzz_target!(|input: &[u8]| {
-    let [labels, gold] = files(input);
-    let home = home();
-    let file = home.join("x_human.tsv");
-    put(&file, labels);
-    if !gold.is_empty() {
-        put(&home.join("x_BEM.tsv"), gold);
-    }
+    let file = home().join("labels.jsonl");
+    put(&file, input);
     match load_labels(&file) {
         Ok(labels) => {
-            let cases = sample(labels.cases, 4, 1);
+            let cases = sample(labels, 4, 1);
             let judged = block_on(grade(&Offline, &cases, 2));
             assert_eq!(judged.len(), cases.len());
         }

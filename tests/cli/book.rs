@@ -325,13 +325,6 @@ fn the_commands_about_questions_and_judges_run() {
         data.display()
     ));
     home.prepare("recap bench DATA --strategy fifo --answerer openai/gpt-5.4 --out reports/RUN");
-    let evouna = r#"[{"question": "q", "golden_answer": "a", "answer_x": "a", "judge_x": true, "improper": false}]"#;
-    home.desk.file("NQ.json", evouna);
-    home.desk.file(
-        "NQ301_human.tsv",
-        "id\tQuestion\tModel answer\tAcceptable?\tannotator1\n1\twho\tx\tYes\tYes\n",
-    );
-    home.desk.file("NQ301_BEM.tsv", "Question\tGold answers\tModel answer\nwho\tx\tx\n");
     home.runs("questions.md");
 }
 

@@ -95,13 +95,11 @@ fn invalid_answer_files_and_judges_are_refused() {
     let desk = Desk::new();
     desk.file("session.jsonl", "{\"type\":\"user\"}\n").file("empty.jsonl", "");
     desk.file("good.jsonl", cases());
-    desk.file("human.tsv", "Question\tModel answer\tAcceptable?\tannotator1\nq\ta\tYes\t\n");
     for (arguments, said) in [
-        (&["session.jsonl"][..], "no known format of labelled answers"),
+        (&["session.jsonl"][..], "no line is a labelled answer"),
         (&["empty.jsonl"], "empty"),
         (&["absent.jsonl"], "absent.jsonl"),
         (&["good.jsonl", "good.jsonl"], "`good.jsonl` is given twice"),
-        (&["human.tsv"], "BEM.tsv"),
         (&["good.jsonl", "--judge", "no-such/model"], "`no-such`"),
     ] {
         let error = desk.refused(&[&["judge", "calibrate"], arguments].concat());

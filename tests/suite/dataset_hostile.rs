@@ -224,5 +224,5 @@ fn many_stale_values_checked_in_linear_time() {
     let file = folder.path().join("labels.jsonl");
     std::fs::write(&file, asked.to_string()).unwrap();
     let labels = recap_formats::load_labels(&file).unwrap();
-    assert_eq!(labels.cases[0].asked.stale.len(), n);
+    assert_eq!(labels[0].asked.stale.len(), n);
 }

@@ -1,9 +1,7 @@
-//! The native format of labelled answers against its published schema, and the
-//! public files, which are not part of the repository.
+//! The format of labelled answers against its published schema.
 
 use std::path::Path;
 
-use crate::common::shared;
 use recap_core::model::QuestionKind;
 use recap_formats::load_labels;
 use serde_json::{Value as Json, json};
@@ -103,20 +101,4 @@ fn schema_and_reader_agree_on_valid_cases() {
 fn every_kind_of_question_is_in_the_schema() {
     let kinds: Vec<&str> = QuestionKind::ALL.iter().map(|kind| kind.as_str()).collect();
     assert_eq!(schema()["properties"]["kind"]["enum"], json!(kinds));
-}
-
-#[test]
-fn the_public_files_are_read_whole() {
-    let Some(folder) = shared("data/judge-calibration") else { return };
-    for (file, cases, left_out) in [
-        // 317 improper questions of five answers each.
-        ("evouna_NQ_even.json", 7_440, 1_585),
-        ("evouna_TQ_even.json", 4_820, 180),
-        ("openqa_NQ301_human.tsv", 743, 2),
-    ] {
-        let path = folder.join(file);
-        let labels = load_labels(&path).unwrap_or_else(|errors| panic!("{errors:?}"));
-        let left: u64 = labels.left_out.values().sum();
-        assert_eq!((labels.cases.len(), left), (cases, left_out), "{file}: {:?}", labels.left_out);
-    }
 }

@@ -1,5 +1,6 @@
 //! The offline judge against human labels, which are not part of the repository.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use recap_formats::load_labels;
 use recap_measure::{Graded, agreement};
 use recap_replay::run::grade;
 use recap_report::{Screen, calibration_table};
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
 /// The folder of real data, where it is there.
 fn data(name: &str) -> Option<PathBuf> {
@@ -33,7 +34,6 @@ fn printed(cases: &[LabelledCase]) -> JudgeReport {
         seed: 0,
         cases,
         judgements: &judgements,
-        left_out: &[],
     });
     print!("{}", calibration_table(&report, Screen { width: 120, color: false, wide: true }));
     report
@@ -64,26 +64,81 @@ fn half_name(half: usize) -> &'static str {
     ["tuning", "held out"][half % 2]
 }
 
-/// The cases of a file, in halves: what the judge's rules were made with, and
-/// the rest.
-fn halves(file: &str, half: fn(&LabelledCase) -> usize) -> Option<Vec<LabelledCase>> {
-    let labels = load_labels(&data(file)?).unwrap_or_else(|errors| panic!("{errors:?}"));
-    let moved = labels.cases.into_iter().map(|case| {
+/// Labelled answers through a file, in halves: what the judge's rules were made
+/// with, and the rest.
+fn halves(lines: &[Json], half: fn(&LabelledCase) -> usize) -> Vec<LabelledCase> {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("labels.jsonl");
+    std::fs::write(&file, lines.iter().map(|line| format!("{line}\n")).collect::<String>())
+        .unwrap();
+    let cases = load_labels(&file).unwrap_or_else(|errors| panic!("{errors:?}"));
+    let moved = cases.into_iter().map(|case| {
         let file = half_name(half(&case)).into();
         let asked = Arc::new(LabelledQuestion { file, ..(*case.asked).clone() });
         LabelledCase { asked, ..case }
     });
-    Some(moved.collect())
+    moved.collect()
+}
+
+/// The proper questions of EVOUNA (Wang et al. 2023), with every answer that has
+/// a verdict of people. Entries are counted from 0.
+fn evouna(set: &str) -> Option<Vec<Json>> {
+    let file = data(&format!("judge-calibration/evouna_{set}_even.json"))?;
+    // Python writes `NaN` where a number is missing, which is no JSON.
+    let text = std::fs::read_to_string(file).unwrap().replace(": NaN", ": null");
+    let entries: Vec<Json> = serde_json::from_str(&text).unwrap();
+    let proper = entries.iter().enumerate().filter(|(_, entry)| entry["improper"] != true);
+    let lines = proper.flat_map(|(number, entry)| {
+        let gold = entry["golden_answer"].as_str().unwrap().split('/').map(str::trim);
+        let gold: Vec<&str> = gold.filter(|value| !value.is_empty()).collect();
+        let fields = entry.as_object().unwrap().iter();
+        let verdicts = fields.filter_map(|(key, label)| Some((key.strip_prefix("judge_")?, label)));
+        verdicts.filter(|(_, label)| label.is_boolean()).map(move |(model, label)| {
+            json!({
+                "id": format!("{number}/{model}"), "question": entry["question"],
+                "expect": {"any_of": gold}, "label": label, "answered_by": model,
+                "answer": entry[format!("answer_{model}")].as_str().unwrap_or(""),
+            })
+        })
+    });
+    Some(lines.collect())
+}
+
+/// The rows of a tab-separated table of OpenQA-eval.
+fn table(name: &str) -> Option<Vec<BTreeMap<String, String>>> {
+    let file = data(&format!("judge-calibration/openqa_NQ301_{name}.tsv"))?;
+    let mut table = csv::ReaderBuilder::new().delimiter(b'\t').from_path(file).unwrap();
+    Some(table.deserialize().map(Result::unwrap).collect())
+}
+
+/// The answers of OpenQA-eval (Kamalloo et al. 2023) that have a verdict of
+/// people. The correct answers are in the table of another evaluation.
+fn openqa() -> Option<Vec<Json>> {
+    let key =
+        |row: &BTreeMap<String, String>| (row["Question"].clone(), row["Model answer"].clone());
+    let gold = table("BEM")?.into_iter().map(|row| (key(&row), row["Gold answers"].clone()));
+    let gold: BTreeMap<_, _> = gold.collect();
+    let line = |(number, row): (usize, BTreeMap<String, String>)| {
+        let verdict = row["Acceptable?"].trim();
+        let values = gold.get(&key(&row))?.split(" | ").map(|value| value.trim().trim_matches('"'));
+        (!verdict.is_empty()).then(|| {
+            json!({
+                "id": number.to_string(), "question": row["Question"],
+                "expect": {"any_of": values.collect::<Vec<_>>()}, "answer": row["Model answer"],
+                "label": verdict.eq_ignore_ascii_case("yes"),
+            })
+        })
+    };
+    Some(table("human")?.into_iter().enumerate().filter_map(line).collect())
 }
 
 #[test]
 fn it_agrees_with_people_on_encyclopaedic_answers() {
-    for (set, kappa) in [("NQ", 0.76), ("TQ", 0.83)] {
-        // Entries are counted from 1.
-        let half = |case: &LabelledCase| case.asked.id.parse::<usize>().unwrap() - 1;
-        let file = format!("judge-calibration/evouna_{set}_even.json");
-        let Some(cases) = halves(&file, half) else { return };
-        let report = printed(&cases);
+    for (set, answers, kappa) in [("NQ", 7_440, 0.76), ("TQ", 4_820, 0.83)] {
+        let Some(lines) = evouna(set) else { return };
+        assert_eq!(lines.len(), answers, "{set}");
+        let half = |case: &LabelledCase| case.id.split('/').next().unwrap().parse().unwrap();
+        let report = printed(&halves(&lines, half));
         let row = all(&report);
         assert!(row.kappa.unwrap() >= kappa, "{set}: {row:?}");
         assert!(row.false_accept_share().unwrap() < 0.05, "{set}: {row:?}");
@@ -93,9 +148,10 @@ fn it_agrees_with_people_on_encyclopaedic_answers() {
 
 #[test]
 fn it_agrees_with_people_on_the_open_questions() {
+    let Some(lines) = openqa() else { return };
+    assert_eq!(lines.len(), 743);
     let half = |case: &LabelledCase| case.asked.question.bytes().map(usize::from).sum::<usize>();
-    let Some(cases) = halves("judge-calibration/openqa_NQ301_human.tsv", half) else { return };
-    let report = printed(&cases);
+    let report = printed(&halves(&lines, half));
     let row = all(&report);
     assert!(row.kappa.unwrap() >= 0.6, "{row:?}");
     assert!(row.false_accept_share().unwrap() < 0.05, "{row:?}");

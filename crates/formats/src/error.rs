@@ -220,23 +220,11 @@ pub enum Problem {
         /// The flaw of its question.
         flaw: QuestionFlaw,
     },
-    /// No format of labelled answers recognises the file.
-    #[error("no known format of labelled answers (known: {known})")]
+    /// No line of a file is a labelled answer.
+    #[error("no line is a labelled answer, and the first: {first}")]
     NoLabels {
-        /// Names of the known formats.
-        known: String,
-    },
-    /// The answers of a table were graded by a program.
-    #[error("the table has no column `{column}`: its verdicts are a program's, not people's")]
-    ByProgram {
-        /// The column for the verdicts of people.
-        column: &'static str,
-    },
-    /// The file with the correct answers is missing.
-    #[error("the gold answers are missing: they are read from `{file}`")]
-    NoGold {
-        /// The file that is needed.
-        file: String,
+        /// What is wrong with the first one.
+        first: Box<Problem>,
     },
     /// A record that contradicts itself.
     #[error("{}", brief(.0))]
@@ -347,13 +335,7 @@ impl DatasetError {
             Problem::RepeatedSession { .. } => "give every session an id of its own",
             Problem::Question { flaw, .. } | Problem::Case { flaw, .. } => flaw.help(),
             Problem::NoLabels { .. } => {
-                "give a file of EVOUNA, the human table of OpenQA-eval, or JSON lines: \
-                 datasets/labelled.schema.json"
-            }
-            Problem::ByProgram { .. } => "give the table of the verdicts that people gave",
-            Problem::NoGold { .. } => {
-                "put the table with the columns `Question`, `Model answer` and `Gold answers` \
-                 beside it under that name"
+                "give answers that people graded, as JSON lines: datasets/labelled.schema.json"
             }
             Problem::Inconsistent(_) => "mend that record, or record the session again",
             Problem::Exists => "name another folder, or remove that one first",

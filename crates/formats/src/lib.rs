@@ -53,7 +53,7 @@ pub use error::{DatasetError, Problem};
 pub use format::{Format, Head, MAX_HEAD, Tried};
 pub use formats::FORMATS;
 pub use import::{CHAT_FILE, Export, ImportOptions, Imported, import};
-pub use labels::{LABEL_FORMATS, LabelFormat, Labels, load_labels};
+pub use labels::load_labels;
 pub use load::{bundled, bundled_names, load, load_reader};
 pub use native::{CARD_FILE, QUESTIONS_FILE, SESSIONS_FILE, write_native};
 pub use questions::{

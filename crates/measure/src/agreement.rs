@@ -40,8 +40,6 @@ pub struct Graded<'a> {
     pub cases: &'a [LabelledCase],
     /// A judgement for each answer.
     pub judgements: &'a [Judgement],
-    /// Entries of the files that are not cases: file, reason, number.
-    pub left_out: &'a [(String, String, u64)],
 }
 
 /// Agreement by file and by group.
@@ -68,7 +66,6 @@ pub fn agreement(graded: &Graded<'_>) -> JudgeReport {
         seed: graded.seed,
         rows: tallies.rows(graded.seed),
         reasons,
-        left_out: graded.left_out.to_vec(),
         trust: Trust::Unknown,
     };
     report.trust = trust(&report);

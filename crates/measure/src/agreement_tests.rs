@@ -35,7 +35,6 @@ fn report(graded: &[(LabelledCase, Judgement)]) -> JudgeReport {
         seed: 1,
         cases: &cases,
         judgements: &judgements,
-        left_out: &[],
     })
 }
 

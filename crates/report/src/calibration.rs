@@ -100,12 +100,6 @@ fn notes(report: &JudgeReport) -> Vec<String> {
     if report.rows.iter().any(|row| row.kappa_bounds.is_some()) {
         notes.push("[]: 95 % intervals over questions; kappa is Cohen's.".to_owned());
     }
-    notes.extend(
-        report
-            .left_out
-            .iter()
-            .map(|(file, why, n)| format!("{}: left out {} × {}.", file, number::grouped(*n), why)),
-    );
     notes.extend(report.reasons.iter().map(|(why, n)| {
         let why = plain::shortened(why, REASON);
         format!("unscored: {} × {why}", number::grouped(*n))
@@ -191,7 +185,6 @@ pub fn calibration_json(report: &JudgeReport) -> String {
         // The judge is named once, above the rows.
         Json::Object(keys.zip(fields).filter(|(key, _)| key != "judge").collect::<Map<_, _>>())
     };
-    let left_out = report.left_out.iter();
     let document = json!({
         "judge": report.judge,
         "source": report.source.as_str(),
@@ -199,7 +192,6 @@ pub fn calibration_json(report: &JudgeReport) -> String {
         "trust": report.trust.as_str(),
         "rows": report.rows.iter().map(row).collect::<Vec<_>>(),
         "unscored": report.reasons.iter().map(|(why, n)| json!({"reason": why, "answers": n})).collect::<Vec<_>>(),
-        "left_out": left_out.map(|(file, why, n)| json!({"file": file, "reason": why, "answers": n})).collect::<Vec<_>>(),
     });
     format!("{document:#}\n")
 }

@@ -29,7 +29,6 @@ fn report() -> JudgeReport {
         seed: 7,
         rows: vec![row(Some("a"), None), row(Some("a"), Some("=m\u{1b}[31m"))],
         reasons: vec![("busy".to_owned(), 3)],
-        left_out: vec![("a".to_owned(), "answer without a verdict".to_owned(), 2)],
         trust: Trust::Untrusted,
     }
 }
@@ -50,7 +49,6 @@ fn the_table_shows_people_and_groups() {
 
      Whether the judge can be trusted
      []: 95 % intervals over questions; kappa is Cohen's.
-     a: left out 2 × answer without a verdict.
      unscored: 3 × busy
      not trusted: kappa against people is 0.75; of the answers that people find wrong 5.0 % [3.8, 6.5]
      are accepted, at worst 5.0 % [3.8, 6.5] of those by =m [31m (trusted from kappa 0.7 on, with the

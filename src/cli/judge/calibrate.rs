@@ -11,7 +11,7 @@ use super::super::exit::{Exit, Failure};
 use super::super::wire;
 use super::{JudgeRole, ProgressJudge, wait};
 use recap_core::model::LabelledCase;
-use recap_formats::{DatasetError, Labels, load_labels};
+use recap_formats::{DatasetError, load_labels};
 use recap_measure::{Graded, agreement};
 use recap_replay::run::{grade, sample};
 use recap_report::{
@@ -24,8 +24,7 @@ const PRINTED: usize = 100;
 /// Options of `recap judge calibrate`.
 #[derive(Debug, Args)]
 pub struct CalibrateArguments {
-    /// Answers that people graded: JSON lines (datasets/labelled.schema.json), EVOUNA, or the human
-    /// table of OpenQA-eval
+    /// Answers that people graded: JSON lines (datasets/labelled.schema.json)
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
 
@@ -51,7 +50,7 @@ pub struct CalibrateArguments {
 
 pub(in crate::cli) fn run(arguments: &CalibrateArguments) -> Result<Exit, Failure> {
     let (judge, model_session) = arguments.role.fill(arguments.seed)?;
-    let CalibrationCases { cases, left_out } = calibration_cases(arguments)?;
+    let cases = labelled_cases(arguments)?;
     if cases.is_empty() {
         return Err(Failure::with_code(Exit::Nothing, "there is no answer to grade")
             .help("give a file with labelled answers, or a higher --sample"));
@@ -72,7 +71,6 @@ pub(in crate::cli) fn run(arguments: &CalibrateArguments) -> Result<Exit, Failur
         seed: arguments.seed,
         cases: &cases,
         judgements: &judgements,
-        left_out: &left_out,
     });
     if let Some(folder) = &arguments.out {
         let verdicts = verdicts_csv(&cases, &judgements);
@@ -93,45 +91,26 @@ pub(in crate::cli) fn run(arguments: &CalibrateArguments) -> Result<Exit, Failur
     Ok(ended)
 }
 
-/// The answers that the judge grades, and what the files hold besides them.
-struct CalibrationCases {
-    cases: Vec<LabelledCase>,
-    left_out: Vec<(String, String, u64)>,
-}
-
-fn calibration_cases(arguments: &CalibrateArguments) -> Result<CalibrationCases, Failure> {
-    let (mut cases, mut left_out) = (Vec::new(), Vec::new());
-    for (file, Labels { cases: more, left_out: less }) in labelled(&arguments.files)? {
-        let name = file.display().to_string();
-        cases.extend(more);
-        left_out.extend(less.into_iter().map(|(why, n)| (name.clone(), why, n)));
-    }
-    if let Some(most) = arguments.sample {
-        cases = sample(cases, most, arguments.seed);
-    }
-    Ok(CalibrationCases { cases, left_out })
-}
-
-/// The files of labelled answers.
-fn labelled(inputs: &[PathBuf]) -> Result<Vec<(&Path, Labels)>, Failure> {
-    let (mut files, mut errors) = (Vec::new(), Vec::new());
-    for input in inputs {
-        match load_labels(input) {
-            Ok(labels) => files.push((input.as_path(), labels)),
+/// The answers that the judge grades.
+fn labelled_cases(arguments: &CalibrateArguments) -> Result<Vec<LabelledCase>, Failure> {
+    let (mut cases, mut errors, mut seen) = (Vec::new(), Vec::new(), BTreeSet::new());
+    for file in &arguments.files {
+        if !seen.insert(file.canonicalize().unwrap_or_else(|_| file.clone())) {
+            return Err(Failure::usage(format!("`{}` is given twice", file.display()))
+                .help("give every file once, or its answers would count twice"));
+        }
+        match load_labels(file) {
+            Ok(more) => cases.extend(more),
             Err(found) => errors.extend(found),
         }
     }
     if !errors.is_empty() {
         return Err(refusal(&errors));
     }
-    let mut seen = BTreeSet::new();
-    for (file, _) in &files {
-        if !seen.insert(file.canonicalize().unwrap_or_else(|_| file.to_path_buf())) {
-            return Err(Failure::usage(format!("`{}` is given twice", file.display()))
-                .help("give every file once, or its answers would count twice"));
-        }
-    }
-    Ok(files)
+    Ok(match arguments.sample {
+        Some(most) => sample(cases, most, arguments.seed),
+        None => cases,
+    })
 }
 
 /// The error for invalid files: a line for each violation.

@@ -18,8 +18,6 @@ pub struct JudgeReport {
     pub rows: Vec<JudgeRow>,
     /// Why answers were not graded, most frequent first.
     pub reasons: Vec<(String, u64)>,
-    /// What the files hold besides the cases: file, reason, number.
-    pub left_out: Vec<(String, String, u64)>,
     /// Whether the judge can be relied on.
     pub trust: Trust,
 }
