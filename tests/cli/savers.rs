@@ -362,7 +362,7 @@ fn claimed_savings_are_read_or_their_absence_told() {
         (report(path, "/saved/tokens"), Ok("\"claimed_tokens\":12")),
         (report(command, "/own"), Ok("\"claimed_tokens\":34")),
         (report(path, "/lost"), Err("its report has no number at `/lost`")),
-        (report("path = \"/\"", "/own"), Err("its report is no JSON: ")),
+        (report("path = \"/\"", "/own"), Err("its report is not JSON: ")),
         (report("command = [\"false\"]", "/own"), Err("its report: it ended with exit status: 1")),
     ];
     for (keys, expected) in cases {

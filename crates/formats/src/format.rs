@@ -5,12 +5,13 @@ use serde_json::Value as Json;
 
 use super::LoadOptions;
 use super::database::{self, Table};
-use super::density::{Held, weight};
+use super::density::Held;
 use super::draft::Draft;
 use super::error::DatasetError;
 use super::outline::outline;
 use super::source::{Source, is_cut, parse};
 use recap_core::text::counted;
+use recap_core::text::density::weight;
 
 /// Most bytes that are read to detect the format of an input. A log may begin
 /// with any number of records that are not messages (a Claude Code log with

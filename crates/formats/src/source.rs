@@ -9,12 +9,13 @@ use std::path::{Path, PathBuf};
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 
-use super::density::{Held, KEPT, is_dense};
+use super::density::{Held, KEPT};
 use super::error::{DatasetError, Problem};
 use super::format::Head;
 use super::gathered::stem_of;
 use super::outline::outline;
 use super::unpack::{Allowance, Hashing, Packing, TooMuch, Unpacking};
+use recap_core::text::density::is_dense;
 use recap_core::text::{counted, json_error};
 
 /// Longest line that is read, in bytes: far above any provider's request
@@ -601,7 +602,7 @@ pub(super) fn decoded<T: DeserializeOwned>(text: &str) -> Option<T> {
 /// Refuses JSON whose values would take too much memory.
 fn bearable(text: &str) -> Result<(), Problem> {
     let bytes = text.len() as u64;
-    if is_dense(text) { Err(Problem::TooDense { bytes }) } else { Ok(()) }
+    if is_dense(text.as_bytes()) { Err(Problem::TooDense { bytes }) } else { Ok(()) }
 }
 
 /// A text of JSON in which these words, which Python alone writes for numbers, are

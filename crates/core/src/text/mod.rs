@@ -6,6 +6,7 @@
 
 pub mod bounded;
 mod counted;
+pub mod density;
 mod excerpt;
 pub mod generic;
 mod harmless;

@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 
 use crate::context::InsertAt;
 use recap_core::model::{MOST_TOKENS, Role};
-use recap_core::text::{is_command, json_error};
+use recap_core::text::{density, is_command, json_error};
 
 /// The version of the protocol.
 pub(super) const PROTOCOL: u32 = 1;
@@ -200,8 +200,7 @@ pub(super) struct Usage {
 
 /// Parses an answer; the error says what is wrong, and where.
 pub(super) fn read(line: &str) -> Result<Answer, String> {
-    let mut answer: Json =
-        serde_json::from_str(line).map_err(|e| format!("its answer is not JSON: {e}"))?;
+    let mut answer = density::parsed(line.as_bytes()).map_err(|why| format!("its answer {why}"))?;
     let Some(fields) = answer.as_object_mut() else {
         return Err("its answer is not a JSON object".to_owned());
     };
@@ -308,6 +307,16 @@ mod tests {
 
     fn problem(line: &str) -> String {
         read(line).err().expect("it is no answer")
+    }
+
+    #[test]
+    fn answer_of_too_many_small_values_is_refused() {
+        let pieces = |n: usize| {
+            let pieces = vec![r#"{"id":"m1"}"#; n].join(",");
+            format!(r#"{{"type":"context","messages":[{pieces}]}}"#)
+        };
+        assert!(read(&pieces(90_000)).is_ok());
+        assert!(problem(&pieces(200_000)).starts_with("its answer is too dense: its "));
     }
 
     #[test]

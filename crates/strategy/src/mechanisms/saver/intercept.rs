@@ -8,8 +8,8 @@ use std::time::Duration;
 use recap_core::model::{
     Block, Call, Message, MessageIndex, Preamble, SaverFacts, SaverRecovery, Session, ToolCut,
 };
-use recap_core::text::is_command;
 use recap_core::text::redact::Originals;
+use recap_core::text::{density, is_command};
 use recap_core::tokens::Counter;
 use regex::Regex;
 use reqwest::{Client, Method};
@@ -458,8 +458,7 @@ impl Link<'_> {
             None => self.run(&report.command, home).await,
         };
         let text = text.map_err(|problem| format!("its report: {problem}"))?;
-        let value: Json =
-            serde_json::from_str(&text).map_err(|e| format!("its report is no JSON: {e}"))?;
+        let value = density::parsed(text.as_bytes()).map_err(|why| format!("its report {why}"))?;
         let number = |pointer: &String| {
             let found = value.pointer(pointer).and_then(Json::as_f64);
             found.ok_or_else(|| format!("its report has no number at `{pointer}`"))

@@ -11,6 +11,7 @@ use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use recap_core::model::Message;
+use recap_core::text::density;
 use serde_json::{Value as Json, json};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
@@ -122,8 +123,7 @@ async fn serve(
     let most = lock().sent + MOST_ADDED;
     let read = Limited::new(request.into_body(), most).collect().await;
     let body = match read {
-        Ok(body) => serde_json::from_slice::<Json>(&body.to_bytes())
-            .map_err(|e| format!("its request is no JSON: {e}")),
+        Ok(body) => density::parsed(&body.to_bytes()).map_err(|why| format!("its request {why}")),
         Err(error) if error.is::<LengthLimitError>() => {
             Err(format!("it adds more than {} MB to a request", MOST_ADDED >> 20))
         }
