@@ -4,6 +4,7 @@
 //! The schemas in `datasets/` describe the files; what is written here
 //! validates against them, and reading it back gives the same sessions.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -77,7 +78,7 @@ fn name_role(problem: Problem) -> Problem {
 /// A session as it is written in a line of [`SESSIONS_FILE`].
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct WireSession {
+struct WireSession<'a> {
     id: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     model: Option<String>,
@@ -87,62 +88,65 @@ struct WireSession {
     window: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     project: Option<String>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    system: Vec<String>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    tools: Vec<ToolDefinition>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pinned: Vec<String>,
-    messages: Vec<Message>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    preamble_changes: Vec<PreambleChange>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    compactions: Vec<RecordedCompaction>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    metadata: Vec<String>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    sidechains: Vec<SidechainRequest>,
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
+    system: Cow<'a, [String]>,
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
+    tools: Cow<'a, [ToolDefinition]>,
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
+    pinned: Cow<'a, [String]>,
+    messages: Cow<'a, [Message]>,
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
+    preamble_changes: Cow<'a, [PreambleChange]>,
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
+    compactions: Cow<'a, [RecordedCompaction]>,
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
+    metadata: Cow<'a, [String]>,
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
+    sidechains: Cow<'a, [SidechainRequest]>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     left_out: BTreeMap<String, u64>,
 }
 
-impl From<WireSession> for Session {
-    fn from(wire: WireSession) -> Session {
+impl From<WireSession<'_>> for Session {
+    fn from(wire: WireSession<'_>) -> Session {
         Session {
             id: wire.id,
-            preamble: Preamble { system: wire.system, tools: wire.tools, pinned: wire.pinned },
-            messages: wire.messages,
-            preamble_changes: wire.preamble_changes,
-            compactions: wire.compactions,
+            preamble: Preamble {
+                system: wire.system.into_owned(),
+                tools: wire.tools.into_owned(),
+                pinned: wire.pinned.into_owned(),
+            },
+            messages: wire.messages.into_owned(),
+            preamble_changes: wire.preamble_changes.into_owned(),
+            compactions: wire.compactions.into_owned(),
             model: wire.model,
             other_models: wire.other_models,
             window: wire.window,
             project: wire.project,
-            metadata: wire.metadata,
-            sidechains: wire.sidechains,
+            metadata: wire.metadata.into_owned(),
+            sidechains: wire.sidechains.into_owned(),
             left_out: wire.left_out,
         }
     }
 }
 
-impl From<&Session> for WireSession {
-    fn from(session: &Session) -> WireSession {
-        let session = session.clone();
+impl<'a> From<&'a Session> for WireSession<'a> {
+    fn from(session: &'a Session) -> WireSession<'a> {
         WireSession {
-            id: session.id,
-            model: session.model,
-            other_models: session.other_models,
+            id: session.id.clone(),
+            model: session.model.clone(),
+            other_models: session.other_models.clone(),
             window: session.window,
-            project: session.project,
-            system: session.preamble.system,
-            tools: session.preamble.tools,
-            pinned: session.preamble.pinned,
-            messages: session.messages,
-            preamble_changes: session.preamble_changes,
-            compactions: session.compactions,
-            metadata: session.metadata,
-            sidechains: session.sidechains,
-            left_out: session.left_out,
+            project: session.project.clone(),
+            system: Cow::Borrowed(&session.preamble.system),
+            tools: Cow::Borrowed(&session.preamble.tools),
+            pinned: Cow::Borrowed(&session.preamble.pinned),
+            messages: Cow::Borrowed(&session.messages),
+            preamble_changes: Cow::Borrowed(&session.preamble_changes),
+            compactions: Cow::Borrowed(&session.compactions),
+            metadata: Cow::Borrowed(&session.metadata),
+            sidechains: Cow::Borrowed(&session.sidechains),
+            left_out: session.left_out.clone(),
         }
     }
 }
@@ -236,10 +240,28 @@ pub(super) fn write_card(folder: &Path, card: &Card) -> Result<(), DatasetError>
 
 /// Writes a session as one line; returns its length in bytes.
 pub(super) fn write_line(session: &Session, mut out: impl Write) -> std::io::Result<u64> {
-    let mut line = serde_json::to_vec(&WireSession::from(session))?;
-    line.push(b'\n');
-    out.write_all(&line)?;
-    Ok(line.len() as u64)
+    let mut counting = Counting { out: &mut out, written: 0 };
+    serde_json::to_writer(&mut counting, &WireSession::from(session))?;
+    counting.write_all(b"\n")?;
+    Ok(counting.written)
+}
+
+/// Counts the bytes that are written.
+struct Counting<W> {
+    out: W,
+    written: u64,
+}
+
+impl<W: Write> Write for Counting<W> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let written = self.out.write(bytes)?;
+        self.written += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.out.flush()
+    }
 }
 
 /// A session of one line.
