@@ -97,13 +97,20 @@ impl PartialEq for Listed {
 }
 
 impl Listed {
-    fn entry(&self) -> Json {
-        serde_json::from_str(self.entry.get()).expect("the text of an entry was read as JSON")
+    /// The entry as JSON. Its text was not looked at closely when the list was
+    /// read: a number may be too large for any, and lists too deep.
+    fn entry(&self) -> Result<Json, EntryError> {
+        serde_json::from_str(self.entry.get())
+            .map_err(|e| EntryError::Unreadable(json_error(&e.to_string())))
+    }
+
+    fn read(&self, id: &str) -> Result<ModelPrices, EntryError> {
+        ModelPrices::read(id, &self.entry()?)
     }
 
     fn prices(&self, id: &str) -> &ModelPrices {
-        let read = || ModelPrices::read(id, &self.entry());
-        self.prices.get_or_init(|| read().expect("a list is read through, or tested to be sound"))
+        let read = || self.read(id).expect("a list is read through, or tested to be sound");
+        self.prices.get_or_init(read)
     }
 }
 
@@ -134,8 +141,8 @@ impl PriceList {
     pub fn parse(name: &str, text: &str) -> Result<Self, PriceError> {
         let list = Self::unread(name, text)?;
         for (id, listed) in &list.models {
-            ModelPrices::read(id, &listed.entry())
-                .map_err(|problem| PriceError::Entry { model: id.clone(), problem })?;
+            let prices = listed.read(id);
+            prices.map_err(|problem| PriceError::Entry { model: id.clone(), problem })?;
         }
         Ok(list)
     }
@@ -157,7 +164,7 @@ impl PriceList {
 
     /// A model's entry as the list writes it, by its name there.
     pub fn entry(&self, id: &str) -> Option<Json> {
-        self.models.get(id).map(Listed::entry)
+        self.models.get(id)?.entry().ok()
     }
 
     /// Every model, by name.
@@ -275,6 +282,19 @@ mod tests {
         assert!(error.to_string().starts_with("model `m`: `input_cost_per_token`"), "{error}");
         let error = PriceList::parse("x", r#"{"m": 3}"#).unwrap_err();
         assert_eq!(error.to_string(), "model `m`: the entry is no object");
+    }
+
+    #[test]
+    fn unreadable_numbers_and_depths_are_refused() {
+        let listed = |value: &str| {
+            let price = r#""input_cost_per_token": 1e-6, "output_cost_per_token": 1e-6"#;
+            PriceList::parse("mine", &format!(r#"{{"m": {{{price}, "more": {value}}}}}"#))
+        };
+        assert!(listed("1e308").is_ok());
+        for value in ["1e999".to_owned(), "[".repeat(1_000) + &"]".repeat(1_000)] {
+            let error = listed(&value).unwrap_err().to_string();
+            assert!(error.starts_with("model `m`: the entry cannot be read: "), "{error}");
+        }
     }
 
     #[test]

@@ -46,6 +46,9 @@ pub struct ModelPrices {
 /// What is wrong with an entry of the list.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EntryError {
+    /// A number or a depth that no reader of JSON takes.
+    #[error("the entry cannot be read: {0}")]
+    Unreadable(String),
     /// It is not an object.
     #[error("the entry is no object")]
     NoObject,
