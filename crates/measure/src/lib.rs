@@ -38,7 +38,6 @@ mod comparison;
 mod exams;
 mod family;
 mod findings;
-mod forgetting;
 pub mod gate;
 mod gather;
 mod idle;
@@ -122,7 +121,6 @@ pub fn measure(
     );
     let findings = findings::findings(&evidence);
     let mut recommendation = recommendation::recommendation(&evidence, &findings);
-    let forgetting = forgetting::curves(&manifest.windows, &sessions, &results);
     let answered_at_cuts = answered_at_cuts::answered_at_cuts(&sessions, &results, manifest.depth);
     let rows: Vec<StrategyRow> = table.into_iter().map(|entry| entry.row).collect();
     let unusable = rows.iter().filter(|row| row.row_kind == RowKind::Unusable);
@@ -151,7 +149,6 @@ pub fn measure(
         primary,
         rows,
         answered_at_cuts,
-        forgetting,
         family,
         gate: None,
         recommendation,

@@ -3,8 +3,7 @@
 use super::testkit::{absent, cell, close, facts, manifest, run, warnings};
 use super::*;
 use recap_core::model::{
-    AgainstFull, AgeUnit, CellOutcome, Interval, Primary, QuestionKind, SessionFacts, StrategyRow,
-    Value,
+    AgainstFull, CellOutcome, Interval, Primary, QuestionKind, SessionFacts, StrategyRow, Value,
 };
 
 /// Three facts and an unanswerable one, all asked at request 1.
@@ -290,55 +289,6 @@ fn compactions_for_final_questions_are_not_counted() {
     close(x, "compactions", 1.0);
     close(x, "inflated", 0.0);
     close(x, "compression_ratio", 0.5);
-}
-
-#[test]
-fn forgetting_curve_is_by_compactions_and_tokens() {
-    let facts = facts("s")
-        .requests(&[1_000, 2_000])
-        .question(QuestionKind::Fact, 0, 1_999)
-        .question(QuestionKind::Fact, 1, 2_000)
-        .question(QuestionKind::Update, 1, 70_000)
-        .question(QuestionKind::Abstain, 1, 70_000)
-        .reference(1, 5_000, None)
-        .build();
-    let x = cell("s", "x").sent(&[1_000, 500]).compaction(1_000, 500).states("l");
-    let x = x.snapshot(0, 0).answers("R").snapshot(1, 1).answers("hwR").build();
-    let report = run(vec![facts], vec![x]);
-    let curve = |age: AgeUnit| report.forgetting.iter().find(|c| c.age == age).unwrap();
-    let bins = |age: AgeUnit| -> Vec<(u64, Option<u64>, u64, Option<f64>)> {
-        curve(age).bins.iter().map(|b| (b.from, b.to, b.questions, b.recall)).collect()
-    };
-    assert_eq!(
-        bins(AgeUnit::Compactions),
-        [(0, Some(1), 1, Some(1.0)), (1, Some(2), 2, Some(0.25))]
-    );
-    assert_eq!(
-        bins(AgeUnit::Tokens),
-        [
-            (0, Some(2_000), 1, Some(1.0)),
-            (2_000, Some(4_000), 1, Some(0.5)),
-            (4_000, Some(8_000), 0, None),
-            (64_000, None, 1, Some(0.0)),
-        ]
-    );
-    // The reference was last seen in message 0 and is used at request 1: the
-    // compaction before request 1 is between them.
-    let one = &curve(AgeUnit::Compactions).bins[1];
-    assert_eq!((one.references, one.reference_recall), (1, Some(0.0)));
-}
-
-#[test]
-fn forgetting_curve_keeps_nothing_when_refused_except_controls() {
-    let session = || facts("s").requests(&[1_000, 2_000]).reference(1, 5_000, None).build();
-    let over = || cell("s", "x").sent(&[1_000, 9_000]).overflow(1).states("k");
-    let kept = |cell: Cell| {
-        let report = run(vec![session()], vec![cell]);
-        let curve = report.forgetting.iter().find(|c| c.age == AgeUnit::Tokens).unwrap();
-        curve.bins[0].reference_recall
-    };
-    assert_eq!(kept(over().build()), Some(0.0));
-    assert_eq!(kept(over().control().build()), Some(1.0));
 }
 
 #[test]

@@ -35,6 +35,7 @@ mod compactions_csv;
 mod comparison;
 mod cuts_csv;
 pub mod document;
+mod drawing;
 mod facts_csv;
 mod forgets;
 mod html;

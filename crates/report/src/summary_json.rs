@@ -9,8 +9,8 @@ use serde_json::Value as Json;
 use super::advice::advice_json;
 use super::{Format, RenderInput, number};
 use recap_core::model::{
-    Absent, AnsweredAtCuts, Finding, Forgetting, Gate, Interval, Manifest, Missing, PanelAgreement,
-    Primary, Recommendation, Report, RowKind, StrategyRow, Value,
+    Absent, AnsweredAtCuts, Finding, Gate, Interval, Manifest, Missing, PanelAgreement, Primary,
+    Recommendation, Report, RowKind, StrategyRow, Value,
 };
 use recap_core::wording::{self, Answer};
 
@@ -22,7 +22,7 @@ pub(super) const FORMAT: Format = Format {
 };
 
 /// Version of this file's layout; fields are only ever added under one version.
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 
 #[derive(Serialize)]
 struct Summary<'a> {
@@ -33,7 +33,6 @@ struct Summary<'a> {
     /// For each strategy, the questions at cuts by kind; absent without any.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     questions: Vec<Json>,
-    forgetting: &'a [Forgetting],
     #[serde(skip_serializing_if = "Option::is_none")]
     family: Option<Json>,
     /// What to use, how sure that is, what it rests on and what else to know.
@@ -97,7 +96,6 @@ fn render(source: &RenderInput<'_>) -> Vec<u8> {
         primary: report.primary,
         rows: report.rows.iter().map(row).collect(),
         questions: report.answered_at_cuts.iter().map(questions).collect(),
-        forgetting: &report.forgetting,
         family: report.family.as_ref().map(shown),
         answer: report.recommendation.as_ref().and_then(|of| answered(report, of)),
         advice: report.advice.as_ref().map(|advice| advice_json(report, advice)),

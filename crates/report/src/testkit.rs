@@ -120,7 +120,6 @@ impl Kit {
             primary: Primary::ReferenceRecall,
             rows: self.rows(),
             answered_at_cuts: Vec::new(),
-            forgetting: Vec::new(),
             family: None,
             gate: None,
             recommendation: None,

@@ -107,8 +107,8 @@ pub use recommendation::{
 pub use recorded::{Piece, RecordedCall, RecordedCompaction, RecordedTrigger};
 pub use reply::{ReplyFacts, Unusable};
 pub use report::{
-    AgainstFull, AgeBin, AgeUnit, Answered, AnsweredAtCuts, Forgetting, INSTRUMENT, Interval,
-    Report, SESSION_MEASURES, SessionRow, StrategyRow, UNRANKED, VALID_WITHIN, is_exam_doubtful,
+    AgainstFull, Answered, AnsweredAtCuts, INSTRUMENT, Interval, Report, SESSION_MEASURES,
+    SessionRow, StrategyRow, UNRANKED, VALID_WITHIN, is_exam_doubtful,
 };
 pub use results::{RunResults, SessionResults};
 pub use saver::{SaverFacts, SaverRecovery, SaverRow, SaverSavings, ToolCut};

@@ -171,47 +171,6 @@ impl StrategyRow {
     }
 }
 
-/// The unit of an age.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum AgeUnit {
-    /// Compactions since it was last mentioned.
-    Compactions,
-    /// Tokens of messages since it was last mentioned.
-    Tokens,
-}
-
-/// The share that is right of everything of one age.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct AgeBin {
-    /// Smallest age in the bin.
-    pub from: u64,
-    /// First age above the bin; `None` for an open bin.
-    pub to: Option<u64>,
-    /// Graded questions of that age.
-    pub questions: u64,
-    /// Mean score of those questions.
-    pub recall: Option<f64>,
-    /// References of that age.
-    pub references: u64,
-    /// Share of them that is kept and supported.
-    pub reference_recall: Option<f64>,
-}
-
-/// Recall against age: the forgetting curve of one strategy at one window, over
-/// everything that was asked in the run (reference §5).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Forgetting {
-    /// The strategy's id, without markup.
-    pub strategy: String,
-    /// Window label as typed.
-    pub window: String,
-    /// What the age is counted in.
-    pub age: AgeUnit,
-    /// Bins by age; those without anything are left out.
-    pub bins: Vec<AgeBin>,
-}
-
 /// Questions of one kind at cuts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Answered {
@@ -247,8 +206,6 @@ pub struct Report {
     pub rows: Vec<StrategyRow>,
     /// Questions at cuts by kind; empty where none was asked.
     pub answered_at_cuts: Vec<AnsweredAtCuts>,
-    /// Forgetting curves, by window as typed, strategy and unit of age.
-    pub forgetting: Vec<Forgetting>,
     /// The one confirmatory family; absent where there is nothing to compare.
     pub family: Option<Family>,
     /// The findings of the gate, where there is one.

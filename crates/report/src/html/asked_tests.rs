@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use super::tests::{DATA, HOSTILE, block, page, tags};
+use super::tests::{DATA, HOSTILE, page, tags};
 use super::*;
 use crate::packed::unpacked;
 use crate::testkit::{Echo, Kit};
 use crate::{Texts, questions_csv};
 use recap_core::model::{
-    Absent, AgeBin, AgeUnit, Answer, Cell, CellOutcome, CellRows, Expectation, Forgetting,
-    Interval, Judgement, LedgerState, NoGrade, NoReply, Primary, QuestionFacts, QuestionKind,
-    QuestionRow, RowKind, Value, Verdict, Vote,
+    Absent, Answer, Cell, CellOutcome, CellRows, Expectation, Interval, Judgement, LedgerState,
+    NoGrade, NoReply, Primary, QuestionFacts, QuestionKind, QuestionRow, RowKind, Value, Verdict,
+    Vote,
 };
 use recap_core::text::harmless_data;
 
@@ -56,25 +56,7 @@ pub(super) fn asked() -> Report {
         let interval = Interval::ThisSessionOnly { lo: 50.2, hi: 72.0 };
         row.intervals.insert("continuity".to_owned(), interval);
     }
-    report.forgetting = vec![curve("full", 12), curve("prune", 9)];
     report
-}
-
-fn curve(strategy: &str, questions: u64) -> Forgetting {
-    let bin = |from, to, recall| AgeBin {
-        from,
-        to,
-        questions,
-        recall: Some(recall),
-        references: 0,
-        reference_recall: None,
-    };
-    Forgetting {
-        strategy: strategy.to_owned(),
-        window: "25%".to_owned(),
-        age: AgeUnit::Tokens,
-        bins: vec![bin(0, Some(2_000), 0.875), bin(64_000, None, 0.25)],
-    }
 }
 
 pub(super) fn rows(cell: &mut Cell) -> Option<&mut CellRows> {
@@ -172,18 +154,6 @@ fn recall_by_kind_says_how_many_were_asked() {
     assert!(!table.contains("recall, temporal "), "only kinds that occur");
     let row = table.split("<tr ").find(|row| row.contains("<bdi>prune</bdi>")).unwrap();
     assert!(row.contains("<td class=\"number\">12 %</td>"), "{row}");
-}
-
-#[test]
-fn the_forgetting_curve_says_how_many_were_asked() {
-    let page = page(&asked(), None);
-    let tables = block(&page, "forgetting-data");
-    let expected = serde_json::json!([{
-        "title": "Recall of questions, by tokens since the answer was last said, window 25 %",
-        "heads": ["0–2k", "64k+"],
-        "rows": [["full", [[0.875, 12], [0.25, 12]]], ["prune", [[0.875, 9], [0.25, 9]]]],
-    }]);
-    assert_eq!(tables, expected, "nothing is told of what was not asked");
 }
 
 /// Takes a row's number apart, as `questions.js` does.
@@ -346,11 +316,10 @@ fn hostile_words_are_harmless_in_questions_csv() {
 fn a_run_without_questions_says_nothing_of_them() {
     let mut report = asked();
     report.primary = Primary::ReferenceRecall;
-    report.forgetting.clear();
     report.sessions.iter_mut().for_each(|t| t.questions.clear());
     report.results.cells_mut().filter_map(rows).for_each(|rows| rows.questions.clear());
     let page = page(&report, None);
-    for words in ["id=\"question-data\"", "Questions: what", "forgetting-data\">", "guessed"] {
+    for words in ["id=\"question-data\"", "Questions: what", "guessed"] {
         assert!(!page.contains(words), "{words}");
     }
     assert!(page.contains("How far to trust it"));
@@ -475,31 +444,7 @@ fn large() -> Report {
         };
         rows.questions = (0..89).map(question).collect();
     }
-    for (name, window) in kit.strategies.iter().flat_map(|p| kit.windows.iter().map(|w| (p.0, *w)))
-    {
-        for age in [AgeUnit::Tokens, AgeUnit::Compactions] {
-            report.forgetting.push(long_curve(name, window, age));
-        }
-    }
     report
-}
-
-/// A curve with every bin that there is.
-fn long_curve(strategy: &str, window: &str, age: AgeUnit) -> Forgetting {
-    let bin = |n: u64| AgeBin {
-        from: n * 1_000,
-        to: Some((n + 1) * 1_000),
-        questions: 5 + n * 3,
-        recall: Some(1.0 / (n + strategy.len() as u64) as f64),
-        references: 40,
-        reference_recall: Some(1.0 - 0.1 * n as f64),
-    };
-    Forgetting {
-        strategy: strategy.to_owned(),
-        window: window.to_owned(),
-        age,
-        bins: (0..7).map(bin).collect(),
-    }
 }
 
 #[test]

@@ -3,17 +3,12 @@
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
+use crate::drawing::{DRAWS, GRID, INK};
 use crate::number;
 use recap_core::model::{Tuned, TunedSetting, TunedStatus};
 
 const SIZE: (u32, u32) = (760, 460);
 const FONT: f64 = 14.0;
-/// What a drawing can fail with: nothing, since it goes to memory and every
-/// range and size is set in this file.
-const DRAWS: &str = "drawing to memory in ranges of our own cannot fail";
-
-const INK: RGBColor = RGBColor(0x1C, 0x21, 0x28);
-const GRID: RGBColor = RGBColor(0x8A, 0x93, 0x9E);
 /// The frontier, the author's setting, and all others.
 const FRONTIER: RGBColor = RGBColor(0x1F, 0x83, 0xC2);
 const AUTHOR: RGBColor = RGBColor(0xC8, 0x6A, 0x12);

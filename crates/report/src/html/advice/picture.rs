@@ -7,7 +7,7 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use crate::advice::named;
-use crate::html::questions::curve::{DRAWS, GRID, INK, PALETTE};
+use crate::drawing::{DRAWS, GRID, INK, PALETTE};
 use crate::number;
 use recap_core::model::{Advice, Estimate, RowKind, SizeFigures, StrategyAdvice};
 

@@ -10,8 +10,6 @@
 //! cut or left out for it is whole in `questions.csv`, and the page says so.
 
 pub(super) mod answers;
-pub(super) mod curve;
-mod forgetting;
 
 use askama::Template;
 use serde::Serialize;
@@ -43,8 +41,6 @@ pub(super) struct Questions {
     data: String,
     /// What had to be cut.
     cut: Option<String>,
-    /// Forgetting curves for the script, where there are any.
-    forgetting: Option<forgetting::Curves>,
     with_texts: bool,
     replicates: u32,
 }
@@ -133,7 +129,6 @@ pub(super) fn questions(
         tables: tables(source, blocks, open),
         data,
         cut,
-        forgetting: forgetting::curves(report),
         with_texts: source.texts.is_some(),
         replicates: report.manifest.replicates,
     })

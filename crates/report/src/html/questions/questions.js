@@ -141,25 +141,3 @@ recap.near(document.getElementById("question-list"), async (place) => {
   show(0);
   place.dataset.ready = "yes";
 });
-
-// What is still right by age: a table of each, when they are opened.
-document.getElementById("forgetting")?.addEventListener("toggle", async () => {
-  if (!("DecompressionStream" in window)) return;
-  const { make, scroll, table, count } = recap;
-  const tables = await recap.unpack("forgetting-data");
-  const cell = (found) => {
-    if (!found) return make("td", "–", "number");
-    const node = make("td", `${found[0].toFixed(2)} `, "number");
-    node.append(make("small", `n ${count(found[1])}`));
-    return node;
-  };
-  const row = ([name, cells]) => {
-    const line = make("tr"), th = make("th");
-    th.scope = "row";
-    th.append(make("bdi", name));
-    line.append(th, ...cells.map(cell));
-    return line;
-  };
-  const each = ({ title, heads, rows }) => [make("h3", title), scroll(title, table([["strategy", ""], ...heads.map((head) => [head, "number"])], rows.map(row)))];
-  document.getElementById("forgetting-view").replaceChildren(...tables.flatMap(each));
-}, { once: true });
