@@ -18,13 +18,17 @@ fuzz_target!(|input: &[u8]| {
     let packed = packed.finish().expect("memory takes every byte");
     let options = LoadOptions { max_unpacked: Some(1 << 16), ..LoadOptions::default() };
     let by_zstd = zstd::stream::encode_all(input, 1).expect("memory takes every byte");
+    let is_packed = [&[0x1f, 0x8b][..], &[0x28, 0xb5, 0x2f, 0xfd]].iter().any(|m| input.starts_with(m));
     for packed in [&packed, &by_zstd] {
         let plain = load_reader("input", input, &options);
         match (plain, load_reader("input", &packed[..], &options)) {
             (Ok(plain), Ok(unpacked)) => assert_eq!(plain.sessions, unpacked.sessions),
             (Err(plain), Err(unpacked)) => [plain, unpacked].into_iter().for_each(told),
-            // Plain inputs are not bounded, and a packed one may itself be packed.
+            // Plain inputs are not bounded.
             (Ok(_), Err(error)) => told(error),
+            // What is packed twice is unpacked once: lines of it may be readable, and
+            // the rest is told.
+            (Err(error), Ok(_)) if is_packed => told(error),
             (Err(error), Ok(_)) => panic!("only the packed one can be read: {error}"),
         }
     }
