@@ -45,7 +45,7 @@ pub(super) fn read_field(field: &str) -> Option<(Rate, u64)> {
         None => (0, rest),
         Some(tier) => {
             let (thousands, rest) = tier.split_once("k_tokens")?;
-            (thousands.parse::<u64>().ok()? * 1_000, rest)
+            (thousands.parse::<u64>().ok()?.saturating_mul(1_000), rest)
         }
     };
     rest.is_empty().then_some((rate, above))
@@ -77,6 +77,11 @@ mod tests {
         assert_eq!(
             read_field("cache_creation_input_token_cost_above_1hr_above_100k_tokens"),
             Some((Rate::CacheWrite1h, 100_000))
+        );
+        // No prompt is as long.
+        assert_eq!(
+            read_field("input_cost_per_token_above_551726630532284416k_tokens"),
+            Some((Rate::Input, u64::MAX))
         );
     }
 
