@@ -221,7 +221,7 @@ pub enum Problem {
         flaw: QuestionFlaw,
     },
     /// No line of a file is a labelled answer.
-    #[error("no line is a labelled answer, and the first: {first}")]
+    #[error("no line is a labelled answer; the first one has this problem: {first}")]
     NoLabels {
         /// What is wrong with the first one.
         first: Box<Problem>,

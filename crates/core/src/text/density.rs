@@ -75,7 +75,7 @@ pub fn is_dense(json: &[u8]) -> bool {
 pub fn parsed(json: &[u8]) -> Result<Json, String> {
     if is_dense(json) {
         let bytes = json.len();
-        return Err(format!("is too dense: its {bytes} bytes hold too many small values"));
+        return Err(format!("holds too many small values in {bytes} bytes of JSON"));
     }
     serde_json::from_slice(json).map_err(|e| format!("is not JSON: {}", json_error(&e.to_string())))
 }
@@ -122,6 +122,6 @@ mod tests {
         assert_eq!(parsed(b"[1]"), Ok(serde_json::json!([1])));
         assert!(parsed(b"[1").unwrap_err().starts_with("is not JSON: "));
         let said = parsed(format!("[{}1]", "{},".repeat(1_000_000)).as_bytes()).unwrap_err();
-        assert_eq!(said, "is too dense: its 3000003 bytes hold too many small values");
+        assert_eq!(said, "holds too many small values in 3000003 bytes of JSON");
     }
 }

@@ -316,7 +316,7 @@ mod tests {
             format!(r#"{{"type":"context","messages":[{pieces}]}}"#)
         };
         assert!(read(&pieces(90_000)).is_ok());
-        assert!(problem(&pieces(200_000)).starts_with("its answer is too dense: its "));
+        assert!(problem(&pieces(200_000)).starts_with("its answer holds too many small values"));
     }
 
     #[test]
