@@ -2,6 +2,7 @@
 //! seeds, and the built-in strategies to run them through.
 
 use recap_core::model::{Block, Role, Session};
+use recap_formats::{Dataset, LoadOptions, load, write_native};
 use recap_replay::{Plan, ReplaySession};
 use recap_strategy::{Record, builtin};
 use serde_json::json;
@@ -79,6 +80,16 @@ impl Talk {
     pub fn end(self) -> Session {
         self.0
     }
+}
+
+/// The session as it is read from a file.
+pub fn from_disk(session: Session) -> Session {
+    let folder = tempfile::tempdir().unwrap();
+    let dataset = Dataset { name: "talk".into(), sessions: vec![session], ..Dataset::default() };
+    write_native(&dataset, folder.path()).unwrap();
+    let [session] =
+        load(folder.path(), &LoadOptions::default()).unwrap().sessions.try_into().unwrap();
+    session
 }
 
 /// A built-in strategy at a window, with overrides.

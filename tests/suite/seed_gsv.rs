@@ -3,15 +3,6 @@
 //! sentences beside its mechanism.
 //! Each test names its sentence.
 //!
-//! What replay cannot express of it:
-//!
-//! - the agent edits MEMORY.md as it goes: the text is a file beside the strategy, the same
-//!   throughout; what a recorded agent wrote into such a file is in its messages.
-//! - main sessions and others by who speaks (channel, peer, session key): recordings name none:
-//!   a session is main unless it is a sidechain, a subagent's conversation beside one.
-//! - reading an archive or a file anew in the conversation: the recorded agent did not ask for
-//!   it.
-//!
 //! Where strategies depart from it:
 //!
 //! - `chunked-summary`: the design gives no defaults for reserveTokens and keepRecentTokens:
@@ -20,6 +11,8 @@
 //!   (`session-1-part1`): the same run writes the same files. Archives hold recorded messages,
 //!   one a line as in `session.schema.json`; a summary that was folded again is in none, and
 //!   a session's archive also has what its parts have.
+//! - `gsv`, `chunked-summary`: a memory that the day's file holds already is not appended again;
+//!   the design shows the model that file and appends what it writes.
 //! - `gsv`: the message that asks for a reset, `/reset` included, begins the new session, since
 //!   the recorded agent answered it.
 //! - `gsv-daily`, `gsv-idle`: hours are UTC, the recording's clock. A policy is looked at when
@@ -29,10 +22,10 @@ use crate::common;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 
-use crate::common::talk::{even, real, unscaled};
+use crate::common::talk::{Talk, even, from_disk, real, unscaled};
 use crate::common::{block_on, ledger, message, plan, sent, subject};
 use async_trait::async_trait;
-use recap_core::model::{Block, Role, Session};
+use recap_core::model::{Block, Role, Session, ToolDefinition};
 use recap_replay::{Plan, ReplaySession};
 use recap_strategy::{
     CallUsage, Compactor, CompactorError, Digest, FailedCall, Produced, Reply, Strategy, Task,
@@ -44,6 +37,8 @@ use serde_json::json;
 #[derive(Default)]
 struct Scripted {
     fails_at: BTreeSet<usize>,
+    /// What it writes as the memory of each call instead.
+    memory: Option<&'static str>,
     /// Texts, and what was known, of each call.
     asked: Mutex<Vec<(Vec<String>, Vec<String>)>>,
 }
@@ -68,7 +63,7 @@ impl Compactor for Scripted {
         if self.fails_at.contains(&call) {
             return Err(CompactorError::Malformed(format!("call {call} fails")).into());
         }
-        let memories = vec![format!("memory {call}")];
+        let memories = vec![self.memory.map_or_else(|| format!("memory {call}"), str::to_owned)];
         let produced = Produced::Digest(Digest { summary: format!("summary {call}"), memories });
         let (usage, written) = (CallUsage::default(), 10);
         Ok(Reply::unmodelled(produced, usage, written))
@@ -331,6 +326,96 @@ fn next_session_has_memories_in_its_system_prompt() {
     at(&asked_to_reset(), &gsv(), &Scripted::default(), 2, |session| {
         assert_eq!(notes(session), BTreeMap::new());
     });
+}
+
+/// Seed 004: the files of today and yesterday are loaded into every system prompt: a two-day
+/// sliding window
+#[test]
+fn memories_are_in_prompts_of_that_day_and_the_next() {
+    let session = from_disk(talk(&[
+        ("18T10:00", U, "hello"),
+        ("18T10:01", A, "hi"),
+        ("18T10:02", U, "/reset"),
+        ("18T10:03", A, "done"),
+        ("18T23:00", U, "good night"),
+        ("18T23:01", A, "good night"),
+        ("19T23:58", U, "still there?"),
+        ("19T23:59", A, "yes"),
+        ("20T00:01", U, "and now?"),
+        ("20T00:02", A, "no"),
+    ]));
+    let loaded = (0..5).map(|request| {
+        at(&session, &gsv(), &Scripted::default(), request, |replay| {
+            notes(replay).get("daily-memory").is_some_and(|note| note.ends_with("- memory 0"))
+        })
+    });
+    assert_eq!(loaded.collect::<Vec<_>>(), [false, true, true, true, false]);
+}
+
+/// Seed 004: extracted memories are appended to the day's file; a two-day window of
+/// recently-extracted knowledge
+#[test]
+fn memory_extracted_again_days_later_is_in_prompts_again() {
+    let session = from_disk(talk(&[
+        ("18T10:00", U, "hello"),
+        ("18T10:01", A, "hi"),
+        ("18T10:02", U, "/reset"),
+        ("18T10:03", A, "done"),
+        ("21T10:00", U, "hello"),
+        ("21T10:01", A, "hi"),
+        ("21T10:02", U, "/reset"),
+        ("21T10:03", A, "done"),
+    ]));
+    let compactor = || Scripted { memory: Some("Ada owns the keys."), ..Scripted::default() };
+    let day = |request| {
+        at(&session, &gsv(), &compactor(), request, |replay| {
+            let note = notes(replay).remove("daily-memory")?;
+            assert!(note.ends_with("\n- Ada owns the keys."), "{note}");
+            Some(note["## Memory of ".len()..].lines().next()?.to_owned())
+        })
+    };
+    let days = [0, 1, 2, 3].map(day);
+    assert_eq!(
+        days.each_ref().map(Option::as_deref),
+        [None, Some("2026-01-18"), None, Some("2026-01-21")]
+    );
+}
+
+/// Seed 004: the last input tokens: including system prompt, messages, and tool definitions
+#[test]
+fn reported_size_includes_system_prompt_and_tool_definitions() {
+    // Compacted above 20,000 - 2,000. The newest message, 32 units of JSON or 10
+    // tokens, is kept.
+    let overrides = [("2.when", "{ reserve = 2_000 }"), ("2.keep_recent", "10")];
+    let plan = unscaled(real("gsv", 20_000, &overrides));
+    let ledger = |tokens: usize, tools: Vec<ToolDefinition>| {
+        let mut session = Talk::new(&even(1_000)).user(tokens).says(1).user(1).says(1).end();
+        session.preamble.tools = tools;
+        at_end(&from_disk(session), &plan, &Scripted::default(), ledger)
+    };
+    let tool = || ToolDefinition {
+        name: "Bash".into(),
+        description: "Runs a command.".into(),
+        parameters: json!({"type": "object"}),
+    };
+    assert_eq!(ledger(17_000, Vec::new()), "VVV");
+    assert_eq!(ledger(17_001, Vec::new()), "FFV");
+    assert_eq!(ledger(17_000, vec![tool()]), "FFV");
+}
+
+/// Seed 004: tier 1: asked to produce two things, `<summary>` and `<memories>`
+#[test]
+fn the_prompt_asks_for_a_summary_and_memories() {
+    let prompt = include_str!("../../strategies/prompts/chunked-summary.md");
+    let prompt = prompt.split_whitespace().collect::<Vec<_>>().join(" ");
+    let section = |tag: &str| {
+        let inner = prompt.split_once(&format!("<{tag}>")).unwrap().1;
+        inner.split_once(&format!("</{tag}>")).unwrap().0.to_lowercase()
+    };
+    let summary = "concise narrative that preserves decisions, action items, technical context \
+                   and current state";
+    assert!(section("summary").contains(summary));
+    assert!(section("memories").contains("durable facts worth remembering long-term"));
 }
 
 /// Seed 004: the file of the day of the last activity (GSV's code)

@@ -53,10 +53,12 @@ impl Memories {
         days.get(&self.day).into_iter().flatten().filter_map(|line| memory(line)).collect()
     }
 
-    /// Appends under one header what no file contains yet; returns what was added.
+    /// Appends under one header what the day's file, which the model was shown,
+    /// does not contain yet; returns what was added. What an older file contains
+    /// is recorded anew: it leaves the prompts before this day's.
     pub(super) fn record(&self, days: &mut Days, found: Vec<String>) -> Vec<String> {
         let mut known: BTreeSet<String> =
-            days.values().flatten().filter_map(|line| Some(normalised(&memory(line)?))).collect();
+            self.known(days).iter().map(|memory| normalised(memory)).collect();
         let mut added = found;
         added.retain(|memory| {
             let key = normalised(memory);
@@ -160,16 +162,19 @@ mod tests {
         assert_eq!(file(&days["2026-01-18"]), expected);
     }
 
-    /// Seed 004: nothing is recorded twice
+    /// Seed 004: avoids duplicating already-recorded facts of the day (ours: it is held to it)
     #[test]
-    fn recorded_memory_is_not_recorded_again() {
+    fn recorded_memory_is_not_recorded_again_that_day() {
         let mut days = Days::new();
         at("2026-01-17T10:00:00Z").record(&mut days, facts(&["Uses pnpm, not npm."]));
-        let found = facts(&["uses PNPM not npm", "Likes C++", "Likes C#", "likes c++!"]);
+        let found = facts(&["Likes C++", "Likes C#", "likes c++!"]);
         let added = at("2026-01-18T10:00:00Z").record(&mut days, found);
         assert_eq!(added, facts(&["Likes C++", "Likes C#"]));
-        assert!(at("2026-01-19T10:00:00Z").record(&mut days, facts(&["Likes C#."])).is_empty());
-        assert!(!days.contains_key("2026-01-19"), "no header without a memory");
+        assert!(at("2026-01-18T11:00:00Z").record(&mut days, facts(&["Likes C#."])).is_empty());
+        assert_eq!(days["2026-01-18"].len(), 3, "no header without a memory");
+        // Another day's file does not count.
+        let again = at("2026-01-18T12:00:00Z").record(&mut days, facts(&["uses PNPM not npm"]));
+        assert_eq!(again, facts(&["uses PNPM not npm"]));
     }
 
     /// Seed 004: today's and yesterday's notes
