@@ -2,14 +2,6 @@
 //! one session, its saved state.
 //! Each test names its sentence.
 //!
-//! What replay cannot express of it:
-//!
-//! - the full history in the chat's UI; database migrations: replay has contexts, not screens
-//!   or tables; the two columns are in `recap show … --files`.
-//! - oversized single messages are rejected or truncated by input validation: "separate
-//!   concern" in the design; the recorded message was accepted.
-//! - states across conversations, a schema for research agents: "out of scope" in the design.
-//!
 //! Where strategies depart from it:
 //!
 //! - `fifo`: looked at before every request instead of once per user message: agents make many
@@ -26,9 +18,13 @@
 //!   that long.
 
 use crate::common;
-use crate::common::talk::{Talk, at_last, real};
+use std::sync::Arc;
+
+use crate::common::talk::{Talk, at_last, even, from_disk, real};
 use crate::common::{block_on, offline, subject};
-use recap_core::model::{CellOutcome, CellRows, Session};
+use recap_billing::pricing::{Agent, PriceList};
+use recap_core::model::{CellOutcome, CellRows, Session, ToolDefinition};
+use recap_core::tokens::Counter;
 use recap_replay::{Plan, replay};
 use recap_strategy::EntryId;
 use serde_json::Value as Json;
@@ -125,4 +121,42 @@ fn original_messages_remain_untouched() {
             assert_eq!(context.contains(id), ledger.as_bytes()[at] == b'V', "m{at} of {ledger}");
         }
     });
+}
+
+/// Seed 000: CachedContent: system prompt + awareness block, tool definitions; the SessionState
+/// lives in the message history and is paid at full price every request
+#[test]
+fn cached_content_is_prompt_awareness_block_and_tools_alone() {
+    let mut talk = chat(26).close();
+    talk.preamble.system = vec![even(4_000)];
+    talk.preamble.tools = vec![ToolDefinition {
+        name: "read".into(),
+        description: even(200),
+        parameters: serde_json::json!({"type": "object"}),
+    }];
+    let talk = from_disk(talk);
+    // Without a strategy the first request is the system prompt, the tools and
+    // the 500 tokens of the user.
+    let bare = rows(&talk, &real("full", 2 * WINDOW, &[])).requests[0].tokens_sent - 500;
+    assert!(bare > 4_200, "{bare}");
+    let awareness = include_str!("../../strategies/prompts/session-state-awareness.md").trim();
+    let content = bare + Counter::default().count(awareness);
+
+    let prices = PriceList::bundled().find("gemini-3.8-flash").unwrap().clone();
+    let model = prices.id.clone();
+    let prices = Some(Arc::new(prices));
+    let mut plan = real("arachne", 2 * WINDOW, &[]);
+    plan.agents = Arc::new([Agent { billed_as: model.clone(), model, prices, others: Vec::new() }]);
+    let rows = rows(&talk, &plan);
+    let folds = rows.compactions.iter().filter(|row| row.messages_folded > 0).count();
+    assert!(folds > 0, "a state is in the history");
+    let billed: Vec<_> =
+        rows.bills[0].requests.iter().map(|r| r.as_ref().unwrap().prompt.billed).collect();
+    // Created by the first request and kept for an hour; read by all others.
+    let stored: Vec<u64> = billed.iter().map(|b| b.stored_token_seconds).collect();
+    assert_eq!(stored[0], 3_600 * content);
+    assert!(stored[1..].iter().all(|&stored| stored == 0), "{stored:?}");
+    for (billed, request) in billed.iter().zip(rows.requests.iter()).skip(1) {
+        assert_eq!((billed.read, billed.uncached), (content, request.tokens_sent - content));
+    }
 }

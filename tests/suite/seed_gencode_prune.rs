@@ -2,9 +2,9 @@
 //! beside `continuation`.
 //! Each test names its sentence.
 
-use crate::common::talk::{Talk, at_last, last, real, records, unscaled};
+use crate::common::talk::{Talk, at_last, from_disk, last, real, records, unscaled};
 use crate::common::{block_on, offline, replayed, subject, words};
-use recap_core::model::{Block, CellOutcome, Session};
+use recap_core::model::{Block, CellOutcome, Session, Usage};
 use recap_replay::{Plan, replay};
 use recap_strategy::{EntryId, builtin};
 use serde_json::json;
@@ -73,6 +73,23 @@ fn the_output_of_the_response_counts_as_used() {
     let talk = Talk::new("").user(11_000 - 200).uses("read", &[100]);
     let talk = talk.says(10_000).user(1).says(1).end();
     assert_eq!(last(&talk, &gencode(&[("protect", "1")])), "VVEVV");
+}
+
+/// Seed 001: input + cache.read + output + reasoning
+#[test]
+fn reasoning_of_the_response_counts_as_used() {
+    // 11,000 are sent. The answer is one token long; with its reasoning the model
+    // wrote 9,000, or one more.
+    let call = subject(reads(1, &[100])).recording.sizes.messages[1].tokens;
+    let talk = |output: u64| {
+        let mut talk = reads((11_000 - call - 100) as usize, &[100]);
+        let usage = Usage { input: 11_000, output, output_final: true, ..Usage::default() };
+        talk.messages[3].usage = Some(usage);
+        from_disk(talk)
+    };
+    let plan = gencode(&[("protect", "1")]);
+    assert_eq!(last(&talk(9_000), &plan), "VVVVV");
+    assert_eq!(last(&talk(9_001), &plan), "VVEVV");
 }
 
 /// Seed 001: protects recent 40k tokens of tool output

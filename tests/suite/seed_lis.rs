@@ -33,22 +33,6 @@
 //! - `lis`: a session's embedding is made when sessions are first searched, not when one is
 //!   closed, and only with `--embedder`; else sessions are ranked by words. It is the run's
 //!   spend, not the session's: the design says neither what embeds nor what it costs.
-//! - `lis`: not expressible: cache_read and cache_creation tokens per message and session. What
-//!   a cache held is known to the bill, request by request (`requests.csv`), not to a strategy:
-//!   session files have the tokens of messages, responses and summary.
-//! - `lis`: not expressible: CountMessageTokensAsync before sending very large contexts. The
-//!   design does not say what follows; rows count overflows exactly.
-//! - `lis`: not expressible: queued messages are left out until the response is done. A
-//!   recording has no moment of sending other than the message's place: a message stands, and
-//!   is sent, where it was recorded.
-//! - `lis`: not expressible: command replies are persisted to message history. A recording has
-//!   its own replies.
-//! - `lis`: not expressible: ANTHROPIC_CACHE_TTL, ANTHROPIC_THINKING_EFFORT, provider and key
-//!   of the compactor. Choices of a run or a recording: caches live as long as the recording
-//!   wrote for, `cache_breakpoints = []` switches them off, reasoning is as recorded,
-//!   `--compactor` names the model.
-//! - `lis`: not expressible: falls back to the main client if no compaction client is
-//!   configured. `--compactor` names any model, the main one too; none is taken by itself.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
@@ -893,6 +877,8 @@ fn each_breakpoint_is_a_billed_cache_read_prefix() {
         without(r#"["preamble", "summary", "prune-boundary"]"#),
         [2_000, with[1], with[2], second]
     );
+    // ANTHROPIC_CACHE_ENABLED = false.
+    assert_eq!(without("[]"), [0; 4]);
 }
 
 /// Seed 002: /compact, /prune; /command [args]

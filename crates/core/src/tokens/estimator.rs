@@ -82,6 +82,7 @@ mod tests {
     fn gencode_counts_four_characters_per_token_before_usage() {
         assert_eq!(Estimator::CharsOverFour.total(CONTEXT, None), Some(101));
         assert_eq!(Estimator::CharsOverFour.total(CONTEXT, Some(USAGE)), Some(750));
+        assert_eq!(Estimator::CharsOverFour.total(Weight::default(), None), Some(0), "no text");
     }
 
     #[test]

@@ -293,9 +293,14 @@ fn a_state_that_exists_is_merged_and_replaced() {
     assert_eq!(rig.ledger(), "fffffvvvvvv");
     assert_eq!(rig.sent().len(), 8, "one pair, not two");
     assert_eq!(state_of(&rig)["logos"], json!(["fact 0", "fact 1"]));
-    let Task::SessionState { prompt, messages, previous, .. } = &compactor.tasks()[1] else {
+    let Task::SessionState { prompt, messages, previous, max_tokens } = &compactor.tasks()[1]
+    else {
         panic!("a SessionState is asked for");
     };
+    // 800 less the tags and the acknowledgement, and two for what merges with its neighbour.
+    let count = |text| rig.context.recording().counter.count(text);
+    let frame = count("<session_state>") + count("</session_state>") + count("Understood.");
+    assert_eq!(max_tokens + frame + 2, 800);
     assert_eq!(previous.as_ref().unwrap().logos, ["fact 0"]);
     assert_eq!(messages.len(), 2, "the pair is in the prompt, not among the messages");
     let seed = r#"You are a conversation state compiler. You have an existing session state
