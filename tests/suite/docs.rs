@@ -1,5 +1,6 @@
 //! Holds the documents and the sources together: a section that a comment names
-//! exists, and a link leads to a file and a heading that exist.
+//! exists, so does a test that the table of the designs names, and a link leads
+//! to a file and a heading that exist.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -49,6 +50,9 @@ static STRAY: LazyLock<Regex> = LazyLock::new(|| {
 });
 /// A line end within a comment.
 static WRAP: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\s*\n\s*//[/!]?\s*").unwrap());
+/// A test as the table of the designs names it: file and function.
+static TEST: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new("`([a-z0-9_/]+)::([a-z0-9_]+)`").unwrap());
 /// The target of a link.
 static LINK: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\]\(([^)\s]+)\)").unwrap());
 
@@ -238,6 +242,46 @@ fn every_document_link_reaches_a_file_and_heading() {
         }
     }
     assert!(problems.is_empty(), "{problems}");
+}
+
+/// Whether a source has a test of this name.
+fn has_test(source: &str, name: &str) -> bool {
+    let attributes = r"#\[(?:tokio::)?test\]\s*(?:#\[[^\]]*\]\s*)*";
+    Regex::new(&format!(r"{attributes}(?:async )?fn {name}\(")).unwrap().is_match(source)
+}
+
+#[test]
+fn each_behaviour_of_a_design_names_test_or_reason() {
+    let table = fs::read_to_string(root().join("strategies/DESIGNS.md")).unwrap();
+    let rows = table.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| behav"));
+    let mut files = Vec::new();
+    ["crates", "tests"].iter().for_each(|folder| rust_files(&root().join(folder), &mut files));
+    let mut problems = String::new();
+    for row in rows {
+        let cells: Vec<&str> = row.trim_matches('|').split(" | ").collect();
+        let held = cells.last().is_some_and(|by| TEST.is_match(by) || by.contains("not seen: "));
+        if cells.len() != 3 || !held {
+            let _ = writeln!(problems, "no test and no reason: {row}");
+        }
+        for named in TEST.captures_iter(row) {
+            let file = format!("{}.rs", &named[1]);
+            let found: Vec<&PathBuf> = files.iter().filter(|path| path.ends_with(&file)).collect();
+            let fault = match found[..] {
+                [one] if has_test(&fs::read_to_string(one).unwrap(), &named[2]) => continue,
+                [_] => "no such test".to_owned(),
+                _ => format!("{} such files", found.len()),
+            };
+            let _ = writeln!(problems, "{}: {fault}", &named[0]);
+        }
+    }
+    assert!(problems.is_empty(), "{problems}");
+}
+
+#[test]
+fn a_test_is_a_function_with_its_attribute() {
+    let source = "#[test]\nfn a() {}\n#[tokio::test]\n#[ignore]\nasync fn b() {}\nfn helper() {}\n";
+    let names = ["a", "b", "helper", "c"].map(|name| has_test(source, name));
+    assert_eq!(names, [true, true, false, false]);
 }
 
 #[test]

@@ -2,13 +2,6 @@
 //! decision chart to the letter, its session file.
 //! Each test names its sentence.
 //!
-//! What replay cannot express of it:
-//!
-//! - streaming load, CompactionPart markers: "not implemented" in the design.
-//! - `model` of the compression settings: it is the compactor's role: `--compactor`.
-//! - "summary generation < 5 seconds", "pruning speed < 100ms", "60-70% reduction": targets,
-//!   measured by every run: `latency_ms`, `cpu_ms`, `message_ratio`.
-//!
 //! Where strategies depart from it:
 //!
 //! - `gencode`: layer 2 follows where layer 1 was not enough, as the layer table has it; in the

@@ -2,15 +2,6 @@
 //! compaction, and the whole system.
 //! Each test names its sentence.
 //!
-//! What replay cannot express of it:
-//!
-//! - the captain's log: the game's own notes are written and read by calls that the recorded
-//!   agent did not make; the guidance names it all the same.
-//! - broadcasts that this agent did not get: a recording holds one agent's messages;
-//!   `broadcast` marks those that went to several.
-//! - searches by the agent itself: its responses are recorded: only who answers the questions
-//!   can search.
-//!
 //! Where strategies depart from it:
 //!
 //! - `sliding-window`, `snapshot-dedup`: pairs are kept whole, since providers refuse orphans;
