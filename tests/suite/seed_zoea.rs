@@ -21,7 +21,7 @@
 //!   the agent whose messages are searched is the recorded one.
 
 use crate::common;
-use crate::common::talk::{Talk, at_last, at_request, last, real, shown, unscaled};
+use crate::common::talk::{Talk, at_last, at_request, from_disk, last, real, shown, unscaled};
 use crate::common::{ledger, plan, replayed, strategy};
 use recap_core::model::{Role, Session};
 use recap_core::tokens::Counter;
@@ -218,6 +218,18 @@ fn result_with_call_outside_window_has_no_tool() {
     let talk = talk.result("a", 1).result("b", 1).says(1).end();
     assert_eq!(at_last(&talk, &both(3), shown), [1, 3]);
     assert_eq!(at_last(&talk, &both(2), shown), [2, 3]);
+}
+
+/// Seed 003: only when the call id resolves; the latest state is always available
+#[test]
+fn late_result_without_its_call_supersedes_nothing() {
+    // Row 4 answers row 1, behind the call of row 2 and its result.
+    let talk = Talk::new("").user(1).calls(&[("a", "get_ship")]).calls(&[("b", "get_ship")]);
+    let talk = from_disk(talk.result("b", 1).result("a", 1).says(1).end());
+    assert_eq!(at_last(&talk, &both(4), shown), [1, 2, 4]);
+    assert_eq!(at_last(&talk, &both(3), shown), [2, 3, 4]);
+    // With pairs kept the late result is left out, and the other one stays.
+    assert_eq!(at_last(&talk, &real("zoea", 200_000, &[("last", "3")]), shown), [2, 3]);
 }
 
 /// The whole system as the seed has it, pairs parted and all.

@@ -83,7 +83,6 @@ struct Seen {
     through: MessageIndex,
     calls: BTreeMap<String, u32>,
     results: BTreeMap<String, Vec<(CallId, MessageIndex)>>,
-    superseded: Vec<EntryId>,
 }
 
 struct SnapshotDedup {
@@ -135,24 +134,55 @@ impl SnapshotDedup {
         seen_again
     }
 
-    /// Results that a newer one supersedes, each returned once. Only keys in
-    /// `seen_again` can have any.
-    fn take_superseded(&mut self, seen_again: &BTreeSet<String>) -> Vec<(CallId, MessageIndex)> {
-        let needed = match self.tools {
+    /// The number of calls from which on a tool counts as a snapshot tool.
+    fn needed(&self) -> u32 {
+        match self.tools {
             Tools::Named(_) => 1,
             Tools::Auto => self.parameters.repeats,
-        };
+        }
+    }
+
+    /// Results that a newer one supersedes, each returned once. Only keys in
+    /// `seen_again` can have any.
+    fn take_superseded(
+        &mut self,
+        context: &Context,
+        seen_again: &BTreeSet<String>,
+    ) -> Vec<(CallId, MessageIndex)> {
+        let needed = self.needed();
         let mut superseded = Vec::new();
-        for identity in seen_again {
+        for identity in seen_again.iter().filter(|&identity| self.seen.calls[identity] >= needed) {
             let Some(results) = self.seen.results.get_mut(identity) else { continue };
-            if self.seen.calls[identity] >= needed {
-                let newest = results.len().saturating_sub(1);
-                superseded.extend(results.drain(..newest));
+            let newest = results.iter().rposition(|&(_, result)| resolves(context, result));
+            superseded.extend(results.drain(..newest.unwrap_or(0)));
+        }
+        superseded.sort_unstable();
+        superseded
+    }
+
+    /// Results that a newer one supersedes among what is sent now.
+    fn superseded(&self, context: &Context) -> Vec<EntryId> {
+        let mut superseded = Vec::new();
+        for (identity, results) in &self.seen.results {
+            if self.seen.calls[identity] >= self.needed() {
+                let resolved =
+                    results.iter().rev().filter(|(_, result)| resolves(context, *result));
+                superseded.extend(resolved.skip(1).map(|(_, result)| EntryId::message(*result)));
             }
         }
         superseded.sort_unstable();
         superseded
     }
+}
+
+/// Whether a result's call is sent. Zoea resolves call ids among the messages of
+/// the window: a result whose call is outside belongs to no tool, stays, and
+/// supersedes nothing.
+fn resolves(context: &Context, result: MessageIndex) -> bool {
+    let id = EntryId::message(result);
+    let sent = |caller| context.contains(caller) && !context.is_hidden(caller);
+    let call = context.call_of(id).map(|(_, call)| EntryId::message(call.message));
+    context.contains(id) && call.is_some_and(sent)
 }
 
 /// JSON with sorted keys, so that the order of arguments makes no difference.
@@ -177,27 +207,16 @@ impl Mechanism for SnapshotDedup {
     async fn compact(&mut self, work: Work<'_>) -> Result<Outcome, MechanismError> {
         let Work { context, .. } = work;
         let seen_again = self.read_on(context);
-        let superseded = self.take_superseded(&seen_again);
         if self.parameters.keep_pairs {
             // A superseded snapshot is never sent again, so removing call and
             // result permanently is the same as hiding them at every request.
-            for (call, result) in superseded {
+            for (call, result) in self.take_superseded(context, &seen_again) {
                 if context.contains(EntryId::message(result)) {
                     context.apply(Op::RemoveCall(call))?;
                 }
             }
         } else {
-            self.seen.superseded.extend(superseded.iter().map(|(_, r)| EntryId::message(*r)));
-            self.seen.superseded.retain(|&id| context.contains(id));
-            let resolves = |&id: &EntryId| {
-                context.call_of(id).is_some_and(|(_, call)| {
-                    let caller = EntryId::message(call.message);
-                    context.contains(caller) && !context.is_hidden(caller)
-                })
-            };
-            // Zoea resolves call ids among the messages of the window: a
-            // result whose call is outside belongs to no tool and stays.
-            let also = self.seen.superseded.iter().copied().filter(resolves).collect();
+            let also = self.superseded(context);
             context.apply(Op::Hide { before: 0, except: Vec::new(), also })?;
         }
         Ok(Outcome::default())
