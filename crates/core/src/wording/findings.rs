@@ -116,6 +116,13 @@ fn words(problem: &Problem) -> String {
             models.join(", ")
         ),
         UnbilledSummaries { unknown, of } => format!(
+        StorageUnpriced { rows, models } => format!(
+            "what keeping a cache of {} costs is unknown, so these bills are without it and count \
+             as no saving: {}; a list for --prices may have \
+             cache_storage_cost_per_token_per_hour",
+            models.join(", "),
+            joined(rows.iter().map(|row| (row, String::new())))
+        ),
             "the calls for {} of {} of the recorded agent are not on record: today's bill is too \
              low by them",
             grouped(*unknown),

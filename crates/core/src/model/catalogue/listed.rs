@@ -198,6 +198,8 @@ AFTER_KINDS:
         "the bill with the first cache breakpoint after everything before the conversation";
     COST_SAVINGS_VS_RECORDED "cost_savings_vs_recorded" Share Higher Csv "reference §2":
         "share saved of the bill of the row `recorded`";
+    COST_USD_WITHOUT_STORAGE "cost_usd_without_storage" Dollars Lower JsonOnly "reference §2":
+        "`cost_usd` without the storage of explicit caches";
     CUT_COST_USD "cut_cost_usd" Dollars Lower JsonOnly "how-it-works §45":
         "mean over cuts: the compaction and the requests after it, minus the same requests without";
     DIFFERENCE_TO_FULL "difference_to_full" Ranking Higher JsonOnly "reference §7":
