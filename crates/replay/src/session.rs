@@ -365,6 +365,11 @@ impl<'a> ReplaySession<'a> {
         &self.records
     }
 
+    /// What the strategy has told the user so far.
+    pub fn notices(&self) -> &[String] {
+        &self.notices
+    }
+
     /// The files that the system would have on its own disk now, by path.
     /// Stages that write the same file write the same content.
     pub fn stored(&self) -> Vec<StoredFile> {
