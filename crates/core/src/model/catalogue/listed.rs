@@ -210,6 +210,8 @@ AFTER_KINDS:
         "share of the facts that are lost and were never in a tool result";
     IRRECOVERABLE_REFERENCES "irrecoverable_references" {Loss} Count Lower JsonOnly "reference §4":
         "lost references that no tool result ever contained";
+    FALLBACK_SHARE "fallback_share" ("fallbacks") Share Lower JsonOnly "how-it-works §47":
+        "share of compactions asking the compactor that fell back";
     FACTS_KEPT_1_5 "facts_kept_1_5" Share Higher JsonOnly "how-it-works §45":
         "`facts_kept` of facts used at requests 1 to 5 after the cut";
     FACTS_KEPT_21_40 "facts_kept_21_40" Share Higher JsonOnly "how-it-works §45":
