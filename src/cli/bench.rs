@@ -164,7 +164,7 @@ fn written(
     let questions = authoring::write(&llm, &dry_run::unasked(&plan))?;
     model_session.save()?;
     if questions.is_empty() {
-        model_session.ended()?;
+        model_session.ended(false)?;
         return Err(Failure::with_code(Exit::Nothing, format!("{model} wrote no usable question"))
             .help("try another model, or --questions auto, which needs none"));
     }
@@ -217,12 +217,12 @@ fn finish(
     // reported at the end.
     let saved = model_session.map_or(Ok(()), ModelSession::save);
     // Without replies of models nothing was measured, and nothing is rendered.
-    let models = model_session.map_or(Ok(Exit::Done), ModelSession::ended)?;
+    let answered = record.is_answered();
+    let models = model_session.map_or(Ok(Exit::Done), |models| models.ended(answered))?;
     if let Some(shard) = arguments.settings.shard {
         tell_shard(shard, &record, folder);
         return saved.map(|()| models);
     }
-    let answered = record.is_answered();
     let mut results = Results::from(record);
     gate.apply(&mut results.report)?;
     render(arguments, folder, &results)?;

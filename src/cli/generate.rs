@@ -109,7 +109,7 @@ fn by_model(
     model_session.read_secrets(sessions.iter().map(|(session, _)| *session));
     let questions = authoring::write(&llm, sessions)?;
     model_session.save()?;
-    Ok(Some((questions, model_session.ended()?)))
+    Ok(Some((questions, model_session.ended(false)?)))
 }
 
 /// Writes a new file: questions that somebody edited are not overwritten.

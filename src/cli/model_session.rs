@@ -238,12 +238,14 @@ impl ModelSession {
         }
     }
 
-    /// Reports failed calls and the exit code that follows from them.
+    /// Reports failed calls and the exit code that follows from them. `answered`: a
+    /// resumed run would have nothing to try again, so that strategies whose compactor
+    /// gave no reply fell back as their designs say.
     ///
     /// # Errors
     /// If a model could never be called or the cassette lacks a call: nothing was measured.
-    pub fn ended(&self) -> Result<Exit, Failure> {
-        let failed = self.failed.first();
+    pub fn ended(&self, answered: bool) -> Result<Exit, Failure> {
+        let failed = self.failed.first(answered);
         if let Some((calls, error @ CallError::NotRecorded(_))) = &failed {
             let more = match calls {
                 1 => String::new(),

@@ -101,6 +101,10 @@ fn describe(list: &PriceList, model: &ModelPrices) -> String {
     );
     let rules = Rules::of(model, false);
     text += &format!("cache: {} ({})\n", rules.named().as_str(), rules.about());
+    if let Some(storage) = model.storage {
+        let usd = usd(storage * 1e6);
+        text += &format!("explicit cache: storage {usd} USD per million tokens and hour\n");
+    }
     if let Some(date) = &model.deprecation_date {
         text += &format!("retired: {date}\n");
     }

@@ -119,6 +119,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         .map_err(|e| Failure::with_code(Exit::Incomplete, e.to_string()))?;
     let mut parts = header(&subject, &plan, request, replay.context());
     parts.extend(context_parts(replay.context(), &subject, arguments.diff));
+    parts.extend(told(replay.notices()));
     if let Some(folder) = &arguments.files {
         parts.extend(kept(folder, &replay.stored(), &plan.strategy.name)?);
     }
@@ -248,6 +249,14 @@ fn header(subject: &PreparedSession, plan: &Plan, request: u32, context: &Contex
         facts.message,
     );
     vec![Part::Title(title), Part::Text(sent)]
+}
+
+/// What the strategy has told the user by then.
+fn told(notices: &[String]) -> Vec<Part> {
+    let heading = Part::Heading("told to the user by then".to_owned());
+    let each = notices.iter().zip(1..);
+    let each = each.map(|(text, number)| Part::Quoted(format!("notice {number}"), text.clone()));
+    if notices.is_empty() { Vec::new() } else { std::iter::once(heading).chain(each).collect() }
 }
 
 /// What is sent, message by message unless only the differences are wanted, and

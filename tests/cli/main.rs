@@ -11,6 +11,7 @@ mod crash;
 mod dense;
 mod desk;
 mod determinism;
+mod fallbacks;
 mod gate;
 mod gate_example;
 mod generated;

@@ -48,3 +48,12 @@ fn own_price_list_replaces_bundled_one() {
     let error = desk.refused(&["models", "--prices", "absent.json"]);
     assert!(error.contains("absent.json"), "{error}");
 }
+
+#[test]
+fn storage_of_explicit_caches_is_shown_where_known() {
+    let desk = Desk::new();
+    let shown = desk.good(&["models", "show", "gemini-2.5-pro"]).out;
+    let line = "explicit cache: storage 4.50 USD per million tokens and hour";
+    assert!(shown.lines().any(|shown| shown == line), "{shown}");
+    assert!(!desk.good(&["models", "show", "gpt-5.4"]).out.contains("storage"));
+}

@@ -172,3 +172,92 @@ fn continued_session_is_billed_as_reported() {
     assert_usd(checked[1].1, prompts);
     assert_eq!((checked[2].1, checked[3].1), (354_000.0, 27_000.0));
 }
+
+/// A session file of two requests, each sent ten seconds after the answer before, behind
+/// a system prompt of 5,000 tokens; every message has ten.
+fn chat() -> String {
+    let text = |tokens: usize| vec!["a"; tokens].join(" ");
+    let message = |at: usize| {
+        json!({
+            "id": format!("m{at}"), "role": (["user", "assistant"][at % 2]),
+            "at": format!("2026-03-20T01:00:{:02}Z", 10 * at),
+            "blocks": [{"type": "text", "text": text(10)}],
+        })
+    };
+    let messages: Vec<Json> = (0..4).map(message).collect();
+    let session = json!({"id": "s", "system": [text(5_000)], "tools": [], "messages": messages});
+    format!("{session}\n")
+}
+
+/// Arachne's row in `summary.json` for a model, what was printed, and the tokens that it keeps
+/// in the explicit cache: system prompt and awareness block.
+fn arachne(desk: &Desk, more: &[&str]) -> (Json, String, f64) {
+    desk.file("chat.jsonl", chat());
+    let _ = std::fs::remove_dir_all(desk.path("run"));
+    let run = ["bench", "chat.jsonl", "--strategy", "arachne", "--window", "100k", "--wide"];
+    let ran = desk.good(&[&run[..], &["--out", "run"], more].concat());
+    let summary = desk.json("run/summary.json");
+    let of = |row: &&Json| row["strategy"] == "arachne" && row["dataset"] == "ALL";
+    let row = summary["rows"].as_array().unwrap().iter().find(of).unwrap().clone();
+    let requests = desk.csv("run/requests.csv");
+    let first = requests.iter().find(|row| row["strategy"] == "arachne").unwrap();
+    (row, ran.out + &ran.err, first["tokens_sent"].parse::<f64>().unwrap() - 10.0)
+}
+
+/// Two requests whose explicit content of so many tokens is made by the first and read by
+/// the second, at prices of a million tokens: input, read, output.
+fn by_hand(content: f64, [input, read, output]: [f64; 3]) -> f64 {
+    // The first sends 10 more, the second 30; each answer has 10.
+    let usd = (content + 10.0 + 30.0) * input + content * read + 20.0 * output;
+    usd / 1e6
+}
+
+#[test]
+fn explicit_cache_of_gemini_is_billed_with_its_storage() {
+    let desk = Desk::new();
+    for (model, rates, storage) in [
+        ("gemini-2.5-pro", [1.25, 0.125, 10.0], 4.5),
+        ("gemini-2.5-flash", [0.3, 0.03, 2.5], 1.0),
+        ("gemini-3-flash-preview", [0.5, 0.05, 3.0], 1.0),
+        ("gemini-3.1-pro-preview", [2.0, 0.2, 12.0], 4.5),
+        ("gemini-3.5-flash", [1.5, 0.15, 9.0], 1.0),
+    ] {
+        let (row, _, content) = arachne(&desk, &["--agent-model", model]);
+        assert!((5_100.0..5_200.0).contains(&content), "{content}");
+        let tokens = by_hand(content, rates);
+        assert_usd(row["values"]["cost_usd"].as_f64().unwrap(), tokens + content * storage / 1e6);
+        assert_usd(row["values"]["cost_usd_without_storage"].as_f64().unwrap(), tokens);
+        assert!(row["values"]["cost_savings"].is_number(), "{model}");
+    }
+}
+
+#[test]
+fn bill_without_storage_price_is_marked_and_no_saving() {
+    let desk = Desk::new();
+    let (row, told, content) = arachne(&desk, &["--agent-model", "gemini-4-argon"]);
+    let usd = by_hand(content, [2.0, 0.1, 10.0]);
+    assert_usd(row["values"]["cost_usd_without_storage"].as_f64().unwrap(), usd);
+    let why = "the price of keeping a cache of gemini/gemini-4-argon is unknown";
+    for figure in ["cost_usd", "cost_savings", "cost_usd_refetch"] {
+        assert_eq!(row["values"][figure], Json::Null, "{figure}");
+    }
+    assert_eq!(row["absent"]["cost_usd"], why);
+    assert_eq!(row["absent"]["cost_savings"], why);
+    assert!(told.contains(" + storage"), "{told}");
+    assert!(!told.contains("the price of gemini/gemini-4-argon is unknown"), "{told}");
+    assert!(desk.read("run/report.html").contains(&format!("{why}\">")));
+    let finding = "what keeping a cache of gemini/gemini-4-argon costs is unknown";
+    assert!(desk.read("run/report.md").contains(finding));
+
+    // A list with the price of storage: the bill is whole.
+    let prices = json!({"gemini-4-argon": {
+        "input_cost_per_token": 2e-6, "cache_read_input_token_cost": 1e-7,
+        "output_cost_per_token": 10e-6, "prompt_cache_min_tokens": 4_096,
+        "cache_storage_cost_per_token_per_hour": 3e-6,
+    }});
+    desk.file("prices.json", prices.to_string());
+    let own = ["--agent-model", "gemini-4-argon", "--prices", "prices.json"];
+    let (row, told, _) = arachne(&desk, &own);
+    assert_usd(row["values"]["cost_usd"].as_f64().unwrap(), usd + content * 3e-6);
+    assert!(!told.contains("storage"), "{told}");
+}

@@ -194,3 +194,28 @@ fn absent_cut_is_refused_with_reason() {
         "{without_summary}"
     );
 }
+
+/// Seed 002: LIS_COMPACTION_NOTIFY, notify user on compaction events
+#[test]
+fn what_a_strategy_told_the_user_is_shown_from_then_on() {
+    let desk = Desk::new();
+    let message = |at: usize, tokens: usize| {
+        let text = vec!["a"; tokens].join(" ");
+        serde_json::json!({
+            "id": format!("m{at}"), "role": (["user", "assistant"][at % 2]),
+            "blocks": [{"type": "text", "text": text}],
+        })
+    };
+    let messages: Vec<_> = (0..).zip([9_000, 10, 10, 10]).map(|(at, n)| message(at, n)).collect();
+    let talk = serde_json::json!({"id": "t", "system": [], "tools": [], "messages": messages});
+    desk.file("talk.jsonl", format!("{talk}\n"));
+    let at = |request: &str| {
+        let lis = ["show", "talk.jsonl", "--strategy", "lis", "--window", "10000", "--no-scale"];
+        desk.good(&[&lis[..], &["--request", request]].concat()).out
+    };
+    // The first request is above 80 % of the budget; the user is back after 75 seconds.
+    assert!(!at("0").contains("told to the user"), "{}", at("0"));
+    let told = at("1");
+    let (_, notices) = told.split_once("told to the user by then").expect(&told);
+    assert!(notices.contains("⚙️ Compacted (9k → ") && notices.contains("/10k ("), "{notices}");
+}

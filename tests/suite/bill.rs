@@ -467,3 +467,30 @@ fn list() -> PriceList {
     }});
     PriceList::parse("round", &entry.to_string()).unwrap()
 }
+
+/// A compaction that a response sets off asks its model when the response has arrived: by then
+/// the five minutes of the cache, which the request began, may be over (cost, cache rules).
+#[test]
+fn compactor_behind_slow_response_finds_cache_expired() {
+    let stage = strategy(
+        "[[stage]]\nmechanism = \"continuation\"\nat = \"append\"\nkeep_last = 1\n\
+         when = { above = \"window\", share = 0.5 }\nkeep_summaries = \"last\"\n\
+         request = \"prefix\"\nmax_tokens = 100\nprompt = \"p.md\"",
+    );
+    let read = |answered: i64| {
+        let said = [(Role::User, 3_000, 0), (Role::Assistant, 100, answered)];
+        let one = |(at, (role, tokens, second)): (usize, (Role, usize, i64))| {
+            let mut message = message(at, role, vec![text(tokens)]);
+            message.at = Some(Timestamp::from_second(second).unwrap());
+            message
+        };
+        let messages = said.into_iter().enumerate().map(one).collect();
+        let mut session = Session { id: "slow".into(), messages, ..Session::default() };
+        session.preamble.system = vec![common::words(3_000)];
+        let rows = rows(&subject(session), stage.clone(), 10_000, &claude());
+        assert_eq!(rows.compactions[0].messages_folded, 1);
+        rows.bills[0].calls[0].prompt.billed.read
+    };
+    // System prompt and question, written at 0 s.
+    assert_eq!((read(299), read(301)), (6_000, 0));
+}

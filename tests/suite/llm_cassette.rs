@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -56,7 +57,8 @@ impl Llm for Scripted {
             "filter" => return Err(CallError::Rejected(fault(FaultKind::Filtered))),
             "halt" => return Err(CallError::Halted("stopped".to_owned())),
             "down" if number == 0 => {
-                return Err(CallError::Unavailable { attempts: 4, why: "down".to_owned() });
+                let (why, took) = ("down".to_owned(), Duration::ZERO);
+                return Err(CallError::Unavailable { attempts: 4, why, took });
             }
             _ => {}
         }

@@ -239,7 +239,7 @@ async fn three_calls_that_find_nobody_end_the_asking() {
     let live = live(&discard());
     for _ in 0..3 {
         let error = ask(&live, "anybody?").await.unwrap_err();
-        let CallError::Unavailable { attempts: 3, why } = error else { panic!("{error:?}") };
+        let CallError::Unavailable { attempts: 3, why, .. } = error else { panic!("{error:?}") };
         assert!(why.contains("127.0.0.1") && why.contains("cannot connect"), "{why}");
     }
     let error = ask(&live, "anybody?").await.unwrap_err();

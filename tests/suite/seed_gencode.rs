@@ -16,7 +16,7 @@
 //!   lost at the second compaction.
 
 use crate::common;
-use crate::common::talk::{Talk, at_last, even, last, real, unscaled};
+use crate::common::talk::{Talk, at_last, even, last, real, records, unscaled};
 use crate::common::{block_on, message, offline, subject};
 use recap_core::model::{Block, CellOutcome, CellRows, Role, Session};
 use recap_replay::{Plan, ReplaySession, replay};
@@ -331,4 +331,17 @@ so include all essential context needed to continue working effectively.
 
 Be technical and specific. Use structured bullet points.";
     assert_eq!(include_str!("../../strategies/prompts/continuation.md").trim(), seed);
+}
+
+/// Seed 001: generatedAt: after the response that takes the context over usable, not before
+#[test]
+fn summary_is_generated_once_its_response_has_arrived() {
+    let mut session = Talk::new("").user(500).says(100).user(10).says(600).end();
+    for (message, second) in session.messages.iter_mut().zip([0, 10, 20, 30]) {
+        message.at = Some(jiff::Timestamp::from_second(second).unwrap());
+    }
+    // The second request and its response are 1,210 of 1,000 tokens; it was sent at 20 s.
+    let plan = real("continuation", 1_000, &[("keep_last", "1")]);
+    let summaries = records(&session, &plan, "summary");
+    assert_eq!(summaries[0]["generatedAt"], "1970-01-01T00:00:30Z");
 }

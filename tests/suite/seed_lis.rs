@@ -26,6 +26,8 @@
 //!   that is left is closed and summarised as by `/new`.
 //! - `lis`: where another session is opened while a compaction is in flight, that compaction
 //!   comes to nothing and has cost what it cost.
+//! - `lis`: `closed_at` of a compacted session is when its compaction began: what came since is
+//!   the next session's.
 //! - `lis`: figures of notices are counted exactly, when the work begins, but for the size
 //!   before a compaction, which is the reported one. "System" holds what a recording hides of
 //!   its preamble, "calls" the whole messages that call tools and their results, the 12.4k of a
@@ -285,6 +287,51 @@ fn the_conversation_goes_on_while_it_is_summarised() {
     assert!(row.background && row.error.is_none());
     // It begins behind the third request and takes effect before the fifth.
     assert_eq!((row.begun, row.request, row.latency_ms), (3, 4, Some(100_000.0)));
+}
+
+/// A session file: a user's message of 8,500 tokens is answered by a call after so many seconds,
+/// and from then on a request is sent every two seconds, half a second after the response before.
+fn every_two_seconds(answered: f64) -> Session {
+    let mut seconds = vec![0.0, answered];
+    let mut talk = Talk::new("").user(8_500);
+    for turn in 0..10 {
+        talk = talk.uses("read", &[10]);
+        seconds.extend([0.5, 2.0].map(|more| answered + 2.0 * f64::from(turn) + more));
+    }
+    let at = |second: &f64| jiff::Timestamp::from_millisecond((second * 1e3) as i64).unwrap();
+    let messages = talk.says(1).end().messages;
+    let messages = messages.into_iter().zip(&seconds);
+    let messages: Vec<Json> = messages
+        .map(|(message, second)| {
+            json!(recap_core::model::Message { at: Some(at(second)), ..message })
+        })
+        .collect();
+    let desk = tempfile::tempdir().unwrap();
+    let file = desk.path().join("talk.jsonl");
+    let line = json!({"id": "talk", "system": [], "tools": [], "messages": messages});
+    std::fs::write(&file, format!("{line}\n")).unwrap();
+    let dataset = recap_formats::load(&file, &recap_formats::LoadOptions::default()).unwrap();
+    dataset.sessions.into_iter().next().unwrap()
+}
+
+/// Seed 002: rolling *async* compaction, from the response that triggers it: "Extract TokenUsage
+/// from response metadata … Compaction threshold → fire async CompactionService.CompactAsync"
+#[test]
+fn compactor_of_eleven_seconds_spans_six_requests_however_slow_the_response() {
+    for answered in [1.5, 6.0, 7.0, 12.0, 400.0] {
+        let session = every_two_seconds(answered);
+        let scribe = Scribe::taking(11.5);
+        let rows = rows(session.clone(), &lis(&[]), &scribe);
+        let row = &rows.compactions[0];
+        // Requests 1 to 6 are sent 0.5, 2.5 … 10.5 seconds after the response to request 0.
+        assert_eq!((row.begun, row.request), (1, 7), "answered after {answered} s");
+        let large = rows.requests.iter().map(|request| request.tokens_sent >= 8_500);
+        assert_eq!(large.collect::<Vec<_>>(), [[true; 7].as_slice(), &[false; 4]].concat());
+    }
+    // Which is also the time of closing that the session file has.
+    let (subject, plan, scribe) = (subject(every_two_seconds(6.0)), lis(&[]), Scribe::taking(11.5));
+    let (_, files) = end(&subject, &plan, &scribe, false);
+    assert_eq!(files["sessions/1.json"]["closed_at"], "1970-01-01T00:00:06Z");
 }
 
 /// Seed 002: messages after the split are atomically reassigned to the new session

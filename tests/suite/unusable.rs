@@ -86,7 +86,7 @@ fn five_fixed_words_are_unusable_under_every_shape() {
     let sessions = sessions();
     for name in ["claude-code", "continuation", "session-state", "chunked-summary"] {
         let found = unusable_replies(&replies(name, &sessions, &FiveWords));
-        let UnusableReplies { replies, unusable, reasons } = &found;
+        let UnusableReplies { replies, unusable, reasons, .. } = &found;
         assert!(*replies >= 3 && unusable == replies && found.are_too_many(), "{name}: {found:?}");
         assert_eq!(reasons[&Unusable::Repeated], *replies, "{name}: {found:?}");
         // Short only for what is large, and where the bound leaves room for more.

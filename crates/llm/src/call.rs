@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use serde_json::Value;
@@ -193,6 +194,8 @@ pub enum CallError {
         attempts: u32,
         /// The error of the last attempt.
         why: String,
+        /// How long it took, waits between attempts included.
+        took: Duration,
     },
     /// Calls to this model were stopped for the rest of the run.
     #[error("{0}")]

@@ -6,11 +6,12 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 
 use super::{Answered, Call, CallError, Llm, Model};
+use recap_core::model::ModelRole;
 
 /// Calls of a run that brought no reply because of the run or the provider.
 #[derive(Debug, Default)]
 pub struct FailedCalls {
-    errors: Mutex<Vec<CallError>>,
+    errors: Mutex<Vec<(ModelRole, CallError)>>,
 }
 
 impl FailedCalls {
@@ -18,20 +19,26 @@ impl FailedCalls {
     /// messages; `None` if there is none. The order in which they failed
     /// depends on the machine, their messages do not. A missing recording comes
     /// first: it is the only error that a second attempt cannot remedy.
-    pub fn first(&self) -> Option<(usize, CallError)> {
+    ///
+    /// `fell_back`: where the compactor gave no reply, its strategies fell back as
+    /// their designs say, and nothing is missing.
+    pub fn first(&self, fell_back: bool) -> Option<(usize, CallError)> {
         let errors = self.errors.lock().expect("no thread panics while it holds the lock");
+        let counts = |(role, error): &&(ModelRole, CallError)| {
+            let unanswered = matches!(error, CallError::Unavailable { .. });
+            !(fell_back && *role == ModelRole::Compactor && unanswered)
+        };
         let missing = |error: &CallError| matches!(error, CallError::NotRecorded(_));
         let rank = |error: &CallError| (!missing(error), error.to_string());
-        let first = errors.iter().min_by_key(|error| rank(error))?;
-        Some((errors.len(), first.clone()))
+        let failed = || errors.iter().filter(counts).map(|(_, error)| error);
+        let first = failed().min_by_key(|error| rank(error))?;
+        Some((failed().count(), first.clone()))
     }
 
-    fn note(&self, error: &CallError) {
+    fn note(&self, role: ModelRole, error: &CallError) {
         if !error.is_request_error() {
-            self.errors
-                .lock()
-                .expect("no thread panics while it holds the lock")
-                .push(error.clone());
+            let mut errors = self.errors.lock().expect("no thread panics while it holds the lock");
+            errors.push((role, error.clone()));
         }
     }
 }
@@ -56,9 +63,10 @@ impl Llm for FailureRecorder {
     }
 
     async fn call(&self, call: Call) -> Result<Answered, CallError> {
+        let role = call.role;
         let outcome = self.inner.call(call).await;
         if let Err(error) = &outcome {
-            self.failed.note(error);
+            self.failed.note(role, error);
         }
         outcome
     }
@@ -72,7 +80,7 @@ impl Llm for FailureRecorder {
 mod tests {
     use super::*;
     use crate::{Fault, FaultKind, Finish, ModelRequest, NoUsage, Reply, Settings};
-    use recap_core::model::{ModelRole, Timing};
+    use recap_core::model::Timing;
 
     /// Fails as told, or says one word.
     struct Scripted {
@@ -113,13 +121,30 @@ mod tests {
         for outcome in [Ok("yes"), Err(CallError::Rejected(fault))] {
             let _ = ask(&FailureRecorder::new(model(outcome), Arc::clone(&failed))).await;
         }
-        assert_eq!(failed.first(), None, "a rejected request says something of itself");
+        assert_eq!(failed.first(false), None, "a rejected request says something of itself");
         let halted = CallError::Halted("a wrong key".to_owned());
         let missing = CallError::NotRecorded("judge of p/m".to_owned());
         for error in [halted.clone(), missing.clone(), halted] {
             let watched = FailureRecorder::new(model(Err(error)), Arc::clone(&failed));
             assert!(ask(&watched).await.is_err());
         }
-        assert_eq!(failed.first(), Some((3, missing)));
+        assert_eq!(failed.first(false), Some((3, missing)));
+    }
+
+    #[test]
+    fn compactor_without_reply_counts_unless_strategies_fell_back() {
+        let failed = FailedCalls::default();
+        let (why, took) = ("down".to_owned(), std::time::Duration::ZERO);
+        let unanswered = CallError::Unavailable { attempts: 1, why, took };
+        failed.note(ModelRole::Compactor, &unanswered);
+        assert_eq!(
+            (failed.first(true), failed.first(false)),
+            (None, Some((1, unanswered.clone())))
+        );
+        failed.note(ModelRole::Judge, &unanswered);
+        assert_eq!(failed.first(true), Some((1, unanswered)));
+        let halted = CallError::Halted("gone".to_owned());
+        failed.note(ModelRole::Compactor, &halted);
+        assert_eq!(failed.first(true), Some((2, halted)), "by their messages");
     }
 }

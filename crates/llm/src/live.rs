@@ -145,6 +145,8 @@ pub struct Live {
 struct CallInProgress {
     asked: Instant,
     attempts: u32,
+    /// When the first attempt started.
+    started: Option<Instant>,
     /// The end of its time limit, set when the first attempt starts.
     deadline: Option<Instant>,
     /// Largest number of tokens that its prompt may be counted as.
@@ -158,6 +160,11 @@ struct CallInProgress {
 }
 
 impl CallInProgress {
+    /// How long it took so far, without the wait for its turn in this run.
+    fn took(&self) -> Duration {
+        self.started.map_or(Duration::ZERO, |started| started.elapsed())
+    }
+
     fn left(&self) -> Duration {
         self.deadline.map_or(Duration::MAX, |at| at.saturating_duration_since(Instant::now()))
     }
@@ -165,7 +172,8 @@ impl CallInProgress {
     /// The final error, from the last attempt's error and the reason why there
     /// is no further attempt.
     fn unavailable(&self, end: &str) -> CallError {
-        CallError::Unavailable { attempts: self.attempts, why: format!("{}{end}", self.why) }
+        let why = format!("{}{end}", self.why);
+        CallError::Unavailable { attempts: self.attempts, why, took: self.took() }
     }
 }
 
@@ -234,6 +242,7 @@ impl Live {
         let mut progress = CallInProgress {
             asked: Instant::now(),
             attempts: 0,
+            started: None,
             deadline: None,
             prompt: self.endpoint.prompt_bound(&call.request, &self.client.counter),
             chance: chance(self.client.options.seed, call, outgoing.body()),
@@ -253,8 +262,8 @@ impl Live {
         let place = self.limiter.place();
         loop {
             let turn = self.waiting(progress, self.limiter.turn(place)).await?;
-            let end = || Instant::now().checked_add(self.client.options.call);
-            progress.deadline = progress.deadline.or_else(end);
+            let started = *progress.started.get_or_insert_with(Instant::now);
+            progress.deadline = started.checked_add(self.client.options.call);
             let outcome = self.attempt(call, outgoing, progress).await?;
             turn.end(self.ended(&outcome));
             match self.next(outcome, progress) {

@@ -18,6 +18,7 @@ fn after(attempts: u32) -> CallInProgress {
     CallInProgress {
         asked: Instant::now(),
         attempts,
+        started: None,
         deadline: None,
         prompt: 0,
         chance: [3; 32],

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use recap_core::model::{
-    Cell, Cut, CutExam, CutOutcome, CutRow, Manifest, NO_SUMMARY, ReferenceState, ReplyFacts,
+    Cell, Cut, CutExam, CutOutcome, CutRow, Fallbacks, Manifest, NO_SUMMARY, ReferenceState,
+    ReplyFacts,
 };
 
 /// Data set, session, and id of the strategy without markup.
@@ -102,6 +103,12 @@ impl<'a> Exams<'a> {
     pub fn replies(&self, cell: &'a Cell) -> impl Iterator<Item = &'a ReplyFacts> + use<'a> {
         let rows = self.rows(cell, &cell.key.strategy, cell.key.replicate).into_iter();
         rows.filter_map(|(_, row)| row.exam()).flat_map(|exam| &exam.replies)
+    }
+
+    /// The compactions of the cell's strategy at all cuts, by whether they fell back.
+    pub fn fallbacks(&self, cell: &'a Cell) -> impl Iterator<Item = Fallbacks> + use<'a> {
+        let rows = self.rows(cell, &cell.key.strategy, cell.key.replicate).into_iter();
+        rows.filter_map(|(_, row)| row.exam()).map(|exam| exam.fallbacks)
     }
 
     /// Why the cell's strategy has no exam at some cut, one sentence each.

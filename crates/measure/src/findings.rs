@@ -136,6 +136,7 @@ const PROBLEMS: &[fn(&Evidence<'_>) -> Vec<Problem>] = &[
     |run| exam::not_cut(run).into_iter().collect(),
     |run| bill::simulation_off(run).into_iter().collect(),
     |run| bill::unpriced(run).into_iter().collect(),
+    |run| bill::storage_unpriced(run).into_iter().collect(),
     |run| bill::default_model(run).into_iter().collect(),
     |run| bill::first_breakpoint(run).into_iter().collect(),
     |run| bill::unbilled_summaries(run).into_iter().collect(),

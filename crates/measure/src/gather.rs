@@ -365,6 +365,7 @@ impl Gathered {
         let replies = rows.compactions.iter().flat_map(|compaction| &compaction.replies);
         let replies = replies.chain(exams.replies(cell));
         replies.for_each(|reply| self.replies.add(reply, sample.repeated));
+        self.replies.fallbacks += sample.fallbacks();
         self.acted |= !rows.compactions.is_empty() || !rows.loss.is_empty();
         let session = rows.compactions.iter().filter(|compaction| !compaction.at_end);
         self.latencies.extend(session.filter_map(|compaction| compaction.latency_source));

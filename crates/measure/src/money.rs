@@ -21,6 +21,10 @@ pub(super) type Cached = fn(&PromptBill) -> Buckets;
 /// cache.
 pub(super) const AS_BILLED: Cached = |prompt| prompt.billed;
 
+/// The same without what explicit caches are kept for.
+pub(super) const WITHOUT_STORAGE: Cached =
+    |prompt| Buckets { stored_token_seconds: 0, ..prompt.billed };
+
 /// A bill with its prices.
 pub struct Account<'a> {
     /// The tokens of the bill, by bucket.
@@ -97,8 +101,8 @@ impl<'a> Account<'a> {
         let at = self.facts.requests.get(request).or(self.facts.requests.last());
         let at = at.map_or(Timestamp::UNIX_EPOCH, |request| request.at);
         let prompt = cached(&call.prompt);
-        let price = self.calls.as_mut().and_then(|c| c.request_usd(&prompt, call.output, at));
-        price.ok_or_else(|| unknown(self.bill.call_model()))
+        let tariff = self.calls.as_mut().ok_or_else(|| unknown(self.bill.call_model()))?;
+        request_usd(tariff, &prompt, (call.output, at), self.bill.call_model())
     }
 
     /// The price in USD of a prompt that is sent to the model of a request of
@@ -110,10 +114,23 @@ impl<'a> Account<'a> {
         output: u64,
         at: Timestamp,
     ) -> Result<f64, Absent> {
-        let tariff = self.tariffs.get_mut(like.model as usize);
-        let usd = tariff.and_then(|tariff| tariff.request_usd(prompt, output, at));
-        usd.ok_or_else(|| unknown(self.bill.model_of(like)))
+        let model = self.bill.model_of(like);
+        let tariff = self.tariffs.get_mut(like.model as usize).ok_or_else(|| unknown(model))?;
+        request_usd(tariff, prompt, (output, at), model)
     }
+}
+
+/// One request in USD, or which price of the model is unknown.
+fn request_usd(
+    tariff: &mut Tariff<'_>,
+    prompt: &Buckets,
+    (output, at): (u64, Timestamp),
+    model: &str,
+) -> Result<f64, Absent> {
+    tariff.request_usd(prompt, output, at).ok_or_else(|| match tariff.lacks_storage(prompt) {
+        true => Absent::Storage(model.to_owned()),
+        false => unknown(model),
+    })
 }
 
 fn unknown(model: &str) -> Absent {

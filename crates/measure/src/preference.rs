@@ -154,13 +154,16 @@ fn is_over(entry: &Entry) -> bool {
 
 fn is_dearer(one: &Entry, other: &Entry) -> bool {
     let usd = |entry: &Entry| entry.row.number(catalogue::COST_USD);
-    usd(one).zip(usd(other)).is_some_and(|(one, other)| one > other * SAME_BILL)
+    one.row.lacks_storage()
+        || usd(one).zip(usd(other)).is_some_and(|(one, other)| one > other * SAME_BILL)
 }
 
-/// A row with an unknown bill counts as cheaper.
+/// A row with an unknown bill counts as cheaper, but not one of whose bill the
+/// storage is unknown: what is not billed is not saved.
 fn is_cheaper(one: &Entry, other: &Entry) -> bool {
     let usd = |entry: &Entry| entry.row.number(catalogue::COST_USD);
-    usd(one).zip(usd(other)).is_none_or(|(one, other)| one * SAME_BILL < other)
+    !one.row.lacks_storage()
+        && usd(one).zip(usd(other)).is_none_or(|(one, other)| one * SAME_BILL < other)
 }
 
 /// The row with the smallest bill, the first of equals; `None` if no bill is
@@ -175,6 +178,7 @@ mod tests {
     use super::*;
     use crate::testkit::{CellBuilder, answer, cell, entry_at, manifest, run, twenty_references};
     use recap_core::model::RECORDED as BY_MODEL;
+    use recap_core::model::{Absent, Value};
 
     /// A row with this figure.
     fn with(id: &str, value: f64) -> Entry {
@@ -190,6 +194,17 @@ mod tests {
         assert!(dearer(2.02, 2.0) && !dearer(2.0 * 1.005, 2.0) && !dearer(2.0, 2.02));
         assert!(cheaper(2.0, 2.02) && !cheaper(2.0, 2.0 * 1.005) && !cheaper(2.02, 2.0));
         assert!(!is_dearer(&unknown(), &usd(1.0)) && is_cheaper(&unknown(), &usd(1.0)));
+    }
+
+    #[test]
+    fn bill_without_its_storage_is_no_saving() {
+        let mut lacks = with("cost_usd_without_storage", 0.1);
+        let why = Value::Absent(Absent::Storage("gemini".to_owned()));
+        lacks.row.values.insert("cost_usd".to_owned(), why);
+        let whole = with("cost_usd", 2.0);
+        assert!(!is_cheaper(&lacks, &whole) && is_dearer(&lacks, &whole));
+        let cheapest = cheapest([&lacks, &whole].into_iter()).unwrap();
+        assert!(std::ptr::eq(cheapest, &whole));
     }
 
     #[test]

@@ -252,6 +252,33 @@ mod tests {
     }
 
     #[test]
+    fn more_than_5_percent_of_compactions_that_fell_back_prevent_rank() {
+        // Ten calls each; at the first the first two get no reply. Of all replies that is 1 %.
+        let fell_back = |name: &str, compactions: u64| {
+            let cell = cell("s", name).sent(&[100; 10]).states(&"k".repeat(20));
+            let each = |cell: crate::testkit::CellBuilder, at: u64| {
+                let replies = (10 * at..10 * at + 10).map(|input| match input {
+                    0 | 1 => unusable(input, Unusable::NoReply),
+                    _ => reply(input, input),
+                });
+                let cell = cell.compaction(1_000, 100).replies(&replies.collect::<Vec<_>>());
+                let to = (at == 0).then(|| "tier 3: no reply".to_owned());
+                cell.with_compaction(|row| row.fallback = to)
+            };
+            (0..compactions).fold(cell, each).build()
+        };
+        let cells = vec![fell_back("often", 19), fell_back("seldom", 20)];
+        let rows = run(vec![twenty_references("s")], cells).rows;
+        let rows: Vec<_> = rows.into_iter().filter(|row| row.dataset == "ALL").collect();
+        let [seldom, often] = &rows[..] else { panic!("{rows:?}") };
+        assert_eq!((seldom.rank, seldom.row_kind), (Some(1), RowKind::Ranked));
+        assert_eq!((often.rank, often.row_kind), (None, RowKind::Unusable));
+        close(seldom, "fallback_share", 0.05);
+        close(often, "fallback_share", 1.0 / 19.0);
+        close(often, "unusable_share", 2.0 / 190.0);
+    }
+
+    #[test]
     fn text_repetition_is_counted_across_sessions_per_row() {
         let cell = |id: &str, input| {
             let cell = cell(id, "x").sent(&[100; 10]).states(&"k".repeat(20));

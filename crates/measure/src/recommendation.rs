@@ -109,7 +109,8 @@ fn judge<'a>(run: &Evidence<'a>) -> Judge<'a> {
 /// Whether the row of one window comes before that of another: first by fitting
 /// its window, then by what it keeps, then by its cost.
 fn leads(run: &Evidence<'_>, one: &StrategyRow, other: &StrategyRow) -> bool {
-    let usd = |row: &StrategyRow| row.number(catalogue::COST_USD).unwrap_or(0.0);
+    // An unknown bill is no smaller than any.
+    let usd = |row: &StrategyRow| row.number(catalogue::COST_USD).unwrap_or(f64::INFINITY);
     let apart = kept(run, one) - kept(run, other);
     let over = |row: &StrategyRow| row.refused_often().is_some();
     match over(one) == over(other) {
@@ -314,7 +315,7 @@ fn not_preferred(run: &Evidence<'_>) -> Option<Choice> {
                 true => Alternative::Recorded(usd),
                 false => Alternative::Whole(usd),
             };
-            let usd = row.number(catalogue::COST_USD)?;
+            let usd = row.number(catalogue::COST_USD);
             NoChoice::NoGain { best, kept: figure?, within, usd, over, by }
         }
         NotPreferred::NoneActed(_) => {

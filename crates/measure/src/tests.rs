@@ -325,7 +325,7 @@ fn every_measure_yields_parts_that_fit_its_pool() {
                     || matches!(spec.basis, Basis::Questions | Basis::Cuts)
                     || spec.id().starts_with("cut_cost_usd")
                     || spec.id().starts_with("pays_after")
-                    || spec.id() == "unusable_share"
+                    || ["unusable_share", "fallback_share"].contains(&spec.id())
             }
             Contribution::Unknown(_) => false,
         };

@@ -304,8 +304,12 @@ impl<'a> ReplaySession<'a> {
         Ok(())
     }
 
-    /// Appends the next recorded message and looks at the stages that follow it.
+    /// Appends the next recorded message and looks at the stages that follow it. A
+    /// response has taken its time: what ended meanwhile takes effect before it, and
+    /// what it sets off begins now and not when its request was sent.
     pub(super) async fn arrive(&mut self, message: MessageIndex) -> Result<(), ReplayError> {
+        self.now = self.subject.timeline.at(message);
+        self.apply_finished()?;
         self.context.append();
         self.arrived += self.subject.recording.sizes.messages[message as usize].tokens;
         let session = &self.subject.recording.session;
@@ -359,6 +363,11 @@ impl<'a> ReplaySession<'a> {
     /// Records that mechanisms keep beside the context.
     pub fn records(&self) -> &[Record] {
         &self.records
+    }
+
+    /// What the strategy has told the user so far.
+    pub fn notices(&self) -> &[String] {
+        &self.notices
     }
 
     /// The files that the system would have on its own disk now, by path.

@@ -110,6 +110,17 @@ async fn request_is_prepared_at_time_of_sending() {
 }
 
 #[tokio::test]
+async fn what_follows_a_response_happens_when_it_arrived() {
+    let subject = PreparedSession::new("d", talk(), Arc::new(Counter::default()));
+    let (plan, compactor) = (plan(100_000), Offline::new(Arc::new(Counter::default())));
+    let mut session = ReplaySession::open(&subject, &plan, &compactor).unwrap();
+    for arrived in [100, 130, 131, 190] {
+        assert!(session.step().await.unwrap());
+        assert_eq!(session.now, at(arrived));
+    }
+}
+
+#[tokio::test]
 async fn all_compactions_at_one_message_apply_in_order() {
     let recorded = |cleared: &[&str], summary: Option<&str>| RecordedCompaction {
         after: 3,

@@ -13,8 +13,8 @@ use recap_core::clock::{COMPACTOR, response_ms};
 use recap_core::model::{CompactionRow, LatencySource};
 use recap_core::tokens::Weight;
 use recap_strategy::{
-    At, EntryId, Gauge, Host, Mechanism, Metered, ModelCall, Outcome, Stage, Turn, When, Work,
-    pairs_are_whole,
+    At, EntryId, Fallback, Gauge, Host, MECHANISMS, Mechanism, Metered, ModelCall, Outcome, Stage,
+    Turn, When, Work, pairs_are_whole,
 };
 
 use super::break_even::Compacted;
@@ -132,6 +132,7 @@ impl<'a> ReplaySession<'a> {
     ) -> Result<StageOutcome, ReplayError> {
         let meter = Metered::new(self.compactor);
         let reported_weight = self.reported_weight();
+        let mechanism = self.stages[number].stage.mechanism.name;
         let running = &mut self.stages[number];
         let host = Host {
             window: self.window,
@@ -151,13 +152,15 @@ impl<'a> ReplaySession<'a> {
         let work = Work { context: &mut self.context, shared: &mut self.shared, host: &host };
         let compact = running.mechanism.compact(work);
         let (result, spent) = on_cpu(compact).await;
-        let mechanism = running.stage.mechanism.name;
         if let Some(why) = meter.unavailable() {
             return Err(ReplayError::Unavailable(mechanism, why));
         }
         let outcome = result.map_err(|error| ReplayError::Mechanism(mechanism, error))?;
+        if let Some(why) = meter.unanswered().filter(|_| !self.falls_back(&outcome)) {
+            return Err(ReplayError::Unavailable(mechanism, why));
+        }
         self.cpu_ms += (spent + outcome.cpu).as_secs_f64() * 1e3;
-        let is_view = running.stage.mechanism.is_view;
+        let is_view = self.stages[number].stage.mechanism.is_view;
         let mut calls = meter.take();
         calls.extend(&outcome.calls);
         let row = self.row(number, before, &calls, &outcome);
@@ -169,6 +172,15 @@ impl<'a> ReplaySession<'a> {
         self.adjust_reported(reported_weight);
         self.reported = self.reported.filter(|_| !outcome.forgets_usage);
         Ok(StageOutcome { outcome, row, calls, is_view })
+    }
+
+    /// Whether the strategy goes on where the model gave no reply: by another step
+    /// of the mechanism, or by a stage that cuts instead (how-it-works §27).
+    fn falls_back(&self, outcome: &Outcome) -> bool {
+        let Some(Fallback { to, .. }) = &outcome.fallback else { return false };
+        let is_other = MECHANISMS.iter().any(|spec| spec.name == to);
+        let has = |running: &Running| running.stage.mechanism.name == to;
+        to != Fallback::NONE && (!is_other || self.stages.iter().any(has))
     }
 
     /// Size of the part of the provider's last report that is still sent; later

@@ -189,3 +189,18 @@ async fn only_user_message_opens_turn_knowing_earlier_time() {
     }
     assert_eq!(found, [Some((at(0), None)), None, Some((at(2), Some(at(1))))]);
 }
+
+/// How-it-works §27.
+#[test]
+fn strategy_goes_on_without_reply_only_by_a_fallback_it_has() {
+    let (subject, plan) = (subject(), plan("session-state"));
+    let mut session = ReplaySession::open(&subject, &plan, &EmptySummary).unwrap();
+    let falls_back = |session: &ReplaySession<'_>, to: &str| {
+        let fallback = Fallback { to: to.to_owned(), reason: "no reply".to_owned() };
+        session.falls_back(&Outcome { fallback: Some(fallback), ..Outcome::default() })
+    };
+    assert!(falls_back(&session, "fifo") && falls_back(&session, "tier 3"));
+    assert!(!falls_back(&session, Fallback::NONE) && !session.falls_back(&Outcome::default()));
+    session.stages.truncate(1);
+    assert!(!falls_back(&session, "fifo"), "no stage cuts");
+}

@@ -210,10 +210,14 @@ impl Reply {
 /// Why the compactor returned nothing usable.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CompactorError {
-    /// No model could be called. This is not due to the task, and therefore no
-    /// reason to fall back: the cell fails.
-    #[error("no reply: {0}")]
+    /// No model can be called in this run (a wrong key, a spent budget, a server
+    /// that is gone). That says nothing about a strategy: the cell fails.
+    #[error("no model can be asked: {0}")]
     Unavailable(String),
+    /// This one call brought no reply, whatever was attempted (rate limits, faults of
+    /// the server, timeouts): what a design's own fallback is for.
+    #[error("{0}")]
+    NoReply(String),
     /// The model declined, or its provider rejected the request or withheld the
     /// reply.
     #[error("the model refused: {0}")]
@@ -238,6 +242,7 @@ impl CompactorError {
     pub(super) fn unusable(&self) -> Option<Unusable> {
         match self {
             CompactorError::Unavailable(_) => None,
+            CompactorError::NoReply(_) => Some(Unusable::NoReply),
             CompactorError::Refused(_) | CompactorError::TooLarge(_) => Some(Unusable::Refused),
             CompactorError::Empty(_) => Some(Unusable::Empty),
             CompactorError::CutOff(_) => Some(Unusable::CutOff),
@@ -253,7 +258,8 @@ pub struct FailedCall {
     pub error: CompactorError,
     /// Tokens of the replies; zero where there was none.
     pub usage: CallUsage,
-    /// Duration of the call in milliseconds; `None` where no reply came.
+    /// Duration of the call in milliseconds, its attempts included; `None` where no
+    /// model was called.
     pub latency_ms: Option<f64>,
     /// Whether that time was measured when the call was recorded.
     pub recorded: bool,
@@ -373,7 +379,8 @@ mod tests {
     fn failure_after_reply_states_what_is_wrong() {
         let why = || "why".to_owned();
         for (error, unusable, actual) in [
-            (CompactorError::Unavailable(why()), None, "no reply: why"),
+            (CompactorError::Unavailable(why()), None, "no model can be asked: why"),
+            (CompactorError::NoReply(why()), Some(Unusable::NoReply), "why"),
             (CompactorError::Refused(why()), Some(Unusable::Refused), "the model refused: why"),
             (
                 CompactorError::TooLarge(why()),

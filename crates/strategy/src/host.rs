@@ -73,6 +73,11 @@ pub struct Fallback {
     pub reason: String,
 }
 
+impl Fallback {
+    /// What stands for the step where a design names none: the context stays as it was.
+    pub const NONE: &str = "none";
+}
+
 /// A record that a strategy keeps beside the context (a summary's metadata,
 /// an archive, a memory file).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -68,12 +68,14 @@ pub struct Metered<'a> {
     inner: &'a dyn Compactor,
     calls: Mutex<Vec<ModelCall>>,
     unavailable: Mutex<Option<String>>,
+    unanswered: Mutex<Option<String>>,
 }
 
 impl<'a> Metered<'a> {
     /// A new meter around a compactor.
     pub fn new(inner: &'a dyn Compactor) -> Self {
-        Self { inner, calls: Mutex::default(), unavailable: Mutex::default() }
+        let (unavailable, unanswered) = Default::default();
+        Self { inner, calls: Mutex::default(), unavailable, unanswered }
     }
 
     /// The calls since the last time.
@@ -86,6 +88,12 @@ impl<'a> Metered<'a> {
     pub fn unavailable(&self) -> Option<String> {
         self.unavailable.lock().expect("no call panics while metering").clone()
     }
+
+    /// Why the first call without a reply got none, if there is one: a strategy
+    /// whose design does not say what follows cannot go on.
+    pub fn unanswered(&self) -> Option<String> {
+        self.unanswered.lock().expect("no call panics while metering").clone()
+    }
 }
 
 #[async_trait]
@@ -94,10 +102,16 @@ impl Compactor for Metered<'_> {
         let outcome = self.inner.run(task).await;
         let call = ModelCall::of(task, &outcome);
         self.calls.lock().expect("no call panics while metering").push(call);
-        if let Err(FailedCall { error: CompactorError::Unavailable(why), .. }) = &outcome {
-            let mut first = self.unavailable.lock().expect("no call panics while metering");
-            first.get_or_insert_with(|| why.clone());
-        }
+        let (kind, why) = match &outcome {
+            Err(FailedCall { error: CompactorError::Unavailable(why), .. }) => {
+                (&self.unavailable, why)
+            }
+            Err(FailedCall { error: CompactorError::NoReply(why), .. }) => (&self.unanswered, why),
+            _ => return outcome,
+        };
+        let mut first = kind.lock().expect("no call panics while metering");
+        first.get_or_insert_with(|| why.clone());
+        drop(first);
         outcome
     }
 
@@ -175,6 +189,20 @@ mod tests {
     use crate::testkit::{OffShape, Scripted, free};
     use recap_core::model::Role;
 
+    /// No call can be made.
+    struct Gone;
+
+    #[async_trait]
+    impl Compactor for Gone {
+        async fn run(&self, _: &Task) -> Result<Reply, FailedCall> {
+            Err(CompactorError::Unavailable("the key is wrong".to_owned()).into())
+        }
+
+        fn name(&self) -> &str {
+            "gone"
+        }
+    }
+
     fn message(text: &str, tokens: u64) -> TaskMessage {
         TaskMessage { role: Role::User, text: text.to_owned(), images: 0, tokens }
     }
@@ -205,19 +233,30 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_meter_remembers_the_first_outage() {
+    async fn a_meter_remembers_first_call_without_reply() {
         let task = || digest("", None);
         let compactor = Scripted::failing_at([1, 3]);
         let meter = Metered::new(&*compactor);
         assert!(meter.run(&task()).await.is_ok());
-        assert_eq!(meter.unavailable(), None);
+        assert_eq!(meter.unanswered(), None);
         for _ in 0..3 {
             let _ = meter.run(&task()).await;
         }
-        assert_eq!(meter.unavailable().as_deref(), Some("call 1 fails"));
-        let replied: Vec<bool> = meter.take().iter().map(|call| call.reply.is_some()).collect();
-        assert_eq!(replied, [true, false, true, false], "nobody answered the second and fourth");
-        assert!(meter.unavailable().is_some(), "whatever became of the calls");
+        assert_eq!(meter.unanswered().as_deref(), Some("no reply: call 1 fails"));
+        let unusable: Vec<Option<Unusable>> =
+            meter.take().iter().map(|call| call.reply.unwrap().unusable).collect();
+        let none = Some(Unusable::NoReply);
+        assert_eq!(unusable, [None, none, None, none]);
+        assert!(meter.unanswered().is_some(), "whatever became of the calls");
+        assert_eq!(meter.unavailable(), None);
+    }
+
+    #[tokio::test]
+    async fn a_call_that_cannot_be_made_has_no_reply_facts() {
+        let meter = Metered::new(&Gone);
+        assert!(meter.run(&digest("", None)).await.is_err());
+        assert_eq!(meter.unavailable().as_deref(), Some("the key is wrong"));
+        assert_eq!((meter.unanswered(), meter.take()[0].reply), (None, None));
     }
 
     #[test]
@@ -234,6 +273,7 @@ mod tests {
     fn each_reply_error_has_its_own_unusable_reason() {
         let text = String::new;
         for (error, unusable) in [
+            (CompactorError::NoReply(text()), Unusable::NoReply),
             (CompactorError::Refused(text()), Unusable::Refused),
             (CompactorError::TooLarge(text()), Unusable::Refused),
             (CompactorError::Empty(text()), Unusable::Empty),

@@ -136,7 +136,7 @@ impl Compactor for Scripted {
         let call = tasks.len();
         tasks.push(task.clone());
         if self.fails_at.contains(&call) {
-            return Err(CompactorError::Unavailable(format!("call {call} fails")).into());
+            return Err(CompactorError::NoReply(format!("no reply: call {call} fails")).into());
         }
         let produced = match task {
             Task::SessionState { previous, .. } => {

@@ -52,7 +52,7 @@ pub(in crate::cli) fn run(arguments: &RegradeArguments) -> Result<Exit, Failure>
     let (made, ended) = match &model_session {
         Some(model_session) => {
             model_session.save()?;
-            (model_session.calls.take(), model_session.ended()?)
+            (model_session.calls.take(), model_session.ended(false)?)
         }
         None => (Vec::new(), Exit::Done),
     };

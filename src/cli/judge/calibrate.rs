@@ -61,7 +61,7 @@ pub(in crate::cli) fn run(arguments: &CalibrateArguments) -> Result<Exit, Failur
     let (calls, ended) = match model_session {
         Some(model_session) => {
             model_session.save()?;
-            (model_session.calls.take(), model_session.ended()?)
+            (model_session.calls.take(), model_session.ended(false)?)
         }
         None => (Vec::new(), Exit::Done),
     };

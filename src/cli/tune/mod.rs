@@ -210,7 +210,7 @@ impl Drive<'_> {
         if let Some(model_session) = &self.desks.model_session {
             model_session.save()?;
             // Cells without replies of a model are no figures.
-            let ended = model_session.ended()?;
+            let ended = model_session.ended(false)?;
             if ended != Exit::Done {
                 return Ok(ControlFlow::Break(self.interrupted(ended)));
             }

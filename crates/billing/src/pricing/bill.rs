@@ -6,14 +6,8 @@ use super::model::{ModelPrices, Moment};
 use super::rates::Rates;
 use recap_core::model::Buckets;
 
-/// USD per token and second that an explicit cache is kept, by the beginning
-/// of the model's name. The price list has none; genai-prices 0.2.3 has
-/// $0.50 per million tokens and hour for these (its comments on Gemini).
-const STORAGE: &[(&str, f64)] = &[
-    ("gemini-3.6-flash", 0.5 / 1e6 / 3_600.0),
-    ("gemini-3.7-flash", 0.5 / 1e6 / 3_600.0),
-    ("gemini-3.8-flash", 0.5 / 1e6 / 3_600.0),
-];
+/// Seconds for which storage is priced.
+const HOUR: f64 = 3_600.0;
 
 /// A model's prices for many requests: rates are looked up once for each tier,
 /// unless they change by the hour.
@@ -64,8 +58,13 @@ impl<'a> Tariff<'a> {
             + buckets.write_1h as f64 * rates.cache_write_1h.unwrap_or(write);
         match buckets.stored_token_seconds {
             0 => Some(tokens),
-            stored => Some(tokens + stored as f64 * self.model.storage()?),
+            stored => Some(tokens + stored as f64 / HOUR * self.model.storage?),
         }
+    }
+
+    /// Whether something is stored whose storage has no known price.
+    pub fn lacks_storage(&self, buckets: &Buckets) -> bool {
+        buckets.stored_token_seconds > 0 && self.model.storage.is_none()
     }
 
     /// The cost of the output after a prompt of this size, in USD.
@@ -90,11 +89,6 @@ impl ModelPrices {
     /// The output's cost in USD, for a single request; see [`Tariff::output_usd`].
     pub fn output_usd(&self, prompt_tokens: u64, output: u64, at: Timestamp) -> Option<f64> {
         Tariff::new(self).output_usd(prompt_tokens, output, at)
-    }
-
-    fn storage(&self) -> Option<f64> {
-        let name = self.id.rsplit('/').next().unwrap_or(&self.id);
-        STORAGE.iter().find(|(start, _)| name.starts_with(start)).map(|(_, price)| *price)
     }
 }
 
@@ -157,8 +151,32 @@ mod tests {
 
     #[test]
     fn stored_tokens_without_storage_price_leave_bill_unpriced() {
+        // A million tokens for an hour.
         let stored = Buckets { stored_token_seconds: 3_600_000_000, ..Buckets::default() };
         close(usd("gemini-3.8-flash", stored), 0.5);
-        assert_eq!(usd("gemini-3.1-pro-preview", stored), None);
+        close(usd("gemini-2.5-pro", stored), 4.5);
+        assert_eq!(usd("gemini/gemini-4-argon", stored), None);
+        let list = PriceList::bundled();
+        let lacks =
+            |model: &str, buckets| list.find(model).unwrap().standard().lacks_storage(&buckets);
+        assert!(lacks("gemini/gemini-4-argon", stored) && !lacks("gemini-2.5-pro", stored));
+        assert!(!lacks("gemini/gemini-4-argon", Buckets { uncached: 9, ..Buckets::default() }));
+    }
+
+    #[test]
+    fn a_list_with_a_storage_price_has_the_last_word() {
+        let list = |storage: &str| {
+            let prices = r#""input_cost_per_token": 0, "output_cost_per_token": 0"#;
+            let field = format!(r#""cache_storage_cost_per_token_per_hour": {storage}"#);
+            PriceList::parse("mine", &format!(r#"{{"gemini-2.5-pro": {{{prices}, {field}}}}}"#))
+        };
+        let stored = Buckets { stored_token_seconds: 7_200_000, ..Buckets::default() };
+        let at = Timestamp::UNIX_EPOCH;
+        let usd = |list: PriceList| list.find("gemini-2.5-pro").unwrap().prompt_usd(&stored, at);
+        // 2,000 tokens for an hour, at $3 and at the table's $4.50 per million.
+        close(usd(list("3e-6").unwrap()), 0.006);
+        close(usd(list("null").unwrap()), 0.009);
+        let error = list("-1").unwrap_err().to_string();
+        assert!(error.contains("`cache_storage_cost_per_token_per_hour` is -1"), "{error}");
     }
 }

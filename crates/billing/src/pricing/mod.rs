@@ -4,7 +4,8 @@
 //! (`litellm.json`; MIT, `LICENSE.litellm.txt`): package litellm 1.109.1,
 //! fetched 2026-11-21. Its field names are kept, so the untrimmed file of a
 //! later day drops in. Prices are that package's claims about the providers'
-//! list prices; it has no history, no storage prices and no life of a cache.
+//! list prices; it has no history, no storage prices (`storage` has those) and no life of a
+//! cache.
 //!
 //! Recordings name models that it has dropped. `retired.json` has their last
 //! prices, from earlier versions of the same package (MIT as well), each with
@@ -24,6 +25,7 @@ mod names;
 mod off_peak;
 mod rates;
 mod run;
+mod storage;
 
 pub use agents::{Agent, Agents};
 pub use bill::Tariff;

@@ -7,6 +7,7 @@ use serde_json::Value as Json;
 
 use super::off_peak::OffPeak;
 use super::rates::{Rate, Rates, read_field};
+use super::storage;
 
 /// The properties of a request that determine its rates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +39,8 @@ pub struct ModelPrices {
     pub source: Option<String>,
     /// The list that had the model last, and its date, where it is retired.
     pub listed_until: Option<String>,
+    /// USD per token and hour that explicit content is kept; `None` where no price is known.
+    pub storage: Option<f64>,
     /// USD per token, by rate, by prompt length above which it holds.
     prices: BTreeMap<(Rate, u64), f64>,
     off_peak: Option<OffPeak>,
@@ -85,6 +88,8 @@ impl ModelPrices {
         if let Some(tiers) = object.get("tiered_pricing") {
             read_tiers(tiers, &mut prices)?;
         }
+        let own = object.get(storage::FIELD).map(|value| price(storage::FIELD, value));
+        let storage = own.transpose()?.flatten().or_else(|| storage::listed(id));
         let text = |field: &str| object.get(field).and_then(Json::as_str).map(str::to_owned);
         // Some limits are written as decimals.
         let count = |field: &str| object.get(field).and_then(Json::as_f64).map(|x| x as u64);
@@ -99,6 +104,7 @@ impl ModelPrices {
             deprecation_date: text("deprecation_date"),
             source: text("source"),
             listed_until: text("listed_until"),
+            storage,
             prices,
             off_peak: object
                 .get("off_peak_pricing")

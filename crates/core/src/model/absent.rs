@@ -36,6 +36,7 @@ reasons! {
     // Reasons of prices and times.
     NoBill "the run has no bill";
     Price(String) "the price of {0} is unknown";
+    Storage(String) "the price of keeping a cache of {0} is unknown";
     SomePrice "a price is unknown";
     CacheRules(String) "the cache rules of {0} are unknown";
     NothingBilled "nothing was billed";

@@ -4,8 +4,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    IdentifierClass, LatencySource, MessageIndex, QuestionRow, ReferenceState, ReplyFacts, RowKind,
-    Snapshot,
+    Fallbacks, IdentifierClass, LatencySource, MessageIndex, QuestionRow, ReferenceState,
+    ReplyFacts, RowKind, Snapshot,
 };
 
 /// Prefix of the name of a strategy's no-summary: the same strategy with an empty text in
@@ -148,6 +148,9 @@ pub struct CutExam {
     /// The compactor's replies, up to the last request after the cut.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub replies: Vec<ReplyFacts>,
+    /// The compactions that these replies were for.
+    #[serde(default, skip_serializing_if = "Fallbacks::is_empty")]
+    pub fallbacks: Fallbacks,
     /// The context in which questions were asked; absent without questions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub snapshot: Option<Snapshot>,

@@ -105,6 +105,9 @@ pub enum Problem {
     DefaultModel { sessions: usize, of: usize, billed_as: Vec<String> },
     /// Models without a price.
     Unpriced { models: Vec<String> },
+    /// Rows whose bill lacks the storage of an explicit cache, and the models for
+    /// which it has no price.
+    StorageUnpriced { rows: Vec<RowName>, models: Vec<String> },
     /// Summaries of the recorded agent whose calls are not on record.
     UnbilledSummaries { unknown: usize, of: usize },
     /// Sessions whose simulated bill differs much from the recorded one.
@@ -121,7 +124,8 @@ impl Problem {
         match self {
             Incomplete(_) | FailedCells { .. } | JudgesDisagree { .. } => true,
             Unrecovered { .. } | NarrowScale { .. } | ExamInDoubt { .. } => true,
-            Unpriced { .. } | UnbilledSummaries { .. } | BillOff { .. } => true,
+            Unpriced { .. } | StorageUnpriced { .. } => true,
+            UnbilledSummaries { .. } | BillOff { .. } => true,
             UnusableReplies { ranked, .. } => !ranked,
             Ungraded(of) => of.missing as f64 > QUESTIONED * of.answers as f64,
             UngradedOtherwise { missing, answers, .. } => {

@@ -122,5 +122,5 @@ pub use tuned::{
     Ranged, TUNED_VERSION, Tuned, TunedDifference, TunedHeldBack, TunedSetting, TunedSplit,
     TunedStatus,
 };
-pub use unusable::{Repeated, RepeatedTexts, UnusableReplies, unusable_replies};
+pub use unusable::{Fallbacks, Repeated, RepeatedTexts, UnusableReplies, unusable_replies};
 pub use usage::{MOST_TOKENS, SidechainRequest, Usage};

@@ -206,7 +206,14 @@ pub enum NoChoice {
     /// Every strategy keeps too little; `best` keeps most.
     TooLittle { best: RowName, kept: f64, within: bool, least: f64, by: Primary },
     /// No strategy is better than `over`, which needs no strategy.
-    NoGain { best: RowName, kept: f64, within: bool, usd: f64, over: Alternative, by: Primary },
+    NoGain {
+        best: RowName,
+        kept: f64,
+        within: bool,
+        usd: Option<f64>,
+        over: Alternative,
+        by: Primary,
+    },
     /// No ranked strategy compacted anything; `most` keeps most at cuts.
     NoneActed { window: String, most: Option<(String, f64)> },
     /// The run has only controls.

@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 #[derive(strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Unusable {
+    /// None came, at any attempt.
+    NoReply,
     /// The reply holds no text.
     Empty,
     /// The model declined, or its provider rejected the request or withheld the
@@ -33,6 +35,7 @@ impl Unusable {
     /// The words after a count of such replies.
     pub fn words(self) -> &'static str {
         match self {
+            Unusable::NoReply => "that never came",
             Unusable::Empty => "empty",
             Unusable::Refused => "refused",
             Unusable::CutOff => "cut off",
@@ -106,6 +109,7 @@ mod tests {
     #[test]
     fn names_are_those_that_are_written() {
         let all = [
+            Unusable::NoReply,
             Unusable::Empty,
             Unusable::Refused,
             Unusable::CutOff,

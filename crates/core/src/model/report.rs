@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Advice, CallRow, Family, Finding, Gate, Manifest, Measure, Missing, PanelAgreement, Primary,
-    QuestionKind, Receipt, Recommendation, RowKind, RunResults, SaverRow, SessionFacts, Value,
-    catalogue,
+    Absent, Advice, CallRow, Family, Finding, Gate, Manifest, Measure, Missing, PanelAgreement,
+    Primary, QuestionKind, Receipt, Recommendation, RowKind, RunResults, SaverRow, SessionFacts,
+    Value, catalogue,
 };
 
 /// Version of the instrument: mining rules, offline roles, judge prompts.
 /// Reports of different versions are never compared.
-pub const INSTRUMENT: u32 = 13;
+pub const INSTRUMENT: u32 = 14;
 
 /// Whether the exam itself is doubtful: the share of the references that the
 /// recorded agent did without is a tenth or more.
@@ -151,6 +151,13 @@ impl StrategyRow {
         let over = self.number(catalogue::OVERFLOWS)?;
         let requests = self.number(catalogue::REQUESTS).unwrap_or(0.0);
         (over > 0.01 * requests).then_some(over)
+    }
+
+    /// Whether of its bill only the storage of an explicit cache is unknown. What is
+    /// known is [`catalogue::COST_USD_WITHOUT_STORAGE`], which is no saving against
+    /// any bill.
+    pub fn lacks_storage(&self) -> bool {
+        matches!(self.values.get(catalogue::COST_USD.id), Some(Value::Absent(Absent::Storage(_))))
     }
 
     /// What the texts of the row's model add to what it keeps, with the bounds of

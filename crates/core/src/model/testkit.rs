@@ -1,6 +1,6 @@
 //! Parts of a run for tests.
 
-use super::{CutExam, ReferenceState};
+use super::{CutExam, Fallbacks, ReferenceState};
 
 impl CutExam {
     /// The result of one compaction with facts in these states, and defaults
@@ -17,6 +17,7 @@ impl CutExam {
             bills: Vec::new(),
             texts: Vec::new(),
             replies: Vec::new(),
+            fallbacks: Fallbacks::default(),
             snapshot: None,
             questions: Vec::new(),
         }

@@ -6,9 +6,12 @@
 //! not a different input.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::AddAssign;
+
+use serde::{Deserialize, Serialize};
 
 use super::report::UNUSABLE_WITHIN;
-use super::{ReplyFacts, RunResults, Unusable};
+use super::{CompactionRow, ReplyFacts, RunResults, Unusable};
 
 /// Number of different inputs for which the same text makes all of the replies
 /// unusable (how-it-works §47).
@@ -115,7 +118,48 @@ impl RepeatedTexts {
     }
 }
 
-/// Numbers of unusable replies, by reason.
+/// Compactions that asked the compactor, and those of them that ended in the
+/// strategy's fallback because no reply could be used (how-it-works §27).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fallbacks {
+    /// Number of compactions that asked.
+    pub asked: u64,
+    /// Number of those that fell back.
+    pub fell_back: u64,
+}
+
+impl Fallbacks {
+    /// Counts them among some compactions.
+    pub fn among<'a>(compactions: impl IntoIterator<Item = &'a CompactionRow>) -> Self {
+        let mut found = Self::default();
+        for row in compactions.into_iter().filter(|row| !row.replies.is_empty()) {
+            let failed = row.replies.iter().any(|reply| reply.unusable.is_some());
+            found.asked += 1;
+            found.fell_back += u64::from(failed && row.fallback.is_some());
+        }
+        found
+    }
+
+    /// Whether no compaction asked.
+    pub fn is_empty(&self) -> bool {
+        self.asked == 0
+    }
+
+    /// Share of the compactions that fell back; `None` where none asked.
+    pub fn share(&self) -> Option<f64> {
+        (self.asked > 0).then(|| self.fell_back as f64 / self.asked as f64)
+    }
+}
+
+impl AddAssign for Fallbacks {
+    fn add_assign(&mut self, other: Self) {
+        self.asked += other.asked;
+        self.fell_back += other.fell_back;
+    }
+}
+
+/// Numbers of unusable replies, by reason, and of what came of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UnusableReplies {
     /// Number of all replies.
@@ -124,6 +168,8 @@ pub struct UnusableReplies {
     pub unusable: u64,
     /// Number of unusable replies for each reason; a reply may have two.
     pub reasons: BTreeMap<Unusable, u64>,
+    /// The compactions that they were for.
+    pub fallbacks: Fallbacks,
 }
 
 impl UnusableReplies {
@@ -141,9 +187,11 @@ impl UnusableReplies {
         (self.replies > 0).then(|| self.unusable as f64 / self.replies as f64)
     }
 
-    /// Whether more of them are unusable than a ranked row may have.
+    /// Whether more of them are unusable, or more compactions fell back, than a
+    /// ranked row may have.
     pub fn are_too_many(&self) -> bool {
-        self.share().is_some_and(|share| share > UNUSABLE_WITHIN)
+        let shares = [self.share(), self.fallbacks.share()];
+        shares.into_iter().flatten().any(|share| share > UNUSABLE_WITHIN)
     }
 }
 

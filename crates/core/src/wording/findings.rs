@@ -5,7 +5,8 @@ use std::fmt::{Display, Formatter, Result};
 use super::number::{dollars, error, percent};
 use super::{limits, observations, window};
 use crate::model::{
-    BillErrors, Finding, OtherBill, Problem, RowName, TRUSTED_KAPPA, Ungraded, UnusableReplies,
+    BillErrors, Fallbacks, Finding, OtherBill, Problem, RowName, TRUSTED_KAPPA, Ungraded,
+    UnusableReplies,
 };
 use crate::text::{counted, form_for, grouped};
 
@@ -115,6 +116,13 @@ fn words(problem: &Problem) -> String {
              --agent-model bills sessions as another model",
             models.join(", ")
         ),
+        StorageUnpriced { rows, models } => format!(
+            "what keeping a cache of {} costs is unknown, so these bills are without it and count \
+             as no saving: {}; a list for --prices may have \
+             cache_storage_cost_per_token_per_hour",
+            models.join(", "),
+            joined(rows.iter().map(|row| (row, String::new())))
+        ),
         UnbilledSummaries { unknown, of } => format!(
             "the calls for {} of {} of the recorded agent are not on record: today's bill is too \
              low by them",
@@ -137,7 +145,13 @@ fn unusable_replies(rows: &[(RowName, UnusableReplies)], ranked: bool) -> String
         let reasons =
             found.reasons.iter().map(|(reason, n)| format!("{} {}", grouped(*n), reason.words()));
         let reasons = reasons.collect::<Vec<String>>().join(", ");
-        (row, format!(" {} of {} ({reasons})", grouped(found.unusable), grouped(found.replies)))
+        let Fallbacks { asked, fell_back } = found.fallbacks;
+        let fell_back = match fell_back {
+            0 => String::new(),
+            times => format!(", falling back {} of {} times", grouped(times), grouped(asked)),
+        };
+        let (unusable, replies) = (grouped(found.unusable), grouped(found.replies));
+        (row, format!(" {unusable} of {replies} ({reasons}){fell_back}"))
     }));
     match ranked {
         true => format!("some replies of the compactor were unusable: {each}"),

@@ -325,7 +325,9 @@ fn none(why: &NoChoice, nor_at: &[String]) -> String {
                     dollars(*bill)
                 ),
             };
-            format!("{instead}; {} for {}.", most(best, *figure, *within, *by), dollars(*usd))
+            let usd =
+                usd.map_or_else(|| "a bill whose storage has no known price".to_owned(), dollars);
+            format!("{instead}; {} for {usd}.", most(best, *figure, *within, *by))
         }
         NoChoice::NoneActed { window: at, most } => {
             let most = most.as_ref().map(|(name, figure)| {

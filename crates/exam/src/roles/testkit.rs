@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
+use std::time::Duration;
 
 use async_trait::async_trait;
 
@@ -105,5 +106,6 @@ pub(super) fn rejected(kind: FaultKind) -> Result<Reply, CallError> {
 
 /// A call to a provider that is unavailable.
 pub(super) fn down() -> Result<Reply, CallError> {
-    Err(CallError::Unavailable { attempts: 5, why: "connection refused".to_owned() })
+    let (why, took) = ("connection refused".to_owned(), Duration::from_secs(8));
+    Err(CallError::Unavailable { attempts: 5, why, took })
 }

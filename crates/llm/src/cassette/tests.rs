@@ -1,6 +1,7 @@
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use proptest::prelude::*;
 
@@ -141,7 +142,7 @@ fn failures_unrelated_to_the_request_are_not_recorded() {
     let (cassette, _) = opened(&path, Mode::Record);
     let call = call("Why?");
     for error in [
-        CallError::Unavailable { attempts: 3, why: "down".to_owned() },
+        CallError::Unavailable { attempts: 3, why: "down".to_owned(), took: Duration::ZERO },
         CallError::Halted("h".to_owned()),
         CallError::OverBudget("o".to_owned()),
         CallError::NotRecorded("n".to_owned()),

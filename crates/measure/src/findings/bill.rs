@@ -6,7 +6,8 @@ use super::{Evidence, owned, place};
 use crate::rows::Entry;
 use recap_billing::pricing::PriceList;
 use recap_core::model::{
-    BillErrors, Limit, OtherBill, Problem, RECORDED, RowKind, SessionFacts, Value, catalogue,
+    Absent, BillErrors, Limit, OtherBill, Problem, RECORDED, RowKind, SessionFacts, Value,
+    catalogue,
 };
 
 /// Smallest share of a bill at which the place of the first breakpoint is
@@ -65,6 +66,21 @@ pub fn unpriced(run: &Evidence<'_>) -> Option<Problem> {
     let models = run.bill_models.iter().filter(|model| list.find(model).is_err());
     let models: Vec<String> = models.cloned().collect();
     (!models.is_empty()).then_some(Problem::Unpriced { models })
+}
+
+/// Rows whose bill lacks the storage of explicit caches.
+pub(super) fn storage_unpriced(run: &Evidence<'_>) -> Option<Problem> {
+    let (mut rows, mut models) = (Vec::new(), BTreeSet::new());
+    for entry in &run.billed {
+        let cost = entry.row.values.get(catalogue::COST_USD.id);
+        if let Some(Value::Absent(Absent::Storage(model))) = cost {
+            rows.push(place(entry));
+            models.insert(model.clone());
+        }
+    }
+    rows.dedup();
+    let models: Vec<String> = models.into_iter().collect();
+    (!rows.is_empty()).then_some(Problem::StorageUnpriced { rows, models })
 }
 
 /// Sessions that name no model, and what they are billed as.

@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 
 use super::references::reads;
-use crate::money::{AS_BILLED, Cached, bill_of, known};
+use crate::money::{AS_BILLED, Cached, WITHOUT_STORAGE, bill_of, known};
 use crate::spec::{Basis, CellInput, Contribution, Pool, Spec};
 use recap_core::model::{
     Absent, Bill, Buckets, Cell, Measure, PromptBill, RECORDED, RequestBill, catalogue,
@@ -30,6 +30,7 @@ pub(super) const ALL: &[Spec] = &[
     REWRITTEN,
     BREAK_EVEN,
     NEVER_EVEN,
+    BUT_STORAGE,
 ];
 
 const fn spec(measure: &'static Measure, compute: fn(&CellInput<'_>) -> Contribution) -> Spec {
@@ -46,6 +47,11 @@ fn session(sample: &CellInput<'_>, cached: Cached) -> Contribution {
 
 /// The bill with the events of the recording's cache. Ranking uses this one.
 const COST: Spec = spec(catalogue::COST_USD, |sample| session(sample, AS_BILLED));
+
+/// The bill without the storage of explicit caches: what is known of it where
+/// that has no price. It is never held against another bill.
+const BUT_STORAGE: Spec =
+    spec(catalogue::COST_USD_WITHOUT_STORAGE, |sample| session(sample, WITHOUT_STORAGE));
 
 /// The bill with the first breakpoint at the other position where agents may
 /// set it.

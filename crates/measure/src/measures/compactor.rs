@@ -13,10 +13,11 @@
 use std::collections::BTreeMap;
 
 use crate::spec::{Basis, CellInput, Contribution, Pool, Spec};
-use recap_core::model::{Absent, CompactionRow, Measure, UnusableReplies, catalogue};
+use recap_core::model::{Absent, CompactionRow, Fallbacks, Measure, UnusableReplies, catalogue};
 
 /// The measures of this subject.
-pub(super) const ALL: &[Spec] = &[UNUSABLE_REPLIES, UNUSABLE_SHARE, P50, P95, MAX, SUM, BACKGROUND];
+pub(super) const ALL: &[Spec] =
+    &[UNUSABLE_REPLIES, UNUSABLE_SHARE, FALLBACK_SHARE, P50, P95, MAX, SUM, BACKGROUND];
 
 const fn spec(
     measure: &'static Measure,
@@ -98,4 +99,20 @@ fn replies(sample: &CellInput<'_>) -> UnusableReplies {
     let at_cuts = sample.exams.replies(sample.cell);
     replies.chain(at_cuts).for_each(|reply| found.add(reply, sample.repeated));
     found
+}
+
+/// Share of the compactions that asked the compactor and fell back.
+const FALLBACK_SHARE: Spec =
+    spec(catalogue::FALLBACK_SHARE, Pool::RatioOfSums, |sample| match sample.fallbacks() {
+        Fallbacks { asked: 0, .. } => Contribution::Absent(Absent::CompactorNotAsked),
+        found => Contribution::Fraction { of: found.fell_back as f64, to: found.asked as f64 },
+    });
+
+impl CellInput<'_> {
+    /// The compactions of the cell and of its cuts, by whether they fell back.
+    pub(crate) fn fallbacks(&self) -> Fallbacks {
+        let mut found = Fallbacks::among(&self.rows.compactions);
+        self.exams.fallbacks(self.cell).for_each(|at_cut| found += at_cut);
+        found
+    }
 }

@@ -24,8 +24,8 @@ use super::asked::PendingQuestion;
 use super::plan::Plan;
 use super::session::ReplaySession;
 use recap_core::model::{
-    CompactionRow, CutExam, LatencySource, NO_SUMMARY, ReferenceOutcome, ReferenceState, Snapshot,
-    counts_refusals,
+    CompactionRow, CutExam, Fallbacks, LatencySource, NO_SUMMARY, ReferenceOutcome, ReferenceState,
+    Snapshot, counts_refusals,
 };
 use recap_strategy::{Compactor, Context};
 use recovered::Searcher;
@@ -212,8 +212,8 @@ impl CutExamination<'_> {
             .collect();
         kept.extend(texts);
         // Without its summaries a strategy writes an empty text on purpose.
-        let by_model = rows.compactions.iter().filter(|_| !is_without_summary);
-        let replies = by_model.flat_map(|row| row.replies.clone());
+        let by_model = || rows.compactions.iter().filter(|_| !is_without_summary);
+        let replies = by_model().flat_map(|row| row.replies.clone());
         let exam = CutExam {
             window: plan.window,
             tokens_after: behind.tokens_after,
@@ -225,6 +225,7 @@ impl CutExamination<'_> {
             bills,
             texts: behind.texts,
             replies: replies.collect(),
+            fallbacks: Fallbacks::among(by_model()),
             snapshot,
             questions: Vec::new(),
         };

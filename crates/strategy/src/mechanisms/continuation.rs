@@ -224,7 +224,7 @@ impl Mechanism for Continuation {
             }
             Err(error) => {
                 outcome.fallback =
-                    Some(Fallback { to: "none".to_owned(), reason: error.to_string() });
+                    Some(Fallback { to: Fallback::NONE.to_owned(), reason: error.to_string() });
             }
         }
         Ok(outcome)

@@ -198,6 +198,8 @@ AFTER_KINDS:
         "the bill with the first cache breakpoint after everything before the conversation";
     COST_SAVINGS_VS_RECORDED "cost_savings_vs_recorded" Share Higher Csv "reference §2":
         "share saved of the bill of the row `recorded`";
+    COST_USD_WITHOUT_STORAGE "cost_usd_without_storage" Dollars Lower JsonOnly "reference §2":
+        "`cost_usd` without the storage of explicit caches";
     CUT_COST_USD "cut_cost_usd" Dollars Lower JsonOnly "how-it-works §45":
         "mean over cuts: the compaction and the requests after it, minus the same requests without";
     DIFFERENCE_TO_FULL "difference_to_full" Ranking Higher JsonOnly "reference §7":
@@ -208,6 +210,8 @@ AFTER_KINDS:
         "share of the facts that are lost and were never in a tool result";
     IRRECOVERABLE_REFERENCES "irrecoverable_references" {Loss} Count Lower JsonOnly "reference §4":
         "lost references that no tool result ever contained";
+    FALLBACK_SHARE "fallback_share" ("fallbacks") Share Lower JsonOnly "how-it-works §47":
+        "share of compactions asking the compactor that fell back";
     FACTS_KEPT_1_5 "facts_kept_1_5" Share Higher JsonOnly "how-it-works §45":
         "`facts_kept` of facts used at requests 1 to 5 after the cut";
     FACTS_KEPT_21_40 "facts_kept_21_40" Share Higher JsonOnly "how-it-works §45":

@@ -335,9 +335,10 @@ fn unread(row: &StrategyRow, measure: &Measure) -> (TableCell, bool) {
         Some(Value::Absent(reason)) => Some(reason),
         _ => None,
     };
-    let unknown = matches!(reason, Some(Absent::Price(_)));
+    let unknown = matches!(reason, Some(Absent::Price(_) | Absent::Storage(_)));
     let reason = reason.map(|reason| plain::line(&reason.to_string()));
-    let text = if unknown { "unknown" } else { "–" }.to_owned();
+    let bill = block::but_for_storage(row).filter(|_| measure == catalogue::COST_USD);
+    let text = bill.unwrap_or_else(|| if unknown { "unknown" } else { "–" }.to_owned());
     (TableCell { text, sort: String::new(), below: None, reason }, unknown)
 }
 

@@ -30,7 +30,7 @@ pub(super) async fn run(
         Ok(summary) => summary,
         Err(error) => {
             let reason = error.to_string();
-            outcome.fallback = Some(Fallback { to: "none".to_owned(), reason });
+            outcome.fallback = Some(Fallback { to: Fallback::NONE.to_owned(), reason });
             return Ok(outcome);
         }
     };

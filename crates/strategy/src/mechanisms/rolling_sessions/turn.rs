@@ -62,7 +62,7 @@ pub(super) async fn summarise(writer: &Writer, work: Work<'_>) -> Result<Outcome
             }
             Err(error) => {
                 let reason = error.to_string();
-                outcome.fallback = Some(Fallback { to: "none".to_owned(), reason });
+                outcome.fallback = Some(Fallback { to: Fallback::NONE.to_owned(), reason });
                 break;
             }
         }

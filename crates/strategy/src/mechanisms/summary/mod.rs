@@ -296,7 +296,7 @@ impl Mechanism for Summary {
         let Some(plan) = self.plan(context, host).filter(|_| !self.standing.given_up) else {
             return Ok(outcome);
         };
-        let fallback = |reason: String| Some(Fallback { to: "none".to_owned(), reason });
+        let fallback = |reason: String| Some(Fallback { to: Fallback::NONE.to_owned(), reason });
         let reply = match self.summarise(context, host, &plan.range).await {
             Ok(reply) => reply,
             Err(error) => {

@@ -80,7 +80,13 @@ impl Compactor for Llm {
             Ok((produced, written, cut)) => {
                 Ok(Reply { produced, usage, written, cut, latency_ms, recorded })
             }
-            Err(why) => Err(FailedCall { error: error(why), usage, latency_ms, recorded }),
+            Err(why) => {
+                if let ReplyError::Call(CallError::Unavailable { took, .. }) = &why {
+                    *latency_ms.get_or_insert(0.0) += took.as_secs_f64() * 1e3;
+                    recorded = false;
+                }
+                Err(FailedCall { error: error(why), usage, latency_ms, recorded })
+            }
         }
     }
 
@@ -124,6 +130,9 @@ fn read(task: &Task, said: ReplyText<'_>) -> Result<Produced, String> {
 
 fn error(failure: ReplyError) -> CompactorError {
     let why = failure.to_string();
+    if matches!(failure, ReplyError::Call(CallError::Unavailable { .. })) {
+        return CompactorError::NoReply(why);
+    }
     if failure.is_systemic() {
         return CompactorError::Unavailable(why);
     }

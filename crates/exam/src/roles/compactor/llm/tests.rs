@@ -248,9 +248,11 @@ async fn error_kind_decides_whether_strategy_may_fall_back() {
     let early = ended("x", Finish::Other("pause".to_owned()));
     assert!(matches!(error(early).await, CompactorError::CutOff(_)));
     let halted = Err(CallError::Halted("the key is wrong".to_owned()));
-    for reply in [down(), halted, rejected(Auth), rejected(NotFound)] {
+    for reply in [halted, rejected(Auth), rejected(NotFound)] {
         assert!(matches!(error(reply).await, CompactorError::Unavailable(_)));
     }
+    let nobody = "no reply after 5 attempts: connection refused".to_owned();
+    assert_eq!(error(down()).await, CompactorError::NoReply(nobody));
 }
 
 #[tokio::test]
@@ -325,7 +327,9 @@ async fn short_reply_is_unusable_however_long_the_reasoning() {
 }
 
 #[tokio::test]
-async fn an_outage_is_no_reply() {
+async fn call_without_reply_is_unusable_and_took_its_attempts() {
     let call = metered(&digest_task(), [down()]).await;
-    assert_eq!((call.reply, call.usage), (None, CallUsage::default()));
+    assert_eq!(call.reply.unwrap().unusable, Some(Unusable::NoReply));
+    assert_eq!(call.usage, CallUsage::default());
+    assert_eq!((call.latency_ms, call.recorded), (Some(8_000.0), false));
 }
