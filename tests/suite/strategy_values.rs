@@ -65,8 +65,8 @@ const TABLE: &[Row] = &[
     (
         ARACHNE,
         "2.unit",
-        "\"exchange\"",
-        "ours: a call leaves with its results, and the current user message stays",
+        "\"message\"",
+        "it drops the oldest messages entirely when the token budget is exceeded",
     ),
     (&["fifo"], "estimator", "\"exact\"", "when the token budget is exceeded"),
     (&["fifo"], "1.at", "\"request\"", "ours: an agent makes many requests in one turn"),
