@@ -68,6 +68,14 @@ fn numbers(parameters: &toml::Table, above: &str) -> Vec<String> {
 }
 
 #[test]
+fn built_in_strategies_with_native_window_say_what_scales() {
+    for name in builtin_names() {
+        let strategy = builtin(name, &[]).unwrap().unwrap();
+        assert_eq!(strategy.scales.is_some(), strategy.native_window.is_some(), "{name}");
+    }
+}
+
+#[test]
 fn built_in_whole_numbers_are_counts_or_scale() {
     let mut scaling = BTreeSet::new();
     for name in builtin_names() {
