@@ -19,10 +19,13 @@
 //! - `prune`, `prune-chart`, `continuation`: reported usage is simulated from what the strategy
 //!   itself sent. Cache writes count as input: the design's sum leaves them out, and its
 //!   trigger would depend on the provider's cache.
-//! - `continuation`: all summaries stay; to the letter (`continuation-as-written`) the first is
-//!   lost at the second compaction.
+//! - `continuation`: all summaries stay, and the last messages are more than ten where the first
+//!   of them would be a result without its call; to the letter (`continuation-as-written`) the
+//!   first summary is lost at the second compaction, and ten messages stay.
 //! - `gencode`, `prune`, `continuation`: at a share of a session, and at cuts, all numbers scale,
 //!   since the design's are meant for windows of models; there none does (`scales`).
+//! - `continuation`: where the live conversation does not fit the model's window with the call and
+//!   its reply, what is folded is sent alone; where that does not fit either, no call is made.
 
 use crate::common;
 use crate::common::talk::{Talk, at_last, even, last, real, unscaled};
