@@ -25,7 +25,8 @@ const GSV: &[&str] = &["gsv", "gsv-daily", "gsv-idle"];
 const GSV_AUTO: &[&str] = &["gsv-daily", "gsv-idle"];
 const SLIDING: &[&str] = &["sliding-window", "sliding-window-search", "sliding-window-zoea"];
 const SLIDING_ZOEA: &[&str] = &["sliding-window-search", "sliding-window-zoea"];
-const ZOEA: &[&str] = &["zoea"];
+const ZOEA: &[&str] = &["zoea", "zoea-as-written"];
+const ZOEA_LETTER: &[&str] = &["zoea-as-written"];
 
 /// Why numbers of GSV scale.
 const SHARE: &str = "ours: the numbers are ours, so their share of the window stays";
@@ -282,10 +283,14 @@ const TABLE: &[Row] = &[
     (ZOEA, "2.when", "\"always\"", "assembles context for each LLM call"),
     (ZOEA, "2.last", "20", "const MaxContextMessages = 20"),
     (&["zoea"], "2.keep_pairs", "true", "ours: no provider accepts a result without its call"),
+    (ZOEA_LETTER, "2.keep_pairs", "false", "Fetch the N most recent memories from SQLite"),
+    (ZOEA_LETTER, "2.breaks_pairs", "true", PARTS),
     (ZOEA, "3.at", "\"request\"", "assembles context for each LLM call"),
     (ZOEA, "3.when", "\"always\"", "assembles context for each LLM call"),
     (ZOEA, "3.tools", ZOEA_TOOLS, "\"zoea_list_myses\": true"),
     (&["zoea"], "3.keep_pairs", "true", "ours: no provider accepts a call without its result"),
+    (ZOEA_LETTER, "3.keep_pairs", "false", "removes redundant state tool results"),
+    (ZOEA_LETTER, "3.breaks_pairs", "true", PARTS),
     // Seed 004, GSV.
     (
         &["chunked-summary"],
