@@ -10,8 +10,9 @@ use crate::testkit::{OffShape, Rig, Scripted, Talk, words};
 use recap_core::model::Role;
 
 /// Exchanges of 1,000 and 1,500 tokens, then a last user message. With the
-/// preamble (about 150), the size at the user messages is 1,150, 3,650, 6,150,
-/// 8,650 and, where nothing more was asked, 7,653 after three exchanges.
+/// preamble (3, and 115 of the awareness block), the size at the user messages is
+/// 1,118, 3,618, 6,118, 8,618 and, where nothing more was asked, 7,621 after
+/// three exchanges.
 fn long_talk(exchanges: usize) -> Talk {
     exchanges_of(Talk::new("Be brief."), exchanges).user("And now?")
 }
@@ -34,7 +35,7 @@ fn state_of(rig: &Rig) -> Json {
 /// Seed 000: oldest N messages, enough to get under 60 %
 #[test]
 fn the_fewest_oldest_messages_are_folded() {
-    // 7,653 > 7,000. To reach 6,000 with 800 reserved, 2,453 must go: the first
+    // 7,621 > 7,000. To reach 6,000 with 800 reserved, 2,421 must go: the first
     // two messages have 2,500.
     let mut rig = rig(long_talk(3), Scripted::failing_at([]));
     rig.finish();
@@ -213,7 +214,7 @@ fn the_current_user_message_is_never_folded() {
 /// Seed 000: budgets of the window at 85 % (two readings)
 #[test]
 fn shares_of_the_budget_are_a_switch() {
-    // 6,150 at the third user message: under 0.70 of the window, above 0.595 of it.
+    // 6,118 at the third user message: under 0.70 of the window, above 0.595 of it.
     let of_budget = [
         ("budget", "0.85"),
         ("1.when", "{ above = \"budget\", share = 0.70 }"),
@@ -245,12 +246,12 @@ fn failed_fold_below_fifo_limit_is_just_retried() {
 /// Seed 000: above 85 % the FIFO cuts
 #[test]
 fn failed_fold_above_fifo_limit_leaves_fifo_cutting() {
-    // 8,650 > 8,500: one message of 1,000 goes, for this turn.
+    // 8,618 > 8,500: one message of 1,000 goes, for this turn.
     let mut rig = rig(long_talk(5), Scripted::failing_at([0]));
     rig.feed(7);
     assert_eq!(rig.ledger(), "-vvvvvv");
     assert_eq!(rig.fallbacks(), [(0, "fifo".to_owned())]);
-    // What the FIFO hid may still be folded: it frees nothing, 4,950 must go. The
+    // What the FIFO hid may still be folded: it frees nothing, 4,918 must go. The
     // next four messages have 5,000, and behind them the assistant's goes too.
     rig.feed(2);
     assert_eq!(rig.ledger(), "ffffffvvv");
@@ -265,7 +266,7 @@ fn fifo_hides_the_pairs_answer_before_an_assistants_message() {
     rig.feed(7);
     assert_eq!(rig.ledger(), "ffffvvv");
     assert_eq!(rig.sent()[1], (Role::Assistant, "Understood.".to_owned()));
-    // About 8,700 > 8,500: the third question goes.
+    // 8,656 > 8,500, the pair among them: the third question goes.
     rig.finish();
     assert_eq!(rig.ledger(), "ffff-vvvv");
     let roles: Vec<Role> = rig.sent().into_iter().map(|(role, _)| role).collect();
@@ -302,8 +303,8 @@ fn the_context_holds_whole_at_every_failing_call() {
 /// Seed 000: a merged SessionState replaces the previous one
 #[test]
 fn a_state_that_exists_is_merged_and_replaced() {
-    // At the fourth user message 8,650: 3,450 must go, which three messages have;
-    // the fourth is the assistant's. At the sixth 7,700: the pair and two messages.
+    // At the fourth user message 8,618: 3,418 must go, which three messages have;
+    // the fourth is the assistant's. At the sixth 7,656: the pair and two messages.
     let compactor = Scripted::failing_at([]);
     let mut rig = rig(long_talk(5), Arc::clone(&compactor));
     rig.feed(7);
