@@ -11,7 +11,7 @@ use recap_core::model::CellKey;
 use recap_core::tokens::Counter;
 use recap_exam::roles::compactor::Offline;
 use recap_replay::{Plan, PreparedSession, WindowSpec, replay};
-use recap_strategy::{Strategy, builtin, builtin_names};
+use recap_strategy::{Scaling, Strategy, builtin, builtin_names};
 use tokio::runtime::{Builder, Runtime};
 
 #[allow(dead_code, reason = "each bench uses a part of the generator")]
@@ -40,7 +40,7 @@ fn plan(subject: &PreparedSession, strategy: &Arc<Strategy>, agents: Arc<[Agent]
         },
         strategy: Arc::clone(strategy),
         window: window.tokens(&subject.recording.sizes, 0).expect("a share always fits"),
-        scaled: true,
+        scaling: Scaling::All,
         seed: 1,
         offline: true,
         agents,

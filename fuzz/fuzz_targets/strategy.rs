@@ -4,7 +4,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use recap_strategy::Strategy;
+use recap_strategy::{Scaling, Strategy};
 use recap_fuzz::{files, home, put, text, told};
 
 const WINDOWS: [u64; 3] = [1, 25_000, 2_000_000];
@@ -20,16 +20,16 @@ fn read(strategy: &str, overrides: &[(String, String)], prompt: &str) {
 /// What the command line asks a strategy before it runs.
 fn whole(strategy: &Strategy) {
     for window in WINDOWS {
-        for scaled in [false, true] {
-            if let Err(error) = strategy.build(window, scaled) {
+        for scaling in [Scaling::AsWritten, Scaling::Named, Scaling::All] {
+            if let Err(error) = strategy.build(window, scaling) {
                 told(error);
             }
-            assert!(strategy.output_reserve(window, scaled) <= strategy.output_limit.max(1) * window);
-            assert!(strategy.usable(window, scaled) <= window);
-            assert!(strategy.budget_tokens(window, scaled) <= window);
-            for (at, stage) in strategy.stages.iter().enumerate() {
-                strategy.trigger(at, window, scaled);
-                strategy.effective(stage, window, scaled);
+            assert!(strategy.output_reserve(window, scaling) <= strategy.output_limit.max(1) * window);
+            assert!(strategy.usable(window, scaling) <= window);
+            assert!(strategy.budget_tokens(window, scaling) <= window);
+            for at in 0..strategy.stages.len() {
+                strategy.trigger(at, window, scaling);
+                strategy.effective(at, window, scaling);
             }
         }
     }

@@ -59,7 +59,7 @@ pub enum SelectionError {
     /// Rows with the same name could not be told apart.
     #[error("two strategies are named `{0}`")]
     SameName(String),
-    /// A change is not written as `STRATEGY.KEY=VALUE`.
+    /// A change is not written as `STRATEGY.KEY=VALUE` or `STRATEGY: KEY=VALUE; KEY=VALUE`.
     #[error("`{0}` is not STRATEGY.KEY=VALUE")]
     Change(String),
     /// A strategy file, or a changed value, is wrong.
@@ -119,7 +119,9 @@ impl Selection {
             strategies.push(strategy(name, &[])?);
         }
         for change in &self.changes {
-            strategies.push(changed(change, &names)?);
+            for row in rows(change, &names)? {
+                strategies.push(row.strategy()?);
+            }
         }
         strategies.iter_mut().for_each(|strategy| strategy.redacts = self.redact);
         unique(&strategies)?;
@@ -180,8 +182,10 @@ impl Selection {
             Some((_, members)) => members.iter().map(|member| (*member).to_owned()).collect(),
             None => strategy(name, &[]).map(|strategy| vec![strategy.name]).unwrap_or_default(),
         };
+        let typed: Vec<String> = asked.iter().map(|name| (*name).to_owned()).collect();
+        let count = |change: &String| rows(change, &typed).map_or(0, |rows| rows.len());
+        let made = strategies.len() - self.changes.iter().map(count).sum::<usize>();
         let loaded: Vec<String> = asked.into_iter().flat_map(members).collect();
-        let made = strategies.len() - self.changes.len();
         let asked = |(at, strategy): &(usize, &Arc<Strategy>)| {
             *at >= made || loaded.contains(&strategy.name) || (all && !strategy.control)
         };
@@ -200,21 +204,78 @@ fn unique(strategies: &[Strategy]) -> Result<(), SelectionError> {
     Ok(())
 }
 
-/// The changed strategy for `STRATEGY.KEY=VALUE`.
-fn changed(change: &str, selected: &[String]) -> Result<Strategy, SelectionError> {
+/// A row that changes values of a strategy.
+struct ChangedRow<'a> {
+    name: &'a str,
+    values: Vec<(String, String)>,
+}
+
+impl ChangedRow<'_> {
+    fn strategy(self) -> Result<Strategy, SelectionError> {
+        let mut strategy = strategy(self.name, &self.values)?;
+        let told: Vec<String> = self.values.iter().map(|(k, v)| format!("{k}={v}")).collect();
+        strategy.name = format!("{}[{}]", strategy.name, told.join(" "));
+        Ok(strategy)
+    }
+}
+
+/// The rows of `STRATEGY.KEY=VALUE` or `STRATEGY: KEY=VALUE; KEY=VALUE`: one for each
+/// combination of values, of which commas separate several.
+fn rows<'a>(
+    change: &'a str,
+    selected: &'a [String],
+) -> Result<Vec<ChangedRow<'a>>, SelectionError> {
     let malformed = || SelectionError::Change(change.to_owned());
-    let (path, value) = change.split_once('=').ok_or_else(malformed)?;
-    let by_name = selected.iter().filter_map(|name| {
-        let key = path.strip_prefix(name.as_str())?.strip_prefix('.')?;
-        Some((name.clone(), key))
-    });
-    let (name, key) = match by_name.max_by_key(|(name, _)| name.len()) {
-        Some(found) => found,
-        None => path.split_once('.').map(|(n, k)| (n.to_owned(), k)).ok_or_else(malformed)?,
+    let (name, mark, changes) = strategy_of(change, selected).ok_or_else(malformed)?;
+    let changes = if mark == ':' { parts(changes, ';') } else { vec![changes] };
+    let mut rows = vec![ChangedRow { name, values: Vec::new() }];
+    for change in changes {
+        let (key, values) = change.split_once('=').ok_or_else(malformed)?;
+        let with = |row: &ChangedRow<'a>, value: &str| {
+            let value = (key.trim().to_owned(), value.trim().to_owned());
+            ChangedRow { name, values: row.values.iter().cloned().chain([value]).collect() }
+        };
+        let values = parts(values, ',');
+        let each = rows.iter().flat_map(|row| values.iter().map(|value| with(row, value)));
+        rows = each.collect();
+    }
+    Ok(rows)
+}
+
+/// Whose values are changed, the mark behind its name, and what follows on it. The names that
+/// were typed come first, since those of files hold dots, and colons too.
+fn strategy_of<'a>(change: &'a str, selected: &'a [String]) -> Option<(&'a str, char, &'a str)> {
+    let behind = |name: &'a str| {
+        let rest = change.strip_prefix(name)?;
+        let mark = rest.chars().next().filter(|mark| [':', '.'].contains(mark))?;
+        Some((name, mark, &rest[mark.len_utf8()..]))
     };
-    let mut strategy = strategy(&name, &[(key.trim().to_owned(), value.trim().to_owned())])?;
-    strategy.name = format!("{}[{}={}]", strategy.name, key.trim(), value.trim());
-    Ok(strategy)
+    let typed = selected.iter().filter_map(|name| behind(name));
+    typed.max_by_key(|(name, ..)| name.len()).or_else(|| {
+        let (path, _) = change.split_once('=')?;
+        behind(&path[..path.find([':', '.'])?])
+    })
+}
+
+/// The parts of a text between marks that stand neither in quotes nor in brackets.
+fn parts(text: &str, mark: char) -> Vec<&str> {
+    let (mut parts, mut from) = (Vec::new(), 0);
+    let (mut quote, mut depth) = (None, 0);
+    for (at, c) in text.char_indices() {
+        match c {
+            _ if quote.is_some() => quote = quote.filter(|open| *open != c),
+            '"' | '\'' => quote = Some(c),
+            '[' | '{' => depth += 1,
+            ']' | '}' => depth -= 1,
+            _ if c == mark && depth == 0 => {
+                parts.push(&text[from..at]);
+                from = at + c.len_utf8();
+            }
+            _ => {}
+        }
+    }
+    parts.push(&text[from..]);
+    parts
 }
 
 /// A built-in strategy, or one in a TOML file, with changed values by key.

@@ -99,7 +99,8 @@ pub struct Selection {
     #[arg(long = "strategy", value_name = "NAME|FILE")]
     pub names: Vec<String>,
 
-    /// Override a value; the row is named after it (`--set prune.protect=20000`)
+    /// Override a value, or several in one row (`--set prune.protect=20000`, `--set 'gencode:
+    /// 1.enabled=false; 2.keep_last=5'`)
     #[arg(long = "set", value_name = "STRATEGY.KEY=VALUE")]
     pub changes: Vec<String>,
 

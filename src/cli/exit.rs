@@ -123,8 +123,8 @@ impl From<SelectionError> for Failure {
             SelectionError::SameName(_) => Failure::usage(message).help("give yours another `name`"),
             SelectionError::Change(change) => {
                 Failure::usage(format!("`--set {change}` is not STRATEGY.KEY=VALUE")).help(
-                    "for example `--set prune.protect=20000`, or `--set arachne.2.share=0.9` for \
-                     its second stage",
+                    "for example `--set prune.protect=20000`, `--set arachne.2.when.share=0.9` for \
+                     its second stage, or `--set 'gencode: 1.enabled=false; 2.keep_last=5'`",
                 )
             }
             SelectionError::Strategy(error) => error.into(),

@@ -18,7 +18,7 @@ use recap_core::text::{counted, form_for, grouped};
 use recap_replay::run::{ModelRoles, Windows};
 use recap_replay::{NativeWindow, Plan, PreparedSession, ReplaySession, WindowSpec};
 use recap_report::document::{Part, Table, figures, names, words};
-use recap_strategy::{AskedFrom, Context, StoredFile, Strategy};
+use recap_strategy::{AskedFrom, Context, Scaling, StoredFile, Strategy};
 
 /// Characters of a message that say which one it is.
 const BEGINNING: usize = 80;
@@ -106,10 +106,12 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         ))
         .help("give an ordinal below that number to --request"));
     }
-    let agents = Agents::new(Arc::new(PriceList::bundled()), Vec::new());
+    let agents = agents();
     let native = NativeWindow::of(&subject.recording.session, &agents).tokens;
     let tokens = window.tokens(&subject.recording.sizes, native).map_err(wire::too_small)?;
-    let plan = plan(arguments, &subject, (window.label(), tokens), strategy, roles.offline);
+    let scaling = window.scaling(!arguments.no_scale);
+    let window = (window.label(), tokens, scaling);
+    let plan = plan(arguments.seed, &subject, window, strategy, roles.offline);
     let own = roles.compactor.counting(&subject.recording.counter);
     let compactor = own.unwrap_or(roles.compactor);
     let mut replay = ReplaySession::open(&subject, &plan, compactor.as_ref())
@@ -125,6 +127,11 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     }
     wire::print_document(&parts)?;
     Ok(Exit::Done)
+}
+
+/// The models of recordings, by their names in the price list.
+fn agents() -> Agents {
+    Agents::new(Arc::new(PriceList::bundled()), Vec::new())
 }
 
 /// The strategy that the user named.
@@ -205,12 +212,14 @@ fn pick(sessions: Vec<Session>, wanted: Option<&str>) -> Result<Session, Failure
 }
 
 fn plan(
-    arguments: &Arguments,
+    seed: u64,
     subject: &PreparedSession,
-    (label, window): (&str, u64),
+    (label, window, scaling): (&str, u64, Scaling),
     strategy: Strategy,
     offline: bool,
 ) -> Plan {
+    let model = subject.facts.model.as_deref().map(|name| agents().named(name).model);
+    let strategy = Strategy::for_model(&Arc::new(strategy), &model.unwrap_or_default());
     Plan {
         key: CellKey {
             dataset: subject.facts.dataset.clone(),
@@ -219,10 +228,10 @@ fn plan(
             window: label.to_owned(),
             replicate: 0,
         },
-        strategy: Arc::new(strategy),
+        strategy,
         window,
-        scaled: !arguments.no_scale,
-        seed: arguments.seed,
+        scaling,
+        seed,
         offline,
         // The context that is shown is not billed.
         agents: Arc::new([]),

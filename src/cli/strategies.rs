@@ -16,7 +16,7 @@ use recap_core::text::counted;
 use recap_formats::bundled;
 use recap_replay::run::{ConformanceReport, ModelRoles, check_conformance};
 use recap_replay::{Plan, PreparedSession, UNKNOWN_LIMIT, WindowSpec};
-use recap_strategy::{Strategy, builtin_names, saver_names};
+use recap_strategy::{Scaling, Strategy, builtin_names, saver_names};
 
 /// The bundled data set on which `check` runs a strategy.
 const TRIED_ON: &str = "quickstart";
@@ -107,7 +107,7 @@ fn tried(strategy: &Arc<Strategy>, subject: &PreparedSession) -> Result<Plan, Fa
         },
         strategy: Arc::clone(strategy),
         window: window.tokens(&subject.recording.sizes, UNKNOWN_LIMIT).map_err(wire::too_small)?,
-        scaled: true,
+        scaling: Scaling::All,
         seed: 0,
         offline: true,
         agents: Arc::new([]),

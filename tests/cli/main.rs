@@ -9,6 +9,7 @@ mod compare;
 mod config;
 mod crash;
 mod dense;
+mod designs;
 mod desk;
 mod determinism;
 mod fallbacks;

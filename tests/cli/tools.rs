@@ -73,10 +73,20 @@ fn strategies_are_listed_one_a_line() {
 #[test]
 fn strategies_show_prints_window_numbers_and_prompts() {
     let desk = Desk::new();
-    let out = desk.good(&["strategies", "show", "prune", "--window", "100000"]).out;
+    let at = |window: &str| desk.good(&["strategies", "show", "prune", "--window", window]).out;
+    let out = at("50%");
     assert!(out.contains("at a window of 100000"), "{out}");
     // Half of the native window of 200,000: the threshold of 20,000 is 10,000.
     assert!(out.contains("and over 10000"), "{out}");
+    assert!(out.contains("\nnumbers of tokens and characters: written for a window of 200000;"));
+    let out = at("100000");
+    assert!(
+        out.contains("and over 20000") && out.contains("no number scales at a model's"),
+        "{out}"
+    );
+    let out = desk.good(&["strategies", "show", "chunked-summary", "--window", "100k"]).out;
+    let scales = "\n1.keep_recent, 1.max_tokens, 1.when.reserve: written for a window of 200000;";
+    assert!(out.contains(scales) && out.contains("keep_recent = 10000"), "{out}");
     let out = desk.good(&["strategies", "show", "continuation"]).out;
     assert!(out.contains("\n--- "), "a prompt is printed\n{out}");
     assert!(desk.refused(&["strategies", "show", "nothing"]).contains("`nothing`"));
@@ -89,7 +99,6 @@ fn strategies_show_takes_a_window_as_bench_does() {
     let plain = at("200000");
     assert_eq!(at("200k"), plain);
     assert_eq!(at("native"), plain, "prune is written for a window of 200,000");
-    assert_eq!(at("25%"), at("50k"));
     assert!(at("25%").contains("at a window of 50000: "), "{}", at("25%"));
     let shown =
         |name: &str, window: &str| desk.good(&["strategies", "show", name, "--window", window]).out;

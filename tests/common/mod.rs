@@ -14,7 +14,7 @@ use recap_core::model::{
 use recap_core::tokens::Counter;
 use recap_exam::roles::compactor::Offline;
 use recap_replay::{Plan, PreparedSession, ReplaySession};
-use recap_strategy::{Compactor, Strategy};
+use recap_strategy::{Compactor, Scaling, Strategy};
 use serde_json::json;
 
 pub use recordings::shared;
@@ -98,7 +98,7 @@ pub fn plan(strategy: Strategy, window: u64) -> Plan {
         },
         strategy: Arc::new(strategy),
         window,
-        scaled: true,
+        scaling: Scaling::All,
         seed: 1,
         offline: true,
         agents: Arc::new([]),

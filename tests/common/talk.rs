@@ -4,7 +4,7 @@
 use recap_core::model::{Block, Role, Session};
 use recap_formats::{Dataset, LoadOptions, load, write_native};
 use recap_replay::{Plan, ReplaySession};
-use recap_strategy::{Record, builtin};
+use recap_strategy::{Record, Scaling, builtin};
 use serde_json::json;
 
 use super::{block_on, ledger, message, offline, plan, subject};
@@ -101,7 +101,7 @@ pub fn real(name: &str, window: u64, overrides: &[(&str, &str)]) -> Plan {
 
 /// The same without scaling (`--no-scale`).
 pub fn unscaled(plan: Plan) -> Plan {
-    Plan { scaled: false, ..plan }
+    Plan { scaling: Scaling::AsWritten, ..plan }
 }
 
 /// Looks at the session when it sends a request, counted from 0.

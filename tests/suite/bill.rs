@@ -363,11 +363,18 @@ fn system_prompt_state_rebuilds_explicit_cache_every_fold() {
     }
 }
 
+/// Continuation with a reserve in which the call has room behind the live conversation.
+fn roomy_continuation() -> Strategy {
+    let limit = [("output_limit".to_owned(), "32000".to_owned())];
+    builtin("continuation", &limit).unwrap().unwrap()
+}
+
 #[test]
 fn live_conversation_call_reads_cache_fresh_does_not() {
     let subject = subject(agent_session());
-    for (name, live) in [("continuation", true), ("session-state", false)] {
-        let rows = rows(&subject, named(name), 24_000, &claude());
+    for (strategy, live) in [(roomy_continuation(), true), (named("session-state"), false)] {
+        let name = strategy.name.clone();
+        let rows = rows(&subject, strategy, 24_000, &claude());
         let bill = &rows.bills[0];
         assert!(!bill.calls.is_empty(), "{name} compacts");
         for call in &bill.calls {
@@ -393,7 +400,7 @@ fn live_conversation_call_reads_cache_fresh_does_not() {
 fn separate_compactor_model_reads_nothing_at_own_prices() {
     let subject = subject(agent_session());
     let by = |compactor: Option<Agent>| {
-        let mut plan = plan(named("continuation"), 24_000);
+        let mut plan = plan(roomy_continuation(), 24_000);
         plan.agents = Arc::new([claude()]);
         plan.compactor = compactor.map(Arc::new);
         match block_on(replay(&subject, &plan, &offline())).cell.outcome {

@@ -14,6 +14,7 @@ mod test_tools;
 
 mod action;
 mod agents;
+mod alternation;
 mod asking;
 mod background;
 mod bench;

@@ -6,15 +6,15 @@
 //!
 //! - `fifo`: looked at before every request instead of once per user message: agents make many
 //!   requests in a turn, and as a mechanism of its own it has no other net.
-//! - `fifo`: drops message by message, a call with its results: by exchanges, as the design has
-//!   it, a session of one user message is never cut (`unit = "exchange"`).
-//! - `arachne`, `session-state`, `session-state-system`: their hard FIFO drops whole exchanges,
-//!   so that a call leaves with its results, and the newest stays even where it is too large.
+//! - `fifo`, and the hard FIFO of `arachne`, `session-state`, `session-state-system`: a call
+//!   leaves with its results, and the newest message stays even where it is too large.
+//! - `arachne`, `session-state`: in the middle of an agent's turn the pair has no "Understood.":
+//!   the assistant's message behind it would be the second in a row.
 //! - `session-state`: looked at before every request, like `fifo`; `arachne` keeps to once per
 //!   user message.
 //! - `arachne`, `session-state`: 70, 60 and 85 % are shares of the window; the other reading,
 //!   shares of the 85 % budget, is a switch in the file.
-//! - `session-state`: the awareness block is about 140 tokens, not 50: the design's own text is
+//! - `session-state`: the awareness block is 115 tokens, not about 50: the design's own text is
 //!   that long.
 
 use crate::common;

@@ -11,29 +11,30 @@ use recap_core::model::{
 use recap_replay::{Plan, replay};
 use recap_strategy::builtin;
 
-/// The strategy `fifo` with the seed's unit, as the fallback of `arachne` has it.
-fn by_exchange(window: u64) -> Plan {
-    real("fifo", window, &[("unit", "exchange")])
+fn fifo(window: u64) -> Plan {
+    real("fifo", window, &[])
 }
 
-/// Seed 000: the hard FIFO behind compression
+/// Seed 000: the hard FIFO behind compression: "drops the oldest messages"
 #[test]
-fn fallback_of_every_seed_strategy_drops_whole_exchanges() {
+fn fallback_of_every_seed_strategy_drops_messages() {
     for name in ["arachne", "session-state", "session-state-system"] {
         let strategy = builtin(name, &[]).unwrap().unwrap();
         let fallback = strategy.stages.last().unwrap();
         assert_eq!(fallback.mechanism.name, "fifo", "{name}");
-        assert_eq!(fallback.parameters["unit"].as_str(), Some("exchange"), "{name}");
+        assert_eq!(fallback.parameters["unit"].as_str(), Some("message"), "{name}");
     }
 }
 
-/// Seed 000: drops the oldest exchanges: a session of one user message is never cut
+/// Seed 000: exchanges as the unit (ours)
 #[test]
-fn session_of_one_user_message_is_never_cut() {
+fn by_exchanges_session_of_one_user_message_is_never_cut() {
     let talk = Talk::new("").user(100).uses("read", &[500, 500]).close();
     // Before the user speaks again there are over 1,100 tokens.
-    assert_eq!(at_request(&talk, &by_exchange(1_000), 2, common::ledger), "VVVVV");
-    assert_eq!(at_request(&talk, &real("fifo", 1_000, &[]), 2, common::ledger), "...VV");
+    let by_exchange = real("fifo", 1_000, &[("unit", "exchange")]);
+    assert_eq!(at_request(&talk, &by_exchange, 2, common::ledger), "VVVVV");
+    assert_eq!(at_request(&talk, &fifo(1_000), 2, common::ledger), "...VV");
+    assert_eq!(last(&exchanges(51), &by_exchange), "..VVVVVVV");
 }
 
 /// Four exchanges of 200 tokens, and a user message of `newest` tokens.
@@ -44,19 +45,19 @@ fn exchanges(newest: usize) -> Session {
 
 /// Seed 000: > 85 %: hard FIFO; < 85 % none
 #[test]
-fn oldest_exchange_is_dropped_only_above_85_percent() {
-    let fifo = by_exchange(1_000);
+fn oldest_message_is_dropped_only_above_85_percent() {
+    let fifo = fifo(1_000);
     assert_eq!(last(&exchanges(50), &fifo), "VVVVVVVVV");
-    assert_eq!(last(&exchanges(51), &fifo), "..VVVVVVV");
+    assert_eq!(last(&exchanges(51), &fifo), ".VVVVVVVV");
 }
 
 /// Seed 000: a safety net: no more than needed
 #[test]
 fn no_more_is_dropped_than_the_limit_requires() {
-    let fifo = by_exchange(1_000);
-    // 1,050 less one exchange is 850; 1,051 needs a second one.
+    let fifo = fifo(1_000);
+    // 1,050 less two messages are 850; 1,051 needs a third one.
     assert_eq!(last(&exchanges(250), &fifo), "..VVVVVVV");
-    assert_eq!(last(&exchanges(251), &fifo), "....VVVVV");
+    assert_eq!(last(&exchanges(251), &fifo), "...VVVVVV");
 }
 
 /// Seed 000: system prompt outside the message history
@@ -64,9 +65,9 @@ fn no_more_is_dropped_than_the_limit_requires() {
 fn the_system_prompt_counts_and_is_never_dropped() {
     let mut talk = exchanges(50);
     talk.preamble.system = vec![even(300)];
-    at_last(&talk, &by_exchange(1_000), |session| {
-        // 1,150 less two exchanges is 750.
-        assert_eq!(shown(session), [4, 5, 6, 7, 8]);
+    at_last(&talk, &fifo(1_000), |session| {
+        // 1,150 less three messages are 850.
+        assert_eq!(shown(session), [3, 4, 5, 6, 7, 8]);
         assert_eq!(session.context().preamble_weight().tokens, 300);
     });
 }
@@ -83,7 +84,7 @@ fn rows(session: &Session, plan: &Plan) -> CellRows {
 fn single_message_over_budget_is_sent_and_overflows() {
     // The current user message is sent whole, and the request overflows.
     let talk = exchanges(1_100);
-    let fifo = by_exchange(1_000);
+    let fifo = fifo(1_000);
     assert_eq!(last(&talk, &fifo), "........V");
     let rows = rows(&talk, &fifo);
     let overflows: Vec<bool> = rows.requests.iter().map(|r| r.overflow).collect();
@@ -93,7 +94,7 @@ fn single_message_over_budget_is_sent_and_overflows() {
 /// Seed 000: original messages remain untouched in the DB
 #[test]
 fn dropping_costs_no_model_call_and_keeps_originals() {
-    let (talk, fifo) = (exchanges(51), by_exchange(1_000));
+    let (talk, fifo) = (exchanges(51), fifo(1_000));
     assert!(rows(&talk, &fifo).compactions.iter().all(|row| row.model_calls == 0));
     at_last(&talk, &fifo, |session| assert_eq!(session.context().stored().count(), 9));
 }
@@ -105,11 +106,11 @@ fn dropped_messages_return_when_there_is_room() {
     talk.preamble.system = vec![even(300)];
     let shorter = PreambleChange { before: 8, system: vec![even(10)] };
     talk.preamble_changes = vec![shorter];
-    let fifo = by_exchange(1_000);
+    let fifo = fifo(1_000);
     // Before row 7 there are 300 and 700, so 150 are too many. Before row 9
     // there are 10 and 850, so 10 are. With 40 tokens less all of it fits.
     assert_eq!(at_request(&talk, &fifo, 3, shown), [2, 3, 4, 5, 6]);
-    assert_eq!(at_request(&talk, &fifo, 4, shown), [2, 3, 4, 5, 6, 7, 8]);
+    assert_eq!(at_request(&talk, &fifo, 4, shown), [1, 2, 3, 4, 5, 6, 7, 8]);
     let mut room = exchanges(10);
     room.preamble.system = vec![even(300)];
     room.preamble_changes = talk.preamble_changes;

@@ -12,8 +12,13 @@
 //! - `prune`, `prune-chart`, `continuation`: reported usage is simulated from what the strategy
 //!   itself sent. Cache writes count as input: the design's sum leaves them out, and its
 //!   trigger would depend on the provider's cache.
-//! - `continuation`: all summaries stay; to the letter (`continuation-as-written`) the first is
-//!   lost at the second compaction.
+//! - `continuation`: all summaries stay, and the last messages are more than ten where the first
+//!   of them would be a result without its call; to the letter (`continuation-as-written`) the
+//!   first summary is lost at the second compaction, and ten messages stay.
+//! - `gencode`, `prune`, `continuation`: at a share of a session, and at cuts, all numbers scale,
+//!   since the design's are meant for windows of models; there none does (`scales`).
+//! - `continuation`: where the live conversation does not fit the model's window with the call and
+//!   its reply, what is folded is sent alone; where that does not fit either, no call is made.
 
 use crate::common;
 use crate::common::talk::{Talk, at_last, even, last, real, records, unscaled};
@@ -157,17 +162,6 @@ fn the_tuning_guides_strategies_have_its_numbers() {
         let prune = &strategy.stages[0];
         assert_eq!(prune.parameters["protect"].as_integer(), Some(protect));
         assert!(prune.when.to_string().ends_with(&format!("and over {minimum}")), "{}", prune.when);
-    }
-}
-
-/// Seed 001: table of usable contexts
-#[test]
-fn usable_context_is_that_of_the_seeds_table() {
-    for (window, output, usable) in
-        [(200_000, "8192", 191_808), (128_000, "4096", 123_904), (1_000_000, "8192", 991_808)]
-    {
-        let limit = [("output_limit".to_owned(), output.to_owned())];
-        assert_eq!(builtin("gencode", &limit).unwrap().unwrap().usable(window, false), usable);
     }
 }
 

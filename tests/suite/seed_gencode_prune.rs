@@ -6,7 +6,7 @@ use crate::common::talk::{Talk, at_last, from_disk, last, real, records, unscale
 use crate::common::{block_on, offline, replayed, subject, words};
 use recap_core::model::{Block, CellOutcome, Session, Usage};
 use recap_replay::{Plan, replay};
-use recap_strategy::{EntryId, builtin};
+use recap_strategy::{EntryId, Scaling, builtin};
 use serde_json::json;
 
 /// The seed's thresholds are meant for 200,000.
@@ -199,7 +199,7 @@ fn usable_is_window_minus_32k_capped_output_limit() {
     for (window, limit, usable) in table {
         let limit = [("output_limit".to_owned(), limit.to_owned())];
         let strategy = builtin("prune-chart", &limit).unwrap().unwrap();
-        assert_eq!(strategy.usable(window, false), usable);
+        assert_eq!(strategy.usable(window, Scaling::Named), usable);
     }
 }
 
@@ -224,9 +224,9 @@ fn decision_chart_leaves_at_most_20k_to_compaction() {
     assert_eq!(last(&reported(20_001), &chart), "VVEVV");
 }
 
-/// Seed 001: numbers for a 200k window, scaled (ours)
+/// Seed 001: numbers for a 200k window, at a share of a session scaled (ours)
 #[test]
-fn minimum_and_protection_scale_with_the_window() {
+fn minimum_and_protection_scale_at_a_share() {
     // At 100,000 they are 10,000 and 20,000.
     let half = real("prune", 100_000, &[]);
     assert_eq!(last(&reads(1, &[100, 5_000, 15_000]), &half), "VVEVVVVVV");

@@ -9,16 +9,17 @@
 //! - `snapshot-dedup`: `tools = "auto"`, so that it acts on sessions other than the game's.
 //!   Kept pairs leave the context for good: a superseded snapshot never comes back, so every
 //!   request is the same as if it were hidden.
-//! - all but `zoea`: guidance and search tools are no part of a window or a deduplication;
-//!   `sliding-window-search` has the search tools.
+//! - all but `zoea`, `zoea-as-written`: guidance and search tools are no part of a window or a
+//!   deduplication; `sliding-window-search` has the search tools.
 //! - `zoea`: pairs are kept whole in both stages, since a system that runs may not be refused
-//!   by its provider; `keep_pairs = false` with `breaks_pairs = true` is the design's reading.
-//!   Kept whole, a superseded snapshot leaves with its call, and results whose call lies before
-//!   the window are not sent: a request may hold fewer rows.
-//! - `zoea`: the reminder of the continue prompt stands in the system prompt, beside the
-//!   guidance: no continue prompt is added to a recording.
-//! - `zoea`: a search takes a text alone: the `limit` is the 20 of the design's examples, and
-//!   the agent whose messages are searched is the recorded one.
+//!   by its provider; `zoea-as-written` parts them as the design does. Kept whole, a superseded
+//!   snapshot leaves with its call, and results whose call lies before the window are not sent:
+//!   a request may hold fewer rows.
+//! - `zoea`, `zoea-as-written`: the reminder of the continue prompt stands in the system
+//!   prompt, beside the guidance: no continue prompt is added to a recording.
+//! - `zoea`, `zoea-as-written`: a search may give a text alone: then the `limit` is the 20 of
+//!   the design's examples, and the agent whose messages are searched the recorded one, whose
+//!   `mysis_id` is the session's id.
 
 use crate::common;
 use crate::common::talk::{Talk, at_last, at_request, from_disk, last, real, shown, unscaled};
@@ -232,16 +233,6 @@ fn late_result_without_its_call_supersedes_nothing() {
     assert_eq!(at_last(&talk, &real("zoea", 200_000, &[("last", "3")]), shown), [2, 3]);
 }
 
-/// The whole system as the seed has it, pairs parted and all.
-fn to_the_letter() -> recap_replay::Plan {
-    let parted = ["2", "3"].map(|stage| {
-        [(format!("{stage}.keep_pairs"), "false"), (format!("{stage}.breaks_pairs"), "true")]
-    });
-    let overrides: Vec<(&str, &str)> =
-        parted.iter().flatten().map(|(key, value)| (key.as_str(), *value)).collect();
-    real("zoea", 200_000, &overrides)
-}
-
 /// Seed 003: getContextMemories(): N most recent, snapshot compaction, system prompt
 #[test]
 fn whole_system_assembles_context_like_the_seed() {
@@ -249,7 +240,7 @@ fn whole_system_assembles_context_like_the_seed() {
     let talk = Talk::new("Play.").user(1).uses("get_ship", &[1; 12]).says(1).end();
     let calls = (5..25).step_by(2);
     let expected: Vec<u32> = calls.chain([24]).collect();
-    assert_eq!(at_last(&talk, &to_the_letter(), shown), expected);
+    assert_eq!(at_last(&talk, &real("zoea-as-written", 200_000, &[]), shown), expected);
     // With pairs kept, calls leave with their results: the newest pair is left.
     assert_eq!(at_last(&talk, &real("zoea", 200_000, &[]), shown), [23, 24]);
     assert_eq!(at_last(&turns(), &real("zoea", 200_000, &[]), shown), (5..25).collect::<Vec<_>>());
@@ -265,7 +256,7 @@ fn whole_system_sends_only_what_providers_accept() {
         at_last(&talk, plan, |session| session.last_request().unwrap().valid)
     };
     assert!(valid(&real("zoea", 200_000, &[])));
-    assert!(!valid(&to_the_letter()));
+    assert!(!valid(&real("zoea-as-written", 200_000, &[])));
 }
 
 /// Seed 003: the guidance in the system prompt; the continue prompt's reminder

@@ -8,6 +8,7 @@ use crate::common::{block_on, offline, plan, replayed, small, strategy, subject}
 use recap_core::model::{Block, CellOutcome, CellRows, Role, Session, Usage};
 use recap_core::tokens::Counter;
 use recap_replay::{ReplaySession, replay};
+use recap_strategy::{Scaling, When};
 
 fn rows(session: Session, toml: &str, window: u64) -> CellRows {
     let subject = subject(session);
@@ -80,7 +81,7 @@ fn rule_11_placeholder_output_is_counted_not_believed() {
 
 #[test]
 fn rule_12_budget_is_window_share_or_usable() {
-    let budget = |toml: &str| strategy(toml).budget_tokens(200_000, true);
+    let budget = |toml: &str| strategy(toml).budget_tokens(200_000, Scaling::All);
     assert_eq!(budget(""), 200_000);
     // Arachne's second reading: 70 % of 85 % is 0.595 of the window.
     assert_eq!(budget("budget = 0.85"), 170_000);
@@ -139,38 +140,48 @@ fn rule_14_only_tokens_scale_with_minimum_one() {
     assert_eq!(ledger(prune("native_window = 10_000"))[3], "VVEVVVEV");
     // Without a native window nothing scales, and everything is protected.
     assert_eq!(ledger(prune(""))[3], "VVVVVVVV");
-    let scale = strategy("native_window = 200_000").scale(1_000, true);
-    assert_eq!((scale.number(1), scale.number(399), scale.number(0)), (1, 1, 0));
-    assert_eq!(strategy("native_window = 200_000").scale(1_000, false).number(399), 399);
+    let number = |written: u64, scaling| {
+        let stage = format!(
+            "native_window = 200_000\n[[stage]]\nmechanism = \"prune\"\nat = \"append\"\n\
+             when = {{ tool_tokens = {written} }}\nprotect = 1"
+        );
+        match strategy(&stage).trigger(0, 1_000, scaling) {
+            When::ToolTokens(tokens) => tokens,
+            other => panic!("{other}"),
+        }
+    };
+    let scaled = |written| number(written, Scaling::All);
+    assert_eq!((scaled(1), scaled(399), scaled(0)), (1, 1, 0));
+    assert_eq!(number(399, Scaling::AsWritten), 399);
 }
 
 #[test]
 fn rule_14_scaled_output_limit_keeps_windows_usable() {
-    let usable = |limit: u64, window, scaled| {
+    let usable = |limit: u64, window, scaling| {
         let toml = format!("native_window = 200_000\noutput_limit = {limit}\nbudget = \"usable\"");
         let strategy = strategy(&toml);
-        assert_eq!(strategy.budget_tokens(window, scaled), strategy.usable(window, scaled));
-        strategy.usable(window, scaled)
+        assert_eq!(strategy.budget_tokens(window, scaling), strategy.usable(window, scaling));
+        strategy.usable(window, scaling)
     };
     // 8,192 of 200,000 are 409.6 of 10,000 and 204.8 of 5,000.
-    assert_eq!(usable(8_192, 10_000, true), 10_000 - 409);
-    assert_eq!(usable(8_192, 5_000, true), 5_000 - 204);
-    assert_eq!(usable(8_192, 400_000, true), 400_000 - 16_384);
+    assert_eq!(usable(8_192, 10_000, Scaling::All), 10_000 - 409);
+    assert_eq!(usable(8_192, 5_000, Scaling::All), 5_000 - 204);
+    assert_eq!(usable(8_192, 400_000, Scaling::All), 400_000 - 16_384);
     // Of 64,000 it reserves 32,000, which are 1,600 of 10,000.
-    assert_eq!(usable(64_000, 10_000, true), 8_400);
-    assert_eq!(usable(8_192, 10_000, false), 1_808);
-    assert_eq!(usable(8_192, 5_000, false), 0);
+    assert_eq!(usable(64_000, 10_000, Scaling::All), 8_400);
+    assert_eq!(usable(8_192, 10_000, Scaling::AsWritten), 1_808);
+    assert_eq!(usable(8_192, 5_000, Scaling::AsWritten), 0);
     let without_native_window = strategy("output_limit = 8192");
-    assert_eq!(without_native_window.usable(10_000, true), 1_808);
+    assert_eq!(without_native_window.usable(10_000, Scaling::All), 1_808);
 }
 
 #[test]
 fn rule_14_bounds_and_characters_scale_not_lines() {
     let at = |stages: &str, window| {
         let strategy = strategy(&format!("native_window = 200_000\n[[stage]]\n{stages}"));
-        let effective = strategy.effective(&strategy.stages[0], window, true);
+        let effective = strategy.effective(0, window, Scaling::All);
         assert_eq!(
-            strategy.effective(&strategy.stages[0], window, false),
+            strategy.effective(0, window, Scaling::AsWritten),
             strategy.stages[0].parameters
         );
         effective

@@ -25,8 +25,18 @@ const GSV: &[&str] = &["gsv", "gsv-daily", "gsv-idle"];
 const GSV_AUTO: &[&str] = &["gsv-daily", "gsv-idle"];
 const SLIDING: &[&str] = &["sliding-window", "sliding-window-search", "sliding-window-zoea"];
 const SLIDING_ZOEA: &[&str] = &["sliding-window-search", "sliding-window-zoea"];
+const ZOEA: &[&str] = &["zoea", "zoea-as-written"];
+const ZOEA_LETTER: &[&str] = &["zoea-as-written"];
+
+/// Why numbers of GSV scale.
+const SHARE: &str = "ours: the numbers are ours, so their share of the window stays";
+
+/// Why a strategy that follows a seed declares `breaks_pairs`.
+const PARTS: &str = "ours: declares that it may part a call from its result";
 
 const ZOEA_TOOLS: &str = r#"["get_ship", "get_system", "get_poi", "get_nearby", "get_cargo", "zoea_swarm_status", "zoea_list_myses"]"#;
+
+const LIMITS: &str = r#"{ default = 8192, "gpt-4o" = 4096, "gemini-2.0" = 8192 }"#;
 
 const TABLE: &[Row] = &[
     // Seed 000, Arachne.
@@ -65,8 +75,8 @@ const TABLE: &[Row] = &[
     (
         ARACHNE,
         "2.unit",
-        "\"exchange\"",
-        "ours: a call leaves with its results, and the current user message stays",
+        "\"message\"",
+        "it drops the oldest messages entirely when the token budget is exceeded",
     ),
     (&["fifo"], "estimator", "\"exact\"", "when the token budget is exceeded"),
     (&["fifo"], "1.at", "\"request\"", "ours: an agent makes many requests in one turn"),
@@ -76,7 +86,8 @@ const TABLE: &[Row] = &[
     (&["fifo"], "1.keep_first_user", "false", "it drops the oldest messages entirely"),
     // Seed 001, GenCode.
     (GENCODE, "native_window", "200000", "| Claude Sonnet | 200,000 | 8,192 | 191,808 |"),
-    (GENCODE, "output_limit", "8192", "| Claude Sonnet | 200,000 | 8,192 | 191,808 |"),
+    (GENCODE, "scales", "[]", "const DEFAULT_COMPRESSION_CONFIG: CompressionConfig"),
+    (GENCODE, "output_limit", LIMITS, "| GPT-4o | 128,000 | 4,096 | 123,904 |"),
     (GENCODE, "estimator", "\"chars/4\"", "Token estimation (4:1 char-to-token ratio)"),
     (GENCODE, "budget", "\"usable\"", "Tokens > usable context"),
     (GENCODE, "1.at", "\"append\"", "Triggers compression on `addMessage()`"),
@@ -106,10 +117,13 @@ const TABLE: &[Row] = &[
         "\"last\"",
         "Build new messages array:<br/>System prompt<br/>Summary system message<br/>Last 10 messages",
     ),
+    (&["gencode-as-written"], "2.keep_pairs", "false", "Keep: Last 10 messages"),
+    (&["gencode-as-written"], "2.breaks_pairs", "true", PARTS),
     (GENCODE, "2.request", "\"prefix\"", "continuing our conversation above"),
     (GENCODE, "2.max_tokens", "1500", "max_tokens: 1500"),
     (CONTINUATION, "native_window", "200000", "| Claude Sonnet | 200,000 | 8,192 | 191,808 |"),
-    (CONTINUATION, "output_limit", "8192", "| Claude Sonnet | 200,000 | 8,192 | 191,808 |"),
+    (CONTINUATION, "scales", "[]", "const DEFAULT_COMPRESSION_CONFIG: CompressionConfig"),
+    (CONTINUATION, "output_limit", LIMITS, "| GPT-4o | 128,000 | 4,096 | 123,904 |"),
     (CONTINUATION, "estimator", "\"chars/4\"", "Token estimation (4:1 char-to-token ratio)"),
     (CONTINUATION, "budget", "\"usable\"", "Tokens > usable context"),
     (CONTINUATION, "1.at", "\"append\"", "Triggers compression on `addMessage()`"),
@@ -128,10 +142,13 @@ const TABLE: &[Row] = &[
         "\"last\"",
         "Build new messages array:<br/>System prompt<br/>Summary system message<br/>Last 10 messages",
     ),
+    (&["continuation-as-written"], "1.keep_pairs", "false", "Keep: Last 10 messages"),
+    (&["continuation-as-written"], "1.breaks_pairs", "true", PARTS),
     (CONTINUATION, "1.request", "\"prefix\"", "continuing our conversation above"),
     (CONTINUATION, "1.max_tokens", "1500", "max_tokens: 1500"),
     (PRUNE, "native_window", "200000", "| Claude Sonnet | 200,000 | 8,192 | 191,808 |"),
-    (PRUNE, "output_limit", "8192", "| Claude Sonnet | 200,000 | 8,192 | 191,808 |"),
+    (PRUNE, "scales", "[]", "const DEFAULT_COMPRESSION_CONFIG: CompressionConfig"),
+    (PRUNE, "output_limit", LIMITS, "| GPT-4o | 128,000 | 4,096 | 123,904 |"),
     (PRUNE, "estimator", "\"chars/4\"", "Token estimation (4:1 char-to-token ratio)"),
     (&["prune-chart"], "budget", "\"usable\"", "Tokens > usable context"),
     (PRUNE, "1.at", "\"append\"", "Triggers compression on `addMessage()`"),
@@ -143,6 +160,7 @@ const TABLE: &[Row] = &[
     (PRUNE, "1.marker", "\"[Old tool result cleared]\"", "\"[Old tool result cleared]\""),
     // Seed 002, Lis.
     (LIS_PRUNE, "native_window", "150000", "📊 Total: 9.1k/150k (6%)"),
+    (LIS_PRUNE, "scales", "[]", "Env Var Default Purpose"),
     (
         LIS_PRUNE,
         "estimator",
@@ -223,12 +241,7 @@ const TABLE: &[Row] = &[
         "ours: no provider accepts a result without its call",
     ),
     (SLIDING_ZOEA, "1.keep_pairs", "false", "Fetch the N most recent memories from SQLite"),
-    (
-        SLIDING_ZOEA,
-        "1.breaks_pairs",
-        "true",
-        "ours: declares that it may part a call from its result",
-    ),
+    (SLIDING_ZOEA, "1.breaks_pairs", "true", PARTS),
     (
         &["sliding-window-search"],
         "recovery",
@@ -262,24 +275,41 @@ const TABLE: &[Row] = &[
     ),
     (&["snapshot-dedup-zoea"], "1.tools", ZOEA_TOOLS, "\"get_ship\": true"),
     (&["snapshot-dedup-zoea"], "1.keep_pairs", "false", "removes redundant state tool results"),
-    (
-        &["snapshot-dedup-zoea"],
-        "1.breaks_pairs",
-        "true",
-        "ours: declares that it may part a call from its result",
-    ),
-    (&["zoea"], "recovery", "\"zoea-search\"", "### zoea_search_messages"),
-    (&["zoea"], "1.at", "\"open\"", "The system prompt instructs Myses"),
-    (&["zoea"], "1.when", "\"always\"", "The system prompt instructs Myses"),
-    (&["zoea"], "2.at", "\"request\"", "assembles context for each LLM call"),
-    (&["zoea"], "2.when", "\"always\"", "assembles context for each LLM call"),
-    (&["zoea"], "2.last", "20", "const MaxContextMessages = 20"),
+    (&["snapshot-dedup-zoea"], "1.breaks_pairs", "true", PARTS),
+    (ZOEA, "recovery", "\"zoea-search\"", "### zoea_search_messages"),
+    (ZOEA, "1.at", "\"open\"", "The system prompt instructs Myses"),
+    (ZOEA, "1.when", "\"always\"", "The system prompt instructs Myses"),
+    (ZOEA, "2.at", "\"request\"", "assembles context for each LLM call"),
+    (ZOEA, "2.when", "\"always\"", "assembles context for each LLM call"),
+    (ZOEA, "2.last", "20", "const MaxContextMessages = 20"),
     (&["zoea"], "2.keep_pairs", "true", "ours: no provider accepts a result without its call"),
-    (&["zoea"], "3.at", "\"request\"", "assembles context for each LLM call"),
-    (&["zoea"], "3.when", "\"always\"", "assembles context for each LLM call"),
-    (&["zoea"], "3.tools", ZOEA_TOOLS, "\"zoea_list_myses\": true"),
+    (ZOEA_LETTER, "2.keep_pairs", "false", "Fetch the N most recent memories from SQLite"),
+    (ZOEA_LETTER, "2.breaks_pairs", "true", PARTS),
+    (ZOEA, "3.at", "\"request\"", "assembles context for each LLM call"),
+    (ZOEA, "3.when", "\"always\"", "assembles context for each LLM call"),
+    (ZOEA, "3.tools", ZOEA_TOOLS, "\"zoea_list_myses\": true"),
     (&["zoea"], "3.keep_pairs", "true", "ours: no provider accepts a call without its result"),
+    (ZOEA_LETTER, "3.keep_pairs", "false", "removes redundant state tool results"),
+    (ZOEA_LETTER, "3.breaks_pairs", "true", PARTS),
     // Seed 004, GSV.
+    (
+        &["chunked-summary"],
+        "scales",
+        r#"["1.when.reserve", "1.keep_recent", "1.max_tokens"]"#,
+        SHARE,
+    ),
+    (
+        &["gsv"],
+        "scales",
+        r#"["1.max_tokens", "2.when.reserve", "2.keep_recent", "2.max_tokens"]"#,
+        SHARE,
+    ),
+    (
+        GSV_AUTO,
+        "scales",
+        r#"["1.max_tokens", "2.max_tokens", "3.when.reserve", "3.keep_recent", "3.max_tokens"]"#,
+        SHARE,
+    ),
     (
         &["chunked-summary", "gsv", "gsv-daily", "gsv-idle"],
         "native_window",

@@ -162,7 +162,7 @@ mod tests {
     use recap_core::model::{CellKey, Role};
     use recap_exam::roles::compactor::EmptySummary;
     use recap_strategy::testkit::Talk;
-    use recap_strategy::{EntryId, InsertAt, OpenSession, builtin};
+    use recap_strategy::{EntryId, InsertAt, OpenSession, Scaling, builtin};
 
     fn subject() -> PreparedSession {
         let talk = (0..3).fold(Talk::new("S"), |talk, _| talk.user("Go on, do.").assistant("Yes"));
@@ -181,7 +181,7 @@ mod tests {
             },
             strategy: Arc::new(builtin("lis", &[]).unwrap().unwrap()),
             window: 1_000_000,
-            scaled: true,
+            scaling: Scaling::All,
             seed: 1,
             offline: true,
             agents: Arc::new([]),

@@ -8,7 +8,7 @@ use recap_billing::prompt_cache::Anthropic;
 use recap_core::model::{Block, CellKey, Message, Role, Session};
 use recap_core::tokens::Counter;
 use recap_exam::roles::compactor::EmptySummary;
-use recap_strategy::builtin;
+use recap_strategy::{Scaling, builtin};
 
 /// Messages of one token each, by turns, a minute apart.
 fn turns(messages: usize) -> Session {
@@ -45,7 +45,7 @@ fn plan(strategy: &str, keys: &[(&str, &str)]) -> Plan {
         },
         strategy: Arc::new(builtin(strategy, &keys).unwrap().unwrap()),
         window: 1_000,
-        scaled: true,
+        scaling: Scaling::All,
         seed: 1,
         offline: true,
         agents: Arc::new([]),

@@ -7,7 +7,7 @@ use rand_chacha::rand_core::SeedableRng;
 
 use recap_billing::pricing::Agent;
 use recap_core::model::{CellKey, RowKind};
-use recap_strategy::{BrokenPair, MechanismError, Strategy, StrategyError};
+use recap_strategy::{BrokenPair, MechanismError, Scaling, Strategy, StrategyError};
 
 /// The settings of one cell to be run.
 #[derive(Clone, Debug)]
@@ -18,8 +18,8 @@ pub struct Plan {
     pub strategy: Arc<Strategy>,
     /// Assumed context limit in tokens.
     pub window: u64,
-    /// Whether absolute numbers scale with the window.
-    pub scaled: bool,
+    /// Which absolute numbers scale with the window.
+    pub scaling: Scaling,
     /// Seed of the run; mixed with the cell's key.
     pub seed: u64,
     /// Whether the compactor is the offline summary.

@@ -115,7 +115,7 @@ impl<'a> ReplaySession<'a> {
         plan: &'a Plan,
         compactor: &'a dyn Compactor,
     ) -> Result<Self, ReplayError> {
-        let built = plan.strategy.build(plan.window, plan.scaled)?;
+        let built = plan.strategy.build(plan.window, plan.scaling)?;
         let stages = plan.strategy.stages.iter().zip(built);
         let stages = stages.map(|(stage, built)| Running {
             names: [stage.mechanism.name.into(), built.when.to_string().into()],
@@ -254,7 +254,7 @@ impl<'a> ReplaySession<'a> {
         for running in &mut self.stages {
             let host = Host {
                 window: self.window,
-                budget: self.plan.strategy.budget_tokens(self.window, self.plan.scaled),
+                budget: self.plan.strategy.budget_tokens(self.window, self.plan.scaling),
                 target: 0,
                 believed: None,
                 now: self.now,

@@ -8,7 +8,7 @@ use recap_core::model::{
 };
 use recap_core::tokens::Counter;
 use recap_exam::roles::compactor::Offline;
-use recap_strategy::builtin;
+use recap_strategy::{Scaling, builtin};
 
 fn at(second: i64) -> Timestamp {
     Timestamp::from_second(second).unwrap()
@@ -70,7 +70,7 @@ fn plan(window: u64) -> Plan {
         },
         strategy: Arc::new(strategy),
         window,
-        scaled: true,
+        scaling: Scaling::All,
         seed: 1,
         offline: true,
         agents: Arc::new([]),

@@ -337,8 +337,8 @@ impl<'a> ReplaySession<'a> {
         Gauge {
             believed: strategy.estimator.total(weight, self.reported),
             window: self.window,
-            budget: strategy.budget_tokens(self.window, self.plan.scaled),
-            usable: strategy.usable(self.window, self.plan.scaled),
+            budget: strategy.budget_tokens(self.window, self.plan.scaling),
+            usable: strategy.usable(self.window, self.plan.scaling),
             tool_tokens: self.context.tool_tokens_after(self.shared.pruned_through),
             messages: self.context.message_count(),
             turn: self.turn(),

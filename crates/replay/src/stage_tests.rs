@@ -5,8 +5,8 @@ use recap_core::tokens::{Estimator, Reported};
 use recap_exam::roles::compactor::EmptySummary;
 use recap_strategy::testkit::{Talk, words};
 use recap_strategy::{
-    CallUsage, Context, Fallback, MechanismError, Of, Op, Record, StoredFile, StrategyState,
-    builtin,
+    CallUsage, Context, Fallback, MechanismError, Of, Op, Record, Scaling, StoredFile,
+    StrategyState, builtin,
 };
 
 const GAUGE: Gauge<'static> = Gauge {
@@ -58,7 +58,7 @@ fn plan(strategy: &str) -> Plan {
         },
         strategy: Arc::new(strategy),
         window: 1_000_000,
-        scaled: true,
+        scaling: Scaling::All,
         seed: 1,
         offline: true,
         agents: Arc::new([]),

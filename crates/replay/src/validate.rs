@@ -15,7 +15,7 @@ use recap_core::model::{
     Buckets, CellKey, CellOutcome, Exogenous, RECORDED, RequestBill, RequestFacts, Usage,
     Validation,
 };
-use recap_strategy::{Compactor, builtin};
+use recap_strategy::{Compactor, Scaling, builtin};
 
 /// Replays the vendor's own compactions under the recorded models' rules, as
 /// the row `recorded` does, and compares every request with its recorded usage.
@@ -42,7 +42,7 @@ pub async fn validate(
         },
         strategy: Arc::new(strategy),
         window: u64::MAX / 4,
-        scaled: false,
+        scaling: Scaling::AsWritten,
         seed: 0,
         offline: true,
         agents: Arc::new([agent.clone()]),

@@ -4,6 +4,7 @@ use std::str::FromStr;
 
 use recap_core::model::NATIVE;
 use recap_core::tokens::Sizes;
+use recap_strategy::Scaling;
 
 /// Fewest tokens for messages in a window (how-it-works §10).
 pub const LEAST_FOR_MESSAGES: u64 = 2_000;
@@ -92,6 +93,15 @@ impl WindowSpec {
     /// Whether the window is the native one of the recorded model.
     pub fn is_native(&self) -> bool {
         self.kind == WindowKind::Native
+    }
+
+    /// Which numbers of strategies scale with it, if any do (how-it-works §14).
+    pub fn scaling(&self, scaled: bool) -> Scaling {
+        match self.kind {
+            _ if !scaled => Scaling::AsWritten,
+            WindowKind::Share(_) => Scaling::All,
+            WindowKind::Tokens(_) | WindowKind::Native => Scaling::Named,
+        }
     }
 
     /// The text as typed, which is the label in tables.

@@ -66,8 +66,8 @@ pub use recovery::{
 };
 pub use state::{PastSession, StrategyState};
 pub use strategy::{
-    AskedFrom, Breakpoint, Budget, BuiltStage, Scale, Stage, Strategy, StrategyError, StrategyText,
-    builtin, builtin_names, saver_names,
+    AskedFrom, Breakpoint, Budget, BuiltStage, Scaling, Stage, Strategy, StrategyError,
+    StrategyText, builtin, builtin_names, saver_names,
 };
 pub use trigger::{At, Gauge, Of, Turn, When};
 pub use validity::{BrokenPair, Pairs, pairs_are_whole};

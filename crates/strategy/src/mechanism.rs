@@ -21,8 +21,8 @@ pub struct MechanismSpec {
     /// Whether the entries that it hides are shown again at the next run of the stage.
     pub is_view: bool,
     /// Parameters that are absolute numbers of tokens or characters: they are
-    /// written for the native window and scale with the run's. Those of a table
-    /// are given as `table.key`. Counts, shares and durations do not scale.
+    /// written for the native window and can scale with the run's. Those of a
+    /// table are given as `table.key`. Counts, shares and durations do not scale.
     pub scales: &'static [&'static str],
     /// Builds the mechanism for one cell; the error is a sentence without a position.
     pub build: fn(&Build<'_>) -> Result<Box<dyn Mechanism>, BuildError>,

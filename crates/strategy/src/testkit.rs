@@ -23,7 +23,7 @@ use super::compactor::{
 use super::context::{Context, EntryId, Recording, Saved};
 use super::host::{Host, Mechanism, Outcome, Work};
 use super::state::StrategyState;
-use super::strategy::{BuiltStage, Strategy, builtin};
+use super::strategy::{BuiltStage, Scaling, Strategy, builtin};
 use super::trigger::{At, Gauge, Turn, When};
 use recap_core::model::{Block, LedgerState, Message, PreambleChange, Role, Session};
 use recap_core::tokens::{Counter, Reported};
@@ -200,7 +200,7 @@ pub struct Rig {
     pub outcomes: Vec<(usize, Outcome)>,
     pub reported: Option<Reported>,
     window: u64,
-    scaled: bool,
+    scaling: Scaling,
     stages: Vec<BuiltStage>,
     compactor: Arc<dyn Compactor>,
     random: Mutex<ChaCha8Rng>,
@@ -215,7 +215,7 @@ impl Rig {
         talk: Talk,
         compactor: Arc<dyn Compactor>,
     ) -> Self {
-        Self::build(strategy, overrides, window, false, talk, compactor)
+        Self::build(strategy, overrides, window, Scaling::AsWritten, talk, compactor)
     }
 
     /// A built-in strategy with its token numbers scaled to the window.
@@ -226,21 +226,21 @@ impl Rig {
         talk: Talk,
         compactor: Arc<dyn Compactor>,
     ) -> Self {
-        Self::build(strategy, overrides, window, true, talk, compactor)
+        Self::build(strategy, overrides, window, Scaling::All, talk, compactor)
     }
 
     fn build(
         strategy: &str,
         overrides: &[(&str, &str)],
         window: u64,
-        scaled: bool,
+        scaling: Scaling,
         talk: Talk,
         compactor: Arc<dyn Compactor>,
     ) -> Self {
         let own = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
         let overrides: Vec<_> = overrides.iter().map(own).collect();
         let strategy = builtin(strategy, &overrides).expect("a built-in strategy").unwrap();
-        Self::of(strategy, window, scaled, talk, compactor)
+        Self::of(strategy, window, scaling, talk, compactor)
     }
 
     /// A strategy of these stages, scaled from a window of 1,000. Its prompts say
@@ -259,19 +259,19 @@ impl Rig {
         };
         let text = format!("{head}{stages}");
         let strategy = Strategy::parse("test.toml", &text, &[], &prompt).unwrap();
-        Self::of(strategy, window, true, talk, compactor)
+        Self::of(strategy, window, Scaling::All, talk, compactor)
     }
 
     fn of(
         strategy: Strategy,
         window: u64,
-        scaled: bool,
+        scaling: Scaling,
         talk: Talk,
         compactor: Arc<dyn Compactor>,
     ) -> Self {
         let counter = Arc::new(Counter::default());
         let recording = Recording::new(Arc::new(talk.end()), counter);
-        let stages = strategy.build(window, scaled).unwrap();
+        let stages = strategy.build(window, scaling).unwrap();
         let mut rig = Self {
             strategy,
             context: Context::new(recording),
@@ -281,7 +281,7 @@ impl Rig {
             outcomes: Vec::new(),
             reported: None,
             window,
-            scaled,
+            scaling,
             stages,
             compactor,
             random: Mutex::new(ChaCha8Rng::seed_from_u64(7)),
@@ -381,8 +381,8 @@ impl Rig {
             turn,
             believed: self.strategy.estimator.total(self.context.weight(), self.reported),
             window: self.window,
-            budget: self.strategy.budget_tokens(self.window, self.scaled),
-            usable: self.strategy.usable(self.window, self.scaled),
+            budget: self.strategy.budget_tokens(self.window, self.scaling),
+            usable: self.strategy.usable(self.window, self.scaling),
             tool_tokens: self.context.tool_tokens_after(self.shared.pruned_through),
             messages: self.context.message_count(),
             recorded: false,
@@ -432,7 +432,7 @@ impl Rig {
     pub(crate) fn reopen(&mut self, (context, states): (String, Vec<Json>)) {
         let saved: Saved = serde_json::from_str(&context).unwrap();
         self.context = Context::restore(self.context.recording().clone(), saved);
-        self.stages = self.strategy.build(self.window, self.scaled).unwrap();
+        self.stages = self.strategy.build(self.window, self.scaling).unwrap();
         let mut states = states.into_iter();
         self.shared = serde_json::from_value(states.next().unwrap()).unwrap();
         for (stage, state) in self.stages.iter_mut().zip(states) {

@@ -18,7 +18,7 @@ use recap_exam::roles::compactor::EmptySummary;
 use recap_replay::run::ModelRoles;
 use recap_replay::{CutSegment, Plan, PreparedSession, RequestInspector, examine_and_inspect};
 use recap_report::document::Part;
-use recap_strategy::{Compactor, Context, Strategy};
+use recap_strategy::{Compactor, Context, Scaling, Strategy};
 
 /// Characters of a quote on either side of the fact.
 const AROUND: usize = 60;
@@ -63,7 +63,9 @@ pub(super) fn shown(
             .help("add --cuts recorded"));
     }
     let part = CutSegment::new(&subject, place, facts, &[]);
-    let plan = super::plan(arguments, &subject, ("cut", 0), strategy, roles.offline);
+    let scaling = if arguments.no_scale { Scaling::AsWritten } else { Scaling::All };
+    let window = ("cut", 0, scaling);
+    let plan = super::plan(arguments.seed, &subject, window, strategy, roles.offline);
     let own = roles.compactor.counting(&subject.recording.counter);
     let compactor: Arc<dyn Compactor> = match plan.key.strategy.starts_with(NO_SUMMARY) {
         true => Arc::new(EmptySummary),

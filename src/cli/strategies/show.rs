@@ -7,34 +7,55 @@ use super::super::exit::Failure;
 use crate::bench;
 use recap_core::text::one_line;
 use recap_replay::{UNKNOWN_LIMIT, WindowSpec};
-use recap_strategy::{Gauge, Strategy};
+use recap_strategy::{Gauge, Scaling, Strategy};
 
 /// The token budgets of a strategy at a window.
-fn budgets(strategy: &Strategy, window: u64) -> String {
-    let (reserve, own) =
-        (strategy.output_reserve(window, true), strategy.output_reserve(window, false));
+fn budgets(strategy: &Strategy, window: u64, scaling: Scaling) -> String {
+    let [reserve, own] =
+        [scaling, Scaling::AsWritten].map(|scaling| strategy.output_reserve(window, scaling));
     let written = if reserve == own { String::new() } else { format!(" (written: {own})") };
     format!(
         "at a window of {window}: budget {}, usable {}, output reserve {reserve}{written}\n",
-        strategy.budget_tokens(window, true),
-        strategy.usable(window, true),
+        strategy.budget_tokens(window, scaling),
+        strategy.usable(window, scaling),
+    )
+}
+
+/// Which numbers are scaled from the native window to another one.
+fn scales(strategy: &Strategy, scaling: Scaling, (window, native): (u64, u64)) -> String {
+    let all = "numbers of tokens and characters".to_owned();
+    let named = strategy.scales.as_ref().filter(|_| scaling == Scaling::Named);
+    let which =
+        named.map_or(all, |named| Vec::from_iter(named.iter().map(String::as_str)).join(", "));
+    if which.is_empty() {
+        return format!(
+            "\nwritten for a window of {native}; no number scales at a model's window\n"
+        );
+    }
+    format!(
+        "\n{which}: written for a window of {native}; above they are scaled by {window}/{native}\n"
     )
 }
 
 /// The stages of a strategy with the numbers for a window.
-fn stages(text: &mut String, strategy: &Strategy, window: u64) -> Result<(), Failure> {
+fn stages(
+    text: &mut String,
+    strategy: &Strategy,
+    window: u64,
+    scaling: Scaling,
+) -> Result<(), Failure> {
     let gauge = Gauge {
         believed: None,
         window,
-        budget: strategy.budget_tokens(window, true),
-        usable: strategy.usable(window, true),
+        budget: strategy.budget_tokens(window, scaling),
+        usable: strategy.usable(window, scaling),
         tool_tokens: 0,
         messages: 0,
         turn: None,
         recorded: false,
     };
     let in_tokens = |tokens: u64| format!(" ({tokens} tokens)");
-    let built = strategy.build(window, true).map_err(|e| Failure::usage(e.to_string()))?;
+    let built = strategy.build(window, scaling).map_err(|e| Failure::usage(e.to_string()))?;
     for (number, (stage, built)) in strategy.stages.iter().zip(built).enumerate() {
         let _ = writeln!(
             text,
@@ -49,7 +70,7 @@ fn stages(text: &mut String, strategy: &Strategy, window: u64) -> Result<(), Fai
             let target = in_tokens(gauge.share(of, share));
             let _ = writeln!(text, "  down to {share} of {}{target}", of.as_str());
         }
-        let effective = strategy.effective(stage, window, true);
+        let effective = strategy.effective(number, window, scaling);
         for (key, value) in &effective {
             let written = stage.parameters.get(key).filter(|written| *written != value);
             let written = written.map_or_else(String::new, |w| format!("  (written: {w})"));
@@ -95,6 +116,7 @@ pub(super) fn show(name: &str, window: Option<&WindowSpec>) -> Result<String, Fa
     let file = bench::strategy_text(name)?;
     let strategy = bench::strategy(name, &[])?;
     let written = strategy.native_window.unwrap_or(UNKNOWN_LIMIT);
+    let scaling = window.map_or(Scaling::Named, |window| window.scaling(true));
     let window = window.map_or(written, |window| window.of_strategy(written));
     let [name, summary, source] =
         [&strategy.name, &strategy.summary, &strategy.source].map(|t| one_line(t));
@@ -108,14 +130,10 @@ pub(super) fn show(name: &str, window: Option<&WindowSpec>) -> Result<String, Fa
     if let Some(channel) = strategy.recovery {
         let _ = writeln!(text, "recovery channel: {} ({})", channel.name, channel.summary);
     }
-    text.push_str(&budgets(&strategy, window));
-    stages(&mut text, &strategy, window)?;
+    text.push_str(&budgets(&strategy, window, scaling));
+    stages(&mut text, &strategy, window, scaling)?;
     if let Some(native) = strategy.native_window.filter(|n| *n != window) {
-        let _ = writeln!(
-            text,
-            "\nnumbers of tokens and characters are written for a window of {native}; above they are \
-             scaled by {window}/{native}"
-        );
+        text.push_str(&scales(&strategy, scaling, (window, native)));
     }
     for (name, prompt) in strategy.prompts() {
         let from = if file.borrows(name) { " (built-in)" } else { "" };

@@ -6,7 +6,7 @@ use crate::plan::ReplayError;
 use crate::session::ReplaySession;
 use recap_core::model::{MessageIndex, RequestRow};
 use recap_core::tokens::Reported;
-use recap_strategy::{At, Gauge, Of, Strategy, When};
+use recap_strategy::{At, Gauge, Of, Scaling, Strategy, When};
 
 /// Whether a trigger depends on the size of a context, so that it can be
 /// treated as reached. Triggers on user messages, the clock and the vendor's
@@ -35,9 +35,9 @@ const LARGEST: u64 = 1 << 32;
 /// The window at which a context of `tokens` tokens just reaches a stage's
 /// trigger: the largest window at which the stage runs. If the trigger is not a
 /// share of the window, the window is as large as the context.
-pub(super) fn window(strategy: &Strategy, stage: usize, scaled: bool, tokens: u64) -> u64 {
+pub(super) fn window(strategy: &Strategy, stage: usize, scaling: Scaling, tokens: u64) -> u64 {
     let fires = |window: u64| {
-        let threshold = threshold(strategy, stage, scaled, window);
+        let threshold = threshold(strategy, stage, scaling, window);
         threshold.is_some_and(|threshold| tokens > threshold)
     };
     if fires(LARGEST) || !fires(1) {
@@ -53,13 +53,13 @@ pub(super) fn window(strategy: &Strategy, stage: usize, scaled: bool, tokens: u6
 
 /// Number of tokens above which a stage runs at a window; `None` if the trigger
 /// does not depend on tokens.
-fn threshold(strategy: &Strategy, stage: usize, scaled: bool, window: u64) -> Option<u64> {
-    let when = strategy.trigger(stage, window, scaled);
+fn threshold(strategy: &Strategy, stage: usize, scaling: Scaling, window: u64) -> Option<u64> {
+    let when = strategy.trigger(stage, window, scaling);
     let share = |of: Of, share: f64| {
         let whole = match of {
             Of::Window => window,
-            Of::Budget => strategy.budget_tokens(window, scaled),
-            Of::Usable => strategy.usable(window, scaled),
+            Of::Budget => strategy.budget_tokens(window, scaling),
+            Of::Usable => strategy.usable(window, scaling),
         };
         (whole as f64 * share) as u64
     };
@@ -156,7 +156,7 @@ impl ReplaySession<'_> {
     /// Treats the trigger of a stage as reached: sets the size that the strategy
     /// estimates to just above it.
     fn reach(&self, number: usize, gauge: &mut Gauge<'_>) {
-        let threshold = threshold(&self.plan.strategy, number, self.plan.scaled, self.window);
+        let threshold = threshold(&self.plan.strategy, number, self.plan.scaling, self.window);
         let least = threshold.unwrap_or(0) + 1;
         let believed = gauge.believed.unwrap_or(self.context.weight().tokens);
         gauge.believed = Some(believed.max(least));

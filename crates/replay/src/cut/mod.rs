@@ -81,6 +81,8 @@ pub async fn examine_and_inspect(
     without: Option<&Baseline>,
     look: RequestInspector<'_>,
 ) -> Result<ExaminedCut, ReplayError> {
+    // The windows of a cut are made for it.
+    let plan = &Plan { scaling: plan.scaling.at_made_window(), ..plan.clone() };
     let examination = CutExamination { part, plan, compactor, without, look };
     match depth {
         _ if plan.strategy.is_saver() => examination.as_it_goes().await,
@@ -107,10 +109,10 @@ impl CutExamination<'_> {
         let part = self.part;
         let sizes = &part.subject.recording.sizes;
         let tokens = sizes.preamble_tokens() + self.material_tokens();
-        let Plan { strategy, scaled, .. } = self.plan;
+        let Plan { strategy, scaling, .. } = self.plan;
         let stages = forced::forceable(strategy);
         let own =
-            stages.iter().map(|&at| (forced::window(strategy, at, *scaled, tokens), Some(at)));
+            stages.iter().map(|&at| (forced::window(strategy, at, *scaling, tokens), Some(at)));
         let mut tries: Vec<(u64, Option<usize>)> = own.collect();
         tries.extend(stages.iter().map(|&stage| (tokens, Some(stage))));
         tries.dedup();

@@ -10,7 +10,7 @@ use recap_core::model::{Block, CellKey, CutBill, Message, RecordedCompaction, Ro
 use recap_core::tokens::Counter;
 use recap_exam::facts::Cuts;
 use recap_exam::roles::compactor::EmptySummary;
-use recap_strategy::{At, CallUsage, FailedCall, Produced, Reply, Task, When, builtin};
+use recap_strategy::{At, CallUsage, FailedCall, Produced, Reply, Scaling, Task, When, builtin};
 
 /// About this many tokens of words that are not part of an identifier.
 fn padding(tokens: usize) -> String {
@@ -97,7 +97,7 @@ fn plan(name: &str) -> Plan {
         },
         strategy: Arc::new(builtin(name, &[]).unwrap().unwrap()),
         window: 0,
-        scaled: true,
+        scaling: Scaling::All,
         seed: 1,
         offline: true,
         agents: agents.of(None, &[]).into(),
@@ -463,7 +463,7 @@ fn largest_triggering_window_is_exact_to_the_token() {
         (When::Messages(3), 700, 700),
     ] {
         strategy.stages[0].when = when.clone();
-        assert_eq!(forced::window(&strategy, 0, false, tokens), window, "{when:?}");
+        assert_eq!(forced::window(&strategy, 0, Scaling::AsWritten, tokens), window, "{when:?}");
     }
 }
 

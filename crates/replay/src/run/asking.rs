@@ -200,7 +200,9 @@ impl Asking {
             let shown = self.shown(snapshot, texts);
             let sessions: Vec<ArchivedSession> =
                 closed.iter().map(|one| self.session(one)).collect();
-            let channel = Channel::new(spec, &self.archive()[..end]).with_sessions(&sessions);
+            let channel = Channel::new(spec, &self.archive()[..end])
+                .with_sessions(&sessions)
+                .of(&self.subject.facts.session);
             let finder = Finder::by_meaning(channel, self.roles.embedder.as_deref());
             let searched = self.roles.answerer.search(&shown, &questions, &finder).await;
             assert_eq!(searched.len(), questions.len(), "an answerer answers every question");

@@ -57,8 +57,10 @@ impl Billable {
         let spec = RunSpec { strategies, replicates: 1, ..self.spec.clone() };
         let tasks = self.subjects.iter().filter_map(|subject| {
             let mut plan = plan(&spec, roles, subject).0.into_iter().next()?;
-            if window > subject.recording.sizes.preamble_tokens() + LEAST_FOR_MESSAGES {
-                plan.window = plan.window.min(window);
+            let least = subject.recording.sizes.preamble_tokens() + LEAST_FOR_MESSAGES;
+            if (least + 1..plan.window).contains(&window) {
+                plan.window = window;
+                plan.scaling = plan.scaling.at_made_window();
             }
             let (subject, compactor) = (Arc::clone(subject), compactor(roles, subject, 0));
             Some(((), async move { replay(&subject, &plan, compactor.as_ref()).await.cell }))

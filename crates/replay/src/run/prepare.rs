@@ -12,6 +12,7 @@ use recap_core::model::{CellKey, Planned, PlannedSession, PlannedStrategy, Quest
 use recap_core::tokens::Counter;
 use recap_exam::facts::CutPlace;
 use recap_exam::questions;
+use recap_strategy::Strategy;
 
 /// The cells of a subject, in the order of their keys, and the reasons why
 /// windows that it does not fit are left out.
@@ -24,6 +25,8 @@ pub fn plan(
     let facts = &subject.facts;
     let agents: Arc<[Agent]> = spec.agents.of(facts.model.as_deref(), &facts.other_models).into();
     let native = NativeWindow::of(&subject.recording.session, &spec.agents).tokens;
+    let model = facts.model.as_deref().map(|name| spec.agents.named(name).model);
+    let model = model.unwrap_or_default();
     for window in spec.windows.of(&subject.facts.dataset) {
         let tokens = match window.tokens(&subject.recording.sizes, native) {
             Ok(tokens) => tokens,
@@ -44,9 +47,9 @@ pub fn plan(
                         window: window.label().to_owned(),
                         replicate,
                     },
-                    strategy: Arc::clone(strategy),
+                    strategy: Strategy::for_model(strategy, &model),
                     window: tokens,
-                    scaled: spec.scaled,
+                    scaling: window.scaling(spec.scaled),
                     seed: spec.seed,
                     offline: roles.offline,
                     agents: Arc::clone(&agents),

@@ -1,6 +1,6 @@
 //! The files of GSV: archived messages and daily memories.
 //!
-//! Source:  paths `agents/{agentId}/sessions/{sessionId}.jsonl.gz`
+//! Source: GSV's paths `agents/{agentId}/sessions/{sessionId}.jsonl.gz`
 //! and `agents/{agentId}/memory/{YYYY-MM-DD}.md`. A session has one archive of
 //! all its messages once it was reset, and a partial one for each compaction
 //! (ours: `{sessionId}-part{n}`). A line is a message as `datasets/` describes

@@ -13,7 +13,9 @@ use serde_json::Value as Json;
 use super::extraction::{FileTools, extract};
 use super::folding::{Cuts, in_shape, recorded_before, task_messages};
 use super::gencode_session::{GencodeSession, Summary};
-use crate::compactor::{Compactor, Live, MESSAGES, Produced, Task};
+use crate::compactor::{
+    Compactor, CompactorError, FailedCall, Live, MESSAGES, Produced, Reply, Task,
+};
 use crate::context::{Context, EntryId, InsertAt, Op};
 use crate::host::{
     Fallback, Host, Mechanism, MechanismError, Outcome, Record, StoredFile, Work, restored,
@@ -43,6 +45,9 @@ struct Parameters {
     enabled: bool,
     /// Number of newest messages that stay verbatim.
     keep_last: u32,
+    /// Whether the first of them moves back to its call where it is a result.
+    #[serde(default = "yes")]
+    keep_pairs: bool,
     keep_summaries: KeepSummaries,
     request: Request,
     /// Largest size of the reply, in tokens.
@@ -98,30 +103,49 @@ impl Continuation {
         Ok(Self { prompt, parameters, summaries: Summaries::default() })
     }
 
-    /// From after the last summary to the length less `keep_last`, a call
-    /// never parted from its result.
+    /// From after the last summary to the length less `keep_last`.
     fn range(&self, context: &Context) -> Vec<EntryId> {
         let keep = self.parameters.keep_last as usize;
         let tail = context.stored().rev().take(keep).filter_map(|id| id.index()).min();
         let Some(cut) = tail else {
             return Vec::new();
         };
-        recorded_before(context, Cuts::of(context).back_to_whole(cut))
+        let cut = match self.parameters.keep_pairs {
+            true => Cuts::of(context).back_to_whole(cut),
+            false => cut,
+        };
+        recorded_before(context, cut)
     }
 
-    fn task(&self, context: &Context, range: &[EntryId], compactor: &dyn Compactor) -> Task {
-        let live = match self.parameters.request {
-            Request::Prefix => Some(live(context, compactor)),
-            Request::Fresh => None,
-        };
+    /// The call, which has to fit the model's window with its reply: where the
+    /// live conversation does not, the folded messages are sent alone.
+    fn task(
+        &self,
+        context: &Context,
+        range: &[EntryId],
+        host: &Host<'_>,
+    ) -> Result<Task, CompactorError> {
         let values = BTreeMap::from([("messages", MESSAGES.to_owned())]);
-        Task::Continuation {
-            prompt: self.prompt.render(&values),
-            messages: task_messages(context, range),
-            headings: headings(self.prompt.source()),
-            live,
-            max_tokens: self.parameters.max_tokens,
+        let prompt = self.prompt.render(&values);
+        let max_tokens = self.parameters.max_tokens;
+        let own = context.recording().counter.count(&prompt.replace(MESSAGES, "")) + max_tokens;
+        let fits = |tokens: u64| tokens + own <= host.window;
+        let messages = task_messages(context, range);
+        let folded: u64 = messages.iter().map(|message| message.tokens).sum();
+        let is_live = self.parameters.request == Request::Prefix && fits(context.weight().tokens);
+        if !is_live && !fits(folded) {
+            let window = host.window;
+            return Err(CompactorError::TooLarge(format!(
+                "{folded} tokens, and {own} for prompt and reply, are over the window of {window}"
+            )));
         }
+        Ok(Task::Continuation {
+            prompt,
+            messages,
+            headings: headings(self.prompt.source()),
+            live: is_live.then(|| live(context, host.compactor)),
+            max_tokens,
+        })
     }
 
     fn summary(
@@ -176,6 +200,13 @@ impl Continuation {
     }
 }
 
+fn continuation_of(reply: Result<Reply, FailedCall>) -> Result<String, CompactorError> {
+    in_shape(reply, "continuation prompt", |produced| match produced {
+        Produced::Continuation(text) => Some(text),
+        _ => None,
+    })
+}
+
 /// The conversation as it would be sent now, for a compactor that reads it.
 pub(super) fn live(context: &Context, compactor: &dyn Compactor) -> Live {
     let tokens = context.weight().tokens;
@@ -207,11 +238,10 @@ impl Mechanism for Continuation {
         if range.is_empty() {
             return Ok(outcome);
         }
-        let reply = host.compactor.run(&self.task(context, &range, host.compactor)).await;
-        let content = in_shape(reply, "continuation prompt", |produced| match produced {
-            Produced::Continuation(text) => Some(text),
-            _ => None,
-        });
+        let content = match self.task(context, &range, host) {
+            Ok(task) => continuation_of(host.compactor.run(&task).await),
+            Err(error) => Err(error),
+        };
         match content {
             Ok(content) => {
                 let summary = self.summary(context, host, &range, content);
@@ -230,7 +260,7 @@ impl Mechanism for Continuation {
         Ok(outcome)
     }
 
-    /// The session file, as  example shows it.
+    /// The session file, as GenCode's example shows it.
     fn stored(&self, context: &Context, shared: &StrategyState) -> Vec<StoredFile> {
         let session = GencodeSession::of(context, shared, &self.summaries.records);
         let content = serde_json::to_vec_pretty(&session).expect("plain data serialises");

@@ -1,10 +1,10 @@
 //! FIFO truncation: drop the oldest until the rest fits.
 //!
-//! Source: Arachne, "drops the oldest messages entirely when the
-//! token budget is exceeded", its hard fallback above 85 %. There whole
-//! exchanges go (`unit = "exchange"`, how-it-works §18), so that a session with
-//! one user message is never cut. `unit = "message"` is ours: messages go one
-//! by one, a call together with its results, so that it can always act.
+//! Source: Arachne, "drops the oldest messages entirely when the token budget
+//! is exceeded", its hard fallback above 85 %: `unit = "message"`. That a call
+//! goes together with its results, and that the newest message stays, is ours.
+//! So is `unit = "exchange"` (how-it-works §18), which never cuts a session
+//! with one user message.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -15,7 +15,7 @@ use serde::Deserialize;
 use crate::context::{Context, EntryId, Op};
 use crate::host::{Host, Mechanism, MechanismError, Outcome, Work};
 use crate::mechanism::MechanismSpec;
-use recap_core::model::MessageIndex;
+use recap_core::model::{MessageIndex, Role};
 use recap_core::tokens::{Weight, WeightTree};
 
 /// Hides the oldest exchanges or messages.
@@ -53,10 +53,10 @@ struct Parameters {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Unit {
-    /// A user message and all up to the next one, as in Arachne.
+    /// A user message and all up to the next one.
     #[default]
     Exchange,
-    /// A message, or a call with its results.
+    /// A message, or a call with its results (Arachne: "the oldest messages").
     Message,
 }
 
@@ -124,9 +124,13 @@ impl Mechanism for ByMessage {
                 && !kept.contains(index)
         };
         let behind = groups.results_behind(context, before).into_iter();
-        let also = behind.filter(leaves).map(EntryId::message).collect();
-        let except = kept.iter().copied().map(EntryId::message).collect();
-        context.apply(Op::Hide { before, except, also })?;
+        let mut also: Vec<EntryId> = behind.filter(leaves).map(EntryId::message).collect();
+        let except: Vec<EntryId> = kept.iter().copied().map(EntryId::message).collect();
+        context.apply(Op::Hide { before, except: except.clone(), also: also.clone() })?;
+        if let Some(answer) = doubled_answer(context) {
+            also.push(answer);
+            context.apply(Op::Hide { before, except, also })?;
+        }
         self.groups = Some(groups);
         Ok(Outcome::default())
     }
@@ -147,6 +151,20 @@ impl ByMessage {
         };
         kept.filter(is_sent).collect()
     }
+}
+
+/// The answer of a synthetic pair, if the first recorded message that is sent
+/// is the assistant's too: roles go on taking turns, as where the pair is put.
+fn doubled_answer(context: &Context) -> Option<EntryId> {
+    let mut before = None;
+    for id in context.visible() {
+        let role = context.entry(id)?.role;
+        if id.index().is_some() {
+            return before.filter(|_| role == Role::Assistant);
+        }
+        before = (role == Role::Assistant).then_some(id);
+    }
+    None
 }
 
 /// The message with which another is dropped: a result is dropped with its call.

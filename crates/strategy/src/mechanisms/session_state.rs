@@ -4,6 +4,8 @@
 //! user message, before the call to the model. When the compactor fails,
 //! nothing is folded and nothing dropped: what is left is the FIFO stage of
 //! the strategy above its own limit, and the fold is tried again next time.
+//! Roles take turns behind the synthetic pair, for which Arachne has it
+//! ("PydanticAI's expected alternating message pattern").
 
 use std::collections::BTreeMap;
 
@@ -18,7 +20,7 @@ use crate::host::{Fallback, Host, Mechanism, MechanismError, Outcome, StoredFile
 use crate::mechanism::{Build, BuildError, MechanismSpec};
 use crate::prompt::Prompt;
 use crate::state::StrategyState;
-use recap_core::model::Role;
+use recap_core::model::{MessageIndex, Role};
 use recap_core::tokens::Weight;
 
 /// Folds the oldest messages into a SessionState.
@@ -110,7 +112,8 @@ impl Folder {
     /// The fewest oldest messages without which the rest, with the reserve,
     /// meets the target (how-it-works §17): "select oldest N messages (enough to
     /// get under 60%)". A call goes with its results; the current user message
-    /// and the newest message stay.
+    /// and the newest message stay. Where the assistant's message would come
+    /// next, it is folded too, if a user's follows on it.
     fn oldest(&self, context: &Context, host: &Host<'_>) -> Vec<EntryId> {
         let Some(believed) = host.believed else { return Vec::new() };
         let excess = (believed + self.parameters.reserve).saturating_sub(host.target);
@@ -118,7 +121,7 @@ impl Folder {
         let current = context.exchanges().last().copied();
         let cuts = Cuts::of(context);
         let mut stored = context.stored().filter_map(EntryId::index).peekable();
-        let (mut oldest, mut whole) = (Vec::new(), 0);
+        let (mut oldest, mut whole, mut enough) = (Vec::new(), 0, false);
         while let Some(index) = stored.next() {
             let Some(&next) = stored.peek() else { break };
             if Some(index) != current {
@@ -126,12 +129,17 @@ impl Folder {
                 removed += size(context, host, id);
                 oldest.push(id);
             }
-            if oldest.len() > whole && cuts.is_whole(next) {
-                whole = oldest.len();
-                if removed >= excess {
-                    break;
-                }
+            if oldest.len() == whole || !cuts.is_whole(next) {
+                continue;
             }
+            let answered = is_assistants(context, current.filter(|&at| at <= index).or(Some(next)));
+            if !(enough && answered) {
+                whole = oldest.len();
+            }
+            if enough || removed >= excess && !answered {
+                break;
+            }
+            enough = removed >= excess;
         }
         oldest.truncate(whole);
         oldest
@@ -183,8 +191,9 @@ impl Folder {
         let carriers = self.carriers(context);
         let (into, at) = match self.parameters.placement {
             Placement::History => {
-                let pair = vec![(Role::User, block), (Role::Assistant, ACKNOWLEDGED.to_owned())];
-                (pair, InsertAt::Head)
+                let answered = is_assistants(context, first_kept(context, &range));
+                let answer = (!answered).then(|| (Role::Assistant, ACKNOWLEDGED.to_owned()));
+                ([(Role::User, block)].into_iter().chain(answer).collect(), InsertAt::Head)
             }
             Placement::System => {
                 (vec![(Role::System, block)], InsertAt::Note(STATE_NOTE.to_owned()))
@@ -194,6 +203,18 @@ impl Folder {
         self.folded.entries = context.apply(Op::Fold { range, into, at })?;
         Ok(())
     }
+}
+
+/// The first message that stays where these are folded.
+fn first_kept(context: &Context, folded: &[EntryId]) -> Option<MessageIndex> {
+    let last = folded.last().and_then(|id| id.index())?;
+    let current = context.exchanges().last().copied().filter(|&at| at < last);
+    current.or_else(|| context.stored().filter_map(EntryId::index).find(|&at| at > last))
+}
+
+fn is_assistants(context: &Context, message: Option<MessageIndex>) -> bool {
+    let message = message.and_then(|at| context.original(EntryId::message(at)));
+    message.is_some_and(|message| message.role == Role::Assistant)
 }
 
 /// A visible entry's size in the strategy's measure; 0 for a hidden one.

@@ -72,7 +72,13 @@ pub struct Past<'a> {
     pub messages: &'a [Archived],
     /// The closed sessions that have a summary, oldest first.
     pub sessions: &'a [ArchivedSession],
+    /// Id of the agent whose messages they are, which is that of its session.
+    pub owner: &'a str,
 }
+
+/// The advice on queries that are one text.
+const ADVICE: &str = "Choose a short and telling text, such as a name or one rare word: only \
+                      messages that contain it exactly are found.";
 
 /// A channel that recovers what was dropped.
 pub trait Recovery: Send + Sync {
@@ -85,8 +91,7 @@ pub trait Recovery: Send + Sync {
 
     /// Advice for writing a good query.
     fn advice(&self) -> &'static str {
-        "Choose a short and telling text, such as a name or one rare word: only messages that \
-         contain it exactly are found."
+        ADVICE
     }
 
     /// The order of the results, in words.
@@ -155,7 +160,14 @@ pub struct Channel<'a> {
 impl<'a> Channel<'a> {
     /// A channel to these messages, in their order.
     pub fn new(spec: &'static RecoverySpec, messages: &'a [Archived]) -> Self {
-        Self { spec, past: Past { messages, sessions: &[] } }
+        Self { spec, past: Past { messages, ..Past::default() } }
+    }
+
+    /// The same, of the agent with this id.
+    #[must_use]
+    pub fn of(mut self, owner: &'a str) -> Self {
+        self.past.owner = owner;
+        self
     }
 
     /// The same with the sessions that were closed by then.

@@ -1,28 +1,35 @@
 //! `search`: past messages, past reasoning and broadcasts by the text that
-//! they contain (Zoea, "Search Tools"). `zoea-search` is the same
-//! under  own names, which its guidance tells the agent.
+//! they contain (Zoea, "Search Tools"). `zoea-search` is the same under Zoea's
+//! own names, which its guidance tells the agent, and takes Zoea's arguments too.
 
 use memchr::memmem::Finder;
+use serde::Deserialize;
 
-use super::{Archived, Past, Recovery, RecoverySpec, Tool};
+use super::{ADVICE, Archived, Past, Recovery, RecoverySpec, Tool};
 
 /// The channel under recap's own names.
 pub static SPEC: RecoverySpec = RecoverySpec {
     name: "search",
     summary: "past messages, past reasoning and broadcasts by a text that they contain, \
               case-sensitive, the newest 20",
-    recovery: &Search { tools: &GENERIC },
+    recovery: &Search { tools: &GENERIC, takes_arguments: false },
 };
 
 /// The channel under Zoea's names.
 pub(super) static ZOEA: RecoverySpec = RecoverySpec {
     name: "zoea-search",
-    summary: "the same, under the names of Zoea Nova's tools",
-    recovery: &Search { tools: &OWN },
+    summary: "the same, under the names of Zoea Nova's tools, which take its arguments too",
+    recovery: &Search { tools: &OWN, takes_arguments: true },
 };
 
-/// Most messages that a search returns (Zoea: `"limit": 20`).
+/// Most messages that a search returns which names no limit (Zoea: `"limit": 20`).
 const LIMIT: usize = 20;
+
+/// The advice on queries that may be arguments.
+const ARGUED: &str = "Choose a short and telling text, such as a name or one rare word: only \
+                      messages that contain it exactly are found. In the place of the text may \
+                      stand the arguments of the search in one line of JSON, such as \
+                      {\"query\": \"iron ore\", \"limit\": 5}.";
 
 static GENERIC: [Tool; 3] = tools(["search_messages", "search_reasoning", "search_broadcasts"]);
 
@@ -52,6 +59,34 @@ const fn tools([messages, reasoning, broadcasts]: [&'static str; 3]) -> [Tool; 3
 
 struct Search {
     tools: &'static [Tool; 3],
+    /// Whether a query may be Zoea's arguments as JSON.
+    takes_arguments: bool,
+}
+
+/// The arguments of Zoea's tools.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    /// Whose messages are searched; missing: those of the agent itself. The
+    /// tool for broadcasts, which are everybody's, has no such argument.
+    mysis_id: Option<String>,
+    query: String,
+    #[serde(default = "limit")]
+    limit: usize,
+}
+
+fn limit() -> usize {
+    LIMIT
+}
+
+impl Search {
+    /// The query, by whichever way it is given.
+    fn arguments(&self, query: &str) -> Arguments {
+        let given = || serde_json::from_str(query).ok();
+        let given = self.takes_arguments.then(given).flatten();
+        let query = || Arguments { mysis_id: None, query: query.to_owned(), limit: LIMIT };
+        given.unwrap_or_else(query)
+    }
 }
 
 impl Recovery for Search {
@@ -59,7 +94,12 @@ impl Recovery for Search {
         self.tools
     }
 
-    /// Newest first. An empty query is in every text and finds nothing.
+    fn advice(&self) -> &'static str {
+        if self.takes_arguments { ARGUED } else { ADVICE }
+    }
+
+    /// Newest first. An empty query is in every text and finds nothing, and of
+    /// another agent nothing is recorded.
     fn call<'a>(&self, past: Past<'a>, tool: &str, query: &str) -> Vec<&'a Archived> {
         let searched: fn(&Archived) -> &str =
             match self.tools.iter().position(|own| own.name == tool) {
@@ -68,12 +108,14 @@ impl Recovery for Search {
                 Some(_) => |message| if message.broadcast { &message.content } else { "" },
                 None => return Vec::new(),
             };
-        if query.is_empty() {
+        let Arguments { mysis_id, query, limit } = self.arguments(query);
+        let is_ours = mysis_id.is_none_or(|id| id == past.owner || tool == self.tools[2].name);
+        if query.is_empty() || !is_ours {
             return Vec::new();
         }
-        let query = Finder::new(query);
+        let query = Finder::new(&query);
         let holds = |message: &&Archived| query.find(searched(message).as_bytes()).is_some();
-        past.messages.iter().rev().filter(holds).take(LIMIT).collect()
+        past.messages.iter().rev().filter(holds).take(limit).collect()
     }
 }
 
@@ -154,6 +196,33 @@ mod tests {
         let queries = own.into_iter().zip(["ore", "gas", "ore"]);
         assert!(queries.into_iter().all(|(tool, query)| channel.call(tool, query).len() == 1));
         assert!(channel.call(MESSAGES, "ore").is_empty(), "a tool of another channel");
+    }
+
+    /// Seed 003: `"mysis_id": "abc123"`, `"query": "iron ore"`, `"limit": 20`
+    #[test]
+    fn limit_and_owner_are_arguments_of_zoeas_tools() {
+        let past: Vec<Archived> = (0..25)
+            .map(|n| Archived { broadcast: true, ..archived(n, "iron ore", Some("iron ore")) })
+            .collect();
+        let channel = Channel::new(&ZOEA, &past).of("abc123");
+        let found = |tool: &str, query: &str| channel.call(tool, query).len();
+        for tool in OWN.map(|tool| tool.name) {
+            assert_eq!(found(tool, "iron ore"), 20, "{tool}");
+            assert_eq!(found(tool, r#"{"query": "iron ore", "limit": 3}"#), 3, "{tool}");
+            assert_eq!(found(tool, r#"{"query": "iron ore", "limit": 24}"#), 24, "{tool}");
+            assert_eq!(found(tool, r#"{"query": "iron ore"}"#), 20, "{tool}");
+            assert_eq!(found(tool, r#"{"query": "", "limit": 3}"#), 0, "{tool}");
+        }
+        let [messages, reasoning, broadcasts] = OWN.map(|tool| tool.name);
+        for (id, of_owner) in [("abc123", 20), ("def456", 0)] {
+            let query = format!(r#"{{"mysis_id": "{id}", "query": "iron ore", "limit": 20}}"#);
+            let all = [messages, reasoning, broadcasts].map(|tool| found(tool, &query));
+            assert_eq!(all, [of_owner, of_owner, 20], "{id}");
+        }
+        // What is no arguments is the text itself, and so is everything for the other channel.
+        let said = [archived(0, r#"{"query": "ore"}"#, None), archived(1, "ore", None)];
+        let generic = Channel::new(&SPEC, &said).call(MESSAGES, r#"{"query": "ore"}"#);
+        assert_eq!(generic, [&said[0]]);
     }
 
     #[test]

@@ -189,7 +189,7 @@ mod tests {
     /// Contents found by meaning, with how near each session is.
     fn near(sessions: &[ArchivedSession], query: &str, nearness: &[f64]) -> Vec<String> {
         let messages = [archived(0, Role::User, "Rum."), archived(1, Role::User, "Copper.")];
-        let past = Past { messages: &messages, sessions };
+        let past = Past { messages: &messages, sessions, ..Past::default() };
         let hits = nearest(past, SEARCH, query, nearness);
         assert_eq!(nearest(past, "search_messages", query, nearness), Vec::<&Archived>::new());
         hits.into_iter().map(|hit| hit.content.to_string()).collect()

@@ -1,5 +1,7 @@
 //! Builds the mechanism of a stage.
 
+use std::collections::BTreeSet;
+
 use toml::{Table, Value};
 
 use super::{Stage, Strategy, StrategyError};
@@ -7,21 +9,41 @@ use crate::host::Mechanism;
 use crate::mechanism::Build;
 use crate::trigger::When;
 
+/// Which absolute numbers of tokens and characters scale with the window
+/// (how-it-works §14).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scaling {
+    /// None (`--no-scale`).
+    AsWritten,
+    /// Those that the strategy's file names: at a window that a model may have.
+    Named,
+    /// All: at a window that is made for a session, a share of it or for a cut.
+    All,
+}
+
+impl Scaling {
+    /// The same at a window that is made for a session.
+    #[must_use]
+    pub fn at_made_window(self) -> Self {
+        if self == Scaling::AsWritten { self } else { Scaling::All }
+    }
+}
+
 /// A factor for absolute numbers of tokens and characters: run window over
 /// native window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Scale {
+pub(super) struct Scale {
     window: u64,
     native: u64,
 }
 
 impl Scale {
     /// The factor 1: no scaling.
-    pub const ONE: Scale = Scale { window: 1, native: 1 };
+    const ONE: Scale = Scale { window: 1, native: 1 };
 
     /// Scales a number of tokens or characters: rounded down, at least 1; 0
     /// stays 0 (how-it-works §14).
-    pub fn number(self, number: u64) -> u64 {
+    pub(super) fn number(self, number: u64) -> u64 {
         if number == 0 {
             return 0;
         }
@@ -44,20 +66,47 @@ impl std::fmt::Debug for BuiltStage {
     }
 }
 
+/// Numbers of a trigger that can scale.
+const OF_TRIGGERS: [&str; 4] =
+    ["when.and_over", "when.at_most", "when.reserve", "when.tool_tokens"];
+
+/// The key of the output limit.
+pub(super) const OUTPUT_LIMIT: &str = "output_limit";
+
 impl Strategy {
-    /// The factor for absolute numbers at a window.
-    pub fn scale(&self, window: u64, scaled: bool) -> Scale {
+    /// Every key that `scales` may name, as `--set` has it.
+    pub(super) fn scalable(&self) -> BTreeSet<String> {
+        let stages = self.stages.iter().zip(1..);
+        let of_stages = stages.flat_map(|(stage, number)| {
+            let own = OF_TRIGGERS.iter().chain(stage.mechanism.scales);
+            own.map(move |key| format!("{number}.{key}"))
+        });
+        of_stages.chain([OUTPUT_LIMIT.to_owned()]).collect()
+    }
+
+    /// The factor for the number of a key at a window.
+    pub(super) fn scale(&self, key: &str, window: u64, scaling: Scaling) -> Scale {
+        let scales = match scaling {
+            Scaling::AsWritten => false,
+            Scaling::Named => self.scales.as_ref().is_none_or(|named| named.contains(key)),
+            Scaling::All => true,
+        };
         match self.native_window {
-            Some(native) if scaled => Scale { window, native },
+            Some(native) if scales => Scale { window, native },
             _ => Scale::ONE,
         }
     }
 
-    /// A stage's parameters scaled to a window.
-    pub fn effective(&self, stage: &Stage, window: u64, scaled: bool) -> Table {
-        let scale = self.scale(window, scaled);
-        let mut parameters = stage.parameters.clone();
-        for path in stage.mechanism.scales {
+    /// The parameters of a stage, counted from 0, scaled to a window.
+    ///
+    /// # Panics
+    ///
+    /// If it has no such stage.
+    pub fn effective(&self, stage: usize, window: u64, scaling: Scaling) -> Table {
+        let Stage { mechanism, parameters, .. } = &self.stages[stage];
+        let mut parameters = parameters.clone();
+        for path in mechanism.scales {
+            let scale = self.scale(&format!("{}.{path}", stage + 1), window, scaling);
             let keys: Vec<&str> = path.split('.').collect();
             let [tables @ .., key] = &keys[..] else { continue };
             let inner = tables.iter().try_fold(&mut parameters, |table: &mut Table, key| {
@@ -80,18 +129,31 @@ impl Strategy {
     /// # Panics
     ///
     /// If it has no such stage.
-    pub fn trigger(&self, stage: usize, window: u64, scaled: bool) -> When {
-        scale_when(&self.stages[stage].when, self.scale(window, scaled))
+    pub fn trigger(&self, stage: usize, window: u64, scaling: Scaling) -> When {
+        let [and_over, at_most, reserve, tool_tokens] =
+            OF_TRIGGERS.map(|key| self.scale(&format!("{}.{key}", stage + 1), window, scaling));
+        match &self.stages[stage].when {
+            When::Above { of, share, and_over: over, at_most: bound } => When::Above {
+                of: *of,
+                share: *share,
+                and_over: and_over.number(*over),
+                at_most: bound.map(|bound| at_most.number(bound)),
+            },
+            When::AboveReserve { reserve: written } => {
+                When::AboveReserve { reserve: reserve.number(*written) }
+            }
+            When::ToolTokens(tokens) => When::ToolTokens(tool_tokens.number(*tokens)),
+            other => other.clone(),
+        }
     }
 
     /// The triggers scaled to a window, and a new mechanism each. An error
     /// names the stage; a strategy knows no file.
-    pub fn build(&self, window: u64, scaled: bool) -> Result<Vec<BuiltStage>, StrategyError> {
-        let scale = self.scale(window, scaled);
+    pub fn build(&self, window: u64, scaling: Scaling) -> Result<Vec<BuiltStage>, StrategyError> {
         let mut built = Vec::new();
         for (number, stage) in self.stages.iter().enumerate() {
             let build = Build {
-                parameters: &self.effective(stage, window, scaled),
+                parameters: &self.effective(number, window, scaling),
                 window,
                 strategy: &self.name,
                 stage: number + 1,
@@ -105,7 +167,7 @@ impl Strategy {
                 place: format!("stage {} ({})", number + 1, stage.mechanism.name),
                 problem: error.to_string(),
             })?;
-            built.push(BuiltStage { when: scale_when(&stage.when, scale), mechanism });
+            built.push(BuiltStage { when: self.trigger(number, window, scaling), mechanism });
         }
         Ok(built)
     }
@@ -115,18 +177,4 @@ impl Strategy {
 /// and do not scale.
 fn counts_lines(table: &Table) -> bool {
     table.get("unit").and_then(Value::as_str) == Some("lines")
-}
-
-fn scale_when(when: &When, scale: Scale) -> When {
-    match when {
-        When::Above { of, share, and_over, at_most } => When::Above {
-            of: *of,
-            share: *share,
-            and_over: scale.number(*and_over),
-            at_most: at_most.map(|bound| scale.number(bound)),
-        },
-        When::AboveReserve { reserve } => When::AboveReserve { reserve: scale.number(*reserve) },
-        When::ToolTokens(tokens) => When::ToolTokens(scale.number(*tokens)),
-        other => other.clone(),
-    }
 }

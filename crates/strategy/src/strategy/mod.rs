@@ -15,23 +15,24 @@ mod stage;
 mod text;
 
 use crate::mechanism::MechanismSpec;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::Deserialize;
 use toml::Table;
 
-pub use build::{BuiltStage, Scale};
+pub use build::{BuiltStage, Scaling};
 pub use text::{StrategyText, builtin, builtin_names, saver_names};
 
 use super::mechanisms::{COMMAND, SAVERS};
 use super::recovery::RecoverySpec;
 use super::trigger::{At, Of, When};
+use build::OUTPUT_LIMIT;
 use recap_core::model::NO_SUMMARY;
 use recap_core::tokens::Estimator;
 
-/// Largest output reserve of a strategy, in tokens of the strategy's native window
-/// (GenCode: `min(outputLimit, 32k)`).
+/// Largest output reserve of a strategy, in tokens (GenCode: `min(outputLimit, 32k)`).
 const LARGEST_RESERVE: u64 = 32_000;
 
 /// The part of the window that a strategy uses (how-it-works §12).
@@ -122,8 +123,12 @@ pub struct Strategy {
     pub asked_from: AskedFrom,
     /// Window for which absolute numbers are meant; without one they do not scale.
     pub native_window: Option<u64>,
-    /// Output limit of the strategy's model, in tokens of the native window.
+    /// Keys of the numbers that scale at a window that a model may have; `None`: all.
+    pub scales: Option<BTreeSet<String>>,
+    /// Output limit of the strategy's model, in tokens.
     pub output_limit: u64,
+    /// Other output limits, by the beginning of the model's name.
+    pub output_limits: BTreeMap<String, u64>,
     /// How it estimates the size of its context.
     pub estimator: Estimator,
     /// The part of the window that it uses.
@@ -206,23 +211,36 @@ impl Strategy {
         self.recovery.is_some_and(|spec| spec.recovery.by_meaning().is_some())
     }
 
+    /// The strategy for a model: with the output limit under the longest name
+    /// with which the model's own begins, a seller's before a `/` left out.
+    #[must_use]
+    pub fn for_model(strategy: &Arc<Self>, model: &str) -> Arc<Self> {
+        let model = model.rsplit('/').next().unwrap_or_default().to_lowercase();
+        let named = strategy.output_limits.iter().filter(|(name, _)| model.starts_with(*name));
+        match named.max_by_key(|(name, _)| name.len()) {
+            Some((_, &output_limit)) => Arc::new(Self { output_limit, ..Self::clone(strategy) }),
+            None => Arc::clone(strategy),
+        }
+    }
+
     /// Tokens of a window that are left to the response: min(output limit,
-    /// 32,000), scaled like every absolute number (how-it-works §12 and §14).
-    pub fn output_reserve(&self, window: u64, scaled: bool) -> u64 {
-        self.scale(window, scaled).number(self.output_limit.min(LARGEST_RESERVE))
+    /// 32,000), which may scale (how-it-works §12 and §14).
+    pub fn output_reserve(&self, window: u64, scaling: Scaling) -> u64 {
+        let scale = self.scale(OUTPUT_LIMIT, window, scaling);
+        scale.number(self.output_limit.min(LARGEST_RESERVE))
     }
 
     /// Tokens of a window less its output reserve.
-    pub fn usable(&self, window: u64, scaled: bool) -> u64 {
-        window.saturating_sub(self.output_reserve(window, scaled))
+    pub fn usable(&self, window: u64, scaling: Scaling) -> u64 {
+        window.saturating_sub(self.output_reserve(window, scaling))
     }
 
     /// The part of the window that the strategy uses, in tokens.
-    pub fn budget_tokens(&self, window: u64, scaled: bool) -> u64 {
+    pub fn budget_tokens(&self, window: u64, scaling: Scaling) -> u64 {
         match self.budget {
             Budget::Window => window,
             Budget::Share(share) => (window as f64 * share) as u64,
-            Budget::Usable => self.usable(window, scaled),
+            Budget::Usable => self.usable(window, scaling),
         }
     }
 }
@@ -268,20 +286,82 @@ mod tests {
 
     #[test]
     fn reserve_is_output_limit_up_to_32000_tokens() {
+        use Scaling::{All, AsWritten};
         let mut strategy = builtin("full", &[]).unwrap().unwrap();
         strategy.native_window = Some(100_000);
-        for (limit, scaled, reserve) in
-            [(8_000, false, 8_000), (64_000, false, 32_000), (64_000, true, 16_000)]
+        for (limit, scaling, reserve) in
+            [(8_000, AsWritten, 8_000), (64_000, AsWritten, 32_000), (64_000, All, 16_000)]
         {
             strategy.output_limit = limit;
-            assert_eq!(strategy.output_reserve(50_000, scaled), reserve, "{limit}");
-            assert_eq!(strategy.usable(50_000, scaled), 50_000 - reserve);
+            assert_eq!(strategy.output_reserve(50_000, scaling), reserve, "{limit}");
+            assert_eq!(strategy.usable(50_000, scaling), 50_000 - reserve);
         }
         for (budget, tokens) in
             [(Budget::Window, 50_000), (Budget::Share(0.85), 42_500), (Budget::Usable, 18_000)]
         {
             strategy.budget = budget;
-            assert_eq!(strategy.budget_tokens(50_000, false), tokens);
+            assert_eq!(strategy.budget_tokens(50_000, Scaling::AsWritten), tokens);
+        }
+    }
+
+    /// A strategy with these keys, and a stage with numbers of every kind.
+    fn with(keys: &str) -> Result<Strategy, String> {
+        let text = format!(
+            "version = 1\nname = \"x\"\nsummary = \"x\"\nsource = \"x\"\n{keys}\n[[stage]]\n\
+             mechanism = \"prune\"\nat = \"append\"\nprotect = 800\n\
+             when = {{ above = \"usable\", and_over = 400 }}\n"
+        );
+        Strategy::parse("x.toml", &text, &[], &|_| None).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn only_listed_numbers_scale_at_a_models_window() {
+        let numbers = |keys: &str, scaling| {
+            let strategy = with(&format!("native_window = 2_000\n{keys}")).unwrap();
+            let protect = strategy.effective(0, 1_000, scaling)["protect"].as_integer().unwrap();
+            let When::Above { and_over, .. } = strategy.trigger(0, 1_000, scaling) else {
+                panic!("it is above a size")
+            };
+            (strategy.output_reserve(1_000, scaling), protect, and_over)
+        };
+        for (keys, named) in [
+            ("", (100, 400, 200)),
+            ("scales = []", (200, 800, 400)),
+            ("scales = [\"1.protect\"]", (200, 400, 400)),
+            ("scales = [\"output_limit\", \"1.when.and_over\"]", (100, 800, 200)),
+        ] {
+            let keys = format!("output_limit = 200\n{keys}");
+            assert_eq!(numbers(&keys, Scaling::Named), named, "{keys}");
+            assert_eq!(numbers(&keys, Scaling::All), (100, 400, 200), "{keys}");
+            assert_eq!(numbers(&keys, Scaling::AsWritten), (200, 800, 400), "{keys}");
+        }
+        let refused = with("native_window = 2_000\nscales = [\"1.protekt\"]").unwrap_err();
+        assert!(refused.contains("x.toml, scales: `1.protekt` is no number"), "{refused}");
+        assert!(refused.contains("`1.protect`"), "{refused}");
+        let refused = with("scales = [\"1.protect\"]").unwrap_err();
+        assert!(refused.ends_with("without a `native_window` nothing scales"), "{refused}");
+    }
+
+    #[test]
+    fn output_limit_is_that_of_the_longest_beginning_of_the_name() {
+        let limits = "output_limit = { default = 8, gpt = 4, \"gpt-4o\" = 2, \"GPT-4o-mini\" = 1 }";
+        let strategy = Arc::new(with(limits).unwrap());
+        let of = |model: &str| Strategy::for_model(&strategy, model).output_limit;
+        for (model, limit) in [
+            ("gpt-5", 4),
+            ("gpt-4o", 2),
+            ("openai/GPT-4o-2024-08-06", 2),
+            ("gpt-4o-mini", 1),
+            ("my-gpt-4o", 8),
+            ("", 8),
+        ] {
+            assert_eq!(of(model), limit, "{model}");
+        }
+        assert_eq!(with("output_limit = { gpt = 4 }").unwrap().output_limit, 8_192);
+        for wrong in ["\"many\"", "0.5", "{ default = \"many\" }", "[8]"] {
+            let refused = with(&format!("output_limit = {wrong}")).unwrap_err();
+            assert!(refused.contains("output_limit: `"), "{refused}");
+            assert!(refused.contains("is no number of tokens; write 8_192"), "{refused}");
         }
     }
 

@@ -7,8 +7,9 @@ use toml::{Table, Value};
 use recap_core::model::suggest;
 
 /// Keys that every strategy may have, also where its file leaves them out.
-const OPTIONAL: [&str; 7] = [
+const OPTIONAL: [&str; 8] = [
     "native_window",
+    "scales",
     "output_limit",
     "estimator",
     "budget",

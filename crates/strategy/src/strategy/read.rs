@@ -1,6 +1,6 @@
 //! Reads a strategy and the prompts that it names.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -12,7 +12,7 @@ use super::numbers;
 use super::overrides::set;
 use super::stage::{prompt_names, read_stage};
 use super::text::StrategyText;
-use super::{AskedFrom, BREAKPOINTS, Breakpoint, Budget, Stage, Strategy, StrategyError};
+use super::{AskedFrom, BREAKPOINTS, Breakpoint, Budget, Scaling, Stage, Strategy, StrategyError};
 use crate::mechanisms::{COMMAND, SAVERS, named_files};
 use crate::recovery::{RECOVERIES, RecoverySpec};
 use recap_core::model::suggest;
@@ -31,8 +31,8 @@ struct Wire {
     #[serde(default)]
     asked_from: AskedFrom,
     native_window: Option<u64>,
-    #[serde(default = "default_output_limit")]
-    output_limit: u64,
+    scales: Option<BTreeSet<String>>,
+    output_limit: Option<Value>,
     #[serde(default)]
     estimator: Estimator,
     budget: Option<Value>,
@@ -44,9 +44,11 @@ struct Wire {
     stage: Vec<Table>,
 }
 
-fn default_output_limit() -> u64 {
-    8_192
-}
+/// The output limit of a strategy that names none.
+const OUTPUT_LIMIT: u64 = 8_192;
+
+/// The name that stands for every model without a limit of its own.
+const OTHER_MODELS: &str = "default";
 
 /// The line of a TOML error, if the parser knows it.
 pub(super) fn line_of(text: &str, error: &toml::de::Error) -> String {
@@ -113,6 +115,8 @@ impl Strategy {
             return Err(at("native_window", problem));
         }
         let budget = budget(wire.budget.as_ref()).map_err(|problem| at("budget", problem))?;
+        let (output_limit, output_limits) = output_limits(wire.output_limit.as_ref())
+            .map_err(|problem| at("output_limit", problem))?;
         let recovery = (wire.recovery.as_deref().map(channel).transpose())
             .map_err(|problem| at("recovery", problem))?;
         let (stages, prompts) = stages(file, wire.stage, prompt)?;
@@ -132,7 +136,9 @@ impl Strategy {
             control: wire.control,
             asked_from: wire.asked_from,
             native_window: wire.native_window,
-            output_limit: wire.output_limit,
+            scales: wire.scales,
+            output_limit,
+            output_limits,
             estimator: wire.estimator,
             budget,
             breakpoints: wire.cache_breakpoints.unwrap_or_else(|| BREAKPOINTS.to_vec()),
@@ -144,9 +150,10 @@ impl Strategy {
             folder: folder.map(Path::to_owned),
             prompts,
         };
+        scales(&strategy).map_err(|problem| at("scales", problem))?;
         // Building once finds bad parameters before anything runs.
         strategy
-            .build(strategy.native_window.unwrap_or(200_000), true)
+            .build(strategy.native_window.unwrap_or(200_000), Scaling::All)
             .map_err(|e| at(&e.place, e.problem))?;
         Ok(strategy)
     }
@@ -266,6 +273,42 @@ fn hash(canonical: &str, prompts: &Prompts, programs: &Programs) -> String {
         hasher.update(name.as_bytes()).update(content.as_bytes());
     }
     hasher.finalize().to_hex()[..16].to_owned()
+}
+
+/// The output limit of models that are not named, and those of the others by
+/// the beginnings of their names.
+fn output_limits(value: Option<&Value>) -> Result<(u64, BTreeMap<String, u64>), String> {
+    let number = |value: &Value| {
+        value.as_integer().and_then(|limit| u64::try_from(limit).ok()).ok_or_else(|| {
+            format!(
+                "`{value}` is no number of tokens; write 8_192, or \
+                 {{ {OTHER_MODELS} = 8_192, \"gpt-4o\" = 4_096 }}"
+            )
+        })
+    };
+    let Some(Value::Table(by_model)) = value else {
+        return Ok((value.map_or(Ok(OUTPUT_LIMIT), number)?, BTreeMap::new()));
+    };
+    let named = by_model.iter().map(|(model, limit)| Ok((model.to_lowercase(), number(limit)?)));
+    let mut limits = named.collect::<Result<BTreeMap<_, _>, String>>()?;
+    let other = limits.remove(OTHER_MODELS).unwrap_or(OUTPUT_LIMIT);
+    Ok((other, limits))
+}
+
+/// Refuses a key of `scales` that names no number of tokens or characters.
+fn scales(strategy: &Strategy) -> Result<(), String> {
+    let Some(named) = &strategy.scales else { return Ok(()) };
+    if strategy.native_window.is_none() {
+        return Err("without a `native_window` nothing scales".to_owned());
+    }
+    let known = strategy.scalable();
+    match named.difference(&known).next() {
+        None => Ok(()),
+        Some(key) => {
+            let like = suggest(key, known.iter().map(String::as_str));
+            Err(format!("`{key}` is no number that can scale: {like}"))
+        }
+    }
 }
 
 /// A channel by its name.

@@ -411,8 +411,8 @@ mod tests {
             let head = "version = 1\nname = \"mine\"\nsummary = \"x\"\nsource = \"x\"\n\n\
                         [[stage]]\nmechanism = \"command\"\nat = \"request\"\nwhen = \"always\"\n";
             std::fs::write(&file, format!("{head}{keys}")).unwrap();
-            let built =
-                Strategy::load(&file, &[]).and_then(|strategy| strategy.build(1_000, false));
+            let built = Strategy::load(&file, &[])
+                .and_then(|strategy| strategy.build(1_000, crate::Scaling::AsWritten));
             built.err().map(|error| error.to_string())
         };
         assert_eq!(problem("command = [\"true\"]"), None);

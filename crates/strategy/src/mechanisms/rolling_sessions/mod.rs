@@ -386,7 +386,8 @@ mod tests {
         let problem = |within: &str| {
             let overrides = [("6.within".to_owned(), within.to_owned())];
             let strategy = crate::strategy::builtin("lis", &overrides).unwrap();
-            let built = strategy.and_then(|strategy| strategy.build(1_000, false).map(|_| ()));
+            let built = strategy
+                .and_then(|strategy| strategy.build(1_000, crate::Scaling::AsWritten).map(|_| ()));
             built.err().map(|error| error.to_string())
         };
         assert_eq!((problem("1.0"), problem("0.1")), (None, None));

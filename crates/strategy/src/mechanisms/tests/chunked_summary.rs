@@ -302,7 +302,7 @@ fn session_parts_are_numbered_from_one() {
     let mut rig = rig(users(4), Scripted::failing_at([]));
     rig.append(4);
     let strategy = builtin("chunked-summary", &[]).unwrap().unwrap();
-    let mut stages = strategy.build(1_000, false).unwrap();
+    let mut stages = strategy.build(1_000, crate::Scaling::AsWritten).unwrap();
     let part = |session: &str, message: u32| json!({"session": session, "messages": [message]});
     let parts = [part("a", 0), part("a", 1), part("a", 2), part("b", 3)];
     let state = json!({"images": 2, "parts": parts});

@@ -49,9 +49,9 @@ fn senseless_parameters_are_refused_naming_stage_and_range() {
 fn a_reserve_in_tokens_scales_with_the_window() {
     use crate::trigger::When;
     let strategy = builtin("chunked-summary", &[]).unwrap().unwrap();
-    let stages = strategy.build(50_000, true).unwrap();
+    let stages = strategy.build(50_000, crate::Scaling::Named).unwrap();
     assert_eq!(stages[0].when, When::AboveReserve { reserve: 4_000 });
-    let stages = strategy.build(50_000, false).unwrap();
+    let stages = strategy.build(50_000, crate::Scaling::AsWritten).unwrap();
     assert_eq!(stages[0].when, When::AboveReserve { reserve: 16_000 });
 }
 

@@ -18,7 +18,7 @@ use recap_strategy::{Archived, Tool};
 
 /// Version of the text that offers the searches: answers to different versions
 /// are never compared.
-pub const RECOVERY_PROMPT: u32 = 2;
+pub const RECOVERY_PROMPT: u32 = 3;
 
 const PROMPT: &str = include_str!("recovery.md");
 
