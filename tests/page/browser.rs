@@ -44,6 +44,7 @@ impl Browser {
             .spawn()
             .unwrap();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let _ = rustls::crypto::ring::default_provider().install_default();
         let client = reqwest::Client::builder().no_proxy().timeout(PATIENCE).build().unwrap();
         let mut browser =
             Self { driver, runtime, client, base: format!("http://127.0.0.1:{port}") };

@@ -19,6 +19,7 @@ use tempfile::TempDir;
 use super::error::{DatasetError, Problem};
 use super::source::{MAX_DOCUMENT, MAX_LINE, Origin, Source, parse};
 use super::unpack::{Allowance, Hashing};
+use super::zstandard::Frames;
 use recap_core::text::{counted, excerpt};
 
 /// First bytes of a database.
@@ -307,11 +308,9 @@ impl Database {
     /// larger than a packed file of the store's size may be.
     pub(super) fn unpack(&self, packed: &[u8]) -> Result<String, Problem> {
         let most = self.allowance.most(self.size);
-        let decoder = zstd::stream::read::Decoder::with_buffer(packed);
-        let decoder = decoder.map_err(|e| plain(format!("a packed cell: {e}")))?;
         let left = most.saturating_sub(self.unpacked.get()).min(MAX_DOCUMENT);
         let mut bytes = Vec::new();
-        let read = decoder.take(left + 1).read_to_end(&mut bytes);
+        let read = Frames::new(packed).take(left + 1).read_to_end(&mut bytes);
         read.map_err(|e| plain(format!("a packed cell: {e}")))?;
         self.unpacked.set(self.unpacked.get().saturating_add(bytes.len() as u64));
         self.allowance.check(self.size, self.unpacked.get()).map_err(Problem::Unpacked)?;

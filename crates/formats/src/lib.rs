@@ -48,6 +48,7 @@ mod subagents;
 mod unknown;
 mod unpack;
 mod walk;
+mod zstandard;
 
 pub use error::{DatasetError, Problem};
 pub use format::{Format, Head, MAX_HEAD, Tried};

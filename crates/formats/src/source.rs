@@ -6,7 +6,7 @@
 use std::io::{BufRead, BufReader, Chain, Cursor, Read};
 use std::path::{Path, PathBuf};
 
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::Value as Json;
 
 use super::density::{Held, KEPT};
@@ -49,7 +49,7 @@ impl Input<'_> {
         match self {
             Input::Unread(mut stored, allowance) => Ok(match Packing::of(stored.fill_buf()?) {
                 Some(packing) => {
-                    Input::Packed(Box::new(Unpacking::new(stored, packing, allowance)?))
+                    Input::Packed(Box::new(Unpacking::new(stored, packing, allowance)))
                 }
                 None => Input::Plain(stored),
             }),
@@ -555,13 +555,8 @@ impl<'a> Source<'a> {
     pub(crate) fn parsed<T: DeserializeOwned>(&self, text: &str) -> Result<T, DatasetError> {
         let text = text.trim_start_matches('\u{feff}');
         bearable(text).map_err(|problem| self.error(None, problem))?;
-        let mut reader = serde_json::Deserializer::from_str(text);
-        let value = serde_path_to_error::deserialize(&mut reader).map_err(|e| {
-            let line = e.inner().line() as u64;
-            self.error(Some(line.max(1)), problem_of(&e))
-        })?;
-        reader.end().map_err(|e| self.error(Some(e.line() as u64), broken(&e)))?;
-        Ok(value)
+        serde_json::from_str(text)
+            .map_err(|e| self.error(Some(e.line().max(1) as u64), problem_of(&e, text)))
     }
 
     /// Reads the rest, so that the hash covers the whole file.
@@ -577,18 +572,19 @@ impl<'a> Source<'a> {
 
 /// Whether `text` is JSON that ends too early.
 pub(crate) fn is_cut(text: &str) -> bool {
-    serde_json::from_str::<serde::de::IgnoredAny>(text).is_err_and(|e| e.is_eof())
+    serde_json::from_str::<IgnoredAny>(text).is_err_and(|e| e.is_eof())
 }
 
-/// Parses one line as `T`; the path of a value with the wrong type is
-/// determined only if there is an error.
+/// Parses one line as `T`.
 pub(crate) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, Problem> {
     bearable(text)?;
-    serde_json::from_str(text).map_err(|_| {
-        let reader = &mut serde_json::Deserializer::from_str(text);
-        match serde_path_to_error::deserialize::<_, T>(reader) {
-            Err(e) => problem_of(&e),
-            Ok(_) => Problem::Syntax { message: "something follows the record".to_owned() },
+    serde_json::from_str(text).map_err(|error| {
+        let mut values = serde_json::Deserializer::from_str(text).into_iter::<IgnoredAny>();
+        match values.next() {
+            Some(Ok(_)) if error.is_syntax() => {
+                Problem::Syntax { message: "something follows the record".to_owned() }
+            }
+            _ => problem_of(&error, text),
         }
     })
 }
@@ -628,18 +624,67 @@ pub(super) fn without_nan(text: &str, words: &[&str]) -> String {
 
 /// Reads a part of a document as `T`.
 pub(crate) fn from_json<T: DeserializeOwned>(value: serde_json::Value) -> Result<T, Problem> {
-    serde_path_to_error::deserialize(value).map_err(|e| problem_of(&e))
+    T::deserialize(&value).map_err(|error| {
+        // An error of a value has no place: that of its text has one.
+        let text = value.to_string();
+        serde_json::from_str::<T>(&text).map_or_else(|e| problem_of(&e, &text), |_| broken(&error))
+    })
 }
 
-/// The problem that an error of the parser is.
-pub(super) fn problem_of(error: &serde_path_to_error::Error<serde_json::Error>) -> Problem {
-    let inner = error.inner();
-    if inner.is_data() {
-        let at = error.path().to_string();
-        Problem::Shape { at, message: json_error(&inner.to_string()) }
-    } else {
-        broken(inner)
+/// The problem that an error of the parser is, at its place in the text.
+fn problem_of(error: &serde_json::Error, text: &str) -> Problem {
+    if !error.is_data() {
+        return broken(error);
     }
+    let before: usize = text.split_inclusive('\n').take(error.line() - 1).map(str::len).sum();
+    let end = text.len().min(before + error.column());
+    Problem::Shape { at: path_at(&text.as_bytes()[..end]), message: json_error(&error.to_string()) }
+}
+
+/// The keys and indices of the value in which a text of JSON stops, such as
+/// `message.content[0].type`; `.` is the whole document.
+fn path_at(text: &[u8]) -> String {
+    /// An object with the key, or a list with the index, of the value that is read.
+    enum Open {
+        Object(Option<String>),
+        List(usize),
+    }
+    let mut open: Vec<Open> = Vec::new();
+    let mut at = 0;
+    while let Some(byte) = text.get(at) {
+        let from = at;
+        at += 1;
+        match byte {
+            b'{' => open.push(Open::Object(None)),
+            b'[' => open.push(Open::List(0)),
+            b'}' | b']' => drop(open.pop()),
+            b',' => match open.last_mut() {
+                Some(Open::Object(key)) => *key = None,
+                Some(Open::List(index)) => *index += 1,
+                None => {}
+            },
+            b'"' => {
+                while text.get(at).is_some_and(|byte| *byte != b'"') {
+                    at += if text[at] == b'\\' { 2 } else { 1 };
+                }
+                at += 1;
+                if let Some(Open::Object(key @ None)) = open.last_mut() {
+                    *key = text.get(from..at).and_then(|key| serde_json::from_slice(key).ok());
+                }
+            }
+            _ => {}
+        }
+    }
+    let mut path = String::new();
+    for part in &open {
+        match part {
+            Open::Object(Some(key)) if path.is_empty() => path.push_str(key),
+            Open::Object(Some(key)) => path.extend([".", key]),
+            Open::Object(None) => {}
+            Open::List(index) => path.push_str(&format!("[{index}]")),
+        }
+    }
+    if path.is_empty() { ".".to_owned() } else { path }
 }
 
 /// Text that is no JSON, with the place within its line.
@@ -656,6 +701,41 @@ mod tests {
     fn before_blanks(text: &'static str, lines: u64) -> Source<'static> {
         let blanks = std::io::repeat(b'\n').take(lines);
         Source::new("x", "x", Box::new(text.as_bytes().chain(blanks)))
+    }
+
+    #[test]
+    fn an_error_names_the_keys_and_indices_of_its_value() {
+        #[derive(serde::Deserialize)]
+        #[allow(dead_code)]
+        struct Node {
+            name: String,
+            #[serde(default)]
+            parts: Vec<Node>,
+            #[serde(default, rename = "a \"b\"")]
+            quoted: Option<u8>,
+        }
+        let at = |text: &str| {
+            let problems = [
+                parse::<Node>(text).err(),
+                from_json::<Node>(serde_json::from_str(text).unwrap()).err(),
+            ];
+            problems.map(|problem| match problem {
+                Some(Problem::Shape { at, .. }) => at,
+                other => panic!("{other:?}"),
+            })
+        };
+        for (text, place) in [
+            (r#"{"name":7}"#, "name"),
+            ("\n{\"parts\":[],\n \"name\":{}}", "name"),
+            (r#"{"name":"\\","parts":[{"name":"[{,"},{"name":[1]}]}"#, "parts[1].name"),
+            // What lacks a part is itself the place.
+            (r#"{"name":"a","parts":[{"parts":[]}]}"#, "parts[0]"),
+            (r#"{"parts":[]}"#, "."),
+            (r#"{"name":"é","a \"b\"":-1}"#, "a \"b\""),
+            ("3", "."),
+        ] {
+            assert_eq!(at(text), [place, place], "{text}");
+        }
     }
 
     #[test]

@@ -5,13 +5,14 @@
 
 use std::io::{BufReader, Cursor, Read};
 
+use flate2::Crc;
 use flate2::bufread::MultiGzDecoder;
-use zip::ZipArchive;
 use zip::result::ZipError;
-use zstd::stream::read::Decoder as ZstdDecoder;
+use zip::{CompressionMethod, ZipArchive};
 
 use super::error::{DatasetError, Problem};
 use super::source::{MAX_DOCUMENT, Source};
+use super::zstandard::Frames;
 use recap_core::text::counted;
 
 /// Most bytes that an input may unpack to, unless more are allowed.
@@ -120,10 +121,9 @@ impl Packing {
     }
 }
 
-#[allow(clippy::large_enum_variant)] // one per input, never moved in bulk
 enum Decoder<'a> {
     Gzip(Box<MultiGzDecoder<BufReader<Hashing<'a>>>>),
-    Zstd(ZstdDecoder<'static, BufReader<Hashing<'a>>>),
+    Zstd(Box<Frames<BufReader<Hashing<'a>>>>),
 }
 
 /// Unpacks an input up to a limit.
@@ -135,19 +135,12 @@ pub(super) struct Unpacking<'a> {
 
 impl<'a> Unpacking<'a> {
     /// Unpacks as far as `allowance` goes.
-    ///
-    /// # Errors
-    /// A decoder that cannot be made.
-    pub fn new(
-        stored: BufReader<Hashing<'a>>,
-        packing: Packing,
-        allowance: Allowance,
-    ) -> std::io::Result<Self> {
+    pub fn new(stored: BufReader<Hashing<'a>>, packing: Packing, allowance: Allowance) -> Self {
         let decoder = match packing {
             Packing::Gzip => Decoder::Gzip(Box::new(MultiGzDecoder::new(stored))),
-            Packing::Zstd => Decoder::Zstd(ZstdDecoder::with_buffer(stored)?),
+            Packing::Zstd => Decoder::Zstd(Box::new(Frames::new(stored))),
         };
-        Ok(Self { decoder, unpacked: 0, allowance })
+        Self { decoder, unpacked: 0, allowance }
     }
 
     fn buffered(&self) -> &BufReader<Hashing<'a>> {
@@ -219,8 +212,17 @@ impl Archive {
     /// # Errors
     /// A member that is damaged, no text, or unpacks to too much.
     pub fn text(&mut self, name: &str) -> Result<String, Problem> {
-        let member = self.zip.by_name(name).map_err(|error| broken(&error))?;
         let (packed, allowance) = (self.packed, self.allowance);
+        let raw = self.zip.by_name_raw(name.as_bytes()).map_err(|error| broken(&error))?;
+        // The crate zip would unpack these by a library in C.
+        let zstd = raw.compression() == CompressionMethod::ZSTD;
+        let sum = zstd.then(|| raw.crc32());
+        let member: Box<dyn Read + '_> = if zstd {
+            Box::new(Frames::new(BufReader::new(raw)))
+        } else {
+            drop(raw);
+            Box::new(self.zip.by_name(name).map_err(|error| broken(&error))?)
+        };
         let mut bounded = Bounded { member, packed, unpacked: &mut self.unpacked, allowance };
         let mut bytes = Vec::new();
         bounded.read_to_end(&mut bytes).map_err(|error| match TooMuch::of(&error) {
@@ -229,6 +231,9 @@ impl Archive {
         })?;
         if bytes.len() as u64 > MAX_DOCUMENT {
             return Err(Problem::DocumentTooLong { limit: MAX_DOCUMENT });
+        }
+        if sum.is_some_and(|sum| sum != crc(&bytes)) {
+            return Err(Problem::Archive { message: format!("{name}: Invalid checksum") });
         }
         String::from_utf8(bytes).map_err(|error| {
             let byte = error.utf8_error().valid_up_to();
@@ -243,6 +248,13 @@ fn listed(archive: &[u8]) -> usize {
     let end = memchr::memmem::rfind(archive, b"PK\x05\x06");
     let count = end.and_then(|end| archive.get(end + 10..end + 12));
     count.map_or(0, |n| usize::from(n[0]) | usize::from(n[1]) << 8)
+}
+
+/// The checksum of a member, as zip archives state it.
+fn crc(bytes: &[u8]) -> u32 {
+    let mut crc = Crc::new();
+    crc.update(bytes);
+    crc.sum()
 }
 
 fn broken(error: &ZipError) -> Problem {

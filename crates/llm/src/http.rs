@@ -225,6 +225,8 @@ impl<T> Drop for AbortOnDrop<T> {
 }
 
 fn builder(route: Route, connect: Duration) -> ClientBuilder {
+    // An error says that the process has a provider of cryptography already.
+    let _ = rustls::crypto::ring::default_provider().install_default();
     let builder = Client::builder()
         .user_agent(concat!("recap/", env!("CARGO_PKG_VERSION")))
         // Following a redirect would send the key to a host that the user did not name.

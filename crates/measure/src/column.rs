@@ -5,11 +5,10 @@
 
 use super::spec::{Contribution, Figures};
 use recap_core::model::Absent;
+use recap_core::packed::{pack, unpack};
 
 /// Bytes of a block before it is compressed.
 const BLOCK: usize = 8 << 10;
-/// Level of the compression: the fastest.
-const LEVEL: i32 = 1;
 
 /// What an entry is.
 #[derive(Clone, Copy, strum::FromRepr)]
@@ -92,8 +91,7 @@ impl PackedFigures {
         self.tail.extend((count as u32).to_le_bytes());
         values.into_iter().for_each(|value| self.tail.extend(value.to_le_bytes()));
         if self.tail.len() >= BLOCK {
-            let packed = zstd::bulk::compress(&self.tail, LEVEL).expect("memory takes every byte");
-            self.blocks.push(packed.into());
+            self.blocks.push(pack(&self.tail));
             self.tail.clear();
         }
     }
@@ -104,8 +102,7 @@ impl PackedFigures {
     ) -> impl Iterator<Item = T> + 'a {
         let tail: Vec<T> = read(&self.tail).map(|(kind, values)| entry(kind, values)).collect();
         let unpacked = move |block: &'a [u8]| -> Vec<T> {
-            let bytes = zstd::stream::decode_all(block).expect("it was compressed here");
-            read(&bytes).map(|(kind, values)| entry(kind, values)).collect()
+            read(&unpack(block)).map(|(kind, values)| entry(kind, values)).collect()
         };
         self.blocks.iter().map(AsRef::as_ref).flat_map(unpacked).chain(tail)
     }

@@ -1,17 +1,18 @@
-//! Counts tokens by OpenAI's vocabulary `o200k_base`, as the crate bpe-openai
-//! does. That one embeds 32 MB of tables, of which counting uses 16; these are
-//! what this crate embeds.
+//! Counts tokens by OpenAI's vocabulary `o200k_base`, as OpenAI's tiktoken does.
 
 mod ascii;
+mod ranks;
 
 use std::cell::RefCell;
 use std::sync::LazyLock;
 
-use bpe_openai::{Tokenizer, byte_pair_encoding::BytePairEncoding};
+use ranks::Ranks;
+use regex_automata::{Anchored, Input, meta::Regex};
 
-/// How a text is split before its pieces are encoded. As in bpe-openai 0.3.2,
-/// which does not hand it out without its tables.
-const PIECES: [&str; 6] = [
+/// How a text is split before its pieces are encoded: the pattern of `o200k_base`
+/// in tiktoken (`tiktoken_ext/openai_public.py`). Its negative look-ahead
+/// `\s+(?!\S)` stands here as `\s+$`, and as [`LOOKS_AHEAD`].
+const PATTERN: [&str; 6] = [
     r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
     r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
     r"\p{N}{1,3}",
@@ -19,30 +20,37 @@ const PIECES: [&str; 6] = [
     r"\s*[\r\n]+",
     r"\s+$",
 ];
+/// The last character of white space belongs to what follows: it is only looked at.
+const LOOKS_AHEAD: &str = r"\s+\s";
 
-static O200K_BASE: LazyLock<Tokenizer> = LazyLock::new(|| {
-    let tables = include_bytes!(concat!(env!("OUT_DIR"), "/o200k_base"));
-    let encoding = rmp_serde::from_slice(tables).expect("the build script wrote the tables");
-    // The last character of white space belongs to what follows: it is only looked at.
-    let patterns = [(&*PIECES.join("|"), false), (r"\s+\s", true), (r"\s+", false)];
-    Tokenizer::new_lookahead(encoding, &patterns, false).expect("the patterns are valid")
+static SPLIT: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new_many(&[&*PATTERN.join("|"), LOOKS_AHEAD, r"\s+"]).expect("the patterns are valid")
 });
+
+static O200K_BASE: LazyLock<Ranks> = LazyLock::new(Ranks::unpacked);
 
 /// Tokens of a text.
 pub fn count(text: &str) -> usize {
-    let Tokenizer { bpe, .. } = &*O200K_BASE;
-    KNOWN.with_borrow_mut(|known| pieces(text).map(|piece| known.count(piece, bpe)).sum())
+    KNOWN.with_borrow_mut(|known| pieces(text).map(|piece| known.count(piece)).sum())
 }
 
 /// The pieces that are encoded one by one.
 fn pieces(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
-        let by_patterns = || O200K_BASE.split(rest).next().map(str::len);
-        let (piece, behind) = rest.split_at(ascii::piece(rest).or_else(by_patterns)?);
+        let length = ascii::piece(rest).or_else(|| piece_by_patterns(rest))?;
+        let (piece, behind) = rest.split_at(length);
         rest = behind;
         Some(piece)
     })
+}
+
+/// The length of the first piece of a text; `None` if it is empty.
+fn piece_by_patterns(text: &str) -> Option<usize> {
+    let found = SPLIT.find(Input::new(text).anchored(Anchored::Yes))?;
+    let piece = &text[found.range()];
+    let ahead = if found.pattern().as_usize() == 1 { piece.chars().next_back() } else { None };
+    Some(piece.len() - ahead.map_or(0, char::len_utf8))
 }
 
 thread_local! {
@@ -62,11 +70,11 @@ struct Known {
 const SLOTS: usize = 1 << 13;
 
 impl Known {
-    fn count(&mut self, piece: &str, bpe: &BytePairEncoding) -> usize {
+    fn count(&mut self, piece: &str) -> usize {
         let mut bytes = [0; size_of::<u128>()];
         let length = piece.len();
         if length >= bytes.len() {
-            return bpe.count(piece.as_bytes());
+            return O200K_BASE.count(piece.as_bytes());
         }
         bytes[..length].copy_from_slice(piece.as_bytes());
         *bytes.last_mut().expect("it has sixteen") = length as u8;
@@ -77,7 +85,7 @@ impl Known {
         let slot = (mixed >> (u64::BITS - SLOTS.ilog2())) as usize;
         if self.pieces[slot] != key {
             self.pieces[slot] = key;
-            self.tokens[slot] = bpe.count(piece.as_bytes()) as u8;
+            self.tokens[slot] = O200K_BASE.count(piece.as_bytes()) as u8;
         }
         usize::from(self.tokens[slot])
     }
@@ -92,7 +100,7 @@ mod tests {
         let text = "Hello, hello world!\n\n  fn naïve_count(x: u32) -> 日本語のテキスト 🦀🦀 123456 …—’s \t\t\r\n \
                     supercalifragilisticexpialidocious ============================ a\0b \0 \0\0";
         for piece in (0..text.len()).filter(|at| text.is_char_boundary(*at)).map(|at| &text[at..]) {
-            let anew = O200K_BASE.count(piece);
+            let anew = pieces(piece).map(|piece| O200K_BASE.count(piece.as_bytes())).sum();
             assert_eq!((count(piece), count(piece)), (anew, anew), "{piece:?}");
         }
     }

@@ -11,13 +11,11 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::{Cell, Cut};
+use crate::packed::{pack, unpack};
 
 /// Number of cells that are held as plain data. The sessions behind them are
 /// compressed.
 const PLAIN: usize = 4_000;
-/// Level of the compression: the fastest, which makes the cells of a session
-/// some ten times smaller.
-const LEVEL: i32 = 1;
 
 /// Data set and id of a session.
 type Key = (String, String);
@@ -259,12 +257,11 @@ fn results_of<'a>((dataset, id): &'a Key, held: &'a StoredResults) -> SessionRes
 /// Results as JSON, like the lines of a run folder, and compressed.
 fn packed<T: Serialize>(results: &[T]) -> Box<[u8]> {
     let bytes = serde_json::to_vec(results).expect("plain data serialises");
-    zstd::bulk::compress(&bytes, LEVEL).expect("memory takes every byte").into()
+    pack(&bytes)
 }
 
 fn unpacked<T: DeserializeOwned>(bytes: &[u8]) -> Vec<T> {
-    let bytes = zstd::stream::decode_all(bytes).expect("it was compressed here");
-    serde_json::from_slice(&bytes).expect("it was serialised here")
+    serde_json::from_slice(&unpack(bytes)).expect("it was serialised here")
 }
 
 #[cfg(test)]

@@ -168,9 +168,12 @@ impl Conceal {
     /// A copy of a value in which every text is concealed, whatever its fields
     /// are.
     fn with_texts_concealed<T: Serialize + DeserializeOwned>(&self, value: &T) -> T {
-        let mut json = serde_json::to_value(value).expect("plain data serialises");
+        // By way of its text, as it is written and read again everywhere else.
+        let text = serde_json::to_vec(value).expect("plain data serialises");
+        let mut json = serde_json::from_slice(&text).expect("it was serialised here");
         self.conceal_json(&mut json, "");
-        serde_json::from_value(json).expect("only words were changed")
+        let text = serde_json::to_vec(&json).expect("plain data serialises");
+        serde_json::from_slice(&text).expect("only words were changed")
     }
 
     fn conceal_json(&self, json: &mut Json, field: &str) {

@@ -246,6 +246,9 @@ impl Proxy {
             Some(url) => (url.trim_end_matches('/').to_owned(), None),
             None => self.launched(&upstream, &home)?,
         };
+        // The HTTP client takes one, also where it speaks plain HTTP as here; an error says that the
+        // process has one already.
+        let _ = rustls::crypto::ring::default_provider().install_default();
         let client = Client::builder().no_proxy().build().map_err(|e| e.to_string())?;
         let link = Link {
             proxy: self,
