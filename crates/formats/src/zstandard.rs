@@ -29,9 +29,13 @@ impl<R: BufRead> Frames<R> {
         while !self.source.fill_buf()?.is_empty() {
             match self.frame.init(&mut self.source) {
                 Ok(()) => return Ok(true),
-                Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame { length, .. })) => {
+                Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame {
+                    length,
+                    ..
+                })) => {
                     let length = u64::from(length);
-                    let skipped = std::io::copy(&mut (&mut self.source).take(length), &mut std::io::sink())?;
+                    let skipped =
+                        std::io::copy(&mut (&mut self.source).take(length), &mut std::io::sink())?;
                     if skipped < length {
                         return Err(std::io::ErrorKind::UnexpectedEof.into());
                     }

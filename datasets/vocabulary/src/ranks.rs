@@ -52,7 +52,8 @@ impl Ranks {
         // Where the part ends that begins at a byte, and where the one before it begins.
         let mut ends: Vec<usize> = (1..=parts).collect();
         let mut before: Vec<usize> = (0..parts).map(|at| at.saturating_sub(1)).collect();
-        let rank = |start, end| self.0.get(&piece[start..end]).map(|rank| Reverse((*rank, start, end)));
+        let rank =
+            |start, end| self.0.get(&piece[start..end]).map(|rank| Reverse((*rank, start, end)));
         // The lowest rank first, and of equal ones the first in the text.
         let mut pairs: BinaryHeap<_> = (2..=parts).filter_map(|end| rank(end - 2, end)).collect();
         while let Some(Reverse((_, start, end))) = pairs.pop() {
@@ -93,7 +94,8 @@ mod tests {
         let Ranks(ranks) = Ranks::unpacked();
         let mut tokens: Vec<_> = ranks.into_iter().map(|(token, rank)| (rank, token)).collect();
         tokens.sort_unstable();
-        let lines = tokens.iter().map(|(rank, token)| format!("{} {rank}\n", STANDARD.encode(token)));
+        let lines =
+            tokens.iter().map(|(rank, token)| format!("{} {rank}\n", STANDARD.encode(token)));
         let hash = Sha256::digest(lines.collect::<String>());
         assert_eq!(hash.iter().map(|byte| format!("{byte:02x}")).collect::<String>(), PUBLISHED);
     }
