@@ -48,7 +48,7 @@ fn strategy(desk: &Desk) {
     let mut own = std::fs::read_to_string(strategies.join("continuation.toml")).unwrap();
     for (theirs, ours) in [
         ("name = \"continuation\"", "name = \"small\""),
-        ("output_limit = 8_192", "output_limit = 300"),
+        ("output_limit = { default = 8_192,", "output_limit = { default = 300,"),
         ("keep_last = 10", "keep_last = 2"),
         ("max_tokens = 1_500", "max_tokens = 60"),
     ] {

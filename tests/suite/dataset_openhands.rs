@@ -257,7 +257,7 @@ fn runs_with_hostile_events_are_skipped_with_line() {
     for (event, says) in [
         (json!({"id": "x"}), "history[1].id"),
         (json!({"id": 2, "action": 7}), "history[1].action"),
-        (json!({"id": 2, "timestamp": "soon"}), "history[1].timestamp"),
+        (json!({"id": 2, "timestamp": "soon"}), "`history[1]`: timestamp: "),
         (json!({"id": 2, "action": "message", "args": {"content": 7}}), "history[1].args"),
         (json!({"id": 2, "tool_call_metadata": {}}), "tool_call_metadata"),
         (

@@ -189,7 +189,9 @@ fn some_parts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<P
         other => match Part::deserialize(&other) {
             Ok(part) if part.is_known() => Ok(part),
             Ok(part) => Ok(Part { other, ..part }),
-            Err(error) => Err(serde::de::Error::custom(error)),
+            Err(error) => {
+                Err(serde::de::Error::custom(format_args!("a part of `content`: {error}")))
+            }
         },
     };
     match Json::deserialize(deserializer)? {

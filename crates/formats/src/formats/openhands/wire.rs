@@ -224,7 +224,8 @@ pub(super) fn time<'de, D: Deserializer<'de>>(
     if let Ok(at) = text.parse() {
         return Ok(Some(at));
     }
-    let civil: DateTime = text.parse().map_err(serde::de::Error::custom)?;
-    let zoned = civil.to_zoned(TimeZone::UTC).map_err(serde::de::Error::custom)?;
+    let civil = text.parse().and_then(|civil: DateTime| civil.to_zoned(TimeZone::UTC));
+    // What is found here has no place in the text, so its field is named.
+    let zoned = civil.map_err(|e| serde::de::Error::custom(format_args!("timestamp: {e}")))?;
     Ok(Some(zoned.timestamp()))
 }
