@@ -23,6 +23,8 @@ from ray.cluster_utils import Cluster  # noqa: E402
 
 # Seconds after which a run hangs.
 LONGEST = 120
+# Seconds after which an interrupt is sent again; what it ends waits up to 10 for its tasks.
+AGAIN = 30
 
 
 def told(pid, file):
@@ -100,6 +102,17 @@ def disturb(name, run, nodes):
     return program
 
 
+def ended(run, name):
+    """What a run that ends says on standard error. Ray may swallow an interrupt that meets it in
+    a callback: then it comes again, as from a person who waits."""
+    for _ in range(LONGEST // AGAIN - 1):
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return run.communicate(timeout=AGAIN)[1]
+        if name == "stop":
+            run.send_signal(signal.SIGINT)
+    return run.communicate(timeout=AGAIN)[1]
+
+
 def main(recap_ray, runs):
     # Each node has an address of its own, and recap-ray is on the first.
     usual = {"num_cpus": 1, "include_dashboard": False, "object_store_memory": 80_000_000}
@@ -114,7 +127,7 @@ def main(recap_ray, runs):
             run = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
             try:
                 program = disturb(name, run, nodes)
-                err = run.communicate(timeout=LONGEST)[1]
+                err = ended(run, name)
             finally:
                 run.kill()
             left = program is not None and is_alive(program)
