@@ -166,6 +166,8 @@ struct Log {
 
 impl Log {
     fn read(source: &mut Source<'_>) -> Result<Log, DatasetError> {
+        // A list that grows stands in memory twice while it is moved.
+        source.keeps_of_each(2 * size_of::<Record>() as u64);
         let mut records: Vec<Record> = Vec::new();
         let mut uuids = FxHashSet::default();
         let mut repeated = 0;
