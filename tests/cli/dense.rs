@@ -92,7 +92,7 @@ fn samples(what: &str, value: &Json, folder: &Path) {
 }
 
 /// About so many bytes of records or messages.
-const MANY: usize = 3_000_000;
+const MANY: usize = 1_800_000;
 
 /// The lists of objects in a document, the shortest items that they have.
 fn lists(value: &mut Json, into: &mut Vec<(usize, String)>) {

@@ -61,7 +61,7 @@ fn strategy(desk: &Desk) {
 /// A short talk with two questions: this model reads a hundred tokens a second.
 fn data(desk: &Desk) {
     let message = |id: &str, role: &str, text: &str| {
-        let filler = "The parser takes one field after the other, and quotes are kept. ".repeat(24);
+        let filler = "The parser takes one field after the other, and quotes are kept. ".repeat(17);
         json!({"id": id, "role": role, "blocks": [{"type": "text", "text": format!("{text} {filler}")}]})
     };
     let messages = [

@@ -36,8 +36,8 @@ fn merge(desk: &Desk, shards: &[(u32, u32)], out: &str) -> crate::desk::Ran {
 fn merged_shards_equal_single_process_run() {
     let desk = Desk::new();
     desk.good(&[&WHAT[..], &["--out", "whole"]].concat());
-    // Quickstart has six sessions: of 64 shards 58 have none.
-    for of in [1, 2, 7, 64] {
+    // Quickstart has six sessions: some of nine shards have none.
+    for of in [1, 2, 9] {
         let shards: Vec<(u32, u32)> = (1..=of).rev().map(|index| (index, of)).collect();
         make(&desk, &shards);
         let out = format!("merged-{of}");
