@@ -4,7 +4,7 @@
 //! leaves: control characters, terminal escapes and characters that turn the
 //! reading direction around.
 
-use recap_core::text::is_command;
+use recap_core::text::{is_command, is_plain};
 
 /// One line: control characters and line breaks become spaces, direction
 /// overrides a replacement character.
@@ -14,16 +14,22 @@ pub(super) fn line(text: &str) -> String {
 
 /// Several lines: line feeds and tabs stay.
 pub(super) fn lines(text: &str) -> String {
+    if is_plain(text) {
+        return text.to_owned();
+    }
     let kept = text.chars().filter(|&c| c != '\r');
     kept.map(|c| if matches!(c, '\n' | '\t') { c } else { shown(c) }).collect()
 }
 
 /// The first `limit` characters, and an ellipsis where there are more.
 pub(super) fn shortened(text: &str, limit: usize) -> String {
-    match text.char_indices().nth(limit) {
-        None => text.to_owned(),
-        Some((end, _)) => format!("{}…", &text[..end]),
-    }
+    let end = match text.as_bytes().get(..limit) {
+        // A character has at least a byte.
+        None => None,
+        Some(start) if start.is_ascii() => (text.len() > limit).then_some(limit),
+        Some(_) => text.char_indices().nth(limit).map(|(end, _)| end),
+    };
+    end.map_or_else(|| text.to_owned(), |end| format!("{}…", &text[..end]))
 }
 
 /// A character as it may be shown: what changes others becomes U+FFFD.
@@ -50,5 +56,9 @@ mod tests {
     fn shortening_counts_characters_and_not_bytes() {
         assert_eq!(shortened("日本語", 2), "日本…");
         assert_eq!(shortened("日本語", 3), "日本語");
+        assert_eq!(shortened("ab日", 2), "ab…");
+        assert_eq!(shortened("abc", 2), "ab…");
+        assert_eq!(shortened("ab", 2), "ab");
+        assert_eq!(shortened("a", 2), "a");
     }
 }

@@ -69,7 +69,7 @@ impl Field {
 /// Text as a spreadsheet, or a terminal that prints the file, may see it: what
 /// they would obey is shown; line feeds and tabs stay, in quotes.
 fn defused(text: &str) -> Cow<'_, str> {
-    let armed = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
+    let armed = matches!(text.as_bytes().first(), Some(b'=' | b'+' | b'-' | b'@' | b'\t' | b'\r'));
     match harmless_data(text) {
         tamed if armed => Cow::Owned(format!("'{tamed}")),
         tamed => tamed,

@@ -70,7 +70,16 @@ pub fn one_line(text: &str) -> String {
     text.chars().map(|c| if is_command(c) || is_unseen(c) { MARK } else { c }).collect()
 }
 
+/// Whether a text is printable ASCII in lines, as most are: nothing in it commands
+/// anything. By bytes this is seen many times faster than by characters.
+pub fn is_plain(text: &str) -> bool {
+    text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t'))
+}
+
 fn without(text: &str, taken: fn(char) -> bool) -> Cow<'_, str> {
+    if is_plain(text) {
+        return Cow::Borrowed(text);
+    }
     let taken = |c: char| taken(c) && c != '\n' && c != '\t';
     if !text.contains(taken) {
         return Cow::Borrowed(text);

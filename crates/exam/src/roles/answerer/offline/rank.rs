@@ -58,6 +58,8 @@ struct Found<'a> {
     anchors: Anchors<'a>,
     /// Score of each block, and a bit for each term in it.
     blocks: Vec<(f64, u64)>,
+    /// The factor of a block's terms at each distance.
+    fading: [f64; AFTER + 1],
 }
 
 /// The sentences that may answer, with their scores.
@@ -66,8 +68,10 @@ pub(super) fn rank(index: &Index, question: &ParsedQuestion) -> Vec<Ranked> {
     if found.anchors.missing() {
         return Vec::new();
     }
-    let mut out = Vec::new();
-    for block in found.best_blocks() {
+    let blocks = found.best_blocks();
+    let sentences = |&at: &usize| index.blocks[at].end - index.blocks[at].first;
+    let mut out = Vec::with_capacity(blocks.iter().map(sentences).sum());
+    for block in blocks {
         found.weigh(block, &mut out);
     }
     out
@@ -97,6 +101,7 @@ impl<'a> Found<'a> {
             anchors: Anchors::new(index, &question.names),
             sentences: vec![0.0; index.sentences.len()],
             blocks: vec![(0.0, 0); index.blocks.len()],
+            fading: std::array::from_fn(|step| FADES.powi(step as i32)),
         };
         for (number, posting) in postings.iter().enumerate() {
             found.look_up(number, posting);
@@ -140,8 +145,10 @@ impl<'a> Found<'a> {
         };
         let mut scored: Vec<(usize, f64)> =
             near.map(|at| (at, around(at) * self.bearing(at))).collect();
-        scored.sort_by(|a, b| b.1.total_cmp(&a.1).then(b.0.cmp(&a.0)));
-        scored.truncate(BLOCKS);
+        if scored.len() > BLOCKS {
+            scored.select_nth_unstable_by(BLOCKS, |a, b| b.1.total_cmp(&a.1).then(b.0.cmp(&a.0)));
+            scored.truncate(BLOCKS);
+        }
         let mut blocks: Vec<usize> = scored.into_iter().map(|(at, _)| at).collect();
         self.add_quoted(&mut blocks);
         blocks
@@ -177,9 +184,9 @@ impl<'a> Found<'a> {
     /// with each step: an agent first names what it works on, and the result
     /// comes later.
     fn nearby(&self, block: usize) -> f64 {
-        let fading = |step: usize| FADES.powi(step as i32);
-        let before = (1..=AFTER).map(|step| self.block(block.checked_sub(step)) * fading(step));
-        let after = (1..=BEFORE).map(|step| self.block(Some(block + step)) * fading(step));
+        let faded = |step: usize, at| self.block(at) * self.fading[step];
+        let before = (1..=AFTER).map(|step| faded(step, block.checked_sub(step)));
+        let after = (1..=BEFORE).map(|step| faded(step, Some(block + step)));
         before.chain(after).fold(0.0, f64::max)
     }
 
