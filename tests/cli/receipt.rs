@@ -129,6 +129,62 @@ fn unpriced_model_shows_tokens_and_reason_without_dollars() {
     assert_eq!(found(&rows, "hour", "change"), ["", "", "", why]);
 }
 
+/// claude-opus-5, USD per million: 5 uncached, 0.5 read, 6.25 written, 25 of output.
+#[test]
+fn speed_place_and_other_models_of_a_request_are_paid() {
+    let of = |more: &Json| {
+        let mut records: Vec<Json> = turn(0, 1, None, [100, 0, 20_000]).into();
+        records.extend(turn(1, 2, Some("a1"), [100, 20_000, 5_000]));
+        for record in records.iter_mut().filter(|record| record["type"] == "assistant") {
+            record["message"]["model"] = json!("claude-opus-5");
+            let usage = record["message"]["usage"].as_object_mut().unwrap();
+            usage.extend(more.as_object().unwrap().clone());
+        }
+        receipt(&records)
+    };
+    // 200 × 5, 20,000 × 0.5, 25,000 × 6.25 and 100 × 25 per million.
+    assert_eq!(found(&of(&json!({})), "cost", "total")[2], "0.16975");
+    let fast = of(&json!({"speed": "fast"}));
+    assert_eq!(found(&fast, "cost", "total")[2], "0.3395");
+    assert!(fast.iter().any(|row| row["model"] == "claude-opus-5[fast]"), "{fast:?}");
+    assert_eq!(found(&of(&json!({"inference_geo": "us"})), "cost", "total")[2], "0.186725");
+    // Each response is two prompts of 3,000 and 4,000 tokens and one of an advisor, 10 per
+    // million: 2 × (7,000 × 5 + 30 × 25 + 2,000 × 10 + 10 × 50).
+    let asked = |kind: &str, model: Option<&str>, input: u64, output: u64| json!({"type": kind, "model": model, "input_tokens": input, "output_tokens": output});
+    let rows = of(&json!({"iterations": [
+        asked("message", None, 3_000, 20),
+        asked("advisor_message", Some("claude-fable-5"), 2_000, 10),
+        asked("message", None, 4_000, 10),
+    ]}));
+    let model = |sender: &str, model: &str| {
+        let own = |row: &&Row| row["sender"] == sender && row["model"] == model;
+        let row = rows.iter().filter(own).find(|row| row["item"] == "total");
+        row.unwrap_or_else(|| panic!("{rows:?}"))["usd"].clone()
+    };
+    assert_eq!(model("subagent", "claude-fable-5"), "0.041");
+    assert_eq!(model("ALL", "ALL"), "0.1125");
+}
+
+#[test]
+fn provider_knows_why_its_cache_was_not_read() {
+    let cause = |told: &str| {
+        let mut records = session();
+        // What followed the idle gap, and the prompt that changed without one.
+        for record in records.iter_mut().filter(|record| record["type"] == "assistant") {
+            record["message"]["diagnostics"] = json!({"cache_miss_reason": {"type": told}});
+        }
+        let rows = receipt(&records);
+        let rebuilt = rows.iter().filter(|row| row["part"] == "rebuilt" && row["count"] != "");
+        rebuilt.map(|row| format!("{} {}", row["count"], row["item"])).collect::<Vec<_>>()
+    };
+    assert_eq!(cause("system_changed"), ["3 system-changed"]);
+    assert_eq!(cause("tools_changed"), ["3 tools-changed"]);
+    // Behind a compaction messages are others, and time says what the provider cannot.
+    assert_eq!(cause("messages_changed"), ["1 compaction", "2 messages-changed"]);
+    assert_eq!(cause("unavailable"), ["1 compaction", "1 idle-gap", "1 unavailable"]);
+    assert_eq!(cause("of_a_later_version"), ["1 compaction", "1 idle-gap", "1 changed-prompt"]);
+}
+
 #[test]
 fn requests_without_usage_are_counted_but_not_summed() {
     let mut records = session();

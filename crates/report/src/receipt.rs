@@ -300,6 +300,11 @@ fn cause_name(cause: Cause) -> &'static str {
         Cause::Compaction => "behind a compaction",
         Cause::ModelChange => "after a change of the model",
         Cause::IdleGap => "after an idle gap",
+        Cause::SystemChanged => "after a changed system prompt",
+        Cause::ToolsChanged => "after changed tools",
+        Cause::MessagesChanged => "after a changed message",
+        Cause::PreviousMessageNotFound => "whose request before the provider no longer had",
+        Cause::Unavailable => "for a cause that the provider could not tell",
         Cause::ChangedPrompt => "after a changed prompt or a loss at the provider",
         Cause::Unknown => "for a cause that the recording does not tell",
     }

@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 
 use super::model::{EntryError, ModelPrices};
 use super::names::{Names, NoMatch};
+use super::service::Marks;
 use recap_core::model::alike;
 use recap_core::text::json_error;
 
@@ -88,6 +89,8 @@ pub struct PriceList {
 struct Listed {
     entry: Box<RawValue>,
     prices: OnceLock<ModelPrices>,
+    /// Its prices by how a request was served.
+    served: OnceLock<Box<[OnceLock<ModelPrices>; Marks::SETS]>>,
 }
 
 impl PartialEq for Listed {
@@ -111,6 +114,16 @@ impl Listed {
     fn prices(&self, id: &str) -> &ModelPrices {
         let read = || self.read(id).expect("a list is read through, or tested to be sound");
         self.prices.get_or_init(read)
+    }
+
+    /// The prices of a request that was served so.
+    fn served(&self, id: &str, marks: Marks) -> &ModelPrices {
+        if marks == Marks::default() {
+            return self.prices(id);
+        }
+        let all = self.served.get_or_init(|| Box::new([const { OnceLock::new() }; Marks::SETS]));
+        let read = || self.prices(id).served(&self.entry().unwrap_or_default(), marks);
+        all[marks.number()].get_or_init(read)
     }
 }
 
@@ -152,7 +165,9 @@ impl PriceList {
         let entries: BTreeMap<String, Box<RawValue>> = serde_json::from_str(text)
             .map_err(|e| PriceError::Syntax(json_error(&e.to_string())))?;
         let models = entries.into_iter().filter(|(id, _)| !NO_MODELS.contains(&id.as_str()));
-        let models = models.map(|(id, entry)| (id, Listed { entry, prices: OnceLock::new() }));
+        let models = models.map(|(id, entry)| {
+            (id, Listed { entry, prices: OnceLock::new(), served: OnceLock::new() })
+        });
         Ok(Self {
             name: name.to_owned(),
             hash: blake3::hash(text.as_bytes()).to_hex().to_string(),
@@ -164,7 +179,7 @@ impl PriceList {
 
     /// A model's entry as the list writes it, by its name there.
     pub fn entry(&self, id: &str) -> Option<Json> {
-        self.models.get(id)?.entry().ok()
+        self.models.get(id).or_else(|| self.models.get(bare(id)))?.entry().ok()
     }
 
     /// Every model, by name.
@@ -190,13 +205,16 @@ impl PriceList {
 
     fn search_names(&self, name: &str) -> Result<&ModelPrices, NoMatch> {
         let written = [name, bare(name), unprefixed(name)];
-        let listed = written.iter().find_map(|name| Some(self.models.get(*name)?.prices(name)));
+        let marks = Marks::of(name);
+        let served = |id: &str| Some(self.models.get(id)?.served(bare(id), marks));
+        let listed = written.iter().find_map(|id| served(id));
         if let Some(model) = listed.filter(|model| model.is_priced()) {
             return Ok(model);
         }
         let names = self.names.as_ref().ok_or(NoMatch::Unlisted)?;
         let names = names.get_or_init(|| Names::of(self.models.keys()));
-        names.find(name, |id| self.models[id].prices(id))
+        let found = names.find(name, |id| self.models[id].prices(id))?;
+        served(&found.id).filter(|model| model.is_priced()).ok_or(NoMatch::Unlisted)
     }
 
     /// Models whose name contains every word, in any order and case.

@@ -25,6 +25,7 @@ mod names;
 mod off_peak;
 mod rates;
 mod run;
+mod service;
 mod storage;
 
 pub use agents::{Agent, Agents};

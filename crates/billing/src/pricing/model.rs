@@ -7,6 +7,7 @@ use serde_json::Value as Json;
 
 use super::off_peak::OffPeak;
 use super::rates::{Rate, Rates, read_field};
+use super::service::{self, Marks};
 use super::storage;
 
 /// The properties of a request that determine its rates.
@@ -42,7 +43,7 @@ pub struct ModelPrices {
     /// USD per token and hour that explicit content is kept; `None` where no price is known.
     pub storage: Option<f64>,
     /// USD per token, by rate, by prompt length above which it holds.
-    prices: BTreeMap<(Rate, u64), f64>,
+    prices: service::ByTier,
     off_peak: Option<OffPeak>,
 }
 
@@ -112,6 +113,12 @@ impl ModelPrices {
                 .transpose()
                 .map_err(EntryError::OffPeak)?,
         })
+    }
+
+    /// The same model where a request was served as `marks` say.
+    pub(super) fn served(&self, entry: &Json, marks: Marks) -> Self {
+        let prices = service::served(entry, self.prices.clone(), marks).unwrap_or_default();
+        Self { id: marks.behind(&self.id), prices, ..self.clone() }
     }
 
     /// Whether input and output have a price.

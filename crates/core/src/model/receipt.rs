@@ -128,6 +128,16 @@ pub enum Cause {
     ModelChange,
     /// Nothing was sent for longer than the cache lives.
     IdleGap,
+    /// The provider says that the system prompt is another.
+    SystemChanged,
+    /// It says that the tools are others.
+    ToolsChanged,
+    /// It says that an earlier message is another.
+    MessagesChanged,
+    /// It does not have the request before any more.
+    PreviousMessageNotFound,
+    /// It says that it did not compare the prompts.
+    Unavailable,
     /// Anything else: an edited prompt, or a loss at the provider.
     ChangedPrompt,
     /// The recording lacks the times that would tell.

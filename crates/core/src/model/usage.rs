@@ -38,6 +38,28 @@ pub struct Usage {
     /// the size of the prompt.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cache_unknown: bool,
+    /// Why the provider says that it did not read what it had cached.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_miss: Option<CacheMiss>,
+}
+
+/// Where a prompt differs from the one before it, as the provider compared them
+/// (`cache_miss_reason` of Anthropic's API).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CacheMiss {
+    /// Another model was asked.
+    ModelChanged,
+    /// The system prompt is another.
+    SystemChanged,
+    /// The tools are others.
+    ToolsChanged,
+    /// An earlier message is another.
+    MessagesChanged,
+    /// The provider does not have the request before any more.
+    PreviousMessageNotFound,
+    /// It did not compare them.
+    Unavailable,
 }
 
 /// Largest figure that is accepted as a count of tokens: the longest context
@@ -53,6 +75,11 @@ impl Usage {
     /// Prompt tokens written to the cache, for either lifetime.
     pub fn written(&self) -> u64 {
         self.cache_write_5m.saturating_add(self.cache_write_1h)
+    }
+
+    /// Prompt tokens that the cache holds behind the request.
+    pub fn cached(&self) -> u64 {
+        self.cache_read.saturating_add(self.written())
     }
 
     /// Tokens of the whole prompt, however they were billed; absurd figures stop

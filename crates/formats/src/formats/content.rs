@@ -7,7 +7,8 @@ use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use rustc_hash::FxHashMap;
-use serde::de::{Deserialize, Deserializer, IgnoredAny, SeqAccess, Visitor};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value as Json;
 
 use crate::draft::Draft;
@@ -64,7 +65,7 @@ pub(super) fn branch_to_last<'a>(
 }
 
 /// Content that may be written as plain text or as a list of parts.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub(super) enum Content<P> {
     /// The content as plain text.
     Text(String),
@@ -126,6 +127,12 @@ impl<'de, P: Deserialize<'de>> Deserialize<'de> for Content<P> {
                 Ok(Content::default())
             }
 
+            // A single part stands for a list of one.
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+                let part = P::deserialize(MapAccessDeserializer::new(map))?;
+                Ok(Content::Parts(vec![part]))
+            }
+
             fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
                 let mut parts = Vec::new();
                 while let Some(part) = seq.next_element()? {
@@ -140,7 +147,7 @@ impl<'de, P: Deserialize<'de>> Deserialize<'de> for Content<P> {
 }
 
 /// The source of an image; its bytes are not kept.
-#[derive(Debug, serde::Deserialize)]
+#[derive(Debug, PartialEq, serde::Deserialize)]
 #[serde(untagged)]
 pub(super) enum ImageSource {
     /// Anthropic's notation with a type.
@@ -169,7 +176,7 @@ pub(super) fn media_type(url: &str) -> Option<String> {
 }
 
 /// A part of a tool result, of which nothing but a text is kept.
-#[derive(Debug, serde::Deserialize)]
+#[derive(Debug, PartialEq, serde::Deserialize)]
 #[serde(expecting = "struct Part")]
 pub(super) struct TextPart {
     #[serde(rename = "type")]

@@ -304,20 +304,20 @@ impl Writer {
 // messages of the one before and adds some.
 
 /// A request of a conversation.
-pub(super) struct Sent {
+pub(super) struct Sent<U = Usage> {
     /// Number of its messages.
     pub(super) length: usize,
-    pub(super) usage: Option<Usage>,
+    pub(super) usage: Option<U>,
     /// The model that answered it.
     pub(super) model: Option<String>,
     pub(super) at: Option<Timestamp>,
 }
 
 /// The requests of one conversation so far.
-pub(super) struct Chain<B> {
+pub(super) struct Chain<B, U = Usage> {
     /// The newest request.
     pub(super) body: B,
-    pub(super) requests: Vec<Sent>,
+    pub(super) requests: Vec<Sent<U>>,
     /// Position of the newest request in the log.
     last: usize,
     /// How many requests it is made of, repeated ones included.
@@ -327,20 +327,20 @@ pub(super) struct Chain<B> {
 }
 
 /// All conversations of a log.
-pub(super) struct Chains<B> {
-    chains: Vec<Chain<B>>,
+pub(super) struct Chains<B, U = Usage> {
+    chains: Vec<Chain<B, U>>,
     /// Each chain by the hash of its newest request's messages.
     by_end: FxHashMap<blake3::Hash, usize>,
     count: usize,
 }
 
-impl<B> Default for Chains<B> {
+impl<B, U> Default for Chains<B, U> {
     fn default() -> Self {
         Chains { chains: Vec::new(), by_end: FxHashMap::default(), count: 0 }
     }
 }
 
-impl<B> Chains<B> {
+impl<B, U> Chains<B, U> {
     /// Adds the next request of the log; `ends` are the hashes of all its
     /// messages up to each, and `lost` says how many parts of the request before are
     /// not in it. Returns the number of its conversation.
@@ -348,7 +348,7 @@ impl<B> Chains<B> {
         &mut self,
         ends: &[blake3::Hash],
         body: B,
-        sent: Sent,
+        sent: Sent<U>,
         lost: impl FnOnce(&B, &B) -> u64,
     ) -> usize {
         // The longest beginning that an earlier request ended with.
@@ -373,7 +373,7 @@ impl<B> Chains<B> {
     }
 
     /// Adds a request to a known conversation.
-    pub(super) fn extend(&mut self, at: usize, sent: Sent, change: impl FnOnce(&mut B)) {
+    pub(super) fn extend(&mut self, at: usize, sent: Sent<U>, change: impl FnOnce(&mut B)) {
         let Some(chain) = self.chains.get_mut(at) else { return };
         // A request that was repeated is one; what a later one undid is gone.
         while chain.requests.pop_if(|own| own.length >= sent.length).is_some() {}
@@ -387,13 +387,13 @@ impl<B> Chains<B> {
     /// The conversation that was extended last (without one, the last request)
     /// of all with the same name, in the order of their last requests, and the
     /// number of requests that are no part of it.
-    pub(super) fn last_by<K: Ord>(self, name: impl Fn(&B) -> K) -> Vec<(Chain<B>, usize)> {
-        let extended = |chain: &Chain<B>| (chain.requests.len() > 1, chain.last);
-        let mut named: BTreeMap<K, Vec<Chain<B>>> = BTreeMap::new();
+    pub(super) fn last_by<K: Ord>(self, name: impl Fn(&B) -> K) -> Vec<(Chain<B, U>, usize)> {
+        let extended = |chain: &Chain<B, U>| (chain.requests.len() > 1, chain.last);
+        let mut named: BTreeMap<K, Vec<Chain<B, U>>> = BTreeMap::new();
         for chain in self.chains {
             named.entry(name(&chain.body)).or_default().push(chain);
         }
-        let best = |chains: Vec<Chain<B>>| {
+        let best = |chains: Vec<Chain<B, U>>| {
             let all: usize = chains.iter().map(|chain| chain.taken).sum();
             let best = chains.into_iter().max_by_key(extended)?;
             let others = all - best.taken;
@@ -406,7 +406,7 @@ impl<B> Chains<B> {
 
     /// The conversation that was extended last (without one, the last request),
     /// and the number of requests that are no part of it.
-    pub(super) fn last(self) -> Option<(Chain<B>, usize)> {
+    pub(super) fn last(self) -> Option<(Chain<B, U>, usize)> {
         self.last_by(|_| ()).pop()
     }
 }

@@ -43,7 +43,7 @@ mod prelude {
     pub(super) use crate::format::{Format, Head, Read, Take, Tried};
     pub(super) use crate::source::{Source, from_json, parse};
     pub(super) use recap_core::model::{
-        Block, Message, MessageIndex, Piece, Preamble, RecordedCall, RecordedCompaction,
+        Block, CacheMiss, Message, MessageIndex, Piece, Preamble, RecordedCall, RecordedCompaction,
         RecordedTrigger, Role, SIDECHAIN, Session, SidechainRequest, ToolDefinition, Usage,
     };
 }

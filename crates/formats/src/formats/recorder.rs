@@ -10,6 +10,7 @@ use crate::draft::{Draft, Ids};
 use recap_core::model::{Block, Message, Role, Session, Usage};
 
 /// A message as a format has it, without the results of calls.
+#[derive(Clone)]
 pub(super) struct Turn {
     /// Its id in the recording; without one it is named by its position.
     pub(super) id: Option<String>,

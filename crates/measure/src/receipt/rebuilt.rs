@@ -18,7 +18,9 @@
 //! model was asked; the time from sending one to sending the other is longer than the cache
 //! lives (five minutes or an hour, as most of the last reported writes were; for automatic
 //! caches as their rules have it); anything else, which is an edited prompt or a loss at the
-//! provider. Without the times, or a known life, the cause is unknown.
+//! provider. Without the times, or a known life, the cause is unknown. Where the provider compared
+//! the two prompts, what it found is the cause; that messages changed is no news behind a
+//! compaction, and what it could not tell the times may.
 //!
 //! What was lost costs what these tokens were billed at less the price of reading them. They
 //! stand at the front of what was not read: first what was written for an hour, which has to
@@ -28,7 +30,9 @@ use jiff::SignedDuration;
 
 use super::{named, rate, rates, reported, unpriced};
 use recap_billing::pricing::{PriceList, Rates};
-use recap_core::model::{Absent, Amount, Cause, RequestFacts, SessionFacts, TokenKind, Usage};
+use recap_core::model::{
+    Absent, Amount, CacheMiss, Cause, RequestFacts, SessionFacts, TokenKind, Usage,
+};
 
 /// Tokens that are no loss.
 const LEAST: u64 = 1_024;
@@ -79,7 +83,7 @@ pub(super) fn rebuilds<'a>(facts: &'a SessionFacts, prices: &PriceList) -> Vec<R
         let model = named(facts, request.model);
         (lost > LEAST).then(|| Rebuild {
             request: at,
-            cause: cause(facts, before, request),
+            cause: cause(facts, before, request, usage.cache_miss),
             idle: idle(facts, before, request),
             lost: split(lost, usage),
             model,
@@ -99,7 +103,27 @@ fn split(lost: u64, usage: &Usage) -> [(TokenKind, u64); 3] {
     ]
 }
 
-fn cause(facts: &SessionFacts, before: &RequestFacts, request: &RequestFacts) -> Cause {
+fn cause(
+    facts: &SessionFacts,
+    before: &RequestFacts,
+    request: &RequestFacts,
+    told: Option<CacheMiss>,
+) -> Cause {
+    let found = seen(facts, before, request);
+    match (told, found) {
+        (Some(CacheMiss::ModelChanged), _) => Cause::ModelChange,
+        (Some(CacheMiss::SystemChanged), _) => Cause::SystemChanged,
+        (Some(CacheMiss::ToolsChanged), _) => Cause::ToolsChanged,
+        (None, _) | (_, Cause::Compaction) => found,
+        (Some(CacheMiss::MessagesChanged), _) => Cause::MessagesChanged,
+        (_, Cause::ModelChange | Cause::IdleGap) => found,
+        (Some(CacheMiss::PreviousMessageNotFound), _) => Cause::PreviousMessageNotFound,
+        (Some(CacheMiss::Unavailable), _) => Cause::Unavailable,
+    }
+}
+
+/// The cause as far as the recording shows it.
+fn seen(facts: &SessionFacts, before: &RequestFacts, request: &RequestFacts) -> Cause {
     let Some(own) = &facts.receipt else { return Cause::Unknown };
     let between = before.message + 1..=request.message;
     if own.compactions.iter().any(|made| between.contains(&made.after)) {

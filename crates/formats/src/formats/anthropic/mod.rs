@@ -6,12 +6,15 @@
 //! log, the conversation that was extended last is read: each request repeats
 //! the messages of the one before and adds some.
 
+mod passes;
 mod wire;
 
 use std::collections::{BTreeSet, VecDeque};
 
+pub(super) use self::passes::{PartKind, Pass as ResponsePass, Passes as ResponsePasses};
+use self::passes::{Pass, Passes};
 use self::wire::{Body, Metrics, Response, WireMessage};
-pub(super) use self::wire::{Part, WireUsage, entry, is_request};
+pub(super) use self::wire::{Diagnostics, Part, ResultPart, WireUsage, entry, is_request};
 use super::exchange::{Chain, Chains, Sent, UNREPEATED, ends};
 use super::prelude::*;
 
@@ -56,7 +59,7 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
 }
 
 /// The requests of a log, each with its response.
-type Log = Chains<(Body, Option<Response>)>;
+type Log = Chains<(Body, Option<Response>), WireUsage>;
 
 /// A document is a body, a list of messages, or a list of bodies.
 fn add_all(chains: &mut Log, document: Json) -> Result<(), Problem> {
@@ -77,10 +80,14 @@ fn add(chains: &mut Log, value: Json) -> Result<(), Problem> {
     Ok(())
 }
 
-fn append(chains: &mut Log, body: Body, response: Option<Response>) {
+fn append(chains: &mut Log, body: Body, mut response: Option<Response>) {
     let model = response.as_ref().and_then(|response| response.model.clone());
     let model = model.or_else(|| body.model.clone());
-    let usage = response.as_ref().and_then(|response| response.usage).map(|u| u.usage());
+    let usage = response.as_mut().and_then(|response| {
+        let mut usage = response.usage.take()?;
+        usage.diagnosed(response.diagnostics);
+        Some(usage)
+    });
     let sent = Sent { length: body.messages.len(), usage, model, at: None };
     let ends = ends(&body.messages, |message, hasher| {
         hasher.update(comparable(message).to_string().as_bytes());
@@ -127,12 +134,15 @@ fn comparable(message: &Json) -> Json {
 struct Reader {
     recorder: Recorder,
     /// What the request after so many messages used, and its model.
-    requests: FxHashMap<usize, (Option<Usage>, Option<String>)>,
+    requests: FxHashMap<usize, (Option<WireUsage>, Option<String>)>,
     condensed: Condensed,
 }
 
 impl Reader {
-    fn chain(mut self, chain: Chain<(Body, Option<Response>)>) -> Result<Draft, Problem> {
+    fn chain(
+        mut self,
+        chain: Chain<(Body, Option<Response>), WireUsage>,
+    ) -> Result<Draft, Problem> {
         let Chain { body: (body, response), requests, .. } = chain;
         self.recorder.session().model = body.model;
         let preamble = &mut self.recorder.session().preamble;
@@ -165,12 +175,13 @@ impl Reader {
         turn.id = Some(format!("message-{}", at + 1));
         turn.at = wire.ts.and_then(|ts| Timestamp::from_millisecond(ts).ok());
         let request = self.requests.remove(&at).filter(|_| turn.role == Role::Assistant);
-        (turn.usage, turn.model) = request.unwrap_or_default();
+        let (usage, model) = request.unwrap_or_default();
+        turn.model = model;
         if turn.role == Role::Assistant {
-            turn.usage = turn.usage.or(wire.metrics.and_then(Metrics::usage));
+            turn.usage = wire.metrics.and_then(Metrics::usage);
             turn.model = turn.model.or(wire.model_info.and_then(|model| model.model_id));
         }
-        add_message(&mut self.recorder, turn, wire.content)?;
+        add_message(&mut self.recorder, turn, wire.content, usage.as_ref())?;
         let parents = [wire.condense_parent, wire.truncation_parent];
         self.condensed.add(first, parents, &mut self.recorder.draft)
     }
@@ -180,13 +191,15 @@ impl Reader {
 
 /// Adds a message with this content. Results stand before what else the user
 /// said, and behind the calls of the same message.
-pub(super) fn add_message(
+fn add_message(
     recorder: &mut Recorder,
     mut turn: Turn,
     content: Content<Part>,
+    usage: Option<&WireUsage>,
 ) -> Result<(), Problem> {
     let next = || format!("message-{}", recorder.count() + 1);
     let own = turn.id.clone().unwrap_or_else(next);
+    let mut passes = Passes::new();
     let parts = match content {
         Content::Text(text) => {
             turn.text(text);
@@ -198,25 +211,48 @@ pub(super) fn add_message(
     for (n, part) in parts.into_iter().enumerate() {
         if part.kind == "tool_result" {
             results.push((format!("{own}-result-{}", n + 1), part));
-        } else {
-            match part.block("messages", &mut recorder.draft)? {
-                Some(Block::ToolCall { id, name, arguments }) => {
-                    turn.blocks.push(recorder.call(id, name, arguments));
-                }
-                other => turn.blocks.extend(other),
-            }
+            continue;
         }
+        let kind = part.place();
+        let block = match part.block("messages", &mut recorder.draft)? {
+            Some(Block::ToolCall { id, name, arguments }) => {
+                Some(recorder.call(id, name, arguments))
+            }
+            other => other,
+        };
+        passes.add(kind, block);
     }
     let (at, line, first) = (turn.at, turn.line, turn.role == Role::Assistant);
-    let mut message = Some(turn).filter(|turn| !turn.blocks.is_empty() || turn.usage.is_some());
-    if let Some(turn) = message.take_if(|_| first) {
-        recorder.turn(turn);
+    let model = turn.model.take();
+    let (mut passes, beside) =
+        passes.finish(usage.map(|usage| (usage, true)), model.as_deref(), at);
+    recorder.session().sidechains.extend(beside);
+    turn.model = usage.and_then(|usage| usage.named(model.as_deref())).or(model);
+    if first {
+        add_passes(recorder, &turn, std::mem::take(&mut passes))?;
     }
     for (id, part) in results {
         result(recorder, id, part, (at, line))?;
     }
-    if let Some(turn) = message {
-        recorder.turn(turn);
+    add_passes(recorder, &turn, passes)
+}
+
+/// Adds the passes of a message, each with its compaction in front; what `turn`
+/// has already belongs to the last one.
+fn add_passes(recorder: &mut Recorder, turn: &Turn, passes: Vec<Pass>) -> Result<(), Problem> {
+    let last = passes.len().saturating_sub(1);
+    for (n, mut pass) in passes.into_iter().enumerate() {
+        if let Some(compaction) = pass.compaction(recorder.count(), turn.at) {
+            recorder.draft.compact(compaction)?;
+        }
+        let mut own = Turn { blocks: pass.blocks, usage: pass.usage, ..turn.clone() };
+        if n == last {
+            own.blocks.splice(0..0, turn.blocks.iter().cloned());
+            own.usage = own.usage.or(turn.usage);
+        }
+        if !own.blocks.is_empty() || own.usage.is_some() {
+            recorder.turn(own);
+        }
     }
     Ok(())
 }
@@ -230,7 +266,7 @@ fn result(
     let lacks = || Problem::lacks("messages", "tool_result", "tool_use_id");
     let call = part.tool_use_id.ok_or_else(lacks)?;
     let is_error = part.is_error == Some(true);
-    let text = result_text(part.content, TextPart::split, "image", &mut recorder.draft);
+    let text = result_text(part.content, ResultPart::split, "image", &mut recorder.draft);
     recorder.result(&call, text, Outcome { id: Some(id), is_error, at, line });
     Ok(())
 }

@@ -8,6 +8,7 @@
 //! prompts keep growing, was sent.
 
 use super::attachment::Added;
+use super::response::Responses;
 use super::tree::Tree;
 use super::wire::{Body, Record};
 use crate::formats::prelude::*;
@@ -37,6 +38,11 @@ pub(super) struct Branch<'a> {
     is_main: bool,
     steps: Vec<Step>,
     requests: Vec<Request>,
+    /// The newest compactions: the position of each, and the record that it hangs on.
+    compactions: Vec<(usize, Option<usize>)>,
+    /// The first record that a compaction kept.
+    kept: FxHashMap<usize, usize>,
+    open: Responses<'a>,
     /// Position of each record on the branch.
     place: FxHashMap<usize, usize>,
     /// For each record that is no message, the message that it hangs on, with the
@@ -59,12 +65,20 @@ impl<'a> Branch<'a> {
             records,
             steps: Vec::new(),
             requests: Vec::new(),
+            compactions: Vec::new(),
+            kept: std::mem::take(&mut tree.kept),
+            open: Responses::default(),
             place: FxHashMap::default(),
             hangs: FxHashMap::default(),
             next: next_requests(records, members),
         };
         let mut take = |at: usize| {
-            let parent = tree.parents[at].filter(|_| Some(at) != root);
+            let mut parent = tree.parents[at].filter(|_| Some(at) != root);
+            if let Some(&copied) =
+                tree.copied.get(&at).filter(|copied| branch.returns(at, **copied))
+            {
+                parent = Some(copied);
+            }
             if let Some(before) = branch.take(at, parent) {
                 tree.parents[at] = before;
             }
@@ -100,14 +114,15 @@ impl<'a> Branch<'a> {
             // On a branch that was left.
             Some(on) => self.place.get(&on)? + 1,
         };
-        if kept < self.steps.len() && !self.goes_on(at, kept, top) {
+        if kept < self.steps.len() && !self.goes_on(at, on, top) {
             self.steps.drain(kept..).for_each(|step| {
                 self.place.remove(&step.record);
             });
             self.requests.truncate(self.requests.partition_point(|request| request.place < kept));
+            self.compactions.truncate(self.compactions.partition_point(|(at, _)| *at < kept));
         }
         let before = self.steps.last().map(|step| step.record);
-        self.push(at);
+        self.push(at, on);
         Some(before)
     }
 
@@ -116,17 +131,36 @@ impl<'a> Branch<'a> {
         self.is_main && record.is_sidechain()
     }
 
-    fn push(&mut self, at: usize) {
+    /// Whether a record that hangs on the end of a copy returned to the record
+    /// that was copied: then the next prompt is about as long as it was there.
+    fn returns(&self, at: usize, copied: usize) -> bool {
+        let Some(place) = self.place.get(&copied) else { return false };
+        let there = self.requests.partition_point(|request| request.place <= *place);
+        let there = there.checked_sub(1).and_then(|n| self.requests.get(n));
+        match (self.requests.last(), self.next.get(&at)) {
+            (Some(last), Some(next)) if next.cache_read != last.usage.cached() => {
+                is_nearer(next.prompt(), there, last)
+            }
+            _ => false,
+        }
+    }
+
+    fn push(&mut self, at: usize, on: Option<usize>) {
         let place = self.steps.len();
         let last = self.steps.last();
         let (mut responses, mut user_messages, mut compactions) =
             last.map_or((0, 0, 0), |step| (step.responses, step.user_messages, step.compactions));
         let record = &self.records[at];
+        let lead = self.response_of(at);
+        self.open.add(self.records, at, lead.unwrap_or(at));
         match &record.body {
-            Body::Assistant(_) if !self.is_same_response(at) => responses += 1,
+            Body::Assistant(_) if lead.is_none() => responses += 1,
             Body::User(_) if !record.is_result() => user_messages += 1,
             Body::Added(Added::Typed(_)) => user_messages += 1,
-            Body::Compaction(_) => compactions += 1,
+            Body::Compaction(_) => {
+                compactions += 1;
+                self.compactions.push((place, on));
+            }
             _ => {}
         }
         if let Some(usage) = record.request_usage() {
@@ -136,27 +170,41 @@ impl<'a> Branch<'a> {
         self.place.insert(at, place);
     }
 
-    /// Whether an assistant's record is a further part of the newest response.
-    fn is_same_response(&self, at: usize) -> bool {
-        if !matches!(self.records[at].body, Body::Assistant(_)) {
-            return false;
+    /// The first line on the branch of the response that a record is a part of.
+    fn response_of(&self, at: usize) -> Option<usize> {
+        let (lead, newest) = self.open.of(self.records, at)?;
+        self.place.contains_key(&newest).then_some(lead)
+    }
+
+    /// Whether a record goes on behind the newest compaction, where it hangs on
+    /// what that one hangs on, or kept: the continuation of a compaction may hang
+    /// beside it. One that reads the cache of the longer prompt returned to it.
+    fn follows_compaction(&self, at: usize, on: Option<usize>) -> Option<bool> {
+        let (place, above) = *self.compactions.last()?;
+        let boundary = &self.steps[place];
+        let own = on.and_then(|on| self.place.get(&on)).copied();
+        let kept = self.kept.get(&boundary.record).and_then(|first| self.place.get(first));
+        let is_kept = kept.zip(own).is_some_and(|(kept, own)| (*kept..place).contains(&own));
+        let tip = self.steps.last()?;
+        if on.is_none() || on != above && !is_kept || tip.responses > boundary.responses {
+            return None;
         }
-        let before = self.steps.iter().rev().map(|step| &self.records[step.record]);
-        let mut apart = false;
-        for record in before {
-            match &record.body {
-                Body::Assistant(_) => return self.records[at].continues(record, apart),
-                Body::User(_) if record.is_result() => apart = true,
-                Body::User(_) => return false,
-                _ => {}
+        let before = self.requests.partition_point(|request| request.place < place);
+        let before = before.checked_sub(1).and_then(|n| self.requests.get(n));
+        Some(match (before.map(|request| &request.usage), self.next.get(&at)) {
+            (Some(before), Some(next)) => {
+                let reads_all = next.cache_read >= before.cached() || next.cache_read == 0;
+                next.prompt() < before.prompt() || !reads_all
             }
-        }
-        false
+            // Behind the summary stands nothing that was said since.
+            _ => tip.user_messages <= boundary.user_messages + 1,
+        })
     }
 
     /// Whether the branch goes on with a record although it hangs in front of
     /// the steps from `kept` on, by way of `top`.
-    fn goes_on(&self, at: usize, kept: usize, top: usize) -> bool {
+    fn goes_on(&self, at: usize, on: Option<usize>, top: usize) -> bool {
+        let kept = on.and_then(|on| self.place.get(&on)).map_or(0, |place| place + 1);
         let record = &self.records[at];
         let (Some(first), Some(tip)) = (self.steps.get(kept), self.steps.last()) else {
             return true;
@@ -170,12 +218,20 @@ impl<'a> Branch<'a> {
         let is_response = matches!(record.body, Body::Assistant(_));
         let answers =
             tip.responses == responses && (tip.user_messages == user_messages || is_response);
-        if goes_behind || answers || self.is_same_response(at) {
+        if goes_behind || answers || self.response_of(at).is_some() {
             return true;
+        }
+        if let Some(follows) = self.follows_compaction(at, on) {
+            return follows;
         }
         let from = self.requests.partition_point(|request| request.place < kept);
         let part = self.requests.get(from..).unwrap_or_default();
         let known = from.checked_sub(1).and_then(|n| self.requests.get(n));
+        if let (Body::Compaction(metadata), Some(last)) = (&record.body, part.last())
+            && let Some(size) = metadata.pre_tokens
+        {
+            return !is_nearer(size, known, last);
+        }
         let known = known.filter(|known| known.compactions == compactions);
         let sizes = part.first().zip(part.last()).zip(self.next.get(&at));
         let is_side = record.is_command() || matches!(record.body, Body::Added(_));
@@ -205,16 +261,21 @@ impl<'a> Branch<'a> {
     }
 }
 
+/// Whether a prompt is nearer in size to that of the first request than to the last.
+fn is_nearer(size: u64, first: Option<&Request>, last: &Request) -> bool {
+    let away = |request: &Request| request.usage.prompt().abs_diff(size);
+    first.is_some_and(|first| away(first) < away(last))
+}
+
 /// Whether the request `next` sent the part between the request `known` and
 /// itself, whose own requests run from `one` to `last`.
 fn was_sent(known: Option<&Usage>, one: &Usage, last: &Usage, next: &Usage, many: bool) -> bool {
-    let cached = |usage: &Usage| usage.cache_read.saturating_add(usage.written());
     let more = next.prompt() > last.prompt();
-    if more && cached(last) > 0 && next.cache_read >= cached(last) {
+    if more && last.cached() > 0 && next.cache_read >= last.cached() {
         return true;
     }
     // It read the cache up to the part, and not the part.
-    let left = known.is_some_and(|k| cached(k) > 0 && next.cache_read >= cached(k));
+    let left = known.is_some_and(|k| k.cached() > 0 && next.cache_read >= k.cached());
     many && more && one.prompt() <= last.prompt() && !left
 }
 

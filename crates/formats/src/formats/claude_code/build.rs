@@ -1,9 +1,12 @@
 //! Turns the main chain of a log into a session.
 
 use super::attachment::Added;
+use super::response::Responses;
 use super::tree::Tree;
 use super::wire::{Body, CompactMetadata, Record, Response};
-use crate::formats::anthropic::Part;
+use crate::formats::anthropic::{
+    Part, PartKind, ResponsePass, ResponsePasses, ResultPart, WireUsage,
+};
 use crate::formats::prelude::*;
 
 /// Why a record of the conversation is not in the session.
@@ -91,40 +94,22 @@ impl<'a> Builder<'a> {
         builder
     }
 
-    /// Groups the lines of one response: those that follow each other with
-    /// nothing but results between, and those off the chain (how-it-works §2).
+    /// Groups the lines of one response, those off the chain with those on it
+    /// (how-it-works §2).
     fn group_responses(&mut self, members: &[usize], chain: &[usize]) {
         let records = &*self.records;
         let mut lines: FxHashMap<usize, Vec<usize>> = FxHashMap::default();
-        let mut leads: FxHashMap<&str, usize> = FxHashMap::default();
-        // The first and the newest line of the response that may go on.
-        let mut open: Option<(usize, usize)> = None;
-        let mut apart = false;
+        let mut responses = Responses::default();
         for &at in chain {
-            let record = &records[at];
-            match &record.body {
-                Body::Assistant(response) => {
-                    let goes_on =
-                        |(_, newest): &(usize, usize)| record.continues(&records[*newest], apart);
-                    let lead = open.filter(goes_on).map_or(at, |(lead, _)| lead);
-                    lines.entry(lead).or_default().push(at);
-                    if let Some(id) = &response.id {
-                        leads.entry(id).or_insert(lead);
-                    }
-                    (open, apart) = (Some((lead, at)), false);
-                }
-                Body::User(_) if record.is_result() => apart = true,
-                Body::User(_) | Body::Compaction(_) => open = None,
-                _ => {}
+            let lead = responses.of(records, at).map_or(at, |(lead, _)| lead);
+            responses.add(records, at, lead);
+            if let Body::Assistant(_) = records[at].body {
+                lines.entry(lead).or_default().push(at);
             }
         }
+        responses.close();
         for &at in members.iter().filter(|at| !self.on_chain.contains(at)) {
-            let Body::Assistant(Response { id: Some(id), .. }) = &records[at].body else {
-                continue;
-            };
-            if let Some(&lead) = leads.get(id.as_str())
-                && records[at].continues(&records[lead], false)
-            {
+            if let Some((lead, _)) = responses.of(records, at) {
                 lines.entry(lead).or_default().push(at);
             }
         }
@@ -250,45 +235,83 @@ impl<'a> Builder<'a> {
         preamble.tools = tools;
     }
 
-    /// One message from all lines of a response, then its results in the order
-    /// of its calls (how-it-works §2).
+    /// The messages of one response, from all its lines, then its results in the
+    /// order of its calls (how-it-works §2).
     fn emit_response(&mut self, at: usize) -> Result<(), Fault> {
         let lines = self.responses.remove(&at).unwrap_or_else(|| vec![at]);
         let index = self.draft.next_index();
-        let mut message = self.message(at, Role::Assistant, Vec::new());
-        message.synthetic = self.records[at].is_synthetic();
-        self.has_response |= !message.synthetic;
+        let synthetic = self.records[at].is_synthetic();
+        self.has_response |= !synthetic;
         let mut calls: Vec<String> = Vec::new();
         let mut known: FxHashSet<String> = FxHashSet::default();
         let mut model = None;
+        let mut reported = Reported::default();
+        let mut passes = ResponsePasses::new();
         for line in lines {
             self.used.insert(line, index);
             let record = &mut self.records[line];
             let Body::Assistant(response) = &mut record.body else {
                 continue;
             };
-            if !message.synthetic {
-                message.usage = merge_usage(message.usage, response);
+            if !synthetic {
+                reported.add(response);
                 model = model.or_else(|| response.model.take());
             }
-            let content = std::mem::take(&mut response.content);
-            let blocks = blocks(content, &mut self.draft);
-            for block in blocks.map_err(|problem| (record.line, problem))? {
-                if let Block::ToolCall { id, .. } = &block {
+            let parts = match std::mem::take(&mut response.content) {
+                Content::Text(text) => {
+                    passes.add(PartKind::Other, Some(Block::Text { text }));
+                    continue;
+                }
+                Content::Parts(parts) => parts,
+            };
+            for part in parts {
+                let kind = part.place();
+                let block = part.block("message.content", &mut self.draft);
+                let block = block.map_err(|problem| (record.line, problem))?;
+                if let Some(Block::ToolCall { id, .. }) = &block {
                     if !known.insert(id.clone()) {
                         self.draft.leave_out("repeated tool call", 1);
                         continue;
                     }
                     calls.push(id.clone());
                 }
-                message.blocks.push(block);
+                passes.add(kind, block);
             }
         }
-        if let Some(model) = model {
-            self.draft.models.add(&model, &message.id);
+        let time = self.records[at].header.timestamp;
+        let (passes, beside) = passes.finish(reported.newest(), model.as_deref(), time);
+        self.draft.session.sidechains.extend(beside);
+        let model = reported.wire.as_ref().and_then(|w| w.named(model.as_deref())).or(model);
+        for (n, pass) in passes.into_iter().enumerate() {
+            self.emit_pass(at, n, pass, model.as_deref())?;
         }
-        self.draft.push(message, self.records[at].line);
         self.emit_results(&calls)
+    }
+
+    /// What a response wrote in one go, behind the summary in front of it.
+    fn emit_pass(
+        &mut self,
+        at: usize,
+        n: usize,
+        mut pass: ResponsePass,
+        model: Option<&str>,
+    ) -> Result<(), Fault> {
+        let line = self.records[at].line;
+        let time = self.records[at].header.timestamp;
+        if let Some(compaction) = pass.compaction(self.draft.next_index(), time) {
+            self.draft.compact(compaction).map_err(|problem| (line, problem))?;
+        }
+        let mut message = self.message(at, Role::Assistant, pass.blocks);
+        if n > 0 {
+            message.id += &format!("#{}", n + 1);
+        }
+        message.synthetic = self.records[at].is_synthetic();
+        message.usage = pass.usage;
+        if let Some(model) = model {
+            self.draft.models.add(model, &message.id);
+        }
+        self.draft.push(message, line);
+        Ok(())
     }
 
     fn emit_results(&mut self, calls: &[String]) -> Result<(), Fault> {
@@ -317,7 +340,7 @@ impl<'a> Builder<'a> {
         self.used.entry(placed.record).or_insert(index);
         let is_error = placed.part.is_error == Some(true);
         let content = placed.part.content;
-        let text = result_text(content, TextPart::split, "image", &mut self.draft);
+        let text = result_text(content, ResultPart::split, "image", &mut self.draft);
         let record = &self.records[placed.record];
         let at = record.header.timestamp;
         let message = result_message(placed.id, call.to_owned(), text, is_error, at);
@@ -457,19 +480,27 @@ fn blocks(content: Content<Part>, draft: &mut Draft) -> Result<Vec<Block>, Probl
     content.blocks(|part| part.block("message.content", draft))
 }
 
-/// Token counts of one response out of those of its lines: the largest output
-/// (earlier lines hold a placeholder), final once a line has a stop reason.
-fn merge_usage(known: Option<Usage>, line: &Response) -> Option<Usage> {
-    let Some(wire) = &line.usage else {
-        return known;
-    };
-    let usage = Usage { output_final: line.is_final(), ..wire.usage() };
-    let Some(known) = known else {
-        return Some(usage);
-    };
-    let output_final = known.output_final || usage.output_final;
-    let larger = if usage.output >= known.output { usage } else { known };
-    Some(Usage { output_final, ..larger })
+/// What the lines of a response report of its tokens: the newest one with the
+/// largest output (earlier lines hold a placeholder), final once a line has a
+/// stop reason.
+#[derive(Default)]
+struct Reported {
+    wire: Option<WireUsage>,
+    output_final: bool,
+}
+
+impl Reported {
+    fn add(&mut self, line: &Response) {
+        let Some(wire) = &line.usage else { return };
+        self.output_final |= line.is_final();
+        if self.wire.as_ref().is_none_or(|known| wire.output() >= known.output()) {
+            self.wire = Some(wire.clone());
+        }
+    }
+
+    fn newest(&self) -> Option<(&WireUsage, bool)> {
+        Some((self.wire.as_ref()?, self.output_final))
+    }
 }
 
 /// The trigger of a compaction.
@@ -515,8 +546,15 @@ type Identity = (String, u64);
 /// the order of the files. Responses without usage were not billed.
 #[derive(Default)]
 pub(super) struct Asides {
-    requests: Vec<SidechainRequest>,
+    responses: Vec<Aside>,
     known: FxHashMap<Identity, usize>,
+}
+
+/// A response of a subagent.
+struct Aside {
+    at: Option<Timestamp>,
+    model: Option<String>,
+    reported: Reported,
 }
 
 impl Asides {
@@ -529,24 +567,31 @@ impl Asides {
                 _ => continue,
             };
             let Some(used) = response.request_usage() else { continue };
-            let next = self.requests.len();
+            let next = self.responses.len();
             let identity = response.id.clone().map(|id| (id, used.prompt()));
             let place = identity.map_or(next, |key| *self.known.entry(key).or_insert(next));
-            let known = self.requests.get(place).map(|request| request.usage);
-            let Some(usage) = merge_usage(known, response) else { continue };
-            match self.requests.get_mut(place) {
-                Some(request) => request.usage = usage,
-                None => self.requests.push(SidechainRequest {
-                    at: record.header.timestamp,
-                    model: response.model.clone(),
-                    usage,
-                }),
+            if place == next {
+                let (at, model) = (record.header.timestamp, response.model.clone());
+                self.responses.push(Aside { at, model, reported: Reported::default() });
             }
+            self.responses[place].reported.add(response);
         }
     }
 
     pub(super) fn take(self) -> Vec<SidechainRequest> {
-        self.requests
+        let requests = |Aside { at, model, reported }: Aside| {
+            let (passes, mut requests) =
+                ResponsePasses::new().finish(reported.newest(), model.as_deref(), at);
+            let model = reported.wire.and_then(|wire| wire.named(model.as_deref()));
+            let usage = passes.into_iter().filter_map(|pass| pass.usage);
+            requests.extend(usage.map(|usage| SidechainRequest {
+                at,
+                model: model.clone(),
+                usage,
+            }));
+            requests
+        };
+        self.responses.into_iter().flat_map(requests).collect()
     }
 }
 

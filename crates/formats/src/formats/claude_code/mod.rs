@@ -3,12 +3,15 @@
 mod attachment;
 mod branch;
 mod build;
+mod copies;
+mod response;
 mod tree;
 mod wire;
 
 use std::collections::BTreeMap;
 
 use self::build::Asides;
+use self::copies::Copies;
 use self::tree::Tree;
 use self::wire::{Body, Record};
 use super::content::warn_of_branches;
@@ -106,7 +109,7 @@ fn read(source: &mut Source<'_>, options: &LoadOptions) -> Result<Vec<Draft>, Da
         first.leave_out("record written twice", repeated);
         first.leave_out("torn last line", source.take_torn());
         first.leave_out("sidechain record", skipped + apart);
-        first.session.sidechains = asides.take();
+        first.session.sidechains.extend(asides.take());
     } else if skipped > 0 {
         source.warn(format!("nothing but sidechain records ({skipped})"));
     }
@@ -159,8 +162,7 @@ fn subagents(
 /// The records of a log, in the order of the file.
 struct Log {
     records: Vec<Record>,
-    /// Records that occur twice (a resumed session copies the one that it
-    /// continues) and were read once.
+    /// Records that occur twice and were read once.
     repeated: u64,
 }
 
@@ -169,20 +171,21 @@ impl Log {
         // A list that grows stands in memory twice while it is moved.
         source.keeps_of_each(2 * size_of::<Record>() as u64);
         let mut records: Vec<Record> = Vec::new();
-        let mut uuids = FxHashSet::default();
+        let mut copies = Copies::default();
         let mut repeated = 0;
         let read = |text: &str| {
             let (header, body) = wire::read(text)?;
-            let record = Record { line: 0, header, body };
+            let record = Record { line: 0, header, body, behind_copy: false };
             match record.is_conversation() && record.header.uuid.is_none() {
                 true => Err(Problem::shape("uuid", "a message must have one")),
                 false => Ok(record),
             }
         };
         while let Some((line, record)) = source.next_record(read)? {
-            match &record.header.uuid {
-                Some(uuid) if !uuids.insert(uuid.clone()) => repeated += 1,
-                _ => records.push(Record { line, ..record }),
+            let mut record = Record { line, ..record };
+            match copies.is_copy(&records, &mut record) {
+                true => repeated += 1,
+                false => records.push(record),
             }
         }
         attachment::take_from_queue(&mut records);

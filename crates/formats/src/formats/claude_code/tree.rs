@@ -18,6 +18,10 @@ use crate::formats::prelude::*;
 pub(super) struct Tree {
     pub(super) parents: Vec<Option<usize>>,
     dangling: Vec<bool>,
+    /// For a record behind a copy, the record whose copy it names.
+    pub(super) copied: FxHashMap<usize, usize>,
+    /// For a compaction, the first record that it kept.
+    pub(super) kept: FxHashMap<usize, usize>,
 }
 
 impl Tree {
@@ -34,12 +38,12 @@ impl Tree {
         let mut tree = Tree {
             parents: Vec::with_capacity(records.len()),
             dangling: vec![false; records.len()],
+            copied: FxHashMap::default(),
+            kept: FxHashMap::default(),
         };
         let mut preceding = None;
         for (at, record) in records.iter().enumerate() {
-            let header = &record.header;
-            let named = header.parent_uuid.as_deref().or(header.logical_parent_uuid.as_deref());
-            let parent = match named {
+            let mut parent = match record.parent() {
                 None => None,
                 Some(uuid) => by_uuid.get(uuid).copied().or_else(|| {
                     tree.dangling[at] = true;
@@ -47,6 +51,14 @@ impl Tree {
                     preceding.filter(|_| !record.is_sidechain())
                 }),
             };
+            if record.behind_copy && !record.is_sidechain() {
+                tree.copied.extend(parent.map(|copied| (at, copied)));
+                parent = preceding.or(parent);
+            }
+            if let Body::Compaction(metadata) = &record.body {
+                let kept = metadata.kept().filter_map(|uuid| by_uuid.get(uuid));
+                tree.kept.extend(kept.min().map(|&first| (at, first)));
+            }
             // A record without a uuid is no node; one that names itself is a root.
             tree.parents.push(parent.filter(|&p| p != at));
             if record.is_conversation() && !record.is_sidechain() {

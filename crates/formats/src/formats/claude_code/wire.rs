@@ -4,7 +4,7 @@
 //! result with whole files and was never sent to the model.
 
 use super::attachment::{self, Added};
-use crate::formats::anthropic::{Part, WireUsage};
+use crate::formats::anthropic::{Diagnostics, Part, WireUsage};
 use crate::formats::prelude::*;
 
 #[derive(Deserialize)]
@@ -32,6 +32,7 @@ pub(super) struct Header {
     pub(super) request_id: Option<String>,
     #[serde(rename = "sourceToolUseID")]
     pub(super) source_tool_use: Option<String>,
+    is_meta: Option<bool>,
     subtype: Option<String>,
 }
 
@@ -59,9 +60,18 @@ pub(super) struct Record {
     pub(super) line: u64,
     pub(super) header: Header,
     pub(super) body: Body,
+    /// Whether it names as its parent the end of what the log wrote once more
+    /// before it.
+    pub(super) behind_copy: bool,
 }
 
 impl Record {
+    /// The id of the record that it follows.
+    pub(super) fn parent(&self) -> Option<&str> {
+        let Header { parent_uuid, logical_parent_uuid, .. } = &self.header;
+        parent_uuid.as_deref().or(logical_parent_uuid.as_deref())
+    }
+
     /// Whether this is a message of the conversation.
     pub(super) fn is_conversation(&self) -> bool {
         matches!(self.body, Body::User(_) | Body::Assistant(_))
@@ -84,6 +94,11 @@ impl Record {
             }
             _ => false,
         }
+    }
+
+    /// Whether this is a user's record that the harness wrote.
+    pub(super) fn is_of_harness(&self) -> bool {
+        self.header.is_meta == Some(true) || self.header.source_tool_use.is_some()
     }
 
     /// Whether this is a slash command or what it printed.
@@ -113,28 +128,6 @@ impl Record {
             _ => None,
         }
     }
-
-    /// Whether this is a further part of the response that `first` began, given
-    /// whether results stand between them: a proxy may give all responses one id.
-    pub(super) fn continues(&self, first: &Record, apart: bool) -> bool {
-        let (Body::Assistant(first_part), Body::Assistant(part)) = (&first.body, &self.body) else {
-            return false;
-        };
-        if part.id.is_none() || part.id != first_part.id {
-            return false;
-        }
-        if let (Some(one), Some(other)) = (&first.header.request_id, &self.header.request_id) {
-            return one == other;
-        }
-        if let (Some(one), Some(other)) = (first.request_usage(), self.request_usage())
-            && one.prompt() != other.prompt()
-        {
-            return false;
-        }
-        // Calls run while a response is written, so that results may stand
-        // within it; text after a result is the answer to it.
-        !apart || part.opens_with_call()
-    }
 }
 
 #[derive(Deserialize)]
@@ -156,6 +149,7 @@ pub(super) struct Response {
     #[serde(default, deserialize_with = "present")]
     pub(super) stop_reason: Option<Option<String>>,
     pub(super) usage: Option<WireUsage>,
+    diagnostics: Option<Diagnostics>,
 }
 
 /// Tells a field that is `null` from one that is not there.
@@ -174,7 +168,7 @@ impl Response {
         self.usage.as_ref().map(WireUsage::usage).filter(|usage| usage.prompt() > 0)
     }
 
-    fn opens_with_call(&self) -> bool {
+    pub(super) fn opens_with_call(&self) -> bool {
         match &self.content {
             Content::Text(_) => false,
             Content::Parts(parts) => parts.first().is_none_or(|part| part.kind == "tool_use"),
@@ -201,6 +195,14 @@ pub(super) struct CompactMetadata {
 }
 
 impl CompactMetadata {
+    /// The records that it says were kept, as far as it names them.
+    pub(super) fn kept(&self) -> impl Iterator<Item = &str> {
+        let listed = self.preserved_messages.iter().flat_map(|kept| &kept.uuids);
+        let segment = self.preserved_segment.iter();
+        let ends = segment.flat_map(|own| [Some(&own.head_uuid), own.tail_uuid.as_ref()]);
+        listed.chain(ends.flatten()).map(String::as_str)
+    }
+
     /// How long the user waited: not at all while the session was idle. A
     /// figure beyond a day is none.
     pub(super) fn waited(&self) -> Option<f64> {
@@ -271,8 +273,11 @@ pub(super) fn read(text: &str) -> Result<(Header, Body), Problem> {
             Body::User(message.content)
         }
         ("assistant", _) => {
-            let message = parse::<WithMessage<Response>>(text)?.message;
+            let mut message = parse::<WithMessage<Response>>(text)?.message;
             expect_role(&message.role, "assistant")?;
+            if let Some(usage) = &mut message.usage {
+                usage.diagnosed(message.diagnostics);
+            }
             Body::Assistant(message)
         }
         ("system", Some("compact_boundary")) => {
