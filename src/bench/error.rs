@@ -1,6 +1,7 @@
 //! What can go wrong on the way from data sets to a report.
 
 use super::SelectionError;
+use recap_core::text::counted;
 use recap_replay::run::{FolderError, RunError};
 
 /// Why a comparison could not be planned, run or written.
@@ -17,6 +18,12 @@ pub enum BenchError {
     /// The data sets are empty, or the limit is 0.
     #[error("no session is selected")]
     NoSession,
+    /// In no session was a model asked.
+    #[error("no session has a request: in {} no model was asked", counted(*sessions, "session"))]
+    NoRequest {
+        /// How many sessions there are.
+        sessions: usize,
+    },
     /// A strategy cannot be loaded.
     #[error(transparent)]
     Selection(#[from] SelectionError),

@@ -36,7 +36,7 @@ mod shard;
 
 pub use error::BenchError;
 pub use merge::{MergeError, merge};
-pub use native::native_sizes;
+pub use native::{native_sizes, share_native_windows};
 pub(crate) use plan::cores;
 pub use plan::{BenchPlan, Inputs, Questions, plan};
 pub use results::{Results, clear};

@@ -1,12 +1,59 @@
-//! What is to be known of native windows: their sizes, and odd limits.
+//! What is to be known of native windows: their sizes, odd limits, and those that sessions of
+//! one agent and model share.
 
 use std::collections::BTreeMap;
 
 use recap_billing::pricing::Agents;
 use recap_core::model::Session;
 use recap_core::text::counted;
+use recap_core::wording::first_few;
+use recap_formats::Dataset;
 use recap_replay::run::{NamedSession, Windows};
-use recap_replay::{NativeFrom, NativeWindow, WindowSpec};
+use recap_replay::{LimitShown, NativeFrom, NativeWindow, SharedLimit, WindowSpec, share_limits};
+
+/// Gives sessions that do not show their agent's limit the one that other sessions of the
+/// agent and model show. Returns what is to be told of data sets that are replayed at it.
+pub fn share_native_windows(
+    datasets: &mut [Dataset],
+    windows: &Windows,
+    agents: &Agents,
+) -> Vec<String> {
+    let mut groups: BTreeMap<(Option<String>, String), Vec<&mut Session>> = BTreeMap::new();
+    let at_native =
+        |dataset: &&mut Dataset| windows.of(&dataset.name).iter().any(WindowSpec::is_native);
+    for dataset in datasets.iter_mut().filter(at_native) {
+        for session in &mut dataset.sessions {
+            let Some(model) = &session.model else { continue };
+            let key = (dataset.agent.clone(), agents.named(model).model);
+            groups.entry(key).or_default().push(session);
+        }
+    }
+    let told = groups.into_iter().filter_map(|((agent, model), mut sessions)| {
+        let all = sessions.len();
+        let limits = share_limits(&mut sessions, agents);
+        let given: usize = limits.iter().map(|limit| limit.given).sum();
+        let who = agent.map_or_else(String::new, |agent| format!(" of {agent}"));
+        (given > 0).then(|| {
+            format!(
+                "{given} of {}{who} with {model} do not show the agent's limit and have that of \
+                 the others: {}",
+                counted(all, "session"),
+                first_few(&limits.iter().map(shared).collect::<Vec<_>>(), limits.len())
+            )
+        })
+    });
+    told.collect()
+}
+
+/// A limit with what shows it.
+fn shared(limit: &SharedLimit) -> String {
+    let SharedLimit { tokens, session, given, .. } = limit;
+    let shows = match limit.shown {
+        LimitShown::Compaction(before) => format!("compacted by itself at {before}"),
+        LimitShown::Prompt(largest) => format!("sent {largest}"),
+    };
+    format!("{tokens} tokens in {given}, since {session} {shows}")
+}
 
 /// Warnings about native windows: sessions whose prompts were larger than their
 /// model's limit is said to be.

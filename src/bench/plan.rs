@@ -9,6 +9,7 @@ use recap_billing::pricing::{Agents, PriceList};
 use recap_core::model::{Manifest, Question, Session};
 use recap_core::text::counted;
 use recap_core::tokens::Counter;
+use recap_core::wording::first_few;
 use recap_exam::facts::Cuts;
 use recap_formats::{Dataset, write_questions};
 use recap_replay::run::{Conceal, CutQuestions, ModelRoles, NamedSession, RunSpec, Windows};
@@ -105,9 +106,11 @@ impl BenchPlan {
 /// Nothing is replayed, sent or written.
 ///
 /// # Errors
-/// If no session is selected, two have the same name, or a strategy cannot be loaded.
+/// If no session is selected or has a request, two have the same name, or a strategy cannot
+/// be loaded.
 pub fn plan(inputs: Inputs, settings: &Settings) -> Result<BenchPlan, BenchError> {
     let Inputs { mut datasets, prices, counter, .. } = inputs;
+    set_requestless_aside(&mut datasets)?;
     let names: Vec<String> =
         datasets.iter().flat_map(|d| &d.sessions).map(|t| t.id.clone()).collect();
     let conceal = settings.no_text.then(|| Arc::new(Conceal::datasets(&datasets)));
@@ -120,10 +123,11 @@ pub fn plan(inputs: Inputs, settings: &Settings) -> Result<BenchPlan, BenchError
     }
     let (questions, hash) = cut_questions(inputs.questions, &names, &datasets);
     let windows = Windows::or_default(unique(settings.windows.iter().cloned()), &datasets);
-    let samples = samples(&mut datasets, settings.limit)?;
     let models = unique(settings.agent_models.iter().map(|model| model.trim().to_owned()));
     let mut warnings = unpriced(&prices, &models);
     let agents = Arc::new(Agents::new(prices, models));
+    warnings.extend(native::share_native_windows(&mut datasets, &windows, &agents));
+    let samples = samples(&mut datasets, settings.limit)?;
     let compactor = inputs.compactor_model.map(|model| Arc::new(agents.named(&model)));
     let spec = RunSpec {
         agents,
@@ -211,6 +215,36 @@ fn cut_questions(
         given.insert((dataset.clone(), id.clone()), own.collect());
     }
     (CutQuestions::Given(Arc::new(given)), hash)
+}
+
+/// Takes out the sessions in which no model was asked, and tells which.
+///
+/// # Errors
+/// No other session is left.
+fn set_requestless_aside(datasets: &mut [Dataset]) -> Result<(), BenchError> {
+    let (mut left, mut all_aside) = (0, 0);
+    for dataset in datasets {
+        let asked = |session: &Session| {
+            let compacted = session.compactions.iter().any(|compaction| compaction.call.is_some());
+            compacted || session.requests().next().is_some() || !session.sidechains.is_empty()
+        };
+        let named = |session: Session| session.id;
+        let aside: Vec<String> =
+            dataset.sessions.extract_if(.., |session| !asked(session)).map(named).collect();
+        left += dataset.sessions.len();
+        all_aside += aside.len();
+        if !aside.is_empty() {
+            dataset.warnings.push(format!(
+                "set aside: {} in which no model was asked ({})",
+                counted(aside.len(), "session"),
+                first_few(&aside, aside.len())
+            ));
+        }
+    }
+    if left == 0 && all_aside > 0 {
+        return Err(BenchError::NoRequest { sessions: all_aside });
+    }
+    Ok(())
 }
 
 /// The first sessions of each data set, with their questions. Their messages

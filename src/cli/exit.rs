@@ -139,6 +139,9 @@ impl From<BenchError> for Failure {
             BenchError::GivenTwice { .. } => Failure::usage(message).help("name each input once"),
             BenchError::NoSession => Failure::with_code(Exit::Nothing, message)
                 .help("raise --limit, or give an input that holds a session"),
+            BenchError::NoRequest { .. } => {
+                Failure::usage(message).help("give recordings in which the agent's model answered")
+            }
             BenchError::Selection(error) => error.into(),
             BenchError::Run(error) => error.into(),
             BenchError::Folder(error) => error.into(),

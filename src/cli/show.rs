@@ -11,7 +11,7 @@ use clap::Args;
 use super::exit::{Exit, Failure};
 use super::work::Work;
 use super::{inputs, wire};
-use crate::bench;
+use crate::bench::{self, share_native_windows};
 use recap_billing::pricing::{Agents, PriceList};
 use recap_core::model::{CellKey, LedgerState, NO_SUMMARY, Session, suggest};
 use recap_core::text::{counted, form_for, grouped};
@@ -86,6 +86,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let mut datasets =
         inputs::load(std::slice::from_ref(&arguments.input), &arguments.reading.options())?;
     let windows = Windows::or_default(Vec::from_iter(arguments.window.clone()), &datasets);
+    let agents = agents();
+    share_native_windows(&mut datasets, &windows, &agents);
     let dataset = datasets.remove(0);
     let window =
         windows.of(&dataset.name).first().expect("it has one of its own, or that asked for");
@@ -106,7 +108,6 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         ))
         .help("give an ordinal below that number to --request"));
     }
-    let agents = agents();
     let native = NativeWindow::of(&subject.recording.session, &agents).tokens;
     let tokens = window.tokens(&subject.recording.sizes, native).map_err(wire::too_small)?;
     let scaling = window.scaling(!arguments.no_scale);

@@ -69,6 +69,39 @@ fn recording_figures_match_independent_count() {
     assert!(compared > 60, "{compared} recordings");
 }
 
+/// Small inputs of kinds that once were misread, each with responses, calls of models,
+/// compactions and dollars that its README expects of all its files together.
+const CASES: [(&str, [u64; 3], f64); 14] = [
+    ("01-claude-compact-preserved-tail.jsonl", [4, 4, 1], 0.2565),
+    ("02-claude-skill-body-inside-response.jsonl", [2, 2, 0], 0.0980),
+    ("04-claude-advisor-iterations.jsonl", [3, 5, 0], 6.2226),
+    ("05-claude-fast-mode.jsonl", [2, 2, 0], 2.34),
+    ("06-claude-inference-geo-us.jsonl", [2, 2, 0], 1.287),
+    ("08-anthropic-server-compaction.jsonl", [2, 3, 1], 1.2485),
+    ("09-codex-cache-write.jsonl", [2, 2, 0], 0.162771),
+    ("10-codex-fork", [4, 4, 0], 0.1416),
+    ("13-codex-repeated-compacted.jsonl", [3, 3, 1], 1.343988),
+    ("14-copilot-compaction-old-usage.jsonl", [1, 4, 1], 0.59928),
+    ("16b-otel-span-lists.json", [2, 2, 0], 0.02114),
+    ("24-opencode-2-with-frozen-v1.db", [4, 4, 1], 0.147695),
+    ("26-aider-heading-in-answer.md", [2, 2, 0], 0.011152),
+    ("27-openai-responses-cache-write.jsonl", [2, 2, 0], 0.3285),
+];
+
+#[test]
+fn independent_count_finds_what_cases_expect() {
+    let Some(cases) = shared("cases/turn4") else { return };
+    for (case, counts, usd) in CASES {
+        let case = cases.join(case);
+        let files = if case.is_dir() { recordings(&case) } else { vec![case.clone()] };
+        let rows = counted("count_usage.py", &files);
+        let sum = |name: &str| rows.values().map(|row| row[name].as_f64().unwrap()).sum::<f64>();
+        let found = ["responses", "requests", "compactions"].map(|name| sum(name) as u64);
+        assert_eq!(found, counts, "{}", case.display());
+        assert!((sum("usd") - usd).abs() < 0.0001, "{}: ${}", case.display(), sum("usd"));
+    }
+}
+
 /// The recordings of a folder: what is no licence, note or file of metadata.
 pub fn recordings(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
@@ -94,7 +127,7 @@ pub fn counted(script: &str, files: &[PathBuf]) -> BTreeMap<String, Json> {
     let id = |row: &Json| {
         let path = Path::new(row["path"].as_str().unwrap());
         let name = path.file_name().unwrap().to_str().unwrap();
-        name[..name.find(".json").unwrap()].to_owned()
+        name[..name.find('.').unwrap()].to_owned()
     };
     rows.map(|row| (id(&row), row)).collect()
 }
@@ -153,7 +186,7 @@ fn billed(desk: &Desk, folder: &Path) -> BTreeMap<String, BTreeMap<String, Strin
 /// Whether the prompts that a row of `validation.csv` sums up are as many and, where each
 /// model has a price, cost as much.
 fn is_the_same_bill(row: &BTreeMap<String, String>, count: &Json) -> bool {
-    let usd = count["usd"].as_f64();
+    let usd = count["prompt_usd"].as_f64();
     let billed = row["recorded_usd"].parse::<f64>().ok();
     let close = |(one, other): (f64, f64)| (one - other).abs() < 0.00001;
     row["requests"].parse::<u64>().ok() == count["requests"].as_u64()

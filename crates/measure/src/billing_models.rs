@@ -37,6 +37,14 @@ impl BillingModels {
                     strategy: cell.key.strategy.clone(),
                 });
                 for bill in cell.rows().into_iter().flat_map(|rows| &rows.bills) {
+                    // What the agent itself sent is billed as recorded beside what was asked for.
+                    let asked = &manifest.agent_models;
+                    if bill.billed_as == RECORDED
+                        && !asked.is_empty()
+                        && !asked.contains(&bill.billed_as)
+                    {
+                        continue;
+                    }
                     if !named.contains(&bill.billed_as) {
                         named.insert(bill.billed_as.clone());
                     }

@@ -1,8 +1,9 @@
 //! A cell's bill with its prices, from which the measures of money are
 //! computed.
 //!
-//! Invariant: an unknown price makes the whole bill unknown. It is never
-//! treated as 0, and never left out of a sum.
+//! Invariant: a price that is unknown is never treated as 0. What a model without one answered
+//! is left out of all bills of the session alike, and a session that it leads out of all rows;
+//! a finding names both. Where a strategy's own calls have no price, its bill is unknown.
 
 use std::sync::Arc;
 
@@ -11,7 +12,8 @@ use jiff::Timestamp;
 use super::spec::{CellInput, Contribution};
 use recap_billing::pricing::{PriceList, Tariff};
 use recap_core::model::{
-    Absent, Bill, Buckets, CallBill, Cell, CellRows, PromptBill, RequestBill, SessionFacts,
+    Absent, Bill, Buckets, CacheRules, CallBill, Cell, CellRows, PromptBill, RECORDED, RequestBill,
+    SessionFacts,
 };
 
 /// The buckets of a prompt, with its first breakpoint at one of two positions.
@@ -29,8 +31,8 @@ pub(super) const WITHOUT_STORAGE: Cached =
 pub struct Account<'a> {
     /// The tokens of the bill, by bucket.
     pub bill: &'a Bill,
-    /// Tariffs of the requests, by [`RequestBill::model`].
-    tariffs: Vec<Tariff<'a>>,
+    /// Tariffs of the requests, by [`RequestBill::model`]; `None`: it has no price.
+    tariffs: Vec<Option<Tariff<'a>>>,
     /// Tariff of the calls of compactions; `None`: their model has no price.
     calls: Option<Tariff<'a>>,
     facts: &'a SessionFacts,
@@ -39,6 +41,9 @@ pub struct Account<'a> {
 
 impl<'a> Account<'a> {
     /// A cell's bill for a billing model, with prices.
+    ///
+    /// # Errors
+    /// There is no bill, or the session's model has no price.
     pub fn of(
         rows: &'a CellRows,
         facts: &'a SessionFacts,
@@ -46,8 +51,9 @@ impl<'a> Account<'a> {
         prices: &'a PriceList,
     ) -> Result<Self, Absent> {
         let bill = bill_of(rows, billing_model)?;
-        let tariff = |name| Ok(prices.find(name).map_err(|_| unknown(name))?.standard());
-        let tariffs = bill.models().map(tariff).collect::<Result<_, Absent>>()?;
+        prices.find(&bill.model).map_err(|_| unknown(&bill.model))?;
+        let tariff = |name| prices.find(name).ok().map(|model| model.standard());
+        let tariffs = bill.models().map(tariff).collect();
         let calls = prices.find(bill.call_model()).ok().map(|model| model.standard());
         Ok(Account { bill, tariffs, calls, facts, rows })
     }
@@ -57,7 +63,7 @@ impl<'a> Account<'a> {
     pub fn session(&mut self, cached: Cached) -> Result<f64, Absent> {
         let mut usd = self.compactions(cached)?;
         for (billed, request) in self.bill.requests.iter().zip(&self.facts.requests) {
-            if let Some(billed) = billed {
+            if let Some(billed) = billed.as_ref().filter(|billed| self.is_priced(billed)) {
                 let prompt = cached(&billed.prompt);
                 usd += self.price(billed, &prompt, request.output, request.at)?;
             }
@@ -71,7 +77,7 @@ impl<'a> Account<'a> {
         let mut usd = vec![0.0; self.facts.requests.len()];
         let all = self.bill.requests.iter().zip(&self.facts.requests);
         for (at, (billed, request)) in all.enumerate() {
-            if let Some(billed) = billed {
+            if let Some(billed) = billed.as_ref().filter(|billed| self.is_priced(billed)) {
                 usd[at] += self.price(billed, &billed.prompt.billed, request.output, request.at)?;
             }
         }
@@ -105,6 +111,11 @@ impl<'a> Account<'a> {
         request_usd(tariff, &prompt, (call.output, at), self.bill.call_model())
     }
 
+    /// Whether the model of a request has a price.
+    pub fn is_priced(&self, request: &RequestBill) -> bool {
+        self.tariffs.get(request.model as usize).is_some_and(Option::is_some)
+    }
+
     /// The price in USD of a prompt that is sent to the model of a request of
     /// the session.
     pub fn price(
@@ -115,7 +126,8 @@ impl<'a> Account<'a> {
         at: Timestamp,
     ) -> Result<f64, Absent> {
         let model = self.bill.model_of(like);
-        let tariff = self.tariffs.get_mut(like.model as usize).ok_or_else(|| unknown(model))?;
+        let tariff = self.tariffs.get_mut(like.model as usize).and_then(Option::as_mut);
+        let tariff = tariff.ok_or_else(|| unknown(model))?;
         request_usd(tariff, prompt, (output, at), model)
     }
 }
@@ -146,9 +158,9 @@ impl<'a> CellInput<'a> {
     /// The cell's bill for the billing model, if the provider's cache rules are known.
     pub fn cached(&self) -> Result<&'a Bill, Absent> {
         let bill = self.bill()?;
-        match self.terms.prices.priced(&bill.model) {
-            Some(_) => Ok(bill),
-            None => Err(Absent::CacheRules(bill.model.clone())),
+        match (bill.rules, self.terms.prices.priced(&bill.model)) {
+            (CacheRules::None, None) => Err(Absent::CacheRules(bill.model.clone())),
+            _ => Ok(bill),
         }
     }
 
@@ -167,9 +179,11 @@ impl<'a> CellInput<'a> {
     }
 }
 
-/// A cell's bill for one billing model.
+/// A cell's bill for one billing model. What the agent itself sent is billed as recorded,
+/// whatever was asked for.
 pub(super) fn bill_of<'a>(rows: &'a CellRows, billing_model: &str) -> Result<&'a Bill, Absent> {
-    let bill = rows.bills.iter().find(|bill| bill.billed_as == billing_model);
+    let billed_as = |name: &str| rows.bills.iter().find(|bill| bill.billed_as == name);
+    let bill = billed_as(RECORDED).or_else(|| billed_as(billing_model));
     bill.map(Arc::as_ref).ok_or(Absent::NoBill)
 }
 
@@ -181,7 +195,14 @@ pub fn sound(bill: &Bill, rows: &CellRows) -> bool {
         && bill.calls.iter().all(|call| (call.compaction as usize) < compactions)
 }
 
-/// A figure of the bill; an absent one is unknown and not zero.
-pub fn known(usd: Result<f64, Absent>) -> Contribution {
-    usd.map_or_else(Contribution::Unknown, Contribution::One)
+/// A figure of the bill; an absent one is unknown and not zero, and that of a session whose model
+/// has no price is left out.
+pub fn known<'a>(
+    account: Result<Account<'a>, Absent>,
+    figure: impl FnOnce(Account<'a>) -> Result<f64, Absent>,
+) -> Contribution {
+    match account {
+        Err(reason @ Absent::Price(_)) => Contribution::Absent(reason),
+        account => account.and_then(figure).map_or_else(Contribution::Unknown, Contribution::One),
+    }
 }

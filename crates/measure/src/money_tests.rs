@@ -165,14 +165,19 @@ fn replicates_are_averaged_before_dollars_are_summed() {
 }
 
 #[test]
-fn unknown_price_makes_row_unknown_and_never_zero() {
-    let local = cell("t", "x").sent(&[300, 600]).bill(RECORDED, "local", &[(300, 0, 0); 2]);
-    let cells = vec![full("s").build(), breaking("s").build(), local.build()];
+fn session_of_unknown_price_is_left_out_and_never_zero() {
+    let local = cell("t", "x").sent(&[300, 600]).bill(RECORDED, "local", &[(300, 0, 0); 2]).build();
+    let alone = run(vec![two("t")], vec![local.clone()]);
+    for id in ["cost_usd", "cost_head_breakpoint_usd", "compaction_cost_usd"] {
+        absent(row(&alone, "x"), id, "the price of local is unknown");
+    }
+    let cells = vec![full("s").build(), breaking("s").build(), local];
     let report = run(vec![two("s"), two("t")], cells);
     let own = row(&report, "x");
-    for id in ["cost_usd", "cost_head_breakpoint_usd", "compaction_cost_usd"] {
-        absent(own, id, "the price of local is unknown");
-    }
+    close(own, "cost_usd", 0.003_9);
+    let told = crate::testkit::warnings(&report);
+    let told = told.iter().find(|warning| warning.contains("no price is known for local"));
+    assert!(told.unwrap().contains("nor 1 of 2 sessions that it leads"), "{told:?}");
     // Session t has no cell of `full`: savings leave it out.
     close(own, "cost_savings", 1.0 - 3.9 / 3.52);
     // No known rule read anything: the rate is absent, not 0.

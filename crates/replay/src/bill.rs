@@ -71,18 +71,20 @@ impl Biller {
         let elsewhere = elsewhere(&strategy.breakpoints, facts);
         let other_place = elsewhere.is_some();
         let billing_model = |agent: &Agent| {
-            let rules = |agent: &Agent| {
-                let prices = agent.prices.as_deref();
-                prices.map_or(Rules::None, |m| Rules::of(m, strategy.explicit_cache))
+            let recorded = agent.billed_as == RECORDED;
+            let rules = |agent: &Agent, model: u32| match agent.prices.as_deref() {
+                Some(prices) => Rules::of(prices, strategy.explicit_cache),
+                None if recorded => reported_rules(&agent.model, &facts.requests, model),
+                None => Rules::None,
             };
-            let caches = std::iter::once(agent).chain(&agent.others).map(|agent| {
-                let rules = rules(agent);
+            let models = std::iter::once(agent).chain(&agent.others).zip(0..);
+            let caches = models.map(|(agent, model)| {
+                let rules = rules(agent, model);
                 let moves = other_place && rules.reads_at_breakpoints();
                 Caches { billed: rules.cache(), head_breakpoint: moves.then(|| rules.cache()) }
             });
             let caches = caches.collect();
-            let rules = rules(agent);
-            let recorded = agent.billed_as == RECORDED;
+            let rules = rules(agent, 0);
             let free = |model| recorded && reports_no_writes(&facts.requests, model);
             PayerBill {
                 agent: agent.clone(),
@@ -377,6 +379,15 @@ pub(super) fn life(requests: &[RequestFacts]) -> Life {
 pub(super) fn written_for(usage: &Usage) -> Option<Life> {
     let hour = usage.cache_write_1h > usage.cache_write_5m;
     (usage.written() > 0).then_some(if hour { Life::Hour } else { Life::Minutes5 })
+}
+
+/// The rules of a model without a price: those of a cache, where its provider reported reads.
+fn reported_rules(name: &str, requests: &[RequestFacts], model: u32) -> Rules {
+    let own = || requests.iter().filter(|r| r.model == model).filter_map(|r| r.recorded);
+    match own().any(|usage| usage.cache_read > 0) {
+        true => Rules::of_unpriced(name, own().any(|usage| usage.written() > 0)),
+        false => Rules::None,
+    }
 }
 
 /// Whether a model's provider reported prompts and never a write: it charged

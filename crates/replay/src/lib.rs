@@ -44,7 +44,7 @@ mod window;
 
 pub use asked::PendingQuestion;
 pub use cut::{Baseline, CutSegment, ExaminedCut, RequestInspector, examine, examine_and_inspect};
-pub use native::{NativeFrom, NativeWindow, UNKNOWN_LIMIT};
+pub use native::{LimitShown, NativeFrom, NativeWindow, SharedLimit, UNKNOWN_LIMIT, share_limits};
 pub use plan::{Plan, ReplayError};
 pub use receipt::receipt_facts;
 pub use saved::SavedSession;

@@ -73,13 +73,72 @@ impl NativeWindow {
         }
         let holding = COMMON.into_iter().find(|window| *window >= largest);
         match holding.filter(|window| *window < limit) {
-            Some(tokens) if compacts_by_itself(session) => {
+            Some(tokens) if largest_before(session).is_some() => {
                 Self { tokens, from: NativeFrom::Compacted }
             }
             _ if listed.is_none() => Self { tokens: limit, from: NativeFrom::Unknown },
             _ => Self { tokens: limit, from: NativeFrom::Listed },
         }
     }
+}
+
+/// A limit that a session shows, and that others of its agent and model are given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SharedLimit {
+    /// The context limit in tokens.
+    pub tokens: u64,
+    /// Id of the session that shows it.
+    pub session: String,
+    /// By what.
+    pub shown: LimitShown,
+    /// How many others are given it.
+    pub given: usize,
+}
+
+/// What shows a limit, with its tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LimitShown {
+    /// The largest prompt before an automatic compaction.
+    Compaction(u64),
+    /// A prompt above the limit so far.
+    Prompt(u64),
+}
+
+/// Gives sessions of one agent and model the limit at which one of them compacted by itself:
+/// those before it, and those after it until one sends a larger prompt, or compacts at another
+/// limit. A session whose recording states its limit keeps that. Sorts the sessions by their
+/// begin; returns the limits in that order.
+pub fn share_limits(sessions: &mut [&mut Session], agents: &Agents) -> Vec<SharedLimit> {
+    sessions.sort_by_key(|session| session.messages.first().and_then(|message| message.at));
+    let own: Vec<NativeWindow> = sessions.iter().map(|one| NativeWindow::of(one, agents)).collect();
+    let shows = |at: usize| {
+        let session: &Session = sessions[at];
+        let largest = largest_prompt(session);
+        let shown = match own[at].from {
+            NativeFrom::Compacted => LimitShown::Compaction(largest_before(session).unwrap_or(0)),
+            _ => LimitShown::Prompt(largest),
+        };
+        SharedLimit { tokens: own[at].tokens, session: session.id.clone(), shown, given: 0 }
+    };
+    let compacted = |window: &NativeWindow| window.from == NativeFrom::Compacted;
+    let Some(first) = own.iter().position(compacted) else { return Vec::new() };
+    let mut limits = vec![shows(first)];
+    let mut given = Vec::new();
+    for (at, window) in
+        own.iter().enumerate().filter(|(_, window)| window.from != NativeFrom::Recorded)
+    {
+        let current = limits.last_mut().expect("there is a first one");
+        if compacted(window) || largest_prompt(sessions[at]) > current.tokens {
+            if window.tokens != current.tokens {
+                limits.push(shows(at));
+            }
+        } else if window.tokens != current.tokens {
+            current.given += 1;
+            given.push((at, current.tokens));
+        }
+    }
+    given.into_iter().for_each(|(at, tokens)| sessions[at].window = Some(tokens));
+    limits
 }
 
 /// Largest prompt that the recording reports, of a request or just before a
@@ -92,12 +151,10 @@ fn largest_prompt(session: &Session) -> u64 {
     requests.chain(before).filter(|tokens| *tokens <= MOST_TOKENS).max().unwrap_or(0)
 }
 
-/// Whether the agent compacted automatically and the recording reports the
-/// size.
-fn compacts_by_itself(session: &Session) -> bool {
-    let is_plausible = |tokens: Option<u64>| tokens.is_some_and(|tokens| tokens <= MOST_TOKENS);
-    let mut compactions = session.compactions.iter();
-    compactions.any(|c| c.trigger == RecordedTrigger::Auto && is_plausible(c.tokens_before))
+/// Largest prompt before an automatic compaction, where the recording reports one.
+fn largest_before(session: &Session) -> Option<u64> {
+    let by_itself = session.compactions.iter().filter(|c| c.trigger == RecordedTrigger::Auto);
+    by_itself.filter_map(|c| c.tokens_before).filter(|tokens| *tokens <= MOST_TOKENS).max()
 }
 
 #[cfg(test)]
@@ -233,6 +290,71 @@ mod tests {
         ] {
             assert_eq!(session(Some("large"), &[9_000], &[compaction]), listed, "{compaction:?}");
         }
+    }
+
+    /// A session of a model with 1m, at an hour, with its largest prompt and the size at which it
+    /// compacted by itself.
+    fn at_hour(id: &str, hour: i8, prompt: u64, compacted: Option<u64>) -> Session {
+        let at = jiff::civil::date(2026, 7, 1).at(hour, 0, 0, 0).in_tz("UTC").unwrap().timestamp();
+        let usage = Some(Usage { input: prompt, ..Usage::default() });
+        let asked = Message { usage, ..Message::new("", Role::Assistant, Some(at), Vec::new()) };
+        let made = compacted.map(|before| RecordedCompaction {
+            trigger: AUTO,
+            tokens_before: Some(before),
+            ..RecordedCompaction::default()
+        });
+        Session {
+            id: id.to_owned(),
+            model: Some("claude-opus-5".to_owned()),
+            messages: vec![asked],
+            compactions: made.into_iter().collect(),
+            ..Session::default()
+        }
+    }
+
+    #[test]
+    fn compaction_by_itself_decides_for_all_until_larger_prompt() {
+        let mut sessions = [
+            at_hour("last", 9, 60_000, None),
+            at_hour("compacts", 3, 150_000, Some(167_000)),
+            at_hour("first", 1, 40_000, None),
+            at_hour("large", 5, 420_000, None),
+            at_hour("again", 7, 90_000, Some(165_000)),
+            at_hour("behind large", 6, 50_000, None),
+        ];
+        let agents = Agents::new(Arc::new(PriceList::bundled()), Vec::new());
+        let mut all: Vec<&mut Session> = sessions.iter_mut().collect();
+        let limits = share_limits(&mut all, &agents);
+        let told = limits.iter().map(|one| (&*one.session, one.tokens, one.given, one.shown));
+        let expected = [
+            ("compacts", 200_000, 1, LimitShown::Compaction(167_000)),
+            ("large", 1_000_000, 0, LimitShown::Prompt(420_000)),
+            ("again", 200_000, 1, LimitShown::Compaction(165_000)),
+        ];
+        assert_eq!(told.collect::<Vec<_>>(), expected);
+        let windows = sessions.iter().map(|one| (&*one.id, NativeWindow::of(one, &agents).tokens));
+        let expected = [
+            ("last", 200_000),
+            ("compacts", 200_000),
+            ("first", 200_000),
+            ("large", 1_000_000),
+            ("again", 200_000),
+            ("behind large", 1_000_000),
+        ];
+        assert_eq!(windows.collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn stated_limits_stay_and_without_compaction_nothing_is_shared() {
+        let agents = Agents::new(Arc::new(PriceList::bundled()), Vec::new());
+        let mut alone = [at_hour("a", 1, 9_000, None), at_hour("b", 2, 9_000, None)];
+        let mut all: Vec<&mut Session> = alone.iter_mut().collect();
+        assert_eq!(share_limits(&mut all, &agents), []);
+        let mut sessions = [at_hour("a", 1, 9_000, Some(160_000)), at_hour("b", 2, 9_000, None)];
+        sessions[1].window = Some(500_000);
+        let mut all: Vec<&mut Session> = sessions.iter_mut().collect();
+        assert_eq!(share_limits(&mut all, &agents)[0].given, 0);
+        assert_eq!(sessions[1].window, Some(500_000));
     }
 
     #[test]

@@ -7,7 +7,8 @@ use super::subject::PreparedSession;
 use recap_billing::pricing::Agents;
 use recap_billing::prompt_cache::Rules;
 use recap_core::model::{
-    CompactionFacts, Content, Message, MessageIndex, Origin, ReceiptFacts, RecordedCompaction, Role,
+    Block, CompactionFacts, Content, Message, MessageIndex, Origin, ReceiptFacts,
+    RecordedCompaction, Role,
 };
 use recap_strategy::Recording;
 
@@ -29,7 +30,26 @@ pub fn receipt_facts(subject: &PreparedSession, agents: &Agents) -> ReceiptFacts
         compactions: compactions.collect(),
         lifetimes: std::iter::once(facts.model.as_deref()).chain(others).map(lifetime).collect(),
         contents: Contents::of(recording),
+        missing_subagents: missing_subagents(recording),
     }
+}
+
+/// Tools that start a subagent: of Claude Code (`Task` up to 2.1.6x), Codex, and of OpenCode and
+/// Copilot.
+const SUBAGENT_TOOLS: [&str; 4] = ["Agent", "Task", "spawn_agent", "task"];
+
+/// Calls of subagents that answered, in a session without any record of what subagents used.
+fn missing_subagents(recording: &Recording) -> u64 {
+    let session = &recording.session;
+    if !session.sidechains.is_empty() {
+        return 0;
+    }
+    let answered = |result: MessageIndex| {
+        let blocks = &session.messages[result as usize].blocks;
+        !blocks.iter().any(|block| matches!(block, Block::ToolResult { is_error: true, .. }))
+    };
+    let calls = recording.calls.iter().filter(|call| SUBAGENT_TOOLS.contains(&&*call.tool));
+    calls.filter(|call| call.result.is_some_and(answered)).count() as u64
 }
 
 /// The context of the recorded agent by kinds of content, as it grows and is compacted.
@@ -157,7 +177,7 @@ mod tests {
 
     use super::*;
     use recap_billing::pricing::PriceList;
-    use recap_core::model::{Block, Preamble, PreambleChange, Session};
+    use recap_core::model::{Preamble, PreambleChange, Session, SidechainRequest, Usage};
     use recap_core::tokens::Counter;
 
     fn says(n: usize, role: Role, block: Block) -> Message {
@@ -251,6 +271,34 @@ mod tests {
         let marker = subject.recording.counter.count(CLEARED);
         assert!(marker < result);
         assert_eq!(sent(&facts, Origin::Result), 2 * result + 2 * marker);
+    }
+
+    #[test]
+    fn subagents_that_answered_are_missing_without_their_records() {
+        let call = |n: usize, name: &str| {
+            let (id, arguments) = (format!("s{n}"), serde_json::json!({}));
+            says(n, Role::Assistant, Block::ToolCall { id, name: name.to_owned(), arguments })
+        };
+        let result = |n: usize, is_error| {
+            let (call, text) = (format!("s{n}"), "It is done.".to_owned());
+            let block = Block::ToolResult { call, text, images: 0, is_error };
+            says(100 + n, Role::Tool, block)
+        };
+        let messages = vec![
+            call(1, "Task"),
+            result(1, false),
+            call(2, "Agent"),
+            result(2, true),
+            call(3, "Agent"),
+            call(4, "Read"),
+            result(4, false),
+        ];
+        let session = Session { messages, ..Session::default() };
+        assert_eq!(facts_of(&subject(session.clone())).missing_subagents, 1);
+        let usage = Usage { input: 9, ..Usage::default() };
+        let sidechains = vec![SidechainRequest { at: None, model: None, usage }];
+        let known = Session { sidechains, ..session };
+        assert_eq!(facts_of(&subject(known)).missing_subagents, 0);
     }
 
     #[test]

@@ -4,10 +4,12 @@
 use std::collections::BTreeSet;
 
 use super::document::{Cell, Group, Head, Part, Row, Table, absent, figures, words};
+use super::html::money::parts::parts as bill_parts;
 use super::{block, number};
+use recap_billing::pricing::PriceList;
 use recap_core::model::{
-    Absent, Amount, Cause, Content, Hour, Origin, RECORDED, Rebuilt, Receipt, Report, RowKind,
-    Sender, Spent, StrategyRow, TokenKind, catalogue,
+    self, Absent, Amount, Cause, Content, Hour, Origin, RECORDED, Rebuilt, Receipt, Report,
+    RowKind, Sender, Spent, StrategyRow, TokenKind, catalogue,
 };
 use recap_core::text::{counted, form_for};
 
@@ -132,12 +134,20 @@ fn notes(receipt: &Receipt) -> Vec<String> {
         let compactions = counted(receipt.silent_compactions, "compaction");
         format!("The recording does not report the calls of {compactions}, if they made any.")
     });
+    let missing = (receipt.missing_subagents > 0).then(|| {
+        let calls = counted(receipt.missing_subagents, "subagent");
+        let (were, are) = match receipt.missing_subagents {
+            1 => ("was", "its log is not there: its cost is"),
+            _ => ("were", "their logs are not there: their cost is"),
+        };
+        format!("{calls} {were} called, and {are} in no sum here.")
+    });
     let aside = (receipt.of(Sender::Subagent).reported > 0).then(|| {
         "Requests of subagents that are not recorded as a conversation have no order: none of \
          theirs is among the rebuilt caches."
             .to_owned()
     });
-    let notes = [Some(reported), placeholders, unfinished, compactions, aside];
+    let notes = [Some(reported), placeholders, unfinished, compactions, missing, aside];
     notes.into_iter().flatten().chain(unpriced(receipt)).collect()
 }
 
@@ -218,9 +228,11 @@ pub(super) fn sentence(report: &Report) -> Option<String> {
     };
     let parts = all.kinds.iter().map(part).collect::<Vec<_>>().join(", ");
     if is_unknown(&total) {
-        return Some(format!("What these sessions cost today is unknown: {parts}."));
+        let why = without_price(receipt).map(|why| format!(" ({why})")).unwrap_or_default();
+        return Some(format!("What these sessions cost today is unknown{why}: {parts}."));
     }
-    let mut said = format!("Today these sessions cost {}: {parts}", money(&total));
+    let cost = known(receipt, &total);
+    let mut said = format!("Today these sessions cost {cost}: {parts}");
     for sender in [Sender::Subagent, Sender::Compaction] {
         let spent = receipt.of(sender);
         if spent.reported > 0 {
@@ -229,6 +241,10 @@ pub(super) fn sentence(report: &Report) -> Option<String> {
     }
     if let Some(rebuilt) = rebuilt(receipt) {
         said += &format!("; {rebuilt}");
+    }
+    if receipt.missing_subagents > 0 {
+        let calls = counted(receipt.missing_subagents, "subagent");
+        said += &format!("; not known is what {calls} used, whose logs are not there");
     }
     Some(said + ".")
 }
@@ -245,6 +261,26 @@ fn money(amount: &Amount) -> String {
         None if is_unknown(amount) => "unknown".to_owned(),
         None => format!("{} + unknown", number::dollars(amount.usd)),
     }
+}
+
+/// The dollars of a sum of the receipt, and the models whose part is not in them.
+pub(super) fn known(receipt: &Receipt, amount: &Amount) -> String {
+    let without = without_price(receipt).filter(|_| amount.whole().is_none());
+    money(amount) + &without.map(|why| format!(" ({why})")).unwrap_or_default()
+}
+
+/// The models that have no price.
+fn without_price(receipt: &Receipt) -> Option<String> {
+    let mut models: Vec<String> = Vec::new();
+    for ((_, model), spent) in &receipt.spent {
+        let name = model.clone().unwrap_or_else(|| "an unnamed model".to_owned());
+        let reason = spent.total().unpriced;
+        let unpriced = matches!(reason, Some(Absent::Price(_) | Absent::NoModelNamed));
+        if unpriced && !models.contains(&name) {
+            models.push(name);
+        }
+    }
+    (!models.is_empty()).then(|| format!("no price for {}", models.join(", ")))
 }
 
 /// The rebuilt caches in a clause; nothing where none was.
@@ -365,7 +401,7 @@ fn choices(report: &Report) -> Vec<String> {
 }
 
 /// What rows bill: the main agent with its compactions.
-fn own(receipt: &Receipt) -> Amount {
+pub(super) fn own(receipt: &Receipt) -> Amount {
     let sent = [Sender::Main, Sender::Compaction].map(|sender| receipt.of(sender).total());
     sent.iter().sum()
 }
@@ -377,15 +413,25 @@ fn billed(report: &Report) -> impl Iterator<Item = (&StrategyRow, f64)> {
     rows.filter_map(|row| Some((row, row.number(catalogue::COST_USD)?)))
 }
 
-/// What was recorded, as each model that was asked for bills it.
+/// What was recorded, as each model that was asked for bills it, at the first window.
 fn by_models(report: &Report) -> Vec<String> {
-    let asked = report.manifest.agent_models.iter().filter_map(|model| {
-        let is_its =
-            |(row, _): &(&StrategyRow, f64)| row.strategy == RECORDED && row.agent_model == *model;
-        let (_, usd) = billed(report).find(is_its)?;
-        Some(format!("{} at {}", number::dollars(usd), model))
+    let prices = PriceList::from(&report.manifest.prices);
+    let window = report.manifest.windows.first();
+    let sent =
+        |cell: &&model::Cell| cell.key.strategy == RECORDED && Some(&cell.key.window) == window;
+    let asked = report.manifest.agent_models.iter().filter(|model| *model != RECORDED);
+    let each = asked.filter_map(|model| {
+        let mut usd = 0.0;
+        for session in report.results.iter() {
+            let facts = report.facts_of(session.dataset, session.id)?;
+            for rows in session.cells().iter().filter(sent).filter_map(model::Cell::rows) {
+                let bill = rows.bills.iter().find(|bill| bill.billed_as == *model)?;
+                usd += bill_parts(rows, bill, facts, &prices)?.total();
+            }
+        }
+        (usd > 0.0).then(|| format!("{} at {model}", number::dollars(usd)))
     });
-    asked.collect()
+    each.collect()
 }
 
 /// The cheapest strategy at each window of so many tokens.
@@ -437,8 +483,11 @@ fn hour(hour: &Result<Hour, Absent>) -> String {
 
 #[cfg(test)]
 pub(super) mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::testkit::Kit;
+    use recap_core::model::{CellKey, CellOutcome, RunResults};
 
     /// A run in which a model without a price answered a subagent.
     pub(crate) fn report() -> Report {
@@ -468,6 +517,7 @@ pub(super) mod tests {
             ]
             .into(),
             silent_compactions: 1,
+            missing_subagents: 3,
             rebuilt: [
                 (Cause::IdleGap, rebuilt(2, 40_000, 0.25)),
                 (Cause::Compaction, rebuilt(1, 5_000, 0.125)),
@@ -484,10 +534,10 @@ pub(super) mod tests {
     fn sentence_splits_dollars_by_kind_rebuilds_by_cause() {
         assert_eq!(
             sentence(&report()).unwrap(),
-            "Today these sessions cost $2.00 + unknown: cache reads $1.00, cache writes \
+            "Today these sessions cost $2.00 + unknown (no price for local): cache reads $1.00, cache writes \
              (5 min) $0.500, uncached input unknown, output $0.500; of it unknown for subagents; \
              3 caches were rebuilt for $0.375 of it: 1 behind a compaction ($0.125), 2 after an idle \
-             gap ($0.250)."
+             gap ($0.250); not known is what 3 subagents used, whose logs are not there."
         );
     }
 
@@ -509,12 +559,15 @@ pub(super) mod tests {
         report.manifest.agent_models = vec!["cheap-1".to_owned(), "unbilled".to_owned()];
         report.rows.retain(|row| row.window == "200k");
         assert!(report.rows.len() > 3);
-        let mut row = report.rows[0].clone();
-        row.strategy = RECORDED.to_owned();
-        row.agent_model = "cheap-1".to_owned();
-        row.row_kind = RowKind::Control;
-        row.values.insert(catalogue::COST_USD.id.to_owned(), recap_core::model::Value::Known(0.5));
-        report.rows.push(row);
+        let session = report.results.iter().next().unwrap();
+        let mut cell = session.cells()[0].clone();
+        cell.key = CellKey { strategy: RECORDED.to_owned(), window: "25%".to_owned(), ..cell.key };
+        let CellOutcome::Done(rows) = &mut cell.outcome else { panic!("it is done") };
+        Arc::make_mut(&mut rows.bills[0]).billed_as = "cheap-1".to_owned();
+        let facts = report.facts_of(session.dataset, session.id).unwrap();
+        let prices = PriceList::from(&report.manifest.prices);
+        let usd = bill_parts(rows, &rows.bills[0], facts, &prices).unwrap().total();
+        report.results = RunResults::new(vec![cell], []);
         let [_, window, model] = choices(&report).try_into().unwrap();
         // Of strategies that are no controls `prune` saves most: 41.2 · (1 − 0.44).
         assert_eq!(
@@ -524,8 +577,11 @@ pub(super) mod tests {
         );
         assert_eq!(
             model,
-            "Another model: at claude-opus-4-6, local what was sent without subagents cost $2.00; \
-             the same would have cost $0.500 at cheap-1."
+            format!(
+                "Another model: at claude-opus-4-6, local what was sent without subagents cost \
+                 $2.00; the same would have cost {} at cheap-1.",
+                number::dollars(usd)
+            )
         );
     }
 

@@ -75,9 +75,13 @@ fn rows(receipt: &Receipt) -> Vec<Row<'_>> {
         rows.extend(spent_rows(sender.into(), model.as_deref().unwrap_or(""), spent));
     }
     rows.extend(spent_rows(ALL, ALL, &receipt.all()));
-    let sender = Sender::Compaction.into();
-    let (item, count) = ("calls not reported".to_owned(), Some(receipt.silent_compactions));
-    rows.push(Row { part: "cost", sender, model: ALL, item, count, ..Row::default() });
+    for (sender, calls) in [
+        (Sender::Compaction, receipt.silent_compactions),
+        (Sender::Subagent, receipt.missing_subagents),
+    ] {
+        let (item, count, sender) = ("calls not reported".to_owned(), Some(calls), sender.into());
+        rows.push(Row { part: "cost", sender, model: ALL, item, count, ..Row::default() });
+    }
     for (cause, rebuilt) in &receipt.rebuilt {
         let (item, count) = (<&str>::from(cause).to_owned(), Some(rebuilt.requests));
         rows.push(Row { part: "rebuilt", item, count, ..Row::default() }.with(&rebuilt.lost));
@@ -144,6 +148,7 @@ mod tests {
             "ALL,ALL,cost,subagent,local,total,,7000,,,the price of local is unknown",
             "ALL,ALL,cost,ALL,ALL,total,,2107000,,,the price of local is unknown",
             "ALL,ALL,cost,compaction,ALL,calls not reported,1,,,,",
+            "ALL,ALL,cost,subagent,ALL,calls not reported,3,,,,",
             "ALL,ALL,rebuilt,,,idle-gap,2,40000,,0.25,",
             "ALL,ALL,context,,,result:tool-0,4,100,100,,",
             "ALL,ALL,hour,,,change,,,,0.5,",

@@ -60,11 +60,21 @@ impl Agents {
     /// for some of its requests.
     pub fn of(&self, recorded: Option<&str>, others: &[String]) -> Vec<Agent> {
         if self.asked.is_empty() {
-            let billed_as = RECORDED.to_owned();
-            let others = others.iter().map(|name| self.recorded(Some(name))).collect();
-            return vec![Agent { billed_as, others, ..self.recorded(recorded) }];
+            return vec![self.today(recorded, others)];
         }
         self.asked.iter().map(|name| self.named(name)).collect()
+    }
+
+    /// The same for what the agent itself sent: whatever was asked for, it cost what its own
+    /// models charged, which stand first.
+    pub fn of_recording(&self, recorded: Option<&str>, others: &[String]) -> Vec<Agent> {
+        let asked = self.asked.iter().map(|name| self.named(name));
+        std::iter::once(self.today(recorded, others)).chain(asked).collect()
+    }
+
+    fn today(&self, recorded: Option<&str>, others: &[String]) -> Agent {
+        let others = others.iter().map(|name| self.recorded(Some(name))).collect();
+        Agent { billed_as: RECORDED.to_owned(), others, ..self.recorded(recorded) }
     }
 
     /// The recorded model, whether it has a price or not: another's would be a
@@ -105,6 +115,18 @@ mod tests {
             let agent = of(Some(recorded));
             assert_eq!((agent.model.as_str(), agent.prices), (recorded, None));
         }
+    }
+
+    #[test]
+    fn recording_is_billed_as_its_own_models_first() {
+        let others = ["claude-haiku-4-5".to_owned()];
+        let of = |asked: &[&str]| agents(asked).of_recording(Some("claude-opus-4-6"), &others);
+        let billed = |all: Vec<Agent>| all.into_iter().map(|one| (one.billed_as, one.model));
+        let own = (RECORDED.to_owned(), "claude-opus-4-6".to_owned());
+        assert_eq!(billed(of(&[])).collect::<Vec<_>>(), [own.clone()]);
+        let asked = ("gpt-5.4".to_owned(), "gpt-5.4".to_owned());
+        assert_eq!(billed(of(&["gpt-5.4"])).collect::<Vec<_>>(), [own, asked]);
+        assert_eq!(of(&["gpt-5.4"])[0].others[0].model, "claude-haiku-4-5");
     }
 
     #[test]

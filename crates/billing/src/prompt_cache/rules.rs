@@ -44,11 +44,27 @@ impl Rules {
     /// OpenAI's older rules, which other automatic caches resemble (Mistral,
     /// xAI).
     pub fn of(model: &ModelPrices, explicit: bool) -> Self {
-        let id = model.id.to_lowercase();
-        let minimum = |default| model.cache_min_tokens.unwrap_or(default);
         if !model.reads_cache() {
-            Rules::None
-        } else if id.contains("claude") {
+            return Rules::None;
+        }
+        let (minimum, marked) = (model.cache_min_tokens, model.cache_breakpoints);
+        Self::of_family(&model.id, (minimum, marked), explicit)
+    }
+
+    /// The rules of a model without a price, whose provider reported that it read a cache.
+    /// `written`: and that it wrote one.
+    pub fn of_unpriced(name: &str, written: bool) -> Self {
+        match Self::of_family(name, (None, written), false) {
+            // Whoever charges for writing has breakpoints, as Anthropic's resellers and likes do.
+            Rules::OpenAiMarked => Rules::Anthropic(ANTHROPIC_MINIMUM),
+            rules => rules,
+        }
+    }
+
+    fn of_family(name: &str, (least, marked): (Option<u64>, bool), explicit: bool) -> Self {
+        let id = name.to_lowercase();
+        let minimum = |default| least.unwrap_or(default);
+        if id.contains("claude") {
             Rules::Anthropic(minimum(ANTHROPIC_MINIMUM))
         } else if id.contains("gemini") && explicit {
             Rules::GeminiExplicit(minimum(GEMINI_MINIMUM))
@@ -56,7 +72,7 @@ impl Rules {
             Rules::GeminiImplicit(minimum(GEMINI_MINIMUM))
         } else if id.contains("deepseek") {
             Rules::DeepSeek
-        } else if model.cache_breakpoints {
+        } else if marked {
             Rules::OpenAiMarked
         } else if reads_in_wide_steps(&id) {
             Rules::OpenAiWideSteps
@@ -189,6 +205,16 @@ mod tests {
     /// Blocks of 1,000 tokens with breakpoints behind the second and the last.
     fn prompt(letters: &str) -> Prompt {
         marked(letters, &[(1, Life::Minutes5), (letters.len() - 1, Life::Minutes5)])
+    }
+
+    #[test]
+    fn unpriced_model_has_rules_of_its_family_or_by_its_writes() {
+        let of = |name, written| Rules::of_unpriced(name, written).named();
+        assert_eq!(of("my-claude", true), CacheRules::Anthropic);
+        assert_eq!(of("my-claude", false), CacheRules::Anthropic);
+        assert_eq!(of("local-gemini", false), CacheRules::GeminiImplicit);
+        assert_eq!(of("local", false), CacheRules::OpenAiSteps);
+        assert_eq!(of("local", true), CacheRules::Anthropic);
     }
 
     #[test]

@@ -103,12 +103,12 @@ pub enum Problem {
     BreakpointUnknown { rows: Vec<OtherBill>, more: usize, least: f64 },
     /// Sessions that name no model.
     DefaultModel { sessions: usize, of: usize, billed_as: Vec<String> },
-    /// Models without a price.
-    Unpriced { models: Vec<String> },
+    /// Models without a price, and in how many sessions one is the model of the session.
+    Unpriced { models: Vec<String>, sessions: usize, of: usize },
     /// Rows whose bill lacks the storage of an explicit cache, and the models for
     /// which it has no price.
     StorageUnpriced { rows: Vec<RowName>, models: Vec<String> },
-    /// Summaries of the recorded agent whose calls are not on record.
+    /// Summaries of the recorded agent whose calls are not on record, and are estimated.
     UnbilledSummaries { unknown: usize, of: usize },
     /// Sessions whose simulated bill differs much from the recorded one.
     BillOff { off: usize, checked: usize, worst: String, errors: BillErrors },

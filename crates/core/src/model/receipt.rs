@@ -20,6 +20,13 @@ pub struct ReceiptFacts {
     pub lifetimes: Vec<Option<u32>>,
     /// What the contexts held.
     pub contents: Vec<Content>,
+    /// Calls of subagents that answered, where no record tells what they used.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub missing_subagents: u64,
+}
+
+fn is_zero(n: &u64) -> bool {
+    *n == 0
 }
 
 /// A compaction of the recorded agent.
@@ -249,6 +256,8 @@ pub struct Receipt {
     pub spent: BTreeMap<(Sender, Option<String>), Spent>,
     /// Compactions whose call no record reports, if they made one.
     pub silent_compactions: u64,
+    /// Calls of subagents whose logs are not there.
+    pub missing_subagents: u64,
     /// Caches of the conversations that were rebuilt, by cause. Requests of subagents without a
     /// conversation of their own have no order and are not looked at.
     pub rebuilt: BTreeMap<Cause, Rebuilt>,
@@ -265,6 +274,7 @@ impl Default for Receipt {
         Self {
             spent: BTreeMap::new(),
             silent_compactions: 0,
+            missing_subagents: 0,
             rebuilt: BTreeMap::new(),
             hour: Err(Absent::NoUsage),
             contents: Vec::new(),

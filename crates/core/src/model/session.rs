@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use super::{RecordedCompaction, SidechainRequest, Usage};
+use super::{RecordedCompaction, RecordedTrigger, SidechainRequest, Usage};
 
 /// One part of a message.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -299,6 +299,10 @@ pub struct Session {
     pub left_out: BTreeMap<String, u64>,
 }
 
+/// Longest wait for a model that the times of records show, in milliseconds: clients of Anthropic
+/// and OpenAI give up after ten minutes (the defaults of their SDKs).
+const LONGEST_CALL_MS: i128 = 600_000;
+
 /// Separator between the id of a session and the number of a conversation of its subagent.
 pub const SIDECHAIN: &str = "#sidechain-";
 
@@ -353,6 +357,23 @@ impl Session {
     /// The message with the result of each call that has one, by the call's id.
     pub fn results(&self) -> FxHashMap<String, MessageIndex> {
         self.calls().into_iter().filter_map(|call| Some((call.id, call.result?))).collect()
+    }
+
+    /// How long a compaction took, in milliseconds: as the recording says, or else since the
+    /// command that asked for it (an agent writes it down behind, with the time at which it was
+    /// typed), or, where the agent compacted by itself, since the message before.
+    pub fn compaction_ms(&self, made: &RecordedCompaction) -> Option<f64> {
+        let after = (made.after as usize).min(self.messages.len());
+        let since = || {
+            let (before, behind) = self.messages.split_at(after);
+            let at = made.at?;
+            let mut behind =
+                behind.iter().map_while(|message| message.at.filter(|time| *time < at));
+            let last = || before.last().filter(|_| made.trigger == RecordedTrigger::Auto)?.at;
+            let waited = at.duration_since(behind.next().or_else(last)?).as_millis();
+            (1..=LONGEST_CALL_MS).contains(&waited).then_some(waited as f64)
+        };
+        made.duration_ms.or_else(since)
     }
 
     /// Indices of the messages before which the recorded agent called its model.

@@ -111,10 +111,17 @@ fn words(problem: &Problem) -> String {
             form_for(*sessions, "it is", "they are"),
             billed_as.join(", ")
         ),
-        Unpriced { models } => format!(
-            "no price is known for {}, so nor is the bill: --prices takes a list that has one, \
-             --agent-model bills sessions as another model",
-            models.join(", ")
+        Unpriced { models, sessions, of } => format!(
+            "no price is known for {}{}: --prices takes a list that has one, --agent-model bills \
+             sessions as another model",
+            models.join(", "),
+            match sessions == of {
+                true => ", so nor is the bill".to_owned(),
+                false => format!(
+                    ", so no bill has what it answered, nor {sessions} of {} that it leads",
+                    counted(*of, "session")
+                ),
+            }
         ),
         StorageUnpriced { rows, models } => format!(
             "what keeping a cache of {} costs is unknown, so these bills are without it and count \
@@ -124,8 +131,8 @@ fn words(problem: &Problem) -> String {
             joined(rows.iter().map(|row| (row, String::new())))
         ),
         UnbilledSummaries { unknown, of } => format!(
-            "the calls for {} of {} of the recorded agent are not on record: today's bill is too \
-             low by them",
+            "the calls for {} of {} of the recorded agent are not on record: today's bill has an \
+             estimate of them, as of those of every other row",
             grouped(*unknown),
             counted(*of, "summary")
         ),

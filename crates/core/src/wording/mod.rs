@@ -21,7 +21,7 @@ pub use recommendation::{Answer, answer, paragraph};
 use crate::model::{Missing, NATIVE, Primary};
 use crate::text::{counted, form_for};
 
-/// Largest number of missing cells and cuts that a sentence names.
+/// Largest number of missing cells, cuts and sessions that a sentence names.
 const NAMED: usize = 3;
 
 impl Display for Missing {
@@ -33,10 +33,7 @@ impl Display for Missing {
             [of(self.cells, self.planned_cells, "cell"), of(self.cuts, self.planned_cuts, "cut")];
         let parts: Vec<String> = parts.into_iter().flatten().collect();
         let all = self.cells + self.cuts;
-        let mut named = self.named[..self.named.len().min(NAMED)].join("; ");
-        if all > NAMED {
-            named += &format!("; and {} more", all - NAMED);
-        }
+        let named = first_few(&self.named, all);
         write!(
             out,
             "this run is incomplete: {} {} missing ({named}). `recap bench` with the same options, \
@@ -54,6 +51,15 @@ pub fn window(label: &str) -> String {
         Some(share) => format!("{} %", share.trim_end()),
         None => label.to_owned(),
     }
+}
+
+/// The first of `all` names: "a", "a; b", "a; b; c; and 9 more".
+pub fn first_few(names: &[String], all: usize) -> String {
+    let mut named = names[..names.len().min(NAMED)].join("; ");
+    if all > NAMED {
+        named += &format!("; and {} more", all - NAMED);
+    }
+    named
 }
 
 /// A list in words: "a", "a and b", "a, b and c".

@@ -1,12 +1,13 @@
 //! Findings on bills and times: their assumptions and unknowns.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use super::{Evidence, owned, place};
 use crate::rows::Entry;
 use recap_billing::pricing::PriceList;
 use recap_core::model::{
-    Absent, BillErrors, Limit, OtherBill, Problem, RECORDED, RowKind, SessionFacts, Value,
+    Absent, Bill, BillErrors, Limit, OtherBill, Problem, RECORDED, RowKind, SessionFacts, Value,
     catalogue,
 };
 
@@ -27,15 +28,19 @@ pub(super) fn what_bills_assume(run: &Evidence<'_>) -> Option<Limit> {
 }
 
 /// Summaries of the recorded agent whose calls are not on record: the bill of
-/// the strategy that repeats them does not include their cost.
+/// the strategy that repeats them has an estimate of their cost.
 pub(super) fn unbilled_summaries(run: &Evidence<'_>) -> Option<Problem> {
     let (mut unknown, mut of) = (0, 0);
-    for session in run.results.iter() {
+    for facts in run.facts {
+        let Some(session) = run.results.get(&facts.dataset, &facts.session) else { continue };
+        let made = facts.receipt.iter().flat_map(|receipt| &receipt.compactions);
+        let on_record: BTreeSet<u32> =
+            made.filter(|made| made.call.is_some()).map(|made| made.after).collect();
         let cells = session.cells().iter().filter(|cell| cell.key.strategy == RECORDED);
         let rows = cells.filter_map(|cell| cell.rows()).flat_map(|rows| &rows.compactions);
         for row in rows.filter(|row| row.messages_folded > 0) {
             of += 1;
-            unknown += usize::from(row.model_calls == 0);
+            unknown += usize::from(!on_record.contains(&row.messages_seen));
         }
     }
     (unknown > 0).then_some(Problem::UnbilledSummaries { unknown, of })
@@ -60,12 +65,18 @@ pub(super) fn first_breakpoint(run: &Evidence<'_>) -> Option<Problem> {
     (!rows.is_empty()).then_some(Problem::BreakpointUnknown { rows, more, least })
 }
 
-/// Models without a price, whose bill is unknown.
+/// Models without a price, whose part of the bill is unknown.
 pub fn unpriced(run: &Evidence<'_>) -> Option<Problem> {
     let list = PriceList::from(&run.manifest.prices);
     let models = run.bill_models.iter().filter(|model| list.find(model).is_err());
     let models: Vec<String> = models.cloned().collect();
-    (!models.is_empty()).then_some(Problem::Unpriced { models })
+    let leads = |bill: &Arc<Bill>| models.contains(&bill.model);
+    let led = run.results.iter().filter(|session| {
+        let rows = session.cells().iter().filter_map(|cell| cell.rows());
+        rows.flat_map(|rows| &rows.bills).any(leads)
+    });
+    let (sessions, of) = (led.count(), run.results.iter().count());
+    (!models.is_empty()).then_some(Problem::Unpriced { models, sessions, of })
 }
 
 /// Rows whose bill lacks the storage of explicit caches.
@@ -148,7 +159,8 @@ pub(super) fn simulation_off(run: &Evidence<'_>) -> Option<Problem> {
 mod tests {
     use crate::testkit::{cell, facts, run, warnings};
     use recap_core::model::{
-        Buckets, Cell, CellOutcome, LatencySource, RECORDED, SessionFacts, Validation,
+        Buckets, Cell, CellOutcome, CompactionFacts, LatencySource, RECORDED, ReceiptFacts,
+        RecordedCall, SessionFacts, Usage, Validation,
     };
 
     fn billed(id: &str, billing_model: &str, model: &str) -> Cell {
@@ -200,14 +212,18 @@ mod tests {
         assert_eq!(
             said(of("recorded")).unwrap(),
             "the calls for 2 of 2 summaries of the recorded agent are not on record: today's bill \
-             is too low by them"
+             has an estimate of them, as of those of every other row"
         );
         assert_eq!(said(of("x")), None);
-        let mut known = of("recorded");
-        if let CellOutcome::Done(rows) = &mut known.outcome {
-            rows.compactions.iter_mut().for_each(|row| row.model_calls = 1);
-        }
-        assert_eq!(said(known), None);
+    }
+
+    /// The facts of a session of whose compaction behind so many messages the call is on record.
+    fn on_record(after: u32) -> SessionFacts {
+        let usage = Usage { input: 9, ..Usage::default() };
+        let call = Some(RecordedCall { model: None, usage, latency_ms: None });
+        let compactions = vec![CompactionFacts { after, call }];
+        let receipt = Some(ReceiptFacts { compactions, ..ReceiptFacts::default() });
+        SessionFacts { receipt, ..named("s", None) }
     }
 
     #[test]
@@ -265,9 +281,9 @@ mod tests {
         cell = cell.with_compaction(|row| row.messages_folded = 0);
         let mut cell = cell.build();
         if let CellOutcome::Done(rows) = &mut cell.outcome {
-            rows.compactions[0].model_calls = 2;
+            rows.compactions[0].messages_seen = 77;
         }
-        let actual = said(vec![named("s", None)], vec![cell], "not on record").unwrap();
+        let actual = said(vec![on_record(77)], vec![cell], "not on record").unwrap();
         assert!(actual.contains("for 2 of 3 summaries"), "{actual}");
     }
 

@@ -10,7 +10,7 @@ use crate::exams::AtCut;
 use crate::spec::{Basis, CellInput, Compute, Contribution, Pool, Spec};
 use recap_core::model::{
     Absent, Agreement, CutBill, CutExam, FULL, Fact, Measure, MessageIndex, QuestionKind,
-    QuestionRow, RIGHT, ReferenceState, SessionFacts, catalogue, counts_refusals,
+    QuestionRow, RECORDED, RIGHT, ReferenceState, SessionFacts, catalogue, counts_refusals,
 };
 
 /// The measures of this subject.
@@ -289,7 +289,8 @@ fn between(sample: &CellInput<'_>, from: u32, to: u32) -> Contribution {
 
 /// The billing model's bill of a cut.
 fn bill<'a>(sample: &CellInput<'_>, at: &AtCut<'a>) -> Option<&'a CutBill> {
-    at.exam.bills.iter().find(|bill| bill.billed_as == sample.billing_model)
+    let billed_as = |name: &str| at.exam.bills.iter().find(|bill| bill.billed_as == name);
+    billed_as(RECORDED).or_else(|| billed_as(sample.billing_model))
 }
 
 fn cost(sample: &CellInput<'_>) -> Contribution {

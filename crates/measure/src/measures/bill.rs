@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 
 use super::references::reads;
-use crate::money::{AS_BILLED, Cached, WITHOUT_STORAGE, bill_of, known};
+use crate::money::{AS_BILLED, Account, Cached, WITHOUT_STORAGE, bill_of, known};
 use crate::spec::{Basis, CellInput, Contribution, Pool, Spec};
 use recap_core::model::{
     Absent, Bill, Buckets, Cell, Measure, PromptBill, RECORDED, RequestBill, catalogue,
@@ -42,7 +42,7 @@ const fn ratio(measure: &'static Measure, compute: fn(&CellInput<'_>) -> Contrib
 }
 
 fn session(sample: &CellInput<'_>, cached: Cached) -> Contribution {
-    known(sample.account().and_then(|mut account| account.session(cached)))
+    known(sample.account(), |mut account| account.session(cached))
 }
 
 /// The bill with the events of the recording's cache. Ranking uses this one.
@@ -61,7 +61,7 @@ const HEAD_BREAKPOINT: Spec = spec(catalogue::COST_HEAD_BREAKPOINT_USD, |sample|
 
 /// The part of the bill for the calls of compactions.
 const COMPACTIONS: Spec = spec(catalogue::COMPACTION_COST_USD, |sample| {
-    known(sample.account().and_then(|mut account| account.compactions(AS_BILLED)))
+    known(sample.account(), |mut account| account.compactions(AS_BILLED))
 });
 
 /// 1 − the bill / the bill of `full` at the same window under the same agent
@@ -78,11 +78,14 @@ const SAVINGS_VS_RECORDED: Spec = ratio(catalogue::COST_SAVINGS_VS_RECORDED, |sa
 
 fn against<'a>(sample: &CellInput<'a>, other: Option<&'a Cell>, missing: Absent) -> Contribution {
     let Some(other) = other else { return Contribution::Absent(missing) };
-    let usd = || {
-        let own = sample.account()?.session(AS_BILLED)?;
-        Ok((own, sample.account_beside(other)?.session(AS_BILLED)?))
+    let both = sample.account().and_then(|own| Ok((own, sample.account_beside(other)?)));
+    let (mut own, mut other) = match both {
+        Ok(both) => both,
+        Err(reason @ Absent::Price(_)) => return Contribution::Absent(reason),
+        Err(reason) => return Contribution::Unknown(reason),
     };
-    match usd() {
+    let usd = own.session(AS_BILLED).and_then(|own| Ok((own, other.session(AS_BILLED)?)));
+    match usd {
         Ok((_, other)) if other <= 0.0 => Contribution::Absent(Absent::NothingBilled),
         Ok((own, other)) => Contribution::Fraction { of: other - own, to: other },
         Err(reason) => Contribution::Unknown(reason),
@@ -153,20 +156,22 @@ const NEVER_EVEN: Spec = ratio(catalogue::NEVER_EVEN, |sample| match sample.bill
 /// tool result is followed by one more request, which reads its context again
 /// from the cache, receives the smallest such results uncached (as
 /// `refetch_tokens` counts) and writes [`ASKING`] tokens to request them.
-const REFETCH: Spec = spec(catalogue::COST_USD_REFETCH, |sample| known(with_refetch(sample)));
+const REFETCH: Spec = spec(catalogue::COST_USD_REFETCH, |sample| {
+    known(sample.account(), |account| with_refetch(sample, account))
+});
 
 /// Tokens that the agent writes to fetch a result (reference §2).
 const ASKING: u64 = 150;
 
-fn with_refetch(sample: &CellInput<'_>) -> Result<f64, Absent> {
-    let mut account = sample.account()?;
+fn with_refetch(sample: &CellInput<'_>, mut account: Account<'_>) -> Result<f64, Absent> {
     let mut usd = account.session(AS_BILLED)?;
     let mut fetched: BTreeMap<u32, u64> = BTreeMap::new();
     for (request, tokens) in reads(sample) {
         *fetched.entry(request).or_default() += tokens;
     }
     for (request, tokens) in fetched {
-        let Some(billed) = &account.bill.requests[request as usize] else { continue };
+        let billed = account.bill.requests[request as usize].as_ref();
+        let Some(billed) = billed.filter(|billed| account.is_priced(billed)) else { continue };
         let read = billed.prompt.billed.prompt();
         let prompt = Buckets { read, write: tokens, ..Buckets::default() };
         usd +=
@@ -180,7 +185,9 @@ fn with_refetch(sample: &CellInput<'_>) -> Result<f64, Absent> {
 /// and the savings. It is priced as recorded: by the reported usage, at the model
 /// that the request names; if that has no price, at the model that was billed
 /// instead, or else at the agent model.
-const SIDECHAINS: Spec = spec(catalogue::SIDECHAIN_COST_USD, |sample| known(sidechains(sample)));
+const SIDECHAINS: Spec = spec(catalogue::SIDECHAIN_COST_USD, |sample| {
+    sidechains(sample).map_or_else(Contribution::Unknown, Contribution::One)
+});
 
 fn sidechains(sample: &CellInput<'_>) -> Result<f64, Absent> {
     let requests = sample.facts.sidechains.iter().map(|(at, named, usage)| {

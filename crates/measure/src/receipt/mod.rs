@@ -30,6 +30,7 @@ pub fn receipt<'a>(
             sum.lost += &rebuild.amount();
         }
         receipt.hour = hour::both(receipt.hour, hour::hour(facts, &rebuilds, prices));
+        receipt.missing_subagents += facts.receipt.as_ref().map_or(0, |own| own.missing_subagents);
         let contents = facts.receipt.iter().flat_map(|own| &own.contents);
         contents.for_each(|content| add_content(&mut receipt.contents, content));
     }

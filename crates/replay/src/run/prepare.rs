@@ -23,7 +23,9 @@ pub fn plan(
 ) -> (Vec<Plan>, Vec<String>) {
     let (mut plans, mut set_aside) = (Vec::new(), Vec::new());
     let facts = &subject.facts;
-    let agents: Arc<[Agent]> = spec.agents.of(facts.model.as_deref(), &facts.other_models).into();
+    let recorded = (facts.model.as_deref(), &facts.other_models[..]);
+    let agents: Arc<[Agent]> = spec.agents.of(recorded.0, recorded.1).into();
+    let today: Arc<[Agent]> = spec.agents.of_recording(recorded.0, recorded.1).into();
     let native = NativeWindow::of(&subject.recording.session, &spec.agents).tokens;
     let model = facts.model.as_deref().map(|name| spec.agents.named(name).model);
     let model = model.unwrap_or_default();
@@ -52,7 +54,7 @@ pub fn plan(
                     scaling: window.scaling(spec.scaled),
                     seed: spec.seed,
                     offline: roles.offline,
-                    agents: Arc::clone(&agents),
+                    agents: Arc::clone(if strategy.replays_recording() { &today } else { &agents }),
                     compactor: spec.compactor.clone(),
                 });
             }

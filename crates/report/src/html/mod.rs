@@ -20,7 +20,7 @@ mod answer;
 mod cells;
 mod compare;
 mod cuts;
-mod money;
+pub(crate) mod money;
 mod policy;
 mod questions;
 mod session;

@@ -5,9 +5,9 @@ use super::columns::brief_columns;
 use super::{TODAY, arranged, ranked};
 use crate::block::{self, Block, counted};
 use crate::document::{Part, Screen, shows_spread, terminal};
-use crate::{number, panel, plain, short_ids, spend};
+use crate::{number, panel, plain, receipt, short_ids, spend};
 use recap_core::model::{
-    Finding, Interval, Primary, Problem, RECORDED, Report, Sender, StrategyRow, catalogue,
+    Amount, Finding, Interval, Primary, Problem, RECORDED, Report, Sender, StrategyRow, catalogue,
 };
 use recap_core::wording::{self, Answer};
 
@@ -68,12 +68,20 @@ fn read(report: &Report, blocks: &[Block<'_>]) -> String {
 
 /// What the sessions cost today, or as which model they are billed.
 fn billed(report: &Report, block: &Block<'_>) -> Option<String> {
-    let today = block.rows.iter().find(|row| row.strategy == RECORDED);
-    let today = today.and_then(|row| row.number(catalogue::COST_USD));
+    let recorded = block.rows.iter().find(|row| row.strategy == RECORDED);
+    let sent = receipt::own(&report.receipt);
+    let today = recorded.and_then(|row| match (row.number(catalogue::COST_USD), sent.whole()) {
+        (Some(usd), Some(_)) => Some(number::dollars(usd)),
+        // A part has no price.
+        (usd, None) if sent.usd > 0.0 => {
+            let usd = usd.unwrap_or(sent.usd);
+            Some(receipt::known(&report.receipt, &Amount { usd, ..sent }))
+        }
+        (usd, _) => usd.map(number::dollars),
+    });
     let subagents = report.receipt.of(Sender::Subagent).total().whole().filter(|usd| *usd > 0.0);
     let subagents = subagents.map(|usd| format!(", and {} by subagents", number::dollars(usd)));
-    let today =
-        today.map(|usd| format!("{} today{}", number::dollars(usd), subagents.unwrap_or_default()));
+    let today = today.map(|usd| format!("{usd} today{}", subagents.unwrap_or_default()));
     today.or_else(|| block::billing_model(report, block))
 }
 

@@ -315,6 +315,10 @@ fn references_alone_fit_a_narrow_terminal_too() {
     ");
 }
 
+fn unpriced(model: &str) -> Problem {
+    Problem::Unpriced { models: vec![model.to_owned()], sessions: 1, of: 3 }
+}
+
 #[test]
 fn narrow_screen_has_answer_first_within_25_lines() {
     let kit = Kit { sessions: 3, windows: vec!["25%"], ..Kit::default() };
@@ -325,8 +329,8 @@ fn narrow_screen_has_answer_first_within_25_lines() {
         let strategy = format!("summary-{n}");
         report.rows.push(StrategyRow { strategy, ..summaries.clone().unwrap() });
     }
-    let problems = ["a", "b", "c", "d"]
-        .map(|model| Problem::Unpriced { models: vec![format!("{model}-{}", "x".repeat(60))] });
+    let problems =
+        ["a", "b", "c", "d"].map(|model| unpriced(&format!("{model}-{}", "x".repeat(60))));
     report.findings = problems.into_iter().map(Finding::from).collect();
     let shown = narrow(&report, 80);
     assert!(shown.lines().count() < 25, "{shown}");
@@ -346,7 +350,7 @@ fn problems_that_change_figures_precede_reading_notices() {
     report.findings = vec![
         Problem::Notice("2 lines were left out".to_owned()).into(),
         Problem::UnevenQuestions.into(),
-        Problem::Unpriced { models: vec!["m".to_owned()] }.into(),
+        unpriced("m").into(),
     ];
     let shown = narrow(&report, 80);
     let at = |words: &str| shown.find(words).unwrap_or_else(|| panic!("{words}: {shown}"));

@@ -10,6 +10,7 @@ use crate::host::{Mechanism, MechanismError, Outcome, Work};
 use crate::mechanism::MechanismSpec;
 use crate::metered::ModelCall;
 use recap_core::model::{CallId, Piece, RecordedCall, RecordedCompaction, Role};
+use recap_core::tokens::Counter;
 
 /// Repeats what the recorded agent did.
 pub static SPEC: MechanismSpec = MechanismSpec {
@@ -59,15 +60,19 @@ impl Mechanism for Recorded {
         if range.is_empty() || !compaction.folds() {
             return Ok(Outcome::default());
         }
+        let before = context.weight().tokens;
         let written = fold(context, compaction, range)?;
-        let compactions = &context.recording().session.compactions;
-        let number = compactions.iter().position(|other| other == compaction);
-        let sizes = &context.recording().sizes.put_back;
-        if let Some(tokens) = number.and_then(|number| sizes[number]) {
+        let session = &context.recording().session;
+        let took_ms = session.compaction_ms(compaction);
+        let number = session.compactions.iter().position(|other| other == compaction);
+        let put_back = number.and_then(|number| context.recording().sizes.put_back[number]);
+        if let Some(tokens) = put_back {
             context.size_written(&written, tokens);
         }
-        let calls = compaction.call.iter().map(call).collect();
-        Ok(Outcome { calls, took_ms: compaction.duration_ms, ..Outcome::default() })
+        let on_record = compaction.call.as_ref().map(call);
+        let estimated = || estimated(compaction, before, &context.recording().counter, put_back);
+        let calls = on_record.or_else(estimated).into_iter().collect();
+        Ok(Outcome { calls, took_ms, ..Outcome::default() })
     }
 }
 
@@ -155,10 +160,49 @@ fn call(recorded: &RecordedCall) -> ModelCall {
     }
 }
 
+/// What a call costs that wrote a summary and is not on record: as in every other row it reads
+/// the live conversation of `before` tokens, and writes the summary. Of one that cannot be read
+/// the size is known where the provider counted what it `put_back`. Without a summary no model
+/// was called.
+fn estimated(
+    compaction: &RecordedCompaction,
+    before: u64,
+    counter: &Counter,
+    put_back: Option<u64>,
+) -> Option<ModelCall> {
+    let output = match (&compaction.summary, &compaction.unreadable) {
+        (Some(summary), _) => counter.count(summary),
+        (None, Some(_)) => put_back.unwrap_or(0),
+        (None, None) => return None,
+    };
+    let usage = CallUsage { input: before, output };
+    Some(ModelCall { usage, latency_ms: None, recorded: false, live: true, reply: None })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use recap_core::model::Usage;
+
+    #[test]
+    fn call_that_is_not_on_record_reads_conversation_and_writes_summary() {
+        let counter = Counter::default();
+        let of = |compaction: &RecordedCompaction, put_back| {
+            let made = estimated(compaction, 5_000, &counter, put_back)?;
+            assert!(made.live && !made.recorded && made.latency_ms.is_none());
+            Some((made.usage.input, made.usage.output))
+        };
+        let summary = Some("The port is 8417, and no other.".to_owned());
+        let told = RecordedCompaction { summary, ..RecordedCompaction::default() };
+        let words = counter.count("The port is 8417, and no other.");
+        assert_eq!(of(&told, Some(900)), Some((5_000, words)));
+        let unreadable = Some("encrypted".to_owned());
+        let secret = RecordedCompaction { unreadable, ..RecordedCompaction::default() };
+        assert_eq!(of(&secret, Some(900)), Some((5_000, 900)));
+        assert_eq!(of(&secret, None), Some((5_000, 0)));
+        // Messages were dropped, and nothing was written.
+        assert_eq!(of(&RecordedCompaction::default(), Some(900)), None);
+    }
 
     /// A call that read most of its prompt went on from the live conversation.
     #[test]

@@ -1,7 +1,7 @@
 //! The receipt: what the sessions cost under every strategy, in parts. Works
 //! without a script.
 
-mod parts;
+pub(crate) mod parts;
 
 use std::collections::BTreeMap;
 
@@ -99,7 +99,8 @@ fn sums(report: &Report) -> Sums {
         let Some(facts) = report.facts_of(session.dataset, session.id) else { continue };
         let done = session.cells().iter().filter_map(|cell| Some((&cell.key, cell.rows()?)));
         for (cell, rows) in done {
-            for bill in &rows.bills {
+            // A session whose model has no price is in no bill.
+            for bill in rows.bills.iter().filter(|bill| prices.find(&bill.model).is_ok()) {
                 let parts = parts::parts(rows, bill, facts, &prices);
                 for dataset in [session.dataset, block::ALL] {
                     let key = [dataset, &cell.window, &cell.strategy, &bill.billed_as];
@@ -122,8 +123,9 @@ fn receipts(block: &block::Block<'_>, sums: &Sums) -> Vec<Receipt> {
                     let key = [block.dataset, block.window, &row.strategy, billing_model];
                     sums.get(&key.map(str::to_owned))
                 };
-                // Where each session is billed as its own model, a row bears the model's name.
-                let parts = *paid_by(block.agent_model).or_else(|| paid_by(RECORDED))?;
+                // Where each session is billed as its own model, a row bears the model's name;
+                // what the agent itself sent always is.
+                let parts = *paid_by(RECORDED).or_else(|| paid_by(block.agent_model))?;
                 Some((row, parts?))
             })
             .collect();

@@ -1,14 +1,14 @@
 //! What one session's bill is made of.
 //!
-//! Invariant: an unknown price leaves the whole bill unknown, and the parts of a
-//! bill add up to it.
+//! Invariant: the parts of a bill add up to it. What a model without a price answered is left
+//! out, as in the bill.
 
 use recap_billing::pricing::{PriceList, Tariff};
 use recap_core::model::{Bill, Buckets, CellRows, RequestFacts, SessionFacts};
 
 /// A bill in USD by what is paid for.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct BillParts {
+pub(crate) struct BillParts {
     /// Prompts: read from the cache.
     read: f64,
     /// Written to it, and kept in it.
@@ -27,7 +27,7 @@ impl BillParts {
         [self.read, self.written, self.input, self.output, self.calls]
     }
 
-    pub(super) fn total(&self) -> f64 {
+    pub(crate) fn total(&self) -> f64 {
         self.each().iter().sum()
     }
 
@@ -67,19 +67,21 @@ impl BillParts {
     }
 }
 
-/// The bill of a session in parts; `None` where a price is unknown.
-pub(super) fn parts(
+/// The bill of a session in parts; `None` where its model, or that of its calls, has no price.
+pub(crate) fn parts(
     rows: &CellRows,
     bill: &Bill,
     facts: &SessionFacts,
     prices: &PriceList,
 ) -> Option<BillParts> {
+    prices.find(&bill.model).ok()?;
     let tariff = |model| Some(prices.find(model).ok()?.standard());
-    let mut tariffs = bill.models().map(tariff).collect::<Option<Vec<Tariff<'_>>>>()?;
+    let mut tariffs: Vec<Option<Tariff<'_>>> = bill.models().map(tariff).collect();
     let mut parts = BillParts::default();
     for (request, billed) in facts.requests.iter().zip(&bill.requests) {
         let Some(billed) = billed else { continue };
-        parts.add(tariffs.get_mut(billed.model as usize)?, &billed.prompt.billed, request)?;
+        let Some(tariff) = tariffs.get_mut(billed.model as usize)? else { continue };
+        parts.add(tariff, &billed.prompt.billed, request)?;
     }
     if bill.calls.is_empty() {
         return Some(parts);

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::html::cells::Cells;
 use crate::{Texts, plain};
-use recap_core::model::{CellRows, LossRow, RequestRow, SessionFacts};
+use recap_core::model::{CellRows, LossRow, RECORDED, RequestRow, SessionFacts};
 
 /// Points of a line of context size, at most.
 const POINTS: usize = 120;
@@ -170,7 +170,8 @@ fn compactions(
     let all = rows.compactions.len();
     let mut out = PackedCompactions { all, ..PackedCompactions::default() };
     let (mut request, mut after, mut text) = (0, 0, 0);
-    let paid = rows.bills.iter().find(|bill| bill.billed_as == cells.billing_model);
+    let billed_as = |name: &str| rows.bills.iter().find(|bill| bill.billed_as == name);
+    let paid = billed_as(RECORDED).or_else(|| billed_as(cells.billing_model));
     for (at, row) in rows.compactions.iter().enumerate().take(limit) {
         out.request.push(i64::from(row.request) - request);
         request = i64::from(row.request);
