@@ -71,9 +71,9 @@ pub fn one_line(text: &str) -> String {
 }
 
 /// Whether a text is printable ASCII in lines, as most are: nothing in it commands
-/// anything. By bytes this is seen many times faster than by characters.
+/// anything. All bytes at once are seen many times faster than one character after another.
 pub fn is_plain(text: &str) -> bool {
-    text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t'))
+    text.bytes().fold(true, |plain, byte| plain & matches!(byte, b' '..=b'~' | b'\n' | b'\t'))
 }
 
 fn without(text: &str, taken: fn(char) -> bool) -> Cow<'_, str> {

@@ -8,6 +8,7 @@ use super::anchors::Anchors;
 use super::index::{Block, Index, Posting};
 use super::question::{Ask, ParsedQuestion};
 use super::signs::{Signs, score};
+use super::words::Term;
 use crate::calendar::relative::holds;
 use recap_core::model::Role;
 
@@ -58,6 +59,8 @@ struct Found<'a> {
     anchors: Anchors<'a>,
     /// Score of each block, and a bit for each term in it.
     blocks: Vec<(f64, u64)>,
+    /// A bit for each of the question's terms: most terms of a text have another.
+    asked: u64,
     /// The factor of a block's terms at each distance.
     fading: [f64; AFTER + 1],
 }
@@ -101,6 +104,7 @@ impl<'a> Found<'a> {
             anchors: Anchors::new(index, &question.names),
             sentences: vec![0.0; index.sentences.len()],
             blocks: vec![(0.0, 0); index.blocks.len()],
+            asked: question.terms.iter().fold(0, |bits, term| bits | 1 << (term % 64)),
             fading: std::array::from_fn(|step| FADES.powi(step as i32)),
         };
         for (number, posting) in postings.iter().enumerate() {
@@ -238,7 +242,7 @@ impl<'a> Found<'a> {
         let shared = self.signs_of_block(at, block);
         for number in block.first..block.end {
             let sentence = index.sentence(number);
-            let novel = sentence.terms.iter().filter(|one| !question.terms.contains(&one.term));
+            let novel = sentence.terms.iter().filter(|one| !self.is_asked(one.term));
             let novelty = novel.map(|one| index.rarity_of(one)).sum::<f64>().ln_1p();
             let formed = self.hunts() && sentence.values.iter().any(|value| question.seeks(value));
             let (quoted, scope) =
@@ -262,6 +266,11 @@ impl<'a> Found<'a> {
             };
             out.push(Ranked { sentence: number, score: score(&signs), signs });
         }
+    }
+
+    /// Whether a term is one of the question.
+    fn is_asked(&self, term: Term) -> bool {
+        self.asked & (1 << (term % 64)) != 0 && self.question.terms.contains(&term)
     }
 
     /// The features that all sentences of a block share.
