@@ -174,7 +174,8 @@ fn provider_knows_why_its_cache_was_not_read() {
             record["message"]["diagnostics"] = json!({"cache_miss_reason": {"type": told}});
         }
         let rows = receipt(&records);
-        let rebuilt = rows.iter().filter(|row| row["part"] == "rebuilt" && !row["count"].is_empty());
+        let rebuilt =
+            rows.iter().filter(|row| row["part"] == "rebuilt" && !row["count"].is_empty());
         rebuilt.map(|row| format!("{} {}", row["count"], row["item"])).collect::<Vec<_>>()
     };
     assert_eq!(cause("system_changed"), ["3 system-changed"]);

@@ -63,7 +63,6 @@ impl Mechanism for Recorded {
         let before = context.weight().tokens;
         let written = fold(context, compaction, range)?;
         let session = &context.recording().session;
-        let took_ms = session.compaction_ms(compaction);
         let number = session.compactions.iter().position(|other| other == compaction);
         let put_back = number.and_then(|number| context.recording().sizes.put_back[number]);
         if let Some(tokens) = put_back {
@@ -71,6 +70,11 @@ impl Mechanism for Recorded {
         }
         let on_record = compaction.call.as_ref().map(call);
         let estimated = || estimated(compaction, before, &context.recording().counter, put_back);
+        let took_ms = match &on_record {
+            // The call says how long it took.
+            Some(call) if call.latency_ms.is_some() => compaction.duration_ms,
+            _ => session.compaction_ms(compaction),
+        };
         let calls = on_record.or_else(estimated).into_iter().collect();
         Ok(Outcome { calls, took_ms, ..Outcome::default() })
     }

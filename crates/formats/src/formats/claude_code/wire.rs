@@ -40,14 +40,14 @@ pub(super) struct Header {
 #[derive(Debug)]
 pub(super) enum Body {
     User(Content<Part>),
-    Assistant(Response),
+    Assistant(Box<Response>),
     Compaction(CompactMetadata),
     MicroCompaction(MicrocompactMetadata),
     /// What the harness added to the conversation besides messages.
     Added(Added),
     /// A response of a subagent, shown as its progress: it is in no other record
     /// where the subagent's log is not at hand.
-    Progress(Response),
+    Progress(Box<Response>),
     /// What became of a prompt that was typed while the agent worked.
     Queue(Queue),
     /// Not part of the conversation; the reason under which it is counted.
@@ -58,7 +58,9 @@ pub(super) enum Body {
 #[derive(Debug)]
 pub(super) struct Record {
     pub(super) line: u64,
-    pub(super) header: Header,
+    /// Apart, like a response: a list of records that grows is moved, and stands in memory twice
+    /// meanwhile.
+    pub(super) header: Box<Header>,
     pub(super) body: Body,
     /// Whether it names as its parent the end of what the log wrote once more
     /// before it.
@@ -68,7 +70,7 @@ pub(super) struct Record {
 impl Record {
     /// The id of the record that it follows.
     pub(super) fn parent(&self) -> Option<&str> {
-        let Header { parent_uuid, logical_parent_uuid, .. } = &self.header;
+        let Header { parent_uuid, logical_parent_uuid, .. } = &*self.header;
         parent_uuid.as_deref().or(logical_parent_uuid.as_deref())
     }
 
@@ -207,7 +209,7 @@ impl CompactMetadata {
     /// figure beyond a day is none.
     pub(super) fn waited(&self) -> Option<f64> {
         if self.trigger.as_deref().is_some_and(|trigger| trigger.contains("idle")) {
-            return None;
+            return Some(0.0);
         }
         self.duration_ms.filter(|ms| (0.0..=86_400_000.0).contains(ms) && *ms > 0.0)
     }
@@ -278,7 +280,7 @@ pub(super) fn read(text: &str) -> Result<(Header, Body), Problem> {
             if let Some(usage) = &mut message.usage {
                 usage.diagnosed(message.diagnostics);
             }
-            Body::Assistant(message)
+            Body::Assistant(Box::new(message))
         }
         ("system", Some("compact_boundary")) => {
             let metadata = parse::<WithMetadata>(text)?.compact_metadata;
@@ -290,8 +292,10 @@ pub(super) fn read(text: &str) -> Result<(Header, Body), Problem> {
         }
         ("system", Some("local_command")) => attachment::local_command(text)?
             .map_or_else(|| Body::Other("system/local_command record".to_owned()), Body::Added),
-        ("progress", _) if text.contains("\"agent_progress\"") => agent_progress(text)
-            .map_or_else(|| Body::Other("progress record".to_owned()), Body::Progress),
+        ("progress", _) if text.contains("\"agent_progress\"") => agent_progress(text).map_or_else(
+            || Body::Other("progress record".to_owned()),
+            |shown| Body::Progress(Box::new(shown)),
+        ),
         ("queue-operation", _) => parse(text)
             .map_or_else(|_| Body::Other("queue-operation record".to_owned()), Body::Queue),
         ("attachment", _) => match attachment::read(text)? {
