@@ -51,6 +51,7 @@ mod strategies;
 mod terminal;
 #[path = "../common/tools.rs"]
 mod test_tools;
+mod today;
 mod tools;
 mod tune;
 mod usage;

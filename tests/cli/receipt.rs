@@ -44,7 +44,7 @@ fn turn(minute: u32, n: usize, parent: Option<&str>, tokens: [u64; 3]) -> [Json;
 
 /// Five requests: a cache that grows, an idle gap of twenty minutes, a prompt that changed, and
 /// a compaction.
-fn session() -> Vec<Json> {
+pub fn session() -> Vec<Json> {
     let mut records = Vec::new();
     records.extend(turn(0, 1, None, [100, 0, 20_000]));
     records.extend(turn(1, 2, Some("a1"), [100, 20_000, 5_000]));

@@ -94,9 +94,12 @@ pub(super) fn agent_model(bill: &Bill) -> &str {
 }
 
 /// The bills of a cell in the order of that name; one `None` without any, so
-/// that what needs no bill has its row.
+/// that what needs no bill has its row. What the agent itself sent has one: as recorded.
 pub(super) fn bills(rows: &CellRows) -> Vec<Option<&Bill>> {
     let mut bills: Vec<&Bill> = rows.bills.iter().map(Arc::as_ref).collect();
+    if let Some(today) = bills.iter().position(|bill| bill.billed_as == RECORDED) {
+        bills = vec![bills[today]];
+    }
     bills.sort_by_key(|bill| agent_model(bill));
     if bills.is_empty() { vec![None] } else { bills.into_iter().map(Some).collect() }
 }

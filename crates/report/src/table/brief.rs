@@ -73,7 +73,7 @@ fn billed(report: &Report, block: &Block<'_>) -> Option<String> {
     let today = recorded.and_then(|row| match (row.number(catalogue::COST_USD), sent.whole()) {
         (Some(usd), Some(_)) => Some(number::dollars(usd)),
         // A part has no price.
-        (usd, None) if sent.usd > 0.0 => {
+        (usd, None) if usd.is_some() || sent.usd > 0.0 => {
             let usd = usd.unwrap_or(sent.usd);
             Some(receipt::known(&report.receipt, &Amount { usd, ..sent }))
         }
