@@ -40,6 +40,7 @@ mod import;
 mod labels;
 mod load;
 mod native;
+mod once;
 mod outline;
 mod pseudonyms;
 mod questions;

@@ -5,6 +5,7 @@ use super::tree::Tree;
 use super::wire::{Body, CompactMetadata, Record, Response};
 use crate::formats::anthropic::Part;
 use crate::formats::prelude::*;
+use crate::once::hash;
 
 /// Why a record of the conversation is not in the session.
 pub(super) const ABANDONED: &str = "record on an abandoned branch";
@@ -287,7 +288,12 @@ impl<'a> Builder<'a> {
         if let Some(model) = model {
             self.draft.models.add(&model, &message.id);
         }
-        self.draft.push(message, self.records[at].line);
+        let record = &self.records[at];
+        if let Body::Assistant(Response { id: Some(id), .. }) = &record.body {
+            let told = hash(&(id, &record.header.request_id));
+            self.draft.response_ids.insert(message.id.clone(), told);
+        }
+        self.draft.push(message, record.line);
         self.emit_results(&calls)
     }
 

@@ -136,7 +136,10 @@ impl Reader {
         let git = session.git.map_or([None, None], |git| [git.branch, git.commit_hash]);
         if !self.session_seen {
             self.draft.recorded_id.clone_from(&session.id);
+            self.draft.copy_of = session.forked_from_id;
             self.draft.parent = parent;
+        } else if self.draft.copy_of.is_none() && session.id != self.draft.recorded_id {
+            self.draft.copy_of.clone_from(&session.id);
         }
         let own = [session.id, session.cli_version, session.originator];
         let own = own.into_iter().chain(git).flatten();

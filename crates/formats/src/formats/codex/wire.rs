@@ -58,7 +58,8 @@ pub(super) struct WireSession {
     /// How it was started: a name, or what a subagent is for and whose it is.
     #[serde(default)]
     source: Json,
-    forked_from_id: Option<String>,
+    /// The session whose history it begins with a copy of.
+    pub(super) forked_from_id: Option<String>,
 }
 
 impl WireSession {
