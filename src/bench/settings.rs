@@ -16,8 +16,8 @@ use recap_strategy::Strategy;
 #[command(next_help_heading = "Replay")]
 pub struct Settings {
     /// Context limit to assume: tokens (16000, 16k), a share of each session's messages (25%), or
-    /// native, the limit of the recorded model; repeat for several [default: native where requests
-    /// report their tokens, else 50%]
+    /// native, the limit of the recorded model; repeat for several [default: native where that is
+    /// known, else 50%]
     #[arg(long = "window", value_name = "TOKENS|SHARE|native")]
     pub windows: Vec<WindowSpec>,
 

@@ -138,13 +138,15 @@ fn unpriced_model_leaves_money_unknown_and_names_remedy() {
         let (checked, ..) = billed(&recording(&[(name, usage(0, 0, 10_000))]));
         assert_usd(checked[0].1, 10_000.0 * 18.75 / 1e6);
     }
-    // So has a session of which a single response is of such a model.
+    // Of a session in which another model answered, all but its answers is billed.
     let (checked, full, actual) = billed(&recording(&[
         (OPUS, usage(0, 0, 10_000)),
         (OPUS, usage(0, 10_000, 9)),
         ("acme-coder-2", usage(7, 0, 0)),
     ]));
-    assert!(checked[0].1.is_nan() && full.is_nan());
+    let priced = (10_009.0 * 6.25 + 10_000.0 * 0.5) / 1e6;
+    assert_usd(checked[0].1, priced);
+    assert_usd(full, priced + 200.0 * 25.0 / 1e6);
     assert!(actual.contains("acme-coder-2"), "{actual}");
 }
 

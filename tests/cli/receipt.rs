@@ -62,14 +62,21 @@ pub fn session() -> Vec<Json> {
 
 /// The rows of `receipt.csv` over all of these records.
 fn receipt(records: &[Json]) -> Vec<Row> {
+    receipt_of(&[("logs/session.jsonl", records)]).0
+}
+
+/// The rows of `receipt.csv` over all of these files, and what the run told.
+fn receipt_of(files: &[(&str, &[Json])]) -> (Vec<Row>, String) {
     let desk = Desk::new();
-    let lines: Vec<String> = records.iter().map(Json::to_string).collect();
-    desk.file("session.jsonl", lines.join("\n"));
-    let run = ["bench", "session.jsonl", "--strategy", "full", "--cuts", "none", "--quiet"];
-    desk.good(&[&run[..], &["--questions", "none", "--out", "run"]].concat());
+    for (name, records) in files {
+        let lines: Vec<String> = records.iter().map(Json::to_string).collect();
+        desk.file(name, lines.join("\n"));
+    }
+    let run = ["bench", "logs", "--strategy", "full", "--cuts", "none", "--quiet"];
+    let told = desk.good(&[&run[..], &["--questions", "none", "--out", "run"]].concat()).out;
     let mut rows = desk.csv("run/receipt.csv");
     rows.retain(|row| row["session"] == "ALL");
-    rows
+    (rows, told)
 }
 
 /// Count, tokens, dollars and reason of a row.
@@ -102,6 +109,27 @@ fn rebuilt_cache_shows_cause_tokens_and_extra_cost() {
     assert_eq!(found(&rows, "hour", "rebuilds spared"), ["1", "", "-0.14375", ""]);
     assert_eq!(found(&rows, "hour", "dearer writes"), ["", "", "0.1725", ""]);
     assert_eq!(found(&rows, "hour", "change"), ["", "", "0.02875", ""]);
+}
+
+#[test]
+fn history_that_a_fork_copied_is_billed_once() {
+    // The fork goes on behind the second turn.
+    let own = turn(30, 6, Some("a2"), [100, 25_000, 1_000]);
+    let fork = [&session()[..4], &own[..]].concat();
+    let files = [("logs/a.jsonl", &session()[..]), ("logs/b.jsonl", &fork[..])];
+    let (rows, told) = receipt_of(&files);
+    let cost = |item| found(&rows, "cost", item);
+    assert_eq!(cost("requests"), ["6", "", "", ""]);
+    // As above, and its own 25,000 read, 1,000 written, 100 uncached and 50 of output.
+    assert_eq!(cost("cache_read"), ["", "65000", "0.0325", ""]);
+    assert_eq!(cost("cache_write_5m"), ["", "72000", "0.45", ""]);
+    assert_eq!(cost("total"), ["", "139800", "0.5025", ""]);
+    assert!(told.contains("2 sessions of 1 family share history"), "{told}");
+    // A copy as a whole is no session.
+    let copy = [("logs/a.jsonl", &session()[..]), ("logs/b.jsonl", &session()[..4])];
+    let (rows, told) = receipt_of(&copy);
+    assert_eq!(found(&rows, "cost", "total"), ["", "113650", "0.482", ""]);
+    assert!(told.contains("1 session, 5 requests"), "{told}");
 }
 
 #[test]

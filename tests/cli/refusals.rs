@@ -4,6 +4,8 @@ use crate::desk::{Desk, session};
 
 const USER: &str = r#"{"type":"user","uuid":"u1","parentUuid":null,"sessionId":"s","message":{"role":"user","content":"hello"}}"#;
 
+const ASSISTANT: &str = r#"{"type":"assistant","uuid":"a1","parentUuid":"u1","sessionId":"s","message":{"id":"m1","role":"assistant","model":"claude-opus-4-6","content":[{"type":"text","text":"hello"}]}}"#;
+
 /// The error that `recap bench FILE` gives on a file with these bytes.
 #[track_caller]
 fn bad(bytes: impl AsRef<[u8]>) -> String {
@@ -21,12 +23,12 @@ fn assert_says(error: &str, parts: &[&str]) {
     }
 }
 
-/// What `recap bench FILE` says of a file with these bytes, one of whose records is
-/// set aside.
+/// What `recap bench FILE` says of a file with these bytes and an answer, one of whose
+/// records is set aside.
 #[track_caller]
 fn aside(bytes: impl AsRef<[u8]>) -> String {
     let desk = Desk::new();
-    desk.file("session.jsonl", bytes);
+    desk.file("session.jsonl", [bytes.as_ref(), b"\n", ASSISTANT.as_bytes(), b"\n"].concat());
     let out = desk.good(&["bench", "session.jsonl"]).out;
     let out = out.split_whitespace().collect::<Vec<_>>().join(" ");
     assert_says(&out, &["session.jsonl: set aside: 1 record that cannot be read, first line 2: "]);

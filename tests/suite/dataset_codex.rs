@@ -308,6 +308,68 @@ fn an_encrypted_summary_is_absent_and_said_so() {
     assert_eq!(dataset.warnings, warned);
 }
 
+/// The times of a log's records, by their number.
+fn timed(records: &[Json], times: &[(usize, Json)]) -> String {
+    let mut lines: Vec<Json> =
+        log(records).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    for (at, time) in times {
+        lines[*at]["timestamp"] = time.clone();
+    }
+    lines.iter().map(|line| format!("{line}\n")).collect()
+}
+
+#[test]
+fn compaction_written_again_within_a_second_is_one() {
+    let kept = |text: &str| {
+        let item = json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]});
+        let own = json!({"type": "compaction", "encrypted_content": "gAAAA"});
+        record("compacted", json!({"message": "", "replacement_history": [item, own]}))
+    };
+    let made = |times: [Json; 3]| {
+        let mut records = vec![turn("m"), message("user", "Start."), message("assistant", "ok")];
+        records.extend([tokens(500, 500), kept("Start."), kept("Start."), kept("Begin.")]);
+        records.extend([message("user", "Go on."), message("assistant", "Done.")]);
+        let times: Vec<(usize, Json)> = (4..).zip(times).collect();
+        let dataset = try_read(&timed(&records, &times)).unwrap();
+        (dataset.sessions.into_iter().next().unwrap(), dataset.warnings)
+    };
+    let second = |n: &str| json!(format!("2026-01-05T09:00:{n}Z"));
+    let (session, warnings) = made([second("03.007"), second("03.014"), second("04.013")]);
+    let [compaction] = &session.compactions[..] else { panic!("{:?}", session.compactions) };
+    // The newest record is what was sent.
+    let text = Piece::Text { role: Role::User, text: "Begin.".to_owned() };
+    assert_eq!((compaction.after, compaction.pieces.clone()), (2, vec![text]));
+    assert_eq!(compaction.tokens_before, Some(500));
+    assert_eq!(session.left_out["compaction written again"], 2);
+    assert_eq!(session.left_out["encrypted summary"], 1);
+    assert!(warnings[0].ends_with(": 1"), "{warnings:?}");
+    // A second apart, or at no time, they are as many.
+    let (apart, _) = made([second("03"), second("04"), second("05")]);
+    assert_eq!(apart.compactions.len(), 3);
+    let (untimed, _) = made([Json::Null, Json::Null, Json::Null]);
+    assert_eq!(untimed.compactions.len(), 3);
+}
+
+#[test]
+fn tokens_written_to_the_cache_are_a_bucket_of_their_own() {
+    let usage = |counts: Json| {
+        let info = json!({"total_token_usage": counts, "last_token_usage": counts});
+        let count = record("event_msg", json!({"type": "token_count", "info": info}));
+        let session = read(&[turn("m"), message("user", "a"), message("assistant", "b"), count]);
+        let usage = session.messages[1].usage.unwrap();
+        [usage.input, usage.cache_read, usage.cache_write_5m]
+    };
+    let counts = |read: u64, written: Json| {
+        usage(json!({"input_tokens": 1_000, "cached_input_tokens": read,
+            "cache_write_input_tokens": written, "output_tokens": 1}))
+    };
+    assert_eq!(counts(600, json!(300)), [100, 600, 300]);
+    assert_eq!(counts(600, Json::Null), [400, 600, 0]);
+    // More than the prompt has cannot have been written.
+    assert_eq!(counts(600, json!(u64::MAX)), [0, 600, 400]);
+    assert_eq!(counts(u64::MAX, json!(7)), [0, 1_000, 0]);
+}
+
 #[test]
 fn older_compactions_keep_summary_without_tail() {
     let records = [

@@ -109,9 +109,14 @@ fn codex_said(text: &str) -> Json {
 #[test]
 fn many_codex_compactions_read_in_linear_time() {
     let n = 20_000;
-    let compacted = codex("compacted", &json!({"message": "", "replacement_history": []}));
+    let compacted = (0..n).map(|at| {
+        let mut record = codex("compacted", &json!({"message": "", "replacement_history": []}));
+        let (hour, minute, second) = (at / 3_600, at / 60 % 60, at % 60);
+        record["timestamp"] = json!(format!("2026-01-05T{hour:02}:{minute:02}:{second:02}Z"));
+        record
+    });
     let said = (0..n).map(|_| codex_said("x"));
-    let dataset = read(&lines(said.chain((0..n).map(|_| compacted.clone()))));
+    let dataset = read(&lines(said.chain(compacted)));
     assert_eq!(dataset.sessions[0].compactions.len(), n);
 }
 

@@ -108,6 +108,7 @@ fn every_written_field_is_in_the_schema() {
         tokens_before: Some(9),
         call: Some(RecordedCall { model: Some("m".into()), usage, latency_ms: Some(1.5) }),
         at,
+        copied: true,
         ..RecordedCompaction::default()
     };
     let (name, description) = ("read".to_owned(), "reads".to_owned());
@@ -129,6 +130,7 @@ fn every_written_field_is_in_the_schema() {
         metadata: vec!["/w".into()],
         sidechains: vec![SidechainRequest { at, model: Some("m".into()), usage }],
         left_out: [("torn last line".to_owned(), 1)].into(),
+        copied: [1].into(),
     };
     let folder = tempfile::tempdir().unwrap();
     let name = "all".to_owned();

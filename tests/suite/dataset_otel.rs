@@ -84,6 +84,25 @@ fn the_names_of_openinference_and_openllmetry_are_read() {
 }
 
 #[test]
+fn prompt_includes_what_was_read_and_written_by_any_name() {
+    let usage = |written: &str| {
+        let attributes = [
+            ("gen_ai.operation.name", json!("chat")),
+            ("gen_ai.input.messages", json!(r#"[{"role": "user", "content": "go"}]"#)),
+            ("gen_ai.output.messages", json!(r#"[{"role": "assistant", "content": "done"}]"#)),
+            ("gen_ai.usage.input_tokens", json!(50)),
+            ("gen_ai.usage.cache_read.input_tokens", json!(20)),
+            (written, json!(10)),
+            ("gen_ai.usage.output_tokens", json!(3)),
+        ];
+        usages(&read(&span(1, &attributes, json!([]))))
+    };
+    let expected = [[20, 20, 10, 3]];
+    assert_eq!(usage("gen_ai.usage.cache_creation.input_tokens"), expected);
+    assert_eq!(usage("gen_ai.usage.cache_write.input_tokens"), expected);
+}
+
+#[test]
 fn messages_may_be_structured_or_events() {
     let text = |text: &str| json!({"stringValue": text});
     let list = |fields: Json| json!({"kvlistValue": {"values": fields}});

@@ -32,6 +32,25 @@ fn entry(id: &str, before: Option<&str>, input: Json, output: Json, tokens: u64)
 }
 
 #[test]
+fn tokens_written_to_the_cache_are_told_by_either_api() {
+    let details = json!({"cached_tokens": 500, "cache_write_tokens": 400});
+    let usage = json!({"input_tokens": 1_000, "input_tokens_details": details, "output_tokens": 7});
+    let request = json!({"model": "m", "input": [user("Go.")]});
+    let response =
+        json!({"id": "r", "object": "response", "output": [said("Done.")], "usage": usage});
+    let responses = json!({"request": request, "response": response});
+    let usage =
+        json!({"prompt_tokens": 1_000, "prompt_tokens_details": details, "completion_tokens": 7});
+    let request = json!({"model": "m", "messages": [user("Go.")]});
+    let choice = json!({"message": {"role": "assistant", "content": "Done."}});
+    let response = json!({"id": "r", "choices": [choice], "usage": usage});
+    let chat = json!({"request": request, "response": response});
+    for log in [responses, chat] {
+        assert_eq!(usages(&read(&format!("{log}\n"))), [[100, 500, 400, 7]], "{log}");
+    }
+}
+
+#[test]
 fn response_log_is_the_conversation_extended_last() {
     let dataset = try_read(REQUESTS).unwrap();
     let session = &dataset.sessions[0];

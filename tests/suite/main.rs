@@ -42,6 +42,7 @@ mod dataset_inspect;
 mod dataset_labels;
 mod dataset_loss;
 mod dataset_native;
+mod dataset_once;
 mod dataset_opencode;
 mod dataset_openhands;
 mod dataset_order;

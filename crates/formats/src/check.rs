@@ -137,6 +137,9 @@ fn misplaced(message: &Message, what: &str) -> Problem {
 
 fn check_positions(session: &Session) -> Result<(), String> {
     let count = session.messages.len() as u32;
+    if session.copied.last().is_some_and(|&message| message >= count) {
+        return Err(format!("a copied response lies outside the session of {count} messages"));
+    }
     let mut last = 0;
     for (n, compaction) in session.compactions.iter().enumerate() {
         let n = n + 1;

@@ -51,6 +51,10 @@ pub struct Draft {
     /// The id of the session whose agent started it; empty where it is a
     /// subagent's whose parent is not named.
     pub(super) parent: Option<String>,
+    /// The id of the session whose history it begins with a copy of.
+    pub(super) copy_of: Option<String>,
+    /// What the provider calls each response and its request, hashed, by the message's id.
+    pub(super) response_ids: FxHashMap<String, u64>,
     /// What its compactions keep so far: number of messages and texts, and
     /// bytes of the texts.
     kept: (usize, usize),

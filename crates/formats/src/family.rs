@@ -5,20 +5,18 @@
 //! when all parents are known.
 
 use std::collections::BTreeMap;
-use std::hash::{Hash, Hasher};
 
-use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
+use rustc_hash::FxHashMap;
 
 use super::draft::Draft;
-use super::gathered::{Aside, Entry, settle};
-use recap_core::model::{Message, SIDECHAIN};
+use super::gathered::{Aside, Entry};
+use super::once::{Histories, line};
+use recap_core::model::SIDECHAIN;
 
 /// A session that others may name as the one that started them.
 struct Member {
     /// Its place among the sessions.
     at: usize,
-    /// Its messages: a subagent's log may begin with a copy of them.
-    messages: FxHashSet<u64>,
     /// Number of its subagents so far.
     children: usize,
 }
@@ -31,6 +29,8 @@ pub(super) struct Families {
     children: BTreeMap<String, String>,
     /// Who started a subagent's session, by its id.
     parents: FxHashMap<String, String>,
+    /// What each session counts: a subagent's log may begin with a copy of its parent's.
+    pub(super) histories: Histories,
     /// Whether more parents may come, so that subagents have to wait.
     pub(super) open: bool,
 }
@@ -38,6 +38,7 @@ pub(super) struct Families {
 impl Families {
     /// Whether a session is left for later, since it is a subagent's.
     pub(super) fn defers(&mut self, file: &str, draft: &Draft) -> bool {
+        self.histories.relate(draft);
         let Some(parent) = draft.parent.as_ref().filter(|_| self.open) else { return false };
         self.children.insert(file.to_owned(), parent.clone());
         self.parents.extend(draft.recorded_id.clone().map(|id| (id, parent.clone())));
@@ -52,32 +53,27 @@ impl Families {
     /// The files that were left for later, subagents of subagents last.
     pub(super) fn close(&mut self) -> Vec<String> {
         self.open = false;
+        self.histories.know_all();
         let children = std::mem::take(&mut self.children);
-        let depth = |parent: &String| self.line(parent).count();
+        let depth = |parent: &String| line(&self.parents, parent).count();
         let mut files: Vec<(usize, String)> =
             children.into_iter().map(|(file, parent)| (depth(&parent), file)).collect();
         files.sort();
         files.into_iter().map(|(_, file)| file).collect()
     }
 
-    /// A session and who started it, and so on.
-    fn line<'a>(&'a self, session: &'a String) -> impl Iterator<Item = &'a String> {
-        // A circle has no more steps than there are sessions.
-        let all = std::iter::successors(Some(session), |own| self.parents.get(*own));
-        all.take(self.parents.len() + 1)
-    }
-
-    /// Notes the session at `at`, if others may name it.
-    pub(super) fn note(&mut self, at: usize, draft: &Draft) {
+    /// Notes the session at `at`, which others may name or copy.
+    pub(super) fn note(&mut self, at: usize, file: &str, draft: &Draft, is_recording: bool) {
         if let Some(id) = &draft.recorded_id {
-            let messages = draft.session.messages.iter().map(print).collect();
-            self.members.insert(id.clone(), Member { at, messages, children: 0 });
+            self.members.insert(id.clone(), Member { at, children: 0 });
         }
+        self.histories.add(file, draft, is_recording);
     }
 
     /// Forgets sessions that are not kept.
     pub(super) fn truncate(&mut self, count: usize) {
         self.members.retain(|_, member| member.at < count);
+        self.histories.truncate(count);
     }
 
     /// Puts a subagent's session where it belongs: as requests of the session
@@ -85,7 +81,7 @@ impl Families {
     /// one (`apart`). Returns it where its parent was not read.
     pub(super) fn place(&mut self, mut draft: Draft, apart: bool, sessions: &[Entry]) -> Placement {
         let root = draft.parent.as_ref().and_then(|parent| {
-            self.line(parent).find(|parent| self.members.contains_key(*parent)).cloned()
+            line(&self.parents, parent).find(|id| self.members.contains_key(*id)).cloned()
         });
         let Some(parent) = root.and_then(|root| self.members.get_mut(&root)) else {
             return Placement::Orphan(draft);
@@ -96,9 +92,8 @@ impl Families {
             draft.session.id = format!("{id}{SIDECHAIN}{}", parent.children);
             return Placement::Apart(draft);
         }
-        settle(&mut draft.session);
-        let is_own = |message: &Message| !parent.messages.contains(&print(message));
-        Placement::Folded(parent.at, Aside::of(&draft.session, is_own))
+        let own = self.histories.add_to(parent.at, &draft);
+        Placement::Folded(parent.at, Aside::of(&draft.session, own))
     }
 }
 
@@ -110,14 +105,4 @@ pub(super) enum Placement {
     Apart(Draft),
     /// The session that started it was not read.
     Orphan(Draft),
-}
-
-/// What a message says and used, in short.
-fn print(message: &Message) -> u64 {
-    let mut hasher = FxHasher::default();
-    message.role.hash(&mut hasher);
-    message.sent().hash(&mut hasher);
-    let usage = message.usage.map(|usage| (usage.prompt(), usage.cache_read, usage.output));
-    usage.hash(&mut hasher);
-    hasher.finish()
 }

@@ -9,10 +9,11 @@ use super::draft::Draft;
 use super::error::{DatasetError, Problem};
 use super::family::{Families, Placement};
 use super::native::{self, Card};
+use super::once::Copies;
 use super::questions::{self, Placed};
 use super::source::Source;
 use super::subagents::Subagents;
-use recap_core::model::{Message, Question, Session, SidechainRequest};
+use recap_core::model::{MessageIndex, Question, Session, SidechainRequest};
 
 /// File name without its last extension; that of a packed file is the one before `.gz` or `.zst`.
 pub(super) fn stem_of(name: &str) -> &str {
@@ -69,6 +70,9 @@ pub(super) trait Sink {
     /// # Errors
     /// What the file system refuses.
     fn truncate(&mut self, count: usize) -> Result<(), DatasetError>;
+
+    /// Marks in each session what others count, and drops those that have nothing else.
+    fn count_once(&mut self, copies: Vec<Copies>);
 }
 
 /// What a subagent did, for the session that started it.
@@ -80,9 +84,9 @@ pub(super) struct Aside {
 }
 
 impl Aside {
-    /// What those messages of a subagent's session did that are its own.
-    pub(super) fn of(session: &Session, is_own: impl Fn(&Message) -> bool) -> Aside {
-        let own = || (0u32..).zip(&session.messages).filter(|(_, message)| is_own(message));
+    /// What the messages of a subagent's session did from the first one that is its own.
+    pub(super) fn of(session: &Session, first: MessageIndex) -> Aside {
+        let own = || (0u32..).zip(&session.messages).skip(first as usize);
         let requests = own().filter_map(|(index, message)| {
             let model = session.other_models.get(&index).or(session.model.as_ref()).cloned();
             Some(SidechainRequest { at: message.at, model, usage: message.usage? })
@@ -125,6 +129,12 @@ impl Sink for Vec<Session> {
     fn truncate(&mut self, count: usize) -> Result<(), DatasetError> {
         Vec::truncate(self, count);
         Ok(())
+    }
+
+    fn count_once(&mut self, copies: Vec<Copies>) {
+        self.iter_mut().zip(&copies).for_each(|(session, copies)| copies.mark(session));
+        let mut copies = copies.into_iter();
+        self.retain(|_| copies.next().is_none_or(|copies| !copies.is_whole));
     }
 }
 
@@ -218,6 +228,7 @@ impl<S: Sink> Gathered<S> {
             mend(&mut draft);
             check(&draft).map_err(|(line, problem)| source.error(line, problem))?;
         }
+        settle(&mut draft.session);
         let draft = match draft.parent {
             None => draft,
             Some(_) => match self.families.place(draft, apart, &self.index) {
@@ -235,9 +246,8 @@ impl<S: Sink> Gathered<S> {
                 }
             },
         };
-        self.families.note(self.index.len(), &draft);
-        let Draft { mut session, questions, .. } = draft;
-        settle(&mut session);
+        self.families.note(self.index.len(), relative, &draft, !strict);
+        let Draft { session, questions, .. } = draft;
         let (file, asked_in) = (relative.to_owned(), asked_in.unwrap_or(source.name()).to_owned());
         let id = self.sessions.put(relative, session)?;
         self.index.push(Entry { file, id, questions, asked_in });
@@ -270,6 +280,15 @@ impl<S: Sink> Gathered<S> {
             }
             known => known,
         }
+    }
+
+    /// Counts what several sessions share in one of them.
+    pub(super) fn count_once(&mut self) {
+        let (copies, warning) = self.families.histories.copies(|at| self.index[at].file.clone());
+        self.warnings.extend(warning);
+        let mut whole = copies.iter().map(|copies| copies.is_whole).collect::<Vec<_>>().into_iter();
+        self.index.retain(|_| whole.next() != Some(true));
+        self.sessions.count_once(copies);
     }
 
     /// The ids of all sessions, none twice; their questions, whose ids begin with
@@ -323,6 +342,7 @@ impl Default for Gathered {
 
 impl Gathered {
     pub(super) fn into_loaded(mut self, name: &str) -> Result<Loaded, DatasetError> {
+        self.count_once();
         let ids = self.name_sessions()?;
         let mut sessions = self.sessions;
         sessions.iter_mut().zip(ids).for_each(|(session, id)| session.id = id);
@@ -416,7 +436,7 @@ pub(super) fn settle(session: &mut Session) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use recap_core::model::{Role, Usage};
+    use recap_core::model::{Message, Role, Usage};
 
     /// Responses with these prompts, all of them read from a cache.
     fn reads(prompts: &[u64]) -> Session {

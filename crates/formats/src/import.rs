@@ -19,6 +19,7 @@ use super::load::read_into;
 use super::native::{
     Card, QUESTIONS_FILE, SESSIONS_FILE, read_line, refuse_existing, write_card, write_line,
 };
+use super::once::Copies;
 use super::pseudonyms::Pseudonyms;
 use super::questions::{self, Placed};
 use recap_core::model::{Block, Message, Question, Session, ToolDefinition};
@@ -90,19 +91,22 @@ fn write_all(
     for input in inputs {
         read_into(&mut gathered, input, &options.load)?;
     }
+    gathered.count_once();
     let ids = gathered.name_sessions()?;
     let Gathered { sessions, index, warnings, questions: placed, mut problems, card, .. } =
         gathered;
-    let Spool { mut file, written, mut pseudonyms, asides, .. } = sessions;
+    let Spool { mut file, written, mut pseudonyms, asides, copies, .. } = sessions;
     file.flush().map_err(|e| refused(partial, e))?;
     drop(file);
-    let changed = index.iter().zip(&ids).any(|(own, id)| own.id != *id) || !asides.is_empty();
+    let changed = index.iter().zip(&ids).any(|(own, id)| own.id != *id)
+        || !asides.is_empty()
+        || copies.iter().any(|copies| !copies.is_empty());
     let left_out = written.into_iter().zip(&ids).flat_map(|(written, id)| {
         let counts = written.left_out.into_iter();
         counts.map(|(why, n)| (id.clone(), why, n))
     });
     let left_out = left_out.collect();
-    let lines = Lines { path: partial, ids: &ids, asides: &asides, changed };
+    let lines = Lines { path: partial, ids: &ids, asides: &asides, copies: &copies, changed };
     problems.extend(flaws(&lines, &placed)?);
     problems.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
     if let Some(first) = problems.into_iter().next() {
@@ -150,6 +154,8 @@ pub(super) struct Lines<'a> {
     ids: &'a [String],
     /// What subagents did, by the place of the session that started them.
     asides: &'a BTreeMap<usize, Vec<Aside>>,
+    /// What of each that was written another one counts.
+    copies: &'a [Copies],
     /// Whether the sessions differ from what was written.
     pub(super) changed: bool,
 }
@@ -161,11 +167,17 @@ impl Lines<'_> {
         mut take: impl FnMut(Session) -> Result<(), DatasetError>,
     ) -> Result<(), DatasetError> {
         let file = File::open(self.path).map_err(|e| refused(self.path, e))?;
-        for (at, (line, id)) in BufReader::new(file).lines().zip(self.ids).enumerate() {
+        let mut ids = self.ids.iter();
+        for ((at, line), copies) in BufReader::new(file).lines().enumerate().zip(self.copies) {
             let line = line.map_err(|e| refused(self.path, e))?;
+            let Some(id) = Some(copies).filter(|copies| !copies.is_whole).and_then(|_| ids.next())
+            else {
+                continue;
+            };
             let mut session = read_line(&line)
                 .map_err(|problem| DatasetError::whole(self.path.display().to_string(), problem))?;
             session.id.clone_from(id);
+            copies.mark(&mut session);
             let asides = self.asides.get(&at).into_iter().flatten();
             asides.cloned().for_each(|aside| aside.add_to(&mut session));
             take(session)?;
@@ -187,6 +199,7 @@ struct Spool<'a> {
     file: BufWriter<File>,
     written: Vec<Written>,
     asides: BTreeMap<usize, Vec<Aside>>,
+    copies: Vec<Copies>,
     /// Where the next line begins, in bytes.
     end: u64,
     pseudonyms: Option<Pseudonyms>,
@@ -200,8 +213,8 @@ impl<'a> Spool<'a> {
         progress: &'a mut dyn FnMut(usize),
     ) -> Result<Self, DatasetError> {
         let file = BufWriter::new(File::create(path).map_err(|e| refused(path, e))?);
-        let (written, asides) = (Vec::new(), BTreeMap::new());
-        Ok(Spool { path, file, written, asides, end: 0, pseudonyms, progress })
+        let (written, asides, copies) = (Vec::new(), BTreeMap::new(), Vec::new());
+        Ok(Spool { path, file, written, asides, copies, end: 0, pseudonyms, progress })
     }
 }
 
@@ -235,6 +248,12 @@ impl Sink for Spool<'_> {
             file.seek(SeekFrom::Start(self.end))
         });
         cut.map(drop).map_err(|e| refused(self.path, e))
+    }
+
+    fn count_once(&mut self, copies: Vec<Copies>) {
+        let mut whole = copies.iter().map(|copies| copies.is_whole);
+        self.written.retain(|_| whole.next() != Some(true));
+        self.copies = copies;
     }
 }
 

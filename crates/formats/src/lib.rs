@@ -40,6 +40,7 @@ mod import;
 mod labels;
 mod load;
 mod native;
+mod once;
 mod outline;
 mod pseudonyms;
 mod questions;
@@ -115,10 +116,15 @@ impl Dataset {
         self.version.is_none() && self.questions.is_empty()
     }
 
-    /// Whether some request of it reports the tokens that its provider counted,
-    /// as recordings of agents do (Claude Code, Codex CLI, pi, OpenCode).
-    pub fn reports_usage(&self) -> bool {
-        let messages = self.sessions.iter().flat_map(|session| &session.messages);
-        messages.filter_map(|message| message.usage).any(|usage| usage.prompt() > 0)
+    /// Whether some session of it had a limit that is known, as agents have: it names its model
+    /// or states the limit, or it reports tokens of a prompt, of a request or at a compaction.
+    pub fn has_limits(&self) -> bool {
+        self.sessions.iter().any(|session| {
+            let mut usage = session.messages.iter().filter_map(|message| message.usage);
+            session.model.is_some()
+                || session.window.is_some()
+                || session.compactions.iter().any(|made| made.tokens_before.is_some())
+                || usage.any(|usage| usage.prompt() > 0)
+        })
     }
 }

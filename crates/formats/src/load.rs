@@ -100,6 +100,7 @@ pub(super) fn read_into<S: Sink>(
     options: &LoadOptions,
 ) -> Result<String, DatasetError> {
     let metadata = std::fs::metadata(input).map_err(|e| walk::unreadable(input, e))?;
+    gathered.families.histories.inputs += 1;
     if metadata.is_dir() {
         read_folder(gathered, input, options)
     } else {

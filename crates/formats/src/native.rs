@@ -5,7 +5,7 @@
 //! validates against them, and reading it back gives the same sessions.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
@@ -105,6 +105,8 @@ struct WireSession<'a> {
     sidechains: Cow<'a, [SidechainRequest]>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     left_out: BTreeMap<String, u64>,
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    copied: BTreeSet<MessageIndex>,
 }
 
 impl From<WireSession<'_>> for Session {
@@ -126,6 +128,7 @@ impl From<WireSession<'_>> for Session {
             metadata: wire.metadata.into_owned(),
             sidechains: wire.sidechains.into_owned(),
             left_out: wire.left_out,
+            copied: wire.copied,
         }
     }
 }
@@ -147,6 +150,7 @@ impl<'a> From<&'a Session> for WireSession<'a> {
             metadata: Cow::Borrowed(&session.metadata),
             sidechains: Cow::Borrowed(&session.sidechains),
             left_out: session.left_out.clone(),
+            copied: session.copied.clone(),
         }
     }
 }

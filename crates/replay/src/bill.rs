@@ -182,6 +182,15 @@ impl Biller {
         self.billing_models.iter_mut().map(bill).collect()
     }
 
+    /// Sends a request that another session pays for.
+    pub fn repeat(&mut self, context: &mut Context, facts: &RequestFacts, pruned: Option<EntryId>) {
+        self.request(context, facts, pruned);
+        for billing_model in &mut self.billing_models {
+            billing_model.cache_states.pop();
+            billing_model.bill.requests.pop();
+        }
+    }
+
     /// Skips a request that is not sent.
     pub fn skip(&mut self) {
         for billing_model in &mut self.billing_models {
@@ -238,7 +247,7 @@ impl Biller {
     }
 
     /// The bills, once the session is over. `places` maps the number of each
-    /// compaction to its position among those of the cell.
+    /// compaction to its position among those of the cell; others are not billed.
     pub(super) fn into_bills(
         self,
         facts: &SessionFacts,
@@ -247,13 +256,15 @@ impl Biller {
         let Self { billing_models, compacted, life, .. } = self;
         let finish = |billing_model: PayerBill| {
             let mut bill = billing_model.bill;
+            bill.calls.retain(|call| places.contains_key(&call.compaction));
+            let own = compacted.iter().filter(|made| places.contains_key(&made.compaction));
             if let Some(prices) = &billing_model.agent.prices {
                 let history = CacheHistory::new(facts, &billing_model.cache_states);
                 let calls = billing_model.calls.as_ref().map(|prices| prices.standard());
                 let mut tariffs = Tariffs { session: prices.standard(), calls };
                 let life = (!billing_model.writes_free[0]).then_some(life);
                 let crossing = |c| break_even(c, &history, &bill, &mut tariffs, life);
-                bill.break_even = compacted.iter().map(crossing).collect();
+                bill.break_even = own.map(crossing).collect();
             }
             for call in &mut bill.calls {
                 call.compaction = places[&call.compaction];

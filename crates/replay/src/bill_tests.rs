@@ -379,3 +379,46 @@ async fn unmeasured_call_gets_time_of_the_profile() {
     assert_eq!(charged(false, None, &calls).await, modelled(9_800.0 + 5_800.0));
     assert_eq!(charged(true, None, &calls).await, modelled(9_800.0 + 5_800.25));
 }
+
+/// The rows of a session of large messages, the first ten responses of which are copied.
+async fn rows_behind(copied: usize, strategy: &str) -> recap_core::model::CellRows {
+    let mut session = turns(40);
+    for (at, message) in session.messages.iter_mut().enumerate() {
+        message.blocks = vec![Block::Text { text: format!("word{at} ").repeat(600) }];
+    }
+    session.copied = (0..copied as u32).map(|response| 2 * response + 1).collect();
+    let subject = PreparedSession::new("d", session, Arc::new(Counter::default()));
+    let list = Arc::new(recap_billing::pricing::PriceList::bundled());
+    let agents = recap_billing::pricing::Agents::new(list, vec!["claude-sonnet-5-5".into()]);
+    let agents = agents.of(None, &[]).into();
+    let plan = Plan { agents, window: 12_000, ..plan(strategy, &[]) };
+    let mut session = ReplaySession::open(&subject, &plan, &EmptySummary).unwrap();
+    session.run_to_end().await.unwrap();
+    session.finish().0
+}
+
+/// How-it-works §3: the copied history fills the context and the cache as if it was sent, and
+/// is neither billed nor a row, whatever the strategy did in it.
+#[tokio::test]
+async fn behind_copied_history_all_goes_on_as_if_it_was_sent() {
+    for strategy in ["full", "fifo", "chunked-summary", "lis"] {
+        let (all, own) = (rows_behind(0, strategy).await, rows_behind(10, strategy).await);
+        assert_eq!((all.requests.len(), own.requests.len()), (20, 10), "{strategy}");
+        assert_eq!(own.requests[..], all.requests[10..], "{strategy}");
+        let [all_bill, own_bill] = [&all, &own].map(|rows| &rows.bills[0]);
+        assert_eq!(own_bill.requests[..], all_bill.requests[10..], "{strategy}");
+        let behind: Vec<_> = all.compactions.iter().filter(|row| row.begun >= 10).collect();
+        assert_eq!(own.compactions.len(), behind.len(), "{strategy}");
+        for (own, all) in own.compactions.iter().zip(&behind) {
+            assert_eq!(own.tokens_after, all.tokens_after, "{strategy}");
+            assert_eq!((own.request, own.begun), (all.request - 10, all.begun - 10));
+        }
+        let skipped = all.compactions.len() - behind.len();
+        let later = |call: &&recap_core::model::CallBill| call.compaction as usize >= skipped;
+        let calls = |bill: &Bill| bill.calls.iter().map(|call| call.prompt.billed).collect();
+        let expected: Vec<Buckets> =
+            all_bill.calls.iter().filter(later).map(|call| call.prompt.billed).collect();
+        let actual: Vec<Buckets> = calls(own_bill);
+        assert_eq!(actual, expected, "{strategy}");
+    }
+}

@@ -23,7 +23,7 @@ pub fn receipt_facts(subject: &PreparedSession, agents: &Agents) -> ReceiptFacts
         u32::try_from(life.as_secs()).ok()
     };
     let others = facts.other_models.iter().map(|named| Some(named.as_str()));
-    let compactions = recording.session.compactions.iter();
+    let compactions = recording.session.own_compactions();
     let compactions =
         compactions.map(|made| CompactionFacts { after: made.after, call: made.call.clone() });
     ReceiptFacts {
@@ -75,6 +75,7 @@ impl<'a> Contents<'a> {
         let mut changes = session.preamble_changes.iter().zip(&sizes.preamble_changes).peekable();
         let mut compactions = session.compactions.iter().zip(&sizes.put_back).peekable();
         let mut shrinks = sizes.shrinks.iter().peekable();
+        let own = session.copied.last().map_or(0, |&last| last + 1);
         for (index, message) in (0..).zip(&session.messages) {
             while let Some((made, put_back)) = compactions.next_if(|(made, _)| made.after <= index)
             {
@@ -88,13 +89,13 @@ impl<'a> Contents<'a> {
                 contents.resize(shrink.message, left.saturating_sub(shrink.tokens));
             }
             let aborted = message.usage.is_some_and(|usage| usage.prompt() == 0);
-            if message.is_request() && !aborted {
+            if message.is_request() && !aborted && !session.copied.contains(&index) {
                 let each = contents.kinds.iter_mut().zip(&contents.held);
                 each.for_each(|(kind, held)| kind.sent += held);
             }
             let kind = contents.kind_of(index, message);
             let tokens = sizes.messages[index as usize].tokens;
-            contents.add(kind, tokens);
+            contents.add(kind, tokens, index >= own);
             contents.messages.push((kind, tokens));
         }
         contents.kinds
@@ -107,7 +108,7 @@ impl<'a> Contents<'a> {
         let said = self.messages.iter().filter(|(other, _)| *other == kind);
         self.held[kind] = said.map(|(_, tokens)| tokens).sum();
         if tokens > 0 {
-            self.add(kind, tokens);
+            self.add(kind, tokens, true);
         }
     }
 
@@ -133,9 +134,12 @@ impl<'a> Contents<'a> {
         })
     }
 
-    fn add(&mut self, kind: usize, tokens: u64) {
-        self.kinds[kind].texts += 1;
-        self.kinds[kind].tokens += tokens;
+    /// Adds a text to the context. One that another session counts (not `own`) is only sent.
+    fn add(&mut self, kind: usize, tokens: u64, own: bool) {
+        if own {
+            self.kinds[kind].texts += 1;
+            self.kinds[kind].tokens += tokens;
+        }
         self.held[kind] += tokens;
     }
 
@@ -167,7 +171,7 @@ impl<'a> Contents<'a> {
         let kind = self.kind(Origin::Summary, None);
         // It covers the summary before, too.
         self.held[kind] = 0;
-        self.add(kind, tokens);
+        self.add(kind, tokens, !made.copied);
     }
 }
 

@@ -16,7 +16,7 @@ use super::subject::PreparedSession;
 use recap_billing::prompt_cache::Prompt;
 use recap_core::model::{
     Cell, CellOutcome, CellRows, CompactionRow, MessageIndex, RecordedCompaction, ReferenceOutcome,
-    RequestRow, SaverFacts, Snapshot, SnapshotPart,
+    RequestFacts, RequestRow, SaverFacts, Snapshot, SnapshotPart,
 };
 use recap_core::tokens::Reported;
 use recap_exam::facts::Survival;
@@ -61,6 +61,9 @@ pub struct ReplaySession<'a> {
     pub(super) compactions: Vec<(u32, CompactionRow)>,
     /// Number of compactions that began.
     pub(super) begun: u32,
+    /// Of those, how many began within the history that the session copied: another one counts
+    /// them.
+    pub(super) copied: u32,
     /// Compactions in the background, by stage.
     pub(super) in_flight: BTreeMap<usize, InFlight>,
     pub(super) records: Vec<Record>,
@@ -140,6 +143,7 @@ impl<'a> ReplaySession<'a> {
             requests: Vec::new(),
             compactions: Vec::new(),
             begun: 0,
+            copied: 0,
             in_flight: BTreeMap::new(),
             records: Vec::new(),
             notices: Vec::new(),
@@ -214,7 +218,10 @@ impl<'a> ReplaySession<'a> {
         if is_request {
             self.prepare()?;
             self.evaluate_stages(At::Request).await?;
-            self.request(message)?;
+            match self.subject.copied_request(message) {
+                Some(facts) => self.repeat(message, facts),
+                None => self.request(message)?,
+            }
         }
         Ok(true)
     }
@@ -304,6 +311,16 @@ impl<'a> ReplaySession<'a> {
         Ok(())
     }
 
+    /// Sends a request that another session counts: it fills the cache, and is no row.
+    fn repeat(&mut self, message: MessageIndex, facts: &RequestFacts) {
+        let input = self.context.weight().tokens;
+        let output = self.subject.recording.sizes.output[message as usize];
+        self.biller.repeat(&mut self.context, facts, self.shared.pruned_through);
+        self.arrived = 0;
+        self.reported = Some(Reported { input, output });
+        self.reported_through = self.context.seen_count();
+    }
+
     /// Appends the next recorded message and looks at the stages that follow it. A
     /// response has taken its time: what ended meanwhile takes effect before it, and
     /// what it sets off begins now and not when its request was sent.
@@ -330,6 +347,9 @@ impl<'a> ReplaySession<'a> {
         }
         if arrived.is_request() {
             self.evaluate_stages(At::Response).await?;
+        }
+        if self.requests.is_empty() && session.copied.contains(&message) {
+            (self.copied, self.cpu_ms) = (self.begun, 0.0);
         }
         Ok(())
     }
@@ -382,6 +402,7 @@ impl<'a> ReplaySession<'a> {
 
     pub(super) fn finish(mut self) -> CellResult {
         self.bill_unfinished();
+        self.compactions.retain(|(number, _)| *number >= self.copied);
         let places: BTreeMap<u32, u32> =
             self.compactions.iter().zip(0..).map(|((number, _), at)| (*number, at)).collect();
         self.asked.sort_by_key(|asked| asked.question);

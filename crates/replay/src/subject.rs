@@ -32,6 +32,8 @@ pub struct PreparedSession {
     pub texts: Arc<BTreeMap<String, String>>,
     /// The cuts, each with its facts.
     pub cuts: Arc<Vec<(CutPlace, Vec<Reference>)>>,
+    /// Its requests, and those of the history that it copied, in order.
+    pub responses: Arc<Vec<RequestFacts>>,
 }
 
 /// Hash under which a text is stored: the first 128 bits of BLAKE3, in hex.
@@ -92,11 +94,12 @@ impl PreparedSession {
         });
         let mut messages: Vec<MessageFacts> = messages.collect();
         name_tools(&recording, &mut messages);
-        let (mut requests, other_models) = requests(&recording, &timeline);
+        let (mut responses, other_models) = responses(&recording, &timeline);
         let global = recording.calibration.as_ref().and_then(|c| c.global);
         let wide = session.model.as_deref().is_some_and(reads_in_wide_steps);
         let step = if wide { 512 } else { 128 };
-        exogenous::mark(&mut requests, &session.compactions, CacheParameters { global, step });
+        exogenous::mark(&mut responses, &session.compactions, CacheParameters { global, step });
+        let own = responses.iter().filter(|one| !session.copied.contains(&one.message));
         let facts = SessionFacts {
             as_recorded: None,
             dataset: dataset.to_owned(),
@@ -105,11 +108,11 @@ impl PreparedSession {
             preamble_tokens: recording.sizes.preamble_tokens(),
             hidden_tokens: recording.sizes.hidden_tokens,
             messages,
-            requests,
+            requests: own.copied().collect(),
             exam,
             questions: Vec::new(),
             cut_questions: Vec::new(),
-            recorded_compactions: session.compactions.len() as u32,
+            recorded_compactions: session.own_compactions().count() as u32,
             model: session.model.clone(),
             other_models,
             tokens_source: recording.tokens_source,
@@ -128,7 +131,15 @@ impl PreparedSession {
             facts: Arc::new(facts),
             texts: Arc::new(texts),
             cuts: Arc::new(cuts),
+            responses: Arc::new(responses),
         }
+    }
+
+    /// The request for a message that another session counts.
+    pub(super) fn copied_request(&self, message: MessageIndex) -> Option<&RequestFacts> {
+        self.recording.session.copied.get(&message)?;
+        let at = self.responses.binary_search_by_key(&message, |one| one.message).ok()?;
+        self.responses.get(at)
     }
 
     /// The session alone, for its bill: without its exam, its questions, its texts
@@ -219,8 +230,9 @@ fn sidechains(session: &Session, timeline: &Timeline) -> Vec<(Timestamp, Option<
     requests.map(|r| (r.at.unwrap_or(timeline.at(0)), r.model.clone(), r.usage)).collect()
 }
 
-/// The requests, and the models besides the session's that answered some of them.
-fn requests(recording: &Recording, timeline: &Timeline) -> (Vec<RequestFacts>, Vec<String>) {
+/// The requests, copies included, and the models besides the session's that answered some of
+/// them.
+fn responses(recording: &Recording, timeline: &Timeline) -> (Vec<RequestFacts>, Vec<String>) {
     let mut models: Vec<String> = Vec::new();
     let place = |models: &mut Vec<String>, name: &String| {
         let known = models.iter().position(|model| model == name);
@@ -356,7 +368,7 @@ mod tests {
         for (message, tokens) in sizes.messages.iter_mut().zip([100, 200, 300, 400]) {
             message.tokens = tokens;
         }
-        let (rows, models) = requests(&recording, &timeline);
+        let (rows, models) = responses(&recording, &timeline);
         let rows: Vec<_> = rows.iter().map(|r| (r.message, r.tokens_full, r.model)).collect();
         assert_eq!(rows, [(1, 135, 1), (3, 635, 2)]);
         assert_eq!(models, ["x", "y"]);

@@ -40,7 +40,7 @@ pub(super) fn text(typed: &[String], datasets: &[Dataset]) -> String {
 /// Recordings of agents are replayed at the limit of their model, chats without
 /// usage at a share of each; a run of both chooses for each data set.
 fn window(datasets: &[Dataset]) -> &'static str {
-    let recorded = datasets.iter().filter(|dataset| dataset.reports_usage()).count();
+    let recorded = datasets.iter().filter(|dataset| dataset.has_limits()).count();
     match recorded {
         0 => "window = [\"50%\"]",
         n if n == datasets.len() => "window = [\"native\"]",

@@ -90,6 +90,9 @@ pub struct RecordedCompaction {
     /// The time of the compaction, where it was recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<Timestamp>,
+    /// Whether another session of the input counts it, since this one continues a copy of that.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub copied: bool,
 }
 
 impl RecordedCompaction {

@@ -1,6 +1,6 @@
 //! A recorded session, in the one shape that every importer produces.
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use rustc_hash::FxHashMap;
@@ -101,7 +101,8 @@ impl Message {
         Message { id: id.into(), role, at, blocks, usage, synthetic, broadcast }
     }
 
-    /// Whether the recorded agent called its model just before this message.
+    /// Whether the recorded agent called its model just before this message; if another session
+    /// counts that, too.
     pub fn is_request(&self) -> bool {
         self.role == Role::Assistant && !self.synthetic
     }
@@ -297,6 +298,9 @@ pub struct Session {
     pub sidechains: Vec<SidechainRequest>,
     /// Records that were left out on import, by reason.
     pub left_out: BTreeMap<String, u64>,
+    /// Responses that another session of the input counts, since this one continues a copy of
+    /// its history: they fill contexts and caches, and are no requests of this session.
+    pub copied: BTreeSet<MessageIndex>,
 }
 
 /// Longest wait for a model that the times of records show, in milliseconds: clients of Anthropic
@@ -376,9 +380,20 @@ impl Session {
         made.duration_ms.or_else(since)
     }
 
-    /// Indices of the messages before which the recorded agent called its model.
-    pub fn requests(&self) -> impl Iterator<Item = MessageIndex> + '_ {
+    /// Indices of the messages before which the recorded agent called its model, copies
+    /// included.
+    pub fn responses(&self) -> impl Iterator<Item = MessageIndex> + '_ {
         (0u32..).zip(&self.messages).filter(|(_, m)| m.is_request()).map(|(i, _)| i)
+    }
+
+    /// Those that are requests of this session.
+    pub fn requests(&self) -> impl Iterator<Item = MessageIndex> + '_ {
+        self.responses().filter(|response| !self.copied.contains(response))
+    }
+
+    /// The compactions that this session counts.
+    pub fn own_compactions(&self) -> impl Iterator<Item = &RecordedCompaction> {
+        self.compactions.iter().filter(|made| !made.copied)
     }
 }
 

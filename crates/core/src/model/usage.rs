@@ -21,7 +21,7 @@ pub struct Usage {
     /// Prompt tokens read from the provider's cache.
     #[serde(default)]
     pub cache_read: u64,
-    /// Prompt tokens written to the cache for five minutes.
+    /// Prompt tokens written to the cache for its shorter lifetime: five minutes at Anthropic.
     #[serde(default)]
     pub cache_write_5m: u64,
     /// Prompt tokens written to the cache for one hour.

@@ -6,9 +6,11 @@
 //! within a turn, and text that harnesses add and recordings do not show. A
 //! prompt that is smaller than the one before lost something on the way. Only
 //! what no report covers is counted with the vocabulary and the session's
-//! factor: messages behind the last request, and what a strategy writes.
+//! factor: messages behind the last request, and what a strategy writes. Where no
+//! prompt is reported at all, the sizes that the agent noted at its compactions stand
+//! for them.
 
-use super::calibration::{COLD_BELOW, KnownMessages, reported_prompt};
+use super::calibration::{COLD_BELOW, KnownMessages, is_believable, reported_prompt};
 use super::unseen::LEAST;
 use super::weight::{Shrink, Sizes, reported_output};
 use super::{Counter, scale};
@@ -64,6 +66,7 @@ fn walk(session: &Session, exact: &Sizes, factor: f64, counter: &Counter, earlie
     let counter = counter.scaled(factor);
     let estimates: Vec<u64> = exact.messages.iter().map(|w| scale(w.tokens, factor)).collect();
     let mut walk = Walk {
+        silent: session.messages.iter().all(|message| reported_prompt(message).is_none()),
         messages: &session.messages,
         thought: vec![0; estimates.len()],
         lost: vec![0; estimates.len()],
@@ -81,15 +84,22 @@ fn walk(session: &Session, exact: &Sizes, factor: f64, counter: &Counter, earlie
     if earlier > 0 {
         walk.add(0, earlier, earlier);
     }
+    // The last size that was noted may be the only one.
+    let end = walk.silent.then_some(None);
     let mut boundaries = session.compactions.iter().enumerate().peekable();
     let mut changes = session.preamble_changes.iter().zip(&exact.preamble_changes).peekable();
-    for (index, message) in (0..).zip(&session.messages) {
+    for (index, message) in (0..).zip(session.messages.iter().map(Some).chain(end)) {
         while let Some((number, boundary)) = boundaries.next_if(|(_, b)| b.after <= index) {
             // Nothing can have been compacted before the first message.
-            if boundary.after > 0 && walk.had.compact(boundary) {
-                walk.boundary = Some(number);
+            if boundary.after > 0 {
+                walk.told(index, boundary.tokens_before);
+                if walk.had.compact(boundary) {
+                    walk.boundary = Some(number);
+                }
+                walk.told(index, boundary.tokens_after);
             }
         }
+        let Some(message) = message else { break };
         while let Some((_, weight)) = changes.next_if(|(change, _)| change.before <= index) {
             walk.preamble = scale(weight.tokens, factor);
         }
@@ -104,6 +114,9 @@ fn walk(session: &Session, exact: &Sizes, factor: f64, counter: &Counter, earlie
 }
 
 struct Walk<'a> {
+    /// Whether no request reports its prompt: then the agent's own figures at its compactions
+    /// are all that is known.
+    silent: bool,
     messages: &'a [Message],
     had: KnownMessages<'a>,
     added: Vec<(u64, u64)>,
@@ -128,6 +141,16 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
+    /// The size of the context that the agent itself noted at a compaction.
+    fn told(&mut self, next: MessageIndex, tokens: Option<u64>) {
+        match tokens.filter(|&tokens| tokens > 0 && is_believable(tokens)) {
+            _ if !self.silent => {}
+            Some(tokens) => self.reported(next, tokens, 0),
+            // The next figure tells nothing of what took the place of messages.
+            None => self.boundary = None,
+        }
+    }
+
     /// A request whose prompt the provider counted, before its response.
     /// `read`: the part that was read from a cache.
     fn reported(&mut self, request: MessageIndex, prompt: u64, read: u64) {
@@ -190,7 +213,7 @@ impl Walk<'_> {
             // No message came: the preamble itself grew, and may shrink again.
             return;
         };
-        if more > self.least(prompt) {
+        if more > self.least(prompt) && !self.silent {
             return self.add(carrier, more, more);
         }
         for (message, share) in self.shares(&step, more) {

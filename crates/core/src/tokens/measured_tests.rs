@@ -160,3 +160,36 @@ fn conversation_before_recording_leaves_with_first_message() {
     let found = session(100_500);
     assert_eq!((found.hidden, found.messages[0]), (101_000, (10, 0)));
 }
+
+#[test]
+fn without_usage_sizes_noted_at_compactions_count() {
+    let silent = |tokens| said(Role::Assistant, tokens, None);
+    let mut session = of(vec![user(10), silent(10), user(10), silent(30), user(5)]);
+    let made = |after, before, behind| RecordedCompaction {
+        after,
+        kept_from: after,
+        summary: Some(vec!["word"; 5].join(" ")),
+        tokens_before: Some(before),
+        tokens_after: behind,
+        ..RecordedCompaction::default()
+    };
+    // 980 hidden and 20; then 980 and the summary's 5, which is noted to be 20 larger.
+    session.compactions = vec![made(2, 1_000, Some(1_005))];
+    let found = measured(&session);
+    assert_eq!((found.hidden, found.put_back.clone()), (980, vec![Some(25)]));
+    assert_eq!(tokens(&found), [10, 10, 10, 30, 5]);
+    // The next one is noted 400 above that and 40: in proportion, 110 and 330.
+    session.compactions.push(made(4, 1_445, None));
+    let found = measured(&session);
+    assert_eq!(tokens(&found), [10, 10, 110, 330, 5]);
+    assert_eq!(found.put_back, [Some(25), None]);
+    // One at the end counts, too; impossible sizes do not.
+    session.compactions = vec![made(5, 1_065, None)];
+    assert_eq!(measured(&session).hidden, 1_000);
+    session.compactions = vec![made(2, u64::MAX, Some(0))];
+    assert_eq!((measured(&session).hidden, measured(&session).put_back), (0, vec![None]));
+    // Where prompts are reported, they count alone.
+    let mut session = of(vec![user(10), answer(10, 110), user(10), answer(10, 130)]);
+    session.compactions = vec![made(4, 9_000, None)];
+    assert_eq!(measured(&session).hidden, 100);
+}

@@ -62,8 +62,13 @@ impl Candidates {
         let packages = Packages::new(session);
         let mut numbers: FxHashMap<String, u32> = FxHashMap::default();
         let mut habits = Habits::new(rules.habit_length);
-        for (ordinal, request) in (0u32..).zip(session.requests()) {
+        let mut ordinals = 0u32..;
+        for request in session.responses() {
             let mut used = used(session, request, &mut habits);
+            if session.copied.contains(&request) {
+                continue;
+            }
+            let Some(ordinal) = ordinals.next() else { break };
             let is_current = |word: &str| rarity.is_current(word);
             used.retain(|Used { text, class, .. }| {
                 !packages.knows(text, *class)

@@ -137,6 +137,8 @@ struct Survey<'a> {
     session: &'a Session,
     /// Messages of the requests, ascending.
     requests: Vec<MessageIndex>,
+    /// The same, with those of the history that the session copied.
+    responses: Vec<MessageIndex>,
     /// Tokens of the messages before each message, and of all of them.
     before: Vec<u64>,
     results: FxHashMap<String, MessageIndex>,
@@ -158,7 +160,8 @@ impl<'a> Survey<'a> {
         }));
         let results = session.calls().into_iter().filter_map(|c| Some((c.id, c.result?)));
         let results = results.collect();
-        Survey { session, requests: session.requests().collect(), before, results }
+        let (requests, responses) = (session.requests().collect(), session.responses().collect());
+        Survey { session, requests, responses, before, results }
     }
 
     fn tokens(&self, from: MessageIndex, to: MessageIndex) -> u64 {
@@ -197,8 +200,8 @@ impl<'a> Survey<'a> {
             let kept_from = boundary.map_or(0, |b| b.kept_from);
             let further_up = boundary.map_or(0, |b| self.further_up(b));
             let tokens = further_up + self.tokens(kept_from, message);
-            let since = self.requests.partition_point(|&other| other < kept_from) as u32;
-            let enough = request - since >= REQUESTS_AROUND_CUT
+            let answered = |end| self.responses.partition_point(|&other| other < end) as u32;
+            let enough = answered(message) - answered(kept_from) >= REQUESTS_AROUND_CUT
                 && self.horizon(request) >= REQUESTS_AROUND_CUT
                 && tokens >= LEAST_TOKENS;
             if enough {
@@ -264,7 +267,7 @@ impl<'a> Survey<'a> {
     /// material before it.
     fn recorded(&self) -> Vec<CutPlace> {
         let all = &self.session.compactions;
-        let folding = all.iter().enumerate().filter(|(_, c)| c.folds());
+        let folding = all.iter().enumerate().filter(|(_, c)| c.folds() && !c.copied);
         let place = |(at, compaction): (usize, &RecordedCompaction)| {
             let from = compaction.after;
             let request = self.requests.partition_point(|&message| message < from) as u32;

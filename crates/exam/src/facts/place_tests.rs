@@ -196,3 +196,24 @@ fn cuts_are_written_as_they_are_read() {
     let wrong = "many".parse::<Cuts>().unwrap_err();
     assert_eq!(wrong, "write a number up to 10000, `all`, `recorded` or `none`");
 }
+
+#[test]
+fn cuts_stand_before_own_requests_behind_copied_history() {
+    let (mut session, sizes) = chat(20);
+    session.copied = (0..20).step_by(2).collect();
+    // Requests 0 to 9 of its own have ten copied ones before them, and 0 to 5 five behind.
+    let found = places(&session, &sizes, Cuts::All, 1).unwrap();
+    assert_eq!(requests(&found), [0, 1, 2, 3, 4, 5]);
+    assert_eq!((found[0].from, found[0].material.len(), found[0].left), (20, 20, 10));
+    let boundary = |after, copied| RecordedCompaction {
+        after,
+        kept_from: after,
+        copied,
+        ..RecordedCompaction::default()
+    };
+    session.compactions = vec![boundary(12, true), boundary(31, false)];
+    let found = places(&session, &sizes, Cuts::Recorded, 1).unwrap();
+    assert_eq!(found.iter().map(|place| place.recorded).collect::<Vec<_>>(), [Some(1)]);
+    // What the copied one took away is gone all the same.
+    assert_eq!(found[0].material.len(), 19);
+}

@@ -49,6 +49,11 @@ impl Draft {
         Draft { kind, question, expect, evidence: Vec::new(), stale: Vec::new() }
     }
 
+    /// Whether its answer rests on a message from this one on, or on none.
+    pub fn is_about(&self, from: MessageIndex) -> bool {
+        self.evidence.last().is_none_or(|&last| last >= from)
+    }
+
     /// The same with values that were true before and are wrong now.
     pub fn with_stale(self, stale: impl IntoIterator<Item = String>) -> Draft {
         let mut stale: Vec<String> = stale.into_iter().collect();

@@ -41,11 +41,14 @@ const MOST_PLACES: usize = 20;
 /// The questions at these places, by place.
 pub fn generate(session: &Session, places: &[CutPlace]) -> Vec<Question> {
     let acts = acts::acts(session);
+    let own = session.copied.last().map_or(0, |&last| last + 1);
     let step = places.len().div_ceil(MOST_PLACES).max(1);
     let mut questions: Vec<Question> = Vec::new();
     for place in places.iter().step_by(step) {
         let view = view::View::new(session, &acts, place);
-        let drafts = drafts(&view);
+        let mut drafts = drafts(&view);
+        // The session that counts the copied history is asked about it.
+        drafts.iter_mut().for_each(|form| form.retain(|draft| draft.is_about(own)));
         let chosen = choose::choose(&view, place, drafts, &questions);
         questions.extend(chosen);
     }

@@ -332,11 +332,15 @@ pub(super) struct ChatUsage {
 #[derive(Clone, Copy, Default, serde::Deserialize)]
 pub(super) struct PromptDetails {
     cached_tokens: Option<u64>,
+    /// Charged from GPT-5.6 on.
+    cache_write_tokens: Option<u64>,
 }
 
 impl PromptDetails {
-    pub(super) fn cached(details: Option<PromptDetails>) -> u64 {
-        details.and_then(|details| details.cached_tokens).unwrap_or(0)
+    /// Tokens that were read from the cache, and those that were written to it.
+    pub(super) fn cached(details: Option<PromptDetails>) -> [u64; 2] {
+        let details = details.unwrap_or_default();
+        [details.cached_tokens, details.cache_write_tokens].map(Option::unwrap_or_default)
     }
 }
 
@@ -353,10 +357,12 @@ pub(super) fn disjoint(input: u64, cache_read: u64, cache_write_5m: u64, output:
     Usage { input, cache_read, cache_write_5m, output, output_final: true, ..Usage::default() }
 }
 
-/// The usage in disjoint buckets where what was cached is part of the prompt.
-pub(super) fn usage_of(prompt: u64, cached: u64, output: u64) -> Usage {
-    let cache_read = cached.min(prompt);
-    disjoint(prompt - cache_read, cache_read, 0, output)
+/// The usage in disjoint buckets where what was read from a cache and written to it is
+/// part of the prompt.
+pub(super) fn usage_of(prompt: u64, [read, written]: [u64; 2], output: u64) -> Usage {
+    let cache_read = read.min(prompt);
+    let written = written.min(prompt - cache_read);
+    disjoint(prompt - cache_read - written, cache_read, written, output)
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@
 
 use std::collections::BTreeMap;
 
+use super::content::usage_of;
 use super::prelude::*;
 use crate::density::KEPT;
 use recap_core::text::counted;
@@ -442,10 +443,8 @@ struct Spent {
 
 impl Spent {
     fn call(self) -> RecordedCall {
-        let cache_read = self.cache_read_tokens.min(self.input_tokens);
-        let cache_write_5m = self.cache_write_tokens.min(self.input_tokens - cache_read);
-        let input = self.input_tokens - cache_read - cache_write_5m;
-        let usage = disjoint(input, cache_read, cache_write_5m, self.output_tokens);
+        let cached = [self.cache_read_tokens, self.cache_write_tokens];
+        let usage = usage_of(self.input_tokens, cached, self.output_tokens);
         RecordedCall { model: self.model, usage, latency_ms: self.duration }
     }
 }

@@ -463,6 +463,7 @@ fn usage(attributes: &Attributes) -> Option<Usage> {
     let written = attributes.number(&[
         "gen_ai.usage.cache_creation.input_tokens",
         "gen_ai.usage.cache_creation_input_tokens",
+        "gen_ai.usage.cache_write.input_tokens",
         "llm.token_count.prompt_details.cache_write",
     ]);
     let output = attributes.number(&[

@@ -56,7 +56,7 @@ pub(super) fn read_sessions<S>(
             draft.finish();
             match drafts.first_mut() {
                 Some(parent) if !options.sidechains => {
-                    Aside::of(&draft.session, |_| true).add_to(&mut parent.session);
+                    Aside::of(&draft.session, 0).add_to(&mut parent.session);
                 }
                 Some(parent) => {
                     draft.session.id = format!("{}{SIDECHAIN}{place}", parent.session.id);

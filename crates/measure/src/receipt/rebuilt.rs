@@ -16,10 +16,10 @@
 //!
 //! The cause is the first of these that holds: the agent compacted between the two; another
 //! model was asked; the time from sending one to sending the other is longer than the cache
-//! lives (five minutes or an hour, as most of the last reported writes were; for automatic
-//! caches as their rules have it); anything else, which is an edited prompt or a loss at the
-//! provider. Without the times, or a known life, the cause is unknown. Where the provider compared
-//! the two prompts, what it found is the cause; that messages changed is no news behind a
+//! lives (as the rules of the model's cache have it; where requests choose, five minutes or an
+//! hour, as most of the last reported writes were); anything else, which is an edited prompt or a
+//! loss at the provider. Without the times, or a known life, the cause is unknown. Where the provider
+//! compared the two prompts, what it found is the cause; that messages changed is no news behind a
 //! compaction, and what it could not tell the times may.
 //!
 //! What was lost costs what these tokens were billed at less the price of reading them. They
@@ -155,14 +155,12 @@ fn idle(
 
 /// How long what a request left in the cache lives.
 fn life(facts: &SessionFacts, before: &RequestFacts) -> Option<SignedDuration> {
+    let fixed = facts.receipt.as_ref()?.lifetimes.get(before.model as usize);
+    if let Some(Some(seconds)) = fixed {
+        return Some(SignedDuration::from_secs(i64::from(*seconds)));
+    }
     let until = facts.requests.iter().take_while(|request| request.message <= before.message);
     let written = |request: &RequestFacts| request.recorded.filter(|usage| usage.written() > 0);
-    match until.filter_map(written).last() {
-        Some(usage) if usage.cache_write_1h > usage.cache_write_5m => Some(HOUR),
-        Some(_) => Some(MINUTES_5),
-        None => {
-            let seconds = facts.receipt.as_ref()?.lifetimes.get(before.model as usize);
-            Some(SignedDuration::from_secs(i64::from((*seconds?)?)))
-        }
-    }
+    let usage = until.filter_map(written).last()?;
+    Some(if usage.cache_write_1h > usage.cache_write_5m { HOUR } else { MINUTES_5 })
 }

@@ -27,7 +27,9 @@ fn session(requests: &[(i64, Tokens)]) -> SessionFacts {
                 request.at = Timestamp::from_second(60 * minute).unwrap();
                 facts.messages[request.message as usize - 1].at = Some(request.at);
             }
-            let lifetimes = vec![Some(600), None];
+            // Where requests choose how long a cache lives, no rule says so.
+            let chosen = requests.iter().any(|(_, [.., minutes, hour])| minutes + hour > 0);
+            let lifetimes = vec![(!chosen).then_some(600), None];
             facts.receipt = Some(ReceiptFacts { lifetimes, ..ReceiptFacts::default() });
         })
         .build()
@@ -89,6 +91,17 @@ fn automatic_cache_without_writes_lives_by_own_rules() {
     let mut unknown = automatic(12);
     unknown.receipt.as_mut().unwrap().lifetimes[0] = None;
     assert_eq!(rebuilt(&unknown)[0].0, Cause::Unknown);
+}
+
+#[test]
+fn writes_to_a_cache_of_fixed_life_do_not_choose_it() {
+    let marked = |minute| {
+        let mut facts = session(&[(0, [0, 0, 5_000, 0]), (minute, [0, 0, 6_000, 0])]);
+        facts.receipt.as_mut().unwrap().lifetimes[0] = Some(1_800);
+        rebuilt(&facts)[0].0
+    };
+    assert_eq!(marked(30), Cause::ChangedPrompt);
+    assert_eq!(marked(31), Cause::IdleGap);
 }
 
 #[test]

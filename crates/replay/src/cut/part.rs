@@ -2,7 +2,7 @@
 //! compacted (the material) and the requests after them. Every strategy and depth
 //! uses the same segment.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::PreparedSession;
@@ -12,6 +12,7 @@ use recap_core::model::{
     SessionFacts, Snapshot, SnapshotPart,
 };
 use recap_exam::facts::{CutPlace, Survival};
+use recap_strategy::Recording;
 
 /// The text that replaces a cleared tool result: the one that Claude Code uses.
 const CLEARED: &str = "[Old tool result content cleared]";
@@ -57,8 +58,22 @@ impl CutSegment {
             taken.iter().map(|&(at, cleared)| (at, cleared.then_some(CLEARED))).collect();
         let all = &whole.recording.session.compactions;
         let compactions = place.recorded.map(|at| (at, numbers.compaction(&all[at], material)));
-        let recording = whole.recording.part(&texts, compactions.into_iter().collect());
-        let requests = numbers.requests(&whole.facts.requests);
+        let mut recording = whole.recording.part(&texts, compactions.into_iter().collect());
+        let made = place.recorded;
+        let before = made.unwrap_or_else(|| all.partition_point(|c| c.after <= place.from));
+        let standing = (0..before).rfind(|&at| all[at].folds());
+        if let Some(tokens) = standing.and_then(|at| whole.recording.sizes.put_back[at]) {
+            put_in_front(&mut recording, tokens);
+        }
+        let copied = whole.recording.session.copied.range(place.from..=place.last);
+        let copied: BTreeSet<MessageIndex> = copied.map(|&at| numbers.before(at)).collect();
+        // What was copied before the cut is passed like any other request.
+        let responses = numbers.requests(&whole.responses);
+        let own = responses.iter().filter(|one| !copied.contains(&one.message)).copied();
+        let requests: Vec<RequestFacts> = own.collect();
+        if !copied.is_empty() {
+            Arc::make_mut(&mut recording.session).copied = copied;
+        }
         let first = requests.partition_point(|request| request.message < material) as u32;
         let exam = Exam {
             references: facts.iter().map(|f| numbers.reference(f, first, place.request)).collect(),
@@ -98,6 +113,7 @@ impl CutSegment {
             facts: Arc::new(facts),
             texts: Arc::default(),
             cuts: Arc::default(),
+            responses: Arc::new(responses),
         };
         let questions = questions.to_vec();
         CutSegment {
@@ -114,11 +130,13 @@ impl CutSegment {
     /// The part of the result that is the same for every strategy.
     pub fn cut(&self, place: &CutPlace, facts: &[Reference]) -> Cut {
         let sizes = &self.subject.recording.sizes;
+        let first = self.first_message();
         let of_material = &sizes.messages[..self.material as usize];
-        let between = &sizes.messages[self.material as usize..self.first_message() as usize];
         let preamble = sizes.preamble_tokens();
-        let tokens =
-            |weights: &[recap_core::tokens::Weight]| weights.iter().map(|w| w.tokens).sum::<u64>();
+        let all: u64 = sizes.messages[..first as usize].iter().map(|weight| weight.tokens).sum();
+        // What it had lost by then was not sent.
+        let lost = sizes.shrinks.iter().filter(|shrink| shrink.before <= first);
+        let lost: u64 = lost.map(|shrink| shrink.tokens).sum();
         Cut {
             dataset: self.subject.facts.dataset.clone(),
             session: self.subject.facts.session.clone(),
@@ -127,7 +145,7 @@ impl CutSegment {
             requests: place.requests,
             left: Some(place.left),
             messages: self.material,
-            tokens_before: preamble + tokens(of_material) + tokens(between),
+            tokens_before: preamble + all.saturating_sub(lost),
             preamble_tokens: preamble,
             facts: facts.iter().map(|fact| self.fact(fact, of_material)).collect(),
             rows: Vec::new(),
@@ -216,6 +234,15 @@ impl CutSegment {
             _ => parts.push(SnapshotPart::Messages { from: message, to: message + 1 }),
         }
     }
+}
+
+/// Puts what an earlier compaction left, of which the provider reported the size, in front of
+/// a segment. It stays there; the segment's own compaction left so much less.
+fn put_in_front(recording: &mut Recording, tokens: u64) {
+    let sizes = Arc::make_mut(&mut recording.sizes);
+    sizes.hidden_tokens += tokens;
+    let later = sizes.put_back.iter_mut().flatten();
+    later.for_each(|left| *left = left.saturating_sub(tokens));
 }
 
 /// Converts positions in the session to positions in the segment.

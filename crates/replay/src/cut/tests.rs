@@ -6,7 +6,9 @@ use serde_json::json;
 use super::*;
 use crate::PreparedSession;
 use recap_billing::pricing::{Agents, PriceList};
-use recap_core::model::{Block, CellKey, CutBill, Message, RecordedCompaction, Role, Session};
+use recap_core::model::{
+    Block, CellKey, CutBill, Message, RecordedCompaction, Role, Session, Usage,
+};
 use recap_core::tokens::Counter;
 use recap_exam::facts::Cuts;
 use recap_exam::roles::compactor::EmptySummary;
@@ -118,6 +120,48 @@ async fn exam(subject: &PreparedSession, at: usize, name: &str, depth: u32) -> C
 
 fn count(exam: &CutExam, state: ReferenceState) -> usize {
     exam.states.iter().filter(|own| **own == state).count()
+}
+
+/// A session whose provider reports every prompt: 9,000 tokens and 1,500 for each request,
+/// less what it dropped when the user spoke after request 20, and then compacted.
+fn reported(requests: usize) -> Session {
+    let mut session = session(requests);
+    let words = text("Go on with it, please.".to_owned());
+    session.messages.insert(41, Message { id: "u".into(), ..message(0, Role::User, words) });
+    let answers = session.messages.iter_mut().filter(|message| message.is_request());
+    for (answers, message) in (0..).zip(answers) {
+        let prompt = match answers {
+            0..20 => 9_000 + 1_500 * answers,
+            20..40 => 1_500 * answers - 3_000,
+            _ => 1_500 * answers - 40_000,
+        };
+        let usage = Usage { input: prompt, output: 300, output_final: true, ..Usage::default() };
+        message.usage = Some(usage);
+    }
+    // Request 40 is message 82.
+    session.compactions = vec![RecordedCompaction {
+        after: 82,
+        kept_from: 70,
+        summary: Some("It is nearly mended.".to_owned()),
+        ..RecordedCompaction::default()
+    }];
+    session
+}
+
+/// Reference §0: the size of a cut is the prompt that the provider reported there.
+#[tokio::test]
+async fn cut_is_as_large_as_the_prompt_that_was_reported() {
+    let counter = Arc::new(Counter::where_reported());
+    let subject = PreparedSession::with_cuts("d", reported(60), counter, Cuts::All, 1);
+    let mut behind = 0;
+    for (at, (place, facts)) in subject.cuts.iter().enumerate() {
+        let cut = part(&subject, at).cut(place, facts);
+        let request = &subject.facts.requests[place.request as usize];
+        assert_eq!(Some(cut.tokens_before), request.recorded.map(|usage| usage.prompt()));
+        assert_eq!(exam(&subject, at, "full", 1).await.tokens_after, cut.tokens_before);
+        behind += usize::from(place.request >= 40);
+    }
+    assert!(subject.cuts.len() > 30 && behind > 5, "{} and {behind}", subject.cuts.len());
 }
 
 #[tokio::test]

@@ -30,11 +30,10 @@ impl Windows {
     /// ones, and chats with questions) have no model whose window could be
     /// known; they are replayed at 50 % of each session's messages.
     ///
-    /// A data set is a recording of agents if at least one of its requests
-    /// reports the tokens that its provider counted
-    /// ([`Dataset::reports_usage`]).
+    /// A data set is a recording of agents if one of its sessions has a limit that is known
+    /// ([`Dataset::has_limits`]).
     fn by_default(datasets: &[Dataset]) -> Self {
-        let own = |dataset: &Dataset| match dataset.reports_usage() {
+        let own = |dataset: &Dataset| match dataset.has_limits() {
             true => WindowSpec::native(),
             false => WindowSpec::share(SHARE),
         };

@@ -69,15 +69,17 @@ impl Recording {
         if calibrates { plain.calibrated() } else { plain }
     }
 
-    /// The same in the provider's tokens; unchanged without usage. No message
-    /// is tokenised again.
+    /// The same in the provider's tokens; unchanged without usage, and without a size that the
+    /// agent noted. No message is tokenised again.
     #[must_use]
     pub fn calibrated(mut self) -> Self {
-        let Some(known) = &self.calibration else { return self };
-        let Some(fit) = known.fits.first() else { return self };
-        let measured = self.exact.measured(&self.session, fit.factor, &self.counter);
+        let fit = self.calibration.as_ref().and_then(|known| known.fits.first());
+        let noted = self.session.compactions.iter().any(|made| made.tokens_before.is_some());
+        let factor = fit.map(|fit| fit.factor).or(noted.then_some(1.0));
+        let Some(factor) = factor else { return self };
+        let measured = self.exact.measured(&self.session, factor, &self.counter);
         self.sizes = Arc::new(measured);
-        self.counter = Arc::new(self.counter.scaled(fit.factor));
+        self.counter = Arc::new(self.counter.scaled(factor));
         self.tokens_source = TokensSource::Calibrated;
         self
     }

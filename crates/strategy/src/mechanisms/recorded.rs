@@ -73,7 +73,7 @@ impl Mechanism for Recorded {
         let took_ms = match &on_record {
             // The call says how long it took.
             Some(call) if call.latency_ms.is_some() => compaction.duration_ms,
-            _ => session.compaction_ms(compaction),
+            _ => context.recording().session.compaction_ms(compaction),
         };
         let calls = on_record.or_else(estimated).into_iter().collect();
         Ok(Outcome { calls, took_ms, ..Outcome::default() })

@@ -8,6 +8,7 @@ use crate::formats::anthropic::{
     Part, PartKind, ResponsePass, ResponsePasses, ResultPart, WireUsage,
 };
 use crate::formats::prelude::*;
+use crate::once::hash;
 
 /// Why a record of the conversation is not in the session.
 pub(super) const ABANDONED: &str = "record on an abandoned branch";
@@ -309,6 +310,13 @@ impl<'a> Builder<'a> {
         message.usage = pass.usage;
         if let Some(model) = model {
             self.draft.models.add(model, &message.id);
+        }
+        let record = &self.records[at];
+        if let Body::Assistant(response) = &record.body
+            && let Some(id) = &response.id
+        {
+            let told = hash(&(id, &record.header.request_id, n));
+            self.draft.response_ids.insert(message.id.clone(), told);
         }
         self.draft.push(message, line);
         Ok(())

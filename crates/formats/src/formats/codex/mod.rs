@@ -8,6 +8,8 @@ mod wire;
 
 use std::collections::BTreeMap;
 
+use jiff::SignedDuration;
+
 use self::compaction::{MessageLookup, ReadCompaction, Speaker, speaker_of};
 
 use self::wire::{Body, Compacted, Counts, Item, Record, Turn, WireSession};
@@ -50,6 +52,13 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
         source.warn(format!("{why}: {n}"));
     }
     Ok(vec![reader.finish()])
+}
+
+/// Whether a compaction's record is that of the one before, written again: no model
+/// writes a summary within a second (openai/codex issue 31198: 5 records in 35 ms).
+fn is_repeated(before: Option<Timestamp>, at: Option<Timestamp>) -> bool {
+    let times = before.zip(at);
+    times.is_some_and(|(before, at)| at.duration_since(before).abs() < SignedDuration::from_secs(1))
 }
 
 /// The response whose items are being read.
@@ -127,7 +136,10 @@ impl Reader {
         let git = session.git.map_or([None, None], |git| [git.branch, git.commit_hash]);
         if !self.session_seen {
             self.draft.recorded_id.clone_from(&session.id);
+            self.draft.copy_of = session.forked_from_id;
             self.draft.parent = parent;
+        } else if self.draft.copy_of.is_none() && session.id != self.draft.recorded_id {
+            self.draft.copy_of.clone_from(&session.id);
         }
         let own = [session.id, session.cli_version, session.originator];
         let own = own.into_iter().chain(git).flatten();
@@ -381,10 +393,17 @@ impl Reader {
     fn compaction(&mut self, at: Option<Timestamp>, compacted: Compacted) -> Result<(), Problem> {
         let ReadCompaction { compaction, unreadable, others } =
             self.lookup.compaction(&self.draft.session, compacted);
-        self.draft.leave_out("item that a compaction kept apart", others);
-        if let Some((why, what)) = unreadable {
-            *self.unreadable.entry(why).or_default() += 1;
-            self.draft.leave_out(what, 1);
+        let repeats = |last: &mut RecordedCompaction| {
+            last.after == compaction.after && is_repeated(last.at, at)
+        };
+        if self.draft.session.compactions.pop_if(repeats).is_some() {
+            self.draft.leave_out("compaction written again", 1);
+        } else {
+            self.draft.leave_out("item that a compaction kept apart", others);
+            if let Some((why, what)) = unreadable {
+                *self.unreadable.entry(why).or_default() += 1;
+                self.draft.leave_out(what, 1);
+            }
         }
         let tokens_before = self.prompt;
         self.draft.compact(RecordedCompaction { tokens_before, at, ..compaction })

@@ -58,7 +58,8 @@ pub(super) struct WireSession {
     /// How it was started: a name, or what a subagent is for and whose it is.
     #[serde(default)]
     source: Json,
-    forked_from_id: Option<String>,
+    /// The session whose history it begins with a copy of.
+    pub(super) forked_from_id: Option<String>,
 }
 
 impl WireSession {
@@ -249,6 +250,8 @@ pub(super) struct Counts {
     input_tokens: u64,
     #[serde(default)]
     cached_input_tokens: u64,
+    /// Since 0.145.
+    cache_write_input_tokens: Option<u64>,
     output_tokens: u64,
 }
 
@@ -256,7 +259,8 @@ impl Counts {
     /// The same in disjoint buckets; `None` where nothing was sent or written
     /// (an estimate after a compaction).
     pub(super) fn usage(&self) -> Option<Usage> {
-        let usage = usage_of(self.input_tokens, self.cached_input_tokens, self.output_tokens);
+        let cached = [self.cached_input_tokens, self.cache_write_input_tokens.unwrap_or(0)];
+        let usage = usage_of(self.input_tokens, cached, self.output_tokens);
         (usage.prompt() > 0 || usage.output > 0).then_some(usage)
     }
 }

@@ -173,7 +173,8 @@ pub(super) struct Tokens {
 impl Tokens {
     /// The usage in disjoint buckets.
     pub(super) fn usage(&self) -> Usage {
-        let usage = usage_of(self.input, self.cached, self.output.saturating_add(self.thoughts));
+        let usage =
+            usage_of(self.input, [self.cached, 0], self.output.saturating_add(self.thoughts));
         Usage { input: usage.input.saturating_add(self.tool), ..usage }
     }
 }

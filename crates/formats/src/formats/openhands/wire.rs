@@ -198,11 +198,12 @@ pub(super) struct ResponseUsage {
 
 impl ResponseUsage {
     pub(super) fn usage(&self) -> Usage {
+        let [cache_read_tokens, written] = PromptDetails::cached(self.prompt_tokens_details);
         let all = TokenUsage {
             prompt_tokens: self.prompt_tokens,
             completion_tokens: self.completion_tokens,
-            cache_read_tokens: PromptDetails::cached(self.prompt_tokens_details),
-            cache_write_tokens: self.cache_creation_input_tokens.unwrap_or(0),
+            cache_read_tokens,
+            cache_write_tokens: self.cache_creation_input_tokens.unwrap_or(written),
             response_id: None,
             model: None,
         };

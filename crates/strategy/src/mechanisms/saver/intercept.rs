@@ -146,7 +146,7 @@ impl Filter {
         calls.retain(|call| call.result.is_some());
         calls.sort_by_key(|call| call.result);
         let end = session.messages.len() as MessageIndex;
-        let requests: Vec<MessageIndex> = session.requests().chain([end]).collect();
+        let requests: Vec<MessageIndex> = session.responses().chain([end]).collect();
         let mut steps: Vec<Step> =
             requests.iter().map(|&response| Step { response, ..Step::default() }).collect();
         let mut state = BTreeMap::new();
@@ -356,7 +356,7 @@ impl Link<'_> {
         let (mut state, mut preamble) = (Arrived::default(), session.preamble.clone());
         let mut changes = session.preamble_changes.iter().peekable();
         let (mut added_ms, mut previous) = (Vec::new(), None);
-        for (number, response) in session.requests().enumerate() {
+        for (number, response) in session.responses().enumerate() {
             while let Some(change) = changes.next_if(|change| change.before <= response) {
                 preamble.system.clone_from(&change.system);
             }
