@@ -168,7 +168,7 @@ fn without_usage_sizes_noted_at_compactions_count() {
     let made = |after, before, behind| RecordedCompaction {
         after,
         kept_from: after,
-        summary: Some(vec!["word"; 5].join(" ")),
+        summary: Some(["word"; 5].join(" ")),
         tokens_before: Some(before),
         tokens_after: behind,
         ..RecordedCompaction::default()
