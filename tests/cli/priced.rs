@@ -145,7 +145,7 @@ fn unpriced_model_leaves_money_unknown_and_names_remedy() {
         ("acme-coder-2", usage(7, 0, 0)),
     ]));
     let priced = (10_009.0 * 6.25 + 10_000.0 * 0.5) / 1e6;
-    assert_usd(checked[0].1, priced);
+    assert!(checked[0].1.is_nan(), "the check is of whole sessions");
     assert_usd(full, priced + 200.0 * 25.0 / 1e6);
     assert!(actual.contains("acme-coder-2"), "{actual}");
 }
