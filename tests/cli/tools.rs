@@ -38,7 +38,8 @@ fn import_refuses_to_overwrite() {
 #[test]
 fn import_refuses_what_could_not_be_read_back() {
     let desk = Desk::with_sessions();
-    let error = desk.refused(&["import", "auto", "pi.jsonl", "pi.jsonl", "-o", "native"]);
+    desk.file("other/pi.jsonl", desk.read("pi.jsonl").replace("2026-", "2025-"));
+    let error = desk.refused(&["import", "auto", "pi.jsonl", "other/pi.jsonl", "-o", "native"]);
     assert!(error.contains("`pi` is given twice"), "{error}");
 }
 

@@ -811,9 +811,9 @@ fn sessions_stay_apart(turns: &[Turn], seconds: u32, keep: &str, budget: u64) {
 }
 
 proptest! {
-    // The same sequences at every run: ten thousand in CI, the first thousand elsewhere.
+    // The same sequences at every run: ten thousand before a release, the first thousand elsewhere.
     #![proptest_config(ProptestConfig {
-        cases: if std::env::var_os("CI").is_some() { 10_000 } else { 1_000 },
+        cases: if std::env::var_os("RECAP_ALL_SEQUENCES").is_some() { 10_000 } else { 1_000 },
         max_shrink_iters: 400,
         rng_seed: RngSeed::Fixed(23),
         failure_persistence: None,
