@@ -111,7 +111,7 @@ fn book_figures_follow_from_its_assumptions() {
         "150,000 tokens become 50,000",
         "costs 1, written to the cache 1.25, as output 5, and read from the cache 0.1, 0.05 or 0.025",
         "Breakpoints stand behind a preamble of 40,000 tokens and at each prompt's end",
-        "reads the 150,000 tokens from the cache and writes 3,000",
+        "reads the 150,000 tokens and writes 3,000",
         "at the 5th, 7th or 13th request (the 18th with reads at 0.1",
     ] {
         assert!(page.contains(stated), "docs/cost.md does not state: {stated}");
