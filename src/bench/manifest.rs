@@ -36,6 +36,7 @@ pub(super) fn of_plan(spec: &RunSpec, datasets: &[Dataset], counter: &Counter) -
         windows: spec.windows.labels(),
         scaled: spec.scaled,
         cuts: spec.cuts.to_string(),
+        compact_at: Vec::new(),
         questions: String::new(),
         followed: None,
         agent: agent(datasets),

@@ -152,6 +152,7 @@ pub fn plan(inputs: Inputs, settings: &Settings) -> Result<BenchPlan, BenchError
     manifest.questions = hash;
     manifest.named = inputs.strategies.requested(&spec.strategies);
     manifest.shard = settings.shard;
+    manifest.compact_at = settings.compact_at.clone();
     manifest.warnings.extend(warnings);
     let (samples, shard_calls) = match settings.shard {
         Some(part) => shard::of_shard(samples, part, &spec),

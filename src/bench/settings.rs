@@ -6,7 +6,8 @@ use std::sync::Arc;
 use clap::Args;
 use clap::builder::TypedValueParser as _;
 
-use recap_core::model::Shard;
+use recap_core::model::{MOST_TOKENS, Shard};
+use recap_core::text::number_of_tokens;
 use recap_exam::facts::Cuts;
 use recap_replay::WindowSpec;
 use recap_strategy::Strategy;
@@ -24,6 +25,11 @@ pub struct Settings {
     /// Keep numbers of tokens and characters as written instead of scaling them to the window
     #[arg(long)]
     pub no_scale: bool,
+
+    /// Size of the prompt at which the agent's own compaction is to fire (130k); repeat for several
+    /// [default: six sizes that its setting takes]
+    #[arg(long = "compact-at", value_name = "SIZE", value_parser = compact_at)]
+    pub compact_at: Vec<u64>,
 
     /// Force a compaction at so many places of each session, spread evenly over its tokens; at
     /// `all` places that allow it, where the agent `recorded` its own, or `none`
@@ -69,11 +75,17 @@ pub struct Settings {
     pub no_text: bool,
 }
 
+fn compact_at(text: &str) -> Result<u64, String> {
+    let size = number_of_tokens(text).filter(|size| (1_000..=MOST_TOKENS).contains(size));
+    size.ok_or_else(|| format!("`{text}` is no size of a prompt; write tokens (130000, 130k, 1m)"))
+}
+
 impl Default for Settings {
     fn default() -> Self {
         Self {
             windows: Vec::new(),
             no_scale: false,
+            compact_at: Vec::new(),
             cuts: Cuts::Spread(5),
             depth: 1,
             replicates: None,

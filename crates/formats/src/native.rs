@@ -107,6 +107,8 @@ struct WireSession<'a> {
     left_out: BTreeMap<String, u64>,
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     copied: BTreeSet<MessageIndex>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    family: Option<String>,
 }
 
 impl From<WireSession<'_>> for Session {
@@ -129,6 +131,7 @@ impl From<WireSession<'_>> for Session {
             sidechains: wire.sidechains.into_owned(),
             left_out: wire.left_out,
             copied: wire.copied,
+            family: wire.family,
         }
     }
 }
@@ -151,6 +154,7 @@ impl<'a> From<&'a Session> for WireSession<'a> {
             sidechains: Cow::Borrowed(&session.sidechains),
             left_out: session.left_out.clone(),
             copied: session.copied.clone(),
+            family: session.family.clone(),
         }
     }
 }

@@ -72,6 +72,8 @@ pub(super) struct Copies {
     responses: BTreeSet<MessageIndex>,
     compactions: BTreeSet<usize>,
     sidechains: BTreeSet<usize>,
+    /// The sessions that share history with it, itself included.
+    family: Option<String>,
     /// Whether the session has nothing of its own.
     pub(super) is_whole: bool,
 }
@@ -153,6 +155,12 @@ impl Histories {
             }
             all[at].complete(&self.sessions[at]);
         }
+        for at in (0..all.len()).filter(|&at| heads[at] != at) {
+            let head = heads[at];
+            let family = format!("{:016x}", hash(&(self.sessions[head].file, head)));
+            all[head].family = Some(family.clone());
+            all[at].family = Some(family);
+        }
         let warning = warning(&all, &heads, name);
         (all, warning)
     }
@@ -161,12 +169,14 @@ impl Histories {
 impl Copies {
     /// Whether there is nothing to mark.
     pub(super) fn is_empty(&self) -> bool {
-        self.responses.is_empty() && self.compactions.is_empty() && self.sidechains.is_empty()
+        // Whoever has a copy of something has a family.
+        self.family.is_none()
     }
 
     /// Marks what was copied. What a subagent asked fills no context: a copy of it goes.
     pub(super) fn mark(&self, session: &mut Session) {
         session.copied.extend(&self.responses);
+        session.family.clone_from(&self.family);
         for (at, made) in session.compactions.iter_mut().enumerate() {
             made.copied |= self.compactions.contains(&at);
         }

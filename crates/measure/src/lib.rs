@@ -25,6 +25,7 @@
 
 mod advice;
 mod against_full;
+mod agent_settings;
 mod aggregate;
 mod agreement;
 mod answered_at_cuts;
@@ -56,13 +57,15 @@ mod savers;
 mod session_figures;
 mod session_fingerprint;
 mod sign_flip;
+mod sizes;
 mod spec;
 mod statistics;
 #[cfg(test)]
 pub(crate) mod testkit;
 mod waiting;
 
-pub use advice::{AgentSetting, Purpose, advice, advises, agent_settings};
+pub use advice::{advice, advises};
+pub use agent_settings::{AgentSetting, Purpose, agent_settings, setting_of};
 pub use agreement::{Graded, agreement};
 pub use by_session::{BySession, Figure, UnitRow, by_session, each_unit_row};
 pub use comparison::{Run, compare};
@@ -72,6 +75,7 @@ pub use pooling::{FactsInOrder, Owner, PooledUnit, groups, pooled, these_session
 pub use receipt::receipt;
 pub use session_figures::{SessionFigures, WeightedMean, estimate, session_figures};
 pub use session_fingerprint::{SessionFingerprint, fingerprint_of};
+pub use sizes::{curve, recorded_compactions};
 pub use spec::{
     Basis, CellInput, Compute, Contribution, Pool, ReferencingRequest, Spec, SupportOf,
 };
@@ -139,7 +143,10 @@ pub fn measure(
         of.next = Some(NextStep::SmallerWindow);
     }
     let prices = PriceList::from(&manifest.prices);
+    let curve = (!asked).then(|| curve(&manifest, &sessions, &prices));
     Report {
+        curve,
+        recorded_compactions: recorded_compactions(&sessions, &prices),
         receipt: receipt(&sessions, &prices),
         receipts: sessions.iter().map(|facts| receipt([facts], &prices)).collect(),
         savers: savers::savers(&manifest, &sessions, &results),

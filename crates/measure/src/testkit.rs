@@ -104,6 +104,7 @@ pub fn manifest(windows: &[&str]) -> Manifest {
         no_text: false,
         shard: None,
         followed: None,
+        compact_at: Vec::new(),
         agent: None,
         planned: recap_core::model::Planned::default(),
         warnings: Vec::new(),

@@ -2,12 +2,13 @@
 //! live, and what filled its contexts.
 
 use rustc_hash::FxHashMap;
+use serde_json::Value as Json;
 
 use super::subject::PreparedSession;
 use recap_billing::pricing::Agents;
 use recap_billing::prompt_cache::Rules;
 use recap_core::model::{
-    Block, CompactionFacts, Content, Message, MessageIndex, Origin, ReceiptFacts,
+    AROUND, Block, CompactionFacts, Content, Message, MessageIndex, Origin, ReceiptFacts,
     RecordedCompaction, Role,
 };
 use recap_strategy::Recording;
@@ -23,15 +24,102 @@ pub fn receipt_facts(subject: &PreparedSession, agents: &Agents) -> ReceiptFacts
         u32::try_from(life.as_secs()).ok()
     };
     let others = facts.other_models.iter().map(|named| Some(named.as_str()));
-    let compactions = recording.session.own_compactions();
-    let compactions =
-        compactions.map(|made| CompactionFacts { after: made.after, call: made.call.clone() });
+    let session = &recording.session;
+    let copied = subject.responses.iter().filter(|one| session.copied.contains(&one.message));
     ReceiptFacts {
-        compactions: compactions.collect(),
+        compactions: compactions(recording),
         lifetimes: std::iter::once(facts.model.as_deref()).chain(others).map(lifetime).collect(),
         contents: Contents::of(recording),
         missing_subagents: missing_subagents(recording),
+        copied: copied.copied().collect(),
+        family: session.family.clone(),
     }
+}
+
+/// The compactions of the recorded agent, with what it read around each.
+fn compactions(recording: &Recording) -> Vec<CompactionFacts> {
+    let Recording { session, counter, .. } = recording;
+    let responses: Vec<MessageIndex> = session.responses().collect();
+    let folding = || session.compactions.iter().filter(|made| made.folds());
+    let reads = |requests: &[MessageIndex]| {
+        let messages = requests.iter().map(|&at| &session.messages[at as usize]);
+        messages.flat_map(|message| &message.blocks).filter(|block| reads(block)).count() as u32
+    };
+    let around = |made: &RecordedCompaction| {
+        let at = responses.partition_point(|&response| response < made.after);
+        let (before, behind) = (at.checked_sub(AROUND)?, at + AROUND);
+        let (first, last) = (*responses.get(before)?, *responses.get(behind - 1)?);
+        let among = folding().filter(|other| (first + 1..=last).contains(&other.after)).count();
+        (among <= 1).then(|| (reads(&responses[before..at]), reads(&responses[at..behind])))
+    };
+    let facts = |made: &RecordedCompaction| CompactionFacts {
+        after: made.after,
+        call: made.call.clone(),
+        trigger: made.trigger,
+        folds: made.folds(),
+        tokens_before: made.tokens_before,
+        whole: made.summary.as_ref().is_some_and(|text| text.contains(ANALYSIS)),
+        summary_tokens: made.summary.as_ref().map_or(0, |text| counter.count(text)),
+        wait_ms: session.compaction_ms(made),
+        reads: around(made),
+        copied: made.copied,
+    };
+    session.compactions.iter().map(facts).collect()
+}
+
+/// How the analysis begins that Claude Code asks for in front of a summary; releases of 2026 strip
+/// it.
+const ANALYSIS: &str = "nalysis:";
+
+/// Tools that read or search: of Claude Code, Codex, Gemini CLI, OpenCode, pi and OpenHands.
+const READING_TOOLS: [&str; 22] = [
+    "Read", "Grep", "Glob", "LS", "NotebookRead", "WebFetch", "WebSearch", "read", "grep", "glob",
+    "list", "ls", "find", "read_file", "read_many_files", "list_directory", "search_file_content",
+    "grep_search", "list_dir", "view", "view_image", "glob_search",
+];
+
+/// Tools that run commands of a shell.
+const SHELLS: [&str; 8] = [
+    "Bash", "bash", "shell", "shell_command", "exec_command", "local_shell", "run_shell_command",
+    "execute_bash",
+];
+
+/// Commands that read or search and change nothing.
+const READING_COMMANDS: [&str; 14] = [
+    "cat", "head", "tail", "less", "nl", "sed", "grep", "rg", "egrep", "find", "fd", "ls", "tree",
+    "wc",
+];
+
+/// Whether a block is a call that reads or searches.
+fn reads(block: &Block) -> bool {
+    let Block::ToolCall { name, arguments, .. } = block else { return false };
+    READING_TOOLS.contains(&&**name)
+        || (SHELLS.contains(&&**name) && command(arguments).is_some_and(|line| reads_only(&line)))
+}
+
+/// The command that a call runs: a text, or words of which the last one may be a script.
+fn command(arguments: &Json) -> Option<String> {
+    match arguments.get("command").or_else(|| arguments.get("cmd"))? {
+        Json::String(command) => Some(command.clone()),
+        Json::Array(words) => {
+            let words: Vec<&str> = words.iter().filter_map(Json::as_str).collect();
+            match words.as_slice() {
+                [.., "-c" | "-lc", script] => Some((*script).to_owned()),
+                words => Some(words.join(" ")),
+            }
+        }
+        _ => None,
+    }
+}
+
+/// Whether the first command, behind changes of the folder, reads or searches.
+fn reads_only(command: &str) -> bool {
+    let mut parts = command.split("&&").map(str::trim_start);
+    let Some(first) = parts.find(|part| !part.starts_with("cd ")) else { return false };
+    let name = first.split_whitespace().next().unwrap_or_default();
+    let name = name.rsplit('/').next().unwrap_or(name);
+    let writes = first.contains("> ") || first.contains("<<") || first.contains("sed -i");
+    READING_COMMANDS.contains(&name) && !writes
 }
 
 /// Tools that start a subagent: of Claude Code (`Task` up to 2.1.6x), Codex, and of OpenCode and
@@ -260,7 +348,9 @@ mod tests {
         assert_eq!(sent(&facts, Origin::Result), 2 * sizes[2].tokens);
         let summary = subject.recording.counter.count("The first port.");
         assert_eq!(sent(&facts, Origin::Summary), 2 * summary);
-        assert_eq!(facts.compactions, [CompactionFacts { after: 4, call: None }]);
+        let [made] = facts.compactions.as_slice() else { panic!("{:?}", facts.compactions) };
+        assert_eq!((made.after, made.folds, &made.call, made.reads), (4, true, &None, None));
+        assert_eq!((made.summary_tokens, made.whole), (4, false));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::str::FromStr;
 
 use recap_core::model::NATIVE;
+use recap_core::text::number_of_tokens;
 use recap_core::tokens::Sizes;
 use recap_strategy::Scaling;
 
@@ -65,15 +66,7 @@ impl FromStr for WindowSpec {
             }
             WindowKind::Share(share / 100.0)
         } else {
-            let (digits, factor) = match lower.strip_suffix('k') {
-                Some(digits) => (digits, 1e3),
-                None => lower.strip_suffix('m').map_or((lower.as_str(), 1.0), |d| (d, 1e6)),
-            };
-            let number: f64 = digits.replace('_', "").parse().map_err(|_| unreadable())?;
-            if !(number.is_finite() && number > 0.0 && number * factor < 1e15) {
-                return Err(unreadable());
-            }
-            WindowKind::Tokens((number * factor) as u64)
+            WindowKind::Tokens(number_of_tokens(&lower).ok_or_else(unreadable)?)
         };
         Ok(Self { label, kind })
     }

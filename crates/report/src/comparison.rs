@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use super::document::{
+use super::document::{Column, 
     Cell, Group, Head, Narrow, Part, Row, Screen, Table, absent, figures, markdown, names,
     terminal, words,
 };
@@ -147,7 +147,7 @@ fn overview(comparison: &Comparison) -> Table {
     ]);
     Table {
         name: "What differs, row by row".to_owned(),
-        heads,
+        columns: heads.into_iter().map(Column::from).collect(),
         groups: vec![Group { title: "", rows: comparison.rows.iter().map(row).collect() }],
     }
 }
@@ -170,7 +170,7 @@ fn every_measure(row: &ComparedRow) -> Option<Part> {
     let title = format!("{} · {}", name(row), place(row));
     let mut parts = vec![Part::Table(Table {
         name: format!("Measures of {title}"),
-        heads: MEASURES.to_vec(),
+        columns: MEASURES.iter().copied().map(Column::from).collect(),
         groups: vec![Group { title: "", rows }],
     })];
     let same =

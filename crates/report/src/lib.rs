@@ -57,6 +57,8 @@ mod savers;
 mod sessions;
 mod sheet;
 mod short_ids;
+mod sizes;
+mod sizes_csv;
 mod spend;
 mod summary_csv;
 mod summary_json;
@@ -133,6 +135,8 @@ pub static FORMATS: &[Format] = &[
     parquet::FORMAT,
     validation_csv::FORMAT,
     receipt_csv::FORMAT,
+    sizes_csv::SIZES,
+    sizes_csv::RECORDED,
     calls_csv::FORMAT,
     summary_json::FORMAT,
     markdown::FORMAT,

@@ -9,7 +9,7 @@
 use std::fmt::Write as _;
 
 use super::document::markdown::{escaped, folded, rows};
-use super::document::{Group, Narrow, Row, Table, absent, figures};
+use super::document::{Column, Group, Narrow, Row, Table, absent, figures};
 use super::{Format, RenderInput, block, table};
 use recap_core::model::{
     Check, CheckOutcome, Finding, Gate, Report, RowKind, StrategyRow, UndecidedPolicy,
@@ -280,7 +280,11 @@ fn ranking(report: &Report, all: &[&StrategyRow]) -> String {
     };
     let mut text = rows(&Table {
         name: "Strategies".to_owned(),
-        heads: [figures("")].into_iter().chain(columns.iter().map(|column| column.head)).collect(),
+        columns: [figures("")]
+            .into_iter()
+            .chain(columns.iter().map(|column| column.head))
+            .map(Column::from)
+            .collect(),
         groups: vec![Group { title: "", rows: all.iter().take(ROWS).map(row).collect() }],
     });
     if let Some(rest @ 1..) = all.len().checked_sub(ROWS) {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::document::{Cell, Group, Head, Part, Row, Table, absent, figures, words};
+use super::document::{Cell, Column, Group, Head, Part, Row, Table, absent, figures, words};
 use super::html::money::parts::parts as bill_parts;
 use super::{block, number};
 use recap_billing::pricing::PriceList;
@@ -90,7 +90,7 @@ fn costs(receipt: &Receipt) -> Table {
     let heads = [words("sent by"), figures("total"), figures("requests")].into_iter();
     Table {
         name: "Cost by sender and kind of token".to_owned(),
-        heads: heads.chain(kinds.into_iter().map(kind_head)).collect(),
+        columns: heads.chain(kinds.into_iter().map(kind_head)).map(Column::from).collect(),
         groups: vec![Group { title: "", rows }],
     }
 }

@@ -1,6 +1,6 @@
 //! The ranked table on a terminal (docs/result.md).
 
-use super::document::{Group, Narrow, Part, Row, Table, absent, terminal};
+use super::document::{Column, Group, Narrow, Part, Row, Table, absent, terminal};
 use super::{
     Screen, advice, block, certainty, number, panel, receipt, savers, sessions, spend, validation,
 };
@@ -130,7 +130,7 @@ fn ranked(groups: [Vec<&StrategyRow>; 3], columns: &[&TableColumn]) -> Table {
     let groups = groups.iter().zip(GROUPS);
     Table {
         name: "Strategies".to_owned(),
-        heads: columns.iter().map(|column| column.head).collect(),
+        columns: columns.iter().map(|column| Column::from(column.head)).collect(),
         groups: groups
             .map(|(rows, title)| Group { title, rows: rows.iter().map(row).collect() })
             .collect(),

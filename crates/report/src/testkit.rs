@@ -206,6 +206,7 @@ impl Kit {
             no_text: false,
             shard: None,
             followed: None,
+            compact_at: Vec::new(),
             agent: None,
             planned: recap_core::model::Planned::default(),
             warnings: Vec::new(),

@@ -166,6 +166,11 @@ impl ModelPrices {
         tiers
     }
 
+    /// Whether longer prompts have other rates.
+    pub fn depends_on_size(&self) -> bool {
+        self.prices.keys().any(|(_, above)| *above > 0)
+    }
+
     /// Whether some hours are cheaper.
     pub fn has_off_peak(&self) -> bool {
         self.off_peak.is_some()

@@ -65,6 +65,10 @@ pub struct Manifest {
     pub replicates: u32,
     /// Sessions, each with the hash of its content.
     pub sessions: Vec<Provenance>,
+    /// Sizes of the prompt at which the agent's own compaction is to fire, in tokens, where some
+    /// are named.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub compact_at: Vec<u64>,
     /// The agent that made the recordings, by the name of their format, where all
     /// are of one.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -46,6 +46,7 @@ mod results;
 mod saver;
 mod session;
 mod shard;
+mod sizes;
 mod suggest;
 #[cfg(any(test, feature = "testkit"))]
 mod testkit;
@@ -97,7 +98,7 @@ pub use no_answer::{NoAnswer, NoCut, NoGrade, NoReply, REQUESTS_AROUND_CUT};
 pub use planned::{Missing, Planned, PlannedSession, PlannedStrategy};
 pub use question::{Expectation, Question, QuestionKind};
 pub use receipt::{
-    Amount, Cause, CompactionFacts, Content, Hour, Origin, Rebuilt, Receipt, ReceiptFacts, Sender,
+    AROUND, Amount, Cause, CompactionFacts, Content, Hour, Origin, Rebuilt, Receipt, ReceiptFacts, Sender,
     Spent, TokenKind,
 };
 pub use recommendation::{
@@ -115,6 +116,9 @@ pub use saver::{SaverFacts, SaverRecovery, SaverRow, SaverSavings, ToolCut};
 pub use session::{
     Block, Call, CallId, Message, MessageIndex, Preamble, PreambleChange, Role, SIDECHAIN, Session,
     ToolDefinition, sent,
+};
+pub use sizes::{
+    Kept, NoCurve, Quantities, Quantity, RecordedRow, SessionAtSize, SizeCurve, SizeRow,
 };
 pub use shard::{MOST_SHARDS, Shard};
 pub use suggest::{alike, suggest};

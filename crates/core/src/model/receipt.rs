@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use strum::VariantArray;
 
-use super::{Absent, MessageIndex, RecordedCall};
+use super::{Absent, MessageIndex, RecordedCall, RecordedTrigger, RequestFacts};
 
 /// What the receipt of a session needs beside its other facts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -23,6 +23,12 @@ pub struct ReceiptFacts {
     /// Calls of subagents that answered, where no record tells what they used.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub missing_subagents: u64,
+    /// The responses that another session counts, in order: they fill this one's context.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub copied: Vec<RequestFacts>,
+    /// The sessions that share history with it; absent where there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub family: Option<String>,
 }
 
 fn is_zero(n: &u64) -> bool {
@@ -30,14 +36,42 @@ fn is_zero(n: &u64) -> bool {
 }
 
 /// A compaction of the recorded agent.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CompactionFacts {
     /// Messages `0..after` had been recorded when it happened.
     pub after: MessageIndex,
     /// The call that wrote its summary, where the recording reports it.
     pub call: Option<RecordedCall>,
+    /// What triggered it.
+    #[serde(default)]
+    pub trigger: RecordedTrigger,
+    /// Whether messages were removed; else only results of tools were cleared.
+    #[serde(default)]
+    pub folds: bool,
+    /// Tokens of the context just before it, as the agent reports them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens_before: Option<u64>,
+    /// Tokens of its summary, as the run counts them.
+    #[serde(default)]
+    pub summary_tokens: u64,
+    /// Whether that is all that the call wrote: the analysis in front of it was not stripped.
+    #[serde(default)]
+    pub whole: bool,
+    /// Milliseconds that it took, where the recording tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wait_ms: Option<f64>,
+    /// Calls that read or search in the [`AROUND`] requests before it and behind it; absent where
+    /// there are fewer on one side, or another compaction among them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reads: Option<(u32, u32)>,
+    /// Whether another session counts it, since this one continues a copy of that.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub copied: bool,
 }
+
+/// Requests on either side of a compaction in which is counted what is read again.
+pub const AROUND: usize = 20;
 
 /// One kind of content, in tokens as the run counts them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Absent, Advice, CallRow, Family, Finding, Gate, Manifest, Measure, Missing, PanelAgreement,
-    Primary, QuestionKind, Receipt, Recommendation, RowKind, RunResults, SaverRow, SessionFacts,
-    Value, catalogue,
+    Absent, Advice, CallRow, Family, Finding, Gate, Manifest, Measure, Missing, NoCurve,
+    PanelAgreement, Primary, QuestionKind, Receipt, Recommendation, RecordedRow, RowKind, RunResults, SaverRow, SessionFacts,
+    SizeCurve, Value, catalogue,
 };
 
 /// Version of the instrument: mining rules, offline roles, judge prompts.
@@ -222,6 +222,11 @@ pub struct Report {
     /// When to compact, before the context limit makes it necessary; absent where no
     /// first compactions were tried at contexts of different sizes.
     pub advice: Option<Advice>,
+    /// What sessions would have cost had their agent compacted at other sizes, or why that is not
+    /// known; absent for data sets of questions.
+    pub curve: Option<Result<SizeCurve, NoCurve>>,
+    /// Every compaction on record, session by session.
+    pub recorded_compactions: Vec<RecordedRow>,
     /// What an interrupted run lacks; absent where the run is complete.
     pub missing: Option<Missing>,
     /// What the figures show, and what a reader must know before using them:

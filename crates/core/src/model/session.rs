@@ -301,6 +301,9 @@ pub struct Session {
     /// Responses that another session of the input counts, since this one continues a copy of
     /// its history: they fill contexts and caches, and are no requests of this session.
     pub copied: BTreeSet<MessageIndex>,
+    /// The sessions of the input that share history with it, itself included: forks and what
+    /// they come from; absent where there are none.
+    pub family: Option<String>,
 }
 
 /// Longest wait for a model that the times of records show, in milliseconds: clients of Anthropic

@@ -44,3 +44,15 @@ pub fn first_cause(error: &dyn std::error::Error) -> String {
 
 #[cfg(test)]
 mod tests;
+
+/// The tokens that a text means: `16000`, `16_000`, `16k`, `1.5m`; at least one.
+pub fn number_of_tokens(text: &str) -> Option<u64> {
+    let lower = text.trim().to_ascii_lowercase();
+    let (digits, factor) = match lower.strip_suffix('k') {
+        Some(digits) => (digits, 1e3),
+        None => lower.strip_suffix('m').map_or((lower.as_str(), 1.0), |digits| (digits, 1e6)),
+    };
+    let number: f64 = digits.replace('_', "").parse().ok()?;
+    let tokens = number * factor;
+    (tokens.is_finite() && (1.0..1e15).contains(&tokens)).then_some(tokens as u64)
+}

@@ -11,12 +11,14 @@ pub mod number;
 mod observations;
 mod recommendation;
 mod savers;
+mod sizes;
 
 use std::fmt::{Display, Formatter, Result};
 
 pub use advice::{at_the_limit, before_the_limit, caveats, edge, reasons, size_words, summaries};
 pub use apply::{Apply, apply, to_apply};
 pub use recommendation::{Answer, answer, paragraph};
+pub use sizes::{no_sizes, size_answer, size_basis, size_name};
 
 use crate::model::{Missing, NATIVE, Primary};
 use crate::text::{counted, form_for};

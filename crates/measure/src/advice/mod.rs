@@ -7,13 +7,10 @@
 //! §47): it keeps at least half of the facts, and of strategies that are
 //! not known to keep less than the best one, that which saves most.
 
-mod apply;
 mod followed;
 mod sizes;
 #[cfg(test)]
 mod tests;
-
-pub use apply::{AgentSetting, Purpose, agent_settings};
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,7 +19,7 @@ use super::preference::{ENOUGH, is_more};
 use super::ranking::FEWEST_ASKED;
 use recap_core::model::{
     Advice, Basis, Cut, Estimate, Limits, Manifest, Payback, Reason, RowKind, RunResults,
-    SessionFacts, Setting, StrategyAdvice,
+    SessionFacts, StrategyAdvice,
 };
 use sizes::BySize;
 
@@ -141,16 +138,7 @@ pub fn advice(
     if through.as_ref().is_some_and(|through| through.usd >= through.today_usd) {
         (pays, because) = (Payback::No, Reason::DearerInTheWhole);
     }
-    let mut advice = Advice { pays, because, choice, strategies, through, apply: None, basis };
-    advice.apply = setting(inputs, &advice);
-    advice
-}
-
-/// The setting of the recorded agent that does what is advised.
-fn setting(inputs: Inputs<'_>, advice: &Advice) -> Option<Setting> {
-    let agent = inputs.manifest.agent.as_ref().filter(|_| advice.pays == Payback::Yes)?;
-    let (strategy, at) = advice.chosen()?;
-    apply::lines(agent, &strategy.strategy, at.tokens, apply::native_window(inputs))
+    Advice { pays, because, choice, strategies, through, apply: None, basis }
 }
 
 type Decision = (Payback, Reason, Option<(usize, usize)>);

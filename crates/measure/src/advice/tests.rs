@@ -497,38 +497,3 @@ fn only_uncompacted_sessions_within_the_window_fit() {
     assert_eq!((basis.fit, basis.recorded_compactions, basis.largest_tokens), (1, 2, 200_001));
 }
 
-#[test]
-fn agent_setting_for_advised_strategy_shows_its_line() {
-    let applied = |agent: Option<&str>, mut report: Report| {
-        report.manifest.agent = agent.map(str::to_owned);
-        let advice = advice(&report);
-        (advice.pays, advice.apply.map(|setting| setting.line))
-    };
-    let cheaper = || followed(&[Some(-0.02); 6]);
-    let line = Some("\"compaction\": {\"prune\": true}".to_owned());
-    assert_eq!(applied(Some("opencode"), cheaper()), (Payback::Yes, line));
-    // Claude Code and Codex clear no tool output on demand; nor is another agent known.
-    for agent in [Some("claude-code"), Some("codex"), Some("kimi-cli"), None] {
-        assert_eq!(applied(agent, cheaper()), (Payback::Yes, None));
-    }
-    let dearer = followed(&[Some(0.001); 6]);
-    assert_eq!(applied(Some("opencode"), dearer), (Payback::No, None), "it is not advised");
-}
-
-#[test]
-fn share_is_of_the_window_all_models_have() {
-    let window = |report: &Report| {
-        let Report { manifest, sessions: facts, results, .. } = report;
-        super::apply::native_window(Inputs { manifest, facts, results })
-    };
-    let cuts = |id: &str, _| vec![cut(id, 80_000, vec![ranked(8, 1.0)])];
-    let mut report = report(2, cuts);
-    assert_eq!(window(&report), Some(200_000));
-    // What was assumed is no limit of a model.
-    report.results.add_cell(cell("s0", "prune").window("25%", 40_000).sent(&[1_000; 60]).build());
-    report.results.close();
-    assert_eq!(window(&report), Some(200_000));
-    report.results.add_cell(cell("s1", "fifo").window("native", 272_000).sent(&[1]).build());
-    report.results.close();
-    assert_eq!(window(&report), None);
-}

@@ -221,7 +221,7 @@ mod tests {
     fn on_record(after: u32) -> SessionFacts {
         let usage = Usage { input: 9, ..Usage::default() };
         let call = Some(RecordedCall { model: None, usage, latency_ms: None });
-        let compactions = vec![CompactionFacts { after, call }];
+        let compactions = vec![CompactionFacts { after, call, ..CompactionFacts::default() }];
         let receipt = Some(ReceiptFacts { compactions, ..ReceiptFacts::default() });
         SessionFacts { receipt, ..named("s", None) }
     }

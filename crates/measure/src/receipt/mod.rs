@@ -9,9 +9,10 @@ mod rebuilt;
 
 use jiff::Timestamp;
 
-use recap_billing::pricing::{Moment, PriceList, Rates};
+use recap_billing::pricing::{ModelPrices, Moment, PriceList, Rates};
 use recap_core::model::{
-    Absent, Amount, Content, Receipt, Sender, SessionFacts, Spent, TokenKind, Usage,
+    Absent, Amount, CompactionFacts, Content, Receipt, RequestFacts, Sender, SessionFacts, Spent,
+    TokenKind, Usage,
 };
 
 /// The receipt of these sessions.
@@ -63,13 +64,7 @@ struct BilledRequest<'a> {
 
 fn add_requests(receipt: &mut Receipt, facts: &SessionFacts, prices: &PriceList) {
     let sender = if facts.is_sidechain() { Sender::Subagent } else { Sender::Main };
-    let own = facts.requests.iter().map(|request| BilledRequest {
-        sender,
-        model: named(facts, request.model),
-        usage: request.recorded.as_ref(),
-        counted: Some(request.output),
-        at: request.at,
-    });
+    let own = facts.requests.iter().map(|request| of_request(facts, request, sender));
     let aside = facts.sidechains.iter().map(|(at, model, usage)| BilledRequest {
         sender: Sender::Subagent,
         model: model.as_deref(),
@@ -80,23 +75,106 @@ fn add_requests(receipt: &mut Receipt, facts: &SessionFacts, prices: &PriceList)
     own.chain(aside).for_each(|asked| add(receipt, &asked, prices));
 }
 
+fn of_request<'a>(
+    facts: &'a SessionFacts,
+    request: &'a RequestFacts,
+    sender: Sender,
+) -> BilledRequest<'a> {
+    BilledRequest {
+        sender,
+        model: named(facts, request.model),
+        usage: request.recorded.as_ref(),
+        counted: Some(request.output),
+        at: request.at,
+    }
+}
+
 fn add_compactions(receipt: &mut Receipt, facts: &SessionFacts, prices: &PriceList) {
     let known = facts.receipt.as_ref().map_or(&[][..], |own| &own.compactions);
-    let calls = known.iter().filter_map(|made| Some((made.after, made.call.as_ref()?)));
-    let reported = calls.clone().count() as u64;
-    receipt.silent_compactions += u64::from(facts.recorded_compactions).saturating_sub(reported);
-    for (after, call) in calls {
-        let next = facts.requests.iter().find(|request| request.message >= after);
-        let near = next.or(facts.requests.last());
-        let asked = BilledRequest {
-            sender: Sender::Compaction,
-            model: call.model.as_deref().or(facts.model.as_deref()),
-            usage: Some(&call.usage),
-            counted: None,
-            at: near.map_or(Timestamp::UNIX_EPOCH, |request| request.at),
-        };
+    let calls = known.iter().filter_map(|made| call_of(facts, made));
+    let mut reported = 0;
+    for asked in calls {
+        reported += 1;
         add(receipt, &asked, prices);
     }
+    receipt.silent_compactions += u64::from(facts.recorded_compactions).saturating_sub(reported);
+}
+
+/// The call of a compaction that the session counts, where it is on record.
+fn call_of<'a>(facts: &'a SessionFacts, made: &'a CompactionFacts) -> Option<BilledRequest<'a>> {
+    let call = made.call.as_ref().filter(|_| !made.copied)?;
+    let next = facts.requests.iter().find(|request| request.message >= made.after);
+    let near = next.or(facts.requests.last());
+    Some(BilledRequest {
+        sender: Sender::Compaction,
+        model: call.model.as_deref().or(facts.model.as_deref()),
+        usage: Some(&call.usage),
+        counted: None,
+        at: near.map_or(Timestamp::UNIX_EPOCH, |request| request.at),
+    })
+}
+
+/// What the call of a compaction cost; `None` where it is not on record.
+///
+/// # Errors
+/// A price is missing.
+pub(crate) fn compaction_usd(
+    facts: &SessionFacts,
+    made: &CompactionFacts,
+    prices: &PriceList,
+) -> Result<Option<f64>, Absent> {
+    let Some(asked) = call_of(facts, made) else { return Ok(None) };
+    let Some(usage) = reported(asked.usage) else { return Ok(None) };
+    whole(&billed(&asked, usage, prices)).map(Some)
+}
+
+/// What a request of a session cost, and by which rates.
+pub(crate) struct RequestBill<'a> {
+    /// What the provider reported.
+    pub usage: Usage,
+    /// The dollars of all of it.
+    pub usd: f64,
+    /// Tokens of the output, counted where the reported figure is not final.
+    pub output: u64,
+    /// The rates at the reported size of the prompt. Input and output have one.
+    pub rates: Rates,
+    /// The prices of its model.
+    pub prices: &'a ModelPrices,
+}
+
+/// The bill of a request; `None` where it reports nothing.
+///
+/// # Errors
+/// A price is missing, or the recording does not tell what a cache held.
+pub(crate) fn request_bill<'a>(
+    facts: &SessionFacts,
+    request: &RequestFacts,
+    prices: &'a PriceList,
+) -> Result<Option<RequestBill<'a>>, Absent> {
+    let Some(usage) = reported(request.recorded.as_ref()) else { return Ok(None) };
+    let asked = of_request(facts, request, Sender::Main);
+    let rates = rates(usage, asked.model, prices, asked.at)?;
+    let priced = asked.model.and_then(|named| prices.priced(named));
+    let priced = priced.filter(|_| rates.input.is_some() && rates.output.is_some());
+    let spent = billed(&asked, usage, prices);
+    let output = [TokenKind::Output, TokenKind::OutputCounted];
+    let output = output.iter().filter_map(|kind| spent.kinds.get(kind)).map(|one| one.tokens).sum();
+    Ok(Some(RequestBill {
+        usage: *usage,
+        usd: whole(&spent)?,
+        output,
+        rates,
+        prices: priced.ok_or_else(|| unpriced(asked.model))?,
+    }))
+}
+
+/// The dollars of everything.
+///
+/// # Errors
+/// A part has no price.
+fn whole(spent: &Spent) -> Result<f64, Absent> {
+    let Amount { usd, unpriced, .. } = spent.total();
+    unpriced.map_or(Ok(usd), Err)
 }
 
 /// Adds one request to the sum of its sender and model.
@@ -160,7 +238,7 @@ fn rates(
 }
 
 /// USD for a token. A provider without a price for its cache bills such tokens like any others.
-fn rate(rates: &Rates, kind: TokenKind) -> Option<f64> {
+pub(crate) fn rate(rates: &Rates, kind: TokenKind) -> Option<f64> {
     match kind {
         TokenKind::CacheRead => rates.cache_read.or(rates.input),
         TokenKind::CacheWrite5m => rates.written(),

@@ -1,6 +1,6 @@
 //! A document as Markdown. Every text passes [`escaped`].
 
-use super::{Head, Part, Table};
+use super::{Column, Part, Table};
 
 pub(crate) mod escaped;
 
@@ -35,8 +35,8 @@ pub(crate) fn folded(summary: &str, inside: &str) -> String {
 
 pub(crate) fn rows(table: &Table) -> String {
     let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
-    let heads: Vec<String> = table.heads.iter().map(Head::label).collect();
-    let rule = table.heads.iter().map(|head| if head.right { "--:" } else { "---" });
+    let heads: Vec<String> = table.columns.iter().map(Column::label).collect();
+    let rule = table.columns.iter().map(|head| if head.right { "--:" } else { "---" });
     let mut text = line(&heads) + &line(&rule.map(str::to_owned).collect::<Vec<_>>());
     for row in table.rows() {
         let cells = row.cells.iter().map(|cell| escaped::prose(&cell.whole(), LONGEST));

@@ -34,7 +34,7 @@ pub enum Part {
 pub struct Table {
     /// What it shows, for those who cannot see it.
     pub(super) name: String,
-    pub(super) heads: Vec<Head>,
+    pub(super) columns: Vec<Column>,
     pub(super) groups: Vec<Group>,
 }
 
@@ -96,10 +96,36 @@ pub const fn names(head: &'static str) -> Head {
     Head { narrow: Narrow::Cut, ..words(head) }
 }
 
+/// A column of a table, whose head may be made from what is shown.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Column {
+    pub(super) words: [String; 2],
+    pub(super) right: bool,
+    pub(super) narrow: Narrow,
+}
+
+impl From<Head> for Column {
+    fn from(head: Head) -> Self {
+        Column { words: head.words.map(str::to_owned), right: head.right, narrow: head.narrow }
+    }
+}
+
 impl Head {
+    /// The same column under another name.
+    pub(super) fn named(self, name: String) -> Column {
+        Column { words: [name, String::new()], ..Column::from(self) }
+    }
+
+    /// Its words in one line.
+    pub(super) fn label(&self) -> String {
+        Column::from(*self).label()
+    }
+}
+
+impl Column {
     /// Its words in one line; one that is divided is whole.
     pub(super) fn label(&self) -> String {
-        let [first, second] = self.words;
+        let [first, second] = [self.words[0].as_str(), self.words[1].as_str()];
         match (first.strip_suffix('-'), second) {
             (Some(begun), rest) => format!("{begun}{rest}"),
             (None, "") => first.to_owned(),
@@ -111,6 +137,11 @@ impl Head {
 impl Table {
     /// A table whose rows are all alike.
     pub fn new(name: &str, heads: &[Head], rows: Vec<Vec<String>>) -> Self {
+        Self::with(name, heads.iter().copied().map(Column::from).collect(), rows)
+    }
+
+    /// A table whose columns are made from what is shown.
+    pub(super) fn with(name: &str, columns: Vec<Column>, rows: Vec<Vec<String>>) -> Self {
         let row = |cells: Vec<String>| Row {
             cells: cells.into_iter().map(Cell::from).collect(),
             dim: false,
@@ -118,7 +149,7 @@ impl Table {
         let rows = rows.into_iter().map(row).collect();
         Self {
             name: name.to_owned(),
-            heads: heads.to_vec(),
+            columns,
             groups: vec![Group { title: "", rows }],
         }
     }

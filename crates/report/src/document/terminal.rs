@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use unicode_width::UnicodeWidthStr;
 
-use super::{Head, Narrow, Part, Table};
+use super::{Column, Narrow, Part, Table};
 use crate::plain;
 use recap_core::text::harmless;
 
@@ -153,7 +153,7 @@ impl<'a> Lines<'a> {
         let texts = |cells: &[super::Cell]| cells.iter().map(|c| plain::line(&c.whole())).collect();
         let mut new = Self {
             table,
-            shown: (0..table.heads.len()).collect(),
+            shown: (0..table.columns.len()).collect(),
             cells: table.rows().map(|row| texts(&row.cells)).collect(),
             widths: Vec::new(),
         };
@@ -171,9 +171,9 @@ impl<'a> Lines<'a> {
 
     fn measure(&mut self) {
         let width = |&at: &usize| {
-            let head = self.table.heads[at].words.iter().map(|w| w.width()).max().unwrap_or(0);
+            let head = self.table.columns[at].words.iter().map(|w| w.width()).max().unwrap_or(0);
             let longest = self.cells.iter().map(|row| row[at].width()).max().unwrap_or(0);
-            if self.table.heads[at].narrow != Narrow::Wrapped {
+            if self.table.columns[at].narrow != Narrow::Wrapped {
                 return head.max(longest);
             }
             // Words stay whole.
@@ -193,7 +193,7 @@ impl<'a> Lines<'a> {
     fn spare(&mut self, wide: bool) -> bool {
         let spread = self.shown.iter().copied().find(|at| self.has_spread(*at));
         let column =
-            (0..self.shown.len()).filter_map(|at| match self.table.heads[self.shown[at]].narrow {
+            (0..self.shown.len()).filter_map(|at| match self.table.columns[self.shown[at]].narrow {
                 Narrow::LeftOut(order) => Some((order, at)),
                 _ => None,
             });
@@ -226,7 +226,7 @@ impl<'a> Lines<'a> {
     }
 
     fn position(&self, narrow: Narrow) -> Option<usize> {
-        self.shown.iter().position(|at| self.table.heads[*at].narrow == narrow)
+        self.shown.iter().position(|at| self.table.columns[*at].narrow == narrow)
     }
 
     /// Whether spreads stand in a column.
@@ -240,13 +240,13 @@ impl<'a> Lines<'a> {
     /// Whether a column stands against its right edge: figures of one length do, figures
     /// with their spreads begin at one place.
     fn right(&self, at: usize) -> bool {
-        self.table.heads[at].right && !self.has_spread(at)
+        self.table.columns[at].right && !self.has_spread(at)
     }
 
     fn write(&self, out: &mut String, screen: Screen) {
         for line in 0..2 {
             let heads: Vec<String> =
-                self.shown.iter().map(|at| self.table.heads[*at].words[line].to_owned()).collect();
+                self.shown.iter().map(|at| self.table.columns[*at].words[line].to_owned()).collect();
             if heads.iter().any(|head| !head.is_empty()) {
                 self.push(out, &heads, screen, Some(BOLD));
             }
@@ -295,7 +295,7 @@ impl<'a> Lines<'a> {
     /// A block for each row: its first cell as head, and a line with label and figure for
     /// each other. A figure longer than its place goes on below it.
     fn write_blocks(&self, out: &mut String, screen: Screen) {
-        let labels: Vec<String> = self.table.heads.iter().map(Head::label).collect();
+        let labels: Vec<String> = self.table.columns.iter().map(Column::label).collect();
         let widest = labels.iter().skip(1).map(|label| label.width()).max().unwrap_or(0);
         let beside = screen.width.saturating_sub(2 + widest + GAP.len()).max(FIGURE);
         for (row, cells) in self.table.rows().zip(&self.cells) {

@@ -26,6 +26,15 @@ pub(super) fn table(report: &Report, screen: Screen) -> String {
     let shown = |parts: &[Part]| terminal(parts, screen);
     let height = |parts: &[Part]| shown(parts).lines().count();
     let mut top = vec![Part::Title(read(report, &blocks))];
+    match &report.curve {
+        Some(Ok(curve)) => {
+            let text = format!("{} {}", wording::size_answer(curve), wording::size_basis(curve));
+            top.push(Part::Title(short_ids::shortened(report, &text)));
+            top.push(crate::sizes::table(curve));
+        }
+        Some(Err(why)) => top.push(Part::Title(wording::no_sizes(why))),
+        None => {}
+    }
     if let Some(answer) = &answer {
         top.push(Part::Title(short_ids::shortened(report, &answer.answer)));
     }

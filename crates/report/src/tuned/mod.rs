@@ -5,7 +5,7 @@ mod picture;
 
 pub use picture::tuned_svg;
 
-use super::document::{
+use super::document::{Column, 
     Cell, Group, Head, Narrow, Part, Row, Screen, Table, absent, figures, terminal, words,
 };
 use super::number;
@@ -95,7 +95,7 @@ fn settings(tuned: &Tuned) -> Table {
     let rows = listed(tuned).into_iter().map(row).collect();
     Table {
         name: "Settings".to_owned(),
-        heads: HEADS.to_vec(),
+        columns: HEADS.iter().copied().map(Column::from).collect(),
         groups: vec![Group { title: "", rows }],
     }
 }

@@ -1,5 +1,9 @@
 use super::*;
 
+fn lines(agent: &str, strategy: &str, tokens: u64, window: Option<u64>) -> Option<Setting> {
+    setting_of(agent, strategy)?.setting(tokens, window)
+}
+
 fn line(agent: &str, strategy: &str, tokens: u64, window: Option<u64>) -> Option<String> {
     lines(agent, strategy, tokens, window).map(|setting| setting.line)
 }
@@ -50,7 +54,7 @@ fn window_share_is_rounded_to_hundredths_below_one() {
 fn reserve_is_the_window_minus_the_size() {
     let text = built_in().replacen("strategies = []", "strategies = [\"opencode\"]", 1);
     let settings = read(&text).unwrap();
-    let reserve = settings.iter().find(|one| one.name == "compaction.reserved").unwrap();
+    let reserve = settings.setting.iter().find(|one| one.name == "compaction.reserved").unwrap();
     let filled = |tokens, window| reserve.filled(tokens, window);
     let said = Some("\"compaction\": {\"reserved\": 104000}".to_owned());
     assert_eq!(filled(96_412, Some(200_000)), said);
@@ -113,4 +117,18 @@ fn wrong_settings_file_is_refused_naming_the_setting() {
     assert!(wrong("agent = \"codex\"", "agent = \"codex\"\nwho = 1").contains("who"));
     let twice = wrong("strategies = []", "strategies = [\"prune\"]");
     assert!(twice.contains("compaction.prune and compaction.reserved"), "{twice}");
+}
+
+#[test]
+fn quantities_of_agents_have_their_value_within_their_range() {
+    for agent in ["claude-code", "codex"] {
+        let known = public_quantities(agent).unwrap();
+        let all = [known.added, known.cached, known.output, known.read_again, known.calls];
+        for one in all {
+            assert!(one.lo <= one.value && one.value <= one.hi && one.n > 0 && !one.own);
+        }
+        assert!(threshold(agent).is_some(), "{agent}");
+    }
+    assert_eq!(public_quantities("opencode"), None);
+    assert_eq!(threshold("opencode").map(|one| &one.name), None, "no dependable size");
 }

@@ -10,8 +10,7 @@ use std::sync::LazyLock;
 use jiff::civil::Date;
 use serde::Deserialize;
 
-use super::Inputs;
-use recap_core::model::{NATIVE, Setting};
+use recap_core::model::{Quantities, Setting};
 
 /// What a setting is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -82,27 +81,39 @@ fn unbounded() -> u64 {
     u64::MAX
 }
 
-#[derive(Deserialize)]
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
     setting: Vec<AgentSetting>,
+    compaction: Vec<PublicCompactions>,
 }
 
-static SETTINGS: LazyLock<Vec<AgentSetting>> = LazyLock::new(|| {
+/// What compactions of an agent change, as measured on public recordings.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PublicCompactions {
+    agent: String,
+    quantities: Quantities,
+    #[allow(dead_code, reason = "for those who read the table")]
+    source: String,
+}
+
+static SETTINGS: LazyLock<File> = LazyLock::new(|| {
     read(recap_strategies::AGENT_SETTINGS).expect("the settings that are built in are right")
 });
 
 /// Every setting that is known, by agent.
 pub fn agent_settings() -> &'static [AgentSetting] {
-    &SETTINGS
+    &SETTINGS.setting
 }
 
 /// Reads a file of settings.
 ///
 /// # Errors
 /// What is wrong with it, with the setting.
-fn read(text: &str) -> Result<Vec<AgentSetting>, String> {
-    let File { setting: settings } = toml::from_str(text).map_err(|e| e.to_string())?;
+fn read(text: &str) -> Result<File, String> {
+    let file: File = toml::from_str(text).map_err(|e| e.to_string())?;
+    let settings = &file.setting;
     for (at, setting) in settings.iter().enumerate() {
         setting.check().map_err(|why| format!("{} of {}: {why}", setting.name, setting.agent))?;
         let twice = settings[..at].iter().find(|other| {
@@ -113,7 +124,7 @@ fn read(text: &str) -> Result<Vec<AgentSetting>, String> {
             return Err(format!("{} and {} are for one strategy", other.name, setting.name));
         }
     }
-    Ok(settings)
+    Ok(file)
 }
 
 impl AgentSetting {
@@ -139,6 +150,21 @@ impl AgentSetting {
             return Err("the line is one line, and the source an address");
         }
         Ok(())
+    }
+
+    /// The setting for contexts of this size; `None` if the agent does not take the number, or if
+    /// it would change nothing at the window of its model.
+    pub(crate) fn setting(&self, tokens: u64, window: Option<u64>) -> Option<Setting> {
+        Some(Setting {
+            agent: self.agent.clone(),
+            name: self.name.clone(),
+            line: self.filled(tokens, window)?,
+            file: self.file.clone(),
+            note: self.note.clone(),
+            source: self.source.clone(),
+            version: self.version.clone(),
+            checked: self.checked.to_string(),
+        })
     }
 
     /// The line for contexts of this size; `None` if the agent does not take the
@@ -175,35 +201,26 @@ fn fraction(tokens: u64, window: u64) -> Option<String> {
     (1..100).contains(&hundredths).then(|| format!("0.{hundredths:02}"))
 }
 
-/// The setting by which an agent is told to use a strategy at contexts of a size;
-/// `window` is the context limit of its model, where that is known.
-pub fn lines(agent: &str, strategy: &str, tokens: u64, window: Option<u64>) -> Option<Setting> {
+/// The setting by which an agent is told to use a strategy.
+pub fn setting_of(agent: &str, strategy: &str) -> Option<&'static AgentSetting> {
     let is_for =
         |one: &&AgentSetting| one.agent == agent && one.strategies.iter().any(|s| s == strategy);
-    let setting = SETTINGS.iter().find(is_for)?;
-    Some(Setting {
-        agent: setting.agent.clone(),
-        name: setting.name.clone(),
-        line: setting.filled(tokens, window)?,
-        file: setting.file.clone(),
-        note: setting.note.clone(),
-        source: setting.source.clone(),
-        version: setting.version.clone(),
-        checked: setting.checked.to_string(),
-    })
+    SETTINGS.setting.iter().find(is_for)
 }
 
-/// The context limit of the recorded models, where all sessions were replayed at
-/// their own and it is the same in all.
-pub(super) fn native_window(inputs: Inputs<'_>) -> Option<u64> {
-    let mut windows = inputs.results.iter().flat_map(|session| {
-        let native = session.cells().iter().filter(|cell| cell.key.window == NATIVE);
-        native.filter_map(|cell| Some(cell.rows()?.window)).collect::<Vec<u64>>()
-    });
-    let first = windows.next()?;
-    windows.all(|window| window == first).then_some(first)
+/// The setting of an agent for the size at which its own compaction fires.
+pub(crate) fn threshold(agent: &str) -> Option<&'static AgentSetting> {
+    let fires = |one: &&AgentSetting| {
+        one.agent == agent && one.purpose == Purpose::Threshold && !one.strategies.is_empty()
+    };
+    SETTINGS.setting.iter().find(fires)
+}
+
+/// What a compaction of an agent changes, as measured on public recordings.
+pub(crate) fn public_quantities(agent: &str) -> Option<&'static Quantities> {
+    SETTINGS.compaction.iter().find(|one| one.agent == agent).map(|one| &one.quantities)
 }
 
 #[cfg(test)]
-#[path = "apply_tests.rs"]
+#[path = "agent_settings_tests.rs"]
 mod tests;

@@ -1,0 +1,386 @@
+//! What sessions would have cost if their agent's own compaction had fired at other sizes of the
+//! prompt (how-it-works §45): a fold over what providers reported, without a replay.
+//!
+//! In: the facts of sessions, the price list, and the agents' settings with what a compaction of
+//! each changes. Out: a [`SizeCurve`], or the reason why there is none. Windows and strategies of
+//! a run change nothing here.
+
+mod quantities;
+mod recorded;
+#[cfg(test)]
+mod tests;
+mod walk;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rand::{Rng, RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use crate::agent_settings::{AgentSetting, public_quantities, threshold};
+use crate::receipt::receipt;
+use crate::statistics::quantile;
+use quantities::{Amounts, Measured, measured};
+use recap_billing::pricing::PriceList;
+use recap_core::model::{
+    Absent, Kept, Manifest, NoCurve, RecordedRow, SIDECHAIN, SessionAtSize, SessionFacts, SizeCurve, SizeRow,
+};
+use walk::{ROOM, Track, Walked};
+
+/// The sizes that are looked at, in tokens.
+const SIZES: [u64; 9] =
+    [80_000, 100_000, 115_000, 130_000, 150_000, 165_000, 200_000, 300_000, 400_000];
+/// Sizes that are shown at most, where none is named.
+const MOST_SIZES: usize = 6;
+/// Share of the largest prompt above which a size changes next to nothing.
+const OF_LARGEST: f64 = 0.9;
+/// Fewest families of sessions.
+const FEWEST_FAMILIES: usize = 3;
+/// Fewest projects from which on they are drawn instead of families.
+const FEWEST_PROJECTS: usize = 6;
+/// Draws of families or projects.
+const DRAWS: usize = 400;
+/// Draws of what a compaction adds and of what is read again; those of families take turns.
+const AMOUNTS: usize = 40;
+/// Change of a bill that counts as cheaper or dearer.
+const CHANGE: f64 = 0.01;
+/// Share of the sessions that may be dearer, or without room, at most.
+const DEARER: f64 = 0.2;
+/// Share of today's bill that is worth a setting.
+const WORTH: f64 = 0.05;
+/// Share of the best admissible saving that the advised size has at least: of sizes that save
+/// nearly as much the largest forgets least often.
+const OF_BEST: f64 = 0.85;
+
+/// The sessions of an input as the walk sees them.
+struct Input<'a> {
+    tracks: Vec<Track<'a>>,
+    left_out: Vec<(String, String)>,
+}
+
+impl<'a> Input<'a> {
+    fn of(facts: &'a [SessionFacts], prices: &'a PriceList) -> Self {
+        let (mut tracks, mut left_out) = (Vec::new(), Vec::new());
+        let mut subagents: BTreeMap<(&str, &str), f64> = BTreeMap::new();
+        for (at, one) in facts.iter().enumerate() {
+            let of_session = |mut track: Track<'a>| {
+                track.beside_usd = beside(one, prices)?;
+                Ok(track)
+            };
+            if let Some((parent, _)) = one.session.split_once(SIDECHAIN) {
+                let usd = receipt([one], prices).all().total().whole().unwrap_or(0.0);
+                *subagents.entry((&one.dataset, parent)).or_default() += usd;
+                continue;
+            }
+            match Track::of(at, one, prices).and_then(of_session) {
+                Ok(track) if track.steps.is_empty() => {
+                    left_out.push((one.session.clone(), Absent::NoUsage.to_string()));
+                }
+                Ok(track) => tracks.push(track),
+                Err(why) => left_out.push((one.session.clone(), why.to_string())),
+            }
+        }
+        let mut first: Vec<f64> = tracks.iter().filter_map(Track::first).collect();
+        first.sort_by(f64::total_cmp);
+        let usual = if first.is_empty() { f64::INFINITY } else { quantile(&first, 0.5) };
+        let mut tracks: Vec<Track<'a>> =
+            tracks.into_iter().map(|track| track.begun_with(usual)).collect();
+        for track in &mut tracks {
+            let own = &facts[track.session];
+            let key = (own.dataset.as_str(), own.session.as_str());
+            track.beside_usd += subagents.get(&key).copied().unwrap_or(0.0);
+        }
+        Input { tracks, left_out }
+    }
+}
+
+/// What a session cost beside its conversation and its compactions.
+fn beside(facts: &SessionFacts, prices: &PriceList) -> Result<f64, Absent> {
+    let alone = SessionFacts { requests: Vec::new(), receipt: None, ..facts.clone() };
+    let total = receipt([&alone], prices).all().total();
+    total.unpriced.map_or(Ok(total.usd), Err)
+}
+
+/// Every compaction on record with the prompts around it, session by session.
+pub fn recorded_compactions(facts: &[SessionFacts], prices: &PriceList) -> Vec<RecordedRow> {
+    let input = Input::of(facts, prices);
+    input.tracks.iter().flat_map(|track| recorded::recorded(track)).collect()
+}
+
+/// What the sessions of a run would have cost at other sizes.
+///
+/// # Errors
+/// Why that cannot be said, or would be no answer.
+pub fn curve(
+    manifest: &Manifest,
+    facts: &[SessionFacts],
+    prices: &PriceList,
+) -> Result<SizeCurve, NoCurve> {
+    let agent = manifest.agent.clone().ok_or(NoCurve::Agents)?;
+    let input = Input::of(facts, prices);
+    let tracks = &input.tracks;
+    if tracks.is_empty() {
+        let unpriced = input.left_out.iter().find(|(_, why)| *why != Absent::NoUsage.to_string());
+        return Err(unpriced.map_or(NoCurve::NoUsage, |(_, why)| NoCurve::NoPrice {
+            why: why.clone(),
+        }));
+    }
+    let families = units(tracks, facts, Unit::Family);
+    if families.len() < FEWEST_FAMILIES {
+        return Err(NoCurve::Few { families: families.len() as u64 });
+    }
+    let setting = threshold(&agent);
+    if setting.is_none() && manifest.compact_at.is_empty() {
+        return Err(NoCurve::NoSetting { agent });
+    }
+    let rows: Vec<RecordedRow> =
+        tracks.iter().flat_map(|track| recorded::recorded(track)).collect();
+    let measured = measured(&rows, public_quantities(&agent));
+    let Some(measured) = measured else {
+        return Err(NoCurve::Unmeasured { agent, compactions: rows.len() as u64 });
+    };
+    let sizes = sizes(manifest, setting, tracks, &measured)?;
+    let projects = projects(tracks, facts);
+    let unit = if projects >= FEWEST_PROJECTS { Unit::Project } else { Unit::Family };
+    let fold = Fold {
+        tracks,
+        measured: &measured,
+        families: &families,
+        units: units(tracks, facts, unit),
+        draws: Draws::of(manifest.seed, &measured),
+    };
+    let today: Vec<Walked> = fold.today();
+    let sizes: Vec<SizeRow> = sizes.iter().map(|size| fold.row(*size, &today)).collect();
+    let advised = advised(&sizes, tracks.len());
+    let apply = advised.as_ref().ok().zip(setting).and_then(|(at, setting)| {
+        setting.setting(sizes[*at].size, None)
+    });
+    let estimated = today.iter().map(|one| one.estimated);
+    Ok(SizeCurve {
+        agent,
+        sessions: tracks.len() as u64,
+        left_out: input.left_out,
+        families: families.len() as u64,
+        projects: projects as u64,
+        unit: unit.noun(),
+        requests: tracks.iter().map(|track| track.requests()).sum(),
+        today_usd: today.iter().map(|one| one.usd).sum(),
+        estimated: estimated.fold((0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1)),
+        compactions: today.iter().map(|one| one.compactions).sum(),
+        largest: largest(tracks),
+        quantities: measured.quantities,
+        sizes,
+        advised,
+        apply,
+    })
+}
+
+fn largest(tracks: &[Track<'_>]) -> u64 {
+    tracks.iter().flat_map(|track| &track.steps).map(|step| step.prompt).max().unwrap_or(0)
+}
+
+/// The sizes that are looked at, ascending.
+fn sizes(
+    manifest: &Manifest,
+    setting: Option<&AgentSetting>,
+    tracks: &[Track<'_>],
+    measured: &Measured,
+) -> Result<Vec<u64>, NoCurve> {
+    if !manifest.compact_at.is_empty() {
+        let named: BTreeSet<u64> = manifest.compact_at.iter().copied().collect();
+        return Ok(named.into_iter().collect());
+    }
+    let added = measured.point().added;
+    let mut left: Vec<f64> = tracks.iter().map(|track| track.left(added)).collect();
+    left.sort_by(f64::total_cmp);
+    let least = quantile(&left, 0.5) as u64 + ROOM;
+    let largest = largest(tracks);
+    let accepted = |size: u64| setting.is_none_or(|own| own.setting(size, None).is_some());
+    let reached = |size: &u64| {
+        *size >= least && *size as f64 <= OF_LARGEST * largest as f64 && accepted(*size)
+    };
+    let reached: Vec<u64> = SIZES.into_iter().filter(reached).collect();
+    if reached.is_empty() {
+        return Err(NoCurve::Short { largest, least });
+    }
+    let has_room = |size: &u64| {
+        let without = tracks.iter().filter(|track| !track.has_room(*size, added)).count();
+        without as f64 <= DEARER * tracks.len() as f64
+    };
+    let mut sizes: Vec<u64> = reached.into_iter().filter(has_room).collect();
+    if sizes.is_empty() {
+        return Err(NoCurve::NoRoom { least });
+    }
+    // Of sizes that are close together one goes.
+    while sizes.len() > MOST_SIZES {
+        let near = (1..sizes.len() - 1).min_by_key(|at| 1_000 * sizes[at + 1] / sizes[at - 1]);
+        sizes.remove(near.unwrap_or(1));
+    }
+    Ok(sizes)
+}
+
+/// What is drawn.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Unit {
+    Family,
+    Project,
+}
+
+impl Unit {
+    fn noun(self) -> &'static str {
+        match self {
+            Unit::Family => "family",
+            Unit::Project => "project",
+        }
+    }
+}
+
+fn projects(tracks: &[Track<'_>], facts: &[SessionFacts]) -> usize {
+    let named = tracks.iter().filter_map(|track| facts[track.session].cluster.as_deref());
+    named.collect::<BTreeSet<&str>>().len()
+}
+
+/// Positions of the tracks of each family or project.
+fn units(tracks: &[Track<'_>], facts: &[SessionFacts], unit: Unit) -> Vec<Vec<usize>> {
+    let mut units: BTreeMap<(&str, &str), Vec<usize>> = BTreeMap::new();
+    for (at, track) in tracks.iter().enumerate() {
+        let own = &facts[track.session];
+        let family = own.receipt.as_ref().and_then(|receipt| receipt.family.as_deref());
+        let project = own.cluster.as_deref().filter(|_| unit == Unit::Project);
+        let shared = project.or(family).map(|name| ("shared", name));
+        units.entry(shared.unwrap_or(("alone", &own.session))).or_default().push(at);
+    }
+    units.into_values().collect()
+}
+
+/// What is drawn for every size alike.
+struct Draws {
+    seed: u64,
+    amounts: Vec<Amounts>,
+}
+
+impl Draws {
+    fn of(seed: u64, measured: &Measured) -> Self {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        Draws { seed, amounts: (0..AMOUNTS).map(|_| measured.drawn(&mut rng)).collect() }
+    }
+}
+
+/// The fold over all sessions.
+struct Fold<'a> {
+    tracks: &'a [Track<'a>],
+    measured: &'a Measured,
+    families: &'a [Vec<usize>],
+    units: Vec<Vec<usize>>,
+    draws: Draws,
+}
+
+impl Fold<'_> {
+    fn today(&self) -> Vec<Walked> {
+        let quantities = &self.measured.quantities;
+        self.tracks.iter().map(|track| track.today(quantities)).collect()
+    }
+
+    /// Every session at a size.
+    fn at(&self, size: u64, amounts: Amounts) -> Vec<Walked> {
+        let quantities = &self.measured.quantities;
+        self.tracks.iter().map(|track| track.at(size, quantities, amounts)).collect()
+    }
+
+    fn row(&self, size: u64, today: &[Walked]) -> SizeRow {
+        let point = self.measured.point();
+        let at = self.at(size, point);
+        let sum = |walked: &[Walked]| walked.iter().map(|one| one.usd).sum::<f64>();
+        let changed = |by: fn(f64, f64) -> bool| {
+            at.iter().zip(today).filter(|(at, today)| by(at.usd, today.usd)).count() as u64
+        };
+        let compactions = |walked: &[Walked]| walked.iter().map(|one| one.compactions).sum::<u64>();
+        let (lo, hi) = self.interval(size, today, &self.draws.amounts);
+        let (lo_read_again, _) = self.interval(size, today, &[self.measured.much_read_again()]);
+        let added = compactions(&at) as f64 - compactions(today) as f64;
+        let rows = self.tracks.iter().zip(&at).zip(today);
+        let rows = rows.map(|((track, at), today)| SessionAtSize {
+            session: track.session,
+            today_usd: today.usd,
+            usd: at.usd,
+            recorded: today.compactions,
+            compactions: at.compactions,
+            room: track.has_room(size, point.added),
+        });
+        let by_session: Vec<SessionAtSize> = rows.collect();
+        SizeRow {
+            size,
+            usd: sum(&at),
+            saving: 1.0 - sum(&at) / sum(today),
+            lo,
+            hi,
+            lo_read_again,
+            compactions: compactions(&at),
+            cheaper: changed(|at, today| at < today * (1.0 - CHANGE)),
+            dearer: changed(|at, today| at > today * (1.0 + CHANGE)),
+            no_room: by_session.iter().filter(|one| !one.room).count() as u64,
+            three_families: self.three_families(&at, today),
+            wait_ms: added.max(0.0) * self.measured.quantities.wait_ms.value,
+            by_session,
+        }
+    }
+
+    /// The 95 % interval of the saving over draws of units, with these amounts in turn.
+    fn interval(&self, size: u64, today: &[Walked], amounts: &[Amounts]) -> (f64, f64) {
+        let of_units = |walked: &[Walked]| -> Vec<f64> {
+            let of = |unit: &Vec<usize>| unit.iter().map(|at| walked[*at].usd).sum();
+            self.units.iter().map(of).collect()
+        };
+        let now = of_units(today);
+        let each: Vec<Vec<f64>> =
+            amounts.iter().map(|amounts| of_units(&self.at(size, *amounts))).collect();
+        let mut rng = ChaCha8Rng::seed_from_u64(self.draws.seed);
+        let mut savings: Vec<f64> =
+            (0..DRAWS).map(|draw| saving(&mut rng, &each[draw % each.len()], &now)).collect();
+        savings.sort_by(f64::total_cmp);
+        (quantile(&savings, 0.025), quantile(&savings, 0.975))
+    }
+
+    /// Share of the saving that the three families come to that save most.
+    fn three_families(&self, at: &[Walked], today: &[Walked]) -> Option<f64> {
+        let saved = |family: &Vec<usize>| -> f64 {
+            family.iter().map(|one| today[*one].usd - at[*one].usd).sum()
+        };
+        let mut saved: Vec<f64> = self.families.iter().map(saved).collect();
+        let all: f64 = saved.iter().sum();
+        saved.sort_by(|a, b| b.total_cmp(a));
+        (all > 0.0).then(|| saved.iter().take(3).sum::<f64>() / all)
+    }
+}
+
+/// The saving of a draw of units.
+fn saving(rng: &mut impl Rng, at: &[f64], today: &[f64]) -> f64 {
+    let (mut sum, mut all) = (0.0, 0.0);
+    for _ in 0..today.len() {
+        let unit = rng.random_range(0..today.len());
+        (sum, all) = (sum + at[unit], all + today[unit]);
+    }
+    if all > 0.0 { 1.0 - sum / all } else { 0.0 }
+}
+
+/// The largest size that saves nearly as much as the best one, of those of which it is known that
+/// they save; or why none is.
+fn advised(sizes: &[SizeRow], sessions: usize) -> Result<usize, Kept> {
+    let dearer = |row: &SizeRow| row.dearer as f64 > DEARER * sessions as f64;
+    let admissible = |row: &&SizeRow| {
+        row.lo > 0.0 && row.lo_read_again > 0.0 && !dearer(row) && row.saving > WORTH
+    };
+    let best = sizes.iter().filter(admissible).map(|row| row.saving).reduce(f64::max);
+    if let Some(best) = best {
+        let enough = |row: &SizeRow| admissible(&row) && row.saving >= OF_BEST * best;
+        return sizes.iter().rposition(enough).ok_or(Kept::NoSaving);
+    }
+    let most = sizes.iter().reduce(|a, b| if b.saving > a.saving { b } else { a });
+    Err(match most {
+        Some(row) if row.saving <= 0.0 => Kept::NoSaving,
+        Some(row) if row.saving <= WORTH => Kept::Small,
+        Some(row) if dearer(row) => Kept::ManyDearer,
+        Some(row) if row.lo > 0.0 => Kept::ReadAgain,
+        Some(_) => Kept::Unsure,
+        None => Kept::NoSaving,
+    })
+}
