@@ -5,7 +5,7 @@ Made with Python 3.11 and these:
     VENV/bin/pip install scipy==1.17.1 numpy==2.4.6 statsmodels==0.15.0 pandas==2.3.3 lifelines==0.30.3
     VENV/bin/python tests/statistics_fixtures.py > tests/fixtures/statistics.json
 
-What the file holds is read by src/measure/fixtures_tests.rs.
+What the file holds is read by crates/measure/src/fixtures_tests.rs.
 """
 
 import json
@@ -72,8 +72,10 @@ def weighted():
         fit = sm.WLS(x, np.ones(len(x)), weights=w).fit(
             cov_type="cluster", cov_kwds={"groups": groups, "use_correction": True, "df_correction": True}
         )
-        half = stats.t.ppf(0.975, len(sizes) - 1) * fit.bse[0]
-        mde = (stats.t.ppf(0.975, len(sizes) - 1) + stats.t.ppf(0.8, len(sizes) - 1)) * fit.bse[0]
+        # Kish's effective number of clusters: those with unequal weights count as fewer.
+        freedom = max(1, len(sizes) * w.sum() ** 2 / (len(w) * (w**2).sum()) - 1)
+        half = stats.t.ppf(0.975, freedom) * fit.bse[0]
+        mde = (stats.t.ppf(0.975, freedom) + stats.t.ppf(0.8, freedom)) * fit.bse[0]
         # Differences with both signs, for a p between its ends.
         sums = np.array([sum(w * (x - 0.55) for x, w in cluster) for cluster in clusters])
         p = stats.permutation_test((sums,), np.sum, permutation_type="samples", n_resamples=np.inf,
@@ -100,7 +102,7 @@ def weighted_bca():
 
 def pooling():
     """Clusters as projects where several are known, else as sessions; those under 5 facts are one; the
-    share of a cluster is a ratio of sums, its weight its facts, at most 30."""
+    share of a cluster is a ratio of sums, its weight its facts."""
     rng = np.random.default_rng(13)
     found = []
     for projects, n in (([None], 12), (["a"], 12), (["a", "b", "c", None], 24), (list("abcdefgh"), 14)):
@@ -114,7 +116,7 @@ def pooling():
         left["cluster"] = left.owner.where(named, alone)
         small = left.groupby("cluster").facts.transform("sum") < 5
         sums = left.groupby(left.cluster.where(~small, "small"))[["kept", "facts"]].sum()
-        share, weight = sums.kept / sums.facts, sums.facts.clip(upper=30)
+        share, weight = sums.kept / sums.facts, sums.facts
         pairs = sorted([float(s), float(w)] for s, w in zip(share, weight))
         found.append({"owners": units.owner.where(units.owner.notna(), None).tolist(),
                       "facts": units.facts.tolist(), "shares": units.share.tolist(), "clusters": pairs,

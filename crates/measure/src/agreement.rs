@@ -264,7 +264,7 @@ impl Tally {
         };
         let variance = questions / (questions - 1.0) * squares.iter().map(spread).sum::<f64>()
             / answers.powi(2);
-        let freedom = |n: f64| t_quantile(0.975, n as usize - 1).powi(2);
+        let freedom = |n: f64| t_quantile(0.975, n.floor() - 1.0).powi(2);
         let effective = if variance > 0.0 {
             share * (1.0 - share) / variance * freedom(answers) / freedom(questions)
         } else {
@@ -291,7 +291,7 @@ impl Tally {
         let n = left.len() as f64;
         let mean = left.iter().sum::<f64>() / n;
         let squared: f64 = left.iter().map(|x| (x - mean).powi(2)).sum();
-        let half = t_quantile(0.975, left.len() - 1) * ((n - 1.0) / n * squared).sqrt();
+        let half = t_quantile(0.975, left.len() as f64 - 1.0) * ((n - 1.0) / n * squared).sqrt();
         if half == 0.0 {
             return None;
         }

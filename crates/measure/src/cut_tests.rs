@@ -159,8 +159,7 @@ fn every_share_counts_its_states() {
 #[test]
 fn small_sessions_weigh_their_number_of_facts() {
     // 40, 10 and 2 + 1 facts, of which 20, 9 and 3 are kept. The last two
-    // sessions pool to one cluster of 3 facts. Weights 30, 10 and 3:
-    // (30 · 0.5 + 10 · 0.9 + 3 · 1.0) / 43.
+    // sessions pool to one cluster of 3 facts: 32 of 53.
     let many = |n: usize| (0..n).map(|k| fact(1, 100 + k as u64)).collect::<Vec<_>>();
     let states = |kept: usize, n: usize| "v".repeat(kept) + &"l".repeat(n - kept);
     let cuts = vec![
@@ -173,9 +172,9 @@ fn small_sessions_weigh_their_number_of_facts() {
     ];
     let report = run(&["s", "t", "u", "w", "x"], &["a"], cuts);
     let a = row(&report, "a");
-    close(a, "facts_kept", 27.0 / 43.0);
+    close(a, "facts_kept", 32.0 / 53.0);
     close(a, "n_clusters", 3.0);
-    close(a, "largest_share", 30.0 / 43.0);
+    close(a, "largest_share", 40.0 / 53.0);
     close(a, "sessions_with_facts", 4.0);
     close(a, "cuts", 6.0);
 }

@@ -29,10 +29,6 @@ pub fn groups<'a, T>(of: impl Iterator<Item = (Option<Owner<'a>>, T)>) -> Vec<Ve
 /// Fewest facts of a cluster of its own (how-it-works §46). Below, a single fact moves
 /// the cluster's share by more than a fifth.
 const FEWEST_FACTS: f64 = 5.0;
-/// Largest weight of a cluster, in facts (how-it-works §46). With 30 facts, half of them
-/// kept, chance alone changes the share by √(0.25 / 30) = 0.09; more facts of
-/// the same session add little information on other sessions.
-const MOST_WEIGHT: f64 = 30.0;
 /// Smallest number of facts that are resampled, the same as for pairs of two
 /// runs.
 const FEWEST_RESAMPLED: usize = 10;
@@ -63,14 +59,14 @@ pub struct FactsInOrder<'a> {
 ///
 /// A cluster is a project if several are known, else a session. All clusters
 /// with fewer than `FEWEST_FACTS` facts are joined to one, however many facts
-/// it then has. The weight of a cluster is its number of facts, at most
-/// `MOST_WEIGHT`. Sessions without facts are left out.
+/// it then has. The weight of a cluster is its number of facts, so that the mean is the share of
+/// all facts. Sessions without facts are left out.
 pub fn pooled(units: &[PooledUnit<'_>]) -> Clusters {
     let clusters = arranged(units.iter().map(|unit| (unit.owner, unit.facts, unit.share)));
     let value = |cluster: Vec<(f64, f64)>| {
         let facts = number(&cluster);
         let kept: f64 = cluster.iter().map(|(facts, share)| facts * share).sum();
-        vec![Weighted { value: kept / facts, weight: facts.min(MOST_WEIGHT) }]
+        vec![Weighted { value: kept / facts, weight: facts }]
     };
     Clusters::weighted(clusters.into_iter().map(value).collect())
 }
@@ -85,12 +81,7 @@ pub fn these_sessions(sessions: &[FactsInOrder<'_>], seed: u64) -> Option<Bounds
     }
     let facts = |session: &FactsInOrder<'_>| session.kept.len() as f64;
     let clusters = arranged(sessions.iter().map(|one| (one.owner, facts(one), one.kept)));
-    let weigh = |cluster: Vec<(f64, _)>| {
-        let all = number(&cluster);
-        cluster.into_iter().map(move |(facts, kept)| (facts / all * all.min(MOST_WEIGHT), kept))
-    };
-    let weighted: Vec<(f64, &[f64])> = clusters.into_iter().flat_map(weigh).collect();
-    weighted_blocks(&weighted, seed)
+    weighted_blocks(&clusters.into_iter().flatten().collect::<Vec<_>>(), seed)
 }
 
 /// The owner, the number of facts and the further data of each session, by

@@ -15,13 +15,13 @@ fn found(units: &[PooledUnit<'_>]) -> Vec<(f64, f64)> {
 }
 
 #[test]
-fn session_weight_is_at_most_thirty_facts() {
+fn mean_is_the_share_of_all_facts() {
     let units = [unit(None, 10.0, 0.5), unit(None, 30.0, 0.25), unit(None, 400.0, 0.75)];
-    assert_eq!(found(&units), [(0.5, 10.0), (0.25, 30.0), (0.75, 30.0)]);
+    assert_eq!(found(&units), [(0.5, 10.0), (0.25, 30.0), (0.75, 400.0)]);
     let clusters = pooled(&units);
-    // (5 + 7.5 + 22.5) / 70.
-    assert_eq!(clusters.mean(), 0.5);
-    assert_eq!(clusters.largest_share(), Some(30.0 / 70.0));
+    // 5 + 7.5 + 300 of 440.
+    assert_eq!(clusters.mean(), 312.5 / 440.0);
+    assert_eq!(clusters.largest_share(), Some(400.0 / 440.0));
 }
 
 #[test]
@@ -30,7 +30,7 @@ fn sessions_are_clusters_unless_there_are_several_projects() {
     assert_eq!(found(&one), [(0.5, 10.0), (0.25, 30.0)]);
     // (5 + 7.5) / 40 in the first project.
     let two = [one[0], one[1], unit(TWO, 8.0, 1.0)];
-    assert_eq!(found(&two), [(0.312_5, 30.0), (1.0, 8.0)]);
+    assert_eq!(found(&two), [(0.312_5, 40.0), (1.0, 8.0)]);
 }
 
 #[test]
@@ -42,7 +42,7 @@ fn sessions_under_five_facts_form_one_cluster() {
     assert_eq!(found(&project), found(&units));
     // This does not depend on the number of facts.
     assert_eq!(found(&units[..1]), [(1.0, 4.0)]);
-    assert_eq!(found(&vec![unit(None, 4.0, 0.5); 20]), [(0.5, 30.0)]);
+    assert_eq!(found(&vec![unit(None, 4.0, 0.5); 20]), [(0.5, 80.0)]);
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn sessions_without_facts_change_nothing() {
 #[test]
 fn differences_are_pooled_as_shares_are() {
     let units = [unit(None, 20.0, -0.1), unit(None, 60.0, 0.2)];
-    assert!((pooled(&units).mean() - 4.0 / 50.0).abs() < 1e-12);
+    assert!((pooled(&units).mean() - 10.0 / 80.0).abs() < 1e-12);
 }
 
 #[test]
@@ -81,15 +81,15 @@ fn mean_within_these_sessions_equals_cluster_mean() {
     let (one, zero) = ([1.0; 40], [0.0; 10]);
     let facts = |owner, kept| FactsInOrder { owner, kept };
     let sessions = [facts(None, one.as_slice()), facts(None, zero.as_slice())];
-    assert_eq!(these_sessions(&sessions, 1), Some(Bounds { lo: 0.75, hi: 0.75 }));
-    // Projects of 50 and 40 facts have weight 30 each, with shares 0.8 and 0.
+    assert_eq!(these_sessions(&sessions, 1), Some(Bounds { lo: 0.8, hi: 0.8 }));
+    // Of 50 facts of one project 40 are kept, of 40 of the other none.
     let zeros = [0.0; 40];
     let projects =
         [facts(ONE, one.as_slice()), facts(ONE, zero.as_slice()), facts(TWO, zeros.as_slice())];
     let bounds = these_sessions(&projects, 1).unwrap();
     let units = [unit(ONE, 40.0, 1.0), unit(ONE, 10.0, 0.0), unit(TWO, 40.0, 0.0)];
-    assert!((pooled(&units).mean() - 0.4).abs() < 1e-12);
-    assert!((bounds.lo - 0.4).abs() < 1e-12 && (bounds.hi - 0.4).abs() < 1e-12, "{bounds:?}");
+    assert!((pooled(&units).mean() - 40.0 / 90.0).abs() < 1e-12);
+    assert!((bounds.lo - 40.0 / 90.0).abs() < 1e-12 && (bounds.hi - 40.0 / 90.0).abs() < 1e-12, "{bounds:?}");
 }
 
 #[test]

@@ -164,24 +164,29 @@ impl Clusters {
         (groups / (groups - 1.0) * squares).sqrt() / self.weight()
     }
 
-    /// The 95 % t interval with G − 1 degrees of freedom.
+    /// The 95 % t interval. Its degrees of freedom are one less than the effective number of
+    /// clusters, so that few heavy ones count as few: G − 1 where all weigh the same.
     pub fn student(&self) -> Bounds {
-        let half = t_quantile(0.975, self.n() - 1) * self.standard_error();
+        let half = t_quantile(0.975, self.freedom()) * self.standard_error();
         let mean = self.mean();
         Bounds { lo: mean - half, hi: mean + half }
+    }
+
+    fn freedom(&self) -> f64 {
+        (self.effective() - 1.0).max(1.0)
     }
 
     /// Smallest true difference that would be detected with a power of 0.8:
     /// `(t.975 + t.80)` times the standard error (reference §7).
     pub(super) fn minimal_detectable(&self) -> f64 {
-        let freedom = self.n() - 1;
+        let freedom = self.freedom();
         (t_quantile(0.975, freedom) + t_quantile(0.80, freedom)) * self.standard_error()
     }
 }
 
 /// Quantile of Student's t.
-pub(super) fn t_quantile(p: f64, freedom: usize) -> f64 {
-    StudentsT::new(0.0, 1.0, freedom as f64)
+pub(super) fn t_quantile(p: f64, freedom: f64) -> f64 {
+    StudentsT::new(0.0, 1.0, freedom)
         .expect("at least two clusters leave a positive number of degrees of freedom")
         .inverse_cdf(p)
 }

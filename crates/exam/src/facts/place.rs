@@ -19,7 +19,8 @@ const HORIZON: u32 = 40;
 pub enum Cuts {
     /// No cuts at all.
     None,
-    /// This many places, spread evenly over the session's tokens.
+    /// This many places, spread evenly over the session's tokens, and those at which the vendor's
+    /// agent compacted.
     Spread(u32),
     /// At every request that allows it.
     All,
@@ -121,7 +122,8 @@ pub fn places(session: &Session, sizes: &[u64], cuts: Cuts, depth: u32) -> Place
         Cuts::None => return Err(NoCut::NotAsked),
         Cuts::Recorded => survey.recorded(),
         Cuts::All => survey.spread(usize::MAX, depth),
-        Cuts::Spread(count) => survey.spread(count as usize, depth),
+        Cuts::Spread(count) if depth > 1 => survey.spread(count as usize, depth),
+        Cuts::Spread(count) => survey.spread_and_recorded(count as usize, depth),
     };
     if !found.is_empty() {
         return Ok(found);
@@ -227,6 +229,16 @@ impl<'a> Survey<'a> {
         let candidates = self.candidates().into_iter().filter(|c| c.tokens >= least);
         let chosen = self.nearest(candidates.map(|c| c.request).collect(), count);
         chosen.into_iter().map(|request| self.place(request)).collect()
+    }
+
+    /// The same with every recorded compaction, by request. A place that is both is a recorded one.
+    fn spread_and_recorded(&self, count: usize, depth: u32) -> Vec<CutPlace> {
+        let mut all = self.recorded();
+        let known: BTreeSet<u32> = all.iter().map(|place| place.request).collect();
+        let spread = self.spread(count, depth).into_iter();
+        all.extend(spread.filter(|place| !known.contains(&place.request)));
+        all.sort_by_key(|place| place.request);
+        all
     }
 
     /// For each of `count` even shares, the nearest candidate that is left.
