@@ -37,7 +37,6 @@ pub(super) fn of_plan(spec: &RunSpec, datasets: &[Dataset], counter: &Counter) -
         scaled: spec.scaled,
         cuts: spec.cuts.to_string(),
         questions: String::new(),
-        followed: None,
         agent: agent(datasets),
         depth: spec.depth,
         replicates: spec.replicates,

@@ -232,7 +232,6 @@ pub fn manifest() -> Manifest {
         margin: recap_core::model::MARGIN,
         no_text: false,
         shard: None,
-        followed: None,
         agent: None,
         planned: recap_core::model::Planned::default(),
         warnings: Vec::new(),

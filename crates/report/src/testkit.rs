@@ -123,7 +123,7 @@ impl Kit {
             family: None,
             gate: None,
             recommendation: None,
-            advice: None,
+            headroom: None,
             missing: None,
             findings: vec![
                 Problem::Notice("2 lines of session-1 were left out: torn last line".into()).into(),
@@ -205,7 +205,6 @@ impl Kit {
             margin: recap_core::model::MARGIN,
             no_text: false,
             shard: None,
-            followed: None,
             agent: None,
             planned: recap_core::model::Planned::default(),
             warnings: Vec::new(),

@@ -1,12 +1,12 @@
 //! The recommendation of a run in sentences: what to use, how sure that is,
 //! what was tested, and what else matters for the choice.
 
-use super::advice::{at_the_limit, before_the_limit, summaries};
+use super::headroom::at_the_limit;
 use super::number::{distance, dollars, gain, loss, percent};
 use super::{capital, kept, listed, uncapital, window};
 use crate::model::{
-    Advice, Against, AgainstFull, Alternative, Choice, Chosen, ComparisonWithFull, Finding, Limit,
-    Measured, NATIVE, NextStep, NoChoice, Priced, Primary, Range, RangeOf, Reason, Recommendation,
+    Against, AgainstFull, Alternative, Choice, Chosen, ComparisonWithFull, Finding, Limit,
+    Measured, NATIVE, NextStep, NoChoice, Priced, Primary, Range, RangeOf, Recommendation,
     Replayed, Report, RowName, RunnerUp, Savings,
 };
 use crate::text::{counted, form_for, grouped};
@@ -33,15 +33,12 @@ pub struct Answer {
     pub also: Vec<String>,
     /// The command of a further run, and what that run would show.
     pub next: Option<String>,
-    /// What is known of strategies whose summaries a model would write.
-    pub summaries: Option<String>,
 }
 
 /// The recommendation of a run as text, part by part; `None` for a run without rows.
 pub fn answer(report: &Report) -> Option<Answer> {
     let mut of = report.recommendation.clone()?;
-    let fits = |advice: &Advice| advice.basis.fit == advice.basis.sessions;
-    let free = report.has_only_savers() || report.advice.as_ref().is_some_and(fits);
+    let free = report.has_only_savers() || report.headroom.is_some_and(|of| of.is_whole());
     if let (Choice::Use(chosen), true) = (&mut of.choice, free) {
         // Nobody has to choose a strategy, so its range says nothing of the answer.
         chosen.spread = None;
@@ -59,14 +56,8 @@ pub fn answer(report: &Report) -> Option<Answer> {
             kept(Primary::Continuity, *figure)
         );
     }
-    if let Some(advice) = &report.advice {
-        let at_the_limit = at_the_limit(advice, &answer.answer);
-        answer.answer = match advice.because {
-            // Too short to be compacted at any size before the limit.
-            Reason::NoPlace => at_the_limit,
-            _ => format!("{} {at_the_limit}", before_the_limit(advice)),
-        };
-        answer.summaries = summaries(advice);
+    if let Some(headroom) = &report.headroom {
+        answer.answer = at_the_limit(headroom, &answer.answer);
     }
     if !told.is_empty() {
         answer.answer = format!("{} {told}", answer.answer);
@@ -103,7 +94,6 @@ pub(crate) fn recommended(of: &Recommendation) -> Answer {
         basis: basis(&of.replayed),
         also,
         next: of.next.as_ref().map(next),
-        summaries: None,
     }
 }
 

@@ -192,9 +192,6 @@ fn foot(report: &Report, answer: Option<&Answer>, problems: usize, hidden: usize
     if let Some(next) = answer.and_then(|answer| answer.next.as_ref()) {
         said("next", next);
     }
-    if let Some(apply) = wording::apply(report) {
-        said("apply", &apply);
-    }
     let hidden = (hidden > 0).then(|| format!("{hidden} strategies, "));
     let notes = (notes > 0).then(|| format!("{}, ", counted(notes, "note")));
     let rest = [hidden, notes].into_iter().flatten().collect::<String>();

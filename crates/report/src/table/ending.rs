@@ -2,7 +2,7 @@
 //! every finding.
 
 use crate::document::Part;
-use crate::{advice, forgets, receipt};
+use crate::{forgets, receipt};
 use recap_core::model::{Finding, Recommendation, Report, RowKind};
 use recap_core::wording;
 
@@ -21,13 +21,10 @@ pub(super) fn answer(report: &Report) -> Vec<Part> {
         ("sure", Some(how_sure.join(" "))),
         ("today", receipt::sentence(report)),
         ("basis", Some(answer.basis)),
-        ("models", answer.summaries),
         ("forgets", forgets(report, recommendation)),
-        ("apply", wording::apply(report)),
         ("next", answer.next),
     ];
-    let said = parts.into_iter().filter_map(|(label, text)| Some(Part::Labelled(label, text?)));
-    said.chain(report.advice.iter().flat_map(|one| advice::said(report, one))).collect()
+    parts.into_iter().filter_map(|(label, text)| Some(Part::Labelled(label, text?))).collect()
 }
 
 /// Every finding, in full.

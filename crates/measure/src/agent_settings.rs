@@ -1,5 +1,4 @@
-//! By which setting of the recorded agent an advice is applied. The settings are
-//! data, each read in a public source: `strategies/agents/settings.toml`.
+//! By which setting of the recorded agent it compacts at a size. The settings are data, each read in a public source: `strategies/agents/settings.toml`.
 //!
 //! A setting is offered only for a strategy that replays what it controls, and only
 //! where the number that it would take is one that the agent accepts and that
@@ -10,8 +9,7 @@ use std::sync::LazyLock;
 use jiff::civil::Date;
 use serde::Deserialize;
 
-use super::Inputs;
-use recap_core::model::{NATIVE, Setting};
+use recap_core::model::Setting;
 
 /// What a setting is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -177,7 +175,12 @@ fn fraction(tokens: u64, window: u64) -> Option<String> {
 
 /// The setting by which an agent is told to use a strategy at contexts of a size;
 /// `window` is the context limit of its model, where that is known.
-pub fn lines(agent: &str, strategy: &str, tokens: u64, window: Option<u64>) -> Option<Setting> {
+pub fn filled_setting(
+    agent: &str,
+    strategy: &str,
+    tokens: u64,
+    window: Option<u64>,
+) -> Option<Setting> {
     let is_for =
         |one: &&AgentSetting| one.agent == agent && one.strategies.iter().any(|s| s == strategy);
     let setting = SETTINGS.iter().find(is_for)?;
@@ -193,17 +196,6 @@ pub fn lines(agent: &str, strategy: &str, tokens: u64, window: Option<u64>) -> O
     })
 }
 
-/// The context limit of the recorded models, where all sessions were replayed at
-/// their own and it is the same in all.
-pub(super) fn native_window(inputs: Inputs<'_>) -> Option<u64> {
-    let mut windows = inputs.results.iter().flat_map(|session| {
-        let native = session.cells().iter().filter(|cell| cell.key.window == NATIVE);
-        native.filter_map(|cell| Some(cell.rows()?.window)).collect::<Vec<u64>>()
-    });
-    let first = windows.next()?;
-    windows.all(|window| window == first).then_some(first)
-}
-
 #[cfg(test)]
-#[path = "apply_tests.rs"]
+#[path = "agent_settings_tests.rs"]
 mod tests;

@@ -1,7 +1,7 @@
 use super::*;
 
 fn line(agent: &str, strategy: &str, tokens: u64, window: Option<u64>) -> Option<String> {
-    lines(agent, strategy, tokens, window).map(|setting| setting.line)
+    filled_setting(agent, strategy, tokens, window).map(|setting| setting.line)
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn api_edit_respects_its_lowest_trigger() {
 
 #[test]
 fn a_switch_without_a_size_says_so() {
-    let prune = lines("opencode", "prune", 96_000, None).unwrap();
+    let prune = filled_setting("opencode", "prune", 96_000, None).unwrap();
     assert_eq!(prune.line, "\"compaction\": {\"prune\": true}");
     assert!(prune.note.unwrap().starts_with("It has no size"));
 }
@@ -88,7 +88,7 @@ fn no_setting_is_offered_for_unsupported_agent_behavior() {
         ("copilot-cli", "prune"),
         ("native", "prune"),
     ] {
-        assert_eq!(lines(agent, strategy, 96_000, window), None, "{agent}, {strategy}");
+        assert_eq!(filled_setting(agent, strategy, 96_000, window), None, "{agent}, {strategy}");
     }
 }
 
