@@ -38,7 +38,6 @@ pub(super) fn of_plan(spec: &RunSpec, datasets: &[Dataset], counter: &Counter) -
         cuts: spec.cuts.to_string(),
         compact_at: Vec::new(),
         questions: String::new(),
-        followed: None,
         agent: agent(datasets),
         depth: spec.depth,
         replicates: spec.replicates,

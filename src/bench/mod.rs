@@ -23,7 +23,6 @@
 //! keys and prices, fills the roles with models, and prints.
 
 mod error;
-mod follow;
 mod manifest;
 mod merge;
 mod native;

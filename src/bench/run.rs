@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::results::clear_rendered;
-use super::{BenchError, BenchPlan, clear, follow, manifest};
+use super::{BenchError, BenchPlan, clear, manifest};
 use recap_core::model::Manifest;
 use recap_replay::run::{
     Conceal, Folder, Observer, Prepared, RunRecord, prepare, run as run_cells,
@@ -79,9 +79,7 @@ impl BenchRun {
         Ok(folder.concealing(self.conceal.clone()))
     }
 
-    /// Replays every cell, on the caller's tokio runtime, and then what the run
-    /// advises, through whole sessions. Each result is in the
-    /// folder before the observer hears of the next one: where the future is
+    /// Replays every cell, on the caller's tokio runtime. Each result is in the folder before the observer hears of the next one: where the future is
     /// dropped, [`BenchRun::resume`] goes on with what finished.
     ///
     /// # Errors
@@ -91,13 +89,7 @@ impl BenchRun {
         folder: &mut Folder,
         observer: &dyn Observer,
     ) -> Result<RunRecord, BenchError> {
-        let Self { prepared, mut manifest, .. } = self;
-        let billable = follow::billable(&manifest, &prepared);
-        let finished = run_cells(prepared, folder, observer).await?;
-        if let Some(sessions) = billable {
-            manifest.followed = follow::follow(&sessions, &manifest, &finished).await?;
-            folder.write_manifest(&manifest)?;
-        }
-        Ok(RunRecord::new(manifest, finished))
+        let Self { prepared, manifest, .. } = self;
+        Ok(RunRecord::new(manifest, run_cells(prepared, folder, observer).await?))
     }
 }

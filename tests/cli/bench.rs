@@ -480,3 +480,14 @@ fn a_reader_that_hangs_up_is_no_panic() {
     }
     assert_eq!(desk.recap_unheard(&["bench", "absent.jsonl"]), 2);
 }
+
+#[test]
+fn too_short_sessions_need_no_compaction_without_error() {
+    let desk = Desk::with_sessions();
+    desk.good(&["bench", "openai-chat.json", "--strategy", "prune", "--out", "run", "-q"]);
+    let summary = desk.json("run/summary.json");
+    let answer = summary["answer"]["answer"].as_str().unwrap();
+    assert!(answer.starts_with("No session comes to the limit"), "{answer}");
+    assert!(answer.contains("so nothing has to be compacted"), "{answer}");
+    assert_eq!(summary.get("advice"), None);
+}

@@ -1,6 +1,5 @@
 //! End-to-end tests of the binary `recap`: what users type and scripts read.
 
-mod advice;
 mod bench;
 #[cfg(unix)]
 mod book;

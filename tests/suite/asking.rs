@@ -232,7 +232,7 @@ pub fn manifest() -> Manifest {
         margin: recap_core::model::MARGIN,
         no_text: false,
         shard: None,
-        followed: None,
+        compact_at: Vec::new(),
         agent: None,
         planned: recap_core::model::Planned::default(),
         warnings: Vec::new(),

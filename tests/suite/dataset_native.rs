@@ -131,6 +131,7 @@ fn every_written_field_is_in_the_schema() {
         sidechains: vec![SidechainRequest { at, model: Some("m".into()), usage }],
         left_out: [("torn last line".to_owned(), 1)].into(),
         copied: [1].into(),
+        family: Some("f".into()),
     };
     let folder = tempfile::tempdir().unwrap();
     let name = "all".to_owned();

@@ -1,5 +1,4 @@
-//! By which setting of the recorded agent an advice is applied. The settings are
-//! data, each read in a public source: `strategies/agents/settings.toml`.
+//! By which setting of the recorded agent it compacts at a size. The settings are data, each read in a public source: `strategies/agents/settings.toml`.
 //!
 //! A setting is offered only for a strategy that replays what it controls, and only
 //! where the number that it would take is one that the agent accepts and that

@@ -23,7 +23,6 @@
     )
 )]
 
-mod advice;
 mod against_full;
 mod agent_settings;
 mod aggregate;
@@ -41,6 +40,7 @@ mod family;
 mod findings;
 pub mod gate;
 mod gather;
+mod headroom;
 mod idle;
 mod measures;
 mod money;
@@ -62,9 +62,9 @@ mod spec;
 mod statistics;
 #[cfg(test)]
 pub(crate) mod testkit;
+mod twin;
 mod waiting;
 
-pub use advice::{advice, advises};
 pub use agent_settings::{AgentSetting, Purpose, agent_settings, setting_of};
 pub use agreement::{Graded, agreement};
 pub use by_session::{BySession, Figure, UnitRow, by_session, each_unit_row};
@@ -127,18 +127,14 @@ pub fn measure(
     let mut recommendation = recommendation::recommendation(&evidence, &findings);
     let answered_at_cuts = answered_at_cuts::answered_at_cuts(&sessions, &results, manifest.depth);
     let rows: Vec<StrategyRow> = table.into_iter().map(|entry| entry.row).collect();
-    let unusable = rows.iter().filter(|row| row.row_kind == RowKind::Unusable);
-    let unusable = unusable.map(|row| row.strategy.clone()).collect();
     let asked = primary == Primary::Continuity;
     let compacts = |row: &StrategyRow| !manifest.savers.contains(&row.strategy);
     let mut compared = rows.iter().filter(|row| row.row_kind != RowKind::Control);
-    // Token savers alone do not compact at a size.
+    // Token savers alone do not compact at a limit.
     let compacts = manifest.savers.is_empty() || compared.any(compacts);
-    let gives = !asked && compacts && missing.is_none() && advice::advises(&manifest);
-    let advice = gives.then(|| advice::advice(&manifest, &sessions, &results, &unusable));
-    if let (Some(of), Some(advice)) = (&mut recommendation, &advice)
-        && advice.basis.fit == advice.basis.sessions
-    {
+    let says = !asked && compacts && missing.is_none();
+    let headroom = says.then(|| headroom::headroom(&manifest, &sessions, &results)).flatten();
+    if let (Some(of), true) = (&mut recommendation, headroom.is_some_and(|of| of.is_whole())) {
         // Where nothing has to be compacted, nobody needs a model for it.
         of.next = Some(NextStep::SmallerWindow);
     }
@@ -146,6 +142,7 @@ pub fn measure(
     let curve = (!asked).then(|| curve(&manifest, &sessions, &prices));
     Report {
         curve,
+        twin: twin::twin(&manifest, &sessions, &results, primary),
         recorded_compactions: recorded_compactions(&sessions, &prices),
         receipt: receipt(&sessions, &prices),
         receipts: sessions.iter().map(|facts| receipt([facts], &prices)).collect(),
@@ -159,7 +156,7 @@ pub fn measure(
         family,
         gate: None,
         recommendation,
-        advice,
+        headroom,
         missing,
         findings,
         sessions,

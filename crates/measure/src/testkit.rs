@@ -103,7 +103,6 @@ pub fn manifest(windows: &[&str]) -> Manifest {
         margin: recap_core::model::MARGIN,
         no_text: false,
         shard: None,
-        followed: None,
         compact_at: Vec::new(),
         agent: None,
         planned: recap_core::model::Planned::default(),

@@ -26,7 +26,6 @@ use std::io::{Result, Write};
 
 use recap_core::model::Report;
 
-mod advice;
 mod block;
 mod calibration;
 mod calls_csv;

@@ -151,19 +151,12 @@ fn reason(check: &Check) -> String {
 /// What to use, how sure that is and what it rests on.
 fn answer(report: &Report) -> String {
     let mut text = String::new();
-    if let Some(Answer { answer, how_sure, doubt, basis, also, summaries, .. }) =
-        wording::answer(report)
-    {
+    if let Some(Answer { answer, how_sure, doubt, basis, also, .. }) = wording::answer(report) {
         let first = format!("**{}**", escaped::prose(&answer, 2 * SENTENCE));
         line(&mut text, &first);
-        for sentence in
-            also.iter().chain([&how_sure]).chain(&doubt).chain([&basis]).chain(&summaries)
-        {
+        for sentence in also.iter().chain([&how_sure]).chain(&doubt).chain([&basis]) {
             line(&mut text, &escaped::prose(sentence, SENTENCE));
         }
-    }
-    if let Some(apply) = wording::apply(report) {
-        line(&mut text, &escaped::prose(&apply, 2 * SENTENCE));
     }
     text
 }

@@ -1,8 +1,10 @@
 //! The table of sizes at which an agent's compaction would have fired.
 
+use serde_json::{Value as Json, json};
+
 use super::document::{Column, Part, Table, absent, figures, words};
 use super::number;
-use recap_core::model::{SizeCurve, SizeRow};
+use recap_core::model::{NoCurve, SizeCurve, SizeRow};
 use recap_core::wording;
 
 /// What the sessions would have cost at each size, and today.
@@ -17,11 +19,41 @@ pub(super) fn table(curve: &SizeCurve) -> Part {
     let rows = vec![
         row("bill", &|row| number::dollars(row.usd), number::dollars(curve.today_usd)),
         row("against today", &|row| number::change(-row.saving), absent()),
-        row("at least", &|row| number::change(-row.lo), absent()),
-        row("at most", &|row| number::change(-row.hi), absent()),
+        row("95 % interval", &interval, absent()),
         row("compactions", &|row| row.compactions.to_string(), curve.compactions.to_string()),
         row("sessions cheaper", &|row| row.cheaper.to_string(), absent()),
         row("sessions dearer", &|row| row.dearer.to_string(), absent()),
     ];
     Part::Table(Table::with("What other sizes would have cost", columns, rows))
+}
+
+/// From the greatest saving to the least: `−17…−3`.
+fn interval(row: &SizeRow) -> String {
+    let end = |share: f64| number::change(-share).replace(" %", "");
+    format!("{}…{}", end(row.hi), end(row.lo))
+}
+
+/// The same as JSON, with every fraction at six decimals, so that equal figures are equal bytes.
+pub(super) fn json(curve: &Result<SizeCurve, NoCurve>) -> Json {
+    rounded(match curve {
+        Ok(curve) => json!(curve),
+        Err(why) => json!({"none": why, "text": wording::no_sizes(why)}),
+    })
+}
+
+fn rounded(value: Json) -> Json {
+    match value {
+        Json::Number(number) if number.is_f64() => json!(number.as_f64().and_then(number::rounded)),
+        Json::Array(items) => items.into_iter().map(rounded).collect(),
+        Json::Object(fields) => {
+            fields.into_iter().map(|(name, value)| (name, rounded(value))).collect()
+        }
+        other => other,
+    }
+}
+
+/// The table, and how the advised size is set.
+pub(super) fn parts(curve: &SizeCurve) -> Vec<Part> {
+    let apply = curve.apply.as_ref().map(|one| Part::Labelled("apply", wording::apply(one)));
+    [table(curve)].into_iter().chain(apply).collect()
 }

@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::Value as Json;
 
-use super::advice::advice_json;
 use super::{Format, RenderInput, number};
 use recap_core::model::{
     Absent, AnsweredAtCuts, Finding, Gate, Interval, Manifest, Missing, PanelAgreement, Primary,
@@ -22,7 +21,7 @@ pub(super) const FORMAT: Format = Format {
 };
 
 /// Version of this file's layout; fields are only ever added under one version.
-const VERSION: u32 = 5;
+const VERSION: u32 = 6;
 
 #[derive(Serialize)]
 struct Summary<'a> {
@@ -38,9 +37,9 @@ struct Summary<'a> {
     /// What to use, how sure that is, what it rests on and what else to know.
     #[serde(skip_serializing_if = "Option::is_none")]
     answer: Option<Json>,
-    /// When to compact before the limit, with the figures by size.
+    /// What other sizes of the agent's own compaction would have cost, or why that is not said.
     #[serde(skip_serializing_if = "Option::is_none")]
-    advice: Option<Json>,
+    sizes: Option<Json>,
     #[serde(skip_serializing_if = "Option::is_none")]
     gate: Option<&'a Gate>,
     /// What an interrupted run lacks.
@@ -98,7 +97,7 @@ fn render(source: &RenderInput<'_>) -> Vec<u8> {
         questions: report.answered_at_cuts.iter().map(questions).collect(),
         family: report.family.as_ref().map(shown),
         answer: report.recommendation.as_ref().and_then(|of| answered(report, of)),
-        advice: report.advice.as_ref().map(|advice| advice_json(report, advice)),
+        sizes: report.curve.as_ref().map(super::sizes::json),
         gate: report.gate.as_ref(),
         missing: report.missing.as_ref(),
         findings: report.findings.iter().map(found).collect(),
@@ -122,7 +121,7 @@ fn questions(strategy: &AnsweredAtCuts) -> Json {
 }
 
 fn answered(report: &Report, recommendation: &Recommendation) -> Option<Json> {
-    let Answer { answer, how_sure, doubt, basis, also, next, summaries } = wording::answer(report)?;
+    let Answer { answer, how_sure, doubt, basis, also, next, harness } = wording::answer(report)?;
     let place = recommendation.choice.place();
     Some(serde_json::json!({
         "strategy": place.map(|place| &place.strategy),
@@ -133,7 +132,7 @@ fn answered(report: &Report, recommendation: &Recommendation) -> Option<Json> {
         "basis": basis,
         "also": also,
         "next": next,
-        "summaries": summaries,
+        "harness": harness,
     }))
 }
 

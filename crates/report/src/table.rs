@@ -2,7 +2,7 @@
 
 use super::document::{Column, Group, Narrow, Part, Row, Table, absent, terminal};
 use super::{
-    Screen, advice, block, certainty, number, panel, receipt, savers, sessions, spend, validation,
+    Screen, block, certainty, number, panel, receipt, savers, sessions, spend, validation,
 };
 use recap_core::model::{
     FULL, Interval, Primary, RECORDED, Report, RowKind, StrategyRow, catalogue,
@@ -36,7 +36,6 @@ fn whole(report: &Report) -> Vec<Part> {
         parts.push(Part::Table(ranked(arranged(&block.rows), all_columns(report.primary))));
         parts.extend(notes(&block.rows, report).into_iter().map(Part::Text));
     }
-    parts.extend(report.advice.iter().flat_map(advice::tables));
     parts.extend(savers::parts(report));
     parts.extend(sessions::parts(report));
     parts.extend(receipt::parts(report));

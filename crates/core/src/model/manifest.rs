@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use super::{Followed, Planned, Shard, Source, TimeProfile};
+use super::{Planned, Shard, Source, TimeProfile};
 
 /// Where an input came from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -117,9 +117,6 @@ pub struct Manifest {
     pub shard: Option<Shard>,
     /// The cells and cuts that the complete run has, or the complete part.
     pub planned: Planned,
-    /// What the run advised, replayed through whole sessions.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub followed: Option<Followed>,
     /// Warnings from reading the data: what was left out, and what is doubtful.
     pub warnings: Vec<String>,
 }

@@ -15,7 +15,6 @@ macro_rules! written_as_words {
 }
 
 mod absent;
-mod advice;
 mod answer;
 mod asked;
 mod bill;
@@ -30,6 +29,7 @@ mod cut;
 mod facts;
 mod finding;
 mod gate;
+mod headroom;
 mod judged;
 mod labelled;
 mod manifest;
@@ -45,6 +45,7 @@ mod report;
 mod results;
 mod saver;
 mod session;
+mod setting;
 mod shard;
 mod sizes;
 mod suggest;
@@ -56,10 +57,6 @@ mod usage;
 
 pub use crate::text::IdentifierClass;
 pub use absent::{Absent, SPREAD};
-pub use advice::{
-    Advice, Basis, CostlySession, Estimate, Followed, FollowedSession, Limits, Payback, Reason,
-    Setting, SizeFigures, StrategyAdvice, Through,
-};
 pub use answer::{Judgement, Source, Verdict, Vote};
 pub use asked::{
     Agreement, Answer, QuestionFacts, QuestionRow, RIGHT, Recovered, Snapshot, SnapshotPart,
@@ -88,6 +85,7 @@ pub use finding::{
 pub use gate::{
     Check, CheckOutcome, Differs, Gate, Ground, Operator, RuleFindings, UndecidedPolicy,
 };
+pub use headroom::{Headroom, Limits};
 pub use judged::{
     JudgeReport, JudgeRow, PanelAgreement, TRUSTED_FALSE_ACCEPTS, TRUSTED_KAPPA, Trust,
 };
@@ -120,6 +118,7 @@ pub use session::{
 pub use sizes::{
     Kept, NoCurve, Quantities, Quantity, RecordedRow, SessionAtSize, SizeCurve, SizeRow,
 };
+pub use setting::Setting;
 pub use shard::{MOST_SHARDS, Shard};
 pub use suggest::{alike, suggest};
 pub use tuned::{

@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Absent, Advice, CallRow, Family, Finding, Gate, Manifest, Measure, Missing, NoCurve,
-    PanelAgreement, Primary, QuestionKind, Receipt, Recommendation, RecordedRow, RowKind, RunResults, SaverRow, SessionFacts,
-    SizeCurve, Value, catalogue,
+    Absent, CallRow, Family, Finding, Gate, Headroom, Manifest, Measure, Missing, NoCurve,
+    PanelAgreement, Primary, QuestionKind, Receipt, Recommendation, RecordedRow, RowKind,
+    RunResults, SaverRow, SessionFacts, SizeCurve, Value, catalogue,
 };
 
 /// Version of the instrument: mining rules, offline roles, judge prompts.
 /// Reports of different versions are never compared.
-pub const INSTRUMENT: u32 = 15;
+pub const INSTRUMENT: u32 = 16;
 
 /// Whether the exam itself is doubtful: the share of the references that the
 /// recorded agent did without is a tenth or more.
@@ -219,14 +219,16 @@ pub struct Report {
     pub gate: Option<Gate>,
     /// Which strategy to use and how certain that is; absent in a run without rows.
     pub recommendation: Option<Recommendation>,
-    /// When to compact, before the context limit makes it necessary; absent where no
-    /// first compactions were tried at contexts of different sizes.
-    pub advice: Option<Advice>,
     /// What sessions would have cost had their agent compacted at other sizes, or why that is not
     /// known; absent for data sets of questions.
     pub curve: Option<Result<SizeCurve, NoCurve>>,
+    /// The row of the recorded agent's own strategy at recorded compactions alone.
+    pub twin: Option<StrategyRow>,
     /// Every compaction on record, session by session.
     pub recorded_compactions: Vec<RecordedRow>,
+    /// Which sessions come to the context limit; absent where that is not what the run
+    /// is about.
+    pub headroom: Option<Headroom>,
     /// What an interrupted run lacks; absent where the run is complete.
     pub missing: Option<Missing>,
     /// What the figures show, and what a reader must know before using them:

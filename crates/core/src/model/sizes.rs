@@ -114,6 +114,7 @@ pub struct SizeRow {
     /// Milliseconds that the user waits for the additional compactions.
     pub wait_ms: f64,
     /// Each session, in the order of the run's.
+    #[serde(skip)]
     pub by_session: Vec<SessionAtSize>,
 }
 

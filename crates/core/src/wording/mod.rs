@@ -2,10 +2,10 @@
 //! the terminal, the page, `report.md` and `summary.json` come from this
 //! module, so that all of them are the same.
 
-mod advice;
 mod apply;
 mod findings;
 mod gate;
+mod headroom;
 mod limits;
 pub mod number;
 mod observations;
@@ -15,7 +15,6 @@ mod sizes;
 
 use std::fmt::{Display, Formatter, Result};
 
-pub use advice::{at_the_limit, before_the_limit, caveats, edge, reasons, size_words, summaries};
 pub use apply::{Apply, apply, to_apply};
 pub use recommendation::{Answer, answer, paragraph};
 pub use sizes::{no_sizes, size_answer, size_basis, size_name};

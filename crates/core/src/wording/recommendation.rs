@@ -1,12 +1,13 @@
 //! The recommendation of a run in sentences: what to use, how sure that is,
 //! what was tested, and what else matters for the choice.
 
-use super::advice::{at_the_limit, before_the_limit, summaries};
+use super::headroom::at_the_limit;
+use super::sizes::{no_sizes, size_answer, size_basis};
 use super::number::{distance, dollars, gain, loss, percent};
 use super::{capital, kept, listed, uncapital, window};
 use crate::model::{
-    Advice, Against, AgainstFull, Alternative, Choice, Chosen, ComparisonWithFull, Finding, Limit,
-    Measured, NATIVE, NextStep, NoChoice, Priced, Primary, Range, RangeOf, Reason, Recommendation,
+    Against, AgainstFull, Alternative, Choice, Chosen, ComparisonWithFull, Finding, Limit,
+    Measured, NATIVE, NextStep, NoChoice, Priced, Primary, Range, RangeOf, Recommendation,
     Replayed, Report, RowName, RunnerUp, Savings,
 };
 use crate::text::{counted, form_for, grouped};
@@ -33,15 +34,15 @@ pub struct Answer {
     pub also: Vec<String>,
     /// The command of a further run, and what that run would show.
     pub next: Option<String>,
-    /// What is known of strategies whose summaries a model would write.
-    pub summaries: Option<String>,
+    /// What a replay at the windows of the run tells those who build a harness of their own,
+    /// where the answer is the size at which the recorded agent compacts.
+    pub harness: Option<String>,
 }
 
 /// The recommendation of a run as text, part by part; `None` for a run without rows.
 pub fn answer(report: &Report) -> Option<Answer> {
     let mut of = report.recommendation.clone()?;
-    let fits = |advice: &Advice| advice.basis.fit == advice.basis.sessions;
-    let free = report.has_only_savers() || report.advice.as_ref().is_some_and(fits);
+    let free = report.has_only_savers() || report.headroom.is_some_and(|of| of.is_whole());
     if let (Choice::Use(chosen), true) = (&mut of.choice, free) {
         // Nobody has to choose a strategy, so its range says nothing of the answer.
         chosen.spread = None;
@@ -59,14 +60,19 @@ pub fn answer(report: &Report) -> Option<Answer> {
             kept(Primary::Continuity, *figure)
         );
     }
-    if let Some(advice) = &report.advice {
-        let at_the_limit = at_the_limit(advice, &answer.answer);
-        answer.answer = match advice.because {
-            // Too short to be compacted at any size before the limit.
-            Reason::NoPlace => at_the_limit,
-            _ => format!("{} {at_the_limit}", before_the_limit(advice)),
+    if let Some(headroom) = &report.headroom {
+        answer.answer = at_the_limit(headroom, &answer.answer);
+    }
+    if let Some(curve) = &report.curve {
+        let harness = std::mem::take(&mut answer.answer);
+        answer.answer = match curve {
+            Ok(curve) => size_answer(curve),
+            Err(why) => no_sizes(why),
         };
-        answer.summaries = summaries(advice);
+        if let Ok(curve) = curve {
+            (answer.how_sure, answer.doubt) = (size_basis(curve), None);
+        }
+        answer.harness = Some(harness).filter(|_| report.primary == Primary::FactsKept);
     }
     if !told.is_empty() {
         answer.answer = format!("{} {told}", answer.answer);
@@ -103,7 +109,7 @@ pub(crate) fn recommended(of: &Recommendation) -> Answer {
         basis: basis(&of.replayed),
         also,
         next: of.next.as_ref().map(next),
-        summaries: None,
+        harness: None,
     }
 }
 

@@ -2,8 +2,8 @@
 //! the table of sizes below.
 
 use super::number::{dollars, percent, time, tokens};
-use super::{capital, listed};
-use crate::model::{Kept, NoCurve, SizeCurve, SizeRow};
+use super::listed;
+use crate::model::{Kept, NoCurve, Quantities, Quantity, SizeCurve, SizeRow};
 use crate::text::{counted, form_for};
 
 /// What to do about the size, and what that changes; a sentence or two each.
@@ -14,26 +14,26 @@ pub fn size_answer(curve: &SizeCurve) -> String {
     }
 }
 
-/// What a reader must know of the figures of the sizes.
+/// What the figures of the sizes rest on.
 pub fn size_basis(curve: &SizeCurve) -> String {
-    let quantities = &curve.quantities;
-    let own = |own: bool| if own { "these sessions" } else { "public recordings" };
-    let again = quantities.read_again;
+    let Quantities { added, read_again, .. } = &curve.quantities;
+    let whose = |of: &Quantity| match of.own {
+        true => format!("{} here", counted(of.n, "compaction")),
+        false => format!("{} in public recordings", counted(of.n, "compaction")),
+    };
     let mut parts = vec![format!(
-        "behind a compaction the prompt is {} larger than the first one ({}), and {} {} read again \
-         ({}, {} to {} in {})",
-        size(quantities.added.value),
-        own(quantities.added.own),
-        size(again.value.max(0.0)),
-        form_for(again.value.max(0.0) as u64, "is", "are"),
-        own(again.own),
-        size(again.lo),
-        size(again.hi),
-        counted(again.n, "compaction"),
+        "A compaction adds {} to the first prompt ({}), and {} are read again behind it ({} to {}, \
+         {})",
+        thousands(added.value),
+        whose(added),
+        thousands(read_again.value),
+        thousands(read_again.lo),
+        thousands(read_again.hi),
+        whose(read_again),
     )];
     if curve.estimated.0 > 0 {
         parts.push(format!(
-            "today holds {} for {} whose calls are not on record",
+            "today has {} estimated for {} whose calls are not on record",
             dollars(curve.estimated.1),
             counted(curve.estimated.0, "compaction")
         ));
@@ -43,7 +43,13 @@ pub fn size_basis(curve: &SizeCurve) -> String {
         parts.push(format!("{all} left out, the first one ({session}): {why}"));
     }
     parts.push("list prices, not plans; what is forgotten has no price".to_owned());
-    capital(&format!("{}.", parts.join("; ")))
+    format!("{}.", parts.join("; "))
+}
+
+/// Tokens in thousands, with their sign: `8.7k`, `−7k`.
+fn thousands(value: f64) -> String {
+    let sign = if value < 0.0 { "−" } else { "" };
+    format!("{sign}{}", tokens(value.abs()))
 }
 
 /// Why there are no sizes, and what to do about it.

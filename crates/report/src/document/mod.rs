@@ -115,11 +115,6 @@ impl Head {
     pub(super) fn named(self, name: String) -> Column {
         Column { words: [name, String::new()], ..Column::from(self) }
     }
-
-    /// Its words in one line.
-    pub(super) fn label(&self) -> String {
-        Column::from(*self).label()
-    }
 }
 
 impl Column {

@@ -15,7 +15,6 @@ use super::document::{self, Part};
 use super::{Format, RenderInput, block, plain, receipt, savers, sessions};
 use recap_core::model::Report;
 
-mod advice;
 mod answer;
 mod cells;
 mod compare;
@@ -46,7 +45,6 @@ struct Page {
     scripts: &'static [&'static str],
     filters: Filters,
     answer: answer::Answer,
-    when: Option<advice::When>,
     /// The receipt.
     today: Option<String>,
     /// What token savers come to; empty in a run without one.
@@ -87,7 +85,6 @@ fn render(source: &RenderInput<'_>) -> Vec<u8> {
         scripts: policy::SCRIPTS,
         filters: names.filters(report, &blocks, open),
         answer,
-        when: advice::when(report),
         today: today(report),
         // The section has a heading of its own.
         savers: document::html(savers::parts(report).get(1..).unwrap_or_default()),

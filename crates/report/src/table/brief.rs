@@ -4,10 +4,10 @@
 use super::columns::brief_columns;
 use super::{TODAY, arranged, ranked};
 use crate::block::{self, Block, counted};
-use crate::document::{Part, Screen, shows_spread, terminal};
+use crate::document::{Part, Screen, Table, shows_spread, terminal};
 use crate::{number, panel, plain, receipt, short_ids, spend};
 use recap_core::model::{
-    Amount, Finding, Interval, Primary, Problem, RECORDED, Report, Sender, StrategyRow, catalogue,
+    Finding, Interval, Primary, Problem, RECORDED, Report, StrategyRow, catalogue,
 };
 use recap_core::wording::{self, Answer};
 
@@ -26,17 +26,16 @@ pub(super) fn table(report: &Report, screen: Screen) -> String {
     let shown = |parts: &[Part]| terminal(parts, screen);
     let height = |parts: &[Part]| shown(parts).lines().count();
     let mut top = vec![Part::Title(read(report, &blocks))];
-    match &report.curve {
-        Some(Ok(curve)) => {
-            let text = format!("{} {}", wording::size_answer(curve), wording::size_basis(curve));
-            top.push(Part::Title(short_ids::shortened(report, &text)));
-            top.push(crate::sizes::table(curve));
-        }
-        Some(Err(why)) => top.push(Part::Title(wording::no_sizes(why))),
-        None => {}
-    }
     if let Some(answer) = &answer {
         top.push(Part::Title(short_ids::shortened(report, &answer.answer)));
+        if let Some(Err(_)) = &report.curve
+            && let Some(harness) = &answer.harness
+        {
+            top.push(Part::Text(format!("For a harness of your own: {harness}")));
+        }
+    }
+    if let Some(Ok(curve)) = &report.curve {
+        top.push(crate::sizes::table(curve));
     }
     let gaps = usize::from(answer.is_some()) + blocks.len().saturating_sub(1);
     let least: usize =
@@ -77,20 +76,11 @@ fn read(report: &Report, blocks: &[Block<'_>]) -> String {
 
 /// What the sessions cost today, or as which model they are billed.
 fn billed(report: &Report, block: &Block<'_>) -> Option<String> {
-    let recorded = block.rows.iter().find(|row| row.strategy == RECORDED);
-    let sent = receipt::own(&report.receipt);
-    let today = recorded.and_then(|row| match (row.number(catalogue::COST_USD), sent.whole()) {
-        (Some(usd), Some(_)) => Some(number::dollars(usd)),
-        // A part has no price.
-        (usd, None) if usd.is_some() || sent.usd > 0.0 => {
-            let usd = usd.unwrap_or(sent.usd);
-            Some(receipt::known(&report.receipt, &Amount { usd, ..sent }))
-        }
-        (usd, _) => usd.map(number::dollars),
-    });
-    let subagents = report.receipt.of(Sender::Subagent).total().whole().filter(|usd| *usd > 0.0);
-    let subagents = subagents.map(|usd| format!(", and {} by subagents", number::dollars(usd)));
-    let today = today.map(|usd| format!("{usd} today{}", subagents.unwrap_or_default()));
+    if let Some(Ok(curve)) = &report.curve {
+        return Some(format!("{} today", number::dollars(curve.today_usd)));
+    }
+    let sent = report.receipt.all().total();
+    let today = (sent.usd > 0.0).then(|| format!("{} today", receipt::known(&report.receipt, &sent)));
     today.or_else(|| block::billing_model(report, block))
 }
 
@@ -108,10 +98,20 @@ fn ranking(
         // The whole conversation is no choice where the agent itself compacts.
         strategies.retain(|row| row.strategy != TODAY[0] || block::overflows(row).is_none());
     }
+    let mut summaries = summaries;
+    if let Some(twin) = &report.twin {
+        // It stands beside what the agent really kept.
+        summaries.retain(|row| row.strategy != twin.strategy);
+        summaries.insert(0, twin);
+    }
     let shown = |n: usize| {
         let groups = [strategies.clone(), summaries[..n].to_vec(), Vec::new()];
         let all: Vec<&StrategyRow> = groups.iter().flatten().copied().collect();
-        let table = ranked(groups, &brief_columns(report.primary, &all, screen));
+        let billed = !matches!(report.curve, Some(Ok(_)));
+        let mut table = ranked(groups, &brief_columns(report.primary, &all, billed, screen));
+        if report.primary == Primary::FactsKept {
+            name_recorded(report, &mut table);
+        }
         let caption = caption(report, block, shows_spread(&table, screen));
         vec![Part::Text(caption), Part::Table(table)]
     };
@@ -119,6 +119,26 @@ fn ranking(
     let over = terminal(&all, screen).lines().count().saturating_sub(lines);
     let hidden = over.min(summaries.len().saturating_sub(stay));
     if hidden == 0 { (all, 0) } else { (shown(summaries.len() - hidden), hidden) }
+}
+
+/// Says what the agent's own rows are, and at how many compactions they are counted.
+fn name_recorded(report: &Report, table: &mut Table) {
+    let recorded = report.rows.iter().find(|row| row.strategy == RECORDED);
+    let agent = report.manifest.agent.as_deref().unwrap_or("the agent");
+    let places = |row: &StrategyRow| number::any(row.number(catalogue::CUTS).unwrap_or(0.0));
+    let named = [
+        recorded.map(|row| (RECORDED, format!("{agent}, as recorded ({})", places(row)))),
+        report.twin.as_ref().map(|row| {
+            (row.strategy.as_str(), format!("{} at the same ({})", row.strategy, places(row)))
+        }),
+    ];
+    for (name, label) in named.into_iter().flatten() {
+        let cells = table.groups.iter_mut().flat_map(|group| &mut group.rows);
+        let first = cells.filter_map(|row| row.cells.first_mut()).find(|cell| cell.text == name);
+        if let Some(cell) = first {
+            cell.text = label;
+        }
+    }
 }
 
 /// What the figures of a block rest on, in a line above them.
@@ -143,7 +163,7 @@ fn caption(report: &Report, block: &Block<'_>, spread: bool) -> String {
         }
         Primary::FactsKept => {
             let at = match depth {
-                0 | 1 => format!("kept after a first compaction ({cuts} in {sessions})"),
+                0 | 1 => format!("kept after one compaction ({cuts} in {sessions})"),
                 depth => format!("kept at {places} in {sessions}, {depth} times the window"),
             };
             let asked = (asked > 0).then(|| counted(asked, "question"));
@@ -198,11 +218,13 @@ fn foot(report: &Report, answer: Option<&Answer>, problems: usize, hidden: usize
             said(label, &plain::shortened(&text, LONGEST));
         }
     }
+    if let Some(Ok(curve)) = &report.curve
+        && let Some(setting) = &curve.apply
+    {
+        said("apply", &format!("{}   in {}", setting.line, setting.file));
+    }
     if let Some(next) = answer.and_then(|answer| answer.next.as_ref()) {
         said("next", next);
-    }
-    if let Some(apply) = wording::apply(report) {
-        said("apply", &apply);
     }
     let hidden = (hidden > 0).then(|| format!("{hidden} strategies, "));
     let notes = (notes > 0).then(|| format!("{}, ", counted(notes, "note")));

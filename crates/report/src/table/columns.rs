@@ -142,10 +142,12 @@ pub(crate) fn all_columns(primary: Primary) -> &'static [&'static TableColumn] {
     }
 }
 
-/// The columns that an answer needs. The bill is set against what is done today.
+/// The columns that an answer needs. The bill, where it is asked for, is set against what is done
+/// today.
 pub(super) fn brief_columns(
     primary: Primary,
     rows: &[&StrategyRow],
+    billed: bool,
     Screen { width, .. }: Screen,
 ) -> Vec<&'static TableColumn> {
     let recorded = rows.iter().any(|row| row.number(catalogue::COST_SAVINGS_VS_RECORDED).is_some());
@@ -155,7 +157,9 @@ pub(super) fn brief_columns(
     match primary {
         Primary::Continuity => vec![&NAME, &CONTINUITY, &FACTS, cost, &WAITED, note],
         Primary::FactsKept => {
-            vec![&NAME, &FREES, &FACTS_FIRST, &ANSWERED, cost, &WAITED, note]
+            let cost = billed.then_some(cost);
+            let first = [&NAME, &FREES, &FACTS_FIRST, &ANSWERED].into_iter();
+            first.chain(cost).chain([&WAITED, note]).collect()
         }
         Primary::ReferenceRecall => vec![&NAME, &KEPT, cost, &WAITED, note],
     }

@@ -2,7 +2,7 @@
 //! every finding.
 
 use crate::document::Part;
-use crate::{advice, forgets, receipt};
+use crate::{forgets, receipt, sizes};
 use recap_core::model::{Finding, Recommendation, Report, RowKind};
 use recap_core::wording;
 
@@ -21,13 +21,16 @@ pub(super) fn answer(report: &Report) -> Vec<Part> {
         ("sure", Some(how_sure.join(" "))),
         ("today", receipt::sentence(report)),
         ("basis", Some(answer.basis)),
-        ("models", answer.summaries),
         ("forgets", forgets(report, recommendation)),
-        ("apply", wording::apply(report)),
+        ("harness", answer.harness),
         ("next", answer.next),
     ];
     let said = parts.into_iter().filter_map(|(label, text)| Some(Part::Labelled(label, text?)));
-    said.chain(report.advice.iter().flat_map(|one| advice::said(report, one))).collect()
+    let mut parts: Vec<Part> = said.collect();
+    if let Some(Ok(curve)) = &report.curve {
+        parts.extend(sizes::parts(curve));
+    }
+    parts
 }
 
 /// Every finding, in full.

@@ -123,7 +123,6 @@ fn more(report: &Report, said: Option<&wording::Answer>) -> Vec<String> {
             .chain(&said.doubt)
             .chain([&said.basis])
             .chain(&said.also)
-            .chain(&said.summaries)
             .cloned()
     });
     let next = said.and_then(|said| said.next.as_ref());
