@@ -191,7 +191,6 @@ pub(super) fn bill_of<'a>(rows: &'a CellRows, billing_model: &str) -> Result<&'a
 pub fn sound(bill: &Bill, rows: &CellRows) -> bool {
     let compactions = rows.compactions.len();
     bill.requests.len() == rows.requests.len()
-        && bill.break_even.is_sorted_by_key(|even| even.compaction)
         && bill.calls.iter().all(|call| (call.compaction as usize) < compactions)
 }
 

@@ -6,8 +6,7 @@
 use super::testkit::{CellBuilder, absent, cell, close, facts, manifest, prompt, run, warnings};
 use super::*;
 use recap_core::model::{
-    BreakEven, CallBill, LatencySource, NextStep, RECORDED, StrategyRow, TokensSource, Usage,
-    Value, catalogue,
+    CallBill, LatencySource, NextStep, RECORDED, StrategyRow, TokensSource, Usage, Value, catalogue,
 };
 
 fn row<'a>(report: &'a Report, strategy: &str) -> &'a StrategyRow {
@@ -61,7 +60,6 @@ fn session_is_billed_by_bucket_and_against_full() {
     // It has 700 uncached tokens, `full` 600, at 10,000 a second.
     close(own, "prefill_ms_saved", -10.0);
     absent(own, "cost_savings_vs_recorded", "needs the bill of the control `recorded`");
-    absent(own, "break_even_requests", "nothing was compacted");
     assert_eq!(full.agent_model, "dear", "all are billed as one model");
 }
 
@@ -105,16 +103,12 @@ fn rates_depend_on_the_length_of_each_prompt() {
 fn compactions_are_billed_and_also_given_separately() {
     let sent = breaking("s").compaction(300, 100).with_bill(|bill| {
         bill.calls.push(CallBill { compaction: 0, prompt: prompt(500, 0, 0), output: 50 });
-        let at = |compaction, requests| BreakEven { compaction, requests, formula: None, left: 9 };
-        bill.break_even = vec![at(0, Some(4)), at(0, None), at(0, Some(8)), at(0, None)];
     });
     let report = run(vec![two("s")], vec![full("s").build(), sent.build()]);
     let own = row(&report, "x");
     // 500 uncached at 4 and 50 of output at 20.
     close(own, "compaction_cost_usd", 0.003);
     close(own, "cost_usd", 0.006_9);
-    close(own, "break_even_requests", 6.0);
-    close(own, "never_even", 0.5);
 }
 
 #[test]
@@ -440,15 +434,4 @@ fn each_request_bill_includes_the_calls_before_it() {
     assert!(each.len() == 2 && near(each[0], 0.001_9) && near(each[1], 0.003_5), "{each:?}");
     assert!(near(account.compactions(money::AS_BILLED).unwrap(), 0.001_5));
     assert!(near(account.session(money::AS_BILLED).unwrap(), 0.005_4));
-}
-
-#[test]
-fn break_evens_out_of_order_fail_the_cell() {
-    let at = |compaction| BreakEven { compaction, requests: None, formula: None, left: 9 };
-    let cell = |order: [u32; 2]| {
-        let cell = full("s").compaction(9, 1).compaction(9, 1);
-        cell.with_bill(|bill| bill.break_even = order.map(at).to_vec()).build()
-    };
-    let failed = |order| row(&run(vec![two("s")], vec![cell(order)]), "full").failed.len();
-    assert_eq!((failed([0, 1]), failed([1, 0])), (0, 1));
 }

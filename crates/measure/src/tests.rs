@@ -4,7 +4,7 @@ use super::spec::Compute;
 use super::testkit::{absent, cell, close, facts, run, run_at, sample, warnings};
 use super::*;
 use recap_core::model::{
-    AgainstFull, BreakEven, CellOutcome, Interval, RowKind, StrategyRow, Value, catalogue,
+    AgainstFull, CellOutcome, Interval, RowKind, StrategyRow, Value, catalogue,
 };
 
 mod references;
@@ -306,11 +306,6 @@ fn every_measure_yields_parts_that_fit_its_pool() {
         .estimates(&[Some(1_000); 10])
         .compaction(2_000, 1_000)
         .bill("recorded", "dear", &[(1_000, 0, 0); 10])
-        .with_bill(|bill| {
-            let (compaction, left) = (0, 8);
-            let even = BreakEven { compaction, requests: Some(3), formula: None, left };
-            bill.break_even.push(even);
-        })
         .build();
     let (full, recorded) = (Some(&cell), Some(&cell));
     let sample = spec::CellInput { full, recorded, ..sample(&facts, &cell) };

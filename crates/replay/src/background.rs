@@ -120,7 +120,6 @@ impl ReplaySession<'_> {
         row.messages_folded = changes.folded;
         row.messages_evicted = changes.gone;
         row.messages_edited = changes.edited;
-        self.compacted(number, &row, row.tokens_before);
         self.compactions.push((number, row));
         self.records.extend(finished.records);
         self.notices.extend(finished.notices);

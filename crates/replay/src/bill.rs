@@ -8,9 +8,8 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::break_even::{CacheHistory, CacheState, Compacted, Tariffs, break_even};
 use super::plan::Plan;
-use recap_billing::pricing::{Agent, ModelPrices};
+use recap_billing::pricing::Agent;
 use recap_billing::prompt_cache::{Life, Prompt, PromptCache, Rules, Unit};
 use recap_core::model::{
     Bill, Buckets, CallBill, Exogenous, PromptBill, RECORDED, RequestBill, RequestFacts,
@@ -36,14 +35,10 @@ pub(super) struct Biller {
     /// Number of calls so far; each call without the live conversation has a
     /// prompt of its own.
     calls: u64,
-    compacted: Vec<Compacted>,
 }
 
 /// A billing model's bill and the caches of its provider.
 struct PayerBill {
-    agent: Agent,
-    /// Prices of the compactor's calls.
-    calls: Option<Arc<ModelPrices>>,
     /// Whether only the preamble is marked, for explicitly cached content.
     explicit: bool,
     /// For each model whether what it writes is billed like any input: its
@@ -52,8 +47,8 @@ struct PayerBill {
     /// The caches of each model of the billing model: models do not share caches.
     caches: Vec<Caches>,
     bill: Bill,
-    /// The state in which each request found the cache.
-    cache_states: Vec<CacheState>,
+    /// Whether the last request found the prompt before it in the cache.
+    warm: bool,
 }
 
 /// The caches of one model, one for each way of billing.
@@ -87,8 +82,6 @@ impl Biller {
             let rules = rules(agent, 0);
             let free = |model| recorded && reports_no_writes(&facts.requests, model);
             PayerBill {
-                agent: agent.clone(),
-                calls: compactor.unwrap_or(agent).prices.clone(),
                 explicit: rules.caches_explicit_content(),
                 writes_free: (0..=agent.others.len() as u32).map(free).collect(),
                 caches,
@@ -100,9 +93,8 @@ impl Biller {
                     compactor: compactor.map(|c| c.model.clone()).filter(|m| *m != agent.model),
                     requests: Vec::with_capacity(facts.requests.len()),
                     calls: Vec::new(),
-                    break_even: Vec::new(),
                 },
-                cache_states: Vec::with_capacity(facts.requests.len()),
+                warm: false,
             }
         };
         Self {
@@ -114,7 +106,6 @@ impl Biller {
             compares: true,
             billing_models: plan.agents.iter().map(billing_model).collect(),
             calls: 0,
-            compacted: Vec::new(),
         }
     }
 
@@ -186,7 +177,6 @@ impl Biller {
     pub fn repeat(&mut self, context: &mut Context, facts: &RequestFacts, pruned: Option<EntryId>) {
         self.request(context, facts, pruned);
         for billing_model in &mut self.billing_models {
-            billing_model.cache_states.pop();
             billing_model.bill.requests.pop();
         }
     }
@@ -194,7 +184,6 @@ impl Biller {
     /// Skips a request that is not sent.
     pub fn skip(&mut self) {
         for billing_model in &mut self.billing_models {
-            billing_model.cache_states.push(CacheState::NotBilled);
             billing_model.bill.requests.push(None);
         }
     }
@@ -241,40 +230,18 @@ impl Biller {
         self.sent.prompt()
     }
 
-    /// Records a compaction, to compute its break-even later.
-    pub fn compacted(&mut self, compacted: Compacted) {
-        self.compacted.push(compacted);
-    }
-
     /// The bills, once the session is over. `places` maps the number of each
     /// compaction to its position among those of the cell; others are not billed.
-    pub(super) fn into_bills(
-        self,
-        facts: &SessionFacts,
-        places: &BTreeMap<u32, u32>,
-    ) -> Vec<Arc<Bill>> {
-        let Self { billing_models, compacted, life, .. } = self;
+    pub(super) fn into_bills(self, places: &BTreeMap<u32, u32>) -> Vec<Arc<Bill>> {
         let finish = |billing_model: PayerBill| {
             let mut bill = billing_model.bill;
             bill.calls.retain(|call| places.contains_key(&call.compaction));
-            let own = compacted.iter().filter(|made| places.contains_key(&made.compaction));
-            if let Some(prices) = &billing_model.agent.prices {
-                let history = CacheHistory::new(facts, &billing_model.cache_states);
-                let calls = billing_model.calls.as_ref().map(|prices| prices.standard());
-                let mut tariffs = Tariffs { session: prices.standard(), calls };
-                let life = (!billing_model.writes_free[0]).then_some(life);
-                let crossing = |c| break_even(c, &history, &bill, &mut tariffs, life);
-                bill.break_even = own.map(crossing).collect();
-            }
             for call in &mut bill.calls {
                 call.compaction = places[&call.compaction];
             }
-            for even in &mut bill.break_even {
-                even.compaction = places[&even.compaction];
-            }
             Arc::new(bill)
         };
-        billing_models.into_iter().map(finish).collect()
+        self.billing_models.into_iter().map(finish).collect()
     }
 }
 
@@ -301,15 +268,10 @@ impl PayerBill {
         let cache = &mut self.caches[model as usize].billed;
         apply_cache_event(cache.as_mut(), sent, facts);
         let lost = matches!(facts.exogenous, Some(Exogenous::Lost { .. }));
-        let warm = !lost && cache.is_warm(at);
+        self.warm = !lost && cache.is_warm(at);
         let billed = cache.request(prompt, at);
         let billed = self.charged(model, billed);
         assert_eq!(billed.prompt(), prompt.tokens(), "buckets sum to the prompt");
-        self.cache_states.push(if warm {
-            CacheState::Warm
-        } else {
-            CacheState::Cold { read: billed.read }
-        });
         let prompt = PromptBill { billed, head_breakpoint }.settled();
         RequestBill { prompt, rewritten: 0, model }
     }
@@ -332,10 +294,9 @@ impl PayerBill {
 
     fn keep(&mut self, sent: Option<RequestBill>, step: &Step) {
         let Some(mut bill) = sent else {
-            self.cache_states.push(CacheState::NotBilled);
             return self.bill.requests.push(None);
         };
-        if step.broken && self.cache_states.last() == Some(&CacheState::Warm) {
+        if step.broken && self.warm {
             bill.rewritten = step.carried.saturating_sub(bill.prompt.billed.read);
         }
         self.bill.requests.push(Some(bill));

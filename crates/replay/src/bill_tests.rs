@@ -4,6 +4,7 @@
 use super::super::session::ReplaySession;
 use super::super::subject::PreparedSession;
 use super::*;
+use recap_billing::pricing::ModelPrices;
 use recap_billing::prompt_cache::Anthropic;
 use recap_core::model::{Block, CellKey, Message, Role, Session};
 use recap_core::tokens::Counter;
@@ -114,37 +115,20 @@ fn tokens_are_rewritten_where_a_warm_prefix_broke() {
     let agent =
         Agent { billed_as: "a".into(), model: "a".into(), prices: None, others: Vec::new() };
     plan.agents = Arc::new([agent]);
-    let rewritten = |state, broken, carried| {
+    let rewritten = |warm, broken, carried| {
         let mut biller = Biller::new(&plan, &subject.facts);
         let billing_model = &mut biller.billing_models[0];
-        billing_model.cache_states.push(state);
+        billing_model.warm = warm;
         let billed = Buckets { read: 10, write: 60, ..Buckets::default() };
         let prompt = PromptBill { billed, ..PromptBill::default() };
         let step = Step { common_prefix: 10, broken, carried };
         billing_model.keep(Some(RequestBill { prompt, rewritten: 0, model: 0 }), &step);
         billing_model.bill.requests[0].as_ref().unwrap().rewritten
     };
-    assert_eq!(rewritten(CacheState::Warm, true, 50), 40);
-    assert_eq!(rewritten(CacheState::Warm, false, 50), 0, "the prefix only grew");
-    assert_eq!(rewritten(CacheState::Cold { read: 10 }, true, 50), 0);
-    assert_eq!(rewritten(CacheState::Warm, true, 5), 0, "nothing carried was read in full");
-}
-
-/// Reference §2, break-even: a view hides again what it hid before, so that
-/// without it the last prompt and the messages since would have been sent.
-#[tokio::test]
-async fn prompt_before_view_is_last_prompt_plus_arrivals() {
-    let before = |strategy: &'static str, keys: &'static [(&str, &str)]| async move {
-        let (subject, plan) = (subject(8), plan(strategy, keys));
-        let mut session = ReplaySession::open(&subject, &plan, &EmptySummary).unwrap();
-        assert!(session.run_to_request(3).await.unwrap());
-        let compacted = session.biller.compacted.iter();
-        compacted.map(|c| (c.request, c.before, c.after)).collect::<Vec<_>>()
-    };
-    // Requests see 1, 3, 5 and 7 messages; two are sent. The first time the view
-    // hides one of 1 + 2; then two of the 2 that were sent and the 2 that came.
-    let found = before("sliding-window", &[("last", "2")]).await;
-    assert_eq!(found, [(1, 3, 2), (2, 4, 2), (3, 4, 2)]);
+    assert_eq!(rewritten(true, true, 50), 40);
+    assert_eq!(rewritten(true, false, 50), 0, "the prefix only grew");
+    assert_eq!(rewritten(false, true, 50), 0);
+    assert_eq!(rewritten(true, true, 5), 0, "nothing carried was read in full");
 }
 
 #[test]
@@ -292,19 +276,18 @@ fn request_is_warm_unless_entry_expired_or_lost() {
     ] {
         (request.at, request.exogenous) = (minute(at), exogenous);
         let prompt = billing_model.send(&sent, &request, None).prompt;
-        found.push((*billing_model.cache_states.last().unwrap(), prompt.billed.read));
+        found.push((billing_model.warm, prompt.billed.read));
     }
-    let cold = |read| CacheState::Cold { read };
     assert_eq!(
         found,
         [
-            (cold(0), 0),
-            (CacheState::Warm, 53),
-            (cold(0), 0),
+            (false, 0),
+            (true, 53),
+            (false, 0),
             // By the rules alone it would have expired.
-            (CacheState::Warm, 53),
-            (cold(0), 0),
-            (cold(20), 20),
+            (true, 53),
+            (false, 0),
+            (false, 20),
         ]
     );
 }

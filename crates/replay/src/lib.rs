@@ -27,7 +27,6 @@
 mod asked;
 mod background;
 mod bill;
-mod break_even;
 mod cut;
 mod exogenous;
 mod loss;

@@ -83,8 +83,6 @@ pub struct ReplaySession<'a> {
     pub(super) references: Vec<ReferenceOutcome>,
     preamble_added: u64,
     pub(super) biller: Biller,
-    /// Tokens of the messages that arrived since the last request.
-    pub(super) arrived: u64,
 }
 
 /// Replays a session through a strategy. If the replay fails, the result is a
@@ -159,7 +157,6 @@ impl<'a> ReplaySession<'a> {
             references: Vec::new(),
             preamble_added: 0,
             biller: Biller::new(plan, &subject.facts),
-            arrived: 0,
         })
     }
 
@@ -296,7 +293,6 @@ impl<'a> ReplaySession<'a> {
         }
         let facts = &self.subject.facts.requests[ordinal as usize];
         let step = self.biller.request(&mut self.context, facts, self.shared.pruned_through);
-        self.arrived = 0;
         self.requests.push(RequestRow {
             tokens_sent: weight.tokens,
             estimated: self.plan.strategy.estimator.total(weight, self.reported),
@@ -316,7 +312,6 @@ impl<'a> ReplaySession<'a> {
         let input = self.context.weight().tokens;
         let output = self.subject.recording.sizes.output[message as usize];
         self.biller.repeat(&mut self.context, facts, self.shared.pruned_through);
-        self.arrived = 0;
         self.reported = Some(Reported { input, output });
         self.reported_through = self.context.seen_count();
     }
@@ -328,7 +323,6 @@ impl<'a> ReplaySession<'a> {
         self.now = self.subject.timeline.at(message);
         self.apply_finished()?;
         self.context.append();
-        self.arrived += self.subject.recording.sizes.messages[message as usize].tokens;
         let session = &self.subject.recording.session;
         let arrived = &session.messages[message as usize];
         self.pairs.recheck_pairs(&self.context, [message]);
@@ -418,7 +412,7 @@ impl<'a> ReplaySession<'a> {
             cpu_ms: self.cpu_ms,
             notices: self.notices,
             saver: self.saver,
-            bills: self.biller.into_bills(&self.subject.facts, &places),
+            bills: self.biller.into_bills(&places),
         };
         // A run of many sessions stores these rows for each strategy.
         rows.shrink_to_fit();

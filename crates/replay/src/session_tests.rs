@@ -284,8 +284,6 @@ async fn session_ends_before_request_it_does_not_make() {
     let sent: u64 = sizes.messages[..3].iter().map(|weight| weight.tokens).sum();
     let row = session.last_request().unwrap();
     assert_eq!((row.tokens_sent, row.messages), (sizes.preamble_tokens() + sent, 3));
-    // Only the last answer came since.
-    assert_eq!(session.arrived, sizes.messages[3].tokens);
     assert_eq!(session.prompt().tokens(), row.tokens_sent);
     assert_eq!(session.finish().0.preamble_added, 0);
 }

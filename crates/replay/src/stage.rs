@@ -17,7 +17,6 @@ use recap_strategy::{
     Turn, When, Work, pairs_are_whole,
 };
 
-use super::break_even::Compacted;
 use super::loss::Changes;
 use super::session::ReplaySession;
 use super::subject::text_hash;
@@ -58,7 +57,6 @@ pub(super) struct StageOutcome {
     pub outcome: Outcome,
     pub row: CompactionRow,
     pub calls: Vec<ModelCall>,
-    pub is_view: bool,
 }
 
 impl<'a> ReplaySession<'a> {
@@ -160,7 +158,6 @@ impl<'a> ReplaySession<'a> {
             return Err(ReplayError::Unavailable(mechanism, why));
         }
         self.cpu_ms += (spent + outcome.cpu).as_secs_f64() * 1e3;
-        let is_view = self.stages[number].stage.mechanism.is_view;
         let mut calls = meter.take();
         calls.extend(&outcome.calls);
         let row = self.row(number, before, &calls, &outcome);
@@ -171,7 +168,7 @@ impl<'a> ReplaySession<'a> {
         self.texts.extend(texts);
         self.adjust_reported(reported_weight);
         self.reported = self.reported.filter(|_| !outcome.forgets_usage);
-        Ok(StageOutcome { outcome, row, calls, is_view })
+        Ok(StageOutcome { outcome, row, calls })
     }
 
     /// Whether the strategy goes on where the model gave no reply: by another step
@@ -247,7 +244,7 @@ impl<'a> ReplaySession<'a> {
     /// Records the row of a stage that had an effect: it changed the ledger,
     /// called a model, or fell back.
     pub(super) fn keep(&mut self, ran: StageOutcome, changes: Changes) {
-        let StageOutcome { outcome, mut row, calls, is_view } = ran;
+        let StageOutcome { outcome, mut row, calls } = ran;
         self.notices.extend(outcome.notices);
         self.saver = outcome.saver.or(self.saver.take());
         self.records.extend(outcome.records);
@@ -264,14 +261,6 @@ impl<'a> ReplaySession<'a> {
             if outcome.waited_ms.is_some() {
                 row.latency_source = Some(LatencySource::Live);
             }
-            let before = match self.requests.last() {
-                // A view hides again what it hid before: without the view, the
-                // prompt would have been the last prompt and the messages
-                // since.
-                Some(last) if is_view => last.tokens_sent + self.arrived,
-                _ => row.tokens_before,
-            };
-            self.compacted(number, &row, before);
         }
         self.compactions.push((number, row));
     }
@@ -304,18 +293,6 @@ impl<'a> ReplaySession<'a> {
             row.latency_ms = Some(each.sum());
             row.latency_source = Some(LatencySource::Modelled);
         }
-    }
-
-    /// Records the effect of a compaction on the prompt, to compute its
-    /// break-even later.
-    pub(super) fn compacted(&mut self, number: u32, row: &CompactionRow, before: u64) {
-        self.biller.compacted(Compacted {
-            compaction: number,
-            request: row.request,
-            messages_seen: row.messages_seen,
-            before,
-            after: row.tokens_after,
-        });
     }
 
     /// Checks that calls and results are sent in pairs, unless the strategy

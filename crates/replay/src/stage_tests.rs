@@ -114,7 +114,7 @@ async fn stage_has_row_after_change_call_or_fallback() {
         let notices = vec!["Compacted.".to_owned()];
         let outcome = Outcome { fallback, records, notices, ..Outcome::default() };
         let row = session.row(0, session.context.weight(), &calls, &outcome);
-        session.keep(StageOutcome { outcome, row, calls, is_view: false }, changes);
+        session.keep(StageOutcome { outcome, row, calls }, changes);
         assert_eq!((session.records.len(), session.notices.len()), (1, 1));
         let rows = session.compactions.iter();
         let rows: Vec<_> = rows

@@ -7,21 +7,19 @@ use super::sheet::{self, Field};
 use super::{Format, RenderInput};
 use recap_billing::pricing::PriceList;
 use recap_core::model::{
-    Bill, BreakEven, CallBill, Cell, CompactionRow, Repeated, RepeatedTexts, SessionFacts,
-    UnusableReplies,
+    Bill, CallBill, Cell, CompactionRow, Repeated, RepeatedTexts, SessionFacts, UnusableReplies,
 };
 
 pub(super) const FORMAT: Format = Format {
     name: "csv",
     file: "compactions.csv",
-    about: "one row per compaction and billing model: trigger, sizes, model calls, cost, break-even",
+    about: "one row per compaction and billing model: trigger, sizes, model calls, cost",
     render,
 };
 
 const COLUMNS: &str = "request,stage,mechanism,trigger,tokens_before,tokens_after,messages_folded,\
     messages_evicted,messages_edited,model_calls,input_tokens,output_tokens,cost_usd,\
-    latency_ms,latency_source,background,fallback,error,at_end,\
-    break_even_requests,break_even_formula,agent_model,begun,unusable,unusable_reasons";
+    latency_ms,latency_source,background,fallback,error,at_end,agent_model,begun,unusable,unusable_reasons";
 
 fn render(source: &RenderInput<'_>, out: &mut dyn Write) -> Result<()> {
     let prices = PriceList::from(&source.report.manifest.prices);
@@ -68,7 +66,6 @@ struct Billed<'a> {
     bill: Option<&'a Bill>,
     /// Its calls; absent without a price, and where it is not part of the session.
     usd: Option<f64>,
-    even: Option<&'a BreakEven>,
 }
 
 impl<'a> Billed<'a> {
@@ -87,7 +84,7 @@ impl<'a> Billed<'a> {
             let mut tariff = prices.find(bill.call_model()).ok()?.standard();
             sorted.calls(at).map(|c| tariff.request_usd(&c.prompt.billed, c.output, moment)).sum()
         });
-        Billed { bill, usd, even: bill.and_then(|bill| bill.break_even_of(at)) }
+        Billed { bill, usd }
     }
 }
 
@@ -98,7 +95,6 @@ fn fields(
     repeated: &Repeated,
 ) -> Vec<Field> {
     let mut fields = sheet::row_key(&cell.key);
-    let requests = billed.even.and_then(|even| even.requests);
     let mut unusable = UnusableReplies::default();
     row.replies.iter().for_each(|reply| unusable.add(reply, repeated));
     let reasons: Vec<&str> = unusable.reasons.keys().map(|reason| reason.as_str()).collect();
@@ -123,8 +119,6 @@ fn fields(
         Field::maybe_text(row.fallback.as_deref()),
         Field::maybe_text(row.error.as_deref()),
         Field::Flag(row.at_end),
-        requests.map_or(Field::Empty, |n| Field::Count(u64::from(n))),
-        Field::maybe(billed.even.and_then(|even| even.formula)),
         Field::maybe_text(billed.bill.map(sheet::agent_model)),
         Field::Count(u64::from(row.begun)),
         Field::Count(unusable.unusable),

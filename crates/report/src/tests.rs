@@ -38,7 +38,7 @@ fn csv_headers_are_those_of_the_contract() {
             + "request,stage,mechanism,trigger,tokens_before,tokens_after,messages_folded,\
                messages_evicted,messages_edited,model_calls,input_tokens,output_tokens,cost_usd,\
                latency_ms,latency_source,background,fallback,error,at_end,\
-               break_even_requests,break_even_formula,agent_model,begun,unusable,unusable_reasons"
+               agent_model,begun,unusable,unusable_reasons"
     );
     assert_eq!(
         header("questions.csv"),

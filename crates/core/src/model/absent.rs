@@ -44,7 +44,6 @@ reasons! {
     NoBillOfFull "needs the bill of `full`";
     NoBillOfRecorded "needs the bill of the control `recorded`";
     NothingToFetch "no references that could have to be fetched again";
-    NeverPaysForItself "no compaction pays for itself before its session ends";
     NoModelCalled "no model was called";
     NoReadingSpeed "the profile gives no speed of reading";
     Latency "the latency of the compactor's calls is unknown";

@@ -147,21 +147,6 @@ pub struct CallBill {
     pub output: u64,
 }
 
-/// The number of requests after which a compaction has paid for itself.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct BreakEven {
-    /// Position of the compaction among the cell's.
-    pub compaction: u32,
-    /// The first request at which the bill with it is no higher than without,
-    /// from 1; `None`: not before the session ended.
-    pub requests: Option<u32>,
-    /// The solution of `R·c_eff·H > I·(q − c) + K`; `None` where it has none.
-    pub formula: Option<f64>,
-    /// Requests that the session still made after the compaction.
-    pub left: u32,
-}
-
 /// A provider's rules for its prompt cache (reference §2). A run folder holds
 /// their names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -228,8 +213,6 @@ pub struct Bill {
     pub requests: Vec<Option<RequestBill>>,
     /// Calls of the compactor's model, in order.
     pub calls: Vec<CallBill>,
-    /// One for each compaction that is part of the session, in order.
-    pub break_even: Vec<BreakEven>,
 }
 
 impl Bill {
@@ -242,13 +225,6 @@ impl Bill {
     /// The model whose prices apply to a request.
     pub fn model_of(&self, request: &RequestBill) -> &str {
         self.models().nth(request.model as usize).unwrap_or(&self.model)
-    }
-
-    /// The break-even of a compaction by its position among the cell's; `None`
-    /// if it is not part of the session.
-    pub fn break_even_of(&self, compaction: u32) -> Option<&BreakEven> {
-        let at = self.break_even.binary_search_by_key(&compaction, |even| even.compaction);
-        self.break_even.get(at.ok()?)
     }
 
     /// The model whose prices apply to the compactor's calls.

@@ -209,7 +209,6 @@ impl CellRows {
         }
         for bill in self.bills.iter_mut().filter_map(Arc::get_mut) {
             bill.calls.shrink_to_fit();
-            bill.break_even.shrink_to_fit();
         }
         self.compactions.shrink_to_fit();
         self.references.shrink_to_fit();

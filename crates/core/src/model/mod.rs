@@ -61,9 +61,7 @@ pub use answer::{Judgement, Source, Verdict, Vote};
 pub use asked::{
     Agreement, Answer, QuestionFacts, QuestionRow, RIGHT, Recovered, Snapshot, SnapshotPart,
 };
-pub use bill::{
-    Bill, BreakEven, Buckets, CacheRules, CallBill, FULL, PromptBill, RECORDED, RequestBill,
-};
+pub use bill::{Bill, Buckets, CacheRules, CallBill, FULL, PromptBill, RECORDED, RequestBill};
 pub use calibration::{BillErrors, Calibration, Exogenous, Fit, TokensSource, Validation};
 pub use call::{CallOutcome, CallRow, LatencySource, ModelRole, Timing};
 pub use cell::{

@@ -28,8 +28,6 @@ pub(super) const ALL: &[Spec] = &[
     CACHE_HIT_RATE,
     CACHE_BREAKS,
     REWRITTEN,
-    BREAK_EVEN,
-    NEVER_EVEN,
     BUT_STORAGE,
 ];
 
@@ -120,35 +118,6 @@ const REWRITTEN: Spec = spec(catalogue::REWRITTEN_TOKENS, |sample| {
 fn of_requests(sample: &CellInput<'_>, tokens: fn(&RequestBill) -> u64) -> Result<f64, Absent> {
     Ok(sample.cached()?.requests.iter().flatten().map(tokens).sum::<u64>() as f64)
 }
-
-/// The number of requests after which a compaction has saved its cost: the
-/// simulated crossing of the bills with and without it. Median over the
-/// compactions that break even.
-const BREAK_EVEN: Spec =
-    Spec::of_cell(catalogue::BREAK_EVEN_REQUESTS, Pool::Median, Basis::Bill, |sample| match sample
-        .bill()
-    {
-        Err(reason) => Contribution::Unknown(reason),
-        Ok(bill) if bill.break_even.is_empty() => Contribution::Absent(Absent::NoCompaction),
-        Ok(bill) => {
-            let crossings = bill.break_even.iter().filter_map(|compaction| compaction.requests);
-            let crossings: Vec<f64> = crossings.map(f64::from).collect();
-            if crossings.is_empty() {
-                return Contribution::Absent(Absent::NeverPaysForItself);
-            }
-            Contribution::Many(crossings)
-        }
-    });
-
-/// Share of the compactions that never break even.
-const NEVER_EVEN: Spec = ratio(catalogue::NEVER_EVEN, |sample| match sample.bill() {
-    Err(reason) => Contribution::Unknown(reason),
-    Ok(bill) if bill.break_even.is_empty() => Contribution::Absent(Absent::NoCompaction),
-    Ok(bill) => {
-        let never = bill.break_even.iter().filter(|c| c.requests.is_none()).count();
-        Contribution::Fraction { of: never as f64, to: bill.break_even.len() as f64 }
-    }
-});
 
 /// An upper estimate of the bill. The recorded agent does not notice what a
 /// strategy lost, so the plain bill contains no cost for fetching it again. Here

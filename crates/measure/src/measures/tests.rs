@@ -138,7 +138,7 @@ fn evidence_state_is_share_of_questions_naming_evidence() {
 }
 
 #[test]
-fn shares_and_break_evens_of_nothing_are_absent() {
+fn shares_of_nothing_are_absent() {
     let facts = facts("s").requests(&[1_000]).build();
     let billed =
         |name: &str| cell("s", name).sent(&[1_000]).bill("recorded", "cheap", &[(1_000, 0, 0)]);
@@ -147,7 +147,4 @@ fn shares_and_break_evens_of_nothing_are_absent() {
     let saved = |full: &Cell| beside("cost_savings", &facts, &own, Some(full));
     assert_eq!(saved(&nothing), Contribution::Absent(Absent::NothingBilled));
     assert!(matches!(saved(&billed("full").build()), Contribution::Fraction { of: 0.0, .. }));
-    for id in ["break_even_requests", "never_even"] {
-        assert_eq!(read(id, &facts, &own), Contribution::Absent(Absent::NoCompaction), "{id}");
-    }
 }

@@ -226,7 +226,6 @@ impl CellBuilder {
             compactor: None,
             requests: requests.iter().map(billed).collect(),
             calls: Vec::new(),
-            break_even: Vec::new(),
         }));
         self
     }

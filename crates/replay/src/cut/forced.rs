@@ -88,7 +88,6 @@ impl ReplaySession<'_> {
                 self.pass(number, Some(at) == last);
             }
             self.context.append();
-            self.arrived += recording.sizes.messages[at].tokens;
             self.pairs.recheck_pairs(&self.context, [number]);
         }
         self.observe();
@@ -105,7 +104,6 @@ impl ReplaySession<'_> {
         } else {
             self.biller.skip();
         }
-        self.arrived = 0;
         self.requests.push(RequestRow {
             tokens_sent: weight.tokens,
             estimated: None,

@@ -385,7 +385,6 @@ mod tests {
             compactor: None,
             requests: Vec::new(),
             calls: Vec::new(),
-            break_even: Vec::new(),
         };
         let rows = CellRows {
             requests: Arc::new(vec![request; requests as usize]),

@@ -3,16 +3,12 @@
 
 use super::table::class;
 use crate::{block, plain};
-use recap_core::model::{
-    Cell, RECORDED, Report, RowKind, RunResults, SessionFacts, SessionResults,
-};
+use recap_core::model::{Cell, Report, RowKind, RunResults, SessionFacts, SessionResults};
 
 /// Strategies and windows in the order of the table, and every cell.
 pub(super) struct Cells<'a> {
     pub(super) strategies: Vec<(&'a str, RowKind)>,
     pub(super) windows: Vec<&'a str>,
-    /// Who pays for what is told of compactions: the first one asked for.
-    pub(super) billing_model: &'a str,
     results: &'a RunResults,
     sessions: &'a [SessionFacts],
 }
@@ -26,9 +22,8 @@ impl<'a> Cells<'a> {
                 windows.push(row.window.as_str());
             }
         }
-        let billing_model = report.manifest.agent_models.first().map_or(RECORDED, String::as_str);
         let (sessions, results) = (&report.sessions[..], &report.results);
-        Cells { strategies, windows, billing_model, results, sessions }
+        Cells { strategies, windows, results, sessions }
     }
 
     /// The results of a session, if there are any.

@@ -163,12 +163,6 @@ pub(super) fn bill(requests: &[RequestRow], compactions: &[CompactionRow]) -> Bi
         },
         output: 200,
     };
-    let even = |(compaction, row): (u32, &CompactionRow)| BreakEven {
-        compaction,
-        requests: (compaction == 0).then_some(3),
-        formula: Some(2.5),
-        left: requests.len() as u32 - row.request,
-    };
     Bill {
         billed_as: RECORDED.to_owned(),
         model: AGENT_MODEL.to_owned(),
@@ -177,7 +171,6 @@ pub(super) fn bill(requests: &[RequestRow], compactions: &[CompactionRow]) -> Bi
         compactor: None,
         requests: billed,
         calls: (0u32..).zip(compactions).map(call).collect(),
-        break_even: (0u32..).zip(compactions).map(even).collect(),
     }
 }
 

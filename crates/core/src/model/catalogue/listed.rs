@@ -91,8 +91,6 @@ BEFORE_KINDS:
         "tokens after / before, median over compactions";
     MESSAGE_RATIO "message_ratio" Ratio Lower JsonOnly "reference §1":
         "messages in the last context / messages recorded until then";
-    BREAK_EVEN_REQUESTS "break_even_requests" Count Lower JsonOnly "reference §2":
-        "requests after which a compaction has saved what it cost, median over those that do";
     PREFILL_MS_SAVED "prefill_ms_saved" Milliseconds Higher JsonOnly "reference §3":
         "modelled: (tokens that no cache held under `full` − the same here) / tokens read per second";
     RECALL_FILTERED "recall_filtered" Share Higher JsonOnly "reference §5":
@@ -222,8 +220,6 @@ AFTER_KINDS:
         "facts kept per 1,000 tokens of the first prompt after the cut";
     NEITHER "neither" Share Neutral JsonOnly "reference §5":
         "share of exposed questions wrong under both";
-    NEVER_EVEN "never_even" Share Lower JsonOnly "reference §2":
-        "share of compactions that have not saved what they cost when their session ends";
     PAYS_AFTER "pays_after" Count Lower JsonOnly "how-it-works §45":
         "requests after the cut until the compaction has saved what it cost (Kaplan–Meier median)";
     RECALL_VERBATIM "recall_verbatim" Share Neutral JsonOnly "reference §6":

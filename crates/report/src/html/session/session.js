@@ -118,13 +118,8 @@
       after = before - c.saved[at];
       const mine = texts.slice(text, (text += c.texts[at]));
       const note = c.notes.find(([of]) => of === at);
-      return { request, before, after, how: session.how[c.how[at]], texts: mine, end: c.at_end.includes(at), paid: c.paid[at], note: note && note[1] };
+      return { request, before, after, how: session.how[c.how[at]], texts: mine, end: c.at_end.includes(at), note: note && note[1] };
     });
-  };
-  const paid = (compaction, session) => {
-    if (compaction.end || compaction.paid === undefined || compaction.paid === -2) return "";
-    const left = session.said.length - compaction.request;
-    return compaction.paid < 0 ? `; not paid for before the session ended (${counted(left, "request")} left)` : `; paid for itself after ${counted(compaction.paid, "request")}`;
   };
   const message = (session, at) => foreign("pre", described(session, at) + (session.words ? `\n${session.words.messages[at]}` : ""));
   const messages = (session, all) => {
@@ -182,7 +177,7 @@
       lines.append(line);
     });
     const here = compactions.filter((c) => c.request === request && !c.end);
-    return [lines, ...here.map((c) => folded(`compacted before this request: ${count(c.before)} → ${count(c.after)} tokens, ${c.how}${paid(c, session)}`, () => [sides(session, cell, c)]))];
+    return [lines, ...here.map((c) => folded(`compacted before this request: ${count(c.before)} → ${count(c.after)} tokens, ${c.how}`, () => [sides(session, cell, c)]))];
   };
   const facts = (session, cell, request) => {
     const words = [`Request ${count(request + 1)} of ${count(session.said.length)}`];

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::html::cells::Cells;
 use crate::{Texts, plain};
-use recap_core::model::{CellRows, LossRow, RECORDED, RequestRow, SessionFacts};
+use recap_core::model::{CellRows, LossRow, RequestRow, SessionFacts};
 
 /// Points of a line of context size, at most.
 const POINTS: usize = 120;
@@ -76,9 +76,6 @@ struct PackedCompactions {
     text: Vec<i64>,
     /// Failures and fallbacks, by position.
     notes: Vec<(usize, String)>,
-    /// Requests until it had paid for itself; -1: not before the end. Empty
-    /// where nothing is billed.
-    paid: Vec<i64>,
 }
 
 /// The session, and the hashes of its summaries in their order.
@@ -95,7 +92,7 @@ pub(super) fn shape(cells: &Cells<'_>, facts: &SessionFacts, level: Level) -> (S
             over: requests(rows, |request| request.overflow),
             breaks: requests(rows, |request| request.cache_break),
             loss: runs(&rows.loss),
-            compactions: compactions(cells, rows, level.compactions, &mut how, &mut summaries),
+            compactions: compactions(rows, level.compactions, &mut how, &mut summaries),
         })
     });
     let shape = Shape {
@@ -161,7 +158,6 @@ impl<T: Ord + Clone> Numbered<T> {
 }
 
 fn compactions(
-    cells: &Cells<'_>,
     rows: &CellRows,
     limit: usize,
     how: &mut Numbered<String>,
@@ -170,8 +166,6 @@ fn compactions(
     let all = rows.compactions.len();
     let mut out = PackedCompactions { all, ..PackedCompactions::default() };
     let (mut request, mut after, mut text) = (0, 0, 0);
-    let billed_as = |name: &str| rows.bills.iter().find(|bill| bill.billed_as == name);
-    let paid = billed_as(RECORDED).or_else(|| billed_as(cells.billing_model));
     for (at, row) in rows.compactions.iter().enumerate().take(limit) {
         out.request.push(i64::from(row.request) - request);
         request = i64::from(row.request);
@@ -192,10 +186,6 @@ fn compactions(
         let note = row.error.as_ref().map(|e| format!("failed, the context stayed as it was: {e}"));
         let note = note.or_else(|| row.fallback.as_ref().map(|f| format!("fell back: {f}")));
         out.notes.extend(note.map(|note| (at, plain::line(&note))));
-        if let Some(bill) = paid {
-            let even = bill.break_even_of(at as u32);
-            out.paid.push(even.map_or(-2, |even| even.requests.map_or(-1, i64::from)));
-        }
     }
     (all > 0).then_some(out)
 }
