@@ -240,10 +240,19 @@ fn findings(report: &Report, most: usize) -> (Vec<&Finding>, usize) {
         Finding::Problem(problem) => problem.changes_figures(),
         Finding::Observation(_) | Finding::Limit(_) => false,
     };
-    let all = &report.findings;
-    let notices = all.iter().filter(|finding| is_notice(finding));
-    let shown: Vec<&Finding> = all.iter().filter(changes).chain(notices).take(most).collect();
-    let rest = all.len() - shown.len();
+    // What the sizes rest on says what is estimated, and they are no replay.
+    let told = |finding: &&Finding| {
+        let problem = matches!(
+            finding,
+            Finding::Problem(Problem::UnbilledSummaries { .. } | Problem::BillOff { .. })
+        );
+        problem && matches!(report.curve, Some(Ok(_)))
+    };
+    let all: Vec<&Finding> = report.findings.iter().filter(|finding| !told(finding)).collect();
+    let all = all.iter().copied();
+    let notices = all.clone().filter(|finding| is_notice(finding));
+    let shown: Vec<&Finding> = all.filter(changes).chain(notices).take(most).collect();
+    let rest = report.findings.len() - shown.len();
     (shown, rest)
 }
 
