@@ -130,6 +130,8 @@ impl GateOptions {
             named: &manifest.named,
             windows: &manifest.windows,
             datasets: &datasets,
+            agent: manifest.agent.as_deref(),
+            compact_at: &manifest.compact_at,
             baseline: self.baseline.is_some(),
         };
         let mut rules = Vec::new();

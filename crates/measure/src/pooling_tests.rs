@@ -89,7 +89,10 @@ fn mean_within_these_sessions_equals_cluster_mean() {
     let bounds = these_sessions(&projects, 1).unwrap();
     let units = [unit(ONE, 40.0, 1.0), unit(ONE, 10.0, 0.0), unit(TWO, 40.0, 0.0)];
     assert!((pooled(&units).mean() - 40.0 / 90.0).abs() < 1e-12);
-    assert!((bounds.lo - 40.0 / 90.0).abs() < 1e-12 && (bounds.hi - 40.0 / 90.0).abs() < 1e-12, "{bounds:?}");
+    assert!(
+        (bounds.lo - 40.0 / 90.0).abs() < 1e-12 && (bounds.hi - 40.0 / 90.0).abs() < 1e-12,
+        "{bounds:?}"
+    );
 }
 
 #[test]

@@ -73,14 +73,39 @@ const ANALYSIS: &str = "nalysis:";
 
 /// Tools that read or search: of Claude Code, Codex, Gemini CLI, OpenCode, pi and OpenHands.
 const READING_TOOLS: [&str; 22] = [
-    "Read", "Grep", "Glob", "LS", "NotebookRead", "WebFetch", "WebSearch", "read", "grep", "glob",
-    "list", "ls", "find", "read_file", "read_many_files", "list_directory", "search_file_content",
-    "grep_search", "list_dir", "view", "view_image", "glob_search",
+    "Read",
+    "Grep",
+    "Glob",
+    "LS",
+    "NotebookRead",
+    "WebFetch",
+    "WebSearch",
+    "read",
+    "grep",
+    "glob",
+    "list",
+    "ls",
+    "find",
+    "read_file",
+    "read_many_files",
+    "list_directory",
+    "search_file_content",
+    "grep_search",
+    "list_dir",
+    "view",
+    "view_image",
+    "glob_search",
 ];
 
 /// Tools that run commands of a shell.
 const SHELLS: [&str; 8] = [
-    "Bash", "bash", "shell", "shell_command", "exec_command", "local_shell", "run_shell_command",
+    "Bash",
+    "bash",
+    "shell",
+    "shell_command",
+    "exec_command",
+    "local_shell",
+    "run_shell_command",
     "execute_bash",
 ];
 

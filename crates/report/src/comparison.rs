@@ -3,8 +3,8 @@
 
 use serde::Serialize;
 
-use super::document::{Column, 
-    Cell, Group, Head, Narrow, Part, Row, Screen, Table, absent, figures, markdown, names,
+use super::document::{
+    Cell, Column, Group, Head, Narrow, Part, Row, Screen, Table, absent, figures, markdown, names,
     terminal, words,
 };
 use super::{block, number};

@@ -21,8 +21,7 @@ pub(super) const RECORDED: Format = Format {
     render: recorded,
 };
 
-const OF_SIZES: &str =
-    "dataset,session,size,today_usd,usd,compactions_today,compactions,has_room";
+const OF_SIZES: &str = "dataset,session,size,today_usd,usd,compactions_today,compactions,has_room";
 
 const OF_RECORDED: &str = "dataset,session,request,trigger,first_prompt,prompt_before,\
     prompt_after,cache_read,summary_tokens,call_output,wait_ms,growth_before,growth_after,\

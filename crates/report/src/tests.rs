@@ -115,7 +115,7 @@ fn csv_rows_carry_ids_states_and_empty_fields() {
     assert_eq!(
         row("compactions.csv", "my-sessions,session-0,prune"),
         "my-sessions,session-0,prune,25%,0,4,0,summary,tokens > 80%,7932,6950,3,0,0,1,7932,200,\
-         0.006,4200,modelled,false,,,false,3,2.5,claude-sonnet-5-5,4,0,"
+         0.006,4200,modelled,false,,,false,claude-sonnet-5-5,4,0,"
     );
     let summary = row("summary.csv", "my-sessions,continuation,25%,claude-sonnet-5-5,3,39,,,,");
     assert!(summary.contains(",0.64,") && summary.contains(",true,"), "{summary}");
@@ -228,8 +228,9 @@ fn strategy_named_like_formula_is_defused_in_csv() {
             exam.questions.extend(question.clone());
         }
     }
-    // Validation, receipt and calls are of sessions and models, whatever the strategy.
-    let without_strategies = ["validation.csv", "receipt.csv", "calls.csv"];
+    // Validation, receipt, sizes and calls are of sessions and models, whatever the strategy.
+    let without_strategies =
+        ["validation.csv", "receipt.csv", "calls.csv", "sizes.csv", "recorded_compactions.csv"];
     for format in
         FORMATS.iter().filter(|f| f.name == "csv" && !without_strategies.contains(&f.file))
     {

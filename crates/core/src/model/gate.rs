@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Absent, Missing, Unit};
+use super::{Absent, Missing, NoCurve, Unit};
 
 /// The finding of one rule on one row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -150,6 +150,8 @@ pub enum Ground {
     NoBaseline,
     /// The run has no such row.
     NoRow,
+    /// The run has no sizes at which the agent compacts.
+    NoSizes(NoCurve),
     /// The baseline has no such row.
     NoRowInBaseline,
     /// Cells of the baseline's row failed.

@@ -94,8 +94,8 @@ pub use no_answer::{NoAnswer, NoCut, NoGrade, NoReply, REQUESTS_AROUND_CUT};
 pub use planned::{Missing, Planned, PlannedSession, PlannedStrategy};
 pub use question::{Expectation, Question, QuestionKind};
 pub use receipt::{
-    AROUND, Amount, Cause, CompactionFacts, Content, Hour, Origin, Rebuilt, Receipt, ReceiptFacts, Sender,
-    Spent, TokenKind,
+    AROUND, Amount, Cause, CompactionFacts, Content, Hour, Origin, Rebuilt, Receipt, ReceiptFacts,
+    Sender, Spent, TokenKind,
 };
 pub use recommendation::{
     Against, Alternative, Choice, Chosen, ComparisonWithFull, Measured, NextStep, NoChoice, Priced,
@@ -113,11 +113,11 @@ pub use session::{
     Block, Call, CallId, Message, MessageIndex, Preamble, PreambleChange, Role, SIDECHAIN, Session,
     ToolDefinition, sent,
 };
+pub use setting::Setting;
+pub use shard::{MOST_SHARDS, Shard};
 pub use sizes::{
     Kept, NoCurve, Quantities, Quantity, RecordedRow, SessionAtSize, SizeCurve, SizeRow,
 };
-pub use setting::Setting;
-pub use shard::{MOST_SHARDS, Shard};
 pub use suggest::{alike, suggest};
 pub use tuned::{
     Ranged, TUNED_VERSION, Tuned, TunedDifference, TunedHeldBack, TunedSetting, TunedSplit,

@@ -48,6 +48,7 @@ fn words(ground: &Ground) -> String {
         ),
         Ground::NoBaseline => "there is no baseline".to_owned(),
         Ground::NoRow => "the run has no such row".to_owned(),
+        Ground::NoSizes(why) => super::no_sizes(why),
         Ground::NoRowInBaseline => "the baseline has no such row".to_owned(),
         Ground::BaselineFailed { cells } => {
             format!("{} of the baseline's row failed", counted(*cells, "cell"))

@@ -2,8 +2,8 @@
 //! what was tested, and what else matters for the choice.
 
 use super::headroom::at_the_limit;
-use super::sizes::{no_sizes, size_answer, size_basis};
 use super::number::{distance, dollars, gain, loss, percent};
+use super::sizes::{no_sizes, size_answer, size_basis};
 use super::{capital, kept, listed, uncapital, window};
 use crate::model::{
     Against, AgainstFull, Alternative, Choice, Chosen, ComparisonWithFull, Finding, Limit,

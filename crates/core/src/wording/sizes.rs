@@ -1,8 +1,8 @@
 //! The size at which an agent compacts, in sentences. Every dollar and share in them is a cell of
 //! the table of sizes below.
 
-use super::number::{dollars, percent, time, tokens};
 use super::listed;
+use super::number::{dollars, percent, time, tokens};
 use crate::model::{Kept, NoCurve, Quantities, Quantity, SizeCurve, SizeRow};
 use crate::text::{counted, form_for};
 
@@ -137,7 +137,11 @@ fn left(curve: &SizeCurve, kept: Kept) -> String {
     let because = match kept {
         Kept::NoSaving => {
             let names: Vec<String> = curve.sizes.iter().map(|row| size_name(row.size)).collect();
-            format!("no size of {} would have cost less than {}", listed(&names), dollars(curve.today_usd))
+            format!(
+                "no size of {} would have cost less than {}",
+                listed(&names),
+                dollars(curve.today_usd)
+            )
         }
         Kept::Small => format!(
             "the best one, {at}, would have cost {usd} instead of {}, which is within a twentieth",
@@ -147,9 +151,9 @@ fn left(curve: &SizeCurve, kept: Kept) -> String {
             "{at} would have cost {usd}, but more than a fifth of the sessions would be dearer ({})",
             best.dearer
         ),
-        Kept::ReadAgain => format!(
-            "{at} would have cost {usd}, but not if as much is read again as may be"
-        ),
+        Kept::ReadAgain => {
+            format!("{at} would have cost {usd}, but not if as much is read again as may be")
+        }
         Kept::Unsure => format!(
             "{at} would have cost {usd}, but chance may have made that{}",
             three.map(|share| format!(": three families carry {share}")).unwrap_or_default()

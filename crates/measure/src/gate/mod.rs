@@ -15,7 +15,8 @@
 //! kind    = a kind of question, behind `recall` and `continuity` ;
 //! ```
 //!
-//! `@` names a strategy, `on` a data set, `at` a window, each at most once; white
+//! `@` names a strategy, `on` a data set, `at` a window, each at most once; behind the recorded
+//! agent `at` names the size at which it compacts, if that is no window of the run. White
 //! space is allowed between any two parts. A rule states what is *forbidden*:
 //!
 //! ```text
@@ -24,6 +25,7 @@
 //! recall@fifo on my-data at 16k < 50%
 //! blocking_ms_p95 > 5s
 //! cost_usd > baseline * 1.1
+//! cost_usd@claude-code at 130k > 400
 //! facts_kept@prune < 0.5
 //! first_miss < baseline - 2
 //! ```
@@ -84,6 +86,7 @@ mod measures;
 mod parse;
 mod rule;
 mod scope;
+mod sizes;
 
 pub use baseline::{Baseline, BaselineError, Head, unlike, write_baseline};
 pub use parse::{Parsed, RuleError, parse};
@@ -127,11 +130,19 @@ pub fn check(
         refuse(report, rules, terms, both)?;
     }
     let findings = |parsed: &Parsed| {
-        let rows = spoken_of(report, &parsed.rule, terms.named);
+        let manifest = &report.manifest;
+        let size = sizes::row(report, &parsed.rule, manifest);
+        let mut rows = spoken_of(report, &parsed.rule, terms.named);
+        rows.extend(&size);
         let each = |row: &&StrategyRow| one(report, row, &parsed.rule, terms, both.as_ref());
         let mut checks: Vec<Check> = rows.iter().map(each).collect();
         if checks.is_empty() {
-            checks.push(nothing(&parsed.rule));
+            let agent = manifest.agent.as_deref();
+            let is_size = sizes::named(&parsed.rule, agent, &manifest.windows).is_some();
+            let why = report.curve.as_ref().and_then(|curve| curve.as_ref().err());
+            let ground = why.filter(|_| is_size).map(|why| Ground::NoSizes(why.clone()));
+            let reason = ground.unwrap_or(Ground::NoRow).to_string();
+            checks.push(Check { reason, ..nothing(&parsed.rule) });
         }
         if let Some(missing) = &report.missing {
             checks.iter_mut().for_each(|check| undetermined(check, missing));

@@ -4,6 +4,7 @@
 use super::measures::{self, GateMeasure};
 use super::parse::{Parsed, RuleError};
 use super::rule::{Amount, Limit, Mark};
+use super::sizes;
 use crate::ALL;
 use recap_core::model::{Unit, suggest};
 
@@ -18,6 +19,10 @@ pub struct Scope<'a> {
     pub windows: &'a [String],
     /// Names of the data sets.
     pub datasets: &'a [String],
+    /// The agent that recorded everything, where it is one.
+    pub agent: Option<&'a str>,
+    /// Sizes at which its compaction is to fire, in tokens: `--compact-at`.
+    pub compact_at: &'a [u64],
     /// Whether a baseline is given.
     pub baseline: bool,
 }
@@ -26,6 +31,13 @@ pub struct Scope<'a> {
 /// measure.
 pub fn fits(parsed: &Parsed, scope: &Scope<'_>) -> Result<(), RuleError> {
     let (rule, columns) = (&parsed.rule, parsed.columns);
+    if let Some(size) = sizes::named(rule, scope.agent, scope.windows) {
+        if let Some((problem, help)) = sizes::refused(rule, size, scope.compact_at) {
+            return Err(parsed.error(columns.window, problem, help));
+        }
+        return limit(parsed, scope.baseline)
+            .map_err(|(problem, help)| parsed.error(columns.limit, problem, help));
+    }
     match &rule.strategy {
         Some(strategy) => known(parsed, columns.strategy, "strategy", strategy, scope.strategies)?,
         None if scope.named.is_empty() => {
@@ -175,6 +187,8 @@ mod tests {
             named: if named { &strategies[..1] } else { &[] },
             windows: &windows,
             datasets: &datasets,
+            agent: Some("claude-code"),
+            compact_at: &[130_000],
             baseline: false,
         };
         let actual = fits(&crate::gate::parse(rule).unwrap(), &scope).err();
@@ -188,6 +202,34 @@ mod tests {
         let (column, problem, help) = actual(" tokens_sent > 5", false).unwrap();
         assert_eq!((column, &*problem), (2, "it names no strategy, and neither does `--strategy`"));
         assert!(help.starts_with("write `tokens_sent@STRATEGY`"), "{help}");
+    }
+
+    #[test]
+    fn a_size_of_the_agent_is_one_of_those_asked_for() {
+        assert_eq!(actual("cost_usd@claude-code at 130k > 5", false), None);
+        assert_eq!(actual("compactions@claude-code at 130000 > 5", false), None);
+        for (rule, problem, help) in [
+            (
+                "cost_usd@claude-code at 100k > 5",
+                "the run has no size `100k`",
+                "add `--compact-at 100k`",
+            ),
+            (
+                "tokens_sent@claude-code at 130k > 5",
+                "`tokens_sent` is not known of a size",
+                "a size has cost_usd, compactions, cost_savings_vs_recorded, sessions",
+            ),
+            (
+                "cost_usd@claude-code at 130k > baseline",
+                "a size is not set against a baseline",
+                "compare it with a number",
+            ),
+        ] {
+            let (_, found, told) = actual(rule, false).unwrap();
+            assert_eq!((&*found, &*told), (problem, help), "{rule}");
+        }
+        let (_, other, _) = actual("cost_usd@codex at 130k > 5", false).unwrap();
+        assert_eq!(other, "the run has no strategy `codex`");
     }
 
     #[test]

@@ -64,8 +64,15 @@ fn amounts_are_in_the_unit_of_their_measure() {
 #[test]
 fn baseline_rule_allows_only_changes_for_the_worse() {
     let names = ["fifo".to_owned()];
-    let scope =
-        Scope { strategies: &names, named: &names, windows: &[], datasets: &[], baseline: true };
+    let scope = Scope {
+        strategies: &names,
+        named: &names,
+        windows: &[],
+        datasets: &[],
+        agent: None,
+        compact_at: &[],
+        baseline: true,
+    };
     let actual = |text: &str| fits(&parse(text).unwrap(), &scope).err().map(|e| e.problem);
     for good in [
         "recall < baseline - 0.02",

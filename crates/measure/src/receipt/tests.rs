@@ -112,7 +112,8 @@ fn compaction_or_model_change_explains_rebuild_whatever_gap() {
     facts.requests[1].model = 1;
     // 9,000 at $10 less a read at 0.8, above 1,000 tokens of prompt.
     assert_eq!(rebuilt(&facts)[0].0, Cause::ModelChange);
-    facts.receipt.as_mut().unwrap().compactions = vec![CompactionFacts { after: 2, ..CompactionFacts::default() }];
+    facts.receipt.as_mut().unwrap().compactions =
+        vec![CompactionFacts { after: 2, ..CompactionFacts::default() }];
     assert_eq!(rebuilt(&facts)[0].0, Cause::Compaction);
     facts.receipt = None;
     assert_eq!(rebuilt(&facts)[0].0, Cause::Unknown, "a run of a version without receipts");
@@ -152,7 +153,11 @@ fn each_sender_pays_at_its_own_model() {
     facts.sidechains.push((Timestamp::UNIX_EPOCH, None, own(500)));
     facts.recorded_compactions = 2;
     let call = RecordedCall { model: None, usage: own(2_000), latency_ms: None };
-    let compactions = [Some(call), None].map(|call| CompactionFacts { after: 2, call, ..CompactionFacts::default() });
+    let compactions = [Some(call), None].map(|call| CompactionFacts {
+        after: 2,
+        call,
+        ..CompactionFacts::default()
+    });
     facts.receipt.as_mut().unwrap().compactions = compactions.to_vec();
     let receipt = priced(&facts);
     let spent =

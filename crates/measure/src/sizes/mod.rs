@@ -22,7 +22,8 @@ use crate::statistics::quantile;
 use quantities::{Amounts, Measured, measured};
 use recap_billing::pricing::PriceList;
 use recap_core::model::{
-    Absent, Kept, Manifest, NoCurve, RecordedRow, SIDECHAIN, SessionAtSize, SessionFacts, SizeCurve, SizeRow,
+    Absent, Kept, Manifest, NoCurve, RecordedRow, SIDECHAIN, SessionAtSize, SessionFacts,
+    SizeCurve, SizeRow,
 };
 use walk::{ROOM, Track, Walked};
 
@@ -120,9 +121,9 @@ pub fn curve(
     let tracks = &input.tracks;
     if tracks.is_empty() {
         let unpriced = input.left_out.iter().find(|(_, why)| *why != Absent::NoUsage.to_string());
-        return Err(unpriced.map_or(NoCurve::NoUsage, |(_, why)| NoCurve::NoPrice {
-            why: why.clone(),
-        }));
+        return Err(
+            unpriced.map_or(NoCurve::NoUsage, |(_, why)| NoCurve::NoPrice { why: why.clone() })
+        );
     }
     let families = units(tracks, facts, Unit::Family);
     if families.len() < FEWEST_FAMILIES {
@@ -151,9 +152,11 @@ pub fn curve(
     let today: Vec<Walked> = fold.today();
     let sizes: Vec<SizeRow> = sizes.iter().map(|size| fold.row(*size, &today)).collect();
     let advised = advised(&sizes, tracks.len());
-    let apply = advised.as_ref().ok().zip(setting).and_then(|(at, setting)| {
-        setting.setting(sizes[*at].size, None)
-    });
+    let apply = advised
+        .as_ref()
+        .ok()
+        .zip(setting)
+        .and_then(|(at, setting)| setting.setting(sizes[*at].size, None));
     let estimated = today.iter().map(|one| one.estimated);
     Ok(SizeCurve {
         agent,

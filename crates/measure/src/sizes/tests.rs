@@ -1,5 +1,5 @@
 use recap_core::model::{
-    CompactionFacts, Quantity, Quantities, ReceiptFacts, RecordedTrigger, RequestFacts, Usage,
+    CompactionFacts, Quantities, Quantity, ReceiptFacts, RecordedTrigger, RequestFacts, Usage,
 };
 
 use super::*;
@@ -24,8 +24,7 @@ fn session(id: &str, requests: &[Tokens], made: &[(u32, RecordedTrigger)]) -> Se
         tokens_before: Some(95_000),
         ..CompactionFacts::default()
     });
-    let receipt =
-        ReceiptFacts { compactions: compactions.collect(), ..ReceiptFacts::default() };
+    let receipt = ReceiptFacts { compactions: compactions.collect(), ..ReceiptFacts::default() };
     facts(id)
         .requests(&vec![100; requests.len()])
         .with(|facts| {
@@ -68,8 +67,7 @@ fn changes(added: f64, read_again: f64, calls: f64) -> Quantities {
 fn walked(facts: &SessionFacts, size: u64, changes: &Quantities) -> [(i64, u64); 2] {
     let prices = prices();
     let track = Track::of(0, facts, &prices).unwrap().begun_with(0.0);
-    let amounts =
-        Amounts { added: changes.added.value, read_again: changes.read_again.value };
+    let amounts = Amounts { added: changes.added.value, read_again: changes.read_again.value };
     [track.today(changes), track.at(size, changes, amounts)]
         .map(|walked| ((walked.usd * 1e6).round() as i64, walked.compactions))
 }
@@ -154,13 +152,14 @@ fn without_an_answer_the_reason_is_told() {
     let claude = run("claude-code");
     assert_eq!(of(&manifest(&[]), &sessions(6, 30)), NoCurve::Agents);
     assert_eq!(of(&claude, &sessions(2, 30)), NoCurve::Few { families: 2 });
-    assert_eq!(of(&run("opencode"), &sessions(6, 30)), NoCurve::NoSetting {
-        agent: "opencode".into()
-    });
-    assert_eq!(of(&run("gemini-cli"), &sessions(6, 30)), NoCurve::Unmeasured {
-        agent: "gemini-cli".into(),
-        compactions: 0
-    });
+    assert_eq!(
+        of(&run("opencode"), &sessions(6, 30)),
+        NoCurve::NoSetting { agent: "opencode".into() }
+    );
+    assert_eq!(
+        of(&run("gemini-cli"), &sessions(6, 30)),
+        NoCurve::Unmeasured { agent: "gemini-cli".into(), compactions: 0 }
+    );
     // Nine tenths of 80k are less than 20k + 13.4k + 30k, or than the setting takes.
     assert_eq!(of(&claude, &sessions(6, 7)), NoCurve::Short { largest: 80_000, least: 63_400 });
     let mut silent = sessions(3, 30);

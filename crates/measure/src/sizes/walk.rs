@@ -16,8 +16,8 @@ use super::quantities::Amounts;
 use crate::receipt::{RequestBill, compaction_usd, rate, request_bill};
 use recap_billing::pricing::{ModelPrices, Moment, PriceList, Rates};
 use recap_core::model::{
-    AROUND, Absent, CompactionFacts, Quantities, RecordedTrigger, RequestFacts, SessionFacts, TokenKind,
-    Usage,
+    AROUND, Absent, CompactionFacts, Quantities, RecordedTrigger, RequestFacts, SessionFacts,
+    TokenKind, Usage,
 };
 
 /// Tokens of the instruction to write a summary: Claude Code's has some 4,400 characters
@@ -183,7 +183,8 @@ impl<'a> Track<'a> {
             } else if let Some(made) = skipped {
                 // The smaller context did not need it.
                 let grown = made.tokens_before.map(|tokens| tokens as f64 - last);
-                gone = reported - (before + grown.filter(|tokens| *tokens >= 0.0).unwrap_or(growth));
+                gone =
+                    reported - (before + grown.filter(|tokens| *tokens >= 0.0).unwrap_or(growth));
                 rereading = AROUND;
             }
             let prompt = (reported - gone).max(self.base.min(reported));

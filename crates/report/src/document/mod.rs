@@ -142,11 +142,7 @@ impl Table {
             dim: false,
         };
         let rows = rows.into_iter().map(row).collect();
-        Self {
-            name: name.to_owned(),
-            columns,
-            groups: vec![Group { title: "", rows }],
-        }
+        Self { name: name.to_owned(), columns, groups: vec![Group { title: "", rows }] }
     }
 
     fn rows(&self) -> impl Iterator<Item = &Row> {

@@ -192,11 +192,12 @@ impl<'a> Lines<'a> {
     /// everything misses a column rather than a spread.
     fn spare(&mut self, wide: bool) -> bool {
         let spread = self.shown.iter().copied().find(|at| self.has_spread(*at));
-        let column =
-            (0..self.shown.len()).filter_map(|at| match self.table.columns[self.shown[at]].narrow {
+        let column = (0..self.shown.len()).filter_map(|at| {
+            match self.table.columns[self.shown[at]].narrow {
                 Narrow::LeftOut(order) => Some((order, at)),
                 _ => None,
-            });
+            }
+        });
         match (column.max(), spread) {
             (Some((_, at)), spread) if wide || spread.is_none() => drop(self.shown.remove(at)),
             (_, Some(at)) => {
@@ -245,8 +246,11 @@ impl<'a> Lines<'a> {
 
     fn write(&self, out: &mut String, screen: Screen) {
         for line in 0..2 {
-            let heads: Vec<String> =
-                self.shown.iter().map(|at| self.table.columns[*at].words[line].to_owned()).collect();
+            let heads: Vec<String> = self
+                .shown
+                .iter()
+                .map(|at| self.table.columns[*at].words[line].to_owned())
+                .collect();
             if heads.iter().any(|head| !head.is_empty()) {
                 self.push(out, &heads, screen, Some(BOLD));
             }

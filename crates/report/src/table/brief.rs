@@ -80,7 +80,8 @@ fn billed(report: &Report, block: &Block<'_>) -> Option<String> {
         return Some(format!("{} today", number::dollars(curve.today_usd)));
     }
     let sent = report.receipt.all().total();
-    let today = (sent.usd > 0.0).then(|| format!("{} today", receipt::known(&report.receipt, &sent)));
+    let today =
+        (sent.usd > 0.0).then(|| format!("{} today", receipt::known(&report.receipt, &sent)));
     today.or_else(|| block::billing_model(report, block))
 }
 

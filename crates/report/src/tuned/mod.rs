@@ -5,8 +5,8 @@ mod picture;
 
 pub use picture::tuned_svg;
 
-use super::document::{Column, 
-    Cell, Group, Head, Narrow, Part, Row, Screen, Table, absent, figures, terminal, words,
+use super::document::{
+    Cell, Column, Group, Head, Narrow, Part, Row, Screen, Table, absent, figures, terminal, words,
 };
 use super::number;
 use super::sheet::{self, Field};
