@@ -46,6 +46,7 @@ mod shards;
 mod shared;
 mod show;
 mod shown;
+mod sizes;
 mod strategies;
 mod terminal;
 #[path = "../common/tools.rs"]

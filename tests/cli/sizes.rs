@@ -1,0 +1,194 @@
+//! At what size to compact: figures worked out by hand, from recordings on disk to the rows that
+//! people read.
+
+use serde_json::{Value as Json, json};
+
+use crate::desk::Desk;
+
+/// A Claude Code session whose prompt grows by 20k from request to request, from 20k on: what was
+/// there is read, the rest is written for an hour, and a hundred tokens are put out.
+fn session(name: &str, requests: u64) -> Vec<Json> {
+    let mut records: Vec<Json> = Vec::new();
+    for n in 0..requests {
+        let (hour, minute) = (9 + n / 60, n % 60);
+        let at = |second: u32| format!("2026-10-05T{hour:02}:{minute:02}:{second:02}Z");
+        let parent = records.last().map(|record| record["uuid"].clone());
+        let (asks, says) = (format!("{name}u{n}"), format!("{name}a{n}"));
+        let usage = json!({"input_tokens": 0, "cache_read_input_tokens": 20_000 * n,
+            "cache_creation_input_tokens": 20_000, "output_tokens": 100,
+            "cache_creation": {"ephemeral_5m_input_tokens": 0,
+                "ephemeral_1h_input_tokens": 20_000}});
+        let text = format!("Step {n} of {name}: look into part {n}.");
+        records.push(json!({"type": "user", "uuid": asks, "parentUuid": parent,
+            "isSidechain": false, "sessionId": name, "timestamp": at(0), "version": "2.1.217",
+            "message": {"role": "user", "content": text}}));
+        records.push(json!({"type": "assistant", "uuid": says, "parentUuid": asks,
+            "isSidechain": false, "sessionId": name, "timestamp": at(5), "version": "2.1.217",
+            "requestId": format!("{name}r{n}"),
+            "message": {"role": "assistant", "id": format!("{name}m{n}"), "type": "message",
+                "model": "claude-opus-4-6", "content": [{"type": "text", "text": "Done."}],
+                "stop_reason": "end_turn", "usage": usage}}));
+    }
+    records
+}
+
+/// A desk with these sessions.
+fn desk(sessions: &[(&str, Vec<Json>)]) -> Desk {
+    let desk = Desk::new();
+    for (name, records) in sessions {
+        let lines: Vec<String> = records.iter().map(Json::to_string).collect();
+        desk.file(&format!("logs/{name}.jsonl"), lines.join("\n"));
+    }
+    desk
+}
+
+fn six() -> Desk {
+    let names = ["a", "b", "c", "d", "e", "f"];
+    desk(&names.map(|name| (name, session(name, 25))))
+}
+
+const RUN: [&str; 8] =
+    ["bench", "logs", "--strategy", "prune", "--questions", "none", "--quiet", "--out"];
+
+fn sizes(desk: &Desk, run: &str) -> Json {
+    let text = desk.read(&format!("{run}/summary.json"));
+    serde_json::from_str::<Json>(&text).unwrap()["sizes"].clone()
+}
+
+/// USD per million at claude-opus-4-6: read 0.5, written for an hour 10, output 25; no other
+/// prices for long prompts. A compaction adds 13.4k to the first prompt, 23k of the next one are
+/// read from the cache (here the first prompt has 20k, which is written before), 8.7k and three
+/// calls are read again, and the summary takes 9k.
+///
+/// Today: 20k · n read for n = 0 … 24 are 6,000k: 3.0; 500k written: 5.0; 2.5k put out: 0.0625.
+///
+/// At 200k the prompt of 220k (n = 10) is compacted: the call reads 200k, writes 20k and 1k, and
+/// puts out 9k: 0.1 + 0.21 + 0.225. The next prompt has 42.1k: 23k read, 19.1k written, and three
+/// calls read it: 0.0115 + 0.191 + 0.06315. 177.9k are gone. At n = 18 it has 202.1k and is
+/// compacted again: the call reads 182.1k. Behind it 337.9k are gone.
+#[test]
+fn bill_at_a_size_is_that_worked_out_by_hand() {
+    let desk = six();
+    desk.good(&[&RUN[..], &["run", "--compact-at", "200k"]].concat());
+    let row = desk.csv("run/sizes.csv").remove(0);
+    let read = |prompts: std::ops::Range<u64>, gone: f64| -> f64 {
+        prompts.map(|n| (20_000.0 * n as f64 - gone) * 0.5e-6).sum()
+    };
+    let written = 20_000.0 * 10e-6;
+    let (today, output) = (3.0 + 5.0 + 0.0625, 0.0625);
+    let again = 23_000.0 * 0.5e-6 + 19_100.0 * 10e-6 + 3.0 * 42_100.0 * 0.5e-6;
+    let call = |read: f64| read * 0.5e-6 + 21_000.0 * 10e-6 + 9_000.0 * 25e-6;
+    let first = read(0..10, 0.0) + 10.0 * written + call(200_000.0) + again;
+    let second = read(11..18, 177_900.0) + 7.0 * written + call(182_100.0) + again;
+    let third = read(19..25, 337_900.0) + 6.0 * written;
+    let number = |field: &str| row[field].parse::<f64>().unwrap();
+    assert!((number("today_usd") - today).abs() < 1e-9, "{row:?}");
+    let usd = first + second + third + output;
+    assert!((number("usd") - usd).abs() < 1e-9, "{row:?}, expected {usd}");
+    assert_eq!((&*row["compactions_today"], &*row["compactions"]), ("0", "2"));
+    // What people read has the same figures.
+    let all = sizes(&desk, "run");
+    assert!((all["today_usd"].as_f64().unwrap() - 6.0 * today).abs() < 1e-6);
+    let size = &all["sizes"][0];
+    assert!((size["usd"].as_f64().unwrap() - 6.0 * usd).abs() < 1e-6, "{size}");
+    assert_eq!((size["cheaper"].as_u64(), size["compactions"].as_u64()), (Some(6), Some(12)));
+    let text = desk.good(&["report", "run"]).out;
+    let bill = format!("${:.2}", 6.0 * usd);
+    for words in [&*bill, "200k", "$48.38", "\"autoCompactWindow\": 233000"] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+}
+
+/// Windows, strategies and models that are billed change nothing, nor does a report on the run.
+#[test]
+fn sizes_are_the_same_whatever_windows_a_run_names() {
+    let desk = six();
+    let known: Vec<(Json, String)> = [
+        &["--window", "native"][..],
+        &["--window", "100k"],
+        &["--window", "25%", "--window", "1m"],
+        &["--window", "200k", "--no-scale", "--cuts", "none"],
+        &["--agent-model", "gpt-5.5"],
+    ]
+    .iter()
+    .map(|windows| {
+        desk.good(&[&RUN[..], &["run"], windows].concat());
+        let own = sizes(&desk, "run");
+        desk.good(&["report", "run"]);
+        (own, desk.read("run/sizes.csv"))
+    })
+    .collect();
+    assert!(known[0].0["advised"]["Ok"].is_number(), "{}", known[0].0);
+    assert!(known.iter().all(|one| *one == known[0]), "{known:?}");
+}
+
+/// A fork repeats the history that it continues: it is billed once, and is one family with it.
+#[test]
+fn forks_are_counted_once_and_are_a_family() {
+    let fork = |requests: usize| {
+        let mut records = session("a", 25);
+        records.truncate(2 * requests);
+        let mut other = session("g", 25);
+        other[2 * requests]["parentUuid"] = records.last().unwrap()["uuid"].clone();
+        records.extend(other.split_off(2 * requests));
+        records
+    };
+    let desk = desk(&[("a", session("a", 25)), ("b", session("b", 25)), ("g", fork(20))]);
+    let told = desk.good(&[&RUN[..], &["run"]].concat()).out;
+    assert_eq!(sizes(&desk, "run")["none"], json!({"reason": "few", "families": 2}));
+    assert!(told.contains("three sessions that are no forks of each other"), "{told}");
+    let today = |session: &str| {
+        let rows = desk.csv("run/receipt.csv");
+        let own = rows.iter().filter(|row| row["session"] == session && row["model"] == "ALL");
+        own.map(|row| row["usd"].parse::<f64>().unwrap_or(0.0)).fold(0.0, f64::max)
+    };
+    // The last five of 25 requests are its own.
+    assert!(today("g") < 0.5 * today("a"), "{} {}", today("g"), today("a"));
+}
+
+/// What is no answer is said in a sentence with what to do, and never as a verdict.
+#[test]
+fn without_an_answer_a_sentence_says_what_to_do() {
+    let short = desk(&["a", "b", "c"].map(|name| (name, session(name, 4))));
+    let told = short.good(&[&RUN[..], &["run"]].concat()).out;
+    assert!(told.contains("the largest prompt has 80k tokens"), "{told}");
+    let mut unpriced = ["a", "b", "c"].map(|name| (name, session(name, 25)));
+    for (_, records) in &mut unpriced {
+        let answers = records.iter_mut().filter(|record| record["type"] == "assistant");
+        answers.for_each(|record| record["message"]["model"] = json!("house-model-1"));
+    }
+    let told = desk(&unpriced).good(&[&RUN[..], &["run"]].concat()).out;
+    assert!(told.contains("house-model-1") && told.contains("--prices FILE"), "{told}");
+    assert!(!told.contains("Compacting at"), "{told}");
+}
+
+#[test]
+fn wrong_sizes_and_rules_about_them_are_refused() {
+    let desk = six();
+    let wrong = |more: &[&str]| {
+        let ran = desk.recap(&[&RUN[..], &["run"], more].concat());
+        assert_eq!(ran.code, 2, "{ran:?}");
+        ran.err
+    };
+    for size in ["0", "soon", "25%", "11m"] {
+        let told = wrong(&["--compact-at", size]);
+        assert!(told.contains("is no size of a prompt"), "{size}: {told}");
+    }
+    let rule = ["--fail-on", "cost_usd@claude-code at 130k > 40"];
+    assert!(wrong(&rule).contains("add `--compact-at 130k`"));
+    let run = |limit: &str, code| {
+        let rule = format!("cost_usd@claude-code at 200k > {limit}");
+        let more = ["run", "--compact-at", "200k", "--fail-on", &rule];
+        let ran = desk.recap(&[&RUN[..], &more].concat());
+        assert_eq!(ran.code, code, "{ran:?}");
+        ran
+    };
+    run("50", 0);
+    desk.file("recap.toml", "compact-at = [\"90k\", \"250000\"]");
+    desk.good(&[&RUN[..], &["run"]].concat());
+    let named: Vec<Json> = sizes(&desk, "run")["sizes"].as_array().unwrap().clone();
+    let named: Vec<u64> = named.iter().map(|row| row["size"].as_u64().unwrap()).collect();
+    assert_eq!(named, [90_000, 250_000]);
+    let told = run("40", 1).out;
+    assert!(told.contains("claude-code at 200k"), "{told}");
+}
