@@ -266,7 +266,6 @@ fn facts_kept_is_gated_against_number_and_baseline() {
         ("tokens_at_cut > 50%", 0),
         ("first_miss < 1", 0),
         ("tokens_at_cut > baseline", 0),
-        ("cut_cost_usd > baseline", 0),
         ("carried_share < baseline", 0),
         // It would allow more than everything.
         ("facts_kept < baseline - 0.9", 0),

@@ -17,14 +17,13 @@ use recap_core::model::{
 use recap_core::text::counted;
 
 /// The measures that are compared, besides those by kind of question.
-const COMPARED: [&str; 20] = [
+const COMPARED: [&str; 19] = [
     catalogue::CONTINUITY.id,
     catalogue::FACTS_KEPT.id,
     catalogue::ADDED_AT_CUT.id,
     catalogue::CARRIED_SHARE.id,
     catalogue::TOKENS_AT_CUT.id,
     catalogue::FIRST_MISS.id,
-    catalogue::CUT_COST_USD.id,
     catalogue::RECALL.id,
     catalogue::REFERENCE_RECALL.id,
     catalogue::RECENCY_GAIN.id,

@@ -7,9 +7,9 @@ use super::measures::{MEASURES, RESAMPLED};
 use super::spec::{CellInput, Contribution};
 use super::testkit::{self, absent, answer, answered, cell, facts, manifest, reply, sample};
 use recap_core::model::{
-    Absent, Answered, Cell, Cut, CutBill, CutExam, CutOutcome, CutRow, Fact, IdentifierClass,
-    Primary, QuestionKind, RECORDED, ReferenceState, Report, RowKind, RunResults, SessionFacts,
-    Snapshot, StrategyRow,
+    Absent, Answered, Cell, Cut, CutExam, CutOutcome, CutRow, Fact, IdentifierClass, Primary,
+    QuestionKind, RECORDED, ReferenceState, Report, RowKind, RunResults, SessionFacts, Snapshot,
+    StrategyRow,
 };
 
 /// A session of 60 requests; message k has 10 · (k + 1) tokens.
@@ -38,7 +38,6 @@ fn cut(session: &str, facts: Vec<Fact>) -> Cut {
 trait With {
     fn with(self, strategy: &str, states: &str, tokens_after: u64) -> Self;
     fn asked(self, first: u32, outcomes: &str) -> Self;
-    fn bill(self, bill: CutBill) -> Self;
     fn at(self, request: u32) -> Self;
 }
 
@@ -70,13 +69,6 @@ impl With for Cut {
     fn asked(mut self, first: u32, outcomes: &str) -> Self {
         if let Some(CutRow { outcome: CutOutcome::Done(exam), .. }) = self.rows.last_mut() {
             exam.questions = (first..).zip(outcomes.chars()).map(|(n, c)| answered(n, c)).collect();
-        }
-        self
-    }
-
-    fn bill(mut self, bill: CutBill) -> Self {
-        if let Some(CutRow { outcome: CutOutcome::Done(exam), .. }) = self.rows.last_mut() {
-            exam.bills.push(bill);
         }
         self
     }
@@ -253,27 +245,6 @@ fn median_first_miss_includes_cuts_without_a_miss() {
 }
 
 #[test]
-fn cut_dollars_are_means_break_even_is_median() {
-    let bill = |with, pays_after| CutBill {
-        billed_as: RECORDED.into(),
-        compactions_usd: Some(0.5),
-        with_usd: Some(with),
-        without_usd: Some(3.0),
-        pays_after,
-        saved_per_request_usd: Some(0.1),
-    };
-    let cuts = vec![
-        cut("s", vec![fact(1, 100)]).with("a", "l", 3_000).bill(bill(1.0, Some(7))),
-        cut("s", vec![fact(1, 100)]).at(12).with("a", "l", 3_000).bill(bill(3.5, None)),
-    ];
-    let report = run(&["s"], &["a"], cuts);
-    let a = row(&report, "a");
-    // 0.5 + 1.0 − 3.0 and 0.5 + 3.5 − 3.0.
-    close(a, "cut_cost_usd", -0.25);
-    close(a, "pays_after", 7.0);
-}
-
-#[test]
 fn no_strategy_is_ranked_without_facts() {
     let five = || (1..=5).map(|behind| fact(behind, 100)).collect();
     let both = |facts, a, b| vec![cut("s", facts).with("a", a, 9_000).with("b", b, 3_000)];
@@ -397,40 +368,6 @@ fn lost_source_refetches_once_per_cut_unless_reread() {
     ];
     assert_eq!(parts("refetch_at_cut", &cuts), Contribution::Fraction { of: 140.0, to: 2.0 });
     assert_eq!(parts("irrecoverable_at_cut", &cuts), Contribution::Fraction { of: 1.0, to: 7.0 });
-}
-
-#[test]
-fn cut_uses_billing_model_and_ignores_idle_waits() {
-    let bill = |billing_model: &str, with: f64, pays_after| CutBill {
-        billed_as: billing_model.into(),
-        compactions_usd: Some(0.5),
-        with_usd: Some(with),
-        without_usd: Some(3.0),
-        pays_after,
-        saved_per_request_usd: Some(0.1),
-    };
-    let at = |request, with, pays_after| {
-        let cut = cut("s", four()).at(request).with("a", "vvvv", 3_000);
-        cut.bill(bill("another", 90.0, Some(1))).bill(bill(RECORDED, with, pays_after))
-    };
-    let idle = |mut cut: Cut| {
-        if let CutOutcome::Done(exam) = &mut cut.rows[0].outcome {
-            exam.compactions = 0;
-        }
-        cut
-    };
-    let cuts = [at(10, 1.0, Some(7)), at(15, 4.5, None), idle(at(20, 3.0, Some(2)))];
-    // −1.5, 2 and 0.5.
-    assert_eq!(parts("cut_cost_usd", &cuts), Contribution::Fraction { of: 1.0, to: 3.0 });
-    assert_eq!(parts("pays_after", &cuts), Contribution::Waits(vec![(7.0, true), (40.0, false)]));
-    let none = [idle(at(10, 1.0, Some(7)))];
-    assert_eq!(parts("pays_after", &none), Contribution::Absent(Absent::NoCompactionAtCut));
-    let mut unpriced = [at(10, 1.0, Some(7))];
-    if let CutOutcome::Done(exam) = &mut unpriced[0].rows[0].outcome {
-        exam.bills[1].with_usd = None;
-    }
-    assert_eq!(parts("cut_cost_usd", &unpriced), Contribution::Unknown(Absent::SomePrice));
-    assert_eq!(parts("pays_after", &unpriced), Contribution::Unknown(Absent::SomePrice));
 }
 
 #[test]

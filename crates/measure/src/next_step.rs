@@ -51,7 +51,7 @@ fn summaries_usd(run: &Evidence<'_>, strategy: &str) -> Option<f64> {
     for session in run.results.iter() {
         let rows = session.cuts().iter().flat_map(|cut| &cut.rows);
         let exams = rows.filter(|row| row.strategy == strategy).filter_map(CutRow::exam);
-        let usd = exams.map(|exam| exam.bills.first()?.compactions_usd);
+        let usd = exams.map(|exam| exam.compactor_usd);
         cuts = cuts.zip(usd.sum::<Option<f64>>()).map(|(all, own)| all + own);
     }
     Some(sessions? + cuts?)
@@ -63,7 +63,7 @@ mod tests {
     use crate::rows::Entry;
     use crate::testkit::{self, cell, entry_at, facts, manifest};
     use recap_core::model::{
-        Cut, CutBill, CutExam, CutOutcome, Manifest, Missing, Primary, QuestionKind, RunResults,
+        Cut, CutExam, CutOutcome, Manifest, Missing, Primary, QuestionKind, RunResults,
         SessionFacts,
     };
 
@@ -86,14 +86,7 @@ mod tests {
     fn cut(session: &str, spent: &[(&str, f64)]) -> Cut {
         let row = |(strategy, usd): &(&str, f64)| {
             let mut exam = CutExam::of_states(8_000, 3_000, Vec::new());
-            exam.bills.push(CutBill {
-                billed_as: "dear".into(),
-                compactions_usd: Some(*usd),
-                with_usd: None,
-                without_usd: None,
-                pays_after: None,
-                saved_per_request_usd: None,
-            });
+            exam.compactor_usd = Some(*usd);
             CutRow {
                 strategy: (*strategy).into(),
                 replicate: 0,

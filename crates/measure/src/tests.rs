@@ -318,8 +318,6 @@ fn every_measure_yields_parts_that_fit_its_pool() {
             Contribution::Absent(_) => {
                 spec.id().starts_with("reference_recall_")
                     || matches!(spec.basis, Basis::Questions | Basis::Cuts)
-                    || spec.id().starts_with("cut_cost_usd")
-                    || spec.id().starts_with("pays_after")
                     || ["unusable_share", "fallback_share"].contains(&spec.id())
             }
             Contribution::Unknown(_) => false,

@@ -31,6 +31,8 @@ pub(super) struct Biller {
     /// Whether prompts are compared with the ones before, which a cut does not
     /// need.
     compares: bool,
+    /// Whether nothing is billed any more.
+    stopped: bool,
     billing_models: Vec<PayerBill>,
     /// Number of calls so far; each call without the live conversation has a
     /// prompt of its own.
@@ -104,6 +106,7 @@ impl Biller {
             places_elsewhere: Vec::new(),
             life: life(&facts.requests),
             compares: true,
+            stopped: false,
             billing_models: plan.agents.iter().map(billing_model).collect(),
             calls: 0,
         }
@@ -121,6 +124,11 @@ impl Biller {
         }
     }
 
+    /// Bills nothing from here on: what follows a cut is searched for facts alone.
+    pub(super) fn stop(&mut self) {
+        self.stopped = true;
+    }
+
     /// Bills the next request of the session.
     pub fn request(
         &mut self,
@@ -128,7 +136,7 @@ impl Biller {
         facts: &RequestFacts,
         pruned: Option<EntryId>,
     ) -> Step {
-        if self.billing_models.is_empty() && !self.compares {
+        if self.stopped || (self.billing_models.is_empty() && !self.compares) {
             return Step::default();
         }
         self.sent.update(context);
@@ -195,7 +203,7 @@ impl Biller {
     /// call for the first billing model's compactor.
     pub fn calls(&mut self, compaction: u32, calls: &[ModelCall], at: Timestamp) -> Vec<u64> {
         let mut anew = Vec::new();
-        for call in calls.iter().filter(|call| call.usage.input > 0) {
+        for call in calls.iter().filter(|call| call.usage.input > 0 && !self.stopped) {
             self.calls += 1;
             // A live conversation that is smaller than the last prompt was
             // folded in the meantime. The common prefix with the old prompt is

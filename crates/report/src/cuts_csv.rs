@@ -1,19 +1,18 @@
 //! `cuts.csv`: every strategy at every cut: what it kept of the facts,
-//! how large it is after the cut, and what that costs.
+//! how large it is after the cut, and how long that takes.
 
 use std::io::{Result, Write};
 
 use super::sheet::{self, Field};
 use super::{Format, RenderInput};
 use recap_core::model::{
-    Cut, CutBill, CutExam, CutRow, RECORDED, ReferenceState, Repeated, RepeatedTexts,
-    SessionResults, UnusableReplies,
+    Cut, CutExam, CutRow, ReferenceState, Repeated, RepeatedTexts, SessionResults, UnusableReplies,
 };
 
 pub(super) const FORMAT: Format = Format {
     name: "csv",
     file: "cuts.csv",
-    about: "one row per cut, strategy, repetition and billing model: facts kept, sizes, dollars",
+    about: "one row per cut, strategy and repetition: facts kept, sizes, waits",
     render,
 };
 
@@ -21,8 +20,7 @@ pub(super) const FORMAT: Format = Format {
 pub(super) const KEY: &str = "dataset,session,strategy,replicate,cut";
 
 const COLUMNS: &str = "tokens_before,tokens_after,window,facts,verbatim,carried,bare,partial,lost,\
-    recovered,recency,cost_usd,bill_with,bill_without,pays_after,saved_per_request_usd,\
-    blocking_ms,compactions,over_window,recorded,agent_model,error,unusable,requests,\
+    recovered,recency,blocking_ms,compactions,over_window,recorded,error,unusable,requests,\
     requests_left";
 
 fn render(source: &RenderInput<'_>, out: &mut dyn Write) -> Result<()> {
@@ -34,7 +32,7 @@ fn render(source: &RenderInput<'_>, out: &mut dyn Write) -> Result<()> {
             rows(&session).try_for_each(|(cut, row)| {
                 let repeated = repeated.at_cuts(&row.strategy);
                 let unusable = row.exam().map(|exam| unusable(exam, repeated)).unwrap_or(0);
-                fields(&session, cut, row, unusable).into_iter().try_for_each(&mut *push)
+                push(fields(cut, row, unusable))
             })
         })
     })
@@ -69,7 +67,7 @@ fn unusable(exam: &CutExam, repeated: &Repeated) -> u64 {
     found.unusable
 }
 
-fn fields(session: &SessionResults<'_>, cut: &Cut, row: &CutRow, unusable: u64) -> Vec<Vec<Field>> {
+fn fields(cut: &Cut, row: &CutRow, unusable: u64) -> Vec<Field> {
     let Some(exam) = row.exam() else {
         let error = match &row.outcome {
             recap_core::model::CutOutcome::Failed { error } => error.as_str(),
@@ -81,17 +79,12 @@ fn fields(session: &SessionResults<'_>, cut: &Cut, row: &CutRow, unusable: u64) 
         fields.push(Field::text(error));
         fields.push(Field::Empty);
         fields.extend(requests(cut));
-        return vec![fields];
+        return fields;
     };
-    let bills = exam.bills.iter().map(Some);
-    let bills = if exam.bills.is_empty() { vec![None] } else { bills.collect() };
-    let each = bills.into_iter().map(|bill| {
-        let mut fields = examined(session, cut, row, exam, bill);
-        fields.push(Field::Count(unusable));
-        fields.extend(requests(cut));
-        fields
-    });
-    each.collect()
+    let mut fields = examined(cut, row, exam);
+    fields.push(Field::Count(unusable));
+    fields.extend(requests(cut));
+    fields
 }
 
 /// Requests after the cut that are looked at, and all that were still to come.
@@ -100,18 +93,11 @@ fn requests(cut: &Cut) -> [Field; 2] {
     [Field::Count(u64::from(cut.requests)), left]
 }
 
-fn examined(
-    session: &SessionResults<'_>,
-    cut: &Cut,
-    row: &CutRow,
-    exam: &CutExam,
-    bill: Option<&CutBill>,
-) -> Vec<Field> {
+fn examined(cut: &Cut, row: &CutRow, exam: &CutExam) -> Vec<Field> {
     let count = |state| {
         let hits = exam.states.iter().filter(|own| **own == state).count();
         Field::Count(hits as u64)
     };
-    let usd = |of: fn(&CutBill) -> Option<f64>| Field::maybe_dollars(bill.and_then(of));
     let mut fields = key(cut, row);
     fields.extend([
         Field::Count(cut.tokens_before),
@@ -125,16 +111,10 @@ fn examined(
         count(ReferenceState::Lost),
         count(ReferenceState::Recovered),
         Field::maybe(recency(cut, exam)),
-        usd(|bill| bill.compactions_usd),
-        usd(|bill| bill.with_usd),
-        usd(|bill| bill.without_usd),
-        bill.and_then(|b| b.pays_after).map_or(Field::Empty, |n| Field::Count(u64::from(n))),
-        usd(|bill| bill.saved_per_request_usd),
         Field::maybe(exam.blocking_ms),
         Field::Count(u64::from(exam.compactions)),
         Field::Count(exam.refused.len() as u64),
         Field::Flag(cut.recorded),
-        Field::maybe_text(bill.map(|bill| billing_model(session, bill))),
         Field::Empty,
     ]);
     fields
@@ -146,16 +126,4 @@ fn recency(cut: &Cut, exam: &CutExam) -> Option<f64> {
     let room = exam.tokens_after.saturating_sub(cut.preamble_tokens);
     let near = cut.facts.iter().filter(|fact| fact.newest_tokens <= room).count();
     (!cut.facts.is_empty()).then(|| near as f64 / cut.facts.len() as f64)
-}
-
-/// Who is billed: a model as asked for, or the one that the recording names.
-fn billing_model<'a>(session: &'a SessionResults<'_>, bill: &'a CutBill) -> &'a str {
-    if bill.billed_as != RECORDED {
-        return &bill.billed_as;
-    }
-    let bills = session.cells().iter().filter_map(|cell| cell.rows());
-    let mut bills = bills.flat_map(|rows| &rows.bills);
-    bills
-        .find(|other| other.billed_as == bill.billed_as)
-        .map_or(RECORDED, |bill| sheet::agent_model(bill))
 }

@@ -56,9 +56,8 @@ fn csv_headers_are_those_of_the_contract() {
         header("cuts.csv"),
         key.clone()
             + "tokens_before,tokens_after,window,facts,verbatim,carried,bare,partial,lost,\
-               recovered,recency,cost_usd,bill_with,bill_without,pays_after,\
-               saved_per_request_usd,blocking_ms,compactions,over_window,recorded,\
-               agent_model,error,unusable,requests,requests_left"
+               recovered,recency,blocking_ms,compactions,over_window,recorded,error,\
+               unusable,requests,requests_left"
     );
     assert_eq!(
         header("facts.csv"),
@@ -170,7 +169,7 @@ fn cuts_csv_and_facts_csv_state_fact_outcomes() {
     // 2,000 tokens of messages after the cut: too few for what was said 5,200 ago.
     assert_eq!(
         row("cuts.csv", "my-sessions,session-1,prune,0,5,"),
-        "my-sessions,session-1,prune,0,5,23000,5000,9000,2,0,0,1,1,0,0,0,,,,,,,1,0,false,,,0,40,100"
+        "my-sessions,session-1,prune,0,5,23000,5000,9000,2,0,0,1,1,0,0,0,,1,0,false,,0,40,100"
     );
     let failed = row("cuts.csv", "my-sessions,session-1,fifo,");
     assert!(failed.ends_with(",result `call-9` has no call,,40,100"), "{failed}");

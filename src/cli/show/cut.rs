@@ -76,7 +76,7 @@ pub(super) fn shown(
         let mut seen = seen.lock().expect("no look panics");
         seen.look((request, context), &part, facts, arguments.diff);
     };
-    let examined = examine_and_inspect(&part, &plan, depth, compactor.as_ref(), None, look);
+    let examined = examine_and_inspect(&part, &plan, depth, compactor.as_ref(), look);
     let examined = Work::new(1)?.run(examined)?;
     let exam = examined.map_err(|e| Failure::with_code(Exit::Incomplete, e.to_string()))?.exam;
     let seen = seen.into_inner().expect("no look panics");

@@ -93,7 +93,6 @@ reasons! {
     NothingExposed "every fact was still sent as it was recorded";
     NoSummary "no model writes text for this strategy";
     WithoutSummaryFailed "it failed at some cut without its summaries";
-    NoCompactionAtCut "it compacted at no cut";
     NoQuestionAtCut "no question that can be answered uncompressed stands at a cut";
 }
 

@@ -140,8 +140,9 @@ pub struct CutExam {
     pub blocking_ms: Option<f64>,
     /// How that time was obtained; absent where there is none.
     pub latency_source: Option<LatencySource>,
-    /// The cost, one entry for each billing model of the run.
-    pub bills: Vec<CutBill>,
+    /// Dollars of the compactor's calls up to the cut, as the first billing model of the
+    /// run is billed; absent where a price is unknown, and without a billing model.
+    pub compactor_usd: Option<f64>,
     /// Texts of the strategy that are sent directly after the cut: hashes into
     /// `texts.jsonl`.
     pub texts: Vec<String>,
@@ -157,24 +158,4 @@ pub struct CutExam {
     /// The results of the questions at this cut, in the order of their ids.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub questions: Vec<QuestionRow>,
-}
-
-/// Dollars of a cut as one billing model is billed; absent where a price is unknown.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct CutBill {
-    /// Whose bill it is: [`super::Bill::billed_as`].
-    pub billed_as: String,
-    /// Calls of the compactor's model up to the cut.
-    pub compactions_usd: Option<f64>,
-    /// The requests after the cut.
-    pub with_usd: Option<f64>,
-    /// The same requests without any compaction.
-    pub without_usd: Option<f64>,
-    /// The first request after the cut, from 1, at which the bill with the
-    /// compaction is no higher than without; absent where none is.
-    pub pays_after: Option<u32>,
-    /// Dollars that the compaction saves per request, in the mean from the
-    /// second request on.
-    pub saved_per_request_usd: Option<f64>,
 }

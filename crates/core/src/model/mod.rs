@@ -71,7 +71,7 @@ pub use cell::{
 pub use compaction::{CompactionRow, is_of_size};
 pub use compared::{Family, TestOutcome, Tested};
 pub use comparison::{ComparedMeasure, ComparedQuestions, ComparedRow, Comparison};
-pub use cut::{Cut, CutBill, CutExam, CutOutcome, CutRow, Fact, NO_SUMMARY, counts_refusals};
+pub use cut::{Cut, CutExam, CutOutcome, CutRow, Fact, NO_SUMMARY, counts_refusals};
 pub use facts::{
     EXAM_REFERENCES, EXAM_REQUESTS, Exam, Fingerprint, MessageFacts, Reference, RequestFacts,
     SessionFacts, Support,

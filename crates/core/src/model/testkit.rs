@@ -14,7 +14,7 @@ impl CutExam {
             refused: Vec::new(),
             blocking_ms: None,
             latency_source: None,
-            bills: Vec::new(),
+            compactor_usd: None,
             texts: Vec::new(),
             replies: Vec::new(),
             fallbacks: Fallbacks::default(),

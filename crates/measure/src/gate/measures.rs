@@ -35,6 +35,16 @@ pub enum GateMeasure {
     OfRow(&'static Measure),
 }
 
+/// Measures of earlier versions of the instrument, and what to use in their place.
+const REMOVED: [(&str, &str); 4] = [
+    ("break_even_requests", WHOLE_SESSIONS),
+    ("cut_cost_usd", WHOLE_SESSIONS),
+    ("never_even", WHOLE_SESSIONS),
+    ("pays_after", WHOLE_SESSIONS),
+];
+const WHOLE_SESSIONS: &str =
+    "what a compaction saves is told by whole sessions: use `cost_usd` or `cost_savings`";
+
 /// The measure with this column name. The error is a message and a help text.
 pub fn find(id: &str) -> Result<GateMeasure, (String, String)> {
     let known = catalogue::find(id).map(|measure| match spec_of(measure) {
@@ -49,6 +59,9 @@ pub fn find(id: &str) -> Result<GateMeasure, (String, String)> {
             return Err((format!("`{id}` is a word, not a number"), help));
         }
         None => {}
+    }
+    if let Some((_, instead)) = REMOVED.iter().find(|(removed, _)| *removed == id) {
+        return Err((format!("`{id}` is no measure any more"), (*instead).to_owned()));
     }
     let like = suggest(id, ids());
     let known_by_kind = by_kind().any(|of| id.starts_with(&format!("{of}_")));

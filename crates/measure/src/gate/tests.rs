@@ -101,26 +101,34 @@ fn cut_measures_are_quality_only_if_text_decides() {
     assert_eq!(amount("tokens_at_cut", 40.0, Mark::Percent), Ok(0.4));
     assert_eq!(amount("first_miss", 3.0, Mark::Plain), Ok(3.0));
     assert_eq!(amount("continuity_at_cut", 80.0, Mark::Percent), Ok(80.0));
-    assert!(amount("cut_cost_usd", 5.0, Mark::Percent).is_err());
-    assert!(known("cut_cost_usd").is_billed() && !known("facts_kept").is_billed());
+    assert!(known("cost_usd").is_billed() && !known("facts_kept").is_billed());
     assert!(known("continuity_at_cut").rests_on_questions());
     assert!(!known("facts_kept").rests_on_questions());
     for id in ["facts_kept", "carried_share", "added_at_cut", "first_miss"] {
         assert!(known(id).is_quality(), "{id}");
     }
-    for id in ["tokens_at_cut", "exposed_share", "cut_cost_usd", "pays_after", "cuts"] {
+    for id in ["tokens_at_cut", "exposed_share", "cuts"] {
         assert!(!known(id).is_quality(), "{id}");
     }
 }
 
 #[test]
-fn billed_cut_measures_still_count_as_at_cuts() {
+fn cut_measures_count_as_at_cuts() {
     use crate::{Basis, MEASURES, is_at_cuts};
     for spec in MEASURES.iter() {
         assert!(!matches!(spec.basis, Basis::Cuts) || is_at_cuts(spec.id()), "{}", spec.id());
     }
-    assert!(["cut_cost_usd", "pays_after", "facts_kept_6_20"].into_iter().all(is_at_cuts));
+    assert!(is_at_cuts("facts_kept_6_20"));
     assert!(!["reference_recall", "cost_usd"].into_iter().any(is_at_cuts));
+}
+
+#[test]
+fn removed_measure_names_what_to_use_instead() {
+    for id in ["cut_cost_usd", "pays_after", "break_even_requests", "never_even"] {
+        let error = parse(&format!("{id} > 1")).unwrap_err();
+        assert_eq!(error.problem, format!("`{id}` is no measure any more"));
+        assert!(error.help.contains("`cost_usd`"), "{}", error.help);
+    }
 }
 
 #[test]

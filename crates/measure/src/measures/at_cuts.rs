@@ -9,8 +9,8 @@ use std::collections::BTreeSet;
 use crate::exams::AtCut;
 use crate::spec::{Basis, CellInput, Compute, Contribution, Pool, Spec};
 use recap_core::model::{
-    Absent, Agreement, CutBill, CutExam, FULL, Fact, Measure, MessageIndex, QuestionKind,
-    QuestionRow, RECORDED, RIGHT, ReferenceState, SessionFacts, catalogue, counts_refusals,
+    Absent, Agreement, CutExam, FULL, Fact, Measure, MessageIndex, QuestionKind, QuestionRow,
+    RIGHT, ReferenceState, SessionFacts, catalogue, counts_refusals,
 };
 
 /// The measures of this subject.
@@ -30,8 +30,6 @@ pub(super) const ALL: &[Spec] = &[
     REFETCH,
     RECOVERED,
     BARE,
-    COST,
-    PAYS,
     CONTINUITY,
     QUESTIONS,
     NEAR,
@@ -128,11 +126,6 @@ pub const RECOVERED: Spec =
 pub const BARE: Spec = at_cuts(catalogue::BARE_AT_CUT, Pool::AtCuts, Basis::Cuts, |sample| {
     share(sample, |at| at.count(|s| s == ReferenceState::Bare))
 });
-/// `cut_cost_usd`: cost of a cut against no compaction, in USD.
-pub const COST: Spec = at_cuts(catalogue::CUT_COST_USD, Pool::RatioOfSums, Basis::Bill, cost);
-/// `pays_after`: median number of requests until the compaction has saved its
-/// cost.
-pub const PAYS: Spec = at_cuts(catalogue::PAYS_AFTER, Pool::WaitMedian, Basis::Bill, pays);
 /// `continuity_at_cut`: continuity of the questions at the cuts.
 pub const CONTINUITY: Spec =
     at_cuts(catalogue::CONTINUITY_AT_CUT, Pool::AtCuts, Basis::Cuts, continuity);
@@ -283,44 +276,6 @@ fn between(sample: &CellInput<'_>, from: u32, to: u32) -> Contribution {
             Contribution::Absent(Absent::NoFacts)
         } else {
             Contribution::Fraction { of: kept_tokens, to: all }
-        }
-    })
-}
-
-/// The billing model's bill of a cut.
-fn bill<'a>(sample: &CellInput<'_>, at: &AtCut<'a>) -> Option<&'a CutBill> {
-    let billed_as = |name: &str| at.exam.bills.iter().find(|bill| bill.billed_as == name);
-    billed_as(RECORDED).or_else(|| billed_as(sample.billing_model))
-}
-
-fn cost(sample: &CellInput<'_>) -> Contribution {
-    each(sample, |exams| {
-        let usd = exams.iter().map(|at| {
-            let bill = bill(sample, at)?;
-            Some(bill.compactions_usd? + bill.with_usd? - bill.without_usd?)
-        });
-        match usd.sum::<Option<f64>>() {
-            Some(of) => Contribution::Fraction { of, to: exams.len() as f64 },
-            None => Contribution::Unknown(Absent::SomePrice),
-        }
-    })
-}
-
-fn pays(sample: &CellInput<'_>) -> Contribution {
-    each(sample, |exams| {
-        let compacted = exams.iter().filter(|at| at.exam.compactions > 0);
-        let wait = |at: &AtCut<'_>| {
-            let bill = bill(sample, at)?;
-            bill.with_usd?;
-            Some(match bill.pays_after {
-                Some(request) => (f64::from(request), true),
-                None => (f64::from(at.cut.requests), false),
-            })
-        };
-        match compacted.map(wait).collect::<Option<Vec<(f64, bool)>>>() {
-            Some(waits) if waits.is_empty() => Contribution::Absent(Absent::NoCompactionAtCut),
-            Some(waits) => Contribution::Waits(waits),
-            None => Contribution::Unknown(Absent::SomePrice),
         }
     })
 }

@@ -3,11 +3,9 @@
 //! the recorded agent used next (how-it-works §44 and §45).
 //!
 //! The parts have a file each: the segment of the session ([`part`]), depth
-//! 1 ([`forced`]), the cost ([`money`]), and the search for lost facts
-//! ([`recovered`]).
+//! 1 ([`forced`]), and the search for lost facts ([`recovered`]).
 
 mod forced;
-mod money;
 mod part;
 mod recovered;
 
@@ -17,15 +15,14 @@ mod tests;
 use crate::plan::ReplayError;
 use std::collections::BTreeMap;
 
-pub use money::Baseline;
 pub use part::CutSegment;
 
 use super::asked::PendingQuestion;
 use super::plan::Plan;
 use super::session::ReplaySession;
 use recap_core::model::{
-    CompactionRow, CutExam, Fallbacks, LatencySource, NO_SUMMARY, ReferenceOutcome, ReferenceState,
-    Snapshot, counts_refusals,
+    CallBill, CellRows, CompactionRow, CutExam, Fallbacks, LatencySource, NO_SUMMARY,
+    ReferenceOutcome, ReferenceState, Snapshot, counts_refusals,
 };
 use recap_strategy::{Compactor, Context};
 use recovered::Searcher;
@@ -42,17 +39,13 @@ pub struct ExaminedCut {
     pub texts: BTreeMap<String, String>,
     /// Questions that still have to be asked, with positions in the whole session.
     pub asked: Vec<PendingQuestion>,
-    /// The cost of the requests after the cut, for each billing model.
-    pub baseline: Baseline,
 }
 
 /// A callback that receives the context of each request after a cut, with the
 /// request's ordinal in the session.
 pub type RequestInspector<'a> = &'a (dyn Fn(u32, &Context) + Sync);
 
-/// Examines a strategy at a cut and a depth. `without` is the cost of the
-/// requests after the cut without compaction; `None` while that cost is being
-/// measured.
+/// Examines a strategy at a cut and a depth.
 ///
 /// The plan's window is not used: the cut has its own.
 ///
@@ -63,9 +56,8 @@ pub async fn examine(
     plan: &Plan,
     depth: u32,
     compactor: &dyn Compactor,
-    without: Option<&Baseline>,
 ) -> Result<ExaminedCut, ReplayError> {
-    examine_and_inspect(part, plan, depth, compactor, without, &|_, _| ()).await
+    examine_and_inspect(part, plan, depth, compactor, &|_, _| ()).await
 }
 
 /// Examines a strategy like [`examine`], with a callback for every context after
@@ -78,12 +70,11 @@ pub async fn examine_and_inspect(
     plan: &Plan,
     depth: u32,
     compactor: &dyn Compactor,
-    without: Option<&Baseline>,
     look: RequestInspector<'_>,
 ) -> Result<ExaminedCut, ReplayError> {
     // The windows of a cut are made for it.
     let plan = &Plan { scaling: plan.scaling.at_made_window(), ..plan.clone() };
-    let examination = CutExamination { part, plan, compactor, without, look };
+    let examination = CutExamination { part, plan, compactor, look };
     match depth {
         _ if plan.strategy.is_saver() => examination.as_it_goes().await,
         0 | 1 => examination.first_compaction().await,
@@ -96,7 +87,6 @@ struct CutExamination<'a> {
     part: &'a CutSegment,
     plan: &'a Plan,
     compactor: &'a dyn Compactor,
-    without: Option<&'a Baseline>,
     look: RequestInspector<'a>,
 }
 
@@ -180,10 +170,13 @@ impl CutExamination<'_> {
         mut session: ReplaySession<'_>,
         behind: Result<CutStart, ReplayError>,
     ) -> Result<ExaminedCut, ReplayError> {
-        let CutExamination { part, without, look, .. } = *self;
+        let CutExamination { part, look, .. } = *self;
         let mut searcher = Searcher::new(part, plan.strategy.recovery);
         let followed = match behind {
-            Ok(behind) => follow(part, &mut session, &mut searcher, look).await.map(|()| behind),
+            Ok(behind) => {
+                session.biller.stop();
+                follow(part, &mut session, &mut searcher, look).await.map(|()| behind)
+            }
             Err(error) => Err(error),
         };
         session.close().await;
@@ -203,7 +196,7 @@ impl CutExamination<'_> {
         let states = states.collect();
         let over = rows.references.iter().filter(|outcome| refused(outcome));
         let over = over.map(|outcome| outcome.reference).collect();
-        let (bills, baseline) = money::bills(part, plan, &rows, behind.begun, without);
+        let compactor_usd = compactor_usd(part, plan, &rows);
         let mut kept = BTreeMap::new();
         let mut snapshots = rows.snapshots.into_iter();
         let snapshot: Option<Snapshot> =
@@ -224,15 +217,29 @@ impl CutExamination<'_> {
             refused: over,
             blocking_ms: behind.blocking_ms,
             latency_source: behind.latency_source,
-            bills,
+            compactor_usd,
             texts: behind.texts,
             replies: replies.collect(),
             fallbacks: Fallbacks::among(by_model()),
             snapshot,
             questions: Vec::new(),
         };
-        Ok(ExaminedCut { exam, texts: kept, asked, baseline })
+        Ok(ExaminedCut { exam, texts: kept, asked })
     }
+}
+
+/// Dollars of the compactor's calls up to the cut, as the first billing model is billed;
+/// `None` where a price is unknown, and without a billing model.
+fn compactor_usd(part: &CutSegment, plan: &Plan, rows: &CellRows) -> Option<f64> {
+    let (bill, agent) = rows.bills.first().zip(plan.agents.first())?;
+    let prices = plan.compactor.as_deref().unwrap_or(agent).prices.as_deref();
+    let requests = &part.subject.facts.requests;
+    let call = |call: &CallBill| {
+        let begun = rows.compactions[call.compaction as usize].begun as usize;
+        let at = requests.get(begun).or(requests.last())?.at;
+        prices?.standard().request_usd(&call.prompt.billed, call.output, at)
+    };
+    bill.calls.iter().map(call).sum()
 }
 
 /// Opens a session over a segment, with the billing of a cut.
@@ -253,8 +260,6 @@ struct CutStart {
     blocking_ms: Option<f64>,
     latency_source: Option<LatencySource>,
     texts: Vec<String>,
-    /// Number of compactions that had begun.
-    begun: u32,
 }
 
 impl ReplaySession<'_> {
@@ -274,7 +279,6 @@ impl ReplaySession<'_> {
             blocking_ms: (!waits.is_empty()).then(|| waits.iter().sum()),
             latency_source: rows().find_map(|row| row.latency_source),
             texts: rows().flat_map(|row| row.texts.iter().cloned()).collect(),
-            begun: self.begun,
         })
     }
 }

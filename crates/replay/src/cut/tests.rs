@@ -6,9 +6,7 @@ use serde_json::json;
 use super::*;
 use crate::PreparedSession;
 use recap_billing::pricing::{Agents, PriceList};
-use recap_core::model::{
-    Block, CellKey, CutBill, Message, RecordedCompaction, Role, Session, Usage,
-};
+use recap_core::model::{Block, CellKey, Message, RecordedCompaction, Role, Session, Usage};
 use recap_core::tokens::Counter;
 use recap_exam::facts::Cuts;
 use recap_exam::roles::compactor::EmptySummary;
@@ -114,8 +112,7 @@ fn part(subject: &PreparedSession, at: usize) -> CutSegment {
 
 async fn exam(subject: &PreparedSession, at: usize, name: &str, depth: u32) -> CutExam {
     let part = part(subject, at);
-    let without = examine(&part, &plan("full"), 1, &EmptySummary, None).await.unwrap().baseline;
-    examine(&part, &plan(name), depth, &EmptySummary, Some(&without)).await.unwrap().exam
+    examine(&part, &plan(name), depth, &EmptySummary).await.unwrap().exam
 }
 
 fn count(exam: &CutExam, state: ReferenceState) -> usize {
@@ -239,13 +236,13 @@ async fn only_summary_naming_fact_with_words_carries_it() {
     let subject = subject(session(40), Cuts::Spread(1));
     let part = part(&subject, 0);
     let summary = (10..20).map(|k| format!("{}. ", named(k))).collect::<String>();
-    let own = examine(&part, &plan("claude-code"), 1, &Says(summary), None).await.unwrap().exam;
+    let own = examine(&part, &plan("claude-code"), 1, &Says(summary)).await.unwrap().exam;
     assert_eq!(count(&own, ReferenceState::Carried), 10, "{:?}", own.states);
     let without_summary =
-        examine(&part, &plan("claude-code"), 1, &EmptySummary, None).await.unwrap().exam;
+        examine(&part, &plan("claude-code"), 1, &EmptySummary).await.unwrap().exam;
     assert_eq!(count(&without_summary, ReferenceState::Lost), 10, "{:?}", without_summary.states);
     let bare = (10..20).map(|k| format!("src/module_{k}/part_{k}.rs ")).collect::<String>();
-    let listed = examine(&part, &plan("claude-code"), 1, &Says(bare), None).await.unwrap().exam;
+    let listed = examine(&part, &plan("claude-code"), 1, &Says(bare)).await.unwrap().exam;
     assert_eq!(count(&listed, ReferenceState::Bare), 10, "{:?}", listed.states);
 }
 
@@ -269,20 +266,6 @@ async fn lost_fact_found_by_adjacent_words_is_recovered() {
     assert_eq!(count(&plain, ReferenceState::Lost), 15, "{:?}", plain.states);
     let searching = exam(&subject, 0, "sliding-window-search", 1).await;
     assert_eq!(count(&searching, ReferenceState::Recovered), 15, "{:?}", searching.states);
-}
-
-#[tokio::test]
-async fn cut_costs_its_requests_with_and_without_compaction() {
-    let subject = subject(session(40), Cuts::Spread(1));
-    let full = exam(&subject, 0, "full", 1).await;
-    let bill = &full.bills[0];
-    assert_eq!(bill.with_usd, bill.without_usd);
-    assert_eq!((bill.compactions_usd, bill.pays_after), (Some(0.0), None));
-    let window = exam(&subject, 0, "claude-code", 1).await;
-    let bill = &window.bills[0];
-    assert_eq!(bill.without_usd, full.bills[0].with_usd);
-    assert!(bill.with_usd < bill.without_usd);
-    assert!(bill.compactions_usd > Some(0.0));
 }
 
 #[tokio::test]
@@ -365,15 +348,6 @@ fn only_size_triggers_after_start_can_be_forced() {
     }
 }
 
-#[tokio::test]
-async fn messages_after_last_material_request_count_as_arrived() {
-    let subject = subject(session(40), Cuts::Spread(1));
-    let (part, plan) = (part(&subject, 0), Plan { window: 1_000_000, ..plan("full") });
-    let mut session = opened(&part, &plan, &EmptySummary).unwrap();
-    session.arrive_uncompacted(part.material).await.unwrap();
-    assert_eq!((part.material, session.requests_made()), (41, 20));
-}
-
 #[test]
 fn facts_of_cut_count_from_beginning_of_material() {
     let subject = subject(compacted_at_21(), Cuts::Spread(1));
@@ -395,7 +369,7 @@ async fn every_request_after_cut_is_inspected_once() {
     let seen = std::sync::Mutex::new(Vec::new());
     let look = |request: u32, _: &Context| seen.lock().unwrap().push(request);
     let part = part(&subject, 0);
-    examine_and_inspect(&part, &plan("full"), 1, &EmptySummary, None, &look).await.unwrap();
+    examine_and_inspect(&part, &plan("full"), 1, &EmptySummary, &look).await.unwrap();
     assert_eq!(*seen.lock().unwrap(), (20..40).collect::<Vec<u32>>());
 }
 
@@ -404,20 +378,20 @@ async fn session_waits_at_cut_for_foreground_calls() {
     let subject = subject(session(40), Cuts::Spread(1));
     let part = part(&subject, 0);
     let says = Says("All is well.".to_owned());
-    let none = examine(&part, &plan("full"), 1, &says, None).await.unwrap().exam;
+    let none = examine(&part, &plan("full"), 1, &says).await.unwrap().exam;
     assert_eq!((none.compactions, none.blocking_ms), (0, None));
-    let one = examine(&part, &plan("claude-code"), 1, &says, None).await.unwrap().exam;
+    let one = examine(&part, &plan("claude-code"), 1, &says).await.unwrap().exam;
     assert_eq!(one.compactions, 1);
     assert!(one.blocking_ms > Some(0.0), "{:?}", one.blocking_ms);
 }
 
-/// The bill of a session at depth 3 whose compactor's replies have this many
-/// tokens, and the number of compactions before the cut.
-async fn deep(subject: &PreparedSession, output: u64) -> (CutBill, u32) {
+/// Dollars of the compactor at depth 3 whose replies have this many tokens, and the
+/// number of compactions before the cut.
+async fn deep(subject: &PreparedSession, output: u64) -> (f64, u32) {
     let part = part(subject, 0);
     let says = Wordy(output);
-    let exam = examine(&part, &plan("claude-code"), 3, &says, None).await.unwrap().exam;
-    (exam.bills[0].clone(), exam.compactions)
+    let exam = examine(&part, &plan("claude-code"), 3, &says).await.unwrap().exam;
+    (exam.compactor_usd.unwrap(), exam.compactions)
 }
 
 /// Answers every task with the same text, billed as this many tokens.
@@ -436,20 +410,28 @@ impl Compactor for Wordy {
 }
 
 #[tokio::test]
-async fn compaction_after_cut_is_paid_by_next_request() {
+async fn cut_pays_for_calls_that_led_to_it() {
     let subject = subject(session(40), Cuts::Spread(1));
     let ((short, before), (long, again)) = (deep(&subject, 100).await, deep(&subject, 2_100).await);
     assert_eq!(before, again);
-    // 2,000 more output tokens for each call.
-    let plan = plan("claude-code");
-    let mut tariff = plan.agents[0].prices.as_ref().unwrap().standard();
+    // 2,000 more output tokens for each call; those after the cut are not counted.
+    let mut own = plan("claude-code");
+    let mut tariff = own.agents[0].prices.as_ref().unwrap().standard();
     let at = subject.facts.requests[0].at;
     let more = tariff.request_usd(&recap_core::model::Buckets::default(), 2_000, at).unwrap();
-    let calls = |short: Option<f64>, long: Option<f64>| (long.unwrap() - short.unwrap()) / more;
-    let led = calls(short.compactions_usd, long.compactions_usd);
+    let led = (long - short) / more;
     assert!((led - f64::from(before)).abs() < 1e-6, "{led} {before}");
-    let later = calls(short.with_usd, long.with_usd);
-    assert!(later > 0.5 && (later - later.round()).abs() < 1e-6, "{later}");
+    let usd = async |plan: &Plan| {
+        examine(&part(&subject, 0), plan, 1, &Wordy(100)).await.unwrap().exam.compactor_usd
+    };
+    assert_eq!(usd(&plan("full")).await, Some(0.0));
+    let agents = own.agents.clone();
+    let mut unpriced = agents[0].clone();
+    unpriced.prices = None;
+    own.agents = [unpriced].into();
+    assert_eq!(usd(&own).await, None);
+    own.agents = [].into();
+    assert_eq!(usd(&own).await, None, "nobody is billed");
 }
 
 #[tokio::test]
@@ -460,7 +442,7 @@ async fn nobody_waits_at_cut_for_background_call() {
         stage.background = true;
     }
     let says = Says("All is well.".to_owned());
-    let exam = examine(&part(&subject, 0), &plan, 1, &says, None).await.unwrap().exam;
+    let exam = examine(&part(&subject, 0), &plan, 1, &says).await.unwrap().exam;
     assert_eq!((exam.compactions, exam.blocking_ms), (1, None));
     assert_eq!(exam.latency_source, Some(LatencySource::Modelled));
 }
@@ -477,14 +459,14 @@ async fn without_summary_is_refused_alike_without_counting_replies() {
         let mut plan = plan("snapshot-dedup-zoea");
         plan.key.strategy = name.to_owned();
         Arc::make_mut(&mut plan.strategy).control = control;
-        let exam = examine(&part, &plan, 3, &EmptySummary, None).await.unwrap().exam;
+        let exam = examine(&part, &plan, 3, &EmptySummary).await.unwrap().exam;
         assert_eq!(exam.refused.len(), refused, "{name} {control}");
     }
     for (name, replies) in [("s", 1), (without_summary.as_str(), 0)] {
         let mut plan = plan("claude-code");
         plan.key.strategy = name.to_owned();
         let says = Says("All is well.".to_owned());
-        let exam = examine(&part, &plan, 1, &says, None).await.unwrap().exam;
+        let exam = examine(&part, &plan, 1, &says).await.unwrap().exam;
         assert_eq!(exam.replies.len(), replies, "{name}");
     }
 }

@@ -11,13 +11,13 @@ use futures_util::future::join_all;
 use super::asking::Asking;
 use super::record::CutKey;
 use super::spec::{ModelRoles, compactor};
-use crate::{Baseline, CutSegment, ExaminedCut, Plan, PreparedSession, ReplayError, examine};
+use crate::{CutSegment, ExaminedCut, Plan, PreparedSession, ReplayError, examine};
 use recap_core::model::{
-    Cell, CellKey, CellOutcome, CellRows, Cut, CutOutcome, CutRow, Expectation, FULL, NO_SUMMARY,
+    Cell, CellKey, CellOutcome, CellRows, Cut, CutOutcome, CutRow, Expectation, NO_SUMMARY,
     QuestionFacts, RowKind,
 };
 use recap_exam::roles::compactor::EmptySummary;
-use recap_strategy::{AskedFrom, builtin};
+use recap_strategy::AskedFrom;
 
 /// Every cut of a subject, with the plans of one of its windows: a cut has a
 /// window of its own.
@@ -71,15 +71,14 @@ impl Cutting {
         let (place, facts) = &self.subject.cuts[at];
         let part = CutSegment::new(&self.subject, place, facts, &self.asked[at]);
         let mut cut = part.cut(place, facts);
-        let without = self.without(&part).await;
         let wanted = self
             .plans
             .iter()
             .filter(|plan| place.recorded.is_some() || !plan.strategy.replays_recording());
         let exams = wanted.map(|plan| {
-            let (part, without) = (&part, without.as_ref());
+            let part = &part;
             async move {
-                let examined = self.exam(part, plan, roles, without).await;
+                let examined = self.exam(part, plan, roles).await;
                 let asked = match examined {
                     Ok(examined) => Ok(self.ask(at, examined).await),
                     Err(error) => Err(error),
@@ -96,26 +95,17 @@ impl Cutting {
         (cut, texts)
     }
 
-    /// The cost of the requests after the cut without compression; `None` if
-    /// they cannot be replayed.
-    async fn without(&self, part: &CutSegment) -> Option<Baseline> {
-        let strategy = builtin(FULL, &[])?.ok()?;
-        let plan = Plan { strategy: Arc::new(strategy), ..self.plans.first()?.clone() };
-        Some(examine(part, &plan, 1, &EmptySummary, None).await.ok()?.baseline)
-    }
-
     async fn exam(
         &self,
         part: &CutSegment,
         plan: &Plan,
         roles: &ModelRoles,
-        without: Option<&Baseline>,
     ) -> Result<ExaminedCut, ReplayError> {
         if plan.key.strategy.starts_with(NO_SUMMARY) {
-            return examine(part, plan, self.depth, &EmptySummary, without).await;
+            return examine(part, plan, self.depth, &EmptySummary).await;
         }
         let compactor = compactor(roles, &self.subject, plan.key.replicate);
-        examine(part, plan, self.depth, compactor.as_ref(), without).await
+        examine(part, plan, self.depth, compactor.as_ref()).await
     }
 
     /// Asks the questions of this cut in the context right behind it.

@@ -198,8 +198,6 @@ AFTER_KINDS:
         "share saved of the bill of the row `recorded`";
     COST_USD_WITHOUT_STORAGE "cost_usd_without_storage" Dollars Lower JsonOnly "reference §2":
         "`cost_usd` without the storage of explicit caches";
-    CUT_COST_USD "cut_cost_usd" Dollars Lower JsonOnly "how-it-works §45":
-        "mean over cuts: the compaction and the requests after it, minus the same requests without";
     DIFFERENCE_TO_FULL "difference_to_full" Ranking Higher JsonOnly "reference §7":
         "paired difference to `full` in the measure that ranks";
     DIFFERENCE_TO_FULL_HI: upper_bound DIFFERENCE_TO_FULL;
@@ -220,8 +218,6 @@ AFTER_KINDS:
         "facts kept per 1,000 tokens of the first prompt after the cut";
     NEITHER "neither" Share Neutral JsonOnly "reference §5":
         "share of exposed questions wrong under both";
-    PAYS_AFTER "pays_after" Count Lower JsonOnly "how-it-works §45":
-        "requests after the cut until the compaction has saved what it cost (Kaplan–Meier median)";
     RECALL_VERBATIM "recall_verbatim" Share Neutral JsonOnly "reference §6":
         "mean score of questions whose evidence is all sent as recorded";
     RECALL_VERBATIM_FULL "recall_verbatim_full" Share Neutral JsonOnly "reference §6":
