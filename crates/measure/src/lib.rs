@@ -85,7 +85,8 @@ use std::collections::BTreeSet;
 
 use recap_billing::pricing::PriceList;
 use recap_core::model::{
-    Cell, Manifest, NextStep, Primary, Report, RowKind, RunResults, SessionFacts, StrategyRow,
+    Cell, Manifest, NextStep, Primary, Receipt, Report, RowKind, RunResults, SessionFacts,
+    StrategyRow,
 };
 
 /// The data set of rows over all sessions of a run.
@@ -140,11 +141,13 @@ pub fn measure(
     }
     let prices = PriceList::from(&manifest.prices);
     let curve = (!asked).then(|| curve(&manifest, &sessions, &prices));
+    let known = curve.as_ref().and_then(|curve| curve.as_ref().ok());
+    let estimated = known.map(|curve| curve.estimated.1).filter(|usd| *usd > 0.0);
     Report {
         curve,
         twin: twin::twin(&manifest, &sessions, &results, primary),
         recorded_compactions: recorded_compactions(&sessions, &prices),
-        receipt: receipt(&sessions, &prices),
+        receipt: Receipt { estimated, ..receipt(&sessions, &prices) },
         receipts: sessions.iter().map(|facts| receipt([facts], &prices)).collect(),
         savers: savers::savers(&manifest, &sessions, &results),
         session_rows: by_session::session_rows(&manifest, &sessions, &results),

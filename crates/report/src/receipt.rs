@@ -221,7 +221,7 @@ pub(super) fn sentence(report: &Report) -> Option<String> {
             )
         });
     }
-    let total = all.total();
+    let total = receipt.today();
     let part = |(kind, part): (&TokenKind, &Amount)| match is_unknown(&total) {
         true => format!("{} {} tokens", kind_name(*kind), number::tokens(part.tokens as f64)),
         false => format!("{} {}", kind_name(*kind), money(part)),
@@ -233,6 +233,10 @@ pub(super) fn sentence(report: &Report) -> Option<String> {
     }
     let cost = known(receipt, &total);
     let mut said = format!("Today these sessions cost {cost}: {parts}");
+    if let Some(usd) = receipt.estimated {
+        let calls = counted(receipt.silent_compactions, "compaction");
+        said += &format!("; {} estimated for {calls} not on record", number::dollars(usd));
+    }
     for sender in [Sender::Subagent, Sender::Compaction] {
         let spent = receipt.of(sender);
         if spent.reported > 0 {
@@ -517,6 +521,7 @@ pub(super) mod tests {
             ]
             .into(),
             silent_compactions: 1,
+            estimated: Some(0.25),
             missing_subagents: 3,
             rebuilt: [
                 (Cause::IdleGap, rebuilt(2, 40_000, 0.25)),
@@ -534,8 +539,9 @@ pub(super) mod tests {
     fn sentence_splits_dollars_by_kind_rebuilds_by_cause() {
         assert_eq!(
             sentence(&report()).unwrap(),
-            "Today these sessions cost $2.00 + unknown (no price for local): cache reads $1.00, cache writes \
-             (5 min) $0.500, uncached input unknown, output $0.500; of it unknown for subagents; \
+            "Today these sessions cost $2.25 + unknown (no price for local): cache reads $1.00, cache writes \
+             (5 min) $0.500, uncached input unknown, output $0.500; $0.250 estimated for 1 \
+             compaction not on record; of it unknown for subagents; \
              3 caches were rebuilt for $0.375 of it: 1 behind a compaction ($0.125), 2 after an idle \
              gap ($0.250); not known is what 3 subagents used, whose logs are not there."
         );

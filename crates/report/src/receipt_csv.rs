@@ -82,6 +82,18 @@ fn rows(receipt: &Receipt) -> Vec<Row<'_>> {
         let (item, count, sender) = ("calls not reported".to_owned(), Some(calls), sender.into());
         rows.push(Row { part: "cost", sender, model: ALL, item, count, ..Row::default() });
     }
+    if let Some(usd) = receipt.estimated {
+        let of = |sender, item: &str, usd| Row {
+            part: "cost",
+            sender,
+            model: ALL,
+            item: item.to_owned(),
+            usd,
+            ..Row::default()
+        };
+        rows.push(of("compaction", "estimated", Some(usd)));
+        rows.push(of(ALL, "today", receipt.today().whole()));
+    }
     for (cause, rebuilt) in &receipt.rebuilt {
         let (item, count) = (<&str>::from(cause).to_owned(), Some(rebuilt.requests));
         rows.push(Row { part: "rebuilt", item, count, ..Row::default() }.with(&rebuilt.lost));
@@ -148,6 +160,8 @@ mod tests {
             "ALL,ALL,cost,subagent,local,total,,7000,,,the price of local is unknown",
             "ALL,ALL,cost,ALL,ALL,total,,2107000,,,the price of local is unknown",
             "ALL,ALL,cost,compaction,ALL,calls not reported,1,,,,",
+            "ALL,ALL,cost,compaction,ALL,estimated,,,,0.25,",
+            "ALL,ALL,cost,ALL,ALL,today,,,,,",
             "ALL,ALL,cost,subagent,ALL,calls not reported,3,,,,",
             "ALL,ALL,rebuilt,,,idle-gap,2,40000,,0.25,",
             "ALL,ALL,context,,,result:tool-0,4,100,100,,",

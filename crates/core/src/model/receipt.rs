@@ -290,6 +290,8 @@ pub struct Receipt {
     pub spent: BTreeMap<(Sender, Option<String>), Spent>,
     /// Compactions whose call no record reports, if they made one.
     pub silent_compactions: u64,
+    /// What these are taken to have cost in USD, where that is known of compactions of the agent.
+    pub estimated: Option<f64>,
     /// Calls of subagents whose logs are not there.
     pub missing_subagents: u64,
     /// Caches of the conversations that were rebuilt, by cause. Requests of subagents without a
@@ -308,6 +310,7 @@ impl Default for Receipt {
         Self {
             spent: BTreeMap::new(),
             silent_compactions: 0,
+            estimated: None,
             missing_subagents: 0,
             rebuilt: BTreeMap::new(),
             hour: Err(Absent::NoUsage),
@@ -321,6 +324,12 @@ impl Receipt {
     /// What one sender spent, at all models.
     pub fn of(&self, sender: Sender) -> Spent {
         self.sum(|(other, _)| *other == sender)
+    }
+
+    /// What all spent, with what calls are taken to have cost that are not on record.
+    pub fn today(&self) -> Amount {
+        let reported = self.all().total();
+        Amount { usd: reported.usd + self.estimated.unwrap_or(0.0), ..reported }
     }
 
     /// What all spent.

@@ -79,7 +79,7 @@ fn billed(report: &Report, block: &Block<'_>) -> Option<String> {
     if let Some(Ok(curve)) = &report.curve {
         return Some(format!("{} today", number::dollars(curve.today_usd)));
     }
-    let sent = report.receipt.all().total();
+    let sent = report.receipt.today();
     let today =
         (sent.usd > 0.0).then(|| format!("{} today", receipt::known(&report.receipt, &sent)));
     today.or_else(|| block::billing_model(report, block))
