@@ -275,3 +275,39 @@ fn recorded_compactions_tell_what_stood_around_them() {
     assert_eq!((row.behind, row.read, row.added()), (40_000, Some(15_000), Some(20_000.0)));
     assert_eq!((row.growth_before, row.growth_behind, row.calls()), (None, None, None));
 }
+
+/// What goes on from elsewhere begins with what others begin with: behind a compaction, with more
+/// than any agent begins with, or with more than it has later.
+#[test]
+fn session_that_goes_on_begins_as_others_do() {
+    let behind = session("behind", &growing(30), &[(0, RecordedTrigger::Auto)]);
+    let large = session("large", &[&[(0, 90)][..], &growing(29)[7..]].concat(), &[]);
+    let later = session("later", &[&[(0, 60)][..], &growing(29)].concat(), &[]);
+    for odd in [&behind, &large, &later] {
+        let facts = [session("a", &growing(30), &[]), session("b", &growing(30), &[]), odd.clone()];
+        let prices = prices();
+        let input = Input::of(&facts, &prices);
+        assert_eq!(input.tracks[2].first(), None, "{}", odd.session);
+        assert_eq!(input.tracks[2].left(13_400.0), 33_400.0, "{}", odd.session);
+    }
+    // The compaction before the first request is another session's.
+    let prices = prices();
+    let track = Track::of(0, &behind, &prices).unwrap().begun_with(20_000.0);
+    assert_eq!(track.today(&changes(0.0, 0.0, 0.0)).estimated, (0, 0.0));
+}
+
+/// Of six sessions one begins with 60k: at 80k it has no room, and that is counted.
+#[test]
+fn session_without_room_is_counted() {
+    let mut facts = sessions(6, 20);
+    facts[5] = session(
+        "s5",
+        &[&[(0, 60)][..], &(6..20).map(|n| (10 * n, 10)).collect::<Vec<_>>()].concat(),
+        &[],
+    );
+    let curve = curve(&run("claude-code"), &facts, &prices()).unwrap();
+    let rooms: Vec<(u64, u64)> = curve.sizes.iter().map(|row| (row.size, row.no_room)).collect();
+    assert_eq!(rooms[..3], [(80_000, 1), (100_000, 1), (115_000, 0)]);
+    let [.., last] = curve.sizes[0].by_session.as_slice() else { panic!() };
+    assert!(!last.room);
+}
