@@ -1,6 +1,7 @@
 //! What INPUT means: a bundled data set, a file, a folder, or standard input.
 
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
@@ -48,20 +49,35 @@ pub(super) fn load(inputs: &[String], options: &LoadOptions) -> Result<Vec<Datas
     }
     let mut datasets: Vec<Dataset> = Vec::new();
     let mut set_aside = Vec::new();
-    for input in inputs {
-        let mut loaded = match one(input, options) {
+    let folders: Vec<Option<PathBuf>> = inputs.iter().map(|input| folder_of(input)).collect();
+    let mut together: BTreeMap<&PathBuf, Vec<&Path>> = BTreeMap::new();
+    for (input, folder) in inputs.iter().zip(&folders) {
+        folder.iter().for_each(|folder| together.entry(folder).or_default().push(Path::new(input)));
+    }
+    for (input, folder) in inputs.iter().zip(&folders) {
+        let files = folder.as_ref().and_then(|folder| Some((folder, together.get(folder)?)));
+        if let Some((folder, files)) = files.filter(|(_, files)| files.len() > 1) {
+            if files[0] == Path::new(input) {
+                let name = folder.file_name();
+                let name = name.map_or_else(|| "sessions".into(), |name| name.to_string_lossy());
+                match dataset::load_files(&name, files, options) {
+                    Ok(loaded) => datasets.push(loaded),
+                    Err(aside) => set_aside.extend(aside),
+                }
+            }
+            continue;
+        }
+        match one(input, options) {
             Err(error) if inputs.len() > 1 && Path::new(input).is_file() => {
                 set_aside.push(format!("{input}: {}", error.reason()));
-                continue;
             }
-            read => read.map_err(|error| mistyped(input, error))?,
-        };
-        if let Some(folder) = shared_folder(input, inputs) {
-            loaded.name = folder;
-        }
-        match datasets.iter_mut().find(|known| known.name == loaded.name) {
-            Some(known) => join(known, loaded),
-            None => datasets.push(loaded),
+            read => {
+                let loaded = read.map_err(|error| mistyped(input, error))?;
+                match datasets.iter_mut().find(|known| known.name == loaded.name) {
+                    Some(known) => join(known, loaded),
+                    None => datasets.push(loaded),
+                }
+            }
         }
     }
     let aside = set_aside.iter().map(|file| format!("set aside: {file}"));
@@ -75,16 +91,10 @@ pub(super) fn load(inputs: &[String], options: &LoadOptions) -> Result<Vec<Datas
     Ok(datasets)
 }
 
-/// The name of a file's folder, where another file of the same folder is given.
-fn shared_folder(input: &str, inputs: &[String]) -> Option<String> {
-    let folder = |input: &str| {
-        let path = Path::new(input);
-        path.is_file().then(|| path.canonicalize().ok()?.parent().map(Path::to_owned)).flatten()
-    };
-    let own = folder(input)?;
-    let several = inputs.iter().filter(|i| folder(i).as_ref() == Some(&own)).count() > 1;
-    let name = own.file_name().map_or_else(|| "sessions".into(), |n| n.to_string_lossy());
-    several.then(|| name.into_owned())
+/// The folder of an input that is a file.
+fn folder_of(input: &str) -> Option<PathBuf> {
+    let path = Path::new(input);
+    path.is_file().then(|| path.canonicalize().ok()?.parent().map(Path::to_owned)).flatten()
 }
 
 fn join(known: &mut Dataset, more: Dataset) {

@@ -1,9 +1,13 @@
 //! At what size to compact: figures worked out by hand, from recordings on disk to the rows that
 //! people read.
 
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
 use serde_json::{Value as Json, json};
 
 use crate::desk::Desk;
+use crate::recordings::shared;
 
 /// A Claude Code session whose prompt grows by 20k from request to request, from 20k on: what was
 /// there is read, the rest is written for an hour, and a hundred tokens are put out.
@@ -144,6 +148,11 @@ fn forks_are_counted_once_and_are_a_family() {
     };
     // The last five of 25 requests are its own.
     assert!(today("g") < 0.5 * today("a"), "{} {}", today("g"), today("a"));
+    // The same of files that are named one by one.
+    let rows = desk.csv("run/receipt.csv");
+    let files = ["logs/a.jsonl", "logs/b.jsonl", "logs/g.jsonl"];
+    desk.good(&[&["bench"], &files[..], &RUN[2..], &["run"]].concat());
+    assert_eq!(desk.csv("run/receipt.csv"), rows);
 }
 
 /// What is no answer is said in a sentence with what to do, and never as a verdict.
@@ -191,4 +200,56 @@ fn wrong_sizes_and_rules_about_them_are_refused() {
     assert_eq!(named, [90_000, 250_000]);
     let told = run("40", 1).out;
     assert!(told.contains("claude-code at 200k"), "{told}");
+}
+
+/// Folders of recordings whose agents have a setting for the size.
+const FOLDERS: [&str; 5] =
+    ["claude-code-sessions", "cli-more", "context-evaluator", "agentv-codex", "oh-my-posh"];
+
+/// The sessions of a folder, without those of other sources below it.
+fn sessions_of(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let name = |path: &PathBuf| path.file_name().unwrap().to_string_lossy().into_owned();
+    let is_session =
+        |path: &PathBuf| name(path).ends_with(".jsonl") || name(path).ends_with(".jsonl.gz");
+    let mut files: Vec<PathBuf> = entries.filter(is_session).collect();
+    files.sort();
+    files
+}
+
+/// What each size saves, as a simulation in another language finds it in the same files that was
+/// written without looking at this one: within three hundredths of today's bill.
+#[test]
+fn savings_match_an_independent_simulation() {
+    let Some(data) = shared("data") else { return };
+    let desk = Desk::new();
+    for folder in FOLDERS {
+        let files = sessions_of(&data.join(folder));
+        let paths: Vec<&str> = files.iter().map(|file| file.to_str().unwrap()).collect();
+        let run = ["--strategy", "prune", "--cuts", "none", "--quiet", "--out", "run"];
+        desk.good(&[&["bench"], &paths[..], &run[..]].concat());
+        let own = sizes(&desk, "run");
+        let rows = own["sizes"].as_array().unwrap();
+        let value = |name: &str| own["quantities"][name]["value"].clone();
+        let quantities = json!({
+            "added": value("added"), "cached": value("cached"), "output": value("output"),
+            "read_again": value("read_again"), "calls": value("calls"), "counted_output": true,
+            "sizes": rows.iter().map(|row| row["size"].clone()).collect::<Vec<_>>(),
+        });
+        desk.file("quantities.json", quantities.to_string());
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/simulate_sizes.py");
+        let mut simulation = Command::new("python3");
+        simulation.arg(script).arg(data.join("prices/litellm_model_prices.trimmed.json"));
+        let ran = simulation.arg(desk.path("quantities.json")).args(&files).output().unwrap();
+        assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+        let other: Json = serde_json::from_slice(&ran.stdout).unwrap();
+        let usd = |value: &Json| value.as_f64().unwrap();
+        for row in rows {
+            let there = &other["sizes"][row["size"].to_string()];
+            let saved = usd(&own["today_usd"]) - usd(&row["usd"]);
+            let found = usd(&other["today"]) - usd(&there["usd"]);
+            let apart = (saved - found).abs() / usd(&own["today_usd"]);
+            assert!(apart < 0.01, "{folder} at {}: {saved} and {found}", row["size"]);
+        }
+    }
 }

@@ -56,7 +56,7 @@ pub use format::{Format, Head, MAX_HEAD, Tried};
 pub use formats::FORMATS;
 pub use import::{CHAT_FILE, Export, ImportOptions, Imported, import};
 pub use labels::load_labels;
-pub use load::{bundled, bundled_names, load, load_reader};
+pub use load::{bundled, bundled_names, load, load_files, load_reader};
 pub use native::{CARD_FILE, QUESTIONS_FILE, SESSIONS_FILE, write_native};
 pub use questions::{
     KindCoverage, QuestionAudit, QuestionFlaw, audit_questions, load_questions, write_questions,

@@ -34,6 +34,30 @@ pub fn load(input: &Path, options: &LoadOptions) -> Result<Dataset, DatasetError
     gather(input, options)?.whole()
 }
 
+/// Reads files as the sessions of one data set, in which what they share counts once. A broken
+/// file is set aside and named in the warnings, as in a folder.
+///
+/// # Errors
+/// Why each file was set aside, where none is left.
+pub fn load_files(
+    name: &str,
+    files: &[&Path],
+    options: &LoadOptions,
+) -> Result<Dataset, Vec<String>> {
+    let mut gathered = Gathered::default();
+    for file in files {
+        let shown = file.display().to_string();
+        gathered
+            .or_set_aside(&shown, |gathered| read_into(gathered, file, options).map(|_| true))
+            .map_err(|error| vec![error.to_string()])?;
+    }
+    if gathered.index.is_empty() {
+        return Err(gathered.set_aside);
+    }
+    gathered.warn_of_set_aside();
+    gathered.into_loaded(name).and_then(Loaded::whole).map_err(|error| vec![error.to_string()])
+}
+
 /// Reads `input`, and collects the problems of its questions instead of stopping at the first.
 pub(super) fn gather(input: &Path, options: &LoadOptions) -> Result<Loaded, DatasetError> {
     let mut gathered = Gathered::default();

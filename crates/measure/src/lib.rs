@@ -85,8 +85,8 @@ use std::collections::BTreeSet;
 
 use recap_billing::pricing::PriceList;
 use recap_core::model::{
-    Cell, Manifest, NextStep, Primary, Receipt, Report, RowKind, RunResults, SessionFacts,
-    StrategyRow,
+    Cell, Manifest, NextStep, Primary, RECORDED, Receipt, Report, RowKind, RunResults, Sender,
+    SessionFacts, StrategyRow, catalogue,
 };
 
 /// The data set of rows over all sessions of a run.
@@ -141,13 +141,17 @@ pub fn measure(
     }
     let prices = PriceList::from(&manifest.prices);
     let curve = (!asked).then(|| curve(&manifest, &sessions, &prices));
-    let known = curve.as_ref().and_then(|curve| curve.as_ref().ok());
-    let estimated = known.map(|curve| curve.estimated.1).filter(|usd| *usd > 0.0);
+    let own = receipt(&sessions, &prices);
+    let estimated = match &curve {
+        Some(Ok(curve)) => Some(curve.estimated.1),
+        _ => estimated(&rows, &own),
+    };
+    let estimated = estimated.filter(|usd| *usd > 0.0 && own.silent_compactions > 0);
     Report {
         curve,
         twin: twin::twin(&manifest, &sessions, &results, primary),
         recorded_compactions: recorded_compactions(&sessions, &prices),
-        receipt: Receipt { estimated, ..receipt(&sessions, &prices) },
+        receipt: Receipt { estimated, ..own },
         receipts: sessions.iter().map(|facts| receipt([facts], &prices)).collect(),
         savers: savers::savers(&manifest, &sessions, &results),
         session_rows: by_session::session_rows(&manifest, &sessions, &results),
@@ -167,6 +171,16 @@ pub fn measure(
         calls: Vec::new(),
         panel,
     }
+}
+
+/// What the calls of compactions are taken to have cost that are not on record, as the replay of
+/// what was sent has them.
+fn estimated(rows: &[StrategyRow], own: &Receipt) -> Option<f64> {
+    let mut replayed = rows.iter().filter(|row| row.strategy == RECORDED && row.failed.is_empty());
+    let whole = |row: &&StrategyRow| row.dataset == ALL || rows.iter().all(|r| r.dataset != ALL);
+    let bill = replayed.find(whole)?.number(catalogue::COST_USD)?;
+    let reported = [Sender::Main, Sender::Compaction].map(|sender| own.of(sender).total().whole());
+    Some(bill - reported.into_iter().sum::<Option<f64>>()?)
 }
 
 /// Adds the missing cells of an interrupted run as failed cells, for the

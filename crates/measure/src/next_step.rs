@@ -1,5 +1,6 @@
 //! The further run that a report proposes, with its price.
 
+use super::agent_settings::threshold;
 use super::findings::Evidence;
 use super::recommendation::kept;
 use recap_core::model::RECORDED;
@@ -31,7 +32,14 @@ fn real_summaries(run: &Evidence<'_>) -> Option<NextStep> {
     let mut offline_summaries: Vec<&StrategyRow> =
         rows.iter().map(|e| &e.row).filter(|row| row.row_kind == RowKind::OfflineSummary).collect();
     offline_summaries.sort_by(|a, b| kept(run, b).total_cmp(&kept(run, a)));
-    offline_summaries.truncate(TRIED);
+    // What the recorded agent itself does comes first: it is what its owner can change.
+    let agent = run.manifest.agent.as_deref();
+    let own = agent.and_then(threshold).and_then(|setting| setting.strategies.first());
+    let is_own = |row: &&StrategyRow| own.is_some_and(|own| *own == row.strategy);
+    match offline_summaries.iter().copied().find(is_own) {
+        Some(own) => offline_summaries = vec![own],
+        None => offline_summaries.truncate(TRIED),
+    }
     let strategies: Vec<String> =
         offline_summaries.iter().map(|row| row.strategy.clone()).collect();
     let recorded = rows.iter().find(|e| e.row.strategy == RECORDED);

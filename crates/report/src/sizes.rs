@@ -21,8 +21,7 @@ pub(super) fn table(curve: &SizeCurve) -> Part {
         row("against today", &|row| number::change(-row.saving), absent()),
         row("95 % interval", &interval, absent()),
         row("compactions", &|row| row.compactions.to_string(), curve.compactions.to_string()),
-        row("sessions cheaper", &|row| row.cheaper.to_string(), absent()),
-        row("sessions dearer", &|row| row.dearer.to_string(), absent()),
+        row("cheaper, dearer", &|row| format!("{}, {}", row.cheaper, row.dearer), absent()),
     ];
     Part::Table(Table::with("What other sizes would have cost", columns, rows))
 }

@@ -72,7 +72,8 @@ pub fn answer(report: &Report) -> Option<Answer> {
         if let Ok(curve) = curve {
             (answer.how_sure, answer.doubt) = (size_basis(curve), None);
         }
-        answer.harness = Some(harness).filter(|_| report.primary == Primary::FactsKept);
+        let has_facts = report.primary == Primary::FactsKept;
+        answer.harness = Some(harness).filter(|_| has_facts || curve.is_err());
     }
     if !told.is_empty() {
         answer.answer = format!("{} {told}", answer.answer);

@@ -1,8 +1,8 @@
 //! The size at which an agent compacts, in sentences. Every dollar and share in them is a cell of
 //! the table of sizes below.
 
-use super::listed;
 use super::number::{dollars, percent, time, tokens};
+use super::{capital, listed};
 use crate::model::{Kept, NoCurve, Quantities, Quantity, SizeCurve, SizeRow};
 use crate::text::{counted, form_for};
 
@@ -18,12 +18,11 @@ pub fn size_answer(curve: &SizeCurve) -> String {
 pub fn size_basis(curve: &SizeCurve) -> String {
     let Quantities { added, read_again, .. } = &curve.quantities;
     let whose = |of: &Quantity| match of.own {
-        true => format!("{} here", counted(of.n, "compaction")),
-        false => format!("{} in public recordings", counted(of.n, "compaction")),
+        true => format!("{} here", of.n),
+        false => format!("{} public ones", of.n),
     };
     let mut parts = vec![format!(
-        "A compaction adds {} to the first prompt ({}), and {} are read again behind it ({} to {}, \
-         {})",
+        "a compaction leaves {} above the first prompt ({}), {} are read again ({} to {}, {})",
         thousands(added.value),
         whose(added),
         thousands(read_again.value),
@@ -33,17 +32,17 @@ pub fn size_basis(curve: &SizeCurve) -> String {
     )];
     if curve.estimated.0 > 0 {
         parts.push(format!(
-            "today has {} estimated for {} whose calls are not on record",
+            "{} of today is estimated ({} not on record)",
             dollars(curve.estimated.1),
-            counted(curve.estimated.0, "compaction")
+            counted(curve.estimated.0, "call")
         ));
     }
     if let Some((session, why)) = curve.left_out.first() {
         let all = counted(curve.left_out.len(), "session");
         parts.push(format!("{all} left out, the first one ({session}): {why}"));
     }
-    parts.push("list prices, not plans; what is forgotten has no price".to_owned());
-    format!("{}.", parts.join("; "))
+    parts.push("list prices, not plans".to_owned());
+    capital(&format!("{}.", parts.join("; ")))
 }
 
 /// Tokens in thousands, with their sign: `8.7k`, `−7k`.

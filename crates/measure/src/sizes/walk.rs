@@ -46,14 +46,25 @@ pub(super) struct Step<'a> {
     /// The model, where its rates depend on the size of the prompt.
     tiers: Option<&'a ModelPrices>,
     at: Timestamp,
-    /// Whether it read all that the request before it had left in the cache.
-    full: bool,
+    /// How much it read of what the request before it had left in the cache.
+    reuse: Reuse,
     /// Shares of what it did not read by what they were billed as.
     mix: [(TokenKind, f64); 3],
     /// The last compaction between the request before and this one.
     pub compaction: Option<&'a CompactionFacts>,
     /// What those that the session counts come to.
     made: Made,
+}
+
+/// What a request read of the prompt before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reuse {
+    /// All that was in the cache.
+    Whole,
+    /// Half of it or more.
+    Part,
+    /// Less: the cache was lost, and what was read is the front of the prompt.
+    Lost,
 }
 
 /// Compactions on record that a session counts.
@@ -191,7 +202,7 @@ impl<'a> Track<'a> {
             gone = reported - prompt;
             let fires = size.is_some_and(|size| prompt > size as f64);
             if fires && kept.is_none() && before > 0.0 {
-                (gone, rereading) = (reported - behind, 0);
+                gone = reported - behind;
                 if step.own {
                     let call_reads = match skipped {
                         Some(_) => before,
@@ -297,21 +308,26 @@ impl<'a> Step<'a> {
             rates: bill.rates,
             tiers: Some(bill.prices).filter(|prices| prices.depends_on_size()),
             at: request.at,
-            full: usage.cache_read + SHORT >= cached.min(usage.prompt()),
+            reuse: match cached.min(usage.prompt()) {
+                whole if usage.cache_read + SHORT >= whole => Reuse::Whole,
+                whole if 2 * usage.cache_read >= whole => Reuse::Part,
+                _ => Reuse::Lost,
+            },
             mix,
             compaction: None,
             made: Made::default(),
         }
     }
 
-    /// Tokens that are read of a prompt that lacks `gone` of what was reported. What a lost cache
-    /// still gave was the front of the prompt, of which `fixed` tokens stay.
+    /// Tokens that are read of a prompt that lacks `gone` of what was reported: what was read less
+    /// that, but no more than was read where the cache was lost. Of its front `fixed` tokens stay.
     fn read(&self, prompt: f64, gone: f64, fixed: f64) -> f64 {
         let read = self.usage.cache_read as f64;
-        let left = match (self.full, gone > 0.0) {
-            (true, _) => prompt - (self.prompt as f64 - read),
-            (false, true) => (read - gone).max(read.min(fixed)),
-            (false, false) => read - gone,
+        let left = match self.reuse {
+            Reuse::Whole => prompt - (self.prompt as f64 - read),
+            Reuse::Lost if gone <= 0.0 => read,
+            _ if gone <= 0.0 => read - gone,
+            _ => (read - gone).max(read.min(fixed)),
         };
         left.clamp(0.0, prompt)
     }

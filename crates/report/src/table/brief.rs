@@ -44,7 +44,8 @@ pub(super) fn table(report: &Report, screen: Screen) -> String {
     let lines = LINES * blocks.len().max(1) - gaps;
     let fits = |problems: &usize| height(&top) + least + height(&foot(*problems, 1)) < lines;
     // One problem always stands; a note gives way to summaries.
-    let least_told = usize::from(findings(report, 1).0.iter().any(|shown| !is_notice(shown)));
+    let is_problem = findings(report, 1).0.iter().any(|shown| !is_notice(shown));
+    let least_told = usize::from(is_problem && !billed_by_size(report));
     let problems = (least_told..=PROBLEMS).rev().find(fits).unwrap_or(least_told);
     let left = lines.saturating_sub(height(&top) + height(&foot(problems, 1)) + 1);
     let rankings: Vec<(Vec<Part>, usize)> = (blocks.iter())
@@ -95,7 +96,9 @@ fn ranking(
     screen: Screen,
 ) -> (Vec<Part>, usize) {
     let [mut strategies, summaries, _] = arranged(&block.rows);
-    if strategies.iter().any(|row| row.strategy == RECORDED) {
+    if billed_by_size(report) {
+        strategies.retain(|row| row.strategy != TODAY[0]);
+    } else if strategies.iter().any(|row| row.strategy == RECORDED) {
         // The whole conversation is no choice where the agent itself compacts.
         strategies.retain(|row| row.strategy != TODAY[0] || block::overflows(row).is_none());
     }
@@ -108,7 +111,7 @@ fn ranking(
     let shown = |n: usize| {
         let groups = [strategies.clone(), summaries[..n].to_vec(), Vec::new()];
         let all: Vec<&StrategyRow> = groups.iter().flatten().copied().collect();
-        let billed = !matches!(report.curve, Some(Ok(_)));
+        let billed = !billed_by_size(report);
         let mut table = ranked(groups, &brief_columns(report.primary, &all, billed, screen));
         if report.primary == Primary::FactsKept {
             name_recorded(report, &mut table);
@@ -120,6 +123,12 @@ fn ranking(
     let over = terminal(&all, screen).lines().count().saturating_sub(lines);
     let hidden = over.min(summaries.len().saturating_sub(stay));
     if hidden == 0 { (all, 0) } else { (shown(summaries.len() - hidden), hidden) }
+}
+
+/// Whether dollars stand with the sizes at which the agent compacts, and none with what a
+/// compaction keeps.
+fn billed_by_size(report: &Report) -> bool {
+    matches!(report.curve, Some(Ok(_)))
 }
 
 /// Says what the agent's own rows are, and at how many compactions they are counted.
@@ -227,7 +236,7 @@ fn foot(report: &Report, answer: Option<&Answer>, problems: usize, hidden: usize
     if let Some(next) = answer.and_then(|answer| answer.next.as_ref()) {
         said("next", next);
     }
-    let hidden = (hidden > 0).then(|| format!("{hidden} strategies, "));
+    let hidden = (hidden > 0).then(|| format!("{}, ", counted(hidden, "strategy")));
     let notes = (notes > 0).then(|| format!("{}, ", counted(notes, "note")));
     let rest = [hidden, notes].into_iter().flatten().collect::<String>();
     said("more", &format!("--wide, or the page: {rest}controls, columns"));
@@ -247,7 +256,7 @@ fn findings(report: &Report, most: usize) -> (Vec<&Finding>, usize) {
             finding,
             Finding::Problem(Problem::UnbilledSummaries { .. } | Problem::BillOff { .. })
         );
-        problem && matches!(report.curve, Some(Ok(_)))
+        problem && billed_by_size(report)
     };
     let all: Vec<&Finding> = report.findings.iter().filter(|finding| !told(finding)).collect();
     let all = all.iter().copied();
