@@ -344,26 +344,34 @@ def opencode_database(recording, path):
     """Both tables: OpenCode 2 leaves the sessions of its first version where they are."""
     with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as database:
         tables = {name for (name,) in database.execute("select name from sqlite_master")}
+        rows = lambda of, order: database.execute(f"select {of} order by {order}") if (
+            of.split()[-1] in tables
+        ) else []
         parts = {}
-        for message, data in database.execute("select message_id, data from part order by id"):
+        for message, data in rows("message_id, data from part", "id"):
             parts.setdefault(message, []).append(json.loads(data))
         old = [
             {"info": {"id": id, **json.loads(data)}, "parts": parts.get(id, [])}
-            for id, data in database.execute("select id, data from message order by id")
+            for id, data in rows("id, data from message", "id")
         ]
         opencode(recording, old)
-        if "session_message" not in tables:
-            return
-        rows = database.execute("select id, type, data from session_message order by seq")
+        rows = rows("id, type, data from session_message", "seq")
         for id, kind, data in rows:
             data, key = json.loads(data), told_apart(id)
+            if "tokens" not in data:
+                continue
+            tokens, model = data["tokens"], (data.get("model") or {}).get("id")
+            tokens["output"] += tokens["reasoning"]
+            name, row, _ = opencode_call(model, tokens)
             if kind == "compaction":
                 recording.compactions.add(key)
+                # It names no model: that of the last response wrote it.
+                recording.kind(key, "usage of a compaction", name or last, [1, *row])
             elif kind == "assistant":
-                model = (data.get("model") or {}).get("id")
-                recording.response(key, [opencode_call(model, data["tokens"])])
+                last = name
+                recording.response(key, [[name, row, 1.0]])
                 recording.tools(key, [block["id"] for block in blocks(data, "tool")])
-            recording.reported[key] = data.get("cost") or 0
+                recording.reported[key] = data.get("cost") or 0
 
 
 def pi(recording, records):

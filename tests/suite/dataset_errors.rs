@@ -472,6 +472,10 @@ fn every_format_has_a_sample_only_it_recognises() {
             "CREATE TABLE session (id)CREATE TABLE message (session_id, data)\
              CREATE TABLE part (message_id, data)",
         ),
+        (
+            "opencode",
+            "CREATE TABLE session_v2 (id)CREATE TABLE session_message (session_id, seq, data)",
+        ),
     ] {
         samples.push((name, format!("SQLite format 3\0{tables}").into_bytes()));
     }
