@@ -47,6 +47,7 @@ PRICES = {
     "gpt-5.5": [5, 0.5, 0, 0, 30],
     "gpt-5.6-sol": [4, 0.4, 5, 0, 20],
     "gpt-5.6-terra": [2, 0.2, 2.5, 0, 12],
+    "kimi-k3": [3, 0.3, 0, 0, 15],
     "openai/gpt-4o-mini": [0.15, 0.075, 0, 0, 0.6],
     "gemini-2.5-flash": [0.3, 0.03, 0, 0, 2.5],
     "gemini-2.5-pro": [1.25, 0.125, 0, 0, 10],
@@ -482,6 +483,14 @@ def copilot(recording, records):
             recording.responses[told_apart(record["id"], model)] = calls
 
 
+def kimi_model(records):
+    """The alias that usage is told under, and the model of the requests, as they are written."""
+    named = [r["model"] for r in records if r.get("type") == "llm.request"]
+    alias = [r["model"] for r in records if r.get("type") == "usage.record"]
+    written = lambda name: f'"model":"{name}"'.encode()
+    return written((alias or [""])[0]), written((named or alias or [""])[0])
+
+
 def kimi_code(recording, records):
     model = None
     for place, record in enumerate(records):
@@ -495,7 +504,14 @@ def kimi_code(recording, records):
             usage = record["usage"]
             names = ["inputOther", "inputCacheRead", "inputCacheCreation"]
             tokens = [usage[name] for name in names]
-            recording.response(key, [[model, [*tokens, 0, usage["output"]], 1.0]])
+            row, name = [*tokens, 0, usage["output"]], model or record["model"]
+            # A compaction's call is no response.
+            if record.get("usageScope") == "session":
+                recording.kind(key, "usage of a compaction", name, [1, *row])
+            else:
+                recording.response(key, [[name, row, 1.0]])
+        elif record.get("type") == "context.apply_compaction":
+            recording.compactions.add(key)
 
 
 def aider(recording, text):

@@ -340,7 +340,7 @@ fn unreadable_file_is_an_error() {
 
 #[test]
 fn broken_line_never_costs_line_format_its_session() {
-    let lines = ["pi", "codex", "copilot-cli", "kimi-cli", "claude-code"];
+    let lines = ["pi", "codex", "copilot-cli", "kimi-code", "claude-code"];
     for (name, bytes) in samples().into_iter().filter(|(name, _)| lines.contains(name)) {
         let text = String::from_utf8(bytes).unwrap();
         let whole = read(&text).unwrap();
@@ -447,7 +447,7 @@ fn samples() -> Vec<(&'static str, Vec<u8>)> {
         ("openhands", read("openhands.jsonl")),
         ("openhands", read("openhands-v1.jsonl")),
         ("copilot-cli", read("copilot-cli.jsonl")),
-        ("kimi-cli", read("kimi-cli.jsonl")),
+        ("kimi-code", read("kimi-code.jsonl")),
         ("aider", read("aider.chat.history.md")),
         ("swe-agent", read("swe-agent.json")),
         ("inspect", read("inspect.json")),

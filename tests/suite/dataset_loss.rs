@@ -91,7 +91,7 @@ fn samples() -> Vec<Sample> {
         ("openhands", "openhands.jsonl"),
         ("openhands", "openhands-v1.jsonl"),
         ("copilot-cli", "copilot-cli.jsonl"),
-        ("kimi-cli", "kimi-cli.jsonl"),
+        ("kimi-code", "kimi-code.jsonl"),
         ("aider", "aider.chat.history.md"),
         ("swe-agent", "swe-agent.json"),
         ("inspect", "inspect.json"),

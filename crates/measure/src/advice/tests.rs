@@ -508,7 +508,7 @@ fn agent_setting_for_advised_strategy_shows_its_line() {
     let line = Some("\"compaction\": {\"prune\": true}".to_owned());
     assert_eq!(applied(Some("opencode"), cheaper()), (Payback::Yes, line));
     // Claude Code and Codex clear no tool output on demand; nor is another agent known.
-    for agent in [Some("claude-code"), Some("codex"), Some("kimi-cli"), None] {
+    for agent in [Some("claude-code"), Some("codex"), Some("kimi-code"), None] {
         assert_eq!(applied(agent, cheaper()), (Payback::Yes, None));
     }
     let dearer = followed(&[Some(0.001); 6]);
