@@ -208,6 +208,24 @@ fn inputs_and_responses_of_aider_are_told_apart() {
 }
 
 #[test]
+fn headings_of_an_aider_response_are_the_models() {
+    let history = "# aider chat started at 2026-05-04 10:00:00\n\n#### Go.  \n\nOne.\n\n\
+                   #### Network\n\nTwo.\n\n> Tokens: 1 sent.  \n\n#### On.  \n\nThree.\n\n#### And\n";
+    let expected = [
+        "user: Go.",
+        "assistant: One.\n\n#### Network\n\nTwo.",
+        "user: On.",
+        "assistant: Three.\n\n#### And",
+    ];
+    assert_eq!(outline(&read(history)), expected);
+    // The last line may be cut off; spaces that were taken away are missed nowhere.
+    let cut = history.strip_suffix('\n').unwrap();
+    assert_eq!(outline(&read(cut)).last().unwrap(), "user: And");
+    let bare = outline(&read(&history.replace("  \n", "\n")));
+    assert_eq!(bare[2], "user: Network");
+}
+
+#[test]
 fn truncated_aider_history_is_prefix_of_whole() {
     let full: Vec<Vec<String>> = try_read(AIDER).unwrap().sessions.iter().map(outline).collect();
     for cut in (0..AIDER.len()).filter(|cut| AIDER.is_char_boundary(*cut)) {

@@ -34,10 +34,15 @@ pub(super) const FORMAT: Format = Format {
 };
 
 fn sniff(head: &Head) -> bool {
+    // A scrubber may have replaced the ids.
     let is_export = |record: &Json| {
         let id = record.pointer("/info/id").and_then(Json::as_str);
-        id.is_some_and(|id| id.starts_with("ses_"))
-            && record.get("messages").is_some_and(Json::is_array)
+        let is_own = |id: &str| {
+            id.starts_with("ses_")
+                || record.pointer("/messages/0/info/role").is_some()
+                || record.pointer("/info/projectID").is_some()
+        };
+        id.is_some_and(is_own) && record.get("messages").is_some_and(Json::is_array)
     };
     head.any(is_export) || store::is_store(head)
 }
