@@ -203,7 +203,7 @@ fn files_of_dropped_formats_are_named_by_appearance() {
         (run, "a JSON object with the keys `id`, `run_type`, `inputs`", "known format"),
         (trace, "a JSON object with the keys `id`, `sessionId`, `observations`", "known format"),
         (history, "a JSON list with the keys `question_id`", "known format"),
-        (&zed, "a SQLite database with the tables `threads`", "export its sessions"),
+        (&zed, "a session of Zed, whose format is not read", "native format"),
         (&sessions, "a SQLite database with the tables `messages`", "export its sessions"),
     ] {
         let error = refused(file);
