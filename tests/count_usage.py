@@ -47,6 +47,7 @@ PRICES = {
     "gpt-5.5": [5, 0.5, 0, 0, 30],
     "gpt-5.6-sol": [4, 0.4, 5, 0, 20],
     "gpt-5.6-terra": [2, 0.2, 2.5, 0, 12],
+    "kimi-k3": [3, 0.3, 0, 0, 15],
     "openai/gpt-4o-mini": [0.15, 0.075, 0, 0, 0.6],
     "gemini-2.5-flash": [0.3, 0.03, 0, 0, 2.5],
     "gemini-2.5-pro": [1.25, 0.125, 0, 0, 10],
@@ -344,26 +345,34 @@ def opencode_database(recording, path):
     """Both tables: OpenCode 2 leaves the sessions of its first version where they are."""
     with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as database:
         tables = {name for (name,) in database.execute("select name from sqlite_master")}
+        rows = lambda of, order: database.execute(f"select {of} order by {order}") if (
+            of.split()[-1] in tables
+        ) else []
         parts = {}
-        for message, data in database.execute("select message_id, data from part order by id"):
+        for message, data in rows("message_id, data from part", "id"):
             parts.setdefault(message, []).append(json.loads(data))
         old = [
             {"info": {"id": id, **json.loads(data)}, "parts": parts.get(id, [])}
-            for id, data in database.execute("select id, data from message order by id")
+            for id, data in rows("id, data from message", "id")
         ]
         opencode(recording, old)
-        if "session_message" not in tables:
-            return
-        rows = database.execute("select id, type, data from session_message order by seq")
+        rows = rows("id, type, data from session_message", "seq")
         for id, kind, data in rows:
             data, key = json.loads(data), told_apart(id)
+            if "tokens" not in data:
+                continue
+            tokens, model = data["tokens"], (data.get("model") or {}).get("id")
+            tokens["output"] += tokens["reasoning"]
+            name, row, _ = opencode_call(model, tokens)
             if kind == "compaction":
                 recording.compactions.add(key)
+                # It names no model: that of the last response wrote it.
+                recording.kind(key, "usage of a compaction", name or last, [1, *row])
             elif kind == "assistant":
-                model = (data.get("model") or {}).get("id")
-                recording.response(key, [opencode_call(model, data["tokens"])])
+                last = name
+                recording.response(key, [[name, row, 1.0]])
                 recording.tools(key, [block["id"] for block in blocks(data, "tool")])
-            recording.reported[key] = data.get("cost") or 0
+                recording.reported[key] = data.get("cost") or 0
 
 
 def pi(recording, records):
@@ -474,6 +483,14 @@ def copilot(recording, records):
             recording.responses[told_apart(record["id"], model)] = calls
 
 
+def kimi_model(records):
+    """The alias that usage is told under, and the model of the requests, as they are written."""
+    named = [r["model"] for r in records if r.get("type") == "llm.request"]
+    alias = [r["model"] for r in records if r.get("type") == "usage.record"]
+    written = lambda name: f'"model":"{name}"'.encode()
+    return written((alias or [""])[0]), written((named or alias or [""])[0])
+
+
 def kimi_code(recording, records):
     model = None
     for place, record in enumerate(records):
@@ -487,7 +504,14 @@ def kimi_code(recording, records):
             usage = record["usage"]
             names = ["inputOther", "inputCacheRead", "inputCacheCreation"]
             tokens = [usage[name] for name in names]
-            recording.response(key, [[model, [*tokens, 0, usage["output"]], 1.0]])
+            row, name = [*tokens, 0, usage["output"]], model or record["model"]
+            # A compaction's call is no response.
+            if record.get("usageScope") == "session":
+                recording.kind(key, "usage of a compaction", name, [1, *row])
+            else:
+                recording.response(key, [[name, row, 1.0]])
+        elif record.get("type") == "context.apply_compaction":
+            recording.compactions.add(key)
 
 
 def aider(recording, text):

@@ -28,7 +28,7 @@ pub struct Arguments {
     #[arg(value_name = "INPUT")]
     inputs: Vec<String>,
 
-    /// Read the newest session that an agent keeps on this machine (Claude Code, Codex CLI, pi)
+    /// Read the newest session that an agent keeps on this machine (Claude Code, Codex CLI, OpenCode and others)
     #[arg(long, conflicts_with = "inputs")]
     latest: bool,
 

@@ -35,7 +35,10 @@ impl Agent {
 
 const LOGS: &[&str] = &[".jsonl", ".jsonl.zst"];
 
-const AGENTS: [Agent; 6] = [
+/// How the name of a store ends, which holds all sessions of its agent.
+const STORE: &str = ".db";
+
+const AGENTS: [Agent; 7] = [
     Agent {
         name: "Claude Code",
         variable: "CLAUDE_CONFIG_DIR",
@@ -77,12 +80,20 @@ const AGENTS: [Agent; 6] = [
         ends: LOGS,
     },
     Agent {
-        name: "Qwen Code",
-        variable: "QWEN_HOME",
-        home: ".qwen",
-        sessions: "projects",
-        begins: "",
+        name: "Kimi Code",
+        variable: "KIMI_CODE_HOME",
+        home: ".kimi-code",
+        sessions: "sessions",
+        begins: "wire",
         ends: LOGS,
+    },
+    Agent {
+        name: "OpenCode",
+        variable: "XDG_DATA_HOME",
+        home: ".local/share",
+        sessions: "opencode",
+        begins: "opencode",
+        ends: &[STORE],
     },
 ];
 
@@ -103,14 +114,24 @@ pub(super) fn latest() -> Result<PathBuf, Failure> {
     let found = recordings();
     let newest = found.iter().max_by_key(|recordings| &recordings.newest);
     let Some(Recordings { agent, newest: (_, path), .. }) = newest else {
-        let folder = |agent: &Agent| Path::new("~").join(agent.home).join(agent.sessions);
-        let folders: Vec<String> =
-            AGENTS.iter().map(|agent| folder(agent).display().to_string()).collect();
         return Err(Failure::with_code(Exit::Nothing, "no session of an agent was found")
-            .help(format!("looked in {}; name a file or a folder instead", folders.join(", "))));
+            .help(format!("looked in {}; name a file or a folder instead", places())));
     };
-    wire::say(&format!("newest session ({agent}): {}", path.display()));
+    let what = if is_store(path) { "store" } else { "session" };
+    wire::say(&format!("newest {what} ({agent}): {}; looked in {}", path.display(), places()));
     Ok(path.clone())
+}
+
+/// The folders that are looked into.
+fn places() -> String {
+    let folders = AGENTS.iter().filter_map(folder);
+    let folders: Vec<String> =
+        folders.map(|folder| harmless(&folder.display().to_string()).into_owned()).collect();
+    folders.join(", ")
+}
+
+fn is_store(path: &Path) -> bool {
+    path.extension().is_some_and(|end| STORE.ends_with(&*end.to_string_lossy()))
 }
 
 /// What `recap` alone says on a terminal: what it found here, and what to run.
@@ -124,9 +145,10 @@ fn words(found: &[Recordings]) -> String {
         .to_owned();
     let mut commands = vec![("recap bench", "measure the bundled sessions, in seconds")];
     for recordings in found {
-        let Recordings { agent, folder, count, .. } = recordings;
+        let Recordings { agent, folder, count, newest: (_, newest) } = recordings;
+        let what = if is_store(newest) { "store" } else { "session" };
         let folder = harmless(&folder.display().to_string()).into_owned();
-        let _ = writeln!(text, "{agent}: {} in {folder}", counted(*count, "session"));
+        let _ = writeln!(text, "{agent}: {} in {folder}", counted(*count, what));
     }
     if !found.is_empty() {
         text.push('\n');
@@ -142,12 +164,13 @@ fn words(found: &[Recordings]) -> String {
 
 /// The sessions of every agent that has some.
 fn recordings() -> Vec<Recordings> {
-    let home = std::env::home_dir();
-    let folder = |agent: &Agent| {
-        let own = wire::variable(agent.variable).map(PathBuf::from);
-        Some(own.or_else(|| Some(home.as_ref()?.join(agent.home)))?.join(agent.sessions))
-    };
     AGENTS.iter().filter_map(|agent| within(agent, folder(agent)?)).collect()
+}
+
+/// Where an agent keeps its sessions.
+fn folder(agent: &Agent) -> Option<PathBuf> {
+    let own = wire::variable(agent.variable).map(PathBuf::from);
+    Some(own.or_else(|| Some(std::env::home_dir()?.join(agent.home)))?.join(agent.sessions))
 }
 
 /// The sessions in a folder; `None` where there are none.
@@ -174,7 +197,10 @@ fn each_file(folder: &Path, depth: usize, found: &mut impl FnMut(SystemTime, Pat
         let path = entry.path();
         // Links are not followed, so that no folder is entered twice.
         let Ok(kind) = entry.file_type() else { continue };
-        if kind.is_dir() && depth > 1 && entry.file_name() != "subagents" {
+        let name = entry.file_name();
+        // Logs of subagents are read with the session.
+        let is_agents = name == "subagents" || name.to_string_lossy().starts_with("agent-");
+        if kind.is_dir() && depth > 1 && !is_agents {
             each_file(&path, depth - 1, found);
         } else if kind.is_file() {
             let modified = entry.metadata().and_then(|meta| meta.modified());

@@ -96,6 +96,32 @@ fn bare_command_lists_found_sessions_and_next_command() {
     assert!(!actual.contains("Codex CLI"), "{actual}");
 }
 
+#[test]
+fn latest_names_where_it_looked() {
+    let desk = Desk::new();
+    let [home, kimi] = ["home", "moved"].map(|name| desk.path(name).display().to_string());
+    let names = ["CLAUDE_CONFIG_DIR", "CODEX_HOME", "PI_CODING_AGENT_DIR", "COPILOT_HOME"];
+    let mut variables = vec![("HOME", home.as_str()), ("KIMI_CODE_HOME", kimi.as_str())];
+    variables.extend(names.map(|name| (name, home.as_str())));
+    variables.extend(["GEMINI_CLI_HOME", "XDG_DATA_HOME"].map(|name| (name, home.as_str())));
+    let run = ["bench", "--latest", "--dry-run"];
+    let none = desk.recap_with(&variables, &run);
+    let places = ["projects", "session-state", ".gemini/tmp", "opencode"];
+    let places = places.map(|place| format!("{home}/{place}"));
+    assert_eq!(none.code, 4, "{none:?}");
+    assert!(places.iter().all(|place| none.err.contains(place)), "{none:?}");
+    assert!(none.err.contains(&format!("{kimi}/sessions")), "{none:?}");
+    assert!(!none.err.contains(".kimi-code"), "{none:?}");
+    let log = include_str!("../fixtures/dataset/kimi-code.jsonl");
+    desk.file("moved/sessions/wd_a_1/session_1/agents/agent-0/wire.jsonl", log);
+    desk.file("moved/sessions/wd_a_1/session_1/agents/main/wire.jsonl", log);
+    let found = desk.recap_with(&variables, &run);
+    let newest =
+        format!("newest session (Kimi Code): {kimi}/sessions/wd_a_1/session_1/agents/main");
+    assert!(found.err.contains(&newest), "{found:?}");
+    assert!(found.err.contains("looked in"), "{found:?}");
+}
+
 /// The opener of Linux desktops is a program on the path.
 #[cfg(target_os = "linux")]
 #[test]

@@ -1,12 +1,12 @@
-//! Logs of coding agents that were read from public descriptions: Kimi CLI
-//! (MoonshotAI/kimi-cli, `soul/context.py`) and Aider (Aider-AI/aider).
+//! Logs of coding agents that were read from public descriptions: Kimi Code
+//! (MoonshotAI/kimi-code, `wire-manifest.d.ts`) and Aider (Aider-AI/aider).
 
-use recap_core::model::Session;
-use serde_json::json;
+use recap_core::model::{Piece, RecordedTrigger, Role, Session};
+use serde_json::{Value as Json, json};
 
 use crate::outline::{lines, outline, refused, try_read, usages};
 
-const KIMI: &str = include_str!("../fixtures/dataset/kimi-cli.jsonl");
+const KIMI: &str = include_str!("../fixtures/dataset/kimi-code.jsonl");
 const AIDER: &str = include_str!("../fixtures/dataset/aider.chat.history.md");
 
 fn read(text: &str) -> Session {
@@ -14,67 +14,168 @@ fn read(text: &str) -> Session {
     dataset.sessions.remove(0)
 }
 
+/// A record of the context.
+fn said(role: &str, text: &str) -> Json {
+    let content = json!([{"type": "text", "text": text}]);
+    let message = json!({"role": role, "content": content, "origin": {"kind": "user"}});
+    json!({"type": "context.append_message", "message": message, "time": 1_788_000_000_000_i64})
+}
+
+fn event(event: Json) -> Json {
+    json!({"type": "context.append_loop_event", "event": event})
+}
+
+fn step(text: &str) -> Json {
+    event(json!({"type": "content.part", "part": {"type": "text", "text": text}}))
+}
+
+fn used(input: u64, scope: &str) -> Json {
+    let usage =
+        json!({"inputOther": input, "output": 1, "inputCacheRead": 0, "inputCacheCreation": 0});
+    json!({"type": "usage.record", "model": "k3", "usage": usage, "usageScope": scope})
+}
+
+fn asked() -> Json {
+    json!({"type": "llm.request", "kind": "loop", "model": "kimi-k3"})
+}
+
 #[test]
-fn compacted_kimi_cli_context_begins_with_summary() {
+fn kimi_code_session_is_read_as_it_was_sent() {
     let session = read(KIMI);
     let expected = [
         "user: Find the limit.",
         "assistant: I look.",
-        "c1: LIMIT = 4210",
+        "c1: LIMIT = 4210\nLine 12.",
+        "user: Hurry.",
         "assistant: It is 4210.",
         "user: Thanks.",
     ];
     assert_eq!(outline(&session), expected);
     assert_eq!(session.preamble.system, ["Be brief."]);
+    assert_eq!(session.preamble.tools[0].description, "Reads a file.");
+    assert_eq!(
+        (session.model.as_deref(), session.project.as_deref()),
+        (Some("kimi-k3"), Some("plant"))
+    );
     assert_eq!(session.messages[1].reasoning(), "Hm.");
     assert_eq!(session.messages[2].images(), 1);
-    assert_eq!(session.left_out["_checkpoint record"], 2);
+    // Each response was told twice, and counts once.
+    assert_eq!(usages(&session), [[880, 0, 20, 60], [100, 900, 0, 9]]);
+    assert!(session.left_out.is_empty(), "{:?}", session.left_out);
     let [compaction] = &session.compactions[..] else { panic!() };
-    assert_eq!((compaction.after, compaction.kept_from), (0, 0));
-    assert_eq!(compaction.summary.as_deref(), Some("The limit was sought."));
-    assert_eq!(compaction.pieces.len(), 1);
+    assert_eq!((compaction.after, compaction.kept_from), (5, 5));
+    let text =
+        Piece::Text { role: Role::User, text: "Compacted.\nThe limit was sought.".to_owned() };
+    assert_eq!(compaction.pieces, [Piece::Message(0), Piece::Message(3), text]);
+    assert_eq!((compaction.tokens_before, compaction.tokens_after), (Some(1080), Some(90)));
+    assert_eq!(
+        (compaction.trigger, compaction.duration_ms),
+        (RecordedTrigger::Manual, Some(2001.0))
+    );
+    assert_eq!(compaction.call.as_ref().map(|call| call.usage.cache_read), Some(1000));
+    assert!(session.sidechains.is_empty());
 }
 
 #[test]
-fn kimi_cli_context_sizes_are_prompts_and_answers() {
-    let size = |tokens: u64| json!({"role": "_usage", "token_count": tokens});
-    let call = json!({"id": "c", "function": {"name": "Read", "arguments": "{}"}});
+fn kimi_code_steps_without_a_begin_are_told_apart_by_requests() {
+    let call =
+        event(json!({"type": "tool.call", "toolCallId": "t", "name": "Grep", "args": {"p": 1}}));
+    let result = json!({"output": "", "isError": true});
     let records = [
-        json!({"role": "user", "content": "go"}),
-        size(900),
-        json!({"role": "assistant", "content": "I look.", "tool_calls": [call]}),
-        size(960),
-        json!({"role": "tool", "tool_call_id": "c", "content": "4210"}),
-        json!({"role": "_checkpoint", "id": 1}),
-        size(1_000),
-        // The size behind it was not written.
-        json!({"role": "assistant", "content": "It is 4210."}),
-        json!({"role": "user", "content": "Thanks."}),
-        // And here not the one before.
-        json!({"role": "assistant", "content": "Good."}),
-        size(1_300),
-        size(1_400),
+        said("user", "Go."),
+        asked(),
+        step("One."),
+        call.clone(),
+        event(json!({"type": "tool.result", "toolCallId": "t", "result": result})),
+        used(900, "turn"),
+        asked(),
+        step("Two."),
+        used(950, "turn"),
+        asked(),
+        step("Three."),
+        call,
+        asked(),
+        step("Four."),
+        used(7, "turn"),
     ];
     let session = read(&lines(&records));
-    assert_eq!(usages(&session), [[900, 0, 0, 60], [1_000, 0, 0, 0]]);
-    let actual = session.messages.iter().filter_map(|message| message.usage);
-    let actual: Vec<_> = actual.map(|usage| (usage.output_final, usage.cache_unknown)).collect();
-    assert_eq!(actual, [(true, true), (false, true)]);
-    assert_eq!(session.left_out["size of the context without that of its prompt"], 1);
-    assert_eq!(session.left_out["size of the context without a response"], 1);
+    let expected = [
+        "user: Go.",
+        "assistant: One.",
+        "t: <system>ERROR: Tool execution failed.</system>",
+        "assistant: Two.",
+        "assistant: Three.",
+        "t#2: <system>ERROR: Tool execution failed.</system>\nTool execution was interrupted before \
+         its result was recorded. Do not assume the tool completed successfully.",
+        "assistant: Four.",
+    ];
+    assert_eq!(outline(&session), expected);
+    assert_eq!(usages(&session), [[900, 0, 0, 1], [950, 0, 0, 1], [7, 0, 0, 1]]);
 }
 
 #[test]
-fn odd_contexts_of_kimi_cli_are_set_aside() {
-    let note = json!({"role": "_checkpoint", "id": 0});
+fn undone_and_cleared_turns_of_kimi_code_are_billed_apart() {
+    let undo = |count: i64| json!({"type": "context.undo", "count": count});
+    let turn = |text: &str, input| [said("user", text), asked(), step("Yes."), used(input, "turn")];
+    let compaction =
+        json!({"type": "context.apply_compaction", "summary": "S.", "compactedCount": 1});
+    let early = [vec![undo(1)], turn("a", 1).to_vec(), turn("b", 2).to_vec()].concat();
+    let undone = [vec![undo(1), undo(9)], turn("c", 3).to_vec()].concat();
+    // An old compaction keeps all but the first message; its user may be undone.
+    let compacted =
+        [vec![compaction, undo(1), json!({"type": "context.undo"})], turn("d", 4).to_vec()]
+            .concat();
+    let cleared = [vec![json!({"type": "context.clear"})], turn("e", 5).to_vec()].concat();
+    let dataset = try_read(&lines(&[early, undone, compacted, cleared].concat())).unwrap();
+    let [first, last] = &dataset.sessions[..] else { panic!("{}", dataset.sessions.len()) };
+    assert_eq!(outline(first), ["user: a", "assistant: Yes.", "user: d", "assistant: Yes."]);
+    assert_eq!(outline(last), ["user: e", "assistant: Yes."]);
+    assert_eq!((first.id.as_str(), last.id.as_str()), ("file", "file-2"));
+    let apart: Vec<u64> = first.sidechains.iter().map(|one| one.usage.input).collect();
+    assert_eq!(apart, [2, 3]);
+    assert_eq!(first.left_out["message of a turn that was rolled back"], 4);
+    let told = crate::outline::actual(Ok(dataset));
+    assert!(told.contains("set aside: 1 record"), "{told}");
+}
+
+#[test]
+fn usage_of_kimi_code_without_a_response_is_billed_apart() {
+    let records = [
+        said("user", "Go."),
+        asked(),
+        step("Yes."),
+        used(1, "turn"),
+        used(2, "turn"),
+        used(3, "turn"),
+        used(4, "session"),
+        json!({"type": "full_compaction.begin", "source": "auto"}),
+        json!({"type": "llm.request", "kind": "compaction", "model": "kimi-k3"}),
+        used(5, "turn"),
+        json!({"type": "full_compaction.cancel"}),
+        json!({"type": "hologram.shown"}),
+    ];
+    let session = read(&lines(&records));
+    assert_eq!(usages(&session), [[1, 0, 0, 1]]);
+    let apart: Vec<u64> = session.sidechains.iter().map(|one| one.usage.input).collect();
+    assert_eq!(apart, [2, 4, 5, 3]);
+    assert_eq!(session.left_out["compaction that did not end"], 1);
+    assert_eq!(session.left_out["hologram.shown record"], 1);
+}
+
+#[test]
+fn odd_records_of_kimi_code_are_set_aside() {
     for (record, says) in [
-        (json!({"role": "robot", "content": "x"}), "unknown role `robot`"),
-        (json!({"role": "tool", "content": "x"}), "tool_call_id"),
-        (json!({"role": "assistant", "tool_calls": [{"id": "c"}]}), "function"),
-        (json!({"content": "x"}), "role"),
+        (said("robot", "x"), "unknown role `robot`"),
+        (said("tool", "x"), "toolCallId"),
+        (event(json!({"type": "tool.call", "toolCallId": 7})), "toolCallId"),
+        (json!({"type": "context.append_message", "message": 7}), "expected an object"),
+        (json!({"type": "usage.record", "usage": {"inputOther": -1}}), "inputOther"),
+        (json!({"type": "context.apply_compaction", "compactedCount": 1e300}), "contextSummary"),
+        (json!({"type": "context.undo", "count": -1}), "count"),
+        (json!([{"type": "turn.prompt"}]), "type"),
+        (json!({"content": "x"}), "type"),
     ] {
-        let said = json!({"role": "user", "content": "go"});
-        let dataset = try_read(&lines(&[note.clone(), record, said])).unwrap();
+        let dataset = try_read(&lines(&[said("user", "go"), record])).unwrap();
         assert_eq!(outline(&dataset.sessions[0]), ["user: go"]);
         let actual = crate::outline::actual(Ok(dataset));
         assert!(actual.contains("first line 2: ") && actual.contains(says), "{actual}");
@@ -104,6 +205,24 @@ fn inputs_and_responses_of_aider_are_told_apart() {
                    #### Go.  \n####   \n#### On.  \n\n#### Now.  \n\nOne.\n\n> Tokens: 1 sent.  \n\nTwo.\n\n";
     let expected = ["user: Go.\n\nOn.", "user: Now.", "assistant: One.", "assistant: Two."];
     assert_eq!(outline(&read(history)), expected);
+}
+
+#[test]
+fn headings_of_an_aider_response_are_the_models() {
+    let history = "# aider chat started at 2026-05-04 10:00:00\n\n#### Go.  \n\nOne.\n\n\
+                   #### Network\n\nTwo.\n\n> Tokens: 1 sent.  \n\n#### On.  \n\nThree.\n\n#### And\n";
+    let expected = [
+        "user: Go.",
+        "assistant: One.\n\n#### Network\n\nTwo.",
+        "user: On.",
+        "assistant: Three.\n\n#### And",
+    ];
+    assert_eq!(outline(&read(history)), expected);
+    // The last line may be cut off; spaces that were taken away are missed nowhere.
+    let cut = history.strip_suffix('\n').unwrap();
+    assert_eq!(outline(&read(cut)).last().unwrap(), "user: And");
+    let bare = outline(&read(&history.replace("  \n", "\n")));
+    assert_eq!(bare[2], "user: Network");
 }
 
 #[test]
@@ -171,7 +290,10 @@ fn long_chats_are_read_in_linear_time() {
     let n = 40_000;
     let history = format!("# aider chat started at x\n{}", "#### a\nb\n".repeat(n));
     assert_eq!(read(&history).messages.len(), 2 * n);
-    let said = json!({"role": "user", "content": "x"});
-    let context = lines(&[json!({"role": "_checkpoint", "id": 0})]) + &lines(&vec![said; n]);
-    assert_eq!(read(&context).messages.len(), n);
+    let call =
+        |id: usize| event(json!({"type": "tool.call", "toolCallId": id.to_string(), "name": "f"}));
+    let undo = json!({"type": "context.undo", "count": n});
+    let n = n / 4;
+    let calls = (0..n).flat_map(|id| [said("user", "x"), call(id), undo.clone()]);
+    assert_eq!(read(&lines(&calls.collect::<Vec<_>>())).messages.len(), 3 * n);
 }

@@ -330,3 +330,246 @@ fn two_thousand_sessions_are_read_in_linear_time() {
     let (few, many) = (time(500), time(2_000));
     assert!(many < few * 12 + Duration::from_secs(1), "{few:?} {many:?}");
 }
+
+/// The tables that OpenCode 2 keeps beside those of OpenCode 1.
+const OPENCODE_2: &str = "CREATE TABLE session_v2 (id text PRIMARY KEY, project_id text NOT NULL, \
+    parent_id text, fork_session_id text, slug text NOT NULL, directory text NOT NULL, \
+    version text NOT NULL, time_created integer NOT NULL);
+  CREATE TABLE session_message (id text PRIMARY KEY, session_id text NOT NULL, \
+    type text NOT NULL, seq integer NOT NULL, time_created integer NOT NULL, data text NOT NULL);";
+
+fn session_2(db: &Connection, id: &str, fork_of: Option<&str>, at: i64) {
+    db.execute(
+        "INSERT INTO session_v2 VALUES (?1, 'p', NULL, ?2, 's', '/home/ada/engine', '2.0', ?3)",
+        params![id, fork_of, at],
+    )
+    .unwrap();
+}
+
+/// Entries of a session, each a minute after the one before.
+fn entries(db: &Connection, session: &str, at: i64, entries: &[(&str, serde_json::Value)]) {
+    for (seq, (kind, data)) in (0_i64..).zip(entries) {
+        let at = at + 60_000 * seq;
+        let mut data = data.clone();
+        if data.is_object() && data.get("time").is_none() {
+            data["time"] = json!({"created": at, "completed": at + 5});
+        }
+        let id = format!("msg_{session}_{seq}");
+        db.execute(
+            "INSERT INTO session_message VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            params![id, session, kind, seq, at, data.to_string()],
+        )
+        .unwrap();
+    }
+}
+
+fn answer_2(text: &str, [input, read, write, output]: [u64; 4]) -> serde_json::Value {
+    json!({"model": {"id": "m-large", "providerID": "p"}, "finish": "stop",
+        "content": [{"type": "text", "text": text}],
+        "tokens": {"input": input, "output": output, "reasoning": 2,
+            "cache": {"read": read, "write": write}}})
+}
+
+#[test]
+fn entries_of_opencode_2_are_read_as_they_are_sent() {
+    let call = json!({"type": "tool", "id": "c", "name": "grep", "time": {"completed": 1},
+        "state": {"status": "completed", "input": {"pattern": "limit"}, "content": [
+            {"type": "text", "text": "4210"}, {"type": "file", "mime": "image/png", "uri": "x"}]}});
+    let failed = json!({"type": "tool", "id": "d", "name": "read", "state": {"status": "error",
+        "input": {}, "error": {"type": "unknown", "message": "no such file"}}});
+    let open = json!({"type": "tool", "id": "e", "name": "read",
+        "state": {"status": "streaming", "input": "{\"path\":"}});
+    let mut calls = answer_2("I look.", [3, 0, 900, 40]);
+    calls["content"].as_array_mut().unwrap().extend([call, failed, open]);
+    let file = json!({"mime": "text/plain", "name": "a.txt", "data": "TElNSVQ="});
+    let all = [
+        ("agent-switched", json!({"agent": "build"})),
+        ("system", json!({"text": "Be brief."})),
+        ("user", json!({"text": "Find the limit.", "files": [file]})),
+        ("assistant", calls),
+        ("shell", json!({"command": "ls", "output": {"output": "src"}})),
+        ("synthetic", json!({"text": "A note."})),
+        ("assistant", answer_2("It is 4210.", [3, 900, 60, 9])),
+        (
+            "compaction",
+            json!({"status": "completed", "reason": "auto", "summary": "Found.",
+            "recent": "[User]: the rest", "tokens": {"input": 4, "output": 20, "reasoning": 1,
+            "cache": {"read": 970, "write": 0}}}),
+        ),
+        (
+            "compaction",
+            json!({"status": "failed", "reason": "auto", "tokens": {"input": 80,
+            "output": 0, "reasoning": 0, "cache": {"read": 0, "write": 0}}}),
+        ),
+        ("location-switched", json!({"location": {"directory": "/home/ada/other"}})),
+        ("hologram", json!({"text": "?"})),
+        ("user", json!({"text": ["no text"]})),
+        ("assistant", answer_2("Good.", [3, 500, 10, 5])),
+        ("idle", json!({"outcome": "succeeded"})),
+    ];
+    let store = store("opencode.db", OPENCODE_2);
+    session_2(&store.db, "ses_n", None, 1_770_000_000_000);
+    entries(&store.db, "ses_n", 1_770_000_000_000, &all);
+    let dataset = read(&store.path);
+    let session = &dataset.sessions[0];
+    let expected = [
+        "system: Be brief.",
+        "user: Find the limit.",
+        "assistant: I look.",
+        "c: 4210",
+        "d: no such file",
+        "e: [Tool execution was interrupted]",
+        "user: The following shell command was executed by the user:\n\nCommand:\nls\n\nOutput:\nsrc",
+        "user: A note.",
+        "assistant: It is 4210.",
+        "user: The working directory has been changed to /home/ada/other.",
+        "assistant: Good.",
+    ];
+    assert_eq!(outline(session), expected);
+    let shown = serde_json::to_string(&session.messages).unwrap();
+    assert!(shown.contains("Attached file: a.txt\\n\\nLIMIT"), "{shown}");
+    assert_eq!(session.messages[3].images(), 1);
+    // What was thought is billed as output.
+    assert_eq!(usages(session), [[3, 0, 900, 42], [3, 900, 60, 11], [3, 500, 10, 7]]);
+    assert!(session.messages.iter().filter_map(|one| one.usage).all(|usage| usage.output_final));
+    let [compaction] = &session.compactions[..] else { panic!() };
+    assert_eq!((compaction.after, compaction.kept_from), (9, 9));
+    assert_eq!(compaction.summary.as_deref(), Some("Found."));
+    assert!(compaction.texts().next().unwrap().1.contains("[User]: the rest"));
+    assert_eq!(compaction.tokens_before, Some(963));
+    assert_eq!(compaction.call.as_ref().map(|call| call.usage.output), Some(21));
+    // One that failed was billed.
+    assert_eq!(session.sidechains.iter().map(|one| one.usage.input).sum::<u64>(), 80);
+    let left: Vec<(&str, u64)> = session.left_out.iter().map(|(why, n)| (&**why, *n)).collect();
+    let expected = [
+        ("compaction that did not end", 1),
+        ("empty message", 1),
+        ("hologram entry", 1),
+        ("structure of undecodable arguments", 1),
+        ("text of an entry that is no text", 1),
+    ];
+    assert_eq!(left, expected);
+}
+
+#[test]
+fn sessions_of_both_opencode_stores_are_read_once() {
+    let store = store("opencode.db", &format!("{OPENCODE}{OPENCODE_2}"));
+    let at = 1_770_000_000_000;
+    for (id, at) in [("ses_old", at), ("ses_moved", at + 1), ("ses_on", at + 2)] {
+        opencode_session(&store.db, id, None, at);
+    }
+    // One was taken over with the ids of its messages, one went on, one is new.
+    let said = [("user", json!({"text": "Taken over."})), ("assistant", answer_2("Yes.", [9; 4]))];
+    let on = [("user", json!({"text": "And on."}))];
+    for (id, entry) in [("ses_moved", &said[..]), ("ses_on", &on), ("ses_new", &said)] {
+        session_2(&store.db, id, None, at + 9);
+        entries(&store.db, id, at + 10, entry);
+    }
+    store
+        .db
+        .execute_batch("UPDATE session_message SET id = 'msg_ses_on_z' WHERE session_id = 'ses_on'")
+        .unwrap();
+    let dataset = read(&store.path);
+    let all: Vec<_> = dataset.sessions.iter().map(|one| (one.id.as_str(), outline(one))).collect();
+    let v1 = |id: &str| {
+        ["user: Find the limit.", "assistant: I look."]
+            .map(str::to_owned)
+            .into_iter()
+            .chain([format!("{id}-c: 4210")])
+            .collect::<Vec<_>>()
+    };
+    let v2 = vec!["user: Taken over.".to_owned(), "assistant: Yes.".to_owned()];
+    let went_on = [v1("ses_on"), vec!["user: And on.".to_owned()]].concat();
+    let expected = [
+        ("ses_old", v1("ses_old")),
+        ("ses_moved", v2.clone()),
+        ("ses_new", v2),
+        ("ses_on", went_on),
+    ];
+    assert_eq!(all, expected);
+    assert_eq!(dataset.warnings.len(), 1, "{:?}", dataset.warnings);
+}
+
+#[test]
+fn a_fork_counts_its_own_requests_alone() {
+    let store = store("opencode.db", OPENCODE_2);
+    let at = 1_770_000_000_000;
+    let said = [("user", json!({"text": "Go."})), ("assistant", answer_2("Gone.", [9; 4]))];
+    session_2(&store.db, "ses_a", None, at);
+    entries(&store.db, "ses_a", at, &said);
+    session_2(&store.db, "ses_fork", Some("ses_a"), at + 100_000);
+    let both = [&said[..], &said].concat();
+    entries(&store.db, "ses_fork", at, &both);
+    let dataset = read(&store.path);
+    let counted = |at: usize| dataset.sessions[at].requests().count();
+    assert_eq!((counted(0), dataset.sessions[1].responses().count()), (1, 2));
+    assert_eq!(counted(1), 1);
+}
+
+#[test]
+fn tables_that_hold_other_sessions_are_told() {
+    let at = 1_770_000_000_000;
+    for (tables, told) in [
+        (
+            "CREATE TABLE session_input (id, session_id, data); INSERT INTO session_input VALUES ('i', 'ses_a', '{}')",
+            None,
+        ),
+        ("CREATE TABLE session_v3 (id, title)", None),
+        (
+            "CREATE TABLE session_v3 (id, title); INSERT INTO session_v3 VALUES ('ses_x', 't')",
+            Some("session_v3"),
+        ),
+        (
+            "CREATE TABLE session_entry_v3 (id, session_id, data); INSERT INTO session_entry_v3 VALUES ('m', 'ses_x', '{}')",
+            Some("session_entry_v3"),
+        ),
+        (
+            "CREATE TABLE session_message_v3 (id, session_id, data); INSERT INTO session_message_v3 VALUES ('m', 'ses_a', '{}')",
+            Some("session_message_v3"),
+        ),
+        (
+            "CREATE TABLE \"chat\"\"s\" (session_id, data); INSERT INTO \"chat\"\"s\" VALUES (7, x'00')",
+            Some("chat\"s"),
+        ),
+        ("CREATE VIEW session_all AS SELECT 'ses_x' AS id", None),
+    ] {
+        let store = store("opencode.db", OPENCODE);
+        opencode_session(&store.db, "ses_a", None, at);
+        store.db.execute_batch(tables).unwrap();
+        let warnings = read(&store.path).warnings.join("\n");
+        assert_eq!(
+            warnings.contains("left out: the table"),
+            told.is_some(),
+            "{tables}: {warnings}"
+        );
+        assert!(told.is_none_or(|name| warnings.contains(&format!("`{name}`"))), "{warnings}");
+    }
+}
+
+#[test]
+fn hostile_entries_of_opencode_2_are_told() {
+    for data in [
+        json!(7),
+        json!([]),
+        json!({"content": 7, "tokens": 7}),
+        json!({"content": [{"type": "tool", "state": {"status": "completed"}}]}),
+        json!({"content": [{"type": "tool", "id": "c", "name": "n", "state": {"status": "zz"}}]}),
+        json!({"content": [7, {"type": "zz"}], "model": 7, "time": {"created": 1e300}}),
+        json!({"tokens": {"input": -1, "output": 1e300, "cache": {"read": 0.5}}, "content": []}),
+    ] {
+        let store = store("opencode.db", OPENCODE_2);
+        session_2(&store.db, "ses_a", None, 1);
+        session_2(&store.db, "ses_b", None, 2);
+        entries(
+            &store.db,
+            "ses_a",
+            1,
+            &[("user", json!({"text": "Go."})), ("assistant", data.clone())],
+        );
+        entries(&store.db, "ses_b", 2, &[("user", json!({"text": "Go."}))]);
+        let dataset = read(&store.path);
+        let is_told = dataset.warnings.iter().any(|text| text.contains("set aside: session ses_a"))
+            || dataset.sessions[0].left_out.values().any(|n| *n > 0);
+        assert!(is_told, "{data}: {:?}", dataset.warnings);
+    }
+}

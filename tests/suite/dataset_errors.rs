@@ -203,7 +203,7 @@ fn files_of_dropped_formats_are_named_by_appearance() {
         (run, "a JSON object with the keys `id`, `run_type`, `inputs`", "known format"),
         (trace, "a JSON object with the keys `id`, `sessionId`, `observations`", "known format"),
         (history, "a JSON list with the keys `question_id`", "known format"),
-        (&zed, "a SQLite database with the tables `threads`", "export its sessions"),
+        (&zed, "a session of Zed, whose format is not read", "native format"),
         (&sessions, "a SQLite database with the tables `messages`", "export its sessions"),
     ] {
         let error = refused(file);
@@ -340,7 +340,7 @@ fn unreadable_file_is_an_error() {
 
 #[test]
 fn broken_line_never_costs_line_format_its_session() {
-    let lines = ["pi", "codex", "copilot-cli", "kimi-cli", "claude-code"];
+    let lines = ["pi", "codex", "copilot-cli", "kimi-code", "claude-code"];
     for (name, bytes) in samples().into_iter().filter(|(name, _)| lines.contains(name)) {
         let text = String::from_utf8(bytes).unwrap();
         let whole = read(&text).unwrap();
@@ -447,7 +447,7 @@ fn samples() -> Vec<(&'static str, Vec<u8>)> {
         ("openhands", read("openhands.jsonl")),
         ("openhands", read("openhands-v1.jsonl")),
         ("copilot-cli", read("copilot-cli.jsonl")),
-        ("kimi-cli", read("kimi-cli.jsonl")),
+        ("kimi-code", read("kimi-code.jsonl")),
         ("aider", read("aider.chat.history.md")),
         ("swe-agent", read("swe-agent.json")),
         ("inspect", read("inspect.json")),
@@ -471,6 +471,10 @@ fn every_format_has_a_sample_only_it_recognises() {
             "opencode",
             "CREATE TABLE session (id)CREATE TABLE message (session_id, data)\
              CREATE TABLE part (message_id, data)",
+        ),
+        (
+            "opencode",
+            "CREATE TABLE session_v2 (id)CREATE TABLE session_message (session_id, seq, data)",
         ),
     ] {
         samples.push((name, format!("SQLite format 3\0{tables}").into_bytes()));

@@ -169,24 +169,29 @@ fn a_broken_session_takes_no_subagents() {
 }
 
 #[test]
-fn kimi_subagent_belongs_to_context_beside_it() {
-    let context = |text: &str, size: u64| {
+fn kimi_subagent_belongs_to_main_agent_beside_it() {
+    let agent = |text: &str, input: u64| {
+        let content = json!([{"type": "text", "text": text}]);
+        let usage = json!({"inputOther": input, "output": 5});
+        let part = json!({"type": "content.part", "part": {"type": "text", "text": "done"}});
         vec![
-            json!({"role": "_checkpoint", "id": 0}),
-            json!({"role": "user", "content": text}),
-            json!({"role": "_usage", "token_count": size}),
-            json!({"role": "assistant", "content": "done"}),
-            json!({"role": "_usage", "token_count": size + 5}),
+            json!({"type": "context.append_message", "message": {"role": "user", "content": content}}),
+            json!({"type": "context.append_loop_event", "event": part}),
+            json!({"type": "usage.record", "model": "k3", "usage": usage}),
         ]
     };
     let folder = folder(&[
-        ("x/s1/context.jsonl", context("main", 100)),
-        ("x/s1/context_sub_1.jsonl", context("part", 40)),
-        ("x/s2/context.jsonl", context("other", 10)),
-        ("x/s3/context_sub.jsonl", context("lost", 3)),
+        ("wd_engine_1/session_1/agents/agent-0/wire.jsonl", agent("part", 40)),
+        ("wd_engine_1/session_1/agents/main/wire.jsonl", agent("main", 100)),
+        ("wd_engine_1/session_2/agents/main/wire.jsonl", agent("other", 10)),
+        ("wd_engine_1/session_3/agents/agent-0/wire.jsonl", agent("lost", 3)),
     ]);
     let dataset = read(folder.path(), false);
     let all: Vec<_> = dataset.sessions.iter().map(|one| (one.id.as_str(), asides(one))).collect();
-    assert_eq!(all, [("s1", vec![(None, 40)]), ("s2", vec![]), ("s3_sub", vec![])]);
-    assert!(dataset.warnings.iter().any(|warning| warning.contains("x/s3/context_sub.jsonl")));
+    let side = vec![(Some("k3"), 40)];
+    let expected = [("session_1", side), ("session_2", vec![]), ("session_3-agent-0", vec![])];
+    assert_eq!(all, expected);
+    assert!(dataset.sessions.iter().all(|one| one.project.as_deref() == Some("engine")));
+    let lost = "session_3/agents/agent-0/wire.jsonl";
+    assert!(dataset.warnings.iter().any(|warning| warning.contains(lost)));
 }

@@ -91,7 +91,7 @@ fn samples() -> Vec<Sample> {
         ("openhands", "openhands.jsonl"),
         ("openhands", "openhands-v1.jsonl"),
         ("copilot-cli", "copilot-cli.jsonl"),
-        ("kimi-cli", "kimi-cli.jsonl"),
+        ("kimi-code", "kimi-code.jsonl"),
         ("aider", "aider.chat.history.md"),
         ("swe-agent", "swe-agent.json"),
         ("inspect", "inspect.json"),
@@ -401,4 +401,38 @@ fn every_text_is_read_or_its_loss_told() {
     for what in changes.into_iter().chain(unknown("").map(|(what, _)| what)) {
         assert!(all.get(what).is_some_and(|n| *n >= 20), "{what}: {all:?}");
     }
+}
+
+/// The list of records of a sample: the longest one with objects that hold texts.
+fn records(whole: &Json) -> Steps {
+    let objects = |value: &Json| {
+        let items = value.as_array().into_iter().flatten();
+        items.filter(|item| item.is_object() && !marks(item).is_empty()).count()
+    };
+    let all = all_places(whole).into_iter().map(|(steps, value)| (objects(value), steps));
+    all.max_by_key(|(count, steps)| (*count, std::cmp::Reverse(steps.len()))).unwrap().1
+}
+
+#[test]
+fn a_record_of_an_unknown_kind_is_told_in_every_format() {
+    let mut untold = Vec::new();
+    for sample in samples().iter().filter(|sample| sample.layout != Layout::Text) {
+        let (whole, first) = marked(sample);
+        let steps = match sample.layout {
+            Layout::Lines => Steps::new(),
+            _ => records(&whole),
+        };
+        for kind in [
+            json!({"type": "hologram", "id": "h", "timestamp": "2026-01-01T00:00:00Z"}),
+            json!({"kind": "hologram", "role": "hologram"}),
+        ] {
+            let mut odd = whole.clone();
+            at(&mut odd, &steps).as_array_mut().unwrap().push(kind.clone());
+            let told = sample.read(&odd).map_or(true, |found| found.tells_more(&first));
+            if !told {
+                untold.push(format!("{}: {kind} in {steps:?}", sample.file));
+            }
+        }
+    }
+    assert!(untold.is_empty(), "{}", untold.join("\n"));
 }

@@ -319,3 +319,22 @@ fn outputs_pruned_before_they_exist_are_cleared_afterwards() {
     let compaction = &read(&early).compactions[0];
     assert_eq!((compaction.after, &compaction.cleared[..]), (3, &["call_a".to_owned()][..]));
 }
+
+#[test]
+fn export_with_replaced_ids_is_recognised() {
+    let whole = fixture();
+    let mut scrubbed = whole.clone();
+    scrubbed["info"]["id"] = json!("REDACTED");
+    for message in scrubbed["messages"].as_array_mut().unwrap() {
+        message["info"]["sessionID"] = json!("REDACTED");
+    }
+    let (own, other) = (read(&whole), read(&scrubbed));
+    assert_eq!((own.messages, own.compactions), (other.messages, other.compactions));
+    let empty = json!({"info": {"id": "REDACTED", "projectID": "p"}, "messages": []});
+    assert!(refused(&empty).contains("no conversation"));
+    for odd in
+        [json!({"info": {"id": "x"}, "messages": []}), json!({"info": {"id": 7}, "messages": [{}]})]
+    {
+        assert!(refused(&odd).contains("no known session format"));
+    }
+}

@@ -13,6 +13,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags, Statement};
+use rustc_hash::FxHashSet;
 use serde::de::DeserializeOwned;
 use tempfile::TempDir;
 
@@ -21,6 +22,10 @@ use super::source::{MAX_DOCUMENT, MAX_LINE, Origin, Source, parse};
 use super::unpack::{Allowance, Hashing};
 use super::zstandard::Frames;
 use recap_core::text::{counted, excerpt};
+
+/// Columns that hold what was said.
+const CONTENT: [&str; 8] =
+    ["body", "content", "data", "event_json", "message", "messages", "parts", "payload"];
 
 /// First bytes of a database.
 const MAGIC: &[u8] = b"SQLite format 3\0";
@@ -286,6 +291,44 @@ impl Database {
         let sql = format!("SELECT {} FROM {from} ORDER BY {order}", shown.join(", "));
         let statement = self.connection.prepare(&sql).map_err(failed)?;
         Ok(Rows { statement, table, names })
+    }
+
+    /// As [`Database::rows`]; `None` where the store has no such table.
+    pub(super) fn rows_if_any(&self, wanted: &Wanted) -> Result<Option<Rows<'_>>, Problem> {
+        let is_there = self.tables()?.iter().any(|(name, _)| name == wanted.table);
+        is_there.then(|| self.rows(wanted)).transpose()
+    }
+
+    /// The names of all tables, views and the like, each with its kind.
+    pub(super) fn tables(&self) -> Result<Vec<(String, String)>, Problem> {
+        let sql = "SELECT name, type FROM pragma_table_list WHERE schema = 'main' ORDER BY name";
+        let tables = self.connection.prepare(sql).and_then(|mut tables| {
+            let rows = tables.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            rows.collect::<rusqlite::Result<_>>()
+        });
+        tables.map_err(|error| broken("", &error))
+    }
+
+    /// Whether a table holds another session than these, or messages besides.
+    pub(super) fn has_other_sessions(
+        &self,
+        table: &str,
+        sessions: &FxHashSet<String>,
+    ) -> rusqlite::Result<bool> {
+        let columns = self.columns(table)?;
+        let has = |names: &[&str]| columns.iter().any(|name| names.contains(&name.as_str()));
+        let key = if has(&["session_id"]) { "session_id" } else { "id" };
+        let is_read = table.contains("message") && has(&CONTENT);
+        if !has(&[key]) || key == "session_id" && !has(&CONTENT) {
+            return Ok(false);
+        }
+        let table = table.replace('"', "\"\"");
+        let sql = format!("SELECT DISTINCT CAST(\"{key}\" AS TEXT) FROM \"{table}\"");
+        let mut keys = self.connection.prepare(&sql)?;
+        let mut keys = keys.query_map([], |row| row.get::<_, Option<String>>(0))?;
+        let is_other =
+            |key: Option<String>| key.is_some_and(|key| is_read || !sessions.contains(&key));
+        keys.try_fold(false, |found, key| Ok(found || is_other(key?)))
     }
 
     /// The number of rows of a table.

@@ -10,6 +10,7 @@ use super::error::Problem;
 use super::source::parse;
 use recap_core::model::{
     Block, Message, Piece, PreambleChange, Question, RecordedCompaction, Role, Session,
+    SidechainRequest,
 };
 
 /// Messages and texts that the compactions of a session may keep together.
@@ -173,6 +174,22 @@ impl Draft {
                 }
             }
         }
+    }
+
+    /// Takes back the messages from a place on, as an agent undoes turns, with the
+    /// compactions behind it. What they cost stays.
+    pub(super) fn take_back(&mut self, from: usize) -> Vec<Message> {
+        let Draft { session, lines, models, .. } = self;
+        let taken = session.messages.split_off(from);
+        lines.truncate(from);
+        session.compactions.retain(|compaction| compaction.after as usize <= from);
+        let requests = taken.iter().filter_map(|message| {
+            let model = models.of(&message.id).map(str::to_owned);
+            Some(SidechainRequest { at: message.at, model, usage: message.usage? })
+        });
+        session.sidechains.extend(requests);
+        self.leave_out("message of a turn that was rolled back", taken.len() as u64);
+        taken
     }
 
     /// Sets the system prompt from the next message on.

@@ -247,17 +247,22 @@ impl Problem {
 
     /// Whether it is one of a single record, without which the others can be read.
     pub(crate) fn is_of_one_record(&self) -> bool {
-        matches!(
-            self,
-            Problem::NotUtf8 { .. }
-                | Problem::Syntax { .. }
-                | Problem::Shape { .. }
-                | Problem::UnknownRole { .. }
-                | Problem::ResultWithoutCall { .. }
-                | Problem::RepeatedResult { .. }
-                | Problem::RepeatedCall { .. }
-                | Problem::RepeatedMessage { .. }
-        )
+        self.kind().is_some()
+    }
+
+    /// What such a problem of a single record is counted as.
+    pub(crate) fn kind(&self) -> Option<&'static str> {
+        Some(match self {
+            Problem::NotUtf8 { .. } => "no UTF-8",
+            Problem::Syntax { .. } => "broken JSON",
+            Problem::Shape { .. } => "wrong shape",
+            Problem::UnknownRole { .. } => "unknown role",
+            Problem::ResultWithoutCall { .. } => "result without a call",
+            Problem::RepeatedResult { .. } => "second result",
+            Problem::RepeatedCall { .. } => "second call",
+            Problem::RepeatedMessage { .. } => "second message",
+            _ => return None,
+        })
     }
 
     /// Puts the path of the record in front of the place of a wrong shape: its

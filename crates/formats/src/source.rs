@@ -106,9 +106,9 @@ pub struct Source<'a> {
     line: u64,
     buffer: Vec<u8>,
     torn: u64,
-    /// Records that were set aside, and the line of the first with its problem.
-    aside: u64,
-    first_aside: Option<(u64, Problem)>,
+    /// Records that were set aside by kind: their number, and the first one's line and
+    /// problem.
+    aside: Vec<(&'static str, usize, u64, Problem)>,
     /// What the records so far take, and what each takes besides its text.
     held: Held,
     each: u64,
@@ -155,8 +155,7 @@ impl<'a> Source<'a> {
             line: 0,
             buffer: Vec::new(),
             torn: 0,
-            aside: 0,
-            first_aside: None,
+            aside: Vec::new(),
             held: Held::default(),
             each: KEPT,
             listed: Held::default(),
@@ -395,17 +394,19 @@ impl<'a> Source<'a> {
         Ok(())
     }
 
-    /// Sets a record aside that cannot be read: it is counted, and the first
-    /// one is told with its reason.
+    /// Sets a record aside that cannot be read: it is counted by kind, and the first
+    /// one of each is told with its reason.
     ///
     /// # Errors
     /// A problem that is not one of a single record.
     pub(super) fn set_aside(&mut self, line: u64, problem: Problem) -> Result<(), DatasetError> {
-        if !problem.is_of_one_record() {
+        let Some(kind) = problem.kind() else {
             return Err(self.error(Some(line), problem));
+        };
+        match self.aside.iter_mut().find(|(own, ..)| *own == kind) {
+            Some((_, count, ..)) => *count += 1,
+            None => self.aside.push((kind, 1, line, problem)),
         }
-        self.aside += 1;
-        self.first_aside.get_or_insert((line, problem));
         Ok(())
     }
 
@@ -414,15 +415,18 @@ impl<'a> Source<'a> {
     /// # Errors
     /// The first problem where no session was read besides.
     pub(super) fn settle_aside(&mut self, sessions: usize) -> Result<(), DatasetError> {
-        let Some((line, problem)) = self.first_aside.take() else { return Ok(()) };
-        if sessions == 0 {
+        let mut kinds = std::mem::take(&mut self.aside);
+        if sessions == 0 && !kinds.is_empty() {
+            let (_, _, line, problem) = kinds.swap_remove(0);
             return Err(self.error(Some(line), problem));
         }
-        let records = counted(self.aside as usize, "record");
-        let problem = problem.to_string().replace(['\n', '\r'], " ");
-        self.warn(format!(
-            "set aside: {records} that cannot be read, first line {line}: {problem}"
-        ));
+        for (_, count, line, problem) in kinds {
+            let records = counted(count, "record");
+            let problem = problem.to_string().replace(['\n', '\r'], " ");
+            self.warn(format!(
+                "set aside: {records} that cannot be read, first line {line}: {problem}"
+            ));
+        }
         Ok(())
     }
 

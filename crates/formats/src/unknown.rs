@@ -39,6 +39,56 @@ const SIGNATURES: [(&[u8], &str); 7] = [
     (b"\x7fELF", "a program"),
 ];
 
+/// What a record of an agent has whose sessions are not read: JSON pointers, some with the
+/// text that stands there.
+const AGENTS: [(&str, &[&str]); 10] = [
+    ("Qwen Code", &["/sessionId", "/uuid", "/message/parts"]),
+    ("Amp", &["/v", "/messages/0/messageId"]),
+    ("Goose", &["/working_dir", "/conversation"]),
+    ("Factory Droid", &["/type=session_start", "/version", "/cwd"]),
+    ("Continue", &["/sessionId", "/workspaceDirectory", "/history"]),
+    ("GitHub Copilot Chat", &["/requesterUsername", "/requests"]),
+    ("ChatGPT", &["/mapping", "/current_node"]),
+    ("Claude.ai", &["/uuid", "/chat_messages"]),
+    (KIMI_CLI, &["/role=_checkpoint"]),
+    (KIMI_CLI, &["/timestamp", "/message/type=TurnBegin"]),
+];
+
+/// What a store of such an agent has: its tables.
+const STORES: [(&str, &[&str]); 5] = [
+    ("Goose", &["messages", "schema_version", "sessions"]),
+    ("Crush", &["files", "goose_db_version", "messages", "sessions"]),
+    ("Cursor", &["ItemTable", "cursorDiskKV"]),
+    ("Cursor CLI", &["blobs", "meta"]),
+    ("Zed", &["threads"]),
+];
+
+const KIMI_CLI: &str = "Kimi CLI";
+
+/// An agent that is known and whose sessions are not read.
+fn known_agent(name: &str, is_text: bool) -> Description {
+    let advice = match name {
+        KIMI_CLI => {
+            "Kimi Code replaced it and takes its sessions over: start that once, and give \
+                     ~/.kimi-code/sessions"
+        }
+        _ => {
+            "log its requests through a proxy (LiteLLM's logs are read as openai-chat) or as \
+              OpenTelemetry spans, or write the native format: datasets/session.schema.json"
+        }
+    };
+    let what = format!("a session of {name}, whose format is not read");
+    Description { what, advice: Some(advice.to_owned()), is_text }
+}
+
+/// Whether a record has what a pointer names.
+fn has(record: &Json, pointer: &str) -> bool {
+    match pointer.split_once('=') {
+        Some((pointer, text)) => record.pointer(pointer).and_then(Json::as_str) == Some(text),
+        None => record.pointer(pointer).is_some(),
+    }
+}
+
 /// Describes an input by its first bytes. `None`: nothing is known of it.
 pub(super) fn describe(bytes: &[u8]) -> Option<Description> {
     if let Some(tables) = tables(bytes) {
@@ -65,6 +115,10 @@ fn database(tables: &[Table]) -> Description {
     let mut names: Vec<&str> = tables.iter().map(|table| table.name.as_str()).collect();
     names.sort_unstable();
     names.dedup();
+    let is_of = |own: &&(&str, &[&str])| own.1.iter().all(|table| names.contains(table));
+    if let Some((agent, _)) = STORES.iter().find(is_of) {
+        return known_agent(agent, false);
+    }
     let what = match names.is_empty() {
         true => "a SQLite database".to_owned(),
         false => format!("a SQLite database with the tables {}", list(&names)),
@@ -75,6 +129,15 @@ fn database(tables: &[Table]) -> Description {
 }
 
 fn json(head: &Head) -> Description {
+    let is_of = |own: &&(&str, &[&str])| {
+        head.any(|record| {
+            let first = record.get(0).unwrap_or(record);
+            own.1.iter().all(|pointer| has(first, pointer))
+        })
+    };
+    if let Some((agent, _)) = AGENTS.iter().find(is_of) {
+        return known_agent(agent, true);
+    }
     let lines = head.records.len() > 1 && !head.spread;
     let is_list = head.first_char() == Some('[');
     let keys = keys(head.text.trim_start_matches('\u{feff}').trim_start());
@@ -101,17 +164,32 @@ fn json(head: &Head) -> Description {
     Description { what, advice, is_text: true }
 }
 
-/// The path, in the notation of jq, of a list of messages with role and content.
+/// The path, in the notation of jq, of a list of messages that openai-chat reads as they
+/// are, with the results of their calls.
 fn messages(value: &Json, path: String, depth: usize) -> Option<String> {
-    let is_message = |value: &Json| value.get("role").is_some() && value.get("content").is_some();
     match value {
-        Json::Array(items) if items.first().is_some_and(is_message) => Some(path),
+        Json::Array(items) if is_chat(items) => Some(path),
         Json::Object(fields) if depth > 0 => fields.iter().find_map(|(key, value)| {
             let is_plain = key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
             is_plain.then(|| messages(value, format!("{path}.{key}"), depth - 1))?
         }),
         _ => None,
     }
+}
+
+fn is_chat(items: &[Json]) -> bool {
+    let text = |of: &Json, key: &str| of.get(key).and_then(Json::as_str).map(str::to_owned);
+    let is_part = |part: &Json| matches!(text(part, "type").as_deref(), Some("text" | "image_url"));
+    let is_message = |item: &Json| {
+        let is_read = match item.get("content") {
+            Some(Json::Array(parts)) => parts.iter().all(is_part),
+            content => content.is_some_and(|content| content.is_string() || content.is_null()),
+        };
+        text(item, "role").is_some() && is_read
+    };
+    let calls = |item: &Json| item.get("tool_calls").is_some_and(|calls| !calls.is_null());
+    let has_results = items.iter().any(|item| text(item, "role").as_deref() == Some("tool"));
+    !items.is_empty() && items.iter().all(is_message) && (has_results || !items.iter().any(calls))
 }
 
 fn list(names: &[&str]) -> String {
@@ -180,6 +258,49 @@ mod tests {
         assert!(described(b"BZh91").1.unwrap().contains("unpack it first"));
         assert_eq!(describe(b"name,age\n"), None);
         assert_eq!(describe(b""), None);
+    }
+
+    #[test]
+    fn agents_whose_sessions_are_not_read_are_named() {
+        let qwen = br#"{"uuid":"a","sessionId":"s","message":{"role":"user","parts":[]}}"#;
+        let amp = br#"{"v":3,"id":"T-1","messages":[{"role":"user","messageId":0,"content":[]}]}"#;
+        let kimi = b"{\"role\":\"_checkpoint\",\"id\":0}\n{\"role\":\"user\",\"content\":\"x\"}\n";
+        let wire = br#"{"timestamp":1,"message":{"type":"TurnBegin","payload":{}}}"#;
+        let crush = b"SQLite format 3\0CREATE TABLE goose_db_version(x)CREATE TABLE sessions(x)\
+                      CREATE TABLE files(x)CREATE TABLE messages(x)";
+        for (bytes, name, remedy) in [
+            (&qwen[..], "Qwen Code", "LiteLLM"),
+            (&amp[..], "Amp", "LiteLLM"),
+            (br#"[{"mapping": {}, "current_node": "n"}]"#, "ChatGPT", "OpenTelemetry"),
+            (&kimi[..], "Kimi CLI", "~/.kimi-code/sessions"),
+            (&wire[..], "Kimi CLI", "takes its sessions over"),
+            (&crush[..], "Crush", "native format"),
+        ] {
+            let (what, advice) = described(bytes);
+            assert_eq!(what, format!("a session of {name}, whose format is not read"));
+            assert!(advice.unwrap().contains(remedy), "{name}");
+        }
+    }
+
+    #[test]
+    fn no_conversion_that_loses_results_is_proposed() {
+        let go = r#"{"role": "user", "content": "go"}"#;
+        let call = r#"{"role": "assistant", "content": null, "tool_calls": [{"id": "c"}]}"#;
+        let result = r#"{"role": "tool", "tool_call_id": "c", "content": "r"}"#;
+        let part = r#"{"role": "user", "content": [{"type": "tool_result", "content": "r"}]}"#;
+        for (messages, is_proposed) in [
+            (vec![go], true),
+            (vec![go, call, result], true),
+            (vec![go, call], false),
+            (vec![go, part], false),
+            (vec![go, r#"{"role": "user", "content": {"text": "x"}}"#], false),
+            (vec![go, r#"{"text": "x"}"#], false),
+            (vec![], false),
+        ] {
+            let document = format!(r#"{{"run": {{"log": [{}]}}}}"#, messages.join(","));
+            let (_, advice) = described(document.as_bytes());
+            assert_eq!(advice.is_some(), is_proposed, "{messages:?}");
+        }
     }
 
     #[test]

@@ -3,8 +3,9 @@
 //! itself printed behind `> `, and all else is the model's. Read from the
 //! agent's public source (Aider-AI/aider, `aider/io.py`: `append_chat_history`
 //! and its callers), without recordings at hand. Every line of an input is
-//! marked, blank ones too, so that any other line ends it; a response ends where
-//! aider printed its tokens. The file has neither calls nor exact usage.
+//! marked, blank ones too, and ends in two spaces, which headings of a response do
+//! not; so any other line ends it. A response ends where aider printed its tokens.
+//! The file has neither calls nor exact usage.
 //!
 //! What begins with `/` or `!` is a command to aider and no message; some hand on
 //! what stands behind them. `/clear` and `/reset` empty the context: what follows
@@ -18,6 +19,10 @@ use recap_core::text::counted;
 
 /// The first words of a session.
 const START: &str = "# aider chat started at ";
+
+/// What a line of the user begins with, and what it ends in.
+const USER: &str = "####";
+const SPACES: &str = "  ";
 
 /// The format of Aider's chat histories.
 pub(super) const FORMAT: Format = Format {
@@ -40,6 +45,10 @@ fn read(source: &mut Source<'_>, _: &LoadOptions, take: &mut Take<'_>) -> Result
     let text = text.trim_start_matches('\u{feff}');
     let whole = without_torn_mark(text);
     let torn = u64::from(whole.len() < text.len());
+    // A program may have taken the spaces away, then of all lines.
+    let is_spaced = |line: &str| line.starts_with(USER) && line.ends_with(SPACES);
+    let spaced = whole.lines().any(is_spaced);
+    let last = whole.split_inclusive('\n').next_back().filter(|line| !line.ends_with('\n'));
     // A history may hold very many sessions in which nothing was said.
     let (mut count, mut heading, mut open) = (0, None, None::<WireSession>);
     let mut early = 0;
@@ -56,10 +65,11 @@ fn read(source: &mut Source<'_>, _: &LoadOptions, take: &mut Take<'_>) -> Result
             count += 1;
             heading = Some(at);
         } else if let Some(session) = &mut open {
-            session.line(number, line);
+            session.line(number, line, !spaced || is_spaced(line) || last == Some(line));
             session.held().map_err(|dense| source.error(Some(number), dense.into()))?;
         } else if let Some(at) = heading.filter(|_| !line.trim().is_empty()) {
-            open.insert(WireSession::new(&format!("{stem}-{count}"), at)).line(number, line);
+            let session = open.insert(WireSession::new(&format!("{stem}-{count}"), at));
+            session.line(number, line, !spaced || is_spaced(line) || last == Some(line));
         } else if !line.trim().is_empty() {
             early += 1;
         }
@@ -113,9 +123,11 @@ impl WireSession {
         Held::default().add(self.read.0, self.read.1.saturating_mul(KEPT))
     }
 
-    fn line(&mut self, number: u64, line: &str) {
+    /// Takes a line, which is the user's only if `may_be_input`.
+    fn line(&mut self, number: u64, line: &str, may_be_input: bool) {
         self.read.0 += line.len() as u64;
-        if let Some(text) = line.strip_prefix("####").filter(|text| !text.starts_with('#')) {
+        let input = line.strip_prefix(USER).filter(|text| may_be_input && !text.starts_with('#'));
+        if let Some(text) = input {
             self.add(Role::User, number, text.strip_prefix(' ').unwrap_or(text).trim_end());
         } else if line.starts_with("> ") || line.trim_end() == ">" {
             self.model = model(line).or(self.model.take());

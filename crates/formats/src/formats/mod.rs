@@ -12,7 +12,7 @@ mod copilot_cli;
 mod exchange;
 mod gemini_cli;
 mod inspect;
-mod kimi_cli;
+mod kimi_code;
 mod locomo;
 mod openai_chat;
 mod opencode;
@@ -61,7 +61,7 @@ pub static FORMATS: &[&Format] = &[
     &gemini_cli::FORMAT,
     &openhands::FORMAT,
     &copilot_cli::FORMAT,
-    &kimi_cli::FORMAT,
+    &kimi_code::FORMAT,
     &aider::FORMAT,
     &swe_agent::FORMAT,
     &inspect::FORMAT,

@@ -3,8 +3,9 @@
 
 use super::prelude::*;
 use crate::check::check;
+use crate::database::{Database, broken};
 use crate::gathered::Aside;
-use recap_core::text::counted;
+use recap_core::text::{counted, excerpt};
 
 /// The warning about stores of agents whose logs were at hand, but no store.
 pub(super) const UNTRIED: &str = "the store is read from its public schema, without one at hand: \
@@ -73,6 +74,39 @@ pub(super) fn read_sessions<S>(
         Some(problem) => Err(source.error(None, problem)),
         None => Err(source.error(None, nothing(sessions.len()))),
     }
+}
+
+/// Words in the names of tables that hold sessions.
+const NAMES: [&str; 6] = ["session", "message", "conversation", "thread", "transcript", "chat"];
+
+/// Tells of tables that are not `read` and hold another session than the listed ones, or
+/// messages of these.
+///
+/// # Errors
+/// Damage of the database.
+pub(super) fn tell_of_unread(
+    source: &mut Source<'_>,
+    database: &Database,
+    read: &[&str],
+    listed: &FxHashSet<String>,
+) -> Result<(), DatasetError> {
+    let mut tables = source.whole(database.tables())?;
+    tables.retain(|(name, kind)| {
+        let is_read = kind != "table" || read.contains(&name.as_str());
+        !is_read && NAMES.iter().any(|word| name.contains(word))
+    });
+    for (table, _) in tables {
+        let found = database.has_other_sessions(&table, listed);
+        let found = found.map_err(|error| broken(&format!("table `{table}`: "), &error));
+        if source.whole(found)? {
+            source.warn(format!(
+                "left out: the table `{}`, which holds sessions or messages of a newer version: \
+                 let the agent export them",
+                excerpt(&table)
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// A store without a message.

@@ -323,19 +323,10 @@ impl Reader {
         let left = self.user_messages.len().saturating_sub(turns as usize);
         let Some(&from) = self.user_messages.get(left) else { return };
         self.user_messages.truncate(left);
-        let session = &mut self.draft.session;
-        let before = session.messages[..from].iter().rev();
+        let before = self.draft.session.messages[..from].iter().rev();
         let from = from - before.take_while(|m| m.role == Role::System).count();
-        let taken = session.messages.split_off(from);
+        let taken = self.draft.take_back(from);
         self.lookup.forget(&taken, from);
-        self.draft.lines.truncate(from);
-        session.compactions.retain(|compaction| compaction.after as usize <= from);
-        let requests = taken.iter().filter_map(|message| {
-            let model = self.draft.models.of(&message.id).map(str::to_owned);
-            Some(SidechainRequest { at: message.at, model, usage: message.usage? })
-        });
-        session.sidechains.extend(requests);
-        self.draft.leave_out("message of a turn that was rolled back", taken.len() as u64);
     }
 
     fn result(

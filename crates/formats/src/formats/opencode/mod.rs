@@ -5,15 +5,14 @@
 //! messages (anomalyco/opencode, `packages/opencode/src/session/message-v2.ts`).
 
 mod compaction;
+mod entry;
+mod store;
 mod wire;
 
 use std::collections::BTreeMap;
 
-use self::wire::{Export, Info, Part, State, Tokens, WireMessage, WireSession};
+use self::wire::{Export, Info, Item, Part, State, Tokens, WireMessage, WireSession};
 use super::prelude::*;
-use super::store::{Listed, UNTRIED, read_sessions};
-use crate::database::{Row, Rows, Wanted};
-use recap_core::text::counted;
 
 /// The text that OpenCode sends for a call that did not finish.
 const INTERRUPTED: &str = "[Tool execution was interrupted]";
@@ -24,7 +23,7 @@ const SUBTASK: &str = "The following tool was executed by the user";
 /// The format of sessions exported by OpenCode.
 pub(super) const FORMAT: Format = Format {
     name: "opencode",
-    describe: "OpenCode session (JSON of `opencode export`, or opencode.db; kilo.db of Kilo)",
+    describe: "OpenCode session (JSON of `opencode export`, or opencode.db, also of OpenCode 2; kilo.db of Kilo)",
     tried: Tried::On {
         files: 5,
         compared: "messages, requests, calls with results, largest prompt, compactions; no store",
@@ -35,12 +34,17 @@ pub(super) const FORMAT: Format = Format {
 };
 
 fn sniff(head: &Head) -> bool {
+    // A scrubber may have replaced the ids.
     let is_export = |record: &Json| {
         let id = record.pointer("/info/id").and_then(Json::as_str);
-        id.is_some_and(|id| id.starts_with("ses_"))
-            && record.get("messages").is_some_and(Json::is_array)
+        let is_own = |id: &str| {
+            id.starts_with("ses_")
+                || record.pointer("/messages/0/info/role").is_some()
+                || record.pointer("/info/projectID").is_some()
+        };
+        id.is_some_and(is_own) && record.get("messages").is_some_and(Json::is_array)
     };
-    head.any(is_export) || is_store(head)
+    head.any(is_export) || store::is_store(head)
 }
 
 fn read(
@@ -49,10 +53,11 @@ fn read(
     take: &mut Take<'_>,
 ) -> Result<(), DatasetError> {
     if source.is_database()? {
-        return read_store(source, options, take);
+        return store::read(source, options, take);
     }
     let export: Export = source.document()?;
-    let draft = source.whole(Reader::read(source.stem(), export.info, export.messages))?;
+    let items = export.messages.into_iter().map(|one| Item::Message(Box::new(one))).collect();
+    let draft = source.whole(Reader::read(source.stem(), export.info, items))?;
     take(source, draft)
 }
 
@@ -82,13 +87,16 @@ struct Reader {
 }
 
 impl Reader {
-    fn read(id: &str, own: WireSession, messages: Vec<WireMessage>) -> Result<Draft, Problem> {
+    fn read(id: &str, own: WireSession, items: Vec<Item>) -> Result<Draft, Problem> {
         let mut reader = Reader { draft: Draft::named(id), ..Reader::default() };
         reader.session(own);
-        let last = messages.len().saturating_sub(1);
-        for (at, message) in messages.into_iter().enumerate() {
-            let id = message.info.id.clone();
-            let read = reader.message(message, at == last);
+        let last = items.len().saturating_sub(1);
+        for (at, item) in items.into_iter().enumerate() {
+            let id = item.id().to_owned();
+            let read = match item {
+                Item::Message(message) => reader.message(*message, at == last),
+                Item::Entry(entry) => reader.entry(entry, at == last),
+            };
             read.map_err(|problem| problem.within(format_args!("{id}.")))?;
         }
         reader.prune();
@@ -122,8 +130,6 @@ impl Reader {
             "assistant" => self.assistant(info, parts, is_last)?,
             _ => return Err(Problem::UnknownRole { role: info.role }),
         }
-        let begun = self.draft.next_index() as usize;
-        self.begun.resize(begun, None);
         Ok(())
     }
 
@@ -185,10 +191,7 @@ impl Reader {
             }
         }
         self.unanswered(info.parent_id.as_deref());
-        if let Some(model) = &info.model {
-            self.draft.models.add(model, &info.id);
-            self.draft.metadata.insert(model.clone());
-        }
+        self.wrote(&info);
         if let Some(path) = &info.path {
             self.folder(path.cwd.clone());
             self.folder(path.root.clone());
@@ -205,6 +208,13 @@ impl Reader {
             self.step(id, &info, step, whole, is_last)?;
         }
         Ok(())
+    }
+
+    fn wrote(&mut self, info: &Info) {
+        if let Some(model) = &info.model {
+            self.draft.models.add(model, &info.id);
+            self.draft.metadata.insert(model.clone());
+        }
     }
 
     fn step(
@@ -236,7 +246,7 @@ impl Reader {
                 other => self.draft.leave_out(format!("{other} part"), 1),
             }
         }
-        let finished = tokens.is_some();
+        let finished = tokens.is_some() || info.time.completed.is_some();
         let usage = self.usage(tokens.as_ref().or(whole), finished);
         let created = info.time.created;
         if blocks.is_empty() && usage.is_none() {
@@ -329,114 +339,4 @@ fn steps(parts: Vec<Part>) -> Vec<Vec<Part>> {
         steps.last_mut().expect("there is always one").push(part);
     }
     steps
-}
-
-// The store of OpenCode (`opencode.db`) and Kilo (`kilo.db`): the parts of an
-// export as rows, with the ids in columns of their own (anomalyco/opencode,
-// `packages/opencode/src/session/session.sql.ts`). No store was at hand.
-
-const SESSIONS: Wanted = Wanted {
-    table: "session",
-    key: None,
-    columns: &["id", "time_created"],
-    optional: &["parent_id", "slug", "project_id", "directory", "version"],
-    order: &["time_created", "id"],
-};
-
-const MESSAGES: Wanted = Wanted {
-    table: "message",
-    key: Some("session_id"),
-    columns: &["id", "time_created", "data"],
-    optional: &[],
-    order: &["time_created", "id"],
-};
-
-const PARTS: Wanted = Wanted {
-    table: "part",
-    key: Some("session_id"),
-    columns: &["id", "message_id", "data"],
-    optional: &[],
-    order: &["message_id", "id"],
-};
-
-/// Whether the input is such a store.
-fn is_store(head: &Head) -> bool {
-    head.has_table(SESSIONS.table, &["id"])
-        && head.has_table(MESSAGES.table, &["session_id", "data"])
-        && head.has_table(PARTS.table, &["message_id", "data"])
-}
-
-/// Reads every session of the store.
-fn read_store(
-    source: &mut Source<'_>,
-    options: &LoadOptions,
-    take: &mut Take<'_>,
-) -> Result<(), DatasetError> {
-    let database = source.database()?;
-    let mut listed = Vec::new();
-    let rows = database.rows(&SESSIONS).and_then(|mut rows| {
-        rows.each(None, |row| {
-            let id = row.needed("id")?;
-            let parent = row.text("parent_id")?;
-            let facts = WireSession {
-                id: id.clone(),
-                slug: row.text("slug")?,
-                project_id: row.text("project_id")?,
-                parent_id: parent.clone(),
-                directory: row.text("directory")?,
-                version: row.text("version")?,
-            };
-            listed.push(Listed { id, parent, facts });
-            Ok(())
-        })?;
-        Ok((database.rows(&MESSAGES)?, database.rows(&PARTS)?))
-    });
-    let (mut messages, mut parts) = source.whole(rows)?;
-    let mut read = 0;
-    read_sessions(source, listed, options, take, |session| {
-        one(session, &mut messages, &mut parts, &mut read)
-    })?;
-    let all = database.count(&MESSAGES).and_then(|n| Ok(n + database.count(&PARTS)?));
-    let unread = source.whole(all)?.saturating_sub(read);
-    if unread > 0 {
-        source.warn(format!("left out: {} of no listed session", counted(unread, "row")));
-    }
-    source.warn(UNTRIED);
-    Ok(())
-}
-
-fn one(
-    session: &Listed<WireSession>,
-    messages: &mut Rows<'_>,
-    parts: &mut Rows<'_>,
-    read: &mut usize,
-) -> Result<Draft, Problem> {
-    let mut of_message: FxHashMap<String, Vec<Part>> = FxHashMap::default();
-    parts.each(Some(&session.id), |row| {
-        *read += 1;
-        let part = with_id(row)?;
-        of_message.entry(row.needed("message_id")?).or_default().push(part);
-        Ok(())
-    })?;
-    let mut all = Vec::new();
-    messages.each(Some(&session.id), |row| {
-        *read += 1;
-        let info: Info = with_id(row)?;
-        let parts = of_message.remove(&info.id).unwrap_or_default();
-        all.push(WireMessage { info, parts });
-        Ok(())
-    })?;
-    let mut draft = Reader::read(&session.id, session.facts.clone(), all)?;
-    let orphans = of_message.values().map(|parts| parts.len() as u64).sum();
-    draft.leave_out("part without its message", orphans);
-    Ok(draft)
-}
-
-/// The JSON of a row, in which its own id is a column.
-fn with_id<T: serde::de::DeserializeOwned>(row: &Row<'_>) -> Result<T, Problem> {
-    let mut data: Json = row.json("data")?;
-    if let Json::Object(fields) = &mut data {
-        fields.insert("id".to_owned(), Json::String(row.needed("id")?));
-    }
-    from_json(data).map_err(|problem| row.problem("data", problem))
 }

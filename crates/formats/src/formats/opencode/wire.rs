@@ -17,6 +17,32 @@ pub(super) struct Export {
     pub(super) messages: Vec<WireMessage>,
 }
 
+/// What a session is made of.
+pub(super) enum Item {
+    Message(Box<WireMessage>),
+    Entry(Entry),
+}
+
+impl Item {
+    pub(super) fn id(&self) -> &str {
+        match self {
+            Item::Message(message) => &message.info.id,
+            Item::Entry(entry) => &entry.id,
+        }
+    }
+}
+
+/// A row of OpenCode 2.
+pub(super) struct Entry {
+    pub(super) id: String,
+    pub(super) kind: String,
+    /// When it was made, in milliseconds since 1970.
+    pub(super) at: i64,
+    /// Whether a fork took it over from the session that it began from.
+    pub(super) copied: bool,
+    pub(super) data: Json,
+}
+
 /// The session's own data.
 #[derive(Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -125,6 +151,13 @@ struct Cache {
 }
 
 impl Tokens {
+    /// As OpenCode 2 counts: the reasoning is no part of the output.
+    pub(super) fn with_reasoning_apart(mut self) -> Tokens {
+        let counts = [self.input, self.output, self.reasoning, self.cache.read, self.cache.write];
+        self.total = Some(counts.into_iter().flatten().sum());
+        self
+    }
+
     /// The counts as `(input, read, written, output)`, reasoning included in
     /// the output; `None` where one of them is not a valid count.
     ///
@@ -147,7 +180,7 @@ impl Tokens {
 }
 
 /// A part of a message; which fields there are depends on `kind`.
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Part {
     #[serde(rename = "type")]
@@ -171,7 +204,7 @@ pub(super) struct Part {
 }
 
 /// The state of a tool call.
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 pub(super) struct State {
     pub(super) status: String,
     pub(super) input: Option<Json>,

@@ -10,7 +10,7 @@ use self::wire::{
 };
 use super::content::warn_of_branches;
 use super::prelude::*;
-use super::store::{Listed, UNTRIED, read_sessions};
+use super::store::{Listed, UNTRIED, read_sessions, tell_of_unread};
 use crate::database::Wanted;
 
 /// The format of pi's session logs.
@@ -347,7 +347,7 @@ const SESSIONS: Wanted = Wanted {
 fn read_store(source: &mut Source<'_>, take: &mut Take<'_>) -> Result<(), DatasetError> {
     let database = source.database()?;
     let mut listed: Vec<Listed<()>> = Vec::new();
-    let mut known = rustc_hash::FxHashSet::default();
+    let mut known = FxHashSet::default();
     let events = database.rows(&SESSIONS).and_then(|mut rows| {
         rows.each(None, |row| {
             let id = row.needed("session_id")?;
@@ -380,6 +380,7 @@ fn read_store(source: &mut Source<'_>, take: &mut Take<'_>) -> Result<(), Datase
             None => Ok(draft),
         }
     })?;
+    tell_of_unread(source, &database, &[EVENTS.table], &known)?;
     source.warn(UNTRIED);
     Ok(())
 }

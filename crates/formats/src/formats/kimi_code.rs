@@ -1,0 +1,655 @@
+//! Sessions of Kimi Code, JSON lines
+//! (`~/.kimi-code/sessions/*/session_*/agents/AGENT/wire.jsonl`): the records by which the
+//! agent rebuilds its context, wire protocol 1.1 to 1.5 (MoonshotAI/kimi-code,
+//! `packages/agent-core-v2/docs/wire-manifest.d.ts` and `src/agent/contextMemory`). No
+//! recording was at hand as a whole.
+//!
+//! A response is a step: its parts and calls are events, and what is said meanwhile follows
+//! its results. `usage.record` stands behind or before them, and the end of the step may
+//! repeat it. A compaction keeps what the user said and ends with its summary; until
+//! `keptUserMessageCount` was written, the summary stood in front of a kept tail.
+
+use std::path::Path;
+
+use super::prelude::*;
+
+/// The format of the records of Kimi Code.
+pub(super) const FORMAT: Format = Format {
+    name: "kimi-code",
+    describe: "Kimi Code session (JSON lines, ~/.kimi-code/sessions/*/*/agents/*/wire.jsonl)",
+    tried: Tried::Documentation,
+    sniff,
+    read: Read::All(read),
+    beside: None,
+};
+
+/// Records that hold nothing which is sent, or what other records say.
+const BESIDE: [&str; 45] = [
+    "context.update_token_count",
+    "cron.add",
+    "cron.cursor",
+    "cron.delete",
+    "forked",
+    "full_compaction.complete",
+    "goal.clear",
+    "goal.create",
+    "goal.update",
+    "interaction.request",
+    "interaction.resolved",
+    "interruptionReminder.recorded",
+    "mcp.tools_discovered",
+    "metadata",
+    "permission.record_approval_result",
+    "permission.set_mode",
+    "plan.revision",
+    "plan_mode.cancel",
+    "plan_mode.enter",
+    "plan_mode.exit",
+    "plugin.session_start",
+    "prompt.accepted",
+    "runtime.set_binding",
+    "staleGuard.cleared",
+    "staleGuard.recorded",
+    "swarm_mode.enter",
+    "swarm_mode.exit",
+    "task.started",
+    "task.terminated",
+    "task.waitDelivered",
+    "token_counting.measured",
+    "token_counting.rebased",
+    "token_counting.truncated",
+    "token_counting.turn_recorded",
+    "tools.register_user_tool",
+    "tools.reset_active_tools",
+    "tools.set_active_tools",
+    "tools.unregister_user_tool",
+    "tools.update_store",
+    "tower_mode.enter",
+    "tower_mode.exit",
+    "turn.cancel",
+    "turn.ended",
+    "turn.prompt",
+    "turn.steer",
+];
+
+/// The result that the agent writes for a call without one.
+const INTERRUPTED: &str = "Tool execution was interrupted before its result was recorded. \
+    Do not assume the tool completed successfully.";
+
+/// What the model reads before the result of a call that failed, and of one without output.
+const FAILED: &str = "<system>ERROR: Tool execution failed.</system>";
+const EMPTY: &str = "<system>Tool output is empty.</system>";
+
+fn sniff(head: &Head) -> bool {
+    head.any(|record| {
+        let kind = record.get("type").and_then(Json::as_str).unwrap_or_default();
+        let is_head = kind == "metadata" && record.get("protocol_version").is_some();
+        is_head && record.get("created_at").is_some()
+            || ["context.append_message", "context.append_loop_event", "turn.prompt"]
+                .contains(&kind)
+    })
+}
+
+fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
+    // Every session has files of the same names, in folders of its own.
+    let path = Path::new(source.name()).parent().unwrap_or(Path::new(""));
+    let name = |path: Option<&Path>| Some(path?.file_name()?.to_str()?.to_owned());
+    let agents = path.parent().filter(|_| name(path.parent()).as_deref() == Some("agents"));
+    let session = agents.and_then(Path::parent);
+    let agent = name(Some(path)).unwrap_or_default();
+    let id = match name(session) {
+        Some(session) if agent == "main" => session,
+        Some(session) => format!("{session}-{agent}"),
+        None => source.stem().to_owned(),
+    };
+    let main = agents.map(|agents| agents.join("main").display().to_string());
+    // The folder of a project is named after it, with a hash.
+    let project = name(session.and_then(Path::parent));
+    let project = project.as_deref().and_then(|name| name.strip_prefix("wd_")?.rsplit_once('_'));
+    let project = project.map(|(project, _)| project.to_owned());
+
+    let mut reader = Reader { recorder: Recorder::new(id.clone()), id, ..Reader::default() };
+    source.keeps_of_each(0);
+    source.each_record(parse::<Json>, |line, record| {
+        reader.line = line;
+        reader.record(record)?;
+        reader.recorder.draft.check_memory()
+    })?;
+    let mut drafts = reader.finish();
+    let is_main = agent == "main";
+    for draft in &mut drafts {
+        draft.session.project = draft.session.project.take().or_else(|| project.clone());
+        draft.parent = main.clone().filter(|_| !is_main);
+    }
+    if let Some(last) = drafts.last_mut() {
+        last.recorded_id = main.filter(|_| is_main);
+    }
+    Ok(drafts)
+}
+
+#[derive(Deserialize)]
+struct Part {
+    #[serde(rename = "type")]
+    kind: String,
+    text: Option<String>,
+    think: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WireMessage {
+    role: String,
+    #[serde(default)]
+    content: Content<Part>,
+    tool_calls: Option<Vec<Call>>,
+    tool_call_id: Option<String>,
+    tools: Option<Vec<Json>>,
+    #[serde(default)]
+    origin: Json,
+    is_error: Option<bool>,
+    note: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Call {
+    id: String,
+    name: String,
+    #[serde(default)]
+    arguments: Json,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ToolResult {
+    output: Content<Part>,
+    is_error: Option<bool>,
+    note: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Counts {
+    input_other: u64,
+    output: u64,
+    #[serde(default)]
+    input_cache_read: u64,
+    #[serde(default)]
+    input_cache_creation: u64,
+}
+
+/// What a message of the context is to undoing and compacting.
+#[derive(Clone, Copy, PartialEq)]
+enum Origin {
+    /// The user typed it: an undone turn begins there, and compactions keep it.
+    User,
+    Other,
+}
+
+#[derive(Default)]
+struct Reader {
+    id: String,
+    recorder: Recorder,
+    /// Parts of the session that `/clear` ended.
+    ended: Vec<Draft>,
+    line: u64,
+    at: Option<Timestamp>,
+    /// The model of the newest request, and whether that was a compaction's.
+    model: Option<String>,
+    compacts: bool,
+    /// The response that is being written, and the place of the one before.
+    open: Option<Turn>,
+    answer: Option<u32>,
+    /// Calls, those without a result, and what was said meanwhile.
+    calls: Vec<String>,
+    pending: FxHashSet<String>,
+    deferred: Vec<(Turn, Origin)>,
+    /// The context as the agent has it: positions of messages, none for a summary.
+    context: Vec<(Option<u32>, Origin)>,
+    /// Where in it the user spoke since the newest summary, and which message that is.
+    turns: Vec<(usize, u32)>,
+    /// Usage that came before its response.
+    early: Option<Usage>,
+    /// How the newest compaction began, and what it asked.
+    begun: (RecordedTrigger, Option<Timestamp>),
+    asked: Vec<SidechainRequest>,
+}
+
+impl Reader {
+    fn record(&mut self, mut record: Json) -> Result<(), Problem> {
+        let kind = record.get("type").and_then(Json::as_str).map(str::to_owned);
+        let kind = kind.ok_or_else(|| Problem::shape("type", "a record without a kind"))?;
+        let time = record.get("time").and_then(Json::as_i64);
+        self.at = time.and_then(|time| Timestamp::from_millisecond(time).ok());
+        let mut take = |key: &str| record.get_mut(key).map(Json::take).unwrap_or_default();
+        match kind.as_str() {
+            "context.append_message" => self.message(from_json(take("message"))?)?,
+            "context.append_loop_event" => self.event(take("event"))?,
+            "config.update" | "profile.bind" => self.configure(&record),
+            "llm.tools_snapshot" => self.tools(&take("tools")),
+            "llm.request" => self.request(&record),
+            "usage.record" => {
+                let usage = usage(take("usage"))?;
+                let alias = record.get("model").and_then(Json::as_str);
+                if self.model.is_none() {
+                    self.model = alias.map(str::to_owned);
+                    self.name_newest();
+                }
+                let scope = record.get("usageScope").and_then(Json::as_str);
+                match self.compacts || scope == Some("session") {
+                    true => self.asked.push(self.apart(usage)),
+                    false => self.used(usage),
+                }
+            }
+            "full_compaction.begin" => {
+                let trigger = match record.get("source").and_then(Json::as_str) {
+                    Some("manual") => RecordedTrigger::Manual,
+                    Some("auto") => RecordedTrigger::Auto,
+                    _ => RecordedTrigger::Unknown,
+                };
+                self.begun = (trigger, self.at);
+                self.bill_apart();
+            }
+            "full_compaction.cancel" => {
+                self.recorder.draft.leave_out("compaction that did not end", 1);
+                self.begun = Default::default();
+                self.bill_apart();
+            }
+            "context.apply_compaction" => self.compaction(&record)?,
+            "context.clear" => self.clear(),
+            "context.undo" => {
+                let count = record.get("count").and_then(Json::as_u64);
+                self.undo(count.ok_or_else(|| Problem::shape("count", "it is no count"))?);
+            }
+            other if BESIDE.contains(&other) => {}
+            other => self.recorder.draft.leave_out(format!("{other} record"), 1),
+        }
+        Ok(())
+    }
+
+    fn configure(&mut self, record: &Json) {
+        let cwd = record.get("cwd").or_else(|| record.pointer("/environmentDisclosure/cwd"));
+        if let Some(cwd) = cwd.and_then(Json::as_str) {
+            let draft = &mut self.recorder.draft;
+            draft.session.project = project_of(cwd);
+            draft.worked_in(cwd.to_owned());
+        }
+        match record.get("systemPrompt") {
+            Some(Json::String(prompt)) => {
+                self.recorder.draft.system_prompt(vec![prompt.clone()]);
+            }
+            Some(Json::Null) | None => {}
+            Some(_) => self.recorder.draft.leave_out("system prompt that is no text", 1),
+        }
+    }
+
+    /// The tools that requests name from here on.
+    fn tools(&mut self, tools: &Json) {
+        let told = tool_definitions(tools.as_array().into_iter().flatten());
+        let draft = &mut self.recorder.draft;
+        draft.leave_out("tool definitions that are no list", (!tools.is_array()).into());
+        let before = std::mem::replace(&mut draft.session.preamble.tools, told);
+        let replaced = !before.is_empty() && before != draft.session.preamble.tools;
+        draft.leave_out("list of tools that a later one replaced", replaced.into());
+    }
+
+    fn request(&mut self, record: &Json) {
+        let model = record.get("model").and_then(Json::as_str).map(str::to_owned);
+        self.model = model.or(self.model.take());
+        self.compacts = record.get("kind").and_then(Json::as_str) == Some("compaction");
+        // Recordings without the begin of a step are told apart by their requests.
+        match &mut self.open {
+            Some(turn) if turn.blocks.is_empty() => turn.model.clone_from(&self.model),
+            _ => self.interrupt(),
+        }
+    }
+
+    fn message(&mut self, message: WireMessage) -> Result<(), Problem> {
+        let tools = message.tools.map_or(0, |tools| tools.len() as u64);
+        self.recorder.draft.leave_out("definition of a tool within a message", tools);
+        let role = match message.role.as_str() {
+            "tool" => {
+                let call = message.tool_call_id.ok_or_else(|| {
+                    Problem::shape("message.toolCallId", "a message of role tool lacks it")
+                })?;
+                let WireMessage { content, is_error, note, .. } = message;
+                self.result(&call, ToolResult { output: content, is_error, note });
+                return Ok(());
+            }
+            _ => role_of(message.role)?,
+        };
+        let mut turn = self.turn(role);
+        turn.text(message.note.unwrap_or_default());
+        turn.blocks.extend(self.blocks(message.content));
+        if role == Role::Assistant {
+            self.interrupt();
+        }
+        for Call { id, name, arguments } in message.tool_calls.into_iter().flatten() {
+            turn.blocks.push(self.call(id, name, arguments));
+        }
+        let kind = message.origin.get("kind").and_then(Json::as_str);
+        let typed = message.origin.get("trigger").and_then(Json::as_str) == Some("user-slash");
+        let origin = match kind {
+            _ if role != Role::User => Origin::Other,
+            None | Some("user") => Origin::User,
+            Some("skill_activation" | "plugin_command") if typed => Origin::User,
+            Some(_) => Origin::Other,
+        };
+        if role == Role::Assistant || self.pending.is_empty() {
+            self.close();
+            self.push(turn, origin);
+        } else {
+            self.deferred.push((turn, origin));
+        }
+        Ok(())
+    }
+
+    fn event(&mut self, mut event: Json) -> Result<(), Problem> {
+        let kind = event.get("type").and_then(Json::as_str).unwrap_or_default().to_owned();
+        let text = |key: &str| {
+            let found = event.get(key).and_then(Json::as_str).map(str::to_owned);
+            found.ok_or_else(|| Problem::shape(format!("event.{key}"), "it is no text"))
+        };
+        match kind.as_str() {
+            "step.begin" => {
+                self.interrupt();
+                self.open = Some(self.turn(Role::Assistant));
+            }
+            "content.part" => {
+                let part: Part = from_json(event["part"].take())?;
+                let blocks = self.blocks(Content::Parts(vec![part]));
+                self.opened().blocks.extend(blocks);
+            }
+            "tool.call" => {
+                let (id, name) = (text("toolCallId")?, text("name")?);
+                let call = self.call(id, name, event["args"].take());
+                self.opened().blocks.push(call);
+            }
+            "tool.result" => {
+                let call = text("toolCallId")?;
+                self.result(&call, from_json(event["result"].take())?);
+            }
+            "step.end" => {
+                let usage = match event.get_mut("usage").map(Json::take) {
+                    None | Some(Json::Null) => None,
+                    Some(counts) => Some(usage(counts)?),
+                };
+                let is_told =
+                    self.early.is_some() || self.newest().is_some_and(|own| own.is_some());
+                if let Some(usage) = usage.filter(|_| !is_told) {
+                    self.used(usage);
+                }
+                self.close();
+            }
+            _ => self.recorder.draft.leave_out(format!("{kind} event"), 1),
+        }
+        Ok(())
+    }
+
+    fn call(&mut self, id: String, name: String, arguments: Json) -> Block {
+        self.calls.push(id.clone());
+        self.pending.insert(id.clone());
+        self.recorder.call(id, name, arguments)
+    }
+
+    fn turn(&self, role: Role) -> Turn {
+        let mut turn = Turn::new(role);
+        (turn.at, turn.line) = (self.at, Some(self.line));
+        turn.model = self.model.clone().filter(|_| role == Role::Assistant);
+        turn
+    }
+
+    /// The response that is being written.
+    fn opened(&mut self) -> &mut Turn {
+        let turn = self.turn(Role::Assistant);
+        let open = self.open.get_or_insert(turn);
+        // When it arrived, not when it was asked for.
+        open.at = self.at.or(open.at);
+        open
+    }
+
+    fn blocks(&mut self, content: Content<Part>) -> Vec<Block> {
+        let draft = &mut self.recorder.draft;
+        let read = |part: Part| {
+            Ok(match (part.kind.as_str(), part.text, part.think) {
+                ("text", Some(text), _) => Some(Block::Text { text }),
+                ("think", _, Some(text)) => Some(Block::Reasoning { text }),
+                ("image_url", ..) => Some(Block::Image { media_type: None }),
+                (kind, ..) => {
+                    draft.leave_out(format!("{kind} part"), 1);
+                    None
+                }
+            })
+        };
+        let blocks = content.blocks(read).unwrap_or_default();
+        blocks
+            .into_iter()
+            .filter(|one| !matches!(one, Block::Text { text } if text.is_empty()))
+            .collect()
+    }
+
+    /// Writes the response, and with it the usage that came before.
+    fn close(&mut self) {
+        let Some(mut turn) = self.open.take() else { return };
+        if turn.blocks.is_empty() && turn.usage.is_none() {
+            return;
+        }
+        turn.usage = turn.usage.or_else(|| self.early.take());
+        self.push(turn, Origin::Other);
+    }
+
+    fn push(&mut self, turn: Turn, origin: Origin) {
+        let (at, says) = (self.recorder.count(), !turn.blocks.is_empty());
+        let is_answer = turn.role == Role::Assistant;
+        self.recorder.turn(turn);
+        if self.recorder.count() == at {
+            return;
+        }
+        self.answer = if is_answer { Some(at) } else { self.answer };
+        if says {
+            self.turns.extend((origin == Origin::User).then_some((self.context.len(), at)));
+            self.context.push((Some(at), origin));
+        }
+    }
+
+    fn result(&mut self, call: &str, result: ToolResult) {
+        self.close();
+        let read = |part: Part| (part.kind, part.text);
+        let mut text = result_text(result.output, read, "image_url", &mut self.recorder.draft);
+        let is_error = result.is_error == Some(true);
+        let status = match (is_error, text.text.trim().is_empty() && text.images == 0) {
+            (true, _) => FAILED,
+            (false, true) => EMPTY,
+            _ => "",
+        };
+        let parts = [status, &text.text, result.note.as_deref().unwrap_or_default()];
+        let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+        text.text = parts.join("\n");
+        let at = self.recorder.count();
+        let outcome = Outcome { id: None, is_error, at: self.at, line: Some(self.line) };
+        self.recorder.result(call, text, outcome);
+        if self.recorder.count() > at {
+            self.context.push((Some(at), Origin::Other));
+        }
+        self.pending.remove(call);
+        self.release();
+    }
+
+    /// Writes what was said while calls had no results.
+    fn release(&mut self) {
+        if self.pending.is_empty() {
+            self.calls.clear();
+            for (turn, origin) in std::mem::take(&mut self.deferred) {
+                self.push(turn, origin);
+            }
+        }
+    }
+
+    /// Ends the response, and calls of it that have no result.
+    fn interrupt(&mut self) {
+        self.close();
+        for call in std::mem::take(&mut self.calls) {
+            if !self.pending.contains(&call) {
+                continue;
+            }
+            let output = Content::Text(INTERRUPTED.to_owned());
+            self.result(&call, ToolResult { output, is_error: Some(true), note: None });
+        }
+    }
+
+    /// The usage of the newest response, if there is one.
+    fn newest(&mut self) -> Option<&mut Option<Usage>> {
+        if let Some(turn) = &mut self.open {
+            return Some(&mut turn.usage);
+        }
+        let at = self.answer? as usize;
+        Some(&mut self.recorder.session().messages.get_mut(at)?.usage)
+    }
+
+    fn used(&mut self, usage: Usage) {
+        match self.newest() {
+            Some(own) if own.is_none_or(|own| own == usage) => *own = Some(usage),
+            _ => {
+                let before = self.early.replace(usage).map(|usage| self.apart(usage));
+                self.recorder.session().sidechains.extend(before);
+            }
+        }
+    }
+
+    /// Names the model of a response that was written before a record named one.
+    fn name_newest(&mut self) {
+        let Some(model) = self.model.clone() else { return };
+        if let Some(turn) = &mut self.open {
+            turn.model = Some(model);
+        } else if let Some(at) = self.answer {
+            self.recorder.wrote(at, &model);
+        }
+    }
+
+    /// A request that no response of the session answers.
+    fn apart(&self, usage: Usage) -> SidechainRequest {
+        SidechainRequest { at: self.at, model: self.model.clone(), usage }
+    }
+
+    /// Bills what compactions asked that did not end, and a response that was not written.
+    fn bill_apart(&mut self) {
+        let asked = std::mem::take(&mut self.asked);
+        self.recorder.session().sidechains.extend(asked);
+    }
+
+    /// The context is what the compaction kept, and its summary.
+    fn compaction(&mut self, record: &Json) -> Result<(), Problem> {
+        self.interrupt();
+        self.deferred.clear();
+        let number = |key: &str| record.get(key).and_then(Json::as_u64);
+        let summary = match (record.get("contextSummary"), record.get("summary")) {
+            (Some(Json::String(text)), _) => text.clone(),
+            (None | Some(Json::Null), Some(Json::String(text))) => text.clone(),
+            (None | Some(Json::Null), Some(message)) => {
+                let message: WireMessage = from_json(message.clone())?;
+                recap_core::model::sent(&self.blocks(message.content))
+            }
+            _ => return Err(Problem::shape("contextSummary", "a compaction without its text")),
+        };
+        let keeps = number("keptUserMessageCount").map(|count| count as usize);
+        let is_tail = record.get("legacyTail").and_then(Json::as_bool).unwrap_or(keeps.is_none());
+        let text = (None, Origin::Other);
+        let kept = match (is_tail, keeps) {
+            (true, _) => {
+                let from = number("compactedCount").or_else(|| number("count"));
+                let from = from.map_or(self.context.len(), |from| from as usize);
+                let tail = self.context.iter().skip(from).copied();
+                [text].into_iter().chain(tail).collect()
+            }
+            (false, keeps) => {
+                let users = self.context.iter().filter(|(_, origin)| *origin == Origin::User);
+                let users: Vec<_> = users.copied().collect();
+                let keeps = keeps.unwrap_or(users.len()).min(users.len());
+                let head = number("keptHeadUserMessageCount").map_or(0, |head| head as usize);
+                let head = head.min(keeps);
+                let tail = &users[users.len() - (keeps - head)..];
+                [&users[..head], tail, &[text]].concat()
+            }
+        };
+        self.context = kept;
+        // What stands behind the summary can still be undone.
+        let behind = (0..).zip(&self.context).skip_while(|(_, (at, _))| at.is_some());
+        let users = behind.filter(|(_, (_, origin))| *origin == Origin::User);
+        self.turns = users.filter_map(|(place, (at, _))| Some((place, (*at)?))).collect();
+        let piece = |(at, _): &(Option<u32>, Origin)| match at {
+            Some(at) => Piece::Message(*at),
+            None => Piece::Text { role: Role::User, text: summary.clone() },
+        };
+        let after = self.recorder.count();
+        let (trigger, begun) = std::mem::take(&mut self.begun);
+        let lasted =
+            begun.zip(self.at).map(|(from, to)| to.duration_since(from).as_secs_f64() * 1e3);
+        let call = self.asked.pop();
+        self.bill_apart();
+        self.recorder.draft.compact(RecordedCompaction {
+            after,
+            kept_from: after,
+            pieces: self.context.iter().map(piece).collect(),
+            summary: Some(summary.clone()),
+            trigger,
+            tokens_before: number("tokensBefore"),
+            tokens_after: number("tokensAfter"),
+            duration_ms: lasted.filter(|ms| *ms >= 0.0),
+            call: call.map(|call| RecordedCall {
+                model: call.model,
+                usage: call.usage,
+                latency_ms: None,
+            }),
+            at: self.at,
+            ..RecordedCompaction::default()
+        })
+    }
+
+    /// What follows is a session of its own, with the same preamble.
+    fn clear(&mut self) {
+        self.interrupt();
+        self.context.clear();
+        self.turns.clear();
+        self.answer = None;
+        if self.recorder.count() == 0 {
+            return;
+        }
+        let id = format!("{}-{}", self.id, self.ended.len() + 2);
+        let mut ended = std::mem::replace(&mut self.recorder, Recorder::new(id));
+        let session = &mut self.recorder.draft.session;
+        let before = ended.session();
+        session.preamble = before.preamble.clone();
+        if let Some(change) = before.preamble_changes.last() {
+            session.preamble.system.clone_from(&change.system);
+        }
+        session.project.clone_from(&before.project);
+        self.ended.push(ended.finish());
+    }
+
+    /// Takes back the last turns, where a compaction left as many.
+    fn undo(&mut self, count: u64) {
+        self.interrupt();
+        let left = self.turns.len().checked_sub(usize::try_from(count).unwrap_or(usize::MAX));
+        if let Some((place, at)) = left.and_then(|left| self.turns.get(left).copied()) {
+            self.turns.truncate(left.unwrap_or_default());
+            self.context.truncate(place);
+            self.recorder.draft.take_back(at as usize);
+            self.answer = self.answer.filter(|answer| *answer < at);
+        }
+    }
+
+    fn finish(mut self) -> Vec<Draft> {
+        self.close();
+        self.pending.clear();
+        self.release();
+        let unanswered = self.early.take().map(|usage| self.apart(usage));
+        self.asked.extend(unanswered);
+        self.bill_apart();
+        self.ended.push(self.recorder.finish());
+        self.ended
+    }
+}
+
+fn usage(counts: Json) -> Result<Usage, Problem> {
+    let Counts { input_other, output, input_cache_read, input_cache_creation } = from_json(counts)?;
+    Ok(disjoint(input_other, input_cache_read, input_cache_creation, output))
+}

@@ -1,5 +1,0 @@
-//! Contexts of Kimi CLI.
-
-#![no_main]
-
-libfuzzer_sys::fuzz_target!(|input: &[u8]| recap_fuzz::import(Some("kimi-cli"), input));
