@@ -51,7 +51,7 @@ fn read(source: &mut Source<'_>, _: &LoadOptions, take: &mut Take<'_>) -> Result
         let text = source.text()?;
         let conversations = match logged(&text) {
             Some(all) => {
-                source.whole(all)?.into_iter().for_each(|one| _ = requests.add(one));
+                source.whole(all)?.into_iter().for_each(|one| requests.add(one));
                 Vec::new()
             }
             None => match plain(&text) {
@@ -74,7 +74,7 @@ fn read(source: &mut Source<'_>, _: &LoadOptions, take: &mut Take<'_>) -> Result
             let conversation = match entry {
                 Entry::Requests(all) => {
                     source.keep(REQUEST)?;
-                    all.into_iter().for_each(|one| _ = requests.add(one));
+                    all.into_iter().for_each(|one| requests.add(one));
                     continue;
                 }
                 Entry::Conversation(conversation) => conversation,
