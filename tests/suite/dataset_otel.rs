@@ -310,6 +310,7 @@ fn what_openrouter_sends_is_read_without_its_attempts() {
             ("gen_ai.usage.input_tokens.cached", json!(10)),
             ("gen_ai.usage.input_tokens.cache_write", json!(written)),
             ("gen_ai.usage.input_tokens.cache_write_1h", json!(20)),
+            ("gen_ai.usage.total_cost", json!({"doubleValue": 0.25})),
             ("gen_ai.prompt", json!(json!({"messages": prompt}).to_string())),
             ("gen_ai.completion", json!(completion.to_string())),
         ];
@@ -344,6 +345,9 @@ fn what_openrouter_sends_is_read_without_its_attempts() {
         .filter_map(|m| m.usage)
         .map(|u| (u.input, u.cache_write_5m, u.cache_write_1h))
         .collect();
+    let [total] = &session.totals[..] else { panic!("{:?}", session.totals) };
+    assert_eq!((total.requests, total.usd, total.usage.output), (2, Some(0.5), 14));
+    assert_eq!(total.model.as_deref(), Some("anthropic/claude-haiku-4.5"));
     // No more of what was written can be kept an hour than was written.
     assert_eq!(written, [(40, 30, 20), (185, 0, 5)]);
     for odd in

@@ -31,6 +31,7 @@ pub fn receipt_facts(subject: &PreparedSession, agents: &Agents) -> ReceiptFacts
         lifetimes: std::iter::once(facts.model.as_deref()).chain(others).map(lifetime).collect(),
         contents: Contents::of(recording),
         missing_subagents: missing_subagents(recording),
+        totals: recording.session.totals.clone(),
     }
 }
 

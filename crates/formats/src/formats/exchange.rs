@@ -74,6 +74,8 @@ pub(super) struct Request {
     pub(super) messages: Vec<ChatMessage>,
     pub(super) answer: Vec<ChatMessage>,
     pub(super) usage: Option<Usage>,
+    /// USD that the provider or the program wrote down.
+    pub(super) usd: Option<f64>,
     pub(super) model: Option<String>,
     pub(super) at: Option<Timestamp>,
 }
@@ -168,10 +170,22 @@ impl Requests {
             writer.recorder.draft.leave_out("request of another conversation", others as u64);
             writer.recorder.draft.leave_out(UNREPEATED, chain.unrepeated);
             writer.recorder.session().model.clone_from(&chain.body.model);
+            writer.recorder.session().totals = written_down(&chain.requests);
             drafts.push(source.whole(writer.chain(chain, is_itemised))?);
         }
         Ok(drafts)
     }
+}
+
+/// What each model used in all, where dollars are written down.
+fn written_down(requests: &[Sent]) -> Vec<SessionTotal> {
+    let mut totals: BTreeMap<Option<&str>, SessionTotal> = BTreeMap::new();
+    for sent in requests.iter().filter(|sent| sent.usd.is_some()) {
+        let total = totals.entry(sent.model.as_deref()).or_default();
+        total.model.clone_from(&sent.model);
+        total.add(1, &sent.usage.unwrap_or_default(), sent.usd);
+    }
+    totals.into_values().collect()
 }
 
 /// The reason for thoughts and the like of an answer that stand in its response
@@ -196,8 +210,8 @@ impl Request {
     }
 
     fn sent(&self) -> Sent {
-        let (length, usage, at) = (self.messages.len(), self.usage, self.at);
-        Sent { length, usage, model: self.model.clone(), at }
+        let (length, usage, usd, at) = (self.messages.len(), self.usage, self.usd, self.at);
+        Sent { length, usage, usd, model: self.model.clone(), at }
     }
 }
 
@@ -345,6 +359,7 @@ pub(super) struct Sent<U = Usage> {
     /// Number of its messages.
     pub(super) length: usize,
     pub(super) usage: Option<U>,
+    pub(super) usd: Option<f64>,
     /// The model that answered it.
     pub(super) model: Option<String>,
     pub(super) at: Option<Timestamp>,

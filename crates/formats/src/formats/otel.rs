@@ -31,7 +31,7 @@ const NO_CALL: &str = "export the traces of the program that calls the model, wi
 /// The format of spans in OTLP JSON.
 pub(super) const FORMAT: Format = Format {
     name: "otel",
-    describe: "OpenTelemetry spans and events of model calls (OTLP JSON, a document or lines; GenAI, OpenInference, OpenLLMetry, OpenRouter)",
+    describe: "OpenTelemetry spans and events (OTLP JSON, a document or lines; GenAI, OpenInference, OpenLLMetry, OpenRouter)",
     tried: Tried::Documentation,
     sniff,
     read: Read::All(read),
@@ -429,6 +429,7 @@ fn take_events(
             request.preamble.tools = tools;
         }
         request.usage = request.usage.or(told.usage);
+        request.usd = request.usd.or(told.usd);
         request.model = request.model.take().or(told.model);
         request.session = request.session.take().or(told.session);
         request.response = request.response.take().or(told.response);
@@ -466,6 +467,7 @@ fn told(attributes: &Attributes) -> Request {
             .text(&["gen_ai.request.previous_response.id", "gen_ai.request.previous_response_id"]),
         preamble: preamble(attributes),
         usage: usage(attributes),
+        usd: attributes.0.get("gen_ai.usage.total_cost").and_then(Json::as_f64),
         model: attributes.text(&[
             "gen_ai.response.model",
             "gen_ai.request.model",

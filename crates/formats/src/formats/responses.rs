@@ -104,6 +104,12 @@ impl WireUsage {
     }
 }
 
+/// What a response reports; nothing where that is of another shape.
+pub(super) fn usage(usage: Json) -> Option<Usage> {
+    let has_input = usage.get("input_tokens").is_some();
+    from_json::<WireUsage>(usage).ok().filter(|_| has_input).map(|usage| usage.usage())
+}
+
 /// The requests of a log.
 #[derive(Default)]
 struct Log {
