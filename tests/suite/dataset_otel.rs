@@ -287,7 +287,7 @@ fn older_events_have_a_message_each_in_their_body() {
     let error = try_read(&events(&nowhere)).unwrap_err().to_string();
     assert!(error.contains("none of its 3 records of a log is a call of a model"), "{error}");
     for odd in [json!([7]), json!([{"eventName": 7}]), json!({"logRecords": 1})] {
-        assert!(try_read(&events(&[odd.clone()])).is_err(), "{odd}");
+        assert!(try_read(&events(std::slice::from_ref(&odd))).is_err(), "{odd}");
     }
     assert!(
         try_read("{\"resourceLogs\":[]}\n").unwrap_err().to_string().contains("it holds no span")

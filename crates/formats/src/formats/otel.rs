@@ -84,36 +84,26 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
 #[serde(rename_all = "camelCase")]
 struct Export {
     #[serde(default)]
-    resource_spans: Vec<ResourceSpans>,
+    resource_spans: Vec<Resource>,
     #[serde(default)]
-    resource_logs: Vec<ResourceLogs>,
+    resource_logs: Vec<Resource>,
 }
 
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct ResourceSpans {
-    #[serde(default, alias = "instrumentationLibrarySpans")]
-    scope_spans: Vec<ScopeSpans>,
+struct Resource {
+    #[serde(
+        default,
+        rename = "scopeSpans",
+        alias = "instrumentationLibrarySpans",
+        alias = "scopeLogs"
+    )]
+    scopes: Vec<Scope>,
 }
 
 #[derive(Deserialize)]
-struct ScopeSpans {
-    #[serde(default)]
-    spans: Vec<Span>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct ResourceLogs {
-    #[serde(default)]
-    scope_logs: Vec<ScopeLogs>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct ScopeLogs {
-    #[serde(default)]
-    log_records: Vec<LogRecord>,
+struct Scope {
+    #[serde(default, rename = "spans", alias = "logRecords")]
+    records: Vec<Record>,
 }
 
 /// A span by its trace and its own id.
@@ -129,7 +119,7 @@ struct Call {
 struct Found {
     calls: Vec<Call>,
     /// Events of logs, by the span that they name.
-    events: BTreeMap<SpanId, Vec<LogRecord>>,
+    events: BTreeMap<SpanId, Vec<Record>>,
     /// Other spans, and other records of logs.
     others: u64,
     logs: u64,
@@ -155,24 +145,24 @@ impl Found {
     fn add(&mut self, export: Export) -> Result<(), Problem> {
         let (own, logs) = (export.resource_spans, export.resource_logs);
         self.empty += u64::from(own.is_empty() && logs.is_empty());
-        let logs = logs.into_iter().flat_map(|resource| resource.scope_logs);
-        for record in logs.flat_map(|scope| scope.log_records) {
+        for record in logs.into_iter().flat_map(|one| one.scopes).flat_map(|scope| scope.records) {
             match is_event(record.name()) {
                 true => self.events.entry(record.span()).or_default().push(record),
                 false => self.logs += 1,
             }
         }
-        let scopes: Vec<_> = own.into_iter().map(|resource| resource.scope_spans).collect();
-        self.empty += scopes.iter().filter(|scopes| scopes.is_empty()).count() as u64;
-        for scope in scopes.into_iter().flatten() {
-            self.empty += u64::from(scope.spans.is_empty());
-            scope.spans.into_iter().try_for_each(|span| self.span(span))?;
+        for resource in own {
+            self.empty += u64::from(resource.scopes.is_empty());
+            for scope in resource.scopes {
+                self.empty += u64::from(scope.records.is_empty());
+                scope.records.into_iter().try_for_each(|span| self.span(span))?;
+            }
         }
         Ok(())
     }
 
-    fn span(&mut self, span: Span) -> Result<(), Problem> {
-        let id = (span.trace_id.clone(), span.span_id.clone());
+    fn span(&mut self, span: Record) -> Result<(), Problem> {
+        let id = span.span();
         let (request, repeated) = request(span)?;
         self.repeated += repeated;
         match request {
@@ -186,9 +176,8 @@ impl Found {
     /// a span are calls of their own: spans and logs are exported apart.
     fn attach_events(&mut self) -> Result<(), Problem> {
         let mut events = std::mem::take(&mut self.events);
-        for call in &mut self.calls {
-            let own = events.remove(&call.span).unwrap_or_default();
-            take_events(&mut call.request, own.into_iter().map(LogRecord::event))?;
+        for call in self.calls.iter_mut().filter(|call| call.span.1.is_some()) {
+            take_events(&mut call.request, events.remove(&call.span).unwrap_or_default())?;
         }
         for (span, records) in events {
             // One is a whole call, the others are its messages one by one.
@@ -199,9 +188,9 @@ impl Found {
             }
             let whole = whole.into_iter().map(|record| vec![record]);
             for records in whole.chain(Some(parts).filter(|parts| !parts.is_empty())) {
-                let at = records.iter().find_map(LogRecord::time);
+                let at = records.iter().find_map(Record::time);
                 let mut request = Request { group: span.0.clone(), at, ..Request::default() };
-                take_events(&mut request, records.into_iter().map(LogRecord::event))?;
+                take_events(&mut request, records)?;
                 self.calls.push(Call { span: span.clone(), request });
             }
         }
@@ -211,52 +200,38 @@ impl Found {
 
 // A span's attributes under the names of each convention.
 
+/// A span, an event of one, or a record of a log: one that has a name is an event.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Span {
+struct Record {
     trace_id: Option<String>,
     span_id: Option<String>,
-    start_time_unix_nano: Option<Json>,
-    #[serde(default)]
-    attributes: Vec<Attribute>,
-    #[serde(default)]
-    events: Vec<Event>,
-}
-
-#[derive(Deserialize)]
-struct Event {
-    #[serde(default)]
-    name: String,
-    #[serde(default)]
-    attributes: Vec<Attribute>,
-}
-
-/// A record of a log: an event has a name.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct LogRecord {
-    trace_id: Option<String>,
-    span_id: Option<String>,
+    #[serde(alias = "startTimeUnixNano")]
     time_unix_nano: Option<Json>,
     observed_time_unix_nano: Option<Json>,
-    event_name: Option<String>,
+    #[serde(alias = "eventName")]
+    name: Option<String>,
     #[serde(default)]
     attributes: Vec<Attribute>,
+    #[serde(default)]
+    events: Vec<Record>,
     #[serde(default)]
     body: AnyValue,
 }
 
-impl LogRecord {
+impl Record {
     /// Older exporters have the name among the attributes.
     fn name(&self) -> &str {
         let named = || self.attributes.iter().find(|one| one.key == "event.name");
-        let own = self.event_name.as_deref().filter(|name| !name.is_empty());
+        let own = self.name.as_deref().filter(|name| !name.is_empty());
         own.or_else(|| named()?.value.string_value.as_deref()).unwrap_or_default()
     }
 
     fn time(&self) -> Option<Timestamp> {
-        let times = [&self.time_unix_nano, &self.observed_time_unix_nano];
-        times.into_iter().find_map(|nanos| time(nanos.as_ref()))
+        [&self.time_unix_nano, &self.observed_time_unix_nano].into_iter().flatten().find_map(|at| {
+            let nanos: i64 = at.as_i64().or_else(|| at.as_str()?.parse().ok())?;
+            Timestamp::from_nanosecond(nanos.into()).ok().filter(|_| nanos > 0)
+        })
     }
 
     fn span(&self) -> SpanId {
@@ -264,14 +239,13 @@ impl LogRecord {
         (own(&self.trace_id), own(&self.span_id))
     }
 
-    /// Its name and its attributes, with the fields of its body.
-    fn event(self) -> (String, Attributes) {
-        let name = self.name().to_owned();
+    /// Its attributes, with the fields of its body.
+    fn attributes(self) -> Attributes {
         let mut own = Attributes::new(self.attributes);
         if let Json::Object(fields) = decoded(&self.body.json()) {
             own.0.extend(fields);
         }
-        (name, own)
+        own
     }
 }
 
@@ -394,29 +368,26 @@ fn decoded(value: &Json) -> Json {
 
 /// The request that a span of a model call stands for, and how many attributes the
 /// span has twice.
-fn request(span: Span) -> Result<(Option<Request>, u64), Problem> {
-    let listed = span.attributes.len();
+fn request(span: Record) -> Result<(Option<Request>, u64), Problem> {
+    let (at, listed) = (span.time(), span.attributes.len());
     let attributes = Attributes::new(span.attributes);
     let repeated = (listed - attributes.0.len()) as u64;
     if !is_call(&attributes) {
         return Ok((None, repeated));
     }
     let (messages, answer) = messages(&attributes)?;
-    let at = time(span.start_time_unix_nano.as_ref());
     let mut request = Request { messages, answer, at, ..told(&attributes) };
     request.group = span.trace_id;
-    let events = span.events.into_iter();
-    take_events(&mut request, events.map(|event| (event.name, Attributes::new(event.attributes))))?;
+    take_events(&mut request, span.events)?;
     Ok((Some(request), repeated))
 }
 
 /// Takes from events what the call itself does not tell.
-fn take_events(
-    request: &mut Request,
-    events: impl Iterator<Item = (String, Attributes)>,
-) -> Result<(), Problem> {
+fn take_events(request: &mut Request, events: Vec<Record>) -> Result<(), Problem> {
     let (asks, answers) = (request.messages.is_empty(), request.answer.is_empty());
-    for (name, own) in events.filter(|(name, _)| is_event(name)) {
+    for event in events.into_iter().filter(|event| is_event(event.name())) {
+        let name = event.name().to_owned();
+        let own = event.attributes();
         let (more, answered) = event_messages(&name, &own)?;
         request.messages.extend(more.into_iter().filter(|_| asks));
         request.answer.extend(answered.into_iter().filter(|_| answers));
@@ -475,12 +446,6 @@ fn told(attributes: &Attributes) -> Request {
         ]),
         ..Request::default()
     }
-}
-
-fn time(nanos: Option<&Json>) -> Option<Timestamp> {
-    let at = nanos?;
-    let nanos = at.as_i64().or_else(|| at.as_str()?.parse().ok()).filter(|at| *at > 0)?;
-    Timestamp::from_nanosecond(nanos.into()).ok()
 }
 
 fn is_message(key: &str) -> bool {
