@@ -246,3 +246,25 @@ fn odd_trajectories_of_mini_swe_agent_are_refused_or_read() {
         .collect();
     assert_eq!(read(&mini(&long, 0.0)).messages.len(), 20_000);
 }
+
+#[test]
+fn what_a_run_of_swe_agent_used_in_all_is_its_total() {
+    let of = |stats: Json| {
+        let mut document: Json = serde_json::from_str(FIXTURE).unwrap();
+        document["info"] = json!({"model_stats": stats});
+        read(&document.to_string()).totals
+    };
+    let stats =
+        json!({"instance_cost": 0.5, "tokens_sent": 900, "tokens_received": 20, "api_calls": 3});
+    let [total] = &of(stats)[..] else { panic!() };
+    assert_eq!(
+        (total.requests, total.usage.input, total.usage.output, total.usd),
+        (3, 900, 20, Some(0.5))
+    );
+    assert!(total.usage.cache_unknown);
+    for none in
+        [json!(null), json!(7), json!({"instance_cost": 0, "tokens_sent": "x", "api_calls": -1})]
+    {
+        assert!(of(none.clone()).is_empty(), "{none}");
+    }
+}

@@ -62,6 +62,7 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
         source.whole(reader.entry(format!("m{number}"), entry))?;
     }
     let mut draft = reader.draft;
+    draft.session.totals.extend(stated(&trajectory.info, draft.session.model.clone()));
     draft.leading_system_to_preamble();
     Ok(vec![draft])
 }
@@ -69,6 +70,8 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
 #[derive(Deserialize)]
 struct Trajectory {
     history: Vec<Entry>,
+    #[serde(default)]
+    info: Json,
     replay_config: Option<ReplayConfig>,
 }
 
@@ -259,7 +262,9 @@ impl Mini {
         if let Some(draft) = drafts.first_mut() {
             let session = &mut draft.session;
             if session.totals.is_empty() {
-                session.totals.extend(stated(&document, mini.model));
+                session
+                    .totals
+                    .extend(stated(document.get("info").unwrap_or(&Json::Null), mini.model));
             }
             for (model, refused) in mini.refused {
                 match session.totals.iter_mut().find(|total| total.model == model) {
@@ -391,12 +396,16 @@ fn add_commands(answer: &mut ChatMessage, message: &Json, extra: &Json) -> usize
     count
 }
 
-/// What the whole run cost, where no message tells.
-fn stated(document: &Json, model: Option<String>) -> Option<SessionTotal> {
-    let stats = document.pointer("/info/model_stats")?;
-    let usd = stats.get("instance_cost")?.as_f64().filter(|usd| *usd > 0.0);
-    let requests = stats.get("api_calls").and_then(Json::as_u64).unwrap_or_default();
-    usd.map(|usd| SessionTotal { model, requests, usd: Some(usd), ..SessionTotal::default() })
+/// What the whole run used and cost, where no message tells. How much of it was read from a
+/// cache is not said.
+fn stated(info: &Json, model: Option<String>) -> Option<SessionTotal> {
+    let stats = info.get("model_stats")?;
+    let count = |key: &str| stats.get(key).and_then(Json::as_u64).unwrap_or_default();
+    let usage = disjoint(count("tokens_sent"), 0, 0, count("tokens_received"));
+    let usd = stats.get("instance_cost").and_then(Json::as_f64).filter(|usd| *usd > 0.0);
+    let usage = Usage { cache_unknown: true, ..usage };
+    let is_told = usd.is_some() || usage.prompt() > 0 || usage.output > 0;
+    is_told.then_some(SessionTotal { model, requests: count("api_calls"), usage, usd })
 }
 
 fn time(seconds: Option<&Json>) -> Option<Timestamp> {
