@@ -228,6 +228,71 @@ fn requests_without_usage_are_counted_but_not_summed() {
     assert_eq!(found(&rows, "hour", "change")[3], "no request reports its tokens");
 }
 
+/// A session of Copilot CLI with two requests and a compaction, and the totals that it ends with.
+fn copilot(totals: &Json) -> Vec<Json> {
+    let event =
+        |n: usize, kind: &str, data: Json| json!({"type": kind, "id": n.to_string(), "data": data});
+    let answer = |model: &str| json!({"model": model, "content": "Done.", "outputTokens": 9});
+    let spent = json!({"input": 1_000, "output": 20, "cachedInput": 700});
+    let made =
+        json!({"success": true, "summaryContent": "All done.", "compactionTokensUsed": spent});
+    vec![
+        event(0, "session.start", json!({"sessionId": "s", "selectedModel": "claude-sonnet-4.6"})),
+        event(1, "user.message", json!({"content": "Go on with it."})),
+        event(2, "assistant.message", answer("claude-sonnet-4.6")),
+        event(3, "session.compaction_complete", made),
+        event(4, "user.message", json!({"content": "And on."})),
+        event(5, "assistant.message", answer("claude-sonnet-4.6")),
+        event(6, "session.shutdown", json!({"modelMetrics": totals})),
+    ]
+}
+
+#[test]
+fn what_only_a_total_tells_is_in_the_sums_and_said_to_be_one() {
+    let usage = json!({"inputTokens": 21_000, "outputTokens": 120, "cacheReadTokens": 10_700, "cacheWriteTokens": 10_000});
+    let totals = json!({"claude-sonnet-4.6": {"requests": {"count": 3}, "usage": usage}});
+    let (rows, _) = receipt_of(&[("logs/s.jsonl", &copilot(&totals))]);
+    let of = |sender: &str, item: &str| {
+        let own: Vec<Row> = rows.iter().filter(|row| row["sender"] == sender).cloned().collect();
+        found(&own, "cost", item).map(str::to_owned)
+    };
+    assert_eq!(of("ALL", "requests"), ["3", "", "", ""]);
+    assert_eq!(of("ALL", "not reported"), ["0", "", "", ""]);
+    assert_eq!(of("ALL", "in totals only"), ["2", "", "", ""]);
+    // USD per million: 0.3 read, 3.75 written, 3 uncached, 15 of output. The compaction had 300
+    // besides the cache, as the whole session: it wrote nothing.
+    assert_eq!(of("ALL", "cache_read"), ["", "10700", "0.00321", ""]);
+    assert_eq!(of("ALL", "cache_write_5m"), ["", "10000", "0.0375", ""]);
+    assert_eq!(of("ALL", "input"), ["", "300", "0.0009", ""]);
+    assert_eq!(of("ALL", "total"), ["", "21120", "0.04341", ""]);
+    assert_eq!(of("main", "total"), ["", "20100", "0.042", ""]);
+    assert_eq!(of("compaction", "total"), ["", "1020", "0.00141", ""]);
+    // Without totals, nobody says what the main agent cost, which is not nothing.
+    let (rows, _) = receipt_of(&[("logs/s.jsonl", &copilot(&json!({})))]);
+    let main: Vec<Row> = rows.into_iter().filter(|row| row["sender"] == "main").collect();
+    assert_eq!(found(&main, "cost", "total"), ["", "0", "", "no request reports its tokens"]);
+}
+
+#[test]
+fn dollars_of_the_recording_stand_beside_those_of_the_price_list() {
+    let desk = Desk::new();
+    desk.file(
+        "chat.md",
+        "# aider chat started at 2026-05-04 10:00:00\n\n> Main model: gpt-4.1 with diff edit format  \n\n\n\
+         #### go  \n\nDone.\n\n> Tokens: 2.0k sent, 100 received. Cost: $0.25 message, $0.25 session.  \n",
+    );
+    let run = ["bench", "chat.md", "--strategy", "full", "--cuts", "none", "--questions", "none"];
+    desk.good(&[&run[..], &["--quiet", "--out", "run"]].concat());
+    let mut rows = desk.csv("run/receipt.csv");
+    rows.retain(|row| row["session"] == "ALL" && row["sender"] == "ALL");
+    // USD per million: 2 of input, 8 of output.
+    assert_eq!(found(&rows, "cost", "total"), ["", "2100", "0.0048", ""]);
+    assert_eq!(found(&rows, "cost", "written down"), ["", "", "0.25", ""]);
+    let said = desk.read("run/report.html");
+    assert!(said.contains("the recording itself says $0.250"), "{said}");
+    assert!(said.contains("of 1 request only a total of the session is recorded"), "{said}");
+}
+
 /// Folders whose recordings are counted in another language, each with how many there are.
 const FOLDERS: [(&str, usize); 4] =
     [("claude-code-sessions", 15), ("codex-rollouts", 4), ("opencode", 5), ("pi-sessions", 1)];

@@ -226,6 +226,33 @@ fn headings_of_an_aider_response_are_the_models() {
 }
 
 #[test]
+fn sizes_and_costs_that_aider_printed_are_totals() {
+    let history = "# aider chat started at 2026-05-04 10:00:00\n\n> Main model: gpt-4.1 with diff edit format  \n\n\
+        #### go  \n\nDone.\n\n> Tokens: 2.4k sent, 104 received. Cost: $0.0056 message, $0.0056 session.  \n\n\
+        #### on  \n\nMore.\n\n> Tokens: 31k sent, 1.5k cache write, 2k cache hit, 1.2k received.  \n\
+        > Cost: $0.13 message, $0.14 session.  \n\n#### /clear  \n\n#### more  \n\nThat too.\n\n\
+        > Tokens: 900 sent, 40 received.  \n> Tokens: many sent, -3k received. Cost: $x message.  \n> Cost: nothing  \n";
+    let dataset = try_read(history).unwrap();
+    let totals: Vec<_> = dataset
+        .sessions
+        .iter()
+        .map(|session| {
+            let [total] = &session.totals[..] else { panic!("{:?}", session.totals) };
+            let usage = total.usage;
+            assert_eq!(total.model.as_deref(), Some("gpt-4.1"));
+            (
+                total.requests,
+                [usage.input, usage.cache_read, usage.written(), usage.output],
+                total.usd,
+            )
+        })
+        .collect();
+    assert_eq!(totals[0], (2, [29_900, 2_000, 1_500, 1_304], Some(0.1356)));
+    assert_eq!(totals[1], (2, [900, 0, 0, 40], None));
+    assert_eq!(totals.len(), 2);
+}
+
+#[test]
 fn truncated_aider_history_is_prefix_of_whole() {
     let full: Vec<Vec<String>> = try_read(AIDER).unwrap().sessions.iter().map(outline).collect();
     for cut in (0..AIDER.len()).filter(|cut| AIDER.is_char_boundary(*cut)) {

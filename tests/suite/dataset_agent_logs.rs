@@ -102,28 +102,69 @@ fn copilot_cli_responses_without_text_are_requests() {
     assert_eq!(session.model.as_deref(), Some("claude-sonnet-4.6"));
 }
 
+/// Requests, and tokens that are uncached, read, written and those of the output, by model.
+fn totals(session: &Session) -> Vec<(&str, u64, [u64; 4])> {
+    let each = session.totals.iter().map(|total| {
+        let usage = total.usage;
+        let tokens = [usage.input, usage.cache_read, usage.written(), usage.output];
+        (total.model.as_deref().unwrap_or_default(), total.requests, tokens)
+    });
+    each.collect()
+}
+
 #[test]
-fn copilot_cli_totals_apply_to_only_model_response() {
+fn copilot_cli_totals_are_kept_and_apply_to_only_model_response() {
     let total = |count: u64| {
         json!({"requests": {"count": count, "cost": 0}, "usage": {"inputTokens": 100,
-            "outputTokens": 9, "cacheReadTokens": 60, "cacheWriteTokens": 0}})
+            "outputTokens": 9, "cacheReadTokens": 60, "cacheWriteTokens": 30}})
     };
     let end = copilot("session.shutdown", &json!({"modelMetrics": {"a": total(1), "b": total(2)}}));
     let records = answers(&[("a", 9), ("b", 4), ("b", 5)]);
     let dataset = try_read(&lines(&[records.clone(), vec![end.clone()]].concat()), false).unwrap();
     let usage = dataset.sessions[0].messages.iter().map(|message| message.usage);
     let usage: Vec<_> = usage.map(|one| one.map(|u| (u.input, u.cache_read, u.output))).collect();
-    assert_eq!(usage, [Some((40, 60, 9)), None, None]);
-    let unused = "file.jsonl: its totals are not used, since they cannot be assigned to single \
-                  requests: 2 requests of b with 100 tokens in, 60 of them cached, and 9 out";
-    assert!(dataset.warnings.contains(&unused.to_owned()), "{:?}", dataset.warnings);
+    assert_eq!(usage, [Some((10, 60, 9)), None, None]);
+    let of_run = [10, 60, 30, 9];
+    assert_eq!(totals(&dataset.sessions[0]), [("a", 1, of_run), ("b", 2, of_run)]);
     // Two runs of one session: of which run a response is, is not told.
-    let twice = [records, vec![end.clone(), end]].concat();
+    let twice = [records.clone(), vec![end.clone(), end]].concat();
     let dataset = try_read(&lines(&twice), false).unwrap();
     assert!(dataset.sessions[0].messages.iter().all(|message| message.usage.is_none()));
+    let of_both = [20, 120, 60, 18];
+    assert_eq!(totals(&dataset.sessions[0]), [("a", 2, of_both), ("b", 4, of_both)]);
     let odd = copilot("session.shutdown", &json!({"modelMetrics": {"a": 7}}));
     let dataset = try_read(&lines(&[answers(&[("a", 9)]), vec![odd]].concat()), false).unwrap();
     assert!(crate::outline::actual(Ok(dataset)).contains("modelMetrics.a"));
+    // Newer versions may tell credits alone; sums of absurd figures are set aside.
+    let credits = copilot("session.shutdown", &json!({"modelMetrics": {"a": {"totalNanoAiu": 5}}}));
+    let session = read(&lines(&[answers(&[("a", 9), ("a", 9)]), vec![credits]].concat()));
+    assert_eq!(totals(&session), [("a", 1, [0; 4])]);
+    let most = json!({"a": {"requests": {"count": u64::MAX}, "usage": {"inputTokens": u64::MAX}},
+        "b": {"requests": {"count": 1}, "usage": {"inputTokens": u64::MAX, "outputTokens": u64::MAX}}});
+    let absurd = copilot("session.shutdown", &json!({"modelMetrics": most}));
+    let log = [records, vec![absurd.clone(), absurd]].concat();
+    let session = read(&lines(&log));
+    assert_eq!(session.totals.len(), 1, "{:?}", session.totals);
+}
+
+#[test]
+fn what_an_older_compaction_wrote_to_the_cache_is_told_by_the_totals() {
+    let spent = |written: Json| {
+        json!({"success": true, "summaryContent": "s",
+        "compactionTokensUsed": {"input": 1000, "output": 20, "cachedInput": 700, "cacheWriteTokens": written}})
+    };
+    let end = json!({"modelMetrics": {"a": {"requests": {"count": 3}, "usage": {"inputTokens": 5000,
+        "outputTokens": 50, "cacheReadTokens": 4000, "cacheWriteTokens": 900}}}});
+    let of = |spent: Json| {
+        let made = copilot("session.compaction_complete", &spent);
+        let log = [answers(&[("a", 9), ("a", 9)]), vec![made, copilot("session.shutdown", &end)]];
+        let session = read(&lines(&log.concat()));
+        let usage = session.compactions[0].call.as_ref().unwrap().usage;
+        [usage.input, usage.cache_read, usage.written(), usage.output]
+    };
+    // The session had 100 besides the cache, so 200 of its 300 were written.
+    assert_eq!(of(spent(json!(0))), [100, 700, 200, 20]);
+    assert_eq!(of(spent(json!(50))), [250, 700, 50, 20]);
 }
 
 #[test]

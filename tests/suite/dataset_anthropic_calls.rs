@@ -4,7 +4,7 @@
 use recap_core::model::{RecordedTrigger, Role, Session, Usage};
 use serde_json::{Value as Json, json};
 
-use crate::outline::{lines, outline, read, try_read};
+use crate::outline::{lines, outline, read, try_read, usages};
 
 /// A session of Claude Code whose one response has these parts, one a line.
 fn claude_code(usage: &Json, parts: &[Json]) -> Session {
@@ -177,6 +177,45 @@ fn a_compaction_of_the_server_is_one_of_the_recording() {
     assert!(session.left_out.is_empty(), "{:?}", session.left_out);
 }
 
+/// How many sessions a log has, and what the last one reports.
+fn plain(entries: &[Json]) -> (usize, Vec<[u64; 4]>) {
+    let dataset = try_read(&lines(entries)).unwrap();
+    (dataset.sessions.len(), usages(dataset.sessions.last().unwrap()))
+}
+
+#[test]
+fn requests_of_plain_texts_are_told_by_their_response_or_their_model() {
+    let user = |text: &str| json!({"role": "user", "content": text});
+    let agent = json!({"role": "assistant", "content": "Which one?"});
+    let longer = json!([user("Mend it."), agent, user("The first.")]);
+    let body = |model: &str, messages: &Json| json!({"model": model, "max_tokens": 9, "messages": messages});
+    let bodies = |model: &str| [body(model, &json!([user("Mend it.")])), body(model, &longer)];
+    assert_eq!(plain(&bodies(OPUS)), (1, vec![]));
+    let bedrock = bodies(OPUS).map(|mut body| {
+        body["model"].take();
+        body["anthropic_version"] = json!("bedrock-2023-05-31");
+        body
+    });
+    assert_eq!(plain(&bedrock), (1, vec![]));
+    let usage = json!({"input_tokens": 7, "output_tokens": 2, "cache_read_input_tokens": 5});
+    let response = json!({"content": [text("Done.")], "usage": usage});
+    for response in [response.clone(), json!({"body": response})] {
+        let logged =
+            bodies("a-local-model").map(|body| json!({"request": body, "response": response}));
+        assert_eq!(plain(&logged), (1, vec![[7, 5, 0, 2]; 2]));
+    }
+    // Conversations of OpenAI's API stay what they are, one a line.
+    assert_eq!(plain(&bodies("gpt-5")), (2, vec![]));
+    let mut of_claude = bodies(OPUS).to_vec();
+    of_claude.iter_mut().for_each(|body| _ = body.as_object_mut().unwrap().remove("max_tokens"));
+    assert_eq!(plain(&of_claude), (2, vec![]));
+    let system = json!([{"role": "system", "content": "Be brief."}, user("Mend it.")]);
+    assert_eq!(plain(&[body(OPUS, &system), body(OPUS, &system)]), (2, vec![]));
+    for odd in [json!([]), json!([7]), json!({"role": "user"}), json!(null)] {
+        assert!(try_read(&lines(&[body(OPUS, &odd)])).is_err(), "{odd}");
+    }
+}
+
 #[test]
 fn results_of_the_servers_tools_are_texts_of_the_response() {
     let parts = json!([
@@ -195,6 +234,9 @@ fn results_of_the_servers_tools_are_texts_of_the_response() {
         {"type": "mcp_tool_result", "tool_use_id": "s5", "content": [text("of a server")]},
         {"type": "web_search_tool_result", "tool_use_id": "s6", "content":
             {"type": "web_search_tool_result_error", "error_code": "max_uses_exceeded"}},
+        {"type": "tool_search_tool_result", "tool_use_id": "s8", "content":
+            {"type": "tool_search_tool_search_result", "tool_references": [
+                {"type": "tool_reference", "tool_name": "get_port"}]}},
         {"type": "odd_tool_result", "tool_use_id": "s7", "content": null},
         text("It is two."),
     ]);
@@ -205,7 +247,9 @@ fn results_of_the_servers_tools_are_texts_of_the_response() {
     let roles: Vec<Role> = session.messages.iter().map(|message| message.role).collect();
     assert_eq!(roles, [Role::User, Role::Assistant, Role::User]);
     let said = session.messages[1].sent();
-    for part in ["code_execution {\"code\":\"1+1\"}", "two\n", "slow", "A page", "what it says"] {
+    for part in
+        ["code_execution {\"code\":\"1+1\"}", "two\n", "slow", "A page", "what it says", "get_port"]
+    {
         assert!(said.contains(part), "{part}: {said}");
     }
     assert!(said.contains("of a server") && said.contains("max_uses_exceeded"), "{said}");

@@ -263,3 +263,76 @@ fn many_same_id_messages_read_in_linear_time() {
     let events: Vec<Json> = (0..n).map(|_| request(&[], "a")).collect();
     assert_eq!(read(&log(json!({"messages": messages, "events": events}))).messages.len(), n);
 }
+
+/// A call of a model as Inspect wrote it before messages had ids.
+fn unnamed(content: &str, calls: &[&str], [input, output]: [u64; 2]) -> Json {
+    let calls: Vec<Json> =
+        calls.iter().map(|id| json!({"id": id, "function": "run", "arguments": {}})).collect();
+    let answer = json!({"role": "assistant", "content": content, "tool_calls": calls});
+    json!({"event": "model", "model": "openai/gpt-4o-mini", "input": [{"role": "user", "content": "go"}],
+        "output": {"model": "gpt-4o-mini-2024-07-18", "choices": [{"message": answer}],
+            "usage": {"input_tokens": input, "output_tokens": output, "total_tokens": input + output}}})
+}
+
+/// The parts of a log that tell what models used.
+fn used(messages: &[Json], events: &[Json], model_usage: Json) -> Session {
+    let mut log =
+        log(json!({"id": 1, "messages": messages, "events": events, "model_usage": model_usage}));
+    log["eval"]["model"] = json!("openai/gpt-4o-mini");
+    read(&log)
+}
+
+#[test]
+fn answers_without_ids_are_told_by_what_they_say_and_call() {
+    let user = |text: &str| json!({"role": "user", "content": text});
+    let call = json!({"role": "assistant", "content": "", "tool_calls": [{"id": "c1", "function": "run", "arguments": {}}]});
+    let says = |text: &str| json!({"role": "assistant", "content": text});
+    let result = json!({"role": "tool", "tool_call_id": "c1", "content": "Yes."});
+    let messages = [user("Yes."), call, result, says("Yes."), user("Sure?"), says("Yes.")];
+    let events = [
+        unnamed("", &["c1"], [10, 1]),
+        unnamed("Yes.", &[], [20, 2]),
+        unnamed("Let me criticise.", &[], [30, 3]),
+        unnamed("Yes.", &[], [40, 4]),
+    ];
+    let session = used(
+        &messages,
+        &events,
+        json!({"openai/gpt-4o-mini": {"input_tokens": 100, "output_tokens": 10, "total_tokens": 110}}),
+    );
+    assert_eq!(crate::outline::usages(&session), [[10, 0, 0, 1], [20, 0, 0, 2], [40, 0, 0, 4]]);
+    assert_eq!(session.model.as_deref(), Some("gpt-4o-mini-2024-07-18"));
+    assert_eq!(session.left_out["model call outside the conversation"], 1);
+    let [total] = &session.totals[..] else { panic!("{:?}", session.totals) };
+    assert_eq!((total.model.as_deref(), total.requests), (Some("gpt-4o-mini-2024-07-18"), 4));
+    assert_eq!((total.usage.input, total.usage.output, total.usd), (100, 10, None));
+}
+
+#[test]
+fn totals_of_a_model_stand_where_no_call_tells() {
+    let talk = [
+        message("u", "user", "go"),
+        message("a", "assistant", "done"),
+        message("b", "assistant", "more"),
+    ];
+    let usage = json!({"openai/gpt-4o-mini": {"input_tokens": 90, "output_tokens": 9, "total_tokens": 99,
+            "input_tokens_cache_read": 50, "total_cost": 0.25},
+        "grader": {"input_tokens": 7, "output_tokens": 1, "total_tokens": 8}, "odd": {"input_tokens": "x"}});
+    let session = used(&talk, &[], usage);
+    let totals: Vec<_> = session
+        .totals
+        .iter()
+        .map(|total| {
+            (total.model.as_deref().unwrap(), total.requests, total.usage.prompt(), total.usd)
+        })
+        .collect();
+    assert_eq!(totals, [("grader", 0, 7, None), ("openai/gpt-4o-mini", 2, 90, Some(0.25))]);
+    assert_eq!(session.totals[1].usage.cache_read, 50);
+    assert_eq!(session.left_out["total of a model that cannot be read"], 1);
+    // What Inspect took from its own cache was paid before.
+    let mut cached = unnamed("done", &[], [10, 1]);
+    cached["cache"] = json!("read");
+    for none in [json!(null), json!({})] {
+        assert!(used(&talk, &[cached.clone()], none).totals.is_empty());
+    }
+}

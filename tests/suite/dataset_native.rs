@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use jsonschema::Validator;
 use recap_core::model::{
     Block, Message, Piece, Preamble, PreambleChange, RecordedCall, RecordedCompaction, Role,
-    Session, SidechainRequest, ToolDefinition, Usage,
+    Session, SessionTotal, SidechainRequest, ToolDefinition, Usage,
 };
 use recap_formats::{Dataset, LoadOptions, Problem, load, write_native};
 use serde_json::{Value as Json, json};
@@ -129,6 +129,7 @@ fn every_written_field_is_in_the_schema() {
         window: Some(200_000),
         metadata: vec!["/w".into()],
         sidechains: vec![SidechainRequest { at, model: Some("m".into()), usage }],
+        totals: vec![SessionTotal { model: Some("m".into()), requests: 3, usage, usd: Some(0.5) }],
         left_out: [("torn last line".to_owned(), 1)].into(),
         copied: [1].into(),
         family: Some("f".into()),

@@ -13,7 +13,7 @@ use super::once::Copies;
 use super::questions::{self, Placed};
 use super::source::Source;
 use super::subagents::Subagents;
-use recap_core::model::{MessageIndex, Question, Session, SidechainRequest};
+use recap_core::model::{MessageIndex, Question, Session, SessionTotal, SidechainRequest};
 
 /// File name without its last extension; that of a packed file is the one before `.gz` or `.zst`.
 pub(super) fn stem_of(name: &str) -> &str {
@@ -424,7 +424,9 @@ pub(super) fn settle(session: &mut Session) {
     }
     let asides = session.sidechains.len();
     session.sidechains.retain(|request| request.usage.is_believable());
-    let absurd = absurd + asides - session.sidechains.len();
+    let totals = session.totals.len();
+    session.totals.retain(SessionTotal::is_believable);
+    let absurd = absurd + asides - session.sidechains.len() + totals - session.totals.len();
     let zero = if zero { believable } else { 0 };
     for (reason, n) in [(ABSURD, absurd), (ZERO, zero)] {
         if n > 0 {

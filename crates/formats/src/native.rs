@@ -20,8 +20,8 @@ use super::import::{CHAT_FILE, Export, refused};
 use super::source::{Source, parse};
 use super::{Dataset, LoadOptions, questions};
 use recap_core::model::{
-    Message, MessageIndex, Preamble, PreambleChange, RecordedCompaction, Session, SidechainRequest,
-    ToolDefinition,
+    Message, MessageIndex, Preamble, PreambleChange, RecordedCompaction, Session, SessionTotal,
+    SidechainRequest, ToolDefinition,
 };
 
 /// Name of the file that describes the data set.
@@ -103,6 +103,8 @@ struct WireSession<'a> {
     metadata: Cow<'a, [String]>,
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
     sidechains: Cow<'a, [SidechainRequest]>,
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
+    totals: Cow<'a, [SessionTotal]>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     left_out: BTreeMap<String, u64>,
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
@@ -129,6 +131,7 @@ impl From<WireSession<'_>> for Session {
             project: wire.project,
             metadata: wire.metadata.into_owned(),
             sidechains: wire.sidechains.into_owned(),
+            totals: wire.totals.into_owned(),
             left_out: wire.left_out,
             copied: wire.copied,
             family: wire.family,
@@ -152,6 +155,7 @@ impl<'a> From<&'a Session> for WireSession<'a> {
             compactions: Cow::Borrowed(&session.compactions),
             metadata: Cow::Borrowed(&session.metadata),
             sidechains: Cow::Borrowed(&session.sidechains),
+            totals: Cow::Borrowed(&session.totals),
             left_out: session.left_out.clone(),
             copied: session.copied.clone(),
             family: session.family.clone(),

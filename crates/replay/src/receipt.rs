@@ -33,6 +33,7 @@ pub fn receipt_facts(subject: &PreparedSession, agents: &Agents) -> ReceiptFacts
         missing_subagents: missing_subagents(recording),
         copied: copied.copied().collect(),
         family: session.family.clone(),
+        totals: recording.session.totals.clone(),
     }
 }
 

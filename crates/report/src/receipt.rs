@@ -113,14 +113,25 @@ fn cost(name: String, spent: &Spent, kinds: &[TokenKind]) -> Row {
 fn notes(receipt: &Receipt) -> Vec<String> {
     let all = receipt.all();
     let (reported, silent) = (all.reported, all.silent);
+    let alone = reported - all.in_totals;
     let reported = format!(
         "{} {} tokens; {} {} not, and {} in no sum here.",
-        counted(reported, "request"),
-        form_for(reported, "reports", "report"),
+        counted(alone, "request"),
+        form_for(alone, "reports", "report"),
         number::grouped(silent),
         form_for(silent, "does", "do"),
         form_for(silent, "is", "are")
     );
+    let in_totals = (all.in_totals > 0).then(|| {
+        let requests = counted(all.in_totals, "request");
+        format!(
+            "Of {requests} only a total of the session is recorded: it is billed as prompts of \
+             one length."
+        )
+    });
+    let written_down = all
+        .written_down
+        .map(|usd| format!("The recording itself says that it cost {}.", number::dollars(usd)));
     let placeholders = all.kinds.contains_key(&TokenKind::OutputCounted).then(|| {
         "Output that was written down before it was final is counted by recap instead; thinking \
          that the recording does not show is missing from it."
@@ -147,7 +158,16 @@ fn notes(receipt: &Receipt) -> Vec<String> {
          theirs is among the rebuilt caches."
             .to_owned()
     });
-    let notes = [Some(reported), placeholders, unfinished, compactions, missing, aside];
+    let notes = [
+        Some(reported),
+        in_totals,
+        written_down,
+        placeholders,
+        unfinished,
+        compactions,
+        missing,
+        aside,
+    ];
     notes.into_iter().flatten().chain(unpriced(receipt)).collect()
 }
 
@@ -217,7 +237,8 @@ pub(super) fn sentence(report: &Report) -> Option<String> {
         let silent = (all.silent > 0).then(|| counted(all.silent, "request"));
         return silent.map(|requests| {
             format!(
-                "What the sessions cost today is not known: none of {requests} reports its tokens."
+                "What the sessions cost today is not known: none of {requests} reports its tokens{}.",
+                written_down(&all)
             )
         });
     }
@@ -229,13 +250,18 @@ pub(super) fn sentence(report: &Report) -> Option<String> {
     let parts = all.kinds.iter().map(part).collect::<Vec<_>>().join(", ");
     if is_unknown(&total) {
         let why = without_price(receipt).map(|why| format!(" ({why})")).unwrap_or_default();
-        return Some(format!("What these sessions cost today is unknown{why}: {parts}."));
+        let written = written_down(&all);
+        return Some(format!("What these sessions cost today is unknown{why}: {parts}{written}."));
     }
     let cost = known(receipt, &total);
-    let mut said = format!("Today these sessions cost {cost}: {parts}");
+    let mut said = format!("Today these sessions cost {cost}: {parts}{}", written_down(&all));
     if let Some(usd) = receipt.estimated {
         let calls = counted(receipt.silent_compactions, "compaction");
         said += &format!("; {} estimated for {calls} not on record", number::dollars(usd));
+    }
+    if all.in_totals > 0 {
+        let requests = counted(all.in_totals, "request");
+        said += &format!("; of {requests} only a total of the session is recorded");
     }
     for sender in [Sender::Subagent, Sender::Compaction] {
         let spent = receipt.of(sender);
@@ -251,6 +277,12 @@ pub(super) fn sentence(report: &Report) -> Option<String> {
         said += &format!("; not known is what {calls} used, whose logs are not there");
     }
     Some(said + ".")
+}
+
+/// A clause of what the agent or its provider wrote down.
+fn written_down(all: &Spent) -> String {
+    let said = |usd| format!("; the recording itself says {}", number::dollars(usd));
+    all.written_down.map(said).unwrap_or_default()
 }
 
 /// Whether nothing of it has a price.
@@ -501,7 +533,7 @@ pub(super) mod tests {
             (TokenKind::CacheWrite5m, amount(80_000, 0.5)),
             (TokenKind::Output, amount(20_000, 0.5)),
         ];
-        let main = Spent { reported: 40, silent: 2, unfinished: 0, kinds: kinds.into() };
+        let main = Spent { reported: 40, silent: 2, kinds: kinds.into(), ..Spent::default() };
         let unpriced = Amount::new(7_000, Err(Absent::Price("local".to_owned())));
         let kinds = [(TokenKind::Input, unpriced)].into();
         let aside = Spent { reported: 3, kinds, ..Spent::default() };

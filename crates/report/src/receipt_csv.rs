@@ -119,8 +119,11 @@ fn spent_rows<'a>(sender: &'a str, model: &'a str, spent: &Spent) -> Vec<Row<'a>
         counted("not reported", spent.silent),
         counted("output not final", spent.unfinished),
     ];
+    rows.extend((spent.in_totals > 0).then(|| counted("in totals only", spent.in_totals)));
     rows.extend(spent.kinds.iter().map(|(kind, amount)| row(kind.into()).with(amount)));
     rows.push(row("total").with(&spent.total()));
+    let usd = spent.written_down;
+    rows.extend(usd.map(|usd| Row { usd: Some(usd), ..row("written down") }));
     rows
 }
 

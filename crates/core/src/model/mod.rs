@@ -124,4 +124,4 @@ pub use tuned::{
     TunedStatus,
 };
 pub use unusable::{Fallbacks, Repeated, RepeatedTexts, UnusableReplies, unusable_replies};
-pub use usage::{CacheMiss, MOST_TOKENS, SidechainRequest, Usage};
+pub use usage::{CacheMiss, MOST_TOKENS, SessionTotal, SidechainRequest, Usage};

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use strum::VariantArray;
 
-use super::{Absent, MessageIndex, RecordedCall, RecordedTrigger, RequestFacts};
+use super::{Absent, MessageIndex, RecordedCall, RecordedTrigger, RequestFacts, SessionTotal};
 
 /// What the receipt of a session needs beside its other facts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -29,6 +29,9 @@ pub struct ReceiptFacts {
     /// The sessions that share history with it; absent where there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub family: Option<String>,
+    /// What each model used in all, where the recording says that.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub totals: Vec<SessionTotal>,
 }
 
 fn is_zero(n: &u64) -> bool {
@@ -232,8 +235,10 @@ impl<'a> std::iter::Sum<&'a Amount> for Amount {
 /// What the requests of one sender to one model cost.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Spent {
-    /// Requests that report their tokens.
+    /// Requests whose tokens are in the sums.
     pub reported: u64,
+    /// Of these, requests that do not report them: a total of their session does.
+    pub in_totals: u64,
     /// Requests that do not: their tokens and dollars are in no sum.
     pub silent: u64,
     /// Of the reported ones, those whose output is not final, and whose words are not there to be
@@ -241,23 +246,33 @@ pub struct Spent {
     pub unfinished: u64,
     /// By kind.
     pub kinds: BTreeMap<TokenKind, Amount>,
+    /// USD that the agent or its provider wrote down, at whatever prices; absent where nothing
+    /// of that kind is recorded.
+    pub written_down: Option<f64>,
 }
 
 impl Spent {
-    /// Everything together.
+    /// Everything together. Requests that report nothing were not free.
     pub fn total(&self) -> Amount {
-        self.kinds.values().sum()
+        let mut sum: Amount = self.kinds.values().sum();
+        if self.kinds.is_empty() && self.silent > 0 {
+            sum.unpriced = Some(Absent::NoUsage);
+        }
+        sum
     }
 }
 
 impl std::ops::AddAssign<&Spent> for Spent {
     fn add_assign(&mut self, other: &Self) {
-        self.reported += other.reported;
+        self.reported = self.reported.saturating_add(other.reported);
+        self.in_totals = self.in_totals.saturating_add(other.in_totals);
         self.silent += other.silent;
         self.unfinished += other.unfinished;
         for (kind, amount) in &other.kinds {
             *self.kinds.entry(*kind).or_default() += amount;
         }
+        let usd = other.written_down;
+        self.written_down = self.written_down.map(|sum| sum + usd.unwrap_or(0.0)).or(usd);
     }
 }
 

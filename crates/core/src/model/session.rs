@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use super::{RecordedCompaction, RecordedTrigger, SidechainRequest, Usage};
+use super::{RecordedCompaction, RecordedTrigger, SessionTotal, SidechainRequest, Usage};
 
 /// One part of a message.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -296,6 +296,9 @@ pub struct Session {
     pub metadata: Vec<String>,
     /// Requests of subagents that are no sessions of their own, in order.
     pub sidechains: Vec<SidechainRequest>,
+    /// What the recording says that each model used in all, where it says that. Requests that
+    /// report nothing are known from these alone.
+    pub totals: Vec<SessionTotal>,
     /// Records that were left out on import, by reason.
     pub left_out: BTreeMap<String, u64>,
     /// Responses that another session of the input counts, since this one continues a copy of

@@ -89,6 +89,54 @@ impl Usage {
         // A log may claim anything: an absurd sum must not end the program.
         cached.into_iter().fold(self.input, u64::saturating_add)
     }
+
+    /// The tokens of both.
+    fn plus(&self, other: &Usage) -> Usage {
+        Usage {
+            input: self.input.saturating_add(other.input),
+            cache_read: self.cache_read.saturating_add(other.cache_read),
+            cache_write_5m: self.cache_write_5m.saturating_add(other.cache_write_5m),
+            cache_write_1h: self.cache_write_1h.saturating_add(other.cache_write_1h),
+            output: self.output.saturating_add(other.output),
+            output_final: true,
+            cache_unknown: self.cache_unknown || other.cache_unknown,
+            cache_miss: None,
+        }
+    }
+}
+
+/// What a recording says that one model used in a session, in all.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SessionTotal {
+    /// The model, where it is named. Each has one total.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// How many requests it sums up; those that report their own usage are among them.
+    #[serde(default)]
+    pub requests: u64,
+    /// Their tokens; none where only dollars are recorded.
+    #[serde(default)]
+    pub usage: Usage,
+    /// USD that the agent or its provider wrote down.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usd: Option<f64>,
+}
+
+impl SessionTotal {
+    /// Adds what was used besides.
+    pub fn add(&mut self, requests: u64, usage: &Usage, usd: Option<f64>) {
+        self.requests = self.requests.saturating_add(requests);
+        self.usage = self.usage.plus(usage);
+        self.usd = self.usd.map(|sum| sum + usd.unwrap_or(0.0)).or(usd);
+    }
+
+    /// Whether so many requests can have used that.
+    pub fn is_believable(&self) -> bool {
+        let most = MOST_TOKENS.saturating_mul(self.requests.max(1));
+        let dollars = self.usd.is_none_or(|usd| usd.is_finite() && usd >= 0.0);
+        self.usage.prompt() <= most && self.usage.output <= most && dollars
+    }
 }
 
 /// A request that a subagent made on a conversation of its own: what it cost

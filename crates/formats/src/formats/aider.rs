@@ -5,14 +5,18 @@
 //! and its callers), without recordings at hand. Every line of an input is
 //! marked, blank ones too, and ends in two spaces, which headings of a response do
 //! not; so any other line ends it. A response ends where aider printed its tokens.
-//! The file has neither calls nor exact usage.
+//! The file has no calls, and of the
+//! usage rounded sizes and the dollars that aider reckons.
 //!
 //! What begins with `/` or `!` is a command to aider and no message; some hand on
 //! what stands behind them. `/clear` and `/reset` empty the context: what follows
 //! is a session of its own.
 
+use std::collections::BTreeMap;
+
 use jiff::civil::DateTime;
 
+use super::content::usage_of;
 use super::prelude::*;
 use crate::density::{Held, KEPT, TooDense};
 use recap_core::text::counted;
@@ -99,6 +103,8 @@ struct WireSession {
     ended: Vec<Draft>,
     at: Option<Timestamp>,
     model: Option<String>,
+    /// What aider printed of each model's requests.
+    totals: BTreeMap<Option<String>, SessionTotal>,
     /// Whose lines are open, the first of them, and their text.
     open: Option<(Role, u64, String)>,
     /// Bytes of its lines, and the number of messages that they made.
@@ -114,8 +120,8 @@ impl WireSession {
         let at = DateTime::strptime("%Y-%m-%d %H:%M:%S", at.trim());
         let at = at.ok().and_then(in_utc);
         let recorder = Recorder::new(id);
-        let (ended, model, open) = (Vec::new(), None, None);
-        WireSession { id: id.to_owned(), recorder, ended, at, model, open, read: (0, 0) }
+        let (ended, model, totals, open) = (Vec::new(), None, BTreeMap::new(), None);
+        WireSession { id: id.to_owned(), recorder, ended, at, model, totals, open, read: (0, 0) }
     }
 
     /// Checks what its messages take together.
@@ -131,6 +137,7 @@ impl WireSession {
             self.add(Role::User, number, text.strip_prefix(' ').unwrap_or(text).trim_end());
         } else if line.starts_with("> ") || line.trim_end() == ">" {
             self.model = model(line).or(self.model.take());
+            self.used(line);
             self.recorder.draft.leave_out("line that aider itself printed", 1);
             if self.is_open(Role::User) || line.starts_with("> Tokens: ") {
                 self.close();
@@ -194,16 +201,60 @@ impl WireSession {
         if matches!(command, "/clear" | "/reset") && self.recorder.count() > 0 {
             let id = format!("{}-{}", self.id, self.ended.len() + 2);
             let ended = std::mem::replace(&mut self.recorder, Recorder::new(id));
-            self.ended.push(ended.finish());
+            self.end(ended);
         }
         None
     }
 
     fn finish(mut self) -> Vec<Draft> {
         self.close();
-        self.ended.push(self.recorder.finish());
+        let last = std::mem::take(&mut self.recorder);
+        self.end(last);
         self.ended
     }
+
+    fn end(&mut self, mut recorder: Recorder) {
+        let totals = std::mem::take(&mut self.totals);
+        recorder.session().totals = totals.into_values().collect();
+        self.ended.push(recorder.finish());
+    }
+
+    /// What aider printed behind a request: "Tokens: 2.4k sent, 1k cache write, 2k cache
+    /// hit, 300 received. Cost: $0.01 message, $0.02 session." Costs may have a line of
+    /// their own.
+    fn used(&mut self, line: &str) {
+        let printed = line.strip_prefix("> ").unwrap_or_default();
+        let (tokens, cost) = match printed.split_once("Cost: $") {
+            Some((tokens, cost)) => (tokens, cost.split(' ').next()),
+            None => (printed, None),
+        };
+        let tokens = tokens.strip_prefix("Tokens: ");
+        if tokens.is_none() && !printed.starts_with("Cost: $") {
+            return;
+        }
+        let sizes: Vec<&str> = tokens.unwrap_or_default().split(", ").collect();
+        let size = |of: &str| {
+            let of =
+                sizes.iter().find_map(|part| part.trim_end_matches(['.', ' ']).strip_suffix(of));
+            of.and_then(|size| tokens_of(size.trim())).unwrap_or(0)
+        };
+        let cached = [size("cache hit"), size("cache write")];
+        let usage = usage_of(size("sent"), cached, size("received"));
+        let total = self.totals.entry(self.model.clone()).or_default();
+        total.model.clone_from(&self.model);
+        let usd = cost.and_then(|usd| usd.trim_end_matches([',', '.']).parse().ok());
+        total.add(u64::from(tokens.is_some()), &usage, usd);
+    }
+}
+
+/// A size as aider prints it: 830, 2.4k, 31k.
+fn tokens_of(size: &str) -> Option<u64> {
+    let (number, unit) = match size.strip_suffix('k') {
+        Some(number) => (number, 1_000.0),
+        None => (size, 1.0),
+    };
+    let number: f64 = number.parse().ok()?;
+    (number.is_finite() && number >= 0.0).then_some((number * unit).round() as u64)
 }
 
 /// The model that aider says it works with: "Model: X with diff edit format",

@@ -325,6 +325,8 @@ pub(super) struct ChatUsage {
     prompt_tokens: u64,
     #[serde(default)]
     completion_tokens: u64,
+    /// What OpenRouter charges, in USD.
+    pub(super) cost: Option<f64>,
     prompt_tokens_details: Option<PromptDetails>,
 }
 

@@ -4,15 +4,14 @@
 //! recordings at hand.
 //!
 //! The log has no prompt size of single responses: only totals when a session
-//! ends, and what each compaction used. The totals are the usage of a response
-//! where it is the only one of its model; else a warning tells them.
+//! ends, or is left to be resumed, and what each compaction used. The totals are
+//! the usage of a response where it is the only one of its model.
 
 use std::collections::BTreeMap;
 
 use super::content::usage_of;
 use super::prelude::*;
 use crate::density::KEPT;
-use recap_core::text::counted;
 
 /// The format of Copilot CLI's event logs.
 pub(super) const FORMAT: Format = Format {
@@ -66,9 +65,7 @@ fn read(source: &mut Source<'_>, options: &LoadOptions) -> Result<Vec<Draft>, Da
         }
     }
     main.close();
-    for unused in main.totals() {
-        source.warn(unused);
-    }
+    main.totals();
     let mut main = main.finish();
     main.leave_out("sidechain record", aside);
     main.leave_out("torn last line", source.take_torn());
@@ -90,8 +87,9 @@ struct Reader {
     /// Number of messages when the running compaction began: it works in the
     /// background, and what came since is kept.
     began: Option<u32>,
-    /// The totals that the log states, by model.
-    totals: Vec<BTreeMap<String, Total>>,
+    /// The totals that the log states, by model, and how many are of a run each.
+    totals: BTreeMap<String, SessionTotal>,
+    runs: u64,
 }
 
 impl Reader {
@@ -136,7 +134,12 @@ impl Reader {
             }
             "session.shutdown" => {
                 let ended: Ended = from_json(data)?;
-                self.totals.extend(ended.model_metrics);
+                self.runs += u64::from(ended.model_metrics.is_some());
+                for (model, total) in ended.model_metrics.into_iter().flatten() {
+                    let sum = self.totals.entry(model.clone()).or_default();
+                    sum.model = Some(model);
+                    sum.add(total.requests.count, &total.usage.call().usage, None);
+                }
             }
             "session.compaction_start" => {
                 self.close();
@@ -254,27 +257,21 @@ impl Reader {
         })
     }
 
-    /// Gives the totals of a model to its only response; returns what is not
-    /// used of them.
-    fn totals(&mut self) -> Vec<String> {
-        let mut unused = Vec::new();
-        let once = self.totals.len() == 1;
-        for (model, total) in self.totals.drain(..).flatten() {
-            let Total { requests, usage } = total;
+    /// Gives the totals of a model to its only response, and keeps them.
+    fn totals(&mut self) {
+        for (model, mut total) in std::mem::take(&mut self.totals) {
             let mut own = self.recorder.responses_of(&model);
-            match (own.pop(), own.is_empty(), once && requests.count == 1) {
-                (Some(only), true, true) => only.usage = Some(usage.call().usage),
-                _ => unused.push(format!(
-                    "its totals are not used, since they cannot be assigned to single requests: \
-                     {} of {model} with {} tokens in, {} of them cached, and {} out",
-                    counted(requests.count, "request"),
-                    usage.input_tokens,
-                    usage.cache_read_tokens,
-                    usage.output_tokens,
-                )),
+            if let ([only], 1, 1) = (&mut own[..], self.runs, total.requests) {
+                only.usage = Some(total.usage);
             }
+            let made = self.recorder.session().compactions.iter_mut();
+            let calls = made.filter_map(|made| made.call.as_mut());
+            let calls = calls.filter(|call| call.model.as_deref().is_none_or(|own| own == model));
+            tell_writes(calls, &total.usage);
+            // A log that was cut off may know fewer of them.
+            total.requests = total.requests.max(1);
+            self.recorder.session().totals.push(total);
         }
-        unused
     }
 
     fn finish(mut self) -> Draft {
@@ -415,18 +412,20 @@ struct Ended {
 /// What a model was asked and used until then.
 #[derive(Deserialize)]
 struct Total {
+    #[serde(default)]
     requests: Count,
+    #[serde(default)]
     usage: Spent,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 struct Count {
     #[serde(default)]
     count: u64,
 }
 
 /// Cached tokens are part of the input, as the totals of a session bear out.
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Spent {
     model: Option<String>,
@@ -439,6 +438,17 @@ struct Spent {
     #[serde(default)]
     cache_write_tokens: u64,
     duration: Option<f64>,
+}
+
+/// Older versions do not say what a compaction wrote to the cache: what is more than all of
+/// its session had besides the cache.
+fn tell_writes<'a>(calls: impl Iterator<Item = &'a mut RecordedCall>, all: &Usage) {
+    let mut plain = all.input;
+    for RecordedCall { usage, .. } in calls.filter(|call| call.usage.written() == 0) {
+        usage.cache_write_5m = usage.input.saturating_sub(plain).min(all.cache_write_5m);
+        usage.input -= usage.cache_write_5m;
+        plain = plain.saturating_sub(usage.input);
+    }
 }
 
 impl Spent {

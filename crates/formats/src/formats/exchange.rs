@@ -66,10 +66,16 @@ pub(super) struct Request {
     pub(super) session: Option<String>,
     /// What else groups requests, such as a trace.
     pub(super) group: Option<String>,
+    /// The provider's id of its response.
+    pub(super) response: Option<String>,
+    /// The response that it goes on from, whose messages it does not repeat.
+    pub(super) previous: Option<String>,
     pub(super) preamble: Preamble,
     pub(super) messages: Vec<ChatMessage>,
     pub(super) answer: Vec<ChatMessage>,
     pub(super) usage: Option<Usage>,
+    /// USD that the provider or the program wrote down.
+    pub(super) usd: Option<f64>,
     pub(super) model: Option<String>,
     pub(super) at: Option<Timestamp>,
 }
@@ -78,15 +84,34 @@ pub(super) struct Request {
 #[derive(Default)]
 pub(super) struct Requests {
     chains: Chains<Request>,
+    /// The conversation of each response, and its number of messages with it.
+    by_response: FxHashMap<String, (usize, usize)>,
+    /// Requests that go on from a response that was not read.
+    torn_off: u64,
     /// Whether every answer is several items that belong together.
     pub(super) is_itemised: bool,
     count: usize,
 }
 
 impl Requests {
-    /// Adds the next request; returns the number of its conversation.
-    pub(super) fn add(&mut self, request: Request) -> usize {
+    /// Adds the next request, in the order in which they were made.
+    pub(super) fn add(&mut self, mut request: Request) {
+        let (response, answered) = (request.response.take(), request.answer.len());
+        let known = request.previous.take().map(|id| self.by_response.get(&id).copied());
+        self.torn_off += u64::from(known == Some(None));
         self.count += 1;
+        let (at, length) = match known.flatten() {
+            Some((at, length)) => (at, self.follow(at, length, request)),
+            None => {
+                let length = request.messages.len();
+                (self.extend(request), length)
+            }
+        };
+        self.by_response.extend(response.map(|id| (id, (at, length + answered))));
+    }
+
+    /// Adds a request to the conversation that it repeats; returns its number.
+    fn extend(&mut self, request: Request) -> usize {
         let sent = request.sent();
         let mut first = request.session.clone();
         let ends = ends(&request.messages, |message, hasher| {
@@ -101,25 +126,34 @@ impl Requests {
         })
     }
 
-    /// Adds a request to a known conversation, of which `length` messages are
-    /// left. Its own messages follow them.
-    pub(super) fn follow(&mut self, at: usize, length: usize, mut request: Request) {
-        self.count += 1;
+    /// Adds a request to a known conversation, of which `before` messages are
+    /// left. Its own messages follow them. Returns how many these are together.
+    fn follow(&mut self, at: usize, before: usize, mut request: Request) -> usize {
         let mut sent = request.sent();
-        sent.length = length + request.messages.len();
+        sent.length = before + request.messages.len();
+        let length = sent.length;
         self.chains.extend(at, sent, |own| {
             own.messages.append(&mut own.answer);
-            own.messages.truncate(length);
+            own.messages.truncate(before);
             own.messages.append(&mut request.messages);
             std::mem::swap(&mut own.messages, &mut request.messages);
+            request.group = own.group.take();
+            request.session = own.session.take().or(request.session.take());
             *own = request;
         });
+        length
     }
 
     /// The sessions: of each, the conversation that was extended last. Those
     /// without a name are named after the file.
     pub(super) fn sessions(self, source: &mut Source<'_>) -> Result<Vec<Draft>, DatasetError> {
-        let Requests { chains, is_itemised, count } = self;
+        let Requests { chains, is_itemised, count, torn_off, .. } = self;
+        if torn_off > 0 {
+            source.warn(format!(
+                "of {count} requests, {torn_off} go on from a response that is not here: what was \
+                 said before them is missing"
+            ));
+        }
         let name = |request: &Request| request.session.clone().or_else(|| request.group.clone());
         let found = chains.last_by(name);
         let others: usize = found.iter().map(|(_, others)| others).sum();
@@ -136,10 +170,22 @@ impl Requests {
             writer.recorder.draft.leave_out("request of another conversation", others as u64);
             writer.recorder.draft.leave_out(UNREPEATED, chain.unrepeated);
             writer.recorder.session().model.clone_from(&chain.body.model);
+            writer.recorder.session().totals = written_down(&chain.requests);
             drafts.push(source.whole(writer.chain(chain, is_itemised))?);
         }
         Ok(drafts)
     }
+}
+
+/// What each model used in all, where dollars are written down.
+fn written_down(requests: &[Sent]) -> Vec<SessionTotal> {
+    let mut totals: BTreeMap<Option<&str>, SessionTotal> = BTreeMap::new();
+    for sent in requests.iter().filter(|sent| sent.usd.is_some()) {
+        let total = totals.entry(sent.model.as_deref()).or_default();
+        total.model.clone_from(&sent.model);
+        total.add(1, &sent.usage.unwrap_or_default(), sent.usd);
+    }
+    totals.into_values().collect()
 }
 
 /// The reason for thoughts and the like of an answer that stand in its response
@@ -158,9 +204,14 @@ fn unrepeated(messages: &[ChatMessage]) -> u64 {
 }
 
 impl Request {
+    /// Whether nothing of what was said is recorded.
+    pub(super) fn is_silent(&self) -> bool {
+        self.messages.is_empty() && self.answer.is_empty()
+    }
+
     fn sent(&self) -> Sent {
-        let (length, usage, at) = (self.messages.len(), self.usage, self.at);
-        Sent { length, usage, model: self.model.clone(), at }
+        let (length, usage, usd, at) = (self.messages.len(), self.usage, self.usd, self.at);
+        Sent { length, usage, usd, model: self.model.clone(), at }
     }
 }
 
@@ -308,6 +359,7 @@ pub(super) struct Sent<U = Usage> {
     /// Number of its messages.
     pub(super) length: usize,
     pub(super) usage: Option<U>,
+    pub(super) usd: Option<f64>,
     /// The model that answered it.
     pub(super) model: Option<String>,
     pub(super) at: Option<Timestamp>,

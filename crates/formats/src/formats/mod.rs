@@ -44,7 +44,8 @@ mod prelude {
     pub(super) use crate::source::{Source, from_json, parse};
     pub(super) use recap_core::model::{
         Block, CacheMiss, Message, MessageIndex, Piece, Preamble, RecordedCall, RecordedCompaction,
-        RecordedTrigger, Role, SIDECHAIN, Session, SidechainRequest, ToolDefinition, Usage,
+        RecordedTrigger, Role, SIDECHAIN, Session, SessionTotal, SidechainRequest, ToolDefinition,
+        Usage,
     };
 }
 

@@ -9,7 +9,7 @@ use super::content::ChatUsage;
 use super::exchange::{ChatMessage, Part as ChatPart, Request, Requests};
 use super::otel::message_of;
 use super::prelude::*;
-use super::responses;
+use super::{responses, swe_agent};
 use crate::source::decoded;
 
 /// The format of OpenAI chat messages.
@@ -34,7 +34,10 @@ fn sniff(head: &Head) -> bool {
     };
     // The same roles, but parts of another kind.
     let is_other = |record: &Json| {
-        is_request(record) || record.get(0).is_some_and(is_request) || responses::is_items(record)
+        swe_agent::is_mini(record)
+            || is_request(record)
+            || record.get(0).is_some_and(is_request)
+            || responses::is_items(record)
     };
     head.any(|r| (is_chat(r) || is_list(r) || is_exchange(r)) && !is_other(r))
 }
@@ -51,7 +54,7 @@ fn read(source: &mut Source<'_>, _: &LoadOptions, take: &mut Take<'_>) -> Result
         let text = source.text()?;
         let conversations = match logged(&text) {
             Some(all) => {
-                source.whole(all)?.into_iter().for_each(|one| _ = requests.add(one));
+                source.whole(all)?.into_iter().for_each(|one| requests.add(one));
                 Vec::new()
             }
             None => match plain(&text) {
@@ -74,7 +77,7 @@ fn read(source: &mut Source<'_>, _: &LoadOptions, take: &mut Take<'_>) -> Result
             let conversation = match entry {
                 Entry::Requests(all) => {
                     source.keep(REQUEST)?;
-                    all.into_iter().for_each(|one| _ = requests.add(one));
+                    all.into_iter().for_each(|one| requests.add(one));
                     continue;
                 }
                 Entry::Conversation(conversation) => conversation,
@@ -179,7 +182,9 @@ fn request(record: Json) -> Result<Request, Problem> {
         },
         messages: messages?,
         answer: vec![answer],
-        usage: usage.map(|usage| usage.disjoint()),
+        usage: usage.as_ref().map(ChatUsage::disjoint),
+        // LiteLLM writes it beside the response.
+        usd: record.get("response_cost").and_then(Json::as_f64).or(usage.and_then(|own| own.cost)),
         model: text(response, "model").or_else(|| text(body, "model")),
         at: times.into_iter().chain([made]).flatten().find_map(time),
         ..Request::default()

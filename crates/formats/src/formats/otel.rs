@@ -1,13 +1,14 @@
-//! Spans of model calls in OTLP JSON, as OpenTelemetry's collector writes them:
-//! one document, or one export request a line.
+//! Spans and events of model calls in OTLP JSON, as OpenTelemetry's collector writes
+//! them: one document, or one export request a line.
 //!
 //! Read from the conventions of OpenTelemetry (open-telemetry/
 //! semantic-conventions, `docs/gen-ai`), of OpenInference (Arize-ai/openinference,
 //! `spec`) and of OpenLLMetry (traceloop/openllmetry, `semconv_ai/__init__.py` and
 //! the instrumentations of Cohere and Ollama for `gen_ai.prompt.N` and its calls,
-//! of Anthropic for what its counts include), without recordings at hand.
-//! Every span repeats the conversation so far: of a session or trace, the one
-//! that was extended last is read.
+//! of Anthropic for what its counts include), and from what OpenRouter's Broadcast
+//! sends. Every span repeats the conversation so far, or names the response that it
+//! goes on from: of a session or trace, the one that was extended last is read.
+//! Messages may stand in events instead, on a span or in a log that names it.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +31,7 @@ const NO_CALL: &str = "export the traces of the program that calls the model, wi
 /// The format of spans in OTLP JSON.
 pub(super) const FORMAT: Format = Format {
     name: "otel",
-    describe: "OpenTelemetry spans of model calls (OTLP JSON, a document or a line each; GenAI, OpenInference and OpenLLMetry)",
+    describe: "OpenTelemetry spans and events (OTLP JSON, a document or lines; GenAI, OpenInference, OpenLLMetry, OpenRouter)",
     tried: Tried::Documentation,
     sniff,
     read: Read::All(read),
@@ -38,7 +39,8 @@ pub(super) const FORMAT: Format = Format {
 };
 
 fn sniff(head: &Head) -> bool {
-    head.any(|record| record.get("resourceSpans").is_some_and(Json::is_array))
+    let has = |record: &Json, key| record.get(key).is_some_and(Json::is_array);
+    head.any(|record| has(record, "resourceSpans") || has(record, "resourceLogs"))
 }
 
 fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
@@ -49,25 +51,29 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
     } else {
         source.each_record(parse::<Export>, |_, export| found.add(export))?;
     }
-    source.settle_aside(found.requests.len())?;
-    let (silent, all) = (found.silent, found.silent + found.requests.len());
-    if found.requests.is_empty() {
-        let nothing = found.nothing();
+    source.settle_aside(found.calls.len())?;
+    source.whole(found.attach_events())?;
+    let all = found.calls.len();
+    found.calls.retain(|call| !call.request.is_silent());
+    let silent = all - found.calls.len();
+    if found.calls.is_empty() {
+        let nothing = found.nothing(silent);
         return Err(source.error(None, nothing));
     }
     if silent > 0 {
         source.warn(format!("of {all} spans of model calls, {silent} have no messages"));
     }
     // Spans are written when they end.
-    found.requests.sort_by_key(|request| request.at);
+    found.calls.sort_by_key(|call| call.request.at);
     let mut requests = Requests::default();
-    for request in found.requests {
-        requests.add(request);
+    for call in found.calls {
+        requests.add(call.request);
     }
     let mut drafts = requests.sessions(source)?;
     if let Some(first) = drafts.first_mut() {
         first.leave_out("span that is no model call", found.others);
-        first.leave_out("span of a model call without messages", found.silent as u64);
+        first.leave_out("span of a model call without messages", silent as u64);
+        first.leave_out("record of a log that is no message of a model call", found.logs);
         first.leave_out("record without a span", found.empty);
         first.leave_out("attribute that a span has twice", found.repeated);
     }
@@ -78,29 +84,45 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
 #[serde(rename_all = "camelCase")]
 struct Export {
     #[serde(default)]
-    resource_spans: Vec<ResourceSpans>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct ResourceSpans {
-    #[serde(default, alias = "instrumentationLibrarySpans")]
-    scope_spans: Vec<ScopeSpans>,
-}
-
-#[derive(Deserialize)]
-struct ScopeSpans {
+    resource_spans: Vec<Resource>,
     #[serde(default)]
-    spans: Vec<Span>,
+    resource_logs: Vec<Resource>,
+}
+
+#[derive(Deserialize)]
+struct Resource {
+    #[serde(
+        default,
+        rename = "scopeSpans",
+        alias = "instrumentationLibrarySpans",
+        alias = "scopeLogs"
+    )]
+    scopes: Vec<Scope>,
+}
+
+#[derive(Deserialize)]
+struct Scope {
+    #[serde(default, rename = "spans", alias = "logRecords")]
+    records: Vec<Record>,
+}
+
+/// A span by its trace and its own id.
+type SpanId = (Option<String>, Option<String>);
+
+/// A call of a model, with the span that it is.
+struct Call {
+    span: SpanId,
+    request: Request,
 }
 
 #[derive(Default)]
 struct Found {
-    requests: Vec<Request>,
-    /// Spans of model calls without messages.
-    silent: usize,
-    /// Other spans.
+    calls: Vec<Call>,
+    /// Events of logs, by the span that they name.
+    events: BTreeMap<SpanId, Vec<Record>>,
+    /// Other spans, and other records of logs.
     others: u64,
+    logs: u64,
     /// Records without a span, and attributes that a span has twice.
     empty: u64,
     repeated: u64,
@@ -108,36 +130,69 @@ struct Found {
 
 impl Found {
     /// Why there is no session.
-    fn nothing(&self) -> Problem {
-        let (what, remedy) = match (self.silent, self.others) {
-            (0, 0) => ("it holds no span".to_owned(), NO_CALL),
-            (0, n) => (format!("none of its {} is a call of a model", counted(n, "span")), NO_CALL),
+    fn nothing(&self, silent: usize) -> Problem {
+        let others = [(self.others, "span"), (self.logs, "record of a log")];
+        let others = others.into_iter().filter(|(n, _)| *n > 0);
+        let others: Vec<String> = others.map(|(n, what)| counted(n, what)).collect();
+        let (what, remedy) = match silent {
+            0 if others.is_empty() => ("it holds no span".to_owned(), NO_CALL),
+            0 => (format!("none of its {} is a call of a model", others.join(" and ")), NO_CALL),
             _ => (NO_CONTENT.to_owned(), "set that where the program runs, and export again"),
         };
         Problem::Nothing { what, remedy }
     }
 
     fn add(&mut self, export: Export) -> Result<(), Problem> {
-        let own = export.resource_spans;
-        self.empty += u64::from(own.is_empty());
-        let scopes: Vec<_> = own.into_iter().map(|resource| resource.scope_spans).collect();
-        self.empty += scopes.iter().filter(|scopes| scopes.is_empty()).count() as u64;
-        for scope in scopes.into_iter().flatten() {
-            self.empty += u64::from(scope.spans.is_empty());
-            scope.spans.into_iter().try_for_each(|span| self.span(span))?;
+        let (own, logs) = (export.resource_spans, export.resource_logs);
+        self.empty += u64::from(own.is_empty() && logs.is_empty());
+        for record in logs.into_iter().flat_map(|one| one.scopes).flat_map(|scope| scope.records) {
+            match is_event(record.name()) {
+                true => self.events.entry(record.span()).or_default().push(record),
+                false => self.logs += 1,
+            }
+        }
+        for resource in own {
+            self.empty += u64::from(resource.scopes.is_empty());
+            for scope in resource.scopes {
+                self.empty += u64::from(scope.records.is_empty());
+                scope.records.into_iter().try_for_each(|span| self.span(span))?;
+            }
         }
         Ok(())
     }
 
-    fn span(&mut self, span: Span) -> Result<(), Problem> {
+    fn span(&mut self, span: Record) -> Result<(), Problem> {
+        let id = span.span();
         let (request, repeated) = request(span)?;
         self.repeated += repeated;
         match request {
             None => self.others += 1,
-            Some(request) if request.messages.is_empty() && request.answer.is_empty() => {
-                self.silent += 1;
+            Some(request) => self.calls.push(Call { span: id, request }),
+        }
+        Ok(())
+    }
+
+    /// Gives spans without messages those of their events in logs. Events without such
+    /// a span are calls of their own: spans and logs are exported apart.
+    fn attach_events(&mut self) -> Result<(), Problem> {
+        let mut events = std::mem::take(&mut self.events);
+        for call in self.calls.iter_mut().filter(|call| call.span.1.is_some()) {
+            take_events(&mut call.request, events.remove(&call.span).unwrap_or_default())?;
+        }
+        for (span, records) in events {
+            // One is a whole call, the others are its messages one by one.
+            let (whole, mut parts): (Vec<_>, Vec<_>) =
+                records.into_iter().partition(|record| record.name() == DETAILS);
+            if span.1.is_none() {
+                self.logs += parts.drain(..).count() as u64;
             }
-            Some(request) => self.requests.push(request),
+            let whole = whole.into_iter().map(|record| vec![record]);
+            for records in whole.chain(Some(parts).filter(|parts| !parts.is_empty())) {
+                let at = records.iter().find_map(Record::time);
+                let mut request = Request { group: span.0.clone(), at, ..Request::default() };
+                take_events(&mut request, records)?;
+                self.calls.push(Call { span: span.clone(), request });
+            }
         }
         Ok(())
     }
@@ -145,23 +200,53 @@ impl Found {
 
 // A span's attributes under the names of each convention.
 
+/// A span, an event of one, or a record of a log: one that has a name is an event.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Span {
+struct Record {
     trace_id: Option<String>,
-    start_time_unix_nano: Option<Json>,
+    span_id: Option<String>,
+    #[serde(alias = "startTimeUnixNano")]
+    time_unix_nano: Option<Json>,
+    observed_time_unix_nano: Option<Json>,
+    #[serde(alias = "eventName")]
+    name: Option<String>,
     #[serde(default)]
     attributes: Vec<Attribute>,
     #[serde(default)]
-    events: Vec<Event>,
+    events: Vec<Record>,
+    #[serde(default)]
+    body: AnyValue,
 }
 
-#[derive(Deserialize)]
-struct Event {
-    #[serde(default)]
-    name: String,
-    #[serde(default)]
-    attributes: Vec<Attribute>,
+impl Record {
+    /// Older exporters have the name among the attributes.
+    fn name(&self) -> &str {
+        let named = || self.attributes.iter().find(|one| one.key == "event.name");
+        let own = self.name.as_deref().filter(|name| !name.is_empty());
+        own.or_else(|| named()?.value.string_value.as_deref()).unwrap_or_default()
+    }
+
+    fn time(&self) -> Option<Timestamp> {
+        [&self.time_unix_nano, &self.observed_time_unix_nano].into_iter().flatten().find_map(|at| {
+            let nanos: i64 = at.as_i64().or_else(|| at.as_str()?.parse().ok())?;
+            Timestamp::from_nanosecond(nanos.into()).ok().filter(|_| nanos > 0)
+        })
+    }
+
+    fn span(&self) -> SpanId {
+        let own = |id: &Option<String>| id.clone().filter(|id| !id.is_empty());
+        (own(&self.trace_id), own(&self.span_id))
+    }
+
+    /// Its attributes, with the fields of its body.
+    fn attributes(self) -> Attributes {
+        let mut own = Attributes::new(self.attributes);
+        if let Json::Object(fields) = decoded(&self.body.json()) {
+            own.0.extend(fields);
+        }
+        own
+    }
 }
 
 #[derive(Deserialize)]
@@ -283,51 +368,84 @@ fn decoded(value: &Json) -> Json {
 
 /// The request that a span of a model call stands for, and how many attributes the
 /// span has twice.
-fn request(span: Span) -> Result<(Option<Request>, u64), Problem> {
-    let listed = span.attributes.len();
+fn request(span: Record) -> Result<(Option<Request>, u64), Problem> {
+    let (at, listed) = (span.time(), span.attributes.len());
     let attributes = Attributes::new(span.attributes);
     let repeated = (listed - attributes.0.len()) as u64;
-    let operation = attributes.text(&["gen_ai.operation.name", "llm.request.type"]);
-    let kind = attributes.text(&["openinference.span.kind", "traceloop.span.kind"]);
-    let is_model = matches!(
-        operation.as_deref(),
-        Some("chat" | "text_completion" | "generate_content" | "completion")
-    ) || kind.as_deref() == Some("LLM")
-        || (operation.is_none()
-            && kind.is_none()
-            && attributes.0.keys().any(|key| is_message(key)));
-    if !is_model {
+    if !is_call(&attributes) {
         return Ok((None, repeated));
     }
-    let (mut messages, mut answer) = messages(&attributes)?;
-    for event in span.events {
-        let own = Attributes::new(event.attributes);
-        let (more, answered) = event_messages(&event.name, &own)?;
-        messages.extend(more);
-        answer.extend(answered);
+    let (messages, answer) = messages(&attributes)?;
+    let mut request = Request { messages, answer, at, ..told(&attributes) };
+    request.group = span.trace_id;
+    take_events(&mut request, span.events)?;
+    Ok((Some(request), repeated))
+}
+
+/// Takes from events what the call itself does not tell.
+fn take_events(request: &mut Request, events: Vec<Record>) -> Result<(), Problem> {
+    let (asks, answers) = (request.messages.is_empty(), request.answer.is_empty());
+    for event in events.into_iter().filter(|event| is_event(event.name())) {
+        let name = event.name().to_owned();
+        let own = event.attributes();
+        let (more, answered) = event_messages(&name, &own)?;
+        request.messages.extend(more.into_iter().filter(|_| asks));
+        request.answer.extend(answered.into_iter().filter(|_| answers));
+        let told = told(&own);
+        let Preamble { system, tools, .. } = told.preamble;
+        if request.preamble.system.is_empty() {
+            request.preamble.system = system;
+        }
+        if request.preamble.tools.is_empty() {
+            request.preamble.tools = tools;
+        }
+        request.usage = request.usage.or(told.usage);
+        request.usd = request.usd.or(told.usd);
+        request.model = request.model.take().or(told.model);
+        request.session = request.session.take().or(told.session);
+        request.response = request.response.take().or(told.response);
+        request.previous = request.previous.take().or(told.previous);
     }
-    let nanos = span.start_time_unix_nano.as_ref();
-    let nanos = nanos.and_then(|at| at.as_i64().or_else(|| at.as_str()?.parse().ok()));
-    let request = Request {
+    Ok(())
+}
+
+/// Whether a span with these attributes is a call of a model.
+fn is_call(attributes: &Attributes) -> bool {
+    let operation = attributes.text(&["gen_ai.operation.name", "llm.request.type"]);
+    let kind = attributes.text(&["openinference.span.kind", "traceloop.span.kind"]);
+    // OpenRouter's attempts at providers repeat the operation of the call.
+    let is_part = attributes.text(&["span.type"]).is_some_and(|kind| kind == "span");
+    let calls = ["chat", "text_completion", "generate_content", "completion"];
+    !is_part
+        && (operation.as_deref().is_some_and(|operation| calls.contains(&operation))
+            || kind.as_deref() == Some("LLM")
+            || (operation.is_none()
+                && kind.is_none()
+                && attributes.0.keys().any(|key| is_message(key))))
+}
+
+/// What the attributes of a span or an event tell of a call besides its messages.
+fn told(attributes: &Attributes) -> Request {
+    Request {
         session: attributes.text(&[
             "gen_ai.conversation.id",
             "session.id",
             "langfuse.session.id",
             "traceloop.association.properties.session_id",
         ]),
-        group: span.trace_id,
-        preamble: preamble(&attributes),
-        messages,
-        answer,
-        usage: usage(&attributes),
+        response: attributes.text(&["gen_ai.response.id"]),
+        previous: attributes
+            .text(&["gen_ai.request.previous_response.id", "gen_ai.request.previous_response_id"]),
+        preamble: preamble(attributes),
+        usage: usage(attributes),
+        usd: attributes.0.get("gen_ai.usage.total_cost").and_then(Json::as_f64),
         model: attributes.text(&[
             "gen_ai.response.model",
             "gen_ai.request.model",
             "llm.model_name",
         ]),
-        at: nanos.and_then(|at| Timestamp::from_nanosecond(at.into()).ok()),
-    };
-    Ok((Some(request), repeated))
+        ..Request::default()
+    }
 }
 
 fn is_message(key: &str) -> bool {
@@ -337,21 +455,41 @@ fn is_message(key: &str) -> bool {
 }
 
 fn messages(attributes: &Attributes) -> Result<(Vec<ChatMessage>, Vec<ChatMessage>), Problem> {
-    let read = |names: &[&str], numbered: &str, flat: &str| -> Result<Vec<ChatMessage>, Problem> {
-        if let Some(list) = attributes.decoded(names) {
+    let read = |name: &str, numbered: &str, flat: &str| -> Result<Vec<ChatMessage>, Problem> {
+        if let Some(list) = attributes.decoded(&[name]) {
             return messages_of(&list);
         }
         let open = attributes.numbered(numbered);
         if !open.is_empty() {
             return open.iter().map(inference).collect();
         }
-        attributes.numbered(flat).iter().map(vendor).collect()
+        if let Some(own) = attributes.decoded(&[flat]) {
+            return broadcast(own);
+        }
+        attributes.numbered(&format!("{flat}.")).iter().map(vendor).collect()
     };
-    let messages = read(&["gen_ai.input.messages"], "llm.input_messages.", "gen_ai.prompt.")?;
-    let mut answer =
-        read(&["gen_ai.output.messages"], "llm.output_messages.", "gen_ai.completion.")?;
+    let messages = read("gen_ai.input.messages", "llm.input_messages.", "gen_ai.prompt")?;
+    let mut answer = read("gen_ai.output.messages", "llm.output_messages.", "gen_ai.completion")?;
     answer.iter_mut().for_each(|message| message.role = Role::Assistant);
     Ok((messages, answer))
+}
+
+/// What OpenRouter's Broadcast sends: the messages of a request, or the parts of its
+/// only answer; anything else as it is.
+fn broadcast(own: Json) -> Result<Vec<ChatMessage>, Problem> {
+    if let Some(messages) = own.get("messages") {
+        return messages_of(messages);
+    }
+    let parts = [
+        ("content", "completion"),
+        ("reasoning_content", "reasoning"),
+        ("tool_calls", "toolCalls"),
+    ];
+    let fields = parts.into_iter().filter_map(|(name, key)| {
+        Some((name.to_owned(), own.get(key).filter(|value| !value.is_null())?.clone()))
+    });
+    let fields: Map<String, Json> = fields.collect();
+    if fields.is_empty() { messages_of(&own) } else { messages_of(&Json::Object(fields)) }
 }
 
 /// A message of OpenInference.
@@ -390,13 +528,24 @@ fn vendor(entry: &Json) -> Result<ChatMessage, Problem> {
     message_of(&plain)
 }
 
-/// Messages that older conventions record as events.
+/// The event that has all messages of a call.
+const DETAILS: &str = "gen_ai.client.inference.operation.details";
+
+/// Whether an event of this name has messages.
+fn is_event(name: &str) -> bool {
+    let sender = name.strip_prefix("gen_ai.").and_then(|rest| rest.strip_suffix(".message"));
+    name == DETAILS
+        || name == "gen_ai.choice"
+        || matches!(sender, Some("system" | "user" | "assistant" | "tool"))
+}
+
+/// Messages that are recorded as events.
 fn event_messages(
     name: &str,
     own: &Attributes,
 ) -> Result<(Vec<ChatMessage>, Vec<ChatMessage>), Problem> {
     let role = match name {
-        "gen_ai.client.inference.operation.details" => return messages(own),
+        DETAILS => return messages(own),
         "gen_ai.system.message" => "system",
         "gen_ai.user.message" => "user",
         "gen_ai.assistant.message" | "gen_ai.choice" => "assistant",
@@ -458,12 +607,14 @@ fn usage(attributes: &Attributes) -> Option<Usage> {
     let cache_read = attributes.number(&[
         "gen_ai.usage.cache_read.input_tokens",
         "gen_ai.usage.cache_read_input_tokens",
+        "gen_ai.usage.input_tokens.cached",
         "llm.token_count.prompt_details.cache_read",
     ]);
     let written = attributes.number(&[
         "gen_ai.usage.cache_creation.input_tokens",
         "gen_ai.usage.cache_creation_input_tokens",
         "gen_ai.usage.cache_write.input_tokens",
+        "gen_ai.usage.input_tokens.cache_write",
         "llm.token_count.prompt_details.cache_write",
     ]);
     let output = attributes.number(&[
@@ -473,8 +624,11 @@ fn usage(attributes: &Attributes) -> Option<Usage> {
     ]);
     let (cache_read, written) = (cache_read.unwrap_or(0), written.unwrap_or(0));
     let fresh = prompt.checked_sub(cache_read.saturating_add(written));
+    let hour = attributes.number(&["gen_ai.usage.input_tokens.cache_write_1h"]);
+    let cache_write_1h = hour.unwrap_or(0).min(written);
+    let (written, output_final) = (written - cache_write_1h, output.is_some());
     let usage = disjoint(fresh.unwrap_or(prompt), cache_read, written, output.unwrap_or(0));
-    Some(Usage { output_final: output.is_some(), ..usage })
+    Some(Usage { output_final, cache_write_1h, ..usage })
 }
 
 // A chat message in any of the shapes in which tracing tools record one:

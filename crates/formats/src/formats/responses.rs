@@ -104,12 +104,16 @@ impl WireUsage {
     }
 }
 
+/// What a response reports; nothing where that is of another shape.
+pub(super) fn usage(usage: Json) -> Option<Usage> {
+    let has_input = usage.get("input_tokens").is_some();
+    from_json::<WireUsage>(usage).ok().filter(|_| has_input).map(|usage| usage.usage())
+}
+
 /// The requests of a log.
 #[derive(Default)]
 struct Log {
     requests: Requests,
-    /// The conversation of each response, and its number of items with it.
-    by_response: FxHashMap<String, (usize, usize)>,
     /// Items that stand alone.
     loose: Vec<ChatMessage>,
 }
@@ -140,7 +144,9 @@ impl Log {
             if is_response { (value.clone(), Some(value)) } else { entry(value) };
         let body: Body = from_json(body)?;
         let response: Response = response.map(from_json).transpose()?.unwrap_or_default();
-        let request = Request {
+        self.requests.add(Request {
+            response: response.id,
+            previous: body.previous_response_id,
             preamble: Preamble {
                 system: body.instructions.map_or_else(Vec::new, instructions),
                 tools: tool_definitions(body.tools.iter().flatten()),
@@ -155,21 +161,7 @@ impl Log {
             model: response.model.or(body.model),
             at: response.created_at.and_then(|at| jiff::Timestamp::from_second(at as i64).ok()),
             ..Request::default()
-        };
-        let answered = request.answer.len();
-        let before = body.previous_response_id.and_then(|id| self.by_response.get(&id).copied());
-        let (at, length) = match before {
-            Some((at, length)) => {
-                let all = length + request.messages.len();
-                self.requests.follow(at, length, request);
-                (at, all)
-            }
-            None => {
-                let length = request.messages.len();
-                (self.requests.add(request), length)
-            }
-        };
-        self.by_response.extend(response.id.map(|id| (id, (at, length + answered))));
+        });
         Ok(())
     }
 }

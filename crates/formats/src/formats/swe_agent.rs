@@ -1,18 +1,27 @@
-//! Trajectories of SWE-agent (`.traj`): one JSON document, whose `history` is
-//! what the model was sent.
+//! Trajectories of SWE-agent (`.traj`), one JSON document, whose `history` is
+//! what the model was sent, and of mini-swe-agent (`.traj.json`), whose `messages`
+//! keep the response beside each answer (SWE-agent/mini-swe-agent,
+//! `agents/default.py` and `models`, versions 1 and 2).
 //!
 //! Older agents have no tool calls: an answer ends in a command in a fence, and
 //! the next message of the user is its output. Both are imported as a call and
 //! its result. Of the observations that a history processor hides from later
 //! requests the file has no record.
 
+use std::collections::BTreeMap;
+
+use super::content::ChatUsage;
+use super::exchange::{ChatMessage, Part, Request, Requests};
 use super::openai_chat::WireCall;
+use super::otel;
 use super::prelude::*;
+use super::responses;
+use crate::source::HEAD;
 
 /// The format of SWE-agent's trajectories.
 pub(super) const FORMAT: Format = Format {
     name: "swe-agent",
-    describe: "SWE-agent trajectory (JSON, *.traj)",
+    describe: "SWE-agent or mini-swe-agent trajectory (JSON, *.traj)",
     tried: Tried::On { files: 4, compared: "messages, calls with results, requests" },
     sniff,
     read: Read::All(read),
@@ -24,10 +33,21 @@ fn sniff(head: &Head) -> bool {
         let has = |key: &str| record.get(key).is_some_and(Json::is_array);
         has("trajectory") && has("history")
     };
-    head.any(is_trajectory)
+    head.any(|record| is_trajectory(record) || is_mini(record))
+}
+
+/// Whether a document is a trajectory of mini-swe-agent.
+pub(super) fn is_mini(record: &Json) -> bool {
+    let format = record.get("trajectory_format").and_then(Json::as_str);
+    record.get("messages").is_some_and(Json::is_array)
+        && (format.is_some_and(|format| format.starts_with("mini-swe-agent"))
+            || record.pointer("/info/mini_version").is_some_and(Json::is_string))
 }
 
 fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
+    if Head::new(source.head(HEAD)?).any(is_mini) {
+        return Mini::read(source);
+    }
     let trajectory: Trajectory = source.document()?;
     let mut reader = Reader::default();
     reader.draft.session.id = source.stem().to_owned();
@@ -42,6 +62,7 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
         source.whole(reader.entry(format!("m{number}"), entry))?;
     }
     let mut draft = reader.draft;
+    draft.session.totals.extend(stated(&trajectory.info, draft.session.model.clone()));
     draft.leading_system_to_preamble();
     Ok(vec![draft])
 }
@@ -49,6 +70,8 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
 #[derive(Deserialize)]
 struct Trajectory {
     history: Vec<Entry>,
+    #[serde(default)]
+    info: Json,
     replay_config: Option<ReplayConfig>,
 }
 
@@ -199,4 +222,192 @@ impl Reader {
         let message = Message::new(id, role, None, blocks);
         self.draft.push(Message { synthetic, ..message }, None);
     }
+}
+
+// mini-swe-agent: chat messages, or responses of OpenAI's Responses API, each with
+// what the agent adds under `extra`.
+
+/// Fences of a command, where a message has no list of them.
+const FENCES: [&str; 2] = ["```bash\n", "```mswea_bash_command\n"];
+
+#[derive(Default)]
+struct Mini {
+    requests: Requests,
+    /// What was said since the last answer.
+    said: Vec<ChatMessage>,
+    /// How many outputs of commands are to come.
+    outputs: usize,
+    answers: usize,
+    /// The model as configured, and calls whose answer the agent could not read.
+    model: Option<String>,
+    refused: BTreeMap<Option<String>, SessionTotal>,
+    left_out: BTreeMap<&'static str, u64>,
+}
+
+impl Mini {
+    fn read(source: &mut Source<'_>) -> Result<Vec<Draft>, DatasetError> {
+        let mut document: Json = source.document()?;
+        let model = document.pointer("/info/config/model/model_name").and_then(Json::as_str);
+        let mut mini = Mini { model: model.map(str::to_owned), ..Mini::default() };
+        let messages = document.get_mut("messages").map(Json::take).unwrap_or_default();
+        let messages = messages.as_array().into_iter().flatten();
+        for (at, message) in messages.enumerate() {
+            let read = mini.message(message);
+            let within = |problem: Problem| problem.within(format_args!("messages[{at}]."));
+            source.whole(read.map_err(within))?;
+        }
+        let left = std::mem::take(&mut mini.said);
+        mini.request(Request { messages: left, ..Request::default() });
+        let mut drafts = mini.requests.sessions(source)?;
+        if let Some(draft) = drafts.first_mut() {
+            let session = &mut draft.session;
+            if session.totals.is_empty() {
+                session
+                    .totals
+                    .extend(stated(document.get("info").unwrap_or(&Json::Null), mini.model));
+            }
+            for (model, refused) in mini.refused {
+                match session.totals.iter_mut().find(|total| total.model == model) {
+                    Some(total) => total.add(refused.requests, &refused.usage, refused.usd),
+                    None => session.totals.push(refused),
+                }
+            }
+            mini.left_out.into_iter().for_each(|(reason, n)| draft.leave_out(reason, n));
+        }
+        Ok(drafts)
+    }
+
+    fn message(&mut self, message: &Json) -> Result<(), Problem> {
+        let none = Json::Null;
+        let extra = message.get("extra").unwrap_or(&none);
+        let is_response = message.get("output").is_some_and(Json::is_array);
+        let response = if is_response { Some(message) } else { extra.get("response") };
+        let (usd, mut request) = (extra.get("cost").and_then(Json::as_f64), self.told(response));
+        (request.usd, request.at) = (usd, time(extra.get("timestamp")));
+        let role = message.get("role").and_then(Json::as_str);
+        match role {
+            Some("exit") => {
+                *self.left_out.entry("message of the agent at its end").or_default() += 1
+            }
+            _ if is_response => {
+                let items = message.get("output").and_then(Json::as_array).into_iter().flatten();
+                self.outputs = 0;
+                let items: Result<Vec<_>, _> = items.cloned().map(responses::message_of).collect();
+                request.answer = items?;
+                self.answer(request);
+            }
+            Some("assistant") => {
+                let mut answer = otel::message_of(message)?;
+                self.outputs = add_commands(&mut answer, message, extra);
+                request.answer = vec![answer];
+                self.answer(request);
+            }
+            _ => {
+                if request.usd.is_some() || request.usage.is_some() {
+                    self.refuse(request);
+                }
+                self.reply(message)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What the response that is kept beside a message tells of its request.
+    fn told(&self, response: Option<&Json>) -> Request {
+        let field = |key: &str| response.and_then(|response| response.get(key)).cloned();
+        let usage = field("usage").unwrap_or_default();
+        let usage = match from_json::<ChatUsage>(usage.clone()) {
+            Ok(usage) => Some(usage.disjoint()),
+            Err(_) => responses::usage(usage),
+        };
+        let model = field("model").and_then(|model| model.as_str().map(str::to_owned));
+        Request { usage, model: model.or_else(|| self.model.clone()), ..Request::default() }
+    }
+
+    fn answer(&mut self, request: Request) {
+        let messages = std::mem::take(&mut self.said);
+        self.request(Request { messages, ..request });
+    }
+
+    /// Every request goes on from the one before.
+    fn request(&mut self, request: Request) {
+        let previous = self.answers.checked_sub(1).map(|before| before.to_string());
+        let response = Some(self.answers.to_string());
+        self.answers += 1;
+        self.requests.add(Request { previous, response, ..request });
+    }
+
+    /// The answer was billed, and is not there: the agent asked for another.
+    fn refuse(&mut self, request: Request) {
+        let total = self.refused.entry(request.model.clone()).or_default();
+        total.model = request.model;
+        total.add(1, &request.usage.unwrap_or_default(), request.usd);
+        *self.left_out.entry("answer that the agent could not read").or_default() += 1;
+    }
+
+    /// What follows a command of a fence is its output.
+    fn reply(&mut self, message: &Json) -> Result<(), Problem> {
+        let kind = message.get("type").and_then(Json::as_str);
+        let mut own = match kind {
+            Some("message" | "function_call_output") => responses::message_of(message.clone())?,
+            _ => otel::message_of(message)?,
+        };
+        if own.role == Role::User && self.outputs > 0 {
+            self.outputs -= 1;
+            let texts = own.parts.iter().filter_map(|part| match part {
+                Part::Text(text) => Some(text.as_str()),
+                _ => None,
+            });
+            let text = texts.collect::<Vec<_>>().join("\n");
+            let images = own.parts.iter().filter(|part| matches!(part, Part::Image(_))).count();
+            let (images, name) = (images as u32, Some(COMMAND.to_owned()));
+            let result = Part::Result { call: None, name, text, images, is_error: false };
+            own = ChatMessage::new(Role::Tool, vec![result]);
+        }
+        self.said.push(own);
+        Ok(())
+    }
+}
+
+/// Adds the commands of an answer that has no calls; returns how many these are.
+fn add_commands(answer: &mut ChatMessage, message: &Json, extra: &Json) -> usize {
+    if answer.parts.iter().any(|part| matches!(part, Part::Call { .. })) {
+        return 0;
+    }
+    let text = message.get("content").and_then(Json::as_str).unwrap_or_default();
+    let listed = extra.get("actions").and_then(Json::as_array);
+    let commands: Vec<Json> = match listed {
+        Some(actions) => actions.iter().filter_map(|one| one.get("command").cloned()).collect(),
+        None => {
+            let blocks = FENCES.iter().flat_map(|fence| text.split(fence).skip(1));
+            let blocks = blocks.filter_map(|rest| Some(rest.split_once("```")?.0.trim().into()));
+            // The agent runs nothing where there are several.
+            let blocks: Vec<Json> = blocks.collect();
+            if blocks.len() == 1 { blocks } else { Vec::new() }
+        }
+    };
+    let call = |command: Json| Part::Call {
+        id: None,
+        name: COMMAND.to_owned(),
+        arguments: serde_json::json!({COMMAND: command}),
+    };
+    let count = commands.len();
+    answer.parts.extend(commands.into_iter().map(call));
+    count
+}
+
+/// What the whole run used and cost, where no message tells. How much of it was read from a
+/// cache is not said.
+fn stated(info: &Json, model: Option<String>) -> Option<SessionTotal> {
+    let stats = info.get("model_stats")?;
+    let count = |key: &str| stats.get(key).and_then(Json::as_u64).unwrap_or_default();
+    let usage = disjoint(count("tokens_sent"), 0, 0, count("tokens_received"));
+    let usd = stats.get("instance_cost").and_then(Json::as_f64).filter(|usd| *usd > 0.0);
+    let usage = Usage { cache_unknown: true, ..usage };
+    let is_told = usd.is_some() || usage.prompt() > 0 || usage.output > 0;
+    is_told.then_some(SessionTotal { model, requests: count("api_calls"), usage, usd })
+}
+
+fn time(seconds: Option<&Json>) -> Option<Timestamp> {
+    Timestamp::from_microsecond((seconds?.as_f64()? * 1e6) as i64).ok()
 }

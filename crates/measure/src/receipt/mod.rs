@@ -7,6 +7,8 @@
 mod hour;
 mod rebuilt;
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 
 use recap_billing::pricing::{ModelPrices, Moment, PriceList, Rates};
@@ -22,8 +24,15 @@ pub fn receipt<'a>(
 ) -> Receipt {
     let mut receipt = Receipt::default();
     for facts in sessions {
-        add_requests(&mut receipt, facts, prices);
-        add_compactions(&mut receipt, facts, prices);
+        let mut own = Receipt::default();
+        add_requests(&mut own, facts, prices);
+        add_compactions(&mut own, facts, prices);
+        add_totals(&mut own, facts, prices);
+        for (key, spent) in own.spent {
+            *receipt.spent.entry(key).or_default() += &spent;
+        }
+        receipt.silent_compactions += own.silent_compactions;
+        receipt.largest_prompt = receipt.largest_prompt.max(own.largest_prompt);
         let rebuilds = rebuilt::rebuilds(facts, prices);
         for rebuild in &rebuilds {
             let sum = receipt.rebuilt.entry(rebuild.cause).or_default();
@@ -177,6 +186,36 @@ fn whole(spent: &Spent) -> Result<f64, Absent> {
     unpriced.map_or(Ok(usd), Err)
 }
 
+/// Adds what only the totals of a session tell: its requests without usage of their own. A sum
+/// does not tell long prompts from short ones, so the rates are those of a mean prompt.
+fn add_totals(own: &mut Receipt, facts: &SessionFacts, prices: &PriceList) {
+    let sender = if facts.is_sidechain() { Sender::Subagent } else { Sender::Main };
+    let last = facts.requests.last().map_or(Timestamp::UNIX_EPOCH, |request| request.at);
+    for total in facts.receipt.iter().flat_map(|own| &own.totals) {
+        let mut known = Spent::default();
+        let same = own.spent.iter().filter(|((_, model), _)| *model == total.model);
+        same.for_each(|(_, spent)| known += spent);
+        let model = total.model.as_deref();
+        let input = total.usage.prompt() / total.requests.max(1);
+        let rates = rates(&Usage { input, ..Usage::default() }, model, prices, last);
+        let all = prompt(&total.usage).into_iter().chain([(TokenKind::Output, total.usage.output)]);
+        let told = |kind| known.kinds.get(&kind).map_or(0, |amount: &Amount| amount.tokens);
+        let left = all.map(|(kind, tokens)| (kind, tokens.saturating_sub(told(kind))));
+        let kinds = left.filter(|(_, tokens)| *tokens > 0);
+        let kinds = kinds.map(|(kind, tokens)| (kind, amount(kind, tokens, model, &rates)));
+        let kinds: BTreeMap<TokenKind, Amount> = kinds.collect();
+        let requests = match (kinds.is_empty(), total.usd) {
+            (true, None) => continue,
+            (true, _) => 0,
+            _ => total.requests.saturating_sub(known.reported).max(1),
+        };
+        let spent = own.spent.entry((sender, total.model.clone())).or_default();
+        spent.silent = spent.silent.saturating_sub(requests);
+        let (reported, written_down) = (requests, total.usd);
+        *spent += &Spent { reported, in_totals: requests, kinds, written_down, ..Spent::default() };
+    }
+}
+
 /// Adds one request to the sum of its sender and model.
 fn add(receipt: &mut Receipt, asked: &BilledRequest<'_>, prices: &PriceList) {
     let key = (asked.sender, asked.model.map(str::to_owned));
@@ -197,21 +236,29 @@ fn billed(asked: &BilledRequest<'_>, usage: &Usage, prices: &PriceList) -> Spent
         Some(counted) => (TokenKind::OutputCounted, counted),
         None => (TokenKind::Output, usage.output),
     };
-    let amount = |(kind, tokens)| {
-        let rates = rates.as_ref().map_err(Clone::clone);
-        let rate = rates.and_then(|rates| match kind {
-            TokenKind::PromptUnsplit => Err(Absent::CacheNotTold),
-            _ => rate(rates, kind).ok_or_else(|| unpriced(asked.model)),
-        });
-        (kind, Amount::new(tokens, rate.map(|rate| tokens as f64 * rate)))
-    };
-    let all = prompt(usage).into_iter().chain([output]);
+    let all = prompt(usage).into_iter().chain([output]).filter(|(_, tokens)| *tokens > 0);
+    let kinds = all.map(|(kind, tokens)| (kind, amount(kind, tokens, asked.model, &rates)));
     Spent {
         reported: 1,
-        silent: 0,
         unfinished: u64::from(!usage.output_final && counted.is_none()),
-        kinds: all.filter(|(_, tokens)| *tokens > 0).map(amount).collect(),
+        kinds: kinds.collect(),
+        ..Spent::default()
     }
+}
+
+/// Tokens of one kind at these rates.
+fn amount(
+    kind: TokenKind,
+    tokens: u64,
+    model: Option<&str>,
+    rates: &Result<Rates, Absent>,
+) -> Amount {
+    let rates = rates.as_ref().map_err(Clone::clone);
+    let rate = rates.and_then(|rates| match kind {
+        TokenKind::PromptUnsplit => Err(Absent::CacheNotTold),
+        _ => rate(rates, kind).ok_or_else(|| unpriced(model)),
+    });
+    Amount::new(tokens, rate.map(|rate| tokens as f64 * rate))
 }
 
 /// The tokens of the prompt, by kind.

@@ -4,6 +4,7 @@ use super::*;
 use crate::testkit::{facts, manifest};
 use recap_core::model::{
     Cause, CompactionFacts, Hour, Origin, Rebuilt, ReceiptFacts, RecordedCall, SIDECHAIN,
+    SessionTotal,
 };
 
 /// Uncached, read, written for five minutes and for an hour.
@@ -221,4 +222,49 @@ fn session_contents_are_summed_with_most_sent_first() {
     let actual: Vec<_> =
         sums.iter().map(|c| (c.tool.as_deref(), c.texts, c.tokens, c.sent)).collect();
     assert_eq!(actual, [(Some("Bash"), 2, 20, 90), (None, 2, 20, 60), (Some("Read"), 2, 20, 40)]);
+}
+
+/// A session of two requests, one of which reports its tokens, with these totals.
+fn with_totals(totals: Vec<SessionTotal>) -> Receipt {
+    let mut facts = session(&[(0, [1_000, 0, 0, 0]), (1, [0; 4])]);
+    facts.requests[1].recorded = None;
+    facts.receipt.as_mut().unwrap().totals = totals;
+    priced(&facts)
+}
+
+fn total(model: &str, requests: u64, tokens: Tokens, usd: Option<f64>) -> SessionTotal {
+    SessionTotal { model: Some(model.to_owned()), requests, usage: usage(tokens), usd }
+}
+
+#[test]
+fn a_total_adds_what_no_request_reports() {
+    let of = |total| {
+        let all = with_totals(vec![total]).all();
+        let counts = [all.reported, all.in_totals, all.silent];
+        (counts, all.total().tokens, all.total().whole().map(|usd| (usd * 1e6).round() as i64))
+    };
+    // 3,000 uncached and 5,000 read, of which 1,000 are reported: 3,000 and 500 millionths.
+    assert_eq!(of(total("cheap", 2, [3_000, 5_000, 0, 0], None)), ([2, 1, 0], 8_000, Some(3_500)));
+    // It covers no more than is reported; or says only what was paid.
+    for covered in [total("cheap", 1, [900, 0, 0, 0], None), total("cheap", 2, [0; 4], Some(0.5))] {
+        let paid = covered.usd;
+        assert_eq!(of(covered.clone()), ([1, 0, 1], 1_000, Some(1_000)));
+        assert_eq!(with_totals(vec![covered]).all().written_down, paid);
+    }
+    // Requests that nobody counted are one at least.
+    assert_eq!(of(total("cheap", 0, [1_500, 0, 0, 0], None)), ([2, 1, 0], 1_500, Some(1_500)));
+    // Another model, without a price.
+    assert_eq!(of(total("unknown", 7, [500, 0, 0, 0], None)), ([8, 7, 1], 1_500, None));
+    // Dollars of several models.
+    let both = vec![total("cheap", 1, [0; 4], Some(0.5)), total("b", 1, [0; 4], Some(0.25))];
+    assert_eq!(with_totals(both).all().written_down, Some(0.75));
+}
+
+#[test]
+fn what_reports_nothing_has_no_price() {
+    let mut facts = session(&[(0, [0; 4])]);
+    facts.requests[0].recorded = None;
+    let all = priced(&facts).all();
+    assert_eq!((all.total().whole(), all.total().unpriced), (None, Some(Absent::NoUsage)));
+    assert_eq!(Spent::default().total().whole(), Some(0.0));
 }

@@ -88,7 +88,7 @@ fn append(chains: &mut Log, body: Body, mut response: Option<Response>) {
         usage.diagnosed(response.diagnostics);
         Some(usage)
     });
-    let sent = Sent { length: body.messages.len(), usage, model, at: None };
+    let sent = Sent { length: body.messages.len(), usage, usd: None, model, at: None };
     let ends = ends(&body.messages, |message, hasher| {
         hasher.update(comparable(message).to_string().as_bytes());
     });

@@ -121,6 +121,8 @@ struct WireResultPart {
     #[serde(default)]
     lines: Json,
     #[serde(default)]
+    tool_references: Json,
+    #[serde(default)]
     error_code: Json,
     #[serde(default)]
     error_message: Json,
@@ -133,7 +135,8 @@ impl From<WireResultPart> for ResultPart {
         }
         let mut texts = Vec::new();
         let fields = [part.title, part.url, part.stdout, part.stderr, part.content, part.source];
-        let fields = fields.into_iter().chain([part.lines, part.error_code, part.error_message]);
+        let fields = fields.into_iter().chain([part.lines, part.tool_references]);
+        let fields = fields.chain([part.error_code, part.error_message]);
         fields.for_each(|field| gather(field, &mut texts));
         let text = texts.join("\n");
         Self { kind: part.kind, text: Some(text).filter(|text| !text.is_empty()) }
@@ -148,7 +151,7 @@ fn gather(value: Json, texts: &mut Vec<String>) {
         Json::Object(mut fields) => {
             // Bytes of a picture or a file are no text.
             let is_text = fields.get("type").is_none_or(|kind| kind != "base64");
-            let own = ["title", "text", "stdout", "stderr", "content", "source"];
+            let own = ["title", "text", "stdout", "stderr", "content", "source", "tool_name"];
             let data = is_text.then_some("data");
             for field in own.into_iter().chain(data) {
                 gather(fields.remove(field).unwrap_or_default(), texts);
@@ -422,5 +425,22 @@ pub(in crate::formats) fn is_request(record: &Json) -> bool {
     };
     let is_own = |message: &Json| blocks(message) || is_marked(message);
     messages.first().is_some_and(is_message)
-        && (system || own_tools || edits || messages.iter().any(is_own))
+        && (system || own_tools || edits || messages.iter().any(is_own) || is_plain(record, body))
+}
+
+/// Whether a request of plain texts is one to this API: by its response, or by what it
+/// asks for. OpenAI's API needs no `max_tokens`, and has other models and roles.
+fn is_plain(record: &Json, body: &Json) -> bool {
+    let response = record.get("response").map(|own| own.get("body").unwrap_or(own));
+    if let Some(response) = response.filter(|own| own.is_object()) {
+        return response.get("content").is_some_and(Json::is_array);
+    }
+    let text = |key: &str| body.get(key).and_then(Json::as_str);
+    let is_claude = text("model").is_some_and(|model| model.starts_with("claude"));
+    let messages = body.get("messages").and_then(Json::as_array);
+    let mut roles = messages.into_iter().flatten().map(|message| message.get("role"));
+    let are_own = roles.all(|role| role.is_some_and(|role| role == "user" || role == "assistant"));
+    are_own
+        && body.get("max_tokens").is_some_and(Json::is_u64)
+        && (is_claude || text("anthropic_version").is_some())
 }

@@ -3,8 +3,7 @@
 
 mod wire;
 
-use std::collections::BTreeMap;
-use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use self::wire::{Event, Log, Output, Sample, WireMessage, with_attachments};
 use super::content::take_tail;
@@ -22,10 +21,7 @@ const ZIP: &str = "PK\u{3}\u{4}";
 pub(super) const FORMAT: Format = Format {
     name: "inspect",
     describe: "Inspect log (*.eval, or JSON)",
-    tried: Tried::On {
-        files: 1,
-        compared: "messages, calls with results, requests, cached tokens",
-    },
+    tried: Tried::On { files: 9, compared: "messages, calls with results, requests, tokens" },
     sniff,
     read: Read::All(read),
     beside: None,
@@ -117,7 +113,7 @@ impl Reader {
         for (number, message) in (1..).zip(sample.messages) {
             let own = message.id.clone();
             let id = ids.free(own.clone().unwrap_or_else(|| format!("message-{number}")));
-            let made = own.as_ref().and_then(|id| calls.by_message.remove(id));
+            let made = calls.of_answer(&message);
             let message = calls.message(id, message, &mut draft)?;
             places.entry(own.unwrap_or_default()).or_insert(message.id.clone());
             if let Some(made) = made {
@@ -131,7 +127,21 @@ impl Reader {
                 draft.push(message, None);
             }
         }
-        draft.leave_out("model call outside the conversation", calls.by_message.len() as u64);
+        draft.session.totals.extend(std::mem::take(&mut calls.totals).into_values());
+        let silent = sample.model_usage.into_iter().flatten();
+        for (model, wire) in silent.filter(|(model, _)| !calls.reporting.contains(model)) {
+            let Ok(wire) = from_json::<wire::WireUsage>(wire) else {
+                draft.leave_out("total of a model that cannot be read", 1);
+                continue;
+            };
+            let is_own = eval.model.as_ref() == Some(&model);
+            let answers = draft.session.messages.iter().filter(|message| message.is_request());
+            let requests = if is_own { answers.count() as u64 } else { 0 };
+            let (usage, usd) = (wire.usage(), wire.total_cost);
+            draft.session.totals.push(SessionTotal { model: Some(model), requests, usage, usd });
+        }
+        let outside = calls.by_message.values().map(|made| made.len() as u64).sum();
+        draft.leave_out("model call outside the conversation", outside);
         calls.others.into_iter().for_each(|(reason, n)| draft.leave_out(reason, n));
         let before = draft.session.messages.len();
         draft.leading_system_to_preamble();
@@ -176,6 +186,32 @@ fn document<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, Problem> {
     }
 }
 
+/// What an answer of a model is told by: its id or, before Inspect gave messages ids
+/// (spring of 2025), what it says and calls.
+#[derive(PartialEq, Eq, Hash)]
+enum Answer {
+    Named(String),
+    Said(String, Vec<String>),
+}
+
+impl Answer {
+    fn of(message: &WireMessage) -> Answer {
+        let calls = || message.tool_calls.iter().flatten().map(|call| call.id.clone());
+        let said = || Answer::Said(plain_text(message), calls().collect());
+        message.id.clone().map_or_else(said, Answer::Named)
+    }
+
+    fn chosen(message: &Json) -> Option<Answer> {
+        let named = message.get("id").and_then(Json::as_str);
+        let said = || from_json(message.clone()).ok().map(|message| Answer::of(&message));
+        named.map(|id| Answer::Named(id.to_owned())).or_else(said)
+    }
+
+    fn is_named(&self) -> bool {
+        matches!(self, Answer::Named(_))
+    }
+}
+
 /// A call of the model.
 struct Made {
     at: Option<jiff::Timestamp>,
@@ -186,8 +222,12 @@ struct Made {
 /// What the events of a sample tell of its messages.
 #[derive(Default)]
 struct Calls {
-    /// By the id of the message that answered.
-    by_message: FxHashMap<String, Made>,
+    /// By the message that answered, in order.
+    by_message: FxHashMap<Answer, VecDeque<Made>>,
+    /// What each model used that answered, within the conversation or not.
+    totals: BTreeMap<String, SessionTotal>,
+    /// The models whose calls report what they used, as they were asked.
+    reporting: BTreeSet<String>,
     tools: Vec<ToolDefinition>,
     /// When each call of a tool ended.
     ended: FxHashMap<String, jiff::Timestamp>,
@@ -219,15 +259,31 @@ impl Calls {
         let some =
             |value: Json| if value.is_null() { Json::Object(Default::default()) } else { value };
         let output: Output = from_json(some(event.output))?;
-        let first = output.choices.first().and_then(|choice| choice.message.id.clone());
+        let first = output.choices.first().and_then(|choice| Answer::chosen(&choice.message));
         let input = if event.input.is_array() { from_json(event.input)? } else { Vec::new() };
-        match first.map(|id| self.by_message.entry(id)) {
-            Some(Entry::Vacant(place)) => _ = place.insert(Made { at, output, input }),
+        let own = event.model.or_else(|| output.model.clone());
+        if let Some((model, usage)) = own.zip(output.usage).filter(|_| event.cache != "read") {
+            let named = output.model.clone().unwrap_or_else(|| model.clone());
+            let total = self.totals.entry(named.clone()).or_default();
+            total.model = Some(named);
+            total.add(1, &usage.usage(), usage.total_cost);
+            self.reporting.insert(model);
+        }
+        match first.map(|answer| (answer.is_named(), self.by_message.entry(answer).or_default())) {
             // A call that is repeated from a cache has the first one's bill.
-            Some(Entry::Occupied(_)) => self.leave_out("model call that repeats another"),
-            None => self.leave_out("model call without the id of its answer"),
+            Some((true, known)) if !known.is_empty() => {
+                self.leave_out("model call that repeats another");
+            }
+            Some((_, known)) => known.push_back(Made { at, output, input }),
+            None => self.leave_out("model call without an answer"),
         }
         Ok(())
+    }
+
+    /// The call that a message answers.
+    fn of_answer(&mut self, message: &WireMessage) -> Option<Made> {
+        let is_answer = message.role == "assistant";
+        is_answer.then(|| self.by_message.get_mut(&Answer::of(message))?.pop_front())?
     }
 
     fn leave_out(&mut self, reason: &'static str) {

@@ -1,5 +1,7 @@
 //! Logs of Inspect on disk.
 
+use std::collections::BTreeMap;
+
 use crate::formats::prelude::*;
 
 /// A log: the parts that the importer reads.
@@ -26,6 +28,8 @@ pub(super) struct Sample {
     pub(super) messages: Vec<WireMessage>,
     #[serde(default)]
     pub(super) events: Vec<Event>,
+    /// What each model used, whoever asked it.
+    pub(super) model_usage: Option<BTreeMap<String, Json>>,
 }
 
 #[derive(Deserialize)]
@@ -69,6 +73,10 @@ pub(super) struct Event {
     pub(super) event: String,
     pub(super) timestamp: Option<Timestamp>,
     pub(super) completed: Option<Timestamp>,
+    /// The model that was asked, and whether a cache of Inspect answered (`read`).
+    pub(super) model: Option<String>,
+    #[serde(default)]
+    pub(super) cache: Json,
     /// Id of the call of a tool.
     pub(super) id: Option<Json>,
     /// A list of messages; other kinds of events have something else here.
@@ -91,12 +99,7 @@ pub(super) struct Output {
 
 #[derive(Deserialize)]
 pub(super) struct Choice {
-    pub(super) message: ChoiceMessage,
-}
-
-#[derive(Deserialize)]
-pub(super) struct ChoiceMessage {
-    pub(super) id: Option<String>,
+    pub(super) message: Json,
 }
 
 /// Inspect's usage. Whether the input contains what was read from a cache
@@ -111,6 +114,7 @@ pub(super) struct WireUsage {
     total_tokens: u64,
     input_tokens_cache_read: Option<u64>,
     input_tokens_cache_write: Option<u64>,
+    pub(super) total_cost: Option<f64>,
 }
 
 impl WireUsage {
