@@ -50,4 +50,4 @@ pub use saved::SavedSession;
 pub use session::{ReplaySession, Replayed, replay};
 pub use subject::PreparedSession;
 pub use validate::validate;
-pub use window::{LEAST_FOR_MESSAGES, WindowError, WindowSpec};
+pub use window::{WindowError, WindowSpec};

@@ -10,7 +10,7 @@ use super::exogenous::{self, CacheParameters};
 use recap_billing::prompt_cache::reads_in_wide_steps;
 use recap_core::clock::{PROFILE, Timeline};
 use recap_core::model::{
-    Block, Exam, MessageFacts, MessageIndex, Question, QuestionFacts, ReceiptFacts, Reference,
+    Block, MessageFacts, MessageIndex, Question, QuestionFacts, ReceiptFacts, Reference,
     RequestFacts, Session, SessionFacts, Usage, Validation,
 };
 use recap_core::tokens::Counter;
@@ -140,14 +140,6 @@ impl PreparedSession {
         self.recording.session.copied.get(&message)?;
         let at = self.responses.binary_search_by_key(&message, |one| one.message).ok()?;
         self.responses.get(at)
-    }
-
-    /// The session alone, for its bill: without its exam, its questions, its texts
-    /// and its cuts.
-    pub fn unasked(&self) -> Self {
-        let mut facts = (*self.facts).clone();
-        (facts.exam, facts.questions, facts.cut_questions) = (Exam::default(), vec![], vec![]);
-        Self { facts: Arc::new(facts), texts: Arc::default(), cuts: Arc::default(), ..self.clone() }
     }
 
     /// Adds the comparison of the simulated bill with the recorded one.

@@ -8,7 +8,7 @@ use recap_core::tokens::Sizes;
 use recap_strategy::Scaling;
 
 /// Fewest tokens for messages in a window (how-it-works §10).
-pub const LEAST_FOR_MESSAGES: u64 = 2_000;
+pub(crate) const LEAST_FOR_MESSAGES: u64 = 2_000;
 
 /// A window as typed: tokens, a share of each session's messages, or the
 /// native window of its model.

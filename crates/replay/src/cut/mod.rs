@@ -20,15 +20,13 @@ pub use part::CutSegment;
 use super::asked::PendingQuestion;
 use super::plan::Plan;
 use super::session::ReplaySession;
+use super::window::LEAST_FOR_MESSAGES;
 use recap_core::model::{
     CallBill, CellRows, CompactionRow, CutExam, Fallbacks, LatencySource, NO_SUMMARY,
     ReferenceOutcome, ReferenceState, Snapshot, counts_refusals,
 };
 use recap_strategy::{Compactor, Context};
 use recovered::Searcher;
-
-/// Fewest tokens that a window leaves for messages (how-it-works §10).
-const LEAST_FOR_MESSAGES: u64 = 2_000;
 
 /// The result of examining a strategy at a cut.
 #[derive(Clone, Debug)]
