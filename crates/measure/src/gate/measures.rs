@@ -42,8 +42,7 @@ const REMOVED: [(&str, &str); 4] = [
     ("never_even", WHOLE_SESSIONS),
     ("pays_after", WHOLE_SESSIONS),
 ];
-const WHOLE_SESSIONS: &str =
-    "what a compaction saves is told by whole sessions: use `cost_usd` or `cost_savings`";
+const WHOLE_SESSIONS: &str = "a size says what compacting there would have cost: use `cost_usd@AGENT at 130k` with `--compact-at`";
 
 /// The measure with this column name. The error is a message and a help text.
 pub fn find(id: &str) -> Result<GateMeasure, (String, String)> {
