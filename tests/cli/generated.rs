@@ -154,7 +154,7 @@ fn exactly_the_columns_of_every_file_are_described() {
     let desk = Desk::with_run(&[]);
     let files: Vec<String> =
         desk.list("run").into_iter().filter(|name| name.ends_with(".csv")).collect();
-    assert_eq!(files.len(), 13, "{files:?}");
+    assert_eq!(files.len(), 15, "{files:?}");
     for file in files {
         let mut known = described(&page, &file);
         let header = desk.read(&format!("run/{file}"));

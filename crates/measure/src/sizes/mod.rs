@@ -1,5 +1,5 @@
 //! What sessions would have cost if their agent's own compaction had fired at other sizes of the
-//! prompt (how-it-works §45): a fold over what providers reported, without a replay.
+//! prompt (how-it-works §49): a fold over what providers reported, without a replay.
 //!
 //! In: the facts of sessions, the price list, and the agents' settings with what a compaction of
 //! each changes. Out: a [`SizeCurve`], or the reason why there is none. Windows and strategies of
