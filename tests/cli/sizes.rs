@@ -217,6 +217,17 @@ fn sessions_of(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
+/// Every dollar above the table of sizes is a cell of it.
+fn assert_dollars_are_cells(told: &str) {
+    let at = told.find(" compacts at ").unwrap_or_else(|| panic!("{told}"));
+    let (said, table) = told.split_at(told[..at].rfind('\n').unwrap());
+    let table = table.split("\n\n").next().unwrap();
+    let amounts = said.split_whitespace().filter(|word| word.starts_with('$'));
+    for amount in amounts.map(|word| word.trim_end_matches([',', '.', ':'])) {
+        assert!(table.split_whitespace().any(|cell| cell == amount), "{amount}: {told}");
+    }
+}
+
 /// What each size saves, as a simulation in another language finds it in the same files that was
 /// written without looking at this one: within three hundredths of today's bill.
 #[test]
@@ -227,7 +238,8 @@ fn savings_match_an_independent_simulation() {
         let files = sessions_of(&data.join(folder));
         let paths: Vec<&str> = files.iter().map(|file| file.to_str().unwrap()).collect();
         let run = ["--strategy", "prune", "--cuts", "none", "--quiet", "--out", "run"];
-        desk.good(&[&["bench"], &paths[..], &run[..]].concat());
+        let told = desk.good(&[&["bench"], &paths[..], &run[..]].concat()).out;
+        assert_dollars_are_cells(&told);
         let own = sizes(&desk, "run");
         let rows = own["sizes"].as_array().unwrap();
         let value = |name: &str| own["quantities"][name]["value"].clone();

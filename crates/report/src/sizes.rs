@@ -23,6 +23,11 @@ pub(super) fn table(curve: &SizeCurve) -> Part {
         row("compactions", &|row| row.compactions.to_string(), curve.compactions.to_string()),
         row("cheaper, dearer", &|row| format!("{}, {}", row.cheaper, row.dearer), absent()),
     ];
+    let three = |row: &SizeRow| row.three_families.map_or_else(absent, number::percent);
+    let mut rows = rows;
+    if curve.families > 3 {
+        rows.insert(3, row("by three families", &three, absent()));
+    }
     Part::Table(Table::with("What other sizes would have cost", columns, rows))
 }
 

@@ -109,7 +109,7 @@ pub struct SizeRow {
     /// again.
     pub no_room: u64,
     /// Share of the saving that comes from the three families that save most; absent where
-    /// nothing is saved.
+    /// no more than 1 % is saved.
     pub three_families: Option<f64>,
     /// Milliseconds that the user waits for the additional compactions.
     pub wait_ms: f64,

@@ -41,7 +41,6 @@ pub fn size_basis(curve: &SizeCurve) -> String {
         let all = counted(curve.left_out.len(), "session");
         parts.push(format!("{all} left out, the first one ({session}): {why}"));
     }
-    parts.push("list prices, not plans".to_owned());
     capital(&format!("{}.", parts.join("; ")))
 }
 
@@ -104,19 +103,13 @@ pub fn size_name(size: u64) -> String {
 }
 
 fn advised(curve: &SizeCurve, row: &SizeRow) -> String {
-    let three = match row.three_families {
-        Some(share) if curve.families > 3 => {
-            format!("; three of {} carry {}", counted(curve.families, "family"), percent(share))
-        }
-        _ => String::new(),
-    };
     let added = row.compactions.saturating_sub(curve.compactions);
     let wait = match row.wait_ms > 0.0 {
         true => format!(" ({} of waiting)", time(row.wait_ms)),
         false => String::new(),
     };
     format!(
-        "Compacting at {} would have cost {} instead of {}, {} to {} less{three}. It takes {} \
+        "Compacting at {} would have cost {} instead of {}, {} to {} less. It takes {} \
          more{wait}.",
         size(row.size as f64),
         dollars(row.usd),
@@ -132,7 +125,6 @@ fn left(curve: &SizeCurve, kept: Kept) -> String {
     let Some(best) = best else { return String::new() };
     let at = size_name(best.size);
     let usd = dollars(best.usd);
-    let three = best.three_families.filter(|_| curve.families > 3).map(percent);
     let because = match kept {
         Kept::NoSaving => {
             let names: Vec<String> = curve.sizes.iter().map(|row| size_name(row.size)).collect();
@@ -153,10 +145,7 @@ fn left(curve: &SizeCurve, kept: Kept) -> String {
         Kept::ReadAgain => {
             format!("{at} would have cost {usd}, but not if as much is read again as may be")
         }
-        Kept::Unsure => format!(
-            "{at} would have cost {usd}, but chance may have made that{}",
-            three.map(|share| format!(": three families carry {share}")).unwrap_or_default()
-        ),
+        Kept::Unsure => format!("{at} would have cost {usd}, but chance may have made that"),
     };
     format!("Leave the size at which {} compacts: {because}.", curve.agent)
 }

@@ -351,7 +351,10 @@ impl Fold<'_> {
         let mut saved: Vec<f64> = self.families.iter().map(saved).collect();
         let all: f64 = saved.iter().sum();
         saved.sort_by(|a, b| b.total_cmp(a));
-        (all > 0.0).then(|| saved.iter().take(3).sum::<f64>() / all)
+        let now: f64 = today.iter().map(|one| one.usd).sum();
+        let share = saved.iter().take(3).sum::<f64>() / all;
+        // Where others get dearer, three may save more than all together.
+        (all > CHANGE * now).then_some(share.min(1.0))
     }
 }
 

@@ -13,6 +13,8 @@ use recap_core::wording::{self, Answer};
 
 /// Lines for one data set, with the line of the page below it.
 const LINES: usize = 25;
+/// Rows of strategies that stay at least.
+const FEWEST: usize = 4;
 /// Rows with offline summaries that go before a second problem.
 const SUMMARIES: usize = 2;
 /// Problems that are shown at most.
@@ -78,7 +80,8 @@ fn read(report: &Report, blocks: &[Block<'_>]) -> String {
 /// What the sessions cost today, or as which model they are billed.
 fn billed(report: &Report, block: &Block<'_>) -> Option<String> {
     if let Some(Ok(curve)) = &report.curve {
-        return Some(format!("{} today", number::dollars(curve.today_usd)));
+        let usd = number::dollars(curve.today_usd);
+        return Some(format!("{usd} today at list prices, not plans"));
     }
     let sent = report.receipt.today();
     let today =
@@ -96,8 +99,10 @@ fn ranking(
     screen: Screen,
 ) -> (Vec<Part>, usize) {
     let [mut strategies, summaries, _] = arranged(&block.rows);
+    let all = [&strategies, &summaries].into_iter().flatten();
+    let all = all.filter(|row| row.strategy != TODAY[0]).count();
     if billed_by_size(report) {
-        strategies.retain(|row| row.strategy != TODAY[0]);
+        strategies.retain(|row| row.strategy == RECORDED || frees(row));
     } else if strategies.iter().any(|row| row.strategy == RECORDED) {
         // The whole conversation is no choice where the agent itself compacts.
         strategies.retain(|row| row.strategy != TODAY[0] || block::overflows(row).is_none());
@@ -106,10 +111,11 @@ fn ranking(
     if let Some(twin) = &report.twin {
         // It stands beside what the agent really kept.
         summaries.retain(|row| row.strategy != twin.strategy);
-        summaries.insert(0, twin);
+        let behind = strategies.iter().position(|row| row.strategy == RECORDED);
+        strategies.insert(behind.map_or(0, |at| at + 1), twin);
     }
-    let shown = |n: usize| {
-        let groups = [strategies.clone(), summaries[..n].to_vec(), Vec::new()];
+    let shown = |strategies: &[&StrategyRow], summaries: &[&StrategyRow]| {
+        let groups = [strategies.to_vec(), summaries.to_vec(), Vec::new()];
         let all: Vec<&StrategyRow> = groups.iter().flatten().copied().collect();
         let billed = !billed_by_size(report);
         let mut table = ranked(groups, &brief_columns(report.primary, &all, billed, screen));
@@ -119,10 +125,24 @@ fn ranking(
         let caption = caption(report, block, shows_spread(&table, screen));
         vec![Part::Text(caption), Part::Table(table)]
     };
-    let all = shown(summaries.len());
-    let over = terminal(&all, screen).lines().count().saturating_sub(lines);
-    let hidden = over.min(summaries.len().saturating_sub(stay));
-    if hidden == 0 { (all, 0) } else { (shown(summaries.len() - hidden), hidden) }
+    let mut parts = shown(&strategies, &summaries);
+    while terminal(&parts, screen).lines().count() > lines && summaries.len() > stay {
+        summaries.pop();
+        parts = shown(&strategies, &summaries);
+    }
+    // What keeps least goes next, where dollars stand elsewhere.
+    let fewest = if billed_by_size(report) { FEWEST } else { strategies.len() };
+    while terminal(&parts, screen).lines().count() > lines && strategies.len() > fewest {
+        strategies.pop();
+        parts = shown(&strategies, &summaries);
+    }
+    let left = strategies.iter().chain(&summaries).filter(|row| row.strategy != TODAY[0]).count();
+    (parts, all.saturating_sub(left))
+}
+
+/// Whether compactions of a strategy free as much as is no idle compaction (how-it-works §48).
+fn frees(row: &StrategyRow) -> bool {
+    row.strategy != TODAY[0] && row.number(catalogue::TOKENS_AT_CUT).is_none_or(|left| left < 0.95)
 }
 
 /// Whether dollars stand with the sizes at which the agent compacts, and none with what a
@@ -139,7 +159,7 @@ fn name_recorded(report: &Report, table: &mut Table) {
     let named = [
         recorded.map(|row| (RECORDED, format!("{agent}, as recorded ({})", places(row)))),
         report.twin.as_ref().map(|row| {
-            (row.strategy.as_str(), format!("{} at the same ({})", row.strategy, places(row)))
+            (row.strategy.as_str(), format!("{}, offline, there ({})", row.strategy, places(row)))
         }),
     ];
     for (name, label) in named.into_iter().flatten() {
