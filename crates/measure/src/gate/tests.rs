@@ -127,7 +127,7 @@ fn removed_measure_names_what_to_use_instead() {
     for id in ["cut_cost_usd", "pays_after", "break_even_requests", "never_even"] {
         let error = parse(&format!("{id} > 1")).unwrap_err();
         assert_eq!(error.problem, format!("`{id}` is no measure any more"));
-        assert!(error.help.contains("`cost_usd`"), "{}", error.help);
+        assert!(error.help.contains("`cost_usd@AGENT at 130k`"), "{}", error.help);
     }
 }
 
