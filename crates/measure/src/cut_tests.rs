@@ -490,3 +490,27 @@ fn added_at_cut_can_reach_minus_one() {
     close(a, "added_at_cut", -1.0);
     assert_eq!(a.intervals["added_at_cut"].bounds(), Some((-1.0, -1.0)));
 }
+
+/// Of ten facts at a place of its own the strategy keeps all, of ten where the agent compacted
+/// two: only these stand beside what the agent kept.
+#[test]
+fn strategy_of_the_agent_is_counted_where_the_agent_compacted() {
+    let many = || (0..10).map(|k| fact(1, 100 + k)).collect::<Vec<_>>();
+    let all = cut("s", many()).with("claude-code", "vvvvvvvvvv", 3_000);
+    let mut recorded = cut("s", many()).at(15).with("claude-code", "vvllllllll", 3_000);
+    recorded.recorded = true;
+    let report = |cuts: Vec<Cut>, agent: &str| {
+        let mut made = manifest(&["25%"]);
+        (made.cuts, made.depth, made.agent) = ("5".into(), 1, Some(agent.to_owned()));
+        let cells = ["claude-code", "prune"].map(|name| strategy("s", name));
+        measure(made, "d".into(), vec![session("s")], RunResults::new(cells, cuts))
+    };
+    let both = report(vec![all.clone(), recorded.clone()], "claude-code");
+    close(row(&both, "claude-code"), "facts_kept", 0.6);
+    let twin = both.twin.unwrap();
+    close(&twin, "facts_kept", 0.2);
+    close(&twin, "cuts", 1.0);
+    // Without a recorded compaction, or for an agent without a strategy, there is none.
+    assert_eq!(report(vec![all], "claude-code").twin, None);
+    assert_eq!(report(vec![recorded], "opencode").twin, None);
+}
