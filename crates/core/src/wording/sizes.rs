@@ -57,7 +57,7 @@ pub fn no_sizes(why: &NoCurve) -> String {
                             unknown one: give the sessions of one agent alone."
             .to_owned(),
         NoCurve::NoUsage => "At what size to compact is not known: no request reports its tokens, \
-                             so nothing tells what it cost."
+                             so nothing tells how large its prompts were."
             .to_owned(),
         NoCurve::Few { families } => format!(
             "At what size to compact takes three sessions that are no forks of each other; here \
