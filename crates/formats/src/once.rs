@@ -176,7 +176,8 @@ impl Copies {
     /// Marks what was copied. What a subagent asked fills no context: a copy of it goes.
     pub(super) fn mark(&self, session: &mut Session) {
         session.copied.extend(&self.responses);
-        session.family.clone_from(&self.family);
+        // One that was written down stays.
+        session.family = self.family.clone().or(session.family.take());
         for (at, made) in session.compactions.iter_mut().enumerate() {
             made.copied |= self.compactions.contains(&at);
         }
