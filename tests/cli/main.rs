@@ -17,6 +17,8 @@ mod gate_example;
 mod generated;
 #[path = "../common/generated.rs"]
 mod generated_parts;
+#[path = "../common/growing.rs"]
+mod growing;
 #[path = "../common/hiding.rs"]
 mod hiding;
 mod hostile;

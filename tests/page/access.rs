@@ -9,12 +9,11 @@ use serde_json::{Value as Json, json};
 
 use crate::browser;
 use crate::desk::Desk;
-use crate::{Opened, PAGE, PAGE_OF_FACTS, opened_with};
+use crate::{ENTER, Opened, PAGE, PAGE_OF_FACTS, PAGE_OF_SIZES, opened_with};
 
 /// Sets of rules: the levels A and AA, and what axe calls good practice
 /// (landmarks, the order of headings).
 const RULES: [&str; 6] = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
-const ENTER: char = '\u{e007}';
 const SPACE: char = ' ';
 
 /// The page of `recap compare`: two runs that differ in one number.
@@ -103,13 +102,18 @@ fn facts_page_violates_no_wcag_rule() {
 }
 
 #[test]
+fn size_page_violates_no_wcag_rule() {
+    assert_accessible(&PAGE_OF_SIZES, &[]);
+}
+
+#[test]
 fn comparison_page_breaks_no_wcag_rule() {
     assert_accessible(&PAGE_OF_TWO, &[]);
 }
 
 #[test]
 fn scrolling_parts_are_named_and_focusable() {
-    for page in [&PAGE, &PAGE_OF_FACTS, &PAGE_OF_TWO] {
+    for page in [&PAGE, &PAGE_OF_FACTS, &PAGE_OF_SIZES, &PAGE_OF_TWO] {
         let Some(page) = opened_with(page) else { return };
         unfold(&page);
         let nameless = page.browser.run(

@@ -6,6 +6,8 @@ mod browser;
 #[path = "../cli/desk.rs"]
 #[allow(dead_code, reason = "the suite of the command line uses the rest")]
 mod desk;
+#[path = "../common/growing.rs"]
+mod growing;
 #[path = "../common/hostile.rs"]
 mod hostile;
 mod site;
@@ -53,9 +55,22 @@ static PAGE_OF_FACTS: LazyLock<String> = LazyLock::new(|| {
     desk.read("run/report.html")
 });
 
+/// The page of six recordings of an agent that never compacted.
+static PAGE_OF_SIZES: LazyLock<String> = LazyLock::new(|| {
+    let desk = Desk::new();
+    for name in ["a", "b", "c", "d", "e", "f"] {
+        let lines: Vec<String> = growing::session(name, 25).iter().map(Json::to_string).collect();
+        desk.file(&format!("logs/{name}.jsonl"), lines.join("\n"));
+    }
+    let run = ["bench", "logs", "--quiet", "--out", "run", "--strategy", "prune,fifo"];
+    desk.good(&run);
+    desk.read("run/report.html")
+});
+
 /// Places that scripts fill.
 const VIEWS: [&str; 2] = ["session-view", "question-list"];
 const TAB: char = '\u{e004}';
+const ENTER: char = '\u{e007}';
 const RIGHT: char = '\u{e014}';
 const HOME: char = '\u{e011}';
 
@@ -83,7 +98,11 @@ impl Opened {
     /// Goes to a view and waits for its script.
     #[track_caller]
     fn view(&self, id: &str) {
-        self.browser.run(&format!("document.getElementById('{id}').scrollIntoView()"));
+        self.browser.run(&format!(
+            "const place = document.getElementById('{id}');
+             for (let fold = place.closest('details'); fold; fold = fold.parentElement.closest('details')) fold.open = true;
+             place.scrollIntoView()"
+        ));
         self.browser.until(&format!("document.getElementById('{id}').dataset.ready"));
     }
 
@@ -353,6 +372,56 @@ fn shoot(page: &Opened, folder: &Path, width: u32, theme: &str) {
         let file: PathBuf = folder.join(format!("{section}-{width}-{theme}.png"));
         page.browser.screenshot(&file);
     }
+}
+
+#[test]
+fn size_page_is_read_without_scripts_at_every_width() {
+    let Some(page) = opened_with(&PAGE_OF_SIZES) else { return };
+    page.browser.scripts(false);
+    page.browser.open(&page.site.url());
+    assert!(page.text("h1").starts_with("Compacting at "), "{}", page.text("h1"));
+    assert!(page.text(".set code").starts_with("\"autoCompactWindow\": "));
+    for (width, height) in [(320, 700), (390, 844), (768, 900), (1280, 900)] {
+        page.browser.look(width, height, "light");
+        let found = page.browser.run(
+            "const seen = [...document.querySelectorAll('body *')].filter((one) => one.checkVisibility() && !one.childElementCount && one.textContent.trim());
+             const names = seen.filter((one) => one.matches('.xl')).map((one) => one.getBoundingClientRect());
+             return [document.scrollingElement.scrollWidth - innerWidth, document.getElementById('more').offsetTop,
+               seen.filter((one) => parseFloat(getComputedStyle(one).fontSize) < 12).map((one) => one.outerHTML),
+               names.filter((one, at) => names.slice(0, at).some((other) => one.left < other.right && other.left < one.right)).length,
+               [...document.querySelectorAll('button')].filter((one) => one.checkVisibility()).length]",
+        );
+        assert!(found[0].as_i64() <= Some(0), "too wide at {width}: {found}");
+        assert!(
+            width < 1280 || found[1].as_i64() < Some(5_000),
+            "high before what is folded: {found}"
+        );
+        assert_eq!(found[2], json!([]), "small words at {width}");
+        assert_eq!(found[3], 0, "names of sizes overlap at {width}");
+        assert_eq!(found[4], 0, "a button that does nothing");
+    }
+    page.assert_harmless();
+}
+
+#[test]
+fn dots_and_sessions_lead_to_their_rows_by_keyboard() {
+    let Some(page) = opened_with(&PAGE_OF_SIZES) else { return };
+    page.browser.run("document.querySelector('.pt').focus()");
+    page.browser.press(TAB);
+    page.browser.run("document.querySelector('.pt').focus()");
+    assert_eq!(page.count(".pt:focus"), 1);
+    page.browser.press(ENTER);
+    page.browser
+        .until("document.querySelector('#sizes').open && document.querySelector('tr:target')");
+    assert!(page.count("tr:target .copy:not([hidden])") == 1, "its setting can be copied");
+    page.browser.run("const row = document.querySelectorAll('.row')[2]; row.open = true; row.querySelector('[data-session]').click()");
+    page.browser.until("document.getElementById('session-view').dataset.ready");
+    let wanted = page.text(".row[open] .id");
+    let chosen = page.browser.run(
+        "return document.querySelector('#session-view select').selectedOptions[0].textContent",
+    );
+    assert_eq!(chosen, wanted.as_str(), "the session that was asked for");
+    page.assert_harmless();
 }
 
 #[test]

@@ -105,6 +105,12 @@ fn is_at(report: &Report, dataset: &str, windows: &[&str]) -> bool {
     own.peek().is_none() || own.any(|row| windows.contains(&row.window.as_str()))
 }
 
+/// The share of the questions at cuts that a strategy still answers; a share of few says nothing.
+pub(super) fn answered_at_cuts(row: &StrategyRow) -> Option<f64> {
+    let enough = row.number(catalogue::QUESTIONS_AT_CUT) >= Some(FEWEST_QUESTIONS);
+    row.number(catalogue::CONTINUITY_AT_CUT).filter(|_| enough).map(|points| points / 100.0)
+}
+
 /// Whether any cell has a bill.
 pub(super) fn is_billed(report: &Report) -> bool {
     let has_bill = |cell: &Cell| cell.rows().is_some_and(|rows| !rows.bills.is_empty());

@@ -23,10 +23,13 @@ use recap_core::model::{
 mod cells;
 #[path = "tests/cuts.rs"]
 mod cuts;
+#[path = "tests/sizes.rs"]
+mod sizes;
 
 pub(super) use cells::validation;
 use cells::*;
 pub(super) use cuts::cut;
+pub(super) use sizes::sized;
 
 /// Bills every session, at $3 a million tokens, $0.30 read, $3.75 written and
 /// $15 of output.

@@ -113,6 +113,8 @@ pub struct SizeRow {
     pub three_families: Option<f64>,
     /// Milliseconds that the user waits for the additional compactions.
     pub wait_ms: f64,
+    /// The line of the agent's setting for this size; absent where it has none.
+    pub line: Option<String>,
     /// Each session, in the order of the run's.
     #[serde(skip)]
     pub by_session: Vec<SessionAtSize>,

@@ -150,13 +150,14 @@ pub fn curve(
         draws: Draws::of(manifest.seed, &measured),
     };
     let today: Vec<Walked> = fold.today();
-    let sizes: Vec<SizeRow> = sizes.iter().map(|size| fold.row(*size, &today)).collect();
+    let applied = |size: u64| setting.and_then(|own| own.setting(size, None));
+    let row = |size: &u64| SizeRow {
+        line: applied(*size).map(|applied| applied.line),
+        ..fold.row(*size, &today)
+    };
+    let sizes: Vec<SizeRow> = sizes.iter().map(row).collect();
     let advised = advised(&sizes, tracks.len());
-    let apply = advised
-        .as_ref()
-        .ok()
-        .zip(setting)
-        .and_then(|(at, setting)| setting.setting(sizes[*at].size, None));
+    let apply = advised.as_ref().ok().and_then(|at| applied(sizes[*at].size));
     let estimated = today.iter().map(|one| one.estimated);
     Ok(SizeCurve {
         agent,
@@ -323,6 +324,7 @@ impl Fold<'_> {
             no_room: by_session.iter().filter(|one| !one.room).count() as u64,
             three_families: self.three_families(&at, today),
             wait_ms: added.max(0.0) * self.measured.quantities.wait_ms.value,
+            line: None,
             by_session,
         }
     }

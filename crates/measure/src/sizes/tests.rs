@@ -227,6 +227,7 @@ fn row(saving: f64, lo: f64, lo_read_again: f64, dearer: u64) -> SizeRow {
         no_room: 0,
         three_families: None,
         wait_ms: 0.0,
+        line: None,
         by_session: Vec::new(),
     }
 }

@@ -24,6 +24,7 @@ mod policy;
 mod questions;
 mod session;
 mod settings;
+mod size;
 mod table;
 mod trust;
 
@@ -44,7 +45,14 @@ struct Page {
     styles: &'static [&'static str],
     scripts: &'static [&'static str],
     filters: Filters,
-    answer: answer::Answer,
+    /// Sections that the head of the page leads to: where, and the words.
+    toc: Vec<(&'static str, &'static str)>,
+    /// The answer.
+    answer: String,
+    /// Where the answer is the size at which the agent compacts.
+    size: Option<size::Sections>,
+    /// Whether questions at cuts are listed.
+    is_asked: bool,
     /// The receipt.
     today: Option<String>,
     /// What token savers come to; empty in a run without one.
@@ -77,33 +85,78 @@ fn render(source: &RenderInput<'_>) -> Vec<u8> {
     let blocks = block::blocks(report);
     let names = Names::new(&blocks);
     let cells = cells::Cells::new(report);
-    let (answer, open) = answer::answer(report, &blocks, &names);
-    let page = Page {
+    let open = answer::opened(report, &blocks);
+    let curve = report.curve.as_ref().and_then(|curve| curve.as_ref().ok());
+    let cuts = cuts::cuts(source, &cells);
+    let mut page = Page {
         title: plain::line(&report.title),
         policy: policy::policy(),
         styles: policy::STYLES,
         scripts: policy::SCRIPTS,
         filters: names.filters(report, &blocks, open),
-        answer,
+        toc: Vec::new(),
+        answer: match curve {
+            Some(curve) => rendered(&size::answer(report, curve)),
+            None => rendered(&answer::answer(report, &blocks, &names, open)),
+        },
+        size: curve.map(|curve| size::sections(report, curve)),
+        is_asked: cuts.as_ref().is_some_and(cuts::Cuts::is_asked),
         today: today(report),
         // The section has a heading of its own.
         savers: document::html(savers::parts(report).get(1..).unwrap_or_default()),
         each: document::html(&sessions::parts(report)),
         money: money::money(report, &blocks, &names, open),
         sessions: session::sessions(source, &cells),
-        cuts: cuts::cuts(source, &cells),
+        cuts,
         questions: questions::questions(source, &cells, &blocks, open),
         table: table::full_table(report, &blocks, &names),
         trust: trust::trust(report),
         settings: settings::settings(report, &blocks),
     };
-    page.render().expect("writing to memory cannot fail").into_bytes()
+    page.toc = page.toc();
+    rendered(&page).into_bytes()
 }
 
-/// What the sessions cost as recorded; nothing where no session makes a request.
+fn rendered(part: &impl Template) -> String {
+    part.render().expect("writing to memory cannot fail")
+}
+
+impl Page {
+    /// The sections that are there.
+    fn toc(&self) -> Vec<(&'static str, &'static str)> {
+        let sized = self.size.is_some();
+        let is = |there: bool, id, name| there.then_some((id, name));
+        let all = [
+            is(true, "answer", "Answer"),
+            is(sized, "cost", "What it costs"),
+            is(!self.savers.is_empty(), "savers", "Savers"),
+            is(sized && self.cuts.is_some(), "cuts", "What it keeps"),
+            is(self.today.is_some(), "receipt", "Today"),
+            is(!sized && self.money.is_some(), "bill", "Cost"),
+            is(sized, "sessions", "Sessions"),
+            is(!sized && self.sessions.is_some(), "session", "Session"),
+            is(!sized && self.cuts.is_some(), "cuts", "Losses"),
+            is(sized, "sure", "How sure"),
+            is(self.questions.is_some(), "questions", "Questions"),
+            is(sized, "more", "Tables and files"),
+            is(!sized, "comparison", "Full table"),
+            is(!sized, "trust", "Trust"),
+            is(!sized, "settings", "Settings"),
+        ];
+        all.into_iter().flatten().collect()
+    }
+}
+
+/// What the sessions cost as recorded, with all but the first table folded away; nothing where no
+/// session makes a request.
 fn today(report: &Report) -> Option<String> {
     let sentence = Part::Text(receipt::sentence(report)?);
-    let parts: Vec<Part> = [sentence].into_iter().chain(receipt::parts(report)).collect();
+    let mut parts = receipt::parts(report);
+    let open = parts.iter().position(|part| matches!(part, Part::Table(_))).map_or(0, |at| at + 1);
+    let rest = parts.split_off(open);
+    let summary = "What is in no sum, rebuilt caches, what fills the context, and what if";
+    parts.insert(0, sentence);
+    parts.push(Part::Folded(summary.to_owned(), rest));
     Some(document::html(&parts))
 }
 

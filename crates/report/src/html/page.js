@@ -60,6 +60,18 @@ const recap = (() => {
     form.addEventListener("submit", (event) => event.preventDefault());
     return form;
   };
+  // A link to a session chooses it in the lists that it leads to.
+  let wanted;
+  const follow = (choose) => {
+    document.addEventListener("session", () => choose(wanted));
+    if (wanted) choose(wanted);
+  };
+  document.addEventListener("click", ({ target }) => {
+    const link = target.closest("[data-session]");
+    if (!link) return;
+    wanted = link.dataset;
+    document.dispatchEvent(new Event("session"));
+  });
   const numbered = (names) => names.map((name, at) => [String(at), name]);
   // Once, when the place comes near the part of the page that is seen.
   const near = (place, run) => {
@@ -108,7 +120,7 @@ const recap = (() => {
     return line;
   };
   const row_kind = ([name, className]) => (className === "offline-summary" ? `${name} (offline)` : name);
-  return { make, foreign, draw, unpack, choice, filters, numbered, near, count, counted, tokens, scroll, table, pager, row_kind };
+  return { make, foreign, draw, unpack, choice, filters, numbered, near, count, counted, tokens, scroll, table, pager, row_kind, follow };
 })();
 
 // Sorting by a click on a heading, the theme, and folds that a link leads into.
@@ -135,6 +147,15 @@ const recap = (() => {
         };
         body.append(...[...body.rows].sort(order));
       });
+    });
+  }
+
+  for (const copy of document.querySelectorAll(".copy")) {
+    copy.hidden = false;
+    copy.addEventListener("click", async () => {
+      try { await navigator.clipboard.writeText(copy.dataset.copy); } catch { getSelection().selectAllChildren(copy.previousElementSibling); document.execCommand("copy"); }
+      copy.textContent = "Copied";
+      setTimeout(() => { copy.textContent = "Copy"; }, 1600);
     });
   }
 

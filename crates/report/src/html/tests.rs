@@ -302,9 +302,7 @@ fn every_drawing_is_announced_in_words() {
     // What is hidden stands in words beside it.
     let hidden = page.matches(" aria-hidden=\"true\">").count();
     assert!(drawings > announced && drawings <= announced + hidden);
-    let label = "aria-label=\"What each strategy keeps against the cost of the sessions. ";
-    assert!(page.contains(label), "the picture is told");
-    assert!(page.contains("<span class=\"told\">"), "and so are bars");
+    assert!(page.contains("<span class=\"told\">"), "bars are told");
 }
 
 #[test]
@@ -381,6 +379,10 @@ fn text_and_marks_have_wcag_aa_contrast() {
     let marks = ["accent", "over", "good", "doubt", "limit", "beaten", "verbatim"];
     for theme in [0, 1] {
         let color = |name: &str| themes(style, name)[theme];
+        for name in ["ink", "muted", "accent"] {
+            let ratio = contrast(color(name), color("tint"));
+            assert!(ratio >= 4.5, "{name} on tint, theme {theme}: {ratio:.2}");
+        }
         for paper in ["paper", "soft"] {
             let pairs = words.map(|name| (name, 4.5)).into_iter().chain(marks.map(|m| (m, 3.0)));
             for (name, least) in pairs {
@@ -426,7 +428,6 @@ fn page_orders_answer_gate_problems_and_folds() {
         "<h1>",
         "<p class=\"sentence\">At a window of 25 % use prune",
         "Gate passed:",
-        "<div class=\"wide\"><svg class=\"quadrant\"",
         "Problems of this run",
         "id=\"bill\"",
         "id=\"session\"",
@@ -494,5 +495,4 @@ fn unknown_price_is_stated_in_place_of_bill() {
     assert!(page.contains("<p>Cost unknown: the price of claude-sonnet-5-5 is unknown.</p>"));
     let cell = "title=\"the price of claude-sonnet-5-5 is unknown\">unknown</td>";
     assert!(page.contains(cell));
-    assert!(page.contains("mean tokens of a request (no price is known)"));
 }

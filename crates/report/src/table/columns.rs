@@ -70,10 +70,7 @@ const FACTS_FIRST: TableColumn =
 const FACTS: TableColumn =
     figure(["facts", ""], 2, |row| shown(row, catalogue::FACTS_KEPT, number::percent));
 const ANSWERED: TableColumn = figure(["answers", ""], 3, |row| {
-    // A share of few questions says nothing.
-    let enough = row.number(catalogue::QUESTIONS_AT_CUT) >= Some(block::FEWEST_QUESTIONS);
-    let points = row.number(catalogue::CONTINUITY_AT_CUT).filter(|_| enough);
-    points.map_or_else(absent, |points| number::percent(points / 100.0)).into()
+    block::answered_at_cuts(row).map_or_else(absent, number::percent).into()
 });
 const CARRIED: TableColumn =
     figure(["carried", ""], 3, |row| shown(row, catalogue::CARRIED_SHARE, number::percent));

@@ -32,10 +32,18 @@ pub(super) struct Answer {
     /// The whole verdict, and what else was seen.
     more: Vec<String>,
     gate: Option<gate::GatePanel>,
-    problems: Vec<String>,
-    /// How many stand below.
-    others: usize,
+    problems: Problems,
+    /// Whether what is kept and the bill come from the same replay, so that a picture may hold one
+    /// against the other.
+    is_pictured: bool,
     blocks: Vec<TablePicture>,
+}
+
+/// What may mislead a reader, in few lines.
+pub(super) struct Problems {
+    pub(super) shown: Vec<String>,
+    /// How many stand below.
+    pub(super) others: usize,
 }
 
 /// One table in a picture.
@@ -69,16 +77,16 @@ struct Drawn {
     spread: Option<Kind>,
 }
 
-/// The section, and which table it opens with.
+/// The section; the page opens with this table.
 pub(super) fn answer(
     report: &Report,
     blocks: &[block::Block<'_>],
     names: &Names<'_>,
-) -> (Answer, usize) {
+    open: usize,
+) -> Answer {
     let said = wording::answer(report);
     let chosen = report.recommendation.as_ref().and_then(|of| of.choice.place());
-    let open = open(blocks, chosen);
-    let problems = trust::problems(report);
+    let is_pictured = report.primary == Primary::Continuity;
     let several = blocks.len() > 1;
     let shown = blocks.iter().enumerate().map(|(at, block)| {
         // Token savers are each told of; none of them is chosen.
@@ -88,11 +96,12 @@ pub(super) fn answer(
             heading: several.then(|| super::heading(report, block)),
             is_open: at == open,
             figure: chosen.and_then(|row| figure(report.primary, row, &block.rows)),
-            picture: points::picture(report, &block.rows, chosen.map(|row| &*row.strategy))
+            picture: (is_pictured.then(|| chosen.map(|row| &*row.strategy)))
+                .and_then(|chosen| points::picture(report, &block.rows, chosen))
                 .map(drawn),
         }
     });
-    let answer = Answer {
+    Answer {
         title: plain::line(&report.title),
         headlines: super::headlines(report, blocks),
         blocks: shown.collect(),
@@ -102,21 +111,29 @@ pub(super) fn answer(
             |said| plain::line(&said.answer),
         ),
         gate: gate::gate(report),
-        others: problems.len().saturating_sub(PROBLEMS),
-        problems: (problems.into_iter().take(PROBLEMS))
-            .map(|problem| plain::shortened(&problem, PROBLEM))
-            .collect(),
-    };
-    (answer, open)
+        problems: problems(report),
+        is_pictured,
+    }
+}
+
+/// The first problems of the run.
+pub(super) fn problems(report: &Report) -> Problems {
+    let all = trust::problems(report);
+    let shown = all.iter().take(PROBLEMS).map(|problem| plain::shortened(problem, PROBLEM));
+    Problems { shown: shown.collect(), others: all.len().saturating_sub(PROBLEMS) }
+}
+
+/// What the figures of the strategies show.
+pub(super) fn observed(report: &Report) -> impl Iterator<Item = String> {
+    report.findings.iter().filter_map(|finding| match finding {
+        Finding::Observation(_) => Some(finding.to_string()),
+        Finding::Problem(_) | Finding::Limit(_) => None,
+    })
 }
 
 /// How sure the answer is, what it rests on, what else a reader should know, and
 /// what the figures show.
 fn more(report: &Report, said: Option<&wording::Answer>) -> Vec<String> {
-    let observed = report.findings.iter().filter_map(|finding| match finding {
-        Finding::Observation(_) => Some(finding.to_string()),
-        Finding::Problem(_) | Finding::Limit(_) => None,
-    });
     let parts = said.into_iter().flat_map(|said| {
         [&said.how_sure]
             .into_iter()
@@ -127,7 +144,12 @@ fn more(report: &Report, said: Option<&wording::Answer>) -> Vec<String> {
     });
     let next = said.and_then(|said| said.next.as_ref());
     let next = next.map(|next| format!("To learn more: {next}."));
-    parts.chain(observed).chain(next).map(|text| plain::line(&text)).collect()
+    parts.chain(observed(report)).chain(next).map(|text| plain::line(&text)).collect()
+}
+
+/// The table that the page opens with: that of the answer.
+pub(super) fn opened(report: &Report, blocks: &[block::Block<'_>]) -> usize {
+    open(blocks, report.recommendation.as_ref().and_then(|of| of.choice.place()))
 }
 
 /// The table that the answer speaks of: its window, over all data sets.
@@ -168,7 +190,8 @@ fn figure(primary: Primary, row: &StrategyRow, rows: &[&StrategyRow]) -> Option<
             }
         },
         name: block::label(row),
-        cost: cost(row, rows),
+        // Facts at cuts are of another experiment than the bill.
+        cost: (primary == Primary::Continuity).then(|| cost(row, rows)).flatten(),
     })
 }
 

@@ -1,6 +1,6 @@
 // The facts, one by one; see `Packed` in mod.rs.
 recap.near(document.getElementById("fact-view"), async (place) => {
-  const { make, unpack, choice, filters, numbered, count, counted, table, scroll, pager, row_kind } = recap;
+  const { make, unpack, choice, filters, numbered, count, counted, table, scroll, pager, row_kind, follow } = recap;
   const data = await unpack("fact-data");
   const PAGE = 5;
   const form = filters(), status = make("p"), list = make("div"), pages = make("div");
@@ -43,5 +43,10 @@ recap.near(document.getElementById("fact-view"), async (place) => {
   line.append(status, pages);
   place.replaceChildren(form, line, list);
   show(0);
+  follow(({ name }) => {
+    if (!sessions.includes(name)) return;
+    session.value = String(sessions.indexOf(name));
+    show(0);
+  });
   place.dataset.ready = "yes";
 });

@@ -11,21 +11,19 @@ use askama::Template;
 use serde::Serialize;
 
 use crate::cut_questions_csv::{AskedAtCut, asked};
+use crate::document::absent;
 use crate::html::cells::Cells;
-use crate::html::questions::answers::{Bar, Piece, part};
 use crate::html::table::class;
 use crate::packed::packed;
 use crate::questions_csv::expected;
 use crate::{RenderInput, block, forgets, number, plain};
 use recap_core::model::{
-    Agreement, Answer, AnsweredAtCuts, Cut, Measure, QuestionKind, ReferenceState, Report, RowKind,
-    StrategyRow, catalogue,
+    Agreement, Answer, AnsweredAtCuts, Cut, Interval, Measure, QuestionKind, RECORDED,
+    ReferenceState, Report, RowKind, StrategyRow, catalogue,
 };
 
 /// Sessions that are named for each reason why they were not cut.
 const LISTED: usize = 50;
-/// Strategies that stand open; the others are folded away.
-const OPEN: usize = 12;
 /// Bytes of the packed facts, cuts that are tried first, and characters of a fact.
 const BUDGET: usize = 150_000;
 const CUTS: usize = 2_000;
@@ -40,11 +38,11 @@ const WORDS: usize = 300;
 pub(super) struct Cuts {
     /// How many there are.
     basis: String,
-    states: [State; 5],
     /// What a cut is, and how many there are.
     depth: Depth,
-    rows: Vec<Row>,
-    folded: Vec<Row>,
+    groups: Vec<Group>,
+    /// What the lines of the rows are; nothing where none has one.
+    spread: Option<&'static str>,
     /// What is kept by distance from the cut; absent without a figure.
     distance: Option<Table>,
     /// What is still answered, by kind of question; absent without questions.
@@ -88,18 +86,24 @@ struct Depth {
     about: String,
 }
 
-/// A part of the bars.
-struct State {
+/// Rows of one kind.
+struct Group {
+    title: &'static str,
     class: &'static str,
-    about: &'static str,
+    rows: Vec<Kept>,
 }
 
-/// A strategy.
-struct Row {
+/// What one compaction under a strategy frees and keeps.
+struct Kept {
     name: String,
-    class: &'static str,
-    /// Nothing where it was not looked at.
-    bar: Option<Bar>,
+    /// At how many places, where these are not all.
+    places: String,
+    /// Frees, facts, answers, wait.
+    cells: [String; 4],
+    /// Facts, and their lowest and highest, in per cent.
+    facts: Option<f64>,
+    range: Option<(f64, f64)>,
+    answers: Option<f64>,
 }
 
 /// What is kept of each group of facts.
@@ -159,20 +163,6 @@ const DISTANCES: [(&str, &Measure); 3] = [
     ("21-40", catalogue::FACTS_KEPT_21_40),
 ];
 
-/// What each part of a bar means, the best first.
-const STATES: [State; 5] = [
-    State { class: "verbatim", about: "verbatim: still sent as recorded" },
-    State { class: "carried", about: "carried: written by the strategy, with words beside it" },
-    State { class: "bare", about: "bare: written without such words" },
-    State {
-        class: "recovered", about: "recovered: gone, but the strategy’s own search finds it"
-    },
-    State {
-        class: "lost",
-        about: "lost: gone or only its last part left, or the request would be refused",
-    },
-];
-
 /// Nothing where the run has no cuts, or no fact was needed at them.
 pub(super) fn cuts(source: &RenderInput<'_>, cells: &Cells<'_>) -> Option<Cuts> {
     let report = source.report;
@@ -180,15 +170,12 @@ pub(super) fn cuts(source: &RenderInput<'_>, cells: &Cells<'_>) -> Option<Cuts> 
     if compared.iter().all(|row| row.number(catalogue::FACTS_KEPT).is_none()) {
         return None;
     }
-    let mut rows = rows(&compared);
-    let folded = rows.split_off(rows.len().min(OPEN));
     let (data, left_out) = facts(source, cells);
     Some(Cuts {
         basis: basis(report, &compared),
-        states: STATES,
         depth: depth(report.manifest.depth, &compared),
-        rows,
-        folded,
+        groups: groups(report, &compared),
+        spread: compared.iter().find_map(|row| Some(spread(row)?.2)),
         distance: distance(&compared),
         questions: questions(&report.answered_at_cuts),
         listed: listed(source, cells),
@@ -300,36 +287,85 @@ fn depth(depth: u32, rows: &[&StrategyRow]) -> Depth {
     }
 }
 
-/// The strategies. Yardsticks stand in the full table.
-fn rows(rows: &[&StrategyRow]) -> Vec<Row> {
-    let choices = rows.iter().filter(|row| row.row_kind != RowKind::Control);
-    let row = |row: &&StrategyRow| Row {
-        name: plain::line(&row.strategy),
-        class: class(row.row_kind),
-        bar: bar(row),
+/// What the agent itself did, strategies, and summaries of the offline compactor, which are not
+/// ranked. Yardsticks stand in the full table.
+fn groups(report: &Report, rows: &[&StrategyRow]) -> Vec<Group> {
+    let of = |row_kind: RowKind| rows.iter().copied().filter(move |row| row.row_kind == row_kind);
+    let own = rows.iter().copied().filter(|row| row.strategy == RECORDED).chain(&report.twin);
+    let agent = report.manifest.agent.as_deref().unwrap_or("the agent");
+    let own = own.filter(|row| row.number(catalogue::FACTS_KEPT).is_some()).map(|row| {
+        let places = block::counted(most(&[row], catalogue::CUTS), "place");
+        match row.strategy == RECORDED {
+            true => kept(row, format!("{agent}, as recorded"), format!("at {places}")),
+            false => kept(row, row.strategy.clone(), format!("offline, at the same {places}")),
+        }
+    });
+    let twin = report.twin.as_ref().map(|twin| &twin.strategy);
+    let all = |row: &StrategyRow| kept(row, row.strategy.clone(), String::new());
+    let summaries = of(RowKind::OfflineSummary).filter(|row| Some(&row.strategy) != twin);
+    let strategies = match report.curve {
+        Some(Ok(_)) => "Other strategies: for a harness of your own",
+        _ => "Strategies",
     };
-    choices.map(row).collect()
+    let group = |title, class, rows| Group { title, class, rows };
+    let groups = [
+        group("What the agent itself did", "own", own.collect::<Vec<Kept>>()),
+        group(strategies, "", of(RowKind::Ranked).map(all).collect()),
+        group(
+            "Not ranked: too few usable replies",
+            "quiet",
+            of(RowKind::Unusable).map(all).collect(),
+        ),
+        group(
+            "Offline summaries, not ranked: a model should write them",
+            "quiet",
+            summaries.map(all).collect(),
+        ),
+    ];
+    groups.into_iter().filter(|group| !group.rows.is_empty()).collect()
 }
 
-/// The shares of a row as a bar.
-fn bar(row: &StrategyRow) -> Option<Bar> {
-    let kept = row.number(catalogue::FACTS_KEPT)?;
-    let verbatim = 1.0 - row.number(catalogue::EXPOSED_SHARE)?;
-    let (bare, recovered) =
-        (row.number(catalogue::BARE_AT_CUT)?, row.number(catalogue::RECOVERED_AT_CUT)?);
-    let shares = [verbatim, kept - verbatim, bare, recovered, 1.0 - kept - bare - recovered];
-    let there = || {
-        let each = STATES.iter().zip(shares).map(|(state, share)| (state.class, share));
-        // Differences of shares are rounded.
-        each.filter(|(_, share)| *share > 1e-9)
-    };
-    let piece = |(class, share): (&'static str, f64)| Piece {
-        class,
-        width: format!("{:.1}", share * 100.0),
-    };
-    let words: Vec<String> =
-        there().map(|(class, share)| format!("{}\u{A0}{class}", part(share))).collect();
-    Some(Bar { pieces: there().map(piece).collect(), words: words.join(", "), kept: part(kept) })
+fn kept(row: &StrategyRow, name: String, places: String) -> Kept {
+    let facts = row.number(catalogue::FACTS_KEPT);
+    let answers = block::answered_at_cuts(row);
+    let shown = |figure: Option<f64>, show: fn(f64) -> String| figure.map_or_else(absent, show);
+    let frees = row.number(catalogue::TOKENS_AT_CUT).map(|left| 1.0 - left);
+    let wait = row.number(catalogue::BLOCKING_MS_P95);
+    Kept {
+        name: plain::line(&name),
+        places,
+        cells: [
+            shown(frees, number::percent),
+            shown(facts, number::percent),
+            shown(answers, number::percent),
+            match wait {
+                Some(0.0) => "none".to_owned(),
+                wait => shown(wait, number::time),
+            },
+        ],
+        facts: facts.map(|share| 100.0 * share),
+        range: spread(row).map(|(lo, hi, _)| (100.0 * lo, 100.0 * (hi - lo))),
+        answers: answers.map(|share| 100.0 * share),
+    }
+}
+
+/// Between which shares the facts of a row lie, and what these are.
+fn spread(row: &StrategyRow) -> Option<(f64, f64, &'static str)> {
+    Some(match row.intervals.get(catalogue::FACTS_KEPT.id)? {
+        Interval::Dots { values } => {
+            let (lo, hi) = (values.first()?, values.last()?);
+            (*lo, *hi, "from the lowest to the highest session or project")
+        }
+        Interval::ThisSessionOnly { lo, hi } => (*lo, *hi, "95 %, of this session only"),
+        Interval::Student { lo, hi } | Interval::Wider { lo, hi } => (*lo, *hi, "95 % interval"),
+    })
+}
+
+impl Cuts {
+    /// Whether questions at the cuts are listed.
+    pub(super) fn is_asked(&self) -> bool {
+        self.listed.is_some()
+    }
 }
 
 /// What is kept by distance from the cut.

@@ -2,7 +2,7 @@ use super::*;
 use crate::html::tests::{block, page, tags};
 use crate::packed::unpacked;
 use crate::testkit::{Kit, cut};
-use recap_core::model::{Answered, NoCut, Value};
+use recap_core::model::{Answered, NoCut, RowKind, Value};
 
 fn of(report: &Report, texts: bool) -> Cuts {
     let echo = Kit::default().texts(report);
@@ -20,37 +20,43 @@ fn section(page: &str) -> &str {
 }
 
 #[test]
-fn bars_are_the_shares_of_the_measures() {
+fn rows_have_the_measures_as_words_and_as_dots() {
     let mut report = cut(Kit::default().report());
     let fifo = report.rows.iter_mut().find(|row| row.strategy == "fifo").unwrap();
     for (id, x) in [
         ("facts_kept", 0.5),
-        ("exposed_share", 0.75),
-        ("bare_at_cut", 0.25),
-        ("recovered_at_cut", 0.125),
+        ("tokens_at_cut", 0.75),
+        ("questions_at_cut", 20.0),
+        ("continuity_at_cut", 40.0),
+        ("blocking_ms_p95", 0.0),
     ] {
         fifo.values.insert(id.to_owned(), Value::Known(x));
     }
+    let mut twin = fifo.clone();
+    twin.values.insert("cuts".to_owned(), Value::Known(2.0));
+    (twin.strategy, report.twin) = ("continuation".to_owned(), None);
+    let mut recorded = twin.clone();
+    (recorded.strategy, recorded.row_kind) = (RECORDED.to_owned(), RowKind::Control);
+    report.rows.push(recorded);
+    report.twin = Some(twin);
+    report.manifest.agent = Some("codex".to_owned());
     let cuts = of(&report, false);
     assert_eq!(cuts.basis, "4 facts at 3 cuts, in 2 of 3 sessions.");
     assert_eq!(cuts.depth.label, "in a session 3 times the window");
     assert!(cuts.depth.about.ends_with("; 3 cuts, 4 facts"), "{}", cuts.depth.about);
-    let names: Vec<&str> = cuts.rows.iter().map(|row| row.name.as_str()).collect();
-    assert_eq!(names, ["prune", "sliding-window", "fifo", "continuation"], "no null, no control");
-    let bar = cuts.rows[2].bar.as_ref().unwrap();
-    let widths: Vec<(&str, &str)> =
-        bar.pieces.iter().map(|piece| (piece.class, piece.width.as_str())).collect();
-    let expected = [
-        ("verbatim", "25.0"),
-        ("carried", "25.0"),
-        ("bare", "25.0"),
-        ("recovered", "12.5"),
-        ("lost", "12.5"),
-    ];
-    assert_eq!(widths, expected);
-    assert_eq!(bar.kept, "50\u{A0}%");
-    let words = bar.words.replace('\u{A0}', " ");
-    assert!(words.starts_with("25 % verbatim, 25 % carried, 25 % bare, "), "{words}");
+    let names: Vec<Vec<(&str, &str)>> = (cuts.groups.iter())
+        .map(|group| group.rows.iter().map(|row| (&*row.name, &*row.places)).collect())
+        .collect();
+    let own =
+        [("codex, as recorded", "at 2 places"), ("continuation", "offline, at the same 2 places")];
+    let ranked = ["prune", "sliding-window", "fifo"].map(|name| (name, ""));
+    assert_eq!(names, [&own[..], &ranked], "the twin stands beside what it repeats");
+    let row = &cuts.groups[1].rows[2];
+    assert_eq!(row.cells, ["25 %", "50 %", "40 %", "none"]);
+    assert_eq!((row.facts, row.answers), (Some(50.0), Some(40.0)));
+    let (left, width) = row.range.unwrap();
+    assert!((left - 10.0).abs() < 1e-9 && (width - 20.0).abs() < 1e-9, "0.1 to 0.3");
+    assert_eq!(cuts.spread, Some("95 % interval"));
 }
 
 #[test]
@@ -137,7 +143,7 @@ fn page_explains_cuts_and_leads_with_facts_kept() {
         "asks for identifiers that the agent used next",
         "only questions can tell",
         "<i>tokens after the cut</i>",
-        "\u{A0}%\u{A0}carried, ",
+        "class=\"fa\" style=\"left:",
         "By distance from the cut",
     ] {
         assert!(section.contains(words), "{words} is not in {section}");

@@ -1,7 +1,7 @@
 // The context strip of one session: a column a request. See mod.rs and shape.rs
 // for what is packed.
 (() => {
-  const { make, foreign, draw, unpack, choice, filters, numbered, near, count, counted, tokens, row_kind } = recap;
+  const { make, foreign, draw, unpack, choice, filters, numbered, near, count, counted, tokens, row_kind, follow } = recap;
   const STATES = ["verbatim", "edited", "folded", "gone"];
   const NAMES = ["sent as recorded", "sent edited", "folded into a summary", "gone"];
   // Columns of a strip, and messages whose words are shown at once.
@@ -250,6 +250,11 @@
     form.append(status);
     await changed();
     place.replaceChildren(form, view);
+    follow(({ session: at }) => {
+      if (!index.shapes.includes(Number(at))) return;
+      which.value = at;
+      changed();
+    });
     place.dataset.ready = "yes";
   });
 })();
