@@ -143,10 +143,10 @@ pub fn measure(
     let curve = (!asked).then(|| curve(&manifest, &sessions, &prices));
     let own = receipt(&sessions, &prices);
     let estimated = match &curve {
-        Some(Ok(curve)) => Some(curve.estimated.1),
-        _ => estimated(&rows, &own),
+        Some(Ok(curve)) => Some(curve.estimated),
+        _ => estimated(&rows, &own).map(|usd| (own.silent_compactions, usd)),
     };
-    let estimated = estimated.filter(|usd| *usd > 0.0 && own.silent_compactions > 0);
+    let estimated = estimated.filter(|(calls, usd)| *usd > 0.0 && *calls > 0);
     Report {
         curve,
         twin: twin::twin(&manifest, &sessions, &results, primary),

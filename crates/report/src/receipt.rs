@@ -255,8 +255,8 @@ pub(super) fn sentence(report: &Report) -> Option<String> {
     }
     let cost = known(receipt, &total);
     let mut said = format!("Today these sessions cost {cost}: {parts}{}", written_down(&all));
-    if let Some(usd) = receipt.estimated {
-        let calls = counted(receipt.silent_compactions, "compaction");
+    if let Some((calls, usd)) = receipt.estimated {
+        let calls = counted(calls, "compaction");
         said += &format!("; {} estimated for {calls} not on record", number::dollars(usd));
     }
     if all.in_totals > 0 {
@@ -553,7 +553,7 @@ pub(super) mod tests {
             ]
             .into(),
             silent_compactions: 1,
-            estimated: Some(0.25),
+            estimated: Some((1, 0.25)),
             missing_subagents: 3,
             rebuilt: [
                 (Cause::IdleGap, rebuilt(2, 40_000, 0.25)),

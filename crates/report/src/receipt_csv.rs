@@ -82,8 +82,9 @@ fn rows(receipt: &Receipt) -> Vec<Row<'_>> {
         let (item, count, sender) = ("calls not reported".to_owned(), Some(calls), sender.into());
         rows.push(Row { part: "cost", sender, model: ALL, item, count, ..Row::default() });
     }
-    if let Some(usd) = receipt.estimated {
-        let of = |sender, item: &str, usd| Row {
+    if let Some((calls, usd)) = receipt.estimated {
+        let of = |sender, item: &str, count, usd| Row {
+            count,
             part: "cost",
             sender,
             model: ALL,
@@ -91,8 +92,8 @@ fn rows(receipt: &Receipt) -> Vec<Row<'_>> {
             usd,
             ..Row::default()
         };
-        rows.push(of("compaction", "estimated", Some(usd)));
-        rows.push(of(ALL, "today", receipt.today().whole()));
+        rows.push(of("compaction", "estimated", Some(calls), Some(usd)));
+        rows.push(of(ALL, "today", None, receipt.today().whole()));
     }
     for (cause, rebuilt) in &receipt.rebuilt {
         let (item, count) = (<&str>::from(cause).to_owned(), Some(rebuilt.requests));
@@ -163,7 +164,7 @@ mod tests {
             "ALL,ALL,cost,subagent,local,total,,7000,,,the price of local is unknown",
             "ALL,ALL,cost,ALL,ALL,total,,2107000,,,the price of local is unknown",
             "ALL,ALL,cost,compaction,ALL,calls not reported,1,,,,",
-            "ALL,ALL,cost,compaction,ALL,estimated,,,,0.25,",
+            "ALL,ALL,cost,compaction,ALL,estimated,1,,,0.25,",
             "ALL,ALL,cost,ALL,ALL,today,,,,,",
             "ALL,ALL,cost,subagent,ALL,calls not reported,3,,,,",
             "ALL,ALL,rebuilt,,,idle-gap,2,40000,,0.25,",

@@ -305,8 +305,9 @@ pub struct Receipt {
     pub spent: BTreeMap<(Sender, Option<String>), Spent>,
     /// Compactions whose call no record reports, if they made one.
     pub silent_compactions: u64,
-    /// What these are taken to have cost in USD, where that is known of compactions of the agent.
-    pub estimated: Option<f64>,
+    /// How many of these made a call, and what they are taken to have cost in USD, where that is
+    /// known of compactions of the agent.
+    pub estimated: Option<(u64, f64)>,
     /// Calls of subagents whose logs are not there.
     pub missing_subagents: u64,
     /// Caches of the conversations that were rebuilt, by cause. Requests of subagents without a
@@ -344,7 +345,7 @@ impl Receipt {
     /// What all spent, with what calls are taken to have cost that are not on record.
     pub fn today(&self) -> Amount {
         let reported = self.all().total();
-        Amount { usd: reported.usd + self.estimated.unwrap_or(0.0), ..reported }
+        Amount { usd: reported.usd + self.estimated.map_or(0.0, |(_, usd)| usd), ..reported }
     }
 
     /// What all spent.
