@@ -304,8 +304,9 @@ fn compacted_at_21() -> Session {
 #[tokio::test]
 async fn snapshot_uses_message_numbers_of_whole_session() {
     let subject = subject(compacted_at_21(), Cuts::Spread(1));
-    let part = part(&subject, 0);
-    let (place, _) = &subject.cuts[0];
+    // The first cut is where the agent compacted.
+    let part = part(&subject, 1);
+    let (place, _) = &subject.cuts[1];
     // Message 15 is a call, which is kept with its result.
     assert_eq!(place.material[0].message, 15);
     let parts = vec![recap_core::model::SnapshotPart::Messages { from: 0, to: 3 }];
@@ -351,8 +352,8 @@ fn only_size_triggers_after_start_can_be_forced() {
 #[test]
 fn facts_of_cut_count_from_beginning_of_material() {
     let subject = subject(compacted_at_21(), Cuts::Spread(1));
-    let part = part(&subject, 0);
-    let (place, facts) = &subject.cuts[0];
+    let part = part(&subject, 1);
+    let (place, facts) = &subject.cuts[1];
     // The material begins with message 15, the call of request 7.
     assert_eq!((place.request, part.first), (20, 13));
     assert_eq!((part.request_of(13), part.request_of(17)), (20, 24));
