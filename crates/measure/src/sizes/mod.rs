@@ -22,7 +22,7 @@ use crate::statistics::quantile;
 use quantities::{Amounts, Measured, measured};
 use recap_billing::pricing::PriceList;
 use recap_core::model::{
-    Absent, Kept, Manifest, NoCurve, RecordedRow, SIDECHAIN, SessionAtSize, SessionFacts,
+    Absent, Amount, Kept, Manifest, NoCurve, RecordedRow, SIDECHAIN, SessionAtSize, SessionFacts,
     SizeCurve, SizeRow,
 };
 use walk::{ROOM, Track, Walked};
@@ -61,17 +61,25 @@ struct Input<'a> {
 impl<'a> Input<'a> {
     fn of(facts: &'a [SessionFacts], prices: &'a PriceList) -> Self {
         let (mut tracks, mut left_out) = (Vec::new(), Vec::new());
-        let mut subagents: BTreeMap<(&str, &str), f64> = BTreeMap::new();
-        for (at, one) in facts.iter().enumerate() {
-            let of_session = |mut track: Track<'a>| {
-                track.beside_usd = beside(one, prices)?;
-                Ok(track)
-            };
+        let mut subagents: BTreeMap<(&str, &str), Amount> = BTreeMap::new();
+        for one in facts {
             if let Some((parent, _)) = one.session.split_once(SIDECHAIN) {
-                let usd = receipt([one], prices).all().total().whole().unwrap_or(0.0);
-                *subagents.entry((&one.dataset, parent)).or_default() += usd;
+                let total = receipt([one], prices).all().total();
+                *subagents.entry((&one.dataset, parent)).or_default() += &total;
+            }
+        }
+        for (at, one) in facts.iter().enumerate() {
+            if one.is_sidechain() {
                 continue;
             }
+            let apart = subagents.get(&(one.dataset.as_str(), one.session.as_str()));
+            let of_session = |mut track: Track<'a>| {
+                let apart = apart.cloned().unwrap_or_default();
+                // What has no price is never taken for free.
+                apart.unpriced.map_or(Ok(()), Err)?;
+                track.beside_usd = beside(one, prices)? + apart.usd;
+                Ok(track)
+            };
             match Track::of(at, one, prices).and_then(of_session) {
                 Ok(track) if track.steps.is_empty() => {
                     left_out.push((one.session.clone(), Absent::NoUsage.to_string()));
@@ -83,13 +91,7 @@ impl<'a> Input<'a> {
         let mut first: Vec<f64> = tracks.iter().filter_map(Track::first).collect();
         first.sort_by(f64::total_cmp);
         let usual = if first.is_empty() { f64::INFINITY } else { quantile(&first, 0.5) };
-        let mut tracks: Vec<Track<'a>> =
-            tracks.into_iter().map(|track| track.begun_with(usual)).collect();
-        for track in &mut tracks {
-            let own = &facts[track.session];
-            let key = (own.dataset.as_str(), own.session.as_str());
-            track.beside_usd += subagents.get(&key).copied().unwrap_or(0.0);
-        }
+        let tracks = tracks.into_iter().map(|track| track.begun_with(usual)).collect();
         Input { tracks, left_out }
     }
 }

@@ -180,6 +180,27 @@ fn sessions_without_a_price_are_left_out_and_named() {
     assert_eq!(curve.left_out[0].0, "s1");
 }
 
+/// A subagent's conversation costs as much at every size: 20k written are 25,000. Without a price
+/// its session has none.
+#[test]
+fn subagents_are_added_to_their_session_at_every_size() {
+    let mut facts = sessions(3, 30);
+    facts.push(session("s0#sidechain-1", &[(0, 20)], &[]));
+    let rows = |facts: &[SessionFacts]| {
+        let curve = curve(&run("claude-code"), facts, &prices()).unwrap();
+        (curve.sessions, curve.today_usd, curve.sizes[0].usd)
+    };
+    let (with, without) = (rows(&facts), rows(&facts[..3]));
+    assert_eq!(with.0, 3);
+    for (more, less) in [(with.1, without.1), (with.2, without.2)] {
+        assert!((more - less - 0.025).abs() < 1e-9, "{more} {less}");
+    }
+    facts.insert(3, session("s3", &growing(30), &[]));
+    facts[4].model = Some("none".into());
+    let left = curve(&run("claude-code"), &facts, &prices()).unwrap();
+    assert_eq!((left.sessions, left.left_out[0].0.as_str()), (3, "s0"));
+}
+
 #[test]
 fn sessions_that_share_history_are_one_family() {
     let mut facts = sessions(4, 30);
