@@ -55,29 +55,23 @@ pub(super) fn load(inputs: &[String], options: &LoadOptions) -> Result<Vec<Datas
         folder.iter().for_each(|folder| together.entry(folder).or_default().push(Path::new(input)));
     }
     for (input, folder) in inputs.iter().zip(&folders) {
-        let files = folder.as_ref().and_then(|folder| Some((folder, together.get(folder)?)));
-        if let Some((folder, files)) = files.filter(|(_, files)| files.len() > 1) {
-            if files[0] == Path::new(input) {
-                let name = folder.file_name();
-                let name = name.map_or_else(|| "sessions".into(), |name| name.to_string_lossy());
-                match dataset::load_files(&name, files, options) {
-                    Ok(loaded) => datasets.push(loaded),
-                    Err(aside) => set_aside.extend(aside),
+        let files = folder.as_ref().and_then(|folder| together.get(folder));
+        let loaded = match files.filter(|files| files.len() > 1) {
+            Some(files) if files[0] != Path::new(input) => continue,
+            Some(files) => dataset::load_files(&folder_name(files[0]), files, options),
+            None => match one(input, options) {
+                Err(error) if inputs.len() > 1 && Path::new(input).is_file() => {
+                    Err(vec![format!("{input}: {}", error.reason())])
                 }
-            }
-            continue;
-        }
-        match one(input, options) {
-            Err(error) if inputs.len() > 1 && Path::new(input).is_file() => {
-                set_aside.push(format!("{input}: {}", error.reason()));
-            }
-            read => {
-                let loaded = read.map_err(|error| mistyped(input, error))?;
-                match datasets.iter_mut().find(|known| known.name == loaded.name) {
-                    Some(known) => join(known, loaded),
-                    None => datasets.push(loaded),
-                }
-            }
+                read => Ok(read.map_err(|error| mistyped(input, error))?),
+            },
+        };
+        match loaded {
+            Ok(loaded) => match datasets.iter_mut().find(|known| known.name == loaded.name) {
+                Some(known) => join(known, loaded),
+                None => datasets.push(loaded),
+            },
+            Err(aside) => set_aside.extend(aside),
         }
     }
     let aside = set_aside.iter().map(|file| format!("set aside: {file}"));
@@ -95,6 +89,12 @@ pub(super) fn load(inputs: &[String], options: &LoadOptions) -> Result<Vec<Datas
 fn folder_of(input: &str) -> Option<PathBuf> {
     let path = Path::new(input);
     path.is_file().then(|| path.canonicalize().ok()?.parent().map(Path::to_owned)).flatten()
+}
+
+/// The name of a file's folder as typed, so that a run has the same names wherever its folder lies.
+fn folder_name(file: &Path) -> String {
+    let name = file.parent().and_then(Path::file_name);
+    name.map_or_else(|| "sessions".to_owned(), |name| name.to_string_lossy().into_owned())
 }
 
 fn join(known: &mut Dataset, more: Dataset) {
