@@ -37,7 +37,7 @@ pub struct Arguments {
     #[arg(long, value_name = "NAME|FILE")]
     strategy: String,
 
-    /// Ordinal of the request, from 0 [default: the last]
+    /// Ordinal of the request, from 0 [default: the last; with --cut the first after it]
     #[arg(long, value_name = "N")]
     request: Option<u32>,
 

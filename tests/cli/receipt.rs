@@ -87,6 +87,32 @@ fn found<'a>(rows: &'a [Row], part: &str, item: &str) -> [&'a str; 4] {
 }
 
 #[test]
+fn compaction_tells_where_what_was_used_again_came_from() {
+    let [pool, slot, queue] = ["warden_pool", "keeper_slot", "shard_queue"];
+    let mut records = session();
+    let mut say = |uuid: &str, text: String| {
+        let record = records.iter_mut().find(|record| record["uuid"] == uuid).unwrap();
+        let says = record["type"] == "assistant";
+        record["message"]["content"] =
+            if says { json!([{"type": "text", "text": text}]) } else { text.into() };
+    };
+    say("u1", format!("Mend lanes/{pool}.rs, lanes/{slot}.rs and lanes/{queue}.rs."));
+    say("sum", format!("lanes/{pool}.rs is mended."));
+    say("u5", format!("Now lanes/{slot}.rs."));
+    say(
+        "a5",
+        format!("I go on: lanes/{pool}.rs, lanes/{slot}.rs, lanes/{queue}.rs, lanes/own_1.rs."),
+    );
+    let desk = Desk::new();
+    let lines: Vec<String> = records.iter().map(Json::to_string).collect();
+    desk.file("logs/session.jsonl", lines.join("\n"));
+    desk.good(&["bench", "logs", "--strategy", "full", "--quiet", "--out", "run"]);
+    let rows = desk.csv("run/recorded_compactions.csv");
+    let of = ["used_again", "in_summary", "in_kept", "came_back", "nowhere"];
+    assert_eq!(of.map(|column| rows[0][column].as_str()), ["3", "1", "0", "1", "1"]);
+}
+
+#[test]
 fn rebuilt_cache_shows_cause_tokens_and_extra_cost() {
     let rows = receipt(&session());
     // Opus 4.6, USD per million: 5 uncached, 0.5 read, 6.25 written, 25 of output; 10 for an hour.

@@ -115,7 +115,10 @@ fn cut_shows_context_and_facts_as_bench_does() {
     let row = rows[3];
     let head = format!("claude-code · cut 4 of 5, depth 1 · request {} of 169", row["cut"]);
     assert!(out.contains(&head), "{out}");
-    let sent = format!("sent: {} tokens in 1 message at a window of", row["tokens_after"]);
+    let sent = format!(
+        "sent right after the cut: {} tokens in 1 message at a window of",
+        row["tokens_after"]
+    );
     assert!(
         out.replace(',', "").contains(&sent) && out.contains("written by the strategy · "),
         "{out}"
@@ -168,6 +171,29 @@ fn long_session_is_cut_at_smaller_window() {
         rest.split_once(' ').unwrap().0.parse().unwrap()
     };
     assert!(window("3") < window("1") / 2);
+}
+
+#[test]
+fn context_of_request_that_uses_a_fact_is_shown() {
+    let context = |more: &[&str]| {
+        let out = show_cut(&[&["4", "--strategy", "fifo"], more].concat());
+        let (facts, context) = out.split_once(" the context of request ").unwrap();
+        let first = facts.split_once("· request ").unwrap().1.split_once(' ').unwrap().0;
+        (first.parse::<u32>().unwrap(), context.to_owned())
+    };
+    let (first, right_after) = context(&[]);
+    assert!(right_after.starts_with(&format!("{first}\n")), "{right_after}");
+    let later = (first + 5).to_string();
+    let (_, behind) = context(&["--request", &later]);
+    assert!(behind.starts_with(&format!("{later}\n")) && behind.len() != right_after.len());
+    let desk = Desk::new();
+    let refused = |request: u32| {
+        let request = request.to_string();
+        desk.refused(&[&CUT[..], &["4", "--strategy", "fifo", "--request", &request]].concat())
+    };
+    let before = format!("request {} is not looked at after this cut", first - 1);
+    assert!(refused(first - 1).contains(&before));
+    assert!(refused(first + 40).contains(&format!("--request takes {first} to ")));
 }
 
 #[test]

@@ -27,9 +27,10 @@ use recap_formats::{LoadOptions, load};
 /// half against: needed / (needed + coincidence + doubtful / 2).
 const PRECISION: f64 = 0.9;
 
-/// Labels other than `copied` whose reference the rules of today no longer mine,
-/// at most.
-const DRIFT: usize = 4;
+/// Labels other than `copied` whose reference the rules of today no longer mine, at most: since
+/// they were made, what follows from parts that stood nearer is no reference (a file in a known
+/// folder, the same file in another checkout), nor what the request itself defines.
+const DRIFT: usize = 22;
 
 #[derive(serde::Deserialize)]
 struct Label {
@@ -101,7 +102,7 @@ fn nine_of_ten_mined_labelled_references_are_needed() {
     let precision = count("needed") / (count("needed") + against);
     assert!(precision >= PRECISION, "{precision} from {counts:?}");
     println!("{counts:?}: {precision:.3}");
-    assert_eq!(counts.keys().copied().collect::<Vec<_>>(), ["coincidence", "doubtful", "needed"]);
+    assert!(counts.keys().all(|label| ["coincidence", "doubtful", "needed"].contains(label)));
     assert_eq!(labels.iter().filter(|label| label.label == "copied").count(), 19);
 }
 
@@ -128,8 +129,9 @@ struct Unseen {
 /// Share of the labelled references that were needed, doubtful ones counted
 /// half against.
 const PRECISION_ELSEWHERE: f64 = 0.94;
-/// Share of the 56 marked identifiers that were needed as facts and are mined.
-const RECALL_ELSEWHERE: f64 = 0.6;
+/// Share of the 56 marked identifiers that were needed as facts and are mined: those that follow
+/// from parts seen nearer are not.
+const RECALL_ELSEWHERE: f64 = 0.5;
 
 #[test]
 fn other_projects_references_reach_measured_precision_and_recall() {
@@ -180,14 +182,9 @@ struct Told {
 }
 
 /// Share of the told facts that count as carried, at least.
-const TOLD: f64 = 0.65;
-/// Share of the facts that the words of another fact at the same cut support, at
-/// most: such facts are neighbours, and often one sentence tells both.
-/// 214 of 358 pairs, since prompts of the queue and attachments are read.
-const MISTAKEN: f64 = 0.6;
-
+const TOLD: f64 = 0.95;
 #[test]
-fn vendor_summaries_carry_stated_facts_by_their_words() {
+fn vendor_summaries_carry_what_they_tell() {
     let Some(mut sessions) = sessions() else {
         return;
     };
@@ -198,7 +195,7 @@ fn vendor_summaries_carry_stated_facts_by_their_words() {
             .deserialize()
             .map(|row| row.unwrap())
             .collect();
-    let (mut actual, mut carried, mut pairs, mut mistaken) = (0, 0, 0, 0);
+    let (mut actual, mut carried) = (0, 0);
     for session in &sessions {
         let sizes: Vec<u64> = session.messages.iter().map(size).collect();
         let mining = Mining::new(session, &sizes, &MiningRules::default());
@@ -206,7 +203,7 @@ fn vendor_summaries_carry_stated_facts_by_their_words() {
             let summary = &session.compactions[place.recorded.unwrap()];
             let texts: Vec<&str> = summary.texts().map(|(_, text)| text).collect();
             let facts = mining.facts_at(&place);
-            let exam = Exam { references: facts.clone(), common: mining.common(), did_without: 0 };
+            let exam = Exam { references: facts.clone(), did_without: 0 };
             let survival = Survival::new(session, &exam);
             let stands = |at: usize| texts.iter().any(|text| survival.is_in(at, text));
             for (at, fact) in facts.iter().enumerate().filter(|(at, _)| stands(*at)) {
@@ -216,19 +213,10 @@ fn vendor_summaries_carry_stated_facts_by_their_words() {
                         && label.cut == place.request
                         && label.fact_hash == hash[..16]
                 });
-                let supported = texts.iter().any(|text| survival.supported_in(at, text).is_some());
+                let stated = texts.iter().any(|text| survival.stated_in(at, text).is_some());
                 if label.is_some_and(|label| label.label == "told") {
                     actual += 1;
-                    carried += u32::from(supported);
-                }
-                for other in facts.iter().filter(|other| other.text != fact.text) {
-                    let wrong = Reference { support: other.support.clone(), ..fact.clone() };
-                    let exam =
-                        Exam { references: vec![wrong], common: mining.common(), did_without: 0 };
-                    let survival = Survival::new(session, &exam);
-                    pairs += 1;
-                    let found = texts.iter().any(|text| survival.supported_in(0, text).is_some());
-                    mistaken += u32::from(found);
+                    carried += u32::from(stated);
                 }
             }
         }
@@ -236,7 +224,6 @@ fn vendor_summaries_carry_stated_facts_by_their_words() {
     // Of 37 that were labelled two are no facts any more: a prompt of the queue,
     // which was not read then, says them again behind the compaction.
     assert_eq!(actual, 35);
-    println!("told: {carried} of {actual} carried; words of others: {mistaken} of {pairs}");
+    println!("told: {carried} of {actual} carried");
     assert!(f64::from(carried) / f64::from(actual) >= TOLD, "{carried} of {actual}");
-    assert!(f64::from(mistaken) / f64::from(pairs) <= MISTAKEN, "{mistaken} of {pairs}");
 }

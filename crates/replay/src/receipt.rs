@@ -27,7 +27,7 @@ pub fn receipt_facts(subject: &PreparedSession, agents: &Agents) -> ReceiptFacts
     let session = &recording.session;
     let copied = subject.responses.iter().filter(|one| session.copied.contains(&one.message));
     ReceiptFacts {
-        compactions: compactions(recording),
+        compactions: compactions(subject),
         lifetimes: std::iter::once(facts.model.as_deref()).chain(others).map(lifetime).collect(),
         contents: Contents::of(recording),
         missing_subagents: missing_subagents(recording),
@@ -38,8 +38,8 @@ pub fn receipt_facts(subject: &PreparedSession, agents: &Agents) -> ReceiptFacts
 }
 
 /// The compactions of the recorded agent, with what it read around each.
-fn compactions(recording: &Recording) -> Vec<CompactionFacts> {
-    let Recording { session, counter, .. } = recording;
+fn compactions(subject: &PreparedSession) -> Vec<CompactionFacts> {
+    let Recording { session, counter, .. } = &subject.recording;
     let responses: Vec<MessageIndex> = session.responses().collect();
     let folding = || session.compactions.iter().filter(|made| made.folds());
     let reads = |requests: &[MessageIndex]| {
@@ -53,7 +53,7 @@ fn compactions(recording: &Recording) -> Vec<CompactionFacts> {
         let among = folding().filter(|other| (first + 1..=last).contains(&other.after)).count();
         (among <= 1).then(|| (reads(&responses[before..at]), reads(&responses[at..behind])))
     };
-    let facts = |made: &RecordedCompaction| CompactionFacts {
+    let facts = |(made, used_again): (&RecordedCompaction, &_)| CompactionFacts {
         after: made.after,
         call: made.call.clone(),
         trigger: made.trigger,
@@ -64,8 +64,9 @@ fn compactions(recording: &Recording) -> Vec<CompactionFacts> {
         wait_ms: session.compaction_ms(made),
         reads: around(made),
         copied: made.copied,
+        used_again: *used_again,
     };
-    session.compactions.iter().map(facts).collect()
+    session.compactions.iter().zip(&subject.used_again).map(facts).collect()
 }
 
 /// How the analysis begins that Claude Code asks for in front of a summary; releases of 2026 strip

@@ -11,7 +11,7 @@ use recap_billing::prompt_cache::reads_in_wide_steps;
 use recap_core::clock::{PROFILE, Timeline};
 use recap_core::model::{
     Block, MessageFacts, MessageIndex, Question, QuestionFacts, ReceiptFacts, Reference,
-    RequestFacts, Session, SessionFacts, Usage, Validation,
+    RequestFacts, Session, SessionFacts, Usage, UsedAgain, Validation,
 };
 use recap_core::tokens::Counter;
 use recap_exam::facts::{CutPlace, Cuts, Mining, MiningRules, Survival, places};
@@ -32,8 +32,21 @@ pub struct PreparedSession {
     pub texts: Arc<BTreeMap<String, String>>,
     /// The cuts, each with its facts.
     pub cuts: Arc<Vec<(CutPlace, Vec<Reference>)>>,
+    /// For each recorded compaction, where what the agent used again came from.
+    pub used_again: Vec<Option<UsedAgain>>,
     /// Its requests, and those of the history that it copied, in order.
     pub responses: Arc<Vec<RequestFacts>>,
+}
+
+/// Where the agent got from what it used again behind each compaction whose summary can be read.
+fn used_again(session: &Session, sizes: &[u64], mining: &Mining<'_>) -> Vec<Option<UsedAgain>> {
+    let mut again = vec![None; session.compactions.len()];
+    for place in places(session, sizes, Cuts::Recorded, 1).unwrap_or_default() {
+        let Some(at) = place.recorded else { continue };
+        let made = &session.compactions[at];
+        again[at] = made.unreadable.is_none().then(|| mining.used_again(&place, made));
+    }
+    again
 }
 
 /// Hash under which a text is stored: the first 128 bits of BLAKE3, in hex.
@@ -76,6 +89,7 @@ impl PreparedSession {
         let cut = |place: CutPlace| (mining.facts_at(&place), place);
         let cuts = places.unwrap_or_default().into_iter().map(cut);
         let cuts = cuts.map(|(facts, place)| (place, facts)).collect();
+        let used_again = used_again(&session, &exact, &mining);
         let survival = Survival::new(&session, &exam);
         let mut texts = BTreeMap::new();
         let sized = session.messages.iter().zip(&recording.sizes.messages);
@@ -131,6 +145,7 @@ impl PreparedSession {
             facts: Arc::new(facts),
             texts: Arc::new(texts),
             cuts: Arc::new(cuts),
+            used_again,
             responses: Arc::new(responses),
         }
     }

@@ -225,7 +225,7 @@ pub(super) fn at_cuts(rows: &[&StrategyRow], report: &Report) -> Option<String> 
     let count = |measure| of.number(measure).unwrap_or(0.0) as usize;
     let depth = of.number(catalogue::DEPTH).unwrap_or(1.0);
     let deep = match depth {
-        1.0 => "right after a first compaction".to_owned(),
+        1.0 => "at the request that uses it, up to 40 after a first compaction".to_owned(),
         depth => format!("in sessions {depth:.0} times as large as the window"),
     };
     let (facts, cuts) =

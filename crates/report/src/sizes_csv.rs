@@ -5,7 +5,7 @@ use std::io::{Result, Write};
 
 use super::sheet::{self, Field};
 use super::{Format, RenderInput};
-use recap_core::model::{RecordedRow, RecordedTrigger, Report, SessionAtSize};
+use recap_core::model::{RecordedRow, RecordedTrigger, Report, SessionAtSize, UsedAgain};
 
 pub(super) const SIZES: Format = Format {
     name: "csv",
@@ -25,7 +25,7 @@ const OF_SIZES: &str = "dataset,session,size,today_usd,usd,compactions_today,com
 
 const OF_RECORDED: &str = "dataset,session,request,trigger,first_prompt,prompt_before,\
     prompt_after,cache_read,summary_tokens,call_output,wait_ms,growth_before,growth_after,\
-    reads_before,reads_after";
+    reads_before,reads_after,used_again,in_summary,in_kept,came_back,nowhere";
 
 fn sizes(source: &RenderInput<'_>, out: &mut dyn Write) -> Result<()> {
     let report = source.report;
@@ -60,6 +60,8 @@ fn compaction(report: &Report, row: &RecordedRow) -> Vec<Field> {
     let count = |tokens: Option<u64>| tokens.map_or(Field::Empty, Field::Count);
     let signed = |tokens: Option<i64>| Field::maybe(tokens.map(|tokens| tokens as f64));
     let facts = &row.facts;
+    let again =
+        |part: fn(&UsedAgain) -> u32| count(facts.used_again.map(|used| part(&used).into()));
     let trigger = match facts.trigger {
         RecordedTrigger::Auto => "auto",
         RecordedTrigger::Manual => "manual",
@@ -81,6 +83,11 @@ fn compaction(report: &Report, row: &RecordedRow) -> Vec<Field> {
         signed(row.growth_behind),
         count(facts.reads.map(|(before, _)| u64::from(before))),
         count(facts.reads.map(|(_, behind)| u64::from(behind))),
+        again(UsedAgain::all),
+        again(|used| used.summary),
+        again(|used| used.kept),
+        again(|used| used.came_back),
+        again(|used| used.nowhere),
     ]
 }
 

@@ -26,9 +26,10 @@ const AROUND: usize = 60;
 /// Which cut is shown.
 #[derive(Debug, Args)]
 pub(super) struct CutSelection {
-    /// Show the context right after a cut, and what of the facts it keeps: the number of
-    /// the cut, from 1, in the order of cuts.csv
-    #[arg(long, value_name = "K", conflicts_with_all = ["request", "window", "files"])]
+    /// Show the context right after a cut, or with --request that of a later request, and what of
+    /// the facts is left at the requests that use them: the number of the cut, from 1, in the order
+    /// of cuts.csv
+    #[arg(long, value_name = "K", conflicts_with_all = ["window", "files"])]
     pub(super) cut: Option<u32>,
 
     /// Where cuts are, as in `recap bench`
@@ -72,9 +73,17 @@ pub(super) fn shown(
         false => own.unwrap_or(roles.compactor),
     };
     let seen = Mutex::new(SeenStates::default());
+    let shown = arguments.request.unwrap_or(place.request);
+    let behind = place.request..place.request + place.requests;
+    if !behind.contains(&shown) {
+        let range = format!("--request takes {} to {}", behind.start, behind.end - 1);
+        return Err(
+            Failure::usage(format!("request {shown} is not looked at after this cut")).help(range)
+        );
+    }
     let look: RequestInspector<'_> = &|request, context| {
         let mut seen = seen.lock().expect("no look panics");
-        seen.look((request, context), &part, facts, arguments.diff);
+        seen.look((request, context), shown, &part, (facts, arguments.diff));
     };
     let examined = examine_and_inspect(&part, &plan, depth, compactor.as_ref(), look);
     let examined = Work::new(1)?.run(examined)?;
@@ -82,9 +91,9 @@ pub(super) fn shown(
     let seen = seen.into_inner().expect("no look panics");
     let cut = part.cut(place, facts);
     let sent = format!(
-        "sent: {} in {} at a window of {}; uncompressed: {}",
+        "sent right after the cut: {} in {} at a window of {}; uncompressed: {}",
         counted(exam.tokens_after, "token"),
-        counted(seen.messages, "message"),
+        counted(seen.messages.unwrap_or(0), "message"),
         counted(exam.window, "token"),
         counted(cut.tokens_before, "token"),
     );
@@ -92,7 +101,7 @@ pub(super) fn shown(
     let (subject, facts) = (&subject, &cut.facts[..]);
     let listed = FactList { subject, part: &part, place, facts, exam: &exam, seen: &seen };
     parts.extend(listed.parts());
-    parts.push(Part::Heading("the context".to_owned()));
+    parts.push(Part::Heading(format!("the context of request {shown}")));
     parts.extend(seen.context);
     Ok(parts)
 }
@@ -138,10 +147,10 @@ fn title(arguments: &Arguments, subject: &PreparedSession, place: &CutPlace, pla
 /// What the contexts after a cut showed.
 #[derive(Default)]
 struct SeenStates {
-    /// The first context, as it is printed.
+    /// The context of the request that is shown.
     context: Vec<Part>,
-    /// Number of messages in that context.
-    messages: u32,
+    /// Number of messages in the first context.
+    messages: Option<u32>,
     /// By position of the fact: the strategy's text that names it, at the
     /// request that uses it.
     quotes: BTreeMap<usize, String>,
@@ -151,13 +160,13 @@ impl SeenStates {
     fn look(
         &mut self,
         (request, context): (u32, &Context),
+        shown: u32,
         part: &CutSegment,
-        facts: &[Reference],
-        diff: bool,
+        (facts, diff): (&[Reference], bool),
     ) {
         let subject = part.subject();
-        if self.context.is_empty() {
-            self.messages = context.message_count();
+        self.messages.get_or_insert_with(|| context.message_count());
+        if request == shown {
             self.context = super::context_parts(context, subject, diff);
         }
         let used = facts.iter().enumerate().filter(|(_, fact)| fact.request == request);
@@ -169,8 +178,7 @@ impl SeenStates {
     }
 }
 
-/// The strategy's own text that names a fact: where it supports the fact, if
-/// anywhere.
+/// The strategy's own text that names a fact: where it says something of it, if anywhere.
 fn carrier(fact: usize, context: &Context, subject: &PreparedSession) -> Option<String> {
     let entries = context.visible().filter_map(|id| context.entry(id));
     let own = entries.filter(|entry| entry.edited || entry.id.index().is_none());
@@ -178,9 +186,9 @@ fn carrier(fact: usize, context: &Context, subject: &PreparedSession) -> Option<
     let notes = context.notes().map(|(_, note)| note.into());
     let texts: Vec<std::borrow::Cow<'_, str>> = written.chain(notes).collect();
     let survival = &subject.survival;
-    let supported = texts.iter().find_map(|text| Some((text, survival.supported_in(fact, text)?)));
+    let stated = texts.iter().find_map(|text| Some((text, survival.stated_in(fact, text)?)));
     let named = || texts.iter().find_map(|text| Some((text, survival.place_in(fact, text)?)));
-    supported.or_else(named).map(|(text, place)| quote(text, place))
+    stated.or_else(named).map(|(text, place)| quote(text, place))
 }
 
 /// A line of a text around a place in it.
@@ -208,14 +216,8 @@ const STATES: [(ReferenceState, &str); 6] = [
     (ReferenceState::Lost, "nothing of it is sent any more"),
     (ReferenceState::Recovered, "not sent; the strategy's own search finds it"),
     (ReferenceState::Partial, "only its last component is sent"),
-    (
-        ReferenceState::Bare,
-        "written by the strategy in a list or without the words that stood beside it",
-    ),
-    (
-        ReferenceState::Carried,
-        "written by the strategy in a sentence with words that stood beside it",
-    ),
+    (ReferenceState::Bare, "written by the strategy in a list, or with nothing said of it"),
+    (ReferenceState::Carried, "written by the strategy with something said of it"),
     (ReferenceState::Verbatim, "its message is sent as recorded, or the part of it that holds it"),
 ];
 
@@ -233,7 +235,8 @@ impl FactList<'_> {
         let kept = self.exam.states.iter().filter(|state| state.is_kept()).count();
         parts.push(Part::Text(format!(
             "the agent used {} in the {requests} after the cut that stood only before it; {kept} \
-             kept: verbatim or carried",
+             kept: verbatim or carried at the request that uses it (add --request N to see its \
+             context)",
             counted(self.facts.len(), "identifier"),
         )));
         for (state, meaning) in STATES {

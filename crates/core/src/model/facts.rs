@@ -1,6 +1,5 @@
 //! What all strategies of one session share: its messages, requests, references
 //! and questions, as far as measuring and drawing need them.
-use std::collections::BTreeSet;
 use std::fmt;
 
 use jiff::Timestamp;
@@ -169,11 +168,10 @@ pub struct Reference {
     /// Whether the recording itself read such a result again between the last
     /// source and the request's own calls.
     pub reread: bool,
-    /// The five rarest words near each of its ten newest sources, newest first:
-    /// a text that names the identifier must also hold two of these, in a
-    /// sentence, to count as carrying it. Only a replay needs them.
+    /// The five rarest words near its newest source, which a search for it asks for. Only a replay
+    /// needs them.
     #[serde(skip)]
-    pub support: Vec<String>,
+    pub near: Vec<String>,
 }
 
 /// The references of one session: every strategy and window is tested on the same ones.
@@ -185,10 +183,6 @@ pub struct Exam {
     /// Identifiers that the agent used although they occurred only before a
     /// recorded boundary and not in its summary: the error of this measurement.
     pub did_without: u32,
-    /// The most frequent words of the session, lower-case: each occurs in at
-    /// least a fifth of the messages. Only a replay needs them.
-    #[serde(skip)]
-    pub common: BTreeSet<String>,
 }
 
 /// Fewest references on which a figure rests (reference §4).

@@ -95,7 +95,7 @@ pub use planned::{Missing, Planned, PlannedSession, PlannedStrategy};
 pub use question::{Expectation, Question, QuestionKind};
 pub use receipt::{
     AROUND, Amount, Cause, CompactionFacts, Content, Hour, Origin, Rebuilt, Receipt, ReceiptFacts,
-    Sender, Spent, TokenKind,
+    Sender, Spent, TokenKind, UsedAgain,
 };
 pub use recommendation::{
     Against, Alternative, Choice, Chosen, ComparisonWithFull, Measured, NextStep, NoChoice, Priced,

@@ -71,6 +71,32 @@ pub struct CompactionFacts {
     /// Whether another session counts it, since this one continues a copy of that.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub copied: bool,
+    /// Where the identifiers came from that the agent used again; absent where its summary cannot
+    /// be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub used_again: Option<UsedAgain>,
+}
+
+/// Identifiers that stood before a compaction and that one of the 40 requests behind it used, by
+/// where they were at their first use: the first of these places.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct UsedAgain {
+    /// In the summary.
+    pub summary: u32,
+    /// In a message that was kept.
+    pub kept: u32,
+    /// In a message since: a call or the user brought it back.
+    pub came_back: u32,
+    /// Nowhere that the log shows.
+    pub nowhere: u32,
+}
+
+impl UsedAgain {
+    /// How many were used again.
+    pub fn all(&self) -> u32 {
+        self.summary + self.kept + self.came_back + self.nowhere
+    }
 }
 
 /// Requests on either side of a compaction in which is counted what is read again.

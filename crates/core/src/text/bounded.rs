@@ -146,7 +146,26 @@ fn is_whole(text: &str, place: &Range<usize>, class: IdentifierClass, left: Left
 /// with nothing on its left.
 fn without_escape(before: &str) -> &str {
     let escaped = ["\\n", "\\t", "\\r"];
-    if escaped.iter().any(|escape| before.ends_with(escape)) { "" } else { before }
+    let is_escape = escaped.iter().any(|escape| before.ends_with(escape))
+        && !is_in_windows_path(&before[..before.len() - 2]);
+    if is_escape { "" } else { before }
+}
+
+/// Whether a text ends within a path of Windows, `C:\app` or `app\web`, in which `\t` begins a
+/// name: a backslash stands in its last word that no escape explains.
+pub(super) fn is_in_windows_path(before: &str) -> bool {
+    const LONGEST: usize = 260;
+    let floor = before.floor_char_boundary(before.len().saturating_sub(LONGEST));
+    let near = &before[floor..];
+    let start = near.rfind(|c: char| !(is_path_char(c) || matches!(c, '\\' | ':')));
+    let word =
+        &near[start.map_or(0, |at| at + near[at..].chars().next().map_or(1, char::len_utf8))..];
+    let mut pieces = word.split('\\');
+    let drive = pieces.next().is_some_and(|first| first.len() == 2 && first.ends_with(':'));
+    let own = |piece: &str| {
+        !piece.is_empty() && !piece.starts_with(['n', 't', 'r', 'u', 'x', 'b', 'f', '0', 'e'])
+    };
+    word.contains('\\') && (drive || pieces.any(own)) || word.len() == 2 && word.ends_with(':')
 }
 
 /// A date may be followed by a time of day: `2026-01-16T00:14`.
@@ -163,7 +182,11 @@ fn left_side(before: &str, class: IdentifierClass, left: Left) -> bool {
     match class {
         IdentifierClass::Path => match previous {
             Some('/') => left == Left::Open || is_path_prefix(before),
-            Some('-' | '.' | '~' | '@') => false,
+            Some('.') => is_range(
+                before.trim_end_matches('.'),
+                &before[before.trim_end_matches('.').len()..],
+            ),
+            Some('-' | '~' | '@') => false,
             _ => true,
         },
         IdentifierClass::Email => !matches!(previous, Some('.' | '-' | '+' | '%')),
@@ -181,6 +204,12 @@ fn left_side(before: &str, class: IdentifierClass, left: Left) -> bool {
     }
 }
 
+/// Whether dots join two revisions of git (`main..topic`, `main...topic`); `other` is what stands
+/// beyond them.
+fn is_range(other: &str, dots: &str) -> bool {
+    matches!(dots, ".." | "...") && other.starts_with(is_word) | other.ends_with(is_word)
+}
+
 /// Whether `before` ends in a prefix that does not change what a path names:
 /// `./`, `../`, or the `a/` and `b/` of a diff. `packages/a/` is none.
 fn is_path_prefix(before: &str) -> bool {
@@ -195,8 +224,11 @@ fn right_side(after: &str, class: IdentifierClass) -> bool {
     let mut forward = after.chars();
     let next = forward.next();
     let then_word = forward.next().is_some_and(is_word);
+    let dots = &after[..after.len() - after.trim_start_matches('.').len()];
+    let is_range = is_range(&after[dots.len()..], dots);
     let cut_off = next == Some('…') || after.starts_with("...");
     match class {
+        IdentifierClass::Path if is_range => true,
         // What was cut off is not the whole path.
         IdentifierClass::Path | IdentifierClass::Url if cut_off => false,
         IdentifierClass::Path => match next {

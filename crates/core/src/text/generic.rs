@@ -31,6 +31,13 @@ pub(super) fn is_file_extension(word: &str) -> bool {
     EXTENSIONS.contains(word)
 }
 
+/// Whether a file has a name that files of any project may have: `mod.rs`, `types.ts`.
+pub fn is_usual_file(name: &str) -> bool {
+    let name = name.to_lowercase();
+    let stem = name.split('.').next().unwrap_or(&name);
+    FILES.contains(name.as_str()) || is_common(stem)
+}
+
 /// Whether a package is that of a well-known framework.
 pub fn is_framework(name: &str) -> bool {
     FRAMEWORKS.contains(name)
@@ -57,7 +64,7 @@ pub fn is_generic(
         IdentifierClass::Path => judge.path(text, &lower),
         IdentifierClass::Url => generic_url(text),
         IdentifierClass::Dotted => judge.dotted(text, &own),
-        IdentifierClass::Identifier => judge.all_known(text, 2) && !own(),
+        IdentifierClass::Identifier => judge.name(text) && !own(),
         IdentifierClass::Kebab => judge.kebab(text) && !own(),
         IdentifierClass::Quoted => judge.quote(text),
         IdentifierClass::Email => generic_email(&lower),
@@ -81,6 +88,8 @@ impl GenericTest<'_> {
                 || self.all_common(stem.trim_start_matches(['/', '~']), 2);
         }
         SYSTEM.iter().any(|system| lower.starts_with(system))
+            || is_media_type(first, path)
+            || is_style(path)
             || is_choice(path)
             || lower.contains("path/to/")
             || is_repository(first, lower)
@@ -105,7 +114,17 @@ impl GenericTest<'_> {
         let forms = |part: Option<&str>| part.is_some_and(|part| FORMERS.contains(&part));
         let lower = text.to_lowercase();
         let adjective = forms(lower.split('-').next()) || forms(lower.rsplit('-').next());
-        self.all_known(text, 3) || adjective && !digit
+        is_style(text) || self.all_known(text, 3) || adjective && !digit
+    }
+
+    /// A name of two known words; a setting of the environment has more, with the prefix by which
+    /// a framework shows it to a browser; `HTMLInputElement` is of the web platform.
+    fn name(&self, text: &str) -> bool {
+        let setting = !text.contains(|c: char| c.is_lowercase());
+        let prefixes = ["NEXT_PUBLIC_", "VITE_", "REACT_APP_", "PUBLIC_", "EXPO_PUBLIC_"];
+        let bare = prefixes.iter().find_map(|prefix| text.strip_prefix(prefix)).unwrap_or(text);
+        let element = ["HTML", "SVG"].iter().any(|of| text.starts_with(of));
+        self.all_known(bare, if setting { 4 } else { 2 }) || element && text.ends_with("Element")
     }
 
     /// Ordinary words in quotes are speech, the text between two strings of a
@@ -145,6 +164,229 @@ fn is_choice(path: &str) -> bool {
     !path.starts_with(['/', '.', '~']) && path.split('/').all(word)
 }
 
+/// Whether a name is a utility class of a style sheet (Tailwind's): `text-zinc-400`, `bg-black/10`.
+fn is_style(name: &str) -> bool {
+    let name = name.rsplit(':').next().unwrap_or(name).trim_start_matches('-');
+    let (name, share) = name.split_once('/').unwrap_or((name, ""));
+    let is_number = |part: &str| part.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+    let mut parts = name.split('-');
+    let property = parts.next().is_some_and(|first| STYLES.contains(&first));
+    let value = |part: &str| STYLE_VALUES.contains(&part) || is_number(part);
+    let mut values = parts.clone();
+    property && is_number(share) && parts.next().is_some() && values.all(value)
+}
+
+/// What utility classes set.
+const STYLES: &[&str] = &[
+    "animate",
+    "backdrop",
+    "bg",
+    "blur",
+    "border",
+    "bottom",
+    "col",
+    "cursor",
+    "divide",
+    "duration",
+    "ease",
+    "fill",
+    "flex",
+    "font",
+    "from",
+    "gap",
+    "grid",
+    "h",
+    "inset",
+    "items",
+    "justify",
+    "leading",
+    "left",
+    "line",
+    "list",
+    "m",
+    "max",
+    "mb",
+    "min",
+    "ml",
+    "mr",
+    "mt",
+    "mx",
+    "my",
+    "object",
+    "opacity",
+    "order",
+    "origin",
+    "outline",
+    "overflow",
+    "p",
+    "pb",
+    "pl",
+    "place",
+    "pointer",
+    "pr",
+    "pt",
+    "px",
+    "py",
+    "right",
+    "ring",
+    "rotate",
+    "rounded",
+    "row",
+    "scale",
+    "select",
+    "self",
+    "shadow",
+    "size",
+    "space",
+    "stroke",
+    "text",
+    "to",
+    "top",
+    "tracking",
+    "transform",
+    "transition",
+    "translate",
+    "via",
+    "w",
+    "whitespace",
+    "z",
+];
+
+/// What they set it to.
+const STYLE_VALUES: &[&str] = &[
+    "2xl",
+    "3xl",
+    "4xl",
+    "5xl",
+    "6xl",
+    "7xl",
+    "8xl",
+    "9xl",
+    "all",
+    "amber",
+    "around",
+    "auto",
+    "b",
+    "base",
+    "between",
+    "black",
+    "blue",
+    "bold",
+    "bottom",
+    "bounce",
+    "center",
+    "clamp",
+    "clip",
+    "col",
+    "colors",
+    "cols",
+    "contain",
+    "cover",
+    "current",
+    "cyan",
+    "dashed",
+    "default",
+    "dotted",
+    "emerald",
+    "end",
+    "events",
+    "evenly",
+    "extrabold",
+    "fit",
+    "fixed",
+    "flow",
+    "fuchsia",
+    "full",
+    "gradient",
+    "gray",
+    "green",
+    "h",
+    "hidden",
+    "in",
+    "indigo",
+    "inner",
+    "inside",
+    "items",
+    "l",
+    "left",
+    "lg",
+    "light",
+    "lime",
+    "linear",
+    "max",
+    "md",
+    "medium",
+    "middle",
+    "min",
+    "mono",
+    "neutral",
+    "none",
+    "normal",
+    "not",
+    "nowrap",
+    "allowed",
+    "opacity",
+    "orange",
+    "out",
+    "outside",
+    "pink",
+    "ping",
+    "pointer",
+    "pre",
+    "pulse",
+    "purple",
+    "r",
+    "red",
+    "relaxed",
+    "right",
+    "rose",
+    "row",
+    "rows",
+    "sans",
+    "screen",
+    "scroll",
+    "semibold",
+    "serif",
+    "sky",
+    "slate",
+    "sm",
+    "snug",
+    "solid",
+    "span",
+    "spin",
+    "start",
+    "stone",
+    "stretch",
+    "t",
+    "tab",
+    "teal",
+    "tight",
+    "tighter",
+    "top",
+    "transform",
+    "transparent",
+    "truncate",
+    "violet",
+    "visible",
+    "white",
+    "wide",
+    "wider",
+    "widest",
+    "wrap",
+    "x",
+    "xl",
+    "xs",
+    "y",
+    "yellow",
+    "zinc",
+];
+
+/// `application/vnd.api+json`: a name of the registry of media types (RFC 6838).
+fn is_media_type(first: &str, path: &str) -> bool {
+    let top = ["application", "audio", "font", "image", "model", "multipart", "text", "video"];
+    path.matches('/').count() == 1 && top.contains(&first) && !path.contains('_')
+}
+
 /// Folders of the operating system.
 const SYSTEM: &[&str] = &[
     "/dev/",
@@ -167,9 +409,37 @@ const SYSTEM: &[&str] = &[
 
 /// Words that make an adjective of another word.
 const FORMERS: &[&str] = &[
-    "aware", "based", "backed", "cross", "driven", "free", "friendly", "level", "like", "multi",
-    "non", "only", "oriented", "post", "pre", "re", "related", "scoped", "self", "single",
-    "specific", "style", "sub", "un", "wide", "auto", "per", "ready", "safe",
+    "aware",
+    "based",
+    "backed",
+    "cross",
+    "driven",
+    "free",
+    "friendly",
+    "level",
+    "like",
+    "multi",
+    "non",
+    "only",
+    "oriented",
+    "post",
+    "pre",
+    "re",
+    "related",
+    "scoped",
+    "self",
+    "single",
+    "specific",
+    "style",
+    "sub",
+    "un",
+    "wide",
+    "auto",
+    "per",
+    "ready",
+    "safe",
+    "separated",
+    "delimited",
 ];
 
 /// `host/owner/name`: a public repository is known by its name.

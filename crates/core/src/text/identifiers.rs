@@ -7,7 +7,7 @@ use memchr::memchr2_iter;
 use regex::Regex;
 use serde::{Deserialize, Serialize};
 
-use super::bounded::{is_bounded, is_word};
+use super::bounded::{is_bounded, is_in_windows_path, is_word};
 use super::shapes::classify;
 
 /// Longest identifier that is still one: longer runs are data (base64, minified code).
@@ -133,7 +133,8 @@ impl<'a> Scan<'a> {
         let mut escaped = false;
         for (at, c) in ends {
             // `\\nfoo` in quoted source is a line end and `foo`.
-            let escape = escaped && matches!(c, 'n' | 't' | 'r');
+            let escape =
+                escaped && matches!(c, 'n' | 't' | 'r') && !is_in_windows_path(&text[..at - 1]);
             escaped = c == '\\' && !escaped;
             if escape {
                 continue;
@@ -249,6 +250,11 @@ fn is_run(c: char) -> bool {
             c,
             '-' | '.' | '/' | ':' | '@' | '~' | '%' | '+' | '?' | '=' | '&' | '#' | ',' | '*' | '$'
         )
+}
+
+/// A line without the number before it.
+pub fn without_gutter(line: &str) -> &str {
+    &line[gutter(line)..]
 }
 
 /// Bytes before the text proper: diff and line-number gutters.

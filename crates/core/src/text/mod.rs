@@ -23,9 +23,11 @@ pub mod words;
 pub use bounded::{Needle, NeedleSet, contains_bounded};
 pub use counted::{counted, form_for, grouped};
 pub use excerpt::{brief, excerpt};
-pub use generic::{is_framework, is_generic, recompiled, restyled};
+pub use generic::{is_framework, is_generic, is_usual_file, recompiled, restyled};
 pub use harmless::{harmless, harmless_data, is_command, is_plain, one_line};
-pub use identifiers::{Identifier, IdentifierClass, IdentifierOptions, identifiers};
+pub use identifiers::{
+    Identifier, IdentifierClass, IdentifierOptions, identifiers, without_gutter,
+};
 pub use io_remedy::io_remedy;
 pub use json_error::json_error;
 pub use normal::Normal;

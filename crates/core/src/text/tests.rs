@@ -72,12 +72,18 @@ fn round_numbers_are_anybodys() {
 }
 
 #[test]
-fn escapes_that_offline_summary_source_are_no_letters() {
+fn escapes_in_quoted_source_are_no_letters() {
     assert_eq!(
         said(r"\ndrain_queue\tdrainQueue"),
         [(Identifier, "drain_queue"), (Identifier, "drainQueue")]
     );
     assert!(contains_bounded(r"x\ndrain_queue", "drain_queue", Identifier));
+    assert!(contains_bounded(r"Error:\n\tdrain_queue", "drain_queue", Identifier));
+    // In a path of Windows they are.
+    for path in [r"D:\tokyo.omp.json", r"app\web\tokyo.omp.json", r"D:\n\r\tokyo.omp.json"] {
+        assert!(!contains_bounded(path, "okyo.omp.json", Path), "{path}");
+        assert!(!said(path).contains(&(Path, "okyo.omp.json")), "{path}");
+    }
 }
 
 #[test]

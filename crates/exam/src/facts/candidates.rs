@@ -2,15 +2,17 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::declared::{Declared, binding};
+use super::copies::Copies;
+use super::declared::{Declared, defines};
 use super::edits::{Side, Sides};
 use super::occurrences::{TextKind, block_texts};
 use super::packages::Packages;
-use super::support::Rarity;
+use super::rarity::Rarity;
 use recap_core::model::{IdentifierClass, MessageIndex, Session};
 use recap_core::text::bounded::last_component;
 use recap_core::text::{
-    Identifier, IdentifierOptions, Needle, Paths, identifiers, is_generic, recompiled, restyled,
+    Identifier, IdentifierOptions, Needle, Paths, identifiers, is_generic, is_usual_file,
+    recompiled, restyled,
 };
 
 /// What makes an identifier a reference.
@@ -34,14 +36,13 @@ impl Default for MiningRules {
 pub(super) struct Candidates {
     pub(super) texts: Vec<(String, IdentifierClass)>,
     pub(super) needles: Vec<Needle>,
-    /// For each identifier, others from which it can be guessed: the last
-    /// segment of a dotted one, the same words in another style.
-    pub(super) hints: Vec<Vec<u32>>,
+    /// The position of each text.
+    pub(super) numbers: FxHashMap<String, u32>,
+    /// For each identifier, others from which it follows, in groups of which all have to be seen:
+    /// the same words in another style, the folder of a file and its name.
+    pub(super) hints: Vec<Vec<Vec<u32>>>,
     /// Ordinal of the request, its message, number of the identifier.
     pub(super) uses: Vec<(u32, MessageIndex, u32)>,
-    /// The line that defines an identifier where a request first uses it: a
-    /// name of its own, unless an earlier message has the line.
-    pub(super) bound: FxHashMap<(u32, u32), String>,
 }
 
 impl Candidates {
@@ -54,17 +55,21 @@ impl Candidates {
         let mut all = Candidates {
             texts: Vec::new(),
             needles: Vec::new(),
+            numbers: FxHashMap::default(),
             hints: Vec::new(),
             uses: Vec::new(),
-            bound: FxHashMap::default(),
         };
         let declared = Declared::new(session);
         let packages = Packages::new(session);
-        let mut numbers: FxHashMap<String, u32> = FxHashMap::default();
         let mut habits = Habits::new(rules.habit_length);
         let mut ordinals = 0u32..;
+        let mut copies = Copies::default();
+        let mut read = 0;
         for request in session.responses() {
-            let mut used = used(session, request, &mut habits);
+            let before = &session.messages[read as usize..request as usize];
+            before.iter().for_each(|message| copies.read(message));
+            read = request;
+            let mut used = used(session, request, &mut habits, &copies);
             if session.copied.contains(&request) {
                 continue;
             }
@@ -77,44 +82,36 @@ impl Candidates {
             // The sort is stable: of several occurrences of one name the first counts.
             used.sort_by(|a, b| (&a.text, a.class).cmp(&(&b.text, b.class)));
             let mut spelled: FxHashSet<&str> = FxHashSet::default();
-            for Used { text, class, bound, .. } in &used {
+            for Used { text, class, .. } in &used {
                 if !spelled.insert(relative(text, *class, paths.roots())) {
                     continue;
                 }
-                let number = all.number(text, *class, paths, &mut numbers);
-                all.hint(number, paths, &mut numbers);
+                let number = all.number(text, *class, paths);
+                all.hint(number, paths);
                 all.uses.push((ordinal, request, number));
-                if let Some(line) = bound {
-                    all.bound.insert((ordinal, number), line.clone());
-                }
             }
         }
         all
     }
 
     /// Numbers the hints of an identifier, once.
-    fn hint(&mut self, number: u32, paths: &Paths<'_>, numbers: &mut FxHashMap<String, u32>) {
+    fn hint(&mut self, number: u32, paths: &Paths<'_>) {
         let (text, class) = self.texts[number as usize].clone();
         if self.hints[number as usize].is_empty() {
-            self.hints[number as usize] = hints(&text, class)
-                .iter()
-                .map(|(hint, class)| self.number(hint, *class, paths, numbers))
-                .collect();
+            let groups = hints(&text, class);
+            let mut numbered =
+                |(hint, class): &(String, IdentifierClass)| self.number(hint, *class, paths);
+            let groups = groups.iter().map(|all| all.iter().map(&mut numbered).collect()).collect();
+            self.hints[number as usize] = groups;
         }
     }
 
-    fn number(
-        &mut self,
-        text: &str,
-        class: IdentifierClass,
-        paths: &Paths<'_>,
-        numbers: &mut FxHashMap<String, u32>,
-    ) -> u32 {
-        if let Some(&known) = numbers.get(text) {
+    fn number(&mut self, text: &str, class: IdentifierClass, paths: &Paths<'_>) -> u32 {
+        if let Some(&known) = self.numbers.get(text) {
             return known;
         }
         let number = self.texts.len() as u32;
-        numbers.insert(text.to_owned(), number);
+        self.numbers.insert(text.to_owned(), number);
         self.texts.push((text.to_owned(), class));
         self.needles.push(Needle::new(text, class, paths));
         self.hints.push(Vec::new());
@@ -122,33 +119,82 @@ impl Candidates {
     }
 }
 
-/// The identifiers from which another can be guessed.
-fn hints(text: &str, class: IdentifierClass) -> Vec<(String, IdentifierClass)> {
+/// Names with the class by which they are searched for.
+type Names = Vec<(String, IdentifierClass)>;
+
+/// The identifiers from which another follows, in groups of which all are needed.
+fn hints(text: &str, class: IdentifierClass) -> Vec<Names> {
     let name = match class {
-        IdentifierClass::Path => {
-            return recompiled(text).map(|path| (path, class)).into_iter().collect();
-        }
-        IdentifierClass::Identifier => text,
+        IdentifierClass::Path => return path_hints(text),
+        IdentifierClass::Quoted => return quote_hints(text),
+        IdentifierClass::Identifier | IdentifierClass::Kebab => text,
         IdentifierClass::Dotted => last_component(text, class).unwrap_or(text),
         _ => return Vec::new(),
     };
     let own = (name != text).then(|| name.to_owned());
-    restyled(name).into_iter().chain(own).map(|hint| (hint, IdentifierClass::Identifier)).collect()
+    // `app.net.pool` is imported from `app/net/pool.py`.
+    let file = (text.matches('.').count() >= 2).then(|| text.replace('.', "/"));
+    let all = restyled(name).into_iter().chain(own).chain(file);
+    all.map(|hint| vec![(hint, IdentifierClass::Identifier)]).collect()
 }
+
+/// What a path follows from: its compiled name, its module, the same end in another checkout, its
+/// folder and its own name.
+fn path_hints(path: &str) -> Vec<Names> {
+    let mut groups: Vec<Names> = Vec::new();
+    groups.extend(recompiled(path).map(|path| vec![(path, IdentifierClass::Path)]));
+    let Some((folder, name)) = path.trim_end_matches('/').rsplit_once('/') else {
+        return groups;
+    };
+    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+    let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
+    let word = IdentifierClass::Identifier;
+    if let [.., above, parent, _] = parts[..] {
+        // An import writes the file without its extension, or with dots.
+        let module = [above, parent, stem];
+        groups.push(vec![(module.join("/"), word)]);
+        groups.push(vec![(module.join("."), word)]);
+        groups.push(vec![(format!("/{}", [above, parent, name].join("/")), word)]);
+    }
+    if folder.trim_start_matches('/').contains('/') {
+        let mut both = vec![(folder.to_owned(), IdentifierClass::Path)];
+        if !is_usual_file(name) {
+            both.push((name.to_owned(), word));
+        }
+        groups.push(both);
+    }
+    groups
+}
+
+/// A quotation that is broken over two lines has one of its halves whole.
+fn quote_hints(quote: &str) -> Vec<Names> {
+    let blanks: Vec<usize> = quote.match_indices(' ').map(|(at, _)| at).collect();
+    let Some(&middle) = blanks.get(blanks.len() / 2) else { return Vec::new() };
+    let halves = [&quote[..middle], &quote[middle + 1..]];
+    let long = halves.into_iter().filter(|half| half.len() >= LEAST_HALF);
+    long.map(|half| vec![(half.to_owned(), IdentifierClass::Quoted)]).collect()
+}
+
+/// Fewest bytes of half a quotation that stand for the whole.
+const LEAST_HALF: usize = 12;
 
 /// An identifier at its first occurrence in a message.
 struct Used {
     text: String,
     class: IdentifierClass,
-    /// The line that defines it there.
-    bound: Option<String>,
     /// The side of an edit that it stands on.
     side: Option<Side>,
 }
 
 /// The specific identifiers of one assistant message.
-fn used<'a>(session: &'a Session, request: MessageIndex, habits: &mut Habits<'a>) -> Vec<Used> {
+fn used<'a>(
+    session: &'a Session,
+    request: MessageIndex,
+    habits: &mut Habits<'a>,
+    copies: &Copies,
+) -> Vec<Used> {
     let mut used: Vec<Used> = Vec::new();
+    let mut defined: FxHashSet<String> = FxHashSet::default();
     let mut habitual: FxHashSet<&str> = FxHashSet::default();
     let mut arguments = Vec::new();
     for block in &session.messages[request as usize].blocks {
@@ -157,16 +203,15 @@ fn used<'a>(session: &'a Session, request: MessageIndex, habits: &mut Habits<'a>
             if let TextKind::Argument { tool, key, listed } = place {
                 let again = habits.holds(tool, key, text);
                 arguments.push((tool, key, text, listed));
-                // An entry of a list that was sent before is sent again, and so is a
-                // text that was written to a file.
-                if has_word(key, AMOUNTS) || listed && again || habits.is_copy(text) {
+                // An entry of a list that was sent before is sent again.
+                if has_word(key, AMOUNTS) || listed && again {
                     return;
                 }
                 if again {
                     habitual.insert(text.trim());
                 }
             }
-            named(place, text, &mut used);
+            named(place, text, copies, (&mut used, &mut defined));
         });
         drop_copied(&mut used, first);
     }
@@ -174,24 +219,37 @@ fn used<'a>(session: &'a Session, request: MessageIndex, habits: &mut Habits<'a>
         habits.learn(tool, key, text, listed);
     }
     used.retain(|u| u.class == IdentifierClass::Path || !habitual.contains(u.text.as_str()));
+    // What a request defines it knows, wherever else it names it.
+    used.retain(|u| !defined.contains(u.text.rsplit('.').next().unwrap_or(&u.text)));
     used
 }
 
-/// Adds the identifiers of a text that name something by themselves.
-fn named(place: TextKind<'_>, text: &str, used: &mut Vec<Used>) {
+/// Adds the identifiers of a text that name something by themselves, and those that it defines.
+fn named(
+    place: TextKind<'_>,
+    text: &str,
+    copies: &Copies,
+    (used, defined): (&mut Vec<Used>, &mut FxHashSet<String>),
+) {
     let sides = Sides::of(place, text);
+    let copied = copies.of(text);
     let options = IdentifierOptions { code: is_code(place, text) };
     for Identifier { text: name, class, range } in identifiers(text, options) {
         let (before, after) = (&text[..range.start], &text[range.end..]);
         // An option of a program, and what a publisher put in the place of a secret.
         let option = before.ends_with("--") && class != IdentifierClass::Path;
-        if option || is_mark(before, name, after) || is_drawn(class, before, after) {
+        let next = copied.partition_point(|copy| copy.end <= range.start);
+        let is_copied = copied.get(next).is_some_and(|copy| copy.start <= range.start);
+        let side = sides.at(range.start);
+        // What an edit takes away counts below, as what the new text repeats.
+        let is_copied = is_copied && side != Some(Side::Old);
+        if option || is_copied || is_mark(before, name, after) || is_drawn(class, before, after) {
             continue;
         }
-        let binds = place != TextKind::Said && class == IdentifierClass::Identifier;
-        let line = binds.then(|| binding(text, range.start, range.end)).flatten();
-        let (bound, side) = (line.map(str::to_owned), sides.at(range.start));
-        used.push(Used { text: name.to_owned(), class, bound, side });
+        if place != TextKind::Said && defines(text, range.start, range.end) {
+            defined.insert(name.to_owned());
+        }
+        used.push(Used { text: name.to_owned(), class, side });
     }
 }
 
@@ -290,34 +348,23 @@ fn is_sentence(line: &str) -> bool {
         && !line.contains(" -")
 }
 
-/// Short values that a tool argument held before, entries of lists, and texts
-/// of several lines, whichever tool they were given to.
+/// Short values that a tool argument held before, and entries of lists.
 struct Habits<'a> {
     length: usize,
     values: FxHashSet<(&'a str, &'a str, &'a str)>,
-    texts: FxHashSet<&'a str>,
 }
 
 impl<'a> Habits<'a> {
     fn new(length: usize) -> Habits<'a> {
-        Habits { length, values: FxHashSet::default(), texts: FxHashSet::default() }
+        Habits { length, values: FxHashSet::default() }
     }
 
     fn holds(&self, tool: &'a str, key: &'a str, value: &'a str) -> bool {
         self.values.contains(&(tool, key, value.trim()))
     }
 
-    /// Whether a text of several lines was sent before, word for word: a
-    /// harness adds files to calls that an agent wrote before (a plan).
-    fn is_copy(&self, text: &str) -> bool {
-        self.texts.contains(text.trim())
-    }
-
     fn learn(&mut self, tool: &'a str, key: &'a str, value: &'a str, listed: bool) {
         let value = value.trim();
-        if value.contains('\n') {
-            self.texts.insert(value);
-        }
         if listed || value.len() <= self.length && !value.contains('/') {
             self.values.insert((tool, key, value));
         }

@@ -1,5 +1,5 @@
 //! Names that code declares: those that a project defines belong to it, however
-//! plain their words, and those that a new line defines are not known before.
+//! plain their words, and what a request itself defines it does not need to know.
 
 use std::sync::LazyLock;
 
@@ -84,23 +84,26 @@ impl<'a> Declared<'a> {
     }
 }
 
-/// The line on which the name that stands at the bytes `from..to` of `text` is
-/// bound: `const name = …`, `name := …`, `name = …`.
-pub(super) fn binding(text: &str, from: usize, to: usize) -> Option<&str> {
-    let start = line_start(text, from)?;
+/// Whether the code of a request defines the name at the bytes `from..to`: `const name = …`,
+/// `const [a, name] = …`, `name := …`, `name = …`, `def name`, `class name`.
+pub(super) fn defines(text: &str, from: usize, to: usize) -> bool {
+    let Some(start) = line_start(text, from) else { return false };
     let end = text[to..].char_indices().take(LONGEST).find(|(_, c)| *c == '\n');
     let end = end.map_or_else(|| text.len().min(to + LONGEST), |(at, _)| to + at);
     let end = text.floor_char_boundary(end);
     // In a patch `+` and `-` stand before the line.
-    let marks = text[start..from].len() - text[start..from].trim_start_matches(['+', '-']).len();
-    let start = start + marks;
-    let (before, after) = (text[start..from].trim(), text[to..end].trim_start());
-    let word = before.rsplit(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
-    let listed = before.is_empty() || before.ends_with(',');
+    let line = text[start..from].trim_start_matches(['+', '-']).trim();
+    let after = text[to..end].trim_start();
+    let word = line.rsplit(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+    let listed = line.is_empty() || line.ends_with(',');
     let walrus = after.starts_with(":=") || after.starts_with(',') && after.contains(":=");
-    let assigned = before.is_empty() && after.starts_with("= ");
-    let bound = BINDERS.contains(&word) || listed && walrus || assigned;
-    bound.then(|| text[start..end].trim())
+    let assigned = line.is_empty() && after.starts_with("= ");
+    let mut words = line.trim_start_matches("export ").split(['[', ' ']);
+    let placed = words.next().is_some_and(|word| BINDERS.contains(&word))
+        && line.contains('[')
+        && after.split_once(']').is_some_and(|(_, rest)| rest.trim_start().starts_with("= "));
+    let made = made(&text[start..end]).any(|name| name.as_ptr() == text[from..].as_ptr());
+    BINDERS.contains(&word) || listed && walrus || assigned || placed || made
 }
 
 /// The beginning of a line; `None` for a line that is too long to be code.
@@ -124,50 +127,42 @@ mod tests {
     }
 
     #[test]
-    fn name_is_bound_by_declaration_or_assignment() {
-        for (text, bound) in [
-            ("a\n\tcurrentTree := &State{}\nb", Some("currentTree := &State{}")),
-            ("\tcurrentTree, err := open(x)", Some("currentTree, err := open(x)")),
-            ("  const currentTree = 1;", Some("const currentTree = 1;")),
-            ("let mut currentTree: u8 = 1;", Some("let mut currentTree: u8 = 1;")),
-            ("currentTree = load()", Some("currentTree = load()")),
-            ("-  const currentTree = 1;", Some("const currentTree = 1;")),
-            ("if currentTree == other {", None),
-            ("run(currentTree)", None),
-            ("func currentTree() {", None),
+    fn name_is_defined_by_declaration_or_assignment() {
+        for (text, defined) in [
+            ("a\n\tcurrentTree := &State{}\nb", true),
+            ("\tcurrentTree, err := open(x)", true),
+            ("  const currentTree = 1;", true),
+            ("let mut currentTree: u8 = 1;", true),
+            ("currentTree = load()", true),
+            ("-  const currentTree = 1;", true),
+            ("func currentTree() {", true),
+            ("class currentTree(Base):", true),
+            ("export const [tree, currentTree] = useState(1);", true),
+            ("err, currentTree := open(x)", true),
+            ("const { currentTree } = tree;", false),
+            ("call([currentTree, other]);", false),
+            ("if currentTree == other {", false),
+            ("run(currentTree)", false),
+            ("class Other(currentTree):", false),
+            ("currentTree, other)", false),
+            ("currentTree.x := 1", false),
+            ("x.currentTree = load()", false),
         ] {
             let from = text.find("currentTree").unwrap();
-            assert_eq!(binding(text, from, from + "currentTree".len()), bound, "{text}");
+            assert_eq!(defines(text, from, from + "currentTree".len()), defined, "{text}");
         }
     }
 
     #[test]
-    fn bound_name_begins_its_line_or_name_list() {
-        for (text, bound) in [
-            ("err, currentTree := open(x)", Some("err, currentTree := open(x)")),
-            ("currentTree, other)", None),
-            ("currentTree.x := 1", None),
-            ("x.currentTree = load()", None),
-            ("currentTree == other", None),
-        ] {
+    fn line_begins_within_400_bytes() {
+        let defined = |text: &str| {
             let from = text.find("currentTree").unwrap();
-            assert_eq!(binding(text, from, from + "currentTree".len()), bound, "{text}");
-        }
-    }
-
-    #[test]
-    fn line_spans_400_bytes_before_400_characters_after() {
-        let bound = |text: &str| {
-            let from = text.find("currentTree").unwrap();
-            binding(text, from, from + "currentTree".len()).map(str::to_owned)
+            defines(text, from, from + "currentTree".len())
         };
         let line = "let currentTree = 1;";
-        assert_eq!(bound(&format!("{}\n{line}", "y".repeat(500))).as_deref(), Some(line));
+        assert!(defined(&format!("{}\n{line}", "y".repeat(500))));
         // The end of the line before, "let" and a blank take five of the 400 bytes.
-        let indented = |blanks: usize| bound(&format!("\nx\n{}{line}", " ".repeat(blanks)));
-        assert_eq!(indented(395).as_deref(), Some(line));
-        assert_eq!(indented(396), None);
-        let long = bound(&format!("let currentTree = {}", "x".repeat(1_000))).unwrap();
-        assert_eq!(long.len(), "let currentTree".len() + 400);
+        let indented = |blanks: usize| defined(&format!("\nx\n{}{line}", " ".repeat(blanks)));
+        assert!(indented(395) && !indented(396));
     }
 }

@@ -1,17 +1,17 @@
 //! Mining of references: what the recorded agent used later (reference §4,
 //! how-it-works §34 and 35).
 
-use std::collections::BTreeSet;
-
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::candidates::{Candidates, MiningRules};
 use super::occurrences::{block_texts, texts};
 use super::place::CutPlace;
+use super::rarity::Rarity;
 use super::rereads::Rereads;
-use super::support::{Rarity, SOURCES};
+
 use recap_core::model::{
     Block, Exam, IdentifierClass, MessageIndex, RecordedCompaction, Reference, Role, Session,
+    UsedAgain,
 };
 use recap_core::text::{NeedleSet, Paths, contains_bounded};
 
@@ -74,20 +74,34 @@ fn known(session: &Session, set: &NeedleSet, needles: usize) -> Vec<bool> {
     known
 }
 
-/// The messages in which each needle stands, ascending.
-fn places(session: &Session, set: &NeedleSet, needles: usize) -> Vec<Vec<MessageIndex>> {
-    let mut places: Vec<Vec<MessageIndex>> = vec![Vec::new(); needles];
+/// Messages in which an identifier stands, ascending.
+#[derive(Clone, Debug, Default)]
+struct Mentions {
+    all: Vec<MessageIndex>,
+    /// Without those in which the agent only searched for it.
+    stated: Vec<MessageIndex>,
+}
+
+/// The messages in which each needle stands.
+fn mentions(session: &Session, set: &NeedleSet, needles: usize) -> Vec<Mentions> {
+    let mut mentions = vec![Mentions::default(); needles];
+    let add = |to: &mut Vec<MessageIndex>, index| {
+        if to.last() != Some(&index) {
+            to.push(index);
+        }
+    };
     for (index, message) in (0u32..).zip(&session.messages) {
-        texts(message, &mut |_, text| {
-            set.scan(text, |needle, _| {
-                let known = &mut places[needle as usize];
-                if known.last() != Some(&index) {
-                    known.push(index);
+        texts(message, &mut |place, text| {
+            set.scan(text, |needle, range| {
+                let known = &mut mentions[needle as usize];
+                add(&mut known.all, index);
+                if known.stated.last() != Some(&index) && !place.is_searched(text, range.start) {
+                    known.stated.push(index);
                 }
             });
         });
     }
-    places
+    mentions
 }
 
 /// Whether the agent wrote an address before it stood anywhere else: it knows the
@@ -135,9 +149,11 @@ pub struct Mining<'a> {
     results: FxHashMap<String, MessageIndex>,
     rarity: Rarity,
     known: Vec<bool>,
-    places: Vec<Vec<MessageIndex>>,
+    mentions: Vec<Mentions>,
     ends: Vec<u64>,
     min_distance: u64,
+    /// The message of each request.
+    requests: Vec<MessageIndex>,
     candidates: Candidates,
 }
 
@@ -153,9 +169,10 @@ impl<'a> Mining<'a> {
         let rarity = Rarity::new(session);
         let candidates = Candidates::collect(session, &paths, rules, &rarity);
         let set = NeedleSet::new(&candidates.needles);
-        let places = places(session, &set, candidates.needles.len());
+        let mentions = mentions(session, &set, candidates.needles.len());
         let mut known = known(session, &set, candidates.needles.len());
-        let is_own = |number: usize| is_own(session, candidates.texts[number].1, &places[number]);
+        let is_own =
+            |number: usize| is_own(session, candidates.texts[number].1, &mentions[number].all);
         (0..known.len()).for_each(|number| known[number] |= is_own(number));
         Mining {
             session,
@@ -165,20 +182,21 @@ impl<'a> Mining<'a> {
             results: session.results(),
             rarity,
             known,
-            places,
+            mentions,
             ends: ends(sizes),
             min_distance: rules.min_distance,
+            requests: session.requests().collect(),
             candidates,
         }
     }
 
     /// Identifiers that were used long after they were last mentioned (reference §4).
     pub fn exam(&self) -> Exam {
-        let mut exam = Exam { common: self.common(), ..Exam::default() };
+        let mut exam = Exam::default();
         for &(ordinal, request, number) in &self.candidates.uses {
-            let places = &self.places[number as usize];
-            let sources = &places[..places.partition_point(|&at| at < request)];
-            if self.known[number as usize] || self.is_new(ordinal, number, sources) {
+            let stated = &self.mentions[number as usize].stated;
+            let sources = &stated[..stated.partition_point(|&at| at < request)];
+            if self.known[number as usize] {
                 continue;
             }
             match sources.iter().rfind(|&&at| self.history.held(at, request)) {
@@ -195,11 +213,6 @@ impl<'a> Mining<'a> {
         exam
     }
 
-    /// The frequent words of the session, which its sentences consist of.
-    pub fn common(&self) -> BTreeSet<String> {
-        self.rarity.common()
-    }
-
     fn reference(
         &self,
         ordinal: u32,
@@ -211,9 +224,8 @@ impl<'a> Mining<'a> {
         let before = self.ends[request as usize] - self.sizes[request as usize];
         let distance_tokens = before - self.ends[last as usize];
         // `pool.drainQueue` need not be remembered if `drainQueue` occurs nearby.
-        let hints = &self.candidates.hints[number as usize];
-        let near = || hints.iter().any(|&hint| self.is_near(hint, request));
-        if distance_tokens < self.min_distance || near() {
+        let is_near = |hint: u32| self.is_near(hint, request);
+        if distance_tokens < self.min_distance || self.follows(number, &is_near) {
             return None;
         }
         let (text, class) = &self.candidates.texts[number as usize];
@@ -226,7 +238,7 @@ impl<'a> Mining<'a> {
             sources: sources.to_vec(),
             refetch: self.refetch(sources),
             reread: self.rereads.happened(sources, last, request),
-            support: self.support(sources, number),
+            near: sources.last().map_or_else(Vec::new, |&at| self.near(at, number)),
         })
     }
 
@@ -235,33 +247,66 @@ impl<'a> Mining<'a> {
     /// the cut and the request (how-it-works §45). Each counts once, at its first use.
     /// The distance is from the message that last held it to the cut.
     pub fn facts_at(&self, place: &CutPlace) -> Vec<Reference> {
+        self.used_behind(place, &|number, request| self.is_back(place, number, request))
+    }
+
+    /// Where the identifiers were that the agent used again behind a compaction, which happened at
+    /// `place`.
+    pub fn used_again(&self, place: &CutPlace, made: &RecordedCompaction) -> UsedAgain {
+        let mut again = UsedAgain::default();
+        let mut seen = FxHashSet::default();
+        for used in self.used_behind(place, &|_, _| false) {
+            let number = self.candidates.numbers[&used.text];
+            if !seen.insert(number) {
+                continue;
+            }
+            let needle = &self.candidates.needles[number as usize];
+            let request = self.requests[used.request as usize];
+            if made.texts().any(|(_, text)| needle.find(text).is_some()) {
+                again.summary += 1;
+            } else if used.sources.iter().any(|&source| made.keeps(source)) {
+                again.kept += 1;
+            } else if self.is_back(place, number, request) {
+                again.came_back += 1;
+            } else {
+                again.nowhere += 1;
+            }
+        }
+        again
+    }
+
+    /// Whether a message between a cut and a request mentions an identifier, or what it follows
+    /// from.
+    fn is_back(&self, place: &CutPlace, number: u32, request: MessageIndex) -> bool {
+        let said_since = |number: u32| {
+            let places = &self.mentions[number as usize].all;
+            let next = places.partition_point(|&at| at < place.from);
+            places.get(next).is_some_and(|&at| at < request)
+        };
+        said_since(number) || self.follows(number, &said_since)
+    }
+
+    /// The uses behind a cut of identifiers that stand in its material, without those to `skip`.
+    fn used_behind(
+        &self,
+        place: &CutPlace,
+        skip: &dyn Fn(u32, MessageIndex) -> bool,
+    ) -> Vec<Reference> {
         let uses = &self.candidates.uses;
         let last = place.request + place.requests;
         let from = uses.partition_point(|(ordinal, ..)| *ordinal < place.request);
         let asked = uses[from..].iter().take_while(|(ordinal, ..)| *ordinal < last);
-        let mut facts = Vec::new();
+        let mut found = Vec::new();
         for &(ordinal, request, number) in asked {
-            let said_since = |number: u32| {
-                let places = &self.places[number as usize];
-                let next = places.partition_point(|&at| at < place.from);
-                places.get(next).is_some_and(|&at| at < request)
-            };
-            let hints = &self.candidates.hints[number as usize];
-            if self.known[number as usize]
-                || said_since(number)
-                || hints.iter().any(|&hint| said_since(hint))
-            {
+            if self.known[number as usize] || skip(number, request) {
                 continue;
             }
-            let places = &self.places[number as usize];
+            let stated = &self.mentions[number as usize].stated;
             let sources: Vec<MessageIndex> =
-                places.iter().copied().filter(|&at| place.holds(at)).collect();
+                stated.iter().copied().filter(|&at| place.holds(at)).collect();
             let Some(&last) = sources.last() else { continue };
-            if self.is_new(ordinal, number, &sources) {
-                continue;
-            }
             let (text, class) = &self.candidates.texts[number as usize];
-            facts.push(Reference {
+            found.push(Reference {
                 request: ordinal,
                 text: text.clone(),
                 class: *class,
@@ -269,30 +314,22 @@ impl<'a> Mining<'a> {
                 distance_tokens: place.behind(last, self.sizes),
                 refetch: self.refetch(&sources),
                 reread: self.rereads.happened(&sources, last, request),
-                support: self.support(&sources, number),
+                near: self.near(last, number),
                 sources,
             });
         }
-        unnested(facts)
+        unnested(found)
     }
 
-    /// Whether a request itself defines the name, on a line that no source has:
-    /// then it is a new name.
-    fn is_new(&self, request: u32, number: u32, sources: &[MessageIndex]) -> bool {
-        self.candidates.bound.get(&(request, number)).is_some_and(|line| {
-            !sources.iter().any(|&source| {
-                let mut stands = false;
-                texts(&self.session.messages[source as usize], &mut |_, text| {
-                    stands |= text.contains(line.as_str());
-                });
-                stands
-            })
-        })
+    /// Whether an identifier follows from others that are `seen`.
+    fn follows(&self, number: u32, seen: &dyn Fn(u32) -> bool) -> bool {
+        let groups = &self.candidates.hints[number as usize];
+        groups.iter().any(|all| all.iter().all(|&hint| seen(hint)))
     }
 
     /// Whether an identifier stands nearer to the request than a reference may.
     fn is_near(&self, number: u32, request: MessageIndex) -> bool {
-        let places = &self.places[number as usize];
+        let places = &self.mentions[number as usize].all;
         let past = &places[..places.partition_point(|&at| at < request)];
         let last = past.iter().rfind(|&&at| self.history.held(at, request));
         let before = self.ends[request as usize] - self.sizes[request as usize];
@@ -308,32 +345,19 @@ impl<'a> Mining<'a> {
             .min_by_key(|&at| self.sizes[at as usize])
     }
 
-    /// The words around its sources that show what the identifier means, those
-    /// of the newest source first.
-    fn support(&self, sources: &[MessageIndex], number: u32) -> Vec<String> {
-        let mut support: Vec<String> = Vec::new();
-        for &source in sources.iter().rev().take(SOURCES) {
-            for word in self.support_of(source, number) {
-                if !support.contains(&word) {
-                    support.push(word);
-                }
-            }
-        }
-        support
-    }
-
-    fn support_of(&self, source: MessageIndex, number: u32) -> Vec<String> {
+    /// The rarest words near its newest source.
+    fn near(&self, source: MessageIndex, number: u32) -> Vec<String> {
         let needle = &self.candidates.needles[number as usize];
-        let mut support = Vec::new();
+        let mut near = Vec::new();
         for block in &self.session.messages[source as usize].blocks {
             let answer = self.answer(block);
             block_texts(block, &mut |_, text| {
                 if let Some(place) = needle.find_last(text) {
-                    support = self.rarity.support(text, &place, answer);
+                    near = self.rarity.near(text, &place, answer);
                 }
             });
         }
-        support
+        near
     }
 
     /// The result of a call, which shows what the call's arguments mean.

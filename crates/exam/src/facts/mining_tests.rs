@@ -34,13 +34,13 @@ fn plain_word_name_counts_if_code_declares_it() {
 }
 
 #[test]
-fn name_bound_by_unread_line_is_no_fact() {
+fn what_a_request_defines_is_no_fact() {
     let file = "if state.path == staleWorktree {\n\tlet drainedShard = open();\n}";
     let written = |line: &str| mined(file, "write", json!({"content": format!("a\n{line}\nb")}));
     assert_eq!(written("staleWorktree := 1"), [""; 0]);
     assert_eq!(written("check(staleWorktree)"), ["staleWorktree"]);
-    assert_eq!(written("let drainedShard = open();"), ["drainedShard"]);
-    assert_eq!(written("let drainedShard = close();"), [""; 0]);
+    assert_eq!(written("let drainedShard = open();"), [""; 0]);
+    assert_eq!(written("let other = 1;\nclass staleWorktree:\n  run(staleWorktree)"), [""; 0]);
 }
 
 #[test]
@@ -270,4 +270,101 @@ fn facts_are_used_later_and_unsaid_since_cut() {
     let fact = &facts[0];
     assert_eq!((fact.last_seen, fact.distance_tokens, fact.refetch), (0, 20, None));
     assert_eq!((&fact.sources[..], fact.reread), (&[0][..], false));
+}
+
+/// What is mined of `used` where `before` stood far back and `near` just before it.
+fn near(before: &str, near: &str, used: &str) -> Vec<String> {
+    names(&talk(vec![user(before), user(FILLER), user(near), agent(used)]))
+}
+
+#[test]
+fn what_follows_from_parts_seen_nearer_is_no_fact() {
+    let path = "/w/p/src/net/pool_guard.rs";
+    assert_eq!(near(path, "go on", path), [path]);
+    for seen in [
+        "look into /w/p/src/net for pool_guard.rs",
+        "/tmp/tree/src/net/pool_guard.rs",
+        "from src.net.pool_guard import open",
+        "import { open } from '@/src/net/pool_guard'",
+    ] {
+        assert_eq!(near(path, seen, path), [""; 0], "{seen}");
+    }
+    assert_eq!(near(path, "look into /w/p/src/net", path), [path], "the folder alone");
+    // Any project may have the file, so the folder is enough.
+    assert_eq!(near("src/lanes/mod.rs", "look into src/lanes", "src/lanes/mod.rs"), [""; 0]);
+    let dotted = "app.lanes.warden_pool";
+    assert_eq!(near(dotted, "app/lanes/warden_pool.py is there", dotted), [""; 0]);
+    let quote = "\"failed to drain the shard queue of lane\"";
+    assert_eq!(near(quote, "go on", quote).len(), 1);
+    assert_eq!(near(quote, "failed to drain the shard\nqueue of lane", quote), [""; 0]);
+    assert_eq!(near("warden-lane-7", "warden_lane_7", "warden-lane-7"), [""; 0]);
+}
+
+#[test]
+fn searched_name_is_not_known_by_that() {
+    let searched = |tool: &str, arguments: serde_json::Value| {
+        names(&talk(vec![
+            user("go"),
+            call("1", tool, arguments),
+            result("1", "nothing"),
+            user(FILLER),
+            agent("drainShardQueue"),
+        ]))
+    };
+    for command in [
+        "grep -rn drainShardQueue src",
+        "cd src && rg 'drainShardQueue'",
+        "git grep drainShardQueue",
+    ] {
+        assert_eq!(searched("bash", json!({ "command": command })), [""; 0], "{command}");
+    }
+    assert_eq!(searched("Grep", json!({"pattern": "drainShardQueue"})), [""; 0]);
+    let run = json!({"command": "grep -c x src | run drainShardQueue"});
+    assert_eq!(searched("bash", run), ["drainShardQueue"]);
+}
+
+#[test]
+fn lines_copied_from_a_file_are_no_facts() {
+    let file = "let drainShardQueue = 1;\nrun(leaseEpochGuard);\nstop(laneKeeperSlot);\n";
+    let write = |text: String| mined(file, "write", json!({ "content": text }));
+    assert_eq!(write(format!("fn moved() {{\n{file}}}")), [""; 0]);
+    assert_eq!(write("fn own() {\nrun(leaseEpochGuard);\n}".to_owned()), ["leaseEpochGuard"]);
+}
+
+#[test]
+fn range_of_git_names_both_ends() {
+    for range in ["main..topic/lane-warden", "main...topic/lane-warden", "topic/lane-warden..main"]
+    {
+        let seen = near("topic/lane-warden", range, "push topic/lane-warden");
+        assert_eq!(seen, [""; 0], "{range}");
+    }
+    let cut_off = near("topic/lane-warden", "see topic/lane-warden...", "push topic/lane-warden");
+    assert_eq!(cut_off, ["topic/lane-warden"]);
+}
+
+/// A compaction after three messages, with two requests behind it.
+#[test]
+fn each_identifier_used_again_is_counted_where_it_was() {
+    let names = "drainShardQueue leaseEpochGuard fluxCapacitorPort shardWardenLane";
+    let mut t = talk(vec![
+        user(names),
+        agent("I see."),
+        user("keep tunnelDrainRate"),
+        user("now: fluxCapacitorPort"),
+        agent(&format!("{names}, tunnelDrainRate, neverSeenBefore")),
+        agent("drainShardQueue again"),
+    ]);
+    t.compactions = vec![super::tests::cut(3, 2, "It drained drainShardQueue, tunnelDrainRate.")];
+    let sizes = [10; 6];
+    let place = super::places(&t, &sizes, super::Cuts::Recorded, 1).unwrap().remove(0);
+    let mining = super::Mining::new(&t, &sizes, &super::MiningRules::default());
+    let again = mining.used_again(&place, &t.compactions[0]);
+    // Two in the summary (the kept message has one of them, too), none in the kept message alone,
+    // one that the user said again, and two of which the log shows nothing.
+    assert_eq!((again.summary, again.kept, again.came_back, again.nowhere), (2, 0, 1, 2));
+    t.compactions = vec![super::tests::cut(3, 2, "It went on.")];
+    let mining = super::Mining::new(&t, &sizes, &super::MiningRules::default());
+    let again = mining.used_again(&place, &t.compactions[0]);
+    assert_eq!((again.summary, again.kept, again.came_back, again.nowhere), (0, 1, 1, 3));
+    assert_eq!(again.all(), 5);
 }

@@ -4,14 +4,16 @@
 //! strategy, so every strategy is tested on the same ones.
 
 mod candidates;
+mod copies;
 mod declared;
 mod edits;
 mod mining;
 mod occurrences;
 mod packages;
 mod place;
+mod rarity;
 mod rereads;
-mod support;
+mod statement;
 mod survival;
 mod view;
 

@@ -40,6 +40,26 @@ pub(super) fn block_texts<'a>(block: &'a Block, each: &mut dyn FnMut(TextKind<'a
     }
 }
 
+impl TextKind<'_> {
+    /// Whether the text at `from` is what the agent itself searched for: it may stand nowhere.
+    pub(super) fn is_searched(self, text: &str, from: usize) -> bool {
+        let TextKind::Argument { key, .. } = self else { return false };
+        let key = key.to_ascii_lowercase();
+        if ["pattern", "regex", "glob"].iter().any(|kind| key.contains(kind)) {
+            return true;
+        }
+        if !matches!(key.as_str(), "command" | "cmd") && !key.is_empty() {
+            return false;
+        }
+        // The command of a pipe or a list that the place belongs to.
+        let start = text[..from].rfind(['|', ';', '&', '\n']).map_or(0, |at| at + 1);
+        let command = text[start..].trim_start();
+        let command = command.strip_prefix("git ").unwrap_or(command);
+        let program = command.split_whitespace().next().unwrap_or_default();
+        matches!(program, "grep" | "egrep" | "rg" | "ag" | "ack" | "find" | "fd" | "Select-String")
+    }
+}
+
 fn strings<'a>(
     tool: &'a str,
     key: &'a str,

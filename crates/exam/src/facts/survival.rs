@@ -1,6 +1,6 @@
 //! Whether a reference survives in a context (reference §4, survival).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 
 use super::mining::paths;
 use super::occurrences::texts;
-use super::support::supported;
+use super::statement::stated;
 use recap_core::model::{Exam, IdentifierClass, MessageIndex, Reference, ReferenceState, Session};
 use recap_core::text::bounded::last_component;
 use recap_core::text::{Needle, NeedleSet, Paths};
@@ -68,7 +68,6 @@ pub struct Survival {
 #[derive(Debug)]
 struct SearchedFacts {
     references: Vec<Reference>,
-    common: BTreeSet<String>,
     /// Message of each request.
     requests: Vec<MessageIndex>,
     /// Number of each reference's identifier.
@@ -116,7 +115,6 @@ impl Survival {
         Survival {
             exam: Arc::new(SearchedFacts {
                 references: exam.references.clone(),
-                common: exam.common.clone(),
                 requests: session.requests().collect(),
                 numbers,
                 names,
@@ -155,7 +153,7 @@ impl Survival {
         self.read_on(view);
         match self.carried(asked, number, name, view) {
             Found::Recorded => ReferenceState::Verbatim,
-            Found::Supported => ReferenceState::Carried,
+            Found::Stated => ReferenceState::Carried,
             Found::Bare => ReferenceState::Bare,
             Found::LastComponent => ReferenceState::Partial,
             Found::Nothing if name.last_stands(exam.requests[asked.request as usize], view) => {
@@ -184,14 +182,13 @@ impl Survival {
         self.name(reference).whole.find(text)
     }
 
-    /// Where a text first holds it among words that support it, in bytes.
+    /// Where a text first says something of it, in bytes.
     ///
     /// # Panics
     ///
     /// If the exam has no such reference.
-    pub fn supported_in(&self, reference: usize, text: &str) -> Option<Range<usize>> {
-        let SearchedFacts { references, common, .. } = &*self.exam;
-        supported(&references[reference], common, &self.name(reference).whole, text)
+    pub fn stated_in(&self, reference: usize, text: &str) -> Option<Range<usize>> {
+        stated(&self.name(reference).whole, text)
     }
 
     fn name(&self, reference: usize) -> &Name {
@@ -222,7 +219,6 @@ impl Survival {
         name: &Name,
         view: &dyn ContextView,
     ) -> Found {
-        let common = &self.exam.common;
         // What an edit left of a message is recorded text, and nothing that was written.
         let is_left = |text: &str, place: &Range<usize>, of: Option<MessageIndex>| {
             of.is_some_and(|message| view.was_recorded(message, line(text, place)))
@@ -230,11 +226,11 @@ impl Survival {
         let judge = |carried: Carried, text: &str, of: Option<MessageIndex>| match carried {
             Carried::Nothing => Found::Nothing,
             Carried::LastComponent => Found::LastComponent,
-            Carried::Whole => match supported(asked, common, &name.whole, text) {
-                Some(place) if is_left(text, &place, of) => Found::Recorded,
-                Some(_) => Found::Supported,
-                None => Found::Bare,
-            },
+            Carried::Whole if name.whole.places(text).any(|place| is_left(text, &place, of)) => {
+                Found::Recorded
+            }
+            Carried::Whole if stated(&name.whole, text).is_some() => Found::Stated,
+            Carried::Whole => Found::Bare,
         };
         let mut best = Found::Nothing;
         for &at in from(&asked.sources, view.oldest_sent()).iter().rev() {
@@ -274,7 +270,7 @@ enum Found {
     Nothing,
     LastComponent,
     Bare,
-    Supported,
+    Stated,
     Recorded,
 }
 

@@ -108,7 +108,7 @@ fn name_last_seen_far_back_is_a_reference() {
     assert_eq!(reference.sources, [0]);
     assert_eq!(reference.refetch, None);
     // Every word stands in one message: ties by order.
-    assert_eq!(reference.support, ["the", "fault", "near", "lease", "epoch"]);
+    assert_eq!(reference.near, ["the", "fault", "near", "lease", "epoch"]);
 }
 
 #[test]

@@ -87,7 +87,7 @@ impl FactsBuilder {
             sources: vec![0],
             refetch,
             reread: false,
-            support: Vec::new(),
+            near: Vec::new(),
         });
         self
     }

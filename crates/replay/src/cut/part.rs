@@ -78,7 +78,6 @@ impl CutSegment {
         let exam = Exam {
             references: facts.iter().map(|f| numbers.reference(f, first, place.request)).collect(),
             did_without: 0,
-            common: whole.facts.exam.common.clone(),
         };
         let survival = Survival::new(&recording.session, &exam);
         let asked = questions.iter().filter_map(|&at| whole.facts.question(at));
@@ -107,6 +106,7 @@ impl CutSegment {
             as_recorded: None,
         };
         let subject = PreparedSession {
+            used_again: vec![None; recording.session.compactions.len()],
             timeline: Arc::new(whole.timeline.part(messages.iter().copied())),
             recording,
             survival,
@@ -335,7 +335,7 @@ mod tests {
             sources: vec![1, 3, 8],
             refetch: Some(5),
             reread: false,
-            support: Vec::new(),
+            near: Vec::new(),
         };
         let own = numbers.reference(&fact, 2, 6);
         assert_eq!((own.request, own.last_seen, own.refetch), (3, 2, Some(1)));

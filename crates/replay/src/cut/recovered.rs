@@ -66,9 +66,6 @@ impl Searcher<'_> {
     }
 }
 
-/// Number of words in a query: the rarest words near the newest source.
-const QUERY_WORDS: usize = 5;
-
 /// Whether a search for the words near a fact returns a text that contains it.
 fn finds(part: &CutSegment, channel: &Channel<'_>, fact: u32) -> bool {
     let Some(tool) = channel.tools().first() else { return false };
@@ -90,7 +87,7 @@ fn spelt(part: &CutSegment, fact: u32) -> Vec<String> {
         let found = words().find(is_it);
         found.unwrap_or(lower).to_owned()
     };
-    reference.support.iter().take(QUERY_WORDS).map(as_spelt).collect()
+    reference.near.iter().map(as_spelt).collect()
 }
 
 /// The segment's messages as a search returns them.

@@ -12,7 +12,7 @@ pub(super) fn reference(request: u32) -> Reference {
         sources: vec![0, 1],
         refetch: Some(1),
         reread: false,
-        support: Vec::new(),
+        near: Vec::new(),
     }
 }
 

@@ -26,7 +26,7 @@ BEFORE_KINDS:
     CONTINUITY_LO: lower_bound CONTINUITY;
     CONTINUITY_HI: upper_bound CONTINUITY;
     REFERENCE_RECALL "reference_recall" ("needed facts kept") Share Higher Csv "reference §4":
-        "share of the references that are still in the context with support: per request, then per session";
+        "share of the references that are still in the context, or stated in it: per request, then per session";
     ANSWERABLE "answerable" Share Higher JsonOnly "reference §4":
         "share of questions whose expected value is in the context and not negated nearby";
     EVIDENCE_VERBATIM "evidence_verbatim" Share Higher JsonOnly "reference §4":
@@ -110,7 +110,7 @@ BEFORE_KINDS:
     REFERENCE_PARTIAL "reference_partial" Share Lower JsonOnly "reference §4":
         "share of references of which only the last part, such as a file name, is in the context";
     REFERENCE_BARE "reference_bare" Share Lower JsonOnly "reference §4":
-        "share of references that the strategy's text names without support";
+        "share of references that the strategy's text only names";
     RECENCY_GAIN "recency_gain" ("gain over recency") Difference Higher Csv "reference §4":
         "reference recall minus what the newest messages of the same mean size would score";
     IRRECOVERABLE "irrecoverable" ("lost for good") Share Lower JsonOnly "reference §4":
@@ -187,7 +187,7 @@ AFTER_KINDS:
     QUESTIONS_AT_CUT "questions_at_cut" {Answers} Count Neutral Csv "how-it-works §45":
         "questions at cuts that are answered right without compression";
     BARE_AT_CUT "bare_at_cut" Share Neutral JsonOnly "how-it-works §45":
-        "share of the facts that the strategy's text holds without support";
+        "share of the facts that the strategy's text only names";
     BLOCKING_MS_SUM "blocking_ms_sum" Milliseconds Lower JsonOnly "reference §3":
         "total wait for compactions";
     CONTINUITY_LOST "continuity_lost" Share Lower JsonOnly "reference §5":
