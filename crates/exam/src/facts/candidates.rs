@@ -3,7 +3,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::copies::Copies;
-use super::declared::{Declared, defines};
+use super::declared::{Declared, defined};
 use super::edits::{Side, Sides};
 use super::occurrences::{TextKind, block_texts};
 use super::packages::Packages;
@@ -194,7 +194,7 @@ fn used<'a>(
     copies: &Copies,
 ) -> Vec<Used> {
     let mut used: Vec<Used> = Vec::new();
-    let mut defined: FxHashSet<String> = FxHashSet::default();
+    let mut definitions: FxHashSet<&str> = FxHashSet::default();
     let mut habitual: FxHashSet<&str> = FxHashSet::default();
     let mut arguments = Vec::new();
     for block in &session.messages[request as usize].blocks {
@@ -211,7 +211,7 @@ fn used<'a>(
                     habitual.insert(text.trim());
                 }
             }
-            named(place, text, copies, (&mut used, &mut defined));
+            named(place, text, copies, (&mut used, &mut definitions));
         });
         drop_copied(&mut used, first);
     }
@@ -219,17 +219,21 @@ fn used<'a>(
         habits.learn(tool, key, text, listed);
     }
     used.retain(|u| u.class == IdentifierClass::Path || !habitual.contains(u.text.as_str()));
-    // What a request defines it knows, wherever else it names it.
-    used.retain(|u| !defined.contains(u.text.rsplit('.').next().unwrap_or(&u.text)));
+    // What a request defines it knows, with its members, wherever else it names it.
+    used.retain(|u| {
+        let is_dotted = u.class == IdentifierClass::Dotted;
+        let mut parts = u.text.split('.').take(if is_dotted { usize::MAX } else { 1 });
+        !parts.any(|part| definitions.contains(part)) && !definitions.contains(u.text.as_str())
+    });
     used
 }
 
 /// Adds the identifiers of a text that name something by themselves, and those that it defines.
-fn named(
+fn named<'a>(
     place: TextKind<'_>,
-    text: &str,
+    text: &'a str,
     copies: &Copies,
-    (used, defined): (&mut Vec<Used>, &mut FxHashSet<String>),
+    (used, definitions): (&mut Vec<Used>, &mut FxHashSet<&'a str>),
 ) {
     let sides = Sides::of(place, text);
     let copied = copies.of(text);
@@ -246,10 +250,10 @@ fn named(
         if option || is_copied || is_mark(before, name, after) || is_drawn(class, before, after) {
             continue;
         }
-        if place != TextKind::Said && defines(text, range.start, range.end) {
-            defined.insert(name.to_owned());
-        }
         used.push(Used { text: name.to_owned(), class, side });
+    }
+    if place != TextKind::Said {
+        definitions.extend(defined(text));
     }
 }
 

@@ -84,9 +84,28 @@ impl<'a> Declared<'a> {
     }
 }
 
-/// Whether the code of a request defines the name at the bytes `from..to`: `const name = …`,
-/// `const [a, name] = …`, `name := …`, `name = …`, `def name`, `class name`.
-pub(super) fn defines(text: &str, from: usize, to: usize) -> bool {
+/// The names that the code of a request defines: by a keyword (`def name`, `class name`), by a
+/// value (`const name = …`, `const [a, name] = …`, `name := …`, `name = …`), as a field or parameter
+/// (`name: …`).
+pub(super) fn defined(code: &str) -> impl Iterator<Item = &str> {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let mut from = 0;
+    let words = std::iter::from_fn(move || {
+        let start = from + code[from..].find(is_word)?;
+        let end = code[start..].find(|c| !is_word(c)).map_or(code.len(), |at| start + at);
+        from = end;
+        Some((start, end))
+    });
+    let bound = words.filter(|&(start, end)| is_bound(code, start, end));
+    made(code).chain(bound.map(|(start, end)| &code[start..end]))
+}
+
+/// Whether a value is bound to the name at the bytes `from..to`.
+fn is_bound(text: &str, from: usize, to: usize) -> bool {
+    let opening = text[to..].trim_start_matches([' ', '\t']);
+    if !opening.starts_with(['=', ':', ',', '?', ']']) {
+        return false;
+    }
     let Some(start) = line_start(text, from) else { return false };
     let end = text[to..].char_indices().take(LONGEST).find(|(_, c)| *c == '\n');
     let end = end.map_or_else(|| text.len().min(to + LONGEST), |(at, _)| to + at);
@@ -98,12 +117,13 @@ pub(super) fn defines(text: &str, from: usize, to: usize) -> bool {
     let listed = line.is_empty() || line.ends_with(',');
     let walrus = after.starts_with(":=") || after.starts_with(',') && after.contains(":=");
     let assigned = line.is_empty() && after.starts_with("= ");
+    let typed = after.starts_with(": ") || after.starts_with("?: ");
+    let field = typed && (line.is_empty() || line.ends_with(['(', ',', '{']));
     let mut words = line.trim_start_matches("export ").split(['[', ' ']);
     let placed = words.next().is_some_and(|word| BINDERS.contains(&word))
         && line.contains('[')
         && after.split_once(']').is_some_and(|(_, rest)| rest.trim_start().starts_with("= "));
-    let made = made(&text[start..end]).any(|name| name.as_ptr() == text[from..].as_ptr());
-    BINDERS.contains(&word) || listed && walrus || assigned || placed || made
+    BINDERS.contains(&word) || listed && walrus || assigned || field || placed
 }
 
 /// The beginning of a line; `None` for a line that is too long to be code.
@@ -139,7 +159,10 @@ mod tests {
             ("class currentTree(Base):", true),
             ("export const [tree, currentTree] = useState(1);", true),
             ("err, currentTree := open(x)", true),
+            ("  currentTree?: Tree;", true),
+            ("function open(path, currentTree: Tree) {", true),
             ("const { currentTree } = tree;", false),
+            ("is currentTree: the tree", false),
             ("call([currentTree, other]);", false),
             ("if currentTree == other {", false),
             ("run(currentTree)", false),
@@ -148,17 +171,14 @@ mod tests {
             ("currentTree.x := 1", false),
             ("x.currentTree = load()", false),
         ] {
-            let from = text.find("currentTree").unwrap();
-            assert_eq!(defines(text, from, from + "currentTree".len()), defined, "{text}");
+            let found = super::defined(text).any(|name| name == "currentTree");
+            assert_eq!(found, defined, "{text}");
         }
     }
 
     #[test]
     fn line_begins_within_400_bytes() {
-        let defined = |text: &str| {
-            let from = text.find("currentTree").unwrap();
-            defines(text, from, from + "currentTree".len())
-        };
+        let defined = |text: &str| super::defined(text).any(|name| name == "currentTree");
         let line = "let currentTree = 1;";
         assert!(defined(&format!("{}\n{line}", "y".repeat(500))));
         // The end of the line before, "let" and a blank take five of the 400 bytes.

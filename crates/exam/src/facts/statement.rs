@@ -45,7 +45,7 @@ fn says(line: &str) -> bool {
             && !JOINS.contains(&word)
     };
     let mut from = 0;
-    let ends = names(line).into_iter().chain([line.len()..line.len()]);
+    let ends = names(line).into_iter().chain(std::iter::once(line.len()..line.len()));
     ends.into_iter().any(|range| {
         let between = line.get(from..range.start).unwrap_or_default();
         from = from.max(range.end);
