@@ -1,4 +1,5 @@
-//! `recap compare A B`: what changed between two runs on the same data.
+//! `recap compare A B`: what changed between two runs on the same data, or between two
+//! strategies of one run.
 
 use std::path::{Path, PathBuf};
 
@@ -20,9 +21,10 @@ pub struct Arguments {
     #[arg(value_name = "RUN_A")]
     a: PathBuf,
 
-    /// Folder of the run that is looked at; differences are B less A
+    /// Folder of the run that is looked at; differences are B less A [default: RUN_A, two strategies
+    /// of which --strategy names]
     #[arg(value_name = "RUN_B")]
-    b: PathBuf,
+    b: Option<PathBuf>,
 
     /// Compare a strategy of A with another one of B; repeat for several [default: each strategy with
     /// its namesake]
@@ -42,12 +44,18 @@ enum Format {
     Md,
     /// JSON, for scripts
     Json,
-    /// A page with both runs in one picture; no script, no network
+    /// A page; no script, no network
     Html,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
-    let (a, b) = (read(&arguments.a)?, read(&arguments.b)?);
+    if arguments.b.is_none() && arguments.strategy.is_empty() {
+        return Err(Failure::usage("there is nothing to compare this run with")
+            .help("name another run, or two strategies of this one: --strategy A=B"));
+    }
+    let a = read(&arguments.a)?;
+    let other = arguments.b.as_deref().map(read).transpose()?;
+    let b = other.as_ref().unwrap_or(&a);
     let pairs = pairs(&arguments.strategy, &a.0.manifest, &b.0.manifest)?;
     let differ = gate::unlike(&a.1, &b.1);
     if !differ.is_empty() {
@@ -56,13 +64,19 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         return Err(Failure::usage(what).help("compare two runs on the same data and settings"));
     }
     let (notes, left_out) = unlike_settings(&a.0.manifest, &b.0.manifest);
-    let run_a = Run { name: &a.1.name, report: &a.0, by_session: &a.1.run };
-    let run_b = Run { name: &b.1.name, report: &b.0, by_session: &b.1.run };
+    // Two rows of one run bear the names of their strategies.
+    let (name_a, name_b) = match (&other, &pairs[..]) {
+        (None, [(row_a, row_b)]) => (row_a, row_b),
+        _ => (&a.1.name, &b.1.name),
+    };
+    let run_a = Run { name: name_a, report: &a.0, by_session: &a.1.run };
+    let run_b = Run { name: name_b, report: &b.0, by_session: &b.1.run };
     let mut comparison = measure::compare(run_a, run_b, &pairs, &left_out);
     let half = |(run, baseline): &(Report, Baseline)| {
         Some(format!("{}: {}", baseline.name, run.missing.as_ref()?))
     };
-    let half: Vec<String> = [&a, &b].into_iter().filter_map(half).collect();
+    let half: Vec<String> =
+        [Some(&a), other.as_ref()].into_iter().flatten().filter_map(half).collect();
     let is_whole = half.is_empty();
     comparison.notes.splice(0..0, half.into_iter().chain(notes));
     if comparison.rows.is_empty() {

@@ -83,7 +83,7 @@ fn table_and_markdown_agree_and_names_are_escaped() {
     assert!(table.contains("Only A has fifo."), "{table}");
     let md = desk.good(&["compare", "a", "b", "--format", "md"]).out;
     assert!(md.contains("mine&#124;&lt;b&gt;") && !md.contains("<b>"), "{md}");
-    // What differs, and every measure of the only row.
+    // Row by row, and every measure of the only row.
     let tables: Vec<&str> = md.split("\n\n").filter(|part| part.starts_with("| ")).collect();
     assert_eq!(tables.len(), 2, "{md}");
     for table in tables {
@@ -105,9 +105,57 @@ fn run_ties_with_itself_and_pairs_its_strategies() {
         let continuity = &row["measures"][0];
         assert_eq!(continuity["outcome"], "tie", "{continuity}");
     }
-    let paired = json(&["compare", "a", "a", "--strategy", "fifo=mine|<b>"]);
-    let row = &paired["rows"][0];
+    // Two rows of one run, which is read once and need not be named twice.
+    let twice = json(&["compare", "a", "a", "--strategy", "fifo=mine|<b>"]);
+    let once = json(&["compare", "a", "--strategy", "fifo=mine|<b>"]);
+    assert_eq!((&once["a"], &once["b"]), (&"fifo".into(), &"mine|<b>".into()));
+    assert_eq!((&once["rows"], &once["largest"]), (&twice["rows"], &twice["largest"]));
+    let row = &once["rows"][0];
     assert_eq!((&row["strategy_a"], &row["strategy_b"]), (&"fifo".into(), &"mine|<b>".into()));
+    assert!(desk.refused(&["compare", "a"]).contains("nothing to compare this run with"));
+}
+
+/// What differs most comes before all tables: each sentence has figures of the files of both runs,
+/// in the order of their differences as shares of the larger one, and each dollar and share is a
+/// cell below.
+#[test]
+fn what_differs_most_stands_first_with_figures_of_the_tables() {
+    let desk = two_runs();
+    let told = desk.good(&["compare", "a", "b"]).out;
+    let (said, tables) = told.split_once("Row by row").unwrap();
+    let summary = |run: &str, column: &str| -> f64 {
+        let rows = desk.csv(&format!("{run}/summary.csv"));
+        let row = rows.iter().find(|row| row["strategy"].contains("mine")).unwrap();
+        row[column].parse().unwrap()
+    };
+    let share = |column: &str| {
+        let (a, b) = (summary("a", column), summary("b", column));
+        (b - a).abs() / a.max(b)
+    };
+    let words = [
+        ("Bill", "cost_usd"),
+        ("Tokens sent", "tokens_sent"),
+        ("Answers kept", "continuity"),
+        ("Facts kept", "facts_kept"),
+        ("Largest prompt", "peak_tokens"),
+    ];
+    let mut found: Vec<(usize, f64)> = (words.iter())
+        .map(|(word, column)| {
+            let at = said.find(&format!("- {word}:")).unwrap_or_else(|| panic!("{word}: {told}"));
+            (at, share(column))
+        })
+        .collect();
+    found.sort_by_key(|(at, _)| *at);
+    assert!(found.windows(2).all(|two| two[0].1 >= two[1].1), "{found:?} {told}");
+    assert!(said.contains("Largest first"), "{told}");
+    let cells: Vec<&str> = tables.split_whitespace().collect();
+    for (at, word) in said.split_whitespace().enumerate() {
+        let amount = word.trim_start_matches('(').trim_end_matches([',', '.', ')', ';']);
+        let share = said.split_whitespace().nth(at + 1).is_some_and(|next| next.starts_with('%'));
+        if amount.starts_with('$') || share {
+            assert!(cells.contains(&amount), "{amount}: {told}");
+        }
+    }
 }
 
 #[test]
@@ -143,13 +191,12 @@ fn runs_about_something_else_are_refused_by_name() {
 }
 
 #[test]
-fn page_shows_both_runs_together_without_script() {
+fn page_begins_with_what_differs_most_and_has_no_script() {
     let page = two_runs().good(&["compare", "a", "b", "--format", "html"]).out;
     assert!(page.starts_with("<!DOCTYPE html>"), "{page}");
-    // The legend, and the strategy in the drawings for a screen and a telephone.
-    assert!(page.matches("class=\"before ranked\"").count() >= 3, "{page}");
+    let first = page.find("What differs most").unwrap();
+    assert!(first < page.find("<table").unwrap(), "{page}");
     assert!(page.contains("default-src 'none'") && !page.contains("<script"));
     assert!(!page.contains("mine|<b>") && page.contains("mine|&#60;b&#62;"));
     assert!(page.contains("No row could be tested on continuity"), "{page}");
-    assert!(!page.contains("Tested: "), "{page}");
 }

@@ -1,6 +1,8 @@
 //! Two runs beside each other: for a terminal, as Markdown for pull requests, as a page,
 //! and as JSON for scripts.
 
+use std::cmp::Ordering;
+
 use serde::Serialize;
 
 use super::document::{
@@ -9,7 +11,7 @@ use super::document::{
 };
 use super::{block, number};
 use recap_core::model::{
-    ComparedMeasure, ComparedRow, Comparison, RowKind, TestOutcome, Unit, catalogue,
+    ComparedMeasure, ComparedRow, Comparison, Measure, RowKind, TestOutcome, Unit, catalogue,
 };
 
 const MEASURES: &[Head] = &[
@@ -17,6 +19,7 @@ const MEASURES: &[Head] = &[
     figures("A"),
     figures("B"),
     Head { right: false, ..figures("B − A") },
+    figures("change"),
     Head { narrow: Narrow::LeftOut(1), ..words("better/worse/same") },
 ];
 
@@ -31,34 +34,115 @@ pub(super) fn headline(comparison: &Comparison) -> String {
     )
 }
 
+/// Measures that have a sentence of their own where they differ, as a reader calls them.
+const SENTENCES: [(&Measure, &str); 9] = [
+    (catalogue::COST_USD, "Bill"),
+    (catalogue::COMPACTIONS, "Compactions"),
+    (catalogue::OVERFLOWS, "Requests over the window"),
+    (catalogue::CONTINUITY, "Answers kept"),
+    (catalogue::FACTS_KEPT, "Facts kept"),
+    (catalogue::REFERENCE_RECALL, "Needed facts kept"),
+    (catalogue::TOKENS_SENT, "Tokens sent"),
+    (catalogue::PEAK_TOKENS, "Largest prompt"),
+    (catalogue::BLOCKING_MS_P95, "Longest waits (p95)"),
+];
+
+/// How [`largest`] ranks.
+const BY_SIZE: &str = "Largest first: by the difference as a share of the larger figure, and last \
+                       what an interval cannot tell from no difference. Each stands in the table \
+                       of its row below.";
+
+/// How much a measure differs: first what its interval tells from zero, or what has none, then
+/// by the difference as a share of the larger figure.
+fn size(measure: &ComparedMeasure) -> (bool, f64) {
+    let share = measure.difference.abs() / measure.a.abs().max(measure.b.abs());
+    (!is_near_zero(measure), if share.is_finite() { share } else { 0.0 })
+}
+
+fn is_near_zero(measure: &ComparedMeasure) -> bool {
+    measure.interval.is_some_and(|(lo, hi)| lo <= 0.0 && hi >= 0.0)
+}
+
+/// The larger difference first.
+fn by_size(x: &ComparedMeasure, y: &ComparedMeasure) -> Ordering {
+    let (x, y) = (size(x), size(y));
+    y.0.cmp(&x.0).then(y.1.total_cmp(&x.1))
+}
+
+/// A sentence for each measure of [`SENTENCES`] that differs, about the row where it differs
+/// most; the largest difference first.
+fn largest(comparison: &Comparison) -> Vec<String> {
+    let first = comparison.rows.first().map(|row| &row.dataset);
+    let rows: Vec<&ComparedRow> =
+        comparison.rows.iter().filter(|row| Some(&row.dataset) == first).collect();
+    let mut found = Vec::new();
+    for (of, word) in SENTENCES {
+        let own = rows.iter().filter_map(|row| {
+            let measure = row.measures.iter().find(|measure| measure.measure == of.id)?;
+            Some((*row, measure))
+        });
+        let own: Vec<(&ComparedRow, &ComparedMeasure)> = own.collect();
+        let ranked = |row: &ComparedRow| row.row_kind != RowKind::Ranked;
+        let most = own
+            .iter()
+            .filter(|(_, measure)| measure.difference != 0.0)
+            .min_by(|x, y| ranked(x.0).cmp(&ranked(y.0)).then_with(|| by_size(x.1, y.1)));
+        found.extend(most.map(|(row, measure)| (*measure, largest_of(word, row, measure, &own))));
+    }
+    found.sort_by(|x, y| by_size(x.0, y.0));
+    found.into_iter().map(|(_, sentence)| sentence).collect()
+}
+
+fn largest_of(
+    word: &str,
+    row: &ComparedRow,
+    measure: &ComparedMeasure,
+    all: &[(&ComparedRow, &ComparedMeasure)],
+) -> String {
+    let (a, b) = (figure(measure, measure.a), figure(measure, measure.b));
+    let change = change(measure).map_or_else(String::new, |change| format!(" ({change})"));
+    let mut said = format!("{word}: {a} in A, {b} in B{change}");
+    if all.len() > 1 {
+        let alike = all.iter().filter(|(_, of)| of.difference * measure.difference > 0.0).count();
+        let way = if measure.difference > 0.0 { "more" } else { "less" };
+        let rows = block::counted(all.len(), "row");
+        said += &format!(", {} at {}; {way} in {alike} of {rows}", name(row), place(row));
+    }
+    if is_near_zero(measure) {
+        said += "; its interval includes no difference";
+    }
+    said + "."
+}
+
+/// The difference as a share of A, or how many times A it is; absent where A is nothing.
+fn change(measure: &ComparedMeasure) -> Option<String> {
+    let times = (measure.a > 0.0).then(|| measure.b / measure.a)?;
+    Some(if times >= 2.0 { format!("{times:.1} times") } else { number::change(times - 1.0) })
+}
+
 /// What the tests say, in one sentence.
-pub(super) fn sentence(comparison: &Comparison) -> String {
-    let measures = || comparison.rows.iter().flat_map(|row| &row.measures);
-    let tested = || {
-        let outcomes = measures().filter_map(|measure| measure.outcome);
-        outcomes.filter(|outcome| *outcome != TestOutcome::Descriptive)
-    };
-    let count = |wanted: TestOutcome| tested().filter(|outcome| *outcome == wanted).count();
+fn tested(comparison: &Comparison) -> String {
+    let outcomes = comparison.rows.iter().flat_map(|row| &row.measures).filter_map(|m| m.outcome);
+    let outcomes: Vec<TestOutcome> =
+        outcomes.filter(|outcome| *outcome != TestOutcome::Descriptive).collect();
+    let count = |wanted: TestOutcome| outcomes.iter().filter(|found| **found == wanted).count();
     let id = comparison.primary.id();
-    if measures().all(|measure| measure.difference == 0.0) {
-        return "Nothing that is compared differs.".to_owned();
+    if outcomes.is_empty() {
+        return format!("No row could be tested on {id}: the differences are only described.");
     }
-    match tested().count() {
-        0 => format!("No row could be tested on {id}: the differences are only described."),
-        all => format!(
-            "Of {} tested on {id}, {} did better in B, {} did worse, {} did the same, and {} \
-             cannot be told from chance.",
-            block::counted(all, "row"),
-            count(TestOutcome::Better),
-            count(TestOutcome::Worse),
-            count(TestOutcome::Tie),
-            count(TestOutcome::Undecided)
-        ),
-    }
+    format!(
+        "Of {} tested on {id}, {} did better in B, {} did worse, {} did the same, and {} cannot be \
+         told from chance; everything else is described.",
+        block::counted(outcomes.len(), "row"),
+        count(TestOutcome::Better),
+        count(TestOutcome::Worse),
+        count(TestOutcome::Tie),
+        count(TestOutcome::Undecided)
+    )
 }
 
 /// Window and data set of a row.
-pub(super) fn place(row: &ComparedRow) -> String {
+fn place(row: &ComparedRow) -> String {
     let dataset = match row.dataset.as_str() {
         block::ALL => "all data sets",
         name => name,
@@ -154,18 +238,21 @@ fn overview(comparison: &Comparison) -> Table {
 
 /// Every measure of a row that differs.
 fn every_measure(row: &ComparedRow) -> Option<Part> {
-    let differ = row.measures.iter().filter(|measure| measure.difference != 0.0);
+    let mut differ: Vec<&ComparedMeasure> =
+        row.measures.iter().filter(|measure| measure.difference != 0.0).collect();
+    differ.sort_by(|x, y| by_size(x, y));
     let cells = |measure: &ComparedMeasure| Row {
         cells: vec![
             measure.measure.clone().into(),
             figure(measure, measure.a).into(),
             figure(measure, measure.b).into(),
             difference(measure),
+            change(measure).unwrap_or_else(absent).into(),
             format!("{}/{}/{}", measure.better, measure.worse, measure.alike).into(),
         ],
         dim: false,
     };
-    let rows: Vec<Row> = differ.map(cells).collect();
+    let rows: Vec<Row> = differ.into_iter().map(cells).collect();
     let alike = row.measures.len() - rows.len();
     let title = format!("{} · {}", name(row), place(row));
     let mut parts = vec![Part::Table(Table {
@@ -191,7 +278,7 @@ fn questions(row: &ComparedRow) -> Option<String> {
 
 /// What must be known beside the tables.
 fn notes(comparison: &Comparison) -> Vec<String> {
-    let mut notes = Vec::new();
+    let mut notes = vec![tested(comparison)];
     let measures = || comparison.rows.iter().flat_map(|row| &row.measures);
     if measures().any(|measure| measure.these_sessions_only) {
         notes.push("†: holds for these sessions only.".to_owned());
@@ -201,13 +288,6 @@ fn notes(comparison: &Comparison) -> Vec<String> {
             "a…b: lowest and highest difference of a session or project; too few for an interval."
                 .to_owned(),
         );
-    }
-    if measures().any(|measure| measure.p_holm.is_some()) {
-        notes.push(format!(
-            "Tested: {} over {}, corrected by Holm; everything else is described.",
-            comparison.primary.id(),
-            block::counted(comparison.family as usize, "row")
-        ));
     }
     notes.extend(comparison.limit.iter().map(|limit| format!("{limit}.")));
     for (run, only) in [("A", &comparison.only_a), ("B", &comparison.only_b)] {
@@ -219,9 +299,18 @@ fn notes(comparison: &Comparison) -> Vec<String> {
     notes
 }
 
-/// What differs, and every measure of each row.
+/// What differs most, each row, and every measure of each row.
 pub(super) fn parts(comparison: &Comparison) -> Vec<Part> {
-    let mut parts = vec![Part::Text(sentence(comparison)), Part::Table(overview(comparison))];
+    let mut parts = match largest(comparison) {
+        none if none.is_empty() => vec![Part::Text("Nothing that is compared differs.".to_owned())],
+        largest => vec![
+            Part::Heading("What differs most".to_owned()),
+            Part::List(largest),
+            Part::Text(BY_SIZE.to_owned()),
+        ],
+    };
+    parts.push(Part::Heading("Row by row".to_owned()));
+    parts.push(Part::Table(overview(comparison)));
     parts.extend(notes(comparison).into_iter().map(Part::Text));
     parts.extend(comparison.rows.iter().filter_map(every_measure));
     parts
@@ -248,13 +337,117 @@ const VERSION: u32 = 1;
 #[derive(Serialize)]
 struct Versioned<'a> {
     version: u32,
+    /// What differs most, in sentences.
+    largest: Vec<String>,
     #[serde(flatten)]
     comparison: &'a Comparison,
 }
 
 /// Renders a comparison as JSON.
 pub fn comparison_json(comparison: &Comparison) -> String {
-    let versioned = Versioned { version: VERSION, comparison };
+    let versioned = Versioned { version: VERSION, largest: largest(comparison), comparison };
     let json = serde_json::to_string_pretty(&versioned).expect("every key is a string");
     json + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use recap_core::model::Primary;
+
+    fn measure(of: &Measure, a: f64, b: f64, interval: Option<(f64, f64)>) -> ComparedMeasure {
+        ComparedMeasure {
+            measure: of.id.to_owned(),
+            a,
+            b,
+            difference: b - a,
+            interval,
+            these_sessions_only: false,
+            dots: Vec::new(),
+            sessions: 9,
+            clusters: 9,
+            better: 0,
+            worse: 9,
+            alike: 0,
+            p: None,
+            p_holm: None,
+            mde: None,
+            outcome: (of == catalogue::CONTINUITY).then_some(TestOutcome::Tie),
+        }
+    }
+
+    fn row(strategy: &str, row_kind: RowKind, measures: Vec<ComparedMeasure>) -> ComparedRow {
+        ComparedRow {
+            dataset: "d".to_owned(),
+            strategy_a: strategy.to_owned(),
+            strategy_b: strategy.to_owned(),
+            window: "200k".to_owned(),
+            row_kind,
+            measures,
+            questions: None,
+        }
+    }
+
+    fn comparison(rows: Vec<ComparedRow>) -> Comparison {
+        Comparison {
+            a: "old".to_owned(),
+            b: "new".to_owned(),
+            title: "sessions".to_owned(),
+            sessions: 9,
+            primary: Primary::Continuity,
+            family: 2,
+            limit: None,
+            only_a: Vec::new(),
+            only_b: Vec::new(),
+            notes: Vec::new(),
+            rows,
+        }
+    }
+
+    /// Shares of the larger figure: compactions 516 / 631 = 0.82, the bill 12.5 / 25 = 0.5, tokens
+    /// 0.1; the wait, 0.9, may be chance.
+    #[test]
+    fn what_differs_most_comes_first_and_chance_last() {
+        let prune = vec![
+            measure(catalogue::CONTINUITY, 80.0, 80.0, None),
+            measure(catalogue::TOKENS_SENT, 1e6, 9e5, None),
+            measure(catalogue::COST_USD, 12.5, 25.0, Some((2.0, 23.0))),
+            measure(catalogue::COMPACTIONS, 115.0, 631.0, None),
+            measure(catalogue::BLOCKING_MS_P95, 100.0, 1_000.0, Some((-5.0, 1_805.0))),
+        ];
+        let fifo = vec![
+            measure(catalogue::COMPACTIONS, 10.0, 9.0, None),
+            measure(catalogue::COST_USD, 10.0, 11.0, None),
+        ];
+        // An offline summary is no row to lead with.
+        let summary = vec![measure(catalogue::COMPACTIONS, 1.0, 1_000.0, None)];
+        let found = comparison(vec![
+            row("fifo", RowKind::Ranked, fifo),
+            row("prune", RowKind::Ranked, prune),
+            row("summary", RowKind::OfflineSummary, summary),
+        ]);
+        let at = "prune at window 200k · d";
+        let expected = [
+            format!("Compactions: 115 in A, 631 in B (5.5 times), {at}; more in 2 of 3 rows."),
+            format!("Bill: $12.50 in A, $25.00 in B (2.0 times), {at}; more in 2 of 2 rows."),
+            "Tokens sent: 1,000,000 in A, 900,000 in B (−10 %).".to_owned(),
+            "Longest waits (p95): 100 in A, 1,000 in B (10.0 times); its interval includes no \
+             difference."
+                .to_owned(),
+        ];
+        assert_eq!(largest(&found), expected);
+        let told = comparison_md(&found);
+        let place = |words: &str| told.find(words).unwrap_or_else(|| panic!("{words}: {told}"));
+        assert!(place("Compactions: 115") < place("1 did the same"), "{told}");
+    }
+
+    #[test]
+    fn runs_that_are_alike_have_no_largest_difference() {
+        let same = vec![measure(catalogue::COST_USD, 12.5, 12.5, None)];
+        let found = comparison(vec![row("prune", RowKind::Ranked, same)]);
+        assert!(largest(&found).is_empty());
+        assert!(comparison_md(&found).contains("Nothing that is compared differs."));
+        // A change from nothing has no ratio.
+        assert_eq!(change(&measure(catalogue::OVERFLOWS, 0.0, 3.0, None)), None);
+    }
 }

@@ -3,7 +3,9 @@ use std::sync::{Arc, LazyLock};
 use crate::packed::unpacked;
 use crate::testkit::{Kit, recommended, validation};
 use crate::{RenderInput, Texts};
-use recap_core::model::{Absent, CellOutcome, Observation, Problem, RowKind, RunResults, Value};
+use recap_core::model::{
+    Absent, CellOutcome, Observation, Primary, Problem, RowKind, RunResults, Value,
+};
 
 use super::*;
 
@@ -477,7 +479,7 @@ fn bill_on_page_is_readable_without_script() {
 
 #[test]
 fn only_opening_table_is_visible_without_script() {
-    let page = page(&Kit::default().report(), None);
+    let page = page(&Report { primary: Primary::Continuity, ..Kit::default().report() }, None);
     let answers: Vec<&str> = page.split("<section class=\"block answer\"").skip(1).collect();
     let hidden = answers.iter().filter(|part| part.split('>').next().unwrap().ends_with(" hidden"));
     assert_eq!((answers.len(), hidden.count()), (2, 1));

@@ -19,7 +19,7 @@ use quadrant::{FRAMES, Quadrant};
 pub(super) use points::reference;
 
 /// Problems that are told here, and characters of each.
-const PROBLEMS: usize = 4;
+const PROBLEMS: usize = 3;
 const PROBLEM: usize = 150;
 
 /// The section.
@@ -33,9 +33,7 @@ pub(super) struct Answer {
     more: Vec<String>,
     gate: Option<gate::GatePanel>,
     problems: Problems,
-    /// Whether what is kept and the bill come from the same replay, so that a picture may hold one
-    /// against the other.
-    is_pictured: bool,
+    /// A picture of each table where what is kept and the bill come from the same replay.
     blocks: Vec<TablePicture>,
 }
 
@@ -59,7 +57,6 @@ struct TablePicture {
 /// One figure and what it says.
 struct Figure {
     kept: String,
-    words: &'static str,
     name: String,
     cost: Option<String>,
 }
@@ -88,17 +85,15 @@ pub(super) fn answer(
     let chosen = report.recommendation.as_ref().and_then(|of| of.choice.place());
     let is_pictured = report.primary == Primary::Continuity;
     let several = blocks.len() > 1;
-    let shown = blocks.iter().enumerate().map(|(at, block)| {
+    let shown = blocks.iter().enumerate().filter(|_| is_pictured).map(|(at, block)| {
         // Token savers are each told of; none of them is chosen.
         let chosen = figured(&block.rows, chosen).filter(|_| !report.has_only_savers());
         TablePicture {
             keys: names.keys(block),
             heading: several.then(|| super::heading(report, block)),
             is_open: at == open,
-            figure: chosen.and_then(|row| figure(report.primary, row, &block.rows)),
-            picture: (is_pictured.then(|| chosen.map(|row| &*row.strategy)))
-                .and_then(|chosen| points::picture(report, &block.rows, chosen))
-                .map(drawn),
+            figure: chosen.and_then(|row| figure(row, &block.rows)),
+            picture: points::picture(&block.rows, chosen.map(|row| &*row.strategy)).map(drawn),
         }
     });
     Answer {
@@ -112,7 +107,6 @@ pub(super) fn answer(
         ),
         gate: gate::gate(report),
         problems: problems(report),
-        is_pictured,
     }
 }
 
@@ -174,24 +168,11 @@ fn figured<'a>(rows: &[&'a StrategyRow], chosen: Option<&RowName>) -> Option<&'a
     choices().find(named).or_else(|| choices().find(first)).or_else(|| choices().next())
 }
 
-fn figure(primary: Primary, row: &StrategyRow, rows: &[&StrategyRow]) -> Option<Figure> {
-    let kept = points::share(primary, row.number(primary.measure())?);
+fn figure(row: &StrategyRow, rows: &[&StrategyRow]) -> Option<Figure> {
     Some(Figure {
-        kept: number::percent(kept),
-        words: match primary {
-            Primary::Continuity => {
-                "of what the whole conversation answers right is still answered right with"
-            }
-            Primary::FactsKept => {
-                "of the facts that the agent needed after a compaction are still there with"
-            }
-            Primary::ReferenceRecall => {
-                "of the facts that the agent went on to use are still there with"
-            }
-        },
+        kept: number::percent(points::quality(row)?),
         name: block::label(row),
-        // Facts at cuts are of another experiment than the bill.
-        cost: (primary == Primary::Continuity).then(|| cost(row, rows)).flatten(),
+        cost: cost(row, rows),
     })
 }
 

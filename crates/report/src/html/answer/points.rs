@@ -2,9 +2,7 @@
 //! and the row that they are held against.
 
 use crate::{block, number, plain};
-use recap_core::model::{
-    ComparedRow, FULL, Interval, Primary, RECORDED, Report, RowKind, StrategyRow, catalogue,
-};
+use recap_core::model::{FULL, Interval, RECORDED, RowKind, StrategyRow, catalogue};
 
 /// A strategy, or several that stand in one point.
 pub(super) struct Mark {
@@ -16,8 +14,6 @@ pub(super) struct Mark {
     pub(super) x: f64,
     pub(super) y: f64,
     pub(super) spread: Option<Spread>,
-    /// Cost and quality in the run that this one is compared with.
-    pub(super) before: Option<(f64, f64)>,
     /// Whether the sentence above the picture names it.
     pub(super) is_chosen: bool,
 }
@@ -54,14 +50,11 @@ impl Kind {
 /// Everything that a drawing needs.
 pub(in crate::html) struct Picture {
     pub(super) marks: Vec<Mark>,
-    /// Cost and quality of the reference row; two runs have none.
-    pub(super) cross: Option<(f64, f64)>,
-    /// Largest quality that there can be.
-    pub(super) most: f64,
+    /// Cost and quality of the reference row.
+    pub(super) cross: (f64, f64),
     /// What stands across and up.
-    pub(super) axes: [String; 2],
+    pub(super) axes: [&'static str; 2],
     pub(super) show_x: fn(f64) -> String,
-    pub(super) show_y: fn(f64) -> String,
     /// The drawing in a sentence.
     pub(super) label: String,
     /// What the cross-hair stands for.
@@ -120,16 +113,10 @@ impl Mark {
     }
 
     /// Quality as drawn: the figure and its spread.
-    pub(super) fn heights(&self, most: f64) -> impl Iterator<Item = f64> {
+    pub(super) fn heights(&self) -> impl Iterator<Item = f64> {
         let ends = self.spread.iter().flat_map(|spread| [spread.lo, spread.hi]);
-        let before = self.before.map(|(_, y)| y);
-        ends.chain(before).chain([self.y]).map(move |y| y.clamp(0.0, most))
+        ends.chain([self.y]).map(|y| y.clamp(0.0, 1.0))
     }
-}
-
-/// What is kept, in per cent; a continuity is one already.
-pub(super) fn share(primary: Primary, kept: f64) -> f64 {
-    kept / primary.most()
 }
 
 /// The row that others are held against: what the recorded agent did, else the
@@ -139,14 +126,13 @@ pub(in crate::html) fn reference<'a>(rows: &[&'a StrategyRow]) -> Option<&'a Str
     of(RECORDED).or_else(|| of(FULL))
 }
 
+/// What is kept of the answers of the whole conversation.
+pub(super) fn quality(row: &StrategyRow) -> Option<f64> {
+    row.number(catalogue::CONTINUITY).map(|points| points / 100.0)
+}
+
 /// The picture of one table; nothing where it has no choice to show.
-pub(super) fn picture(
-    report: &Report,
-    rows: &[&StrategyRow],
-    chosen: Option<&str>,
-) -> Option<Picture> {
-    let primary = report.primary;
-    let quality = |row: &StrategyRow| row.number(primary.measure()).map(|y| share(primary, y));
+pub(super) fn picture(rows: &[&StrategyRow], chosen: Option<&str>) -> Option<Picture> {
     let reference = reference(rows)?;
     let across = if (DOLLARS.read)(reference).is_some() { DOLLARS } else { TOKENS };
     // At cuts nobody knows what the recorded agent would have kept.
@@ -156,7 +142,7 @@ pub(super) fn picture(
     let mut marks: Vec<Mark> = Vec::new();
     for row in rows.iter().filter(|row| is_choice(row, reference)) {
         let (Some(x), Some(y)) = ((across.read)(row), quality(row)) else { continue };
-        let spread = row.intervals.get(primary.id()).and_then(|of| spread(primary, of));
+        let spread = row.intervals.get(catalogue::CONTINUITY.id).and_then(spread);
         let mark = Mark {
             title: title(row, y, spread, (across.show)(x)),
             names: vec![name(row)],
@@ -164,7 +150,6 @@ pub(super) fn picture(
             x,
             y,
             spread,
-            before: None,
             is_chosen: chosen == Some(row.strategy.as_str()),
         };
         match marks.iter_mut().find(|other| other.is_at(&mark)) {
@@ -177,55 +162,10 @@ pub(super) fn picture(
     (!marks.is_empty()).then(|| Picture {
         label: label(&marks, across.axis),
         marks,
-        cross: Some(cross),
-        most: 1.0,
-        axes: [across.axis.to_owned(), up(primary).to_owned()],
+        cross,
+        axes: [across.axis, "questions still answered right"],
         show_x: across.show,
-        show_y: number::percent,
         reference: describe(reference, quality(reference).is_some(), cross, across.show),
-    })
-}
-
-/// The rows of two runs in one picture, each in run B and where it was in run A.
-/// Rows without a price in both runs are left out.
-pub(in crate::html) fn compared(primary: Primary, rows: &[&ComparedRow]) -> Option<Picture> {
-    let of = |row: &ComparedRow, id: &str| {
-        let figure = row.measures.iter().find(|measure| measure.measure == id)?;
-        Some((figure.a, figure.b))
-    };
-    let points = |row: &ComparedRow| {
-        let (x, y) = (of(row, catalogue::COST_USD.id)?, of(row, primary.id())?);
-        Some(((x.0, share(primary, y.0)), (x.1, share(primary, y.1))))
-    };
-    let mark = |row: &&ComparedRow| {
-        let (before, (x, y)) = points(row)?;
-        let name = plain::line(&row.strategy_b);
-        let describe =
-            |(x, y): (f64, f64)| format!("{} kept, {}", number::percent(y), number::dollars(x));
-        let title = format!("{name}: {} in B, {} in A", describe((x, y)), describe(before));
-        let class = class(row.row_kind);
-        let names = vec![name];
-        Some(Mark {
-            names,
-            class,
-            title,
-            x,
-            y,
-            spread: None,
-            before: Some(before),
-            is_chosen: false,
-        })
-    };
-    let marks: Vec<Mark> = rows.iter().filter_map(mark).collect();
-    (!marks.is_empty()).then(|| Picture {
-        label: label(&marks, DOLLARS.axis),
-        marks,
-        cross: None,
-        most: 1.0,
-        axes: [DOLLARS.axis.to_owned(), up(primary).to_owned()],
-        show_x: DOLLARS.show,
-        show_y: number::percent,
-        reference: String::new(),
     })
 }
 
@@ -249,13 +189,13 @@ fn name(row: &StrategyRow) -> String {
     format!("{}{star}", plain::line(&row.strategy))
 }
 
-fn spread(primary: Primary, interval: &Interval) -> Option<Spread> {
+fn spread(interval: &Interval) -> Option<Spread> {
     let (lo, hi, kind) = match interval {
         Interval::Dots { values } => (*values.first()?, *values.last()?, Kind::Sessions),
         Interval::ThisSessionOnly { lo, hi } => (*lo, *hi, Kind::ThisSessionOnly),
         Interval::Student { lo, hi } | Interval::Wider { lo, hi } => (*lo, *hi, Kind::Interval),
     };
-    Some(Spread { lo: share(primary, lo), hi: share(primary, hi), kind })
+    Some(Spread { lo: lo / 100.0, hi: hi / 100.0, kind })
 }
 
 fn title(row: &StrategyRow, kept: f64, spread: Option<Spread>, cost: String) -> String {
@@ -266,15 +206,6 @@ fn title(row: &StrategyRow, kept: f64, spread: Option<Spread>, cost: String) -> 
         format!("; over the window at {}", block::counted(n.round() as usize, "request"))
     });
     format!("{}: {} kept{spread}, {cost}{over}", block::label(row), number::percent(kept))
-}
-
-/// What stands up.
-fn up(primary: Primary) -> &'static str {
-    match primary {
-        Primary::Continuity => "questions still answered right",
-        Primary::FactsKept => "needed facts kept after a compaction",
-        Primary::ReferenceRecall => "needed facts kept",
-    }
 }
 
 fn label(marks: &[Mark], axis: &str) -> String {
@@ -307,14 +238,14 @@ fn describe(
 mod tests {
     use super::*;
     use crate::testkit::Kit;
-    use recap_core::model::Value;
+    use recap_core::model::{Report, Value};
 
     /// Ranked and other rows at one window, with figures of their own.
     fn priced() -> Report {
         let mut report = Kit { windows: vec!["200k"], ..Kit::default() }.report();
         let mut set = |name: &str, usd: f64, kept: f64, over: f64| {
             let row = report.rows.iter_mut().find(|r| r.strategy == name).unwrap();
-            for (id, x) in [("cost_usd", usd), ("reference_recall", kept), ("overflows", over)] {
+            for (id, x) in [("cost_usd", usd), ("continuity", 100.0 * kept), ("overflows", over)] {
                 row.values.insert(id.to_owned(), Value::Known(x));
             }
         };
@@ -328,7 +259,7 @@ mod tests {
 
     fn pictured(report: &Report) -> Option<Picture> {
         let rows: Vec<&StrategyRow> = report.rows.iter().collect();
-        picture(report, &rows, Some("fifo"))
+        picture(&rows, Some("fifo"))
     }
 
     #[test]
@@ -344,7 +275,7 @@ mod tests {
             pair("continuation", "hollow"),
         ];
         assert_eq!(actual, expected, "the one to look at first, and no control");
-        assert_eq!(picture.cross, Some((8.0, 1.0)));
+        assert_eq!(picture.cross, (8.0, 1.0));
         let whole = "the whole conversation sent every time (full): 100 %, $8.00";
         assert_eq!(picture.reference, whole);
     }
@@ -355,14 +286,14 @@ mod tests {
         let mut row = report.rows[0].clone();
         row.strategy = "recorded".to_owned();
         row.values.insert("cost_usd".to_owned(), Value::Known(6.0));
-        row.values.insert("reference_recall".to_owned(), Value::Known(0.85));
+        row.values.insert("continuity".to_owned(), Value::Known(85.0));
         report.rows.push(row);
         let picture = pictured(&report).unwrap();
-        assert_eq!(picture.cross, Some((6.0, 0.85)));
+        assert_eq!(picture.cross, (6.0, 0.85));
         assert!(picture.marks.iter().any(|mark| mark.names == ["full"]), "a choice beside it");
-        report.rows.last_mut().unwrap().values.remove("reference_recall");
+        report.rows.last_mut().unwrap().values.remove("continuity");
         let picture = pictured(&report).unwrap();
-        assert_eq!(picture.cross, Some((6.0, 1.0)), "kept as by the whole conversation");
+        assert_eq!(picture.cross, (6.0, 1.0), "kept as by the whole conversation");
         assert!(picture.reference.contains("what the whole conversation keeps"));
     }
 
@@ -385,10 +316,10 @@ mod tests {
     fn few_sessions_show_span_and_more_an_interval() {
         let dots = Interval::Dots { values: vec![20.0, 40.0, 80.0] };
         let span = Spread { lo: 0.2, hi: 0.8, kind: Kind::Sessions };
-        assert_eq!(spread(Primary::Continuity, &dots), Some(span));
-        let student = Interval::Student { lo: 0.1, hi: 0.3 };
+        assert_eq!(spread(&dots), Some(span));
+        let student = Interval::Student { lo: 10.0, hi: 30.0 };
         let interval = Spread { lo: 0.1, hi: 0.3, kind: Kind::Interval };
-        assert_eq!(spread(Primary::FactsKept, &student), Some(interval));
+        assert_eq!(spread(&student), Some(interval));
     }
 
     #[test]

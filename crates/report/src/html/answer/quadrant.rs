@@ -6,6 +6,7 @@ use askama::Template;
 
 use super::labels::{self, Label, Rectangle};
 use super::points::{Kind, Mark, Picture, Spread};
+use crate::number;
 
 /// Sizes of a drawing.
 pub(in crate::html) struct Frame {
@@ -51,8 +52,6 @@ struct Dot {
     x: i32,
     y: i32,
     title: String,
-    /// Where it was in the run that this one is compared with.
-    before: Option<(i32, i32)>,
     /// What is known of its spread.
     bar: Option<Bar>,
 }
@@ -86,8 +85,8 @@ pub(in crate::html) struct Quadrant {
     label: String,
     down: Vec<Tick>,
     across: Vec<Tick>,
-    axes: [String; 2],
-    cross: Option<(i32, i32)>,
+    axes: [&'static str; 2],
+    cross: (i32, i32),
     corners: Vec<Corner>,
     dots: Vec<Dot>,
     names: Vec<labels::Placed>,
@@ -100,22 +99,16 @@ impl Quadrant {
     /// Draws a picture in a frame.
     pub(in crate::html) fn new(picture: &Picture, frame: &Frame) -> Self {
         let field = (frame.left, TOP, frame.width - RIGHT, frame.height - BOTTOM);
-        let before = |mark: &Mark| mark.before.map(|(x, _)| x);
-        let xs = picture.marks.iter().flat_map(|mark| before(mark).into_iter().chain([mark.x]));
+        let xs = picture.marks.iter().map(|mark| mark.x);
         let room = CORNER.0 * frame.font / f64::from(field.2 - field.0);
-        let x = Scale::new(xs, picture.cross.map(|at| at.0), (0.04, room), WIDE);
-        let ys = picture.marks.iter().flat_map(|mark| mark.heights(picture.most));
+        let x = Scale::new(xs, picture.cross.0, (0.04, room), WIDE);
+        let ys = picture.marks.iter().flat_map(Mark::heights);
         let room = CORNER.1 * frame.font / f64::from(field.3 - field.1);
         // Nothing stands as low as the words of the lower corners.
-        let y = Scale::new(ys, picture.cross.map(|at| at.1), (room, room), f64::INFINITY);
+        let y = Scale::new(ys, picture.cross.1, (room, room), f64::INFINITY);
         let place = PlotField { x, y, field };
-        let cross = picture.cross.map(|at| place.of(at));
-        let dots: Vec<Dot> =
-            picture.marks.iter().map(|mark| place.dot(mark, picture.most)).collect();
-        let corners = match cross {
-            Some(_) => corners(field, frame.font),
-            None => Vec::new(),
-        };
+        let dots: Vec<Dot> = picture.marks.iter().map(|mark| place.dot(mark)).collect();
+        let corners = corners(field, frame.font);
         // Names may cross a thin line, which their halo interrupts.
         let mut taken: Vec<Rectangle> =
             corners.iter().map(|corner| corner.covers(frame.font)).collect();
@@ -127,10 +120,10 @@ impl Quadrant {
             height: frame.height,
             field,
             label: picture.label.clone(),
-            down: place.ticks(&place.y, |at| place.of((0.0, at)).1, picture.show_y),
+            down: place.ticks(&place.y, |at| place.of((0.0, at)).1, number::percent),
             across: place.ticks(&place.x, |at| place.of((at, 0.0)).0, picture.show_x),
-            axes: [picture.axes[0].clone(), picture.axes[1].clone()],
-            cross,
+            axes: picture.axes,
+            cross: place.of(picture.cross),
             corners,
             dots,
             names,
@@ -200,16 +193,15 @@ impl PlotField {
         (left + across.round() as i32, bottom - down.round() as i32)
     }
 
-    fn dot(&self, mark: &Mark, most: f64) -> Dot {
+    fn dot(&self, mark: &Mark) -> Dot {
         let (x, y) = self.of((mark.x, mark.y));
-        let height = |value: f64| self.of((mark.x, value.clamp(0.0, most))).1;
+        let height = |value: f64| self.of((mark.x, value.clamp(0.0, 1.0))).1;
         let bar = mark.spread.map(|Spread { lo, hi, kind }| Bar {
             from: height(lo),
             to: height(hi),
             capped: kind != Kind::Sessions,
         });
-        let before = mark.before.map(|before| self.of(before));
-        Dot { class: mark.class, x, y, title: mark.title.clone(), before, bar }
+        Dot { class: mark.class, x, y, title: mark.title.clone(), bar }
     }
 
     fn ticks(&self, scale: &Scale, at: impl Fn(f64) -> i32, show: fn(f64) -> String) -> Vec<Tick> {
@@ -231,25 +223,20 @@ impl Scale {
     /// With `room`, shares of the field, around all values and on both sides of
     /// the cross-hair for the words of the corners. Logarithmic where values lie
     /// more than `wide` times apart.
-    fn new(
-        values: impl Iterator<Item = f64>,
-        cross: Option<f64>,
-        room: (f64, f64),
-        wide: f64,
-    ) -> Self {
+    fn new(values: impl Iterator<Item = f64>, cross: f64, room: (f64, f64), wide: f64) -> Self {
         let (mut from, mut to) = (f64::INFINITY, f64::NEG_INFINITY);
-        for value in values.chain(cross) {
+        for value in values.chain([cross]) {
             (from, to) = (from.min(value), to.max(value));
         }
         let log = from > 0.0 && to > wide * from;
         let scaled = |value: f64| if log { value.log10() } else { value };
-        let (from, to, cross) = (scaled(from), scaled(to), cross.map(scaled));
+        let (from, to, cross) = (scaled(from), scaled(to), scaled(cross));
         // All in one point still need a scale.
         let length = (to - from).max(to.abs() * 0.1).max(1e-6);
         let part = |share: f64| length * share / (1.0 - share);
         let (margin, least) = (part(room.0), part(room.1));
-        let from = cross.map_or(f64::INFINITY, |cross| cross - least).min(from - margin);
-        let to = cross.map_or(f64::NEG_INFINITY, |cross| cross + least).max(to + margin);
+        let from = (cross - least).min(from - margin);
+        let to = (cross + least).max(to + margin);
         Scale { log, from, to }
     }
 
@@ -284,7 +271,7 @@ mod tests {
 
     #[test]
     fn scale_begins_near_points_and_leaves_corner_room() {
-        let scale = Scale::new([80.0, 90.0].into_iter(), Some(100.0), (0.05, 0.1), WIDE);
+        let scale = Scale::new([80.0, 90.0].into_iter(), 100.0, (0.05, 0.1), WIDE);
         assert!(!scale.log && scale.from > 70.0, "{scale:?}");
         assert!(1.0 - scale.share(100.0) > 0.09, "{scale:?}");
         assert_eq!(scale.ticks(), [80.0, 85.0, 90.0, 95.0, 100.0]);
@@ -292,18 +279,18 @@ mod tests {
 
     #[test]
     fn scale_is_logarithmic_for_points_tenfold_apart() {
-        let scale = Scale::new([3.0].into_iter(), Some(130.0), (0.05, 0.05), WIDE);
+        let scale = Scale::new([3.0].into_iter(), 130.0, (0.05, 0.05), WIDE);
         assert!(scale.log);
         assert_eq!(scale.ticks(), [5.0, 10.0, 20.0, 50.0, 100.0]);
         assert!(
-            !Scale::new([0.0].into_iter(), Some(130.0), (0.05, 0.05), WIDE).log,
+            !Scale::new([0.0].into_iter(), 130.0, (0.05, 0.05), WIDE).log,
             "nothing has no logarithm"
         );
     }
 
     #[test]
     fn points_in_one_place_still_have_a_scale() {
-        let scale = Scale::new([1.0].into_iter(), Some(1.0), (0.05, 0.1), WIDE);
+        let scale = Scale::new([1.0].into_iter(), 1.0, (0.05, 0.1), WIDE);
         assert!(scale.to > scale.from && scale.share(1.0) > 0.0, "{scale:?}");
     }
 }
