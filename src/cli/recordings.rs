@@ -106,7 +106,8 @@ pub(super) struct Recordings {
     newest: (SystemTime, PathBuf),
 }
 
-/// The newest session of all agents.
+/// The newest session of all agents with those that lie beside it: the folder of a project, or the
+/// store of all. At what size to compact takes several.
 ///
 /// # Errors
 /// If there is none.
@@ -119,7 +120,10 @@ pub(super) fn latest() -> Result<PathBuf, Failure> {
     };
     let what = if is_store(path) { "store" } else { "session" };
     wire::say(&format!("newest {what} ({agent}): {}; looked in {}", path.display(), places()));
-    Ok(path.clone())
+    Ok(match path.parent() {
+        Some(folder) if !is_store(path) => folder.to_owned(),
+        _ => path.clone(),
+    })
 }
 
 /// The folders that are looked into.
@@ -152,7 +156,10 @@ fn words(found: &[Recordings]) -> String {
     }
     if !found.is_empty() {
         text.push('\n');
-        commands.insert(0, ("recap bench --latest --open", "measure the newest of them"));
+        commands.insert(
+            0,
+            ("recap bench --latest --open", "measure the newest of them, and those beside it"),
+        );
     }
     commands.push(("recap bench FILE|FOLDER", "measure your own sessions"));
     commands.push(("recap --help", "list all commands"));

@@ -49,6 +49,8 @@ mod shared;
 mod show;
 mod shown;
 mod sizes;
+#[cfg(unix)]
+mod skill;
 mod strategies;
 mod terminal;
 #[path = "../common/tools.rs"]

@@ -6,10 +6,11 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::Value as Json;
 
+use super::block::counted;
 use super::{Format, RenderInput, number};
 use recap_core::model::{
     Absent, AnsweredAtCuts, Finding, Gate, Interval, Manifest, Missing, PanelAgreement, Primary,
-    Recommendation, Report, RowKind, StrategyRow, Value,
+    RECORDED, Recommendation, Report, RowKind, StrategyRow, Value, catalogue,
 };
 use recap_core::wording::{self, Answer};
 
@@ -27,6 +28,12 @@ const VERSION: u32 = 6;
 struct Summary<'a> {
     version: u32,
     title: &'a str,
+    /// What to use, how sure that is, what it rests on and what else to know.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    answer: Option<Json>,
+    /// What other sizes of the agent's own compaction would have cost, or why that is not said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sizes: Option<Json>,
     primary: Primary,
     rows: Vec<Row<'a>>,
     /// For each strategy, the questions at cuts by kind; absent without any.
@@ -34,12 +41,6 @@ struct Summary<'a> {
     questions: Vec<Json>,
     #[serde(skip_serializing_if = "Option::is_none")]
     family: Option<Json>,
-    /// What to use, how sure that is, what it rests on and what else to know.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    answer: Option<Json>,
-    /// What other sizes of the agent's own compaction would have cost, or why that is not said.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    sizes: Option<Json>,
     #[serde(skip_serializing_if = "Option::is_none")]
     gate: Option<&'a Gate>,
     /// What an interrupted run lacks.
@@ -133,7 +134,29 @@ fn answered(report: &Report, recommendation: &Recommendation) -> Option<Json> {
         "also": also,
         "next": next,
         "harness": harness,
+        "lost": lost(report),
     }))
+}
+
+/// What the agent's own compactions kept: as recorded, else as an offline summary in their place.
+fn lost(report: &Report) -> Option<String> {
+    let agent = report.manifest.agent.as_deref()?;
+    let recorded = report.rows.iter().find(|row| row.strategy == RECORDED);
+    let of = |row: &StrategyRow| {
+        let cuts = row.number(catalogue::CUTS).filter(|cuts| *cuts > 0.0)?;
+        let kept = number::percent(row.number(catalogue::FACTS_KEPT)?);
+        Some((kept, counted(cuts as usize, "recorded compaction")))
+    };
+    let own = recorded.and_then(of).map(|(kept, places)| {
+        format!("Behind {places} {agent} still had {kept} of the facts that it used next.")
+    });
+    own.or_else(|| {
+        let (kept, places) = report.twin.as_ref().and_then(of)?;
+        Some(format!(
+            "What {agent} kept is not on record: an offline summary in its place keeps {kept} of \
+             the facts used next ({places})."
+        ))
+    })
 }
 
 fn found(finding: &Finding) -> Json {
