@@ -137,6 +137,24 @@ fn rebuilt_cache_shows_cause_tokens_and_extra_cost() {
     assert_eq!(found(&rows, "hour", "change"), ["", "", "0.02875", ""]);
 }
 
+/// $0.14375 behind the idle gap, $0.092 and $0.02625 for the other two: $0.262 in all.
+#[test]
+fn caches_rebuilt_after_idle_gaps_have_a_line_wherever_people_read() {
+    let desk = Desk::new();
+    let lines: Vec<String> = session().iter().map(Json::to_string).collect();
+    desk.file("logs/session.jsonl", lines.join("\n"));
+    let run = ["bench", "logs", "--strategy", "full", "--cuts", "none", "--quiet"];
+    let told = desk.good(&[&run[..], &["--questions", "none", "--out", "run"]].concat()).out;
+    let [markdown, page] =
+        ["report.md", "report.html"].map(|name| desk.read(&format!("run/{name}")));
+    let markdown = markdown.replace("&#36;", "$");
+    let wide = desk.good(&["report", "run", "--wide"]).out;
+    for text in [&told, &markdown, &page, &wide] {
+        let line = "3 caches were rebuilt for $0.262, $0.144 of it after idle gaps (1).";
+        assert!(text.contains(line), "{text}");
+    }
+}
+
 #[test]
 fn history_that_a_fork_copied_is_billed_once() {
     // The fork goes on behind the second turn.

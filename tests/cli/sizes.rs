@@ -191,14 +191,64 @@ fn sessions_of(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Every dollar above the table of sizes is a cell of it.
-fn assert_dollars_are_cells(told: &str) {
+/// Every dollar and share in sentences is a cell of the tables.
+#[track_caller]
+fn assert_figures_are_cells(said: &str, tables: &str) {
+    let words = |text: &str| -> Vec<String> {
+        let trimmed = |word: &str| word.trim_matches(['(', ')', ',', '.', ':', ';']).to_owned();
+        text.split_whitespace().map(trimmed).collect()
+    };
+    let (words, cells) = (words(said), words(tables));
+    for amount in words.iter().filter(|word| word.starts_with('$')) {
+        assert!(cells.contains(amount), "{amount}: {said}\n{tables}");
+    }
+    let number = |text: &str| text.trim_matches(|c: char| !c.is_ascii_digit()).to_owned();
+    // A cell is a share, or a range of shares.
+    let mut shares: Vec<String> = Vec::new();
+    for (at, cell) in cells.iter().enumerate() {
+        let is_range = cell.contains('…') || cell.contains('–');
+        if is_range || cells.get(at + 1).is_some_and(|next| next == "%") {
+            shares.extend(cell.split(['…', '–']).map(number));
+        }
+    }
+    for (at, _) in words.iter().enumerate().filter(|(_, word)| *word == "%") {
+        let range = (at >= 3 && words[at - 2] == "to").then(|| &words[at - 3]);
+        for share in [&words[at - 1]].into_iter().chain(range) {
+            assert!(shares.contains(&number(share)), "{share} %: {said}\n{tables}");
+        }
+    }
+}
+
+/// What stands above the table of sizes, which ends at an empty line.
+fn above_sizes(told: &str) -> (&str, &str) {
     let at = told.find(" compacts at ").unwrap_or_else(|| panic!("{told}"));
-    let (said, table) = told.split_at(told[..at].rfind('\n').unwrap());
-    let table = table.split("\n\n").next().unwrap();
-    let amounts = said.split_whitespace().filter(|word| word.starts_with('$'));
-    for amount in amounts.map(|word| word.trim_end_matches([',', '.', ':'])) {
-        assert!(table.split_whitespace().any(|cell| cell == amount), "{amount}: {told}");
+    let (said, tables) = told.split_at(told[..at].rfind('\n').unwrap());
+    (said, tables.split("\n\n").next().unwrap())
+}
+
+/// Of agents with sizes, without a setting for them, and without a price: each sentence of the
+/// terminal and of `summary.json` rests on the tables that all of it has.
+#[test]
+fn every_dollar_and_share_of_a_sentence_is_a_cell() {
+    let Some(data) = shared("data") else { return };
+    let desk = Desk::new();
+    for folder in ["agentv-codex", "opencode", "pi-sessions", "gemini-cli"] {
+        let path = data.join(folder);
+        let told = desk.good(&["bench", path.to_str().unwrap(), "--quiet", "--out", "run"]).out;
+        if told.contains(" compacts at ") {
+            let (said, sizes) = above_sizes(&told);
+            assert_figures_are_cells(said, sizes);
+        }
+        let wide = desk.good(&["report", "run", "--wide"]).out;
+        let (said, tables) = wide.split_once("\n next ").expect("what to do next");
+        let answer = desk.json("run/summary.json")["answer"].clone();
+        let sentences = ["answer", "how_sure", "doubt", "basis", "lost", "harness"];
+        let sentences = sentences.iter().filter_map(|name| answer[name].as_str());
+        let also = answer["also"].as_array().unwrap().iter().filter_map(Json::as_str);
+        // The price of the next run is of no table, and the end of that paragraph no figure.
+        for sentence in [said].into_iter().chain(sentences).chain(also) {
+            assert_figures_are_cells(sentence, tables.split_once('\n').unwrap().1);
+        }
     }
 }
 
@@ -213,7 +263,8 @@ fn savings_match_an_independent_simulation() {
         let paths: Vec<&str> = files.iter().map(|file| file.to_str().unwrap()).collect();
         let run = ["--strategy", "prune", "--cuts", "none", "--quiet", "--out", "run"];
         let told = desk.good(&[&["bench"], &paths[..], &run[..]].concat()).out;
-        assert_dollars_are_cells(&told);
+        let (said, table) = above_sizes(&told);
+        assert_figures_are_cells(said, table);
         let own = sizes(&desk, "run");
         let rows = own["sizes"].as_array().unwrap();
         let value = |name: &str| own["quantities"][name]["value"].clone();

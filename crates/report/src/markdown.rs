@@ -8,9 +8,9 @@
 
 use std::fmt::Write as _;
 
-use super::document::markdown::{escaped, folded, rows};
+use super::document::markdown::{escaped, folded, markdown, rows};
 use super::document::{Column, Group, Narrow, Row, Table, absent, figures};
-use super::{Format, RenderInput, block, table};
+use super::{Format, RenderInput, block, receipt, sizes, table};
 use recap_core::model::{
     Check, CheckOutcome, Finding, Gate, Report, RowKind, StrategyRow, UndecidedPolicy,
 };
@@ -151,12 +151,20 @@ fn reason(check: &Check) -> String {
 /// What to use, how sure that is and what it rests on.
 fn answer(report: &Report) -> String {
     let mut text = String::new();
-    if let Some(Answer { answer, how_sure, doubt, basis, also, .. }) = wording::answer(report) {
+    let rebuilt = receipt::rebuilt(&report.receipt).map(|said| format!("Of today's bill {said}."));
+    if let Some(Answer { answer, how_sure, doubt, basis, also, harness, .. }) =
+        wording::answer(report)
+    {
         let first = format!("**{}**", escaped::prose(&answer, 2 * SENTENCE));
         line(&mut text, &first);
-        for sentence in also.iter().chain([&how_sure]).chain(&doubt).chain([&basis]) {
+        let harness = harness.map(|said| format!("For a harness of your own: {said}"));
+        let sentences = harness.iter().chain(&also).chain([&how_sure]).chain(&doubt);
+        for sentence in sentences.chain([&basis]).chain(&rebuilt) {
             line(&mut text, &escaped::prose(sentence, SENTENCE));
         }
+    }
+    if let Some(Ok(curve)) = &report.curve {
+        text += &format!("\n{}", markdown(&sizes::parts(curve)));
     }
     text
 }
@@ -259,12 +267,12 @@ fn tables(report: &Report) -> Vec<Part> {
 
 /// The terminal's columns as a table of Markdown, below their ranks.
 fn ranking(report: &Report, all: &[&StrategyRow]) -> String {
-    let columns = table::all_columns(report.primary);
     let shown = |column: &&&table::TableColumn| {
         let known = all.iter().any(|row| (column.cell)(row).text != absent());
         let narrow = column.head.narrow;
         known && !matches!(narrow, Narrow::LeftOut(order) if order >= LEFT_OUT)
     };
+    let columns = table::all_columns(report.primary, all);
     let columns: Vec<_> = columns.iter().filter(shown).collect();
     let row = |row: &&StrategyRow| {
         let rank = row.rank.map_or_else(String::new, |rank| rank.to_string());

@@ -8,8 +8,8 @@ use super::html::money::parts::parts as bill_parts;
 use super::{block, number};
 use recap_billing::pricing::PriceList;
 use recap_core::model::{
-    self, Absent, Amount, Cause, Content, Hour, Origin, RECORDED, Rebuilt, Receipt, Report,
-    RowKind, Sender, Spent, StrategyRow, TokenKind, catalogue,
+    self, Absent, Amount, Cause, Content, Hour, Origin, RECORDED, Receipt, Report, RowKind, Sender,
+    Spent, StrategyRow, TokenKind, catalogue,
 };
 use recap_core::text::{counted, form_for};
 
@@ -45,8 +45,9 @@ pub(super) fn parts(report: &Report) -> Vec<Part> {
         parts.push(Part::Table(costs(receipt)));
     }
     parts.push(Part::List(notes(receipt)));
-    if !receipt.rebuilt.is_empty() {
+    if let Some(rebuilt) = rebuilt(receipt) {
         parts.push(heading("Caches that were rebuilt"));
+        parts.push(Part::Text(format!("{rebuilt}.")));
         parts.push(text(
             "Requests that did not read what the request before them had in the provider’s cache, by \
              what came between, and what these tokens cost above a read.",
@@ -84,8 +85,28 @@ fn costs(receipt: &Receipt) -> Table {
             cost(format!("{}, {model}", sender_name(*sender)), spent, &kinds)
         })
         .collect();
-    if rows.len() > 1 {
-        rows.push(cost("all".to_owned(), &receipt.all(), &kinds));
+    let several = rows.len() > 1;
+    for sender in [Sender::Subagent, Sender::Compaction] {
+        let own =
+            receipt.spent.iter().filter(|((of, _), spent)| *of == sender && spent.reported > 0);
+        if own.count() > 1 {
+            rows.push(cost(
+                format!("{}, all models", sender_name(sender)),
+                &receipt.of(sender),
+                &kinds,
+            ));
+        }
+    }
+    if let Some((calls, usd)) = receipt.estimated {
+        let name = format!("{} not on record, estimated", counted(calls, "compaction"));
+        let total = [name, number::dollars(usd), absent()];
+        let cells = total.into_iter().chain(kinds.iter().map(|_| absent())).map(Cell::from);
+        rows.push(Row { cells: cells.collect(), dim: false });
+    }
+    if several || receipt.estimated.is_some() {
+        let mut all = cost("all".to_owned(), &receipt.all(), &kinds);
+        all.cells[1].text = money(&receipt.today());
+        rows.push(all);
     }
     let heads = [words("sent by"), figures("total"), figures("requests")].into_iter();
     Table {
@@ -181,15 +202,19 @@ fn unpriced(receipt: &Receipt) -> impl Iterator<Item = String> {
 }
 
 fn rebuilt_rows(receipt: &Receipt) -> Vec<Vec<String>> {
-    let row = |(cause, one): (&Cause, &Rebuilt)| {
-        vec![
-            cause_name(*cause).to_owned(),
-            number::grouped(one.requests),
-            number::tokens(one.lost.tokens as f64),
-            money(&one.lost),
-        ]
+    let row = |name: &str, requests: u64, lost: &Amount| {
+        let tokens = number::tokens(lost.tokens as f64);
+        vec![name.to_owned(), number::grouped(requests), tokens, money(lost)]
     };
-    receipt.rebuilt.iter().map(row).collect()
+    let each = receipt.rebuilt.iter();
+    let mut rows: Vec<Vec<String>> =
+        each.map(|(cause, one)| row(cause_name(*cause), one.requests, &one.lost)).collect();
+    if rows.len() > 1 {
+        let all = || receipt.rebuilt.values();
+        let lost: Amount = all().map(|one| &one.lost).sum();
+        rows.push(row("all", all().map(|one| one.requests).sum(), &lost));
+    }
+    rows
 }
 
 /// The kinds of content that were sent most; the tools after the first are one row.
@@ -269,9 +294,6 @@ pub(super) fn sentence(report: &Report) -> Option<String> {
             said += &format!("; of it {} for {}", money(&spent.total()), sender_name(sender));
         }
     }
-    if let Some(rebuilt) = rebuilt(receipt) {
-        said += &format!("; {rebuilt}");
-    }
     if receipt.missing_subagents > 0 {
         let calls = counted(receipt.missing_subagents, "subagent");
         said += &format!("; not known is what {calls} used, whose logs are not there");
@@ -319,18 +341,21 @@ fn without_price(receipt: &Receipt) -> Option<String> {
     (!models.is_empty()).then(|| format!("no price for {}", models.join(", ")))
 }
 
-/// The rebuilt caches in a clause; nothing where none was.
-fn rebuilt(receipt: &Receipt) -> Option<String> {
+/// The rebuilt caches in a line, with those after idle gaps; nothing where none was.
+pub(super) fn rebuilt(receipt: &Receipt) -> Option<String> {
     let requests: u64 = receipt.rebuilt.values().map(|one| one.requests).sum();
     let lost: Amount = receipt.rebuilt.values().map(|one| &one.lost).sum();
-    let causes = receipt.rebuilt.iter().map(|(cause, one)| {
-        format!("{} {} ({})", number::grouped(one.requests), cause_name(*cause), money(&one.lost))
-    });
-    let causes: Vec<String> = causes.collect();
     let caches = counted(requests, "cache");
+    let idle = receipt.rebuilt.get(&Cause::IdleGap).map(|idle| {
+        format!(
+            ", {} of it after idle gaps ({})",
+            money(&idle.lost),
+            number::grouped(idle.requests)
+        )
+    });
     let was = form_for(requests, "was", "were");
-    let causes = causes.join(", ");
-    (requests > 0).then(|| format!("{caches} {was} rebuilt for {} of it: {causes}", money(&lost)))
+    (requests > 0)
+        .then(|| format!("{caches} {was} rebuilt for {}{}", money(&lost), idle.unwrap_or_default()))
 }
 
 fn sender_name(sender: Sender) -> &'static str {
@@ -523,7 +548,7 @@ pub(super) mod tests {
 
     use super::*;
     use crate::testkit::Kit;
-    use recap_core::model::{CellKey, CellOutcome, RunResults};
+    use recap_core::model::{CellKey, CellOutcome, Rebuilt, RunResults};
 
     /// A run in which a model without a price answered a subagent.
     pub(crate) fn report() -> Report {
@@ -568,15 +593,27 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn sentence_splits_dollars_by_kind_rebuilds_by_cause() {
+    fn sentence_splits_dollars_by_kind() {
         assert_eq!(
             sentence(&report()).unwrap(),
             "Today these sessions cost $2.25 + unknown (no price for local): cache reads $1.00, cache writes \
              (5 min) $0.500, uncached input unknown, output $0.500; $0.250 estimated for 1 \
-             compaction not on record; of it unknown for subagents; \
-             3 caches were rebuilt for $0.375 of it: 1 behind a compaction ($0.125), 2 after an idle \
-             gap ($0.250); not known is what 3 subagents used, whose logs are not there."
+             compaction not on record; of it unknown for subagents; not known is what 3 subagents used, whose logs are not there."
         );
+    }
+
+    #[test]
+    fn rebuilt_caches_have_a_line_of_their_own_whose_dollars_are_cells() {
+        let mut report = report();
+        let said = rebuilt(&report.receipt).unwrap();
+        assert_eq!(said, "3 caches were rebuilt for $0.375, $0.250 of it after idle gaps (2)");
+        let dollars: Vec<String> =
+            rebuilt_rows(&report.receipt).into_iter().map(|row| row[3].clone()).collect();
+        assert_eq!(dollars, ["$0.125", "$0.250", "$0.375"]);
+        report.receipt.rebuilt.remove(&Cause::IdleGap);
+        assert_eq!(rebuilt(&report.receipt).unwrap(), "1 cache was rebuilt for $0.125");
+        report.receipt.rebuilt.clear();
+        assert_eq!(rebuilt(&report.receipt), None);
     }
 
     #[test]
@@ -648,11 +685,15 @@ pub(super) mod tests {
         let column = |at: usize| -> Vec<&str> {
             table.groups[0].rows.iter().map(|row| row.cells[at].text.as_str()).collect()
         };
-        assert_eq!(column(0), ["main agent, claude-opus-4-6", "subagents, local", "all"]);
-        assert_eq!(column(1), ["$2.00", "unknown", "$2.00 + unknown"]);
+        let estimated = "1 compaction not on record, estimated";
+        assert_eq!(
+            column(0),
+            ["main agent, claude-opus-4-6", "subagents, local", estimated, "all"]
+        );
+        assert_eq!(column(1), ["$2.00", "unknown", "$0.250", "$2.25 + unknown"]);
         // Cache reads, and input past the cache.
-        assert_eq!(column(3), ["$1.00", "–", "$1.00"]);
-        assert_eq!(column(5), ["–", "unknown", "unknown"]);
+        assert_eq!(column(3), ["$1.00", "–", "–", "$1.00"]);
+        assert_eq!(column(5), ["–", "unknown", "–", "unknown"]);
         let notes = notes(&report().receipt).join(" ");
         for words in [
             "43 requests report tokens; 2 do not, and are in no sum here.",

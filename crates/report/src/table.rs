@@ -1,12 +1,8 @@
 //! The ranked table on a terminal (docs/result.md).
 
 use super::document::{Column, Group, Narrow, Part, Row, Table, absent, terminal};
-use super::{
-    Screen, block, certainty, number, panel, receipt, savers, sessions, spend, validation,
-};
-use recap_core::model::{
-    FULL, Interval, Primary, RECORDED, Report, RowKind, StrategyRow, catalogue,
-};
+use super::{Screen, block, certainty, panel, receipt, savers, sessions, spend, validation};
+use recap_core::model::{FULL, Interval, Primary, RECORDED, Report, RowKind, StrategyRow};
 
 mod brief;
 mod columns;
@@ -33,7 +29,10 @@ fn whole(report: &Report) -> Vec<Part> {
             headline += &format!(" · {billing_model}");
         }
         parts.push(Part::Heading(headline));
-        parts.push(Part::Table(ranked(arranged(&block.rows), all_columns(report.primary))));
+        parts.push(Part::Table(ranked(
+            arranged(&block.rows),
+            &all_columns(report.primary, &block.rows),
+        )));
         parts.extend(notes(&block.rows, report).into_iter().map(Part::Text));
     }
     parts.extend(savers::parts(report));
@@ -76,21 +75,8 @@ pub(super) fn notes(rows: &[&StrategyRow], report: &Report) -> Vec<String> {
     notes.extend(block::over_window(rows));
     notes.extend(block::bill_checks(rows, report));
     notes.extend(block::recovered(rows, &report.manifest));
-    notes.extend(against_recorded(rows));
     notes.extend(block::gaps(rows));
     notes
-}
-
-/// Savings against what was really sent, where the bill of `full` is hypothetical.
-fn against_recorded(rows: &[&StrategyRow]) -> Option<String> {
-    let ranked = rows.iter().filter(|row| row.row_kind == RowKind::Ranked);
-    let each = ranked.filter_map(|row| {
-        let savings = row.number(catalogue::COST_SAVINGS_VS_RECORDED)?;
-        Some(format!("{} {}", block::label(row), number::change(-savings)))
-    });
-    let each: Vec<String> = each.collect();
-    (!each.is_empty())
-        .then(|| format!("bill against that of what the recorded agent sent: {}.", each.join(", ")))
 }
 
 /// What is done today and the strategies, then the offline summaries, then the other

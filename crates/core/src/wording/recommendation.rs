@@ -232,7 +232,7 @@ fn refetched(Priced { against, .. }: &Priced) -> Option<String> {
     let (Against::Whole(savings) | Against::Recorded(savings)) = against else { return None };
     let left = savings.refetched.filter(|_| savings.share >= LEAST)?;
     Some(match left >= LEAST {
-        true => format!("If everything lost is fetched again, {} is saved.", percent(left)),
+        true => "If everything lost is fetched again, less is saved.".to_owned(),
         false => "If everything lost is fetched again, nothing is saved.".to_owned(),
     })
 }

@@ -248,6 +248,9 @@ fn foot(report: &Report, answer: Option<&Answer>, problems: usize, hidden: usize
             said(label, &plain::shortened(&text, LONGEST));
         }
     }
+    if let Some(rebuilt) = receipt::rebuilt(&report.receipt) {
+        said("rebuilt", &format!("{rebuilt}."));
+    }
     if let Some(Ok(curve)) = &report.curve
         && let Some(setting) = &curve.apply
     {

@@ -44,9 +44,15 @@ const KEPT_BESIDE: TableColumn = figure(["facts kept", "all along"], 2, |row| {
 });
 const GAIN: TableColumn =
     figure(["gain over", "recency"], 0, |row| shown(row, catalogue::RECENCY_GAIN, number::gain));
+/// The bill against that of the whole conversation.
 const COST: TableColumn = TableColumn {
     head: Head { words: ["bill of all", "sessions"], right: false, narrow: Narrow::Whole },
-    cell: cost,
+    cell: |row| cost(row, catalogue::COST_SAVINGS, &[FULL]),
+};
+/// The bill against that of what the recorded agent sent.
+const COST_RECORDED: TableColumn = TableColumn {
+    head: Head { words: ["bill,", "against today"], right: false, narrow: Narrow::Whole },
+    cell: |row| cost(row, catalogue::COST_SAVINGS_VS_RECORDED, &super::TODAY),
 };
 const TOKENS: TableColumn = figure(["tokens", ""], 1, |row| {
     block::token_share(row).map_or_else(absent, number::multiple).into()
@@ -130,13 +136,20 @@ const BY_QUESTIONS: &[&TableColumn] = &[
 const BY_REFERENCES: &[&TableColumn] =
     &[&STRATEGY, &KEPT, &GAIN, &COST, &TOKENS, &WAIT, &PEAK, &COMPACTIONS, &VERDICT];
 
-/// Every column for what ranks.
-pub(crate) fn all_columns(primary: Primary) -> &'static [&'static TableColumn] {
-    match primary {
+/// Every column for what ranks. The bill is set against what is done today, where that is known.
+pub(crate) fn all_columns(primary: Primary, rows: &[&StrategyRow]) -> Vec<&'static TableColumn> {
+    let columns = match primary {
         Primary::Continuity => BY_QUESTIONS,
         Primary::FactsKept => BY_CUTS,
         Primary::ReferenceRecall => BY_REFERENCES,
-    }
+    };
+    let today = is_against_today(rows);
+    let is_bill = |column: &TableColumn| column.head == COST.head;
+    columns.iter().map(|one| if today && is_bill(one) { &COST_RECORDED } else { *one }).collect()
+}
+
+fn is_against_today(rows: &[&StrategyRow]) -> bool {
+    rows.iter().any(|row| row.number(catalogue::COST_SAVINGS_VS_RECORDED).is_some())
 }
 
 /// The columns that an answer needs. The bill, where it is asked for, is set against what is done
@@ -147,8 +160,7 @@ pub(super) fn brief_columns(
     billed: bool,
     Screen { width, .. }: Screen,
 ) -> Vec<&'static TableColumn> {
-    let recorded = rows.iter().any(|row| row.number(catalogue::COST_SAVINGS_VS_RECORDED).is_some());
-    let cost = if recorded { &COST_TODAY } else { &COST_WHOLE };
+    let cost = if is_against_today(rows) { &COST_TODAY } else { &COST_WHOLE };
     // A table names offline summaries once, above their rows.
     let note = if width < NARROWEST { &NOTE } else { &NOTE_IN_GROUP };
     match primary {
@@ -179,12 +191,12 @@ fn dollars(row: &StrategyRow) -> Option<String> {
     }
 }
 
-/// The bill and what it is more or less than that of `full`. The star marks a
-/// bill that no provider would have made out.
-fn cost(row: &StrategyRow) -> Cell {
+/// The bill and what it is more or less than another one, but for rows that are the measure of it.
+/// The star marks a bill that no provider would have made out.
+fn cost(row: &StrategyRow, savings: &Measure, itself: &[&str]) -> Cell {
     let Some(usd) = dollars(row) else { return absent().into() };
     let star = if block::overflows(row).is_some() { " *" } else { "" };
-    let savings = row.number(catalogue::COST_SAVINGS).filter(|_| row.strategy != FULL);
+    let savings = row.number(savings).filter(|_| !itself.contains(&row.strategy.as_str()));
     let change = savings.map(|savings| format!("  {}", number::change(-savings)));
     format!("{usd}{star}{}", change.unwrap_or_default()).into()
 }

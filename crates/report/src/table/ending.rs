@@ -20,6 +20,7 @@ pub(super) fn answer(report: &Report) -> Vec<Part> {
         ("answer", Some(first.join(" "))),
         ("sure", Some(how_sure.join(" "))),
         ("today", receipt::sentence(report)),
+        ("rebuilt", receipt::rebuilt(&report.receipt).map(|said| format!("{said}."))),
         ("basis", Some(answer.basis)),
         ("forgets", forgets(report, recommendation)),
         ("harness", answer.harness),

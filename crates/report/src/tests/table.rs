@@ -223,14 +223,11 @@ fn every_agent_model_has_own_table_and_rows() {
 }
 
 #[test]
-fn savings_against_recording_are_noted_when_full_overflows() {
+fn bills_stand_against_recording_where_it_is_known() {
     let mut report = small().report();
     report.rows[2].values.insert("cost_savings_vs_recorded".to_owned(), Value::Known(0.125));
     let shown = wide(&report, 100);
-    assert!(
-        shown.contains("bill against that of what the recorded agent sent: prune −12 %."),
-        "{shown}"
-    );
+    assert!(shown.contains("against today") && shown.contains("$23.07  −12 %"), "{shown}");
     assert!(shown.contains("$41.20 * "), "{shown}");
     assert!(shown.contains("they count as lost"), "{shown}");
     let shown = narrow(&report, 80);
