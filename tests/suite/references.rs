@@ -19,7 +19,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::common::shared;
-use recap_core::model::{Exam, Message, Reference, Session};
+use recap_core::model::{Exam, Message, Session};
 use recap_exam::facts::{Cuts, Mining, MiningRules, Survival, mine, places};
 use recap_formats::{LoadOptions, load};
 

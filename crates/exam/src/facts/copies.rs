@@ -95,7 +95,7 @@ mod tests {
         let braces = "}\n}\n}\n}\n}\n";
         assert!(copied(braces, braces).is_empty());
         let wide = "日本語の行がここにある\n".repeat(3);
-        assert_eq!(copied(&wide, &wide), [wide.clone()]);
+        assert_eq!(copied(&wide, &wide), vec![wide.clone()]);
         assert_eq!(copied(&wide, wide.trim_end()).len(), 1, "without a line end");
         assert!(copied("", "").is_empty() && copied("\n\n", "\n\n\n").is_empty());
     }
