@@ -71,6 +71,9 @@ pub fn reply_of(system: &str, text: &str, schema: bool) -> String {
         return said.map_or("I don't know.", |(_, value)| value).to_owned();
     }
     let grading: Json = serde_json::from_str(text).unwrap();
+    if grading.get("item_1").is_some() {
+        return verdicts(&grading, "yes");
+    }
     let expected = grading["expected"][0].as_str().unwrap();
     let verdict = match grading["answer"].as_str().unwrap() {
         "I don't know." => "abstained",
@@ -78,6 +81,13 @@ pub fn reply_of(system: &str, text: &str, schema: bool) -> String {
         _ => "incorrect",
     };
     json!({"reason": "as the words say", "verdict": verdict}).to_string()
+}
+
+/// The same verdict on every statement.
+fn verdicts(items: &Json, verdict: &str) -> String {
+    let names = items.as_object().unwrap().keys();
+    let each = names.map(|name| (name.clone(), json!(verdict)));
+    Json::Object(each.collect()).to_string()
 }
 
 const JUDGED: [&str; 8] =
@@ -142,6 +152,52 @@ fn models_answer_and_grade_each_distinct_question_once() {
     assert!(desk.read("run/report.html").contains("Calls of models"));
     assert_eq!(server.log()[0].header("authorization"), Some(&*format!("Bearer {KEY}")));
     keeps_the_key(&desk, &ran);
+}
+
+/// What a judge says of the one fact that the recorded summary carries decides its state.
+#[test]
+fn judge_decides_whether_statement_is_true() {
+    let desk = Desk::with_sessions();
+    let run = |name: &str, server: &Server, more: &[&str]| {
+        let variables = [("OPENAI_BASE_URL", &*server.base()), ("OPENAI_API_KEY", KEY)];
+        let bench = ["bench", "claude-code.jsonl", "--strategy", "fifo", "--cuts", "recorded"];
+        let judge = ["--questions", "none", "--judge", "openai/m", "--out", name];
+        let ran = desk.recap_with(&variables, &[&bench[..], &judge, more].concat());
+        let facts = if desk.path(name).exists() {
+            desk.csv(&format!("{name}/facts.csv"))
+        } else {
+            Vec::new()
+        };
+        let of = facts.iter().filter(|fact| fact["strategy"] == "recorded");
+        let states: Vec<String> =
+            of.map(|fact| format!("{} {}", fact["fact"], fact["state"])).collect();
+        (ran, states)
+    };
+    let says = |verdict: &'static str| {
+        Server::start(move |request| {
+            let items = serde_json::from_str(&request.text()).unwrap();
+            Act::chat(&verdicts(&items, verdict))
+        })
+    };
+    let server = says("yes");
+    let (planned, _) = run("plan", &server, &["--dry-run"]);
+    assert!(planned.out.contains("judge openai/m: 1 call, "), "{planned:?}");
+    let (ran, states) = run("yes", &server, &[]);
+    assert_eq!((ran.code, server.requests()), (0, 1), "{ran:?}");
+    assert_eq!(states[0], "src/stock/importer.py carried");
+    let asked: Json = serde_json::from_str(&server.log()[0].text()).unwrap();
+    assert_eq!(asked["item_1"]["name"], "src/stock/importer.py");
+    let summary = asked["item_1"]["summary"].as_str().unwrap();
+    assert!(summary.contains("src/stock/importer.py") && summary.len() < 700, "{summary}");
+    assert!(asked["item_1"]["source"].as_str().unwrap().contains("importer.py"), "{asked}");
+    let (ran, states) = run("no", &says("no"), &[]);
+    assert_eq!((ran.code, &*states[0]), (0, "src/stock/importer.py bare"), "{ran:?}");
+    // Without a usable reply the rule of words holds, and the run says so.
+    let (ran, states) = run("none", &Server::start(|_| Act::chat("So it is.")), &[]);
+    assert_eq!(states[0], "src/stock/importer.py carried");
+    let told = "the judge gave no usable reply on what was written at 1 cut: 1 fact there counts";
+    assert!(desk.read("none/report.md").contains(told), "{}", desk.read("none/report.md"));
+    assert!(ran.code == 0, "{ran:?}");
 }
 
 /// Everything in a run folder but own CPU times.

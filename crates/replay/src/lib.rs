@@ -42,7 +42,7 @@ mod validate;
 mod window;
 
 pub use asked::PendingQuestion;
-pub use cut::{CutSegment, ExaminedCut, RequestInspector, examine, examine_and_inspect};
+pub use cut::{CutSegment, ExaminedCut, RequestInspector, carrier, examine, examine_and_inspect};
 pub use native::{LimitShown, NativeFrom, NativeWindow, SharedLimit, UNKNOWN_LIMIT, share_limits};
 pub use plan::{Plan, ReplayError};
 pub use receipt::receipt_facts;

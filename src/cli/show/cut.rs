@@ -16,7 +16,9 @@ use recap_core::tokens::Counter;
 use recap_exam::facts::{CutPlace, Cuts};
 use recap_exam::roles::compactor::EmptySummary;
 use recap_replay::run::ModelRoles;
-use recap_replay::{CutSegment, Plan, PreparedSession, RequestInspector, examine_and_inspect};
+use recap_replay::{
+    CutSegment, Plan, PreparedSession, RequestInspector, carrier, examine_and_inspect,
+};
 use recap_report::document::Part;
 use recap_strategy::{Compactor, Context, Scaling, Strategy};
 
@@ -171,24 +173,11 @@ impl SeenStates {
         }
         let used = facts.iter().enumerate().filter(|(_, fact)| fact.request == request);
         for (number, _) in used {
-            if let Some(quote) = carrier(number, context, subject) {
-                self.quotes.insert(number, quote);
+            if let Some((text, place)) = carrier(number, context, subject) {
+                self.quotes.insert(number, quote(&text, place));
             }
         }
     }
-}
-
-/// The strategy's own text that names a fact: where it says something of it, if anywhere.
-fn carrier(fact: usize, context: &Context, subject: &PreparedSession) -> Option<String> {
-    let entries = context.visible().filter_map(|id| context.entry(id));
-    let own = entries.filter(|entry| entry.edited || entry.id.index().is_none());
-    let written = own.map(|entry| entry.text);
-    let notes = context.notes().map(|(_, note)| note.into());
-    let texts: Vec<std::borrow::Cow<'_, str>> = written.chain(notes).collect();
-    let survival = &subject.survival;
-    let stated = texts.iter().find_map(|text| Some((text, survival.stated_in(fact, text)?)));
-    let named = || texts.iter().find_map(|text| Some((text, survival.place_in(fact, text)?)));
-    stated.or_else(named).map(|(text, place)| quote(text, place))
 }
 
 /// A line of a text around a place in it.

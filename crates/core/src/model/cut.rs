@@ -131,6 +131,10 @@ pub struct CutExam {
     /// The state of each fact, in their order, at the request that uses it.
     /// `Lost` where the provider would have refused that request.
     pub states: Vec<ReferenceState>,
+    /// How many facts are carried by the rule of words alone, since a judge that was asked gave no
+    /// usable reply.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unchecked: u32,
     /// Facts, by position, whose request the provider would have refused
     /// because it is over the window. Depth 1 has none: its window is made for
     /// the cut.
@@ -158,4 +162,8 @@ pub struct CutExam {
     /// The results of the questions at this cut, in the order of their ids.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub questions: Vec<QuestionRow>,
+}
+
+fn is_zero(n: &u32) -> bool {
+    *n == 0
 }

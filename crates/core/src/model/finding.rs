@@ -79,6 +79,8 @@ pub enum Problem {
     Ungraded(Ungraded),
     /// Answers or grades are missing for reasons that are not listed.
     UngradedOtherwise { missing: usize, answers: usize, reasons: usize },
+    /// Facts that a text carries by the rule of words alone, since the judge gave no usable reply.
+    Unchecked { facts: usize, cuts: usize },
     /// Strategies are graded on different questions.
     UnevenQuestions,
     /// All answers with a recovery channel are missing.
@@ -123,6 +125,7 @@ impl Problem {
         use Problem::*;
         match self {
             Incomplete(_) | FailedCells { .. } | JudgesDisagree { .. } => true,
+            Unchecked { .. } => true,
             Unrecovered { .. } | NarrowScale { .. } | ExamInDoubt { .. } => true,
             Unpriced { .. } | StorageUnpriced { .. } => true,
             UnbilledSummaries { .. } | BillOff { .. } => true,

@@ -11,6 +11,7 @@ impl CutExam {
             tokens_after,
             compactions: 1,
             states,
+            unchecked: 0,
             refused: Vec::new(),
             blocking_ms: None,
             latency_source: None,

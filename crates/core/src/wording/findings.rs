@@ -58,6 +58,13 @@ fn words(problem: &Problem) -> String {
             form_for(*missing, "is", "are"),
             counted(*reasons, "other reason")
         ),
+        Unchecked { facts, cuts } => format!(
+            "the judge gave no usable reply on what was written at {}: {} there {} by the rule of \
+             words; --resume asks again",
+            counted(*cuts, "cut"),
+            counted(*facts, "fact"),
+            form_for(*facts, "counts as carried", "count as carried")
+        ),
         UnevenQuestions => "what is not answered or not graded counts neither as right nor as \
                             wrong: scores of different strategies rest on somewhat different \
                             questions"

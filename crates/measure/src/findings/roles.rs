@@ -78,6 +78,19 @@ fn summed_up(run: &Evidence<'_>) -> Vec<String> {
     Vec::from_iter(names)
 }
 
+/// Facts at cuts on whose statements the judge gave no usable reply.
+fn unchecked(run: &Evidence<'_>) -> Option<Problem> {
+    let (mut facts, mut cuts) = (0, 0);
+    for session in run.results.iter() {
+        let rows = session.cuts().iter().flat_map(|cut| &cut.rows);
+        for count in rows.filter_map(|row| Some(row.exam()?.unchecked as usize)) {
+            facts += count;
+            cuts += usize::from(count > 0);
+        }
+    }
+    (cuts > 0).then_some(Problem::Unchecked { facts, cuts })
+}
+
 /// The place of an answer's question: data set, session, question.
 type QuestionKey = (String, String, u32);
 
@@ -120,6 +133,7 @@ pub fn ungraded(run: &Evidence<'_>) -> Vec<Problem> {
         found.push(Problem::UngradedOtherwise { missing, answers, reasons: others.len() });
     }
     found.extend(uneven.then_some(Problem::UnevenQuestions));
+    found.extend(unchecked(run));
     found
 }
 

@@ -3,11 +3,13 @@
 //! the recorded agent used next (how-it-works §44 and §45).
 //!
 //! The parts have a file each: the segment of the session ([`part`]), depth
-//! 1 ([`forced`]), and the search for lost facts ([`recovered`]).
+//! 1 ([`forced`]), the search for lost facts ([`recovered`]), and what a judge checks
+//! ([`statements`]).
 
 mod forced;
 mod part;
 mod recovered;
+mod statements;
 
 #[cfg(test)]
 mod tests;
@@ -16,6 +18,8 @@ use crate::plan::ReplayError;
 use std::collections::BTreeMap;
 
 pub use part::CutSegment;
+pub(crate) use statements::Statements;
+pub use statements::carrier;
 
 use super::asked::PendingQuestion;
 use super::plan::Plan;
@@ -212,6 +216,7 @@ impl CutExamination<'_> {
             tokens_after: behind.tokens_after,
             compactions: behind.compactions,
             states,
+            unchecked: 0,
             refused: over,
             blocking_ms: behind.blocking_ms,
             latency_source: behind.latency_source,

@@ -4,17 +4,21 @@
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use futures_util::future::join_all;
 
 use super::asking::Asking;
 use super::record::CutKey;
 use super::spec::{ModelRoles, compactor};
-use crate::{CutSegment, ExaminedCut, Plan, PreparedSession, ReplayError, examine};
+use crate::cut::Statements;
+use crate::{
+    CutSegment, ExaminedCut, Plan, PreparedSession, ReplayError, RequestInspector, examine,
+    examine_and_inspect,
+};
 use recap_core::model::{
     Cell, CellKey, CellOutcome, CellRows, Cut, CutOutcome, CutRow, Expectation, NO_SUMMARY,
-    QuestionFacts, RowKind,
+    QuestionFacts, RowKind, Source,
 };
 use recap_exam::roles::compactor::EmptySummary;
 use recap_strategy::AskedFrom;
@@ -105,7 +109,19 @@ impl Cutting {
             return examine(part, plan, self.depth, &EmptySummary).await;
         }
         let compactor = compactor(roles, &self.subject, plan.key.replicate);
-        examine(part, plan, self.depth, compactor.as_ref()).await
+        if roles.judge.source() == Source::Lexical {
+            return examine(part, plan, self.depth, compactor.as_ref()).await;
+        }
+        let statements = Mutex::new(Statements::default());
+        let look: RequestInspector<'_> = &|request, context| {
+            let mut statements = statements.lock().expect("no look panics");
+            statements.read(request, context, part);
+        };
+        let examined = examine_and_inspect(part, plan, self.depth, compactor.as_ref(), look).await;
+        let mut examined = examined?;
+        let statements = statements.into_inner().expect("no look panics");
+        statements.check(&mut examined.exam, roles.judge.as_ref()).await;
+        Ok(examined)
     }
 
     /// Asks the questions of this cut in the context right behind it.

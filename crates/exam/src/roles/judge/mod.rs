@@ -1,7 +1,7 @@
 //! The judge's role, which grades answers.
 //!
-//! Invariant: a judge sees question, expectation and answer, never the context
-//! nor the name of the strategy that made it.
+//! Invariant: a judge sees question, expectation and answer, or what a summary says of a name
+//! beside its source, never the context nor the name of the strategy that made it.
 
 pub(crate) mod llm;
 mod offline;
@@ -12,8 +12,9 @@ pub use offline::{Haystack, Offline, Sought};
 pub use panel::Panel;
 
 use async_trait::async_trait;
+use serde::Serialize;
 
-use recap_core::model::{Expectation, Judgement, Question, QuestionKind, Source};
+use recap_core::model::{Expectation, Judgement, NoReply, Question, QuestionKind, Source};
 
 /// One answer to be graded, with its question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,12 +44,31 @@ impl<'a> Grading<'a> {
     }
 }
 
-/// A model or offline summary in the judge's role.
+/// What a written text says of an identifier, beside the last place at which that stood before.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Statement {
+    /// The identifier.
+    pub name: String,
+    /// The last place in the recording before the cut, some hundred characters.
+    pub source: String,
+    /// The place in the written text, as long.
+    pub summary: String,
+}
+
+/// A model or the offline rules in the judge's role.
 #[async_trait]
 pub trait Judge: Send + Sync {
     /// Grades one answer. If that is impossible, the judgement is unscored and
     /// has a reason.
     async fn grade(&self, grading: &Grading<'_>) -> Judgement;
+
+    /// Whether each statement is true, in one call; `None` where only a model could tell.
+    ///
+    /// # Errors
+    /// The model gave no usable reply.
+    async fn check(&self, _: &[Statement]) -> Result<Option<Vec<bool>>, NoReply> {
+        Ok(None)
+    }
 
     /// Name of the judge: `offline`, or `provider/model`.
     fn name(&self) -> &str;

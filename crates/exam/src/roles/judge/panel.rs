@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use futures_util::future::join;
+use futures_util::future::{join, join_all};
 
-use super::{Grading, Judge};
-use recap_core::model::{Judgement, NoGrade, PANEL, RIGHT, Source, Verdict, Vote};
+use super::{Grading, Judge, Statement};
+use recap_core::model::{Judgement, NoGrade, NoReply, PANEL, RIGHT, Source, Verdict, Vote};
 
 /// Why judges cannot form a panel.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -68,6 +68,27 @@ impl Judge for Panel {
         });
         let votes: Vec<Vote> = votes.collect();
         Judgement { votes: votes.clone(), ..decided(judgements, &votes) }
+    }
+
+    /// The majority of those judges that tell; a tie is not true.
+    async fn check(&self, statements: &[Statement]) -> Result<Option<Vec<bool>>, NoReply> {
+        let checks = join_all(self.judges.iter().map(|judge| judge.check(statements))).await;
+        let mut told: Vec<Vec<bool>> = Vec::new();
+        let mut failed = None;
+        for check in checks {
+            match check {
+                Ok(check) => told.extend(check),
+                Err(why) => failed = Some(why),
+            }
+        }
+        match (told.len(), failed) {
+            (0, Some(why)) => Err(why),
+            (0, None) => Ok(None),
+            (judges, _) => {
+                let ayes = |at: usize| told.iter().filter(|one| one[at]).count();
+                Ok(Some((0..statements.len()).map(|at| 2 * ayes(at) > judges).collect()))
+            }
+        }
     }
 
     fn name(&self) -> &str {

@@ -6,10 +6,10 @@ use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::{Grading, Judge};
+use super::{Grading, Judge, Statement};
 use crate::roles::ask::{self, ModelClient};
 use recap_core::model::{
-    Expectation, Judgement, ModelRole, NoGrade, QuestionKind, Source, Verdict,
+    Expectation, Judgement, ModelRole, NoGrade, NoReply, QuestionKind, Source, Verdict,
 };
 use recap_llm::{self as llm, ModelRequest, Schema};
 
@@ -22,6 +22,7 @@ const ANY_OF: &str = include_str!("any-of.md");
 const STALE: &str = include_str!("stale.md");
 const UNANSWERABLE: &str = include_str!("unanswerable.md");
 const RUBRIC: &str = include_str!("rubric.md");
+const STATEMENTS: &str = include_str!("statements.md");
 
 /// A description of the reply, for servers that do not enforce schemas.
 const VERDICT_FORM: &str = "Reply with one JSON object: first `reason`, one short sentence that \
@@ -78,6 +79,16 @@ impl Judge for Llm {
         }
     }
 
+    async fn check(&self, statements: &[Statement]) -> Result<Option<Vec<bool>>, NoReply> {
+        if statements.is_empty() {
+            return Ok(Some(Vec::new()));
+        }
+        let line = ModelClient { llm: &*self.llm, role: ModelRole::Judge, replicate: 0 };
+        let read = |said: ask::ReplyText<'_>| truths(ask::object(said.text)?, statements.len());
+        let checked = line.ask(check(statements), read, |_, _| {}).await;
+        checked.map(Some).map_err(NoReply::from)
+    }
+
     fn name(&self) -> &str {
         &self.name
     }
@@ -117,6 +128,40 @@ pub(crate) fn question(grading: &Grading<'_>) -> ModelRequest {
         shared_system: true,
         ..ModelRequest::of(system, document(grading), REPLY_TOKENS + POINT_TOKENS * points)
     }
+}
+
+/// The request to check what a text says of names.
+pub(crate) fn check(statements: &[Statement]) -> ModelRequest {
+    let items: Map<String, Value> =
+        (1..).map(item).zip(statements.iter().map(|one| json!(one))).collect();
+    let document = serde_json::to_string_pretty(&items).expect("plain data serialises");
+    let verdict = json!({"type": "string", "enum": ["yes", "no"]});
+    let verdicts = (1..=statements.len()).map(|n| (item(n), verdict.clone())).collect();
+    let schema = Schema { name: "statements".to_owned(), json: closed(Value::Object(verdicts)) };
+    let bound = REPLY_TOKENS + POINT_TOKENS * statements.len() as u64;
+    ModelRequest {
+        schema: Some(schema),
+        shared_system: true,
+        ..ModelRequest::of(STATEMENTS.to_owned(), document, bound)
+    }
+}
+
+fn item(number: usize) -> String {
+    format!("item_{number}")
+}
+
+/// The verdicts on statements in a reply.
+fn truths(given: Map<String, Value>, count: usize) -> Result<Vec<bool>, String> {
+    if given.len() != count {
+        return Err(format!("it has {} verdicts for {count} items", given.len()));
+    }
+    let verdict = |name: String| {
+        let Some(word) = given.get(&name).and_then(Value::as_str) else {
+            return Err(format!("it has no verdict `{name}`"));
+        };
+        Ok(one_of(&name, word, &["yes", "no"])? == "yes")
+    };
+    (1..=count).map(item).map(verdict).collect()
 }
 
 /// The behaviour that is graded if the answer shows something and does not

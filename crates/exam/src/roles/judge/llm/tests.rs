@@ -229,3 +229,39 @@ fn typical_verdict_length_matches_the_requested_object() {
     let tokens = Counter::default().count(reply);
     assert!(tokens.abs_diff(TYPICAL_VERDICT_TOKENS) <= 5, "{tokens}");
 }
+
+fn statement(name: &str) -> Statement {
+    let text = |of: &str| format!("{of} of {name}");
+    Statement { name: name.to_owned(), source: text("the source"), summary: text("the words") }
+}
+
+#[tokio::test]
+async fn statements_are_checked_in_one_call() {
+    let llm = Arc::new(Scripted::saying([r#"{"item_1": "yes", "item_2": "no"}"#]));
+    let judge = Llm::new(Arc::clone(&llm) as Arc<dyn llm::Llm>);
+    assert_eq!(judge.check(&[]).await, Ok(Some(Vec::new())));
+    let checked = judge.check(&[statement("a.rs"), statement("b.rs")]).await;
+    assert_eq!(checked, Ok(Some(vec![true, false])));
+    let calls = llm.calls();
+    assert_eq!(calls.len(), 1, "nothing is asked of no statement");
+    let sent = &calls[0].request.messages[0].text;
+    let items: Value = serde_json::from_str(sent).unwrap();
+    assert_eq!(items["item_2"], json!(statement("b.rs")));
+}
+
+#[tokio::test]
+async fn every_statement_needs_its_verdict() {
+    for reply in [
+        r#"{"item_1": "yes"}"#,
+        r#"{"item_1": "yes", "item_3": "no"}"#,
+        "{}",
+        "yes",
+        r#"{"item_1": "perhaps", "item_2": "no"}"#,
+    ] {
+        let llm = Arc::new(Scripted::saying([reply, reply]));
+        let judge = Llm::new(Arc::clone(&llm) as Arc<dyn llm::Llm>);
+        let checked = judge.check(&[statement("a.rs"), statement("b.rs")]).await;
+        assert!(checked.is_err(), "{reply}: {checked:?}");
+        assert_eq!(llm.calls().len(), 2, "asked once more");
+    }
+}

@@ -133,3 +133,52 @@ fn a_panel_has_two_or_three_different_judges() {
     let error = new(&["a", "b", "a"]).err().unwrap();
     assert_eq!(error, PanelError::Twice("a".to_owned()));
 }
+
+/// Tells of each statement what it is made with, or gives no reply.
+struct Tells(&'static str, Result<Option<Vec<bool>>, NoReply>);
+
+#[async_trait]
+impl Judge for Tells {
+    async fn grade(&self, _: &Grading<'_>) -> Judgement {
+        unreachable!("nothing is graded")
+    }
+
+    async fn check(&self, _: &[Statement]) -> Result<Option<Vec<bool>>, NoReply> {
+        self.1.clone()
+    }
+
+    fn name(&self) -> &str {
+        self.0
+    }
+
+    fn source(&self) -> Source {
+        Source::Model
+    }
+}
+
+#[tokio::test]
+async fn majority_of_those_that_tell_checks_statements() {
+    let told = |truths: &[bool]| Ok(Some(truths.to_vec()));
+    let none = || Err(NoReply::Refused);
+    let statement = |name: &str| Statement {
+        name: name.to_owned(),
+        source: String::new(),
+        summary: String::new(),
+    };
+    let statements = [statement("a"), statement("b")];
+    for (judges, expected) in [
+        (
+            vec![told(&[true, true]), told(&[true, false]), told(&[false, false])],
+            told(&[true, false]),
+        ),
+        (vec![told(&[true, true]), told(&[true, false])], told(&[true, false])),
+        (vec![told(&[true, false]), none()], told(&[true, false])),
+        (vec![none(), none()], none()),
+        (vec![Ok(None), Ok(None)], Ok(None)),
+        (vec![Ok(None), told(&[false, true])], told(&[false, true])),
+    ] {
+        let roles = ["a", "b", "c"].into_iter().zip(judges);
+        let roles = roles.map(|(name, told)| Arc::new(Tells(name, told)) as Arc<dyn Judge>);
+        assert_eq!(Panel::new(roles.collect()).unwrap().check(&statements).await, expected);
+    }
+}
