@@ -68,7 +68,7 @@ pub struct BenchPlan {
     /// What the run is made of, as far as it is known: the roles and the cells
     /// come with [`BenchPlan::prepare`].
     pub manifest: Manifest,
-    /// Who sits where: the offline models, unless others are set.
+    /// The model of each role: offline, unless others are set.
     pub roles: ModelRoles,
     /// How tokens are counted.
     pub counter: Arc<Counter>,

@@ -1,4 +1,4 @@
-//! An offline summary for a model in a dry run: calls are counted instead of sent.
+//! The place of a model in a dry run: calls are counted instead of sent.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 

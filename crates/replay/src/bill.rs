@@ -33,14 +33,14 @@ pub(super) struct Biller {
     compares: bool,
     /// Whether nothing is billed any more.
     stopped: bool,
-    billing_models: Vec<PayerBill>,
+    billing_models: Vec<RunningBill>,
     /// Number of calls so far; each call without the live conversation has a
     /// prompt of its own.
     calls: u64,
 }
 
 /// A billing model's bill and the caches of its provider.
-struct PayerBill {
+struct RunningBill {
     /// Whether only the preamble is marked, for explicitly cached content.
     explicit: bool,
     /// For each model whether what it writes is billed like any input: its
@@ -83,7 +83,7 @@ impl Biller {
             let caches = caches.collect();
             let rules = rules(agent, 0);
             let free = |model| recorded && reports_no_writes(&facts.requests, model);
-            PayerBill {
+            RunningBill {
                 explicit: rules.caches_explicit_content(),
                 writes_free: (0..=agent.others.len() as u32).map(free).collect(),
                 caches,
@@ -171,7 +171,7 @@ impl Biller {
         self.places_elsewhere = self.sent.places(context, plan, pruned);
         self.sent.mark(&self.places_elsewhere, life);
         let sent = &self.sent;
-        let bill = |billing_model: &mut PayerBill| {
+        let bill = |billing_model: &mut RunningBill| {
             let model = billing_model.model_of(facts);
             let cache = billing_model.caches[model as usize].head_breakpoint.as_mut()?;
             apply_cache_event(cache.as_mut(), sent, facts);
@@ -241,7 +241,7 @@ impl Biller {
     /// The bills, once the session is over. `places` maps the number of each
     /// compaction to its position among those of the cell; others are not billed.
     pub(super) fn into_bills(self, places: &BTreeMap<u32, u32>) -> Vec<Arc<Bill>> {
-        let finish = |billing_model: PayerBill| {
+        let finish = |billing_model: RunningBill| {
             let mut bill = billing_model.bill;
             bill.calls.retain(|call| places.contains_key(&call.compaction));
             for call in &mut bill.calls {
@@ -253,7 +253,7 @@ impl Biller {
     }
 }
 
-impl PayerBill {
+impl RunningBill {
     fn model_of(&self, facts: &RequestFacts) -> u32 {
         if self.caches.len() > 1 { facts.model } else { 0 }
     }

@@ -22,11 +22,11 @@ pub struct Plan {
     pub scaling: Scaling,
     /// Seed of the run; mixed with the cell's key.
     pub seed: u64,
-    /// Whether the compactor is the offline summary.
+    /// Whether the compactor is the offline one.
     pub offline: bool,
     /// The billing models of the session; each has a bill of its own.
     pub agents: Arc<[Agent]>,
-    /// The model in the compactor's role; `None`: the offline summary, whose calls are
+    /// The model in the compactor's role; `None`: the offline one, whose calls are
     /// billed as the agent's model.
     pub compactor: Option<Arc<Agent>>,
 }

@@ -272,7 +272,7 @@ impl From<CompactorError> for FailedCall {
     }
 }
 
-/// A compactor: the offline summary, or a model.
+/// A compactor: the offline one, or a model.
 #[async_trait]
 pub trait Compactor: Send + Sync {
     /// Does one task. The reply is never longer than the task's bound, by the

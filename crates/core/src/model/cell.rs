@@ -39,7 +39,7 @@ pub enum RowKind {
     /// A control: printed for orientation, never ranked.
     Control,
     /// An LLM-backed mechanism on the offline compactor: it measures our
-    /// offline summary, not the strategy, and is never ranked (reference §6).
+    /// offline compactor, not the strategy, and is never ranked (reference §6).
     OfflineSummary,
     /// Of rows alone: it would be ranked, but too many replies of the compactor
     /// were unusable (`UNUSABLE_WITHIN`).

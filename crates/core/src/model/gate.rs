@@ -130,7 +130,7 @@ pub enum Ground {
     Incomparable { measure: String, amount: String },
     /// The measure is not known, or is not a number.
     Unknown(String),
-    /// An offline summary wrote the summaries (reference §6).
+    /// The offline compactor wrote the summaries (reference §6).
     OfflineSummary,
     /// Too many replies of the compactor were unusable.
     UnusableReplies,

@@ -85,7 +85,7 @@ pub struct Manifest {
     /// The model that graded the answers, or `offline`.
     pub judge: String,
     /// What ranked closed sessions in searches: a model that embeds them, or
-    /// the offline summary, which compares words (BM25); none where no strategy searches
+    /// the offline embedder, which compares words (BM25); none where no strategy searches
     /// them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub embedder: Option<String>,
@@ -140,7 +140,7 @@ fn margin() -> f64 {
     MARGIN
 }
 
-/// Name of the built-in offline summary of a role.
+/// Name of the program's own part in a role.
 pub const OFFLINE: &str = "offline";
 
 impl Manifest {

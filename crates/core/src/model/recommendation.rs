@@ -29,11 +29,11 @@ pub enum NextStep {
     SmallerWindow,
     /// A run with summaries of a model.
     RealSummaries {
-        /// The strategies whose summaries an offline summary wrote and that kept most.
+        /// The strategies whose summaries the offline compactor wrote and that kept most.
         strategies: Vec<String>,
         /// The strategies to compare them with.
         beside: Vec<String>,
-        /// Expected cost of the summaries in USD: the bills of the offline summary's
+        /// Expected cost of the summaries in USD: the bills of the offline compactor's
         /// calls. Absent where a price is unknown.
         usd: Option<f64>,
     },

@@ -154,7 +154,7 @@ fn row(
 }
 
 /// A plan without summaries: the same strategy with empty texts in place of those that
-/// its model writes. There is one null, whatever the number of repetitions.
+/// its model writes. There is one of it, whatever the number of repetitions.
 pub(super) fn without_summary(plan: &Plan) -> Option<Plan> {
     let strategy = plan.strategy.without_summary().filter(|_| plan.key.replicate == 0)?;
     let key = CellKey { strategy: strategy.name.clone(), ..plan.key.clone() };
@@ -187,12 +187,12 @@ fn asked(subject: &PreparedSession) -> Vec<Vec<u32>> {
     let questions = subject.facts.questions.len() as u32;
     for (number, question) in (0u32..).zip(subject.facts.all_questions()) {
         let stands = |at: &usize| stands(question, &cuts[*at].0);
-        let row_kind: Vec<usize> = (0..cuts.len()).filter(stands).collect();
+        let fitting: Vec<usize> = (0..cuts.len()).filter(stands).collect();
         // What the session never answers has no evidence.
         let known = question.question.expect != Expectation::Unanswerable;
         let here = |at: &usize| cuts[*at].0.request == question.request && (stands(at) || !known);
         let own = (0..cuts.len()).find(|at| number >= questions && here(at));
-        let turn = || row_kind.get(number as usize % row_kind.len().max(1)).copied();
+        let turn = || fitting.get(number as usize % fitting.len().max(1)).copied();
         if let Some(at) = own.or_else(turn) {
             asked[at].push(number);
         }

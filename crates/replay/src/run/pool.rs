@@ -138,7 +138,7 @@ fn begin(
 
 /// The result of a task.
 enum Done {
-    /// The cell of a null, which sends nothing.
+    /// The cell of a strategy without summaries, which sends nothing.
     EmptySummary(Box<Cell>),
     Cell(Box<Replayed>),
     Cut(Box<Cut>, BTreeMap<String, String>),

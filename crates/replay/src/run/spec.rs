@@ -41,9 +41,9 @@ pub struct RunSpec {
     pub questions: CutQuestions,
     /// Cells at a time.
     pub jobs: usize,
-    /// Who pays.
+    /// The billing models.
     pub agents: Arc<Agents>,
-    /// The model in the compactor's role, with its prices; `None`: the offline summary.
+    /// The model in the compactor's role, with its prices; `None`: the offline one.
     pub compactor: Option<Arc<Agent>>,
 }
 
@@ -71,12 +71,12 @@ pub struct NamedSession {
     pub questions: Vec<Question>,
 }
 
-/// Who sits where.
+/// The model of each role.
 #[derive(Clone)]
 pub struct ModelRoles {
     /// The compactor.
     pub compactor: Arc<dyn Compactor>,
-    /// Whether it is the offline summary.
+    /// Whether it is the offline one.
     pub offline: bool,
     /// The answerer.
     pub answerer: Arc<dyn Answerer>,
@@ -121,7 +121,7 @@ pub enum RunError {
     Worker(String),
 }
 
-/// Who compacts in a cell: the offline summary counts as its session does,
+/// Who compacts in a cell: the offline compactor counts as its session does,
 /// a model is asked anew at each repetition.
 pub(super) fn compactor(
     roles: &ModelRoles,

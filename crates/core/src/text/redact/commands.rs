@@ -174,7 +174,7 @@ fn sentences(text: &str, spans: &mut Vec<Range<usize>>) {
     }
 }
 
-/// Whether a value is real: neither an offline summary for a missing one nor the
+/// Whether a value is real: neither a placeholder for a missing one nor the
 /// beginning of a placeholder.
 fn stands_alone(text: &str, value: &Range<usize>) -> bool {
     let rest = &text[value.end..];

@@ -331,7 +331,7 @@ impl Value<'_> {
     }
 }
 
-/// Whether a value is only an offline summary: it refers to the value, or says that
+/// Whether a value is only a placeholder: it refers to the value, or says that
 /// there is none.
 pub(super) fn is_stand_in(text: &str) -> bool {
     is_reference(text) || is_filler(text)

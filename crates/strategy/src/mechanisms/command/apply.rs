@@ -153,7 +153,7 @@ struct Group {
 
 /// A parsed piece of the new context.
 enum NewEntries {
-    SavedState { position: usize, text: Option<String> },
+    Kept { position: usize, text: Option<String> },
     New(Group),
 }
 
@@ -161,7 +161,7 @@ impl NewEntries {
     /// The position of a kept entry in the old context.
     fn position(&self) -> Option<usize> {
         match self {
-            NewEntries::SavedState { position, .. } => Some(*position),
+            NewEntries::Kept { position, .. } => Some(*position),
             NewEntries::New(_) => None,
         }
     }
@@ -184,7 +184,7 @@ fn replace(
     let mut before: Option<usize> = None;
     for part in parts {
         match part {
-            NewEntries::SavedState { position, text } => {
+            NewEntries::Kept { position, text } => {
                 before = kept.next();
                 let id = known.base[position];
                 expected.push(match text {
@@ -259,7 +259,7 @@ fn understand(
         return Err(format!("`{id}` keeps its role `{}`", entry.role.as_str()));
     }
     let text = text.filter(|text| *text != entry.text);
-    parts.push(NewEntries::SavedState { position, text });
+    parts.push(NewEntries::Kept { position, text });
     Ok(())
 }
 
@@ -267,7 +267,7 @@ fn understand(
 fn settle(known: &KnownEntries<'_>, parts: &mut [NewEntries]) -> Result<Vec<EntryId>, String> {
     let mut free = vec![true; known.base.len()];
     for part in &*parts {
-        if let NewEntries::SavedState { position, .. } = part {
+        if let NewEntries::Kept { position, .. } = part {
             free[*position] = false;
         }
     }
