@@ -16,7 +16,7 @@ use super::gathered::stem_of;
 use super::outline::outline;
 use super::unpack::{Allowance, Hashing, Packing, TooMuch, Unpacking};
 use recap_core::text::density::is_dense;
-use recap_core::text::{counted, json_error};
+use recap_core::text::{counted, json_error, json_place};
 
 /// Longest line that is read, in bytes: far above any provider's request
 /// limit (32 MB), so a longer one is no recording.
@@ -640,55 +640,7 @@ fn problem_of(error: &serde_json::Error, text: &str) -> Problem {
     if !error.is_data() {
         return broken(error);
     }
-    let before: usize = text.split_inclusive('\n').take(error.line() - 1).map(str::len).sum();
-    let end = text.len().min(before + error.column());
-    Problem::Shape { at: path_at(&text.as_bytes()[..end]), message: json_error(&error.to_string()) }
-}
-
-/// The keys and indices of the value in which a text of JSON stops, such as
-/// `message.content[0].type`; `.` is the whole document.
-fn path_at(text: &[u8]) -> String {
-    /// An object with the key, or a list with the index, of the value that is read.
-    enum Open {
-        Object(Option<String>),
-        List(usize),
-    }
-    let mut open: Vec<Open> = Vec::new();
-    let mut at = 0;
-    while let Some(byte) = text.get(at) {
-        let from = at;
-        at += 1;
-        match byte {
-            b'{' => open.push(Open::Object(None)),
-            b'[' => open.push(Open::List(0)),
-            b'}' | b']' => drop(open.pop()),
-            b',' => match open.last_mut() {
-                Some(Open::Object(key)) => *key = None,
-                Some(Open::List(index)) => *index += 1,
-                None => {}
-            },
-            b'"' => {
-                while text.get(at).is_some_and(|byte| *byte != b'"') {
-                    at += if text[at] == b'\\' { 2 } else { 1 };
-                }
-                at += 1;
-                if let Some(Open::Object(key @ None)) = open.last_mut() {
-                    *key = text.get(from..at).and_then(|key| serde_json::from_slice(key).ok());
-                }
-            }
-            _ => {}
-        }
-    }
-    let mut path = String::new();
-    for part in &open {
-        match part {
-            Open::Object(Some(key)) if path.is_empty() => path.push_str(key),
-            Open::Object(Some(key)) => path.extend([".", key]),
-            Open::Object(None) => {}
-            Open::List(index) => path.push_str(&format!("[{index}]")),
-        }
-    }
-    if path.is_empty() { ".".to_owned() } else { path }
+    Problem::Shape { at: json_place(error, text), message: json_error(&error.to_string()) }
 }
 
 /// Text that is no JSON, with the place within its line.

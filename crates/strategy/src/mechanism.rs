@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use toml::{Table, Value};
 
 use super::host::Mechanism;
 use super::prompt::{Prompt, PromptError};
+use recap_core::text::read_json;
 
 /// A mechanism: one file, one constant, one line in
 /// `MECHANISMS`.
@@ -94,8 +95,8 @@ pub struct Build<'a> {
 impl Build<'_> {
     /// Reads the mechanism's parameters into its own struct, which refuses
     /// unknown keys.
-    pub fn read<T: for<'de> Deserialize<'de>>(&self) -> Result<T, BuildError> {
-        Ok(keyed(Value::Table(self.parameters.clone()))?)
+    pub fn read<T: DeserializeOwned>(&self) -> Result<T, BuildError> {
+        Ok(keyed(&Value::Table(self.parameters.clone()))?)
     }
 
     /// The text of a prompt file, by the name that a parameter gives.
@@ -112,10 +113,9 @@ impl Build<'_> {
 }
 
 /// Deserializes a value; an error names the key.
-pub(super) fn keyed<T: for<'de> Deserialize<'de>>(value: Value) -> Result<T, String> {
-    serde_path_to_error::deserialize(value).map_err(|e| {
-        let (key, problem) =
-            (e.path().to_string(), recap_core::text::json_error(e.inner().message()));
+pub(super) fn keyed<T: DeserializeOwned>(value: &Value) -> Result<T, String> {
+    let text = serde_json::to_string(value).map_err(|error| error.to_string())?;
+    read_json(&text).map_err(|(key, problem)| {
         // The message itself names an unknown key.
         if key == "." || problem.contains(&format!("`{key}`")) {
             problem

@@ -3,6 +3,7 @@
 use std::sync::LazyLock;
 
 use regex::Regex;
+use serde::de::DeserializeOwned;
 
 /// What a parser says, and what it means: it names types of this program and words of its own.
 static WORDS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
@@ -38,6 +39,68 @@ pub fn json_error(message: &str) -> String {
     WORDS.iter().fold(message.to_owned(), |text, (form, meant)| {
         form.replace_all(&text, *meant).into_owned()
     })
+}
+
+/// Reads a JSON text as `T`. An error is its place, as of [`json_place`], and its problem.
+///
+/// # Errors
+/// The text is no JSON, or has another shape.
+pub fn read_json<T: DeserializeOwned>(text: &str) -> Result<T, (String, String)> {
+    serde_json::from_str(text)
+        .map_err(|error| (json_place(&error, text), json_error(&error.to_string())))
+}
+
+/// The keys and indices of the value at which a parser stopped in a text of JSON, such as
+/// `message.content[0].type`; `.` is the whole document.
+pub fn json_place(error: &serde_json::Error, text: &str) -> String {
+    let lines = text.split_inclusive('\n').take(error.line().saturating_sub(1));
+    let before: usize = lines.map(str::len).sum();
+    path_at(&text.as_bytes()[..text.len().min(before + error.column())])
+}
+
+/// The keys and indices of the value in which a text of JSON stops.
+fn path_at(text: &[u8]) -> String {
+    /// An object with the key, or a list with the index, of the value that is read.
+    enum Open {
+        Object(Option<String>),
+        List(usize),
+    }
+    let mut open: Vec<Open> = Vec::new();
+    let mut at = 0;
+    while let Some(byte) = text.get(at) {
+        let from = at;
+        at += 1;
+        match byte {
+            b'{' => open.push(Open::Object(None)),
+            b'[' => open.push(Open::List(0)),
+            b'}' | b']' => drop(open.pop()),
+            b',' => match open.last_mut() {
+                Some(Open::Object(key)) => *key = None,
+                Some(Open::List(index)) => *index += 1,
+                None => {}
+            },
+            b'"' => {
+                while text.get(at).is_some_and(|byte| *byte != b'"') {
+                    at += if text[at] == b'\\' { 2 } else { 1 };
+                }
+                at += 1;
+                if let Some(Open::Object(key @ None)) = open.last_mut() {
+                    *key = text.get(from..at).and_then(|key| serde_json::from_slice(key).ok());
+                }
+            }
+            _ => {}
+        }
+    }
+    let mut path = String::new();
+    for part in &open {
+        match part {
+            Open::Object(Some(key)) if path.is_empty() => path.push_str(key),
+            Open::Object(Some(key)) => path.extend([".", key]),
+            Open::Object(None) => {}
+            Open::List(index) => path.push_str(&format!("[{index}]")),
+        }
+    }
+    if path.is_empty() { ".".to_owned() } else { path }
 }
 
 #[cfg(test)]

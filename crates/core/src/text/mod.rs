@@ -29,7 +29,7 @@ pub use identifiers::{
     Identifier, IdentifierClass, IdentifierOptions, identifiers, without_gutter,
 };
 pub use io_remedy::io_remedy;
-pub use json_error::json_error;
+pub use json_error::{json_error, json_place, read_json};
 pub use normal::Normal;
 pub use paths::Paths;
 pub use words::{around, words};

@@ -16,7 +16,7 @@ use super::{AskedFrom, BREAKPOINTS, Breakpoint, Budget, Scaling, Stage, Strategy
 use crate::mechanisms::{COMMAND, SAVERS, named_files};
 use crate::recovery::{RECOVERIES, RecoverySpec};
 use recap_core::model::suggest;
-use recap_core::text::{excerpt, json_error};
+use recap_core::text::{excerpt, json_error, read_json};
 use recap_core::tokens::Estimator;
 
 #[derive(Deserialize)]
@@ -99,13 +99,10 @@ impl Strategy {
             numbers::check(key, value).map_err(|problem| at(key, problem))?;
         }
         let canonical = table.to_string();
-        let wire: Wire = serde_path_to_error::deserialize(Value::Table(table)).map_err(|e| {
-            match e.path().to_string() {
-                // A missing key has no position.
-                path if path == "." => at("", e.inner().message().to_owned()),
-                path => at(&path, e.inner().message().to_owned()),
-            }
-        })?;
+        let json = serde_json::to_string(&table).map_err(|error| at("", error.to_string()))?;
+        // A missing key has no position.
+        let wire: Wire = read_json(&json)
+            .map_err(|(path, problem)| at(if path == "." { "" } else { &path }, problem))?;
         if wire.version != 1 {
             return Err(at("version", format!("version {} is not known; write 1", wire.version)));
         }

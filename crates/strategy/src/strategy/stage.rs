@@ -44,7 +44,7 @@ pub(super) fn read_stage(mut table: Table) -> Result<Stage, String> {
     let when = table.remove("when").ok_or("`when` is missing, such as \"always\"")?;
     let when = read_when(when)?;
     let target = match table.remove("target") {
-        Some(value) => Some(keyed::<WireTarget>(value).map_err(|e| format!("target: {e}"))?),
+        Some(value) => Some(keyed::<WireTarget>(&value).map_err(|e| format!("target: {e}"))?),
         None => None,
     };
     let target = target.map(|t: WireTarget| (t.of, t.share));

@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 
 use crate::context::InsertAt;
 use recap_core::model::{MOST_TOKENS, Role};
-use recap_core::text::{density, is_command, json_error};
+use recap_core::text::{density, is_command, read_json};
 
 /// The version of the protocol.
 pub(super) const PROTOCOL: u32 = 1;
@@ -264,13 +264,12 @@ fn extras(mut rest: Json) -> Result<Extras, String> {
 }
 
 fn parse<T: DeserializeOwned>(value: Json, name: &str) -> Result<T, String> {
-    serde_path_to_error::deserialize(value).map_err(|e| {
-        let path = e.path().to_string();
+    read_json(&value.to_string()).map_err(|(path, problem)| {
         let joint = if path.starts_with('[') || name.is_empty() { "" } else { "." };
         let path = if path == "." { String::new() } else { path };
         // A name of the program's own may be of any length.
         let place = format!("{name}{joint}{}", excerpt(&path));
-        let problem = excerpt(&unquoted(&json_error(&e.inner().to_string())));
+        let problem = excerpt(&unquoted(&problem));
         if place.is_empty() { problem } else { format!("{place}: {problem}") }
     })
 }
