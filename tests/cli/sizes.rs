@@ -238,6 +238,10 @@ fn every_dollar_and_share_of_a_sentence_is_a_cell() {
         if told.contains(" compacts at ") {
             let (said, sizes) = above_sizes(&told);
             assert_figures_are_cells(said, sizes);
+            // Sessions of the page lead to their questions.
+            let page = desk.read("run/report.html");
+            let questions = page.matches("class=\"grp\" id=\"asked-").count();
+            assert!(questions > 0 && page.matches("href=\"#asked-").count() == questions);
         }
         let wide = desk.good(&["report", "run", "--wide"]).out;
         let (said, tables) = wide.split_once("\n next ").expect("what to do next");

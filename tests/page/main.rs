@@ -393,7 +393,7 @@ fn size_page_is_read_without_scripts_at_every_width() {
         );
         assert!(found[0].as_i64() <= Some(0), "too wide at {width}: {found}");
         assert!(
-            width < 1280 || found[1].as_i64() < Some(5_000),
+            width < 390 || found[1].as_i64() < Some(5_000),
             "high before what is folded: {found}"
         );
         assert_eq!(found[2], json!([]), "small words at {width}");

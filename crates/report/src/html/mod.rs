@@ -51,8 +51,6 @@ struct Page {
     answer: String,
     /// Where the answer is the size at which the agent compacts.
     size: Option<size::Sections>,
-    /// Whether questions at cuts are listed.
-    is_asked: bool,
     /// The receipt.
     today: Option<String>,
     /// What token savers come to; empty in a run without one.
@@ -100,7 +98,6 @@ fn render(source: &RenderInput<'_>) -> Vec<u8> {
             None => rendered(&answer::answer(report, &blocks, &names, open)),
         },
         size: curve.map(|curve| size::sections(report, curve)),
-        is_asked: cuts.as_ref().is_some_and(cuts::Cuts::is_asked),
         today: today(report),
         // The section has a heading of its own.
         savers: document::html(savers::parts(report).get(1..).unwrap_or_default()),
@@ -147,16 +144,15 @@ impl Page {
     }
 }
 
-/// What the sessions cost as recorded, with all but the first table folded away; nothing where no
-/// session makes a request.
+/// What the sessions cost as recorded, with the tables folded away; nothing where no session makes
+/// a request.
 fn today(report: &Report) -> Option<String> {
-    let sentence = Part::Text(receipt::sentence(report)?);
-    let mut parts = receipt::parts(report);
-    let open = parts.iter().position(|part| matches!(part, Part::Table(_))).map_or(0, |at| at + 1);
-    let rest = parts.split_off(open);
-    let summary = "What is in no sum, rebuilt caches, what fills the context, and what if";
-    parts.insert(0, sentence);
-    parts.push(Part::Folded(summary.to_owned(), rest));
+    let rebuilt = receipt::rebuilt(&report.receipt).map(|said| format!("{said}."));
+    let sentences = [Some(receipt::sentence(report)?), rebuilt].into_iter().flatten();
+    let summary = "By sender and kind of token, what is in no sum, rebuilt caches by cause, what \
+                   fills the context, and what if";
+    let tables = Part::Folded(summary.to_owned(), receipt::parts(report));
+    let parts: Vec<Part> = sentences.map(Part::Text).chain([tables]).collect();
     Some(document::html(&parts))
 }
 

@@ -29,6 +29,8 @@ pub(super) struct Answer {
     title: String,
     headlines: Vec<String>,
     sentence: String,
+    /// What a replay at the limit tells those who build a harness of their own.
+    harness: Option<String>,
     /// The whole verdict, and what else was seen.
     more: Vec<String>,
     gate: Option<gate::GatePanel>,
@@ -101,6 +103,7 @@ pub(super) fn answer(
         headlines: super::headlines(report, blocks),
         blocks: shown.collect(),
         more: more(report, said.as_ref()),
+        harness: said.as_ref().and_then(|said| Some(plain::line(said.harness.as_ref()?))),
         sentence: said.map_or_else(
             || "Nothing was measured: see the full table.".to_owned(),
             |said| plain::line(&said.answer),

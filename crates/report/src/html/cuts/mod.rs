@@ -19,7 +19,7 @@ use crate::questions_csv::expected;
 use crate::{RenderInput, block, forgets, number, plain};
 use recap_core::model::{
     Agreement, Answer, AnsweredAtCuts, Cut, Interval, Measure, QuestionKind, RECORDED,
-    ReferenceState, Report, RowKind, StrategyRow, catalogue,
+    ReferenceState, Report, RowKind, SessionFacts, StrategyRow, catalogue,
 };
 
 /// Sessions that are named for each reason why they were not cut.
@@ -28,8 +28,11 @@ const LISTED: usize = 50;
 const BUDGET: usize = 150_000;
 const CUTS: usize = 2_000;
 const FACT: usize = 120;
-/// Questions that are listed, and characters of each of their texts.
+/// Questions that are listed, at least of each session and at most in all, and characters of each
+/// of their texts.
 const ASKED: usize = 30;
+const FEWEST: usize = 3;
+const LISTED_QUESTIONS: usize = 150;
 const WORDS: usize = 300;
 
 /// The section.
@@ -38,9 +41,11 @@ const WORDS: usize = 300;
 pub(super) struct Cuts {
     /// How many there are.
     basis: String,
-    /// What a cut is, and how many there are.
-    depth: Depth,
+    /// Which compaction it is that is forced at a cut.
+    depth: String,
     groups: Vec<Group>,
+    /// Those that are not ranked.
+    quiet: Vec<Group>,
     /// What the lines of the rows are; nothing where none has one.
     spread: Option<&'static str>,
     /// What is kept by distance from the cut; absent without a figure.
@@ -78,12 +83,6 @@ struct PackedCut {
     /// By strategy: the position of each fact's state, or nothing where it was
     /// not looked at.
     found: Vec<Option<String>>,
-}
-
-/// The depth of the cuts, as the tables name it.
-struct Depth {
-    label: String,
-    about: String,
 }
 
 /// Rows of one kind.
@@ -127,6 +126,13 @@ struct TableRow {
 struct Listed {
     strategy: String,
     about: String,
+    sessions: Vec<AskedSession>,
+}
+
+/// Those of one session, by its place in the report.
+struct AskedSession {
+    at: usize,
+    name: String,
     rows: Vec<AskedRow>,
 }
 
@@ -171,10 +177,13 @@ pub(super) fn cuts(source: &RenderInput<'_>, cells: &Cells<'_>) -> Option<Cuts> 
         return None;
     }
     let (data, left_out) = facts(source, cells);
+    let (quiet, shown) =
+        groups(report, &compared).into_iter().partition(|group| group.class == "quiet");
     Some(Cuts {
         basis: basis(report, &compared),
-        depth: depth(report.manifest.depth, &compared),
-        groups: groups(report, &compared),
+        depth: depth(report.manifest.depth),
+        groups: shown,
+        quiet,
         spread: compared.iter().find_map(|row| Some(spread(row)?.2)),
         distance: distance(&compared),
         questions: questions(&report.answered_at_cuts),
@@ -272,18 +281,10 @@ fn basis(report: &Report, rows: &[&StrategyRow]) -> String {
     )
 }
 
-fn depth(depth: u32, rows: &[&StrategyRow]) -> Depth {
-    let (cuts, facts) = (most(rows, catalogue::CUTS), most(rows, catalogue::FACTS_NEEDED));
-    let counts = format!("{}, {}", block::counted(cuts, "cut"), block::counted(facts, "fact"));
+fn depth(depth: u32) -> String {
     match depth {
-        1 => Depth {
-            label: "after the first compaction".to_owned(),
-            about: format!("the strategy compacts here for the first time; {counts}"),
-        },
-        depth => Depth {
-            label: format!("in a session {depth} times the window"),
-            about: format!("it has compacted again and again by then; {counts}"),
-        },
+        1 => "the first one of the strategy".to_owned(),
+        depth => format!("in a session {depth} times the window, in which there were others"),
     }
 }
 
@@ -362,9 +363,10 @@ fn spread(row: &StrategyRow) -> Option<(f64, f64, &'static str)> {
 }
 
 impl Cuts {
-    /// Whether questions at the cuts are listed.
-    pub(super) fn is_asked(&self) -> bool {
-        self.listed.is_some()
+    /// Whether questions of a session are listed.
+    pub(super) fn asks(&self, session: &usize) -> bool {
+        let listed = self.listed.iter().flat_map(|listed| &listed.sessions);
+        listed.into_iter().any(|own| own.at == *session)
     }
 }
 
@@ -439,22 +441,29 @@ fn listed(source: &RenderInput<'_>, cells: &Cells<'_>) -> Option<Listed> {
         after: said(&at.after.answer),
         became: at.agreement().map_or("not graded", Agreement::as_str),
     };
-    let (mut all, mut rows) = (0, Vec::new());
-    for session in source.report.results.iter() {
-        let own = asked(source.report, &session)
-            .into_iter()
-            .filter(|at| at.row.strategy == *strategy && at.row.replicate == 0);
-        let before = rows.len();
-        rows.extend(own.map(row));
-        all += rows.len() - before;
+    let report = source.report;
+    let (mut all, mut shown, mut sessions) = (0, 0, Vec::new());
+    // Each session has some, so that it can lead to them.
+    let most = (ASKED / report.sessions.len().max(1)).max(FEWEST);
+    for session in report.results.iter() {
+        let own = asked(report, &session).into_iter();
+        let own = own.filter(|at| at.row.strategy == *strategy && at.row.replicate == 0);
+        let mut rows: Vec<AskedRow> = own.map(row).collect();
+        all += rows.len();
         rows.sort_by_key(|row| row.became != Agreement::Lost.as_str());
-        rows.truncate(ASKED);
+        rows.truncate(most.min(LISTED_QUESTIONS - shown));
+        shown += rows.len();
+        let is_it = |facts: &SessionFacts| {
+            (&*facts.dataset, &*facts.session) == (session.dataset, session.id)
+        };
+        let at = report.sessions.iter().position(is_it).filter(|_| !rows.is_empty());
+        sessions.extend(at.map(|at| AskedSession { at, name: plain::line(session.id), rows }));
     }
-    let about = match all > rows.len() {
-        true => format!("{} of {}", rows.len(), block::counted(all, "question")),
+    let about = match all > shown {
+        true => format!("{shown} of {}", block::counted(all, "question")),
         false => block::counted(all, "question"),
     };
-    (!rows.is_empty()).then(|| Listed { strategy: plain::line(strategy), about, rows })
+    (shown > 0).then(|| Listed { strategy: plain::line(strategy), about, sessions })
 }
 
 /// Sessions that the run cut nowhere, by reason; the most frequent first.

@@ -7,6 +7,7 @@ use askama::Template;
 
 use super::answer::Problems;
 use super::trust::gate;
+use crate::document::absent;
 use crate::{number, plain, short_ids};
 use recap_core::model::{Quantities, Quantity, Report, SessionAtSize, Setting, SizeCurve, SizeRow};
 use recap_core::text::{counted, form_for};
@@ -15,7 +16,7 @@ use recap_core::wording;
 use chart::Chart;
 
 /// Sessions that stand open; the others are folded away.
-const OPEN: usize = 12;
+const OPEN: usize = 8;
 /// Sessions that have a row: all of them are in `sizes.csv`.
 const LISTED: usize = 200;
 /// Sessions without a bill that are named.
@@ -49,8 +50,9 @@ pub(super) struct Sections {
     pub(super) problems: Problems,
     /// What a replay at the limit tells those who build a harness of their own.
     pub(super) harness: Vec<String>,
+    /// What the table of sizes has of each.
+    pub(super) heads: Vec<&'static str>,
     pub(super) sizes: Vec<Size>,
-    pub(super) today: [String; 2],
     pub(super) file: Option<String>,
 }
 
@@ -83,11 +85,10 @@ pub(super) struct Session {
 
 /// A row of the table of sizes.
 pub(super) struct Size {
-    pub(super) id: u64,
+    pub(super) id: String,
     pub(super) is_advised: bool,
     pub(super) name: String,
-    /// Bill, against today, its interval, compactions, wait, cheaper, dearer.
-    pub(super) cells: [String; 7],
+    pub(super) cells: Vec<String>,
     pub(super) line: Option<String>,
 }
 
@@ -169,7 +170,6 @@ pub(super) fn sections(report: &Report, curve: &SizeCurve) -> Sections {
     let more = sessions.len().saturating_sub(LISTED);
     sessions.truncate(LISTED);
     let folded = sessions.split_off(sessions.len().min(OPEN));
-    let advised = curve.chosen().map(|row| row.size);
     Sections {
         agent: plain::line(&curve.agent),
         quantities: costs(&curve.quantities),
@@ -184,8 +184,8 @@ pub(super) fn sections(report: &Report, curve: &SizeCurve) -> Sections {
             .chain(super::answer::observed(report))
             .map(|text| plain::line(&text))
             .collect(),
-        sizes: curve.sizes.iter().map(|row| size(row, advised)).collect(),
-        today: [number::dollars(curve.today_usd), curve.compactions.to_string()],
+        heads: columns(curve).map(|(head, _, _)| head).collect(),
+        sizes: sizes(curve),
         file: curve.apply.as_ref().map(|apply| plain::line(&apply.file)),
     }
 }
@@ -204,22 +204,43 @@ fn sure(curve: &SizeCurve, said: Option<&wording::Answer>) -> Vec<String> {
     basis.chain(next).map(|text| plain::line(&text)).collect()
 }
 
-fn size(row: &SizeRow, advised: Option<u64>) -> Size {
-    Size {
-        id: row.size,
+/// A column of the table of sizes: its head, what it has of a size, and of today.
+type Column = (&'static str, fn(&SizeRow) -> String, fn(&SizeCurve) -> String);
+
+/// The columns; that of the wait where one is known.
+fn columns(curve: &SizeCurve) -> impl Iterator<Item = Column> {
+    let none = |_: &SizeCurve| absent();
+    let all: [Column; 7] = [
+        ("bill", |row| number::dollars(row.usd), |curve| number::dollars(curve.today_usd)),
+        ("against today", against, none),
+        ("95 % interval", interval, none),
+        ("compactions", |row| row.compactions.to_string(), |curve| curve.compactions.to_string()),
+        ("wait", |row| number::time(row.wait_ms), none),
+        ("cheaper", |row| row.cheaper.to_string(), none),
+        ("dearer", |row| row.dearer.to_string(), none),
+    ];
+    let waits = curve.sizes.iter().any(|row| row.wait_ms > 0.0);
+    all.into_iter().filter(move |(head, _, _)| waits || *head != "wait")
+}
+
+/// A row for each size, and one for today.
+fn sizes(curve: &SizeCurve) -> Vec<Size> {
+    let advised = curve.chosen().map(|row| row.size);
+    let size = |row: &SizeRow| Size {
+        id: row.size.to_string(),
         is_advised: advised == Some(row.size),
         name: wording::size_name(row.size),
-        cells: [
-            number::dollars(row.usd),
-            against(row),
-            interval(row),
-            row.compactions.to_string(),
-            number::time(row.wait_ms),
-            row.cheaper.to_string(),
-            row.dearer.to_string(),
-        ],
+        cells: columns(curve).map(|(_, of, _)| of(row)).collect(),
         line: row.line.as_deref().map(plain::line),
-    }
+    };
+    let today = Size {
+        id: "today".to_owned(),
+        is_advised: false,
+        name: "today".to_owned(),
+        cells: columns(curve).map(|(_, _, of)| of(curve)).collect(),
+        line: None,
+    };
+    curve.sizes.iter().map(size).chain([today]).collect()
 }
 
 fn costs(of: &Quantities) -> Vec<Costs> {
