@@ -1,6 +1,6 @@
 //! `recap questions generate`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -127,18 +127,24 @@ fn save(path: &Path, lines: &[u8]) -> Result<(), Failure> {
     })
 }
 
-/// How many questions there are, by kind, and how many sessions have none.
+/// How many questions there are, by kind, and how many sessions have none. What is
+/// asked of a session in the same words at several cuts is one question.
 fn summary(questions: &[Question], datasets: &[Dataset]) -> String {
+    let texts: BTreeSet<(QuestionKind, &str, &str)> =
+        questions.iter().map(|one| (one.kind, &*one.session, &*one.question)).collect();
     let mut kinds: BTreeMap<QuestionKind, usize> = BTreeMap::new();
-    questions.iter().for_each(|question| *kinds.entry(question.kind).or_default() += 1);
+    texts.iter().for_each(|(kind, ..)| *kinds.entry(*kind).or_default() += 1);
     let each = kinds.iter().map(|(kind, count)| format!("{} {count}", kind.as_str()));
     let each = each.collect::<Vec<_>>().join(", ");
-    let asked: std::collections::BTreeSet<&str> =
-        questions.iter().map(|question| question.session.as_str()).collect();
+    let asked: BTreeSet<&str> = texts.iter().map(|(_, session, _)| *session).collect();
     let all: usize = datasets.iter().map(|dataset| dataset.sessions.len()).sum();
     let without = match all.saturating_sub(asked.len()) {
         0 => String::new(),
         n => format!("; none for {}", counted(n, "session")),
     };
-    format!("{}: {each}{without}", counted(questions.len(), "question"))
+    let times = match questions.len() {
+        times if times == texts.len() => String::new(),
+        times => format!(", asked {} at the cuts", counted(times, "time")),
+    };
+    format!("{}{times}: {each}{without}", counted(texts.len(), "question"))
 }

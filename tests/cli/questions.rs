@@ -104,8 +104,8 @@ fn refused_request_keeps_no_facts_or_answers() {
     let prune =
         summary["questions"].as_array().unwrap().iter().find(|of| of["strategy"] == "prune");
     let of = &prune.unwrap()["kinds"]["artifact"];
-    let sentence = format!("{} of {} questions about files and commands", of["kept"], of["full"]);
-    assert!(of["kept"] == 0 && said.contains(&sentence), "{sentence}: {said}");
+    let sentence = format!("0 of {} questions about files and commands", of["full"]);
+    assert!(of["kept"] == 0.0 && said.contains(&sentence), "{sentence}: {said}");
 }
 
 #[test]
@@ -305,6 +305,230 @@ fn question_check_shows_controls_by_kind() {
         line.unwrap_or_else(|| panic!("{kind}: {checked:?}")).to_owned()
     };
     let figures = |kind| row(kind).split_whitespace().map(str::to_owned).collect::<Vec<_>>();
-    assert_eq!(row("abstain").split_whitespace().nth(2), Some("–"), "to know nothing is right");
-    assert_eq!(figures("all but abstain")[3..7], ["12", "0.00", "0.92", "0.92"]);
+    assert_eq!(figures("all but abstain")[3..7], ["8", "0.00", "1.00", "1.00"]);
+}
+
+/// What happens in a Claude Code session: the user says something, or a tool is
+/// called and answers.
+enum Step<'a> {
+    Says(&'a str),
+    Calls(&'a str, Json, &'a str),
+}
+use Step::{Calls, Says};
+
+/// The bytes of a Claude Code session: requests that read something else, these
+/// steps, and as many requests again, so that cuts fall behind each step.
+fn log(steps: Vec<Step<'_>>) -> String {
+    let filler = |n: u32| Calls("Read", json!({"file_path": format!("n{n}.txt")}), "");
+    let steps = (0..7).map(filler).chain(steps).chain((7..24).map(filler));
+    let mut lines: Vec<String> = Vec::new();
+    let mut add = |role: &str, content: Json| {
+        let n = lines.len();
+        let parent = n.checked_sub(1).map(|before| format!("u{before}"));
+        let mut record = json!({"type": role, "uuid": format!("u{n}"), "parentUuid": parent,
+            "isSidechain": false, "sessionId": "s", "version": "2.1.217", "cwd": "/w/app",
+            "timestamp": format!("2026-10-05T09:{:02}:{:02}Z", n / 60, n % 60),
+            "message": {"role": role, "content": content}});
+        if role == "assistant" {
+            let message = &mut record["message"];
+            message["id"] = json!(format!("m{n}"));
+            message["model"] = json!("claude-opus-4-6");
+            message["usage"] = json!({"input_tokens": 10, "output_tokens": 10});
+        }
+        lines.push(record.to_string() + "\n");
+    };
+    add("user", json!("Carry on with the harbour office."));
+    for (n, step) in steps.enumerate() {
+        match step {
+            Says(text) => add("user", json!(text)),
+            Calls(tool, input, output) => {
+                let id = format!("t{n}");
+                let call = json!({"type": "tool_use", "id": id, "name": tool, "input": input});
+                add("assistant", json!([call]));
+                let tides =
+                    format!("The tide of berth {n} comes in slowly and goes out. ").repeat(60);
+                let output = if output.is_empty() { tides.as_str() } else { output };
+                let result = json!({"type": "tool_result", "tool_use_id": id, "content": output});
+                add("user", json!([result]));
+            }
+        }
+    }
+    lines.concat()
+}
+
+/// The last row for each question about such a session: expected, stale, kind.
+fn made(steps: Vec<Step<'_>>) -> BTreeMap<String, Json> {
+    let desk = Desk::new();
+    desk.file("s.jsonl", log(steps));
+    let ran = desk.recap(&["questions", "generate", "s.jsonl", "--cuts", "all"]);
+    let rows = ran.out.lines().map(|line| serde_json::from_str::<Json>(line).unwrap());
+    rows.map(|row| (row["question"].as_str().unwrap().to_owned(), row)).collect()
+}
+
+fn edit(path: &str, old: &str, new: &str) -> Step<'static> {
+    let path = format!("/w/app/{path}");
+    Calls(
+        "Edit",
+        json!({"file_path": path, "old_string": old, "new_string": new}),
+        "The file was updated.",
+    )
+}
+
+#[test]
+fn states_are_not_asked_and_tasks_are_graded_exactly() {
+    let create = |n: u32, subject: &str| {
+        let said = ["Task #1 created", "Task #2 created", "Task #3 created"][n as usize - 1];
+        Calls("TaskCreate", json!({"subject": subject, "description": "d"}), said)
+    };
+    let update = |n: u32, status: &str| {
+        Calls("TaskUpdate", json!({"taskId": n.to_string(), "status": status}), "Updated")
+    };
+    let made = made(vec![
+        create(1, "Chart the pier"),
+        create(2, "Paint the buoys"),
+        create(3, "Count the gulls"),
+        update(1, "in_progress"),
+        update(1, "completed"),
+        update(2, "in_progress"),
+    ]);
+    assert!(!made.keys().any(|question| question.contains("state of")), "{made:#?}");
+    let active = &made["Which item of the to-do list is in progress?"];
+    assert_eq!(active["expect"], json!({"any_of": ["Paint the buoys"]}));
+    assert_eq!(active["stale"], json!(["Chart the pier"]));
+    let next = &made["Which item of the to-do list comes next of those that are still pending?"];
+    assert_eq!(next["expect"], json!({"any_of": ["Count the gulls"]}));
+}
+
+#[test]
+fn reply_among_options_is_there_only_with_its_result() {
+    let options = json!([{"label": "Granite quay (Recommended)"}, {"label": "Timber quay"}]);
+    let input = json!({"questions": [
+        {"question": "What is the quay built of?", "options": options},
+        {"question": "Who picks the colour?", "options": [{"label": "You decide"}]}]});
+    let result = "User has answered your questions: \"What is the quay built of?\"=\"Timber quay\", \
+                  \"Who picks the colour?\"=\"You decide\". You can now continue.";
+    let steps = || vec![Calls("AskUserQuestion", input.clone(), result)];
+    let made = made(steps());
+    let question = "The agent asked the user “What is the quay built of?”: what was the answer?";
+    let row = &made[question];
+    assert_eq!(row["expect"], json!({"any_of": ["Timber quay"]}));
+    assert_eq!(row["stale"], json!(["Granite quay"]));
+    assert_eq!(row["evidence"].as_array().unwrap().len(), 1, "the result alone: {row}");
+    assert!(!made.keys().any(|question| question.contains("colour")), "{made:#?}");
+    // Clearing the result leaves the call with its options, and no answer.
+    let desk = Desk::new();
+    desk.file("s.jsonl", log(steps()));
+    let how = ["--strategy", "prune", "--cuts", "all", "--quiet", "--out", "run"];
+    desk.good(&[&["bench", "s.jsonl"][..], &how].concat());
+    let rows = desk.csv("run/cut_questions.csv");
+    let there = |strategy: &str| -> Vec<String> {
+        let own = rows.iter().filter(|row| row["strategy"] == strategy);
+        own.filter(|row| row["question"] == question).map(|row| row["answerable"].clone()).collect()
+    };
+    assert!(there("full").iter().all(|there| there == "true"), "{:?}", there("full"));
+    let pruned = there("prune");
+    assert!(!pruned.is_empty() && pruned.iter().all(|there| there == "false"), "{pruned:?}");
+}
+
+#[test]
+fn only_wishes_that_stand_are_instructions() {
+    let made = made(vec![
+        Says(
+            "## Never leave the harbour unlit at night\nAlways ring the bell before a ferry leaves \
+             the\nnorthern pier.\nShould we always ring the bell before a ferry arrives?\nDo not \
+             forget to open the gate for this ferry.\nMake sure the lamp at the pier is replaced \
+             today.\nDon't moor yachts at the berths of the fishing fleet.\nNever use words like \
+             \"ahoy ...\" in the log of the harbour.",
+        ),
+        Calls("Bash", json!({"command": "ls"}), "pier"),
+    ]);
+    let rules = &made["Which standing instructions of the user must you keep to from here on?"];
+    let kept = [
+        "Always ring the bell before a ferry leaves the northern pier.",
+        "Don't moor yachts at the berths of the fishing fleet.",
+    ];
+    let kept = kept.map(|rule| format!("It keeps to: {rule}"));
+    assert_eq!(rules["expect"], json!({"rubric": kept}));
+    let bell =
+        &made["One standing instruction begins with “Always ring the bell”: how does it go on?"];
+    assert_eq!(bell["expect"], json!({"any_of": ["before a ferry leaves the northern pier"]}));
+}
+
+#[test]
+fn name_is_asked_only_where_it_went_into_one_file() {
+    let made = made(vec![
+        edit("src/almanac.rs", "", "fn next_low_tide() {}"),
+        edit("src/berths.rs", "", "fn free_berths_at() {}"),
+        edit("src/boats.rs", "", "fn longest_boat() {}"),
+        edit("src/berths.rs", "fn free_berths_at() {}", ""),
+        edit("src/boats.rs", "", "fn free_berths_at() {}"),
+        Calls("Bash", json!({"command": "cat >> x.rs <<E\nfn longest_boat() {}\nE"}), "ok"),
+        // Two files have this name: it alone names neither.
+        edit("web/src/index.ts", "", "function drawHarbour() {}"),
+        Calls("Bash", json!({"command": "ls"}), "web/src/index.ts\nadmin/src/api/index.ts"),
+    ]);
+    let asked = |name: &str| made.get(&format!("Which file did the agent add `{name}` to?"));
+    assert_eq!(
+        asked("next_low_tide").unwrap()["expect"]["any_of"],
+        json!(["almanac.rs", "src/almanac.rs"])
+    );
+    assert_eq!(asked("drawHarbour").unwrap()["expect"]["any_of"], json!(["web/src/index.ts"]));
+    // It went into one file at first, and at last into two.
+    let last = |name: &str| asked(name).map(|row| row["asked_at"].as_u64().unwrap());
+    assert!(last("free_berths_at") < last("next_low_tide"), "{made:#?}");
+    assert!(last("longest_boat") < last("next_low_tide"), "{made:#?}");
+}
+
+#[test]
+fn moved_and_deleted_files_are_asked_where_they_are_now() {
+    let run = |command: &str| Calls("Bash", json!({"command": command}), "ok");
+    let made = made(vec![
+        edit("src/lamp.rs", "", "fn light_the_lamp() {}"),
+        edit("src/horn.rs", "", "fn sound_the_horn() {}"),
+        edit("port.toml", "berths = 12", "berths = 14"),
+        run("cd /w/app && git mv src/lamp.rs signals/beacon.rs && mv port.toml config/"),
+        run("rm src/horn.rs"),
+        edit("signals/beacon.rs", "old", "new"),
+        run("mv signals lights"),
+    ]);
+    let row = |question: &str| &made[question];
+    let lamp = row("Which file did the agent add `light_the_lamp` to?");
+    assert_eq!(lamp["expect"]["any_of"], json!(["lights/beacon.rs"]));
+    let moved = row("Where did the agent move the file `src/lamp.rs`?");
+    assert_eq!(moved["expect"]["any_of"], json!(["lights/beacon.rs"]));
+    assert_eq!(moved["stale"], json!(["src/lamp.rs"]));
+    let berths = row("What is the value of `berths` in `config/port.toml` now?");
+    assert_eq!((&berths["expect"]["any_of"], &berths["stale"]), (&json!(["14"]), &json!(["12"])));
+    let files = row("Which files has the agent changed or created so far?");
+    let named = ["config/port.toml", "lights/beacon.rs"];
+    assert_eq!(
+        files["expect"]["rubric"],
+        json!(named.map(|file| format!("It names the file {file}")))
+    );
+}
+
+#[test]
+fn text_at_several_cuts_is_one_question_in_counts() {
+    let desk = Desk::new();
+    desk.file("s.jsonl", log(vec![edit("src/almanac.rs", "", "fn next_low_tide() {}")]));
+    let ran = desk.recap(&["questions", "generate", "s.jsonl", "--cuts", "all"]);
+    let times = ran.out.lines().count();
+    assert!(times > 1, "{}", ran.err);
+    assert!(
+        ran.err.contains(&format!("1 question, asked {times} times at the cuts: artifact 1")),
+        "{}",
+        ran.err
+    );
+    let how = ["--strategy", "fifo", "--cuts", "all", "--quiet", "--out", "run"];
+    desk.good(&[&["bench", "s.jsonl"][..], &how].concat());
+    let rows = desk.csv("run/cut_questions.csv");
+    let own = |strategy: &str| rows.iter().filter(|row| row["strategy"] == strategy).count();
+    assert_eq!(own("fifo"), times);
+    let summary = desk.csv("run/summary.csv");
+    let row = summary.iter().find(|row| row["strategy"] == "fifo").unwrap();
+    assert_eq!(row["questions_at_cut"], "1");
+    let kept = rows.iter().filter(|row| row["strategy"] == "fifo" && row["agreement"] == "kept");
+    let share = 100.0 * kept.count() as f64 / times as f64;
+    let continuity: f64 = row["continuity_at_cut"].parse().unwrap();
+    assert!((continuity - share).abs() < 1e-6, "{continuity} {share}");
 }

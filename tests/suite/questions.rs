@@ -116,9 +116,8 @@ fn files_are_asked_by_what_was_added() {
     assert_eq!(answers, ["main.rs", "src/main.rs"]);
     assert_eq!((question.kind, question.asked_at), (QuestionKind::Artifact, 9));
     assert_eq!(question.evidence, ["m2"]);
-    let (_, answers, _) =
-        find(&asked, "Which function, type or constant did the agent add to `src/lexer.rs`");
-    assert_eq!(answers, ["scan_token"]);
+    let (_, answers, _) = find(&asked, "Which file did the agent add `scan_token` to?");
+    assert_eq!(answers, ["lexer.rs", "src/lexer.rs"]);
     let (_, answers, _) = find(&asked, "Which new file did the agent create in `src/`?");
     assert_eq!(answers, ["lexer.rs"]);
     let (question, parts, _) = find(&asked, "Which files has the agent changed or created so far?");
@@ -158,37 +157,29 @@ fn moved_file_is_asked_by_its_new_path() {
 #[test]
 fn commands_are_asked_by_their_last_result() {
     let run = |command: &str| json!({"command": command});
-    let failing = "--- FAIL: TestRoundTrip (0.00s)\nFAIL";
+    let commit = "[main 1a2b3c4d] Close the writer on errors\n 1 file changed";
+    let nothing = "Exit code 1\nnothing to commit";
     let asked = Conversation::default()
-        .call("Bash", run("cd /x && pytest -q"), "11 passed in 2s")
-        .call("Bash", run("pytest -q 2>&1 | tail -5"), "14 passed in 2s")
-        .called("Bash", run("go test ./codec"), failing, true)
-        .call("Edit", edit("codec/writer.go", "a", "b"), "ok")
+        .called("Bash", run("go test ./codec"), "--- FAIL: TestRoundTrip (0.00s)\nFAIL", true)
         .call("Bash", run("go test ./codec"), "ok  codec 0.1s")
-        .called("Bash", run("go test ./net"), "--- FAIL: TestDial (0.1s)", true)
-        .called("Bash", run("make site"), "error: no rule for target `site`", true)
-        .call("Bash", run("git commit -m \"Close the writer on errors\""), "1 file changed")
+        .called(
+            "Bash",
+            run("cd /x && go test ./net 2>&1 | tail -5"),
+            "--- FAIL: TestDial (0.1s)",
+            true,
+        )
+        .call("Bash", run("git commit -m \"Close the reader\""), "1 file changed")
+        .call("Bash", run("git commit --amend -F note"), commit)
+        .call("Bash", run("git commit -m 'Hold the lease'"), nothing)
+        .call("Bash", run("cd /tmp/try && git commit -m 'Only a trial'"), "")
         .call("Bash", run("git checkout -b fix/writer-close"), "Switched")
         .asked();
-    let (question, answers, stale) =
-        find(&asked, "How many tests passed when `pytest -q` was last run?");
-    assert_eq!((question.kind, answers, stale), (QuestionKind::Update, vec!["14"], vec!["11"]));
-    // Every form of question has its turn, four of one kind at a place.
-    let artifacts: Vec<&Question> =
-        asked.iter().filter(|p| p.kind == QuestionKind::Artifact).collect();
-    assert_eq!(artifacts.len(), 4, "{artifacts:#?}");
-    for question in artifacts {
-        let (Expectation::AnyOf(values) | Expectation::Rubric(values)) = &question.expect else {
-            panic!("{question:?}")
-        };
-        let expected = match question.question.as_str() {
-            "Which file did the agent change to make `go test ./codec` succeed?" => {
-                "It names the file writer.go"
-            }
+    let all: Vec<(&str, &[String])> =
+        asked.iter().map(|p| (p.question.as_str(), p.expect.alternatives())).collect();
+    assert_eq!(all.len(), 3, "{all:#?}");
+    for (question, answers) in all {
+        let expected = match question {
             "Which test failed when `go test ./net` was last run?" => "TestDial",
-            "Which error did `make site` report when it was last run?" => {
-                "no rule for target `site`"
-            }
             "What is the subject of the last commit that the agent made with `git commit`?" => {
                 "Close the writer on errors"
             }
@@ -197,8 +188,15 @@ fn commands_are_asked_by_their_last_result() {
             }
             other => panic!("{other}"),
         };
-        assert_eq!(values, &[expected]);
+        assert_eq!(answers, [expected]);
     }
+    // What a quiet commit says is what its command says; of another nothing is known.
+    let last = |line: &str, said: &str| {
+        let asked = Conversation::default().call("Bash", run(line), said).asked();
+        asked.first().map(|one| one.expect.alternatives()[0].clone())
+    };
+    assert_eq!(last("git commit -qm 'Hold the lease'", "").as_deref(), Some("Hold the lease"));
+    assert_eq!(last("git commit -qF note", ""), None);
 }
 
 #[test]
@@ -211,15 +209,21 @@ fn changed_value_is_asked_with_older_ones_stale() {
         )
         .call("Edit", edit("app.toml", "retries = 5", "retries = 12"), "ok")
         .call("Edit", edit("a.ts", "const limit = true;", "const limit = false;"), "ok")
-        .agent("I changed the request timeout from 30s to 45s.")
+        .call("Edit", edit("a.ts", "const MAX_WAIT = 30;", "const MAX_WAIT = 45;"), "ok")
+        .call("Edit", edit("a.ts", "MOST_SENT = 11", "MOST_SENT = 12"), "ok")
+        .call("Edit", edit("a.ts", "MOST_SENT = 12", ""), "ok")
+        .call("Edit", edit("a.test.ts", "MAX_TRIED = 30", "MAX_TRIED = 45"), "ok")
         .asked();
     let (question, answers, stale) =
         find(&asked, "What is the value of `retries` in `app.toml` now?");
     assert_eq!((answers, stale), (vec!["12"], vec!["3", "5"]));
     assert_eq!(question.evidence, ["m2"]);
-    let (_, answers, stale) = find(&asked, "What was the request timeout changed to?");
-    assert_eq!((answers, stale), (vec!["45s"], vec!["30s"]));
-    no_question(&asked, "limit");
+    let (_, answers, stale) = find(&asked, "What is the value of `MAX_WAIT` in `a.ts` now?");
+    assert_eq!((answers, stale), (vec!["45"], vec!["30"]));
+    // A flag is guessed, one is gone, and the values of tests are examples.
+    for part in ["limit", "MOST_SENT", "MAX_TRIED"] {
+        no_question(&asked, part);
+    }
     no_question(&asked, "`name`");
 }
 
@@ -242,11 +246,8 @@ fn plans_are_asked_from_list_at_the_cut() {
     assert_eq!(answers, ["Publish it"]);
     let (_, parts, _) = find(&asked, "What is still to be done?");
     assert_eq!(parts, ["It names: Test the lexer", "It names: Publish it"]);
-    let (question, answers, stale) =
-        find(&asked, "What is the state of the to-do item “Write the lexer” now?");
-    assert_eq!(question.kind, QuestionKind::Update);
-    assert_eq!(answers, ["completed", "done", "finished"]);
-    assert!(stale.contains(&"in_progress"));
+    // Most items are completed: their state is guessed.
+    no_question(&asked, "state");
 
     // Codex's and Claude Code's newer tools.
     let plan = json!({"plan": [{"step": "Port it", "status": "in_progress"}, {"step": "Ship it", "status": "pending"}]});
@@ -260,12 +261,11 @@ fn plans_are_asked_from_list_at_the_cut() {
         )
         .call("TaskUpdate", json!({"taskId": "1", "status": "in_progress"}), "Updated task #1")
         .asked();
-    let (question, parts, _) = find(&asked, "Which item of the to-do list is in progress?");
-    // The text and the state of an item stand in two messages: a model judges.
-    assert!(matches!(question.expect, Expectation::Rubric(_)));
+    let (question, answers, _) = find(&asked, "Which item of the to-do list is in progress?");
+    assert_eq!(question.expect, Expectation::AnyOf(vec!["Draw the map".into()]));
     assert_eq!(
-        (parts, &question.evidence),
-        (vec!["It says: Draw the map"], &vec!["m0".into(), "m2".into()])
+        (answers, &question.evidence),
+        (vec!["Draw the map"], &vec!["m0".into(), "m2".into()])
     );
 }
 
@@ -289,7 +289,7 @@ fn standing_instructions_are_asked_verbatim_and_as_behaviour() {
         find(&asked, "One standing instruction begins with “Never commit generated”");
     assert_eq!(answers, ["files to the main branch"]);
     assert_eq!(question.evidence, ["m3"]);
-    let (_, parts, _) = find(&asked, "Continue with the task");
+    let (_, parts, _) = find(&asked, "Which standing instructions of the user");
     assert_eq!(parts.len(), 2, "{parts:?}");
     // The agent is sent AGENTS.md with every request.
     for part in ["worry", "rhymes", "respond", "customers"] {
@@ -310,41 +310,11 @@ fn rule_in_the_preamble_is_not_asked() {
 }
 
 #[test]
-fn error_answer_is_cause_failures_give_no_values() {
-    let exit = |code: u8, text: &str| {
-        format!(
-            "Chunk ID: 1a\nWall time: 0.1 seconds\nProcess exited with code {code}\nOutput:\n{text}"
-        )
-    };
-    let run = |command: &str| json!({"cmd": command});
-    let build = "error: no field `epoch` on type `Lease`\nerror: could not compile `store` (lib)";
-    let load = "Error: cannot open the store\n\nCaused by:\n    0: the lease is held\n    1: host exp-07 holds it";
-    let script = "error: script \"build\" exited with code 2";
-    let asked = Conversation::default()
-        .call("exec_command", run("cargo build"), &exit(101, build))
-        .call("exec_command", run("store open"), &exit(1, load))
-        .call("exec_command", run("bun run build"), &exit(2, script))
-        .call("exec_command", run("pytest -q"), &exit(1, "1 failed, 40 passed in 2s"))
-        .call("exec_command", run("git commit -m 'Hold the lease'"), &exit(1, "nothing to commit"))
-        .call("exec_command", run("pytest -q tests/net"), &exit(0, "17 passed in 2s"))
-        .asked();
-    let (_, answers, _) = find(&asked, "Which error did `cargo build` report");
-    assert_eq!(answers, ["no field `epoch` on type `Lease`"]);
-    let (_, answers, _) = find(&asked, "Which error did `store open` report");
-    assert_eq!(answers, ["host exp-07 holds it"]);
-    let (_, answers, _) = find(&asked, "How many tests passed when `pytest -q tests/net`");
-    assert_eq!(answers, ["17"]);
-    for part in ["bun run", "`pytest -q`", "git commit"] {
-        no_question(&asked, part);
-    }
-}
-
-#[test]
 fn instruction_beginning_must_identify_only_that_instruction() {
     let asked = Conversation::default()
         .user("You should always wait for feedback after every single command.")
         .user("Please do not run commands in python through the flag.")
-        .user("Now do not run commands in python through sockets either, ever.")
+        .user("Also do not run commands in python through sockets either, ever.")
         .call("Bash", json!({"command": "ls"}), "a")
         .asked();
     let (_, answers, _) =
@@ -359,11 +329,8 @@ fn what_the_system_prompt_says_is_not_asked() {
     let build = |system: &[&str]| {
         let mut session = Conversation::default();
         session.0.preamble.system = system.iter().map(|text| (*text).to_owned()).collect();
-        let show = |cabin: &str| format!("{{\"id\": \"A1\", \"cabin\": \"{cabin}\"}}");
-        session
-            .call("get_order", json!({"id": "A1"}), &show("coach"))
-            .call("get_order", json!({"id": "A1"}), &show("economy"))
-            .asked()
+        let change = edit("app.toml", "cabin = \"coach\"", "cabin = \"economy\"");
+        session.call("Edit", change, "ok").asked()
     };
     let is_cabin = |question: &Question| question.question.contains("`cabin`");
     assert!(build(&[]).iter().any(is_cabin));
@@ -371,11 +338,12 @@ fn what_the_system_prompt_says_is_not_asked() {
 }
 
 #[test]
-fn decisions_are_asked_by_alternative_and_reason() {
+fn decisions_are_asked_by_alternative_and_reply() {
     let result = "User has answered: \"Which store do we use?\"=\"SQLite with WAL\".";
     let asked = Conversation::default()
         .agent("We will use `serde_json` instead of `simd-json`.")
-        .agent("I decided to keep the old parser because the new one drops comments.")
+        .agent("Use a plain list instead of the tree here, and drop it rather than keep it.")
+        .agent("You could use `hyper` instead of `curl`.")
         .agent("Should we use tabs instead of spaces?")
         .agent("我们改用PostgreSQL而不是MySQL。")
         .agent("タブではなくスペースを使います。")
@@ -386,8 +354,7 @@ fn decisions_are_asked_by_alternative_and_reason() {
     assert_eq!(asked.len(), 4, "{all:#?}");
     for (question, answers) in all {
         let expected = match question {
-            "What is chosen instead of `simd-json`?" => "serde_json",
-            "Why was it decided to keep the old parser?" => "the new one drops comments",
+            "What is used instead of `simd-json`?" => "serde_json",
             "不用MySQL，选了什么？" => "PostgreSQL",
             "タブの代わりに何を選びましたか。" => "スペース",
             "The agent asked the user “Which store do we use?”: what was the answer?" => {
@@ -397,38 +364,6 @@ fn decisions_are_asked_by_alternative_and_reason() {
         };
         assert_eq!(answers, [expected]);
     }
-}
-
-#[test]
-fn a_snapshot_is_asked_by_its_newest_value() {
-    let order =
-        |state: &str| json!({"order": {"status": state, "city": "Bergen"}, "ok": true}).to_string();
-    let asked = Conversation::default()
-        .call("get_order", json!({"id": "W77"}), &order("processing"))
-        .call("get_order", json!({"id": "W77"}), &order("delivered"))
-        .asked();
-    let (question, answers, stale) =
-        find(&asked, "What did the last `get_order` for `W77` give as `order.status`?");
-    assert_eq!((answers, stale), (vec!["delivered"], vec!["processing"]));
-    assert_eq!(question.evidence, ["m2", "m3"]);
-    assert_eq!(
-        find(&asked, "What did the last `get_order` for `W77` give as `order.city`?").1,
-        ["Bergen"]
-    );
-}
-
-#[test]
-fn what_the_session_never_says_is_asked_too() {
-    let asked = Conversation::default()
-        .call("Edit", edit("a.rs", "", "fn parse_header() {}"), "ok")
-        .call("Edit", edit("b.rs", "", "fn close_all_files() {}"), "ok")
-        .asked();
-    let unknown: Vec<&Question> =
-        asked.iter().filter(|p| p.kind == QuestionKind::Abstain).collect();
-    let questions: Vec<&str> = unknown.iter().map(|p| p.question.as_str()).collect();
-    assert_eq!(questions.len(), 2, "{questions:?}");
-    assert!(questions.contains(&"Which file did the agent add `parse_files` to?"), "{questions:?}");
-    assert!(unknown.iter().all(|p| p.expect == Expectation::Unanswerable && p.evidence.is_empty()));
 }
 
 #[test]
@@ -470,7 +405,7 @@ fn question_contains_neither_its_answer_nor_a_secret() {
 fn hostile_sessions_are_read_to_their_end() {
     let mut session = Conversation::default().user(&"Never do not always ".repeat(20_000));
     for n in 0..400 {
-        let text = format!("fn name_of_{n}() {{}}\nlimit_{n} = {n}\n").repeat(20);
+        let text = format!("fn name_of_{n}() {{}}\nLIMIT_{n} = {n}\n").repeat(20);
         session = session
             .call("Edit", edit("a.rs", &text, &text.replace(" = ", " = 1")), &"\"".repeat(2_000))
             .call("get_x", json!([1]), &"{".repeat(2_000))
@@ -488,7 +423,7 @@ fn hostile_sessions_are_read_to_their_end() {
 
 /// Text as a patch or an argument may hold it.
 fn text() -> impl Strategy<Value = String> {
-    const MARKS: [&str; 18] = [
+    const MARKS: [&str; 20] = [
         "*** Begin Patch\n",
         "*** Update File: ",
         "*** Add File: a.rs\n",
@@ -498,6 +433,8 @@ fn text() -> impl Strategy<Value = String> {
         "-limit = 3\n",
         "+limit = 4\n",
         "git commit -m ",
+        "git mv a.rs ",
+        "&& rm '",
         "<<'EOF'\n",
         "must not ",
         "\"",
@@ -539,8 +476,7 @@ proptest! {
         let mut ids = BTreeSet::new();
         for question in &asked {
             prop_assert!(ids.insert(&question.id), "{:?} twice", question.id);
-            let open = question.expect == Expectation::Unanswerable;
-            prop_assert!(open || !question.evidence.is_empty());
+            prop_assert!(!question.evidence.is_empty());
             let known = |id: &String| session.0.messages.iter().any(|message| message.id == *id);
             prop_assert!(question.evidence.iter().all(known));
             if let Expectation::AnyOf(values) = &question.expect {

@@ -173,7 +173,10 @@ fn small_sessions_weigh_their_number_of_facts() {
 
 /// A session whose made questions are of these kinds.
 fn questioned(id: &str, kinds: &[QuestionKind]) -> SessionFacts {
-    let made = kinds.iter().fold(facts(id), |made, &kind| made.question(kind, 10, 0)).build();
+    let mut made = kinds.iter().fold(facts(id), |made, &kind| made.question(kind, 10, 0)).build();
+    for (number, asked) in made.questions.iter_mut().enumerate() {
+        asked.question.question = format!("What is {number}?");
+    }
     SessionFacts { cut_questions: made.questions, questions: Vec::new(), ..session(id) }
 }
 
@@ -213,8 +216,35 @@ fn continuity_at_cuts_counts_questions_right_just_before() {
     let names: Vec<&str> = report.answered_at_cuts.iter().map(|of| &*of.strategy).collect();
     assert_eq!(names, ["a", "full"]);
     let kinds =
-        [(Fact, Answered { before: 8, after: 4 }), (Abstain, Answered { before: 1, after: 1 })];
+        [(Fact, Answered { before: 8, after: 4.0 }), (Abstain, Answered { before: 1, after: 1.0 })];
     assert_eq!(report.answered_at_cuts[0].kinds, kinds.into());
+}
+
+#[test]
+fn question_in_same_words_at_several_cuts_is_one() {
+    use QuestionKind::{Fact, Plan};
+    // The first, third and fourth ask the same: at three cuts, kept at one. The
+    // second is kept. With the same words another kind is another question.
+    let mut session = questioned("s", &[Fact, Fact, Fact, Fact, Plan]);
+    let first = session.cut_questions[0].question.question.clone();
+    for number in [2, 3, 4] {
+        session.cut_questions[number].question.question = first.clone();
+    }
+    let cuts = vec![
+        cut("s", Vec::new()).with("full", "", 9).asked(0, "rr").with("a", "", 3).asked(0, "rr"),
+        (cut("s", Vec::new()).at(15).with("full", "", 9).asked(2, "r").with("a", "", 3))
+            .asked(2, "w"),
+        (cut("s", Vec::new()).at(20).with("full", "", 9).asked(3, "rr").with("a", "", 3))
+            .asked(3, "wr"),
+    ];
+    let report = run_of(vec![session], &["full", "a"], cuts);
+    let a = row(&report, "a");
+    // 1/3 + 1 + 1 of 3.
+    close(a, "questions_at_cut", 3.0);
+    close(a, "continuity_at_cut", 100.0 * (7.0 / 3.0) / 3.0);
+    let of = |kind| report.answered_at_cuts[0].kinds[&kind];
+    assert_eq!(of(Plan), Answered { before: 1, after: 1.0 });
+    assert_eq!((of(Fact).before, (of(Fact).after * 3.0).round()), (2, 4.0));
 }
 
 #[test]
@@ -391,7 +421,7 @@ fn only_controls_answer_refused_context_from_second_compaction() {
         // What the sentence and summary.json count is what the table shows.
         for counted in report.answered_at_cuts.iter().filter(|of| of.strategy == name) {
             let of = counted.kinds[&QuestionKind::Fact];
-            assert_eq!(Some(100.0 * of.after as f64 / of.before as f64), share);
+            assert_eq!(Some(100.0 * of.after / of.before as f64), share);
         }
         share
     };

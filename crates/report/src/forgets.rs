@@ -16,11 +16,11 @@ const NAMED: usize = 2;
 /// forgets nothing.
 pub(super) fn forgets(report: &Report, strategy: &str) -> Option<String> {
     let answered = report.answered_at_cuts.iter().find(|answered| answered.strategy == strategy)?;
-    let share = |of: Answered| of.after as f64 / of.before as f64;
+    let share = |of: Answered| of.after / of.before as f64;
     let mut kinds: Vec<(QuestionKind, Answered)> =
         answered.kinds.iter().map(|(kind, of)| (*kind, *of)).collect();
     kinds.retain(|(kind, of)| *kind != QuestionKind::Abstain && of.before >= FEWEST);
-    kinds.retain(|(_, of)| of.after < of.before);
+    kinds.retain(|(_, of)| of.after < of.before as f64);
     kinds.sort_by(|a, b| share(a.1).total_cmp(&share(b.1)).then(a.0.cmp(&b.0)));
     kinds.truncate(NAMED);
     if kinds.is_empty() {
@@ -30,7 +30,7 @@ pub(super) fn forgets(report: &Report, strategy: &str) -> Option<String> {
     let each: Vec<String> = kinds
         .iter()
         .map(|(kind, of)| {
-            format!("{} of {} questions about {}", of.after, of.before, subject(*kind))
+            format!("{} of {} questions about {}", of.after.round(), of.before, subject(*kind))
         })
         .collect();
     Some(format!(
@@ -66,7 +66,7 @@ mod tests {
     fn strategy_names_the_kind_it_forgets_most() {
         // Of six plans `full` answers five, the strategy one of these; of six
         // artifacts both answer all; of two decisions nobody is told.
-        let answered = |before, after| Answered { before, after };
+        let answered = |before, after: u32| Answered { before, after: f64::from(after) };
         let mut report = Kit::default().report();
         report.answered_at_cuts = vec![AnsweredAtCuts {
             strategy: "codex".to_owned(),

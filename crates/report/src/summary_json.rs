@@ -114,7 +114,8 @@ fn render(source: &RenderInput<'_>) -> Vec<u8> {
 /// cuts, and how many of these the strategy still does.
 fn questions(strategy: &AnsweredAtCuts) -> Json {
     let kinds = strategy.kinds.iter().map(|(kind, of)| {
-        let counts = serde_json::json!({"full": of.before, "kept": of.after});
+        let kept = (of.after * 1_000.0).round() / 1_000.0;
+        let counts = serde_json::json!({"full": of.before, "kept": kept});
         (kind.as_str().to_owned(), counts)
     });
     let kinds: serde_json::Map<String, Json> = kinds.collect();

@@ -179,12 +179,13 @@ impl StrategyRow {
 }
 
 /// Questions of one kind at cuts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Answered {
-    /// Answered right with the whole conversation.
+    /// Answered right with the whole conversation; one in the same words at
+    /// several cuts of a session counts once.
     pub before: u64,
-    /// Of these, still answered right.
-    pub after: u64,
+    /// Of these, still answered right; one at several cuts by its share of them.
+    pub after: f64,
 }
 
 /// Which kinds of questions a strategy still answers at cuts, of those that the

@@ -67,6 +67,18 @@ pub(super) struct Act<'a> {
     pub what: What<'a>,
 }
 
+impl Act<'_> {
+    /// Whether the call has a result and did not fail.
+    pub fn is_done(&self) -> bool {
+        !self.failed && self.result.is_some()
+    }
+
+    /// The messages of the call and its result.
+    pub fn evidence(&self) -> impl Iterator<Item = MessageIndex> + use<> {
+        [Some(self.message), self.result].into_iter().flatten()
+    }
+}
+
 /// What a call did.
 #[derive(Debug)]
 pub(super) enum What<'a> {

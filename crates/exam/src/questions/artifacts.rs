@@ -7,11 +7,12 @@ use std::sync::LazyLock;
 
 use regex::{Captures, Match, Regex};
 
-use super::acts::ChangeKind;
+use super::acts::{ChangeKind, PATH, What, text};
 use super::captured::captures_that;
 use super::draft::Draft;
+use super::moves::{Moves, name};
 use super::view::{Made, View};
-use recap_core::model::{MessageIndex, QuestionKind};
+use recap_core::model::{Block, MessageIndex, QuestionKind};
 
 /// A name that code defines.
 static DEFINED: LazyLock<Regex> = LazyLock::new(|| {
@@ -30,17 +31,21 @@ const LONGEST: usize = 61;
 /// Ends of the names of files with text.
 const TEXTS: [&str; 5] = [".md", ".mdx", ".txt", ".rst", ".adoc"];
 
-/// Most names of one file that count as an answer.
-const MOST_NAMES: usize = 12;
+/// Files in the question about all that were changed: fewest and most.
+const LISTED: std::ops::RangeInclusive<usize> = 2..=12;
+
+/// The name of a file with the folder around it.
+static PLACED: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?<folder>[\w.@-]+)/(?<name>[\w.@-]*\.\w+)\b").expect("it is valid")
+});
 
 /// The questions about files.
 pub(super) fn questions(view: &View<'_>) -> Vec<Vec<Draft>> {
     let files = Files::new(view);
     vec![
-        files.places_of_names(view),
-        files.names_in_files(),
+        files.places_of_names(),
         files.created(),
-        files.moved(),
+        files.moved(&view.moves),
         files.changed().into_iter().collect(),
     ]
 }
@@ -52,76 +57,74 @@ struct File {
     /// without those that were taken away again.
     names: BTreeMap<String, MessageIndex>,
     changes: Vec<MessageIndex>,
+    /// The message that created it here; absent for one that was there before or
+    /// that was moved.
     created: Option<MessageIndex>,
     /// Whether it was written whole, if it was there before or not.
     written: bool,
-    gone: Option<(MessageIndex, Option<String>)>,
 }
 
-struct Files(BTreeMap<String, File>);
+/// The files that were changed and are still there, by their paths now.
+struct Files<'a> {
+    files: BTreeMap<&'a str, File>,
+    /// The files that each name was ever added to; the empty path stands for a
+    /// script in a command.
+    went: BTreeMap<&'a str, BTreeSet<&'a str>>,
+    /// The folders in which the conversation names a file, by its name.
+    folders: BTreeMap<&'a str, BTreeSet<&'a str>>,
+}
 
-impl Files {
-    fn new(view: &View<'_>) -> Files {
-        let mut files: BTreeMap<String, File> = BTreeMap::new();
+impl<'a> Files<'a> {
+    fn new(view: &'a View<'a>) -> Files<'a> {
+        let mut files: BTreeMap<&str, File> = BTreeMap::new();
+        let mut went: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
         let mut seen = Seen::default();
-        for made in view.changes() {
+        for made in view.changes.iter().filter(|made| !is_scratch(&made.now)) {
             seen.until(view, made.act.message);
-            let known = files.contains_key(made.path) || seen.mentions(made.path);
-            let file = files.entry(made.path.to_owned()).or_default();
-            file.change(&made, &seen);
-            if !known && made.change.kind == ChangeKind::Written {
-                file.created = Some(made.act.message);
+            let is_new = made.change.kind == ChangeKind::Written
+                && made.path == made.now
+                && !files.contains_key(made.now.as_str())
+                && !seen.mentions(made);
+            let file = files.entry(&made.now).or_default();
+            for name in file.change(made, &seen) {
+                went.entry(name).or_default().insert(&made.now);
             }
-            if let ChangeKind::Moved(to) = &made.change.kind {
-                let names = std::mem::take(&mut file.names);
-                files.entry(to.clone()).or_default().names.extend(names);
+            file.created = is_new.then_some(made.act.message).or(file.created);
+        }
+        for act in &view.acts {
+            if let What::Ran(line) = &act.what
+                && let Some((_, script)) = line.split_once("<<")
+            {
+                defined(script)
+                    .into_iter()
+                    .for_each(|name| _ = went.entry(name).or_default().insert(""));
             }
         }
-        Files(files)
-    }
-
-    fn row_kind(&self) -> impl Iterator<Item = (&String, &File)> {
-        self.0.iter().filter(|(_, file)| file.gone.is_none())
-    }
-
-    /// In which file a name was defined, for names that one file alone defines.
-    fn places_of_names(&self, view: &View<'_>) -> Vec<Draft> {
-        let mut places: BTreeMap<&str, Vec<(&str, MessageIndex)>> = BTreeMap::new();
-        for (path, file) in self.row_kind() {
-            for (name, at) in &file.names {
-                places.entry(name).or_default().push((path, *at));
-            }
+        let mut folders: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+        for found in PLACED.captures_iter(&view.text) {
+            let part = |name| found.name(name).expect("no match is without it").as_str();
+            folders.entry(part("name")).or_default().insert(part("folder"));
         }
-        let elsewhere = defined_often(&view.text);
-        let only =
-            places.into_iter().filter(|(name, at)| at.len() == 1 && !elsewhere.contains(*name));
-        only.map(|(name, at)| {
-            let (path, message) = at[0];
+        Files { files, went, folders }
+    }
+
+    /// In which file a name was defined, for names that went into one file alone.
+    fn places_of_names(&self) -> Vec<Draft> {
+        let all = self.files.iter().flat_map(|(path, file)| {
+            file.names.iter().map(move |(name, at)| (*path, name.as_str(), *at))
+        });
+        let only = all.filter(|(_, name, _)| self.went.get(name).is_some_and(|at| at.len() == 1));
+        only.map(|(path, name, at)| {
             let question = format!("Which file did the agent add `{name}` to?");
-            Draft::new(QuestionKind::Artifact, question, spellings(path), [message])
+            Draft::new(QuestionKind::Artifact, question, self.spellings(path), [at])
         })
         .collect()
-    }
-
-    /// Which names were added to a file.
-    fn names_in_files(&self) -> Vec<Draft> {
-        let with_names =
-            self.row_kind().filter(|(_, file)| (1..=MOST_NAMES).contains(&file.names.len()));
-        with_names
-            .map(|(path, file)| {
-                let question =
-                    format!("Which function, type or constant did the agent add to `{path}`?");
-                let names = file.names.keys().cloned();
-                let evidence = file.names.values().copied();
-                Draft::new(QuestionKind::Artifact, question, names, evidence)
-            })
-            .collect()
     }
 
     /// Which file was created in a folder, where there is one.
     fn created(&self) -> Vec<Draft> {
         let mut folders: BTreeMap<&str, Vec<(&str, Option<MessageIndex>)>> = BTreeMap::new();
-        for (path, file) in self.row_kind().filter(|(_, file)| file.written) {
+        for (path, file) in self.files.iter().filter(|(_, file)| file.written) {
             if let Some((folder, name)) = path.rsplit_once('/') {
                 folders.entry(folder).or_default().push((name, file.created));
             }
@@ -137,60 +140,71 @@ impl Files {
         .collect()
     }
 
-    /// What a file that was moved is called now.
-    fn moved(&self) -> Vec<Draft> {
-        let gone = self.0.iter().filter_map(|(path, file)| {
-            let (at, to) = file.gone.as_ref()?;
-            let to = to.as_ref()?;
-            let question = format!("Where did the agent move the file `{path}`?");
-            let stale = [path.clone()];
-            Some(
-                Draft::new(QuestionKind::Artifact, question, spellings(to), [*at])
-                    .with_stale(stale),
-            )
-        });
-        gone.collect()
+    /// Where a file that was moved is now.
+    fn moved(&self, moves: &Moves) -> Vec<Draft> {
+        let files = moves.files().filter(|(from, to, _)| from != to && !is_scratch(to));
+        files
+            .map(|(from, to, at)| {
+                let question = format!("Where did the agent move the file `{from}`?");
+                // The name alone says nothing about a file that kept it.
+                let mut places = self.spellings(to);
+                places.retain(|place| place != name(from));
+                Draft::new(QuestionKind::Artifact, question, places, [at])
+                    .with_stale([from.to_owned()])
+            })
+            .collect()
     }
 
     /// Every file that was changed: a list, which a model judges.
     fn changed(&self) -> Option<Draft> {
-        let changed: Vec<(&String, &File)> =
-            self.row_kind().filter(|(_, file)| !file.changes.is_empty()).collect();
-        let parts = changed.iter().map(|(path, _)| format!("It names the file {path}")).collect();
-        let evidence: BTreeSet<MessageIndex> =
-            changed.iter().flat_map(|(_, file)| file.changes.iter().copied()).collect();
+        let parts = self.files.keys().map(|path| format!("It names the file {path}")).collect();
+        let evidence = self.files.values().flat_map(|file| file.changes.iter().copied());
         let question = "Which files has the agent changed or created so far?".to_owned();
-        (changed.len() > 1)
+        LISTED
+            .contains(&self.files.len())
             .then(|| Draft::rubric(QuestionKind::Artifact, question, parts, evidence))
+    }
+
+    /// The spellings of a path that name the file: as recorded, and its name
+    /// alone where no other folder has a file of that name.
+    fn spellings(&self, path: &str) -> Vec<String> {
+        let mut parts = path.rsplit('/');
+        let (name, folder) = (parts.next().unwrap_or(path), parts.next());
+        let others = self.folders.get(name).into_iter().flatten();
+        let is_only = others.into_iter().all(|other| Some(*other) == folder);
+        let alone = is_only.then(|| name.to_owned());
+        alone.into_iter().chain([path.to_owned()]).collect()
     }
 }
 
+/// Whether a file lies in a folder for what nobody keeps.
+fn is_scratch(path: &str) -> bool {
+    let scratch = ["tmp", "temp", "scratchpad"];
+    path.split('/').any(|part| scratch.iter().any(|name| part.eq_ignore_ascii_case(name)))
+}
+
 impl File {
-    fn change(&mut self, made: &Made<'_>, seen: &Seen) {
+    /// Takes in a change; gives the names that it adds, whether they stood
+    /// somewhere before or not.
+    fn change<'a>(&mut self, made: &'a Made<'a>, seen: &Seen) -> BTreeSet<&'a str> {
         let at = made.act.message;
-        match &made.change.kind {
-            ChangeKind::Written => {
-                self.written = true;
-                self.names.clear();
-                self.gone = None;
-            }
-            ChangeKind::Edited => {}
-            ChangeKind::Deleted => self.gone = Some((at, None)),
-            ChangeKind::Moved(to) => self.gone = Some((at, Some(to.clone()))),
+        if made.change.kind == ChangeKind::Written {
+            self.written = true;
+            self.names.clear();
         }
         self.changes.push(at);
         // Code in a text about code defines nothing.
-        let is_code = !TEXTS.iter().any(|end| made.path.ends_with(end));
+        let is_code = !TEXTS.iter().any(|end| made.now.ends_with(end));
         let (removed, added) = (&made.change.removed, &made.change.added);
         let before = defined(removed);
-        let after = if is_code { declared(added) } else { BTreeSet::new() };
+        let mut after = if is_code { declared(added) } else { BTreeSet::new() };
         self.names
             .retain(|name, _| !before.contains(name.as_str()) || after.contains(name.as_str()));
-        // A name that stood anywhere before was not added.
-        let new = after.into_iter().filter(|name| !before.contains(name) && !seen.defines(name));
-        for name in new {
-            self.names.entry(name.to_owned()).or_insert(at);
+        after.retain(|name| !before.contains(name));
+        for name in after.iter().filter(|name| !seen.names.contains(**name)) {
+            self.names.entry((*name).to_owned()).or_insert(at);
         }
+        after
     }
 }
 
@@ -203,45 +217,46 @@ struct Seen {
 }
 
 impl Seen {
-    /// Reads the messages of the view before `end`.
+    /// Reads the results, and the paths of the calls, before `end`.
     fn until(&mut self, view: &View<'_>, end: MessageIndex) {
         while let Some(&at) = view.messages.get(self.next).filter(|at| **at < end) {
             self.next += 1;
             let message = &view.session.messages[at as usize];
-            let Some((_, text)) = message.tool_result() else { continue };
-            self.names.extend(defined(text).into_iter().map(str::to_owned));
-            self.text.push_str(text);
+            if let Some((_, text)) = message.tool_result() {
+                self.names.extend(defined(text).into_iter().map(str::to_owned));
+                self.text.push_str(text);
+            }
+            for block in &message.blocks {
+                if let Block::ToolCall { arguments, .. } = block {
+                    self.text.extend(text(arguments, &PATH));
+                    self.text.push('\n');
+                }
+            }
         }
     }
 
-    fn defines(&self, name: &str) -> bool {
-        self.names.contains(name)
+    /// Whether a file was there before it was written: it was named before, or
+    /// the result says so.
+    fn mentions(&self, made: &Made<'_>) -> bool {
+        let head = made.act.output.lines().next().unwrap_or_default();
+        head.contains("updated") || head.contains("overw") || self.text.contains(&made.path)
     }
-
-    fn mentions(&self, path: &str) -> bool {
-        self.text.contains(path)
-    }
-}
-
-/// The names that a text defines, each time that it does.
-fn definitions(text: &str) -> impl Iterator<Item = &str> {
-    named(text).map(|(_, name)| name)
 }
 
 /// Each match with the name that it defines.
 fn named(text: &str) -> impl Iterator<Item = (Match<'_>, &str)> {
-    let short = |found: &Captures<'_>| name(found).chars().count() <= LONGEST;
+    let short = |found: &Captures<'_>| defined_name(found).chars().count() <= LONGEST;
     let all = captures_that(&DEFINED, text, short);
-    all.map(|found| (found.get(0).expect("group 0 is the match"), name(&found)))
+    all.map(|found| (found.get(0).expect("group 0 is the match"), defined_name(&found)))
 }
 
-fn name<'a>(found: &Captures<'a>) -> &'a str {
+fn defined_name<'a>(found: &Captures<'a>) -> &'a str {
     let name = found.name("name").or(found.name("type"));
     name.expect("one of the two").as_str()
 }
 
 fn defined(text: &str) -> BTreeSet<&str> {
-    definitions(text).filter(|name| is_specific(name)).collect()
+    named(text).map(|(_, name)| name).filter(|name| is_specific(name)).collect()
 }
 
 /// The same without constants within a function, which nobody asks for: they
@@ -255,16 +270,6 @@ fn declared(text: &str) -> BTreeSet<&str> {
     names.filter(|name| is_specific(name)).collect()
 }
 
-/// Names that are defined in texts of several kinds of places: more than the
-/// change itself and what repeats it.
-fn defined_often(text: &str) -> BTreeSet<&str> {
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for name in definitions(text) {
-        *counts.entry(name).or_default() += 1;
-    }
-    counts.into_iter().filter(|(_, count)| *count > 4).map(|(name, _)| name).collect()
-}
-
 /// Whether a name is put together from several words, so that nobody guesses it.
 fn is_specific(name: &str) -> bool {
     let inner = name.trim_matches('_');
@@ -273,10 +278,4 @@ fn is_specific(name: &str) -> bool {
             || c.is_uppercase() && inner[..*at].ends_with(|before: char| before.is_lowercase())
     });
     inner.len() >= 6 && joints.count() >= 1
-}
-
-/// The spellings of a path that name the file: as recorded, and its name alone.
-fn spellings(path: &str) -> Vec<String> {
-    let name = path.rsplit('/').next().unwrap_or(path);
-    vec![name.to_owned(), path.to_owned()]
 }

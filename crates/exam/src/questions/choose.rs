@@ -7,14 +7,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::draft::Draft;
 use super::view::View;
 use crate::facts::CutPlace;
-use recap_core::model::{Expectation, MessageIndex, Question, QuestionKind};
+use recap_core::model::{MessageIndex, Question, QuestionKind};
 use recap_core::text::language::{is_stop, stem};
 use recap_core::text::{Normal, one_line, redact};
 
 /// Most questions of one kind at a place.
 const A_KIND: usize = 4;
-/// Most questions without an answer at a place.
-const UNANSWERABLE: usize = 2;
 /// Most characters of a question and of an answer.
 const LONGEST: (usize, usize) = (320, 240);
 
@@ -44,10 +42,7 @@ pub(super) fn choose(
             kinds.entry(kind).or_default().push(drafts);
         }
     }
-    let questions = kinds.into_iter().flat_map(|(kind, forms)| {
-        let most = if kind == QuestionKind::Abstain { UNANSWERABLE } else { A_KIND };
-        spread(view, forms, most, again)
-    });
+    let questions = kinds.into_values().flat_map(|forms| spread(view, forms, again));
     questions.map(|(id, draft)| question(view, place, id, draft)).collect()
 }
 
@@ -80,9 +75,6 @@ pub(super) fn is_sound(draft: &Draft) -> bool {
     if long(question, LONGEST.0) || secret(question) || values.iter().any(|v| long(v, LONGEST.1)) {
         return false;
     }
-    if draft.expect == Expectation::Unanswerable {
-        return true;
-    }
     let known = Normal::new(question);
     let given = |value: &String| {
         let normal = Normal::new(value);
@@ -104,9 +96,13 @@ fn clash(value: &str, old: &str) -> bool {
 fn is_guessable(value: &str, question: &str) -> bool {
     let stems = |text: &str| -> BTreeSet<String> {
         let mut parts = String::new();
+        let mut chars = text.chars().peekable();
         let mut before = ' ';
-        for c in text.chars() {
-            if c.is_uppercase() && before.is_lowercase() || !c.is_alphanumeric() {
+        while let Some(c) = chars.next() {
+            // `CLIVersion` has two words, as `cliVersion` has.
+            let begins = chars.peek().is_some_and(|next| next.is_lowercase());
+            let joint = before.is_lowercase() || before.is_uppercase() && begins;
+            if c.is_uppercase() && joint || !c.is_alphanumeric() {
                 parts.push(' ');
             }
             parts.extend(c.to_lowercase().filter(|c| c.is_alphanumeric()));
@@ -128,12 +124,11 @@ fn is_guessable(value: &str, question: &str) -> bool {
     !own.is_empty() && own.iter().all(|word| asked.iter().any(|other| close(word, other)))
 }
 
-/// At most `most` of the questions, in turn one of each form, and in turn from
+/// At most [`A_KIND`] of the questions of a kind, in turn one of each form, and in turn from
 /// the first, the middle and the last third of the conversation.
 fn spread(
     view: &View<'_>,
     forms: Vec<Vec<(String, Draft)>>,
-    most: usize,
     again: impl Fn(&str) -> usize,
 ) -> Vec<(String, Draft)> {
     let third = |draft: &Draft| {
@@ -152,7 +147,7 @@ fn spread(
     }
     let mut chosen = Vec::new();
     let mut turn = 0;
-    while chosen.len() < most && !left.is_empty() {
+    while chosen.len() < A_KIND && !left.is_empty() {
         let form = turn % left.len();
         let first = turn / left.len() + form;
         let next = (first..first + 3).find_map(|part| left[form][part % 3].pop());

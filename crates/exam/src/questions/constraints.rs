@@ -13,32 +13,45 @@ use super::view::View;
 use recap_core::model::{MessageIndex, QuestionKind, Role};
 use recap_core::text::language::{is_stop, is_unspaced};
 
-/// A sentence that tells somebody what must always or never be done.
+/// A sentence that tells the agent what must always or never be done.
 static RULE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
-        r"(?xi) ^ (?: (?: please | also | and | but | so | then | ok(?:ay)? | just ) [\s,]+ )*
-            (?: always | never | don['’]?t | do\ not | make\ sure | ensure | avoid | only
-              | prefer | remember\ to | be\ sure\ to | be\ careful | no\ need\ to | under\ no
-              | from\ now\ on ) \b
-          | \b (?: you\ must | must\ (?: not | always | never | be | only ) | mustn['’]t
-              | should\ (?: always | never | only | not ) | shouldn['’]t | from\ now\ on
-              | i\ want\ you\ to\ (?: always | never ) | under\ no\ circumstances ) \b
-          | 不要 | 必须 | 务必 | 一定要 | 禁止 | 请勿 | 必ず | しないで | 禁止",
+        r"(?xi) ^ (?: (?: please | also | and | but | so | remember (?:\ to)? | make\ sure\ to
+              | you\ (?: must | should ) | i\ want\ you\ to ) [\s,]+ )*
+            (?: always | never | do\ not | don['’]t | avoid | prefer | must\ not
+              | must\ (?: always | never ) ) \b
+          | ^ (?: from\ now\ on | going\ forward | under\ no\ circumstances
+              | (?: whenever | (?: every | each ) \ time ) \ you ) \b
+          | 务必 | 禁止 | 请勿 | 始终 | 今后 | 每次都 | 必ず | 常に | 毎回 | 今後",
     )
     .expect("the pattern is constant and valid")
 });
 
-/// What such a sentence often is when it is no rule.
-static NO_RULE: LazyLock<Regex> = LazyLock::new(|| {
+/// What such a sentence often is when it does not stand: talk, or a wish about
+/// what is at hand, which ends with it.
+static PASSING: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
-        r"(?i)\b(?:don['’]?t (?:worry|know|think|mind|see|understand|have|need|care|feel|get|like)|never ?mind|do not (?:know|think|see|have))\b|\?$",
+        r"(?xi) \b(?: (?: don['’]t | do\ not ) \s (?: worry | know | think | mind | see | understand
+              | have | need | care | feel | get | like | want | believe | remember )
+            | it | its | this | these | that['’]s | here | above | below | yet | now | until | first
+            | today | again | instead | anymore | so\ far | for\ the\ moment | the\ (?: current | following ) )\b",
     )
     .expect("the pattern is constant and valid")
 });
 
-/// The beginnings of messages that Claude Code adds: to local commands, and with
-/// the text of a skill.
-const ADDED: [&str; 2] = ["Caveat: The messages below", "Base directory for this skill:"];
+/// Words that make a wish stand, whatever it is about.
+static STANDS: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)\b(?:always|n?ever|from now on|going forward|(?:every|each) time|whenever)\b")
+        .expect("the pattern is constant and valid")
+});
+
+/// The beginnings of messages that Claude Code adds: to local commands, with the
+/// text of a skill, and for a conversation that it compacted.
+const ADDED: [&str; 3] = [
+    "Caveat: The messages below",
+    "Base directory for this skill:",
+    "This session is being continued",
+];
 
 /// Words of a rule: fewest and most.
 const WORDS: (usize, usize) = (6, 45);
@@ -46,8 +59,8 @@ const WORDS: (usize, usize) = (6, 45);
 const LISTED: usize = 12;
 
 /// A rule and the message that states it.
-struct Rule<'a> {
-    text: &'a str,
+struct Rule {
+    text: String,
     at: MessageIndex,
 }
 
@@ -63,31 +76,36 @@ pub(super) fn questions(view: &View<'_>) -> Vec<Vec<Draft>> {
     let newest = &rules[rules.len().saturating_sub(LISTED)..];
     if !newest.is_empty() {
         let parts = newest.iter().map(|rule| format!("It keeps to: {}", rule.text)).collect();
-        let question = "Continue with the task: what do you do next, and which standing instructions do you keep to?";
+        let question = "Which standing instructions of the user must you keep to from here on?";
         let evidence = newest.iter().map(|rule| rule.at);
         all.push(Draft::rubric(QuestionKind::Constraint, question.to_owned(), parts, evidence));
     }
     vec![continued, all]
 }
 
-fn rules<'a>(view: &View<'a>) -> Vec<Rule<'a>> {
-    let mut rules: Vec<Rule<'a>> = Vec::new();
+fn rules(view: &View<'_>) -> Vec<Rule> {
+    let mut rules: Vec<Rule> = Vec::new();
     let is_added = |text: &str| ADDED.iter().any(|added| text.trim_start().starts_with(added));
     for (at, text) in view.said(Role::User).filter(|(_, text)| !is_added(text)) {
         let found = own(text).into_iter().filter(|sentence| is_rule(sentence));
         rules.extend(found.map(|text| Rule { text, at }));
     }
     let mut seen = std::collections::BTreeSet::new();
-    rules.retain(|rule| seen.insert(rule.text) && !view.states_any(&[rule.text.to_owned()]));
+    rules.retain(|rule| {
+        seen.insert(rule.text.clone()) && !view.states_any(std::slice::from_ref(&rule.text))
+    });
     rules
 }
 
 fn is_rule(sentence: &str) -> bool {
-    let words = words(sentence).len();
-    (WORDS.0..=WORDS.1).contains(&words)
+    (WORDS.0..=WORDS.1).contains(&words(sentence).len())
         && RULE.is_match(sentence)
-        && !NO_RULE.is_match(sentence)
-        && !sentence.contains(['{', '}', '→'])
+        && (!PASSING.is_match(sentence) || STANDS.is_match(sentence))
+        && !sentence.contains(['{', '}', '→', '?', '？'])
+        // What leads to a list, or leaves something out, is no whole sentence.
+        && !sentence.ends_with(':')
+        && !sentence.contains("...")
+        && !["do that", "do this", "do it"].iter().any(|vague| sentence.contains(vague))
 }
 
 /// The words of a sentence by their places; of scripts without spaces each
@@ -112,12 +130,12 @@ fn words(text: &str) -> Vec<Range<usize>> {
 }
 
 /// Asks how a rule goes on: the rest of it is the answer.
-fn continued(rule: &Rule<'_>, rules: &[Rule<'_>]) -> Option<Draft> {
-    let words = words(rule.text);
-    let opening = (words.len() * 2 / 5).max(3).max(past_cue(rule.text, &words));
+fn continued(rule: &Rule, rules: &[Rule]) -> Option<Draft> {
+    let words = words(&rule.text);
+    let opening = (words.len() * 2 / 5).max(3).max(past_cue(&rule.text, &words));
     let (begins, rest) = rule.text.split_at(words.get(opening)?.start);
     let begins = begins.trim_end();
-    let same = |other: &&Rule<'_>| other.text.to_lowercase().contains(&begins.to_lowercase());
+    let same = |other: &&Rule| other.text.to_lowercase().contains(&begins.to_lowercase());
     if rules.iter().filter(same).count() > 1 {
         return None;
     }

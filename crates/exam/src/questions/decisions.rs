@@ -1,15 +1,18 @@
-//! Choices with the alternative that was turned down and the reason, by the
-//! phrases that people and agents write them with: in English, Chinese and
-//! Japanese.
+//! What the user answered when the agent asked by a tool, and choices of one
+//! named thing over another, by the phrases that people and agents write them
+//! with: in English, Chinese and Japanese.
 
 use std::sync::LazyLock;
 
 use regex::Regex;
+use serde_json::Value as Json;
 
+use super::acts::text;
 use super::draft::Draft;
 use super::sentences::{own, sentences};
 use super::view::View;
 use recap_core::model::{MessageIndex, QuestionKind, Role};
+use recap_core::text::language::is_unspaced;
 
 /// A choice of one thing over another.
 static CHOSEN: LazyLock<Regex> = LazyLock::new(|| {
@@ -24,11 +27,10 @@ static CHOSEN: LazyLock<Regex> = LazyLock::new(|| {
     .expect("the pattern is constant and valid")
 });
 
-/// A choice with its reason.
-static REASON: LazyLock<Regex> = LazyLock::new(|| {
+/// What makes such a sentence no choice.
+static OPEN: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
-        r"(?xi) \b (?: decided | chose | opted ) \s+ (?<what> (?: to | not\ to | on | for ) \s [^.;]{8,120}? )
-          ,? \s+ (?: because | since ) \s+ (?<why> [^.;]{12,160} )",
+        r"(?i)\b(?:not|if|could|can|might|would|should we|option|alternatively|or)\b|n['’]t\b",
     )
     .expect("the pattern is constant and valid")
 });
@@ -53,78 +55,69 @@ static CHOSEN_JA: LazyLock<Regex> = LazyLock::new(|| {
 static ANSWERED: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r#""([^"\n]{8,200})"="([^"\n]{2,120})""#).expect("it is valid"));
 
-/// Pronouns and prepositions: a phrase behind them is no name.
-const OPENINGS: [&str; 22] = [
-    "it", "this", "that", "them", "these", "those", "you", "me", "us", "him", "her", "for", "to",
-    "in", "on", "at", "by", "from", "with", "of", "as", "just",
-];
-
-/// Words that name nothing by themselves.
-const NOTHING: [&str; 24] = [
-    "it",
-    "this",
-    "that",
-    "them",
-    "these",
-    "those",
-    "one",
-    "the",
-    "a",
-    "an",
-    "something",
-    "both",
-    "here",
-    "there",
-    "time",
-    "and",
-    "more",
-    "other",
-    "just",
-    "what",
-    "which",
-    "having",
-    "being",
-    "all",
-];
+/// Answers that leave it to the agent, or that are one of two and guessed easily.
+static UNDECIDED: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)^(?:yes|no|ok|okay|sure)\b|\b(?:you decide|up to you|your (?:call|choice)|no preference|either)\b")
+        .expect("it is valid")
+});
 
 /// The questions about decisions.
 pub(super) fn questions(view: &View<'_>) -> Vec<Vec<Draft>> {
     let mut drafts = Vec::new();
     for (at, text) in view.said(Role::User) {
-        own(text).into_iter().for_each(|sentence| read(sentence, at, &mut drafts));
+        own(text).iter().for_each(|sentence| read(sentence, at, &mut drafts));
     }
     for (at, text) in view.said(Role::Assistant) {
-        sentences(text).into_iter().for_each(|sentence| read(sentence, at, &mut drafts));
+        sentences(text).iter().for_each(|sentence| read(sentence, at, &mut drafts));
     }
     vec![answered(view), drafts]
 }
 
 /// What the user answered when the agent asked by a tool (`AskUserQuestion` of
-/// Claude Code and its like).
+/// Claude Code and its like). The call only offers the answer: the result alone
+/// gives it, and what else was offered is wrong.
 fn answered(view: &View<'_>) -> Vec<Draft> {
-    let asked =
-        view.acts.iter().filter(|act| !act.failed && act.tool.to_lowercase().contains("ask"));
+    let asks = |tool: &str| ["ask", "question"].iter().any(|part| tool.contains(part));
+    let asked = view.acts.iter().filter(|act| act.is_done() && asks(&act.tool.to_lowercase()));
     let each = asked.flat_map(|act| {
-        let evidence = [Some(act.message), act.result].into_iter().flatten();
-        ANSWERED.captures_iter(act.output).map(move |found| {
-            let question =
-                format!("The agent asked the user “{}”: what was the answer?", &found[1]);
-            let answer = found[2].trim().to_owned();
-            Draft::new(QuestionKind::Decision, question, [answer], evidence.clone())
+        ANSWERED.captures_iter(act.output).filter_map(move |found| {
+            let (asked, answer) = (&found[1], advised(&found[2]));
+            if UNDECIDED.is_match(answer) {
+                return None;
+            }
+            let question = format!("The agent asked the user “{asked}”: what was the answer?");
+            let mut others = offered(act.arguments, asked);
+            others.retain(|other| !answer.contains(other) && !other.contains(answer));
+            let answer = [answer.to_owned()];
+            let draft = Draft::new(QuestionKind::Decision, question, answer, act.result);
+            Some(draft.with_stale(others))
         })
     });
     each.collect()
 }
 
-/// Adds the questions that a sentence answers; what was decided again is asked
+/// The labels that were offered as answers to a question.
+fn offered(arguments: &Json, asked: &str) -> Vec<String> {
+    let questions = arguments.get("questions").and_then(Json::as_array).into_iter().flatten();
+    let own =
+        questions.filter(|one| text(one, &["question"]).is_some_and(|said| said.trim() == asked));
+    let options = own.filter_map(|one| one.get("options")?.as_array()).flatten();
+    options.filter_map(|option| Some(advised(text(option, &["label"])?).to_owned())).collect()
+}
+
+/// An option without what the agent adds to the one that it advises.
+fn advised(option: &str) -> &str {
+    option.trim().trim_end_matches("(Recommended)").trim()
+}
+
+/// Adds the question that a sentence answers; what was decided again is asked
 /// by its last decision alone.
 fn read(sentence: &str, at: MessageIndex, drafts: &mut Vec<Draft>) {
-    // A question decides nothing.
-    if sentence.ends_with(['?', '？']) {
+    if sentence.ends_with(['?', '？']) || OPEN.is_match(sentence) {
         return;
     }
     let found = [
-        (&CHOSEN, "What is chosen instead of {old}?"),
+        (&CHOSEN, "What is used instead of {old}?"),
         (&CHOSEN_ZH, "不用{old}，选了什么？"),
         (&CHOSEN_JA, "{old}の代わりに何を選びましたか。"),
     ];
@@ -138,11 +131,6 @@ fn read(sentence: &str, at: MessageIndex, drafts: &mut Vec<Draft>) {
             push(drafts, Draft::new(QuestionKind::Decision, question, [answer], [at]));
         }
     }
-    if let Some(found) = REASON.captures(sentence) {
-        let question = format!("Why was it decided {}?", &found["what"]);
-        let answer = found["why"].trim().to_owned();
-        push(drafts, Draft::new(QuestionKind::Decision, question, [answer], [at]));
-    }
 }
 
 fn push(drafts: &mut Vec<Draft>, draft: Draft) {
@@ -150,17 +138,11 @@ fn push(drafts: &mut Vec<Draft>, draft: Draft) {
     drafts.push(draft);
 }
 
-/// Whether a phrase names a thing: it is in quotes of code, of a script without
-/// spaces, or begins with neither a pronoun nor a preposition and is no activity.
+/// Whether a phrase is the name of a thing: it is in quotes of code, of a script
+/// without spaces, or one word that is spelled as names are.
 fn names_something(phrase: &str) -> bool {
-    let lower = phrase.to_lowercase();
-    let mut words = lower.split_whitespace();
-    let first = words.next().unwrap_or_default();
-    let activity = words.next().is_none() && first.ends_with("ing");
+    let is_sign = |c: char| c.is_uppercase() || c.is_ascii_digit() || "_./@".contains(c);
     phrase.starts_with('`')
-        || phrase.contains(recap_core::text::language::is_unspaced)
-        || !first.is_empty()
-            && !activity
-            && !OPENINGS.contains(&first)
-            && !lower.split_whitespace().all(|word| NOTHING.contains(&word))
+        || phrase.contains(is_unspaced)
+        || !phrase.contains(' ') && phrase.contains(is_sign)
 }

@@ -43,15 +43,9 @@ impl Draft {
         Draft { kind, question, expect, evidence, stale: Vec::new() }
     }
 
-    /// A question that the session does not answer.
-    pub fn unanswerable(question: String) -> Draft {
-        let (kind, expect) = (QuestionKind::Abstain, Expectation::Unanswerable);
-        Draft { kind, question, expect, evidence: Vec::new(), stale: Vec::new() }
-    }
-
-    /// Whether its answer rests on a message from this one on, or on none.
+    /// Whether its answer rests on a message from this one on.
     pub fn is_about(&self, from: MessageIndex) -> bool {
-        self.evidence.last().is_none_or(|&last| last >= from)
+        self.evidence.last().is_some_and(|&last| last >= from)
     }
 
     /// The same with values that were true before and are wrong now.

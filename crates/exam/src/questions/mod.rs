@@ -2,14 +2,12 @@
 //!
 //! At every cut the session is read as far as it goes there, and each kind of
 //! question looks for what it can ask: files, commands, rules, decisions,
-//! values that changed, plans, snapshots. The answer is in the recorded calls
-//! and texts, so no model is needed, and the same recording gives the same
+//! values that changed, plans. The answer is in the recorded calls and texts, so no model is needed, and the same recording gives the same
 //! questions.
 //!
 //! Invariant: the questions depend on the session and the place alone, never
 //! on a strategy or a window.
 
-mod abstentions;
 mod acts;
 mod artifacts;
 mod author;
@@ -21,10 +19,10 @@ mod context;
 mod controls;
 mod decisions;
 mod draft;
+mod moves;
 mod patch;
 mod plans;
 mod sentences;
-mod snapshots;
 mod updates;
 mod view;
 
@@ -60,15 +58,11 @@ pub fn generate(session: &Session, places: &[CutPlace]) -> Vec<Question> {
 
 /// The questions of every kind, by their form.
 fn drafts(view: &view::View<'_>) -> Vec<Vec<draft::Draft>> {
-    let lists = plans::Lists::new(view);
     let mut forms = artifacts::questions(view);
     forms.extend(commands::questions(view));
     forms.extend(constraints::questions(view));
     forms.extend(decisions::questions(view));
-    forms.extend(updates::questions(view, &lists));
-    forms.extend(plans::questions(&lists));
-    forms.push(snapshots::questions(view));
-    let unanswerable = abstentions::questions(view, &forms);
-    forms.push(unanswerable);
+    forms.extend(updates::questions(view));
+    forms.extend(plans::questions(view));
     forms
 }

@@ -6,36 +6,45 @@ const OWN: usize = 3_000;
 /// Bytes at either end of a longer message that do.
 const ENDS: usize = 1_000;
 
-/// The sentences of a text outside of code and of tags that a harness wrote.
-pub(super) fn sentences(text: &str) -> Vec<&str> {
+/// The sentences of a text outside of code and of tags that a harness wrote. A
+/// line that breaks off goes on in the next one.
+pub(super) fn sentences(text: &str) -> Vec<String> {
     let mut found = Vec::new();
-    let (mut fenced, mut tag) = (false, None);
+    let (mut fenced, mut tag, mut held) = (false, None, String::new());
     for line in text.lines() {
         let line = line.trim();
-        if line.starts_with("```") {
-            fenced = !fenced;
-            continue;
-        }
+        let is_fence = line.starts_with("```");
+        fenced ^= is_fence;
         if let Some(open) = tag {
             if line.contains(&format!("</{open}>")) {
                 tag = None;
             }
             continue;
         }
-        if let Some(name) = opened(line) {
-            tag = (!line.contains(&format!("</{name}>"))).then_some(name);
-            continue;
+        let opens = opened(line);
+        tag = opens.filter(|name| !line.contains(&format!("</{name}>")));
+        // A heading only names what follows.
+        let is_prose = !is_fence && !fenced && opens.is_none() && !line.starts_with(['|', '#']);
+        let goes_on = is_prose
+            && !held.is_empty()
+            && (line.starts_with(char::is_lowercase) || held.ends_with(','))
+            && !held.ends_with(['.', '!', '?', ':']);
+        if goes_on {
+            held.push(' ');
+        } else {
+            split(&std::mem::take(&mut held), &mut found);
         }
-        let is_mark = |c: char| matches!(c, '-' | '*' | '#' | '>' | '|' | '•' | ' ');
-        if !fenced && !line.starts_with('|') {
-            split(line.trim_start_matches(is_mark), &mut found);
+        if is_prose {
+            let is_mark = |c: char| matches!(c, '-' | '*' | '>' | '|' | '•' | ' ');
+            held.push_str(line.trim_start_matches(is_mark));
         }
     }
+    split(&held, &mut found);
     found
 }
 
 /// The sentences of a user's message in their own words.
-pub(super) fn own(text: &str) -> Vec<&str> {
+pub(super) fn own(text: &str) -> Vec<String> {
     if text.len() <= OWN {
         return sentences(text);
     }
@@ -58,18 +67,18 @@ fn opened(line: &str) -> Option<&str> {
 
 /// A full stop ends a sentence if a space follows it, so that `src/auth.ts` and
 /// `0.70` stay whole; one of Chinese and Japanese always does.
-fn split<'a>(line: &'a str, found: &mut Vec<&'a str>) {
+fn split(line: &str, found: &mut Vec<String>) {
     let mut start = 0;
     for (at, c) in line.char_indices() {
         let end = at + c.len_utf8();
         let wide = matches!(c, '。' | '！' | '？');
         let narrow = matches!(c, '.' | '!' | '?') && line[end..].starts_with(' ');
         if wide || narrow {
-            found.push(line[start..end].trim());
+            found.push(line[start..end].trim().to_owned());
             start = end;
         }
     }
-    found.push(line[start..].trim());
+    found.push(line[start..].trim().to_owned());
     found.retain(|sentence| !sentence.is_empty());
 }
 
@@ -81,6 +90,10 @@ mod tests {
     fn code_and_tags_are_no_sentences() {
         let text = "Use x.rs. Never push!\n```sh\nrm -rf a\n```\n<reminder>\nDo not.\n</reminder>\n- A list";
         assert_eq!(sentences(text), ["Use x.rs.", "Never push!", "A list"]);
+        assert_eq!(
+            sentences("# Never a heading\n- Never log keys or\n  secrets\nNever\n\nagain"),
+            ["Never log keys or secrets", "Never", "again"]
+        );
         assert_eq!(sentences("<a>b</a>\n必须测试。不要提交"), ["必须测试。", "不要提交"]);
     }
 
@@ -88,7 +101,8 @@ mod tests {
     fn long_message_keeps_only_its_ends_as_own() {
         let text = format!("First. Second.\n{}\nLast but one. Last.", "pasted. ".repeat(1_000));
         let found = own(&text);
-        assert!(found.starts_with(&["First.", "Second."]) && found.ends_with(&["Last."]));
+        assert_eq!((found[0].as_str(), found[1].as_str()), ("First.", "Second."));
+        assert_eq!(found.last().map(String::as_str), Some("Last."));
         assert!(found.len() < 300);
     }
 }

@@ -7,9 +7,8 @@ use regex::{Captures, Regex};
 
 use super::captured::captures_that;
 use super::draft::Draft;
-use super::plans::{self, Lists};
 use super::view::View;
-use recap_core::model::{MessageIndex, QuestionKind, Role};
+use recap_core::model::{MessageIndex, QuestionKind};
 
 /// A line that gives a name a value: `name = value`, `name: value`, `"name":
 /// value`, perhaps behind keywords.
@@ -26,21 +25,12 @@ static ASSIGNED: LazyLock<Regex> = LazyLock::new(|| {
 /// Most characters of the name, of a value in quotes and of a number.
 const LONGEST: [usize; 3] = [61, 62, 21];
 
-/// A change in words: `the port from 8080 to 9090`.
-static REWORDED: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(
-        r"(?xi) \b(?: chang(?:e|ed|es|ing) | mov(?:e|ed|ing) | updat(?:e|ed|ing) | bump(?:ed|ing)?
-            | rais(?:e|ed|ing) | lower(?:ed|ing)? | increas(?:e|ed|ing) | reduc(?:e|ed|ing)
-            | switch(?:ed|ing)? | renam(?:e|ed|ing) ) \s+
-          (?<what> (?:\S+\s+){1,6}? ) from \s+ (?<old>[`'\x22]?\S*[\w%][`'\x22]?) \s+ to \s+
-          (?<new>[`'\x22]?\S*[\w%][`'\x22]?)",
-    )
-    .expect("the pattern is constant and valid")
-});
+/// Ends of the names of files that configure something.
+const SETTINGS: [&str; 8] = [".toml", ".json", ".yaml", ".yml", ".ini", ".cfg", ".conf", ".env"];
 
 /// The questions about values that changed.
-pub(super) fn questions(view: &View<'_>, lists: &Lists) -> Vec<Vec<Draft>> {
-    vec![assigned(view), reworded(view), plans::states(lists)]
+pub(super) fn questions(view: &View<'_>) -> Vec<Vec<Draft>> {
+    vec![assigned(view)]
 }
 
 /// A value in a file, and the values that it had before.
@@ -51,13 +41,18 @@ struct History {
     at: MessageIndex,
 }
 
-/// Values that edits of files replaced.
+/// Values that edits of files replaced: of constants, and in files of settings.
+/// Other names are given values in many places of a file.
 fn assigned(view: &View<'_>) -> Vec<Draft> {
-    let mut values: BTreeMap<(String, String), History> = BTreeMap::new();
-    for made in view.changes() {
+    let mut values: BTreeMap<(&str, &str), History> = BTreeMap::new();
+    for made in view.changes.iter().filter(|made| !is_test(&made.now)) {
+        let settings = SETTINGS.iter().any(|end| made.now.ends_with(end));
         let (old, new) = (only(&made.change.removed), only(&made.change.added));
-        for (name, now) in new {
-            let key = (made.path.to_owned(), name.to_owned());
+        for name in old.keys().filter(|name| !new.contains_key(**name)) {
+            values.remove(&(made.now.as_str(), *name));
+        }
+        for (name, now) in new.into_iter().filter(|(name, _)| settings || is_constant(name)) {
+            let key = (made.now.as_str(), name);
             let before = old.get(name).map(|value| value.trim_matches(QUOTES).to_owned());
             let now = now.trim_matches(QUOTES).to_owned();
             if before.as_ref().is_some_and(|before| *before != now) || values.contains_key(&key) {
@@ -77,6 +72,17 @@ fn assigned(view: &View<'_>) -> Vec<Draft> {
         })
         .filter(|draft| !draft.stale.is_empty())
         .collect()
+}
+
+/// Whether a name is written as constants are.
+fn is_constant(name: &str) -> bool {
+    name.contains('_') && !name.contains(char::is_lowercase)
+}
+
+/// Whether a file tests or stands in for others: its values are examples.
+fn is_test(path: &str) -> bool {
+    let path = path.to_lowercase();
+    ["test", "spec", "fixture", "mock"].iter().any(|part| path.contains(part))
 }
 
 const QUOTES: [char; 3] = ['"', '\'', '`'];
@@ -109,36 +115,4 @@ fn is_short(found: &Captures<'_>) -> bool {
 fn is_telling(value: &str) -> bool {
     value.chars().count() > 1
         && !matches!(value, "true" | "false" | "null" | "none" | "None" | "10" | "100")
-}
-
-/// Values that somebody said were changed.
-fn reworded(view: &View<'_>) -> Vec<Draft> {
-    let mut drafts = Vec::new();
-    for (at, text) in [Role::User, Role::Assistant].into_iter().flat_map(|role| view.said(role)) {
-        for found in REWORDED.captures_iter(text) {
-            let part = |name: &str| found.name(name).map_or("", |part| part.as_str());
-            let value = |name: &str| {
-                let ends = |c: char| QUOTES.contains(&c) || ".,;:!?)*".contains(c);
-                part(name).trim_matches(ends).to_owned()
-            };
-            let (what, old, new) = (part("what").trim().to_owned(), value("old"), value("new"));
-            if !is_value(&old) || !is_value(&new) || old == new || what.contains(['\n', '.']) {
-                continue;
-            }
-            // What changed twice is asked by its last change alone.
-            let question = format!("What was {what} changed to?");
-            let draft = Draft::new(QuestionKind::Update, question, [new], [at]).with_stale([old]);
-            drafts.retain(|other: &Draft| other.question != draft.question);
-            drafts.push(draft);
-        }
-    }
-    drafts
-}
-
-/// Whether a word is a value: it has a digit or joins several words.
-fn is_value(word: &str) -> bool {
-    let hyphened = word.contains('-') && word.contains(char::is_alphabetic);
-    word.len() > 1
-        && !hyphened
-        && (word.contains(|c: char| c.is_ascii_digit()) || word.contains(['_', '.', '/']))
 }

@@ -3,8 +3,9 @@
 
 use rustc_hash::FxHashSet;
 
-use super::acts::{Act, Change, What};
+use super::acts::{Act, Change, ChangeKind, What};
 use super::context::preamble_text;
+use super::moves::Moves;
 use crate::facts::CutPlace;
 use recap_core::model::{Block, MessageIndex, Role, Session};
 use recap_core::text::Normal;
@@ -18,6 +19,11 @@ pub(super) struct View<'a> {
     pub messages: Vec<MessageIndex>,
     /// Everything in these messages, for the search for other answers.
     pub text: String,
+    /// The changes of files that did not fail, in order, without those of files
+    /// that are deleted.
+    pub changes: Vec<Made<'a>>,
+    /// Where the files that were moved are now.
+    pub moves: Moves,
     /// The system prompt and the tools, which no compaction takes away.
     preamble: Normal,
 }
@@ -26,8 +32,10 @@ pub(super) struct View<'a> {
 pub(super) struct Made<'a> {
     pub act: &'a Act<'a>,
     pub change: &'a Change<'a>,
-    /// Path below the folder of the session, where it is known.
-    pub path: &'a str,
+    /// Path below the folder of the session, where it is known, as it was then.
+    pub path: String,
+    /// The same as it is now.
+    pub now: String,
 }
 
 impl<'a> View<'a> {
@@ -38,41 +46,20 @@ impl<'a> View<'a> {
         let is_held = |act: &&Act<'_>| {
             held.contains(&act.message) && act.result.is_none_or(|at| held.contains(&at))
         };
-        let acts = acts.iter().filter(is_held).collect();
+        let acts: Vec<&Act<'_>> = acts.iter().filter(is_held).collect();
+        let (changes, moves) = changes(session, &acts);
         let mut text = String::new();
         for &at in &messages {
             plain(&session.messages[at as usize].blocks, &mut text);
         }
         let preamble = Normal::new(&preamble_text(session, place.from));
-        View { session, acts, messages, text, preamble }
+        View { session, acts, messages, text, changes, moves, preamble }
     }
 
     /// Whether the system prompt or a tool's description has one of these
     /// values, so that a question for it needs no conversation.
     pub fn states_any(&self, values: &[String]) -> bool {
         values.iter().any(|value| self.preamble.contains(&Normal::new(value)))
-    }
-
-    /// The changes of files that did not fail, in order.
-    pub fn changes(&self) -> impl Iterator<Item = Made<'a>> + '_ {
-        let done = self.acts.iter().filter(|act| !act.failed && act.result.is_some());
-        done.flat_map(|&act| {
-            let changes = match &act.what {
-                What::Changed(changes) => changes.as_slice(),
-                _ => &[],
-            };
-            let path = |change: &'a Change<'a>| self.below(&change.path);
-            changes.iter().map(move |change| Made { act, change, path: path(change) })
-        })
-    }
-
-    /// A path without the folder that the session works in.
-    fn below(&self, path: &'a str) -> &'a str {
-        let folders = self.session.metadata.iter().filter(|text| text.starts_with('/'));
-        let rest = folders.filter_map(|folder| {
-            path.strip_prefix(folder.trim_end_matches('/'))?.strip_prefix('/')
-        });
-        rest.min_by_key(|rest| rest.len()).unwrap_or(path).trim_start_matches("./")
     }
 
     /// The texts of a role, each with its message, in order.
@@ -87,6 +74,46 @@ impl<'a> View<'a> {
             texts.map(move |text| (at, text))
         })
     }
+}
+
+/// The changes of files with their paths now, and what moved the files.
+fn changes<'a>(session: &Session, acts: &[&'a Act<'a>]) -> (Vec<Made<'a>>, Moves) {
+    let (mut changes, mut moves) = (Vec::new(), Moves::default());
+    let below = |path: &str| below(session, path);
+    for act in acts.iter().rev().filter(|act| act.is_done()) {
+        if let What::Changed(all) = &act.what {
+            changes.extend(all.iter().rev().filter_map(|change| {
+                let path = below(&change.path);
+                let now = match &change.kind {
+                    ChangeKind::Moved(to) => moves.now(&below(to)),
+                    ChangeKind::Deleted => None,
+                    ChangeKind::Written | ChangeKind::Edited => moves.now(&path),
+                };
+                Some(Made { act, change, path, now: now? })
+            }));
+        }
+        moves.put_before(act, below);
+    }
+    changes.reverse();
+    (changes, moves)
+}
+
+/// A path without the folder that the session works in, with the slashes of Unix.
+fn below(session: &Session, path: &str) -> String {
+    let slashed = |path: &str| match path.get(1..3) {
+        Some(":\\") => path.replace('\\', "/"),
+        _ => path.to_owned(),
+    };
+    let path = slashed(path);
+    let rests = session.metadata.iter().filter_map(|text| {
+        let folder = slashed(text);
+        let is_folder = folder.starts_with('/') || folder.get(1..3) == Some(":/");
+        let rest = path.strip_prefix(folder.trim_end_matches('/')).filter(|_| is_folder)?;
+        // `/home/ada` is no project, and agents enter folders within theirs.
+        Some((folder.split('/').count() <= 3, folder.len(), rest.strip_prefix('/')?))
+    });
+    let rest = rests.min().map_or(path.as_str(), |(_, _, rest)| rest);
+    rest.trim_start_matches("./").to_owned()
 }
 
 /// Adds the text of blocks as a person would read it: the texts in arguments

@@ -4,13 +4,13 @@
 //! Shares are pooled by how-it-works §46: within a session or project as a ratio of
 //! sums, over these as a mean weighted by min(facts, 30).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::exams::AtCut;
 use crate::spec::{Basis, CellInput, Compute, Contribution, Pool, Spec};
 use recap_core::model::{
-    Absent, Agreement, CutExam, FULL, Fact, Measure, MessageIndex, QuestionKind, QuestionRow,
-    RIGHT, ReferenceState, SessionFacts, catalogue, counts_refusals,
+    Absent, CutExam, FULL, Fact, Measure, MessageIndex, QuestionKind, QuestionRow, RIGHT,
+    ReferenceState, SessionFacts, catalogue, counts_refusals,
 };
 
 /// The measures of this subject.
@@ -287,42 +287,55 @@ fn continuity(sample: &CellInput<'_>) -> Contribution {
     let cell = sample.cell;
     let answers = counts_refusals(&cell.key.strategy, cell.row_kind, sample.exams.depth);
     each(sample, |exams| {
-        let (mut kept, mut before) = (0.0, 0.0);
+        let mut asked = AskedAtCuts::default();
         for at in exams {
-            let Some(whole) = full.iter().find(|other| other.cut.key() == at.cut.key()) else {
-                continue;
-            };
-            let each = agreements(sample.facts, whole.exam, at.exam, answers);
-            // A question without an answer is no continuity (how-it-works §30).
-            for (_, agreement) in each.filter(|(kind, _)| *kind != QuestionKind::Abstain) {
-                match agreement {
-                    Agreement::Kept => (kept, before) = (kept + 1.0, before + 1.0),
-                    Agreement::Lost => before += 1.0,
-                    Agreement::Gained | Agreement::Neither => {}
-                }
+            if let Some(whole) = full.iter().find(|other| other.cut.key() == at.cut.key()) {
+                asked.add(sample.facts, whole.exam, at.exam, answers);
             }
         }
-        match before {
-            0.0 => Contribution::Absent(Absent::NoQuestionAtCut),
-            _ => Contribution::Fraction { of: 100.0 * kept, to: before },
+        // A question without an answer is no continuity (how-it-works §30).
+        let kept: Vec<f64> = asked
+            .kept()
+            .filter(|(kind, _)| *kind != QuestionKind::Abstain)
+            .map(|of| of.1)
+            .collect();
+        match kept.len() {
+            0 => Contribution::Absent(Absent::NoQuestionAtCut),
+            before => {
+                Contribution::Fraction { of: 100.0 * kept.iter().sum::<f64>(), to: before as f64 }
+            }
         }
     })
 }
 
-/// How compression changed each question of a cut, with its kind. Questions that
-/// were not asked or not graded both times are left out. Where the strategy
-/// `answers` for its overflows, a refused request answers nothing.
-pub(crate) fn agreements<'a>(
-    facts: &'a SessionFacts,
-    full: &'a CutExam,
-    own: &'a CutExam,
-    answers: bool,
-) -> impl Iterator<Item = (QuestionKind, Agreement)> + use<'a> {
-    let refused = answers && own.snapshot.as_ref().is_some_and(|snapshot| snapshot.overflow);
-    let right = |row: &QuestionRow| Some(row.judgement.score? >= RIGHT);
-    own.questions.iter().filter_map(move |row| {
-        let kind = facts.question(row.question)?.question.kind;
-        let before = full.questions.iter().find(|other| other.question == row.question)?;
-        Some((kind, Agreement::of(right(before)?, right(row)? && !refused)))
-    })
+/// The questions of a session at its cuts that are answered right without
+/// compression: how often, and how often they still are. What is asked in the
+/// same words at several cuts is one question (how-it-works §45).
+#[derive(Default)]
+pub(crate) struct AskedAtCuts<'a>(BTreeMap<(QuestionKind, &'a str), [f64; 2]>);
+
+impl<'a> AskedAtCuts<'a> {
+    /// Adds the questions of a cut that were asked and graded both times. Where the
+    /// strategy `answers` for its overflows, a refused request answers nothing.
+    pub fn add(&mut self, facts: &'a SessionFacts, full: &CutExam, own: &CutExam, answers: bool) {
+        let refused = answers && own.snapshot.as_ref().is_some_and(|snapshot| snapshot.overflow);
+        let right = |row: &QuestionRow| Some(row.judgement.score? >= RIGHT);
+        for row in &own.questions {
+            let before = full.questions.iter().find(|other| other.question == row.question);
+            let (Some(asked), Some(true), Some(after)) =
+                (facts.question(row.question), before.and_then(right), right(row))
+            else {
+                continue;
+            };
+            let question = &asked.question;
+            let counts = self.0.entry((question.kind, &question.question)).or_default();
+            counts[0] += 1.0;
+            counts[1] += f64::from(u8::from(after && !refused));
+        }
+    }
+
+    /// The kind of each question, and the share of its cuts at which it is kept.
+    pub fn kept(&self) -> impl Iterator<Item = (QuestionKind, f64)> {
+        self.0.iter().map(|((kind, _), [before, after])| (*kind, after / before))
+    }
 }

@@ -19,6 +19,9 @@ pub(super) struct Stated {
     /// The values that each question expects; `None` if its expectation is not a
     /// value.
     values: Vec<Option<Vec<Value>>>,
+    /// The first message that answers each question: what says its value before,
+    /// as a call does that offers it among others, does not yet say the answer.
+    answered_from: Vec<MessageIndex>,
 }
 
 /// One acceptable value: its parts, and how many of them a context must state.
@@ -39,8 +42,11 @@ impl Stated {
         messages: Vec<Arc<str>>,
         questions: impl IntoIterator<Item = &'a QuestionFacts>,
     ) -> Self {
-        let values = questions.into_iter().map(|facts| values(&facts.question.expect)).collect();
-        Self { messages, read: OnceLock::new(), written: Mutex::default(), values }
+        let each = questions.into_iter().map(|facts| {
+            (values(&facts.question.expect), facts.evidence.first().copied().unwrap_or(0))
+        });
+        let (values, answered_from) = each.unzip();
+        Self { messages, read: OnceLock::new(), written: Mutex::default(), values, answered_from }
     }
 
     /// Whether a context states what a question expects; `None` if the expectation
@@ -53,8 +59,9 @@ impl Stated {
         texts: &BTreeMap<String, String>,
     ) -> Option<bool> {
         let values = self.values[question as usize].as_ref()?;
+        let begin = self.answered_from[question as usize];
         Some(values.iter().any(|value| {
-            let stated = value.parts.iter().filter(|part| self.says(part, snapshot, texts));
+            let stated = value.parts.iter().filter(|part| self.says(part, begin, snapshot, texts));
             stated.take(value.needed).count() == value.needed
         }))
     }
@@ -62,15 +69,17 @@ impl Stated {
     fn says(
         &self,
         part: &SearchedPart,
+        begin: MessageIndex,
         snapshot: &Snapshot,
         texts: &BTreeMap<String, String>,
     ) -> bool {
         let messages = part.messages.get_or_init(|| self.messages_that_say(&part.sought));
         snapshot.parts.iter().any(|shown| match shown {
             SnapshotPart::Messages { from, to } => {
-                let first = messages.partition_point(|message| message < from);
+                let first = messages.partition_point(|message| message < from.max(&begin));
                 messages.get(first).is_some_and(|message| message < to)
             }
+            SnapshotPart::Edited { message, .. } if *message < begin => false,
             SnapshotPart::Edited { text, .. } | SnapshotPart::Written { text, .. } => {
                 self.written(text, texts).states(&part.sought)
             }
@@ -151,6 +160,19 @@ mod tests {
         assert_eq!(in_range(0, 1), Some(false));
         assert_eq!(in_range(2, 3), Some(false));
         assert_eq!(stated.answerable(0, &shown(Vec::new()), &NO_TEXTS), Some(false));
+    }
+
+    #[test]
+    fn value_said_before_first_evidence_is_only_offered() {
+        let mut stated = stated(&["SQLite or Postgres?", "SQLite.", "Next."], value("SQLite"));
+        stated.answered_from = vec![1];
+        let shown_as = |parts| stated.answerable(0, &shown(parts), &NO_TEXTS);
+        assert_eq!(shown_as(vec![SnapshotPart::Messages { from: 0, to: 1 }]), Some(false));
+        assert_eq!(shown_as(vec![SnapshotPart::Messages { from: 0, to: 2 }]), Some(true));
+        let texts = BTreeMap::from([("cut".to_owned(), "SQLite or".to_owned())]);
+        let edited = |message| shown(vec![SnapshotPart::Edited { message, text: "cut".into() }]);
+        assert_eq!(stated.answerable(0, &edited(0), &texts), Some(false));
+        assert_eq!(stated.answerable(0, &edited(1), &texts), Some(true));
     }
 
     #[test]

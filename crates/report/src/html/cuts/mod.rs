@@ -405,8 +405,12 @@ fn questions(answered: &[AnsweredAtCuts]) -> Option<Table> {
     let cell = |strategy: &AnsweredAtCuts, kind: &QuestionKind| match strategy.kinds.get(kind) {
         None => Cell { share: "–".to_owned(), counts: String::new() },
         Some(of) => Cell {
-            share: number::percent(of.after as f64 / of.before as f64),
-            counts: format!("{} of {}", number::grouped(of.after), number::grouped(of.before)),
+            share: number::percent(of.after / of.before as f64),
+            counts: format!(
+                "{} of {}",
+                number::grouped(of.after.round() as u64),
+                number::grouped(of.before)
+            ),
         },
     };
     let row = |strategy: &AnsweredAtCuts| TableRow {

@@ -84,7 +84,7 @@ fn share_kept_by_distance_agrees_with_measures() {
 #[test]
 fn questions_by_kind_count_only_those_full_answers() {
     let kinds = |plan, artifact: Option<u64>| {
-        let of = |after| Answered { before: 5, after };
+        let of = |after| Answered { before: 5, after: after as f64 };
         let artifact = artifact.map(|after| (QuestionKind::Artifact, of(after)));
         [(QuestionKind::Plan, of(plan))].into_iter().chain(artifact).collect()
     };

@@ -1,0 +1,151 @@
+//! Where files are now: what patches and commands that move or delete made of
+//! the paths before them.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::acts::{Act, ChangeKind, What};
+use recap_core::model::MessageIndex;
+
+/// A command of a shell that enters a folder, moves or deletes.
+static COMMAND: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r"(?m)(?:^|&&|;|\|\|)[ \t]*(?:git[ \t]+)?(?<verb>cd|mv|rm)[ \t]+(?<words>[^\n;&|<>]+)",
+    )
+    .expect("the pattern is constant and valid")
+});
+
+/// A word of a command, in quotes or not.
+static WORD: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r#""([^"]*)"|'([^']*)'|([^\s"']+)"#).expect("it is valid"));
+
+/// The last place of each path that was moved, `None` if it was deleted, with
+/// the message that did it.
+#[derive(Default)]
+pub(super) struct Moves(BTreeMap<String, (Option<String>, MessageIndex)>);
+
+impl Moves {
+    /// What became of a path, or of the folder around it; `None` if it is deleted.
+    pub fn now(&self, path: &str) -> Option<String> {
+        let ends = path.match_indices('/').map(|(at, _)| at).filter(|at| *at > 0);
+        let parts = std::iter::once(path.len()).chain(ends.rev());
+        match parts.into_iter().find_map(|end| Some((end, self.0.get(&path[..end])?))) {
+            None => Some(path.to_owned()),
+            Some((end, (to, _))) => Some(format!("{}{}", to.as_ref()?, &path[end..])),
+        }
+    }
+
+    /// The files that were moved and are still there: the path before, the one
+    /// now, and the message.
+    pub fn files(&self) -> impl Iterator<Item = (&str, &str, MessageIndex)> {
+        let is_file = |path: &str| !path.starts_with('/') && name(path).contains('.');
+        let each = self.0.iter().filter(move |(from, _)| is_file(from));
+        each.filter_map(|(from, (to, at))| Some((from.as_str(), to.as_deref()?, *at)))
+    }
+
+    /// Puts the moves of a call before those that are known: calls are read from
+    /// the last to the first. `below` names a path as the session does.
+    pub fn put_before(&mut self, act: &Act<'_>, below: impl Fn(&str) -> String) {
+        let mut found: Vec<(String, Option<String>)> = Vec::new();
+        match &act.what {
+            What::Changed(changes) => found.extend(changes.iter().filter_map(|c| match &c.kind {
+                ChangeKind::Moved(to) => Some((below(&c.path), Some(below(to)))),
+                ChangeKind::Deleted => Some((below(&c.path), None)),
+                ChangeKind::Written | ChangeKind::Edited => None,
+            })),
+            What::Ran(line) => {
+                let each = of_shell(line).into_iter();
+                found.extend(each.map(|(from, to)| (below(&from), to.map(|to| below(&to)))));
+            }
+            What::Other => {}
+        }
+        for (from, to) in found.into_iter().rev() {
+            let now = to.and_then(|to| self.now(&to));
+            self.0.insert(from, (now, act.message));
+        }
+    }
+}
+
+/// The moves and deletions of a command line, of words that stand for themselves.
+fn of_shell(line: &str) -> Vec<(String, Option<String>)> {
+    let (mut found, mut folder) = (Vec::new(), String::new());
+    // The text behind `<<` is no command.
+    let script = line.split("<<").next().unwrap_or_default();
+    for command in COMMAND.captures_iter(script) {
+        let part = command.name("words").expect("no match is without it");
+        // The number in `2>` is no word.
+        let text = match script[part.end()..].starts_with('>') {
+            true => part.as_str().trim_end_matches(|c: char| c.is_ascii_digit()),
+            false => part.as_str(),
+        };
+        if text.contains(['$', '*', '?', '{', '`', '(', '~']) {
+            continue;
+        }
+        let words = WORD.find_iter(text).map(|word| word.as_str().trim_matches(['"', '\'']));
+        let words: Vec<&str> = words.filter(|word| !word.starts_with('-')).collect();
+        let path = |word: &str| match word.starts_with('/') || folder.is_empty() {
+            true => word.trim_end_matches('/').to_owned(),
+            false => format!("{folder}/{}", word.trim_end_matches('/')),
+        };
+        match (&command["verb"], words.as_slice()) {
+            ("cd", [into]) => folder = path(into),
+            ("rm", gone) => found.extend(gone.iter().map(|word| (path(word), None))),
+            ("mv", [sources @ .., to]) => {
+                // A file goes into what has no name of a file.
+                let into = sources.len() > 1
+                    || to.ends_with('/')
+                    || !name(to).contains('.')
+                        && sources.iter().any(|from| name(from).contains('.'));
+                found.extend(sources.iter().map(|from| {
+                    let to = if into { format!("{}/{}", path(to), name(from)) } else { path(to) };
+                    (path(from), Some(to))
+                }));
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// The last part of a path.
+pub(super) fn name(path: &str) -> &str {
+    path.trim_end_matches('/').rsplit('/').next().unwrap_or(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_that_move_and_delete_are_read() {
+        let moved = |line: &str| {
+            let of = |(from, to): (String, Option<String>)| {
+                format!("{from}>{}", to.as_deref().unwrap_or("-"))
+            };
+            of_shell(line).into_iter().map(of).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(moved("git mv a.rs src/b.rs && rm -rf old"), "a.rs>src/b.rs old>-");
+        assert_eq!(
+            moved("cd web && mv 'a b.ts' c.ts lib"),
+            "web/a b.ts>web/lib/a b.ts web/c.ts>web/lib/c.ts"
+        );
+        assert_eq!(
+            moved("mv a.ts lib; mv one two; mv x.ts y/ 2>/dev/null"),
+            "a.ts>lib/a.ts one>two x.ts>y/x.ts"
+        );
+        for line in [
+            "mv *.rs src",
+            "mv $A b",
+            "cat <<E\nmv a b\nE",
+            "echo mv a b",
+            "mv",
+            "mv a",
+            "rm",
+            "cd",
+        ] {
+            assert_eq!(moved(line), "", "{line}");
+        }
+    }
+}
