@@ -68,13 +68,14 @@ pub(super) fn of_plan(spec: &RunSpec, datasets: &[Dataset], counter: &Counter) -
 
 /// The same with the names of the models in the roles.
 pub(super) fn with_roles(manifest: Manifest, spec: &RunSpec, roles: &ModelRoles) -> Manifest {
+    let answerer = roles.answerer.as_ref();
     Manifest {
         compactor: roles.compactor.name().to_owned(),
-        answerer: roles.answerer.name().to_owned(),
+        answerer: answerer.map_or(OFFLINE, |answerer| answerer.name()).to_owned(),
         judge: roles.judge.name().to_owned(),
         embedder: embedder(spec, roles),
-        source: match (roles.answerer.source(), roles.judge.source()) {
-            (Source::Model, Source::Model) => Source::Model,
+        source: match (answerer, roles.judge.source()) {
+            (Some(_), Source::Model) => Source::Model,
             _ => Source::Lexical,
         },
         ..manifest

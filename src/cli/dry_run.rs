@@ -144,18 +144,19 @@ fn cells(
     role_options: &RoleOptions,
 ) -> String {
     let searches = spec.strategies.iter().any(|strategy| strategy.recovery.is_some());
-    let searched = match (role_options.has_answerer(), role_options.has_embedder()) {
+    let searched = match role_options.has_embedder() {
         _ if !searches => "",
-        // The offline answerer searches for the same words in a dry run.
-        (false, true) => ", once more with a recovery channel",
-        (true, true) => {
+        true => {
             ", once more with a recovery channel, whose searches are not foreseen, nor what is \
              embedded for them"
         }
-        (_, false) => ", once more with a recovery channel, whose searches are not foreseen",
+        false => ", once more with a recovery channel, whose searches are not foreseen",
     };
     let questions = match work.questions {
         0 => String::new(),
+        n if !role_options.has_answerer() => {
+            format!("{}, each looked for in one context a cell\n", counted(n, "question"))
+        }
         n => format!(
             "{}, each put to one context a cell and graded{searched}\n",
             counted(n, "question")

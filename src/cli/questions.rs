@@ -6,7 +6,6 @@ use std::path::Path;
 use clap::{Args, Subcommand};
 
 use super::exit::{Exit, Failure};
-use super::work::Work;
 use super::{generate, inputs, wire};
 use recap_core::model::{Question, QuestionKind};
 use recap_core::text::counted;
@@ -31,8 +30,8 @@ enum Action {
     /// worked out or shown by behaviour (temporal, multi-hop, constraint and so on) are searched
     /// for the table only.
     ///
-    /// Then every question is asked of the offline reader: without the conversation, with its
-    /// evidence, and with everything that the agent had. One that is right without the conversation
+    /// Then the answer to every question is looked for: without the conversation, beside its
+    /// evidence, and in everything that the agent had. One that is findable without the conversation
     /// is a violation too. Ambiguous are those of which a stale value is said again behind the
     /// newest evidence.
     Check {
@@ -71,12 +70,12 @@ fn check(input: &str, reading: inputs::ReadOptions) -> Result<Exit, Failure> {
     wire::print(&shown(&audit))?;
     let invalid = match inputs::load(&[input.to_owned()], &reading.options()) {
         Ok(datasets) => {
-            let asked = Work::new(1)?.run(asked(&datasets))?;
-            wire::print(&asked.table())?;
-            asked.invalid
+            let looked = looked_for(&datasets);
+            wire::print(&looked.table())?;
+            looked.given.len()
         }
         Err(_) => {
-            wire::say("its questions are not asked: the data set does not load");
+            wire::say("the answers are not looked for: the data set does not load");
             0
         }
     };
@@ -129,97 +128,88 @@ fn shown(audit: &QuestionAudit) -> String {
     text
 }
 
-/// Questions of one kind as the offline reader answers them.
+/// Questions of one kind whose answers were looked for.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tally {
-    graded: u64,
-    /// Right without the conversation, with the evidence, and with everything.
-    right: [u64; 3],
+    valued: u64,
+    /// Findable without the conversation, beside the evidence, and in everything.
+    findable: [u64; 3],
     ambiguous: u64,
-    /// For a model only.
-    ungraded: u64,
+    /// Without a value to find: for a model only.
+    others: u64,
 }
 
 impl Tally {
     fn add(&mut self, controls: Controls) {
         self.ambiguous += u64::from(controls.ambiguous);
-        let Some(right) = controls.right else {
-            self.ungraded += 1;
+        let Some(findable) = controls.findable else {
+            self.others += 1;
             return;
         };
-        self.graded += 1;
-        self.right.iter_mut().zip(right).for_each(|(sum, right)| *sum += u64::from(right));
+        self.valued += 1;
+        self.findable.iter_mut().zip(findable).for_each(|(sum, own)| *sum += u64::from(own));
     }
 
     fn line(&self, name: &str) -> String {
-        // Who has no conversation rightly says that it is not known.
-        let trivial = name == QuestionKind::Abstain.as_str();
-        let share = |right: u64| match self.graded {
+        let share = |found: u64| match self.valued {
             0 => "–".to_owned(),
-            all => format!("{:.2}", right as f64 / all as f64),
+            all => format!("{:.2}", found as f64 / all as f64),
         };
-        let [empty, evidence, full] = self.right.map(share);
-        let empty = if trivial { "–".to_owned() } else { empty };
-        let cells = format!(
-            "{name:16}{:>8}{empty:>8}{evidence:>10}{full:>8}{:>11}{:>12}",
-            self.graded, self.ambiguous, self.ungraded
-        );
-        format!("{cells}\n")
+        let [empty, evidence, full] = self.findable.map(share);
+        format!(
+            "{name:16}{:>8}{empty:>8}{evidence:>10}{full:>8}{:>11}{:>13}\n",
+            self.valued, self.ambiguous, self.others
+        )
     }
 }
 
-/// The questions of data sets as the offline reader answers them.
+/// The questions of data sets whose answers were looked for.
 #[derive(Default)]
-struct AnsweredQuestions {
+struct LookedFor {
     kinds: BTreeMap<QuestionKind, Tally>,
-    /// Those that are right without the conversation, in words.
+    /// Those that need no conversation, in words.
     given: Vec<String>,
-    invalid: usize,
 }
 
-async fn asked(datasets: &[Dataset]) -> AnsweredQuestions {
-    let mut asked = AnsweredQuestions::default();
+fn looked_for(datasets: &[Dataset]) -> LookedFor {
+    let mut found = LookedFor::default();
     for dataset in datasets {
         for session in &dataset.sessions {
             let own = dataset.questions.iter().filter(|question| question.session == session.id);
             let own: Vec<&Question> = own.collect();
-            for (question, controls) in own.iter().zip(controls(session, &own).await) {
-                asked.kinds.entry(question.kind).or_default().add(controls);
-                let free = controls.right.is_some_and(|right| right[0]);
-                if free && question.kind != QuestionKind::Abstain {
-                    asked.given.push(format!(
-                        "{}: question `{}` is answered right without the conversation\n",
+            for (question, controls) in own.iter().zip(controls(session, &own)) {
+                found.kinds.entry(question.kind).or_default().add(controls);
+                if controls.findable.is_some_and(|found| found[0]) {
+                    found.given.push(format!(
+                        "{}: the answer to question `{}` is findable without the conversation\n",
                         dataset.name, question.id
                     ));
                 }
             }
         }
     }
-    asked.invalid = asked.given.len();
-    asked
+    found
 }
 
-impl AnsweredQuestions {
-    /// A line for each kind and one for all with a known answer, behind the
-    /// questions that need no conversation.
+impl LookedFor {
+    /// A line for each kind and one for all, behind the questions that need no
+    /// conversation.
     fn table(&self) -> String {
         let mut text = format!(
-            "\nasked of the offline reader: the share that is right\n{:16}{:>8}{:>8}{:>10}{:>8}{:>11}{:>12}\n",
-            "kind", "graded", "empty", "evidence", "full", "ambiguous", "for a model"
+            "\nwhere the answers are findable: the share of the questions\n{:16}{:>8}{:>8}{:>10}{:>8}{:>11}{:>13}\n",
+            "kind", "valued", "empty", "evidence", "full", "ambiguous", "for a model"
         );
         let mut all = Tally::default();
         for (kind, tally) in &self.kinds {
             text += &tally.line(kind.as_str());
-            if *kind != QuestionKind::Abstain {
-                all.graded += tally.graded;
-                all.ambiguous += tally.ambiguous;
-                all.ungraded += tally.ungraded;
-                all.right.iter_mut().zip(tally.right).for_each(|(sum, right)| *sum += right);
-            }
+            all.valued += tally.valued;
+            all.ambiguous += tally.ambiguous;
+            all.others += tally.others;
+            all.findable.iter_mut().zip(tally.findable).for_each(|(sum, own)| *sum += own);
         }
-        text += &all.line("all but abstain");
-        text += "empty: without the conversation; evidence: with the messages that answer and two on \
-                 each side;\nfull: with everything that the agent had. Good questions: empty below \
+        text += &all.line("all");
+        text += "empty: without the conversation; evidence: in the messages that answer and two on \
+                 each side;\nfull: in everything that the agent had. Good questions: empty below \
                  0.05, evidence 0.85, full 0.75.\n";
         text + &self.given.concat()
     }

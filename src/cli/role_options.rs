@@ -37,11 +37,12 @@ pub struct RoleOptions {
     #[arg(long, value_name = "MODEL", default_value = OFFLINE)]
     compactor: String,
 
-    /// Who answers the questions
+    /// The model that answers the questions; `offline`: none, and answers are looked for in the
+    /// contexts (findable)
     #[arg(long, value_name = "MODEL", default_value = OFFLINE)]
     answerer: String,
 
-    /// Who grades the answers; two are a panel, a third decides where they disagree
+    /// Who grades the answers of a model; two are a panel, a third decides where they disagree
     #[arg(long, value_name = "MODEL", default_values_t = [OFFLINE.to_owned()])]
     judge: Vec<String>,
 
@@ -145,6 +146,12 @@ impl RoleOptions {
                 "leave out --answerer, --judge, --embedder and --questions, or use `recap bench`",
             ));
         }
+        if !self.has_answerer() && (self.has_embedder() || self.judge.iter().any(|j| j != OFFLINE))
+        {
+            return Err(Failure::usage("--judge or --embedder without --answerer").help(
+                "add --answerer MODEL: where no model answers, nothing is graded or searched",
+            ));
+        }
         if let Some(model) = self.author() {
             model_name::parse(model)?;
             if !self.line.has_cassette() {
@@ -241,7 +248,7 @@ impl RoleOptions {
             roles.offline = false;
         }
         if let Some(llm) = model_session.llm(&self.answerer)? {
-            roles.answerer = Arc::new(answerer::Llm::new(llm));
+            roles.answerer = Some(Arc::new(answerer::Llm::new(llm)));
         }
         roles.judge = judges(&self.judge, model_session)?;
         roles.embedder =

@@ -11,7 +11,8 @@ use recap_core::model::{
     Question, QuestionKind, RunResults, Source, Verdict,
 };
 use recap_core::tokens::Counter;
-use recap_exam::roles::answerer::{AnswerContext, Answerer};
+use recap_exam::roles::answerer::{AnswerContext, Answerer, Searched};
+use recap_exam::roles::finder::Finder;
 use recap_exam::roles::judge::{Grading, Judge};
 use recap_formats::{LoadOptions, bundled, load};
 use recap_replay::run::{
@@ -54,12 +55,12 @@ impl Answerer for Mute {
         questions.iter().map(|_| Err(NoAnswer::from("the provider is down".to_owned()))).collect()
     }
 
-    fn name(&self) -> &str {
-        "mute"
+    async fn search(&self, _: &AnswerContext, _: &[&str], _: &Finder<'_>) -> Vec<Searched> {
+        unreachable!("no strategy of these runs has a recovery channel")
     }
 
-    fn source(&self) -> Source {
-        Source::Model
+    fn name(&self) -> &str {
+        "mute"
     }
 }
 
@@ -135,7 +136,14 @@ fn spec(window: &str, strategies: &[&str]) -> RunSpec {
 fn roles() -> ModelRoles {
     let (answerer, judge) = (Arc::new(Mute), Arc::new(Mute));
     let compactor = Arc::new(Panicking);
-    ModelRoles { compactor, offline: true, answerer, judge, embedder: None, calls: None }
+    ModelRoles {
+        compactor,
+        offline: true,
+        answerer: Some(answerer),
+        judge,
+        embedder: None,
+        calls: None,
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -205,8 +213,8 @@ async fn unavailable_provider_leaves_questions_unscored_never_wrong() {
     for cell in finished.results.cells() {
         let rows = &cell.rows().unwrap().questions;
         assert_eq!(rows.len(), 1);
-        assert_eq!(rows[0].judgement.score, None);
-        let Verdict::Unscored(reason) = &rows[0].judgement.verdict else { panic!("{rows:?}") };
+        assert_eq!(rows[0].score(), None);
+        let Some(Verdict::Unscored(reason)) = rows[0].verdict() else { panic!("{rows:?}") };
         assert!(reason.to_string().contains("the provider is down"), "{reason}");
     }
 }

@@ -177,10 +177,6 @@ impl Answerer for Counting {
     fn name(&self) -> &str {
         "counting"
     }
-
-    fn source(&self) -> Source {
-        Source::Model
-    }
 }
 
 #[async_trait]
@@ -243,8 +239,14 @@ pub fn manifest() -> Manifest {
 fn run_with(role: &Arc<Counting>, strategies: &[&str], questions: Vec<Question>) -> Finished {
     let (answerer, judge) = (Arc::clone(role), Arc::clone(role));
     let compactor = Arc::new(offline());
-    let roles =
-        ModelRoles { compactor, offline: true, answerer, judge, embedder: None, calls: None };
+    let roles = ModelRoles {
+        compactor,
+        offline: true,
+        answerer: Some(answerer),
+        judge,
+        embedder: None,
+        calls: None,
+    };
     let strategy = |name: &&str| Arc::new(builtin(name, &[]).unwrap().unwrap());
     let spec = RunSpec {
         strategies: strategies.iter().map(strategy).collect(),
@@ -292,14 +294,15 @@ fn each_context_is_asked_and_answer_graded_once() {
         let rows = &cell.rows().unwrap().questions;
         assert_eq!(rows.len(), 2);
         for row in rows {
-            assert_eq!(row.answer, Answer::Said("11 passages".into()));
-            assert_eq!(row.judgement.score, Some(1.0));
+            let answered = row.answered.as_ref().unwrap();
+            assert_eq!(answered.answer, Answer::Said("11 passages".into()));
+            assert_eq!(answered.judgement.score, Some(1.0));
             // What stands before the evidence of the second does not answer it.
-            assert_eq!(row.answerable, Some(row.question == 0));
+            assert_eq!(row.findable, Some(row.question == 0));
         }
     }
     for cell in of("empty") {
-        assert!(cell.rows().unwrap().questions.iter().all(|row| row.answerable == Some(false)));
+        assert!(cell.rows().unwrap().questions.iter().all(|row| row.findable == Some(false)));
     }
 }
 
@@ -323,7 +326,9 @@ fn recovery_asks_twice_and_archive_ends_at_request() {
     let all = |end: usize| facts[..end].iter().map(|m| m.tokens).sum::<u64>();
     for cell in finished.results.cells() {
         let rows = &cell.rows().unwrap().questions;
-        assert!(rows.iter().all(|row| row.judgement.rationale == "counted"));
+        assert!(
+            rows.iter().all(|row| row.answered.as_ref().unwrap().judgement.rationale == "counted")
+        );
         let recovered: Vec<_> = rows.iter().map(|row| row.recovered.clone()).collect();
         if cell.key.strategy == "full" {
             assert_eq!(recovered, [None, None, None]);
@@ -332,9 +337,9 @@ fn recovery_asks_twice_and_archive_ends_at_request() {
         // The third request is message 5; at the end there are eleven.
         for (recovered, end) in recovered.into_iter().zip([5, 11, 11]) {
             let recovered = recovered.unwrap();
-            assert_eq!(recovered.answer, Answer::Said(format!("up to {}", end - 1)));
+            assert_eq!(recovered.answered.answer, Answer::Said(format!("up to {}", end - 1)));
             assert_eq!((recovered.calls, recovered.tokens), (1, all(end)));
-            assert_eq!(recovered.judgement.score, Some(0.0));
+            assert_eq!(recovered.answered.judgement.score, Some(0.0));
         }
     }
 
@@ -343,8 +348,9 @@ fn recovery_asks_twice_and_archive_ends_at_request() {
     for cell in &mut cells {
         let CellOutcome::Done(rows) = &mut cell.outcome else { panic!("{:?}", cell.outcome) };
         for row in &mut rows.questions {
-            row.judgement.rationale.clear();
-            row.recovered.iter_mut().for_each(|recovered| recovered.judgement.rationale.clear());
+            let recovered = row.recovered.iter_mut().map(|recovered| &mut recovered.answered);
+            let all = row.answered.iter_mut().chain(recovered);
+            all.for_each(|answered| answered.judgement.rationale.clear());
         }
     }
     block_on(judge_again(&finished.sessions, (&mut cells, &mut []), &*role, 2));

@@ -5,8 +5,6 @@
 mod common;
 #[path = "../common/generated.rs"]
 mod generated_parts;
-#[path = "../common/reading.rs"]
-mod reading;
 #[path = "../common/server.rs"]
 mod server;
 #[path = "../common/tools.rs"]
@@ -67,8 +65,6 @@ mod packages;
 mod parquet;
 mod questions;
 mod questions_real;
-mod reader_agent;
-mod reader_real;
 mod recorded;
 mod recorded_real;
 mod references;

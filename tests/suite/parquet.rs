@@ -34,7 +34,7 @@ for name, rows in (("duckdb", query.fetchall()), ("pandas", frame.itertuples(ind
         for column, read in zip(want, got):
             assert same(want[column], read), (name, line, column, want[column], read)
 types = dict(zip(query.columns, map(str, query.types)))
-assert types["score"] == "DOUBLE" and types["answerable"] == "BOOLEAN", types
+assert types["score"] == "DOUBLE" and types["findable"] == "BOOLEAN", types
 assert types["age_tokens"] == "UBIGINT" and types["question"] == "VARCHAR", types
 kept = duckdb.sql(f"select strategy, avg(score) from '{run}/results.parquet' group by 1").fetchall()
 print(len(expected), "rows,", len(kept), "strategies")

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use recap_billing::pricing::{Agents, PriceList};
 use recap_core::model::{CellKey, Manifest, Planned};
 use recap_core::tokens::Counter;
-use recap_exam::roles::{answerer, compactor, judge};
+use recap_exam::roles::{compactor, judge};
 use recap_formats::{LoadOptions, load};
 use recap_replay::run::{
     Event, Finished, Folder, FolderError, ModelRoles, NamedSession, Observer, Prepared, RunRecord,
@@ -67,7 +67,7 @@ fn roles(counter: &Arc<Counter>) -> ModelRoles {
     ModelRoles {
         compactor: Arc::new(compactor::Offline::new(Arc::clone(counter))),
         offline: true,
-        answerer: Arc::new(answerer::Offline::new(Arc::clone(counter))),
+        answerer: None,
         judge: Arc::new(judge::Offline),
         embedder: None,
         calls: None,

@@ -2,8 +2,8 @@
 //!
 //! In: a recorded session and the context that a strategy left of it. Out: [`questions`], the facts
 //! that the recorded agent needed afterwards; [`questions`], questions made from the recording
-//! itself; [`roles`], the models that summarise, answer and grade: offline ones that are part
-//! of the program, and those of providers behind `recap-llm`.
+//! itself; [`findable`], whether a context still states their answers; [`roles`], the models that
+//! summarise, answer and grade, and the program's own compactor and judge.
 //!
 //! Next: `recap-replay` asks them at each compaction.
 
@@ -21,7 +21,7 @@
     )
 )]
 
-mod calendar;
 pub mod facts;
+pub mod findable;
 pub mod questions;
 pub mod roles;

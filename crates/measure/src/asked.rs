@@ -41,10 +41,10 @@ pub(super) fn kinds_by_dataset(facts: &[SessionFacts]) -> BTreeMap<String, BTree
 pub(super) struct QuestionResult<'a> {
     /// The facts of the question that do not depend on the strategy.
     pub facts: &'a QuestionFacts,
-    /// The answer and its grade.
+    /// What is findable, and a model's answer with its grade.
     pub row: &'a QuestionRow,
-    /// Score `0.0..=1.0`; 0 if the provider would have refused the request,
-    /// absent if the answer was not graded.
+    /// Score `0.0..=1.0` ([`QuestionRow::score`]); 0 if the provider would have refused
+    /// the request.
     pub score: Option<f64>,
     /// Whether the provider would have refused the request.
     pub refused: bool,
@@ -58,11 +58,11 @@ pub(super) struct QuestionResult<'a> {
 /// Why a wrong answer is wrong (reference §5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wrong {
-    /// The context does not contain the value.
+    /// The answer is not findable in the context.
     Lost,
-    /// The context contains the value, and `full` is right.
+    /// It is findable, and `full` is right.
     Garbled,
-    /// The context contains the value, and `full` is wrong too.
+    /// It is findable, and `full` is wrong too.
     Unused,
 }
 
@@ -72,28 +72,32 @@ impl QuestionResult<'_> {
         self.facts.question.kind
     }
 
-    /// How compression changed the result; absent unless both answers were
-    /// graded.
+    /// How compression changed the result; absent unless both have a score.
     pub fn agreement(&self) -> Option<Agreement> {
         Some(Agreement::of(self.before? >= RIGHT, self.score? >= RIGHT))
     }
 
-    /// Whether the answer asserts something wrong.
+    /// Score of a model's answer; absent without one, or without a grade.
+    pub(super) fn answer_score(&self) -> Option<f64> {
+        self.row.answered.as_ref().and(self.score)
+    }
+
+    /// Whether a model's answer asserts something wrong.
     pub(super) fn is_asserted_wrong(&self) -> bool {
-        matches!(self.row.judgement.verdict, Verdict::Incorrect | Verdict::Stale)
+        matches!(self.row.verdict(), Some(Verdict::Incorrect | Verdict::Stale))
     }
 
-    /// Whether the context, as the provider would have read it, contains the
-    /// expected value; absent if no value is expected.
-    pub(super) fn has_value(&self) -> Option<bool> {
-        self.row.answerable.map(|there| there && !self.refused)
+    /// Whether the answer is findable in the context as the provider would have read
+    /// it: nothing is found in a refused prompt. Absent if no value is expected.
+    pub(super) fn is_findable(&self) -> Option<bool> {
+        self.row.findable.map(|there| there && !self.refused)
     }
 
-    /// Why the answer is wrong: `None` if it was not graded or no value is
+    /// Why a model's answer is wrong: `None` if it was not graded or no value is
     /// expected, `Some(None)` if it is right.
     pub fn wrong(&self) -> Option<Option<Wrong>> {
-        let there = self.has_value()?;
-        if self.score? >= RIGHT {
+        let there = self.is_findable()?;
+        if self.answer_score()? >= RIGHT {
             return Some(None);
         }
         let right_before = self.before.is_some_and(|before| before >= RIGHT);
@@ -131,7 +135,7 @@ impl<'a> CellInput<'a> {
         self.question_results().filter(|result| result.kind() != QuestionKind::Abstain)
     }
 
-    /// How compression changed each exposed question, if both answers were graded.
+    /// How compression changed each exposed question, if both have a score.
     pub fn agreements(&self) -> impl Iterator<Item = (QuestionKind, Agreement)> + use<'a> {
         let exposed = self.answered().filter(|result| result.exposed);
         exposed.filter_map(|result| Some((result.kind(), result.agreement()?)))

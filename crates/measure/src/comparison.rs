@@ -27,7 +27,7 @@ const COMPARED: [&str; 19] = [
     catalogue::RECALL.id,
     catalogue::REFERENCE_RECALL.id,
     catalogue::RECENCY_GAIN.id,
-    catalogue::ANSWERABLE.id,
+    catalogue::FINDABLE.id,
     catalogue::EVIDENCE_GONE.id,
     catalogue::OVERFLOWS.id,
     catalogue::COMPACTIONS.id,

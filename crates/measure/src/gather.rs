@@ -13,7 +13,7 @@ use super::spec::Assumptions;
 use super::spec::{Basis, CellInput, Contribution, Figures, Spec};
 use recap_core::model::{
     Absent, Cell, CellOutcome, CellRows, LatencySource, Manifest, QuestionKind, RepeatedTexts,
-    RowKind, RunResults, SessionFacts, SessionResults, Source, UnusableReplies,
+    RowKind, RunResults, SessionFacts, SessionResults, UnusableReplies,
 };
 use recap_core::model::{FULL, RECORDED};
 use recap_core::text::counted;
@@ -72,8 +72,6 @@ pub(super) struct CellIndex<'a> {
     repeated: RepeatedTexts,
     billing_models: &'a BillingModels,
     terms: Assumptions,
-    /// Whether answers come from a model or from the offline reader.
-    answered_by: Source,
 }
 
 impl<'a> CellIndex<'a> {
@@ -92,7 +90,6 @@ impl<'a> CellIndex<'a> {
             repeated: RepeatedTexts::of(results),
             billing_models,
             terms: Assumptions::of(manifest),
-            answered_by: manifest.answered_by(),
         }
     }
 
@@ -185,7 +182,6 @@ impl<'a> CellIndex<'a> {
             billing_model,
             terms: &self.terms,
             kinds: &self.kinds[&facts.dataset],
-            answered_by: self.answered_by,
             exams,
             repeated: self.repeated.of_row(&cell.key.strategy, &cell.key.window),
         };

@@ -21,8 +21,12 @@ pub(super) fn next(run: &Evidence<'_>, findings: &[Finding]) -> Option<NextStep>
     if findings.iter().any(idle) {
         return Some(NextStep::SmallerWindow);
     }
-    let offline = run.asks() && run.manifest.graded_by() == Source::Lexical;
-    real_summaries(run).or(offline.then_some(NextStep::ModelJudge))
+    let offline = match (run.manifest.answered_by(), run.manifest.graded_by()) {
+        (Source::Lexical, _) => Some(NextStep::ModelAnswerer),
+        (Source::Model, Source::Lexical) => Some(NextStep::ModelJudge),
+        (Source::Model, Source::Model) => None,
+    };
+    real_summaries(run).or(offline.filter(|_| run.asks()))
 }
 
 /// A run with summaries of a model for the offline summaries that keep most at the first
@@ -145,7 +149,7 @@ mod tests {
         let of = |facts: &SessionFacts, judge| {
             proposed(&table, std::slice::from_ref(facts), &none, judge, (None, &[]))
         };
-        assert_eq!(of(&asking, "offline"), Some(NextStep::ModelJudge));
+        assert_eq!(of(&asking, "offline"), Some(NextStep::ModelAnswerer));
         assert_eq!(of(&asking, "openai/j"), None);
         assert_eq!(of(&silent, "offline"), None, "there is nothing to grade");
     }

@@ -11,7 +11,8 @@ pub fn agreement(results: &RunResults) -> Option<PanelAgreement> {
     for session in results.iter() {
         let rows = session.cells().iter().filter_map(Cell::rows).flat_map(|rows| &rows.questions);
         for row in rows {
-            if let [first, second, others @ ..] = row.judgement.votes.as_slice() {
+            let votes = row.answered.as_ref().map_or(&[][..], |own| &own.judgement.votes);
+            if let [first, second, others @ ..] = votes {
                 counts.add(row, first, second);
                 let asked = [first, second].into_iter().chain(others);
                 judges.extend(asked.skip(judges.len()).map(|vote| vote.judge.clone()));
@@ -61,7 +62,7 @@ impl Counts {
             (Some(first), Some(second)) => first != second,
             (first, second) => first.is_none() && second.is_none(),
         };
-        match row.judgement.score {
+        match row.score() {
             None => self.nobody += 1,
             Some(_) => self.third += u64::from(open),
         }
@@ -79,7 +80,7 @@ mod tests {
         let mut cell = kit.build();
         let recap_core::model::CellOutcome::Done(rows) = &mut cell.outcome else { unreachable!() };
         for (row, votes) in rows.questions.iter_mut().zip(votes) {
-            vote(&mut row.judgement, votes);
+            vote(&mut row.answered.as_mut().unwrap().judgement, votes);
         }
         cell
     }

@@ -148,7 +148,7 @@ fn question_at_refused_request_fails_except_for_controls() {
     let x = row(&report, "x");
     close(x, "recall", 0.0);
     close(x, "continuity", 0.0);
-    close(x, "answerable", 0.0);
+    close(x, "findable", 0.0);
     close(x, "lost", 1.0);
     // The ledger describes the context, whether it is sent or not.
     close(x, "evidence_verbatim", 1.0);
@@ -165,7 +165,7 @@ fn a_wrong_answer_is_lost_garbled_or_unused() {
         close(x, id, 1.0 / 3.0);
     }
     close(x, "abstention_rate", 1.0 / 3.0);
-    close(x, "answerable", 2.0 / 3.0);
+    close(x, "findable", 2.0 / 3.0);
     close(x, "evidence_gone", 1.0 / 3.0);
     close(x, "evidence_verbatim", 2.0 / 3.0);
 }

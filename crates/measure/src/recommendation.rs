@@ -272,7 +272,7 @@ fn weight(run: &Evidence<'_>, finding: &Finding, row: &StrategyRow) -> Option<f6
             _ => None,
         },
         Finding::Limit(limit) => match limit {
-            Limit::OfflineSeats { .. } => if_so(asked, 0.6),
+            Limit::NoAnswerer | Limit::OfflineJudge { .. } => if_so(asked, 0.6),
             Limit::Uncalibrated { .. } => if_so(asked, 0.5),
             Limit::IdentifiersOnly => Some(0.4),
             Limit::SmallWindows { windows, .. } => {

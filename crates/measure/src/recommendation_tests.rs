@@ -287,7 +287,7 @@ fn finding_weighs_only_on_rows_and_measures_concerned() {
     let narrow = |window| Problem::NarrowScale { window, floor: 0.3, ceiling: 0.4 };
     let names = |best| Problem::NamesSuffice { best, kept: 0.6, list: 0.5 };
     let size = |at| Problem::SizeMatters { rows: vec![(at, 0.9, 0.8)] };
-    let offline = Limit::OfflineSeats { answerer: None, judge: None };
+    let offline = Limit::NoAnswerer;
     let uncalibrated = Limit::Uncalibrated { judge: "j".into(), judges: Vec::new() };
     let small = |window| Limit::SmallWindows { windows: vec![window], scaled: true };
     // Under continuity, at cuts, and under reference recall.

@@ -7,7 +7,7 @@ use super::exams::Exams;
 use recap_billing::pricing::PriceList;
 use recap_core::model::{
     Absent, Cell, CellRows, CompactionRow, Manifest, Measure, QuestionKind, Reference,
-    ReferenceState, Repeated, SessionFacts, Source, Support, TimeProfile,
+    ReferenceState, Repeated, SessionFacts, Support, TimeProfile,
 };
 
 /// What a run takes for granted of prices and speeds.
@@ -204,8 +204,6 @@ pub struct CellInput<'a> {
     pub terms: &'a Assumptions,
     /// Kinds of questions with enough questions for a figure of their own.
     pub kinds: &'a BTreeSet<QuestionKind>,
-    /// Whether answers come from a model or from the offline reader.
-    pub answered_by: Source,
     /// All exams at cuts.
     pub exams: &'a Exams<'a>,
     /// Texts that the compactor returned for too many inputs, over all cells of

@@ -14,12 +14,12 @@ use super::spec::Assumptions;
 use super::spec::CellInput;
 use recap_core::model::{
     Answer, Bill, Buckets, Calibration, Cell, CellKey, CellOutcome, CellRows, CompactionRow, Cut,
-    CutRow, Exam, Expectation, Fact, Finding, Fit, IdentifierClass, Judgement, LatencySource,
-    LedgerState, Manifest, MessageFacts, NoGrade, Prices, PromptBill, Question, QuestionFacts,
-    QuestionKind, QuestionRow, RECORDED, Recovered, Reference, ReferenceOutcome, ReferenceState,
-    Repeated, ReplyFacts, Report, RequestBill, RequestFacts, RequestRow, Role, RowKind, RunResults,
-    SessionFacts, Snapshot, Source, StrategyRow, TimeProfile, TokensSource, Unusable,
-    UnusableReplies, Value, Verdict, Vote,
+    CutRow, Exam, Expectation, Fact, Finding, Fit, GradedAnswer, IdentifierClass, Judgement,
+    LatencySource, LedgerState, Manifest, MessageFacts, NoGrade, Prices, PromptBill, Question,
+    QuestionFacts, QuestionKind, QuestionRow, RECORDED, Recovered, Reference, ReferenceOutcome,
+    ReferenceState, Repeated, ReplyFacts, Report, RequestBill, RequestFacts, RequestRow, Role,
+    RowKind, RunResults, SessionFacts, Snapshot, Source, StrategyRow, TimeProfile, TokensSource,
+    Unusable, UnusableReplies, Value, Verdict, Vote,
 };
 use recap_core::wording;
 
@@ -56,7 +56,6 @@ pub fn sample<'a>(facts: &'a SessionFacts, cell: &'a Cell) -> CellInput<'a> {
         billing_model: RECORDED,
         terms: &TERMS,
         kinds: &NO_KINDS,
-        answered_by: Source::Lexical,
         exams: &NO_EXAMS,
         repeated: &NONE_REPEATED,
     }
@@ -164,15 +163,16 @@ pub fn vote(judgement: &mut Judgement, votes: &str) {
 
 /// The result of a question by a letter that `CellBuilder::answers` explains.
 pub fn answered(question: u32, outcome: char) -> QuestionRow {
-    let there = outcome.is_ascii_uppercase();
+    let there = outcome.is_ascii_uppercase() || outcome == '+';
+    let graded =
+        || GradedAnswer { answer: Answer::Said("it".into()), judgement: judgement(outcome) };
     QuestionRow {
         question,
         snapshot: 0,
         evidence: Some(if there { LedgerState::Verbatim } else { LedgerState::Gone }),
         age_compactions: None,
-        answerable: Some(there),
-        answer: Answer::Said("it".into()),
-        judgement: judgement(outcome),
+        findable: (outcome != '?').then_some(there),
+        answered: (!"+-?".contains(outcome)).then(graded),
         recovered: None,
     }
 }

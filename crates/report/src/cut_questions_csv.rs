@@ -1,11 +1,11 @@
 //! `cut_questions.csv`: every question that was asked right after a cut, under each
-//! strategy: what was expected, and what was answered from the whole conversation
-//! and from what the strategy sends. Without text (`--no-text`) these words are
+//! strategy: what was expected, whether it is findable, and what a model answered from the
+//! whole conversation and from what the strategy sends. Without text (`--no-text`) these words are
 //! empty fields.
 
 use std::io::{Result, Write};
 
-use super::questions_csv::{expected, said};
+use super::questions_csv::{expected, said, unscored};
 use super::sheet::{self, Field};
 use super::{Format, RenderInput, cuts_csv};
 use recap_core::model::{
@@ -21,7 +21,7 @@ pub(super) const FORMAT: Format = Format {
 };
 
 const COLUMNS: &str = "question,kind,expected,answer,pre_answer,score,pre_score,agreement,verdict,\
-    pre_verdict,judge,unscored_reason,rationale,evidence_state,answerable,over_window,question_id";
+    pre_verdict,judge,unscored_reason,rationale,evidence_state,findable,over_window,question_id";
 
 /// A question at a cut under one strategy.
 pub(super) struct AskedAtCut<'a> {
@@ -46,13 +46,13 @@ impl AskedAtCut<'_> {
     }
 
     fn score(&self) -> Option<f64> {
-        let score = self.after.judgement.score;
+        let score = self.after.score();
         if self.is_refused() { score.map(|_| 0.0) } else { score }
     }
 
-    /// What compression did to it; absent unless both answers were graded.
+    /// What compression did to it; absent unless both have a score.
     pub(super) fn agreement(&self) -> Option<Agreement> {
-        let before = self.before?.judgement.score?;
+        let before = self.before?.score()?;
         Some(Agreement::of(before >= RIGHT, self.score()? >= RIGHT))
     }
 }
@@ -88,28 +88,25 @@ fn render(source: &RenderInput<'_>, out: &mut dyn Write) -> Result<()> {
 
 fn fields(source: &RenderInput<'_>, at: &AskedAtCut<'_>) -> Vec<Field> {
     let words = |field: Field| if source.texts.is_some() { field } else { Field::Empty };
-    let (question, verdict) = (&at.asked.question, &at.after.judgement.verdict);
-    let unscored = match verdict {
-        Verdict::Unscored(reason) => Some(reason.to_string()),
-        _ => None,
-    };
+    let question = &at.asked.question;
+    let judgement = at.after.answered.as_ref().map(|own| &own.judgement);
     let mut fields = cuts_csv::key(at.cut, at.row);
     fields.extend([
         words(Field::text(&question.question)),
         Field::text(question.kind.as_str()),
         words(Field::text(&expected(&question.expect))),
-        words(said(&at.after.answer)),
-        words(at.before.map_or(Field::Empty, |before| said(&before.answer))),
+        words(said(at.after)),
+        words(at.before.map_or(Field::Empty, said)),
         Field::maybe(at.score()),
-        Field::maybe(at.before.and_then(|before| before.judgement.score)),
+        Field::maybe(at.before.and_then(QuestionRow::score)),
         Field::maybe_text(at.agreement().map(Agreement::as_str)),
-        Field::text(verdict.as_str()),
-        Field::maybe_text(at.before.map(|before| before.judgement.verdict.as_str())),
-        Field::text(&source.report.manifest.judge),
-        Field::maybe_text(unscored.as_deref()),
-        words(Field::text(&at.after.judgement.rationale)),
+        Field::maybe_text(at.after.verdict().map(Verdict::as_str)),
+        Field::maybe_text(at.before.and_then(QuestionRow::verdict).map(Verdict::as_str)),
+        Field::maybe_text(judgement.map(|_| source.report.manifest.judge.as_str())),
+        Field::maybe_text(unscored(at.after).as_deref()),
+        words(Field::maybe_text(judgement.map(|own| own.rationale.as_str()))),
         Field::maybe_text(at.after.evidence.map(|state| state.as_str())),
-        at.after.answerable.map_or(Field::Empty, Field::Flag),
+        at.after.findable.map_or(Field::Empty, Field::Flag),
         Field::Flag(at.is_refused()),
         Field::text(&question.id),
     ]);

@@ -19,7 +19,7 @@ pub(super) const FORMAT: Format = Format {
 const NUMBERS: [&str; 2] = ["score", "recovered_score"];
 const COUNTS: [&str; 6] =
     ["replicate", "asked_at", "age_tokens", "age_compactions", "recovery_calls", "recovery_tokens"];
-const FLAGS: [&str; 1] = ["answerable"];
+const FLAGS: [&str; 1] = ["findable"];
 
 fn render(source: &RenderInput<'_>, out: &mut dyn Write) -> Result<()> {
     let header = questions_csv::header();

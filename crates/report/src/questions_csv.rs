@@ -1,5 +1,5 @@
-//! `questions.csv`: every question under every strategy: what was asked, expected and
-//! answered, before and after, and where its evidence went. Without text
+//! `questions.csv`: every question under every strategy: what was asked and expected,
+//! whether it is findable, what a model answered, before and after, and where its evidence went. Without text
 //! (`--no-text`) these words are empty fields.
 
 use std::io::{Result, Write};
@@ -7,8 +7,8 @@ use std::io::{Result, Write};
 use super::sheet::{self, Field};
 use super::{Format, RenderInput};
 use recap_core::model::{
-    Agreement, Answer, Cell, Expectation, FULL, Judgement, QuestionFacts, QuestionRow, RIGHT,
-    SessionResults, Verdict, Vote,
+    Agreement, Answer, Cell, Expectation, FULL, GradedAnswer, Judgement, QuestionFacts,
+    QuestionRow, RIGHT, SessionResults, Verdict, Vote,
 };
 
 pub(super) const FORMAT: Format = Format {
@@ -18,7 +18,7 @@ pub(super) const FORMAT: Format = Format {
     render,
 };
 
-const COLUMNS: &str = "question_id,kind,asked_at,age_tokens,age_compactions,evidence_state,answerable,expected,\
+const COLUMNS: &str = "question_id,kind,asked_at,age_tokens,age_compactions,evidence_state,findable,expected,\
     answer,pre_answer,score,agreement,verdict,judge,unscored_reason,rationale,question,\
     votes,recovered_answer,recovered_score,recovery_calls,recovery_tokens";
 
@@ -75,10 +75,7 @@ fn question_fields(
     let question = &asked.question;
     let pre =
         before.and_then(|cell| Some((cell, cell.rows()?.questions.get(row.question as usize)?)));
-    let unscored = match &row.judgement.verdict {
-        Verdict::Unscored(reason) => Some(reason.to_string()),
-        _ => None,
-    };
+    let judgement = row.answered.as_ref().map(|own| &own.judgement);
     let count = |n: Option<u64>| n.map_or(Field::Empty, Field::Count);
     let recovered = row.recovered.as_ref();
     let words = |field: Field| if source.texts.is_some() { field } else { Field::Empty };
@@ -89,19 +86,19 @@ fn question_fields(
         count(asked.age_tokens),
         count(row.age_compactions.map(u64::from)),
         Field::maybe_text(row.evidence.map(|state| state.as_str())),
-        row.answerable.map_or(Field::Empty, Field::Flag),
+        row.findable.map_or(Field::Empty, Field::Flag),
         words(Field::text(&expected(&question.expect))),
-        words(said(&row.answer)),
-        words(pre.map_or(Field::Empty, |(_, pre)| said(&pre.answer))),
+        words(said(row)),
+        words(pre.map_or(Field::Empty, |(_, pre)| said(pre))),
         Field::maybe(cell.score(row)),
         Field::maybe_text(agreement(cell, row, pre).map(Agreement::as_str)),
-        Field::text(row.judgement.verdict.as_str()),
-        Field::text(&source.report.manifest.judge),
-        Field::maybe_text(unscored.as_deref()),
-        words(Field::text(&row.judgement.rationale)),
+        Field::maybe_text(row.verdict().map(Verdict::as_str)),
+        Field::maybe_text(judgement.map(|_| source.report.manifest.judge.as_str())),
+        Field::maybe_text(unscored(row).as_deref()),
+        words(Field::maybe_text(judgement.map(|own| own.rationale.as_str()))),
         words(Field::text(&question.question)),
-        Field::maybe_text(votes(&row.judgement).as_deref()),
-        words(recovered.map_or(Field::Empty, |r| said(&r.answer))),
+        Field::maybe_text(judgement.and_then(votes).as_deref()),
+        words(recovered.map_or(Field::Empty, |r| text(&r.answered))),
         Field::maybe(cell.recovered_score(row)),
         count(recovered.map(|r| u64::from(r.calls))),
         count(recovered.map(|r| r.tokens)),
@@ -115,7 +112,7 @@ fn votes(judgement: &Judgement) -> Option<String> {
     (!votes.is_empty()).then(|| votes.join("; "))
 }
 
-/// What compression did to a question; absent unless both answers were graded.
+/// What compression did to a question; absent unless both have a score.
 pub(super) fn agreement(
     cell: &Cell,
     row: &QuestionRow,
@@ -134,9 +131,22 @@ pub(super) fn expected(expect: &Expectation) -> String {
     }
 }
 
-pub(super) fn said(answer: &Answer) -> Field {
-    match answer {
+/// What a model answered.
+pub(super) fn said(row: &QuestionRow) -> Field {
+    row.answered.as_ref().map_or(Field::Empty, text)
+}
+
+fn text(answered: &GradedAnswer) -> Field {
+    match &answered.answer {
         Answer::Said(text) => Field::text(text),
         Answer::Nothing(_) => Field::Empty,
+    }
+}
+
+/// Why a model's answer has no grade.
+pub(super) fn unscored(row: &QuestionRow) -> Option<String> {
+    match row.verdict() {
+        Some(Verdict::Unscored(reason)) => Some(reason.to_string()),
+        _ => None,
     }
 }

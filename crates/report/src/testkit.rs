@@ -10,8 +10,8 @@ use super::{Screen, Texts, table};
 use recap_core::model::{
     Absent, AgainstFull, Answer, Bill, Buckets, CallBill, Cell, CellKey, CellOutcome, CellRows,
     Choice, Chosen, CompactionRow, Cut, CutExam, CutOutcome, CutRow, Exam, Expectation, Fact,
-    IdentifierClass, Interval, Judgement, LatencySource, LedgerState, Limit, LossRow, Manifest,
-    Measured, MessageFacts, NoCut, Observation, PanelAgreement, Prices, Primary, Problem,
+    GradedAnswer, IdentifierClass, Interval, Judgement, LatencySource, LedgerState, Limit, LossRow,
+    Manifest, Measured, MessageFacts, NoCut, Observation, PanelAgreement, Prices, Primary, Problem,
     PromptBill, Provenance, Question, QuestionFacts, QuestionKind, QuestionRow, RECORDED, Receipt,
     Recommendation, Reference, ReferenceOutcome, ReferenceState, Replayed, Report, RequestBill,
     RequestFacts, RequestRow, Role, RowKind, RowName, RunResults, SESSION_MEASURES, SaverRecovery,

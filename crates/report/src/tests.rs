@@ -43,7 +43,7 @@ fn csv_headers_are_those_of_the_contract() {
     assert_eq!(
         header("questions.csv"),
         key.to_owned()
-            + "question_id,kind,asked_at,age_tokens,age_compactions,evidence_state,answerable,expected,\
+            + "question_id,kind,asked_at,age_tokens,age_compactions,evidence_state,findable,expected,\
                answer,pre_answer,score,agreement,verdict,judge,unscored_reason,rationale,question,\
                votes,recovered_answer,recovered_score,recovery_calls,recovery_tokens"
     );
@@ -66,7 +66,7 @@ fn csv_headers_are_those_of_the_contract() {
     assert_eq!(
         header("cut_questions.csv"),
         key + "question,kind,expected,answer,pre_answer,score,pre_score,agreement,verdict,\
-               pre_verdict,judge,unscored_reason,rationale,evidence_state,answerable,over_window,\
+               pre_verdict,judge,unscored_reason,rationale,evidence_state,findable,over_window,\
                question_id"
     );
     // The same in every run, whatever it asks.

@@ -86,6 +86,10 @@ fn check(run: &RunRecord) -> Result<(), Failure> {
         return Err(Failure::usage("the run asked no questions")
             .help("give a run of `recap bench` on a data set with questions"));
     }
+    if run.manifest.answered_by() == Source::Lexical {
+        return Err(Failure::usage("no model answered the questions of the run")
+            .help("run `recap bench` with --answerer MODEL"));
+    }
     if asked.all(|asked| asked.question.question.is_empty()) {
         return Err(Failure::usage(
             "the run was made with --no-text: it has no questions and answers that could be graded",
@@ -100,7 +104,7 @@ fn answers_to_grade(cells: &[Cell]) -> usize {
     let mut distinct = BTreeSet::new();
     for cell in cells {
         for row in cell.rows().into_iter().flat_map(|rows| &rows.questions) {
-            if let Answer::Said(text) = &row.answer {
+            if let Some(Answer::Said(text)) = row.answered.as_ref().map(|own| &own.answer) {
                 distinct.insert((&cell.key.dataset, &cell.key.session, row.question, text));
             }
         }

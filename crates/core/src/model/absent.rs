@@ -74,7 +74,7 @@ reasons! {
     NoEvidenceNamed "no question names its evidence";
     NothingSaid "no question asks for something that was said";
     NoTemptation "no unanswerable question";
-    OnlyCopies "the offline reader only copies, so it cannot invent";
+    NoAnswerer "no model answers the questions (`--answerer MODEL`)";
     NoneCompactedBeforeRight
         "nothing was compacted before a question that the whole conversation gets right";
     NoneCompactedBeforeGraded "nothing was compacted before a graded question";

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Judgement, LedgerState, MessageIndex, NoAnswer, Question, Role};
+use super::{Judgement, LedgerState, MessageIndex, NoAnswer, Question, Role, Verdict};
 
 /// A question with everything about it that follows from its session alone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -88,27 +88,51 @@ pub struct QuestionRow {
     pub evidence: Option<LedgerState>,
     /// Compactions since its evidence was last said; absent without evidence.
     pub age_compactions: Option<u32>,
-    /// Whether an expected value stands in the context, not negated nearby;
-    /// absent where no value is expected (how-it-works §32).
-    pub answerable: Option<bool>,
-    /// The answer, or the reason why there is none.
-    pub answer: Answer,
-    /// The judge's verdict on the answer.
-    pub judgement: Judgement,
+    /// Whether one of the three best passages of the context states an accepted value
+    /// with no former value behind it; absent where no value is expected
+    /// (how-it-works §32).
+    pub findable: Option<bool>,
+    /// What a model answered; absent where no model answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answered: Option<GradedAnswer>,
     /// The same, where the answerer could use the strategy's recovery channel;
     /// absent without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recovered: Option<Recovered>,
 }
 
+impl QuestionRow {
+    /// Score `0.0..=1.0`: the judge's where a model answers, else whether the answer
+    /// is findable; absent where neither is known.
+    pub fn score(&self) -> Option<f64> {
+        match &self.answered {
+            Some(answered) => answered.judgement.score,
+            None => self.findable.map(|findable| f64::from(u8::from(findable))),
+        }
+    }
+
+    /// The judge's verdict on a model's answer.
+    pub fn verdict(&self) -> Option<&Verdict> {
+        self.answered.as_ref().map(|answered| &answered.judgement.verdict)
+    }
+}
+
+/// A model's answer, and its grade.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GradedAnswer {
+    /// The answer, or the reason why there is none.
+    pub answer: Answer,
+    /// The judge's verdict on the answer.
+    pub judgement: Judgement,
+}
+
 /// The result of a question whose answerer could search what was dropped from the context.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Recovered {
-    /// The answer given after searching, or the reason why there is none.
-    pub answer: Answer,
-    /// The judge's verdict on that answer.
-    pub judgement: Judgement,
+    /// What was answered after searching.
+    pub answered: GradedAnswer,
     /// Number of searches that the answerer made.
     pub calls: u32,
     /// Tokens of the search results, as the run counts them; a result that was

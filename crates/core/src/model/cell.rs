@@ -269,14 +269,14 @@ impl Cell {
     }
 
     /// Score of a question, `0.0..=1.0`: 0 where the provider would have refused
-    /// the request, absent where it was not graded.
+    /// the request, absent where neither a grade nor a passage tells.
     pub fn score(&self, question: &QuestionRow) -> Option<f64> {
-        self.counted(question, question.judgement.score)
+        self.counted(question, question.score())
     }
 
     /// The same for the answer with the strategy's recovery channel.
     pub fn recovered_score(&self, question: &QuestionRow) -> Option<f64> {
-        self.counted(question, question.recovered.as_ref()?.judgement.score)
+        self.counted(question, question.recovered.as_ref()?.answered.judgement.score)
     }
 
     fn counted(&self, question: &QuestionRow, score: Option<f64>) -> Option<f64> {

@@ -199,11 +199,12 @@ pub enum Limit {
     Counts(Counts),
     /// Rows whose summaries the offline summary wrote.
     OfflineSummaries { strategies: Vec<String>, compactor: String },
-    /// Answers or grades come from the offline roles, which compare words and
-    /// dates. The name of a model if one has the other role.
-    OfflineSeats { answerer: Option<String>, judge: Option<String> },
+    /// No model answers, so that answers are looked for in the contexts.
+    NoAnswerer,
+    /// What this model answers is graded without a model.
+    OfflineJudge { answerer: String },
     /// Summaries in a model's own words are compared word by word.
-    Paraphrased { compactor: String, roles: Vec<&'static str>, strategies: Vec<String> },
+    Paraphrased { compactor: String, strategies: Vec<String> },
     /// A model grades, and its error rate was not measured.
     Uncalibrated { judge: String, judges: Vec<String> },
     /// The run has few sessions or projects.

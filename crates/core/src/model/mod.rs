@@ -59,7 +59,8 @@ pub use crate::text::IdentifierClass;
 pub use absent::{Absent, SPREAD};
 pub use answer::{Judgement, Source, Verdict, Vote};
 pub use asked::{
-    Agreement, Answer, QuestionFacts, QuestionRow, RIGHT, Recovered, Snapshot, SnapshotPart,
+    Agreement, Answer, GradedAnswer, QuestionFacts, QuestionRow, RIGHT, Recovered, Snapshot,
+    SnapshotPart,
 };
 pub use bill::{Bill, Buckets, CacheRules, CallBill, FULL, PromptBill, RECORDED, RequestBill};
 pub use calibration::{BillErrors, Calibration, Exogenous, Fit, TokensSource, Validation};

@@ -37,6 +37,8 @@ pub enum NextStep {
         /// calls. Absent where a price is unknown.
         usd: Option<f64>,
     },
+    /// Models that answer the questions and grade the answers.
+    ModelAnswerer,
     /// A run with the same answers, graded by a model.
     ModelJudge,
 }

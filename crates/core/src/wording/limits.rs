@@ -24,12 +24,21 @@ pub(super) fn words(limit: &Limit) -> String {
              these rows measure it and not the strategy",
             strategies.join(", ")
         ),
-        OfflineSeats { answerer, judge } => offline_roles(answerer.as_deref(), judge.as_deref()),
-        Paraphrased { compactor, roles, strategies } => format!(
-            "{compactor} writes summaries in its own words, and the offline {} compares words: \
+        NoAnswerer => {
+            "no model answers the questions: one counts where one of the three best passages \
+                       of the context still states its answer, which ranks strategies and says \
+                       nothing of what a model answers"
+                .to_owned()
+        }
+        OfflineJudge { answerer } => format!(
+            "what {answerer} answers is graded offline, by words: what is right in other words may \
+             count as wrong; {UNTRUSTED}; `recap judge RUN --judge MODEL` has the same answers graded \
+             by a model"
+        ),
+        Paraphrased { compactor, strategies } => format!(
+            "{compactor} writes summaries in its own words, and words are compared without a model: \
              what is said otherwise counts as lost, so the scores of {} are too low rather than \
              too high",
-            roles.join(" and "),
             strategies.join(", ")
         ),
         Uncalibrated { judge, judges } => format!(
@@ -121,27 +130,6 @@ fn token_counts(counts: &Counts) -> String {
         text += &format!(", {} behind recorded compactions", percent(counts.behind));
     }
     text
-}
-
-/// How far answers and grades of the offline roles can be trusted. The
-/// arguments are the names of models in these roles.
-fn offline_roles(answerer: Option<&str>, judge: Option<&str>) -> String {
-    let ranks = "scores rank strategies that need no model, and say nothing of what one answers";
-    match (answerer, judge) {
-        (None, None) => format!(
-            "questions are answered and graded offline, by words and dates: {ranks}; {UNTRUSTED}"
-        ),
-        (Some(answerer), None) => format!(
-            "what {answerer} answers is graded offline, by words and dates: what is right in other \
-             words may count as wrong; {UNTRUSTED}; `recap judge RUN --judge MODEL` has \
-             the same answers graded by a model"
-        ),
-        (None, Some(judge)) => format!(
-            "questions are answered offline, by words and dates, though {judge} grades the answers: \
-             {ranks}"
-        ),
-        (Some(answerer), Some(judge)) => format!("{answerer} answers and {judge} grades"),
-    }
 }
 
 fn allowed(allows: SampleSizeLimit, clusters: u64) -> &'static str {

@@ -140,6 +140,11 @@ fn next(step: &NextStep) -> String {
                 run.join(",")
             )
         }
+        NextStep::ModelAnswerer => {
+            "the same run with `--answerer MODEL --judge MODEL --max-cost USD`: \
+                                    models answer the questions and grade the answers"
+                .to_owned()
+        }
         NextStep::ModelJudge => {
             "`recap judge RUN --judge MODEL --max-cost USD`: a model grades the \
                                  same answers, and nothing is replayed again"

@@ -1,20 +1,17 @@
-//! Controls of questions: is a question answered without the conversation, from
-//! the messages around its evidence, and from everything that the agent had?
+//! Controls of questions: is the answer findable without the conversation, in the
+//! messages around its evidence, and in everything that the agent had?
 //!
-//! The offline reader answers and the offline judge grades, so that the controls
-//! cost nothing and are the same each time. A question that is right without the
-//! conversation is invalid; one that is wrong with its evidence may be too hard
-//! for this reader.
+//! They need no model, cost nothing and are the same each time. A question whose
+//! answer is findable without the conversation is invalid; one whose answer is not
+//! findable beside its evidence is worded too differently for this measure.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::context::preamble;
-use crate::roles::answerer::{AnswerContext, Answerer, Offline, Passage};
-use crate::roles::judge::{Grading, Offline as Judge};
-use recap_core::model::{Expectation, MessageIndex, Question, RIGHT, Session};
+use super::context::preamble_text;
+use crate::findable::Findable;
+use recap_core::model::{MessageIndex, Question, Role, Session, SnapshotPart};
 use recap_core::text::Normal;
-use recap_core::tokens::Counter;
 
 /// Messages on each side of the evidence that are shown with it (reference §5).
 const NEIGHBOURS: MessageIndex = 2;
@@ -22,53 +19,49 @@ const NEIGHBOURS: MessageIndex = 2;
 /// How a question fares in three contexts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Controls {
-    /// Right without the conversation, from its evidence, and from everything;
-    /// `None` where only a model can grade the answer.
-    pub right: Option<[bool; 3]>,
+    /// Whether its answer is findable without the conversation, beside its evidence,
+    /// and in everything; `None` where no value is expected.
+    pub findable: Option<[bool; 3]>,
     /// Whether a stale value is said again behind the newest evidence, so that
     /// it is not clear which value holds.
     pub ambiguous: bool,
 }
 
-/// Asks the questions about a session. Questions that are asked at one place
-/// share the reading of what stands before it.
-pub async fn controls(session: &Session, questions: &[&Question]) -> Vec<Controls> {
-    let reader = Offline::new(Arc::new(Counter::default()));
+/// Looks for the answers to questions about a session.
+pub fn controls(session: &Session, questions: &[&Question]) -> Vec<Controls> {
     let places: BTreeMap<&str, MessageIndex> =
         (0..).zip(&session.messages).map(|(at, m)| (m.id.as_str(), at)).collect();
-    let evidence = |question: &Question| -> BTreeSet<MessageIndex> {
-        question.evidence.iter().filter_map(|id| places.get(id.as_str()).copied()).collect()
+    let texts = session.messages.iter().map(|m| (m.role, Arc::from(m.sent().as_str())));
+    let first = |question: &Question| {
+        question.evidence.iter().filter_map(|id| places.get(id.as_str()).copied()).min()
     };
-    let mut at: BTreeMap<(MessageIndex, MessageIndex), Vec<usize>> = BTreeMap::new();
-    for (number, question) in questions.iter().enumerate() {
-        at.entry((begin(session, question, &evidence(question)), question.asked_at))
-            .or_default()
-            .push(number);
-    }
-    let mut found = vec![Controls::default(); questions.len()];
-    for ((from, to), numbers) in at {
-        let texts: Vec<&str> = numbers.iter().map(|&n| questions[n].question.as_str()).collect();
-        let all = shown(session, from..=to);
-        let whole = reader.answer(&all, &texts).await;
-        for (number, full) in numbers.into_iter().zip(whole) {
-            let question = questions[number];
-            let own = evidence(question);
-            let near: BTreeSet<MessageIndex> = own
-                .iter()
-                .flat_map(|&at| at.saturating_sub(NEIGHBOURS)..=at + NEIGHBOURS)
-                .filter(|at| *at <= to)
-                .collect();
-            let asked = [question.question.as_str()];
-            let empty = reader.answer(&preamble(session, to), &asked).await.remove(0);
-            let near = reader.answer(&shown(session, near), &asked).await.remove(0);
-            let right =
-                [empty, near, full].map(|answer| is_right(question, answer.ok().as_deref()));
-            let graded = !matches!(question.expect, Expectation::Rubric(_));
-            found[number].right = graded.then_some(right);
-            found[number].ambiguous = said_again(session, question, own.last().copied());
+    let asked = questions.iter().map(|question| (*question, first(question).unwrap_or(0)));
+    let findable = Findable::new(texts.collect(), asked);
+    let of_question = |(number, question): (usize, &&Question)| {
+        let own = question.evidence.iter().filter_map(|id| places.get(id.as_str()).copied());
+        let own: BTreeSet<MessageIndex> = own.collect();
+        let end = (question.asked_at + 1).min(session.messages.len() as MessageIndex);
+        let near: BTreeSet<MessageIndex> = own
+            .iter()
+            .flat_map(|&at| at.saturating_sub(NEIGHBOURS)..=at + NEIGHBOURS)
+            .filter(|at| *at < end)
+            .collect();
+        let near = near.into_iter().map(|at| SnapshotPart::Messages { from: at, to: at + 1 });
+        let near: Vec<SnapshotPart> = near.collect();
+        let from = begin(session, question, &own).min(end);
+        let whole = vec![SnapshotPart::Messages { from, to: end }];
+        // A text is its own name here.
+        let text = preamble_text(session, question.asked_at);
+        let preamble = vec![SnapshotPart::Written { role: Role::System, text: text.clone() }];
+        let texts = BTreeMap::from([(text.clone(), text)]);
+        let in_context = |context: &[SnapshotPart]| findable.is_findable(number, context, &texts);
+        let found = || Some([in_context(&preamble)?, in_context(&near)?, in_context(&whole)?]);
+        Controls {
+            findable: found(),
+            ambiguous: said_again(session, question, own.last().copied()),
         }
-    }
-    found
+    };
+    questions.iter().enumerate().map(of_question).collect()
 }
 
 /// The first message that the agent still had where a question is asked: behind
@@ -81,24 +74,6 @@ fn begin(
     let before = session.compactions.iter().filter(|c| c.folds() && c.after <= question.asked_at);
     let from = before.map(|c| c.kept_from).max().unwrap_or(0);
     if evidence.first().is_none_or(|first| *first >= from) { from } else { 0 }
-}
-
-fn shown(session: &Session, messages: impl IntoIterator<Item = MessageIndex>) -> AnswerContext {
-    let messages = messages.into_iter().filter_map(|at| session.messages.get(at as usize));
-    let passages = messages.map(|message| Passage {
-        role: message.role,
-        at: message.at,
-        text: Arc::from(message.sent().as_str()),
-    });
-    let passages: Vec<Passage> = passages.collect();
-    let now = passages.iter().rev().find_map(|passage| passage.at);
-    AnswerContext { passages, now }
-}
-
-fn is_right(question: &Question, answer: Option<&str>) -> bool {
-    let Some(answer) = answer else { return false };
-    let grading = Grading::of(question, answer);
-    Judge.judge(&grading).score.is_some_and(|score| score >= RIGHT)
 }
 
 /// Whether a stale value stands in a message of a person or an agent between the
@@ -117,7 +92,7 @@ fn said_again(session: &Session, question: &Question, newest: Option<MessageInde
 #[cfg(test)]
 mod tests {
     use super::*;
-    use recap_core::model::{Block, Message, QuestionKind, RecordedCompaction, Role};
+    use recap_core::model::{Block, Expectation, Message, QuestionKind, RecordedCompaction};
 
     fn session(texts: &[&str]) -> Session {
         let message = |(at, text): (usize, &&str)| Message {
@@ -147,8 +122,8 @@ mod tests {
         }
     }
 
-    #[tokio::test]
-    async fn controls_ask_without_context_with_evidence_and_everything() {
+    #[test]
+    fn controls_look_without_context_beside_evidence_and_everywhere() {
         let mut session = session(&[
             "The service listens on port 8443 now.",
             "Noted.",
@@ -160,10 +135,10 @@ mod tests {
         let port = question("Which port does the service listen on?", "8443", &["m0"], &["8080"]);
         let rubric =
             Question { expect: Expectation::Rubric(vec!["It passes".into()]), ..port.clone() };
-        let found = controls(&session, &[&port, &rubric]).await;
-        assert_eq!(found[0].right, Some([false, true, true]));
+        let found = controls(&session, &[&port, &rubric]);
+        assert_eq!(found[0].findable, Some([false, true, true]));
         assert!(found[0].ambiguous, "8080 is said again behind the evidence");
-        assert_eq!(found[1].right, None);
+        assert_eq!(found[1].findable, None);
         // Behind a recorded compaction the agent no longer had the port.
         session.compactions =
             vec![RecordedCompaction { after: 4, kept_from: 4, ..RecordedCompaction::default() }];

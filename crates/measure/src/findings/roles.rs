@@ -29,28 +29,28 @@ pub(super) fn at_odds(run: &Evidence<'_>) -> Option<Problem> {
     })
 }
 
-/// What scores of the offline roles can show.
+/// What scores without a model in a role can show.
 pub fn offline(run: &Evidence<'_>) -> Option<Limit> {
     let manifest = run.manifest;
-    let model = |source, name: &str| (source == Source::Model).then(|| name.to_owned());
-    let answerer = model(manifest.answered_by(), &manifest.answerer);
-    let judge = model(manifest.graded_by(), &manifest.judge);
-    let offline = answerer.is_none() || judge.is_none();
-    (run.asks() && offline).then_some(Limit::OfflineSeats { answerer, judge })
+    let limit = match (manifest.answered_by(), manifest.graded_by()) {
+        (Source::Model, Source::Model) => None,
+        (Source::Model, Source::Lexical) => {
+            Some(Limit::OfflineJudge { answerer: manifest.answerer.clone() })
+        }
+        (Source::Lexical, _) => Some(Limit::NoAnswerer),
+    };
+    limit.filter(|_| run.asks())
 }
 
-/// Summaries in a model's own words, which a role without a model may not
-/// recognise.
+/// Summaries in a model's own words, which a comparison of words may not recognise.
 pub(super) fn paraphrased(run: &Evidence<'_>) -> Option<Limit> {
     let manifest = run.manifest;
-    let roles = [("reader", manifest.answered_by()), ("judge", manifest.graded_by())];
-    let roles: Vec<&str> =
-        roles.iter().filter(|(_, by)| *by == Source::Lexical).map(|(role, _)| *role).collect();
-    if manifest.compacted_by() == Source::Lexical || roles.is_empty() || !run.asks() {
+    let has_models = [manifest.answered_by(), manifest.graded_by()] == [Source::Model; 2];
+    if manifest.compacted_by() == Source::Lexical || has_models || !run.asks() {
         return None;
     }
     let (strategies, compactor) = (summed_up(run), manifest.compactor.clone());
-    (!strategies.is_empty()).then_some(Limit::Paraphrased { compactor, roles, strategies })
+    (!strategies.is_empty()).then_some(Limit::Paraphrased { compactor, strategies })
 }
 
 /// Rows at whose cuts a model's sentences count as kept where they hold the
@@ -102,7 +102,7 @@ pub fn ungraded(run: &Evidence<'_>) -> Vec<Problem> {
     for session in run.results.iter() {
         for (cell, row) in session.cells().iter().flat_map(rows) {
             let place = (cell.key.dataset.clone(), cell.key.session.clone(), row.question);
-            if let Verdict::Unscored(reason) = &row.judgement.verdict {
+            if let Some(Verdict::Unscored(reason)) = row.verdict() {
                 let (_, places) = reasons
                     .entry(reason.to_string())
                     .or_insert_with(|| (reason.clone(), BTreeMap::new()));
@@ -146,7 +146,7 @@ pub(super) fn unrecovered(run: &Evidence<'_>) -> Vec<Problem> {
         let rows = session.cells().iter().flat_map(rows);
         for recovered in rows.filter_map(|(_, row)| row.recovered.as_ref()) {
             answers += 1;
-            if let Answer::Nothing(why) = &recovered.answer {
+            if let Answer::Nothing(why) = &recovered.answered.answer {
                 *reasons.entry(why.to_string()).or_default() += 1;
             }
         }
@@ -245,7 +245,7 @@ mod tests {
         let channel = "with a recovery channel: ";
         assert!(!says(&warned(&searching), channel), "nobody could grade it");
         let recovered = rows(&mut searching).questions[1].recovered.as_mut().unwrap();
-        recovered.answer = Answer::Nothing(NoReply::Refused.into());
+        recovered.answered.answer = Answer::Nothing(NoReply::Refused.into());
         let actual = "no answer came 1 of 2 times with a recovery channel: the model refused";
         assert!(says(&warned(&searching), actual), "{:?}", warned(&searching));
     }
@@ -269,17 +269,15 @@ mod tests {
 
     #[test]
     fn score_meaning_depends_on_answerer_and_judge() {
-        let both = "questions are answered and graded offline";
+        let nobody = "no model answers the questions: one counts where one of the three best";
         let answered = "what openai/a answers is graded offline";
-        let graded = "questions are answered offline, by words and dates, though openai/j";
         for (answerer, judge, said) in [
-            ("offline", "offline", Some(both)),
+            ("offline", "offline", Some(nobody)),
             ("openai/a", "offline", Some(answered)),
-            ("offline", "openai/j", Some(graded)),
             ("openai/a", "openai/j", None),
         ] {
             let warnings = warned("offline", answerer, judge);
-            for words in [both, answered, graded] {
+            for words in [nobody, answered] {
                 assert_eq!(says(&warnings, words), said == Some(words), "{words}: {warnings:?}");
             }
         }
@@ -288,18 +286,17 @@ mod tests {
     #[test]
     fn model_summaries_are_reported_where_roles_compare_words() {
         let flagged = |answerer, judge| warned("openai/c", answerer, judge);
-        let words = "offline reader and judge compares words";
+        let words = "words are compared without a model";
         assert!(says(&flagged("offline", "offline"), words));
         assert!(says(&flagged("offline", "offline"), "the scores of continuation are too low"));
-        assert!(says(&flagged("openai/a", "offline"), "the offline judge compares words"));
-        assert!(says(&flagged("offline", "openai/j"), "the offline reader compares words"));
+        assert!(says(&flagged("openai/a", "offline"), words));
         for roles in [("openai/c", "openai/a", "openai/j"), ("offline", "offline", "offline")] {
-            assert!(!says(&warned(roles.0, roles.1, roles.2), "compares words"), "{roles:?}");
+            assert!(!says(&warned(roles.0, roles.1, roles.2), "words are compared"), "{roles:?}");
         }
         let unfolded =
             vec![full("RR"), cell("s", "x").sent(&[1, 1]).snapshot(1, 1).answers("RR").build()];
         let report = run(seated("openai/c", "offline", "offline"), unfolded);
-        assert!(!says(&warnings(&report), "compares words"), "no model wrote anything");
+        assert!(!says(&warnings(&report), "words are compared"), "no model wrote anything");
     }
 
     #[test]
@@ -311,7 +308,7 @@ mod tests {
             rows.questions
                 .iter_mut()
                 .zip(votes)
-                .for_each(|(row, cast)| vote(&mut row.judgement, cast));
+                .for_each(|(row, cast)| vote(&mut row.answered.as_mut().unwrap().judgement, cast));
             cell
         };
         let of = |first, second| {
@@ -341,7 +338,8 @@ mod tests {
     fn a_missing_answer_is_not_reported_as_ungraded() {
         let unanswered = |outcomes, reason: &str| {
             let mut cell = folded(outcomes);
-            let verdict = &mut rows(&mut cell).questions[0].judgement.verdict;
+            let verdict =
+                &mut rows(&mut cell).questions[0].answered.as_mut().unwrap().judgement.verdict;
             *verdict = Verdict::Unscored(NoGrade::from(reason.to_owned()));
             warnings(&run(seated("offline", "openai/a", "openai/j"), vec![full("RR"), cell]))
         };
@@ -364,7 +362,8 @@ mod tests {
         let mut cell = folded("uuuuuuuu");
         for (at, row) in rows(&mut cell).questions.iter_mut().enumerate() {
             let reason = if at < 2 { "zeal".to_owned() } else { format!("reason {at}") };
-            row.judgement.verdict = Verdict::Unscored(NoGrade::Other(reason));
+            row.answered.as_mut().unwrap().judgement.verdict =
+                Verdict::Unscored(NoGrade::Other(reason));
         }
         let manifest = seated("offline", "openai/a", "openai/j");
         let report =
@@ -393,7 +392,7 @@ mod tests {
         };
         let actual = |cells: Vec<Cell>| {
             let report = run(seated("openai/c", "offline", "offline"), cells);
-            warnings(&report).into_iter().find(|warning| warning.contains("compares words"))
+            warnings(&report).into_iter().find(|warning| warning.contains("words are compared"))
         };
         let all = || vec![full("RR"), idle("mask", 0), control(idle("recorded", 2))];
         assert_eq!(actual(all()), None);
@@ -408,6 +407,6 @@ mod tests {
         rows(&mut cell).questions.clear();
         let manifest = seated("openai/c", "offline", "offline");
         let report = measure(manifest, "d".into(), vec![unasked], RunResults::new(vec![cell], []));
-        assert!(!says(&warnings(&report), "compares words"), "{:?}", warnings(&report));
+        assert!(!says(&warnings(&report), "words are compared"), "{:?}", warnings(&report));
     }
 }

@@ -95,8 +95,8 @@ pub use scope::{Scope, fits};
 
 use crate::{ALL, by_session};
 use recap_core::model::{
-    Answer, Cell, Check, CheckOutcome, CutRow, Gate, Ground, Manifest, Missing, OFFLINE,
-    QuestionRow, Report, RuleFindings, StrategyRow, UndecidedPolicy,
+    Answer, Cell, Check, CheckOutcome, CutRow, Gate, GradedAnswer, Ground, Manifest, Missing,
+    OFFLINE, QuestionRow, Report, RuleFindings, StrategyRow, UndecidedPolicy,
 };
 
 /// The settings of a gate besides its rules.
@@ -330,10 +330,12 @@ struct Unscored {
 
 impl Unscored {
     fn add(&mut self, manifest: &Manifest, row: &QuestionRow) {
-        let unanswered = matches!(row.answer, Answer::Nothing(_));
-        let ungraded = manifest.judge != OFFLINE && row.judgement.score.is_none();
+        let is_missing = |own: &GradedAnswer| {
+            matches!(own.answer, Answer::Nothing(_))
+                || manifest.judge != OFFLINE && own.judgement.score.is_none()
+        };
         self.all += 1;
-        self.without += u64::from(unanswered || ungraded);
+        self.without += u64::from(row.answered.as_ref().is_some_and(is_missing));
     }
 
     fn share(&self) -> f64 {

@@ -357,7 +357,8 @@ fn cut_rules_count_exam_questions_of_same_strategy() {
         let mut exam = CutExam::of_states(8_000, 4_000, Vec::new());
         exam.questions = (0..).zip(outcomes.chars()).map(|(n, c)| answered(n, c)).collect();
         // The answerer refused the first.
-        exam.questions[0].answer = Answer::Nothing(NoReply::Refused.into());
+        exam.questions[0].answered.as_mut().unwrap().answer =
+            Answer::Nothing(NoReply::Refused.into());
         let (outcome, row_kind) = (CutOutcome::Done(Box::new(exam)), RowKind::Ranked);
         CutRow { strategy: strategy.into(), replicate: 0, row_kind, outcome }
     };

@@ -319,7 +319,7 @@ impl<'a> AskedAtCuts<'a> {
     /// strategy `answers` for its overflows, a refused request answers nothing.
     pub fn add(&mut self, facts: &'a SessionFacts, full: &CutExam, own: &CutExam, answers: bool) {
         let refused = answers && own.snapshot.as_ref().is_some_and(|snapshot| snapshot.overflow);
-        let right = |row: &QuestionRow| Some(row.judgement.score? >= RIGHT);
+        let right = |row: &QuestionRow| Some(row.score()? >= RIGHT);
         for row in &own.questions {
             let before = full.questions.iter().find(|other| other.question == row.question);
             let (Some(asked), Some(true), Some(after)) =

@@ -1,6 +1,6 @@
-//! The questions of a data set (reference §4 to §6): how many are answered right,
-//! how many still are after compression, where their evidence went, and why
-//! wrong answers are wrong.
+//! The questions of a data set (reference §4 to §6): how many are answered right or
+//! findable, how many still are after compression, where their evidence went, and why
+//! wrong answers are wrong. Measures of answers are absent where no model answers.
 //!
 //! Unanswerable questions have a column of their own (`recall_abstain`). A question at
 //! a request that the provider would have refused has score 0, except for
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use crate::asked::{QuestionResult, Wrong};
 use crate::spec::{Basis, CellInput, Compute, Contribution, Pool, Spec, mean};
 use recap_core::model::{
-    Absent, Agreement, LedgerState, Measure, QuestionKind, Recovered, Source, Verdict, catalogue,
+    Absent, Agreement, LedgerState, Measure, QuestionKind, Recovered, Verdict, catalogue,
 };
 
 /// The measures of this subject.
@@ -28,7 +28,7 @@ pub(super) const ALL: &[Spec] = &[
     CONTINUITY_LOST,
     GAINED,
     NEITHER,
-    ANSWERABLE,
+    FINDABLE,
     EVIDENCE_VERBATIM,
     EVIDENCE_EDITED,
     EVIDENCE_FOLDED,
@@ -55,9 +55,9 @@ fn share(hits: impl Iterator<Item = bool>, reason: Absent) -> Contribution {
 const QUESTIONS: Spec =
     sum(catalogue::QUESTIONS, |sample| Contribution::One(sample.question_results().count() as f64));
 
-/// Number of questions without a grade.
+/// Number of questions without a grade or, where no model answers, a value to find.
 const UNSCORED: Spec = sum(catalogue::UNSCORED, |sample| {
-    let unscored = |result: &QuestionResult<'_>| result.row.judgement.score.is_none();
+    let unscored = |result: &QuestionResult<'_>| result.row.score().is_none();
     Contribution::One(sample.question_results().filter(unscored).count() as f64)
 });
 
@@ -68,12 +68,21 @@ const EXPOSED: Spec = Spec::of_questions(catalogue::EXPOSED, |sample| {
 
 /// The mean score according to the judge, over every kind but abstain.
 const RECALL: Spec = Spec::of_questions(catalogue::RECALL, |sample| {
-    Contribution::one(mean(scores(sample).into_iter().flatten()), Absent::NoneGraded)
+    Contribution::one(mean(scores(sample).into_iter().flatten()), ungraded(sample))
 });
 
-/// The score of every question, in the order of the questions.
+/// The score of every answer, in the order of the questions.
 pub(super) fn scores(sample: &CellInput<'_>) -> Vec<Option<f64>> {
-    sample.answered().map(|result| result.score).collect()
+    sample.answered().map(|result| result.answer_score()).collect()
+}
+
+/// Why no answer has a grade.
+fn ungraded(sample: &CellInput<'_>) -> Absent {
+    let is_answered = |result: QuestionResult<'_>| result.row.answered.is_some();
+    match sample.question_results().any(is_answered) {
+        true => Absent::NoneGraded,
+        false => Absent::NoAnswerer,
+    }
 }
 
 /// The mean score for each kind of question.
@@ -86,8 +95,11 @@ pub(super) fn recall_by_kind() -> impl Iterator<Item = Spec> {
         compute: Compute::OfKind(|sample, kind| {
             let of_kind = sample.question_results().filter(|result| result.kind() == kind);
             Contribution::one(
-                mean(of_kind.filter_map(|result| result.score)),
-                Absent::NoneOfKindGraded,
+                mean(of_kind.filter_map(|result| result.answer_score())),
+                match ungraded(sample) {
+                    Absent::NoneGraded => Absent::NoneOfKindGraded,
+                    no_answerer => no_answerer,
+                },
             )
         }),
     })
@@ -96,7 +108,7 @@ pub(super) fn recall_by_kind() -> impl Iterator<Item = Spec> {
 /// `recall` with a channel to dropped messages.
 const RECALL_RECOVERY: Spec = Spec::of_questions(catalogue::RECALL_RECOVERY, |sample| {
     if sample.question_results().all(|result| result.row.recovered.is_none()) {
-        return Contribution::Absent(Absent::NoChannel);
+        return Contribution::Absent(no_search(sample));
     }
     let scores = sample.answered().filter_map(|result| sample.cell.recovered_score(result.row));
     Contribution::one(mean(scores), Absent::NoneGraded)
@@ -114,11 +126,19 @@ const RECOVERY_TOKENS: Spec = Spec::of_questions(catalogue::RECOVERY_TOKENS, |sa
 
 fn taken(sample: &CellInput<'_>, figure: fn(&Recovered) -> f64) -> Contribution {
     let recovered = sample.question_results().filter_map(|result| result.row.recovered.as_ref());
-    Contribution::one(mean(recovered.map(figure)), Absent::NoChannel)
+    Contribution::one(mean(recovered.map(figure)), no_search(sample))
 }
 
-/// How many of the questions that were answered right without compression are
-/// still answered right: 100 × the mean over kinds of kept / (kept + lost), on
+/// Why nothing was searched.
+fn no_search(sample: &CellInput<'_>) -> Absent {
+    match ungraded(sample) {
+        Absent::NoneGraded => Absent::NoChannel,
+        no_answerer => no_answerer,
+    }
+}
+
+/// How many of the questions that are right without compression (answered right or,
+/// where no model answers, findable) still are: 100 × the mean over kinds of kept / (kept + lost), on
 /// exposed questions, per session, then averaged. Kinds with fewer than 10 questions
 /// or 3 sessions in the data set are pooled. `full` is compared with itself
 /// (A/A).
@@ -215,51 +235,52 @@ const EVIDENCE_FOLDED: Spec =
 const EVIDENCE_GONE: Spec =
     Spec::of_questions(catalogue::EVIDENCE_GONE, |sample| evidence(sample, LedgerState::Gone));
 
-/// Whether the value itself is there, wherever it stands.
-const ANSWERABLE: Spec = Spec::of_questions(catalogue::ANSWERABLE, |sample| {
-    share(sample.answered().filter_map(|result| result.has_value()), Absent::NoValueExpected)
+/// Whether one of the three best passages states the answer.
+const FINDABLE: Spec = Spec::of_questions(catalogue::FINDABLE, |sample| {
+    share(sample.answered().filter_map(|result| result.is_findable()), Absent::NoValueExpected)
 });
 
 /// The share of graded questions that expect a value and are wrong for this reason.
 fn wrong(sample: &CellInput<'_>, why: Wrong) -> Contribution {
     let graded = sample.answered().filter_map(|result| result.wrong());
-    share(graded.map(|wrong| wrong == Some(why)), Absent::NoGradedValue)
+    let none = match ungraded(sample) {
+        Absent::NoneGraded => Absent::NoGradedValue,
+        no_answerer => no_answerer,
+    };
+    share(graded.map(|wrong| wrong == Some(why)), none)
 }
 
-/// The value went.
+/// The answer went.
 const LOST: Spec = Spec::of_questions(catalogue::LOST, |sample| wrong(sample, Wrong::Lost));
-/// The value is there and was understood before.
+/// It is findable and was understood before.
 const GARBLED: Spec =
     Spec::of_questions(catalogue::GARBLED, |sample| wrong(sample, Wrong::Garbled));
-/// The value is there and nobody finds it.
+/// It is findable and nobody finds it.
 const UNUSED: Spec = Spec::of_questions(catalogue::UNUSED, |sample| wrong(sample, Wrong::Unused));
 
 /// Answers that say that they do not know, of what could have been answered.
 const ABSTENTION: Spec = Spec::of_questions(catalogue::ABSTENTION_RATE, |sample| {
-    let graded = sample.answered().filter(|result| result.row.judgement.score.is_some());
-    share(
-        graded.map(|result| result.row.judgement.verdict == Verdict::Abstained),
-        Absent::NoneGraded,
-    )
+    let graded = sample.answered().filter(|result| result.answer_score().is_some());
+    share(graded.map(|result| result.row.verdict() == Some(&Verdict::Abstained)), ungraded(sample))
 });
 
 /// Asserted wrong / (abstain + update + lost questions), stale values included.
 const FABRICATION: Spec = Spec::of_questions(catalogue::FABRICATION_RATE, |sample| {
-    if sample.answered_by == Source::Lexical {
-        return Contribution::Absent(Absent::OnlyCopies);
+    if ungraded(sample) == Absent::NoAnswerer {
+        return Contribution::Absent(Absent::NoAnswerer);
     }
     let tempting = sample.question_results().filter(|result| {
         let lost = result.wrong() == Some(Some(Wrong::Lost));
-        result.score.is_some()
+        result.answer_score().is_some()
             && (matches!(result.kind(), QuestionKind::Abstain | QuestionKind::Update) || lost)
     });
     share(tempting.map(|result| result.is_asserted_wrong()), Absent::NoTemptation)
 });
 
 /// Mean score of the questions whose evidence is all sent as recorded and that were
-/// graded both times, under the strategy and under `full`. This checks the offline
-/// reader (reference §6): a smaller context makes retrieval easier, so that a
-/// difference is due to the reader and not to the strategy.
+/// right or not both times, under the strategy and under `full`. This checks the
+/// instrument (reference §6): a smaller context makes finding easier, so that a
+/// difference is not due to the strategy.
 const RECALL_VERBATIM: [Spec; 2] = [
     verbatim(catalogue::RECALL_VERBATIM, |sample| {
         fraction(both_scores(sample).iter().map(|(own, _)| *own))

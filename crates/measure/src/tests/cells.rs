@@ -122,8 +122,9 @@ impl CellBuilder {
 
     /// The result of each question asked at the last snapshot: `r`ight, `h`alf
     /// right, `w`rong, `d`oes not know, `u`nscored. A capital means that the
-    /// value is in the context and the evidence is verbatim; a small letter
-    /// that the value is not and the evidence is gone.
+    /// answer is findable and the evidence is verbatim; a small letter that it is
+    /// not and the evidence is gone. Where no model answers: `+` findable, `-` not,
+    /// `?` without a value to find.
     pub fn answers(mut self, outcomes: &str) -> Self {
         let snapshot = self.rows.snapshots.len() as u32 - 1;
         let compactions = self.rows.snapshots[snapshot as usize].compactions;
@@ -142,7 +143,8 @@ impl CellBuilder {
         let rows = self.rows.questions.iter_mut().zip(outcomes.chars()).zip(searched);
         for ((row, outcome), &(calls, tokens)) in rows {
             let (answer, judgement) = (Answer::Said("it".into()), judgement(outcome));
-            row.recovered = Some(Recovered { answer, judgement, calls, tokens });
+            let answered = GradedAnswer { answer, judgement };
+            row.recovered = Some(Recovered { answered, calls, tokens });
         }
         self
     }

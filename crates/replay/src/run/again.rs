@@ -53,22 +53,21 @@ pub async fn judge_again(
     let graded: BTreeMap<AnswerKey, Judgement> =
         stream::iter(asked).buffer_unordered(at_once.max(1)).collect().await;
     for (at, row) in rows {
-        let anew = |answer: &Answer| graded.get(&place(at, row.question, answer)?).cloned();
-        let (own, searched) =
-            (anew(&row.answer), row.recovered.as_ref().and_then(|r| anew(&r.answer)));
-        if let Some(judgement) = own {
-            row.judgement = judgement;
-        }
-        if let Some((recovered, judgement)) = row.recovered.as_mut().zip(searched) {
-            recovered.judgement = judgement;
+        let recovered = row.recovered.iter_mut().map(|recovered| &mut recovered.answered);
+        for answered in row.answered.iter_mut().chain(recovered) {
+            let known = place(at, row.question, &answered.answer);
+            if let Some(judgement) = known.and_then(|key| graded.get(&key)) {
+                answered.judgement = judgement.clone();
+            }
         }
     }
 }
 
 /// The answers to a question, with and without a recovery channel.
 fn places(session: usize, row: &QuestionRow) -> impl Iterator<Item = AnswerKey> {
-    let answers = row.recovered.iter().map(|recovered| &recovered.answer).chain([&row.answer]);
-    answers.filter_map(move |answer| place(session, row.question, answer))
+    let recovered = row.recovered.iter().map(|recovered| &recovered.answered);
+    let answered = recovered.chain(&row.answered);
+    answered.filter_map(move |answered| place(session, row.question, &answered.answer))
 }
 
 fn place(session: usize, question: u32, answer: &Answer) -> Option<AnswerKey> {

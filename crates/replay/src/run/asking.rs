@@ -1,4 +1,5 @@
-//! Sends the questions of a cell to the answerer, and the answers to the judge.
+//! Looks for the answers to the questions of a cell, and sends the questions to the
+//! answerer and the answers to the judge where models have these roles.
 //!
 //! The same questions to the same context are asked once in a run, and the same
 //! answer to a question is graded once: `full` is asked once for all windows, and
@@ -11,14 +12,14 @@ use futures_util::future::join_all;
 use rustc_hash::FxHashMap;
 use tokio::sync::OnceCell;
 
-use super::answerable::Stated;
 use super::spec::ModelRoles;
 use crate::{PendingQuestion, PreparedSession, Replayed};
 use recap_core::model::{
-    Answer, Block, CellOutcome, Judgement, Message, NoAnswer, NoGrade, QuestionFacts, QuestionRow,
-    Recovered, Role, Snapshot, SnapshotPart,
+    Answer, Block, CellOutcome, GradedAnswer, Judgement, Message, NoAnswer, NoGrade, QuestionFacts,
+    QuestionRow, Recovered, Role, Snapshot, SnapshotPart,
 };
-use recap_exam::roles::answerer::{AnswerContext, Passage, Searched};
+use recap_exam::findable::Findable;
+use recap_exam::roles::answerer::{AnswerContext, Answerer, Passage, Searched};
 use recap_exam::roles::finder::Finder;
 use recap_exam::roles::judge::Grading;
 use recap_strategy::{Archived, ArchivedSession, Channel, ClosedSession, RecoverySpec};
@@ -26,23 +27,16 @@ use recap_strategy::{Archived, ArchivedSession, Channel, ClosedSession, Recovery
 /// Results by key; each is computed once, however many cells wait for it.
 type Once<K, V> = Mutex<FxHashMap<K, Arc<OnceCell<V>>>>;
 
-/// The outcome of one question.
-#[derive(Clone)]
-struct Answered {
-    answer: Result<String, NoAnswer>,
-    answerable: Option<bool>,
-}
-
 /// Asks and grades the questions of one session.
 pub(super) struct Asking {
     subject: Arc<PreparedSession>,
     roles: ModelRoles,
     /// The messages as a model reads them.
     messages: Vec<Arc<str>>,
-    stated: Stated,
+    findable: Findable,
     /// The messages as a search returns them.
     archive: OnceLock<Vec<Archived>>,
-    answers: Once<blake3::Hash, Vec<Answered>>,
+    answers: Once<blake3::Hash, Vec<Result<String, NoAnswer>>>,
     searched: Once<blake3::Hash, Vec<Searched>>,
     judgements: Once<(u32, String), Judgement>,
 }
@@ -54,12 +48,23 @@ impl Asking {
         let messages = subject.facts.messages.iter().filter(|_| asked);
         let messages: Vec<Arc<str>> =
             messages.map(|m| Arc::from(subject.texts[&m.text].as_str())).collect();
-        let stated = Stated::new(messages.clone(), subject.facts.all_questions());
+        let first = |facts: &QuestionFacts| facts.evidence.first().copied().unwrap_or(0);
+        let questions = subject.facts.all_questions().map(|facts| (&facts.question, first(facts)));
+        let findable = Findable::new(
+            subject
+                .facts
+                .messages
+                .iter()
+                .map(|facts| facts.role)
+                .zip(messages.iter().cloned())
+                .collect(),
+            questions,
+        );
         Self {
             subject,
             roles,
             messages,
-            stated,
+            findable,
             archive: OnceLock::new(),
             answers: Once::default(),
             searched: Once::default(),
@@ -103,52 +108,53 @@ impl Asking {
         here: &[&PendingQuestion],
         channel: Option<&'static RecoverySpec>,
     ) -> Vec<QuestionRow> {
-        let answers = self.answers(snapshot, texts, here).await;
-        let searched = match channel {
-            Some(spec) => self.searched(snapshot, texts, here, spec).await,
-            None => Vec::new(),
-        };
-        let searched = searched.into_iter().map(Some).chain(std::iter::repeat(None));
-        let all = here.iter().zip(answers).zip(searched);
-        let rows = all.map(|((asked, said), searched)| self.row(asked, said, searched));
-        join_all(rows).await
+        let found = here.iter().map(|asked| self.found(asked, snapshot, texts));
+        let mut rows: Vec<QuestionRow> = found.collect();
+        let Some(answerer) = &self.roles.answerer else { return rows };
+        let answers = self.answers(&**answerer, snapshot, texts, here).await;
+        let graded = rows.iter().zip(answers).map(|(row, said)| self.graded(row.question, said));
+        let graded = join_all(graded).await;
+        rows.iter_mut().zip(graded).for_each(|(row, graded)| row.answered = Some(graded));
+        if let Some(spec) = channel {
+            let searched = self.searched(&**answerer, snapshot, texts, here, spec).await;
+            let graded = rows.iter().zip(searched).map(async |(row, searched)| {
+                let Searched { answer, calls, tokens } = searched;
+                Recovered { answered: self.graded(row.question, answer).await, calls, tokens }
+            });
+            let recovered = join_all(graded).await;
+            rows.iter_mut().zip(recovered).for_each(|(row, found)| row.recovered = Some(found));
+        }
+        rows
     }
 
-    async fn row(
+    /// What is known of a question without a model.
+    fn found(
         &self,
         asked: &PendingQuestion,
-        answered: Answered,
-        searched: Option<Searched>,
+        snapshot: &Snapshot,
+        texts: &BTreeMap<String, String>,
     ) -> QuestionRow {
-        let (answer, judgement) = self.graded(asked.question, answered.answer).await;
-        let recovered = match searched {
-            Some(Searched { answer, calls, tokens }) => {
-                let (answer, judgement) = self.graded(asked.question, answer).await;
-                Some(Recovered { answer, judgement, calls, tokens })
-            }
-            None => None,
-        };
+        let number = asked.question as usize;
         QuestionRow {
             question: asked.question,
             snapshot: asked.snapshot,
             evidence: asked.evidence,
             age_compactions: asked.age_compactions,
-            answerable: answered.answerable,
-            answer,
-            judgement,
-            recovered,
+            findable: self.findable.is_findable(number, &snapshot.parts, texts),
+            answered: None,
+            recovered: None,
         }
     }
 
-    async fn graded(&self, question: u32, answer: Result<String, NoAnswer>) -> (Answer, Judgement) {
+    async fn graded(&self, question: u32, answer: Result<String, NoAnswer>) -> GradedAnswer {
         match answer {
             Ok(text) => {
                 let judgement = self.judgement(question, &text).await;
-                (Answer::Said(text), judgement)
+                GradedAnswer { answer: Answer::Said(text), judgement }
             }
             Err(why) => {
                 let judgement = Judgement::unscored(NoGrade::NotAnswered(why.clone()));
-                (Answer::Nothing(why), judgement)
+                GradedAnswer { answer: Answer::Nothing(why), judgement }
             }
         }
     }
@@ -160,23 +166,20 @@ impl Asking {
     /// The answers to the questions of a snapshot, in the order of the questions.
     async fn answers(
         &self,
+        answerer: &dyn Answerer,
         snapshot: &Snapshot,
         texts: &BTreeMap<String, String>,
         asked: &[&PendingQuestion],
-    ) -> Vec<Answered> {
+    ) -> Vec<Result<String, NoAnswer>> {
         let numbers: Vec<u32> = asked.iter().map(|p| p.question).collect();
         let once = once(&self.answers, key(&snapshot.parts, &numbers));
         let questions: Vec<&str> =
             numbers.iter().map(|&n| self.question(n).question.question.as_str()).collect();
         let ask = || async {
             let shown = self.shown(snapshot, texts);
-            let answers = self.roles.answerer.answer(&shown, &questions).await;
+            let answers = answerer.answer(&shown, &questions).await;
             assert_eq!(answers.len(), questions.len(), "an answerer answers every question");
-            let answered = answers.into_iter().zip(&numbers).map(|(answer, &question)| {
-                let answerable = self.stated.answerable(question, snapshot, texts);
-                Answered { answer, answerable }
-            });
-            answered.collect()
+            answers
         };
         once.get_or_init(ask).await.clone()
     }
@@ -185,6 +188,7 @@ impl Asking {
     /// this request and over all sessions that were closed by then.
     async fn searched(
         &self,
+        answerer: &dyn Answerer,
         snapshot: &Snapshot,
         texts: &BTreeMap<String, String>,
         asked: &[&PendingQuestion],
@@ -204,7 +208,7 @@ impl Asking {
                 .with_sessions(&sessions)
                 .of(&self.subject.facts.session);
             let finder = Finder::by_meaning(channel, self.roles.embedder.as_deref());
-            let searched = self.roles.answerer.search(&shown, &questions, &finder).await;
+            let searched = answerer.search(&shown, &questions, &finder).await;
             assert_eq!(searched.len(), questions.len(), "an answerer answers every question");
             searched
         };

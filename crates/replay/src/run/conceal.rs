@@ -23,7 +23,7 @@ use serde_json::Value as Json;
 use super::RunRecord;
 use crate::subject::is_text_hash;
 use recap_core::model::{
-    Answer, CallRow, Cell, CellOutcome, Cut, CutOutcome, Expectation, Gate, Judgement, Manifest,
+    Answer, CallRow, Cell, CellOutcome, Cut, CutOutcome, Expectation, Gate, GradedAnswer, Manifest,
     NoGrade, RunResults, Session, SessionFacts, Verdict,
 };
 use recap_core::text::redact;
@@ -342,10 +342,8 @@ fn without_answers(mut cell: Cell) -> Cell {
     }
     if let CellOutcome::Done(rows) = &mut cell.outcome {
         for row in &mut rows.questions {
-            silence(&mut row.answer, &mut row.judgement);
-            if let Some(recovered) = &mut row.recovered {
-                silence(&mut recovered.answer, &mut recovered.judgement);
-            }
+            let recovered = row.recovered.iter_mut().map(|recovered| &mut recovered.answered);
+            row.answered.iter_mut().chain(recovered).for_each(silence);
         }
     }
     cell
@@ -357,16 +355,15 @@ fn without_answers_at_cut(mut cut: Cut) -> Cut {
         match &mut row.outcome {
             CutOutcome::Failed { error } => in_our_words(error),
             CutOutcome::Done(exam) => {
-                for question in &mut exam.questions {
-                    silence(&mut question.answer, &mut question.judgement);
-                }
+                let answered = exam.questions.iter_mut().filter_map(|row| row.answered.as_mut());
+                answered.for_each(silence);
             }
         }
     }
     cut
 }
 
-fn silence(answer: &mut Answer, judgement: &mut Judgement) {
+fn silence(GradedAnswer { answer, judgement }: &mut GradedAnswer) {
     judgement.rationale.clear();
     for vote in &mut judgement.votes {
         if let Verdict::Unscored(why) = &mut vote.verdict {

@@ -95,7 +95,8 @@ fn is_examined(cut: &Cut, offline: bool) -> bool {
 /// again; its stored reply makes it free.
 fn all_came(compactions: &[CompactionRow], questions: &[QuestionRow]) -> bool {
     let mut judgements = questions.iter().flat_map(|row| {
-        row.recovered.iter().map(|recovered| &recovered.judgement).chain([&row.judgement])
+        let recovered = row.recovered.iter().map(|recovered| &recovered.answered);
+        recovered.chain(&row.answered).map(|answered| &answered.judgement)
     });
     let awaits = |judgement: &Judgement| match &judgement.verdict {
         Verdict::Unscored(why) => why.awaits_reply(),

@@ -4,7 +4,6 @@
 //! before the next event is reported.
 
 mod again;
-mod answerable;
 mod asking;
 mod calibrate;
 mod conceal;

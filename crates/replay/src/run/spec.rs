@@ -10,7 +10,7 @@ use recap_billing::pricing::{Agent, Agents};
 use recap_core::model::{Question, Session};
 use recap_core::tokens::Counter;
 use recap_exam::facts::Cuts;
-use recap_exam::roles::answerer::{self, Answerer};
+use recap_exam::roles::answerer::Answerer;
 use recap_exam::roles::compactor;
 use recap_exam::roles::embedder::Embedder;
 use recap_exam::roles::judge::{self, Judge};
@@ -78,8 +78,8 @@ pub struct ModelRoles {
     pub compactor: Arc<dyn Compactor>,
     /// Whether it is the offline one.
     pub offline: bool,
-    /// The answerer.
-    pub answerer: Arc<dyn Answerer>,
+    /// The model that answers; `None`: questions are only looked for in the contexts.
+    pub answerer: Option<Arc<dyn Answerer>>,
     /// The judge.
     pub judge: Arc<dyn Judge>,
     /// Who ranks closed sessions by meaning; `None`: they are ranked by words.
@@ -89,12 +89,12 @@ pub struct ModelRoles {
 }
 
 impl ModelRoles {
-    /// The embedded offline models in all roles.
+    /// The program's own compactor and judge, and no answerer.
     pub fn offline(counter: &Arc<Counter>) -> Self {
         Self {
             compactor: Arc::new(compactor::Offline::new(Arc::clone(counter))),
             offline: true,
-            answerer: Arc::new(answerer::Offline::new(Arc::clone(counter))),
+            answerer: None,
             judge: Arc::new(judge::Offline),
             embedder: None,
             calls: None,

@@ -8,9 +8,9 @@ use crate::packed::unpacked;
 use crate::testkit::{Echo, Kit};
 use crate::{Texts, questions_csv};
 use recap_core::model::{
-    Absent, Answer, Cell, CellOutcome, CellRows, Expectation, Interval, Judgement, LedgerState,
-    NoGrade, NoReply, Primary, QuestionFacts, QuestionKind, QuestionRow, RowKind, Value, Verdict,
-    Vote,
+    Absent, Answer, Cell, CellOutcome, CellRows, Expectation, GradedAnswer, Interval, Judgement,
+    LedgerState, NoGrade, NoReply, Primary, QuestionFacts, QuestionKind, QuestionRow, RowKind,
+    Value, Verdict, Vote,
 };
 use recap_core::text::harmless_data;
 
@@ -196,7 +196,7 @@ fn question_list_agrees_with_questions_csv() {
             let row = csv.iter().find(same).unwrap();
             assert_eq!(row["evidence_state"], states[evidence as usize]);
             assert_eq!(row["agreement"], outcomes[outcome as usize]);
-            assert_eq!(row["answerable"], ["", "false", "true"][there as usize]);
+            assert_eq!(row["findable"], ["", "false", "true"][there as usize]);
             assert_eq!(row["answer"], given[0].as_str().unwrap());
             assert_eq!(row["verdict"], given[1].as_str().unwrap());
             assert_eq!(row["rationale"], given[3].as_str().unwrap());
@@ -258,16 +258,18 @@ fn hostile() -> Report {
         question.stale = vec![bad("stale")];
     }
     for row in report.results.cells_mut().filter_map(rows).flat_map(|rows| &mut rows.questions) {
-        row.answer = Answer::Said(bad("answer"));
-        row.judgement.rationale = bad("rationale");
-        if row.judgement.verdict == Verdict::Abstained {
-            row.judgement.verdict = Verdict::Incorrect;
+        let answered = row.answered.as_mut().unwrap();
+        answered.answer = Answer::Said(bad("answer"));
+        answered.judgement.rationale = bad("rationale");
+        if answered.judgement.verdict == Verdict::Abstained {
+            answered.judgement.verdict = Verdict::Incorrect;
         }
     }
     let empty = report.results.cells_mut().filter(|c| c.key.strategy == "empty");
     for row in empty.filter_map(rows).flat_map(|rows| &mut rows.questions) {
-        row.judgement.verdict = Verdict::Unscored(NoGrade::Other(bad("reason")));
-        row.judgement.score = None;
+        let judgement = &mut row.answered.as_mut().unwrap().judgement;
+        judgement.verdict = Verdict::Unscored(NoGrade::Other(bad("reason")));
+        judgement.score = None;
     }
     report.manifest.answerer = bad("answerer");
     report.manifest.judge = bad("judge");
@@ -338,8 +340,10 @@ fn question_list_states_missing_answer_with_reason() {
     let mut report = seated("openai/a", "openai/j");
     let cell = report.results.cells_mut().find(|c| c.key.strategy == "prune").unwrap();
     let row = &mut rows(cell).unwrap().questions[0];
-    row.answer = Answer::Nothing(NoReply::Refused.into());
-    row.judgement = Judgement::unscored(NoGrade::NotAnswered(NoReply::Refused.into()));
+    row.answered = Some(GradedAnswer {
+        answer: Answer::Nothing(NoReply::Refused.into()),
+        judgement: Judgement::unscored(NoGrade::NotAnswered(NoReply::Refused.into())),
+    });
     for texts in [Some(&TEXTS as &dyn Texts), None] {
         let actual = data(&page(&report, texts));
         let answers = actual["questions"].as_array().unwrap().iter().map(|p| &p["answers"]);
@@ -355,7 +359,7 @@ fn votes_in_questions_csv_omit_judge_texts() {
     let vote = |judge: &str, verdict| Vote { judge: judge.to_owned(), verdict, score: None };
     let silent =
         Verdict::Unscored(NoGrade::Other("the reply quotes src/cache/store.rs".to_owned()));
-    rows(cell).unwrap().questions[0].judgement.votes =
+    rows(cell).unwrap().questions[0].answered.as_mut().unwrap().judgement.votes =
         vec![vote("=openai/a", Verdict::Correct), vote("offline", silent)];
     for texts in [Some(&TEXTS as &dyn Texts), None] {
         let csv = questions_csv::FORMAT.bytes(&RenderInput { report: &report, texts });
@@ -437,8 +441,9 @@ fn large() -> Report {
             let mut row: QuestionRow = row.clone();
             row.question = n as u32;
             let mut own = Babble(answers.0 * 1_000 + n as u64);
-            row.answer = Answer::Said(own.text(24));
-            row.judgement.rationale = format!("{} is not in it", own.text(4));
+            let answered = row.answered.as_mut().unwrap();
+            answered.answer = Answer::Said(own.text(24));
+            answered.judgement.rationale = format!("{} is not in it", own.text(4));
             row.evidence = [LedgerState::Gone, LedgerState::Folded].get(n % 3).copied();
             row
         };
@@ -465,7 +470,8 @@ fn what_was_cut_is_said() {
     let said = "all is in questions.csv";
     assert!(!page(&report, Some(&TEXTS)).contains(said));
     let cell = report.results.cells_mut().find(|c| c.key.strategy == "prune").unwrap();
-    rows(cell).unwrap().questions[0].answer = Answer::Said("x".repeat(1_201));
+    rows(cell).unwrap().questions[0].answered.as_mut().unwrap().answer =
+        Answer::Said("x".repeat(1_201));
     let long = page(&report, Some(&TEXTS));
     assert!(long.contains(
         "Here answers and reasons are cut after 1,200 characters; all is in questions.csv"

@@ -61,14 +61,16 @@ pub(super) fn question_row(state: Option<LedgerState>, compacted: bool) -> Quest
         snapshot: 0,
         evidence: Some(evidence),
         age_compactions: Some(u32::from(compacted)),
-        answerable: Some(right),
-        answer: Answer::Said(answer.to_owned()),
-        judgement: Judgement {
-            verdict,
-            score: Some(if right { 1.0 } else { 0.0 }),
-            rationale: "the path is named".to_owned(),
-            votes: Vec::new(),
-        },
+        findable: Some(right),
+        answered: Some(GradedAnswer {
+            answer: Answer::Said(answer.to_owned()),
+            judgement: Judgement {
+                verdict,
+                score: Some(if right { 1.0 } else { 0.0 }),
+                rationale: "the path is named".to_owned(),
+                votes: Vec::new(),
+            },
+        }),
         recovered: None,
     }
 }

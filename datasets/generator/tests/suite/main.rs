@@ -2,11 +2,8 @@
 
 #[path = "../../../../tests/common/hiding.rs"]
 mod hiding;
-#[path = "../../../../tests/common/reading.rs"]
-mod reading;
 #[path = "../../../../tests/common/recordings.rs"]
 mod recordings;
 
 mod cli;
-mod dates;
 mod quickstart;

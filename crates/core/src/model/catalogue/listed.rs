@@ -14,21 +14,19 @@ BEFORE_KINDS:
     QUESTIONS "questions" Count Neutral Csv "reference §5":
         "questions asked about the contexts of the row";
     UNSCORED "unscored" Count Lower Csv "reference §5":
-        "questions without a grade: no answer, or no judge could grade it";
+        "questions without a grade; where no model answers, without a value to find";
     RECALL "recall" {ByKind} Share Higher Csv "reference §5":
-        "mean score of the questions, without the kind `abstain`";
+        "mean score of the answers, without the kind `abstain`; model answerers only";
     RECALL_LO: lower_bound RECALL;
     RECALL_HI: upper_bound RECALL;
     RETENTION "retention" Ratio Higher JsonOnly "reference §5":
         "recall on a scale from `empty` (0) to `full` (1)";
     CONTINUITY "continuity" {ByKind} Points Higher Csv "reference §5":
-        "of the questions answered right from the whole conversation, the part still answered right";
+        "of the questions right from the whole conversation (where no model answers: findable in it), the part still right";
     CONTINUITY_LO: lower_bound CONTINUITY;
     CONTINUITY_HI: upper_bound CONTINUITY;
     REFERENCE_RECALL "reference_recall" ("needed facts kept") Share Higher Csv "reference §4":
         "share of the references that are still in the context, or stated in it: per request, then per session";
-    ANSWERABLE "answerable" Share Higher JsonOnly "reference §4":
-        "share of questions whose expected value is in the context and not negated nearby";
     EVIDENCE_VERBATIM "evidence_verbatim" Share Higher JsonOnly "reference §4":
         "share of questions whose evidence is all sent as recorded";
     EVIDENCE_EDITED "evidence_edited" Share Neutral JsonOnly "reference §4":
@@ -38,9 +36,9 @@ BEFORE_KINDS:
     EVIDENCE_GONE "evidence_gone" Share Lower Csv "reference §4":
         "share of questions with evidence that is not sent in any form";
     LOST "lost" Share Lower JsonOnly "reference §5":
-        "share of questions answered wrong whose value is not in the context";
+        "share of questions answered wrong whose answer is not findable in the context";
     UNUSED "unused" Share Lower JsonOnly "reference §5":
-        "share of questions answered wrong although the value is in the context, under `full` as well";
+        "share of questions answered wrong although the answer is findable, under `full` as well";
     FABRICATION_RATE "fabrication_rate" Share Lower Csv "reference §5":
         "share of wrong claims, of the questions whose answer cannot be known, has changed, or was removed; model answerers only";
     TOKENS_FULL "tokens_full" Tokens Neutral Csv "reference §1":
@@ -122,7 +120,7 @@ BEFORE_KINDS:
     GAINED "gained" Share Neutral JsonOnly "reference §5":
         "share of exposed questions wrong under `full` and right under the strategy";
     GARBLED "garbled" Share Lower JsonOnly "reference §5":
-        "share of questions answered wrong although the value is in the context and `full` is right";
+        "share of questions answered wrong although the answer is findable and `full` is right";
     EXPOSED "exposed" Share Neutral JsonOnly "reference §5":
         "share of questions before which the strategy had compacted";
     ABSTENTION_RATE "abstention_rate" Share Neutral JsonOnly "reference §5":
@@ -185,7 +183,7 @@ AFTER_KINDS:
     IDLE_COMPACTIONS "idle_compactions" Count Lower Csv "how-it-works §48":
         "compactions that free less than 5 % of the context; views do not count";
     QUESTIONS_AT_CUT "questions_at_cut" {Answers} Count Neutral Csv "how-it-works §45":
-        "questions at cuts that are answered right without compression";
+        "questions at cuts that are right without compression";
     BARE_AT_CUT "bare_at_cut" Share Neutral JsonOnly "how-it-works §45":
         "share of the facts that the strategy's text only names";
     BLOCKING_MS_SUM "blocking_ms_sum" Milliseconds Lower JsonOnly "reference §3":
@@ -250,4 +248,6 @@ AFTER_KINDS:
         "kind of question of which the least is kept";
     UNRANKED "unranked" Word Neutral JsonOnly "reference §7":
         "why a row that could be ranked has no rank";
+    FINDABLE "findable" Share Higher Csv "reference §4":
+        "share of questions whose answer one of the three best passages of the context still states";
 }

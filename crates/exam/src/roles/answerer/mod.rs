@@ -4,10 +4,8 @@
 //! expected answers, nor the name of the strategy that made the context.
 
 pub(crate) mod llm;
-mod offline;
 
 pub use llm::{ANSWER_PROMPT, Llm, RECOVERY_PROMPT};
-pub use offline::Offline;
 
 use std::sync::Arc;
 
@@ -15,7 +13,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 
 use crate::roles::finder::Finder;
-use recap_core::model::{NoAnswer, Role, Source};
+use recap_core::model::{NoAnswer, Role};
 
 /// Largest length of an answer in tokens of the run's counter.
 pub const ANSWER_TOKENS: u64 = 120;
@@ -57,7 +55,7 @@ pub struct Searched {
     pub tokens: u64,
 }
 
-/// A model or offline summary in the answerer's role.
+/// A model in the answerer's role.
 #[async_trait]
 pub trait Answerer: Send + Sync {
     /// Answers every question from this context alone. The results are in the
@@ -69,21 +67,14 @@ pub trait Answerer: Send + Sync {
     ) -> Vec<Result<String, NoAnswer>>;
 
     /// Answers the questions from this context and from searches in a channel
-    /// to dropped messages. An answerer that cannot search uses the context
-    /// alone.
+    /// to dropped messages.
     async fn search(
         &self,
         shown: &AnswerContext,
         questions: &[&str],
-        _finder: &Finder<'_>,
-    ) -> Vec<Searched> {
-        let answers = self.answer(shown, questions).await.into_iter();
-        answers.map(|answer| Searched { answer, calls: 0, tokens: 0 }).collect()
-    }
+        finder: &Finder<'_>,
+    ) -> Vec<Searched>;
 
-    /// Name of the answerer: `offline`, or `provider/model`.
+    /// Name of the answerer as `provider/model`.
     fn name(&self) -> &str;
-
-    /// Whether the answerer is a model or the offline summary, and which one.
-    fn source(&self) -> Source;
 }

@@ -1,13 +1,8 @@
 //! The compactor's role, which writes summaries.
 
-mod cues;
-mod files;
 pub(crate) mod llm;
 mod offline;
-mod pool;
 mod rehearsed;
-mod shapes;
-mod units;
 
 use async_trait::async_trait;
 

@@ -1,21 +1,30 @@
-//! The offline compactor: extractive, deterministic, without weights.
+//! The offline compactor: the lines and sentences of the conversation that name something, newest
+//! first, in the asked shape.
 //!
-//! It replaces a model so that everything around a compaction can be measured
-//! without one. It copies salient sentences of the conversation into the
-//! requested format and is never longer than requested. The scores of its rows
-//! describe the offline summary, not the strategy (reference §6).
+//! It replaces a model so that everything around a compaction can be replayed and
+//! billed without one. Its rows are never ranked: what they keep describes this
+//! compactor, not the strategy (reference §6).
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use rustc_hash::FxHashSet;
 
-use super::shapes;
+use crate::findable::sentences;
+use recap_core::text::{IdentifierOptions, identifiers};
 use recap_core::tokens::Counter;
 use recap_strategy::{
-    CallUsage, Compactor, CompactorError, FailedCall, MESSAGES, Produced, Reply, Task, TaskMessage,
+    CallUsage, Compactor, CompactorError, Digest, FailedCall, MESSAGES, Produced, Reply,
+    SessionState, Task, TaskMessage,
 };
 
-/// The offline summary for a model in the compactor's role.
+/// Length in bytes of the longest copied line: a longer one is cut.
+const LONGEST: usize = 240;
+
+/// Largest number of lines that become memories of a digest.
+const MEMORIES: usize = 3;
+
+/// The program's own compactor.
 #[derive(Debug)]
 pub struct Offline {
     counter: Arc<Counter>,
@@ -27,28 +36,83 @@ impl Offline {
         Self { counter }
     }
 
+    /// The asked shape with as many lines as fit.
     fn produce(&self, task: &Task) -> Result<(Produced, String), CompactorError> {
-        let counter = &*self.counter;
-        let produced = match task {
-            Task::SessionState { messages, previous, max_tokens, .. } => {
-                shapes::session_state(messages, previous.as_ref(), *max_tokens, counter)
-                    .map(Produced::SessionState)
+        let bound = task.max_tokens();
+        let is_headed = self.has_room_for_headings(task);
+        let mut lines = self.lines(task);
+        let is_silent = lines.is_empty();
+        loop {
+            let produced = shaped(task, &lines, is_headed);
+            let text = text(&produced);
+            if self.counter.count(&text) <= bound && (is_silent || !text.is_empty()) {
+                return Ok((produced, text));
             }
-            Task::Continuation { messages, headings, max_tokens, .. } => {
-                shapes::continuation(messages, headings, *max_tokens, counter)
-                    .map(Produced::Continuation)
+            match lines.as_mut_slice() {
+                [] => {
+                    return Err(CompactorError::Malformed(format!(
+                        "the asked shape does not fit into {bound} tokens"
+                    )));
+                }
+                // Of the newest line at least the beginning.
+                [line] if line.len() > 1 => line.truncate(cut(line, line.len() / 2).len()),
+                lines_left => {
+                    let less = lines_left.len() / 16 + 1;
+                    lines.truncate(lines.len() - less);
+                }
             }
-            Task::Digest { messages, rolling, known, max_tokens, .. } => {
-                shapes::digest(messages, rolling.as_deref(), known, *max_tokens, counter)
-                    .map(Produced::Digest)
+        }
+    }
+
+    /// Whether headings take no more than half of the bound, as they do at small
+    /// windows.
+    fn has_room_for_headings(&self, task: &Task) -> bool {
+        let headings = text(&shaped(task, &[], true));
+        self.counter.count(&headings) * 2 <= task.max_tokens()
+    }
+
+    /// The lines that name something that no newer line names, newest first, up to the
+    /// bound; without any, the newest line.
+    fn lines(&self, task: &Task) -> Vec<String> {
+        let before = before(task);
+        let newest_first = task.messages().iter().rev().map(|message| &*message.text);
+        let all = || newest_first.clone().chain([&*before]).flat_map(newest_lines);
+        let mut named: FxHashSet<&str> = FxHashSet::default();
+        let (mut lines, mut spent) = (Vec::new(), 0);
+        for line in all() {
+            let line = line.trim_start_matches("- ");
+            let mut is_new = false;
+            for identifier in identifiers(line, IdentifierOptions { code: false }) {
+                is_new |= named.insert(identifier.text);
+            }
+            if is_new && !is_known(task, line) {
+                let line = cut(line, LONGEST).to_owned();
+                spent += self.counter.count(&line) + 2;
+                lines.push(line);
+            }
+            if spent > task.max_tokens() {
+                break;
+            }
+        }
+        if lines.is_empty() {
+            lines.extend(all().next().map(|line| cut(line, LONGEST).to_owned()));
+        }
+        lines
+    }
+
+    /// The input tokens of a call: the prompt, and the messages or the live
+    /// conversation before it.
+    fn input(&self, task: &Task) -> u64 {
+        let sum = |messages: &[TaskMessage]| messages.iter().map(|m| m.tokens).sum::<u64>();
+        let (prompt, read) = match task {
+            Task::Continuation { prompt, messages, live, .. } => {
+                (prompt, live.as_ref().map_or_else(|| sum(messages), |live| live.tokens))
+            }
+            Task::SessionState { prompt, messages, .. } | Task::Digest { prompt, messages, .. } => {
+                (prompt, sum(messages))
             }
         };
-        let bound = task.max_tokens();
-        let produced = produced.ok_or_else(|| {
-            CompactorError::Malformed(format!("the asked shape does not fit into {bound} tokens"))
-        })?;
-        let text = shapes::text(&produced);
-        Ok((produced, text))
+        self.counter.count(&prompt.replace(MESSAGES, "")) + read
     }
 }
 
@@ -70,19 +134,72 @@ impl Compactor for Offline {
     }
 }
 
-impl Offline {
-    /// The input tokens of a call: the prompt, and the messages or the live
-    /// conversation before it.
-    fn input(&self, task: &Task) -> u64 {
-        let sum = |messages: &[TaskMessage]| messages.iter().map(|m| m.tokens).sum::<u64>();
-        let (prompt, read) = match task {
-            Task::Continuation { prompt, messages, live, .. } => {
-                (prompt, live.as_ref().map_or_else(|| sum(messages), |live| live.tokens))
-            }
-            Task::SessionState { prompt, messages, .. } | Task::Digest { prompt, messages, .. } => {
-                (prompt, sum(messages))
-            }
-        };
-        self.counter.count(&prompt.replace(MESSAGES, "")) + read
+/// The lines and sentences of a text, the last first.
+fn newest_lines(text: &str) -> impl Iterator<Item = &str> {
+    sentences(text).into_iter().rev().map(|place| &text[place])
+}
+
+/// What was written before this task, which is older than every message.
+fn before(task: &Task) -> String {
+    match task {
+        Task::SessionState { previous: Some(state), .. } => {
+            let lists = [&state.abstract_, &state.pathos, &state.logos];
+            // Entries are newest first; lines are read from the end.
+            let lines = lists.into_iter().flat_map(|list| list.iter().rev());
+            lines.map(String::as_str).collect::<Vec<_>>().join("\n")
+        }
+        Task::Digest { rolling: Some(rolling), .. } => {
+            rolling.lines().rev().collect::<Vec<_>>().join("\n")
+        }
+        _ => String::new(),
+    }
+}
+
+fn is_known(task: &Task, line: &str) -> bool {
+    matches!(task, Task::Digest { known, .. } if known.iter().any(|memory| memory == line))
+}
+
+/// At most this many bytes of a text, cut between characters.
+fn cut(text: &str, bytes: usize) -> &str {
+    text[..text.floor_char_boundary(bytes)].trim_end()
+}
+
+/// The lines in the asked shape.
+fn shaped(task: &Task, lines: &[String], is_headed: bool) -> Produced {
+    let newest = || lines.first().cloned().unwrap_or_default();
+    match task {
+        Task::SessionState { .. } => Produced::SessionState(SessionState {
+            logos: lines.to_vec(),
+            conversation_summary: newest(),
+            ..SessionState::default()
+        }),
+        Task::Continuation { headings, .. } => {
+            let headings = headings.iter().filter(|_| is_headed).map(|head| format!("## {head}\n"));
+            let text = headings.collect::<Vec<_>>().join("\n") + &listed(lines);
+            Produced::Continuation(text.trim_end().to_owned())
+        }
+        Task::Digest { .. } => {
+            let (memories, others) = lines.split_at(MEMORIES.min(lines.len()));
+            let summary = listed(others).trim_end().to_owned();
+            Produced::Digest(Digest { summary, memories: memories.to_vec() })
+        }
+    }
+}
+
+fn listed(lines: &[String]) -> String {
+    lines.iter().map(|line| format!("- {line}\n")).collect()
+}
+
+/// A reply as text, as a model would have written it.
+fn text(produced: &Produced) -> String {
+    match produced {
+        Produced::SessionState(state) => {
+            serde_json::to_string(state).expect("plain data serialises")
+        }
+        Produced::Continuation(text) => text.clone(),
+        Produced::Digest(Digest { summary, memories }) => {
+            let memories = listed(memories);
+            format!("<summary>\n{summary}\n</summary>\n\n<memories>\n{memories}</memories>")
+        }
     }
 }

@@ -13,12 +13,13 @@ use serde::Serialize;
 use crate::cut_questions_csv::{AskedAtCut, asked};
 use crate::document::absent;
 use crate::html::cells::Cells;
+use crate::html::questions::found;
 use crate::html::table::class;
 use crate::packed::packed;
 use crate::questions_csv::expected;
 use crate::{RenderInput, block, forgets, number, plain};
 use recap_core::model::{
-    Agreement, Answer, AnsweredAtCuts, Cut, Interval, Measure, QuestionKind, RECORDED,
+    Agreement, Answer, AnsweredAtCuts, Cut, Interval, Measure, QuestionKind, QuestionRow, RECORDED,
     ReferenceState, Report, RowKind, SessionFacts, StrategyRow, catalogue,
 };
 
@@ -433,16 +434,17 @@ fn listed(source: &RenderInput<'_>, cells: &Cells<'_>) -> Option<Listed> {
     source.texts?;
     let (strategy, _) = cells.strategies.get(cells.first())?;
     let words = |text: &str| plain::lines(&plain::shortened(text.trim(), WORDS));
-    let said = |answer: &Answer| match answer {
-        Answer::Said(text) => words(text),
-        Answer::Nothing(why) => format!("no answer: {}", plain::line(&why.to_string())),
+    let said = |row: &QuestionRow| match row.answered.as_ref().map(|own| &own.answer) {
+        Some(Answer::Said(text)) => words(text),
+        Some(Answer::Nothing(why)) => format!("no answer: {}", plain::line(&why.to_string())),
+        None => found(row).to_owned(),
     };
     let row = |at: AskedAtCut<'_>| AskedRow {
         question: words(&at.asked.question.question),
         kind: at.asked.question.kind.as_str(),
         expected: words(&expected(&at.asked.question.expect)),
-        before: at.before.map_or_else(|| "–".to_owned(), |before| said(&before.answer)),
-        after: said(&at.after.answer),
+        before: at.before.map_or_else(|| "–".to_owned(), said),
+        after: said(at.after),
         became: at.agreement().map_or("not graded", Agreement::as_str),
     };
     let report = source.report;

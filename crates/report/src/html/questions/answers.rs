@@ -90,10 +90,10 @@ pub(in crate::html) static HEADS: [Head; 3] = [
         pieces: &[
             (
                 "lost",
-                "lost: the value is not in the context, or the provider would have refused it",
+                "lost: the answer is not findable in the context, or the provider would have refused it",
             ),
-            ("garbled", "garbled: it is there, and the whole conversation gets it right"),
-            ("unused", "unused: it is there, and the whole conversation gets it wrong too"),
+            ("garbled", "garbled: it is findable, and the whole conversation gets it right"),
+            ("unused", "unused: it is findable, and the whole conversation gets it wrong too"),
         ],
         measures: &[catalogue::LOST, catalogue::GARBLED, catalogue::UNUSED],
     },

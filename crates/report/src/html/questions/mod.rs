@@ -20,7 +20,8 @@ use crate::packed::packed;
 use crate::questions_csv::{agreement, expected};
 use crate::{RenderInput, block, number, plain};
 use recap_core::model::{
-    Agreement, Answer, Cell, FULL, LedgerState, QuestionFacts, QuestionRow, SessionResults, Verdict,
+    Agreement, Answer, Cell, FULL, GradedAnswer, LedgerState, QuestionFacts, QuestionRow,
+    SessionResults, Source, Verdict,
 };
 
 /// Strategies that stand open.
@@ -42,6 +43,8 @@ pub(super) struct Questions {
     /// What had to be cut.
     cut: Option<String>,
     with_texts: bool,
+    /// Whether a model answered.
+    answered: bool,
     replicates: u32,
 }
 
@@ -130,6 +133,7 @@ pub(super) fn questions(
         data,
         cut,
         with_texts: source.texts.is_some(),
+        answered: report.manifest.answered_by() == Source::Model,
         replicates: report.manifest.replicates,
     })
 }
@@ -188,8 +192,8 @@ fn cut(all: usize, shown: usize, limit: usize, shortened: bool) -> Option<String
 impl<'a> Board<'a> {
     /// Characters of the longest answer.
     fn longest(&self) -> usize {
-        let said = |row: &QuestionRow| match &row.answer {
-            Answer::Said(text) if self.source.texts.is_some() => text.chars().count(),
+        let said = |row: &QuestionRow| match row.answered.as_ref().map(|own| &own.answer) {
+            Some(Answer::Said(text)) if self.source.texts.is_some() => text.chars().count(),
             _ => 0,
         };
         let of_session = |session: SessionResults<'_>| {
@@ -275,18 +279,30 @@ impl<'a> Board<'a> {
     }
 
     fn given(&self, row: &QuestionRow, limit: usize) -> Given {
-        let said = match &row.answer {
+        let Some(GradedAnswer { answer, judgement }) = &row.answered else {
+            return Given(String::new(), found(row), row.score(), String::new());
+        };
+        let said = match answer {
             Answer::Said(text) => self.words(text, limit),
             // Nobody could grade it, so that the judge is not to blame.
             Answer::Nothing(why) => {
                 return Given(String::new(), "no answer", None, plain::line(&why.to_string()));
             }
         };
-        let why = match &row.judgement.verdict {
+        let why = match &judgement.verdict {
             Verdict::Unscored(reason) => plain::line(&reason.to_string()),
-            _ => self.words(&row.judgement.rationale, limit),
+            _ => self.words(&judgement.rationale, limit),
         };
-        Given(said, row.judgement.verdict.as_str(), row.judgement.score, why)
+        Given(said, judgement.verdict.as_str(), judgement.score, why)
+    }
+}
+
+/// Whether an answer is findable, in words.
+pub(super) fn found(row: &QuestionRow) -> &'static str {
+    match row.findable {
+        Some(true) => "findable",
+        Some(false) => "not findable",
+        None => "no value to find",
     }
 }
 
@@ -314,8 +330,8 @@ fn row(cell: &Cell, number: usize) -> Option<&QuestionRow> {
     cell.rows()?.questions.get(number)
 }
 
-/// Position of the answer, outcome, state of the evidence, whether the value is
-/// in the context and whether the provider would have refused, in one number
+/// Position of the answer, outcome, state of the evidence, whether the answer is
+/// findable and whether the provider would have refused, in one number
 /// that `questions.js` takes apart.
 fn code(answer: usize, cell: &Cell, row: &QuestionRow, agreement: Option<Agreement>) -> i64 {
     let agreement = agreement.map_or(0, |a| a as i64 + 1);
@@ -326,7 +342,7 @@ fn code(answer: usize, cell: &Cell, row: &QuestionRow, agreement: Option<Agreeme
         Some(LedgerState::Folded) => 3,
         Some(LedgerState::Gone) => 4,
     };
-    let there = row.answerable.map_or(0, |there| 1 + i64::from(there));
+    let there = row.findable.map_or(0, |there| 1 + i64::from(there));
     let refused = i64::from(cell.refuses(row));
     (((answer as i64 * 5 + agreement) * 5 + evidence) * 3 + there) * 2 + refused
 }

@@ -105,7 +105,7 @@ recap.near(document.getElementById("question-list"), async (place) => {
     say("wrong by now", question.stale.join(" | "));
     const before = data.before === null ? null : read(question, data.before, rows[0].window);
     if (before) say("before", [before.given[0], graded(before.given, before.refused)].filter(Boolean).join(" · "));
-    const heads = ["strategy", "window", "outcome", ...(data.words ? ["answer after"] : []), "graded", "evidence", "value in context"];
+    const heads = ["strategy", "window", "outcome", ...(data.words ? ["answer after"] : []), "graded", "evidence", "findable"];
     const lines = rows.map((row) => {
       const [name, className] = data.strategies[row.strategy];
       const line = make("tr", undefined, className), th = make("th");

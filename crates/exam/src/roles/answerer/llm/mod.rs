@@ -17,7 +17,7 @@ use super::{ANSWER_TOKENS, AnswerContext, Answerer, Searched};
 use crate::roles::ask::{ModelClient, ReplyError, ReplyText};
 use crate::roles::fence::Fence;
 use crate::roles::finder::Finder;
-use recap_core::model::{ModelRole, NoAnswer, NoReply, Source};
+use recap_core::model::{ModelRole, NoAnswer, NoReply};
 use recap_llm::{self as llm, ModelRequest};
 
 /// Version of the answer prompt: answers to different versions are never
@@ -114,10 +114,6 @@ impl Answerer for Llm {
 
     fn name(&self) -> &str {
         &self.name
-    }
-
-    fn source(&self) -> Source {
-        Source::Model
     }
 }
 

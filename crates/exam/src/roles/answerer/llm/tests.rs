@@ -150,5 +150,5 @@ async fn reasoning_before_the_answer_is_removed() {
 #[test]
 fn it_has_the_name_of_its_model() {
     let llm = Llm::new(Arc::new(Scripted::saying([])));
-    assert_eq!((llm.name(), llm.source()), ("test/scripted", Source::Model));
+    assert_eq!(llm.name(), "test/scripted");
 }

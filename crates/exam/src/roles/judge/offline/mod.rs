@@ -1,25 +1,21 @@
-//! The judge without a model, which compares words, numbers and dates.
+//! The judge without a model, which compares words and numbers.
 //!
-//! It is strict: an answer is right only if it states the expected value as one
-//! that holds. An answer in other words is graded wrong; the judge's error
-//! against human labels is measured in `tests/suite/judge_real.rs`.
+//! It is strict: an answer is right only if it states the expected value. An answer in
+//! other words is graded wrong; the judge's error against human labels is measured in
+//! `tests/suite/judge_real.rs`.
 
-mod page;
-mod question;
 mod reading;
-mod sought;
+mod search;
 
 use async_trait::async_trait;
 
-pub use sought::Sought;
+pub use search::{Haystack, Sought};
 
 use super::{Grading, Judge};
-use page::{Page, Share};
-use question::ParsedQuestion;
-use reading::Term;
+use reading::read;
 use recap_core::model::{Expectation, Judgement, NoGrade, QuestionKind, Source, Verdict};
 use recap_core::text::language::is_in;
-use sought::{polarity, sign};
+use search::{Question, Search, Share, polarity};
 
 /// The judge without a model. It applies these rules, in this order:
 ///
@@ -27,16 +23,14 @@ use sought::{polarity, sign};
 /// 2. An empty answer is wrong.
 /// 3. If the answer cannot be known, only saying so is right.
 /// 4. Yes or no must be at the beginning.
-/// 5. Any other answer is right if it states one alternative: every number,
-///    every date at least as exactly, all of one or two words and most of more,
-///    near each other in a long text. None of them may be denied, or called
-///    former beside a current value (`it used to be X, now it is Y`) unless the
-///    question asks for the past. A negation that the question quotes (“Do not
-///    commit”) does not deny what the answer goes on with. Words of the question need not be repeated. A
-///    value without a letter or digit (`→`) must appear as it is.
-/// 6. An answer that also states a stale value is right only if the nearest cue
-///    says that the stale value is past (`it was X, now Y`, `from X to Y`) or
-///    that the expected value holds now; else the answer is stale.
+/// 5. Any other answer is right if it states one alternative: every number (dates by
+///    the numbers of day, month and year), all of one or two words and most of more,
+///    near each other in a long text, or the first name and the surname of a person.
+///    Words of the question need not be repeated, and text in parentheses is not
+///    required. What its clause denies does not count, but what the answer repeats of a
+///    rule that the question quotes (“Do not commit”) denies nothing.
+/// 6. An answer that states a stale value is stale, unless its clause denies it or calls
+///    it past (`it was X, now Y`, `from X to Y`).
 /// 7. An answer that says it does not know, and asserts nothing, abstains.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Offline;
@@ -55,7 +49,7 @@ impl Offline {
         if is_blank(grading.answer) {
             return wrong("the answer is empty".to_owned());
         }
-        JudgedAnswer::new(grading, values).verdict(values, grading.stale)
+        by_values(grading, values)
     }
 }
 
@@ -92,131 +86,66 @@ fn unanswerable(answer: &str) -> Judgement {
     }
 }
 
-/// One answer with its question and the parsed values.
-struct JudgedAnswer<'a> {
-    answer: &'a str,
-    page: Page,
-    question: ParsedQuestion,
-}
-
-impl<'a> JudgedAnswer<'a> {
-    fn new(grading: &Grading<'a>, values: &[String]) -> JudgedAnswer<'a> {
-        let (mut page, question) =
-            (Page::new(grading.answer), ParsedQuestion::new(grading.question));
-        page.state_continuations(&question);
-        page.deny_whole(values);
-        page.deny_whole(grading.stale);
-        page.mark_former(&question);
-        JudgedAnswer { answer: grading.answer, page, question }
-    }
-
-    fn verdict(&self, values: &[String], stale: &[String]) -> Judgement {
-        let expected = self.first(values);
-        let outdated = stale.iter().find_map(|value| {
-            let places = self.find(value).ok()?;
-            Some((value, places))
-        });
-        match (expected, outdated) {
-            (Ok((value, places)), Some((old, old_places)))
-                if !old_places.iter().all(|place| places.contains(place)) =>
-            {
-                self.both(value, &places, old, &old_places)
-            }
-            (Ok((value, _)), _) => judged(Verdict::Correct, 1.0, format!("it says `{value}`")),
-            (Err(_), Some((old, places))) if tense(&self.page, &places) != Some(Tense::Past) => {
-                judged(Verdict::Stale, 0.0, format!("it asserts `{old}`, which no longer holds"))
-            }
-            (Err(_), _) if abstains(self.answer) => {
-                judged(Verdict::Abstained, 0.0, "the answer says that it does not know".to_owned())
-            }
-            (Err(why), _) => wrong(why),
+/// Grades an answer by values.
+fn by_values(grading: &Grading<'_>, values: &[String]) -> Judgement {
+    let answer = without_quoted_denials(grading.answer, grading.question);
+    let (text, question) = (Haystack::new(&answer), Question::new(grading.question));
+    let find = |value: &str, past| {
+        let search = Search { question: &question, share: Share::Main, past };
+        match polarity(value) {
+            None => text.find(&Sought::new(value), &search),
+            Some(expected) => match says(&text) {
+                Some(said) if said == expected => Ok(usize::MAX),
+                Some(_) => Err("the opposite of what it says".to_owned()),
+                None => Err("yes or no".to_owned()),
+            },
         }
-    }
-
-    /// The first alternative that the answer states, or else the missing part
-    /// of the first one.
-    fn first<'v>(&self, values: &'v [String]) -> Result<(&'v str, Vec<usize>), String> {
-        let mut lacks = None;
-        for value in values {
-            match self.find(value) {
-                Ok(places) => return Ok((value, places)),
-                Err(why) => lacks = lacks.or(Some(format!("`{value}` is not said: {why}"))),
-            }
-        }
-        Err(lacks.unwrap_or_else(|| "no value is expected".to_owned()))
-    }
-
-    fn find(&self, value: &str) -> Result<Vec<usize>, String> {
-        if let Some(expected) = polarity(value) {
-            return match says(&self.page) {
-                Some(said) if said == expected => Ok(Vec::new()),
-                Some(_) => Err("it says the opposite".to_owned()),
-                None => Err("it says neither yes nor no".to_owned()),
-            };
-        }
-        let sought = Sought::new(value);
-        let missing = |what: String| format!("it lacks {what}");
-        self.page.find(&sought, &self.question, Share::Main).map_err(missing)
-    }
-
-    /// Grades an answer that states an expected and a stale value.
-    fn both(&self, value: &str, places: &[usize], old: &str, old_places: &[usize]) -> Judgement {
-        let (new, before) = (tense(&self.page, places), tense(&self.page, old_places));
-        let is_past = before == Some(Tense::Past) && new != Some(Tense::Past);
-        let is_now = new == Some(Tense::Now) && before != Some(Tense::Now);
-        if is_past || is_now {
-            judged(Verdict::Correct, 1.0, format!("it says `{value}`, and `{old}` as past"))
-        } else {
+    };
+    let stated = values.iter().find_map(|value| Some((value, find(value, true).ok()?)));
+    // A former value that is part of the expected one is not asserted.
+    let asserted = grading.stale.iter().find(|old| {
+        let within =
+            stated.is_some_and(|(value, _)| Sought::new(old).is_part_of(&Sought::new(value)));
+        !within && find(old, false).is_ok()
+    });
+    match (stated, asserted) {
+        (Some((value, _)), None) => judged(Verdict::Correct, 1.0, format!("it says `{value}`")),
+        (Some((value, _)), Some(old)) => {
             judged(Verdict::Stale, 0.0, format!("it asserts `{old}` beside `{value}`"))
         }
+        (None, Some(old)) => {
+            judged(Verdict::Stale, 0.0, format!("it asserts `{old}`, which no longer holds"))
+        }
+        (None, None) if abstains(grading.answer) => {
+            judged(Verdict::Abstained, 0.0, "the answer says that it does not know".to_owned())
+        }
+        (None, None) => wrong(match values.first().map(|value| (value, find(value, true))) {
+            Some((value, Err(why))) => format!("`{value}` is not said: it lacks {why}"),
+            _ => "no value is expected".to_owned(),
+        }),
     }
+}
+
+/// The answer without what the question quotes with a negation: who goes on from “Do
+/// not commit” with `secret files` states the secret files.
+fn without_quoted_denials(answer: &str, question: &str) -> String {
+    let quoted = question.split('“').skip(1).filter_map(|rest| Some(rest.split_once('”')?.0));
+    let denials = quoted.filter(|text| read(text).iter().any(|term| term.is_denied));
+    denials.fold(answer.to_owned(), |answer, denial| answer.replace(denial, " "))
 }
 
 /// Whether an answer contains no letter, digit or sign.
 fn is_blank(answer: &str) -> bool {
-    !answer.contains(char::is_alphanumeric) && sign(answer).is_none()
+    read(answer).is_empty()
 }
 
 /// The yes (`true`) or no at the beginning of an answer.
-fn says(page: &Page) -> Option<bool> {
+fn says(text: &Haystack) -> Option<bool> {
     const FILLERS: &str = "well oh hmm likely probably most very so";
     const YES: &str = "yes yeah yep yup sure definitely absolutely indeed correct true certainly";
     const NO: &str = "no nope nah false not unlikely incorrect";
-    let mut words = page.terms.iter().map(|term| term.word.as_str());
-    let first = words.find(|word| !is_in(FILLERS, word))?;
+    let first = text.terms.iter().map(|term| &term.word).find(|word| !is_in(FILLERS, word))?;
     if is_in(YES, first) { Some(true) } else { is_in(NO, first).then_some(false) }
-}
-
-/// The time at which a value holds according to a text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Tense {
-    Past,
-    Now,
-}
-
-/// Largest distance in terms between a value and a cue before it; two for a cue
-/// after it.
-const CUE: usize = 5;
-
-const PAST: &str = "was were used previously previous former formerly originally original initially \
-    initial earlier from old before until past replaced had ago";
-const NOW: &str = "now currently current today latest newest new to is are updated nowadays became \
-    becomes has with";
-
-/// The nearest cue before the places of a value in its sentence, or right after
-/// them in their clause: `it was X, now it is Y`, `moved from X to Y`, `X
-/// before`.
-fn tense(page: &Page, places: &[usize]) -> Option<Tense> {
-    let (first, last) = (*places.iter().min()?, *places.iter().max()?);
-    let (sentence, clause) = (page.terms[first].sentence, page.terms[last].clause);
-    let cue = |term: &Term| {
-        let is_past = is_in(PAST, &term.word).then_some(Tense::Past);
-        is_past.or_else(|| is_in(NOW, &term.word).then_some(Tense::Now))
-    };
-    let before = page.terms[..first].iter().rev().take(CUE);
-    let before = before.filter(|term| term.sentence == sentence).find_map(cue);
-    let after = page.terms[last + 1..].iter().take(2);
-    before.or_else(|| after.filter(|term| term.clause == clause).find_map(cue))
 }
 
 /// Phrases for not knowing, in lower case, with single spaces, separated by
@@ -243,29 +172,6 @@ fn abstains(answer: &str) -> bool {
     let has = |list: &str| list.split('|').any(|words| text.contains(words));
     let bare = text.trim_matches(|c: char| !c.is_alphanumeric());
     (matches!(bare, "none" | "nothing" | "idk") || has(REFUSALS)) && !has(GUESSES)
-}
-
-/// A text that is searched for many values: parsed once, in time linear in its
-/// length. A search for an absent value costs one or two look-ups.
-#[derive(Debug)]
-pub struct Haystack {
-    page: Page,
-    nothing_asked: ParsedQuestion,
-}
-
-impl Haystack {
-    /// Parses a text for searches.
-    pub fn new(text: &str) -> Haystack {
-        Haystack { page: Page::new(text), nothing_asked: ParsedQuestion::default() }
-    }
-
-    /// Whether the text states `sought` and does not deny it in the same
-    /// clause. All numbers and dates are required, and the words near each
-    /// other: all of up to four words, four fifths of more. Yes and no are
-    /// never stated ([`Sought::is_yes_no`]).
-    pub fn states(&self, sought: &Sought) -> bool {
-        !sought.is_yes_no() && self.page.find(sought, &self.nothing_asked, Share::Most).is_ok()
-    }
 }
 
 #[cfg(test)]

@@ -1,249 +1,163 @@
-//! Parses a text for the offline judge: words by their stems, numbers by their
-//! values, clauses, and what is denied.
+//! Reads a text for the offline judge: words by their stems, numbers by their values,
+//! and what is denied or called former.
 
-use std::ops::Range;
+use recap_core::text::language::{cardinal, folded, is_in, is_unspaced, ordinal, plain, stem};
+use recap_core::text::normal::runs_into_name;
 
-use recap_core::text::language::{
-    self, cardinal, folded, is_in, is_unspaced, ordinal, plain, stem,
-};
-use recap_core::text::normal::{is_word, runs_into_name};
-
-/// Number of words in its clause that a negation denies.
+/// Number of words in its clause that a negation or a word for the past covers.
 const REACH: usize = 8;
 
-/// Abbreviations whose full stop does not end a sentence: `St. Louis`.
-const TITLES: &str = "Dr Jr Mr Mrs Ms Mt Prof Sr St";
-/// Units of time for which `a` means one: `a week`.
-const DURATIONS: &str = "minute hour day week month year decade century";
+const DENIES: &str = "cannot instead neither never no none nor not unlike without";
+const PAST: &str = "was were used previously previous former formerly originally original initially \
+    initial earlier from old before until past replaced had";
+const MONTHS: &str =
+    "january february march april may june july august september october november december";
 
-/// A word or a number.
+/// A word, a number, or a sign that is neither.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Term {
-    /// The stem of a word, or the value of a number.
-    pub text: String,
-    /// The word as written, in lower case and without marks.
+    /// The stem of a word, `#` and the value of a number, or the sign.
+    pub key: String,
+    /// The word in lower case and without marks; empty for a number and a sign.
     pub word: String,
-    pub is_number: bool,
     pub is_capital: bool,
     /// Whether a negation earlier in its clause denies it.
     pub is_denied: bool,
-    /// Whether the text calls it former.
-    pub is_former: bool,
-    pub clause: u32,
-    pub sentence: u32,
-    pub span: Range<usize>,
+    /// Whether its clause calls it past: `it was X`, `X (formerly Y)`.
+    pub is_past: bool,
+    clause: u32,
 }
 
-/// The terms of `text`, in order.
-pub(super) fn read(text: &str) -> Vec<Term> {
-    let pieces = pieces(text);
-    let mut terms = Vec::with_capacity(pieces.len());
-    let mut at = 0;
-    while at < pieces.len() {
-        at = Reader { text, pieces: &pieces }.push(at, &mut terms);
+impl Term {
+    pub(super) fn is_number(&self) -> bool {
+        self.key.starts_with('#')
     }
-    deny(&mut terms);
+}
+
+/// The terms of a text, in order.
+pub(super) fn read(text: &str) -> Vec<Term> {
+    let mut terms: Vec<Term> = Vec::new();
+    let mut clause = 0;
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let end = piece(rest, first);
+        let (raw, after) = rest.split_at(end);
+        rest = after;
+        if first.is_ascii_digit() {
+            // A list of numbers has commas too: `1, 2,3`.
+            let values = plain(raw).map_or_else(
+                || raw.split(',').map(|part| plain(part).unwrap_or_default()).collect(),
+                |value| vec![value],
+            );
+            terms
+                .extend(values.into_iter().map(|value| term(format!("#{value}"), "", raw, clause)));
+            rest = ["st", "nd", "rd", "th"]
+                .iter()
+                .find_map(|end| rest.strip_prefix(end))
+                .unwrap_or(rest);
+        } else if first.is_alphabetic() {
+            let word = bare(folded(raw));
+            let key = value(&word, raw).map_or_else(|| stem(&word), |value| format!("#{value}"));
+            terms.push(term(key, &word, raw, clause));
+        } else if is_sign(first) {
+            terms.push(term(first.to_string(), "", raw, clause));
+        } else if ends_clause(first, &terms, rest) {
+            clause += 1;
+        }
+    }
+    mark(&mut terms);
     terms
 }
 
-#[derive(Clone, Debug)]
-struct Piece {
-    span: Range<usize>,
-    is_number: bool,
-    clause: u32,
-    sentence: u32,
+fn term(key: String, word: &str, raw: &str, clause: u32) -> Term {
+    let is_capital = raw.starts_with(char::is_uppercase);
+    Term { key, word: word.to_owned(), is_capital, is_denied: false, is_past: false, clause }
 }
 
-/// Sequences of letters and sequences of digits, with their clause and
-/// sentence. Marks inside a number and an apostrophe inside a word belong to
-/// them; `onMarch` is two words, and so is `2016by`.
-fn pieces(text: &str) -> Vec<Piece> {
-    let mut pieces: Vec<Piece> = Vec::new();
-    let (mut clause, mut sentence) = (0, 0);
-    let (mut before, mut open) = (' ', false);
-    let mut chars = text.char_indices().peekable();
-    while let Some((at, c)) = chars.next() {
-        let after = chars.peek().map_or(' ', |(_, c)| *c);
-        let end = at + c.len_utf8();
-        let word = open.then(|| pieces.last_mut()).flatten();
+/// Length in bytes of the word, the number or the mark that a text begins with.
+/// `onMarch` is two words, as in text copied from a page.
+fn piece(text: &str, first: char) -> usize {
+    let mut end = first.len_utf8();
+    if !first.is_alphanumeric() || is_unspaced(first) {
+        return end;
+    }
+    let mut before = first;
+    let mut chars = text[end..].chars().peekable();
+    while let Some(c) = chars.next() {
+        let after = chars.peek().copied().unwrap_or(' ');
         let joins = match c {
             '.' | ',' => before.is_ascii_digit() && after.is_ascii_digit(),
             '\'' | '’' => before.is_alphabetic() && after.is_alphabetic(),
-            _ => false,
-        };
-        if is_word(c) || ('\u{300}'..='\u{36f}').contains(&c) {
-            let is_number = c.is_ascii_digit();
-            let goes_on = |word: &&mut Piece| {
-                word.is_number == is_number
+            '\u{300}'..='\u{36f}' => true,
+            c => {
+                c.is_alphanumeric()
+                    && c.is_ascii_digit() == first.is_ascii_digit()
                     && !is_unspaced(c)
-                    && !is_unspaced(before)
-                    && !runs_into_name(&text[word.span.clone()], c, after)
-            };
-            match word.filter(goes_on) {
-                Some(word) => word.span.end = end,
-                None => pieces.push(Piece { span: at..end, is_number, clause, sentence }),
+                    && !runs_into_name(&text[..end], c, after)
             }
-            open = true;
-        } else if joins {
-            word.into_iter().for_each(|word| word.span.end = end);
-        } else {
-            open = false;
-            match c {
-                '.' if pieces.last().is_some_and(|last| is_short(text, last, at)) => {}
-                '.' | '!' | '?' | ';' | '\n' | '。' | '！' | '？' => {
-                    sentence += 1;
-                    clause += 1;
-                }
-                // Marks inside `20:20` and `1961–62`.
-                ':' | '–' if before.is_ascii_digit() && after.is_ascii_digit() => {}
-                ',' | ':' | '(' | ')' | '–' | '—' | '"' | '“' | '”' | '，' => clause += 1,
-                _ => {}
-            }
+        };
+        if !joins {
+            break;
         }
+        end += c.len_utf8();
         before = c;
     }
-    pieces
+    end
 }
 
-/// Whether a full stop belongs to the word before it: `J.`, `U.S.`, `St.`.
-fn is_short(text: &str, last: &Piece, stop: usize) -> bool {
-    let word = &text[last.span.clone()];
-    let initial = word.chars().count() == 1 && word.starts_with(char::is_uppercase);
-    last.span.end == stop && (initial || is_in(TITLES, word))
+/// Whether a character is a sign that a value may consist of: `→`.
+fn is_sign(c: char) -> bool {
+    !c.is_ascii()
+        && !c.is_whitespace()
+        && !matches!(c, '\u{2000}'..='\u{206f}' | '\u{3000}'..='\u{303f}' | '\u{fe00}'..='\u{fe0f}' | '\u{ff00}'..='\u{ff65}')
 }
 
-#[derive(Clone, Copy)]
-struct Reader<'a> {
-    text: &'a str,
-    pieces: &'a [Piece],
-}
-
-impl<'a> Reader<'a> {
-    fn raw(self, at: usize) -> &'a str {
-        self.pieces.get(at).map_or("", |piece| &self.text[piece.span.clone()])
-    }
-
-    fn lower(self, at: usize) -> String {
-        folded(self.raw(at))
-    }
-
-    /// The text between a piece and the previous one.
-    fn gap(self, at: usize) -> &'a str {
-        let start = || self.pieces[at - 1].span.end;
-        self.pieces.get(at).map_or("\n", |piece| &self.text[start()..piece.span.start])
-    }
-
-    /// Adds the term at a piece and returns the position of the next piece.
-    fn push(self, at: usize, terms: &mut Vec<Term>) -> usize {
-        let (piece, raw) = (&self.pieces[at], self.raw(at));
-        let mut term = Term {
-            text: String::new(),
-            word: String::new(),
-            is_number: true,
-            is_capital: raw.starts_with(char::is_uppercase),
-            is_denied: false,
-            is_former: false,
-            clause: piece.clause,
-            sentence: piece.sentence,
-            span: piece.span.clone(),
-        };
-        if piece.is_number {
-            match plain(raw) {
-                Some(value) => terms.push(Term { text: value, ..term }),
-                None => terms.extend(
-                    raw.split(',')
-                        .map(|part| Term { text: plain(part).unwrap_or_default(), ..term.clone() }),
-                ),
-            }
-            let ends = self.gap(at + 1).is_empty() && is_in("st nd rd th", &self.lower(at + 1));
-            return at + 1 + usize::from(ends);
-        }
-        let lower = self.lower(at);
-        let cardinal = cardinal(&lower);
-        term.word = bare(lower);
-        // In `a week` the article means one.
-        let one = || matches!(&*term.word, "a" | "an") && is_in(DURATIONS, &self.lower(at + 1));
-        let number = cardinal
-            .map(|value| self.spelled(at, value))
-            .or_else(|| Some((ordinal(&term.word)?, at + 1)))
-            .or_else(|| one().then_some((1, at + 1)));
-        let (text, end) = match number {
-            Some((value, end)) => (value.to_string(), end),
-            None => (stem(&term.word), at + 1),
-        };
-        term.is_number = number.is_some();
-        terms.push(Term { text, ..term });
-        end
-    }
-
-    /// A spelled number like `twenty-five` or `two hundred and five thousand`,
-    /// whose first word has a value, and the position of the next piece.
-    fn spelled(self, at: usize, first: u64) -> (u64, usize) {
-        let (mut total, mut current) = (0_u64, first);
-        let mut end = at + 1;
-        while matches!(self.gap(end), " " | "-") {
-            let word = self.lower(end);
-            let open = current % 100 == 0 && (current > 0 || total > 0);
-            if word == "hundred" && current > 0 && current < 100 {
-                current *= 100;
-            } else if let Some(scale) = language::scale(&word) {
-                total = total.saturating_add(current.saturating_mul(scale));
-                current = 0;
-            } else if let Some(value) = cardinal(&word).filter(|value| {
-                open || current >= 20 && current % 10 == 0 && (1..10).contains(value)
-            }) {
-                current += value;
-            } else if !(word == "and" && open && cardinal(&self.lower(end + 1)).is_some()) {
-                break;
-            }
-            end += 1;
-        }
-        (total.saturating_add(current), end)
+/// Whether a mark ends a clause: not the full stop of an initial (`J. Lund`), nor what
+/// stands between two numbers (`20:20`, `May 4, 2008`), nor a hyphen.
+fn ends_clause(mark: char, terms: &[Term], rest: &str) -> bool {
+    let last = terms.last();
+    let is_between = last.is_some_and(Term::is_number)
+        && rest.trim_start().starts_with(|c: char| c.is_ascii_digit());
+    match mark {
+        '.' => !last.is_some_and(|last| last.is_capital && last.word.len() == 1),
+        ',' | ':' | '–' if is_between => false,
+        mark => ",;:!?()–—\"“”\n，。！？；：".contains(mark),
     }
 }
 
 /// A word without the part after an apostrophe; `isn't` becomes `not`.
 fn bare(word: String) -> String {
-    if !word.contains(['\'', '’']) {
-        return word;
-    }
-    let word = word.replace('’', "'");
-    if word.ends_with("n't") {
-        return "not".to_owned();
-    }
-    match word.split_once('\'') {
-        Some((before, _)) if before.len() > 1 => before.to_owned(),
-        Some(_) => word.replace('\'', ""),
-        None => word,
+    let Some(at) = word.find(['\'', '’']) else { return word };
+    match word.ends_with("n't") || word.ends_with("n’t") {
+        true => "not".to_owned(),
+        false if at > 1 => word[..at].to_owned(),
+        false => word.replace(['\'', '’'], ""),
     }
 }
 
-/// Marks the terms that negations deny: the next words of their clause.
-fn deny(terms: &mut [Term]) {
+/// The value of a number word, and the number of a month: dates compare by their
+/// numbers, `7 May 2023` with `2023-05-07`.
+fn value(word: &str, raw: &str) -> Option<u64> {
+    let month = || {
+        let is_name =
+            !matches!(word, "may" | "march" | "august") || raw.starts_with(char::is_uppercase);
+        let at = MONTHS.split(' ').position(|month| month == word).filter(|_| is_name)?;
+        Some(at as u64 + 1)
+    };
+    cardinal(word).or_else(|| ordinal(word)).or_else(month)
+}
+
+/// Marks what negations deny and what words for the past call former.
+fn mark(terms: &mut [Term]) {
     for at in 0..terms.len() {
-        if denies(&terms[at]) {
-            let clause = terms[at].clause;
+        let clause = terms[at].clause;
+        let (denies, past) = (is_in(DENIES, &terms[at].word), is_in(PAST, &terms[at].word));
+        if denies || past {
             let rest = terms[at + 1..].iter_mut().take(REACH);
-            rest.take_while(|t| t.clause == clause).for_each(|term| term.is_denied = true);
+            rest.take_while(|term| term.clause == clause).for_each(|term| {
+                term.is_denied |= denies;
+                term.is_past |= past;
+            });
         }
     }
-}
-
-/// Whether a word denies the following words, also beyond the end of its
-/// clause.
-pub(super) fn denies(term: &Term) -> bool {
-    let denies = matches!(
-        term.word.as_str(),
-        "cannot"
-            | "instead"
-            | "neither"
-            | "never"
-            | "no"
-            | "none"
-            | "nor"
-            | "not"
-            | "unlike"
-            | "without"
-    );
-    denies && !term.is_number
 }
