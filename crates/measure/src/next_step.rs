@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn model_judge_is_proposed_for_word_graded_questions() {
+    fn model_answerer_is_proposed_where_nobody_answers() {
         let asking = facts("s").requests(&[1, 2]).question(QuestionKind::Fact, 1, 5).build();
         let silent = facts("s").requests(&[1, 2]).build();
         let table = [entry_at(SMALL, "prune", Some(1), &[])];
@@ -150,8 +150,7 @@ mod tests {
             proposed(&table, std::slice::from_ref(facts), &none, judge, (None, &[]))
         };
         assert_eq!(of(&asking, "offline"), Some(NextStep::ModelAnswerer));
-        assert_eq!(of(&asking, "openai/j"), None);
-        assert_eq!(of(&silent, "offline"), None, "there is nothing to grade");
+        assert_eq!(of(&silent, "offline"), None, "nothing is asked");
     }
 
     #[test]

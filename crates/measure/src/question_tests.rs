@@ -209,8 +209,9 @@ fn fabrication_is_counted_for_models_only() {
     // Two questions tempt to fabricate: the lost first fact and the unanswerable
     // question. One answer asserts something.
     let cells = || vec![full("s", "RRRr"), compacted("s", "wRRD")];
-    let report = run(vec![four("s")], cells());
-    absent(row(&report, "x"), "fabrication_rate", "the offline reader only copies");
+    let found = vec![full("s", "+++?"), compacted("s", "-++?")];
+    let report = run(vec![four("s")], found);
+    absent(row(&report, "x"), "fabrication_rate", "no model answers");
     absent(row(&report, "x"), "recall_filtered", "takes a model as answerer");
     // The judge makes no difference: the answers are a model's.
     for judge in ["offline", "openai/j"] {
@@ -220,10 +221,36 @@ fn fabrication_is_counted_for_models_only() {
         close(row(&report, "x"), "fabrication_rate", 0.5);
         absent(row(&report, "x"), "recall_filtered", "takes three answers each");
     }
-    let mut graded = manifest(&["25%"]);
-    graded.judge = "openai/j".into();
-    let report = measure(graded, "d".into(), vec![four("s")], RunResults::new(cells(), []));
-    absent(row(&report, "x"), "fabrication_rate", "the offline reader only copies");
+}
+
+/// Where no model answers, a question is right if it is findable: two of three facts
+/// are in `x`, and of the two in `full` one still is.
+#[test]
+fn findable_questions_count_where_no_model_answers() {
+    let report = run(vec![four("s")], vec![full("s", "++-?"), compacted("s", "+-+?")]);
+    let x = row(&report, "x");
+    close(x, "findable", 2.0 / 3.0);
+    close(x, "continuity", 50.0);
+    close(x, "kept", 1.0 / 3.0);
+    close(x, "gained", 1.0 / 3.0);
+    close(x, "unscored", 1.0);
+    for id in ["recall", "recall_fact", "recall_abstain", "lost", "garbled", "abstention_rate"] {
+        absent(x, id, "no model answers the questions");
+    }
+    for id in ["recall_recovery", "recovery_calls", "unused"] {
+        absent(x, id, "no model answers the questions");
+    }
+    // Nothing is found in a prompt that the provider refuses, except in controls.
+    let over = |name: &str| cell("s", name).sent(&[1_000, 9_000]).snapshot(1, 1).over();
+    let cells = vec![
+        full("s", "++-?"),
+        over("x").answers("+-+?").build(),
+        over("recorded").control().answers("+-+?").build(),
+    ];
+    let report = run(vec![four("s")], cells);
+    close(row(&report, "x"), "findable", 0.0);
+    close(row(&report, "x"), "continuity", 0.0);
+    close(row(&report, "recorded"), "findable", 2.0 / 3.0);
 }
 
 /// Reference §5: an updated fact tempts to assert its stale value.
@@ -254,7 +281,7 @@ fn fabrication_counts_unanswerable_and_tempting_updated_facts() {
 }
 
 #[test]
-fn reader_better_in_smaller_contexts_is_reported() {
+fn answers_better_in_smaller_contexts_are_reported() {
     // Two questions with all of their evidence: right under x, wrong under full.
     let cells = vec![full("s", "WWRr"), compacted("s", "RRwR")];
     let report = run(vec![four("s")], cells);
@@ -263,7 +290,7 @@ fn reader_better_in_smaller_contexts_is_reported() {
     close(x, "recall_verbatim_full", 0.0);
     let said = |words: &str| warnings(&report).iter().any(|w| w.contains(words));
     assert!(said("x 100 % against 0 %, at 25 %"), "{:?}", warnings(&report));
-    assert!(said("answered and graded offline"), "{:?}", warnings(&report));
+    assert!(said("no model answers the questions"), "{:?}", warnings(&report));
 }
 
 #[test]
