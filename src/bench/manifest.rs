@@ -18,7 +18,7 @@ fn title(datasets: &[Dataset]) -> String {
 }
 
 /// The agent that recorded everything, where it is one.
-fn agent(datasets: &[Dataset]) -> Option<String> {
+pub(super) fn agent(datasets: &[Dataset]) -> Option<String> {
     let (first, others) = datasets.split_first()?;
     first.agent.clone().filter(|_| others.iter().all(|other| other.agent == first.agent))
 }
@@ -37,6 +37,7 @@ pub(super) fn of_plan(spec: &RunSpec, datasets: &[Dataset], counter: &Counter) -
         scaled: spec.scaled,
         cuts: spec.cuts.to_string(),
         compact_at: Vec::new(),
+        grid: None,
         questions: String::new(),
         agent: agent(datasets),
         depth: spec.depth,

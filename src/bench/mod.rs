@@ -23,6 +23,7 @@
 //! keys and prices, fills the roles with models, and prints.
 
 mod error;
+mod grid;
 mod manifest;
 mod merge;
 mod native;
@@ -34,6 +35,7 @@ mod settings;
 mod shard;
 
 pub use error::BenchError;
+pub use grid::Search;
 pub use merge::{MergeError, merge};
 pub use native::{native_sizes, share_native_windows};
 pub(crate) use plan::cores;

@@ -129,9 +129,17 @@ pub fn plan(inputs: Inputs, settings: &Settings) -> Result<BenchPlan, BenchError
     warnings.extend(native::share_native_windows(&mut datasets, &windows, &agents));
     let samples = samples(&mut datasets, settings.limit)?;
     let compactor = inputs.compactor_model.map(|model| Arc::new(agents.named(&model)));
+    let (strategies, grid) = match &inputs.strategies {
+        Strategies::Selected(selection) => (selection.load(contents(&samples, recordings))?, None),
+        Strategies::Search(search) => {
+            let agent = manifest::agent(&datasets);
+            let (strategies, grid) = search.load(&samples, agent.as_deref())?;
+            (strategies, Some(grid))
+        }
+    };
     let spec = RunSpec {
         agents,
-        strategies: inputs.strategies.load(contents(&samples, recordings))?,
+        strategies,
         windows,
         // What a model writes differs from time to time.
         replicates: settings.replicates.unwrap_or(if compactor.is_some() { 3 } else { 1 }),
@@ -150,7 +158,10 @@ pub fn plan(inputs: Inputs, settings: &Settings) -> Result<BenchPlan, BenchError
     warnings.extend(unreadable(&samples).filter(|_| left_out()));
     let mut manifest = manifest::of_plan(&spec, &datasets, &counter);
     manifest.questions = hash;
-    manifest.named = inputs.strategies.requested(&spec.strategies);
+    if let Strategies::Selected(selection) = &inputs.strategies {
+        manifest.named = selection.named(&spec.strategies);
+    }
+    manifest.grid = grid;
     manifest.shard = settings.shard;
     manifest.compact_at = settings.compact_at.clone();
     manifest.warnings.extend(warnings);

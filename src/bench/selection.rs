@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::{Selection, Strategies};
+use super::Selection;
 use recap_core::model::suggest;
 use recap_strategy::{Strategy, StrategyError, StrategyText, builtin_names, saver_names};
 
@@ -62,6 +62,21 @@ pub enum SelectionError {
     /// A change is not written as `STRATEGY.KEY=VALUE` or `STRATEGY: KEY=VALUE; KEY=VALUE`.
     #[error("`{0}` is not STRATEGY.KEY=VALUE")]
     Change(String),
+    /// Values of a search are not written as `KEY=VALUE,VALUE`.
+    #[error("`--set {0}` is not KEY=VALUE,VALUE")]
+    Values(String),
+    /// No strategy is named, and that of the recorded agent is not known.
+    #[error("which strategy is to be searched is not known")]
+    NoStrategy,
+    /// The values of a search make more settings than one run takes.
+    #[error("these values make more than {most} settings")]
+    ManySettings {
+        /// Largest number of settings beside the author's.
+        most: usize,
+    },
+    /// No setting but the author's is left; the reasons of others.
+    #[error("no setting but the author's is left{}", .0.iter().map(|why| format!("\n{why}")).collect::<String>())]
+    NoSetting(Vec<String>),
     /// A strategy file, or a changed value, is wrong.
     #[error(transparent)]
     Strategy(#[from] StrategyError),
@@ -88,31 +103,10 @@ impl DataContents {
     }
 }
 
-impl Strategies {
-    /// The strategies of the run.
-    ///
-    /// # Errors
-    /// If one cannot be loaded, or two have the same name.
-    pub(super) fn load(&self, data: DataContents) -> Result<Vec<Arc<Strategy>>, SelectionError> {
-        match self {
-            Strategies::Only(strategies) => Ok(strategies.clone()),
-            Strategies::Selected(selection) => selection.load(data),
-        }
-    }
-
-    /// Names of those among them that were asked for.
-    pub(super) fn requested(&self, strategies: &[Arc<Strategy>]) -> Vec<String> {
-        match self {
-            Strategies::Only(_) => Vec::new(),
-            Strategies::Selected(selection) => selection.named(strategies),
-        }
-    }
-}
-
 impl Selection {
     /// The strategies of the run, controls included, in the order in which they
     /// were named.
-    fn load(&self, data: DataContents) -> Result<Vec<Arc<Strategy>>, SelectionError> {
+    pub(super) fn load(&self, data: DataContents) -> Result<Vec<Arc<Strategy>>, SelectionError> {
         let names = self.with_controls(data)?;
         let mut strategies = Vec::new();
         for name in &names {
@@ -174,7 +168,7 @@ impl Selection {
 
     /// Names of the strategies that were named or made by a change. `all` stands
     /// for every strategy but the controls.
-    fn named(&self, strategies: &[Arc<Strategy>]) -> Vec<String> {
+    pub(super) fn named(&self, strategies: &[Arc<Strategy>]) -> Vec<String> {
         let asked = self.each_name();
         let all = asked.contains(&"all");
         // The name inside a strategy file is independent of the file's name.
@@ -213,10 +207,15 @@ struct ChangedRow<'a> {
 impl ChangedRow<'_> {
     fn strategy(self) -> Result<Strategy, SelectionError> {
         let mut strategy = strategy(self.name, &self.values)?;
-        let told: Vec<String> = self.values.iter().map(|(k, v)| format!("{k}={v}")).collect();
-        strategy.name = format!("{}[{}]", strategy.name, told.join(" "));
+        strategy.name = named(&strategy.name, &self.values);
         Ok(strategy)
     }
+}
+
+/// The name of a strategy with changed values.
+pub(super) fn named(strategy: &str, values: &[(String, String)]) -> String {
+    let told: Vec<String> = values.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    format!("{strategy}[{}]", told.join(" "))
 }
 
 /// The rows of `STRATEGY.KEY=VALUE` or `STRATEGY: KEY=VALUE; KEY=VALUE`: one for each
@@ -258,7 +257,7 @@ fn strategy_of<'a>(change: &'a str, selected: &'a [String]) -> Option<(&'a str, 
 }
 
 /// The parts of a text between marks that stand neither in quotes nor in brackets.
-fn parts(text: &str, mark: char) -> Vec<&str> {
+pub(super) fn parts(text: &str, mark: char) -> Vec<&str> {
     let (mut parts, mut from) = (Vec::new(), 0);
     let (mut quote, mut depth) = (None, 0);
     for (at, c) in text.char_indices() {

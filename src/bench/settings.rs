@@ -1,16 +1,14 @@
 //! The settings of a comparison: options of the program, keys of `recap.toml`, and
 //! what a program that uses the library sets. Each is declared here alone.
 
-use std::sync::Arc;
-
 use clap::Args;
 use clap::builder::TypedValueParser as _;
 
+use super::Search;
 use recap_core::model::{MOST_TOKENS, Shard};
 use recap_core::text::number_of_tokens;
 use recap_exam::facts::Cuts;
 use recap_replay::WindowSpec;
-use recap_strategy::Strategy;
 
 /// Settings of a comparison. The defaults are those of `recap bench`.
 #[derive(Clone, Debug, Args)]
@@ -26,9 +24,9 @@ pub struct Settings {
     #[arg(long)]
     pub no_scale: bool,
 
-    /// Size of the prompt at which the agent's own compaction is to fire (130k); repeat for several
-    /// [default: six sizes that its setting takes]
-    #[arg(long = "compact-at", value_name = "SIZE", value_parser = compact_at)]
+    /// Size of the prompt at which the agent's own compaction is to fire (130k), in `recap tune` the
+    /// strategy's; a list, or repeat [default: six sizes that its setting takes]
+    #[arg(long = "compact-at", value_name = "SIZES", value_delimiter = ',', value_parser = compact_at)]
     pub compact_at: Vec<u64>,
 
     /// Force a compaction at so many places of each session, spread evenly over its tokens; at
@@ -126,8 +124,8 @@ pub struct Selection {
 pub enum Strategies {
     /// Those that were asked for, and controls.
     Selected(Selection),
-    /// These and nothing else: no controls, and none without its summaries.
-    Only(Vec<Arc<Strategy>>),
+    /// One, and others that change its values: no controls, and none without its summaries.
+    Search(Search),
 }
 
 impl Strategies {

@@ -13,7 +13,9 @@ use super::progress::{Progress, Verbosity};
 use super::role_options::{QuestionMode, QuestionSource, RoleOptions};
 use super::work::{Stopped, Work};
 use super::{authoring, dry_run, gating, headings, inputs, models, recordings, report, wire};
-use crate::bench::{BenchPlan, Inputs, Questions, Results, Selection, Settings, Strategies, plan};
+use crate::bench::{
+    BenchPlan, Inputs, Questions, Results, Search, Selection, Settings, Strategies, plan,
+};
 use recap_core::model::Shard;
 use recap_core::text::counted;
 use recap_formats::LoadOptions;
@@ -99,6 +101,16 @@ pub struct Arguments {
 
     #[command(flatten, next_help_heading = headings::GATE)]
     gating: gating::GateOptions,
+
+    /// Whether settings of one strategy are compared: `recap tune`.
+    #[arg(skip)]
+    search: bool,
+}
+
+/// `recap tune`.
+pub(super) fn tune(mut arguments: Arguments) -> Result<Exit, Failure> {
+    arguments.search = true;
+    run(&arguments, QuestionMode::Questions)
 }
 
 pub(super) fn run(arguments: &Arguments, ask: QuestionMode) -> Result<Exit, Failure> {
@@ -113,6 +125,12 @@ pub(super) fn run(arguments: &Arguments, ask: QuestionMode) -> Result<Exit, Fail
         ));
     }
     arguments.role_options.refuse(ask, &plan.spec.strategies)?;
+    if let Some(grid) = plan.manifest.grid.as_ref().filter(|_| !arguments.quiet && !arguments.json)
+    {
+        let others = counted(grid.changes.len(), "setting");
+        let listed = grid.changes.join("\n  ");
+        wire::say(&format!("{} as its author has it, and {others}:\n  {listed}", grid.author));
+    }
     let gate = arguments.gating.before(&mut plan.manifest, &plan.samples)?;
     if arguments.dry_run {
         let plan = dry_run::plan(plan, &arguments.role_options, arguments.json)?;
@@ -305,15 +323,38 @@ impl Arguments {
         };
         Ok(Inputs {
             datasets,
-            strategies: Strategies::Selected(Selection {
-                redact: self.role_options.line.redact == Some(Redact::Yes),
-                ..self.selection.clone()
-            }),
+            strategies: self.strategies()?,
             questions,
             prices,
             counter: wire::counter(self.tokens),
             compactor_model: self.role_options.compactor_id()?,
         })
+    }
+
+    fn strategies(&self) -> Result<Strategies, Failure> {
+        let selection = &self.selection;
+        let redact = self.role_options.line.redact == Some(Redact::Yes);
+        if !self.search {
+            return Ok(Strategies::Selected(Selection { redact, ..selection.clone() }));
+        }
+        let settings = &self.settings;
+        let several = [
+            ("--strategy", selection.names.len() > 1),
+            ("--window", settings.windows.len() > 1),
+            ("--agent-model", settings.agent_models.len() > 1),
+        ];
+        if let Some((option, _)) = several.into_iter().find(|(_, several)| *several) {
+            return Err(Failure::usage(format!("{option} more than once in a search")).help(
+                "settings of one strategy are compared, at one window and bill: give --set \
+                 KEY=V1,V2 or --compact-at SIZES",
+            ));
+        }
+        Ok(Strategies::Search(Search {
+            strategy: selection.names.first().cloned(),
+            changes: selection.changes.clone(),
+            compact_at: settings.compact_at.clone(),
+            redact,
+        }))
     }
 
     /// The settings as typed; models raise the number of cells at a time.

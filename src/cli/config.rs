@@ -26,7 +26,7 @@ use recap_replay::WindowError;
 pub(super) const FILE: &str = "recap.toml";
 
 /// Subcommands that the settings apply to.
-const CONFIGURED: [&str; 4] = ["bench", "replay", "report", "merge"];
+const CONFIGURED: [&str; 5] = ["bench", "replay", "tune", "report", "merge"];
 
 /// The subcommand whose options are the keys; it has all options of the others.
 const KEYS_OF: &str = "bench";
@@ -37,6 +37,9 @@ const NO_KEYS: [&str; 3] = ["config", "help", "version"];
 /// Roles that are not needed where no questions are asked, so that one file serves
 /// both `bench` and `replay`.
 const ASKED_ONLY: [&str; 4] = ["answerer", "judge", "embedder", "questions"];
+
+/// What a search has of its own, so that the same file serves it too.
+const SEARCHED: [&str; 5] = ["strategy", "set", "compact-at", "cuts", "depth"];
 
 /// Prefix of the environment variables.
 const PREFIX: &str = "RECAP_";
@@ -206,7 +209,11 @@ impl<'a> TypedOptions<'a> {
 
     /// The option of this subcommand that a setting applies to, if any.
     fn target_of(&self, setting: &Setting) -> Option<&'a Arg> {
-        let idle = self.command.get_name() == "replay" && ASKED_ONLY.contains(&&*setting.key);
+        let idle = match self.command.get_name() {
+            "replay" => ASKED_ONLY.contains(&&*setting.key),
+            "tune" => SEARCHED.contains(&&*setting.key),
+            _ => false,
+        };
         let mut own = self.command.get_arguments();
         own.find(|arg| !idle && key(arg).as_deref() == Some(&setting.key))
     }

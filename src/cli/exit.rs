@@ -127,6 +127,18 @@ impl From<SelectionError> for Failure {
                      its second stage, or `--set 'gencode: 1.enabled=false; 2.keep_last=5'`",
                 )
             }
+            SelectionError::Values(_) => Failure::usage(message).help(
+                "for example `recap tune --strategy gencode --set 2.keep_last=5,10,20`",
+            ),
+            SelectionError::NoStrategy => Failure::usage(message).help(
+                "name it: `recap tune INPUT --strategy NAME`; `recap strategies list` names all",
+            ),
+            SelectionError::ManySettings { .. } => {
+                Failure::usage(message).help("give fewer values")
+            }
+            SelectionError::NoSetting(_) => {
+                Failure::usage(message).help("give other values: --set, --compact-at")
+            }
             SelectionError::Strategy(error) => error.into(),
         }
     }

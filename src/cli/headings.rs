@@ -2,8 +2,6 @@
 //! it, so those of a flattened struct are given with the flattened field, and
 //! single options name theirs.
 
-/// Options of a search.
-pub(super) const SEARCH: &str = "Search";
 /// Options of the replay.
 pub(super) const REPLAY: &str = "Replay";
 /// Options that select the models in the roles.

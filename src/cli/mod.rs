@@ -61,7 +61,7 @@ enum Command {
     Merge(merge::Arguments),
     /// Print what changed between two runs on the same data
     Compare(compare::Arguments),
-    /// Search the parameters of a strategy: what each setting keeps, and for how many dollars
+    /// Compare settings of one strategy, chosen on one half of the projects, judged on the other
     Tune(tune::Arguments),
     /// Convert foreign logs into a native data set
     Import(import::Arguments),
@@ -103,7 +103,7 @@ pub fn dispatch(cli: Cli) -> Result<Exit, Failure> {
         Command::Report(arguments) => report::run(&arguments),
         Command::Merge(arguments) => merge::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
-        Command::Tune(arguments) => tune::run(&arguments),
+        Command::Tune(arguments) => tune::run(arguments),
         Command::Import(arguments) => import::run(&arguments),
         Command::Show(arguments) => show::run(&arguments),
         Command::Strategies(arguments) => strategies::run(&arguments),

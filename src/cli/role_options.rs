@@ -86,11 +86,6 @@ impl RoleOptions {
         cores().max(waiting)
     }
 
-    /// The compactor, as typed.
-    pub(super) fn compactor(&self) -> &str {
-        &self.compactor
-    }
-
     /// Whether a model answers, grades or embeds.
     pub(super) fn has_readers(&self) -> bool {
         let others = [&self.answerer, &self.embedder];
@@ -189,32 +184,15 @@ impl RoleOptions {
         prices: &Arc<PriceList>,
         seed: u64,
     ) -> Result<(ModelRoles, Option<ModelSession>), Failure> {
-        let compactor = std::slice::from_ref(&self.compactor);
-        let (mut roles, model_session) = self.fill_each(compactor, counter, prices, seed)?;
-        Ok((roles.remove(0), model_session))
-    }
-
-    /// Roles that differ in their compactor alone, which share one exchange.
-    pub(super) fn fill_each(
-        &self,
-        compactors: &[String],
-        counter: &Arc<Counter>,
-        prices: &Arc<PriceList>,
-        seed: u64,
-    ) -> Result<(Vec<ModelRoles>, Option<ModelSession>), Failure> {
-        let with = |name: &String| RoleOptions { compactor: name.clone(), ..self.clone() };
-        let each: Vec<RoleOptions> = compactors.iter().map(with).collect();
-        if !each.iter().any(RoleOptions::has_models) {
+        if !self.has_models() {
             self.line.refuse_idle()?;
-            return Ok((each.iter().map(|_| ModelRoles::offline(counter)).collect(), None));
+            return Ok((ModelRoles::offline(counter), None));
         }
-        let others = [&self.answerer, &self.embedder].into_iter().chain(&self.judge);
-        let typed = compactors.iter().chain(others).map(String::as_str).chain(self.author());
-        let typed: Vec<&str> = typed.collect();
+        let others =
+            [&self.compactor, &self.answerer, &self.embedder].into_iter().chain(&self.judge);
+        let typed: Vec<&str> = others.map(String::as_str).chain(self.author()).collect();
         let mut model_session = ModelSession::open(&self.line, &typed, prices, seed)?;
-        let filled =
-            each.iter().map(|role_options| role_options.filled(counter, &mut model_session));
-        Ok((filled.collect::<Result<_, _>>()?, Some(model_session)))
+        Ok((self.filled(counter, &mut model_session)?, Some(model_session)))
     }
 
     /// The roles of a dry run, which count calls instead of making them.

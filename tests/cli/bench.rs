@@ -15,6 +15,7 @@ const CONTRACTED: &[&str] = &[
     "cut_questions.csv",
     "cuts.csv",
     "facts.csv",
+    "frontier.csv",
     "junit.xml",
     "manifest.json",
     "questions.csv",

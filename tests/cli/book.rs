@@ -339,12 +339,5 @@ fn the_commands_about_programs_run() {
 #[test]
 fn the_commands_about_strategies_run() {
     let home = Home::new();
-    // A search needs a second session.
-    home.prepare("cp -r DATA SESSIONS/two");
-    let space = block("strategies.md", "toml", "[vary]");
-    for prompt in ["prompts/continuation.md", "short.md"] {
-        assert!(space.contains(prompt), "{space}");
-    }
-    home.desk.file("space.toml", space).file("short.md", "Say briefly what was done.\n");
     home.runs("strategies.md");
 }

@@ -1,151 +1,176 @@
-//! `recap tune`: a search from its space to its result.
-
-use std::path::Path;
+//! `recap tune`: settings of a strategy, from files to what is recommended.
 
 use serde_json::{Value as Json, json};
 
 use crate::desk::Desk;
 
-/// A strategy without cache breakpoints, which costs more than one with them and
-/// keeps the same.
-const BASE: &str = "version = 1\nname = \"mine\"\nsummary = \"x\"\nsource = \"x\"\n\
-                    cache_breakpoints = []\n[[stage]]\nmechanism = \"fifo\"\n\
-                    at = \"request\"\nunit = \"message\"\n\
-                    when = { above = \"window\", share = 0.85 }\n";
-const SPACE: &str = "version = 1\nbase = \"mine.toml\"\n[vary]\n\
-                     \"1.when.share\" = [0.6, 0.85]\n\
-                     cache_breakpoints = [[], [\"preamble\", \"previous\", \"newest\"]]\n";
+/// Without cache breakpoints, so that a smaller prompt is always a cheaper one. Of results all but
+/// the newest one go above 18,000 tokens of a window of 20,000.
+const STRATEGY: &str = "version = 1\nname = \"mine\"\nsummary = \"x\"\nsource = \"x\"\n\
+                        cache_breakpoints = []\n[[stage]]\nmechanism = \"mask\"\n\
+                        at = \"request\"\nwhen = { above = \"window\", share = 0.9 }\n\
+                        keep_results = 1\nmarker = \"[cleared]\"\n";
 
-/// A desk with `many`: one session under so many names, each of a project of
-/// its own.
-fn desk(sessions: usize) -> Desk {
+/// `s0`, `s1`, … of six requests and 10,000 to 14,000 tokens each. The first result names a file
+/// that the last request opens, if it does in this session: the one fact that is used.
+fn desk(sessions: usize, uses: impl Fn(usize) -> bool) -> Desk {
     let desk = Desk::new();
-    let quickstart = Path::new(env!("CARGO_MANIFEST_DIR")).join("datasets/quickstart");
-    let all = std::fs::read_to_string(quickstart.join("sessions.jsonl")).unwrap();
-    let short = all.lines().find(|line| line.starts_with("{\"id\":\"parcel-service\"")).unwrap();
-    let mut session: Json = serde_json::from_str(short).unwrap();
-    let lines: Vec<String> = (0..sessions)
-        .map(|at| {
-            session["id"] = json!(format!("session-{at}"));
-            session["project"] = json!(format!("project-{at}"));
-            session.to_string()
-        })
-        .collect();
-    let card = std::fs::read_to_string(quickstart.join("dataset.toml")).unwrap();
-    desk.file("many/dataset.toml", card.replace("quickstart", "many"));
+    let filler = "a line of a long listing without any name in it\n".repeat(220);
+    let line = |at: usize| {
+        let file = format!("src/parcel/ledger{at}.rs");
+        let mut messages = vec![json!({"id": "u", "role": "user",
+            "blocks": [{"type": "text", "text": "Read all of it and mend what is broken."}]})];
+        for n in 0..6 {
+            let path = if n == 5 && uses(at) { file.clone() } else { "notes".to_owned() };
+            messages.push(json!({"id": format!("a{n}"), "role": "assistant", "blocks": [
+                {"type": "tool_call", "id": format!("c{n}"), "name": "read",
+                 "arguments": {"path": path}}]}));
+            let said = if n == 0 { format!("Broken: {file}\n{filler}") } else { filler.clone() };
+            messages.push(json!({"id": format!("r{n}"), "role": "tool", "blocks": [
+                {"type": "tool_result", "call": format!("c{n}"), "text": said}]}));
+        }
+        json!({"id": format!("s{at}"), "project": format!("p{at}"), "model": "claude-sonnet-4-5",
+            "messages": messages})
+        .to_string()
+    };
+    let lines: Vec<String> = (0..sessions).map(line).collect();
     desk.file("many/sessions.jsonl", lines.join("\n") + "\n");
-    desk.file("mine.toml", BASE).file("space.toml", SPACE);
+    desk.file("mine.toml", STRATEGY);
     desk
 }
 
-const WHAT: [&str; 9] =
-    ["tune", "many", "--space", "space.toml", "--quiet", "--cuts", "2", "--hold-back", "0.25"];
+const RUN: [&str; 8] =
+    ["tune", "many", "--strategy", "mine.toml", "--window", "20k", "--out", "run"];
 
-fn with<'a>(more: &[&'a str]) -> Vec<&'a str> {
-    [&WHAT[..], more].concat()
+fn tuned(desk: &Desk, more: &[&str]) -> (Json, String) {
+    let printed = desk.good(&[&RUN[..], more].concat()).out;
+    (desk.json("run/summary.json")["tuned"].clone(), printed)
 }
 
 #[test]
-fn search_finds_frontier_and_compares_on_unseen_sessions() {
-    let desk = desk(12);
-    desk.good(&with(&["--out", "search"]));
-    let result = desk.json("search/tune.json");
-    let sides = (&result["split"]["search_sessions"], &result["split"]["held_back_sessions"]);
-    assert_eq!(sides, (&json!(9), &json!(3)));
-    // The sessions are one session: what differs, differs in all of them. Without
-    // a cache the same is kept for more dollars.
-    let settings = result["settings"].as_array().unwrap();
-    let of = |setting: &Json| (setting["label"].clone(), setting["status"].clone());
-    let found: Vec<(Json, Json)> = settings.iter().map(of).collect();
+fn earlier_triggers_keep_less_over_the_replay() {
+    let desk = desk(4, |_| true);
+    let (found, printed) = tuned(&desk, &["--compact-at", "5k,17k"]);
+    // Projects of equal size take turns: p0 and p2 choose, p1 and p3 judge. At 5,000 tokens the
+    // first result is cleared before the last request, at 17,000 and 18,000 nothing is.
+    let kept = |at: usize, half: &str| {
+        let half = &found["settings"][at][half];
+        (half["facts"].clone(), half["kept"]["value"].clone(), half["admission"].clone())
+    };
+    for half in ["choosing", "held_back"] {
+        assert_eq!(kept(0, half), (json!(2.0), json!(1.0), json!("admissible")), "{found}");
+        assert_eq!(kept(1, half), (json!(2.0), json!(0.0), json!("keeps-less")), "{found}");
+        assert_eq!(kept(2, half), (json!(2.0), json!(1.0), json!("admissible")), "{found}");
+    }
+    assert_eq!(found["recommended"], json!(0));
+    let why = "Keep the author's settings: of 2 other settings 1 is no better, 1 keeps less.";
+    assert!(printed.replace('\n', " ").contains(why), "{printed}");
+    // A row of the table is the sum of rows of single sessions.
+    let rows = desk.csv("run/sessions.csv");
+    let of = |session: &str| {
+        let is = |row: &&std::collections::BTreeMap<String, String>| {
+            row["session"] == session && row["strategy"] == "mine[compact_at=5000]"
+        };
+        let row = rows.iter().find(is).unwrap();
+        let figure = |name: &str| row[name].parse::<f64>().unwrap();
+        (figure("cost_usd_refetch"), figure("references"), figure("references_kept"))
+    };
+    let (first, second) = (of("s0"), of("s2"));
+    assert_eq!((first.1, first.2), (1.0, 0.0));
+    let frontier = desk.csv("run/frontier.csv");
+    let row = frontier.iter().find(|row| row["setting"] == "compact_at=5000").unwrap();
+    let usd: f64 = row["usd"].parse().unwrap();
+    assert!((usd - first.0 - second.0).abs() < 1e-6, "{usd}");
+    assert_eq!((row["kept"].as_str(), row["held_kept_difference"].as_str()), ("0", "-1"));
+    // The run is one like any other.
+    let again = desk.good(&["report", "run"]).out;
+    assert!(again.contains("Keep the author's settings"), "{again}");
+}
+
+#[test]
+fn cheaper_setting_that_keeps_the_same_is_recommended() {
+    let desk = desk(4, |_| true);
     let cached = "cache_breakpoints=[\"preamble\", \"previous\", \"newest\"]";
-    let known = [
-        ("as its author has it".to_owned(), "behind"),
-        ("1.when.share=0.6".to_owned(), "behind"),
-        (format!("1.when.share=0.6 {cached}"), "behind"),
-        (cached.to_owned(), "frontier"),
-    ];
-    assert_eq!(found, known.map(|(label, status)| (json!(label), json!(status))));
-    assert!(settings.iter().all(|setting| setting["sessions"] == json!(9)), "{settings:?}");
-    assert_eq!(result["recommended"], json!(3), "{result}");
-    let held = &result["held_back"];
-    assert_eq!((&held["sessions"], &held["kept"]["difference"]["mean"]), (&json!(3), &json!(0.0)));
-    assert!(held["usd"]["difference"]["mean"].as_f64().unwrap() < 0.0, "{held}");
-    assert!(held["words"].as_str().unwrap().contains("too few for an interval"), "{held}");
-    // The recommended strategy is a file that runs.
-    assert_eq!(result["strategy_file"], json!("tuned-mine.toml"));
-    let checked = desk.good(&["strategies", "check", "search/tuned-mine.toml"]);
-    assert!(checked.out.starts_with("tuned-mine: "), "{}", checked.out);
-    let rows = desk.csv("search/frontier.csv");
-    assert_eq!((rows.len(), rows[3]["status"].as_str()), (4, "behind"), "{rows:?}");
-    // Both parts are runs like any other.
-    for part in ["search", "held-back"] {
-        desk.good(&["report", &format!("search/{part}/run-1")]);
+    let (found, printed) = tuned(&desk, &["--set", cached]);
+    assert_eq!((&found["recommended"], &found["unit"]), (&json!(1), &json!("project")));
+    let own = &found["settings"][1];
+    assert_eq!((&own["changes"], &own["frontier"]), (&json!(cached), &json!(true)), "{found}");
+    for half in ["choosing", "held_back"] {
+        let usd = |at: usize| found["settings"][at][half]["usd"].as_f64().unwrap();
+        let saving = own[half]["saving"]["value"].as_f64().unwrap();
+        assert!((saving - (1.0 - usd(1) / usd(0))).abs() < 1e-5 && saving > 0.1, "{found}");
     }
+    let set = format!("--strategy mine.toml --set 'mine.toml: {cached}'");
+    let printed = printed.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(printed.contains("Use cache_breakpoints=") && printed.contains(&set), "{printed}");
+    let set = format!("mine.toml: {cached}");
+    desk.good(&["bench", "many", "--strategy", "mine.toml", "--set", &set, "--dry-run"]);
 }
 
 #[test]
-fn search_replays_at_requested_window() {
-    let desk = desk(4);
-    desk.good(&with(&["--out", "narrow", "--window", "60%"]));
-    let manifest: Json =
-        serde_json::from_str(&desk.read("narrow/search/run-1/manifest.json")).unwrap();
-    assert_eq!(manifest["windows"], json!(["60%"]));
+fn setting_that_loses_on_the_half_held_back_is_not_recommended() {
+    // Only the sessions that judge use what the first result said.
+    let desk = desk(4, |at| at % 2 == 1);
+    let (found, printed) = tuned(&desk, &["--compact-at", "5k"]);
+    let own = &found["settings"][1];
+    assert_eq!(own["choosing"]["admission"], json!("admissible"), "{found}");
+    assert_eq!(own["held_back"]["admission"], json!("keeps-less"), "{found}");
+    assert_eq!(found["recommended"], json!(0));
+    let why = "compact_at=5000 is the cheapest admissible setting where it was chosen, but on the \
+               half held back";
+    assert!(found["because"].as_str().unwrap().starts_with(why), "{found}");
+    assert!(printed.replace('\n', " ").contains("facts kept 0 %, the author's 100 %"), "{printed}");
 }
 
 #[test]
-fn an_interrupted_search_comes_to_the_same_end() {
-    let desk = desk(10);
-    desk.good(&with(&["--out", "whole"]));
-    let refused = desk.refused(&with(&["--out", "whole"]));
-    assert!(refused.contains("there is a search in this folder"), "{refused}");
-    // A search that was stopped within its first run.
-    let journal = desk.read("whole/search/run-1/cells.jsonl");
-    desk.file("again/search/run-1/cells.jsonl", &journal[..journal.len() / 2]);
-    let manifest = desk.read("whole/search/run-1/manifest.json");
-    desk.file("again/search/run-1/manifest.json", manifest);
-    let other = desk.refused(&with(&["--out", "again", "--resume", "--seed", "2"]));
-    assert!(other.contains("the run in this folder used other settings: "), "{other}");
-    desk.good(&with(&["--out", "again", "--resume"]));
-    for file in ["tune.json", "frontier.csv", "frontier.svg"] {
-        assert_eq!(
-            desk.read(&format!("whole/{file}")),
-            desk.read(&format!("again/{file}")),
-            "{file}"
-        );
-    }
-    // What was finished is taken over and not replayed anew.
-    let replayed =
-        |run: &str| desk.read(&format!("{run}/search/run-1/times.jsonl")).lines().count();
-    assert!(replayed("again") < replayed("whole"));
-    desk.file("foreign/notes.txt", "mine");
-    for more in [&["--out", "foreign"][..], &["--out", "foreign", "--resume"]] {
-        let foreign = desk.refused(&with(more));
-        assert!(foreign.contains("something else than a search"), "{foreign}");
-    }
+fn without_values_the_numbers_of_the_strategy_are_varied() {
+    let desk = desk(2, |_| true);
+    let plan = desk.good(&[&RUN[..6], &["--dry-run", "--json"]].concat()).out;
+    let plan: Json = serde_json::from_str(&plan).unwrap();
+    let known =
+        ["mine", "mine[1.keep_results=2]", "mine[1.when.share=0.675]", "mine[1.when.share=1.0]"];
+    assert_eq!(plan["strategies"], json!(known));
+    assert_eq!(plan["cells"], json!(8));
 }
 
 #[test]
-fn unsearchable_input_is_refused_with_remedy() {
-    let desk = desk(2);
-    desk.file("wrong.toml", "version = 1\nbase = \"fifo\"\n[vary]\nunit = []\n");
-    desk.file("twice.toml", SPACE.replace("[vary]", "windows = [\"20k\", \"9k\"]\n[vary]"));
-    for (more, says) in [
-        (vec!["many", "--space", "wrong.toml"], "wrong.toml, line 4: unit: the list is empty"),
-        (vec!["many", "--space", "fifoo"], "strategy `fifoo` is not known"),
+fn what_cannot_be_searched_is_refused_with_remedy() {
+    let desk = desk(2, |_| true);
+    for (more, says, help) in [
+        (vec!["--space", "fifo"], "--space is gone", "--set KEY=V1,V2"),
+        (vec!["--hold-back", "0.3"], "--hold-back is gone", "half of the projects"),
+        (vec!["--max-wait", "3"], "--max-wait is gone", "blocking_ms_p95"),
+        (vec!["--settings", "9"], "--settings is gone", "give fewer values"),
+        (vec!["--objective", "kept"], "--objective is gone", "leave it out"),
+        (vec![], "which strategy is to be searched is not known", "--strategy NAME"),
         (
-            vec!["many", "--space", "fifo", "--answerer", "openai/m"],
-            "without --objective continuity",
+            vec!["--strategy", "fifo", "--strategy", "lis"],
+            "--strategy more than once",
+            "one strategy",
         ),
-        (vec!["many", "--space", "fifo", "--questions", "none"], "without --objective continuity"),
-        (vec!["many", "--space", "fifo", "--cuts", "none"], "--cuts none in a search"),
-        (vec!["many", "--space", "twice.toml", "--window", "9k"], "beside `windows` of the space"),
-        (vec!["many", "--space", "fifo", "--max-cost", "1"], "--max-cost without a model"),
+        (
+            vec!["--strategy", "fifo", "--set", "unit"],
+            "`--set unit` is not KEY=VALUE,VALUE",
+            "keep_last",
+        ),
+        (
+            vec!["--strategy", "fifo", "--set", "units=1"],
+            "no setting but the author's",
+            "no such key",
+        ),
+        (
+            vec!["--strategy", "sliding-window", "--compact-at", "9k"],
+            "no setting but",
+            "waits for a size",
+        ),
     ] {
-        let said = desk.refused(&[&["tune"][..], &more[..]].concat());
-        assert!(said.contains(says), "{more:?}: {said}");
+        let said = desk.refused(&[&["tune", "many"][..], &more[..]].concat());
+        assert!(said.contains(says) && said.contains(help), "{more:?}: {said}");
     }
-    for option in ["--hold-back=1", "--max-wait=-1", "--depth=0"] {
-        let ran = desk.recap(&["tune", "many", "--space", "fifo", option]);
-        assert!(ran.code == 2 && ran.err.contains("invalid value"), "{option}: {ran:?}");
-    }
+}
+
+#[test]
+fn single_session_is_not_divided() {
+    let (found, _) = tuned(&desk(1, |_| true), &["--compact-at", "5k"]);
+    assert_eq!(found["because"], json!("one project or session alone cannot be divided"));
 }

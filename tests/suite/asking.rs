@@ -229,6 +229,7 @@ pub fn manifest() -> Manifest {
         no_text: false,
         shard: None,
         compact_at: Vec::new(),
+        grid: None,
         agent: None,
         planned: recap_core::model::Planned::default(),
         warnings: Vec::new(),

@@ -54,7 +54,6 @@ mod receipt;
 mod recommendation;
 mod rows;
 mod savers;
-mod session_figures;
 mod session_fingerprint;
 mod sign_flip;
 mod sizes;
@@ -62,6 +61,7 @@ mod spec;
 mod statistics;
 #[cfg(test)]
 pub(crate) mod testkit;
+mod tuned;
 mod twin;
 mod waiting;
 
@@ -73,9 +73,8 @@ pub use measures::{MEASURES, is_at_cuts};
 pub use paired::{Difference, Side, Spread, Unpaired, paired};
 pub use pooling::{FactsInOrder, Owner, PooledUnit, groups, pooled, these_sessions};
 pub use receipt::receipt;
-pub use session_figures::{SessionFigures, WeightedMean, estimate, session_figures};
 pub use session_fingerprint::{SessionFingerprint, fingerprint_of};
-pub use sizes::{curve, recorded_compactions};
+pub use sizes::{SIZES, curve, recorded_compactions};
 pub use spec::{
     Basis, CellInput, Compute, Contribution, Pool, ReferencingRequest, Spec, SupportOf,
 };
@@ -125,7 +124,8 @@ pub fn measure(
         missing.as_ref(),
     );
     let findings = findings::findings(&evidence);
-    let mut recommendation = recommendation::recommendation(&evidence, &findings);
+    let mut recommendation =
+        recommendation::recommendation(&evidence, &findings).filter(|_| manifest.grid.is_none());
     let answered_at_cuts = answered_at_cuts::answered_at_cuts(&sessions, &results, manifest.depth);
     let rows: Vec<StrategyRow> = table.into_iter().map(|entry| entry.row).collect();
     let asked = primary == Primary::Continuity;
@@ -140,7 +140,9 @@ pub fn measure(
         of.next = Some(NextStep::SmallerWindow);
     }
     let prices = PriceList::from(&manifest.prices);
-    let curve = (!asked).then(|| curve(&manifest, &sessions, &prices));
+    let session_rows = by_session::session_rows(&manifest, &sessions, &results);
+    let tuned = tuned::tuned(&manifest, &sessions, &results, &session_rows);
+    let curve = (!asked && tuned.is_none()).then(|| curve(&manifest, &sessions, &prices));
     let own = receipt(&sessions, &prices);
     let estimated = match &curve {
         Some(Ok(curve)) => Some(curve.estimated),
@@ -154,7 +156,8 @@ pub fn measure(
         receipt: Receipt { estimated, ..own },
         receipts: sessions.iter().map(|facts| receipt([facts], &prices)).collect(),
         savers: savers::savers(&manifest, &sessions, &results),
-        session_rows: by_session::session_rows(&manifest, &sessions, &results),
+        session_rows,
+        tuned,
         manifest,
         title,
         primary,

@@ -52,6 +52,7 @@ pub struct ReplaySession<'a> {
     /// The provider's last report covers the messages before this one.
     pub(super) reported_through: MessageIndex,
     pub(super) random: Mutex<ChaCha8Rng>,
+    /// The context limit as the strategy takes it.
     pub(super) window: u64,
     pub(super) now: Timestamp,
     pub(super) recorded: Option<&'a RecordedCompaction>,
@@ -134,7 +135,7 @@ impl<'a> ReplaySession<'a> {
             reported: None,
             reported_through: 0,
             random: Mutex::new(plan.random()),
-            window: plan.window,
+            window: plan.strategy.believed_window(plan.window, plan.scaling),
             now: subject.timeline.at(0),
             recorded: None,
             loss: Loss::default(),
@@ -240,7 +241,7 @@ impl<'a> ReplaySession<'a> {
         self.prepare()?;
         self.evaluate_stages(At::Request).await?;
         self.check_pairs()?;
-        self.snapshot(end, self.context.weight().tokens > self.window);
+        self.snapshot(end, self.context.weight().tokens > self.plan.window);
         self.cpu_ms = cpu_ms;
         Ok(())
     }
@@ -283,7 +284,7 @@ impl<'a> ReplaySession<'a> {
         let weight = self.context.weight();
         let output = self.subject.recording.sizes.output[message as usize];
         let ordinal = self.requests.len() as u32;
-        self.snapshot(ordinal, weight.tokens + output > self.window);
+        self.snapshot(ordinal, weight.tokens + output > self.plan.window);
         let references = &self.subject.facts.exam.references;
         let from = references.partition_point(|r| r.request < ordinal);
         let asked = references.iter().enumerate().skip(from);
@@ -297,7 +298,7 @@ impl<'a> ReplaySession<'a> {
             tokens_sent: weight.tokens,
             estimated: self.plan.strategy.estimator.total(weight, self.reported),
             messages: self.context.message_count(),
-            overflow: weight.tokens + output > self.window,
+            overflow: weight.tokens + output > self.plan.window,
             valid,
             common_prefix: step.common_prefix,
             cache_break: step.broken,
@@ -401,7 +402,7 @@ impl<'a> ReplaySession<'a> {
             self.compactions.iter().zip(0..).map(|((number, _), at)| (*number, at)).collect();
         self.asked.sort_by_key(|asked| asked.question);
         let mut rows = CellRows {
-            window: self.window,
+            window: self.plan.window,
             preamble_added: self.preamble_added,
             requests: Arc::new(self.requests),
             compactions: self.compactions.into_iter().map(|(_, row)| row).collect(),

@@ -34,7 +34,6 @@ mod compactions_csv;
 mod comparison;
 mod cuts_csv;
 pub mod document;
-mod drawing;
 mod facts_csv;
 mod forgets;
 mod html;
@@ -78,7 +77,6 @@ pub use document::{STYLES, Screen};
 pub use html::comparison_html;
 pub use spend::calls_table;
 pub use table::table;
-pub use tuned::{tuned_csv, tuned_json, tuned_svg, tuned_table};
 
 /// Where the page finds the words behind a hash. Not given (`--no-text`), the
 /// page shows sizes and states only.
@@ -120,6 +118,7 @@ impl Format {
 
 /// Every file that a run leaves for its readers, in the order of writing.
 pub static FORMATS: &[Format] = &[
+    tuned::FORMAT,
     summary_csv::FORMAT,
     sessions::FORMAT,
     savers::FORMAT,

@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 
 use super::document::markdown::{escaped, folded, markdown, rows};
 use super::document::{Column, Group, Narrow, Row, Table, absent, figures};
-use super::{Format, RenderInput, block, receipt, sizes, table};
+use super::{Format, RenderInput, block, receipt, sizes, table, tuned};
 use recap_core::model::{
     Check, CheckOutcome, Finding, Gate, Report, RowKind, StrategyRow, UndecidedPolicy,
 };
@@ -151,6 +151,10 @@ fn reason(check: &Check) -> String {
 /// What to use, how sure that is and what it rests on.
 fn answer(report: &Report) -> String {
     let mut text = String::new();
+    if let Some(tuned) = &report.tuned {
+        line(&mut text, &format!("**{}**", escaped::prose(&tuned::sentence(tuned), 2 * SENTENCE)));
+        text += &format!("\n{}", rows(&tuned::table(tuned)));
+    }
     let rebuilt = receipt::rebuilt(&report.receipt).map(|said| format!("Of today's bill {said}."));
     if let Some(Answer { answer, how_sure, doubt, basis, also, harness, .. }) =
         wording::answer(report)

@@ -41,6 +41,9 @@ struct Summary<'a> {
     questions: Vec<Json>,
     #[serde(skip_serializing_if = "Option::is_none")]
     family: Option<Json>,
+    /// What a search over settings came to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tuned: Option<Json>,
     #[serde(skip_serializing_if = "Option::is_none")]
     gate: Option<&'a Gate>,
     /// What an interrupted run lacks.
@@ -99,6 +102,7 @@ fn render(source: &RenderInput<'_>) -> Vec<u8> {
         family: report.family.as_ref().map(shown),
         answer: report.recommendation.as_ref().and_then(|of| answered(report, of)),
         sizes: report.curve.as_ref().map(super::sizes::json),
+        tuned: report.tuned.as_ref().map(shown),
         gate: report.gate.as_ref(),
         missing: report.missing.as_ref(),
         findings: report.findings.iter().map(found).collect(),

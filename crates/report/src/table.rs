@@ -1,7 +1,7 @@
 //! The ranked table on a terminal (docs/result.md).
 
 use super::document::{Column, Group, Narrow, Part, Row, Table, absent, terminal};
-use super::{Screen, block, certainty, panel, receipt, savers, sessions, spend, validation};
+use super::{Screen, block, certainty, panel, receipt, savers, sessions, spend, tuned, validation};
 use recap_core::model::{FULL, Interval, Primary, RECORDED, Report, RowKind, StrategyRow};
 
 mod brief;
@@ -16,13 +16,19 @@ const TODAY: [&str; 2] = [FULL, RECORDED];
 /// Renders the comparison for a terminal: what an answer needs, or on a wide
 /// screen everything.
 pub fn table(report: &Report, screen: Screen) -> String {
-    if screen.wide { terminal(&whole(report), screen) } else { brief::table(report, screen) }
+    match &report.tuned {
+        _ if screen.wide => terminal(&whole(report), screen),
+        Some(tuned) => terminal(&tuned::parts(report, tuned), screen),
+        None => brief::table(report, screen),
+    }
 }
 
 /// The answer, one table per data set, window and agent model with what its
 /// columns stand for, and all findings.
 fn whole(report: &Report) -> Vec<Part> {
-    let mut parts = ending::answer(report);
+    let mut parts: Vec<Part> =
+        report.tuned.iter().flat_map(|tuned| tuned::parts(report, tuned)).collect();
+    parts.extend(ending::answer(report));
     for block in block::blocks(report) {
         let mut headline = block::headline(report, block.dataset, &[block.window]);
         if let Some(billing_model) = block::billing_model(report, &block) {

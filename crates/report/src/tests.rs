@@ -3,9 +3,9 @@ use std::sync::Arc;
 use super::testkit::{Kit, cut, narrow, saver_row, validation, wide};
 use super::*;
 use recap_core::model::{
-    Absent, Amount, Bill, Calibration, CellOutcome, Family, Finding, Interval, Primary, Problem,
-    Receipt, RowKind, Sender, Spent, StrategyRow, Support, TestOutcome, Tested, TokenKind, Value,
-    catalogue,
+    Absent, Admission, Amount, Bill, Calibration, CellOutcome, Family, Finding, Interval, Primary,
+    Problem, Receipt, RowKind, Sender, Spent, StrategyRow, Support, TestOutcome, Tested, TokenKind,
+    Tuned, TunedHalf, TunedSessions, TunedSetting, Value, catalogue,
 };
 use unicode_width::UnicodeWidthStr;
 
@@ -217,6 +217,7 @@ fn strategy_named_like_formula_is_defused_in_csv() {
         row.strategy = format!("=cmd|{}", row.strategy);
     }
     report.savers = vec![saver_row("=cmd|prune")];
+    report.tuned = Some(author_alone("=cmd|prune"));
     let mut sessions = report.results.iter();
     let question = sessions.find_map(|session| {
         session.cells().iter().find_map(|cell| cell.rows()?.questions.first().cloned())
@@ -237,6 +238,38 @@ fn strategy_named_like_formula_is_defused_in_csv() {
         let defused = [",'=cmd|prune,", "\n'=cmd|prune,"].iter().any(|name| text.contains(name));
         assert!(defused, "{}: {text}", format.file);
         assert!(!text.contains(",=cmd") && !text.contains("\n=cmd"), "{}", format.file);
+    }
+}
+
+/// A search of the author's setting alone.
+fn author_alone(strategy: &str) -> Tuned {
+    let half = TunedHalf {
+        admission: Admission::Admissible,
+        usd: Some(2.0),
+        saving: None,
+        refused: 0.0,
+        facts: 0.0,
+        kept: None,
+        kept_difference: None,
+        answers: None,
+        answers_difference: None,
+    };
+    Tuned {
+        strategy: strategy.to_owned(),
+        typed: strategy.to_owned(),
+        unit: "session",
+        choosing: TunedSessions::default(),
+        held_back: TunedSessions::default(),
+        settings: vec![TunedSetting {
+            changes: String::new(),
+            strategy: strategy.to_owned(),
+            frontier: true,
+            choosing: half.clone(),
+            held_back: half,
+        }],
+        refused: Vec::new(),
+        recommended: 0,
+        because: String::new(),
     }
 }
 

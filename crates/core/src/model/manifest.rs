@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use super::{Planned, Shard, Source, TimeProfile};
+use super::{Grid, Planned, Shard, Source, TimeProfile};
 
 /// Where an input came from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,6 +69,9 @@ pub struct Manifest {
     /// are named.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub compact_at: Vec<u64>,
+    /// The settings of one strategy that the run searches, where it is a search.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grid: Option<Grid>,
     /// The agent that made the recordings, by the name of their format, where all
     /// are of one.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -120,9 +120,6 @@ pub use sizes::{
     Kept, NoCurve, Quantities, Quantity, RecordedRow, SessionAtSize, SizeCurve, SizeRow,
 };
 pub use suggest::{alike, suggest};
-pub use tuned::{
-    Ranged, TUNED_VERSION, Tuned, TunedDifference, TunedHeldBack, TunedSetting, TunedSplit,
-    TunedStatus,
-};
+pub use tuned::{Admission, Grid, Ranged, Tuned, TunedHalf, TunedSessions, TunedSetting};
 pub use unusable::{Fallbacks, Repeated, RepeatedTexts, UnusableReplies, unusable_replies};
 pub use usage::{CacheMiss, MOST_TOKENS, SessionTotal, SidechainRequest, Usage};

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     Absent, CallRow, Family, Finding, Gate, Headroom, Manifest, Measure, Missing, NoCurve,
     PanelAgreement, Primary, QuestionKind, Receipt, Recommendation, RecordedRow, RowKind,
-    RunResults, SaverRow, SessionFacts, SizeCurve, Value, catalogue,
+    RunResults, SaverRow, SessionFacts, SizeCurve, Tuned, Value, catalogue,
 };
 
 /// Version of the instrument: mining rules, offline roles, judge prompts.
@@ -242,6 +242,8 @@ pub struct Report {
     pub receipt: Receipt,
     /// The same of each of [`Report::sessions`].
     pub receipts: Vec<Receipt>,
+    /// What a search over settings came to; absent in a run that is none.
+    pub tuned: Option<Tuned>,
     /// What token savers come to; empty in a run without one.
     pub savers: Vec<SaverRow>,
     /// Figures of each session under each strategy, in the order of the table.
@@ -265,7 +267,7 @@ impl Report {
 }
 
 /// The measures of a [`SessionRow`].
-pub const SESSION_MEASURES: [&Measure; 10] = [
+pub const SESSION_MEASURES: [&Measure; 15] = [
     catalogue::COST_USD,
     catalogue::COST_SAVINGS,
     catalogue::TOKENS_SENT,
@@ -276,6 +278,11 @@ pub const SESSION_MEASURES: [&Measure; 10] = [
     catalogue::FACTS_KEPT,
     catalogue::QUESTIONS_AT_CUT,
     catalogue::CONTINUITY_AT_CUT,
+    catalogue::COST_USD_REFETCH,
+    catalogue::REFERENCES,
+    catalogue::REFERENCES_KEPT,
+    catalogue::QUESTIONS,
+    catalogue::RECALL,
 ];
 
 /// Figures of a session under a strategy, at a window and as one billing model is billed.

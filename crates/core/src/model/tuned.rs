@@ -1,163 +1,127 @@
-//! The result of a search over the parameters of a strategy.
+//! What a search over settings of a strategy came to.
 
 use serde::{Deserialize, Serialize};
 
-/// Version of `tune.json`.
-pub const TUNED_VERSION: u32 = 3;
-
-/// A mean with its 95 % interval.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+/// What a run searches: the settings beside its strategies in the manifest.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+pub struct Grid {
+    /// The strategy as typed: a name, or a file.
+    pub typed: String,
+    /// The strategy as its author has it: the first one of the run.
+    pub author: String,
+    /// What each of the other strategies changes, in their order: `KEY=VALUE; KEY=VALUE`.
+    pub changes: Vec<String>,
+    /// Changes that the strategy refuses, each with the reason.
+    pub refused: Vec<(String, String)>,
+}
+
+/// A figure with its 95 % interval, from six projects or sessions on.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Ranged {
-    /// The mean.
-    pub mean: f64,
-    /// Lower end of the interval; absent with fewer than six clusters.
+    /// The figure.
+    pub value: f64,
+    /// Lower end of the interval.
     pub lo: Option<f64>,
     /// Upper end of the interval.
     pub hi: Option<f64>,
 }
 
-/// What became of a setting.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr)]
+/// Whether a setting may take the place of the author's, by one half of the sessions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, strum::IntoStaticStr)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
-pub enum TunedStatus {
-    /// No other setting keeps as much for as few dollars.
-    Frontier,
-    /// Another setting keeps no less for no more dollars.
-    Behind,
-    /// A cell or a cut of it failed.
+pub enum Admission {
+    /// It may.
+    Admissible,
+    /// A cell of it failed.
     Failed,
-    /// Its waits are longer than allowed.
-    TooSlow,
-    /// No session of the search fits its window.
-    Unseen,
+    /// The provider would have refused more of its prompts.
+    Refused,
+    /// A price is not known.
+    Unpriced,
+    /// Its bill is higher.
+    Dearer,
+    /// It keeps fewer facts, or answers fewer questions.
+    KeepsLess,
 }
 
-impl TunedStatus {
+impl Admission {
     /// The name used in files.
     pub fn as_str(self) -> &'static str {
         self.into()
     }
 }
 
-/// A setting and what the search found of it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct TunedSetting {
-    /// Its number, from 0: the author's setting.
-    pub number: usize,
-    /// What distinguishes it from the author's setting.
-    pub label: String,
-    /// Name of the changed strategy.
-    pub strategy: String,
-    /// Hash of the changed strategy.
-    pub hash: String,
-    /// The window, where the space names windows.
-    pub window: Option<String>,
-    /// The compactor.
-    pub compactor: String,
-    /// What became of it.
-    pub status: TunedStatus,
-    /// Number of sessions of the search that tell of it.
-    pub sessions: usize,
-    /// Number of clusters with a fact that was needed.
-    pub clusters: usize,
-    /// Share that is kept, 0 to 1; absent where no fact was needed.
+/// The figures of a setting on one half of the sessions.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TunedHalf {
+    /// Whether it may take the place of the author's.
+    pub admission: Admission,
+    /// Dollars of the half, with what is lost fetched again; absent where a price is not known.
+    pub usd: Option<f64>,
+    /// Share of the author's bill that it saves.
+    pub saving: Option<Ranged>,
+    /// Prompts that the provider would have refused, a mean over repetitions.
+    pub refused: f64,
+    /// Facts that requests used.
+    pub facts: f64,
+    /// Share of them that these requests still saw; absent where no request used one.
     pub kept: Option<Ranged>,
-    /// Dollars a session.
-    pub usd: Option<Ranged>,
-    /// 95th percentile of its waits, in seconds; absent where some wait is not
-    /// known.
-    pub wait_p95_s: Option<f64>,
-    /// Why it failed.
-    pub why: Option<String>,
+    /// That share less the author's.
+    pub kept_difference: Option<Ranged>,
+    /// Mean score of the data sets' questions, `0.0..=1.0`; absent where none was asked.
+    pub answers: Option<Ranged>,
+    /// That score less the author's.
+    pub answers_difference: Option<Ranged>,
 }
 
-/// Sizes of the two parts of the sessions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct TunedSplit {
-    /// Whether sessions are split by project.
-    pub by_project: bool,
-    /// Sessions of the search.
-    pub search_sessions: usize,
-    /// Clusters of the search: projects, or sessions where none is known.
-    pub search_clusters: usize,
-    /// Sessions that are held back.
-    pub held_back_sessions: usize,
-    /// Clusters that are held back.
-    pub held_back_clusters: usize,
+/// A setting and what the search found of it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TunedSetting {
+    /// What it changes; empty for the author's.
+    pub changes: String,
+    /// Name of the changed strategy: that of its rows.
+    pub strategy: String,
+    /// Whether it is admissible by the half that settings are chosen by, and no other such one
+    /// keeps as much for less.
+    pub frontier: bool,
+    /// On the half that settings are chosen by.
+    pub choosing: TunedHalf,
+    /// On the half that is held back.
+    pub held_back: TunedHalf,
 }
 
-/// A difference between the setting that the search found and the author's.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct TunedDifference {
-    /// The author's figure.
-    pub author: f64,
-    /// The figure of the setting that the search found.
-    pub found: f64,
-    /// Found minus author's, paired by session.
-    pub difference: Ranged,
-    /// Two-sided p of the sign-flip test, from six clusters on.
-    pub p: Option<f64>,
-    /// Number of clusters.
-    pub clusters: usize,
-}
-
-/// How the setting that the search found does on sessions that it never saw.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct TunedHeldBack {
-    /// Number of the setting. It is not recommended where it does worse than the
-    /// author's.
-    pub setting: usize,
-    /// Number of sessions.
+/// One half of the sessions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct TunedSessions {
+    /// Sessions.
     pub sessions: usize,
-    /// What is kept; absent where no fact was needed.
-    pub kept: Option<TunedDifference>,
-    /// Dollars a session.
-    pub usd: Option<TunedDifference>,
-    /// The comparison in words.
-    pub words: String,
+    /// Requests of these sessions.
+    pub requests: usize,
+    /// Projects, or sessions with their forks, that stay together.
+    pub units: usize,
 }
 
-/// The result of a search: `tune.json`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+/// The result of a search over settings of a strategy.
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Tuned {
-    /// Version of this form: [`TUNED_VERSION`].
-    pub version: u32,
-    /// The base as typed.
-    pub base: String,
-    /// Names of the data sets.
-    pub title: String,
-    /// Id of the measure of what is kept.
-    pub measure: String,
-    /// Depth of the cuts.
-    pub depth: u32,
-    /// Largest 95th percentile of the waits, in seconds.
-    pub max_wait_s: Option<f64>,
-    /// Seed of the search.
-    pub seed: u64,
-    /// The two parts of the sessions.
-    pub split: TunedSplit,
-    /// Combinations of the space, saturating.
-    pub combinations: u64,
+    /// The strategy.
+    pub strategy: String,
+    /// The same as typed: a name, or a file.
+    pub typed: String,
+    /// What stays together: `project` or `session`.
+    pub unit: &'static str,
+    /// The half that settings are chosen by.
+    pub choosing: TunedSessions,
+    /// The half that is held back.
+    pub held_back: TunedSessions,
     /// The settings, the author's first.
     pub settings: Vec<TunedSetting>,
     /// Changes that the strategy refuses, each with the reason.
     pub refused: Vec<(String, String)>,
-    /// The recommended setting; absent where none can be.
-    pub recommended: Option<usize>,
-    /// Why that one.
+    /// Position of the setting that is recommended: 0 is the author's.
+    pub recommended: usize,
+    /// Why that one, in a sentence.
     pub because: String,
-    /// File of the recommended strategy, beside this one.
-    pub strategy_file: Option<String>,
-    /// How the setting that the search found does on held-back sessions; absent
-    /// where it is the author's.
-    pub held_back: Option<TunedHeldBack>,
-    /// What limits these figures.
-    pub notes: Vec<String>,
 }

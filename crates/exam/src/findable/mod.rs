@@ -32,7 +32,7 @@ pub struct Findable {
     messages: Vec<(Role, Arc<str>)>,
     read: OnceLock<Vec<Arc<Passages>>>,
     /// Texts that strategies wrote, by hash, and the message whose text they replace.
-    written: Mutex<FxHashMap<(String, Option<MessageIndex>), Arc<Passages>>>,
+    written: Mutex<WrittenTexts>,
     /// `None` where no value is expected.
     questions: Vec<Option<Asked>>,
 }
@@ -51,7 +51,7 @@ struct Asked {
     hits: OnceLock<Vec<Vec<TermHit>>>,
     /// The parts of values that a passage states, by the place of its text in memory
     /// and its number.
-    stated: Mutex<FxHashMap<(usize, u32), Arc<[bool]>>>,
+    stated: Mutex<StatedParts>,
 }
 
 /// An accepted value: its parts, and how many of them must be stated.
@@ -60,6 +60,12 @@ struct Value {
     parts: Vec<Sought>,
     needed: usize,
 }
+
+/// Texts by hash, with the message whose text they replace.
+type WrittenTexts = FxHashMap<(String, Option<MessageIndex>), Arc<Passages>>;
+
+/// The parts of values that each passage states.
+type StatedParts = FxHashMap<(usize, u32), Arc<[bool]>>;
 
 /// A passage of a text, and how often it holds a word of the question, by the
 /// position of the word.

@@ -17,6 +17,7 @@ use recap_core::model::{
 /// The measures of this subject.
 pub(super) const ALL: &[Spec] = &[
     REFERENCES,
+    KEPT,
     RECALL,
     PARTIAL,
     BARE,
@@ -52,6 +53,13 @@ fn share(sample: &CellInput<'_>, of: impl Fn(&ReferencingRequest<'_>) -> f64) ->
 /// How many references the exam asks for.
 const REFERENCES: Spec = sum(catalogue::REFERENCES, |sample| {
     Contribution::One(sample.facts.exam.references.len() as f64)
+});
+
+/// How many of them are kept at the request that uses them; none at one that was refused.
+const KEPT: Spec = sum(catalogue::REFERENCES_KEPT, |sample| {
+    let asked = sample.asked(|_| true);
+    let kept = asked.iter().map(|one| one.share_kept() * one.references.len() as f64);
+    Contribution::One(kept.sum::<f64>().round())
 });
 
 /// Share of the references that survive, verbatim or carried.

@@ -28,7 +28,7 @@ use recap_core::model::{
 use walk::{ROOM, Track, Walked};
 
 /// The sizes that are looked at, in tokens.
-const SIZES: [u64; 9] =
+pub const SIZES: [u64; 9] =
     [80_000, 100_000, 115_000, 130_000, 150_000, 165_000, 200_000, 300_000, 400_000];
 /// Sizes that are shown at most, where none is named.
 const MOST_SIZES: usize = 6;

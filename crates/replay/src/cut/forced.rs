@@ -6,7 +6,7 @@ use crate::plan::ReplayError;
 use crate::session::ReplaySession;
 use recap_core::model::{MessageIndex, RequestRow};
 use recap_core::tokens::Reported;
-use recap_strategy::{At, Gauge, Of, Scaling, Strategy, When};
+use recap_strategy::{At, Gauge, Scaling, Strategy, When};
 
 /// Whether a trigger depends on the size of a context, so that it can be
 /// treated as reached. Triggers on user messages, the clock and the vendor's
@@ -37,7 +37,7 @@ const LARGEST: u64 = 1 << 32;
 /// share of the window, the window is as large as the context.
 pub(super) fn window(strategy: &Strategy, stage: usize, scaling: Scaling, tokens: u64) -> u64 {
     let fires = |window: u64| {
-        let threshold = threshold(strategy, stage, scaling, window);
+        let threshold = strategy.threshold(stage, window, scaling);
         threshold.is_some_and(|threshold| tokens > threshold)
     };
     if fires(LARGEST) || !fires(1) {
@@ -49,25 +49,6 @@ pub(super) fn window(strategy: &Strategy, stage: usize, scaling: Scaling, tokens
         if fires(middle) { fires_at = middle } else { does_not = middle }
     }
     fires_at
-}
-
-/// Number of tokens above which a stage runs at a window; `None` if the trigger
-/// does not depend on tokens.
-fn threshold(strategy: &Strategy, stage: usize, scaling: Scaling, window: u64) -> Option<u64> {
-    let when = strategy.trigger(stage, window, scaling);
-    let share = |of: Of, share: f64| {
-        let whole = match of {
-            Of::Window => window,
-            Of::Budget => strategy.budget_tokens(window, scaling),
-            Of::Usable => strategy.usable(window, scaling),
-        };
-        (whole as f64 * share) as u64
-    };
-    match when {
-        When::Above { of, share: part, and_over, .. } => Some(share(of, part).max(and_over)),
-        When::AboveReserve { reserve } => Some(window.saturating_sub(reserve)),
-        _ => None,
-    }
 }
 
 impl ReplaySession<'_> {
@@ -154,7 +135,7 @@ impl ReplaySession<'_> {
     /// Treats the trigger of a stage as reached: sets the size that the strategy
     /// estimates to just above it.
     fn reach(&self, number: usize, gauge: &mut Gauge<'_>) {
-        let threshold = threshold(&self.plan.strategy, number, self.plan.scaling, self.window);
+        let threshold = self.plan.strategy.threshold(number, self.plan.window, self.plan.scaling);
         let least = threshold.unwrap_or(0) + 1;
         let believed = gauge.believed.unwrap_or(self.context.weight().tokens);
         gauge.believed = Some(believed.max(least));

@@ -7,7 +7,7 @@ use toml::{Table, Value};
 use super::{Stage, Strategy, StrategyError};
 use crate::host::Mechanism;
 use crate::mechanism::Build;
-use crate::trigger::When;
+use crate::trigger::{Of, When};
 
 /// Which absolute numbers of tokens and characters scale with the window
 /// (how-it-works §14).
@@ -26,6 +26,21 @@ impl Scaling {
     #[must_use]
     pub fn at_made_window(self) -> Self {
         if self == Scaling::AsWritten { self } else { Scaling::All }
+    }
+}
+
+/// From which size of the prompt to which one the last trigger of a strategy moves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Moved {
+    to: u64,
+    from: u64,
+}
+
+impl Moved {
+    /// A number of tokens in the same ratio.
+    pub(super) fn of(self, tokens: u64) -> u64 {
+        let moved = u128::from(tokens) * u128::from(self.to) / u128::from(self.from);
+        u64::try_from(moved).unwrap_or(u64::MAX)
     }
 }
 
@@ -124,12 +139,74 @@ impl Strategy {
         parameters
     }
 
-    /// The trigger of a stage scaled to a window.
+    /// The trigger of a stage scaled to a window, and moved to the size at which the strategy is
+    /// told to compact.
     ///
     /// # Panics
     ///
     /// If it has no such stage.
     pub fn trigger(&self, stage: usize, window: u64, scaling: Scaling) -> When {
+        let own = self.own_trigger(stage, window, scaling);
+        let Some(moved) = self.moved(window, scaling) else { return own };
+        let at = |tokens: u64, at_most| When::Above {
+            of: Of::Window,
+            share: 0.0,
+            and_over: tokens,
+            at_most,
+        };
+        match own {
+            When::Above { of, share, and_over, at_most } => {
+                let share = self.share(of, share, window, scaling);
+                at(moved.of(share).max(and_over.min(moved.to)), at_most)
+            }
+            When::AboveReserve { reserve } => at(moved.of(window.saturating_sub(reserve)), None),
+            other => other,
+        }
+    }
+
+    /// The size of the prompt above which a stage runs at a window; `None` where its trigger does
+    /// not wait for one.
+    pub fn threshold(&self, stage: usize, window: u64, scaling: Scaling) -> Option<u64> {
+        self.threshold_of(&self.trigger(stage, window, scaling), window, scaling)
+    }
+
+    fn threshold_of(&self, when: &When, window: u64, scaling: Scaling) -> Option<u64> {
+        match when {
+            When::Above { of, share, and_over, .. } => {
+                Some(self.share(*of, *share, window, scaling).max(*and_over))
+            }
+            When::AboveReserve { reserve } => Some(window.saturating_sub(*reserve)),
+            _ => None,
+        }
+    }
+
+    fn share(&self, of: Of, share: f64, window: u64, scaling: Scaling) -> u64 {
+        let whole = match of {
+            Of::Window => window,
+            Of::Budget => self.budget_tokens(window, scaling),
+            Of::Usable => self.usable(window, scaling),
+        };
+        (whole as f64 * share) as u64
+    }
+
+    /// Whether a stage waits for a size of the prompt.
+    pub fn awaits_size(&self) -> bool {
+        let sized = |when: &When| matches!(when, When::Above { .. } | When::AboveReserve { .. });
+        self.stages.iter().any(|stage| sized(&stage.when))
+    }
+
+    /// How far its triggers move to smaller sizes, so that the last of them is at
+    /// [`Strategy::compact_at`]; `None` where that is no smaller.
+    pub(super) fn moved(&self, window: u64, scaling: Scaling) -> Option<Moved> {
+        let to = self.compact_at?;
+        let own = (0..self.stages.len()).filter_map(|stage| {
+            self.threshold_of(&self.own_trigger(stage, window, scaling), window, scaling)
+        });
+        own.max().filter(|from| to < *from).map(|from| Moved { to, from })
+    }
+
+    /// The trigger of a stage as it is written, scaled to a window.
+    fn own_trigger(&self, stage: usize, window: u64, scaling: Scaling) -> When {
         let [and_over, at_most, reserve, tool_tokens] =
             OF_TRIGGERS.map(|key| self.scale(&format!("{}.{key}", stage + 1), window, scaling));
         match &self.stages[stage].when {
@@ -154,7 +231,7 @@ impl Strategy {
         for (number, stage) in self.stages.iter().enumerate() {
             let build = Build {
                 parameters: &self.effective(number, window, scaling),
-                window,
+                window: self.believed_window(window, scaling),
                 strategy: &self.name,
                 stage: number + 1,
                 hash: &self.hash,

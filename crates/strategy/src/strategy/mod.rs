@@ -133,6 +133,8 @@ pub struct Strategy {
     pub estimator: Estimator,
     /// The part of the window that it uses.
     pub budget: Budget,
+    /// Size of the prompt at which it compacts, in place of its own where that is larger.
+    pub compact_at: Option<u64>,
     /// The positions of cache breakpoints in its requests.
     pub breakpoints: Vec<Breakpoint>,
     /// Whether it caches its preamble explicitly where a provider offers that
@@ -230,6 +232,13 @@ impl Strategy {
         scale.number(self.output_limit.min(LARGEST_RESERVE))
     }
 
+    /// The window that the strategy takes for its own: where it is told to compact at a smaller
+    /// size, smaller in that ratio, so that shares of the window follow the size and numbers of
+    /// tokens stay.
+    pub fn believed_window(&self, window: u64, scaling: Scaling) -> u64 {
+        self.moved(window, scaling).map_or(window, |moved| moved.of(window))
+    }
+
     /// Tokens of a window less its output reserve.
     pub fn usable(&self, window: u64, scaling: Scaling) -> u64 {
         window.saturating_sub(self.output_reserve(window, scaling))
@@ -301,6 +310,30 @@ mod tests {
         {
             strategy.budget = budget;
             assert_eq!(strategy.budget_tokens(50_000, Scaling::AsWritten), tokens);
+        }
+    }
+
+    #[test]
+    fn last_trigger_moves_to_named_size_and_shares_of_window_with_it() {
+        let of = |name, size: u64| {
+            let set = [("compact_at".to_owned(), size.to_string())];
+            let strategy = builtin(name, &set).unwrap().unwrap();
+            let at = |stage| strategy.threshold(stage, 200_000, Scaling::AsWritten);
+            let stages: Vec<Option<u64>> = (0..strategy.stages.len()).map(at).collect();
+            (stages, strategy.believed_window(200_000, Scaling::AsWritten))
+        };
+        // 33,000 below the window: 167,000 of 200,000, which moves to 100/167 of itself.
+        assert_eq!(of("claude-code", 100_000), (vec![Some(100_000)], 119_760));
+        // Later than its own trigger it does not fire.
+        assert_eq!(of("claude-code", 180_000), (vec![Some(167_000)], 200_000));
+        // Both layers are at the usable 191,808.
+        assert_eq!(of("gencode", 95_904), (vec![Some(95_904); 2], 100_000));
+        // A number of tokens is no share, and gives way alone.
+        assert_eq!(of("anthropic-context-editing", 60_000), (vec![Some(60_000)], 120_000));
+        for (name, size) in [("sliding-window", "9000"), ("codex", "0")] {
+            let set = [("compact_at".to_owned(), size.to_owned())];
+            let refused = builtin(name, &set).unwrap().unwrap_err().to_string();
+            assert!(refused.contains("compact_at: it is a number of tokens above 0"), "{refused}");
         }
     }
 

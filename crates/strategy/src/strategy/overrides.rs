@@ -7,12 +7,13 @@ use toml::{Table, Value};
 use recap_core::model::suggest;
 
 /// Keys that every strategy may have, also where its file leaves them out.
-const OPTIONAL: [&str; 8] = [
+const OPTIONAL: [&str; 9] = [
     "native_window",
     "scales",
     "output_limit",
     "estimator",
     "budget",
+    "compact_at",
     "cache_breakpoints",
     "explicit_cache",
     "recovery",

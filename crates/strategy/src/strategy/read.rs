@@ -36,6 +36,7 @@ struct Wire {
     #[serde(default)]
     estimator: Estimator,
     budget: Option<Value>,
+    compact_at: Option<u64>,
     cache_breakpoints: Option<Vec<Breakpoint>>,
     #[serde(default)]
     explicit_cache: bool,
@@ -138,6 +139,7 @@ impl Strategy {
             output_limits,
             estimator: wire.estimator,
             budget,
+            compact_at: wire.compact_at,
             breakpoints: wire.cache_breakpoints.unwrap_or_else(|| BREAKPOINTS.to_vec()),
             explicit_cache: wire.explicit_cache,
             recovery,
@@ -148,6 +150,13 @@ impl Strategy {
             prompts,
         };
         scales(&strategy).map_err(|problem| at("scales", problem))?;
+        if strategy.compact_at == Some(0)
+            || (strategy.compact_at.is_some() && !strategy.awaits_size())
+        {
+            let problem = "it is a number of tokens above 0, for a strategy of which a stage waits \
+                           for a size of the prompt";
+            return Err(at("compact_at", problem.to_owned()));
+        }
         // Building once finds bad parameters before anything runs.
         strategy
             .build(strategy.native_window.unwrap_or(200_000), Scaling::All)

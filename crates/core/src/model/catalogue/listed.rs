@@ -224,6 +224,8 @@ AFTER_KINDS:
         "gain over recency without overflowing requests";
     RECOVERED_AT_CUT "recovered_at_cut" Share Higher JsonOnly "how-it-works §45":
         "share of the facts that only the strategy's own search finds";
+    REFERENCES_KEPT "references_kept" Count Higher JsonOnly "reference §4":
+        "references that are still in the context with support at the request that uses them";
     REFERENCE_EXPOSED "reference_exposed" Share Neutral JsonOnly "how-it-works §46":
         "share of the references that are not verbatim; at 0 no fact was needed";
     REFERENCE_LOST "reference_lost" Share Lower JsonOnly "reference §4":

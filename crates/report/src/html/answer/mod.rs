@@ -9,7 +9,8 @@ use askama::Template;
 
 use super::trust::{self, gate};
 use super::{Keys, Names};
-use crate::{block, number, plain};
+use crate::document::html;
+use crate::{block, number, plain, tuned};
 use recap_core::model::{Finding, Primary, Report, RowKind, RowName, StrategyRow, catalogue};
 use recap_core::wording;
 
@@ -33,6 +34,8 @@ pub(super) struct Answer {
     harness: Option<String>,
     /// The whole verdict, and what else was seen.
     more: Vec<String>,
+    /// Where settings were searched: which sessions chose, and every setting.
+    tuned: String,
     gate: Option<gate::GatePanel>,
     problems: Problems,
     /// A picture of each table where what is kept and the bill come from the same replay.
@@ -85,7 +88,7 @@ pub(super) fn answer(
 ) -> Answer {
     let said = wording::answer(report);
     let chosen = report.recommendation.as_ref().and_then(|of| of.choice.place());
-    let is_pictured = report.primary == Primary::Continuity;
+    let is_pictured = report.primary == Primary::Continuity && report.tuned.is_none();
     let several = blocks.len() > 1;
     let shown = blocks.iter().enumerate().filter(|_| is_pictured).map(|(at, block)| {
         // Token savers are each told of; none of them is chosen.
@@ -104,10 +107,12 @@ pub(super) fn answer(
         blocks: shown.collect(),
         more: more(report, said.as_ref()),
         harness: said.as_ref().and_then(|said| Some(plain::line(said.harness.as_ref()?))),
-        sentence: said.map_or_else(
-            || "Nothing was measured: see the full table.".to_owned(),
-            |said| plain::line(&said.answer),
-        ),
+        sentence: match (&report.tuned, said) {
+            (Some(tuned), _) => tuned::sentence(tuned),
+            (None, Some(said)) => plain::line(&said.answer),
+            (None, None) => "Nothing was measured: see the full table.".to_owned(),
+        },
+        tuned: report.tuned.as_ref().map_or_else(String::new, |of| html(&tuned::below(report, of))),
         gate: gate::gate(report),
         problems: problems(report),
     }

@@ -1,0 +1,241 @@
+//! The settings of a strategy that a search compared: a table, what is recommended, and
+//! `frontier.csv`.
+
+use std::io::{Result, Write};
+
+use super::document::{
+    Cell, Column, Group, Head, Narrow, Part, Row, Table, absent, figures, words,
+};
+use super::sheet::{self, Field};
+use super::{Format, RenderInput, block, number, plain};
+use recap_core::model::{
+    Admission, Ranged, Report, RowKind, Tuned, TunedHalf, TunedSessions, TunedSetting,
+};
+
+pub(super) const FORMAT: Format = Format {
+    name: "csv",
+    file: "frontier.csv",
+    about: "one row per setting that `recap tune` compared: bill and facts kept on both halves",
+    render,
+};
+
+/// Share of the requests below which the half held back judges little.
+const WEAK: f64 = 0.25;
+
+/// What became of a setting, the widest column, and the figures of a half.
+const SETTING: Head = Head { narrow: Narrow::Wrapped, ..words("setting") };
+
+/// The result: what is recommended, and every setting.
+pub(super) fn parts(report: &Report, tuned: &Tuned) -> Vec<Part> {
+    let head = format!(
+        "recap tune · {} · {} · {}",
+        plain::line(&tuned.strategy),
+        plain::line(&report.title),
+        block::counted(tuned.settings.len(), "setting")
+    );
+    let mut parts = vec![Part::Title(head), Part::Title(sentence(tuned))];
+    parts.extend(below(report, tuned));
+    parts
+}
+
+/// What stands below that sentence.
+pub(super) fn below(report: &Report, tuned: &Tuned) -> Vec<Part> {
+    let mut parts = vec![Part::Text(sides(tuned)), Part::Table(table(tuned))];
+    parts.extend(apply(tuned).map(|set| Part::Labelled("apply", set)));
+    parts.extend(notes(report, tuned).into_iter().map(|note| Part::Labelled("note", note)));
+    parts
+}
+
+/// What is recommended, and why.
+pub(super) fn sentence(tuned: &Tuned) -> String {
+    match &tuned.settings[tuned.recommended] {
+        _ if tuned.recommended == 0 => format!("Keep the author's settings: {}.", tuned.because),
+        found => format!("Use {}: {}.", plain::line(&found.changes), tuned.because),
+    }
+}
+
+/// Which sessions choose and which judge.
+fn sides(tuned: &Tuned) -> String {
+    let side = |of: &TunedSessions| {
+        let sessions = block::counted(of.sessions, "session");
+        match tuned.unit {
+            "project" => format!("{sessions} of {}", block::counted(of.units, tuned.unit)),
+            _ => sessions,
+        }
+    };
+    let why = match tuned.unit {
+        "project" => "",
+        _ => ", of one project or none that is known",
+    };
+    format!(
+        "Settings are chosen by {} and judged by {} held back{why}. Bills have what is lost \
+         fetched again; facts are kept at the requests that use them.",
+        side(&tuned.choosing),
+        side(&tuned.held_back)
+    )
+}
+
+/// Columns of one half.
+fn heads(tuned: &Tuned, of: [&'static str; 2]) -> Vec<Column> {
+    let [bill, kept] = of;
+    let two = |first, second, head: Head| Column::from(Head { words: [first, second], ..head });
+    let mut columns = vec![two(bill, "bill", figures(""))];
+    let has = |of: fn(&TunedHalf) -> bool| {
+        tuned.settings.iter().any(|one| of(&one.choosing) || of(&one.held_back))
+    };
+    if has(|half| half.kept.is_some()) {
+        columns.push(two(kept, "facts kept", figures("")));
+    }
+    if has(|half| half.answers.is_some()) {
+        columns.push(two(kept, "answers", figures("")));
+    }
+    if has(|half| half.refused > 0.0) {
+        columns.push(two(kept, "refused", figures("")));
+    }
+    columns
+}
+
+pub(super) fn table(tuned: &Tuned) -> Table {
+    let own = heads(tuned, ["", ""]);
+    let held = heads(tuned, ["held back:", "held back:"]);
+    let labels: Vec<String> = own.iter().map(Column::label).collect();
+    let columns = [Column::from(SETTING)].into_iter().chain(own).chain(held);
+    let columns = columns.chain([Column::from(words("status"))]).collect();
+    let row = |(at, one): (usize, &TunedSetting)| {
+        let mut cells = vec![Cell::from(name(tuned, at))];
+        for half in [&one.choosing, &one.held_back] {
+            cells.extend(labels.iter().map(|label| cell(label, half)));
+        }
+        cells.push(status(one).to_owned().into());
+        Row { cells, dim: !one.frontier && at != tuned.recommended }
+    };
+    let rows = listed(tuned).into_iter().map(row).collect();
+    Table { name: "Settings".to_owned(), columns, groups: vec![Group { title: "", rows }] }
+}
+
+fn cell(label: &str, half: &TunedHalf) -> Cell {
+    let share = |range: Option<Ranged>| match range {
+        None => absent().into(),
+        Some(Ranged { value, lo, hi }) => Cell {
+            text: number::percent(value),
+            spread: lo.zip(hi).map(|(lo, hi)| {
+                let [lo, hi] = [lo, hi].map(|end| number::percent(end).replace(" %", ""));
+                format!("[{lo}–{hi}]")
+            }),
+        },
+    };
+    match label {
+        "bill" => half.usd.map_or_else(absent, number::dollars).into(),
+        "facts kept" => share(half.kept),
+        "answers" => share(half.answers),
+        _ => number::any(half.refused).into(),
+    }
+}
+
+fn name(tuned: &Tuned, at: usize) -> String {
+    let mark = if tuned.recommended == at { "→ " } else { "" };
+    match tuned.settings[at].changes.as_str() {
+        "" => format!("{mark}the author's"),
+        changes => format!("{mark}{changes}"),
+    }
+}
+
+/// The author's setting, then the others from the smallest bill on.
+fn listed(tuned: &Tuned) -> Vec<(usize, &TunedSetting)> {
+    let mut all: Vec<(usize, &TunedSetting)> = tuned.settings.iter().enumerate().collect();
+    let usd = |one: &TunedSetting| one.choosing.usd.unwrap_or(f64::INFINITY);
+    all[1..].sort_by(|a, b| usd(a.1).total_cmp(&usd(b.1)).then(a.0.cmp(&b.0)));
+    all
+}
+
+/// What became of a setting, in a few words: where it was chosen, then on the half held back.
+fn status(setting: &TunedSetting) -> &'static str {
+    match (setting.choosing.admission, setting.held_back.admission) {
+        _ if setting.changes.is_empty() => "",
+        (Admission::Admissible, Admission::Admissible) if setting.frontier => "frontier",
+        (Admission::Admissible, Admission::Admissible) => "behind",
+        (Admission::Admissible, held) | (held, _) => match held {
+            Admission::Admissible => "behind",
+            Admission::Failed => "failed",
+            Admission::Refused => "refused",
+            Admission::Unpriced => "no price",
+            Admission::Dearer => "dearer",
+            Admission::KeepsLess => "keeps less",
+        },
+    }
+}
+
+/// How the recommended setting is tried.
+fn apply(tuned: &Tuned) -> Option<String> {
+    let found = &tuned.settings[tuned.recommended];
+    (!found.changes.is_empty()).then(|| {
+        let strategy = plain::line(&tuned.typed);
+        format!("recap bench --strategy {strategy} --set '{strategy}: {}'", found.changes)
+    })
+}
+
+fn notes(report: &Report, tuned: &Tuned) -> Vec<String> {
+    let offline =
+        report.rows.iter().any(|row| row.row_kind == RowKind::OfflineSummary).then(|| {
+            "summaries are the offline compactor's: a model (--compactor) keeps more or less"
+                .to_owned()
+        });
+    let refused = tuned.refused.iter().map(|(changes, why)| format!("refused: {changes}: {why}"));
+    let (held, all) =
+        (tuned.held_back.requests, tuned.choosing.requests + tuned.held_back.requests);
+    let weak = ((held as f64) < WEAK * all as f64).then(|| {
+        let requests = block::counted(all, "request");
+        format!("the half held back has {held} of {requests}: the others are of one {}", tuned.unit)
+    });
+    weak.into_iter().chain(offline).chain(refused).map(|note| plain::line(&note)).collect()
+}
+
+/// Columns of `frontier.csv` for each half.
+const OF_HALF: &str = "admission,usd,saving,saving_lo,saving_hi,refused,facts,kept,kept_lo,kept_hi,\
+    kept_difference,kept_difference_lo,kept_difference_hi,answers,answers_lo,answers_hi,\
+    answers_difference,answers_difference_lo,answers_difference_hi";
+
+fn render(source: &RenderInput<'_>, out: &mut dyn Write) -> Result<()> {
+    let held = OF_HALF.split(',').map(|column| format!("held_{column}"));
+    let held: Vec<String> = held.collect();
+    let header = format!("setting,strategy,recommended,frontier,{OF_HALF},{}", held.join(","));
+    let tuned = source.report.tuned.iter();
+    let rows = tuned.flat_map(|tuned| {
+        listed(tuned).into_iter().map(move |(at, one)| (at == tuned.recommended, one))
+    });
+    let rows = rows.map(|(recommended, one)| {
+        let mut fields = vec![
+            Field::text(&one.changes),
+            Field::text(&one.strategy),
+            Field::Flag(recommended),
+            Field::Flag(one.frontier),
+        ];
+        fields.extend([&one.choosing, &one.held_back].into_iter().flat_map(half));
+        fields
+    });
+    sheet::csv(&header, rows, out)
+}
+
+fn half(of: &TunedHalf) -> Vec<Field> {
+    let range = |range: Option<Ranged>| {
+        let ends = [
+            range.map(|one| one.value),
+            range.and_then(|one| one.lo),
+            range.and_then(|one| one.hi),
+        ];
+        ends.map(Field::maybe)
+    };
+    let first = [Field::text(of.admission.as_str()), Field::maybe_dollars(of.usd)];
+    let counts = [Field::Number(of.refused), Field::Number(of.facts)];
+    let [kept, less, answers, fewer] =
+        [of.kept, of.kept_difference, of.answers, of.answers_difference].map(range);
+    first
+        .into_iter()
+        .chain(range(of.saving))
+        .chain(counts)
+        .chain(kept)
+        .chain(less)
+        .chain(answers)
+        .chain(fewer)
+        .collect()
+}
