@@ -28,7 +28,7 @@ fn question(id: &str, asked_at: u32, evidence: &[u32]) -> Question {
         session: "small".into(),
         asked_at,
         kind: QuestionKind::Fact,
-        question: format!("What about {id}?"),
+        question: format!("What was read for {id}?"),
         expect: Expectation::AnyOf(vec!["read".into()]),
         evidence: evidence.iter().map(|m| format!("m{m}")).collect(),
         stale: Vec::new(),

@@ -159,7 +159,7 @@ fn offline_judge_is_largest_doubt_about_questions() {
     assert_eq!(prune.rank, None);
     let report = run(vec![questions("s")], cells("RRRRRRRR", "wwwwwwww", "RRRRwwww"));
     says(&report, "it keeps 50 %");
-    says(&report, "of the right answers");
+    says(&report, "of the answers");
     says(&report, "no model answers the questions");
 }
 

@@ -4,7 +4,7 @@
 use super::{number, plain};
 use recap_core::model::{
     Absent, Cell, Manifest, Measure, NATIVE, NO_SUMMARY, OFFLINE, Primary, RECORDED, Report,
-    RowKind, SessionFacts, StrategyRow, UNRANKED, Value, catalogue,
+    RowKind, SessionFacts, Source, StrategyRow, UNRANKED, Value, catalogue,
 };
 use recap_core::text::form_for;
 
@@ -243,11 +243,18 @@ pub(super) fn at_cuts(rows: &[&StrategyRow], report: &Report) -> Option<String> 
     let asked = rows.iter().filter_map(|row| row.number(catalogue::QUESTIONS_AT_CUT));
     let asked = asked.fold(0.0, f64::max);
     if report.primary == Primary::FactsKept && asked >= FEWEST_QUESTIONS {
-        text += &format!(
-            " answers kept: of up to {} about the session that the whole conversation answers \
-             right, the share that is still answered right after the cut.",
-            counted(asked as usize, "question")
-        );
+        let asked = counted(asked as usize, "question");
+        text += &match report.manifest.answered_by() {
+            Source::Model => format!(
+                " answers kept: of up to {asked} about the session that are answered right from the \
+                 whole conversation, the share that still is after the cut."
+            ),
+            Source::Lexical => format!(
+                " answers kept: of up to {asked} about the session whose answer is findable in the \
+                 whole conversation (one of its three best passages states it), the share whose \
+                 answer still is after the cut."
+            ),
+        };
     }
     text += " carried: of those no longer sent as recorded, the share in what the strategy wrote. \
              without summary: facts that the same strategy keeps with an empty text in the place of \

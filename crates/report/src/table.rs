@@ -1,8 +1,12 @@
 //! The ranked table on a terminal (docs/result.md).
 
 use super::document::{Column, Group, Narrow, Part, Row, Table, absent, terminal};
-use super::{Screen, block, certainty, panel, receipt, savers, sessions, spend, tuned, validation};
-use recap_core::model::{FULL, Interval, Primary, RECORDED, Report, RowKind, StrategyRow};
+use super::{
+    Screen, block, certainty, number, panel, receipt, savers, sessions, spend, tuned, validation,
+};
+use recap_core::model::{
+    FULL, Interval, Primary, RECORDED, Report, RowKind, Source, StrategyRow, catalogue,
+};
 
 mod brief;
 mod columns;
@@ -57,11 +61,17 @@ pub(super) fn notes(rows: &[&StrategyRow], report: &Report) -> Vec<String> {
     let primary = report.primary;
     let mut notes = Vec::new();
     if primary == Primary::Continuity {
-        notes.push(
-            "answers kept: of the questions that the whole conversation answers right, the share \
-             that the strategy still does."
-                .to_owned(),
-        );
+        notes.push(match report.manifest.answered_by() {
+            Source::Model => {
+                "answers kept: of the questions that are answered right from the whole \
+                 conversation, the share that still is."
+            }
+            Source::Lexical => {
+                "answers kept: of the questions whose answer is findable in the whole conversation \
+                 (one of its three best passages states it), the share whose answer still is."
+            }
+        }
+        .to_owned());
     }
     notes.extend(block::at_cuts(rows, report));
     let has = |f: fn(&Interval) -> bool| {

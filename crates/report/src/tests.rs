@@ -71,7 +71,7 @@ fn csv_headers_are_those_of_the_contract() {
     );
     // The same in every run, whatever it asks.
     insta::assert_snapshot!(header("summary.csv").replace(',', " "), @r"
-    dataset strategy window agent_model sessions requests questions unscored recall recall_lo recall_hi continuity continuity_lo continuity_hi reference_recall evidence_gone fabrication_rate tokens_full tokens_sent token_savings peak_tokens compactions overflows cost_usd cost_savings compaction_cost_usd cache_hit_rate cache_breaks blocking_ms_p95 latency_source verdict_vs_full reference_recall_lo reference_recall_hi references recency_gain cost_usd_refetch sidechain_cost_usd offline_summary mde n_clusters rank depth cuts facts_needed sessions_with_facts facts_kept facts_kept_lo facts_kept_hi exposed_share carried_share added_at_cut gain_at_cut tokens_at_cut continuity_at_cut unusable_replies idle_compactions questions_at_cut cost_head_breakpoint_usd cost_savings_vs_recorded
+    dataset strategy window agent_model sessions requests questions unscored recall recall_lo recall_hi continuity continuity_lo continuity_hi reference_recall evidence_gone fabrication_rate tokens_full tokens_sent token_savings peak_tokens compactions overflows cost_usd cost_savings compaction_cost_usd cache_hit_rate cache_breaks blocking_ms_p95 latency_source verdict_vs_full reference_recall_lo reference_recall_hi references recency_gain cost_usd_refetch sidechain_cost_usd offline_summary mde n_clusters rank depth cuts facts_needed sessions_with_facts facts_kept facts_kept_lo facts_kept_hi exposed_share carried_share added_at_cut gain_at_cut tokens_at_cut continuity_at_cut unusable_replies idle_compactions questions_at_cut cost_head_breakpoint_usd cost_savings_vs_recorded findable
     ");
 }
 

@@ -89,7 +89,7 @@ impl JudgeRow {
         share(self.false_accepts, self.to_reject)
     }
 
-    /// Share of the right answers that were rejected.
+    /// Share of the answers that were rejected.
     pub fn false_reject_share(&self) -> Option<f64> {
         share(self.false_rejects, self.to_accept)
     }

@@ -187,7 +187,7 @@ fn used(chosen: &Chosen) -> String {
         false => format!("At {at} use {strategy}"),
     };
     let of_what = match chosen.by {
-        Primary::Continuity => "of the right answers",
+        Primary::Continuity => "of the answers",
         Primary::FactsKept => "of the facts needed afterwards",
         Primary::ReferenceRecall => "of the facts needed next",
     };

@@ -97,7 +97,7 @@ fn kept(row: &StrategyRow) -> Option<String> {
         return Some(format!("it keeps {} of {facts} needed later", number::percent(kept)));
     }
     let answers = row.number(catalogue::CONTINUITY)?;
-    Some(format!("it keeps {} of the right answers", number::percent(answers)))
+    Some(format!("it keeps {} of the answers", number::percent(answers)))
 }
 
 #[cfg(test)]

@@ -422,8 +422,8 @@ fn questions(answered: &[AnsweredAtCuts]) -> Option<Table> {
     (!kinds.is_empty()).then(|| Table {
         id: "questions",
         title: "Which kinds of questions are still answered",
-        about: "of those that the whole conversation answers right, asked right after the cut; \
-                where the session does not say, it is right to say so",
+        about: "of those right from the whole conversation (where no model answers: findable in \
+                it), asked right after the cut; where the session does not say, it is right to say so",
         heads: kinds.iter().map(head).collect(),
         rows: answered.iter().map(row).collect(),
     })

@@ -216,7 +216,7 @@ pub(super) static BY_CUTS: Lead = Lead {
 pub(super) static BY_QUESTIONS: Lead = Lead {
     primary: Primary::Continuity,
     label: "continuity",
-    about: "share of the questions answered right from the whole conversation that are still answered right after a compaction (0 to 100, more is better). full is 100 by definition; empty, which remembers nothing, is the lower end",
+    about: "share of the questions right from the whole conversation (where no model answers: findable in it) that still are after a compaction (0 to 100, more is better). full is 100 by definition; empty, which remembers nothing, is the lower end",
     show: |points| format!("{points:.0}"),
     readings: &[
         &RECALL,
