@@ -42,7 +42,8 @@ pub struct RoleOptions {
     #[arg(long, value_name = "MODEL", default_value = OFFLINE)]
     answerer: String,
 
-    /// Who grades the answers of a model; two are a panel, a third decides where they disagree
+    /// Who grades the answers of a model, and decides at cuts whether what was written of a fact is
+    /// true; two are a panel, a third decides where they disagree
     #[arg(long, value_name = "MODEL", default_values_t = [OFFLINE.to_owned()])]
     judge: Vec<String>,
 

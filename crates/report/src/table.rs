@@ -1,12 +1,8 @@
 //! The ranked table on a terminal (docs/result.md).
 
 use super::document::{Column, Group, Narrow, Part, Row, Table, absent, terminal};
-use super::{
-    Screen, block, certainty, number, panel, receipt, savers, sessions, spend, tuned, validation,
-};
-use recap_core::model::{
-    FULL, Interval, Primary, RECORDED, Report, RowKind, Source, StrategyRow, catalogue,
-};
+use super::{Screen, block, certainty, panel, receipt, savers, sessions, spend, tuned, validation};
+use recap_core::model::{FULL, Interval, Primary, RECORDED, Report, RowKind, Source, StrategyRow};
 
 mod brief;
 mod columns;
