@@ -1,5 +1,5 @@
 //! The offline compactor: the lines and sentences of the conversation that name something, newest
-//! first, in the asked shape.
+//! first, then the others, in the asked shape.
 //!
 //! It replaces a model so that everything around a compaction can be replayed and
 //! billed without one. Its rows are never ranked: what they keep describes this
@@ -72,32 +72,31 @@ impl Offline {
     }
 
     /// The lines that name something that no newer line names, newest first, up to the
-    /// bound; without any, the newest line.
+    /// bound; then, where it leaves room, the others.
     fn lines(&self, task: &Task) -> Vec<String> {
         let before = before(task);
         let newest_first = task.messages().iter().rev().map(|message| &*message.text);
-        let all = || newest_first.clone().chain([&*before]).flat_map(newest_lines);
+        let all = newest_first.chain([&*before]).flat_map(newest_lines);
         let mut named: FxHashSet<&str> = FxHashSet::default();
-        let (mut lines, mut spent) = (Vec::new(), 0);
-        for line in all() {
-            let line = line.trim_start_matches("- ");
+        let mut said: FxHashSet<&str> = FxHashSet::default();
+        // The lines that name something and the others, each with their tokens.
+        let (mut naming, mut others) = ((Vec::new(), 0), (Vec::new(), 0));
+        for line in all.map(|line| line.trim_start_matches("- ")) {
             let mut is_new = false;
             for identifier in identifiers(line, IdentifierOptions { code: false }) {
                 is_new |= named.insert(identifier.text);
             }
-            if is_new && !is_known(task, line) {
-                let line = cut(line, LONGEST).to_owned();
-                spent += self.counter.count(&line) + 2;
-                lines.push(line);
+            let (lines, spent) = if is_new { &mut naming } else { &mut others };
+            let line = cut(line, LONGEST);
+            if *spent <= task.max_tokens() && said.insert(line) && !is_known(task, line) {
+                *spent += self.counter.count(line) + 2;
+                lines.push(line.to_owned());
             }
-            if spent > task.max_tokens() {
+            if naming.1 > task.max_tokens() {
                 break;
             }
         }
-        if lines.is_empty() {
-            lines.extend(all().next().map(|line| cut(line, LONGEST).to_owned()));
-        }
-        lines
+        naming.0.into_iter().chain(others.0).collect()
     }
 
     /// The input tokens of a call: the prompt, and the messages or the live
