@@ -142,9 +142,8 @@ impl RoleOptions {
                 "leave out --answerer, --judge, --embedder and --questions, or use `recap bench`",
             ));
         }
-        if !self.has_answerer() && (self.has_embedder() || self.judge.iter().any(|j| j != OFFLINE))
-        {
-            return Err(Failure::usage("--judge or --embedder without --answerer").help(
+        if !self.has_answerer() && self.has_embedder() {
+            return Err(Failure::usage("--embedder without --answerer").help(
                 "add --answerer MODEL: where no model answers, nothing is graded or searched",
             ));
         }

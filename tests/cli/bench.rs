@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 use serde_json::Value as Json;
 
 use crate::desk::{Desk, fixture};
+use crate::reader::reads;
+use crate::server::Server;
 
 /// The files that a run without questions leaves (docs/files.md).
 const CONTRACTED: &[&str] = &[
@@ -390,9 +392,14 @@ fn set_with_question(desk: &Desk) {
 fn no_text_folder_contains_no_question_or_answer() {
     let desk = Desk::with_sessions();
     set_with_question(&desk);
+    let server = Server::start(reads);
+    let variables = [("OPENAI_BASE_URL", &*server.base()), ("OPENAI_API_KEY", "sk-canary-4471")];
     let bench = ["bench", "set", "--strategy", "prune", "--strategy", "sliding-window-search"];
-    desk.good(&[&bench[..], &["--out", "worded"]].concat());
-    desk.good(&[&bench[..], &["--no-text", "--out", "run"]].concat());
+    for how in [&["--out", "worded"][..], &["--no-text", "--out", "run"]] {
+        let asked = [&bench[..], &["--answerer", "openai/reader"], how].concat();
+        let ran = desk.recap_with(&variables, &asked);
+        assert!([0, 3].contains(&ran.code), "{ran:?}");
+    }
     let worded = desk.csv("worded/questions.csv");
     let answers = worded.iter().map(|row| row["answer"].clone()).filter(|a| a.len() > 12);
     let planted = ["quokka", "wombat", "numbat"].map(str::to_owned);

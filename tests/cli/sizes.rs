@@ -243,6 +243,9 @@ fn every_dollar_and_share_of_a_sentence_is_a_cell() {
             let questions = page.matches("class=\"grp\" id=\"asked-").count();
             assert!(questions > 0 && page.matches("href=\"#asked-").count() == questions);
         }
+        // What the agent's own compactions kept is a row of the brief table.
+        let first = told.find(" compacts at ").or(told.find("\n strategy ")).expect("a table");
+        let brief = told[first..].split_once("\n sure ").expect("how sure it is").0;
         let wide = desk.good(&["report", "run", "--wide"]).out;
         let (said, tables) = wide.split_once("\n next ").expect("what to do next");
         let answer = desk.json("run/summary.json")["answer"].clone();
@@ -251,7 +254,8 @@ fn every_dollar_and_share_of_a_sentence_is_a_cell() {
         let also = answer["also"].as_array().unwrap().iter().filter_map(Json::as_str);
         // The price of the next run is of no table, and the end of that paragraph no figure.
         for sentence in [said].into_iter().chain(sentences).chain(also) {
-            assert_figures_are_cells(sentence, tables.split_once('\n').unwrap().1);
+            let tables = format!("{}\n{brief}", tables.split_once('\n').unwrap().1);
+            assert_figures_are_cells(sentence, &tables);
         }
     }
 }

@@ -29,8 +29,9 @@ const PRECISION: f64 = 0.9;
 
 /// Labels other than `copied` whose reference the rules of today no longer mine, at most: since
 /// they were made, what follows from parts that stood nearer is no reference (a file in a known
-/// folder, the same file in another checkout), nor what the request itself defines.
-const DRIFT: usize = 25;
+/// folder, the same file in another checkout), nor what
+/// the request itself defines, nor a name in what is written at length.
+const DRIFT: usize = 31;
 
 #[derive(serde::Deserialize)]
 struct Label {
@@ -131,7 +132,7 @@ struct Unseen {
 const PRECISION_ELSEWHERE: f64 = 0.94;
 /// Share of the 56 marked identifiers that were needed as facts and are mined: those that follow
 /// from parts seen nearer are not.
-const RECALL_ELSEWHERE: f64 = 0.5;
+const RECALL_ELSEWHERE: f64 = 0.45;
 
 #[test]
 fn other_projects_references_reach_measured_precision_and_recall() {
