@@ -1,6 +1,8 @@
 //! The settings of a strategy that a search compared: a table, what is recommended, and
 //! `frontier.csv`.
 
+mod picture;
+
 use std::io::{Result, Write};
 
 use super::document::{
@@ -44,6 +46,11 @@ pub(super) fn below(report: &Report, tuned: &Tuned) -> Vec<Part> {
     parts.extend(apply(tuned).map(|set| Part::Labelled("apply", set)));
     parts.extend(notes(report, tuned).into_iter().map(|note| Part::Labelled("note", note)));
     parts
+}
+
+/// What each setting keeps against its dollars, as SVG; `None` where there is nothing to compare.
+pub(super) fn drawing(tuned: &Tuned) -> Option<String> {
+    picture::svg(tuned)
 }
 
 /// What is recommended, and why.

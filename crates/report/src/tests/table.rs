@@ -289,7 +289,8 @@ fn a_wide_terminal_has_every_column() {
                                                                                                                         summary
     ── controls ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
     empty                   0 %  [0–100]        0 %     100 %         0 %  $3.71  −91 %    0.06×      –  1.1k       12  control
-    answers kept: of the questions that the whole conversation answers right, the share that the strategy still does.
+    answers kept: of the questions whose answer is findable in the whole conversation (one of its three best passages states it), the share
+    whose answer still is.
     [a–b]: holds for this session only.
     *: some requests are too large for the window: they count as lost (except for controls), and nobody would get this bill.
     ");

@@ -112,7 +112,10 @@ pub(super) fn answer(
             (None, Some(said)) => plain::line(&said.answer),
             (None, None) => "Nothing was measured: see the full table.".to_owned(),
         },
-        tuned: report.tuned.as_ref().map_or_else(String::new, |of| html(&tuned::below(report, of))),
+        tuned: report.tuned.as_ref().map_or_else(String::new, |of| {
+            let figure = tuned::drawing(of).map(|svg| format!("<figure>{svg}</figure>"));
+            figure.unwrap_or_default() + &html(&tuned::below(report, of))
+        }),
         gate: gate::gate(report),
         problems: problems(report),
     }
