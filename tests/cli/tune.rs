@@ -59,7 +59,10 @@ fn earlier_triggers_keep_less_over_the_replay() {
     };
     // The page has the picture, with the author's setting named.
     let page = desk.read("run/report.html");
-    assert!(page.contains("<figure><svg") && page.contains("bill, what is lost fetched again"), "the picture");
+    assert!(
+        page.contains("<figure><svg") && page.contains("bill, what is lost fetched again"),
+        "the picture"
+    );
     for half in ["choosing", "held_back"] {
         assert_eq!(kept(0, half), (json!(2.0), json!(1.0), json!("admissible")), "{found}");
         assert_eq!(kept(1, half), (json!(2.0), json!(0.0), json!("keeps-less")), "{found}");
