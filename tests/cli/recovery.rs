@@ -25,8 +25,6 @@ fn searching_dropped_text_recovers_answers_and_reports_cost() {
         own.unwrap()["values"][id].clone()
     };
     let figure = |id: &str| -> f64 { value("sliding-window-search", id).as_f64().unwrap() };
-    let recalls = [figure("recall"), figure("recall_recovery")];
-    assert!(recalls.iter().all(|recall| (0.0..=1.0).contains(recall)), "{recalls:?}");
     assert!((1.0..=5.0).contains(&figure("recovery_calls")));
     assert!(figure("recovery_tokens") > 0.0);
     for id in ["recall_recovery", "recovery_calls", "recovery_tokens"] {
@@ -45,6 +43,8 @@ fn searching_dropped_text_recovers_answers_and_reports_cost() {
         figures.sum::<f64>() / own.len() as f64
     };
     assert!((mean("recovery_calls") - figure("recovery_calls")).abs() < 0.5);
+    let found = own.iter().filter(|row| row["score"] == "0" && row["recovered_score"] == "1");
+    assert!(found.count() > 0, "what the window dropped is found again");
 }
 
 /// Sessions that `/new` closes, by what is said in each, and one that goes on.

@@ -90,5 +90,10 @@ pub(super) fn svg(tuned: &Tuned) -> Option<String> {
         }
         area.present().expect(DRAWS);
     }
-    Some(svg)
+    // On a narrow page it becomes smaller, and who hears the page is told what it shows.
+    let label = "what each setting keeps, against its bill: the table below has the figures";
+    let fitting = format!(
+        "<svg role=\"img\" aria-label=\"{label}\" preserveAspectRatio=\"xMinYMin\" width=\"100%\""
+    );
+    Some(svg.replacen("<svg width=\"760\"", &fitting, 1))
 }
