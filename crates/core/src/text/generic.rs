@@ -1,30 +1,11 @@
 //! Identifiers that anybody could write without having read them: names of
 //! standard libraries, dictionary compounds, files that every project has.
 
-use std::sync::LazyLock;
-
-use rustc_hash::FxHashSet;
-
+use super::lists::{
+    COMMON, EXTENSIONS, FILES, FORMERS, FRAMEWORKS, PACKAGES, STANDARD, STYLE_VALUES, STYLES,
+    SYSTEM,
+};
 use crate::text::IdentifierClass;
-
-fn list(text: &'static str) -> FxHashSet<&'static str> {
-    text.lines().filter(|line| !line.starts_with('#')).flat_map(str::split_whitespace).collect()
-}
-
-/// Words that programmers and writers use everywhere, lower-case.
-static COMMON: LazyLock<FxHashSet<&str>> = LazyLock::new(|| list(include_str!("words.txt")));
-/// Names that belong to a language or a platform, lower-case.
-static STANDARD: LazyLock<FxHashSet<&str>> = LazyLock::new(|| list(include_str!("standard.txt")));
-/// Packages and objects whose members are not the project's, as written.
-static PACKAGES: LazyLock<FxHashSet<&str>> = LazyLock::new(|| list(include_str!("packages.txt")));
-/// Packages of well-known frameworks, as written.
-static FRAMEWORKS: LazyLock<FxHashSet<&str>> =
-    LazyLock::new(|| list(include_str!("frameworks.txt")));
-/// Files that every project may have, lower-case.
-static FILES: LazyLock<FxHashSet<&str>> = LazyLock::new(|| list(include_str!("files.txt")));
-/// The extensions of file names.
-static EXTENSIONS: LazyLock<FxHashSet<&str>> =
-    LazyLock::new(|| list(include_str!("extensions.txt")));
 
 /// Whether `word` is an extension that file names end in.
 pub(super) fn is_file_extension(word: &str) -> bool {
@@ -111,7 +92,7 @@ impl GenericTest<'_> {
     /// adjective (`checkpoint-scoped`), is ordinary language, not a name.
     fn kebab(&self, text: &str) -> bool {
         let digit = text.bytes().any(|b| b.is_ascii_digit());
-        let forms = |part: Option<&str>| part.is_some_and(|part| FORMERS.contains(&part));
+        let forms = |part: Option<&str>| part.is_some_and(|part| FORMERS.contains(part));
         let lower = text.to_lowercase();
         let adjective = forms(lower.split('-').next()) || forms(lower.rsplit('-').next());
         is_style(text) || self.all_known(text, 3) || adjective && !digit
@@ -170,277 +151,17 @@ fn is_style(name: &str) -> bool {
     let (name, share) = name.split_once('/').unwrap_or((name, ""));
     let is_number = |part: &str| part.bytes().all(|b| b.is_ascii_digit() || b == b'.');
     let mut parts = name.split('-');
-    let property = parts.next().is_some_and(|first| STYLES.contains(&first));
-    let value = |part: &str| STYLE_VALUES.contains(&part) || is_number(part);
+    let property = parts.next().is_some_and(|first| STYLES.contains(first));
+    let value = |part: &str| STYLE_VALUES.contains(part) || is_number(part);
     let mut values = parts.clone();
     property && is_number(share) && parts.next().is_some() && values.all(value)
 }
-
-/// What utility classes set.
-const STYLES: &[&str] = &[
-    "animate",
-    "backdrop",
-    "bg",
-    "blur",
-    "border",
-    "bottom",
-    "col",
-    "cursor",
-    "divide",
-    "duration",
-    "ease",
-    "fill",
-    "flex",
-    "font",
-    "from",
-    "gap",
-    "grid",
-    "h",
-    "inset",
-    "items",
-    "justify",
-    "leading",
-    "left",
-    "line",
-    "list",
-    "m",
-    "max",
-    "mb",
-    "min",
-    "ml",
-    "mr",
-    "mt",
-    "mx",
-    "my",
-    "object",
-    "opacity",
-    "order",
-    "origin",
-    "outline",
-    "overflow",
-    "p",
-    "pb",
-    "pl",
-    "place",
-    "pointer",
-    "pr",
-    "pt",
-    "px",
-    "py",
-    "right",
-    "ring",
-    "rotate",
-    "rounded",
-    "row",
-    "scale",
-    "select",
-    "self",
-    "shadow",
-    "size",
-    "space",
-    "stroke",
-    "text",
-    "to",
-    "top",
-    "tracking",
-    "transform",
-    "transition",
-    "translate",
-    "via",
-    "w",
-    "whitespace",
-    "z",
-];
-
-/// What they set it to.
-const STYLE_VALUES: &[&str] = &[
-    "2xl",
-    "3xl",
-    "4xl",
-    "5xl",
-    "6xl",
-    "7xl",
-    "8xl",
-    "9xl",
-    "all",
-    "amber",
-    "around",
-    "auto",
-    "b",
-    "base",
-    "between",
-    "black",
-    "blue",
-    "bold",
-    "bottom",
-    "bounce",
-    "center",
-    "clamp",
-    "clip",
-    "col",
-    "colors",
-    "cols",
-    "contain",
-    "cover",
-    "current",
-    "cyan",
-    "dashed",
-    "default",
-    "dotted",
-    "emerald",
-    "end",
-    "events",
-    "evenly",
-    "extrabold",
-    "fit",
-    "fixed",
-    "flow",
-    "fuchsia",
-    "full",
-    "gradient",
-    "gray",
-    "green",
-    "h",
-    "hidden",
-    "in",
-    "indigo",
-    "inner",
-    "inside",
-    "items",
-    "l",
-    "left",
-    "lg",
-    "light",
-    "lime",
-    "linear",
-    "max",
-    "md",
-    "medium",
-    "middle",
-    "min",
-    "mono",
-    "neutral",
-    "none",
-    "normal",
-    "not",
-    "nowrap",
-    "allowed",
-    "opacity",
-    "orange",
-    "out",
-    "outside",
-    "pink",
-    "ping",
-    "pointer",
-    "pre",
-    "pulse",
-    "purple",
-    "r",
-    "red",
-    "relaxed",
-    "right",
-    "rose",
-    "row",
-    "rows",
-    "sans",
-    "screen",
-    "scroll",
-    "semibold",
-    "serif",
-    "sky",
-    "slate",
-    "sm",
-    "snug",
-    "solid",
-    "span",
-    "spin",
-    "start",
-    "stone",
-    "stretch",
-    "t",
-    "tab",
-    "teal",
-    "tight",
-    "tighter",
-    "top",
-    "transform",
-    "transparent",
-    "truncate",
-    "violet",
-    "visible",
-    "white",
-    "wide",
-    "wider",
-    "widest",
-    "wrap",
-    "x",
-    "xl",
-    "xs",
-    "y",
-    "yellow",
-    "zinc",
-];
 
 /// `application/vnd.api+json`: a name of the registry of media types (RFC 6838).
 fn is_media_type(first: &str, path: &str) -> bool {
     let top = ["application", "audio", "font", "image", "model", "multipart", "text", "video"];
     path.matches('/').count() == 1 && top.contains(&first) && !path.contains('_')
 }
-
-/// Folders of the operating system.
-const SYSTEM: &[&str] = &[
-    "/dev/",
-    "/bin/",
-    "/usr/bin/",
-    "/usr/local/bin",
-    "/etc/",
-    "/proc/",
-    "/sys/",
-    "/var/log",
-    ".git/config",
-    ".git/hooks",
-    ".git/head",
-    ".git/refs",
-    ".github/workflows",
-    "refs/heads/",
-    "~/.claude",
-    ".claude/",
-];
-
-/// Words that make an adjective of another word.
-const FORMERS: &[&str] = &[
-    "aware",
-    "based",
-    "backed",
-    "cross",
-    "driven",
-    "free",
-    "friendly",
-    "level",
-    "like",
-    "multi",
-    "non",
-    "only",
-    "oriented",
-    "post",
-    "pre",
-    "re",
-    "related",
-    "scoped",
-    "self",
-    "single",
-    "specific",
-    "style",
-    "sub",
-    "un",
-    "wide",
-    "auto",
-    "per",
-    "ready",
-    "safe",
-    "separated",
-    "delimited",
-];
 
 /// `host/owner/name`: a public repository is known by its name.
 fn is_repository(host: &str, path: &str) -> bool {

@@ -14,6 +14,7 @@ pub mod identifiers;
 mod io_remedy;
 mod json_error;
 pub mod language;
+mod lists;
 pub mod normal;
 mod paths;
 pub mod redact;

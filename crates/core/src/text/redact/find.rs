@@ -6,10 +6,10 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::commands::command_secrets;
-use super::places::placed;
+use super::places::{command_secrets, placed};
 use super::tokens::{hashes, private_keys, tokens};
-use super::values::assigned;
+use super::values::{assigned, case_changes};
+use crate::text::lists::NO_DOMAINS;
 
 /// The kind of value that is replaced by a placeholder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,27 +104,12 @@ fn authorizations(text: &str, spans: &mut Vec<Range<usize>>) {
         let digits = value.as_str().bytes().any(|byte| byte.is_ascii_digit());
         let letters = value.as_str().bytes().any(|byte| byte.is_ascii_alphabetic());
         // Base64 of a name and a password may have no digit.
-        let basic = hit.get(1).is_some() && value.len() >= 12 && mixes_case(value.as_str());
+        let basic = hit.get(1).is_some() && value.len() >= 12 && case_changes(value.as_str()) >= 2;
         if letters && (digits || basic) {
             spans.push(value.range());
         }
     }
 }
-
-/// Whether capital letters follow small ones, as in base64.
-fn mixes_case(value: &str) -> bool {
-    let bytes = value.as_bytes();
-    let changes =
-        bytes.windows(2).filter(|w| w[0].is_ascii_lowercase() && w[1].is_ascii_uppercase());
-    changes.count() >= 2
-}
-
-/// Endings of file names, which do not occur as the end of an address.
-const FILES: &[&str] = &[
-    "bmp", "cjs", "conf", "cpp", "css", "csv", "gif", "gz", "htm", "html", "ico", "jpeg", "jpg",
-    "js", "json", "jsx", "lock", "log", "mjs", "pdf", "png", "scss", "service", "svg", "tar",
-    "tgz", "toml", "ts", "tsx", "txt", "webp", "xml", "yaml", "yml",
-];
 
 /// Addresses (the common part of RFC 5322 §3.4.1), in any script (RFC 6531).
 fn emails(text: &str, spans: &mut Vec<Found>) {
@@ -178,7 +163,7 @@ fn is_address(local: &str, domain: &str, rest: &str) -> bool {
         return false;
     }
     let ending = domain.rsplit('.').next().unwrap_or_default().to_ascii_lowercase();
-    if FILES.contains(&ending.as_str()) {
+    if NO_DOMAINS.contains(ending.as_str()) {
         return false;
     }
     !rest.starts_with(['(', '[', '_', '@'])

@@ -662,7 +662,7 @@ proptest! {
 
 #[test]
 fn every_form_of_a_place_is_valid() {
-    for (words, form, _) in commands::SECRET_PLACES {
+    for (words, form, _) in places::SECRET_PLACES {
         assert!(!words.is_empty());
         Regex::new(form).unwrap_or_else(|error| panic!("{form}: {error}"));
     }

@@ -5,6 +5,8 @@ use std::sync::LazyLock;
 
 use regex::{Regex, bytes};
 
+use crate::text::lists::STAND_INS;
+
 /// Longest value that is taken for a secret, in bytes.
 const LONGEST: usize = 512;
 
@@ -26,53 +28,6 @@ static NAME: LazyLock<Regex> = LazyLock::new(|| {
     ))
     .expect("it is valid")
 });
-
-/// Words in place of a value, and types of values.
-const WORDS: &[&str] = &[
-    "admin",
-    "any",
-    "apikey",
-    "bearer",
-    "bool",
-    "boolean",
-    "bytes",
-    "changeme",
-    "credential",
-    "credentials",
-    "default",
-    "disabled",
-    "dummy",
-    "empty",
-    "enabled",
-    "example",
-    "false",
-    "hidden",
-    "invalid",
-    "literal",
-    "masked",
-    "missing",
-    "none",
-    "null",
-    "object",
-    "optional",
-    "option",
-    "passphrase",
-    "password",
-    "placeholder",
-    "private",
-    "public",
-    "redacted",
-    "required",
-    "secret",
-    "string",
-    "text",
-    "token",
-    "true",
-    "undefined",
-    "unknown",
-    "valid",
-    "value",
-];
 
 /// Beginnings of values that are not secrets: a name of a type or an algorithm.
 static TYPE: LazyLock<Regex> = LazyLock::new(|| {
@@ -362,7 +317,7 @@ pub(super) fn is_filler(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
     let stem = lower.trim_end_matches(|c: char| c.is_ascii_digit());
     let first = lower.chars().next();
-    WORDS.contains(&stem)
+    STAND_INS.contains(stem)
         || lower.chars().all(|c| Some(c) == first)
         || lower.starts_with("your")
         || lower.contains("xxxx")
