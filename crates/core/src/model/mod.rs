@@ -14,68 +14,56 @@ macro_rules! written_as_words {
     };
 }
 
-mod absent;
 mod answer;
-mod asked;
 mod bill;
 mod calibration;
-mod call;
 pub mod catalogue;
 mod cell;
 mod compaction;
-mod compared;
 mod comparison;
-mod cut;
 mod facts;
 mod finding;
 mod gate;
-mod headroom;
-mod judged;
-mod labelled;
+mod judge;
 mod manifest;
 mod measure;
-mod no_answer;
 mod planned;
 mod question;
+mod reasons;
 mod receipt;
 mod recommendation;
-mod recorded;
-mod reply;
 mod report;
 mod results;
 mod saver;
 mod session;
-mod setting;
-mod shard;
 mod sizes;
 mod suggest;
 #[cfg(any(test, feature = "testkit"))]
 mod testkit;
 mod tuned;
-mod unusable;
 mod usage;
 
 pub use crate::text::IdentifierClass;
-pub use absent::{Absent, SPREAD};
-pub use answer::{Judgement, Source, Verdict, Vote};
-pub use asked::{
-    Agreement, Answer, GradedAnswer, QuestionFacts, QuestionRow, RIGHT, Recovered, Snapshot,
-    SnapshotPart,
+pub use answer::{
+    Agreement, Answer, GradedAnswer, Judgement, QuestionFacts, QuestionRow, RIGHT, Recovered,
+    Snapshot, SnapshotPart, Source, Verdict, Vote,
 };
 pub use bill::{Bill, Buckets, CacheRules, CallBill, FULL, PromptBill, RECORDED, RequestBill};
 pub use calibration::{BillErrors, Calibration, Exogenous, Fit, TokensSource, Validation};
-pub use call::{CallOutcome, CallRow, LatencySource, ModelRole, Timing};
 pub use cell::{
     Cell, CellKey, CellOutcome, CellRows, LedgerState, LossRow, NATIVE, ReferenceOutcome,
     ReferenceState, RequestRow, RowKind, SMALLEST_NATIVE, TimeProfile,
 };
-pub use compaction::{CompactionRow, is_of_size};
-pub use compared::{Family, TestOutcome, Tested};
-pub use comparison::{ComparedMeasure, ComparedQuestions, ComparedRow, Comparison};
-pub use cut::{Cut, CutExam, CutOutcome, CutRow, Fact, NO_SUMMARY, counts_refusals};
+pub use compaction::{
+    CompactionRow, Fallbacks, Repeated, RepeatedTexts, ReplyFacts, Unusable, UnusableReplies,
+    is_of_size, unusable_replies,
+};
+pub use comparison::{
+    ComparedMeasure, ComparedQuestions, ComparedRow, Comparison, Family, TestOutcome, Tested,
+};
 pub use facts::{
-    EXAM_REFERENCES, EXAM_REQUESTS, Exam, Fingerprint, MessageFacts, Reference, RequestFacts,
-    SessionFacts, Support,
+    Cut, CutExam, CutOutcome, CutRow, EXAM_REFERENCES, EXAM_REQUESTS, Exam, Fact, Fingerprint,
+    MessageFacts, NO_SUMMARY, Reference, RequestFacts, SessionFacts, Support, counts_refusals,
 };
 pub use finding::{
     Counts, DearBecause, Finding, Limit, Observation, OtherBill, Problem, QUESTIONED, RowName,
@@ -84,16 +72,15 @@ pub use finding::{
 pub use gate::{
     Check, CheckOutcome, Differs, Gate, Ground, Operator, RuleFindings, UndecidedPolicy,
 };
-pub use headroom::{Headroom, Limits};
-pub use judged::{
-    JudgeReport, JudgeRow, PanelAgreement, TRUSTED_FALSE_ACCEPTS, TRUSTED_KAPPA, Trust,
+pub use judge::{
+    JudgeReport, JudgeRow, Label, LabelledCase, LabelledQuestion, Outcome, PanelAgreement,
+    TRUSTED_FALSE_ACCEPTS, TRUSTED_KAPPA, Trust,
 };
-pub use labelled::{Label, LabelledCase, LabelledQuestion, Outcome};
 pub use manifest::{MARGIN, Manifest, OFFLINE, PANEL, Prices, Provenance};
 pub use measure::{Column, Direction, Measure, Nature, Primary, Unit, Value};
-pub use no_answer::{NoAnswer, NoCut, NoGrade, NoReply, REQUESTS_AROUND_CUT};
-pub use planned::{Missing, Planned, PlannedSession, PlannedStrategy};
+pub use planned::{MOST_SHARDS, Missing, Planned, PlannedSession, PlannedStrategy, Shard};
 pub use question::{Expectation, Question, QuestionKind};
+pub use reasons::{Absent, NoAnswer, NoCut, NoGrade, NoReply, REQUESTS_AROUND_CUT, SPREAD};
 pub use receipt::{
     AROUND, Amount, Cause, CompactionFacts, Content, Hour, Origin, Rebuilt, Receipt, ReceiptFacts,
     Sender, Spent, TokenKind, UsedAgain,
@@ -102,8 +89,6 @@ pub use recommendation::{
     Against, Alternative, Choice, Chosen, ComparisonWithFull, Measured, NextStep, NoChoice, Priced,
     Range, RangeOf, Recommendation, Replayed, RunnerUp, Savings,
 };
-pub use recorded::{Piece, RecordedCall, RecordedCompaction, RecordedTrigger};
-pub use reply::{ReplyFacts, Unusable};
 pub use report::{
     AgainstFull, Answered, AnsweredAtCuts, INSTRUMENT, Interval, Report, SESSION_MEASURES,
     SessionRow, StrategyRow, UNRANKED, VALID_WITHIN, is_exam_doubtful,
@@ -111,15 +96,16 @@ pub use report::{
 pub use results::{RunResults, SessionResults};
 pub use saver::{SaverFacts, SaverRecovery, SaverRow, SaverSavings, ToolCut};
 pub use session::{
-    Block, Call, CallId, Message, MessageIndex, Preamble, PreambleChange, Role, SIDECHAIN, Session,
-    ToolDefinition, sent,
+    Block, Call, CallId, Message, MessageIndex, Piece, Preamble, PreambleChange, RecordedCall,
+    RecordedCompaction, RecordedTrigger, Role, SIDECHAIN, Session, ToolDefinition, sent,
 };
-pub use setting::Setting;
-pub use shard::{MOST_SHARDS, Shard};
 pub use sizes::{
-    Kept, NoCurve, Quantities, Quantity, RecordedRow, SessionAtSize, SizeCurve, SizeRow,
+    Headroom, Kept, Limits, NoCurve, Quantities, Quantity, RecordedRow, SessionAtSize, Setting,
+    SizeCurve, SizeRow,
 };
 pub use suggest::{alike, suggest};
 pub use tuned::{Admission, Grid, Ranged, Tuned, TunedHalf, TunedSessions, TunedSetting};
-pub use unusable::{Fallbacks, Repeated, RepeatedTexts, UnusableReplies, unusable_replies};
-pub use usage::{CacheMiss, MOST_TOKENS, SessionTotal, SidechainRequest, Usage};
+pub use usage::{
+    CacheMiss, CallOutcome, CallRow, LatencySource, MOST_TOKENS, ModelRole, SessionTotal,
+    SidechainRequest, Timing, Usage,
+};

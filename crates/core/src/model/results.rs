@@ -150,15 +150,14 @@ impl RunResults {
             }
             same
         });
-        let held = match self.plain + results.cells.len() > PLAIN {
-            true => StoredResults::Packed(Packed {
+        let held = if self.plain + results.cells.len() > PLAIN {
+            StoredResults::Packed(Packed {
                 cells: packed(&results.cells),
                 cuts: packed(&results.cuts),
-            }),
-            false => {
-                self.plain += results.cells.len();
-                StoredResults::Plain(results)
-            }
+            })
+        } else {
+            self.plain += results.cells.len();
+            StoredResults::Plain(results)
         };
         self.held.insert(key, held);
     }

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{CompactionFacts, Setting};
+use super::CompactionFacts;
 
 /// What one compaction changes, in tokens. Each is a median, `read_again` and `calls` are means.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -243,5 +243,57 @@ impl RecordedRow {
     pub fn calls(&self) -> Option<f64> {
         let (before, behind) = self.facts.reads?;
         Some(f64::from(behind) - f64::from(before))
+    }
+}
+
+/// A setting of the recorded agent and what to write there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Setting {
+    /// The agent: the format that its recordings were detected as.
+    pub agent: String,
+    /// Name of the setting.
+    pub name: String,
+    /// The line to write.
+    pub line: String,
+    /// Where it is written.
+    pub file: String,
+    /// What else is to be known of it.
+    pub note: Option<String>,
+    /// Address of the public source that it was read in.
+    pub source: String,
+    /// Version or commit of that source.
+    pub version: String,
+    /// The day on which it was read: `2026-11-27`.
+    pub checked: String,
+}
+
+/// The context limits of the recorded models.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// The smallest one, in tokens.
+    pub least: u64,
+    /// The largest one, in tokens.
+    pub most: u64,
+}
+
+/// How many sessions stay below the context limit, so that nothing has to be compacted
+/// in them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Headroom {
+    /// Sessions that were replayed.
+    pub sessions: u64,
+    /// Those that the recorded agent never compacted and whose contexts all fit the
+    /// window.
+    pub fit: u64,
+    /// Largest context of a session between two recorded compactions, in tokens.
+    pub largest_tokens: u64,
+    /// Context limits that were assumed; absent where every replay failed.
+    pub limits: Option<Limits>,
+}
+
+impl Headroom {
+    /// Whether nothing has to be compacted in any session.
+    pub fn is_whole(&self) -> bool {
+        self.fit == self.sessions
     }
 }

@@ -7,12 +7,11 @@
 pub mod bounded;
 mod counted;
 pub mod density;
+mod errors;
 mod excerpt;
 pub mod generic;
 mod harmless;
 pub mod identifiers;
-mod io_remedy;
-mod json_error;
 pub mod language;
 mod lists;
 pub mod normal;
@@ -23,14 +22,13 @@ pub mod words;
 
 pub use bounded::{Needle, NeedleSet, contains_bounded};
 pub use counted::{counted, form_for, grouped};
+pub use errors::{io_remedy, json_error, json_place, read_json};
 pub use excerpt::{brief, excerpt};
 pub use generic::{is_framework, is_generic, is_usual_file, recompiled, restyled};
 pub use harmless::{harmless, harmless_data, is_command, is_plain, one_line};
 pub use identifiers::{
     Identifier, IdentifierClass, IdentifierOptions, identifiers, without_gutter,
 };
-pub use io_remedy::io_remedy;
-pub use json_error::{json_error, json_place, read_json};
 pub use normal::Normal;
 pub use paths::Paths;
 pub use words::{around, words};

@@ -101,9 +101,10 @@ fn difference_to_baseline(of: &Differs) -> String {
             change(hi)
         ),
         Some((lo, hi)) => {
-            let over = match of.clusters == of.sessions {
-                true => sessions,
-                false => format!("{sessions} in {}", counted(of.clusters, "project or session")),
+            let over = if of.clusters == of.sessions {
+                sessions
+            } else {
+                format!("{sessions} in {}", counted(of.clusters, "project or session"))
             };
             format!(", 95 % interval {} to {} over {over}", change(lo), change(hi))
         }
@@ -116,9 +117,10 @@ fn difference_to_baseline(of: &Differs) -> String {
             of.fewest
         ),
     };
-    text += &match of.allowed == 0.0 {
-        true => "; no change for the worse is allowed".to_owned(),
-        false => format!("; {} is allowed", change(of.allowed)),
+    text += &if of.allowed == 0.0 {
+        "; no change for the worse is allowed".to_owned()
+    } else {
+        format!("; {} is allowed", change(of.allowed))
     };
     if let (CheckOutcome::Undecided, Some(least)) = (of.outcome, of.detectable) {
         text += &format!("; differences from {} on would be found (power 0.8)", figure(least));
@@ -148,9 +150,7 @@ fn difference(unit: Unit, x: f64) -> String {
 /// A number with at most this many decimals, without trailing zeros.
 fn trimmed(x: f64, decimals: usize) -> String {
     let text = format!("{x:.decimals$}");
-    let text = match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.'),
-        false => &text,
-    };
+    let text =
+        if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
     if text == "-0" { "0".to_owned() } else { text.to_owned() }
 }

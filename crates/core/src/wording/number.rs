@@ -165,9 +165,10 @@ pub fn distance(by: Primary, difference: f64) -> String {
 /// A loss in points of 100 as a positive number; a gain with its sign.
 pub fn loss(by: Primary, difference: f64) -> String {
     let text = format!("{:.0}", -100.0 * difference / by.most());
-    match text.trim_start_matches(['-', '0', '.']).is_empty() {
-        true => text.trim_start_matches('-').to_owned(),
-        false => text.replace('-', "−"),
+    if text.trim_start_matches(['-', '0', '.']).is_empty() {
+        text.trim_start_matches('-').to_owned()
+    } else {
+        text.replace('-', "−")
     }
 }
 

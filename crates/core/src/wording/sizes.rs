@@ -17,9 +17,8 @@ pub fn size_answer(curve: &SizeCurve) -> String {
 /// What the figures of the sizes rest on.
 pub fn size_basis(curve: &SizeCurve) -> String {
     let Quantities { added, read_again, .. } = &curve.quantities;
-    let whose = |of: &Quantity| match of.own {
-        true => format!("{} here", of.n),
-        false => format!("{} public ones", of.n),
+    let whose = |of: &Quantity| {
+        if of.own { format!("{} here", of.n) } else { format!("{} public ones", of.n) }
     };
     let mut parts = vec![format!(
         "a compaction leaves {} above the first prompt ({}), {} are read again ({} to {}, {})",
@@ -104,9 +103,10 @@ pub fn size_name(size: u64) -> String {
 
 fn advised(curve: &SizeCurve, row: &SizeRow) -> String {
     let added = row.compactions.saturating_sub(curve.compactions);
-    let wait = match row.wait_ms > 0.0 {
-        true => format!(" ({} of waiting)", time(row.wait_ms)),
-        false => String::new(),
+    let wait = if row.wait_ms > 0.0 {
+        format!(" ({} of waiting)", time(row.wait_ms))
+    } else {
+        String::new()
     };
     format!(
         "Compacting at {} would have cost {} instead of {}, {} to {} less. It takes {} \

@@ -83,9 +83,10 @@ fn each_word(text: &str, each: &mut dyn FnMut(&str)) {
             if !goes_on || alone {
                 end(&mut word, each);
             }
-            match c.is_ascii() {
-                true => word.push(c.to_ascii_lowercase()),
-                false => word.extend(c.to_lowercase()),
+            if c.is_ascii() {
+                word.push(c.to_ascii_lowercase())
+            } else {
+                word.extend(c.to_lowercase())
             }
             goes_on = !alone;
         }

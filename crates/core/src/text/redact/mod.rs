@@ -249,10 +249,8 @@ impl Originals {
             let exact = named(*kind, number);
             let inside = &exact[1..exact.len() - 1];
             let start = whole.start() + whole.as_str().find(inside)?;
-            let range = match whole.as_str() == exact {
-                true => whole.range(),
-                false => start..start + inside.len(),
-            };
+            let range =
+                if whole.as_str() == exact { whole.range() } else { start..start + inside.len() };
             Some((range, shown(value)))
         });
         spliced(text, parts)

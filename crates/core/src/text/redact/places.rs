@@ -35,9 +35,10 @@ fn encoded(text: &str, spans: &mut Vec<Range<usize>>) {
             printable && !name.is_empty() && password.len() >= 3 && !is_filler(password)
         });
         let named = whole.as_str().starts_with("client") && is_mixed(value.as_str());
-        let secret = match plain.starts_with("-----BEGIN ") {
-            true => plain.contains("PRIVATE KEY"),
-            false => pair || named || plain.starts_with("{\"auths\":"),
+        let secret = if plain.starts_with("-----BEGIN ") {
+            plain.contains("PRIVATE KEY")
+        } else {
+            pair || named || plain.starts_with("{\"auths\":")
         };
         if secret {
             spans.push(value.range());

@@ -388,9 +388,10 @@ fn secrets_told_by_name_or_place_are_found() {
         ("args: [\"--api-key\", \"@\"]", short),
         (r#"[\"--password\", \"@\"]"#, "narcissus"),
     ] {
-        let text = match template.contains("@@") {
-            true => template.replacen('@', value, 1),
-            false => template.replace('@', value),
+        let text = if template.contains("@@") {
+            template.replacen('@', value, 1)
+        } else {
+            template.replace('@', value)
         };
         let redacted = once(&text);
         assert!(redacted.contains("<SECRET_1>") && !redacted.contains(value), "{redacted}");

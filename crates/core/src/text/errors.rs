@@ -1,5 +1,6 @@
 //! What is wrong with JSON, in words for those who wrote it.
 
+use std::io::{Error, ErrorKind};
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -103,6 +104,25 @@ fn path_at(text: &[u8]) -> String {
     if path.is_empty() { ".".to_owned() } else { path }
 }
 
+/// What to do about an error of reading or writing, by its kind; `otherwise`
+/// where the kind says nothing.
+pub fn io_remedy(error: &Error, otherwise: &'static str) -> &'static str {
+    match error.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+            "make room on that disk and give the same command again; `bench` with --out and \
+             --resume goes on with what is finished"
+        }
+        ErrorKind::FileTooLarge => {
+            "this system limits the size of files (`ulimit -f`): raise the limit or write elsewhere"
+        }
+        ErrorKind::PermissionDenied => "give a place that you may read and write",
+        ErrorKind::ReadOnlyFilesystem => "that disk is read-only: give another place",
+        ErrorKind::NotADirectory => "a part of that path is a file: give the path of a folder",
+        ErrorKind::IsADirectory => "that is a folder: give the path of a file",
+        _ => otherwise,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -140,6 +160,26 @@ mod tests {
         ] {
             let error = serde_json::from_str::<Wire>(text).unwrap_err();
             assert_eq!(json_error(&error.to_string()), expected, "{text}");
+        }
+    }
+}
+
+#[cfg(test)]
+mod io_remedy_tests {
+    use super::*;
+
+    #[test]
+    fn remedy_fits_the_cause() {
+        for (kind, remedy) in [
+            (ErrorKind::StorageFull, "make room"),
+            (ErrorKind::FileTooLarge, "ulimit"),
+            (ErrorKind::PermissionDenied, "may read and write"),
+            (ErrorKind::ReadOnlyFilesystem, "read-only"),
+            (ErrorKind::NotADirectory, "is a file"),
+            (ErrorKind::NotFound, "otherwise"),
+        ] {
+            let found = io_remedy(&Error::from(kind), "otherwise");
+            assert!(found.contains(remedy), "{kind}: {found}");
         }
     }
 }
