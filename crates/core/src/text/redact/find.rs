@@ -6,6 +6,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::colours::Uncoloured;
+use super::columns::columns;
 use super::places::{command_secrets, placed};
 use super::tokens::{hashes, private_keys, tokens};
 use super::values::{assigned, case_changes};
@@ -43,6 +45,12 @@ impl Found {
 
 /// Everything that is found in a text, in order and disjoint.
 pub(super) fn found(text: &str) -> Vec<Found> {
+    let Some(uncoloured) = Uncoloured::of(text) else { return found_in(text) };
+    let found = found_in(&uncoloured.text).into_iter();
+    found.map(|span| Found { range: uncoloured.place(&span.range), ..span }).collect()
+}
+
+fn found_in(text: &str) -> Vec<Found> {
     // Reliable patterns come first: the later ones may match a part of the same value.
     let mut spans = Vec::new();
     private_keys(text, &mut spans);
@@ -52,6 +60,7 @@ pub(super) fn found(text: &str) -> Vec<Found> {
     placed(text, &mut spans);
     authorizations(text, &mut spans);
     command_secrets(text, &mut spans);
+    columns(text, &mut spans);
     assigned(text, &mut spans);
     let secrets = spans.into_iter().map(Found::secret);
     let mut all: Vec<Found> = secrets.collect();
@@ -81,8 +90,14 @@ fn url_passwords(text: &str, spans: &mut Vec<Range<usize>>) {
     });
     for hit in URL.captures_iter(text) {
         let value = hit.get(1).expect("the group is not optional");
-        // A port in a template, `${HOST}:${PORT}@`, is not a password.
-        if !value.as_str().starts_with(['$', '{', '%', '*', '[', '(']) {
+        // A port in a template, `${HOST}:${PORT}@`, is not a password, nor is `USER:PASSWORD@`.
+        let template = value.as_str().starts_with(['$', '{', '%', '*', '[', '(']);
+        let word = value.as_str().to_ascii_lowercase();
+        let before = text[..value.start() - 1].as_bytes();
+        let user = before[before.len().saturating_sub(8)..].to_ascii_lowercase();
+        let example = matches!(word.as_str(), "password" | "pass" | "pwd")
+            && (user.ends_with(b"user") || user.ends_with(b"username"));
+        if !template && !example {
             spans.push(value.range());
         }
     }

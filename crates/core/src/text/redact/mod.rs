@@ -15,6 +15,8 @@ use std::sync::LazyLock;
 use aho_corasick::{AhoCorasick, MatchKind};
 use regex::Regex;
 
+mod colours;
+mod columns;
 mod find;
 mod places;
 #[cfg(test)]
@@ -60,12 +62,13 @@ pub struct Redaction {
 /// belong together: one numbering serves them all.
 ///
 /// What is found: private keys in PEM or its base64; tokens and webhooks by their
-/// issuers' prefixes; JSON web tokens; hashes of passwords; credentials of an
-/// `Authorization` header or a URL, also its signature, of cookies, connection
-/// strings, commands, registries, netrc files and sentences; the secret beside an
-/// access key of AWS; values assigned to a name that says it is a secret, unless
-/// they are code or a label; e-mail addresses. A secret of eight characters or
-/// more with a digit or a space is then taken out wherever else it stands.
+/// issuers' prefixes (`tokens.txt`); JSON web tokens; hashes of passwords (`hashes.txt`);
+/// credentials of an `Authorization` header or a URL, also its signature, of cookies,
+/// connection strings, commands, registries, netrc files and sentences (`places.txt`);
+/// columns of tables that are named after secrets; the secret beside an access key of AWS;
+/// values assigned to a name that says it is a secret, unless they are code or a label;
+/// e-mail addresses. Codes that colour a text are passed over. A secret of eight characters
+/// or more with a digit or a space is then taken out wherever else it stands.
 pub fn redact(texts: &[&str]) -> Redaction {
     redact_known(texts, &BTreeSet::new())
 }

@@ -4,10 +4,11 @@
 use std::ops::Range;
 use std::sync::{LazyLock, OnceLock};
 
+use aho_corasick::AhoCorasick;
 use regex::{Match, Regex};
 
 use super::tokens::varied;
-use super::values::{case_changes, is_filler, is_stand_in, is_strong};
+use super::values::{case_changes, is_filler, is_reference, is_strong, is_template};
 
 /// Finds secrets that have neither a form nor a name of their own.
 pub(super) fn placed(text: &str, spans: &mut Vec<Range<usize>>) {
@@ -109,27 +110,92 @@ fn is_mixed(value: &str) -> bool {
     case_changes(value) >= 2 && value.bytes().any(|byte| byte.is_ascii_digit())
 }
 
-/// Finds secrets in places that hold one, in sentences and in cookies.
+/// Finds secrets in places that hold one, in lists of codes, in sentences and in cookies.
 pub(super) fn command_secrets(text: &str, spans: &mut Vec<Range<usize>>) {
-    static PLACES: LazyLock<Vec<(&SecretPlace, OnceLock<Regex>)>> =
-        LazyLock::new(|| SECRET_PLACES.iter().map(|place| (place, OnceLock::new())).collect());
-    for ((words, form, shape), compiled) in PLACES.iter() {
-        // Most texts name none of them, and a pattern takes long to build.
-        if !words.iter().any(|word| text.contains(word)) {
-            continue;
+    // Most texts name few of the places, and a pattern takes long to build.
+    let mut named = vec![false; PLACES.all.len()];
+    for hit in PLACES.words.find_overlapping_iter(text) {
+        named[PLACES.place_of[hit.pattern().as_usize()]] = true;
+    }
+    let named = PLACES.all.iter().zip(named).filter_map(|(place, named)| named.then_some(place));
+    for place in named {
+        for value in place.pattern().captures_iter(text).filter_map(|hit| hit.get(1)) {
+            if stands_alone(text, &value.range()) && place.form.fits(&value) {
+                spans.push(value.range());
+            }
         }
-        let form = compiled.get_or_init(|| Regex::new(form).expect("it is valid"));
-        let values = form.captures_iter(text).filter_map(|hit| hit.get(1));
-        let values = values.filter(|value| stands_alone(text, &value.range()) && shape.fits(value));
-        spans.extend(values.map(|value| value.range()));
     }
     recovery_codes(text, spans);
     sentences(text, spans);
     cookies(text, spans);
 }
 
+/// The places of `places.txt`.
+static PLACES: LazyLock<Places> = LazyLock::new(Places::read);
+
+struct Places {
+    all: Vec<Place>,
+    /// The words of all places, and which place each is of.
+    words: AhoCorasick,
+    place_of: Vec<usize>,
+}
+
+/// A place that holds a secret.
+struct Place {
+    form: ValueForm,
+    /// The pattern as it is written, with the value as its group.
+    written: &'static str,
+    compiled: OnceLock<Regex>,
+}
+
+impl Places {
+    fn read() -> Self {
+        let (mut all, mut words, mut place_of) = (Vec::new(), Vec::new(), Vec::new());
+        let mut form = ValueForm::Any;
+        let lines = include_str!("places.txt").lines();
+        for line in lines.filter(|line| !line.is_empty() && !line.starts_with('#')) {
+            if let Some(written) = line.strip_prefix("    ") {
+                all.push(Place { form, written, compiled: OnceLock::new() });
+                continue;
+            }
+            let (name, near) = line.split_once(' ').expect("a form and words");
+            form = name.parse().expect("a form of values");
+            for word in near.split('`').skip(1).step_by(2) {
+                words.push(word);
+                place_of.push(all.len());
+            }
+        }
+        let words = AhoCorasick::new(words).expect("few short words");
+        Places { all, words, place_of }
+    }
+}
+
+impl Place {
+    fn pattern(&self) -> &Regex {
+        self.compiled.get_or_init(|| {
+            let pattern = self
+                .written
+                .replace("{arg}", ARGUMENT)
+                .replace("{lead}", LEAD)
+                .replace("{str}", INSIDE);
+            Regex::new(&pattern).expect("it is valid")
+        })
+    }
+}
+
+/// A character of an argument of a command, which a backslash may precede.
+const ARGUMENT: &str = r#"(?:\\[^\w\s]|[^\s"'`\\|;&<>])"#;
+
+/// A character inside a string of JSON.
+const INSIDE: &str = r#"(?:\\.|[^"\\\n])"#;
+
+/// What stands before the name where a line, an object or a list of variables begins.
+const LEAD: &str = r#"(?:^|\\n|[\s"'{,;:→|>+])"#;
+
 /// What a value in a place has to look like.
-pub(super) enum ValueForm {
+#[derive(Clone, Copy, strum::EnumString)]
+#[strum(serialize_all = "lowercase")]
+enum ValueForm {
     /// Whatever stands there is the secret.
     Any,
     /// A password: letters with digits or signs.
@@ -163,88 +229,24 @@ impl ValueForm {
     }
 }
 
-/// Words of which a text has one, the form of the place with the value as its group,
-/// and the shape of the value.
-pub(super) type SecretPlace = (&'static [&'static str], &'static str, ValueForm);
-
-#[rustfmt::skip]
-pub(super) const SECRET_PLACES: &[SecretPlace] = &[
-    // Arguments of commands.
-    (&[" -u", "--user"], r#"\bcurl\b[^\n|;&]{0,200}?\s(?:-u|--user)[ =]?["']?[^\s:"'/=$]{1,64}:([^\s"'`\\@|;&<>]{3,})"#, ValueForm::Any),
-    (&[" -u", "--user"], r#"\bcurl\b[^\n|;&]{0,200}?\s(?:-u|--user)[ =]?["']?([A-Za-z0-9_-]{16,}):(?:["'\s]|$)"#, ValueForm::Made),
-    (&[" -a ", "--auth"], r#"\bhttps?\b[^\n|;&]{0,200}?\s(?:-a|--auth)[ =]?["']?[^\s:"'/=$]{1,64}:([^\s"'`\\@|;&<>]{3,})"#, ValueForm::Any),
-    (&["mysql", "mariadb"], r#"\b(?:mysql|mysqldump|mysqladmin|mysqlimport|mariadb|mariadb-dump)\b[^\n|;&]{0,200}?\s-p["']?([^\s"'`\\|;&<>]{3,})"#, ValueForm::Any),
-    (&["sshpass"], r#"\bsshpass\s+-p\s*["']?([^\s"'`\\|;&<>]{3,})"#, ValueForm::Any),
-    (&["login"], r#"\b(?:docker|podman|helm)\b[^\n|;&]{0,64}?\slogin\b[^\n|;&]{0,200}?\s-p[ =]?["']?([^\s"'`\\|;&<>]{3,})"#, ValueForm::Any),
-    (&["redis-cli"], r#"\bredis-cli\b[^\n|;&]{0,200}?\s-a\s+["']?([^\s"'`\\|;&<>]{3,})"#, ValueForm::Any),
-    (&["ldap"], r#"\bldap(?:search|modify|add|delete|passwd|whoami)\b[^\n|;&]{0,200}?\s-w\s*["']?([^\s"'`\\|;&<>]{3,})"#, ValueForm::Any),
-    (&["chpasswd"], r#"\b(?:echo|printf)\s+["']?[A-Za-z0-9_.-]{1,64}:([^\s"'`\\|]{3,})["']?\s*\|\s*(?:sudo\s+)?chpasswd"#, ValueForm::Any),
-    (&["smbclient", "rpcclient", "mount.cifs"], r#"\s(?:-U|-o)\s*["']?[^\s"'%]{1,64}%([^\s"'`\\|;&<>]{3,})"#, ValueForm::Any),
-    (&["/pass"], r#"\s/pass(?:word)?:["']?([^\s"'`\\|;&<>]{3,})"#, ValueForm::Any),
-    (&["pass:"], r#"\s-pass(?:in|out)?\s+["']?pass:([^\s"'`\\|;&<>]{3,})"#, ValueForm::Any),
-    (&["wpa_passphrase"], r#"\bwpa_passphrase\s+\S{1,32}\s+["']([^"'\n]{8,63})["']"#, ValueForm::Any),
-    (&["--from-literal", "--set", "--build-arg", "--env"], r#"--(?:from-literal|set(?:-string)?|build-arg|env)[ =]["']?[A-Za-z0-9_.-]{0,64}?(?i:password|passwd|pwd|pass)=["']?([^\s"'`\\,;&<>]{4,})"#, ValueForm::Any),
-    (&["--from-literal", "--set", "--build-arg", "--env"], r#"--(?:from-literal|set(?:-string)?|build-arg|env)[ =]["']?[A-Za-z0-9_.-]{0,64}?(?i:secret|token|key)=["']?([^\s"'`\\,;&<>]{12,})"#, ValueForm::Made),
-    (&["sqlplus"], r#"\bsqlplus\s+(?:-[a-z-]+\s+)*[A-Za-z0-9_$]{1,64}/["']?([^\s"'@]{3,})@"#, ValueForm::Any),
-    (&["-pw "], r#"\b(?:plink|pscp|psftp|putty)\b[^\n|;&]{0,200}?\s-pw\s+["']?([^\s"'`\\|;&<>]{3,})"#, ValueForm::Any),
-    (&[" -P"], r#"\b(?:un)?zip\b[^\n|;&]{0,200}?\s-P\s*["']?([^\s"'`\\|;&<>]{3,})"#, ValueForm::Any),
-    (&["7z"], r#"\b7z[ar]?\b[^\n|;&]{0,200}?\s-p["']?([^\s"'`\\|;&<>]{3,})"#, ValueForm::Any),
-    (&["mongo", "az login", "influx"], r#"\b(?:mongo|mongosh|mongodump|mongorestore|mongoimport|az|influx)\b[^\n|;&]{0,200}?\s-p[ =]?["']?([^\s"'`\\|;&<>]{6,})"#, ValueForm::Chosen),
-    (&["sudo -S", "--password-stdin", "--with-token"], r#"\b(?:echo|printf)\s+(?:-n\s+)?["']?([^\s"'`\\|;&<>]{4,})["']?\s*\|\s*(?:sudo\s+-S|[a-z]+\s[^\n|;&]{0,120}--(?:password-stdin|with-token))"#, ValueForm::Any),
-    (&["config set", "configure set"], r#"\bconfig(?:ure)?\s+set\s+[^\s]{0,120}?(?i:key|token|secret|password)["']?[ =]["']?([^\s"'`\\|;&<>]{8,})"#, ValueForm::Secret),
-    (&["net user"], r#"\bnet\s+user\s+["']?[A-Za-z0-9_.-]{1,64}["']?\s+["']?([^\s"'/*]{4,})["']?\s+/"#, ValueForm::Any),
-    (&["SecureString"], r#"(?i)\bConvertTo-SecureString\s+(?:-String\s+)?["']([^"'\n$]{4,128})["']"#, ValueForm::Any),
-    (&["add-mask"], r#"::add-mask::([^\s"'`]{6,})"#, ValueForm::Any),
-    (&["vault "], r#"\bvault\s+(?:login|operator\s+unseal)\s+([A-Za-z0-9._+/=-]{16,})"#, ValueForm::Made),
-    // Files and connection strings: netrc (curl, ftp), pgpass, Oracle, ODBC, Rails.
-    (&["login"], r#"\b(?:machine(?:\s|\\n){1,4}(?:localhost|[A-Za-z0-9-]+\.[A-Za-z0-9.-]+)|default)(?:\s|\\n){1,8}login(?:\s|\\n){1,4}[^\s\\]{1,128}(?:\s|\\n){1,8}password(?:\s|\\n){1,4}([^\s\\"'`<>]{3,})"#, ValueForm::Any),
-    (&[":5432:", ":*:", ":5433:", ":6432:"], r"(?m)(?:^|\\n)[A-Za-z0-9_.*-]+:(?:[0-9]{2,5}|\*):[A-Za-z0-9_*-]+:[A-Za-z0-9_*.-]+:([^\s\\]{4,})", ValueForm::Any),
-    (&["jdbc:oracle"], r#"\bjdbc:oracle:[a-z0-9]+:[A-Za-z0-9_$]{1,64}/([^\s/"'@]{3,})@"#, ValueForm::Any),
-    (&["={"], r"(?i)\b(?:pwd|password)=\{((?:[^{}\n]|\}\}){3,128})\}", ValueForm::Any),
-    (&["master.key", "production.key"], r"(?:master|production)\.key\b[^\n]{0,16}\n\s{0,8}([0-9a-f]{32})\b", ValueForm::Made),
-    (&["Private-Lines"], r#"Private-Lines: [0-9]{1,3}(?:\n|\\n)((?:[A-Za-z0-9+/=]{16,80}(?:\n|\\n)?){1,64})"#, ValueForm::Any),
-    (&["otpauth://"], r#"\botpauth://[^\s"'?]{1,256}\?[^\s"']{0,256}?secret=([A-Z2-7]{16,128})"#, ValueForm::Any),
-    (&["assword>", "asswd>", "assphrase>", "ecret>", "oken>", "ey>"], r#"(?i)<(?:[a-z0-9_.:-]{0,48}(?:password|passwd|passphrase|secret|token|api-?key|private-?key))>\s{0,8}([^<\s]{4,512})\s{0,8}</"#, ValueForm::Secret),
-    (&["value=\"", "value='"], r#"(?i)\b(?:key|name)=\\?["'][a-z0-9_.:-]{0,64}(?:password|passwd|secret|token|api-?key|access-?key)\\?["']\s{1,8}value=\\?["']([^"'\s<>\\]{4,512})"#, ValueForm::Secret),
-    // Hashes of passwords: MySQL, Windows.
-    (&["*"], r"\*([0-9A-F]{40})(?:[^0-9A-Za-z]|$)", ValueForm::Made),
-    (&[":::"], r"\b([0-9a-fA-F]{32}:[0-9a-fA-F]{32}):::", ValueForm::Made),
-    // SQL.
-    (&["IDENTIFIED", "identified"], r#"(?i)\bidentified\s+by\s+(?:password\s+)?["']([^"'\n]{4,128})["']"#, ValueForm::Any),
-    (&["assword '", "ASSWORD '", "ASSWORD =", "ASSWORD="], r#"(?i)\b(?:role|user|login)\s[^\n;'"]{0,80}?\bpassword\s+(?:=\s*)?'([^'\n]{4,128})'"#, ValueForm::Any),
-    // Code: calls with a name and a password, constants, defaults of variables.
-    (&["ogin(", "Auth(", "Credential(", "auth("], r#"\b(?:login|Login|[A-Za-z]{0,16}Auth|auth|[A-Za-z]{0,16}Credential)\(\s*\\?["'][^"'\\\n]{1,64}\\?["']\s*,\s*\\?["']([^"'\\\n]{4,128})\\?["']"#, ValueForm::Chosen),
-    (&["define(", "etenv(", "utenv("], r#"\b(?:define|[sS]etenv|putenv)\(\s*["'][A-Za-z0-9_]{0,48}(?i:password|passwd|secret|token|key|salt)["']\s*,\s*["']([^"'\n]{8,256})["']"#, ValueForm::Secret),
-    (&["||", "??", "getenv", "environ", "or \"", "or '"], r#"(?i)(?:secret|token|password|passwd|api_?key)[A-Za-z0-9_]{0,16}["'\])]{0,3}\s{0,2}(?:\|\||\?\?|\bor\b|,)\s{0,2}["']([^"'\s]{8,256})["']"#, ValueForm::Secret),
-    (&["assword(", "asswd(", "ecret(", "oken(", "ey("], r#"(?i)[a-z_](?:password|passwd|secret|token|api_?key)\(\s?\\?["']([^"'\s\\]{8,256})\\?["']\s?\)"#, ValueForm::Secret),
-    // Settings whose name and value stand apart.
-    (&["value"], r#"(?i)\bname[\\"']{0,3}\s{0,3}[:=]\s{0,3}[\\"']{0,3}[A-Za-z0-9_.-]{0,64}(?:password|passwd|secret|token|api_?key|access_?key|private_?key)[A-Za-z0-9_-]{0,16}[\\"']{0,3},?\s{1,40}[\\"']{0,3}value[\\"']{0,3}\s{0,3}[:=]\s{0,3}[\\"']{0,3}([^\s\\"'`<>{}]{6,512})"#, ValueForm::Secret),
-    (&["name\":", "name\\\":"], r#"(?i)\bname\\{0,3}":\s?\\{0,3}"[A-Za-z0-9_.-]{0,64}(?:password|passwd|secret|token|api_?key|access_?key|private_?key)[A-Za-z0-9_-]{0,16}\\{0,3}",\s?\\{0,3}"value\\{0,3}":\s?\\{0,3}"([^\s\\"'`<>{}]{6,512})"#, ValueForm::Secret),
-    (&["variable \""], r#"variable\s+"[A-Za-z0-9_-]{0,64}(?:password|secret|token|key)[A-Za-z0-9_-]{0,16}"\s*\{[^}]{0,240}?\bdefault\s*=\s*"([^"\n]{4,256})""#, ValueForm::Secret),
-    // Headers and queries.
-    (&["x-", "X-"], r#"(?i)\bx-[a-z-]{0,24}(?:key|token|secret|auth)[a-z-]{0,8}["']?\s?[:=]\s?["']?([A-Za-z0-9+/=_.~-]{16,512})"#, ValueForm::Made),
-    (&["key=", "code="], r"[?&](?:key|code)=([A-Za-z0-9%+/_~.=-]{20,512})", ValueForm::Key),
-    // Prompts and requests.
-    (&["assword for", "assphrase for", "asscode for", "pin for", "PIN for"], r#"(?i)\b(?:password|passphrase|passcode|pin)\s+for\s+[^\n:]{1,64}:\s{1,3}["']?([^\s"']{4,128})"#, ValueForm::Chosen),
-    (&["assword "], r#"(?i)\b(?:with|using)\s+(?:the\s+)?password\s+["'`]?([^\s"'`,;]{6,128})"#, ValueForm::Chosen),
-    (&["code is", "code was", "code: ", "pin is", "pin: ", "PIN is", "PIN: ", "PIN ", "OTP"], r#"(?i)\b(?:pin|passcode|(?:one-time|verification|security|access|door|safe|login|2fa|otp|mfa)[ -](?:code|password|pin)|otp)\s*(?:(?:is|was|:|=)\s*){1,2}["'`]?([0-9]{4,10})\b"#, ValueForm::Pin),
-    (&["as the password", "as password", "is the password", "is my password"], r#"(?i)["'`]?([^\s"'`]{6,128})["'`]?\s+(?:as|is)\s+(?:(?:the|my|our|your)\s+)?(?:[a-z]+\s+)?password\b"#, ValueForm::Secret),
-    (&["assword to ", "assphrase to "], r#"(?i)\b(?:password|passphrase)\s+to\s+["'`]?([^\s"'`]{6,128})"#, ValueForm::Secret),
-];
-
 /// Codes that let in once, in the lines below their name.
 fn recovery_codes(text: &str, spans: &mut Vec<Range<usize>>) {
     static LIST: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"(?i)\b(?:recovery|backup)\s+codes?\b[^\n]{0,80}\n((?:[\s0-9.)*-]{0,6}[a-z0-9]{4,10}(?:[ -][a-z0-9]{4,10}){0,3}[ \t]*(?:\n|$)){1,20})")
-            .expect("it is valid")
+        Regex::new(concat!(
+            r"(?i)\b(?:recovery|backup|scratch|wiederherstellungs|sicherungs)[\s_-]?codes?\b(?:[^\n]{0,80}\n",
+            r"((?:[\s0-9.)*-]{0,6}[a-z0-9]{4,10}(?:[ -][a-z0-9]{4,10}){0,3}(?:[ \t]*(?:\n|$)|[ \t]{2,})){1,20})",
+            r#"|["']?\s?[:=]\s?\[([^\]\n]{8,400})\])"#,
+        ))
+        .expect("it is valid")
     });
     static CODE: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"[A-Za-z0-9]{4,10}(?:-[A-Za-z0-9]{4,10}){0,3}").expect("it is valid")
+        Regex::new(r"[0-9]{4} [0-9]{4}|[A-Za-z0-9]{4,10}(?:-[A-Za-z0-9]{4,10}){0,3}")
+            .expect("it is valid")
     });
-    if !text.contains("codes") {
+    if !text.contains("odes") {
         return;
     }
-    for list in LIST.captures_iter(text).filter_map(|hit| hit.get(1)) {
+    for list in LIST.captures_iter(text).filter_map(|hit| hit.get(1).or(hit.get(2))) {
         let digits = |code: &Match<'_>| code.as_str().bytes().any(|byte| byte.is_ascii_digit());
         let codes = CODE.find_iter(list.as_str()).filter(digits);
         spans.extend(codes.map(|code| list.start() + code.start()..list.start() + code.end()));
@@ -257,8 +259,8 @@ fn sentences(text: &str, spans: &mut Vec<Range<usize>>) {
     static SAID: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(concat!(
             r"(?i)\b(?:password|passwd|passphrase|passcode|passwort|mot de passe|contrase[ñn]a|senha)",
-            r"(?:\s+(?:for|of|to)(?:\s+[\w.'-]{1,24}){1,4})?\s+",
-            r#"(?:is|was|ist|lautet|est|es|é)(?:\s+now)?:?\s+(["'`“„«]?)([^\s"'`“”„«»<>()\[\]{},;\\]{4,128})(["'`“”»]?)"#,
+            r"(?:\s+(?:for|of|to|für|von|zum|de|del|des|du|do|da)(?:\s+[\w.'-]{1,24}){1,4})?\s+",
+            r#"(?:is|was|ist|lautet|est|es|é|era|à)(?:\s+now)?:?\s+(["'`“„«]?)([^\s"'`“”„«»<>()\[\]{},;\\]{4,128})(["'`“”»]?)"#,
         ))
         .expect("it is valid")
     });
@@ -278,8 +280,10 @@ fn sentences(text: &str, spans: &mut Vec<Range<usize>>) {
 /// Whether a value is real: neither a placeholder for a missing one nor the
 /// beginning of a placeholder.
 fn stands_alone(text: &str, value: &Range<usize>) -> bool {
-    let rest = &text[value.end..];
-    !is_stand_in(&text[value.clone()]) && (!rest.starts_with('<') || rest.starts_with("</"))
+    let (word, rest) = (&text[value.clone()], &text[value.end..]);
+    // A password of all kinds of characters may have the dots of a reference.
+    let refers = is_template(word) || is_reference(word) && !is_strong(word);
+    !refers && !is_filler(word) && (!rest.starts_with('<') || rest.starts_with("</"))
 }
 
 /// Whether it looks chosen rather than written as a word: letters with digits
@@ -316,7 +320,7 @@ const LONGEST_HEADER: usize = 4096;
 /// also as an argument or a value of JSON.
 fn cookies(text: &str, spans: &mut Vec<Range<usize>>) {
     static HEADER: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r#"(?i)(?:\bset-)?\bcookie[\\"'`]{0,3}(?:\s?[:=]\s?|,\s?|\s)[\\"'`]{0,3}([^\n"'`\\]{4,})"#)
+        Regex::new(r#"(?i)(?:(?:\bset-)?\bcookie[\\"'`]{0,3}(?:\s?[:=]\s?|,\s?|\s)|\bcurl\b[^\n|;]{0,300}?\s-b\s?)[\\"'`]{0,3}([^\n"'`\\]{4,})"#)
             .expect("it is valid")
     });
     static PAIR: LazyLock<Regex> = LazyLock::new(|| {
@@ -341,4 +345,10 @@ fn cookies(text: &str, spans: &mut Vec<Range<usize>>) {
             }
         }
     }
+}
+
+/// Compiles the pattern of every place, and counts them.
+#[cfg(test)]
+pub(super) fn compiled() -> usize {
+    PLACES.all.iter().map(Place::pattern).count()
 }

@@ -400,6 +400,69 @@ fn secrets_told_by_name_or_place_are_found() {
 }
 
 #[test]
+fn secrets_in_colours_tables_and_other_languages_are_found() {
+    for (text, redacted) in [
+        // Codes of colours before, inside and after what they colour; also written as escapes.
+        (
+            "\u{1b}[32mDB_\u{1b}[1mPASSWORD\u{1b}[0m=\u{1b}[33mteal-Rook-51\u{1b}[0m",
+            "\u{1b}[32mDB_\u{1b}[1mPASSWORD\u{1b}[0m=\u{1b}[33m<SECRET_1>\u{1b}[0m",
+        ),
+        (r"password=\x1b[31mTeal7Rook\x1b[0m for", r"password=\x1b[31m<SECRET_1>\x1b[0m for"),
+        // Columns: of psql, Markdown, CSV, a fixed width; a column a line.
+        (
+            " id | password\n----+------\n 1 | teal!Rook\n(1 row)",
+            " id | password\n----+------\n 1 | <SECRET_1>\n(1 row)",
+        ),
+        (
+            "| a | api_key |\n|---|---|\n| x | 02e1fb2c1893496b |",
+            "| a | api_key |\n|---|---|\n| x | <SECRET_1> |",
+        ),
+        ("id,password,role\n4,\"Teal,Rook8\",admin", "id,password,role\n4,\"<SECRET_1>\",admin"),
+        (
+            "name  token\n----  ----------------\na     sTVUhFYwAEmRPtt8",
+            "name  token\n----  ----------------\na     <SECRET_1>",
+        ),
+        ("id    | 9\ntoken | L4G4iV9AoOCrXWBov2\nb | t", "id    | 9\ntoken | <SECRET_1>\nb | t"),
+        // Names of few letters, and in other languages.
+        ("export PIN=739205\n", "export PIN=<SECRET_1>\n"),
+        ("PASS=\"Rook_Teal88\"", "PASS=\"<SECRET_1>\""),
+        ("COOKIE=1r0xrohan1qlxa7j2s2t", "COOKIE=<SECRET_1>"),
+        ("contrasena: Sol&Luna.2031", "contrasena: <SECRET_1>"),
+        ("MDP_BASE=chouette!Rouge4", "MDP_BASE=<SECRET_1>"),
+        (
+            "Das Passwort für den Router lautet Kirschkern44.",
+            "Das Passwort für den Router lautet <SECRET_1>.",
+        ),
+        ("数据库的密码是 Yunhe2047#,用户名 root", "数据库的密码是 <SECRET_1>,用户名 root"),
+        // A line of settings may have any sign in a password.
+        ("db_password: Rook&Teal;9x\n", "db_password: <SECRET_1>\n"),
+        // What tools mark as sensitive.
+        (
+            r#""sensitive": true, "type": "string", "value": "plover""#,
+            r#""sensitive": true, "type": "string", "value": "<SECRET_1>""#,
+        ),
+        (
+            "https://api.telegram.org/bot3049314897:AA5572Fbykwr_H7c9RsIpc_yIOND3/getMe",
+            "https://api.telegram.org/bot3049314897:<SECRET_1>/getMe",
+        ),
+    ] {
+        assert_eq!(once(text), redacted);
+    }
+    for text in [
+        "| field | tokens |\n|---|---|\n| prompt | 18234567 |",
+        "name,password_hash_rounds\nada,12345678",
+        "id | token\n---+---\n 1 | access_token",
+        "low-pass, band-pass: 300-3400 Hz, PASS: 12 tests, PIN = 4",
+        "AUTH=none COOKIE=true SALT=${SALT} PASSWORD=%DB_PASSWORD%",
+        "postgres://USER:PASSWORD@HOST/db, amqp://user:pass@localhost/",
+        "Das Passwort muss acht Zeichen haben. Kennwort: Pflichtfeld",
+        "\u{1b}[32mpassword\u{1b}[0m: required",
+    ] {
+        assert_eq!(once(text), text);
+    }
+}
+
+#[test]
 fn labels_certificates_and_placeholders_are_left() {
     for text in [
         "client-certificate-data: LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCk1JSUM2akNDQWRLZ0F3SUJB",
@@ -587,6 +650,13 @@ fn hostile_texts_take_linear_time() {
         "mysql -p ".repeat(unit),
         "machine a login ".repeat(unit / 3),
         "password is ".repeat(unit / 2),
+        "password|token\n".repeat(unit / 2),
+        "password|token|".repeat(unit / 2),
+        "\u{1b}[32mpassword\u{1b}[0m=".repeat(unit / 4),
+        "\npassword=a&".repeat(unit / 2),
+        "\"sensitive\": true, ".repeat(unit / 4),
+        "recovery codes: [".repeat(unit / 4),
+        "kind: Secret\n  a: ".repeat(unit / 4),
         "cookie: a=".repeat(unit / 2),
         "?sig=".repeat(unit),
         "user=a;password=".repeat(unit / 2),
@@ -662,9 +732,6 @@ proptest! {
 }
 
 #[test]
-fn every_form_of_a_place_is_valid() {
-    for (words, form, _) in places::SECRET_PLACES {
-        assert!(!words.is_empty());
-        Regex::new(form).unwrap_or_else(|error| panic!("{form}: {error}"));
-    }
+fn every_pattern_of_a_place_is_valid() {
+    assert!(places::compiled() > 50);
 }

@@ -111,8 +111,8 @@ fn key_length(body: &[u8]) -> usize {
         if run >= LINE {
             last = at + 1;
         }
-        // Prose follows where the key was cut off.
-        if last > 0 && (gap > 4 || at.saturating_sub(last) > 80) {
+        // Prose follows where the key was cut off; lines may be numbered.
+        if last > 0 && (gap > 12 || at.saturating_sub(last) > 80) {
             break;
         }
     }

@@ -9,6 +9,8 @@ use crate::text::lists::STAND_INS;
 
 /// Longest value that is taken for a secret, in bytes.
 const LONGEST: usize = 512;
+/// Longest beginning of a line before a name that it assigns, in bytes.
+const LONGEST_LEAD: usize = 64;
 
 /// Names that denote a secret, also at the end of a longer name. They are
 /// followed by the sign of assignment (shell, JSON, YAML, code, URL) or a
@@ -20,10 +22,10 @@ static NAME: LazyLock<Regex> = LazyLock::new(|| {
         r"|contrase[ñn]a|mot de passe|senha|hasło|пароль|パスワード|密码|密碼",
         r"|(?:db|user|default|become|smtp|imap|mail|mysql|pg|postgres|redis|ftp|ssh|admin|root|auth|login|proxy|store|key)_?pass|--?pass)",
         r"|secret|token|credentials?|secret_key_base|private_key_id",
-        r"|(?:api|access|secret|private|signing|encryption|auth|account|master|license|service)",
+        r"|(?:api|app|access|secret|private|signing|encryption|auth|account|master|license|service)",
         r"[_-]?key",
         r")",
-        r#"(?:\\{0,3}["'`]?\]?\s{0,3}(:=|=>|={1,3}|: ?[&A-Za-z0-9_<>']{1,24} =|:)[ \t]{0,3}(?:[bru]?\\{0,3}("{3}|'{3}|["'`]))?"#,
+        r#"(?:\\{0,3}["'`]?\]?(?:\s{0,3}|[ \t]{4,32})(:=|=>|={1,3}|: ?[&A-Za-z0-9_<>']{1,24} =|:)[ \t]{0,3}(?:[bru]?\\{0,3}("{3}|'{3}|["'`]))?"#,
         r#"|[ \t]+(?:\\{0,3}(["'`]))?|\\{0,3}["'],\s{0,3}\\{0,3}(["']))"#,
     ))
     .expect("it is valid")
@@ -65,7 +67,8 @@ pub(super) fn assigned(text: &str, spans: &mut Vec<Range<usize>>) {
         }
         let quote =
             hit.get(3).or_else(|| hit.get(4)).or_else(|| hit.get(5)).map(|quote| quote.as_str());
-        let end = ends.after(text, start, quote.is_some());
+        let whole_line = password_line(text, whole, start, quote, hit.get(1).is_some());
+        let end = whole_line.unwrap_or_else(|| ends.after(text, start, quote.is_some()));
         let password = hit.get(1).is_some();
         if let Some(quote) = quote.filter(|_| password && text[end..].starts_with(' ')) {
             let capitals = !text[whole..start].bytes().any(|byte| byte.is_ascii_lowercase());
@@ -80,13 +83,44 @@ pub(super) fn assigned(text: &str, spans: &mut Vec<Range<usize>>) {
             password,
             quoted: quote.is_some(),
             tight: text[..start].ends_with('='),
-            set: is_set(text, whole, start, &range),
+            set: whole_line.is_some() && text[range.clone()].contains(|c: char| c.is_ascii_digit())
+                || is_set(text, whole, start, &range),
             placed: is_argument(text, whole, &range) || is_connected(text, whole, &range),
         };
         if value.is_secret() {
             spans.push(range);
         }
     }
+}
+
+/// The end of a password without quotes that a line of settings assigns: it may have any sign.
+fn password_line(
+    text: &str,
+    name: usize,
+    start: usize,
+    quote: Option<&str>,
+    password: bool,
+) -> Option<usize> {
+    let sign = &text[name..start];
+    if quote.is_some() || !password || !(sign.ends_with('=') || sign.ends_with(": ")) {
+        return None;
+    }
+    let near = text.get(name.saturating_sub(LONGEST_LEAD)..name)?;
+    let before = near.rsplit_once('\n').map_or(near, |(_, before)| before);
+    if before.len() == LONGEST_LEAD {
+        return None;
+    }
+    let part = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
+    let lead = before.trim_end_matches(part);
+    let lead = lead.trim_end().trim_end_matches("export").trim();
+    let alone = lead.bytes().all(|byte| byte.is_ascii_digit() || b"+-:|".contains(&byte));
+    let rest = text[start..].as_bytes();
+    let within = &rest[..rest.len().min(LONGEST)];
+    let ends = |byte: &u8| byte.is_ascii_whitespace() || b"\"'`\\<>".contains(byte);
+    let end = start + within.iter().position(ends).unwrap_or(within.len());
+    let ends_line = matches!(text.as_bytes().get(end), None | Some(b'\n' | b'\r'));
+    let code = text.as_bytes()[start..end].last().is_some_and(|byte| b",;)}".contains(byte));
+    (alone && ends_line && !code).then_some(end)
 }
 
 /// Whether a shell or a settings file sets a variable to this value:
@@ -134,7 +168,9 @@ fn is_argument(text: &str, name: usize, value: &Range<usize>) -> bool {
     let sign = &text[name..value.start];
     let ends = rest.is_empty() || rest.starts_with(|c: char| "\"'`\n\r\\-|>&;".contains(c));
     let digits = text[value.clone()].bytes().any(|byte| byte.is_ascii_digit());
-    is_flag(text, name) && (digits || sign.ends_with('=') || ends && !sign.contains("  "))
+    !sign.contains(':')
+        && is_flag(text, name)
+        && (digits || sign.ends_with('=') || ends && !sign.contains("  "))
 }
 
 /// Whether a value stands in a connection string (libpq, JDBC, ADO.NET) or a
@@ -211,7 +247,9 @@ impl Value<'_> {
         let shortest = if self.password { 4 } else { 8 };
         // Such a password may have the dots of a reference.
         let strong = self.password && is_strong(self.text) && !is_template(self.text);
-        if strong && (self.quoted || self.placed || self.tight) && !is_filler(self.text) {
+        let dots = self.text.bytes().filter(|byte| *byte == b'.').count();
+        let alone = self.set && dots < 2;
+        if strong && (self.quoted || self.placed || self.tight || alone) && !is_filler(self.text) {
             return true;
         }
         if self.text.len() < shortest || is_stand_in(self.text) {
@@ -240,7 +278,8 @@ impl Value<'_> {
             (true, true) => {
                 !words || (letters >= 8 && letters == self.text.len() && !self.is_title())
             }
-            (true, false) if letters == 0 => digits >= 4,
+            // A range of numbers is none.
+            (true, false) if letters == 0 => digits >= 4 && !self.text.contains('-'),
             (true, false) if self.set && letters == self.text.len() => letters >= 6,
             (true, false) if self.set && digits > 0 && self.text.contains(char::is_lowercase) => {
                 true
@@ -288,13 +327,13 @@ impl Value<'_> {
 
 /// Whether a value is only a placeholder: it refers to the value, or says that
 /// there is none.
-pub(super) fn is_stand_in(text: &str) -> bool {
+fn is_stand_in(text: &str) -> bool {
     is_reference(text) || is_filler(text)
 }
 
 /// Whether it refers to a value elsewhere: a variable, a template, a path, an
 /// address.
-fn is_reference(text: &str) -> bool {
+pub(super) fn is_reference(text: &str) -> bool {
     // The secret keys of AWS are 40 characters of base64, which has slashes.
     let path =
         text.starts_with(['/', '~', '.']) && (text.len() != 40 || text.contains(['.', '_', '-']));
@@ -307,8 +346,14 @@ fn is_reference(text: &str) -> bool {
     is_template(text) || path || dotted
 }
 
-fn is_template(text: &str) -> bool {
-    text.starts_with(['$', '{', '%', '<', '*', '@', '&', '#', '!', '-', '(', '['])
+pub(super) fn is_template(text: &str) -> bool {
+    // A URL writes signs in per cent, a batch file the names of variables.
+    let bytes = text.as_bytes();
+    let encoded = bytes.len() > 3
+        && bytes[0] == b'%'
+        && bytes[1..3].iter().all(u8::is_ascii_hexdigit)
+        && !text.ends_with('%');
+    text.starts_with(['$', '{', '%', '<', '*', '@', '&', '#', '!', '-', '(', '[', '?']) && !encoded
         || ["${", "{{", "$(", "://", "..."].iter().any(|mark| text.contains(mark))
 }
 
@@ -324,7 +369,7 @@ pub(super) fn is_filler(text: &str) -> bool {
         || lower.contains("****")
         || lower.contains("redacted")
         || lower.contains("placeholder")
-        || TYPE.is_match(text)
+        || TYPE.is_match(text) && !lower.starts_with("base64:")
 }
 
 /// Whether it has small letters, capitals, digits and signs, as rules for passwords

@@ -1,0 +1,194 @@
+//! Secrets in the columns of tables: of SQL clients, Markdown and CSV.
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::values::{case_changes, is_filler, is_template};
+
+/// Longest line of names that is looked at, in bytes.
+const LONGEST_LINE: usize = 2_000;
+
+/// Names of columns that hold secrets; the first group are passwords, which people choose.
+static NAME: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(concat!(
+        r"(?i)^(?:[a-z0-9]{1,24}[_ ])?(?:(password|passwd|passwort|passphrase|pwd|pass|pw|senha|clave)",
+        r"|api_?key|(?:access|auth|api|refresh|bot|session)?_?token|secret(?:_?key)?|private_?key)$",
+    ))
+    .expect("it is valid")
+});
+
+/// A column of a table that holds secrets.
+struct Secrets {
+    /// Its place among the cells of a row.
+    at: usize,
+    passwords: bool,
+}
+
+/// Finds secrets below the names of columns.
+pub(super) fn columns(text: &str, spans: &mut Vec<Range<usize>>) {
+    let mut at = 0;
+    while let Some(hit) = NAMED.find_at(text, at) {
+        let begun = memchr::memrchr(b'\n', &text.as_bytes()[at..hit.start()]);
+        let mut rows = Lines { text, at: begun.map_or(at, |newline| at + newline + 1) };
+        let Some(line) = rows.next() else { break };
+        at = rows.at.min(text.len());
+        if line.len() > LONGEST_LINE {
+            continue;
+        }
+        let Some((cut, heads)) = heads(text, &line, rows.peek()) else { continue };
+        let names = heads.iter().enumerate().filter_map(|(at, head)| {
+            let name = NAME.captures(&text[head.clone()])?;
+            Some(Secrets { at, passwords: name.get(1).is_some() })
+        });
+        let names: Vec<Secrets> = names.collect();
+        if names.is_empty() {
+            continue;
+        }
+        // A row of another number of cells ends the table.
+        while let Some(row) = rows.peek() {
+            let cells = cut.cells(text, &row);
+            let rule = text[row].chars().all(|c| "-+|=: ─│├┼┤".contains(c));
+            if cells.len() != heads.len() && !rule {
+                break;
+            }
+            for column in &names {
+                let held = cells.get(column.at).filter(|cell| column.holds(&text[(*cell).clone()]));
+                spans.extend(held.cloned());
+            }
+            rows.next();
+            at = rows.at.min(text.len());
+        }
+    }
+}
+
+/// A word of a line that may name such a column.
+static NAMED: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r"(?i)(?:pass[a-z]{0,6}|pwd|pw|senha|clave|api_?key|token|secret|private_?key)(?-u:\b)",
+    )
+    .expect("it is valid")
+});
+
+impl Secrets {
+    fn holds(&self, value: &str) -> bool {
+        let digits = value.bytes().filter(u8::is_ascii_digit).count();
+        let letters = value.bytes().filter(u8::is_ascii_alphabetic).count();
+        let signs = value.bytes().any(|byte| b"!@#$%^&*+=~?".contains(&byte));
+        let changes = case_changes(value);
+        let made = value.len() >= 12 && letters >= 2 && (digits >= 2 || changes >= 3);
+        let chosen = value.len() >= 6 && letters >= 2 && (digits > 0 || signs || changes >= 2);
+        let stands_in = value.contains(' ') || is_filler(value) || is_template(value);
+        !stands_in && (made || self.passwords && chosen)
+    }
+}
+
+/// How the cells of a row are told apart.
+enum Cut {
+    /// By a sign, with spaces around the cells.
+    Sign(char),
+    /// By the places of their columns, in bytes: those of the rule below the names.
+    Places(Vec<Range<usize>>),
+}
+
+/// The cells of a line of names, and how rows below it are cut.
+fn heads(
+    text: &str,
+    line: &Range<usize>,
+    below: Option<Range<usize>>,
+) -> Option<(Cut, Vec<Range<usize>>)> {
+    for sign in ['|', '│', '\t', ';', ','] {
+        let cut = Cut::Sign(sign);
+        let cells = cut.cells(text, line);
+        // Names have no spaces around signs of a sentence.
+        let name = |cell: &Range<usize>| {
+            let name = &text[cell.clone()];
+            !name.is_empty()
+                && name.len() <= 40
+                && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-() ".contains(&byte))
+        };
+        let spaced = matches!(sign, ',' | ';') && text[line.clone()].contains(' ');
+        if cells.len() >= 2 && cells.iter().all(name) && !spaced {
+            return Some((cut, cells));
+        }
+    }
+    let below = below?;
+    let rule = &text[below.clone()];
+    if rule.len() < 5 || !rule.contains("- ") || !rule.bytes().all(|byte| b"- ".contains(&byte)) {
+        return None;
+    }
+    let mut places = Vec::new();
+    let mut begun = None;
+    for (at, byte) in rule.bytes().chain([b' ']).enumerate() {
+        match (begun, byte) {
+            (None, b'-') => begun = Some(at),
+            (Some(start), b' ') => {
+                places.push(start..at);
+                begun = None;
+            }
+            _ => {}
+        }
+    }
+    let cut = Cut::Places(places);
+    let cells = cut.cells(text, line);
+    Some((cut, cells))
+}
+
+impl Cut {
+    /// The cells of a row, without spaces and quotes around them.
+    fn cells(&self, text: &str, row: &Range<usize>) -> Vec<Range<usize>> {
+        let line = &text[row.clone()];
+        let trimmed = |start: usize, cell: &str| {
+            let inside = cell.trim().trim_matches(['"', '\'']);
+            let start = start + (inside.as_ptr() as usize - cell.as_ptr() as usize);
+            row.start + start..row.start + start + inside.len()
+        };
+        match self {
+            Cut::Sign(sign) => {
+                let framed = line.trim().trim_matches(['|', '│']);
+                let offset = framed.as_ptr() as usize - line.as_ptr() as usize;
+                let mut cells = Vec::new();
+                let (mut start, mut quoted) = (0, false);
+                for (at, c) in framed.char_indices().chain([(framed.len(), *sign)]) {
+                    quoted ^= c == '"';
+                    if c == *sign && (!quoted || at == framed.len()) {
+                        cells.push(trimmed(offset + start, &framed[start..at]));
+                        start = at + c.len_utf8();
+                    }
+                }
+                cells
+            }
+            Cut::Places(places) => {
+                let cell = |place: &Range<usize>| {
+                    Some(trimmed(place.start, line.get(place.start..place.end.min(line.len()))?))
+                };
+                places.iter().map_while(cell).collect()
+            }
+        }
+    }
+}
+
+/// The lines of a text as ranges, also where it was written into a string (`\n`).
+struct Lines<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl Lines<'_> {
+    fn peek(&self) -> Option<Range<usize>> {
+        Lines { text: self.text, at: self.at }.next()
+    }
+}
+
+impl Iterator for Lines<'_> {
+    type Item = Range<usize>;
+
+    fn next(&mut self) -> Option<Range<usize>> {
+        let rest = self.text.get(self.at..).filter(|rest| !rest.is_empty())?;
+        let length = memchr::memchr(b'\n', rest.as_bytes()).unwrap_or(rest.len());
+        let line = self.at..self.at + length;
+        self.at = line.end + 1;
+        Some(line)
+    }
+}
