@@ -4,12 +4,12 @@
 //! It is defined with the strategies and implemented by the roles, so that a
 //! mechanism can reach neither answerer nor judge nor question.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
-use recap_core::model::{Role, Unusable};
+use recap_core::model::{ReplyFacts, Role, Unusable};
 use recap_core::tokens::Counter;
 
 /// A message as the compactor is shown it.
@@ -239,7 +239,7 @@ pub enum CompactorError {
 impl CompactorError {
     /// Why the reply is unusable; `None` where no model was called. A task that is
     /// too large for the model counts as refused.
-    pub(super) fn unusable(&self) -> Option<Unusable> {
+    fn unusable(&self) -> Option<Unusable> {
         match self {
             CompactorError::Unavailable(_) => None,
             CompactorError::NoReply(_) => Some(Unusable::NoReply),
@@ -299,6 +299,181 @@ pub trait Compactor: Send + Sync {
     /// not count by itself, as a model does not.
     fn counting(&self, _counter: &Arc<Counter>) -> Option<Arc<dyn Compactor>> {
         None
+    }
+}
+
+// Records the calls to a compactor: the usage of each, and facts about its
+// reply.
+
+/// One call as the meter saw it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ModelCall {
+    /// Its tokens; zero where no reply came.
+    pub usage: CallUsage,
+    /// Duration of the call in milliseconds.
+    pub latency_ms: Option<f64>,
+    /// Whether that time was measured when the call was recorded.
+    pub recorded: bool,
+    /// Whether it was appended to the live conversation, whose cache it reads.
+    pub live: bool,
+    /// Facts about the reply; `None` where no model could be called, and for
+    /// calls that bypassed the compactor's role.
+    pub reply: Option<ReplyFacts>,
+}
+
+impl ModelCall {
+    fn of(task: &Task, outcome: &Result<Reply, FailedCall>) -> Self {
+        let (usage, latency_ms, recorded) = match outcome {
+            Ok(reply) => (reply.usage, reply.latency_ms, reply.recorded),
+            Err(failed) => (failed.usage, failed.latency_ms, failed.recorded),
+        };
+        Self { usage, latency_ms, recorded, live: task.is_live(), reply: facts(task, outcome) }
+    }
+}
+
+/// Facts about a reply by itself; `None` where no model was called.
+fn facts(task: &Task, outcome: &Result<Reply, FailedCall>) -> Option<ReplyFacts> {
+    let none = ReplyFacts {
+        input: task_hash(task),
+        text: None,
+        replaced: task.messages().iter().map(|message| message.tokens).sum(),
+        written: 0,
+        bound: task.max_tokens(),
+        unusable: None,
+    };
+    Some(match outcome {
+        Err(FailedCall { error, .. }) => ReplyFacts { unusable: Some(error.unusable()?), ..none },
+        Ok(reply) if !reply.produced.answers(task) => {
+            ReplyFacts { unusable: Some(Unusable::WrongShape), ..none }
+        }
+        Ok(reply) if reply.produced.is_empty() => {
+            ReplyFacts { unusable: Some(Unusable::Empty), ..none }
+        }
+        Ok(reply) => {
+            let text = Some(reply_hash(&reply.produced));
+            let taken = ReplyFacts { text, written: reply.written, ..none };
+            let short = taken.is_too_short().then_some(Unusable::TooShort);
+            ReplyFacts { unusable: reply.cut.then_some(Unusable::CutOff).or(short), ..taken }
+        }
+    })
+}
+
+/// Passes tasks on and records the calls.
+pub struct Metered<'a> {
+    inner: &'a dyn Compactor,
+    calls: Mutex<Vec<ModelCall>>,
+    unavailable: Mutex<Option<String>>,
+    unanswered: Mutex<Option<String>>,
+}
+
+impl<'a> Metered<'a> {
+    /// A new meter around a compactor.
+    pub fn new(inner: &'a dyn Compactor) -> Self {
+        let (unavailable, unanswered) = Default::default();
+        Self { inner, calls: Mutex::default(), unavailable, unanswered }
+    }
+
+    /// The calls since the last time.
+    pub fn take(&self) -> Vec<ModelCall> {
+        std::mem::take(&mut *self.calls.lock().expect("no call panics while metering"))
+    }
+
+    /// The reason of the first call that could not be made, if there is one.
+    /// What the strategy did then says nothing about the strategy.
+    pub fn unavailable(&self) -> Option<String> {
+        self.unavailable.lock().expect("no call panics while metering").clone()
+    }
+
+    /// Why the first call without a reply got none, if there is one: a strategy
+    /// whose design does not say what follows cannot go on.
+    pub fn unanswered(&self) -> Option<String> {
+        self.unanswered.lock().expect("no call panics while metering").clone()
+    }
+}
+
+#[async_trait]
+impl Compactor for Metered<'_> {
+    async fn run(&self, task: &Task) -> Result<Reply, FailedCall> {
+        let outcome = self.inner.run(task).await;
+        let call = ModelCall::of(task, &outcome);
+        self.calls.lock().expect("no call panics while metering").push(call);
+        let (kind, why) = match &outcome {
+            Err(FailedCall { error: CompactorError::Unavailable(why), .. }) => {
+                (&self.unavailable, why)
+            }
+            Err(FailedCall { error: CompactorError::NoReply(why), .. }) => (&self.unanswered, why),
+            _ => return outcome,
+        };
+        let mut first = kind.lock().expect("no call panics while metering");
+        first.get_or_insert_with(|| why.clone());
+        drop(first);
+        outcome
+    }
+
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    fn reads_live(&self) -> bool {
+        self.inner.reads_live()
+    }
+}
+
+/// Hash of a task: the prompt, the earlier summary, and the messages. A live
+/// conversation contains the messages, so that it need not be hashed.
+fn task_hash(task: &Task) -> u64 {
+    let mut hash = TextHash::default();
+    match task {
+        Task::SessionState { prompt, previous, .. } => {
+            hash.add(prompt);
+            hash.add(&previous.as_ref().map_or_else(String::new, state_text));
+        }
+        Task::Continuation { prompt, .. } => hash.add(prompt),
+        Task::Digest { prompt, rolling, known, .. } => {
+            hash.add(prompt);
+            hash.add(rolling.as_deref().unwrap_or_default());
+            known.iter().for_each(|memory| hash.add(memory));
+        }
+    }
+    for message in task.messages() {
+        hash.add(message.role.as_str());
+        hash.add(&message.text);
+    }
+    hash.end()
+}
+
+/// Hash of the text of a reply.
+fn reply_hash(produced: &Produced) -> u64 {
+    let mut hash = TextHash::default();
+    match produced {
+        Produced::SessionState(state) => hash.add(&state_text(state)),
+        Produced::Continuation(text) => hash.add(text),
+        Produced::Digest(Digest { summary, memories }) => {
+            hash.add(summary);
+            memories.iter().for_each(|memory| hash.add(memory));
+        }
+    }
+    hash.end()
+}
+
+fn state_text(state: &SessionState) -> String {
+    serde_json::to_string(state).expect("a state of texts serialises")
+}
+
+/// The first eight bytes of the BLAKE3 of a list of texts.
+#[derive(Default)]
+struct TextHash(blake3::Hasher);
+
+impl TextHash {
+    /// Adds a text with its length, so that the boundaries between texts count.
+    fn add(&mut self, text: &str) {
+        self.0.update(&(text.len() as u64).to_le_bytes());
+        self.0.update(text.as_bytes());
+    }
+
+    fn end(self) -> u64 {
+        let [a, b, c, d, e, f, g, h, ..] = *self.0.finalize().as_bytes();
+        u64::from_le_bytes([a, b, c, d, e, f, g, h])
     }
 }
 
@@ -406,5 +581,185 @@ mod tests {
         let compactor = crate::testkit::OffShape;
         assert!(!compactor.reads_live() && compactor.repeated(1).is_none());
         assert!(compactor.counting(&Arc::new(Counter::default())).is_none());
+    }
+}
+
+#[cfg(test)]
+mod metered_tests {
+    use super::*;
+    use crate::testkit::{OffShape, Scripted, free};
+    use recap_core::model::Role;
+
+    /// No call can be made.
+    struct Gone;
+
+    #[async_trait]
+    impl Compactor for Gone {
+        async fn run(&self, _: &Task) -> Result<Reply, FailedCall> {
+            Err(CompactorError::Unavailable("the key is wrong".to_owned()).into())
+        }
+
+        fn name(&self) -> &str {
+            "gone"
+        }
+    }
+
+    fn message(text: &str, tokens: u64) -> TaskMessage {
+        TaskMessage { role: Role::User, text: text.to_owned(), images: 0, tokens }
+    }
+
+    fn digest(prompt: &str, rolling: Option<&str>) -> Task {
+        Task::Digest {
+            prompt: prompt.to_owned(),
+            messages: vec![message("hello", 300), message("there", 200)],
+            rolling: rolling.map(str::to_owned),
+            known: Vec::new(),
+            max_tokens: 90,
+        }
+    }
+
+    fn continuation(text: &str, live: Option<Live>) -> Task {
+        let messages = vec![message(text, 10_000)];
+        let prompt = "Go on.".to_owned();
+        Task::Continuation { prompt, messages, headings: Vec::new(), live, max_tokens: 500 }
+    }
+
+    /// What is known of the reply to a task.
+    fn known(task: &Task, outcome: Result<Reply, CompactorError>) -> ReplyFacts {
+        facts(task, &outcome.map_err(FailedCall::from)).unwrap()
+    }
+
+    fn said_of(text: &str) -> Reply {
+        free(Produced::Continuation(text.to_owned()))
+    }
+
+    #[tokio::test]
+    async fn a_meter_remembers_first_call_without_reply() {
+        let task = || digest("", None);
+        let compactor = Scripted::failing_at([1, 3]);
+        let meter = Metered::new(&*compactor);
+        assert!(meter.run(&task()).await.is_ok());
+        assert_eq!(meter.unanswered(), None);
+        for _ in 0..3 {
+            let _ = meter.run(&task()).await;
+        }
+        assert_eq!(meter.unanswered().as_deref(), Some("no reply: call 1 fails"));
+        let unusable: Vec<Option<Unusable>> =
+            meter.take().iter().map(|call| call.reply.unwrap().unusable).collect();
+        let none = Some(Unusable::NoReply);
+        assert_eq!(unusable, [None, none, None, none]);
+        assert!(meter.unanswered().is_some(), "whatever became of the calls");
+        assert_eq!(meter.unavailable(), None);
+    }
+
+    #[tokio::test]
+    async fn a_call_that_cannot_be_made_has_no_reply_facts() {
+        let meter = Metered::new(&Gone);
+        assert!(meter.run(&digest("", None)).await.is_err());
+        assert_eq!(meter.unavailable().as_deref(), Some("the key is wrong"));
+        assert_eq!((meter.unanswered(), meter.take()[0].reply), (None, None));
+    }
+
+    #[test]
+    fn a_sound_reply_leaves_its_sizes_and_hashes() {
+        let task = digest("Sum up.", None);
+        let produced = Produced::Digest(Digest { summary: "x".to_owned(), memories: Vec::new() });
+        let reply = known(&task, Ok(free(produced.clone())));
+        assert_eq!((reply.replaced, reply.written, reply.bound), (500, 100, 90));
+        assert_eq!((reply.text, reply.unusable), (Some(reply_hash(&produced)), None));
+        assert_eq!(reply.input, task_hash(&task));
+    }
+
+    #[test]
+    fn each_reply_error_has_its_own_unusable_reason() {
+        let text = String::new;
+        for (error, unusable) in [
+            (CompactorError::NoReply(text()), Unusable::NoReply),
+            (CompactorError::Refused(text()), Unusable::Refused),
+            (CompactorError::TooLarge(text()), Unusable::Refused),
+            (CompactorError::Empty(text()), Unusable::Empty),
+            (CompactorError::CutOff(text()), Unusable::CutOff),
+            (CompactorError::Malformed(text()), Unusable::WrongShape),
+        ] {
+            let reply = known(&digest("", None), Err(error));
+            assert_eq!((reply.unusable, reply.text, reply.written), (Some(unusable), None, 0));
+        }
+        let unavailable = CompactorError::Unavailable(text());
+        assert_eq!(facts(&digest("", None), &Err(unavailable.into())), None);
+    }
+
+    #[tokio::test]
+    async fn reply_without_error_may_still_be_unusable() {
+        let task = continuation("hello", None);
+        for (reply, unusable) in [
+            (said_of(" \n"), Some(Unusable::Empty)),
+            (Reply { cut: true, ..said_of("We ac") }, Some(Unusable::CutOff)),
+            (Reply { written: 49, ..said_of("We talked.") }, Some(Unusable::TooShort)),
+            (Reply { written: 50, ..said_of("We talked.") }, None),
+        ] {
+            assert_eq!(known(&task, Ok(reply)).unusable, unusable);
+        }
+        let meter = Metered::new(&OffShape);
+        let _ = meter.run(&task).await;
+        assert_eq!(meter.take()[0].reply.unwrap().unusable, Some(Unusable::WrongShape));
+    }
+
+    #[test]
+    fn inputs_differ_by_prompt_messages_and_previous_summary() {
+        let tasks = [
+            digest("a", None),
+            digest("b", None),
+            digest("a", Some("They met.")),
+            continuation("hello", None),
+            continuation("bye", None),
+        ];
+        let inputs: std::collections::BTreeSet<u64> = tasks.iter().map(task_hash).collect();
+        assert_eq!(inputs.len(), tasks.len());
+        let live = Live { tokens: 9, system: "S".to_owned(), messages: Vec::new() };
+        assert_eq!(task_hash(&continuation("hello", Some(live))), task_hash(&tasks[3]));
+        // Stable from run to run and from version to version: it is in run folders.
+        assert_eq!(task_hash(&tasks[3]), 7_478_799_252_198_092_612);
+    }
+
+    #[test]
+    fn a_meter_stands_for_the_compactor_in_it() {
+        let reading = Scripted::reading();
+        let meter = Metered::new(&*reading);
+        assert_eq!((meter.name(), meter.reads_live()), ("scripted", true));
+        assert!(!Metered::new(&OffShape).reads_live());
+    }
+
+    #[test]
+    fn call_records_tokens_time_and_whether_live() {
+        let usage = CallUsage { input: 3, output: 7 };
+        let reply = Reply { usage, latency_ms: Some(5.0), recorded: true, ..said_of("We talked.") };
+        let live = Live { tokens: 9, system: "S".to_owned(), messages: Vec::new() };
+        let call = ModelCall::of(&continuation("hello", Some(live)), &Ok(reply.clone()));
+        assert_eq!((call.usage, call.latency_ms, call.recorded), (usage, Some(5.0), true));
+        assert!(call.live && !ModelCall::of(&digest("", None), &Ok(reply)).live);
+        let error = CompactorError::Empty(String::new());
+        let failed = FailedCall { error, usage, latency_ms: Some(2.0), recorded: true };
+        let call = ModelCall::of(&digest("", None), &Err(failed));
+        assert_eq!((call.usage, call.latency_ms, call.recorded), (usage, Some(2.0), true));
+    }
+
+    #[test]
+    fn replies_differ_in_every_part_of_their_text() {
+        let digest = |summary: &str, memories: &[&str]| {
+            let memories = memories.iter().map(|memory| (*memory).to_owned()).collect();
+            Produced::Digest(Digest { summary: summary.to_owned(), memories })
+        };
+        let logos = SessionState { logos: vec!["fact".to_owned()], ..SessionState::default() };
+        let replies = [
+            Produced::Continuation("a".to_owned()),
+            Produced::Continuation("b".to_owned()),
+            digest("b", &["c"]),
+            digest("b", &["d"]),
+            digest("bc", &[]),
+            Produced::SessionState(SessionState::default()),
+            Produced::SessionState(logos),
+        ];
+        let hashes: std::collections::BTreeSet<u64> = replies.iter().map(reply_hash).collect();
+        assert_eq!(hashes.len(), replies.len());
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! In: the messages of a session as they come, and a strategy as a file ([`Strategy`]). Out: the
 //! [`Context`] of each request, with a ledger that says of every recorded message whether it is
-//! sent, edited, covered by a summary or gone. The trait of a mechanism is [`Mechanism`], in `host`.
+//! sent, edited, covered by a summary or gone. The trait of a mechanism is [`Mechanism`].
 //!
 //! Invariant: nothing here can see a question, an answer or a verdict, so no strategy can tune
 //! itself to the test.
@@ -24,12 +24,9 @@
     )
 )]
 
-mod chain;
 mod compactor;
 mod context;
-mod host;
 mod mechanism;
-mod metered;
 mod prompt;
 mod recovery;
 mod state;
@@ -42,29 +39,29 @@ mod mechanisms;
 #[cfg(any(test, feature = "testkit"))]
 pub mod testkit;
 
-pub use chain::{Chain, ChainLink, ClosedSession, OpenSession};
 pub use compactor::{
-    CallUsage, Compactor, CompactorError, Digest, FailedCall, Live, MESSAGES, Produced, Reply,
-    SessionState, Task, TaskMessage,
+    CallUsage, Compactor, CompactorError, Digest, FailedCall, Live, MESSAGES, Metered, ModelCall,
+    Produced, Reply, SessionState, Task, TaskMessage,
 };
 pub use context::{
     Applied, Context, Entry, EntryId, InsertAt, Op, OpError, Recording, Saved, Sent, Step,
 };
-pub use host::{Fallback, Host, Mechanism, MechanismError, Outcome, Record, StoredFile, Work};
-pub use mechanism::{Build, BuildError, MechanismSpec};
+pub use mechanism::{
+    Build, BuildError, Fallback, Host, Mechanism, MechanismError, MechanismSpec, Outcome, Record,
+    StoredFile, Work,
+};
 pub use mechanisms::{
     ArchiveError, CompressionStats, Content, ContentPart, GencodeSession, GencodeSummary,
     ITS_WORDS, MECHANISMS, Metadata, SessionMessage, ToolUsage, read_archive,
 };
 #[doc(hidden)]
 pub use mechanisms::{BadAnswer, take_answer};
-pub use metered::{Metered, ModelCall};
 pub use prompt::{Prompt, PromptError};
 pub use recovery::{
     Archived, ArchivedSession, ByMeaning, Channel, Nearest, Past, RECOVERIES, Recovery,
     RecoverySpec, Tool,
 };
-pub use state::{PastSession, StrategyState};
+pub use state::{Chain, ChainLink, ClosedSession, OpenSession, PastSession, StrategyState};
 pub use strategy::{
     AskedFrom, Breakpoint, Budget, BuiltStage, Scaling, Stage, Strategy, StrategyError,
     StrategyText, builtin, builtin_names, saver_names,

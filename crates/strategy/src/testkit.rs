@@ -21,10 +21,10 @@ use super::compactor::{
     CallUsage, Compactor, CompactorError, Digest, FailedCall, Produced, Reply, SessionState, Task,
 };
 use super::context::{Context, EntryId, Recording, Saved};
-use super::host::{Host, Mechanism, Outcome, Work};
 use super::state::StrategyState;
 use super::strategy::{BuiltStage, Scaling, Strategy, builtin};
 use super::trigger::{At, Gauge, Turn, When};
+use crate::mechanism::{Host, Mechanism, Outcome, Work};
 use recap_core::model::{Block, LedgerState, Message, PreambleChange, Role, Session};
 use recap_core::tokens::{Counter, Reported};
 

@@ -1,13 +1,16 @@
-//! Changes of a context, except folds.
+//! Changes of a context.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::entry::{Edit, Note, edited_blocks};
-use super::ledger::{Hidden, MessageState};
-use super::op::{EntryId, Op, OpError};
-use super::{Applied, Context};
-use recap_core::model::{CallId, MessageIndex, sent};
-use recap_core::tokens::{Shrink, Weight};
+use serde::{Deserialize, Serialize};
+
+use super::Context;
+use super::entry::{
+    Cover, Edit, EntryId, Hidden, InsertAt, MessageState, Note, Op, OpError, Synthetic,
+    edited_blocks,
+};
+use recap_core::model::{CallId, MessageIndex, Role, sent};
+use recap_core::tokens::{Shrink, Weight, WeightTree};
 
 impl Context {
     /// Applies a change, and returns the entries that it creates.
@@ -20,7 +23,7 @@ impl Context {
         Ok(made)
     }
 
-    pub(super) fn perform(&mut self, op: Op) -> Result<Vec<EntryId>, OpError> {
+    fn perform(&mut self, op: Op) -> Result<Vec<EntryId>, OpError> {
         match op {
             Op::Hide { before, except, also } => self.hide(before, except, also),
             Op::EditResult(call, text) => self.edit_result(call, text),
@@ -232,7 +235,7 @@ impl Context {
     }
 
     /// Drops the references to an entry that was removed.
-    pub(super) fn forget(&mut self, id: EntryId) {
+    fn forget(&mut self, id: EntryId) {
         for hidden in self.hidden.values_mut() {
             hidden.also.remove(&id);
             hidden.except.remove(&id);
@@ -271,5 +274,439 @@ impl Context {
     /// Recorded messages whose stored state changed since the last call.
     pub fn take_touched(&mut self) -> Vec<MessageIndex> {
         std::mem::take(&mut self.touched)
+    }
+}
+
+/// Folding: entries are replaced by others that stand for them.
+impl Context {
+    /// Replaces `range` by `into`; returns the new entries.
+    pub(super) fn fold(
+        &mut self,
+        range: Vec<EntryId>,
+        into: Vec<(Role, String)>,
+        at: InsertAt,
+    ) -> Result<Vec<EntryId>, OpError> {
+        if range.is_empty() || into.is_empty() {
+            return Err(OpError::EmptyFold);
+        }
+        if let InsertAt::Note(key) = &at
+            && !matches!(into.as_slice(), [(Role::System, _)])
+        {
+            return Err(OpError::NotANote(key.clone()));
+        }
+        let slots: Result<Vec<usize>, OpError> = range.iter().map(|&id| self.known(id)).collect();
+        let first = slots?.into_iter().min().unwrap_or(0);
+        let behind = if let InsertAt::Behind(id) = at { self.known(id)? + 1 } else { 0 };
+        let cover = self.covers.len() as u32;
+        self.covers.push(Cover::default());
+        for &id in &range {
+            self.settle(id, Some(cover));
+        }
+        let gone: BTreeSet<EntryId> = range.into_iter().collect();
+        let new = match at {
+            InsertAt::InPlace => self.insert_cover(&gone, into, cover, first),
+            InsertAt::Behind(_) => self.insert_cover(&gone, into, cover, behind),
+            InsertAt::Head => {
+                let head = self.order.iter().take_while(|id| id.index().is_none()).count();
+                self.insert_cover(&gone, into, cover, head)
+            }
+            InsertAt::Note(key) => {
+                let text = into.into_iter().map(|(_, text)| text).collect();
+                self.carry(key, text, cover);
+                self.rebuild(&gone, None);
+                Vec::new()
+            }
+        };
+        for &id in &gone {
+            self.forget(id);
+        }
+        Ok(new)
+    }
+
+    /// Removes entries and inserts new ones with a cover before a slot.
+    fn insert_cover(
+        &mut self,
+        gone: &BTreeSet<EntryId>,
+        into: Vec<(Role, String)>,
+        cover: u32,
+        anchor: usize,
+    ) -> Vec<EntryId> {
+        let new: Vec<EntryId> =
+            into.into_iter().map(|(role, text)| self.create(role, text, cover)).collect();
+        self.covers[cover as usize].entries.clone_from(&new);
+        let stays = |id: &&EntryId| !gone.contains(id) && self.positions.contains_key(id);
+        let before_anchor = self.order[..anchor].iter().filter(stays).count();
+        self.rebuild(gone, Some((before_anchor, &new)));
+        new
+    }
+
+    /// Makes a note the carrier of a cover, in addition to what it already stands for.
+    fn carry(&mut self, key: String, text: String, cover: u32) {
+        if let Some(own) = self.notes.get(&key).and_then(|note| note.cover) {
+            let union = std::mem::take(&mut self.covers[own as usize].messages);
+            self.covers[own as usize].note = None;
+            for &message in &union {
+                self.fates[message as usize] = MessageState::Folded(cover);
+            }
+            self.covers[cover as usize].messages.extend(union);
+        }
+        self.covers[cover as usize].note = Some(key.clone());
+        self.note(key, Some(text), Some(cover));
+    }
+
+    fn create(&mut self, role: Role, text: String, cover: u32) -> EntryId {
+        let id = EntryId::synthetic(self.synthetic.len());
+        let weight = Weight::of_text(role.as_str(), &text, &self.recording.counter);
+        self.synthetic.push(Synthetic { role, text, weight, cover });
+        id
+    }
+
+    /// Records the new state of a removed entry: covered, or gone.
+    pub(super) fn settle(&mut self, id: EntryId, by: Option<u32>) {
+        self.changes += 1;
+        if let Some(index) = id.index() {
+            self.fates[index as usize] = by.map_or(MessageState::Gone, MessageState::Folded);
+            if let Some(cover) = by {
+                self.covers[cover as usize].messages.push(index);
+            }
+            self.touched.push(index);
+            return;
+        }
+        let ordinal = id.ordinal().expect("an entry is recorded or synthetic");
+        let own = self.synthetic[ordinal].cover;
+        if self.hidden.values().any(|hidden| !hidden.also.is_empty()) {
+            // Messages covered by a hidden entry were gone, and may be covered again.
+            self.touched.extend_from_slice(&self.covers[own as usize].messages);
+        }
+        self.covers[own as usize].entries.retain(|&entry| entry != id);
+        if let Some(cover) = by {
+            let union = std::mem::take(&mut self.covers[own as usize].messages);
+            for &message in &union {
+                self.fates[message as usize] = MessageState::Folded(cover);
+            }
+            self.covers[cover as usize].messages.extend(union);
+        } else if self.covers[own as usize].entries.is_empty() {
+            let union = std::mem::take(&mut self.covers[own as usize].messages);
+            for &message in &union {
+                self.fates[message as usize] = MessageState::Gone;
+            }
+            self.touched.extend(union);
+        }
+    }
+
+    /// Drops empty slots and the entries in `gone`, inserts entries at a slot
+    /// of the rest, and recomputes the sums.
+    pub(super) fn rebuild(
+        &mut self,
+        gone: &BTreeSet<EntryId>,
+        insert: Option<(usize, &[EntryId])>,
+    ) {
+        let positions = std::mem::take(&mut self.positions);
+        let leaves = |id: &EntryId| gone.contains(id) || !positions.contains_key(id);
+        self.stale.all = true;
+        self.order.retain(|id| !leaves(id));
+        if let Some((at, new)) = insert {
+            self.order.splice(at..at, new.iter().copied());
+        }
+        self.positions = self.order.iter().enumerate().map(|(at, &id)| (id, at)).collect();
+        self.synthetic_live =
+            self.order.iter().copied().filter(|id| id.index().is_none()).collect();
+        self.weights = WeightTree::new(self.order.iter().map(|&id| self.weight_of(id)));
+        self.total = self.weights.prefix(self.order.len());
+    }
+}
+
+/// Restores recorded messages when an abandoned session is reopened.
+impl Context {
+    /// Stores recorded messages again, as they were last sent. Summaries that
+    /// covered them stay, and stand for what else they covered.
+    fn recall(&mut self, messages: Vec<MessageIndex>) -> Result<Vec<EntryId>, OpError> {
+        if let Some(&unseen) = messages.iter().find(|&&message| message >= self.seen) {
+            return Err(OpError::UnknownEntry(EntryId(unseen)));
+        }
+        let is_out = |message: &MessageIndex| self.fates[*message as usize] != MessageState::Live;
+        let back: BTreeSet<MessageIndex> = messages.into_iter().filter(is_out).collect();
+        if back.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.uncover(&back);
+        for &message in &back {
+            self.fates[message as usize] = MessageState::Live;
+            self.changes += 1;
+        }
+        self.touched.extend(&back);
+        self.merge(&back);
+        Ok(back.into_iter().map(EntryId).collect())
+    }
+
+    /// Removes messages from the covers that stand for them.
+    fn uncover(&mut self, back: &BTreeSet<MessageIndex>) {
+        let folded = back.iter().filter_map(|&message| match self.fates[message as usize] {
+            MessageState::Folded(cover) => Some(cover),
+            MessageState::Live | MessageState::Gone => None,
+        });
+        for cover in folded.collect::<BTreeSet<u32>>() {
+            self.covers[cover as usize].messages.retain(|message| !back.contains(message));
+        }
+    }
+
+    /// Inserts recorded messages before the first stored one that came after them.
+    fn merge(&mut self, back: &BTreeSet<MessageIndex>) {
+        let mut waiting = back.iter().copied().peekable();
+        let mut order = Vec::with_capacity(self.positions.len() + back.len());
+        for id in self.stored() {
+            if let Some(index) = id.index() {
+                while let Some(earlier) = waiting.next_if(|&message| message < index) {
+                    order.push(EntryId(earlier));
+                }
+            }
+            order.push(id);
+        }
+        order.extend(waiting.map(EntryId));
+        self.positions = order.iter().map(|&id| (id, 0)).collect();
+        self.order = order;
+        self.rebuild(&BTreeSet::new(), None);
+    }
+}
+
+// Background work: changes of a copy are applied to the original later, as far
+// as they still apply (how-it-works §25).
+
+/// An operation on the copy, with the entries that it created there.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Applied {
+    pub(super) op: Op,
+    pub(super) made: Vec<EntryId>,
+}
+
+impl Context {
+    /// A copy that logs its changes.
+    pub fn fork(&self) -> Self {
+        Self { log: Some(Vec::new()), ..self.clone() }
+    }
+
+    /// How many entries were written into the context so far.
+    pub fn written_count(&self) -> usize {
+        self.synthetic.len()
+    }
+
+    /// The stored entries that were written into the context behind so many.
+    pub fn written_since(&self, count: usize) -> Vec<EntryId> {
+        self.stored().filter(|id| id.ordinal().is_some_and(|at| at >= count)).collect()
+    }
+
+    /// The logged changes of a copy.
+    pub fn into_log(self) -> Vec<Applied> {
+        self.log.unwrap_or_default()
+    }
+
+    /// Applies the changes of a copy. Those about entries that were removed
+    /// meanwhile are dropped.
+    pub fn apply_log(&mut self, log: Vec<Applied>) {
+        let mut here: BTreeMap<EntryId, EntryId> = BTreeMap::new();
+        for Applied { op, made } in log {
+            let Some(op) = self.applicable(op, &here) else { continue };
+            // An operation that is refused now is about entries that were
+            // removed meanwhile.
+            if let Ok(now) = self.perform(op) {
+                here.extend(made.into_iter().zip(now));
+            }
+        }
+    }
+
+    /// The part of an operation that still applies, with the ids that its
+    /// entries have here.
+    fn applicable(&self, op: Op, here: &BTreeMap<EntryId, EntryId>) -> Option<Op> {
+        let named = |id: EntryId| here.get(&id).copied().unwrap_or(id);
+        let left = |ids: Vec<EntryId>| {
+            let left: Vec<EntryId> =
+                ids.into_iter().map(named).filter(|&id| self.contains(id)).collect();
+            (!left.is_empty()).then_some(left)
+        };
+        Some(match op {
+            Op::Evict(ids) => Op::Evict(left(ids)?),
+            Op::Fold { range, into, at: InsertAt::Behind(id) } => {
+                let anchor = Some(named(id)).filter(|&id| self.contains(id));
+                let at = anchor.map_or(InsertAt::InPlace, InsertAt::Behind);
+                Op::Fold { range: left(range)?, into, at }
+            }
+            Op::Fold { range, into, at } => Op::Fold { range: left(range)?, into, at },
+            other => other,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::context::entry::{InsertAt, Op};
+    use crate::testkit::{Rig, Scripted, Talk};
+    use recap_core::model::{CallId, Role};
+
+    fn rig() -> Rig {
+        let talk = Talk::new("sys")
+            .user("zero")
+            .calls(&[("c1", "read", serde_json::json!({}))])
+            .result("c1", "two")
+            .user("three")
+            .assistant("four");
+        let mut rig = Rig::new("full", &[], 100_000, talk, Arc::new(Scripted::default()));
+        rig.feed(5);
+        rig
+    }
+
+    fn ids(messages: impl IntoIterator<Item = u32>) -> Vec<EntryId> {
+        messages.into_iter().map(EntryId::message).collect()
+    }
+
+    fn texts(rig: &Rig) -> Vec<String> {
+        rig.sent().into_iter().map(|(_, text)| text).collect()
+    }
+
+    #[test]
+    fn recalled_messages_return_in_place_as_last_sent() {
+        let mut rig = rig();
+        let before = rig.context.weight();
+        rig.context.apply(Op::EditResult(CallId(0), "read".to_owned())).unwrap();
+        let edited = rig.context.weight();
+        rig.context.apply(Op::Evict(ids(0..4))).unwrap();
+        assert_eq!(rig.ledger(), "----v");
+        let back = rig.context.apply(Op::Recall(vec![2, 1, 4])).unwrap();
+        assert_eq!(back, ids([1, 2]), "the last is there already");
+        assert_eq!(rig.ledger(), "-ve-v");
+        rig.context.apply(Op::Recall(vec![0, 3])).unwrap();
+        assert_eq!(rig.ledger(), "vvevv");
+        assert_eq!(rig.context.visible().collect::<Vec<_>>(), ids(0..5));
+        assert!(rig.context.weight() == edited && edited != before);
+    }
+
+    #[test]
+    fn recalled_messages_leave_summary_for_the_rest() {
+        let mut rig = rig();
+        let into = vec![(Role::User, "summary".to_owned())];
+        rig.context.apply(Op::Fold { range: ids(0..4), into, at: InsertAt::Head }).unwrap();
+        rig.context.apply(Op::Recall(vec![0, 3])).unwrap();
+        assert_eq!(texts(&rig), ["summary", "zero", "three", "four"]);
+        assert_eq!(rig.ledger(), "vffvv");
+        let summary = rig.context.stored().next().unwrap();
+        rig.context.apply(Op::Evict(vec![summary])).unwrap();
+        assert_eq!(rig.ledger(), "v--vv");
+    }
+
+    #[test]
+    fn what_has_not_come_yet_cannot_come_back() {
+        let mut rig = rig();
+        let refused = rig.context.apply(Op::Recall(vec![0, 5]));
+        assert_eq!(refused, Err(OpError::UnknownEntry(EntryId::message(5))));
+    }
+
+    #[test]
+    fn a_copy_may_call_back_what_it_folds() {
+        let mut rig = rig();
+        rig.context.apply(Op::Evict(ids(0..3))).unwrap();
+        let mut copy = rig.context.fork();
+        copy.apply(Op::Recall(vec![0, 1, 2])).unwrap();
+        let into = vec![(Role::User, "summary".to_owned())];
+        copy.apply(Op::Fold { range: ids(0..3), into, at: InsertAt::Head }).unwrap();
+        rig.context.apply_log(copy.into_log());
+        assert_eq!((texts(&rig), rig.ledger()), (texts(&rig), "fffvv".to_owned()));
+        assert_eq!(texts(&rig), ["summary", "three", "four"]);
+    }
+
+    #[test]
+    fn each_message_that_comes_back_is_a_change() {
+        let mut rig = rig();
+        rig.context.apply(Op::Evict(ids(0..4))).unwrap();
+        let before = rig.context.changes();
+        rig.context.apply(Op::Recall(vec![0, 3])).unwrap();
+        assert_eq!(rig.context.changes(), before + 2);
+        rig.context.apply(Op::Recall(vec![0, 4])).unwrap();
+        assert_eq!(rig.context.changes(), before + 2, "both are there already");
+    }
+}
+
+#[cfg(test)]
+mod fork_tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::testkit::{Rig, Scripted, Talk};
+    use recap_core::model::{CallId, Role};
+
+    fn rig() -> Rig {
+        let talk = Talk::new("sys")
+            .user("one")
+            .calls(&[("c1", "read", serde_json::json!({}))])
+            .result("c1", "two")
+            .user("three")
+            .assistant("four");
+        let mut rig = Rig::new("full", &[], 100_000, talk, Arc::new(Scripted::default()));
+        rig.feed(4);
+        rig
+    }
+
+    fn id(index: u32) -> EntryId {
+        EntryId::message(index)
+    }
+
+    fn fold(ids: &[u32], text: &str) -> Op {
+        let range = ids.iter().map(|&i| id(i)).collect();
+        Op::Fold { range, into: vec![(Role::User, text.to_owned())], at: InsertAt::Head }
+    }
+
+    #[test]
+    fn copy_changes_apply_later_and_newer_messages_stay() {
+        let mut rig = rig();
+        let mut copy = rig.context.fork();
+        copy.apply(fold(&[0, 1, 2], "sum")).unwrap();
+        rig.feed(1);
+        assert_eq!(rig.ledger(), "vvvvv", "nothing is done yet");
+        rig.context.apply_log(copy.into_log());
+        assert_eq!(rig.ledger(), "fffvv");
+        let texts: Vec<String> = rig.sent().into_iter().map(|(_, text)| text).collect();
+        assert_eq!(texts, ["sum", "three", "four"]);
+    }
+
+    #[test]
+    fn fold_omits_removed_entries_and_empty_is_dropped() {
+        let mut rig = rig();
+        let mut copy = rig.context.fork();
+        copy.apply(fold(&[0, 3], "sum")).unwrap();
+        copy.apply(fold(&[1, 2], "calls")).unwrap();
+        rig.context.apply(Op::Evict(vec![id(1), id(2), id(3)])).unwrap();
+        rig.context.apply_log(copy.into_log());
+        assert_eq!(rig.ledger(), "f---");
+        assert_eq!(rig.sent().len(), 1);
+    }
+
+    #[test]
+    fn edit_of_a_result_removed_meanwhile_is_dropped() {
+        let mut rig = rig();
+        let mut copy = rig.context.fork();
+        copy.apply(Op::EditResult(CallId(0), "short".to_owned())).unwrap();
+        rig.context.apply(Op::RemoveCall(CallId(0))).unwrap();
+        rig.context.apply_log(copy.into_log());
+        assert_eq!(rig.ledger(), "v--v");
+    }
+
+    #[test]
+    fn entries_made_in_copy_are_renamed_on_applying() {
+        let mut rig = rig();
+        let mut copy = rig.context.fork();
+        let made = copy.apply(fold(&[0], "first")).unwrap();
+        copy.apply(Op::Fold {
+            range: vec![made[0], id(3)],
+            into: vec![(Role::User, "second".to_owned())],
+            at: InsertAt::Head,
+        })
+        .unwrap();
+        rig.context.apply(fold(&[1, 2], "meanwhile")).unwrap();
+        rig.context.apply_log(copy.into_log());
+        let texts: Vec<String> = rig.sent().into_iter().map(|(_, text)| text).collect();
+        assert_eq!(texts, ["meanwhile", "second"]);
+        assert_eq!(rig.ledger(), "ffff");
     }
 }

@@ -1,13 +1,12 @@
-//! The entries of a context: recorded messages unchanged, edited ones,
-//! synthetic ones, and notes.
+//! The entries of a context (recorded messages unchanged, edited ones, synthetic ones, and
+//! notes), the operations on them, and the state of every recorded message.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::op::EntryId;
-use recap_core::model::{Block, Message, Role};
+use recap_core::model::{Block, CallId, Message, MessageIndex, Role};
 use recap_core::tokens::Weight;
 
 /// An entry as it is sent now.
@@ -76,4 +75,155 @@ pub(super) fn edited_blocks(source: &Message, edit: &Edit) -> Vec<Block> {
         _ => block.clone(),
     })
     .collect()
+}
+
+/// Identity of an entry, stable for the life of a context. Recorded messages
+/// keep their index; synthetic entries are numbered after them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct EntryId(pub u32);
+
+/// First id of the synthetic entries: recorded messages keep the lower half.
+pub(super) const SYNTHETIC: u32 = 1 << 31;
+
+impl EntryId {
+    /// The entry of a recorded message.
+    pub fn message(index: MessageIndex) -> Self {
+        Self(index)
+    }
+
+    /// The recorded message, unless the entry is synthetic.
+    pub fn index(self) -> Option<MessageIndex> {
+        (self.0 < SYNTHETIC).then_some(self.0)
+    }
+
+    pub(super) fn synthetic(ordinal: usize) -> Self {
+        Self(SYNTHETIC + ordinal as u32)
+    }
+
+    /// Its number among the synthetic entries, if it is one.
+    pub(crate) fn ordinal(self) -> Option<usize> {
+        (self.0 >= SYNTHETIC).then(|| (self.0 - SYNTHETIC) as usize)
+    }
+}
+
+/// The position of the entries that replace folded ones (how-it-works §23).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum InsertAt {
+    /// After the preamble, and after older synthetic entries there.
+    #[default]
+    Head,
+    /// The position of the first covered entry.
+    InPlace,
+    /// Directly after this entry.
+    Behind(EntryId),
+    /// In the preamble, as the note of this name: the note carries what was
+    /// folded, and takes over what a note of that name carried before.
+    Note(String),
+}
+
+/// The operations on a context. Their log is the ledger.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Op {
+    /// Hide entries until the stage is run again: recorded messages before one,
+    /// with exceptions, and single entries.
+    Hide {
+        /// Hides recorded messages with a smaller index.
+        before: MessageIndex,
+        /// Messages among them that are not hidden.
+        except: Vec<EntryId>,
+        /// Other entries to hide.
+        also: Vec<EntryId>,
+    },
+    /// Replace the text of a call's result.
+    EditResult(CallId, String),
+    /// Send a recorded message with another text; `None`: as recorded.
+    Rewrite(MessageIndex, Option<String>),
+    /// Send another text in the place of system prompt and tools; `None`: as recorded.
+    Preamble(Option<String>),
+    /// Remove a call and its result together.
+    RemoveCall(CallId),
+    /// Remove these entries permanently.
+    Evict(Vec<EntryId>),
+    /// Store recorded messages again that were dropped or folded, each at its
+    /// position and as it was last sent. Those that are stored are not changed.
+    Recall(Vec<MessageIndex>),
+    /// Replace entries by synthetic ones that cover them; several (a pair)
+    /// share one cover.
+    Fold {
+        /// The covered entries, all of them stored.
+        range: Vec<EntryId>,
+        /// The texts of the new entries, with their roles.
+        into: Vec<(Role, String)>,
+        /// The position of the new entries.
+        at: InsertAt,
+    },
+    /// Set, replace or (with `None`) remove a note in the preamble.
+    Note {
+        /// The name of the note.
+        key: String,
+        /// The text of the note; `None` removes it.
+        text: Option<String>,
+    },
+}
+
+/// An operation that the context refuses.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum OpError {
+    /// The entry is not in the context.
+    #[error("entry {0:?} is not in the context")]
+    UnknownEntry(EntryId),
+    /// The call is not known, or its result is no longer there.
+    #[error("call {0:?} has no result in the context")]
+    UnknownCall(CallId),
+    /// A fold with nothing to cover, or without new entries.
+    #[error("a fold needs at least one entry to cover and one to put in its place")]
+    EmptyFold,
+    /// A note has one text, with the role of the system.
+    #[error("a fold into note `{0}` needs exactly one text, of role system")]
+    NotANote(String),
+}
+
+/// The state of a recorded message in the stored context.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum MessageState {
+    /// It is stored, possibly edited or hidden.
+    Live,
+    /// Entries with this cover stand for it.
+    Folded(u32),
+    /// It was dropped, or the summary that covered it was.
+    Gone,
+}
+
+/// What synthetic entries, or a note, stand for. Several entries (a pair) may share one.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Cover {
+    /// Recorded messages that it covers; a fold of a fold takes over the union.
+    pub messages: Vec<MessageIndex>,
+    /// The entries that carry it; a pair has two.
+    pub entries: Vec<EntryId>,
+    /// The note that carries it instead of entries.
+    pub note: Option<String>,
+}
+
+/// What one stage hides.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Hidden {
+    /// Recorded messages with a smaller index are hidden.
+    pub before: MessageIndex,
+    /// Entries among them that are not hidden.
+    pub except: BTreeSet<EntryId>,
+    /// Other entries that are hidden.
+    pub also: BTreeSet<EntryId>,
+}
+
+impl Hidden {
+    pub(super) fn covers(&self, id: EntryId) -> bool {
+        let is_before = id.index().is_some_and(|i| i < self.before);
+        is_before && !self.except.contains(&id) || self.also.contains(&id)
+    }
 }

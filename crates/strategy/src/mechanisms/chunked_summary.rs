@@ -7,20 +7,21 @@
 //! newest message always stays, a strategy's defaults, the bound of a reply, and
 //! that nothing is done where a summary alone is old.
 
+use std::collections::BTreeMap;
+
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
-use super::archive::{self, Agent};
-use super::digest::{Chunk, Digester};
-use super::folding::Cuts;
-use super::memories::Memories;
-use crate::compactor::{CompactorError, Digest};
+use super::archive::{self, Agent, Memories};
+use super::folding::{Cuts, in_shape, task_messages};
+use crate::compactor::{CompactorError, Digest, MESSAGES, Produced, Task, TaskMessage};
 use crate::context::{Context, EntryId, InsertAt, Op};
-use crate::host::{
-    Fallback, Host, Mechanism, MechanismError, Outcome, Record, StoredFile, Work, restored,
+use crate::mechanism::{
+    Build, BuildError, Fallback, Host, Mechanism, MechanismError, MechanismSpec, Outcome, Record,
+    StoredFile, Work, restored,
 };
-use crate::mechanism::{Build, BuildError, MechanismSpec};
+use crate::prompt::Prompt;
 use crate::state::StrategyState;
 use recap_core::model::{MessageIndex, Role};
 
@@ -268,5 +269,445 @@ impl Mechanism for ChunkedSummary {
     fn restore(&mut self, state: Json) -> Result<(), MechanismError> {
         self.folded = restored(SPEC.name, state)?;
         Ok(())
+    }
+}
+
+// Messages in chunks, each put to the compactor for a summary and memories:
+// what compaction and reset share.
+//
+// Source: GSV, "Chunk the Old Messages" and "Three-Tier
+// Summarization": chunks of a quarter of the window, in order, each with the
+// summary of those before and the memories that are recorded already.
+
+/// How messages are split into chunks and summarised, as a stage's parameters say.
+pub(super) struct Digester {
+    prompt: Prompt,
+    /// Size of a chunk as a share of the window.
+    chunk: f64,
+    /// Chunks above this share of the window are oversized.
+    skip_above: f64,
+    /// Largest size of one reply, in tokens.
+    max_tokens: u64,
+}
+
+/// Messages that are sent to the compactor in one call.
+pub(super) struct Chunk {
+    pub messages: Vec<TaskMessage>,
+    /// The size by the strategy's estimator.
+    pub size: u64,
+}
+
+impl Digester {
+    /// Checks the parameters, of which `prompt` names a file.
+    pub(super) fn new(
+        build: &Build<'_>,
+        prompt: &str,
+        (chunk, skip_above): (f64, f64),
+        max_tokens: u64,
+    ) -> Result<Self, BuildError> {
+        let is_share = |share: f64| share > 0.0 && share <= 1.0;
+        if !is_share(chunk) || !is_share(skip_above) {
+            return Err("`chunk` and `skip_above` are shares of the window, such as 0.25".into());
+        }
+        if max_tokens == 0 {
+            return Err("`max_tokens` must be at least 1".into());
+        }
+        let allowed = ["chunk", "chunks", "previous_summary", "existing_memories", "messages"];
+        Ok(Self { prompt: build.prompt(prompt, &allowed)?, chunk, skip_above, max_tokens })
+    }
+
+    /// Splits entries into chunks of at most the size; a larger message is a
+    /// chunk of its own.
+    pub(super) fn chunks(
+        &self,
+        context: &Context,
+        host: &Host<'_>,
+        entries: &[EntryId],
+    ) -> Vec<Chunk> {
+        let limit = share(host, self.chunk);
+        let sizes = entries.iter().map(|&id| host.size(context.weight_of(id)));
+        let mut chunks: Vec<Chunk> = Vec::new();
+        for (message, size) in task_messages(context, entries).into_iter().zip(sizes) {
+            match chunks.last_mut().filter(|chunk| chunk.size + size <= limit) {
+                Some(chunk) => {
+                    chunk.messages.push(message);
+                    chunk.size += size;
+                }
+                None => chunks.push(Chunk { messages: vec![message], size }),
+            }
+        }
+        chunks
+    }
+
+    /// Whether a chunk is too large for a model.
+    pub(super) fn is_oversized(&self, chunk: &Chunk, host: &Host<'_>) -> bool {
+        chunk.size > share(host, self.skip_above)
+    }
+
+    /// Summary and memories of one chunk, given the summary of those before,
+    /// the memories recorded already, and the chunk's number among all.
+    pub(super) async fn ask(
+        &self,
+        chunk: &Chunk,
+        rolling: Option<String>,
+        known: Vec<String>,
+        (number, of): (usize, usize),
+        host: &Host<'_>,
+    ) -> Result<Digest, CompactorError> {
+        let values = BTreeMap::from([
+            ("chunk", number.to_string()),
+            ("chunks", of.to_string()),
+            ("previous_summary", rolling.clone().unwrap_or_default()),
+            ("existing_memories", archive::bullets(&known)),
+            ("messages", MESSAGES.to_owned()),
+        ]);
+        let task = Task::Digest {
+            prompt: self.prompt.render(&values),
+            messages: chunk.messages.clone(),
+            rolling,
+            known,
+            max_tokens: self.max_tokens,
+        };
+        in_shape(host.compactor.run(&task).await, "digest", |produced| match produced {
+            Produced::Digest(digest) => Some(digest),
+            _ => None,
+        })
+    }
+}
+
+fn share(host: &Host<'_>, share: f64) -> u64 {
+    (host.window as f64 * share) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use jiff::SignedDuration;
+    use serde_json::json;
+
+    use crate::compactor::Task;
+    use crate::testkit::{Rig, Scripted, Talk, words};
+    use recap_core::model::Role;
+
+    // What GSV's design says.
+
+    const MARKER: &str = "[Conversation summary from automatic context compaction]";
+
+    /// A user message of 40 tokens is 24 + 4 + 200 units of JSON, 69 by the
+    /// heuristic; an assistant message 70. The window of 1,000 has chunks of 250
+    /// (three such messages), tier 2 skips above 500, and the threshold is 100.
+    const OVERRIDES: [(&str, &str); 2] = [("when", "{ reserve = 900 }"), ("keep_recent", "75")];
+
+    fn rig(talk: Talk, compactor: Arc<Scripted>) -> Rig {
+        Rig::new("chunked-summary", &OVERRIDES, 1_000, talk, compactor)
+    }
+
+    /// User messages alone: the first request, and so the first look, is the last.
+    fn users(count: usize) -> Talk {
+        (0..count).fold(Talk::new("S"), |talk, _| talk.user(&words(40)))
+    }
+
+    fn digest(task: &Task) -> (&str, usize, Option<&str>, &[String]) {
+        match task {
+            Task::Digest { prompt, messages, rolling, known, .. } => {
+                (prompt, messages.len(), rolling.as_deref(), known)
+            }
+            _ => panic!("a digest is asked for"),
+        }
+    }
+
+    /// Seed 004: last reported input tokens
+    #[test]
+    fn the_reported_figure_lags_by_one_response() {
+        // 41 were sent at the first request, 121 at the second, 201 at the third,
+        // which is the first that knows of more than 100.
+        let talk = Talk::new("S").user(&words(40)).assistant(&words(40)).user(&words(40));
+        let talk = talk.assistant(&words(40)).user(&words(40)).assistant(&words(40));
+        let mut rig = rig(talk, Scripted::failing_at([]));
+        rig.feed(5);
+        assert!(rig.context.weight().tokens > 100 && rig.outcomes.is_empty());
+        rig.feed(1);
+        // Message 4 stays (69; with message 3 it would be 139 > 75).
+        assert_eq!(rig.ledger(), "ffffvv");
+    }
+
+    /// Seed 004: heuristic only without a report
+    #[test]
+    fn the_heuristic_counts_only_at_the_first_call() {
+        // JSON length / 4 × 1.2 of preamble and one message: 78; of two: 147.
+        for (count, compacted) in [(1, false), (2, true)] {
+            let mut rig = rig(users(count), Scripted::failing_at([]));
+            rig.finish();
+            assert_eq!(!rig.outcomes.is_empty(), compacted, "{count} messages");
+        }
+    }
+
+    /// Seed 004: single user message with the literal marker
+    #[test]
+    fn summary_is_one_user_message_with_marker() {
+        let mut rig = rig(users(3), Scripted::failing_at([]));
+        rig.finish();
+        let sent = rig.sent();
+        assert_eq!(rig.ledger(), "ffv");
+        assert_eq!(sent.len(), 2);
+        assert_eq!(sent[0], (Role::User, format!("{MARKER}\n\nsummary 0")));
+        assert_eq!(rig.shared.boundary, Some(1));
+    }
+
+    /// Seed 004: keep recent messages until the budget is exhausted
+    #[test]
+    fn recent_messages_are_kept_until_budget_is_exhausted() {
+        for (keep, ledger) in
+            [("68", "ffffv"), ("137", "ffffv"), ("138", "fffvv"), ("207", "ffvvv")]
+        {
+            let overrides = [OVERRIDES[0], ("keep_recent", keep)];
+            let compactor = Scripted::failing_at([]);
+            let mut rig = Rig::new("chunked-summary", &overrides, 1_000, users(5), compactor);
+            rig.finish();
+            assert_eq!(rig.ledger(), ledger, "keep_recent {keep}");
+        }
+    }
+
+    /// Seed 004: call and result together (ours)
+    #[test]
+    fn tail_starting_with_result_moves_back_to_call() {
+        // 155 were sent at the second request. The newest 75 are the last result.
+        let calls = |id: &'static str| [(id, "Bash", json!({"command": "ls"}))];
+        let talk = users(1).calls(&calls("c1")).result("c1", &words(100));
+        let talk = talk.calls(&calls("c2")).result("c2", &words(40));
+        let mut rig = rig(talk, Scripted::failing_at([]));
+        rig.finish();
+        assert_eq!(rig.ledger(), "fffvv");
+    }
+
+    /// Seed 004: chunks of 25 % of the window, rolling context
+    #[test]
+    fn quarter_window_chunks_carry_the_previous_summary() {
+        let compactor = Scripted::failing_at([]);
+        let mut rig = rig(users(7), Arc::clone(&compactor));
+        rig.finish();
+        let tasks = compactor.tasks();
+        let seen: Vec<_> = tasks.iter().map(|t| (digest(t).1, digest(t).2)).collect();
+        assert_eq!(seen, [(3, None), (3, Some("summary 0"))]);
+        assert!(digest(&tasks[1]).0.contains("<previous_summary>\nsummary 0\n</previous_summary>"));
+        assert_eq!(rig.sent()[0].1, format!("{MARKER}\n\nsummary 0 summary 1"));
+        assert_eq!(rig.ledger(), "ffffffv");
+        assert!(rig.fallbacks().is_empty());
+    }
+
+    /// Seed 004: chunks of roughly 25 % of the context window each
+    #[test]
+    fn chunk_takes_at_most_a_quarter_of_window() {
+        // Thirty-six messages of 68.4, each counted as 69 tokens, are 2,484: a
+        // quarter of 9,936, and one more than a quarter of 9,932.
+        for (window, first) in [(9_936, 36), (9_932, 35)] {
+            let compactor = Scripted::failing_at([]);
+            let overrides = [("2.when", "{ reserve = 9_900 }"), ("2.keep_recent", "75")];
+            let role = Arc::<Scripted>::clone(&compactor);
+            Rig::new("gsv", &overrides, window, users(40), role).finish();
+            assert_eq!(digest(&compactor.tasks()[0]).1, first, "{window}");
+        }
+    }
+
+    /// Seed 004: oversized chunks (more than 50% of the context window) are skipped
+    #[test]
+    fn tier_two_skips_only_messages_over_half_window() {
+        // The large message is 608.4 by the heuristic, 609 tokens: half of 1,218.
+        for (window, skipped) in [(1_218, false), (1_216, true)] {
+            let overrides = [("2.when", "{ reserve = 1_100 }"), ("2.keep_recent", "75")];
+            let mut rig =
+                Rig::new("gsv", &overrides, window, oversized(), Scripted::failing_at([1]));
+            rig.finish();
+            assert_eq!(rig.records("archive")[0]["tier"], 2);
+            assert_eq!(
+                rig.sent()[0].1.contains("[Messages skipped as too large"),
+                skipped,
+                "{window}"
+            );
+        }
+    }
+
+    /// Seed 004: when the estimate exceeds contextWindow - reserveTokens; keepRecentTokens
+    #[test]
+    fn compacts_above_window_less_reserve_keeping_recent_tokens() {
+        // Of a window of 20,000 a tenth of the strategy's numbers: 1,600 are reserved,
+        // 2,000 kept. The first request is reported at 1 + 18,399, or one more.
+        for (tokens, ledger) in [(18_399, "vvv"), (18_400, "fvv")] {
+            let talk = Talk::new("S").user(&words(tokens)).assistant(&words(1)).user(&words(1));
+            let mut rig = Rig::scaled("gsv", &[], 20_000, talk, Scripted::failing_at([]));
+            rig.finish();
+            assert_eq!(rig.ledger(), ledger, "{tokens}");
+        }
+        // By the heuristic the last message is 9.9, counted as 10; 1,320 words of the
+        // answer before it are 1,988.7, and one word more is past 1,990.
+        for (tokens, ledger) in [(1_320, "fvv"), (1_321, "ffv")] {
+            let talk =
+                Talk::new("S").user(&words(18_400)).assistant(&words(tokens)).user(&words(1));
+            let mut rig = Rig::scaled("gsv", &[], 20_000, talk, Scripted::failing_at([]));
+            rig.finish();
+            assert_eq!(rig.ledger(), ledger, "{tokens}");
+        }
+    }
+
+    /// A small, an oversized (24 + 4 + 2,000 units: 609 > 500) and a small message.
+    fn oversized() -> Talk {
+        let talk = Talk::new("S").user(&words(40)).user(&words(400)).user(&words(40));
+        talk.user(&words(40))
+    }
+
+    /// Seed 004: tier 1 comes first
+    #[test]
+    fn an_oversized_chunk_is_summarised_by_tier_one() {
+        let compactor = Scripted::failing_at([]);
+        let mut rig = rig(oversized(), Arc::clone(&compactor));
+        rig.finish();
+        assert_eq!(compactor.tasks().len(), 3);
+        assert_eq!(rig.records("archive")[0]["tier"], 1);
+    }
+
+    /// Seed 004: tier 2 skips oversized chunks
+    #[test]
+    fn tier_two_replaces_oversized_chunks_by_placeholder() {
+        let compactor = Scripted::failing_at([1]);
+        let mut rig = rig(oversized(), Arc::clone(&compactor));
+        rig.finish();
+        // Calls 0 and 1 were tier one's; its summary and memories are not used.
+        let sizes: Vec<_> =
+            compactor.tasks().iter().map(|t| digest(t).2.map(str::to_owned)).collect();
+        assert_eq!(sizes, [None, Some("summary 0".to_owned()), None, Some("summary 2".to_owned())]);
+        let expected = "summary 2 summary 3\n\n[Messages skipped as too large to summarize: 1.]";
+        assert_eq!(rig.sent()[0].1, format!("{MARKER}\n\n{expected}"));
+        assert_eq!(rig.fallbacks(), [(0, "tier 2".to_owned())]);
+        assert_eq!(rig.records("archive")[0]["tier"], 2);
+        assert_eq!(rig.records("memory")[0]["memories"], json!(["memory 2", "memory 3"]));
+    }
+
+    /// Seed 004: tier 3: the plain-text placeholder with the count
+    #[test]
+    fn tier_three_is_literal_sentence_with_count() {
+        let mut rig = rig(oversized(), Scripted::failing_at([0, 1]));
+        rig.finish();
+        let sentence = "[Context contained 3 messages that were compacted. Summary unavailable due to size limits.]";
+        assert_eq!(rig.sent()[0].1, format!("{MARKER}\n\n{sentence}"));
+        assert_eq!(rig.fallbacks(), [(0, "tier 3".to_owned())]);
+        assert_eq!(rig.records("archive")[0]["tier"], 3);
+        assert!(rig.shared.memories.is_empty());
+        assert_eq!(rig.ledger(), "fffv");
+    }
+
+    /// Seed 004: each tier only after the one before failed
+    #[test]
+    fn failed_calls_end_in_the_tier_they_report() {
+        // Two chunks: tier one makes calls 0 and 1; where it fails, tier two two more.
+        for (failing, tiers) in [
+            (vec![0], 2),
+            (vec![1], 2),
+            (vec![0, 1], 3),
+            (vec![0, 2], 3),
+            (vec![1, 3], 3),
+            (vec![2], 1),
+        ] {
+            let mut rig = rig(users(7), Scripted::failing_at(failing.clone()));
+            rig.finish();
+            assert_eq!(rig.records("archive")[0]["tier"], tiers, "{failing:?}");
+            assert_eq!(rig.fallbacks().len(), usize::from(tiers > 1), "{failing:?}");
+            assert_eq!(rig.ledger(), "ffffffv", "{failing:?}");
+        }
+    }
+
+    /// Seed 004: images are counted and noted
+    #[test]
+    fn images_are_counted_and_noted() {
+        let talk = Talk::new("S").image().image().user(&words(40)).user(&words(40)).image();
+        let mut rig = rig(talk.user(&words(40)), Scripted::failing_at([]));
+        rig.finish();
+        // The newest 75: the last message and, with 8.4 units, not even the image.
+        assert!(rig.ledger().starts_with("ffff"), "{}", rig.ledger());
+        let text = &rig.sent()[0].1;
+        assert!(text.contains("[Images in the compacted messages: 3."), "{text}");
+        assert_eq!(rig.records("archive")[0]["images"], 3);
+    }
+
+    /// Seed 004: the old summary counts as old text
+    #[test]
+    fn old_summary_is_old_text_next_time() {
+        let compactor = Scripted::failing_at([]);
+        let mut talk = users(3);
+        for _ in 0..4 {
+            talk = talk.assistant(&words(40)).user(&words(40));
+        }
+        let mut rig = rig(talk, Arc::clone(&compactor));
+        rig.finish();
+        assert!(compactor.tasks().len() >= 2);
+        let Task::Digest { messages, .. } = &compactor.tasks()[1] else {
+            panic!("a digest is asked for");
+        };
+        assert!(messages[0].text.starts_with(MARKER), "{}", messages[0].text);
+        let markers = rig.sent().iter().filter(|(_, text)| text.starts_with(MARKER)).count();
+        assert_eq!(markers, 1);
+        assert!(!rig.ledger().contains('-'), "a fold of a fold covers the union");
+    }
+
+    /// Seed 004: memories in the daily file, existing ones in the prompt
+    #[test]
+    fn memories_enter_daily_note_and_next_prompt() {
+        let compactor = Scripted::failing_at([]);
+        let mut rig = rig(users(7), Arc::clone(&compactor));
+        rig.finish();
+        let note = "## Memory of 2026-01-18\n### Extracted from context compaction (14:37)\n- memory 0\n- memory 1";
+        assert_eq!(rig.notes()["daily-memory"], note);
+        let tasks = compactor.tasks();
+        assert!(digest(&tasks[0]).3.is_empty());
+        assert_eq!(digest(&tasks[1]).3, ["memory 0"]);
+        assert!(
+            digest(&tasks[1]).0.contains("<existing_memories>\n- memory 0\n</existing_memories>")
+        );
+        // Loaded today and tomorrow by the simulated clock, then no more.
+        for (days, loaded) in [(1, true), (1, false)] {
+            rig.now += SignedDuration::from_hours(24 * days);
+            rig.prepare();
+            assert_eq!(rig.notes().contains_key("daily-memory"), loaded);
+        }
+    }
+
+    /// Seed 004: old messages are archived
+    #[test]
+    fn the_archive_names_the_folded_messages() {
+        let mut rig = rig(users(3), Scripted::failing_at([]));
+        rig.finish();
+        assert_eq!(
+            rig.records("archive"),
+            [json!({"messages": ["m0", "m1"], "tier": 1, "images": 0})]
+        );
+    }
+
+    /// Seed 004: state is persisted
+    #[test]
+    fn resumes_from_session_saved_at_every_message() {
+        let talk =
+            || (0..8).fold(users(3).image(), |talk, _| talk.assistant(&words(40)).user(&words(40)));
+        let straight = Rig::goes_on(|| rig(talk(), Scripted::failing_at([1, 4, 5])), 20);
+        assert!(straight.outcomes.len() > 3);
+    }
+
+    /// Seed 004: old messages are archived as a partial JSONL archive
+    #[test]
+    fn session_parts_are_numbered_from_one() {
+        use crate::state::StrategyState;
+        use crate::strategy::builtin;
+        let mut rig = rig(users(4), Scripted::failing_at([]));
+        rig.append(4);
+        let strategy = builtin("chunked-summary", &[]).unwrap().unwrap();
+        let mut stages = strategy.build(1_000, crate::Scaling::AsWritten).unwrap();
+        let part = |session: &str, message: u32| json!({"session": session, "messages": [message]});
+        let parts = [part("a", 0), part("a", 1), part("a", 2), part("b", 3)];
+        let state = json!({"images": 2, "parts": parts});
+        stages[0].mechanism.restore(state.clone()).unwrap();
+        assert_eq!(stages[0].mechanism.state(), state);
+        let files = stages[0].mechanism.stored(&rig.context, &StrategyState::default());
+        let paths: Vec<&str> = files.iter().map(|file| &*file.path).collect();
+        let named = |part: &str| format!("agents/main/sessions/{part}.jsonl.gz");
+        assert_eq!(paths, ["a-part1", "a-part2", "a-part3", "b-part1"].map(named));
     }
 }

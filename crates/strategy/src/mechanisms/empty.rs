@@ -4,8 +4,8 @@ use async_trait::async_trait;
 use serde::Deserialize;
 
 use crate::context::Op;
-use crate::host::{Mechanism, MechanismError, Outcome, Work};
 use crate::mechanism::MechanismSpec;
+use crate::mechanism::{Mechanism, MechanismError, Outcome, Work};
 
 /// Sends the preamble alone.
 pub static SPEC: MechanismSpec = MechanismSpec {

@@ -13,8 +13,8 @@ use async_trait::async_trait;
 use serde::Deserialize;
 
 use crate::context::{Context, EntryId, Op};
-use crate::host::{Host, Mechanism, MechanismError, Outcome, Work};
 use crate::mechanism::MechanismSpec;
+use crate::mechanism::{Host, Mechanism, MechanismError, Outcome, Work};
 use recap_core::model::{MessageIndex, Role};
 use recap_core::tokens::{Weight, WeightTree};
 

@@ -5,11 +5,12 @@
 //! that of the examples: a text, or parts of the types `text`, `tool_use` and
 //! `tool_result`.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use super::extraction::ToolUsage;
 use crate::context::{Context, EntryId};
 use crate::state::StrategyState;
 use recap_core::model::{Block, Message, Role};
@@ -205,4 +206,246 @@ fn part(block: Block, pruned_at: Option<Timestamp>) -> Option<ContentPart> {
         },
         Block::Reasoning { .. } | Block::Image { .. } => return None,
     })
+}
+
+// Structured facts that GenCode keeps beside a summary: files modified, tool
+// use, key decisions. They live in the summary record, not in the context.
+//
+// Source: GenCode, "Extract structured info (parallel)".
+
+/// Longest notable use or decision in a record, in characters.
+const LONGEST: usize = 200;
+
+/// "count + top 3 uses".
+const TOP_USES: usize = 3;
+
+/// Phrases by which GenCode recognises a decision.
+const DECISION_PHRASES: [&str; 3] = ["decided", "chose", "will use"];
+
+/// Arguments that describe a call best, best first.
+const TELLING_ARGUMENTS: [&str; 12] = [
+    "file_path",
+    "path",
+    "notebook_path",
+    "filename",
+    "command",
+    "cmd",
+    "pattern",
+    "query",
+    "url",
+    "description",
+    "prompt",
+    "name",
+];
+
+/// The tools that write files, and the arguments that hold the path.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct FileTools {
+    /// Names of write and edit tools.
+    pub tools: Vec<String>,
+    /// Names of arguments that hold a path.
+    pub path_arguments: Vec<String>,
+}
+
+impl Default for FileTools {
+    fn default() -> Self {
+        let tools = [
+            "Write",
+            "Edit",
+            "MultiEdit",
+            "NotebookEdit",
+            "write",
+            "edit",
+            "write_file",
+            "edit_file",
+            "apply_patch",
+            "str_replace",
+            "str_replace_editor",
+            "str_replace_based_edit_tool",
+            "create_file",
+            "replace",
+        ];
+        let paths = ["file_path", "path", "notebook_path", "filename", "target_file"];
+        Self {
+            tools: tools.map(str::to_owned).to_vec(),
+            path_arguments: paths.map(str::to_owned).to_vec(),
+        }
+    }
+}
+
+/// How often a tool was used, and its main uses.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ToolUsage {
+    /// The name of the tool.
+    pub tool: String,
+    /// Its calls in the range.
+    pub count: u32,
+    /// Its most frequent uses, the older first where they are equally frequent.
+    pub notable_uses: Vec<String>,
+}
+
+/// What was extracted from a range of messages.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Extraction {
+    /// The modified files, in the order of the first change.
+    pub files_modified: Vec<String>,
+    /// The tools, the most used first, then by name.
+    pub tools_used: Vec<ToolUsage>,
+    /// Sentences that state decisions, in order.
+    pub key_decisions: Vec<String>,
+}
+
+/// Reads the recorded messages of a range.
+pub(super) fn extract(context: &Context, range: &[EntryId], files: &FileTools) -> Extraction {
+    let mut extraction = Extraction::default();
+    let mut uses: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for index in range.iter().filter_map(|id| id.index()) {
+        let Some(message) = context.original(EntryId::message(index)) else {
+            continue;
+        };
+        let spoken = matches!(message.role, Role::User | Role::Assistant);
+        for block in context.blocks(index) {
+            match block {
+                Block::Text { text } if spoken => decisions(&text, &mut extraction.key_decisions),
+                Block::ToolCall { name, arguments, .. } => {
+                    let writes = files.tools.contains(&name);
+                    if writes {
+                        for path in paths(&arguments, files) {
+                            push_new(&mut extraction.files_modified, path);
+                        }
+                    }
+                    let described = describe(&arguments, files, writes);
+                    uses.entry(name).or_default().push(described);
+                }
+                _ => {}
+            }
+        }
+    }
+    extraction.tools_used = uses.into_iter().map(|(tool, uses)| usage(tool, &uses)).collect();
+    extraction.tools_used.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.tool.cmp(&b.tool)));
+    extraction
+}
+
+/// The paths that a write or edit call names.
+fn paths(arguments: &Json, files: &FileTools) -> Vec<String> {
+    let mut found = Vec::new();
+    for key in &files.path_arguments {
+        if let Some(path) = arguments.get(key).and_then(Json::as_str) {
+            push_new(&mut found, path.to_owned());
+        }
+    }
+    if found.is_empty() {
+        let texts = arguments.as_object().into_iter().flat_map(|map| map.values());
+        for text in texts.chain([arguments]).filter_map(Json::as_str) {
+            patched(text).for_each(|path| push_new(&mut found, path.to_owned()));
+        }
+    }
+    found
+}
+
+/// The files in a patch of the `*** Update File:` form.
+fn patched(text: &str) -> impl Iterator<Item = &str> {
+    const HEADS: [&str; 4] =
+        ["*** Update File: ", "*** Add File: ", "*** Delete File: ", "*** Move to: "];
+    text.lines().filter_map(|line| HEADS.iter().find_map(|head| line.strip_prefix(head)))
+}
+
+fn describe(arguments: &Json, files: &FileTools, writes: bool) -> String {
+    if writes && let Some(path) = paths(arguments, files).first() {
+        return cut(&format!("Modified {path}"));
+    }
+    let telling = TELLING_ARGUMENTS.iter().find_map(|key| arguments.get(key)?.as_str());
+    let any = || arguments.as_object()?.values().find_map(Json::as_str);
+    cut(telling.or_else(any).unwrap_or_default())
+}
+
+fn usage(tool: String, uses: &[String]) -> ToolUsage {
+    let mut counted: Vec<(&String, u32)> = Vec::new();
+    let mut known: BTreeMap<&String, usize> = BTreeMap::new();
+    for text in uses.iter().filter(|text| !text.is_empty()) {
+        let at = *known.entry(text).or_insert_with(|| {
+            counted.push((text, 0));
+            counted.len() - 1
+        });
+        counted[at].1 += 1;
+    }
+    // The sort is stable: the older of two equally frequent uses stays first.
+    counted.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
+    let notable_uses = counted.iter().take(TOP_USES).map(|(text, _)| (*text).clone()).collect();
+    ToolUsage { tool, count: uses.len() as u32, notable_uses }
+}
+
+fn decisions(text: &str, found: &mut Vec<String>) {
+    for sentence in sentences(text) {
+        let lower = sentence.to_lowercase();
+        if DECISION_PHRASES.iter().any(|phrase| lower.contains(phrase)) {
+            push_new(found, cut(sentence));
+        }
+    }
+}
+
+/// Sentences and lines, trimmed: a full stop ends one where a space follows,
+/// so that `src/auth.ts` and `0.70` stay whole.
+fn sentences(text: &str) -> impl Iterator<Item = &str> {
+    text.lines()
+        .flat_map(|line| line.split_inclusive(". "))
+        .map(str::trim)
+        .filter(|s| !s.is_empty())
+}
+
+fn push_new(list: &mut Vec<String>, text: String) {
+    if !list.contains(&text) {
+        list.push(text);
+    }
+}
+
+/// The first line, at most [`LONGEST`] characters of it.
+fn cut(text: &str) -> String {
+    text.lines().next().unwrap_or_default().chars().take(LONGEST).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Seed 001: count + top 3 uses
+    #[test]
+    fn three_most_frequent_uses_are_notable_older_first() {
+        let uses = ["once", "twice", "late", "thrice", "twice", "thrice", "thrice", ""];
+        let found = usage("Bash".to_owned(), &uses.map(str::to_owned));
+        assert_eq!(
+            (found.count, found.notable_uses),
+            (8, ["thrice", "twice", "once"].map(str::to_owned).to_vec())
+        );
+    }
+
+    /// Seed 001: contains "decided", "chose", "will use"; "Decided to use JWT with refresh tokens"
+    #[test]
+    fn cues_of_decisions_are_found_in_any_case() {
+        let mut found = Vec::new();
+        decisions(
+            "Decided to use JWT. We WILL USE x.rs v0.7. Nothing else.\nThey Chose it",
+            &mut found,
+        );
+        assert_eq!(found, ["Decided to use JWT.", "We WILL USE x.rs v0.7.", "They Chose it"]);
+    }
+
+    #[test]
+    fn call_files_come_from_arguments_or_else_patch() {
+        let files = FileTools::default();
+        let of = |arguments: Json| paths(&arguments, &files);
+        let both = serde_json::json!({"file_path": "a.rs", "path": "b.rs", "text": "c.rs"});
+        assert_eq!(of(both.clone()), ["a.rs", "b.rs"]);
+        let patch = "*** Update File: a.rs\n*** Move to: b.rs\n+ *** Add File: c.rs\n\
+                     *** Delete File: a.rs";
+        assert_eq!(of(serde_json::json!({ "input": patch })), ["a.rs", "b.rs"]);
+        assert_eq!(of(serde_json::json!(patch)), ["a.rs", "b.rs"]);
+        assert_eq!(describe(&both, &files, true), "Modified a.rs");
+        assert_eq!(describe(&both, &files, false), "a.rs");
+        assert_eq!(describe(&serde_json::json!({"x": 1, "y": "any"}), &files, true), "any");
+        let long = serde_json::json!({"command": format!("{}\nmore", "é".repeat(201))});
+        assert_eq!(describe(&long, &files, false), "é".repeat(200));
+    }
 }

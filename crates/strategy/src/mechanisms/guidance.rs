@@ -4,8 +4,8 @@ use async_trait::async_trait;
 use serde::Deserialize;
 
 use super::folding::set_note;
-use crate::host::{Mechanism, MechanismError, Outcome, Work};
 use crate::mechanism::MechanismSpec;
+use crate::mechanism::{Mechanism, MechanismError, Outcome, Work};
 
 /// Puts a text into the system prompt.
 pub static SPEC: MechanismSpec = MechanismSpec {

@@ -14,8 +14,8 @@ use serde_json::Value as Json;
 
 use super::sliding_window::orphans;
 use crate::context::{Context, EntryId, Op};
-use crate::host::{Mechanism, MechanismError, Outcome, Work, restored};
 use crate::mechanism::MechanismSpec;
+use crate::mechanism::{Mechanism, MechanismError, Outcome, Work, restored};
 use recap_core::model::MessageIndex;
 use recap_core::text::{Identifier, IdentifierOptions, around, identifiers, words};
 

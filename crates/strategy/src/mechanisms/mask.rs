@@ -14,10 +14,11 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
-use super::clip::{Clip, clipped};
 use crate::context::{Context, EntryId, Op};
-use crate::host::{Host, Mechanism, MechanismError, Outcome, Record, Work, restored};
-use crate::mechanism::{Build, BuildError, MechanismSpec};
+use crate::mechanism::{
+    Build, BuildError, Host, Mechanism, MechanismError, MechanismSpec, Outcome, Record, Work,
+    restored,
+};
 use crate::prompt::Prompt;
 use crate::state::StrategyState;
 use recap_core::model::{Block, CallId, MessageIndex, Role};
@@ -273,5 +274,317 @@ impl Mechanism for Mask {
     fn restore(&mut self, state: Json) -> Result<(), MechanismError> {
         self.settled = restored(SPEC.name, state)?;
         Ok(())
+    }
+}
+
+// Shortens a long text to its two ends.
+
+/// How much of a text stays at either end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Clip {
+    /// The unit of both lengths.
+    pub unit: Unit,
+    /// Length of the beginning that is kept.
+    #[serde(default)]
+    pub head: usize,
+    /// Length of the end that is kept.
+    #[serde(default)]
+    pub tail: usize,
+}
+
+impl Clip {
+    /// Whether a text of this many UTF-16 units is certainly short enough: it
+    /// cannot have more characters.
+    fn is_surely_short(self, units: u64) -> bool {
+        self.unit == Unit::Characters && units <= (self.head + self.tail) as u64
+    }
+}
+
+/// The unit in which a text is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Unit {
+    /// Unicode scalar values.
+    Characters,
+    /// Lines of the text.
+    Lines,
+}
+
+/// The two ends with a marker between them; `None` where they cover the whole text.
+pub(super) fn clipped(text: &str, clip: Clip, marker: &str) -> Option<String> {
+    let (head, tail) = match clip.unit {
+        Unit::Characters => {
+            let starts = || text.char_indices().map(|(at, _)| at);
+            let count = text.chars().count();
+            ends((starts(), starts().rev(), count), clip, text.len())?
+        }
+        Unit::Lines => {
+            let ends_of_lines = memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1);
+            let starts = std::iter::once(0).chain(ends_of_lines).filter(|&at| at < text.len());
+            let starts: Vec<usize> = starts.collect();
+            let known = starts.iter().copied();
+            ends((known.clone(), known.rev(), starts.len()), clip, text.len())?
+        }
+    };
+    let (head, tail) = (text[..head].trim_end_matches('\n'), &text[tail..]);
+    let parts = [head, marker, tail].into_iter().filter(|part| !part.is_empty());
+    Some(parts.collect::<Vec<_>>().join("\n"))
+}
+
+/// Where the beginning ends and where the end begins, of a text with so many
+/// pieces that start there, from either side.
+fn ends(
+    (mut starts, mut from_behind, count): (
+        impl Iterator<Item = usize>,
+        impl Iterator<Item = usize>,
+        usize,
+    ),
+    clip: Clip,
+    length: usize,
+) -> Option<(usize, usize)> {
+    count.checked_sub(clip.tail).filter(|&at| at > clip.head)?;
+    let tail = clip.tail.checked_sub(1).map_or(Some(length), |before| from_behind.nth(before));
+    Some((starts.nth(clip.head)?, tail?))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use serde_json::{Value as Json, json};
+
+    use super::*;
+    use crate::testkit::{Rig, Scripted, Talk, words};
+
+    fn clip(unit: Unit, head: usize, tail: usize) -> Clip {
+        Clip { unit, head, tail }
+    }
+
+    #[test]
+    fn text_ends_are_counted_in_lines() {
+        let cut = |head, tail| clipped("a\nb\nc\nd\n", clip(Unit::Lines, head, tail), "[cut]");
+        assert_eq!(cut(0, 2).as_deref(), Some("[cut]\nc\nd\n"));
+        assert_eq!(cut(1, 1).as_deref(), Some("a\n[cut]\nd\n"));
+        assert_eq!(cut(1, 0).as_deref(), Some("a\n[cut]"));
+        assert_eq!(cut(1, 3), None, "both ends are all of it");
+        assert_eq!(cut(9, 0), None);
+    }
+
+    #[test]
+    fn text_ends_are_counted_in_whole_characters() {
+        let cut = |head, tail| clipped("äbcdü", clip(Unit::Characters, head, tail), "…");
+        assert_eq!(cut(1, 1).as_deref(), Some("ä\n…\nü"));
+        assert_eq!(cut(0, 2).as_deref(), Some("…\ndü"));
+        assert_eq!(cut(2, 0).as_deref(), Some("äb\n…"));
+        assert_eq!(cut(2, 3), None);
+        assert_eq!(clipped("", clip(Unit::Lines, 0, 0), "…"), None);
+    }
+
+    #[test]
+    fn text_of_few_enough_units_is_surely_short() {
+        let ends = clip(Unit::Characters, 2, 3);
+        assert!(ends.is_surely_short(5) && !ends.is_surely_short(6));
+        assert!(!clip(Unit::Lines, 2, 3).is_surely_short(5), "lines are counted in the text");
+    }
+
+    // The mechanism `mask`, parameter by parameter.
+
+    /// A user message of a token, then a call and its result for each size: results
+    /// are rows 2, 4, 6 and so on.
+    fn reads(sizes: &[usize]) -> Talk {
+        uses(Talk::new("S").user(" word"), "read", sizes)
+    }
+
+    fn uses(talk: Talk, tool: &str, sizes: &[usize]) -> Talk {
+        sizes.iter().enumerate().fold(talk, |talk, (at, &size)| {
+            let id = format!("{tool}{at}-{size}");
+            talk.calls(&[(&id, tool, json!({ "at": at }))]).result(&id, &words(size))
+        })
+    }
+
+    fn rig(parameters: &str, window: u64, talk: Talk) -> Rig {
+        let stage = "[[stage]]\nmechanism = \"mask\"\nat = \"request\"\nwhen = \"always\"\n";
+        Rig::stages(&format!("{stage}{parameters}"), window, talk, Arc::new(Scripted::default()))
+    }
+
+    fn last(parameters: &str, talk: Talk) -> String {
+        let mut rig = rig(parameters, 1_000, talk);
+        rig.finish();
+        rig.ledger()
+    }
+
+    #[test]
+    fn the_newest_results_stay_by_their_count() {
+        assert_eq!(last("keep_results = 2", reads(&[9, 9, 9, 9])), "vvevevvvv");
+        assert_eq!(last("keep_results = 4", reads(&[9, 9, 9, 9])), "vvvvvvvvv");
+    }
+
+    #[test]
+    fn newest_output_stays_by_tokens_until_first_misfit() {
+        // 30 + 20 are 50; the 5 behind the 60 would fit, but are older.
+        assert_eq!(last("keep_tokens = 50", reads(&[5, 60, 30, 20])), "vvevevvvv");
+        assert_eq!(last("keep_tokens = 49", reads(&[5, 60, 30, 20])), "vvevevevv");
+    }
+
+    #[test]
+    fn filled_budget_keeps_older_results_that_still_fit() {
+        let at_once = |parameters: &str| {
+            let mut rig = rig(parameters, 1_000, reads(&[10, 9, 60, 30, 20]));
+            rig.append(11);
+            rig.request();
+            rig.ledger()
+        };
+        // 30 + 20 and the token that the 60 become leave nine.
+        let keep = "keep_tokens = 60\nmarker = \"x\"";
+        assert_eq!(at_once(&format!("{keep}\nfill = true")), "vvevvvevvvv");
+        assert_eq!(at_once(keep), "vvevevevvvv");
+    }
+
+    #[test]
+    fn masked_remainder_counts_towards_the_next_budget() {
+        let mut rig =
+            rig("fill = true\nkeep_tokens = 10\nmarker = \"x\"", 1_000, reads(&[9, 8, 2]));
+        rig.finish();
+        // The 9 became one token when the 8 came; 2 + 8 fit, and one more does not,
+        // but a result is masked once.
+        assert_eq!(rig.ledger(), "vvevvvv");
+        assert_eq!(rig.records("mask").len(), 1);
+    }
+
+    #[test]
+    fn results_behind_the_newest_responses_stay() {
+        assert_eq!(last("keep_responses = 1", reads(&[9, 9, 9])), "vvevevv");
+        // A response that calls nothing is one, too.
+        assert_eq!(last("keep_responses = 2", reads(&[9, 9, 9]).assistant("ok")), "vvevevvv");
+        // Results of calls made together stay together.
+        let both = [("a", "read", json!({})), ("b", "read", json!({}))];
+        let talk = reads(&[9]).calls(&both).result("a", "one").result("b", "two");
+        assert_eq!(last("keep_responses = 1", talk), "vvevvv");
+    }
+
+    #[test]
+    fn newest_turn_results_stay_outside_kept_tokens() {
+        let talk = || uses(reads(&[9, 9]).user("next"), "grep", &[30]);
+        assert_eq!(last("keep_turns = 1", talk()), "vvevevvv");
+        assert_eq!(last("keep_turns = 2", talk()), "vvvvvvvv");
+        // The 30 are exempt: 9 of 10 tokens are kept of the turn before.
+        assert_eq!(last("keep_turns = 1\nkeep_tokens = 10", talk()), "vvevvvvv");
+    }
+
+    #[test]
+    fn nothing_is_masked_unless_enough_is_saved() {
+        // The marker takes a token: 19 of 20 are saved.
+        let at_least = |saving: u64| {
+            last(
+                &format!("keep_results = 1\nmarker = \"x\"\nminimum_saving = {saving}"),
+                reads(&[20, 9]),
+            )
+        };
+        assert_eq!(at_least(19), "vvevv");
+        assert_eq!(at_least(20), "vvvvv");
+        // Savings add up over the results.
+        let both = "keep_results = 1\nmarker = \"x\"\nminimum_saving = 20";
+        assert_eq!(last(both, reads(&[12, 12, 9])), "vvevevv");
+    }
+
+    #[test]
+    fn excluded_tools_output_stays_and_is_not_counted() {
+        let talk = || uses(uses(reads(&[9]), "skill", &[9]), "grep", &[9]);
+        assert_eq!(last("keep_results = 1", talk()), "vvevevv");
+        assert_eq!(last("keep_results = 1\nexclude_tools = [\"skill\"]", talk()), "vvevvvv");
+        assert_eq!(last("keep_results = 2\nexclude_tools = [\"skill\"]", talk()), "vvvvvvv");
+    }
+
+    #[test]
+    fn clear_inputs_removes_calls_with_their_results() {
+        let mut rig = rig("keep_results = 1\nclear_inputs = true", 1_000, reads(&[9, 9]));
+        rig.finish();
+        assert_eq!(rig.ledger(), "v--vv");
+        assert_eq!(rig.sent().len(), 3);
+        // Of several calls of a message only those whose result is old.
+        let both = [("a", "read", json!({})), ("b", "read", json!({}))];
+        let talk = Talk::new("S").user("u").calls(&both).result("a", "one").result("b", "two");
+        assert_eq!(last("keep_results = 1\nclear_inputs = true", talk), "ve-v");
+    }
+
+    #[test]
+    fn marker_names_tool_and_lines_between_kept_ends() {
+        let lines = "one\ntwo\nthree\nfour";
+        let talk =
+            || Talk::new("S").user("u").calls(&[("a", "read", json!({}))]).result("a", lines);
+        let text = |parameters: &str| {
+            let mut rig = rig(parameters, 1_000, uses(talk(), "grep", &[9]));
+            rig.finish();
+            rig.sent()[2].1.clone()
+        };
+        let marker = "keep_results = 1\nmarker = \"[{{lines}} lines of {{tool}}]\"\n";
+        assert_eq!(text(marker), "[4 lines of read]");
+        let clip = |clip: &str| text(&format!("{marker}clip = {clip}"));
+        assert_eq!(clip("{ unit = \"lines\", tail = 2 }"), "[4 lines of read]\nthree\nfour");
+        assert_eq!(
+            clip("{ unit = \"characters\", head = 3, tail = 4 }"),
+            "one\n[4 lines of read]\nfour"
+        );
+        // Both ends are all of it: nothing changes.
+        assert_eq!(clip("{ unit = \"lines\", head = 1, tail = 3 }"), lines);
+    }
+
+    #[test]
+    fn run_is_recorded_with_count_and_saving() {
+        let mut rig = rig("keep_results = 1\nmarker = \"x\"", 1_000, reads(&[10, 10, 9]));
+        rig.feed(7);
+        rig.request();
+        let records: Vec<Json> = rig.records("mask");
+        assert_eq!(
+            records,
+            [json!({"count": 1, "tokensSaved": 9}), json!({"count": 1, "tokensSaved": 9})]
+        );
+        assert_eq!(rig.shared.pruned_through.and_then(|id| id.index()), Some(4));
+    }
+
+    #[test]
+    fn tokens_scale_with_window_but_counts_do_not() {
+        let half = |parameters: &str| {
+            let mut rig = rig(parameters, 500, reads(&[9, 30, 20]));
+            rig.finish();
+            rig.ledger()
+        };
+        assert_eq!(half("keep_tokens = 100"), "vvevvvv");
+        assert_eq!(half("keep_results = 2"), "vvevvvv");
+        let saving = "keep_results = 2\nmarker = \"x\"\nminimum_saving = ";
+        assert_eq!(half(&format!("{saving}17")), "vvevvvv");
+        assert_eq!(half(&format!("{saving}18")), "vvvvvvv");
+    }
+
+    #[test]
+    fn resumes_from_session_saved_at_every_message() {
+        for parameters in ["keep_tokens = 20\nminimum_saving = 9", "fill = true\nkeep_tokens = 25"]
+        {
+            let new = || rig(parameters, 1_000, reads(&[9, 12, 3, 8, 30, 2, 9, 9]));
+            let straight = Rig::goes_on(new, 17);
+            assert!(straight.ledger().contains('e'));
+        }
+    }
+
+    #[test]
+    fn results_removed_elsewhere_do_not_count_as_kept() {
+        let dedup = "[[stage]]\nmechanism = \"snapshot-dedup\"\nat = \"request\"\nwhen = \"always\"\n\
+                     tools = [\"read\"]\n";
+        let mask = "[[stage]]\nmechanism = \"mask\"\nat = \"request\"\nwhen = \"always\"\n\
+                    keep_results = 2\n";
+        let talk = uses(uses(Talk::new("S").user(" word"), "grep", &[9]), "read", &[8, 7]);
+        let scripted = Arc::new(Scripted::default());
+        let mut rig = Rig::stages(&format!("{dedup}{mask}"), 1_000, talk, scripted);
+        rig.finish();
+        assert_eq!(rig.ledger(), "vvv--vv");
+    }
+
+    #[test]
+    fn boundary_settled_by_newest_masked_result_is_saved() {
+        let mut rig = rig("keep_results = 1", 1_000, reads(&[9, 9, 9]));
+        rig.finish();
+        assert_eq!(rig.ledger(), "vvevevv");
+        assert_eq!(rig.save().1[1], json!({"before": 5}));
     }
 }

@@ -2,19 +2,15 @@
 
 mod archive;
 mod chunked_summary;
-mod clip;
 mod command;
 mod continuation;
-mod digest;
 mod empty;
-mod extraction;
 mod fifo;
 mod folding;
 mod gencode_session;
 mod guidance;
 mod id_list;
 mod mask;
-mod memories;
 mod notices;
 mod process;
 mod prune;
@@ -28,21 +24,17 @@ mod snapshot_dedup;
 mod summary;
 mod trim;
 
-#[cfg(test)]
-mod tests;
+use super::mechanism::MechanismSpec;
 
 pub use archive::{ArchiveError, read_archive};
 pub use command::ITS_WORDS;
 #[doc(hidden)]
 pub use command::{BadAnswer, take_answer};
 pub(crate) use command::{SPEC as COMMAND, named_files};
-pub use extraction::ToolUsage;
-pub use gencode_session::Summary as GencodeSummary;
 pub use gencode_session::{
     CompressionStats, Content, ContentPart, GencodeSession, Metadata, SessionMessage,
+    Summary as GencodeSummary, ToolUsage,
 };
-
-use super::mechanism::MechanismSpec;
 
 /// The mechanisms that stand between an agent and its provider or its tools from the first request on.
 pub(crate) const SAVERS: [&MechanismSpec; 2] = [&saver::FILTER, &saver::PROXY];
@@ -69,3 +61,94 @@ pub static MECHANISMS: &[&MechanismSpec] = &[
     &summary::SPEC,
     &trim::SPEC,
 ];
+
+#[cfg(test)]
+mod tests {
+    use crate::strategy::builtin;
+
+    #[test]
+    fn senseless_parameters_are_refused_naming_stage_and_range() {
+        for (strategy, key, value, says) in [
+            ("session-state", "max_tokens", "900", "`max_tokens` must be between 1 and `reserve`"),
+            ("session-state", "placement", "nowhere", "`history` or `system`"),
+            (
+                "session-state",
+                "1.target",
+                "{ of = \"window\", share = 0.9 }",
+                "below its target 0.9",
+            ),
+            ("continuation", "keep_last", "0", "`keep_last` and `max_tokens` must be at least 1"),
+            ("continuation", "keep_summaries", "some", "`all` or `last`"),
+            ("continuation", "request", "later", "`prefix` or `fresh`"),
+            ("continuation", "prompt", "prompts/none.md", "prompts/none.md"),
+            ("continuation", "prompt", "prompts/session-state-merge.md", "previous_state"),
+            ("chunked-summary", "chunk", "25.0", "shares of the window"),
+            ("chunked-summary", "max_tokens", "0", "`max_tokens` must be at least 1"),
+            ("claude-code", "max_tokens", "0", "`max_tokens` must be at least 1"),
+            ("claude-code", "1.tool_text", "9", "a prefix is sent as it is"),
+            ("claude-code", "1.merge", "sections", "`max_summary` go together"),
+            ("claude-code", "1.max_summary", "9", "`max_summary` go together"),
+            ("claude-code", "1.keep", "{ tokens = 1, turns = 1 }", "give one of tokens, share"),
+            (
+                "claude-code",
+                "1.keep",
+                "{ tokens = 1, to = \"target\" }",
+                "give one of tokens, share",
+            ),
+            ("claude-code", "1.keep", "{ turns = 0 }", "a count must be at least 1"),
+            ("claude-code", "1.keep", "{ share = 0.5 }", "`of` go together"),
+            ("claude-code", "1.keep", "{ share = 1.5, of = \"window\" }", "`of` go together"),
+            ("claude-code", "1.keep", "{ turns = 1, from = \"user-turn\" }", "`from` belongs"),
+            ("claude-code", "1.keep", "{ tokens = 1, at_most = 9 }", "bounds of a `share`"),
+            ("anthropic-context-editing", "keep_results", "0", "say what stays"),
+            ("anthropic-context-editing", "1.fill", "true", "`keep_tokens` is counted"),
+            ("inspect-trim", "preserve", "80.0", "a share below 1"),
+        ] {
+            let overrides = [(key.to_owned(), value.to_owned())];
+            let error = builtin(strategy, &overrides).expect("a built-in strategy").unwrap_err();
+            assert!(error.to_string().contains(says), "{strategy} {key}: {error}");
+            assert!(error.place.contains("stage 1"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_reserve_in_tokens_scales_with_the_window() {
+        use crate::trigger::When;
+        let strategy = builtin("chunked-summary", &[]).unwrap().unwrap();
+        let stages = strategy.build(50_000, crate::Scaling::Named).unwrap();
+        assert_eq!(stages[0].when, When::AboveReserve { reserve: 4_000 });
+        let stages = strategy.build(50_000, crate::Scaling::AsWritten).unwrap();
+        assert_eq!(stages[0].when, When::AboveReserve { reserve: 16_000 });
+    }
+
+    #[test]
+    fn reply_bound_told_to_compactor_scales_with_window() {
+        use crate::testkit::{Rig, Scripted, Talk, words};
+        use std::sync::Arc;
+        let bound = |scaled: bool| {
+            let compactor = Scripted::failing_at([]);
+            let talk = (0..12).fold(Talk::new("S"), |talk, _| talk.user(&words(900)));
+            let role = Arc::<Scripted>::clone(&compactor);
+            let rig = if scaled { Rig::scaled } else { Rig::new };
+            rig("continuation", &[], 10_000, talk, role).finish();
+            compactor.tasks()[0].max_tokens()
+        };
+        // 1,500 tokens of 200,000 are 75 of 10,000.
+        assert_eq!((bound(true), bound(false)), (75, 1_500));
+    }
+
+    #[test]
+    fn kept_output_characters_scale_with_window() {
+        use crate::testkit::{Rig, Scripted, Talk};
+        let output = "x".repeat(60);
+        let talk = Talk::new("S").user("u").calls(&[("c", "read", serde_json::json!({}))]);
+        let talk = talk.result("c", &output).assistant("done").user("so").assistant("ok");
+        let mask = "[[stage]]\nmechanism = \"mask\"\nat = \"request\"\nwhen = \"always\"\n\
+                    keep_turns = 1\nmarker = \"…\"\n\
+                    clip = { unit = \"characters\", head = 20, tail = 8 }";
+        // The window is half the native one, so 10 and 4 of 20 and 8 stay.
+        let mut rig = Rig::stages(mask, 500, talk, Scripted::failing_at([]));
+        rig.finish();
+        assert_eq!(rig.sent()[2].1, format!("{}\n…\n{}", "x".repeat(10), "x".repeat(4)));
+    }
+}

@@ -14,8 +14,8 @@ use serde_json::json;
 
 use super::notices;
 use crate::context::{Context, EntryId, Op};
-use crate::host::{Host, Mechanism, MechanismError, Outcome, Record, Work};
 use crate::mechanism::{BuildError, MechanismSpec};
+use crate::mechanism::{Host, Mechanism, MechanismError, Outcome, Record, Work};
 use crate::prompt::Prompt;
 use crate::state::StrategyState;
 use recap_core::model::{CallId, MessageIndex};

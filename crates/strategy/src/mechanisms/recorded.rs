@@ -5,10 +5,10 @@ use async_trait::async_trait;
 use serde::Deserialize;
 
 use crate::compactor::CallUsage;
+use crate::compactor::ModelCall;
 use crate::context::{Context, EntryId, InsertAt, Op, OpError};
-use crate::host::{Mechanism, MechanismError, Outcome, Work};
 use crate::mechanism::MechanismSpec;
-use crate::metered::ModelCall;
+use crate::mechanism::{Mechanism, MechanismError, Outcome, Work};
 use recap_core::model::{CallId, Piece, RecordedCall, RecordedCompaction, Role};
 use recap_core::tokens::Counter;
 

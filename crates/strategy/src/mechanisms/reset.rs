@@ -13,14 +13,16 @@ use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::json;
 
+use super::archive::Memories;
 use super::archive::{self, Agent};
-use super::digest::Digester;
+use super::chunked_summary::Digester;
 use super::folding::Cuts;
-use super::memories::Memories;
 use crate::compactor::Digest;
 use crate::context::{Context, EntryId, Op};
-use crate::host::{Fallback, Host, Mechanism, MechanismError, Outcome, Record, StoredFile, Work};
 use crate::mechanism::{Build, BuildError, MechanismSpec};
+use crate::mechanism::{
+    Fallback, Host, Mechanism, MechanismError, Outcome, Record, StoredFile, Work,
+};
 use crate::state::{PastSession, StrategyState};
 use recap_core::model::{MessageIndex, Role};
 

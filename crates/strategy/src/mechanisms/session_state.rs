@@ -16,8 +16,10 @@ use serde_json::Value as Json;
 use super::folding::{Cuts, in_shape, set_note, task_messages};
 use crate::compactor::{MESSAGES, Produced, SessionState, Task};
 use crate::context::{Context, EntryId, InsertAt, Op};
-use crate::host::{Fallback, Host, Mechanism, MechanismError, Outcome, StoredFile, Work, restored};
-use crate::mechanism::{Build, BuildError, MechanismSpec};
+use crate::mechanism::{
+    Build, BuildError, Fallback, Host, Mechanism, MechanismError, MechanismSpec, Outcome,
+    StoredFile, Work, restored,
+};
 use crate::prompt::Prompt;
 use crate::state::StrategyState;
 use recap_core::model::{MessageIndex, Role};
@@ -295,5 +297,469 @@ impl Mechanism for Folder {
     fn restore(&mut self, state: Json) -> Result<(), MechanismError> {
         self.folded = restored(SPEC.name, state)?;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use serde_json::{Value as Json, json};
+
+    use crate::compactor::{MESSAGES, Task};
+    use crate::context::EntryId;
+    use crate::testkit::{OffShape, Rig, Scripted, Talk, words};
+    use recap_core::model::Role;
+
+    // What Arachne's design says.
+
+    /// Exchanges of 1,000 and 1,500 tokens, then a last user message. With the
+    /// preamble (3, and 115 of the awareness block), the size at the user messages is
+    /// 1,118, 3,618, 6,118, 8,618 and, where nothing more was asked, 7,621 after
+    /// three exchanges.
+    fn long_talk(exchanges: usize) -> Talk {
+        exchanges_of(Talk::new("Be brief."), exchanges).user("And now?")
+    }
+
+    fn exchanges_of(talk: Talk, exchanges: usize) -> Talk {
+        (0..exchanges).fold(talk, |talk, _| talk.user(&words(1000)).assistant(&words(1500)))
+    }
+
+    fn rig(talk: Talk, compactor: Arc<Scripted>) -> Rig {
+        Rig::new("arachne", &[], 10_000, talk, compactor)
+    }
+
+    fn state_of(rig: &Rig) -> Json {
+        let (role, text) = rig.sent().swap_remove(0);
+        assert_eq!(role, Role::User);
+        let inner = text.strip_prefix("<session_state>").unwrap();
+        serde_json::from_str(inner.strip_suffix("</session_state>").unwrap()).unwrap()
+    }
+
+    /// Seed 000: oldest N messages, enough to get under 60 %
+    #[test]
+    fn the_fewest_oldest_messages_are_folded() {
+        // 7,621 > 7,000. To reach 6,000 with 800 reserved, 2,421 must go: the first
+        // two messages have 2,500.
+        let mut rig = rig(long_talk(3), Scripted::failing_at([]));
+        rig.finish();
+        assert_eq!(rig.ledger(), "ffvvvvv");
+        assert_eq!(rig.sent().len(), 7);
+        assert_eq!(rig.shared.boundary, Some(1));
+        assert!(rig.context.weight().tokens <= 6_000);
+    }
+
+    /// The size of [`long_talk`] at its last user message, where nothing happens.
+    fn size_of(talk: Talk) -> u64 {
+        let mut rig = Rig::new("arachne", &[], 1_000_000, talk, Scripted::failing_at([]));
+        rig.finish();
+        assert!(!rig.ledger().contains('f'));
+        rig.context.weight().tokens
+    }
+
+    /// Seed 000: total context > 70% of budget
+    #[test]
+    fn folds_above_70_percent_but_not_at_it() {
+        let size = size_of(long_talk(3));
+        let ledger = |window| {
+            let compactor = Scripted::failing_at([]);
+            let mut rig = Rig::new("arachne", &[], window, long_talk(3), compactor);
+            rig.finish();
+            rig.ledger()
+        };
+        // The smallest window of which the size is at most 70 %, and the next smaller.
+        let window = (size * 10).div_ceil(7);
+        assert_eq!(ledger(window), "vvvvvvv");
+        assert!(ledger(window - 1).starts_with("ff"));
+    }
+
+    /// Seed 000: > 85%: hard FIFO fallback
+    #[test]
+    fn failed_fold_is_cut_only_above_85_percent() {
+        let size = size_of(long_talk(3));
+        let ledger = |window| {
+            let compactor = Scripted::failing_at(0..9);
+            let mut rig = Rig::new("arachne", &[], window, long_talk(3), compactor);
+            rig.finish();
+            rig.ledger()
+        };
+        let window = (size * 100).div_ceil(85);
+        assert_eq!(ledger(window), "vvvvvvv");
+        assert!(ledger(window - 1).starts_with("-v"));
+    }
+
+    /// Seed 000: enough to get under 60 %; a state of 200-800 tokens
+    #[test]
+    fn fold_leaves_60_percent_including_800_token_state() {
+        let talk =
+            (0..90).fold(Talk::new("S"), |talk, _| talk.user(&words(40)).assistant(&words(40)));
+        let mut all = Rig::new("arachne", &[], 1_000_000, talk.clone(), Scripted::failing_at([]));
+        let mut rig = rig(talk, Scripted::failing_at([]));
+        while !rig.ledger().contains('f') {
+            rig.feed(1);
+            all.feed(1);
+        }
+        let folded = rig.ledger().matches('f').count();
+        let size = |number: usize| all.context.weight_of(EntryId::message(number as u32)).tokens;
+        let rest = all.context.weight().tokens - (0..folded).map(size).sum::<u64>();
+        assert!(rest + 800 <= 6_000, "{rest} and the state");
+        assert!(rest + size(folded - 1) + 800 > 6_000, "one message less is not enough");
+    }
+
+    /// Seed 000: enough to get under 60 %, not more
+    #[test]
+    fn messages_that_are_just_enough_are_folded_alone() {
+        let all = size_of(long_talk(3));
+        let ledger = |window| {
+            let mut rig = Rig::new("arachne", &[], window, long_talk(3), Scripted::failing_at([]));
+            rig.finish();
+            rig.ledger()
+        };
+        // Without the first two messages, of 2,500 tokens, and with 800 for the state,
+        // the rest is exactly 60 % of the window; and one token above 60 % of a smaller
+        // one, where the assistant's message goes with the third.
+        let rest = all - 2_500 + 800;
+        let window = (rest * 10).div_ceil(6);
+        assert_eq!(window * 6 / 10, rest);
+        assert_eq!(ledger(window), "ffvvvvv");
+        assert_eq!(ledger(window - 2), "ffffvvv");
+    }
+
+    /// Seed 000: the merged state takes the place of the old one
+    #[test]
+    fn second_fold_counts_the_whole_replaced_pair() {
+        // After the first fold five messages are left beside the pair. An answer of
+        // `answer` tokens and a question follow.
+        let talk = |answer: usize| long_talk(3).assistant(&words(answer)).user("Go.");
+        let mut first = rig(talk(2_000), Scripted::failing_at([]));
+        first.feed(7);
+        assert_eq!(first.ledger(), "ffvvvvv");
+        let pair: u64 =
+            first.context.visible().take(2).map(|id| first.context.weight_of(id).tokens).sum();
+        let question = first.context.recording().sizes.messages[8].tokens;
+        // The pair and the next two messages, of 2,500 tokens, are what must go.
+        let believed = 6_000 - 800 + pair + 2_500;
+        let answer = (believed - first.context.weight().tokens - question) as usize;
+        let ledger = |answer| {
+            let mut rig = rig(talk(answer), Scripted::failing_at([]));
+            rig.finish();
+            rig.ledger()
+        };
+        assert_eq!(ledger(answer), "ffffvvvvv");
+        assert_eq!(ledger(answer + 1), "ffffffvvv");
+    }
+
+    /// Seed 000: oldest messages, not exchanges; the current user message is always sent
+    #[test]
+    fn agent_rounds_after_one_message_fold_before_overflow() {
+        let round = |talk: Talk, n: usize| {
+            let id: &str = Box::leak(format!("c{n}").into_boxed_str());
+            talk.calls(&[(id, "Read", json!({"path": "a.rs"}))]).result(id, &words(900))
+        };
+        let talk = (0..16).fold(Talk::new("S").user("Fix the tests."), round).assistant("Done.");
+        let mut rig = Rig::new("session-state", &[], 10_000, talk, Scripted::failing_at([]));
+        for _ in 0..34 {
+            rig.feed(1);
+            assert!(rig.context.weight().tokens <= 8_000, "{}", rig.ledger());
+        }
+        let ledger = rig.ledger();
+        assert!(ledger.starts_with("vff"), "what the user asked for stays: {ledger}");
+        assert!(!ledger.contains('-'), "nothing is cut: {ledger}");
+        let sent: Vec<String> = rig.sent().into_iter().map(|(_, text)| text).collect();
+        assert!(sent[0].starts_with("<session_state>") && sent[2] == "Fix the tests.", "{sent:?}");
+    }
+
+    /// Seed 000: user message: `<session_state>{…}</session_state>`, assistant: Understood.
+    #[test]
+    fn state_is_a_literal_pair_at_head() {
+        let mut rig = rig(long_talk(3), Scripted::failing_at([]));
+        rig.finish();
+        let state = r#"{"logos":["fact 0"],"pathos":[],"abstract":[],"conversation_summary":"They talked. It goes on."}"#;
+        let sent = rig.sent();
+        assert_eq!(sent[0], (Role::User, format!("<session_state>{state}</session_state>")));
+        assert_eq!(sent[1], (Role::Assistant, "Understood.".to_owned()));
+        assert_eq!(sent[6], (Role::User, "And now?".to_owned()));
+    }
+
+    /// Seed 000: optimize_context_window() runs when the user sends a message
+    #[test]
+    fn it_is_evaluated_once_per_user_message() {
+        let read = |id: &'static str| [(id, "Read", json!({"path": "a.rs"}))];
+        let talk = Talk::new("Be brief.").user("Go.").calls(&read("c1")).result("c1", &words(4000));
+        let talk =
+            talk.calls(&read("c2")).result("c2", &words(4500)).assistant("Done.").user("Next.");
+        let mut rig = rig(talk, Scripted::failing_at([]));
+        rig.feed(6);
+        assert!(rig.context.weight().tokens > 8_500 && rig.outcomes.is_empty());
+        rig.feed(1);
+        // The first result, of 4,000 tokens, is enough; its call goes with it.
+        assert_eq!(rig.ledger(), "fffvvvv");
+        assert_eq!(rig.outcomes.len(), 1, "the fold left nothing for the FIFO");
+    }
+
+    /// Seed 000: very first message: no compression
+    #[test]
+    fn the_first_message_is_never_compressed() {
+        let compactor = Scripted::failing_at([]);
+        let mut rig = rig(Talk::new("S").user(&words(9_000)), Arc::clone(&compactor));
+        rig.finish();
+        assert_eq!((rig.ledger().as_str(), compactor.tasks().len()), ("v", 0));
+        assert_eq!(rig.save().1[1]["compressed_state"], Json::Null);
+    }
+
+    /// Seed 000: the current user message stands last
+    #[test]
+    fn the_current_user_message_is_never_folded() {
+        // Nothing short of everything meets the target; the last message stays all the same.
+        let talk = exchanges_of(Talk::new("S"), 1).user(&words(6_500));
+        let mut rig = rig(talk, Scripted::failing_at([]));
+        rig.finish();
+        assert_eq!(rig.ledger(), "ffv");
+    }
+
+    /// Seed 000: budgets of the window at 85 % (two readings)
+    #[test]
+    fn shares_of_the_budget_are_a_switch() {
+        // 6,118 at the third user message: under 0.70 of the window, above 0.595 of it.
+        let of_budget = [
+            ("budget", "0.85"),
+            ("1.when", "{ above = \"budget\", share = 0.70 }"),
+            ("1.target", "{ of = \"budget\", share = 0.60 }"),
+            ("2.when", "{ above = \"budget\", share = 0.85 }"),
+        ];
+        for (overrides, ledger) in [(&of_budget[..], "ffvvv"), (&[], "vvvvv")] {
+            let talk = long_talk(3);
+            let mut rig = Rig::new("arachne", overrides, 10_000, talk, Scripted::failing_at([]));
+            rig.feed(5);
+            assert_eq!(rig.ledger(), ledger);
+        }
+    }
+
+    /// Seed 000: a failed call: graceful fallback to FIFO with a warning
+    #[test]
+    fn failed_fold_below_fifo_limit_is_just_retried() {
+        let talk = long_talk(3).assistant("Wait.").user("Again?");
+        let mut rig = rig(talk, Scripted::failing_at([0]));
+        rig.feed(7);
+        assert_eq!(rig.ledger(), "vvvvvvv");
+        assert_eq!(rig.fallbacks(), [(0, "fifo".to_owned())]);
+        assert_eq!(rig.shared.boundary, None);
+        rig.finish();
+        assert_eq!(rig.ledger(), "ffvvvvvvv");
+        assert_eq!(rig.fallbacks().len(), 1);
+    }
+
+    /// Seed 000: above 85 % the FIFO cuts
+    #[test]
+    fn failed_fold_above_fifo_limit_leaves_fifo_cutting() {
+        // 8,618 > 8,500: one message of 1,000 goes, for this turn.
+        let mut rig = rig(long_talk(5), Scripted::failing_at([0]));
+        rig.feed(7);
+        assert_eq!(rig.ledger(), "-vvvvvv");
+        assert_eq!(rig.fallbacks(), [(0, "fifo".to_owned())]);
+        // What the FIFO hid may still be folded: it frees nothing, 4,918 must go. The
+        // next four messages have 5,000, and behind them the assistant's goes too.
+        rig.feed(2);
+        assert_eq!(rig.ledger(), "ffffffvvv");
+    }
+
+    /// Seed 000: an alternating message pattern, also where the FIFO cuts behind the pair
+    #[test]
+    fn fifo_hides_the_pairs_answer_before_an_assistants_message() {
+        let talk = exchanges_of(Talk::new("Be brief."), 3).user(&words(1000));
+        let talk = talk.assistant(&words(5000)).user("And now?");
+        let mut rig = rig(talk, Scripted::failing_at([1]));
+        rig.feed(7);
+        assert_eq!(rig.ledger(), "ffffvvv");
+        assert_eq!(rig.sent()[1], (Role::Assistant, "Understood.".to_owned()));
+        // 8,656 > 8,500, the pair among them: the third question goes.
+        rig.finish();
+        assert_eq!(rig.ledger(), "ffff-vvvv");
+        let roles: Vec<Role> = rig.sent().into_iter().map(|(role, _)| role).collect();
+        use Role::{Assistant, User};
+        assert_eq!(
+            roles,
+            [User, Assistant, User, Assistant, User],
+            "the state, and no answer to it"
+        );
+    }
+
+    /// Seed 000: constrained decoding gives the four fields
+    #[test]
+    fn a_reply_in_another_shape_is_a_failure() {
+        let mut rig = Rig::new("arachne", &[], 10_000, long_talk(3), Arc::new(OffShape));
+        rig.finish();
+        assert_eq!(rig.ledger(), "vvvvvvv");
+        let reason = &rig.outcomes[0].1.fallback.as_ref().unwrap().reason;
+        assert!(reason.contains("a SessionState was asked for"), "{reason}");
+    }
+
+    /// Seed 000: no message loss whichever call fails
+    #[test]
+    fn the_context_holds_whole_at_every_failing_call() {
+        for failing in 0..4 {
+            let compactor = Scripted::failing_at([failing]);
+            let mut rig = rig(long_talk(9), Arc::clone(&compactor));
+            rig.finish();
+            let calls = compactor.tasks().len();
+            assert!(calls >= 3, "{calls} calls");
+            let expected: Vec<_> =
+                (failing < calls).then(|| (0, "fifo".to_owned())).into_iter().collect();
+            assert_eq!(rig.fallbacks(), expected, "call {failing} of {calls} fails");
+            assert!(rig.ledger().ends_with('v'));
+        }
+    }
+
+    /// Seed 000: a merged SessionState replaces the previous one
+    #[test]
+    fn a_state_that_exists_is_merged_and_replaced() {
+        // At the fourth user message 8,618: 3,418 must go, which three messages have;
+        // the fourth is the assistant's. At the sixth 7,656: the pair and two messages.
+        let compactor = Scripted::failing_at([]);
+        let mut rig = rig(long_talk(5), Arc::clone(&compactor));
+        rig.feed(7);
+        assert_eq!(rig.ledger(), "ffffvvv");
+        rig.finish();
+        assert_eq!(rig.ledger(), "ffffffvvvvv");
+        assert_eq!(rig.sent().len(), 7, "one pair, not two");
+        assert_eq!(state_of(&rig)["logos"], json!(["fact 0", "fact 1"]));
+        let Task::SessionState { prompt, messages, previous, max_tokens } = &compactor.tasks()[1]
+        else {
+            panic!("a SessionState is asked for");
+        };
+        // 800 less the tags and the acknowledgement, and two for what merges with its neighbour.
+        let count = |text| rig.context.recording().counter.count(text);
+        let frame = count("<session_state>") + count("</session_state>") + count("Understood.");
+        assert_eq!(max_tokens + frame + 2, 800);
+        assert_eq!(previous.as_ref().unwrap().logos, ["fact 0"]);
+        assert_eq!(messages.len(), 2, "the pair is in the prompt, not among the messages");
+        let seed = r#"You are a conversation state compiler. You have an existing session state
+from earlier compression and new messages to incorporate.
+
+<previous_state>
+{existing SessionState JSON}
+</previous_state>
+
+<new_messages>
+{messages to compress}
+</new_messages>
+
+Produce a MERGED SessionState that combines the previous state with new
+information. Update fields that have changed, keep fields still relevant,
+drop anything contradicted or no longer applicable. Do not duplicate entries."#;
+        let state = serde_json::to_string(previous.as_ref().unwrap()).unwrap();
+        let seed = seed.replace("{existing SessionState JSON}", &state);
+        assert_eq!(prompt.trim(), seed.replace("{messages to compress}", MESSAGES));
+    }
+
+    /// Seed 000: the initial prompt
+    #[test]
+    fn the_first_prompt_is_the_seeds() {
+        let compactor = Scripted::failing_at([]);
+        let mut rig = rig(long_talk(3), Arc::clone(&compactor));
+        rig.finish();
+        let Task::SessionState { prompt, previous, max_tokens, .. } = &compactor.tasks()[0] else {
+            panic!("a SessionState is asked for");
+        };
+        let seed = r#"You are a conversation state compiler. Analyze the following conversation
+and produce a SessionState object.
+
+Extract:
+- "logos": Hard facts established - user details, decisions made, technical
+  constraints, code discussed, specific values/names. Zero loss tolerance.
+  When in doubt, include it.
+- "pathos": Current emotional tone and direction (improving/stable/worsening),
+  active metaphors or running jokes, communication style preferences,
+  implicit needs.
+- "abstract": Shared intellectual frameworks, concepts the user clearly
+  understands (these should not be re-explained), agreed-upon premises.
+- "conversation_summary": 2-3 sentence narrative of what happened and where
+  things left off."#;
+        let behind = prompt.strip_prefix(seed).unwrap_or_else(|| panic!("{prompt}"));
+        assert_eq!(behind.trim(), MESSAGES, "nothing but the conversation follows");
+        assert_eq!(*previous, None);
+        // 500 less the tags and the acknowledgement, and two for what merges with its neighbour.
+        let count = |text| rig.context.recording().counter.count(text);
+        let frame = count("<session_state>") + count("</session_state>") + count("Understood.");
+        assert_eq!(max_tokens + frame + 2, 500);
+    }
+
+    /// Seed 000: the awareness block, always
+    #[test]
+    fn awareness_block_is_permanent_and_exceeds_seed_size() {
+        let mut rig = rig(long_talk(3), Scripted::failing_at([]));
+        let before = rig.notes();
+        let block = &before["session-state-awareness"];
+        let seed = "### Compressed Memory
+When you see a <session_state> block at the start of conversation history,
+it contains compressed context from earlier in this conversation. Use it as
+follows:
+- `logos`: Hard facts (user details, decisions, constraints). Treat as ground truth.
+- `pathos`: Emotional tone and active metaphors. Match your tone to this state.
+- `abstract`: Shared intellectual context. Do not re-explain concepts listed here.
+
+Continue the conversation naturally as if you remember everything. Never
+reference the compression or acknowledge that context was compressed.";
+        assert_eq!(block, seed);
+        let tokens = rig.context.recording().counter.count(block);
+        assert_eq!(tokens, 115, "the seed says about 50");
+        rig.finish();
+        assert_eq!(rig.notes(), before);
+    }
+
+    /// Seed 000: a system prompt that changes has no interaction
+    #[test]
+    fn a_system_prompt_may_change_in_mid_session() {
+        let talk = exchanges_of(Talk::new("Be brief."), 2).system("Be long and kind.");
+        let mut rig = rig(exchanges_of(talk, 1).user("And now?"), Scripted::failing_at([]));
+        rig.finish();
+        assert_eq!(rig.ledger(), "ffvvvvv");
+        assert_eq!(rig.notes().len(), 1);
+    }
+
+    /// Seed 000: calls and results stay together (ours)
+    #[test]
+    fn a_call_is_never_parted_from_its_result() {
+        // The result comes after the user spoke again, so cutting there is refused:
+        // the first message is not enough, all up to the result are. The assistant's
+        // message behind it goes too.
+        let talk =
+            Talk::new("S").user(&words(1000)).calls(&[("c1", "Bash", json!({"command": "x"}))]);
+        let talk =
+            talk.user("Wait.").result("c1", &words(3000)).assistant(&words(3500)).user("And?");
+        let mut rig = rig(talk, Scripted::failing_at([]));
+        rig.finish();
+        assert_eq!(rig.ledger(), "fffffv");
+    }
+
+    /// Seed 000: compressed_state and compressed_at_message_id
+    #[test]
+    fn state_and_boundary_are_saved_by_message_id() {
+        let mut rig = rig(long_talk(3), Scripted::failing_at([]));
+        rig.finish();
+        let state = &rig.save().1[1];
+        assert_eq!(state["compressed_at_message_id"], "m1");
+        assert_eq!(state["compressed_state"]["logos"], json!(["fact 0"]));
+    }
+
+    /// Seed 000: the alternative placement in the system prompt
+    #[test]
+    fn system_placement_keeps_state_in_note_covering_folds() {
+        let talk = long_talk(5);
+        let mut rig = Rig::new("session-state-system", &[], 10_000, talk, Scripted::failing_at([]));
+        rig.finish();
+        assert_eq!(rig.ledger(), "ffffffvvvvv");
+        assert_eq!(rig.sent().len(), 5, "no synthetic pair");
+        let note = &rig.notes()["session-state"];
+        assert!(note.starts_with(r#"<session_state>{"logos":["fact 0","fact 1"]"#), "{note}");
+    }
+
+    /// Seed 000: the state is persisted
+    #[test]
+    fn resumes_from_session_saved_at_every_message() {
+        for strategy in ["arachne", "session-state-system"] {
+            let new = || Rig::new(strategy, &[], 10_000, long_talk(7), Scripted::failing_at([1]));
+            Rig::goes_on(new, 15);
+        }
     }
 }

@@ -9,8 +9,8 @@ use async_trait::async_trait;
 use serde::Deserialize;
 
 use crate::context::{Context, EntryId, Op};
-use crate::host::{Mechanism, MechanismError, Outcome, Work};
 use crate::mechanism::MechanismSpec;
+use crate::mechanism::{Mechanism, MechanismError, Outcome, Work};
 use recap_core::model::MessageIndex;
 
 /// Hides all but the newest messages.

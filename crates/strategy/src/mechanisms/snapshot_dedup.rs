@@ -14,8 +14,8 @@ use serde_json::Value as Json;
 use toml::Value;
 
 use crate::context::{Context, EntryId, Op};
-use crate::host::{Mechanism, MechanismError, Outcome, Work, restored};
 use crate::mechanism::{BuildError, MechanismSpec};
+use crate::mechanism::{Mechanism, MechanismError, Outcome, Work, restored};
 use recap_core::model::{Block, CallId, MessageIndex};
 
 /// The mechanism that removes superseded snapshots.

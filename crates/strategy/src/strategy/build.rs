@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use toml::{Table, Value};
 
 use super::{Stage, Strategy, StrategyError};
-use crate::host::Mechanism;
 use crate::mechanism::Build;
+use crate::mechanism::Mechanism;
 use crate::trigger::{Of, When};
 
 /// Which absolute numbers of tokens and characters scale with the window

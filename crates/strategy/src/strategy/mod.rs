@@ -3,18 +3,13 @@
 //! Invariant: a strategy is data. Its content hash (file, prompts, programs, overrides)
 //! goes into the manifest, so two rows of one name are never mixed up.
 //!
-//! One file each: reading the file ([`read`], [`stage`], [`numbers`]), overriding
-//! its keys ([`overrides`]), making mechanisms of it ([`build`]), and the strategies that
-//! ship with the program ([`text`]).
+//! One file each: reading the file ([`read`]), changing its text and the strategies that ship
+//! with the program ([`text`]), and making mechanisms of it ([`build`]).
 
 mod build;
-mod numbers;
-mod overrides;
 mod read;
-mod stage;
 mod text;
 
-use crate::mechanism::MechanismSpec;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -22,15 +17,16 @@ use std::sync::Arc;
 use serde::Deserialize;
 use toml::Table;
 
-pub use build::{BuiltStage, Scaling};
-pub use text::{StrategyText, builtin, builtin_names, saver_names};
-
 use super::mechanisms::{COMMAND, SAVERS};
 use super::recovery::RecoverySpec;
 use super::trigger::{At, Of, When};
+use crate::mechanism::MechanismSpec;
 use build::OUTPUT_LIMIT;
 use recap_core::model::NO_SUMMARY;
 use recap_core::tokens::Estimator;
+
+pub use build::{BuiltStage, Scaling};
+pub use text::{StrategyText, builtin, builtin_names, saver_names};
 
 /// Largest output reserve of a strategy, in tokens (GenCode: `min(outputLimit, 32k)`).
 const LARGEST_RESERVE: u64 = 32_000;

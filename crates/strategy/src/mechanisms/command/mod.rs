@@ -23,10 +23,10 @@ use toml::Table;
 
 use super::process::{Fault, Launch, Program};
 use crate::compactor::CallUsage;
+use crate::compactor::ModelCall;
 use crate::context::{Context, EntryId, Recording};
-use crate::host::{Host, Mechanism, MechanismError, Outcome, Work, restored};
 use crate::mechanism::{Build, BuildError, MechanismSpec};
-use crate::metered::ModelCall;
+use crate::mechanism::{Host, Mechanism, MechanismError, Outcome, Work, restored};
 use apply::Change;
 pub use protocol::ITS_WORDS;
 use protocol::{Answer, CLOSE, Extras, PROTOCOL, Request, ShownCall, WireEntry, excerpt, harmless};

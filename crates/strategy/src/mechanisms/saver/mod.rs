@@ -6,8 +6,8 @@
 //! and every context of that session repeats what arrived ([`intercept`]). A saver that fails,
 //! fails the cells of that session with its reason, and leaves no process behind.
 //!
-//! One file each: requests in the providers' formats ([`wire`]), recorded responses ([`answer`]),
-//! the provider behind a saver ([`upstream`]), and what of a request arrived ([`arrived`]).
+//! One file each: requests in the providers' formats ([`wire`]), the provider behind a saver and its
+//! recorded responses ([`upstream`]), and what of a request arrived ([`arrived`]).
 
 #![allow(
     clippy::disallowed_methods,
@@ -15,7 +15,6 @@
     reason = "programs of the user's are started, waited for, and spoken to on loopback"
 )]
 
-mod answer;
 mod arrived;
 mod intercept;
 mod upstream;
@@ -35,8 +34,9 @@ use serde_json::{Value as Json, json};
 use tokio::sync::OnceCell;
 
 use crate::context::{Context, EntryId, Op, Recording};
-use crate::host::{Mechanism, MechanismError, Outcome, Work};
-use crate::mechanism::{Build, BuildError, MechanismSpec};
+use crate::mechanism::{
+    Build, BuildError, Mechanism, MechanismError, MechanismSpec, Outcome, Work,
+};
 use arrived::Arrival;
 use intercept::{Intercepted, Step};
 use recap_core::model::{Block, MessageIndex, Session};

@@ -7,9 +7,11 @@
 //! second call that checks the first. Where a call fails, the context is not
 //! changed and the failure is recorded.
 
-mod parameters;
 mod sections;
 mod tail;
+
+#[cfg(test)]
+mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,18 +19,20 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
-use super::clip::{Clip, Unit, clipped};
 use super::continuation::{headings, live};
 use super::folding::{Cuts, in_shape, task_messages};
+use super::mask::{Clip, Unit, clipped};
 use crate::compactor::{CompactorError, FailedCall, MESSAGES, Produced, Reply, Task, TaskMessage};
 use crate::context::{Context, EntryId, InsertAt, Op};
-use crate::host::{Fallback, Host, Mechanism, MechanismError, Outcome, Record, Work, restored};
-use crate::mechanism::{Build, BuildError, MechanismSpec};
+use crate::mechanism::{
+    Build, BuildError, Fallback, Host, Mechanism, MechanismError, MechanismSpec, Outcome, Record,
+    Work, restored,
+};
 use crate::prompt::Prompt;
-use parameters::{Merge, Parameters, Request};
 use recap_core::model::{MessageIndex, Role};
 use recap_core::tokens::Weight;
 use sections::merged;
+use tail::Tail;
 
 /// Folds all but a tail into a summary.
 pub static SPEC: MechanismSpec = MechanismSpec {
@@ -327,5 +331,115 @@ impl Mechanism for Summary {
     fn restore(&mut self, state: Json) -> Result<(), MechanismError> {
         self.standing = restored(SPEC.name, state)?;
         Ok(())
+    }
+}
+
+// The parameters of a summary in a strategy.
+
+/// The parameters as written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Parameters {
+    pub prompt: String,
+    /// The prompt used instead of `prompt` once there is a summary.
+    pub update_prompt: Option<String>,
+    /// The prompt of a second call, which gets the same messages and `{{draft}}`.
+    pub check_prompt: Option<String>,
+    pub request: Request,
+    /// Largest size of a reply, in tokens.
+    pub max_tokens: u64,
+    /// The newest messages that stay.
+    #[serde(default)]
+    pub keep: Tail,
+    /// Number of recorded messages at the beginning that stay.
+    #[serde(default)]
+    pub keep_first: u32,
+    /// Tokens of the newest user messages among the rest that stay.
+    #[serde(default)]
+    pub keep_user_messages: u64,
+    /// Nothing is done unless at least this many responses of the agent would be folded.
+    #[serde(default)]
+    pub fold_responses: usize,
+    /// Characters of each tool output that the summariser is sent.
+    pub tool_text: Option<usize>,
+    #[serde(default)]
+    pub merge: Merge,
+    /// Largest size of a summary merged by sections, in tokens.
+    pub max_summary: Option<u64>,
+    #[serde(default)]
+    pub role: Speaker,
+    /// First line of the summary.
+    #[serde(default = "marker")]
+    pub marker: String,
+    /// A user's message before the summary, if any.
+    pub opening: Option<String>,
+    /// The agent's answer to the summary, if any.
+    pub reply: Option<String>,
+    /// Whether a summary that does not shrink the context is refused, and none
+    /// is tried from then on.
+    #[serde(default)]
+    pub refuse_larger: bool,
+}
+
+impl Parameters {
+    /// Refuses combinations that make no sense.
+    fn read(build: &Build<'_>) -> Result<Self, BuildError> {
+        let parameters: Parameters = build.read()?;
+        parameters.keep.check()?;
+        if parameters.max_tokens == 0 {
+            return Err("`max_tokens` must be at least 1".into());
+        }
+        if parameters.request == Request::Prefix && parameters.tool_text.is_some() {
+            return Err("`tool_text` shortens messages, and a prefix is sent as it is".into());
+        }
+        if (parameters.merge == Merge::Sections) != parameters.max_summary.is_some() {
+            return Err("`merge = \"sections\"` and `max_summary` go together".into());
+        }
+        Ok(parameters)
+    }
+}
+
+fn marker() -> String {
+    "[Conversation summary]".to_owned()
+}
+
+/// What is sent to the summariser (how-it-works §26).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Request {
+    /// The live conversation with the prompt behind it, whose cache is read.
+    Prefix,
+    /// The messages to fold, in a separate request.
+    Fresh,
+}
+
+/// What happens to the existing summary.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Merge {
+    /// It is the oldest of the messages that the summariser gets.
+    #[default]
+    Rewrite,
+    /// Only new messages are summarised, and the result is added to its sections.
+    Sections,
+}
+
+/// The role of the summary's message.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Speaker {
+    #[default]
+    User,
+    Assistant,
+    System,
+}
+
+impl Speaker {
+    pub fn role(self) -> Role {
+        match self {
+            Speaker::User => Role::User,
+            Speaker::Assistant => Role::Assistant,
+            Speaker::System => Role::System,
+        }
     }
 }

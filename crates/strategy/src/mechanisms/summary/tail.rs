@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use super::super::folding::Cuts;
 use crate::context::{Context, EntryId};
-use crate::host::Host;
+use crate::mechanism::Host;
 use recap_core::model::{MessageIndex, Role};
 
 /// The tail as written: one of the sizes, or none for no tail.

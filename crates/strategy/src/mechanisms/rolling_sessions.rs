@@ -3,25 +3,26 @@
 //!
 //! Source: Lis, "Context Compaction & Sessions". Summaries are never
 //! merged: only the one of the session before is injected, and what is older
-//! leaves the context. One file each: what a stage does ([`compact`], [`turn`]),
-//! how a summary is asked for ([`summary`]), and the files ([`stored`]).
+//! leaves the context.
 
-mod compact;
-mod stored;
-mod summary;
-mod turn;
+use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use serde::Deserialize;
+use serde_json::{Value as Json, json};
 
-use super::folding::Cuts;
-use crate::chain::Rest;
+use super::continuation::headings;
+use super::folding::{Cuts, in_shape, recorded_before, task_messages};
+use super::notices::{Makeup, compacted};
+use crate::compactor::{CompactorError, MESSAGES, Produced, Task};
 use crate::context::{Context, EntryId, InsertAt, Op, OpError};
-use crate::host::{Mechanism, MechanismError, Outcome, StoredFile, Work};
-use crate::mechanism::{Build, BuildError, MechanismSpec};
-use crate::state::StrategyState;
+use crate::mechanism::{
+    Build, BuildError, Fallback, Host, Mechanism, MechanismError, MechanismSpec, Outcome, Record,
+    StoredFile, Work,
+};
+use crate::prompt::Prompt;
+use crate::state::{ChainLink, Rest, StrategyState};
 use recap_core::model::{MessageIndex, Role};
-use summary::Writer;
 
 /// Closes sessions and opens new ones.
 pub static SPEC: MechanismSpec = MechanismSpec {
@@ -142,17 +143,315 @@ impl Mechanism for RollingSessions {
     async fn compact(&mut self, work: Work<'_>) -> Result<Outcome, MechanismError> {
         match &self.action {
             Action::Compact { writer, keep_recent, notify } => {
-                compact::run(writer, *keep_recent, *notify, work).await
+                compact_fully(writer, *keep_recent, *notify, work).await
             }
-            Action::New => turn::new(work),
-            Action::Summarise { writer } => turn::summarise(writer, work).await,
-            Action::Resume { within } => turn::resume(*within, work),
+            Action::New => new_session(work),
+            Action::Summarise { writer } => summarise(writer, work).await,
+            Action::Resume { within } => resume(*within, work),
         }
     }
 
     fn stored(&self, context: &Context, shared: &StrategyState) -> Vec<StoredFile> {
-        stored::files(context, shared)
+        files(context, shared)
     }
+}
+
+// Full compaction: "finalize current session → reassign kept messages to new
+// session → set chat.CurrentSessionId to new session".
+
+/// Closes the session with a summary of all but the newest tokens.
+async fn compact_fully(
+    writer: &Writer,
+    keep_recent: u64,
+    notify: bool,
+    work: Work<'_>,
+) -> Result<Outcome, MechanismError> {
+    let Work { context, shared, host } = work;
+    let mut outcome = Outcome::default();
+    let split = split(context, host, keep_recent);
+    let old = recorded_before(context, split);
+    let Some(last) = old.last().and_then(|id| id.index()) else {
+        return Ok(outcome);
+    };
+    let before = host.believed.unwrap_or_else(|| context.weight().tokens);
+    let summary = match writer.write(context, shared, host, &old).await {
+        Ok(summary) => summary,
+        Err(error) => {
+            let reason = error.to_string();
+            outcome.fallback = Some(Fallback { to: Fallback::NONE.to_owned(), reason });
+            return Ok(outcome);
+        }
+    };
+    let older = summaries(context);
+    if !older.is_empty() {
+        context.apply(Op::Evict(older))?;
+    }
+    let messages = old.len();
+    fold(context, old, PARENT, &summary)?;
+    shared.boundary = Some(last);
+    let (closed, rest) = shared.close_session(split, Some(summary), host.now);
+    let opened = shared.start_session(closed, rest, host.now);
+    let body =
+        json!({"closed": closed, "opened": opened, "messages": messages, "by": "compaction"});
+    outcome.records.push(Record { kind: "session".to_owned(), body });
+    if notify {
+        outcome.notices.push(compacted(before, Makeup::of(context), host.budget));
+    }
+    Ok(outcome)
+}
+
+/// The first message that stays: a walk back from the newest keeps messages
+/// until the bound is reached. The newest always stays (ours), and a tail that
+/// would begin with a result moves back to its call.
+fn split(context: &Context, host: &Host<'_>, keep_recent: u64) -> MessageIndex {
+    let mut sum = 0;
+    let mut first_kept = context.seen_count();
+    for (index, id) in context.stored().rev().filter_map(recorded) {
+        sum += host.size(context.weight_of(id));
+        if first_kept < context.seen_count() && sum > keep_recent {
+            break;
+        }
+        first_kept = index;
+    }
+    Cuts::of(context).back_to_whole(first_kept)
+}
+
+fn recorded(id: EntryId) -> Option<(MessageIndex, EntryId)> {
+    Some((id.index()?, id))
+}
+
+// The effects of the user's commands `/new`, `/clear` and `/resume`.
+//
+// The message with the command opens the next session (ours): Lis answers
+// commands itself, but a recording continues with a response, which needs a
+// message to answer.
+
+/// Closes the session; its messages stay with it.
+fn new_session(work: Work<'_>) -> Result<Outcome, MechanismError> {
+    let Work { context, shared, host } = work;
+    let mut outcome = Outcome::default();
+    let Some(cut) = before_newest(context) else { return Ok(outcome) };
+    if let Some(messages) = leave(context, cut)? {
+        let (closed, rest) = shared.close_session(cut, None, host.now);
+        let opened = shared.start_session(closed, rest, host.now);
+        let body = json!({"closed": closed, "opened": opened, "messages": messages, "by": "new"});
+        outcome.records.push(Record { kind: "session".to_owned(), body });
+    }
+    Ok(outcome)
+}
+
+/// Drops the entries before a message, and returns the number of messages;
+/// `None` where there were none.
+fn leave(context: &mut Context, cut: MessageIndex) -> Result<Option<usize>, MechanismError> {
+    let old = recorded_before(context, cut);
+    let messages = old.len();
+    if messages == 0 {
+        return Ok(None);
+    }
+    context.apply(Op::Evict([old, summaries(context)].concat()))?;
+    Ok(Some(messages))
+}
+
+/// Writes the summaries of closed sessions that have none, the oldest first.
+/// The parent's summary is put into the context.
+async fn summarise(writer: &Writer, work: Work<'_>) -> Result<Outcome, MechanismError> {
+    let Work { context, shared, host } = work;
+    let mut outcome = Outcome::default();
+    let parent = shared.chain.open.and_then(|open| shared.chain.known.get(&open.number)?.parent);
+    for at in 0..shared.sessions.len() {
+        let session = &shared.sessions[at];
+        let Some(number) = session.id.parse().ok().filter(|_| session.summary.is_none()) else {
+            continue;
+        };
+        let messages = shared.session_messages(number, context.seen_count());
+        match writer.write(context, shared, host, &entries(messages)).await {
+            Ok(summary) => {
+                shared.sessions[at].summary = Some(summary);
+                if parent == Some(number) && summaries(context).is_empty() {
+                    inject(context, shared, number)?;
+                }
+            }
+            Err(error) => {
+                let reason = error.to_string();
+                outcome.fallback = Some(Fallback { to: Fallback::NONE.to_owned(), reason });
+                break;
+            }
+        }
+    }
+    Ok(outcome)
+}
+
+/// Puts the summary of a closed session into the context, in place of its messages.
+fn inject(
+    context: &mut Context,
+    shared: &StrategyState,
+    number: u32,
+) -> Result<(), MechanismError> {
+    let Some(summary) = shared.session_summary(number) else { return Ok(()) };
+    let messages = shared.session_messages(number, context.seen_count());
+    context.apply(Op::Recall(messages.clone()))?;
+    fold(context, entries(messages), PARENT, summary)?;
+    Ok(())
+}
+
+/// Returns to a closed session: completely where it is small enough, else in a
+/// new session that continues from its summary.
+fn resume(within: f64, work: Work<'_>) -> Result<Outcome, MechanismError> {
+    let Work { context, shared, host } = work;
+    let mut outcome = Outcome::default();
+    let Some(cut) = before_newest(context) else { return Ok(outcome) };
+    let Some(target) = target(context, shared) else { return Ok(outcome) };
+    let messages = shared.session_messages(target, context.seen_count());
+    let tokens = messages.iter().map(|&m| context.weight_of(EntryId::message(m)).tokens).sum();
+    let in_full = fits(tokens, host.budget, within);
+    let left = leave(context, cut)?;
+    let closed = match left {
+        Some(_) => shared.close_session(cut, None, host.now).0,
+        // The abandoned session is empty; its message belongs to another one now.
+        None => {
+            context.apply(Op::Evict(summaries(context)))?;
+            None
+        }
+    };
+    let opened = if in_full {
+        reopen(context, shared, target, messages)?;
+        shared.reopen_session(target, cut);
+        target
+    } else {
+        inject(context, shared, target)?;
+        shared.start_session(Some(target), Rest::from(cut), host.now)
+    };
+    let body = json!({
+        "closed": closed, "opened": opened, "target": target, "tokens": tokens,
+        "inFull": in_full, "by": "resume",
+    });
+    outcome.records.push(Record { kind: "session".to_owned(), body });
+    Ok(outcome)
+}
+
+/// Whether a session is reopened in full (`LIS_RESUME_TOKEN_BUDGET`: at most).
+fn fits(tokens: u64, budget: u64, within: f64) -> bool {
+    tokens <= (budget as f64 * within) as u64
+}
+
+/// Restores a session: its parent's summary, its own, its messages.
+fn reopen(
+    context: &mut Context,
+    shared: &StrategyState,
+    target: u32,
+    messages: Vec<MessageIndex>,
+) -> Result<(), MechanismError> {
+    if let Some(parent) = shared.chain.known.get(&target).and_then(|facts| facts.parent) {
+        inject(context, shared, parent)?;
+    }
+    context.apply(Op::Recall(messages.clone()))?;
+    if let Some(own) = shared.session_summary(target) {
+        // Next to the messages themselves, the summary stands for none of them.
+        fold(context, entries(messages.iter().copied()), OWN, own)?;
+        context.apply(Op::Recall(messages))?;
+    }
+    Ok(())
+}
+
+/// The session that a user names by its number, or the one closed last.
+fn target(context: &Context, shared: &StrategyState) -> Option<u32> {
+    let newest = context.original(EntryId::message(context.seen_count().checked_sub(1)?))?;
+    let number = match newest.first_text().split_whitespace().nth(1) {
+        Some(word) => word.parse().ok()?,
+        None => shared.sessions.last()?.id.parse().ok()?,
+    };
+    shared.past_session(number).map(|_| number)
+}
+
+// Requests for a session's summary.
+
+/// Requests the summaries of sessions from the compactor.
+struct Writer {
+    prompt: Prompt,
+    max_tokens: u64,
+}
+
+impl Writer {
+    fn new(prompt: Prompt, max_tokens: u64) -> Self {
+        Self { prompt, max_tokens }
+    }
+
+    /// A summary of messages alone, never of another summary. They are shown
+    /// as they are sent: pruned output is one line, but for the tools whose
+    /// originals are to be summarised.
+    async fn write(
+        &self,
+        context: &Context,
+        shared: &StrategyState,
+        host: &Host<'_>,
+        range: &[EntryId],
+    ) -> Result<String, CompactorError> {
+        let mut messages = task_messages(context, range);
+        for (message, id) in messages.iter_mut().zip(range) {
+            let Some(index) = id.index().filter(|index| shared.originals.contains(index)) else {
+                continue;
+            };
+            let Some(original) = context.original(*id) else { continue };
+            message.text = original.sent();
+            message.images = original.images();
+            message.tokens = context.recording().sizes.messages[index as usize].tokens;
+        }
+        let values = BTreeMap::from([("messages", MESSAGES.to_owned())]);
+        let task = Task::Continuation {
+            prompt: self.prompt.render(&values),
+            messages,
+            headings: headings(self.prompt.source()),
+            live: None,
+            max_tokens: self.max_tokens,
+        };
+        in_shape(host.compactor.run(&task).await, "summary", |produced| match produced {
+            Produced::Continuation(text) => Some(text),
+            _ => None,
+        })
+    }
+}
+
+// The files that Lis would keep: a row of its session table each, and the chat
+// with the current session.
+//
+// They lack embeddings and cache statistics: replay has no embedding model,
+// and cache reads are known to the bill only, not to a strategy.
+
+/// The files `chat.json` and `sessions/N.json`.
+fn files(context: &Context, shared: &StrategyState) -> Vec<StoredFile> {
+    let current = shared.chain.open.map(|open| open.number);
+    let chat = file("chat.json".to_owned(), &json!({"current_session_id": current}));
+    let session = |(&number, facts): (&u32, &ChainLink)| {
+        file(format!("sessions/{number}.json"), &session(context, shared, number, facts))
+    };
+    std::iter::once(chat).chain(shared.chain.known.iter().map(session)).collect()
+}
+
+fn file(path: String, body: &Json) -> StoredFile {
+    let mut content = serde_json::to_vec_pretty(body).expect("plain data serialises");
+    content.push(b'\n');
+    StoredFile { path, content }
+}
+
+fn session(context: &Context, shared: &StrategyState, number: u32, facts: &ChainLink) -> Json {
+    let past = shared.past_session(number);
+    let summary = shared.session_summary(number);
+    let messages = shared.session_messages(number, context.seen_count());
+    let recording = context.recording();
+    let id = |&message: &u32| Some(context.original(EntryId::message(message))?.id.as_str());
+    let ids: Vec<&str> = messages.iter().filter_map(id).collect();
+    let sizes = &recording.sizes;
+    json!({
+        "id": number,
+        "parent_session_id": facts.parent,
+        "summary": summary,
+        "created_at": facts.opened.to_string(),
+        "closed_at": past.map(|past| past.closed.to_string()),
+        "message_ids": ids,
+        "message_tokens": messages.iter().map(|&m| sizes.messages[m as usize].tokens).sum::<u64>(),
+        "output_tokens": messages.iter().map(|&m| sizes.output[m as usize]).sum::<u64>(),
+        "summary_tokens": summary.map(|text| recording.counter.count(text)),
+    })
 }
 
 #[cfg(test)]
@@ -416,5 +715,12 @@ mod tests {
             assert_eq!(message.text, shown);
             assert_eq!(message.tokens, if in_full { 30 } else { 1 });
         }
+    }
+
+    /// Seed 002: LIS_RESUME_TOKEN_BUDGET, 70 % of budget
+    #[test]
+    fn session_reopens_in_full_up_to_70_percent() {
+        assert!(fits(105_000, 150_000, 0.7));
+        assert!(!fits(105_001, 150_000, 0.7));
     }
 }
