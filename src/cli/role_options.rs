@@ -13,7 +13,7 @@ use crate::bench::{Part, cores};
 use recap_billing::pricing::PriceList;
 use recap_core::model::OFFLINE;
 use recap_core::tokens::Counter;
-use recap_exam::roles::embedder::Embedder;
+use recap_exam::roles::finder::Embedder;
 use recap_exam::roles::{answerer, compactor, judge};
 use recap_llm::DryRunCalls;
 use recap_replay::run::ModelRoles;

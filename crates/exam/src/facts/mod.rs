@@ -6,16 +6,10 @@
 mod candidates;
 mod copies;
 mod declared;
-mod edits;
 mod mining;
-mod occurrences;
-mod packages;
 mod place;
 mod rarity;
-mod rereads;
-mod statement;
 mod survival;
-mod view;
 
 pub use candidates::MiningRules;
 pub use mining::{Mining, mine};

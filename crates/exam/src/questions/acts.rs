@@ -3,12 +3,12 @@
 //! tools of others are read alike.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use regex::Regex;
 use serde_json::Value as Json;
 
-use super::patch;
 use recap_core::model::{Block, MessageIndex, Session};
 
 /// Arguments that hold the path of a file.
@@ -153,7 +153,7 @@ fn what(arguments: &Json) -> What<'_> {
     }
     // Some agents hand a patch to a tool of its own, some to the shell.
     let patch = text(arguments, &PATCH).or_else(|| arguments.as_str());
-    let patch = patch.or(command.as_deref()).map(patch::changes).unwrap_or_default();
+    let patch = patch.or(command.as_deref()).map(changes).unwrap_or_default();
     if !patch.is_empty() {
         return What::Changed(patch.into_iter().map(Change::owned).collect());
     }
@@ -221,6 +221,165 @@ impl Change<'_> {
     }
 }
 
+// Patches in the form that Codex and OpenCode give to `apply_patch`.
+
+const BEGIN: &str = "*** Begin Patch";
+const ADD: &str = "*** Add File: ";
+const UPDATE: &str = "*** Update File: ";
+const DELETE: &str = "*** Delete File: ";
+const MOVE: &str = "*** Move to: ";
+const END: &str = "*** End";
+
+/// The changes that a text with such a patch describes; empty where there is
+/// none.
+pub(super) fn changes(text: &str) -> Vec<Change<'static>> {
+    let Some(begin) = text.find(BEGIN) else { return Vec::new() };
+    let mut changes: Vec<Change<'static>> = Vec::new();
+    for line in text[begin + BEGIN.len()..].lines() {
+        let opened = [
+            (ADD, ChangeKind::Written),
+            (UPDATE, ChangeKind::Edited),
+            (DELETE, ChangeKind::Deleted),
+        ];
+        let opened = opened
+            .into_iter()
+            .find_map(|(mark, kind)| Some((line.strip_prefix(mark)?.trim().to_owned(), kind)));
+        if let Some((path, kind)) = opened {
+            let (removed, added) = (Cow::Borrowed(""), Cow::Borrowed(""));
+            changes.push(Change { path: Cow::Owned(path), kind, removed, added });
+            continue;
+        }
+        let Some(change) = changes.last_mut() else { continue };
+        if let Some(to) = line.strip_prefix(MOVE) {
+            change.kind = ChangeKind::Moved(to.trim().to_owned());
+        } else if line.starts_with(END) {
+            break;
+        } else if let Some(line) = line.strip_prefix('+') {
+            push(&mut change.added, line);
+        } else if let Some(line) = line.strip_prefix('-') {
+            push(&mut change.removed, line);
+        }
+    }
+    changes.retain(|change| !change.path.is_empty());
+    changes
+}
+
+fn push(text: &mut Cow<'static, str>, line: &str) {
+    let text = text.to_mut();
+    if !text.is_empty() {
+        text.push('\n');
+    }
+    text.push_str(line);
+}
+
+// Where files are now: what patches and commands that move or delete made of
+// the paths before them.
+
+/// A command of a shell that enters a folder, moves or deletes.
+static FILE_COMMAND: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r"(?m)(?:^|&&|;|\|\|)[ \t]*(?:git[ \t]+)?(?<verb>cd|mv|rm)[ \t]+(?<words>[^\n;&|<>]+)",
+    )
+    .expect("the pattern is constant and valid")
+});
+
+/// A word of a command, in quotes or not.
+static WORD: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r#""([^"]*)"|'([^']*)'|([^\s"']+)"#).expect("it is valid"));
+
+/// The last place of each path that was moved, `None` if it was deleted, with
+/// the message that did it.
+#[derive(Default)]
+pub(super) struct Moves(BTreeMap<String, (Option<String>, MessageIndex)>);
+
+impl Moves {
+    /// What became of a path, or of the folder around it; `None` if it is deleted.
+    pub fn now(&self, path: &str) -> Option<String> {
+        let ends = path.match_indices('/').map(|(at, _)| at).filter(|at| *at > 0);
+        let parts = std::iter::once(path.len()).chain(ends.rev());
+        match parts.into_iter().find_map(|end| Some((end, self.0.get(&path[..end])?))) {
+            None => Some(path.to_owned()),
+            Some((end, (to, _))) => Some(format!("{}{}", to.as_ref()?, &path[end..])),
+        }
+    }
+
+    /// The files that were moved and are still there: the path before, the one
+    /// now, and the message.
+    pub fn files(&self) -> impl Iterator<Item = (&str, &str, MessageIndex)> {
+        let is_file = |path: &str| !path.starts_with('/') && name(path).contains('.');
+        let each = self.0.iter().filter(move |(from, _)| is_file(from));
+        each.filter_map(|(from, (to, at))| Some((from.as_str(), to.as_deref()?, *at)))
+    }
+
+    /// Puts the moves of a call before those that are known: calls are read from
+    /// the last to the first. `below` names a path as the session does.
+    pub fn put_before(&mut self, act: &Act<'_>, below: impl Fn(&str) -> String) {
+        let mut found: Vec<(String, Option<String>)> = Vec::new();
+        match &act.what {
+            What::Changed(changes) => found.extend(changes.iter().filter_map(|c| match &c.kind {
+                ChangeKind::Moved(to) => Some((below(&c.path), Some(below(to)))),
+                ChangeKind::Deleted => Some((below(&c.path), None)),
+                ChangeKind::Written | ChangeKind::Edited => None,
+            })),
+            What::Ran(line) => {
+                let each = of_shell(line).into_iter();
+                found.extend(each.map(|(from, to)| (below(&from), to.map(|to| below(&to)))));
+            }
+            What::Other => {}
+        }
+        for (from, to) in found.into_iter().rev() {
+            let now = to.and_then(|to| self.now(&to));
+            self.0.insert(from, (now, act.message));
+        }
+    }
+}
+
+/// The moves and deletions of a command line, of words that stand for themselves.
+fn of_shell(line: &str) -> Vec<(String, Option<String>)> {
+    let (mut found, mut folder) = (Vec::new(), String::new());
+    // The text behind `<<` is no command.
+    let script = line.split("<<").next().unwrap_or_default();
+    for command in FILE_COMMAND.captures_iter(script) {
+        let part = command.name("words").expect("no match is without it");
+        // The number in `2>` is no word.
+        let text = match script[part.end()..].starts_with('>') {
+            true => part.as_str().trim_end_matches(|c: char| c.is_ascii_digit()),
+            false => part.as_str(),
+        };
+        if text.contains(['$', '*', '?', '{', '`', '(', '~']) {
+            continue;
+        }
+        let words = WORD.find_iter(text).map(|word| word.as_str().trim_matches(['"', '\'']));
+        let words: Vec<&str> = words.filter(|word| !word.starts_with('-')).collect();
+        let path = |word: &str| match word.starts_with('/') || folder.is_empty() {
+            true => word.trim_end_matches('/').to_owned(),
+            false => format!("{folder}/{}", word.trim_end_matches('/')),
+        };
+        match (&command["verb"], words.as_slice()) {
+            ("cd", [into]) => folder = path(into),
+            ("rm", gone) => found.extend(gone.iter().map(|word| (path(word), None))),
+            ("mv", [sources @ .., to]) => {
+                // A file goes into what has no name of a file.
+                let into = sources.len() > 1
+                    || to.ends_with('/')
+                    || !name(to).contains('.')
+                        && sources.iter().any(|from| name(from).contains('.'));
+                found.extend(sources.iter().map(|from| {
+                    let to = if into { format!("{}/{}", path(to), name(from)) } else { path(to) };
+                    (path(from), Some(to))
+                }));
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// The last part of a path.
+pub(super) fn name(path: &str) -> &str {
+    path.trim_end_matches('/').rsplit('/').next().unwrap_or(path)
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -284,6 +443,68 @@ mod tests {
         assert_eq!(line(&json!({"command": "view", "path": "a.rs"})), None);
         for hostile in [json!(null), json!([]), json!({"command": [1]}), json!({"command": {}})] {
             assert_eq!(line(&hostile), None);
+        }
+    }
+
+    #[test]
+    fn a_patch_is_one_change_for_each_file() {
+        let text = "apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: new.rs\n+fn a() {}\n+\n\
+                    *** Update File: old.rs\n*** Move to: moved.rs\n@@ fn b\n-let x = 1;\n+let x = 2;\n \
+                    kept\n*** Delete File: gone.rs\n*** End Patch\nEOF";
+        let found = changes(text);
+        let actual: Vec<_> = found
+            .iter()
+            .map(|c| (c.path.as_ref(), c.kind.clone(), c.removed.as_ref(), c.added.as_ref()))
+            .collect();
+        assert_eq!(
+            actual,
+            [
+                ("new.rs", ChangeKind::Written, "", "fn a() {}\n"),
+                ("old.rs", ChangeKind::Moved("moved.rs".into()), "let x = 1;", "let x = 2;"),
+                ("gone.rs", ChangeKind::Deleted, "", ""),
+            ]
+        );
+    }
+
+    #[test]
+    fn broken_patches_are_read_as_far_as_possible() {
+        for text in
+            ["", "*** Update File: a", "*** Begin Patch", "*** Begin Patch\n+a\n*** Move to: b"]
+        {
+            assert!(changes(text).is_empty(), "{text}");
+        }
+        assert!(changes("*** Begin Patch\n*** Add File: \n+x").is_empty());
+        assert_eq!(changes("*** Begin Patch\n*** Add File: a").len(), 1);
+    }
+
+    #[test]
+    fn commands_that_move_and_delete_are_read() {
+        let moved = |line: &str| {
+            let of = |(from, to): (String, Option<String>)| {
+                format!("{from}>{}", to.as_deref().unwrap_or("-"))
+            };
+            of_shell(line).into_iter().map(of).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(moved("git mv a.rs src/b.rs && rm -rf old"), "a.rs>src/b.rs old>-");
+        assert_eq!(
+            moved("cd web && mv 'a b.ts' c.ts lib"),
+            "web/a b.ts>web/lib/a b.ts web/c.ts>web/lib/c.ts"
+        );
+        assert_eq!(
+            moved("mv a.ts lib; mv one two; mv x.ts y/ 2>/dev/null"),
+            "a.ts>lib/a.ts one>two x.ts>y/x.ts"
+        );
+        for line in [
+            "mv *.rs src",
+            "mv $A b",
+            "cat <<E\nmv a b\nE",
+            "echo mv a b",
+            "mv",
+            "mv a",
+            "rm",
+            "cd",
+        ] {
+            assert_eq!(moved(line), "", "{line}");
         }
     }
 }

@@ -8,9 +8,9 @@ use std::sync::LazyLock;
 use regex::{Captures, Match, Regex};
 
 use super::acts::{ChangeKind, PATH, What, text};
-use super::captured::captures_that;
+use super::acts::{Moves, name};
 use super::draft::Draft;
-use super::moves::{Moves, name};
+use super::sentences::captures_that;
 use super::view::{Made, View};
 use recap_core::model::{Block, MessageIndex, QuestionKind};
 

@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::context::preamble_text;
+use super::view::preamble_text;
 use crate::findable::Findable;
 use recap_core::model::{MessageIndex, Question, Role, Session, SnapshotPart};
 use recap_core::text::Normal;

@@ -11,16 +11,11 @@
 mod acts;
 mod artifacts;
 mod author;
-mod captured;
-mod choose;
 mod commands;
 mod constraints;
-mod context;
 mod controls;
 mod decisions;
 mod draft;
-mod moves;
-mod patch;
 mod plans;
 mod sentences;
 mod updates;
@@ -47,7 +42,7 @@ pub fn generate(session: &Session, places: &[CutPlace]) -> Vec<Question> {
         let mut drafts = drafts(&view);
         // The session that counts the copied history is asked about it.
         drafts.iter_mut().for_each(|form| form.retain(|draft| draft.is_about(own)));
-        let chosen = choose::choose(&view, place, drafts, &questions);
+        let chosen = draft::choose(&view, place, drafts, &questions);
         questions.extend(chosen);
     }
     // A recorded cut and another one may stand before the same request.

@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
 
-use super::captured::captures_that;
 use super::draft::Draft;
+use super::sentences::captures_that;
 use super::view::View;
 use recap_core::model::{MessageIndex, QuestionKind};
 

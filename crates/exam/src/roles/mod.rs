@@ -6,8 +6,6 @@
 pub mod answerer;
 pub(crate) mod ask;
 pub mod compactor;
-pub mod embedder;
-pub(crate) mod fence;
 pub mod finder;
 pub mod judge;
 

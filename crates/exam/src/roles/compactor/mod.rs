@@ -2,7 +2,6 @@
 
 pub(crate) mod llm;
 mod offline;
-mod rehearsed;
 
 use async_trait::async_trait;
 
@@ -11,8 +10,7 @@ use recap_strategy::{
 };
 
 pub use llm::Llm;
-pub use offline::Offline;
-pub use rehearsed::Rehearsed;
+pub use offline::{Offline, Rehearsed};
 
 /// Returns an empty text in the requested format: it shows what a strategy keeps without its
 /// summaries (how-it-works §45, a strategy without its summaries).
