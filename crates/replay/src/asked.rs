@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::plan::Plan;
 use super::session::{CellResult, ReplaySession};
-use super::subject::{PreparedSession, text_hash};
+use crate::prepared::{PreparedSession, text_hash};
+use crate::session::Plan;
 use recap_core::model::{
     CellRows, LedgerState, MessageIndex, Preamble, Role, Snapshot, SnapshotPart,
 };

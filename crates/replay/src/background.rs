@@ -6,7 +6,7 @@
 //! the context itself, as far as they still apply. Each stage has at most one
 //! such compaction in flight; a failure leaves the context unchanged.
 
-use super::plan::ReplayError;
+use crate::session::ReplayError;
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};

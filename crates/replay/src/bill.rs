@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::plan::Plan;
+use crate::session::Plan;
 use recap_billing::pricing::Agent;
 use recap_billing::prompt_cache::{Life, Prompt, PromptCache, Rules, Unit};
 use recap_core::model::{
@@ -378,5 +378,419 @@ fn reports_no_writes(requests: &[RequestFacts], model: u32) -> bool {
 }
 
 #[cfg(test)]
-#[path = "bill_tests.rs"]
-mod tests;
+mod tests {
+    use super::*;
+    use crate::prepared::PreparedSession;
+    use crate::session::ReplaySession;
+    use recap_billing::pricing::ModelPrices;
+    use recap_billing::prompt_cache::Anthropic;
+    use recap_core::model::{Block, CellKey, Message, Role, Session};
+    use recap_core::tokens::Counter;
+    use recap_exam::roles::compactor::EmptySummary;
+    use recap_strategy::{Scaling, builtin};
+
+    // What a bill takes from the recording's cache and from compactions, block by
+    // block.
+
+    /// Messages of one token each, by turns, a minute apart.
+    fn turns(messages: usize) -> Session {
+        let message = |at: usize| Message {
+            id: format!("m{at}"),
+            role: if at.is_multiple_of(2) { Role::User } else { Role::Assistant },
+            at: Some(minute(at as i64)),
+            blocks: vec![Block::Text { text: "word".to_owned() }],
+            usage: None,
+            synthetic: false,
+            broadcast: false,
+        };
+        let messages = (0..messages).map(message).collect();
+        Session { id: "s".to_owned(), messages, ..Session::default() }
+    }
+
+    fn minute(minute: i64) -> Timestamp {
+        Timestamp::from_second(60 * minute).unwrap()
+    }
+
+    fn subject(messages: usize) -> PreparedSession {
+        PreparedSession::new("d", turns(messages), Arc::new(Counter::default()))
+    }
+
+    fn plan(strategy: &str, keys: &[(&str, &str)]) -> Plan {
+        let keys: Vec<_> = keys.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+        Plan {
+            key: CellKey {
+                dataset: "d".into(),
+                session: "s".into(),
+                strategy: strategy.into(),
+                window: "1000".into(),
+                replicate: 0,
+            },
+            strategy: Arc::new(builtin(strategy, &keys).unwrap().unwrap()),
+            window: 1_000,
+            scaling: Scaling::All,
+            seed: 1,
+            offline: true,
+            agents: Arc::new([]),
+            compactor: None,
+        }
+    }
+
+    /// A prompt of a system prompt, 20 hidden tokens that survive a restart, 30 that
+    /// do not, and three messages; and the context that it is of.
+    fn sent() -> (Sent, u64) {
+        let mut recording = subject(3).recording.clone();
+        Arc::make_mut(&mut recording.sizes).hidden_tokens = 50;
+        let mut context = Context::new(recording);
+        (0..3).for_each(|_| context.append());
+        let mut sent = Sent::new(Some(20));
+        sent.update(&mut context);
+        let places = sent.places(
+            &context,
+            &[Breakpoint::Preamble, Breakpoint::Head, Breakpoint::Newest],
+            None,
+        );
+        sent.mark(&places, Life::Minutes5);
+        // Not the session's first request, which may go on with another session.
+        sent.step(true);
+        let tokens = sent.prompt().tokens();
+        (sent, tokens)
+    }
+
+    /// Reference §2: what the recording's cache held is what each event leaves.
+    #[test]
+    fn loss_keeps_read_tokens_and_sharing_only_preamble() {
+        let (sent, all) = sent();
+        assert_eq!(all, 53, "20 and 30 hidden tokens, and three messages of one");
+        let mut request = subject(3).facts.requests[0];
+        request.at = minute(3);
+        let mut read_after = |exogenous, at: Timestamp| {
+            let mut cache = Anthropic::new(0);
+            cache.request(sent.prompt(), at);
+            request.exogenous = exogenous;
+            apply_cache_event(&mut cache, &sent, &request);
+            cache.request(sent.prompt(), request.at).read
+        };
+        let before = minute(2);
+        assert_eq!(read_after(None, before), 53);
+        let lost = |left| Some(Exogenous::Lost { left });
+        assert_eq!(read_after(lost(0), before), 0);
+        assert_eq!(read_after(lost(21), before), 21, "of what the session itself had sent");
+        assert_eq!(read_after(lost(52), before), 52);
+        // Ten minutes later its own is there where something was read.
+        assert_eq!(read_after(lost(0), minute(-7)), 0);
+        assert_eq!(read_after(lost(52), minute(-7)), 52);
+        let shared = |read| Some(Exogenous::Shared { read });
+        assert_eq!(read_after(shared(21), before), 53);
+        assert_eq!(read_after(shared(21), minute(-7)), 21);
+        assert_eq!(read_after(shared(52), minute(-7)), 50);
+        assert_eq!(read_after(Some(Exogenous::Repeated), minute(-7)), 53);
+        // Ten minutes later the entry has expired, unless it was renewed.
+        assert_eq!(read_after(None, minute(-7)), 0);
+        assert_eq!(read_after(Some(Exogenous::Renewed), minute(-7)), 53);
+    }
+
+    /// Reference §2, rewritten tokens: what the last prompt held and a broken prefix
+    /// makes the provider read in full, at a warm cache only: a cold one would have
+    /// taken it in full anyway.
+    #[test]
+    fn tokens_are_rewritten_where_a_warm_prefix_broke() {
+        let subject = subject(2);
+        let mut plan = plan("full", &[]);
+        let agent =
+            Agent { billed_as: "a".into(), model: "a".into(), prices: None, others: Vec::new() };
+        plan.agents = Arc::new([agent]);
+        let rewritten = |warm, broken, carried| {
+            let mut biller = Biller::new(&plan, &subject.facts);
+            let billing_model = &mut biller.billing_models[0];
+            billing_model.warm = warm;
+            let billed = Buckets { read: 10, write: 60, ..Buckets::default() };
+            let prompt = PromptBill { billed, ..PromptBill::default() };
+            let step = Step { common_prefix: 10, broken, carried };
+            billing_model.keep(Some(RequestBill { prompt, rewritten: 0, model: 0 }), &step);
+            billing_model.bill.requests[0].as_ref().unwrap().rewritten
+        };
+        assert_eq!(rewritten(true, true, 50), 40);
+        assert_eq!(rewritten(true, false, 50), 0, "the prefix only grew");
+        assert_eq!(rewritten(false, true, 50), 0);
+        assert_eq!(rewritten(true, true, 5), 0, "nothing carried was read in full");
+    }
+
+    #[test]
+    fn entries_live_an_hour_if_most_writes_did() {
+        let written = |five: u64, hour: u64| {
+            let mut request = subject(2).facts.requests[0];
+            request.recorded = Some(recap_core::model::Usage {
+                cache_write_5m: five,
+                cache_write_1h: hour,
+                ..recap_core::model::Usage::default()
+            });
+            life(&[request])
+        };
+        assert_eq!(written(10, 11), Life::Hour);
+        assert_eq!(written(10, 10), Life::Minutes5);
+        assert_eq!(written(0, 0), Life::Minutes5);
+    }
+
+    #[test]
+    fn full_request_has_current_prompt_and_all_before() {
+        let mut session = turns(6);
+        session.preamble.system = vec!["word".to_owned()];
+        let system = vec!["word word word".to_owned()];
+        session.preamble_changes = vec![recap_core::model::PreambleChange { before: 2, system }];
+        let facts = PreparedSession::new("d", session, Arc::new(Counter::default())).facts;
+        let full: Vec<u64> = facts.requests.iter().map(|request| request.tokens_full).collect();
+        // 1 + 1, 3 + 3 and 3 + 5.
+        assert_eq!(full, [2, 6, 8]);
+    }
+
+    /// A model with a cache at breakpoints and of no least size.
+    fn agent() -> Agent {
+        let entry = serde_json::json!({
+            "input_cost_per_token": 1.0,
+            "cache_read_input_token_cost": 0.1,
+            "cache_creation_input_token_cost": 1.25,
+            "output_cost_per_token": 5.0,
+            "prompt_cache_min_tokens": 0,
+        });
+        let prices = Some(Arc::new(ModelPrices::read("claude-x", &entry).unwrap()));
+        Agent { billed_as: "x".into(), model: "claude-x".into(), prices, others: Vec::new() }
+    }
+
+    fn unpriced() -> Agent {
+        Agent { billed_as: "a".into(), model: "a".into(), prices: None, others: Vec::new() }
+    }
+
+    fn call(input: u64, output: u64, live: bool) -> ModelCall {
+        let usage = recap_strategy::CallUsage { input, output };
+        ModelCall { usage, latency_ms: None, recorded: false, live, reply: None }
+    }
+
+    /// A call on the live conversation begins with its prompt; one that has fewer
+    /// tokens than that prompt, and one of its own, begin anew each time.
+    #[tokio::test]
+    async fn only_calls_on_whole_live_conversation_read_cache() {
+        let (subject, mut plan) = (subject(8), plan("full", &[]));
+        plan.agents = Arc::new([agent(), unpriced()]);
+        let mut session = ReplaySession::open(&subject, &plan, &EmptySummary).unwrap();
+        assert!(session.run_to_request(2).await.unwrap());
+        assert_eq!(session.prompt().tokens(), 5);
+        let calls = [
+            call(0, 1, true),
+            call(12, 2, true),
+            call(5, 3, true),
+            call(4, 4, true),
+            call(12, 5, false),
+            call(12, 6, false),
+        ];
+        let now = session.now;
+        assert_eq!(session.biller.calls(9, &calls, now), [7, 0, 4, 12, 12]);
+        let billed = |billing_model: usize| {
+            let calls = session.biller.billing_models[billing_model].bill.calls.iter();
+            let of = |c: &CallBill| (c.output, c.prompt.billed.read, c.prompt.billed.uncached);
+            calls.map(of).collect::<Vec<_>>()
+        };
+        assert_eq!(billed(0), [(2, 5, 7), (3, 5, 0), (4, 0, 4), (5, 0, 12), (6, 0, 12)]);
+        assert_eq!(billed(1), [(2, 0, 12), (3, 0, 5), (4, 0, 4), (5, 0, 12), (6, 0, 12)]);
+        let calls = &session.biller.billing_models[0].bill.calls;
+        assert!(calls.iter().all(|call| call.compaction == 9));
+    }
+
+    #[tokio::test]
+    async fn compactor_of_another_model_reads_nothing_from_cache() {
+        let (subject, mut plan) = (subject(8), plan("full", &[]));
+        plan.agents = Arc::new([agent()]);
+        plan.compactor = Some(Agent { model: "claude-y".into(), ..agent() }.into());
+        let mut session = ReplaySession::open(&subject, &plan, &EmptySummary).unwrap();
+        assert!(session.run_to_request(2).await.unwrap());
+        let now = session.now;
+        assert_eq!(session.biller.calls(0, &[call(12, 2, true)], now), [12]);
+        let bill = &session.biller.billing_models[0].bill;
+        assert_eq!(bill.compactor.as_deref(), Some("claude-y"));
+        let prompt = &bill.calls[0].prompt;
+        assert_eq!(prompt.billed.uncached, 12);
+        // The agent's own model is none beside it.
+        plan.compactor = Some(agent().into());
+        assert_eq!(Biller::new(&plan, &subject.facts).billing_models[0].bill.compactor, None);
+    }
+
+    #[test]
+    fn first_breakpoint_skips_only_text_lost_at_restart() {
+        use Breakpoint::{Head, Newest, Preamble};
+        let mut facts = (*subject(2).facts).clone();
+        facts.hidden_tokens = 50;
+        let calibration = |global| recap_core::model::Calibration {
+            fits: Vec::new(),
+            unseen: Vec::new(),
+            global,
+            in_sample: None,
+            forward: None,
+            after_boundary: None,
+        };
+        let moved = |facts: &SessionFacts, plan: &[Breakpoint]| elsewhere(plan, facts);
+        assert_eq!(moved(&facts, &[Preamble, Newest]), None);
+        for (global, expected) in
+            [(None, None), (Some(50), None), (Some(49), Some(vec![Head, Newest]))]
+        {
+            facts.calibration = Some(calibration(global));
+            assert_eq!(moved(&facts, &[Preamble, Newest]), expected, "{global:?}");
+        }
+        assert_eq!(moved(&facts, &[Preamble, Head, Newest]), None, "it is there already");
+        assert_eq!(moved(&facts, &[Newest]), None);
+    }
+
+    /// An entry that was renewed is as good as one that never expired; other events
+    /// leave a cold cache, whatever they leave in it.
+    #[test]
+    fn request_is_warm_unless_entry_expired_or_lost() {
+        let (sent, _) = sent();
+        let (subject, mut plan) = (subject(3), plan("full", &[]));
+        plan.agents = Arc::new([agent()]);
+        let mut facts = (*subject.facts).clone();
+        facts.requests[0].exogenous = Some(Exogenous::Lost { left: 0 });
+        let mut biller = Biller::new(&plan, &facts);
+        let billing_model = &mut biller.billing_models[0];
+        let mut request = facts.requests[0];
+        let mut found = Vec::new();
+        for (at, exogenous) in [
+            (2, None),
+            (3, None),
+            (9, None),
+            (15, Some(Exogenous::Renewed)),
+            (16, Some(Exogenous::Lost { left: 0 })),
+            (17, Some(Exogenous::Lost { left: 20 })),
+        ] {
+            (request.at, request.exogenous) = (minute(at), exogenous);
+            let prompt = billing_model.send(&sent, &request, None).prompt;
+            found.push((billing_model.warm, prompt.billed.read));
+        }
+        assert_eq!(
+            found,
+            [
+                (false, 0),
+                (true, 53),
+                (false, 0),
+                // By the rules alone it would have expired.
+                (true, 53),
+                (false, 0),
+                (false, 20),
+            ]
+        );
+    }
+
+    #[test]
+    fn recorded_billing_uses_caches_of_each_requests_model() {
+        let subject = subject(3);
+        let mut plan = plan("full", &[]);
+        let recorded = Agent { others: vec![unpriced()], ..agent() };
+        plan.agents = Arc::new([agent(), recorded]);
+        let biller = Biller::new(&plan, &subject.facts);
+        let mut request = subject.facts.requests[0];
+        for (model, own) in [(0, 0), (1, 1)] {
+            request.model = model;
+            let models =
+                biller.billing_models.iter().map(|billing_model| billing_model.model_of(&request));
+            assert_eq!(models.collect::<Vec<_>>(), [0, own]);
+        }
+        assert_eq!(biller.billing_models[1].bill.other_models, ["a"]);
+        assert_eq!(biller.billing_models[1].caches.len(), 2);
+    }
+
+    /// How-it-works §25: in the background the whole prompt is read, since the cache
+    /// may be cold by then.
+    #[tokio::test]
+    async fn unmeasured_call_gets_time_of_the_profile() {
+        use recap_core::model::{CompactionRow, LatencySource};
+        let row = |background, latency_ms| CompactionRow {
+            request: 0,
+            begun: 0,
+            messages_seen: 0,
+            at_end: false,
+            stage: 0,
+            mechanism: "m".into(),
+            trigger: "t".into(),
+            tokens_before: 0,
+            tokens_after: 0,
+            messages_folded: 0,
+            messages_evicted: 0,
+            messages_edited: 0,
+            model_calls: 0,
+            input_tokens: 0,
+            output_tokens: 0,
+            latency_ms,
+            latency_source: None,
+            background,
+            fallback: None,
+            error: None,
+            texts: Vec::new(),
+            replies: Vec::new(),
+            view: false,
+        };
+        let timed = |recorded| ModelCall { latency_ms: Some(9.0), recorded, ..call(10, 1, false) };
+        let subject = subject(8);
+        let mut plan = plan("full", &[]);
+        plan.agents = Arc::new([agent()]);
+        let charged = async |background, latency_ms, calls: &[ModelCall]| {
+            let mut session = ReplaySession::open(&subject, &plan, &EmptySummary).unwrap();
+            assert!(session.run_to_request(2).await.unwrap());
+            let mut row = row(background, latency_ms);
+            session.charge(0, &mut row, calls);
+            (row.latency_ms, row.latency_source)
+        };
+        let (recorded, live) = (Some(LatencySource::Recorded), Some(LatencySource::Live));
+        assert_eq!(charged(false, Some(9.0), &[timed(true), call(3, 1, false)]).await.1, recorded);
+        assert_eq!(
+            charged(false, Some(18.0), &[timed(true), timed(false)]).await,
+            (Some(18.0), live)
+        );
+        assert_eq!(charged(false, None, &[]).await, (None, None));
+        let modelled = |ms| (Some(ms), Some(LatencySource::Modelled));
+        // 2.8 s to the first token, 20,000 tokens a second read and 48 written; the
+        // second call has 5 tokens in the cache. A call without tokens takes no time.
+        let calls = [call(0, 7, true), call(40_000, 240, false), call(20_005, 96, true)];
+        assert_eq!(charged(false, None, &calls).await, modelled(9_800.0 + 5_800.0));
+        assert_eq!(charged(true, None, &calls).await, modelled(9_800.0 + 5_800.25));
+    }
+
+    /// The rows of a session of large messages, the first ten responses of which are copied.
+    async fn rows_behind(copied: usize, strategy: &str) -> recap_core::model::CellRows {
+        let mut session = turns(40);
+        for (at, message) in session.messages.iter_mut().enumerate() {
+            message.blocks = vec![Block::Text { text: format!("word{at} ").repeat(600) }];
+        }
+        session.copied = (0..copied as u32).map(|response| 2 * response + 1).collect();
+        let subject = PreparedSession::new("d", session, Arc::new(Counter::default()));
+        let list = Arc::new(recap_billing::pricing::PriceList::bundled());
+        let agents = recap_billing::pricing::Agents::new(list, vec!["claude-sonnet-5-5".into()]);
+        let agents = agents.of(None, &[]).into();
+        let plan = Plan { agents, window: 12_000, ..plan(strategy, &[]) };
+        let mut session = ReplaySession::open(&subject, &plan, &EmptySummary).unwrap();
+        session.run_to_end().await.unwrap();
+        session.finish().0
+    }
+
+    /// How-it-works §3: the copied history fills the context and the cache as if it was sent, and
+    /// is neither billed nor a row, whatever the strategy did in it.
+    #[tokio::test]
+    async fn behind_copied_history_all_goes_on_as_if_it_was_sent() {
+        for strategy in ["full", "fifo", "chunked-summary", "lis"] {
+            let (all, own) = (rows_behind(0, strategy).await, rows_behind(10, strategy).await);
+            assert_eq!((all.requests.len(), own.requests.len()), (20, 10), "{strategy}");
+            assert_eq!(own.requests[..], all.requests[10..], "{strategy}");
+            let [all_bill, own_bill] = [&all, &own].map(|rows| &rows.bills[0]);
+            assert_eq!(own_bill.requests[..], all_bill.requests[10..], "{strategy}");
+            let behind: Vec<_> = all.compactions.iter().filter(|row| row.begun >= 10).collect();
+            assert_eq!(own.compactions.len(), behind.len(), "{strategy}");
+            for (own, all) in own.compactions.iter().zip(&behind) {
+                assert_eq!(own.tokens_after, all.tokens_after, "{strategy}");
+                assert_eq!((own.request, own.begun), (all.request - 10, all.begun - 10));
+            }
+            let skipped = all.compactions.len() - behind.len();
+            let later = |call: &&recap_core::model::CallBill| call.compaction as usize >= skipped;
+            let calls = |bill: &Bill| bill.calls.iter().map(|call| call.prompt.billed).collect();
+            let expected: Vec<Buckets> =
+                all_bill.calls.iter().filter(later).map(|call| call.prompt.billed).collect();
+            let actual: Vec<Buckets> = calls(own_bill);
+            assert_eq!(actual, expected, "{strategy}");
+        }
+    }
+}

@@ -30,24 +30,21 @@ mod bill;
 mod cut;
 mod exogenous;
 mod loss;
-mod native;
-mod plan;
+mod prepared;
 mod receipt;
 pub mod run;
-mod saved;
 mod session;
 mod stage;
-mod subject;
 mod validate;
 mod window;
 
 pub use asked::PendingQuestion;
 pub use cut::{CutSegment, ExaminedCut, RequestInspector, carrier, examine, examine_and_inspect};
-pub use native::{LimitShown, NativeFrom, NativeWindow, SharedLimit, UNKNOWN_LIMIT, share_limits};
-pub use plan::{Plan, ReplayError};
+pub use prepared::PreparedSession;
 pub use receipt::receipt_facts;
-pub use saved::SavedSession;
-pub use session::{ReplaySession, Replayed, replay};
-pub use subject::PreparedSession;
+pub use session::{Plan, ReplayError, ReplaySession, Replayed, SavedSession, replay};
 pub use validate::validate;
-pub use window::{WindowError, WindowSpec};
+pub use window::{
+    LimitShown, NativeFrom, NativeWindow, SharedLimit, UNKNOWN_LIMIT, WindowError, WindowSpec,
+    share_limits,
+};

@@ -120,4 +120,200 @@ impl Loss {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use std::sync::Arc;
+
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+    use recap_core::model::{CallId, Role, Session};
+    use recap_core::tokens::Counter;
+    use recap_strategy::testkit::Talk;
+    use recap_strategy::{InsertAt, Op, Pairs, Recording, pairs_are_whole};
+
+    /// Twelve rounds with a question, one to three calls and their results; every
+    /// fourth round ends before its last result.
+    fn talk() -> Session {
+        let mut talk = Talk::new("S");
+        for round in 0..12 {
+            talk = talk.user("look");
+            let ids: Vec<String> = (0..=round % 3).map(|at| format!("c{round}-{at}")).collect();
+            let calls: Vec<_> = ids.iter().map(|id| (id.as_str(), "read", json!({}))).collect();
+            talk = talk.calls(&calls);
+            let answered = ids.len() - usize::from(round % 4 == 3);
+            talk = ids[..answered].iter().fold(talk, |talk, id| talk.result(id, "found"));
+        }
+        talk.end()
+    }
+
+    /// An action of a strategy; entries are chosen among those stored.
+    #[derive(Clone, Debug)]
+    enum Act {
+        Append,
+        Stage(u32),
+        Hide(u32, Vec<usize>, Vec<usize>),
+        Edit(u32),
+        Remove(u32),
+        Evict(Vec<usize>),
+        Fold(Vec<usize>, bool),
+        Resume,
+    }
+
+    fn act() -> impl Strategy<Value = Act> {
+        let some = || prop::collection::vec(any::<usize>(), 1..4);
+        prop_oneof![
+            8 => Just(Act::Append),
+            2 => (0u32..2).prop_map(Act::Stage),
+            2 => (0u32..50, some(), some())
+                .prop_map(|(before, except, also)| Act::Hide(before, except, also)),
+            1 => (0u32..24).prop_map(Act::Edit),
+            2 => (0u32..24).prop_map(Act::Remove),
+            1 => some().prop_map(Act::Evict),
+            1 => (some(), any::<bool>()).prop_map(|(range, place)| Act::Fold(range, place)),
+            1 => Just(Act::Resume),
+        ]
+    }
+
+    fn chosen(context: &Context, numbers: &[usize]) -> Vec<EntryId> {
+        let stored: Vec<EntryId> = context.stored().collect();
+        let picked = numbers.iter().filter_map(|n| stored.get(n % stored.len().max(1)).copied());
+        picked.collect::<BTreeSet<_>>().into_iter().collect()
+    }
+
+    struct Followed {
+        context: Context,
+        loss: Loss,
+        pairs: Pairs,
+    }
+
+    impl Followed {
+        /// Refused operations change nothing, so their errors do not matter here.
+        fn act(&mut self, act: Act, recording: &Recording) {
+            let context = &mut self.context;
+            let op = match act {
+                Act::Append => {
+                    let next = context.seen_count();
+                    if (next as usize) < recording.session.messages.len() {
+                        context.append();
+                        self.pairs.recheck_pairs(context, [next]);
+                    }
+                    return;
+                }
+                Act::Stage(stage) => return context.begin_stage(stage),
+                Act::Resume => {
+                    *context = Context::restore(recording.clone(), context.save());
+                    self.loss = Loss::resumed(context);
+                    self.pairs = Pairs::default();
+                    return self.pairs.recheck_pairs(context, 0..context.seen_count());
+                }
+                Act::Hide(before, except, also) => Op::Hide {
+                    before,
+                    except: chosen(context, &except),
+                    also: chosen(context, &also),
+                },
+                Act::Edit(call) => Op::EditResult(CallId(call), "cleared".to_owned()),
+                Act::Remove(call) => Op::RemoveCall(CallId(call)),
+                Act::Evict(ids) => Op::Evict(chosen(context, &ids)),
+                Act::Fold(range, in_place) => Op::Fold {
+                    range: chosen(context, &range),
+                    into: vec![(Role::User, "summary".to_owned())],
+                    at: if in_place { InsertAt::InPlace } else { InsertAt::Head },
+                },
+            };
+            let _ = context.apply(op);
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn tracked_pairs_agree_with_scan_of_all_messages(
+            acts in prop::collection::vec(act(), 1..120),
+        ) {
+            let counter = Arc::new(Counter::default());
+            let recording = Recording::new(Arc::new(talk()), counter);
+            let context = Context::new(recording.clone());
+            let mut followed =
+                Followed { context, loss: Loss::default(), pairs: Pairs::default() };
+            for act in acts {
+                followed.act(act, &recording);
+                let moved = followed.loss.take_moved(&mut followed.context);
+                followed.pairs.recheck_pairs(&followed.context, moved.iter().copied());
+                followed.loss.observe(&followed.context, &moved, 0);
+                let whole = pairs_are_whole(&followed.context);
+                prop_assert_eq!(followed.pairs.are_whole(), whole.is_ok(), "{:?}", whole);
+                let shown = followed.context.visible().map(|id| followed.context.weight_of(id).tokens);
+                prop_assert_eq!(followed.context.messages_weight().tokens, shown.sum::<u64>());
+                for (message, followed_state) in (0u32..).zip(&followed.loss.states) {
+                    let state = followed.context.state(message);
+                    prop_assert_eq!(*followed_state, state, "{}", message);
+                }
+            }
+        }
+    }
+
+    fn row(message: MessageIndex, request: u32, state: LedgerState) -> LossRow {
+        LossRow { message, request, state }
+    }
+
+    #[test]
+    fn rows_list_only_state_changes_sorted_by_message() {
+        use LedgerState::{Edited, Folded, Gone, Verbatim};
+        let rows = vec![
+            row(3, 2, Folded),
+            row(1, 1, Verbatim),
+            row(1, 2, Edited),
+            row(2, 2, Edited),
+            row(3, 4, Folded),
+            row(3, 5, Verbatim),
+            row(2, 5, Gone),
+        ];
+        let loss = Loss { rows, ..Loss::default() };
+        let expected = [
+            row(1, 2, Edited),
+            row(2, 2, Edited),
+            row(3, 2, Folded),
+            row(2, 5, Gone),
+            row(3, 5, Verbatim),
+        ];
+        assert_eq!(loss.into_rows(), expected);
+    }
+
+    #[test]
+    fn later_change_before_same_request_replaces_earlier() {
+        use LedgerState::{Edited, Folded, Gone};
+        let mut loss = Loss { last_row: vec![None; 2], ..Loss::default() };
+        loss.write(row(1, 2, Folded));
+        loss.write(row(1, 2, Edited));
+        loss.write(row(0, 2, Gone));
+        loss.write(row(1, 3, Gone));
+        assert_eq!(loss.rows, [row(1, 2, Edited), row(0, 2, Gone), row(1, 3, Gone)]);
+    }
+
+    #[test]
+    fn changes_are_counted_by_resulting_message_state() {
+        let talk = (0..5).fold(Talk::new("S"), |talk, _| talk.user("look"));
+        let talk = talk.calls(&[("c", "read", json!({}))]).result("c", "found it here").end();
+        let recording = Recording::new(Arc::new(talk), Arc::default());
+        let mut context = Context::new(recording);
+        (0..7).for_each(|_| context.append());
+        let mut loss = Loss::default();
+        let moved = loss.take_moved(&mut context);
+        assert_eq!(loss.observe(&context, &moved, 3), Changes::default());
+        let ids = |from, to| (from..to).map(EntryId::message).collect::<Vec<_>>();
+        let into = vec![(Role::User, "summary".to_owned())];
+        context.apply(Op::Evict(ids(0, 3))).unwrap();
+        context.apply(Op::Fold { range: ids(3, 5), into, at: InsertAt::InPlace }).unwrap();
+        context.apply(Op::EditResult(CallId(0), "cleared".to_owned())).unwrap();
+        let moved = loss.take_moved(&mut context);
+        let changes = loss.observe(&context, &moved, 4);
+        assert_eq!(changes, Changes { folded: 2, gone: 3, edited: 1 });
+        let moved = loss.take_moved(&mut context);
+        assert_eq!(loss.observe(&context, &moved, 5), Changes::default());
+        let rows = loss.into_rows();
+        assert!(rows.iter().all(|row| row.request == 4), "{rows:?}");
+        assert_eq!(rows.iter().map(|row| row.message).collect::<Vec<_>>(), [0, 1, 2, 3, 4, 6]);
+    }
+}

@@ -4,7 +4,7 @@
 use rustc_hash::FxHashMap;
 use serde_json::Value as Json;
 
-use super::subject::PreparedSession;
+use crate::prepared::PreparedSession;
 use recap_billing::pricing::Agents;
 use recap_billing::prompt_cache::Rules;
 use recap_core::model::{

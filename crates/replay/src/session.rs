@@ -5,24 +5,27 @@ use std::sync::{Arc, Mutex};
 
 use jiff::Timestamp;
 use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::SeedableRng;
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
 
-use super::asked::{PendingQuestion, evidence_alone};
-use super::background::InFlight;
-use super::bill::Biller;
-use super::loss::Loss;
-use super::plan::{Plan, ReplayError};
-use super::stage::Running;
-use super::subject::PreparedSession;
+use crate::asked::{PendingQuestion, evidence_alone};
+use crate::background::InFlight;
+use crate::bill::Biller;
+use crate::loss::Loss;
+use crate::prepared::PreparedSession;
+use crate::stage::Running;
+use recap_billing::pricing::Agent;
 use recap_billing::prompt_cache::Prompt;
 use recap_core::model::{
-    Cell, CellOutcome, CellRows, CompactionRow, MessageIndex, RecordedCompaction, ReferenceOutcome,
-    RequestFacts, RequestRow, SaverFacts, Snapshot, SnapshotPart,
+    Cell, CellKey, CellOutcome, CellRows, CompactionRow, MessageIndex, RecordedCompaction,
+    ReferenceOutcome, RequestFacts, RequestRow, RowKind, SaverFacts, Snapshot, SnapshotPart,
 };
 use recap_core::tokens::Reported;
 use recap_exam::facts::Survival;
 use recap_strategy::{
-    AskedFrom, At, Compactor, Context, EntryId, Host, Metered, Pairs, Record, StoredFile,
-    StrategyState, When, Work,
+    AskedFrom, At, BrokenPair, Compactor, Context, EntryId, Host, MechanismError, Metered, Pairs,
+    Record, Saved, Scaling, StoredFile, Strategy, StrategyError, StrategyState, When, Work,
 };
 
 /// A finished cell, with the texts that its strategy wrote.
@@ -424,3 +427,128 @@ impl<'a> ReplaySession<'a> {
 #[cfg(test)]
 #[path = "session_tests.rs"]
 mod tests;
+
+// The settings of a cell, and what stops its replay.
+
+/// The settings of one cell to be run.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The session, strategy, window and replicate.
+    pub key: CellKey,
+    /// The strategy that is replayed.
+    pub strategy: Arc<Strategy>,
+    /// Assumed context limit in tokens.
+    pub window: u64,
+    /// Which absolute numbers scale with the window.
+    pub scaling: Scaling,
+    /// Seed of the run; mixed with the cell's key.
+    pub seed: u64,
+    /// Whether the compactor is the offline one.
+    pub offline: bool,
+    /// The billing models of the session; each has a bill of its own.
+    pub agents: Arc<[Agent]>,
+    /// The model in the compactor's role; `None`: the offline one, whose calls are
+    /// billed as the agent's model.
+    pub compactor: Option<Arc<Agent>>,
+}
+
+impl Plan {
+    /// The role of the row in the comparison.
+    pub fn row_kind(&self) -> RowKind {
+        if self.strategy.control {
+            RowKind::Control
+        } else if self.offline && self.strategy.uses_compactor() {
+            RowKind::OfflineSummary
+        } else {
+            RowKind::Ranked
+        }
+    }
+
+    /// The random stream of the cell, from the seed and the cell's key.
+    pub(super) fn random(&self) -> ChaCha8Rng {
+        let key = format!("{}\u{0}{:?}", self.seed, self.key);
+        ChaCha8Rng::from_seed(*blake3::hash(key.as_bytes()).as_bytes())
+    }
+}
+
+/// Why a replay stopped. The cell then fails.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ReplayError {
+    /// The strategy cannot be built for the window.
+    #[error(transparent)]
+    Strategy(#[from] StrategyError),
+    /// A mechanism cannot resume from a saved state.
+    #[error(transparent)]
+    Restore(#[from] MechanismError),
+    /// A mechanism failed: its name, and at what.
+    #[error("{0}: {1}")]
+    Mechanism(&'static str, MechanismError),
+    /// The effect of a strategy without its model says nothing about the strategy: the name
+    /// of the mechanism, and why nobody answered.
+    #[error("{0}: the compactor could not be asked: {1}")]
+    Unavailable(&'static str, String),
+    /// The context would be refused by every provider at this request.
+    #[error("strategy bug at request {0}: {1}")]
+    BrokenPair(usize, BrokenPair),
+    /// No request stands after the cut.
+    #[error("the recording ends before the cut")]
+    EndsBeforeCut,
+}
+
+// Saves a session between two messages, and restores it.
+
+/// Everything that a later process needs to resume a session: the strategy's
+/// state, without the rows measured so far.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SavedSession {
+    context: Saved,
+    shared: StrategyState,
+    stages: Vec<Json>,
+    reported: Option<Reported>,
+    reported_through: MessageIndex,
+    drawn: u64,
+    in_flight: BTreeMap<usize, InFlight>,
+}
+
+impl<'a> ReplaySession<'a> {
+    /// The session's state between two messages.
+    pub fn save(&self) -> SavedSession {
+        let random = self.random.lock().expect("nothing panics while drawing");
+        SavedSession {
+            context: self.context.save(),
+            shared: self.shared.clone(),
+            stages: self.stages.iter().map(|s| s.mechanism.state()).collect(),
+            reported: self.reported,
+            reported_through: self.reported_through,
+            drawn: random.get_word_pos() as u64,
+            in_flight: self.in_flight.clone(),
+        }
+    }
+
+    /// Resumes a session from a saved state.
+    pub fn restore(
+        subject: &'a PreparedSession,
+        plan: &'a Plan,
+        compactor: &'a dyn Compactor,
+        saved: SavedSession,
+    ) -> Result<Self, ReplayError> {
+        let mut session = Self::open(subject, plan, compactor)?;
+        session.context = Context::restore(subject.recording.clone(), saved.context);
+        session.shared = saved.shared;
+        session.reported = saved.reported;
+        session.reported_through = saved.reported_through;
+        session
+            .random
+            .get_mut()
+            .expect("nothing panics while drawing")
+            .set_word_pos(saved.drawn.into());
+        for (running, state) in session.stages.iter_mut().zip(saved.stages) {
+            running.mechanism.restore(state)?;
+        }
+        session.adopt(saved.in_flight);
+        session.loss = Loss::resumed(&session.context);
+        session.pairs.recheck_pairs(&session.context, 0..session.context.seen_count());
+        Ok(session)
+    }
+}

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::subject::text_hash;
+use crate::prepared::text_hash;
 use recap_core::model::{
     Block, CellKey, Expectation, Message, Preamble, PreambleChange, Question, QuestionKind,
     RecordedTrigger, Role, Session, SnapshotPart,

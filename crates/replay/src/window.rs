@@ -1,8 +1,10 @@
-//! The context limit that a run assumes.
+//! The context limits of a replay: the one that a run assumes, and the one that the recorded agent
+//! worked under.
 
 use std::str::FromStr;
 
-use recap_core::model::NATIVE;
+use recap_billing::pricing::Agents;
+use recap_core::model::{MOST_TOKENS, NATIVE, RecordedTrigger, Session};
 use recap_core::text::number_of_tokens;
 use recap_core::tokens::Sizes;
 use recap_strategy::Scaling;
@@ -137,9 +139,169 @@ impl WindowSpec {
     }
 }
 
+// The context limit that a recorded agent worked under.
+
+/// Limit in tokens that is assumed if the recorded model or its limit is not
+/// known: that of Claude models except the variants with 1m (Anthropic,
+/// "Context windows").
+pub const UNKNOWN_LIMIT: u64 = 200_000;
+
+/// Limits of variants above the limit in the price list, in tokens: 1m is a
+/// variant of models with 200k (Anthropic, "Context windows").
+const LARGER: [u64; 2] = [UNKNOWN_LIMIT, 1_000_000];
+
+/// Limits in tokens at which agents compact: those of Claude (200k, 1m) and of
+/// GPT-5 (272k of input, 400k with the output; OpenAI, "Models").
+const COMMON: [u64; 4] = [UNKNOWN_LIMIT, 272_000, 400_000, 1_000_000];
+
+/// The native window of a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NativeWindow {
+    /// The context limit in tokens.
+    pub tokens: u64,
+    /// How the limit was determined.
+    pub from: NativeFrom,
+}
+
+/// How a native window was determined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NativeFrom {
+    /// The limit that the recording states.
+    Recorded,
+    /// The limit of the recorded model in the price list.
+    Listed,
+    /// The default [`UNKNOWN_LIMIT`], because the model or its limit is not
+    /// known.
+    Unknown,
+    /// The agent compacted automatically well below that limit.
+    Compacted,
+    /// The session's prompts were larger than that limit.
+    Exceeded {
+        /// The limit that was exceeded, in tokens.
+        limit: u64,
+        /// Largest prompt that the recording reports, in tokens.
+        largest: u64,
+    },
+}
+
+impl NativeWindow {
+    /// The native window of a session: the limit that the recording states; else
+    /// from its model's limit in the price list of `agents` and from the sizes
+    /// that the recording reports.
+    ///
+    /// - Prompts over the limit: the smaller of 200k and 1m that is large enough,
+    ///   and beyond that the next whole million.
+    /// - An agent that compacts automatically does so at its own limit, which may
+    ///   be below its model's: the smallest of 200k, 272k, 400k, 1m and the
+    ///   model's limit that is at least as large as every prompt.
+    /// - Otherwise the model's limit, or [`UNKNOWN_LIMIT`].
+    pub fn of(session: &Session, agents: &Agents) -> Self {
+        let named = session.model.as_deref().map(|name| agents.named(name));
+        let listed = named.and_then(|agent| agent.prices?.max_input_tokens).filter(|n| *n > 0);
+        let stated = session.window.filter(|tokens| (1..=MOST_TOKENS).contains(tokens));
+        let limit = stated.or(listed).unwrap_or(UNKNOWN_LIMIT);
+        let largest = largest_prompt(session);
+        if largest > limit {
+            let larger = LARGER.into_iter().find(|window| *window >= largest);
+            let tokens = larger.unwrap_or_else(|| largest.next_multiple_of(1_000_000));
+            return Self { tokens, from: NativeFrom::Exceeded { limit, largest } };
+        }
+        if stated.is_some() {
+            return Self { tokens: limit, from: NativeFrom::Recorded };
+        }
+        let holding = COMMON.into_iter().find(|window| *window >= largest);
+        match holding.filter(|window| *window < limit) {
+            Some(tokens) if largest_before(session).is_some() => {
+                Self { tokens, from: NativeFrom::Compacted }
+            }
+            _ if listed.is_none() => Self { tokens: limit, from: NativeFrom::Unknown },
+            _ => Self { tokens: limit, from: NativeFrom::Listed },
+        }
+    }
+}
+
+/// A limit that a session shows, and that others of its agent and model are given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SharedLimit {
+    /// The context limit in tokens.
+    pub tokens: u64,
+    /// Id of the session that shows it.
+    pub session: String,
+    /// By what.
+    pub shown: LimitShown,
+    /// How many others are given it.
+    pub given: usize,
+}
+
+/// What shows a limit, with its tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LimitShown {
+    /// The largest prompt before an automatic compaction.
+    Compaction(u64),
+    /// A prompt above the limit so far.
+    Prompt(u64),
+}
+
+/// Gives sessions of one agent and model the limit at which one of them compacted by itself:
+/// those before it, and those after it until one sends a larger prompt, or compacts at another
+/// limit. A session whose recording states its limit keeps that. Sorts the sessions by their
+/// begin; returns the limits in that order.
+pub fn share_limits(sessions: &mut [&mut Session], agents: &Agents) -> Vec<SharedLimit> {
+    sessions.sort_by_key(|session| session.messages.first().and_then(|message| message.at));
+    let own: Vec<NativeWindow> = sessions.iter().map(|one| NativeWindow::of(one, agents)).collect();
+    let shows = |at: usize| {
+        let session: &Session = sessions[at];
+        let largest = largest_prompt(session);
+        let shown = match own[at].from {
+            NativeFrom::Compacted => LimitShown::Compaction(largest_before(session).unwrap_or(0)),
+            _ => LimitShown::Prompt(largest),
+        };
+        SharedLimit { tokens: own[at].tokens, session: session.id.clone(), shown, given: 0 }
+    };
+    let compacted = |window: &NativeWindow| window.from == NativeFrom::Compacted;
+    let Some(first) = own.iter().position(compacted) else { return Vec::new() };
+    let mut limits = vec![shows(first)];
+    let mut given = Vec::new();
+    for (at, window) in
+        own.iter().enumerate().filter(|(_, window)| window.from != NativeFrom::Recorded)
+    {
+        let current = limits.last_mut().expect("there is a first one");
+        if compacted(window) || largest_prompt(sessions[at]) > current.tokens {
+            if window.tokens != current.tokens {
+                limits.push(shows(at));
+            }
+        } else if window.tokens != current.tokens {
+            current.given += 1;
+            given.push((at, current.tokens));
+        }
+    }
+    given.into_iter().for_each(|(at, tokens)| sessions[at].window = Some(tokens));
+    limits
+}
+
+/// Largest prompt that the recording reports, of a request or just before a
+/// compaction; 0 if it reports none.
+fn largest_prompt(session: &Session) -> u64 {
+    let requests = session.messages.iter().filter_map(|message| message.usage);
+    let requests = requests.map(|usage| usage.prompt());
+    let before = session.compactions.iter().filter_map(|c| c.tokens_before);
+    // Recorded figures may be impossibly large.
+    requests.chain(before).filter(|tokens| *tokens <= MOST_TOKENS).max().unwrap_or(0)
+}
+
+/// Largest prompt before an automatic compaction, where the recording reports one.
+fn largest_before(session: &Session) -> Option<u64> {
+    let by_itself = session.compactions.iter().filter(|c| c.trigger == RecordedTrigger::Auto);
+    by_itself.filter_map(|c| c.tokens_before).filter(|tokens| *tokens <= MOST_TOKENS).max()
+}
+
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+    use recap_billing::pricing::PriceList;
+    use recap_core::model::{Message, RecordedCompaction, Role, Usage};
     use recap_core::tokens::Weight;
 
     fn sizes(preamble: u64, messages: &[u64], output: u64) -> Sizes {
@@ -214,5 +376,218 @@ mod tests {
         }
         assert!("1e15".parse::<WindowSpec>().is_err());
         assert!("100%".parse::<WindowSpec>().is_ok());
+    }
+
+    /// A session of a model with prompts and compactions of these sizes.
+    fn session(
+        model: Option<&str>,
+        prompts: &[u64],
+        compactions: &[(RecordedTrigger, Option<u64>)],
+    ) -> NativeWindow {
+        let message = |input: &u64| Message {
+            id: String::new(),
+            role: Role::Assistant,
+            at: None,
+            blocks: Vec::new(),
+            usage: Some(Usage { input: 1_000, cache_read: input - 1_000, ..Usage::default() }),
+            synthetic: false,
+            broadcast: false,
+        };
+        let compaction = |(trigger, tokens_before): &(RecordedTrigger, Option<u64>)| {
+            let (trigger, tokens_before) = (*trigger, *tokens_before);
+            RecordedCompaction { trigger, tokens_before, ..RecordedCompaction::default() }
+        };
+        let session = Session {
+            model: model.map(str::to_owned),
+            messages: prompts.iter().map(message).collect(),
+            compactions: compactions.iter().map(compaction).collect(),
+            ..Session::default()
+        };
+        let list = r#"{
+            "small": {"input_cost_per_token": 1e-6, "output_cost_per_token": 1e-6, "max_input_tokens": 128000},
+            "usual": {"input_cost_per_token": 1e-6, "output_cost_per_token": 1e-6, "max_input_tokens": 200000},
+            "large": {"input_cost_per_token": 1e-6, "output_cost_per_token": 1e-6, "max_input_tokens": 1000000},
+            "vast": {"input_cost_per_token": 1e-6, "output_cost_per_token": 1e-6, "max_input_tokens": 20000000},
+            "none": {"input_cost_per_token": 1e-6, "output_cost_per_token": 1e-6, "max_input_tokens": 0},
+            "unlimited": {"input_cost_per_token": 1e-6, "output_cost_per_token": 1e-6}
+        }"#;
+        let list = Arc::new(PriceList::parse("test", list).unwrap());
+        // The window is that of the recorded model, whatever the agent model of
+        // the bill.
+        NativeWindow::of(&session, &Agents::new(list, vec!["small".to_owned()]))
+    }
+
+    const AUTO: RecordedTrigger = RecordedTrigger::Auto;
+
+    #[test]
+    fn window_is_listed_limit_of_recorded_model() {
+        let listed = |tokens| NativeWindow { tokens, from: NativeFrom::Listed };
+        assert_eq!(session(Some("small"), &[50_000], &[]), listed(128_000));
+        assert_eq!(session(Some("large"), &[50_000], &[]), listed(1_000_000));
+        assert_eq!(session(Some("provider/large"), &[], &[]), listed(1_000_000));
+        // A prompt of exactly the limit does not exceed it.
+        assert_eq!(session(Some("usual"), &[200_000], &[]), listed(200_000));
+    }
+
+    #[test]
+    fn limit_stated_in_recording_has_priority() {
+        let stated = |tokens, prompt| {
+            let usage = Some(Usage { input: prompt, ..Usage::default() });
+            let message = Message { usage, ..Message::new("", Role::Assistant, None, Vec::new()) };
+            let (window, messages) = (Some(tokens), vec![message]);
+            let session = Session { window, messages, ..Session::default() };
+            let list = Arc::new(PriceList::bundled());
+            NativeWindow::of(&session, &Agents::new(list, Vec::new()))
+        };
+        let recorded = NativeWindow { tokens: 258_400, from: NativeFrom::Recorded };
+        assert_eq!(stated(258_400, 230_000), recorded);
+        let from = NativeFrom::Exceeded { limit: 258_400, largest: 300_000 };
+        assert_eq!(stated(258_400, 300_000), NativeWindow { tokens: 1_000_000, from });
+        // What is no limit is not believed.
+        for odd in [0, MOST_TOKENS + 1] {
+            let unknown = NativeWindow { tokens: 200_000, from: NativeFrom::Unknown };
+            assert_eq!(stated(odd, 9_000), unknown);
+        }
+    }
+
+    #[test]
+    fn without_a_known_limit_the_window_is_200k() {
+        let unknown = NativeWindow { tokens: 200_000, from: NativeFrom::Unknown };
+        for model in [None, Some("claude-of-somebody"), Some("unlimited"), Some("none")] {
+            assert_eq!(session(model, &[50_000], &[]), unknown, "{model:?}");
+        }
+        assert_eq!(session(None, &[50_000], &[(AUTO, Some(50_000))]), unknown);
+    }
+
+    #[test]
+    fn prompts_over_limit_give_next_larger_window() {
+        let over = |model, prompts: &[u64]| {
+            let found = session(model, prompts, &[]);
+            assert!(matches!(found.from, NativeFrom::Exceeded { .. }), "{found:?}");
+            found.tokens
+        };
+        assert_eq!(over(Some("small"), &[150_000, 20_000]), 200_000);
+        assert_eq!(over(Some("usual"), &[200_001]), 1_000_000);
+        assert_eq!(over(None, &[300_000]), 1_000_000);
+        assert_eq!(over(Some("large"), &[1_200_000]), 2_000_000);
+        let from = session(Some("usual"), &[300_000], &[]).from;
+        assert_eq!(from, NativeFrom::Exceeded { limit: 200_000, largest: 300_000 });
+        // The prompt before a compaction counts, whether the compaction was
+        // automatic or manual.
+        let before = [(RecordedTrigger::Manual, Some(250_000)), (AUTO, Some(160_000))];
+        assert_eq!(session(Some("usual"), &[9_000], &before).tokens, 1_000_000);
+    }
+
+    #[test]
+    fn early_compacting_agent_has_smallest_common_window() {
+        let auto =
+            |model, prompts: &[u64], before| session(model, prompts, &[(AUTO, Some(before))]);
+        let compacted = |tokens| NativeWindow { tokens, from: NativeFrom::Compacted };
+        assert_eq!(auto(Some("large"), &[158_000], 160_000), compacted(200_000));
+        assert_eq!(auto(Some("large"), &[210_000], 160_000), compacted(272_000));
+        assert_eq!(auto(Some("large"), &[210_000], 272_001), compacted(400_000));
+        let listed = |tokens| NativeWindow { tokens, from: NativeFrom::Listed };
+        assert_eq!(auto(Some("large"), &[9_000], 400_001), listed(1_000_000));
+        // The model's own limit is the smallest.
+        assert_eq!(auto(Some("small"), &[90_000], 100_000), listed(128_000));
+        assert_eq!(auto(Some("usual"), &[90_000], 100_000), listed(200_000));
+    }
+
+    #[test]
+    fn manual_and_unsized_compactions_do_not_change_window() {
+        let listed = NativeWindow { tokens: 1_000_000, from: NativeFrom::Listed };
+        for compaction in [
+            (RecordedTrigger::Manual, Some(160_000)),
+            (RecordedTrigger::Unknown, Some(160_000)),
+            (AUTO, None),
+        ] {
+            assert_eq!(session(Some("large"), &[9_000], &[compaction]), listed, "{compaction:?}");
+        }
+    }
+
+    /// A session of a model with 1m, at an hour, with its largest prompt and the size at which it
+    /// compacted by itself.
+    fn at_hour(id: &str, hour: i8, prompt: u64, compacted: Option<u64>) -> Session {
+        let at = jiff::civil::date(2026, 7, 1).at(hour, 0, 0, 0).in_tz("UTC").unwrap().timestamp();
+        let usage = Some(Usage { input: prompt, ..Usage::default() });
+        let asked = Message { usage, ..Message::new("", Role::Assistant, Some(at), Vec::new()) };
+        let made = compacted.map(|before| RecordedCompaction {
+            trigger: AUTO,
+            tokens_before: Some(before),
+            ..RecordedCompaction::default()
+        });
+        Session {
+            id: id.to_owned(),
+            model: Some("claude-opus-5".to_owned()),
+            messages: vec![asked],
+            compactions: made.into_iter().collect(),
+            ..Session::default()
+        }
+    }
+
+    #[test]
+    fn compaction_by_itself_decides_for_all_until_larger_prompt() {
+        let mut sessions = [
+            at_hour("last", 9, 60_000, None),
+            at_hour("compacts", 3, 150_000, Some(167_000)),
+            at_hour("first", 1, 40_000, None),
+            at_hour("large", 5, 420_000, None),
+            at_hour("again", 7, 90_000, Some(165_000)),
+            at_hour("behind large", 6, 50_000, None),
+        ];
+        let agents = Agents::new(Arc::new(PriceList::bundled()), Vec::new());
+        let mut all: Vec<&mut Session> = sessions.iter_mut().collect();
+        let limits = share_limits(&mut all, &agents);
+        let told = limits.iter().map(|one| (&*one.session, one.tokens, one.given, one.shown));
+        let expected = [
+            ("compacts", 200_000, 1, LimitShown::Compaction(167_000)),
+            ("large", 1_000_000, 0, LimitShown::Prompt(420_000)),
+            ("again", 200_000, 1, LimitShown::Compaction(165_000)),
+        ];
+        assert_eq!(told.collect::<Vec<_>>(), expected);
+        let windows = sessions.iter().map(|one| (&*one.id, NativeWindow::of(one, &agents).tokens));
+        let expected = [
+            ("last", 200_000),
+            ("compacts", 200_000),
+            ("first", 200_000),
+            ("large", 1_000_000),
+            ("again", 200_000),
+            ("behind large", 1_000_000),
+        ];
+        assert_eq!(windows.collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn stated_limits_stay_and_without_compaction_nothing_is_shared() {
+        let agents = Agents::new(Arc::new(PriceList::bundled()), Vec::new());
+        let mut alone = [at_hour("a", 1, 9_000, None), at_hour("b", 2, 9_000, None)];
+        let mut all: Vec<&mut Session> = alone.iter_mut().collect();
+        assert_eq!(share_limits(&mut all, &agents), []);
+        let mut sessions = [at_hour("a", 1, 9_000, Some(160_000)), at_hour("b", 2, 9_000, None)];
+        sessions[1].window = Some(500_000);
+        let mut all: Vec<&mut Session> = sessions.iter_mut().collect();
+        assert_eq!(share_limits(&mut all, &agents)[0].given, 0);
+        assert_eq!(sessions[1].window, Some(500_000));
+    }
+
+    #[test]
+    fn impossibly_large_sizes_are_ignored() {
+        let listed = NativeWindow { tokens: 1_000_000, from: NativeFrom::Listed };
+        assert_eq!(session(Some("large"), &[u64::MAX, 9_000], &[(AUTO, Some(u64::MAX))]), listed);
+    }
+
+    #[test]
+    fn window_holds_prompt_of_exactly_its_size() {
+        let tokens = |model, prompt, trigger| session(Some(model), &[prompt], trigger).tokens;
+        assert_eq!(tokens("small", 200_000, &[]), 200_000);
+        assert_eq!(tokens("usual", 1_000_000, &[]), 1_000_000);
+        assert_eq!(tokens("large", 2_000_000, &[]), 2_000_000);
+        assert_eq!(tokens("large", 200_000, &[(AUTO, Some(9_000))]), 200_000);
+        // The largest figure that is believed, and one more.
+        assert_eq!(tokens("large", 10_000_000, &[]), 10_000_000);
+        assert_eq!(tokens("large", 10_000_001, &[]), 1_000_000);
+        // No common window holds it: it is the model's own limit.
+        let vast = session(Some("vast"), &[3_000_000], &[(AUTO, Some(9_000))]);
+        assert_eq!(vast, NativeWindow { tokens: 20_000_000, from: NativeFrom::Listed });
     }
 }

@@ -2,35 +2,35 @@
 //! recording, and the requests after it are searched for the identifiers that
 //! the recorded agent used next (how-it-works §44 and §45).
 //!
-//! The parts have a file each: the segment of the session ([`part`]), depth
-//! 1 ([`forced`]), the search for lost facts ([`recovered`]), and what a judge checks
-//! ([`statements`]).
+//! A file each: the segment of the session ([`segment`]) and the search for lost facts
+//! ([`recovered`]).
 
-mod forced;
-mod part;
 mod recovered;
-mod statements;
+mod segment;
 
 #[cfg(test)]
 mod tests;
 
-use crate::plan::ReplayError;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::ops::Range;
 
-pub use part::CutSegment;
-pub(crate) use statements::Statements;
-pub use statements::carrier;
-
-use super::asked::PendingQuestion;
-use super::plan::Plan;
-use super::session::ReplaySession;
-use super::window::LEAST_FOR_MESSAGES;
+use crate::PreparedSession;
+use crate::asked::PendingQuestion;
+use crate::loss::Changes;
+use crate::session::{Plan, ReplayError, ReplaySession};
+use crate::window::LEAST_FOR_MESSAGES;
 use recap_core::model::{
-    CallBill, CellRows, CompactionRow, CutExam, Fallbacks, LatencySource, NO_SUMMARY,
-    ReferenceOutcome, ReferenceState, Snapshot, counts_refusals,
+    CallBill, CellRows, CompactionRow, CutExam, Fallbacks, LatencySource, MessageIndex, NO_SUMMARY,
+    Reference, ReferenceOutcome, ReferenceState, RequestRow, Snapshot, counts_refusals,
 };
-use recap_strategy::{Compactor, Context};
+use recap_core::text::around;
+use recap_core::tokens::Reported;
+use recap_exam::roles::judge::{Judge, Statement};
+use recap_strategy::{At, Compactor, Context, Gauge, Scaling, Strategy, When};
 use recovered::Searcher;
+
+pub use segment::CutSegment;
 
 /// The result of examining a strategy at a cut.
 #[derive(Clone, Debug)]
@@ -102,9 +102,8 @@ impl CutExamination<'_> {
         let sizes = &part.subject.recording.sizes;
         let tokens = sizes.preamble_tokens() + self.material_tokens();
         let Plan { strategy, scaling, .. } = self.plan;
-        let stages = forced::forceable(strategy);
-        let own =
-            stages.iter().map(|&at| (forced::window(strategy, at, *scaling, tokens), Some(at)));
+        let stages = forceable(strategy);
+        let own = stages.iter().map(|&at| (window(strategy, at, *scaling, tokens), Some(at)));
         let mut tries: Vec<(u64, Option<usize>)> = own.collect();
         tries.extend(stages.iter().map(|&stage| (tokens, Some(stage))));
         tries.dedup();
@@ -306,4 +305,213 @@ async fn follow(
         }
     }
     Ok(())
+}
+
+// Depth 1: all messages arrive uncompressed, and then a compaction is forced
+// even if the strategy's trigger has not fired (how-it-works §44).
+
+/// Whether a trigger depends on the size of a context, so that it can be
+/// treated as reached. Triggers on user messages, the clock and the vendor's
+/// own compactions do not.
+fn is_about_size(when: &When) -> bool {
+    matches!(
+        when,
+        When::Always
+            | When::Above { .. }
+            | When::AboveReserve { .. }
+            | When::ToolTokens(_)
+            | When::Messages(_)
+    )
+}
+
+/// Stages that may be forced, by position.
+fn forceable(strategy: &Strategy) -> Vec<usize> {
+    let stages = strategy.stages.iter().enumerate();
+    let may = stages.filter(|(_, stage)| stage.at != At::Open && is_about_size(&stage.when));
+    may.map(|(number, _)| number).collect()
+}
+
+/// Largest window that is tried; no provider offers a larger one.
+const LARGEST: u64 = 1 << 32;
+
+/// The window at which a context of `tokens` tokens just reaches a stage's
+/// trigger: the largest window at which the stage runs. If the trigger is not a
+/// share of the window, the window is as large as the context.
+fn window(strategy: &Strategy, stage: usize, scaling: Scaling, tokens: u64) -> u64 {
+    let fires = |window: u64| {
+        let threshold = strategy.threshold(stage, window, scaling);
+        threshold.is_some_and(|threshold| tokens > threshold)
+    };
+    if fires(LARGEST) || !fires(1) {
+        return tokens;
+    }
+    let (mut fires_at, mut does_not) = (1, LARGEST);
+    while does_not - fires_at > 1 {
+        let middle = fires_at + (does_not - fires_at) / 2;
+        if fires(middle) { fires_at = middle } else { does_not = middle }
+    }
+    fires_at
+}
+
+impl ReplaySession<'_> {
+    /// Appends the first messages without any compaction. Their last request is
+    /// sent, so that the cache has the state that it would have had.
+    async fn arrive_uncompacted(&mut self, messages: MessageIndex) -> Result<(), ReplayError> {
+        self.open_stages().await?;
+        let recording = &self.subject.recording;
+        let all = &recording.session.messages[..messages as usize];
+        let last = all.iter().rposition(|message| message.is_request());
+        for (at, message) in all.iter().enumerate() {
+            let number = at as MessageIndex;
+            self.context.enter(number);
+            if message.is_request() {
+                self.pass(number, Some(at) == last);
+            }
+            self.context.append();
+            self.pairs.recheck_pairs(&self.context, [number]);
+        }
+        self.observe();
+        Ok(())
+    }
+
+    /// Skips a request that is the same for every strategy.
+    fn pass(&mut self, message: MessageIndex, sent: bool) {
+        let weight = self.context.weight();
+        let output = self.subject.recording.sizes.output[message as usize];
+        let facts = &self.subject.facts.requests[self.requests.len()];
+        if sent {
+            self.biller.request(&mut self.context, facts, None);
+        } else {
+            self.biller.skip();
+        }
+        self.requests.push(RequestRow {
+            tokens_sent: weight.tokens,
+            estimated: None,
+            messages: self.context.message_count(),
+            overflow: false,
+            valid: true,
+            common_prefix: 0,
+            cache_break: false,
+        });
+        self.reported = Some(Reported { input: weight.tokens, output });
+        self.reported_through = self.context.seen_count();
+    }
+
+    /// Runs the stages in order, each by its own trigger, and treats the
+    /// trigger of the stage `forced` as reached unless the context was changed
+    /// before. Returns whether a stage changed the context, or called a model
+    /// in order to change it.
+    async fn force(&mut self, forced: Option<usize>) -> Result<bool, ReplayError> {
+        let seen = self.context.seen_count();
+        let timeline = &self.subject.timeline;
+        self.now = timeline.at(seen.saturating_sub(1));
+        self.context.enter(seen);
+        let compactions = &self.subject.recording.session.compactions;
+        self.recorded = compactions.iter().find(|compaction| compaction.after == seen);
+        self.prepare()?;
+        let mut acted = false;
+        for number in 0..self.stages.len() {
+            if self.stages[number].stage.at == At::Open {
+                continue;
+            }
+            let before = self.reported_weight();
+            self.context.begin_stage(number as u32);
+            self.adjust_reported(before);
+            let mut gauge = self.gauge();
+            if Some(number) == forced && !acted {
+                self.reach(number, &mut gauge);
+            } else if !self.stages[number].when.holds(&gauge) {
+                continue;
+            }
+            let ran = self.run(number, &gauge).await?;
+            let changes = self.observe();
+            acted |= changes != Changes::default() || !ran.calls.is_empty();
+            self.keep(ran, changes);
+        }
+        Ok(acted)
+    }
+
+    /// Treats the trigger of a stage as reached: sets the size that the strategy
+    /// estimates to just above it.
+    fn reach(&self, number: usize, gauge: &mut Gauge<'_>) {
+        let threshold = self.plan.strategy.threshold(number, self.plan.window, self.plan.scaling);
+        let least = threshold.unwrap_or(0) + 1;
+        let believed = gauge.believed.unwrap_or(self.context.weight().tokens);
+        gauge.believed = Some(believed.max(least));
+    }
+}
+
+// What a strategy's own texts say of facts, for a judge to check.
+
+/// Characters on either side of a name that a judge sees.
+const SEEN: usize = 300;
+
+/// The strategy's own text that names a fact, and where: where it says something of it, if
+/// anywhere.
+pub fn carrier(
+    fact: usize,
+    context: &Context,
+    subject: &PreparedSession,
+) -> Option<(String, Range<usize>)> {
+    let entries = context.visible().filter_map(|id| context.entry(id));
+    let own = entries.filter(|entry| entry.edited || entry.id.index().is_none());
+    let written = own.map(|entry| entry.text);
+    let notes = context.notes().map(|(_, note)| note.into());
+    let texts: Vec<Cow<'_, str>> = written.chain(notes).collect();
+    let survival = &subject.survival;
+    let stated = texts.iter().find_map(|text| Some((text, survival.stated_in(fact, text)?)));
+    let named = || texts.iter().find_map(|text| Some((text, survival.place_in(fact, text)?)));
+    stated.or_else(named).map(|(text, place)| (text.to_string(), place))
+}
+
+/// What the contexts behind a cut say of its facts, each at the request that uses it.
+#[derive(Default)]
+pub(crate) struct Statements(BTreeMap<usize, Statement>);
+
+impl Statements {
+    /// Takes in the context of a request.
+    pub(crate) fn read(&mut self, request: u32, context: &Context, part: &CutSegment) {
+        let subject = part.subject();
+        let facts = subject.facts.exam.references.iter().enumerate();
+        for (at, fact) in facts.filter(|(_, fact)| part.request_of(fact.request) == request) {
+            if let Some((text, place)) = carrier(at, context, subject) {
+                let summary = excerpt(&text, &place);
+                let source = source(at, fact, subject);
+                self.0.insert(at, Statement { name: fact.text.clone(), source, summary });
+            }
+        }
+    }
+
+    /// Lets a judge check the facts that are carried by the rule of words: one of which nothing
+    /// true is said is bare.
+    pub(crate) async fn check(self, exam: &mut CutExam, judge: &dyn Judge) {
+        let is_carried = |at: &usize| exam.states.get(*at) == Some(&ReferenceState::Carried);
+        let (places, statements): (Vec<usize>, Vec<Statement>) =
+            self.0.into_iter().filter(|(at, _)| is_carried(at)).unzip();
+        if statements.is_empty() {
+            return;
+        }
+        match judge.check(&statements).await {
+            Ok(None) => {}
+            Ok(Some(truths)) => {
+                for (at, _) in places.iter().zip(truths).filter(|(_, is_true)| !is_true) {
+                    exam.states[*at] = ReferenceState::Bare;
+                }
+            }
+            Err(_) => exam.unchecked = places.len() as u32,
+        }
+    }
+}
+
+/// The text around a place.
+fn excerpt(text: &str, place: &Range<usize>) -> String {
+    let (before, after) = around(text, place, SEEN);
+    format!("{before}{}{after}", &text[place.clone()])
+}
+
+/// The last place in the recording at which a fact stood before the cut.
+fn source(at: usize, fact: &Reference, subject: &PreparedSession) -> String {
+    let message = subject.recording.session.messages[fact.last_seen as usize].sent();
+    let place = subject.survival.place_in(at, &message);
+    place.map_or_else(String::new, |place| excerpt(&message, &place))
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::part::CutSegment;
+use super::segment::CutSegment;
 use crate::session::ReplaySession;
 use recap_core::model::{Message, MessageIndex, ReferenceOutcome, ReferenceState, Role};
 use recap_strategy::{Archived, ArchivedSession, Channel, ClosedSession, RecoverySpec};

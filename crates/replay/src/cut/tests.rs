@@ -345,7 +345,7 @@ fn only_size_triggers_after_start_can_be_forced() {
     ] {
         (strategy.stages[0].at, strategy.stages[0].when) = (at, when);
         let expected = if may { vec![0] } else { Vec::new() };
-        assert_eq!(forced::forceable(&strategy), expected, "{:?}", strategy.stages[0].when);
+        assert_eq!(forceable(&strategy), expected, "{:?}", strategy.stages[0].when);
     }
 }
 
@@ -487,7 +487,7 @@ fn largest_triggering_window_is_exact_to_the_token() {
         (When::Messages(3), 700, 700),
     ] {
         strategy.stages[0].when = when.clone();
-        assert_eq!(forced::window(&strategy, 0, Scaling::AsWritten, tokens), window, "{when:?}");
+        assert_eq!(super::window(&strategy, 0, Scaling::AsWritten, tokens), window, "{when:?}");
     }
 }
 

@@ -21,7 +21,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 
 use super::RunRecord;
-use crate::subject::is_text_hash;
+use crate::prepared::is_text_hash;
 use recap_core::model::{
     Answer, CallRow, Cell, CellOutcome, Cut, CutOutcome, Expectation, Gate, GradedAnswer, Manifest,
     NoGrade, RunResults, Session, SessionFacts, Verdict,

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::files::{FolderError, io as at};
+use super::folder::{FolderError, io as at};
 use recap_core::model::{Bill, CallRow, Cell, CellOutcome, Cut, RequestRow, SessionFacts};
 use recap_core::text::json_error;
 

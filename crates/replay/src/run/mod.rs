@@ -3,35 +3,27 @@
 //! Invariant: a cell that fails stops no other cell, and a result is on disk
 //! before the next event is reported.
 
-mod again;
 mod asking;
-mod calibrate;
 mod conceal;
 mod conduct;
 mod cutting;
-mod earlier;
-mod files;
 mod folder;
 mod journal;
-mod observer;
+mod judging;
 mod pool;
 mod prepare;
 mod record;
 mod spec;
 mod texts;
-mod windows;
 
-pub use again::judge_again;
-pub use calibrate::{grade, sample};
 pub use conceal::Conceal;
 pub use conduct::{ConductError, ConformanceReport, check_conformance};
-pub use earlier::unlike;
-pub use files::{FolderError, GATE, RESULT_FILES};
-pub use folder::{Folder, REPLIES};
-pub use observer::{Event, Observer};
+pub use folder::{Folder, FolderError, GATE, REPLIES, RESULT_FILES};
+pub use judging::{grade, judge_again, sample};
 pub use pool::{Finished, run};
 pub use prepare::{Prepared, plan, prepare};
-pub use record::RunRecord;
-pub use spec::{CutQuestions, ModelRoles, NamedSession, RunError, RunSpec};
+pub use record::{RunRecord, unlike};
+pub use spec::{
+    CutQuestions, Event, ModelRoles, NamedSession, Observer, RunError, RunSpec, Windows,
+};
 pub use texts::{RunTexts, TextFile};
-pub use windows::Windows;

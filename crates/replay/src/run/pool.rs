@@ -10,11 +10,11 @@ use tokio::task::{JoinError, JoinSet};
 
 use super::asking::Asking;
 use super::cutting::{self, CutTask, Cutting, cells_without_summary};
-use super::earlier::Earlier;
-use super::files::FolderError;
 use super::folder::Folder;
-use super::observer::{Event, Observer};
+use super::folder::FolderError;
 use super::prepare::{Prepared, plan};
+use super::record::Earlier;
+use super::spec::{Event, Observer};
 use super::spec::{ModelRoles, RunError, RunSpec, compactor};
 use crate::{PreparedSession, Replayed, replay};
 use recap_core::model::{

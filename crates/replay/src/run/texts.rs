@@ -8,7 +8,7 @@ use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use super::files::{FolderError, TEXTS, io};
+use super::folder::{FolderError, TEXTS, io};
 use super::journal::Text;
 
 /// Texts of messages and summaries by hash.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use rustc_hash::FxHashMap;
 
-use super::exogenous::{self, CacheParameters};
+use crate::exogenous::{self, CacheParameters};
 use recap_billing::prompt_cache::reads_in_wide_steps;
 use recap_core::clock::{PROFILE, Timeline};
 use recap_core::model::{

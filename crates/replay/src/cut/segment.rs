@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::PreparedSession;
-use crate::subject::text_hash;
+use crate::prepared::text_hash;
 use recap_core::model::{
     Cut, Exam, Fact, MessageIndex, QuestionFacts, RecordedCompaction, Reference, RequestFacts,
     SessionFacts, Snapshot, SnapshotPart,
