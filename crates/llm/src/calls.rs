@@ -1,14 +1,16 @@
-//! The calls of a run: those in flight, their outcomes and their costs.
+//! The calls of a run: each distinct one is made once; those in flight, their outcomes and costs,
+//! and those that failed.
 
 use std::collections::BTreeMap;
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
+use async_trait::async_trait;
 use jiff::Timestamp;
 use tokio::sync::OnceCell;
 
-use super::cassette::CassetteError;
-use super::{Answered, Call, CallError, Cassette, FaultKind, Finish, Model, Reply, Tokens};
+use crate::cassette::{CassetteError, Mode, key};
+use crate::{Answered, Call, CallError, Cassette, FaultKind, Finish, Llm, Model, Reply, Tokens};
 use recap_billing::pricing::ModelPrices;
 use recap_core::model::{Buckets, CallOutcome, CallRow, LatencySource, ModelRole, Timing, Usage};
 
@@ -80,14 +82,14 @@ impl Calls {
     }
 
     /// The call with a key, which may not have started yet.
-    pub(super) fn in_flight_call(&self, key: &str) -> Arc<InFlightCall> {
+    fn in_flight_call(&self, key: &str) -> Arc<InFlightCall> {
         Arc::clone(self.flights().entry(key.to_owned()).or_default())
     }
 
     /// Records that a role has received the outcome of its call. A call that
     /// failed because of the run is removed, so that later callers may try it
     /// again.
-    pub(super) fn deliver(&self, key: &str, role: ModelRole, in_flight_call: &Arc<InFlightCall>) {
+    fn deliver(&self, key: &str, role: ModelRole, in_flight_call: &Arc<InFlightCall>) {
         if let Some(row) = self.rows().get_mut(key) {
             row.role = row.role.min(role);
         }
@@ -104,7 +106,7 @@ impl Calls {
 
     /// Whether an outcome is stored. A cassette repeats errors too; for resuming
     /// the run only replies are stored, so that it tries again what failed.
-    pub(super) fn stores(&self, outcome: &Result<Answered, CallError>) -> bool {
+    fn stores(&self, outcome: &Result<Answered, CallError>) -> bool {
         outcome.is_ok() || self.cassette.is_some()
     }
 
@@ -117,7 +119,7 @@ impl Calls {
 
     /// Adds the row of a call. What earlier callers sent for it in vain counts as
     /// attempts of the same call.
-    pub(super) fn note(&self, mut row: CallRow) {
+    fn note(&self, mut row: CallRow) {
         let mut rows = self.rows();
         if let Some(before) = rows.get(&row.key) {
             row.timing.attempts += before.timing.attempts;
@@ -150,7 +152,7 @@ pub(super) struct CallFacts<'a> {
 ///
 /// Providers report no tokens with a fault, so that those rows have no price.
 /// Their time is not known either.
-pub(super) fn row(
+fn row(
     facts: &CallFacts<'_>,
     call: &Call,
     outcome: &Result<Answered, CallError>,
@@ -201,4 +203,254 @@ pub fn call_usd(prices: &ModelPrices, usage: &Usage, at: Timestamp) -> Option<f6
     let prompt = prices.prompt_usd(&Buckets::from(usage), at)?;
     let output = prices.output_usd(usage.prompt(), usage.output, at)?;
     Some(prompt + output)
+}
+
+/// Calls of a run that brought no reply because of the run or the provider.
+#[derive(Debug, Default)]
+pub struct FailedCalls {
+    errors: Mutex<Vec<(ModelRole, CallError)>>,
+}
+
+impl FailedCalls {
+    /// The number of failed calls and the first of them in the order of their
+    /// messages; `None` if there is none. The order in which they failed
+    /// depends on the machine, their messages do not. A missing recording comes
+    /// first: it is the only error that a second attempt cannot remedy.
+    ///
+    /// `fell_back`: where the compactor gave no reply, its strategies fell back as
+    /// their designs say, and nothing is missing.
+    pub fn first(&self, fell_back: bool) -> Option<(usize, CallError)> {
+        let errors = self.errors.lock().expect("no thread panics while it holds the lock");
+        let counts = |(role, error): &&(ModelRole, CallError)| {
+            let unanswered = matches!(error, CallError::Unavailable { .. });
+            !(fell_back && *role == ModelRole::Compactor && unanswered)
+        };
+        let missing = |error: &CallError| matches!(error, CallError::NotRecorded(_));
+        let rank = |error: &CallError| (!missing(error), error.to_string());
+        let failed = || errors.iter().filter(counts).map(|(_, error)| error);
+        let first = failed().min_by_key(|error| rank(error))?;
+        Some((failed().count(), first.clone()))
+    }
+
+    fn note(&self, role: ModelRole, error: &CallError) {
+        if !error.is_request_error() {
+            let mut errors = self.errors.lock().expect("no thread panics while it holds the lock");
+            errors.push((role, error.clone()));
+        }
+    }
+}
+
+/// A model whose failed calls are recorded.
+pub struct FailureRecorder {
+    inner: Arc<dyn Llm>,
+    failed: Arc<FailedCalls>,
+}
+
+impl FailureRecorder {
+    /// Records the failed calls of a model in `failed`.
+    pub fn new(inner: Arc<dyn Llm>, failed: Arc<FailedCalls>) -> Self {
+        Self { inner, failed }
+    }
+}
+
+#[async_trait]
+impl Llm for FailureRecorder {
+    fn model(&self) -> &Model {
+        self.inner.model()
+    }
+
+    async fn call(&self, call: Call) -> Result<Answered, CallError> {
+        let role = call.role;
+        let outcome = self.inner.call(call).await;
+        if let Err(error) = &outcome {
+            self.failed.note(role, error);
+        }
+        outcome
+    }
+
+    fn discard(&self, call: Call) {
+        self.inner.discard(call);
+    }
+}
+
+/// Makes each distinct call once in a run, and records its row.
+///
+/// Equal requests in one run are one call, with or without a cassette: strategies
+/// that fold the same prefix ask for the same summary, and paying for it again
+/// would measure the model's randomness instead of the difference between
+/// strategies. To measure the randomness, use another [`Call::replicate`].
+///
+/// Two callers with the same request at the same time wait for one answer. If
+/// the call fails because of the run, both get the error, and later callers may
+/// try again. A call in the cassette is read from it; any other is added to it,
+/// or is [`CallError::NotRecorded`] in a replay.
+pub struct Memoized {
+    model: Model,
+    inner: Option<Arc<dyn Llm>>,
+    prices: Option<ModelPrices>,
+    calls: Arc<Calls>,
+}
+
+impl Memoized {
+    /// A model that is called where the run's cassette does not hold the answer.
+    pub fn live(inner: Arc<dyn Llm>, prices: Option<ModelPrices>, calls: Arc<Calls>) -> Self {
+        Self { model: inner.model().clone(), inner: Some(inner), prices, calls }
+    }
+
+    /// A model whose answers are all in the run's cassette: no key is needed.
+    pub fn replayed(model: Model, prices: Option<ModelPrices>, calls: Arc<Calls>) -> Self {
+        Self { model, inner: None, prices, calls }
+    }
+
+    /// The model to call; `None` in a replay.
+    fn callee(&self) -> Option<&Arc<dyn Llm>> {
+        let replays = |mode| mode == Mode::Replay;
+        let tape = self.calls.tape();
+        self.inner.as_ref().filter(|_| !tape.is_some_and(|tape| replays(tape.mode())))
+    }
+
+    async fn make(&self, key: &str, call: &Call) -> Result<Answered, CallError> {
+        let tape = self.calls.tape();
+        let (outcome, at, sent) = match (tape.and_then(|tape| tape.get(key)), self.callee()) {
+            (Some(recorded), _) => (recorded.outcome, recorded.at, recorded.sent),
+            (None, Some(inner)) => {
+                // A reply that cannot be stored would have to be paid for again.
+                if let Some(why) = tape.and_then(Cassette::problem) {
+                    return Err(CallError::Halted(why));
+                }
+                let (outcome, sent) = inner.call_counted(call.clone()).await;
+                let at = (self.calls.now)();
+                let outcome = match tape.filter(|_| self.calls.stores(&outcome)) {
+                    None => outcome,
+                    Some(tape) => tape.record((key, &self.model, call), (outcome, sent), at),
+                };
+                if let Some(why) = tape.and_then(Cassette::problem) {
+                    inner.halt(&why);
+                }
+                (outcome, at, sent)
+            }
+            (None, None) => return Err(not_recorded(self, key, call)),
+        };
+        self.noted(key, call, outcome, (at, sent))
+    }
+
+    /// Adds the row of a call, with its time and the number of requests that were sent.
+    fn noted(
+        &self,
+        key: &str,
+        call: &Call,
+        outcome: Result<Answered, CallError>,
+        (at, sent): (Timestamp, u32),
+    ) -> Result<Answered, CallError> {
+        let source = self.calls.source();
+        let recorded = source == LatencySource::Recorded;
+        let outcome = outcome.map(|answered| Answered { recorded, ..answered });
+        let (model, prices) = (&self.model, self.prices.as_ref());
+        let facts = CallFacts { key, model, prices, at, source, sent };
+        if let Some(row) = row(&facts, call, &outcome) {
+            self.calls.note(row);
+        }
+        outcome
+    }
+}
+
+fn not_recorded(once: &Memoized, key: &str, call: &Call) -> CallError {
+    match once.calls.cassette() {
+        Some(tape) => tape.not_recorded(key, &once.model, call),
+        None => CallError::NotRecorded(format!("{} is not called, and there is none", once.model)),
+    }
+}
+
+#[async_trait]
+impl Llm for Memoized {
+    fn model(&self) -> &Model {
+        &self.model
+    }
+
+    async fn call(&self, call: Call) -> Result<Answered, CallError> {
+        let key = key(&self.model, &call);
+        let in_flight_call = self.calls.in_flight_call(&key);
+        // If the caller that makes the call is dropped, one of the waiting
+        // callers takes over.
+        let outcome = in_flight_call.get_or_init(|| self.make(&key, &call)).await.clone();
+        self.calls.deliver(&key, call.role, &in_flight_call);
+        outcome
+    }
+
+    fn discard(&self, call: Call) {
+        self.calls.discard(&key(&self.model, &call));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Fault, FaultKind, Finish, ModelRequest, NoUsage, Reply, Settings};
+    use recap_core::model::Timing;
+
+    /// Fails as told, or says one word.
+    struct Scripted {
+        model: Model,
+        outcome: Result<&'static str, CallError>,
+    }
+
+    #[async_trait]
+    impl Llm for Scripted {
+        fn model(&self) -> &Model {
+            &self.model
+        }
+
+        async fn call(&self, _: Call) -> Result<Answered, CallError> {
+            let text = self.outcome.clone()?.to_owned();
+            let usage = Err(NoUsage::Missing);
+            let reply = Reply { text, finish: Finish::Done, usage, model: None };
+            Ok(Answered { reply, timing: Timing::default(), recorded: true })
+        }
+    }
+
+    fn model(outcome: Result<&'static str, CallError>) -> Arc<Scripted> {
+        let settings = Settings::default();
+        let model = Model { provider: "p".into(), name: "m".into(), settings };
+        Arc::new(Scripted { model, outcome })
+    }
+
+    async fn ask(llm: &dyn Llm) -> Result<String, CallError> {
+        let request = llm.model().request(ModelRequest::of("", "What?", 9));
+        let call = Call { role: ModelRole::Judge, replicate: 0, request };
+        llm.call(call).await.map(|answered| answered.reply.text)
+    }
+
+    #[tokio::test]
+    async fn only_failures_caused_by_the_run_are_remembered() {
+        let failed = Arc::new(FailedCalls::default());
+        let fault = Fault { kind: FaultKind::BadRequest, status: 400, message: "no".to_owned() };
+        for outcome in [Ok("yes"), Err(CallError::Rejected(fault))] {
+            let _ = ask(&FailureRecorder::new(model(outcome), Arc::clone(&failed))).await;
+        }
+        assert_eq!(failed.first(false), None, "a rejected request says something of itself");
+        let halted = CallError::Halted("a wrong key".to_owned());
+        let missing = CallError::NotRecorded("judge of p/m".to_owned());
+        for error in [halted.clone(), missing.clone(), halted] {
+            let watched = FailureRecorder::new(model(Err(error)), Arc::clone(&failed));
+            assert!(ask(&watched).await.is_err());
+        }
+        assert_eq!(failed.first(false), Some((3, missing)));
+    }
+
+    #[test]
+    fn compactor_without_reply_counts_unless_strategies_fell_back() {
+        let failed = FailedCalls::default();
+        let (why, took) = ("down".to_owned(), std::time::Duration::ZERO);
+        let unanswered = CallError::Unavailable { attempts: 1, why, took };
+        failed.note(ModelRole::Compactor, &unanswered);
+        assert_eq!(
+            (failed.first(true), failed.first(false)),
+            (None, Some((1, unanswered.clone())))
+        );
+        failed.note(ModelRole::Judge, &unanswered);
+        assert_eq!(failed.first(true), Some((1, unanswered)));
+        let halted = CallError::Halted("gone".to_owned());
+        failed.note(ModelRole::Compactor, &halted);
+        assert_eq!(failed.first(true), Some((2, halted)), "by their messages");
+    }
 }

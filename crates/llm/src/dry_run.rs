@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use async_trait::async_trait;
 
-use super::cassette::key;
 use super::{Answered, Call, CallError, Finish, Llm, Model, Reply, Tokens};
+use crate::cassette::key;
 use recap_core::model::{ModelRole, Timing, Usage};
 use recap_core::tokens::Counter;
 

@@ -20,7 +20,7 @@ use tokio::task::JoinHandle;
 pub(super) use reqwest::Url;
 
 use super::Endpoint;
-use super::retry::RetryAfter;
+use crate::attempt::RetryAfter;
 use recap_core::text::first_cause;
 
 /// Bytes of a response that are always read; also the base of the limit for a

@@ -34,37 +34,26 @@ mod calls;
 pub mod cassette;
 mod dry_run;
 mod endpoint;
-mod error;
-mod failed_calls;
 mod halt;
 mod http;
-mod key;
 mod limiter;
 mod live;
-mod memoized;
 pub mod providers;
-mod reply;
-mod retry;
 mod scrubbed;
 
+pub use attempt::RetryPolicy;
 pub use budget::Budget;
 pub use call::{
-    Answered, Call, CallError, Llm, Message, Model, ModelRequest, Request, Schema, Settings,
-    Speaker,
+    Answered, Call, CallError, Fault, FaultKind, Finish, Llm, Message, Model, ModelRequest,
+    NoUsage, Reply, Request, Schema, Settings, Speaker, Tokens, WireError,
 };
-pub use calls::{Calls, Now, call_usd};
+pub use calls::{Calls, FailedCalls, FailureRecorder, Memoized, Now, call_usd};
 pub use cassette::Cassette;
 pub use dry_run::{DryRunCall, DryRunCalls, DryRunModel};
-pub use endpoint::{Endpoint, EndpointError};
-pub use error::{Fault, FaultKind, WireError};
-pub use failed_calls::{FailedCalls, FailureRecorder};
+pub use endpoint::{Endpoint, EndpointError, Key, KeyError};
 pub use halt::Halt;
 pub use http::StartError;
-pub use key::{Key, KeyError};
 pub use limiter::Limits;
 pub use live::{Client, Live, LiveError, Options};
-pub use memoized::Memoized;
 pub use providers::Provider;
-pub use reply::{Finish, NoUsage, Reply, Tokens};
-pub use retry::RetryPolicy;
 pub use scrubbed::{KnownSecrets, Scrubbed};

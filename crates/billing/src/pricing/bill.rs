@@ -2,8 +2,8 @@
 
 use jiff::Timestamp;
 
+use super::model::Rates;
 use super::model::{ModelPrices, Moment};
-use super::rates::Rates;
 use recap_core::model::Buckets;
 
 /// Seconds for which storage is priced.

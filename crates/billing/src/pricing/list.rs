@@ -3,13 +3,15 @@
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-use serde_json::Value as Json;
+use jiff::Timestamp;
 use serde_json::value::RawValue;
+use serde_json::{Map, Value as Json};
 
+use super::bill::Tariff;
 use super::model::{EntryError, ModelPrices};
 use super::names::{Names, NoMatch};
 use super::service::Marks;
-use recap_core::model::alike;
+use recap_core::model::{Buckets, Prices, alike};
 use recap_core::text::json_error;
 
 /// The list that ships with the program.
@@ -17,9 +19,9 @@ const BUNDLED: &str = include_str!("litellm.json");
 /// Models that it does not list any more, with the prices that they last had.
 const RETIRED: &str = include_str!("retired.json");
 /// The name of the bundled list.
-pub(super) const BUNDLED_NAME: &str = "litellm 1.109.1, trimmed";
+const BUNDLED_NAME: &str = "litellm 1.109.1, trimmed";
 /// The date on which the bundled list was fetched.
-pub(super) const BUNDLED_DATE: &str = "2026-11-21";
+const BUNDLED_DATE: &str = "2026-11-21";
 
 /// Entries of the untrimmed list that are not models.
 const NO_MODELS: &[&str] = &["sample_spec", "fallback_generalizations"];
@@ -142,7 +144,7 @@ impl PriceList {
 
     /// The same list, in which models are found by their listed names alone.
     #[must_use]
-    pub(super) fn by_listed_names(self) -> Self {
+    fn by_listed_names(self) -> Self {
         Self { names: None, ..self }
     }
 
@@ -251,8 +253,42 @@ fn unprefixed(name: &str) -> &str {
     bare.split_once('/').map_or(bare, |(_, model)| model)
 }
 
+/// The prices that a run stored in its manifest, so that its cost can be
+/// computed again without the list.
+impl From<&Prices> for PriceList {
+    /// The models in the manifest, found by the names that the run gave them: the
+    /// part of a list cannot tell what a name is in the whole. An entry that cannot be read (the manifest may have been
+    /// edited) has no price.
+    fn from(prices: &Prices) -> Self {
+        let sound = prices.models.iter().filter(|(id, entry)| ModelPrices::read(id, entry).is_ok());
+        let entries: Map<String, Json> = sound.map(|(id, e)| (id.clone(), e.clone())).collect();
+        let text = Json::Object(entries).to_string();
+        let mut list = PriceList::parse(&prices.name, &text).expect("every entry was read before");
+        list.hash.clone_from(&prices.hash);
+        list.date.clone_from(&prices.date);
+        list.by_listed_names()
+    }
+}
+
+impl Tariff<'_> {
+    /// One request in USD, its answer included. `None` where a rate is unknown.
+    pub fn request_usd(&mut self, prompt: &Buckets, output: u64, at: Timestamp) -> Option<f64> {
+        let answer = self.output_usd(prompt.prompt(), output, at)?;
+        Some(self.prompt_usd(prompt, at)? + answer)
+    }
+}
+
+impl ModelPrices {
+    /// This model's prices for many requests.
+    pub fn standard(&self) -> Tariff<'_> {
+        Tariff::new(self)
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -321,5 +357,23 @@ mod tests {
         let found: Vec<&str> = list.search("haiku CLAUDE-HAIKU-5").map(|m| m.id.as_str()).collect();
         assert!(found.contains(&"claude-haiku-5-5"));
         assert!(found.iter().all(|id| id.to_lowercase().contains("haiku-5")), "{found:?}");
+    }
+
+    #[test]
+    fn run_prices_are_found_and_invalid_entries_refused() {
+        let entry = json!({"input_cost_per_token": 2e-6, "output_cost_per_token": 1e-5});
+        let broken = json!({"input_cost_per_token": "2", "output_cost_per_token": 1e-5});
+        let models = [("m".to_owned(), entry), ("broken".to_owned(), broken)].into();
+        let prices = Prices { name: "mine".into(), models, ..Prices::default() };
+        let list = PriceList::from(&prices);
+        assert!(list.find("broken").is_err());
+        let prompt = Buckets { uncached: 1_000, ..Buckets::default() };
+        // 1,000 × $2 and 100 × $10 per million.
+        let usd = list.find("provider/m").unwrap().standard().request_usd(
+            &prompt,
+            100,
+            Timestamp::UNIX_EPOCH,
+        );
+        assert!((usd.unwrap() - 0.003).abs() < 1e-12, "{usd:?}");
     }
 }

@@ -22,14 +22,9 @@ mod bill;
 mod list;
 mod model;
 mod names;
-mod off_peak;
-mod rates;
-mod run;
 mod service;
-mod storage;
 
 pub use agents::{Agent, Agents};
 pub use bill::Tariff;
 pub use list::{PriceError, PriceList, Unpriced};
-pub use model::{EntryError, ModelPrices, Moment};
-pub use rates::{Rate, Rates};
+pub use model::{EntryError, ModelPrices, Moment, Rate, Rates};

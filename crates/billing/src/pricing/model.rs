@@ -1,14 +1,11 @@
-//! The prices and limits of one model.
+//! The prices and limits of one model, and the kinds of prices by their names in the list.
 
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use serde_json::Value as Json;
 
-use super::off_peak::OffPeak;
-use super::rates::{Rate, Rates, read_field};
-use super::service::{self, Marks};
-use super::storage;
+use super::service::{self, Marks, OffPeak};
 
 /// The properties of a request that determine its rates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,8 +86,8 @@ impl ModelPrices {
         if let Some(tiers) = object.get("tiered_pricing") {
             read_tiers(tiers, &mut prices)?;
         }
-        let own = object.get(storage::FIELD).map(|value| price(storage::FIELD, value));
-        let storage = own.transpose()?.flatten().or_else(|| storage::listed(id));
+        let own = object.get(FIELD).map(|value| price(FIELD, value));
+        let storage = own.transpose()?.flatten().or_else(|| listed(id));
         let text = |field: &str| object.get(field).and_then(Json::as_str).map(str::to_owned);
         // Some limits are written as decimals.
         let count = |field: &str| object.get(field).and_then(Json::as_f64).map(|x| x as u64);
@@ -202,6 +199,109 @@ fn price(field: &str, value: &Json) -> Result<Option<f64>, EntryError> {
     }
 }
 
+/// What is priced by the token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Rate {
+    /// Prompt tokens that no cache holds.
+    Input,
+    /// Prompt tokens read from a cache.
+    CacheRead,
+    /// Prompt tokens written to a cache for its shorter lifetime.
+    CacheWrite,
+    /// Prompt tokens written to a cache for an hour.
+    CacheWrite1h,
+    /// Tokens that the model writes, reasoning included.
+    Output,
+}
+
+impl Rate {
+    /// Every rate, in the order of tables.
+    pub const ALL: [Rate; 5] =
+        [Rate::Input, Rate::CacheRead, Rate::CacheWrite, Rate::CacheWrite1h, Rate::Output];
+
+    /// The list's field without tier and class.
+    pub(super) fn field(self) -> &'static str {
+        match self {
+            Rate::Input => "input_cost_per_token",
+            Rate::CacheRead => "cache_read_input_token_cost",
+            Rate::CacheWrite => "cache_creation_input_token_cost",
+            Rate::CacheWrite1h => "cache_creation_input_token_cost_above_1hr",
+            Rate::Output => "output_cost_per_token",
+        }
+    }
+}
+
+/// Parses a field of the list: its rate, and the prompt length from which it
+/// applies. `None` for other fields, such as prices of batches.
+pub(super) fn read_field(field: &str) -> Option<(Rate, u64)> {
+    // The longer names first: a write for an hour begins like any other write.
+    let rate = Rate::ALL
+        .into_iter()
+        .filter(|rate| field.starts_with(rate.field()))
+        .max_by_key(|rate| rate.field().len())?;
+    let rest = &field[rate.field().len()..];
+    let (above, rest) = match rest.strip_prefix("_above_") {
+        None => (0, rest),
+        Some(tier) => {
+            let (thousands, rest) = tier.split_once("k_tokens")?;
+            (thousands.parse::<u64>().ok()?.saturating_mul(1_000), rest)
+        }
+    };
+    rest.is_empty().then_some((rate, above))
+}
+
+/// The rates of one request in USD per token. What the list does not price is
+/// absent.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Rates {
+    /// Rate of uncached prompt tokens.
+    pub input: Option<f64>,
+    /// Rate of prompt tokens read from a cache.
+    pub cache_read: Option<f64>,
+    /// Rate of prompt tokens written to a cache.
+    pub cache_write: Option<f64>,
+    /// Rate of prompt tokens written to a cache for an hour.
+    pub cache_write_1h: Option<f64>,
+    /// Rate of output tokens.
+    pub output: Option<f64>,
+}
+
+// What keeping explicit content in Gemini's cache costs.
+//
+// Google's page "Gemini Developer API pricing" (ai.google.dev/gemini-api/docs/pricing) has it
+// in the row "Context caching price", and litellm's list of our date does not. These are its
+// figures as copies of the page show them that are dated 2026-09-20 to 2026-10-07, and for 3.7
+// Flash the comments of genai-prices 0.2.3. From 2027 on 3.6 to 3.8 Flash cost twice as much;
+// like the list, this table has the prices of its date.
+
+/// litellm's field: USD per token and hour. A list that has it has the last word.
+const FIELD: &str = "cache_storage_cost_per_token_per_hour";
+
+/// USD per million tokens and hour, by the name of the model.
+const STORAGE: &[(&str, f64)] = &[
+    ("gemini-2.0-flash", 1.0),
+    ("gemini-2.5-flash", 1.0),
+    ("gemini-2.5-flash-lite", 1.0),
+    ("gemini-2.5-pro", 4.5),
+    ("gemini-3-flash", 1.0),
+    ("gemini-3.1-flash-lite", 1.0),
+    ("gemini-3.1-pro", 4.5),
+    ("gemini-3.5-flash", 1.0),
+    ("gemini-3.6-flash", 0.5),
+    ("gemini-3.7-flash", 0.5),
+    ("gemini-3.8-flash", 0.5),
+];
+
+/// USD per token and hour of a model, whoever sells it, or of a preview of it.
+pub(super) fn listed(id: &str) -> Option<f64> {
+    let name = id.rsplit('/').next().unwrap_or(id);
+    let is = |model: &str| {
+        let rest = name.strip_prefix(model);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with("-preview"))
+    };
+    STORAGE.iter().find(|(model, _)| is(model)).map(|(_, usd)| usd / 1e6)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -261,5 +361,56 @@ mod tests {
         }
         let absent = serde_json::json!({"input_cost_per_token": null});
         assert!(!ModelPrices::read("x", &absent).unwrap().is_priced());
+    }
+
+    #[test]
+    fn fields_are_read_with_their_tier() {
+        assert_eq!(read_field("input_cost_per_token"), Some((Rate::Input, 0)));
+        assert_eq!(
+            read_field("cache_creation_input_token_cost_above_1hr_above_100k_tokens"),
+            Some((Rate::CacheWrite1h, 100_000))
+        );
+        // No prompt is as long.
+        assert_eq!(
+            read_field("input_cost_per_token_above_551726630532284416k_tokens"),
+            Some((Rate::Input, u64::MAX))
+        );
+    }
+
+    #[test]
+    fn unknown_price_fields_are_ignored() {
+        for field in [
+            "max_input_tokens",
+            "output_cost_per_reasoning_token",
+            "input_cost_per_token_cache_hit",
+            "input_cost_per_token_priority",
+            "output_cost_per_token_above_272k_tokens_flex",
+            "cache_read_input_token_cost_batches",
+            "cache_creation_input_token_cost_above_12hr",
+            "input_cost_per_token_above_xk_tokens",
+            "",
+        ] {
+            assert_eq!(read_field(field), None, "{field}");
+        }
+    }
+
+    #[test]
+    fn model_and_its_previews_have_one_price() {
+        for (id, usd) in [
+            ("gemini-2.5-pro", Some(4.5e-6)),
+            ("gemini/gemini-2.5-pro-preview-06-05", Some(4.5e-6)),
+            ("vertex_ai/gemini-3.1-pro-preview-customtools", Some(4.5e-6)),
+            ("gemini-2.5-flash-lite-preview-09-2025", Some(1e-6)),
+            ("gemini-3-flash-preview", Some(1e-6)),
+            ("gemini-3.5-flash", Some(1e-6)),
+            ("gemini-3.8-flash", Some(5e-7)),
+            // Other models, at other prices.
+            ("gemini-3.5-flash-lite", None),
+            ("gemini-3.8-flash-cyber", None),
+            ("gemini-4-argon", None),
+            ("gpt-5.4", None),
+        ] {
+            assert_eq!(listed(id), usd, "{id}");
+        }
     }
 }

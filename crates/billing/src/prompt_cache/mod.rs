@@ -15,14 +15,12 @@ mod automatic;
 mod blocks;
 mod gemini;
 mod openai;
-mod prefixes;
 mod prompt;
 mod rules;
 
 pub use anthropic::Anthropic;
 pub use automatic::Automatic;
-pub use blocks::Unit;
-pub use blocks::{Blocks, Piece};
+pub use blocks::{Blocks, Piece, Unit};
 pub use gemini::GeminiExplicit;
 pub use openai::OpenAiMarked;
 pub use prompt::{Block, Life, Prompt};

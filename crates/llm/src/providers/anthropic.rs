@@ -6,7 +6,7 @@
 use serde_json::{Value, json};
 
 use super::{Provider, figure, required, sums_to};
-use crate::error::{FaultKind, WireError};
+use crate::call::{FaultKind, WireError};
 use crate::{Finish, NoUsage, Reply, Request, Tokens};
 use recap_core::model::Usage;
 

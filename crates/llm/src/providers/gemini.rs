@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 
 use super::{Provider, figure, required, rest, sums_to};
-use crate::error::{FaultKind, WireError};
+use crate::call::{FaultKind, WireError};
 use crate::{Finish, NoUsage, Reply, Request, Speaker, Tokens};
 use recap_core::model::Usage;
 

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::error::{self, Fault, FaultKind, WireError};
 use super::{NoUsage, Reply, Request};
+use crate::call::{Fault, FaultKind, WireError, error_message, excerpt};
 
 mod anthropic;
 mod gemini;
@@ -72,7 +72,7 @@ pub trait Provider: Sync {
             }
             Ok(body) => self.reply(&body),
             Err(why) => {
-                let excerpt = error::excerpt(&String::from_utf8_lossy(body));
+                let excerpt = excerpt(&String::from_utf8_lossy(body));
                 Err(if success {
                     WireError::NotJson { why: why.to_string(), excerpt }
                 } else {
@@ -91,7 +91,7 @@ pub trait Provider: Sync {
         let status = if status < 300 { own.unwrap_or(status) } else { status };
         let by_status = if status < 300 { FaultKind::Server } else { FaultKind::of_status(status) };
         let kind = self.fault_kind(error).unwrap_or(by_status);
-        Fault { kind, status, message: error::message(error) }
+        Fault { kind, status, message: error_message(error) }
     }
 }
 

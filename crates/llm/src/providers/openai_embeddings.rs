@@ -10,7 +10,7 @@
 use serde_json::{Value, json};
 
 use super::{Provider, figure, required, sums_to};
-use crate::error::WireError;
+use crate::call::WireError;
 use crate::{Finish, NoUsage, Reply, Request, Tokens};
 use recap_core::model::Usage;
 
