@@ -22,26 +22,56 @@
 //! Invariant: `recap bench` does nothing else. The command line reads options,
 //! keys and prices, fills the roles with models, and prints.
 
-mod error;
 mod grid;
 mod manifest;
-mod merge;
 mod native;
 mod plan;
-mod results;
 mod run;
 mod selection;
 mod settings;
 mod shard;
 
-pub use error::BenchError;
+use recap_core::text::counted;
+use recap_replay::run::{FolderError, RunError};
+
 pub use grid::Search;
-pub use merge::{MergeError, merge};
 pub use native::{native_sizes, share_native_windows};
 pub(crate) use plan::cores;
 pub use plan::{BenchPlan, Inputs, Questions, plan};
-pub use results::{Results, clear};
-pub use run::BenchRun;
+pub use run::{BenchRun, Results, clear};
 pub use selection::{SelectionError, strategy, strategy_text};
 pub use settings::{Selection, Settings, Strategies};
-pub use shard::Part;
+pub use shard::{MergeError, Part, merge};
+
+// What can go wrong on the way from data sets to a report.
+
+/// Why a comparison could not be planned, run or written.
+#[derive(Debug, thiserror::Error)]
+pub enum BenchError {
+    /// Two data sets of one name hold a session with the same id.
+    #[error("session `{session}` of `{dataset}` is given twice")]
+    GivenTwice {
+        /// Name of the data sets.
+        dataset: String,
+        /// Id of the session.
+        session: String,
+    },
+    /// The data sets are empty, or the limit is 0.
+    #[error("no session is selected")]
+    NoSession,
+    /// In no session was a model asked.
+    #[error("no session has a request: in {} no model was asked", counted(*sessions, "session"))]
+    NoRequest {
+        /// How many sessions there are.
+        sessions: usize,
+    },
+    /// A strategy cannot be loaded.
+    #[error(transparent)]
+    Selection(#[from] SelectionError),
+    /// The run stopped.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// The run folder cannot be read or written.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+}

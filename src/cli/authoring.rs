@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use super::call_options::CallOptions;
 use super::dry_run::Estimate;
 use super::exit::Failure;
 use super::model_session::ModelSession;
+use super::roles::CallOptions;
 use super::wire;
 use super::work::Work;
 use crate::bench::Questions;

@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use clap::Args;
 
-use super::call_options::Redact;
 use super::config;
 use super::exit::{Exit, Failure};
 use super::model_session::ModelSession;
 use super::progress::{Progress, Verbosity};
-use super::role_options::{QuestionMode, QuestionSource, RoleOptions};
+use super::roles::Redact;
+use super::roles::{QuestionMode, QuestionSource, RoleOptions};
 use super::work::{Stopped, Work};
-use super::{authoring, dry_run, gating, headings, inputs, models, recordings, report, wire};
+use super::{authoring, dry_run, gating, headings, inputs, models, report, wire};
 use crate::bench::{
     BenchPlan, Inputs, Questions, Results, Search, Selection, Settings, Strategies, plan,
 };
@@ -311,7 +311,7 @@ impl Arguments {
     /// What is compared, with the inputs loaded.
     fn inputs(&self, ask: QuestionMode) -> Result<Inputs, Failure> {
         let prices = Arc::new(models::prices(self.prices.as_deref())?);
-        let latest = self.latest.then(recordings::latest).transpose()?;
+        let latest = self.latest.then(inputs::latest).transpose()?;
         let latest = latest.map(|path| vec![path.to_string_lossy().into_owned()]);
         let datasets = inputs::load(latest.as_ref().unwrap_or(&self.inputs), &self.reading())?;
         let questions = match (ask, self.role_options.questions()) {

@@ -13,8 +13,8 @@ use serde::Serialize;
 
 use super::authoring::{self, CutSession};
 use super::exit::Failure;
-use super::model_name::TYPICAL_THINKING;
-use super::role_options::RoleOptions;
+use super::model_session::TYPICAL_THINKING;
+use super::roles::RoleOptions;
 use super::wire;
 use super::work::Work;
 use crate::bench::{BenchPlan, native_sizes};

@@ -1,13 +1,19 @@
 //! What INPUT means: a bundled data set, a file, a folder, or standard input.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use clap::Args;
 
 use super::exit::{Exit, Failure};
+use super::wire;
 use recap_core::model::alike;
-use recap_formats::{self as dataset, Dataset, DatasetError, LoadOptions, Problem};
+use recap_core::text::{counted, harmless};
+use recap_formats as dataset;
+use recap_formats::{Dataset, DatasetError, LoadOptions, Problem};
 
 /// The data set that runs when no INPUT is given.
 pub(super) const DEFAULT: &str = "quickstart";
@@ -127,4 +133,257 @@ fn one(input: &str, options: &LoadOptions) -> Result<Dataset, DatasetError> {
         return bundled;
     }
     dataset::load(Path::new(input), options)
+}
+
+// Sessions that agents keep on this machine: for `--latest`, and for `recap` without
+// a command.
+
+/// Folders below this depth are not looked into.
+const DEPTH: usize = 6;
+
+/// An agent and where it keeps its sessions: a variable that names its home folder,
+/// its home folder in that of the user, and the folder of the sessions in it.
+struct Agent {
+    name: &'static str,
+    variable: &'static str,
+    home: &'static str,
+    sessions: &'static str,
+    /// How the name of a file of a session begins, and how it may end.
+    begins: &'static str,
+    ends: &'static [&'static str],
+}
+
+impl Agent {
+    fn keeps(&self, name: &str) -> bool {
+        // Logs of Claude Code's subagents are part of their sessions.
+        let alone = !name.starts_with("agent-");
+        alone && name.starts_with(self.begins) && self.ends.iter().any(|end| name.ends_with(end))
+    }
+}
+
+const LOGS: &[&str] = &[".jsonl", ".jsonl.zst"];
+
+/// How the name of a store ends, which holds all sessions of its agent.
+const STORE: &str = ".db";
+
+const AGENTS: [Agent; 7] = [
+    Agent {
+        name: "Claude Code",
+        variable: "CLAUDE_CONFIG_DIR",
+        home: ".claude",
+        sessions: "projects",
+        begins: "",
+        ends: LOGS,
+    },
+    Agent {
+        name: "Codex CLI",
+        variable: "CODEX_HOME",
+        home: ".codex",
+        sessions: "sessions",
+        begins: "rollout-",
+        ends: LOGS,
+    },
+    Agent {
+        name: "pi",
+        variable: "PI_CODING_AGENT_DIR",
+        home: ".pi/agent",
+        sessions: "sessions",
+        begins: "",
+        ends: LOGS,
+    },
+    Agent {
+        name: "Gemini CLI",
+        variable: "GEMINI_CLI_HOME",
+        home: "",
+        sessions: ".gemini/tmp",
+        begins: "session-",
+        ends: &[".json", ".jsonl"],
+    },
+    Agent {
+        name: "Copilot CLI",
+        variable: "COPILOT_HOME",
+        home: ".copilot",
+        sessions: "session-state",
+        begins: "events",
+        ends: LOGS,
+    },
+    Agent {
+        name: "Kimi Code",
+        variable: "KIMI_CODE_HOME",
+        home: ".kimi-code",
+        sessions: "sessions",
+        begins: "wire",
+        ends: LOGS,
+    },
+    Agent {
+        name: "OpenCode",
+        variable: "XDG_DATA_HOME",
+        home: ".local/share",
+        sessions: "opencode",
+        begins: "opencode",
+        ends: &[STORE],
+    },
+];
+
+/// The sessions of one agent.
+#[derive(Debug)]
+pub(super) struct Recordings {
+    agent: &'static str,
+    folder: PathBuf,
+    count: usize,
+    newest: (SystemTime, PathBuf),
+}
+
+/// The newest session of all agents with those that lie beside it: the folder of a project, or the
+/// store of all. At what size to compact takes several.
+///
+/// # Errors
+/// If there is none.
+pub(super) fn latest() -> Result<PathBuf, Failure> {
+    let found = recordings();
+    let newest = found.iter().max_by_key(|recordings| &recordings.newest);
+    let Some(Recordings { agent, newest: (_, path), .. }) = newest else {
+        return Err(Failure::with_code(Exit::Nothing, "no session of an agent was found")
+            .help(format!("looked in {}; name a file or a folder instead", places())));
+    };
+    let what = if is_store(path) { "store" } else { "session" };
+    wire::say(&format!("newest {what} ({agent}): {}; looked in {}", path.display(), places()));
+    Ok(match path.parent() {
+        Some(folder) if !is_store(path) => folder.to_owned(),
+        _ => path.clone(),
+    })
+}
+
+/// The folders that are looked into.
+fn places() -> String {
+    let folders = AGENTS.iter().filter_map(folder);
+    let folders: Vec<String> =
+        folders.map(|folder| harmless(&folder.display().to_string()).into_owned()).collect();
+    folders.join(", ")
+}
+
+fn is_store(path: &Path) -> bool {
+    path.extension().is_some_and(|end| STORE.ends_with(&*end.to_string_lossy()))
+}
+
+/// What `recap` alone says on a terminal: what it found here, and what to run.
+pub(super) fn greeting() -> String {
+    words(&recordings())
+}
+
+fn words(found: &[Recordings]) -> String {
+    let mut text = "recap measures what the context compression of an LLM agent loses, saves and \
+                    costs.\n\n"
+        .to_owned();
+    let mut commands = vec![("recap bench", "measure the bundled sessions, in seconds")];
+    for recordings in found {
+        let Recordings { agent, folder, count, newest: (_, newest) } = recordings;
+        let what = if is_store(newest) { "store" } else { "session" };
+        let folder = harmless(&folder.display().to_string()).into_owned();
+        let _ = writeln!(text, "{agent}: {} in {folder}", counted(*count, what));
+    }
+    if !found.is_empty() {
+        text.push('\n');
+        commands.insert(
+            0,
+            ("recap bench --latest --open", "measure the newest of them, and those beside it"),
+        );
+    }
+    commands.push(("recap bench FILE|FOLDER", "measure your own sessions"));
+    commands.push(("recap --help", "list all commands"));
+    for (command, about) in commands {
+        let _ = writeln!(text, "  {command:<28} {about}");
+    }
+    text
+}
+
+/// The sessions of every agent that has some.
+fn recordings() -> Vec<Recordings> {
+    AGENTS.iter().filter_map(|agent| within(agent, folder(agent)?)).collect()
+}
+
+/// Where an agent keeps its sessions.
+fn folder(agent: &Agent) -> Option<PathBuf> {
+    let own = wire::variable(agent.variable).map(PathBuf::from);
+    Some(own.or_else(|| Some(std::env::home_dir()?.join(agent.home)))?.join(agent.sessions))
+}
+
+/// The sessions in a folder; `None` where there are none.
+fn within(agent: &Agent, folder: PathBuf) -> Option<Recordings> {
+    let (mut count, mut newest) = (0, None);
+    each_file(&folder, DEPTH, &mut |modified, path| {
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+        if !name.is_some_and(|name| agent.keeps(&name)) {
+            return;
+        }
+        count += 1;
+        if newest.as_ref().is_none_or(|(time, other)| (time, other) < (&modified, &path)) {
+            newest = Some((modified, path));
+        }
+    });
+    Some(Recordings { agent: agent.name, folder, count, newest: newest? })
+}
+
+/// Every file below a folder with the time of its last change. What cannot be read
+/// is left out: it is no session that could be measured.
+fn each_file(folder: &Path, depth: usize, found: &mut impl FnMut(SystemTime, PathBuf)) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        let path = entry.path();
+        // Links are not followed, so that no folder is entered twice.
+        let Ok(kind) = entry.file_type() else { continue };
+        let name = entry.file_name();
+        // Logs of subagents are read with the session.
+        let is_agents = name == "subagents" || name.to_string_lossy().starts_with("agent-");
+        if kind.is_dir() && depth > 1 && !is_agents {
+            each_file(&path, depth - 1, found);
+        } else if kind.is_file() {
+            let modified = entry.metadata().and_then(|meta| meta.modified());
+            found(modified.unwrap_or(SystemTime::UNIX_EPOCH), path);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn log(folder: &Path, name: &str, seconds: u64) -> PathBuf {
+        let path = folder.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let file = fs::File::create(&path).unwrap();
+        file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)).unwrap();
+        path
+    }
+
+    #[test]
+    fn newest_log_of_folder_is_found_in_subfolders() {
+        let desk = tempfile::tempdir().unwrap();
+        log(desk.path(), "a/old.jsonl", 10);
+        let new = log(desk.path(), "b/c/new.jsonl", 30);
+        log(desk.path(), "b/notes.txt", 50);
+        log(desk.path(), "b/c/new/subagents/deep/log.jsonl", 80);
+        log(desk.path(), "b/agent-1.jsonl", 90);
+        let found = within(&AGENTS[2], desk.path().to_owned()).unwrap();
+        assert_eq!((found.count, found.newest.1), (2, new));
+        assert!(within(&AGENTS[2], desk.path().join("absent")).is_none());
+        // Gemini CLI keeps other files beside its sessions.
+        log(desk.path(), "tmp/1/logs.json", 70);
+        let chat = log(desk.path(), "tmp/1/chats/session-a.json", 60);
+        let found = within(&AGENTS[3], desk.path().to_owned()).unwrap();
+        assert_eq!((found.count, found.newest.1), (1, chat));
+    }
+
+    #[test]
+    fn only_recordings_that_were_found_are_proposed() {
+        let desk = tempfile::tempdir().unwrap();
+        log(desk.path(), "a.jsonl", 10);
+        let found = [within(&AGENTS[2], desk.path().to_owned()).unwrap()];
+        let text = words(&found);
+        assert!(text.contains("pi: 1 session in "), "{text}");
+        assert!(text.contains("recap bench --latest"), "{text}");
+        assert!(!words(&[]).contains("--latest"));
+    }
 }

@@ -3,37 +3,35 @@
 
 mod authoring;
 mod bench;
-mod call_options;
 mod compare;
 mod config;
 mod datasets;
 mod dry_run;
 mod exit;
 mod gating;
-mod generate;
 mod headings;
 mod import;
 mod init;
 mod inputs;
 mod judge;
 mod merge;
-mod model_name;
 mod model_session;
 mod models;
 mod progress;
 mod questions;
-mod recordings;
 mod report;
-mod role_options;
-mod shell;
+mod roles;
 mod show;
 mod strategies;
 mod tune;
 mod wire;
 mod work;
 
-use clap::{Parser, Subcommand};
-use role_options::QuestionMode;
+use std::path::PathBuf;
+
+use clap::{Args, CommandFactory, Parser, Subcommand};
+use clap_complete::Shell;
+use roles::QuestionMode;
 
 #[doc(hidden)]
 pub use config::bench_with;
@@ -81,9 +79,9 @@ enum Command {
     /// Write recap.toml and a workflow for CI
     Init(init::Arguments),
     /// Print a completion script for a shell
-    Completions(shell::Completions),
+    Completions(Completions),
     /// Write the man pages of recap and its commands into a folder
-    Man(shell::Man),
+    Man(Man),
 }
 
 /// The parsed command line, completed by the environment and `recap.toml`.
@@ -94,7 +92,7 @@ pub fn parse() -> Result<Cli, Failure> {
 /// Runs the subcommand and returns how the program ends.
 pub fn dispatch(cli: Cli) -> Result<Exit, Failure> {
     let Some(command) = cli.command else {
-        print(&recordings::greeting())?;
+        print(&inputs::greeting())?;
         return Ok(Exit::Done);
     };
     match command {
@@ -112,7 +110,37 @@ pub fn dispatch(cli: Cli) -> Result<Exit, Failure> {
         Command::Datasets(arguments) => datasets::run(&arguments),
         Command::Models(arguments) => models::run(&arguments),
         Command::Init(arguments) => init::run(&arguments),
-        Command::Completions(arguments) => shell::completions(&arguments),
-        Command::Man(arguments) => shell::man(&arguments),
+        Command::Completions(arguments) => completions(&arguments),
+        Command::Man(arguments) => man(&arguments),
     }
+}
+
+/// Options of `recap completions`.
+#[derive(Debug, Args)]
+pub struct Completions {
+    /// The shell
+    shell: Shell,
+}
+
+/// Options of `recap man`.
+#[derive(Debug, Args)]
+pub struct Man {
+    /// The folder, which is made where it is missing
+    folder: PathBuf,
+}
+
+fn completions(arguments: &Completions) -> Result<Exit, Failure> {
+    let mut command = Cli::command();
+    let mut script = Vec::new();
+    clap_complete::generate(arguments.shell, &mut command, "recap", &mut script);
+    wire::print_exact(&String::from_utf8_lossy(&script))?;
+    Ok(Exit::Done)
+}
+
+fn man(arguments: &Man) -> Result<Exit, Failure> {
+    let folder = &arguments.folder;
+    std::fs::create_dir_all(folder)
+        .and_then(|()| clap_mangen::generate_to(Cli::command(), folder))
+        .map_err(|error| Failure::unwritable(folder, &error))?;
+    Ok(Exit::Done)
 }

@@ -3,21 +3,25 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::str::FromStr;
 use std::sync::Arc;
 
-use super::call_options::{CallOptions, Redact};
+use serde_json::Value as Json;
+
 use super::exit::{Exit, Failure};
-use super::model_name::{self, ModelName};
+use super::roles::{CallOptions, Redact};
 use super::wire;
 use recap_billing::pricing::PriceList;
-use recap_core::model::Session;
+use recap_core::model::{OFFLINE, Session, suggest};
 use recap_core::text::counted;
 use recap_core::text::redact::distinctive_secrets;
 use recap_core::tokens::Counter;
 use recap_llm::cassette::{Mode, Scrub};
+use recap_llm::providers::{Anthropic, Gemini, OpenAiChat, OpenAiEmbeddings, OpenAiResponses};
 use recap_llm::{
     CallError, Calls, Cassette, Client, DryRunCalls, DryRunModel, Endpoint, FailedCalls,
-    FailureRecorder, Halt, Key, KnownSecrets, Limits, Live, Llm, Memoized, Model, Scrubbed,
+    FailureRecorder, Halt, Key, KnownSecrets, Limits, Live, Llm, Memoized, Model, Provider,
+    Scrubbed, Settings,
 };
 use recap_replay::run::REPLIES;
 
@@ -60,7 +64,7 @@ impl ModelSession {
     ) -> Result<Self, Failure> {
         let mut keys: Vec<Key> = Vec::new();
         for name in typed {
-            if let (Some(model), false) = (model_name::parse(name)?, line.is_replay()) {
+            if let (Some(model), false) = (parse(name)?, line.is_replay()) {
                 keys.extend(model.endpoint(prices)?.key().cloned());
             }
         }
@@ -117,7 +121,7 @@ impl ModelSession {
 
     /// The model with a name, the same for all roles that name it; `None`: offline.
     pub fn llm(&mut self, typed: &str) -> Result<Option<Arc<dyn Llm>>, Failure> {
-        let Some(name) = model_name::parse(typed)? else { return Ok(None) };
+        let Some(name) = parse(typed)? else { return Ok(None) };
         if let Some(known) = self.models.get(typed) {
             return Ok(Some(Arc::clone(known)));
         }
@@ -128,7 +132,7 @@ impl ModelSession {
 
     /// The same model for embedding texts.
     pub fn embedder(&mut self, typed: &str) -> Result<Option<Arc<dyn Llm>>, Failure> {
-        let Some(name) = model_name::parse(typed)? else { return Ok(None) };
+        let Some(name) = parse(typed)? else { return Ok(None) };
         let model = name.embedder()?;
         self.model_for(&name, model, ModelName::embeddings).map(Some)
     }
@@ -280,5 +284,346 @@ impl ModelSession {
             }
         });
         Ok(Exit::Incomplete)
+    }
+}
+
+// The MODEL argument: a provider, a model, its settings, and the server that
+// the environment names for it.
+
+/// Default number of tokens for reasoning: what most requests of the roles take
+/// at the providers' default effort, with a margin.
+const ROOM: u64 = 8_192;
+
+/// Expected number of reasoning tokens in a reply: the mean over the 455
+/// replies of the four recordings of Codex that the project develops with is
+/// 278.
+pub(super) const TYPICAL_THINKING: u64 = 300;
+
+/// A provider with a known address.
+struct KnownProvider {
+    name: &'static str,
+    /// Its wire format.
+    speaks: &'static dyn Provider,
+    base: &'static str,
+    /// Environment variables that may hold the key; the first that is set is used.
+    keys: &'static [&'static str],
+}
+
+const fn known(
+    name: &'static str,
+    speaks: &'static dyn Provider,
+    base: &'static str,
+    keys: &'static [&'static str],
+) -> KnownProvider {
+    KnownProvider { name, speaks, base, keys }
+}
+
+/// Providers with a known address. Any other is called with OpenAI's chat
+/// completions at `NAME_BASE_URL`, with the key in `NAME_API_KEY`.
+const KNOWN: &[KnownProvider] = &[
+    known("openai", &OpenAiChat::OPENAI, "https://api.openai.com/v1", &["OPENAI_API_KEY"]),
+    known("openai-responses", &OpenAiResponses, "https://api.openai.com/v1", &["OPENAI_API_KEY"]),
+    known("anthropic", &Anthropic, "https://api.anthropic.com", &["ANTHROPIC_API_KEY"]),
+    known(
+        "gemini",
+        &Gemini,
+        "https://generativelanguage.googleapis.com",
+        &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
+    ),
+    known("openrouter", COMPATIBLE, "https://openrouter.ai/api/v1", &["OPENROUTER_API_KEY"]),
+    known("deepseek", COMPATIBLE, "https://api.deepseek.com/v1", &["DEEPSEEK_API_KEY"]),
+    known("mistral", COMPATIBLE, "https://api.mistral.ai/v1", &["MISTRAL_API_KEY"]),
+    known("groq", COMPATIBLE, "https://api.groq.com/openai/v1", &["GROQ_API_KEY"]),
+    known("xai", COMPATIBLE, "https://api.x.ai/v1", &["XAI_API_KEY"]),
+    known("ollama", COMPATIBLE, "http://127.0.0.1:11434/v1", &[]),
+    known("lmstudio", COMPATIBLE, "http://127.0.0.1:1234/v1", &[]),
+    known("vllm", COMPATIBLE, "http://127.0.0.1:8000/v1", &[]),
+    known("llamacpp", COMPATIBLE, "http://127.0.0.1:8080/v1", &[]),
+];
+
+/// The wire format of OpenAI's chat completions on other servers.
+const COMPATIBLE: &dyn Provider = &OpenAiChat::COMPATIBLE;
+
+/// A model as typed: `provider/model`, and after a `?` its settings
+/// (`openai/gpt-5.4?effort=low&room=4096`).
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct ModelName {
+    pub provider: String,
+    pub name: String,
+    temperature: Option<f64>,
+    effort: Option<String>,
+    room: Option<u64>,
+}
+
+impl FromStr for ModelName {
+    type Err = String;
+
+    fn from_str(typed: &str) -> Result<Self, String> {
+        let (id, settings) = typed.split_once('?').unwrap_or((typed, ""));
+        let (provider, name) = id.split_once('/').ok_or("it has no `/`")?;
+        let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        if provider.is_empty() || !provider.chars().all(plain) {
+            return Err(format!("`{provider}` is not the name of a provider"));
+        }
+        if name.is_empty() || name.contains(char::is_whitespace) {
+            return Err("the model has no name".to_owned());
+        }
+        let mut model = Self {
+            provider: provider.to_owned(),
+            name: name.to_owned(),
+            temperature: None,
+            effort: None,
+            room: None,
+        };
+        for setting in settings.split('&').filter(|setting| !setting.is_empty()) {
+            let (key, value) = setting.split_once('=').unwrap_or((setting, ""));
+            let refused = || format!("`{value}` is not a value of `{key}`");
+            match key {
+                "temperature" => {
+                    let degrees = value.parse().ok().filter(|t: &f64| (0.0..=2.0).contains(t));
+                    model.temperature = Some(degrees.ok_or_else(refused)?);
+                }
+                "effort" if !value.is_empty() => model.effort = Some(value.to_owned()),
+                "room" => model.room = Some(value.parse().map_err(|_| refused())?),
+                "effort" => return Err(refused()),
+                _ => {
+                    let like = suggest(key, ["temperature", "effort", "room"]);
+                    return Err(format!("`{key}` is not a setting: {like}"));
+                }
+            }
+        }
+        Ok(model)
+    }
+}
+
+/// Parses a model; `None` for a role that stays offline.
+pub(super) fn parse(typed: &str) -> Result<Option<ModelName>, Failure> {
+    if typed == OFFLINE {
+        return Ok(None);
+    }
+    typed.parse().map(Some).map_err(|problem: String| {
+        Failure::usage(format!("`{typed}` is not a model: {problem}")).help(
+            "`offline`, or provider/model as in openai/gpt-5.4, anthropic/claude-sonnet-5-5, \
+             gemini/gemini-3.8-flash, ollama/NAME; settings behind a `?`, as in \
+             openai/gpt-5.4?effort=low&room=4096",
+        )
+    })
+}
+
+impl ModelName {
+    /// The id `provider/model`, without the settings.
+    pub fn id(&self) -> String {
+        format!("{}/{}", self.provider, self.name)
+    }
+
+    /// The model with its settings. By default, models that reason get room for
+    /// it and no temperature, which most of them refuse; the others are asked
+    /// at temperature 0, so that measurements repeat.
+    pub fn model(&self, prices: &PriceList) -> Model {
+        let entry = prices.priced(&self.id()).and_then(|model| prices.entry(&model.id));
+        let says = |field: &str| entry.as_ref()?.get(field).and_then(Json::as_bool);
+        // Anthropic's models reason only when asked to, except for those that always do.
+        let reasons = says("supports_reasoning") == Some(true) && self.provider != "anthropic";
+        let thinks = reasons || says("thinking_always_on") == Some(true);
+        let fixed = thinks || says("supports_sampling_params") == Some(false);
+        let temperature = self.temperature.or((!fixed).then_some(0.0));
+        let room = self.room.unwrap_or(if thinks { ROOM } else { 0 });
+        let settings = Settings { temperature, effort: self.effort.clone(), room };
+        Model { provider: self.provider.clone(), name: self.name.clone(), settings }
+    }
+
+    /// The model for embedding texts, without settings.
+    ///
+    /// # Errors
+    /// If its provider does not offer embeddings in OpenAI's format, or
+    /// settings are typed.
+    pub fn embedder(&self) -> Result<Model, Failure> {
+        let speaks = self.known().map_or(COMPATIBLE, |known| known.speaks).name();
+        if ![OpenAiChat::OPENAI, OpenAiChat::COMPATIBLE].iter().any(|chat| chat.name() == speaks) {
+            let problem = format!("`{}` has no embeddings that recap can ask for", self.provider);
+            return Err(Failure::usage(problem).help(
+                "--embedder takes openai/NAME, ollama/NAME, llamacpp/NAME, or any server with \
+                 OpenAI's /embeddings as PROVIDER/NAME with PROVIDER_BASE_URL set",
+            ));
+        }
+        if self.temperature.is_some() || self.effort.is_some() || self.room.is_some() {
+            return Err(Failure::usage(format!("`{}`: an embedder has no settings", self.id()))
+                .help("leave out the `?` and everything after it"));
+        }
+        let (provider, name) = (self.provider.clone(), self.name.clone());
+        Ok(Model { provider, name, settings: Settings::default() })
+    }
+
+    /// The server named in the environment, or the provider's own.
+    pub fn endpoint(&self, prices: &PriceList) -> Result<Endpoint, Failure> {
+        self.endpoint_in(&wire::variable, prices, None)
+    }
+
+    /// The same for embeddings.
+    pub fn embeddings(&self, prices: &PriceList) -> Result<Endpoint, Failure> {
+        self.endpoint_in(&wire::variable, prices, Some(&OpenAiEmbeddings))
+    }
+
+    fn known(&self) -> Option<&'static KnownProvider> {
+        KNOWN.iter().find(|known| known.name == self.provider)
+    }
+
+    fn endpoint_in(
+        &self,
+        variable: &dyn Fn(&str) -> Option<String>,
+        prices: &PriceList,
+        format: Option<&'static dyn Provider>,
+    ) -> Result<Endpoint, Failure> {
+        let known = self.known();
+        let stem = match self.provider.as_str() {
+            "openai-responses" => "OPENAI".to_owned(),
+            other => other.to_uppercase().replace('-', "_"),
+        };
+        let base_variable = format!("{stem}_BASE_URL");
+        let typed = variable(&base_variable);
+        let base = typed.as_deref().or(known.map(|known| known.base)).ok_or_else(|| {
+            Failure::usage(format!("the address of the provider `{}` is not known", self.provider))
+                .help(format!(
+                    "set {base_variable} to the address of an OpenAI-compatible server, or use a \
+                     provider that is known; {}",
+                    suggest(&self.provider, KNOWN.iter().map(|known| known.name))
+                ))
+        })?;
+        let own_key = format!("{stem}_API_KEY");
+        let keys = known.map(|known| known.keys).filter(|keys| !keys.is_empty());
+        let keys = keys.map_or_else(|| vec![own_key.as_str()], <[&str]>::to_vec);
+        let key = match keys.iter().find_map(|name| Some((name, variable(name)?))) {
+            Some((name, value)) => Some(Key::new(&value).map_err(|problem| {
+                Failure::usage(format!("{name}: {problem}")).help("copy the key again")
+            })?),
+            None => None,
+        };
+        // OpenAI's newer fields are known to OpenAI alone.
+        let speaks = match known {
+            Some(known) if known.name != "openai" || base.contains("api.openai.com") => {
+                known.speaks
+            }
+            _ => COMPATIBLE,
+        };
+        let listed = prices.priced(&self.id()).cloned();
+        let endpoint =
+            Endpoint::new(format.unwrap_or(speaks), base, key, listed).map_err(|problem| {
+                Failure::usage(format!("{base_variable}: {problem}"))
+                    .help("an address looks like http://127.0.0.1:8080/v1")
+            })?;
+        if endpoint.key().is_none() && !endpoint.is_local() {
+            let names = keys.join(" or ");
+            return Err(Failure::usage(format!("{} needs a key: {names} is not set", self.id()))
+                .help(format!("set {names} in the environment; recap keeps no key anywhere")));
+        }
+        Ok(endpoint)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn model(typed: &str) -> Model {
+        parse(typed).unwrap().unwrap().model(&PriceList::bundled())
+    }
+
+    fn endpoint(typed: &str, variables: &[(&str, &str)]) -> Result<Endpoint, Failure> {
+        let variable = |name: &str| {
+            let found = variables.iter().find(|(known, _)| *known == name);
+            found.map(|(_, value)| (*value).to_owned())
+        };
+        parse(typed).unwrap().unwrap().endpoint_in(&variable, &PriceList::bundled(), None)
+    }
+
+    #[test]
+    fn model_is_provider_name_and_settings() {
+        assert_eq!(parse("offline").unwrap(), None);
+        let named = parse("openrouter/qwen/qwen3-8b?temperature=0.5&effort=low&room=9").unwrap();
+        let named = named.unwrap();
+        assert_eq!((named.provider.as_str(), named.name.as_str()), ("openrouter", "qwen/qwen3-8b"));
+        let settings = named.model(&PriceList::bundled()).settings;
+        let expected = Settings { temperature: Some(0.5), effort: Some("low".into()), room: 9 };
+        assert_eq!(settings, expected);
+    }
+
+    #[test]
+    fn invalid_model_is_reported_with_reason() {
+        for (typed, problem) in [
+            ("gpt-5.4", "no `/`"),
+            ("/gpt", "is not the name of a provider"),
+            ("Open AI/gpt", "is not the name of a provider"),
+            ("openai/", "has no name"),
+            ("openai/m?warmth=1", "`warmth` is not a setting"),
+            ("openai/m?temperature=3", "`3` is not a value of `temperature`"),
+            ("openai/m?room=-1", "`-1` is not a value of `room`"),
+            ("openai/m?effort", "`` is not a value of `effort`"),
+        ] {
+            let error = parse(typed).unwrap_err().to_string();
+            assert!(error.contains(problem) && error.contains("help: "), "{typed}: {error}");
+        }
+    }
+
+    #[test]
+    fn models_that_think_get_room_and_no_temperature() {
+        let thinks = model("openai/gpt-5.4").settings;
+        assert_eq!((thinks.temperature, thinks.room), (None, ROOM));
+        let plain = model("openai/gpt-4o-mini").settings;
+        assert_eq!((plain.temperature, plain.room), (Some(0.0), 0));
+        let unlisted = model("ollama/mine").settings;
+        assert_eq!((unlisted.temperature, unlisted.room), (Some(0.0), 0));
+    }
+
+    #[test]
+    fn address_and_key_come_from_environment() {
+        let own = endpoint("openai/gpt-5.4", &[("OPENAI_API_KEY", "sk-canary-1")]).unwrap();
+        assert_eq!(
+            (own.origin().as_str(), own.provider().name()),
+            ("https://api.openai.com", "openai")
+        );
+        assert!(!own.is_local() && own.prices().is_some());
+        let local = [("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")];
+        let server = endpoint("openai/mine", &local).unwrap();
+        assert_eq!(
+            server.provider().name(),
+            COMPATIBLE.name(),
+            "only OpenAI knows its newer fields"
+        );
+        assert!(server.is_local() && server.key().is_none());
+        let any = endpoint("my-lab/m", &[("MY_LAB_BASE_URL", "http://localhost:1")]).unwrap();
+        assert_eq!(any.origin(), "http://localhost:1");
+        let second = endpoint("gemini/g", &[("GOOGLE_API_KEY", "canary-2")]).unwrap();
+        assert!(second.key().unwrap().is_in("<canary-2>"));
+    }
+
+    #[test]
+    fn embedder_needs_openai_embeddings_server_and_no_settings() {
+        let embedder = |typed: &str| {
+            parse(typed).unwrap().unwrap().embedder().map_err(|failure| failure.to_string())
+        };
+        for typed in ["openai/text-embedding-3-small", "ollama/nomic", "llamacpp/m", "my-lab/m"] {
+            let model = embedder(typed).unwrap();
+            assert_eq!((model.id().as_str(), model.settings), (typed, Settings::default()));
+        }
+        for typed in ["anthropic/m", "gemini/m", "openai-responses/m"] {
+            let error = embedder(typed).unwrap_err();
+            assert!(error.contains("has no embeddings") && error.contains("ollama"), "{error}");
+        }
+        for typed in ["openai/m?temperature=0", "openai/m?effort=low", "openai/m?room=9"] {
+            let error = embedder(typed).unwrap_err();
+            assert!(error.contains("an embedder has no settings"), "{error}");
+        }
+    }
+
+    #[test]
+    fn missing_environment_is_named_without_repeating_keys() {
+        let error = |typed, variables| endpoint(typed, variables).unwrap_err().to_string();
+        assert!(error("openai/m", &[]).contains("OPENAI_API_KEY is not set"));
+        assert!(error("gemini/m", &[]).contains("GEMINI_API_KEY or GOOGLE_API_KEY is not set"));
+        let discard = error("lab/m", &[]);
+        assert!(discard.contains("LAB_BASE_URL") && discard.contains("ollama"), "{discard}");
+        let broken = error("openai/m", &[("OPENAI_API_KEY", "sk canary")]);
+        assert!(broken.contains("OPENAI_API_KEY") && !broken.contains("canary"), "{broken}");
+        assert!(error("openai/m", &[("OPENAI_BASE_URL", "here")]).contains("OPENAI_BASE_URL"));
     }
 }

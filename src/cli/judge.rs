@@ -1,0 +1,399 @@
+//! `recap judge RUN`, which grades the answers of a finished run with another judge, and
+//! `recap judge calibrate`.
+
+#![allow(clippy::disallowed_methods, reason = "shows what has passed")]
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use clap::{Args, Subcommand};
+
+use super::exit::{Exit, Failure};
+use super::gating::mostly_graded;
+use super::model_session::ModelSession;
+use super::roles::{CallOptions, judges};
+use super::work::Work;
+use super::{headings, models, report, wire};
+use crate::bench::{self, Results};
+use recap_core::model::{
+    Answer, CallRow, Cell, Judgement, LabelledCase, Manifest, ModelRole, OFFLINE, RunResults,
+    SessionFacts, Source,
+};
+use recap_core::text::counted;
+use recap_exam::roles::judge::{Grading, Judge, Offline};
+use recap_formats::{DatasetError, load_labels};
+use recap_measure::gate::MAX_UNSCORED;
+use recap_measure::{Graded, agreement};
+use recap_replay::run::{Finished, Folder, RunRecord, grade, judge_again, sample};
+use recap_report::{
+    calibration_csv, calibration_json, calibration_table, calls_csv, calls_table, verdicts_csv,
+};
+
+/// Options of `recap judge`.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub struct Arguments {
+    #[command(subcommand)]
+    action: Option<Action>,
+
+    #[command(flatten)]
+    again: RegradeArguments,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Measure a judge: its agreement with people
+    ///
+    /// Prints agreement, Cohen's kappa, false accepts and false rejects, by file and by who
+    /// answered.
+    Calibrate(CalibrateArguments),
+}
+
+pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
+    match &arguments.action {
+        Some(Action::Calibrate(arguments)) => calibrate(arguments),
+        None => regrade(&arguments.again),
+    }
+}
+
+/// Waits for a judge, and reports an interruption.
+fn wait<T>(grading: impl Future<Output = T>) -> Result<T, Failure> {
+    let graded = Work::new(1)?.run(grading);
+    graded.map_err(|stopped| {
+        Failure::from(stopped)
+            .help("with --cassette FILE --record, a second run pays only for the rest")
+    })
+}
+
+/// A judge whose progress is printed every few seconds.
+struct ProgressJudge {
+    judge: Arc<dyn Judge>,
+    graded: AtomicUsize,
+    of: usize,
+    last_shown: Mutex<Instant>,
+}
+
+impl ProgressJudge {
+    /// Shortest time between two lines.
+    const EVERY: Duration = Duration::from_secs(5);
+
+    fn new(judge: Arc<dyn Judge>, of: usize) -> Self {
+        Self { judge, graded: AtomicUsize::new(0), of, last_shown: Mutex::new(Instant::now()) }
+    }
+}
+
+#[async_trait]
+impl Judge for ProgressJudge {
+    async fn grade(&self, grading: &Grading<'_>) -> Judgement {
+        let judgement = self.judge.grade(grading).await;
+        let graded = self.graded.fetch_add(1, Ordering::Relaxed) + 1;
+        let mut last_shown = self.last_shown.lock().expect("showing does not panic");
+        if last_shown.elapsed() >= Self::EVERY {
+            *last_shown = Instant::now();
+            wire::say(&format!("{graded} of {} graded", counted(self.of, "answer")));
+        }
+        judgement
+    }
+
+    fn name(&self) -> &str {
+        self.judge.name()
+    }
+
+    fn source(&self) -> Source {
+        self.judge.source()
+    }
+}
+
+/// The judge's role.
+#[derive(Debug, Args)]
+struct JudgeRole {
+    /// Who grades the answers; two are a panel, a third decides where they disagree
+    #[arg(long, value_name = "MODEL", default_values_t = [OFFLINE.to_owned()],
+          help_heading = headings::ROLES)]
+    judge: Vec<String>,
+
+    #[command(flatten)]
+    line: CallOptions,
+
+    /// Price list in litellm's field names to read instead of the bundled one
+    #[arg(long, value_name = "FILE", help_heading = headings::BILL)]
+    prices: Option<PathBuf>,
+}
+
+impl JudgeRole {
+    /// The judge or the panel, and the models behind it.
+    fn fill(&self, seed: u64) -> Result<(Arc<dyn Judge>, Option<ModelSession>), Failure> {
+        if self.judge.iter().all(|name| name == OFFLINE) && self.judge.len() == 1 {
+            self.line.refuse_idle()?;
+            return Ok((Arc::new(Offline), None));
+        }
+        let prices = Arc::new(models::prices(self.prices.as_deref())?);
+        let typed: Vec<&str> = self.judge.iter().map(String::as_str).collect();
+        let mut model_session = ModelSession::open(&self.line, &typed, &prices, seed)?;
+        model_session.warnings.iter().for_each(|warning| wire::say(&format!("warning: {warning}")));
+        Ok((judges(&self.judge, &mut model_session)?, Some(model_session)))
+    }
+}
+
+/// Options of `recap judge RUN`.
+#[derive(Debug, Args)]
+pub struct RegradeArguments {
+    /// Folder of the run whose answers are graded again; it stays as it is
+    #[arg(required = true)]
+    run: Option<PathBuf>,
+
+    /// Folder of the new run; an earlier run in it is replaced [default: RUN-judged]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+
+    /// Print only the summary, as JSON
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    role: JudgeRole,
+}
+
+fn regrade(arguments: &RegradeArguments) -> Result<Exit, Failure> {
+    let path = arguments.run.as_deref().expect("clap requires it");
+    let record = RunRecord::read(path)?;
+    check(&record)?;
+    let out = out(path, arguments.out.as_deref())?;
+    let (judge, model_session) = arguments.role.fill(record.manifest.seed)?;
+    let RunRecord { manifest, mut sessions, results, calls, texts, .. } = record;
+    let (mut cells, mut cuts) = results.into_lists();
+    let at_once = arguments.role.line.concurrency();
+    let counted = ProgressJudge::new(Arc::clone(&judge), answers_to_grade(&cells));
+    let grading = judge_again(&sessions, (&mut cells, &mut cuts), &counted, at_once);
+    wait(grading)?;
+    let (made, ended) = match &model_session {
+        Some(model_session) => {
+            model_session.save()?;
+            (model_session.calls.take(), model_session.ended(false)?)
+        }
+        None => (Vec::new(), Exit::Done),
+    };
+    let manifest = judged(manifest, judge.as_ref());
+    let calls = with_calls(calls, made);
+    // In the order of a run without interruptions.
+    sessions.sort_by(|a, b| (&a.dataset, &a.session).cmp(&(&b.dataset, &b.session)));
+    let mut folder = Folder::create(&out, &manifest)?;
+    bench::clear(&folder)?;
+    let results = RunResults::new(cells, cuts);
+    folder.sort_journal(&sessions, &results, &calls)?;
+    folder.write_texts(&texts)?;
+    let finished = Finished { sessions, results, calls, texts };
+    let results = Results::from(RunRecord::new(manifest, finished));
+    results.write(&folder, &[])?;
+    report::show(&results.report, &folder, (arguments.json, false))?;
+    Ok(match mostly_graded(&results.report, MAX_UNSCORED) {
+        true => ended,
+        false => Exit::Incomplete,
+    })
+}
+
+/// Refuses a run without answers to grade.
+fn check(run: &RunRecord) -> Result<(), Failure> {
+    if run.results.cells().next().is_none() {
+        return Err(Failure::with_code(Exit::Nothing, "the run has no finished cell")
+            .help("run `recap bench` again"));
+    }
+    let mut asked = run.sessions.iter().flat_map(SessionFacts::all_questions);
+    if asked.clone().next().is_none() {
+        return Err(Failure::usage("the run asked no questions")
+            .help("give a run of `recap bench` on a data set with questions"));
+    }
+    if run.manifest.answered_by() == Source::Lexical {
+        return Err(Failure::usage("no model answered the questions of the run")
+            .help("run `recap bench` with --answerer MODEL"));
+    }
+    if asked.all(|asked| asked.question.question.is_empty()) {
+        return Err(Failure::usage(
+            "the run was made with --no-text: it has no questions and answers that could be graded",
+        )
+        .help("run `recap bench` again without --no-text, or with another --judge"));
+    }
+    Ok(())
+}
+
+/// Number of distinct answers to grade.
+fn answers_to_grade(cells: &[Cell]) -> usize {
+    let mut distinct = BTreeSet::new();
+    for cell in cells {
+        for row in cell.rows().into_iter().flat_map(|rows| &rows.questions) {
+            if let Some(Answer::Said(text)) = row.answered.as_ref().map(|own| &own.answer) {
+                distinct.insert((&cell.key.dataset, &cell.key.session, row.question, text));
+            }
+        }
+    }
+    distinct.len()
+}
+
+/// The folder of the new run, which must not be the old one's.
+fn out(run: &Path, asked: Option<&Path>) -> Result<PathBuf, Failure> {
+    // A path such as `..` has no name of its own.
+    let whole = run.canonicalize().unwrap_or_else(|_| run.to_owned());
+    if let Some(out) = asked {
+        return match out.canonicalize() {
+            Ok(same) if same == whole => {
+                Err(Failure::usage(format!("--out is the run itself: `{}`", out.display()))
+                    .help("give another folder: the verdicts of the run are not overwritten"))
+            }
+            _ => Ok(out.to_owned()),
+        };
+    }
+    let name = run.file_name().or(whole.file_name()).unwrap_or_default().to_string_lossy();
+    let folder = if run.file_name().is_some() { run } else { &whole };
+    let first = folder.with_file_name(format!("{name}-judged"));
+    let later = (2..).map(|n| folder.with_file_name(format!("{name}-judged-{n}")));
+    Ok(std::iter::once(first).chain(later).find(|p| !p.exists()).expect("numbers do not end"))
+}
+
+/// The manifest of the new run.
+fn judged(mut manifest: Manifest, judge: &dyn Judge) -> Manifest {
+    let before = std::mem::replace(&mut manifest.judge, judge.name().to_owned());
+    manifest.source = match (manifest.answered_by(), judge.source()) {
+        (Source::Model, Source::Model) => Source::Model,
+        _ => Source::Lexical,
+    };
+    manifest.warnings.push(format!(
+        "judged again: {} graded the answers of a run that {before} had graded; nothing was \
+         replayed or answered anew",
+        judge.name()
+    ));
+    manifest
+}
+
+/// The calls of the new run: those of the other roles, and those of this judge.
+fn with_calls(before: Vec<CallRow>, made: Vec<CallRow>) -> Vec<CallRow> {
+    let others = before.into_iter().filter(|call| call.role != ModelRole::Judge);
+    let mut calls: Vec<CallRow> = others.chain(made).collect();
+    calls.sort_by(|a, b| (a.role, &a.model, &a.key).cmp(&(b.role, &b.model, &b.key)));
+    calls
+}
+
+/// Most violations that are printed: a file with the wrong format has one a line.
+const PRINTED: usize = 100;
+
+/// Options of `recap judge calibrate`.
+#[derive(Debug, Args)]
+pub struct CalibrateArguments {
+    /// Answers that people graded: JSON lines (datasets/labelled.schema.json)
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+
+    /// Grade at most so many of the answers, of every group its share
+    #[arg(long, value_name = "N")]
+    sample: Option<usize>,
+
+    /// Seed of the sample and of the intervals
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u64,
+
+    /// Folder for calibration.csv and verdicts.csv
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+
+    /// Print JSON in place of the table
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    role: JudgeRole,
+}
+
+fn calibrate(arguments: &CalibrateArguments) -> Result<Exit, Failure> {
+    let (judge, model_session) = arguments.role.fill(arguments.seed)?;
+    let cases = labelled_cases(arguments)?;
+    if cases.is_empty() {
+        return Err(Failure::with_code(Exit::Nothing, "there is no answer to grade")
+            .help("give a file with labelled answers, or a higher --sample"));
+    }
+    let counted = ProgressJudge::new(Arc::clone(&judge), cases.len());
+    let at_once = arguments.role.line.concurrency();
+    let judgements = wait(grade(&counted, &cases, at_once))?;
+    let (calls, ended) = match model_session {
+        Some(model_session) => {
+            model_session.save()?;
+            (model_session.calls.take(), model_session.ended(false)?)
+        }
+        None => (Vec::new(), Exit::Done),
+    };
+    let report = agreement(&Graded {
+        judge: judge.name(),
+        source: judge.source(),
+        seed: arguments.seed,
+        cases: &cases,
+        judgements: &judgements,
+    });
+    if let Some(folder) = &arguments.out {
+        let verdicts = verdicts_csv(&cases, &judgements);
+        let mut files =
+            vec![("calibration.csv", calibration_csv(&report)), ("verdicts.csv", verdicts)];
+        if !calls.is_empty() {
+            files.push(("calls.csv", calls_csv(&calls)));
+        }
+        write(folder, &files)?;
+    }
+    if arguments.json {
+        wire::print_exact(&calibration_json(&report))?;
+    } else {
+        let screen = wire::screen(true);
+        let table = calibration_table(&report, screen);
+        wire::print_table(&(table + &calls_table(&calls, screen)))?;
+    }
+    Ok(ended)
+}
+
+/// The answers that the judge grades.
+fn labelled_cases(arguments: &CalibrateArguments) -> Result<Vec<LabelledCase>, Failure> {
+    let (mut cases, mut errors, mut seen) = (Vec::new(), Vec::new(), BTreeSet::new());
+    for file in &arguments.files {
+        if !seen.insert(file.canonicalize().unwrap_or_else(|_| file.clone())) {
+            return Err(Failure::usage(format!("`{}` is given twice", file.display()))
+                .help("give every file once, or its answers would count twice"));
+        }
+        match load_labels(file) {
+            Ok(more) => cases.extend(more),
+            Err(found) => errors.extend(found),
+        }
+    }
+    if !errors.is_empty() {
+        return Err(refusal(&errors));
+    }
+    Ok(match arguments.sample {
+        Some(most) => sample(cases, most, arguments.seed),
+        None => cases,
+    })
+}
+
+/// The error for invalid files: a line for each violation.
+fn refusal(errors: &[DatasetError]) -> Failure {
+    if let [error] = errors {
+        return Failure::usage(error.to_string()).help(error.help());
+    }
+    let mut text = String::new();
+    for error in errors.iter().take(PRINTED) {
+        let line = error.line.map_or_else(String::new, |line| format!(":{line}"));
+        // One violation a line, whatever the data contain.
+        let what = error.problem.to_string().replace(['\n', '\r'], " ");
+        let _ =
+            write!(text, "{}{}{line}: {what}", if text.is_empty() { "" } else { "\n" }, error.file);
+    }
+    if errors.len() > PRINTED {
+        let _ = write!(text, "\nand {} more", errors.len() - PRINTED);
+    }
+    Failure::usage(text).help(errors[0].help())
+}
+
+fn write(folder: &Path, files: &[(&str, Vec<u8>)]) -> Result<(), Failure> {
+    let written = std::fs::create_dir_all(folder).and_then(|()| {
+        files.iter().try_for_each(|(name, bytes)| std::fs::write(folder.join(name), bytes))
+    });
+    written.map_err(|error| Failure::unwritable(folder, &error))
+}
