@@ -107,8 +107,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         wire::print_document(&parts)?;
         return Ok(Exit::Done);
     }
-    let subject = PreparedSession::new(&dataset.name, session, counter);
-    let last = subject.facts.requests.len() as u32;
+    let prepared = PreparedSession::new(&dataset.name, session, counter);
+    let last = prepared.facts.requests.len() as u32;
     let request = arguments.request.unwrap_or(last.saturating_sub(1));
     if request >= last {
         return Err(Failure::usage(format!(
@@ -116,20 +116,20 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         ))
         .help("give an ordinal below that number to --request"));
     }
-    let native = NativeWindow::of(&subject.recording.session, &agents).tokens;
-    let tokens = window.tokens(&subject.recording.sizes, native).map_err(wire::too_small)?;
+    let native = NativeWindow::of(&prepared.recording.session, &agents).tokens;
+    let tokens = window.tokens(&prepared.recording.sizes, native).map_err(wire::too_small)?;
     let scaling = window.scaling(!arguments.no_scale);
     let window = (window.label(), tokens, scaling);
-    let plan = plan(arguments.seed, &subject, window, strategy, roles.offline);
-    let own = roles.compactor.counting(&subject.recording.counter);
+    let plan = plan(arguments.seed, &prepared, window, strategy, roles.offline);
+    let own = roles.compactor.counting(&prepared.recording.counter);
     let compactor = own.unwrap_or(roles.compactor);
-    let mut replay = ReplaySession::open(&subject, &plan, compactor.as_ref())
+    let mut replay = ReplaySession::open(&prepared, &plan, compactor.as_ref())
         .map_err(|e| Failure::with_code(Exit::Incomplete, e.to_string()))?;
     Work::new(1)?
         .run(replay.run_to_request(request))?
         .map_err(|e| Failure::with_code(Exit::Incomplete, e.to_string()))?;
-    let mut parts = header(&subject, &plan, request, replay.context());
-    parts.extend(context_parts(replay.context(), &subject, arguments.diff));
+    let mut parts = header(&prepared, &plan, request, replay.context());
+    parts.extend(context_parts(replay.context(), &prepared, arguments.diff));
     parts.extend(told(replay.notices()));
     if let Some(folder) = &arguments.files {
         parts.extend(kept(folder, &replay.stored(), &plan.strategy.name)?);
@@ -222,17 +222,17 @@ fn pick(sessions: Vec<Session>, wanted: Option<&str>) -> Result<Session, Failure
 
 fn plan(
     seed: u64,
-    subject: &PreparedSession,
+    prepared: &PreparedSession,
     (label, window, scaling): (&str, u64, Scaling),
     strategy: Strategy,
     offline: bool,
 ) -> Plan {
-    let model = subject.facts.model.as_deref().map(|name| agents().named(name).model);
+    let model = prepared.facts.model.as_deref().map(|name| agents().named(name).model);
     let strategy = Strategy::for_model(&Arc::new(strategy), &model.unwrap_or_default());
     Plan {
         key: CellKey {
-            dataset: subject.facts.dataset.clone(),
-            session: subject.facts.session.clone(),
+            dataset: prepared.facts.dataset.clone(),
+            session: prepared.facts.session.clone(),
             strategy: strategy.name.clone(),
             window: label.to_owned(),
             replicate: 0,
@@ -248,16 +248,16 @@ fn plan(
     }
 }
 
-fn header(subject: &PreparedSession, plan: &Plan, request: u32, context: &Context) -> Vec<Part> {
-    let facts = &subject.facts.requests[request as usize];
+fn header(prepared: &PreparedSession, plan: &Plan, request: u32, context: &Context) -> Vec<Part> {
+    let facts = &prepared.facts.requests[request as usize];
     let title = format!(
         "{} · {} · window {} ({} tokens) · request {request} of {}, before message {}",
         plan.key.session,
         plan.key.strategy,
         plan.key.window,
         plan.window,
-        subject.facts.requests.len(),
-        subject.facts.messages[facts.message as usize].id,
+        prepared.facts.requests.len(),
+        prepared.facts.messages[facts.message as usize].id,
     );
     let sent = format!(
         "sent: {} in {}; the whole conversation: {} in {}",
@@ -281,10 +281,10 @@ fn told(notices: &[String]) -> Vec<Part> {
 /// what differs from the whole conversation as recorded.
 fn context_parts(
     context: &Context,
-    subject: &PreparedSession,
+    prepared: &PreparedSession,
     only_differences: bool,
 ) -> Vec<Part> {
-    let hidden = subject.facts.hidden_tokens;
+    let hidden = prepared.facts.hidden_tokens;
     let mut parts = vec![Part::Text(format!(
         "preamble: {}, of which {} {} counted by the provider and not in the recording",
         counted(context.preamble_weight().tokens, "token"),
@@ -292,15 +292,15 @@ fn context_parts(
         form_for(hidden, "was", "were"),
     ))];
     if !only_differences {
-        parts.extend(entries(context, subject));
+        parts.extend(entries(context, prepared));
     }
     parts.push(Part::Heading("differences from the whole conversation".to_owned()));
-    parts.push(differences(context, subject));
+    parts.push(differences(context, prepared));
     parts
 }
 
-fn entries(context: &Context, subject: &PreparedSession) -> Vec<Part> {
-    let preamble = subject.recording.session.preamble.sent();
+fn entries(context: &Context, prepared: &PreparedSession) -> Vec<Part> {
+    let preamble = prepared.recording.session.preamble.sent();
     let preamble = (!preamble.is_empty()).then(|| Part::Quoted("preamble".to_owned(), preamble));
     let notes = context.notes();
     let notes = notes.map(|(key, note)| Part::Quoted(format!("note {key}"), note.to_owned()));
@@ -308,9 +308,9 @@ fn entries(context: &Context, subject: &PreparedSession) -> Vec<Part> {
         let what = match entry.id.index() {
             None => "written by the strategy".to_owned(),
             Some(index) if entry.edited => {
-                format!("{}, edited", subject.facts.messages[index as usize].id)
+                format!("{}, edited", prepared.facts.messages[index as usize].id)
             }
-            Some(index) => subject.facts.messages[index as usize].id.clone(),
+            Some(index) => prepared.facts.messages[index as usize].id.clone(),
         };
         let tokens = counted(entry.weight.tokens, "token");
         let head = format!("{} · {what} · {tokens}", entry.role.as_str());
@@ -320,7 +320,7 @@ fn entries(context: &Context, subject: &PreparedSession) -> Vec<Part> {
 }
 
 /// The messages that are not sent as they were recorded.
-fn differences(context: &Context, subject: &PreparedSession) -> Part {
+fn differences(context: &Context, prepared: &PreparedSession) -> Part {
     let changed = (0..context.seen_count()).filter_map(|index| {
         let word = match context.state(index) {
             LedgerState::Verbatim => return None,
@@ -328,8 +328,8 @@ fn differences(context: &Context, subject: &PreparedSession) -> Part {
             LedgerState::Folded => "summarised",
             LedgerState::Gone => "gone",
         };
-        let facts = &subject.facts.messages[index as usize];
-        let sent = subject.recording.session.messages[index as usize].sent();
+        let facts = &prepared.facts.messages[index as usize];
+        let sent = prepared.recording.session.messages[index as usize].sent();
         Some(vec![
             word.to_owned(),
             facts.role.as_str().to_owned(),
@@ -387,17 +387,17 @@ fn shown(
             Failure::usage("recorded compactions only support --depth 1").help("leave out --depth")
         );
     }
-    let subject = PreparedSession::with_cuts(dataset, session, counter, cuts, depth);
-    let (place, facts) = picked(arguments, &subject)?;
+    let prepared = PreparedSession::with_cuts(dataset, session, counter, cuts, depth);
+    let (place, facts) = picked(arguments, &prepared)?;
     if strategy.replays_recording() && place.recorded.is_none() {
         return Err(Failure::usage("the recorded agent did not compact at this cut")
             .help("add --cuts recorded"));
     }
-    let part = CutSegment::new(&subject, place, facts, &[]);
+    let part = CutSegment::new(&prepared, place, facts, &[]);
     let scaling = if arguments.no_scale { Scaling::AsWritten } else { Scaling::All };
     let window = ("cut", 0, scaling);
-    let plan = plan(arguments.seed, &subject, window, strategy, roles.offline);
-    let own = roles.compactor.counting(&subject.recording.counter);
+    let plan = plan(arguments.seed, &prepared, window, strategy, roles.offline);
+    let own = roles.compactor.counting(&prepared.recording.counter);
     let compactor: Arc<dyn Compactor> = match plan.key.strategy.starts_with(NO_SUMMARY) {
         true => Arc::new(EmptySummary),
         false => own.unwrap_or(roles.compactor),
@@ -427,9 +427,9 @@ fn shown(
         counted(exam.window, "token"),
         counted(cut.tokens_before, "token"),
     );
-    let mut parts = vec![title(arguments, &subject, place, &plan), Part::Text(sent)];
-    let (subject, facts) = (&subject, &cut.facts[..]);
-    let listed = FactList { subject, part: &part, place, facts, exam: &exam, seen: &seen };
+    let mut parts = vec![title(arguments, &prepared, place, &plan), Part::Text(sent)];
+    let (prepared, facts) = (&prepared, &cut.facts[..]);
+    let listed = FactList { prepared, part: &part, place, facts, exam: &exam, seen: &seen };
     parts.extend(listed.parts());
     parts.push(Part::Heading(format!("the context of request {shown}")));
     parts.extend(seen.context);
@@ -439,12 +439,12 @@ fn shown(
 /// The requested cut, with the facts there.
 fn picked<'a>(
     arguments: &Arguments,
-    subject: &'a PreparedSession,
+    prepared: &'a PreparedSession,
 ) -> Result<&'a (CutPlace, Vec<Reference>), Failure> {
     let number = arguments.cutting.cut.unwrap_or(0);
-    let count = subject.cuts.len();
-    let found = (number as usize).checked_sub(1).and_then(|at| subject.cuts.get(at));
-    found.ok_or_else(|| match (count, &subject.facts.no_cut) {
+    let count = prepared.cuts.len();
+    let found = (number as usize).checked_sub(1).and_then(|at| prepared.cuts.get(at));
+    found.ok_or_else(|| match (count, &prepared.facts.no_cut) {
         (0, Some(why)) => Failure::usage(format!("the session has no cut: {why}"))
             .help("--request N shows the context of a request"),
         (0, None) => {
@@ -459,18 +459,18 @@ fn picked<'a>(
     })
 }
 
-fn title(arguments: &Arguments, subject: &PreparedSession, place: &CutPlace, plan: &Plan) -> Part {
-    let facts = &subject.facts.requests[place.request as usize];
+fn title(arguments: &Arguments, prepared: &PreparedSession, place: &CutPlace, plan: &Plan) -> Part {
+    let facts = &prepared.facts.requests[place.request as usize];
     Part::Title(format!(
         "{} · {} · cut {} of {}, depth {} · request {} of {}, before message {}",
         plan.key.session,
         plan.key.strategy,
         arguments.cutting.cut.unwrap_or(0),
-        subject.cuts.len(),
+        prepared.cuts.len(),
         arguments.cutting.depth,
         place.request,
-        subject.facts.requests.len(),
-        subject.facts.messages[facts.message as usize].id,
+        prepared.facts.requests.len(),
+        prepared.facts.messages[facts.message as usize].id,
     ))
 }
 
@@ -494,14 +494,14 @@ impl SeenStates {
         part: &CutSegment,
         (facts, diff): (&[Reference], bool),
     ) {
-        let subject = part.subject();
+        let prepared = part.prepared();
         self.messages.get_or_insert_with(|| context.message_count());
         if request == shown {
-            self.context = context_parts(context, subject, diff);
+            self.context = context_parts(context, prepared, diff);
         }
         let used = facts.iter().enumerate().filter(|(_, fact)| fact.request == request);
         for (number, _) in used {
-            if let Some((text, place)) = carrier(number, context, subject) {
+            if let Some((text, place)) = carrier(number, context, prepared) {
                 self.quotes.insert(number, quote(&text, place));
             }
         }
@@ -520,7 +520,7 @@ fn quote(text: &str, place: Range<usize>) -> String {
 
 /// The facts that the agent needed, with the state of each.
 struct FactList<'a> {
-    subject: &'a PreparedSession,
+    prepared: &'a PreparedSession,
     part: &'a CutSegment,
     place: &'a CutPlace,
     facts: &'a [Fact],
@@ -594,12 +594,12 @@ impl FactList<'_> {
     fn last_position(&self, number: usize) -> String {
         let fact = &self.facts[number];
         let at = fact.last_seen as usize;
-        let message = &self.subject.facts.messages[at];
-        let sent = self.subject.recording.session.messages[at].sent();
+        let message = &self.prepared.facts.messages[at];
+        let sent = self.prepared.recording.session.messages[at].sent();
         let tool = message.tool.as_ref().map(|tool| format!(" · {tool}")).unwrap_or_default();
         let said = self
             .part
-            .subject()
+            .prepared()
             .survival
             .place_in(number, &sent)
             .map(|place| format!(": {}", quote(&sent, place)));

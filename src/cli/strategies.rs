@@ -82,10 +82,10 @@ fn check(name: &str) -> Result<String, Failure> {
     let roles = ModelRoles::offline(&counter);
     let mut all = Vec::new();
     for session in dataset.sessions.into_iter().step_by(PER_KIND) {
-        let subject = PreparedSession::new(&dataset.name, session, Arc::clone(&counter));
-        let plan = tried(&strategy, &subject)?;
-        let tried = work.run(check_conformance(&subject, &plan, roles.compactor.as_ref()))?;
-        let id = &subject.facts.session;
+        let prepared = PreparedSession::new(&dataset.name, session, Arc::clone(&counter));
+        let plan = tried(&strategy, &prepared)?;
+        let tried = work.run(check_conformance(&prepared, &plan, roles.compactor.as_ref()))?;
+        let id = &prepared.facts.session;
         all.push(tried.map_err(|e| {
             Failure::with_code(Exit::Incomplete, format!("{}, tried on {id}: {e}", strategy.name))
         })?);
@@ -94,18 +94,18 @@ fn check(name: &str) -> Result<String, Failure> {
     Ok(text)
 }
 
-fn tried(strategy: &Arc<Strategy>, subject: &PreparedSession) -> Result<Plan, Failure> {
+fn tried(strategy: &Arc<Strategy>, prepared: &PreparedSession) -> Result<Plan, Failure> {
     let window: WindowSpec = TRIED_AT.parse().expect("it is a share");
     Ok(Plan {
         key: CellKey {
-            dataset: subject.facts.dataset.clone(),
-            session: subject.facts.session.clone(),
+            dataset: prepared.facts.dataset.clone(),
+            session: prepared.facts.session.clone(),
             strategy: strategy.name.clone(),
             window: window.label().to_owned(),
             replicate: 0,
         },
         strategy: Arc::clone(strategy),
-        window: window.tokens(&subject.recording.sizes, UNKNOWN_LIMIT).map_err(wire::too_small)?,
+        window: window.tokens(&prepared.recording.sizes, UNKNOWN_LIMIT).map_err(wire::too_small)?,
         scaling: Scaling::All,
         seed: 0,
         offline: true,

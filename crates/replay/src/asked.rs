@@ -35,7 +35,7 @@ pub struct PendingQuestion {
 impl ReplaySession<'_> {
     /// Stores the context of this request if a question is asked there.
     pub(super) fn snapshot(&mut self, request: u32, overflow: bool) {
-        let facts = &self.subject.facts;
+        let facts = &self.prepared.facts;
         let asked: Vec<u32> = (0..)
             .zip(&facts.questions)
             .filter(|(_, p)| p.request == request)
@@ -101,9 +101,9 @@ impl ReplaySession<'_> {
 
     /// The recorded preamble, whose text is stored once for each of its changes.
     fn preamble(&mut self) -> Option<SnapshotPart> {
-        let change = change(self.subject, self.context.seen_count());
+        let change = change(self.prepared, self.context.seen_count());
         if self.preamble.as_ref().is_none_or(|(known, _)| *known != change) {
-            let text = Some(preamble(self.subject, change)).filter(|text| !text.is_empty());
+            let text = Some(preamble(self.prepared, change)).filter(|text| !text.is_empty());
             let part = text.map(|text| written(Role::System, text, &mut self.texts));
             self.preamble = Some((change, part));
         }
@@ -114,8 +114,8 @@ impl ReplaySession<'_> {
 /// The control `evidence`: each question is asked with the messages that answer it
 /// and their neighbours. No requests are replayed; for a question without evidence
 /// only the preamble is sent.
-pub(super) fn evidence_alone(subject: &PreparedSession, plan: &Plan) -> CellResult {
-    let facts = &subject.facts;
+pub(super) fn evidence_alone(prepared: &PreparedSession, plan: &Plan) -> CellResult {
+    let facts = &prepared.facts;
     let mut texts = BTreeMap::new();
     let mut snapshots = Vec::new();
     let mut asked = Vec::new();
@@ -123,9 +123,9 @@ pub(super) fn evidence_alone(subject: &PreparedSession, plan: &Plan) -> CellResu
     let mut preambles: BTreeMap<Option<usize>, Option<SnapshotPart>> = BTreeMap::new();
     for (number, question) in (0u32..).zip(&facts.questions) {
         let mut parts = Vec::new();
-        let change = change(subject, question.question.asked_at + 1);
+        let change = change(prepared, question.question.asked_at + 1);
         let sent = preambles.entry(change).or_insert_with(|| {
-            let text = preamble(subject, change);
+            let text = preamble(prepared, change);
             (!text.is_empty()).then(|| written(Role::System, text, &mut texts))
         });
         parts.extend(sent.clone());
@@ -134,7 +134,7 @@ pub(super) fn evidence_alone(subject: &PreparedSession, plan: &Plan) -> CellResu
                 ..=(message + NEIGHBOURS).min(question.question.asked_at)
         };
         let shown: BTreeSet<MessageIndex> = question.evidence.iter().flat_map(around).collect();
-        let sizes = &subject.recording.sizes.messages;
+        let sizes = &prepared.recording.sizes.messages;
         let tokens = shown.iter().map(|&m| sizes[m as usize].tokens).sum::<u64>();
         shown.into_iter().for_each(|message| extend(&mut parts, message));
         asked.push(PendingQuestion {
@@ -157,14 +157,14 @@ pub(super) fn evidence_alone(subject: &PreparedSession, plan: &Plan) -> CellResu
 }
 
 /// The number of the last change of the preamble before a message.
-fn change(subject: &PreparedSession, message: MessageIndex) -> Option<usize> {
-    let changes = &subject.recording.session.preamble_changes;
+fn change(prepared: &PreparedSession, message: MessageIndex) -> Option<usize> {
+    let changes = &prepared.recording.session.preamble_changes;
     changes.iter().rposition(|change| change.before <= message)
 }
 
 /// The recorded preamble as it is sent since a change.
-fn preamble(subject: &PreparedSession, change: Option<usize>) -> String {
-    let session = &subject.recording.session;
+fn preamble(prepared: &PreparedSession, change: Option<usize>) -> String {
+    let session = &prepared.recording.session;
     match change.map(|change| &session.preamble_changes[change]) {
         None => session.preamble.sent(),
         Some(change) => {

@@ -163,7 +163,7 @@ mod tests {
     use recap_strategy::testkit::Talk;
     use recap_strategy::{EntryId, InsertAt, OpenSession, Scaling, builtin};
 
-    fn subject() -> PreparedSession {
+    fn prepared() -> PreparedSession {
         let talk = (0..3).fold(Talk::new("S"), |talk, _| talk.user("Go on, do.").assistant("Yes"));
         PreparedSession::new("d", talk.end(), Arc::default())
     }
@@ -217,8 +217,8 @@ mod tests {
     }
 
     /// A session before its second request, with three messages.
-    async fn begun<'a>(subject: &'a PreparedSession, plan: &'a Plan) -> ReplaySession<'a> {
-        let mut session = ReplaySession::open(subject, plan, &EmptySummary).unwrap();
+    async fn begun<'a>(prepared: &'a PreparedSession, plan: &'a Plan) -> ReplaySession<'a> {
+        let mut session = ReplaySession::open(prepared, plan, &EmptySummary).unwrap();
         assert!(session.run_to_request(1).await.unwrap());
         session
     }
@@ -247,8 +247,8 @@ mod tests {
 
     #[tokio::test]
     async fn compactions_take_effect_as_their_models_finish() {
-        let (subject, plan) = (subject(), plan());
-        let mut session = begun(&subject, &plan).await;
+        let (prepared, plan) = (prepared(), plan());
+        let mut session = begun(&prepared, &plan).await;
         let (before, reported) = (session.context.weight().tokens, session.reported.unwrap());
         launch(&mut session, 0, 4, 0, &[]);
         launch(&mut session, 1, 3, -1_000, &[0, 1]);
@@ -256,7 +256,7 @@ mod tests {
         launch(&mut session, 3, 1, 1, &[2]);
         let forgetful = session.in_flight.remove(&0).unwrap();
         session.apply_finished().unwrap();
-        let gone: u64 = subject.recording.sizes.messages[..2].iter().map(|w| w.tokens).sum();
+        let gone: u64 = prepared.recording.sizes.messages[..2].iter().map(|w| w.tokens).sum();
         assert_eq!(session.reported.unwrap().input, reported.input - gone);
         session.in_flight.insert(0, forgetful);
         session.apply_finished().unwrap();
@@ -275,8 +275,8 @@ mod tests {
 
     #[tokio::test]
     async fn compaction_of_an_abandoned_session_changes_nothing() {
-        let (subject, plan) = (subject(), plan());
-        let mut session = begun(&subject, &plan).await;
+        let (prepared, plan) = (prepared(), plan());
+        let mut session = begun(&prepared, &plan).await;
         let before = session.context.weight();
         launch(&mut session, 1, 6, 0, &[0]);
         session.shared.chain.open = Some(OpenSession { number: 9, from: 0 });
@@ -290,8 +290,8 @@ mod tests {
 
     #[tokio::test]
     async fn unfinished_compactions_are_recorded_in_stage_order() {
-        let (subject, plan) = (subject(), plan());
-        let mut session = begun(&subject, &plan).await;
+        let (prepared, plan) = (prepared(), plan());
+        let mut session = begun(&prepared, &plan).await;
         launch(&mut session, 3, 0, 9, &[0]);
         launch(&mut session, 1, 1, 9, &[]);
         session.bill_unfinished();
@@ -306,8 +306,8 @@ mod tests {
 
     #[tokio::test]
     async fn resumed_compactions_are_numbered_after_those_that_began() {
-        let (subject, plan) = (subject(), plan());
-        let mut session = begun(&subject, &plan).await;
+        let (prepared, plan) = (prepared(), plan());
+        let mut session = begun(&prepared, &plan).await;
         launch(&mut session, 1, 7, 9, &[]);
         launch(&mut session, 3, 5, 9, &[]);
         let in_flight = std::mem::take(&mut session.in_flight);
@@ -319,9 +319,9 @@ mod tests {
 
     #[tokio::test]
     async fn new_summary_is_removed_only_with_its_session() {
-        let (subject, plan) = (subject(), plan());
+        let (prepared, plan) = (prepared(), plan());
         for opens in [false, true] {
-            let mut session = begun(&subject, &plan).await;
+            let mut session = begun(&prepared, &plan).await;
             launch(&mut session, 1, 0, 0, &[]);
             if opens {
                 let one = session.in_flight.get_mut(&1).unwrap();

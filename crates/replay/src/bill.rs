@@ -411,7 +411,7 @@ mod tests {
         Timestamp::from_second(60 * minute).unwrap()
     }
 
-    fn subject(messages: usize) -> PreparedSession {
+    fn prepared(messages: usize) -> PreparedSession {
         PreparedSession::new("d", turns(messages), Arc::new(Counter::default()))
     }
 
@@ -438,7 +438,7 @@ mod tests {
     /// A prompt of a system prompt, 20 hidden tokens that survive a restart, 30 that
     /// do not, and three messages; and the context that it is of.
     fn sent() -> (Sent, u64) {
-        let mut recording = subject(3).recording.clone();
+        let mut recording = prepared(3).recording.clone();
         Arc::make_mut(&mut recording.sizes).hidden_tokens = 50;
         let mut context = Context::new(recording);
         (0..3).for_each(|_| context.append());
@@ -461,7 +461,7 @@ mod tests {
     fn loss_keeps_read_tokens_and_sharing_only_preamble() {
         let (sent, all) = sent();
         assert_eq!(all, 53, "20 and 30 hidden tokens, and three messages of one");
-        let mut request = subject(3).facts.requests[0];
+        let mut request = prepared(3).facts.requests[0];
         request.at = minute(3);
         let mut read_after = |exogenous, at: Timestamp| {
             let mut cache = Anthropic::new(0);
@@ -494,13 +494,13 @@ mod tests {
     /// taken it in full anyway.
     #[test]
     fn tokens_are_rewritten_where_a_warm_prefix_broke() {
-        let subject = subject(2);
+        let prepared = prepared(2);
         let mut plan = plan("full", &[]);
         let agent =
             Agent { billed_as: "a".into(), model: "a".into(), prices: None, others: Vec::new() };
         plan.agents = Arc::new([agent]);
         let rewritten = |warm, broken, carried| {
-            let mut biller = Biller::new(&plan, &subject.facts);
+            let mut biller = Biller::new(&plan, &prepared.facts);
             let billing_model = &mut biller.billing_models[0];
             billing_model.warm = warm;
             let billed = Buckets { read: 10, write: 60, ..Buckets::default() };
@@ -518,7 +518,7 @@ mod tests {
     #[test]
     fn entries_live_an_hour_if_most_writes_did() {
         let written = |five: u64, hour: u64| {
-            let mut request = subject(2).facts.requests[0];
+            let mut request = prepared(2).facts.requests[0];
             request.recorded = Some(recap_core::model::Usage {
                 cache_write_5m: five,
                 cache_write_1h: hour,
@@ -569,9 +569,9 @@ mod tests {
     /// tokens than that prompt, and one of its own, begin anew each time.
     #[tokio::test]
     async fn only_calls_on_whole_live_conversation_read_cache() {
-        let (subject, mut plan) = (subject(8), plan("full", &[]));
+        let (prepared, mut plan) = (prepared(8), plan("full", &[]));
         plan.agents = Arc::new([agent(), unpriced()]);
-        let mut session = ReplaySession::open(&subject, &plan, &EmptySummary).unwrap();
+        let mut session = ReplaySession::open(&prepared, &plan, &EmptySummary).unwrap();
         assert!(session.run_to_request(2).await.unwrap());
         assert_eq!(session.prompt().tokens(), 5);
         let calls = [
@@ -597,10 +597,10 @@ mod tests {
 
     #[tokio::test]
     async fn compactor_of_another_model_reads_nothing_from_cache() {
-        let (subject, mut plan) = (subject(8), plan("full", &[]));
+        let (prepared, mut plan) = (prepared(8), plan("full", &[]));
         plan.agents = Arc::new([agent()]);
         plan.compactor = Some(Agent { model: "claude-y".into(), ..agent() }.into());
-        let mut session = ReplaySession::open(&subject, &plan, &EmptySummary).unwrap();
+        let mut session = ReplaySession::open(&prepared, &plan, &EmptySummary).unwrap();
         assert!(session.run_to_request(2).await.unwrap());
         let now = session.now;
         assert_eq!(session.biller.calls(0, &[call(12, 2, true)], now), [12]);
@@ -610,13 +610,13 @@ mod tests {
         assert_eq!(prompt.billed.uncached, 12);
         // The agent's own model is none beside it.
         plan.compactor = Some(agent().into());
-        assert_eq!(Biller::new(&plan, &subject.facts).billing_models[0].bill.compactor, None);
+        assert_eq!(Biller::new(&plan, &prepared.facts).billing_models[0].bill.compactor, None);
     }
 
     #[test]
     fn first_breakpoint_skips_only_text_lost_at_restart() {
         use Breakpoint::{Head, Newest, Preamble};
-        let mut facts = (*subject(2).facts).clone();
+        let mut facts = (*prepared(2).facts).clone();
         facts.hidden_tokens = 50;
         let calibration = |global| recap_core::model::Calibration {
             fits: Vec::new(),
@@ -643,9 +643,9 @@ mod tests {
     #[test]
     fn request_is_warm_unless_entry_expired_or_lost() {
         let (sent, _) = sent();
-        let (subject, mut plan) = (subject(3), plan("full", &[]));
+        let (prepared, mut plan) = (prepared(3), plan("full", &[]));
         plan.agents = Arc::new([agent()]);
-        let mut facts = (*subject.facts).clone();
+        let mut facts = (*prepared.facts).clone();
         facts.requests[0].exogenous = Some(Exogenous::Lost { left: 0 });
         let mut biller = Biller::new(&plan, &facts);
         let billing_model = &mut biller.billing_models[0];
@@ -679,12 +679,12 @@ mod tests {
 
     #[test]
     fn recorded_billing_uses_caches_of_each_requests_model() {
-        let subject = subject(3);
+        let prepared = prepared(3);
         let mut plan = plan("full", &[]);
         let recorded = Agent { others: vec![unpriced()], ..agent() };
         plan.agents = Arc::new([agent(), recorded]);
-        let biller = Biller::new(&plan, &subject.facts);
-        let mut request = subject.facts.requests[0];
+        let biller = Biller::new(&plan, &prepared.facts);
+        let mut request = prepared.facts.requests[0];
         for (model, own) in [(0, 0), (1, 1)] {
             request.model = model;
             let models =
@@ -726,11 +726,11 @@ mod tests {
             view: false,
         };
         let timed = |recorded| ModelCall { latency_ms: Some(9.0), recorded, ..call(10, 1, false) };
-        let subject = subject(8);
+        let prepared = prepared(8);
         let mut plan = plan("full", &[]);
         plan.agents = Arc::new([agent()]);
         let charged = async |background, latency_ms, calls: &[ModelCall]| {
-            let mut session = ReplaySession::open(&subject, &plan, &EmptySummary).unwrap();
+            let mut session = ReplaySession::open(&prepared, &plan, &EmptySummary).unwrap();
             assert!(session.run_to_request(2).await.unwrap());
             let mut row = row(background, latency_ms);
             session.charge(0, &mut row, calls);
@@ -758,12 +758,12 @@ mod tests {
             message.blocks = vec![Block::Text { text: format!("word{at} ").repeat(600) }];
         }
         session.copied = (0..copied as u32).map(|response| 2 * response + 1).collect();
-        let subject = PreparedSession::new("d", session, Arc::new(Counter::default()));
+        let prepared = PreparedSession::new("d", session, Arc::new(Counter::default()));
         let list = Arc::new(recap_billing::pricing::PriceList::bundled());
         let agents = recap_billing::pricing::Agents::new(list, vec!["claude-sonnet-5-5".into()]);
         let agents = agents.of(None, &[]).into();
         let plan = Plan { agents, window: 12_000, ..plan(strategy, &[]) };
-        let mut session = ReplaySession::open(&subject, &plan, &EmptySummary).unwrap();
+        let mut session = ReplaySession::open(&prepared, &plan, &EmptySummary).unwrap();
         session.run_to_end().await.unwrap();
         session.finish().0
     }

@@ -295,7 +295,7 @@ mod tests {
         Timestamp::from_second(second).unwrap()
     }
 
-    fn subject() -> PreparedSession {
+    fn prepared() -> PreparedSession {
         let roles = [(Role::User, 100), (Role::Assistant, 130), (Role::User, 5_000)];
         let roles = [roles.as_slice(), &[(Role::Assistant, 5_004)]].concat();
         let message = |(n, (role, second)): (usize, (Role, i64))| Message {
@@ -320,7 +320,7 @@ mod tests {
 
     #[test]
     fn request_has_the_time_it_was_sent() {
-        let sent = subject().facts.requests.iter().map(|r| r.at).collect::<Vec<_>>();
+        let sent = prepared().facts.requests.iter().map(|r| r.at).collect::<Vec<_>>();
         assert_eq!(sent, [at(100), at(5_000)]);
     }
 
@@ -328,7 +328,7 @@ mod tests {
     fn the_cost_of_subagents_is_among_the_facts() {
         let usage = Usage { input: 7, ..Usage::default() };
         let expected = [(at(110), Some("small".to_owned()), usage), (at(100), None, usage)];
-        assert_eq!(subject().facts.sidechains, expected);
+        assert_eq!(prepared().facts.sidechains, expected);
     }
 
     fn question(id: &str, asked_at: MessageIndex, evidence: &[&str]) -> Question {
@@ -348,10 +348,10 @@ mod tests {
     fn question_age_counts_messages_from_evidence_to_request() {
         let asked =
             [question("b", 3, &["m0"]), question("a", 1, &["m1", "m0"]), question("c", 0, &[])];
-        let subject = subject().with_questions(asked.to_vec());
-        let sizes = &subject.recording.exact.messages;
+        let prepared = prepared().with_questions(asked.to_vec());
+        let sizes = &prepared.recording.exact.messages;
         let tokens = |from: usize, to: usize| sizes[from..to].iter().map(|w| w.tokens).sum::<u64>();
-        let found = subject.facts.questions.iter();
+        let found = prepared.facts.questions.iter();
         let found: Vec<_> = found
             .map(|p| (p.question.id.as_str(), p.request, p.age_tokens, &*p.evidence))
             .collect();
@@ -366,7 +366,7 @@ mod tests {
 
     #[test]
     fn request_sends_preamble_hidden_tokens_and_earlier_messages() {
-        let PreparedSession { mut recording, timeline, .. } = subject();
+        let PreparedSession { mut recording, timeline, .. } = prepared();
         let other = &mut Arc::make_mut(&mut recording.session).other_models;
         other.extend([(1, "x".to_owned()), (3, "y".to_owned())]);
         let sizes = Arc::make_mut(&mut recording.sizes);

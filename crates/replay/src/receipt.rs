@@ -17,17 +17,17 @@ use recap_strategy::Recording;
 const CLEARED: &str = "[Old tool result content cleared]";
 
 /// Reads it off a recording.
-pub fn receipt_facts(subject: &PreparedSession, agents: &Agents) -> ReceiptFacts {
-    let (facts, recording) = (&subject.facts, &subject.recording);
+pub fn receipt_facts(prepared: &PreparedSession, agents: &Agents) -> ReceiptFacts {
+    let (facts, recording) = (&prepared.facts, &prepared.recording);
     let lifetime = |named: Option<&str>| {
         let life = Rules::of(agents.list().priced(named?)?, false).life()?;
         u32::try_from(life.as_secs()).ok()
     };
     let others = facts.other_models.iter().map(|named| Some(named.as_str()));
     let session = &recording.session;
-    let copied = subject.responses.iter().filter(|one| session.copied.contains(&one.message));
+    let copied = prepared.responses.iter().filter(|one| session.copied.contains(&one.message));
     ReceiptFacts {
-        compactions: compactions(subject),
+        compactions: compactions(prepared),
         lifetimes: std::iter::once(facts.model.as_deref()).chain(others).map(lifetime).collect(),
         contents: Contents::of(recording),
         missing_subagents: missing_subagents(recording),
@@ -38,8 +38,8 @@ pub fn receipt_facts(subject: &PreparedSession, agents: &Agents) -> ReceiptFacts
 }
 
 /// The compactions of the recorded agent, with what it read around each.
-fn compactions(subject: &PreparedSession) -> Vec<CompactionFacts> {
-    let Recording { session, counter, .. } = &subject.recording;
+fn compactions(prepared: &PreparedSession) -> Vec<CompactionFacts> {
+    let Recording { session, counter, .. } = &prepared.recording;
     let responses: Vec<MessageIndex> = session.responses().collect();
     let folding = || session.compactions.iter().filter(|made| made.folds());
     let reads = |requests: &[MessageIndex]| {
@@ -66,7 +66,7 @@ fn compactions(subject: &PreparedSession) -> Vec<CompactionFacts> {
         copied: made.copied,
         used_again: *used_again,
     };
-    session.compactions.iter().zip(&subject.used_again).map(facts).collect()
+    session.compactions.iter().zip(&prepared.used_again).map(facts).collect()
 }
 
 /// How the analysis begins that Claude Code asks for in front of a summary; releases of 2026 strip
@@ -329,13 +329,13 @@ mod tests {
         }
     }
 
-    fn subject(session: Session) -> PreparedSession {
+    fn prepared(session: Session) -> PreparedSession {
         PreparedSession::new("d", session, Arc::new(Counter::default()))
     }
 
-    fn facts_of(subject: &PreparedSession) -> ReceiptFacts {
+    fn facts_of(prepared: &PreparedSession) -> ReceiptFacts {
         let list = Arc::new(PriceList::bundled());
-        receipt_facts(subject, &Agents::new(list, Vec::new()))
+        receipt_facts(prepared, &Agents::new(list, Vec::new()))
     }
 
     fn sent(facts: &ReceiptFacts, origin: Origin) -> u64 {
@@ -345,10 +345,10 @@ mod tests {
     #[test]
     fn without_compaction_contents_equal_what_full_sends() {
         let change = PreambleChange { before: 5, system: vec!["Be brief and kind.".to_owned()] };
-        let subject = subject(Session { preamble_changes: vec![change], ..session() });
-        let facts = facts_of(&subject);
+        let prepared = prepared(Session { preamble_changes: vec![change], ..session() });
+        let facts = facts_of(&prepared);
         let all: u64 = facts.contents.iter().map(|content| content.sent).sum();
-        let full: u64 = subject.facts.requests.iter().map(|request| request.tokens_full).sum();
+        let full: u64 = prepared.facts.requests.iter().map(|request| request.tokens_full).sum();
         assert_eq!(all, full);
         let actual: Vec<_> =
             facts.contents.iter().map(|c| (c.origin, c.tool.as_deref(), c.texts)).collect();
@@ -357,7 +357,7 @@ mod tests {
             [(Origin::System, None, 2), (Origin::User, None, 2), (Origin::Agent, None, 4)];
         assert_eq!(actual, [&expected[..], &[read]].concat());
         // The first result stands in the three requests behind it, the second in one.
-        let one = subject.recording.sizes.messages[2].tokens;
+        let one = prepared.recording.sizes.messages[2].tokens;
         assert_eq!(sent(&facts, Origin::Result), 4 * one);
     }
 
@@ -369,11 +369,11 @@ mod tests {
             summary: Some("The first port.".to_owned()),
             ..RecordedCompaction::default()
         };
-        let subject = subject(Session { compactions: vec![compaction], ..session() });
-        let (facts, sizes) = (facts_of(&subject), &subject.recording.sizes.messages);
+        let prepared = prepared(Session { compactions: vec![compaction], ..session() });
+        let (facts, sizes) = (facts_of(&prepared), &prepared.recording.sizes.messages);
         // Each result in one request; the summary in the two behind it.
         assert_eq!(sent(&facts, Origin::Result), 2 * sizes[2].tokens);
-        let summary = subject.recording.counter.count("The first port.");
+        let summary = prepared.recording.counter.count("The first port.");
         assert_eq!(sent(&facts, Origin::Summary), 2 * summary);
         let [made] = facts.compactions.as_slice() else { panic!("{:?}", facts.compactions) };
         assert_eq!((made.after, made.folds, &made.call, made.reads), (4, true, &None, None));
@@ -387,9 +387,9 @@ mod tests {
             cleared: vec!["c0".to_owned(), "unknown".to_owned()],
             ..RecordedCompaction::default()
         };
-        let subject = subject(Session { compactions: vec![clearing], ..session() });
-        let (facts, result) = (facts_of(&subject), subject.recording.sizes.messages[2].tokens);
-        let marker = subject.recording.counter.count(CLEARED);
+        let prepared = prepared(Session { compactions: vec![clearing], ..session() });
+        let (facts, result) = (facts_of(&prepared), prepared.recording.sizes.messages[2].tokens);
+        let marker = prepared.recording.counter.count(CLEARED);
         assert!(marker < result);
         assert_eq!(sent(&facts, Origin::Result), 2 * result + 2 * marker);
     }
@@ -415,18 +415,18 @@ mod tests {
             result(4, false),
         ];
         let session = Session { messages, ..Session::default() };
-        assert_eq!(facts_of(&subject(session.clone())).missing_subagents, 1);
+        assert_eq!(facts_of(&prepared(session.clone())).missing_subagents, 1);
         let usage = Usage { input: 9, ..Usage::default() };
         let sidechains = vec![SidechainRequest { at: None, model: None, usage }];
         let known = Session { sidechains, ..session };
-        assert_eq!(facts_of(&subject(known)).missing_subagents, 0);
+        assert_eq!(facts_of(&prepared(known)).missing_subagents, 0);
     }
 
     #[test]
     fn automatic_caches_have_fixed_lifetimes_and_others_none() {
         let named = |model: &str| {
             let model = Some(model.to_owned());
-            facts_of(&subject(Session { model, ..session() })).lifetimes
+            facts_of(&prepared(Session { model, ..session() })).lifetimes
         };
         assert_eq!(named("gpt-5.4"), [Some(600)]);
         assert_eq!(named("gpt-6.1-sol"), [Some(1_800)]);
@@ -434,6 +434,6 @@ mod tests {
         assert_eq!(named("deepseek-v4-pro"), [Some(14_400)]);
         assert_eq!(named("claude-opus-4-6"), [None]);
         assert_eq!(named("a-local-model"), [None]);
-        assert_eq!(facts_of(&subject(session())).lifetimes, [None]);
+        assert_eq!(facts_of(&prepared(session())).lifetimes, [None]);
     }
 }

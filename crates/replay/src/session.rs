@@ -46,7 +46,7 @@ pub(super) type CellResult = (CellRows, BTreeMap<String, String>, Vec<PendingQue
 /// A strategy during its replay of a recording.
 pub struct ReplaySession<'a> {
     pub(super) plan: &'a Plan,
-    pub(super) subject: &'a PreparedSession,
+    pub(super) prepared: &'a PreparedSession,
     pub(super) compactor: &'a dyn Compactor,
     pub(super) context: Context,
     pub(super) stages: Vec<Running>,
@@ -91,10 +91,14 @@ pub struct ReplaySession<'a> {
 
 /// Replays a session through a strategy. If the replay fails, the result is a
 /// failed cell.
-pub async fn replay(subject: &PreparedSession, plan: &Plan, compactor: &dyn Compactor) -> Replayed {
+pub async fn replay(
+    prepared: &PreparedSession,
+    plan: &Plan,
+    compactor: &dyn Compactor,
+) -> Replayed {
     let ran = match plan.strategy.asked_from {
-        AskedFrom::Evidence => Ok(evidence_alone(subject, plan)),
-        AskedFrom::Context => match ReplaySession::open(subject, plan, compactor) {
+        AskedFrom::Evidence => Ok(evidence_alone(prepared, plan)),
+        AskedFrom::Context => match ReplaySession::open(prepared, plan, compactor) {
             Err(error) => Err(error),
             Ok(mut session) => {
                 let ran = session.run_to_end().await;
@@ -116,7 +120,7 @@ pub async fn replay(subject: &PreparedSession, plan: &Plan, compactor: &dyn Comp
 impl<'a> ReplaySession<'a> {
     /// A session before its first message.
     pub fn open(
-        subject: &'a PreparedSession,
+        prepared: &'a PreparedSession,
         plan: &'a Plan,
         compactor: &'a dyn Compactor,
     ) -> Result<Self, ReplayError> {
@@ -130,16 +134,16 @@ impl<'a> ReplaySession<'a> {
         });
         Ok(Self {
             plan,
-            subject,
+            prepared,
             compactor,
-            context: Context::new(subject.recording.clone()),
+            context: Context::new(prepared.recording.clone()),
             stages: stages.collect(),
             shared: StrategyState::default(),
             reported: None,
             reported_through: 0,
             random: Mutex::new(plan.random()),
             window: plan.strategy.believed_window(plan.window, plan.scaling),
-            now: subject.timeline.at(0),
+            now: prepared.timeline.at(0),
             recorded: None,
             loss: Loss::default(),
             requests: Vec::new(),
@@ -157,10 +161,10 @@ impl<'a> ReplaySession<'a> {
             preamble: None,
             asked: Vec::new(),
             at_end: false,
-            survival: subject.survival.fresh(),
+            survival: prepared.survival.fresh(),
             references: Vec::new(),
             preamble_added: 0,
-            biller: Biller::new(plan, &subject.facts),
+            biller: Biller::new(plan, &prepared.facts),
         })
     }
 
@@ -208,18 +212,18 @@ impl<'a> ReplaySession<'a> {
         &mut self,
         message: MessageIndex,
     ) -> Result<bool, ReplayError> {
-        let Some(next) = self.subject.recording.session.messages.get(message as usize) else {
+        let Some(next) = self.prepared.recording.session.messages.get(message as usize) else {
             return Ok(false);
         };
         let is_request = next.is_request();
-        let timeline = &self.subject.timeline;
+        let timeline = &self.prepared.timeline;
         self.now = if is_request { timeline.sent_at(message) } else { timeline.at(message) };
         self.context.enter(message);
         self.apply_finished()?;
         if is_request {
             self.prepare()?;
             self.evaluate_stages(At::Request).await?;
-            match self.subject.copied_request(message) {
+            match self.prepared.copied_request(message) {
                 Some(facts) => self.repeat(message, facts),
                 None => self.request(message)?,
             }
@@ -232,13 +236,13 @@ impl<'a> ReplaySession<'a> {
     /// cost of the session.
     async fn ask_at_end(&mut self) -> Result<(), ReplayError> {
         let end = self.requests.len() as u32;
-        if self.subject.facts.questions.iter().all(|question| question.request < end) {
+        if self.prepared.facts.questions.iter().all(|question| question.request < end) {
             return Ok(());
         }
         let cpu_ms = self.cpu_ms;
         self.at_end = true;
         let messages = self.context.seen_count();
-        self.now = self.subject.timeline.at(messages);
+        self.now = self.prepared.timeline.at(messages);
         self.context.enter(messages);
         self.apply_finished()?;
         self.prepare()?;
@@ -275,8 +279,8 @@ impl<'a> ReplaySession<'a> {
             };
             let mechanism = running.stage.mechanism.name;
             let work = Work { context: &mut self.context, shared: &mut self.shared, host: &host };
-            let prepared = running.mechanism.prepare(work);
-            prepared.map_err(|error| ReplayError::Mechanism(mechanism, error))?;
+            let done = running.mechanism.prepare(work);
+            done.map_err(|error| ReplayError::Mechanism(mechanism, error))?;
         }
         Ok(())
     }
@@ -285,17 +289,17 @@ impl<'a> ReplaySession<'a> {
     pub(super) fn request(&mut self, message: MessageIndex) -> Result<(), ReplayError> {
         let valid = self.check_pairs()?;
         let weight = self.context.weight();
-        let output = self.subject.recording.sizes.output[message as usize];
+        let output = self.prepared.recording.sizes.output[message as usize];
         let ordinal = self.requests.len() as u32;
         self.snapshot(ordinal, weight.tokens + output > self.plan.window);
-        let references = &self.subject.facts.exam.references;
+        let references = &self.prepared.facts.exam.references;
         let from = references.partition_point(|r| r.request < ordinal);
         let asked = references.iter().enumerate().skip(from);
         for (number, _) in asked.take_while(|(_, reference)| reference.request == ordinal) {
             let state = self.survival.state(number, &self.context);
             self.references.push(ReferenceOutcome { reference: number as u32, state });
         }
-        let facts = &self.subject.facts.requests[ordinal as usize];
+        let facts = &self.prepared.facts.requests[ordinal as usize];
         let step = self.biller.request(&mut self.context, facts, self.shared.pruned_through);
         self.requests.push(RequestRow {
             tokens_sent: weight.tokens,
@@ -314,7 +318,7 @@ impl<'a> ReplaySession<'a> {
     /// Sends a request that another session counts: it fills the cache, and is no row.
     fn repeat(&mut self, message: MessageIndex, facts: &RequestFacts) {
         let input = self.context.weight().tokens;
-        let output = self.subject.recording.sizes.output[message as usize];
+        let output = self.prepared.recording.sizes.output[message as usize];
         self.biller.repeat(&mut self.context, facts, self.shared.pruned_through);
         self.reported = Some(Reported { input, output });
         self.reported_through = self.context.seen_count();
@@ -324,10 +328,10 @@ impl<'a> ReplaySession<'a> {
     /// response has taken its time: what ended meanwhile takes effect before it, and
     /// what it sets off begins now and not when its request was sent.
     pub(super) async fn arrive(&mut self, message: MessageIndex) -> Result<(), ReplayError> {
-        self.now = self.subject.timeline.at(message);
+        self.now = self.prepared.timeline.at(message);
         self.apply_finished()?;
         self.context.append();
-        let session = &self.subject.recording.session;
+        let session = &self.prepared.recording.session;
         let arrived = &session.messages[message as usize];
         self.pairs.recheck_pairs(&self.context, [message]);
         let seen = self.context.seen_count();
@@ -528,13 +532,13 @@ impl<'a> ReplaySession<'a> {
 
     /// Resumes a session from a saved state.
     pub fn restore(
-        subject: &'a PreparedSession,
+        prepared: &'a PreparedSession,
         plan: &'a Plan,
         compactor: &'a dyn Compactor,
         saved: SavedSession,
     ) -> Result<Self, ReplayError> {
-        let mut session = Self::open(subject, plan, compactor)?;
-        session.context = Context::restore(subject.recording.clone(), saved.context);
+        let mut session = Self::open(prepared, plan, compactor)?;
+        session.context = Context::restore(prepared.recording.clone(), saved.context);
         session.shared = saved.shared;
         session.reported = saved.reported;
         session.reported_through = saved.reported_through;

@@ -49,10 +49,10 @@ fn talk() -> Session {
 /// The result of `show` for a session of the strategy `recorded` that has
 /// prepared this request.
 async fn at_request<T>(talk: Session, request: u32, show: impl Fn(&ReplaySession<'_>) -> T) -> T {
-    let subject = PreparedSession::new("d", talk, Arc::new(Counter::default()));
+    let prepared = PreparedSession::new("d", talk, Arc::new(Counter::default()));
     let plan = plan(100_000);
     let compactor = Offline::new(Arc::new(Counter::default()));
-    let mut session = ReplaySession::open(&subject, &plan, &compactor).unwrap();
+    let mut session = ReplaySession::open(&prepared, &plan, &compactor).unwrap();
     assert!(session.run_to_request(request).await.unwrap());
     show(&session)
 }
@@ -95,9 +95,9 @@ fn asked(talk: Session, asked: &[(MessageIndex, &str)]) -> PreparedSession {
 }
 
 /// The rows and texts of the whole session at a window.
-async fn whole(subject: &PreparedSession, window: u64) -> CellResult {
+async fn whole(prepared: &PreparedSession, window: u64) -> CellResult {
     let (plan, compactor) = (plan(window), Offline::new(Arc::new(Counter::default())));
-    let mut session = ReplaySession::open(subject, &plan, &compactor).unwrap();
+    let mut session = ReplaySession::open(prepared, &plan, &compactor).unwrap();
     session.run_to_end().await.unwrap();
     session.finish()
 }
@@ -111,9 +111,9 @@ async fn request_is_prepared_at_time_of_sending() {
 
 #[tokio::test]
 async fn what_follows_a_response_happens_when_it_arrived() {
-    let subject = PreparedSession::new("d", talk(), Arc::new(Counter::default()));
+    let prepared = PreparedSession::new("d", talk(), Arc::new(Counter::default()));
     let (plan, compactor) = (plan(100_000), Offline::new(Arc::new(Counter::default())));
-    let mut session = ReplaySession::open(&subject, &plan, &compactor).unwrap();
+    let mut session = ReplaySession::open(&prepared, &plan, &compactor).unwrap();
     for arrived in [100, 130, 131, 190] {
         assert!(session.step().await.unwrap());
         assert_eq!(session.now, at(arrived));
@@ -151,15 +151,15 @@ async fn all_compactions_at_one_message_apply_in_order() {
 
 #[tokio::test]
 async fn each_message_is_step_and_each_answer_request() {
-    let subject = PreparedSession::new("d", talk(), Arc::new(Counter::default()));
+    let prepared = PreparedSession::new("d", talk(), Arc::new(Counter::default()));
     let (plan, compactor) = (plan(100_000), Offline::new(Arc::new(Counter::default())));
-    let mut session = ReplaySession::open(&subject, &plan, &compactor).unwrap();
+    let mut session = ReplaySession::open(&prepared, &plan, &compactor).unwrap();
     let mut made = vec![session.requests_made()];
     while session.step().await.unwrap() {
         made.push(session.requests_made());
     }
     assert_eq!(made, [0, 0, 1, 1, 2]);
-    assert_eq!(whole(&subject, 100_000).await.0.requests.len(), 2);
+    assert_eq!(whole(&prepared, 100_000).await.0.requests.len(), 2);
 }
 
 #[tokio::test]
@@ -173,7 +173,7 @@ async fn compaction_row_has_place_sizes_and_text_hashes() {
     };
     let talk = Session { compactions: vec![folded], ..talk() };
     let (row, before, after) = at_request(talk, 1, |session| {
-        let sizes = &session.subject.recording.sizes;
+        let sizes = &session.prepared.recording.sizes;
         let before = sizes.messages[..3].iter().map(|w| w.tokens).sum::<u64>();
         let sent = session.requests.last().unwrap().tokens_sent;
         (session.compactions[0].1.clone(), sizes.preamble_tokens() + before, sent)
@@ -198,11 +198,11 @@ async fn question_uses_context_sent_at_its_request() {
         trigger: RecordedTrigger::Auto,
         ..RecordedCompaction::default()
     };
-    let subject = asked(
+    let prepared = asked(
         Session { compactions: vec![cleared], ..talk() },
         &[(2, "131"), (3, "190"), (0, "100")],
     );
-    let (rows, texts, asked) = whole(&subject, 100_000).await;
+    let (rows, texts, asked) = whole(&prepared, 100_000).await;
     let snapshots = &rows.snapshots;
     let places: Vec<_> = snapshots.iter().map(|s| (s.request, s.compactions)).collect();
     assert_eq!(places, [(0, 0), (1, 1), (2, 1)]);
@@ -221,10 +221,10 @@ async fn question_uses_context_sent_at_its_request() {
 
 #[tokio::test]
 async fn final_question_overflows_only_if_context_exceeds_window() {
-    let subject = asked(talk(), &[(3, "190")]);
-    let tokens = whole(&subject, 100_000).await.0.snapshots[0].tokens;
+    let prepared = asked(talk(), &[(3, "190")]);
+    let tokens = whole(&prepared, 100_000).await.0.snapshots[0].tokens;
     for (window, over) in [(tokens - 1, true), (tokens, false)] {
-        assert_eq!(whole(&subject, window).await.0.snapshots[0].overflow, over, "{window}");
+        assert_eq!(whole(&prepared, window).await.0.snapshots[0].overflow, over, "{window}");
     }
 }
 
@@ -236,8 +236,8 @@ async fn question_uses_preamble_of_its_time() {
         preamble_changes: vec![PreambleChange { before: 3, system: system("new") }],
         ..talk()
     };
-    let subject = asked(talk, &[(0, "100"), (2, "131")]);
-    let (rows, texts, _) = whole(&subject, 100_000).await;
+    let prepared = asked(talk, &[(0, "100"), (2, "131")]);
+    let (rows, texts, _) = whole(&prepared, 100_000).await;
     let first = rows.snapshots.iter().map(|snapshot| match &snapshot.parts[0] {
         SnapshotPart::Written { role: Role::System, text } => texts[text].as_str(),
         part => panic!("{part:?}"),
@@ -247,12 +247,12 @@ async fn question_uses_preamble_of_its_time() {
 
 #[test]
 fn control_evidence_shows_two_messages_each_side() {
-    let subject = asked(talk(), &[(2, "100"), (3, "190"), (0, "100"), (3, "no such message")]);
-    let (rows, _, asked) = evidence_alone(&subject, &plan(100_000));
+    let prepared = asked(talk(), &[(2, "100"), (3, "190"), (0, "100"), (3, "no such message")]);
+    let (rows, _, asked) = evidence_alone(&prepared, &plan(100_000));
     let shown: Vec<_> = rows.snapshots.iter().map(|s| s.parts.clone()).collect();
     let run = |from, to| vec![SnapshotPart::Messages { from, to }];
     assert_eq!(shown, [run(0, 3), run(1, 4), run(0, 1), Vec::new()]);
-    let sizes = &subject.recording.sizes;
+    let sizes = &prepared.recording.sizes;
     let tokens: u64 = sizes.messages[1..4].iter().map(|weight| weight.tokens).sum();
     assert_eq!(rows.snapshots[1].tokens, tokens + sizes.preamble_tokens());
     let ages: Vec<_> = asked.iter().map(|p| (p.snapshot, p.age_compactions)).collect();
@@ -261,12 +261,12 @@ fn control_evidence_shows_two_messages_each_side() {
 
 #[tokio::test]
 async fn request_overflows_if_prompt_and_answer_exceed_window() {
-    let subject = asked(talk(), &[(0, "100")]);
-    let first = whole(&subject, 100_000).await.0.requests[0].tokens_sent;
-    let (sent, answer) = (first, subject.recording.sizes.output[1]);
+    let prepared = asked(talk(), &[(0, "100")]);
+    let first = whole(&prepared, 100_000).await.0.requests[0].tokens_sent;
+    let (sent, answer) = (first, prepared.recording.sizes.output[1]);
     assert!(answer > 1, "{answer}");
     for (window, over) in [(sent + answer - 1, true), (sent + answer, false)] {
-        let (rows, ..) = whole(&subject, window).await;
+        let (rows, ..) = whole(&prepared, window).await;
         assert_eq!((rows.requests[0].overflow, rows.snapshots[0].overflow), (over, over));
         assert_eq!(rows.window, window);
     }
@@ -275,12 +275,12 @@ async fn request_overflows_if_prompt_and_answer_exceed_window() {
 #[tokio::test]
 async fn session_ends_before_request_it_does_not_make() {
     let preamble = Preamble { system: vec!["Be brief.".to_owned()], ..Preamble::default() };
-    let subject = PreparedSession::new("d", Session { preamble, ..talk() }, Arc::default());
+    let prepared = PreparedSession::new("d", Session { preamble, ..talk() }, Arc::default());
     let (plan, compactor) = (plan(100_000), Offline::new(Arc::new(Counter::default())));
-    let mut session = ReplaySession::open(&subject, &plan, &compactor).unwrap();
+    let mut session = ReplaySession::open(&prepared, &plan, &compactor).unwrap();
     assert!(!session.run_to_request(2).await.unwrap());
     assert_eq!((session.requests_made(), session.context.seen_count()), (2, 4));
-    let sizes = &subject.recording.sizes;
+    let sizes = &prepared.recording.sizes;
     let sent: u64 = sizes.messages[..3].iter().map(|weight| weight.tokens).sum();
     let row = session.last_request().unwrap();
     assert_eq!((row.tokens_sent, row.messages), (sizes.preamble_tokens() + sent, 3));

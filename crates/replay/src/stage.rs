@@ -324,8 +324,8 @@ impl<'a> ReplaySession<'a> {
     /// The newest message, if it is a user's.
     fn turn(&self) -> Option<Turn<'a>> {
         let newest = self.context.seen_count().checked_sub(1)?;
-        let message = &self.subject.recording.session.messages[newest as usize];
-        let timeline = &self.subject.timeline;
+        let message = &self.prepared.recording.session.messages[newest as usize];
+        let timeline = &self.prepared.timeline;
         message.opens_exchange().then(|| Turn {
             said: message.first_text(),
             at: timeline.at(newest),
@@ -385,7 +385,7 @@ mod tests {
     }
 
     /// Three questions of 10, 20 and 30 tokens, each with an answer of one.
-    fn subject() -> PreparedSession {
+    fn prepared() -> PreparedSession {
         let talk = [10, 20, 30].into_iter();
         let talk = talk.fold(Talk::new("S"), |talk, n| talk.user(&words(n)).assistant("Yes"));
         PreparedSession::new("d", talk.end(), Arc::default())
@@ -420,8 +420,8 @@ mod tests {
     /// How-it-works §13.
     #[tokio::test]
     async fn report_shrinks_by_counted_messages_that_are_removed() {
-        let (subject, plan) = (subject(), plan("session-state"));
-        let mut session = ReplaySession::open(&subject, &plan, &EmptySummary).unwrap();
+        let (prepared, plan) = (prepared(), plan("session-state"));
+        let mut session = ReplaySession::open(&prepared, &plan, &EmptySummary).unwrap();
         assert!(session.run_to_request(1).await.unwrap());
         let counted = session.reported_weight();
         assert_eq!(counted, session.context.weight());
@@ -434,7 +434,7 @@ mod tests {
             session.adjust_reported(before);
             session.reported.unwrap().input
         };
-        let sizes = &subject.recording.sizes.messages;
+        let sizes = &prepared.recording.sizes.messages;
         assert!(sizes[0].tokens >= 10);
         assert_eq!(removed(&mut session, 3, 1_000), 1_000);
         assert_eq!(removed(&mut session, 0, 1_000), 1_000 - sizes[0].tokens);
@@ -443,7 +443,7 @@ mod tests {
 
     #[tokio::test]
     async fn stage_has_row_after_change_call_or_fallback() {
-        let (subject, plan) = (subject(), plan("session-state"));
+        let (prepared, plan) = (prepared(), plan("session-state"));
         let fallback = || Some(Fallback { to: "fifo".to_owned(), reason: "no reply".to_owned() });
         let folded = Changes { folded: 2, gone: 3, edited: 5 };
         for (at_end, changes, calls, fallback, kept) in [
@@ -453,7 +453,7 @@ mod tests {
             (false, Changes::default(), Vec::new(), fallback(), 1),
             (true, folded, Vec::new(), None, 1),
         ] {
-            let mut session = ReplaySession::open(&subject, &plan, &EmptySummary).unwrap();
+            let mut session = ReplaySession::open(&prepared, &plan, &EmptySummary).unwrap();
             assert!(session.run_to_request(1).await.unwrap());
             session.at_end = at_end;
             let records =
@@ -477,8 +477,8 @@ mod tests {
 
     #[tokio::test]
     async fn stage_row_sums_calls_and_gives_fallback_reason() {
-        let (subject, plan) = (subject(), plan("session-state"));
-        let mut session = ReplaySession::open(&subject, &plan, &EmptySummary).unwrap();
+        let (prepared, plan) = (prepared(), plan("session-state"));
+        let mut session = ReplaySession::open(&prepared, &plan, &EmptySummary).unwrap();
         assert!(session.run_to_request(2).await.unwrap());
         let fallback = Fallback { to: "fifo".to_owned(), reason: "no reply".to_owned() };
         let outcome = Outcome { fallback: Some(fallback), ..Outcome::default() };
@@ -516,8 +516,8 @@ mod tests {
 
     #[test]
     fn files_on_disk_are_listed_once_by_path() {
-        let (subject, plan) = (subject(), plan("lis"));
-        let mut session = ReplaySession::open(&subject, &plan, &EmptySummary).unwrap();
+        let (prepared, plan) = (prepared(), plan("lis"));
+        let mut session = ReplaySession::open(&prepared, &plan, &EmptySummary).unwrap();
         session.stages.truncate(2);
         session.stages[0].mechanism = Box::new(Keeps(&[("b", "2"), ("a", "1")]));
         session.stages[1].mechanism = Box::new(Keeps(&[("c", "3"), ("b", "2")]));
@@ -527,10 +527,10 @@ mod tests {
 
     #[tokio::test]
     async fn only_user_message_opens_turn_knowing_earlier_time() {
-        let (subject, plan) = (subject(), plan("session-state"));
-        let mut session = ReplaySession::open(&subject, &plan, &EmptySummary).unwrap();
+        let (prepared, plan) = (prepared(), plan("session-state"));
+        let mut session = ReplaySession::open(&prepared, &plan, &EmptySummary).unwrap();
         assert!(session.turn().is_none());
-        let at = |message| subject.timeline.at(message);
+        let at = |message| prepared.timeline.at(message);
         let mut found = Vec::new();
         for _ in 0..3 {
             session.context.append();
@@ -542,8 +542,8 @@ mod tests {
     /// How-it-works §27.
     #[test]
     fn strategy_goes_on_without_reply_only_by_a_fallback_it_has() {
-        let (subject, plan) = (subject(), plan("session-state"));
-        let mut session = ReplaySession::open(&subject, &plan, &EmptySummary).unwrap();
+        let (prepared, plan) = (prepared(), plan("session-state"));
+        let mut session = ReplaySession::open(&prepared, &plan, &EmptySummary).unwrap();
         let falls_back = |session: &ReplaySession<'_>, to: &str| {
             let fallback = Fallback { to: to.to_owned(), reason: "no reply".to_owned() };
             session.falls_back(&Outcome { fallback: Some(fallback), ..Outcome::default() })

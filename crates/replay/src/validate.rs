@@ -20,11 +20,11 @@ use recap_strategy::{Compactor, Scaling, builtin};
 /// the row `recorded` does, and compares every request with its recorded usage.
 /// `None` without usage.
 pub async fn validate(
-    subject: &PreparedSession,
+    prepared: &PreparedSession,
     agents: &Agents,
     compactor: &dyn Compactor,
 ) -> Option<Validation> {
-    let facts = &subject.facts;
+    let facts = &prepared.facts;
     facts.calibration.as_ref()?;
     let list = Arc::clone(agents.list());
     let billing_models =
@@ -48,7 +48,7 @@ pub async fn validate(
         compactor: None,
     };
     // A recording that cannot be replayed is reported in its own row.
-    let CellOutcome::Done(rows) = replay(subject, &plan, compactor).await.cell.outcome else {
+    let CellOutcome::Done(rows) = replay(prepared, &plan, compactor).await.cell.outcome else {
         return None;
     };
     let bill = rows.bills.into_iter().next()?;

@@ -99,7 +99,7 @@ impl CutExamination<'_> {
     /// nothing is compacted.
     async fn first_compaction(&self) -> Result<ExaminedCut, ReplayError> {
         let part = self.part;
-        let sizes = &part.subject.recording.sizes;
+        let sizes = &part.prepared.recording.sizes;
         let tokens = sizes.preamble_tokens() + self.material_tokens();
         let Plan { strategy, scaling, .. } = self.plan;
         let stages = forceable(strategy);
@@ -139,7 +139,7 @@ impl CutExamination<'_> {
     /// largest answer (how-it-works §10), so that losses accumulate.
     async fn long_session(&self, depth: u32) -> Result<ExaminedCut, ReplayError> {
         let part = self.part;
-        let sizes = &part.subject.recording.sizes;
+        let sizes = &part.prepared.recording.sizes;
         let share = (self.material_tokens() / u64::from(depth)).max(LEAST_FOR_MESSAGES);
         let window = sizes.preamble_tokens() + sizes.largest_output() + share;
         let plan = Plan { window, ..self.plan.clone() };
@@ -151,7 +151,7 @@ impl CutExamination<'_> {
     /// A token saver stands before the first request: nothing is forced, whatever the depth.
     async fn as_it_goes(&self) -> Result<ExaminedCut, ReplayError> {
         let part = self.part;
-        let window = part.subject.recording.sizes.preamble_tokens() + self.material_tokens();
+        let window = part.prepared.recording.sizes.preamble_tokens() + self.material_tokens();
         let plan = Plan { window, ..self.plan.clone() };
         let mut session = opened(part, &plan, self.compactor)?;
         let behind = session.run_to_request(part.first).await.and_then(|_| session.behind(part));
@@ -159,7 +159,7 @@ impl CutExamination<'_> {
     }
 
     fn material_tokens(&self) -> u64 {
-        let messages = &self.part.subject.recording.sizes.messages;
+        let messages = &self.part.prepared.recording.sizes.messages;
         messages[..self.part.material as usize].iter().map(|weight| weight.tokens).sum()
     }
 
@@ -186,7 +186,7 @@ impl CutExamination<'_> {
         let counts = counts_refusals(&plan.key.strategy, plan.row_kind(), depth);
         let (rows, texts, asked) = session.finish();
         let refused = |outcome: &ReferenceOutcome| {
-            let request = part.subject.facts.exam.references[outcome.reference as usize].request;
+            let request = part.prepared.facts.exam.references[outcome.reference as usize].request;
             counts && rows.requests[request as usize].overflow
         };
         let states = rows.references.iter().map(|outcome| match outcome.state {
@@ -235,7 +235,7 @@ impl CutExamination<'_> {
 fn compactor_usd(part: &CutSegment, plan: &Plan, rows: &CellRows) -> Option<f64> {
     let (bill, agent) = rows.bills.first().zip(plan.agents.first())?;
     let prices = plan.compactor.as_deref().unwrap_or(agent).prices.as_deref();
-    let requests = &part.subject.facts.requests;
+    let requests = &part.prepared.facts.requests;
     let call = |call: &CallBill| {
         let begun = rows.compactions[call.compaction as usize].begun as usize;
         let at = requests.get(begun).or(requests.last())?.at;
@@ -250,7 +250,7 @@ fn opened<'a>(
     plan: &'a Plan,
     compactor: &'a dyn Compactor,
 ) -> Result<ReplaySession<'a>, ReplayError> {
-    let mut session = ReplaySession::open(&part.subject, plan, compactor)?;
+    let mut session = ReplaySession::open(&part.prepared, plan, compactor)?;
     session.biller.only_as_billed();
     Ok(session)
 }
@@ -358,7 +358,7 @@ impl ReplaySession<'_> {
     /// sent, so that the cache has the state that it would have had.
     async fn arrive_uncompacted(&mut self, messages: MessageIndex) -> Result<(), ReplayError> {
         self.open_stages().await?;
-        let recording = &self.subject.recording;
+        let recording = &self.prepared.recording;
         let all = &recording.session.messages[..messages as usize];
         let last = all.iter().rposition(|message| message.is_request());
         for (at, message) in all.iter().enumerate() {
@@ -377,8 +377,8 @@ impl ReplaySession<'_> {
     /// Skips a request that is the same for every strategy.
     fn pass(&mut self, message: MessageIndex, sent: bool) {
         let weight = self.context.weight();
-        let output = self.subject.recording.sizes.output[message as usize];
-        let facts = &self.subject.facts.requests[self.requests.len()];
+        let output = self.prepared.recording.sizes.output[message as usize];
+        let facts = &self.prepared.facts.requests[self.requests.len()];
         if sent {
             self.biller.request(&mut self.context, facts, None);
         } else {
@@ -403,10 +403,10 @@ impl ReplaySession<'_> {
     /// in order to change it.
     async fn force(&mut self, forced: Option<usize>) -> Result<bool, ReplayError> {
         let seen = self.context.seen_count();
-        let timeline = &self.subject.timeline;
+        let timeline = &self.prepared.timeline;
         self.now = timeline.at(seen.saturating_sub(1));
         self.context.enter(seen);
-        let compactions = &self.subject.recording.session.compactions;
+        let compactions = &self.prepared.recording.session.compactions;
         self.recorded = compactions.iter().find(|compaction| compaction.after == seen);
         self.prepare()?;
         let mut acted = false;
@@ -451,14 +451,14 @@ const SEEN: usize = 300;
 pub fn carrier(
     fact: usize,
     context: &Context,
-    subject: &PreparedSession,
+    prepared: &PreparedSession,
 ) -> Option<(String, Range<usize>)> {
     let entries = context.visible().filter_map(|id| context.entry(id));
     let own = entries.filter(|entry| entry.edited || entry.id.index().is_none());
     let written = own.map(|entry| entry.text);
     let notes = context.notes().map(|(_, note)| note.into());
     let texts: Vec<Cow<'_, str>> = written.chain(notes).collect();
-    let survival = &subject.survival;
+    let survival = &prepared.survival;
     let stated = texts.iter().find_map(|text| Some((text, survival.stated_in(fact, text)?)));
     let named = || texts.iter().find_map(|text| Some((text, survival.place_in(fact, text)?)));
     stated.or_else(named).map(|(text, place)| (text.to_string(), place))
@@ -471,12 +471,12 @@ pub(crate) struct Statements(BTreeMap<usize, Statement>);
 impl Statements {
     /// Takes in the context of a request.
     pub(crate) fn read(&mut self, request: u32, context: &Context, part: &CutSegment) {
-        let subject = part.subject();
-        let facts = subject.facts.exam.references.iter().enumerate();
+        let prepared = part.prepared();
+        let facts = prepared.facts.exam.references.iter().enumerate();
         for (at, fact) in facts.filter(|(_, fact)| part.request_of(fact.request) == request) {
-            if let Some((text, place)) = carrier(at, context, subject) {
+            if let Some((text, place)) = carrier(at, context, prepared) {
                 let summary = excerpt(&text, &place);
-                let source = source(at, fact, subject);
+                let source = source(at, fact, prepared);
                 self.0.insert(at, Statement { name: fact.text.clone(), source, summary });
             }
         }
@@ -510,8 +510,8 @@ fn excerpt(text: &str, place: &Range<usize>) -> String {
 }
 
 /// The last place in the recording at which a fact stood before the cut.
-fn source(at: usize, fact: &Reference, subject: &PreparedSession) -> String {
-    let message = subject.recording.session.messages[fact.last_seen as usize].sent();
-    let place = subject.survival.place_in(at, &message);
+fn source(at: usize, fact: &Reference, prepared: &PreparedSession) -> String {
+    let message = prepared.recording.session.messages[fact.last_seen as usize].sent();
+    let place = prepared.survival.place_in(at, &message);
     place.map_or_else(String::new, |place| excerpt(&message, &place))
 }

@@ -57,12 +57,12 @@ impl<'a> Searcher<'a> {
 impl Searcher<'_> {
     /// Whether a token saver's own tool brings back a text that contains the fact.
     fn brought_back(&self, session: &ReplaySession<'_>, fact: u32) -> bool {
-        let subject = &self.part.subject;
-        let sources = subject.facts.exam.references[fact as usize].sources.iter();
+        let prepared = &self.part.prepared;
+        let sources = prepared.facts.exam.references[fact as usize].sources.iter();
         let texts = sources.flat_map(|&message| {
             session.stages.iter().filter_map(move |stage| stage.mechanism.recovered(message))
         });
-        texts.into_iter().any(|text| subject.survival.is_in(fact as usize, text))
+        texts.into_iter().any(|text| prepared.survival.is_in(fact as usize, text))
     }
 }
 
@@ -71,15 +71,15 @@ fn finds(part: &CutSegment, channel: &Channel<'_>, fact: u32) -> bool {
     let Some(tool) = channel.tools().first() else { return false };
     let words = spelt(part, fact);
     let queries = if channel.recovery().takes_questions() { vec![words.join(" ")] } else { words };
-    let holds = |hit: &&Archived| part.subject.survival.is_in(fact as usize, &hit.content);
+    let holds = |hit: &&Archived| part.prepared.survival.is_in(fact as usize, &hit.content);
     queries.iter().any(|query| channel.call(tool.name, query).iter().any(&holds))
 }
 
 /// The words near a fact where it was last mentioned, in their original
 /// spelling: searches distinguish upper and lower case.
 fn spelt(part: &CutSegment, fact: u32) -> Vec<String> {
-    let reference = &part.subject.facts.exam.references[fact as usize];
-    let session = &part.subject.recording.session;
+    let reference = &part.prepared.facts.exam.references[fact as usize];
+    let session = &part.prepared.recording.session;
     let source = session.messages[reference.last_seen as usize].sent();
     let words = || source.split(|c: char| !(c.is_alphanumeric() || c == '_'));
     let as_spelt = |lower: &String| {
@@ -92,8 +92,8 @@ fn spelt(part: &CutSegment, fact: u32) -> Vec<String> {
 
 /// The segment's messages as a search returns them.
 fn archive(part: &CutSegment) -> Vec<Archived> {
-    let recording = &part.subject.recording;
-    let known = recording.session.messages.iter().zip(&part.subject.facts.messages);
+    let recording = &part.prepared.recording;
+    let known = recording.session.messages.iter().zip(&part.prepared.facts.messages);
     let archived = (0..).zip(known).map(|(message, (recorded, facts))| Archived {
         message,
         role: facts.role,

@@ -22,7 +22,7 @@ const CLEARED: &str = "[Old tool result content cleared]";
 pub struct CutSegment {
     /// The messages of the segment as a session, with the facts as
     /// its references.
-    pub(super) subject: PreparedSession,
+    pub(super) prepared: PreparedSession,
     /// Number of messages of the material, which are the first of the segment.
     pub(super) material: MessageIndex,
     /// Ordinal, within the segment, of the first request after the cut.
@@ -105,7 +105,7 @@ impl CutSegment {
             no_cut: None,
             as_recorded: None,
         };
-        let subject = PreparedSession {
+        let prepared = PreparedSession {
             used_again: vec![None; recording.session.compactions.len()],
             timeline: Arc::new(whole.timeline.part(messages.iter().copied())),
             recording,
@@ -117,7 +117,7 @@ impl CutSegment {
         };
         let questions = questions.to_vec();
         CutSegment {
-            subject,
+            prepared,
             material,
             first,
             messages,
@@ -129,7 +129,7 @@ impl CutSegment {
 
     /// The part of the result that is the same for every strategy.
     pub fn cut(&self, place: &CutPlace, facts: &[Reference]) -> Cut {
-        let sizes = &self.subject.recording.sizes;
+        let sizes = &self.prepared.recording.sizes;
         let first = self.first_message();
         let of_material = &sizes.messages[..self.material as usize];
         let preamble = sizes.preamble_tokens();
@@ -138,8 +138,8 @@ impl CutSegment {
         let lost = sizes.shrinks.iter().filter(|shrink| shrink.before <= first);
         let lost: u64 = lost.map(|shrink| shrink.tokens).sum();
         Cut {
-            dataset: self.subject.facts.dataset.clone(),
-            session: self.subject.facts.session.clone(),
+            dataset: self.prepared.facts.dataset.clone(),
+            session: self.prepared.facts.session.clone(),
             request: place.request,
             recorded: place.recorded.is_some(),
             requests: place.requests,
@@ -167,8 +167,8 @@ impl CutSegment {
 
     /// The messages of the segment as a session, with the facts as
     /// its references.
-    pub fn subject(&self) -> &PreparedSession {
-        &self.subject
+    pub fn prepared(&self) -> &PreparedSession {
+        &self.prepared
     }
 
     /// The ordinal, within the whole session, of a request of the segment.
@@ -178,7 +178,7 @@ impl CutSegment {
 
     /// The assistant message that the first request after the cut produced.
     pub(super) fn first_message(&self) -> MessageIndex {
-        self.subject.facts.requests[self.first as usize].message
+        self.prepared.facts.requests[self.first as usize].message
     }
 
     /// Number of messages in the segment.
@@ -224,7 +224,7 @@ impl CutSegment {
     ) {
         let message = self.messages[at as usize];
         if self.cleared[at as usize] {
-            let text = self.subject.recording.session.messages[at as usize].sent();
+            let text = self.prepared.recording.session.messages[at as usize].sent();
             let hash = text_hash(&text);
             texts.insert(hash.clone(), text);
             return parts.push(SnapshotPart::Edited { message, text: hash });

@@ -81,7 +81,7 @@ fn reading_back(requests: usize, back: usize) -> Session {
     Session { id: "s".to_owned(), messages, ..Session::default() }
 }
 
-fn subject(session: Session, cuts: Cuts) -> PreparedSession {
+fn prepared(session: Session, cuts: Cuts) -> PreparedSession {
     PreparedSession::with_cuts("d", session, Arc::new(Counter::default()), cuts, 1)
 }
 
@@ -105,13 +105,13 @@ fn plan(name: &str) -> Plan {
     }
 }
 
-fn part(subject: &PreparedSession, at: usize) -> CutSegment {
-    let (place, facts) = &subject.cuts[at];
-    CutSegment::new(subject, place, facts, &[])
+fn part(prepared: &PreparedSession, at: usize) -> CutSegment {
+    let (place, facts) = &prepared.cuts[at];
+    CutSegment::new(prepared, place, facts, &[])
 }
 
-async fn exam(subject: &PreparedSession, at: usize, name: &str, depth: u32) -> CutExam {
-    let part = part(subject, at);
+async fn exam(prepared: &PreparedSession, at: usize, name: &str, depth: u32) -> CutExam {
+    let part = part(prepared, at);
     examine(&part, &plan(name), depth, &EmptySummary).await.unwrap().exam
 }
 
@@ -149,16 +149,16 @@ fn reported(requests: usize) -> Session {
 #[tokio::test]
 async fn cut_is_as_large_as_the_prompt_that_was_reported() {
     let counter = Arc::new(Counter::where_reported());
-    let subject = PreparedSession::with_cuts("d", reported(60), counter, Cuts::All, 1);
+    let prepared = PreparedSession::with_cuts("d", reported(60), counter, Cuts::All, 1);
     let mut behind = 0;
-    for (at, (place, facts)) in subject.cuts.iter().enumerate() {
-        let cut = part(&subject, at).cut(place, facts);
-        let request = &subject.facts.requests[place.request as usize];
+    for (at, (place, facts)) in prepared.cuts.iter().enumerate() {
+        let cut = part(&prepared, at).cut(place, facts);
+        let request = &prepared.facts.requests[place.request as usize];
         assert_eq!(Some(cut.tokens_before), request.recorded.map(|usage| usage.prompt()));
-        assert_eq!(exam(&subject, at, "full", 1).await.tokens_after, cut.tokens_before);
+        assert_eq!(exam(&prepared, at, "full", 1).await.tokens_after, cut.tokens_before);
         behind += usize::from(place.request >= 40);
     }
-    assert!(subject.cuts.len() > 30 && behind > 5, "{} and {behind}", subject.cuts.len());
+    assert!(prepared.cuts.len() > 30 && behind > 5, "{} and {behind}", prepared.cuts.len());
 }
 
 #[tokio::test]
@@ -166,8 +166,8 @@ async fn used_text_stated_only_before_cut_is_fact() {
     // The cut is before request 20: requests 20 to 29 read the files of results
     // 10 to 19, which are before the cut; request 30 reads the file of result
     // 20, which is after it.
-    let subject = subject(session(40), Cuts::Spread(1));
-    let (place, facts) = &subject.cuts[0];
+    let prepared = prepared(session(40), Cuts::Spread(1));
+    let (place, facts) = &prepared.cuts[0];
     assert_eq!((place.request, place.requests), (20, 20));
     let asked: Vec<(u32, &str)> = facts.iter().map(|f| (f.request, f.text.as_str())).collect();
     let due: Vec<(u32, String)> =
@@ -180,12 +180,12 @@ async fn used_text_stated_only_before_cut_is_fact() {
 
 #[tokio::test]
 async fn full_keeps_all_empty_nothing_at_every_depth() {
-    let subject = subject(session(40), Cuts::Spread(3));
-    for at in 0..subject.cuts.len() {
+    let prepared = prepared(session(40), Cuts::Spread(3));
+    for at in 0..prepared.cuts.len() {
         for depth in [1, 3] {
-            let full = exam(&subject, at, "full", depth).await;
+            let full = exam(&prepared, at, "full", depth).await;
             assert_eq!(count(&full, ReferenceState::Verbatim), full.states.len());
-            let empty = exam(&subject, at, "empty", depth).await;
+            let empty = exam(&prepared, at, "empty", depth).await;
             assert_eq!(count(&empty, ReferenceState::Lost), empty.states.len());
         }
     }
@@ -193,9 +193,9 @@ async fn full_keeps_all_empty_nothing_at_every_depth() {
 
 #[tokio::test]
 async fn first_compaction_has_largest_window_that_triggers_it() {
-    let subject = subject(session(40), Cuts::Spread(1));
-    let cut = part(&subject, 0).cut(&subject.cuts[0].0, &subject.cuts[0].1);
-    let window = |name| exam(&subject, 0, name, 1);
+    let prepared = prepared(session(40), Cuts::Spread(1));
+    let cut = part(&prepared, 0).cut(&prepared.cuts[0].0, &prepared.cuts[0].1);
+    let window = |name| exam(&prepared, 0, name, 1);
     // The sizes are 85 % of the window, 33,000 of 200,000 below it, and half of
     // 200,000.
     let tokens = cut.tokens_before as f64;
@@ -213,11 +213,11 @@ async fn first_compaction_has_largest_window_that_triggers_it() {
 
 #[tokio::test]
 async fn greater_depth_divides_tokens_of_the_material() {
-    let subject = subject(session(40), Cuts::Spread(1));
-    let part = part(&subject, 0);
-    let sizes = &part.subject.recording.sizes;
+    let prepared = prepared(session(40), Cuts::Spread(1));
+    let part = part(&prepared, 0);
+    let sizes = &part.prepared.recording.sizes;
     let material: u64 = sizes.messages[..part.material as usize].iter().map(|w| w.tokens).sum();
-    let exam = exam(&subject, 0, "sliding-window", 3).await;
+    let exam = exam(&prepared, 0, "sliding-window", 3).await;
     assert_eq!(exam.window, sizes.preamble_tokens() + sizes.largest_output() + material / 3);
 }
 
@@ -225,16 +225,16 @@ async fn greater_depth_divides_tokens_of_the_material() {
 async fn sliding_window_keeps_facts_in_its_last_messages() {
     // At request 20 + i the last twenty messages begin with call 10 + i, whose
     // result names the file that is read: it is just inside.
-    let subject = subject(session(40), Cuts::Spread(1));
-    let exam = exam(&subject, 0, "sliding-window", 1).await;
+    let prepared = prepared(session(40), Cuts::Spread(1));
+    let exam = exam(&prepared, 0, "sliding-window", 1).await;
     let kept = exam.states.iter().filter(|state| state.is_kept()).count();
     assert_eq!((kept, exam.states.len()), (10, 10), "{:?}", exam.states);
 }
 
 #[tokio::test]
 async fn only_summary_naming_fact_with_words_carries_it() {
-    let subject = subject(session(40), Cuts::Spread(1));
-    let part = part(&subject, 0);
+    let prepared = prepared(session(40), Cuts::Spread(1));
+    let part = part(&prepared, 0);
     let summary = (10..20).map(|k| format!("{}. ", named(k))).collect::<String>();
     let own = examine(&part, &plan("claude-code"), 1, &Says(summary)).await.unwrap().exam;
     assert_eq!(count(&own, ReferenceState::Carried), 10, "{:?}", own.states);
@@ -250,10 +250,10 @@ async fn only_summary_naming_fact_with_words_carries_it() {
 async fn requests_over_window_keep_nothing_at_greater_depth() {
     // No call uses the seven tools of the strategy for games: nothing is
     // deduplicated.
-    let subject = subject(session(40), Cuts::Spread(1));
-    let first = exam(&subject, 0, "snapshot-dedup-zoea", 1).await;
+    let prepared = prepared(session(40), Cuts::Spread(1));
+    let first = exam(&prepared, 0, "snapshot-dedup-zoea", 1).await;
     assert_eq!((count(&first, ReferenceState::Verbatim), first.refused.len()), (10, 0));
-    let deep = exam(&subject, 0, "snapshot-dedup-zoea", 3).await;
+    let deep = exam(&prepared, 0, "snapshot-dedup-zoea", 3).await;
     assert_eq!((count(&deep, ReferenceState::Lost), deep.refused.len()), (10, 10));
 }
 
@@ -261,10 +261,10 @@ async fn requests_over_window_keep_nothing_at_greater_depth() {
 async fn lost_fact_found_by_adjacent_words_is_recovered() {
     // Each call reads the file that the result 15 requests before it named: the
     // last twenty messages contain the ten newest results.
-    let subject = subject(reading_back(40, 15), Cuts::Spread(1));
-    let plain = exam(&subject, 0, "sliding-window", 1).await;
+    let prepared = prepared(reading_back(40, 15), Cuts::Spread(1));
+    let plain = exam(&prepared, 0, "sliding-window", 1).await;
     assert_eq!(count(&plain, ReferenceState::Lost), 15, "{:?}", plain.states);
-    let searching = exam(&subject, 0, "sliding-window-search", 1).await;
+    let searching = exam(&prepared, 0, "sliding-window-search", 1).await;
     assert_eq!(count(&searching, ReferenceState::Recovered), 15, "{:?}", searching.states);
 }
 
@@ -279,13 +279,13 @@ async fn recorded_compaction_is_examined_with_what_preceded_it() {
         summary: Some(named(12)),
         ..RecordedCompaction::default()
     }];
-    let subject = subject(session, Cuts::Recorded);
-    assert_eq!(subject.cuts.len(), 1);
-    let place = &subject.cuts[0].0;
+    let prepared = prepared(session, Cuts::Recorded);
+    assert_eq!(prepared.cuts.len(), 1);
+    let place = &prepared.cuts[0].0;
     assert_eq!((place.request, place.from, place.material.len()), (20, 41, 41));
-    let recorded = exam(&subject, 0, "recorded", 1).await;
+    let recorded = exam(&prepared, 0, "recorded", 1).await;
     assert_eq!(count(&recorded, ReferenceState::Carried), 1, "{:?}", recorded.states);
-    let full = exam(&subject, 0, "full", 1).await;
+    let full = exam(&prepared, 0, "full", 1).await;
     assert_eq!(count(&full, ReferenceState::Verbatim), 10);
 }
 
@@ -303,10 +303,10 @@ fn compacted_at_21() -> Session {
 
 #[tokio::test]
 async fn snapshot_uses_message_numbers_of_whole_session() {
-    let subject = subject(compacted_at_21(), Cuts::Spread(1));
+    let prepared = prepared(compacted_at_21(), Cuts::Spread(1));
     // The first cut is where the agent compacted.
-    let part = part(&subject, 1);
-    let (place, _) = &subject.cuts[1];
+    let part = part(&prepared, 1);
+    let (place, _) = &prepared.cuts[1];
     // Message 15 is a call, which is kept with its result.
     assert_eq!(place.material[0].message, 15);
     let parts = vec![recap_core::model::SnapshotPart::Messages { from: 0, to: 3 }];
@@ -318,11 +318,11 @@ async fn snapshot_uses_message_numbers_of_whole_session() {
 
 #[test]
 fn fact_distance_counts_messages_from_its_last_source() {
-    let subject = subject(session(40), Cuts::Spread(1));
-    let part = part(&subject, 0);
-    let (place, facts) = &subject.cuts[0];
+    let prepared = prepared(session(40), Cuts::Spread(1));
+    let part = part(&prepared, 0);
+    let (place, facts) = &prepared.cuts[0];
     let cut = part.cut(place, facts);
-    let sizes = &subject.recording.sizes.messages;
+    let sizes = &prepared.recording.sizes.messages;
     assert!(!cut.facts.is_empty());
     for fact in &cut.facts {
         // The material is the session up to the cut, whole.
@@ -351,13 +351,13 @@ fn only_size_triggers_after_start_can_be_forced() {
 
 #[test]
 fn facts_of_cut_count_from_beginning_of_material() {
-    let subject = subject(compacted_at_21(), Cuts::Spread(1));
-    let part = part(&subject, 1);
-    let (place, facts) = &subject.cuts[1];
+    let prepared = prepared(compacted_at_21(), Cuts::Spread(1));
+    let part = part(&prepared, 1);
+    let (place, facts) = &prepared.cuts[1];
     // The material begins with message 15, the call of request 7.
     assert_eq!((place.request, part.first), (20, 13));
     assert_eq!((part.request_of(13), part.request_of(17)), (20, 24));
-    let own = part.subject.facts.exam.references.iter();
+    let own = part.prepared.facts.exam.references.iter();
     let own: Vec<_> = own.map(|fact| (fact.request + 7, fact.last_seen + 15)).collect();
     let whole: Vec<_> = facts.iter().map(|fact| (fact.request, fact.last_seen)).collect();
     assert!(!own.is_empty());
@@ -366,18 +366,18 @@ fn facts_of_cut_count_from_beginning_of_material() {
 
 #[tokio::test]
 async fn every_request_after_cut_is_inspected_once() {
-    let subject = subject(session(40), Cuts::Spread(1));
+    let prepared = prepared(session(40), Cuts::Spread(1));
     let seen = std::sync::Mutex::new(Vec::new());
     let look = |request: u32, _: &Context| seen.lock().unwrap().push(request);
-    let part = part(&subject, 0);
+    let part = part(&prepared, 0);
     examine_and_inspect(&part, &plan("full"), 1, &EmptySummary, &look).await.unwrap();
     assert_eq!(*seen.lock().unwrap(), (20..40).collect::<Vec<u32>>());
 }
 
 #[tokio::test]
 async fn session_waits_at_cut_for_foreground_calls() {
-    let subject = subject(session(40), Cuts::Spread(1));
-    let part = part(&subject, 0);
+    let prepared = prepared(session(40), Cuts::Spread(1));
+    let part = part(&prepared, 0);
     let says = Says("All is well.".to_owned());
     let none = examine(&part, &plan("full"), 1, &says).await.unwrap().exam;
     assert_eq!((none.compactions, none.blocking_ms), (0, None));
@@ -388,8 +388,8 @@ async fn session_waits_at_cut_for_foreground_calls() {
 
 /// Dollars of the compactor at depth 3 whose replies have this many tokens, and the
 /// number of compactions before the cut.
-async fn deep(subject: &PreparedSession, output: u64) -> (f64, u32) {
-    let part = part(subject, 0);
+async fn deep(prepared: &PreparedSession, output: u64) -> (f64, u32) {
+    let part = part(prepared, 0);
     let says = Wordy(output);
     let exam = examine(&part, &plan("claude-code"), 3, &says).await.unwrap().exam;
     (exam.compactor_usd.unwrap(), exam.compactions)
@@ -412,18 +412,19 @@ impl Compactor for Wordy {
 
 #[tokio::test]
 async fn cut_pays_for_calls_that_led_to_it() {
-    let subject = subject(session(40), Cuts::Spread(1));
-    let ((short, before), (long, again)) = (deep(&subject, 100).await, deep(&subject, 2_100).await);
+    let prepared = prepared(session(40), Cuts::Spread(1));
+    let ((short, before), (long, again)) =
+        (deep(&prepared, 100).await, deep(&prepared, 2_100).await);
     assert_eq!(before, again);
     // 2,000 more output tokens for each call; those after the cut are not counted.
     let mut own = plan("claude-code");
     let mut tariff = own.agents[0].prices.as_ref().unwrap().standard();
-    let at = subject.facts.requests[0].at;
+    let at = prepared.facts.requests[0].at;
     let more = tariff.request_usd(&recap_core::model::Buckets::default(), 2_000, at).unwrap();
     let led = (long - short) / more;
     assert!((led - f64::from(before)).abs() < 1e-6, "{led} {before}");
     let usd = async |plan: &Plan| {
-        examine(&part(&subject, 0), plan, 1, &Wordy(100)).await.unwrap().exam.compactor_usd
+        examine(&part(&prepared, 0), plan, 1, &Wordy(100)).await.unwrap().exam.compactor_usd
     };
     assert_eq!(usd(&plan("full")).await, Some(0.0));
     let agents = own.agents.clone();
@@ -437,21 +438,21 @@ async fn cut_pays_for_calls_that_led_to_it() {
 
 #[tokio::test]
 async fn nobody_waits_at_cut_for_background_call() {
-    let subject = subject(session(40), Cuts::Spread(1));
+    let prepared = prepared(session(40), Cuts::Spread(1));
     let mut plan = plan("claude-code");
     for stage in &mut Arc::make_mut(&mut plan.strategy).stages {
         stage.background = true;
     }
     let says = Says("All is well.".to_owned());
-    let exam = examine(&part(&subject, 0), &plan, 1, &says).await.unwrap().exam;
+    let exam = examine(&part(&prepared, 0), &plan, 1, &says).await.unwrap().exam;
     assert_eq!((exam.compactions, exam.blocking_ms), (1, None));
     assert_eq!(exam.latency_source, Some(LatencySource::Modelled));
 }
 
 #[tokio::test]
 async fn without_summary_is_refused_alike_without_counting_replies() {
-    let subject = subject(session(40), Cuts::Spread(1));
-    let part = part(&subject, 0);
+    let prepared = prepared(session(40), Cuts::Spread(1));
+    let part = part(&prepared, 0);
     let without_summary = format!("{NO_SUMMARY}snapshot-dedup-zoea");
     // Only other controls may send more than the window.
     for (name, control, refused) in
@@ -493,12 +494,12 @@ fn largest_triggering_window_is_exact_to_the_token() {
 
 #[tokio::test]
 async fn last_material_request_is_what_provider_reported() {
-    let subject = subject(session(40), Cuts::Spread(1));
-    let (part, plan) = (part(&subject, 0), Plan { window: 1_000_000, ..plan("full") });
+    let prepared = prepared(session(40), Cuts::Spread(1));
+    let (part, plan) = (part(&prepared, 0), Plan { window: 1_000_000, ..plan("full") });
     let mut session = opened(&part, &plan, &EmptySummary).unwrap();
     session.arrive_uncompacted(part.material).await.unwrap();
     // Request 19 is answered by message 39.
-    let sizes = &part.subject.recording.sizes;
+    let sizes = &part.prepared.recording.sizes;
     let sent: u64 = sizes.messages[..39].iter().map(|weight| weight.tokens).sum();
     let row = session.requests.last().unwrap();
     assert_eq!((row.tokens_sent, row.messages), (sizes.preamble_tokens() + sent, 39));
@@ -520,7 +521,7 @@ async fn words_are_searched_for_in_their_original_spelling() {
             *text = text.replace("for zeb", "for Zeb").replace("quag", "QuAg");
         }
     }
-    let subject = subject(session, Cuts::Spread(1));
-    let searching = exam(&subject, 0, "sliding-window-search", 1).await;
+    let prepared = prepared(session, Cuts::Spread(1));
+    let searching = exam(&prepared, 0, "sliding-window-search", 1).await;
     assert_eq!(count(&searching, ReferenceState::Recovered), 15, "{:?}", searching.states);
 }

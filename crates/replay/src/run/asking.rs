@@ -29,7 +29,7 @@ type Once<K, V> = Mutex<FxHashMap<K, Arc<OnceCell<V>>>>;
 
 /// Asks and grades the questions of one session.
 pub(super) struct Asking {
-    subject: Arc<PreparedSession>,
+    prepared: Arc<PreparedSession>,
     roles: ModelRoles,
     /// The messages as a model reads them.
     messages: Vec<Arc<str>>,
@@ -43,15 +43,15 @@ pub(super) struct Asking {
 
 impl Asking {
     /// An object for one session that has asked no question yet.
-    pub fn new(subject: Arc<PreparedSession>, roles: ModelRoles) -> Self {
-        let asked = subject.facts.all_questions().next().is_some();
-        let messages = subject.facts.messages.iter().filter(|_| asked);
+    pub fn new(prepared: Arc<PreparedSession>, roles: ModelRoles) -> Self {
+        let asked = prepared.facts.all_questions().next().is_some();
+        let messages = prepared.facts.messages.iter().filter(|_| asked);
         let messages: Vec<Arc<str>> =
-            messages.map(|m| Arc::from(subject.texts[&m.text].as_str())).collect();
+            messages.map(|m| Arc::from(prepared.texts[&m.text].as_str())).collect();
         let first = |facts: &QuestionFacts| facts.evidence.first().copied().unwrap_or(0);
-        let questions = subject.facts.all_questions().map(|facts| (&facts.question, first(facts)));
+        let questions = prepared.facts.all_questions().map(|facts| (&facts.question, first(facts)));
         let findable = Findable::new(
-            subject
+            prepared
                 .facts
                 .messages
                 .iter()
@@ -61,7 +61,7 @@ impl Asking {
             questions,
         );
         Self {
-            subject,
+            prepared,
             roles,
             messages,
             findable,
@@ -160,7 +160,7 @@ impl Asking {
     }
 
     fn question(&self, number: u32) -> &QuestionFacts {
-        self.subject.facts.question(number).expect("only known questions are asked")
+        self.prepared.facts.question(number).expect("only known questions are asked")
     }
 
     /// The answers to the questions of a snapshot, in the order of the questions.
@@ -206,7 +206,7 @@ impl Asking {
                 closed.iter().map(|one| self.session(one)).collect();
             let channel = Channel::new(spec, &self.archive()[..end])
                 .with_sessions(&sessions)
-                .of(&self.subject.facts.session);
+                .of(&self.prepared.facts.session);
             let finder = Finder::by_meaning(channel, self.roles.embedder.as_deref());
             let searched = answerer.search(&shown, &questions, &finder).await;
             assert_eq!(searched.len(), questions.len(), "an answerer answers every question");
@@ -218,9 +218,9 @@ impl Asking {
     /// Every message as a search returns it.
     fn archive(&self) -> &[Archived] {
         self.archive.get_or_init(|| {
-            let recording = &self.subject.recording;
+            let recording = &self.prepared.recording;
             let numbered = (0..).zip(&recording.session.messages);
-            let known = numbered.zip(&self.subject.facts.messages).zip(&self.messages);
+            let known = numbered.zip(&self.prepared.facts.messages).zip(&self.messages);
             let archived = known.map(|(((number, message), facts), content)| {
                 let reasoning = reasoning(message);
                 let thought = reasoning.as_deref().map_or(0, |text| recording.counter.count(text));
@@ -251,7 +251,7 @@ impl Asking {
             reasoning: None,
             // A summary covers many times and has none of its own.
             at: None,
-            tokens: self.subject.recording.counter.count(summary),
+            tokens: self.prepared.recording.counter.count(summary),
             terms: std::sync::OnceLock::new(),
             broadcast: false,
         };
@@ -267,7 +267,7 @@ impl Asking {
 
     /// A snapshot as the answerer reads it.
     fn shown(&self, snapshot: &Snapshot, texts: &BTreeMap<String, String>) -> AnswerContext {
-        let messages = &self.subject.facts.messages;
+        let messages = &self.prepared.facts.messages;
         let passage = |number: u32, text: Arc<str>| {
             let facts = &messages[number as usize];
             Passage { role: facts.role, at: facts.at, text }
@@ -293,14 +293,14 @@ impl Asking {
 
     /// The recorded time of a request, if it is known.
     fn now(&self, request: u32) -> Option<jiff::Timestamp> {
-        let facts = &self.subject.facts;
+        let facts = &self.prepared.facts;
         let answered = usize::from((request as usize) < facts.requests.len());
         facts.messages[..self.end(request) + answered].iter().rev().find_map(|m| m.at)
     }
 
     /// The number of messages before a request.
     fn end(&self, request: u32) -> usize {
-        let facts = &self.subject.facts;
+        let facts = &self.prepared.facts;
         let request = facts.requests.get(request as usize);
         request.map_or(facts.messages.len(), |r| r.message as usize)
     }

@@ -56,12 +56,12 @@ pub enum ConductError {
 /// The rule that the strategy breaks. A difference between two runs is not an
 /// error if the strategy calls models of its own.
 pub async fn check_conformance(
-    subject: &PreparedSession,
+    prepared: &PreparedSession,
     plan: &Plan,
     compactor: &dyn Compactor,
 ) -> Result<ConformanceReport, ConductError> {
     let (first, second) =
-        (rows(subject, plan, compactor).await?, rows(subject, plan, compactor).await?);
+        (rows(prepared, plan, compactor).await?, rows(prepared, plan, compactor).await?);
     let differs = difference(&first, &second);
     let calls_models = !plan.strategy.uses_compactor()
         && first.compactions.iter().any(|compaction| compaction.model_calls > 0);
@@ -69,7 +69,7 @@ pub async fn check_conformance(
         return Err(ConductError::Differs(differs.clone()));
     }
     let messages = match differs {
-        None => restored(subject, plan, compactor).await?,
+        None => restored(prepared, plan, compactor).await?,
         Some(_) => [0; 4],
     };
     let sum = |size: fn(&recap_core::model::CompactionRow) -> u64| {
@@ -89,11 +89,11 @@ pub async fn check_conformance(
 
 /// The rows of a run without the values that depend on the machine.
 async fn rows(
-    subject: &PreparedSession,
+    prepared: &PreparedSession,
     plan: &Plan,
     compactor: &dyn Compactor,
 ) -> Result<CellRows, ConductError> {
-    let mut rows = match replay(subject, plan, compactor).await.cell.outcome {
+    let mut rows = match replay(prepared, plan, compactor).await.cell.outcome {
         CellOutcome::Done(rows) => *rows,
         CellOutcome::Failed { error } => return Err(ConductError::Stopped(error)),
     };
@@ -123,19 +123,19 @@ fn difference(first: &CellRows, second: &CellRows) -> Option<String> {
 /// Runs twice side by side, one run being saved, dropped and restored now and
 /// then. Returns the number of messages in each state.
 async fn restored(
-    subject: &PreparedSession,
+    prepared: &PreparedSession,
     plan: &Plan,
     compactor: &dyn Compactor,
 ) -> Result<[u64; 4], ConductError> {
-    let length = subject.facts.messages.len() as u32;
+    let length = prepared.facts.messages.len() as u32;
     let every = (length / RESTORED).max(1);
-    let mut straight = ReplaySession::open(subject, plan, compactor)?;
-    let mut resumed = ReplaySession::open(subject, plan, compactor)?;
+    let mut straight = ReplaySession::open(prepared, plan, compactor)?;
+    let mut resumed = ReplaySession::open(prepared, plan, compactor)?;
     for message in 0..length {
         if message % every == every - 1 {
             let saved = resumed.save();
             resumed.close().await;
-            resumed = ReplaySession::restore(subject, plan, compactor, saved)?;
+            resumed = ReplaySession::restore(prepared, plan, compactor, saved)?;
         }
         straight.step().await?;
         resumed.step().await?;

@@ -23,10 +23,10 @@ use recap_core::model::{
 use recap_exam::roles::compactor::EmptySummary;
 use recap_strategy::AskedFrom;
 
-/// Every cut of a subject, with the plans of one of its windows: a cut has a
+/// Every cut of a session, with the plans of one of its windows: a cut has a
 /// window of its own.
 pub(super) struct Cutting {
-    subject: Arc<PreparedSession>,
+    prepared: Arc<PreparedSession>,
     asking: Arc<Asking>,
     plans: Vec<Plan>,
     /// Depth of the cuts: [`super::spec::RunSpec::depth`].
@@ -38,19 +38,19 @@ pub(super) struct Cutting {
 }
 
 impl Cutting {
-    /// The strategies of a subject's plans, each also without its summaries if `without_summaries` holds and
+    /// The strategies of a session's plans, each also without its summaries if `without_summaries` holds and
     /// a model writes text for it. `done` contains the cuts that are already
     /// examined.
     pub fn new(
-        subject: &Arc<PreparedSession>,
+        prepared: &Arc<PreparedSession>,
         asking: &Arc<Asking>,
         (plans, without_summaries): (&[Plan], bool),
         depth: u32,
         done: &BTreeMap<CutKey, Cut>,
     ) -> Self {
-        let facts = &subject.facts;
+        let facts = &prepared.facts;
         let is_done = |at: &usize| {
-            let place = &subject.cuts[*at].0;
+            let place = &prepared.cuts[*at].0;
             let (dataset, session) = (facts.dataset.clone(), facts.session.clone());
             done.contains_key(&(dataset, session, place.request, place.recorded.is_some()))
         };
@@ -61,19 +61,19 @@ impl Cutting {
             [Some(plan.clone()), without_summary(plan).filter(|_| without_summaries)]
         });
         Cutting {
-            subject: Arc::clone(subject),
+            prepared: Arc::clone(prepared),
             asking: Arc::clone(asking),
             plans: with_without_summaries.flatten().collect(),
             depth,
-            asked: asked(subject),
-            to_do: (0..subject.cuts.len()).filter(|at| !is_done(at)).collect(),
+            asked: asked(prepared),
+            to_do: (0..prepared.cuts.len()).filter(|at| !is_done(at)).collect(),
         }
     }
 
     /// Examines every strategy at one cut.
     async fn cut(&self, at: usize, roles: &ModelRoles) -> (Cut, BTreeMap<String, String>) {
-        let (place, facts) = &self.subject.cuts[at];
-        let part = CutSegment::new(&self.subject, place, facts, &self.asked[at]);
+        let (place, facts) = &self.prepared.cuts[at];
+        let part = CutSegment::new(&self.prepared, place, facts, &self.asked[at]);
         let mut cut = part.cut(place, facts);
         let wanted = self
             .plans
@@ -108,7 +108,7 @@ impl Cutting {
         if plan.key.strategy.starts_with(NO_SUMMARY) {
             return examine(part, plan, self.depth, &EmptySummary).await;
         }
-        let compactor = compactor(roles, &self.subject, plan.key.replicate);
+        let compactor = compactor(roles, &self.prepared, plan.key.replicate);
         if roles.judge.source() == Source::Lexical {
             return examine(part, plan, self.depth, compactor.as_ref()).await;
         }
@@ -181,11 +181,11 @@ pub(super) fn cells_without_summary(plans: &[Plan]) -> Vec<Cell> {
 /// that the cost of answering does not grow with the number of cuts. A question
 /// that is asked at cuts alone belongs to the cut that it is asked at; one that
 /// is asked elsewhere is assigned like a question.
-fn asked(subject: &PreparedSession) -> Vec<Vec<u32>> {
-    let cuts = &subject.cuts;
+fn asked(prepared: &PreparedSession) -> Vec<Vec<u32>> {
+    let cuts = &prepared.cuts;
     let mut asked = vec![Vec::new(); cuts.len()];
-    let questions = subject.facts.questions.len() as u32;
-    for (number, question) in (0u32..).zip(subject.facts.all_questions()) {
+    let questions = prepared.facts.questions.len() as u32;
+    for (number, question) in (0u32..).zip(prepared.facts.all_questions()) {
         let stands = |at: &usize| stands(question, &cuts[*at].0);
         let fitting: Vec<usize> = (0..cuts.len()).filter(stands).collect();
         // What the session never answers has no evidence.

@@ -45,13 +45,13 @@ pub async fn run(
     folder: &mut Folder,
     observer: &dyn Observer,
 ) -> Result<Finished, RunError> {
-    let Prepared { spec, roles, subjects, .. } = prepared;
+    let Prepared { spec, roles, sessions, .. } = prepared;
     let mut earlier = folder.take_earlier();
-    begin(&spec, &roles, &subjects, &earlier, folder, observer)?;
-    let facts: Vec<_> = subjects.iter().map(|subject| Arc::clone(&subject.facts)).collect();
-    let recorded: Vec<_> = subjects.iter().map(|subject| Arc::clone(&subject.texts)).collect();
+    begin(&spec, &roles, &sessions, &earlier, folder, observer)?;
+    let facts: Vec<_> = sessions.iter().map(|prepared| Arc::clone(&prepared.facts)).collect();
+    let recorded: Vec<_> = sessions.iter().map(|prepared| Arc::clone(&prepared.texts)).collect();
     let mut ran = Ran { texts: std::mem::take(&mut earlier.texts), ..Ran::default() };
-    let tasks = subjects.into_iter().flat_map(|subject| tasks(&spec, &roles, subject, &earlier));
+    let tasks = sessions.into_iter().flat_map(|prepared| tasks(&spec, &roles, prepared, &earlier));
     side_by_side(spec.jobs, tasks, |cell, done| ran.keep(cell, done, &roles, folder, observer))
         .await?;
     let Ran { mut results, calls, mut texts } = ran;
@@ -110,28 +110,28 @@ where
 fn begin(
     spec: &RunSpec,
     roles: &ModelRoles,
-    subjects: &[Arc<PreparedSession>],
+    sessions: &[Arc<PreparedSession>],
     earlier: &Earlier,
     folder: &mut Folder,
     observer: &dyn Observer,
 ) -> Result<(), FolderError> {
-    let to_do = |subject: &Arc<PreparedSession>| {
-        let plans = plan(spec, roles, subject).0.into_iter();
+    let to_do = |prepared: &Arc<PreparedSession>| {
+        let plans = plan(spec, roles, prepared).0.into_iter();
         plans.filter(|plan| !earlier.cells.contains_key(&plan.key)).count()
     };
-    let cuts = subjects.iter().map(|subject| subject.cuts.len()).sum::<usize>();
+    let cuts = sessions.iter().map(|prepared| prepared.cuts.len()).sum::<usize>();
     observer.event(&Event::Planned {
-        sessions: subjects.len(),
-        cells: subjects.iter().map(to_do).sum(),
+        sessions: sessions.len(),
+        cells: sessions.iter().map(to_do).sum(),
         cuts: cuts - earlier.cuts.len().min(cuts),
     });
-    for subject in subjects {
-        let key = (subject.facts.dataset.clone(), subject.facts.session.clone());
+    for prepared in sessions {
+        let key = (prepared.facts.dataset.clone(), prepared.facts.session.clone());
         if !earlier.sessions.contains(&key) {
-            folder.append_session(&subject.facts)?;
+            folder.append_session(&prepared.facts)?;
         }
-        let references = subject.facts.exam.references.len();
-        observer.event(&Event::Prepared { session: &subject.facts.session, references });
+        let references = prepared.facts.exam.references.len();
+        observer.event(&Event::Prepared { session: &prepared.facts.session, references });
     }
     Ok(())
 }
@@ -154,14 +154,14 @@ type CellOfTask = Option<(CellKey, RowKind)>;
 fn tasks(
     spec: &RunSpec,
     roles: &ModelRoles,
-    subject: Arc<PreparedSession>,
+    prepared: Arc<PreparedSession>,
     earlier: &Earlier,
 ) -> Vec<(CellOfTask, Task)> {
     let mut tasks: Vec<(CellOfTask, Task)> = Vec::new();
-    let asking = Arc::new(Asking::new(Arc::clone(&subject), roles.clone()));
-    let (plans, _) = plan(spec, roles, &subject);
+    let asking = Arc::new(Asking::new(Arc::clone(&prepared), roles.clone()));
+    let (plans, _) = plan(spec, roles, &prepared);
     let mut cuts = Vec::new();
-    if !subject.cuts.is_empty() {
+    if !prepared.cuts.is_empty() {
         let without_summaries =
             if spec.without_summaries { cells_without_summary(&plans) } else { Vec::new() };
         for cell in without_summaries {
@@ -171,7 +171,7 @@ fn tasks(
         }
         cuts = cutting::cuts(
             Cutting::new(
-                &subject,
+                &prepared,
                 &asking,
                 (&plans, spec.without_summaries),
                 spec.depth,
@@ -182,10 +182,10 @@ fn tasks(
     }
     for plan in plans.into_iter().filter(|plan| !earlier.cells.contains_key(&plan.key)) {
         let planned = (plan.key.clone(), plan.row_kind());
-        let compactor = compactor(roles, &subject, plan.key.replicate);
-        let (subject, asking) = (Arc::clone(&subject), Arc::clone(&asking));
+        let compactor = compactor(roles, &prepared, plan.key.replicate);
+        let (prepared, asking) = (Arc::clone(&prepared), Arc::clone(&asking));
         let task = async move {
-            let mut replayed = replay(&subject, &plan, compactor.as_ref()).await;
+            let mut replayed = replay(&prepared, &plan, compactor.as_ref()).await;
             asking.ask(&mut replayed, plan.strategy.recovery).await;
             Done::Cell(Box::new(replayed))
         };

@@ -14,26 +14,26 @@ use recap_exam::facts::CutPlace;
 use recap_exam::questions;
 use recap_strategy::Strategy;
 
-/// The cells of a subject, in the order of their keys, and the reasons why
+/// The cells of a session, in the order of their keys, and the reasons why
 /// windows that it does not fit are left out.
 pub fn plan(
     spec: &RunSpec,
     roles: &ModelRoles,
-    subject: &PreparedSession,
+    prepared: &PreparedSession,
 ) -> (Vec<Plan>, Vec<String>) {
     let (mut plans, mut set_aside) = (Vec::new(), Vec::new());
-    let facts = &subject.facts;
+    let facts = &prepared.facts;
     let recorded = (facts.model.as_deref(), &facts.other_models[..]);
     let agents: Arc<[Agent]> = spec.agents.of(recorded.0, recorded.1).into();
     let today: Arc<[Agent]> = spec.agents.of_recording(recorded.0, recorded.1).into();
-    let native = NativeWindow::of(&subject.recording.session, &spec.agents).tokens;
+    let native = NativeWindow::of(&prepared.recording.session, &spec.agents).tokens;
     let model = facts.model.as_deref().map(|name| spec.agents.named(name).model);
     let model = model.unwrap_or_default();
-    for window in spec.windows.of(&subject.facts.dataset) {
-        let tokens = match window.tokens(&subject.recording.sizes, native) {
+    for window in spec.windows.of(&prepared.facts.dataset) {
+        let tokens = match window.tokens(&prepared.recording.sizes, native) {
             Ok(tokens) => tokens,
             Err(why) => {
-                set_aside.push(format!("{}: {why}", subject.facts.session));
+                set_aside.push(format!("{}: {why}", prepared.facts.session));
                 continue;
             }
         };
@@ -43,8 +43,8 @@ pub fn plan(
             for replicate in 0..replicates {
                 plans.push(Plan {
                     key: CellKey {
-                        dataset: subject.facts.dataset.clone(),
-                        session: subject.facts.session.clone(),
+                        dataset: prepared.facts.dataset.clone(),
+                        session: prepared.facts.session.clone(),
                         strategy: strategy.name.clone(),
                         window: window.label().to_owned(),
                         replicate,
@@ -69,10 +69,11 @@ pub fn plan(
 pub struct Prepared {
     pub(super) spec: RunSpec,
     pub(super) roles: ModelRoles,
-    pub(super) subjects: Vec<Arc<PreparedSession>>,
+    pub(super) sessions: Vec<Arc<PreparedSession>>,
     planned: Planned,
     set_aside: Vec<String>,
-    sessions: usize,
+    /// How many sessions were given, those that fit no window included.
+    given: usize,
 }
 
 impl Prepared {
@@ -87,11 +88,11 @@ impl Prepared {
     /// # Errors
     /// That is so.
     pub fn refuse_nothing(&self) -> Result<(), RunError> {
-        if !self.subjects.is_empty() || self.set_aside.is_empty() {
+        if !self.sessions.is_empty() || self.set_aside.is_empty() {
             return Ok(());
         }
         let reasons = self.set_aside.join("\n");
-        Err(RunError::Windows { sessions: self.sessions, reasons })
+        Err(RunError::Windows { sessions: self.given, reasons })
     }
 
     /// Every cell and every cut that the run will produce.
@@ -109,7 +110,7 @@ struct Summed {
 }
 
 impl Summed {
-    fn add(&mut self, subject: &PreparedSession, plans: &[Plan], without_summaries: bool) {
+    fn add(&mut self, prepared: &PreparedSession, plans: &[Plan], without_summaries: bool) {
         let mut windows: Vec<String> = Vec::new();
         for plan in plans {
             let CellKey { strategy, window, replicate, .. } = &plan.key;
@@ -130,9 +131,9 @@ impl Summed {
         let cut = |(place, _): &(CutPlace, _)| (place.request, place.recorded.is_some());
         self.sessions.push(PlannedSession {
             windows,
-            dataset: subject.facts.dataset.clone(),
-            session: subject.facts.session.clone(),
-            cuts: subject.cuts.iter().map(cut).collect(),
+            dataset: prepared.facts.dataset.clone(),
+            session: prepared.facts.session.clone(),
+            cuts: prepared.cuts.iter().map(cut).collect(),
         });
     }
 
@@ -157,23 +158,24 @@ pub async fn prepare(
     roles: ModelRoles,
     counter: Arc<Counter>,
 ) -> Result<Prepared, RunError> {
-    let mut subjects = subjects(&spec, sessions, &roles, counter).await?;
+    let given = sessions.len();
+    let mut sessions = prepare_sessions(&spec, sessions, &roles, counter).await?;
     let (mut summed, mut set_aside) = (Summed::default(), Vec::new());
-    let sessions = subjects.len();
-    subjects.retain(|subject| {
-        let (plans, aside) = plan(&spec, &roles, subject);
+    sessions.retain(|prepared| {
+        let (plans, aside) = plan(&spec, &roles, prepared);
         set_aside.extend(aside);
         if !plans.is_empty() {
-            summed.add(subject, &plans, spec.without_summaries);
+            summed.add(prepared, &plans, spec.without_summaries);
         }
         !plans.is_empty()
     });
     // Sorted, so that the parts of a run can be put together in the same order.
     set_aside.sort_unstable();
-    Ok(Prepared { spec, roles, subjects, planned: summed.planned(), set_aside, sessions })
+    Ok(Prepared { spec, roles, sessions, planned: summed.planned(), set_aside, given })
 }
 
-async fn subjects(
+/// Counts and mines each session, in their order.
+async fn prepare_sessions(
     spec: &RunSpec,
     sessions: Vec<NamedSession>,
     roles: &ModelRoles,
@@ -185,39 +187,39 @@ async fn subjects(
         let (cuts, depth) = (spec.cuts, spec.depth);
         let made = spec.questions.clone();
         async move {
-            let subject = PreparedSession::with_cuts(&dataset, session, counter, cuts, depth);
-            let validation = validate(&subject, &agents, compactor.as_ref()).await;
-            let at_cuts = cut_questions(&made, &subject, questions.is_empty());
-            let receipt = receipt_facts(&subject, &agents);
-            let subject = subject.with_validation(validation).with_receipt(receipt);
-            subject.with_questions(questions).with_cut_questions(at_cuts)
+            let prepared = PreparedSession::with_cuts(&dataset, session, counter, cuts, depth);
+            let validation = validate(&prepared, &agents, compactor.as_ref()).await;
+            let at_cuts = cut_questions(&made, &prepared, questions.is_empty());
+            let receipt = receipt_facts(&prepared, &agents);
+            let prepared = prepared.with_validation(validation).with_receipt(receipt);
+            prepared.with_questions(questions).with_cut_questions(at_cuts)
         }
     };
-    let mut subjects = Vec::new();
+    let mut found = Vec::new();
     let tasks = sessions.into_iter().map(task).enumerate();
-    side_by_side(spec.jobs, tasks, |at, subject| {
-        let subject = subject.map_err(|panicked| RunError::Worker(panicked.to_string()))?;
-        subjects.push((at, Arc::new(subject)));
+    side_by_side(spec.jobs, tasks, |at, prepared| {
+        let prepared = prepared.map_err(|panicked| RunError::Worker(panicked.to_string()))?;
+        found.push((at, Arc::new(prepared)));
         Ok(())
     })
     .await?;
-    subjects.sort_by_key(|(at, _)| *at);
-    Ok(subjects.into_iter().map(|(_, subject)| subject).collect())
+    found.sort_by_key(|(at, _)| *at);
+    Ok(found.into_iter().map(|(_, prepared)| prepared).collect())
 }
 
-/// The questions that are asked at a subject's cuts alone.
+/// The questions that are asked at a session's cuts alone.
 fn cut_questions(
     made: &CutQuestions,
-    subject: &PreparedSession,
+    prepared: &PreparedSession,
     no_questions: bool,
 ) -> Vec<Question> {
-    let facts = &subject.facts;
+    let facts = &prepared.facts;
     match made {
         CutQuestions::None => Vec::new(),
         CutQuestions::Auto if no_questions => {
             let places: Vec<CutPlace> =
-                subject.cuts.iter().map(|(place, _)| place.clone()).collect();
-            questions::generate(&subject.recording.session, &places)
+                prepared.cuts.iter().map(|(place, _)| place.clone()).collect();
+            questions::generate(&prepared.recording.session, &places)
         }
         CutQuestions::Auto => Vec::new(),
         CutQuestions::Given(given) => {

@@ -125,11 +125,11 @@ pub enum RunError {
 /// a model is asked anew at each repetition.
 pub(super) fn compactor(
     roles: &ModelRoles,
-    subject: &PreparedSession,
+    prepared: &PreparedSession,
     replicate: u32,
 ) -> Arc<dyn Compactor> {
     let shared = &roles.compactor;
-    let own = shared.counting(&subject.recording.counter);
+    let own = shared.counting(&prepared.recording.counter);
     let own = own.unwrap_or_else(|| Arc::clone(shared));
     own.repeated(replicate).unwrap_or(own)
 }
