@@ -134,9 +134,10 @@ pub(super) fn run(arguments: &Arguments, ask: QuestionMode) -> Result<Exit, Fail
     let gate = arguments.gating.before(&mut plan.manifest, &plan.samples)?;
     if arguments.dry_run {
         let plan = dry_run::plan(plan, &arguments.role_options, arguments.json)?;
-        match arguments.json {
-            true => wire::print_exact(&plan)?,
-            false => wire::print(&plan)?,
+        if arguments.json {
+            wire::print_exact(&plan)?
+        } else {
+            wire::print(&plan)?
         }
         return Ok(Exit::Done);
     }

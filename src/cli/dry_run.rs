@@ -69,9 +69,10 @@ struct Planned {
 impl Planned {
     fn describe(&self) -> String {
         let recorded = if self.has_cassette { " that are not on the cassette" } else { "" };
-        let assumed = match self.has_author {
-            true => "answered and graded are as many questions as recap makes without a model\n",
-            false => "",
+        let assumed = if self.has_author {
+            "answered and graded are as many questions as recap makes without a model\n"
+        } else {
+            ""
         };
         self.bill.describe(recorded) + assumed
     }
@@ -144,13 +145,13 @@ fn cells(
     role_options: &RoleOptions,
 ) -> String {
     let searches = spec.strategies.iter().any(|strategy| strategy.recovery.is_some());
-    let searched = match role_options.has_embedder() {
-        _ if !searches => "",
-        true => {
-            ", once more with a recovery channel, whose searches are not foreseen, nor what is \
-             embedded for them"
-        }
-        false => ", once more with a recovery channel, whose searches are not foreseen",
+    let searched = if !searches {
+        ""
+    } else if role_options.has_embedder() {
+        ", once more with a recovery channel, whose searches are not foreseen, nor what is \
+         embedded for them"
+    } else {
+        ", once more with a recovery channel, whose searches are not foreseen"
     };
     let questions = match work.questions {
         0 => String::new(),
@@ -360,9 +361,10 @@ impl Estimate {
         if self.thinks {
             lengths.push(format!("thinking before a reply {TYPICAL_THINKING} tokens"));
         }
-        let expected = match lengths.is_empty() {
-            true => String::new(),
-            false => format!("expected: {}\n", lengths.join("; ")),
+        let expected = if lengths.is_empty() {
+            String::new()
+        } else {
+            format!("expected: {}\n", lengths.join("; "))
         };
         format!(
             "{expected}worst case: every reply as long as it may be, which is what --max-cost \

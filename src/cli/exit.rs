@@ -181,9 +181,10 @@ impl From<FolderError> for Failure {
         let help = match &error {
             FolderError::Io { path, source } => io_remedy(
                 source,
-                match path.ends_with("manifest.json") {
-                    true => "give the folder of a run that `recap bench` wrote",
-                    false => "check that path, and whether it may be read and written",
+                if path.ends_with("manifest.json") {
+                    "give the folder of a run that `recap bench` wrote"
+                } else {
+                    "check that path, and whether it may be read and written"
                 },
             ),
             FolderError::Instrument { .. } => "run `recap bench` again on the same data",

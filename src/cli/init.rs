@@ -225,13 +225,12 @@ fn rules(datasets: &[Dataset]) -> Vec<Rule> {
     let list = PriceList::bundled();
     let unpriced = named.collect::<BTreeSet<_>>().iter().any(|name| list.priced(name).is_none());
     let rule = |rule, forbids, off| Rule { rule, forbids, off };
-    let kept = match asked {
-        true => rule("continuity < baseline - 5", "fewer right answers than before", None),
-        false => {
-            let few = !sessions.any(has_references);
-            let few = few.then_some("these sessions use too little of what was said long before");
-            rule("reference_recall < baseline - 0.05", "fewer needed facts kept than before", few)
-        }
+    let kept = if asked {
+        rule("continuity < baseline - 5", "fewer right answers than before", None)
+    } else {
+        let few = !sessions.any(has_references);
+        let few = few.then_some("these sessions use too little of what was said long before");
+        rule("reference_recall < baseline - 0.05", "fewer needed facts kept than before", few)
     };
     let unknown =
         "unknown here: a session's model has no price; --prices takes a list that has one";

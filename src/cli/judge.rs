@@ -191,10 +191,7 @@ fn regrade(arguments: &RegradeArguments) -> Result<Exit, Failure> {
     let results = Results::from(RunRecord::new(manifest, finished));
     results.write(&folder, &[])?;
     report::show(&results.report, &folder, (arguments.json, false))?;
-    Ok(match mostly_graded(&results.report, MAX_UNSCORED) {
-        true => ended,
-        false => Exit::Incomplete,
-    })
+    Ok(if mostly_graded(&results.report, MAX_UNSCORED) { ended } else { Exit::Incomplete })
 }
 
 /// Refuses a run without answers to grade.

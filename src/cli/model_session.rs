@@ -72,10 +72,8 @@ impl ModelSession {
             keys.iter().fold(text.to_owned(), |text, key| key.scrub(&text))
         });
         let (cassette, warnings) = line.cassette(&scrub)?;
-        let target = match line.is_replay() {
-            true => Target::Cassette,
-            false => Target::Provider(line.client(seed)?),
-        };
+        let target =
+            if line.is_replay() { Target::Cassette } else { Target::Provider(line.client(seed)?) };
         Ok(Self { warnings, scrub, ..Self::new(line, prices, target, cassette) })
     }
 
@@ -175,9 +173,10 @@ impl ModelSession {
         let live = Arc::new(client.live(model, endpoint, self.limits)?);
         self.live.push(Arc::clone(&live));
         let once = Memoized::live(live, prices, Arc::clone(&self.calls));
-        Ok(match scrubs {
-            true => Arc::new(Scrubbed::new(Arc::new(once), self.secrets())),
-            false => Arc::new(once),
+        Ok(if scrubs {
+            Arc::new(Scrubbed::new(Arc::new(once), self.secrets()))
+        } else {
+            Arc::new(once)
         })
     }
 
@@ -268,9 +267,10 @@ impl ModelSession {
         let Some((calls, error)) = failed else { return Ok(Exit::Done) };
         let calls = counted(calls, "call");
         // A halt's reason says more than the errors of the calls.
-        let reasons: Vec<String> = match halts.is_empty() {
-            true => vec![error.to_string()],
-            false => halts.into_iter().map(|halt| halt.reason).collect(),
+        let reasons: Vec<String> = if halts.is_empty() {
+            vec![error.to_string()]
+        } else {
+            halts.into_iter().map(|halt| halt.reason).collect()
         };
         wire::say(&format!("error: {calls} brought no reply: {}", reasons.join("; ")));
         wire::say(match (self.calls.cassette(), self.calls.keeps_replies()) {

@@ -70,13 +70,12 @@ pub(super) fn render(path: &Path, arguments: &Rendering) -> Result<Exit, Failure
     let worded = !texts.is_empty() || asks_in_words(&run.sessions);
     let folder = Folder::open(path)?;
     folder.write_manifest(&run.manifest)?;
-    let mut run = match arguments.no_text && worded {
+    let mut run = if arguments.no_text && worded {
         // The texts tell what is secret.
-        true => {
-            run.texts = RunRecord::read(path)?.texts;
-            run.concealed()
-        }
-        false => run,
+        run.texts = RunRecord::read(path)?.texts;
+        run.concealed()
+    } else {
+        run
     };
     let gate = run.gate.take();
     let mut results = Results::from(run);
@@ -134,9 +133,10 @@ pub(super) fn show(
     folder: &Folder,
     (json, wide): (bool, bool),
 ) -> Result<(), Failure> {
-    match json {
-        true => wire::print_exact(&summary_json(measured)),
-        false => wire::print_table(&table(measured, folder, wide)),
+    if json {
+        wire::print_exact(&summary_json(measured))
+    } else {
+        wire::print_table(&table(measured, folder, wide))
     }
 }
 

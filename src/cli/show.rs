@@ -398,9 +398,10 @@ fn shown(
     let window = ("cut", 0, scaling);
     let plan = plan(arguments.seed, &prepared, window, strategy, roles.offline);
     let own = roles.compactor.counting(&prepared.recording.counter);
-    let compactor: Arc<dyn Compactor> = match plan.key.strategy.starts_with(NO_SUMMARY) {
-        true => Arc::new(EmptySummary),
-        false => own.unwrap_or(roles.compactor),
+    let compactor: Arc<dyn Compactor> = if plan.key.strategy.starts_with(NO_SUMMARY) {
+        Arc::new(EmptySummary)
+    } else {
+        own.unwrap_or(roles.compactor)
     };
     let seen = Mutex::new(SeenStates::default());
     let shown = arguments.request.unwrap_or(place.request);

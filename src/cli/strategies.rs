@@ -261,9 +261,10 @@ fn programs(text: &mut String, strategy: &Strategy) {
 /// invisible characters and the ends of words show.
 fn typed(word: &str) -> Cow<'_, str> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
-    match !word.is_empty() && word.chars().all(plain) {
-        true => Cow::Borrowed(word),
-        false => Cow::Owned(format!("{word:?}")),
+    if !word.is_empty() && word.chars().all(plain) {
+        Cow::Borrowed(word)
+    } else {
+        Cow::Owned(format!("{word:?}"))
     }
 }
 

@@ -364,9 +364,10 @@ pub(super) fn written_for(usage: &Usage) -> Option<Life> {
 /// The rules of a model without a price: those of a cache, where its provider reported reads.
 fn reported_rules(name: &str, requests: &[RequestFacts], model: u32) -> Rules {
     let own = || requests.iter().filter(|r| r.model == model).filter_map(|r| r.recorded);
-    match own().any(|usage| usage.cache_read > 0) {
-        true => Rules::of_unpriced(name, own().any(|usage| usage.written() > 0)),
-        false => Rules::None,
+    if own().any(|usage| usage.cache_read > 0) {
+        Rules::of_unpriced(name, own().any(|usage| usage.written() > 0))
+    } else {
+        Rules::None
     }
 }
 

@@ -278,10 +278,8 @@ impl<'a> ReplaySession<'a> {
         if row.latency_ms.is_some() {
             let mut timed = calls.iter().filter(|call| call.latency_ms.is_some());
             let recorded = timed.all(|call| call.recorded);
-            row.latency_source = Some(match recorded {
-                true => LatencySource::Recorded,
-                false => LatencySource::Live,
-            });
+            row.latency_source =
+                Some(if recorded { LatencySource::Recorded } else { LatencySource::Live });
         } else if !anew.is_empty() {
             let answered = calls.iter().filter(|call| call.usage.input > 0).zip(anew);
             let each = answered.map(|(call, new)| {

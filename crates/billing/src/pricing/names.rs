@@ -272,9 +272,10 @@ impl Names {
         let mut best: Vec<&ModelPrices> = best.collect();
         best.sort_by_key(|model| (!model.reads_cache(), model.id.len(), model.id.as_str()));
         let agree = best.iter().all(|model| alike(asked(model), asked(best[0])));
-        match agree {
-            true => Ok(best[0]),
-            false => Err(NoMatch::Several(best.iter().map(|model| model.id.clone()).collect())),
+        if agree {
+            Ok(best[0])
+        } else {
+            Err(NoMatch::Several(best.iter().map(|model| model.id.clone()).collect()))
         }
     }
 }

@@ -342,18 +342,22 @@ fn of_shell(line: &str) -> Vec<(String, Option<String>)> {
     for command in FILE_COMMAND.captures_iter(script) {
         let part = command.name("words").expect("no match is without it");
         // The number in `2>` is no word.
-        let text = match script[part.end()..].starts_with('>') {
-            true => part.as_str().trim_end_matches(|c: char| c.is_ascii_digit()),
-            false => part.as_str(),
+        let text = if script[part.end()..].starts_with('>') {
+            part.as_str().trim_end_matches(|c: char| c.is_ascii_digit())
+        } else {
+            part.as_str()
         };
         if text.contains(['$', '*', '?', '{', '`', '(', '~']) {
             continue;
         }
         let words = WORD.find_iter(text).map(|word| word.as_str().trim_matches(['"', '\'']));
         let words: Vec<&str> = words.filter(|word| !word.starts_with('-')).collect();
-        let path = |word: &str| match word.starts_with('/') || folder.is_empty() {
-            true => word.trim_end_matches('/').to_owned(),
-            false => format!("{folder}/{}", word.trim_end_matches('/')),
+        let path = |word: &str| {
+            if word.starts_with('/') || folder.is_empty() {
+                word.trim_end_matches('/').to_owned()
+            } else {
+                format!("{folder}/{}", word.trim_end_matches('/'))
+            }
         };
         match (&command["verb"], words.as_slice()) {
             ("cd", [into]) => folder = path(into),

@@ -122,9 +122,10 @@ impl Shared {
             bills = std::mem::take(&mut rows.bills);
         }
         let line = CellLine {
-            requests: match requests.is_empty() {
-                true => None,
-                false => Some(share(&mut self.requests, &mut requests, Kind::Requests, out)?),
+            requests: if requests.is_empty() {
+                None
+            } else {
+                Some(share(&mut self.requests, &mut requests, Kind::Requests, out)?)
             },
             bills: (bills.iter_mut())
                 .map(|bill| share(&mut self.bills, bill, Kind::Bill, out))

@@ -87,10 +87,8 @@ impl RunRecord {
         results.close();
         let calls = with_calls(Vec::new(), calls);
         let file = path.join(GATE);
-        let gate = match file.exists() {
-            true => Some(fs::read_to_string(&file).map_err(io(&file))?),
-            false => None,
-        };
+        let gate =
+            if file.exists() { Some(fs::read_to_string(&file).map_err(io(&file))?) } else { None };
         let gate = gate.map(|gate| parsed(file, &gate)).transpose()?;
         Ok(Self { manifest, sessions, results, calls, gate, texts, journal })
     }

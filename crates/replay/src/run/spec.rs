@@ -164,9 +164,8 @@ impl Windows {
     /// A data set is a recording of agents if one of its sessions has a limit that is known
     /// ([`Dataset::has_limits`]).
     fn by_default(datasets: &[Dataset]) -> Self {
-        let own = |dataset: &Dataset| match dataset.has_limits() {
-            true => WindowSpec::native(),
-            false => WindowSpec::share(SHARE),
+        let own = |dataset: &Dataset| {
+            if dataset.has_limits() { WindowSpec::native() } else { WindowSpec::share(SHARE) }
         };
         Windows::Own(datasets.iter().map(|d| (d.name.clone(), own(d))).collect())
     }

@@ -279,9 +279,10 @@ impl Sent {
             message => context.position_of_first_from(message),
         };
         let seen = &self.seen;
-        let by_place = match before == seen.before {
-            true => 0..0,
-            false => slot(before.min(seen.before))..slot(before.max(seen.before)),
+        let by_place = if before == seen.before {
+            0..0
+        } else {
+            slot(before.min(seen.before))..slot(before.max(seen.before))
         };
         let mut by_name = Vec::new();
         if *named != seen.named {

@@ -127,9 +127,10 @@ impl TryFrom<String> for Agent {
 
     fn try_from(name: String) -> Result<Self, String> {
         let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-        match !name.is_empty() && name.chars().all(fits) {
-            true => Ok(Self(name)),
-            false => Err(format!("`{name}` is no agent id; write letters, digits, - and _")),
+        if !name.is_empty() && name.chars().all(fits) {
+            Ok(Self(name))
+        } else {
+            Err(format!("`{name}` is no agent id; write letters, digits, - and _"))
         }
     }
 }

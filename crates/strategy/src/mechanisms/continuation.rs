@@ -109,10 +109,8 @@ impl Continuation {
         let Some(cut) = tail else {
             return Vec::new();
         };
-        let cut = match self.parameters.keep_pairs {
-            true => Cuts::of(context).back_to_whole(cut),
-            false => cut,
-        };
+        let cut =
+            if self.parameters.keep_pairs { Cuts::of(context).back_to_whole(cut) } else { cut };
         recorded_before(context, cut)
     }
 

@@ -211,9 +211,10 @@ fn replace(
     if !missing.is_empty() {
         context.apply(Op::Evict(missing)).map_err(refused)?;
     }
-    match context.visible().eq(expected) {
-        true => Ok(()),
-        false => Err(format!("its messages cannot be in that order: {WHERE}")),
+    if context.visible().eq(expected) {
+        Ok(())
+    } else {
+        Err(format!("its messages cannot be in that order: {WHERE}"))
     }
 }
 

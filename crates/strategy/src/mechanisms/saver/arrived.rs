@@ -220,21 +220,21 @@ fn check_pairs(sent: &[Part], arrived: &[Part]) -> Result<(), String> {
     let (sent_calls, sent_results) = (ids(sent, true), ids(sent, false));
     let recorded_so = |id: &str| sent_calls.contains(id) != sent_results.contains(id);
     if let Some(id) = calls.difference(&results).filter(|id| !recorded_so(id)).min() {
-        return Err(match sent_calls.contains(id) {
-            true => format!(
+        return Err(if sent_calls.contains(id) {
+            format!(
                 "it drops the result of the call `{id}` and keeps the call: providers refuse that"
-            ),
-            false => {
-                format!("it adds the call `{id}` without a result: providers refuse that")
-            }
+            )
+        } else {
+            format!("it adds the call `{id}` without a result: providers refuse that")
         });
     }
     if let Some(id) = results.difference(&calls).filter(|id| !recorded_so(id)).min() {
-        return Err(match sent_results.contains(id) {
-            true => format!("it drops the call `{id}` and keeps its result: providers refuse that"),
-            false => format!(
+        return Err(if sent_results.contains(id) {
+            format!("it drops the call `{id}` and keeps its result: providers refuse that")
+        } else {
+            format!(
                 "it adds a result of the call `{id}`, which is not there: providers refuse that"
-            ),
+            )
         });
     }
     Ok(())

@@ -275,9 +275,12 @@ impl Proxy {
             Some(service) => service.end().await,
             None => String::new(),
         };
-        passed.map_err(|problem: String| match log.is_empty() || problem.contains(ITS_WORDS) {
-            true => problem,
-            false => format!("{problem}{ITS_WORDS}{}", harmless(&log)),
+        passed.map_err(|problem: String| {
+            if log.is_empty() || problem.contains(ITS_WORDS) {
+                problem
+            } else {
+                format!("{problem}{ITS_WORDS}{}", harmless(&log))
+            }
         })
     }
 

@@ -165,11 +165,10 @@ fn yes() -> bool {
 const LONGEST_WAIT: f64 = 86_400.0;
 
 fn seconds(seconds: f64) -> Result<std::time::Duration, BuildError> {
-    match seconds > 0.0 && seconds <= LONGEST_WAIT {
-        true => Ok(std::time::Duration::from_secs_f64(seconds)),
-        false => {
-            Err(format!("a timeout is a number of seconds above 0, at most {LONGEST_WAIT}").into())
-        }
+    if seconds > 0.0 && seconds <= LONGEST_WAIT {
+        Ok(std::time::Duration::from_secs_f64(seconds))
+    } else {
+        Err(format!("a timeout is a number of seconds above 0, at most {LONGEST_WAIT}").into())
     }
 }
 
@@ -304,9 +303,10 @@ impl Saver {
         let passage = recording.derived::<Passage>(&self.hash);
         let pass = async {
             let (whole, counter) = (recording.whole(), &recording.counter);
-            let (session, originals) = match self.redacts {
-                true => redacted(whole),
-                false => (Session::clone(whole), Originals::default()),
+            let (session, originals) = if self.redacts {
+                redacted(whole)
+            } else {
+                (Session::clone(whole), Originals::default())
             };
             let passed = match &self.source {
                 Source::Filter(filter) => filter.pass(&session, counter).await,

@@ -301,10 +301,12 @@ fn ends_clause(mark: char, terms: &[Term], rest: &str) -> bool {
 /// A word without the part after an apostrophe; `isn't` becomes `not`.
 fn bare(word: String) -> String {
     let Some(at) = word.find(['\'', '’']) else { return word };
-    match word.ends_with("n't") || word.ends_with("n’t") {
-        true => "not".to_owned(),
-        false if at > 1 => word[..at].to_owned(),
-        false => word.replace(['\'', '’'], ""),
+    if word.ends_with("n't") || word.ends_with("n’t") {
+        "not".to_owned()
+    } else if at > 1 {
+        word[..at].to_owned()
+    } else {
+        word.replace(['\'', '’'], "")
     }
 }
 
@@ -556,10 +558,12 @@ impl Haystack {
             (Share::Main, many) => many / 2 + 1,
             (Share::Most, many) => (many * 4).div_ceil(5),
         };
-        let width = match sought.is_unspaced {
-            true => words.len(),
-            false if self.terms.len() > LONG => WINDOW.max(3 * words.len()),
-            false => usize::MAX,
+        let width = if sought.is_unspaced {
+            words.len()
+        } else if self.terms.len() > LONG {
+            WINDOW.max(3 * words.len())
+        } else {
+            usize::MAX
         };
         let near = search.share == Share::Main;
         let found: Vec<Vec<usize>> =
@@ -631,9 +635,10 @@ fn missing(words: &[&String], found: &[Vec<usize>]) -> String {
         |words: &[&&String]| words.iter().map(|w| format!("`{w}`")).collect::<Vec<_>>().join(", ");
     let absent = words.iter().zip(found).filter(|(_, places)| places.is_empty());
     let absent: Vec<&&String> = absent.map(|(word, _)| word).collect();
-    match absent.is_empty() {
-        true => format!("{} together", quoted(&words.iter().collect::<Vec<_>>())),
-        false => quoted(&absent),
+    if absent.is_empty() {
+        format!("{} together", quoted(&words.iter().collect::<Vec<_>>()))
+    } else {
+        quoted(&absent)
     }
 }
 
