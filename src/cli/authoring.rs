@@ -52,12 +52,12 @@ pub(super) fn rehearse(llm: &Arc<dyn Llm>, sessions: &[CutSession<'_>]) -> Resul
 
 /// What the model would cost, also in words.
 pub(super) fn estimate(
-    (line, model): (&CallOptions, &str),
+    (options, model): (&CallOptions, &str),
     prices: &Arc<PriceList>,
     sessions: &[CutSession<'_>],
 ) -> Result<(Estimate, String), Failure> {
     let (planned, counter) = (Arc::new(DryRunCalls::default()), Arc::new(Counter::default()));
-    let mut rehearsal = ModelSession::dry_run(line, prices, &counter, &planned)?;
+    let mut rehearsal = ModelSession::dry_run(options, prices, &counter, &planned)?;
     let recorded = if rehearsal.has_cassette() { " that are not on the cassette" } else { "" };
     if let Some(llm) = rehearsal.llm(model)? {
         rehearse(&llm, sessions)?;

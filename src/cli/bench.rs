@@ -144,7 +144,7 @@ pub(super) fn run(arguments: &Arguments, ask: QuestionMode) -> Result<Exit, Fail
     let role_options = match plan.part() {
         Some(part) => {
             let role_options = arguments.role_options.of_part(part)?;
-            if let Some(limits) = role_options.line.described() {
+            if let Some(limits) = role_options.calls.described() {
                 wire::say(&format!("{part}: {limits}"));
             }
             role_options
@@ -157,8 +157,8 @@ pub(super) fn run(arguments: &Arguments, ask: QuestionMode) -> Result<Exit, Fail
     }
     let prices = Arc::clone(plan.spec.agents.list());
     if let Some(model) = role_options.author() {
-        let line = (&role_options.line, model);
-        let (_, words) = authoring::estimate(line, &prices, &dry_run::unasked(&plan))?;
+        let author = (&role_options.calls, model);
+        let (_, words) = authoring::estimate(author, &prices, &dry_run::unasked(&plan))?;
         wire::say(words.trim_end());
     }
     let (roles, mut model_session) = role_options.fill(&plan.counter, &prices, plan.spec.seed)?;
@@ -334,7 +334,7 @@ impl Arguments {
 
     fn strategies(&self) -> Result<Strategies, Failure> {
         let selection = &self.selection;
-        let redact = self.role_options.line.redact == Some(Redact::Yes);
+        let redact = self.role_options.calls.redact == Some(Redact::Yes);
         if !self.search {
             return Ok(Strategies::Selected(Selection { redact, ..selection.clone() }));
         }

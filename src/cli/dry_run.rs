@@ -37,7 +37,7 @@ pub(super) fn plan(
     let work = PlannedWork::of(&plan.spec, &plan.samples);
     let cells = cells(&work, &plan.spec, &plan.samples, role_options);
     if !role_options.has_models() {
-        role_options.line.refuse_idle()?;
+        role_options.calls.refuse_idle()?;
         let idle = "0 calls to a model: every role is offline, nothing is spent\n";
         return Ok(if json { Estimate::default().json(work) } else { cells + idle });
     }
@@ -48,10 +48,10 @@ pub(super) fn plan(
 /// Refuses a run whose calls are expected to cost more than it may: it would end
 /// with its money spent and little graded.
 pub(super) fn refuse_over_cap(plan: &BenchPlan, role_options: &RoleOptions) -> Result<(), Failure> {
-    let Some(cap) = role_options.line.max_cost().filter(|_| role_options.has_models()) else {
+    let Some(cap) = role_options.calls.max_cost.filter(|_| role_options.has_models()) else {
         return Ok(());
     };
-    if role_options.line.is_replay() {
+    if role_options.calls.replay {
         return Ok(());
     }
     let less = "ask for less: --limit, fewer strategies, windows or --replicates";
@@ -252,7 +252,7 @@ struct RoleCalls<'a> {
 #[derive(Default)]
 pub(super) struct Estimate {
     shares: BTreeMap<(ModelRole, String), RoleEstimate>,
-    /// Mean tokens of a summary by the offline summary.
+    /// Mean tokens of a summary by the offline compactor.
     summary: Option<u64>,
     /// Whether any model reasons before it replies.
     thinks: bool,
@@ -443,7 +443,7 @@ mod tests {
         assert!(text.contains(": 1 call, "), "{text}");
         assert!(text.contains("replies of about 600 tokens, $0.11; of at most 4,000"), "{text}");
         assert!(text.contains("a summary 600 tokens, as the offline compactor wrote"), "{text}");
-        // Nothing is known of an offline summary that wrote nothing.
+        // Nothing is known of an offline compactor that wrote nothing.
         let text = describe("openai/m", &[(ModelRole::Compactor, 4_000, 0)], &[]);
         assert!(text.contains("replies of about 4,000 tokens, $0.14; of at most 4,000"), "{text}");
     }

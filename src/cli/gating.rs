@@ -206,13 +206,13 @@ impl GateRules {
         let first =
             first.map(|path| Baseline::of(format!("{}, made by this run", name(path)), report));
         let baseline = self.baseline.as_ref().or(first.as_ref());
-        let terms = GateSettings {
+        let settings = GateSettings {
             named: &self.named,
             max_unscored: self.max_unscored,
             undecided: self.undecided,
             baseline,
         };
-        let gate = gate::check(report, &self.rules, &terms)
+        let gate = gate::check(report, &self.rules, &settings)
             .map_err(|found| refused(baseline.expect("only a baseline is refused"), &found))?;
         report.gate = Some(gate);
         Ok(())

@@ -118,7 +118,7 @@ struct JudgeRole {
     judge: Vec<String>,
 
     #[command(flatten)]
-    line: CallOptions,
+    calls: CallOptions,
 
     /// Price list in litellm's field names to read instead of the bundled one
     #[arg(long, value_name = "FILE", help_heading = headings::BILL)]
@@ -129,12 +129,12 @@ impl JudgeRole {
     /// The judge or the panel, and the models behind it.
     fn fill(&self, seed: u64) -> Result<(Arc<dyn Judge>, Option<ModelSession>), Failure> {
         if self.judge.iter().all(|name| name == OFFLINE) && self.judge.len() == 1 {
-            self.line.refuse_idle()?;
+            self.calls.refuse_idle()?;
             return Ok((Arc::new(Offline), None));
         }
         let prices = Arc::new(models::prices(self.prices.as_deref())?);
         let typed: Vec<&str> = self.judge.iter().map(String::as_str).collect();
-        let mut model_session = ModelSession::open(&self.line, &typed, &prices, seed)?;
+        let mut model_session = ModelSession::open(&self.calls, &typed, &prices, seed)?;
         model_session.warnings.iter().for_each(|warning| wire::say(&format!("warning: {warning}")));
         Ok((judges(&self.judge, &mut model_session)?, Some(model_session)))
     }
@@ -167,7 +167,7 @@ fn regrade(arguments: &RegradeArguments) -> Result<Exit, Failure> {
     let (judge, model_session) = arguments.role.fill(record.manifest.seed)?;
     let RunRecord { manifest, mut sessions, results, calls, texts, .. } = record;
     let (mut cells, mut cuts) = results.into_lists();
-    let at_once = arguments.role.line.concurrency();
+    let at_once = arguments.role.calls.concurrency();
     let counted = ProgressJudge::new(Arc::clone(&judge), answers_to_grade(&cells));
     let grading = judge_again(&sessions, (&mut cells, &mut cuts), &counted, at_once);
     wait(grading)?;
@@ -312,7 +312,7 @@ fn calibrate(arguments: &CalibrateArguments) -> Result<Exit, Failure> {
             .help("give a file with labelled answers, or a higher --sample"));
     }
     let counted = ProgressJudge::new(Arc::clone(&judge), cases.len());
-    let at_once = arguments.role.line.concurrency();
+    let at_once = arguments.role.calls.concurrency();
     let judgements = wait(grade(&counted, &cases, at_once))?;
     let (calls, ended) = match model_session {
         Some(model_session) => {

@@ -57,41 +57,42 @@ pub(super) struct ModelSession {
 impl ModelSession {
     /// Opens the cassette and the client for the models that the user named.
     pub fn open(
-        line: &CallOptions,
+        options: &CallOptions,
         typed: &[&str],
         prices: &Arc<PriceList>,
         seed: u64,
     ) -> Result<Self, Failure> {
         let mut keys: Vec<Key> = Vec::new();
         for name in typed {
-            if let (Some(model), false) = (parse(name)?, line.is_replay()) {
+            if let (Some(model), false) = (parse(name)?, options.replay) {
                 keys.extend(model.endpoint(prices)?.key().cloned());
             }
         }
         let scrub: Scrub = Arc::new(move |text: &str| {
             keys.iter().fold(text.to_owned(), |text, key| key.scrub(&text))
         });
-        let (cassette, warnings) = line.cassette(&scrub)?;
+        let (cassette, warnings) = options.cassette(&scrub)?;
         let target =
-            if line.is_replay() { Target::Cassette } else { Target::Provider(line.client(seed)?) };
-        Ok(Self { warnings, scrub, ..Self::new(line, prices, target, cassette) })
+            if options.replay { Target::Cassette } else { Target::Provider(options.client(seed)?) };
+        Ok(Self { warnings, scrub, ..Self::new(options, prices, target, cassette) })
     }
 
     /// Makes no connection: calls are counted and added to `planned`.
     pub fn dry_run(
-        line: &CallOptions,
+        options: &CallOptions,
         prices: &Arc<PriceList>,
         counter: &Arc<Counter>,
         planned: &Arc<DryRunCalls>,
     ) -> Result<Self, Failure> {
-        let recorded = line.recorded()?.map(|tape| Arc::new(Calls::new(Some(tape), wire::clock())));
+        let recorded =
+            options.recorded()?.map(|tape| Arc::new(Calls::new(Some(tape), wire::clock())));
         let (counter, planned) = (Arc::clone(counter), Arc::clone(planned));
         let target = Target::DryRun { counter, recorded, planned };
-        Ok(Self::new(line, prices, target, None))
+        Ok(Self::new(options, prices, target, None))
     }
 
     fn new(
-        line: &CallOptions,
+        options: &CallOptions,
         prices: &Arc<PriceList>,
         target: Target,
         cassette: Option<Cassette>,
@@ -100,8 +101,8 @@ impl ModelSession {
             calls: Arc::new(Calls::new(cassette, wire::clock())),
             target,
             prices: Arc::clone(prices),
-            limits: line.limits(),
-            redact: line.redact,
+            limits: options.limits(),
+            redact: options.redact,
             known: None,
             live: Vec::new(),
             models: BTreeMap::new(),

@@ -270,7 +270,7 @@ pub struct GenerateArguments {
     dry_run: bool,
 
     #[command(flatten)]
-    line: CallOptions,
+    calls: CallOptions,
 
     /// Price list in litellm's field names to read instead of the bundled one
     #[arg(long, value_name = "FILE", help_heading = headings::BILL)]
@@ -283,7 +283,7 @@ fn generate_questions(arguments: &GenerateArguments) -> Result<Exit, Failure> {
     let sessions = datasets.iter().flat_map(|dataset| &dataset.sessions);
     let all_sessions = with_cuts(sessions, arguments.cuts, DEPTH);
     let (questions, ended) = if arguments.model == OFFLINE {
-        arguments.line.refuse_idle()?;
+        arguments.calls.refuse_idle()?;
         let all = all_sessions.iter().flat_map(|(one, places)| questions::generate(one, places));
         (all.collect(), Exit::Done)
     } else {
@@ -312,18 +312,18 @@ fn by_model(
     arguments: &GenerateArguments,
     sessions: &[CutSession<'_>],
 ) -> Result<Option<(Vec<Question>, Exit)>, Failure> {
-    let (line, model) = (&arguments.line, arguments.model.as_str());
+    let (options, model) = (&arguments.calls, arguments.model.as_str());
     let prices = Arc::new(models::prices(arguments.prices.as_deref())?);
-    let (estimate, words) = authoring::estimate((line, model), &prices, sessions)?;
+    let (estimate, words) = authoring::estimate((options, model), &prices, sessions)?;
     if arguments.dry_run {
         wire::print(&words)?;
         return Ok(None);
     }
-    if let Some(cap) = line.max_cost().filter(|_| !line.is_replay()) {
+    if let Some(cap) = options.max_cost.filter(|_| !options.replay) {
         estimate.within(cap, "give fewer sessions")?;
     }
     wire::say(words.trim_end());
-    let mut model_session = ModelSession::open(line, &[model], &prices, 0)?;
+    let mut model_session = ModelSession::open(options, &[model], &prices, 0)?;
     model_session.warnings.iter().for_each(|warning| wire::say(&format!("warning: {warning}")));
     let Some(llm) = model_session.llm(model)? else { return Ok(None) };
     model_session.read_secrets(sessions.iter().map(|(session, _)| *session));

@@ -61,7 +61,7 @@ pub struct RoleOptions {
     questions: String,
 
     #[command(flatten)]
-    pub line: CallOptions,
+    pub calls: CallOptions,
 }
 
 /// The questions at cuts, as typed.
@@ -79,27 +79,25 @@ impl RoleOptions {
     /// # Errors
     /// If there is too little to divide.
     pub(super) fn of_part(&self, part: Part<'_>) -> Result<RoleOptions, Failure> {
-        Ok(RoleOptions { line: self.line.of_part(part)?, ..self.clone() })
+        Ok(RoleOptions { calls: self.calls.of_part(part)?, ..self.clone() })
     }
 
     /// How many cells run at a time where the user does not say: those that wait
     /// for a model take no core.
     pub(super) fn jobs(&self) -> usize {
-        let waiting = if self.has_models() { self.line.concurrency() } else { 1 };
+        let waiting = if self.has_models() { self.calls.concurrency() } else { 1 };
         cores().max(waiting)
     }
 
-    /// Whether a model answers, grades or embeds.
-    fn has_readers(&self) -> bool {
-        let others = [&self.answerer, &self.embedder];
-        others.into_iter().chain(&self.judge).any(|typed| typed != OFFLINE)
+    /// What was typed for each role, `offline` or a model.
+    fn typed(&self) -> impl Iterator<Item = &str> {
+        let roles = [&self.compactor, &self.answerer, &self.embedder];
+        roles.into_iter().chain(&self.judge).map(String::as_str).chain(self.author())
     }
 
     /// Whether any role is filled by a model.
     pub(super) fn has_models(&self) -> bool {
-        let others = [&self.compactor, &self.answerer, &self.embedder];
-        self.author().is_some()
-            || others.into_iter().chain(&self.judge).any(|typed| typed != OFFLINE)
+        self.typed().any(|typed| typed != OFFLINE)
     }
 
     /// The questions at cuts as typed. What exists or is called `*.jsonl` is a
@@ -136,10 +134,11 @@ impl RoleOptions {
         ask: QuestionMode,
         strategies: &[Arc<Strategy>],
     ) -> Result<(), Failure> {
-        let idle = self.has_readers();
-        if ask == QuestionMode::Nothing
-            && (idle || !matches!(self.questions(), QuestionSource::Auto))
-        {
+        let would_be_asked = self.has_answerer()
+            || self.has_embedder()
+            || self.judge.iter().any(|judge| judge != OFFLINE)
+            || !matches!(self.questions(), QuestionSource::Auto);
+        if ask == QuestionMode::Nothing && would_be_asked {
             return Err(Failure::usage("`recap replay` asks no questions").help(
                 "leave out --answerer, --judge, --embedder and --questions, or use `recap bench`",
             ));
@@ -151,7 +150,7 @@ impl RoleOptions {
         }
         if let Some(model) = self.author() {
             model_session::parse(model)?;
-            if !self.line.has_cassette() {
+            if !self.calls.cassette.is_some() {
                 return Err(Failure::usage(format!("--questions {model} without a cassette")).help(
                     "add --cassette FILE --record, so that the same questions are asked when the \
                      run is made again",
@@ -187,13 +186,11 @@ impl RoleOptions {
         seed: u64,
     ) -> Result<(ModelRoles, Option<ModelSession>), Failure> {
         if !self.has_models() {
-            self.line.refuse_idle()?;
+            self.calls.refuse_idle()?;
             return Ok((ModelRoles::offline(counter), None));
         }
-        let others =
-            [&self.compactor, &self.answerer, &self.embedder].into_iter().chain(&self.judge);
-        let typed: Vec<&str> = others.map(String::as_str).chain(self.author()).collect();
-        let mut model_session = ModelSession::open(&self.line, &typed, prices, seed)?;
+        let typed: Vec<&str> = self.typed().collect();
+        let mut model_session = ModelSession::open(&self.calls, &typed, prices, seed)?;
         Ok((self.filled(counter, &mut model_session)?, Some(model_session)))
     }
 
@@ -204,15 +201,12 @@ impl RoleOptions {
         prices: &Arc<PriceList>,
         planned: &Arc<DryRunCalls>,
     ) -> Result<(ModelRoles, ModelSession), Failure> {
-        let mut model_session = ModelSession::dry_run(&self.line, prices, counter, planned)?;
+        let mut model_session = ModelSession::dry_run(&self.calls, prices, counter, planned)?;
         let mut roles = self.filled(counter, &mut model_session)?;
         if !roles.offline {
-            let offline_summary = Arc::new(compactor::Offline::new(Arc::clone(counter)));
-            roles.compactor = Arc::new(compactor::Rehearsed::new(
-                roles.compactor,
-                offline_summary,
-                Arc::clone(planned),
-            ));
+            let offline = Arc::new(compactor::Offline::new(Arc::clone(counter)));
+            roles.compactor =
+                Arc::new(compactor::Rehearsed::new(roles.compactor, offline, Arc::clone(planned)));
         }
         Ok((roles, model_session))
     }
@@ -278,12 +272,12 @@ pub struct CallOptions {
 
     /// Read every call from the cassette; nothing is sent
     #[arg(long, requires = "cassette")]
-    replay: bool,
+    pub(super) replay: bool,
 
     /// Largest cost of all calls to models: no call that could exceed it is made, and `recap bench`
     /// makes none where more is expected
     #[arg(long, value_name = "USD", value_parser = dollars)]
-    max_cost: Option<f64>,
+    pub(super) max_cost: Option<f64>,
 
     /// Calls under way at a time, for each model
     #[arg(long, value_name = "N", default_value = "16")]
@@ -323,21 +317,6 @@ fn dollars(typed: &str) -> Result<f64, String> {
 }
 
 impl CallOptions {
-    /// Whether nothing is sent.
-    pub(super) fn is_replay(&self) -> bool {
-        self.replay
-    }
-
-    /// Dollars that all calls may cost, where there is a cap.
-    pub(super) fn max_cost(&self) -> Option<f64> {
-        self.max_cost
-    }
-
-    /// Whether replies are read from or added to a cassette.
-    pub(super) fn has_cassette(&self) -> bool {
-        self.cassette.is_some()
-    }
-
     /// Calls in flight at a time.
     pub(super) fn concurrency(&self) -> usize {
         self.concurrency.get() as usize
@@ -400,8 +379,8 @@ impl CallOptions {
     pub(super) fn described(&self) -> Option<String> {
         let dollars = self.max_cost.map(|dollars| format!("at most ${dollars:.6}"));
         let calls = self.per_minute.map(|calls| format!("at most {calls} calls a minute"));
-        let said: Vec<String> = dollars.into_iter().chain(calls).collect();
-        (!said.is_empty()).then(|| said.join(" and "))
+        let limits: Vec<String> = dollars.into_iter().chain(calls).collect();
+        (!limits.is_empty()).then(|| limits.join(" and "))
     }
 
     /// The existing cassette, if there is one.

@@ -204,9 +204,7 @@ fn text(produced: &Produced) -> String {
     }
 }
 
-// The compactor of a rehearsal: a cost estimate, with an offline summary behind it.
-
-/// The first compactor counts the requests that it would make and refuses them;
+/// The compactor of a rehearsal, which estimates a cost: the first compactor counts the requests that it would make and refuses them;
 /// the second one then writes the summaries, and their lengths are recorded.
 pub struct Rehearsed {
     first: Arc<dyn Compactor>,

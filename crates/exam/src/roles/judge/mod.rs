@@ -73,6 +73,6 @@ pub trait Judge: Send + Sync {
     /// Name of the judge: `offline`, or `provider/model`.
     fn name(&self) -> &str;
 
-    /// Whether the judge is a model or the offline summary, and which one.
+    /// Whether a model judges or the offline rules do.
     fn source(&self) -> Source;
 }

@@ -356,11 +356,11 @@ impl Mechanism for Asker {
     fn restore(&mut self, state: Json) -> Result<(), MechanismError> {
         #[derive(Deserialize)]
         #[serde(deny_unknown_fields)]
-        struct SavedState {
+        struct Kept {
             calls: u32,
             state: Json,
         }
-        let kept: SavedState = restored(SPEC.name, state)?;
+        let kept: Kept = restored(SPEC.name, state)?;
         (self.calls, self.state) = (kept.calls, kept.state);
         (self.program, self.seen) = (None, BTreeMap::new());
         Ok(())
