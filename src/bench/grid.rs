@@ -52,7 +52,7 @@ impl Search {
     /// If the strategy cannot be loaded, a change is no change, or no setting is left.
     pub(super) fn load(
         &self,
-        samples: &[NamedSession],
+        sessions: &[NamedSession],
         agent: Option<&str>,
     ) -> Result<(Vec<Arc<Strategy>>, Grid), SelectionError> {
         let base = self.strategy.as_deref().or_else(|| own_strategy(agent?));
@@ -67,7 +67,7 @@ impl Search {
         let mut strategies = vec![author];
         let mut grid =
             Grid { typed: base.to_owned(), author: strategies[0].name.clone(), ..Grid::default() };
-        for changes in self.combinations(base, &text, &strategies[0], samples)? {
+        for changes in self.combinations(base, &text, &strategies[0], sessions)? {
             let told = told(&changes, "; ");
             match load(&changes) {
                 Err(why) => grid.refused.push((told, why.problem)),
@@ -92,7 +92,7 @@ impl Search {
         base: &str,
         text: &StrategyText,
         author: &Strategy,
-        samples: &[NamedSession],
+        sessions: &[NamedSession],
     ) -> Result<Vec<Changes>, SelectionError> {
         let mut all = vec![Changes::new()];
         let sizes: Vec<String> = self.compact_at.iter().map(u64::to_string).collect();
@@ -115,7 +115,7 @@ impl Search {
         if all.len() > 1 || !all[0].is_empty() {
             return Ok(all);
         }
-        let sizes = suggested_sizes(samples);
+        let sizes = suggested_sizes(sessions);
         if author.awaits_size() && sizes.len() > 1 {
             let one = |size: &u64| vec![(COMPACT_AT.to_owned(), size.to_string())];
             return Ok(sizes.iter().map(one).collect());
@@ -156,9 +156,9 @@ fn alike(a: &Strategy, b: &Strategy) -> bool {
 }
 
 /// The usual sizes that prompts of these recordings reach, the largest of them.
-fn suggested_sizes(samples: &[NamedSession]) -> Vec<u64> {
-    let reported = |sample: &NamedSession| {
-        let session = &sample.session;
+fn suggested_sizes(sessions: &[NamedSession]) -> Vec<u64> {
+    let reported = |named: &NamedSession| {
+        let session = &named.session;
         let requests = session.messages.iter().filter_map(|one| one.usage).map(|one| one.prompt());
         let fired = session.compactions.iter().filter(|one| one.trigger == RecordedTrigger::Auto);
         requests
@@ -166,7 +166,7 @@ fn suggested_sizes(samples: &[NamedSession]) -> Vec<u64> {
             .filter(|n| *n <= MOST_TOKENS)
             .max()
     };
-    let largest = samples.iter().filter_map(reported).max().unwrap_or(0);
+    let largest = sessions.iter().filter_map(reported).max().unwrap_or(0);
     let reached = |size: &u64| *size as f64 <= OF_LARGEST * largest as f64;
     let sizes: Vec<u64> = SIZES.into_iter().filter(reached).collect();
     sizes[sizes.len().saturating_sub(SUGGESTED_SIZES)..].to_vec()

@@ -59,10 +59,10 @@ fn shared(limit: &SharedLimit) -> String {
 /// model's limit is said to be.
 pub(super) fn warnings(
     windows: &Windows,
-    samples: &[NamedSession],
+    sessions: &[NamedSession],
     agents: &Agents,
 ) -> Vec<String> {
-    let found = native(windows, samples, agents);
+    let found = native(windows, sessions, agents);
     let all = found.len();
     let over = found.into_iter().filter_map(|(session, window)| match window.from {
         NativeFrom::Exceeded { limit, largest } => Some((largest, limit, window.tokens, session)),
@@ -86,11 +86,11 @@ pub(super) fn warnings(
 /// where no session is replayed at one.
 pub fn native_sizes(
     windows: &Windows,
-    samples: &[NamedSession],
+    sessions: &[NamedSession],
     agents: &Agents,
 ) -> Option<String> {
     let mut sizes: BTreeMap<u64, usize> = BTreeMap::new();
-    for (_, window) in native(windows, samples, agents) {
+    for (_, window) in native(windows, sessions, agents) {
         *sizes.entry(window.tokens).or_default() += 1;
     }
     let each =
@@ -102,11 +102,11 @@ pub fn native_sizes(
 /// The sessions that are replayed at their native window, with that window.
 fn native<'a>(
     windows: &Windows,
-    samples: &'a [NamedSession],
+    sessions: &'a [NamedSession],
     agents: &Agents,
 ) -> Vec<(&'a Session, NativeWindow)> {
     let at_native = |s: &&NamedSession| windows.of(&s.dataset).iter().any(WindowSpec::is_native);
-    let found = samples.iter().filter(at_native);
+    let found = sessions.iter().filter(at_native);
     found.map(|s| (&s.session, NativeWindow::of(&s.session, agents))).collect()
 }
 
@@ -119,7 +119,7 @@ mod tests {
     use recap_core::model::{Message, Role, Usage};
 
     /// A session of a model with a limit of 200,000, and its only prompt.
-    fn sample(dataset: &str, id: &str, input: u64) -> NamedSession {
+    fn session(dataset: &str, id: &str, input: u64) -> NamedSession {
         let message = Message {
             id: "a".to_owned(),
             role: Role::Assistant,
@@ -144,22 +144,22 @@ mod tests {
 
     #[test]
     fn prompts_over_listed_limit_are_reported_with_largest() {
-        let samples = [
-            sample("d", "small", 90_000),
-            sample("d", "over", 250_000),
-            sample("d", "far-over", 300_000),
+        let sessions = [
+            session("d", "small", 90_000),
+            session("d", "over", 250_000),
+            session("d", "far-over", 300_000),
         ];
         let at = |typed: &str| Windows::Same(vec![typed.parse().unwrap()]);
-        let warned = warnings(&at("native"), &samples, &agents());
+        let warned = warnings(&at("native"), &sessions, &agents());
         assert_eq!(
             warned,
             ["2 of 3 sessions at the native window sent prompts over their model's limit in the \
               price list (the largest is 300000 tokens, over a limit of 200000, in far-over): \
               their native window is the next larger one that holds them, there 1000000 tokens"]
         );
-        assert_eq!(warnings(&at("native"), &samples[..1], &agents()), Vec::<String>::new());
-        assert_eq!(warnings(&at("200k"), &samples, &agents()), Vec::<String>::new());
-        let sizes = |typed| native_sizes(&at(typed), &samples, &agents());
+        assert_eq!(warnings(&at("native"), &sessions[..1], &agents()), Vec::<String>::new());
+        assert_eq!(warnings(&at("200k"), &sessions, &agents()), Vec::<String>::new());
+        let sizes = |typed| native_sizes(&at(typed), &sessions, &agents());
         let told = "200000 tokens in 1 session, 1000000 tokens in 2 sessions";
         assert_eq!(sizes("native").as_deref(), Some(told));
         assert_eq!(sizes("25%"), None);

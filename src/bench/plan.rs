@@ -64,7 +64,7 @@ pub struct BenchPlan {
     /// Strategies, windows and settings.
     pub spec: RunSpec,
     /// The sessions.
-    pub samples: Vec<NamedSession>,
+    pub sessions: Vec<NamedSession>,
     /// What the run is made of, as far as it is known: the roles and the cells
     /// come with [`BenchPlan::prepare`].
     pub manifest: Manifest,
@@ -92,10 +92,10 @@ impl BenchPlan {
         let mut lines = Vec::new();
         write_questions(questions, &mut lines).expect("memory takes every line");
         self.manifest.questions = blake3::hash(&lines).to_hex().to_string();
-        let given = self.samples.iter().map(|sample| {
-            let id = &sample.session.id;
+        let given = self.sessions.iter().map(|named| {
+            let id = &named.session.id;
             let own = questions.iter().filter(|question| question.session == *id).cloned();
-            ((sample.dataset.clone(), id.clone()), own.collect())
+            ((named.dataset.clone(), id.clone()), own.collect())
         });
         self.spec.questions = CutQuestions::Given(Arc::new(given.collect()));
         self
@@ -127,13 +127,13 @@ pub fn plan(inputs: Inputs, settings: &Settings) -> Result<BenchPlan, BenchError
     let mut warnings = unpriced(&prices, &models);
     let agents = Arc::new(Agents::new(prices, models));
     warnings.extend(native::share_native_windows(&mut datasets, &windows, &agents));
-    let samples = samples(&mut datasets, settings.limit)?;
+    let sessions = named_sessions(&mut datasets, settings.limit)?;
     let compactor = inputs.compactor_model.map(|model| Arc::new(agents.named(&model)));
     let (strategies, grid) = match &inputs.strategies {
-        Strategies::Selected(selection) => (selection.load(contents(&samples, recordings))?, None),
+        Strategies::Selected(selection) => (selection.load(contents(&sessions, recordings))?, None),
         Strategies::Search(search) => {
             let agent = manifest::agent(&datasets);
-            let (strategies, grid) = search.load(&samples, agent.as_deref())?;
+            let (strategies, grid) = search.load(&sessions, agent.as_deref())?;
             (strategies, Some(grid))
         }
     };
@@ -152,10 +152,10 @@ pub fn plan(inputs: Inputs, settings: &Settings) -> Result<BenchPlan, BenchError
         depth: depth(settings.cuts, settings.depth),
         jobs: settings.jobs.unwrap_or_else(cores),
     };
-    warnings.extend(native::warnings(&spec.windows, &samples, &spec.agents));
+    warnings.extend(native::warnings(&spec.windows, &sessions, &spec.agents));
     let left_out =
         || spec.without_summaries && !spec.strategies.iter().any(|p| p.replays_recording());
-    warnings.extend(unreadable(&samples).filter(|_| left_out()));
+    warnings.extend(unreadable(&sessions).filter(|_| left_out()));
     let mut manifest = manifest::of_plan(&spec, &datasets, &counter);
     manifest.questions = hash;
     if let Strategies::Selected(selection) = &inputs.strategies {
@@ -165,20 +165,20 @@ pub fn plan(inputs: Inputs, settings: &Settings) -> Result<BenchPlan, BenchError
     manifest.shard = settings.shard;
     manifest.compact_at = settings.compact_at.clone();
     manifest.warnings.extend(warnings);
-    let (samples, shard_calls) = match settings.shard {
-        Some(part) => shard::of_shard(samples, part, &spec),
-        None => (samples, Vec::new()),
+    let (sessions, shard_calls) = match settings.shard {
+        Some(part) => shard::of_shard(sessions, part, &spec),
+        None => (sessions, Vec::new()),
     };
     let roles = ModelRoles::offline(&counter);
-    Ok(BenchPlan { spec, samples, manifest, roles, counter, shard_calls, conceal })
+    Ok(BenchPlan { spec, sessions, manifest, roles, counter, shard_calls, conceal })
 }
 
 /// What the strategies that run by default depend on.
-fn contents(samples: &[NamedSession], recordings: bool) -> DataContents {
+fn contents(sessions: &[NamedSession], recordings: bool) -> DataContents {
     DataContents {
-        questions: samples.iter().any(|s| !s.questions.is_empty()),
-        compactions: unreadable(samples).is_none()
-            && samples.iter().any(|s| !s.session.compactions.is_empty()),
+        questions: sessions.iter().any(|s| !s.questions.is_empty()),
+        compactions: unreadable(sessions).is_none()
+            && sessions.iter().any(|s| !s.session.compactions.is_empty()),
         recordings,
     }
 }
@@ -240,9 +240,11 @@ fn set_requestless_aside(datasets: &mut [Dataset]) -> Result<(), BenchError> {
             let compacted = session.compactions.iter().any(|compaction| compaction.call.is_some());
             compacted || session.requests().next().is_some() || !session.sidechains.is_empty()
         };
-        let named = |session: Session| session.id;
-        let aside: Vec<String> =
-            dataset.sessions.extract_if(.., |session| !asked(session)).map(named).collect();
+        let aside: Vec<String> = dataset
+            .sessions
+            .extract_if(.., |session| !asked(session))
+            .map(|session| session.id)
+            .collect();
         left += dataset.sessions.len();
         all_aside += aside.len();
         if !aside.is_empty() {
@@ -261,12 +263,12 @@ fn set_requestless_aside(datasets: &mut [Dataset]) -> Result<(), BenchError> {
 
 /// The first sessions of each data set, with their questions. Their messages
 /// move: they are most of a data set, and must not be held twice.
-fn samples(
+fn named_sessions(
     datasets: &mut [Dataset],
     limit: Option<usize>,
 ) -> Result<Vec<NamedSession>, BenchError> {
     let mut seen = BTreeSet::new();
-    let mut samples = Vec::new();
+    let mut sessions = Vec::new();
     for dataset in datasets {
         let mut questions: BTreeMap<String, Vec<Question>> = BTreeMap::new();
         for question in &dataset.questions {
@@ -278,14 +280,14 @@ fn samples(
                 return Err(BenchError::GivenTwice { dataset, session });
             }
             let messages = std::mem::take(&mut session.messages);
-            samples.push(NamedSession {
+            sessions.push(NamedSession {
                 dataset: dataset.name.clone(),
                 questions: questions.remove(&session.id).unwrap_or_default(),
                 session: Session { messages, ..session.clone() },
             });
         }
     }
-    if samples.is_empty() { Err(BenchError::NoSession) } else { Ok(samples) }
+    if sessions.is_empty() { Err(BenchError::NoSession) } else { Ok(sessions) }
 }
 
 /// A warning for each model that bills the run, has no price, and resembles one
@@ -296,14 +298,14 @@ fn unpriced(prices: &PriceList, models: &[String]) -> Vec<String> {
 }
 
 /// Why the vendor's compaction cannot be shown, where it cannot.
-fn unreadable(samples: &[NamedSession]) -> Option<String> {
+fn unreadable(sessions: &[NamedSession]) -> Option<String> {
     let reason = |s: &NamedSession| s.session.compactions.iter().find_map(|c| c.unreadable.clone());
-    let reasons: Vec<String> = samples.iter().filter_map(reason).collect();
+    let reasons: Vec<String> = sessions.iter().filter_map(reason).collect();
     let first = reasons.first()?;
     Some(format!(
         "the strategy recorded is left out: what the agent had behind its own compactions cannot be \
          repeated in {} of {} ({first})",
         reasons.len(),
-        counted(samples.len(), "session")
+        counted(sessions.len(), "session")
     ))
 }

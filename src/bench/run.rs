@@ -28,9 +28,9 @@ impl BenchPlan {
     /// # Errors
     /// If no window fits any session.
     pub async fn prepare(self) -> Result<BenchRun, BenchError> {
-        let BenchPlan { spec, samples, manifest, counter, roles, conceal, .. } = self;
+        let BenchPlan { spec, sessions, manifest, counter, roles, conceal, .. } = self;
         let mut manifest = manifest::with_roles(manifest, &spec, &roles);
-        let prepared = prepare(spec, samples, roles, counter).await?;
+        let prepared = prepare(spec, sessions, roles, counter).await?;
         // Another shard may have sessions that fit.
         if manifest.shard.is_none() {
             prepared.refuse_nothing()?;

@@ -23,8 +23,8 @@ const MESSAGE: u64 = 500;
 
 /// The estimated cost of a session's cells: replaying is linear in the text and
 /// in the number of messages, and every session has the same strategies.
-fn cost(sample: &NamedSession) -> u64 {
-    let messages = &sample.session.messages;
+fn cost(named: &NamedSession) -> u64 {
+    let messages = &named.session.messages;
     messages.iter().map(|message| message.sent().len() as u64 + MESSAGE).sum()
 }
 
@@ -35,28 +35,28 @@ fn cost(sample: &NamedSession) -> u64 {
 /// its cut; each cell that compacts, and each cut of its strategy, asks for a
 /// summary. Counting exactly what a dry run counts would take a replay of all
 /// sessions in every process, which is the work that the parts divide.
-fn calls(sample: &NamedSession, spec: &RunSpec) -> u64 {
-    let windows = spec.windows.of(&sample.dataset).len() as u64;
+fn calls(named: &NamedSession, spec: &RunSpec) -> u64 {
+    let windows = spec.windows.of(&named.dataset).len() as u64;
     let strategies = spec.strategies.len() as u64;
     let compacting =
         spec.strategies.iter().filter(|strategy| strategy.uses_compactor()).count() as u64;
     let repeated = compacting * u64::from(spec.replicates);
     let cells = (strategies - compacting + repeated) * windows;
-    let session = &sample.session;
+    let session = &named.session;
     let cuts = match spec.cuts {
         Cuts::None => 0,
         Cuts::Spread(places) => u64::from(places),
         Cuts::All => session.requests().count() as u64,
         Cuts::Recorded => session.compactions.len() as u64,
     };
-    let own = sample.questions.len() as u64;
+    let own = named.questions.len() as u64;
     let asked = match &spec.questions {
         CutQuestions::None => 0,
         CutQuestions::Auto if own > 0 => 0,
         // How many there are is known once its tokens are counted.
         CutQuestions::Auto => cuts,
         CutQuestions::Given(given) => {
-            let key = (sample.dataset.clone(), session.id.clone());
+            let key = (named.dataset.clone(), session.id.clone());
             given.get(&key).map_or(0, |own| own.len() as u64)
         }
     };
@@ -150,18 +150,18 @@ fn assigned(costs: &[u64], of: u32) -> Vec<u32> {
 /// The sessions of a part, in their order, and the calls of models that each
 /// part is expected to make.
 pub(super) fn of_shard(
-    samples: Vec<NamedSession>,
+    sessions: Vec<NamedSession>,
     shard: Shard,
     spec: &RunSpec,
 ) -> (Vec<NamedSession>, Vec<u64>) {
-    let costs: Vec<u64> = samples.iter().map(cost).collect();
+    let costs: Vec<u64> = sessions.iter().map(cost).collect();
     let parts = assigned(&costs, shard.of);
     let mut expected = vec![0; shard.of as usize];
-    for (sample, part) in samples.iter().zip(&parts) {
-        expected[*part as usize - 1] += calls(sample, spec);
+    for (named, part) in sessions.iter().zip(&parts) {
+        expected[*part as usize - 1] += calls(named, spec);
     }
-    let kept = samples.into_iter().zip(parts).filter(|(_, part)| *part == shard.index);
-    (kept.map(|(sample, _)| sample).collect(), expected)
+    let kept = sessions.into_iter().zip(parts).filter(|(_, part)| *part == shard.index);
+    (kept.map(|(named, _)| named).collect(), expected)
 }
 
 // Puts the shards of a run together.

@@ -131,7 +131,7 @@ pub(super) fn run(arguments: &Arguments, ask: QuestionMode) -> Result<Exit, Fail
         let listed = grid.changes.join("\n  ");
         wire::say(&format!("{} as its author has it, and {others}:\n  {listed}", grid.author));
     }
-    let gate = arguments.gating.before(&mut plan.manifest, &plan.samples)?;
+    let gate = arguments.gating.before(&mut plan.manifest, &plan.sessions)?;
     if arguments.dry_run {
         let plan = dry_run::plan(plan, &arguments.role_options, arguments.json)?;
         if arguments.json {
@@ -163,7 +163,7 @@ pub(super) fn run(arguments: &Arguments, ask: QuestionMode) -> Result<Exit, Fail
     }
     let (roles, mut model_session) = role_options.fill(&plan.counter, &prices, plan.spec.seed)?;
     if let Some(model_session) = &model_session {
-        model_session.read_secrets(plan.samples.iter().map(|named| &named.session));
+        model_session.read_secrets(plan.sessions.iter().map(|named| &named.session));
     }
     if let Some((model, model_session)) = role_options.author().zip(model_session.as_mut()) {
         plan = written(plan, model, model_session)?;

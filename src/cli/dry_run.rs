@@ -34,8 +34,8 @@ pub(super) fn plan(
     role_options: &RoleOptions,
     json: bool,
 ) -> Result<String, Failure> {
-    let work = PlannedWork::of(&plan.spec, &plan.samples);
-    let cells = cells(&work, &plan.spec, &plan.samples, role_options);
+    let work = PlannedWork::of(&plan.spec, &plan.sessions);
+    let cells = cells(&work, &plan.spec, &plan.sessions, role_options);
     if !role_options.has_models() {
         role_options.calls.refuse_idle()?;
         let idle = "0 calls to a model: every role is offline, nothing is spent\n";
@@ -99,8 +99,8 @@ fn rehearsed(mut plan: BenchPlan, role_options: &RoleOptions) -> Result<Planned,
 
 /// The sessions without questions of their own, each with its cuts.
 pub(super) fn unasked(plan: &BenchPlan) -> Vec<CutSession<'_>> {
-    let without = plan.samples.iter().filter(|sample| sample.questions.is_empty());
-    let sessions = without.map(|sample| &sample.session);
+    let without = plan.sessions.iter().filter(|named| named.questions.is_empty());
+    let sessions = without.map(|named| &named.session);
     authoring::with_cuts(sessions, plan.spec.cuts, plan.spec.depth)
 }
 
@@ -122,17 +122,17 @@ struct PlannedWork {
 }
 
 impl PlannedWork {
-    fn of(spec: &RunSpec, samples: &[NamedSession]) -> Self {
-        let places: usize = samples.iter().map(|s| spec.windows.of(&s.dataset).len()).sum();
+    fn of(spec: &RunSpec, sessions: &[NamedSession]) -> Self {
+        let places: usize = sessions.iter().map(|s| spec.windows.of(&s.dataset).len()).sum();
         let repeated = |p: &Arc<Strategy>| if p.uses_compactor() { spec.replicates } else { 1 };
         let repetitions: u32 = spec.strategies.iter().map(repeated).sum();
         Self {
-            sessions: samples.len(),
-            requests: samples.iter().map(|s| s.session.requests().count()).sum(),
+            sessions: sessions.len(),
+            requests: sessions.iter().map(|s| s.session.requests().count()).sum(),
             strategies: spec.strategies.iter().map(|strategy| strategy.name.clone()).collect(),
             windows: spec.windows.labels(),
             cells: u64::from(repetitions) * places as u64,
-            questions: samples.iter().map(|s| s.questions.len()).sum(),
+            questions: sessions.iter().map(|s| s.questions.len()).sum(),
         }
     }
 }
@@ -141,7 +141,7 @@ impl PlannedWork {
 fn cells(
     work: &PlannedWork,
     spec: &RunSpec,
-    samples: &[NamedSession],
+    sessions: &[NamedSession],
     role_options: &RoleOptions,
 ) -> String {
     let searches = spec.strategies.iter().any(|strategy| strategy.recovery.is_some());
@@ -163,7 +163,7 @@ fn cells(
             counted(n, "question")
         ),
     };
-    let native = native_sizes(&spec.windows, samples, &spec.agents)
+    let native = native_sizes(&spec.windows, sessions, &spec.agents)
         .map_or_else(String::new, |sizes| format!("the native window is {sizes}\n"));
     format!(
         "{} with {}\n{} × {}: {}\n{native}{questions}",

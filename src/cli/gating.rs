@@ -103,9 +103,9 @@ impl GateOptions {
     pub(super) fn before(
         &self,
         manifest: &mut Manifest,
-        samples: &[NamedSession],
+        sessions: &[NamedSession],
     ) -> Result<GateRules, Failure> {
-        let ids = samples.iter().map(|s| (s.dataset.as_str(), s.session.id.as_str()));
+        let ids = sessions.iter().map(|s| (s.dataset.as_str(), s.session.id.as_str()));
         self.rules(manifest, &ids.collect::<Vec<_>>())
     }
 
