@@ -4,15 +4,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Dataset;
-use super::check::{check, mend};
-use super::draft::Draft;
+use super::draft::{Draft, check, mend};
 use super::error::{DatasetError, Problem};
-use super::family::{Families, Placement};
+use super::family::{Copies, Families, Placement};
 use super::native::{self, Card};
-use super::once::Copies;
 use super::questions::{self, Placed};
 use super::source::Source;
-use super::subagents::Subagents;
+use super::walk::Subagents;
 use recap_core::model::{MessageIndex, Question, Session, SessionTotal, SidechainRequest};
 
 /// File name without its last extension; that of a packed file is the one before `.gz` or `.zst`.
@@ -386,14 +384,18 @@ fn unique_ids(index: &[Entry]) -> Result<Vec<String>, DatasetError> {
     let mut seen = BTreeSet::new();
     let unique = index.iter().map(|Entry { file, id, .. }| {
         let path = stem_of(file);
-        let own = match files_of.get(id.as_str()).is_some_and(|files| files.len() > 1) {
-            false => id.clone(),
-            true if path.rsplit('/').next() == Some(id) => path.to_owned(),
-            true => format!("{path}/{id}"),
+        let is_shared = files_of.get(id.as_str()).is_some_and(|files| files.len() > 1);
+        let own = if !is_shared {
+            id.clone()
+        } else if path.rsplit('/').next() == Some(id) {
+            path.to_owned()
+        } else {
+            format!("{path}/{id}")
         };
-        match seen.insert(own.clone()) {
-            true => Ok(own),
-            false => Err(DatasetError::whole(file.clone(), Problem::RepeatedSession { id: own })),
+        if seen.insert(own.clone()) {
+            Ok(own)
+        } else {
+            Err(DatasetError::whole(file.clone(), Problem::RepeatedSession { id: own }))
         }
     });
     unique.collect()

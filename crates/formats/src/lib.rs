@@ -27,9 +27,7 @@
     )
 )]
 
-mod check;
 mod database;
-mod density;
 mod draft;
 mod error;
 mod family;
@@ -40,16 +38,10 @@ mod import;
 mod labels;
 mod load;
 mod native;
-mod once;
-mod outline;
-mod pseudonyms;
 mod questions;
 mod source;
-mod subagents;
-mod unknown;
 mod unpack;
 mod walk;
-mod zstandard;
 
 pub use error::{DatasetError, Problem};
 pub use format::{Format, Head, MAX_HEAD, Tried};
@@ -61,10 +53,9 @@ pub use native::{CARD_FILE, QUESTIONS_FILE, SESSIONS_FILE, write_native};
 pub use questions::{
     KindCoverage, QuestionAudit, QuestionFlaw, audit_questions, load_questions, write_questions,
 };
+use recap_core::model::{Question, Session};
 pub use source::MAX_LINE;
 pub use unpack::TooMuch;
-
-use recap_core::model::{Question, Session};
 
 /// Options for reading an input.
 #[derive(Clone, Copy, Debug, Default)]

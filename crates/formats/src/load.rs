@@ -1,21 +1,20 @@
 //! Reads a file, a folder or a stream into a [`Dataset`].
 
-use recap_datasets::BUNDLED;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
+use recap_datasets::BUNDLED;
+
 use super::draft::Draft;
 use super::error::{DatasetError, Problem};
-use super::format::{Format, Head, MAX_HEAD, Tried};
+use super::format::{Description, Format, Head, MAX_HEAD, Tried, describe};
 use super::formats::FORMATS;
 use super::gathered::{Gathered, Keeping, Loaded, Sink, stem_of};
 use super::native::{self, CARD_FILE, QUESTIONS_FILE, SESSIONS_FILE, read_card};
 use super::source::{HEAD, Source};
-use super::subagents::{self, Subagents};
-use super::unknown::{Description, describe};
-use super::walk::{self, Found};
+use super::walk::{self, Found, Subagents};
 use super::{Dataset, LoadOptions, questions};
 
 /// The reason for a recognised file without a session.
@@ -281,7 +280,7 @@ fn open_session(
     options: &LoadOptions,
 ) -> Result<Source<'static>, DatasetError> {
     let mut source = open(file, options)?;
-    match subagents::session_of(&file.path) {
+    match walk::session_of(&file.path) {
         Some(session) => {
             let session = session.display().to_string();
             Err(source.error(None, Problem::OfSubagent { session }))

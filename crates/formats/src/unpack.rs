@@ -3,16 +3,17 @@
 //! A pack of a hundred kilobytes may contain a hundred megabytes of blank lines
 //! or of brackets, and what is read of those takes many times as much memory.
 
-use std::io::{BufReader, Cursor, Read};
+use std::io::{BufRead, BufReader, Cursor, Read};
 
 use flate2::Crc;
 use flate2::bufread::MultiGzDecoder;
+use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
+use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 use zip::result::ZipError;
 use zip::{CompressionMethod, ZipArchive};
 
 use super::error::{DatasetError, Problem};
 use super::source::{MAX_DOCUMENT, Source};
-use super::zstandard::Frames;
 use recap_core::text::counted;
 
 /// Most bytes that an input may unpack to, unless more are allowed.
@@ -275,5 +276,81 @@ impl<R: Read> Read for Bounded<'_, R> {
         *self.unpacked += n as u64;
         self.allowance.check(self.packed, *self.unpacked).map_err(std::io::Error::other)?;
         Ok(n)
+    }
+}
+
+// Unpacks zstd (RFC 8878): all frames of an input, one after the other.
+
+/// What is packed in the frames of an input.
+pub(super) struct Frames<R> {
+    source: R,
+    frame: FrameDecoder,
+    /// Whether a frame has begun whose end was not reached.
+    open: bool,
+}
+
+impl<R: BufRead> Frames<R> {
+    /// Reads from the first byte of a frame, or from the end of an input.
+    pub fn new(source: R) -> Self {
+        Frames { source, frame: FrameDecoder::new(), open: false }
+    }
+
+    /// The packed input.
+    pub fn get_ref(&self) -> &R {
+        &self.source
+    }
+
+    /// Begins the next frame; false at the end of the input.
+    fn begin(&mut self) -> std::io::Result<bool> {
+        while !self.source.fill_buf()?.is_empty() {
+            match self.frame.init(&mut self.source) {
+                Ok(()) => return Ok(true),
+                Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame {
+                    length,
+                    ..
+                })) => {
+                    let length = u64::from(length);
+                    let skipped =
+                        std::io::copy(&mut (&mut self.source).take(length), &mut std::io::sink())?;
+                    if skipped < length {
+                        return Err(std::io::ErrorKind::UnexpectedEof.into());
+                    }
+                }
+                Err(error) => return Err(std::io::Error::other(error)),
+            }
+        }
+        Ok(false)
+    }
+
+    /// Holds the text of a frame against the checksum behind it, if there is one.
+    fn check(&self) -> std::io::Result<()> {
+        match (self.frame.get_checksum_from_data(), self.frame.get_calculated_checksum()) {
+            (Some(stored), Some(found)) if stored != found => {
+                Err(std::io::Error::other("the checksum of a frame differs from its content"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl<R: BufRead> Read for Frames<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        loop {
+            if !self.open {
+                self.open = self.begin()?;
+                if !self.open {
+                    return Ok(0);
+                }
+            }
+            while self.frame.can_collect() == 0 && !self.frame.is_finished() {
+                let one = BlockDecodingStrategy::UptoBlocks(1);
+                self.frame.decode_blocks(&mut self.source, one).map_err(std::io::Error::other)?;
+            }
+            if self.frame.can_collect() > 0 {
+                return self.frame.read(buffer);
+            }
+            self.check()?;
+            self.open = false;
+        }
     }
 }

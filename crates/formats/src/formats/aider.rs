@@ -18,7 +18,7 @@ use jiff::civil::DateTime;
 
 use super::content::usage_of;
 use super::prelude::*;
-use crate::density::{Held, KEPT, TooDense};
+use crate::source::{Held, KEPT, TooDense};
 use recap_core::text::counted;
 
 /// The first words of a session.

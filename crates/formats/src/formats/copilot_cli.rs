@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use super::content::usage_of;
 use super::prelude::*;
-use crate::density::KEPT;
+use crate::source::KEPT;
 
 /// The format of Copilot CLI's event logs.
 pub(super) const FORMAT: Format = Format {

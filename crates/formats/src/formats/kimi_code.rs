@@ -235,9 +235,10 @@ impl Reader {
                     self.name_newest();
                 }
                 let scope = record.get("usageScope").and_then(Json::as_str);
-                match self.compacts || scope == Some("session") {
-                    true => self.asked.push(self.apart(usage)),
-                    false => self.used(usage),
+                if self.compacts || scope == Some("session") {
+                    self.asked.push(self.apart(usage));
+                } else {
+                    self.used(usage);
                 }
             }
             "full_compaction.begin" => {

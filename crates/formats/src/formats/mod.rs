@@ -19,10 +19,8 @@ mod opencode;
 mod openhands;
 mod otel;
 mod pi;
-mod recorder;
 mod responses;
 mod role_content;
-mod store;
 mod swe_agent;
 
 /// What nearly every reader needs.
@@ -36,7 +34,7 @@ mod prelude {
         Content, ResultText, TextPart, disjoint, in_utc, media_type, project_of, result_message,
         result_text, role_of, text_of, tool_definitions,
     };
-    pub(super) use super::recorder::{Outcome, Recorder, Turn};
+    pub(super) use super::content::{Outcome, Recorder, Turn};
     pub(super) use crate::LoadOptions;
     pub(super) use crate::draft::{Draft, Ids, arguments};
     pub(super) use crate::error::{DatasetError, Problem};

@@ -146,9 +146,10 @@ impl Found {
         let (own, logs) = (export.resource_spans, export.resource_logs);
         self.empty += u64::from(own.is_empty() && logs.is_empty());
         for record in logs.into_iter().flat_map(|one| one.scopes).flat_map(|scope| scope.records) {
-            match is_event(record.name()) {
-                true => self.events.entry(record.span()).or_default().push(record),
-                false => self.logs += 1,
+            if is_event(record.name()) {
+                self.events.entry(record.span()).or_default().push(record)
+            } else {
+                self.logs += 1
             }
         }
         for resource in own {

@@ -13,9 +13,8 @@ use std::collections::BTreeMap;
 use super::content::ChatUsage;
 use super::exchange::{ChatMessage, Part, Request, Requests};
 use super::openai_chat::WireCall;
-use super::otel;
 use super::prelude::*;
-use super::responses;
+use super::{otel, responses};
 use crate::source::HEAD;
 
 /// The format of SWE-agent's trajectories.

@@ -1,14 +1,10 @@
 //! Turns the main chain of a log into a session.
 
-use super::attachment::Added;
-use super::response::Responses;
-use super::tree::Tree;
-use super::wire::{Body, CompactMetadata, Record, Response};
-use crate::formats::anthropic::{
-    Part, PartKind, ResponsePass, ResponsePasses, ResultPart, WireUsage,
-};
+use super::record::{Added, Body, CompactMetadata, Record, Response};
+use super::tree::{Responses, Tree};
+use crate::family::hash;
+use crate::formats::anthropic::{Part, PartKind, Pass, Passes, ResultPart, WireUsage};
 use crate::formats::prelude::*;
-use crate::once::hash;
 
 /// Why a record of the conversation is not in the session.
 pub(super) const ABANDONED: &str = "record on an abandoned branch";
@@ -247,7 +243,7 @@ impl<'a> Builder<'a> {
         let mut known: FxHashSet<String> = FxHashSet::default();
         let mut model = None;
         let mut reported = Reported::default();
-        let mut passes = ResponsePasses::new();
+        let mut passes = Passes::new();
         for line in lines {
             self.used.insert(line, index);
             let record = &mut self.records[line];
@@ -294,7 +290,7 @@ impl<'a> Builder<'a> {
         &mut self,
         at: usize,
         n: usize,
-        mut pass: ResponsePass,
+        mut pass: Pass,
         model: Option<&str>,
     ) -> Result<(), Fault> {
         let line = self.records[at].line;
@@ -589,7 +585,7 @@ impl Asides {
     pub(super) fn take(self) -> Vec<SidechainRequest> {
         let requests = |Aside { at, model, reported }: Aside| {
             let (passes, mut requests) =
-                ResponsePasses::new().finish(reported.newest(), model.as_deref(), at);
+                Passes::new().finish(reported.newest(), model.as_deref(), at);
             let model = reported.wire.and_then(|wire| wire.named(model.as_deref()));
             let usage = passes.into_iter().filter_map(|pass| pass.usage);
             requests.extend(usage.map(|usage| SidechainRequest {
@@ -671,5 +667,48 @@ impl Preserved {
 }
 
 #[cfg(test)]
-#[path = "build_tests.rs"]
-mod tests;
+mod tests {
+    use serde_json::json;
+
+    use crate::{LoadOptions, load_reader};
+
+    /// Ids, roles and texts of a session in which the user's record holds these parts
+    /// behind a call `c`.
+    fn read(parts: serde_json::Value) -> Vec<(String, &'static str, String)> {
+        let record = |id: &str, parent: Option<&str>, role: &str, content: serde_json::Value| {
+            json!({
+                "type": role, "uuid": id, "parentUuid": parent, "sessionId": "s", "isSidechain": false,
+                "cwd": "/w", "version": "2.1.0", "timestamp": "2026-01-05T09:00:01.000Z",
+                "message": {"role": role, "content": content, "id": format!("msg-{id}"), "model": "m"},
+            })
+        };
+        let call = json!([{"type": "tool_use", "id": "c", "name": "Read", "input": {"path": "a"}}]);
+        let records = [
+            record("u1", None, "user", json!("Go.")),
+            record("a1", Some("u1"), "assistant", call),
+            record("u2", Some("a1"), "user", parts),
+        ];
+        let text: String = records.iter().map(|record| format!("{record}\n")).collect();
+        let options = LoadOptions::default();
+        let mut dataset = load_reader("s.jsonl", text.as_bytes(), &options).unwrap();
+        let messages = dataset.sessions.remove(0).messages.into_iter().skip(2);
+        let shown = messages.map(|message| {
+            let text =
+                message.tool_result().map_or(message.first_text(), |(_, text)| text).to_owned();
+            (message.id.clone(), message.role.as_str(), text)
+        });
+        shown.collect()
+    }
+
+    /// What the user says beside a result is a message of its own behind it.
+    #[test]
+    fn text_beside_result_belongs_to_the_user() {
+        let result = json!({"type": "tool_result", "tool_use_id": "c", "content": "4210"});
+        let words = json!({"type": "text", "text": "Look at b as well."});
+        let of = |id: &str, role, text: &str| (id.to_owned(), role, text.to_owned());
+        assert_eq!(read(json!([result])), [of("u2", "tool", "4210")]);
+        let both = [of("u2#1", "tool", "4210"), of("u2", "user", "Look at b as well.")];
+        assert_eq!(read(json!([result, words])), both);
+        assert_eq!(read(json!([words, result])), both);
+    }
+}

@@ -8,7 +8,7 @@
 
 use std::borrow::Cow;
 
-use super::wire::{Compacted, HistoryItem, texts};
+use super::{Compacted, HistoryItem, texts};
 use crate::formats::content::take_tail;
 use crate::formats::prelude::*;
 

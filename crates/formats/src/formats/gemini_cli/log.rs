@@ -10,8 +10,7 @@
 use std::ops::Range;
 use std::rc::Rc;
 
-use super::wire::{Patch, Record, WireMessage, WireSession};
-use super::{Arrived, Call, Outcome, Response, Turn};
+use super::{Arrived, Call, Outcome, Patch, Record, Response, Turn, WireMessage, WireSession};
 use crate::formats::prelude::*;
 
 /// What stands in a context in front of the newest turns.

@@ -4,14 +4,12 @@
 //! What was sent follows OpenCode's own conversion of a session into model
 //! messages (anomalyco/opencode, `packages/opencode/src/session/message-v2.ts`).
 
-mod compaction;
-mod entry;
 mod store;
-mod wire;
 
 use std::collections::BTreeMap;
 
-use self::wire::{Export, Info, Item, Part, State, Tokens, WireMessage, WireSession};
+use serde::Deserializer;
+
 use super::prelude::*;
 
 /// The text that OpenCode sends for a call that did not finish.
@@ -77,7 +75,7 @@ struct Reader {
     /// Number of calls.
     called: u64,
     /// Questions for a summary that have no answer yet.
-    summary_requests: FxHashMap<String, compaction::SummaryRequest>,
+    summary_requests: FxHashMap<String, SummaryRequest>,
     /// Calls whose output was pruned, by the time of the pruning.
     pruned: BTreeMap<Timestamp, Vec<String>>,
     /// The start time of each message.
@@ -339,4 +337,393 @@ fn steps(parts: Vec<Part>) -> Vec<Vec<Part>> {
         steps.last_mut().expect("there is always one").push(part);
     }
     steps
+}
+
+// Summaries and pruned outputs of an OpenCode session (how-it-works §6).
+//
+// A compaction is a user message with a part of that type and an answer to it
+// marked as a summary. Both stand in front of what was kept from then on, the
+// question as a literal text (anomalyco/opencode, `message-v2.ts`,
+// `filterCompacted` and `toModelMessages`).
+
+/// The question with which OpenCode asks for a summary.
+const QUESTION: &str = "What did we do so far?";
+
+/// A question for a summary.
+pub(super) struct SummaryRequest {
+    id: String,
+    at: Option<Timestamp>,
+    trigger: RecordedTrigger,
+    /// The message of the export from which on everything was kept.
+    tail: Option<String>,
+}
+
+impl Reader {
+    /// Records a question. One that has no answer yet is kept as it was sent.
+    pub(super) fn request_summary(&mut self, info: &Info, part: &Part) {
+        let trigger = match part.auto {
+            Some(true) => RecordedTrigger::Auto,
+            Some(false) => RecordedTrigger::Manual,
+            None => RecordedTrigger::Unknown,
+        };
+        let (id, at) = (info.id.clone(), info.time.created);
+        self.summary_requests.insert(
+            id.clone(),
+            SummaryRequest { id, at, trigger, tail: part.tail_start_id.clone() },
+        );
+    }
+
+    /// Handles a question that was not answered by a summary, which was sent as
+    /// a message.
+    pub(super) fn unanswered(&mut self, parent: Option<&str>) {
+        if let Some(request) = parent.and_then(|parent| self.summary_requests.remove(parent)) {
+            let blocks = vec![Block::Text { text: QUESTION.to_owned() }];
+            self.push(Message::new(request.id, Role::User, request.at, blocks), request.at);
+        }
+    }
+
+    /// Whether a summary is complete; a live session may be cut off.
+    pub(super) fn is_finished(&self, info: &Info) -> bool {
+        let request = info
+            .parent_id
+            .as_ref()
+            .is_some_and(|parent| self.summary_requests.contains_key(parent));
+        // Until 2025 there was no question, and no finish reason.
+        !request || info.finish.is_some()
+    }
+
+    /// A compaction: its summary and its call.
+    pub(super) fn summary(&mut self, info: &Info, parts: Vec<Part>) -> Result<(), Problem> {
+        let request =
+            info.parent_id.as_ref().and_then(|parent| self.summary_requests.remove(parent));
+        let mut texts = Vec::new();
+        let mut tokens = None;
+        for part in parts {
+            match part.kind.as_str() {
+                "text" => texts.extend(part.text.filter(|text| !text.is_empty())),
+                "step-finish" => tokens = part.tokens,
+                "step-start" => {}
+                other => self.draft.leave_out(format!("{other} part of a summary"), 1),
+            }
+        }
+        let text = texts.join("\n");
+        let usage = self.usage(tokens.as_ref().or(info.tokens.as_ref()), true);
+        let taken = info.time.created.zip(info.time.completed);
+        let latency = taken.map(|(from, to)| to.duration_since(from).as_secs_f64() * 1e3);
+        let call = usage.map(|usage| RecordedCall {
+            model: info.model.clone(),
+            usage,
+            latency_ms: latency.filter(|ms| *ms >= 0.0),
+        });
+        let after = self.draft.next_index();
+        let tail = request.as_ref().and_then(|request| request.tail.as_ref());
+        let kept_from = tail.and_then(|id| self.index_of.get(id)).copied().unwrap_or(after);
+        let question = request.as_ref().map(|_| (Role::User, QUESTION.to_owned()));
+        let pieces = question.into_iter().chain([(Role::Assistant, text.clone())]);
+        let before = self.last_prompt;
+        self.draft.compact(RecordedCompaction {
+            after,
+            kept_from,
+            summary: Some(text),
+            pieces: pieces.map(|(role, text)| Piece::Text { role, text }).collect(),
+            trigger: request.as_ref().map_or(RecordedTrigger::Unknown, |request| request.trigger),
+            tokens_before: before,
+            call,
+            at: info.time.completed.or(info.time.created),
+            ..RecordedCompaction::default()
+        })
+    }
+
+    /// Turns pruned outputs into compactions that clear results, at the first
+    /// message that began later. Those of one pruning are a few milliseconds
+    /// apart.
+    pub(super) fn prune(&mut self) {
+        let pruned = std::mem::take(&mut self.pruned);
+        if pruned.is_empty() {
+            return;
+        }
+        let mut by_place: Vec<(u32, Timestamp, Vec<String>)> = Vec::new();
+        let counts = counts_by_time(&self.begun);
+        for (at, calls) in pruned {
+            let begun = counts.partition_point(|(begun, _)| *begun <= at);
+            let after = begun.checked_sub(1).map_or(0, |last| counts[last].1);
+            match by_place.last_mut() {
+                Some((place, _, all)) if *place == after => all.extend(calls),
+                _ => by_place.push((after, at, calls)),
+            }
+        }
+        let messages = &self.draft.session.messages;
+        let results: FxHashMap<&str, u32> = (0..)
+            .zip(messages)
+            .filter_map(|(index, message)| Some((message.tool_result()?.0, index)))
+            .collect();
+        // The prompt that was reported last, by how many messages there are.
+        let reported = messages.iter().scan(None, |last, message| {
+            *last = message.usage.map(|usage| usage.prompt()).or(*last);
+            Some(*last)
+        });
+        let reported: Vec<Option<u64>> = std::iter::once(None).chain(reported).collect();
+        let mut compactions = std::mem::take(&mut self.draft.session.compactions);
+        for (after, at, mut cleared) in by_place {
+            cleared.sort_by_key(|call| results.get(call.as_str()).copied());
+            // A result can only be cleared after it was received.
+            let there = cleared.iter().filter_map(|call| results.get(call.as_str())).max();
+            let after = there.map_or(after, |&last| after.max(last + 1));
+            compactions.push(RecordedCompaction {
+                after,
+                cleared,
+                trigger: RecordedTrigger::Auto,
+                tokens_before: reported[after as usize],
+                at: Some(at),
+                ..RecordedCompaction::default()
+            });
+        }
+        compactions.sort_by_key(|compaction| (compaction.after, compaction.at));
+        // Clearing results removes no messages: what was sent before still is.
+        let mut kept_from = 0;
+        for compaction in &mut compactions {
+            if compaction.cleared.is_empty() {
+                kept_from = compaction.kept_from;
+            } else {
+                compaction.kept_from = kept_from;
+            }
+        }
+        self.draft.session.compactions = compactions;
+    }
+}
+
+/// How many messages there were once those that had begun by each time were
+/// written, by time.
+fn counts_by_time(begun: &[Option<Timestamp>]) -> Vec<(Timestamp, u32)> {
+    let known = (1..).zip(begun).filter_map(|(count, at)| Some(((*at)?, count)));
+    let mut counts: Vec<(Timestamp, u32)> = known.collect();
+    counts.sort_unstable();
+    let mut most = 0;
+    for (_, count) in &mut counts {
+        most = most.max(*count);
+        *count = most;
+    }
+    counts
+}
+
+// The format of an OpenCode export on disk: `{info, messages: [{info,
+// parts}]}`.
+//
+// Only fields that the importer reads are named: `summary.diffs` of a user
+// message repeats whole files and was never sent to the model.
+
+/// Largest integer that JavaScript, which wrote the file, counts exactly (2⁵³).
+const EXACT: f64 = 9_007_199_254_740_992.0;
+
+#[derive(Deserialize)]
+pub(super) struct Export {
+    pub(super) info: WireSession,
+    pub(super) messages: Vec<WireMessage>,
+}
+
+/// What a session is made of.
+pub(super) enum Item {
+    Message(Box<WireMessage>),
+    Entry(Entry),
+}
+
+impl Item {
+    pub(super) fn id(&self) -> &str {
+        match self {
+            Item::Message(message) => &message.info.id,
+            Item::Entry(entry) => &entry.id,
+        }
+    }
+}
+
+/// A row of OpenCode 2.
+pub(super) struct Entry {
+    pub(super) id: String,
+    pub(super) kind: String,
+    /// When it was made, in milliseconds since 1970.
+    pub(super) at: i64,
+    /// Whether a fork took it over from the session that it began from.
+    pub(super) copied: bool,
+    pub(super) data: Json,
+}
+
+/// The session's own data.
+#[derive(Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct WireSession {
+    pub(super) id: String,
+    pub(super) slug: Option<String>,
+    #[serde(rename = "projectID")]
+    pub(super) project_id: Option<String>,
+    #[serde(rename = "parentID")]
+    pub(super) parent_id: Option<String>,
+    pub(super) directory: Option<String>,
+    pub(super) version: Option<String>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct WireMessage {
+    pub(super) info: Info,
+    #[serde(default)]
+    pub(super) parts: Vec<Part>,
+}
+
+/// The fields depend on `role`.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Info {
+    pub(super) id: String,
+    pub(super) role: String,
+    #[serde(rename = "parentID")]
+    pub(super) parent_id: Option<String>,
+    #[serde(rename = "modelID")]
+    pub(super) model: Option<String>,
+    pub(super) path: Option<Path>,
+    /// `true` on the answer to a compaction; a user message holds diffs here.
+    #[serde(default)]
+    pub(super) summary: Json,
+    pub(super) error: Option<Error>,
+    pub(super) finish: Option<Json>,
+    #[serde(default)]
+    pub(super) time: Times,
+    pub(super) tokens: Option<Tokens>,
+    /// The system prompt, until 2025.
+    #[serde(default)]
+    pub(super) system: Json,
+}
+
+impl Info {
+    /// Whether this is a complete summary.
+    pub(super) fn is_summary(&self) -> bool {
+        self.summary == Json::Bool(true) && self.error.is_none()
+    }
+
+    /// The system prompt that the message contains.
+    pub(super) fn system(&self) -> Vec<String> {
+        let texts = self.system.as_array().into_iter().flatten().filter_map(Json::as_str);
+        texts.filter(|text| !text.is_empty()).map(str::to_owned).collect()
+    }
+}
+
+#[derive(Deserialize)]
+pub(super) struct Path {
+    pub(super) cwd: Option<String>,
+    pub(super) root: Option<String>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Error {
+    #[serde(default)]
+    pub(super) name: String,
+}
+
+/// Times in milliseconds since 1970.
+#[derive(Clone, Copy, Default, Deserialize)]
+pub(super) struct Times {
+    #[serde(default, deserialize_with = "time")]
+    pub(super) created: Option<Timestamp>,
+    #[serde(default, deserialize_with = "time")]
+    pub(super) completed: Option<Timestamp>,
+    #[serde(default, deserialize_with = "time")]
+    pub(super) end: Option<Timestamp>,
+    /// The time at which the output of a tool was pruned.
+    #[serde(default, deserialize_with = "time")]
+    pub(super) compacted: Option<Timestamp>,
+}
+
+fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Timestamp>, D::Error> {
+    let millis = Option::<i64>::deserialize(deserializer)?;
+    let at = millis.map(Timestamp::from_millisecond).transpose();
+    at.map_err(|_| serde::de::Error::custom("no time: out of range"))
+}
+
+/// Token counts of one step. Cached tokens are counted besides `input`.
+#[derive(Deserialize)]
+pub(super) struct Tokens {
+    total: Option<f64>,
+    input: Option<f64>,
+    output: Option<f64>,
+    reasoning: Option<f64>,
+    #[serde(default)]
+    cache: Cache,
+}
+
+#[derive(Default, Deserialize)]
+struct Cache {
+    read: Option<f64>,
+    write: Option<f64>,
+}
+
+impl Tokens {
+    /// As OpenCode 2 counts: the reasoning is no part of the output.
+    pub(super) fn with_reasoning_apart(mut self) -> Tokens {
+        let counts = [self.input, self.output, self.reasoning, self.cache.read, self.cache.write];
+        self.total = Some(counts.into_iter().flatten().sum());
+        self
+    }
+
+    /// The counts as `(input, read, written, output)`, reasoning included in
+    /// the output; `None` where one of them is not a valid count.
+    ///
+    /// Until 2026 `output` included the reasoning, and since then it is counted
+    /// separately: `total` shows which, and without a total it is taken as
+    /// included.
+    pub(super) fn counts(&self) -> Option<[u64; 4]> {
+        let count = |value: Option<f64>| {
+            let value = value.unwrap_or(0.0);
+            (value.fract() == 0.0 && (0.0..=EXACT).contains(&value)).then_some(value as u64)
+        };
+        let [input, read, written] =
+            [count(self.input)?, count(self.cache.read)?, count(self.cache.write)?];
+        let [output, reasoning] = [count(self.output)?, count(self.reasoning)?];
+        let apart = input + read + written + output + reasoning;
+        let total = count(self.total)?;
+        let output = if total == apart { output + reasoning } else { output };
+        Some([input, read, written, output])
+    }
+}
+
+/// A part of a message; which fields there are depends on `kind`.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Part {
+    #[serde(rename = "type")]
+    pub(super) kind: String,
+    pub(super) id: Option<String>,
+    pub(super) text: Option<String>,
+    /// Texts that are displayed but not sent.
+    #[serde(default)]
+    pub(super) ignored: bool,
+    pub(super) mime: Option<String>,
+    #[serde(rename = "callID")]
+    pub(super) call_id: Option<String>,
+    pub(super) tool: Option<String>,
+    pub(super) state: Option<State>,
+    pub(super) tokens: Option<Tokens>,
+    /// For a compaction: whether the agent's own threshold triggered it.
+    pub(super) auto: Option<bool>,
+    /// For a compaction: the first message that it kept.
+    #[serde(rename = "tail_start_id")]
+    pub(super) tail_start_id: Option<String>,
+}
+
+/// The state of a tool call.
+#[derive(Default, Deserialize)]
+pub(super) struct State {
+    pub(super) status: String,
+    pub(super) input: Option<Json>,
+    pub(super) output: Option<String>,
+    pub(super) error: Option<String>,
+    #[serde(default)]
+    pub(super) metadata: Json,
+    #[serde(default)]
+    pub(super) time: Times,
+    #[serde(default)]
+    pub(super) attachments: Vec<Attachment>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Attachment {
+    #[serde(default)]
+    pub(super) mime: String,
 }

@@ -6,7 +6,7 @@
 //! What a response used stands in the updates of the state (`stats`), by its id
 //! or as a sum so far.
 
-use super::wire::{TokenUsage, since, time};
+use super::{TokenUsage, since, time};
 use crate::formats::content::branch_to_last;
 use crate::formats::prelude::*;
 
