@@ -1,6 +1,5 @@
 //! What a format is, and what it is told by.
 
-use std::cell::RefCell;
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
@@ -469,8 +468,9 @@ fn json(head: &Head) -> Description {
     }
     let lines = head.records.len() > 1 && !head.spread;
     let is_list = head.first_char() == Some('[');
-    let keys = keys(head.text.trim_start_matches('\u{feff}').trim_start());
-    let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
+    let first = head.records.first().map(|record| record.get(0).unwrap_or(record));
+    let fields = first.and_then(Json::as_object).into_iter().flatten();
+    let keys: Vec<&str> = fields.map(|(key, _)| key.as_str()).collect();
     let kind = match (lines, is_list) {
         (true, _) => "JSON lines",
         (false, true) => "a JSON list",
@@ -529,41 +529,6 @@ fn list(names: &[&str]) -> String {
     match more {
         0 => shown.join(", "),
         n => format!("{} and {n} more", shown.join(", ")),
-    }
-}
-
-/// The keys of the first object of a text, which may be cut off.
-fn keys(text: &str) -> Vec<String> {
-    let found = RefCell::new(Vec::new());
-    let mut reader = serde_json::Deserializer::from_str(text.trim_start_matches(['[', ' ', '\n']));
-    // Where the text is cut off, those before are known.
-    drop(Keys(&found).deserialize(&mut reader));
-    found.into_inner()
-}
-
-struct Keys<'a>(&'a RefCell<Vec<String>>);
-
-impl<'de> DeserializeSeed<'de> for Keys<'_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_map(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Keys<'_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        while let Some(key) = map.next_key()? {
-            self.0.borrow_mut().push(key);
-            map.next_value::<IgnoredAny>()?;
-        }
-        Ok(())
     }
 }
 

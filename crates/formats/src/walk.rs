@@ -4,10 +4,10 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use serde::Deserialize;
+use serde_json::Value as Json;
 
 use super::error::{DatasetError, Problem};
-use super::source::Source;
+use super::source::{Source, decoded};
 
 /// A file that belongs to an input.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -175,22 +175,15 @@ pub(super) fn session_of(log: &Path) -> Option<PathBuf> {
 /// The session that the first record of a subagent's log names; `None` of any
 /// other file.
 fn peeked(log: &Path) -> Option<String> {
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct First {
-        is_sidechain: bool,
-        session_id: String,
-        #[serde(default)]
-        message: Option<Message>,
-    }
-    #[derive(Deserialize)]
-    struct Message {
-        /// Qwen Code's, whose logs are alike.
-        parts: Option<serde::de::IgnoredAny>,
-    }
     let mut source = Source::new("", "", Box::new(File::open(log).ok()?));
     let head = String::from_utf8_lossy(source.head(LOOKED_AT).ok()?).into_owned();
-    let first = head.lines().find_map(|line| serde_json::from_str::<First>(line).ok())?;
-    let is_other = first.message.is_some_and(|message| message.parts.is_some());
-    (first.is_sidechain && !is_other).then_some(first.session_id)
+    let has = |record: &Json| {
+        record.get("isSidechain").is_some_and(Json::is_boolean)
+            && record.get("sessionId").is_some_and(Json::is_string)
+    };
+    let first = head.lines().filter_map(decoded::<Json>).find(has)?;
+    // Qwen Code has logs that are alike.
+    let is_other = first.pointer("/message/parts").is_some();
+    let session = first["sessionId"].as_str().map(str::to_owned);
+    session.filter(|_| first["isSidechain"] == true && !is_other)
 }

@@ -79,7 +79,7 @@ fn append(chains: &mut Log, body: Body, mut response: Option<Response>) {
     let model = model.or_else(|| body.model.clone());
     let usage = response.as_mut().and_then(|response| {
         let mut usage = response.usage.take()?;
-        usage.diagnosed(response.diagnostics);
+        usage.diagnosed(&response.diagnostics);
         Some(usage)
     });
     let sent = Sent { length: body.messages.len(), usage, usd: None, model, at: None };
@@ -172,8 +172,9 @@ impl Reader {
         let (usage, model) = request.unwrap_or_default();
         turn.model = model;
         if turn.role == Role::Assistant {
-            turn.usage = wire.metrics.and_then(Metrics::usage);
-            turn.model = turn.model.or(wire.model_info.and_then(|model| model.model_id));
+            turn.usage = cline_usage(&wire.metrics);
+            let model = wire.model_info.get("modelId").and_then(Json::as_str);
+            turn.model = turn.model.or(model.map(str::to_owned));
         }
         add_message(&mut self.recorder, turn, wire.content, usage.as_ref())?;
         let parents = [wire.condense_parent, wire.truncation_parent];
@@ -376,16 +377,16 @@ fn plain(content: Content<Part>, draft: &mut Draft) -> String {
 
 /// What a model wrote in one go.
 #[derive(Default)]
-pub(in crate::formats) struct Pass {
+pub(super) struct Pass {
     /// The summary that took the place of everything before it, with its call.
-    pub(in crate::formats) summary: Option<(String, Option<RecordedCall>)>,
-    pub(in crate::formats) blocks: Vec<Block>,
-    pub(in crate::formats) usage: Option<Usage>,
+    pub(super) summary: Option<(String, Option<RecordedCall>)>,
+    pub(super) blocks: Vec<Block>,
+    pub(super) usage: Option<Usage>,
 }
 
 impl Pass {
     /// The compaction in front of it, behind `after` messages.
-    pub(in crate::formats) fn compaction(
+    pub(super) fn compaction(
         &mut self,
         after: MessageIndex,
         at: Option<Timestamp>,
@@ -405,19 +406,19 @@ impl Pass {
 }
 
 /// A response as it is read, part by part.
-pub(in crate::formats) struct Passes {
+pub(super) struct Passes {
     passes: Vec<Pass>,
     /// Whether the newest part is the result of a server's tool.
     behind_result: bool,
 }
 
 impl Passes {
-    pub(in crate::formats) fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self { passes: vec![Pass::default()], behind_result: false }
     }
 
     /// Takes the next part, and the block that it is.
-    pub(in crate::formats) fn add(&mut self, kind: PartKind, block: Option<Block>) {
+    pub(super) fn add(&mut self, kind: PartKind, block: Option<Block>) {
         let Some(block) = block else { return };
         let is_result = kind == PartKind::ServerResult;
         match block {
@@ -439,7 +440,7 @@ impl Passes {
     /// The passes with their usage, and the requests of other models. Where the
     /// usage does not tell as many passes as the parts, the last one has what was
     /// reported last, and the rest is counted beside.
-    pub(in crate::formats) fn finish(
+    pub(super) fn finish(
         self,
         usage: Option<(&WireUsage, bool)>,
         model: Option<&str>,
@@ -484,7 +485,7 @@ fn merged(passes: Vec<Pass>) -> Vec<Pass> {
 
 /// What a part is for the passes.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(in crate::formats) enum PartKind {
+pub(super) enum PartKind {
     Compaction,
     ServerResult,
     Other,
@@ -492,152 +493,120 @@ pub(in crate::formats) enum PartKind {
 
 /// The requests that one usage reports.
 #[derive(Default)]
-pub(super) struct Calls {
+struct Calls {
     /// Those of the response's own model, in order; never empty.
-    pub(super) own: Vec<Usage>,
-    pub(super) compactions: Vec<(Option<String>, Usage)>,
+    own: Vec<Usage>,
+    compactions: Vec<(Option<String>, Usage)>,
     /// Those of other models.
-    pub(super) beside: Vec<(Option<String>, Usage)>,
+    beside: Vec<(Option<String>, Usage)>,
 }
 
 // Requests and responses of Anthropic's Messages API.
 
 /// A request's body.
 #[derive(Default, Deserialize)]
-pub(super) struct Body {
-    pub(super) model: Option<String>,
+struct Body {
+    model: Option<String>,
     #[serde(default)]
-    pub(super) system: Content<Part>,
-    pub(super) tools: Option<Vec<Json>>,
-    pub(super) messages: Vec<Json>,
+    system: Content<Part>,
+    tools: Option<Vec<Json>>,
+    messages: Vec<Json>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct WireMessage {
-    pub(super) role: String,
+struct WireMessage {
+    role: String,
     #[serde(default)]
-    pub(super) content: Content<Part>,
+    content: Content<Part>,
     /// Milliseconds since 1970, which agents add to messages that they keep.
-    pub(super) ts: Option<i64>,
+    ts: Option<i64>,
     /// What Cline adds: the model, and what its request used.
-    pub(super) model_info: Option<ModelInfo>,
-    pub(super) metrics: Option<Metrics>,
+    #[serde(default)]
+    model_info: Json,
+    #[serde(default)]
+    metrics: Json,
     /// What Roo and Kilo add to messages that they condensed or hid.
-    pub(super) is_summary: Option<bool>,
-    pub(super) condense_id: Option<String>,
-    pub(super) condense_parent: Option<String>,
-    pub(super) is_truncation_marker: Option<bool>,
-    pub(super) truncation_id: Option<String>,
-    pub(super) truncation_parent: Option<String>,
+    is_summary: Option<bool>,
+    condense_id: Option<String>,
+    condense_parent: Option<String>,
+    is_truncation_marker: Option<bool>,
+    truncation_id: Option<String>,
+    truncation_parent: Option<String>,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct ModelInfo {
-    pub(super) model_id: Option<String>,
-}
-
-#[derive(Deserialize)]
-pub(super) struct Metrics {
-    tokens: Option<Tokens>,
-}
-
-/// Tokens that were read from a cache or written to it are one sum, beside the
-/// prompt's (cline/cline, `src/core/task/index.ts`).
-#[derive(Deserialize)]
-struct Tokens {
-    #[serde(default)]
-    prompt: u64,
-    #[serde(default)]
-    completion: u64,
-    #[serde(default)]
-    cached: u64,
-}
-
-impl Metrics {
-    pub(super) fn usage(self) -> Option<Usage> {
-        let Tokens { prompt, completion, cached } = self.tokens?;
-        let usage = disjoint(prompt, cached, 0, completion);
-        Some(Usage { cache_unknown: cached > 0, ..usage })
-    }
+/// What Cline says of a request. Tokens that were read from a cache or written to it are
+/// one sum, beside the prompt's (cline/cline, `src/core/task/index.ts`).
+fn cline_usage(metrics: &Json) -> Option<Usage> {
+    let tokens = metrics.get("tokens").filter(|tokens| tokens.is_object())?;
+    let count = |key: &str| tokens.get(key).and_then(Json::as_u64).unwrap_or(0);
+    let cached = count("cached");
+    let usage = disjoint(count("prompt"), cached, 0, count("completion"));
+    Some(Usage { cache_unknown: cached > 0, ..usage })
 }
 
 /// A part of a message, in the API's notation; which fields there are depends on
 /// `kind`.
 #[derive(Debug, PartialEq, Deserialize)]
-pub(in crate::formats) struct Part {
+pub(super) struct Part {
     #[serde(rename = "type")]
-    pub(in crate::formats) kind: String,
-    pub(in crate::formats) text: Option<String>,
+    pub(super) kind: String,
+    pub(super) text: Option<String>,
     thinking: Option<String>,
     id: Option<String>,
     name: Option<String>,
     input: Option<Json>,
-    pub(in crate::formats) tool_use_id: Option<String>,
+    pub(super) tool_use_id: Option<String>,
     #[serde(default)]
-    pub(in crate::formats) content: Content<ResultPart>,
-    pub(in crate::formats) is_error: Option<bool>,
+    pub(super) content: Content<ResultPart>,
+    pub(super) is_error: Option<bool>,
     source: Option<ImageSource>,
 }
 
 /// A part of a result. A server's tool has parts of many kinds, and some are the
 /// whole content.
 #[derive(Debug, PartialEq, Deserialize)]
-#[serde(from = "WireResultPart")]
-pub(in crate::formats) struct ResultPart {
+#[serde(try_from = "Json")]
+pub(super) struct ResultPart {
     kind: String,
     text: Option<String>,
 }
 
 impl ResultPart {
     /// Its kind and its text.
-    pub(in crate::formats) fn split(self) -> (String, Option<String>) {
+    pub(super) fn split(self) -> (String, Option<String>) {
         (self.kind, self.text)
     }
 }
 
 /// What the model read of it: ciphertext and files are not named.
-#[derive(Deserialize)]
-#[serde(expecting = "struct Part")]
-struct WireResultPart {
-    #[serde(rename = "type")]
-    kind: String,
-    #[serde(default)]
-    title: Json,
-    #[serde(default)]
-    url: Json,
-    text: Option<String>,
-    #[serde(default)]
-    stdout: Json,
-    #[serde(default)]
-    stderr: Json,
-    #[serde(default)]
-    content: Json,
-    #[serde(default)]
-    source: Json,
-    #[serde(default)]
-    lines: Json,
-    #[serde(default)]
-    tool_references: Json,
-    #[serde(default)]
-    error_code: Json,
-    #[serde(default)]
-    error_message: Json,
-}
+const READ: [&str; 10] = [
+    "title",
+    "url",
+    "stdout",
+    "stderr",
+    "content",
+    "source",
+    "lines",
+    "tool_references",
+    "error_code",
+    "error_message",
+];
 
-impl From<WireResultPart> for ResultPart {
-    fn from(part: WireResultPart) -> Self {
-        if part.text.is_some() {
-            return Self { kind: part.kind, text: part.text };
-        }
-        let mut texts = Vec::new();
-        let fields = [part.title, part.url, part.stdout, part.stderr, part.content, part.source];
-        let fields = fields.into_iter().chain([part.lines, part.tool_references]);
-        let fields = fields.chain([part.error_code, part.error_message]);
-        fields.for_each(|field| gather(field, &mut texts));
-        let text = texts.join("\n");
-        Self { kind: part.kind, text: Some(text).filter(|text| !text.is_empty()) }
+impl TryFrom<Json> for ResultPart {
+    type Error = &'static str;
+
+    fn try_from(mut part: Json) -> Result<Self, Self::Error> {
+        let text = |part: &Json, key: &str| part.get(key).and_then(Json::as_str).map(str::to_owned);
+        let kind = text(&part, "type").ok_or("a part lacks its `type`")?;
+        let own = text(&part, "text").or_else(|| {
+            let mut texts = Vec::new();
+            for field in READ {
+                gather(part.get_mut(field).map(Json::take).unwrap_or_default(), &mut texts);
+            }
+            Some(texts.join("\n")).filter(|text| !text.is_empty())
+        });
+        Ok(Self { kind, text: own })
     }
 }
 
@@ -670,7 +639,7 @@ fn server_call(name: &str, input: &Json) -> String {
 
 impl Part {
     /// What it is for the passes of its response.
-    pub(in crate::formats) fn place(&self) -> PartKind {
+    pub(super) fn place(&self) -> PartKind {
         match self.kind.as_str() {
             "compaction" => PartKind::Compaction,
             "tool_result" => PartKind::Other,
@@ -681,11 +650,7 @@ impl Part {
 
     /// The block that it is, at this path in its record. Kinds that the model does
     /// not have are counted as left out.
-    pub(in crate::formats) fn block(
-        self,
-        at: &str,
-        draft: &mut Draft,
-    ) -> Result<Option<Block>, Problem> {
+    pub(super) fn block(self, at: &str, draft: &mut Draft) -> Result<Option<Block>, Problem> {
         let lacks = |field| Problem::lacks(at, &self.kind, field);
         Ok(Some(match self.kind.as_str() {
             "text" => Block::Text { text: self.text.ok_or_else(|| lacks("text"))? },
@@ -717,29 +682,17 @@ impl Part {
 }
 
 #[derive(Deserialize)]
-pub(super) struct Response {
-    pub(super) model: Option<String>,
-    pub(super) content: Option<Json>,
-    pub(super) usage: Option<WireUsage>,
-    pub(super) diagnostics: Option<Diagnostics>,
-}
-
-/// What the API says of a request besides.
-#[derive(Clone, Copy, Debug, Default)]
-pub(in crate::formats) struct Diagnostics(Option<CacheMiss>);
-
-impl<'de> Deserialize<'de> for Diagnostics {
-    fn deserialize<D: serde::Deserializer<'de>>(value: D) -> Result<Self, D::Error> {
-        let value = Json::deserialize(value)?;
-        let told = value.pointer("/cache_miss_reason/type").cloned();
-        // A reason of a later version is none that is known.
-        Ok(Self(told.and_then(|kind| from_json(kind).ok())))
-    }
+struct Response {
+    model: Option<String>,
+    content: Option<Json>,
+    usage: Option<WireUsage>,
+    #[serde(default)]
+    diagnostics: Json,
 }
 
 /// Anthropic's usage: cached tokens are counted beside the input.
 #[derive(Clone, Debug, Deserialize)]
-pub(in crate::formats) struct WireUsage {
+pub(super) struct WireUsage {
     input_tokens: Option<u64>,
     cache_creation_input_tokens: Option<u64>,
     cache_read_input_tokens: Option<u64>,
@@ -798,24 +751,26 @@ struct Written {
 
 impl WireUsage {
     /// Takes along why the cache was not read.
-    pub(in crate::formats) fn diagnosed(&mut self, diagnostics: Option<Diagnostics>) {
-        self.cache_miss = self.cache_miss.or(diagnostics.and_then(|told| told.0));
+    pub(super) fn diagnosed(&mut self, diagnostics: &Json) {
+        let reason = diagnostics.pointer("/cache_miss_reason/type").cloned();
+        // A reason of a later version is none that is known.
+        self.cache_miss = self.cache_miss.or(reason.and_then(|kind| from_json(kind).ok()));
     }
 
     /// What the request used that wrote the end of the response, in disjoint
     /// buckets: the prompt that the next one extends.
-    pub(in crate::formats) fn usage(&self) -> Usage {
+    pub(super) fn usage(&self) -> Usage {
         self.calls(None).own.pop().unwrap_or_default()
     }
 
     /// Tokens that the models wrote, by which a later report is told.
-    pub(in crate::formats) fn output(&self) -> u64 {
+    pub(super) fn output(&self) -> u64 {
         self.output_tokens.unwrap_or(0)
     }
 
     /// The requests that are reported, where a model answered. One that declined
     /// before another took over is not that model.
-    pub(super) fn calls(&self, model: Option<&str>) -> Calls {
+    fn calls(&self, model: Option<&str>) -> Calls {
         let mut calls = Calls::default();
         let answers = |entry: &&Iteration| matches!(&*entry.kind, "message" | "fallback_message");
         let last = self.iterations.iter().rfind(answers);
@@ -847,7 +802,7 @@ impl WireUsage {
     }
 
     /// The model with the marks of how it was served (`pricing::service`).
-    pub(in crate::formats) fn named(&self, model: Option<&str>) -> Option<String> {
+    pub(super) fn named(&self, model: Option<&str>) -> Option<String> {
         let fast = self.speed.as_deref().filter(|speed| *speed == "fast");
         Some(marked(model?, [fast, self.geo(), self.tier()]))
     }
@@ -884,7 +839,7 @@ fn marked(model: &str, marks: [Option<&str>; 3]) -> String {
 }
 
 /// An entry of a log: the request's body, and the response where it is there.
-pub(in crate::formats) fn entry(mut value: Json) -> (Json, Option<Json>) {
+pub(super) fn entry(mut value: Json) -> (Json, Option<Json>) {
     let Some(request) = value.get_mut("request").map(Json::take) else { return (value, None) };
     let inner = |mut value: Json| match value.get_mut("body").map(Json::take) {
         Some(body) => body,
@@ -899,7 +854,7 @@ const MARKS: [&str; 2] = ["condenseParent", "truncationParent"];
 
 /// Whether a record can only be a request to this API: other APIs have roles
 /// and contents, too.
-pub(in crate::formats) fn is_request(record: &Json) -> bool {
+pub(super) fn is_request(record: &Json) -> bool {
     let request = record.get("request").unwrap_or(record);
     let body = request.get("body").unwrap_or(request);
     let tools = body.get("tools").and_then(|tools| tools.get(0));

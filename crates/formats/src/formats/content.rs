@@ -8,12 +8,14 @@ use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::de::value::MapAccessDeserializer;
-use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{
+    Deserialize, DeserializeOwned, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor,
+};
 use serde_json::Value as Json;
 
 use crate::draft::{Draft, Ids};
 use crate::error::Problem;
-use crate::source::Source;
+use crate::source::{Source, from_json};
 use recap_core::model::{
     Block, Message, MessageIndex, Piece, Role, Session, ToolDefinition, Usage,
 };
@@ -148,6 +150,49 @@ impl<'de, P: Deserialize<'de>> Deserialize<'de> for Content<P> {
     }
 }
 
+/// A record whose fields are taken by their JSON pointers.
+pub(super) struct Fields(pub(super) Json);
+
+impl Fields {
+    /// Takes a value; `None` where there is none, or null.
+    ///
+    /// # Errors
+    /// A value of another shape, with its place.
+    pub(super) fn take<T: DeserializeOwned>(
+        &mut self,
+        pointer: &str,
+    ) -> Result<Option<T>, Problem> {
+        match self.0.pointer_mut(pointer).map(Json::take) {
+            None if !self.0.is_object() && !self.0.is_null() => {
+                Err(Problem::shape(".", "expected an object"))
+            }
+            None | Some(Json::Null) => Ok(None),
+            Some(value) => from_json(value).map(Some).map_err(|problem| below(pointer, problem)),
+        }
+    }
+
+    /// Takes a value that must be there.
+    ///
+    /// # Errors
+    /// As [`Fields::take`], and where it is missing.
+    pub(super) fn need<T: DeserializeOwned>(&mut self, pointer: &str) -> Result<T, Problem> {
+        let missing = || below(pointer, Problem::shape(".", "it is missing"));
+        self.take(pointer)?.ok_or_else(missing)
+    }
+}
+
+/// A problem at a place below this pointer.
+pub(super) fn below(pointer: &str, problem: Problem) -> Problem {
+    let place = pointer.trim_start_matches('/').replace('/', ".");
+    match problem {
+        Problem::Shape { at, message } if at == "." => Problem::Shape { at: place, message },
+        Problem::Shape { at, message } if at.starts_with('[') => {
+            Problem::Shape { at: format!("{place}{at}"), message }
+        }
+        other => other.within(format_args!("{place}.")),
+    }
+}
+
 /// The source of an image; its bytes are not kept.
 #[derive(Debug, PartialEq, serde::Deserialize)]
 #[serde(untagged)]
@@ -191,6 +236,17 @@ impl TextPart {
     pub(super) fn split(self) -> (String, Option<String>) {
         (self.kind, self.text)
     }
+}
+
+/// A call of a tool, under the names of most agents.
+#[derive(serde::Deserialize)]
+pub(super) struct ToolCall {
+    #[serde(alias = "toolCallId")]
+    pub(super) id: String,
+    #[serde(alias = "function")]
+    pub(super) name: String,
+    #[serde(default)]
+    pub(super) arguments: Json,
 }
 
 /// Text and picture count of a tool result.
@@ -330,6 +386,8 @@ pub(super) struct ChatUsage {
     /// What OpenRouter charges, in USD.
     pub(super) cost: Option<f64>,
     prompt_tokens_details: Option<PromptDetails>,
+    /// What LiteLLM adds of Anthropic's.
+    cache_creation_input_tokens: Option<u64>,
 }
 
 /// What OpenAI says of the prompt's tokens.
@@ -350,7 +408,8 @@ impl PromptDetails {
 
 impl ChatUsage {
     pub(super) fn disjoint(&self) -> Usage {
-        let cached = PromptDetails::cached(self.prompt_tokens_details);
+        let [read, written] = PromptDetails::cached(self.prompt_tokens_details);
+        let cached = [read, self.cache_creation_input_tokens.unwrap_or(written)];
         usage_of(self.prompt_tokens, cached, self.completion_tokens)
     }
 }

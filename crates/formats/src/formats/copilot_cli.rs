@@ -99,112 +99,124 @@ impl Reader {
 
     fn event(&mut self, line: u64, event: Event) -> Result<(), Problem> {
         let Event { kind, id, timestamp: at, data, .. } = event;
+        let mut data = Fields(data);
+        let turn = |role| Turn { id: id.clone(), at, line: Some(line), ..Turn::new(role) };
         match kind.as_str() {
-            "assistant.message" => return self.answer(id, at, line, from_json(data)?),
-            "session.start" | "session.resume" => self.session(from_json(data)?),
-            "session.model_change" => {
-                self.model = data.get("newModel").and_then(Json::as_str).map(str::to_owned);
-            }
-            "system.message" => self.prompt(from_json(data)?),
-            "user.message" => {
+            "assistant.message" => return self.answer(turn(Role::Assistant), data),
+            "session.start" | "session.resume" => return self.session(data),
+            "session.model_change" => self.model = data.take("/newModel")?,
+            "system.message" => {
+                let prompt = data.take("/content")?.unwrap_or_default();
                 self.close();
-                let message: WireMessage = from_json(data)?;
-                let mut turn = Turn { id, at, line: Some(line), ..Turn::new(Role::User) };
-                turn.text(message.transformed_content.unwrap_or(message.content));
-                for attached in message.attachments.into_iter().flatten() {
-                    match (attached.image().map(str::to_owned), attached.kind) {
-                        (Some(kind), _) => {
-                            turn.blocks.push(Block::Image { media_type: Some(kind) });
-                        }
-                        (None, kind) => {
-                            let kind = kind.unwrap_or_else(|| "unknown".to_owned());
-                            self.recorder.draft.leave_out(format!("{kind} attachment"), 1);
-                        }
-                    }
-                }
-                self.recorder.turn(turn);
+                self.recorder.draft.system_prompt(vec![prompt]);
             }
-            "tool.execution_complete" => self.result(id, at, line, from_json(data)?),
+            "user.message" => return self.said(turn(Role::User), data),
+            "tool.execution_complete" => {
+                let outcome = Outcome { id, at, line: Some(line), ..Outcome::default() };
+                return self.result(outcome, data);
+            }
             "system.notification" => {
+                let mut turn = turn(Role::System);
+                turn.text(data.take::<String>("/content")?.unwrap_or_default());
                 self.close();
-                let message: WireMessage = from_json(data)?;
-                let mut turn = Turn { id, at, line: Some(line), ..Turn::new(Role::System) };
-                turn.text(message.content);
                 self.recorder.turn(turn);
             }
-            "session.shutdown" => {
-                let ended: Ended = from_json(data)?;
-                self.runs += u64::from(ended.model_metrics.is_some());
-                for (model, total) in ended.model_metrics.into_iter().flatten() {
-                    let sum = self.totals.entry(model.clone()).or_default();
-                    sum.model = Some(model);
-                    sum.add(total.requests.count, &total.usage.call().usage, None);
-                }
-            }
+            "session.shutdown" => return self.ended(data),
             "session.compaction_start" => {
                 self.close();
                 self.began = Some(self.recorder.count());
             }
-            "session.compaction_complete" => self.compaction(at, from_json(data)?)?,
+            "session.compaction_complete" => return self.compaction(at, data),
             _ => self.recorder.draft.leave_out(format!("{kind} event"), 1),
         }
         Ok(())
     }
 
-    fn session(&mut self, wire: WireSession) {
-        self.model = wire.selected_model.or(self.model.take());
-        let mut known: Vec<String> = wire.session_id.into_iter().collect();
-        if let Some(workspace) = wire.context {
-            let folder = workspace.git_root.or_else(|| workspace.cwd.clone());
-            self.recorder.session().project = folder.as_deref().and_then(project_of);
-            workspace.cwd.into_iter().for_each(|cwd| self.recorder.draft.worked_in(cwd));
-            known.extend([folder, workspace.repository, workspace.branch].into_iter().flatten());
+    fn session(&mut self, mut data: Fields) -> Result<(), Problem> {
+        self.model = data.take("/selectedModel")?.or(self.model.take());
+        let cwd: Option<String> = data.take("/context/cwd")?;
+        let folder = data.take("/context/gitRoot")?.or_else(|| cwd.clone());
+        if let Some(folder) = &folder {
+            self.recorder.session().project = project_of(folder);
         }
-        self.recorder.draft.metadata.extend(known);
+        let (repository, branch) =
+            (data.take("/context/repository")?, data.take("/context/branch")?);
+        let known = [data.take("/sessionId")?, folder, repository, branch];
+        self.recorder.draft.metadata.extend(known.into_iter().flatten());
+        cwd.into_iter().for_each(|cwd| self.recorder.draft.worked_in(cwd));
+        Ok(())
     }
 
-    fn prompt(&mut self, message: WireMessage) {
+    /// What the user said.
+    fn said(&mut self, mut turn: Turn, mut data: Fields) -> Result<(), Problem> {
+        let content: Option<String> = data.take("/content")?;
+        // The text as the model was sent it.
+        let sent = data.take("/transformedContent")?.or(content);
+        let attached: Option<Vec<Attached>> = data.take("/attachments")?;
         self.close();
-        self.recorder.draft.system_prompt(vec![message.content]);
+        turn.text(sent.unwrap_or_default());
+        for attached in attached.into_iter().flatten() {
+            if let Some(kind) = attached.image() {
+                turn.blocks.push(Block::Image { media_type: Some(kind.to_owned()) });
+            } else {
+                let kind = attached.kind.as_deref().unwrap_or("unknown");
+                self.recorder.draft.leave_out(format!("{kind} attachment"), 1);
+            }
+        }
+        self.recorder.turn(turn);
+        Ok(())
     }
 
-    fn answer(
-        &mut self,
-        id: Option<String>,
-        at: Option<Timestamp>,
-        line: u64,
-        answer: Answer,
-    ) -> Result<(), Problem> {
-        let Answer { content, model, api_call_id, .. } = answer;
+    /// What each model was asked and used until the end of a run.
+    fn ended(&mut self, mut data: Fields) -> Result<(), Problem> {
+        let models: Option<BTreeMap<String, Json>> = data.take("/modelMetrics")?;
+        self.runs += u64::from(models.is_some());
+        for (model, total) in models.into_iter().flatten() {
+            let mut total = Fields(total);
+            let requests = total.take("/requests/count")?.unwrap_or(0);
+            let spent: Spent = total.take("/usage")?.unwrap_or_default();
+            let sum = self.totals.entry(model.clone()).or_default();
+            sum.model = Some(model);
+            sum.add(requests, &spent.call().usage, None);
+        }
+        Ok(())
+    }
+
+    fn answer(&mut self, begun: Turn, mut data: Fields) -> Result<(), Problem> {
+        let content: Option<String> = data.take("/content")?;
+        let model: Option<String> = data.take("/model")?;
+        // The same for all messages that one response was split into.
+        let response: Option<String> = data.take("/apiCallId")?;
+        let reasoning: Option<String> = data.take("/reasoningText")?;
+        let hidden: Option<String> = data.take("/reasoningOpaque")?;
+        let calls: Option<Vec<ToolCall>> = data.take("/toolRequests")?;
+        let written: Option<u64> = data.take("/outputTokens")?;
         let goes_on =
-            |(open, _): &mut (Option<String>, Turn)| api_call_id.is_some() && *open == api_call_id;
+            |(open, _): &mut (Option<String>, Turn)| response.is_some() && *open == response;
         let mut turn = match self.open.take_if(goes_on) {
             Some((_, turn)) => turn,
             None => {
                 self.close();
                 let chosen = self.model.clone().filter(|model| model != "auto");
-                let model = model.or(chosen);
-                Turn { id, at, line: Some(line), model, ..Turn::new(Role::Assistant) }
+                Turn { model: model.or(chosen), ..begun }
             }
         };
-        match (answer.reasoning_text, answer.reasoning_opaque) {
+        match (reasoning, hidden) {
             (Some(text), _) => turn.reasoning(text),
             (None, Some(_)) => turn.blocks.push(Block::Reasoning { text: String::new() }),
             (None, None) => {}
         }
-        turn.text(content);
-        for call in answer.tool_requests.into_iter().flatten() {
-            turn.blocks.push(self.recorder.call(call.tool_call_id, call.name, call.arguments));
+        turn.text(content.unwrap_or_default());
+        for ToolCall { id, name, arguments } in calls.into_iter().flatten() {
+            turn.blocks.push(self.recorder.call(id, name, arguments));
         }
-        if answer.output_tokens.is_some_and(|tokens| tokens > 0) && turn.blocks.is_empty() {
+        if written.is_some_and(|tokens| tokens > 0) && turn.blocks.is_empty() {
             // What it wrote was not shown.
             turn.blocks.push(Block::Reasoning { text: String::new() });
         }
-        if answer.output_tokens.is_some() {
-            let reason = "output tokens of a response whose prompt tokens are not recorded";
-            self.recorder.draft.leave_out(reason, 1);
-        }
-        self.open = Some((api_call_id, turn));
+        let reason = "output tokens of a response whose prompt tokens are not recorded";
+        self.recorder.draft.leave_out(reason, written.is_some().into());
+        self.open = Some((response, turn));
         Ok(())
     }
 
@@ -215,43 +227,46 @@ impl Reader {
         }
     }
 
-    fn result(&mut self, id: Option<String>, at: Option<Timestamp>, line: u64, done: Done) {
-        self.close();
-        let returned = done.result.as_ref();
-        let pictures = returned.and_then(|returned| returned.binary_results_for_llm.as_ref());
+    fn result(&mut self, outcome: Outcome, mut data: Fields) -> Result<(), Problem> {
+        let call: String = data.need("/toolCallId")?;
+        let success = data.take("/success")?.unwrap_or(false);
+        let returned: Option<String> = data.take("/result/content")?;
+        let text = returned.or(data.take("/error/message")?).unwrap_or_default();
+        let pictures: Option<Vec<Attached>> = data.take("/result/binaryResultsForLlm")?;
         let images = pictures.into_iter().flatten().filter(|one| one.image().is_some()).count();
-        let text = match (done.result, done.error) {
-            (Some(returned), _) => returned.content,
-            (None, Some(failure)) => failure.message,
-            (None, None) => String::new(),
-        };
+        self.close();
         let text = ResultText { text, images: images as u32 };
-        let outcome = Outcome { id, is_error: !done.success, at, line: Some(line) };
-        self.recorder.result(&done.tool_call_id, text, outcome);
+        self.recorder.result(&call, text, Outcome { is_error: !success, ..outcome });
+        Ok(())
     }
 
-    fn compaction(&mut self, at: Option<Timestamp>, done: Compaction) -> Result<(), Problem> {
+    fn compaction(&mut self, at: Option<Timestamp>, mut data: Fields) -> Result<(), Problem> {
+        let success: Option<bool> = data.take("/success")?;
+        let summary: Option<String> = data.take("/summaryContent")?;
+        let tokens_before = data.take("/preCompactionTokens")?;
+        let spent: Option<Spent> = data.take("/compactionTokensUsed")?;
+        let trigger: Option<String> = data.take("/trigger")?;
         self.close();
         let after = self.recorder.count();
         let kept_from = self.began.take().unwrap_or(after);
-        if done.success == Some(false) {
+        if success == Some(false) {
             self.recorder.draft.leave_out("failed compaction", 1);
             return Ok(());
         }
-        let summary = done.summary_content.filter(|text| !text.is_empty());
+        let summary = summary.filter(|text| !text.is_empty());
         let unreadable = summary.is_none().then(|| "the log does not hold the summary".to_owned());
         self.recorder.draft.compact(RecordedCompaction {
             after,
             kept_from,
             summary,
             unreadable,
-            trigger: match done.trigger.as_deref() {
+            trigger: match trigger.as_deref() {
                 Some("manual") => RecordedTrigger::Manual,
                 Some("threshold" | "context_limit_retry") => RecordedTrigger::Auto,
                 _ => RecordedTrigger::Unknown,
             },
-            tokens_before: done.pre_compaction_tokens,
-            call: done.compaction_tokens_used.map(Spent::call),
+            tokens_before,
+            call: spent.map(Spent::call),
             at,
             ..RecordedCompaction::default()
         })
@@ -306,33 +321,6 @@ impl Event {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct WireSession {
-    session_id: Option<String>,
-    selected_model: Option<String>,
-    context: Option<Workspace>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Workspace {
-    cwd: Option<String>,
-    git_root: Option<String>,
-    repository: Option<String>,
-    branch: Option<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct WireMessage {
-    #[serde(default)]
-    content: String,
-    /// The text as the model was sent it.
-    transformed_content: Option<String>,
-    attachments: Option<Vec<Attached>>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
 struct Attached {
     #[serde(rename = "type")]
     kind: Option<String>,
@@ -343,85 +331,6 @@ impl Attached {
     fn image(&self) -> Option<&str> {
         self.mime_type.as_deref().filter(|kind| kind.starts_with("image/"))
     }
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Answer {
-    #[serde(default)]
-    content: String,
-    model: Option<String>,
-    reasoning_text: Option<String>,
-    reasoning_opaque: Option<String>,
-    tool_requests: Option<Vec<Request>>,
-    output_tokens: Option<u64>,
-    /// The same for all messages that one response was split into.
-    api_call_id: Option<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Request {
-    tool_call_id: String,
-    name: String,
-    #[serde(default)]
-    arguments: Json,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Done {
-    tool_call_id: String,
-    #[serde(default)]
-    success: bool,
-    result: Option<Returned>,
-    error: Option<Failure>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Returned {
-    #[serde(default)]
-    content: String,
-    binary_results_for_llm: Option<Vec<Attached>>,
-}
-
-#[derive(Deserialize)]
-struct Failure {
-    #[serde(default)]
-    message: String,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Compaction {
-    success: Option<bool>,
-    summary_content: Option<String>,
-    pre_compaction_tokens: Option<u64>,
-    compaction_tokens_used: Option<Spent>,
-    trigger: Option<String>,
-}
-
-/// The end of a session.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Ended {
-    model_metrics: Option<BTreeMap<String, Total>>,
-}
-
-/// What a model was asked and used until then.
-#[derive(Deserialize)]
-struct Total {
-    #[serde(default)]
-    requests: Count,
-    #[serde(default)]
-    usage: Spent,
-}
-
-#[derive(Default, Deserialize)]
-struct Count {
-    #[serde(default)]
-    count: u64,
 }
 
 /// Cached tokens are part of the input, as the totals of a session bear out.

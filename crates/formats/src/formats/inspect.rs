@@ -88,7 +88,7 @@ impl Reader {
         Ok(())
     }
 
-    fn sample(&mut self, sample: Json, eval: &Eval, single: bool) -> Result<(), Problem> {
+    fn sample(&mut self, sample: Json, eval: &Json, single: bool) -> Result<(), Problem> {
         let sample: Sample = from_json(with_attachments(sample))?;
         let own = match &sample.id {
             Json::String(text) => text.clone(),
@@ -99,9 +99,11 @@ impl Reader {
             (false, Some(epoch)) => format!("{own}-epoch-{epoch}"),
             (false, None) => own.clone(),
         });
-        draft.session.model.clone_from(&eval.model);
+        let text = |key: &str| eval.get(key).and_then(Json::as_str).map(str::to_owned);
+        let asked = text("model");
+        draft.session.model.clone_from(&asked);
         // Epochs of one sample are not independent sessions.
-        draft.session.project = eval.task.as_ref().map(|task| format!("{task}-{own}"));
+        draft.session.project = text("task").map(|task| format!("{task}-{own}"));
         let mut calls = Calls::of(sample.events)?;
         draft.session.preamble.tools = std::mem::take(&mut calls.tools);
         let mut ids = Ids::default();
@@ -114,7 +116,7 @@ impl Reader {
             let message = calls.message(id, message, &mut draft)?;
             places.entry(own.unwrap_or_default()).or_insert(message.id.clone());
             if let Some(made) = made {
-                let model = made.output.model.clone().or_else(|| eval.model.clone());
+                let model = made.output.model.clone().or_else(|| asked.clone());
                 model.iter().for_each(|model| draft.models.add(model, &message.id));
                 let usage = made.output.usage.map(|usage| usage.usage());
                 let at = made.at.or(message.at);
@@ -131,7 +133,7 @@ impl Reader {
                 draft.leave_out("total of a model that cannot be read", 1);
                 continue;
             };
-            let is_own = eval.model.as_ref() == Some(&model);
+            let is_own = eval.get("model").and_then(Json::as_str) == Some(&model);
             let answers = draft.session.messages.iter().filter(|message| message.is_request());
             let requests = if is_own { answers.count() as u64 } else { 0 };
             let (usage, usd) = (wire.usage(), wire.total_cost);
@@ -256,7 +258,8 @@ impl Calls {
         let some =
             |value: Json| if value.is_null() { Json::Object(Default::default()) } else { value };
         let output: Output = from_json(some(event.output))?;
-        let first = output.choices.first().and_then(|choice| Answer::chosen(&choice.message));
+        let first =
+            output.choices.first().and_then(|choice| Answer::chosen(choice.get("message")?));
         let input = if event.input.is_array() { from_json(event.input)? } else { Vec::new() };
         let own = event.model.or_else(|| output.model.clone());
         if let Some((model, usage)) = own.zip(output.usage).filter(|_| event.cache != "read") {
@@ -308,7 +311,7 @@ impl Calls {
         }
         let mut blocks = blocks(wire.content, draft);
         for call in wire.tool_calls.into_iter().flatten() {
-            blocks.push(draft.call(call.id, call.function, call.arguments));
+            blocks.push(draft.call(call.id, call.name, call.arguments));
         }
         Ok(Message::new(id, role, None, blocks))
     }
@@ -485,106 +488,87 @@ fn written(message: WireMessage, draft: &mut Draft) -> Option<Piece> {
 
 /// A log: the parts that the importer reads.
 #[derive(Default, Deserialize)]
-pub(super) struct Log {
+struct Log {
     #[serde(default)]
-    pub(super) eval: Eval,
-    pub(super) samples: Option<Vec<Json>>,
-}
-
-#[derive(Default, Deserialize)]
-pub(super) struct Eval {
-    pub(super) task: Option<String>,
-    pub(super) model: Option<String>,
+    eval: Json,
+    samples: Option<Vec<Json>>,
 }
 
 /// A run of the agent on one task of the data set.
 #[derive(Deserialize)]
-pub(super) struct Sample {
+struct Sample {
     #[serde(default)]
-    pub(super) id: Json,
-    pub(super) epoch: Option<u64>,
+    id: Json,
+    epoch: Option<u64>,
     #[serde(default)]
-    pub(super) messages: Vec<WireMessage>,
+    messages: Vec<WireMessage>,
     #[serde(default)]
-    pub(super) events: Vec<Event>,
+    events: Vec<Event>,
     /// What each model used, whoever asked it.
-    pub(super) model_usage: Option<BTreeMap<String, Json>>,
+    model_usage: Option<BTreeMap<String, Json>>,
 }
 
 #[derive(Deserialize)]
-pub(super) struct WireMessage {
-    pub(super) id: Option<String>,
-    pub(super) role: String,
+struct WireMessage {
+    id: Option<String>,
+    role: String,
     #[serde(default)]
-    pub(super) content: Content<Part>,
-    pub(super) tool_calls: Option<Vec<WireCall>>,
-    pub(super) tool_call_id: Option<String>,
-    pub(super) error: Option<ToolError>,
+    content: Content<Part>,
+    tool_calls: Option<Vec<ToolCall>>,
+    tool_call_id: Option<String>,
+    error: Option<ToolError>,
 }
 
 #[derive(Deserialize)]
-pub(super) struct Part {
+struct Part {
     #[serde(rename = "type")]
-    pub(super) kind: String,
-    pub(super) text: Option<String>,
-    pub(super) reasoning: Option<String>,
-    pub(super) summary: Option<String>,
+    kind: String,
+    text: Option<String>,
+    reasoning: Option<String>,
+    summary: Option<String>,
 }
 
 #[derive(Deserialize)]
-pub(super) struct WireCall {
-    pub(super) id: String,
-    pub(super) function: String,
+struct ToolError {
     #[serde(default)]
-    pub(super) arguments: Json,
-}
-
-#[derive(Deserialize)]
-pub(super) struct ToolError {
-    #[serde(default)]
-    pub(super) message: String,
+    message: String,
 }
 
 /// An event of the kind `model` or `tool`; the others are not read.
 #[derive(Deserialize)]
-pub(super) struct Event {
+struct Event {
     #[serde(default)]
-    pub(super) event: String,
-    pub(super) timestamp: Option<Timestamp>,
-    pub(super) completed: Option<Timestamp>,
+    event: String,
+    timestamp: Option<Timestamp>,
+    completed: Option<Timestamp>,
     /// The model that was asked, and whether a cache of Inspect answered (`read`).
-    pub(super) model: Option<String>,
+    model: Option<String>,
     #[serde(default)]
-    pub(super) cache: Json,
+    cache: Json,
     /// Id of the call of a tool.
-    pub(super) id: Option<Json>,
+    id: Option<Json>,
     /// A list of messages; other kinds of events have something else here.
     #[serde(default)]
-    pub(super) input: Json,
+    input: Json,
     #[serde(default)]
-    pub(super) tools: Json,
+    tools: Json,
     #[serde(default)]
-    pub(super) output: Json,
+    output: Json,
 }
 
 /// What a model returned.
 #[derive(Default, Deserialize)]
-pub(super) struct Output {
-    pub(super) model: Option<String>,
+struct Output {
+    model: Option<String>,
     #[serde(default)]
-    pub(super) choices: Vec<Choice>,
-    pub(super) usage: Option<WireUsage>,
-}
-
-#[derive(Deserialize)]
-pub(super) struct Choice {
-    pub(super) message: Json,
+    choices: Vec<Json>,
+    usage: Option<WireUsage>,
 }
 
 /// Inspect's usage. Whether the input contains what was read from a cache
 /// depends on the provider and the version; the total tells.
 #[derive(Clone, Copy, Deserialize)]
-pub(super) struct WireUsage {
+struct WireUsage {
     #[serde(default)]
     input_tokens: u64,
     #[serde(default)]
@@ -593,12 +577,12 @@ pub(super) struct WireUsage {
     total_tokens: u64,
     input_tokens_cache_read: Option<u64>,
     input_tokens_cache_write: Option<u64>,
-    pub(super) total_cost: Option<f64>,
+    total_cost: Option<f64>,
 }
 
 impl WireUsage {
     /// The usage in disjoint buckets.
-    pub(super) fn usage(&self) -> Usage {
+    fn usage(&self) -> Usage {
         let cache_read = self.input_tokens_cache_read.unwrap_or(0);
         let cache_write_5m = self.input_tokens_cache_write.unwrap_or(0);
         let cached = cache_read.saturating_add(cache_write_5m);
@@ -613,7 +597,7 @@ impl WireUsage {
 const ATTACHMENT: &str = "attachment://";
 
 /// Puts the attachments of a sample in the places that name them.
-pub(super) fn with_attachments(mut sample: Json) -> Json {
+fn with_attachments(mut sample: Json) -> Json {
     let attachments = sample.get_mut("attachments").map(Json::take);
     let texts: FxHashMap<String, Json> = match attachments {
         Some(Json::Object(texts)) => texts.into_iter().collect(),

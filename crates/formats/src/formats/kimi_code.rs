@@ -23,54 +23,20 @@ pub(super) const FORMAT: Format = Format {
     beside: None,
 };
 
-/// Records that hold nothing which is sent, or what other records say.
-const BESIDE: [&str; 45] = [
-    "context.update_token_count",
-    "cron.add",
-    "cron.cursor",
-    "cron.delete",
-    "forked",
-    "full_compaction.complete",
-    "goal.clear",
-    "goal.create",
-    "goal.update",
-    "interaction.request",
-    "interaction.resolved",
-    "interruptionReminder.recorded",
-    "mcp.tools_discovered",
-    "metadata",
-    "permission.record_approval_result",
-    "permission.set_mode",
-    "plan.revision",
-    "plan_mode.cancel",
-    "plan_mode.enter",
-    "plan_mode.exit",
-    "plugin.session_start",
-    "prompt.accepted",
-    "runtime.set_binding",
-    "staleGuard.cleared",
-    "staleGuard.recorded",
-    "swarm_mode.enter",
-    "swarm_mode.exit",
-    "task.started",
-    "task.terminated",
-    "task.waitDelivered",
-    "token_counting.measured",
-    "token_counting.rebased",
-    "token_counting.truncated",
-    "token_counting.turn_recorded",
-    "tools.register_user_tool",
-    "tools.reset_active_tools",
-    "tools.set_active_tools",
-    "tools.unregister_user_tool",
-    "tools.update_store",
-    "tower_mode.enter",
-    "tower_mode.exit",
-    "turn.cancel",
-    "turn.ended",
-    "turn.prompt",
-    "turn.steer",
-];
+/// Whether a record of this kind holds nothing which is sent, or what other records say.
+fn is_beside(kind: &str) -> bool {
+    match kind.split_once('.').unwrap_or((kind, "")) {
+        ("context", "update_token_count") | ("full_compaction", "complete") => true,
+        ("turn", "cancel" | "ended" | "prompt" | "steer") => true,
+        ("tools", "register_user_tool" | "unregister_user_tool" | "update_store") => true,
+        ("tools", "set_active_tools" | "reset_active_tools") => true,
+        ("cron" | "forked" | "goal" | "interaction" | "interruptionReminder" | "mcp", _) => true,
+        ("metadata" | "permission" | "plan" | "plan_mode" | "plugin" | "prompt", _) => true,
+        ("runtime" | "staleGuard" | "swarm_mode" | "task" | "token_counting", _) => true,
+        ("tower_mode", _) => true,
+        _ => false,
+    }
+}
 
 /// The result that the agent writes for a call without one.
 const INTERRUPTED: &str = "Tool execution was interrupted before its result was recorded. \
@@ -141,7 +107,7 @@ struct WireMessage {
     role: String,
     #[serde(default)]
     content: Content<Part>,
-    tool_calls: Option<Vec<Call>>,
+    tool_calls: Option<Vec<ToolCall>>,
     tool_call_id: Option<String>,
     tools: Option<Vec<Json>>,
     #[serde(default)]
@@ -151,30 +117,11 @@ struct WireMessage {
 }
 
 #[derive(Deserialize)]
-struct Call {
-    id: String,
-    name: String,
-    #[serde(default)]
-    arguments: Json,
-}
-
-#[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ToolResult {
     output: Content<Part>,
     is_error: Option<bool>,
     note: Option<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Counts {
-    input_other: u64,
-    output: u64,
-    #[serde(default)]
-    input_cache_read: u64,
-    #[serde(default)]
-    input_cache_creation: u64,
 }
 
 /// What a message of the context is to undoing and compacting.
@@ -261,7 +208,7 @@ impl Reader {
                 let count = record.get("count").and_then(Json::as_u64);
                 self.undo(count.ok_or_else(|| Problem::shape("count", "it is no count"))?);
             }
-            other if BESIDE.contains(&other) => {}
+            other if is_beside(other) => {}
             other => self.recorder.draft.leave_out(format!("{other} record"), 1),
         }
         Ok(())
@@ -324,7 +271,7 @@ impl Reader {
         if role == Role::Assistant {
             self.interrupt();
         }
-        for Call { id, name, arguments } in message.tool_calls.into_iter().flatten() {
+        for ToolCall { id, name, arguments } in message.tool_calls.into_iter().flatten() {
             turn.blocks.push(self.call(id, name, arguments));
         }
         let kind = message.origin.get("kind").and_then(Json::as_str);
@@ -651,6 +598,9 @@ impl Reader {
 }
 
 fn usage(counts: Json) -> Result<Usage, Problem> {
-    let Counts { input_other, output, input_cache_read, input_cache_creation } = from_json(counts)?;
-    Ok(disjoint(input_other, input_cache_read, input_cache_creation, output))
+    let mut counts = Fields(counts);
+    let (input, output) = (counts.need("/inputOther")?, counts.need("/output")?);
+    let read = counts.take("/inputCacheRead")?.unwrap_or(0);
+    let written = counts.take("/inputCacheCreation")?.unwrap_or(0);
+    Ok(disjoint(input, read, written, output))
 }

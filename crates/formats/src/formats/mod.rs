@@ -31,8 +31,8 @@ mod prelude {
     pub(super) use serde_json::Value as Json;
 
     pub(super) use super::content::{
-        Content, ResultText, TextPart, disjoint, in_utc, media_type, project_of, result_message,
-        result_text, role_of, text_of, tool_definitions,
+        Content, Fields, ResultText, TextPart, ToolCall, disjoint, in_utc, media_type, project_of,
+        result_message, result_text, role_of, text_of, tool_definitions,
     };
     pub(super) use super::content::{Outcome, Recorder, Turn};
     pub(super) use crate::LoadOptions;

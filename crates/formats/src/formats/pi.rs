@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::content::warn_of_branches;
+use super::content::{branch_to_last, warn_of_branches};
 use super::prelude::*;
 use crate::database::{Listed, UNTRIED, Wanted, read_sessions, tell_of_unread};
 
@@ -55,13 +55,17 @@ type ReadSession = (Draft, Vec<(u64, Problem)>);
 /// Reads the entries of one session.
 fn session(entries: Vec<Entry>, id: &str) -> Result<ReadSession, Problem> {
     let mut reader = Reader { draft: Draft::named(id), ..Reader::default() };
-    let chain = chain(&entries)?;
+    // The session's own entry is part of no branch.
+    let on = branch_to_last(entries.iter().map(|entry| match entry.body {
+        Body::Session(_) => (None, None),
+        _ => (entry.header.id.as_deref(), entry.header.parent_id.as_deref()),
+    }))?;
     let mut aside = Vec::new();
-    let off = entries.len() - chain.len();
+    let off = on.iter().filter(|on| !**on).count();
     let mut entries: Vec<Option<Entry>> = entries.into_iter().map(Some).collect();
     reader.index_ids(&entries);
-    for at in chain {
-        let entry = entries[at].take().expect("a chain holds an entry once");
+    for (at, _) in on.into_iter().enumerate().filter(|(_, on)| *on) {
+        let entry = entries[at].take().expect("each is taken once");
         let line = entry.line;
         if let Err(problem) = reader.entry(at, entry) {
             aside.push((line, problem));
@@ -74,42 +78,6 @@ fn session(entries: Vec<Entry>, id: &str) -> Result<ReadSession, Problem> {
 
 /// Why an entry is not in the session.
 const ABANDONED: &str = "entry on an abandoned branch";
-
-/// Positions of the conversation's entries: all of a list, or the path to the
-/// last entry of a tree. The session entry is not part of either.
-fn chain(entries: &[Entry]) -> Result<Vec<usize>, Problem> {
-    let is_session = |e: &Entry| matches!(e.body, Body::Session(_));
-    let ids: FxHashMap<&str, usize> = entries
-        .iter()
-        .enumerate()
-        .filter(|(_, e)| !is_session(e))
-        .filter_map(|(at, e)| Some((e.header.id.as_deref()?, at)))
-        .collect();
-    if ids.is_empty() {
-        return Ok((0..entries.len()).collect());
-    }
-    let mut path = Vec::new();
-    let mut up = entries.iter().rposition(|e| !is_session(e));
-    while let Some(at) = up {
-        if path.len() == entries.len() {
-            let what = "the entries' parents run in a circle".to_owned();
-            return Err(Problem::Inconsistent(what));
-        }
-        path.push(at);
-        let parent = entries[at].header.parent_id.as_deref();
-        up = match parent {
-            None => None,
-            // A parent that is not in the file stands for the entry before.
-            Some(id) => {
-                let before = || entries[..at].iter().rposition(|e| !is_session(e));
-                ids.get(id).copied().or_else(before)
-            }
-        };
-    }
-    path.extend((0..entries.len()).filter(|&at| is_session(&entries[at])));
-    path.sort_unstable();
-    Ok(path)
-}
 
 /// The text that pi puts around the summary of a compaction, in the user's name
 /// (pi-mono, `packages/coding-agent/src/core/messages.ts`).
@@ -381,23 +349,23 @@ fn read_store(source: &mut Source<'_>, take: &mut Take<'_>) -> Result<(), Datase
 
 // Entries of a pi session in their format on disk, versions 1 to 3.
 
-pub(super) struct Entry {
-    pub(super) line: u64,
-    pub(super) header: Header,
-    pub(super) body: Body,
+struct Entry {
+    line: u64,
+    header: Header,
+    body: Body,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Header {
+struct Header {
     #[serde(rename = "type")]
-    pub(super) kind: String,
-    pub(super) id: Option<String>,
-    pub(super) parent_id: Option<String>,
-    pub(super) timestamp: Option<Timestamp>,
+    kind: String,
+    id: Option<String>,
+    parent_id: Option<String>,
+    timestamp: Option<Timestamp>,
 }
 
-pub(super) enum Body {
+enum Body {
     Session(WireSession),
     Message(WireMessage),
     Compaction(Compaction),
@@ -408,112 +376,98 @@ pub(super) enum Body {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct WireSession {
-    pub(super) cwd: Option<String>,
-    pub(super) branched_from: Option<String>,
+struct WireSession {
+    cwd: Option<String>,
+    branched_from: Option<String>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Compaction {
-    pub(super) summary: String,
-    pub(super) first_kept_entry_index: Option<usize>,
-    pub(super) first_kept_entry_id: Option<String>,
-    pub(super) tokens_before: Option<u64>,
+struct Compaction {
+    summary: String,
+    first_kept_entry_index: Option<usize>,
+    first_kept_entry_id: Option<String>,
+    tokens_before: Option<u64>,
     /// Usage of the call that wrote the summary, since 2026.
-    pub(super) usage: Option<WireUsage>,
-}
-
-#[derive(Deserialize)]
-pub(super) struct BranchSummary {
-    pub(super) summary: String,
-}
-
-#[derive(Deserialize)]
-pub(super) struct Custom {
-    #[serde(default)]
-    pub(super) content: Content<Part>,
-}
-
-#[derive(Deserialize)]
-pub(super) struct WithMessage {
-    pub(super) message: WireMessage,
+    usage: Option<WireUsage>,
 }
 
 /// The fields depend on `role`.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct WireMessage {
-    pub(super) role: String,
+struct WireMessage {
+    role: String,
     #[serde(default)]
-    pub(super) content: Content<Part>,
-    pub(super) model: Option<String>,
-    pub(super) stop_reason: Option<String>,
-    pub(super) usage: Option<WireUsage>,
-    pub(super) tool_call_id: Option<String>,
-    pub(super) is_error: Option<bool>,
-    pub(super) command: Option<String>,
-    pub(super) output: Option<String>,
-    pub(super) exit_code: Option<i64>,
-    pub(super) cancelled: Option<bool>,
-    pub(super) truncated: Option<bool>,
-    pub(super) full_output_path: Option<String>,
-    pub(super) exclude_from_context: Option<bool>,
+    content: Content<Part>,
+    model: Option<String>,
+    stop_reason: Option<String>,
+    usage: Option<WireUsage>,
+    tool_call_id: Option<String>,
+    is_error: Option<bool>,
+    command: Option<String>,
+    output: Option<String>,
+    exit_code: Option<i64>,
+    cancelled: Option<bool>,
+    truncated: Option<bool>,
+    full_output_path: Option<String>,
+    exclude_from_context: Option<bool>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Part {
+struct Part {
     #[serde(rename = "type")]
-    pub(super) kind: String,
-    pub(super) text: Option<String>,
-    pub(super) thinking: Option<String>,
-    pub(super) id: Option<String>,
-    pub(super) name: Option<String>,
-    pub(super) arguments: Option<Json>,
-    pub(super) mime_type: Option<String>,
+    kind: String,
+    text: Option<String>,
+    thinking: Option<String>,
+    id: Option<String>,
+    name: Option<String>,
+    arguments: Option<Json>,
+    mime_type: Option<String>,
 }
 
 /// pi's usage: cached tokens are counted besides `input`, for every provider.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct WireUsage {
-    pub(super) input: u64,
-    pub(super) output: u64,
+struct WireUsage {
+    input: u64,
+    output: u64,
     #[serde(default)]
-    pub(super) cache_read: u64,
+    cache_read: u64,
     #[serde(default)]
-    pub(super) cache_write: u64,
+    cache_write: u64,
 }
 
 impl WireUsage {
     /// The usage in disjoint buckets.
-    pub(super) fn usage(&self, output_final: bool) -> Usage {
+    fn usage(&self, output_final: bool) -> Usage {
         let usage = disjoint(self.input, self.cache_read, self.cache_write, self.output);
         Usage { output_final, ..usage }
     }
 }
 
-pub(super) fn read_entry(text: &str) -> Result<(Header, Body), Problem> {
+fn read_entry(text: &str) -> Result<(Header, Body), Problem> {
     let header: Header = parse(text)?;
     let body = match header.kind.as_str() {
         "session" => Body::Session(parse(text)?),
-        "message" => Body::Message(parse::<WithMessage>(text)?.message),
+        "message" => Body::Message(Fields(parse(text)?).need("/message")?),
         "compaction" => Body::Compaction(parse(text)?),
-        "branch_summary" => Body::BranchSummary(parse::<BranchSummary>(text)?.summary),
-        "custom_message" => Body::Custom(parse::<Custom>(text)?.content),
+        "branch_summary" => Body::BranchSummary(Fields(parse(text)?).need("/summary")?),
+        "custom_message" => {
+            Body::Custom(Fields(parse(text)?).take("/content")?.unwrap_or_default())
+        }
         _ => Body::Other,
     };
     Ok((header, body))
 }
 
-pub(super) fn lacks(field: &str) -> Problem {
+fn lacks(field: &str) -> Problem {
     Problem::shape("message", format!("lacks `{field}`"))
 }
 
 /// A command that the user ran, in the form in which pi sends it to the model
 /// (pi-mono, `packages/coding-agent/src/core/messages.ts`).
-pub(super) fn bash_text(message: &mut WireMessage) -> Result<String, Problem> {
+fn bash_text(message: &mut WireMessage) -> Result<String, Problem> {
     let command = message.command.take().ok_or_else(|| lacks("command"))?;
     let output = message.output.take().unwrap_or_default();
     let mut text = format!("Ran `{command}`\n");

@@ -7,14 +7,13 @@
 //! conversation that was extended last is read, by repeated items or by
 //! `previous_response_id`.
 
+use serde_json::json;
+
 use super::anthropic::entry;
-use super::codex::{
-    Output, WireAction, WireCall, WireMessage, WirePart, WireReasoning, WireResult, WireSearch,
-    texts,
-};
 use super::content::{PromptDetails, usage_of};
 use super::exchange::{ChatMessage, Part, Request, Requests};
 use super::prelude::*;
+use crate::source::decoded;
 
 /// The format of requests to OpenAI's Responses API.
 pub(super) const FORMAT: Format = Format {
@@ -64,27 +63,6 @@ pub(super) fn is_request(record: &Json) -> bool {
         }
         _ => body.get("object").is_some_and(|kind| kind == "response") && has("output"),
     }
-}
-
-#[derive(Default, Deserialize)]
-struct Body {
-    model: Option<String>,
-    #[serde(default)]
-    instructions: Option<Content<Json>>,
-    #[serde(default)]
-    input: Content<Json>,
-    tools: Option<Vec<Json>>,
-    previous_response_id: Option<String>,
-}
-
-#[derive(Default, Deserialize)]
-struct Response {
-    id: Option<String>,
-    model: Option<String>,
-    #[serde(default)]
-    output: Vec<Json>,
-    usage: Option<WireUsage>,
-    created_at: Option<f64>,
 }
 
 /// OpenAI's usage: cached tokens are part of the input, reasoning of the output.
@@ -142,24 +120,27 @@ impl Log {
         let is_response = value.get("output").is_some_and(Json::is_array);
         let (body, response) =
             if is_response { (value.clone(), Some(value)) } else { entry(value) };
-        let body: Body = from_json(body)?;
-        let response: Response = response.map(from_json).transpose()?.unwrap_or_default();
+        let (mut body, mut response) = (Fields(body), Fields(response.unwrap_or_default()));
+        let tools: Vec<Json> = body.take("/tools")?.unwrap_or_default();
+        let asked: Option<String> = body.take("/model")?;
+        let usage: Option<WireUsage> = response.take("/usage")?;
+        let created: Option<f64> = response.take("/created_at")?;
         self.requests.add(Request {
-            response: response.id,
-            previous: body.previous_response_id,
+            response: response.take("/id")?,
+            previous: body.take("/previous_response_id")?,
             preamble: Preamble {
-                system: body.instructions.map_or_else(Vec::new, instructions),
-                tools: tool_definitions(body.tools.iter().flatten()),
+                system: body.take("/instructions")?.map_or_else(Vec::new, instructions),
+                tools: tool_definitions(&tools),
                 ..Preamble::default()
             },
-            messages: match body.input {
+            messages: match body.take("/input")?.unwrap_or_default() {
                 Content::Text(text) => vec![ChatMessage::new(Role::User, vec![Part::Text(text)])],
                 Content::Parts(items) => messages_of(items)?,
             },
-            answer: messages_of(response.output)?,
-            usage: response.usage.map(|usage| usage.usage()),
-            model: response.model.or(body.model),
-            at: response.created_at.and_then(|at| jiff::Timestamp::from_second(at as i64).ok()),
+            answer: messages_of(response.take("/output")?.unwrap_or_default())?,
+            usage: usage.map(|usage| usage.usage()),
+            model: response.take("/model")?.or(asked),
+            at: created.and_then(|at| Timestamp::from_second(at as i64).ok()),
             ..Request::default()
         });
         Ok(())
@@ -227,61 +208,50 @@ pub(super) fn is_items(list: &Json) -> bool {
     list.as_array().is_some_and(|items| items.iter().any(is_item))
 }
 
-/// A call that the provider carries out itself, perhaps with what came of it.
-#[derive(Deserialize)]
-struct Hosted {
-    name: Option<String>,
-    arguments: Option<String>,
-    action: Option<Json>,
-    operation: Option<Json>,
-    queries: Option<Json>,
-    code: Option<String>,
-    output: Option<Json>,
-    error: Option<Json>,
-}
-
 /// An item as a message of its own.
 pub(super) fn message_of(item: Json) -> Result<ChatMessage, Problem> {
     let kind = item.get("type").and_then(Json::as_str);
     let kind = kind.filter(|kind| !kind.is_empty()).unwrap_or("message").to_owned();
+    let mut item = Fields(item);
     let (role, part) = match kind.as_str() {
         "message" => {
-            let WireMessage { role, content } = from_json(item)?;
+            let role: String = item.need("/role")?;
             let role = if role == "developer" { Role::System } else { role_of(role)? };
-            return Ok(ChatMessage::new(role, parts(content)));
+            return Ok(ChatMessage::new(role, parts(item.take("/content")?.unwrap_or_default())));
         }
         "reasoning" => {
-            let WireReasoning { summary, content } = from_json(item)?;
-            let text = [texts(summary), texts(content)].concat().join("\n");
-            (Role::Assistant, Part::Reasoning(text))
+            let (summary, content) = (item.take("/summary")?, item.take("/content")?);
+            let all = [summary, content].into_iter().flatten().flat_map(texts);
+            (Role::Assistant, Part::Reasoning(all.collect::<Vec<_>>().join("\n")))
         }
         "function_call" | "custom_tool_call" => {
-            let call: WireCall = from_json(item)?;
-            let arguments = match call.input {
-                Some(input) => serde_json::json!({ "input": input }),
-                None => call.arguments,
-            };
-            let part = Part::Call { id: Some(call.call_id), name: call.name, arguments };
-            (Role::Assistant, part)
+            // A custom tool takes one text and no object.
+            let input = item.take::<String>("/input")?.map(|input| json!({ "input": input }));
+            let arguments = input.or(item.take("/arguments")?).unwrap_or_default();
+            let (id, name) = (Some(item.need("/call_id")?), item.need("/name")?);
+            (Role::Assistant, Part::Call { id, name, arguments })
         }
         "local_shell_call" | "shell_call" | "computer_call" => {
-            let WireAction { call_id, action } = from_json(item)?;
+            let arguments = item.take("/action")?.unwrap_or_default();
             let name = kind.trim_end_matches("_call").to_owned();
-            (Role::Assistant, Part::Call { id: call_id, name, arguments: action })
+            (Role::Assistant, Part::Call { id: item.take("/call_id")?, name, arguments })
         }
         "function_call_output" | "custom_tool_call_output" => {
-            let WireResult { call_id, output } = from_json(item)?;
-            (Role::Tool, result(Some(call_id), output))
+            (Role::Tool, result(Some(item.need("/call_id")?), item.need("/output")?))
         }
+        // A search for tools, which loads their definitions into the context.
         "tool_search_call" => {
-            let WireSearch { call_id, arguments, .. } = from_json(item)?;
-            (Role::Assistant, Part::Call { id: call_id, name: "tool_search".to_owned(), arguments })
+            let arguments = item.take("/arguments")?.unwrap_or_default();
+            let (id, name) = (item.take("/call_id")?, "tool_search".to_owned());
+            (Role::Assistant, Part::Call { id, name, arguments })
         }
         "tool_search_output" => {
-            let search: WireSearch = from_json(item)?;
-            (Role::Tool, result(search.call_id.clone(), search.found()))
+            let tools: Vec<Json> = item.take("/tools")?.unwrap_or_default();
+            let tools: Vec<String> = tools.iter().map(Json::to_string).collect();
+            let found = Output::Content(Content::Text(tools.join("\n")));
+            (Role::Tool, result(item.take("/call_id")?, found))
         }
-        _ if kind.ends_with("_call_output") => (Role::Tool, other_result(&item)),
+        _ if kind.ends_with("_call_output") => (Role::Tool, other_result(&item.0)),
         "compaction" | "compaction_summary" => (Role::Assistant, Part::Compacted),
         _ if kind.ends_with("_call") => return hosted(&kind, item),
         _ => (Role::Assistant, Part::Other(format!("{kind} item"))),
@@ -318,17 +288,20 @@ fn other_result(item: &Json) -> Part {
     Part::Result { call, name: None, text, images: u32::from(is_picture), is_error }
 }
 
-/// The id of such a call names the item alone: the result is in it.
-fn hosted(kind: &str, item: Json) -> Result<ChatMessage, Problem> {
-    let own = ["call_id", "id"].iter().find_map(|key| item.get(key)?.as_str());
-    let id = own.map(str::to_owned);
-    let call: Hosted = from_json(item)?;
-    let name = call.name.unwrap_or_else(|| kind.trim_end_matches("_call").to_owned());
-    let given = call.arguments.map(Json::String).or(call.action).or(call.operation);
-    let arguments = given.or(call.queries).or(call.code.map(Json::String)).unwrap_or_default();
-    let error = call.error.filter(|error| !error.is_null());
+/// A call that the provider carries out itself, perhaps with what came of it: its id names
+/// the item alone.
+fn hosted(kind: &str, mut item: Fields) -> Result<ChatMessage, Problem> {
+    let id: Option<String> = item.take("/call_id")?.or(item.take("/id")?);
+    let name = item.take("/name")?.unwrap_or_else(|| kind.trim_end_matches("_call").to_owned());
+    let mut arguments = Json::Null;
+    for key in ["/arguments", "/action", "/revised_prompt", "/operation", "/queries", "/code"] {
+        if arguments.is_null() {
+            arguments = item.take(key)?.unwrap_or_default();
+        }
+    }
+    let error: Option<Json> = item.take("/error")?;
     let is_error = error.is_some();
-    let output = error.or(call.output).filter(|output| !output.is_null());
+    let output = error.or(item.take("/output")?);
     let mut parts = vec![Part::Call { id: id.clone(), name: name.clone(), arguments }];
     parts.extend(output.map(|output| Part::Result {
         call: id,
@@ -338,4 +311,69 @@ fn hosted(kind: &str, item: Json) -> Result<ChatMessage, Problem> {
         is_error,
     }));
     Ok(ChatMessage::new(Role::Assistant, parts))
+}
+
+/// A part of a message's content.
+#[derive(Deserialize)]
+pub(super) struct WirePart {
+    #[serde(rename = "type")]
+    kind: String,
+    text: Option<String>,
+    refusal: Option<String>,
+    image_url: Option<String>,
+}
+
+/// The result: text, parts, or a text with a status.
+#[derive(Deserialize)]
+#[serde(untagged)]
+pub(super) enum Output {
+    Content(Content<WirePart>),
+    Judged { content: Content<WirePart>, success: Option<bool> },
+    Other(serde_json::Map<String, Json>),
+}
+
+/// Begins a shell's result in files of 2026.
+const EXIT_CODE: &str = "Exit code: ";
+
+impl Output {
+    /// The text, and whether the tool failed. A shell's JSON is unpacked, so
+    /// that escape sequences are not mistaken for text (how-it-works §34).
+    fn read(self) -> (ResultText, bool) {
+        let (content, success) = match self {
+            Output::Content(content) => (content, None),
+            Output::Judged { content, success } => (content, success),
+            Output::Other(other) => (Content::Text(Json::Object(other).to_string()), None),
+        };
+        let text = match content {
+            Content::Text(text) => text,
+            Content::Parts(parts) => {
+                let mut result = ResultText::default();
+                for part in parts {
+                    match part.text {
+                        Some(text) => result.add(&text),
+                        None => result.images += u32::from(part.kind == "input_image"),
+                    }
+                }
+                return (result, success == Some(false));
+            }
+        };
+        // In files of 2025 a shell's result is JSON within the text.
+        let shell = decoded::<Json>(&text).filter(|_| text.starts_with('{')).unwrap_or_default();
+        let output = shell.get("output").and_then(Json::as_str);
+        let code = shell.pointer("/metadata/exit_code").and_then(Json::as_i64);
+        let (text, code) = if let (Some(output), Some(_)) = (output, code) {
+            (output.to_owned(), code)
+        } else {
+            let code = text.strip_prefix(EXIT_CODE).and_then(|rest| rest.lines().next());
+            let code = code.and_then(|code| code.trim().parse().ok());
+            (text, code)
+        };
+        let failed = success == Some(false) || code.is_some_and(|code| code != 0);
+        (ResultText { text, images: 0 }, failed)
+    }
+}
+
+/// The texts among parts, in order.
+pub(super) fn texts(content: Content<WirePart>) -> Vec<String> {
+    content.texts(|part| part.text)
 }

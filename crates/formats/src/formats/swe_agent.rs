@@ -50,8 +50,13 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
     let trajectory: Trajectory = source.document()?;
     let mut reader = Reader::default();
     reader.draft.session.id = source.stem().to_owned();
-    let model = trajectory.replay_config.map(ReplayConfig::parsed);
-    reader.draft.session.model = model.and_then(|config| config.agent?.model?.name);
+    // It names the model, and nothing depends on it.
+    let config = match trajectory.replay_config {
+        Json::String(text) => serde_json::from_str(&text).unwrap_or_default(),
+        config => config,
+    };
+    let model = config.pointer("/agent/model/name").and_then(Json::as_str);
+    reader.draft.session.model = model.map(str::to_owned);
     let agent = trajectory.history.first().and_then(|entry| entry.agent.clone());
     for (number, entry) in (1..).zip(trajectory.history) {
         if entry.agent != agent {
@@ -71,40 +76,9 @@ struct Trajectory {
     history: Vec<Entry>,
     #[serde(default)]
     info: Json,
-    replay_config: Option<ReplayConfig>,
-}
-
-/// How the run was configured: an object, or the same as a string.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum ReplayConfig {
-    Text(String),
-    Object(Config),
-}
-
-#[derive(Default, Deserialize)]
-struct Config {
-    agent: Option<AgentConfig>,
-}
-
-#[derive(Deserialize)]
-struct AgentConfig {
-    model: Option<ModelConfig>,
-}
-
-#[derive(Deserialize)]
-struct ModelConfig {
-    name: Option<String>,
-}
-
-impl ReplayConfig {
-    /// The configuration; it names the model, and nothing depends on it.
-    fn parsed(self) -> Config {
-        match self {
-            ReplayConfig::Text(text) => serde_json::from_str(&text).unwrap_or_default(),
-            ReplayConfig::Object(config) => config,
-        }
-    }
+    /// How the run was configured: an object, or the same as a string.
+    #[serde(default)]
+    replay_config: Json,
 }
 
 #[derive(Deserialize)]
@@ -117,15 +91,9 @@ struct Entry {
     action: Option<String>,
     tool_calls: Option<Vec<WireCall>>,
     tool_call_ids: Option<Vec<String>>,
-    thinking_blocks: Option<Vec<Thinking>>,
+    thinking_blocks: Option<Vec<Json>>,
     #[serde(default)]
     is_demo: bool,
-}
-
-#[derive(Deserialize)]
-struct Thinking {
-    #[serde(default)]
-    thinking: String,
 }
 
 /// The name of the call that stands for a command in a fence.
@@ -183,7 +151,7 @@ impl Reader {
             .thinking_blocks
             .into_iter()
             .flatten()
-            .map(|block| Block::Reasoning { text: block.thinking })
+            .map(|block| Block::Reasoning { text: text_of(&block["thinking"]) })
             .collect();
         let action = entry.action.filter(|action| !action.trim().is_empty());
         let calls = entry.tool_calls.unwrap_or_default();

@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 use std::fmt::Write as _;
 
-use crate::formats::anthropic::{Diagnostics, Part, WireUsage};
+use crate::formats::anthropic::{Part, WireUsage};
 use crate::formats::prelude::*;
 
 #[derive(Deserialize)]
@@ -153,7 +153,8 @@ pub(super) struct Response {
     #[serde(default, deserialize_with = "present")]
     pub(super) stop_reason: Option<Option<String>>,
     pub(super) usage: Option<WireUsage>,
-    diagnostics: Option<Diagnostics>,
+    #[serde(default)]
+    diagnostics: Json,
 }
 
 /// Tells a field that is `null` from one that is not there.
@@ -250,15 +251,6 @@ struct WithMessage<M> {
     message: M,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct WithMetadata {
-    #[serde(default)]
-    compact_metadata: Option<CompactMetadata>,
-    #[serde(default)]
-    microcompact_metadata: Option<MicrocompactMetadata>,
-}
-
 /// Reads one line. Two passes: the fields of a record depend on its kind, and
 /// kinds that are not part of the conversation must not fail on fields that are
 /// not used.
@@ -280,16 +272,16 @@ pub(super) fn read_record(text: &str) -> Result<(Header, Body), Problem> {
             let mut message = parse::<WithMessage<Response>>(text)?.message;
             expect_role(&message.role, "assistant")?;
             if let Some(usage) = &mut message.usage {
-                usage.diagnosed(message.diagnostics);
+                usage.diagnosed(&message.diagnostics.take());
             }
             Body::Assistant(Box::new(message))
         }
         ("system", Some("compact_boundary")) => {
-            let metadata = parse::<WithMetadata>(text)?.compact_metadata;
+            let metadata = Fields(parse(text)?).take("/compactMetadata")?;
             Body::Compaction(metadata.unwrap_or_default())
         }
         ("system", Some("microcompact_boundary")) => {
-            let metadata = parse::<WithMetadata>(text)?.microcompact_metadata;
+            let metadata = Fields(parse(text)?).take("/microcompactMetadata")?;
             Body::MicroCompaction(metadata.unwrap_or_default())
         }
         ("system", Some("local_command")) => local_command(text)?
@@ -394,16 +386,10 @@ const OF_A_MESSAGE: [&str; 15] = [
     "teammate_mailbox",
 ];
 
-#[derive(Deserialize)]
-struct Attached {
-    #[serde(default)]
-    attachment: Json,
-    rendered: Option<Json>,
-}
-
 /// The kind of an attachment, and what it adds; `None` where it was not sent.
 fn read_attachment(text: &str) -> Result<(String, Option<Added>), Problem> {
-    let Attached { mut attachment, rendered } = parse(text)?;
+    let mut record = Fields(parse(text)?);
+    let mut attachment: Json = record.take("/attachment")?.unwrap_or_default();
     let kind = field(&attachment, "type").unwrap_or("attachment").to_owned();
     if UNSENT.contains(&kind.as_str()) {
         return Ok((kind, None));
@@ -420,7 +406,7 @@ fn read_attachment(text: &str) -> Result<(String, Option<Added>), Problem> {
     if kind == "prompt_snapshot" {
         return Ok((kind, Some(prompt(&attachment))));
     }
-    let text = match rendered {
+    let text = match record.take::<Json>("/rendered")? {
         Some(rendered) => texts_of(&rendered),
         None => fields_text(&kind, &attachment).map(reminder).unwrap_or_default(),
     };
@@ -430,12 +416,8 @@ fn read_attachment(text: &str) -> Result<(String, Option<Added>), Problem> {
 
 /// The text of a slash command or of its output, which is sent with the next request.
 fn local_command(text: &str) -> Result<Option<Added>, Problem> {
-    #[derive(Deserialize)]
-    struct Command {
-        #[serde(default)]
-        content: Json,
-    }
-    let text = texts_of(&parse::<Command>(text)?.content);
+    let content: Option<Json> = Fields(parse(text)?).take("/content")?;
+    let text = content.as_ref().map(texts_of).unwrap_or_default();
     Ok((!text.is_empty()).then_some(Added::Note { text, standing: false }))
 }
 

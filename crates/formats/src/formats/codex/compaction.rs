@@ -8,9 +8,10 @@
 
 use std::borrow::Cow;
 
-use super::{Compacted, HistoryItem, texts};
+use super::{Compacted, HistoryItem};
 use crate::formats::content::take_tail;
 use crate::formats::prelude::*;
+use crate::formats::responses::texts;
 
 /// The beginning of a summary that Codex sends as a message of its own
 /// (`templates/compact/summary_prefix.md`, since 2025-10).

@@ -10,8 +10,10 @@ use std::collections::BTreeMap;
 use jiff::SignedDuration;
 
 use self::compaction::{MessageLookup, ReadCompaction, Speaker, speaker_of};
-use super::content::usage_of;
+use super::content::{below, usage_of};
+use super::exchange::{ChatMessage, Part};
 use super::prelude::*;
+use super::responses::{self, WirePart};
 
 /// The format of Codex CLI's session logs.
 pub(super) const FORMAT: Format = Format {
@@ -38,8 +40,8 @@ fn sniff(head: &Head) -> bool {
 fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
     let mut reader = Reader { draft: Draft::named(source.stem()), ..Reader::default() };
     source.keeps_of_each(0);
-    source.each_record(read_record, |line, (at, body)| {
-        reader.record(Record { line, at, body })?;
+    source.each_record(parse::<Json>, |line, record| {
+        reader.record(line, record)?;
         reader.draft.check_memory()
     })?;
     for (why, n) in &reader.unreadable {
@@ -97,55 +99,94 @@ struct Reader {
 }
 
 impl Reader {
-    fn record(&mut self, record: Record) -> Result<(), Problem> {
-        let Record { line, at, body } = record;
-        match body {
-            Body::Session(session) => self.session(*session),
-            Body::Turn(turn) => self.turn(turn),
-            Body::Item(item) => return self.item(line, at, item),
-            Body::Tokens(None) => {}
-            Body::Tokens(Some(info)) => {
+    fn record(&mut self, line: u64, record: Json) -> Result<(), Problem> {
+        let mut record = Fields(record);
+        let (at, kind) = (record.take("/timestamp")?, record.need::<String>("/type")?);
+        let known = ["session_meta", "turn_context", "compacted", "response_item", "event_msg"];
+        if !known.contains(&kind.as_str()) {
+            self.draft.leave_out(format!("{kind} record"), 1);
+            return Ok(());
+        }
+        let payload = record.need("/payload")?;
+        self.payload(line, at, &kind, payload).map_err(|problem| below("/payload", problem))
+    }
+
+    fn payload(
+        &mut self,
+        line: u64,
+        at: Option<Timestamp>,
+        kind: &str,
+        payload: Json,
+    ) -> Result<(), Problem> {
+        match kind {
+            "session_meta" => self.session(Fields(payload)),
+            "turn_context" => self.turn(Fields(payload)),
+            "compacted" => {
+                let compacted = from_json(payload)?;
+                self.close();
+                self.compaction(at, compacted)
+            }
+            "response_item" => self.item(line, at, payload),
+            _ => self.event(Fields(payload)),
+        }
+    }
+
+    fn event(&mut self, mut event: Fields) -> Result<(), Problem> {
+        match event.need::<String>("/type")?.as_str() {
+            "token_count" => {
+                let Some(info) = event.take::<TokenInfo>("/info")? else { return Ok(()) };
                 self.window(info.model_context_window);
                 let new = self.total.replace(info.total_token_usage) != self.total;
                 if let Some(usage) = info.last_token_usage.usage().filter(|_| new) {
                     self.tokens(usage);
                 }
             }
-            Body::Started(window) => self.window(window),
-            Body::Aborted => self.open = None,
-            Body::RolledBack(turns) => self.roll_back(turns),
-            Body::Compacted(compacted) => {
-                self.close();
-                return self.compaction(at, compacted);
+            // A turn begins, under this context limit.
+            "task_started" => {
+                let tokens = event.take("/model_context_window")?;
+                self.window(tokens);
             }
-            Body::Other(reason) => self.draft.leave_out(reason, 1),
+            "turn_aborted" => self.open = None,
+            "thread_rolled_back" => {
+                let turns = event.need("/num_turns")?;
+                self.roll_back(turns);
+            }
+            // The others repeat what the items contain, or are for the screen.
+            _ => self.draft.leave_out("event record", 1),
         }
         Ok(())
     }
 
     /// The record of a session. A session that continues another begins with
     /// its own record and repeats that of the other.
-    fn session(&mut self, session: WireSession) {
-        let parent = session.parent();
-        let git = session.git.map_or([None, None], |git| [git.branch, git.commit_hash]);
-        if !self.session_seen {
-            self.draft.recorded_id.clone_from(&session.id);
-            self.draft.copy_of = session.forked_from_id;
-            self.draft.parent = parent;
-        } else if self.draft.copy_of.is_none() && session.id != self.draft.recorded_id {
-            self.draft.copy_of.clone_from(&session.id);
-        }
-        let own = [session.id, session.cli_version, session.originator];
-        let own = own.into_iter().chain(git).flatten();
+    fn session(&mut self, mut session: Fields) -> Result<(), Problem> {
+        let id: Option<String> = session.take("/id")?;
+        let forked: Option<String> = session.take("/forked_from_id")?;
+        let cwd: Option<String> = session.take("/cwd")?;
+        // The `instructions` of older files are the user's own and are among the messages
+        // as well.
+        let system: Option<String> = session.take("/base_instructions/text")?;
+        let own = ["/cli_version", "/originator", "/git/branch", "/git/commit_hash"];
+        let own = own.into_iter().map(|at| session.take::<String>(at));
+        let own = own.collect::<Result<Vec<_>, _>>()?.into_iter().chain([id.clone()]).flatten();
         self.draft.metadata.extend(own.filter(|value| !value.is_empty()));
-        if let Some(cwd) = session.cwd {
+        if !self.session_seen {
+            self.draft.recorded_id.clone_from(&id);
+            self.draft.parent = parent(&session.0, forked.as_ref());
+            self.draft.copy_of = forked;
+        } else if self.draft.copy_of.is_none() && id != self.draft.recorded_id {
+            self.draft.copy_of = id;
+        }
+        if let Some(cwd) = cwd {
             self.working_directory(cwd);
         }
         if std::mem::replace(&mut self.session_seen, true) {
-            return self.draft.leave_out("session_meta record", 1);
+            self.draft.leave_out("session_meta record", 1);
+        } else {
+            let system = system.filter(|text| !text.is_empty());
+            self.draft.session.preamble.system.extend(system);
         }
-        let system = session.base_instructions.map(|instructions| instructions.text);
-        self.draft.session.preamble.system.extend(system.filter(|text| !text.is_empty()));
+        Ok(())
     }
 
     fn working_directory(&mut self, cwd: String) {
@@ -154,49 +195,74 @@ impl Reader {
         self.draft.worked_in(cwd);
     }
 
-    fn turn(&mut self, turn: Turn) {
+    /// Precedes a request, or the first of a turn.
+    fn turn(&mut self, mut turn: Fields) -> Result<(), Problem> {
+        let (cwd, model) = (turn.take::<String>("/cwd")?, turn.take::<String>("/model")?);
         self.close();
-        if let Some(cwd) = turn.cwd.filter(|cwd| !self.draft.metadata.contains(cwd)) {
+        if let Some(cwd) = cwd.filter(|cwd| !self.draft.metadata.contains(cwd)) {
             self.working_directory(cwd);
         }
-        if let Some(model) = turn.model {
+        if let Some(model) = model {
             self.draft.metadata.insert(model.clone());
             self.model = Some(model);
         }
+        Ok(())
     }
 
-    fn item(&mut self, line: u64, at: Option<Timestamp>, item: Item) -> Result<(), Problem> {
-        match item {
-            Item::Message { role, content } => match role.as_str() {
-                "assistant" => {
-                    for block in self.blocks(content)? {
+    /// An item of the conversation, as the provider knows it.
+    fn item(&mut self, line: u64, at: Option<Timestamp>, mut item: Json) -> Result<(), Problem> {
+        // Its own id names no call.
+        item.as_object_mut().map(|fields| fields.remove("id"));
+        let ChatMessage { role, parts } = responses::message_of(item)?;
+        if matches!(role, Role::User | Role::System) {
+            return self.input(line, at, role, parts);
+        }
+        for part in parts {
+            match part {
+                Part::Call { id, name, arguments: written } => {
+                    self.call(line, at, id, name, written)?;
+                }
+                // Tools that the provider itself runs have no id.
+                Part::Result { call, text, images, is_error, .. } => {
+                    match call.or_else(|| self.unnamed.take()) {
+                        Some(call) => {
+                            self.result(line, at, call, ResultText { text, images }, is_error)?;
+                        }
+                        None => {
+                            self.draft.leave_out("tool result without the id of its call", 1);
+                        }
+                    }
+                }
+                other => {
+                    if let Some(block) = block(other, &mut self.draft) {
                         self.respond(line, at, block);
                     }
                 }
-                "user" => self.input(line, at, Role::User, content)?,
-                "developer" | "system" => self.input(line, at, Role::System, content)?,
-                _ => return Err(Problem::UnknownRole { role }),
-            },
-            Item::Reasoning(text) => self.respond(line, at, Block::Reasoning { text }),
-            Item::Call { id, name, arguments: written } => {
-                let id = id.unwrap_or_else(|| {
-                    let id = format!("line-{line}");
-                    self.unnamed = Some(id.clone());
-                    id
-                });
-                let ordinal = self.calls.len();
-                if self.calls.contains_key(&id) {
-                    return Err(Problem::RepeatedCall { call: id });
-                }
-                self.calls.insert(id.clone(), ordinal);
-                let arguments = arguments(written, &mut self.draft);
-                self.respond(line, at, Block::ToolCall { id, name, arguments });
             }
-            Item::Result { call, output } => match call.or_else(|| self.unnamed.take()) {
-                Some(call) => self.result(line, at, call, output)?,
-                None => self.draft.leave_out("tool result without the id of its call", 1),
-            },
         }
+        Ok(())
+    }
+
+    fn call(
+        &mut self,
+        line: u64,
+        at: Option<Timestamp>,
+        id: Option<String>,
+        name: String,
+        written: Json,
+    ) -> Result<(), Problem> {
+        let id = id.unwrap_or_else(|| {
+            let id = format!("line-{line}");
+            self.unnamed = Some(id.clone());
+            id
+        });
+        let ordinal = self.calls.len();
+        if self.calls.contains_key(&id) {
+            return Err(Problem::RepeatedCall { call: id });
+        }
+        self.calls.insert(id.clone(), ordinal);
+        let arguments = arguments(written, &mut self.draft);
+        self.respond(line, at, Block::ToolCall { id, name, arguments });
         Ok(())
     }
 
@@ -258,14 +324,15 @@ impl Reader {
         line: u64,
         at: Option<Timestamp>,
         role: Role,
-        content: Content<WirePart>,
+        parts: Vec<Part>,
     ) -> Result<(), Problem> {
         if let Some(open) = &mut self.open {
             // Its count may still come, nothing else.
             (open.answered, open.counted_first) = (true, false);
         }
         self.drop_pending();
-        let blocks = self.blocks(content)?;
+        let draft = &mut self.draft;
+        let blocks: Vec<Block> = parts.into_iter().filter_map(|part| block(part, draft)).collect();
         if blocks.is_empty() {
             self.draft.leave_out("empty message", 1);
             return Ok(());
@@ -329,7 +396,8 @@ impl Reader {
         line: u64,
         at: Option<Timestamp>,
         call: String,
-        output: Output,
+        text: ResultText,
+        failed: bool,
     ) -> Result<(), Problem> {
         if !self.calls.contains_key(&call) {
             return Err(Problem::ResultWithoutCall { call });
@@ -340,28 +408,9 @@ impl Reader {
         if let Some(open) = &mut self.open {
             open.answered = true;
         }
-        let (text, failed) = output.read();
         let message = result_message(format!("line-{line}"), call, text, failed, at);
         self.draft.push(message, line);
         Ok(())
-    }
-
-    fn blocks(&mut self, content: Content<WirePart>) -> Result<Vec<Block>, Problem> {
-        content.blocks(|part| {
-            Ok(Some(match part.kind.as_str() {
-                kind @ ("input_text" | "output_text" | "text") => {
-                    let lacks = || Problem::lacks("payload.content", kind, "text");
-                    Block::Text { text: part.text.ok_or_else(lacks)? }
-                }
-                "input_image" => {
-                    Block::Image { media_type: part.image_url.as_deref().and_then(media_type) }
-                }
-                other => {
-                    self.draft.leave_out(format!("{other} part"), 1);
-                    return Ok(None);
-                }
-            }))
-        })
     }
 
     fn finish(mut self) -> Draft {
@@ -410,252 +459,45 @@ impl Reader {
     }
 }
 
+/// A part of a message that is no call or result; others are counted.
+fn block(part: Part, draft: &mut Draft) -> Option<Block> {
+    match part {
+        Part::Text(text) => Some(Block::Text { text }),
+        Part::Reasoning(text) => Some(Block::Reasoning { text }),
+        Part::Image(media_type) => Some(Block::Image { media_type }),
+        Part::Other(reason) => {
+            draft.leave_out(reason, 1);
+            None
+        }
+        Part::Compacted | Part::Call { .. } | Part::Result { .. } => {
+            draft.leave_out("compaction item", 1);
+            None
+        }
+    }
+}
+
+/// The session whose agent started a subagent's.
+fn parent(session: &Json, forked: Option<&String>) -> Option<String> {
+    let subagent = session.pointer("/source/subagent")?;
+    let named = subagent.pointer("/thread_spawn/parent_thread_id").and_then(Json::as_str);
+    Some(named.map(str::to_owned).or_else(|| forked.cloned()).unwrap_or_default())
+}
+
 // Records of a Codex CLI rollout in their format on disk, versions 0.39 to 0.104.
-
-#[derive(Deserialize)]
-struct Header {
-    timestamp: Option<Timestamp>,
-    #[serde(rename = "type")]
-    kind: String,
-}
-
-#[derive(Deserialize)]
-struct WithPayload<P> {
-    payload: P,
-}
-
-#[derive(Deserialize)]
-struct Kind {
-    #[serde(rename = "type")]
-    kind: String,
-}
-
-/// One line of the rollout.
-pub(super) struct Record {
-    pub(super) line: u64,
-    pub(super) at: Option<Timestamp>,
-    pub(super) body: Body,
-}
-
-/// The content of a line.
-pub(super) enum Body {
-    Session(Box<WireSession>),
-    Turn(Turn),
-    Item(Item),
-    Tokens(Option<TokenInfo>),
-    /// A turn begins, under this context limit.
-    Started(Option<u64>),
-    Aborted,
-    /// The user took back so many turns.
-    RolledBack(u32),
-    Compacted(Compacted),
-    /// Not part of the conversation; the reason under which it is counted.
-    Other(String),
-}
-
-/// The session's own record.
-#[derive(Deserialize)]
-pub(super) struct WireSession {
-    pub(super) id: Option<String>,
-    pub(super) cwd: Option<String>,
-    pub(super) cli_version: Option<String>,
-    pub(super) originator: Option<String>,
-    pub(super) git: Option<Git>,
-    /// The system prompt, in files of 2026. The `instructions` of older files
-    /// are the user's own and are among the messages as well.
-    pub(super) base_instructions: Option<Instructions>,
-    /// How it was started: a name, or what a subagent is for and whose it is.
-    #[serde(default)]
-    source: Json,
-    /// The session whose history it begins with a copy of.
-    pub(super) forked_from_id: Option<String>,
-}
-
-impl WireSession {
-    /// The session whose agent started it, where it is a subagent's.
-    pub(super) fn parent(&self) -> Option<String> {
-        let subagent = self.source.get("subagent")?;
-        let named = subagent.pointer("/thread_spawn/parent_thread_id").and_then(Json::as_str);
-        Some(named.map(str::to_owned).or_else(|| self.forked_from_id.clone()).unwrap_or_default())
-    }
-}
-
-#[derive(Deserialize)]
-pub(super) struct Git {
-    pub(super) branch: Option<String>,
-    pub(super) commit_hash: Option<String>,
-}
-
-#[derive(Deserialize)]
-pub(super) struct Instructions {
-    pub(super) text: String,
-}
-
-/// Precedes a request, or the first of a turn.
-#[derive(Deserialize)]
-pub(super) struct Turn {
-    pub(super) cwd: Option<String>,
-    pub(super) model: Option<String>,
-}
-
-/// An item of the conversation, as the provider knows it.
-pub(super) enum Item {
-    Message {
-        role: String,
-        content: Content<WirePart>,
-    },
-    /// The part of the reasoning that is not encrypted; may be empty.
-    Reasoning(String),
-    Call {
-        /// Absent for tools that the provider itself runs.
-        id: Option<String>,
-        name: String,
-        arguments: Json,
-    },
-    Result {
-        /// Absent for tools that the provider itself runs.
-        call: Option<String>,
-        output: Output,
-    },
-}
-
-/// A part of a message's content.
-#[derive(Deserialize)]
-pub(in crate::formats) struct WirePart {
-    #[serde(rename = "type")]
-    pub(in crate::formats) kind: String,
-    pub(in crate::formats) text: Option<String>,
-    pub(in crate::formats) refusal: Option<String>,
-    pub(in crate::formats) image_url: Option<String>,
-}
-
-#[derive(Deserialize)]
-pub(in crate::formats) struct WireMessage {
-    pub(in crate::formats) role: String,
-    #[serde(default)]
-    pub(in crate::formats) content: Content<WirePart>,
-}
-
-#[derive(Deserialize)]
-pub(in crate::formats) struct WireReasoning {
-    #[serde(default)]
-    pub(in crate::formats) summary: Content<WirePart>,
-    #[serde(default)]
-    pub(in crate::formats) content: Content<WirePart>,
-}
-
-#[derive(Deserialize)]
-pub(in crate::formats) struct WireCall {
-    pub(in crate::formats) call_id: String,
-    pub(in crate::formats) name: String,
-    #[serde(default)]
-    pub(in crate::formats) arguments: Json,
-    pub(in crate::formats) input: Option<String>,
-}
-
-#[derive(Deserialize)]
-pub(in crate::formats) struct WireAction {
-    pub(in crate::formats) call_id: Option<String>,
-    #[serde(default, alias = "revised_prompt")]
-    pub(in crate::formats) action: Json,
-}
-
-/// A search for tools, which loads their definitions into the context.
-#[derive(Deserialize)]
-pub(in crate::formats) struct WireSearch {
-    pub(in crate::formats) call_id: Option<String>,
-    #[serde(default)]
-    pub(in crate::formats) arguments: Json,
-    #[serde(default)]
-    tools: Vec<Json>,
-}
-
-impl WireSearch {
-    /// The definitions that it found, as the model is sent them.
-    pub(in crate::formats) fn found(self) -> Output {
-        let tools: Vec<String> = self.tools.iter().map(Json::to_string).collect();
-        Output::Content(Content::Text(tools.join("\n")))
-    }
-}
-
-#[derive(Deserialize)]
-pub(in crate::formats) struct WireResult {
-    pub(in crate::formats) call_id: String,
-    pub(in crate::formats) output: Output,
-}
-
-/// The result: text, parts, or a text with a status.
-#[derive(Deserialize)]
-#[serde(untagged)]
-pub(in crate::formats) enum Output {
-    Content(Content<WirePart>),
-    Judged { content: Content<WirePart>, success: Option<bool> },
-    Other(serde_json::Map<String, Json>),
-}
-
-/// A shell's result in files of 2025: JSON within the text.
-#[derive(Deserialize)]
-struct Shell {
-    output: String,
-    metadata: ShellMetadata,
-}
-
-#[derive(Deserialize)]
-struct ShellMetadata {
-    exit_code: i64,
-}
-
-/// Begins a shell's result in files of 2026.
-const EXIT_CODE: &str = "Exit code: ";
-
-impl Output {
-    /// The text, and whether the tool failed. A shell's JSON is unpacked, so
-    /// that escape sequences are not mistaken for text (how-it-works §34).
-    pub(in crate::formats) fn read(self) -> (ResultText, bool) {
-        let (content, success) = match self {
-            Output::Content(content) => (content, None),
-            Output::Judged { content, success } => (content, success),
-            Output::Other(other) => (Content::Text(Json::Object(other).to_string()), None),
-        };
-        let text = match content {
-            Content::Text(text) => text,
-            Content::Parts(parts) => {
-                let mut result = ResultText::default();
-                for part in parts {
-                    match part.text {
-                        Some(text) => result.add(&text),
-                        None => result.images += u32::from(part.kind == "input_image"),
-                    }
-                }
-                return (result, success == Some(false));
-            }
-        };
-        let (text, code) = match serde_json::from_str::<Shell>(&text) {
-            Ok(shell) => (shell.output, Some(shell.metadata.exit_code)),
-            Err(_) => {
-                let code = text.strip_prefix(EXIT_CODE).and_then(|rest| rest.lines().next());
-                let code = code.and_then(|code| code.trim().parse().ok());
-                (text, code)
-            }
-        };
-        let failed = success == Some(false) || code.is_some_and(|code| code != 0);
-        (ResultText { text, images: 0 }, failed)
-    }
-}
 
 /// Counts of a `token_count` event.
 #[derive(Deserialize)]
-pub(super) struct TokenInfo {
+struct TokenInfo {
     /// Totals since the session began: an event that repeats them adds nothing.
-    pub(super) total_token_usage: Counts,
+    total_token_usage: Counts,
     /// Counts of the response that it reports.
-    pub(super) last_token_usage: Counts,
-    pub(super) model_context_window: Option<u64>,
+    last_token_usage: Counts,
+    model_context_window: Option<u64>,
 }
 
 /// OpenAI counts cached tokens within the input, reasoning within the output.
 #[derive(Clone, Copy, Deserialize, PartialEq, Eq)]
-pub(super) struct Counts {
+struct Counts {
     input_tokens: u64,
     #[serde(default)]
     cached_input_tokens: u64,
@@ -667,117 +509,29 @@ pub(super) struct Counts {
 impl Counts {
     /// The same in disjoint buckets; `None` where nothing was sent or written
     /// (an estimate after a compaction).
-    pub(super) fn usage(&self) -> Option<Usage> {
+    fn usage(&self) -> Option<Usage> {
         let cached = [self.cached_input_tokens, self.cache_write_input_tokens.unwrap_or(0)];
         let usage = usage_of(self.input_tokens, cached, self.output_tokens);
         (usage.prompt() > 0 || usage.output > 0).then_some(usage)
     }
 }
 
-#[derive(Deserialize)]
-struct WithInfo {
-    info: Option<TokenInfo>,
-}
-
-#[derive(Deserialize)]
-struct Started {
-    model_context_window: Option<u64>,
-}
-
-#[derive(Deserialize)]
-struct RolledBack {
-    num_turns: u32,
-}
-
 /// The vendor's compaction, with the context after it.
 #[derive(Deserialize)]
-pub(super) struct Compacted {
+struct Compacted {
     #[serde(default)]
-    pub(super) message: String,
+    message: String,
     #[serde(default)]
-    pub(super) replacement_history: Option<Vec<HistoryItem>>,
+    replacement_history: Option<Vec<HistoryItem>>,
 }
 
 /// An item of the new context: a message, or an encrypted summary.
 #[derive(Deserialize)]
-pub(super) struct HistoryItem {
+struct HistoryItem {
     #[serde(rename = "type")]
-    pub(super) kind: String,
+    kind: String,
     #[serde(default)]
-    pub(super) role: String,
+    role: String,
     #[serde(default)]
-    pub(super) content: Content<WirePart>,
-}
-
-/// Reads one line. Two passes, since kinds that are not part of the
-/// conversation must not fail on fields that are not used.
-pub(super) fn read_record(text: &str) -> Result<(Option<Timestamp>, Body), Problem> {
-    let header: Header = parse(text)?;
-    let body = match header.kind.as_str() {
-        "session_meta" => Body::Session(Box::new(payload(text)?)),
-        "turn_context" => Body::Turn(payload(text)?),
-        "compacted" => Body::Compacted(payload(text)?),
-        "response_item" => item(text)?,
-        "event_msg" => match payload::<Kind>(text)?.kind.as_str() {
-            "token_count" => Body::Tokens(payload::<WithInfo>(text)?.info),
-            "task_started" => Body::Started(payload::<Started>(text)?.model_context_window),
-            "turn_aborted" => Body::Aborted,
-            "thread_rolled_back" => Body::RolledBack(payload::<RolledBack>(text)?.num_turns),
-            // The others repeat what the items contain, or are for the screen.
-            _ => Body::Other("event record".to_owned()),
-        },
-        other => Body::Other(format!("{other} record")),
-    };
-    Ok((header.timestamp, body))
-}
-
-fn payload<P: serde::de::DeserializeOwned>(text: &str) -> Result<P, Problem> {
-    Ok(parse::<WithPayload<P>>(text)?.payload)
-}
-
-fn item(text: &str) -> Result<Body, Problem> {
-    let kind = payload::<Kind>(text)?.kind;
-    let item = match kind.as_str() {
-        "message" => {
-            let WireMessage { role, content } = payload(text)?;
-            Item::Message { role, content }
-        }
-        "reasoning" => {
-            let WireReasoning { summary, content } = payload(text)?;
-            Item::Reasoning([texts(summary), texts(content)].concat().join("\n"))
-        }
-        "function_call" | "custom_tool_call" => {
-            let call: WireCall = payload(text)?;
-            // A custom tool takes one text and no object.
-            let arguments = match call.input {
-                Some(input) => serde_json::json!({ "input": input }),
-                None => call.arguments,
-            };
-            Item::Call { id: Some(call.call_id), name: call.name, arguments }
-        }
-        "function_call_output" | "custom_tool_call_output" => {
-            let WireResult { call_id, output } = payload(text)?;
-            Item::Result { call: Some(call_id), output }
-        }
-        "tool_search_call" => {
-            let WireSearch { call_id, arguments, .. } = payload(text)?;
-            Item::Call { id: call_id, name: "tool_search".to_owned(), arguments }
-        }
-        "tool_search_output" => {
-            let search: WireSearch = payload(text)?;
-            Item::Result { call: search.call_id.clone(), output: search.found() }
-        }
-        "web_search_call" | "local_shell_call" | "image_generation_call" => {
-            let WireAction { call_id, action } = payload(text)?;
-            let name = kind.trim_end_matches("_call").to_owned();
-            Item::Call { id: call_id, name, arguments: action }
-        }
-        _ => return Ok(Body::Other(format!("{kind} item"))),
-    };
-    Ok(Body::Item(item))
-}
-
-/// The texts among parts, in order.
-pub(in crate::formats) fn texts(content: Content<WirePart>) -> Vec<String> {
-    content.texts(|part| part.text)
+    content: Content<WirePart>,
 }

@@ -347,7 +347,7 @@ fn outcome(parts: Vec<Part>, status: Option<&str>, at: Option<Timestamp>) -> Out
 }
 
 /// The text of a function's response, which is an object.
-pub(super) fn response_text(response: &Json) -> String {
+fn response_text(response: &Json) -> String {
     let text = ["output", "error"].iter().find_map(|key| response.get(key)?.as_str());
     match (text, response) {
         (Some(text), _) => text.to_owned(),
@@ -360,7 +360,7 @@ pub(super) fn response_text(response: &Json) -> String {
 // Records of Gemini CLI on disk, in both forms of its files.
 
 /// A line of the event-sourced form.
-pub(super) enum Record {
+enum Record {
     /// The session's own data, at the head of a file or changed by `$set`.
     Session(WireSession),
     /// A message, or a newer version of the one with the same id.
@@ -387,7 +387,7 @@ struct Line {
     session: Option<String>,
 }
 
-pub(super) fn read_record(text: &str) -> Result<Record, Problem> {
+fn read_record(text: &str) -> Result<Record, Problem> {
     let line: Line = parse(text)?;
     Ok(match line {
         Line { rewind_to: Some(id), .. } => Record::Rewind(id),
@@ -401,77 +401,77 @@ pub(super) fn read_record(text: &str) -> Result<Record, Problem> {
 
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct WireSession {
-    pub(super) session_id: Option<String>,
-    pub(super) project_hash: Option<String>,
-    pub(super) last_updated: Option<Timestamp>,
-    pub(super) directories: Option<Vec<String>>,
+struct WireSession {
+    session_id: Option<String>,
+    project_hash: Option<String>,
+    last_updated: Option<Timestamp>,
+    directories: Option<Vec<String>>,
     /// All messages of the older form; in the event-sourced form, what the
     /// model is sent from then on.
-    pub(super) messages: Option<Vec<WireMessage>>,
+    messages: Option<Vec<WireMessage>>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct WireMessage {
-    pub(super) id: Option<String>,
-    pub(super) timestamp: Option<Timestamp>,
+struct WireMessage {
+    id: Option<String>,
+    timestamp: Option<Timestamp>,
     #[serde(rename = "type")]
-    pub(super) kind: String,
+    kind: String,
     #[serde(default, deserialize_with = "parts")]
-    pub(super) content: Vec<Part>,
-    pub(super) thoughts: Option<Vec<Thought>>,
-    pub(super) tool_calls: Option<Vec<WireCall>>,
-    pub(super) tokens: Option<Tokens>,
-    pub(super) model: Option<String>,
+    content: Vec<Part>,
+    thoughts: Option<Vec<Thought>>,
+    tool_calls: Option<Vec<WireCall>>,
+    tokens: Option<Tokens>,
+    model: Option<String>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Patch {
-    pub(super) id: String,
+struct Patch {
+    id: String,
     #[serde(default, deserialize_with = "some_parts")]
-    pub(super) content: Option<Vec<Part>>,
-    pub(super) tool_calls: Option<Vec<WireCall>>,
-    pub(super) tokens: Option<Tokens>,
-    pub(super) model: Option<String>,
+    content: Option<Vec<Part>>,
+    tool_calls: Option<Vec<WireCall>>,
+    tokens: Option<Tokens>,
+    model: Option<String>,
 }
 
 #[derive(Deserialize)]
-pub(super) struct Thought {
+struct Thought {
     #[serde(default)]
-    pub(super) subject: String,
+    subject: String,
     #[serde(default)]
-    pub(super) description: String,
+    description: String,
 }
 
 /// A call with its result.
 #[derive(Deserialize)]
-pub(super) struct WireCall {
-    pub(super) id: String,
-    pub(super) name: Option<String>,
+struct WireCall {
+    id: String,
+    name: Option<String>,
     #[serde(default)]
-    pub(super) args: Json,
+    args: Json,
     #[serde(default, deserialize_with = "parts")]
-    pub(super) result: Vec<Part>,
-    pub(super) status: Option<String>,
-    pub(super) timestamp: Option<Timestamp>,
+    result: Vec<Part>,
+    status: Option<String>,
+    timestamp: Option<Timestamp>,
 }
 
 /// A part of a message, as the Gemini API has it.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Part {
-    pub(super) text: Option<String>,
+struct Part {
+    text: Option<String>,
     #[serde(default)]
-    pub(super) thought: bool,
-    pub(super) function_call: Option<FunctionCall>,
-    pub(super) function_response: Option<FunctionResponse>,
-    pub(super) inline_data: Option<Data>,
-    pub(super) file_data: Option<Data>,
+    thought: bool,
+    function_call: Option<FunctionCall>,
+    function_response: Option<FunctionResponse>,
+    inline_data: Option<Data>,
+    file_data: Option<Data>,
     /// All of it, where it is of no known kind.
     #[serde(skip)]
-    pub(super) other: Json,
+    other: Json,
 }
 
 impl Part {
@@ -485,48 +485,48 @@ impl Part {
 }
 
 #[derive(Deserialize)]
-pub(super) struct FunctionCall {
-    pub(super) id: Option<String>,
-    pub(super) name: String,
+struct FunctionCall {
+    id: Option<String>,
+    name: String,
     #[serde(default)]
-    pub(super) args: Json,
+    args: Json,
 }
 
 #[derive(Deserialize)]
-pub(super) struct FunctionResponse {
-    pub(super) id: Option<String>,
+struct FunctionResponse {
+    id: Option<String>,
     #[serde(default)]
-    pub(super) response: Json,
+    response: Json,
     /// Pictures that the tool returned.
     #[serde(default, deserialize_with = "parts")]
-    pub(super) parts: Vec<Part>,
+    parts: Vec<Part>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Data {
-    pub(super) mime_type: Option<String>,
+struct Data {
+    mime_type: Option<String>,
 }
 
 /// Gemini's usage: cached tokens are part of the input, thoughts are not part
 /// of the output, and what the provider's own tools returned is counted apart.
 #[derive(Clone, Copy, Deserialize)]
-pub(super) struct Tokens {
+struct Tokens {
     #[serde(default)]
-    pub(super) input: u64,
+    input: u64,
     #[serde(default)]
-    pub(super) output: u64,
+    output: u64,
     #[serde(default)]
-    pub(super) cached: u64,
+    cached: u64,
     #[serde(default)]
-    pub(super) thoughts: u64,
+    thoughts: u64,
     #[serde(default)]
-    pub(super) tool: u64,
+    tool: u64,
 }
 
 impl Tokens {
     /// The usage in disjoint buckets.
-    pub(super) fn usage(&self) -> Usage {
+    fn usage(&self) -> Usage {
         let usage =
             usage_of(self.input, [self.cached, 0], self.output.saturating_add(self.thoughts));
         Usage { input: usage.input.saturating_add(self.tool), ..usage }

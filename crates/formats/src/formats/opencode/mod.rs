@@ -350,7 +350,7 @@ fn steps(parts: Vec<Part>) -> Vec<Vec<Part>> {
 const QUESTION: &str = "What did we do so far?";
 
 /// A question for a summary.
-pub(super) struct SummaryRequest {
+struct SummaryRequest {
     id: String,
     at: Option<Timestamp>,
     trigger: RecordedTrigger,
@@ -360,7 +360,7 @@ pub(super) struct SummaryRequest {
 
 impl Reader {
     /// Records a question. One that has no answer yet is kept as it was sent.
-    pub(super) fn request_summary(&mut self, info: &Info, part: &Part) {
+    fn request_summary(&mut self, info: &Info, part: &Part) {
         let trigger = match part.auto {
             Some(true) => RecordedTrigger::Auto,
             Some(false) => RecordedTrigger::Manual,
@@ -375,7 +375,7 @@ impl Reader {
 
     /// Handles a question that was not answered by a summary, which was sent as
     /// a message.
-    pub(super) fn unanswered(&mut self, parent: Option<&str>) {
+    fn unanswered(&mut self, parent: Option<&str>) {
         if let Some(request) = parent.and_then(|parent| self.summary_requests.remove(parent)) {
             let blocks = vec![Block::Text { text: QUESTION.to_owned() }];
             self.push(Message::new(request.id, Role::User, request.at, blocks), request.at);
@@ -383,7 +383,7 @@ impl Reader {
     }
 
     /// Whether a summary is complete; a live session may be cut off.
-    pub(super) fn is_finished(&self, info: &Info) -> bool {
+    fn is_finished(&self, info: &Info) -> bool {
         let request = info
             .parent_id
             .as_ref()
@@ -393,7 +393,7 @@ impl Reader {
     }
 
     /// A compaction: its summary and its call.
-    pub(super) fn summary(&mut self, info: &Info, parts: Vec<Part>) -> Result<(), Problem> {
+    fn summary(&mut self, info: &Info, parts: Vec<Part>) -> Result<(), Problem> {
         let request =
             info.parent_id.as_ref().and_then(|parent| self.summary_requests.remove(parent));
         let mut texts = Vec::new();
@@ -437,7 +437,7 @@ impl Reader {
     /// Turns pruned outputs into compactions that clear results, at the first
     /// message that began later. Those of one pruning are a few milliseconds
     /// apart.
-    pub(super) fn prune(&mut self) {
+    fn prune(&mut self) {
         let pruned = std::mem::take(&mut self.pruned);
         if pruned.is_empty() {
             return;
@@ -516,19 +516,19 @@ fn counts_by_time(begun: &[Option<Timestamp>]) -> Vec<(Timestamp, u32)> {
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
 #[derive(Deserialize)]
-pub(super) struct Export {
-    pub(super) info: WireSession,
-    pub(super) messages: Vec<WireMessage>,
+struct Export {
+    info: WireSession,
+    messages: Vec<WireMessage>,
 }
 
 /// What a session is made of.
-pub(super) enum Item {
+enum Item {
     Message(Box<WireMessage>),
     Entry(Entry),
 }
 
 impl Item {
-    pub(super) fn id(&self) -> &str {
+    fn id(&self) -> &str {
         match self {
             Item::Message(message) => &message.info.id,
             Item::Entry(entry) => &entry.id,
@@ -537,98 +537,98 @@ impl Item {
 }
 
 /// A row of OpenCode 2.
-pub(super) struct Entry {
-    pub(super) id: String,
-    pub(super) kind: String,
+struct Entry {
+    id: String,
+    kind: String,
     /// When it was made, in milliseconds since 1970.
-    pub(super) at: i64,
+    at: i64,
     /// Whether a fork took it over from the session that it began from.
-    pub(super) copied: bool,
-    pub(super) data: Json,
+    copied: bool,
+    data: Json,
 }
 
 /// The session's own data.
 #[derive(Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct WireSession {
-    pub(super) id: String,
-    pub(super) slug: Option<String>,
+struct WireSession {
+    id: String,
+    slug: Option<String>,
     #[serde(rename = "projectID")]
-    pub(super) project_id: Option<String>,
+    project_id: Option<String>,
     #[serde(rename = "parentID")]
-    pub(super) parent_id: Option<String>,
-    pub(super) directory: Option<String>,
-    pub(super) version: Option<String>,
+    parent_id: Option<String>,
+    directory: Option<String>,
+    version: Option<String>,
 }
 
 #[derive(Deserialize)]
-pub(super) struct WireMessage {
-    pub(super) info: Info,
+struct WireMessage {
+    info: Info,
     #[serde(default)]
-    pub(super) parts: Vec<Part>,
+    parts: Vec<Part>,
 }
 
 /// The fields depend on `role`.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Info {
-    pub(super) id: String,
-    pub(super) role: String,
+struct Info {
+    id: String,
+    role: String,
     #[serde(rename = "parentID")]
-    pub(super) parent_id: Option<String>,
+    parent_id: Option<String>,
     #[serde(rename = "modelID")]
-    pub(super) model: Option<String>,
-    pub(super) path: Option<Path>,
+    model: Option<String>,
+    path: Option<Path>,
     /// `true` on the answer to a compaction; a user message holds diffs here.
     #[serde(default)]
-    pub(super) summary: Json,
-    pub(super) error: Option<Error>,
-    pub(super) finish: Option<Json>,
+    summary: Json,
+    error: Option<Error>,
+    finish: Option<Json>,
     #[serde(default)]
-    pub(super) time: Times,
-    pub(super) tokens: Option<Tokens>,
+    time: Times,
+    tokens: Option<Tokens>,
     /// The system prompt, until 2025.
     #[serde(default)]
-    pub(super) system: Json,
+    system: Json,
 }
 
 impl Info {
     /// Whether this is a complete summary.
-    pub(super) fn is_summary(&self) -> bool {
+    fn is_summary(&self) -> bool {
         self.summary == Json::Bool(true) && self.error.is_none()
     }
 
     /// The system prompt that the message contains.
-    pub(super) fn system(&self) -> Vec<String> {
+    fn system(&self) -> Vec<String> {
         let texts = self.system.as_array().into_iter().flatten().filter_map(Json::as_str);
         texts.filter(|text| !text.is_empty()).map(str::to_owned).collect()
     }
 }
 
 #[derive(Deserialize)]
-pub(super) struct Path {
-    pub(super) cwd: Option<String>,
-    pub(super) root: Option<String>,
+struct Path {
+    cwd: Option<String>,
+    root: Option<String>,
 }
 
 #[derive(Deserialize)]
-pub(super) struct Error {
+struct Error {
     #[serde(default)]
-    pub(super) name: String,
+    name: String,
 }
 
 /// Times in milliseconds since 1970.
 #[derive(Clone, Copy, Default, Deserialize)]
-pub(super) struct Times {
+struct Times {
     #[serde(default, deserialize_with = "time")]
-    pub(super) created: Option<Timestamp>,
+    created: Option<Timestamp>,
     #[serde(default, deserialize_with = "time")]
-    pub(super) completed: Option<Timestamp>,
+    completed: Option<Timestamp>,
     #[serde(default, deserialize_with = "time")]
-    pub(super) end: Option<Timestamp>,
+    end: Option<Timestamp>,
     /// The time at which the output of a tool was pruned.
     #[serde(default, deserialize_with = "time")]
-    pub(super) compacted: Option<Timestamp>,
+    compacted: Option<Timestamp>,
 }
 
 fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Timestamp>, D::Error> {
@@ -639,7 +639,7 @@ fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Timestamp>,
 
 /// Token counts of one step. Cached tokens are counted besides `input`.
 #[derive(Deserialize)]
-pub(super) struct Tokens {
+struct Tokens {
     total: Option<f64>,
     input: Option<f64>,
     output: Option<f64>,
@@ -656,7 +656,7 @@ struct Cache {
 
 impl Tokens {
     /// As OpenCode 2 counts: the reasoning is no part of the output.
-    pub(super) fn with_reasoning_apart(mut self) -> Tokens {
+    fn with_reasoning_apart(mut self) -> Tokens {
         let counts = [self.input, self.output, self.reasoning, self.cache.read, self.cache.write];
         self.total = Some(counts.into_iter().flatten().sum());
         self
@@ -668,7 +668,7 @@ impl Tokens {
     /// Until 2026 `output` included the reasoning, and since then it is counted
     /// separately: `total` shows which, and without a total it is taken as
     /// included.
-    pub(super) fn counts(&self) -> Option<[u64; 4]> {
+    fn counts(&self) -> Option<[u64; 4]> {
         let count = |value: Option<f64>| {
             let value = value.unwrap_or(0.0);
             (value.fract() == 0.0 && (0.0..=EXACT).contains(&value)).then_some(value as u64)
@@ -686,44 +686,44 @@ impl Tokens {
 /// A part of a message; which fields there are depends on `kind`.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Part {
+struct Part {
     #[serde(rename = "type")]
-    pub(super) kind: String,
-    pub(super) id: Option<String>,
-    pub(super) text: Option<String>,
+    kind: String,
+    id: Option<String>,
+    text: Option<String>,
     /// Texts that are displayed but not sent.
     #[serde(default)]
-    pub(super) ignored: bool,
-    pub(super) mime: Option<String>,
+    ignored: bool,
+    mime: Option<String>,
     #[serde(rename = "callID")]
-    pub(super) call_id: Option<String>,
-    pub(super) tool: Option<String>,
-    pub(super) state: Option<State>,
-    pub(super) tokens: Option<Tokens>,
+    call_id: Option<String>,
+    tool: Option<String>,
+    state: Option<State>,
+    tokens: Option<Tokens>,
     /// For a compaction: whether the agent's own threshold triggered it.
-    pub(super) auto: Option<bool>,
+    auto: Option<bool>,
     /// For a compaction: the first message that it kept.
     #[serde(rename = "tail_start_id")]
-    pub(super) tail_start_id: Option<String>,
+    tail_start_id: Option<String>,
 }
 
 /// The state of a tool call.
 #[derive(Default, Deserialize)]
-pub(super) struct State {
-    pub(super) status: String,
-    pub(super) input: Option<Json>,
-    pub(super) output: Option<String>,
-    pub(super) error: Option<String>,
+struct State {
+    status: String,
+    input: Option<Json>,
+    output: Option<String>,
+    error: Option<String>,
     #[serde(default)]
-    pub(super) metadata: Json,
+    metadata: Json,
     #[serde(default)]
-    pub(super) time: Times,
+    time: Times,
     #[serde(default)]
-    pub(super) attachments: Vec<Attachment>,
+    attachments: Vec<Attachment>,
 }
 
 #[derive(Deserialize)]
-pub(super) struct Attachment {
+struct Attachment {
     #[serde(default)]
-    pub(super) mime: String,
+    mime: String,
 }

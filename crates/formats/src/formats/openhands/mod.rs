@@ -14,8 +14,9 @@ use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use serde::Deserializer;
 
-use super::content::PromptDetails;
-use super::openai_chat::WireCall;
+use super::content::ChatUsage;
+use super::exchange::Part;
+use super::otel::message_of;
 use super::prelude::*;
 use crate::source::KEPT;
 
@@ -53,7 +54,7 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
     let stem = source.stem().to_owned();
     if head.first_char() == Some('[') {
         let history = source.document()?;
-        let run = Run { instance_id: None, history, metrics: None };
+        let run = Run { instance_id: None, history, metrics: Json::Null };
         read.push(source.whole(Reader::new(stem).run(run, None))?);
     } else if head.spread {
         let run: Run = source.document()?;
@@ -120,7 +121,8 @@ impl Reader {
     fn run(mut self, run: Run, line: Option<u64>) -> Result<Draft, Problem> {
         self.line = line;
         self.draft.metadata.extend(run.instance_id);
-        self.usage = run.metrics.unwrap_or_default().by_response();
+        let used = Fields(run.metrics).take("/token_usages")?;
+        self.usage = by_response(used.unwrap_or_default());
         for event in run.history {
             match (event.action.as_deref(), event.observation.is_some()) {
                 (Some(_), _) => self.action(event)?,
@@ -149,14 +151,15 @@ impl Reader {
                 self.draft.leave_out(format!("{kind} action"), 1);
             }
             (_, "user") => self.draft.leave_out("action of the user", 1),
-            _ => self.call(event, kind, used),
+            _ => return self.call(event, kind, used),
         }
         Ok(())
     }
 
     /// Tokens that were added to those of the session since the last action.
     fn used(&mut self, event: &Event) -> Option<Usage> {
-        let all = event.llm_metrics.as_ref()?.accumulated_token_usage.as_ref()?.usage();
+        let all = event.llm_metrics.get("accumulated_token_usage")?;
+        let all = TokenUsage::deserialize(all).ok()?.usage();
         let before = std::mem::replace(&mut self.accumulated, all);
         since(all, before)
     }
@@ -182,7 +185,7 @@ impl Reader {
     }
 
     /// An action of the agent. All calls of one response are one message.
-    fn call(&mut self, mut event: Event, kind: String, used: Option<Usage>) {
+    fn call(&mut self, mut event: Event, kind: String, used: Option<Usage>) -> Result<(), Problem> {
         // Actions that are not known may say something, too.
         let Args { content, summary, tools, others, .. } = &mut event.args;
         let texts = [("content", content.take()), ("summary", summary.take())];
@@ -201,54 +204,55 @@ impl Reader {
             let made = self.draft.newest_call(&id).unwrap_or(&id).to_owned();
             self.actions.extend(event.id.map(|event| (event, made)));
             let message = self.message(event.id, Role::Assistant, event.timestamp, blocks);
-            return self.push(event.id, Message { usage: used, ..message });
+            self.push(event.id, Message { usage: used, ..message });
+            return Ok(());
         };
-        let response = model_response.unwrap_or(ModelResponse {
-            id: None,
-            model: None,
-            choices: Vec::new(),
-            usage: None,
-        });
-        let before = response.id.as_ref().and_then(|id| self.responses.get_mut(id));
+        let mut response = Fields(model_response);
+        let response_id: Option<String> = response.take("/id")?;
+        let before = response_id.as_ref().and_then(|id| self.responses.get_mut(id));
         if let Some((message, open)) = before
             && open.remove(&tool_call_id)
         {
             self.view.add(event.id, *message);
-            return;
+            return Ok(());
         }
-        let own = response.id.as_ref().and_then(|id| self.usage.get_mut(id)?.pop_front());
-        let usage = own.or(response.usage.map(|usage| usage.usage())).or(used);
-        let mut open = FxHashSet::default();
-        let mut blocks = Vec::new();
-        let others = response.choices.len().saturating_sub(1);
+        let own = response_id.as_ref().and_then(|id| self.usage.get_mut(id)?.pop_front());
+        let reported: Option<ChatUsage> = response.take("/usage")?;
+        let usage = own.or(reported.map(|usage| usage.disjoint())).or(used);
+        let choices: Vec<Json> = response.take("/choices")?.unwrap_or_default();
+        let others = choices.len().saturating_sub(1);
         self.draft.leave_out("further choice of a response", others as u64);
-        let answer = response.choices.into_iter().next().map(|choice| choice.message);
-        let calls = answer.map_or_else(Vec::new, |answer| {
-            let nonempty = |text: &String| !text.is_empty();
-            let reasoning = answer.reasoning_content.filter(nonempty);
-            blocks.extend(reasoning.map(|text| Block::Reasoning { text }));
-            blocks.extend(answer.content.filter(nonempty).map(|text| Block::Text { text }));
-            answer.tool_calls.unwrap_or_default()
-        });
-        let mut made = false;
-        for (n, call) in calls.into_iter().enumerate() {
-            let id = call.id.unwrap_or_else(|| format!("{tool_call_id}-{}", n + 1));
-            made |= id == tool_call_id;
-            open.insert(id.clone());
-            blocks.push(self.draft.call(id, call.function.name, call.function.arguments));
+        let answer = choices.first().and_then(|choice| choice.get("message"));
+        let answer = answer.map(message_of).transpose()?;
+        let (mut open, mut blocks, mut made) = (FxHashSet::default(), Vec::new(), false);
+        for part in answer.into_iter().flat_map(|answer| answer.parts) {
+            match part {
+                Part::Text(text) if !text.is_empty() => blocks.push(Block::Text { text }),
+                Part::Reasoning(text) if !text.is_empty() => blocks.push(Block::Reasoning { text }),
+                Part::Image(media_type) => blocks.push(Block::Image { media_type }),
+                Part::Call { id, name, arguments } => {
+                    let id = id.unwrap_or_else(|| format!("{tool_call_id}-{}", open.len() + 1));
+                    made |= id == tool_call_id;
+                    open.insert(id.clone());
+                    blocks.push(self.draft.call(id, name, arguments));
+                }
+                Part::Other(reason) => self.draft.leave_out(reason, 1),
+                _ => {}
+            }
         }
         open.remove(&tool_call_id);
-        self.responses.extend(response.id.map(|id| (id, (self.draft.next_index(), open))));
+        self.responses.extend(response_id.map(|id| (id, (self.draft.next_index(), open))));
         if !made {
             let name = function_name.unwrap_or(kind);
             blocks.push(self.draft.call(tool_call_id, name, Json::Object(event.args.others)));
         }
         let message = self.message(event.id, Role::Assistant, event.timestamp, blocks);
-        if let Some(model) = response.model {
+        if let Some(model) = response.take::<String>("/model")? {
             self.draft.models.add(&model, &message.id);
             self.draft.metadata.insert(model);
         }
         self.push(event.id, Message { usage, ..message });
+        Ok(())
     }
 
     fn observation(&mut self, event: Event) {
@@ -391,35 +395,28 @@ impl View {
 
 /// A run: one line of an evaluation's output.
 #[derive(Deserialize)]
-pub(super) struct Run {
-    pub(super) instance_id: Option<String>,
-    pub(super) history: Vec<Event>,
-    pub(super) metrics: Option<Metrics>,
-}
-
-#[derive(Default, Deserialize)]
-pub(super) struct Metrics {
+struct Run {
+    instance_id: Option<String>,
+    history: Vec<Event>,
     #[serde(default)]
-    token_usages: Vec<TokenUsage>,
+    metrics: Json,
 }
 
-impl Metrics {
-    /// What each response used, by its id and in order.
-    pub(super) fn by_response(self) -> FxHashMap<String, VecDeque<Usage>> {
-        let mut all: FxHashMap<String, VecDeque<Usage>> = FxHashMap::default();
-        for used in self.token_usages {
-            let usage = used.usage();
-            if let Some(id) = used.response_id.filter(|id| !id.is_empty()) {
-                all.entry(id).or_default().push_back(usage);
-            }
+/// What each response used, by its id and in order.
+fn by_response(used: Vec<TokenUsage>) -> FxHashMap<String, VecDeque<Usage>> {
+    let mut all: FxHashMap<String, VecDeque<Usage>> = FxHashMap::default();
+    for used in used {
+        let usage = used.usage();
+        if let Some(id) = used.response_id.filter(|id| !id.is_empty()) {
+            all.entry(id).or_default().push_back(usage);
         }
-        all
     }
+    all
 }
 
 /// Tokens of one response, or of all so far.
 #[derive(Deserialize)]
-pub(super) struct TokenUsage {
+struct TokenUsage {
     #[serde(default)]
     prompt_tokens: u64,
     #[serde(default)]
@@ -428,13 +425,13 @@ pub(super) struct TokenUsage {
     cache_read_tokens: u64,
     #[serde(default)]
     cache_write_tokens: u64,
-    pub(super) response_id: Option<String>,
-    pub(super) model: Option<String>,
+    response_id: Option<String>,
+    model: Option<String>,
 }
 
 impl TokenUsage {
     /// The usage in disjoint buckets: the prompt includes what was cached.
-    pub(super) fn usage(&self) -> Usage {
+    fn usage(&self) -> Usage {
         let cached = self.cache_read_tokens.saturating_add(self.cache_write_tokens);
         let input = self.prompt_tokens.saturating_sub(cached);
         disjoint(input, self.cache_read_tokens, self.cache_write_tokens, self.completion_tokens)
@@ -442,7 +439,7 @@ impl TokenUsage {
 }
 
 /// What was used between two sums; nothing where that is no more than before.
-pub(super) fn since(now: Usage, before: Usage) -> Option<Usage> {
+fn since(now: Usage, before: Usage) -> Option<Usage> {
     let used = Usage {
         input: now.input.checked_sub(before.input)?,
         cache_read: now.cache_read.checked_sub(before.cache_read)?,
@@ -455,52 +452,54 @@ pub(super) fn since(now: Usage, before: Usage) -> Option<Usage> {
 
 /// An action or an observation.
 #[derive(Deserialize)]
-pub(super) struct Event {
-    pub(super) id: Option<i64>,
+struct Event {
+    id: Option<i64>,
     #[serde(default, deserialize_with = "time")]
-    pub(super) timestamp: Option<Timestamp>,
+    timestamp: Option<Timestamp>,
     #[serde(default)]
-    pub(super) source: String,
-    pub(super) action: Option<String>,
-    pub(super) observation: Option<String>,
+    source: String,
+    action: Option<String>,
+    observation: Option<String>,
     #[serde(default)]
-    pub(super) args: Args,
+    args: Args,
     #[serde(default)]
-    pub(super) content: String,
+    content: String,
     #[serde(default)]
-    pub(super) extras: Extras,
+    extras: Extras,
     /// Id of the action that an observation answers.
-    pub(super) cause: Option<i64>,
-    pub(super) tool_call_metadata: Option<ToolCallMetadata>,
-    pub(super) llm_metrics: Option<LlmMetrics>,
+    cause: Option<i64>,
+    tool_call_metadata: Option<ToolCallMetadata>,
+    /// With what the model used since the start of the session.
+    #[serde(default)]
+    llm_metrics: Json,
 }
 
 /// Arguments of an action; which there are depends on its kind.
 #[derive(Default, Deserialize)]
-pub(super) struct Args {
-    pub(super) content: Option<String>,
-    pub(super) thought: Option<String>,
-    pub(super) image_urls: Option<Vec<Json>>,
-    pub(super) tools: Option<Vec<Json>>,
-    pub(super) summary: Option<String>,
-    pub(super) forgotten_event_ids: Option<Vec<i64>>,
-    pub(super) forgotten_events_start_id: Option<i64>,
-    pub(super) forgotten_events_end_id: Option<i64>,
+struct Args {
+    content: Option<String>,
+    thought: Option<String>,
+    image_urls: Option<Vec<Json>>,
+    tools: Option<Vec<Json>>,
+    summary: Option<String>,
+    forgotten_event_ids: Option<Vec<i64>>,
+    forgotten_events_start_id: Option<i64>,
+    forgotten_events_end_id: Option<i64>,
     #[serde(flatten)]
-    pub(super) others: serde_json::Map<String, Json>,
+    others: serde_json::Map<String, Json>,
 }
 
 #[derive(Default, Deserialize)]
-pub(super) struct Extras {
-    pub(super) metadata: Option<CommandMetadata>,
-    pub(super) image_urls: Option<Vec<Json>>,
+struct Extras {
+    metadata: Option<CommandMetadata>,
+    image_urls: Option<Vec<Json>>,
 }
 
 /// What OpenHands knows of a command that ended.
 #[derive(Deserialize)]
-pub(super) struct CommandMetadata {
+struct CommandMetadata {
     #[serde(default = "running")]
-    pub(super) exit_code: i64,
+    exit_code: i64,
     #[serde(default)]
     prefix: String,
     #[serde(default)]
@@ -519,7 +518,7 @@ fn running() -> i64 {
 impl CommandMetadata {
     /// A command's output as the model is sent it (OpenHands,
     /// `openhands/events/observation/commands.py`).
-    pub(super) fn around(&self, output: &str) -> String {
+    fn around(&self, output: &str) -> String {
         let mut text = format!("{}{output}{}", self.prefix, self.suffix);
         let given = |value: &Option<String>| value.clone().filter(|value| !value.is_empty());
         if let Some(folder) = given(&self.working_dir) {
@@ -537,69 +536,16 @@ impl CommandMetadata {
 
 /// The call that an action carries out, with the response that made it.
 #[derive(Deserialize)]
-pub(super) struct ToolCallMetadata {
-    pub(super) tool_call_id: String,
-    pub(super) function_name: Option<String>,
-    pub(super) model_response: Option<ModelResponse>,
-}
-
-/// A response in the notation of OpenAI.
-#[derive(Deserialize)]
-pub(super) struct ModelResponse {
-    pub(super) id: Option<String>,
-    pub(super) model: Option<String>,
+struct ToolCallMetadata {
+    tool_call_id: String,
+    function_name: Option<String>,
+    /// A response in the notation of OpenAI.
     #[serde(default)]
-    pub(super) choices: Vec<Choice>,
-    pub(super) usage: Option<ResponseUsage>,
-}
-
-#[derive(Deserialize)]
-pub(super) struct Choice {
-    pub(super) message: ResponseMessage,
-}
-
-#[derive(Deserialize)]
-pub(super) struct ResponseMessage {
-    pub(super) content: Option<String>,
-    pub(super) reasoning_content: Option<String>,
-    pub(super) tool_calls: Option<Vec<WireCall>>,
-}
-
-#[derive(Deserialize)]
-pub(super) struct ResponseUsage {
-    #[serde(default)]
-    prompt_tokens: u64,
-    #[serde(default)]
-    completion_tokens: u64,
-    prompt_tokens_details: Option<PromptDetails>,
-    cache_creation_input_tokens: Option<u64>,
-}
-
-impl ResponseUsage {
-    pub(super) fn usage(&self) -> Usage {
-        let [cache_read_tokens, written] = PromptDetails::cached(self.prompt_tokens_details);
-        let all = TokenUsage {
-            prompt_tokens: self.prompt_tokens,
-            completion_tokens: self.completion_tokens,
-            cache_read_tokens,
-            cache_write_tokens: self.cache_creation_input_tokens.unwrap_or(written),
-            response_id: None,
-            model: None,
-        };
-        all.usage()
-    }
-}
-
-/// What the model used since the start of the session.
-#[derive(Deserialize)]
-pub(super) struct LlmMetrics {
-    pub(super) accumulated_token_usage: Option<TokenUsage>,
+    model_response: Json,
 }
 
 /// Times have no zone; they are taken for UTC.
-pub(super) fn time<'de, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<Option<Timestamp>, D::Error> {
+fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Timestamp>, D::Error> {
     let Some(text) = Option::<String>::deserialize(deserializer)? else { return Ok(None) };
     if let Ok(at) = text.parse() {
         return Ok(Some(at));

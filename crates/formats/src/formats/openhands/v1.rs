@@ -44,7 +44,7 @@ pub(super) struct Event {
     #[serde(flatten)]
     thoughts: Thoughts,
     thought: Option<Vec<Part>>,
-    tool_call: Option<Call>,
+    tool_call: Option<ToolCall>,
     tool_call_id: Option<String>,
     observation: Option<Observation>,
     rejection_reason: Option<String>,
@@ -89,14 +89,6 @@ struct Thinking {
 struct Reasoning {
     #[serde(default)]
     summary: Vec<String>,
-}
-
-#[derive(Deserialize)]
-struct Call {
-    id: String,
-    name: String,
-    #[serde(default)]
-    arguments: Json,
 }
 
 #[derive(Deserialize)]
@@ -268,7 +260,7 @@ impl Reader {
 
     /// A call. All calls of one response are one message.
     fn action(&mut self, line: Option<u64>, event: Event) {
-        let Some(Call { id, name, arguments }) = event.tool_call else {
+        let Some(ToolCall { id, name, arguments }) = event.tool_call else {
             return self.recorder.draft.leave_out("action without a call", 1);
         };
         let (mut turn, mut events) = self.open.take().unwrap_or_else(|| {
