@@ -68,13 +68,13 @@ impl Search {
         let mut grid =
             Grid { typed: base.to_owned(), author: strategies[0].name.clone(), ..Grid::default() };
         for changes in self.combinations(base, &text, &strategies[0], sessions)? {
-            let told = told(&changes, "; ");
+            let values = described(&changes, "; ");
             match load(&changes) {
-                Err(why) => grid.refused.push((told, why.problem)),
+                Err(why) => grid.refused.push((values, why.problem)),
                 Ok(one) if strategies.iter().any(|other| alike(other, &one)) => {}
                 Ok(mut one) => {
                     one.name = named(&one.name, &changes);
-                    grid.changes.push(told);
+                    grid.changes.push(values);
                     strategies.push(one);
                 }
             }
@@ -135,15 +135,15 @@ fn own_strategy(agent: &str) -> Option<&'static str> {
 
 /// The key and the values of `KEY=V1,V2`, before which the strategy may stand.
 fn axis<'a>(base: &str, change: &'a str) -> Result<(&'a str, Vec<&'a str>), SelectionError> {
-    let behind = change.strip_prefix(base).and_then(|rest| rest.strip_prefix(['.', ':']));
-    let (key, values) = behind
+    let own = change.strip_prefix(base).and_then(|rest| rest.strip_prefix(['.', ':']));
+    let (key, values) = own
         .unwrap_or(change)
         .split_once('=')
         .ok_or_else(|| SelectionError::Values(change.to_owned()))?;
     Ok((key.trim(), parts(values, ',').into_iter().map(str::trim).collect()))
 }
 
-fn told(changes: &Changes, between: &str) -> String {
+fn described(changes: &Changes, between: &str) -> String {
     let each: Vec<String> = changes.iter().map(|(key, value)| format!("{key}={value}")).collect();
     each.join(between)
 }
@@ -157,16 +157,13 @@ fn alike(a: &Strategy, b: &Strategy) -> bool {
 
 /// The usual sizes that prompts of these recordings reach, the largest of them.
 fn suggested_sizes(sessions: &[NamedSession]) -> Vec<u64> {
-    let reported = |named: &NamedSession| {
-        let session = &named.session;
+    let mut largest = 0;
+    for NamedSession { session, .. } in sessions {
         let requests = session.messages.iter().filter_map(|one| one.usage).map(|one| one.prompt());
         let fired = session.compactions.iter().filter(|one| one.trigger == RecordedTrigger::Auto);
-        requests
-            .chain(fired.filter_map(|one| one.tokens_before))
-            .filter(|n| *n <= MOST_TOKENS)
-            .max()
-    };
-    let largest = sessions.iter().filter_map(reported).max().unwrap_or(0);
+        let reported = requests.chain(fired.filter_map(|one| one.tokens_before));
+        largest = reported.filter(|n| *n <= MOST_TOKENS).fold(largest, u64::max);
+    }
     let reached = |size: &u64| *size as f64 <= OF_LARGEST * largest as f64;
     let sizes: Vec<u64> = SIZES.into_iter().filter(reached).collect();
     sizes[sizes.len().saturating_sub(SUGGESTED_SIZES)..].to_vec()
@@ -215,7 +212,7 @@ mod tests {
 
     fn suggested(name: &str) -> Vec<String> {
         let table = strategy_text(name).unwrap().table(&[]).unwrap();
-        suggested_numbers(&table).iter().map(|changes| told(changes, "; ")).collect()
+        suggested_numbers(&table).iter().map(|changes| described(changes, "; ")).collect()
     }
 
     #[test]

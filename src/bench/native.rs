@@ -28,7 +28,7 @@ pub fn share_native_windows(
             groups.entry(key).or_default().push(session);
         }
     }
-    let told = groups.into_iter().filter_map(|((agent, model), mut sessions)| {
+    let notices = groups.into_iter().filter_map(|((agent, model), mut sessions)| {
         let all = sessions.len();
         let limits = share_limits(&mut sessions, agents);
         let given: usize = limits.iter().map(|limit| limit.given).sum();
@@ -42,7 +42,7 @@ pub fn share_native_windows(
             )
         })
     });
-    told.collect()
+    notices.collect()
 }
 
 /// A limit with what shows it.

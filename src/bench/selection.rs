@@ -214,8 +214,9 @@ impl ChangedRow<'_> {
 
 /// The name of a strategy with changed values.
 pub(super) fn named(strategy: &str, values: &[(String, String)]) -> String {
-    let told: Vec<String> = values.iter().map(|(key, value)| format!("{key}={value}")).collect();
-    format!("{strategy}[{}]", told.join(" "))
+    let settings: Vec<String> =
+        values.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    format!("{strategy}[{}]", settings.join(" "))
 }
 
 /// The rows of `STRATEGY.KEY=VALUE` or `STRATEGY: KEY=VALUE; KEY=VALUE`: one for each
@@ -241,18 +242,18 @@ fn rows<'a>(
     Ok(rows)
 }
 
-/// Whose values are changed, the mark behind its name, and what follows on it. The names that
+/// Whose values are changed, the mark after its name, and what follows on it. The names that
 /// were typed come first, since those of files hold dots, and colons too.
 fn strategy_of<'a>(change: &'a str, selected: &'a [String]) -> Option<(&'a str, char, &'a str)> {
-    let behind = |name: &'a str| {
+    let changed = |name: &'a str| {
         let rest = change.strip_prefix(name)?;
         let mark = rest.chars().next().filter(|mark| [':', '.'].contains(mark))?;
         Some((name, mark, &rest[mark.len_utf8()..]))
     };
-    let typed = selected.iter().filter_map(|name| behind(name));
+    let typed = selected.iter().filter_map(|name| changed(name));
     typed.max_by_key(|(name, ..)| name.len()).or_else(|| {
         let (path, _) = change.split_once('=')?;
-        behind(&path[..path.find([':', '.'])?])
+        changed(&path[..path.find([':', '.'])?])
     })
 }
 

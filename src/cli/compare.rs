@@ -110,17 +110,18 @@ fn read(path: &Path) -> Result<(Report, Baseline), Failure> {
 /// The pairs of strategies given by `--strategy`.
 fn pairs(typed: &[String], a: &Manifest, b: &Manifest) -> Result<Vec<(String, String)>, Failure> {
     let has = |manifest: &Manifest, name: &str| manifest.strategies.iter().any(|p| p.name == name);
-    let pair = |typed: &String| {
+    let mut pairs = Vec::new();
+    for typed in typed {
         // A name may contain `=` itself: `prune[protect=20000]`.
         let halves = typed.match_indices('=').map(|(at, _)| (&typed[..at], &typed[at + 1..]));
         let mut known = halves.filter(|(x, y)| has(a, x) && has(b, y));
-        let found = known.next().map(|(x, y)| (x.to_owned(), y.to_owned()));
-        found.ok_or_else(|| {
+        let (x, y) = known.next().ok_or_else(|| {
             Failure::usage(format!("`--strategy {typed}` is not a strategy of A, `=` and one of B"))
                 .help(paired_help(typed, a, b))
-        })
-    };
-    typed.iter().map(pair).collect()
+        })?;
+        pairs.push((x.to_owned(), y.to_owned()));
+    }
+    Ok(pairs)
 }
 
 /// Which half of a pair is not a strategy of its run, with similar names.

@@ -75,10 +75,10 @@ pub(super) fn parse(typed: Vec<OsString>) -> Result<Cli, Failure> {
     let mut used = None;
     let line = match TypedOptions::in_line(&root, &typed) {
         None => typed,
-        Some(said) => {
-            let file = said.file()?;
+        Some(options) => {
+            let file = options.file()?;
             used = file.as_ref().map(|file| file.name.clone());
-            said.completed(&wire::variable, file.as_ref())?
+            options.completed(&wire::variable, file.as_ref())?
         }
     };
     let matches = root.try_get_matches_from(line).map_err(refuse)?;
@@ -126,9 +126,9 @@ fn quotes(error: &clap::Error) -> impl Iterator<Item = (&str, Cow<'_, str>)> {
 pub fn bench_with(text: &str) -> Result<Vec<OsString>, Failure> {
     let root = root();
     let typed = ["recap", KEYS_OF].map(OsString::from);
-    let said = TypedOptions::in_line(&root, &typed).expect("settings apply to this subcommand");
+    let options = TypedOptions::in_line(&root, &typed).expect("settings apply to this subcommand");
     let file = File { name: FILE.to_owned(), text: text.to_owned() };
-    let line = said.completed(&|_| None, Some(&file))?;
+    let line = options.completed(&|_| None, Some(&file))?;
     let read = root.try_get_matches_from(&line).and_then(|found| Cli::from_arg_matches(&found));
     read.map_err(|error| Failure::usage(said_by(&error)))?;
     Ok(line)
@@ -416,13 +416,14 @@ mod tests {
     fn line(typed: &[&str], variables: &[(&str, &str)], text: &str) -> Result<Vec<String>, String> {
         let root = root();
         let typed: Vec<OsString> = ["recap"].iter().chain(typed).map(OsString::from).collect();
-        let said =
+        let options =
             TypedOptions::in_line(&root, &typed).expect("a subcommand that settings apply to");
         let variable = |name: &str| {
             variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
         };
         let file = File { name: FILE.to_owned(), text: text.to_owned() };
-        let line = said.completed(&variable, Some(&file)).map_err(|failure| failure.to_string())?;
+        let line =
+            options.completed(&variable, Some(&file)).map_err(|failure| failure.to_string())?;
         Ok(line.into_iter().skip(1).map(|word| word.into_string().unwrap()).collect())
     }
 

@@ -130,7 +130,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         .map_err(|e| Failure::with_code(Exit::Incomplete, e.to_string()))?;
     let mut parts = header(&prepared, &plan, request, replay.context());
     parts.extend(context_parts(replay.context(), &prepared, arguments.diff));
-    parts.extend(told(replay.notices()));
+    parts.extend(notice_parts(replay.notices()));
     if let Some(folder) = &arguments.files {
         parts.extend(kept(folder, &replay.stored(), &plan.strategy.name)?);
     }
@@ -270,7 +270,7 @@ fn header(prepared: &PreparedSession, plan: &Plan, request: u32, context: &Conte
 }
 
 /// What the strategy has told the user by then.
-fn told(notices: &[String]) -> Vec<Part> {
+fn notice_parts(notices: &[String]) -> Vec<Part> {
     let heading = Part::Heading("told to the user by then".to_owned());
     let each = notices.iter().zip(1..);
     let each = each.map(|(text, number)| Part::Quoted(format!("notice {number}"), text.clone()));
@@ -405,9 +405,9 @@ fn shown(
     };
     let seen = Mutex::new(SeenStates::default());
     let shown = arguments.request.unwrap_or(place.request);
-    let behind = place.request..place.request + place.requests;
-    if !behind.contains(&shown) {
-        let range = format!("--request takes {} to {}", behind.start, behind.end - 1);
+    let requests = place.request..place.request + place.requests;
+    if !requests.contains(&shown) {
+        let range = format!("--request takes {} to {}", requests.start, requests.end - 1);
         return Err(
             Failure::usage(format!("request {shown} is not looked at after this cut")).help(range)
         );
@@ -572,23 +572,23 @@ impl FactList<'_> {
     fn fact(&self, number: usize, state: ReferenceState) -> String {
         let fact = &self.facts[number];
         let after = fact.request - self.place.request + 1;
-        let mut said = vec![format!(
+        let mut lines = vec![format!(
             "{} · {} · used by request {}, number {after} after the cut",
             fact.text,
             fact.class.as_str(),
             fact.request,
         )];
         if self.exam.refused.contains(&(number as u32)) {
-            said.push("the provider would refuse that request: over the window".to_owned());
+            lines.push("the provider would refuse that request: over the window".to_owned());
         } else if let Some(quote) = self.seen.quotes.get(&number)
             && matches!(state, ReferenceState::Carried | ReferenceState::Bare)
         {
-            said.push(format!("written: {quote}"));
+            lines.push(format!("written: {quote}"));
         }
         if state != ReferenceState::Carried {
-            said.push(self.last_position(number));
+            lines.push(self.last_position(number));
         }
-        said.join("; ")
+        lines.join("; ")
     }
 
     /// Where a fact occurred last before the cut.
@@ -598,7 +598,7 @@ impl FactList<'_> {
         let message = &self.prepared.facts.messages[at];
         let sent = self.prepared.recording.session.messages[at].sent();
         let tool = message.tool.as_ref().map(|tool| format!(" · {tool}")).unwrap_or_default();
-        let said = self
+        let quoted = self
             .part
             .prepared()
             .survival
@@ -609,7 +609,7 @@ impl FactList<'_> {
             message.id,
             message.role.as_str(),
             fact.newest_tokens,
-            said.unwrap_or_default(),
+            quoted.unwrap_or_default(),
         )
     }
 }

@@ -243,7 +243,7 @@ impl Asked {
         hits
     }
 
-    /// Which parts of the values a passage states, with no former value behind them.
+    /// Which parts of the values a passage states, with no former value after them.
     fn stated_in(&self, passages: &Arc<Passages>, number: u32) -> Arc<[bool]> {
         let key = (Arc::as_ptr(passages).addr(), number);
         if let Some(known) = self.stated.lock().expect("no holder panics").get(&key) {
@@ -369,7 +369,7 @@ fn passages(text: &str) -> Vec<Range<usize>> {
 }
 
 /// The byte ranges of the sentences of a text, without surrounding space: lines,
-/// also those that JSON writes as `\n`, cut behind full stops, and long ones at spaces.
+/// also those that JSON writes as `\n`, cut after full stops, and long ones at spaces.
 pub(crate) fn sentences(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut start = 0;

@@ -166,15 +166,16 @@ impl fmt::Debug for Endpoint {
 
 /// A base's path and a provider's: the provider's version is left out where
 /// the base has one. That is so if it ends in one (`/v1`, `/api/paas/v4`), or
-/// in `openai` behind one, as gateways to several dialects do
+/// in `openai` after one, as gateways to several dialects do
 /// (`/v1beta/openai`, `/v1/account/gateway/openai`).
 fn joined(base: &str, path: &str) -> String {
     let base = base.trim_end_matches('/');
     let mut segments = base.rsplit('/');
     let last = segments.next().unwrap_or_default();
     let versioned = is_version(last) || last == "openai" && segments.any(is_version);
-    let behind = path[1..].split_once('/').filter(|(first, _)| versioned && is_version(first));
-    match behind {
+    let after_version =
+        path[1..].split_once('/').filter(|(first, _)| versioned && is_version(first));
+    match after_version {
         Some((_, rest)) => format!("{base}/{rest}"),
         None => format!("{base}{path}"),
     }

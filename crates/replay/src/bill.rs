@@ -21,7 +21,7 @@ use recap_strategy::{Breakpoint, Context, EntryId, ModelCall, Sent, Step};
 pub(super) struct Biller {
     sent: Sent,
     breakpoints: Vec<Breakpoint>,
-    /// The breakpoints with the first one behind everything before the
+    /// The breakpoints with the first one after everything before the
     /// conversation; `None` if that is the same position.
     elsewhere: Option<Vec<Breakpoint>>,
     /// The positions of those breakpoints in the last request.
@@ -64,50 +64,18 @@ impl Biller {
     /// An empty bill for a cell. Without a model in the compactor's role, the
     /// agent's own model is assumed to write the summaries.
     pub fn new(plan: &Plan, facts: &SessionFacts) -> Self {
-        let (strategy, compactor) = (&plan.strategy, plan.compactor.as_deref());
-        let elsewhere = elsewhere(&strategy.breakpoints, facts);
-        let other_place = elsewhere.is_some();
-        let billing_model = |agent: &Agent| {
-            let recorded = agent.billed_as == RECORDED;
-            let rules = |agent: &Agent, model: u32| match agent.prices.as_deref() {
-                Some(prices) => Rules::of(prices, strategy.explicit_cache),
-                None if recorded => reported_rules(&agent.model, &facts.requests, model),
-                None => Rules::None,
-            };
-            let models = std::iter::once(agent).chain(&agent.others).zip(0..);
-            let caches = models.map(|(agent, model)| {
-                let rules = rules(agent, model);
-                let moves = other_place && rules.reads_at_breakpoints();
-                Caches { billed: rules.cache(), head_breakpoint: moves.then(|| rules.cache()) }
-            });
-            let caches = caches.collect();
-            let rules = rules(agent, 0);
-            let free = |model| recorded && reports_no_writes(&facts.requests, model);
-            RunningBill {
-                explicit: rules.caches_explicit_content(),
-                writes_free: (0..=agent.others.len() as u32).map(free).collect(),
-                caches,
-                bill: Bill {
-                    billed_as: agent.billed_as.clone(),
-                    model: agent.model.clone(),
-                    rules: rules.named(),
-                    other_models: agent.others.iter().map(|o| o.model.clone()).collect(),
-                    compactor: compactor.map(|c| c.model.clone()).filter(|m| *m != agent.model),
-                    requests: Vec::with_capacity(facts.requests.len()),
-                    calls: Vec::new(),
-                },
-                warm: false,
-            }
-        };
+        let elsewhere = elsewhere(&plan.strategy.breakpoints, facts);
+        let running = |agent| RunningBill::new(agent, plan, facts, elsewhere.is_some());
+        let billing_models = plan.agents.iter().map(running).collect();
         Self {
             sent: Sent::new(facts.calibration.as_ref().and_then(|c| c.global)),
-            breakpoints: strategy.breakpoints.clone(),
+            breakpoints: plan.strategy.breakpoints.clone(),
             elsewhere,
             places_elsewhere: Vec::new(),
             life: life(&facts.requests),
             compares: true,
             stopped: false,
-            billing_models: plan.agents.iter().map(billing_model).collect(),
+            billing_models,
             calls: 0,
         }
     }
@@ -171,14 +139,17 @@ impl Biller {
         self.places_elsewhere = self.sent.places(context, plan, pruned);
         self.sent.mark(&self.places_elsewhere, life);
         let sent = &self.sent;
-        let bill = |billing_model: &mut RunningBill| {
+        let mut charged = Vec::with_capacity(self.billing_models.len());
+        for billing_model in &mut self.billing_models {
             let model = billing_model.model_of(facts);
-            let cache = billing_model.caches[model as usize].head_breakpoint.as_mut()?;
-            apply_cache_event(cache.as_mut(), sent, facts);
-            let billed = cache.request(sent.prompt(), facts.at);
-            Some(Box::new(billing_model.charged(model, billed)))
-        };
-        self.billing_models.iter_mut().map(bill).collect()
+            let cache = billing_model.caches[model as usize].head_breakpoint.as_mut();
+            let billed = cache.map(|cache| {
+                apply_cache_event(cache.as_mut(), sent, facts);
+                cache.request(sent.prompt(), facts.at)
+            });
+            charged.push(billed.map(|billed| Box::new(billing_model.charged(model, billed))));
+        }
+        charged
     }
 
     /// Sends a request that another session pays for.
@@ -241,19 +212,55 @@ impl Biller {
     /// The bills, once the session is over. `places` maps the number of each
     /// compaction to its position among those of the cell; others are not billed.
     pub(super) fn into_bills(self, places: &BTreeMap<u32, u32>) -> Vec<Arc<Bill>> {
-        let finish = |billing_model: RunningBill| {
-            let mut bill = billing_model.bill;
+        let mut bills = Vec::with_capacity(self.billing_models.len());
+        for RunningBill { mut bill, .. } in self.billing_models {
             bill.calls.retain(|call| places.contains_key(&call.compaction));
             for call in &mut bill.calls {
                 call.compaction = places[&call.compaction];
             }
-            Arc::new(bill)
-        };
-        self.billing_models.into_iter().map(finish).collect()
+            bills.push(Arc::new(bill));
+        }
+        bills
     }
 }
 
 impl RunningBill {
+    /// An empty bill for the prices of an agent. `other_place`: whether the first breakpoint has
+    /// another position.
+    fn new(agent: &Agent, plan: &Plan, facts: &SessionFacts, other_place: bool) -> Self {
+        let recorded = agent.billed_as == RECORDED;
+        let rules = |agent: &Agent, model: u32| match agent.prices.as_deref() {
+            Some(prices) => Rules::of(prices, plan.strategy.explicit_cache),
+            None if recorded => reported_rules(&agent.model, &facts.requests, model),
+            None => Rules::None,
+        };
+        let (mut caches, mut writes_free) = (Vec::new(), Vec::new());
+        for (model, agent) in (0..).zip(std::iter::once(agent).chain(&agent.others)) {
+            let rules = rules(agent, model);
+            let moves = other_place && rules.reads_at_breakpoints();
+            let head_breakpoint = moves.then(|| rules.cache());
+            caches.push(Caches { billed: rules.cache(), head_breakpoint });
+            writes_free.push(recorded && reports_no_writes(&facts.requests, model));
+        }
+        let rules = rules(agent, 0);
+        let compactor = plan.compactor.as_deref().map(|compactor| compactor.model.clone());
+        RunningBill {
+            explicit: rules.caches_explicit_content(),
+            writes_free,
+            caches,
+            bill: Bill {
+                billed_as: agent.billed_as.clone(),
+                model: agent.model.clone(),
+                rules: rules.named(),
+                other_models: agent.others.iter().map(|other| other.model.clone()).collect(),
+                compactor: compactor.filter(|model| *model != agent.model),
+                requests: Vec::with_capacity(facts.requests.len()),
+                calls: Vec::new(),
+            },
+            warm: false,
+        }
+    }
+
     fn model_of(&self, facts: &RequestFacts) -> u32 {
         if self.caches.len() > 1 { facts.model } else { 0 }
     }
@@ -330,7 +337,7 @@ fn apply_cache_event(cache: &mut dyn PromptCache, sent: &Sent, facts: &RequestFa
     }
 }
 
-/// The breakpoints with that of the preamble moved behind everything before the
+/// The breakpoints with that of the preamble moved after everything before the
 /// conversation. `None` unless the recording hides text there that does not
 /// survive a restart; otherwise both positions are the same.
 fn elsewhere(plan: &[Breakpoint], facts: &SessionFacts) -> Option<Vec<Breakpoint>> {

@@ -5,6 +5,9 @@
 //! its requests, compactions, cuts, answers and bills. [`run`] makes all cells of a run, side by
 //! side, and keeps them in a folder that can be resumed and merged.
 //!
+//! `session` is the loop of one cell: `stage` and `background` run the strategy, `bill` what it
+//! costs, and `cut` what it lost at a compaction.
+//!
 //! Invariant: replay is linear. Work per request does not grow with the history; data that
 //! depend only on the session (`PreparedSession`) are shared by all strategies, windows and replicates.
 //!

@@ -38,7 +38,7 @@ pub struct PreparedSession {
     pub responses: Arc<Vec<RequestFacts>>,
 }
 
-/// Where the agent got from what it used again behind each compaction whose summary can be read.
+/// Where the agent got from what it used again after each compaction whose summary can be read.
 fn used_again(session: &Session, sizes: &[u64], mining: &Mining<'_>) -> Vec<Option<UsedAgain>> {
     let mut again = vec![None; session.compactions.len()];
     for place in places(session, sizes, Cuts::Recorded, 1).unwrap_or_default() {
@@ -194,25 +194,22 @@ fn question_facts(mut questions: Vec<Question>, recording: &Recording) -> Vec<Qu
     let places: FxHashMap<&str, MessageIndex> =
         (0..).zip(&session.messages).map(|(at, m)| (m.id.as_str(), at)).collect();
     let requests: Vec<MessageIndex> = session.requests().collect();
-    let facts = |question: Question| {
+    let mut facts = Vec::with_capacity(questions.len());
+    for question in questions {
         let evidence: BTreeSet<MessageIndex> =
             question.evidence.iter().filter_map(|id| places.get(id.as_str()).copied()).collect();
         let request = requests.partition_point(|&message| message <= question.asked_at);
         let end = requests.get(request).map_or(session.messages.len(), |&m| m as usize);
-        let age = |&last: &MessageIndex| {
+        let age_tokens = evidence.last().map(|&last| {
             // Counted by the vocabulary alone, as the distance of a reference
             // is.
             let since = &recording.exact.messages[last as usize + 1..end];
             since.iter().map(|weight| weight.tokens).sum()
-        };
-        QuestionFacts {
-            request: request as u32,
-            age_tokens: evidence.last().map(age),
-            evidence: evidence.into_iter().collect(),
-            question,
-        }
-    };
-    questions.into_iter().map(facts).collect()
+        });
+        let (request, evidence) = (request as u32, evidence.into_iter().collect());
+        facts.push(QuestionFacts { request, age_tokens, evidence, question });
+    }
+    facts
 }
 
 /// Adds a tool's name to the messages that first call it or contain its result.
@@ -222,11 +219,10 @@ fn name_tools(recording: &Recording, messages: &mut [MessageFacts]) {
             Block::ToolCall { name, .. } => Some(name.clone()),
             _ => None,
         });
-        let answered = || {
+        messages[index].tool = called.or_else(|| {
             let call = recording.call_of(index as u32)?;
             Some(recording.calls[call.0 as usize].tool.clone())
-        };
-        messages[index].tool = called.or_else(answered);
+        });
     }
 }
 

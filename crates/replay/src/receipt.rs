@@ -41,32 +41,35 @@ pub fn receipt_facts(prepared: &PreparedSession, agents: &Agents) -> ReceiptFact
 fn compactions(prepared: &PreparedSession) -> Vec<CompactionFacts> {
     let Recording { session, counter, .. } = &prepared.recording;
     let responses: Vec<MessageIndex> = session.responses().collect();
-    let folding = || session.compactions.iter().filter(|made| made.folds());
     let reads = |requests: &[MessageIndex]| {
         let messages = requests.iter().map(|&at| &session.messages[at as usize]);
         messages.flat_map(|message| &message.blocks).filter(|block| reads(block)).count() as u32
     };
     let around = |made: &RecordedCompaction| {
         let at = responses.partition_point(|&response| response < made.after);
-        let (before, behind) = (at.checked_sub(AROUND)?, at + AROUND);
-        let (first, last) = (*responses.get(before)?, *responses.get(behind - 1)?);
-        let among = folding().filter(|other| (first + 1..=last).contains(&other.after)).count();
-        (among <= 1).then(|| (reads(&responses[before..at]), reads(&responses[at..behind])))
+        let (start, end) = (at.checked_sub(AROUND)?, at + AROUND);
+        let (first, last) = (*responses.get(start)?, *responses.get(end - 1)?);
+        let folding = session.compactions.iter().filter(|made| made.folds());
+        let among = folding.filter(|other| (first + 1..=last).contains(&other.after)).count();
+        (among <= 1).then(|| (reads(&responses[start..at]), reads(&responses[at..end])))
     };
-    let facts = |(made, used_again): (&RecordedCompaction, &_)| CompactionFacts {
-        after: made.after,
-        call: made.call.clone(),
-        trigger: made.trigger,
-        folds: made.folds(),
-        tokens_before: made.tokens_before,
-        whole: made.summary.as_ref().is_some_and(|text| text.contains(ANALYSIS)),
-        summary_tokens: made.summary.as_ref().map_or(0, |text| counter.count(text)),
-        wait_ms: session.compaction_ms(made),
-        reads: around(made),
-        copied: made.copied,
-        used_again: *used_again,
-    };
-    session.compactions.iter().zip(&prepared.used_again).map(facts).collect()
+    let mut facts = Vec::with_capacity(session.compactions.len());
+    for (made, used_again) in session.compactions.iter().zip(&prepared.used_again) {
+        facts.push(CompactionFacts {
+            after: made.after,
+            call: made.call.clone(),
+            trigger: made.trigger,
+            folds: made.folds(),
+            tokens_before: made.tokens_before,
+            whole: made.summary.as_ref().is_some_and(|text| text.contains(ANALYSIS)),
+            summary_tokens: made.summary.as_ref().map_or(0, |text| counter.count(text)),
+            wait_ms: session.compaction_ms(made),
+            reads: around(made),
+            copied: made.copied,
+            used_again: *used_again,
+        });
+    }
+    facts
 }
 
 /// How the analysis begins that Claude Code asks for in front of a summary; releases of 2026 strip
@@ -139,7 +142,7 @@ fn command(arguments: &Json) -> Option<String> {
     }
 }
 
-/// Whether the first command, behind changes of the folder, reads or searches.
+/// Whether the first command, after changes of the folder, reads or searches.
 fn reads_only(command: &str) -> bool {
     let mut parts = command.split("&&").map(str::trim_start);
     let Some(first) = parts.find(|part| !part.starts_with("cd ")) else { return false };
@@ -220,8 +223,8 @@ impl<'a> Contents<'a> {
     fn preamble(&mut self, tokens: u64) {
         let kind = self.kind(Origin::System, None);
         // What is said within the conversation stays.
-        let said = self.messages.iter().filter(|(other, _)| *other == kind);
-        self.held[kind] = said.map(|(_, tokens)| tokens).sum();
+        let within = self.messages.iter().filter(|(other, _)| *other == kind);
+        self.held[kind] = within.map(|(_, tokens)| tokens).sum();
         if tokens > 0 {
             self.add(kind, tokens, true);
         }
@@ -356,7 +359,7 @@ mod tests {
         let expected =
             [(Origin::System, None, 2), (Origin::User, None, 2), (Origin::Agent, None, 4)];
         assert_eq!(actual, [&expected[..], &[read]].concat());
-        // The first result stands in the three requests behind it, the second in one.
+        // The first result stands in the three requests after it, the second in one.
         let one = prepared.recording.sizes.messages[2].tokens;
         assert_eq!(sent(&facts, Origin::Result), 4 * one);
     }

@@ -292,6 +292,11 @@ pub enum MechanismError {
     },
 }
 
+/// The state of a mechanism as JSON, which [`restored`] reads.
+pub(crate) fn saved(state: &impl Serialize) -> Json {
+    serde_json::to_value(state).expect("plain data serialises")
+}
+
 /// Reads a saved state of a mechanism.
 pub(crate) fn restored<T: DeserializeOwned>(
     mechanism: &'static str,

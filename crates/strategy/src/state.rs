@@ -149,17 +149,16 @@ impl StrategyState {
 
     /// The sessions that can be searched, oldest first.
     pub fn closed_sessions(&self) -> Vec<ClosedSession> {
-        let searched = |session: &PastSession| {
-            let known =
-                session.id.parse().ok().and_then(|number: u32| self.chain.known.get(&number));
+        let mut closed = Vec::new();
+        for session in &self.sessions {
+            let Some(summary) = session.summary.clone() else { continue };
+            let number = session.id.parse::<u32>().ok();
+            let known = number.and_then(|number| self.chain.known.get(&number));
             let spans = known.map(|facts| facts.spans.clone());
-            Some(ClosedSession {
-                id: session.id.clone(),
-                summary: session.summary.clone()?,
-                spans: spans.unwrap_or_else(|| vec![(session.from, session.to)]),
-            })
-        };
-        self.sessions.iter().filter_map(searched).collect()
+            let spans = spans.unwrap_or_else(|| vec![(session.from, session.to)]);
+            closed.push(ClosedSession { id: session.id.clone(), summary, spans });
+        }
+        closed
     }
 }
 

@@ -115,7 +115,7 @@ impl ModelPrices {
     /// The same model where a request was served as `marks` say.
     pub(super) fn served(&self, entry: &Json, marks: Marks) -> Self {
         let prices = service::served(entry, self.prices.clone(), marks).unwrap_or_default();
-        Self { id: marks.behind(&self.id), prices, ..self.clone() }
+        Self { id: marks.marked(&self.id), prices, ..self.clone() }
     }
 
     /// Whether input and output have a price.

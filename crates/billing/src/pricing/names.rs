@@ -44,7 +44,7 @@ const SELLERS: &[&str] = &[
 const REGIONS: &[&str] = &["us", "eu", "apac", "au", "jp", "ca", "us-gov"];
 /// Endings that do not change the price.
 const EFFORTS: &[&str] = &["minimal", "low", "medium", "high", "xhigh"];
-/// The tiers of Claude, which stand before or behind the version.
+/// The tiers of Claude, which stand before or after the version.
 const TIERS: &[&str] = &["opus", "sonnet", "haiku", "fable", "mythos"];
 /// Who made a model, as the list names the seller, by the beginnings of names.
 const MAKERS: &[(&[&str], &[&str])] = &[

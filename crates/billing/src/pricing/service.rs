@@ -1,4 +1,4 @@
-//! How and when a request was served, where that changes its price: a mark behind the
+//! How and when a request was served, where that changes its price: a mark after the
 //! model's name, such as `claude-opus-5[fast,us]`, and hours with lower prices. The list says by how
 //! much.
 
@@ -55,7 +55,7 @@ impl Marks {
     }
 
     /// The name of a model that was asked so.
-    pub(super) fn behind(self, id: &str) -> String {
+    pub(super) fn marked(self, id: &str) -> String {
         let names: Vec<&str> = self.all().map(|(name, _)| name).collect();
         format!("{id}[{}]", names.join(","))
     }

@@ -155,8 +155,8 @@ mod tests {
         Buckets { uncached, read, write, ..Buckets::default() }
     }
 
-    /// Blocks of 1,000 tokens; a breakpoint behind the preamble `p` and one
-    /// behind the newest block.
+    /// Blocks of 1,000 tokens; a breakpoint after the preamble `p` and one
+    /// after the newest block.
     fn ask(cache: &mut Anthropic, blocks: &str, at: Timestamp) -> Buckets {
         let last = blocks.len() - 1;
         cache.request(&marked(blocks, &[(0, Life::Minutes5), (last, Life::Minutes5)]), at)
@@ -168,14 +168,14 @@ mod tests {
         let mut sent = |blocks: &str, at: Timestamp| ask(&mut cache, blocks, at);
         // 1: the preamble alone is below the minimum; the whole prompt is written.
         assert_eq!(sent("pa", minutes(0)), buckets(0, 0, 2_000));
-        // 2: grown by two blocks: the entry behind `a` is found.
+        // 2: grown by two blocks: the entry after `a` is found.
         assert_eq!(sent("pabc", minutes(1)), buckets(0, 2_000, 2_000));
         // 3: five minutes after its last use an entry is still there.
         assert_eq!(sent("pabcd", minutes(6)), buckets(0, 4_000, 1_000));
         // 4: a second later than five minutes no entry is left.
         assert_eq!(sent("pabcde", seconds(11 * 60 + 1)), buckets(0, 0, 6_000));
         // 5: a block in the middle was edited: entries are whole prefixes, and
-        // only the entry behind `a`, of request 1, would match; it has expired.
+        // only the entry after `a`, of request 1, would match; it has expired.
         assert_eq!(sent("pabXde", seconds(11 * 60 + 2)), buckets(0, 0, 6_000));
         // 6: back to the prompt of request 4, one block longer.
         assert_eq!(sent("pabcdef", seconds(11 * 60 + 3)), buckets(0, 6_000, 1_000));
@@ -196,7 +196,7 @@ mod tests {
             let text = long(blocks);
             cache.request(&marked(&text, &[(blocks - 1, Life::Minutes5)]), minutes(0))
         };
-        // The entry behind block 2 is the 20th that a breakpoint behind 21 sees.
+        // The entry after block 2 is the 20th that a breakpoint after 21 sees.
         let mut cache = Anthropic::new(0);
         last_only(&mut cache, 2);
         assert_eq!(last_only(&mut cache, 21), buckets(0, 2_000, 19_000));
@@ -275,7 +275,7 @@ mod tests {
         };
         // All of `pab` is gone, and `p` was written anew.
         assert_eq!(after(0, "pabc", 3), (0, 1_000));
-        // 1,000 tokens were left: the entry behind `p`.
+        // 1,000 tokens were left: the entry after `p`.
         assert_eq!(after(1_000, "pabc", 3), (1_000, 1_000));
         assert_eq!(after(999, "pxyz", 3), (999, 3_000));
     }

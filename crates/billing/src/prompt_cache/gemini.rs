@@ -85,7 +85,7 @@ mod tests {
     #[test]
     fn ten_requests_of_explicit_content_by_hand() {
         let mut cache = GeminiExplicit::new(2_048);
-        // Preamble `pqr`, marked behind `r`; history at full price.
+        // Preamble `pqr`, marked after `r`; history at full price.
         let mut sent = |blocks: &str, at| {
             let b = cache.request(&marked(blocks, &[(2, Life::Hour)]), minutes(at));
             assert_eq!(b.write + b.write_1h, 0);

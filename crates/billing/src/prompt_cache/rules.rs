@@ -202,7 +202,7 @@ mod tests {
         Rules::DeepSeek,
     ];
 
-    /// Blocks of 1,000 tokens with breakpoints behind the second and the last.
+    /// Blocks of 1,000 tokens with breakpoints after the second and the last.
     fn prompt(letters: &str) -> Prompt {
         marked(letters, &[(1, Life::Minutes5), (letters.len() - 1, Life::Minutes5)])
     }

@@ -20,7 +20,7 @@ pub fn prompt(letters: &str) -> Prompt {
     prompt_of(&blocks)
 }
 
-/// A prompt of letters with breakpoints behind some blocks.
+/// A prompt of letters with breakpoints after some blocks.
 pub fn marked(letters: &str, marks: &[(usize, Life)]) -> Prompt {
     let mut prompt = prompt(letters);
     marks.iter().for_each(|&(block, life)| prompt.mark(block, life));

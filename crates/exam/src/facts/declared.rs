@@ -59,7 +59,7 @@ fn begins_word(found: &Captures<'_>) -> bool {
     found.name("branch").is_none() || found[0].starts_with("origin/")
 }
 
-/// Bytes before a place, and characters behind it, within which its line ends.
+/// Bytes before a place, and characters after it, within which its line ends.
 const LONGEST: usize = 400;
 
 /// Keywords that bind a name within one function or file.

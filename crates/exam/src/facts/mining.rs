@@ -248,7 +248,7 @@ impl<'a> Mining<'a> {
         self.used_behind(place, &|number, request| self.is_back(place, number, request))
     }
 
-    /// Where the identifiers were that the agent used again behind a compaction, which happened at
+    /// Where the identifiers were that the agent used again after a compaction, which happened at
     /// `place`.
     pub fn used_again(&self, place: &CutPlace, made: &RecordedCompaction) -> UsedAgain {
         let mut again = UsedAgain::default();
@@ -284,7 +284,7 @@ impl<'a> Mining<'a> {
         said_since(number) || self.follows(number, &said_since)
     }
 
-    /// The uses behind a cut of identifiers that stand in its material, without those to `skip`.
+    /// The uses after a cut of identifiers that stand in its material, without those to `skip`.
     fn used_behind(
         &self,
         place: &CutPlace,
@@ -309,7 +309,7 @@ impl<'a> Mining<'a> {
                 text: text.clone(),
                 class: *class,
                 last_seen: last,
-                distance_tokens: place.behind(last, self.sizes),
+                distance_tokens: place.tokens_after(last, self.sizes),
                 refetch: self.refetch(&sources),
                 reread: self.rereads.happened(&sources, last, request),
                 near: self.near(last, number),

@@ -2,6 +2,9 @@
 //!
 //! Invariant: the facts depend on the session alone, never on a window or a
 //! strategy, so every strategy is tested on the same ones.
+//!
+//! `mining` finds them among the `candidates` of each request, `place` says where a compaction is
+//! forced, and `survival` whether a context still holds them.
 
 mod candidates;
 mod copies;

@@ -98,7 +98,7 @@ impl CutPlace {
 
     /// Tokens of the material after a message of it. `sizes` holds the tokens
     /// of every message of the session.
-    pub fn behind(&self, message: MessageIndex, sizes: &[u64]) -> u64 {
+    pub fn tokens_after(&self, message: MessageIndex, sizes: &[u64]) -> u64 {
         let next = self.material.partition_point(|kept| kept.message <= message);
         self.material[next..].iter().map(|kept| sizes[kept.message as usize]).sum()
     }
@@ -176,7 +176,7 @@ impl<'a> Survey<'a> {
         &all[..all.partition_point(|c| c.after <= message)]
     }
 
-    /// The end of what may be looked at behind a message: the next boundary, or
+    /// The end of what may be looked at after a message: the next boundary, or
     /// the end of the session.
     fn end(&self, message: MessageIndex) -> MessageIndex {
         let next = self.session.compactions.iter().find(|c| c.after > message);
@@ -438,8 +438,8 @@ mod tests {
             cut.material.iter().filter(|kept| kept.cleared).map(|kept| kept.message).collect();
         assert_eq!(cleared, [25]);
         assert!(cut.holds(24) && !cut.holds(25) && !cut.holds(21));
-        // Behind message 50 stand 51, 52 and 53.
-        assert_eq!(cut.behind(50, &sizes), 3_000);
+        // After message 50 stand 51, 52 and 53.
+        assert_eq!(cut.tokens_after(50, &sizes), 3_000);
         // No cut looks beyond the next boundary.
         let before = found.iter().find(|place| place.request == 10).unwrap();
         assert_eq!(before.requests, 5);
@@ -521,7 +521,7 @@ mod tests {
         let (mut session, sizes) = chat(40);
         let boundary =
             |after, kept_from| RecordedCompaction { after, kept_from, ..Default::default() };
-        // Behind nothing is no cut, nor before another boundary without a request.
+        // After nothing is no cut, nor before another boundary without a request.
         session.compactions =
             vec![boundary(0, 0), boundary(39, 30), boundary(40, 40), boundary(61, 61)];
         let found = places(&session, &sizes, Cuts::Recorded, 1).unwrap();
@@ -558,7 +558,7 @@ mod tests {
     fn cuts_stand_before_own_requests_behind_copied_history() {
         let (mut session, sizes) = chat(20);
         session.copied = (0..20).step_by(2).collect();
-        // Requests 0 to 9 of its own have ten copied ones before them, and 0 to 5 five behind.
+        // Requests 0 to 9 of its own have ten copied ones before them, and 0 to 5 five after.
         let found = places(&session, &sizes, Cuts::All, 1).unwrap();
         assert_eq!(requests(&found), [0, 1, 2, 3, 4, 5]);
         assert_eq!((found[0].from, found[0].material.len(), found[0].left), (20, 20, 10));

@@ -377,7 +377,7 @@ fn is_stated(text: &str, place: &Range<usize>) -> bool {
     (is_head || indent(below) > indent(line)) && says(below)
 }
 
-/// Whether a line lists names behind a colon, this place among them.
+/// Whether a line lists names after a colon, this place among them.
 fn is_list(line: &str, place: usize) -> bool {
     let listed = line.find(": ").filter(|colon| *colon < place).map_or("", |at| &line[at..]);
     names(listed).len() >= LISTED && !says(listed)

@@ -407,7 +407,7 @@ fn boundary_right_before_request_counts_for_it() {
     t.compactions = vec![cut(2, 2, "nothing of it")];
     let found = exam(&t);
     assert_eq!((found.references.len(), found.did_without), (0, 1));
-    // One behind the request changes nothing for it.
+    // One after the request changes nothing for it.
     t.compactions = vec![cut(3, 3, "nothing of it")];
     let found = exam(&t);
     assert_eq!((found.references.len(), found.did_without), (1, 0));

@@ -337,7 +337,7 @@ impl Moves {
 /// The moves and deletions of a command line, of words that stand for themselves.
 fn of_shell(line: &str) -> Vec<(String, Option<String>)> {
     let (mut found, mut folder) = (Vec::new(), String::new());
-    // The text behind `<<` is no command.
+    // The text after `<<` is no command.
     let script = line.split("<<").next().unwrap_or_default();
     for command in FILE_COMMAND.captures_iter(script) {
         let part = command.name("words").expect("no match is without it");

@@ -191,8 +191,8 @@ impl Written {
         let Some(evidence) = evidence.filter(|all| !all.is_empty() && all.iter().all(held)) else {
             return self.leave_out("its evidence is not in the part");
         };
-        let said = evidence.iter().map(|&at| view.session.messages[at as usize].sent());
-        let said = Normal::new(&said.collect::<Vec<_>>().join("\n"));
+        let texts = evidence.iter().map(|&at| view.session.messages[at as usize].sent());
+        let said = Normal::new(&texts.collect::<Vec<_>>().join("\n"));
         if !said.contains(&Normal::new(&proposal.answer)) {
             return self.leave_out("its evidence does not say the answer");
         }
@@ -408,7 +408,7 @@ mod tests {
         );
     }
 
-    /// A model that proposes these questions, answers with the words behind `the
+    /// A model that proposes these questions, answers with the words after `the
     /// answer to N is` where its context has them, and grades by equality.
     struct Pupil {
         model: Model,

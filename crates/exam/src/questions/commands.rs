@@ -61,8 +61,8 @@ fn committed(view: &View<'_>) -> Option<Draft> {
         line.contains("git commit") && !line.contains("/tmp") && !line.contains("mktemp")
     };
     let (act, line) = done(view).filter(|(_, line)| is_commit(line)).last()?;
-    let said = COMMITTED.captures_iter(act.output).last();
-    let message = said.or_else(|| COMMIT.captures_iter(line).last())?["subject"].to_owned();
+    let printed = COMMITTED.captures_iter(act.output).last();
+    let message = printed.or_else(|| COMMIT.captures_iter(line).last())?["subject"].to_owned();
     let message = message.trim().trim_end_matches(['\'', '"']).to_owned();
     let question =
         "What is the subject of the last commit that the agent made with `git commit`?".to_owned();

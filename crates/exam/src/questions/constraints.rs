@@ -147,16 +147,16 @@ fn continued(rule: &Rule, rules: &[Rule]) -> Option<Draft> {
         .then(|| Draft::new(QuestionKind::Constraint, question, [rest.to_owned()], [rule.at]))
 }
 
-/// Words up to two behind the cue of a rule and to the first that tells
+/// Words up to two after the cue of a rule and to the first that tells
 /// something, if the cue is among the first words: `You should always` or `Make
 /// sure all these` could go on in any way.
 fn past_cue(text: &str, words: &[Range<usize>]) -> usize {
     let cue = RULE.find(text).map_or(0..0, |cue| cue.range());
-    let behind = |at: usize| words.iter().filter(|word| word.start < at).count();
-    if behind(cue.start) > 2 {
+    let words_before = |at: usize| words.iter().filter(|word| word.start < at).count();
+    if words_before(cue.start) > 2 {
         return 0;
     }
-    let from = behind(cue.end);
+    let from = words_before(cue.end);
     let tells = |word: &Range<usize>| !is_stop(&text[word.clone()].to_lowercase());
     let first = words[from.min(words.len())..].iter().position(tells).unwrap_or(words.len());
     from + (first + 1).max(2)

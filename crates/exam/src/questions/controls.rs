@@ -22,7 +22,7 @@ pub struct Controls {
     /// Whether its answer is findable without the conversation, beside its evidence,
     /// and in everything; `None` where no value is expected.
     pub findable: Option<[bool; 3]>,
-    /// Whether a stale value is said again behind the newest evidence, so that
+    /// Whether a stale value is said again after the newest evidence, so that
     /// it is not clear which value holds.
     pub ambiguous: bool,
 }
@@ -37,7 +37,8 @@ pub fn controls(session: &Session, questions: &[&Question]) -> Vec<Controls> {
     };
     let asked = questions.iter().map(|question| (*question, first(question).unwrap_or(0)));
     let findable = Findable::new(texts.collect(), asked);
-    let of_question = |(number, question): (usize, &&Question)| {
+    let mut all = Vec::with_capacity(questions.len());
+    for (number, question) in questions.iter().enumerate() {
         let own = question.evidence.iter().filter_map(|id| places.get(id.as_str()).copied());
         let own: BTreeSet<MessageIndex> = own.collect();
         let end = (question.asked_at + 1).min(session.messages.len() as MessageIndex);
@@ -55,16 +56,20 @@ pub fn controls(session: &Session, questions: &[&Question]) -> Vec<Controls> {
         let preamble = vec![SnapshotPart::Written { role: Role::System, text: text.clone() }];
         let texts = BTreeMap::from([(text.clone(), text)]);
         let in_context = |context: &[SnapshotPart]| findable.is_findable(number, context, &texts);
-        let found = || Some([in_context(&preamble)?, in_context(&near)?, in_context(&whole)?]);
-        Controls {
-            findable: found(),
+        let found = [in_context(&preamble), in_context(&near), in_context(&whole)];
+        let findable = match found {
+            [Some(empty), Some(evidence), Some(full)] => Some([empty, evidence, full]),
+            _ => None,
+        };
+        all.push(Controls {
+            findable,
             ambiguous: said_again(session, question, own.last().copied()),
-        }
-    };
-    questions.iter().enumerate().map(of_question).collect()
+        });
+    }
+    all
 }
 
-/// The first message that the agent still had where a question is asked: behind
+/// The first message that the agent still had where a question is asked: after
 /// the last recorded compaction, if all evidence is.
 fn begin(
     session: &Session,
@@ -139,7 +144,7 @@ mod tests {
         assert_eq!(found[0].findable, Some([false, true, true]));
         assert!(found[0].ambiguous, "8080 is said again behind the evidence");
         assert_eq!(found[1].findable, None);
-        // Behind a recorded compaction the agent no longer had the port.
+        // After a recorded compaction the agent no longer had the port.
         session.compactions =
             vec![RecordedCompaction { after: 4, kept_from: 4, ..RecordedCompaction::default() }];
         let tests = question("Do all tests pass or fail?", "pass", &["m5"], &[]);

@@ -90,7 +90,7 @@ fn split(line: &str, found: &mut Vec<String>) {
 // letters there are, which take longer to build than most sessions take to read.
 
 /// The matches of a pattern that are accepted, in order. Like a part of the
-/// pattern, `fits` decides whether the text matches at a place at all: behind a
+/// pattern, `fits` decides whether the text matches at a place at all: after a
 /// place where it does not, the search goes on.
 pub(super) fn captures_that<'t>(
     pattern: &'static Regex,

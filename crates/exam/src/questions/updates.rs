@@ -11,7 +11,7 @@ use super::view::View;
 use recap_core::model::{MessageIndex, QuestionKind};
 
 /// A line that gives a name a value: `name = value`, `name: value`, `"name":
-/// value`, perhaps behind keywords.
+/// value`, perhaps after keywords.
 static ASSIGNED: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
         r#"(?mx) ^\s* (?: [a-z]+ \s+ ){0,3} ["']? (?<name>[A-Za-z_][\w.-]{3,}) ["']?

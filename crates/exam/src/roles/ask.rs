@@ -122,15 +122,15 @@ impl ModelClient<'_> {
         for _ in 0..2 {
             let answered = self.put(question.clone()).await?;
             seen(&question, &answered);
-            let said = ReplyText::of(&answered, bound)?;
-            if said.cut && question.schema.is_some() {
+            let reply = ReplyText::of(&answered, bound)?;
+            if reply.cut && question.schema.is_some() {
                 return Err(NoReply::CutOff(bound).into());
             }
-            match read(said) {
+            match read(reply) {
                 Ok(read) => return Ok(read),
-                Err(_) if said.cut => return Err(NoReply::CutOff(bound).into()),
+                Err(_) if reply.cut => return Err(NoReply::CutOff(bound).into()),
                 Err(why) => {
-                    send_back(&mut question, said.text, &why);
+                    send_back(&mut question, reply.text, &why);
                     wrong = why;
                 }
             }
@@ -292,8 +292,8 @@ mod tests {
         sum: u32,
     }
 
-    fn sum(said: ReplyText<'_>) -> Result<u32, String> {
-        let Sum { sum } = object(said.text)?;
+    fn sum(reply: ReplyText<'_>) -> Result<u32, String> {
+        let Sum { sum } = object(reply.text)?;
         if sum <= 9 { Ok(sum) } else { Err(format!("{sum} is more than 9")) }
     }
 
@@ -304,8 +304,8 @@ mod tests {
     }
 
     async fn ask(llm: &Scripted) -> Result<u32, ReplyError> {
-        let line = ModelClient { llm, role: ModelRole::Judge, replicate: 2 };
-        line.ask(question(), sum, |_, _| {}).await
+        let client = ModelClient { llm, role: ModelRole::Judge, replicate: 2 };
+        client.ask(question(), sum, |_, _| {}).await
     }
 
     #[tokio::test]

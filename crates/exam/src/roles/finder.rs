@@ -110,12 +110,12 @@ impl Embedder {
 
     /// The embedding of a text.
     async fn embedded(&self, text: &str) -> Result<Vec<f64>, NoAnswer> {
-        let line = ModelClient { llm: &*self.llm, role: ModelRole::Embedder, replicate: 0 };
+        let client = ModelClient { llm: &*self.llm, role: ModelRole::Embedder, replicate: 0 };
         let failed = |failure: ReplyError| self.no_answer(&failure.to_string());
-        let answered = line.put(ModelRequest::of("", text, 0)).await;
+        let answered = client.put(ModelRequest::of("", text, 0)).await;
         let answered = answered.map_err(|error| failed(error.into()))?;
-        let said = ReplyText::of(&answered, 0).map_err(|reply| failed(reply.into()))?;
-        let vector: Vec<f64> = serde_json::from_str(said.text)
+        let reply = ReplyText::of(&answered, 0).map_err(|reply| failed(reply.into()))?;
+        let vector: Vec<f64> = serde_json::from_str(reply.text)
             .map_err(|_| self.no_answer("the reply is no vector"))?;
         match length(&vector) {
             length if length > 0.0 && length.is_finite() => Ok(vector),

@@ -121,16 +121,16 @@ impl CutExamination<'_> {
                 session.close().await;
                 continue;
             }
-            let behind = match acted {
+            let start = match acted {
                 Ok(_) if part.material == part.first_message() => {
-                    session.request(part.material).and_then(|()| session.behind(part))
+                    session.request(part.material).and_then(|()| session.cut_start(part))
                 }
                 Ok(_) => {
-                    session.run_to_request(part.first).await.and_then(|_| session.behind(part))
+                    session.run_to_request(part.first).await.and_then(|_| session.cut_start(part))
                 }
                 Err(error) => Err(error),
             };
-            return self.finished(&plan, 1, session, behind).await;
+            return self.finished(&plan, 1, session, start).await;
         }
     }
 
@@ -144,8 +144,8 @@ impl CutExamination<'_> {
         let window = sizes.preamble_tokens() + sizes.largest_output() + share;
         let plan = Plan { window, ..self.plan.clone() };
         let mut session = opened(part, &plan, self.compactor)?;
-        let behind = session.run_to_request(part.first).await.and_then(|_| session.behind(part));
-        self.finished(&plan, depth, session, behind).await
+        let start = session.run_to_request(part.first).await.and_then(|_| session.cut_start(part));
+        self.finished(&plan, depth, session, start).await
     }
 
     /// A token saver stands before the first request: nothing is forced, whatever the depth.
@@ -154,8 +154,8 @@ impl CutExamination<'_> {
         let window = part.prepared.recording.sizes.preamble_tokens() + self.material_tokens();
         let plan = Plan { window, ..self.plan.clone() };
         let mut session = opened(part, &plan, self.compactor)?;
-        let behind = session.run_to_request(part.first).await.and_then(|_| session.behind(part));
-        self.finished(&plan, 1, session, behind).await
+        let start = session.run_to_request(part.first).await.and_then(|_| session.cut_start(part));
+        self.finished(&plan, 1, session, start).await
     }
 
     fn material_tokens(&self) -> u64 {
@@ -169,19 +169,19 @@ impl CutExamination<'_> {
         plan: &Plan,
         depth: u32,
         mut session: ReplaySession<'_>,
-        behind: Result<CutStart, ReplayError>,
+        start: Result<CutStart, ReplayError>,
     ) -> Result<ExaminedCut, ReplayError> {
         let CutExamination { part, look, .. } = *self;
         let mut searcher = Searcher::new(part, plan.strategy.recovery);
-        let followed = match behind {
-            Ok(behind) => {
+        let followed = match start {
+            Ok(start) => {
                 session.biller.stop();
-                follow(part, &mut session, &mut searcher, look).await.map(|()| behind)
+                follow(part, &mut session, &mut searcher, look).await.map(|()| start)
             }
             Err(error) => Err(error),
         };
         session.close().await;
-        let behind = followed?;
+        let start = followed?;
         let is_without_summary = plan.key.strategy.starts_with(NO_SUMMARY);
         let counts = counts_refusals(&plan.key.strategy, plan.row_kind(), depth);
         let (rows, texts, asked) = session.finish();
@@ -212,15 +212,15 @@ impl CutExamination<'_> {
         let replies = by_model().flat_map(|row| row.replies.clone());
         let exam = CutExam {
             window: plan.window,
-            tokens_after: behind.tokens_after,
-            compactions: behind.compactions,
+            tokens_after: start.tokens_after,
+            compactions: start.compactions,
             states,
             unchecked: 0,
             refused: over,
-            blocking_ms: behind.blocking_ms,
-            latency_source: behind.latency_source,
+            blocking_ms: start.blocking_ms,
+            latency_source: start.latency_source,
             compactor_usd,
-            texts: behind.texts,
+            texts: start.texts,
             replies: replies.collect(),
             fallbacks: Fallbacks::among(by_model()),
             snapshot,
@@ -267,7 +267,7 @@ struct CutStart {
 impl ReplaySession<'_> {
     /// Records the state of a session that has just sent its first request
     /// after a cut.
-    fn behind(&mut self, part: &CutSegment) -> Result<CutStart, ReplayError> {
+    fn cut_start(&mut self, part: &CutSegment) -> Result<CutStart, ReplayError> {
         let sent = self.requests.get(part.first as usize).map(|request| request.tokens_sent);
         let rows = || self.compactions.iter().map(|(_, row)| row);
         // A token saver acts at every request, of which this is one.
@@ -464,7 +464,7 @@ pub fn carrier(
     stated.or_else(named).map(|(text, place)| (text.to_string(), place))
 }
 
-/// What the contexts behind a cut say of its facts, each at the request that uses it.
+/// What the contexts after a cut say of its facts, each at the request that uses it.
 #[derive(Default)]
 pub(crate) struct Statements(BTreeMap<usize, Statement>);
 

@@ -2,12 +2,11 @@
 //! query contains the words near the fact, never the fact itself (how-it-works §45).
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use super::segment::CutSegment;
 use crate::session::ReplaySession;
-use recap_core::model::{Message, MessageIndex, ReferenceOutcome, ReferenceState, Role};
-use recap_strategy::{Archived, ArchivedSession, Channel, ClosedSession, RecoverySpec};
+use recap_core::model::{ReferenceOutcome, ReferenceState};
+use recap_strategy::{Archived, ArchivedSession, Channel, RecoverySpec};
 
 /// Searches for lost facts, request by request.
 pub(super) struct Searcher<'a> {
@@ -45,7 +44,8 @@ impl<'a> Searcher<'a> {
             self.archive = archive(self.part);
         }
         let closed = session.shared.closed_sessions();
-        let sessions: Vec<ArchivedSession> = closed.iter().map(closed_session).collect();
+        let sessions: Vec<ArchivedSession> =
+            closed.iter().map(|closed| ArchivedSession::of(closed, 0)).collect();
         let past = &self.archive[..session.context().seen_count() as usize];
         let channel = Channel::new(spec, past).with_sessions(&sessions);
         let found = lost.into_iter().filter(|&fact| finds(self.part, &channel, fact));
@@ -92,54 +92,25 @@ fn spelt(part: &CutSegment, fact: u32) -> Vec<String> {
 
 /// The segment's messages as a search returns them.
 fn archive(part: &CutSegment) -> Vec<Archived> {
-    let recording = &part.prepared.recording;
-    let known = recording.session.messages.iter().zip(&part.prepared.facts.messages);
-    let archived = (0..).zip(known).map(|(message, (recorded, facts))| Archived {
-        message,
-        role: facts.role,
-        source: facts.tool.as_deref().map(Arc::from),
-        content: recorded.sent().into(),
-        reasoning: thought(recorded),
-        broadcast: recorded.broadcast,
-        at: facts.at,
-        tokens: facts.tokens,
-        terms: std::sync::OnceLock::new(),
-    });
+    let messages = (0..).zip(&part.prepared.recording.session.messages);
+    let known = messages.zip(&part.prepared.facts.messages);
+    let archived =
+        known.map(|((at, message), facts)| Archived::of(at, message, facts, message.sent().into()));
     archived.collect()
-}
-
-fn thought(message: &Message) -> Option<Arc<str>> {
-    let text = message.reasoning();
-    (!text.is_empty()).then(|| text.into())
-}
-
-/// A closed session as a search returns it.
-fn closed_session(closed: &ClosedSession) -> ArchivedSession {
-    let first: MessageIndex = closed.spans.first().map_or(0, |span| span.0);
-    let summary = Archived {
-        message: first,
-        role: Role::User,
-        source: Some(format!("summary of session {}", closed.id).into()),
-        content: closed.summary.as_str().into(),
-        reasoning: None,
-        broadcast: false,
-        at: None,
-        tokens: 0,
-        terms: std::sync::OnceLock::new(),
-    };
-    ArchivedSession { summary, spans: closed.spans.clone() }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use recap_core::model::Block;
+    use recap_core::model::Role;
+    use recap_strategy::ClosedSession;
 
     #[test]
     fn closed_session_is_summary_at_its_first_message() {
         let closed = |spans: &[(u32, u32)]| {
             let spans = spans.to_vec();
-            closed_session(&ClosedSession { id: "s2".into(), summary: "So far.".into(), spans })
+            let closed = ClosedSession { id: "s2".into(), summary: "So far.".into(), spans };
+            ArchivedSession::of(&closed, 0)
         };
         let found = closed(&[(3, 5), (7, 9)]);
         let Archived { message, role, source, content, .. } = &found.summary;
@@ -147,20 +118,5 @@ mod tests {
         assert_eq!(source.as_deref(), Some("summary of session s2"));
         assert_eq!(found.spans, [(3, 5), (7, 9)]);
         assert_eq!(closed(&[]).summary.message, 0);
-    }
-
-    #[test]
-    fn a_message_without_visible_reasoning_has_none() {
-        let message = |text: &str| Message {
-            id: String::new(),
-            role: Role::Assistant,
-            at: None,
-            blocks: vec![Block::Reasoning { text: text.to_owned() }],
-            usage: None,
-            synthetic: false,
-            broadcast: false,
-        };
-        assert_eq!(thought(&message("")), None);
-        assert_eq!(thought(&message("I see.")).as_deref(), Some("I see."));
     }
 }

@@ -289,7 +289,7 @@ async fn recorded_compaction_is_examined_with_what_preceded_it() {
     assert_eq!(count(&full, ReferenceState::Verbatim), 10);
 }
 
-/// A session of 40 requests whose agent compacted behind message 21 and kept those from 15 on.
+/// A session of 40 requests whose agent compacted after message 21 and kept those from 15 on.
 fn compacted_at_21() -> Session {
     let mut session = session(40);
     session.compactions = vec![RecordedCompaction {

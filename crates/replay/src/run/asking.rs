@@ -15,8 +15,8 @@ use tokio::sync::OnceCell;
 use super::spec::ModelRoles;
 use crate::{PendingQuestion, PreparedSession, Replayed};
 use recap_core::model::{
-    Answer, Block, CellOutcome, GradedAnswer, Judgement, Message, NoAnswer, NoGrade, QuestionFacts,
-    QuestionRow, Recovered, Role, Snapshot, SnapshotPart,
+    Answer, CellOutcome, GradedAnswer, Judgement, NoAnswer, NoGrade, QuestionFacts, QuestionRow,
+    Recovered, Snapshot, SnapshotPart,
 };
 use recap_exam::findable::Findable;
 use recap_exam::roles::answerer::{AnswerContext, Answerer, Passage, Searched};
@@ -86,7 +86,7 @@ impl Asking {
         rows.questions = asked;
     }
 
-    /// Asks the questions that belong to a cut, in the context right behind the
+    /// Asks the questions that belong to a cut, in the context right after the
     /// cut, without a recovery channel.
     pub(super) async fn at_cut(
         &self,
@@ -175,13 +175,13 @@ impl Asking {
         let once = once(&self.answers, key(&snapshot.parts, &numbers));
         let questions: Vec<&str> =
             numbers.iter().map(|&n| self.question(n).question.question.as_str()).collect();
-        let ask = || async {
+        let answers = once.get_or_init(|| async {
             let shown = self.shown(snapshot, texts);
             let answers = answerer.answer(&shown, &questions).await;
             assert_eq!(answers.len(), questions.len(), "an answerer answers every question");
             answers
-        };
-        once.get_or_init(ask).await.clone()
+        });
+        answers.await.clone()
     }
 
     /// The answers to the same questions with a search over all messages before
@@ -200,7 +200,7 @@ impl Asking {
         let once = once(&self.searched, key(&snapshot.parts, &(&numbers, end, spec.name, closed)));
         let questions: Vec<&str> =
             numbers.iter().map(|&n| self.question(n).question.question.as_str()).collect();
-        let ask = || async {
+        let searched = once.get_or_init(|| async {
             let shown = self.shown(snapshot, texts);
             let sessions: Vec<ArchivedSession> =
                 closed.iter().map(|one| self.session(one)).collect();
@@ -211,8 +211,8 @@ impl Asking {
             let searched = answerer.search(&shown, &questions, &finder).await;
             assert_eq!(searched.len(), questions.len(), "an answerer answers every question");
             searched
-        };
-        once.get_or_init(ask).await.clone()
+        });
+        searched.await.clone()
     }
 
     /// Every message as a search returns it.
@@ -222,19 +222,10 @@ impl Asking {
             let numbered = (0..).zip(&recording.session.messages);
             let known = numbered.zip(&self.prepared.facts.messages).zip(&self.messages);
             let archived = known.map(|(((number, message), facts), content)| {
-                let reasoning = reasoning(message);
-                let thought = reasoning.as_deref().map_or(0, |text| recording.counter.count(text));
-                Archived {
-                    message: number,
-                    role: facts.role,
-                    source: facts.tool.as_deref().map(Arc::from),
-                    content: Arc::clone(content),
-                    reasoning,
-                    broadcast: message.broadcast,
-                    at: facts.at,
-                    tokens: facts.tokens + thought,
-                    terms: std::sync::OnceLock::new(),
-                }
+                let archived = Archived::of(number, message, facts, Arc::clone(content));
+                let reasoning = archived.reasoning.as_deref();
+                let thought = reasoning.map_or(0, |text| recording.counter.count(text));
+                Archived { tokens: archived.tokens + thought, ..archived }
             });
             archived.collect()
         })
@@ -242,20 +233,7 @@ impl Asking {
 
     /// A closed session as a search returns it.
     fn session(&self, closed: &ClosedSession) -> ArchivedSession {
-        let ClosedSession { id, summary, spans } = closed;
-        let summary = Archived {
-            message: spans.first().map_or(0, |span| span.0),
-            role: Role::User,
-            source: Some(format!("summary of session {id}").into()),
-            content: summary.as_str().into(),
-            reasoning: None,
-            // A summary covers many times and has none of its own.
-            at: None,
-            tokens: self.prepared.recording.counter.count(summary),
-            terms: std::sync::OnceLock::new(),
-            broadcast: false,
-        };
-        ArchivedSession { summary, spans: spans.clone() }
+        ArchivedSession::of(closed, self.prepared.recording.counter.count(&closed.summary))
     }
 
     async fn judgement(&self, number: u32, answer: &str) -> Judgement {
@@ -316,14 +294,4 @@ fn once<K: std::hash::Hash + Eq, V>(places: &Once<K, V>, key: K) -> Arc<OnceCell
 fn key(parts: &[SnapshotPart], asked: &impl serde::Serialize) -> blake3::Hash {
     let json = serde_json::to_vec(&(parts, asked)).expect("plain data serialises");
     blake3::hash(&json)
-}
-
-/// The visible reasoning of a message, if it has any.
-fn reasoning(message: &Message) -> Option<Arc<str>> {
-    let thoughts = message.blocks.iter().filter_map(|block| match block {
-        Block::Reasoning { text } if !text.is_empty() => Some(text.as_str()),
-        _ => None,
-    });
-    let thoughts: Vec<&str> = thoughts.collect();
-    (!thoughts.is_empty()).then(|| thoughts.join("\n").into())
 }

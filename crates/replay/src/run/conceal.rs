@@ -285,7 +285,7 @@ impl RunRecord {
 }
 
 /// Absolute paths, paths in a home folder and URLs of files, of Unix and
-/// Windows. A path starts at the beginning or behind a character that can
+/// Windows. A path starts at the beginning or after a character that can
 /// precede a word.
 static PATH: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(concat!(

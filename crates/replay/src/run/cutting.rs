@@ -166,13 +166,12 @@ pub(super) fn without_summary(plan: &Plan) -> Option<Plan> {
 /// An empty cell for each of these plans without summaries: it is examined only at
 /// cuts.
 pub(super) fn cells_without_summary(plans: &[Plan]) -> Vec<Cell> {
-    let without_summaries = plans.iter().filter_map(without_summary);
-    let cell = |plan: Plan| Cell {
-        outcome: CellOutcome::Done(Box::new(CellRows::unsent(plan.window))),
-        key: plan.key,
-        row_kind: RowKind::Control,
-    };
-    without_summaries.map(cell).collect()
+    let mut cells = Vec::new();
+    for plan in plans.iter().filter_map(without_summary) {
+        let outcome = CellOutcome::Done(Box::new(CellRows::unsent(plan.window)));
+        cells.push(Cell { key: plan.key, row_kind: RowKind::Control, outcome });
+    }
+    cells
 }
 
 /// The questions of each cut, ascending. A question of the data set fits
@@ -214,9 +213,10 @@ pub(super) type CutTask = Pin<Box<dyn Future<Output = (Cut, BTreeMap<String, Str
 /// A task for each cut that is not examined yet.
 pub(super) fn cuts(cutting: Cutting, roles: &ModelRoles) -> Vec<CutTask> {
     let cutting = Arc::new(cutting);
-    let task = |at: &usize| -> CutTask {
-        let (at, cutting, roles) = (*at, Arc::clone(&cutting), roles.clone());
-        Box::pin(async move { cutting.cut(at, &roles).await })
-    };
-    cutting.to_do.iter().map(task).collect()
+    let mut tasks: Vec<CutTask> = Vec::new();
+    for &at in &cutting.to_do {
+        let (cutting, roles) = (Arc::clone(&cutting), roles.clone());
+        tasks.push(Box::pin(async move { cutting.cut(at, &roles).await }));
+    }
+    tasks
 }

@@ -104,7 +104,7 @@ impl Folder {
         Ok(Self { path: path.to_owned(), journal: Some(journal), ..Self::discard() })
     }
 
-    /// Truncates the journal to this number of bytes and continues behind them.
+    /// Truncates the journal to this number of bytes and continues after them.
     fn empty_journal(&self, kept: u64) -> Result<(), FolderError> {
         let Some(mut journal) = self.journal.as_ref() else { return Ok(()) };
         let cut = journal.set_len(kept).and_then(|()| journal.seek(SeekFrom::Start(kept)));

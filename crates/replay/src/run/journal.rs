@@ -87,7 +87,7 @@ const DIGITS: usize = 16;
 const CONTENT_DIGITS: usize = 32;
 /// The text between a line's content and its checksum.
 const SUM: &str = ",\"sum\":\"";
-/// The text behind the checksum.
+/// The text after the checksum.
 const END: &str = "\"}";
 
 /// The contents that successive cells of one session share, by hash. They are
@@ -106,7 +106,7 @@ pub(super) struct Shared {
 const HELD: usize = 20_000;
 
 impl Shared {
-    /// Writes a cell, behind those of its requests and bills that no earlier cell
+    /// Writes a cell, after those of its requests and bills that no earlier cell
     /// has. Afterwards the cell shares the others with earlier cells.
     ///
     /// # Errors

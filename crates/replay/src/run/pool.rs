@@ -115,14 +115,15 @@ fn begin(
     folder: &mut Folder,
     observer: &dyn Observer,
 ) -> Result<(), FolderError> {
-    let to_do = |prepared: &Arc<PreparedSession>| {
+    let (mut cells, mut cuts) = (0, 0);
+    for prepared in sessions {
         let plans = plan(spec, roles, prepared).0.into_iter();
-        plans.filter(|plan| !earlier.cells.contains_key(&plan.key)).count()
-    };
-    let cuts = sessions.iter().map(|prepared| prepared.cuts.len()).sum::<usize>();
+        cells += plans.filter(|plan| !earlier.cells.contains_key(&plan.key)).count();
+        cuts += prepared.cuts.len();
+    }
     observer.event(&Event::Planned {
         sessions: sessions.len(),
-        cells: sessions.iter().map(to_do).sum(),
+        cells,
         cuts: cuts - earlier.cuts.len().min(cuts),
     });
     for prepared in sessions {

@@ -279,20 +279,21 @@ pub fn unlike(there: &Manifest, here: &Manifest) -> Vec<String> {
     };
     let (there, here) = (fields(there), fields(here));
     let names: BTreeSet<&String> = there.keys().chain(here.keys()).collect();
-    let names = names.into_iter().filter(|name| *name != "warnings");
-    let differs = names.filter(|name| there.get(*name) != here.get(*name));
-    let difference = |name: &String| {
-        let value = |of: &serde_json::Map<String, Value>| match of.get(name) {
-            None => "absent".to_owned(),
-            Some(value) => value.to_string(),
-        };
-        let (there, here) = (value(&there), value(&here));
-        match there.len().max(here.len()) {
-            0..=SHORT => format!("{name} ({there} there, {here} here)"),
-            _ => name.clone(),
+    let mut differences = Vec::new();
+    for name in names {
+        let (there, here) = (there.get(name), here.get(name));
+        if name == "warnings" || there == here {
+            continue;
         }
-    };
-    differs.map(difference).collect()
+        let [there, here] =
+            [there, here].map(|value| value.map_or_else(|| "absent".to_owned(), Value::to_string));
+        differences.push(if there.len().max(here.len()) <= SHORT {
+            format!("{name} ({there} there, {here} here)")
+        } else {
+            name.clone()
+        });
+    }
+    differences
 }
 
 #[cfg(test)]

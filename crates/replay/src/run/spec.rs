@@ -164,10 +164,13 @@ impl Windows {
     /// A data set is a recording of agents if one of its sessions has a limit that is known
     /// ([`Dataset::has_limits`]).
     fn by_default(datasets: &[Dataset]) -> Self {
-        let own = |dataset: &Dataset| {
-            if dataset.has_limits() { WindowSpec::native() } else { WindowSpec::share(SHARE) }
-        };
-        Windows::Own(datasets.iter().map(|d| (d.name.clone(), own(d))).collect())
+        let mut own = BTreeMap::new();
+        for dataset in datasets {
+            let window =
+                if dataset.has_limits() { WindowSpec::native() } else { WindowSpec::share(SHARE) };
+            own.insert(dataset.name.clone(), window);
+        }
+        Windows::Own(own)
     }
 
     /// The windows of a data set, in the order of tables.

@@ -130,7 +130,7 @@ impl Context {
         self.changes += 1;
     }
 
-    /// Sets the entries behind which the next request has cache breakpoints, in the place of those
+    /// Sets the entries after which the next request has cache breakpoints, in the place of those
     /// that the strategy plans; `None`: these. An entry that is not sent stands for the one before.
     pub(crate) fn set_breakpoints(&mut self, at: Option<Vec<Option<EntryId>>>) {
         self.breakpoints = at;
@@ -296,7 +296,7 @@ impl Context {
         }
         let slots: Result<Vec<usize>, OpError> = range.iter().map(|&id| self.known(id)).collect();
         let first = slots?.into_iter().min().unwrap_or(0);
-        let behind = if let InsertAt::Behind(id) = at { self.known(id)? + 1 } else { 0 };
+        let after = if let InsertAt::Behind(id) = at { self.known(id)? + 1 } else { 0 };
         let cover = self.covers.len() as u32;
         self.covers.push(Cover::default());
         for &id in &range {
@@ -305,7 +305,7 @@ impl Context {
         let gone: BTreeSet<EntryId> = range.into_iter().collect();
         let new = match at {
             InsertAt::InPlace => self.insert_cover(&gone, into, cover, first),
-            InsertAt::Behind(_) => self.insert_cover(&gone, into, cover, behind),
+            InsertAt::Behind(_) => self.insert_cover(&gone, into, cover, after),
             InsertAt::Head => {
                 let head = self.order.iter().take_while(|id| id.index().is_none()).count();
                 self.insert_cover(&gone, into, cover, head)
@@ -491,7 +491,7 @@ impl Context {
         self.synthetic.len()
     }
 
-    /// The stored entries that were written into the context behind so many.
+    /// The stored entries that were written into the context after so many.
     pub fn written_since(&self, count: usize) -> Vec<EntryId> {
         self.stored().filter(|id| id.ordinal().is_some_and(|at| at >= count)).collect()
     }

@@ -50,8 +50,8 @@ pub struct Context {
     preamble: Weight,
     /// What is sent in the place of the recorded preamble.
     other_preamble: Option<(Weight, String)>,
-    /// The entries behind which cache breakpoints stand, in the place of the strategy's plan;
-    /// `None` among them: behind the preamble.
+    /// The entries after which cache breakpoints stand, in the place of the strategy's plan;
+    /// `None` among them: after the preamble.
     breakpoints: Option<Vec<Option<EntryId>>>,
     next_preamble: usize,
     notes: BTreeMap<String, Note>,

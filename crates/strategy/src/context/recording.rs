@@ -109,7 +109,7 @@ impl Recording {
         let other_models = (0u32..)
             .zip(messages)
             .filter_map(|(at, (message, _))| Some((at, whole.other_models.get(message)?.clone())));
-        let said = messages.iter().map(|&(at, result)| {
+        let part = messages.iter().map(|&(at, result)| {
             let mut message = whole.messages[at as usize].clone();
             result.into_iter().for_each(|text| message.replace_result(text));
             message
@@ -117,7 +117,7 @@ impl Recording {
         let session = Arc::new(Session {
             id: whole.id.clone(),
             preamble,
-            messages: said.collect(),
+            messages: part.collect(),
             preamble_changes: changes.collect(),
             compactions,
             model: whole.model.clone(),

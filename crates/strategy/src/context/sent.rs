@@ -63,8 +63,8 @@ impl SeenNotes {
     /// changed.
     fn added(self, context: &Context) -> Option<usize> {
         let texts = context.note_keys.range(self.revision + 1..).count();
-        let behind = context.notes.values().rev().take(texts);
-        let all_new = behind.into_iter().all(|note| note.revision > self.revision);
+        let newest = context.notes.values().rev().take(texts);
+        let all_new = newest.into_iter().all(|note| note.revision > self.revision);
         (context.notes.len() == self.count + texts && all_new).then_some(texts)
     }
 }
@@ -90,8 +90,9 @@ impl Moved {
     /// Tokens of the prompt's content that the last prompt did not contain anywhere.
     fn new_tokens(&self, last: &Prompt, now: &Prompt, intact: usize) -> u64 {
         if self.all_over {
-            let went: FxHashSet<u64> = behind(last, intact).map(|piece| piece.content).collect();
-            return new_among(behind(now, intact), &went);
+            let went: FxHashSet<u64> =
+                pieces_from(last, intact).map(|piece| piece.content).collect();
+            return new_among(pieces_from(now, intact), &went);
         }
         new_among(self.came.iter().copied(), &self.went)
     }
@@ -102,7 +103,7 @@ fn new_among(pieces: impl Iterator<Item = Piece>, known: &FxHashSet<u64>) -> u64
 }
 
 /// The blocks of a prompt from one on.
-fn behind(prompt: &Prompt, from: usize) -> impl Iterator<Item = Piece> + '_ {
+fn pieces_from(prompt: &Prompt, from: usize) -> impl Iterator<Item = Piece> + '_ {
     let in_body = from.saturating_sub(prompt.len() - prompt.body_len());
     prompt.head().pieces(from).chain(prompt.body().pieces(in_body))
 }
@@ -451,7 +452,7 @@ mod tests {
 
     // Where breakpoints stand in the prompt, block by block.
 
-    /// Five messages behind a system prompt and 50 hidden tokens, of which 20
+    /// Five messages after a system prompt and 50 hidden tokens, of which 20
     /// survive a restart; with a note, and a summary of two messages in place of
     /// the first two. Its blocks:
     ///

@@ -226,9 +226,9 @@ impl Context {
     /// The oldest recorded message that may be sent now; none before it is.
     pub fn oldest_sent(&self) -> MessageIndex {
         let from = EntryId(self.hidden_before())..EntryId(SYNTHETIC);
-        let behind = self.positions.range(from).next().map(|(id, _)| id.0);
+        let later = self.positions.range(from).next().map(|(id, _)| id.0);
         let shown = self.shown_by_name().first().map(|id| id.0);
-        shown.into_iter().chain(behind).min().unwrap_or(self.seen)
+        shown.into_iter().chain(later).min().unwrap_or(self.seen)
     }
 
     /// Increases whenever an entry is edited or removed.
@@ -329,7 +329,7 @@ impl Context {
         Weight { tokens, tool_tokens: whole.tool_tokens.min(tokens), ..whole }
     }
 
-    /// Tokens of tool output that has not been replaced, behind an entry.
+    /// Tokens of tool output that has not been replaced, after an entry.
     pub fn tool_tokens_after(&self, id: Option<EntryId>) -> u64 {
         let from = match id {
             None => 0,

@@ -19,7 +19,7 @@ use crate::compactor::{CompactorError, Digest, MESSAGES, Produced, Task, TaskMes
 use crate::context::{Context, EntryId, InsertAt, Op};
 use crate::mechanism::{
     Build, BuildError, Fallback, Host, Mechanism, MechanismError, MechanismSpec, Outcome, Record,
-    StoredFile, Work, restored,
+    StoredFile, Work, restored, saved,
 };
 use crate::prompt::Prompt;
 use crate::state::StrategyState;
@@ -263,7 +263,7 @@ impl Mechanism for ChunkedSummary {
     }
 
     fn state(&self) -> Json {
-        serde_json::to_value(&self.folded).expect("plain data serialises")
+        saved(&self.folded)
     }
 
     fn restore(&mut self, state: Json) -> Result<(), MechanismError> {

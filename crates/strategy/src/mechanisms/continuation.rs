@@ -18,7 +18,7 @@ use crate::compactor::{
 use crate::context::{Context, EntryId, InsertAt, Op};
 use crate::mechanism::{
     Build, BuildError, Fallback, Host, Mechanism, MechanismError, MechanismSpec, Outcome, Record,
-    StoredFile, Work, restored,
+    StoredFile, Work, restored, saved,
 };
 use crate::prompt::Prompt;
 use crate::state::StrategyState;
@@ -40,12 +40,12 @@ pub static SPEC: MechanismSpec = MechanismSpec {
 struct Parameters {
     prompt: String,
     /// Whether the stage does anything (`enabled`, `enableCompaction`).
-    #[serde(default = "yes")]
+    #[serde(default = "super::yes")]
     enabled: bool,
     /// Number of newest messages that stay verbatim.
     keep_last: u32,
     /// Whether the first of them moves back to its call where it is a result.
-    #[serde(default = "yes")]
+    #[serde(default = "super::yes")]
     keep_pairs: bool,
     keep_summaries: KeepSummaries,
     request: Request,
@@ -53,10 +53,6 @@ struct Parameters {
     max_tokens: u64,
     #[serde(default)]
     file_tools: FileTools,
-}
-
-fn yes() -> bool {
-    true
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -265,7 +261,7 @@ impl Mechanism for Continuation {
     }
 
     fn state(&self) -> Json {
-        serde_json::to_value(&self.summaries).expect("plain data serialises")
+        saved(&self.summaries)
     }
 
     fn restore(&mut self, state: Json) -> Result<(), MechanismError> {
@@ -391,7 +387,7 @@ mod tests {
     /// Seed 001: a call without its result yet (ours)
     #[test]
     fn a_call_that_still_runs_is_not_folded() {
-        // The last ten begin behind message 1, whose result is still to come.
+        // The last ten begin after message 1, whose result is still to come.
         let talk = Talk::new("S").user("one").calls(&[("c1", "Bash", json!({"command": "x"}))]);
         let talk = (0..10).fold(talk, |talk, _| talk.user("more")).user(&words(1_300));
         let mut rig =
@@ -446,10 +442,10 @@ Be technical and specific. Use structured bullet points.";
     }
 
     /// Seed 001: "Provide a detailed prompt for continuing our conversation above": a model is
-    /// given the conversation as sent, and the template behind it
+    /// given the conversation as sent, and the template after it
     #[test]
     fn reading_compactor_is_given_conversation_as_sent() {
-        // Above usable at messages 13 and 17, the second time behind a summary.
+        // Above usable at messages 13 and 17, the second time after a summary.
         let compactor = Scripted::reading();
         let talk = turns(14).system("S2");
         let talk = (0..2).fold(talk, |talk, _| talk.user(&words(100)).assistant(&words(100)));

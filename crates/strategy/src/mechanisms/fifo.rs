@@ -123,8 +123,8 @@ impl Mechanism for ByMessage {
                 && context.contains(EntryId::message(*index))
                 && !kept.contains(index)
         };
-        let behind = groups.results_behind(context, before).into_iter();
-        let mut also: Vec<EntryId> = behind.filter(leaves).map(EntryId::message).collect();
+        let results = groups.results_after(context, before).into_iter();
+        let mut also: Vec<EntryId> = results.filter(leaves).map(EntryId::message).collect();
         let except: Vec<EntryId> = kept.iter().copied().map(EntryId::message).collect();
         context.apply(Op::Hide { before, except: except.clone(), also: also.clone() })?;
         if let Some(answer) = doubled_answer(context) {
@@ -207,7 +207,7 @@ impl Groups {
     }
 
     /// Results after a cut whose call is before it, those to come included.
-    fn results_behind(&self, context: &Context, cut: MessageIndex) -> Vec<MessageIndex> {
+    fn results_after(&self, context: &Context, cut: MessageIndex) -> Vec<MessageIndex> {
         let calls = &context.recording().calls;
         let before = calls.partition_point(|call| call.message < cut);
         let reaching = (0..before).rev().take_while(|&call| self.furthest[call] >= cut);

@@ -17,7 +17,7 @@ use serde_json::{Value as Json, json};
 use crate::context::{Context, EntryId, Op};
 use crate::mechanism::{
     Build, BuildError, Host, Mechanism, MechanismError, MechanismSpec, Outcome, Record, Work,
-    restored,
+    restored, saved,
 };
 use crate::prompt::Prompt;
 use crate::state::StrategyState;
@@ -42,7 +42,7 @@ struct Parameters {
     /// Newest results that stay.
     #[serde(default)]
     keep_results: usize,
-    /// Results behind the newest responses of the agent stay.
+    /// Results after the newest responses of the agent stay.
     #[serde(default)]
     keep_responses: usize,
     /// Results in the newest turns of the user stay, and do not count as kept tokens.
@@ -268,7 +268,7 @@ impl Mechanism for Mask {
     }
 
     fn state(&self) -> Json {
-        serde_json::to_value(&self.settled).expect("plain data serialises")
+        saved(&self.settled)
     }
 
     fn restore(&mut self, state: Json) -> Result<(), MechanismError> {
@@ -422,7 +422,7 @@ mod tests {
 
     #[test]
     fn newest_output_stays_by_tokens_until_first_misfit() {
-        // 30 + 20 are 50; the 5 behind the 60 would fit, but are older.
+        // 30 + 20 are 50; the 5 after the 60 would fit, but are older.
         assert_eq!(last("keep_tokens = 50", reads(&[5, 60, 30, 20])), "vvevevvvv");
         assert_eq!(last("keep_tokens = 49", reads(&[5, 60, 30, 20])), "vvevevevv");
     }

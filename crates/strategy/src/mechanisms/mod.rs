@@ -39,6 +39,11 @@ pub use gencode_session::{
 /// The mechanisms that stand between an agent and its provider or its tools from the first request on.
 pub(crate) const SAVERS: [&MechanismSpec; 2] = [&saver::FILTER, &saver::PROXY];
 
+/// The default of parameters that are on where a strategy does not say.
+fn yes() -> bool {
+    true
+}
+
 /// Every mechanism, by the name used in strategies.
 pub static MECHANISMS: &[&MechanismSpec] = &[
     &chunked_summary::SPEC,

@@ -5,7 +5,7 @@ use crate::context::{Context, EntryId};
 use recap_core::model::{Block, MessageIndex};
 use recap_core::tokens::Counter;
 
-/// After a run of pruning: the tool output behind the last boundary before and
+/// After a run of pruning: the tool output after the last boundary before and
 /// after, and the size of the whole context, counted exactly. Lis gives
 /// the latter as its provider reported it last.
 pub(super) fn pruned(before: u64, after: u64, context: u64, budget: u64) -> String {
@@ -103,7 +103,7 @@ fn percent(part: u64, whole: u64) -> u64 {
 }
 
 /// `300`, `2.1k`, `150k`: thousands with one decimal place, rounded half up; a
-/// zero behind the point is left out.
+/// zero after the point is left out.
 fn short(tokens: u64) -> String {
     if tokens < 1_000 {
         return tokens.to_string();

@@ -311,11 +311,8 @@ async fn until_ended(child: &Child) {
     use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
     let Some(id) = child.id() else { return };
     let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
-    let runs = || {
-        let status = waitid(Id::Pid(nix::unistd::Pid::from_raw(id.cast_signed())), flags);
-        matches!(status, Ok(WaitStatus::StillAlive))
-    };
-    while runs() {
+    let process = nix::unistd::Pid::from_raw(id.cast_signed());
+    while matches!(waitid(Id::Pid(process), flags), Ok(WaitStatus::StillAlive)) {
         tokio::time::sleep(GLANCE).await;
     }
 }

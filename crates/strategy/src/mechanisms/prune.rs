@@ -34,7 +34,7 @@ pub static SPEC: MechanismSpec = MechanismSpec {
 #[serde(deny_unknown_fields)]
 struct Parameters {
     /// Whether the stage is active (GenCode's `enablePruning`).
-    #[serde(default = "yes")]
+    #[serde(default = "super::yes")]
     enabled: bool,
     /// Tokens of the newest tool output that stay.
     protect: u64,
@@ -77,10 +77,6 @@ enum Policy {
 enum ToolPolicy {
     Prune,
     Summarize,
-}
-
-fn yes() -> bool {
-    true
 }
 
 fn gencode_marker() -> String {
@@ -291,7 +287,7 @@ mod tests {
         Rig::stages(&stage, 1_000, talk, Arc::new(Scripted::default()))
     }
 
-    /// The states at one request behind everything.
+    /// The states at one request after everything.
     fn at_once(parameters: &str, sizes: &[usize]) -> String {
         let mut rig = rig(parameters, sizes);
         rig.append(1 + 2 * sizes.len() as u32);

@@ -124,8 +124,8 @@ fn fold(
     Ok(written)
 }
 
-fn place(behind: Option<EntryId>) -> InsertAt {
-    behind.map_or(InsertAt::Head, InsertAt::Behind)
+fn place(preceding: Option<EntryId>) -> InsertAt {
+    preceding.map_or(InsertAt::Head, InsertAt::Behind)
 }
 
 /// The texts that a boundary put into the context, grouped by position.
@@ -135,16 +135,16 @@ fn groups(context: &Context, boundary: &RecordedCompaction) -> Vec<Group> {
         return if bare.is_empty() { Vec::new() } else { vec![(None, bare)] };
     }
     let mut groups: Vec<Group> = Vec::new();
-    let mut behind = None;
+    let mut preceding = None;
     for piece in &boundary.pieces {
         match piece {
             Piece::Message(index) => {
                 let id = EntryId::message(*index);
-                behind = Some(id).filter(|&id| context.contains(id)).or(behind);
+                preceding = Some(id).filter(|&id| context.contains(id)).or(preceding);
             }
             Piece::Text { role, text } => match groups.last_mut() {
-                Some((at, texts)) if *at == behind => texts.push((*role, text.clone())),
-                _ => groups.push((behind, vec![(*role, text.clone())])),
+                Some((at, texts)) if *at == preceding => texts.push((*role, text.clone())),
+                _ => groups.push((preceding, vec![(*role, text.clone())])),
             },
         }
     }

@@ -40,7 +40,7 @@ pub static SPEC: MechanismSpec = MechanismSpec {
 #[serde(deny_unknown_fields)]
 struct Parameters {
     /// Whether memories are extracted: "if compaction is enabled".
-    #[serde(default = "yes")]
+    #[serde(default = "super::yes")]
     extract: bool,
     prompt: String,
     /// Size of a chunk as a share of the window.
@@ -52,10 +52,6 @@ struct Parameters {
     /// The agent that owns the archives and memories.
     #[serde(default)]
     agent: Agent,
-}
-
-fn yes() -> bool {
-    true
 }
 
 struct Reset {

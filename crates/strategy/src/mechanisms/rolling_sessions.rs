@@ -45,7 +45,7 @@ enum Parameters {
         /// Largest size of the reply, in tokens.
         max_tokens: u64,
         /// Whether the user is told.
-        #[serde(default = "yes")]
+        #[serde(default = "super::yes")]
         notify: bool,
     },
     /// Leaves all messages to the old session (`/new`, `/clear`).
@@ -57,10 +57,6 @@ enum Parameters {
         /// Reopens it completely up to this share of the budget.
         within: f64,
     },
-}
-
-fn yes() -> bool {
-    true
 }
 
 /// The action of a stage.

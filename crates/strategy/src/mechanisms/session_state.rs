@@ -4,7 +4,7 @@
 //! user message, before the call to the model. When the compactor fails,
 //! nothing is folded and nothing dropped: what is left is the FIFO stage of
 //! the strategy above its own limit, and the fold is tried again next time.
-//! Roles take turns behind the synthetic pair, for which Arachne has it
+//! Roles take turns after the synthetic pair, for which Arachne has it
 //! ("PydanticAI's expected alternating message pattern").
 
 use std::collections::BTreeMap;
@@ -18,7 +18,7 @@ use crate::compactor::{MESSAGES, Produced, SessionState, Task};
 use crate::context::{Context, EntryId, InsertAt, Op};
 use crate::mechanism::{
     Build, BuildError, Fallback, Host, Mechanism, MechanismError, MechanismSpec, Outcome,
-    StoredFile, Work, restored,
+    StoredFile, Work, restored, saved,
 };
 use crate::prompt::Prompt;
 use crate::state::StrategyState;
@@ -291,7 +291,7 @@ impl Mechanism for Folder {
     }
 
     fn state(&self) -> Json {
-        serde_json::to_value(&self.folded).expect("plain data serialises")
+        saved(&self.folded)
     }
 
     fn restore(&mut self, state: Json) -> Result<(), MechanismError> {
@@ -558,12 +558,12 @@ mod tests {
         assert_eq!(rig.ledger(), "-vvvvvv");
         assert_eq!(rig.fallbacks(), [(0, "fifo".to_owned())]);
         // What the FIFO hid may still be folded: it frees nothing, 4,918 must go. The
-        // next four messages have 5,000, and behind them the assistant's goes too.
+        // next four messages have 5,000, and after them the assistant's goes too.
         rig.feed(2);
         assert_eq!(rig.ledger(), "ffffffvvv");
     }
 
-    /// Seed 000: an alternating message pattern, also where the FIFO cuts behind the pair
+    /// Seed 000: an alternating message pattern, also where the FIFO cuts after the pair
     #[test]
     fn fifo_hides_the_pairs_answer_before_an_assistants_message() {
         let talk = exchanges_of(Talk::new("Be brief."), 3).user(&words(1000));
@@ -722,7 +722,7 @@ reference the compression or acknowledge that context was compressed.";
     fn a_call_is_never_parted_from_its_result() {
         // The result comes after the user spoke again, so cutting there is refused:
         // the first message is not enough, all up to the result are. The assistant's
-        // message behind it goes too.
+        // message after it goes too.
         let talk =
             Talk::new("S").user(&words(1000)).calls(&[("c1", "Bash", json!({"command": "x"}))]);
         let talk =

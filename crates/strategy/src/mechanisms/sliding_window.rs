@@ -33,12 +33,8 @@ pub static SPEC: MechanismSpec = MechanismSpec {
 #[serde(deny_unknown_fields)]
 struct Parameters {
     last: u32,
-    #[serde(default = "yes")]
+    #[serde(default = "super::yes")]
     keep_pairs: bool,
-}
-
-fn yes() -> bool {
-    true
 }
 
 #[async_trait]

@@ -14,7 +14,7 @@ use serde_json::Value as Json;
 use toml::Value;
 
 use crate::context::{Context, EntryId, Op};
-use crate::mechanism::{BuildError, MechanismSpec};
+use crate::mechanism::{BuildError, MechanismSpec, saved};
 use crate::mechanism::{Mechanism, MechanismError, Outcome, Work, restored};
 use recap_core::model::{Block, CallId, MessageIndex};
 
@@ -40,7 +40,7 @@ struct Parameters {
     key_args: Vec<String>,
     #[serde(default = "three")]
     repeats: u32,
-    #[serde(default = "yes")]
+    #[serde(default = "super::yes")]
     keep_pairs: bool,
 }
 
@@ -70,10 +70,6 @@ impl Tools {
 
 fn three() -> u32 {
     3
-}
-
-fn yes() -> bool {
-    true
 }
 
 /// What has been read of the conversation so far.
@@ -223,7 +219,7 @@ impl Mechanism for SnapshotDedup {
     }
 
     fn state(&self) -> Json {
-        serde_json::to_value(&self.seen).expect("plain data serialises")
+        saved(&self.seen)
     }
 
     fn restore(&mut self, state: Json) -> Result<(), MechanismError> {

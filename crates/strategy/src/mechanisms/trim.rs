@@ -1,4 +1,4 @@
-//! Trimming: of what came behind the first user message the oldest messages
+//! Trimming: of what came after the first user message the oldest messages
 //! are dropped.
 //!
 //! Source: inspect_ai, `CompactionTrim` over `trim_messages` (stored public
@@ -15,7 +15,7 @@ use super::sliding_window::orphans;
 use crate::context::{Context, EntryId, Op};
 use crate::mechanism::{Mechanism, MechanismError, MechanismSpec, Outcome, Work};
 
-/// Drops the oldest messages behind the input.
+/// Drops the oldest messages after the input.
 pub static SPEC: MechanismSpec = MechanismSpec {
     name: "trim",
     summary: "Keeps the input and a share of the newest other messages, and drops the rest",

@@ -12,7 +12,8 @@ use std::sync::{Arc, OnceLock};
 
 use jiff::Timestamp;
 
-use recap_core::model::{MessageIndex, Role};
+use crate::state::ClosedSession;
+use recap_core::model::{Message, MessageFacts, MessageIndex, Role};
 use recap_core::text::language::bm25::Terms;
 
 /// Every recovery channel, by the name used in strategies.
@@ -51,6 +52,28 @@ pub struct Archived {
 }
 
 impl Archived {
+    /// A message at its position in the session, `content` being its text as a provider was sent
+    /// it. The tokens are those of the content alone.
+    pub fn of(
+        at: MessageIndex,
+        message: &Message,
+        facts: &MessageFacts,
+        content: Arc<str>,
+    ) -> Archived {
+        let reasoning = message.reasoning();
+        Archived {
+            message: at,
+            role: facts.role,
+            source: facts.tool.as_deref().map(Arc::from),
+            content,
+            reasoning: (!reasoning.is_empty()).then(|| reasoning.into()),
+            broadcast: message.broadcast,
+            at: facts.at,
+            tokens: facts.tokens,
+            terms: OnceLock::new(),
+        }
+    }
+
     fn terms(&self) -> &Terms {
         self.terms.get_or_init(|| Terms::of(&self.content))
     }
@@ -63,6 +86,26 @@ pub struct ArchivedSession {
     pub summary: Archived,
     /// Its messages: ranges, each the first and the one after the last.
     pub spans: Vec<(MessageIndex, MessageIndex)>,
+}
+
+impl ArchivedSession {
+    /// A closed session, whose summary has so many tokens.
+    pub fn of(closed: &ClosedSession, tokens: u64) -> ArchivedSession {
+        let ClosedSession { id, summary, spans } = closed;
+        let summary = Archived {
+            message: spans.first().map_or(0, |span| span.0),
+            role: Role::User,
+            source: Some(format!("summary of session {id}").into()),
+            content: summary.as_str().into(),
+            reasoning: None,
+            broadcast: false,
+            // A summary covers many times and has none of its own.
+            at: None,
+            tokens,
+            terms: OnceLock::new(),
+        };
+        ArchivedSession { summary, spans: spans.clone() }
+    }
 }
 
 /// What a channel can search.
@@ -201,6 +244,35 @@ impl<'a> Channel<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use recap_core::model::Block;
+
+    #[test]
+    fn a_message_without_visible_reasoning_has_none() {
+        let archived = |text: &str| {
+            let message = Message {
+                id: String::new(),
+                role: Role::Assistant,
+                at: None,
+                blocks: vec![Block::Reasoning { text: text.to_owned() }],
+                usage: None,
+                synthetic: false,
+                broadcast: false,
+            };
+            let facts = MessageFacts {
+                id: String::new(),
+                role: Role::Assistant,
+                at: None,
+                tokens: 3,
+                tool: None,
+                text: String::new(),
+            };
+            Archived::of(7, &message, &facts, "I saw.".into())
+        };
+        assert_eq!(archived("").reasoning, None);
+        let archived = archived("I see.");
+        assert_eq!(archived.reasoning.as_deref(), Some("I see."));
+        assert_eq!((archived.message, &*archived.content, archived.tokens), (7, "I saw.", 3));
+    }
 
     #[test]
     fn a_channel_says_how_it_is_searched() {

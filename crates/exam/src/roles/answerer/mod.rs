@@ -124,20 +124,20 @@ impl Llm {
         Self { replicate, ..self }
     }
 
-    fn line(&self) -> ModelClient<'_> {
+    fn client(&self) -> ModelClient<'_> {
         ModelClient { llm: &*self.llm, role: ModelRole::Answerer, replicate: self.replicate }
     }
 
     async fn one(&self, system: &str, text: &str) -> Result<String, NoAnswer> {
-        let line = self.line();
+        let client = self.client();
         let question = question(system, text);
-        let bound = line.bound(&question);
-        let answered = line.put(question.clone()).await;
+        let bound = client.bound(&question);
+        let answered = client.put(question.clone()).await;
         let answered = answered.map_err(|error| NoReply::from(ReplyError::from(error)))?;
         match ReplyText::of(&answered, bound)? {
             ReplyText { cut: true, .. } => Err(NoReply::CutOff(bound).into()),
             ReplyText { text: "", .. } => {
-                line.discard(question);
+                client.discard(question);
                 Err(NoAnswer::Empty)
             }
             ReplyText { text, .. } => Ok(text.to_owned()),
@@ -173,10 +173,10 @@ impl Answerer for Llm {
         questions: &[&str],
         finder: &Finder<'_>,
     ) -> Vec<Searched> {
-        let (system, line) = (system(shown), self.line());
+        let (system, client) = (system(shown), self.client());
         let mut asked = Vec::with_capacity(questions.len());
         for text in questions {
-            asked.push(recovery::ask(&line, &system, text, finder));
+            asked.push(recovery::ask(&client, &system, text, finder));
         }
         stream::iter(asked).buffered(AT_ONCE).collect().await
     }
@@ -186,13 +186,13 @@ impl Answerer for Llm {
     }
 }
 
-/// The request for one question, behind the system text that all questions to a
+/// The request for one question, after the system text that all questions to a
 /// context share.
 pub(crate) fn question(system: &str, text: &str) -> ModelRequest {
     ModelRequest { shared_system: true, ..ModelRequest::of(system, text, ANSWER_TOKENS) }
 }
 
-/// The rules and the context. The time of the questions is behind the context,
+/// The rules and the context. The time of the questions is after the context,
 /// so that a context that only grew shares its prefix with the earlier one.
 pub(crate) fn system(shown: &AnswerContext) -> String {
     let fence = Fence::around(shown.passages.iter().map(|passage| &*passage.text));

@@ -2,7 +2,7 @@
 //!
 //! It gets the same system text as without a channel, so that the two results
 //! differ only in the channel and share the provider's cache; the searches are
-//! offered behind the question. The model calls them in plain text, which every
+//! offered after the question. The model calls them in plain text, which every
 //! model and server supports.
 
 use std::fmt::Write as _;
@@ -35,7 +35,7 @@ enum Step {
 /// Asks one question and runs the searches that the model requests, up to the
 /// limit.
 pub(super) async fn ask(
-    line: &ModelClient<'_>,
+    client: &ModelClient<'_>,
     system: &str,
     text: &str,
     finder: &Finder<'_>,
@@ -44,8 +44,8 @@ pub(super) async fn ask(
     let (mut calls, mut tokens) = (0, 0);
     loop {
         let left = SEARCHES - calls;
-        let read = |said: ReplyText<'_>| read(said, finder.tools(), left);
-        let step = match line.ask(question.clone(), read, |_, _| ()).await {
+        let read = |reply: ReplyText<'_>| read(reply, finder.tools(), left);
+        let step = match client.ask(question.clone(), read, |_, _| ()).await {
             Ok(step) => step,
             Err(failure) => {
                 let answer = Err(NoReply::from(failure).into());
@@ -62,10 +62,10 @@ pub(super) async fn ask(
         };
         calls += 1;
         tokens += hits.iter().map(|hit| hit.tokens).sum::<u64>();
-        let said = Message { speaker: Speaker::Assistant, text: format!("{tool}: {query}") };
+        let search = Message { speaker: Speaker::Assistant, text: format!("{tool}: {query}") };
         let found =
             Message { speaker: Speaker::User, text: found(&hits, SEARCHES - calls, finder) };
-        question.messages.extend([said, found]);
+        question.messages.extend([search, found]);
     }
 }
 
@@ -84,16 +84,16 @@ fn offered(system: &str, text: &str, finder: &Finder<'_>) -> ModelRequest {
 
 /// Parses a reply: a search is one line that begins with the name of a tool and
 /// a colon; any other reply is the answer.
-fn read(said: ReplyText<'_>, tools: &[Tool], left: u32) -> Result<Step, String> {
-    if said.cut || said.text.is_empty() {
+fn read(reply: ReplyText<'_>, tools: &[Tool], left: u32) -> Result<Step, String> {
+    if reply.cut || reply.text.is_empty() {
         return Err("it is empty or cut off".to_owned());
     }
-    let bare = said.text.trim_matches('`');
+    let bare = reply.text.trim_matches('`');
     let call = tools.iter().find_map(|tool| {
         let rest = bare.strip_prefix(tool.name)?.trim_start_matches('`');
         Some((tool.name, rest.trim_start().strip_prefix(':')?.trim()))
     });
-    let Some((tool, query)) = call else { return Ok(Step::Answer(said.text.to_owned())) };
+    let Some((tool, query)) = call else { return Ok(Step::Answer(reply.text.to_owned())) };
     if left == 0 {
         return Err("no search is left, so it has to be the answer".to_owned());
     }

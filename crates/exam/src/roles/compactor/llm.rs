@@ -60,7 +60,7 @@ impl Llm {
 #[async_trait]
 impl Compactor for Llm {
     async fn run(&self, task: &Task) -> Result<Reply, FailedCall> {
-        let line =
+        let client =
             ModelClient { llm: &*self.llm, role: ModelRole::Compactor, replicate: self.replicate };
         let (mut usage, mut latency_ms, mut recorded) = (CallUsage::default(), None, true);
         let seen = |question: &ModelRequest, answered: &Answered| {
@@ -70,9 +70,10 @@ impl Compactor for Llm {
             *latency_ms.get_or_insert(0.0) += answered.timing.total_ms;
             recorded &= answered.recorded;
         };
-        let read =
-            |said: ReplyText<'_>| Ok((read(task, said)?, self.counter.count(said.text), said.cut));
-        let taken = line.ask(question(task), read, seen).await;
+        let read = |reply: ReplyText<'_>| {
+            Ok((read(task, reply)?, self.counter.count(reply.text), reply.cut))
+        };
+        let taken = client.ask(question(task), read, seen).await;
         recorded &= latency_ms.is_some();
         match taken {
             Ok((produced, written, cut)) => {
@@ -111,18 +112,18 @@ const EMPTY: &str = "it is empty";
 const NO_ENTRY: &str = "every field is empty";
 
 /// Parses a reply into the format that the task asks for.
-fn read(task: &Task, said: ReplyText<'_>) -> Result<Produced, String> {
+fn read(task: &Task, reply: ReplyText<'_>) -> Result<Produced, String> {
     match task {
-        _ if said.text.is_empty() => Err(EMPTY.to_owned()),
+        _ if reply.text.is_empty() => Err(EMPTY.to_owned()),
         Task::SessionState { .. } => {
-            let state: SessionState = ask::object(said.text)?;
+            let state: SessionState = ask::object(reply.text)?;
             if state == SessionState::default() {
                 return Err(NO_ENTRY.to_owned());
             }
             Ok(Produced::SessionState(state))
         }
-        Task::Continuation { .. } => Ok(Produced::Continuation(said.text.to_owned())),
-        Task::Digest { .. } => read_digest(said).map(Produced::Digest),
+        Task::Continuation { .. } => Ok(Produced::Continuation(reply.text.to_owned())),
+        Task::Digest { .. } => read_digest(reply).map(Produced::Digest),
     }
 }
 
@@ -261,14 +262,14 @@ const NOTHING: [&str; 4] = ["none", "none.", "(none)", "n/a"];
 /// section without an end tag ends at the next section, or at the end of the
 /// reply. A memory that was cut off is removed, because half a fact would be
 /// stored permanently.
-fn read_digest(said: ReplyText<'_>) -> Result<Digest, String> {
-    let summary = section(said.text, "summary").unwrap_or_default().text.trim();
+fn read_digest(reply: ReplyText<'_>) -> Result<Digest, String> {
+    let summary = section(reply.text, "summary").unwrap_or_default().text.trim();
     if summary.is_empty() {
         return Err("its <summary> section is missing or empty".to_owned());
     }
-    let listed = section(said.text, "memories").unwrap_or_default();
+    let listed = section(reply.text, "memories").unwrap_or_default();
     let mut memories = lines(listed.text);
-    if said.cut && !listed.closed {
+    if reply.cut && !listed.closed {
         memories.pop();
     }
     memories.retain(|memory| !NOTHING.contains(&memory.to_ascii_lowercase().as_str()));

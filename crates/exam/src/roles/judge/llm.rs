@@ -72,9 +72,9 @@ impl Judge for Llm {
         if !needs_call(grading) {
             return Judgement::scored(Verdict::Incorrect, 0.0, "the answer is empty".to_owned());
         }
-        let line = ModelClient { llm: &*self.llm, role: ModelRole::Judge, replicate: 0 };
-        let read = |said: ask::ReplyText<'_>| read(grading, said.text);
-        match line.ask(question(grading), read, |_, _| {}).await {
+        let client = ModelClient { llm: &*self.llm, role: ModelRole::Judge, replicate: 0 };
+        let read = |reply: ask::ReplyText<'_>| read(grading, reply.text);
+        match client.ask(question(grading), read, |_, _| {}).await {
             Ok(judgement) => judgement,
             Err(failure) => Judgement::unscored(NoGrade::Judge(failure.into())),
         }
@@ -84,9 +84,9 @@ impl Judge for Llm {
         if statements.is_empty() {
             return Ok(Some(Vec::new()));
         }
-        let line = ModelClient { llm: &*self.llm, role: ModelRole::Judge, replicate: 0 };
-        let read = |said: ask::ReplyText<'_>| truths(ask::object(said.text)?, statements.len());
-        let checked = line.ask(check(statements), read, |_, _| {}).await;
+        let client = ModelClient { llm: &*self.llm, role: ModelRole::Judge, replicate: 0 };
+        let read = |reply: ask::ReplyText<'_>| truths(ask::object(reply.text)?, statements.len());
+        let checked = client.ask(check(statements), read, |_, _| {}).await;
         checked.map(Some).map_err(NoReply::from)
     }
 

@@ -73,19 +73,19 @@ impl Judge for Panel {
     /// The majority of those judges that tell; a tie is not true.
     async fn check(&self, statements: &[Statement]) -> Result<Option<Vec<bool>>, NoReply> {
         let checks = join_all(self.judges.iter().map(|judge| judge.check(statements))).await;
-        let mut told: Vec<Vec<bool>> = Vec::new();
+        let mut checked: Vec<Vec<bool>> = Vec::new();
         let mut failed = None;
         for check in checks {
             match check {
-                Ok(check) => told.extend(check),
+                Ok(check) => checked.extend(check),
                 Err(why) => failed = Some(why),
             }
         }
-        match (told.len(), failed) {
+        match (checked.len(), failed) {
             (0, Some(why)) => Err(why),
             (0, None) => Ok(None),
             (judges, _) => {
-                let ayes = |at: usize| told.iter().filter(|one| one[at]).count();
+                let ayes = |at: usize| checked.iter().filter(|one| one[at]).count();
                 Ok(Some((0..statements.len()).map(|at| 2 * ayes(at) > judges).collect()))
             }
         }
@@ -124,21 +124,21 @@ fn decided(judgements: Vec<Judgement>, votes: &[Vote]) -> Judgement {
     };
     let Some(majority) = majority else {
         let reason = if grades.is_empty() { NoGrade::NoJudge } else { NoGrade::Disagreement };
-        return Judgement::unscored(reason(said(votes)));
+        return Judgement::unscored(reason(described(votes)));
     };
     let unanimous = agree(&judgements);
     let holds = |(_, judgement): &(&Vote, Judgement)| is_right(judgement) == Some(majority);
     let decisive = votes.iter().zip(judgements).find(holds);
     let (vote, mut judgement) = decisive.expect("somebody is of the majority");
     if !unanimous {
-        let said = said(votes);
-        judgement.rationale = format!("{said}; {}: {}", vote.judge, judgement.rationale);
+        let votes = described(votes);
+        judgement.rationale = format!("{votes}; {}: {}", vote.judge, judgement.rationale);
     }
     judgement
 }
 
 /// The vote of each judge as text; a missing vote has its reason.
-fn said(votes: &[Vote]) -> String {
+fn described(votes: &[Vote]) -> String {
     let texts = votes.iter().map(|vote| match &vote.verdict {
         Verdict::Unscored(why) => format!("{}: {why}", vote.judge),
         verdict => format!("{} says {}", vote.judge, verdict.as_str()),

@@ -224,8 +224,8 @@ pub(super) fn read(line: &str) -> Result<Answer, String> {
         }
         "error" => {
             let message = take("message").map_err(within)?;
-            let said = message.as_str().map_or_else(|| message.to_string(), str::to_owned);
-            Err(format!("it reports an error{ITS_WORDS}{}", excerpt(&said)))
+            let reported = message.as_str().map_or_else(|| message.to_string(), str::to_owned);
+            Err(format!("it reports an error{ITS_WORDS}{}", excerpt(&reported)))
         }
         _ => Err(format!(
             "its answer has the type `{}`; known are ready, context, operations, error",

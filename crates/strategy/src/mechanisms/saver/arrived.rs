@@ -22,7 +22,7 @@ pub(super) struct Arrived {
     pub preamble: Option<String>,
     /// The messages that did not arrive as they were sent.
     pub messages: BTreeMap<MessageIndex, Arrival>,
-    /// The messages behind which cache breakpoints stand; `None` where these are the ones that were
+    /// The messages after which cache breakpoints stand; `None` where these are the ones that were
     /// sent.
     pub marks: Option<Vec<Owner>>,
 }

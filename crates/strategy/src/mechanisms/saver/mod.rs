@@ -105,7 +105,7 @@ struct ProxyParameters {
     /// The interface of the provider.
     api: Option<Api>,
     /// Whether responses are asked for as streams of events, as agents do.
-    #[serde(default = "yes")]
+    #[serde(default = "super::yes")]
     stream: bool,
     /// Seconds until it is ready.
     #[serde(default = "half_a_minute")]
@@ -155,10 +155,6 @@ fn half_a_minute() -> f64 {
 
 fn upstream_port() -> u16 {
     9797
-}
-
-fn yes() -> bool {
-    true
 }
 
 /// Longest time in seconds: a day.

@@ -154,19 +154,17 @@ impl Outgoing<'_> {
     /// The recorded tools. Where the recording has none, those that were called, by name alone:
     /// providers refuse calls of tools that a request does not define.
     fn tools(&self, api: Api) -> Vec<Json> {
-        let called = || {
-            let blocks = self.messages().flat_map(|(_, message)| &message.blocks);
-            let names = blocks.filter_map(|block| match block {
-                Block::ToolCall { name, .. } => Some(name.as_str()),
-                _ => None,
-            });
-            names.collect::<BTreeSet<_>>()
-        };
         let known = self.preamble.tools.iter();
         let mut tools: Vec<(&str, &str, Json)> =
             known.map(|t| (&*t.name, &*t.description, t.parameters.clone())).collect();
         if tools.is_empty() {
-            tools.extend(called().into_iter().map(|name| (name, "", required())));
+            let blocks = self.messages().flat_map(|(_, message)| &message.blocks);
+            let called = blocks.filter_map(|block| match block {
+                Block::ToolCall { name, .. } => Some(name.as_str()),
+                _ => None,
+            });
+            let called: BTreeSet<&str> = called.collect();
+            tools.extend(called.into_iter().map(|name| (name, "", required())));
         }
         let written = tools.into_iter().map(|(name, description, parameters)| match api {
             Api::Anthropic => {
@@ -227,11 +225,11 @@ impl Outgoing<'_> {
                         .collect();
                     let content =
                         if texts.is_empty() { Json::Null } else { texts.join("\n").into() };
-                    let mut said = json!({"role": "assistant", "content": content});
+                    let mut turn = json!({"role": "assistant", "content": content});
                     if !calls.is_empty() {
-                        said["tool_calls"] = calls.into();
+                        turn["tool_calls"] = calls.into();
                     }
-                    all.push(said);
+                    all.push(turn);
                 }
                 role if images == 0 && texts.len() == 1 => {
                     all.push(json!({"role": role.as_str(), "content": texts[0]}));
@@ -281,7 +279,7 @@ impl Outgoing<'_> {
     }
 }
 
-/// Sets a cache breakpoint behind a block.
+/// Sets a cache breakpoint after a block.
 fn mark(block: &mut Json) {
     block["cache_control"] = json!({"type": "ephemeral"});
 }

@@ -26,7 +26,7 @@ use crate::compactor::{CompactorError, FailedCall, MESSAGES, Produced, Reply, Ta
 use crate::context::{Context, EntryId, InsertAt, Op};
 use crate::mechanism::{
     Build, BuildError, Fallback, Host, Mechanism, MechanismError, MechanismSpec, Outcome, Record,
-    Work, restored,
+    Work, restored, saved,
 };
 use crate::prompt::Prompt;
 use recap_core::model::{MessageIndex, Role};
@@ -124,8 +124,8 @@ impl Summary {
         let (users, clip) = self.users(context, host, &range);
         range.retain(|id| !users.contains(id));
         let new = |id: &&EntryId| id.index().is_some();
-        let said = |id: &EntryId| context.original(*id).map(|message| message.role);
-        let responses = range.iter().filter(|id| said(id) == Some(Role::Assistant)).count();
+        let role = |id: &EntryId| context.original(*id).map(|message| message.role);
+        let responses = range.iter().filter(|id| role(id) == Some(Role::Assistant)).count();
         let enough = range.iter().any(|id| new(&id)) && responses >= self.parameters.fold_responses;
         enough.then_some(Plan { range, clip, users: users.len() })
     }
@@ -141,8 +141,8 @@ impl Summary {
         let mut room = self.parameters.keep_user_messages;
         let mut users = BTreeSet::new();
         let is_users = |id: &&EntryId| {
-            let said = context.original(**id).is_some_and(|message| message.opens_exchange());
-            said || self.standing.clipped.contains(id)
+            let opens = context.original(**id).is_some_and(|message| message.opens_exchange());
+            opens || self.standing.clipped.contains(id)
         };
         for &id in range.iter().rev().filter(is_users) {
             let size = host.size(context.weight_of(id));
@@ -257,8 +257,8 @@ impl Summary {
         }
         if let Some(&last) = range.last() {
             // The user's messages stay before the summary.
-            let behind = self.parameters.keep_user_messages > 0;
-            let at = if behind { InsertAt::Behind(last) } else { InsertAt::InPlace };
+            let follows = self.parameters.keep_user_messages > 0;
+            let at = if follows { InsertAt::Behind(last) } else { InsertAt::InPlace };
             self.standing.entries = context.apply(Op::Fold { range, into, at })?;
             self.standing.text = Some(text);
         }
@@ -325,7 +325,7 @@ impl Mechanism for Summary {
     }
 
     fn state(&self) -> Json {
-        serde_json::to_value(&self.standing).expect("plain data serialises")
+        saved(&self.standing)
     }
 
     fn restore(&mut self, state: Json) -> Result<(), MechanismError> {
@@ -407,7 +407,7 @@ fn marker() -> String {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Request {
-    /// The live conversation with the prompt behind it, whose cache is read.
+    /// The live conversation with the prompt after it, whose cache is read.
     Prefix,
     /// The messages to fold, in a separate request.
     Fresh,

@@ -421,7 +421,7 @@ fn filler(terms: usize) -> String {
 
 #[test]
 fn long_text_needs_two_words_within_twelve_terms() {
-    // The second word is `apart` terms behind the first, in a text of `all` terms.
+    // The second word is `apart` terms after the first, in a text of `all` terms.
     let text = |apart: usize, all: usize| {
         format!("copper {} lantern {}", filler(apart - 1), filler(all - apart - 1))
     };
