@@ -8,6 +8,7 @@ mod data;
 mod exam;
 mod observations;
 mod roles;
+mod run;
 
 use std::collections::BTreeSet;
 
@@ -185,119 +186,4 @@ fn owned<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use crate::measure;
-    use crate::testkit::{cell, facts, manifest, warnings};
-    use recap_core::model::{Cell, RunResults, SessionFacts};
-
-    pub(super) fn warned(facts: Vec<SessionFacts>, cells: Vec<Cell>) -> Vec<String> {
-        let report =
-            measure(manifest(&["25%", "200k"]), "d".into(), facts, RunResults::new(cells, []));
-        warnings(&report)
-    }
-
-    #[track_caller]
-    pub(super) fn says(warnings: &[String], words: &str) {
-        assert!(warnings.iter().any(|w| w.contains(words)), "{words}: {warnings:#?}");
-    }
-
-    #[track_caller]
-    pub(super) fn silent(warnings: &[String], words: &str) {
-        assert!(!warnings.iter().any(|w| w.contains(words)), "{words}: {warnings:#?}");
-    }
-
-    #[test]
-    fn run_problems_precede_method_limits() {
-        let one = facts("s").requests(&[100]).build();
-        let warnings = warned(vec![one], vec![cell("s", "x").sent(&[100]).build()]);
-        assert!(warnings[0].starts_with("nothing compacts at 25 %"), "{warnings:#?}");
-        let limit = warnings.iter().position(|w| w.starts_with("replay is open loop")).unwrap();
-        let later = |w: &String| w.starts_with("1 session:") || w.starts_with("results at");
-        assert!(warnings[limit + 1..].iter().all(later), "{warnings:#?}");
-    }
-
-    #[test]
-    fn calibrated_and_exact_counts_are_distinguished_with_reasons() {
-        let of = |id: &str| facts(id).requests(&[100]);
-        let mut behind = of("b").calibrated(1.2, Some(0.2)).build();
-        behind.calibration.as_mut().unwrap().after_boundary = Some(0.153);
-        let all = vec![
-            of("a").calibrated(1.2, Some(0.01)).build(),
-            behind,
-            of("c").reported(Some(0.01)).build(),
-            of("f").build(),
-            of("g").build(),
-        ];
-        says(
-            &warned(all, Vec::new()),
-            "tokens of 2 of 5 sessions are the provider's own count from request to request; \
-             counted by the vocabulary alone: 1 as asked, 2 without usage; what strategies write is \
-             sized by one factor for the session, whose count was off by up to 20 % in the median \
-             ahead of what it was fitted to, 15 % behind recorded compactions",
-        );
-        silent(&warned(vec![of("f").build()], Vec::new()), "provider's own count");
-    }
-
-    #[test]
-    fn run_without_compactions_is_reported_with_largest_context() {
-        let one = || vec![facts("s").requests(&[100, 700, 300]).build()];
-        let idle = || cell("s", "x").window("200k", 200_000).sent(&[100, 700, 300]);
-        let warnings = warned(one(), vec![idle().build()]);
-        says(&warnings, "nothing compacts at 200k: the largest context seen is 700 tokens");
-        let warnings = warned(one(), vec![idle().compaction(700, 300).build()]);
-        silent(&warnings, "nothing compacts");
-        let control = vec![idle().control().build()];
-        silent(&warned(one(), control), "nothing compacts");
-    }
-
-    #[test]
-    fn sessions_with_thin_exams_are_counted() {
-        let thin = facts("s").requests(&[100]).reference(0, 5_000, None).build();
-        let cells = vec![cell("s", "x").sent(&[100]).states("k").build()];
-        says(&warned(vec![thin], cells), "1 of 1 session asks for fewer than 20 references");
-    }
-
-    #[test]
-    fn offline_summaries_are_named_with_their_compactor() {
-        let one = facts("s").requests(&[100]).build();
-        let cells = vec![cell("s", "continuation").offline_summary().sent(&[100]).build()];
-        let warnings = warned(vec![one], cells);
-        says(
-            &warnings,
-            "offline summaries, not ranked: continuation. Their summaries come from the offline",
-        );
-    }
-
-    #[test]
-    fn left_out_records_are_summed_by_reason() {
-        let one = facts("s").requests(&[100]).left_out("sidechain", 2).build();
-        let two = facts("t").requests(&[100]).left_out("sidechain", 3).left_out("hook", 1).build();
-        let cells = vec![cell("s", "x").sent(&[100]).build()];
-        says(&warned(vec![one, two], cells), "records left out on import: 5 sidechain, 1 hook");
-    }
-
-    #[test]
-    fn small_windows_are_reported_as_unlike_native_ones() {
-        let one = || vec![facts("s").requests(&[100]).build()];
-        let at =
-            |label: &str, tokens| vec![cell("s", "x").window(label, tokens).sent(&[1]).build()];
-        says(&warned(one(), at("25%", 4_000)), "results at 25 % do not predict a native window");
-        says(&warned(one(), at("16k", 16_000)), "results at 16k do not predict");
-        silent(&warned(one(), at("200k", 200_000)), "do not predict");
-        silent(&warned(one(), at("native", 32_000)), "do not predict");
-    }
-
-    #[test]
-    fn exam_of_unused_content_is_doubted() {
-        let of = |did_without: u32| {
-            let mut builder = facts("s").requests(&[100; 10]).boundary(did_without);
-            for request in 0..10 {
-                builder = builder.reference(request, 5_000, None).reference(request, 5_000, None);
-            }
-            let full = cell("s", "full").control().sent(&[100; 10]).states(&"k".repeat(20));
-            warned(vec![builder.build()], vec![full.build()])
-        };
-        says(&of(5), "did without 20 %");
-        silent(&of(1), "did without");
-    }
-}
+mod tests;

@@ -157,10 +157,11 @@ pub(super) fn simulation_off(run: &Evidence<'_>) -> Option<Problem> {
 
 #[cfg(test)]
 mod tests {
-    use crate::testkit::{cell, facts, run, warnings};
+    use super::super::tests::{check, of_rows};
+    use crate::testkit::{cell, entry_at, facts, run};
     use recap_core::model::{
-        Buckets, Cell, CellOutcome, CompactionFacts, LatencySource, RECORDED, ReceiptFacts,
-        RecordedCall, SessionFacts, Usage, Validation,
+        Absent, Buckets, Cell, CompactionFacts, Finding, LatencySource, Primary, RECORDED,
+        ReceiptFacts, RecordedCall, SessionFacts, Usage, Validation, Value,
     };
 
     fn billed(id: &str, billing_model: &str, model: &str) -> Cell {
@@ -171,53 +172,61 @@ mod tests {
         facts(id).requests(&[100]).with(|f| f.model = model.map(str::to_owned)).build()
     }
 
-    #[track_caller]
-    fn said(facts: Vec<SessionFacts>, cells: Vec<Cell>, start: &str) -> Option<String> {
-        let mut found = warnings(&run(facts, cells)).into_iter().filter(|w| w.contains(start));
-        let first = found.next();
-        assert_eq!(found.next(), None, "said once");
-        first
+    fn found(facts: SessionFacts, cell: Cell) -> Vec<Finding> {
+        run(vec![facts], vec![cell]).findings
     }
 
     #[test]
-    fn price_list_and_recorded_outputs_are_named() {
-        let said = |cells| said(vec![named("s", Some("dear"))], cells, "bills take every output");
-        assert_eq!(
-            said(vec![billed("s", RECORDED, "dear")]).unwrap(),
-            "bills take every output as recorded, whatever was forgotten before it; prices are \
-             those of a list (2026-11-21, BLAKE3 0123456789ab…), at the standard service class"
+    fn bills_assume() {
+        let session = || named("s", None);
+        let idle = || cell("s", "x").sent(&[100]);
+        let clock = || SessionFacts { clock_modelled: true, ..session() };
+        let waits = |source| idle().compaction(9, 1).called(5.0, source).build();
+        check(
+            "bills_assume",
+            [
+                ("a bill", found(session(), billed("s", RECORDED, "dear"))),
+                ("no bill", found(session(), idle().build())),
+                ("modelled times, a bill", found(clock(), billed("s", RECORDED, "dear"))),
+                ("modelled times, no bill", found(clock(), idle().build())),
+                ("modelled waits", found(session(), waits(LatencySource::Modelled))),
+                ("measured waits", found(session(), waits(LatencySource::Live))),
+            ],
         );
-        assert_eq!(said(vec![cell("s", "x").sent(&[100]).build()]), None);
     }
 
     #[test]
-    fn sessions_that_name_no_model_are_counted() {
-        let sessions =
-            || vec![named("s", Some("local")), named("t", None), named("u", Some("cheap"))];
-        let cells =
-            |billing_model| ["s", "t", "u"].map(|id| billed(id, billing_model, "dear")).to_vec();
-        assert_eq!(
-            said(sessions(), cells(RECORDED), "no model").unwrap(),
-            "1 of 3 sessions names no model: it is billed as dear; --agent-model takes another"
+    fn default_model() {
+        let found = |billing_model| {
+            let sessions = vec![named("s", Some("local")), named("t", None), named("u", None)];
+            let cells = ["s", "t", "u"].map(|id| billed(id, billing_model, "dear"));
+            run(sessions, cells.to_vec()).findings
+        };
+        check(
+            "default_model",
+            [("two of three name none", found(RECORDED)), ("the user named one", found("dear"))],
         );
-        // If the user named the model, the billed model is known.
-        assert_eq!(said(sessions(), cells("dear"), "no model"), None);
     }
 
     #[test]
-    fn vendor_summaries_without_recorded_calls_are_counted() {
-        let of =
-            |strategy| cell("s", strategy).sent(&[100]).compaction(9, 1).compaction(9, 1).build();
-        let said = |cell| said(vec![named("s", None)], vec![cell], "not on record");
-        assert_eq!(
-            said(of("recorded")).unwrap(),
-            "the calls for 2 of 2 summaries of the recorded agent are not on record: today's bill \
-             has an estimate of them, as of those of every other row"
+    fn unpriced() {
+        let known = || named("t", Some("dear"));
+        let both = || vec![billed("s", "local", "local"), billed("t", "local", "dear")];
+        let mut lacks = entry_at(("25%", 9.0), "explicit", Some(1), &[]);
+        let storage = Value::Absent(Absent::Storage("gemini".to_owned()));
+        lacks.row.values.insert("cost_usd".to_owned(), storage);
+        check(
+            "unpriced",
+            [
+                ("the only model", found(named("s", None), billed("s", "local", "local"))),
+                ("of one of two sessions", run(vec![named("s", None), known()], both()).findings),
+                ("every model has a price", found(known(), billed("t", RECORDED, "dear"))),
+                ("storage without a price", of_rows(Primary::FactsKept, &[lacks])),
+            ],
         );
-        assert_eq!(said(of("x")), None);
     }
 
-    /// The facts of a session of whose compaction behind so many messages the call is on record.
+    /// A session whose compaction after so many messages has its call on record.
     fn on_record(after: u32) -> SessionFacts {
         let usage = Usage { input: 9, ..Usage::default() };
         let call = Some(RecordedCall { model: None, usage, latency_ms: None });
@@ -227,30 +236,27 @@ mod tests {
     }
 
     #[test]
-    fn a_model_without_a_price_is_named() {
-        let cells = vec![billed("s", "local", "local")];
-        let warning = said(vec![named("s", None)], cells, "no price is known").unwrap();
-        assert!(warning.starts_with("no price is known for local,"), "{warning}");
-    }
-
-    #[test]
-    fn modelled_times_are_reported_if_they_matter() {
-        let modelled =
-            || vec![facts("s").requests(&[100]).with(|f| f.clock_modelled = true).build()];
-        let cells = vec![billed("s", RECORDED, "dear")];
-        let warning = said(modelled(), cells, "are modelled").unwrap();
-        assert!(warning.contains("1 of 1 session are modelled (60 s before"), "{warning}");
-        let timed = |source| {
-            let cell = cell("s", "x").sent(&[100]).compaction(9, 1).called(5.0, source);
-            said(vec![named("s", None)], vec![cell.build()], "modelled, not measured")
+    fn unbilled_summaries() {
+        let of = |strategy: &str| {
+            let first = cell("s", strategy).sent(&[100]).compaction(9, 1);
+            let first = first.with_compaction(|row| row.messages_seen = 77).compaction(9, 1);
+            // What replaces no message is no summary.
+            let edit = first.compaction(9, 1).with_compaction(|row| row.messages_folded = 0);
+            edit.build()
         };
-        assert!(timed(LatencySource::Modelled).is_some());
-        assert_eq!(timed(LatencySource::Live), None);
+        check(
+            "unbilled_summaries",
+            [
+                ("no call on record", found(named("s", None), of("recorded"))),
+                ("one call on record", found(on_record(77), of("recorded"))),
+                ("of another strategy", found(named("s", None), of("x"))),
+            ],
+        );
     }
 
     #[test]
-    fn simulated_bill_far_from_recorded_names_worst_session() {
-        let off = |id: &str, read, usd| {
+    fn bill_off() {
+        let simulated = |id: &str, read, usd| {
             let buckets = |read| Buckets { read, ..Buckets::default() };
             let validation = Validation {
                 model: "dear".into(),
@@ -265,37 +271,25 @@ mod tests {
             };
             facts(id).requests(&[100]).with(|f| f.validation = Some(validation)).build()
         };
-        let sessions = vec![off("s", 1_040, 0.9), off("t", 1_000, 1.04), off("u", 940, 1.0)];
-        assert_eq!(
-            said(sessions, Vec::new(), "the simulated bill").unwrap(),
-            "the simulated bill is more than 5 % off the recorded one in 2 of 3 sessions with \
-             reported usage (worst s: reads +4.0 %, dollars −10.0 %)"
+        let found = |sessions: Vec<SessionFacts>| run(sessions, Vec::new()).findings;
+        let [ten, four, six] =
+            [simulated("s", 1_040, 0.9), simulated("t", 1_000, 1.04), simulated("u", 940, 1.0)];
+        check(
+            "bill_off",
+            [
+                ("by 10, 4 and 6 %", found(vec![ten, four.clone(), six])),
+                ("by 4 %", found(vec![four])),
+            ],
         );
-        assert_eq!(said(vec![off("s", 1_010, 1.04)], Vec::new(), "the simulated bill"), None);
     }
 
     #[test]
-    fn only_replacing_summaries_and_recorded_calls_count() {
-        let mut cell =
-            (0..4).fold(cell("s", "recorded").sent(&[100]), |cell, _| cell.compaction(9, 1));
-        cell = cell.with_compaction(|row| row.messages_folded = 0);
-        let mut cell = cell.build();
-        if let CellOutcome::Done(rows) = &mut cell.outcome {
-            rows.compactions[0].messages_seen = 77;
-        }
-        let actual = said(vec![on_record(77)], vec![cell], "not on record").unwrap();
-        assert!(actual.contains("for 2 of 3 summaries"), "{actual}");
-    }
-
-    #[test]
-    fn first_breakpoint_changes_of_five_percent_are_named() {
-        use super::*;
-        use crate::testkit::{entry_at, manifest};
-        use recap_core::model::{Primary, RunResults};
+    fn breakpoint_unknown() {
         let row = |strategy: &str, rank, other| {
             let values = [("cost_usd", 2.0), ("cost_head_breakpoint_usd", other)];
             entry_at(("25%", 9.0), strategy, rank, &values)
         };
+        // By 350, 5, 50, 4, 75, 20 and 30 %, the first one a control.
         let table = [
             row("full", None, 9.0),
             row("a", Some(1), 2.1),
@@ -305,27 +299,12 @@ mod tests {
             row("e", Some(5), 1.6),
             row("f", Some(6), 2.6),
         ];
-        let actual = |table: &[Entry]| {
-            let (manifest, none) = (manifest(&["25%"]), RunResults::default());
-            let primary = Primary::ReferenceRecall;
-            first_breakpoint(&Evidence::of(&manifest, primary, table, &[], &none, None, None))
-        };
-        let Some(Problem::BreakpointUnknown { rows, more, least }) = actual(&table) else {
-            panic!("some bills change")
-        };
-        let names: Vec<&str> = rows.iter().map(|bill| bill.row.strategy.as_str()).collect();
-        assert_eq!(names, ["d", "b", "f"], "by 75 %, 50 % and 30 %");
-        assert_eq!((more, least, rows[0].own, rows[0].other), (2, 0.05, 2.0, 3.5));
-        assert_eq!(rows[0].billed_as, None);
-        assert_eq!(actual(&table[3..4]), None, "4 % do not matter");
-    }
-
-    #[test]
-    fn a_modelled_clock_matters_only_with_bills() {
-        let modelled = facts("s").requests(&[100]).with(|f| f.clock_modelled = true).build();
-        let idle = vec![cell("s", "x").sent(&[100]).build()];
-        assert_eq!(said(vec![modelled], idle, "are modelled"), None);
-        let cells = vec![billed("s", RECORDED, "dear")];
-        assert_eq!(said(vec![named("s", None)], cells, "are modelled"), None);
+        check(
+            "breakpoint_unknown",
+            [
+                ("five of six", of_rows(Primary::FactsKept, &table)),
+                ("by 4 %", of_rows(Primary::FactsKept, &table[3..4])),
+            ],
+        );
     }
 }

@@ -65,65 +65,44 @@ pub fn offline_summaries(run: &Evidence<'_>) -> Option<Limit> {
 
 #[cfg(test)]
 mod tests {
-    use crate::testkit::{CellBuilder, cell, facts, reply, run, run_at, unusable, warnings};
-    use recap_core::model::{Cell, ReplyFacts, Unusable};
+    use super::super::tests::check;
+    use crate::testkit::{CellBuilder, cell, facts, reply, run, run_at, unusable};
+    use recap_core::model::{Finding, ReplyFacts, Unusable};
 
-    fn warned(cells: Vec<Cell>) -> Vec<String> {
-        warnings(&run(vec![facts("s").requests(&[100]).build()], cells))
+    fn found(cells: Vec<CellBuilder>) -> Vec<Finding> {
+        let cells = cells.into_iter().map(CellBuilder::build).collect();
+        run(vec![facts("s").requests(&[100]).build()], cells).findings
     }
 
     fn replied(name: &str, replies: &[ReplyFacts]) -> CellBuilder {
         cell("s", name).sent(&[100]).compaction(1_000, 100).replies(replies)
     }
 
-    /// Forty replies, of which eight are empty and four are equal.
-    fn bad() -> Vec<ReplyFacts> {
-        let good = (12..40).map(|at| reply(at, at));
+    #[test]
+    fn unusable_replies() {
+        // Forty replies, of which eight are empty and four are equal.
+        let empty = (0..8).map(|at| unusable(at, Unusable::Empty));
         let same = (8..12).map(|at| reply(at, 99));
-        (0..8).map(|at| unusable(at, Unusable::Empty)).chain(same).chain(good).collect()
-    }
-
-    #[test]
-    fn unusable_replies_that_leave_row_unranked_come_first() {
-        let warnings = warned(vec![replied("continuation", &bad()).build()]);
-        assert_eq!(
-            warnings[0],
-            "too many replies of the compactor were unusable, so these rows are not ranked, whatever \
-             their fallback kept: continuation 12 of 40 (8 empty, 4 the same text for different \
-             inputs), at 25 %"
-        );
-    }
-
-    #[test]
-    fn few_unusable_replies_are_reported_with_counts() {
-        let few: Vec<ReplyFacts> =
+        let bad: Vec<_> = empty.chain(same).chain((12..40).map(|at| reply(at, at))).collect();
+        let one: Vec<_> =
             (1..40).map(|at| reply(at, at)).chain([unusable(0, Unusable::Refused)]).collect();
-        let strategies =
-            [replied("a", &few).build(), replied("b", &bad()).offline_summary().build()].to_vec();
-        assert_eq!(
-            warned(strategies)[0],
-            "some replies of the compactor were unusable: a 1 of 40 (1 refused), b 12 of 40 (8 empty, 4 \
-             the same text for different inputs), at 25 %"
-        );
-        let sound = warned(vec![replied("a", &[reply(1, 1)]).build()]);
-        assert!(!sound.iter().any(|warning| warning.contains("unusable")), "{sound:#?}");
-    }
-
-    #[test]
-    fn five_fixed_words_are_unusable_for_two_reasons() {
-        let words = |input| ReplyFacts {
+        let five_words = |input| ReplyFacts {
             written: 6,
             unusable: Some(Unusable::TooShort),
             ..reply(input, 5)
         };
-        let replies: Vec<ReplyFacts> = (0..4).map(words).collect();
-        let actual = warned(vec![replied("continuation", &replies).build()]);
-        assert!(
-            actual[0].ends_with(
-                "continuation 4 of 4 (4 too short for what they replace, 4 the same text for \
-                 different inputs), at 25 %"
-            ),
-            "{actual:#?}"
+        let short: Vec<_> = (0..4).map(five_words).collect();
+        check(
+            "unusable_replies",
+            [
+                ("12 of 40", found(vec![replied("continuation", &bad)])),
+                (
+                    "1 of 40, and of an offline summary 12 of 40",
+                    found(vec![replied("a", &one), replied("b", &bad).offline_summary()]),
+                ),
+                ("the same five words each time", found(vec![replied("continuation", &short)])),
+                ("none", found(vec![replied("a", &[reply(1, 1)])])),
+            ],
         );
     }
 
@@ -134,55 +113,28 @@ mod tests {
         })
     }
 
-    fn idle(cells: Vec<Cell>) -> Vec<String> {
-        let actual = warned(cells).into_iter();
-        actual.filter(|warning| warning.contains("freed less than")).collect()
-    }
-
     #[test]
-    fn successive_idle_compactions_are_reported_with_their_meaning() {
-        assert_eq!(
-            idle(vec![idling("continuation", "above 0.8 of window", 14).build()]),
-            ["compactions freed less than 5 % of the context: continuation 14 times in a row, at \
-                 25 %; it triggers again at once and frees almost nothing"]
-        );
-        assert_eq!(
-            idle(vec![idling("mask", "always", 2).build()]),
-            [
-                "compactions freed less than 5 % of the context: mask 2 times in a row, at 25 %; each \
-                 time the cache breaks for next to nothing"
-            ]
-        );
-        assert!(idle(vec![idling("x", "over 9 messages", 1).build()]).is_empty());
-        assert!(idle(vec![idling("full", "always", 9).control().build()]).is_empty());
-        let view = idling("fifo", "above 0.8 of window", 1).compaction(100, 99);
-        assert!(idle(vec![view.with_compaction(|row| row.view = true).build()]).is_empty());
-    }
-
-    #[test]
-    fn idle_strategies_are_reported_together_with_their_windows() {
+    fn idle_compactions() {
         let at = |name: &str, label: &str, times| {
             idling(name, "over 9 messages", times).window(label, 8_000).build()
         };
-        let cells = vec![at("a", "8k", 3), at("a", "200k", 1), at("b", "200k", 2)];
-        let facts = vec![facts("s").requests(&[100]).build()];
-        let actual = warnings(&run_at(&["8k", "200k"], facts, cells));
-        let actual: Vec<&String> =
-            actual.iter().filter(|w| w.contains("freed less than")).collect();
-        assert_eq!(
-            actual,
-            [
-                "compactions freed less than 5 % of the context: a at 8k 3 times in a row, b at 200k 2 \
-              times in a row; they trigger again at once and free almost nothing"
-            ]
-        );
-    }
-
-    #[test]
-    fn idle_compactions_for_final_questions_are_not_counted() {
-        let cell = (0..3).fold(cell("s", "x").sent(&[100]), |cell, _| {
+        let session = vec![facts("s").requests(&[100]).build()];
+        let windows = vec![at("a", "8k", 3), at("a", "200k", 1), at("b", "200k", 2)];
+        let final_ones = (0..3).fold(cell("s", "x").sent(&[100]), |cell, _| {
             cell.compaction(100, 99).with_compaction(|row| row.at_end = true)
         });
-        assert!(idle(vec![cell.build()]).is_empty());
+        let view = idling("fifo", "always", 1).compaction(100, 99);
+        check(
+            "idle_compactions",
+            [
+                ("by size", found(vec![idling("continuation", "above 0.8 of window", 14)])),
+                ("at two windows", run_at(&["8k", "200k"], session, windows).findings),
+                ("at each request", found(vec![idling("mask", "always", 2)])),
+                ("once", found(vec![idling("x", "over 9 messages", 1)])),
+                ("of a control", found(vec![idling("full", "always", 9).control()])),
+                ("of a view", found(vec![view.with_compaction(|row| row.view = true)])),
+                ("for final questions", found(vec![final_ones])),
+            ],
+        );
     }
 }

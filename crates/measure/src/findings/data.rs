@@ -81,69 +81,95 @@ pub fn left_out(run: &Evidence<'_>) -> Option<Limit> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{says, silent, warned};
-    use crate::testkit::{cell, facts};
+    use super::super::tests::{check, of_rows};
+    use crate::measure;
+    use crate::testkit::{entry_at, facts, manifest, run, twenty_references};
+    use recap_core::model::{AgainstFull, Finding, Manifest, Primary, RunResults, SessionFacts};
 
-    #[test]
-    fn only_a_single_project_is_reported() {
-        let of = |id: &str, project: &str| facts(id).cluster(project).requests(&[100]).build();
-        let one = vec![of("s", "p"), of("t", "p")];
-        says(&warned(one, Vec::new()), "all 2 sessions that are scored come from one project");
-        silent(&warned(vec![of("s", "p"), of("t", "q")], Vec::new()), "one project");
-        silent(&warned(vec![of("s", "p")], Vec::new()), "one project");
+    fn found(sessions: Vec<SessionFacts>) -> Vec<Finding> {
+        run(sessions, Vec::new()).findings
     }
 
     #[test]
-    fn few_sessions_are_reported_with_what_they_allow() {
-        let one = facts("s").requests(&[100]).build();
-        let cells = vec![cell("s", "x").sent(&[100]).build()];
-        says(&warned(vec![one], cells), "1 session: described, not decided");
+    fn counts() {
+        let of = |id: &str| facts(id).requests(&[100]);
+        let compacted = of("b").calibrated(1.2, Some(0.2)).with(|facts| {
+            facts.calibration.as_mut().unwrap().after_boundary = Some(0.153);
+        });
+        let scaled = of("a").calibrated(1.2, Some(0.01)).build();
+        let asked = of("c").reported(Some(0.01)).build();
+        let without = || of("f").build();
+        check(
+            "counts",
+            [
+                (
+                    "2 scaled, 1 as asked, 1 without usage",
+                    found(vec![scaled.clone(), compacted.build(), asked, without()]),
+                ),
+                ("1 scaled", found(vec![scaled])),
+                ("without usage", found(vec![without()])),
+            ],
+        );
     }
 
     #[test]
-    fn number_of_clusters_decides_possible_conclusions() {
-        use super::*;
-        use crate::testkit::{entry_at, manifest};
-        use recap_core::model::{Primary, RunResults};
-        let of = |clusters: f64, verdicts: &[AgainstFull]| {
-            let entry = |verdict: Option<AgainstFull>| {
-                let mut entry = entry_at(("25%", 9.0), "x", Some(1), &[("n_clusters", clusters)]);
-                entry.row.verdict = verdict;
-                entry
-            };
-            let table: Vec<_> =
-                [None].into_iter().chain(verdicts.iter().copied().map(Some)).map(entry).collect();
-            let (manifest, none) = (manifest(&["25%"]), RunResults::default());
-            let primary = Primary::ReferenceRecall;
-            let run = Evidence::of(&manifest, primary, &table, &[], &none, None, None);
-            few_clusters(&run).map(|limit| match limit {
-                Limit::FewClusters { clusters, allows, .. } => (clusters, allows),
-                other => panic!("{other:?}"),
-            })
+    fn few_units() {
+        use AgainstFull::{Inferior, ProvisionalNonInferior, Undecided};
+        let clusters = |clusters: f64, verdict: Option<AgainstFull>| {
+            let mut entry = entry_at(("25%", 9.0), "x", Some(1), &[("n_clusters", clusters)]);
+            entry.row.verdict = verdict;
+            of_rows(Primary::ReferenceRecall, &[entry])
         };
-        assert_eq!(of(0.0, &[]), None);
-        for (clusters, allows) in [
-            (1, SampleSizeLimit::Description),
-            (5, SampleSizeLimit::Description),
-            (6, SampleSizeLimit::NoNonInferior),
-            (9, SampleSizeLimit::NoNonInferior),
-            (10, SampleSizeLimit::Provisional),
-            (19, SampleSizeLimit::Provisional),
-        ] {
-            assert_eq!(of(clusters as f64, &[]), Some((clusters, allows)));
-        }
-        let (open, rare) = (AgainstFull::Undecided, AgainstFull::ProvisionalNonInferior);
-        assert_eq!(of(20.0, &[AgainstFull::Inferior]), None);
-        assert_eq!(of(20.0, &[open]), Some((20, SampleSizeLimit::SmallDifferences)));
-        assert_eq!(of(20.0, &[open, rare]), Some((20, SampleSizeLimit::RareLosses)));
+        let of = |id: &str, project: Option<&str>| {
+            let own = facts(id).requests(&[100]);
+            own.with(|facts| facts.cluster = project.map(str::to_owned)).build()
+        };
+        let thin = facts("t").requests(&[100]).reference(0, 5_000, None).build();
+        let exams = |cuts: &str, sessions: &[SessionFacts]| {
+            let manifest = Manifest { cuts: cuts.into(), ..manifest(&["25%"]) };
+            measure(manifest, "d".into(), sessions.to_vec(), RunResults::default()).findings
+        };
+        let rich = twenty_references("s");
+        let cuts = |projects: [Option<&str>; 2]| {
+            let [one, other] = projects;
+            exams("5", &[of("s", one), of("t", other)])
+        };
+        let both = [rich.clone(), thin];
+        check(
+            "few_units",
+            [
+                ("none", clusters(0.0, None)),
+                ("1", clusters(1.0, None)),
+                ("5", clusters(5.0, None)),
+                ("6", clusters(6.0, None)),
+                ("9", clusters(9.0, None)),
+                ("10", clusters(10.0, None)),
+                ("19", clusters(19.0, None)),
+                ("20, worse", clusters(20.0, Some(Inferior))),
+                ("20, undecided", clusters(20.0, Some(Undecided))),
+                ("20, provisionally no worse", clusters(20.0, Some(ProvisionalNonInferior))),
+                ("one project", cuts([Some("p"), Some("p")])),
+                ("two projects", cuts([Some("p"), Some("q")])),
+                ("one unknown project", cuts([Some("p"), None])),
+                ("unknown projects", cuts([None, None])),
+                ("one session of a project", exams("5", &[of("s", Some("p"))])),
+                ("one thin exam of two", exams("none", &both)),
+                ("thin, but with cuts", exams("5", &both)),
+                ("20 references at 10 requests", exams("none", &[rich])),
+            ],
+        );
     }
 
     #[test]
-    fn projects_that_are_unknown_are_not_one_project() {
-        let none = || ["s", "t"].map(|id| facts(id).requests(&[100]).build()).to_vec();
-        silent(&warned(none(), Vec::new()), "one project");
-        let mut half = none();
-        half[0].cluster = Some("p".into());
-        silent(&warned(half, Vec::new()), "one project");
+    fn left_out() {
+        let one = facts("s").requests(&[100]).left_out("sidechain", 2).build();
+        let two = facts("t").left_out("sidechain", 3_000).left_out("progress record", 1).build();
+        check(
+            "left_out",
+            [
+                ("of two sessions", found(vec![one, two])),
+                ("nothing", found(vec![facts("s").build()])),
+            ],
+        );
     }
 }

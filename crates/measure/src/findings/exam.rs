@@ -131,44 +131,18 @@ pub(super) fn identifiers_only(run: &Evidence<'_>) -> Option<Limit> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::testkit::{cell, entry_at, facts, manifest, twenty_references};
-    use recap_core::model::{Manifest, NoCut, RowName, RunResults, SessionFacts};
+    use super::super::tests::{check, of_rows, of_run};
+    use crate::rows::Entry;
+    use crate::testkit::{cell, entry_at, facts, manifest};
+    use recap_core::model::{Cell, Manifest, NoCut, Primary, RunResults, SessionFacts};
 
     const SMALL: (&str, f64) = ("25%", 10_000.0);
     const LARGE: (&str, f64) = ("200k", 200_000.0);
 
-    /// Looks at these rows, sessions and results of a run.
-    fn with_evidence<T>(
-        primary: Primary,
-        manifest: &Manifest,
-        table: &[Entry],
-        facts: &[SessionFacts],
-        sessions: &RunResults,
-        at: impl FnOnce(&Evidence<'_>) -> T,
-    ) -> T {
-        at(&Evidence::of(manifest, primary, table, facts, sessions, None, None))
-    }
-
-    /// Looks at the rows only.
-    fn of<T>(primary: Primary, table: &[Entry], at: impl FnOnce(&Evidence<'_>) -> T) -> T {
-        with_evidence(primary, &manifest(&["25%", "200k"]), table, &[], &RunResults::default(), at)
-    }
-
-    /// Looks at the sessions of a run with such cuts.
-    fn with_cuts<T>(cuts: &str, facts: &[SessionFacts], at: impl FnOnce(&Evidence<'_>) -> T) -> T {
-        let manifest = Manifest { cuts: cuts.into(), ..manifest(&["25%"]) };
-        with_evidence(Primary::ReferenceRecall, &manifest, &[], facts, &RunResults::default(), at)
-    }
-
-    fn place(strategy: &str, window: &str) -> RowName {
-        RowName { strategy: strategy.into(), window: window.into() }
-    }
-
     #[test]
-    fn window_without_compaction_is_told_with_largest_context() {
+    fn nothing_compacts() {
         // Each data set has a window of its own.
-        let all = [
+        let sessions = [
             facts("s").requests(&[300, 700]).build(),
             facts("t").dataset("e").requests(&[9_000]).build(),
         ];
@@ -176,144 +150,72 @@ mod tests {
             cell("s", "x").sent(&[1, 1]).build(),
             cell("t", "x").dataset("e").window("200k", 200_000).sent(&[1]).build(),
         ];
-        let sessions = RunResults::new(cells, []);
+        let results = RunResults::new(cells, []);
         let idle = |at, failed: &[&str]| {
             let mut entry = entry_at(at, "x", Some(1), &[]);
             entry.acted = false;
             entry.row.failed = failed.iter().map(|why| (*why).to_owned()).collect();
             entry
         };
-        let actual = |table: &[Entry]| {
-            let manifest = manifest(&["25%", "200k"]);
-            let primary = Primary::ReferenceRecall;
-            let found = with_evidence(primary, &manifest, table, &all, &sessions, nothing_compacts);
-            let each = found.into_iter().map(|problem| match problem {
-                Problem::NothingCompacts { window, largest } => (window, largest),
-                other => panic!("{other:?}"),
-            });
-            each.collect::<Vec<_>>()
+        let found = |table: &[Entry]| {
+            of_run(&manifest(&["25%", "200k"]), Primary::FactsKept, table, &sessions, &results)
         };
-        let (small, large) = (("25%".to_owned(), 700), ("200k".to_owned(), 9_000));
-        assert_eq!(actual(&[idle(SMALL, &[]), idle(LARGE, &[])]), [small.clone(), large]);
-        // A strategy that failed might have compacted.
-        assert_eq!(actual(&[idle(SMALL, &[]), idle(LARGE, &["broken"])]), [small]);
-        let acted = entry_at(SMALL, "y", Some(1), &[]);
-        assert!(actual(&[idle(SMALL, &[]), acted]).is_empty());
-        assert!(actual(&[entry_at(SMALL, "full", None, &[])]).is_empty(), "controls alone");
-    }
-
-    #[test]
-    fn scale_is_narrow_below_a_fifth_between_extremes() {
-        let scale = |at, floor, ceiling| {
+        check(
+            "nothing_compacts",
             [
-                entry_at(at, "full", None, &[("recall", ceiling)]),
-                entry_at(at, "prune", Some(1), &[("recall", 0.9)]),
-                entry_at(at, "empty", None, &[("recall", floor)]),
-            ]
-        };
-        let actual = |small: (f64, f64), large: (f64, f64)| {
-            let table: Vec<Entry> = scale(SMALL, small.0, small.1)
-                .into_iter()
-                .chain(scale(LARGE, large.0, large.1))
-                .collect();
-            of(Primary::Continuity, &table, narrow_scale)
-        };
-        let narrow = |window: &str, floor, ceiling| Problem::NarrowScale {
-            window: window.into(),
-            floor,
-            ceiling,
-        };
-        // 0.1 apart at the first window, and exactly a fifth at the second.
-        assert_eq!(actual((0.3, 0.4), (0.0, 0.2)), [narrow("25%", 0.3, 0.4)]);
-        assert_eq!(actual((0.1, 0.9), (0.5, 0.4)), [narrow("200k", 0.5, 0.4)]);
+                ("at two windows", found(&[idle(SMALL, &[]), idle(LARGE, &[])])),
+                ("failed at one of them", found(&[idle(SMALL, &[]), idle(LARGE, &["broken"])])),
+                (
+                    "another one acts",
+                    found(&[idle(SMALL, &[]), entry_at(SMALL, "y", Some(1), &[])]),
+                ),
+                ("controls alone", found(&[entry_at(SMALL, "full", None, &[])])),
+            ],
+        );
     }
 
     #[test]
-    fn exam_error_is_read_from_the_whole_conversation() {
-        let actual = |rows: &[(&str, f64)]| {
+    fn exam_in_doubt() {
+        let found = |primary, rows: &[(&str, f64)]| {
             let row = |(name, share): &(&str, f64)| {
                 entry_at(SMALL, name, Some(1), &[("did_without", *share)])
             };
-            let table: Vec<Entry> = rows.iter().map(row).collect();
-            of(Primary::ReferenceRecall, &table, in_doubt)
+            of_rows(primary, &rows.iter().map(row).collect::<Vec<Entry>>())
         };
-        let doubt = |share| Some(Problem::ExamInDoubt { share });
-        assert_eq!(actual(&[("prune", 0.05), ("full", 0.25)]), doubt(0.25));
-        assert_eq!(actual(&[("full", 0.1), ("prune", 0.5)]), doubt(0.1), "from a tenth on");
-        assert_eq!(actual(&[("full", 0.09), ("prune", 0.5)]), None);
-        assert_eq!(actual(&[("prune", 0.2), ("fifo", 0.3)]), doubt(0.2), "without it, off any");
-        assert_eq!(actual(&[]), None);
+        let recall = Primary::ReferenceRecall;
+        check(
+            "exam_in_doubt",
+            [
+                ("a quarter under full", found(recall, &[("prune", 0.05), ("full", 0.25)])),
+                ("where cuts rank", found(Primary::FactsKept, &[("full", 0.25)])),
+                ("a tenth", found(recall, &[("full", 0.1), ("prune", 0.5)])),
+                ("less", found(recall, &[("full", 0.09), ("prune", 0.5)])),
+                ("without full, of the first row", found(recall, &[("prune", 0.2), ("fifo", 0.3)])),
+            ],
+        );
     }
 
     #[test]
-    fn names_suffice_at_four_fifths_of_best_row() {
-        let actual = |primary: Primary, best: f64, list: f64| {
-            let id = primary.id();
-            let table = [
-                entry_at(SMALL, "prune", Some(1), &[(id, best)]),
-                entry_at(SMALL, "fifo", Some(2), &[(id, 0.1)]),
-                entry_at(SMALL, "id-list", None, &[(id, list)]),
-            ];
-            of(primary, &table, names_suffice)
-        };
-        let by = Primary::ReferenceRecall;
-        let best = place("prune", "25%");
-        let suffice = Some(Problem::NamesSuffice { best, kept: 0.6, list: 0.5 });
-        assert_eq!(actual(by, 0.6, 0.5), suffice);
-        assert_eq!(actual(by, 0.6, 0.47), None, "0.48 is needed");
-        assert_eq!(actual(by, 0.4, 0.4), None, "the best row keeps too little to be useful");
-        assert_eq!(actual(Primary::Continuity, 80.0, 80.0), None, "names answer no question");
-    }
-
-    #[test]
-    fn context_size_matters_beyond_five_points() {
-        let verbatim = |own, full| [("recall_verbatim", own), ("recall_verbatim_full", full)];
-        let table = [
-            entry_at(SMALL, "full", None, &verbatim(0.1, 0.9)),
-            entry_at(SMALL, "better", Some(1), &verbatim(0.9, 0.8)),
-            entry_at(SMALL, "worse", Some(2), &verbatim(0.7, 0.8)),
-            entry_at(SMALL, "edge", Some(3), &verbatim(0.05, 0.0)),
-            entry_at(SMALL, "alike", Some(4), &verbatim(0.02, 0.04)),
-            entry_at(SMALL, "unknown", Some(5), &[("recall_verbatim", 0.9)]),
-        ];
-        let rows = vec![(place("better", "25%"), 0.9, 0.8), (place("worse", "25%"), 0.7, 0.8)];
-        let found = of(Primary::Continuity, &table, size_matters);
-        assert_eq!(found, Some(Problem::SizeMatters { rows }));
-        assert_eq!(of(Primary::Continuity, &table[3..], size_matters), None);
-    }
-
-    #[test]
-    fn thin_exams_are_told_where_they_rank() {
-        let whole = twenty_references("s");
-        let thin_one = facts("t").requests(&[100]).reference(0, 5_000, None).build();
-        let all = [whole.clone(), thin_one];
-        let actual = Problem::ThinExams { thin: 1, sessions: 2, references: 20, requests: 10 };
-        assert_eq!(with_cuts("none", &all, thin), Some(actual));
-        assert_eq!(with_cuts("5", &all, thin), None, "cuts have exams of their own");
-        assert_eq!(with_cuts("none", &[whole], thin), None);
-    }
-
-    #[test]
-    fn uncut_sessions_are_counted_with_first_reason_example() {
+    fn not_cut() {
         let uncut = |id: &str, why| facts(id).with(|facts| facts.no_cut = why).build();
-        let all = [
+        let sessions = [
             uncut("s", Some(NoCut::NeverCompacted)),
             uncut("t", None),
             uncut("u", Some(NoCut::NotAsked)),
             uncut("v", Some(NoCut::NotAsked)),
         ];
-        let actual = Problem::NotCut {
-            sessions: 3,
-            of: 4,
-            example: "u".into(),
-            why: "no cut was asked for".into(),
+        let found = |sessions: &[SessionFacts]| {
+            let none = RunResults::default();
+            of_run(&manifest(&["25%"]), Primary::FactsKept, &[], sessions, &none)
         };
-        assert_eq!(with_cuts("5", &all, not_cut), Some(actual));
-        assert_eq!(with_cuts("5", &all[1..2], not_cut), None);
+        check(
+            "not_cut",
+            [("three of four", found(&sessions)), ("all cut", found(&sessions[1..2]))],
+        );
     }
 
     #[test]
-    fn windows_below_those_of_agents_are_small() {
+    fn small_windows() {
         let at = |label: &str, tokens| cell("s", "x").window(label, tokens).sent(&[1]).build();
         let failed = cell("s", "x").window("8k", 8_000).failed("broken");
         let cells = [
@@ -324,20 +226,33 @@ mod tests {
             at("50%", 500_000),
             failed,
         ];
-        let actual = |cells: &[Cell]| {
-            let sessions = RunResults::new(cells.to_vec(), []);
-            let manifest = Manifest { scaled: false, ..manifest(&["25%"]) };
-            with_evidence(Primary::Continuity, &manifest, &[], &[], &sessions, small_windows)
+        let found = |scaled, table: &[Entry], cells: &[Cell]| {
+            let results = RunResults::new(cells.to_vec(), []);
+            let manifest = Manifest { scaled, ..manifest(&["25%"]) };
+            of_run(&manifest, Primary::ReferenceRecall, table, &[], &results)
         };
-        let windows = ["127k", "16k", "50%"].map(str::to_owned).to_vec();
-        assert_eq!(actual(&cells), Some(Limit::SmallWindows { windows, scaled: false }));
-        assert_eq!(actual(&cells[2..4]), None);
+        let row = |at| entry_at(at, "x", Some(1), &[]);
+        check(
+            "small_windows",
+            [
+                ("of six", found(true, &[row(SMALL)], &cells)),
+                ("thresholds as they are", found(false, &[row(SMALL)], &cells)),
+                ("beside a larger one", found(true, &[row(SMALL), row(LARGE)], &cells)),
+                ("a share that is large", found(true, &[row(("50%", 128_000.0))], &cells[4..5])),
+                ("128k and native", found(true, &[row(LARGE)], &cells[2..4])),
+            ],
+        );
     }
 
     #[test]
-    fn only_cut_exams_are_of_identifiers_alone() {
-        assert_eq!(of(Primary::FactsKept, &[], identifiers_only), Some(Limit::IdentifiersOnly));
-        assert_eq!(of(Primary::Continuity, &[], identifiers_only), None);
-        assert_eq!(of(Primary::ReferenceRecall, &[], identifiers_only), None);
+    fn open_loop() {
+        check(
+            "open_loop",
+            [
+                ("facts at cuts", of_rows(Primary::FactsKept, &[])),
+                ("questions", of_rows(Primary::Continuity, &[])),
+                ("references", of_rows(Primary::ReferenceRecall, &[])),
+            ],
+        );
     }
 }

@@ -310,5 +310,141 @@ fn more_room(mut windows: Vec<&Window<'_>>) -> Option<Candidate> {
 }
 
 #[cfg(test)]
-#[path = "observations_tests.rs"]
-mod tests;
+mod tests {
+    use super::super::tests::{check, of_rows};
+    use super::*;
+    use crate::testkit::entry_at;
+    use recap_core::model::Finding;
+
+    const PRIMARY: &str = "reference_recall";
+
+    /// A row over all sessions at the window `25%`.
+    fn row(strategy: &str, rank: u32, values: &[(&str, f64)]) -> Entry {
+        entry_at(("25%", 10_000.0), strategy, Some(rank), values)
+    }
+
+    fn found(table: &[Entry]) -> Vec<Finding> {
+        of_rows(Primary::ReferenceRecall, table)
+    }
+
+    /// A bill with these savings of tokens and dollars, breaks of the cache at that many of 100
+    /// requests, and that much of two dollars for compactions.
+    fn billed(fewer: f64, saved: f64, breaks: f64, compactions: f64) -> Entry {
+        let values = [
+            ("token_savings", fewer),
+            ("cost_savings", saved),
+            ("cache_breaks", breaks),
+            ("requests", 100.0),
+            ("compaction_cost_usd", compactions),
+            ("cost_usd", 2.0),
+        ];
+        row("prune", 1, &values)
+    }
+
+    #[test]
+    fn less_sent_more_billed() {
+        let whole =
+            |overflows| entry_at(("25%", 10_000.0), "full", None, &[("overflows", overflows)]);
+        let beside = |overflows| found(&[whole(overflows), billed(0.3, -0.4, 0.0, 0.0)]);
+        let models = ["dear", "cheap"].map(|model| {
+            let mut entry = billed(0.3, if model == "dear" { -0.4 } else { -0.1 }, 0.0, 0.0);
+            entry.row.agent_model = model.to_owned();
+            entry
+        });
+        let mut single = billed(0.3, -0.4, 0.0, 0.0);
+        single.row.dataset = "d".into();
+        check(
+            "less_sent_more_billed",
+            [
+                ("30 % fewer tokens, 40 % dearer", beside(0.0)),
+                ("full is over the window", beside(3.0)),
+                ("four times as dear", found(&[billed(0.3, -3.0, 0.0, 0.0)])),
+                (
+                    "5 % fewer tokens, half a per cent dearer",
+                    found(&[billed(0.05, -0.005, 0.0, 0.0)]),
+                ),
+                ("fewer than 5 % fewer tokens", found(&[billed(0.049, -0.4, 0.0, 0.0)])),
+                ("0.4 % dearer", found(&[billed(0.3, -0.004, 0.0, 0.0)])),
+                ("cheaper", found(&[billed(0.3, 0.4, 0.0, 0.0)])),
+                ("the cache breaks at 5 of 100", found(&[billed(0.3, -0.4, 5.0, 0.5)])),
+                ("compactions are 5 % of the bill", found(&[billed(0.3, -0.4, 4.0, 0.1)])),
+                ("neither", found(&[billed(0.3, -0.4, 4.0, 0.09)])),
+                ("two billing models", found(&models)),
+                ("a row of one data set", found(&[single])),
+            ],
+        );
+    }
+
+    #[test]
+    fn refused() {
+        let over = |strategy, rank, overflows: f64| {
+            row(strategy, rank, &[("overflows", overflows), ("requests", 400.0)])
+        };
+        let at = |window: &str, overflows: f64| {
+            let values = [("overflows", overflows), ("requests", 400.0)];
+            entry_at((window, 9.0), "prune", Some(1), &values)
+        };
+        check(
+            "refused",
+            [
+                (
+                    "1 and 300 of 400",
+                    found(&[over("prune", 1, 1.0), over("fifo", 2, 300.0), over("window", 3, 0.0)]),
+                ),
+                ("none", found(&[over("prune", 1, 0.0)])),
+                // 0.45 + 0.4 · 0.1 and 0.15 more, which is not enough; then 0.16 more.
+                ("37.5 % more at the second window", found(&[at("25%", 40.0), at("50%", 190.0)])),
+                ("40 % more there", found(&[at("25%", 40.0), at("50%", 200.0)])),
+            ],
+        );
+    }
+
+    #[test]
+    fn no_better_than_recency() {
+        let at_cuts = |gains: [f64; 3], kept: f64| {
+            let values =
+                |gain| [("facts_kept", kept), ("gain_at_cut", gain), ("recency_gain", 0.5)];
+            let table = [
+                row("a", 1, &values(gains[0])),
+                row("b", 2, &values(gains[1])),
+                row("c", 3, &values(gains[2])),
+            ];
+            of_rows(Primary::FactsKept, &table)
+        };
+        let gains = |strategy, rank, kept, gain| {
+            row(strategy, rank, &[(PRIMARY, kept), ("recency_gain", gain)])
+        };
+        check(
+            "no_better_than_recency",
+            [
+                (
+                    "one of two",
+                    found(&[gains("prune", 1, 0.8, 0.27), gains("fifo", 2, 0.3, -0.012)]),
+                ),
+                // 0.35 + (0.3 + 0.1) / 2; a gain of 0.02 is none.
+                ("two of three at cuts", at_cuts([0.3, 0.02, -0.1], 0.6)),
+                ("nor is the best", at_cuts([0.02, 0.01, 0.0], 0.6)),
+                ("99.4 % kept", at_cuts([0.3, 0.0, 0.0], 0.994)),
+                ("what is printed as 100 %", at_cuts([0.3, 0.0, 0.0], 0.995)),
+                ("a gain that rounds to 0", found(&[gains("fifo", 1, 0.6, 0.001)])),
+            ],
+        );
+    }
+
+    #[test]
+    fn adds_nothing() {
+        let bounded = |strategy, rank, most| {
+            let values =
+                [("added_at_cut", 0.01), ("added_at_cut_lo", -0.1), ("added_at_cut_hi", most)];
+            row(strategy, rank, &values)
+        };
+        let table = [
+            row("alone", 1, &[("added_at_cut", 0.02)]),
+            row("more", 2, &[("added_at_cut", 0.021)]),
+            bounded("sure", 3, 0.02),
+            bounded("open", 4, 0.2),
+            entry_at(("25%", 9.0), "control", None, &[("added_at_cut", 0.0)]),
+        ];
+        check("adds_nothing", [("two of four", found(&table)), ("0.021", found(&table[1..2]))]);
+    }
+}

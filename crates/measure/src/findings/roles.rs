@@ -181,17 +181,24 @@ fn rows(cell: &Cell) -> impl Iterator<Item = (&Cell, &QuestionRow)> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::{check, of_run};
     use crate::measure;
-    use crate::testkit::{cell, facts, manifest, vote, warnings};
+    use crate::testkit::{self, CellBuilder, cell, facts, manifest, vote};
     use recap_core::model::{
-        Answer, Cell, CellOutcome, Manifest, NoGrade, NoReply, QuestionKind, Report, RunResults,
-        SessionFacts, Source, Verdict,
+        Answer, Cell, CellOutcome, CellRows, Cut, CutExam, CutOutcome, CutRow, Finding, Manifest,
+        NoGrade, NoReply, Primary, QuestionKind, RowKind, RunResults, SessionFacts, Source,
+        Verdict,
     };
 
-    /// Two facts that are asked at request 1.
-    fn two() -> SessionFacts {
-        let builder = facts("s").requests(&[1_000, 2_000]).question(QuestionKind::Fact, 1, 3_000);
-        builder.question(QuestionKind::Fact, 1, 3_000).build()
+    /// A session in which so many facts are asked at request 1.
+    fn asking(questions: usize) -> SessionFacts {
+        let session = facts("s").requests(&[1_000, 2_000]);
+        (0..questions).fold(session, |s, _| s.question(QuestionKind::Fact, 1, 3_000)).build()
+    }
+
+    fn answers(strategy: &str, outcomes: &str) -> CellBuilder {
+        let cell = cell("s", strategy).sent(&[1_000, 500]).compaction(1_000, 500);
+        cell.snapshot(1, 1).answers(outcomes)
     }
 
     fn full(outcomes: &str) -> Cell {
@@ -199,214 +206,144 @@ mod tests {
         cell.snapshot(1, 0).answers(outcomes).build()
     }
 
-    fn folded(outcomes: &str) -> Cell {
-        let cell = cell("s", "continuation").sent(&[1_000, 500]).compaction(1_000, 500);
-        let mut cell = cell.snapshot(1, 1).answers(outcomes).build();
-        rows(&mut cell).compactions[0].model_calls = 1;
-        cell
+    /// A cell for which a model wrote the summary.
+    fn summed_up(strategy: &str, outcomes: &str) -> Cell {
+        answers(strategy, outcomes).with_compaction(|row| row.model_calls = 1).build()
     }
 
-    fn rows(cell: &mut Cell) -> &mut recap_core::model::CellRows {
+    fn rows(cell: &mut Cell) -> &mut CellRows {
         let CellOutcome::Done(rows) = &mut cell.outcome else { unreachable!() };
         rows
     }
 
-    fn seated(compactor: &str, answerer: &str, judge: &str) -> Manifest {
-        let names = [compactor, answerer, judge].map(str::to_owned);
-        let [compactor, answerer, judge] = names;
+    /// A run with this compactor, answerer and judge.
+    fn found(roles: [&str; 3], facts: SessionFacts, cells: Vec<Cell>) -> Vec<Finding> {
+        let [compactor, answerer, judge] = roles.map(str::to_owned);
         let mut manifest = Manifest { compactor, answerer, judge, ..manifest(&["25%"]) };
         if (manifest.answered_by(), manifest.graded_by()) == (Source::Model, Source::Model) {
             manifest.source = Source::Model;
         }
-        manifest
+        measure(manifest, "d".into(), vec![facts], RunResults::new(cells, [])).findings
     }
 
-    fn run(manifest: Manifest, cells: Vec<Cell>) -> Report {
-        measure(manifest, "d".into(), vec![two()], RunResults::new(cells, []))
-    }
-
-    /// The warnings of a run with these roles.
-    fn warned(compactor: &str, answerer: &str, judge: &str) -> Vec<String> {
-        warnings(&run(seated(compactor, answerer, judge), vec![full("RR"), folded("RR")]))
-    }
-
-    fn says(warnings: &[String], words: &str) -> bool {
-        warnings.iter().any(|warning| warning.contains(words))
-    }
+    const OFFLINE: [&str; 3] = ["offline"; 3];
+    const MODELS: [&str; 3] = ["openai/c", "openai/a", "openai/j"];
 
     #[test]
-    fn missing_recovery_answers_are_reported_with_reason() {
-        let cell = cell("s", "x").sent(&[1_000, 500]).snapshot(1, 0).answers("rr");
-        let mut searching = cell.recovers("ru", &[(1, 10), (0, 0)]).build();
-        let warned = |searching: &Cell| {
-            let cells = vec![full("RR"), searching.clone()];
-            warnings(&run(seated("offline", "offline", "offline"), cells))
-        };
-        let channel = "with a recovery channel: ";
-        assert!(!says(&warned(&searching), channel), "nobody could grade it");
-        let recovered = rows(&mut searching).questions[1].recovered.as_mut().unwrap();
-        recovered.answered.answer = Answer::Nothing(NoReply::Refused.into());
-        let actual = "no answer came 1 of 2 times with a recovery channel: the model refused";
-        assert!(says(&warned(&searching), actual), "{:?}", warned(&searching));
-    }
-
-    #[test]
-    fn model_judge_limit_names_its_calibration_command() {
-        let found = warned("offline", "offline", "openai/j + offline");
-        assert!(says(&found, "the judge openai/j + offline is not calibrated"));
-        let command = "`recap judge calibrate FILE --judge openai/j --judge offline`";
-        assert!(says(&found, command), "{found:#?}");
-        assert!(says(&found, "kappa 0.7 on and below 5 %"), "{found:#?}");
-        let offline = warned("openai/c", "openai/a", "offline");
-        assert!(!says(&offline, "not calibrated"), "{offline:?}");
-        let mut unasked = two();
-        unasked.questions.clear();
-        let idle = cell("s", "x").sent(&[1_000, 500]).build();
-        let manifest = seated("offline", "offline", "openai/j");
-        let report = measure(manifest, "d".into(), vec![unasked], RunResults::new(vec![idle], []));
-        assert!(!says(&warnings(&report), "calibrated"), "{:?}", warnings(&report));
-    }
-
-    #[test]
-    fn score_meaning_depends_on_answerer_and_judge() {
-        let nobody = "no model answers the questions: one counts where one of the three best";
-        let answered = "what openai/a answers is graded offline";
-        for (answerer, judge, said) in [
-            ("offline", "offline", Some(nobody)),
-            ("openai/a", "offline", Some(answered)),
-            ("openai/a", "openai/j", None),
-        ] {
-            let warnings = warned("offline", answerer, judge);
-            for words in [nobody, answered] {
-                assert_eq!(says(&warnings, words), said == Some(words), "{words}: {warnings:?}");
-            }
-        }
-    }
-
-    #[test]
-    fn model_summaries_are_reported_where_roles_compare_words() {
-        let flagged = |answerer, judge| warned("openai/c", answerer, judge);
-        let words = "words are compared without a model";
-        assert!(says(&flagged("offline", "offline"), words));
-        assert!(says(&flagged("offline", "offline"), "the scores of continuation are too low"));
-        assert!(says(&flagged("openai/a", "offline"), words));
-        for roles in [("openai/c", "openai/a", "openai/j"), ("offline", "offline", "offline")] {
-            assert!(!says(&warned(roles.0, roles.1, roles.2), "words are compared"), "{roles:?}");
-        }
-        let unfolded =
-            vec![full("RR"), cell("s", "x").sent(&[1, 1]).snapshot(1, 1).answers("RR").build()];
-        let report = run(seated("openai/c", "offline", "offline"), unfolded);
-        assert!(!says(&warnings(&report), "words are compared"), "no model wrote anything");
-    }
-
-    #[test]
-    fn contradicting_judges_are_reported() {
-        // Under each strategy the judges agree on one of two answers: so would
-        // chance, and kappa is 0.
-        let cast = |mut cell: Cell, votes: [&str; 2]| {
-            let rows = rows(&mut cell);
-            rows.questions
-                .iter_mut()
-                .zip(votes)
-                .for_each(|(row, cast)| vote(&mut row.answered.as_mut().unwrap().judgement, cast));
-            cell
-        };
-        let of = |first, second| {
-            let cells = vec![cast(full("RR"), first), cast(folded("RR"), second)];
-            run(seated("offline", "openai/x", "a + b + c"), cells)
-        };
-        let report = of(["rr", "rwr"], ["ww", "wrw"]);
-        assert_eq!(report.panel.as_ref().unwrap().kappa, Some(0.0));
-        let words = "kappa 0.00 between a and b on 4 answers, below 0.7";
-        assert!(says(&warnings(&report), words), "{:?}", warnings(&report));
-        let report = of(["rr", "rr"], ["ww", "rr"]);
-        assert!(!says(&warnings(&report), "judges disagree"), "{:?}", warnings(&report));
-    }
-
-    #[test]
-    fn ungradable_answers_are_distinguished_from_model_failures() {
-        let report = run(seated("offline", "openai/a", "openai/j"), vec![full("uR"), folded("uR")]);
-        assert!(says(&warnings(&report), "1 of 2 questions is not graded: no judge"));
-        assert!(!says(&warnings(&report), "different questions"), "all rest on the same");
-        let report = run(seated("offline", "openai/a", "openai/j"), vec![full("RR"), folded("uR")]);
-        let words = "1 of 4 answers, to 1 of 2 questions, is not graded: no judge";
-        assert!(says(&warnings(&report), words), "{:?}", warnings(&report));
-        assert!(says(&warnings(&report), "rest on somewhat different questions"));
-    }
-
-    #[test]
-    fn a_missing_answer_is_not_reported_as_ungraded() {
-        let unanswered = |outcomes, reason: &str| {
-            let mut cell = folded(outcomes);
-            let verdict =
-                &mut rows(&mut cell).questions[0].answered.as_mut().unwrap().judgement.verdict;
-            *verdict = Verdict::Unscored(NoGrade::from(reason.to_owned()));
-            warnings(&run(seated("offline", "openai/a", "openai/j"), vec![full("RR"), cell]))
-        };
-        let refused = unanswered("uR", "not answered: the model refused");
-        assert!(says(
-            &refused,
-            "no answer came 1 of 4 times, to 1 of 2 questions: the model refused"
-        ));
-        let failed = unanswered("uR", "not graded: the model refused");
-        let words = "1 of 4 answers, to 1 of 2 questions, is not graded: the model refused";
-        assert!(says(&failed, words), "{failed:?}");
-    }
-
-    #[test]
-    fn of_many_reasons_the_most_frequent_are_reported() {
-        let mut builder = facts("s").requests(&[1_000, 2_000]);
-        for _ in 0..8 {
-            builder = builder.question(QuestionKind::Fact, 1, 3_000);
-        }
-        let mut cell = folded("uuuuuuuu");
-        for (at, row) in rows(&mut cell).questions.iter_mut().enumerate() {
-            let reason = if at < 2 { "zeal".to_owned() } else { format!("reason {at}") };
-            row.answered.as_mut().unwrap().judgement.verdict =
-                Verdict::Unscored(NoGrade::Other(reason));
-        }
-        let manifest = seated("offline", "openai/a", "openai/j");
-        let report =
-            measure(manifest, "d".into(), vec![builder.build()], RunResults::new(vec![cell], []));
-        let actual: Vec<String> =
-            warnings(&report).into_iter().filter(|w| w.contains("not graded")).collect();
-        assert_eq!(actual.len(), 6, "{actual:?}");
-        assert_eq!(actual[0], "2 of 8 questions are not graded: zeal");
-        assert_eq!(
-            actual[5],
-            "2 of 8 answers are missing or not graded for 2 other reasons: see questions.csv"
+    fn uncalibrated() {
+        let idle = || vec![cell("s", "x").sent(&[1_000, 500]).build()];
+        let panel = ["offline", "offline", "openai/j + offline"];
+        check(
+            "uncalibrated",
+            [
+                ("two judges", found(panel, asking(2), vec![full("RR")])),
+                ("no model grades", found(OFFLINE, asking(2), vec![full("RR")])),
+                ("nothing is asked", found(MODELS, asking(0), idle())),
+            ],
         );
     }
 
     #[test]
-    fn only_strategies_with_model_summaries_are_called_paraphrased() {
-        let idle = |strategy: &str, calls: u32| {
-            let cell = cell("s", strategy).sent(&[1_000, 500]).compaction(1_000, 500);
-            let mut cell = cell.snapshot(1, 1).answers("RR").build();
-            rows(&mut cell).compactions[0].model_calls = calls;
+    fn offline_roles() {
+        let of = |roles, cells: Vec<Cell>| found(roles, asking(2), cells);
+        let both = || vec![full("RR"), summed_up("sum", "RR")];
+        let unasked = || {
+            let mut cell = summed_up("sum", "RR");
+            rows(&mut cell).questions.clear();
+            found(["openai/c", "offline", "offline"], asking(0), vec![cell])
+        };
+        let control = Cell { row_kind: RowKind::Control, ..summed_up("recorded", "RR") };
+        let unwritten = vec![full("RR"), answers("mask", "RR").build(), control];
+        let offline = answers("continuation", "RR").offline_summary().build();
+        check(
+            "offline_roles",
+            [
+                ("no model in any role", of(OFFLINE, vec![full("RR"), offline])),
+                ("a compactor alone", of(["openai/c", "offline", "offline"], both())),
+                (
+                    "a compactor that wrote nothing",
+                    of(["openai/c", "offline", "offline"], unwritten),
+                ),
+                ("no judge", of(["openai/c", "openai/a", "offline"], both())),
+                ("models in all roles", of(MODELS, both())),
+                ("nothing is asked", unasked()),
+                ("facts at cuts", of_cuts("openai/c", [cut(0), cut(0)])),
+                ("facts at cuts, no compactor", of_cuts("offline", [cut(0), cut(0)])),
+            ],
+        );
+    }
+
+    /// A cut at which the compactor replied once and left so many facts unchecked.
+    fn cut(unchecked: u32) -> Cut {
+        let mut exam = CutExam::of_states(8_000, 3_000, Vec::new());
+        (exam.replies, exam.unchecked) = (vec![testkit::reply(0, 0)], unchecked);
+        let outcome = CutOutcome::Done(Box::new(exam));
+        let (strategy, row_kind) = ("sum".into(), RowKind::Ranked);
+        testkit::cut("s", Vec::new(), vec![CutRow { strategy, replicate: 0, row_kind, outcome }])
+    }
+
+    fn of_cuts(compactor: &str, cuts: [Cut; 2]) -> Vec<Finding> {
+        let manifest = Manifest { compactor: compactor.into(), ..manifest(&["25%"]) };
+        let results = RunResults::new([], cuts);
+        of_run(&manifest, Primary::FactsKept, &[], &[], &results)
+    }
+
+    #[test]
+    fn judges_disagree() {
+        let cast = |mut cell: Cell, votes: [&str; 2]| {
+            for (row, votes) in rows(&mut cell).questions.iter_mut().zip(votes) {
+                vote(&mut row.answered.as_mut().unwrap().judgement, votes);
+            }
             cell
         };
-        let control = |mut cell: Cell| {
-            cell.row_kind = recap_core::model::RowKind::Control;
-            cell
+        let of = |first, second| {
+            let cells = vec![cast(full("RR"), first), cast(summed_up("sum", "RR"), second)];
+            found(["offline", "openai/x", "a + b + c"], asking(2), cells)
         };
-        let actual = |cells: Vec<Cell>| {
-            let report = run(seated("openai/c", "offline", "offline"), cells);
-            warnings(&report).into_iter().find(|warning| warning.contains("words are compared"))
-        };
-        let all = || vec![full("RR"), idle("mask", 0), control(idle("recorded", 2))];
-        assert_eq!(actual(all()), None);
-        let mut all = all();
-        all.push(idle("sum", 1));
-        let said = actual(all).unwrap();
-        assert!(said.contains("the scores of sum are too low"), "{said}");
-        // Where nothing is asked nothing is compared.
-        let mut unasked = two();
-        unasked.questions.clear();
-        let mut cell = folded("RR");
-        rows(&mut cell).questions.clear();
-        let manifest = seated("openai/c", "offline", "offline");
-        let report = measure(manifest, "d".into(), vec![unasked], RunResults::new(vec![cell], []));
-        assert!(!says(&warnings(&report), "words are compared"), "{:?}", warnings(&report));
+        check(
+            "judges_disagree",
+            [
+                // Under each strategy they agree on one of two answers: so would chance.
+                ("on half of the answers", of(["rr", "rwr"], ["ww", "wrw"])),
+                ("on no answer", of(["rr", "rr"], ["ww", "rr"])),
+            ],
+        );
+    }
+
+    /// A cell whose first answers have these reasons for no grade.
+    fn unscored(questions: usize, reasons: &[&str]) -> Cell {
+        let mut cell = summed_up("sum", &"R".repeat(questions));
+        for (row, reason) in rows(&mut cell).questions.iter_mut().zip(reasons) {
+            let verdict = &mut row.answered.as_mut().unwrap().judgement.verdict;
+            *verdict = Verdict::Unscored(NoGrade::from((*reason).to_owned()));
+        }
+        cell
+    }
+
+    #[test]
+    fn ungraded() {
+        let of = |questions, cells| found(MODELS, asking(questions), cells);
+        let both = |reason| of(2, vec![full("RR"), unscored(2, &[reason])]);
+        let eight = ["zeal", "zeal", "e", "d", "c", "b", "a", "f"];
+        let searching = || answers("x", "rr").recovers("ru", &[(1, 10), (0, 0)]).build();
+        let mut refused = searching();
+        let recovered = rows(&mut refused).questions[1].recovered.as_mut().unwrap();
+        recovered.answered.answer = Answer::Nothing(NoReply::Refused.into());
+        let rare = vec![full(&"R".repeat(20)), unscored(20, &["zeal", "zeal"])];
+        check(
+            "ungraded",
+            [
+                ("under each strategy", of(2, vec![full("uR"), summed_up("sum", "uR")])),
+                ("under one", of(2, vec![full("RR"), summed_up("sum", "uR")])),
+                ("a twentieth of the answers", of(20, rare)),
+                ("no answer", both("not answered: the model refused")),
+                ("no grade", both("not graded: the model refused")),
+                ("seven reasons", of(8, vec![unscored(8, &eight)])),
+                ("nobody could grade a search", of(2, vec![full("RR"), searching()])),
+                ("no answer from a search", of(2, vec![full("RR"), refused])),
+                ("facts that no judge checked", of_cuts("openai/c", [cut(3), cut(0)])),
+                ("all graded", of(2, vec![full("RR"), summed_up("sum", "RR")])),
+            ],
+        );
     }
 }
