@@ -1,6 +1,6 @@
-//! The findings of a run (reference §6 and §7): problems of the run,
-//! observations on its figures, limits of the method. Each fact is found here,
-//! against one threshold, and put into words by `wording`.
+//! The findings of a run (reference §6 and §7): problems of the run, observations on its figures,
+//! limits of the method. Each is found against one threshold and put into words by one function;
+//! the functions are listed at the head of the file of their subject.
 
 mod bill;
 mod compactor;
@@ -13,12 +13,28 @@ mod run;
 use std::collections::BTreeSet;
 
 use recap_core::model::{
-    Cell, Finding, Limit, Manifest, Missing, PanelAgreement, Primary, Problem, RowKind, RowName,
-    RunResults, SessionFacts, StrategyRow,
+    Cell, Finding, Manifest, Missing, PanelAgreement, Primary, RowKind, RunResults, SessionFacts,
+    StrategyRow, catalogue,
 };
+use recap_core::wording::window;
 
 use super::ALL;
 use super::rows::Entry;
+pub(super) use data::only_described;
+
+/// Finds what there is of one kind; a sentence each.
+type Check = fn(&Evidence<'_>) -> Vec<Finding>;
+
+/// The functions of all subjects.
+const CHECKS: [&[Check]; 7] = [
+    run::FINDINGS,
+    roles::FINDINGS,
+    compactor::FINDINGS,
+    exam::FINDINGS,
+    bill::FINDINGS,
+    observations::FINDINGS,
+    data::FINDINGS,
+];
 
 /// The data that findings and recommendations are computed from.
 pub struct Evidence<'a> {
@@ -66,7 +82,7 @@ impl<'a> Evidence<'a> {
     }
 
     /// Rows of strategies without controls.
-    fn strategies(&self) -> impl Iterator<Item = &'a Entry> {
+    pub(super) fn strategies(&self) -> impl Iterator<Item = &'a Entry> {
         self.rows.iter().copied().filter(|e| e.row.row_kind != RowKind::Control)
     }
 
@@ -86,6 +102,18 @@ impl<'a> Evidence<'a> {
         (self.rows.len() < self.billed.len()).then(|| row.agent_model.clone())
     }
 
+    /// Number of clusters of the row that has most.
+    fn clusters(&self) -> u64 {
+        let known = self.rows.iter().filter_map(|e| e.row.number(catalogue::N_CLUSTERS));
+        known.fold(0.0, f64::max) as u64
+    }
+
+    /// Whether nothing but token savers was compared with the controls.
+    pub fn has_only_savers(&self) -> bool {
+        let savers = &self.manifest.savers;
+        !savers.is_empty() && self.strategies().all(|e| savers.contains(&e.row.strategy))
+    }
+
     /// Whether the run has any question.
     pub fn asks(&self) -> bool {
         self.facts.iter().any(|facts| !facts.questions.is_empty())
@@ -101,88 +129,35 @@ fn among_cells<T: Ord>(results: &RunResults, of: impl Fn(&Cell) -> Vec<T>) -> BT
     found
 }
 
-/// Every finding: problems, those that change figures first, then observations, the most
-/// important first, then limits.
+/// Every finding: problems, then observations, then limits; of each those first that change
+/// figures, then those with the largest weight. Of equals the order of the functions decides.
 pub fn findings(run: &Evidence<'_>) -> Vec<Finding> {
-    let missing = run.missing.cloned().map(Problem::Incomplete);
-    let problems = missing.into_iter().chain(PROBLEMS.iter().flat_map(|check| check(run)));
-    let mut problems: Vec<Problem> = problems.collect();
-    problems.sort_by_key(|problem| match problem {
-        problem if problem.changes_figures() => 0,
-        Problem::Notice(_) => 1,
-        _ => 2,
+    let mut all: Vec<Finding> = CHECKS.into_iter().flatten().flat_map(|check| check(run)).collect();
+    all.sort_by(|a, b| {
+        let changes = b.changes_figures.cmp(&a.changes_figures);
+        a.severity.cmp(&b.severity).then(changes).then(b.weight.total_cmp(&a.weight))
     });
-    let limits = LIMITS.iter().flat_map(|check| check(run));
-    (problems.into_iter().map(Finding::from))
-        .chain(observations::choose(run).into_iter().map(Finding::from))
-        .chain(limits.map(Finding::from))
-        .collect()
+    all
 }
 
-/// The functions that find problems, in the order of the report.
-const PROBLEMS: &[fn(&Evidence<'_>) -> Vec<Problem>] = &[
-    compactor::unusable_replies,
-    failed_cells,
-    |run| roles::at_odds(run).into_iter().collect(),
-    exam::nothing_compacts,
-    |run| run.manifest.warnings.iter().cloned().map(Problem::Notice).collect(),
-    compactor::idle,
-    exam::narrow_scale,
-    |run| exam::in_doubt(run).into_iter().collect(),
-    |run| exam::names_suffice(run).into_iter().collect(),
-    |run| exam::size_matters(run).into_iter().collect(),
-    roles::ungraded,
-    roles::unrecovered,
-    |run| exam::thin(run).into_iter().collect(),
-    |run| exam::not_cut(run).into_iter().collect(),
-    |run| bill::simulation_off(run).into_iter().collect(),
-    |run| bill::unpriced(run).into_iter().collect(),
-    |run| bill::storage_unpriced(run).into_iter().collect(),
-    |run| bill::default_model(run).into_iter().collect(),
-    |run| bill::first_breakpoint(run).into_iter().collect(),
-    |run| bill::unbilled_summaries(run).into_iter().collect(),
-];
-
-/// The functions that find limits, in the order of the report.
-const LIMITS: &[fn(&Evidence<'_>) -> Option<Limit>] = &[
-    |_| Some(Limit::OpenLoop),
-    compactor::offline_summaries,
-    roles::offline,
-    roles::uncalibrated,
-    roles::paraphrased,
-    data::few_clusters,
-    data::one_project,
-    exam::small_windows,
-    exam::identifiers_only,
-    roles::sentences_unread,
-    data::counts,
-    bill::what_bills_assume,
-    bill::modelled_clock,
-    bill::modelled_waits,
-    data::left_out,
-];
-
-fn failed_cells(run: &Evidence<'_>) -> Vec<Problem> {
-    let failed: usize = run.rows.iter().map(|e| e.row.failed.len()).sum();
-    let rows = run.rows.iter().filter(|e| !e.row.failed.is_empty());
-    let strategies: BTreeSet<&str> = rows.map(|e| e.row.strategy.as_str()).collect();
-    let strategies = owned(strategies);
-    let cells = run.results.iter().map(|session| session.cells().len()).sum();
-    let failed = Problem::FailedCells { failed, cells, strategies };
-    if run.rows.iter().all(|e| e.row.failed.is_empty()) { Vec::new() } else { vec![failed] }
+/// Strategy and window of a row: `prune at 25 %`.
+pub(super) fn row_name(row: &StrategyRow) -> String {
+    format!("{} at {}", row.strategy, window(&row.window))
 }
 
-fn place(entry: &Entry) -> RowName {
-    place_of(&entry.row)
-}
-
-/// Strategy and window of a row.
-pub fn place_of(row: &StrategyRow) -> RowName {
-    RowName { strategy: row.strategy.clone(), window: row.window.clone() }
-}
-
-fn owned<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<String> {
-    names.into_iter().map(str::to_owned).collect()
+/// Rows with a text of each: "a 3, b 4, at 25 %" if all have one window, else
+/// "a at 8k 3, b at 200k 4".
+fn joined(rows: &[(&StrategyRow, String)]) -> String {
+    let one = rows.windows(2).all(|pair| pair[0].0.window == pair[1].0.window);
+    let named = rows.iter().map(|(row, text)| {
+        let name = if one { row.strategy.clone() } else { row_name(row) };
+        format!("{name}{text}")
+    });
+    let named = named.collect::<Vec<_>>().join(", ");
+    match rows.first() {
+        Some((row, _)) if one => format!("{named}, at {}", window(&row.window)),
+        _ => named,
+    }
 }
 
 #[cfg(test)]

@@ -3,11 +3,12 @@ use std::fmt::Write;
 use super::*;
 use crate::findings::findings;
 use crate::testkit::{
-    self, CellBuilder, answer, cell, entry_at, facts, manifest, run, run_at, twenty_references,
+    self, CellBuilder, answer, cell, entry_at, facts, manifest, paragraph, run, run_at,
+    twenty_references,
 };
 use recap_core::model::{
-    Absent, AgainstFull, Cell, Missing, QuestionKind, RECORDED as BY_MODEL, Report, RunResults,
-    SessionFacts,
+    Absent, AgainstFull, Cell, CutExam, CutOutcome, CutRow, Interval, Manifest, Missing,
+    QuestionKind, RECORDED as BY_MODEL, Report, RunResults, SessionFacts, Value,
 };
 
 const SMALL: (&str, f64) = ("25%", 10_000.0);
@@ -16,8 +17,8 @@ const LARGE: (&str, f64) = ("200k", 200_000.0);
 /// What is recommended in each case.
 fn check<'a>(name: &str, cases: impl IntoIterator<Item = (&'a str, String)>) {
     let mut text = String::new();
-    for (name, said) in cases {
-        writeln!(text, "{name}:\n  {}", said.replace('\n', "\n  ")).unwrap();
+    for (name, answer) in cases {
+        writeln!(text, "{name}:\n  {}", answer.replace('\n', "\n  ")).unwrap();
     }
     insta::with_settings!({ omit_expression => true, prepend_module_to_snapshot => false }, {
         insta::assert_snapshot!(name, text);
@@ -51,13 +52,14 @@ fn with_evidence<T>(primary: Primary, table: &[Entry], at: impl FnOnce(&Evidence
     at(&Evidence::of(&manifest, primary, table, &[], &none, None, None))
 }
 
-fn said(run: &Evidence<'_>) -> String {
-    recap_core::wording::paragraph(&recommendation(run, &findings(run)).unwrap())
+fn of_run(run: &Evidence<'_>) -> String {
+    let beside = Beside { curve: None, headroom: None, savers: String::new() };
+    paragraph(&recommendation(run, &findings(run), &beside).unwrap())
 }
 
 /// What these rows alone say.
 fn of_rows(primary: Primary, table: &[Entry]) -> String {
-    with_evidence(primary, table, |run| said(run))
+    with_evidence(primary, table, of_run)
 }
 
 #[test]
@@ -396,7 +398,8 @@ fn why_no_row_has_a_rank() {
     let offline = || unranked(RowKind::OfflineSummary, &[]);
     let mut absent = ranked(&[]);
     absent.row.values.insert("facts_kept".into(), Value::Absent(Absent::NoFacts));
-    let asked = |asked| of_rows(Continuity, &[Entry { asked, ..ranked(&[]) }]);
+    let few = |by, asked| of_rows(by, &[Entry { asked, ..ranked(&exposed) }]);
+    let asked = |asked| few(Continuity, asked);
     check(
         "why_no_row_has_a_rank",
         [
@@ -415,6 +418,7 @@ fn why_no_row_has_a_rank() {
             ("no figure, with a reason", of_rows(FactsKept, &[absent])),
             ("one question", asked(1)),
             ("four questions", asked(4)),
+            ("four facts", few(FactsKept, 4)),
             ("five questions", asked(5)),
             ("none asked", asked(0)),
         ],
@@ -457,7 +461,7 @@ fn interrupted() {
         Missing { cells: 1, planned_cells: 2, cuts: 0, planned_cuts: 0, named: Vec::new() };
     let (manifest, none) = (manifest(&["25%"]), RunResults::default());
     let of = |missing| {
-        said(&Evidence::of(&manifest, Primary::FactsKept, &table, &[], &none, None, missing))
+        of_run(&Evidence::of(&manifest, Primary::FactsKept, &table, &[], &none, None, missing))
     };
     check("interrupted", [("a cell is missing", of(Some(&missing))), ("none is", of(None))]);
 }
@@ -480,7 +484,7 @@ fn what_was_replayed() {
     // Of the two sessions one was cut.
     let cut = RunResults::new([], [testkit::cut("t", Vec::new(), Vec::new())]);
     let of = |primary, facts: &[SessionFacts]| {
-        said(&Evidence::of(&manifest, primary, &table, facts, &cut, None, None))
+        basis(&Evidence::of(&manifest, primary, &table, facts, &cut, None, None))
     };
     check(
         "what_was_replayed",
@@ -496,6 +500,61 @@ fn what_was_replayed() {
                 ),
             ),
             ("facts at cuts of each session", of(Primary::FactsKept, &all[1..])),
+        ],
+    );
+}
+
+#[test]
+fn next_run() {
+    let offline_summary = |at, strategy, kept, usd| {
+        let values = [("facts_kept", kept), ("compaction_cost_usd", usd)];
+        let mut entry = entry_at(at, strategy, None, &values);
+        entry.row.row_kind = RowKind::OfflineSummary;
+        entry
+    };
+    let table = [
+        entry_at(SMALL, "full", None, &[]),
+        entry_at(SMALL, "prune", Some(1), &[("facts_kept", 0.9)]),
+        entry_at(SMALL, "fifo", Some(2), &[("facts_kept", 0.8)]),
+        offline_summary(SMALL, "x", 0.4, 0.1),
+        offline_summary(SMALL, "y", 0.7, 0.2),
+        offline_summary(SMALL, "z", 0.6, 0.4),
+        entry_at(SMALL, "recorded", None, &[]),
+        offline_summary(LARGE, "y", 0.1, 0.3),
+        offline_summary(LARGE, "w", 0.99, 0.7),
+    ];
+    // A cut at which each of these strategies spent as much on its compactions.
+    let cut = |session: &str, spent: &[(&str, f64)]| {
+        let row = |(strategy, usd): &(&str, f64)| {
+            let mut exam = CutExam::of_states(8_000, 3_000, Vec::new());
+            exam.compactor_usd = Some(*usd);
+            let outcome = CutOutcome::Done(Box::new(exam));
+            let row_kind = RowKind::OfflineSummary;
+            CutRow { strategy: (*strategy).into(), replicate: 0, row_kind, outcome }
+        };
+        testkit::cut(session, Vec::new(), spent.iter().map(row).collect())
+    };
+    let cuts = [cut("s", &[("y", 0.01), ("x", 5.0)]), cut("t", &[("y", 0.02), ("z", 0.04)])];
+    let results = RunResults::new([cell("s", "y").build()], cuts);
+    let none = RunResults::default();
+    let asking = [facts("s").requests(&[1, 2]).question(QuestionKind::Fact, 1, 5).build()];
+    let unasked = [facts("s").requests(&[1, 2]).build()];
+    let next = |table: &[Entry], facts: &[SessionFacts], results: &RunResults, answerer: &str| {
+        let manifest = Manifest { answerer: answerer.into(), ..manifest(&["25%", "200k"]) };
+        let primary = Primary::FactsKept;
+        let run = Evidence::of(&manifest, primary, table, facts, results, None, None);
+        next::next(&run, &findings(&run)).unwrap_or_else(|| "none".to_owned())
+    };
+    let ranked = || entry_at(SMALL, "prune", Some(1), &[]);
+    check(
+        "next_run",
+        [
+            // y: 0.2 and 0.3 in sessions, 0.01 and 0.02 at cuts; z: 0.4 and 0.04.
+            ("the two best offline summaries", next(&table, &[], &results, "offline")),
+            ("nobody answers", next(&[ranked()], &asking, &none, "offline")),
+            ("nobody grades", next(&[ranked()], &asking, &none, "openai/a")),
+            ("nothing is asked", next(&[ranked()], &unasked, &none, "offline")),
+            ("nothing compacts", next(&[idle(ranked())], &asking, &none, "offline")),
         ],
     );
 }

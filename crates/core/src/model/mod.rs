@@ -29,7 +29,6 @@ mod cut;
 mod facts;
 mod finding;
 mod gate;
-mod headroom;
 mod judged;
 mod labelled;
 mod manifest;
@@ -77,14 +76,10 @@ pub use facts::{
     EXAM_REFERENCES, EXAM_REQUESTS, Exam, Fingerprint, MessageFacts, Reference, RequestFacts,
     SessionFacts, Support,
 };
-pub use finding::{
-    Counts, DearBecause, Finding, Limit, Observation, OtherBill, Problem, QUESTIONED, RowName,
-    SampleSizeLimit, Ungraded,
-};
+pub use finding::{Finding, Severity};
 pub use gate::{
     Check, CheckOutcome, Differs, Gate, Ground, Operator, RuleFindings, UndecidedPolicy,
 };
-pub use headroom::{Headroom, Limits};
 pub use judged::{
     JudgeReport, JudgeRow, PanelAgreement, TRUSTED_FALSE_ACCEPTS, TRUSTED_KAPPA, Trust,
 };
@@ -98,15 +93,12 @@ pub use receipt::{
     AROUND, Amount, Cause, CompactionFacts, Content, Hour, Origin, Rebuilt, Receipt, ReceiptFacts,
     Sender, Spent, TokenKind, UsedAgain,
 };
-pub use recommendation::{
-    Against, Alternative, Choice, Chosen, ComparisonWithFull, Measured, NextStep, NoChoice, Priced,
-    Range, RangeOf, Recommendation, Replayed, RunnerUp, Savings,
-};
+pub use recommendation::{Recommendation, RowName};
 pub use recorded::{Piece, RecordedCall, RecordedCompaction, RecordedTrigger};
 pub use reply::{ReplyFacts, Unusable};
 pub use report::{
     AgainstFull, Answered, AnsweredAtCuts, INSTRUMENT, Interval, Report, SESSION_MEASURES,
-    SessionRow, StrategyRow, UNRANKED, VALID_WITHIN, is_exam_doubtful,
+    SessionRow, StrategyRow, UNRANKED, is_exam_doubtful,
 };
 pub use results::{RunResults, SessionResults};
 pub use saver::{SaverFacts, SaverRecovery, SaverRow, SaverSavings, ToolCut};

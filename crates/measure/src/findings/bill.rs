@@ -3,13 +3,26 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::{Evidence, owned, place};
-use crate::rows::Entry;
 use recap_billing::pricing::PriceList;
 use recap_core::model::{
-    Absent, Bill, BillErrors, Limit, OtherBill, Problem, RECORDED, RowKind, SessionFacts, Value,
+    Absent, Bill, BillErrors, Finding, RECORDED, RowKind, SessionFacts, StrategyRow, Value,
     catalogue,
 };
+use recap_core::text::{counted, form_for, grouped};
+use recap_core::wording::number::{dollars, error, percent};
+
+use super::{Check, Evidence, joined};
+use crate::rows::Entry;
+
+pub(super) const FINDINGS: &[Check] = &[
+    bill_off,
+    unpriced,
+    storage_unpriced,
+    default_model,
+    breakpoint_unknown,
+    unbilled_summaries,
+    bills_assume,
+];
 
 /// Smallest share of a bill at which the place of the first breakpoint is
 /// reported.
@@ -17,20 +30,149 @@ const BREAKPOINT_MATTERS: f64 = 0.05;
 /// Largest number of such bills that are named.
 const NAMED: usize = 3;
 
-/// The assumptions of every bill.
-pub(super) fn what_bills_assume(run: &Evidence<'_>) -> Option<Limit> {
-    let prices = &run.manifest.prices;
-    (!run.bill_models.is_empty()).then(|| Limit::BillsAssume {
-        prices: prices.name.clone(),
-        date: prices.date.clone(),
-        hash: prices.hash.clone(),
-    })
+/// Sessions whose simulated bill differs much from the recorded one.
+fn bill_off(run: &Evidence<'_>) -> Vec<Finding> {
+    let errors = |facts: &SessionFacts| Some(facts.validation.as_ref()?.errors());
+    let checked: Vec<(&SessionFacts, BillErrors)> =
+        run.facts.iter().filter_map(|facts| Some((facts, errors(facts)?))).collect();
+    let off: Vec<_> = checked.iter().filter(|(_, errors)| errors.are_far_off()).collect();
+    let worst = off.iter().max_by(|a, b| a.1.size().total_cmp(&b.1.size()));
+    let Some((facts, errors)) = worst else { return Vec::new() };
+    let each = [("reads", errors.reads), ("writes", errors.writes), ("dollars", errors.usd)];
+    let known = each.iter().filter_map(|(name, off)| Some(format!("{name} {}", error((*off)?))));
+    let text = format!(
+        "the simulated bill is more than {} off the recorded one in {} of {} with reported usage \
+         (worst {}: {})",
+        percent(BillErrors::FAR_OFF),
+        grouped(off.len()),
+        counted(checked.len(), "session"),
+        facts.session,
+        known.collect::<Vec<_>>().join(", ")
+    );
+    vec![Finding::problem("bill_off", text).changing_figures(true)]
+}
+
+/// Models without a price, whose part of the bill is unknown.
+fn unpriced(run: &Evidence<'_>) -> Vec<Finding> {
+    let list = PriceList::from(&run.manifest.prices);
+    let models = run.bill_models.iter().filter(|model| list.find(model).is_err());
+    let models: Vec<String> = models.cloned().collect();
+    if models.is_empty() {
+        return Vec::new();
+    }
+    let leads = |bill: &Arc<Bill>| models.contains(&bill.model);
+    let led = run.results.iter().filter(|session| {
+        let rows = session.cells().iter().filter_map(|cell| cell.rows());
+        rows.flat_map(|rows| &rows.bills).any(leads)
+    });
+    let (led, sessions) = (led.count(), run.results.iter().count());
+    let unknown = if led == sessions {
+        ", so nor is the bill".to_owned()
+    } else {
+        let sessions = counted(sessions, "session");
+        format!(", so no bill has what it answered, nor {led} of {sessions} that it leads")
+    };
+    let text = format!(
+        "no price is known for {}{unknown}: --prices takes a list that has one, --agent-model bills \
+         sessions as another model",
+        models.join(", ")
+    );
+    vec![Finding::problem("unpriced", text).changing_figures(true)]
+}
+
+/// Rows whose bill lacks the storage of explicit caches.
+fn storage_unpriced(run: &Evidence<'_>) -> Vec<Finding> {
+    let (mut rows, mut models) = (Vec::<(&StrategyRow, String)>::new(), BTreeSet::new());
+    for row in run.billed.iter().map(|entry| &entry.row) {
+        let cost = row.values.get(catalogue::COST_USD.id);
+        if let Some(Value::Absent(Absent::Storage(model))) = cost {
+            rows.push((row, String::new()));
+            models.insert(model.as_str());
+        }
+    }
+    // Each billing model has a row of its own.
+    rows.dedup_by_key(|(row, _)| (&row.strategy, &row.window));
+    if rows.is_empty() {
+        return Vec::new();
+    }
+    let text = format!(
+        "what keeping a cache of {} costs is unknown, so these bills are without it and count as no \
+         saving: {}; a list for --prices may have cache_storage_cost_per_token_per_hour",
+        Vec::from_iter(models).join(", "),
+        joined(&rows)
+    );
+    vec![Finding::problem("unpriced", text).changing_figures(true)]
+}
+
+/// Sessions that name no model, and what they are billed as.
+fn default_model(run: &Evidence<'_>) -> Vec<Finding> {
+    let mut sessions = 0;
+    let mut billed_as = BTreeSet::new();
+    for facts in run.facts.iter().filter(|facts| facts.model.is_none()) {
+        let Some(session) = run.results.get(&facts.dataset, &facts.session) else { continue };
+        let rows = session.cells().iter().filter_map(|cell| cell.rows());
+        let bills = rows.flat_map(|rows| &rows.bills).filter(|bill| bill.billed_as == RECORDED);
+        let models: BTreeSet<String> = bills.map(|bill| bill.model.clone()).collect();
+        sessions += usize::from(!models.is_empty());
+        billed_as.extend(models);
+    }
+    if sessions == 0 {
+        return Vec::new();
+    }
+    let text = format!(
+        "{sessions} of {} {} no model: {} billed as {}; --agent-model takes another",
+        counted(run.facts.len(), "session"),
+        form_for(sessions, "names", "name"),
+        form_for(sessions, "it is", "they are"),
+        Vec::from_iter(billed_as).join(", ")
+    );
+    vec![Finding::problem("default_model", text)]
+}
+
+/// Bills that depend on where the agent sets its first cache breakpoint, which
+/// recordings do not show.
+fn breakpoint_unknown(run: &Evidence<'_>) -> Vec<Finding> {
+    let apart = |entry: &&&Entry| {
+        let own = entry.row.number(catalogue::COST_USD)?;
+        let other = entry.row.number(catalogue::COST_HEAD_BREAKPOINT_USD)?;
+        let change = other / own - 1.0;
+        let model = run.billing_model(&entry.row).map(|name| format!(" as {name}"));
+        let bills = format!(
+            "{} {} instead of {} ({})",
+            model.unwrap_or_default(),
+            dollars(other),
+            dollars(own),
+            error(change)
+        );
+        Some((change.abs(), bills))
+    };
+    let strategies = run.billed.iter().filter(|e| e.row.row_kind != RowKind::Control);
+    let mut all: Vec<(f64, (&StrategyRow, String))> = strategies
+        .filter_map(|entry| apart(&entry).map(|(change, bills)| (change, (&entry.row, bills))))
+        .filter(|(change, _)| *change >= BREAKPOINT_MATTERS)
+        .collect();
+    if all.is_empty() {
+        return Vec::new();
+    }
+    all.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let more = match all.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(", and {more} more by at least {}", percent(BREAKPOINT_MATTERS)),
+    };
+    let named: Vec<_> = all.into_iter().take(NAMED).map(|(_, named)| named).collect();
+    let text = format!(
+        "recordings do not show where the agent sets its first cache breakpoint: bills take it \
+         behind tools and system prompt; behind everything in front of the conversation they would \
+         be: {}{more} (cost_head_breakpoint_usd)",
+        joined(&named)
+    );
+    vec![Finding::problem("breakpoint_unknown", text)]
 }
 
 /// Summaries of the recorded agent whose calls are not on record: the bill of
 /// the strategy that repeats them has an estimate of their cost.
-pub(super) fn unbilled_summaries(run: &Evidence<'_>) -> Option<Problem> {
-    let (mut unknown, mut of) = (0, 0);
+fn unbilled_summaries(run: &Evidence<'_>) -> Vec<Finding> {
+    let (mut unknown, mut all) = (0_usize, 0_usize);
     for facts in run.facts {
         let Some(session) = run.results.get(&facts.dataset, &facts.session) else { continue };
         let made = facts.receipt.iter().flat_map(|receipt| &receipt.compactions);
@@ -39,120 +181,61 @@ pub(super) fn unbilled_summaries(run: &Evidence<'_>) -> Option<Problem> {
         let cells = session.cells().iter().filter(|cell| cell.key.strategy == RECORDED);
         let rows = cells.filter_map(|cell| cell.rows()).flat_map(|rows| &rows.compactions);
         for row in rows.filter(|row| row.messages_folded > 0) {
-            of += 1;
+            all += 1;
             unknown += usize::from(!on_record.contains(&row.messages_seen));
         }
     }
-    (unknown > 0).then_some(Problem::UnbilledSummaries { unknown, of })
-}
-
-/// Bills that depend on where the agent sets its first cache breakpoint, which
-/// recordings do not show.
-pub(super) fn first_breakpoint(run: &Evidence<'_>) -> Option<Problem> {
-    let other = |entry: &Entry| {
-        let own = entry.row.number(catalogue::COST_USD)?;
-        let other = entry.row.number(catalogue::COST_HEAD_BREAKPOINT_USD)?;
-        let change = (other / own - 1.0).abs();
-        let (row, billed_as) = (place(entry), run.billing_model(&entry.row));
-        (change >= BREAKPOINT_MATTERS).then_some((change, OtherBill { row, billed_as, own, other }))
-    };
-    let strategies = run.billed.iter().filter(|e| e.row.row_kind != RowKind::Control);
-    let mut apart: Vec<(f64, OtherBill)> = strategies.filter_map(|e| other(e)).collect();
-    apart.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let more = apart.len().saturating_sub(NAMED);
-    let rows: Vec<OtherBill> = apart.into_iter().take(NAMED).map(|(_, bill)| bill).collect();
-    let least = BREAKPOINT_MATTERS;
-    (!rows.is_empty()).then_some(Problem::BreakpointUnknown { rows, more, least })
-}
-
-/// Models without a price, whose part of the bill is unknown.
-pub fn unpriced(run: &Evidence<'_>) -> Option<Problem> {
-    let list = PriceList::from(&run.manifest.prices);
-    let models = run.bill_models.iter().filter(|model| list.find(model).is_err());
-    let models: Vec<String> = models.cloned().collect();
-    let leads = |bill: &Arc<Bill>| models.contains(&bill.model);
-    let led = run.results.iter().filter(|session| {
-        let rows = session.cells().iter().filter_map(|cell| cell.rows());
-        rows.flat_map(|rows| &rows.bills).any(leads)
-    });
-    let (sessions, of) = (led.count(), run.results.iter().count());
-    (!models.is_empty()).then_some(Problem::Unpriced { models, sessions, of })
-}
-
-/// Rows whose bill lacks the storage of explicit caches.
-pub(super) fn storage_unpriced(run: &Evidence<'_>) -> Option<Problem> {
-    let (mut rows, mut models) = (Vec::new(), BTreeSet::new());
-    for entry in &run.billed {
-        let cost = entry.row.values.get(catalogue::COST_USD.id);
-        if let Some(Value::Absent(Absent::Storage(model))) = cost {
-            rows.push(place(entry));
-            models.insert(model.clone());
-        }
+    if unknown == 0 {
+        return Vec::new();
     }
-    rows.dedup();
-    let models: Vec<String> = models.into_iter().collect();
-    (!rows.is_empty()).then_some(Problem::StorageUnpriced { rows, models })
+    let text = format!(
+        "the calls for {} of {} of the recorded agent are not on record: today's bill has an \
+         estimate of them, as of those of every other row",
+        grouped(unknown),
+        counted(all, "summary")
+    );
+    vec![Finding::problem("unbilled_summaries", text).changing_figures(true)]
 }
 
-/// Sessions that name no model, and what they are billed as.
-pub(super) fn default_model(run: &Evidence<'_>) -> Option<Problem> {
-    let mut sessions = 0;
-    let mut billed_as: BTreeSet<String> = BTreeSet::new();
-    for facts in run.facts.iter().filter(|facts| facts.model.is_none()) {
-        let Some(session) = run.results.get(&facts.dataset, &facts.session) else { continue };
-        let rows = session.cells().iter().filter_map(|cell| cell.rows());
-        let bills = rows.flat_map(|rows| &rows.bills).filter(|bill| bill.billed_as == RECORDED);
-        let models: BTreeSet<&str> = bills.map(|bill| bill.model.as_str()).collect();
-        sessions += usize::from(!models.is_empty());
-        billed_as.extend(owned(models));
-    }
-    (sessions > 0).then(|| Problem::DefaultModel {
-        sessions,
-        of: run.facts.len(),
-        billed_as: billed_as.into_iter().collect(),
-    })
-}
-
-/// Sessions without recorded times.
-pub(super) fn modelled_clock(run: &Evidence<'_>) -> Option<Limit> {
-    let sessions = run.facts.iter().filter(|facts| facts.clock_modelled).count();
+/// The assumptions of every bill, and of times.
+fn bills_assume(run: &Evidence<'_>) -> Vec<Finding> {
+    let prices = &run.manifest.prices;
     let profile = &run.manifest.profile;
-    (sessions > 0 && !run.bill_models.is_empty()).then_some(Limit::ModelledClock {
-        sessions,
-        of: run.facts.len(),
-        user_ms: profile.user_ms,
-        tool_ms: profile.tool_ms,
-    })
-}
-
-/// Waits that are modelled and not measured.
-pub(super) fn modelled_waits(run: &Evidence<'_>) -> Option<Limit> {
-    let modelled = |entry: &&Entry| {
+    let mut texts = Vec::new();
+    let has_bills = !run.bill_models.is_empty();
+    if has_bills {
+        let date = prices.date.as_ref().map(|date| format!("{date}, ")).unwrap_or_default();
+        let hash: String = prices.hash.chars().take(12).collect();
+        texts.push(format!(
+            "bills take every output as recorded, whatever was forgotten before it; prices are \
+             those of {} ({date}BLAKE3 {hash}…), at the standard service class",
+            prices.name
+        ));
+    }
+    let sessions = run.facts.iter().filter(|facts| facts.clock_modelled).count();
+    if has_bills && sessions > 0 {
+        let seconds = |ms: f64| format!("{} s", (ms / 100.0).round() / 10.0);
+        texts.push(format!(
+            "some times of {} of {} are modelled ({} before a user's message, {} for a tool): which \
+             caches are still alive there is an assumption",
+            grouped(sessions),
+            counted(run.facts.len(), "session"),
+            seconds(profile.user_ms),
+            seconds(profile.tool_ms)
+        ));
+    }
+    let is_modelled = |entry: &&Entry| {
         let source = entry.row.values.get(catalogue::LATENCY_SOURCE.id);
         matches!(source, Some(Value::Text(word)) if word == "modelled" || word == "mixed")
     };
-    let profile = &run.manifest.profile;
-    run.rows.iter().any(modelled).then_some(Limit::ModelledWaits {
-        first_token_ms: profile.first_token_ms,
-        prefill_per_s: profile.prefill_per_s,
-        decode_per_s: profile.decode_per_s,
-    })
-}
-
-/// Sessions whose simulated bill differs much from the recorded one.
-pub(super) fn simulation_off(run: &Evidence<'_>) -> Option<Problem> {
-    let errors = |facts: &SessionFacts| Some(facts.validation.as_ref()?.errors());
-    let checked: Vec<(&SessionFacts, BillErrors)> =
-        run.facts.iter().filter_map(|facts| Some((facts, errors(facts)?))).collect();
-    let off = checked.iter().filter(|(_, errors)| errors.are_far_off());
-    let (n, worst) = (off.clone().count(), off.max_by(|a, b| a.1.size().total_cmp(&b.1.size())));
-    let (facts, errors) = worst?;
-    Some(Problem::BillOff {
-        off: n,
-        checked: checked.len(),
-        worst: facts.session.clone(),
-        errors: *errors,
-    })
+    if run.rows.iter().any(is_modelled) {
+        texts.push(format!(
+            "waits for compactions are modelled, not measured: {:.0} ms to the first token, {:.0} \
+             tokens a second read and {:.0} written",
+            profile.first_token_ms, profile.prefill_per_s, profile.decode_per_s
+        ));
+    }
+    texts.into_iter().map(|text| Finding::limit("bills_assume", text)).collect()
 }
 
 #[cfg(test)]

@@ -1,40 +1,75 @@
 //! Findings on compactions with unusable replies or without effect.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use super::{Evidence, owned, place};
+use recap_core::model::{CompactionRow, Fallbacks, Finding, RowKind, StrategyRow, is_of_size};
+use recap_core::text::grouped;
+
+use super::{Check, Evidence, joined};
 use crate::idle::longest_run;
 use crate::rows::Entry;
-use recap_core::model::{CompactionRow, Limit, Problem, RowKind, RowName, is_of_size};
+
+pub(super) const FINDINGS: &[Check] = &[unusable_replies, idle_compactions];
 
 /// Number of successive idle compactions from which they are a finding.
 const IDLE: u64 = 2;
 
 /// Unusable replies of the compactor: first those that leave rows without a rank.
-pub fn unusable_replies(run: &Evidence<'_>) -> Vec<Problem> {
-    let of = |ranked: bool| {
-        let those = run.rows.iter().filter(|entry| {
-            entry.replies.unusable > 0 && ranked == (entry.row.row_kind != RowKind::Unusable)
-        });
-        let rows: Vec<_> = those.map(|entry| (place(entry), entry.replies.clone())).collect();
-        (!rows.is_empty()).then_some(Problem::UnusableReplies { rows, ranked })
+fn unusable_replies(run: &Evidence<'_>) -> Vec<Finding> {
+    let bad = run.rows.iter().filter(|entry| entry.replies.unusable > 0);
+    let (unranked, ranked): (Vec<&Entry>, Vec<&Entry>) =
+        bad.partition(|entry| entry.row.row_kind == RowKind::Unusable);
+    let found = |rows: Vec<&Entry>, says: &str| {
+        let each: Vec<_> = rows.iter().map(|entry| (&entry.row, replies(entry))).collect();
+        let text = format!("{says}: {}", joined(&each));
+        (!rows.is_empty()).then(|| Finding::problem("unusable_replies", text))
     };
-    [of(false), of(true)].into_iter().flatten().collect()
+    let too_many = "too many replies of the compactor were unusable, so these rows are not ranked, \
+                    whatever their fallback kept";
+    let unranked = found(unranked, too_many).map(|found| found.changing_figures(true));
+    let ranked = found(ranked, "some replies of the compactor were unusable");
+    [unranked, ranked].into_iter().flatten().collect()
+}
+
+/// For example " 3 of 40 (2 empty, 1 refused), falling back 1 of 9 times".
+fn replies(entry: &Entry) -> String {
+    let found = &entry.replies;
+    let reasons = found.reasons.iter();
+    let reasons = reasons.map(|(reason, n)| format!("{} {}", grouped(*n), reason.words()));
+    let reasons = reasons.collect::<Vec<String>>().join(", ");
+    let Fallbacks { asked, fell_back } = found.fallbacks;
+    let fell_back = match fell_back {
+        0 => String::new(),
+        times => format!(", falling back {} of {} times", grouped(times), grouped(asked)),
+    };
+    let (unusable, replies) = (grouped(found.unusable), grouped(found.replies));
+    format!(" {unusable} of {replies} ({reasons}){fell_back}")
 }
 
 /// Strategies that compact repeatedly and free almost nothing: first those whose
 /// trigger is a size that they never get below, then the others.
-pub fn idle(run: &Evidence<'_>) -> Vec<Problem> {
+fn idle_compactions(run: &Evidence<'_>) -> Vec<Finding> {
     let found = |by_size: bool| {
         let rows = idle_runs(run, |row| is_of_size(&row.trigger) == by_size);
-        (!rows.is_empty()).then_some(Problem::IdleCompactions { rows, by_size })
+        let why = match (by_size, rows.len()) {
+            (_, 0) => return None,
+            (true, 1) => "it triggers again at once and frees almost nothing",
+            (true, _) => "they trigger again at once and free almost nothing",
+            (false, _) => "each time the cache breaks for next to nothing",
+        };
+        let each = joined(&rows);
+        let text = format!("compactions freed less than 5 % of the context: {each}; {why}");
+        Some(Finding::problem("idle_compactions", text))
     };
     [found(true), found(false)].into_iter().flatten().collect()
 }
 
 /// The rows concerned, each with the largest number of successive idle
 /// compactions in a cell, of stages with such a trigger.
-fn idle_runs(run: &Evidence<'_>, counts: impl Fn(&CompactionRow) -> bool) -> Vec<(RowName, u64)> {
+fn idle_runs<'a>(
+    run: &Evidence<'a>,
+    counts: impl Fn(&CompactionRow) -> bool,
+) -> Vec<(&'a StrategyRow, String)> {
     let mut longest: BTreeMap<(String, String), u64> = BTreeMap::new();
     for session in run.results.iter() {
         for cell in session.cells() {
@@ -47,20 +82,11 @@ fn idle_runs(run: &Evidence<'_>, counts: impl Fn(&CompactionRow) -> bool) -> Vec
             }
         }
     }
-    let of = |entry: &Entry| {
-        let key = (entry.row.strategy.clone(), entry.row.window.clone());
-        Some((place(entry), *longest.get(&key)?))
+    let of = |entry: &'a Entry| {
+        let times = longest.get(&(entry.row.strategy.clone(), entry.row.window.clone()))?;
+        Some((&entry.row, format!(" {times} times in a row")))
     };
     run.strategies().filter_map(of).collect()
-}
-
-/// Strategies whose summaries a model should write, if the offline summary wrote
-/// them.
-pub fn offline_summaries(run: &Evidence<'_>) -> Option<Limit> {
-    let rows = run.rows.iter().filter(|e| e.row.row_kind == RowKind::OfflineSummary);
-    let names: BTreeSet<&str> = rows.map(|e| e.row.strategy.as_str()).collect();
-    let (strategies, compactor) = (owned(names), run.manifest.compactor.clone());
-    (!strategies.is_empty()).then_some(Limit::OfflineSummaries { strategies, compactor })
 }
 
 #[cfg(test)]

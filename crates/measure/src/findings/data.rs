@@ -3,11 +3,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Evidence;
-use crate::cluster;
 use recap_core::model::{
-    AgainstFull, Counts, Limit, SampleSizeLimit, SessionFacts, TokensSource, catalogue,
+    AgainstFull, EXAM_REFERENCES, EXAM_REQUESTS, Finding, SessionFacts, Support, TokensSource,
 };
+use recap_core::text::{counted, form_for, grouped};
+use recap_core::wording::number::percent;
+
+use super::{Check, Evidence};
+use crate::cluster;
+
+pub(super) const FINDINGS: &[Check] = &[few_units, counts, left_out];
 
 impl<'a> Evidence<'a> {
     /// The sessions for which a row has a figure of the primary measure; all
@@ -15,68 +20,124 @@ impl<'a> Evidence<'a> {
     fn scored(&self) -> Vec<&'a SessionFacts> {
         let units: BTreeSet<usize> =
             self.rows.iter().flat_map(|entry| entry.scores.keys().copied()).collect();
-        match units.is_empty() {
-            true => self.facts.iter().collect(),
-            false => units.into_iter().map(|unit| &self.facts[unit]).collect(),
+        if units.is_empty() {
+            return self.facts.iter().collect();
         }
+        units.into_iter().map(|unit| &self.facts[unit]).collect()
     }
 }
 
-/// What a small number of sessions allows to conclude (reference §7).
-pub(super) fn few_clusters(run: &Evidence<'_>) -> Option<Limit> {
-    let n = run.rows.iter().filter_map(|e| e.row.number(catalogue::N_CLUSTERS)).fold(0.0, f64::max);
+/// What a small number of sessions or projects allows to conclude (reference §7).
+fn few_units(run: &Evidence<'_>) -> Vec<Finding> {
+    let texts = [few_clusters(run), one_project(run), thin_exams(run)];
+    texts.into_iter().flatten().map(|text| Finding::limit("few_units", text)).collect()
+}
+
+/// That so few sessions or projects are described and nothing is decided.
+pub(crate) fn only_described(run: &Evidence<'_>) -> Option<String> {
+    few_clusters(run).filter(|_| run.clusters() <= 5)
+}
+
+fn few_clusters(run: &Evidence<'_>) -> Option<String> {
     let any = |verdict| run.rows.iter().any(|e| e.row.verdict == Some(verdict));
-    let allows = match n as u64 {
+    let allows = match run.clusters() {
         0 => return None,
-        1..=5 => SampleSizeLimit::Description,
-        6..=9 => SampleSizeLimit::NoNonInferior,
-        10..=19 => SampleSizeLimit::Provisional,
-        _ if any(AgainstFull::ProvisionalNonInferior) => SampleSizeLimit::RareLosses,
-        _ if any(AgainstFull::Undecided) => SampleSizeLimit::SmallDifferences,
+        1..=5 => "described, not decided",
+        6..=9 => "no strategy can be called non-inferior",
+        10..=19 => "non-inferior is provisional",
+        _ if any(AgainstFull::ProvisionalNonInferior) => {
+            "where non-inferior is provisional, losses that are rare and heavy could still hide"
+        }
+        _ if any(AgainstFull::Undecided) => {
+            "undecided rows may still differ by less than their mde"
+        }
         _ => return None,
     };
     let noun = cluster::noun(run.scored().into_iter());
-    Some(Limit::FewClusters { clusters: n as u64, noun, allows })
+    Some(format!("{}: {allows}", counted(run.clusters(), noun)))
 }
 
-/// Sessions that all come from one project.
-pub(super) fn one_project(run: &Evidence<'_>) -> Option<Limit> {
-    let behind = run.scored();
-    let projects: BTreeSet<Option<&str>> = behind.iter().map(|f| f.cluster.as_deref()).collect();
-    let only = projects.len() == 1 && !projects.contains(&None) && behind.len() > 1;
-    only.then_some(Limit::OneProject { sessions: behind.len() })
-}
-
-/// How many sessions are counted by the provider and how many by the
-/// vocabulary, and why (reference §0); `None` if no recording has usage.
-pub fn counts(run: &Evidence<'_>) -> Option<Limit> {
-    let with = |source| run.facts.iter().filter(move |f| f.tokens_source == source);
-    let known = || with(TokensSource::Calibrated).filter_map(|f| f.calibration.as_ref());
-    let exact = |asked| with(TokensSource::Exact).filter(move |f| f.calibration.is_some() == asked);
-    run.facts.iter().any(|f| f.calibration.is_some()).then(|| {
-        Limit::Counts(Counts {
-            scaled: with(TokensSource::Calibrated).count(),
-            sessions: run.facts.len(),
-            as_asked: exact(true).count(),
-            without_usage: exact(false).count(),
-            ahead: known().filter_map(|c| c.forward).fold(0.0, f64::max),
-            behind: known().filter_map(|c| c.after_boundary).fold(0.0, f64::max),
-        })
+fn one_project(run: &Evidence<'_>) -> Option<String> {
+    let scored = run.scored();
+    let projects: BTreeSet<Option<&str>> = scored.iter().map(|f| f.cluster.as_deref()).collect();
+    let only = projects.len() == 1 && !projects.contains(&None) && scored.len() > 1;
+    only.then(|| {
+        format!(
+            "all {} sessions that are scored come from one project: intervals speak of more \
+             sessions of it, not of other projects",
+            scored.len()
+        )
     })
 }
 
+/// Sessions that the measures of the exam leave out (reference §4).
+fn thin_exams(run: &Evidence<'_>) -> Option<String> {
+    let thin = run.facts.iter().filter(|f| !Support::whole(f).suffices()).count();
+    (run.manifest.cuts == "none" && thin > 0).then(|| {
+        format!(
+            "{thin} of {} {} for fewer than {EXAM_REFERENCES} references or at fewer than \
+             {EXAM_REQUESTS} requests: reference recall leaves {} out",
+            counted(run.facts.len(), "session"),
+            form_for(thin, "asks", "ask"),
+            form_for(thin, "it", "them")
+        )
+    })
+}
+
+/// How many sessions are counted by the provider and how many by the
+/// vocabulary, and why (reference §0); nothing if no recording has usage.
+fn counts(run: &Evidence<'_>) -> Vec<Finding> {
+    if run.facts.iter().all(|facts| facts.calibration.is_none()) {
+        return Vec::new();
+    }
+    let with = |source| run.facts.iter().filter(move |f| f.tokens_source == source);
+    let exact = |asked| with(TokensSource::Exact).filter(move |f| f.calibration.is_some() == asked);
+    let mut text = format!(
+        "tokens of {} of {} are the provider's own count from request to request",
+        grouped(with(TokensSource::Calibrated).count()),
+        counted(run.facts.len(), "session")
+    );
+    let exact = [(exact(true).count(), "as asked"), (exact(false).count(), "without usage")];
+    let exact: Vec<String> = (exact.iter().filter(|(n, _)| *n > 0))
+        .map(|(n, why)| format!("{} {why}", grouped(*n)))
+        .collect();
+    if !exact.is_empty() {
+        text += &format!("; counted by the vocabulary alone: {}", exact.join(", "));
+    }
+    let scaled = || with(TokensSource::Calibrated).filter_map(|f| f.calibration.as_ref());
+    let ahead = scaled().filter_map(|c| c.forward).fold(0.0, f64::max);
+    if ahead > 0.0 {
+        text += &format!(
+            "; what strategies write is sized by one factor for the session, whose count was off by \
+             up to {} in the median ahead of what it was fitted to",
+            percent(ahead)
+        );
+    }
+    let after_compaction = scaled().filter_map(|c| c.after_boundary).fold(0.0, f64::max);
+    if after_compaction > 0.0 {
+        text += &format!(", {} behind recorded compactions", percent(after_compaction));
+    }
+    vec![Finding::limit("counts", text)]
+}
+
 /// Records that the import left out.
-pub fn left_out(run: &Evidence<'_>) -> Option<Limit> {
+fn left_out(run: &Evidence<'_>) -> Vec<Finding> {
     let mut reasons: BTreeMap<&str, u64> = BTreeMap::new();
     for (reason, n) in run.facts.iter().flat_map(|f| &f.left_out) {
         *reasons.entry(reason).or_default() += n;
     }
-    let mut records: Vec<(String, u64)> =
-        reasons.into_iter().map(|(reason, n)| (reason.to_owned(), n)).collect();
+    if reasons.is_empty() {
+        return Vec::new();
+    }
+    let mut records = Vec::from_iter(reasons);
     // The sort is stable: reasons with equal numbers keep their alphabetical
     // order.
     records.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
-    (!records.is_empty()).then_some(Limit::LeftOut { records })
+    let each = records.iter().map(|(reason, n)| {
+        format!("{} {}", grouped(*n), reason.strip_suffix(" record").unwrap_or(reason))
+    });
+    let each = each.collect::<Vec<_>>().join(", ");
+    vec![Finding::limit("left_out", format!("records left out on import: {each}"))]
 }
 
 #[cfg(test)]

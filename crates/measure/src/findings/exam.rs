@@ -3,21 +3,21 @@
 
 use std::collections::BTreeMap;
 
-use super::{Evidence, among_cells, place};
-use crate::FLOOR;
-use crate::preference::keeps_enough;
-use crate::rows::Entry;
-use recap_core::model::FULL;
 use recap_core::model::{
-    Cell, EXAM_REFERENCES, EXAM_REQUESTS, Limit, NATIVE, Primary, Problem, RowKind,
-    SMALLEST_NATIVE, SPREAD, Support, VALID_WITHIN, catalogue, is_exam_doubtful,
+    Cell, FULL, Finding, NATIVE, Primary, RowKind, SMALLEST_NATIVE, catalogue, is_exam_doubtful,
 };
+use recap_core::text::{counted, form_for};
+use recap_core::wording::number::percent;
+use recap_core::wording::{listed, window};
 
-/// Largest share of the best score that a bare list of names may have.
-const GAMED: f64 = 0.8;
+use super::{Check, Evidence, among_cells};
+use crate::rows::Entry;
+
+pub(super) const FINDINGS: &[Check] =
+    &[exam_in_doubt, nothing_compacts, not_cut, open_loop, small_windows];
 
 /// Windows at which no strategy compacted anything (how-it-works §40).
-pub(super) fn nothing_compacts(run: &Evidence<'_>) -> Vec<Problem> {
+fn nothing_compacts(run: &Evidence<'_>) -> Vec<Finding> {
     let largest = |window: &str| {
         // A data set may have windows of its own.
         let here = among_cells(run.results, |cell| {
@@ -30,87 +30,67 @@ pub(super) fn nothing_compacts(run: &Evidence<'_>) -> Vec<Problem> {
         let mut strategies = rows.iter().filter(|e| e.row.row_kind != RowKind::Control).peekable();
         strategies.peek().is_some() && strategies.all(|e| !e.acted && e.row.failed.is_empty())
     };
-    let windows = run.at_windows().filter(idle).map(|rows| rows[0].row.window.clone());
-    windows.map(|window| Problem::NothingCompacts { largest: largest(&window), window }).collect()
-}
-
-/// Windows at which an empty context has nearly the score of the whole
-/// conversation (reference §5).
-pub(super) fn narrow_scale(run: &Evidence<'_>) -> Vec<Problem> {
-    let narrow = |rows: &[&Entry]| {
-        let recall = |name: &str| {
-            let row = rows.iter().find(|e| e.row.strategy == name)?;
-            row.row.number(catalogue::RECALL)
-        };
-        let (floor, ceiling) = (recall(FLOOR)?, recall(FULL)?);
-        let window = rows[0].row.window.clone();
-        (ceiling - floor < SPREAD).then_some(Problem::NarrowScale { window, floor, ceiling })
+    let windows = run.at_windows().filter(idle).map(|rows| rows[0].row.window.as_str());
+    let text = |label| {
+        format!(
+            "nothing compacts at {}: the largest context seen is {}; choose a smaller --window",
+            window(label),
+            counted(largest(label), "token")
+        )
     };
-    run.at_windows().filter_map(narrow).collect()
+    windows.map(|label| Finding::problem("nothing_compacts", text(label))).collect()
 }
 
 /// The instrument's own error, if a recording shows it (reference §4).
-pub(super) fn in_doubt(run: &Evidence<'_>) -> Option<Problem> {
-    let full = run.rows.iter().find(|e| e.row.strategy == FULL).or(run.rows.first())?;
-    let share = full.row.number(catalogue::DID_WITHOUT)?;
-    is_exam_doubtful(share).then_some(Problem::ExamInDoubt { share })
-}
-
-/// A bare list of identifiers with nearly the score of the best row that keeps
-/// enough to be useful.
-pub(super) fn names_suffice(run: &Evidence<'_>) -> Option<Problem> {
-    let measure = run.primary.measure();
-    let worst = run.at_windows().filter_map(|rows| {
-        let of = |e: &Entry| e.row.number(measure);
-        let list = of(rows.iter().find(|e| e.row.strategy == "id-list")?)?;
-        let best = rows.iter().find(|e| e.row.rank.is_some())?;
-        let kept = of(best)?;
-        let near = list >= GAMED * kept && keeps_enough(&best.row, run.primary);
-        near.then(|| Problem::NamesSuffice { best: place(best), kept, list })
-    });
-    // A list of names alone cannot answer questions.
-    (run.primary != Primary::Continuity).then_some(worst)?.next()
-}
-
-/// Rows in which the smaller context made the answerer better or worse, which
-/// would be credited to the strategy (reference §6).
-pub(super) fn size_matters(run: &Evidence<'_>) -> Option<Problem> {
-    let apart = run.strategies().filter_map(|entry| {
-        let own = entry.row.number(catalogue::RECALL_VERBATIM)?;
-        let full = entry.row.number(catalogue::RECALL_VERBATIM_FULL)?;
-        ((own - full).abs() > VALID_WITHIN).then(|| (place(entry), own, full))
-    });
-    let rows: Vec<_> = apart.collect();
-    (!rows.is_empty()).then_some(Problem::SizeMatters { rows })
-}
-
-/// Sessions that the measures of the exam leave out (reference §4).
-pub fn thin(run: &Evidence<'_>) -> Option<Problem> {
-    let thin = run.facts.iter().filter(|f| !Support::whole(f).suffices()).count();
-    (run.manifest.cuts == "none" && thin > 0).then_some(Problem::ThinExams {
-        thin,
-        sessions: run.facts.len(),
-        references: EXAM_REFERENCES,
-        requests: EXAM_REQUESTS,
-    })
+fn exam_in_doubt(run: &Evidence<'_>) -> Vec<Finding> {
+    let full = run.rows.iter().find(|e| e.row.strategy == FULL).or(run.rows.first());
+    let share = full.and_then(|full| full.row.number(catalogue::DID_WITHOUT));
+    let Some(share) = share.filter(|share| is_exam_doubtful(*share)) else { return Vec::new() };
+    let text = format!(
+        "after its own compactions the recorded agent did without {} of what this exam would have \
+         asked for: read needed facts kept with that error in mind",
+        percent(share)
+    );
+    let ranks = run.primary == Primary::ReferenceRecall;
+    let weight = if ranks { 0.9 } else { 0.0 };
+    vec![Finding::problem("exam_in_doubt", text).changing_figures(true).weighing(weight)]
 }
 
 /// Sessions without a place for a cut (how-it-works §44).
-pub(super) fn not_cut(run: &Evidence<'_>) -> Option<Problem> {
+fn not_cut(run: &Evidence<'_>) -> Vec<Finding> {
     let mut reasons: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for facts in run.facts {
         if let Some(why) = &facts.no_cut {
             reasons.entry(why.to_string()).or_default().push(&facts.session);
         }
     }
-    let sessions = reasons.values().map(Vec::len).sum();
-    let (why, named) = reasons.first_key_value()?;
-    let (example, why) = (named[0].to_owned(), why.clone());
-    Some(Problem::NotCut { sessions, of: run.facts.len(), example, why })
+    let sessions: usize = reasons.values().map(Vec::len).sum();
+    let Some((why, named)) = reasons.first_key_value() else { return Vec::new() };
+    let text = format!(
+        "{sessions} of {} {} not cut, for example {}: {why}",
+        counted(run.facts.len(), "session"),
+        form_for(sessions, "is", "are"),
+        named[0]
+    );
+    vec![Finding::problem("not_cut", text)]
+}
+
+/// What no exam of a replay measures: how the agent would have gone on, and at cuts whether intent
+/// is kept.
+fn open_loop(run: &Evidence<'_>) -> Vec<Finding> {
+    let replay = "replay is open loop: the recorded agent does not react to what was forgotten, so \
+                  this measures memory and size, not task success";
+    let cuts = "cuts ask for identifiers that the agent used next; whether intent, reasons and \
+                rules survive takes questions";
+    let mut found = vec![Finding::limit("open_loop", replay).weighing(0.1)];
+    if run.primary == Primary::FactsKept {
+        found.push(Finding::limit("open_loop", cuts).weighing(0.4));
+    }
+    found
 }
 
 /// Windows smaller than those of recorded agents (how-it-works §10).
-pub(super) fn small_windows(run: &Evidence<'_>) -> Option<Limit> {
+fn small_windows(run: &Evidence<'_>) -> Vec<Finding> {
     let is_small = |cell: &Cell| {
         let window = &cell.key.window;
         let tokens = cell.rows().map(|rows| rows.window);
@@ -120,13 +100,21 @@ pub(super) fn small_windows(run: &Evidence<'_>) -> Option<Limit> {
     let small = among_cells(run.results, |cell| {
         is_small(cell).then(|| cell.key.window.clone()).into_iter().collect()
     });
-    let (windows, scaled) = (Vec::from_iter(small), run.manifest.scaled);
-    (!windows.is_empty()).then_some(Limit::SmallWindows { windows, scaled })
-}
-
-/// An exam of identifiers does not measure whether intent is kept.
-pub(super) fn identifiers_only(run: &Evidence<'_>) -> Option<Limit> {
-    (run.primary == Primary::FactsKept).then_some(Limit::IdentifiersOnly)
+    if small.is_empty() {
+        return Vec::new();
+    }
+    let scaled = "thresholds are scaled to the window, but ";
+    let text = format!(
+        "results at {} do not predict a native window: {}single tool results do not shrink with it",
+        listed(&small.iter().map(|label| window(label)).collect::<Vec<_>>()),
+        if run.manifest.scaled { scaled } else { "" }
+    );
+    // Where another window is as large as those of agents, what is recommended may be there.
+    let all = run
+        .rows
+        .iter()
+        .all(|entry| entry.row.window != NATIVE && entry.window_tokens < SMALLEST_NATIVE as f64);
+    vec![Finding::limit("small_windows", text).weighing(if all { 0.2 } else { 0.0 })]
 }
 
 #[cfg(test)]

@@ -1,70 +1,126 @@
 //! Findings on the answerer, the judge and the compactor: what scores can show
 //! (reference §6 and §7).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Evidence, among_cells};
 use recap_core::model::{
-    Answer, Cell, Limit, NoGrade, Primary, Problem, QuestionRow, RowKind, Source, Ungraded, Verdict,
+    Answer, Cell, Finding, NoGrade, Primary, QuestionRow, RowKind, Source, TRUSTED_FALSE_ACCEPTS,
+    TRUSTED_KAPPA, Verdict,
 };
+use recap_core::text::{counted, form_for};
+use recap_core::wording::number::percent;
+
+use super::{Check, Evidence, among_cells};
+
+pub(super) const FINDINGS: &[Check] =
+    &[judges_disagree, ungraded, unrecovered, unchecked, offline_roles, uncalibrated];
 
 /// Largest number of reasons in a report.
 const REASONS: usize = 5;
+/// Share of ungraded answers from which a figure is questioned (how-it-works §41).
+const QUESTIONED: f64 = 0.05;
+/// The result of `recap judge calibrate` for the judge without a model;
+/// `tests/suite/judge_real.rs` measures it again.
+const UNTRUSTED: &str = "the offline judge accepts too many answers that people find wrong (`recap \
+                         judge calibrate`)";
 
-/// A model that grades, whose error was not measured.
-pub(super) fn uncalibrated(run: &Evidence<'_>) -> Option<Limit> {
-    let judges = || run.manifest.judges().map(str::to_owned).collect();
-    let judge = run.manifest.judge.clone();
-    (run.manifest.graded_by() == Source::Model && run.asks())
-        .then(|| Limit::Uncalibrated { judge, judges: judges() })
+impl Evidence<'_> {
+    /// This weight where answers rank, else none.
+    fn where_asked(&self, weight: f64) -> f64 {
+        if self.primary == Primary::Continuity { weight } else { 0.0 }
+    }
 }
 
 /// Judges that contradict each other, so that not all can be right.
-pub(super) fn at_odds(run: &Evidence<'_>) -> Option<Problem> {
-    let panel = run.panel.filter(|panel| panel.is_doubtful())?;
-    Some(Problem::JudgesDisagree {
-        judges: panel.judges[..2].to_vec(),
-        kappa: panel.kappa?,
-        answers: panel.both,
+fn judges_disagree(run: &Evidence<'_>) -> Vec<Finding> {
+    let panel = run.panel.filter(|panel| panel.is_doubtful());
+    let Some((panel, kappa)) = panel.and_then(|panel| Some((panel, panel.kappa?))) else {
+        return Vec::new();
+    };
+    let text = format!(
+        "the judges disagree: kappa {kappa:.2} between {} on {}, below {TRUSTED_KAPPA}; scores depend \
+         on who grades",
+        panel.judges[..2].join(" and "),
+        counted(panel.both, "answer")
+    );
+    let found = Finding::problem("judges_disagree", text).changing_figures(true);
+    vec![found.weighing(run.where_asked(0.95))]
+}
+
+/// What a role without a model leaves open.
+fn offline_roles(run: &Evidence<'_>) -> Vec<Finding> {
+    let mut found = Vec::new();
+    found.extend(no_answers_or_grades(run));
+    let texts = [offline_summaries(run), paraphrased(run), sentences_unread(run)];
+    found.extend(texts.into_iter().flatten().map(|text| Finding::limit("offline_roles", text)));
+    found
+}
+
+/// What scores without an answerer or a judge can show.
+fn no_answers_or_grades(run: &Evidence<'_>) -> Option<Finding> {
+    let manifest = run.manifest;
+    let text = match (manifest.answered_by(), manifest.graded_by()) {
+        _ if !run.asks() => return None,
+        (Source::Model, Source::Model) => return None,
+        (Source::Model, Source::Lexical) => format!(
+            "what {} answers is graded offline, by words: what is right in other words may count as \
+             wrong; {UNTRUSTED}; `recap judge RUN --judge MODEL` has the same answers graded by a \
+             model",
+            manifest.answerer
+        ),
+        (Source::Lexical, _) => {
+            "no model answers the questions: one counts where one of the three \
+                                 best passages of the context still states its answer, which ranks \
+                                 strategies and says nothing of what a model answers"
+                .to_owned()
+        }
+    };
+    Some(Finding::limit("offline_roles", text).weighing(run.where_asked(0.6)))
+}
+
+/// Strategies whose summaries a model should write, where none does.
+fn offline_summaries(run: &Evidence<'_>) -> Option<String> {
+    let rows = run.rows.iter().filter(|e| e.row.row_kind == RowKind::OfflineSummary);
+    let names: BTreeSet<&str> = rows.map(|e| e.row.strategy.as_str()).collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "offline summaries, not ranked: {}. Their summaries come from the {} compactor, so \
+             these rows measure it and not the strategy",
+            Vec::from_iter(names).join(", "),
+            run.manifest.compactor
+        )
     })
 }
 
-/// What scores without a model in a role can show.
-pub fn offline(run: &Evidence<'_>) -> Option<Limit> {
-    let manifest = run.manifest;
-    let limit = match (manifest.answered_by(), manifest.graded_by()) {
-        (Source::Model, Source::Model) => None,
-        (Source::Model, Source::Lexical) => {
-            Some(Limit::OfflineJudge { answerer: manifest.answerer.clone() })
-        }
-        (Source::Lexical, _) => Some(Limit::NoAnswerer),
-    };
-    limit.filter(|_| run.asks())
-}
-
 /// Summaries in a model's own words, which a comparison of words may not recognise.
-pub(super) fn paraphrased(run: &Evidence<'_>) -> Option<Limit> {
+fn paraphrased(run: &Evidence<'_>) -> Option<String> {
     let manifest = run.manifest;
     let has_models = [manifest.answered_by(), manifest.graded_by()] == [Source::Model; 2];
-    if manifest.compacted_by() == Source::Lexical || has_models || !run.asks() {
-        return None;
-    }
-    let (strategies, compactor) = (summed_up(run), manifest.compactor.clone());
-    (!strategies.is_empty()).then_some(Limit::Paraphrased { compactor, strategies })
+    let strategies = summed_up(run).filter(|_| !has_models && run.asks())?;
+    Some(format!(
+        "{} writes summaries in its own words, and words are compared without a model: what is said \
+         otherwise counts as lost, so the scores of {strategies} are too low rather than too high",
+        manifest.compactor
+    ))
 }
 
 /// Rows at whose cuts a model's sentences count as kept where they hold the
 /// identifiers and the words around them.
-pub(super) fn sentences_unread(run: &Evidence<'_>) -> Option<Limit> {
-    if run.manifest.compacted_by() == Source::Lexical || run.primary != Primary::FactsKept {
-        return None;
-    }
-    let (strategies, compactor) = (summed_up(run), run.manifest.compactor.clone());
-    (!strategies.is_empty()).then_some(Limit::SentencesUnread { compactor, strategies })
+fn sentences_unread(run: &Evidence<'_>) -> Option<String> {
+    let strategies = summed_up(run).filter(|_| run.primary == Primary::FactsKept)?;
+    Some(format!(
+        "{} wrote the summaries of {strategies}: a fact counts as kept where its identifier stands \
+         among its own words, so a sentence that denies it or takes another subject may count too \
+         (in a trial 0.83 and 0.44 of the facts)",
+        run.manifest.compactor
+    ))
 }
 
 /// The strategies for which a model wrote summaries, in a whole session or at a cut.
-fn summed_up(run: &Evidence<'_>) -> Vec<String> {
+fn summed_up(run: &Evidence<'_>) -> Option<String> {
+    if run.manifest.compacted_by() == Source::Lexical {
+        return None;
+    }
     let mut names = among_cells(run.results, |cell| {
         let rows = cell.rows().filter(|_| cell.row_kind != RowKind::Control);
         let wrote = rows.is_some_and(|rows| rows.compactions.iter().any(|c| c.model_calls > 0));
@@ -75,11 +131,139 @@ fn summed_up(run: &Evidence<'_>) -> Vec<String> {
         let wrote = rows.filter(|row| row.exam().is_some_and(|exam| !exam.replies.is_empty()));
         names.extend(wrote.map(|row| row.strategy.clone()));
     }
-    Vec::from_iter(names)
+    (!names.is_empty()).then(|| Vec::from_iter(names).join(", "))
+}
+
+/// A model that grades, whose error was not measured.
+fn uncalibrated(run: &Evidence<'_>) -> Vec<Finding> {
+    if run.manifest.graded_by() == Source::Lexical || !run.asks() {
+        return Vec::new();
+    }
+    let judges: String = run.manifest.judges().map(|judge| format!(" --judge {judge}")).collect();
+    let text = format!(
+        "the judge {} is not calibrated by this run, so how often it is wrong is not known: `recap \
+         judge calibrate FILE{judges}` measures it on answers that people graded; it may be trusted \
+         from kappa {TRUSTED_KAPPA} on and below {} of wrong answers accepted, by the upper bound",
+        run.manifest.judge,
+        percent(TRUSTED_FALSE_ACCEPTS)
+    );
+    vec![Finding::limit("uncalibrated", text).weighing(run.where_asked(0.5))]
+}
+
+/// Numbers of answers by question: the position of its session, and its own.
+type Answers = BTreeMap<(usize, u32), usize>;
+
+/// Answers without a grade for one reason.
+struct Ungraded {
+    reason: NoGrade,
+    missing: Answers,
+}
+
+/// Answers without a grade, by reason (reference §5). Answers that cannot be
+/// graded are distinguished from occasional failures of a model.
+fn ungraded(run: &Evidence<'_>) -> Vec<Finding> {
+    let mut asked = Answers::new();
+    let mut reasons: BTreeMap<String, Ungraded> = BTreeMap::new();
+    for (at, session) in run.results.iter().enumerate() {
+        for row in session.cells().iter().flat_map(questions) {
+            let question = (at, row.question);
+            *asked.entry(question).or_default() += 1;
+            if let Some(Verdict::Unscored(reason)) = row.verdict() {
+                let of_reason = reasons.entry(reason.to_string());
+                let of_reason = of_reason.or_insert_with(|| Ungraded {
+                    reason: reason.clone(),
+                    missing: Answers::new(),
+                });
+                *of_reason.missing.entry(question).or_default() += 1;
+            }
+        }
+    }
+    let answers: usize = asked.values().sum();
+    let number = |of: &Ungraded| of.missing.values().sum::<usize>();
+    let found = |missing: usize, text: String| {
+        let questioned = missing as f64 > QUESTIONED * answers as f64;
+        let found = Finding::problem("ungraded", text).changing_figures(questioned);
+        found.weighing(if questioned { run.where_asked(0.8) } else { 0.0 })
+    };
+    let mut reasons: Vec<Ungraded> = reasons.into_values().collect();
+    // The sort is stable: reasons with equal numbers keep their alphabetical
+    // order.
+    reasons.sort_by_key(|of| std::cmp::Reverse(number(of)));
+    let uneven = reasons.iter().any(|of| !of.is_throughout(&asked));
+    let (first, others) = reasons.split_at(reasons.len().min(REASONS));
+    let mut all: Vec<Finding> =
+        first.iter().map(|of| found(number(of), of.sentence(&asked))).collect();
+    if !others.is_empty() {
+        let missing = others.iter().map(number).sum();
+        let text = format!(
+            "{missing} of {} {} missing or not graded for {}: see questions.csv",
+            counted(answers, "answer"),
+            form_for(missing, "is", "are"),
+            counted(others.len(), "other reason")
+        );
+        all.push(found(missing, text));
+    }
+    if uneven {
+        let text = "what is not answered or not graded counts neither as right nor as wrong: scores \
+                    of different strategies rest on somewhat different questions";
+        all.push(Finding::problem("ungraded", text));
+    }
+    all
+}
+
+impl Ungraded {
+    /// Whether all answers to the questions concerned are affected; `asked` has the number of
+    /// answers to each question.
+    fn is_throughout(&self, asked: &Answers) -> bool {
+        self.missing.iter().all(|(question, n)| asked[question] == *n)
+    }
+
+    /// For example "no answer came 3 of 8 times, to 2 of 4 questions: the model refused".
+    fn sentence(&self, asked: &Answers) -> String {
+        let missing: usize = self.missing.values().sum();
+        let answers: usize = asked.values().sum();
+        let questions = counted(asked.len(), "question");
+        let concerned = format!("to {} of {questions}", self.missing.len());
+        // The sentence has the words that stand before the reasons of these two.
+        let why = match &self.reason {
+            NoGrade::NotAnswered(why) => {
+                let times = counted(answers, "time");
+                return format!("no answer came {missing} of {times}, {concerned}: {why}");
+            }
+            NoGrade::Judge(reply) => reply.to_string(),
+            reason => reason.to_string(),
+        };
+        let are = form_for(missing, "is", "are");
+        format!("{missing} of {}, {concerned}, {are} not graded: {why}", counted(answers, "answer"))
+    }
+}
+
+/// Missing searches and answers with a recovery channel. Answers that cannot be
+/// graded are already reported elsewhere.
+fn unrecovered(run: &Evidence<'_>) -> Vec<Finding> {
+    let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
+    let mut answers = 0_usize;
+    for session in run.results.iter() {
+        let rows = session.cells().iter().flat_map(questions);
+        for recovered in rows.filter_map(|row| row.recovered.as_ref()) {
+            answers += 1;
+            if let Answer::Nothing(why) = &recovered.answered.answer {
+                *reasons.entry(why.to_string()).or_default() += 1;
+            }
+        }
+    }
+    let mut reasons = Vec::from_iter(reasons);
+    reasons.sort_by_key(|(_, missing)| std::cmp::Reverse(*missing));
+    let text = |(reason, missing)| {
+        let times = counted(answers, "time");
+        format!("no answer came {missing} of {times} with a recovery channel: {reason}")
+    };
+    let texts = reasons.into_iter().take(REASONS).map(text);
+    texts.map(|text| Finding::problem("ungraded", text).changing_figures(true)).collect()
 }
 
 /// Facts at cuts on whose statements the judge gave no usable reply.
-fn unchecked(run: &Evidence<'_>) -> Option<Problem> {
+fn unchecked(run: &Evidence<'_>) -> Vec<Finding> {
     let (mut facts, mut cuts) = (0, 0);
     for session in run.results.iter() {
         let rows = session.cuts().iter().flat_map(|cut| &cut.rows);
@@ -88,95 +272,22 @@ fn unchecked(run: &Evidence<'_>) -> Option<Problem> {
             cuts += usize::from(count > 0);
         }
     }
-    (cuts > 0).then_some(Problem::Unchecked { facts, cuts })
+    if cuts == 0 {
+        return Vec::new();
+    }
+    let text = format!(
+        "the judge gave no usable reply on what was written at {}: {} there {} by the rule of \
+         words; --resume asks again",
+        counted(cuts, "cut"),
+        counted(facts, "fact"),
+        form_for(facts, "counts as carried", "count as carried")
+    );
+    vec![Finding::problem("ungraded", text).changing_figures(true)]
 }
 
-/// The place of an answer's question: data set, session, question.
-type QuestionKey = (String, String, u32);
-
-/// Answers without a grade, by reason (reference §5). Answers that cannot be
-/// graded are distinguished from occasional failures of a model.
-pub fn ungraded(run: &Evidence<'_>) -> Vec<Problem> {
-    let mut asked: BTreeMap<QuestionKey, usize> = BTreeMap::new();
-    let mut reasons: BTreeMap<String, (NoGrade, BTreeMap<QuestionKey, usize>)> = BTreeMap::new();
-    for session in run.results.iter() {
-        for (cell, row) in session.cells().iter().flat_map(rows) {
-            let place = (cell.key.dataset.clone(), cell.key.session.clone(), row.question);
-            if let Some(Verdict::Unscored(reason)) = row.verdict() {
-                let (_, places) = reasons
-                    .entry(reason.to_string())
-                    .or_insert_with(|| (reason.clone(), BTreeMap::new()));
-                *places.entry(place.clone()).or_default() += 1;
-            }
-            *asked.entry(place).or_default() += 1;
-        }
-    }
-    let (answers, of) = (asked.values().sum::<usize>(), asked.len());
-    let each = reasons.into_values().map(|(reason, places)| Ungraded {
-        answered: !matches!(reason, NoGrade::NotAnswered(_)),
-        throughout: places.iter().all(|(place, n)| asked[place] == *n),
-        missing: places.values().sum(),
-        answers,
-        questions: places.len(),
-        of,
-        why: describe(&reason),
-    });
-    let mut each: Vec<Ungraded> = each.collect();
-    let uneven = each.iter().any(|ungraded| !ungraded.throughout);
-    // The sort is stable: reasons with equal numbers keep their alphabetical
-    // order.
-    each.sort_by_key(|ungraded| std::cmp::Reverse(ungraded.missing));
-    let others = each.split_off(each.len().min(REASONS));
-    let mut found: Vec<Problem> = each.into_iter().map(Problem::Ungraded).collect();
-    if !others.is_empty() {
-        let missing = others.iter().map(|ungraded| ungraded.missing).sum();
-        found.push(Problem::UngradedOtherwise { missing, answers, reasons: others.len() });
-    }
-    found.extend(uneven.then_some(Problem::UnevenQuestions));
-    found.extend(unchecked(run));
-    found
-}
-
-/// Missing searches and answers with a recovery channel. Answers that cannot be
-/// graded are already reported elsewhere.
-pub(super) fn unrecovered(run: &Evidence<'_>) -> Vec<Problem> {
-    let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
-    let mut answers = 0;
-    for session in run.results.iter() {
-        let rows = session.cells().iter().flat_map(rows);
-        for recovered in rows.filter_map(|(_, row)| row.recovered.as_ref()) {
-            answers += 1;
-            if let Answer::Nothing(why) = &recovered.answered.answer {
-                *reasons.entry(why.to_string()).or_default() += 1;
-            }
-        }
-    }
-    let mut reasons: Vec<(String, usize)> = reasons.into_iter().collect();
-    reasons.sort_by_key(|(_, missing)| std::cmp::Reverse(*missing));
-    let found = reasons.into_iter().take(REASONS).map(|(reason, missing)| Problem::Unrecovered {
-        missing,
-        answers,
-        reason,
-    });
-    found.collect()
-}
-
-/// A reason without the words that the finding already contains.
-fn describe(reason: &NoGrade) -> String {
-    match reason {
-        NoGrade::Judge(reply) => reply.to_string(),
-        NoGrade::NotAnswered(why) => why.to_string(),
-        NoGrade::Kind(_)
-        | NoGrade::Rubric
-        | NoGrade::NoJudge(_)
-        | NoGrade::Disagreement(_)
-        | NoGrade::Other(_) => reason.to_string(),
-    }
-}
-
-fn rows(cell: &Cell) -> impl Iterator<Item = (&Cell, &QuestionRow)> {
-    let rows = cell.rows().map_or(&[][..], |rows| &rows.questions);
-    rows.iter().map(move |row| (cell, row))
+/// Every answer to a question in a cell.
+fn questions(cell: &Cell) -> &[QuestionRow] {
+    cell.rows().map_or(&[], |rows| &rows.questions)
 }
 
 #[cfg(test)]
@@ -267,8 +378,8 @@ mod tests {
                 ("no judge", of(["openai/c", "openai/a", "offline"], both())),
                 ("models in all roles", of(MODELS, both())),
                 ("nothing is asked", unasked()),
-                ("facts at cuts", of_cuts("openai/c", [cut(0), cut(0)])),
-                ("facts at cuts, no compactor", of_cuts("offline", [cut(0), cut(0)])),
+                ("facts at cuts", of_cut("openai/c", cut(0))),
+                ("facts at cuts, no compactor", of_cut("offline", cut(0))),
             ],
         );
     }
@@ -282,9 +393,9 @@ mod tests {
         testkit::cut("s", Vec::new(), vec![CutRow { strategy, replicate: 0, row_kind, outcome }])
     }
 
-    fn of_cuts(compactor: &str, cuts: [Cut; 2]) -> Vec<Finding> {
+    fn of_cut(compactor: &str, cut: Cut) -> Vec<Finding> {
         let manifest = Manifest { compactor: compactor.into(), ..manifest(&["25%"]) };
-        let results = RunResults::new([], cuts);
+        let results = RunResults::new([], [cut]);
         of_run(&manifest, Primary::FactsKept, &[], &[], &results)
     }
 
@@ -341,7 +452,7 @@ mod tests {
                 ("seven reasons", of(8, vec![unscored(8, &eight)])),
                 ("nobody could grade a search", of(2, vec![full("RR"), searching()])),
                 ("no answer from a search", of(2, vec![full("RR"), refused])),
-                ("facts that no judge checked", of_cuts("openai/c", [cut(3), cut(0)])),
+                ("facts that no judge checked", of_cut("openai/c", cut(3))),
                 ("all graded", of(2, vec![full("RR"), summed_up("sum", "RR")])),
             ],
         );
