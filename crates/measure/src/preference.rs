@@ -6,9 +6,12 @@
 
 use super::cluster::{paired, weighed};
 use super::findings::Evidence;
+use super::recommendation::{ahead_but_over, keeps, limit};
 use super::rows::Entry;
 use super::statistics::Clusters;
 use recap_core::model::{FULL, Manifest, Primary, RECORDED, StrategyRow, catalogue};
+use recap_core::wording::kept;
+use recap_core::wording::number::dollars;
 
 /// Tolerance for rounding in what is kept.
 const ROUNDING: f64 = 1e-9;
@@ -16,7 +19,7 @@ const ROUNDING: f64 = 1e-9;
 const SAME_BILL: f64 = 1.005;
 /// Smallest share at which a row may be recommended: below, more is lost than
 /// kept.
-pub(super) const ENOUGH: f64 = 0.5;
+const ENOUGH: f64 = 0.5;
 
 /// Whether a row keeps enough to be useful.
 pub(super) fn keeps_enough(row: &StrategyRow, primary: Primary) -> bool {
@@ -31,34 +34,9 @@ pub(super) struct Preferred<'a> {
     pub best: Option<&'a Entry>,
 }
 
-/// Why no row is preferred.
-#[derive(Clone, Copy)]
-pub(super) enum NotPreferred<'a> {
-    /// No row has a rank.
-    NoneRanked,
-    /// No row compressed anything; this one keeps most.
-    NoneActed(&'a Entry),
-    /// Every row keeps too little; this one keeps most.
-    TooLittle(&'a Entry),
-    /// No row has an advantage over `other`, which needs no strategy.
-    NoGain {
-        /// The row that keeps most.
-        best: &'a Entry,
-        /// What the recorded agent does today, or the whole conversation.
-        other: &'a Entry,
-    },
-}
-
-impl<'a> NotPreferred<'a> {
-    /// The row that keeps most of those that were considered.
-    pub fn best(self) -> Option<&'a Entry> {
-        match self {
-            NotPreferred::NoneRanked => None,
-            NotPreferred::NoneActed(best) | NotPreferred::TooLittle(best) => Some(best),
-            NotPreferred::NoGain { best, .. } => Some(best),
-        }
-    }
-}
+/// Why no row is preferred: the row that keeps most of those that were considered, and a sentence;
+/// absent where no row has a rank.
+pub(super) type NotPreferred<'a> = Option<(&'a Entry, String)>;
 
 /// The row to use among those of one window, in printing order. Rows of which
 /// a provider would often have refused a request are left out as long as there
@@ -70,14 +48,18 @@ pub(super) fn prefer<'a>(
     let ranked: Vec<&'a Entry> = rows.iter().filter(|e| e.row.rank.is_some()).copied().collect();
     let fits: Vec<&'a Entry> = ranked.iter().filter(|e| !is_over(e)).copied().collect();
     let all = if fits.is_empty() { ranked } else { fits };
-    let Some(&best) = all.first() else { return Err(NotPreferred::NoneRanked) };
+    let Some(&best) = all.first() else { return Err(None) };
     let acted: Vec<&'a Entry> = all.into_iter().filter(|e| e.acted).collect();
-    let Some(&best_acted) = acted.first() else { return Err(NotPreferred::NoneActed(best)) };
+    let Some(&best_acted) = acted.first() else {
+        return Err(Some((best, none_acted(run, &best.row))));
+    };
     let enough = |e: &&&'a Entry| keeps_enough(&e.row, run.primary);
     let enough: Vec<&'a Entry> = acted.iter().filter(enough).copied().collect();
-    let Some(&best) = enough.first() else { return Err(NotPreferred::TooLittle(best_acted)) };
+    let Some(&best) = enough.first() else {
+        return Err(Some((best_acted, too_little(run, &best_acted.row))));
+    };
     let worth = worth(run, rows, &enough)?;
-    let first = *worth.first().ok_or(NotPreferred::NoneRanked)?;
+    let first = *worth.first().ok_or(None)?;
     let alike = worth.iter().filter(|e| !keeps_more(run, first, e));
     let row = cheapest(alike.copied()).unwrap_or(first);
     Ok(Preferred { row, best: (!std::ptr::eq(best, row)).then_some(best) })
@@ -97,18 +79,65 @@ fn worth<'a>(
     if let Some(whole) = whole {
         worth.retain(|e| is_cheaper(e, whole));
         if worth.is_empty() {
-            return Err(NotPreferred::NoGain { best: enough[0], other: whole });
+            return Err(Some((enough[0], no_gain(run, &enough[0].row, &whole.row))));
         }
     }
     if let Some(today) = today {
         worth.retain(|e| !is_dearer(e, today) || keeps_more(run, e, today));
         if worth.is_empty() {
-            return Err(NotPreferred::NoGain { best: enough[0], other: today });
+            return Err(Some((enough[0], no_gain(run, &enough[0].row, &today.row))));
         }
     } else if let Some(least) = cheapest(enough.iter().copied()) {
         worth.retain(|e| !is_dearer(e, least) || keeps_more(run, e, least));
     }
     Ok(worth)
+}
+
+/// That no ranked row compacted anything, and where it is known which one keeps most.
+fn none_acted(run: &Evidence<'_>, best: &StrategyRow) -> String {
+    let at_cuts = run.primary == Primary::FactsKept && best.number(run.primary.measure()).is_some();
+    let most = format!(
+        "; where a compaction was made to happen, {} keeps most ({})",
+        best.strategy,
+        keeps(run, best)
+    );
+    format!(
+        "At {} no strategy that needs no model had anything to compact{}.",
+        limit(&best.window),
+        if at_cuts { most } else { String::new() }
+    )
+}
+
+/// That the row that keeps most keeps too little.
+fn too_little(run: &Evidence<'_>, best: &StrategyRow) -> String {
+    format!(
+        "At {} {}, which is less than {}: leave the context more room, or have a model write \
+         summaries.",
+        limit(&best.window),
+        keeps_most(run, best),
+        kept(run.primary, ENOUGH * run.primary.most())
+    )
+}
+
+/// That no row has an advantage over `other`, which needs no strategy.
+fn no_gain(run: &Evidence<'_>, best: &StrategyRow, other: &StrategyRow) -> String {
+    let at = limit(&best.window);
+    let usd = |row: &StrategyRow| row.number(catalogue::COST_USD).map(dollars);
+    let bill = usd(other).unwrap_or_else(|| "price unknown".to_owned());
+    let instead = if other.strategy == RECORDED {
+        format!("At {at} keep what the agent does ({bill} today): nothing")
+    } else {
+        format!("Send the whole conversation ({bill}): it fits {at}, and nothing")
+    };
+    let own = usd(best).unwrap_or_else(|| "a bill whose storage has no known price".to_owned());
+    let most = keeps_most(run, best);
+    format!("{instead} that keeps half of the facts costs less; {most} for {own}.")
+}
+
+/// For example "prune keeps most within the window (40 %)".
+fn keeps_most(run: &Evidence<'_>, best: &StrategyRow) -> String {
+    let within = if ahead_but_over(run, best).is_some() { " within the window" } else { "" };
+    format!("{} keeps most{within} ({})", best.strategy, keeps(run, best))
 }
 
 /// Whether one row keeps more than another: beyond the interval of their

@@ -86,12 +86,13 @@ fn at_windows(run: &Evidence<'_>, findings: &[Finding], has_range: bool) -> Reco
         Ok(preferred) => {
             let row = &preferred.row.row;
             let named = RowName { strategy: row.strategy.clone(), window: row.window.clone() };
-            let (how_sure, doubt) = match sure::compared_with_full(run, preferred.row) {
-                None => (largest, None),
-                Some(compared) => match sure::range(run, row).filter(|_| has_range) {
-                    None => (compared, Some(largest)),
-                    Some(range) => (format!("{range}; {}", uncapital(&compared)), Some(largest)),
-                },
+            let range = sure::range(run, row).filter(|_| has_range);
+            let (how_sure, doubt) = match (sure::compared_with_full(run, preferred.row), range) {
+                (None, _) => (largest, None),
+                (Some(compared), None) => (compared, Some(largest)),
+                (Some(compared), Some(range)) => {
+                    (format!("{range}; {}", uncapital(&compared)), Some(largest))
+                }
             };
             (Some(named), use_it(run, row), also(run, &preferred), how_sure, doubt)
         }
@@ -201,7 +202,7 @@ fn figure(run: &Evidence<'_>, row: &StrategyRow) -> f64 {
 }
 
 /// The same as text: `53 %`.
-fn keeps(run: &Evidence<'_>, row: &StrategyRow) -> String {
+pub(super) fn keeps(run: &Evidence<'_>, row: &StrategyRow) -> String {
     wording::kept(run.primary, figure(run, row))
 }
 
@@ -226,7 +227,7 @@ fn use_it(run: &Evidence<'_>, row: &StrategyRow) -> String {
 }
 
 /// A window behind "at" in an answer: `the limit`, `a window of 25 %`.
-fn limit(label: &str) -> String {
+pub(super) fn limit(label: &str) -> String {
     if label == NATIVE { "the limit".to_owned() } else { format!("a window of {}", window(label)) }
 }
 
@@ -322,7 +323,10 @@ fn also(run: &Evidence<'_>, preferred: &Preferred<'_>) -> Vec<String> {
 
 /// The row that keeps more than the best one of a window, but has requests over
 /// the window.
-fn ahead_but_over<'a>(run: &Evidence<'a>, best: &StrategyRow) -> Option<&'a StrategyRow> {
+pub(super) fn ahead_but_over<'a>(
+    run: &Evidence<'a>,
+    best: &StrategyRow,
+) -> Option<&'a StrategyRow> {
     let ahead = |e: &&&Entry| e.row.window == best.window && e.row.rank < best.rank;
     let first = run.rows.iter().filter(|e| e.row.rank.is_some()).find(ahead)?;
     first.row.refused_often().map(|_| &first.row)

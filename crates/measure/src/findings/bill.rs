@@ -131,8 +131,8 @@ fn default_model(run: &Evidence<'_>) -> Vec<Finding> {
 
 /// Bills that depend on where the agent sets its first cache breakpoint, which
 /// recordings do not show.
-fn breakpoint_unknown(run: &Evidence<'_>) -> Vec<Finding> {
-    let apart = |entry: &&&Entry| {
+fn breakpoint_unknown<'a>(run: &Evidence<'a>) -> Vec<Finding> {
+    let apart = |entry: &&'a Entry| {
         let own = entry.row.number(catalogue::COST_USD)?;
         let other = entry.row.number(catalogue::COST_HEAD_BREAKPOINT_USD)?;
         let change = other / own - 1.0;
@@ -144,13 +144,11 @@ fn breakpoint_unknown(run: &Evidence<'_>) -> Vec<Finding> {
             dollars(own),
             error(change)
         );
-        Some((change.abs(), bills))
+        Some((change.abs(), (&entry.row, bills)))
     };
     let strategies = run.billed.iter().filter(|e| e.row.row_kind != RowKind::Control);
-    let mut all: Vec<(f64, (&StrategyRow, String))> = strategies
-        .filter_map(|entry| apart(&entry).map(|(change, bills)| (change, (&entry.row, bills))))
-        .filter(|(change, _)| *change >= BREAKPOINT_MATTERS)
-        .collect();
+    let mut all: Vec<(f64, (&StrategyRow, String))> =
+        strategies.filter_map(apart).filter(|(change, _)| *change >= BREAKPOINT_MATTERS).collect();
     if all.is_empty() {
         return Vec::new();
     }

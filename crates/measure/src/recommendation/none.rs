@@ -1,13 +1,12 @@
 //! Why no strategy is recommended.
 
-use recap_core::model::{Primary, RECORDED, RowKind, StrategyRow, Value, catalogue};
+use recap_core::model::{Primary, RowKind, Value};
 use recap_core::text::counted;
-use recap_core::wording::number::dollars;
-use recap_core::wording::{self, listed, window};
+use recap_core::wording::{listed, window};
 
-use super::{ahead_but_over, keeps, leads, limit};
+use super::leads;
 use crate::findings::Evidence;
-use crate::preference::{ENOUGH, NotPreferred, prefer};
+use crate::preference::prefer;
 use crate::ranking::FEWEST_ASKED;
 use crate::rows::Entry;
 
@@ -17,71 +16,22 @@ pub(super) fn why(run: &Evidence<'_>) -> String {
 }
 
 /// Why no row is preferred at the window at which the best one keeps most, and which others have
-/// none.
+/// none. Where nothing at all compacted that is the reason.
 fn none_preferred(run: &Evidence<'_>) -> Option<String> {
-    let whys = run.at_windows().filter_map(|rows| prefer(run, rows).err());
-    let whys: Vec<(NotPreferred<'_>, &StrategyRow)> =
-        whys.filter_map(|why| Some((why, &why.best()?.row))).collect();
-    let (why, row) = whys.iter().reduce(|a, b| if leads(run, b.1, a.1) { b } else { a })?;
-    let why = not_preferred(run, *why, row)?;
-    let others = whys.iter().map(|(_, other)| &other.window).filter(|at| **at != row.window);
-    let others: Vec<String> = others.map(|label| window(label)).collect();
+    if run.primary != Primary::FactsKept && run.strategies().all(|e| !e.acted) {
+        return None;
+    }
+    let whys = run.at_windows().filter_map(|rows| prefer(run, rows).err().flatten());
+    let whys: Vec<(&Entry, String)> = whys.collect();
+    let (best, why) =
+        whys.iter().reduce(|a, b| if leads(run, &b.0.row, &a.0.row) { b } else { a })?;
+    let others = whys.iter().map(|(other, _)| &other.row.window);
+    let others: Vec<String> =
+        others.filter(|at| **at != best.row.window).map(|label| window(label)).collect();
     if others.is_empty() {
-        return Some(why);
+        return Some(why.clone());
     }
     Some(format!("{why} Nor is one recommended at {}.", listed(&others)))
-}
-
-/// Why this row, which keeps most at its window, is not preferred.
-fn not_preferred(run: &Evidence<'_>, why: NotPreferred<'_>, row: &StrategyRow) -> Option<String> {
-    let at = limit(&row.window);
-    let figure = row.number(run.primary.measure());
-    let within = if ahead_but_over(run, row).is_some() { " within the window" } else { "" };
-    let most = || {
-        let (strategy, kept) = (&row.strategy, keeps(run, row));
-        figure.map(|_| format!("{strategy} keeps most{within} ({kept})"))
-    };
-    match why {
-        NotPreferred::NoneRanked => None,
-        NotPreferred::TooLittle(_) => Some(format!(
-            "At {at} {}, which is less than {}: leave the context more room, or have a model write \
-             summaries.",
-            most()?,
-            wording::kept(run.primary, ENOUGH * run.primary.most())
-        )),
-        NotPreferred::NoGain { other, .. } => {
-            let bill = dollars(other.row.number(catalogue::COST_USD)?);
-            let instead = if other.row.strategy == RECORDED {
-                format!(
-                    "At {at} keep what the agent does ({bill} today): nothing that keeps half of \
-                     the facts costs less"
-                )
-            } else {
-                format!(
-                    "Send the whole conversation ({bill}): it fits {at}, and nothing that keeps \
-                     half of the facts costs less"
-                )
-            };
-            let usd = row.number(catalogue::COST_USD).map(dollars);
-            let usd = usd.unwrap_or_else(|| "a bill whose storage has no known price".to_owned());
-            Some(format!("{instead}; {} for {usd}.", most()?))
-        }
-        NotPreferred::NoneActed(_) => {
-            let at_cuts = run.primary == Primary::FactsKept;
-            let idle = |e: &&Entry| e.row.row_kind == RowKind::Control || !e.acted;
-            if !at_cuts && run.rows.iter().all(idle) {
-                return None;
-            }
-            let most = figure.filter(|_| at_cuts).map(|_| {
-                let (strategy, kept) = (&row.strategy, keeps(run, row));
-                format!("; where a compaction was made to happen, {strategy} keeps most ({kept})")
-            });
-            Some(format!(
-                "At {at} no strategy that needs no model had anything to compact{}.",
-                most.unwrap_or_default()
-            ))
-        }
-    }
 }
 
 /// Why no row has a rank.
