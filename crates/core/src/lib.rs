@@ -2,8 +2,8 @@
 //!
 //! In: nothing. Out: [`model`], the sessions that are read, the rows that are measured and
 //! the report that is made of them; [`text`], identifiers and where they stand; [`tokens`],
-//! sizes; [`clock`], simulated time; [`wording`], findings and recommendations in words; [`packed`], bytes that
-//! are held compressed.
+//! sizes; [`clock`], simulated time; [`wording`], numbers, names and lists in words; [`packed`],
+//! bytes that are held compressed.
 //!
 //! Next: `recap-formats` fills a `model::Session` from a file, `recap-replay` makes cells
 //! of it, `recap-measure` a `model::Report`, and `recap-report` prints that.

@@ -285,12 +285,6 @@ fn no_strategy_is_ranked_without_facts() {
     // One fact is too few for a rank.
     let report = run(&["s"], &["a", "b"], both(vec![fact(1, 100)], "l", "c"));
     assert!(report.rows.iter().all(|row| row.rank.is_none()));
-    let said = answer(&report);
-    assert!(said.contains("measured by 1 fact only, and a rank takes at least 5"), "{said}");
-    let cuts = vec![cut("s", vec![fact(1, 100)]).with("a", "v", 9_000)];
-    let report = run(&["s"], &["a"], cuts);
-    let said = answer(&report);
-    assert!(said.contains("No fact was needed"), "{said}");
 }
 
 #[test]

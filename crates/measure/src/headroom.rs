@@ -1,6 +1,66 @@
-//! Which sessions come to the context limit of their model.
+//! Which sessions come to the context limit of their model, and what is to be done there.
 
-use recap_core::model::{Cut, Headroom, Limits, Manifest, RunResults, SessionFacts};
+use std::ops::RangeInclusive;
+
+use recap_core::model::{Cut, Manifest, RunResults, SessionFacts};
+use recap_core::text::{counted, form_for, grouped};
+use recap_core::wording::number::tokens;
+use recap_core::wording::uncapital;
+
+/// How many sessions stay below the context limit, so that nothing has to be compacted
+/// in them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Headroom {
+    /// Sessions that were replayed.
+    sessions: u64,
+    /// Those that the recorded agent never compacted and whose contexts all fit the
+    /// window.
+    fit: u64,
+    /// Largest context of a session between two recorded compactions, in tokens.
+    largest_tokens: u64,
+    /// The smallest and the largest context limit of the recorded models, in tokens; absent where
+    /// every replay failed.
+    limits: Option<RangeInclusive<u64>>,
+}
+
+impl Headroom {
+    /// Whether nothing has to be compacted in any session.
+    pub(super) fn is_whole(&self) -> bool {
+        self.fit == self.sessions
+    }
+
+    /// What is to be done at the context limit, where `answer` is what the replay at the
+    /// window tells: nothing in sessions that never come there.
+    pub(super) fn at_the_limit(&self, answer: &str) -> String {
+        if self.is_whole() {
+            let limits = self.limits.as_ref().map(|limits| {
+                let (least, most) = (tokens(*limits.start() as f64), tokens(*limits.end() as f64));
+                let least = if least == most { String::new() } else { format!("{least} to ") };
+                format!(" ({least}{most} tokens)")
+            });
+            return format!(
+                "No session comes to the limit{}: the largest context has {} tokens, so nothing \
+                 has to be compacted.",
+                limits.unwrap_or_default(),
+                tokens(self.largest_tokens as f64)
+            );
+        }
+        let rest = match self.fit {
+            0 => String::new(),
+            fit => format!(
+                "{} of {} {} below the limit: change nothing there. ",
+                grouped(fit),
+                counted(self.sessions, "session"),
+                form_for(fit, "stays", "stay")
+            ),
+        };
+        if answer.starts_with("At ") {
+            format!("{rest}{answer}")
+        } else {
+            format!("{rest}At the limit: {}", uncapital(answer))
+        }
+    }
+}
 
 /// How many sessions stay below their limit; `None` for a run that examined no first
 /// compaction, or some at chosen places only: its windows are made for that.
@@ -24,8 +84,8 @@ pub(super) fn headroom(
         all.fit += u64::from(!compacted && own.is_some_and(|window| context <= window));
         all.largest_tokens = all.largest_tokens.max(context);
         if let Some(own) = own {
-            let known = all.limits.unwrap_or(Limits { least: own, most: own });
-            all.limits = Some(Limits { least: known.least.min(own), most: known.most.max(own) });
+            let known = all.limits.take().unwrap_or(own..=own);
+            all.limits = Some(own.min(*known.start())..=own.max(*known.end()));
         }
     }
     Some(all)
@@ -59,7 +119,7 @@ mod tests {
         let run = Manifest { cuts: "5".into(), depth: 1, ..manifest(&["native"]) };
         let found = headroom(&run, &sessions, &results).unwrap();
         assert_eq!((found.sessions, found.fit, found.largest_tokens), (3, 1, 10_001));
-        assert_eq!(found.limits, Some(Limits { least: 10_000, most: 10_000 }));
+        assert_eq!(found.limits, Some(10_000..=10_000));
         for run in [
             Manifest { depth: 3, ..run.clone() },
             Manifest { cuts: "none".into(), ..run.clone() },
@@ -67,5 +127,28 @@ mod tests {
         ] {
             assert_eq!(headroom(&run, &sessions, &results), None);
         }
+    }
+
+    #[test]
+    fn sessions_below_limit_are_told_to_change_nothing() {
+        let at = |fit: u64, most: u64, answer: &str| {
+            let limits = Some(200_000..=most);
+            let headroom = Headroom { sessions: 9, fit, largest_tokens: 161_000, limits };
+            headroom.at_the_limit(answer)
+        };
+        assert_eq!(
+            at(3, 200_000, "Send the whole conversation."),
+            "3 of 9 sessions stay below the limit: change nothing there. At the limit: send the \
+             whole conversation."
+        );
+        assert_eq!(at(0, 200_000, "At the limit use prune."), "At the limit use prune.");
+        let whole = |limits: &str| {
+            format!(
+                "No session comes to the limit ({limits}): the largest context has 161k tokens, so \
+                 nothing has to be compacted."
+            )
+        };
+        assert_eq!(at(9, 200_000, "Use prune."), whole("200k tokens"));
+        assert_eq!(at(9, 400_000, "Use prune."), whole("200k to 400k tokens"));
     }
 }

@@ -44,7 +44,6 @@ mod headroom;
 mod idle;
 mod measures;
 mod money;
-mod next_step;
 mod paired;
 mod panel;
 mod pooling;
@@ -84,9 +83,10 @@ use std::collections::BTreeSet;
 
 use recap_billing::pricing::PriceList;
 use recap_core::model::{
-    Cell, Manifest, NextStep, Primary, RECORDED, Receipt, Report, RowKind, RunResults, Sender,
-    SessionFacts, StrategyRow, catalogue,
+    Cell, Manifest, Primary, RECORDED, Receipt, Report, RunResults, Sender, SessionFacts,
+    StrategyRow, catalogue,
 };
+use recap_core::wording;
 
 /// The data set of rows over all sessions of a run.
 pub const ALL: &str = "ALL";
@@ -124,25 +124,27 @@ pub fn measure(
         missing.as_ref(),
     );
     let findings = findings::findings(&evidence);
-    let mut recommendation =
-        recommendation::recommendation(&evidence, &findings).filter(|_| manifest.grid.is_none());
-    let answered_at_cuts = answered_at_cuts::answered_at_cuts(&sessions, &results, manifest.depth);
-    let rows: Vec<StrategyRow> = table.into_iter().map(|entry| entry.row).collect();
     let asked = primary == Primary::Continuity;
-    let compacts = |row: &StrategyRow| !manifest.savers.contains(&row.strategy);
-    let mut compared = rows.iter().filter(|row| row.row_kind != RowKind::Control);
-    // Token savers alone do not compact at a limit.
-    let compacts = manifest.savers.is_empty() || compared.any(compacts);
-    let says = !asked && compacts && missing.is_none();
-    let headroom = says.then(|| headroom::headroom(&manifest, &sessions, &results)).flatten();
-    if let (Some(of), true) = (&mut recommendation, headroom.is_some_and(|of| of.is_whole())) {
-        // Where nothing has to be compacted, nobody needs a model for it.
-        of.next = Some(NextStep::SmallerWindow);
-    }
     let prices = PriceList::from(&manifest.prices);
+    let savers = savers::savers(&manifest, &sessions, &results);
     let session_rows = by_session::session_rows(&manifest, &sessions, &results);
     let tuned = tuned::tuned(&manifest, &sessions, &results, &session_rows);
     let curve = (!asked && tuned.is_none()).then(|| curve(&manifest, &sessions, &prices));
+    // Token savers alone do not compact at a limit.
+    let says = !asked && !evidence.has_only_savers() && missing.is_none();
+    let headroom = says.then(|| headroom::headroom(&manifest, &sessions, &results)).flatten();
+    let beside = recommendation::Beside {
+        curve: curve.as_ref(),
+        headroom: headroom.as_ref(),
+        savers: {
+            let rows: Vec<&StrategyRow> = table.iter().map(|entry| &entry.row).collect();
+            wording::savers(&savers, &rows).join(" ")
+        },
+    };
+    let recommendation = recommendation::recommendation(&evidence, &findings, &beside)
+        .filter(|_| manifest.grid.is_none());
+    let answered_at_cuts = answered_at_cuts::answered_at_cuts(&sessions, &results, manifest.depth);
+    let rows: Vec<StrategyRow> = table.into_iter().map(|entry| entry.row).collect();
     let own = receipt(&sessions, &prices);
     let estimated = match &curve {
         Some(Ok(curve)) => Some(curve.estimated),
@@ -155,7 +157,7 @@ pub fn measure(
         recorded_compactions: recorded_compactions(&sessions, &prices),
         receipt: Receipt { estimated, ..own },
         receipts: sessions.iter().map(|facts| receipt([facts], &prices)).collect(),
-        savers: savers::savers(&manifest, &sessions, &results),
+        savers,
         session_rows,
         tuned,
         manifest,
@@ -166,7 +168,6 @@ pub fn measure(
         family,
         gate: None,
         recommendation,
-        headroom,
         missing,
         findings,
         sessions,

@@ -6,7 +6,7 @@
 use super::testkit::{CellBuilder, absent, cell, close, facts, manifest, prompt, run, warnings};
 use super::*;
 use recap_core::model::{
-    CallBill, LatencySource, NextStep, RECORDED, StrategyRow, TokensSource, Usage, Value, catalogue,
+    CallBill, LatencySource, RECORDED, StrategyRow, TokensSource, Usage, Value, catalogue,
 };
 
 fn row<'a>(report: &'a Report, strategy: &str) -> &'a StrategyRow {
@@ -122,12 +122,9 @@ fn next_run_price_equals_offline_summary_call_price() {
         vec![full("s").build(), offline_summary("s"), full("t").build(), offline_summary("t")];
     let report = run(vec![two("s"), two("t")], cells);
     let next = report.recommendation.as_ref().and_then(|found| found.next.as_ref());
-    let Some(NextStep::RealSummaries { strategies, usd: Some(usd), .. }) = next else {
-        panic!("{next:?}")
-    };
-    assert_eq!(strategies, &["x"]);
     // Of each session 500 uncached at 4 and 50 of output at 20 a million: 0.003.
-    assert!((usd - 0.006).abs() < 1e-12, "{usd}");
+    let priced = "what a model's summaries keep (about $0.0060): ";
+    assert!(next.is_some_and(|next| next.starts_with(priced)), "{next:?}");
 }
 
 #[test]

@@ -5,10 +5,13 @@
 //! Everything that recommends a row uses this module.
 
 use super::cluster::{paired, weighed};
+use super::findings::Evidence;
+use super::recommendation::{ahead_but_over, keeps, limit};
 use super::rows::Entry;
 use super::statistics::Clusters;
-use recap_core::model::{FULL, RECORDED};
-use recap_core::model::{Manifest, Primary, SessionFacts, StrategyRow, catalogue};
+use recap_core::model::{FULL, Manifest, Primary, RECORDED, StrategyRow, catalogue};
+use recap_core::wording::kept;
+use recap_core::wording::number::dollars;
 
 /// Tolerance for rounding in what is kept.
 const ROUNDING: f64 = 1e-9;
@@ -16,22 +19,11 @@ const ROUNDING: f64 = 1e-9;
 const SAME_BILL: f64 = 1.005;
 /// Smallest share at which a row may be recommended: below, more is lost than
 /// kept.
-pub(super) const ENOUGH: f64 = 0.5;
+const ENOUGH: f64 = 0.5;
 
 /// Whether a row keeps enough to be useful.
 pub(super) fn keeps_enough(row: &StrategyRow, primary: Primary) -> bool {
     row.number(primary.measure()).is_some_and(|kept| kept >= ENOUGH * primary.most() - ROUNDING)
-}
-
-/// The data that a preference is computed from.
-#[derive(Clone, Copy)]
-pub struct Judge<'a> {
-    /// The facts of the sessions.
-    pub facts: &'a [SessionFacts],
-    /// The settings of the run.
-    pub manifest: &'a Manifest,
-    /// The measure that ranks.
-    pub primary: Primary,
 }
 
 /// The row to use at a window.
@@ -42,96 +34,118 @@ pub(super) struct Preferred<'a> {
     pub best: Option<&'a Entry>,
 }
 
-/// Why no row is preferred.
-#[derive(Clone, Copy)]
-pub(super) enum NotPreferred<'a> {
-    /// No row has a rank.
-    NoneRanked,
-    /// No row compressed anything; this one keeps most.
-    NoneActed(&'a Entry),
-    /// Every row keeps too little; this one keeps most.
-    TooLittle(&'a Entry),
-    /// No row has an advantage over `other`, which needs no strategy.
-    NoGain {
-        /// The row that keeps most.
-        best: &'a Entry,
-        /// What the recorded agent does today, or the whole conversation.
-        other: &'a Entry,
-    },
+/// Why no row is preferred: the row that keeps most of those that were considered, and a sentence;
+/// absent where no row has a rank.
+pub(super) type NotPreferred<'a> = Option<(&'a Entry, String)>;
+
+/// The row to use among those of one window, in printing order. Rows of which
+/// a provider would often have refused a request are left out as long as there
+/// are others.
+pub(super) fn prefer<'a>(
+    run: &Evidence<'a>,
+    rows: &[&'a Entry],
+) -> Result<Preferred<'a>, NotPreferred<'a>> {
+    let ranked: Vec<&'a Entry> = rows.iter().filter(|e| e.row.rank.is_some()).copied().collect();
+    let fits: Vec<&'a Entry> = ranked.iter().filter(|e| !is_over(e)).copied().collect();
+    let all = if fits.is_empty() { ranked } else { fits };
+    let Some(&best) = all.first() else { return Err(None) };
+    let acted: Vec<&'a Entry> = all.into_iter().filter(|e| e.acted).collect();
+    let Some(&best_acted) = acted.first() else {
+        return Err(Some((best, none_acted(run, &best.row))));
+    };
+    let enough = |e: &&&'a Entry| keeps_enough(&e.row, run.primary);
+    let enough: Vec<&'a Entry> = acted.iter().filter(enough).copied().collect();
+    let Some(&best) = enough.first() else {
+        return Err(Some((best_acted, too_little(run, &best_acted.row))));
+    };
+    let worth = worth(run, rows, &enough)?;
+    let first = *worth.first().ok_or(None)?;
+    let alike = worth.iter().filter(|e| !keeps_more(run, first, e));
+    let row = cheapest(alike.copied()).unwrap_or(first);
+    Ok(Preferred { row, best: (!std::ptr::eq(best, row)).then_some(best) })
 }
 
-impl<'a> NotPreferred<'a> {
-    /// The row that keeps most of those that were considered.
-    pub fn best(self) -> Option<&'a Entry> {
-        match self {
-            NotPreferred::NoneRanked => None,
-            NotPreferred::NoneActed(best) | NotPreferred::TooLittle(best) => Some(best),
-            NotPreferred::NoGain { best, .. } => Some(best),
+/// The rows with an advantage over what needs no strategy; if there is none,
+/// the error names the cheapest of the latter.
+fn worth<'a>(
+    run: &Evidence<'a>,
+    rows: &[&'a Entry],
+    enough: &[&'a Entry],
+) -> Result<Vec<&'a Entry>, NotPreferred<'a>> {
+    let named = |name: &str| rows.iter().find(|e| e.row.strategy == name).copied();
+    let (today, whole) = (named(RECORDED), named(FULL).filter(|e| !is_over(e)));
+    let mut worth = enough.to_vec();
+    // No row keeps more than the whole conversation does.
+    if let Some(whole) = whole {
+        worth.retain(|e| is_cheaper(e, whole));
+        if worth.is_empty() {
+            return Err(Some((enough[0], no_gain(run, &enough[0].row, &whole.row))));
         }
     }
+    if let Some(today) = today {
+        worth.retain(|e| !is_dearer(e, today) || keeps_more(run, e, today));
+        if worth.is_empty() {
+            return Err(Some((enough[0], no_gain(run, &enough[0].row, &today.row))));
+        }
+    } else if let Some(least) = cheapest(enough.iter().copied()) {
+        worth.retain(|e| !is_dearer(e, least) || keeps_more(run, e, least));
+    }
+    Ok(worth)
 }
 
-impl<'a> Judge<'a> {
-    /// The row to use among those of one window, in printing order. Rows of which
-    /// a provider would often have refused a request are left out as long as there
-    /// are others.
-    pub fn prefer(self, rows: &[&'a Entry]) -> Result<Preferred<'a>, NotPreferred<'a>> {
-        let ranked: Vec<&'a Entry> =
-            rows.iter().filter(|e| e.row.rank.is_some()).copied().collect();
-        let fits: Vec<&'a Entry> = ranked.iter().filter(|e| !is_over(e)).copied().collect();
-        let all = if fits.is_empty() { ranked } else { fits };
-        let Some(&best) = all.first() else { return Err(NotPreferred::NoneRanked) };
-        let acted: Vec<&'a Entry> = all.into_iter().filter(|e| e.acted).collect();
-        let Some(&best_acted) = acted.first() else { return Err(NotPreferred::NoneActed(best)) };
-        let enough = |e: &&&'a Entry| keeps_enough(&e.row, self.primary);
-        let enough: Vec<&'a Entry> = acted.iter().filter(enough).copied().collect();
-        let Some(&best) = enough.first() else { return Err(NotPreferred::TooLittle(best_acted)) };
-        let worth = self.worth(rows, &enough)?;
-        let first = *worth.first().ok_or(NotPreferred::NoneRanked)?;
-        let alike = worth.iter().filter(|e| !self.keeps_more(first, e));
-        let row = cheapest(alike.copied()).unwrap_or(first);
-        Ok(Preferred { row, best: (!std::ptr::eq(best, row)).then_some(best) })
-    }
+/// That no ranked row compacted anything, and where it is known which one keeps most.
+fn none_acted(run: &Evidence<'_>, best: &StrategyRow) -> String {
+    let at_cuts = run.primary == Primary::FactsKept && best.number(run.primary.measure()).is_some();
+    let most = format!(
+        "; where a compaction was made to happen, {} keeps most ({})",
+        best.strategy,
+        keeps(run, best)
+    );
+    format!(
+        "At {} no strategy that needs no model had anything to compact{}.",
+        limit(&best.window),
+        if at_cuts { most } else { String::new() }
+    )
+}
 
-    /// The rows with an advantage over what needs no strategy; if there is none,
-    /// the error names the cheapest of the latter.
-    fn worth(
-        self,
-        rows: &[&'a Entry],
-        enough: &[&'a Entry],
-    ) -> Result<Vec<&'a Entry>, NotPreferred<'a>> {
-        let named = |name: &str| rows.iter().find(|e| e.row.strategy == name).copied();
-        let (today, whole) = (named(RECORDED), named(FULL).filter(|e| !is_over(e)));
-        let mut worth = enough.to_vec();
-        // No row keeps more than the whole conversation does.
-        if let Some(whole) = whole {
-            worth.retain(|e| is_cheaper(e, whole));
-            if worth.is_empty() {
-                return Err(NotPreferred::NoGain { best: enough[0], other: whole });
-            }
-        }
-        if let Some(today) = today {
-            worth.retain(|e| !is_dearer(e, today) || self.keeps_more(e, today));
-            if worth.is_empty() {
-                return Err(NotPreferred::NoGain { best: enough[0], other: today });
-            }
-        }
-        if today.is_none() {
-            let least = cheapest(enough.iter().copied());
-            worth.retain(|e| {
-                least.is_none_or(|least| !is_dearer(e, least) || self.keeps_more(e, least))
-            });
-        }
-        Ok(worth)
-    }
+/// That the row that keeps most keeps too little.
+fn too_little(run: &Evidence<'_>, best: &StrategyRow) -> String {
+    format!(
+        "At {} {}, which is less than {}: leave the context more room, or have a model write \
+         summaries.",
+        limit(&best.window),
+        keeps_most(run, best),
+        kept(run.primary, ENOUGH * run.primary.most())
+    )
+}
 
-    /// Whether one row keeps more than another: beyond the interval of their
-    /// paired difference, or with too few clusters for an interval by more than
-    /// the margin. An unknown difference does not count as more.
-    fn keeps_more(self, one: &Entry, other: &Entry) -> bool {
-        let pairs = weighed(self.facts, &paired(&one.scores, &other.scores), &one.facts);
-        is_more(&pairs, self.manifest, self.primary.most())
-    }
+/// That no row has an advantage over `other`, which needs no strategy.
+fn no_gain(run: &Evidence<'_>, best: &StrategyRow, other: &StrategyRow) -> String {
+    let at = limit(&best.window);
+    let usd = |row: &StrategyRow| row.number(catalogue::COST_USD).map(dollars);
+    let bill = usd(other).unwrap_or_else(|| "price unknown".to_owned());
+    let instead = if other.strategy == RECORDED {
+        format!("At {at} keep what the agent does ({bill} today): nothing")
+    } else {
+        format!("Send the whole conversation ({bill}): it fits {at}, and nothing")
+    };
+    let own = usd(best).unwrap_or_else(|| "a bill whose storage has no known price".to_owned());
+    let most = keeps_most(run, best);
+    format!("{instead} that keeps half of the facts costs less; {most} for {own}.")
+}
+
+/// For example "prune keeps most within the window (40 %)".
+fn keeps_most(run: &Evidence<'_>, best: &StrategyRow) -> String {
+    let within = if ahead_but_over(run, best).is_some() { " within the window" } else { "" };
+    format!("{} keeps most{within} ({})", best.strategy, keeps(run, best))
+}
+
+/// Whether one row keeps more than another: beyond the interval of their
+/// paired difference, or with too few clusters for an interval by more than
+/// the margin. An unknown difference does not count as more.
+fn keeps_more(run: &Evidence<'_>, one: &Entry, other: &Entry) -> bool {
+    let pairs = weighed(run.facts, &paired(&one.scores, &other.scores), &one.facts);
+    is_more(&pairs, run.manifest, run.primary.most())
 }
 
 /// Whether paired differences are above zero: by their interval, or with too few
@@ -245,53 +259,11 @@ mod tests {
     }
 
     #[test]
-    fn row_dearer_than_recording_without_gain_is_rejected() {
-        let cells = |tokens| {
-            let today = row("s", "recorded", 20, 200).control().build();
-            vec![today, row("s", "prune", 18, tokens).build()]
-        };
-        let dear = run(vec![twenty_references("s")], cells(400));
-        assert!(!answer(&dear).contains(" use "), "{}", answer(&dear));
-        assert!(answer(&dear).contains("keep what the agent does"));
-        let cheap = run(vec![twenty_references("s")], cells(150));
-        assert!(answer(&cheap).contains(" use prune"), "{}", answer(&cheap));
-    }
-
-    #[test]
-    fn row_not_cheaper_than_full_is_not_recommended() {
-        let cells =
-            |full: CellBuilder, tokens| vec![full.build(), row("s", "prune", 18, tokens).build()];
-        let whole = || row("s", "full", 20, 200).control();
-        for tokens in [400, 200] {
-            let dear = run(vec![twenty_references("s")], cells(whole(), tokens));
-            assert!(!answer(&dear).contains(" use "), "{}", answer(&dear));
-            let why = "Send the whole conversation";
-            assert!(answer(&dear).contains(why), "{}", answer(&dear));
-        }
-        let cheap = run(vec![twenty_references("s")], cells(whole(), 150));
-        assert!(answer(&cheap).contains(" use prune"), "{}", answer(&cheap));
-        // Over the window the whole conversation is not an alternative.
-        let over = run(vec![twenty_references("s")], cells(whole().overflow(3), 400));
-        assert!(answer(&over).contains(" use prune"), "{}", answer(&over));
-    }
-
-    #[test]
-    fn cheaper_of_indistinguishable_rows_is_recommended() {
-        // The margin is 0.05: 19 of 20 count as no less than 20 of 20, and 18
-        // do not.
-        for (kept, chosen) in [(19, " use b"), (18, " use a")] {
-            let cells = vec![row("s", "a", 20, 400).build(), row("s", "b", kept, 200).build()];
-            let report = run(vec![twenty_references("s")], cells);
-            assert!(answer(&report).contains(chosen), "{}", answer(&report));
-        }
-    }
-
-    #[test]
     fn interval_instead_of_margin_decides_from_six_sessions() {
         // Nine of ten sessions lose 1 of 20 and one gains 4: -0.025, and the
         // interval of the difference contains 0; if all lose 2 it does not.
         let ids: Vec<String> = (0..10).map(|n| format!("s{n}")).collect();
-        let matching = || ids.iter().map(|id| twenty_references(id)).collect::<Vec<_>>();
+        let sessions = || ids.iter().map(|id| twenty_references(id)).collect::<Vec<_>>();
         let cells = |b: &dyn Fn(usize) -> usize| {
             let each = ids.iter().enumerate();
             each.flat_map(|(n, id)| {
@@ -299,9 +271,9 @@ mod tests {
             })
             .collect::<Vec<_>>()
         };
-        let open = run(matching(), cells(&|n| if n == 0 { 19 } else { 14 }));
+        let open = run(sessions(), cells(&|n| if n == 0 { 19 } else { 14 }));
         assert!(answer(&open).contains("At a window of 25 % use b"), "{}", answer(&open));
-        let worse = run(matching(), cells(&|_| 14));
+        let worse = run(sessions(), cells(&|_| 14));
         assert!(answer(&worse).contains("At a window of 25 % use a"), "{}", answer(&worse));
     }
 }

@@ -281,19 +281,6 @@ fn fabrication_counts_unanswerable_and_tempting_updated_facts() {
 }
 
 #[test]
-fn answers_better_in_smaller_contexts_are_reported() {
-    // Two questions with all of their evidence: right under x, wrong under full.
-    let cells = vec![full("s", "WWRr"), compacted("s", "RRwR")];
-    let report = run(vec![four("s")], cells);
-    let x = row(&report, "x");
-    close(x, "recall_verbatim", 1.0);
-    close(x, "recall_verbatim_full", 0.0);
-    let said = |words: &str| warnings(&report).iter().any(|w| w.contains(words));
-    assert!(said("x 100 % against 0 %, at 25 %"), "{:?}", warnings(&report));
-    assert!(said("no model answers the questions"), "{:?}", warnings(&report));
-}
-
-#[test]
 fn a_control_without_replayed_requests_has_no_sizes() {
     let evidence = cell("s", "evidence").control().snapshot(1, 0).answers("RRRR").build();
     let report = run(vec![four("s")], vec![full("s", "RRRr"), evidence]);

@@ -1,109 +1,185 @@
 //! Recommends a strategy: what it keeps and costs, how sure that is and what
-//! questions it most (how-it-works §47, reference §2 and §7). Every part is computed from
+//! questions it most (how-it-works §47, reference §2 and §7). Every sentence is made of
 //! measures of this run, and left out if they are absent.
+
+mod next;
+mod none;
+mod sure;
 
 use std::collections::BTreeSet;
 
-use super::cluster::noun;
-use super::findings::{Evidence, place_of};
-use super::next_step;
-use super::preference::{ENOUGH, Judge, NotPreferred, Preferred};
-use super::ranking::FEWEST_ASKED;
-use super::rows::Entry;
 use recap_core::model::{
-    Against, Alternative, Choice, Chosen, ComparisonWithFull, Finding, Interval, Limit, Measured,
-    NATIVE, NoChoice, Priced, Primary, Problem, QUESTIONED, Range, RangeOf, Recommendation,
-    Replayed, RowKind, RowName, RunnerUp, SMALLEST_NATIVE, SampleSizeLimit, Savings, StrategyRow,
-    Value, catalogue,
+    FULL, Finding, NATIVE, NoCurve, Primary, RECORDED, Recommendation, RowKind, RowName, Severity,
+    SizeCurve, StrategyRow, catalogue,
 };
-use recap_core::model::{FULL, RECORDED};
+use recap_core::text::{counted, form_for, grouped};
+use recap_core::wording::number::{dollars, gain, percent};
+use recap_core::wording::{self, capital, listed, uncapital, window};
 
-/// Shares below this value are not mentioned as numbers.
-const LEAST_TOLD: f64 = 0.001;
+use super::findings::{Evidence, only_described, row_name};
+use super::headroom::Headroom;
+use super::preference::{Preferred, prefer};
+use super::rows::Entry;
+
+/// Differences below this share of a bill are not mentioned.
+const LEAST: f64 = 0.005;
+/// Largest number of other windows that are named.
+const OTHERS: usize = 3;
+
+/// What an answer has beside the rows of the run.
+pub struct Beside<'a> {
+    /// What other sizes of compactions would have cost, where that is asked.
+    pub curve: Option<&'a Result<SizeCurve, NoCurve>>,
+    /// Which sessions come to the context limit, where that is asked.
+    pub headroom: Option<&'a Headroom>,
+    /// What the token savers come to, in sentences; empty without one.
+    pub savers: String,
+}
 
 /// The recommendation; `None` for a run without rows.
-pub fn recommendation(run: &Evidence<'_>, findings: &[Finding]) -> Option<Recommendation> {
+pub fn recommendation(
+    run: &Evidence<'_>,
+    findings: &[Finding],
+    beside: &Beside<'_>,
+) -> Option<Recommendation> {
     run.rows.first()?;
-    let (choice, sure, doubt) = match choose(run) {
-        _ if run.missing.is_some() => (none(NoChoice::Incomplete), None, None),
+    let is_whole = beside.headroom.is_some_and(Headroom::is_whole);
+    // Where nobody has to choose a strategy, its range says nothing of the answer.
+    let mut all = at_windows(run, findings, !is_whole && !run.has_only_savers());
+    if !beside.savers.is_empty() && run.has_only_savers() {
+        // Nothing was asked for but what the savers come to.
+        let answer = beside.savers.clone();
+        return Some(Recommendation { answer, also: Vec::new(), next: None, ..all });
+    }
+    all.answer += &hint(run).unwrap_or_default();
+    if let Some(headroom) = beside.headroom {
+        all.answer = headroom.at_the_limit(&all.answer);
+    }
+    if is_whole {
+        // Where nothing has to be compacted, nobody needs a model for it.
+        all.next = Some(next::SMALLER_WINDOW.to_owned());
+    }
+    match beside.curve {
+        None => {}
+        Some(Ok(curve)) => {
+            let harness = std::mem::replace(&mut all.answer, wording::size_answer(curve));
+            all.harness = Some(harness).filter(|_| run.primary == Primary::FactsKept);
+            (all.how_sure, all.doubt) = (wording::size_basis(curve), None);
+        }
+        Some(Err(why)) => {
+            all.harness = Some(std::mem::replace(&mut all.answer, wording::no_sizes(why)));
+        }
+    }
+    if !beside.savers.is_empty() {
+        all.answer = format!("{} {}", all.answer, beside.savers);
+    }
+    Some(all)
+}
+
+/// What a replay at the windows of the run comes to.
+fn at_windows(run: &Evidence<'_>, findings: &[Finding], has_range: bool) -> Recommendation {
+    let doubt = doubt(findings);
+    let largest = format!("The largest doubt: {doubt}.");
+    let basis = basis(run);
+    let next = next::next(run, findings);
+    let (row, answer, also, how_sure, doubt) = match choose(run) {
         Ok(preferred) => {
             let row = &preferred.row.row;
-            let doubt = doubt(run, findings, row);
-            (Choice::Use(Box::new(chosen(run, &preferred))), sure(run, preferred.row), doubt)
-        }
-        Err(choice) => {
-            let is_few = |finding: &&Finding| {
-                let Finding::Limit(Limit::FewClusters { allows, .. }) = finding else {
-                    return false;
-                };
-                *allows == SampleSizeLimit::Description
+            let named = RowName { strategy: row.strategy.clone(), window: row.window.clone() };
+            let range = sure::range(run, row).filter(|_| has_range);
+            let (how_sure, doubt) = match (sure::compared_with_full(run, preferred.row), range) {
+                (None, _) => (largest, None),
+                (Some(compared), None) => (compared, Some(largest)),
+                (Some(compared), Some(range)) => {
+                    (format!("{range}; {}", uncapital(&compared)), Some(largest))
+                }
             };
-            let few = findings.iter().find(is_few).cloned();
-            let best = run.rows.iter().find(|e| e.row.rank.is_some());
-            (choice, None, few.or_else(|| doubt(run, findings, &best?.row)))
+            (Some(named), use_it(run, row), also(run, &preferred), how_sure, doubt)
+        }
+        Err(why) => {
+            let few = only_described(run).filter(|_| run.missing.is_none());
+            let doubt = few.unwrap_or_else(|| doubt.to_owned());
+            (None, why, Vec::new(), capital(&format!("{doubt}.")), None)
         }
     };
-    let next = next_step::next(run, findings);
-    Some(Recommendation { replayed: replayed(run), choice, sure, doubt, next, hint: hint(run) })
+    Recommendation { row, answer, how_sure, doubt, basis, also, next, harness: None }
+}
+
+/// The problem or limit that questions the answer most, the first of equals.
+fn doubt(findings: &[Finding]) -> &str {
+    let doubts = findings.iter().filter(|found| found.severity != Severity::Observation);
+    let heaviest = doubts.reduce(|a, b| if b.weight > a.weight { b } else { a });
+    heaviest.map(|found| found.text.as_str()).expect("each replay is open loop, which is a finding")
 }
 
 /// The strategy that keeps most with offline summaries at the first window, where
-/// questions are asked.
-fn hint(run: &Evidence<'_>) -> Option<(RowName, f64)> {
+/// questions are asked. A model may keep more or less.
+fn hint(run: &Evidence<'_>) -> Option<String> {
     let rows = run.at_windows().next().filter(|_| run.primary == Primary::Continuity)?;
     let summaries =
         rows.iter().map(|e| &e.row).filter(|row| row.row_kind == RowKind::OfflineSummary);
-    let best = summaries.filter_map(|row| Some((row, row.number(run.primary.measure())?)));
-    let (row, figure) = best.reduce(|a, b| if b.1 > a.1 { b } else { a })?;
-    Some((place_of(row), figure))
+    let known = summaries.filter(|row| row.number(run.primary.measure()).is_some());
+    let best = known.reduce(|a, b| if figure(run, b) > figure(run, a) { b } else { a })?;
+    Some(format!(
+        " As a hint: {} keeps {} with offline summaries, a model's may keep more or less.",
+        best.strategy,
+        keeps(run, best)
+    ))
 }
 
-fn replayed(run: &Evidence<'_>) -> Replayed {
+/// What was replayed, and by which questions or facts it was measured.
+fn basis(run: &Evidence<'_>) -> String {
     let facts = run.facts;
     let questions: usize = facts.iter().map(|f| f.questions.len()).sum();
     let references: usize = facts.iter().map(|f| f.exam.references.len()).sum();
-    let count = |measure| {
+    let requests: usize = facts.iter().map(|f| f.requests.len()).sum();
+    let largest = |measure| {
         let figures = run.rows.iter().filter_map(|e| e.row.number(measure));
         figures.fold(0.0, f64::max) as usize
     };
     let asked = match (run.primary, questions, references) {
-        (Primary::FactsKept, 0, _) => Measured::FactsAtCuts {
-            facts: count(catalogue::FACTS_NEEDED),
-            cuts: count(catalogue::CUTS),
-            sessions: run.results.iter().filter(|session| !session.cuts().is_empty()).count(),
-        },
-        (_, 0, 0) => Measured::Nothing,
-        (_, 0, n) => Measured::NeededFacts(n),
-        (_, n, _) => Measured::Questions(n),
+        (Primary::FactsKept, 0, _) => {
+            let cut = run.results.iter().filter(|session| !session.cuts().is_empty()).count();
+            let some =
+                if cut < facts.len() { format!("{} of ", grouped(cut)) } else { String::new() };
+            let needed = counted(largest(catalogue::FACTS_NEEDED), "fact");
+            format!("{needed} at {} in {some}", counted(largest(catalogue::CUTS), "cut"))
+        }
+        (_, 0, 0) => String::new(),
+        (_, 0, n) => format!("{} in ", counted(n, "needed fact")),
+        (_, n, _) => format!("{} in ", counted(n, "question")),
     };
     let strategies = run.rows.iter().filter(|e| e.row.row_kind != RowKind::Control);
     let strategies: BTreeSet<&str> = strategies.map(|e| e.row.strategy.as_str()).collect();
-    Replayed {
-        sessions: facts.len(),
-        requests: facts.iter().map(|f| f.requests.len()).sum(),
-        asked,
-        strategies: strategies.len(),
-        windows: run.at_windows().map(|rows| rows[0].row.window.clone()).collect(),
-    }
+    let through = match strategies.len() {
+        0 => "the controls alone".to_owned(),
+        n => counted(n, "strategy"),
+    };
+    let windows: Vec<String> = run.at_windows().map(|rows| window(&rows[0].row.window)).collect();
+    format!(
+        "{asked}{} with {}, through {through} at {}.",
+        counted(facts.len(), "session"),
+        counted(requests, "request"),
+        listed(&windows)
+    )
 }
 
 /// The row to use, at the window whose row keeps most; of equals the smaller
 /// bill and then the first window decide. The error says why there is none at
 /// any window.
-fn choose<'a>(run: &Evidence<'a>) -> Result<Preferred<'a>, Choice> {
+fn choose<'a>(run: &Evidence<'a>) -> Result<Preferred<'a>, String> {
+    if run.missing.is_some() {
+        return Err("Nothing is recommended while a part of the run is missing.".to_owned());
+    }
     let better = |a: Preferred<'a>, b: Preferred<'a>| {
         if leads(run, &b.row.row, &a.row.row) { b } else { a }
     };
-    leaders(run).reduce(better).ok_or_else(|| why_none(run))
+    leaders(run).reduce(better).ok_or_else(|| none::why(run))
 }
 
 /// The row to use at each window that has one, windows as typed.
 fn leaders<'a>(run: &Evidence<'a>) -> impl Iterator<Item = Preferred<'a>> {
-    run.at_windows().filter_map(|rows| judge(run).prefer(rows).ok())
-}
-
-fn judge<'a>(run: &Evidence<'a>) -> Judge<'a> {
-    Judge { facts: run.facts, manifest: run.manifest, primary: run.primary }
+    run.at_windows().filter_map(|rows| prefer(run, rows).ok())
 }
 
 /// Whether the row of one window comes before that of another: first by fitting
@@ -111,267 +187,172 @@ fn judge<'a>(run: &Evidence<'a>) -> Judge<'a> {
 fn leads(run: &Evidence<'_>, one: &StrategyRow, other: &StrategyRow) -> bool {
     // An unknown bill is no smaller than any.
     let usd = |row: &StrategyRow| row.number(catalogue::COST_USD).unwrap_or(f64::INFINITY);
-    let apart = kept(run, one) - kept(run, other);
+    let apart = figure(run, one) - figure(run, other);
     let over = |row: &StrategyRow| row.refused_often().is_some();
-    match over(one) == over(other) {
-        false => over(other),
-        // Figures that are printed alike count as equal.
-        true if apart.abs() < 0.005 * run.primary.most() => usd(one) < usd(other),
-        true => apart > 0.0,
+    if over(one) != over(other) {
+        return over(other);
     }
+    // Figures that are printed alike count as equal.
+    if apart.abs() < 0.005 * run.primary.most() { usd(one) < usd(other) } else { apart > 0.0 }
 }
 
-pub(super) fn kept(run: &Evidence<'_>, row: &StrategyRow) -> f64 {
+/// The figure of the measure that ranks, in its unit.
+fn figure(run: &Evidence<'_>, row: &StrategyRow) -> f64 {
     row.number(run.primary.measure()).unwrap_or(0.0)
+}
+
+/// The same as text: `53 %`.
+pub(super) fn keeps(run: &Evidence<'_>, row: &StrategyRow) -> String {
+    wording::kept(run.primary, figure(run, row))
+}
+
+/// What to use, what it keeps and what it costs.
+fn use_it(run: &Evidence<'_>, row: &StrategyRow) -> String {
+    let heavy = -2.0 * run.manifest.margin * run.primary.most();
+    let difference = row.number(catalogue::DIFFERENCE_TO_FULL);
+    let (at, strategy) = (limit(&row.window), &row.strategy);
+    let head = if difference.is_some_and(|difference| difference < heavy) {
+        format!("At {at} {strategy} loses least")
+    } else {
+        format!("At {at} use {strategy}")
+    };
+    let of_what = match run.primary {
+        Primary::Continuity => "of the answers",
+        Primary::FactsKept => "of the facts needed afterwards",
+        Primary::ReferenceRecall => "of the facts needed next",
+    };
+    let costs = costs(run, row).unwrap_or_default();
+    let refused = refused(row).map(|refused| format!(" {refused}.")).unwrap_or_default();
+    format!("{head}: it keeps {} {of_what}{costs}.{refused}", keeps(run, row))
+}
+
+/// A window behind "at" in an answer: `the limit`, `a window of 25 %`.
+pub(super) fn limit(label: &str) -> String {
+    if label == NATIVE { "the limit".to_owned() } else { format!("a window of {}", window(label)) }
+}
+
+/// The bill, for example " and costs $2.00, 40 % less than today".
+fn costs(run: &Evidence<'_>, row: &StrategyRow) -> Option<String> {
+    let usd = dollars(row.number(catalogue::COST_USD)?);
+    let billed_as = run.billing_model(row).map(|name| format!(" (billed as {name})"));
+    let than = savings(run, row).map(|(share, other)| match share {
+        share if share.abs() < LEAST => format!(", as much as {other}"),
+        share if share > 0.0 => format!(", {} less than {other}", percent(share)),
+        share => format!(", {} more than {other}", percent(-share)),
+    });
+    Some(format!(" and costs {usd}{}{}", billed_as.unwrap_or_default(), than.unwrap_or_default()))
+}
+
+/// The share that is saved of the bill of the recorded agent if that is known, else of that of the
+/// whole conversation, and what that is called. If the whole conversation is larger than the window,
+/// nobody could have sent it, so nothing is called cheaper than it.
+fn savings(run: &Evidence<'_>, row: &StrategyRow) -> Option<(f64, &'static str)> {
+    if row.refused_often().is_some() {
+        return None;
+    }
+    let recorded = run.beside(row, RECORDED);
+    if let Some(share) = recorded.and_then(|_| row.number(catalogue::COST_SAVINGS_VS_RECORDED)) {
+        return Some((share, "today"));
+    }
+    run.beside(row, FULL).filter(|whole| !is_over(whole))?;
+    Some((row.number(catalogue::COST_SAVINGS)?, "the whole conversation"))
+}
+
+/// What remains of the savings if everything lost is fetched again.
+fn refetched(run: &Evidence<'_>, row: &StrategyRow) -> Option<String> {
+    let dearer = row.number(catalogue::COST_USD_REFETCH)? / row.number(catalogue::COST_USD)?;
+    let (share, _) = savings(run, row).filter(|(share, _)| *share >= LEAST)?;
+    let left = 1.0 - (1.0 - share) * dearer;
+    let saved = if left >= LEAST { "less" } else { "nothing" };
+    Some(format!("If everything lost is fetched again, {saved} is saved."))
 }
 
 /// Whether a provider would have refused some of the row's requests.
 fn is_over(row: &StrategyRow) -> bool {
-    row.number(catalogue::OVERFLOWS).is_some_and(|n| n > 0.0)
+    row.number(catalogue::OVERFLOWS).is_some_and(|over| over > 0.0)
 }
 
-/// Number of requests that a provider would have refused, and of all requests.
-fn over(row: &StrategyRow) -> Option<(f64, f64)> {
-    is_over(row).then_some((row.number(catalogue::OVERFLOWS)?, row.number(catalogue::REQUESTS)?))
+/// For example "3 of its 10 requests are over the window and would be refused"; `None` where a
+/// provider would have taken all.
+fn refused(row: &StrategyRow) -> Option<String> {
+    let over = row.number(catalogue::OVERFLOWS)?.round() as u64;
+    let requests = row.number(catalogue::REQUESTS)?.round() as u64;
+    let text = format!(
+        "{} of its {} {} over the window and would be refused",
+        grouped(over),
+        counted(requests, "request"),
+        form_for(over, "is", "are")
+    );
+    is_over(row).then_some(text)
 }
 
-fn chosen(run: &Evidence<'_>, preferred: &Preferred<'_>) -> Chosen {
-    let (entry, row) = (preferred.row, &preferred.row.row);
-    let margin = run.manifest.margin * run.primary.most();
-    let others = run.rows.iter().filter(|e| e.row.window == row.window);
-    let alike = others.filter(|e| e.row.rank == row.rank && !std::ptr::eq(**e, entry));
-    let elsewhere = leaders(run).map(|other| &other.row.row).filter(|r| r.window != row.window);
-    let none_at = run.at_windows().filter(|rows| judge(run).prefer(rows).is_err());
-    let adds = row.added().filter(|(added, bounds)| {
-        // The lower bound, if there is one.
-        bounds.map_or(*added, |(least, _)| least) <= 0.0
+/// Sentences about ties, rivals, requests over the window and other windows.
+fn also(run: &Evidence<'_>, preferred: &Preferred<'_>) -> Vec<String> {
+    let row = &preferred.row.row;
+    let others = run.rows.iter().map(|e| &e.row).filter(|other| other.window == row.window);
+    let alike: Vec<&StrategyRow> =
+        others.filter(|other| other.rank == row.rank && !std::ptr::eq(*other, row)).collect();
+    let alike = match alike.as_slice() {
+        [] => None,
+        [one] => Some(format!("{} does exactly as well.", one.strategy)),
+        many => Some(format!("{} do exactly as well.", counted(many.len(), "other"))),
+    };
+    let more = preferred.best.map(|most| {
+        let usd = most.row.number(catalogue::COST_USD);
+        format!(
+            "{} keeps {}{}, which is not known to be worth it.",
+            most.row.strategy,
+            keeps(run, &most.row),
+            usd.map(|usd| format!(" for {}", dollars(usd))).unwrap_or_default()
+        )
     });
-    Chosen {
-        row: place_of(row),
-        by: run.primary,
-        kept: kept(run, row),
-        spread: spread(run, row),
-        loses_much: row.number(catalogue::DIFFERENCE_TO_FULL).is_some_and(|d| d < -2.0 * margin),
-        bill: bill(run, row),
-        over: over(row),
-        alike: alike.map(|e| e.row.strategy.clone()).collect(),
-        keeps_more: preferred.best.map(|most| rival(run, &most.row)),
-        refused: refused(run, row).map(|row| rival(run, row)),
-        elsewhere: elsewhere.map(|row| (place_of(row), kept(run, row))).collect(),
-        none_at: none_at.map(|rows| rows[0].row.window.clone()).collect(),
-        adds: adds.map(|(added, _)| added),
-    }
-}
-
-fn rival(run: &Evidence<'_>, row: &StrategyRow) -> RunnerUp {
-    RunnerUp {
-        strategy: row.strategy.clone(),
-        kept: kept(run, row),
-        usd: row.number(catalogue::COST_USD),
-        over: over(row),
-    }
+    let over = ahead_but_over(run, row).and_then(|ahead| {
+        Some(format!("{} keeps {}, but {}.", ahead.strategy, keeps(run, ahead), refused(ahead)?))
+    });
+    let added =
+        row.added().filter(|(added, bounds)| bounds.map_or(*added, |(least, _)| least) <= 0.0);
+    let added = added.map(|(added, _)| {
+        format!(
+            "What its model writes is not known to keep more than an empty text in its place ({}).",
+            gain(added)
+        )
+    });
+    let all = [refetched(run, row), alike, more, over, added, elsewhere(run, row)];
+    all.into_iter().flatten().collect()
 }
 
 /// The row that keeps more than the best one of a window, but has requests over
 /// the window.
-fn refused<'a>(run: &Evidence<'a>, best: &StrategyRow) -> Option<&'a StrategyRow> {
+pub(super) fn ahead_but_over<'a>(
+    run: &Evidence<'a>,
+    best: &StrategyRow,
+) -> Option<&'a StrategyRow> {
     let ahead = |e: &&&Entry| e.row.window == best.window && e.row.rank < best.rank;
     let first = run.rows.iter().filter(|e| e.row.rank.is_some()).find(ahead)?;
     first.row.refused_often().map(|_| &first.row)
 }
 
-/// The range that is shown with the figure.
-fn spread(run: &Evidence<'_>, row: &StrategyRow) -> Option<Range> {
-    let (lo, hi, of) = match row.intervals.get(run.primary.id())? {
-        Interval::Dots { values } => {
-            // There is one value per cluster: sessions of one project count
-            // once.
-            let alone = row.number(catalogue::SESSIONS) == Some(values.len() as f64);
-            let of = if alone { RangeOf::Sessions } else { RangeOf::Projects };
-            (*values.first()?, *values.last()?, of)
-        }
-        Interval::ThisSessionOnly { lo, hi } => (*lo, *hi, RangeOf::WithinSession),
-        Interval::Student { lo, hi } | Interval::Wider { lo, hi } => (*lo, *hi, RangeOf::Interval),
+/// What is to be used at the other windows, and at which of them nothing is.
+fn elsewhere(run: &Evidence<'_>, row: &StrategyRow) -> Option<String> {
+    let others: Vec<&StrategyRow> = leaders(run)
+        .map(|other| &other.row.row)
+        .filter(|other| other.window != row.window)
+        .collect();
+    let best = if others.is_empty() || others.len() > OTHERS {
+        None
+    } else if others.iter().all(|other| other.strategy == row.strategy) {
+        let each = others.iter().map(|at| format!("{} at {}", keeps(run, at), window(&at.window)));
+        Some(format!("it also leads at other windows ({})", listed(&each.collect::<Vec<_>>())))
+    } else {
+        let each = others.iter().map(|at| format!("{} ({})", row_name(at), keeps(run, at)));
+        Some(format!("best at other windows: {}", listed(&each.collect::<Vec<_>>())))
     };
-    Some(Range { lo, hi, of })
-}
-
-/// The bill, compared with that of the recorded agent if it is known, else with that
-/// of the whole conversation. If the whole conversation is larger than the window,
-/// nobody could have sent it, so nothing is called cheaper than it.
-fn bill(run: &Evidence<'_>, row: &StrategyRow) -> Option<Priced> {
-    let usd = row.number(catalogue::COST_USD)?;
-    let dearer = row.number(catalogue::COST_USD_REFETCH).map(|refetch| refetch / usd);
-    let savings = |measure| {
-        let share: f64 = row.number(measure)?;
-        Some(Savings { share, refetched: dearer.map(|dearer| 1.0 - (1.0 - share) * dearer) })
-    };
-    let recorded = run.beside(row, RECORDED);
-    let recorded = recorded.and_then(|_| savings(catalogue::COST_SAVINGS_VS_RECORDED));
-    let whole = run.beside(row, FULL).filter(|whole| !is_over(whole));
-    let whole = whole.and_then(|_| savings(catalogue::COST_SAVINGS));
-    let against = match (recorded, whole) {
-        _ if row.refused_often().is_some() => None,
-        (Some(savings), _) => Some(Against::Recorded(savings)),
-        (None, whole) => whole.map(Against::Whole),
-    };
-    Some(Priced {
-        usd,
-        billed_as: run.billing_model(row),
-        against: against.unwrap_or(Against::Nothing),
-    })
-}
-
-/// The statistical comparison of the choice with the whole conversation
-/// (reference §7).
-fn sure(run: &Evidence<'_>, entry: &Entry) -> Option<ComparisonWithFull> {
-    let row = &entry.row;
-    let most = run.primary.most();
-    let bounds = row
-        .number(catalogue::DIFFERENCE_TO_FULL_LO)
-        .zip(row.number(catalogue::DIFFERENCE_TO_FULL_HI));
-    let mean = row.number(catalogue::DIFFERENCE_TO_FULL);
-    Some(ComparisonWithFull {
-        verdict: row.verdict?,
-        clusters: row.number(catalogue::N_CLUSTERS)? as u64,
-        noun: noun(entry.scores.keys().map(|unit| &run.facts[*unit])),
-        margin: run.manifest.margin * most,
-        difference: mean.zip(bounds).map(|(mean, (lo, hi))| (mean, lo, hi)),
-        // Without any spread every difference would be detected, which is not
-        // informative.
-        detectable: row.number(catalogue::MDE).filter(|mde| *mde >= LEAST_TOLD * most),
-        by: run.primary,
-    })
-}
-
-/// The finding that questions a row most. Findings on other rows, or on every
-/// replay, do not count.
-fn doubt(run: &Evidence<'_>, findings: &[Finding], row: &StrategyRow) -> Option<Finding> {
-    let weighed = findings.iter().filter_map(|finding| Some((weight(run, finding, row)?, finding)));
-    let heaviest = weighed.reduce(|a, b| if b.0 > a.0 { b } else { a })?;
-    Some(heaviest.1.clone())
-}
-
-fn weight(run: &Evidence<'_>, finding: &Finding, row: &StrategyRow) -> Option<f64> {
-    let asked = run.primary == Primary::Continuity;
-    let place = place_of(row);
-    let if_so = |so: bool, weight: f64| so.then_some(weight);
-    match finding {
-        Finding::Problem(problem) => match problem {
-            Problem::JudgesDisagree { .. } => if_so(asked, 0.95),
-            Problem::NarrowScale { window, .. } => if_so(asked && *window == row.window, 0.9),
-            Problem::ExamInDoubt { .. } => if_so(run.primary == Primary::ReferenceRecall, 0.9),
-            Problem::NamesSuffice { best, .. } => if_so(best.window == row.window, 0.85),
-            Problem::Ungraded(ungraded) => {
-                let share = ungraded.missing as f64 / ungraded.answers as f64;
-                if_so(asked && share > QUESTIONED, 0.8)
-            }
-            Problem::SizeMatters { rows } => {
-                if_so(asked && rows.iter().any(|(at, ..)| *at == place), 0.7)
-            }
-            _ => None,
-        },
-        Finding::Limit(limit) => match limit {
-            Limit::NoAnswerer | Limit::OfflineJudge { .. } => if_so(asked, 0.6),
-            Limit::Uncalibrated { .. } => if_so(asked, 0.5),
-            Limit::IdentifiersOnly => Some(0.4),
-            Limit::SmallWindows { windows, .. } => {
-                let entry = run.rows.iter().find(|e| std::ptr::eq(&e.row, row))?;
-                let small = entry.window_tokens < SMALLEST_NATIVE as f64;
-                let here = row.window != NATIVE && windows.contains(&row.window);
-                if_so(here && small, 0.2)
-            }
-            _ => None,
-        },
-        Finding::Observation(_) => None,
-    }
-}
-
-fn none(why: NoChoice) -> Choice {
-    Choice::None { why, nor_at: Vec::new() }
-}
-
-/// Why no row is recommended.
-fn why_none(run: &Evidence<'_>) -> Choice {
-    not_preferred(run).unwrap_or_else(|| none(none_ranked(run)))
-}
-
-/// Why no row is preferred at the window at which the best one keeps most.
-fn not_preferred(run: &Evidence<'_>) -> Option<Choice> {
-    let whys = run.at_windows().filter_map(|rows| judge(run).prefer(rows).err());
-    let whys: Vec<(NotPreferred<'_>, &StrategyRow)> =
-        whys.filter_map(|why| Some((why, &why.best()?.row))).collect();
-    let (why, row) = whys.iter().reduce(|a, b| if leads(run, b.1, a.1) { b } else { a })?;
-    let (best, figure) = (place_of(row), row.number(run.primary.measure()));
-    let (within, by) = (refused(run, row).is_some(), run.primary);
-    let why = match why {
-        NotPreferred::NoneRanked => return None,
-        NotPreferred::TooLittle(_) => {
-            NoChoice::TooLittle { best, kept: figure?, within, least: ENOUGH * by.most(), by }
-        }
-        NotPreferred::NoGain { other, .. } => {
-            let usd = other.row.number(catalogue::COST_USD)?;
-            let over = match other.row.strategy == RECORDED {
-                true => Alternative::Recorded(usd),
-                false => Alternative::Whole(usd),
-            };
-            let usd = row.number(catalogue::COST_USD);
-            NoChoice::NoGain { best, kept: figure?, within, usd, over, by }
-        }
-        NotPreferred::NoneActed(_) => {
-            let at_cuts = by == Primary::FactsKept;
-            let idle = |e: &&Entry| e.row.row_kind == RowKind::Control || !e.acted;
-            if !at_cuts && run.rows.iter().copied().all(|e| idle(&e)) {
-                return None;
-            }
-            let most = figure.filter(|_| at_cuts).map(|figure| (best.strategy, figure));
-            NoChoice::NoneActed { window: best.window, most }
-        }
-    };
-    let others = whys.iter().map(|(_, other)| &other.window).filter(|at| **at != row.window);
-    Some(Choice::None { why, nor_at: others.cloned().collect() })
-}
-
-/// Why no row has a rank.
-fn none_ranked(run: &Evidence<'_>) -> NoChoice {
-    let by = run.primary;
-    let strategies = run.rows.iter().filter(|e| e.row.row_kind != RowKind::Control);
-    let strategies: Vec<&&Entry> = strategies.collect();
-    let all = |of: fn(&Entry) -> bool| strategies.iter().all(|e| of(e));
-    let nothing_risked = |rows: &[&&Entry]| rows.iter().all(|e| e.row.risked_nothing(by));
-    if strategies.is_empty() {
-        return NoChoice::OnlyControls;
-    }
-    if by == Primary::FactsKept && nothing_risked(&strategies) {
-        return NoChoice::NoFactsNeeded;
-    }
-    if all(|e| !e.acted && e.row.failed.is_empty()) {
-        let contexts = run.facts.iter().flat_map(|f| &f.requests).map(|r| r.tokens_full);
-        return NoChoice::NothingCompacted { largest: contexts.max().unwrap_or(0) };
-    }
-    if all(|e| e.row.row_kind == RowKind::OfflineSummary) {
-        return NoChoice::OnlyOfflineSummaries;
-    }
-    let ranked: Vec<&&Entry> =
-        strategies.into_iter().filter(|e| e.row.row_kind == RowKind::Ranked).collect();
-    if ranked.is_empty() {
-        return NoChoice::OnlyUnusable;
-    }
-    if let Some(few) = ranked.iter().find(|e| e.asked > 0 && e.asked < FEWEST_ASKED) {
-        let (strategy, asked) = (few.row.strategy.clone(), few.asked);
-        return NoChoice::FewAsked { strategy, asked, least: FEWEST_ASKED, by };
-    }
-    if ranked.iter().all(|e| !e.row.failed.is_empty()) {
-        return NoChoice::AllFailed;
-    }
-    if nothing_risked(&ranked) {
-        return NoChoice::NoFactsNeeded;
-    }
-    let why = ranked.iter().find_map(|e| match e.row.values.get(by.id()) {
-        Some(Value::Absent(reason)) => Some(reason.to_string()),
-        _ => None,
-    });
-    NoChoice::NoFigure { by, why }
+    let none: Vec<String> = (run.at_windows().filter(|rows| prefer(run, rows).is_err()))
+        .map(|rows| window(&rows[0].row.window))
+        .collect();
+    let none = (!none.is_empty()).then(|| format!("none is to be preferred at {}", listed(&none)));
+    let parts: Vec<String> = [best, none].into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| capital(&format!("{}.", parts.join("; "))))
 }
 
 #[cfg(test)]

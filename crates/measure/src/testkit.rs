@@ -14,14 +14,13 @@ use super::spec::Assumptions;
 use super::spec::CellInput;
 use recap_core::model::{
     Answer, Bill, Buckets, Calibration, Cell, CellKey, CellOutcome, CellRows, CompactionRow, Cut,
-    CutRow, Exam, Expectation, Fact, Finding, Fit, GradedAnswer, IdentifierClass, Judgement,
-    LatencySource, LedgerState, Manifest, MessageFacts, NoGrade, Prices, PromptBill, Question,
-    QuestionFacts, QuestionKind, QuestionRow, RECORDED, Recovered, Reference, ReferenceOutcome,
+    CutRow, Exam, Expectation, Fact, Fit, GradedAnswer, IdentifierClass, Judgement, LatencySource,
+    LedgerState, Manifest, MessageFacts, NoGrade, Prices, PromptBill, Question, QuestionFacts,
+    QuestionKind, QuestionRow, RECORDED, Recommendation, Recovered, Reference, ReferenceOutcome,
     ReferenceState, Repeated, ReplyFacts, Report, RequestBill, RequestFacts, RequestRow, Role,
-    RowKind, RunResults, SessionFacts, Snapshot, Source, StrategyRow, TimeProfile, TokensSource,
-    Unusable, UnusableReplies, Value, Verdict, Vote,
+    RowKind, RunResults, SessionFacts, Severity, Snapshot, Source, StrategyRow, TimeProfile,
+    TokensSource, Unusable, UnusableReplies, Value, Verdict, Vote,
 };
-use recap_core::wording;
 
 #[path = "tests/cells.rs"]
 mod cells;
@@ -252,13 +251,20 @@ pub(super) fn entry_at(
 
 /// Problems and limits of a report as text, in their order.
 pub fn warnings(report: &Report) -> Vec<String> {
-    let findings = report.findings.iter().filter(|f| !matches!(f, Finding::Observation(_)));
-    findings.map(Finding::to_string).collect()
+    let findings = report.findings.iter().filter(|f| f.severity != Severity::Observation);
+    findings.map(|found| found.text.clone()).collect()
 }
 
 /// The whole recommendation of a report as text.
 pub fn answer(report: &Report) -> String {
-    wording::paragraph(report.recommendation.as_ref().expect("there are rows"))
+    paragraph(report.recommendation.as_ref().expect("there are rows"))
+}
+
+/// What a replay at the windows of a run comes to, in one paragraph.
+pub fn paragraph(of: &Recommendation) -> String {
+    let first = of.harness.as_ref().unwrap_or(&of.answer);
+    let parts = [first].into_iter().chain(&of.also).chain([&of.how_sure]).chain(&of.doubt);
+    parts.chain([&of.basis]).map(String::as_str).collect::<Vec<_>>().join(" ")
 }
 
 /// A cut before request 10, with 10,000 tokens before it, of which 2,000 are

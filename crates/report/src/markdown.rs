@@ -12,9 +12,9 @@ use super::document::markdown::{escaped, folded, markdown, rows};
 use super::document::{Column, Group, Narrow, Row, Table, absent, figures};
 use super::{Format, RenderInput, block, receipt, sizes, table, tuned};
 use recap_core::model::{
-    Check, CheckOutcome, Finding, Gate, Report, RowKind, StrategyRow, UndecidedPolicy,
+    Check, CheckOutcome, Finding, Gate, Recommendation, Report, RowKind, Severity, StrategyRow,
+    UndecidedPolicy,
 };
-use recap_core::wording::{self, Answer};
 
 pub(super) const FORMAT: Format = Format {
     name: "md",
@@ -156,14 +156,14 @@ fn answer(report: &Report) -> String {
         text += &format!("\n{}", rows(&tuned::table(tuned)));
     }
     let rebuilt = receipt::rebuilt(&report.receipt).map(|said| format!("Of today's bill {said}."));
-    if let Some(Answer { answer, how_sure, doubt, basis, also, harness, .. }) =
-        wording::answer(report)
+    if let Some(Recommendation { answer, how_sure, doubt, basis, also, harness, .. }) =
+        &report.recommendation
     {
-        let first = format!("**{}**", escaped::prose(&answer, 2 * SENTENCE));
+        let first = format!("**{}**", escaped::prose(answer, 2 * SENTENCE));
         line(&mut text, &first);
-        let harness = harness.map(|said| format!("For a harness of your own: {said}"));
-        let sentences = harness.iter().chain(&also).chain([&how_sure]).chain(&doubt);
-        for sentence in sentences.chain([&basis]).chain(&rebuilt) {
+        let harness = harness.as_ref().map(|said| format!("For a harness of your own: {said}"));
+        let sentences = harness.iter().chain(also).chain([how_sure]).chain(doubt);
+        for sentence in sentences.chain([basis]).chain(&rebuilt) {
             line(&mut text, &escaped::prose(sentence, SENTENCE));
         }
     }
@@ -300,14 +300,12 @@ fn ranking(report: &Report, all: &[&StrategyRow]) -> String {
 
 /// What the figures show.
 fn observations(report: &Report) -> String {
-    let is_observation = |finding: &&Finding| matches!(finding, Finding::Observation(_));
-    list(report.findings.iter().filter(is_observation), LISTED).0
+    list(report, Severity::Observation, LISTED).0
 }
 
 /// What about this run may mislead.
 fn problems(report: &Report) -> String {
-    let is_problem = |finding: &&Finding| matches!(finding, Finding::Problem(_));
-    match list(report.findings.iter().filter(is_problem), 2 * LISTED) {
+    match list(report, Severity::Problem, 2 * LISTED) {
         (_, 0) => String::new(),
         (text, _) => format!("**Know this of the run before using the figures:**\n\n{text}"),
     }
@@ -315,19 +313,19 @@ fn problems(report: &Report) -> String {
 
 /// Limits of the method and of the data, folded.
 fn limits(report: &Report) -> String {
-    let is_limit = |finding: &&Finding| matches!(finding, Finding::Limit(_));
-    match list(report.findings.iter().filter(is_limit), 2 * LISTED) {
+    match list(report, Severity::Limit, 2 * LISTED) {
         (_, 0) => String::new(),
         (text, n) => folded(&block::counted(n, "limit"), &text),
     }
 }
 
-/// The first findings, a line each, how many more there are, and their number.
-fn list<'a>(findings: impl Iterator<Item = &'a Finding>, most: usize) -> (String, usize) {
-    let findings: Vec<&Finding> = findings.collect();
+/// The first findings of a severity, a line each, how many more there are, and their number.
+fn list(report: &Report, severity: Severity, most: usize) -> (String, usize) {
+    let all = report.findings.iter();
+    let findings: Vec<&Finding> = all.filter(|finding| finding.severity == severity).collect();
     let mut text = String::new();
     for finding in findings.iter().take(most) {
-        line(&mut text, &escaped::prose(&finding.to_string(), SENTENCE));
+        line(&mut text, &escaped::prose(&finding.text, SENTENCE));
     }
     more(&mut text, findings.len(), most, "finding");
     (text, findings.len())

@@ -119,7 +119,7 @@ pub(super) fn parts(report: &Report) -> Vec<Part> {
 }
 
 fn place(report: &Report) -> Option<RowName> {
-    let chosen = report.recommendation.as_ref().and_then(|of| of.choice.place());
+    let chosen = report.recommendation.as_ref().and_then(|of| of.row.as_ref());
     let ranked = || {
         let rows = report.rows.iter().filter(|row| row.row_kind != RowKind::Control);
         let first = rows.filter(|row| row.rank.is_some()).min_by_key(|row| row.rank)?;

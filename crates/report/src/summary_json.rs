@@ -12,7 +12,6 @@ use recap_core::model::{
     Absent, AnsweredAtCuts, Finding, Gate, Interval, Manifest, Missing, PanelAgreement, Primary,
     RECORDED, Recommendation, Report, RowKind, StrategyRow, Value, catalogue,
 };
-use recap_core::wording::{self, Answer};
 
 pub(super) const FORMAT: Format = Format {
     name: "json",
@@ -100,7 +99,7 @@ fn render(source: &RenderInput<'_>) -> Vec<u8> {
         rows: report.rows.iter().map(row).collect(),
         questions: report.answered_at_cuts.iter().map(questions).collect(),
         family: report.family.as_ref().map(shown),
-        answer: report.recommendation.as_ref().and_then(|of| answered(report, of)),
+        answer: report.recommendation.as_ref().map(|of| answered(report, of)),
         sizes: report.curve.as_ref().map(super::sizes::json),
         tuned: report.tuned.as_ref().map(shown),
         gate: report.gate.as_ref(),
@@ -126,21 +125,19 @@ fn questions(strategy: &AnsweredAtCuts) -> Json {
     serde_json::json!({"strategy": strategy.strategy, "kinds": kinds})
 }
 
-fn answered(report: &Report, recommendation: &Recommendation) -> Option<Json> {
-    let Answer { answer, how_sure, doubt, basis, also, next, harness } = wording::answer(report)?;
-    let place = recommendation.choice.place();
-    Some(serde_json::json!({
-        "strategy": place.map(|place| &place.strategy),
-        "window": place.map(|place| &place.window),
-        "answer": answer,
-        "how_sure": how_sure,
-        "doubt": doubt,
-        "basis": basis,
-        "also": also,
-        "next": next,
-        "harness": harness,
+fn answered(report: &Report, of: &Recommendation) -> Json {
+    serde_json::json!({
+        "strategy": of.row.as_ref().map(|row| &row.strategy),
+        "window": of.row.as_ref().map(|row| &row.window),
+        "answer": of.answer,
+        "how_sure": of.how_sure,
+        "doubt": of.doubt,
+        "basis": of.basis,
+        "also": of.also,
+        "next": of.next,
+        "harness": of.harness,
         "lost": lost(report),
-    }))
+    })
 }
 
 /// What the agent's own compactions kept: as recorded, else as an offline summary in their place.
@@ -165,11 +162,8 @@ fn lost(report: &Report) -> Option<String> {
 }
 
 fn found(finding: &Finding) -> Json {
-    serde_json::json!({
-        "kind": finding.kind(),
-        "severity": finding.severity(),
-        "text": finding.to_string(),
-    })
+    let severity: &str = finding.severity.into();
+    serde_json::json!({"kind": finding.kind, "severity": severity, "text": finding.text})
 }
 
 /// Part of the report as it is, its figures rounded like those of rows.

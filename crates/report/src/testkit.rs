@@ -9,14 +9,14 @@ use jiff::Timestamp;
 use super::{Screen, Texts, table};
 use recap_core::model::{
     Absent, AgainstFull, Answer, Bill, Buckets, CallBill, Cell, CellKey, CellOutcome, CellRows,
-    Choice, Chosen, CompactionRow, Cut, CutExam, CutOutcome, CutRow, Exam, Expectation, Fact,
-    GradedAnswer, IdentifierClass, Interval, Judgement, LatencySource, LedgerState, Limit, LossRow,
-    Manifest, Measured, MessageFacts, NoCut, Observation, PanelAgreement, Prices, Primary, Problem,
-    PromptBill, Provenance, Question, QuestionFacts, QuestionKind, QuestionRow, RECORDED, Receipt,
-    Recommendation, Reference, ReferenceOutcome, ReferenceState, Replayed, Report, RequestBill,
-    RequestFacts, RequestRow, Role, RowKind, RowName, RunResults, SESSION_MEASURES, SaverRecovery,
-    SaverRow, SaverSavings, SessionFacts, SessionRow, Snapshot, SnapshotPart, Source, StrategyRow,
-    TimeProfile, TokensSource, ToolCut, Validation, Value, Verdict, catalogue,
+    CompactionRow, Cut, CutExam, CutOutcome, CutRow, Exam, Expectation, Fact, Finding,
+    GradedAnswer, IdentifierClass, Interval, Judgement, LatencySource, LedgerState, LossRow,
+    Manifest, MessageFacts, NoCut, PanelAgreement, Prices, Primary, PromptBill, Provenance,
+    Question, QuestionFacts, QuestionKind, QuestionRow, RECORDED, Receipt, Recommendation,
+    Reference, ReferenceOutcome, ReferenceState, Report, RequestBill, RequestFacts, RequestRow,
+    Role, RowKind, RowName, RunResults, SESSION_MEASURES, SaverRecovery, SaverRow, SaverSavings,
+    SessionFacts, SessionRow, Snapshot, SnapshotPart, Source, StrategyRow, TimeProfile,
+    TokensSource, ToolCut, Validation, Value, Verdict, catalogue,
 };
 
 #[path = "tests/cells.rs"]
@@ -126,15 +126,23 @@ impl Kit {
             family: None,
             gate: None,
             recommendation: None,
-            headroom: None,
             curve: None,
             twin: None,
             recorded_compactions: Vec::new(),
             missing: None,
             findings: vec![
-                Problem::Notice("2 lines of session-1 were left out: torn last line".into()).into(),
-                Observation::AddsNothing { rows: vec![("continuation".to_owned(), -0.01)] }.into(),
-                Limit::OpenLoop.into(),
+                Finding::problem("notice", "2 lines of session-1 were left out: torn last line"),
+                Finding::observation(
+                    "adds_nothing",
+                    0.55,
+                    "what is written in the place of the history keeps no more at the cuts than an \
+                     empty text would: continuation −0.01",
+                ),
+                Finding::limit(
+                    "open_loop",
+                    "replay is open loop: the recorded agent does not react to what was forgotten, \
+                     so this measures memory and size, not task success",
+                ),
             ],
             receipt: Receipt::default(),
             receipts: vec![Receipt::default(); sessions.len()],
@@ -294,32 +302,19 @@ pub(super) fn wide(report: &Report, width: usize) -> String {
 /// An answer that names this strategy.
 pub(super) fn recommended(strategy: &str) -> Recommendation {
     Recommendation {
-        replayed: Replayed {
-            sessions: 1,
-            requests: 6,
-            asked: Measured::NeededFacts(60),
-            strategies: 4,
-            windows: vec!["25%".to_owned()],
-        },
-        choice: Choice::Use(Box::new(Chosen {
-            row: RowName { strategy: strategy.to_owned(), window: "25%".to_owned() },
-            by: Primary::ReferenceRecall,
-            kept: 0.86,
-            spread: None,
-            loses_much: false,
-            bill: None,
-            over: None,
-            alike: Vec::new(),
-            keeps_more: None,
-            refused: None,
-            elsewhere: Vec::new(),
-            none_at: Vec::new(),
-            adds: None,
-        })),
-        sure: None,
+        row: Some(RowName { strategy: strategy.to_owned(), window: "25%".to_owned() }),
+        answer: format!(
+            "At a window of 25 % use {strategy}: it keeps 86 % of the facts needed next."
+        ),
+        how_sure: "The largest doubt: replay is open loop: the recorded agent does not react to \
+                   what was forgotten, so this measures memory and size, not task success."
+            .to_owned(),
         doubt: None,
+        basis: "60 needed facts in 1 session with 6 requests, through 4 strategies at 25 %."
+            .to_owned(),
+        also: Vec::new(),
         next: None,
-        hint: None,
+        harness: None,
     }
 }
 

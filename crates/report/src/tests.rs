@@ -4,8 +4,8 @@ use super::testkit::{Kit, cut, narrow, saver_row, validation, wide};
 use super::*;
 use recap_core::model::{
     Absent, Admission, Amount, Bill, Calibration, CellOutcome, Family, Finding, Interval, Primary,
-    Problem, Receipt, RowKind, Sender, Spent, StrategyRow, Support, TestOutcome, Tested, TokenKind,
-    Tuned, TunedHalf, TunedSessions, TunedSetting, Value, catalogue,
+    Receipt, RowKind, Sender, Spent, StrategyRow, Support, TestOutcome, Tested, TokenKind, Tuned,
+    TunedHalf, TunedSessions, TunedSetting, Value, catalogue,
 };
 use unicode_width::UnicodeWidthStr;
 

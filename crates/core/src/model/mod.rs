@@ -65,10 +65,7 @@ pub use facts::{
     Cut, CutExam, CutOutcome, CutRow, EXAM_REFERENCES, EXAM_REQUESTS, Exam, Fact, Fingerprint,
     MessageFacts, NO_SUMMARY, Reference, RequestFacts, SessionFacts, Support, counts_refusals,
 };
-pub use finding::{
-    Counts, DearBecause, Finding, Limit, Observation, OtherBill, Problem, QUESTIONED, RowName,
-    SampleSizeLimit, Ungraded,
-};
+pub use finding::{Finding, Severity};
 pub use gate::{
     Check, CheckOutcome, Differs, Gate, Ground, Operator, RuleFindings, UndecidedPolicy,
 };
@@ -85,13 +82,10 @@ pub use receipt::{
     AROUND, Amount, Cause, CompactionFacts, Content, Hour, Origin, Rebuilt, Receipt, ReceiptFacts,
     Sender, Spent, TokenKind, UsedAgain,
 };
-pub use recommendation::{
-    Against, Alternative, Choice, Chosen, ComparisonWithFull, Measured, NextStep, NoChoice, Priced,
-    Range, RangeOf, Recommendation, Replayed, RunnerUp, Savings,
-};
+pub use recommendation::{Recommendation, RowName};
 pub use report::{
     AgainstFull, Answered, AnsweredAtCuts, INSTRUMENT, Interval, Report, SESSION_MEASURES,
-    SessionRow, StrategyRow, UNRANKED, VALID_WITHIN, is_exam_doubtful,
+    SessionRow, StrategyRow, UNRANKED, is_exam_doubtful,
 };
 pub use results::{RunResults, SessionResults};
 pub use saver::{SaverFacts, SaverRecovery, SaverRow, SaverSavings, ToolCut};
@@ -100,7 +94,7 @@ pub use session::{
     RecordedCompaction, RecordedTrigger, Role, SIDECHAIN, Session, ToolDefinition, sent,
 };
 pub use sizes::{
-    Headroom, Kept, Limits, NoCurve, Quantities, Quantity, RecordedRow, SessionAtSize, Setting,
+    Kept, NoCurve, Quantities, Quantity, RecordedRow, SessionAtSize, Setting,
     SizeCurve, SizeRow,
 };
 pub use suggest::{alike, suggest};

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Absent, CallRow, Family, Finding, Gate, Headroom, Manifest, Measure, Missing, NoCurve,
-    PanelAgreement, Primary, QuestionKind, Receipt, Recommendation, RecordedRow, RowKind,
-    RunResults, SaverRow, SessionFacts, SizeCurve, Tuned, Value, catalogue,
+    Absent, CallRow, Family, Finding, Gate, Manifest, Measure, Missing, NoCurve, PanelAgreement,
+    Primary, QuestionKind, Receipt, Recommendation, RecordedRow, RowKind, RunResults, SaverRow,
+    SessionFacts, SizeCurve, Tuned, Value, catalogue,
 };
 
 /// Version of the instrument: mining rules, offline roles, judge prompts.
@@ -23,10 +23,6 @@ pub fn is_exam_doubtful(did_without: f64) -> bool {
 /// Share of unusable replies of the compactor up to which a row is ranked: beyond it,
 /// what the row keeps is what its fallback keeps (how-it-works §47).
 pub(super) const UNUSABLE_WITHIN: f64 = 0.05;
-
-/// Largest difference of the reader's results from those under `full`, where
-/// all of the evidence is in the context (reference §6).
-pub const VALID_WITHIN: f64 = 0.05;
 
 /// The value that stands for the reason why a row of a ranked kind has no rank.
 pub const UNRANKED: &str = "unranked";
@@ -227,14 +223,10 @@ pub struct Report {
     pub twin: Option<StrategyRow>,
     /// Every compaction on record, session by session.
     pub recorded_compactions: Vec<RecordedRow>,
-    /// Which sessions come to the context limit; absent where that is not what the run
-    /// is about.
-    pub headroom: Option<Headroom>,
     /// What an interrupted run lacks; absent where the run is complete.
     pub missing: Option<Missing>,
-    /// What the figures show, and what a reader must know before using them:
-    /// problems of this run, then observations, the most telling first, then
-    /// limits.
+    /// What the figures show, and what a reader must know before using them: problems,
+    /// observations, limits; of each those first that change figures, then the heaviest.
     pub findings: Vec<Finding>,
     /// Facts of every session, sorted by data set and id.
     pub sessions: Vec<SessionFacts>,

@@ -2,34 +2,15 @@
 
 use crate::model::Setting;
 
-/// The sentence in parts, so that a page can set the line apart.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Apply {
-    /// The agent and where its setting stands.
-    pub before: String,
-    /// The line to write there.
-    pub line: String,
-    /// What else is to be known, and where that was read.
-    pub behind: String,
-}
-
-/// How a setting is written.
-pub fn to_apply(setting: &Setting) -> Apply {
+/// How a setting is written: the agent and the file, the line, what else is to be known, and where
+/// that was read.
+pub fn apply(setting: &Setting) -> String {
     let Setting { agent, line, file, note, source, version, checked, .. } = setting;
     let note = note.as_ref().map(|note| format!("{note} ")).unwrap_or_default();
-    Apply {
-        before: format!("set for {agent}, in {file}:"),
-        line: line.clone(),
-        behind: format!(
-            "{note}recap changes no settings itself. Read on {checked} in {source} ({version})."
-        ),
-    }
-}
-
-/// The same as one line.
-pub fn apply(setting: &Setting) -> String {
-    let Apply { before, line, behind } = to_apply(setting);
-    format!("To apply it, {before} {line} – {behind}")
+    format!(
+        "To apply it, set for {agent}, in {file}: {line} – {note}recap changes no settings itself. \
+         Read on {checked} in {source} ({version})."
+    )
 }
 
 #[cfg(test)]

@@ -1,22 +1,16 @@
-//! Findings, recommendations and numbers as text. All sentences about a run in
-//! the terminal, the page, `report.md` and `summary.json` come from this
-//! module, so that all of them are the same.
+//! Numbers, names and lists as text, and sentences that several crates need, so that the
+//! terminal, the page, `report.md` and `summary.json` say the same in the same words.
 
 mod apply;
-mod findings;
 mod gate;
-mod headroom;
-mod limits;
 pub mod number;
-mod observations;
-mod recommendation;
 mod savers;
 mod sizes;
 
 use std::fmt::{Display, Formatter, Result};
 
-pub use apply::{Apply, apply, to_apply};
-pub use recommendation::{Answer, answer, paragraph};
+pub use apply::apply;
+pub use savers::savers;
 pub use sizes::{no_sizes, size_answer, size_basis, size_name};
 
 use crate::model::{Missing, NATIVE, Primary};
@@ -78,7 +72,7 @@ pub fn kept(by: Primary, figure: f64) -> String {
 }
 
 /// A sentence with its first letter small, to stand behind another clause.
-pub(crate) fn uncapital(sentence: &str) -> String {
+pub fn uncapital(sentence: &str) -> String {
     let mut letters = sentence.chars();
     let first = letters.next().map(|c| c.to_lowercase().to_string()).unwrap_or_default();
     first + letters.as_str()

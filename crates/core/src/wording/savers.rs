@@ -1,19 +1,20 @@
 //! What a token saver comes to, in a sentence.
 
 use super::number;
-use crate::model::{FULL, Report, SaverRow, SaverSavings, StrategyRow, catalogue};
+use crate::model::{FULL, SaverRow, SaverSavings, StrategyRow, catalogue};
 use crate::text::counted;
 
 /// A sentence for each token saver at the first window, as the first billing model is billed.
-pub fn savers(report: &Report) -> Vec<String> {
+/// `rows` is the table of the run.
+pub fn savers(savers: &[SaverRow], rows: &[&StrategyRow]) -> Vec<String> {
     let mut names: Vec<&str> = Vec::new();
     let mut sentences = Vec::new();
-    for saver in &report.savers {
+    for saver in savers {
         if !names.contains(&saver.strategy.as_str()) {
             names.push(&saver.strategy);
-            let row = row(report, saver);
+            let row = row(rows, saver);
             let failure = row.and_then(|row| row.failed.first()).map(String::as_str);
-            let over = full(report, saver).and_then(StrategyRow::refused_often).unwrap_or(0.0);
+            let over = full(rows, saver).and_then(StrategyRow::refused_often).unwrap_or(0.0);
             sentences.push(told(saver, row.and_then(kept), failure, over));
         }
     }
@@ -75,17 +76,17 @@ fn billed(money: &SaverSavings, over: f64) -> String {
 }
 
 /// The row of the whole conversation beside it.
-fn full<'a>(report: &'a Report, saver: &SaverRow) -> Option<&'a StrategyRow> {
-    row(report, &SaverRow { strategy: FULL.to_owned(), ..saver.clone() })
+fn full<'a>(rows: &[&'a StrategyRow], saver: &SaverRow) -> Option<&'a StrategyRow> {
+    row(rows, &SaverRow { strategy: FULL.to_owned(), ..saver.clone() })
 }
 
 /// The row of the table over all sessions.
-fn row<'a>(report: &'a Report, saver: &SaverRow) -> Option<&'a StrategyRow> {
+fn row<'a>(rows: &[&'a StrategyRow], saver: &SaverRow) -> Option<&'a StrategyRow> {
     let same = |row: &&StrategyRow| {
         (&row.strategy, &row.window, &row.agent_model)
             == (&saver.strategy, &saver.window, &saver.agent_model)
     };
-    let mut rows = report.rows.iter().filter(same);
+    let mut rows = rows.iter().copied().filter(same);
     let first = rows.next()?;
     Some(rows.find(|row| row.dataset == "ALL").unwrap_or(first))
 }

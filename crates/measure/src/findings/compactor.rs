@@ -1,40 +1,75 @@
 //! Findings on compactions with unusable replies or without effect.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use super::{Evidence, owned, place};
+use recap_core::model::{CompactionRow, Fallbacks, Finding, RowKind, StrategyRow, is_of_size};
+use recap_core::text::grouped;
+
+use super::{Check, Evidence, joined};
 use crate::idle::longest_run;
 use crate::rows::Entry;
-use recap_core::model::{CompactionRow, Limit, Problem, RowKind, RowName, is_of_size};
+
+pub(super) const FINDINGS: &[Check] = &[unusable_replies, idle_compactions];
 
 /// Number of successive idle compactions from which they are a finding.
 const IDLE: u64 = 2;
 
 /// Unusable replies of the compactor: first those that leave rows without a rank.
-pub fn unusable_replies(run: &Evidence<'_>) -> Vec<Problem> {
-    let of = |ranked: bool| {
-        let those = run.rows.iter().filter(|entry| {
-            entry.replies.unusable > 0 && ranked == (entry.row.row_kind != RowKind::Unusable)
-        });
-        let rows: Vec<_> = those.map(|entry| (place(entry), entry.replies.clone())).collect();
-        (!rows.is_empty()).then_some(Problem::UnusableReplies { rows, ranked })
+fn unusable_replies(run: &Evidence<'_>) -> Vec<Finding> {
+    let bad = run.rows.iter().filter(|entry| entry.replies.unusable > 0);
+    let (unranked, ranked): (Vec<&Entry>, Vec<&Entry>) =
+        bad.partition(|entry| entry.row.row_kind == RowKind::Unusable);
+    let found = |rows: Vec<&Entry>, says: &str| {
+        let each: Vec<_> = rows.iter().map(|entry| (&entry.row, replies(entry))).collect();
+        let text = format!("{says}: {}", joined(&each));
+        (!rows.is_empty()).then(|| Finding::problem("unusable_replies", text))
     };
-    [of(false), of(true)].into_iter().flatten().collect()
+    let too_many = "too many replies of the compactor were unusable, so these rows are not ranked, \
+                    whatever their fallback kept";
+    let unranked = found(unranked, too_many).map(|found| found.changing_figures(true));
+    let ranked = found(ranked, "some replies of the compactor were unusable");
+    [unranked, ranked].into_iter().flatten().collect()
+}
+
+/// For example " 3 of 40 (2 empty, 1 refused), falling back 1 of 9 times".
+fn replies(entry: &Entry) -> String {
+    let found = &entry.replies;
+    let reasons = found.reasons.iter();
+    let reasons = reasons.map(|(reason, n)| format!("{} {}", grouped(*n), reason.words()));
+    let reasons = reasons.collect::<Vec<String>>().join(", ");
+    let Fallbacks { asked, fell_back } = found.fallbacks;
+    let fell_back = match fell_back {
+        0 => String::new(),
+        times => format!(", falling back {} of {} times", grouped(times), grouped(asked)),
+    };
+    let (unusable, replies) = (grouped(found.unusable), grouped(found.replies));
+    format!(" {unusable} of {replies} ({reasons}){fell_back}")
 }
 
 /// Strategies that compact repeatedly and free almost nothing: first those whose
 /// trigger is a size that they never get below, then the others.
-pub fn idle(run: &Evidence<'_>) -> Vec<Problem> {
+fn idle_compactions(run: &Evidence<'_>) -> Vec<Finding> {
     let found = |by_size: bool| {
         let rows = idle_runs(run, |row| is_of_size(&row.trigger) == by_size);
-        (!rows.is_empty()).then_some(Problem::IdleCompactions { rows, by_size })
+        let why = match (by_size, rows.len()) {
+            (_, 0) => return None,
+            (true, 1) => "it triggers again at once and frees almost nothing",
+            (true, _) => "they trigger again at once and free almost nothing",
+            (false, _) => "each time the cache breaks for next to nothing",
+        };
+        let each = joined(&rows);
+        let text = format!("compactions freed less than 5 % of the context: {each}; {why}");
+        Some(Finding::problem("idle_compactions", text))
     };
     [found(true), found(false)].into_iter().flatten().collect()
 }
 
 /// The rows concerned, each with the largest number of successive idle
 /// compactions in a cell, of stages with such a trigger.
-fn idle_runs(run: &Evidence<'_>, counts: impl Fn(&CompactionRow) -> bool) -> Vec<(RowName, u64)> {
+fn idle_runs<'a>(
+    run: &Evidence<'a>,
+    counts: impl Fn(&CompactionRow) -> bool,
+) -> Vec<(&'a StrategyRow, String)> {
     let mut longest: BTreeMap<(String, String), u64> = BTreeMap::new();
     for session in run.results.iter() {
         for cell in session.cells() {
@@ -47,83 +82,53 @@ fn idle_runs(run: &Evidence<'_>, counts: impl Fn(&CompactionRow) -> bool) -> Vec
             }
         }
     }
-    let of = |entry: &Entry| {
-        let key = (entry.row.strategy.clone(), entry.row.window.clone());
-        Some((place(entry), *longest.get(&key)?))
+    let of = |entry: &'a Entry| {
+        let times = longest.get(&(entry.row.strategy.clone(), entry.row.window.clone()))?;
+        Some((&entry.row, format!(" {times} times in a row")))
     };
     run.strategies().filter_map(of).collect()
 }
 
-/// Strategies whose summaries a model should write, if the offline summary wrote
-/// them.
-pub fn offline_summaries(run: &Evidence<'_>) -> Option<Limit> {
-    let rows = run.rows.iter().filter(|e| e.row.row_kind == RowKind::OfflineSummary);
-    let names: BTreeSet<&str> = rows.map(|e| e.row.strategy.as_str()).collect();
-    let (strategies, compactor) = (owned(names), run.manifest.compactor.clone());
-    (!strategies.is_empty()).then_some(Limit::OfflineSummaries { strategies, compactor })
-}
-
 #[cfg(test)]
 mod tests {
-    use crate::testkit::{CellBuilder, cell, facts, reply, run, run_at, unusable, warnings};
-    use recap_core::model::{Cell, ReplyFacts, Unusable};
+    use super::super::tests::check;
+    use crate::testkit::{CellBuilder, cell, facts, reply, run, run_at, unusable};
+    use recap_core::model::{Finding, ReplyFacts, Unusable};
 
-    fn warned(cells: Vec<Cell>) -> Vec<String> {
-        warnings(&run(vec![facts("s").requests(&[100]).build()], cells))
+    fn found(cells: Vec<CellBuilder>) -> Vec<Finding> {
+        let cells = cells.into_iter().map(CellBuilder::build).collect();
+        run(vec![facts("s").requests(&[100]).build()], cells).findings
     }
 
     fn replied(name: &str, replies: &[ReplyFacts]) -> CellBuilder {
         cell("s", name).sent(&[100]).compaction(1_000, 100).replies(replies)
     }
 
-    /// Forty replies, of which eight are empty and four are equal.
-    fn bad() -> Vec<ReplyFacts> {
-        let good = (12..40).map(|at| reply(at, at));
+    #[test]
+    fn unusable_replies() {
+        // Forty replies, of which eight are empty and four are equal.
+        let empty = (0..8).map(|at| unusable(at, Unusable::Empty));
         let same = (8..12).map(|at| reply(at, 99));
-        (0..8).map(|at| unusable(at, Unusable::Empty)).chain(same).chain(good).collect()
-    }
-
-    #[test]
-    fn unusable_replies_that_leave_row_unranked_come_first() {
-        let warnings = warned(vec![replied("continuation", &bad()).build()]);
-        assert_eq!(
-            warnings[0],
-            "too many replies of the compactor were unusable, so these rows are not ranked, whatever \
-             their fallback kept: continuation 12 of 40 (8 empty, 4 the same text for different \
-             inputs), at 25 %"
-        );
-    }
-
-    #[test]
-    fn few_unusable_replies_are_reported_with_counts() {
-        let few: Vec<ReplyFacts> =
+        let bad: Vec<_> = empty.chain(same).chain((12..40).map(|at| reply(at, at))).collect();
+        let one: Vec<_> =
             (1..40).map(|at| reply(at, at)).chain([unusable(0, Unusable::Refused)]).collect();
-        let strategies =
-            [replied("a", &few).build(), replied("b", &bad()).offline_summary().build()].to_vec();
-        assert_eq!(
-            warned(strategies)[0],
-            "some replies of the compactor were unusable: a 1 of 40 (1 refused), b 12 of 40 (8 empty, 4 \
-             the same text for different inputs), at 25 %"
-        );
-        let sound = warned(vec![replied("a", &[reply(1, 1)]).build()]);
-        assert!(!sound.iter().any(|warning| warning.contains("unusable")), "{sound:#?}");
-    }
-
-    #[test]
-    fn five_fixed_words_are_unusable_for_two_reasons() {
-        let words = |input| ReplyFacts {
+        let five_words = |input| ReplyFacts {
             written: 6,
             unusable: Some(Unusable::TooShort),
             ..reply(input, 5)
         };
-        let replies: Vec<ReplyFacts> = (0..4).map(words).collect();
-        let actual = warned(vec![replied("continuation", &replies).build()]);
-        assert!(
-            actual[0].ends_with(
-                "continuation 4 of 4 (4 too short for what they replace, 4 the same text for \
-                 different inputs), at 25 %"
-            ),
-            "{actual:#?}"
+        let short: Vec<_> = (0..4).map(five_words).collect();
+        check(
+            "unusable_replies",
+            [
+                ("12 of 40", found(vec![replied("continuation", &bad)])),
+                (
+                    "1 of 40, and of an offline summary 12 of 40",
+                    found(vec![replied("a", &one), replied("b", &bad).offline_summary()]),
+                ),
+                ("the same five words each time", found(vec![replied("continuation", &short)])),
+                ("none", found(vec![replied("a", &[reply(1, 1)])])),
+            ],
         );
     }
 
@@ -134,55 +139,28 @@ mod tests {
         })
     }
 
-    fn idle(cells: Vec<Cell>) -> Vec<String> {
-        let actual = warned(cells).into_iter();
-        actual.filter(|warning| warning.contains("freed less than")).collect()
-    }
-
     #[test]
-    fn successive_idle_compactions_are_reported_with_their_meaning() {
-        assert_eq!(
-            idle(vec![idling("continuation", "above 0.8 of window", 14).build()]),
-            ["compactions freed less than 5 % of the context: continuation 14 times in a row, at \
-                 25 %; it triggers again at once and frees almost nothing"]
-        );
-        assert_eq!(
-            idle(vec![idling("mask", "always", 2).build()]),
-            [
-                "compactions freed less than 5 % of the context: mask 2 times in a row, at 25 %; each \
-                 time the cache breaks for next to nothing"
-            ]
-        );
-        assert!(idle(vec![idling("x", "over 9 messages", 1).build()]).is_empty());
-        assert!(idle(vec![idling("full", "always", 9).control().build()]).is_empty());
-        let view = idling("fifo", "above 0.8 of window", 1).compaction(100, 99);
-        assert!(idle(vec![view.with_compaction(|row| row.view = true).build()]).is_empty());
-    }
-
-    #[test]
-    fn idle_strategies_are_reported_together_with_their_windows() {
+    fn idle_compactions() {
         let at = |name: &str, label: &str, times| {
             idling(name, "over 9 messages", times).window(label, 8_000).build()
         };
-        let cells = vec![at("a", "8k", 3), at("a", "200k", 1), at("b", "200k", 2)];
-        let facts = vec![facts("s").requests(&[100]).build()];
-        let actual = warnings(&run_at(&["8k", "200k"], facts, cells));
-        let actual: Vec<&String> =
-            actual.iter().filter(|w| w.contains("freed less than")).collect();
-        assert_eq!(
-            actual,
-            [
-                "compactions freed less than 5 % of the context: a at 8k 3 times in a row, b at 200k 2 \
-              times in a row; they trigger again at once and free almost nothing"
-            ]
-        );
-    }
-
-    #[test]
-    fn idle_compactions_for_final_questions_are_not_counted() {
-        let cell = (0..3).fold(cell("s", "x").sent(&[100]), |cell, _| {
+        let session = vec![facts("s").requests(&[100]).build()];
+        let windows = vec![at("a", "8k", 3), at("a", "200k", 1), at("b", "200k", 2)];
+        let final_ones = (0..3).fold(cell("s", "x").sent(&[100]), |cell, _| {
             cell.compaction(100, 99).with_compaction(|row| row.at_end = true)
         });
-        assert!(idle(vec![cell.build()]).is_empty());
+        let view = idling("fifo", "always", 1).compaction(100, 99);
+        check(
+            "idle_compactions",
+            [
+                ("by size", found(vec![idling("continuation", "above 0.8 of window", 14)])),
+                ("at two windows", run_at(&["8k", "200k"], session, windows).findings),
+                ("at each request", found(vec![idling("mask", "always", 2)])),
+                ("once", found(vec![idling("x", "over 9 messages", 1)])),
+                ("of a control", found(vec![idling("full", "always", 9).control()])),
+                ("of a view", found(vec![view.with_compaction(|row| row.view = true)])),
+                ("for final questions", found(vec![final_ones])),
+            ],
+        );
     }
 }

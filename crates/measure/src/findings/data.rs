@@ -3,11 +3,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Evidence;
-use crate::cluster;
 use recap_core::model::{
-    AgainstFull, Counts, Limit, SampleSizeLimit, SessionFacts, TokensSource, catalogue,
+    AgainstFull, EXAM_REFERENCES, EXAM_REQUESTS, Finding, SessionFacts, Support, TokensSource,
 };
+use recap_core::text::{counted, form_for, grouped};
+use recap_core::wording::number::percent;
+
+use super::{Check, Evidence};
+use crate::cluster;
+
+pub(super) const FINDINGS: &[Check] = &[few_units, counts, left_out];
 
 impl<'a> Evidence<'a> {
     /// The sessions for which a row has a figure of the primary measure; all
@@ -15,135 +20,217 @@ impl<'a> Evidence<'a> {
     fn scored(&self) -> Vec<&'a SessionFacts> {
         let units: BTreeSet<usize> =
             self.rows.iter().flat_map(|entry| entry.scores.keys().copied()).collect();
-        match units.is_empty() {
-            true => self.facts.iter().collect(),
-            false => units.into_iter().map(|unit| &self.facts[unit]).collect(),
+        if units.is_empty() {
+            return self.facts.iter().collect();
         }
+        units.into_iter().map(|unit| &self.facts[unit]).collect()
     }
 }
 
-/// What a small number of sessions allows to conclude (reference §7).
-pub(super) fn few_clusters(run: &Evidence<'_>) -> Option<Limit> {
-    let n = run.rows.iter().filter_map(|e| e.row.number(catalogue::N_CLUSTERS)).fold(0.0, f64::max);
+/// What a small number of sessions or projects allows to conclude (reference §7).
+fn few_units(run: &Evidence<'_>) -> Vec<Finding> {
+    let texts = [few_clusters(run), one_project(run), thin_exams(run)];
+    texts.into_iter().flatten().map(|text| Finding::limit("few_units", text)).collect()
+}
+
+/// That so few sessions or projects are described and nothing is decided.
+pub(crate) fn only_described(run: &Evidence<'_>) -> Option<String> {
+    few_clusters(run).filter(|_| run.clusters() <= 5)
+}
+
+fn few_clusters(run: &Evidence<'_>) -> Option<String> {
     let any = |verdict| run.rows.iter().any(|e| e.row.verdict == Some(verdict));
-    let allows = match n as u64 {
+    let allows = match run.clusters() {
         0 => return None,
-        1..=5 => SampleSizeLimit::Description,
-        6..=9 => SampleSizeLimit::NoNonInferior,
-        10..=19 => SampleSizeLimit::Provisional,
-        _ if any(AgainstFull::ProvisionalNonInferior) => SampleSizeLimit::RareLosses,
-        _ if any(AgainstFull::Undecided) => SampleSizeLimit::SmallDifferences,
+        1..=5 => "described, not decided",
+        6..=9 => "no strategy can be called non-inferior",
+        10..=19 => "non-inferior is provisional",
+        _ if any(AgainstFull::ProvisionalNonInferior) => {
+            "where non-inferior is provisional, losses that are rare and heavy could still hide"
+        }
+        _ if any(AgainstFull::Undecided) => {
+            "undecided rows may still differ by less than their mde"
+        }
         _ => return None,
     };
     let noun = cluster::noun(run.scored().into_iter());
-    Some(Limit::FewClusters { clusters: n as u64, noun, allows })
+    Some(format!("{}: {allows}", counted(run.clusters(), noun)))
 }
 
-/// Sessions that all come from one project.
-pub(super) fn one_project(run: &Evidence<'_>) -> Option<Limit> {
-    let behind = run.scored();
-    let projects: BTreeSet<Option<&str>> = behind.iter().map(|f| f.cluster.as_deref()).collect();
-    let only = projects.len() == 1 && !projects.contains(&None) && behind.len() > 1;
-    only.then_some(Limit::OneProject { sessions: behind.len() })
-}
-
-/// How many sessions are counted by the provider and how many by the
-/// vocabulary, and why (reference §0); `None` if no recording has usage.
-pub fn counts(run: &Evidence<'_>) -> Option<Limit> {
-    let with = |source| run.facts.iter().filter(move |f| f.tokens_source == source);
-    let known = || with(TokensSource::Calibrated).filter_map(|f| f.calibration.as_ref());
-    let exact = |asked| with(TokensSource::Exact).filter(move |f| f.calibration.is_some() == asked);
-    run.facts.iter().any(|f| f.calibration.is_some()).then(|| {
-        Limit::Counts(Counts {
-            scaled: with(TokensSource::Calibrated).count(),
-            sessions: run.facts.len(),
-            as_asked: exact(true).count(),
-            without_usage: exact(false).count(),
-            ahead: known().filter_map(|c| c.forward).fold(0.0, f64::max),
-            behind: known().filter_map(|c| c.after_boundary).fold(0.0, f64::max),
-        })
+fn one_project(run: &Evidence<'_>) -> Option<String> {
+    let scored = run.scored();
+    let projects: BTreeSet<Option<&str>> = scored.iter().map(|f| f.cluster.as_deref()).collect();
+    let only = projects.len() == 1 && !projects.contains(&None) && scored.len() > 1;
+    only.then(|| {
+        format!(
+            "all {} sessions that are scored come from one project: intervals speak of more \
+             sessions of it, not of other projects",
+            scored.len()
+        )
     })
 }
 
+/// Sessions that the measures of the exam leave out (reference §4).
+fn thin_exams(run: &Evidence<'_>) -> Option<String> {
+    let thin = run.facts.iter().filter(|f| !Support::whole(f).suffices()).count();
+    (run.manifest.cuts == "none" && thin > 0).then(|| {
+        format!(
+            "{thin} of {} {} for fewer than {EXAM_REFERENCES} references or at fewer than \
+             {EXAM_REQUESTS} requests: reference recall leaves {} out",
+            counted(run.facts.len(), "session"),
+            form_for(thin, "asks", "ask"),
+            form_for(thin, "it", "them")
+        )
+    })
+}
+
+/// How many sessions are counted by the provider and how many by the
+/// vocabulary, and why (reference §0); nothing if no recording has usage.
+fn counts(run: &Evidence<'_>) -> Vec<Finding> {
+    if run.facts.iter().all(|facts| facts.calibration.is_none()) {
+        return Vec::new();
+    }
+    let with = |source| run.facts.iter().filter(move |f| f.tokens_source == source);
+    let exact = |asked| with(TokensSource::Exact).filter(move |f| f.calibration.is_some() == asked);
+    let mut text = format!(
+        "tokens of {} of {} are the provider's own count from request to request",
+        grouped(with(TokensSource::Calibrated).count()),
+        counted(run.facts.len(), "session")
+    );
+    let exact = [(exact(true).count(), "as asked"), (exact(false).count(), "without usage")];
+    let exact: Vec<String> = (exact.iter().filter(|(n, _)| *n > 0))
+        .map(|(n, why)| format!("{} {why}", grouped(*n)))
+        .collect();
+    if !exact.is_empty() {
+        text += &format!("; counted by the vocabulary alone: {}", exact.join(", "));
+    }
+    let scaled = || with(TokensSource::Calibrated).filter_map(|f| f.calibration.as_ref());
+    let ahead = scaled().filter_map(|c| c.forward).fold(0.0, f64::max);
+    if ahead > 0.0 {
+        text += &format!(
+            "; what strategies write is sized by one factor for the session, whose count was off by \
+             up to {} in the median ahead of what it was fitted to",
+            percent(ahead)
+        );
+    }
+    let after_compaction = scaled().filter_map(|c| c.after_boundary).fold(0.0, f64::max);
+    if after_compaction > 0.0 {
+        text += &format!(", {} behind recorded compactions", percent(after_compaction));
+    }
+    vec![Finding::limit("counts", text)]
+}
+
 /// Records that the import left out.
-pub fn left_out(run: &Evidence<'_>) -> Option<Limit> {
+fn left_out(run: &Evidence<'_>) -> Vec<Finding> {
     let mut reasons: BTreeMap<&str, u64> = BTreeMap::new();
     for (reason, n) in run.facts.iter().flat_map(|f| &f.left_out) {
         *reasons.entry(reason).or_default() += n;
     }
-    let mut records: Vec<(String, u64)> =
-        reasons.into_iter().map(|(reason, n)| (reason.to_owned(), n)).collect();
+    if reasons.is_empty() {
+        return Vec::new();
+    }
+    let mut records = Vec::from_iter(reasons);
     // The sort is stable: reasons with equal numbers keep their alphabetical
     // order.
     records.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
-    (!records.is_empty()).then_some(Limit::LeftOut { records })
+    let each = records.iter().map(|(reason, n)| {
+        format!("{} {}", grouped(*n), reason.strip_suffix(" record").unwrap_or(reason))
+    });
+    let each = each.collect::<Vec<_>>().join(", ");
+    vec![Finding::limit("left_out", format!("records left out on import: {each}"))]
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{says, silent, warned};
-    use crate::testkit::{cell, facts};
+    use super::super::tests::{check, of_rows};
+    use crate::measure;
+    use crate::testkit::{entry_at, facts, manifest, run, twenty_references};
+    use recap_core::model::{AgainstFull, Finding, Manifest, Primary, RunResults, SessionFacts};
 
-    #[test]
-    fn only_a_single_project_is_reported() {
-        let of = |id: &str, project: &str| facts(id).cluster(project).requests(&[100]).build();
-        let one = vec![of("s", "p"), of("t", "p")];
-        says(&warned(one, Vec::new()), "all 2 sessions that are scored come from one project");
-        silent(&warned(vec![of("s", "p"), of("t", "q")], Vec::new()), "one project");
-        silent(&warned(vec![of("s", "p")], Vec::new()), "one project");
+    fn found(sessions: Vec<SessionFacts>) -> Vec<Finding> {
+        run(sessions, Vec::new()).findings
     }
 
     #[test]
-    fn few_sessions_are_reported_with_what_they_allow() {
-        let one = facts("s").requests(&[100]).build();
-        let cells = vec![cell("s", "x").sent(&[100]).build()];
-        says(&warned(vec![one], cells), "1 session: described, not decided");
+    fn counts() {
+        let of = |id: &str| facts(id).requests(&[100]);
+        let compacted = of("b").calibrated(1.2, Some(0.2)).with(|facts| {
+            facts.calibration.as_mut().unwrap().after_boundary = Some(0.153);
+        });
+        let scaled = of("a").calibrated(1.2, Some(0.01)).build();
+        let asked = of("c").reported(Some(0.01)).build();
+        let without = || of("f").build();
+        check(
+            "counts",
+            [
+                (
+                    "2 scaled, 1 as asked, 1 without usage",
+                    found(vec![scaled.clone(), compacted.build(), asked, without()]),
+                ),
+                ("1 scaled", found(vec![scaled])),
+                ("without usage", found(vec![without()])),
+            ],
+        );
     }
 
     #[test]
-    fn number_of_clusters_decides_possible_conclusions() {
-        use super::*;
-        use crate::testkit::{entry_at, manifest};
-        use recap_core::model::{Primary, RunResults};
-        let of = |clusters: f64, verdicts: &[AgainstFull]| {
-            let entry = |verdict: Option<AgainstFull>| {
-                let mut entry = entry_at(("25%", 9.0), "x", Some(1), &[("n_clusters", clusters)]);
-                entry.row.verdict = verdict;
-                entry
-            };
-            let table: Vec<_> =
-                [None].into_iter().chain(verdicts.iter().copied().map(Some)).map(entry).collect();
-            let (manifest, none) = (manifest(&["25%"]), RunResults::default());
-            let primary = Primary::ReferenceRecall;
-            let run = Evidence::of(&manifest, primary, &table, &[], &none, None, None);
-            few_clusters(&run).map(|limit| match limit {
-                Limit::FewClusters { clusters, allows, .. } => (clusters, allows),
-                other => panic!("{other:?}"),
-            })
+    fn few_units() {
+        use AgainstFull::{Inferior, ProvisionalNonInferior, Undecided};
+        let clusters = |clusters: f64, verdict: Option<AgainstFull>| {
+            let mut entry = entry_at(("25%", 9.0), "x", Some(1), &[("n_clusters", clusters)]);
+            entry.row.verdict = verdict;
+            of_rows(Primary::ReferenceRecall, &[entry])
         };
-        assert_eq!(of(0.0, &[]), None);
-        for (clusters, allows) in [
-            (1, SampleSizeLimit::Description),
-            (5, SampleSizeLimit::Description),
-            (6, SampleSizeLimit::NoNonInferior),
-            (9, SampleSizeLimit::NoNonInferior),
-            (10, SampleSizeLimit::Provisional),
-            (19, SampleSizeLimit::Provisional),
-        ] {
-            assert_eq!(of(clusters as f64, &[]), Some((clusters, allows)));
-        }
-        let (open, rare) = (AgainstFull::Undecided, AgainstFull::ProvisionalNonInferior);
-        assert_eq!(of(20.0, &[AgainstFull::Inferior]), None);
-        assert_eq!(of(20.0, &[open]), Some((20, SampleSizeLimit::SmallDifferences)));
-        assert_eq!(of(20.0, &[open, rare]), Some((20, SampleSizeLimit::RareLosses)));
+        let of = |id: &str, project: Option<&str>| {
+            let own = facts(id).requests(&[100]);
+            own.with(|facts| facts.cluster = project.map(str::to_owned)).build()
+        };
+        let thin = facts("t").requests(&[100]).reference(0, 5_000, None).build();
+        let exams = |cuts: &str, sessions: &[SessionFacts]| {
+            let manifest = Manifest { cuts: cuts.into(), ..manifest(&["25%"]) };
+            measure(manifest, "d".into(), sessions.to_vec(), RunResults::default()).findings
+        };
+        let rich = twenty_references("s");
+        let cuts = |projects: [Option<&str>; 2]| {
+            let [one, other] = projects;
+            exams("5", &[of("s", one), of("t", other)])
+        };
+        let both = [rich.clone(), thin];
+        check(
+            "few_units",
+            [
+                ("none", clusters(0.0, None)),
+                ("1", clusters(1.0, None)),
+                ("5", clusters(5.0, None)),
+                ("6", clusters(6.0, None)),
+                ("9", clusters(9.0, None)),
+                ("10", clusters(10.0, None)),
+                ("19", clusters(19.0, None)),
+                ("20, worse", clusters(20.0, Some(Inferior))),
+                ("20, undecided", clusters(20.0, Some(Undecided))),
+                ("20, provisionally no worse", clusters(20.0, Some(ProvisionalNonInferior))),
+                ("one project", cuts([Some("p"), Some("p")])),
+                ("two projects", cuts([Some("p"), Some("q")])),
+                ("one unknown project", cuts([Some("p"), None])),
+                ("unknown projects", cuts([None, None])),
+                ("one session of a project", exams("5", &[of("s", Some("p"))])),
+                ("one thin exam of two", exams("none", &both)),
+                ("thin, but with cuts", exams("5", &both)),
+                ("20 references at 10 requests", exams("none", &[rich])),
+            ],
+        );
     }
 
     #[test]
-    fn projects_that_are_unknown_are_not_one_project() {
-        let none = || ["s", "t"].map(|id| facts(id).requests(&[100]).build()).to_vec();
-        silent(&warned(none(), Vec::new()), "one project");
-        let mut half = none();
-        half[0].cluster = Some("p".into());
-        silent(&warned(half, Vec::new()), "one project");
+    fn left_out() {
+        let one = facts("s").requests(&[100]).left_out("sidechain", 2).build();
+        let two = facts("t").left_out("sidechain", 3_000).left_out("progress record", 1).build();
+        check(
+            "left_out",
+            [
+                ("of two sessions", found(vec![one, two])),
+                ("nothing", found(vec![facts("s").build()])),
+            ],
+        );
     }
 }

@@ -3,21 +3,21 @@
 
 use std::collections::BTreeMap;
 
-use super::{Evidence, among_cells, place};
-use crate::FLOOR;
-use crate::preference::keeps_enough;
-use crate::rows::Entry;
-use recap_core::model::FULL;
 use recap_core::model::{
-    Cell, EXAM_REFERENCES, EXAM_REQUESTS, Limit, NATIVE, Primary, Problem, RowKind,
-    SMALLEST_NATIVE, SPREAD, Support, VALID_WITHIN, catalogue, is_exam_doubtful,
+    Cell, FULL, Finding, NATIVE, Primary, RowKind, SMALLEST_NATIVE, catalogue, is_exam_doubtful,
 };
+use recap_core::text::{counted, form_for};
+use recap_core::wording::number::percent;
+use recap_core::wording::{listed, window};
 
-/// Largest share of the best score that a bare list of names may have.
-const GAMED: f64 = 0.8;
+use super::{Check, Evidence, among_cells};
+use crate::rows::Entry;
+
+pub(super) const FINDINGS: &[Check] =
+    &[exam_in_doubt, nothing_compacts, not_cut, open_loop, small_windows];
 
 /// Windows at which no strategy compacted anything (how-it-works §40).
-pub(super) fn nothing_compacts(run: &Evidence<'_>) -> Vec<Problem> {
+fn nothing_compacts(run: &Evidence<'_>) -> Vec<Finding> {
     let largest = |window: &str| {
         // A data set may have windows of its own.
         let here = among_cells(run.results, |cell| {
@@ -30,87 +30,67 @@ pub(super) fn nothing_compacts(run: &Evidence<'_>) -> Vec<Problem> {
         let mut strategies = rows.iter().filter(|e| e.row.row_kind != RowKind::Control).peekable();
         strategies.peek().is_some() && strategies.all(|e| !e.acted && e.row.failed.is_empty())
     };
-    let windows = run.at_windows().filter(idle).map(|rows| rows[0].row.window.clone());
-    windows.map(|window| Problem::NothingCompacts { largest: largest(&window), window }).collect()
-}
-
-/// Windows at which an empty context has nearly the score of the whole
-/// conversation (reference §5).
-pub(super) fn narrow_scale(run: &Evidence<'_>) -> Vec<Problem> {
-    let narrow = |rows: &[&Entry]| {
-        let recall = |name: &str| {
-            let row = rows.iter().find(|e| e.row.strategy == name)?;
-            row.row.number(catalogue::RECALL)
-        };
-        let (floor, ceiling) = (recall(FLOOR)?, recall(FULL)?);
-        let window = rows[0].row.window.clone();
-        (ceiling - floor < SPREAD).then_some(Problem::NarrowScale { window, floor, ceiling })
+    let windows = run.at_windows().filter(idle).map(|rows| rows[0].row.window.as_str());
+    let text = |label| {
+        format!(
+            "nothing compacts at {}: the largest context seen is {}; choose a smaller --window",
+            window(label),
+            counted(largest(label), "token")
+        )
     };
-    run.at_windows().filter_map(narrow).collect()
+    windows.map(|label| Finding::problem("nothing_compacts", text(label))).collect()
 }
 
 /// The instrument's own error, if a recording shows it (reference §4).
-pub(super) fn in_doubt(run: &Evidence<'_>) -> Option<Problem> {
-    let full = run.rows.iter().find(|e| e.row.strategy == FULL).or(run.rows.first())?;
-    let share = full.row.number(catalogue::DID_WITHOUT)?;
-    is_exam_doubtful(share).then_some(Problem::ExamInDoubt { share })
-}
-
-/// A bare list of identifiers with nearly the score of the best row that keeps
-/// enough to be useful.
-pub(super) fn names_suffice(run: &Evidence<'_>) -> Option<Problem> {
-    let measure = run.primary.measure();
-    let worst = run.at_windows().filter_map(|rows| {
-        let of = |e: &Entry| e.row.number(measure);
-        let list = of(rows.iter().find(|e| e.row.strategy == "id-list")?)?;
-        let best = rows.iter().find(|e| e.row.rank.is_some())?;
-        let kept = of(best)?;
-        let near = list >= GAMED * kept && keeps_enough(&best.row, run.primary);
-        near.then(|| Problem::NamesSuffice { best: place(best), kept, list })
-    });
-    // A list of names alone cannot answer questions.
-    (run.primary != Primary::Continuity).then_some(worst)?.next()
-}
-
-/// Rows in which the smaller context made the answerer better or worse, which
-/// would be credited to the strategy (reference §6).
-pub(super) fn size_matters(run: &Evidence<'_>) -> Option<Problem> {
-    let apart = run.strategies().filter_map(|entry| {
-        let own = entry.row.number(catalogue::RECALL_VERBATIM)?;
-        let full = entry.row.number(catalogue::RECALL_VERBATIM_FULL)?;
-        ((own - full).abs() > VALID_WITHIN).then(|| (place(entry), own, full))
-    });
-    let rows: Vec<_> = apart.collect();
-    (!rows.is_empty()).then_some(Problem::SizeMatters { rows })
-}
-
-/// Sessions that the measures of the exam leave out (reference §4).
-pub fn thin(run: &Evidence<'_>) -> Option<Problem> {
-    let thin = run.facts.iter().filter(|f| !Support::whole(f).suffices()).count();
-    (run.manifest.cuts == "none" && thin > 0).then_some(Problem::ThinExams {
-        thin,
-        sessions: run.facts.len(),
-        references: EXAM_REFERENCES,
-        requests: EXAM_REQUESTS,
-    })
+fn exam_in_doubt(run: &Evidence<'_>) -> Vec<Finding> {
+    let full = run.rows.iter().find(|e| e.row.strategy == FULL).or(run.rows.first());
+    let share = full.and_then(|full| full.row.number(catalogue::DID_WITHOUT));
+    let Some(share) = share.filter(|share| is_exam_doubtful(*share)) else { return Vec::new() };
+    let text = format!(
+        "after its own compactions the recorded agent did without {} of what this exam would have \
+         asked for: read needed facts kept with that error in mind",
+        percent(share)
+    );
+    let ranks = run.primary == Primary::ReferenceRecall;
+    let weight = if ranks { 0.9 } else { 0.0 };
+    vec![Finding::problem("exam_in_doubt", text).changing_figures(true).weighing(weight)]
 }
 
 /// Sessions without a place for a cut (how-it-works §44).
-pub(super) fn not_cut(run: &Evidence<'_>) -> Option<Problem> {
+fn not_cut(run: &Evidence<'_>) -> Vec<Finding> {
     let mut reasons: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for facts in run.facts {
         if let Some(why) = &facts.no_cut {
             reasons.entry(why.to_string()).or_default().push(&facts.session);
         }
     }
-    let sessions = reasons.values().map(Vec::len).sum();
-    let (why, named) = reasons.first_key_value()?;
-    let (example, why) = (named[0].to_owned(), why.clone());
-    Some(Problem::NotCut { sessions, of: run.facts.len(), example, why })
+    let sessions: usize = reasons.values().map(Vec::len).sum();
+    let Some((why, named)) = reasons.first_key_value() else { return Vec::new() };
+    let text = format!(
+        "{sessions} of {} {} not cut, for example {}: {why}",
+        counted(run.facts.len(), "session"),
+        form_for(sessions, "is", "are"),
+        named[0]
+    );
+    vec![Finding::problem("not_cut", text)]
+}
+
+/// What no exam of a replay measures: how the agent would have gone on, and at cuts whether intent
+/// is kept.
+fn open_loop(run: &Evidence<'_>) -> Vec<Finding> {
+    let replay = "replay is open loop: the recorded agent does not react to what was forgotten, so \
+                  this measures memory and size, not task success";
+    let cuts = "cuts ask for identifiers that the agent used next; whether intent, reasons and \
+                rules survive takes questions";
+    let mut found = vec![Finding::limit("open_loop", replay).weighing(0.1)];
+    if run.primary == Primary::FactsKept {
+        found.push(Finding::limit("open_loop", cuts).weighing(0.4));
+    }
+    found
 }
 
 /// Windows smaller than those of recorded agents (how-it-works §10).
-pub(super) fn small_windows(run: &Evidence<'_>) -> Option<Limit> {
+fn small_windows(run: &Evidence<'_>) -> Vec<Finding> {
     let is_small = |cell: &Cell| {
         let window = &cell.key.window;
         let tokens = cell.rows().map(|rows| rows.window);
@@ -120,55 +100,37 @@ pub(super) fn small_windows(run: &Evidence<'_>) -> Option<Limit> {
     let small = among_cells(run.results, |cell| {
         is_small(cell).then(|| cell.key.window.clone()).into_iter().collect()
     });
-    let (windows, scaled) = (Vec::from_iter(small), run.manifest.scaled);
-    (!windows.is_empty()).then_some(Limit::SmallWindows { windows, scaled })
-}
-
-/// An exam of identifiers does not measure whether intent is kept.
-pub(super) fn identifiers_only(run: &Evidence<'_>) -> Option<Limit> {
-    (run.primary == Primary::FactsKept).then_some(Limit::IdentifiersOnly)
+    if small.is_empty() {
+        return Vec::new();
+    }
+    let scaled = "thresholds are scaled to the window, but ";
+    let text = format!(
+        "results at {} do not predict a native window: {}single tool results do not shrink with it",
+        listed(&small.iter().map(|label| window(label)).collect::<Vec<_>>()),
+        if run.manifest.scaled { scaled } else { "" }
+    );
+    // Where another window is as large as those of agents, what is recommended may be there.
+    let all = run
+        .rows
+        .iter()
+        .all(|entry| entry.row.window != NATIVE && entry.window_tokens < SMALLEST_NATIVE as f64);
+    vec![Finding::limit("small_windows", text).weighing(if all { 0.2 } else { 0.0 })]
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::testkit::{cell, entry_at, facts, manifest, twenty_references};
-    use recap_core::model::{Manifest, NoCut, RowName, RunResults, SessionFacts};
+    use super::super::tests::{check, of_rows, of_run};
+    use crate::rows::Entry;
+    use crate::testkit::{cell, entry_at, facts, manifest};
+    use recap_core::model::{Cell, Manifest, NoCut, Primary, RunResults, SessionFacts};
 
     const SMALL: (&str, f64) = ("25%", 10_000.0);
     const LARGE: (&str, f64) = ("200k", 200_000.0);
 
-    /// Looks at these rows, sessions and results of a run.
-    fn with_evidence<T>(
-        primary: Primary,
-        manifest: &Manifest,
-        table: &[Entry],
-        facts: &[SessionFacts],
-        sessions: &RunResults,
-        at: impl FnOnce(&Evidence<'_>) -> T,
-    ) -> T {
-        at(&Evidence::of(manifest, primary, table, facts, sessions, None, None))
-    }
-
-    /// Looks at the rows only.
-    fn of<T>(primary: Primary, table: &[Entry], at: impl FnOnce(&Evidence<'_>) -> T) -> T {
-        with_evidence(primary, &manifest(&["25%", "200k"]), table, &[], &RunResults::default(), at)
-    }
-
-    /// Looks at the sessions of a run with such cuts.
-    fn with_cuts<T>(cuts: &str, facts: &[SessionFacts], at: impl FnOnce(&Evidence<'_>) -> T) -> T {
-        let manifest = Manifest { cuts: cuts.into(), ..manifest(&["25%"]) };
-        with_evidence(Primary::ReferenceRecall, &manifest, &[], facts, &RunResults::default(), at)
-    }
-
-    fn place(strategy: &str, window: &str) -> RowName {
-        RowName { strategy: strategy.into(), window: window.into() }
-    }
-
     #[test]
-    fn window_without_compaction_is_told_with_largest_context() {
+    fn nothing_compacts() {
         // Each data set has a window of its own.
-        let all = [
+        let sessions = [
             facts("s").requests(&[300, 700]).build(),
             facts("t").dataset("e").requests(&[9_000]).build(),
         ];
@@ -176,144 +138,72 @@ mod tests {
             cell("s", "x").sent(&[1, 1]).build(),
             cell("t", "x").dataset("e").window("200k", 200_000).sent(&[1]).build(),
         ];
-        let sessions = RunResults::new(cells, []);
+        let results = RunResults::new(cells, []);
         let idle = |at, failed: &[&str]| {
             let mut entry = entry_at(at, "x", Some(1), &[]);
             entry.acted = false;
             entry.row.failed = failed.iter().map(|why| (*why).to_owned()).collect();
             entry
         };
-        let actual = |table: &[Entry]| {
-            let manifest = manifest(&["25%", "200k"]);
-            let primary = Primary::ReferenceRecall;
-            let found = with_evidence(primary, &manifest, table, &all, &sessions, nothing_compacts);
-            let each = found.into_iter().map(|problem| match problem {
-                Problem::NothingCompacts { window, largest } => (window, largest),
-                other => panic!("{other:?}"),
-            });
-            each.collect::<Vec<_>>()
+        let found = |table: &[Entry]| {
+            of_run(&manifest(&["25%", "200k"]), Primary::FactsKept, table, &sessions, &results)
         };
-        let (small, large) = (("25%".to_owned(), 700), ("200k".to_owned(), 9_000));
-        assert_eq!(actual(&[idle(SMALL, &[]), idle(LARGE, &[])]), [small.clone(), large]);
-        // A strategy that failed might have compacted.
-        assert_eq!(actual(&[idle(SMALL, &[]), idle(LARGE, &["broken"])]), [small]);
-        let acted = entry_at(SMALL, "y", Some(1), &[]);
-        assert!(actual(&[idle(SMALL, &[]), acted]).is_empty());
-        assert!(actual(&[entry_at(SMALL, "full", None, &[])]).is_empty(), "controls alone");
-    }
-
-    #[test]
-    fn scale_is_narrow_below_a_fifth_between_extremes() {
-        let scale = |at, floor, ceiling| {
+        check(
+            "nothing_compacts",
             [
-                entry_at(at, "full", None, &[("recall", ceiling)]),
-                entry_at(at, "prune", Some(1), &[("recall", 0.9)]),
-                entry_at(at, "empty", None, &[("recall", floor)]),
-            ]
-        };
-        let actual = |small: (f64, f64), large: (f64, f64)| {
-            let table: Vec<Entry> = scale(SMALL, small.0, small.1)
-                .into_iter()
-                .chain(scale(LARGE, large.0, large.1))
-                .collect();
-            of(Primary::Continuity, &table, narrow_scale)
-        };
-        let narrow = |window: &str, floor, ceiling| Problem::NarrowScale {
-            window: window.into(),
-            floor,
-            ceiling,
-        };
-        // 0.1 apart at the first window, and exactly a fifth at the second.
-        assert_eq!(actual((0.3, 0.4), (0.0, 0.2)), [narrow("25%", 0.3, 0.4)]);
-        assert_eq!(actual((0.1, 0.9), (0.5, 0.4)), [narrow("200k", 0.5, 0.4)]);
+                ("at two windows", found(&[idle(SMALL, &[]), idle(LARGE, &[])])),
+                ("failed at one of them", found(&[idle(SMALL, &[]), idle(LARGE, &["broken"])])),
+                (
+                    "another one acts",
+                    found(&[idle(SMALL, &[]), entry_at(SMALL, "y", Some(1), &[])]),
+                ),
+                ("controls alone", found(&[entry_at(SMALL, "full", None, &[])])),
+            ],
+        );
     }
 
     #[test]
-    fn exam_error_is_read_from_the_whole_conversation() {
-        let actual = |rows: &[(&str, f64)]| {
+    fn exam_in_doubt() {
+        let found = |primary, rows: &[(&str, f64)]| {
             let row = |(name, share): &(&str, f64)| {
                 entry_at(SMALL, name, Some(1), &[("did_without", *share)])
             };
-            let table: Vec<Entry> = rows.iter().map(row).collect();
-            of(Primary::ReferenceRecall, &table, in_doubt)
+            of_rows(primary, &rows.iter().map(row).collect::<Vec<Entry>>())
         };
-        let doubt = |share| Some(Problem::ExamInDoubt { share });
-        assert_eq!(actual(&[("prune", 0.05), ("full", 0.25)]), doubt(0.25));
-        assert_eq!(actual(&[("full", 0.1), ("prune", 0.5)]), doubt(0.1), "from a tenth on");
-        assert_eq!(actual(&[("full", 0.09), ("prune", 0.5)]), None);
-        assert_eq!(actual(&[("prune", 0.2), ("fifo", 0.3)]), doubt(0.2), "without it, off any");
-        assert_eq!(actual(&[]), None);
+        let recall = Primary::ReferenceRecall;
+        check(
+            "exam_in_doubt",
+            [
+                ("a quarter under full", found(recall, &[("prune", 0.05), ("full", 0.25)])),
+                ("where cuts rank", found(Primary::FactsKept, &[("full", 0.25)])),
+                ("a tenth", found(recall, &[("full", 0.1), ("prune", 0.5)])),
+                ("less", found(recall, &[("full", 0.09), ("prune", 0.5)])),
+                ("without full, of the first row", found(recall, &[("prune", 0.2), ("fifo", 0.3)])),
+            ],
+        );
     }
 
     #[test]
-    fn names_suffice_at_four_fifths_of_best_row() {
-        let actual = |primary: Primary, best: f64, list: f64| {
-            let id = primary.id();
-            let table = [
-                entry_at(SMALL, "prune", Some(1), &[(id, best)]),
-                entry_at(SMALL, "fifo", Some(2), &[(id, 0.1)]),
-                entry_at(SMALL, "id-list", None, &[(id, list)]),
-            ];
-            of(primary, &table, names_suffice)
-        };
-        let by = Primary::ReferenceRecall;
-        let best = place("prune", "25%");
-        let suffice = Some(Problem::NamesSuffice { best, kept: 0.6, list: 0.5 });
-        assert_eq!(actual(by, 0.6, 0.5), suffice);
-        assert_eq!(actual(by, 0.6, 0.47), None, "0.48 is needed");
-        assert_eq!(actual(by, 0.4, 0.4), None, "the best row keeps too little to be useful");
-        assert_eq!(actual(Primary::Continuity, 80.0, 80.0), None, "names answer no question");
-    }
-
-    #[test]
-    fn context_size_matters_beyond_five_points() {
-        let verbatim = |own, full| [("recall_verbatim", own), ("recall_verbatim_full", full)];
-        let table = [
-            entry_at(SMALL, "full", None, &verbatim(0.1, 0.9)),
-            entry_at(SMALL, "better", Some(1), &verbatim(0.9, 0.8)),
-            entry_at(SMALL, "worse", Some(2), &verbatim(0.7, 0.8)),
-            entry_at(SMALL, "edge", Some(3), &verbatim(0.05, 0.0)),
-            entry_at(SMALL, "alike", Some(4), &verbatim(0.02, 0.04)),
-            entry_at(SMALL, "unknown", Some(5), &[("recall_verbatim", 0.9)]),
-        ];
-        let rows = vec![(place("better", "25%"), 0.9, 0.8), (place("worse", "25%"), 0.7, 0.8)];
-        let found = of(Primary::Continuity, &table, size_matters);
-        assert_eq!(found, Some(Problem::SizeMatters { rows }));
-        assert_eq!(of(Primary::Continuity, &table[3..], size_matters), None);
-    }
-
-    #[test]
-    fn thin_exams_are_told_where_they_rank() {
-        let whole = twenty_references("s");
-        let thin_one = facts("t").requests(&[100]).reference(0, 5_000, None).build();
-        let all = [whole.clone(), thin_one];
-        let actual = Problem::ThinExams { thin: 1, sessions: 2, references: 20, requests: 10 };
-        assert_eq!(with_cuts("none", &all, thin), Some(actual));
-        assert_eq!(with_cuts("5", &all, thin), None, "cuts have exams of their own");
-        assert_eq!(with_cuts("none", &[whole], thin), None);
-    }
-
-    #[test]
-    fn uncut_sessions_are_counted_with_first_reason_example() {
+    fn not_cut() {
         let uncut = |id: &str, why| facts(id).with(|facts| facts.no_cut = why).build();
-        let all = [
+        let sessions = [
             uncut("s", Some(NoCut::NeverCompacted)),
             uncut("t", None),
             uncut("u", Some(NoCut::NotAsked)),
             uncut("v", Some(NoCut::NotAsked)),
         ];
-        let actual = Problem::NotCut {
-            sessions: 3,
-            of: 4,
-            example: "u".into(),
-            why: "no cut was asked for".into(),
+        let found = |sessions: &[SessionFacts]| {
+            let none = RunResults::default();
+            of_run(&manifest(&["25%"]), Primary::FactsKept, &[], sessions, &none)
         };
-        assert_eq!(with_cuts("5", &all, not_cut), Some(actual));
-        assert_eq!(with_cuts("5", &all[1..2], not_cut), None);
+        check(
+            "not_cut",
+            [("three of four", found(&sessions)), ("all cut", found(&sessions[1..2]))],
+        );
     }
 
     #[test]
-    fn windows_below_those_of_agents_are_small() {
+    fn small_windows() {
         let at = |label: &str, tokens| cell("s", "x").window(label, tokens).sent(&[1]).build();
         let failed = cell("s", "x").window("8k", 8_000).failed("broken");
         let cells = [
@@ -324,20 +214,33 @@ mod tests {
             at("50%", 500_000),
             failed,
         ];
-        let actual = |cells: &[Cell]| {
-            let sessions = RunResults::new(cells.to_vec(), []);
-            let manifest = Manifest { scaled: false, ..manifest(&["25%"]) };
-            with_evidence(Primary::Continuity, &manifest, &[], &[], &sessions, small_windows)
+        let found = |scaled, table: &[Entry], cells: &[Cell]| {
+            let results = RunResults::new(cells.to_vec(), []);
+            let manifest = Manifest { scaled, ..manifest(&["25%"]) };
+            of_run(&manifest, Primary::ReferenceRecall, table, &[], &results)
         };
-        let windows = ["127k", "16k", "50%"].map(str::to_owned).to_vec();
-        assert_eq!(actual(&cells), Some(Limit::SmallWindows { windows, scaled: false }));
-        assert_eq!(actual(&cells[2..4]), None);
+        let row = |at| entry_at(at, "x", Some(1), &[]);
+        check(
+            "small_windows",
+            [
+                ("of six", found(true, &[row(SMALL)], &cells)),
+                ("thresholds as they are", found(false, &[row(SMALL)], &cells)),
+                ("beside a larger one", found(true, &[row(SMALL), row(LARGE)], &cells)),
+                ("a share that is large", found(true, &[row(("50%", 128_000.0))], &cells[4..5])),
+                ("128k and native", found(true, &[row(LARGE)], &cells[2..4])),
+            ],
+        );
     }
 
     #[test]
-    fn only_cut_exams_are_of_identifiers_alone() {
-        assert_eq!(of(Primary::FactsKept, &[], identifiers_only), Some(Limit::IdentifiersOnly));
-        assert_eq!(of(Primary::Continuity, &[], identifiers_only), None);
-        assert_eq!(of(Primary::ReferenceRecall, &[], identifiers_only), None);
+    fn open_loop() {
+        check(
+            "open_loop",
+            [
+                ("facts at cuts", of_rows(Primary::FactsKept, &[])),
+                ("questions", of_rows(Primary::Continuity, &[])),
+                ("references", of_rows(Primary::ReferenceRecall, &[])),
+            ],
+        );
     }
 }

@@ -1,70 +1,126 @@
 //! Findings on the answerer, the judge and the compactor: what scores can show
 //! (reference §6 and §7).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Evidence, among_cells};
 use recap_core::model::{
-    Answer, Cell, Limit, NoGrade, Primary, Problem, QuestionRow, RowKind, Source, Ungraded, Verdict,
+    Answer, Cell, Finding, NoGrade, Primary, QuestionRow, RowKind, Source, TRUSTED_FALSE_ACCEPTS,
+    TRUSTED_KAPPA, Verdict,
 };
+use recap_core::text::{counted, form_for};
+use recap_core::wording::number::percent;
+
+use super::{Check, Evidence, among_cells};
+
+pub(super) const FINDINGS: &[Check] =
+    &[judges_disagree, ungraded, unrecovered, unchecked, offline_roles, uncalibrated];
 
 /// Largest number of reasons in a report.
 const REASONS: usize = 5;
+/// Share of ungraded answers from which a figure is questioned (how-it-works §41).
+const QUESTIONED: f64 = 0.05;
+/// The result of `recap judge calibrate` for the judge without a model;
+/// `tests/suite/judge_real.rs` measures it again.
+const UNTRUSTED: &str = "the offline judge accepts too many answers that people find wrong (`recap \
+                         judge calibrate`)";
 
-/// A model that grades, whose error was not measured.
-pub(super) fn uncalibrated(run: &Evidence<'_>) -> Option<Limit> {
-    let judges = || run.manifest.judges().map(str::to_owned).collect();
-    let judge = run.manifest.judge.clone();
-    (run.manifest.graded_by() == Source::Model && run.asks())
-        .then(|| Limit::Uncalibrated { judge, judges: judges() })
+impl Evidence<'_> {
+    /// This weight where answers rank, else none.
+    fn where_asked(&self, weight: f64) -> f64 {
+        if self.primary == Primary::Continuity { weight } else { 0.0 }
+    }
 }
 
 /// Judges that contradict each other, so that not all can be right.
-pub(super) fn at_odds(run: &Evidence<'_>) -> Option<Problem> {
-    let panel = run.panel.filter(|panel| panel.is_doubtful())?;
-    Some(Problem::JudgesDisagree {
-        judges: panel.judges[..2].to_vec(),
-        kappa: panel.kappa?,
-        answers: panel.both,
+fn judges_disagree(run: &Evidence<'_>) -> Vec<Finding> {
+    let panel = run.panel.filter(|panel| panel.is_doubtful());
+    let Some((panel, kappa)) = panel.and_then(|panel| Some((panel, panel.kappa?))) else {
+        return Vec::new();
+    };
+    let text = format!(
+        "the judges disagree: kappa {kappa:.2} between {} on {}, below {TRUSTED_KAPPA}; scores depend \
+         on who grades",
+        panel.judges[..2].join(" and "),
+        counted(panel.both, "answer")
+    );
+    let found = Finding::problem("judges_disagree", text).changing_figures(true);
+    vec![found.weighing(run.where_asked(0.95))]
+}
+
+/// What a role without a model leaves open.
+fn offline_roles(run: &Evidence<'_>) -> Vec<Finding> {
+    let mut found = Vec::new();
+    found.extend(no_answers_or_grades(run));
+    let texts = [offline_summaries(run), paraphrased(run), sentences_unread(run)];
+    found.extend(texts.into_iter().flatten().map(|text| Finding::limit("offline_roles", text)));
+    found
+}
+
+/// What scores without an answerer or a judge can show.
+fn no_answers_or_grades(run: &Evidence<'_>) -> Option<Finding> {
+    let manifest = run.manifest;
+    let text = match (manifest.answered_by(), manifest.graded_by()) {
+        _ if !run.asks() => return None,
+        (Source::Model, Source::Model) => return None,
+        (Source::Model, Source::Lexical) => format!(
+            "what {} answers is graded offline, by words: what is right in other words may count as \
+             wrong; {UNTRUSTED}; `recap judge RUN --judge MODEL` has the same answers graded by a \
+             model",
+            manifest.answerer
+        ),
+        (Source::Lexical, _) => {
+            "no model answers the questions: one counts where one of the three \
+                                 best passages of the context still states its answer, which ranks \
+                                 strategies and says nothing of what a model answers"
+                .to_owned()
+        }
+    };
+    Some(Finding::limit("offline_roles", text).weighing(run.where_asked(0.6)))
+}
+
+/// Strategies whose summaries a model should write, where none does.
+fn offline_summaries(run: &Evidence<'_>) -> Option<String> {
+    let rows = run.rows.iter().filter(|e| e.row.row_kind == RowKind::OfflineSummary);
+    let names: BTreeSet<&str> = rows.map(|e| e.row.strategy.as_str()).collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "offline summaries, not ranked: {}. Their summaries come from the {} compactor, so \
+             these rows measure it and not the strategy",
+            Vec::from_iter(names).join(", "),
+            run.manifest.compactor
+        )
     })
 }
 
-/// What scores without a model in a role can show.
-pub fn offline(run: &Evidence<'_>) -> Option<Limit> {
-    let manifest = run.manifest;
-    let limit = match (manifest.answered_by(), manifest.graded_by()) {
-        (Source::Model, Source::Model) => None,
-        (Source::Model, Source::Lexical) => {
-            Some(Limit::OfflineJudge { answerer: manifest.answerer.clone() })
-        }
-        (Source::Lexical, _) => Some(Limit::NoAnswerer),
-    };
-    limit.filter(|_| run.asks())
-}
-
 /// Summaries in a model's own words, which a comparison of words may not recognise.
-pub(super) fn paraphrased(run: &Evidence<'_>) -> Option<Limit> {
+fn paraphrased(run: &Evidence<'_>) -> Option<String> {
     let manifest = run.manifest;
     let has_models = [manifest.answered_by(), manifest.graded_by()] == [Source::Model; 2];
-    if manifest.compacted_by() == Source::Lexical || has_models || !run.asks() {
-        return None;
-    }
-    let (strategies, compactor) = (summed_up(run), manifest.compactor.clone());
-    (!strategies.is_empty()).then_some(Limit::Paraphrased { compactor, strategies })
+    let strategies = summed_up(run).filter(|_| !has_models && run.asks())?;
+    Some(format!(
+        "{} writes summaries in its own words, and words are compared without a model: what is said \
+         otherwise counts as lost, so the scores of {strategies} are too low rather than too high",
+        manifest.compactor
+    ))
 }
 
 /// Rows at whose cuts a model's sentences count as kept where they hold the
 /// identifiers and the words around them.
-pub(super) fn sentences_unread(run: &Evidence<'_>) -> Option<Limit> {
-    if run.manifest.compacted_by() == Source::Lexical || run.primary != Primary::FactsKept {
-        return None;
-    }
-    let (strategies, compactor) = (summed_up(run), run.manifest.compactor.clone());
-    (!strategies.is_empty()).then_some(Limit::SentencesUnread { compactor, strategies })
+fn sentences_unread(run: &Evidence<'_>) -> Option<String> {
+    let strategies = summed_up(run).filter(|_| run.primary == Primary::FactsKept)?;
+    Some(format!(
+        "{} wrote the summaries of {strategies}: a fact counts as kept where its identifier stands \
+         among its own words, so a sentence that denies it or takes another subject may count too \
+         (in a trial 0.83 and 0.44 of the facts)",
+        run.manifest.compactor
+    ))
 }
 
 /// The strategies for which a model wrote summaries, in a whole session or at a cut.
-fn summed_up(run: &Evidence<'_>) -> Vec<String> {
+fn summed_up(run: &Evidence<'_>) -> Option<String> {
+    if run.manifest.compacted_by() == Source::Lexical {
+        return None;
+    }
     let mut names = among_cells(run.results, |cell| {
         let rows = cell.rows().filter(|_| cell.row_kind != RowKind::Control);
         let wrote = rows.is_some_and(|rows| rows.compactions.iter().any(|c| c.model_calls > 0));
@@ -75,11 +131,139 @@ fn summed_up(run: &Evidence<'_>) -> Vec<String> {
         let wrote = rows.filter(|row| row.exam().is_some_and(|exam| !exam.replies.is_empty()));
         names.extend(wrote.map(|row| row.strategy.clone()));
     }
-    Vec::from_iter(names)
+    (!names.is_empty()).then(|| Vec::from_iter(names).join(", "))
+}
+
+/// A model that grades, whose error was not measured.
+fn uncalibrated(run: &Evidence<'_>) -> Vec<Finding> {
+    if run.manifest.graded_by() == Source::Lexical || !run.asks() {
+        return Vec::new();
+    }
+    let judges: String = run.manifest.judges().map(|judge| format!(" --judge {judge}")).collect();
+    let text = format!(
+        "the judge {} is not calibrated by this run, so how often it is wrong is not known: `recap \
+         judge calibrate FILE{judges}` measures it on answers that people graded; it may be trusted \
+         from kappa {TRUSTED_KAPPA} on and below {} of wrong answers accepted, by the upper bound",
+        run.manifest.judge,
+        percent(TRUSTED_FALSE_ACCEPTS)
+    );
+    vec![Finding::limit("uncalibrated", text).weighing(run.where_asked(0.5))]
+}
+
+/// Numbers of answers by question: the position of its session, and its own.
+type Answers = BTreeMap<(usize, u32), usize>;
+
+/// Answers without a grade for one reason.
+struct Ungraded {
+    reason: NoGrade,
+    missing: Answers,
+}
+
+/// Answers without a grade, by reason (reference §5). Answers that cannot be
+/// graded are distinguished from occasional failures of a model.
+fn ungraded(run: &Evidence<'_>) -> Vec<Finding> {
+    let mut asked = Answers::new();
+    let mut reasons: BTreeMap<String, Ungraded> = BTreeMap::new();
+    for (at, session) in run.results.iter().enumerate() {
+        for row in session.cells().iter().flat_map(questions) {
+            let question = (at, row.question);
+            *asked.entry(question).or_default() += 1;
+            if let Some(Verdict::Unscored(reason)) = row.verdict() {
+                let of_reason = reasons.entry(reason.to_string());
+                let of_reason = of_reason.or_insert_with(|| Ungraded {
+                    reason: reason.clone(),
+                    missing: Answers::new(),
+                });
+                *of_reason.missing.entry(question).or_default() += 1;
+            }
+        }
+    }
+    let answers: usize = asked.values().sum();
+    let number = |of: &Ungraded| of.missing.values().sum::<usize>();
+    let found = |missing: usize, text: String| {
+        let questioned = missing as f64 > QUESTIONED * answers as f64;
+        let found = Finding::problem("ungraded", text).changing_figures(questioned);
+        found.weighing(if questioned { run.where_asked(0.8) } else { 0.0 })
+    };
+    let mut reasons: Vec<Ungraded> = reasons.into_values().collect();
+    // The sort is stable: reasons with equal numbers keep their alphabetical
+    // order.
+    reasons.sort_by_key(|of| std::cmp::Reverse(number(of)));
+    let uneven = reasons.iter().any(|of| !of.is_throughout(&asked));
+    let (first, others) = reasons.split_at(reasons.len().min(REASONS));
+    let mut all: Vec<Finding> =
+        first.iter().map(|of| found(number(of), of.sentence(&asked))).collect();
+    if !others.is_empty() {
+        let missing = others.iter().map(number).sum();
+        let text = format!(
+            "{missing} of {} {} missing or not graded for {}: see questions.csv",
+            counted(answers, "answer"),
+            form_for(missing, "is", "are"),
+            counted(others.len(), "other reason")
+        );
+        all.push(found(missing, text));
+    }
+    if uneven {
+        let text = "what is not answered or not graded counts neither as right nor as wrong: scores \
+                    of different strategies rest on somewhat different questions";
+        all.push(Finding::problem("ungraded", text));
+    }
+    all
+}
+
+impl Ungraded {
+    /// Whether all answers to the questions concerned are affected; `asked` has the number of
+    /// answers to each question.
+    fn is_throughout(&self, asked: &Answers) -> bool {
+        self.missing.iter().all(|(question, n)| asked[question] == *n)
+    }
+
+    /// For example "no answer came 3 of 8 times, to 2 of 4 questions: the model refused".
+    fn sentence(&self, asked: &Answers) -> String {
+        let missing: usize = self.missing.values().sum();
+        let answers: usize = asked.values().sum();
+        let questions = counted(asked.len(), "question");
+        let concerned = format!("to {} of {questions}", self.missing.len());
+        // The sentence has the words that stand before the reasons of these two.
+        let why = match &self.reason {
+            NoGrade::NotAnswered(why) => {
+                let times = counted(answers, "time");
+                return format!("no answer came {missing} of {times}, {concerned}: {why}");
+            }
+            NoGrade::Judge(reply) => reply.to_string(),
+            reason => reason.to_string(),
+        };
+        let are = form_for(missing, "is", "are");
+        format!("{missing} of {}, {concerned}, {are} not graded: {why}", counted(answers, "answer"))
+    }
+}
+
+/// Missing searches and answers with a recovery channel. Answers that cannot be
+/// graded are already reported elsewhere.
+fn unrecovered(run: &Evidence<'_>) -> Vec<Finding> {
+    let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
+    let mut answers = 0_usize;
+    for session in run.results.iter() {
+        let rows = session.cells().iter().flat_map(questions);
+        for recovered in rows.filter_map(|row| row.recovered.as_ref()) {
+            answers += 1;
+            if let Answer::Nothing(why) = &recovered.answered.answer {
+                *reasons.entry(why.to_string()).or_default() += 1;
+            }
+        }
+    }
+    let mut reasons = Vec::from_iter(reasons);
+    reasons.sort_by_key(|(_, missing)| std::cmp::Reverse(*missing));
+    let text = |(reason, missing)| {
+        let times = counted(answers, "time");
+        format!("no answer came {missing} of {times} with a recovery channel: {reason}")
+    };
+    let texts = reasons.into_iter().take(REASONS).map(text);
+    texts.map(|text| Finding::problem("ungraded", text).changing_figures(true)).collect()
 }
 
 /// Facts at cuts on whose statements the judge gave no usable reply.
-fn unchecked(run: &Evidence<'_>) -> Option<Problem> {
+fn unchecked(run: &Evidence<'_>) -> Vec<Finding> {
     let (mut facts, mut cuts) = (0, 0);
     for session in run.results.iter() {
         let rows = session.cuts().iter().flat_map(|cut| &cut.rows);
@@ -88,110 +272,44 @@ fn unchecked(run: &Evidence<'_>) -> Option<Problem> {
             cuts += usize::from(count > 0);
         }
     }
-    (cuts > 0).then_some(Problem::Unchecked { facts, cuts })
+    if cuts == 0 {
+        return Vec::new();
+    }
+    let text = format!(
+        "the judge gave no usable reply on what was written at {}: {} there {} by the rule of \
+         words; --resume asks again",
+        counted(cuts, "cut"),
+        counted(facts, "fact"),
+        form_for(facts, "counts as carried", "count as carried")
+    );
+    vec![Finding::problem("ungraded", text).changing_figures(true)]
 }
 
-/// The place of an answer's question: data set, session, question.
-type QuestionKey = (String, String, u32);
-
-/// Answers without a grade, by reason (reference §5). Answers that cannot be
-/// graded are distinguished from occasional failures of a model.
-pub fn ungraded(run: &Evidence<'_>) -> Vec<Problem> {
-    let mut asked: BTreeMap<QuestionKey, usize> = BTreeMap::new();
-    let mut reasons: BTreeMap<String, (NoGrade, BTreeMap<QuestionKey, usize>)> = BTreeMap::new();
-    for session in run.results.iter() {
-        for (cell, row) in session.cells().iter().flat_map(rows) {
-            let place = (cell.key.dataset.clone(), cell.key.session.clone(), row.question);
-            if let Some(Verdict::Unscored(reason)) = row.verdict() {
-                let (_, places) = reasons
-                    .entry(reason.to_string())
-                    .or_insert_with(|| (reason.clone(), BTreeMap::new()));
-                *places.entry(place.clone()).or_default() += 1;
-            }
-            *asked.entry(place).or_default() += 1;
-        }
-    }
-    let (answers, of) = (asked.values().sum::<usize>(), asked.len());
-    let each = reasons.into_values().map(|(reason, places)| Ungraded {
-        answered: !matches!(reason, NoGrade::NotAnswered(_)),
-        throughout: places.iter().all(|(place, n)| asked[place] == *n),
-        missing: places.values().sum(),
-        answers,
-        questions: places.len(),
-        of,
-        why: describe(&reason),
-    });
-    let mut each: Vec<Ungraded> = each.collect();
-    let uneven = each.iter().any(|ungraded| !ungraded.throughout);
-    // The sort is stable: reasons with equal numbers keep their alphabetical
-    // order.
-    each.sort_by_key(|ungraded| std::cmp::Reverse(ungraded.missing));
-    let others = each.split_off(each.len().min(REASONS));
-    let mut found: Vec<Problem> = each.into_iter().map(Problem::Ungraded).collect();
-    if !others.is_empty() {
-        let missing = others.iter().map(|ungraded| ungraded.missing).sum();
-        found.push(Problem::UngradedOtherwise { missing, answers, reasons: others.len() });
-    }
-    found.extend(uneven.then_some(Problem::UnevenQuestions));
-    found.extend(unchecked(run));
-    found
-}
-
-/// Missing searches and answers with a recovery channel. Answers that cannot be
-/// graded are already reported elsewhere.
-pub(super) fn unrecovered(run: &Evidence<'_>) -> Vec<Problem> {
-    let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
-    let mut answers = 0;
-    for session in run.results.iter() {
-        let rows = session.cells().iter().flat_map(rows);
-        for recovered in rows.filter_map(|(_, row)| row.recovered.as_ref()) {
-            answers += 1;
-            if let Answer::Nothing(why) = &recovered.answered.answer {
-                *reasons.entry(why.to_string()).or_default() += 1;
-            }
-        }
-    }
-    let mut reasons: Vec<(String, usize)> = reasons.into_iter().collect();
-    reasons.sort_by_key(|(_, missing)| std::cmp::Reverse(*missing));
-    let found = reasons.into_iter().take(REASONS).map(|(reason, missing)| Problem::Unrecovered {
-        missing,
-        answers,
-        reason,
-    });
-    found.collect()
-}
-
-/// A reason without the words that the finding already contains.
-fn describe(reason: &NoGrade) -> String {
-    match reason {
-        NoGrade::Judge(reply) => reply.to_string(),
-        NoGrade::NotAnswered(why) => why.to_string(),
-        NoGrade::Kind(_)
-        | NoGrade::Rubric
-        | NoGrade::NoJudge(_)
-        | NoGrade::Disagreement(_)
-        | NoGrade::Other(_) => reason.to_string(),
-    }
-}
-
-fn rows(cell: &Cell) -> impl Iterator<Item = (&Cell, &QuestionRow)> {
-    let rows = cell.rows().map_or(&[][..], |rows| &rows.questions);
-    rows.iter().map(move |row| (cell, row))
+/// Every answer to a question in a cell.
+fn questions(cell: &Cell) -> &[QuestionRow] {
+    cell.rows().map_or(&[], |rows| &rows.questions)
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::{check, of_run};
     use crate::measure;
-    use crate::testkit::{cell, facts, manifest, vote, warnings};
+    use crate::testkit::{self, CellBuilder, cell, facts, manifest, vote};
     use recap_core::model::{
-        Answer, Cell, CellOutcome, Manifest, NoGrade, NoReply, QuestionKind, Report, RunResults,
-        SessionFacts, Source, Verdict,
+        Answer, Cell, CellOutcome, CellRows, Cut, CutExam, CutOutcome, CutRow, Finding, Manifest,
+        NoGrade, NoReply, Primary, QuestionKind, RowKind, RunResults, SessionFacts, Source,
+        Verdict,
     };
 
-    /// Two facts that are asked at request 1.
-    fn two() -> SessionFacts {
-        let builder = facts("s").requests(&[1_000, 2_000]).question(QuestionKind::Fact, 1, 3_000);
-        builder.question(QuestionKind::Fact, 1, 3_000).build()
+    /// A session in which so many facts are asked at request 1.
+    fn asking(questions: usize) -> SessionFacts {
+        let session = facts("s").requests(&[1_000, 2_000]);
+        (0..questions).fold(session, |s, _| s.question(QuestionKind::Fact, 1, 3_000)).build()
+    }
+
+    fn answers(strategy: &str, outcomes: &str) -> CellBuilder {
+        let cell = cell("s", strategy).sent(&[1_000, 500]).compaction(1_000, 500);
+        cell.snapshot(1, 1).answers(outcomes)
     }
 
     fn full(outcomes: &str) -> Cell {
@@ -199,214 +317,144 @@ mod tests {
         cell.snapshot(1, 0).answers(outcomes).build()
     }
 
-    fn folded(outcomes: &str) -> Cell {
-        let cell = cell("s", "continuation").sent(&[1_000, 500]).compaction(1_000, 500);
-        let mut cell = cell.snapshot(1, 1).answers(outcomes).build();
-        rows(&mut cell).compactions[0].model_calls = 1;
-        cell
+    /// A cell for which a model wrote the summary.
+    fn summed_up(strategy: &str, outcomes: &str) -> Cell {
+        answers(strategy, outcomes).with_compaction(|row| row.model_calls = 1).build()
     }
 
-    fn rows(cell: &mut Cell) -> &mut recap_core::model::CellRows {
+    fn rows(cell: &mut Cell) -> &mut CellRows {
         let CellOutcome::Done(rows) = &mut cell.outcome else { unreachable!() };
         rows
     }
 
-    fn seated(compactor: &str, answerer: &str, judge: &str) -> Manifest {
-        let names = [compactor, answerer, judge].map(str::to_owned);
-        let [compactor, answerer, judge] = names;
+    /// A run with this compactor, answerer and judge.
+    fn found(roles: [&str; 3], facts: SessionFacts, cells: Vec<Cell>) -> Vec<Finding> {
+        let [compactor, answerer, judge] = roles.map(str::to_owned);
         let mut manifest = Manifest { compactor, answerer, judge, ..manifest(&["25%"]) };
         if (manifest.answered_by(), manifest.graded_by()) == (Source::Model, Source::Model) {
             manifest.source = Source::Model;
         }
-        manifest
+        measure(manifest, "d".into(), vec![facts], RunResults::new(cells, [])).findings
     }
 
-    fn run(manifest: Manifest, cells: Vec<Cell>) -> Report {
-        measure(manifest, "d".into(), vec![two()], RunResults::new(cells, []))
-    }
-
-    /// The warnings of a run with these roles.
-    fn warned(compactor: &str, answerer: &str, judge: &str) -> Vec<String> {
-        warnings(&run(seated(compactor, answerer, judge), vec![full("RR"), folded("RR")]))
-    }
-
-    fn says(warnings: &[String], words: &str) -> bool {
-        warnings.iter().any(|warning| warning.contains(words))
-    }
+    const OFFLINE: [&str; 3] = ["offline"; 3];
+    const MODELS: [&str; 3] = ["openai/c", "openai/a", "openai/j"];
 
     #[test]
-    fn missing_recovery_answers_are_reported_with_reason() {
-        let cell = cell("s", "x").sent(&[1_000, 500]).snapshot(1, 0).answers("rr");
-        let mut searching = cell.recovers("ru", &[(1, 10), (0, 0)]).build();
-        let warned = |searching: &Cell| {
-            let cells = vec![full("RR"), searching.clone()];
-            warnings(&run(seated("offline", "offline", "offline"), cells))
-        };
-        let channel = "with a recovery channel: ";
-        assert!(!says(&warned(&searching), channel), "nobody could grade it");
-        let recovered = rows(&mut searching).questions[1].recovered.as_mut().unwrap();
-        recovered.answered.answer = Answer::Nothing(NoReply::Refused.into());
-        let actual = "no answer came 1 of 2 times with a recovery channel: the model refused";
-        assert!(says(&warned(&searching), actual), "{:?}", warned(&searching));
-    }
-
-    #[test]
-    fn model_judge_limit_names_its_calibration_command() {
-        let found = warned("offline", "offline", "openai/j + offline");
-        assert!(says(&found, "the judge openai/j + offline is not calibrated"));
-        let command = "`recap judge calibrate FILE --judge openai/j --judge offline`";
-        assert!(says(&found, command), "{found:#?}");
-        assert!(says(&found, "kappa 0.7 on and below 5 %"), "{found:#?}");
-        let offline = warned("openai/c", "openai/a", "offline");
-        assert!(!says(&offline, "not calibrated"), "{offline:?}");
-        let mut unasked = two();
-        unasked.questions.clear();
-        let idle = cell("s", "x").sent(&[1_000, 500]).build();
-        let manifest = seated("offline", "offline", "openai/j");
-        let report = measure(manifest, "d".into(), vec![unasked], RunResults::new(vec![idle], []));
-        assert!(!says(&warnings(&report), "calibrated"), "{:?}", warnings(&report));
-    }
-
-    #[test]
-    fn score_meaning_depends_on_answerer_and_judge() {
-        let nobody = "no model answers the questions: one counts where one of the three best";
-        let answered = "what openai/a answers is graded offline";
-        for (answerer, judge, said) in [
-            ("offline", "offline", Some(nobody)),
-            ("openai/a", "offline", Some(answered)),
-            ("openai/a", "openai/j", None),
-        ] {
-            let warnings = warned("offline", answerer, judge);
-            for words in [nobody, answered] {
-                assert_eq!(says(&warnings, words), said == Some(words), "{words}: {warnings:?}");
-            }
-        }
-    }
-
-    #[test]
-    fn model_summaries_are_reported_where_roles_compare_words() {
-        let flagged = |answerer, judge| warned("openai/c", answerer, judge);
-        let words = "words are compared without a model";
-        assert!(says(&flagged("offline", "offline"), words));
-        assert!(says(&flagged("offline", "offline"), "the scores of continuation are too low"));
-        assert!(says(&flagged("openai/a", "offline"), words));
-        for roles in [("openai/c", "openai/a", "openai/j"), ("offline", "offline", "offline")] {
-            assert!(!says(&warned(roles.0, roles.1, roles.2), "words are compared"), "{roles:?}");
-        }
-        let unfolded =
-            vec![full("RR"), cell("s", "x").sent(&[1, 1]).snapshot(1, 1).answers("RR").build()];
-        let report = run(seated("openai/c", "offline", "offline"), unfolded);
-        assert!(!says(&warnings(&report), "words are compared"), "no model wrote anything");
-    }
-
-    #[test]
-    fn contradicting_judges_are_reported() {
-        // Under each strategy the judges agree on one of two answers: so would
-        // chance, and kappa is 0.
-        let cast = |mut cell: Cell, votes: [&str; 2]| {
-            let rows = rows(&mut cell);
-            rows.questions
-                .iter_mut()
-                .zip(votes)
-                .for_each(|(row, cast)| vote(&mut row.answered.as_mut().unwrap().judgement, cast));
-            cell
-        };
-        let of = |first, second| {
-            let cells = vec![cast(full("RR"), first), cast(folded("RR"), second)];
-            run(seated("offline", "openai/x", "a + b + c"), cells)
-        };
-        let report = of(["rr", "rwr"], ["ww", "wrw"]);
-        assert_eq!(report.panel.as_ref().unwrap().kappa, Some(0.0));
-        let words = "kappa 0.00 between a and b on 4 answers, below 0.7";
-        assert!(says(&warnings(&report), words), "{:?}", warnings(&report));
-        let report = of(["rr", "rr"], ["ww", "rr"]);
-        assert!(!says(&warnings(&report), "judges disagree"), "{:?}", warnings(&report));
-    }
-
-    #[test]
-    fn ungradable_answers_are_distinguished_from_model_failures() {
-        let report = run(seated("offline", "openai/a", "openai/j"), vec![full("uR"), folded("uR")]);
-        assert!(says(&warnings(&report), "1 of 2 questions is not graded: no judge"));
-        assert!(!says(&warnings(&report), "different questions"), "all rest on the same");
-        let report = run(seated("offline", "openai/a", "openai/j"), vec![full("RR"), folded("uR")]);
-        let words = "1 of 4 answers, to 1 of 2 questions, is not graded: no judge";
-        assert!(says(&warnings(&report), words), "{:?}", warnings(&report));
-        assert!(says(&warnings(&report), "rest on somewhat different questions"));
-    }
-
-    #[test]
-    fn a_missing_answer_is_not_reported_as_ungraded() {
-        let unanswered = |outcomes, reason: &str| {
-            let mut cell = folded(outcomes);
-            let verdict =
-                &mut rows(&mut cell).questions[0].answered.as_mut().unwrap().judgement.verdict;
-            *verdict = Verdict::Unscored(NoGrade::from(reason.to_owned()));
-            warnings(&run(seated("offline", "openai/a", "openai/j"), vec![full("RR"), cell]))
-        };
-        let refused = unanswered("uR", "not answered: the model refused");
-        assert!(says(
-            &refused,
-            "no answer came 1 of 4 times, to 1 of 2 questions: the model refused"
-        ));
-        let failed = unanswered("uR", "not graded: the model refused");
-        let words = "1 of 4 answers, to 1 of 2 questions, is not graded: the model refused";
-        assert!(says(&failed, words), "{failed:?}");
-    }
-
-    #[test]
-    fn of_many_reasons_the_most_frequent_are_reported() {
-        let mut builder = facts("s").requests(&[1_000, 2_000]);
-        for _ in 0..8 {
-            builder = builder.question(QuestionKind::Fact, 1, 3_000);
-        }
-        let mut cell = folded("uuuuuuuu");
-        for (at, row) in rows(&mut cell).questions.iter_mut().enumerate() {
-            let reason = if at < 2 { "zeal".to_owned() } else { format!("reason {at}") };
-            row.answered.as_mut().unwrap().judgement.verdict =
-                Verdict::Unscored(NoGrade::Other(reason));
-        }
-        let manifest = seated("offline", "openai/a", "openai/j");
-        let report =
-            measure(manifest, "d".into(), vec![builder.build()], RunResults::new(vec![cell], []));
-        let actual: Vec<String> =
-            warnings(&report).into_iter().filter(|w| w.contains("not graded")).collect();
-        assert_eq!(actual.len(), 6, "{actual:?}");
-        assert_eq!(actual[0], "2 of 8 questions are not graded: zeal");
-        assert_eq!(
-            actual[5],
-            "2 of 8 answers are missing or not graded for 2 other reasons: see questions.csv"
+    fn uncalibrated() {
+        let idle = || vec![cell("s", "x").sent(&[1_000, 500]).build()];
+        let panel = ["offline", "offline", "openai/j + offline"];
+        check(
+            "uncalibrated",
+            [
+                ("two judges", found(panel, asking(2), vec![full("RR")])),
+                ("no model grades", found(OFFLINE, asking(2), vec![full("RR")])),
+                ("nothing is asked", found(MODELS, asking(0), idle())),
+            ],
         );
     }
 
     #[test]
-    fn only_strategies_with_model_summaries_are_called_paraphrased() {
-        let idle = |strategy: &str, calls: u32| {
-            let cell = cell("s", strategy).sent(&[1_000, 500]).compaction(1_000, 500);
-            let mut cell = cell.snapshot(1, 1).answers("RR").build();
-            rows(&mut cell).compactions[0].model_calls = calls;
+    fn offline_roles() {
+        let of = |roles, cells: Vec<Cell>| found(roles, asking(2), cells);
+        let both = || vec![full("RR"), summed_up("sum", "RR")];
+        let unasked = || {
+            let mut cell = summed_up("sum", "RR");
+            rows(&mut cell).questions.clear();
+            found(["openai/c", "offline", "offline"], asking(0), vec![cell])
+        };
+        let control = Cell { row_kind: RowKind::Control, ..summed_up("recorded", "RR") };
+        let unwritten = vec![full("RR"), answers("mask", "RR").build(), control];
+        let offline = answers("continuation", "RR").offline_summary().build();
+        check(
+            "offline_roles",
+            [
+                ("no model in any role", of(OFFLINE, vec![full("RR"), offline])),
+                ("a compactor alone", of(["openai/c", "offline", "offline"], both())),
+                (
+                    "a compactor that wrote nothing",
+                    of(["openai/c", "offline", "offline"], unwritten),
+                ),
+                ("no judge", of(["openai/c", "openai/a", "offline"], both())),
+                ("models in all roles", of(MODELS, both())),
+                ("nothing is asked", unasked()),
+                ("facts at cuts", of_cut("openai/c", cut(0))),
+                ("facts at cuts, no compactor", of_cut("offline", cut(0))),
+            ],
+        );
+    }
+
+    /// A cut at which the compactor replied once and left so many facts unchecked.
+    fn cut(unchecked: u32) -> Cut {
+        let mut exam = CutExam::of_states(8_000, 3_000, Vec::new());
+        (exam.replies, exam.unchecked) = (vec![testkit::reply(0, 0)], unchecked);
+        let outcome = CutOutcome::Done(Box::new(exam));
+        let (strategy, row_kind) = ("sum".into(), RowKind::Ranked);
+        testkit::cut("s", Vec::new(), vec![CutRow { strategy, replicate: 0, row_kind, outcome }])
+    }
+
+    fn of_cut(compactor: &str, cut: Cut) -> Vec<Finding> {
+        let manifest = Manifest { compactor: compactor.into(), ..manifest(&["25%"]) };
+        let results = RunResults::new([], [cut]);
+        of_run(&manifest, Primary::FactsKept, &[], &[], &results)
+    }
+
+    #[test]
+    fn judges_disagree() {
+        let cast = |mut cell: Cell, votes: [&str; 2]| {
+            for (row, votes) in rows(&mut cell).questions.iter_mut().zip(votes) {
+                vote(&mut row.answered.as_mut().unwrap().judgement, votes);
+            }
             cell
         };
-        let control = |mut cell: Cell| {
-            cell.row_kind = recap_core::model::RowKind::Control;
-            cell
+        let of = |first, second| {
+            let cells = vec![cast(full("RR"), first), cast(summed_up("sum", "RR"), second)];
+            found(["offline", "openai/x", "a + b + c"], asking(2), cells)
         };
-        let actual = |cells: Vec<Cell>| {
-            let report = run(seated("openai/c", "offline", "offline"), cells);
-            warnings(&report).into_iter().find(|warning| warning.contains("words are compared"))
-        };
-        let all = || vec![full("RR"), idle("mask", 0), control(idle("recorded", 2))];
-        assert_eq!(actual(all()), None);
-        let mut all = all();
-        all.push(idle("sum", 1));
-        let said = actual(all).unwrap();
-        assert!(said.contains("the scores of sum are too low"), "{said}");
-        // Where nothing is asked nothing is compared.
-        let mut unasked = two();
-        unasked.questions.clear();
-        let mut cell = folded("RR");
-        rows(&mut cell).questions.clear();
-        let manifest = seated("openai/c", "offline", "offline");
-        let report = measure(manifest, "d".into(), vec![unasked], RunResults::new(vec![cell], []));
-        assert!(!says(&warnings(&report), "words are compared"), "{:?}", warnings(&report));
+        check(
+            "judges_disagree",
+            [
+                // Under each strategy they agree on one of two answers: so would chance.
+                ("on half of the answers", of(["rr", "rwr"], ["ww", "wrw"])),
+                ("on no answer", of(["rr", "rr"], ["ww", "rr"])),
+            ],
+        );
+    }
+
+    /// A cell whose first answers have these reasons for no grade.
+    fn unscored(questions: usize, reasons: &[&str]) -> Cell {
+        let mut cell = summed_up("sum", &"R".repeat(questions));
+        for (row, reason) in rows(&mut cell).questions.iter_mut().zip(reasons) {
+            let verdict = &mut row.answered.as_mut().unwrap().judgement.verdict;
+            *verdict = Verdict::Unscored(NoGrade::from((*reason).to_owned()));
+        }
+        cell
+    }
+
+    #[test]
+    fn ungraded() {
+        let of = |questions, cells| found(MODELS, asking(questions), cells);
+        let both = |reason| of(2, vec![full("RR"), unscored(2, &[reason])]);
+        let eight = ["zeal", "zeal", "e", "d", "c", "b", "a", "f"];
+        let searching = || answers("x", "rr").recovers("ru", &[(1, 10), (0, 0)]).build();
+        let mut refused = searching();
+        let recovered = rows(&mut refused).questions[1].recovered.as_mut().unwrap();
+        recovered.answered.answer = Answer::Nothing(NoReply::Refused.into());
+        let rare = vec![full(&"R".repeat(20)), unscored(20, &["zeal", "zeal"])];
+        check(
+            "ungraded",
+            [
+                ("under each strategy", of(2, vec![full("uR"), summed_up("sum", "uR")])),
+                ("under one", of(2, vec![full("RR"), summed_up("sum", "uR")])),
+                ("a twentieth of the answers", of(20, rare)),
+                ("no answer", both("not answered: the model refused")),
+                ("no grade", both("not graded: the model refused")),
+                ("seven reasons", of(8, vec![unscored(8, &eight)])),
+                ("nobody could grade a search", of(2, vec![full("RR"), searching()])),
+                ("no answer from a search", of(2, vec![full("RR"), refused])),
+                ("facts that no judge checked", of_cut("openai/c", cut(3))),
+                ("all graded", of(2, vec![full("RR"), summed_up("sum", "RR")])),
+            ],
+        );
     }
 }

@@ -3,9 +3,7 @@ use std::sync::{Arc, LazyLock};
 use crate::packed::unpacked;
 use crate::testkit::{Kit, recommended, validation};
 use crate::{RenderInput, Texts};
-use recap_core::model::{
-    Absent, CellOutcome, Observation, Primary, Problem, RowKind, RunResults, Value,
-};
+use recap_core::model::{Absent, CellOutcome, Finding, Primary, RowKind, RunResults, Value};
 
 use super::*;
 
@@ -29,8 +27,8 @@ fn hostile() -> (Report, crate::testkit::Echo) {
     report.receipt.contents.iter_mut().for_each(|content| content.tool = Some(bad("tool")));
     report.receipt.hour = Err(Absent::NoHour(bad("model")));
     report.findings = vec![
-        Problem::Notice(bad("warning")).into(),
-        Observation::AddsNothing { rows: vec![(bad("sentence"), 0.0)] }.into(),
+        Finding::problem("notice", bad("warning")),
+        Finding::observation("adds_nothing", 0.55, bad("sentence")),
     ];
     report.recommendation = Some(recommended(&bad("recommended")));
     report.manifest.version = bad("version");

@@ -5,7 +5,7 @@ use regex::Regex;
 use super::*;
 use crate::plain;
 use crate::testkit::{AGENT_MODEL, Kit, recommended};
-use recap_core::model::{Absent, Limit, Observation, Problem, RuleFindings, Value};
+use recap_core::model::{Absent, Finding, RuleFindings, Value};
 
 /// What a name, a rule or an error of a stranger may hold.
 const HOSTILE: [&str; 47] = [
@@ -247,9 +247,9 @@ fn infested(text: &str) -> Report {
     report.title = text.to_owned();
     report.recommendation = Some(recommended(text));
     report.findings = vec![
-        Problem::Notice(text.to_owned()).into(),
-        Observation::AddsNothing { rows: vec![(text.to_owned(), 0.0)] }.into(),
-        Limit::SmallWindows { windows: vec![text.to_owned()], scaled: true }.into(),
+        Finding::problem("notice", text),
+        Finding::observation("adds_nothing", 0.55, text),
+        Finding::limit("small_windows", text),
     ];
     report.manifest.compactor = text.to_owned();
     for row in &mut report.rows {
@@ -375,9 +375,9 @@ fn no_comment_is_too_long_for_any_texts() {
     let gate = report.gate.as_mut().unwrap();
     let checks = gate.rules[0].checks.clone();
     gate.rules[0].checks = (0..400).flat_map(|_| checks.clone()).collect();
-    report.findings = vec![Problem::Notice(long.clone()).into(); 50];
-    let observed = Observation::AddsNothing { rows: vec![(long, 0.0)] };
-    report.findings.extend(vec![Finding::from(observed); 50]);
+    report.findings = vec![Finding::problem("notice", &long); 50];
+    let observed = Finding::observation("adds_nothing", 0.55, long);
+    report.findings.extend(vec![observed; 50]);
     let text = markdown(&report);
     assert!(text.chars().count() < 65_536, "{}", text.chars().count());
     assert!(text.starts_with("❌ **recap: the gate failed**"), "{}", &text[..200]);

@@ -7,9 +7,9 @@ use crate::block::{self, Block, counted};
 use crate::document::{Part, Screen, Table, shows_spread, terminal};
 use crate::{number, panel, plain, receipt, short_ids, spend};
 use recap_core::model::{
-    Finding, Interval, Primary, Problem, RECORDED, Report, StrategyRow, catalogue,
+    Finding, Interval, Primary, RECORDED, Recommendation, Report, StrategyRow, catalogue,
 };
-use recap_core::wording::{self, Answer};
+use recap_core::wording;
 
 /// Lines for one data set, with the line of the page below it.
 const LINES: usize = 25;
@@ -24,11 +24,11 @@ const LONGEST: usize = 240;
 
 pub(super) fn table(report: &Report, screen: Screen) -> String {
     let blocks = block::blocks(report);
-    let answer = wording::answer(report);
+    let answer = report.recommendation.as_ref();
     let shown = |parts: &[Part]| terminal(parts, screen);
     let height = |parts: &[Part]| shown(parts).lines().count();
     let mut top = vec![Part::Title(read(report, &blocks))];
-    if let Some(answer) = &answer {
+    if let Some(answer) = answer {
         top.push(Part::Title(short_ids::shortened(report, &answer.answer)));
         if let Some(Err(_)) = &report.curve
             && let Some(harness) = &answer.harness
@@ -42,7 +42,7 @@ pub(super) fn table(report: &Report, screen: Screen) -> String {
     let gaps = usize::from(answer.is_some()) + blocks.len().saturating_sub(1);
     let least: usize =
         blocks.iter().map(|block| height(&ranking(report, block, 0, SUMMARIES, screen).0)).sum();
-    let foot = |problems, hidden| foot(report, answer.as_ref(), problems, hidden);
+    let foot = |problems, hidden| foot(report, answer, problems, hidden);
     let lines = LINES * blocks.len().max(1) - gaps;
     let fits = |problems: &usize| height(&top) + least + height(&foot(*problems, 1)) < lines;
     // One problem always stands; a note gives way to summaries.
@@ -230,7 +230,12 @@ fn ranges(report: &Report, rows: &[&StrategyRow]) -> Option<&'static str> {
 }
 
 /// How sure the answer is, what changes its figures, and what to do next.
-fn foot(report: &Report, answer: Option<&Answer>, problems: usize, hidden: usize) -> Vec<Part> {
+fn foot(
+    report: &Report,
+    answer: Option<&Recommendation>,
+    problems: usize,
+    hidden: usize,
+) -> Vec<Part> {
     let mut parts = Vec::new();
     let mut said = |label, text: &str| {
         parts.push(Part::Labelled(label, short_ids::shortened(report, text)));
@@ -241,11 +246,11 @@ fn foot(report: &Report, answer: Option<&Answer>, problems: usize, hidden: usize
     let (shown, notes) = findings(report, problems);
     let sure = answer.map(|answer| answer.how_sure.to_lowercase()).unwrap_or_default();
     for finding in shown {
-        let text = finding.to_string();
+        let text = &finding.text;
         // The largest doubt may be one of them.
         if !sure.contains(&text.to_lowercase()) {
             let label = if is_notice(finding) { "note" } else { "problem" };
-            said(label, &plain::shortened(&text, LONGEST));
+            said(label, &plain::shortened(text, LONGEST));
         }
     }
     if let Some(rebuilt) = receipt::rebuilt(&report.receipt) {
@@ -269,19 +274,13 @@ fn foot(report: &Report, answer: Option<&Answer>, problems: usize, hidden: usize
 /// Problems that change figures and then what was noticed while reading, at most so
 /// many, and how many other findings there are.
 fn findings(report: &Report, most: usize) -> (Vec<&Finding>, usize) {
-    let changes = |finding: &&Finding| match finding {
-        Finding::Problem(problem) => problem.changes_figures(),
-        Finding::Observation(_) | Finding::Limit(_) => false,
-    };
+    let changes = |finding: &&Finding| finding.changes_figures;
     // What the sizes rest on says what is estimated, and they are no replay.
-    let told = |finding: &&Finding| {
-        let problem = matches!(
-            finding,
-            Finding::Problem(Problem::UnbilledSummaries { .. } | Problem::BillOff { .. })
-        );
-        problem && billed_by_size(report)
+    let is_of_replays = |finding: &&Finding| {
+        billed_by_size(report) && matches!(finding.kind, "unbilled_summaries" | "bill_off")
     };
-    let all: Vec<&Finding> = report.findings.iter().filter(|finding| !told(finding)).collect();
+    let all: Vec<&Finding> =
+        report.findings.iter().filter(|finding| !is_of_replays(finding)).collect();
     let all = all.iter().copied();
     let notices = all.clone().filter(|finding| is_notice(finding));
     let shown: Vec<&Finding> = all.filter(changes).chain(notices).take(most).collect();
@@ -290,5 +289,5 @@ fn findings(report: &Report, most: usize) -> (Vec<&Finding>, usize) {
 }
 
 fn is_notice(finding: &Finding) -> bool {
-    matches!(finding, Finding::Problem(Problem::Notice(_)))
+    finding.kind == "notice"
 }

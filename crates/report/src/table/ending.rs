@@ -3,15 +3,12 @@
 
 use crate::document::Part;
 use crate::{forgets, receipt, sizes};
-use recap_core::model::{Finding, Recommendation, Report, RowKind};
-use recap_core::wording;
+use recap_core::model::{Report, RowKind, RowName, Severity};
 
 /// The answer with its reasons.
 pub(super) fn answer(report: &Report) -> Vec<Part> {
-    let (Some(recommendation), Some(answer)) = (&report.recommendation, wording::answer(report))
-    else {
-        return Vec::new();
-    };
+    let Some(answer) = report.recommendation.clone() else { return Vec::new() };
+    let forgets = forgets(report, answer.row.as_ref());
     let first = [answer.answer, answer.also.join(" ")];
     let first: Vec<String> = first.into_iter().filter(|text| !text.is_empty()).collect();
     let how_sure: Vec<String> =
@@ -22,7 +19,7 @@ pub(super) fn answer(report: &Report) -> Vec<Part> {
         ("today", receipt::sentence(report)),
         ("rebuilt", receipt::rebuilt(&report.receipt).map(|said| format!("{said}."))),
         ("basis", Some(answer.basis)),
-        ("forgets", forgets(report, recommendation)),
+        ("forgets", forgets),
         ("harness", answer.harness),
         ("next", answer.next),
     ];
@@ -36,23 +33,23 @@ pub(super) fn answer(report: &Report) -> Vec<Part> {
 
 /// Every finding, in full.
 pub(super) fn findings(report: &Report) -> Vec<Part> {
-    let of = |head: &str, is: fn(&Finding) -> bool| {
-        let those = report.findings.iter().filter(|finding| is(finding));
-        let those: Vec<String> = those.map(ToString::to_string).collect();
+    let of = |head: &str, severity: Severity| {
+        let those = report.findings.iter().filter(|finding| finding.severity == severity);
+        let those: Vec<String> = those.map(|finding| finding.text.clone()).collect();
         let parts = vec![Part::Heading(head.to_owned()), Part::List(those.clone())];
         if those.is_empty() { Vec::new() } else { parts }
     };
     [
-        of("What the figures show", |finding| matches!(finding, Finding::Observation(_))),
-        of("Problems of this run", |finding| matches!(finding, Finding::Problem(_))),
-        of("Limits of every figure here", |finding| matches!(finding, Finding::Limit(_))),
+        of("What the figures show", Severity::Observation),
+        of("Problems of this run", Severity::Problem),
+        of("Limits of every figure here", Severity::Limit),
     ]
     .concat()
 }
 
 /// What the recommended strategy forgets, or the one that comes nearest.
-fn forgets(report: &Report, recommendation: &Recommendation) -> Option<String> {
-    let chosen = recommendation.choice.place().map(|place| place.strategy.as_str());
+fn forgets(report: &Report, recommended: Option<&RowName>) -> Option<String> {
+    let chosen = recommended.map(|row| row.strategy.as_str());
     let ranked = || {
         let rows = report.rows.iter().filter(|row| row.row_kind != RowKind::Control);
         let best = rows.filter(|row| row.rank.is_some()).min_by_key(|row| row.rank);

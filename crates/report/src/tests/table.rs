@@ -101,7 +101,7 @@ fn colour_changes_no_word_of_the_table() {
 fn a_name_cannot_send_commands_to_the_terminal() {
     let mut report = small().report();
     report.rows[2].strategy = "\u{1b}[2Jprune\u{202E}".to_owned();
-    report.findings = vec![Problem::Notice("\u{1b}]0;title\u{7}".to_owned()).into()];
+    report.findings = vec![Finding::problem("notice", "\u{1b}]0;title\u{7}")];
     let shown = wide(&report, 100);
     assert!(!shown.contains(['\u{1b}', '\u{7}', '\u{202E}']), "{shown}");
     assert!(shown.contains("[2Jprune\u{FFFD}"), "{shown}");
@@ -316,8 +316,12 @@ fn references_alone_fit_a_narrow_terminal_too() {
     ");
 }
 
-fn unpriced(model: &str) -> Problem {
-    Problem::Unpriced { models: vec![model.to_owned()], sessions: 1, of: 3 }
+fn unpriced(model: &str) -> Finding {
+    let text = format!(
+        "no price is known for {model}, so no bill has what it answered, nor 1 of 3 sessions that it \
+         leads: --prices takes a list that has one, --agent-model bills sessions as another model"
+    );
+    Finding::problem("unpriced", text).changing_figures(true)
 }
 
 #[test]
@@ -332,7 +336,7 @@ fn narrow_screen_has_answer_first_within_25_lines() {
     }
     let problems =
         ["a", "b", "c", "d"].map(|model| unpriced(&format!("{model}-{}", "x".repeat(60))));
-    report.findings = problems.into_iter().map(Finding::from).collect();
+    report.findings = problems.to_vec();
     let shown = narrow(&report, 80);
     assert!(shown.lines().count() < 25, "{shown}");
     assert!(shown.lines().nth(2).unwrap().starts_with("At a window of 25 % use prune"), "{shown}");
@@ -349,9 +353,9 @@ fn narrow_screen_has_answer_first_within_25_lines() {
 fn problems_that_change_figures_precede_reading_notices() {
     let mut report = small().report();
     report.findings = vec![
-        Problem::Notice("2 lines were left out".to_owned()).into(),
-        Problem::UnevenQuestions.into(),
-        unpriced("m").into(),
+        Finding::problem("notice", "2 lines were left out"),
+        Finding::problem("ungraded", "scores rest on somewhat different questions"),
+        unpriced("m"),
     ];
     let shown = narrow(&report, 80);
     let at = |words: &str| shown.find(words).unwrap_or_else(|| panic!("{words}: {shown}"));

@@ -11,8 +11,9 @@ use super::trust::{self, gate};
 use super::{Keys, Names};
 use crate::document::html;
 use crate::{block, number, plain, tuned};
-use recap_core::model::{Finding, Primary, Report, RowKind, RowName, StrategyRow, catalogue};
-use recap_core::wording;
+use recap_core::model::{
+    Primary, Recommendation, Report, RowKind, RowName, Severity, StrategyRow, catalogue,
+};
 
 use points::{Kind, Picture};
 use quadrant::{FRAMES, Quadrant};
@@ -86,8 +87,8 @@ pub(super) fn answer(
     names: &Names<'_>,
     open: usize,
 ) -> Answer {
-    let said = wording::answer(report);
-    let chosen = report.recommendation.as_ref().and_then(|of| of.choice.place());
+    let said = report.recommendation.as_ref();
+    let chosen = said.and_then(|of| of.row.as_ref());
     let is_pictured = report.primary == Primary::Continuity && report.tuned.is_none();
     let several = blocks.len() > 1;
     let shown = blocks.iter().enumerate().filter(|_| is_pictured).map(|(at, block)| {
@@ -105,8 +106,8 @@ pub(super) fn answer(
         title: plain::line(&report.title),
         headlines: super::headlines(report, blocks),
         blocks: shown.collect(),
-        more: more(report, said.as_ref()),
-        harness: said.as_ref().and_then(|said| Some(plain::line(said.harness.as_ref()?))),
+        more: more(report, said),
+        harness: said.and_then(|said| Some(plain::line(said.harness.as_ref()?))),
         sentence: match (&report.tuned, said) {
             (Some(tuned), _) => tuned::sentence(tuned),
             (None, Some(said)) => plain::line(&said.answer),
@@ -130,15 +131,13 @@ pub(super) fn problems(report: &Report) -> Problems {
 
 /// What the figures of the strategies show.
 pub(super) fn observed(report: &Report) -> impl Iterator<Item = String> {
-    report.findings.iter().filter_map(|finding| match finding {
-        Finding::Observation(_) => Some(finding.to_string()),
-        Finding::Problem(_) | Finding::Limit(_) => None,
-    })
+    let those = report.findings.iter().filter(|found| found.severity == Severity::Observation);
+    those.map(|found| found.text.clone())
 }
 
 /// How sure the answer is, what it rests on, what else a reader should know, and
 /// what the figures show.
-fn more(report: &Report, said: Option<&wording::Answer>) -> Vec<String> {
+fn more(report: &Report, said: Option<&Recommendation>) -> Vec<String> {
     let parts = said.into_iter().flat_map(|said| {
         [&said.how_sure]
             .into_iter()
@@ -154,7 +153,7 @@ fn more(report: &Report, said: Option<&wording::Answer>) -> Vec<String> {
 
 /// The table that the page opens with: that of the answer.
 pub(super) fn opened(report: &Report, blocks: &[block::Block<'_>]) -> usize {
-    open(blocks, report.recommendation.as_ref().and_then(|of| of.choice.place()))
+    open(blocks, report.recommendation.as_ref().and_then(|of| of.row.as_ref()))
 }
 
 /// The table that the answer speaks of: its window, over all data sets.

@@ -9,7 +9,9 @@ use super::answer::Problems;
 use super::trust::gate;
 use crate::document::absent;
 use crate::{number, plain, short_ids};
-use recap_core::model::{Quantities, Quantity, Report, SessionAtSize, Setting, SizeCurve, SizeRow};
+use recap_core::model::{
+    Quantities, Quantity, Recommendation, Report, SessionAtSize, Setting, SizeCurve, SizeRow,
+};
 use recap_core::text::{counted, form_for};
 use recap_core::wording;
 
@@ -94,7 +96,8 @@ pub(super) struct Size {
 
 /// The answer of a report with these sizes.
 pub(super) fn answer(report: &Report, curve: &SizeCurve) -> Answer {
-    let said = wording::answer(report).map(|said| short_ids::shortened(report, &said.answer));
+    let said =
+        report.recommendation.as_ref().map(|said| short_ids::shortened(report, &said.answer));
     let said = plain::line(&said.unwrap_or_else(|| wording::size_answer(curve)));
     let (sentence, rest) = match said.split_once(". ") {
         Some((first, rest)) => (format!("{first}."), rest.to_owned()),
@@ -165,7 +168,7 @@ fn interval(row: &SizeRow) -> String {
 /// The sections of a report with these sizes.
 pub(super) fn sections(report: &Report, curve: &SizeCurve) -> Sections {
     let row = shown(curve);
-    let said = wording::answer(report);
+    let said = report.recommendation.as_ref();
     let mut sessions = row.map(|row| sessions(report, row)).unwrap_or_default();
     let more = sessions.len().saturating_sub(LISTED);
     sessions.truncate(LISTED);
@@ -177,10 +180,10 @@ pub(super) fn sections(report: &Report, curve: &SizeCurve) -> Sections {
         sessions,
         folded,
         more,
-        sure: sure(curve, said.as_ref()),
+        sure: sure(curve, said),
         problems: super::answer::problems(report),
         harness: (said.into_iter())
-            .flat_map(|said| said.harness.into_iter().chain(said.also))
+            .flat_map(|said| said.harness.iter().chain(&said.also).cloned())
             .chain(super::answer::observed(report))
             .map(|text| plain::line(&text))
             .collect(),
@@ -190,7 +193,7 @@ pub(super) fn sections(report: &Report, curve: &SizeCurve) -> Sections {
     }
 }
 
-fn sure(curve: &SizeCurve, said: Option<&wording::Answer>) -> Vec<String> {
+fn sure(curve: &SizeCurve, said: Option<&Recommendation>) -> Vec<String> {
     let drawn = format!(
         "The 95 % interval draws {}, the size after a compaction and what is read again together, \
          for all sizes alike.",

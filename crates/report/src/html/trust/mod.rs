@@ -7,7 +7,7 @@ use askama::Template;
 
 use crate::document::Part;
 use crate::{block, certainty, document, panel, plain, validation};
-use recap_core::model::{Finding, Report};
+use recap_core::model::{Report, Severity};
 
 /// The section.
 #[derive(Template)]
@@ -24,7 +24,7 @@ pub(super) struct Trust {
 pub(super) fn trust(report: &Report) -> Trust {
     Trust {
         problems: problems(report),
-        limits: of(report, |finding| matches!(finding, Finding::Limit(_))).collect(),
+        limits: of(report, Severity::Limit).collect(),
         gate: gate::gate(report),
         document: document::html(&parts(report)),
     }
@@ -44,10 +44,10 @@ pub(super) fn problems(report: &Report) -> Vec<String> {
             format!("failed: {} at {window}: {}", plain::line(&row.strategy), plain::line(error))
         })
     });
-    failed.chain(of(report, |finding| matches!(finding, Finding::Problem(_)))).collect()
+    failed.chain(of(report, Severity::Problem)).collect()
 }
 
-fn of(report: &Report, is: fn(&Finding) -> bool) -> impl Iterator<Item = String> {
-    let those = report.findings.iter().filter(move |finding| is(finding));
-    those.map(|finding| plain::line(&finding.to_string()))
+fn of(report: &Report, severity: Severity) -> impl Iterator<Item = String> {
+    let those = report.findings.iter().filter(move |finding| finding.severity == severity);
+    those.map(|finding| plain::line(&finding.text))
 }
