@@ -46,14 +46,14 @@ pub struct Margin {
 }
 
 /// The comparison of paired differences; `None` without any pair.
-pub fn judge(differences: &Clusters, terms: Margin) -> Option<Difference> {
+pub fn judge(differences: &Clusters, margin: Margin) -> Option<Difference> {
     if differences.n() == 0 {
         return None;
     }
-    let interval = differences.confidence(terms.seed);
+    let interval = differences.confidence(margin.seed);
     let verdict = match interval {
         None => AgainstFull::Descriptive,
-        Some(interval) => decide(differences, interval, terms),
+        Some(interval) => decide(differences, interval, margin),
     };
     Some(Difference {
         mean: differences.mean(),
@@ -64,17 +64,17 @@ pub fn judge(differences: &Clusters, terms: Margin) -> Option<Difference> {
 }
 
 /// The verdict for six clusters or more.
-fn decide(differences: &Clusters, interval: Confidence, terms: Margin) -> AgainstFull {
+fn decide(differences: &Clusters, interval: Confidence, margin: Margin) -> AgainstFull {
     let bounds = interval.bounds();
-    if bounds.hi < -terms.margin {
+    if bounds.hi < -margin.margin {
         return AgainstFull::Inferior;
     }
     // Fewer than 13 clusters never show that losses are rare.
-    if bounds.lo <= -terms.margin || !loses_rarely(differences, terms.margin) {
+    if bounds.lo <= -margin.margin || !loses_rarely(differences, margin.margin) {
         return AgainstFull::Undecided;
     }
     let sure = differences.n() >= 20
-        && cautious_lower(differences, terms.most, terms.seed) > -terms.margin;
+        && cautious_lower(differences, margin.most, margin.seed) > -margin.margin;
     if sure { AgainstFull::NonInferior } else { AgainstFull::ProvisionalNonInferior }
 }
 
@@ -198,8 +198,8 @@ mod tests {
     #[test]
     fn loss_of_exactly_the_margin_is_undecided() {
         // Binary fractions, so that the interval of equal values is exact.
-        let terms = Margin { margin: 0.0625, ..TERMS };
-        let of = |value: f64| judge(&Clusters::new(vec![vec![value]; 16]), terms).unwrap().verdict;
+        let margin = Margin { margin: 0.0625, ..TERMS };
+        let of = |value: f64| judge(&Clusters::new(vec![vec![value]; 16]), margin).unwrap().verdict;
         assert_eq!(of(-0.0625), AgainstFull::Undecided);
         assert_eq!(of(-0.125), AgainstFull::Inferior);
         assert_eq!(of(-0.03125), AgainstFull::ProvisionalNonInferior);

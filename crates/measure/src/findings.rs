@@ -129,7 +129,6 @@ const PROBLEMS: &[fn(&Evidence<'_>) -> Vec<Problem>] = &[
     exam::narrow_scale,
     |run| exam::in_doubt(run).into_iter().collect(),
     |run| exam::names_suffice(run).into_iter().collect(),
-    |run| exam::size_matters(run).into_iter().collect(),
     roles::ungraded,
     roles::unrecovered,
     |run| exam::thin(run).into_iter().collect(),

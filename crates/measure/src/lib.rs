@@ -25,7 +25,6 @@
 
 mod against_full;
 mod agent_settings;
-mod aggregate;
 mod agreement;
 mod answered_at_cuts;
 mod asked;
@@ -33,13 +32,12 @@ mod billing_models;
 mod bootstrap;
 mod by_session;
 mod cluster;
-mod column;
 mod comparison;
 mod exams;
 mod family;
+mod figures;
 mod findings;
 pub mod gate;
-mod gather;
 mod headroom;
 mod idle;
 mod measures;
@@ -59,34 +57,36 @@ mod sign_flip;
 mod sizes;
 mod spec;
 mod statistics;
+mod table;
 #[cfg(test)]
 pub(crate) mod testkit;
 mod tuned;
 mod twin;
-mod waiting;
 
 pub use agent_settings::{AgentSetting, Purpose, agent_settings, setting_of};
 pub use agreement::{Graded, agreement};
 pub use by_session::{BySession, Figure, UnitRow, by_session, each_unit_row};
 pub use comparison::{Run, compare};
-pub use measures::{MEASURES, is_at_cuts};
+pub use measures::{MEASURES, is_at_cuts, spec_of};
 pub use paired::{Difference, Side, Spread, Unpaired, paired};
 pub use pooling::{FactsInOrder, Owner, PooledUnit, groups, pooled, these_sessions};
 pub use receipt::receipt;
 pub use session_fingerprint::{SessionFingerprint, fingerprint_of};
 pub use sizes::{SIZES, curve, recorded_compactions};
 pub use spec::{
-    Basis, CellInput, Compute, Contribution, Pool, ReferencingRequest, Spec, SupportOf,
+    Basis, CellInput, Compute, Contribution, Pool, ReferencingRequest, Series, Spec, SupportOf,
 };
 pub use statistics::{Bounds, Clusters, Confidence, FEWEST_FOR_AN_INTERVAL, Weighted};
 
 use std::collections::BTreeSet;
 
+use billing_models::BillingModels;
 use recap_billing::pricing::PriceList;
 use recap_core::model::{
     Cell, Manifest, NextStep, Primary, RECORDED, Receipt, Report, RowKind, RunResults, Sender,
     SessionFacts, StrategyRow, catalogue,
 };
+use table::{SeriesHeld, SessionTable};
 
 /// The data set of rows over all sessions of a run.
 pub const ALL: &str = "ALL";
@@ -110,7 +110,12 @@ pub fn measure(
         add_missing(&manifest, &sessions, &mut results);
     }
     let primary = rows::primary(&sessions, &results);
-    let mut table = rows::table(&sessions, &results, primary, &manifest);
+    let billing_models = BillingModels::of(&manifest, &results);
+    let held = SeriesHeld::OfIntervals;
+    let figures = SessionTable::of(&manifest, &sessions, &results, &billing_models, held);
+    let session_rows = by_session::session_rows(&figures);
+    let mut table = rows::rows(&figures, primary, &manifest, &billing_models);
+    drop(figures);
     ranking::arrange(&mut table, &manifest, primary);
     let panel = panel::agreement(&results);
     let family = family::family(&table, &sessions, &manifest, primary);
@@ -140,7 +145,6 @@ pub fn measure(
         of.next = Some(NextStep::SmallerWindow);
     }
     let prices = PriceList::from(&manifest.prices);
-    let session_rows = by_session::session_rows(&manifest, &sessions, &results);
     let tuned = tuned::tuned(&manifest, &sessions, &results, &session_rows);
     let curve = (!asked && tuned.is_none()).then(|| curve(&manifest, &sessions, &prices));
     let own = receipt(&sessions, &prices);

@@ -2,7 +2,9 @@
 //! at its recorded compactions alone, since only there both are known.
 
 use super::agent_settings::threshold;
+use super::billing_models::BillingModels;
 use super::rows;
+use super::table::{SeriesHeld, SessionTable};
 use recap_core::model::{Cut, Manifest, Primary, RunResults, SessionFacts, StrategyRow};
 
 /// The row of the strategy that does what the recorded agent does; `None` where nothing was
@@ -26,6 +28,10 @@ pub(super) fn twin(
     if cuts.is_empty() {
         return None;
     }
-    let table = rows::table(facts, &RunResults::new(cells, cuts), primary, manifest);
-    table.into_iter().map(|entry| entry.row).find(|row| row.strategy == *own)
+    let results = RunResults::new(cells, cuts);
+    let billing_models = BillingModels::of(manifest, &results);
+    let held = SeriesHeld::OfIntervals;
+    let table = SessionTable::of(manifest, facts, &results, &billing_models, held);
+    let rows = rows::rows(&table, primary, manifest, &billing_models);
+    rows.into_iter().map(|entry| entry.row).find(|row| row.strategy == *own)
 }

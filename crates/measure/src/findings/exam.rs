@@ -10,7 +10,7 @@ use crate::rows::Entry;
 use recap_core::model::FULL;
 use recap_core::model::{
     Cell, EXAM_REFERENCES, EXAM_REQUESTS, Limit, NATIVE, Primary, Problem, RowKind,
-    SMALLEST_NATIVE, SPREAD, Support, VALID_WITHIN, catalogue, is_exam_doubtful,
+    SMALLEST_NATIVE, SPREAD, Support, catalogue, is_exam_doubtful,
 };
 
 /// Largest share of the best score that a bare list of names may have.
@@ -70,18 +70,6 @@ pub(super) fn names_suffice(run: &Evidence<'_>) -> Option<Problem> {
     });
     // A list of names alone cannot answer questions.
     (run.primary != Primary::Continuity).then_some(worst)?.next()
-}
-
-/// Rows in which the smaller context made the answerer better or worse, which
-/// would be credited to the strategy (reference §6).
-pub(super) fn size_matters(run: &Evidence<'_>) -> Option<Problem> {
-    let apart = run.strategies().filter_map(|entry| {
-        let own = entry.row.number(catalogue::RECALL_VERBATIM)?;
-        let full = entry.row.number(catalogue::RECALL_VERBATIM_FULL)?;
-        ((own - full).abs() > VALID_WITHIN).then(|| (place(entry), own, full))
-    });
-    let rows: Vec<_> = apart.collect();
-    (!rows.is_empty()).then_some(Problem::SizeMatters { rows })
 }
 
 /// Sessions that the measures of the exam leave out (reference §4).
@@ -263,23 +251,6 @@ mod tests {
         assert_eq!(actual(by, 0.6, 0.47), None, "0.48 is needed");
         assert_eq!(actual(by, 0.4, 0.4), None, "the best row keeps too little to be useful");
         assert_eq!(actual(Primary::Continuity, 80.0, 80.0), None, "names answer no question");
-    }
-
-    #[test]
-    fn context_size_matters_beyond_five_points() {
-        let verbatim = |own, full| [("recall_verbatim", own), ("recall_verbatim_full", full)];
-        let table = [
-            entry_at(SMALL, "full", None, &verbatim(0.1, 0.9)),
-            entry_at(SMALL, "better", Some(1), &verbatim(0.9, 0.8)),
-            entry_at(SMALL, "worse", Some(2), &verbatim(0.7, 0.8)),
-            entry_at(SMALL, "edge", Some(3), &verbatim(0.05, 0.0)),
-            entry_at(SMALL, "alike", Some(4), &verbatim(0.02, 0.04)),
-            entry_at(SMALL, "unknown", Some(5), &[("recall_verbatim", 0.9)]),
-        ];
-        let rows = vec![(place("better", "25%"), 0.9, 0.8), (place("worse", "25%"), 0.7, 0.8)];
-        let found = of(Primary::Continuity, &table, size_matters);
-        assert_eq!(found, Some(Problem::SizeMatters { rows }));
-        assert_eq!(of(Primary::Continuity, &table[3..], size_matters), None);
     }
 
     #[test]

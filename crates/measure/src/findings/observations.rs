@@ -4,9 +4,7 @@
 use super::{Evidence, place_of};
 use crate::rows::Entry;
 use recap_core::model::FULL;
-use recap_core::model::{
-    DearBecause, Observation, Primary, RowKind, StrategyRow, Value, catalogue,
-};
+use recap_core::model::{DearBecause, Observation, Primary, RowKind, StrategyRow, catalogue};
 
 /// Largest number of observations of a run.
 const MOST: usize = 3;
@@ -18,9 +16,6 @@ const FIRST_WINDOW: f64 = 0.15;
 const NO_GAIN: f64 = 0.02;
 /// Share from which everything counts as kept, because it is printed as 1.00.
 const ALL_KEPT: f64 = 0.995;
-/// Error of an estimator from which a trigger runs at another size than
-/// intended.
-const FAR_OFF: f64 = 0.15;
 /// Smallest reported difference of bills, as a share.
 const LEAST: f64 = 0.005;
 /// Smallest saving of tokens at which a smaller bill would be expected.
@@ -46,12 +41,8 @@ const AT_A_WINDOW: &[fn(&Window<'_>) -> Option<Candidate>] = &[
     refused_requests,
     beyond_recency,
     cannot_be_fetched,
-    why_wrong,
-    weakest_kind,
     adds_nothing,
     order,
-    estimate_off,
-    context_grew,
 ];
 
 /// The observations with the largest relevance, in descending order.
@@ -196,35 +187,12 @@ fn beyond_recency(window: &Window<'_>) -> Option<Candidate> {
 fn cannot_be_fetched(window: &Window<'_>) -> Option<Candidate> {
     let weight = |row: &StrategyRow| {
         let share = row.number(catalogue::IRRECOVERABLE)?;
-        Some((share, share * row.number(catalogue::REFERENCE_LOST)?))
+        Some((share, share * (1.0 - row.number(catalogue::REFERENCE_RECALL)?)))
     };
     let lost = window.ranked().into_iter().filter_map(|row| Some((row, weight(row)?)));
     let (row, (share, weight)) = lost.max_by(|a, b| a.1.1.total_cmp(&b.1.1))?;
     let observation = Observation::CannotBeFetched { row: place_of(row), share };
     (weight > 0.0).then_some((0.2 + weight * 1.5, observation))
-}
-
-/// Whether the best strategy's wrong answers are due to dropped text, or to text
-/// that is kept but not found.
-fn why_wrong(window: &Window<'_>) -> Option<Candidate> {
-    let best = *window.ranked().first()?;
-    let lost = best.number(catalogue::LOST)?;
-    let kept = best.number(catalogue::GARBLED)? + best.number(catalogue::UNUSED)?;
-    let (wrong, gone) = (lost + kept, lost >= kept);
-    let share = if gone { lost } else { kept } / wrong;
-    let observation = Observation::WrongAnswers { row: place_of(best), share, gone };
-    (wrong > 0.0).then_some((0.2 + wrong.min(1.0) * 0.3, observation))
-}
-
-/// The kind of question at which the best strategy is much below its mean.
-fn weakest_kind(window: &Window<'_>) -> Option<Candidate> {
-    let best = *window.ranked().first()?;
-    let Value::Text(kind) = best.values.get(catalogue::WORST_KIND.id)? else { return None };
-    let kept = best.number_of(&format!("continuity_{kind}"))?;
-    let over_all = window.share(best) * 100.0;
-    let (row, kind, gap) = (place_of(best), kind.clone(), over_all - kept);
-    let observation = Observation::WeakestKind { row, kind, kept, over_all };
-    (gap > 0.0).then_some((0.25 + gap.min(100.0) / 200.0, observation))
 }
 
 /// Strategies whose summaries keep no more than empty texts would.
@@ -260,30 +228,6 @@ fn order(window: &Window<'_>) -> Option<Candidate> {
         of: pairs.len(),
     };
     Some((0.3 + shaky.min(0.5) * 0.6, observation))
-}
-
-/// A strategy whose own token counts are wrong.
-fn estimate_off(window: &Window<'_>) -> Option<Candidate> {
-    let error = |row: &StrategyRow| row.number(catalogue::ESTIMATOR_ERROR).unwrap_or(0.0);
-    let worst = window.strategies().max_by(|a, b| error(a).abs().total_cmp(&error(b).abs()))?;
-    let (row, error) = (place_of(worst), error(worst));
-    (error.abs() >= FAR_OFF)
-        .then_some((0.2 + error.abs().min(1.0) / 2.0, Observation::EstimateOff { row, error }))
-}
-
-/// Compactions that made the context longer.
-fn context_grew(window: &Window<'_>) -> Option<Candidate> {
-    let share = |row: &StrategyRow| {
-        let all = row.number(catalogue::COMPACTIONS).filter(|n| *n > 0.0)?;
-        Some((row.number(catalogue::INFLATED)? / all, all))
-    };
-    let grew = window.strategies().filter_map(|row| Some((row, share(row)?)));
-    let (row, (share, compactions)) = grew.max_by(|a, b| a.1.0.total_cmp(&b.1.0))?;
-    // The length of an offline summary's summaries says little about the strategy.
-    let weight = if row.row_kind == RowKind::OfflineSummary { 0.3 } else { 1.0 };
-    let inflated = row.number(catalogue::INFLATED)?;
-    let observation = Observation::ContextGrew { row: place_of(row), inflated, compactions };
-    (share > 0.0).then_some((weight * (0.25 + share.min(1.0) / 2.0), observation))
 }
 
 /// What a larger window gains for the best strategy of the smallest window.
