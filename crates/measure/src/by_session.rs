@@ -1,4 +1,5 @@
-//! The figures of a run by session, which pairs of runs are compared by.
+//! The figures of a run by session, which pairs of runs are compared by, and hashes by which two
+//! runs recognise the same session.
 //!
 //! Replicates are averaged, as they are before pooling; for measures that are
 //! pooled by a maximum or a percentile each session has its own.
@@ -16,12 +17,13 @@ use super::billing_models::BillingModels;
 use super::cluster::owner;
 use super::figures::nearest_rank;
 use super::measures::{MEASURES, spec_of};
-use super::pooling::{PooledUnit, pooled};
-use super::session_fingerprint::{SessionFingerprint, fingerprint_of};
+use super::pooling::{PooledUnit, groups, pooled};
 use super::spec::{Contribution, Figures, Pool, Spec};
 use super::statistics::FEWEST_FOR_AN_INTERVAL;
 use super::table::{RowKey, SeriesHeld, SessionTable, TableRow};
-use recap_core::model::{Report, RowKind, SESSION_MEASURES, SessionFacts, SessionRow};
+use recap_core::model::{
+    Expectation, Fingerprint, Report, RowKind, SESSION_MEASURES, SessionFacts, SessionRow,
+};
 
 /// Every session of a run, and its figures in each row.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -31,6 +33,28 @@ pub struct BySession {
     /// The rows of each single data set; there is no row for all of them
     /// together.
     pub rows: Vec<UnitRow>,
+}
+
+/// A session with hashes of everything that results depend on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SessionFingerprint {
+    /// Name of the data set.
+    pub dataset: String,
+    /// Id of the session.
+    pub session: String,
+    /// Project or developer of the session, if known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<String>,
+    /// Hash of its messages, requests and references.
+    pub content: String,
+    /// Hash of its questions without their text.
+    pub questions: String,
+    /// Hash of the text of its questions; `None` if the run did not keep it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub words: Option<String>,
+    /// How its tokens are counted.
+    pub tokens: String,
 }
 
 /// A row of one data set, session by session.
@@ -97,6 +121,49 @@ pub fn by_session(report: &Report) -> BySession {
     });
     let Ok(()) = taken;
     BySession { rows, sessions: report.sessions.iter().map(fingerprint_of).collect() }
+}
+
+/// The fingerprint of a session in a run.
+pub fn fingerprint_of(facts: &SessionFacts) -> SessionFingerprint {
+    SessionFingerprint {
+        dataset: facts.dataset.clone(),
+        session: facts.session.clone(),
+        cluster: facts.cluster.clone(),
+        content: facts.fingerprint(),
+        questions: questions(facts),
+        words: words(facts),
+        tokens: format!("{} {:.6}", facts.tokens_source.as_str(), facts.factor()),
+    }
+}
+
+fn questions(facts: &SessionFacts) -> String {
+    let mut hash = Fingerprint::default();
+    for asked in facts.all_questions() {
+        let question = &asked.question;
+        hash.add(&question.id);
+        hash.add(question.kind.as_str());
+        hash.add(&question.asked_at.to_string());
+        hash.add(&question.evidence.len().to_string());
+        question.evidence.iter().for_each(|id| hash.add(id));
+    }
+    hash.short()
+}
+
+fn words(facts: &SessionFacts) -> Option<String> {
+    let mut hash = Fingerprint::default();
+    let mut has_words = false;
+    for question in facts.all_questions().map(|asked| &asked.question) {
+        has_words |= !question.question.is_empty();
+        hash.add(&question.question);
+        let (kind, values): (&str, &[String]) = match &question.expect {
+            Expectation::AnyOf(values) => ("any of", values),
+            Expectation::Rubric(values) => ("rubric", values),
+            Expectation::Unanswerable => ("unanswerable", &[]),
+        };
+        hash.add(kind);
+        values.iter().chain(&question.stale).for_each(|value| hash.add(value));
+    }
+    has_words.then(|| hash.short())
 }
 
 /// Calls `take` with the rows of a run one by one: all of them at once need
@@ -227,18 +294,7 @@ fn few_at_cuts(facts: &[SessionFacts], own: &[(usize, Contribution)]) -> bool {
 /// Number of clusters among sessions; each session is one if one project
 /// or none is known.
 fn clusters<'a>(facts: impl Iterator<Item = &'a SessionFacts>) -> usize {
-    let (mut names, mut unnamed) = (BTreeMap::<&str, usize>::new(), 0);
-    for facts in facts {
-        match facts.cluster.as_deref() {
-            Some(name) => *names.entry(name).or_default() += 1,
-            None => unnamed += 1,
-        }
-    }
-    match (names.len(), unnamed) {
-        (0, _) => unnamed,
-        (1, 0) => names.values().sum(),
-        (several, _) => unnamed + several,
-    }
+    groups(facts.map(|facts| (owner(facts), facts))).len()
 }
 
 /// The figure of one session.

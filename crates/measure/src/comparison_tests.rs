@@ -1,5 +1,5 @@
+use super::super::by_session::SessionFingerprint;
 use super::super::by_session::{Figure, UnitRow};
-use super::super::session_fingerprint::SessionFingerprint;
 use super::super::testkit::{cell, run_at};
 use super::*;
 use recap_core::model::{Provenance, RunResults};
@@ -31,7 +31,7 @@ fn by(rows: Vec<UnitRow>) -> BySession {
         let known = sizes.entry(&row.dataset).or_default();
         *known = figures.max(*known);
     }
-    let matching = |dataset: &str, at: usize| SessionFingerprint {
+    let session = |dataset: &str, at: usize| SessionFingerprint {
         dataset: dataset.into(),
         session: format!("t{at}"),
         cluster: None,
@@ -40,7 +40,7 @@ fn by(rows: Vec<UnitRow>) -> BySession {
         words: None,
         tokens: "exact 1".into(),
     };
-    let sessions = sizes.iter().flat_map(|(set, n)| (0..*n).map(move |at| matching(set, at)));
+    let sessions = sizes.iter().flat_map(|(set, n)| (0..*n).map(move |at| session(set, at)));
     BySession { sessions: sessions.collect(), rows }
 }
 

@@ -26,7 +26,6 @@
 mod against_full;
 mod agent_settings;
 mod agreement;
-mod answered_at_cuts;
 mod asked;
 mod billing_models;
 mod bootstrap;
@@ -52,7 +51,6 @@ mod receipt;
 mod recommendation;
 mod rows;
 mod savers;
-mod session_fingerprint;
 mod sign_flip;
 mod sizes;
 mod spec;
@@ -61,17 +59,17 @@ mod table;
 #[cfg(test)]
 pub(crate) mod testkit;
 mod tuned;
-mod twin;
 
 pub use agent_settings::{AgentSetting, Purpose, agent_settings, setting_of};
 pub use agreement::{Graded, agreement};
-pub use by_session::{BySession, Figure, UnitRow, by_session, each_unit_row};
+pub use by_session::{
+    BySession, Figure, SessionFingerprint, UnitRow, by_session, each_unit_row, fingerprint_of,
+};
 pub use comparison::{Run, compare};
 pub use measures::{MEASURES, is_at_cuts, spec_of};
 pub use paired::{Difference, Side, Spread, Unpaired, paired};
 pub use pooling::{FactsInOrder, Owner, PooledUnit, groups, pooled, these_sessions};
 pub use receipt::receipt;
-pub use session_fingerprint::{SessionFingerprint, fingerprint_of};
 pub use sizes::{SIZES, curve, recorded_compactions};
 pub use spec::{
     Basis, CellInput, Compute, Contribution, Pool, ReferencingRequest, Series, Spec, SupportOf,
@@ -131,7 +129,7 @@ pub fn measure(
     let findings = findings::findings(&evidence);
     let mut recommendation =
         recommendation::recommendation(&evidence, &findings).filter(|_| manifest.grid.is_none());
-    let answered_at_cuts = answered_at_cuts::answered_at_cuts(&sessions, &results, manifest.depth);
+    let answered_at_cuts = measures::at_cuts::answered_at_cuts(&sessions, &results, manifest.depth);
     let rows: Vec<StrategyRow> = table.into_iter().map(|entry| entry.row).collect();
     let asked = primary == Primary::Continuity;
     let compacts = |row: &StrategyRow| !manifest.savers.contains(&row.strategy);
@@ -155,7 +153,7 @@ pub fn measure(
     let estimated = estimated.filter(|(calls, usd)| *usd > 0.0 && *calls > 0);
     Report {
         curve,
-        twin: twin::twin(&manifest, &sessions, &results, primary),
+        twin: rows::twin(&manifest, &sessions, &results, primary),
         recorded_compactions: recorded_compactions(&sessions, &prices),
         receipt: Receipt { estimated, ..own },
         receipts: sessions.iter().map(|facts| receipt([facts], &prices)).collect(),

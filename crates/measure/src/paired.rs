@@ -27,7 +27,7 @@ use super::cluster::grouped;
 use super::measures::spec_of;
 use super::pooling::{self, FactsInOrder, Owner, PooledUnit, pooled};
 use super::sign_flip::sign_flip;
-use super::spec::{Figures, Pool, mean};
+use super::spec::{Contribution, Figures, Pool, mean};
 use super::statistics::{Bounds, Clusters, FEWEST_FOR_AN_INTERVAL};
 
 /// Smallest number of paired requests or questions that are resampled.
@@ -221,7 +221,7 @@ fn over_sessions(both: &[Pair<'_, '_>], pool: Pool) -> Option<Pooled> {
         a: a.figure,
         b: b.figure,
         difference: b.figure - a.figure,
-        clusters: grouped(&each.collect::<Vec<_>>()),
+        clusters: grouped(each),
         scale: if pool == Pool::Sum { both.len() as f64 } else { 1.0 },
     })
 }
@@ -279,26 +279,23 @@ impl Total {
     }
 }
 
+/// The pooled figure of sessions; `None` if it is undefined. Those that are pooled by a maximum
+/// or a percentile have no part of it, so that their mean is taken.
 fn total(pool: Pool, figures: &[Figure]) -> Option<Total> {
-    if figures.is_empty() {
-        return None;
-    }
-    let ones = figures.iter().map(|figure| match figure {
-        Figure::One(value) => *value,
-        Figure::Fraction(of, _) => *of,
-    });
-    let to = figures.iter().map(|figure| match figure {
+    let to = mean(figures.iter().map(|figure| match figure {
         Figure::One(_) => 1.0,
         Figure::Fraction(_, to) => *to,
-    });
-    let (sum, to): (f64, f64) = (ones.sum(), to.sum());
-    let n = figures.len() as f64;
-    let figure = match pool {
-        Pool::Sum => sum,
-        Pool::RatioOfSums | Pool::AtCuts => sum / to,
-        Pool::Mean | Pool::Max | Pool::Percentile(_) => sum / n,
+    }))?;
+    let pool = match pool {
+        Pool::Max | Pool::Percentile(_) => Pool::Mean,
+        other => other,
     };
-    figure.is_finite().then_some(Total { figure, to: to / n })
+    let each = figures.iter().map(|figure| match *figure {
+        Figure::One(value) => (None, Contribution::One(value)),
+        Figure::Fraction(of, to) => (None, Contribution::Fraction { of, to }),
+    });
+    let figure = pool.over_sessions(each).ok()?;
+    figure.is_finite().then_some(Total { figure, to })
 }
 
 /// Numbers of sessions with a higher figure in B, a lower one, and an equal

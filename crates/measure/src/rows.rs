@@ -4,11 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use recap_core::model::{
-    Absent, FULL, Interval, Manifest, Measure, Primary, RowKind, RunResults, SessionFacts,
+    Absent, Cut, FULL, Interval, Manifest, Measure, Primary, RowKind, RunResults, SessionFacts,
     SessionResults, StrategyRow, Support, UnusableReplies, Value, catalogue,
 };
 
 use super::against_full::{Difference, Margin, judge};
+use super::agent_settings::threshold;
 use super::billing_models::BillingModels;
 use super::bootstrap::blocks;
 use super::cluster::{owner, paired, weighed};
@@ -16,7 +17,7 @@ use super::measures::{MEASURES, WAITS};
 use super::pooling::{FactsInOrder, these_sessions};
 use super::spec::{Basis, Figures, Spec};
 use super::statistics::{Bounds, Confidence};
-use super::table::{RowKey, RowView, Scores, SessionTable};
+use super::table::{RowKey, RowView, Scores, SeriesHeld, SessionTable};
 
 /// The measure that ranks: continuity where there are questions, else what is kept
 /// at cuts (how-it-works §45), and reference recall in a run without cuts.
@@ -66,6 +67,36 @@ pub fn rows(
         Builder { facts: table.facts(), key, view, full, billing_models, primary, manifest }.entry()
     };
     views.iter().map(entry).collect()
+}
+
+/// The row of the strategy that does what the recorded agent does, with offline summaries, at its
+/// recorded compactions alone, since only there it stands beside what the agent kept; `None` where nothing was
+/// compacted or that strategy did not run.
+pub(super) fn twin(
+    manifest: &Manifest,
+    facts: &[SessionFacts],
+    results: &RunResults,
+    primary: Primary,
+) -> Option<StrategyRow> {
+    let own = threshold(manifest.agent.as_ref()?)?.strategies.first()?;
+    let (mut cells, mut cuts) = (Vec::new(), Vec::new());
+    for session in results.iter() {
+        cells.extend(session.cells().iter().filter(|cell| cell.key.strategy == *own).cloned());
+        let recorded = session.cuts().iter().filter(|cut| cut.recorded);
+        cuts.extend(recorded.map(|cut| Cut {
+            rows: cut.rows.iter().filter(|row| row.strategy == *own).cloned().collect(),
+            ..cut.clone()
+        }));
+    }
+    if cuts.is_empty() {
+        return None;
+    }
+    let results = RunResults::new(cells, cuts);
+    let billing_models = BillingModels::of(manifest, &results);
+    let held = SeriesHeld::OfIntervals;
+    let table = SessionTable::of(manifest, facts, &results, &billing_models, held);
+    let rows = rows(&table, primary, manifest, &billing_models);
+    rows.into_iter().map(|entry| entry.row).find(|row| row.strategy == *own)
 }
 
 /// Figures of a row by the ids of their measures.
@@ -292,9 +323,7 @@ mod tests {
     use super::*;
     use crate::measure;
     use crate::testkit::{self, cell, close, facts, manifest};
-    use recap_core::model::{
-        Cut, CutExam, CutOutcome, CutRow, Fact, IdentifierClass, ReferenceState,
-    };
+    use recap_core::model::{CutExam, CutOutcome, CutRow, Fact, IdentifierClass, ReferenceState};
 
     #[test]
     fn questions_count_once_in_sessions_with_score() {

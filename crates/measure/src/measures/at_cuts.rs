@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use crate::exams::AtCut;
 use crate::spec::{Basis, CellInput, Contribution, Figures, Pool, Spec};
 use recap_core::model::{
-    Absent, CutExam, FULL, Measure, QuestionKind, QuestionRow, RIGHT, ReferenceState, SessionFacts,
-    catalogue, counts_refusals,
+    Absent, AnsweredAtCuts, Cut, CutExam, CutRow, FULL, Measure, NO_SUMMARY, QuestionKind,
+    QuestionRow, RIGHT, ReferenceState, RunResults, SessionFacts, catalogue, counts_refusals,
 };
 
 /// The measures of this subject.
@@ -164,7 +164,7 @@ fn continuity(input: &CellInput<'_>) -> Contribution {
 /// compression: how often, and how often they still are. What is asked in the
 /// same words at several cuts is one question (how-it-works §45).
 #[derive(Default)]
-pub(crate) struct AskedAtCuts<'a>(BTreeMap<(QuestionKind, &'a str), [f64; 2]>);
+struct AskedAtCuts<'a>(BTreeMap<(QuestionKind, &'a str), [f64; 2]>);
 
 impl<'a> AskedAtCuts<'a> {
     /// Adds the questions of a cut that were asked and graded both times. Where the
@@ -189,5 +189,58 @@ impl<'a> AskedAtCuts<'a> {
     /// The kind of each question, and the share of its cuts at which it is kept.
     pub fn kept(&self) -> impl Iterator<Item = (QuestionKind, f64)> {
         self.0.iter().map(|((kind, _), [before, after])| (*kind, after / before))
+    }
+}
+
+/// Which kinds of questions a strategy still answers at cuts, of those that the whole
+/// conversation answers right: `continuity_at_cut` by kind, over all cuts and over repetitions.
+/// Questions that the session does not answer count where the strategy says so.
+///
+/// Every strategy whose answers at cuts were graded, in the order of their names; empty if no question was asked there. Sessions must be sorted.
+pub(crate) fn answered_at_cuts(
+    facts: &[SessionFacts],
+    results: &RunResults,
+    depth: u32,
+) -> Vec<AnsweredAtCuts> {
+    let mut strategies: BTreeMap<String, AnsweredAtCuts> = BTreeMap::new();
+    for session in results.iter() {
+        let place = (session.dataset, session.id);
+        let at = facts.binary_search_by(|f| (&*f.dataset, &*f.session).cmp(&place));
+        if let Ok(at) = at {
+            add_answered(&mut strategies, session.cuts(), depth, &facts[at]);
+        }
+    }
+    strategies.into_values().filter(|strategy| !strategy.kinds.is_empty()).collect()
+}
+
+/// Adds the questions of a session.
+fn add_answered(
+    strategies: &mut BTreeMap<String, AnsweredAtCuts>,
+    cuts: &[Cut],
+    depth: u32,
+    facts: &SessionFacts,
+) {
+    let mut asked: BTreeMap<&str, (&CutRow, AskedAtCuts<'_>)> = BTreeMap::new();
+    for cut in cuts {
+        let full = cut.rows.iter().find(|row| row.strategy == FULL).and_then(CutRow::exam);
+        let Some(full) = full else { continue };
+        for row in cut.rows.iter().filter(|row| !row.strategy.starts_with(NO_SUMMARY)) {
+            let Some(exam) = row.exam() else { continue };
+            let answers = counts_refusals(&row.strategy, row.row_kind, depth);
+            let (_, own) = asked.entry(&row.strategy).or_insert_with(|| (row, Default::default()));
+            own.add(facts, full, exam, answers);
+        }
+    }
+    for (name, (row, asked)) in asked {
+        let strategy = strategies.entry(name.to_owned()).or_insert_with(|| AnsweredAtCuts {
+            strategy: name.to_owned(),
+            row_kind: row.row_kind,
+            kinds: BTreeMap::new(),
+        });
+        for (kind, kept) in asked.kept() {
+            let of_kind = strategy.kinds.entry(kind).or_default();
+            of_kind.before += 1;
+            of_kind.after += kept;
+        }
     }
 }
