@@ -31,7 +31,7 @@ fn ruled(undecided: UndecidedPolicy) -> Report {
     let mut report = Kit::default().report();
     for row in &mut report.rows {
         let recall = match row.strategy.as_str() {
-            "empty" => Value::Absent(Absent::NoneOfKindGraded),
+            "empty" => Value::Absent(Absent::NoneGraded),
             _ => Value::Known(0.714),
         };
         row.values.insert("continuity_fact".to_owned(), recall);
@@ -154,7 +154,7 @@ fn cases_pair_rules_with_rows_kinds_with_strategies() {
     assert_eq!(kind("25 %", "fifo"), "failure: 0.71 is below 0.8");
     assert_eq!(kind("200k", "fifo"), "passed", "the rule speaks of the other window");
     assert_eq!(kind("25 %", "sliding-window"), "error: no such row");
-    assert_eq!(kind("25 %", "empty"), "skipped: no question of this kind was graded");
+    assert_eq!(kind("25 %", "empty"), "skipped: no question was graded");
     assert_eq!(on("my-sessions at 200k", "fifo: every cell runs through"), "error: 1 cell failed");
     // 5 checks; 6 strategies at 2 windows; 1 failed cell.
     assert_eq!(all.len(), 5 + 12 + 1);
