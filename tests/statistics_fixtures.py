@@ -2,7 +2,7 @@
 
 Made with Python 3.11 and these:
     python -m venv VENV
-    VENV/bin/pip install scipy==1.17.1 numpy==2.4.6 statsmodels==0.15.0 pandas==2.3.3 lifelines==0.30.3
+    VENV/bin/pip install scipy==1.17.1 numpy==2.4.6 statsmodels==0.15.0 pandas==2.3.3
     VENV/bin/python tests/statistics_fixtures.py > tests/fixtures/statistics.json
 
 What the file holds is read by crates/measure/src/fixtures_tests.rs.
@@ -11,14 +11,12 @@ What the file holds is read by crates/measure/src/fixtures_tests.rs.
 import json
 import sys
 
-import lifelines
 import numpy as np
 import pandas as pd
 import scipy
 import statsmodels
 import statsmodels.api as sm
 from scipy import stats
-from statsmodels.duration.survfunc import SurvfuncRight
 from statsmodels.stats.inter_rater import cohens_kappa
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint
@@ -120,22 +118,7 @@ def pooling():
         pairs = sorted([float(s), float(w)] for s, w in zip(share, weight))
         found.append({"owners": units.owner.where(units.owner.notna(), None).tolist(),
                       "facts": units.facts.tolist(), "shares": units.share.tolist(), "clusters": pairs,
-                      "mean": np.average(share, weights=weight), "largest_share": weight.max() / weight.sum()})
-    return found
-
-
-def waiting():
-    """Kaplan-Meier medians by lifelines, the same by statsmodels; none where the curve stays above a half."""
-    rng = np.random.default_rng(14)
-    found = []
-    for n, horizon in ((9, 40), (30, 40), (30, 25), (31, 12), (60, 8), (200, 20)):
-        end, given_up = rng.geometric(0.05, n), rng.integers(2, horizon + 1, n)
-        waits, seen = np.minimum(end, given_up), end <= given_up
-        median = lifelines.KaplanMeierFitter().fit(waits, seen).median_survival_time_
-        other = SurvfuncRight(waits, seen).quantile(0.5)
-        assert median == other or (np.isinf(median) and np.isnan(other)), (median, other)
-        found.append({"waits": waits.tolist(), "seen": seen.tolist(),
-                      "median": None if np.isinf(median) else median})
+                      "mean": np.average(share, weights=weight)})
     return found
 
 
@@ -211,9 +194,9 @@ def kappas():
 def main():
     versions = {"python": sys.version.split()[0], "scipy": scipy.__version__,
                 "numpy": np.__version__, "statsmodels": statsmodels.__version__,
-                "pandas": pd.__version__, "lifelines": lifelines.__version__}
+                "pandas": pd.__version__}
     json.dump({"versions": versions, "intervals": intervals(), "clustered": clustered(), "weighted": weighted(),
-               "bca": bca(), "weighted_bca": weighted_bca(), "pooling": pooling(), "waiting": waiting(),
+               "bca": bca(), "weighted_bca": weighted_bca(), "pooling": pooling(),
                "clopper_pearson": clopper_pearson(), "cautious": cautious(), "holm": holm(),
                "sign_flips": sign_flips(), "kappa": kappas()}, sys.stdout, indent=1)
     print()

@@ -32,7 +32,7 @@ fn mistyped_name_gets_intended_one_suggested() {
         ),
         (&["report", "run", "--fail-on", "facts_keep < 1"], "`facts_kept`"),
         (&["report", "run", "--fail-on", "facts_kept@fifu < 1"], "`fifo`"),
-        (&["report", "run", "--fail-on", "recall[fct] < 1"], "`fact`"),
+        (&["report", "run", "--fail-on", "continuity[fct] < 1"], "`fact`"),
         (&["report", "run", "--fail-on", "facts_kept at 51% < 1"], "`50%`"),
         (
             &["compare", "run", "b", "--strategy", "fifa=prune"],

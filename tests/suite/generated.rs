@@ -30,7 +30,7 @@ pub fn code<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
 }
 
 /// The sections of the reference whose measures are listed in them.
-const OWN_SECTIONS: [&str; 8] = ["0", "1", "2", "3", "4", "5", "6", "7"];
+const OWN_SECTIONS: [&str; 7] = ["1", "2", "3", "4", "5", "6", "7"];
 /// The document of the other measures, those at cuts.
 const OF_CUTS: &str = "how-it-works";
 
@@ -62,7 +62,7 @@ fn measures(belongs: impl Fn(&str) -> bool) -> String {
             continue;
         }
         let id = match measure.kind {
-            None | Some(QuestionKind::Abstain) => measure.id.to_owned(),
+            None => measure.id.to_owned(),
             Some(QuestionKind::Fact) => measure.id.replace("fact", "<kind>"),
             Some(_) => continue,
         };

@@ -46,14 +46,14 @@ pub struct Margin {
 }
 
 /// The comparison of paired differences; `None` without any pair.
-pub fn judge(differences: &Clusters, terms: Margin) -> Option<Difference> {
+pub fn judge(differences: &Clusters, margin: Margin) -> Option<Difference> {
     if differences.n() == 0 {
         return None;
     }
-    let interval = differences.confidence(terms.seed);
+    let interval = differences.confidence(margin.seed);
     let verdict = match interval {
         None => AgainstFull::Descriptive,
-        Some(interval) => decide(differences, interval, terms),
+        Some(interval) => decide(differences, interval, margin),
     };
     Some(Difference {
         mean: differences.mean(),
@@ -64,17 +64,17 @@ pub fn judge(differences: &Clusters, terms: Margin) -> Option<Difference> {
 }
 
 /// The verdict for six clusters or more.
-fn decide(differences: &Clusters, interval: Confidence, terms: Margin) -> AgainstFull {
+fn decide(differences: &Clusters, interval: Confidence, margin: Margin) -> AgainstFull {
     let bounds = interval.bounds();
-    if bounds.hi < -terms.margin {
+    if bounds.hi < -margin.margin {
         return AgainstFull::Inferior;
     }
     // Fewer than 13 clusters never show that losses are rare.
-    if bounds.lo <= -terms.margin || !loses_rarely(differences, terms.margin) {
+    if bounds.lo <= -margin.margin || !loses_rarely(differences, margin.margin) {
         return AgainstFull::Undecided;
     }
     let sure = differences.n() >= 20
-        && cautious_lower(differences, terms.most, terms.seed) > -terms.margin;
+        && cautious_lower(differences, margin.most, margin.seed) > -margin.margin;
     if sure { AgainstFull::NonInferior } else { AgainstFull::ProvisionalNonInferior }
 }
 
@@ -96,11 +96,11 @@ mod tests {
     use super::super::statistics::Weighted;
     use super::*;
 
-    const TERMS: Margin = Margin { margin: 0.05, most: 1.0, seed: 1 };
+    const MARGIN: Margin = Margin { margin: 0.05, most: 1.0, seed: 1 };
 
     fn verdict(values: &[f64]) -> AgainstFull {
         let clusters = Clusters::new(values.iter().map(|v| vec![*v]).collect());
-        judge(&clusters, TERMS).unwrap().verdict
+        judge(&clusters, MARGIN).unwrap().verdict
     }
 
     fn near_zero(n: usize) -> Vec<f64> {
@@ -145,7 +145,7 @@ mod tests {
         let of = |projects: usize| {
             Clusters::new((0..projects).map(|_| vec![0.0; 60 / projects]).collect())
         };
-        let verdict = |projects| judge(&of(projects), TERMS).unwrap().verdict;
+        let verdict = |projects| judge(&of(projects), MARGIN).unwrap().verdict;
         assert_eq!(verdict(12), AgainstFull::Undecided);
         assert_eq!(verdict(15), AgainstFull::ProvisionalNonInferior);
         assert_eq!(verdict(60), AgainstFull::NonInferior);
@@ -158,7 +158,7 @@ mod tests {
         let mut values = vec![0.05; 56];
         values.extend([-0.15; 12]);
         let clusters = Clusters::new(values.iter().map(|v| vec![*v]).collect());
-        let judged = judge(&clusters, TERMS).unwrap();
+        let judged = judge(&clusters, MARGIN).unwrap();
         assert!(judged.interval.unwrap().bounds().lo > -0.05, "{judged:?}");
         assert_eq!(judged.verdict, AgainstFull::Undecided);
     }
@@ -171,7 +171,7 @@ mod tests {
                 _ => Weighted { value: 0.001, weight: 1.0 },
             };
             let clusters = Clusters::weighted((0..30).map(|at| vec![value(at)]).collect());
-            loses_rarely(&clusters, TERMS.margin)
+            loses_rarely(&clusters, MARGIN.margin)
         };
         // One of thirty: the upper bound is 0.17. With the weight of nine others
         // it is 9 of 38, and 13.1 clusters count.
@@ -189,7 +189,7 @@ mod tests {
     fn loss_of_twice_the_margin_is_not_heavy() {
         let rarely = |loss: f64| {
             let clusters = (0..30).map(|at| vec![if at < 4 { loss } else { 0.0 }]).collect();
-            loses_rarely(&Clusters::new(clusters), TERMS.margin)
+            loses_rarely(&Clusters::new(clusters), MARGIN.margin)
         };
         // 4 of 30 would have the upper bound 0.31.
         assert!(rarely(-0.1) && !rarely(-0.11));
@@ -198,8 +198,8 @@ mod tests {
     #[test]
     fn loss_of_exactly_the_margin_is_undecided() {
         // Binary fractions, so that the interval of equal values is exact.
-        let terms = Margin { margin: 0.0625, ..TERMS };
-        let of = |value: f64| judge(&Clusters::new(vec![vec![value]; 16]), terms).unwrap().verdict;
+        let margin = Margin { margin: 0.0625, ..MARGIN };
+        let of = |value: f64| judge(&Clusters::new(vec![vec![value]; 16]), margin).unwrap().verdict;
         assert_eq!(of(-0.0625), AgainstFull::Undecided);
         assert_eq!(of(-0.125), AgainstFull::Inferior);
         assert_eq!(of(-0.03125), AgainstFull::ProvisionalNonInferior);

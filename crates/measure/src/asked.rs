@@ -55,17 +55,6 @@ pub(super) struct QuestionResult<'a> {
     pub exposed: bool,
 }
 
-/// Why a wrong answer is wrong (reference §5).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wrong {
-    /// The answer is not findable in the context.
-    Lost,
-    /// It is findable, and `full` is right.
-    Garbled,
-    /// It is findable, and `full` is wrong too.
-    Unused,
-}
-
 impl QuestionResult<'_> {
     /// The kind of the question.
     pub fn kind(&self) -> QuestionKind {
@@ -93,19 +82,9 @@ impl QuestionResult<'_> {
         self.row.findable.map(|there| there && !self.refused)
     }
 
-    /// Why a model's answer is wrong: `None` if it was not graded or no value is
-    /// expected, `Some(None)` if it is right.
-    pub fn wrong(&self) -> Option<Option<Wrong>> {
-        let there = self.is_findable()?;
-        if self.answer_score()? >= RIGHT {
-            return Some(None);
-        }
-        let right_before = self.before.is_some_and(|before| before >= RIGHT);
-        Some(Some(match (there, right_before) {
-            (false, _) => Wrong::Lost,
-            (true, true) => Wrong::Garbled,
-            (true, false) => Wrong::Unused,
-        }))
+    /// Whether a model's answer is wrong and its value not findable in the context.
+    pub fn is_lost(&self) -> bool {
+        self.is_findable() == Some(false) && self.answer_score().is_some_and(|score| score < RIGHT)
     }
 }
 

@@ -1,17 +1,9 @@
-//! The billing models of a run with their names in rows, and the rows that it has.
+//! The billing models of a run with their names in rows.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::ALL;
 use recap_core::model::{Manifest, RECORDED, RunResults};
-
-/// A strategy on a data set at a window.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct RowPlace {
-    pub dataset: String,
-    pub window: String,
-    pub strategy: String,
-}
 
 /// The billing models of a run: those of its bills, or without bills those of its
 /// manifest. Never empty.
@@ -20,22 +12,15 @@ pub(super) struct BillingModels {
     /// For each data set, the models that its sessions name, if each session is
     /// billed as its own model.
     recorded: BTreeMap<String, BTreeSet<String>>,
-    places: BTreeSet<RowPlace>,
 }
 
 impl BillingModels {
-    /// Collects the billing models and the places from the cells.
+    /// Collects them from the cells.
     pub fn of(manifest: &Manifest, results: &RunResults) -> Self {
         let mut named = BTreeSet::new();
         let mut recorded: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-        let mut places = BTreeSet::new();
         for session in results.iter() {
             for cell in session.cells() {
-                places.insert(RowPlace {
-                    dataset: cell.key.dataset.clone(),
-                    window: cell.key.window.clone(),
-                    strategy: cell.key.strategy.clone(),
-                });
                 for bill in cell.rows().into_iter().flat_map(|rows| &rows.bills) {
                     // What the agent itself sent is billed as recorded beside what was asked for.
                     let asked = &manifest.agent_models;
@@ -57,19 +42,15 @@ impl BillingModels {
                 }
             }
         }
-        let mut names: Vec<String> = match named.is_empty() {
-            true => manifest.agent_models.clone(),
-            false => named.into_iter().collect(),
+        let mut names: Vec<String> = if named.is_empty() {
+            manifest.agent_models.clone()
+        } else {
+            named.into_iter().collect()
         };
         if names.is_empty() {
             names.push(RECORDED.to_owned());
         }
-        BillingModels { names, recorded, places }
-    }
-
-    /// Every strategy, data set and window that has a cell.
-    pub fn places(&self) -> &BTreeSet<RowPlace> {
-        &self.places
+        BillingModels { names, recorded }
     }
 
     /// Names of the billing models, as in [`Bill::billed_as`](recap_core::model::Bill::billed_as).
@@ -115,7 +96,6 @@ mod tests {
         assert_eq!(billing_models(&["typed"], &billed).names(), ["beta", "zeta"]);
         assert_eq!(billing_models(&["typed", "also"], &[]).names(), ["typed", "also"]);
         assert_eq!(billing_models(&[], &[]).names(), [RECORDED]);
-        assert_eq!(billing_models(&[], &billed).places().len(), 1);
     }
 
     #[test]

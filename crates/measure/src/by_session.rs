@@ -1,7 +1,8 @@
-//! The figures of a run by session, which pairs of runs are compared by.
+//! The figures of a run by session, which pairs of runs are compared by, and hashes by which two
+//! runs recognise the same session.
 //!
 //! Replicates are averaged, as they are before pooling; for measures that are
-//! pooled by a maximum, a median or a percentile each session has its own.
+//! pooled by a maximum or a percentile each session has its own.
 //! If a data set has too few clusters for an interval, some measures also keep
 //! a figure for each request or question: chance can then be estimated within
 //! these sessions.
@@ -12,18 +13,16 @@ use std::convert::Infallible;
 use serde::{Deserialize, Serialize};
 
 use super::ALL;
-use super::aggregate::nearest_rank;
 use super::billing_models::BillingModels;
 use super::cluster::owner;
-use super::gather::{CellIndex, Gathered, Series};
-use super::measures::{MEASURES, RESAMPLED, is_at_cuts};
-use super::pooling::{PooledUnit, pooled};
-use super::session_fingerprint::{SessionFingerprint, fingerprint_of};
-use super::spec::{Contribution, Figures, Pool, Spec, mean};
-use super::statistics::{FEWEST_FOR_AN_INTERVAL, quantile};
-use super::waiting::km_median;
+use super::figures::nearest_rank;
+use super::measures::{MEASURES, spec_of};
+use super::pooling::{PooledUnit, groups, pooled};
+use super::spec::{Contribution, Figures, Pool, Spec};
+use super::statistics::FEWEST_FOR_AN_INTERVAL;
+use super::table::{RowKey, SeriesHeld, SessionTable, TableRow};
 use recap_core::model::{
-    Manifest, Report, RowKind, RunResults, SESSION_MEASURES, SessionFacts, SessionRow, catalogue,
+    Expectation, Fingerprint, Report, RowKind, SESSION_MEASURES, SessionFacts, SessionRow,
 };
 
 /// Every session of a run, and its figures in each row.
@@ -34,6 +33,28 @@ pub struct BySession {
     /// The rows of each single data set; there is no row for all of them
     /// together.
     pub rows: Vec<UnitRow>,
+}
+
+/// A session with hashes of everything that results depend on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SessionFingerprint {
+    /// Name of the data set.
+    pub dataset: String,
+    /// Id of the session.
+    pub session: String,
+    /// Project or developer of the session, if known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<String>,
+    /// Hash of its messages, requests and references.
+    pub content: String,
+    /// Hash of its questions without their text.
+    pub questions: String,
+    /// Hash of the text of its questions; `None` if the run did not keep it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub words: Option<String>,
+    /// How its tokens are counted.
+    pub tokens: String,
 }
 
 /// A row of one data set, session by session.
@@ -102,6 +123,49 @@ pub fn by_session(report: &Report) -> BySession {
     BySession { rows, sessions: report.sessions.iter().map(fingerprint_of).collect() }
 }
 
+/// The fingerprint of a session in a run.
+pub fn fingerprint_of(facts: &SessionFacts) -> SessionFingerprint {
+    SessionFingerprint {
+        dataset: facts.dataset.clone(),
+        session: facts.session.clone(),
+        cluster: facts.cluster.clone(),
+        content: facts.fingerprint(),
+        questions: questions(facts),
+        words: words(facts),
+        tokens: format!("{} {:.6}", facts.tokens_source.as_str(), facts.factor()),
+    }
+}
+
+fn questions(facts: &SessionFacts) -> String {
+    let mut hash = Fingerprint::default();
+    for asked in facts.all_questions() {
+        let question = &asked.question;
+        hash.add(&question.id);
+        hash.add(question.kind.as_str());
+        hash.add(&question.asked_at.to_string());
+        hash.add(&question.evidence.len().to_string());
+        question.evidence.iter().for_each(|id| hash.add(id));
+    }
+    hash.short()
+}
+
+fn words(facts: &SessionFacts) -> Option<String> {
+    let mut hash = Fingerprint::default();
+    let mut has_words = false;
+    for question in facts.all_questions().map(|asked| &asked.question) {
+        has_words |= !question.question.is_empty();
+        hash.add(&question.question);
+        let (kind, values): (&str, &[String]) = match &question.expect {
+            Expectation::AnyOf(values) => ("any of", values),
+            Expectation::Rubric(values) => ("rubric", values),
+            Expectation::Unanswerable => ("unanswerable", &[]),
+        };
+        hash.add(kind);
+        values.iter().chain(&question.stale).for_each(|value| hash.add(value));
+    }
+    has_words.then(|| hash.short())
+}
+
 /// Calls `take` with the rows of a run one by one: all of them at once need
 /// much memory if there are many sessions.
 ///
@@ -111,75 +175,49 @@ pub fn each_unit_row<E>(
     report: &Report,
     mut take: impl FnMut(UnitRow) -> Result<(), E>,
 ) -> Result<(), E> {
-    let facts = &report.sessions;
-    let billing_models = BillingModels::of(&report.manifest, &report.results);
-    let scene = CellIndex::new(facts, &report.results, &billing_models, &report.manifest);
-    let gathered = scene.gather_with(&BY_REQUEST.map(|(_, of)| of));
+    let Report { manifest, sessions, results, .. } = report;
+    let billing_models = BillingModels::of(manifest, results);
+    let held = SeriesHeld::All;
+    let table = SessionTable::of(manifest, sessions, results, &billing_models, held);
     let known = known(report);
-    for row in gathered.iter().filter(|row| row.key.dataset != ALL) {
-        let figures = match known.get(&place(row)) {
-            Some(known) => figures(facts, row, known),
-            None => BTreeMap::new(),
-        };
-        take(unit_row(facts, row, figures))?;
+    for (key, row) in table.rows() {
+        let place = (&*key.dataset, &*key.strategy, &*key.window);
+        let known = known.get(&place).cloned().unwrap_or_default();
+        let mut specs = MEASURES.iter().filter(|spec| known.contains(spec.id()));
+        take(unit_row(sessions, key, row, &mut specs))?;
     }
     Ok(())
 }
 
-/// The figures of each session whose replay reached its end, made as those of
-/// the table are.
-pub(super) fn session_rows(
-    manifest: &Manifest,
-    facts: &[SessionFacts],
-    results: &RunResults,
-) -> Vec<SessionRow> {
-    let billing_models = BillingModels::of(manifest, results);
-    let specs: Vec<&Spec> = (SESSION_MEASURES.iter())
-        .filter_map(|measure| MEASURES.iter().find(|spec| spec.id() == measure.id))
-        .collect();
+/// The figures of each session whose replay reached its end.
+pub(super) fn session_rows(table: &SessionTable<'_>) -> Vec<SessionRow> {
     let mut rows = Vec::new();
-    let gathered = CellIndex::new(facts, results, &billing_models, manifest).gather();
-    for row in gathered.iter().filter(|row| row.key.dataset != ALL) {
-        let parts: Vec<_> = specs.iter().map(|spec| (spec.pool, row.all_parts(spec))).collect();
-        rows.extend(row.units.iter().map(|unit| {
-            SessionRow {
-                unit: *unit,
-                strategy: row.key.strategy.clone(),
-                window: row.key.window.clone(),
-                billed_as: row.key.billing_model.clone(),
-                figures: (parts.iter())
-                    .map(|(pool, by_unit)| figure(*pool, by_unit.get(&(*unit as u32))?)?.number())
-                    .collect(),
-            }
+    for (key, row) in table.rows() {
+        let columns: Vec<Vec<Option<f64>>> = (SESSION_MEASURES.iter())
+            .filter_map(|measure| spec_of(measure.id))
+            .map(|spec| {
+                let each = row.contributions(spec);
+                each.map(|(_, own)| figure(spec.pool, own)?.number()).collect()
+            })
+            .collect();
+        rows.extend(row.sessions.iter().enumerate().map(|(at, unit)| SessionRow {
+            unit: *unit,
+            strategy: key.strategy.clone(),
+            window: key.window.clone(),
+            billed_as: key.billing_model.clone(),
+            figures: columns.iter().map(|column| column[at]).collect(),
         }));
     }
     rows
 }
 
-/// For each measure, one figure for each session of a row's data set.
-type Figured = BTreeMap<String, Vec<Option<Figure>>>;
-
-/// The figures of a row, for the measures that have one in a table.
-fn figures(facts: &[SessionFacts], row: &Gathered, known: &BTreeSet<&str>) -> Figured {
-    let specs = MEASURES.iter().filter(|spec| known.contains(spec.id()));
-    let figures = specs.filter_map(|spec| {
-        let found = row.parts(spec);
-        if found.unknown.is_some() {
-            return None;
-        }
-        let of = |unit: usize| figure(spec.pool, found.by_unit.get(&(unit as u32))?);
-        Some((spec.id().to_owned(), units_of(facts, row).map(of).collect()))
-    });
-    figures.collect()
-}
-
-fn place(row: &Gathered) -> TableRowKey<'_> {
-    (&row.key.dataset, &row.key.strategy, &row.key.window)
-}
-
-/// The sessions of a row's data set, by their position.
-fn units_of<'f>(facts: &'f [SessionFacts], row: &'f Gathered) -> impl Iterator<Item = usize> + 'f {
-    (0..facts.len()).filter(|unit| facts[*unit].dataset == row.key.dataset)
+/// What each session of a data set has, by their position; `None` where it is not there.
+fn by_position<T: Clone>(
+    positions: &[usize],
+    of: impl Iterator<Item = (usize, T)>,
+) -> Vec<Option<T>> {
+    let mut own: BTreeMap<usize, T> = of.collect();
+    positions.iter().map(|at| own.remove(at)).collect()
 }
 
 type TableRowKey<'a> = (&'a str, &'a str, &'a str);
@@ -200,22 +238,41 @@ fn known(report: &Report) -> BTreeMap<TableRowKey<'_>, BTreeSet<&str>> {
     known
 }
 
-fn unit_row(facts: &[SessionFacts], row: &Gathered, figures: Figured) -> UnitRow {
-    let units: Vec<usize> = units_of(facts, row).collect();
-    let few = clusters(units.iter().map(|unit| &facts[*unit])) < FEWEST_FOR_AN_INTERVAL;
-    let kept = |id: &str| {
-        figures.contains_key(id) && (few || few_at_cuts(facts, &units, figures.get(id), id))
-    };
-    let series = match row.row_kind == RowKind::Control {
-        true => BTreeMap::new(),
-        false => series(row, &units, kept),
-    };
+/// A row with its figures of these measures.
+fn unit_row(
+    facts: &[SessionFacts],
+    key: &RowKey,
+    row: &TableRow,
+    specs: &mut dyn Iterator<Item = &Spec>,
+) -> UnitRow {
+    let of_dataset = |at: &usize| facts[*at].dataset == key.dataset;
+    let positions: Vec<usize> = (0..facts.len()).filter(of_dataset).collect();
+    let few = clusters(positions.iter().map(|at| &facts[*at])) < FEWEST_FOR_AN_INTERVAL;
+    let row_kind = row.row_kind();
+    let (mut figures, mut series) = (BTreeMap::new(), BTreeMap::new());
+    for spec in specs {
+        let own: Vec<(usize, Contribution)> = row.contributions(spec).collect();
+        if own.iter().any(|(_, own)| matches!(own, Contribution::Unknown(_))) {
+            continue;
+        }
+        let few = few || spec.is_at_cuts() && few_at_cuts(facts, &own);
+        let each = own.into_iter().filter_map(|(at, own)| Some((at, figure(spec.pool, own)?)));
+        figures.insert(spec.id().to_owned(), by_position(&positions, each));
+        if few && spec.series.is_some() && row_kind != RowKind::Control {
+            let rounded = |own: Figures| -> Figures {
+                own.into_iter().map(|figure| Some(rounded(figure?, SERIES_DIGITS))).collect()
+            };
+            let each = row.series(spec).map(|(at, own)| (at, rounded(own)));
+            let each = by_position(&positions, each).into_iter().map(Option::unwrap_or_default);
+            series.insert(spec.id().to_owned(), each.collect());
+        }
+    }
     UnitRow {
-        dataset: row.key.dataset.clone(),
-        strategy: row.key.strategy.clone(),
-        window: row.key.window.clone(),
-        billed_as: row.key.billing_model.clone(),
-        row_kind: row.row_kind,
+        dataset: key.dataset.clone(),
+        strategy: key.strategy.clone(),
+        window: key.window.clone(),
+        billed_as: key.billing_model.clone(),
+        row_kind,
         failed: row.failed.len() as u64,
         figures,
         series,
@@ -224,71 +281,36 @@ fn unit_row(facts: &[SessionFacts], row: &Gathered, figures: Figured) -> UnitRow
 
 /// Whether the facts at cuts form too few clusters for an interval:
 /// clusters with few facts are joined.
-fn few_at_cuts(
-    facts: &[SessionFacts],
-    units: &[usize],
-    figures: Option<&Vec<Option<Figure>>>,
-    id: &str,
-) -> bool {
-    if !is_at_cuts(id) {
-        return false;
-    }
-    let each = units.iter().zip(figures.into_iter().flatten());
-    let known = each.filter_map(|(unit, figure)| match figure {
-        Some(Figure::Fraction(_, to)) => {
-            Some(PooledUnit { owner: owner(&facts[*unit]), facts: *to, share: 0.0 })
+fn few_at_cuts(facts: &[SessionFacts], own: &[(usize, Contribution)]) -> bool {
+    let units = own.iter().filter_map(|(at, own)| match own {
+        Contribution::Fraction { to, .. } => {
+            Some(PooledUnit { owner: owner(&facts[*at]), facts: *to, share: 0.0 })
         }
         _ => None,
     });
-    pooled(&known.collect::<Vec<_>>()).n() < FEWEST_FOR_AN_INTERVAL
+    pooled(&units.collect::<Vec<_>>()).n() < FEWEST_FOR_AN_INTERVAL
 }
 
 /// Number of clusters among sessions; each session is one if one project
 /// or none is known.
 fn clusters<'a>(facts: impl Iterator<Item = &'a SessionFacts>) -> usize {
-    let (mut names, mut unnamed) = (BTreeMap::<&str, usize>::new(), 0);
-    for facts in facts {
-        match facts.cluster.as_deref() {
-            Some(name) => *names.entry(name).or_default() += 1,
-            None => unnamed += 1,
-        }
-    }
-    match (names.len(), unnamed) {
-        (0, _) => unnamed,
-        (1, 0) => names.values().sum(),
-        (several, _) => unnamed + several,
-    }
+    groups(facts.map(|facts| (owner(facts), facts))).len()
 }
 
-/// The figure of one session from those of its replicates.
-fn figure(pool: Pool, parts: &[Contribution]) -> Option<Figure> {
-    let (mut ones, mut tos, mut many) = (Vec::new(), Vec::new(), Vec::new());
-    let mut waits = Vec::new();
-    for part in parts {
-        match part {
-            Contribution::One(value) => ones.push(*value),
-            Contribution::Fraction { of, to } => {
-                ones.push(*of);
-                tos.push(*to);
-            }
-            Contribution::Many(values) => many.extend(values),
-            Contribution::Waits(of) => waits.extend(of),
-            Contribution::Absent(_) | Contribution::Unknown(_) => {}
+/// The figure of one session.
+fn figure(pool: Pool, own: Contribution) -> Option<Figure> {
+    let figure = match (own, pool) {
+        (Contribution::One(value), _) => Figure::One(rounded(value, DIGITS)),
+        (Contribution::Fraction { of, to }, _) => {
+            Figure::Fraction(rounded(of, DIGITS), rounded(to, DIGITS))
         }
-    }
-    many.sort_by(f64::total_cmp);
-    let one = match pool {
-        Pool::Mean | Pool::Sum => mean(ones),
-        Pool::Max => ones.into_iter().reduce(f64::max),
-        Pool::Median => (!many.is_empty()).then(|| quantile(&many, 0.5)),
-        Pool::Percentile(percent) => nearest_rank(&many, percent),
-        Pool::WaitMedian => km_median(&waits),
-        Pool::RatioOfSums | Pool::AtCuts => {
-            let (of, to) = (mean(ones)?, mean(tos)?);
-            return Some(Figure::Fraction(rounded(of, DIGITS), rounded(to, DIGITS)));
+        (Contribution::Many(mut values), Pool::Percentile(percent)) => {
+            values.sort_by(f64::total_cmp);
+            Figure::One(rounded(nearest_rank(&values, percent)?, DIGITS))
         }
+        _ => return None,
     };
-    one.map(|one| Figure::One(rounded(one, DIGITS)))
+    Some(figure)
 }
 
 /// A number rounded to this many significant digits.
@@ -296,44 +318,6 @@ fn rounded(x: f64, digits: usize) -> f64 {
     let text = format!("{x:.*e}", digits - 1);
     text.parse().expect("a number that was printed is one")
 }
-
-/// A figure for each request or question of each session, averaged over
-/// replicates at each position, of the measures that are `kept`.
-fn series(
-    row: &Gathered,
-    units: &[usize],
-    kept: impl Fn(&str) -> bool,
-) -> BTreeMap<String, Vec<Figures>> {
-    let ids = RESAMPLED.iter().map(|resampled| resampled.id).chain(BY_REQUEST.map(|(id, _)| id));
-    let own = ids.enumerate().filter(|(_, id)| kept(id));
-    let own = own.map(|(at, id)| {
-        let series = row.series(at);
-        let of = |unit| series.get(unit).map(Vec::as_slice).unwrap_or_default();
-        (id.to_owned(), units.iter().map(|unit| averaged(of(unit))).collect())
-    });
-    own.collect()
-}
-
-/// At each position the mean of the replicates that have a figure there.
-fn averaged(replicates: &[Figures]) -> Figures {
-    let places = replicates.iter().map(Vec::len).max().unwrap_or(0);
-    let place = |at: usize| {
-        let figures = replicates.iter().filter_map(|figures| figures.get(at).copied().flatten());
-        mean(figures).map(|figure| rounded(figure, SERIES_DIGITS))
-    };
-    (0..places).map(place).collect()
-}
-
-/// Measures that are sums over requests.
-const BY_REQUEST: [(&str, Series); 2] = [
-    (catalogue::TOKENS_SENT.id, |sample| {
-        sample.rows.requests.iter().map(|row| Some(row.tokens_sent as f64)).collect()
-    }),
-    (catalogue::COST_USD.id, |sample| {
-        let dollars = sample.account().ok().and_then(|mut of| of.by_request().ok());
-        dollars.unwrap_or_default().into_iter().map(Some).collect()
-    }),
-];
 
 #[cfg(test)]
 #[path = "by_session_tests.rs"]

@@ -7,24 +7,12 @@ use super::pooling::{Owner, PooledUnit, groups, pooled};
 use super::statistics::Clusters;
 use recap_core::model::SessionFacts;
 
-/// Values of sessions, each with who is known to be behind it, grouped by
+/// Values of sessions, each with its project or developer if known, grouped by
 /// project or developer where several are known. With one only, nothing could be
 /// resampled: the session is the unit then, and a warning says that there is
 /// one project.
-pub fn grouped<'a>(values: &[(Option<Owner<'a>>, f64)]) -> Clusters {
-    Clusters::new(groups(values.iter().copied()))
-}
-
-/// The same of values by the position of their session in the facts.
-pub fn clusters(facts: &[SessionFacts], values: &BTreeMap<usize, f64>) -> Clusters {
-    let values: Vec<(Option<Owner<'_>>, f64)> = values
-        .iter()
-        .map(|(unit, value)| {
-            let facts = &facts[*unit];
-            (owner(facts), *value)
-        })
-        .collect();
-    grouped(&values)
+pub fn grouped<'a>(values: impl Iterator<Item = (Option<Owner<'a>>, f64)>) -> Clusters {
+    Clusters::new(groups(values))
 }
 
 /// Project or developer of a session, if known.
@@ -54,13 +42,12 @@ pub fn weighed(
     weights: &BTreeMap<usize, f64>,
 ) -> Clusters {
     if weights.is_empty() {
-        return clusters(facts, values);
+        return grouped(values.iter().map(|(at, value)| (owner(&facts[*at]), *value)));
     }
-    let unit = |(unit, share): (&usize, &f64)| {
-        let stake = *weights.get(unit)?;
-        Some(PooledUnit { owner: owner(&facts[*unit]), facts: stake, share: *share })
-    };
-    pooled(&values.iter().filter_map(unit).collect::<Vec<_>>())
+    let units = values.iter().filter_map(|(at, share)| {
+        Some(PooledUnit { owner: owner(&facts[*at]), facts: *weights.get(at)?, share: *share })
+    });
+    pooled(&units.collect::<Vec<_>>())
 }
 
 /// Differences of two rows over the sessions that both have.

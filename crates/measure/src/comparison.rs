@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::ALL;
 use super::by_session::BySession;
-use super::measures::MEASURES;
 use super::paired::{Difference, Side, Spread, Unpaired, paired};
 use super::sign_flip::holm;
 use super::spec::mean;
@@ -17,13 +16,12 @@ use recap_core::model::{
 use recap_core::text::counted;
 
 /// The measures that are compared, besides those by kind of question.
-const COMPARED: [&str; 19] = [
+const COMPARED: [&str; 18] = [
     catalogue::CONTINUITY.id,
     catalogue::FACTS_KEPT.id,
     catalogue::ADDED_AT_CUT.id,
     catalogue::CARRIED_SHARE.id,
     catalogue::TOKENS_AT_CUT.id,
-    catalogue::FIRST_MISS.id,
     catalogue::RECALL.id,
     catalogue::REFERENCE_RECALL.id,
     catalogue::RECENCY_GAIN.id,
@@ -74,12 +72,13 @@ pub fn compare(
         these.iter().filter(|name| !those.contains(name)).cloned().collect()
     };
     let namesakes = own_a.iter().filter(|name| own_b.contains(name));
-    let pairs: Vec<(String, String)> = match pairs.is_empty() {
-        true => namesakes.map(|name| (name.clone(), name.clone())).collect(),
-        false => pairs.to_vec(),
+    let pairs: Vec<(String, String)> = if pairs.is_empty() {
+        namesakes.map(|name| (name.clone(), name.clone())).collect()
+    } else {
+        pairs.to_vec()
     };
     let datasets: BTreeSet<&str> =
-        b.by_session.sessions.iter().map(|matching| matching.dataset.as_str()).collect();
+        b.by_session.sessions.iter().map(|session| session.dataset.as_str()).collect();
     let mut datasets: Vec<&str> = datasets.into_iter().collect();
     if datasets.len() > 1 {
         datasets.insert(0, ALL);
@@ -136,8 +135,7 @@ fn row(
     if row_kind == RowKind::Control && pair.0 == pair.1 {
         return None;
     }
-    let kinds = MEASURES.iter().map(|spec| spec.id());
-    let kinds = kinds.filter(|id| id.starts_with("continuity_") || id.starts_with("recall_"));
+    let kinds = catalogue::CONTINUITY_BY_KIND.iter().map(|measure| measure.id);
     let ids = COMPARED.into_iter().chain(kinds).filter(|id| !left_out.contains(id));
     let mut measures = Vec::new();
     for id in ids {

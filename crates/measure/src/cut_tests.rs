@@ -3,9 +3,9 @@
 use super::by_session::by_session;
 use super::exams::{AtCut, Exams};
 use super::measure;
-use super::measures::{MEASURES, RESAMPLED};
+use super::measures::spec_of;
 use super::spec::{CellInput, Contribution};
-use super::testkit::{self, absent, answer, answered, cell, facts, manifest, reply, sample};
+use super::testkit::{self, absent, answer, answered, cell, facts, input, manifest, reply};
 use recap_core::model::{
     Absent, Answered, Cell, Cut, CutExam, CutOutcome, CutRow, Fact, IdentifierClass, Primary,
     QuestionKind, RECORDED, ReferenceState, Report, RowKind, RunResults, SessionFacts, Snapshot,
@@ -17,12 +17,12 @@ fn session(id: &str) -> SessionFacts {
     facts(id).requests(&[1_000; 60]).build()
 }
 
-/// A fact that is used `behind` requests after the cut, and was last mentioned
+/// A fact that is used `later` requests after the cut, and was last mentioned
 /// `newest_tokens` tokens before the cut.
-fn fact(behind: u32, newest_tokens: u64) -> Fact {
+fn fact(later: u32, newest_tokens: u64) -> Fact {
     Fact {
-        request: 10 + behind - 1,
-        text: format!("src/{behind}-{newest_tokens}.rs"),
+        request: 10 + later - 1,
+        text: format!("src/{later}-{newest_tokens}.rs"),
         class: IdentifierClass::Path,
         last_seen: 0,
         newest_tokens,
@@ -115,7 +115,7 @@ fn close(row: &StrategyRow, id: &str, expected: f64) {
 #[test]
 fn every_share_counts_its_states() {
     let facts: Vec<Fact> = [(1, 500), (2, 900), (6, 1_500), (7, 5_000), (21, 6_000), (40, 7_000)]
-        .map(|(behind, tokens)| fact(behind, tokens))
+        .map(|(later, tokens)| fact(later, tokens))
         .to_vec();
     let cuts =
         vec![cut("s", facts).with("a", "vcbplr", 3_000).with("no-summary:a", "vlllll", 2_500)];
@@ -124,26 +124,15 @@ fn every_share_counts_its_states() {
     close(a, "cuts", 1.0);
     close(a, "facts_needed", 6.0);
     close(a, "sessions_with_facts", 1.0);
-    close(a, "largest_share", 1.0);
     close(a, "facts_kept", 2.0 / 6.0);
     close(a, "exposed_share", 5.0 / 6.0);
     close(a, "carried_share", 1.0 / 5.0);
-    close(a, "bare_at_cut", 1.0 / 6.0);
-    close(a, "recovered_at_cut", 1.0 / 6.0);
     // One of six facts more than without the text.
     close(a, "added_at_cut", 1.0 / 6.0);
     // 3,000 minus the preamble are 1,000 tokens: the newest messages of that
     // size contain two facts.
     close(a, "gain_at_cut", 0.0);
     close(a, "tokens_at_cut", 0.3);
-    close(a, "kept_per_1k", 2.0 / 3.0);
-    // The third fact is used at the sixth request.
-    close(a, "first_miss", 6.0);
-    // Bare, partial and recovered facts are not lost.
-    close(a, "irrecoverable_at_cut", 1.0 / 6.0);
-    close(a, "facts_kept_1_5", 1.0);
-    close(a, "facts_kept_6_20", 0.0);
-    close(a, "facts_kept_21_40", 0.0);
     assert_eq!(report.primary, Primary::FactsKept);
     assert_eq!(a.rank, Some(1));
 }
@@ -166,7 +155,6 @@ fn small_sessions_weigh_their_number_of_facts() {
     let a = row(&report, "a");
     close(a, "facts_kept", 32.0 / 53.0);
     close(a, "n_clusters", 3.0);
-    close(a, "largest_share", 40.0 / 53.0);
     close(a, "sessions_with_facts", 4.0);
     close(a, "cuts", 6.0);
 }
@@ -260,23 +248,8 @@ fn no_question_right_before_cut_gives_no_continuity() {
 }
 
 #[test]
-fn median_first_miss_includes_cuts_without_a_miss() {
-    // Misses at requests 3 and 10, and two cuts without any in 40 requests:
-    // half are missed by request 10.
-    let one = |behind| vec![fact(behind, 100)];
-    let cuts = vec![
-        cut("s", one(3)).with("a", "l", 3_000),
-        cut("s", one(10)).at(12).with("a", "l", 3_000),
-        cut("s", one(5)).at(14).with("a", "v", 3_000),
-        cut("s", one(5)).at(16).with("a", "c", 3_000),
-    ];
-    let report = run(&["s"], &["a"], cuts);
-    close(row(&report, "a"), "first_miss", 10.0);
-}
-
-#[test]
 fn no_strategy_is_ranked_without_facts() {
-    let five = || (1..=5).map(|behind| fact(behind, 100)).collect();
+    let five = || (1..=5).map(|later| fact(later, 100)).collect();
     let both = |facts, a, b| vec![cut("s", facts).with("a", a, 9_000).with("b", b, 3_000)];
     let report = run(&["s"], &["a", "b"], both(five(), "vvvvv", "ccccc"));
     let (a, b) = (row(&report, "a"), row(&report, "b"));
@@ -300,7 +273,7 @@ fn strategy_failing_at_cut_is_unranked_with_reason() {
 #[test]
 fn verdict_names_summaries_no_better_than_empty_texts() {
     let cuts = |own: &str| {
-        let facts = (1..=6).map(|behind| fact(behind, 100)).collect();
+        let facts = (1..=6).map(|later| fact(later, 100)).collect();
         vec![cut("s", facts).with("a", own, 3_000).with("no-summary:a", "vvvlll", 2_500)]
     };
     let actual = |report: &Report| answer(report);
@@ -322,24 +295,20 @@ fn read<T>(cuts: &[Cut], of: impl Fn(&CellInput<'_>) -> T) -> T {
     made.depth = 1;
     let (facts, cell) = (session("s"), strategy("s", "a"));
     let exams = Exams::of(cuts, &made);
-    of(&CellInput { exams: &exams, ..sample(&facts, &cell) })
+    of(&CellInput { exams: &exams, ..input(&facts, &cell) })
 }
 
 fn parts(id: &str, cuts: &[Cut]) -> Contribution {
-    let spec = MEASURES.iter().find(|spec| spec.id() == id).unwrap();
-    read(cuts, |sample| spec.of(sample))
+    read(cuts, |input| spec_of(id).unwrap().of(input))
 }
 
 fn four() -> Vec<Fact> {
-    (1..=4).map(|behind| fact(behind, 100)).collect()
+    (1..=4).map(|later| fact(later, 100)).collect()
 }
 
 #[test]
 fn series_has_figure_per_fact_in_cut_order() {
-    let series = |id: &str, cuts: &[Cut]| {
-        let resampled = RESAMPLED.iter().find(|resampled| resampled.id == id).unwrap();
-        read(cuts, |sample| (resampled.series)(sample))
-    };
+    let series = |id: &str, cuts: &[Cut]| read(cuts, spec_of(id).unwrap().series.unwrap());
     let all = |of: &[f64]| of.iter().map(|x| Some(*x)).collect::<Vec<_>>();
     let first = cut("s", four()).with("a", "vcll", 3_000).with("no-summary:a", "lvvl", 2_500);
     let second = cut("s", vec![fact(1, 100)]).at(15).with("a", "c", 3_000);
@@ -376,22 +345,6 @@ fn added_share_needs_the_same_exam_without_summary() {
     assert_eq!(parts("facts_kept", &[with(Vec::new(), "")]), Contribution::Absent(Absent::NoFacts));
     let verbatim = [cut("s", four()).with("a", "vvvv", 9_000)];
     assert_eq!(parts("carried_share", &verbatim), Contribution::Absent(Absent::NothingExposed));
-    assert_eq!(parts("facts_kept_6_20", &verbatim), Contribution::Absent(Absent::NoFacts));
-}
-
-#[test]
-fn lost_source_refetches_once_per_cut_unless_reread() {
-    let from = |refetch: Option<u32>, reread: bool| Fact { refetch, reread, ..fact(1, 100) };
-    // Messages 3 and 5 have 40 and 60 tokens. Lost are 3 twice, 7 that was read
-    // again, and one without a source; 9 is kept.
-    let facts = [(Some(3), false), (Some(3), false), (Some(7), true), (None, false)];
-    let facts = facts.into_iter().chain([(Some(9), false)]).map(|(of, re)| from(of, re)).collect();
-    let cuts = [
-        cut("s", facts).with("a", "llllv", 3_000),
-        cut("s", vec![from(Some(3), false), from(Some(5), false)]).at(15).with("a", "ll", 3_000),
-    ];
-    assert_eq!(parts("refetch_at_cut", &cuts), Contribution::Fraction { of: 140.0, to: 2.0 });
-    assert_eq!(parts("irrecoverable_at_cut", &cuts), Contribution::Fraction { of: 1.0, to: 7.0 });
 }
 
 #[test]
@@ -506,7 +459,7 @@ fn facts_are_recorded_singly_if_clusters_are_few() {
 fn added_at_cut_can_reach_minus_one() {
     let ids = ["s", "t", "u", "v", "w", "x"];
     let cuts = ids.map(|id| {
-        let facts = (1..=5).map(|behind| fact(behind, 100)).collect();
+        let facts = (1..=5).map(|later| fact(later, 100)).collect();
         cut(id, facts).with("a", "lllll", 3_000).with("no-summary:a", "vvvvv", 2_500)
     });
     let report = run(&ids, &["a", "no-summary:a"], cuts.to_vec());

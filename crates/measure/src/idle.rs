@@ -33,7 +33,7 @@ mod tests {
     use super::*;
     use crate::measures::MEASURES;
     use crate::spec::Contribution;
-    use crate::testkit::{CellBuilder, cell, facts, sample};
+    use crate::testkit::{CellBuilder, cell, facts, input};
 
     fn at(stage: u32) -> impl FnOnce(&mut CompactionRow) {
         move |row| row.stage = stage
@@ -63,7 +63,7 @@ mod tests {
         let facts = facts("s").requests(&[100]).build();
         let of = |cell: CellBuilder| {
             let spec = MEASURES.iter().find(|spec| spec.id() == "idle_compactions").unwrap();
-            spec.of(&sample(&facts, &cell.sent(&[100]).build()))
+            spec.of(&input(&facts, &cell.sent(&[100]).build()))
         };
         let cell = || cell("s", "x").compaction(100, 99).compaction(100, 50).compaction(100, 98);
         assert_eq!(of(cell()), Contribution::One(2.0));

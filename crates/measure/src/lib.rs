@@ -25,21 +25,18 @@
 
 mod against_full;
 mod agent_settings;
-mod aggregate;
 mod agreement;
-mod answered_at_cuts;
 mod asked;
 mod billing_models;
 mod bootstrap;
 mod by_session;
 mod cluster;
-mod column;
 mod comparison;
 mod exams;
 mod family;
+mod figures;
 mod findings;
 pub mod gate;
-mod gather;
 mod headroom;
 mod idle;
 mod measures;
@@ -53,46 +50,44 @@ mod receipt;
 mod recommendation;
 mod rows;
 mod savers;
-mod session_fingerprint;
 mod sign_flip;
 mod sizes;
 mod spec;
 mod statistics;
+mod table;
 #[cfg(test)]
 pub(crate) mod testkit;
 mod tuned;
-mod twin;
-mod waiting;
 
 pub use agent_settings::{AgentSetting, Purpose, agent_settings, setting_of};
 pub use agreement::{Graded, agreement};
-pub use by_session::{BySession, Figure, UnitRow, by_session, each_unit_row};
+pub use by_session::{
+    BySession, Figure, SessionFingerprint, UnitRow, by_session, each_unit_row, fingerprint_of,
+};
 pub use comparison::{Run, compare};
-pub use measures::{MEASURES, is_at_cuts};
+pub use measures::{MEASURES, is_at_cuts, spec_of};
 pub use paired::{Difference, Side, Spread, Unpaired, paired};
 pub use pooling::{FactsInOrder, Owner, PooledUnit, groups, pooled, these_sessions};
 pub use receipt::receipt;
-pub use session_fingerprint::{SessionFingerprint, fingerprint_of};
 pub use sizes::{SIZES, curve, recorded_compactions};
 pub use spec::{
-    Basis, CellInput, Compute, Contribution, Pool, ReferencingRequest, Spec, SupportOf,
+    Basis, CellInput, Compute, Contribution, Pool, ReferencingRequest, Series, Spec, SupportOf,
 };
 pub use statistics::{Bounds, Clusters, Confidence, FEWEST_FOR_AN_INTERVAL, Weighted};
 
 use std::collections::BTreeSet;
 
+use billing_models::BillingModels;
 use recap_billing::pricing::PriceList;
 use recap_core::model::{
     Cell, Manifest, Primary, RECORDED, Receipt, Report, RunResults, Sender, SessionFacts,
     StrategyRow, catalogue,
 };
 use recap_core::wording;
+use table::{SeriesHeld, SessionTable};
 
 /// The data set of rows over all sessions of a run.
 pub const ALL: &str = "ALL";
-
-/// The control without any history: the floor.
-const FLOOR: &str = "empty";
 
 /// Measures a run.
 ///
@@ -110,7 +105,12 @@ pub fn measure(
         add_missing(&manifest, &sessions, &mut results);
     }
     let primary = rows::primary(&sessions, &results);
-    let mut table = rows::table(&sessions, &results, primary, &manifest);
+    let billing_models = BillingModels::of(&manifest, &results);
+    let held = SeriesHeld::OfIntervals;
+    let figures = SessionTable::of(&manifest, &sessions, &results, &billing_models, held);
+    let session_rows = by_session::session_rows(&figures);
+    let mut table = rows::rows(&figures, primary, &manifest, &billing_models);
+    drop(figures);
     ranking::arrange(&mut table, &manifest, primary);
     let panel = panel::agreement(&results);
     let family = family::family(&table, &sessions, &manifest, primary);
@@ -127,7 +127,6 @@ pub fn measure(
     let asked = primary == Primary::Continuity;
     let prices = PriceList::from(&manifest.prices);
     let savers = savers::savers(&manifest, &sessions, &results);
-    let session_rows = by_session::session_rows(&manifest, &sessions, &results);
     let tuned = tuned::tuned(&manifest, &sessions, &results, &session_rows);
     let curve = (!asked && tuned.is_none()).then(|| curve(&manifest, &sessions, &prices));
     // Token savers alone do not compact at a limit.
@@ -143,7 +142,7 @@ pub fn measure(
     };
     let recommendation = recommendation::recommendation(&evidence, &findings, &beside)
         .filter(|_| manifest.grid.is_none());
-    let answered_at_cuts = answered_at_cuts::answered_at_cuts(&sessions, &results, manifest.depth);
+    let answered_at_cuts = measures::at_cuts::answered_at_cuts(&sessions, &results, manifest.depth);
     let rows: Vec<StrategyRow> = table.into_iter().map(|entry| entry.row).collect();
     let own = receipt(&sessions, &prices);
     let estimated = match &curve {
@@ -153,7 +152,7 @@ pub fn measure(
     let estimated = estimated.filter(|(calls, usd)| *usd > 0.0 && *calls > 0);
     Report {
         curve,
-        twin: twin::twin(&manifest, &sessions, &results, primary),
+        twin: rows::twin(&manifest, &sessions, &results, primary),
         recorded_compactions: recorded_compactions(&sessions, &prices),
         receipt: Receipt { estimated, ..own },
         receipts: sessions.iter().map(|facts| receipt([facts], &prices)).collect(),

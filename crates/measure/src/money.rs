@@ -158,7 +158,7 @@ impl<'a> CellInput<'a> {
     /// The cell's bill for the billing model, if the provider's cache rules are known.
     pub fn cached(&self) -> Result<&'a Bill, Absent> {
         let bill = self.bill()?;
-        match (bill.rules, self.terms.prices.priced(&bill.model)) {
+        match (bill.rules, self.prices.priced(&bill.model)) {
             (CacheRules::None, None) => Err(Absent::CacheRules(bill.model.clone())),
             _ => Ok(bill),
         }
@@ -175,7 +175,7 @@ impl<'a> CellInput<'a> {
     }
 
     fn account_of(&self, rows: &'a CellRows) -> Result<Account<'a>, Absent> {
-        Account::of(rows, self.facts, self.billing_model, &self.terms.prices)
+        Account::of(rows, self.facts, self.billing_model, self.prices)
     }
 }
 

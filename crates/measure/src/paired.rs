@@ -5,7 +5,7 @@
 //! sessions, sum, or ratio of sums. The interval of a ratio is that of its
 //! linearised values (Cochran, "Sampling Techniques", 6.3), in which the
 //! numerators and denominators of a session vary together. Measures that are
-//! pooled by a maximum, a median or a percentile are compared by the mean over
+//! pooled by a maximum or a percentile are compared by the mean over
 //! the sessions' own figures.
 //!
 //! From six clusters on the interval describes sessions like these. Below, it
@@ -24,19 +24,19 @@ use super::ALL;
 use super::bootstrap::blocks;
 use super::by_session::{BySession, Figure, UnitRow};
 use super::cluster::grouped;
-use super::measures::MEASURES;
+use super::measures::spec_of;
 use super::pooling::{self, FactsInOrder, Owner, PooledUnit, pooled};
 use super::sign_flip::sign_flip;
-use super::spec::{Figures, Pool, mean};
+use super::spec::{Contribution, Figures, Pool, mean};
 use super::statistics::{Bounds, Clusters, FEWEST_FOR_AN_INTERVAL};
 
 /// Smallest number of paired requests or questions that are resampled.
 const FEWEST_PAIRS: usize = 10;
 
-/// Shares of the facts whose recorded text is no longer sent. These facts may
+/// The share of the facts whose recorded text is no longer sent. These facts may
 /// differ between two strategies at the same cuts. A session has the mean of
 /// both numbers as its weight.
-const OF_EXPOSED: [&str; 1] = [catalogue::CARRIED_SHARE.id];
+const OF_EXPOSED: &str = catalogue::CARRIED_SHARE.id;
 
 /// One row of a run, over one data set or all of them.
 #[derive(Clone, Debug)]
@@ -79,17 +79,14 @@ impl<'a> Side<'a> {
             let row: &'a UnitRow = row;
             let figures = row.figures.get(id).map(Vec::as_slice).unwrap_or_default();
             let series = row.series.get(id);
-            let matching =
-                self.run.sessions.iter().filter(|matching| matching.dataset == row.dataset);
-            let each =
-                matching.zip(figures).enumerate().filter_map(move |(at, (matching, figure))| {
-                    let key = (matching.dataset.as_str(), matching.session.as_str());
-                    let series = series.and_then(|series| series.get(at));
-                    Some((
-                        key,
-                        Unit { cluster: matching.cluster.as_deref(), figure: (*figure)?, series },
-                    ))
-                });
+            let of_dataset = self.run.sessions.iter().filter(|one| one.dataset == row.dataset);
+            let each = of_dataset.zip(figures).enumerate();
+            let each = each.filter_map(move |(at, (session, figure))| {
+                let key = (session.dataset.as_str(), session.session.as_str());
+                let series = series.and_then(|series| series.get(at));
+                let cluster = session.cluster.as_deref();
+                Some((key, Unit { cluster, figure: (*figure)?, series }))
+            });
             each.collect::<Vec<_>>()
         };
         self.rows.iter().flat_map(of_row).collect()
@@ -181,15 +178,14 @@ struct Pooled {
 
 /// Pairs a measure of two rows by session.
 pub fn paired(id: &str, a: &Side<'_>, b: &Side<'_>, seed: u64) -> Result<Difference, Unpaired> {
-    let spec = MEASURES.iter().find(|spec| spec.id() == id);
-    let pool = spec.ok_or(Unpaired::NoPair)?.pool;
+    let pool = spec_of(id).ok_or(Unpaired::NoPair)?.pool;
     let (units_a, units_b) = (a.units(id), b.units(id));
     let both: Vec<Pair<'_, '_>> =
         (units_a.iter()).filter_map(|(key, a)| Some((*key, a, units_b.get(key)?))).collect();
     let n = both.len();
     let Pooled { a, b, difference, clusters, scale } = match pool {
         _ if n == 0 => return Err(Unpaired::NoPair),
-        Pool::AtCuts => at_cuts(&both, OF_EXPOSED.contains(&id)).ok_or(Unpaired::OtherFacts)?,
+        Pool::AtCuts => at_cuts(&both, id == OF_EXPOSED).ok_or(Unpaired::OtherFacts)?,
         _ => over_sessions(&both, pool).ok_or(Unpaired::NoPair)?,
     };
     let sure = clusters.n() >= FEWEST_FOR_AN_INTERVAL;
@@ -225,7 +221,7 @@ fn over_sessions(both: &[Pair<'_, '_>], pool: Pool) -> Option<Pooled> {
         a: a.figure,
         b: b.figure,
         difference: b.figure - a.figure,
-        clusters: grouped(&each.collect::<Vec<_>>()),
+        clusters: grouped(each),
         scale: if pool == Pool::Sum { both.len() as f64 } else { 1.0 },
     })
 }
@@ -283,26 +279,23 @@ impl Total {
     }
 }
 
+/// The pooled figure of sessions; `None` if it is undefined. Those that are pooled by a maximum
+/// or a percentile have no part of it, so that their mean is taken.
 fn total(pool: Pool, figures: &[Figure]) -> Option<Total> {
-    if figures.is_empty() {
-        return None;
-    }
-    let ones = figures.iter().map(|figure| match figure {
-        Figure::One(value) => *value,
-        Figure::Fraction(of, _) => *of,
-    });
-    let to = figures.iter().map(|figure| match figure {
+    let to = mean(figures.iter().map(|figure| match figure {
         Figure::One(_) => 1.0,
         Figure::Fraction(_, to) => *to,
-    });
-    let (sum, to): (f64, f64) = (ones.sum(), to.sum());
-    let n = figures.len() as f64;
-    let figure = match pool {
-        Pool::Sum => sum,
-        Pool::RatioOfSums | Pool::AtCuts => sum / to,
-        Pool::Mean | Pool::Max | Pool::Median | Pool::Percentile(_) | Pool::WaitMedian => sum / n,
+    }))?;
+    let pool = match pool {
+        Pool::Max | Pool::Percentile(_) => Pool::Mean,
+        other => other,
     };
-    figure.is_finite().then_some(Total { figure, to: to / n })
+    let each = figures.iter().map(|figure| match *figure {
+        Figure::One(value) => (None, Contribution::One(value)),
+        Figure::Fraction(of, to) => (None, Contribution::Fraction { of, to }),
+    });
+    let figure = pool.over_sessions(each).ok()?;
+    figure.is_finite().then_some(Total { figure, to })
 }
 
 /// Numbers of sessions with a higher figure in B, a lower one, and an equal

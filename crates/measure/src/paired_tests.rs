@@ -3,7 +3,7 @@ use recap_core::model::RowKind;
 
 /// A run of sessions `t0`, `t1`, … of data set `d` with one measure.
 fn run(id: &str, figures: &[Option<Figure>], series: Option<&[Figures]>) -> BySession {
-    let matching = |at: usize| super::super::session_fingerprint::SessionFingerprint {
+    let session = |at: usize| super::super::by_session::SessionFingerprint {
         dataset: "d".into(),
         session: format!("t{at}"),
         cluster: None,
@@ -22,7 +22,7 @@ fn run(id: &str, figures: &[Option<Figure>], series: Option<&[Figures]>) -> BySe
         figures: [(id.to_owned(), figures.to_vec())].into(),
         series: series.map(|series| (id.to_owned(), series.to_vec())).into_iter().collect(),
     };
-    BySession { sessions: (0..figures.len()).map(matching).collect(), rows: vec![row] }
+    BySession { sessions: (0..figures.len()).map(session).collect(), rows: vec![row] }
 }
 
 fn ones(figures: &[f64]) -> Vec<Option<Figure>> {
@@ -126,7 +126,7 @@ fn same_mean_over_different_questions_is_a_change() {
 #[test]
 fn several_projects_are_clusters_and_otherwise_sessions_are() {
     let named = |names: [Option<&'static str>; 3]| {
-        grouped(&names.map(|name| (name.map(|name| ("d", name)), 1.0))).n()
+        grouped(names.into_iter().map(|name| (name.map(|name| ("d", name)), 1.0))).n()
     };
     assert_eq!(named([Some("p"), Some("p"), Some("q")]), 2);
     assert_eq!(named([Some("p"), Some("p"), Some("p")]), 3);
@@ -164,8 +164,8 @@ fn projects_are_clusters_of_both_figures_and_difference() {
     // 1 at weight 10. (30 + 5)/50 and (20 + 10)/50.
     let with_projects = |of: &[(f64, f64)]| {
         let mut run = kept(of);
-        for (matching, name) in run.sessions.iter_mut().zip(["p", "p", "q"]) {
-            matching.cluster = Some(name.to_owned());
+        for (session, name) in run.sessions.iter_mut().zip(["p", "p", "q"]) {
+            session.cluster = Some(name.to_owned());
         }
         run
     };

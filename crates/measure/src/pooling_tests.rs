@@ -21,7 +21,6 @@ fn mean_is_the_share_of_all_facts() {
     let clusters = pooled(&units);
     // 5 + 7.5 + 300 of 440.
     assert_eq!(clusters.mean(), 312.5 / 440.0);
-    assert_eq!(clusters.largest_share(), Some(400.0 / 440.0));
 }
 
 #[test]
@@ -65,7 +64,6 @@ fn sessions_without_facts_change_nothing() {
     // Only one project has facts, so that its sessions are the clusters.
     assert_eq!(found(&with), [(0.5, 6.0), (1.0, 7.0)]);
     assert_eq!(pooled(&[unit(None, 0.0, 0.0)]).n(), 0);
-    assert_eq!(pooled(&[]).largest_share(), None);
 }
 
 #[test]

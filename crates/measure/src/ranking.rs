@@ -132,7 +132,7 @@ fn by_merit(a: &StrategyRow, b: &StrategyRow, primary: Primary) -> Ordering {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testkit::{absent, cell, close, entry_at, reply, run, twenty_references, unusable};
+    use crate::testkit::{cell, close, entry_at, reply, run, twenty_references, unusable};
     use recap_core::model::Unusable;
 
     #[test]
@@ -244,10 +244,7 @@ mod tests {
             [("good", Some(1), ranked), ("silent", Some(1), ranked), ("bad", None, unusable)]
         );
         close(&rows[0], "unusable_replies", 2.0);
-        close(&rows[0], "unusable_share", 0.05);
         close(&rows[1], "unusable_replies", 0.0);
-        absent(&rows[1], "unusable_share", "the compactor was not asked");
-        close(&rows[2], "unusable_share", 0.075);
         assert_eq!(rows[2].verdict, None);
     }
 
@@ -273,9 +270,6 @@ mod tests {
         let [seldom, often] = &rows[..] else { panic!("{rows:?}") };
         assert_eq!((seldom.rank, seldom.row_kind), (Some(1), RowKind::Ranked));
         assert_eq!((often.rank, often.row_kind), (None, RowKind::Unusable));
-        close(seldom, "fallback_share", 0.05);
-        close(often, "fallback_share", 1.0 / 19.0);
-        close(often, "unusable_share", 2.0 / 190.0);
     }
 
     #[test]

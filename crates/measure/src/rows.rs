@@ -1,39 +1,36 @@
 //! The rows of a comparison: every figure of a strategy on a data set at a
 //! window.
 
-mod questions;
-
-use super::FLOOR;
-use recap_core::model::FULL;
 use std::collections::{BTreeMap, BTreeSet};
 
 use recap_core::model::{
-    Absent, AgainstFull, Interval, Manifest, Primary, RowKind, RunResults, SessionFacts,
+    Absent, Cut, FULL, Interval, Manifest, Measure, Primary, RowKind, RunResults, SessionFacts,
     SessionResults, StrategyRow, Support, UnusableReplies, Value, catalogue,
 };
 
 use super::against_full::{Difference, Margin, judge};
-use super::aggregate::{ByUnit, Pooled, pool};
+use super::agent_settings::threshold;
 use super::billing_models::BillingModels;
 use super::bootstrap::blocks;
-use super::cluster::{clusters, owner, paired, weighed};
-use super::gather::{CellIndex, Gathered, RowKey};
-use super::measures::{MEASURES, RESAMPLED, WAITS};
-use super::pooling::{FactsInOrder, Owner, these_sessions};
-use super::spec::{Basis, Figures};
-use super::statistics::{Bounds, Clusters, Confidence};
+use super::cluster::{owner, paired, weighed};
+use super::measures::{MEASURES, WAITS};
+use super::pooling::{FactsInOrder, these_sessions};
+use super::spec::{Basis, Figures, Spec};
+use super::statistics::{Bounds, Confidence};
+use super::table::{RowKey, RowView, Scores, SeriesHeld, SessionTable};
 
 /// The measure that ranks: continuity where there are questions, else what is kept
 /// at cuts (how-it-works §45), and reference recall in a run without cuts.
 pub fn primary(facts: &[SessionFacts], results: &RunResults) -> Primary {
-    let questions = facts.iter().any(|f| !f.questions.is_empty());
     let with_facts = |session: SessionResults<'_>| {
         session.cuts().iter().any(|cut| !cut.facts.is_empty() && !cut.rows.is_empty())
     };
-    match questions {
-        true => Primary::Continuity,
-        false if results.iter().any(with_facts) => Primary::FactsKept,
-        false => Primary::ReferenceRecall,
+    if facts.iter().any(|f| !f.questions.is_empty()) {
+        Primary::Continuity
+    } else if results.iter().any(with_facts) {
+        Primary::FactsKept
+    } else {
+        Primary::ReferenceRecall
     }
 }
 
@@ -57,41 +54,61 @@ pub struct Entry {
     pub replies: UnusableReplies,
 }
 
-/// All rows, in the order of their keys. Sessions must be sorted.
-pub fn table(
+/// All rows, in the order of their keys.
+pub fn rows(
+    table: &SessionTable<'_>,
+    primary: Primary,
+    manifest: &Manifest,
+    billing_models: &BillingModels,
+) -> Vec<Entry> {
+    let views = table.views();
+    let entry = |(key, view): (&RowKey, &RowView<'_>)| {
+        let full = views.get(&RowKey { strategy: FULL.to_owned(), ..key.clone() });
+        Builder { facts: table.facts(), key, view, full, billing_models, primary, manifest }.entry()
+    };
+    views.iter().map(entry).collect()
+}
+
+/// The row of the strategy that does what the recorded agent does, with offline summaries, at its
+/// recorded compactions alone, since only there it stands beside what the agent kept; `None` where nothing was
+/// compacted or that strategy did not run.
+pub(super) fn twin(
+    manifest: &Manifest,
     facts: &[SessionFacts],
     results: &RunResults,
     primary: Primary,
-    manifest: &Manifest,
-) -> Vec<Entry> {
-    let billing_models = BillingModels::of(manifest, results);
-    let gathered = CellIndex::new(facts, results, &billing_models, manifest).gather();
-    let owners: Vec<Option<Owner<'_>>> = facts.iter().map(owner).collect();
-    let pooled = pool(&gathered, &owners);
-    let named = |row: &Gathered, strategy: &'static str| {
-        let key = RowKey { strategy: strategy.to_owned(), ..row.key.clone() };
-        gathered.binary_search_by(|other| other.key.cmp(&key)).ok()
-    };
-    let entry = |(code, row): (usize, &Gathered)| {
-        let (baseline, floor) = (named(row, FULL), named(row, FLOOR));
-        let (pooled, billing_models) = (&pooled, &billing_models);
-        Builder { facts, row, code, baseline, floor, pooled, billing_models, primary, manifest }
-            .entry()
-    };
-    gathered.iter().enumerate().map(entry).collect()
+) -> Option<StrategyRow> {
+    let own = threshold(manifest.agent.as_ref()?)?.strategies.first()?;
+    let (mut cells, mut cuts) = (Vec::new(), Vec::new());
+    for session in results.iter() {
+        cells.extend(session.cells().iter().filter(|cell| cell.key.strategy == *own).cloned());
+        let recorded = session.cuts().iter().filter(|cut| cut.recorded);
+        cuts.extend(recorded.map(|cut| Cut {
+            rows: cut.rows.iter().filter(|row| row.strategy == *own).cloned().collect(),
+            ..cut.clone()
+        }));
+    }
+    if cuts.is_empty() {
+        return None;
+    }
+    let results = RunResults::new(cells, cuts);
+    let billing_models = BillingModels::of(manifest, &results);
+    let held = SeriesHeld::OfIntervals;
+    let table = SessionTable::of(manifest, facts, &results, &billing_models, held);
+    let rows = rows(&table, primary, manifest, &billing_models);
+    rows.into_iter().map(|entry| entry.row).find(|row| row.strategy == *own)
 }
+
+/// Figures of a row by the ids of their measures.
+type Values = BTreeMap<String, Value>;
 
 /// The data from which one row is built.
 struct Builder<'a> {
     facts: &'a [SessionFacts],
-    row: &'a Gathered,
-    code: usize,
-    /// Number of the baseline's row on the same data set and window, for the
-    /// same billing model.
-    baseline: Option<usize>,
-    /// Number of the floor's row, likewise.
-    floor: Option<usize>,
-    pooled: &'a Pooled,
+    key: &'a RowKey,
+    view: &'a RowView<'a>,
+    /// The row of `full` on the same data set and window, for the same billing model.
+    full: Option<&'a RowView<'a>>,
     billing_models: &'a BillingModels,
     /// The measure that ranks.
     primary: Primary,
@@ -100,287 +117,204 @@ struct Builder<'a> {
 
 impl Builder<'_> {
     fn entry(&self) -> Entry {
-        let asked = self.row.units.iter().any(|unit| !self.facts[*unit].questions.is_empty());
+        let asked = self.view.facts().any(|facts| !facts.questions.is_empty());
         let of_row = MEASURES.iter().filter(|s| asked || !matches!(s.basis, Basis::Questions));
-        let mut values: BTreeMap<String, Value> =
+        let mut values: Values =
             of_row.map(|spec| (spec.id().to_owned(), self.value(spec))).collect();
-        let known = |values: &BTreeMap<String, Value>, id: &str| {
-            values.get(id).is_some_and(|v| v.number().is_some())
-        };
-        let mut intervals = BTreeMap::new();
-        for (at, resampled) in RESAMPLED.iter().enumerate() {
-            let found = known(&values, resampled.id).then(|| self.interval(at)).flatten();
-            if let Some(interval) = found {
-                bounds(resampled.id, interval.bounds(), &mut values);
-                intervals.insert(resampled.id.to_owned(), interval);
-            }
-        }
-        let measured = known(&values, self.primary.id());
-        let scores =
-            if measured { self.each(self.code, self.primary.id()).clone() } else { ByUnit::new() };
-        let weights = if measured {
-            self.facts_each(self.code, self.primary.id()).clone()
-        } else {
-            ByUnit::new()
-        };
+        let intervals = self.intervals(&mut values);
+        let id = self.primary.id();
+        let measured = number(&values, self.primary.measure()).is_some();
+        let scores = if measured { self.view.scores(id) } else { Scores::default() };
         let difference = if measured { self.difference(&scores) } else { None };
         self.counts(&scores, &mut values);
-        if asked {
-            self.of_questions(&mut values);
-        }
+        self.sources(&mut values);
         if let Some(difference) = &difference {
-            difference_values(difference, self.unit(), &mut values);
+            self.difference_values(difference, &mut values);
         }
-        let verdict = self.verdict(difference.as_ref());
+        let row_kind = self.view.row_kind();
+        // Controls are a scale, offline summaries measure the offline compactor, and unusable
+        // rows a fallback.
+        let ranked = difference.filter(|_| row_kind == RowKind::Ranked);
+        let verdict = ranked.map(|difference| difference.verdict);
         if let Some(verdict) = verdict {
-            values
-                .insert(catalogue::VERDICT_VS_FULL.id.into(), Value::Text(verdict.as_str().into()));
+            values.insert(catalogue::VERDICT_VS_FULL.id.into(), text(verdict.as_str()));
         }
+        let RowKey { dataset, window, billing_model, strategy } = self.key.clone();
+        let agent_model = self.billing_models.shown(&dataset, &billing_model).to_owned();
         let row = StrategyRow {
-            dataset: self.row.key.dataset.clone(),
-            strategy: self.row.key.strategy.clone(),
-            window: self.row.key.window.clone(),
-            agent_model: self
-                .billing_models
-                .shown(&self.row.key.dataset, &self.row.key.billing_model)
-                .to_owned(),
-            row_kind: self.row.row_kind,
+            dataset,
+            strategy,
+            window,
+            agent_model,
+            row_kind,
             rank: None,
             values,
             intervals,
             verdict,
-            failed: self.row.failed.clone(),
+            failed: self.view.failed(),
         };
-        let window_tokens = self.row.mean_window();
-        let at = RESAMPLED.iter().position(|resampled| resampled.id == self.primary.id());
-        let series = at.map(|at| self.row.series(at)).unwrap_or_default();
-        let (acted, replies) = (self.row.acted, self.row.replies.clone());
-        let asked = was_asked(&scores, &series);
-        Entry { row, scores, facts: weights, asked, window_tokens, acted, replies }
+        Entry {
+            row,
+            asked: was_asked(&scores.values, &self.view.series(id)),
+            scores: scores.values,
+            facts: scores.facts,
+            window_tokens: self.view.mean_window(),
+            acted: self.view.acted(),
+            replies: self.view.replies(),
+        }
     }
 
     /// The figure of a measure, or why there is none.
-    fn value(&self, spec: &super::Spec) -> Value {
-        if self.row.units.is_empty() {
+    fn value(&self, spec: &Spec) -> Value {
+        if self.view.sessions().next().is_none() {
             return Value::Absent(Absent::CellsFailed);
         }
-        if let Some(reason) = self.pooled.unknown(self.code as u32, spec.id()) {
-            return Value::Absent(reason.clone());
-        }
-        let Some(figure) = self.pooled.row(self.code as u32, spec.id()) else {
-            let reason = self.pooled.reason(self.code as u32, spec.id());
-            return Value::Absent(reason.cloned().unwrap_or(Absent::NothingMeasured));
+        let figure = match self.view.figure(spec) {
+            Ok(figure) => figure,
+            Err(reason) => return Value::Absent(reason),
         };
         let Basis::References(of) = spec.basis else { return Value::Known(figure) };
-        let matching = self.row.units.iter().map(|unit| &self.facts[*unit]);
-        let each = matching.filter(|facts| Support::whole(facts).suffices()).map(of);
+        let each = self.view.facts().filter(|facts| Support::whole(facts).suffices()).map(of);
         match each.fold(Support::default(), Support::plus) {
             support if support.suffices() => Value::Known(figure),
             support => Value::Absent(Absent::FewReferences(support)),
         }
     }
 
-    /// A measure of each session of a row, averaged over replicates.
-    fn each(&self, code: usize, id: &'static str) -> &ByUnit {
-        self.pooled.units(code as u32, id)
+    /// The intervals of the row, whose bounds are added to its figures.
+    fn intervals(&self, values: &mut Values) -> BTreeMap<String, Interval> {
+        let mut intervals = BTreeMap::new();
+        for spec in MEASURES.iter().filter(|spec| spec.has_interval) {
+            let is_known = number(values, spec.measure).is_some();
+            if let Some(interval) = is_known.then(|| self.interval(spec)).flatten() {
+                insert_bounds(spec.id(), interval.bounds(), values);
+                intervals.insert(spec.id().to_owned(), interval);
+            }
+        }
+        intervals
     }
 
-    /// The facts behind these figures, if they are weighted by them.
-    fn facts_each(&self, code: usize, id: &'static str) -> &ByUnit {
-        self.pooled.facts(code as u32, id)
-    }
-
-    fn clusters(&self, values: &BTreeMap<usize, f64>) -> Clusters {
-        clusters(self.facts, values)
-    }
-
-    /// The clusters of a measure, by its pooling rule.
-    fn clusters_of(&self, id: &'static str, values: &BTreeMap<usize, f64>) -> Clusters {
-        weighed(self.facts, values, self.facts_each(self.code, id))
-    }
-
-    /// The interval that the number of clusters allows (reference §7), for one
-    /// of [`RESAMPLED`].
-    fn interval(&self, at: usize) -> Option<Interval> {
-        let resampled = &RESAMPLED[at];
-        let each = self.each(self.code, resampled.id);
-        let clusters = self.clusters_of(resampled.id, each);
-        let at_cuts = !self.facts_each(self.code, resampled.id).is_empty();
-        let within = |bounds: Bounds| bounds.within(resampled.least, resampled.most);
+    /// The interval that the number of clusters allows (reference §7).
+    fn interval(&self, spec: &Spec) -> Option<Interval> {
+        let scores = self.view.scores(spec.id());
+        let clusters = weighed(self.facts, &scores.values, &scores.facts);
+        let (least, most) = spec.measure.unit.range();
         match clusters.n() {
             1..=2 => {
-                let series = self.row.series(at);
-                let replicates = each.keys().map(|unit| &series[unit]);
-                let sessions: Vec<Vec<f64>> = replicates.map(|series| averaged(series)).collect();
-                let bounds = match at_cuts {
-                    true => self.of_these_sessions(each.keys(), &sessions)?,
-                    false => blocks(&sessions, self.manifest.seed)?,
-                };
+                let bounds = self.of_these_sessions(spec, &scores)?;
                 Some(Interval::ThisSessionOnly { lo: bounds.lo, hi: bounds.hi })
             }
             3..=5 => Some(Interval::Dots { values: clusters.means() }),
-            _ => clusters.confidence(self.manifest.seed).map(|confidence| match confidence {
-                Confidence::Student(bounds) => {
-                    let bounds = within(bounds);
-                    Interval::Student { lo: bounds.lo, hi: bounds.hi }
-                }
-                Confidence::Wider(bounds) => {
-                    let bounds = within(bounds);
-                    Interval::Wider { lo: bounds.lo, hi: bounds.hi }
+            _ => clusters.confidence(self.manifest.seed).map(|confidence| {
+                let Bounds { lo, hi } = confidence.bounds().within(least, most);
+                match confidence {
+                    Confidence::Student(_) => Interval::Student { lo, hi },
+                    Confidence::Wider(_) => Interval::Wider { lo, hi },
                 }
             }),
         }
     }
 
-    /// The interval within these sessions only, by resampling facts.
-    fn of_these_sessions<'u>(
-        &self,
-        units: impl Iterator<Item = &'u usize>,
-        sessions: &[Vec<f64>],
-    ) -> Option<Bounds> {
-        let each = units
-            .zip(sessions)
-            .map(|(unit, kept)| FactsInOrder { owner: owner(&self.facts[*unit]), kept });
-        let bounds = these_sessions(&each.collect::<Vec<_>>(), self.manifest.seed)?;
-        Some(bounds)
+    /// The interval within these sessions only, by resampling requests, questions or facts.
+    fn of_these_sessions(&self, spec: &Spec, scores: &Scores) -> Option<Bounds> {
+        let series = self.view.series(spec.id());
+        let sessions: Vec<(usize, Vec<f64>)> = (scores.values.keys())
+            .map(|at| (*at, series[at].iter().copied().flatten().collect()))
+            .collect();
+        if scores.facts.is_empty() {
+            let sessions: Vec<Vec<f64>> = sessions.into_iter().map(|(_, own)| own).collect();
+            return blocks(&sessions, self.manifest.seed);
+        }
+        let each = sessions.iter();
+        let each = each.map(|(at, kept)| FactsInOrder { owner: owner(&self.facts[*at]), kept });
+        these_sessions(&each.collect::<Vec<_>>(), self.manifest.seed)
     }
 
-    /// The paired difference to the baseline, over the sessions of both.
-    fn difference(&self, scores: &BTreeMap<usize, f64>) -> Option<Difference> {
-        if self.row.key.strategy == FULL {
+    /// The paired difference to `full`, over the sessions of both.
+    fn difference(&self, scores: &Scores) -> Option<Difference> {
+        if self.key.strategy == FULL {
             return None;
         }
-        let baseline = self.each(self.baseline?, self.primary.id());
-        let pairs = paired(scores, baseline);
-        let (most, seed) = (self.unit(), self.manifest.seed);
-        let terms = Margin { margin: self.manifest.margin * most, most, seed };
-        judge(&self.clusters_of(self.primary.id(), &pairs), terms)
+        let pairs = paired(&scores.values, &self.full?.scores(self.primary.id()).values);
+        let (most, seed) = (self.primary.most(), self.manifest.seed);
+        let margin = Margin { margin: self.manifest.margin * most, most, seed };
+        judge(&weighed(self.facts, &pairs, &scores.facts), margin)
     }
 
-    /// The largest value of the primary measure.
-    fn unit(&self) -> f64 {
-        self.primary.most()
-    }
-
-    /// The verdict; absent for controls, which are a scale, for offline summaries,
-    /// which measure the offline compactor, and for unusable rows, which measure a
-    /// fallback.
-    fn verdict(&self, difference: Option<&Difference>) -> Option<AgainstFull> {
-        match self.row.row_kind {
-            RowKind::Ranked => difference.map(|d| d.verdict),
-            RowKind::Control | RowKind::OfflineSummary | RowKind::Unusable => None,
+    fn difference_values(&self, difference: &Difference, values: &mut Values) {
+        let id = catalogue::DIFFERENCE_TO_FULL.id;
+        let most = self.primary.most();
+        values.insert(id.into(), Value::Known(difference.mean));
+        let interval = difference.interval.map(|i| i.bounds().within(-most, most));
+        insert_bounds(id, interval.map(|b| (b.lo, b.hi)), values);
+        if let Some(mde) = difference.minimal_detectable {
+            values.insert(catalogue::MDE.id.into(), Value::Known(mde));
         }
     }
 
     /// Adds the columns that describe the row and are not measures.
-    fn counts(&self, scores: &BTreeMap<usize, f64>, values: &mut BTreeMap<String, Value>) {
-        let units = &self.row.units;
-        let all: BTreeMap<usize, f64> = units.iter().map(|unit| (*unit, 0.0)).collect();
-        let counted = if scores.is_empty() { &all } else { scores };
-        let offline_summary = self.row.row_kind == RowKind::OfflineSummary;
-        values.insert(catalogue::SESSIONS.id.into(), Value::Known(units.len() as f64));
-        let clusters = self.clusters_of(self.primary.id(), counted);
-        values.insert(catalogue::N_CLUSTERS.id.into(), Value::Known(clusters.n() as f64));
-        self.stakes(values);
-        values
-            .insert(catalogue::OFFLINE_SUMMARY.id.into(), Value::Text(offline_summary.to_string()));
-        let facts: Vec<&SessionFacts> = units.iter().map(|unit| &self.facts[*unit]).collect();
-        sources(self.row, &facts, values);
-    }
-
-    /// Adds the numbers behind the figures of cuts.
-    fn stakes(&self, values: &mut BTreeMap<String, Value>) {
+    fn counts(&self, scores: &Scores, values: &mut Values) {
+        let all: BTreeMap<usize, f64> = self.view.sessions().map(|at| (at, 0.0)).collect();
+        let mut add = |of: &Measure, value: Value| values.insert(of.id.to_owned(), value);
+        add(catalogue::SESSIONS, Value::Known(all.len() as f64));
+        let counted = if scores.values.is_empty() { &all } else { &scores.values };
+        let clusters = weighed(self.facts, counted, &scores.facts).n();
+        add(catalogue::N_CLUSTERS, Value::Known(clusters as f64));
         if self.manifest.depth > 0 {
-            let depth = f64::from(self.manifest.depth);
-            values.insert(catalogue::DEPTH.id.into(), Value::Known(depth));
+            add(catalogue::DEPTH, Value::Known(f64::from(self.manifest.depth)));
         }
-        let kept = self.each(self.code, catalogue::FACTS_KEPT.id);
-        let share = self.clusters_of(catalogue::FACTS_KEPT.id, kept).largest_share();
-        values.insert(
-            catalogue::LARGEST_SHARE.id.into(),
-            match share.filter(|_| !kept.is_empty()) {
-                Some(share) => Value::Known(share),
-                None => Value::Absent(Absent::NoFactsNeeded),
-            },
-        );
+        let offline_summary = self.view.row_kind() == RowKind::OfflineSummary;
+        add(catalogue::OFFLINE_SUMMARY, text(&offline_summary.to_string()));
+    }
+
+    /// Adds where times come from, and leaves out figures that mix them.
+    fn sources(&self, values: &mut Values) {
+        let latencies = self.view.latencies();
+        let words: BTreeSet<&str> = latencies.iter().map(|source| source.as_str()).collect();
+        let words: Vec<&str> = words.into_iter().collect();
+        // Without a model there is no latency and no source of it.
+        let source = match words[..] {
+            [] => Value::Absent(Absent::NoModelCalled),
+            [only] => text(only),
+            _ => {
+                let reason = Absent::MixedTimes(words.join(" and "));
+                WAITS.iter().for_each(|id| withhold(id, &reason, values));
+                text("mixed")
+            }
+        };
+        values.insert(catalogue::LATENCY_SOURCE.id.to_owned(), source);
+        if self.view.facts().all(|facts| facts.exam.references.is_empty()) {
+            withhold(catalogue::COST_USD_REFETCH.id, &Absent::NothingToFetch, values);
+        }
     }
 }
 
-/// Number of questions or facts behind the primary measure of these sessions;
-/// replicates have the same exam and count once.
-fn was_asked(scores: &BTreeMap<usize, f64>, series: &BTreeMap<usize, Vec<Figures>>) -> usize {
-    let of = |series: &Vec<Figures>| {
-        series.iter().map(|figures| figures.iter().flatten().count()).max().unwrap_or(0)
-    };
-    scores.keys().filter_map(|unit| series.get(unit)).map(of).sum()
+/// Number of questions or facts behind the primary measure of these sessions.
+fn was_asked(scores: &BTreeMap<usize, f64>, series: &BTreeMap<usize, Figures>) -> usize {
+    let of_sessions = scores.keys().filter_map(|at| series.get(at));
+    of_sessions.map(|series| series.iter().flatten().count()).sum()
 }
 
-/// At each position the mean over the replicates that have a figure there;
-/// replicates have the same exam.
-fn averaged(replicates: &[Figures]) -> Vec<f64> {
-    let places = replicates.iter().map(|figures| figures.len()).max().unwrap_or(0);
-    let mean = |at: usize| {
-        let figures: Vec<f64> =
-            replicates.iter().filter_map(|figures| figures.get(at).copied().flatten()).collect();
-        (!figures.is_empty()).then(|| figures.iter().sum::<f64>() / figures.len() as f64)
-    };
-    (0..places).filter_map(mean).collect()
+fn number(values: &Values, measure: &Measure) -> Option<f64> {
+    values.get(measure.id).and_then(Value::number)
 }
 
-fn bounds(id: &str, bounds: Option<(f64, f64)>, values: &mut BTreeMap<String, Value>) {
+fn text(word: &str) -> Value {
+    Value::Text(word.to_owned())
+}
+
+fn insert_bounds(id: &str, bounds: Option<(f64, f64)>, values: &mut Values) {
     if let Some((lo, hi)) = bounds {
         values.insert(format!("{id}_lo"), Value::Known(lo));
         values.insert(format!("{id}_hi"), Value::Known(hi));
     }
 }
 
-fn difference_values(difference: &Difference, unit: f64, values: &mut BTreeMap<String, Value>) {
-    let id = catalogue::DIFFERENCE_TO_FULL.id;
-    values.insert(id.into(), Value::Known(difference.mean));
-    let interval = difference.interval.map(|i| i.bounds().within(-unit, unit));
-    bounds(id, interval.map(|b| (b.lo, b.hi)), values);
-    if let Some(mde) = difference.minimal_detectable {
-        values.insert(catalogue::MDE.id.into(), Value::Known(mde));
-    }
-}
-
-/// Adds the columns of sources.
-fn sources(row: &Gathered, facts: &[&SessionFacts], values: &mut BTreeMap<String, Value>) {
-    let requests = facts.iter().flat_map(|f| &f.requests).filter(|r| r.billed);
-    let outputs = requests.map(|r| if r.output_recorded { "recorded" } else { "counted" });
-    let counts = facts.iter().map(|f| f.tokens_source.as_str());
-    let latencies: BTreeSet<&str> = row.latencies.iter().map(|source| source.as_str()).collect();
-    if latencies.len() > 1 {
-        let mixed: Vec<&str> = latencies.iter().copied().collect();
-        let reason = Absent::MixedTimes(mixed.join(" and "));
-        WAITS.iter().for_each(|id| withhold(id, &reason, values));
-    }
-    if facts.iter().all(|f| f.exam.references.is_empty()) {
-        withhold(catalogue::COST_USD_REFETCH.id, &Absent::NothingToFetch, values);
-    }
-    // Without a model there is no latency and no source of it.
-    let sources = [
-        (catalogue::OUTPUT_SOURCE.id, one_word(outputs.collect(), Absent::NoRequestBilled)),
-        (catalogue::TOKENS_SOURCE.id, one_word(counts.collect(), Absent::CellsFailed)),
-        (catalogue::LATENCY_SOURCE.id, one_word(latencies, Absent::NoModelCalled)),
-    ];
-    values.extend(sources.map(|(id, source)| (id.to_owned(), source)));
-}
-
 /// Replaces a figure by a reason. A figure that is already absent keeps its own
 /// reason.
-fn withhold(id: &str, reason: &Absent, values: &mut BTreeMap<String, Value>) {
+fn withhold(id: &str, reason: &Absent, values: &mut Values) {
     if let Some(value @ Value::Known(_)) = values.get_mut(id) {
         *value = Value::Absent(reason.clone());
-    }
-}
-
-/// The only word, or `mixed` if there are several.
-fn one_word(words: BTreeSet<&str>, without: Absent) -> Value {
-    match (words.len(), words.first()) {
-        (0, _) | (_, None) => Value::Absent(without),
-        (1, Some(word)) => Value::Text((*word).to_owned()),
-        _ => Value::Text("mixed".to_owned()),
     }
 }
 
@@ -389,29 +323,13 @@ mod tests {
     use super::*;
     use crate::measure;
     use crate::testkit::{self, cell, close, facts, manifest};
-    use recap_core::model::{
-        Cut, CutExam, CutOutcome, CutRow, Fact, IdentifierClass, ReferenceState,
-    };
+    use recap_core::model::{CutExam, CutOutcome, CutRow, Fact, IdentifierClass, ReferenceState};
 
     #[test]
-    fn replicates_are_averaged_at_each_position_with_figure() {
-        let replicates = [
-            vec![Some(1.0), None, Some(3.0), None],
-            vec![Some(2.0), None],
-            vec![Some(6.0), None, None, Some(5.0)],
-        ];
-        assert_eq!(averaged(&replicates), [3.0, 3.0, 5.0]);
-        assert!(averaged(&[]).is_empty());
-    }
-
-    #[test]
-    fn questions_count_once_across_replicates_with_score() {
+    fn questions_count_once_in_sessions_with_score() {
         let (some, none) = (Some(0.0), None);
-        let series = BTreeMap::from([
-            (0, vec![vec![some, none], vec![some, some, none]]),
-            (1, vec![vec![some; 3]]),
-            (2, vec![vec![some; 50]]),
-        ]);
+        let series =
+            BTreeMap::from([(0, vec![some, some, none]), (1, vec![some; 3]), (2, vec![some; 50])]);
         assert_eq!(was_asked(&BTreeMap::from([(0, 0.5), (1, 0.0), (7, 1.0)]), &series), 5);
     }
 

@@ -6,29 +6,14 @@ use std::collections::BTreeSet;
 use super::exams::Exams;
 use recap_billing::pricing::PriceList;
 use recap_core::model::{
-    Absent, Cell, CellRows, CompactionRow, Manifest, Measure, QuestionKind, Reference,
-    ReferenceState, Repeated, SessionFacts, Support, TimeProfile,
+    Absent, Cell, CellRows, CompactionRow, Measure, QuestionKind, Reference, ReferenceState,
+    Repeated, SessionFacts, Support,
 };
 
-/// What a run takes for granted of prices and speeds.
-pub struct Assumptions {
-    /// The prices that the manifest keeps.
-    pub prices: PriceList,
-    /// How fast everyone is.
-    pub profile: TimeProfile,
-}
-
-impl Assumptions {
-    /// Those of the run.
-    pub fn of(manifest: &Manifest) -> Self {
-        Assumptions { prices: PriceList::from(&manifest.prices), profile: manifest.profile }
-    }
-}
-
-/// How the values of cells are pooled to the value of a row (reference §7).
+/// How the figures of sessions are pooled to the figure of a row (reference §7).
 ///
-/// Replicates of one session are averaged first, except under [`Pool::Max`],
-/// [`Pool::Median`] and [`Pool::Percentile`].
+/// Replicates of one session are averaged first, except under [`Pool::Max`] and
+/// [`Pool::Percentile`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pool {
     /// Mean over sessions, all with the same weight.
@@ -39,18 +24,14 @@ pub enum Pool {
     Max,
     /// Sum of the numerators over sum of the denominators.
     RatioOfSums,
-    /// Median of all values of all cells.
-    Median,
     /// Within a cluster a ratio of sums, over clusters a mean weighted by the
     /// facts (how-it-works §46).
     AtCuts,
-    /// Kaplan–Meier median of all waits of all cells.
-    WaitMedian,
     /// Percentile, by nearest rank, of all values of all cells.
     Percentile(u8),
 }
 
-/// The contribution of one cell to a measure.
+/// The contribution of one cell to a measure, or of one session with its replicates.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Contribution {
     /// One figure, for [`Pool::Mean`], [`Pool::Sum`] and [`Pool::Max`].
@@ -63,11 +44,8 @@ pub enum Contribution {
         /// Denominator of the fraction.
         to: f64,
     },
-    /// Several figures, for [`Pool::Median`] and [`Pool::Percentile`].
+    /// Several figures, for [`Pool::Percentile`].
     Many(Vec<f64>),
-    /// Waiting times, each with whether its end was observed, for
-    /// [`Pool::WaitMedian`].
-    Waits(Vec<(f64, bool)>),
     /// No figure, and the reason; never zero. The row is computed from the
     /// other cells.
     Absent(Absent),
@@ -81,10 +59,18 @@ impl Contribution {
     pub fn one(value: Option<f64>, reason: Absent) -> Self {
         value.map_or(Contribution::Absent(reason), Contribution::One)
     }
+
+    /// `of` divided by `to`, or the reason why there is nothing to divide by.
+    pub fn fraction(of: f64, to: f64, reason: Absent) -> Self {
+        if to == 0.0 { Contribution::Absent(reason) } else { Contribution::Fraction { of, to } }
+    }
 }
 
-/// One figure per request or question of a cell; `None` where there is none.
+/// One figure per request, question or fact of a session; `None` where there is none.
 pub(super) type Figures = Vec<Option<f64>>;
+
+/// A function that returns the figures of a cell's requests, questions or facts.
+pub type Series = fn(&CellInput<'_>) -> Figures;
 
 /// Returns the size of the part of a session's exam that a measure uses.
 pub type SupportOf = fn(&SessionFacts) -> Support;
@@ -94,12 +80,16 @@ pub type SupportOf = fn(&SessionFacts) -> Support;
 pub struct Spec {
     /// The measure in the catalogue.
     pub measure: &'static Measure,
-    /// How the values of cells are pooled.
+    /// How the figures of sessions are pooled.
     pub pool: Pool,
     /// The data that the measure is computed from.
     pub basis: Basis,
     /// The computation for one cell, whatever the size of its exam.
     pub compute: Compute,
+    /// The figures within a session by which chance is estimated, if the measure has such.
+    pub series: Option<Series>,
+    /// Whether its rows have an interval. The series of any other measure is for pairs of runs.
+    pub has_interval: bool,
 }
 
 /// The computation of a cell's contribution.
@@ -109,8 +99,6 @@ pub enum Compute {
     Cell(fn(&CellInput<'_>) -> Contribution),
     /// A computation from the questions of the measure's kind.
     OfKind(fn(&CellInput<'_>, QuestionKind) -> Contribution),
-    /// A computation from the cuts.
-    AtCuts(fn(&CellInput<'_>) -> Contribution),
 }
 
 /// The data that a figure is computed from.
@@ -140,7 +128,8 @@ impl Spec {
         basis: Basis,
         compute: fn(&CellInput<'_>) -> Contribution,
     ) -> Self {
-        Self { measure, pool, basis, compute: Compute::Cell(compute) }
+        let compute = Compute::Cell(compute);
+        Self { measure, pool, basis, compute, series: None, has_interval: false }
     }
 
     /// The same of a mean over the questions.
@@ -151,6 +140,16 @@ impl Spec {
         Self::of_cell(measure, Pool::Mean, Basis::Questions, compute)
     }
 
+    /// The same with an interval, from a series whose mean is the figure of a session.
+    pub(super) const fn with_interval(self, series: Series) -> Self {
+        Self { has_interval: true, ..self.in_pairs(series) }
+    }
+
+    /// The same with a series by which two runs are compared.
+    pub(super) const fn in_pairs(self, series: Series) -> Self {
+        Self { series: Some(series), ..self }
+    }
+
     /// The id of the measure.
     pub fn id(&self) -> &'static str {
         self.measure.id
@@ -158,27 +157,25 @@ impl Spec {
 
     /// Whether the measure is computed at cuts.
     pub fn is_at_cuts(&self) -> bool {
-        matches!(self.compute, Compute::AtCuts(_))
+        matches!(self.basis, Basis::Cuts)
     }
 
     /// The contribution of one cell; absent if its data are missing or too few.
-    pub fn of(&self, sample: &CellInput<'_>) -> Contribution {
+    pub fn of(&self, input: &CellInput<'_>) -> Contribution {
         match self.basis {
-            Basis::Questions if sample.facts.questions.is_empty() => {
+            Basis::Questions if input.facts.questions.is_empty() => {
                 Contribution::Absent(Absent::NoQuestions)
             }
-            Basis::Requests | Basis::References(_) | Basis::Bill
-                if sample.is_asked_only() && self.pool != Pool::WaitMedian =>
-            {
+            Basis::Requests | Basis::References(_) | Basis::Bill if input.is_asked_only() => {
                 Contribution::Absent(Absent::AskedOnly)
             }
-            Basis::References(_) if !Support::whole(sample.facts).suffices() => {
+            Basis::References(_) if !Support::whole(input.facts).suffices() => {
                 Contribution::Absent(Absent::NoWorkingSession)
             }
             _ => match (self.compute, self.measure.kind) {
-                (Compute::OfKind(compute), Some(kind)) => compute(sample, kind),
+                (Compute::OfKind(compute), Some(kind)) => compute(input, kind),
                 (Compute::OfKind(_), None) => unreachable!("its measure has a kind"),
-                (Compute::Cell(compute) | Compute::AtCuts(compute), _) => compute(sample),
+                (Compute::Cell(compute), _) => compute(input),
             },
         }
     }
@@ -200,8 +197,8 @@ pub struct CellInput<'a> {
     pub recorded: Option<&'a Cell>,
     /// The billing model whose bill is used: [`recap_core::model::Bill::billed_as`].
     pub billing_model: &'a str,
-    /// Prices and speeds of the run.
-    pub terms: &'a Assumptions,
+    /// The prices of the run.
+    pub prices: &'a PriceList,
     /// Kinds of questions with enough questions for a figure of their own.
     pub kinds: &'a BTreeSet<QuestionKind>,
     /// All exams at cuts.
@@ -232,31 +229,21 @@ impl ReferencingRequest<'_> {
     pub(super) fn share_kept(&self) -> f64 {
         if self.refused { 0.0 } else { self.share(|_, state| state.is_kept()) }
     }
-
-    /// Share of the references in `state`; 0 if the request was refused.
-    pub(super) fn share_in(&self, state: ReferenceState) -> f64 {
-        if self.refused { 0.0 } else { self.share(|_, s| s == state) }
-    }
 }
 
 impl<'a> CellInput<'a> {
-    /// The requests that use a reference for which `select` holds, in order.
-    pub fn asked(&self, select: impl Fn(&Reference) -> bool) -> Vec<ReferencingRequest<'a>> {
-        let outcomes = self.rows.references.iter().map(|o| o.state);
-        let chosen: Vec<(&Reference, ReferenceState)> =
-            self.facts.exam.references.iter().zip(outcomes).filter(|(r, _)| select(r)).collect();
-        chosen
+    /// The requests that use a reference, in order.
+    pub fn asked(&self) -> Vec<ReferencingRequest<'a>> {
+        let outcomes = self.rows.references.iter().map(|outcome| outcome.state);
+        let references: Vec<(&Reference, ReferenceState)> =
+            self.facts.exam.references.iter().zip(outcomes).collect();
+        references
             .chunk_by(|(a, _), (b, _)| a.request == b.request)
             .map(|group| ReferencingRequest {
-                refused: self.refused(group[0].0.request),
+                refused: self.cell.refuses_request(group[0].0.request),
                 references: group.to_vec(),
             })
             .collect()
-    }
-
-    /// Whether an overflow at this request counts against the strategy.
-    fn refused(&self, request: u32) -> bool {
-        self.cell.refuses_request(request)
     }
 
     /// Whether the cell has no replayed requests, only questions asked with chosen

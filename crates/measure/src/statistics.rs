@@ -134,12 +134,6 @@ impl Clusters {
         self.0.iter().flatten().map(|v| v.weight).sum()
     }
 
-    /// The heaviest cluster's share of the weight, 0…1; `None` without values.
-    pub fn largest_share(&self) -> Option<f64> {
-        let weights = self.0.iter().map(|cluster| sums(cluster).1);
-        weights.max_by(f64::total_cmp).map(|largest| largest / self.weight())
-    }
-
     /// The effective number of clusters for the spread of a mean or a share,
     /// given the weights: `n · (Σ w)² / (N Σ w²)`, N the number of values, by
     /// Kish's design effect of unequal weights (1965, "Survey Sampling", 11.7).

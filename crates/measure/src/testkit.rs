@@ -10,8 +10,8 @@ use super::ALL;
 use super::exams::Exams;
 use super::measure;
 use super::rows::Entry;
-use super::spec::Assumptions;
 use super::spec::CellInput;
+use recap_billing::pricing::PriceList;
 use recap_core::model::{
     Answer, Bill, Buckets, Calibration, Cell, CellKey, CellOutcome, CellRows, CompactionRow, Cut,
     CutRow, Exam, Expectation, Fact, Fit, GradedAnswer, IdentifierClass, Judgement, LatencySource,
@@ -40,11 +40,11 @@ pub const PROFILE: TimeProfile = TimeProfile {
 };
 
 /// A cell as measures see it, without `full` beside it.
-pub fn sample<'a>(facts: &'a SessionFacts, cell: &'a Cell) -> CellInput<'a> {
+pub fn input<'a>(facts: &'a SessionFacts, cell: &'a Cell) -> CellInput<'a> {
     static NO_KINDS: BTreeSet<QuestionKind> = BTreeSet::new();
     static NO_EXAMS: LazyLock<Exams<'static>> = LazyLock::new(Exams::default);
     static NONE_REPEATED: LazyLock<Repeated> = LazyLock::new(Repeated::default);
-    static TERMS: LazyLock<Assumptions> = LazyLock::new(|| Assumptions::of(&manifest(&[])));
+    static PRICES: LazyLock<PriceList> = LazyLock::new(|| PriceList::from(&prices()));
     let rows = cell.rows().unwrap();
     CellInput {
         facts,
@@ -53,7 +53,7 @@ pub fn sample<'a>(facts: &'a SessionFacts, cell: &'a Cell) -> CellInput<'a> {
         full: None,
         recorded: None,
         billing_model: RECORDED,
-        terms: &TERMS,
+        prices: &PRICES,
         kinds: &NO_KINDS,
         exams: &NO_EXAMS,
         repeated: &NONE_REPEATED,

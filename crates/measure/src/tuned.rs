@@ -302,7 +302,7 @@ fn is_on_frontier(setting: &TunedSetting, all: &[TunedSetting]) -> bool {
 fn recommended(settings: &[TunedSetting]) -> (usize, String) {
     let author = &settings[AUTHOR];
     let Some((usd, lost)) = figures(author) else {
-        return (AUTHOR, format!("with them {}", told(&author.choosing, &author.choosing)));
+        return (AUTHOR, format!("with them {}", against(&author.choosing, &author.choosing)));
     };
     let improves = |own: (f64, f64)| own.0 < usd * (1.0 - WORTH) || own.1 < lost - WORTH;
     let others = settings.iter().enumerate().skip(1);
@@ -315,7 +315,7 @@ fn recommended(settings: &[TunedSetting]) -> (usize, String) {
         return (AUTHOR, none_admissible(&settings[1..]));
     };
     let (own, held) = (&settings[*best], &settings[*best].held_back);
-    let because = told(held, &author.held_back);
+    let because = against(held, &author.held_back);
     if held.admission != Admission::Admissible {
         let because = format!(
             "{} is the cheapest admissible setting where it was chosen, but on the half held back \
@@ -348,7 +348,7 @@ fn none_admissible(others: &[TunedSetting]) -> String {
 }
 
 /// What a half says of a setting, against the author's.
-fn told(own: &TunedHalf, author: &TunedHalf) -> String {
+fn against(own: &TunedHalf, author: &TunedHalf) -> String {
     let usd =
         |of: &TunedHalf| of.usd.map_or_else(|| "an unknown price".to_owned(), number::dollars);
     let refused = |of: &TunedHalf| number::any(of.refused);

@@ -264,10 +264,9 @@ pub(super) fn at_cuts(rows: &[&StrategyRow], report: &Report) -> Option<String> 
 
 /// Why a row with unusable replies of its compactor is not ranked.
 fn unusable(row: &StrategyRow) -> String {
-    let share = row
-        .number(catalogue::UNUSABLE_SHARE)
-        .map(|share| format!("{} of ", number::percent(share)));
-    format!("not ranked: {}replies unusable", share.unwrap_or_default())
+    let replies = row.number(catalogue::UNUSABLE_REPLIES);
+    let replies = replies.map_or_else(String::new, |n| format!("{} ", number::any(n)));
+    format!("not ranked: {replies}unusable replies")
 }
 
 /// Sessions of these rows whose bill is far from the reported one, the worst

@@ -167,7 +167,7 @@ fn asked(report: &Report, dataset: &str) -> Vec<(QuestionKind, usize)> {
     counted.filter(|(_, questions)| *questions > 0).collect()
 }
 
-/// The recall of one kind under one strategy: it fails only where a rule says so.
+/// The continuity of one kind under one strategy: it fails only where a rule says so.
 fn of_kind(
     report: &Report,
     row: &StrategyRow,
@@ -175,7 +175,7 @@ fn of_kind(
     questions: usize,
     alone: bool,
 ) -> Case {
-    let measure = format!("recall_{}", kind.as_str());
+    let measure = format!("continuity_{}", kind.as_str());
     let mine = |check: &&Check| {
         check.measure == measure
             && check.strategy == row.strategy
@@ -187,12 +187,8 @@ fn of_kind(
     });
     let worst = checks.max_by_key(|(finding, _)| *finding).map(|(_, outcome)| outcome);
     let (out, unruled) = match row.values.get(&measure) {
-        Some(Value::Known(recall)) => (
-            format!(
-                "recall {} over {}",
-                number::percent(*recall),
-                block::counted(questions, "question")
-            ),
+        Some(Value::Known(points)) => (
+            format!("continuity {points:.0} over {}", block::counted(questions, "question")),
             Outcome::Passed,
         ),
         Some(Value::Absent(reason)) => {

@@ -341,6 +341,15 @@ impl UnusableReplies {
     }
 }
 
+impl AddAssign<&UnusableReplies> for UnusableReplies {
+    fn add_assign(&mut self, other: &Self) {
+        self.replies += other.replies;
+        self.unusable += other.unusable;
+        other.reasons.iter().for_each(|(why, n)| *self.reasons.entry(*why).or_default() += n);
+        self.fallbacks += other.fallbacks;
+    }
+}
+
 /// Counts the unusable ones among all replies to one strategy at one window.
 pub fn unusable_replies<'a>(replies: impl IntoIterator<Item = &'a ReplyFacts>) -> UnusableReplies {
     let replies: Vec<&ReplyFacts> = replies.into_iter().collect();

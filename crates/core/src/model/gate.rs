@@ -160,8 +160,6 @@ pub enum Ground {
     NoPair,
     /// The cuts of some session have other facts than in the baseline.
     OtherFacts,
-    /// Some sessions have a median in this run and none in the baseline.
-    NewMedians { sessions: u64 },
     /// Some sessions have a figure in the baseline and none in this run.
     GoneFigures { sessions: u64 },
     /// The baseline's figure is negative, and the limit is a part of it.

@@ -39,6 +39,16 @@ impl Unit {
         !matches!(self, Unit::Place | Unit::Word | Unit::Flag)
     }
 
+    /// Smallest and largest possible value of what is counted in it.
+    pub fn range(self) -> (f64, f64) {
+        match self {
+            Unit::Share => (0.0, 1.0),
+            Unit::Difference => (-1.0, 1.0),
+            Unit::Points => (0.0, 100.0),
+            _ => (f64::NEG_INFINITY, f64::INFINITY),
+        }
+    }
+
     /// The word for it in tables.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -94,8 +104,6 @@ pub enum Column {
 pub enum Nature {
     /// Nothing.
     Plain,
-    /// It is counted by kind of question as well.
-    ByKind,
     /// Of cuts, and rests on when and how much a strategy compacts, or on the
     /// sessions alone.
     Sizes,
@@ -194,9 +202,6 @@ impl Primary {
 
     /// The largest value of the measure.
     pub fn most(self) -> f64 {
-        match self {
-            Primary::Continuity => 100.0,
-            Primary::FactsKept | Primary::ReferenceRecall => 1.0,
-        }
+        self.measure().unit.range().1
     }
 }

@@ -77,7 +77,7 @@ pub use manifest::{MARGIN, Manifest, OFFLINE, PANEL, Prices, Provenance};
 pub use measure::{Column, Direction, Measure, Nature, Primary, Unit, Value};
 pub use planned::{MOST_SHARDS, Missing, Planned, PlannedSession, PlannedStrategy, Shard};
 pub use question::{Expectation, Question, QuestionKind};
-pub use reasons::{Absent, NoAnswer, NoCut, NoGrade, NoReply, REQUESTS_AROUND_CUT, SPREAD};
+pub use reasons::{Absent, NoAnswer, NoCut, NoGrade, NoReply, REQUESTS_AROUND_CUT};
 pub use receipt::{
     AROUND, Amount, Cause, CompactionFacts, Content, Hour, Origin, Rebuilt, Receipt, ReceiptFacts,
     Sender, Spent, TokenKind, UsedAgain,
@@ -94,8 +94,7 @@ pub use session::{
     RecordedCompaction, RecordedTrigger, Role, SIDECHAIN, Session, ToolDefinition, sent,
 };
 pub use sizes::{
-    Kept, NoCurve, Quantities, Quantity, RecordedRow, SessionAtSize, Setting,
-    SizeCurve, SizeRow,
+    Kept, NoCurve, Quantities, Quantity, RecordedRow, SessionAtSize, Setting, SizeCurve, SizeRow,
 };
 pub use suggest::{alike, suggest};
 pub use tuned::{Admission, Grid, Ranged, Tuned, TunedHalf, TunedSessions, TunedSetting};

@@ -57,9 +57,6 @@ fn words(ground: &Ground) -> String {
         Ground::OtherFacts => "some session's cuts have other facts in the baseline: a cut \
                                failed in one of the runs, or they were cut at other places"
             .to_owned(),
-        Ground::NewMedians { sessions } => {
-            format!("{} with a median here and none in the baseline", counted(*sessions, "session"))
-        }
         Ground::GoneFigures { sessions } => {
             format!("{} with a figure in the baseline and none here", counted(*sessions, "session"))
         }

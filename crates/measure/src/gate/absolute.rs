@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn unusable_row_is_gated_by_all_except_quality() {
-        let values = [("reference_recall", 0.9), ("unusable_share", 0.3)];
+        let values = [("reference_recall", 0.9), ("unusable_replies", 3.0)];
         let mut row = StrategyRow {
             dataset: "d".into(),
             strategy: "x".into(),
@@ -90,7 +90,7 @@ mod tests {
         };
         let recall = |row: &StrategyRow| found(row, "reference_recall", Operator::Below, 0.8);
         assert_eq!(recall(&row), CheckOutcome::Missing);
-        assert_eq!(found(&row, "unusable_share", Operator::Above, 0.05), CheckOutcome::Failed);
+        assert_eq!(found(&row, "unusable_replies", Operator::Above, 2.0), CheckOutcome::Failed);
         row.row_kind = RowKind::Ranked;
         assert_eq!(recall(&row), CheckOutcome::Passed);
     }

@@ -74,11 +74,6 @@ fn pair(
         Unpaired::OtherFacts => Ground::OtherFacts,
     })?;
     match found.only_a as u64 {
-        // A session without a median in the baseline may now have a shorter
-        // wait.
-        0 if measure.is_median_wait() && found.only_b > 0 => {
-            Err(Ground::NewMedians { sessions: found.only_b as u64 })
-        }
         0 => Ok((measure, found)),
         sessions => Err(Ground::GoneFigures { sessions }),
     }

@@ -155,12 +155,12 @@ impl Baseline {
             return Err(BaselineError::Version(instrument, version));
         }
         let File { baseline: head, sessions, rows } = serde_json::from_str(text).map_err(syntax)?;
-        let mut matching: BTreeMap<&str, usize> = BTreeMap::new();
+        let mut sessions_of: BTreeMap<&str, usize> = BTreeMap::new();
         for session in &sessions {
-            *matching.entry(&session.dataset).or_default() += 1;
+            *sessions_of.entry(&session.dataset).or_default() += 1;
         }
         let fits = |row: &UnitRow| {
-            let n = matching.get(row.dataset.as_str()).copied().unwrap_or(0);
+            let n = sessions_of.get(row.dataset.as_str()).copied().unwrap_or(0);
             row.figures.values().all(|f| f.len() == n) && row.series.values().all(|s| s.len() == n)
         };
         match rows.iter().find(|row| !fits(row)) {
@@ -265,7 +265,7 @@ fn counted(a: &Head, b: &Head) -> Option<String> {
 type Ids<'a> = BTreeSet<(&'a str, &'a str)>;
 
 fn ids(run: &BySession) -> Ids<'_> {
-    run.sessions.iter().map(|matching| (&*matching.dataset, &*matching.session)).collect()
+    run.sessions.iter().map(|one| (&*one.dataset, &*one.session)).collect()
 }
 
 /// The sessions that only one of two runs has, as messages.
@@ -326,14 +326,14 @@ fn sessions(a: &BySession, b: &BySession) -> Vec<String> {
     let pairs: Vec<(&SessionFingerprint, &SessionFingerprint)> = (b.sessions.iter())
         .filter_map(|s| Some((*theirs.get(&(&*s.dataset, &*s.session))?, s)))
         .collect();
-    let words = |matching: &SessionFingerprint, other: &SessionFingerprint| {
-        matching.words.as_ref().zip(other.words.as_ref()).is_some_and(|(a, b)| a != b)
+    let words = |a: &SessionFingerprint, b: &SessionFingerprint| {
+        a.words.as_ref().zip(b.words.as_ref()).is_some_and(|(a, b)| a != b)
     };
     let mut found = Vec::new();
     let mut report =
         |what: &str, differ: &dyn Fn(&SessionFingerprint, &SessionFingerprint) -> bool| {
             let those = pairs.iter().filter(|(a, b)| differ(a, b));
-            let ids: Vec<&str> = those.map(|(_, matching)| matching.session.as_str()).collect();
+            let ids: Vec<&str> = those.map(|(_, session)| session.session.as_str()).collect();
             match ids.as_slice() {
                 [] => {}
                 [only] => found.push(format!("{what} of `{only}` differ")),

@@ -19,12 +19,12 @@ fn cuts_are_equal_if_places_and_depth_are() {
 /// Runs in which one strategy had another standing are not compared for it.
 #[test]
 fn offline_summary_on_one_side_is_a_difference() {
-    let matching = facts("s").requests(&[1_000, 2_000]).build();
+    let session = facts("s").requests(&[1_000, 2_000]).build();
     let cells = vec![
         cell("s", "full").control().sent(&[1_000, 2_000]).build(),
         cell("s", "x").sent(&[1_000, 500]).build(),
     ];
-    let report = run(vec![matching], cells);
+    let report = run(vec![session], cells);
     let mut baseline = Baseline::of("before".to_owned(), &report);
     let own = baseline.run.clone();
     let parsed = crate::gate::parse("tokens_sent@x > baseline").unwrap();
@@ -69,12 +69,12 @@ fn run_is_described_by_its_cut_options() {
 
 /// A run of `x` over these sessions, and the baseline that it leaves.
 fn run_of(sessions: &[&str]) -> (Report, Baseline) {
-    let matching = sessions.iter().map(|id| facts(id).requests(&[1_000, 2_000]).build());
+    let session = sessions.iter().map(|id| facts(id).requests(&[1_000, 2_000]).build());
     let cells = sessions.iter().flat_map(|id| {
         let full = cell(id, "full").control().sent(&[1_000, 2_000]).build();
         [full, cell(id, "x").sent(&[1_000, 500]).build()]
     });
-    let mut report = run(matching.collect(), cells.collect());
+    let mut report = run(session.collect(), cells.collect());
     report.manifest.instrument = INSTRUMENT;
     let baseline = Baseline::of("before".to_owned(), &report);
     (report, baseline)
@@ -155,37 +155,33 @@ fn different_answerer_or_judge_concerns_only_answer_measures() {
 #[test]
 fn differing_sessions_are_described_by_what_differs() {
     let (_, mut before) = run_of(&["s", "t", "u"]);
-    before.run.sessions.iter_mut().for_each(|matching| matching.words = Some("w".into()));
+    before.run.sessions.iter_mut().for_each(|session| session.words = Some("w".into()));
     let actual = |change: fn(usize, &mut SessionFingerprint)| {
         let mut after = Baseline { name: "after".into(), ..before.clone() };
-        (0..).zip(&mut after.run.sessions).for_each(|(at, matching)| change(at, matching));
+        (0..).zip(&mut after.run.sessions).for_each(|(at, session)| change(at, session));
         unlike(&before, &after)
     };
     assert_eq!(actual(|_, _| {}), [""; 0]);
-    let all = |_: usize, matching: &mut SessionFingerprint| matching.content.push('x');
+    let all = |_: usize, session: &mut SessionFingerprint| session.content.push('x');
     assert_eq!(actual(all), ["the messages of `s` and 2 more differ"]);
     assert_eq!(
-        actual(|at, matching| (0..at).for_each(|_| matching.questions.push('x'))),
+        actual(|at, session| (0..at).for_each(|_| session.questions.push('x'))),
         ["the questions of `t` and 1 more differ"]
     );
-    let counts = |at: usize, matching: &mut SessionFingerprint| {
+    let counts = |at: usize, session: &mut SessionFingerprint| {
         if at == 2 {
-            matching.tokens.push('x');
+            session.tokens.push('x');
         }
     };
     assert_eq!(actual(counts), ["the token counts of `u` differ"]);
-    assert_eq!(
-        actual(|_, matching| matching.words = None),
-        [""; 0],
-        "a run may not keep the words"
-    );
-    let worded = |_: usize, matching: &mut SessionFingerprint| {
-        matching.words.iter_mut().for_each(|words| words.push('x'));
+    assert_eq!(actual(|_, session| session.words = None), [""; 0], "a run may not keep the words");
+    let worded = |_: usize, session: &mut SessionFingerprint| {
+        session.words.iter_mut().for_each(|words| words.push('x'));
     };
     assert_eq!(actual(worded), ["the questions of `s` and 2 more differ"]);
-    let renamed = |at: usize, matching: &mut SessionFingerprint| {
+    let renamed = |at: usize, session: &mut SessionFingerprint| {
         if at == 0 {
-            matching.session = "v".into();
+            session.session = "v".into();
         }
     };
     assert_eq!(

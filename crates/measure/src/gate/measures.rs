@@ -2,18 +2,8 @@
 //! from it.
 
 use super::rule::{Amount, Mark};
-use crate::{Basis, MEASURES, Pool, Spec};
-use recap_core::model::{Measure, Nature, QuestionKind, Unit, catalogue, suggest};
-
-/// Ids of the measures that also have a figure for each kind of question.
-pub fn by_kind() -> impl Iterator<Item = &'static str> {
-    // The ends of their intervals have none.
-    let has_kinds =
-        |id: &str| catalogue::find(&format!("{id}_{}", QuestionKind::Fact.as_str())).is_some();
-    let those = catalogue::all()
-        .filter(move |measure| measure.nature == Nature::ByKind && has_kinds(measure.id));
-    those.map(|measure| measure.id)
-}
+use crate::{Basis, Spec, spec_of};
+use recap_core::model::{Measure, Nature, Unit, catalogue, suggest};
 
 /// Why a measure cannot have this amount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -35,51 +25,42 @@ pub enum GateMeasure {
     OfRow(&'static Measure),
 }
 
-/// Measures of earlier versions of the instrument, and what to use in their place.
-const REMOVED: [(&str, &str); 4] = [
-    ("break_even_requests", WHOLE_SESSIONS),
-    ("cut_cost_usd", WHOLE_SESSIONS),
-    ("never_even", WHOLE_SESSIONS),
-    ("pays_after", WHOLE_SESSIONS),
-];
-const WHOLE_SESSIONS: &str = "a size says what compacting there would have cost: use `cost_usd@AGENT at 130k` with `--compact-at`";
-
 /// The measure with this column name. The error is a message and a help text.
 pub fn find(id: &str) -> Result<GateMeasure, (String, String)> {
-    let known = catalogue::find(id).map(|measure| match spec_of(measure) {
-        Some(spec) => Ok(GateMeasure::Measure(spec)),
-        None if measure.unit.is_amount() => Ok(GateMeasure::OfRow(measure)),
-        None => Err(measure),
-    });
-    match known {
-        Some(Ok(known)) => return Ok(known),
-        Some(Err(_)) => {
-            let help = "a rule compares numbers: see the columns of summary.csv".to_owned();
-            return Err((format!("`{id}` is a word, not a number"), help));
-        }
-        None => {}
+    if let Some(measure) = catalogue::find(id) {
+        return match spec_of(id) {
+            Some(spec) => Ok(GateMeasure::Measure(spec)),
+            None if measure.unit.is_amount() => Ok(GateMeasure::OfRow(measure)),
+            None => {
+                let help = "a rule compares numbers: see the columns of summary.csv".to_owned();
+                Err((format!("`{id}` is a word, not a number"), help))
+            }
+        };
     }
-    if let Some((_, instead)) = REMOVED.iter().find(|(removed, _)| *removed == id) {
-        return Err((format!("`{id}` is no measure any more"), (*instead).to_owned()));
+    if let Some(successor) = catalogue::removed(id) {
+        let help = match successor {
+            Some(measure) => format!("use `{}`", measure.id),
+            None => "nothing takes its place: leave the rule out".to_owned(),
+        };
+        return Err((format!("`{id}` is no measure any more"), help));
     }
     let like = suggest(id, ids());
-    let known_by_kind = by_kind().any(|of| id.starts_with(&format!("{of}_")));
-    let help = match like.strip_prefix("known are") {
-        None if known_by_kind => format!("{like} A kind of question is written `recall[fact]`"),
-        None => like,
-        Some(_) => "the measures are the columns of summary.csv".to_owned(),
+    let help = if id.starts_with(BY_KIND) {
+        format!("{like} A kind of question is written `{BY_KIND}[fact]`")
+    } else if like.starts_with("known are") {
+        "the measures are the columns of summary.csv".to_owned()
+    } else {
+        like
     };
     Err((format!("`{id}` is no measure"), help))
 }
 
+/// Id of the only measure that also has a figure for each kind of question.
+pub const BY_KIND: &str = catalogue::CONTINUITY.id;
+
 /// Every measure name that a rule may begin with.
 pub fn ids() -> impl Iterator<Item = &'static str> {
     catalogue::all().filter(|measure| measure.unit.is_amount()).map(|measure| measure.id)
-}
-
-/// How a measure is computed from cells; `None` if only a whole row has it.
-fn spec_of(measure: &Measure) -> Option<&'static Spec> {
-    MEASURES.iter().find(|spec| spec.measure == measure)
 }
 
 impl GateMeasure {
@@ -124,12 +105,6 @@ impl GateMeasure {
     /// Whether the measure is computed at cuts.
     pub fn is_at_cuts(self) -> bool {
         matches!(self, GateMeasure::Measure(spec) if spec.is_at_cuts())
-    }
-
-    /// Whether the measure is a median of waits. A session has that median only
-    /// if at least half of its waits are known to have ended.
-    pub(super) fn is_median_wait(self) -> bool {
-        matches!(self, GateMeasure::Measure(spec) if spec.pool == Pool::WaitMedian)
     }
 
     /// Whether each session contributes to the measure, so that two runs can

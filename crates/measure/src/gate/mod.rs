@@ -12,7 +12,7 @@
 //! digits  = decimal digits with at most one "." ;
 //! name    = characters other than white space, "<" and ">" ;
 //! measure = a column of summary.csv that holds numbers ;
-//! kind    = a kind of question, behind `recall` and `continuity` ;
+//! kind    = a kind of question, behind `continuity` ;
 //! ```
 //!
 //! `@` names a strategy, `on` a data set, `at` a window, each at most once; behind the recorded
@@ -21,13 +21,13 @@
 //!
 //! ```text
 //! continuity@lis < 80
-//! recall[constraint] < 0.95
+//! continuity[constraint] < 95
 //! recall@fifo on my-data at 16k < 50%
 //! blocking_ms_p95 > 5s
 //! cost_usd > baseline * 1.1
 //! cost_usd@claude-code at 130k > 400
 //! facts_kept@prune < 0.5
-//! first_miss < baseline - 2
+//! continuity < baseline - 2
 //! ```
 //!
 //! A rule without a strategy applies to those that the user named with
@@ -70,9 +70,7 @@
 //! decided more often.
 //!
 //! The finding is `missing` if a session has a figure in the baseline and none
-//! in the run. It is also `missing` if a session has the median of a wait in one
-//! run only: in the other run more than half of its waits had not ended where
-//! the recording ends.
+//! in the run.
 //!
 //! Measures at cuts need a baseline with the same `--cuts` and the same depth:
 //! any other baseline is refused before anything runs.
@@ -120,21 +118,21 @@ pub const MAX_UNSCORED: f64 = 0.05;
 pub fn check(
     report: &Report,
     rules: &[Parsed],
-    terms: &GateSettings<'_>,
+    settings: &GateSettings<'_>,
 ) -> Result<Gate, Vec<String>> {
     let seed = report.manifest.seed;
-    let own = terms.baseline.map(|_| by_session(report));
-    let both = terms.baseline.zip(own.as_ref());
+    let own = settings.baseline.map(|_| by_session(report));
+    let both = settings.baseline.zip(own.as_ref());
     let both = both.map(|(baseline, own)| against::Both { baseline, own, seed });
     if let Some(both) = &both {
-        refuse(report, rules, terms, both)?;
+        refuse(report, rules, settings, both)?;
     }
     let findings = |parsed: &Parsed| {
         let manifest = &report.manifest;
         let size = sizes::row(report, &parsed.rule, manifest);
-        let mut rows = spoken_of(report, &parsed.rule, terms.named);
+        let mut rows = rows_of(report, &parsed.rule, settings.named);
         rows.extend(&size);
-        let each = |row: &&StrategyRow| one(report, row, &parsed.rule, terms, both.as_ref());
+        let each = |row: &&StrategyRow| one(report, row, &parsed.rule, settings, both.as_ref());
         let mut checks: Vec<Check> = rows.iter().map(each).collect();
         if checks.is_empty() {
             let agent = manifest.agent.as_deref();
@@ -150,8 +148,8 @@ pub fn check(
         RuleFindings { rule: parsed.text.clone(), checks }
     };
     Ok(Gate {
-        baseline: terms.baseline.map(|baseline| baseline.name.clone()),
-        undecided: terms.undecided,
+        baseline: settings.baseline.map(|baseline| baseline.name.clone()),
+        undecided: settings.undecided,
         rules: rules.iter().map(findings).collect(),
     })
 }
@@ -160,10 +158,10 @@ fn one(
     report: &Report,
     row: &StrategyRow,
     rule: &Rule,
-    terms: &GateSettings<'_>,
+    settings: &GateSettings<'_>,
     both: Option<&against::Both<'_>>,
 ) -> Check {
-    let doubt = doubt(report, row, rule, terms.max_unscored);
+    let doubt = doubt(report, row, rule, settings.max_unscored);
     match (rule.limit, both) {
         (Limit::Figure(amount), _) => {
             absolute::check(row, &rule.measure, rule.operator, amount, doubt)
@@ -183,14 +181,14 @@ fn undetermined(check: &mut Check, missing: &Missing) {
 fn refuse(
     report: &Report,
     rules: &[Parsed],
-    terms: &GateSettings<'_>,
+    settings: &GateSettings<'_>,
     both: &against::Both<'_>,
 ) -> Result<(), Vec<String>> {
     let ids: Vec<(&str, &str)> =
         report.sessions.iter().map(|f| (&*f.dataset, &*f.session)).collect();
     let against = rules.iter().filter(|parsed| parsed.rule.limit.needs_baseline());
     let asked = against.map(|parsed| {
-        let rows = spoken_of(report, &parsed.rule, terms.named).into_iter();
+        let rows = rows_of(report, &parsed.rule, settings.named).into_iter();
         let rows = rows.map(|row| (&*row.dataset, &*row.strategy, &*row.window));
         baseline::BaselineRule { rule: &parsed.rule, rows: rows.collect() }
     });
@@ -234,7 +232,7 @@ pub fn comparable(
 }
 
 /// The rows that a rule applies to, in printing order.
-fn spoken_of<'a>(report: &'a Report, rule: &Rule, named: &[String]) -> Vec<&'a StrategyRow> {
+fn rows_of<'a>(report: &'a Report, rule: &Rule, named: &[String]) -> Vec<&'a StrategyRow> {
     let mut datasets: Vec<&str> =
         report.sessions.iter().map(|facts| facts.dataset.as_str()).collect();
     datasets.dedup();

@@ -61,7 +61,7 @@ impl Parsed {
 }
 
 /// Example in the help text of a rule that cannot be parsed at all.
-const EXAMPLE: &str = "write for example `continuity@lis < 80`, `recall[constraint] at 25% < 0.95` \
+const EXAMPLE: &str = "write for example `continuity@lis < 80`, `continuity[constraint] at 25% < 95` \
                        or `cost_usd > baseline * 1.1`";
 
 /// Parses a rule. Names of measures and kinds are checked here; strategies, data
@@ -176,11 +176,9 @@ impl<'a> Cursor<'a> {
             measures::find(id)
                 .map_err(|(problem, help)| self.error_at(start, problem, help))
                 .map(|_| id.to_owned())
-        } else if !measures::by_kind().any(|of| of == id) {
+        } else if id != measures::BY_KIND {
             let problem = format!("`{id}` is not counted by kind of question");
-            let help =
-                format!("only {} are", measures::by_kind().collect::<Vec<_>>().join(" and "));
-            Err(self.error_at(start, problem, help))
+            Err(self.error_at(start, problem, format!("only `{}` is", measures::BY_KIND)))
         } else {
             self.kind(id)
         }

@@ -26,9 +26,9 @@ fn the_example_rules_are_parsed_as_documented() {
     let read = |text: &str| parse(text).unwrap().rule;
     let lis = any("continuity", Operator::Below, figure(80.0));
     assert_eq!(read("continuity@lis < 80"), Rule { strategy: Some("lis".into()), ..lis });
-    let constraint = any("recall_constraint", Operator::Below, figure(0.95));
-    assert_eq!(read("recall[constraint] < 0.95"), constraint);
-    assert_eq!(read("recall_constraint<0.95"), constraint);
+    let constraint = any("continuity_constraint", Operator::Below, figure(95.0));
+    assert_eq!(read("continuity[constraint] < 95"), constraint);
+    assert_eq!(read("continuity_constraint<95"), constraint);
     assert_eq!(read("overflows > 0"), any("overflows", Operator::Above, figure(0.0)));
     let full = read(" recall@fifo on my-data at 16k <= 50% ");
     assert_eq!((full.dataset.as_deref(), full.window.as_deref()), (Some("my-data"), Some("16k")));
@@ -55,7 +55,7 @@ fn amounts_are_in_the_unit_of_their_measure() {
         ("recall", Mark::Thousand),
         ("tokens_sent", Mark::Seconds),
         ("blocking_ms_p95", Mark::Thousand),
-        ("retention", Mark::Milliseconds),
+        ("n_clusters", Mark::Milliseconds),
     ] {
         assert!(amount(id, 1.0, mark).is_err(), "{id} {mark:?}");
     }
@@ -89,7 +89,7 @@ fn baseline_rule_allows_only_changes_for_the_worse() {
         assert!(actual(bad).unwrap().contains("as good as the baseline"), "{bad}");
     }
     assert!(actual("recall < baseline - 2%").unwrap().contains("points of a hundred"));
-    assert!(actual("retention < baseline").unwrap().contains("in pairs"));
+    assert!(actual("difference_to_full < baseline").unwrap().contains("in pairs"));
 }
 
 #[test]
@@ -99,12 +99,11 @@ fn cut_measures_are_quality_only_if_text_decides() {
     assert_eq!(amount("facts_kept", 50.0, Mark::Percent), Ok(0.5));
     assert_eq!(amount("added_at_cut", 5.0, Mark::Percent), Ok(0.05));
     assert_eq!(amount("tokens_at_cut", 40.0, Mark::Percent), Ok(0.4));
-    assert_eq!(amount("first_miss", 3.0, Mark::Plain), Ok(3.0));
     assert_eq!(amount("continuity_at_cut", 80.0, Mark::Percent), Ok(80.0));
     assert!(known("cost_usd").is_billed() && !known("facts_kept").is_billed());
     assert!(known("continuity_at_cut").rests_on_questions());
     assert!(!known("facts_kept").rests_on_questions());
-    for id in ["facts_kept", "carried_share", "added_at_cut", "first_miss"] {
+    for id in ["facts_kept", "carried_share", "added_at_cut"] {
         assert!(known(id).is_quality(), "{id}");
     }
     for id in ["tokens_at_cut", "exposed_share", "cuts"] {
@@ -118,16 +117,22 @@ fn cut_measures_count_as_at_cuts() {
     for spec in MEASURES.iter() {
         assert!(!matches!(spec.basis, Basis::Cuts) || is_at_cuts(spec.id()), "{}", spec.id());
     }
-    assert!(is_at_cuts("facts_kept_6_20"));
+    assert!(is_at_cuts("facts_kept"));
     assert!(!["reference_recall", "cost_usd"].into_iter().any(is_at_cuts));
 }
 
 #[test]
-fn removed_measure_names_what_to_use_instead() {
-    for id in ["cut_cost_usd", "pays_after", "break_even_requests", "never_even"] {
+fn removed_measure_names_its_successor() {
+    for (id, help) in [
+        ("pays_after", "use `cost_savings_vs_recorded`"),
+        ("mean_tokens", "use `tokens_sent`"),
+        ("recall_constraint", "use `continuity_constraint`"),
+        ("recall_abstain", "use `fabrication_rate`"),
+        ("prefill_ms_saved", "nothing takes its place: leave the rule out"),
+    ] {
         let error = parse(&format!("{id} > 1")).unwrap_err();
         assert_eq!(error.problem, format!("`{id}` is no measure any more"));
-        assert!(error.help.contains("`cost_usd@AGENT at 130k`"), "{}", error.help);
+        assert_eq!(error.help, help, "{id}");
     }
 }
 
@@ -147,8 +152,8 @@ fn one_ungraded_question_of_twenty_is_the_maximum() {
     use crate::testkit::{cell, facts, manifest};
     use recap_core::model::{QuestionKind, RunResults};
     let doubted = |ungraded: usize| {
-        let matching = (0..20).fold(facts("s").requests(&[1_000, 2_000]), |matching, _| {
-            matching.question(QuestionKind::Fact, 1, 3_000)
+        let session = (0..20).fold(facts("s").requests(&[1_000, 2_000]), |session, _| {
+            session.question(QuestionKind::Fact, 1, 3_000)
         });
         let outcomes = "R".repeat(20 - ungraded) + &"U".repeat(ungraded);
         let full = cell("s", "full").control().sent(&[1_000, 2_000]).snapshot(1, 0);
@@ -157,7 +162,7 @@ fn one_ungraded_question_of_twenty_is_the_maximum() {
         let mut made = manifest(&["25%"]);
         made.judge = "openai/j".into();
         let sessions = RunResults::new(cells, []);
-        let report = crate::measure(made, "d".into(), vec![matching.build()], sessions);
+        let report = crate::measure(made, "d".into(), vec![session.build()], sessions);
         // Both strategies were asked twenty times.
         assert!((unscored(&report) - ungraded as f64 / 40.0).abs() < 1e-12);
         let row = report.rows.iter().find(|row| row.strategy == "x").unwrap();
@@ -179,9 +184,9 @@ fn words_and_unknown_measures_are_refused_with_help() {
     assert_eq!(help, "the measures are the columns of summary.csv");
     let (_, help) = actual("cost_usdd");
     assert!(help.contains("`cost_usd`") && !help.contains("A kind of question"), "{help}");
-    let (_, help) = actual("recall_constrain");
-    assert!(help.contains("`recall_constraint`"), "{help}");
-    assert!(help.ends_with(" A kind of question is written `recall[fact]`"), "{help}");
+    let (_, help) = actual("continuity_constrain");
+    assert!(help.contains("`continuity_constraint`"), "{help}");
+    assert!(help.ends_with(" A kind of question is written `continuity[fact]`"), "{help}");
 }
 
 #[test]
@@ -217,9 +222,10 @@ fn rule_error_points_to_its_column() {
         ("recall < 1 2 ", 12, "`2` is not expected here"),
         ("recall < baseline - -1", 21, "a change is given without a sign of its own"),
         ("recall < baseline * 5%", 21, "a factor is a plain number"),
-        ("recall[fact < 1", 13, "the `]` behind the kind of question is missing"),
-        ("recall[ facts] < 1", 9, "`recall` has no kind of question `facts`"),
+        ("continuity[fact < 1", 17, "the `]` behind the kind of question is missing"),
+        ("continuity[ facts] < 1", 13, "`continuity` has no kind of question `facts`"),
         ("continuity[at_cut] < 80", 12, "`continuity` has no kind of question `at_cut`"),
+        ("recall[fact] < 1", 1, "`recall` is not counted by kind of question"),
         ("cost_usd[fact] < 1", 1, "`cost_usd` is not counted by kind of question"),
     ] {
         let error = parse(rule).unwrap_err();
@@ -237,8 +243,8 @@ fn columns_of_rule_parts_are_known() {
     let columns = parsed.columns;
     assert_eq!((columns.measure, columns.strategy, columns.dataset), (3, 10, 18));
     assert_eq!((columns.window, columns.limit), (29, 36));
-    let parsed = parse("recall[fact]<-1").unwrap();
-    assert_eq!((parsed.columns.strategy, parsed.columns.limit), (0, 14));
+    let parsed = parse("continuity[fact]<-1").unwrap();
+    assert_eq!((parsed.columns.strategy, parsed.columns.limit), (0, 18));
     assert_eq!(parsed.rule.limit, Limit::Figure(Amount { number: -1.0, mark: Mark::Plain }));
 }
 
@@ -247,11 +253,9 @@ fn columns_of_rule_parts_are_known() {
 fn two_sets(ungraded: usize) -> recap_core::model::Report {
     use crate::testkit::{cell, facts, manifest};
     use recap_core::model::{QuestionKind, RunResults};
-    let matching = |set, id| {
-        let matching = facts(id).dataset(set).requests(&[1_000, 2_000]);
-        (0..20)
-            .fold(matching, |matching, _| matching.question(QuestionKind::Fact, 1, 3_000))
-            .build()
+    let session = |set, id| {
+        let session = facts(id).dataset(set).requests(&[1_000, 2_000]);
+        (0..20).fold(session, |session, _| session.question(QuestionKind::Fact, 1, 3_000)).build()
     };
     let sent = |set, id, strategy, window| {
         cell(id, strategy).dataset(set).window(window, 1_000).sent(&[1_000, 500]).snapshot(1, 1)
@@ -271,14 +275,14 @@ fn two_sets(ungraded: usize) -> recap_core::model::Report {
     made.judge = "openai/j".into();
     made.agent_models = vec!["cheap".into(), "dear".into()];
     let sessions = RunResults::new(cells, []);
-    crate::measure(made, "d".into(), vec![matching("d", "s"), matching("e", "t")], sessions)
+    crate::measure(made, "d".into(), vec![session("d", "s"), session("e", "t")], sessions)
 }
 
 #[test]
 fn rule_covers_named_rows_and_money_per_model() {
     let report = two_sets(0);
     let rows = |rule: &str, named: &[String]| {
-        let rows = spoken_of(&report, &parse(rule).unwrap().rule, named);
+        let rows = rows_of(&report, &parse(rule).unwrap().rule, named);
         let mut rows: Vec<String> = rows
             .into_iter()
             .map(|row| format!("{} {} {}", row.dataset, row.strategy, row.window))
@@ -322,18 +326,18 @@ fn ungraded_questions_count_per_data_set_strategy_window() {
 #[test]
 fn rule_without_its_baseline_or_row_is_missing() {
     use crate::testkit::{cell, facts, run};
-    let matching = facts("s").requests(&[1_000, 2_000]).build();
+    let session = facts("s").requests(&[1_000, 2_000]).build();
     let full = cell("s", "full").control().sent(&[1_000, 2_000]).build();
-    let report = run(vec![matching], vec![full, cell("s", "x").sent(&[1_000, 500]).build()]);
+    let report = run(vec![session], vec![full, cell("s", "x").sent(&[1_000, 500]).build()]);
     let rules = ["tokens_sent@x < baseline", "tokens_sent@gone on d > 1", "tokens_sent@x > 1"];
     let rules = rules.map(|rule| parse(rule).unwrap());
-    let terms = GateSettings {
+    let settings = GateSettings {
         named: &[],
         max_unscored: MAX_UNSCORED,
         undecided: UndecidedPolicy::default(),
         baseline: None,
     };
-    let gate = check(&report, &rules, &terms).unwrap();
+    let gate = check(&report, &rules, &settings).unwrap();
     let actual = |at: usize| {
         let [check] = gate.rules[at].checks.as_slice() else { panic!("one row") };
         (check.finding, check.reason.clone())
@@ -376,9 +380,9 @@ fn cut_rules_count_exam_questions_of_same_strategy() {
         rows: vec![examined("x", "RRRU"), examined("y", "UURR")],
     };
     let cells = || ["x", "y"].map(|name| cell("s", name).sent(&[1_000, 500]).build()).to_vec();
-    let matching = facts("s").requests(&[1_000, 2_000]).build();
+    let session = facts("s").requests(&[1_000, 2_000]).build();
     let sessions = RunResults::new(cells(), []);
-    let mut report = crate::measure(manifest(&["25%"]), "d".into(), vec![matching], sessions);
+    let mut report = crate::measure(manifest(&["25%"]), "d".into(), vec![session], sessions);
     report.results = RunResults::new(cells(), [cut]);
     let mut actual = |judge: &str, rule: &str| {
         report.manifest.judge = judge.to_owned();
@@ -403,13 +407,13 @@ fn unfitting_baseline_is_refused_before_and_after_run() {
     let (report, other) = (of("s"), Baseline::of("other".into(), &of("t")));
     let same = Baseline::of("same".into(), &report);
     let checked = |rule: &str, baseline: &Baseline| {
-        let terms = GateSettings {
+        let settings = GateSettings {
             named: &[],
             max_unscored: MAX_UNSCORED,
             undecided: UndecidedPolicy::default(),
             baseline: Some(baseline),
         };
-        check(&report, &[parse(rule).unwrap()], &terms)
+        check(&report, &[parse(rule).unwrap()], &settings)
     };
     let before = |rule: &str, baseline: &Baseline| {
         let mut manifest = report.manifest.clone();
@@ -446,14 +450,14 @@ fn interrupted_run_passes_or_fails_no_rule() {
     let missing =
         Missing { cells: 1, planned_cells: 3, cuts: 0, planned_cuts: 0, named: Vec::new() };
     report.missing = Some(missing.clone());
-    let terms = GateSettings {
+    let settings = GateSettings {
         named: &[],
         max_unscored: MAX_UNSCORED,
         undecided: UndecidedPolicy::Pass,
         baseline: None,
     };
     let rules = ["tokens_sent@x > 1", "tokens_sent@x < 1"].map(|rule| parse(rule).unwrap());
-    let gate = check(&report, &rules, &terms).unwrap();
+    let gate = check(&report, &rules, &settings).unwrap();
     assert_eq!((gate.rules.len(), gate.undecided), (2, UndecidedPolicy::Pass));
     for check in gate.rules.iter().flat_map(|rule| &rule.checks) {
         assert_eq!(check.finding, CheckOutcome::Missing);
@@ -480,10 +484,8 @@ fn losses_and_answers_are_quality_but_sizes_not() {
     let known = |id: &str| measures::find(id).ok().unwrap();
     for (id, quality, of_answers) in [
         ("recall", true, true),
-        ("retention", true, true),
         ("reference_recall", true, false),
         ("cost_usd_refetch", true, false),
-        ("refetch_tokens", true, false),
         ("cost_usd", false, false),
         ("tokens_sent", false, false),
         ("sessions", false, false),
@@ -491,8 +493,6 @@ fn losses_and_answers_are_quality_but_sizes_not() {
         assert_eq!(known(id).is_quality(), quality, "{id}");
         assert_eq!(known(id).rests_on_questions(), of_answers, "{id}");
     }
-    assert_eq!(measures::by_kind().collect::<Vec<_>>(), ["recall", "continuity"]);
     let help = parse("cost_usd[fact] < 1").unwrap_err().help;
-    assert_eq!(help, "only recall and continuity are");
-    assert!(known("first_miss").is_median_wait() && !known("facts_kept").is_median_wait());
+    assert_eq!(help, "only `continuity` is");
 }

@@ -9,15 +9,14 @@
 use std::collections::BTreeMap;
 
 use super::references::reads;
-use crate::money::{AS_BILLED, Account, Cached, WITHOUT_STORAGE, bill_of, known};
+use crate::money::{AS_BILLED, Account, Cached, WITHOUT_STORAGE, known};
 use crate::spec::{Basis, CellInput, Contribution, Pool, Spec};
 use recap_core::model::{
-    Absent, Bill, Buckets, Cell, Measure, PromptBill, RECORDED, RequestBill, catalogue,
+    Absent, Buckets, Cell, Measure, PromptBill, RECORDED, RequestBill, catalogue,
 };
 
 /// The measures of this subject.
 pub(super) const ALL: &[Spec] = &[
-    PREFILL_SAVED,
     COST,
     HEAD_BREAKPOINT,
     COMPACTIONS,
@@ -27,7 +26,6 @@ pub(super) const ALL: &[Spec] = &[
     SIDECHAINS,
     CACHE_HIT_RATE,
     CACHE_BREAKS,
-    REWRITTEN,
     BUT_STORAGE,
 ];
 
@@ -39,27 +37,29 @@ const fn ratio(measure: &'static Measure, compute: fn(&CellInput<'_>) -> Contrib
     Spec::of_cell(measure, Pool::RatioOfSums, Basis::Bill, compute)
 }
 
-fn session(sample: &CellInput<'_>, cached: Cached) -> Contribution {
-    known(sample.account(), |mut account| account.session(cached))
+fn session(input: &CellInput<'_>, cached: Cached) -> Contribution {
+    known(input.account(), |mut account| account.session(cached))
 }
 
 /// The bill with the events of the recording's cache. Ranking uses this one.
-const COST: Spec = spec(catalogue::COST_USD, |sample| session(sample, AS_BILLED));
+const COST: Spec = spec(catalogue::COST_USD, |input| session(input, AS_BILLED)).in_pairs(|input| {
+    let dollars = input.account().ok().and_then(|mut account| account.by_request().ok());
+    dollars.unwrap_or_default().into_iter().map(Some).collect()
+});
 
 /// The bill without the storage of explicit caches: what is known of it where
 /// that has no price. It is never held against another bill.
 const BUT_STORAGE: Spec =
-    spec(catalogue::COST_USD_WITHOUT_STORAGE, |sample| session(sample, WITHOUT_STORAGE));
+    spec(catalogue::COST_USD_WITHOUT_STORAGE, |input| session(input, WITHOUT_STORAGE));
 
 /// The bill with the first breakpoint at the other position where agents may
 /// set it.
-const HEAD_BREAKPOINT: Spec = spec(catalogue::COST_HEAD_BREAKPOINT_USD, |sample| {
-    session(sample, PromptBill::head_breakpoint)
-});
+const HEAD_BREAKPOINT: Spec =
+    spec(catalogue::COST_HEAD_BREAKPOINT_USD, |input| session(input, PromptBill::head_breakpoint));
 
 /// The part of the bill for the calls of compactions.
-const COMPACTIONS: Spec = spec(catalogue::COMPACTION_COST_USD, |sample| {
-    known(sample.account(), |mut account| account.compactions(AS_BILLED))
+const COMPACTIONS: Spec = spec(catalogue::COMPACTION_COST_USD, |input| {
+    known(input.account(), |mut account| account.compactions(AS_BILLED))
 });
 
 /// 1 − the bill / the bill of `full` at the same window under the same agent
@@ -67,16 +67,16 @@ const COMPACTIONS: Spec = spec(catalogue::COMPACTION_COST_USD, |sample| {
 /// frequent. If `full` is larger than the window, its bill is hypothetical, and
 /// `cost_savings_vs_recorded` is the relevant figure.
 const SAVINGS: Spec =
-    ratio(catalogue::COST_SAVINGS, |sample| against(sample, sample.full, Absent::NoBillOfFull));
+    ratio(catalogue::COST_SAVINGS, |input| against(input, input.full, Absent::NoBillOfFull));
 
 /// Savings against what the recorded agent really sent.
-const SAVINGS_VS_RECORDED: Spec = ratio(catalogue::COST_SAVINGS_VS_RECORDED, |sample| {
-    against(sample, sample.recorded, Absent::NoBillOfRecorded)
+const SAVINGS_VS_RECORDED: Spec = ratio(catalogue::COST_SAVINGS_VS_RECORDED, |input| {
+    against(input, input.recorded, Absent::NoBillOfRecorded)
 });
 
-fn against<'a>(sample: &CellInput<'a>, other: Option<&'a Cell>, missing: Absent) -> Contribution {
+fn against<'a>(input: &CellInput<'a>, other: Option<&'a Cell>, missing: Absent) -> Contribution {
     let Some(other) = other else { return Contribution::Absent(missing) };
-    let both = sample.account().and_then(|own| Ok((own, sample.account_beside(other)?)));
+    let both = input.account().and_then(|own| Ok((own, input.account_beside(other)?)));
     let (mut own, mut other) = match both {
         Ok(both) => both,
         Err(reason @ Absent::Price(_)) => return Contribution::Absent(reason),
@@ -91,12 +91,11 @@ fn against<'a>(sample: &CellInput<'a>, other: Option<&'a Cell>, missing: Absent)
 }
 
 /// Tokens read from the cache / tokens sent, over the session's requests.
-const CACHE_HIT_RATE: Spec = ratio(catalogue::CACHE_HIT_RATE, |sample| {
-    let read = of_requests(sample, |request| request.prompt.billed.read);
-    let sent = of_requests(sample, |request| request.prompt.billed.prompt());
+const CACHE_HIT_RATE: Spec = ratio(catalogue::CACHE_HIT_RATE, |input| {
+    let read = of_requests(input, |request| request.prompt.billed.read);
+    let sent = of_requests(input, |request| request.prompt.billed.prompt());
     match read.and_then(|read| Ok((read, sent?))) {
-        Ok((_, 0.0)) => Contribution::Absent(Absent::NothingBilled),
-        Ok((read, sent)) => Contribution::Fraction { of: read, to: sent },
+        Ok((read, sent)) => Contribution::fraction(read, sent, Absent::NothingBilled),
         Err(reason) => Contribution::Unknown(reason),
     }
 });
@@ -104,38 +103,31 @@ const CACHE_HIT_RATE: Spec = ratio(catalogue::CACHE_HIT_RATE, |sample| {
 /// Requests whose prompt differs from the previous one before the end of the
 /// latter.
 const CACHE_BREAKS: Spec =
-    Spec::of_cell(catalogue::CACHE_BREAKS, Pool::Sum, Basis::Requests, |sample| {
-        Contribution::One(sample.rows.requests.iter().filter(|row| row.cache_break).count() as f64)
+    Spec::of_cell(catalogue::CACHE_BREAKS, Pool::Sum, Basis::Requests, |input| {
+        Contribution::One(input.rows.requests.iter().filter(|row| row.cache_break).count() as f64)
     });
 
-/// Tokens that were billed as uncached although they would otherwise have been
-/// read.
-const REWRITTEN: Spec = spec(catalogue::REWRITTEN_TOKENS, |sample| {
-    of_requests(sample, |request| request.rewritten)
-        .map_or_else(Contribution::Unknown, Contribution::One)
-});
-
-fn of_requests(sample: &CellInput<'_>, tokens: fn(&RequestBill) -> u64) -> Result<f64, Absent> {
-    Ok(sample.cached()?.requests.iter().flatten().map(tokens).sum::<u64>() as f64)
+fn of_requests(input: &CellInput<'_>, tokens: fn(&RequestBill) -> u64) -> Result<f64, Absent> {
+    Ok(input.cached()?.requests.iter().flatten().map(tokens).sum::<u64>() as f64)
 }
 
 /// An upper estimate of the bill. The recorded agent does not notice what a
 /// strategy lost, so the plain bill contains no cost for fetching it again. Here
 /// every loss is fetched again: each request with a lost reference that was in a
 /// tool result is followed by one more request, which reads its context again
-/// from the cache, receives the smallest such results uncached (as
-/// `refetch_tokens` counts) and writes [`ASKING`] tokens to request them.
-const REFETCH: Spec = spec(catalogue::COST_USD_REFETCH, |sample| {
-    known(sample.account(), |account| with_refetch(sample, account))
+/// from the cache, receives the smallest such results uncached and
+/// writes [`ASKING`] tokens to request them.
+const REFETCH: Spec = spec(catalogue::COST_USD_REFETCH, |input| {
+    known(input.account(), |account| with_refetch(input, account))
 });
 
 /// Tokens that the agent writes to fetch a result (reference §2).
 const ASKING: u64 = 150;
 
-fn with_refetch(sample: &CellInput<'_>, mut account: Account<'_>) -> Result<f64, Absent> {
+fn with_refetch(input: &CellInput<'_>, mut account: Account<'_>) -> Result<f64, Absent> {
     let mut usd = account.session(AS_BILLED)?;
     let mut fetched: BTreeMap<u32, u64> = BTreeMap::new();
-    for (request, tokens) in reads(sample) {
+    for (request, tokens) in reads(input) {
         *fetched.entry(request).or_default() += tokens;
     }
     for (request, tokens) in fetched {
@@ -143,8 +135,7 @@ fn with_refetch(sample: &CellInput<'_>, mut account: Account<'_>) -> Result<f64,
         let Some(billed) = billed.filter(|billed| account.is_priced(billed)) else { continue };
         let read = billed.prompt.billed.prompt();
         let prompt = Buckets { read, write: tokens, ..Buckets::default() };
-        usd +=
-            account.price(billed, &prompt, ASKING, sample.facts.requests[request as usize].at)?;
+        usd += account.price(billed, &prompt, ASKING, input.facts.requests[request as usize].at)?;
     }
     Ok(usd)
 }
@@ -154,48 +145,21 @@ fn with_refetch(sample: &CellInput<'_>, mut account: Account<'_>) -> Result<f64,
 /// and the savings. It is priced as recorded: by the reported usage, at the model
 /// that the request names; if that has no price, at the model that was billed
 /// instead, or else at the agent model.
-const SIDECHAINS: Spec = spec(catalogue::SIDECHAIN_COST_USD, |sample| {
-    sidechains(sample).map_or_else(Contribution::Unknown, Contribution::One)
+const SIDECHAINS: Spec = spec(catalogue::SIDECHAIN_COST_USD, |input| {
+    sidechains(input).map_or_else(Contribution::Unknown, Contribution::One)
 });
 
-fn sidechains(sample: &CellInput<'_>) -> Result<f64, Absent> {
-    let requests = sample.facts.sidechains.iter().map(|(at, named, usage)| {
-        let model = match (sample.bill(), named) {
+fn sidechains(input: &CellInput<'_>) -> Result<f64, Absent> {
+    let requests = input.facts.sidechains.iter().map(|(at, named, usage)| {
+        let model = match (input.bill(), named) {
             (Ok(bill), _) if bill.billed_as != RECORDED => &bill.model,
             (_, Some(model)) => model,
             (bill, None) => &bill?.model,
         };
-        let prices = sample.terms.prices.priced(model);
+        let prices = input.prices.priced(model);
         let prices = prices.ok_or_else(|| Absent::Price(model.clone()))?;
         let usd = prices.standard().request_usd(&Buckets::from(usage), usage.output, *at);
         usd.ok_or_else(|| Absent::Price(model.clone()))
     });
     requests.sum()
-}
-
-/// Time for reading prompts that providers save compared with `full` (reference
-/// §3), modelled from the profile's speed: uncached tokens take time, tokens read
-/// from the cache take none. It is negative if cache breaks cost more time than
-/// the strategy saves.
-const PREFILL_SAVED: Spec = spec(catalogue::PREFILL_MS_SAVED, prefill_saved);
-
-fn prefill_saved(sample: &CellInput<'_>) -> Contribution {
-    let Some(full) = sample.full.and_then(Cell::rows) else {
-        return Contribution::Absent(Absent::NoBillOfFull);
-    };
-    let per_second = sample.terms.profile.prefill_per_s;
-    if per_second <= 0.0 {
-        return Contribution::Absent(Absent::NoReadingSpeed);
-    }
-    let bills = sample.cached().and_then(|own| Ok((own, bill_of(full, sample.billing_model)?)));
-    match bills {
-        Ok((own, full)) => Contribution::One((fresh(full) - fresh(own)) / per_second * 1_000.0),
-        Err(reason) => Contribution::Unknown(reason),
-    }
-}
-
-/// Tokens that were not read from a cache.
-fn fresh(bill: &Bill) -> f64 {
-    let billed = bill.requests.iter().flatten().map(|request| request.prompt.billed);
-    billed.map(|prompt| (prompt.uncached + prompt.written()) as f64).sum()
 }

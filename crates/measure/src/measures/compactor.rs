@@ -3,7 +3,7 @@
 //! Waits (reference §3) are only the latency of that model. Each request before
 //! which something was compacted has one wait: the sum over compactions in the
 //! foreground, 0 if no model was called. Compactions in the background cause no
-//! wait and are summed separately. If the times of a row have different sources,
+//! wait. If the times of a row have different sources,
 //! none of these figures is printed (`sources`).
 //!
 //! Unusable replies (how-it-works §47) are those from which nothing about the strategy can be
@@ -13,11 +13,12 @@
 use std::collections::BTreeMap;
 
 use crate::spec::{Basis, CellInput, Contribution, Pool, Spec};
-use recap_core::model::{Absent, CompactionRow, Fallbacks, Measure, UnusableReplies, catalogue};
+use recap_core::model::{
+    Absent, CompactionRow, Fallbacks, Measure, ReplyFacts, UnusableReplies, catalogue,
+};
 
 /// The measures of this subject.
-pub(super) const ALL: &[Spec] =
-    &[UNUSABLE_REPLIES, UNUSABLE_SHARE, FALLBACK_SHARE, P50, P95, MAX, SUM, BACKGROUND];
+pub(super) const ALL: &[Spec] = &[UNUSABLE_REPLIES, P95, SUM];
 
 const fn spec(
     measure: &'static Measure,
@@ -27,35 +28,22 @@ const fn spec(
     Spec::of_cell(measure, pool, Basis::Requests, compute)
 }
 
-/// Median of the waits.
-const P50: Spec = spec(catalogue::BLOCKING_MS_P50, Pool::Percentile(50), listed);
-
 /// 95th percentile of the waits.
 const P95: Spec = spec(catalogue::BLOCKING_MS_P95, Pool::Percentile(95), listed);
 
-/// The longest wait of all cells.
-const MAX: Spec = spec(catalogue::BLOCKING_MS_MAX, Pool::Max, |sample| match listed(sample) {
-    Contribution::Many(waits) => Contribution::One(waits.into_iter().fold(0.0, f64::max)),
-    other => other,
-});
-
 /// The sum of all waits.
-const SUM: Spec = spec(catalogue::BLOCKING_MS_SUM, Pool::Sum, |sample| {
-    total(sample, |compaction| !compaction.background)
-});
-
-/// Time of compactions in the background.
-const BACKGROUND: Spec = spec(catalogue::BACKGROUND_MS, Pool::Sum, |sample| {
-    total(sample, |compaction| compaction.background)
+const SUM: Spec = spec(catalogue::BLOCKING_MS_SUM, Pool::Sum, |input| {
+    let waiting = input.compactions().filter(|compaction| !compaction.background);
+    let times: Option<Vec<f64>> = waiting.map(latency).collect();
+    times.map_or_else(not_timed, |times| Contribution::One(times.iter().sum()))
 });
 
 /// Every column of times that depends on the latency of models.
-pub(crate) const WAITS: [&str; 5] =
-    [P50.measure.id, P95.measure.id, MAX.measure.id, SUM.measure.id, BACKGROUND.measure.id];
+pub(crate) const WAITS: [&str; 2] = [P95.measure.id, SUM.measure.id];
 
-fn listed(sample: &CellInput<'_>) -> Contribution {
+fn listed(input: &CellInput<'_>) -> Contribution {
     let mut waits: BTreeMap<u32, f64> = BTreeMap::new();
-    for compaction in sample.compactions() {
+    for compaction in input.compactions() {
         let Some(latency) = latency(compaction) else { return not_timed() };
         let wait = waits.entry(compaction.request).or_default();
         *wait += if compaction.background { 0.0 } else { latency };
@@ -64,12 +52,6 @@ fn listed(sample: &CellInput<'_>) -> Contribution {
         return Contribution::Absent(Absent::NoCompaction);
     }
     Contribution::Many(waits.into_values().collect())
-}
-
-fn total(sample: &CellInput<'_>, counts: fn(&CompactionRow) -> bool) -> Contribution {
-    let times: Option<Vec<f64>> =
-        sample.compactions().filter(|compaction| counts(compaction)).map(latency).collect();
-    times.map_or_else(not_timed, |times| Contribution::One(times.iter().sum()))
 }
 
 /// Latency of a compaction; 0 if no model was called.
@@ -82,33 +64,19 @@ fn not_timed() -> Contribution {
 }
 
 /// Number of unusable replies.
-const UNUSABLE_REPLIES: Spec = spec(catalogue::UNUSABLE_REPLIES, Pool::Sum, |sample| {
-    Contribution::One(replies(sample).unusable as f64)
+const UNUSABLE_REPLIES: Spec = spec(catalogue::UNUSABLE_REPLIES, Pool::Sum, |input| {
+    let mut found = UnusableReplies::default();
+    input.replies().for_each(|reply| found.add(reply, input.repeated));
+    Contribution::One(found.unusable as f64)
 });
 
-/// Share of unusable replies among all replies.
-const UNUSABLE_SHARE: Spec =
-    spec(catalogue::UNUSABLE_SHARE, Pool::RatioOfSums, |sample| match replies(sample) {
-        UnusableReplies { replies: 0, .. } => Contribution::Absent(Absent::CompactorNotAsked),
-        found => Contribution::Fraction { of: found.unusable as f64, to: found.replies as f64 },
-    });
+impl<'a> CellInput<'a> {
+    /// The replies of the compactor in the cell and at its cuts.
+    pub(crate) fn replies(&self) -> impl Iterator<Item = &'a ReplyFacts> + use<'a> {
+        let of_session = self.rows.compactions.iter().flat_map(|compaction| &compaction.replies);
+        of_session.chain(self.exams.replies(self.cell))
+    }
 
-fn replies(sample: &CellInput<'_>) -> UnusableReplies {
-    let mut found = UnusableReplies::default();
-    let replies = sample.rows.compactions.iter().flat_map(|compaction| &compaction.replies);
-    let at_cuts = sample.exams.replies(sample.cell);
-    replies.chain(at_cuts).for_each(|reply| found.add(reply, sample.repeated));
-    found
-}
-
-/// Share of the compactions that asked the compactor and fell back.
-const FALLBACK_SHARE: Spec =
-    spec(catalogue::FALLBACK_SHARE, Pool::RatioOfSums, |sample| match sample.fallbacks() {
-        Fallbacks { asked: 0, .. } => Contribution::Absent(Absent::CompactorNotAsked),
-        found => Contribution::Fraction { of: found.fell_back as f64, to: found.asked as f64 },
-    });
-
-impl CellInput<'_> {
     /// The compactions of the cell and of its cuts, by whether they fell back.
     pub(crate) fn fallbacks(&self) -> Fallbacks {
         let mut found = Fallbacks::among(&self.rows.compactions);

@@ -78,13 +78,6 @@ impl CellBuilder {
         self
     }
 
-    pub fn estimates(mut self, estimates: &[Option<u64>]) -> Self {
-        for (row, estimate) in Arc::make_mut(&mut self.rows.requests).iter_mut().zip(estimates) {
-            row.estimated = *estimate;
-        }
-        self
-    }
-
     pub fn overflow(mut self, request: usize) -> Self {
         Arc::make_mut(&mut self.rows.requests)[request].overflow = true;
         self

@@ -31,24 +31,10 @@ pub(super) fn asked() -> Report {
         let kept = points / 100.0 * 0.8;
         let known = [
             ("continuity", points),
-            ("continuity_fact", points),
+            ("continuity_fact", points / 2.0),
             ("recall", kept + 0.05),
-            ("recall_fact", 0.125),
             ("questions", 3.0),
-            ("exposed", 0.88),
-            ("kept", kept),
-            ("continuity_lost", 0.8 - kept),
-            ("gained", 0.05),
-            ("neither", 0.15),
-            ("evidence_verbatim", 0.25),
-            ("evidence_edited", 0.5),
-            ("evidence_folded", 0.0),
             ("evidence_gone", 0.25),
-            ("lost", 0.3),
-            ("garbled", 0.004),
-            ("unused", 0.1),
-            ("recall_verbatim", 0.7),
-            ("recall_verbatim_full", 0.74),
         ];
         for (id, x) in known {
             row.values.insert(id.to_owned(), Value::Known(x));
@@ -98,7 +84,7 @@ fn continuity_leads_table_with_interval_and_basis() {
     ] {
         assert!(row.contains(words), "{words} is not in {row}");
     }
-    assert!(page.contains("Where a row says nothing else: 3 questions, 3 sessions, 88 % exposed."));
+    assert!(page.contains("Where a row says nothing else: 3 questions, 3 sessions."));
     assert!(row_of(&page, "id=\"comparison\"", "full").contains("<b>100</b>"), "A/A");
     assert!(row_of(&page, "id=\"comparison\"", "empty").contains("<b>0</b>"));
 }
@@ -115,18 +101,14 @@ fn a_row_without_continuity_says_why() {
 }
 
 #[test]
-fn the_bars_are_the_shares_of_the_summary() {
+fn the_bar_is_the_continuity_of_the_summary() {
     let page = page(&asked(), None);
     let first = row_of(&page, "Questions: what can still be answered", "prune");
-    let others = row_of(&page, "worst kind: continuity", "prune");
-    let row = format!("{first}{others}").replace('\u{A0}', " ");
+    let row = first.replace('\u{A0}', " ");
     for words in [
-        "kept 49 %, lost 31 %, gained 5 %, neither 15 %",
-        "class=\"piece-kept\" style=\"width:49.1%\"",
-        "class=\"piece-lost\" style=\"width:30.9%\"",
-        "verbatim 25 %, edited 50 %, gone 25 %",
-        "lost 30 %, garbled &#60;1 %, unused 10 %",
-        "class=\"piece-garbled\" style=\"width:0.4%\"",
+        "kept 61 %, lost 39 %",
+        "class=\"piece-kept\" style=\"width:61.4%\"",
+        "class=\"piece-lost\" style=\"width:38.6%\"",
     ] {
         assert!(row.contains(words), "{words} is not in {row}");
     }
@@ -143,17 +125,18 @@ fn only_kind_with_ten_questions_can_be_worst() {
     assert_eq!(worst(&report), "–", "three questions say nothing");
     let asked = report.sessions[0].questions[0].clone();
     report.sessions[0].questions.extend(vec![asked; 7]);
-    assert_eq!(worst(&report), "fact: 61");
+    assert_eq!(worst(&report), "fact: 31");
 }
 
 #[test]
-fn recall_by_kind_says_how_many_were_asked() {
+fn continuity_by_kind_says_how_many_were_asked() {
     let page = page(&asked(), None);
     let table = page.split_once("worst kind: continuity").unwrap().1;
-    assert!(table.contains("recall, fact <small>n&nbsp;3</small>"));
-    assert!(!table.contains("recall, temporal "), "only kinds that occur");
+    assert!(table.contains(">fact <small>n&nbsp;3</small>"));
+    assert!(!table.contains(">temporal "), "only kinds that occur");
     let row = table.split("<tr ").find(|row| row.contains("<bdi>prune</bdi>")).unwrap();
-    assert!(row.contains("<td class=\"number\">12 %</td>"), "{row}");
+    assert!(row.contains("<td class=\"number\">31</td>"), "{row}");
+    assert!(row.contains("<td class=\"number\">25 %</td>"), "evidence gone: {row}");
 }
 
 /// Takes a row's number apart, as `questions.js` does.

@@ -31,10 +31,10 @@ fn ruled(undecided: UndecidedPolicy) -> Report {
     let mut report = Kit::default().report();
     for row in &mut report.rows {
         let recall = match row.strategy.as_str() {
-            "empty" => Value::Absent(Absent::NoneOfKindGraded),
+            "empty" => Value::Absent(Absent::NoneGraded),
             _ => Value::Known(0.714),
         };
-        row.values.insert("recall_fact".to_owned(), recall);
+        row.values.insert("continuity_fact".to_owned(), recall);
     }
     let about = |measure: &str, rule: &str, checks: Vec<(&str, CheckOutcome, &str)>| RuleFindings {
         rule: rule.to_owned(),
@@ -54,7 +54,7 @@ fn ruled(undecided: UndecidedPolicy) -> Report {
         undecided,
         rules: vec![
             about("reference_recall", "reference_recall < 0.9", recall),
-            about("recall_fact", "recall_fact < 0.8", fact),
+            about("continuity_fact", "continuity_fact < 0.8", fact),
         ],
     });
     report
@@ -145,8 +145,8 @@ fn cases_pair_rules_with_rows_kinds_with_strategies() {
         row("reference_recall < 0.9", "fifo"),
         "skipped: undecided: 0.40, between 0.36 and 0.44"
     );
-    assert_eq!(row("recall_fact < 0.8", "prune"), "passed");
-    assert_eq!(row("recall_fact < 0.8", "sliding-window"), "error: no such row");
+    assert_eq!(row("continuity_fact < 0.8", "prune"), "passed");
+    assert_eq!(row("continuity_fact < 0.8", "sliding-window"), "error: no such row");
     let kind = |window: &str, strategy: &str| {
         on(&format!("my-sessions at {window}"), &format!("{strategy}: fact"))
     };
@@ -154,11 +154,11 @@ fn cases_pair_rules_with_rows_kinds_with_strategies() {
     assert_eq!(kind("25 %", "fifo"), "failure: 0.71 is below 0.8");
     assert_eq!(kind("200k", "fifo"), "passed", "the rule speaks of the other window");
     assert_eq!(kind("25 %", "sliding-window"), "error: no such row");
-    assert_eq!(kind("25 %", "empty"), "skipped: no question of this kind was graded");
+    assert_eq!(kind("25 %", "empty"), "skipped: no question was graded");
     assert_eq!(on("my-sessions at 200k", "fifo: every cell runs through"), "error: 1 cell failed");
     // 5 checks; 6 strategies at 2 windows; 1 failed cell.
     assert_eq!(all.len(), 5 + 12 + 1);
-    assert!(xml.contains("<system-out>recall 71 % over 3 questions</system-out>"), "{xml}");
+    assert!(xml.contains("<system-out>continuity 1 over 3 questions</system-out>"), "{xml}");
 }
 
 #[test]
@@ -202,7 +202,7 @@ fn any_text_at_all_makes_well_formed_xml() {
         row.dataset = HOSTILE.to_owned();
         row.failed = vec![HOSTILE.to_owned()];
         row.values
-            .insert("recall_fact".to_owned(), Value::Absent(Absent::Price(HOSTILE.to_owned())));
+            .insert("continuity_fact".to_owned(), Value::Absent(Absent::Price(HOSTILE.to_owned())));
     }
     report.sessions.iter_mut().for_each(|t| t.dataset = HOSTILE.to_owned());
     for rule in &mut report.gate.as_mut().unwrap().rules {

@@ -62,9 +62,9 @@ fn unusable_replies_are_noted_wherever_the_row_stands() {
     let mut report = Kit::default().report();
     for row in report.rows.iter_mut().filter(|row| row.strategy == "prune") {
         (row.row_kind, row.rank, row.verdict) = (RowKind::Unusable, None, None);
-        row.values.insert("unusable_share".into(), Value::Known(0.3));
+        row.values.insert("unusable_replies".into(), Value::Known(30.0));
     }
-    let why = "not ranked: 30 % of replies unusable";
+    let why = "not ranked: 30 unusable replies";
     assert!(wide(&report, 160).contains(why), "{}", wide(&report, 160));
     let text = file(&report, "report.md");
     let folded = text.find("without a rank").unwrap();

@@ -75,8 +75,8 @@ const DOLLARS: Across = Across {
 };
 /// In a run without prices.
 const TOKENS: Across = Across {
-    axis: "mean tokens of a request (no price is known)",
-    read: |row| row.number(catalogue::MEAN_TOKENS),
+    axis: "tokens sent (no price is known)",
+    read: |row| row.number(catalogue::TOKENS_SENT),
     show: number::tokens,
 };
 
@@ -330,6 +330,6 @@ mod tests {
                 .insert("cost_usd".to_owned(), Value::Absent(recap_core::model::Absent::SomePrice));
         }
         let picture = pictured(&report).unwrap();
-        assert_eq!(picture.axes[0], "mean tokens of a request (no price is known)");
+        assert_eq!(picture.axes[0], "tokens sent (no price is known)");
     }
 }

@@ -49,8 +49,6 @@ pub(super) struct Cuts {
     quiet: Vec<Group>,
     /// What the lines of the rows are; nothing where none has one.
     spread: Option<&'static str>,
-    /// What is kept by distance from the cut; absent without a figure.
-    distance: Option<Table>,
     /// What is still answered, by kind of question; absent without questions.
     questions: Option<Table>,
     /// Some of these questions with their answers, where words may be shown.
@@ -163,13 +161,6 @@ const FOUND: [ReferenceState; 6] = [
     ReferenceState::Lost,
 ];
 
-/// Requests from the cut to the use of a fact.
-const DISTANCES: [(&str, &Measure); 3] = [
-    ("1-5", catalogue::FACTS_KEPT_1_5),
-    ("6-20", catalogue::FACTS_KEPT_6_20),
-    ("21-40", catalogue::FACTS_KEPT_21_40),
-];
-
 /// Nothing where the run has no cuts, or no fact was needed at them.
 pub(super) fn cuts(source: &RenderInput<'_>, cells: &Cells<'_>) -> Option<Cuts> {
     let report = source.report;
@@ -186,7 +177,6 @@ pub(super) fn cuts(source: &RenderInput<'_>, cells: &Cells<'_>) -> Option<Cuts> 
         groups: shown,
         quiet,
         spread: compared.iter().find_map(|row| Some(spread(row)?.2)),
-        distance: distance(&compared),
         questions: questions(&report.answered_at_cuts),
         listed: listed(source, cells),
         uncut: uncut(report),
@@ -369,29 +359,6 @@ impl Cuts {
         let listed = self.listed.iter().flat_map(|listed| &listed.sessions);
         listed.into_iter().any(|own| own.at == *session)
     }
-}
-
-/// What is kept by distance from the cut.
-fn distance(rows: &[&StrategyRow]) -> Option<Table> {
-    let cell = |share: Option<f64>| Cell {
-        share: share.map_or_else(|| "–".to_owned(), number::percent),
-        counts: String::new(),
-    };
-    let known = |row: &&&StrategyRow| DISTANCES.iter().any(|(_, of)| row.number(of).is_some());
-    let row = |row: &&StrategyRow| TableRow {
-        name: plain::line(&row.strategy),
-        class: class(row.row_kind),
-        cells: DISTANCES.iter().map(|(_, of)| cell(row.number(of))).collect(),
-    };
-    let rows: Vec<TableRow> = rows.iter().filter(known).map(row).collect();
-    (!rows.is_empty()).then(|| Table {
-        id: "distance",
-        title: "By distance from the cut",
-        about: "requests from the cut to the one that uses the fact: the first is the one right \
-                after the compaction",
-        heads: DISTANCES.iter().map(|(name, _)| ((*name).to_owned(), String::new())).collect(),
-        rows,
-    })
 }
 
 /// The questions that the whole conversation answers right, by kind.

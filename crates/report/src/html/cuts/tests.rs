@@ -72,16 +72,6 @@ fn cuts_with_nothing_examined_have_no_section() {
 }
 
 #[test]
-fn share_kept_by_distance_agrees_with_measures() {
-    let cuts = made(false);
-    let distance = cuts.distance.unwrap();
-    let heads: Vec<&str> = distance.heads.iter().map(|(name, _)| name.as_str()).collect();
-    assert_eq!(heads, ["1-5", "6-20", "21-40"]);
-    let full: Vec<&str> = distance.rows[0].cells.iter().map(|cell| cell.share.as_str()).collect();
-    assert_eq!(full, ["100 %", "50 %", "–"]);
-}
-
-#[test]
 fn questions_by_kind_count_only_those_full_answers() {
     let kinds = |plan, artifact: Option<u64>| {
         let of = |after| Answered { before: 5, after: after as f64 };
@@ -144,7 +134,6 @@ fn page_explains_cuts_and_leads_with_facts_kept() {
         "only questions can tell",
         "<i>tokens after the cut</i>",
         "class=\"fa\" style=\"left:",
-        "By distance from the cut",
     ] {
         assert!(section.contains(words), "{words} is not in {section}");
     }

@@ -1,10 +1,9 @@
-//! What became of the answers: the four outcomes of continuity, where the
-//! evidence went, why wrong answers are wrong, and recall by kind of question
-//! (reference §4 and §5).
+//! What became of the answers: continuity, over all questions and by their kind, and whether
+//! their evidence is still sent (reference §4 and §5).
 
 use crate::html::table;
 use crate::{block, number, plain};
-use recap_core::model::{Measure, QuestionKind, Report, StrategyRow, catalogue};
+use recap_core::model::{QuestionKind, Report, StrategyRow, catalogue};
 
 /// Fewest questions of a kind before it can be called the worst (reference §5).
 const KIND_QUESTIONS: usize = 10;
@@ -29,19 +28,12 @@ pub(in crate::html) struct Bar {
 pub(in crate::html) struct Row {
     pub(in crate::html) name: String,
     pub(in crate::html) class: &'static str,
-    pub(in crate::html) bars: Vec<Option<Bar>>,
+    pub(in crate::html) bar: Option<Bar>,
+    /// Share of the questions with evidence that is not sent in any form.
+    pub(in crate::html) gone: String,
     pub(in crate::html) worst: String,
-    /// Recall by kind, as the heads stand.
+    /// Continuity by kind, as the heads stand.
     pub(in crate::html) kinds: Vec<String>,
-}
-
-/// What the bars show, in the order of [`Row::bars`].
-pub(in crate::html) struct Head {
-    pub(in crate::html) label: &'static str,
-    pub(in crate::html) about: &'static str,
-    /// Class and name of each piece.
-    pub(in crate::html) pieces: &'static [(&'static str, &'static str)],
-    measures: &'static [&'static Measure],
 }
 
 /// One data set at one window.
@@ -50,54 +42,9 @@ pub(in crate::html) struct Answers {
     pub(in crate::html) rows: Vec<Row>,
 }
 
-/// Every bar.
-pub(in crate::html) static HEADS: [Head; 3] = [
-    Head {
-        label: "before and after",
-        about: "exposed questions: right with the whole conversation (before) and with the strategy (after)",
-        pieces: &[
-            ("kept", "kept: right before and after"),
-            ("lost", "lost: right before, wrong after"),
-            ("gained", "gained: wrong before, right after"),
-            ("neither", "neither: wrong both times"),
-        ],
-        measures: &[
-            catalogue::KEPT,
-            catalogue::CONTINUITY_LOST,
-            catalogue::GAINED,
-            catalogue::NEITHER,
-        ],
-    },
-    Head {
-        label: "where the evidence went",
-        about: "the messages that hold the answer, by the worst that happened to any of them",
-        pieces: &[
-            ("verbatim", "verbatim: all sent as recorded"),
-            ("edited", "edited: part of it replaced"),
-            ("folded", "folded into a summary"),
-            ("gone", "gone: not sent in any form"),
-        ],
-        measures: &[
-            catalogue::EVIDENCE_VERBATIM,
-            catalogue::EVIDENCE_EDITED,
-            catalogue::EVIDENCE_FOLDED,
-            catalogue::EVIDENCE_GONE,
-        ],
-    },
-    Head {
-        label: "why wrong answers are wrong",
-        about: "of the questions that expect a value; what is left of the bar is right",
-        pieces: &[
-            (
-                "lost",
-                "lost: the answer is not findable in the context, or the provider would have refused it",
-            ),
-            ("garbled", "garbled: it is findable, and the whole conversation gets it right"),
-            ("unused", "unused: it is findable, and the whole conversation gets it wrong too"),
-        ],
-        measures: &[catalogue::LOST, catalogue::GARBLED, catalogue::UNUSED],
-    },
-];
+/// Class and name of each piece of a bar.
+pub(in crate::html) const PIECES: [(&str, &str); 2] =
+    [("kept", "kept: right before and after"), ("lost", "lost: right before, wrong after")];
 
 /// Nothing where no question was asked.
 pub(in crate::html) fn answers(report: &Report, block: &block::Block<'_>) -> Option<Answers> {
@@ -121,30 +68,32 @@ pub(in crate::html) fn kinds(report: &Report, dataset: &str) -> Vec<(QuestionKin
 }
 
 fn row(row: &StrategyRow, kinds: &[(QuestionKind, usize)]) -> Row {
-    let recall = |kind: QuestionKind| row.number(catalogue::recall_of(kind));
-    let by_kind = kinds.iter().map(|(kind, _)| recall(*kind));
+    let shown =
+        |figure: Option<f64>, show: fn(f64) -> String| figure.map_or_else(|| "–".to_owned(), show);
+    let by_kind = kinds.iter().map(|(kind, _)| row.number(catalogue::continuity_of(*kind)?));
     Row {
         name: plain::line(&row.strategy),
         class: table::class(row.row_kind),
-        bars: HEADS.iter().map(|head| bar(row, head)).collect(),
+        bar: bar(row),
+        gone: shown(row.number(catalogue::EVIDENCE_GONE), number::percent),
         worst: worst(row, kinds),
-        kinds: by_kind.map(|r| r.map_or_else(|| "–".to_owned(), number::percent)).collect(),
+        kinds: by_kind.map(|points| shown(points, |points| format!("{points:.0}"))).collect(),
     }
 }
 
-fn bar(row: &StrategyRow, head: &Head) -> Option<Bar> {
-    let shares: Vec<f64> =
-        head.measures.iter().map(|measure| row.number(measure)).collect::<Option<_>>()?;
+/// Continuity: the parts of what is right before that are right and wrong after.
+fn bar(row: &StrategyRow) -> Option<Bar> {
+    let kept = row.number(catalogue::CONTINUITY)? / 100.0;
+    let shares = [kept, 1.0 - kept];
     let piece = |((class, _), share): (&(&'static str, _), &f64)| Piece {
         class,
         width: format!("{:.1}", share.clamp(0.0, 1.0) * 100.0),
     };
-    let pieces = head.pieces.iter().zip(&shares).map(piece).collect();
-    let words = head.pieces.iter().zip(&shares).filter(|(_, share)| **share > 0.0);
+    let pieces = PIECES.iter().zip(&shares).map(piece).collect();
+    let words = PIECES.iter().zip(&shares).filter(|(_, share)| **share > 0.0);
     let words: Vec<String> =
         words.map(|((class, _), share)| format!("{class} {}", part(*share))).collect();
-    let kept = part(shares[0]);
-    Some(Bar { pieces, words: words.join(", "), kept })
+    Some(Bar { pieces, words: words.join(", "), kept: part(kept) })
 }
 
 /// A share that is there, never `0 %`, on one line.

@@ -36,7 +36,7 @@ const ASKED: usize = 400;
 #[derive(Template)]
 #[template(path = "questions/questions.html")]
 pub(super) struct Questions {
-    heads: &'static [answers::Head],
+    pieces: [(&'static str, &'static str); 2],
     tables: Vec<Table>,
     /// For the script; see [`Packed`].
     data: String,
@@ -128,7 +128,7 @@ pub(super) fn questions(
     }
     let (data, cut) = listed(&Board { source, cells }, all);
     Some(Questions {
-        heads: &answers::HEADS,
+        pieces: answers::PIECES,
         tables: tables(source, blocks, open),
         data,
         cut,

@@ -67,30 +67,11 @@ const GAIN: Reading = reading(
     number::gain,
     "share kept beyond what the newest messages of the same mean size keep",
 );
-const PARTLY: Reading = Reading {
-    other: Some(|r| {
-        let partial = r.number(catalogue::REFERENCE_PARTIAL)?;
-        let sum = partial + r.number(catalogue::REFERENCE_BARE)?;
-        Some((sum, number::percent(sum)))
-    }),
-    ..reading(
-        "partly kept",
-        catalogue::REFERENCE_PARTIAL,
-        number::percent,
-        "share of which only the last part (a file name without its path) or the bare word without its context is left",
-    )
-};
 const FOR_GOOD: Reading = reading(
     "lost for good",
     catalogue::IRRECOVERABLE,
     number::percent,
     "share of the lost facts that no tool can fetch again, because they never stood in a tool result",
-);
-const REFETCH: Reading = reading(
-    "tokens to refetch",
-    catalogue::REFETCH_TOKENS,
-    number::tokens,
-    "tokens of the tool results to read again for the other lost facts",
 );
 const SENT: Reading = Reading {
     other: Some(|r| {
@@ -238,16 +219,5 @@ pub(super) static BY_REFERENCES: Lead = Lead {
     label: "needed facts kept",
     about: "share of the identifiers that the agent went on to use that are still in the context (0 to 1, more is better), with its interval. full keeps all of them, empty none",
     show: number::percent,
-    readings: &[
-        &GAIN,
-        &PARTLY,
-        &FOR_GOOD,
-        &REFETCH,
-        &COST,
-        &SENT,
-        &WAIT,
-        &PEAK,
-        &COMPACTIONS,
-        &OVER,
-    ],
+    readings: &[&GAIN, &FOR_GOOD, &COST, &SENT, &WAIT, &PEAK, &COMPACTIONS, &OVER],
 };

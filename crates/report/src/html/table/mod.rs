@@ -266,13 +266,11 @@ fn on_questions(row: &StrategyRow) -> Option<String> {
         (row.number(catalogue::QUESTIONS)?, row.number(catalogue::SESSIONS)?);
     let asked = block::counted(questions as usize, "question");
     let sessions = block::counted(sessions as usize, "session");
-    let exposed = row.number(catalogue::EXPOSED);
-    let exposed = exposed.map_or(String::new(), |x| format!(", {} exposed", number::percent(x)));
     let graded = row.number(catalogue::UNSCORED).filter(|missing| *missing > 0.0).map(|missing| {
         // Replicates are averaged.
         format!(" ({} graded)", number::grouped((questions - missing).round() as u64))
     });
-    Some(format!("{asked}{}, {sessions}{exposed}", graded.unwrap_or_default()))
+    Some(format!("{asked}{}, {sessions}", graded.unwrap_or_default()))
 }
 
 /// What a figure of cuts rests on.
@@ -321,11 +319,8 @@ fn idle(row: &StrategyRow) -> Option<String> {
 }
 
 fn by_kind(row: &StrategyRow, kinds: &[QuestionKind]) -> String {
-    let figure = |measure: Option<&Measure>| sort_key(measure.and_then(|of| row.number(of)));
-    let each = kinds.iter().map(|kind| {
-        let (continuity, recall) = (catalogue::continuity_of(*kind), catalogue::recall_of(*kind));
-        format!("{}/{}", figure(continuity), figure(Some(recall)))
-    });
+    let figure = |kind: &QuestionKind| row.number(catalogue::continuity_of(*kind)?);
+    let each = kinds.iter().map(|kind| sort_key(figure(kind)));
     each.collect::<Vec<String>>().join(" ")
 }
 

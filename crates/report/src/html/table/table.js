@@ -11,7 +11,7 @@
   // What leads a row when no kind of question is chosen.
   const rows = tables.flatMap((table) => [...table.tBodies[0].rows]).map((row) => {
     const cell = row.querySelector(".kept");
-    const kinds = (row.dataset.kinds ?? "").split(" ").map((pair) => pair.split("/"));
+    const kinds = (row.dataset.kinds ?? "").split(" ");
     return { row, cell, kinds, nodes: [...cell.childNodes], sort: cell.dataset.sort };
   });
   const heads = tables.map((table) => {
@@ -22,11 +22,9 @@
 
   const lead = () => {
     const kind = one("by-kind")?.value ?? "";
-    const recall = one("by-figure")?.value === "1";
-    if (one("by-figure")) one("by-figure").disabled = kind === "";
     const name = kind === "" ? "" : one("by-kind").selectedOptions[0].textContent;
     for (const { words, own } of heads) {
-      words.textContent = kind === "" ? own : (recall ? "recall" : "continuity") + ", " + name;
+      words.textContent = kind === "" ? own : "continuity, " + name;
     }
     for (const { cell, kinds, nodes, sort } of rows) {
       if (kind === "") {
@@ -34,11 +32,11 @@
         cell.dataset.sort = sort;
         continue;
       }
-      const text = kinds[Number(kind)]?.[recall ? 1 : 0] ?? "";
+      const text = kinds[Number(kind)] ?? "";
       const x = Number(text);
       cell.dataset.sort = text;
       if (text === "") cell.replaceChildren(make("b", "–"), make("small", "no such question counts here"));
-      else cell.replaceChildren(make("b", recall ? x.toFixed(2) : x.toFixed(0)));
+      else cell.replaceChildren(make("b", x.toFixed(0)));
     }
     for (const table of tables) table.classList.toggle("by-kind", kind !== "");
   };

@@ -1,0 +1,566 @@
+//! The table of session figures: what each session of a run contributes to each measure, in each
+//! row. Rows, intervals, verdicts, pairs of runs and searches over settings are folds of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::ALL;
+use super::asked::kinds_by_dataset;
+use super::billing_models::BillingModels;
+use super::cluster::owner;
+use super::exams::Exams;
+use super::figures::{PackedFigures, averaged};
+use super::measures::{MEASURES, spec_of};
+use super::money;
+use super::spec::{Basis, CellInput, Contribution, Figures, Pool, Spec};
+use recap_billing::pricing::PriceList;
+use recap_core::model::{
+    Absent, Cell, CellOutcome, CellRows, FULL, LatencySource, Manifest, QuestionKind, RECORDED,
+    RepeatedTexts, RowKind, RunResults, SessionFacts, SessionResults, UnusableReplies,
+};
+use recap_core::text::counted;
+
+/// What identifies a row.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct RowKey {
+    /// Name of the data set, or [`ALL`].
+    pub dataset: String,
+    /// Label of the window, as typed.
+    pub window: String,
+    /// As in [`recap_core::model::Bill::billed_as`].
+    pub billing_model: String,
+    /// Id of the strategy.
+    pub strategy: String,
+}
+
+/// A row of one data set, session by session.
+pub(super) struct TableRow {
+    row_kind: RowKind,
+    /// Sessions with a cell that reached its end, by their position in the facts.
+    pub sessions: Vec<usize>,
+    /// For each of [`MEASURES`], the contributions of these sessions.
+    figures: Vec<PackedFigures>,
+    /// For each of [`MEASURES`], the series of these sessions; empty without one.
+    series: Vec<PackedFigures>,
+    /// Sources of the times of its compactions.
+    pub latencies: BTreeSet<LatencySource>,
+    pub failed: Vec<String>,
+    /// Number of its cells that reached their end.
+    cells: u64,
+    /// Sum of the windows of these cells, in tokens.
+    window_tokens: u64,
+    /// Whether one of its cells compacted or hid a message.
+    pub acted: bool,
+    /// Replies of the compactor in all of its cells.
+    pub replies: UnusableReplies,
+}
+
+/// The figures of every session of a run, by the rows of single data sets.
+pub(super) struct SessionTable<'a> {
+    facts: &'a [SessionFacts],
+    rows: BTreeMap<RowKey, TableRow>,
+}
+
+/// Which series a table holds: one figure for each request takes much memory.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum SeriesHeld {
+    /// Those of measures with an interval.
+    OfIntervals,
+    /// All of them, by which two runs are compared.
+    All,
+}
+
+impl SeriesHeld {
+    fn holds(self, spec: &Spec) -> bool {
+        spec.has_interval || self == SeriesHeld::All
+    }
+}
+
+/// Cells of one control of a session, by window.
+type Controls<'a> = BTreeMap<&'a str, &'a Cell>;
+
+/// What the cells of a run are measured with.
+struct Setting<'a> {
+    manifest: &'a Manifest,
+    prices: PriceList,
+    kinds: BTreeMap<String, BTreeSet<QuestionKind>>,
+    /// Repeated texts of the compactor, by strategy and window.
+    repeated: RepeatedTexts,
+    billing_models: &'a BillingModels,
+    series: SeriesHeld,
+}
+
+impl<'a> SessionTable<'a> {
+    /// The table of sorted sessions and all results.
+    pub fn of(
+        manifest: &'a Manifest,
+        facts: &'a [SessionFacts],
+        results: &'a RunResults,
+        billing_models: &'a BillingModels,
+        series: SeriesHeld,
+    ) -> Self {
+        let setting = Setting {
+            manifest,
+            prices: PriceList::from(&manifest.prices),
+            kinds: kinds_by_dataset(facts),
+            repeated: RepeatedTexts::of(results),
+            billing_models,
+            series,
+        };
+        let mut table = SessionTable { facts, rows: BTreeMap::new() };
+        results.iter().for_each(|session| table.add(&setting, &session));
+        table
+    }
+
+    /// The sessions of the run.
+    pub fn facts(&self) -> &'a [SessionFacts] {
+        self.facts
+    }
+
+    /// The rows of single data sets, in the order of their keys.
+    pub fn rows(&self) -> impl Iterator<Item = (&RowKey, &TableRow)> {
+        self.rows.iter()
+    }
+
+    /// The rows of a comparison: those of single data sets, and those of all of them together.
+    pub fn views(&self) -> BTreeMap<RowKey, RowView<'_>> {
+        let mut views: BTreeMap<RowKey, RowView<'_>> = BTreeMap::new();
+        for (key, row) in &self.rows {
+            for dataset in [key.dataset.as_str(), ALL] {
+                let of = RowKey { dataset: dataset.to_owned(), ..key.clone() };
+                let view = || RowView { facts: self.facts, rows: Vec::new() };
+                views.entry(of).or_insert_with(view).rows.push(row);
+            }
+        }
+        views
+    }
+
+    /// Adds the cells of a session to their rows, replicates together.
+    fn add(&mut self, setting: &Setting<'_>, session: &SessionResults<'_>) {
+        let key = |facts: &SessionFacts| {
+            (&*facts.dataset, &*facts.session).cmp(&(session.dataset, session.id))
+        };
+        let position = self.facts.binary_search_by(key).ok();
+        let exams = Exams::of(session.cuts(), setting.manifest);
+        let controls = [FULL, RECORDED].map(|strategy| -> Controls<'_> {
+            let cells = session.cells().iter();
+            let those = cells.filter(|c| c.key.strategy == strategy && c.rows().is_some());
+            those.map(|cell| (cell.key.window.as_str(), cell)).collect()
+        });
+        let place = |cell: &Cell| (cell.key.strategy.clone(), cell.key.window.clone());
+        for replicates in session.cells().chunk_by(|a, b| place(a) == place(b)) {
+            let (mut inputs, mut failed) = (Vec::new(), Vec::new());
+            for cell in replicates {
+                let found = match position {
+                    Some(at) => setting.input(&self.facts[at], cell, &controls, &exams),
+                    None => Err("its session is not among the facts of the run".to_owned()),
+                };
+                match found {
+                    Ok(input) => {
+                        inputs.push(input);
+                        failed.extend(exams.failures(cell));
+                    }
+                    Err(error) => {
+                        let (id, replicate) = (&cell.key.session, cell.key.replicate);
+                        failed.push(format!("{id} (replicate {replicate}): {error}"));
+                    }
+                }
+            }
+            let row_kind = replicates[0].row_kind;
+            let added = Added { position, inputs, failed, row_kind };
+            self.add_replicates(setting, &replicates[0], added);
+        }
+    }
+
+    /// Adds the replicates of a session to its rows, one for each billing model.
+    fn add_replicates(&mut self, setting: &Setting<'_>, cell: &Cell, added: Added<'_>) {
+        let Added { position, inputs, failed, row_kind } = added;
+        let first: Vec<Contribution> =
+            MEASURES.iter().map(|spec| spec.of_session(&inputs)).collect();
+        for (at, billing_model) in setting.billing_models.names().iter().enumerate() {
+            let key = RowKey {
+                dataset: cell.key.dataset.clone(),
+                window: cell.key.window.clone(),
+                billing_model: billing_model.clone(),
+                strategy: cell.key.strategy.clone(),
+            };
+            let row = self.rows.entry(key).or_insert_with(|| TableRow::new(row_kind));
+            row.row_kind = row_kind;
+            row.failed.extend(failed.iter().cloned());
+            let (Some(position), false) = (position, inputs.is_empty()) else { continue };
+            row.sessions.push(position);
+            let inputs: Vec<CellInput<'_>> =
+                inputs.iter().map(|input| CellInput { billing_model, ..*input }).collect();
+            for (nth, spec) in MEASURES.iter().enumerate() {
+                // Only bills differ between billing models.
+                match spec.basis {
+                    Basis::Bill if at > 0 => row.figures[nth].push(&spec.of_session(&inputs)),
+                    _ => row.figures[nth].push(&first[nth]),
+                }
+                if let Some(series) = spec.series.filter(|_| setting.series.holds(spec)) {
+                    let each: Vec<Figures> = inputs.iter().map(series).collect();
+                    row.series[nth].push_series(&averaged(&each));
+                }
+            }
+            inputs.iter().for_each(|input| row.describe(input));
+        }
+    }
+}
+
+/// The replicates of a session under a strategy at a window.
+struct Added<'a> {
+    /// Position of the session in the facts.
+    position: Option<usize>,
+    /// The cells that reached their end.
+    inputs: Vec<CellInput<'a>>,
+    /// What failed, in the order of the cells.
+    failed: Vec<String>,
+    row_kind: RowKind,
+}
+
+impl Setting<'_> {
+    /// The cell with its facts, billed as the first billing model is, if it reached its end and
+    /// fits the facts.
+    fn input<'s>(
+        &'s self,
+        facts: &'s SessionFacts,
+        cell: &'s Cell,
+        [full, recorded]: &[Controls<'s>; 2],
+        exams: &'s Exams<'s>,
+    ) -> Result<CellInput<'s>, String> {
+        let rows = match &cell.outcome {
+            CellOutcome::Done(rows) => rows,
+            CellOutcome::Failed { error } => return Err(error.clone()),
+        };
+        fits(facts, rows).map_err(|unfit| unfit.to_string())?;
+        Ok(CellInput {
+            facts,
+            cell,
+            rows,
+            full: beside(full, facts, cell),
+            recorded: beside(recorded, facts, cell),
+            billing_model: &self.billing_models.names()[0],
+            prices: &self.prices,
+            kinds: &self.kinds[&facts.dataset],
+            exams,
+            repeated: self.repeated.of_row(&cell.key.strategy, &cell.key.window),
+        })
+    }
+}
+
+/// The cell of a control at the window of this cell, if it fits the session
+/// too.
+fn beside<'a>(cells: &Controls<'a>, facts: &SessionFacts, cell: &Cell) -> Option<&'a Cell> {
+    let found = cells.get(cell.key.window.as_str()).copied()?;
+    fits(facts, found.rows()?).is_ok().then_some(found)
+}
+
+impl TableRow {
+    fn new(row_kind: RowKind) -> Self {
+        TableRow {
+            row_kind,
+            sessions: Vec::new(),
+            figures: vec![PackedFigures::default(); MEASURES.len()],
+            series: vec![PackedFigures::default(); MEASURES.len()],
+            latencies: BTreeSet::new(),
+            failed: Vec::new(),
+            cells: 0,
+            window_tokens: 0,
+            acted: false,
+            replies: UnusableReplies::default(),
+        }
+    }
+
+    /// Adds what else is known of a cell.
+    fn describe(&mut self, input: &CellInput<'_>) {
+        let rows = input.rows;
+        self.cells += 1;
+        self.window_tokens += rows.window;
+        input.replies().for_each(|reply| self.replies.add(reply, input.repeated));
+        self.replies.fallbacks += input.fallbacks();
+        self.acted |= !rows.compactions.is_empty() || !rows.loss.is_empty();
+        self.latencies.extend(input.compactions().filter_map(|of| of.latency_source));
+    }
+
+    /// The role of the row, with all of its cells known.
+    pub fn row_kind(&self) -> RowKind {
+        settled(self.row_kind, &self.replies)
+    }
+
+    /// The contribution of each of its sessions to a measure.
+    pub fn contributions(&self, spec: &Spec) -> impl Iterator<Item = (usize, Contribution)> {
+        self.sessions.iter().copied().zip(self.figures[place_of(spec)].contributions())
+    }
+
+    /// The series of each of its sessions for a measure; empty if the table does not hold them.
+    pub fn series(&self, spec: &Spec) -> impl Iterator<Item = (usize, Figures)> {
+        self.sessions.iter().copied().zip(self.series[place_of(spec)].series())
+    }
+}
+
+/// Position of a measure in [`MEASURES`].
+fn place_of(spec: &Spec) -> usize {
+    let place = MEASURES.iter().position(|other| other.id() == spec.id());
+    place.expect("every measure is listed")
+}
+
+/// A row of a comparison: one of a single data set, or those of all together.
+pub(super) struct RowView<'a> {
+    facts: &'a [SessionFacts],
+    /// In the order of their data sets.
+    rows: Vec<&'a TableRow>,
+}
+
+/// What the sessions of a row score in a measure.
+#[derive(Default)]
+pub(super) struct Scores {
+    /// The figure of each session, by its position in the facts; replicates are averaged.
+    pub values: BTreeMap<usize, f64>,
+    /// The facts behind each of these figures; empty if figures are not weighted by them.
+    pub facts: BTreeMap<usize, f64>,
+}
+
+impl<'a> RowView<'a> {
+    /// Its sessions with a cell that reached its end, by their position in the facts.
+    pub fn sessions(&self) -> impl Iterator<Item = usize> {
+        self.rows.iter().flat_map(|row| row.sessions.iter().copied())
+    }
+
+    /// The facts of these sessions.
+    pub fn facts(&self) -> impl Iterator<Item = &'a SessionFacts> {
+        self.sessions().map(|at| &self.facts[at])
+    }
+
+    /// The figure of a measure, or the first reason why there is none.
+    pub fn figure(&self, spec: &Spec) -> Result<f64, Absent> {
+        let each = self.rows.iter().flat_map(|row| row.contributions(spec));
+        spec.pool.over_sessions(each.map(|(at, own)| (owner(&self.facts[at]), own)))
+    }
+
+    /// What its sessions score in a measure.
+    pub fn scores(&self, id: &str) -> Scores {
+        let mut scores = Scores::default();
+        let Some(spec) = spec_of(id) else { return scores };
+        for (at, own) in self.rows.iter().flat_map(|row| row.contributions(spec)) {
+            match own {
+                Contribution::One(value) => drop(scores.values.insert(at, value)),
+                Contribution::Fraction { of, to } => {
+                    scores.values.insert(at, of / to);
+                    if spec.pool == Pool::AtCuts {
+                        scores.facts.insert(at, to);
+                    }
+                }
+                Contribution::Many(_) | Contribution::Absent(_) | Contribution::Unknown(_) => {}
+            }
+        }
+        scores
+    }
+
+    /// The series of its sessions for a measure.
+    pub fn series(&self, id: &str) -> BTreeMap<usize, Figures> {
+        let spec = spec_of(id);
+        spec.into_iter()
+            .flat_map(|spec| self.rows.iter().flat_map(|row| row.series(spec)))
+            .collect()
+    }
+
+    /// What failed, in the order of the cells.
+    pub fn failed(&self) -> Vec<String> {
+        self.rows.iter().flat_map(|row| row.failed.iter().cloned()).collect()
+    }
+
+    /// Sources of the times of its compactions.
+    pub fn latencies(&self) -> BTreeSet<LatencySource> {
+        self.rows.iter().flat_map(|row| row.latencies.iter().copied()).collect()
+    }
+
+    /// Whether one of its cells compacted or hid a message.
+    pub fn acted(&self) -> bool {
+        self.rows.iter().any(|row| row.acted)
+    }
+
+    /// Replies of the compactor in all of its cells.
+    pub fn replies(&self) -> UnusableReplies {
+        let mut all = UnusableReplies::default();
+        self.rows.iter().for_each(|row| all += &row.replies);
+        all
+    }
+
+    /// Mean window of the cells in tokens; 0 without any.
+    pub fn mean_window(&self) -> f64 {
+        let sum: u64 = self.rows.iter().map(|row| row.window_tokens).sum();
+        sum as f64 / self.rows.iter().map(|row| row.cells).sum::<u64>().max(1) as f64
+    }
+
+    /// The role of the row, with all of its cells known.
+    pub fn row_kind(&self) -> RowKind {
+        let last = self.rows.last().map_or(RowKind::Ranked, |row| row.row_kind);
+        settled(last, &self.replies())
+    }
+}
+
+/// The role of a row with these replies of its compactor.
+fn settled(row_kind: RowKind, replies: &UnusableReplies) -> RowKind {
+    let too_many = row_kind == RowKind::Ranked && replies.are_too_many();
+    if too_many { RowKind::Unusable } else { row_kind }
+}
+
+/// Numbers of requests, references and questions.
+type Counts = (usize, usize, usize);
+
+/// Why a cell does not fit its session.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Unfit {
+    /// The cell has other numbers of rows than the session requires.
+    #[error(
+        "the cell has {}, its session {}: it is from another version of the data; run it again",
+        describe(.0), describe(.1)
+    )]
+    Counts(Counts, Counts),
+    /// A row points at something that is not there.
+    #[error("a row of its session points outside it: run it again")]
+    Outside,
+}
+
+fn describe((requests, references, questions): &Counts) -> String {
+    let (requests, references) = (counted(*requests, "request"), counted(*references, "reference"));
+    format!("{requests}, {references} and {}", counted(*questions, "question"))
+}
+
+/// Checks that a cell has the rows that its session requires: a run folder
+/// may have been edited.
+pub fn fits(facts: &SessionFacts, rows: &CellRows) -> Result<(), Unfit> {
+    let has = (rows.requests.len(), rows.references.len(), rows.questions.len());
+    let due = (facts.requests.len(), facts.exam.references.len(), facts.questions.len());
+    // A strategy without its summaries is only examined at cuts; it has no requests and no questions.
+    let whole = has == due || has == (0, 0, due.2) || has == (0, 0, 0);
+    let in_order = (0u32..).zip(&rows.references).all(|(at, o)| o.reference == at)
+        && (0u32..).zip(&rows.questions).all(|(at, p)| p.question == at);
+    if !in_order || !whole {
+        return Err(Unfit::Counts(has, due));
+    }
+    let snapshots = rows.snapshots.len();
+    let bills = rows.bills.iter().all(|bill| money::sound(bill, rows));
+    if !bills || !sound(facts) || rows.questions.iter().any(|p| p.snapshot as usize >= snapshots) {
+        return Err(Unfit::Outside);
+    }
+    Ok(())
+}
+
+/// Whether references are sorted and refer to positions in their session: a
+/// run folder may have been edited.
+fn sound(facts: &SessionFacts) -> bool {
+    let references = &facts.exam.references;
+    references.is_sorted_by_key(|r| r.request)
+        && references.iter().all(|r| {
+            (r.request as usize) < facts.requests.len()
+                && r.refetch.is_none_or(|at| (at as usize) < facts.messages.len())
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testkit::{CellBuilder, cell, facts, manifest};
+    use recap_core::model::{LedgerState, LossRow};
+
+    fn three() -> SessionFacts {
+        let made = facts("s").requests(&[100; 3]).reference(0, 10, None);
+        made.reference(1, 10, Some(5)).question(QuestionKind::Fact, 1, 10).build()
+    }
+
+    fn built(made: CellBuilder, change: impl FnOnce(&mut CellRows)) -> Cell {
+        let mut cell = made.build();
+        if let CellOutcome::Done(rows) = &mut cell.outcome {
+            change(rows);
+        }
+        cell
+    }
+
+    fn actual(facts: &SessionFacts, cell: &Cell) -> Result<(), String> {
+        fits(facts, cell.rows().unwrap()).map_err(|unfit| unfit.to_string())
+    }
+
+    #[test]
+    fn cell_has_all_rows_only_questions_or_nothing() {
+        let of = |requests: usize, states: &str, outcomes: &str| {
+            let made = cell("s", "x").sent(&vec![100; requests]).states(states);
+            actual(&three(), &made.snapshot(1, 0).answers(outcomes).build())
+        };
+        for (requests, states, outcomes) in [(3, "kl", "r"), (0, "", "r"), (0, "", "")] {
+            assert_eq!(of(requests, states, outcomes), Ok(()), "{requests} {states} {outcomes}");
+        }
+        for (requests, states, outcomes) in [
+            (3, "kl", ""),
+            (3, "", "r"),
+            (3, "k", "r"),
+            (0, "kl", "r"),
+            (2, "kl", "r"),
+            (0, "", "rr"),
+        ] {
+            assert!(of(requests, states, outcomes).is_err(), "{requests} {states} {outcomes}");
+        }
+        assert_eq!(
+            of(2, "kl", "").unwrap_err(),
+            "the cell has 2 requests, 2 references and 0 questions, its session 3 requests, 2 \
+             references and 1 question: it is from another version of the data; run it again"
+        );
+    }
+
+    #[test]
+    fn unordered_or_out_of_range_row_is_refused() {
+        let whole = || cell("s", "x").sent(&[100; 3]).states("kl").snapshot(1, 0).answers("r");
+        let of = |change: fn(&mut CellRows)| actual(&three(), &built(whole(), change));
+        assert_eq!(of(|_| {}), Ok(()));
+        assert!(of(|rows| rows.references.reverse()).is_err());
+        assert!(of(|rows| rows.questions[0].question = 1).is_err());
+        let outside = Err("a row of its session points outside it: run it again".to_owned());
+        assert_eq!(of(|rows| rows.questions[0].snapshot = 1), outside);
+        let spoiled = |spoil: fn(&mut SessionFacts)| {
+            let mut facts = three();
+            spoil(&mut facts);
+            actual(&facts, &whole().build())
+        };
+        assert_eq!(spoiled(|facts| facts.exam.references[1].request = 3), outside);
+        // There are six messages.
+        assert_eq!(spoiled(|facts| facts.exam.references[1].refetch = Some(6)), outside);
+        assert_eq!(spoiled(|facts| facts.exam.references.reverse()), outside);
+    }
+
+    #[test]
+    fn row_acted_if_any_cell_compacted_or_hid() {
+        let both = ["s", "t"].map(|id| facts(id).requests(&[100]).build());
+        let plain = |id: &str, name: &str| cell(id, name).sent(&[100]);
+        let modelled = plain("s", "compacts").compaction(900, 300);
+        let modelled = modelled.called(7.0, LatencySource::Modelled).compaction(300, 200);
+        let modelled = modelled.called(9.0, LatencySource::Live);
+        let hidden = LossRow { message: 0, request: 0, state: LedgerState::Gone };
+        let cells = [
+            modelled.with_compaction(|row| row.at_end = true).build(),
+            plain("t", "compacts").window("25%", 40_000).build(),
+            built(plain("s", "hides"), |rows| rows.loss.push(hidden)),
+            plain("s", "idles").build(),
+        ];
+        let (manifest, results) = (manifest(&["25%"]), RunResults::new(cells, []));
+        let billing_models = BillingModels::of(&manifest, &results);
+        let held = SeriesHeld::OfIntervals;
+        let table = SessionTable::of(&manifest, &both, &results, &billing_models, held);
+        let views = table.views();
+        let own = views.iter().filter(|(key, _)| key.dataset == "d");
+        let actual: Vec<(&str, bool, usize, f64)> = own
+            .map(|(key, row)| {
+                (&*key.strategy, row.acted(), row.sessions().count(), row.mean_window())
+            })
+            .collect();
+        assert_eq!(
+            actual,
+            [
+                ("compacts", true, 2, 25_000.0),
+                ("hides", true, 1, 10_000.0),
+                ("idles", false, 1, 10_000.0)
+            ]
+        );
+        let compacts = views.iter().find(|(key, _)| key.strategy == "compacts").unwrap().1;
+        let sources = Vec::from_iter(compacts.latencies());
+        assert_eq!(sources, [LatencySource::Modelled], "not those at the end of a session");
+    }
+}
