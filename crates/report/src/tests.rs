@@ -9,6 +9,7 @@ use recap_core::model::{
 };
 use unicode_width::UnicodeWidthStr;
 
+mod shown;
 mod table;
 
 fn file(report: &Report, name: &str) -> String {
