@@ -3,8 +3,8 @@
 
 use super::{number, plain};
 use recap_core::model::{
-    Absent, Cell, Manifest, Measure, NATIVE, NO_SUMMARY, OFFLINE, Primary, RECORDED, Report,
-    RowKind, SessionFacts, Source, StrategyRow, UNRANKED, Value, catalogue,
+    Absent, Cell, Finding, Manifest, Measure, NATIVE, NO_SUMMARY, OFFLINE, Primary, RECORDED,
+    Report, RowKind, SessionFacts, Source, StrategyRow, UNRANKED, Value, catalogue,
 };
 use recap_core::text::form_for;
 
@@ -63,6 +63,17 @@ pub(super) fn strategies(report: &Report) -> Vec<(&str, RowKind)> {
         }
     }
     strategies
+}
+
+/// The row that leads the ranking.
+pub(super) fn first_ranked(report: &Report) -> Option<&StrategyRow> {
+    let rows = report.rows.iter().filter(|row| row.row_kind != RowKind::Control);
+    rows.filter(|row| row.rank.is_some()).min_by_key(|row| row.rank)
+}
+
+/// The findings of a sort, in words.
+pub(super) fn findings(report: &Report, is: fn(&Finding) -> bool) -> Vec<String> {
+    report.findings.iter().filter(|finding| is(finding)).map(ToString::to_string).collect()
 }
 
 /// What a table is about: data set, sizes, windows, roles.
@@ -188,11 +199,6 @@ pub(super) fn label(row: &StrategyRow) -> String {
     if row.row_kind == RowKind::OfflineSummary { format!("{name} (offline)") } else { name }
 }
 
-/// Tokens sent as a share of what `full` sends.
-pub(super) fn token_share(row: &StrategyRow) -> Option<f64> {
-    row.number(catalogue::TOKEN_SAVINGS).map(|savings| 1.0 - savings)
-}
-
 /// Requests that the provider would have refused.
 pub(super) fn overflows(row: &StrategyRow) -> Option<f64> {
     row.number(catalogue::OVERFLOWS).filter(|&n| n > 0.0)
@@ -264,10 +270,8 @@ pub(super) fn at_cuts(rows: &[&StrategyRow], report: &Report) -> Option<String> 
 
 /// Why a row with unusable replies of its compactor is not ranked.
 fn unusable(row: &StrategyRow) -> String {
-    let share = row
-        .number(catalogue::UNUSABLE_SHARE)
-        .map(|share| format!("{} of ", number::percent(share)));
-    format!("not ranked: {}replies unusable", share.unwrap_or_default())
+    let replies = row.number(catalogue::UNUSABLE_REPLIES).map(|n| format!("{} ", number::any(n)));
+    format!("not ranked: {}unusable replies", replies.unwrap_or_default())
 }
 
 /// Sessions of these rows whose bill is far from the reported one, the worst

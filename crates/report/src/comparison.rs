@@ -184,7 +184,7 @@ fn difference(measure: &ComparedMeasure) -> Cell {
         (None, [first, .., last]) => Some(format!("{}…{}", signed(*first), signed(*last))),
         (None, _) => None,
     };
-    Cell { text: signed(measure.difference), spread }
+    Cell { spread, ..Cell::figure(measure.difference, signed(measure.difference)) }
 }
 
 /// What may be said of the measure that is tested.

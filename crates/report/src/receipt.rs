@@ -3,8 +3,8 @@
 
 use std::collections::BTreeSet;
 
+use super::bill::parts as bill_parts;
 use super::document::{Cell, Column, Group, Head, Part, Row, Table, absent, figures, words};
-use super::html::money::parts::parts as bill_parts;
 use super::{block, number};
 use recap_billing::pricing::PriceList;
 use recap_core::model::{
@@ -121,6 +121,8 @@ fn cost(name: String, spent: &Spent, kinds: &[TokenKind]) -> Row {
     let cell = |amount: &Amount| Cell {
         text: money(amount),
         spread: Some(number::tokens(amount.tokens as f64)),
+        figure: amount.whole(),
+        drawn: None,
     };
     let each = kinds.iter().map(|kind| match spent.kinds.get(kind) {
         Some(amount) if amount.tokens > 0 => cell(amount),

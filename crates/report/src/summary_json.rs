@@ -101,7 +101,10 @@ fn render(source: &RenderInput<'_>) -> Vec<u8> {
         questions: report.answered_at_cuts.iter().map(questions).collect(),
         family: report.family.as_ref().map(shown),
         answer: report.recommendation.as_ref().and_then(|of| answered(report, of)),
-        sizes: report.curve.as_ref().map(super::sizes::json),
+        sizes: report.curve.as_ref().map(|curve| match curve {
+            Ok(curve) => shown(curve),
+            Err(why) => serde_json::json!({"none": why, "text": wording::no_sizes(why)}),
+        }),
         tuned: report.tuned.as_ref().map(shown),
         gate: report.gate.as_ref(),
         missing: report.missing.as_ref(),

@@ -2,7 +2,7 @@
 
 use super::{Column, Part, Table};
 
-pub(crate) mod escaped;
+mod escaped;
 
 /// Characters of a cell, a sentence or an item.
 const LONGEST: usize = 500;
@@ -24,16 +24,20 @@ fn part(part: &Part) -> String {
         Part::Table(table) => rows(table),
         Part::Quoted(head, text) => format!("#### {}\n\n{}\n", prose(head), prose(text)),
         Part::Folded(summary, inside) => folded(&prose(summary), &markdown(inside)),
+        Part::Copied(label, line, note) => {
+            format!("**{label}** {}\n", prose(&format!("{line} {note}")))
+        }
+        Part::Drawing(_) => String::new(),
     }
 }
 
 /// What GitHub shows when a reader opens it.
-pub(crate) fn folded(summary: &str, inside: &str) -> String {
+fn folded(summary: &str, inside: &str) -> String {
     let inside = inside.trim_end();
     format!("<details>\n<summary>{summary}</summary>\n\n{inside}\n\n</details>\n")
 }
 
-pub(crate) fn rows(table: &Table) -> String {
+fn rows(table: &Table) -> String {
     let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
     let heads: Vec<String> = table.columns.iter().map(Column::label).collect();
     let rule = table.columns.iter().map(|head| if head.right { "--:" } else { "---" });

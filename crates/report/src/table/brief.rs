@@ -1,13 +1,13 @@
 //! What a terminal shows by default: the answer, the table that it rests on, and
 //! what to know and to do next, in at most 25 lines of 80 columns for one data set.
 
-use super::columns::brief_columns;
+use super::columns::{OF_CUTS, brief_columns};
 use super::{TODAY, arranged, ranked};
 use crate::block::{self, Block, counted};
 use crate::document::{Part, Screen, Table, shows_spread, terminal};
 use crate::{number, panel, plain, receipt, short_ids, spend};
 use recap_core::model::{
-    Finding, Interval, Primary, Problem, RECORDED, Report, StrategyRow, catalogue,
+    Finding, Interval, Primary, Problem, RECORDED, Report, RowKind, StrategyRow, catalogue,
 };
 use recap_core::wording::{self, Answer};
 
@@ -98,22 +98,9 @@ fn ranking(
     stay: usize,
     screen: Screen,
 ) -> (Vec<Part>, usize) {
-    let [mut strategies, summaries, _] = arranged(&block.rows);
-    let all = [&strategies, &summaries].into_iter().flatten();
-    let all = all.filter(|row| row.strategy != TODAY[0]).count();
-    if billed_by_size(report) {
-        strategies.retain(|row| row.strategy == RECORDED || frees(row));
-    } else if strategies.iter().any(|row| row.strategy == RECORDED) {
-        // The whole conversation is no choice where the agent itself compacts.
-        strategies.retain(|row| row.strategy != TODAY[0] || block::overflows(row).is_none());
-    }
-    let mut summaries = summaries;
-    if let Some(twin) = &report.twin {
-        // It stands beside what the agent really kept.
-        summaries.retain(|row| row.strategy != twin.strategy);
-        let behind = strategies.iter().position(|row| row.strategy == RECORDED);
-        strategies.insert(behind.map_or(0, |at| at + 1), twin);
-    }
+    let [mut strategies, mut summaries] = of_answer(report, block);
+    let all = block.rows.iter().filter(|row| row.row_kind != RowKind::Control);
+    let all = all.count() + usize::from(block.rows.iter().any(|row| row.strategy == RECORDED));
     let shown = |strategies: &[&StrategyRow], summaries: &[&StrategyRow]| {
         let groups = [strategies.to_vec(), summaries.to_vec(), Vec::new()];
         let all: Vec<&StrategyRow> = groups.iter().flatten().copied().collect();
@@ -138,6 +125,39 @@ fn ranking(
     }
     let left = strategies.iter().chain(&summaries).filter(|row| row.strategy != TODAY[0]).count();
     (parts, all.saturating_sub(left))
+}
+
+/// The rows that an answer needs: strategies with what is done today, and offline summaries.
+fn of_answer<'a>(report: &'a Report, block: &Block<'a>) -> [Vec<&'a StrategyRow>; 2] {
+    let [mut strategies, mut summaries, _] = arranged(&block.rows);
+    if billed_by_size(report) {
+        strategies.retain(|row| row.strategy == RECORDED || frees(row));
+    } else if strategies.iter().any(|row| row.strategy == RECORDED) {
+        // The whole conversation is no choice where the agent itself compacts.
+        strategies.retain(|row| row.strategy != TODAY[0] || block::overflows(row).is_none());
+    }
+    if let Some(twin) = &report.twin {
+        // It stands beside what the agent really kept.
+        summaries.retain(|row| row.strategy != twin.strategy);
+        let recorded = strategies.iter().position(|row| row.strategy == RECORDED);
+        strategies.insert(recorded.map_or(0, |at| at + 1), twin);
+    }
+    [strategies, summaries]
+}
+
+/// What one compaction frees and keeps under each strategy; `None` where nobody has a figure.
+pub(crate) fn kept_at_cuts(report: &Report, block: &Block<'_>) -> Option<Table> {
+    let [mut strategies, mut summaries] = of_answer(report, block);
+    for rows in [&mut strategies, &mut summaries] {
+        rows.retain(|row| row.number(catalogue::FACTS_KEPT).is_some());
+    }
+    if strategies.is_empty() && summaries.is_empty() {
+        return None;
+    }
+    let groups = [strategies, summaries, Vec::new()];
+    let mut table = ranked(groups, &OF_CUTS);
+    name_recorded(report, &mut table);
+    Some(table)
 }
 
 /// Whether compactions of a strategy free as much as is no idle compaction (how-it-works §48).

@@ -86,7 +86,8 @@ fn doubts() -> Report {
 
 /// The words of a page, a line for each element that has some; scripts, styles and drawings apart.
 fn words(page: &str) -> String {
-    let hidden = regex::Regex::new(r"(?s)<(style|script|svg|title)\b.*?</(style|script|svg|title)>");
+    let hidden =
+        regex::Regex::new(r"(?s)<(style|script|svg|title)\b.*?</(style|script|svg|title)>");
     let rows = regex::Regex::new(r"</(tr|p|li|h1|h2|h3|h4|summary|figcaption|dd|thead|header)>");
     let tags = regex::Regex::new(r"<[^>]*>").unwrap();
     let page = hidden.unwrap().replace_all(page, " ").replace('\n', " ");

@@ -11,31 +11,10 @@ use crate::plain;
 /// A space without width, written such that readers of the source see it.
 const BREAK: &str = "&#8203;";
 
-/// Characters of a name or of a reason at most.
-const NAME: usize = 60;
-
-/// A name: as code, which nothing happens to. Where it holds a bar, which no
-/// code inside a table can hold in every dialect, as prose.
-pub(crate) fn name(text: &str) -> String {
-    let text = plain::shortened(plain::line(text).trim(), NAME);
-    if text.is_empty() || text.contains('|') {
-        return escaped(&text);
-    }
-    let fence = "`".repeat(1 + longest_run(&text));
-    // Without the spaces the fence would take a backtick at the edge for its own.
-    let space = if text.starts_with('`') || text.ends_with('`') { " " } else { "" };
-    format!("{fence}{space}{text}{space}{fence}")
-}
-
 /// Words of at most `limit` characters, behind which nothing may stand that
 /// they could be joined with.
 pub(crate) fn prose(text: &str, limit: usize) -> String {
     escaped(&plain::shortened(plain::line(text).trim(), limit))
-}
-
-/// Backticks in a row.
-fn longest_run(text: &str) -> usize {
-    text.split(|c| c != '`').map(str::len).max().unwrap_or(0)
 }
 
 fn escaped(text: &str) -> String {
@@ -101,17 +80,6 @@ fn is_part_of_a_hash(c: char, before: Option<char>, text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_name_is_code_whatever_it_holds() {
-        assert_eq!(name("fifo"), "`fifo`");
-        assert_eq!(name("a`b"), "``a`b``");
-        assert_eq!(name("`a``"), "``` `a`` ```");
-        assert_eq!(name(" @all #1\n<b> "), "`@all #1 <b>`");
-        assert_eq!(name("a|b"), "a&#124;b");
-        assert_eq!(name(""), "");
-        assert_eq!(name(&"x".repeat(99)).chars().count(), 63);
-    }
 
     #[test]
     fn prose_keeps_words_and_loses_markup_meaning() {
