@@ -22,8 +22,8 @@ pub(super) fn parts(source: &RenderInput<'_>, block: &block::Block<'_>) -> Vec<P
     let strategies = questions::listed_strategies(report);
     parts.extend(strategies.iter().filter_map(|strategy| facts(source, strategy)));
     if let Some(by_kind) = questions::at_cuts(&report.answered_at_cuts) {
-        parts.push(Part::Heading("Which kinds of questions are still answered".to_owned()));
-        parts.push(by_kind);
+        let title = "Which kinds of questions are still answered".to_owned();
+        parts.push(Part::Folded(title, vec![by_kind]));
         parts.extend(strategies.iter().filter_map(|one| questions::of_cuts(source, one)));
     }
     let uncut = uncut(report);

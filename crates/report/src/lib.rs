@@ -36,7 +36,6 @@ mod certainty;
 mod comparison;
 mod cuts;
 pub mod document;
-mod forgets;
 mod gate;
 mod html;
 mod junit;
@@ -71,7 +70,7 @@ pub use sheet::rows::calls_csv;
 pub use spend::calls_table;
 pub use table::table;
 
-/// Where the page finds the words behind a hash. Not given (`--no-text`), the
+/// Where the page finds the words of a hash. Not given (`--no-text`), the
 /// page shows sizes and states only.
 pub trait Texts {
     /// The text stored under this hash, if it is there.

@@ -61,6 +61,9 @@ fn render(report: &Report) -> String {
     let limits =
         limits.map(|list| Part::Folded("Limits of every figure here".to_owned(), vec![list]));
     pieces.extend(limits.map(|limits| piece(DropOrder::IfShort, &[limits])));
+    let rows: Vec<&StrategyRow> = report.rows.iter().collect();
+    let meanings = table::meanings(&table::all_columns(report.primary, &rows));
+    pieces.push(piece(DropOrder::IfShort, &[meanings]));
     let missing = shorten(&mut pieces);
     pieces.push(piece(DropOrder::Always, &[files(missing)]));
     let texts: Vec<&str> =
@@ -123,7 +126,7 @@ fn tables(report: &Report) -> Vec<Piece> {
         let count = block::counted(others.len(), "row");
         let mut inside = rows(report, others);
         inside.extend(table::notes(&block.rows, report).into_iter().map(Part::Text));
-        let summary = format!("{count} of offline summaries and controls, and what columns mean");
+        let summary = format!("{count} of offline summaries and controls, and notes");
         pieces.push(piece(DropOrder::IfShort, &[Part::Folded(summary, inside)]));
     }
     pieces

@@ -7,10 +7,10 @@ use super::document::{
     Cell, Column, Group, Head, Narrow, Part, Row, Table, absent, figures, names,
 };
 use super::sheet::questions::{agreement, asked_at_cuts, expected};
-use super::{RenderInput, block, forgets, number, plain};
+use super::{RenderInput, block, number, plain};
 use recap_core::model::{
-    Agreement, Answer, AnsweredAtCuts, FULL, QuestionFacts, QuestionKind, QuestionRow, Report,
-    RowKind, Source, StrategyRow, catalogue,
+    Agreement, Answer, AnsweredAtCuts, FULL, QuestionFacts, QuestionKind, QuestionRow, RECORDED,
+    Report, RowKind, Source, StrategyRow, catalogue,
 };
 
 /// Strategies whose questions or facts are listed, and how many of each.
@@ -19,11 +19,16 @@ pub(super) const LISTED: usize = 60;
 /// Characters of a question or an answer.
 const WORDS: usize = 300;
 
-/// The strategies whose questions and facts are listed: that of the answer, then those of the
-/// ranking, then offline summaries.
+/// The strategies whose questions and facts are listed: where the answer is a size, what the agent
+/// itself did; that of the answer, then those of the ranking, then offline summaries.
 pub(super) fn listed_strategies(report: &Report) -> Vec<&str> {
     let chosen = report.recommendation.as_ref().and_then(|of| of.choice.place());
-    let mut strategies: Vec<&str> = chosen.iter().map(|place| place.strategy.as_str()).collect();
+    let mut strategies: Vec<&str> = Vec::new();
+    if matches!(report.curve, Some(Ok(_))) {
+        strategies.push(RECORDED);
+        strategies.extend(report.twin.iter().map(|twin| twin.strategy.as_str()));
+    }
+    strategies.extend(chosen.map(|place| place.strategy.as_str()));
     for row_kind in [RowKind::Ranked, RowKind::Unusable, RowKind::OfflineSummary] {
         let all = block::strategies(report).into_iter();
         strategies.extend(all.filter(|(_, kind)| *kind == row_kind).map(|(name, _)| name));
@@ -113,7 +118,7 @@ pub(super) fn at_cuts(answered: &[AnsweredAtCuts]) -> Option<Part> {
     let head = |kind: &QuestionKind| {
         let of = answered.iter().filter_map(|strategy| strategy.kinds.get(kind));
         let questions = of.map(|of| of.before).max().unwrap_or(0);
-        figures("").named(format!("{} ({questions})", forgets::subject(*kind)))
+        figures("").named(format!("{} ({questions})", kind.as_str()))
     };
     let row = |strategy: &AnsweredAtCuts| {
         let cells = kinds.iter().map(|kind| match strategy.kinds.get(kind) {
@@ -285,7 +290,7 @@ mod tests {
         let table = at_cuts(&[strategy("a", both), strategy("b", plan)]);
         let Some(Part::Table(table)) = table else { panic!("it is a table") };
         let labels: Vec<String> = table.columns.iter().map(Column::label).collect();
-        let plan = labels.iter().position(|label| label == "what is still to be done (5)").unwrap();
+        let plan = labels.iter().position(|label| label == "plan (5)").unwrap();
         let row = |at: usize| &table.groups[0].rows[at].cells;
         assert_eq!((&*row(0)[plan].text, row(0)[plan].spread.as_deref()), ("20 %", Some("1 of 5")));
         assert_eq!(row(1)[3 - plan].text, "–");

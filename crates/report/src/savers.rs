@@ -63,7 +63,7 @@ pub(super) fn parts(report: &Report) -> Vec<Part> {
             "The same removed tokens by four ways of counting, against the whole conversation. Input \
              price: as if none of it were cached. In the cache: at what the whole conversation pays \
              for a token of that request, most of which it reads from the cache. Net: the same, less \
-             what is paid for writing anew what stands behind an edit. Bill: what the sessions cost \
+             what is paid for writing anew what stands after an edit. Bill: what the sessions cost \
              less, which alone is saved; a minus sign says that they cost more.",
         ),
         Part::Table(accountings(&report.savers)),
@@ -133,13 +133,13 @@ fn accountings(savers: &[SaverRow]) -> Table {
 
 /// The largest cuts of each saver, at the first window and billing model.
 fn tools(savers: &[SaverRow]) -> Vec<Vec<String>> {
-    let mut told: Vec<&str> = Vec::new();
+    let mut seen: Vec<&str> = Vec::new();
     let mut rows = Vec::new();
     for saver in savers {
-        if told.contains(&saver.strategy.as_str()) {
+        if seen.contains(&saver.strategy.as_str()) {
             continue;
         }
-        told.push(&saver.strategy);
+        seen.push(&saver.strategy);
         let cut = saver.tools.iter().filter(|(_, tool)| tool.cut > 0);
         rows.extend(cut.take(TOOLS).map(|(name, tool)| cut_row(&saver.strategy, name, tool)));
     }

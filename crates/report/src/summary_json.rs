@@ -117,7 +117,7 @@ fn render(source: &RenderInput<'_>) -> Vec<u8> {
     bytes
 }
 
-/// A strategy with how many questions of each kind `full` answers right behind the
+/// A strategy with how many questions of each kind `full` answers right after the
 /// cuts, and how many of these the strategy still does.
 fn questions(strategy: &AnsweredAtCuts) -> Json {
     let kinds = strategy.kinds.iter().map(|(kind, of)| {

@@ -5,7 +5,7 @@ use super::*;
 use recap_core::model::{
     Absent, Admission, Amount, Bill, Calibration, CellOutcome, Family, Finding, Interval, Primary,
     Problem, Receipt, RowKind, Sender, Spent, StrategyRow, Support, TestOutcome, Tested, TokenKind,
-    Tuned, TunedHalf, TunedSessions, TunedSetting, Value, catalogue,
+    Tuned, TunedHalf, TunedSessions, TunedSetting, Value,
 };
 use unicode_width::UnicodeWidthStr;
 

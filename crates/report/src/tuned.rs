@@ -245,7 +245,7 @@ fn render(source: &RenderInput<'_>, out: &mut dyn Write) -> Result<()> {
     let names = names.chain(OF_HALF.iter().map(|(name, _)| *name));
     let names: Vec<&str> = names.chain(held.iter().map(String::as_str)).collect();
     let mut sheet = Sheet::named(&names, out)?;
-    for tuned in &source.report.tuned {
+    for tuned in source.report.tuned.iter() {
         for (at, one) in listed(tuned) {
             let setting = Setting { one, recommended: at == tuned.recommended };
             let mut fields: Vec<Field> =

@@ -54,7 +54,7 @@ pub struct Group {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Row {
     pub(super) cells: Vec<Cell>,
-    /// Whether it steps back behind the others.
+    /// Whether it is set in a weaker tone than the others.
     pub(super) dim: bool,
 }
 

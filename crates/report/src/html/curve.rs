@@ -160,7 +160,7 @@ impl Scale {
         let band = band.fold(bills, f64::max).min(bills.max(curve.today_usd * DEAREST));
         Scale {
             from: from.ln(),
-            // Today stands at the right end, behind every size.
+            // Today stands at the right end, after every size.
             to: (curve.largest as f64).max(largest * 1.15).ln(),
             most: (band * ABOVE).max(f64::MIN_POSITIVE),
         }

@@ -53,7 +53,7 @@ struct Answer {
     /// What was read.
     run: Vec<String>,
     sentence: String,
-    /// The sentences behind the first one.
+    /// The sentences after the first one.
     lead: String,
     gate: Option<GateVerdict>,
     apply: Option<Setting>,
@@ -172,7 +172,10 @@ fn answer(report: &Report, blocks: &[block::Block<'_>], open: Option<&block::Blo
         figures: size.map(|(curve, row)| sizes::figures_of(curve, row)).unwrap_or_default(),
         drawing: drawing.unwrap_or_default(),
         details: html(&details.collect::<Vec<Part>>()),
-        problems: problems.map(|text| plain::shortened(&plain::line(&text), PROBLEM)).collect(),
+        problems: problems
+            .map(|text| short_ids::shortened(report, &text))
+            .map(|text| plain::shortened(&plain::line(&text), PROBLEM))
+            .collect(),
     }
 }
 
@@ -279,7 +282,7 @@ fn compared(
     parts.extend((!observed.is_empty()).then_some(Part::List(observed)));
     for (block, bills) in blocks.iter().zip(bill::tables(report, blocks)) {
         let mut inside = table::compared(report, block);
-        inside.insert(1, table::meanings(&table::all_columns(report.primary, &block.rows)));
+        inside.push(table::meanings(&table::all_columns(report.primary, &block.rows)));
         inside.extend(bills);
         let heading = table::heading(report, block);
         if open.is_some_and(|open| std::ptr::eq(open, block)) {

@@ -173,7 +173,7 @@ impl<'a> Sheet<'a> {
         Ok(Self { writer })
     }
 
-    /// Adds the row of these columns behind the fields of its key.
+    /// Adds the fields of these columns after those of the key.
     ///
     /// # Errors
     /// What the writer says.

@@ -60,7 +60,7 @@ const OF_QUESTIONS: &[(&str, fn(&Asked<'_>) -> Field)] = &[
     ("votes", |row| judgement(row.after).and_then(votes).into()),
     ("recovered_answer", |row| {
         let answered = row.after.recovered.as_ref().map(|recovered| &recovered.answered.answer);
-        answered.and_then(said).filter(|_| row.words).into()
+        answered.and_then(answer_text).filter(|_| row.words).into()
     }),
     ("recovered_score", |row| row.cell.recovered_score(row.after).into()),
     ("recovery_calls", |row| row.after.recovered.as_ref().map(|one| one.calls).into()),
@@ -234,10 +234,10 @@ pub(crate) fn expected(expect: &Expectation) -> String {
 
 /// What a model answered.
 fn answer(row: &QuestionRow) -> Option<&str> {
-    said(&row.answered.as_ref()?.answer)
+    answer_text(&row.answered.as_ref()?.answer)
 }
 
-fn said(answer: &Answer) -> Option<&str> {
+fn answer_text(answer: &Answer) -> Option<&str> {
     match answer {
         Answer::Said(text) => Some(text),
         Answer::Nothing(_) => None,

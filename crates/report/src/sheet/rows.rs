@@ -17,7 +17,7 @@ pub(crate) const SUMMARY: Format = Format {
     render: summary,
 };
 
-/// The measures that have a column, behind the names of the row; `summary.json` has all.
+/// The measures that have a column, after the names of the row; `summary.json` has all.
 fn summary(source: &RenderInput<'_>, out: &mut dyn Write) -> Result<()> {
     let measures: Vec<&Measure> = catalogue::all().filter(|of| of.column == Column::Csv).collect();
     let mut names = vec!["dataset", "strategy", "window", "agent_model"];

@@ -124,11 +124,13 @@ const GAIN: TableColumn =
     figure(["gain over", "recency"], 0, catalogue::RECENCY_GAIN, number::gain);
 /// The bill against that of the whole conversation.
 const COST: TableColumn =
-    bills(["bill of all", "sessions"], |row| cost(row, catalogue::COST_SAVINGS, &[FULL]));
+    bills(["bill of all", "sessions"], |row| cost(row, catalogue::COST_SAVINGS, &[FULL]))
+        .about("with the prompt cache and compactions, and what it is more or less than full's");
 /// The bill against that of what the recorded agent sent.
 const COST_RECORDED: TableColumn = bills(["bill,", "against today"], |row| {
     cost(row, catalogue::COST_SAVINGS_VS_RECORDED, &super::TODAY)
-});
+})
+.about("with the prompt cache and compactions, and what it is more or less than recorded's");
 const TOKENS: TableColumn = figures(
     ["tokens", ""],
     1,
@@ -151,7 +153,8 @@ const FACTS_FIRST: TableColumn = figure(["facts", ""], 0, catalogue::FACTS_KEPT,
 const FACTS: TableColumn = figure(["facts", ""], 2, catalogue::FACTS_KEPT, number::percent);
 pub(super) const ANSWERED: TableColumn =
     figures(["answers", ""], 3, catalogue::CONTINUITY_AT_CUT, Content::Made(answered));
-const CARRIED: TableColumn = figure(["carried", ""], 3, catalogue::CARRIED_SHARE, number::percent);
+const CARRIED: TableColumn = figure(["carried", ""], 3, catalogue::CARRIED_SHARE, number::percent)
+    .about("of the facts no longer sent as recorded, the share in what the strategy wrote");
 const WITHOUT_SUMMARY: TableColumn =
     figures(["without", "summary"], 2, catalogue::ADDED_AT_CUT, Content::Made(without_summary))
         .about("facts that the same strategy keeps with an empty text in place of its summaries");

@@ -2,13 +2,9 @@
 
 use super::document::{Column, Group, Narrow, Part, Row, Table, absent, terminal};
 use super::{
-    Screen, block, certainty, forgets, panel, receipt, savers, sessions, sizes, spend, tuned,
-    validation,
+    Screen, block, certainty, panel, receipt, savers, sessions, sizes, spend, tuned, validation,
 };
-use recap_core::model::{
-    FULL, Finding, Interval, Primary, RECORDED, Recommendation, Report, RowKind, Source,
-    StrategyRow,
-};
+use recap_core::model::{FULL, Finding, Interval, RECORDED, Report, RowKind, StrategyRow};
 use recap_core::wording;
 
 mod brief;
@@ -36,10 +32,13 @@ fn whole(report: &Report) -> Vec<Part> {
     let mut parts: Vec<Part> =
         report.tuned.iter().flat_map(|tuned| tuned::parts(report, tuned)).collect();
     parts.extend(answer(report));
+    let mut columns = Vec::new();
     for block in block::blocks(report) {
         parts.push(Part::Heading(heading(report, &block)));
         parts.extend(compared(report, &block));
+        columns = all_columns(report.primary, &block.rows);
     }
+    parts.push(meanings(&columns));
     parts.extend(savers::parts(report));
     parts.extend(sessions::parts(report));
     parts.extend(receipt::parts(report));
@@ -53,10 +52,7 @@ fn whole(report: &Report) -> Vec<Part> {
 
 /// The answer with its reasons.
 pub(super) fn answer(report: &Report) -> Vec<Part> {
-    let (Some(recommendation), Some(answer)) = (&report.recommendation, wording::answer(report))
-    else {
-        return Vec::new();
-    };
+    let Some(answer) = wording::answer(report) else { return Vec::new() };
     let sentences = |first: String, others: Vec<String>| {
         let all = [first].into_iter().chain(others).filter(|text| !text.is_empty());
         all.collect::<Vec<String>>().join(" ")
@@ -67,7 +63,6 @@ pub(super) fn answer(report: &Report) -> Vec<Part> {
         ("today", receipt::sentence(report)),
         ("rebuilt", receipt::rebuilt(&report.receipt).map(|text| format!("{text}."))),
         ("basis", Some(answer.basis)),
-        ("forgets", forgotten(report, recommendation)),
         ("harness", answer.harness),
         ("next", answer.next),
     ];
@@ -78,13 +73,6 @@ pub(super) fn answer(report: &Report) -> Vec<Part> {
         parts.extend(sizes::parts(curve));
     }
     parts
-}
-
-/// What the recommended strategy forgets, or the one that comes nearest.
-fn forgotten(report: &Report, recommendation: &Recommendation) -> Option<String> {
-    let chosen = recommendation.choice.place().map(|place| place.strategy.as_str());
-    let of_chosen = chosen.and_then(|strategy| forgets::forgets(report, strategy));
-    of_chosen.or_else(|| forgets::forgets(report, &block::first_ranked(report)?.strategy))
 }
 
 /// Every finding, in full.
@@ -116,27 +104,14 @@ pub(super) fn compared(report: &Report, block: &block::Block<'_>) -> Vec<Part> {
     let columns = all_columns(report.primary, &block.rows);
     let table = Part::Table(ranked(arranged(&block.rows), &columns));
     let notes = notes(&block.rows, report).into_iter().map(Part::Text);
-    [table].into_iter().chain(notes).collect()
+    let basis = wording::capital(&format!("{}.", brief::basis(report, block)));
+    [Part::Text(basis), table].into_iter().chain(notes).collect()
 }
 
 /// What the columns and signs stand for, and why a column is empty throughout.
 pub(super) fn notes(rows: &[&StrategyRow], report: &Report) -> Vec<String> {
     let primary = report.primary;
     let mut notes = Vec::new();
-    if primary == Primary::Continuity {
-        notes.push(match report.manifest.answered_by() {
-            Source::Model => {
-                "answers kept: of the questions that are answered right from the whole \
-                 conversation, the share that still is."
-            }
-            Source::Lexical => {
-                "answers kept: of the questions whose answer is findable in the whole conversation \
-                 (one of its three best passages states it), the share whose answer still is."
-            }
-        }
-        .to_owned());
-    }
-    notes.extend(block::at_cuts(rows, report));
     let has = |f: fn(&Interval) -> bool| {
         rows.iter().any(|r| r.intervals.get(primary.id()).is_some_and(f))
     };

@@ -11,7 +11,7 @@ use crate::plain;
 /// A space without width, written such that readers of the source see it.
 const BREAK: &str = "&#8203;";
 
-/// Words of at most `limit` characters, behind which nothing may stand that
+/// Words of at most `limit` characters, after which nothing may stand that
 /// they could be joined with.
 pub(crate) fn prose(text: &str, limit: usize) -> String {
     escaped(&plain::shortened(plain::line(text).trim(), limit))
