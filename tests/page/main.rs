@@ -244,9 +244,9 @@ fn keyboard_reaches_controls_and_focus_is_visible() {
     for view in VIEWS {
         page.view(view);
     }
-    page.browser.run("document.querySelector('#session-view select').focus()");
     let mut reached = Vec::new();
     for theme in ["light", "dark"] {
+        page.browser.run("document.querySelector('#session-view select').focus()");
         page.browser.look(1280, 900, theme);
         for _ in 0..6 {
             page.browser.press(TAB);

@@ -41,7 +41,6 @@ mod html;
 mod junit;
 mod markdown;
 mod packed;
-mod panel;
 mod plain;
 mod questions;
 mod receipt;

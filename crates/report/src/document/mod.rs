@@ -29,10 +29,6 @@ pub enum Part {
     Quoted(String, String),
     /// Parts that a reader opens where the format allows it, below a heading elsewhere.
     Folded(String, Vec<Part>),
-    /// A line to copy below the word that says what it is for, and what is to know of it.
-    Copied(&'static str, String, String),
-    /// Finished markup of ours, which the page alone shows.
-    Drawing(String),
 }
 
 /// A table, whose cells stand in the order of its heads.

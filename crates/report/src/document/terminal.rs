@@ -71,10 +71,6 @@ fn write_parts(out: &mut String, parts: &[Part], screen: Screen) {
                 }
             }
             Part::Table(table) => write_table(out, table, screen),
-            Part::Copied(label, line, note) => {
-                labelled(out, label, &format!("{line}   {note}"), screen);
-            }
-            Part::Drawing(_) => {}
             Part::Quoted(head, text) => {
                 let text = if screen.color { harmless(text) } else { text.into() };
                 heading(out, &format!("=== {head}"), screen);

@@ -13,8 +13,8 @@ use askama::Template;
 use super::document::{Part, html};
 use super::gate::{self, GateVerdict};
 use super::{
-    Format, RenderInput, bill, block, certainty, comparison, cuts, panel, plain, questions,
-    receipt, savers, sessions, settings, short_ids, sizes, table, tuned, validation,
+    Format, RenderInput, bill, block, certainty, comparison, cuts, plain, questions, receipt,
+    savers, sessions, settings, short_ids, sizes, table, tuned, validation,
 };
 use recap_core::model::{Comparison, Finding, Primary, Report, Setting, SizeCurve};
 use recap_core::wording;
@@ -330,7 +330,7 @@ fn trust(report: &Report) -> Vec<Part> {
     }
     let limits = block::findings(report, |finding| matches!(finding, Finding::Limit(_)));
     parts.extend(listed("Limits of every figure here", limits));
-    parts.extend(report.panel.iter().map(|panel| Part::Text(panel::sentence(panel))));
+    parts.extend(report.panel.iter().map(|panel| Part::Text(certainty::panel_sentence(panel))));
     for document in
         [validation::parts(report), report.family.iter().flat_map(certainty::parts).collect()]
     {

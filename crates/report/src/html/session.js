@@ -7,9 +7,6 @@
   // Columns of a strip, and messages whose words are shown at once.
   const [COLUMNS, MESSAGES] = [480, 20];
 
-  // Undoes `differences` of session_shape.rs.
-  const summed = (steps) => { let last = 0; return steps.map((step) => (last += step)); };
-
   const sessions = new Map();
   const session = (at) => {
     if (!sessions.has(at)) sessions.set(at, open(at));
@@ -19,22 +16,12 @@
     const index = await unpack("details");
     const shape = await unpack(`shape-${at}`);
     const words = index.words.includes(at) ? await unpack(`words-${at}`) : null;
-    return { at, ...shape, said: summed(shape.said), full: summed(shape.full), words, name: index.sessions[at] };
-  };
-  // Every change of a message: request, message, how many from there, state.
-  const changes = (cell) => {
-    const out = [];
-    for (let at = 0, request = 0, message = 0; at < cell.loss.length; at += 4) {
-      request += cell.loss[at];
-      message += cell.loss[at + 1];
-      out.push([request, message, cell.loss[at + 2], cell.loss[at + 3]]);
-    }
-    return out;
+    return { at, ...shape, words, name: index.sessions[at] };
   };
   // The state of every message at a request.
   const states = (session, cell, request) => {
     const state = new Uint8Array(session.tokens.length);
-    for (const [when, first, length, next] of changes(cell)) {
+    for (const [when, first, length, next] of cell.loss) {
       if (when <= request) state.fill(next, first, first + length);
     }
     return state;
@@ -48,9 +35,9 @@
   const within = (flat, request) => runs(flat).some(([from, to]) => from <= request && request <= to);
   // Tokens by state at each request: what is said by then, whatever became of it.
   const columns = (session, cell) => {
-    const state = new Uint8Array(session.tokens.length), sums = [0, 0, 0, 0], all = changes(cell);
+    const state = new Uint8Array(session.tokens.length), sums = [0, 0, 0, 0], all = cell.loss;
     let said = 0, next = 0;
-    return session.said.map((until, request) => {
+    return session.before.map((until, request) => {
       for (; said < until; said++) sums[state[said]] += session.tokens[said];
       for (; next < all.length && all[next][0] <= request; next++) {
         const [, first, length, to] = all[next];
@@ -67,7 +54,7 @@
     const column = (request) => Math.min(wide - 1, Math.floor((request * wide) / requests));
     const last = (at) => Math.floor(((at + 1) * requests) / wide) - 1;
     const preamble = Math.max(0, session.full[0] - all[0].reduce((a, b) => a + b, 0));
-    const top = Math.max(1, ...session.full, ...summed(cell.sent), ...all.map((sums) => preamble + sums.reduce((a, b) => a + b, 0)));
+    const top = Math.max(1, ...session.full, ...cell.sent, ...all.map((sums) => preamble + sums.reduce((a, b) => a + b, 0)));
     const y = (n) => (100 - (n / top) * 100).toFixed(2);
     const svg = draw("svg", { viewBox: `0 0 ${wide} 100`, preserveAspectRatio: "none", role: "img", "aria-label": label });
     svg.append(draw("rect", { class: "is-preamble", x: 0, y: y(preamble), width: wide, height: 100 }));
@@ -79,8 +66,8 @@
       }
       svg.append(draw("path", { class: `is-${state}`, d: path }));
     });
-    const sent = summed(cell.sent), step = wide / Math.max(1, sent.length);
-    svg.append(draw("polyline", { class: "sent", points: sent.map((n, at) => `${((at + 0.5) * step).toFixed(2)},${y(n)}`).join(" ") }));
+    const step = wide / Math.max(1, cell.sent.length);
+    svg.append(draw("polyline", { class: "sent", points: cell.sent.map((n, at) => `${((at + 0.5) * step).toFixed(2)},${y(n)}`).join(" ") }));
     if (cell.window <= top) svg.append(draw("path", { class: "limit", d: `M0 ${y(cell.window)}H${wide}` }));
     const mark = draw("rect", { class: "chosen", y: 0, width: 1, height: 100 });
     svg.append(mark);
@@ -93,20 +80,6 @@
     return draw("svg", { class: `ticks ${className}`, viewBox: `0 0 ${wide} 10`, preserveAspectRatio: "none", "aria-hidden": "true" }, draw("path", { d: path }));
   };
 
-  // Compactions as rows again.
-  const listed = (session, cell) => {
-    const c = cell.compactions;
-    if (!c) return [];
-    const requests = summed(c.request), texts = summed(c.text);
-    let after = 0, text = 0;
-    return requests.map((request, at) => {
-      const before = after + c.before[at];
-      after = before - c.saved[at];
-      const mine = texts.slice(text, (text += c.texts[at]));
-      const note = c.notes.find(([of]) => of === at);
-      return { request, before, after, how: session.how[c.how[at]], texts: mine, end: c.at_end.includes(at), note: note && note[1] };
-    });
-  };
   const message = (session, at) => foreign("pre", described(session, at) + (session.words ? `\n${session.words.messages[at]}` : ""));
   const messages = (session, all) => {
     const box = make("div"), more = make("button", `show the other ${count(all.length - MESSAGES)}`);
@@ -124,7 +97,7 @@
   };
   // What went into a compaction, and what came out.
   const sides = (session, cell, compaction) => {
-    const touched = changes(cell).filter(([when, , , state]) => when === compaction.request && state);
+    const touched = cell.loss.filter(([when, , , state]) => when === compaction.request && state);
     const all = touched.flatMap(([, first, length]) => Array.from({ length }, (_, at) => first + at));
     const both = make("div", undefined, "sides"), left = make("div"), right = make("div");
     left.append(make("h3", `went in: ${counted(all.length, "message")}`), messages(session, all));
@@ -152,7 +125,7 @@
   };
   // What is known of one request.
   const told = (session, cell, compactions, sums, request) => {
-    const state = states(session, cell, request).subarray(0, session.said[request]), lines = make("ul", undefined, "told-states");
+    const state = states(session, cell, request).subarray(0, session.before[request]), lines = make("ul", undefined, "told-states");
     const list = [...state].map((s, at) => [s, at]);
     NAMES.forEach((name, s) => {
       const mine = list.filter(([of]) => of === s).map(([, at]) => at);
@@ -162,11 +135,11 @@
       line.append(folded("read them", () => [messages(session, mine)]));
       lines.append(line);
     });
-    const here = compactions.filter((c) => c.request === request && !c.end);
-    return [lines, ...here.map((c) => folded(`compacted before this request: ${count(c.before)} → ${count(c.after)} tokens, ${c.how}`, () => [sides(session, cell, c)]))];
+    const here = compactions.filter((c) => c.request === request && !c.at_end);
+    return [lines, ...here.map((c) => folded(`compacted before this request: ${count(c.before)} → ${count(c.after)} tokens, ${session.how[c.how]}`, () => [sides(session, cell, c)]))];
   };
   const facts = (session, cell, request) => {
-    const words = [`Request ${count(request + 1)} of ${count(session.said.length)}`];
+    const words = [`Request ${count(request + 1)} of ${count(session.before.length)}`];
     if (within(cell.breaks, request)) words.push("the provider’s cache is broken here: something before the end was edited or removed");
     if (within(cell.over, request)) words.push("over the window, the provider would refuse it");
     if (session.cuts.includes(request)) words.push("a cut: what the next requests need is looked at from here");
@@ -174,14 +147,14 @@
   };
 
   const show = (view, status, session, strategy, cell) => {
-    if (!cell || !session.said.length) {
+    if (!cell || !session.before.length) {
       status.textContent = "";
       return view.replaceChildren(make("p", "This strategy did not run through this session."));
     }
-    const requests = session.said.length, compactions = listed(session, cell);
-    const at = compactions.filter((c) => !c.end).map((c) => c.request);
+    const requests = session.before.length, compactions = cell.compactions;
+    const at = compactions.filter((c) => !c.at_end).map((c) => c.request);
     const breaks = runs(cell.breaks).flatMap(([from, to]) => Array.from({ length: to - from + 1 }, (_, n) => from + n));
-    const words = `${counted(requests, "request")}, ${counted(cell.compactions ? cell.compactions.all : 0, "compaction")}, ${counted(breaks.length, "cache break")}`;
+    const words = `${counted(requests, "request")}, ${counted(cell.all, "compaction")}, ${counted(breaks.length, "cache break")}`;
     const drawn = strip(session, cell, `${strategy} in session ${session.name}: ${words}`);
     const grid = make("div", undefined, "strip");
     const row = (label, node) => grid.append(make("span", label), node);

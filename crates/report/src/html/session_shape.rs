@@ -1,5 +1,4 @@
-//! One session, as columns of small numbers that compress well. `session.js`
-//! reads them.
+//! One session as `session.js` reads it.
 
 use std::collections::BTreeMap;
 
@@ -28,10 +27,10 @@ pub(super) struct Shape {
     tools: Vec<Option<String>>,
     tokens: Vec<u64>,
     ids: Vec<String>,
-    /// By request, messages said before it: the first, then differences.
-    said: Vec<i64>,
+    /// By request, messages before it.
+    before: Vec<u32>,
     /// Tokens of the whole conversation, thinned.
-    full: Vec<i64>,
+    full: Vec<u64>,
     /// Requests after a cut.
     cuts: Vec<u32>,
     /// Mechanisms with their triggers.
@@ -43,39 +42,32 @@ pub(super) struct Shape {
 #[derive(Serialize)]
 struct PackedCell {
     window: u64,
-    /// Tokens sent, evenly thinned: the first, then differences.
-    sent: Vec<i64>,
+    /// Tokens sent, evenly thinned.
+    sent: Vec<u64>,
     /// First and last of each run of requests over the window.
     over: Vec<u32>,
     /// The same of requests that break the provider's cache.
     breaks: Vec<u32>,
-    /// Four numbers for each run of messages that changed their state together;
-    /// see [`runs`].
-    loss: Vec<i64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    compactions: Option<PackedCompactions>,
+    /// Messages that changed their state together; see [`runs`].
+    loss: Vec<[u32; 4]>,
+    /// How many compactions there are, and the first of them.
+    all: usize,
+    compactions: Vec<PackedCompaction>,
 }
 
-/// Compactions as columns.
-#[derive(Default, Serialize)]
-struct PackedCompactions {
-    /// How many there are, with those that are left out.
-    all: usize,
-    /// Requests, as differences.
-    request: Vec<i64>,
-    /// Positions of those that were made for the questions at the end.
-    at_end: Vec<usize>,
-    /// Tokens before, less those after the one before.
-    before: Vec<i64>,
-    /// Tokens before, less those after.
-    saved: Vec<i64>,
-    /// Positions in [`Shape::how`].
-    how: Vec<usize>,
-    /// How many texts came out, and which, as differences.
+#[derive(Serialize)]
+struct PackedCompaction {
+    request: u32,
+    /// Whether it was made for the questions at the end.
+    at_end: bool,
+    before: u64,
+    after: u64,
+    /// Position in [`Shape::how`].
+    how: usize,
+    /// Positions of the texts that came out.
     texts: Vec<usize>,
-    text: Vec<i64>,
-    /// Failures and fallbacks, by position.
-    notes: Vec<(usize, String)>,
+    /// A failure or a fallback.
+    note: Option<String>,
 }
 
 /// The session, and the hashes of its summaries in their order.
@@ -88,10 +80,11 @@ pub(super) fn shape(cells: &Cells<'_>, facts: &SessionFacts, level: Level) -> (S
         let rows = cell?.rows()?;
         Some(PackedCell {
             window: rows.window,
-            sent: differences(thinned(rows.requests.iter().map(|r| r.tokens_sent).collect())),
+            sent: thinned(rows.requests.iter().map(|r| r.tokens_sent).collect()),
             over: requests(rows, |request| request.overflow),
             breaks: requests(rows, |request| request.cache_break),
             loss: runs(&rows.loss),
+            all: rows.compactions.len(),
             compactions: compactions(rows, level.compactions, &mut how, &mut summaries),
         })
     });
@@ -101,8 +94,8 @@ pub(super) fn shape(cells: &Cells<'_>, facts: &SessionFacts, level: Level) -> (S
         tools: facts.messages.iter().map(|m| m.tool.as_deref().map(plain::line)).collect(),
         tokens: facts.messages.iter().map(|m| m.tokens).collect(),
         ids: facts.messages.iter().map(|m| plain::line(&m.id)).collect(),
-        said: differences(facts.requests.iter().map(|r| u64::from(r.message)).collect()),
-        full: differences(thinned(facts.requests.iter().map(|r| r.tokens_full).collect())),
+        before: facts.requests.iter().map(|r| r.message).collect(),
+        full: thinned(facts.requests.iter().map(|r| r.tokens_full).collect()),
         cuts: (session.iter()).flat_map(|own| own.cuts().iter().map(|cut| cut.request)).collect(),
         how: how.names,
     };
@@ -161,44 +154,23 @@ fn compactions(
     limit: usize,
     how: &mut Numbered<String>,
     summaries: &mut Numbered<String>,
-) -> Option<PackedCompactions> {
-    let all = rows.compactions.len();
-    let mut out = PackedCompactions { all, ..PackedCompactions::default() };
-    let (mut request, mut after, mut text) = (0, 0, 0);
-    for (at, row) in rows.compactions.iter().enumerate().take(limit) {
-        out.request.push(i64::from(row.request) - request);
-        request = i64::from(row.request);
-        if row.at_end {
-            out.at_end.push(at);
-        }
-        out.before.push(row.tokens_before as i64 - after);
-        out.saved.push(row.tokens_before as i64 - row.tokens_after as i64);
-        after = row.tokens_after as i64;
+) -> Vec<PackedCompaction> {
+    let packed = rows.compactions.iter().take(limit).map(|row| {
+        let failed = row.error.as_ref();
+        let note = failed.map(|error| format!("failed, the context stayed as it was: {error}"));
+        let note = note.or_else(|| row.fallback.as_ref().map(|why| format!("fell back: {why}")));
         let trigger = plain::line(&row.trigger);
-        out.how.push(how.place(format!("{} (trigger: {trigger})", plain::line(&row.mechanism))));
-        out.texts.push(row.texts.len());
-        for hash in &row.texts {
-            let place = summaries.place(hash.clone()) as i64;
-            out.text.push(place - text);
-            text = place;
+        PackedCompaction {
+            request: row.request,
+            at_end: row.at_end,
+            before: row.tokens_before,
+            after: row.tokens_after,
+            how: how.place(format!("{} (trigger: {trigger})", plain::line(&row.mechanism))),
+            texts: row.texts.iter().map(|hash| summaries.place(hash.clone())).collect(),
+            note: note.map(|note| plain::line(&note)),
         }
-        let note = row.error.as_ref().map(|e| format!("failed, the context stayed as it was: {e}"));
-        let note = note.or_else(|| row.fallback.as_ref().map(|f| format!("fell back: {f}")));
-        out.notes.extend(note.map(|note| (at, plain::line(&note))));
-    }
-    (all > 0).then_some(out)
-}
-
-/// The first value, then how much each is above the one before.
-fn differences(values: Vec<u64>) -> Vec<i64> {
-    let mut last = 0;
-    let step = |value: u64| {
-        let value = i64::try_from(value).unwrap_or(i64::MAX);
-        let step = value - last;
-        last = value;
-        step
-    };
-    values.into_iter().map(step).collect()
+    });
+    packed.collect()
 }
 
 /// Of each stretch its lowest and highest value in their order, so that no peak
@@ -232,26 +204,22 @@ fn requests(rows: &CellRows, holds: fn(&RequestRow) -> bool) -> Vec<u32> {
     runs
 }
 
-/// Messages that stand together and change to the same state at the same
-/// request are one run: request and first message, both as differences to the
-/// run before, how many messages, and the state (0 verbatim to 3 gone).
-fn runs(loss: &[LossRow]) -> Vec<i64> {
-    let mut runs: Vec<(i64, i64, i64, i64)> = Vec::new();
+/// Messages that stand together and change to the same state at the same request are one run:
+/// request, first message, how many, and the state (0 verbatim to 3 gone).
+fn runs(loss: &[LossRow]) -> Vec<[u32; 4]> {
+    let mut runs: Vec<[u32; 4]> = Vec::new();
     for row in loss {
-        let (request, message) = (i64::from(row.request), i64::from(row.message));
-        let state = row.state as i64;
         match runs.last_mut() {
-            Some(run) if (run.0, run.1 + run.2, run.3) == (request, message, state) => run.2 += 1,
-            _ => runs.push((request, message, 1, state)),
+            Some([request, first, count, state])
+                if (*request, *first + *count, *state)
+                    == (row.request, row.message, row.state as u32) =>
+            {
+                *count += 1;
+            }
+            _ => runs.push([row.request, row.message, 1, row.state as u32]),
         }
     }
-    let (mut request, mut message) = (0, 0);
-    let mut out = Vec::with_capacity(runs.len() * 4);
-    for run in runs {
-        out.extend([run.0 - request, run.1 - message, run.2, run.3]);
-        (request, message) = (run.0, run.1);
-    }
-    out
+    runs
 }
 
 #[cfg(test)]
@@ -264,7 +232,7 @@ mod tests {
     fn messages_that_go_together_are_one_run() {
         let row = |message, request, state| LossRow { message, request, state };
         let loss = [row(3, 2, Gone), row(4, 2, Gone), row(5, 2, Edited), row(1, 7, Gone)];
-        assert_eq!(runs(&loss), [2, 3, 2, 3, 0, 2, 1, 1, 5, -4, 1, 3]);
+        assert_eq!(runs(&loss), [[2, 3, 2, 3], [2, 5, 1, 1], [7, 1, 1, 3]]);
     }
 
     #[test]
@@ -299,26 +267,22 @@ mod tests {
         let thin = thinned(values);
         assert_eq!(thin.len(), POINTS);
         assert!(thin.contains(&9_000) && thin[0] == 0);
-        assert_eq!(differences(vec![5, 3, 10]), [5, -2, 7]);
     }
 
     #[test]
-    fn compaction_rows_can_be_rebuilt_from_columns() {
+    fn first_compactions_have_their_sizes_and_texts() {
         let report = Kit { sessions: 1, ..Kit::default() }.report();
         let cells = Cells::new(&report);
         let level = Level { compactions: 2, strategies: usize::MAX };
         let (shape, summaries) = shape(&cells, &report.sessions[0], level);
         let at = cells.strategies.iter().position(|p| p.0 == "continuation").unwrap();
-        let packed = shape.cells[at * 2].as_ref().unwrap().compactions.as_ref().unwrap();
+        let packed = shape.cells[at * 2].as_ref().unwrap();
         let session = cells.session(&report.sessions[0]).unwrap();
         let cell = cells.of(Some(&session))[at * 2].unwrap();
         let rows = &cell.rows().unwrap().compactions;
-        assert_eq!((packed.all, packed.request.len()), (rows.len(), 2));
-        let request: i64 = packed.request.iter().sum();
-        assert_eq!(request, i64::from(rows[1].request));
-        let after = packed.before[0] - packed.saved[0];
-        assert_eq!(after as u64, rows[0].tokens_after);
-        assert_eq!((after + packed.before[1]) as u64, rows[1].tokens_before);
-        assert_eq!(summaries[packed.text[0] as usize], rows[0].texts[0]);
+        assert_eq!((packed.all, packed.compactions.len()), (rows.len(), 2));
+        let second = &packed.compactions[1];
+        assert_eq!((second.request, second.before), (rows[1].request, rows[1].tokens_before));
+        assert_eq!(summaries[second.texts[0]], rows[1].texts[0]);
     }
 }

@@ -5,7 +5,7 @@ use super::columns::{OF_CUTS, brief_columns};
 use super::{TODAY, arranged, ranked};
 use crate::block::{self, Block, counted};
 use crate::document::{Part, Screen, Table, shows_spread, terminal};
-use crate::{number, panel, plain, receipt, short_ids, spend};
+use crate::{certainty, number, plain, receipt, short_ids, spend};
 use recap_core::model::{
     Finding, Interval, Primary, Problem, RECORDED, Report, RowKind, StrategyRow, catalogue,
 };
@@ -55,7 +55,7 @@ pub(super) fn table(report: &Report, screen: Screen) -> String {
         .collect();
     let hidden = rankings.iter().map(|(_, hidden)| *hidden).max().unwrap_or(0);
     let mut calls = spend::parts(&report.calls);
-    calls.extend(report.panel.iter().map(|panel| Part::Text(panel::sentence(panel))));
+    calls.extend(report.panel.iter().map(|panel| Part::Text(certainty::panel_sentence(panel))));
     let tables = rankings.into_iter().map(|(parts, _)| parts);
     let groups = [top].into_iter().chain(tables).chain([calls]).filter(|parts| !parts.is_empty());
     let out: Vec<String> = groups.map(|parts| shown(&parts)).collect();

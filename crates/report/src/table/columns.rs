@@ -145,10 +145,13 @@ const COMPACTIONS: TableColumn =
     figure(["compac-", "tions"], 6, catalogue::COMPACTIONS, number::any);
 const VERDICT: TableColumn = text("verdict", Narrow::Wrapped, |row| verdict(row).into());
 
+const OF_FACTS: &str = "of the facts that the agent used after the cuts and could only know from \
+                        before, the share that the context still holds";
 pub(super) const FACTS_KEPT: TableColumn =
-    figures(["facts kept", ""], 0, catalogue::FACTS_KEPT, Content::WithSpread(number::percent));
+    figures(["facts kept", ""], 0, catalogue::FACTS_KEPT, Content::WithSpread(number::percent))
+        .about(OF_FACTS);
 const FACTS_BESIDE: TableColumn =
-    figure(["facts", "kept"], 2, catalogue::FACTS_KEPT, number::percent);
+    figure(["facts", "kept"], 2, catalogue::FACTS_KEPT, number::percent).about(OF_FACTS);
 const FACTS_FIRST: TableColumn = figure(["facts", ""], 0, catalogue::FACTS_KEPT, number::percent);
 const FACTS: TableColumn = figure(["facts", ""], 2, catalogue::FACTS_KEPT, number::percent);
 pub(super) const ANSWERED: TableColumn =

@@ -1,9 +1,7 @@
 //! The ranked table on a terminal (docs/result.md).
 
 use super::document::{Column, Group, Narrow, Part, Row, Table, absent, terminal};
-use super::{
-    Screen, block, certainty, panel, receipt, savers, sessions, sizes, spend, tuned, validation,
-};
+use super::{Screen, block, certainty, receipt, savers, sessions, sizes, spend, tuned, validation};
 use recap_core::model::{FULL, Finding, Interval, RECORDED, Report, RowKind, StrategyRow};
 use recap_core::wording;
 
@@ -45,7 +43,7 @@ fn whole(report: &Report) -> Vec<Part> {
     parts.extend(report.family.iter().flat_map(certainty::parts));
     parts.extend(validation::parts(report));
     parts.extend(spend::parts(&report.calls));
-    parts.extend(report.panel.iter().map(|panel| Part::Text(panel::sentence(panel))));
+    parts.extend(report.panel.iter().map(|panel| Part::Text(certainty::panel_sentence(panel))));
     parts.extend(findings(report));
     parts
 }
