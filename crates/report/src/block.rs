@@ -3,10 +3,9 @@
 
 use super::{number, plain};
 use recap_core::model::{
-    Absent, Cell, Manifest, Measure, NATIVE, NO_SUMMARY, OFFLINE, Primary, RECORDED, Report,
-    RowKind, SessionFacts, Source, StrategyRow, UNRANKED, Value, catalogue,
+    Absent, Cell, Manifest, Measure, NATIVE, NO_SUMMARY, OFFLINE, RECORDED, Report, RowKind,
+    SessionFacts, Severity, StrategyRow, UNRANKED, Value, catalogue,
 };
-use recap_core::text::form_for;
 
 /// Data set name of the rows over all data sets.
 pub(super) const ALL: &str = "ALL";
@@ -65,13 +64,25 @@ pub(super) fn strategies(report: &Report) -> Vec<(&str, RowKind)> {
     strategies
 }
 
+/// The row that leads the ranking.
+pub(super) fn first_ranked(report: &Report) -> Option<&StrategyRow> {
+    let rows = report.rows.iter().filter(|row| row.row_kind != RowKind::Control);
+    rows.filter(|row| row.rank.is_some()).min_by_key(|row| row.rank)
+}
+
+/// The findings of a sort, in words.
+pub(super) fn findings(report: &Report, severity: Severity) -> Vec<String> {
+    let those = report.findings.iter().filter(|finding| finding.severity == severity);
+    those.map(|finding| finding.text.clone()).collect()
+}
+
 /// What a table is about: data set, sizes, windows, roles.
 pub(super) fn headline(report: &Report, dataset: &str, windows: &[&str]) -> String {
-    let matching = |t: &&SessionFacts| match dataset {
-        ALL => is_at(report, &t.dataset, windows),
-        one => t.dataset == one,
-    };
-    let facts: Vec<&SessionFacts> = report.sessions.iter().filter(matching).collect();
+    let of_dataset = report.sessions.iter().filter(|facts| match dataset {
+        ALL => is_at(report, &facts.dataset, windows),
+        one => facts.dataset == one,
+    });
+    let facts: Vec<&SessionFacts> = of_dataset.collect();
     let requests: usize = facts.iter().map(|t| t.requests.len()).sum();
     let questions: usize = facts.iter().map(|t| t.questions.len()).sum();
     let graded = graded(report, dataset, questions).map(|graded| format!(" ({graded} graded)"));
@@ -151,7 +162,7 @@ pub(super) fn window(label: &str) -> String {
     }
 }
 
-/// The same behind "at": `25 %`, `the native window`.
+/// The same after "at": `25 %`, `the native window`.
 pub(super) fn at(label: &str) -> String {
     if label == NATIVE { "the native window".to_owned() } else { window(label) }
 }
@@ -161,7 +172,7 @@ pub(super) fn titled(label: &str) -> String {
     if label == NATIVE { "native window".to_owned() } else { format!("window {}", window(label)) }
 }
 
-/// The same with the noun behind "at": `window 25 %`, `the native window`.
+/// The same with the noun after "at": `window 25 %`, `the native window`.
 pub(super) fn place(label: &str) -> String {
     if label == NATIVE { at(label) } else { titled(label) }
 }
@@ -186,11 +197,6 @@ fn roles(manifest: &Manifest, unasked: bool) -> Option<String> {
 pub(super) fn label(row: &StrategyRow) -> String {
     let name = plain::line(&row.strategy);
     if row.row_kind == RowKind::OfflineSummary { format!("{name} (offline)") } else { name }
-}
-
-/// Tokens sent as a share of what `full` sends.
-pub(super) fn token_share(row: &StrategyRow) -> Option<f64> {
-    row.number(catalogue::TOKEN_SAVINGS).map(|savings| 1.0 - savings)
 }
 
 /// Requests that the provider would have refused.
@@ -219,54 +225,10 @@ pub(super) fn verdict(row: &StrategyRow) -> String {
 /// Fewest questions, right with the whole conversation, whose share is shown.
 pub(super) const FEWEST_QUESTIONS: f64 = 10.0;
 
-/// What the figures of cuts stand for, and how much they rest on.
-pub(super) fn at_cuts(rows: &[&StrategyRow], report: &Report) -> Option<String> {
-    let of = rows.iter().find(|row| row.number(catalogue::FACTS_KEPT).is_some())?;
-    let count = |measure| of.number(measure).unwrap_or(0.0) as usize;
-    let depth = of.number(catalogue::DEPTH).unwrap_or(1.0);
-    let deep = match depth {
-        1.0 => "at the request that uses it, up to 40 after a first compaction".to_owned(),
-        depth => format!("in sessions {depth:.0} times as large as the window"),
-    };
-    let (facts, cuts) =
-        (counted(count(catalogue::FACTS_NEEDED), "fact"), counted(count(catalogue::CUTS), "cut"));
-    let sessions = counted(count(catalogue::SESSIONS_WITH_FACTS), "session");
-    let frees = match report.primary == Primary::FactsKept {
-        true => "frees: how much smaller the context is right after it. ",
-        false => "",
-    };
-    let mut text = format!(
-        "{frees}facts kept: of {facts} that the agent used after {cuts} in {sessions} and could only \
-         know from before {}, the share that the context still holds, {deep}.",
-        form_for(count(catalogue::CUTS), "it", "them")
-    );
-    let asked = rows.iter().filter_map(|row| row.number(catalogue::QUESTIONS_AT_CUT));
-    let asked = asked.fold(0.0, f64::max);
-    if report.primary == Primary::FactsKept && asked >= FEWEST_QUESTIONS {
-        let asked = counted(asked as usize, "question");
-        text += &match report.manifest.answered_by() {
-            Source::Model => format!(
-                " answers kept: of up to {asked} about the session that are answered right from the \
-                 whole conversation, the share that still is after the cut."
-            ),
-            Source::Lexical => format!(
-                " answers kept: of up to {asked} about the session whose answer is findable in the \
-                 whole conversation (one of its three best passages states it), the share whose \
-                 answer still is after the cut."
-            ),
-        };
-    }
-    text += " carried: of those no longer sent as recorded, the share in what the strategy wrote. \
-             without summary: facts that the same strategy keeps with an empty text in the place of \
-             its summaries.";
-    Some(text)
-}
-
 /// Why a row with unusable replies of its compactor is not ranked.
 fn unusable(row: &StrategyRow) -> String {
-    let replies = row.number(catalogue::UNUSABLE_REPLIES);
-    let replies = replies.map_or_else(String::new, |n| format!("{} ", number::any(n)));
-    format!("not ranked: {replies}unusable replies")
+    let replies = row.number(catalogue::UNUSABLE_REPLIES).map(|n| format!("{} ", number::any(n)));
+    format!("not ranked: {}unusable replies", replies.unwrap_or_default())
 }
 
 /// Sessions of these rows whose bill is far from the reported one, the worst

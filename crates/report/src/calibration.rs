@@ -4,7 +4,7 @@
 use serde_json::{Map, Value as Json, json};
 
 use super::document::{Head, Part, Screen, Table, absent, figures, names, terminal, words};
-use super::sheet::{self, Field};
+use super::sheet::{self, Field, Sheet};
 use super::{number, plain};
 use recap_core::model::{
     Expectation, JudgeReport, JudgeRow, Judgement, Label, LabelledCase, TRUSTED_FALSE_ACCEPTS,
@@ -144,46 +144,47 @@ fn accepted_share(row: &JudgeRow) -> Option<String> {
     Some(format!("{} [{:.1}, {:.1}]", tenths(share), lo * 100.0, hi * 100.0))
 }
 
-/// Columns of `calibration.csv`, and keys of the rows in JSON.
-const COLUMNS: &str = "file,group,questions,graded,agreement,kappa,kappa_lo,kappa_hi,false_accepts,\
-    false_accept_share,false_accept_lo,false_accept_hi,false_rejects,false_reject_share,\
-    unscored,score_error,judge";
-
-fn fields(report: &JudgeReport, row: &JudgeRow) -> Vec<Field> {
-    vec![
-        Field::maybe_text(row.file.as_deref()),
-        Field::maybe_text(row.group.as_deref()),
-        Field::Count(row.questions),
-        Field::Count(row.graded),
-        Field::maybe(row.agreement()),
-        Field::maybe(row.kappa),
-        Field::maybe(row.kappa_bounds.map(|(lo, _)| lo)),
-        Field::maybe(row.kappa_bounds.map(|(_, hi)| hi)),
-        Field::Count(row.false_accepts),
-        Field::maybe(row.false_accept_share()),
-        Field::maybe(row.false_accept_bounds.map(|(lo, _)| lo)),
-        Field::maybe(row.false_accept_bounds.map(|(_, hi)| hi)),
-        Field::Count(row.false_rejects),
-        Field::maybe(row.false_reject_share()),
-        Field::Count(row.unscored),
-        Field::maybe(row.score_error),
-        Field::text(&report.judge),
-    ]
-}
+/// Columns of `calibration.csv`, and keys of the rows in JSON, where the judge is named once.
+const COLUMNS: &[(&str, fn(&&JudgeRow) -> Field)] = &[
+    ("file", |row| row.file.as_deref().into()),
+    ("group", |row| row.group.as_deref().into()),
+    ("questions", |row| row.questions.into()),
+    ("graded", |row| row.graded.into()),
+    ("agreement", |row| row.agreement().into()),
+    ("kappa", |row| row.kappa.into()),
+    ("kappa_lo", |row| row.kappa_bounds.map(|(lo, _)| lo).into()),
+    ("kappa_hi", |row| row.kappa_bounds.map(|(_, hi)| hi).into()),
+    ("false_accepts", |row| row.false_accepts.into()),
+    ("false_accept_share", |row| row.false_accept_share().into()),
+    ("false_accept_lo", |row| row.false_accept_bounds.map(|(lo, _)| lo).into()),
+    ("false_accept_hi", |row| row.false_accept_bounds.map(|(_, hi)| hi).into()),
+    ("false_rejects", |row| row.false_rejects.into()),
+    ("false_reject_share", |row| row.false_reject_share().into()),
+    ("unscored", |row| row.unscored.into()),
+    ("score_error", |row| row.score_error.into()),
+];
 
 /// `calibration.csv`: one row per file and group; the row without a file is over
 /// all of them.
 pub fn calibration_csv(report: &JudgeReport) -> Vec<u8> {
-    sheet::csv_bytes(COLUMNS, report.rows.iter().map(|row| fields(report, row)))
+    let names: Vec<&str> = COLUMNS.iter().map(|(name, _)| *name).chain(["judge"]).collect();
+    let mut bytes = Vec::new();
+    let mut sheet = Sheet::named(&names, &mut bytes).expect("memory takes every write");
+    for row in &report.rows {
+        let fields = COLUMNS.iter().map(|(_, field)| field(&row));
+        let fields = fields.chain([report.judge.as_str().into()]);
+        sheet.push_fields(fields).expect("memory takes every write");
+    }
+    sheet.finish().expect("memory takes every write");
+    bytes
 }
 
 /// The same figures as one JSON document.
 pub fn calibration_json(report: &JudgeReport) -> String {
     let row = |row: &JudgeRow| {
-        let fields = fields(report, row).into_iter().map(into_json);
-        let keys = COLUMNS.split(',').map(str::to_owned);
-        // The judge is named once, above the rows.
-        Json::Object(keys.zip(fields).filter(|(key, _)| key != "judge").collect::<Map<_, _>>())
+        let fields =
+            COLUMNS.iter().map(|(name, field)| ((*name).to_owned(), into_json(field(&row))));
+        Json::Object(fields.collect::<Map<_, _>>())
     };
     let document = json!({
         "judge": report.judge,
@@ -206,40 +207,40 @@ fn into_json(field: Field) -> Json {
     }
 }
 
-const VERDICT_COLUMNS: &str = "file,line,id,group,kind,question,expected,stale,answer,label,verdict,score,\
-    outcome,rationale";
+/// An answer with its label and what the judge made of it.
+struct Judged<'a> {
+    case: &'a LabelledCase,
+    judgement: &'a Judgement,
+}
+
+const OF_VERDICTS: &[(&str, fn(&Judged<'_>) -> Field)] = &[
+    ("file", |row| (&*row.case.asked.file).into()),
+    ("line", |row| row.case.line.into()),
+    ("id", |row| row.case.id.as_str().into()),
+    ("group", |row| row.case.group.as_deref().into()),
+    ("kind", |row| row.case.asked.kind.as_str().into()),
+    ("question", |row| row.case.asked.question.as_str().into()),
+    ("expected", |row| match &row.case.asked.expect {
+        Expectation::AnyOf(values) => values.join(" | ").into(),
+        Expectation::Rubric(nuggets) => nuggets.join("\n").into(),
+        Expectation::Unanswerable => "".into(),
+    }),
+    ("stale", |row| row.case.asked.stale.join(" | ").into()),
+    ("answer", |row| row.case.answer.as_str().into()),
+    ("label", |row| match (row.case.label, row.case.label.as_str()) {
+        (Label::Score(score), _) => number::plain(score).into(),
+        (_, word) => word.into(),
+    }),
+    ("verdict", |row| row.judgement.verdict.as_str().into()),
+    ("score", |row| row.judgement.score.into()),
+    ("outcome", |row| row.case.outcome(row.judgement).as_str().into()),
+    ("rationale", |row| row.judgement.rationale.as_str().into()),
+];
 
 /// `verdicts.csv`: every answer with its label and what the judge made of it.
 pub fn verdicts_csv(cases: &[LabelledCase], judgements: &[Judgement]) -> Vec<u8> {
-    let rows = cases.iter().zip(judgements).map(|(case, judgement)| {
-        let asked = &case.asked;
-        let expected = match &asked.expect {
-            Expectation::AnyOf(values) => values.join(" | "),
-            Expectation::Rubric(nuggets) => nuggets.join("\n"),
-            Expectation::Unanswerable => String::new(),
-        };
-        let label = match (case.label, case.label.as_str()) {
-            (Label::Score(score), _) => Field::maybe_text(number::plain(score).as_deref()),
-            (_, word) => Field::maybe_text(word),
-        };
-        vec![
-            Field::text(&asked.file),
-            Field::Count(case.line),
-            Field::text(&case.id),
-            Field::maybe_text(case.group.as_deref()),
-            Field::text(asked.kind.as_str()),
-            Field::text(&asked.question),
-            Field::Text(expected),
-            Field::Text(asked.stale.join(" | ")),
-            Field::text(&case.answer),
-            label,
-            Field::text(judgement.verdict.as_str()),
-            Field::maybe(judgement.score),
-            Field::text(case.outcome(judgement).as_str()),
-            Field::text(&judgement.rationale),
-        ]
-    });
-    sheet::csv_bytes(VERDICT_COLUMNS, rows)
+    let rows = cases.iter().zip(judgements);
+    sheet::bytes(OF_VERDICTS, rows.map(|(case, judgement)| Judged { case, judgement }))
 }
 
 #[cfg(test)]

@@ -101,17 +101,17 @@ fn largest_of(
 ) -> String {
     let (a, b) = (figure(measure, measure.a), figure(measure, measure.b));
     let change = change(measure).map_or_else(String::new, |change| format!(" ({change})"));
-    let mut said = format!("{word}: {a} in A, {b} in B{change}");
+    let mut sentence = format!("{word}: {a} in A, {b} in B{change}");
     if all.len() > 1 {
         let alike = all.iter().filter(|(_, of)| of.difference * measure.difference > 0.0).count();
         let way = if measure.difference > 0.0 { "more" } else { "less" };
         let rows = block::counted(all.len(), "row");
-        said += &format!(", {} at {}; {way} in {alike} of {rows}", name(row), place(row));
+        sentence += &format!(", {} at {}; {way} in {alike} of {rows}", name(row), place(row));
     }
     if is_near_zero(measure) {
-        said += "; its interval includes no difference";
+        sentence += "; its interval includes no difference";
     }
-    said + "."
+    sentence + "."
 }
 
 /// The difference as a share of A, or how many times A it is; absent where A is nothing.
@@ -184,7 +184,7 @@ fn difference(measure: &ComparedMeasure) -> Cell {
         (None, [first, .., last]) => Some(format!("{}…{}", signed(*first), signed(*last))),
         (None, _) => None,
     };
-    Cell { text: signed(measure.difference), spread }
+    Cell { spread, ..Cell::figure(measure.difference, signed(measure.difference)) }
 }
 
 /// What may be said of the measure that is tested.
@@ -436,9 +436,9 @@ mod tests {
                 .to_owned(),
         ];
         assert_eq!(largest(&found), expected);
-        let told = comparison_md(&found);
-        let place = |words: &str| told.find(words).unwrap_or_else(|| panic!("{words}: {told}"));
-        assert!(place("Compactions: 115") < place("1 did the same"), "{told}");
+        let text = comparison_md(&found);
+        let place = |words: &str| text.find(words).unwrap_or_else(|| panic!("{words}: {text}"));
+        assert!(place("Compactions: 115") < place("1 did the same"), "{text}");
     }
 
     #[test]

@@ -1,23 +1,20 @@
-//! `junit.xml`: the gate and the kinds of questions as test cases, for what shows
-//! test results beside a build.
+//! `junit.xml`: the gate's rules and what failed as test cases, for what shows test
+//! results beside a build.
 //!
 //! No case takes time of its own and no clock is read, so every `time` is 0 and
 //! the same run gives the same bytes.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
 
-use super::{Format, RenderInput, block, number, plain};
-use recap_core::model::{
-    Check, CheckOutcome, Gate, Missing, QuestionKind, Report, StrategyRow, UndecidedPolicy, Value,
-};
+use super::{Format, RenderInput, block, plain};
+use recap_core::model::{Check, CheckOutcome, Gate, Missing, Report, StrategyRow, UndecidedPolicy};
 
 pub(super) const FORMAT: Format = Format {
     name: "junit",
     file: "junit.xml",
-    about: "the gate's rules and the kinds of questions as test cases, for CI",
+    about: "the gate's rules, and what failed, as test cases for CI",
     render: |source, out| out.write_all(&render(source)),
 };
 
@@ -46,7 +43,7 @@ fn render(source: &RenderInput<'_>) -> Vec<u8> {
     junit.set_time(Duration::ZERO);
     junit.add_test_suites(report.missing.iter().map(incomplete));
     junit.add_test_suites(report.gate.iter().map(gate));
-    junit.add_test_suites(kinds(report));
+    junit.add_test_suites(broken_rows(report));
     let mut bytes = Vec::new();
     junit.serialize(&mut bytes).expect("writing to memory cannot fail");
     bytes
@@ -134,76 +131,16 @@ fn outcome(check: &Check, policy: UndecidedPolicy) -> Outcome {
     }
 }
 
-/// A suite for each data set at each window, with a case for each strategy and
-/// kind of question. What is kept is the same whoever pays, so the first agent
-/// model speaks for all.
-fn kinds(report: &Report) -> Vec<TestSuite> {
-    let blocks = block::blocks(report);
-    // With one data set the rows over all of them are left out.
-    let alone = blocks.iter().all(|block| block.dataset != block::ALL);
-    let mut seen = BTreeSet::new();
-    let each = blocks.iter().filter(|block| seen.insert((block.dataset, block.window)));
-    let suites = each.map(|block| {
-        let asked = asked(report, block.dataset);
-        let cases = block.rows.iter().flat_map(|row| {
-            let broken = (!row.failed.is_empty()).then(|| broken(row));
-            let kinds = asked
-                .iter()
-                .map(|(kind, questions)| of_kind(report, row, *kind, *questions, alone));
-            kinds.chain(broken).collect::<Vec<Case>>()
-        });
-        suite(&format!("{} at {}", plain::line(block.dataset), block::at(block.window)), cases)
+/// A suite for each table in which something failed, with a case for each such row.
+fn broken_rows(report: &Report) -> Vec<TestSuite> {
+    let suites = block::blocks(report).into_iter().map(|block| {
+        let rows = block.rows.iter().filter(|row| !row.failed.is_empty());
+        suite(
+            &format!("{} at {}", plain::line(block.dataset), block::at(block.window)),
+            rows.map(|row| broken(row)),
+        )
     });
     suites.filter(|suite| !suite.test_cases.is_empty()).collect()
-}
-
-/// Kinds that are asked for in a data set, each with its questions.
-fn asked(report: &Report, dataset: &str) -> Vec<(QuestionKind, usize)> {
-    let facts = report.sessions.iter().filter(|t| dataset == block::ALL || t.dataset == dataset);
-    let kinds: Vec<QuestionKind> =
-        facts.flat_map(|t| &t.questions).map(|p| p.question.kind).collect();
-    let count = |kind: &QuestionKind| kinds.iter().filter(|k| *k == kind).count();
-    let counted = QuestionKind::ALL.into_iter().map(|kind| (kind, count(&kind)));
-    counted.filter(|(_, questions)| *questions > 0).collect()
-}
-
-/// The continuity of one kind under one strategy: it fails only where a rule says so.
-fn of_kind(
-    report: &Report,
-    row: &StrategyRow,
-    kind: QuestionKind,
-    questions: usize,
-    alone: bool,
-) -> Case {
-    let measure = format!("continuity_{}", kind.as_str());
-    let mine = |check: &&Check| {
-        check.measure == measure
-            && check.strategy == row.strategy
-            && check.window == row.window
-            && (check.dataset == row.dataset || alone && check.dataset == block::ALL)
-    };
-    let checks = report.gate.iter().flat_map(|gate| {
-        gate.checks().filter(mine).map(|check| (check.finding, outcome(check, gate.undecided)))
-    });
-    let worst = checks.max_by_key(|(finding, _)| *finding).map(|(_, outcome)| outcome);
-    let (out, unruled) = match row.values.get(&measure) {
-        Some(Value::Known(points)) => (
-            format!("continuity {points:.0} over {}", block::counted(questions, "question")),
-            Outcome::Passed,
-        ),
-        Some(Value::Absent(reason)) => {
-            let reason = plain::line(&reason.to_string());
-            (reason.clone(), Outcome::Skipped(reason))
-        }
-        Some(Value::Text(_)) | None => {
-            ("not measured".to_owned(), Outcome::Skipped("not measured".to_owned()))
-        }
-    };
-    Case {
-        name: format!("{}: {}", plain::line(&row.strategy), kind.as_str()),
-        outcome: worst.unwrap_or(unruled),
-        out,
-    }
 }
 
 /// Cells that failed, so that a strategy is judged by fewer sessions than it says.

@@ -25,45 +25,36 @@ use std::borrow::Cow;
 use std::io::{Result, Write};
 
 use recap_core::model::Report;
+use recap_core::wording::number;
 
+use sheet::{cells, rows};
+
+mod bill;
 mod block;
 mod calibration;
-mod calls_csv;
 mod certainty;
-mod compactions_csv;
 mod comparison;
-mod cuts_csv;
+mod cuts;
 pub mod document;
-mod facts_csv;
-mod forgets;
+mod gate;
 mod html;
 mod junit;
 mod markdown;
-use recap_core::wording::number;
-mod cut_questions_csv;
 mod packed;
-mod panel;
-#[cfg(feature = "parquet")]
-mod parquet;
 mod plain;
-mod questions_csv;
+mod questions;
 mod receipt;
-mod receipt_csv;
-mod references_csv;
-mod requests_csv;
 mod savers;
 mod sessions;
+mod settings;
 mod sheet;
 mod short_ids;
 mod sizes;
-mod sizes_csv;
 mod spend;
-mod summary_csv;
 mod summary_json;
 mod table;
 mod tuned;
 mod validation;
-mod validation_csv;
 
 #[cfg(test)]
 mod narrow_tests;
@@ -71,14 +62,14 @@ mod narrow_tests;
 mod testkit;
 
 pub use calibration::{calibration_csv, calibration_json, calibration_table, verdicts_csv};
-pub use calls_csv::calls_csv;
 pub use comparison::{comparison_json, comparison_md, comparison_table};
 pub use document::{STYLES, Screen};
 pub use html::comparison_html;
+pub use sheet::rows::calls_csv;
 pub use spend::calls_table;
 pub use table::table;
 
-/// Where the page finds the words behind a hash. Not given (`--no-text`), the
+/// Where the page finds the words of a hash. Not given (`--no-text`), the
 /// page shows sizes and states only.
 pub trait Texts {
     /// The text stored under this hash, if it is there.
@@ -119,23 +110,23 @@ impl Format {
 /// Every file that a run leaves for its readers, in the order of writing.
 pub static FORMATS: &[Format] = &[
     tuned::FORMAT,
-    summary_csv::FORMAT,
+    rows::SUMMARY,
     sessions::FORMAT,
     savers::FORMAT,
-    compactions_csv::FORMAT,
-    requests_csv::FORMAT,
-    references_csv::FORMAT,
-    cuts_csv::FORMAT,
-    facts_csv::FORMAT,
-    cut_questions_csv::FORMAT,
-    questions_csv::FORMAT,
+    cells::COMPACTIONS,
+    cells::REQUESTS,
+    cells::REFERENCES,
+    sheet::cuts::CUTS,
+    sheet::cuts::FACTS,
+    sheet::questions::AT_CUTS,
+    sheet::questions::QUESTIONS,
     #[cfg(feature = "parquet")]
-    parquet::FORMAT,
-    validation_csv::FORMAT,
-    receipt_csv::FORMAT,
-    sizes_csv::SIZES,
-    sizes_csv::RECORDED,
-    calls_csv::FORMAT,
+    sheet::parquet::FORMAT,
+    rows::VALIDATION,
+    sheet::receipt::FORMAT,
+    rows::SIZES,
+    rows::RECORDED,
+    rows::CALLS,
     summary_json::FORMAT,
     markdown::FORMAT,
     junit::FORMAT,

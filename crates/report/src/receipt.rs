@@ -4,12 +4,9 @@
 use std::collections::BTreeSet;
 
 use super::document::{Cell, Column, Group, Head, Part, Row, Table, absent, figures, words};
-use super::html::money::parts::parts as bill_parts;
-use super::{block, number};
-use recap_billing::pricing::PriceList;
+use super::number;
 use recap_core::model::{
-    self, Absent, Amount, Cause, Content, Hour, Origin, RECORDED, Receipt, Report, RowKind, Sender,
-    Spent, StrategyRow, TokenKind, catalogue,
+    Absent, Amount, Cause, Content, Hour, Origin, Receipt, Report, Sender, Spent, TokenKind,
 };
 use recap_core::text::{counted, form_for};
 
@@ -67,10 +64,9 @@ pub(super) fn parts(report: &Report) -> Vec<Part> {
         let rows = contents(&receipt.contents);
         parts.push(Part::Table(Table::new("What fills the context", CONTENTS, rows)));
     }
-    let choices = choices(report);
-    if !choices.is_empty() {
-        parts.push(heading("What if"));
-        parts.push(Part::List(choices));
+    if receipt.all().reported > 0 {
+        parts.push(heading("What if the cache lived an hour"));
+        parts.push(Part::Text(hour(&receipt.hour)));
     }
     parts
 }
@@ -121,6 +117,8 @@ fn cost(name: String, spent: &Spent, kinds: &[TokenKind]) -> Row {
     let cell = |amount: &Amount| Cell {
         text: money(amount),
         spread: Some(number::tokens(amount.tokens as f64)),
+        figure: amount.whole(),
+        drawn: None,
     };
     let each = kinds.iter().map(|kind| match spent.kinds.get(kind) {
         Some(amount) if amount.tokens > 0 => cell(amount),
@@ -197,8 +195,7 @@ fn unpriced(receipt: &Receipt) -> impl Iterator<Item = String> {
     let amounts = receipt.spent.values().flat_map(|spent| spent.kinds.values());
     let reasons = amounts.filter_map(|amount| amount.unpriced.as_ref());
     let reasons: BTreeSet<String> = reasons.map(ToString::to_string).collect();
-    let said = |why: String| format!("Some tokens have no dollars: {}.", why);
-    reasons.into_iter().map(said)
+    reasons.into_iter().map(|why| format!("Some tokens have no dollars: {why}."))
 }
 
 fn rebuilt_rows(receipt: &Receipt) -> Vec<Vec<String>> {
@@ -279,32 +276,32 @@ pub(super) fn sentence(report: &Report) -> Option<String> {
         return Some(format!("What these sessions cost today is unknown{why}: {parts}{written}."));
     }
     let cost = known(receipt, &total);
-    let mut said = format!("Today these sessions cost {cost}: {parts}{}", written_down(&all));
+    let mut sentence = format!("Today these sessions cost {cost}: {parts}{}", written_down(&all));
     if let Some((calls, usd)) = receipt.estimated {
         let calls = counted(calls, "compaction");
-        said += &format!("; {} estimated for {calls} not on record", number::dollars(usd));
+        sentence += &format!("; {} estimated for {calls} not on record", number::dollars(usd));
     }
     if all.in_totals > 0 {
         let requests = counted(all.in_totals, "request");
-        said += &format!("; of {requests} only a total of the session is recorded");
+        sentence += &format!("; of {requests} only a total of the session is recorded");
     }
     for sender in [Sender::Subagent, Sender::Compaction] {
         let spent = receipt.of(sender);
         if spent.reported > 0 {
-            said += &format!("; of it {} for {}", money(&spent.total()), sender_name(sender));
+            sentence += &format!("; of it {} for {}", money(&spent.total()), sender_name(sender));
         }
     }
     if receipt.missing_subagents > 0 {
         let calls = counted(receipt.missing_subagents, "subagent");
-        said += &format!("; not known is what {calls} used, whose logs are not there");
+        sentence += &format!("; not known is what {calls} used, whose logs are not there");
     }
-    Some(said + ".")
+    Some(sentence + ".")
 }
 
 /// A clause of what the agent or its provider wrote down.
 fn written_down(all: &Spent) -> String {
-    let said = |usd| format!("; the recording itself says {}", number::dollars(usd));
-    all.written_down.map(said).unwrap_or_default()
+    let usd = all.written_down.map(number::dollars);
+    usd.map(|usd| format!("; the recording itself says {usd}")).unwrap_or_default()
 }
 
 /// Whether nothing of it has a price.
@@ -394,7 +391,7 @@ fn kind_head(kind: TokenKind) -> Head {
 
 fn cause_name(cause: Cause) -> &'static str {
     match cause {
-        Cause::Compaction => "behind a compaction",
+        Cause::Compaction => "after a compaction",
         Cause::ModelChange => "after a change of the model",
         Cause::IdleGap => "after an idle gap",
         Cause::SystemChanged => "after a changed system prompt",
@@ -417,106 +414,7 @@ fn origin_name(origin: Origin) -> &'static str {
     }
 }
 
-/// What would change, a sentence for each choice.
-fn choices(report: &Report) -> Vec<String> {
-    let receipt = &report.receipt;
-    if receipt.all().reported == 0 {
-        return Vec::new();
-    }
-    let largest = number::tokens(receipt.largest_prompt as f64);
-    // An example that would make a difference.
-    let half = (receipt.largest_prompt / 2_000).max(1);
-    let mut models: Vec<String> = Vec::new();
-    for ((_, model), spent) in &receipt.spent {
-        let name = model.as_deref().map_or_else(|| "no named model".to_owned(), str::to_owned);
-        if spent.reported > 0 && !models.contains(&name) {
-            models.push(name);
-        }
-    }
-    let window = match at_windows(report).as_slice() {
-        [] => format!(
-            "the largest prompt has {largest} tokens, and `recap bench SESSIONS --window {half}k` \
-             replays the sessions as if no more than that had fitted (repeat it to compare sizes)"
-        ),
-        known => format!("without subagents {}, and {}", money(&own(receipt)), known.join("; ")),
-    };
-    let model = match by_models(report).as_slice() {
-        [] => format!(
-            "at {} the price is {}, and `recap bench SESSIONS --agent-model MODEL` bills the same \
-             sessions by the prices and cache rules of that one",
-            models.join(", "),
-            money(&receipt.all().total())
-        ),
-        known => format!(
-            "at {} what was sent without subagents cost {}; the same would have cost {}",
-            models.join(", "),
-            money(&own(receipt)),
-            known.join(", ")
-        ),
-    };
-    vec![
-        hour(&receipt.hour),
-        format!("Another window: {window}."),
-        format!("Another model: {model}."),
-    ]
-}
-
-/// What rows bill: the main agent with its compactions.
-pub(super) fn own(receipt: &Receipt) -> Amount {
-    let sent = [Sender::Main, Sender::Compaction].map(|sender| receipt.of(sender).total());
-    sent.iter().sum()
-}
-
-/// The rows of all data sets together, with their bills.
-fn billed(report: &Report) -> impl Iterator<Item = (&StrategyRow, f64)> {
-    let all = report.rows.iter().any(|row| row.dataset == block::ALL);
-    let rows = report.rows.iter().filter(move |row| !all || row.dataset == block::ALL);
-    rows.filter_map(|row| Some((row, row.number(catalogue::COST_USD)?)))
-}
-
-/// What was recorded, as each model that was asked for bills it, at the first window.
-fn by_models(report: &Report) -> Vec<String> {
-    let prices = PriceList::from(&report.manifest.prices);
-    let window = report.manifest.windows.first();
-    let sent =
-        |cell: &&model::Cell| cell.key.strategy == RECORDED && Some(&cell.key.window) == window;
-    let asked = report.manifest.agent_models.iter().filter(|model| *model != RECORDED);
-    let each = asked.filter_map(|model| {
-        let mut usd = 0.0;
-        for session in report.results.iter() {
-            let facts = report.facts_of(session.dataset, session.id)?;
-            for rows in session.cells().iter().filter(sent).filter_map(model::Cell::rows) {
-                let bill = rows.bills.iter().find(|bill| bill.billed_as == *model)?;
-                usd += bill_parts(rows, bill, facts, &prices)?.total();
-            }
-        }
-        (usd > 0.0).then(|| format!("{} at {model}", number::dollars(usd)))
-    });
-    each.collect()
-}
-
-/// The cheapest strategy at each window of so many tokens.
-fn at_windows(report: &Report) -> Vec<String> {
-    let sizes = report.manifest.windows.iter();
-    let sizes = sizes.filter(|label| label.starts_with(|c: char| c.is_ascii_digit()));
-    let cheapest = sizes.filter(|label| !label.ends_with('%')).filter_map(|label| {
-        let here = billed(report).filter(|(row, _)| {
-            row.window == *label
-                && row.row_kind == RowKind::Ranked
-                && row.failed.is_empty()
-                && row.refused_often().is_none()
-        });
-        let (row, usd) = here.min_by(|a, b| a.1.total_cmp(&b.1))?;
-        Some(format!(
-            "{} in a window of {} with {}, the cheapest strategy there",
-            number::dollars(usd),
-            label,
-            row.strategy
-        ))
-    });
-    cheapest.collect()
-}
-
+/// What a cache that lives an hour would have changed.
 fn hour(hour: &Result<Hour, Absent>) -> String {
     match hour {
         Err(why) => {
@@ -544,11 +442,9 @@ fn hour(hour: &Result<Hour, Absent>) -> String {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use std::sync::Arc;
-
     use super::*;
     use crate::testkit::Kit;
-    use recap_core::model::{CellKey, CellOutcome, Rebuilt, RunResults};
+    use recap_core::model::Rebuilt;
 
     /// A run in which a model without a price answered a subagent.
     pub(crate) fn report() -> Report {
@@ -624,59 +520,20 @@ pub(super) mod tests {
         report.receipt.spent = [((Sender::Main, None), spent)].into();
         let said = sentence(&report).unwrap();
         assert!(said.contains("not known: none of 9 requests reports its tokens"), "{said}");
-        assert!(choices(&report).is_empty());
     }
 
     #[test]
-    fn requested_window_or_model_bill_stands_beside_recorded() {
+    fn hour_of_cache_has_its_saving_and_its_price() {
         let mut report = report();
-        report.manifest.windows = vec!["25%".to_owned(), "200k".to_owned()];
-        report.manifest.agent_models = vec!["cheap-1".to_owned(), "unbilled".to_owned()];
-        report.rows.retain(|row| row.window == "200k");
-        assert!(report.rows.len() > 3);
-        let session = report.results.iter().next().unwrap();
-        let mut cell = session.cells()[0].clone();
-        cell.key = CellKey { strategy: RECORDED.to_owned(), window: "25%".to_owned(), ..cell.key };
-        let CellOutcome::Done(rows) = &mut cell.outcome else { panic!("it is done") };
-        Arc::make_mut(&mut rows.bills[0]).billed_as = "cheap-1".to_owned();
-        let facts = report.facts_of(session.dataset, session.id).unwrap();
-        let prices = PriceList::from(&report.manifest.prices);
-        let usd = bill_parts(rows, &rows.bills[0], facts, &prices).unwrap().total();
-        report.results = RunResults::new(vec![cell], []);
-        let [_, window, model] = choices(&report).try_into().unwrap();
-        // Of strategies that are no controls `prune` saves most: 41.2 · (1 − 0.44).
         assert_eq!(
-            window,
-            "Another window: without subagents $2.00, and $23.07 in a window of 200k with prune, \
-             the cheapest strategy there."
-        );
-        assert_eq!(
-            model,
-            format!(
-                "Another model: at claude-opus-4-6, local what was sent without subagents cost \
-                 $2.00; the same would have cost {} at cheap-1.",
-                number::dollars(usd)
-            )
-        );
-    }
-
-    #[test]
-    fn each_choice_sentence_has_its_figures_and_option() {
-        let mut report = report();
-        // Of a window that is a share nobody says what it would cost.
-        report.manifest.windows = vec!["25%".to_owned()];
-        let [hour, window, model] = choices(&report).try_into().unwrap();
-        assert_eq!(
-            hour,
-            "A cache that lives an hour would have cost $0.500 more: 2 rebuilds after idle gaps of \
-             at most an hour would have been spared ($0.250), and all other writes would have been \
+            hour(&report.receipt.hour),
+            "A cache that lives an hour would have cost $0.500 more: 2 rebuilds after idle gaps of at \
+             most an hour would have been spared ($0.250), and all other writes would have been \
              dearer by $0.750."
         );
-        assert!(window.contains("150k tokens") && window.contains("--window 75k`"));
-        assert!(model.contains("claude-opus-4-6, local") && model.contains("--agent-model MODEL"));
         report.receipt.hour = Err(Absent::HourAlready);
-        let hour = choices(&report).remove(0);
-        assert!(hour.ends_with("no figure, the cache was written for an hour already."), "{hour}");
+        let none = hour(&report.receipt.hour);
+        assert!(none.ends_with("no figure, the cache was written for an hour already."), "{none}");
     }
 
     #[test]

@@ -1,59 +1,50 @@
 //! What token savers say they save, and what is billed: `savers.csv`, and tables beside the answer.
 
-use std::io::{Result, Write};
-
 use super::document::{Head, Narrow, Part, Table, absent, figures, names, words};
 use super::sheet::{self, Field};
-use super::{Format, RenderInput, number};
-use recap_core::model::{Report, SaverRow, SaverSavings, ToolCut};
+use super::{Format, number};
+use recap_core::model::{Report, SaverRecovery, SaverRow, SaverSavings, ToolCut};
 use recap_core::text::counted;
 
 pub(super) const FORMAT: Format = Format {
     name: "csv",
     file: "savers.csv",
     about: "one row per token saver, window and billing model: what it says it saves, and the bill",
-    render,
+    render: |source, out| sheet::table(COLUMNS, &source.report.savers, out),
 };
 
-const HEADER: &str = "strategy,window,agent_model,sessions,failed,requests,claimed_tokens,claimed_usd,\
-    removed_tokens,rewritten_tokens,cache_breaks,full_usd,cost_usd,at_input_usd,at_cached_usd,\
-    rewritten_usd,net_usd,saved_usd,added_ms_median,added_ms_p95,recovery_tried,recovery_found,\
-    recovery_tokens";
+const COLUMNS: &[(&str, fn(&&SaverRow) -> Field)] = &[
+    ("strategy", |row| row.strategy.as_str().into()),
+    ("window", |row| row.window.as_str().into()),
+    ("agent_model", |row| row.agent_model.as_str().into()),
+    ("sessions", |row| row.sessions.into()),
+    ("failed", |row| row.failed.into()),
+    ("requests", |row| row.requests.into()),
+    ("claimed_tokens", |row| row.claimed_tokens.map(|tokens| tokens as f64).into()),
+    ("claimed_usd", |row| Field::dollars(row.claimed_usd)),
+    ("removed_tokens", |row| (row.removed_tokens as f64).into()),
+    ("rewritten_tokens", |row| row.rewritten_tokens.into()),
+    ("cache_breaks", |row| row.cache_breaks.into()),
+    ("full_usd", |row| dollars(row, |money| money.full_usd)),
+    ("cost_usd", |row| dollars(row, |money| money.usd)),
+    ("at_input_usd", |row| dollars(row, |money| money.at_input_usd)),
+    ("at_cached_usd", |row| dollars(row, |money| money.at_cached_usd)),
+    ("rewritten_usd", |row| dollars(row, |money| money.rewritten_usd)),
+    ("net_usd", |row| dollars(row, SaverSavings::net_usd)),
+    ("saved_usd", |row| dollars(row, SaverSavings::saved_usd)),
+    ("added_ms_median", |row| row.added_ms.map(|(median, _)| median).into()),
+    ("added_ms_p95", |row| row.added_ms.map(|(_, high)| high).into()),
+    ("recovery_tried", |row| recovered(row, |found| found.tried)),
+    ("recovery_found", |row| recovered(row, |found| found.found)),
+    ("recovery_tokens", |row| recovered(row, |found| found.tokens)),
+];
 
-fn render(source: &RenderInput<'_>, out: &mut dyn Write) -> Result<()> {
-    let row = |row: &SaverRow| {
-        let money = row.money.as_ref().ok();
-        let dollars = |of: fn(&SaverSavings) -> f64| Field::maybe_dollars(money.map(of));
-        let recovery = |of: fn(&recap_core::model::SaverRecovery) -> u64| {
-            Field::maybe(row.recovery.as_ref().map(|found| of(found) as f64))
-        };
-        vec![
-            Field::text(&row.strategy),
-            Field::text(&row.window),
-            Field::text(&row.agent_model),
-            Field::Count(row.sessions),
-            Field::Count(row.failed),
-            Field::Count(row.requests),
-            Field::maybe(row.claimed_tokens.map(|tokens| tokens as f64)),
-            Field::maybe_dollars(row.claimed_usd),
-            Field::maybe(Some(row.removed_tokens as f64)),
-            Field::Count(row.rewritten_tokens),
-            Field::Count(row.cache_breaks),
-            dollars(|money| money.full_usd),
-            dollars(|money| money.usd),
-            dollars(|money| money.at_input_usd),
-            dollars(|money| money.at_cached_usd),
-            dollars(|money| money.rewritten_usd),
-            dollars(SaverSavings::net_usd),
-            dollars(SaverSavings::saved_usd),
-            Field::maybe(row.added_ms.map(|(median, _)| median)),
-            Field::maybe(row.added_ms.map(|(_, high)| high)),
-            recovery(|found| found.tried),
-            recovery(|found| found.found),
-            recovery(|found| found.tokens),
-        ]
-    };
-    sheet::csv(HEADER, source.report.savers.iter().map(row), out)
+fn dollars(row: &SaverRow, of: fn(&SaverSavings) -> f64) -> Field {
+    Field::dollars(row.money.as_ref().ok().map(of))
+}
+
+fn recovered(row: &SaverRow, of: fn(&SaverRecovery) -> u64) -> Field {
+    row.recovery.as_ref().map(of).into()
 }
 
 /// Tools of one saver that have a row.
@@ -72,7 +63,7 @@ pub(super) fn parts(report: &Report) -> Vec<Part> {
             "The same removed tokens by four ways of counting, against the whole conversation. Input \
              price: as if none of it were cached. In the cache: at what the whole conversation pays \
              for a token of that request, most of which it reads from the cache. Net: the same, less \
-             what is paid for writing anew what stands behind an edit. Bill: what the sessions cost \
+             what is paid for writing anew what stands after an edit. Bill: what the sessions cost \
              less, which alone is saved; a minus sign says that they cost more.",
         ),
         Part::Table(accountings(&report.savers)),
@@ -142,13 +133,13 @@ fn accountings(savers: &[SaverRow]) -> Table {
 
 /// The largest cuts of each saver, at the first window and billing model.
 fn tools(savers: &[SaverRow]) -> Vec<Vec<String>> {
-    let mut told: Vec<&str> = Vec::new();
+    let mut seen: Vec<&str> = Vec::new();
     let mut rows = Vec::new();
     for saver in savers {
-        if told.contains(&saver.strategy.as_str()) {
+        if seen.contains(&saver.strategy.as_str()) {
             continue;
         }
-        told.push(&saver.strategy);
+        seen.push(&saver.strategy);
         let cut = saver.tools.iter().filter(|(_, tool)| tool.cut > 0);
         rows.extend(cut.take(TOOLS).map(|(name, tool)| cut_row(&saver.strategy, name, tool)));
     }
@@ -186,6 +177,7 @@ fn recovery(saver: &SaverRow) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::RenderInput;
     use crate::document::{Screen, terminal};
     use crate::testkit::{Kit, saver_row};
     use recap_core::model::Absent;
@@ -233,9 +225,8 @@ mod tests {
     #[test]
     fn csv_has_every_figure_of_a_saver() {
         let report = Report { savers: vec![saver_row("x")], ..Kit::default().report() };
-        let mut out = Vec::new();
-        render(&RenderInput { report: &report, texts: None }, &mut out).unwrap();
-        let text = String::from_utf8(out).unwrap();
+        let source = RenderInput { report: &report, texts: None };
+        let text = String::from_utf8(FORMAT.bytes(&source)).unwrap();
         let row = "x,native,m,1,0,57,1731514,5.1945,2290207,811173,54,5.05,12.49,11.45,1.71,4.66,-2.95,\
                    -7.44,19,48,4,2,800";
         assert_eq!(text.lines().nth(1), Some(row), "{text}");

@@ -5,11 +5,9 @@ use std::cmp::Reverse;
 use std::io::{Result, Write};
 
 use super::document::{Part, Table, absent, figures, names};
-use super::sheet::{self, Field};
-use super::{Format, RenderInput, number, short_ids};
-use recap_core::model::{
-    Measure, Report, RowKind, RowName, SESSION_MEASURES, SessionRow, Unit, catalogue,
-};
+use super::sheet::{Field, Sheet};
+use super::{Format, RenderInput, block, number, short_ids, sizes};
+use recap_core::model::{Measure, Report, RowName, SESSION_MEASURES, SessionRow, Unit, catalogue};
 
 pub(super) const FORMAT: Format = Format {
     name: "csv",
@@ -20,32 +18,30 @@ pub(super) const FORMAT: Format = Format {
 
 fn render(source: &RenderInput<'_>, out: &mut dyn Write) -> Result<()> {
     let report = source.report;
-    let ids = SESSION_MEASURES.map(|measure| measure.id);
-    let header = format!(
-        "dataset,session,project,strategy,window,agent_model,requests,recorded_usd,{}",
-        ids.join(",")
-    );
-    let fields = sorted(report).into_iter().map(|row| {
+    let mut names = vec!["dataset", "session", "project", "strategy", "window", "agent_model"];
+    names.extend(["requests", "recorded_usd"]);
+    names.extend(SESSION_MEASURES.map(|measure| measure.id));
+    let mut sheet = Sheet::named(&names, out)?;
+    for row in sorted(report) {
         let facts = &report.sessions[row.unit];
-        let mut fields = vec![
-            Field::text(&facts.dataset),
-            Field::text(&facts.session),
-            Field::maybe_text(facts.cluster.as_deref()),
-            Field::text(&row.strategy),
-            Field::text(&row.window),
-            Field::text(&row.billed_as),
-            Field::Count(facts.requests.len() as u64),
-            Field::maybe_dollars(recorded(report, row.unit)),
+        let first: [Field; 8] = [
+            facts.dataset.as_str().into(),
+            facts.session.as_str().into(),
+            facts.cluster.as_deref().into(),
+            row.strategy.as_str().into(),
+            row.window.as_str().into(),
+            row.billed_as.as_str().into(),
+            facts.requests.len().into(),
+            Field::dollars(recorded(report, row.unit)),
         ];
-        fields.extend(SESSION_MEASURES.iter().zip(&row.figures).map(
-            |(of, figure)| match of.unit {
-                Unit::Dollars => Field::maybe_dollars(*figure),
-                _ => Field::maybe(*figure),
-            },
-        ));
-        fields
-    });
-    sheet::csv(&header, fields, out)
+        let figures = SESSION_MEASURES.iter().zip(&row.figures);
+        let figures = figures.map(|(of, figure)| match of.unit {
+            Unit::Dollars => Field::dollars(*figure),
+            _ => (*figure).into(),
+        });
+        sheet.push_fields(first.into_iter().chain(figures))?;
+    }
+    sheet.finish()
 }
 
 /// What a session cost as recorded, where all of it is known.
@@ -79,9 +75,12 @@ const SHOWN: [(&Measure, &str); 5] = [
     (catalogue::OVERFLOWS, "refused"),
 ];
 
-/// Each session with the recommended strategy, or else with the first of the ranking;
-/// nothing in a run of one session.
+/// Each session at the size of the answer; else with the recommended strategy, or the first of the
+/// ranking, and then nothing in a run of one session.
 pub(super) fn parts(report: &Report) -> Vec<Part> {
+    if let Some(Ok(curve)) = &report.curve {
+        return sizes::sessions(report, curve);
+    }
     let Some(place) = place(report).filter(|_| report.sessions.len() > 1) else {
         return Vec::new();
     };
@@ -120,12 +119,11 @@ pub(super) fn parts(report: &Report) -> Vec<Part> {
 
 fn place(report: &Report) -> Option<RowName> {
     let chosen = report.recommendation.as_ref().and_then(|of| of.row.as_ref());
-    let ranked = || {
-        let rows = report.rows.iter().filter(|row| row.row_kind != RowKind::Control);
-        let first = rows.filter(|row| row.rank.is_some()).min_by_key(|row| row.rank)?;
+    let first = || {
+        let first = block::first_ranked(report)?;
         Some(RowName { strategy: first.strategy.clone(), window: first.window.clone() })
     };
-    chosen.cloned().or_else(ranked)
+    chosen.cloned().or_else(first)
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ use recap_core::model::{
     Absent, AnsweredAtCuts, Finding, Gate, Interval, Manifest, Missing, PanelAgreement, Primary,
     RECORDED, Recommendation, Report, RowKind, StrategyRow, Value, catalogue,
 };
+use recap_core::wording;
 
 pub(super) const FORMAT: Format = Format {
     name: "json",
@@ -100,7 +101,10 @@ fn render(source: &RenderInput<'_>) -> Vec<u8> {
         questions: report.answered_at_cuts.iter().map(questions).collect(),
         family: report.family.as_ref().map(shown),
         answer: report.recommendation.as_ref().map(|of| answered(report, of)),
-        sizes: report.curve.as_ref().map(super::sizes::json),
+        sizes: report.curve.as_ref().map(|curve| match curve {
+            Ok(curve) => shown(curve),
+            Err(why) => serde_json::json!({"none": why, "text": wording::no_sizes(why)}),
+        }),
         tuned: report.tuned.as_ref().map(shown),
         gate: report.gate.as_ref(),
         missing: report.missing.as_ref(),
@@ -113,7 +117,7 @@ fn render(source: &RenderInput<'_>) -> Vec<u8> {
     bytes
 }
 
-/// A strategy with how many questions of each kind `full` answers right behind the
+/// A strategy with how many questions of each kind `full` answers right after the
 /// cuts, and how many of these the strategy still does.
 fn questions(strategy: &AnsweredAtCuts) -> Json {
     let kinds = strategy.kinds.iter().map(|(kind, of)| {

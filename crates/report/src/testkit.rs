@@ -347,3 +347,45 @@ pub(super) fn saver_row(strategy: &str) -> SaverRow {
         recovery: Some(SaverRecovery { tried: 4, found: 2, tokens: 800 }),
     }
 }
+
+/// A comparison that continuity leads: `prune` keeps 61 of 100.
+pub(super) fn asked() -> Report {
+    let mut report = Kit { windows: vec!["25%"], ..Kit::default() }.report();
+    report.primary = Primary::Continuity;
+    for row in &mut report.rows {
+        let points = match row.strategy.as_str() {
+            "full" => 100.0,
+            "empty" => 0.0,
+            "prune" => 61.4,
+            _ => 20.0,
+        };
+        let kept = points / 100.0 * 0.8;
+        let known = [
+            ("continuity", points),
+            ("continuity_fact", points),
+            ("recall", kept + 0.05),
+            ("recall_fact", 0.125),
+            ("questions", 3.0),
+            ("exposed", 0.88),
+            ("kept", kept),
+            ("continuity_lost", 0.8 - kept),
+            ("gained", 0.05),
+            ("neither", 0.15),
+            ("evidence_verbatim", 0.25),
+            ("evidence_edited", 0.5),
+            ("evidence_folded", 0.0),
+            ("evidence_gone", 0.25),
+            ("lost", 0.3),
+            ("garbled", 0.004),
+            ("unused", 0.1),
+            ("recall_verbatim", 0.7),
+            ("recall_verbatim_full", 0.74),
+        ];
+        for (id, x) in known {
+            row.values.insert(id.to_owned(), Value::Known(x));
+        }
+        let interval = Interval::ThisSessionOnly { lo: 50.2, hi: 72.0 };
+        row.intervals.insert("continuity".to_owned(), interval);
+    }
+    report
+}

@@ -5,10 +5,11 @@ use super::*;
 use recap_core::model::{
     Absent, Admission, Amount, Bill, Calibration, CellOutcome, Family, Finding, Interval, Primary,
     Receipt, RowKind, Sender, Spent, StrategyRow, Support, TestOutcome, Tested, TokenKind, Tuned,
-    TunedHalf, TunedSessions, TunedSetting, Value, catalogue,
+    TunedHalf, TunedSessions, TunedSetting, Value,
 };
 use unicode_width::UnicodeWidthStr;
 
+mod shown;
 mod table;
 
 fn file(report: &Report, name: &str) -> String {

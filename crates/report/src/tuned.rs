@@ -1,14 +1,12 @@
 //! The settings of a strategy that a search compared: a table, what is recommended, and
 //! `frontier.csv`.
 
-mod picture;
-
 use std::io::{Result, Write};
 
 use super::document::{
     Cell, Column, Group, Head, Narrow, Part, Row, Table, absent, figures, words,
 };
-use super::sheet::{self, Field};
+use super::sheet::{Field, Sheet};
 use super::{Format, RenderInput, block, number, plain};
 use recap_core::model::{
     Admission, Ranged, Report, RowKind, Tuned, TunedHalf, TunedSessions, TunedSetting,
@@ -46,11 +44,6 @@ pub(super) fn below(report: &Report, tuned: &Tuned) -> Vec<Part> {
     parts.extend(apply(tuned).map(|set| Part::Labelled("apply", set)));
     parts.extend(notes(report, tuned).into_iter().map(|note| Part::Labelled("note", note)));
     parts
-}
-
-/// What each setting keeps against its dollars, as SVG; `None` where there is nothing to compare.
-pub(super) fn drawing(tuned: &Tuned) -> Option<String> {
-    picture::svg(tuned)
 }
 
 /// What is recommended, and why.
@@ -129,6 +122,7 @@ fn cell(label: &str, half: &TunedHalf) -> Cell {
                 let [lo, hi] = [lo, hi].map(|end| number::percent(end).replace(" %", ""));
                 format!("[{lo}–{hi}]")
             }),
+            ..Cell::figure(value, String::new())
         },
     };
     match label {
@@ -197,52 +191,70 @@ fn notes(report: &Report, tuned: &Tuned) -> Vec<String> {
     weak.into_iter().chain(offline).chain(refused).map(|note| plain::line(&note)).collect()
 }
 
-/// Columns of `frontier.csv` for each half.
-const OF_HALF: &str = "admission,usd,saving,saving_lo,saving_hi,refused,facts,kept,kept_lo,kept_hi,\
-    kept_difference,kept_difference_lo,kept_difference_hi,answers,answers_lo,answers_hi,\
-    answers_difference,answers_difference_lo,answers_difference_hi";
-
-fn render(source: &RenderInput<'_>, out: &mut dyn Write) -> Result<()> {
-    let held = OF_HALF.split(',').map(|column| format!("held_{column}"));
-    let held: Vec<String> = held.collect();
-    let header = format!("setting,strategy,recommended,frontier,{OF_HALF},{}", held.join(","));
-    let tuned = source.report.tuned.iter();
-    let rows = tuned.flat_map(|tuned| {
-        listed(tuned).into_iter().map(move |(at, one)| (at == tuned.recommended, one))
-    });
-    let rows = rows.map(|(recommended, one)| {
-        let mut fields = vec![
-            Field::text(&one.changes),
-            Field::text(&one.strategy),
-            Field::Flag(recommended),
-            Field::Flag(one.frontier),
-        ];
-        fields.extend([&one.choosing, &one.held_back].into_iter().flat_map(half));
-        fields
-    });
-    sheet::csv(&header, rows, out)
+/// A setting of a search.
+struct Setting<'a> {
+    one: &'a TunedSetting,
+    recommended: bool,
 }
 
-fn half(of: &TunedHalf) -> Vec<Field> {
-    let range = |range: Option<Ranged>| {
-        let ends = [
-            range.map(|one| one.value),
-            range.and_then(|one| one.lo),
-            range.and_then(|one| one.hi),
-        ];
-        ends.map(Field::maybe)
-    };
-    let first = [Field::text(of.admission.as_str()), Field::maybe_dollars(of.usd)];
-    let counts = [Field::Number(of.refused), Field::Number(of.facts)];
-    let [kept, less, answers, fewer] =
-        [of.kept, of.kept_difference, of.answers, of.answers_difference].map(range);
-    first
-        .into_iter()
-        .chain(range(of.saving))
-        .chain(counts)
-        .chain(kept)
-        .chain(less)
-        .chain(answers)
-        .chain(fewer)
-        .collect()
+const OF_SETTING: &[(&str, fn(&Setting<'_>) -> Field)] = &[
+    ("setting", |row| row.one.changes.as_str().into()),
+    ("strategy", |row| row.one.strategy.as_str().into()),
+    ("recommended", |row| row.recommended.into()),
+    ("frontier", |row| row.one.frontier.into()),
+];
+
+/// Columns for each half.
+const OF_HALF: &[(&str, fn(&&TunedHalf) -> Field)] = &[
+    ("admission", |half| half.admission.as_str().into()),
+    ("usd", |half| Field::dollars(half.usd)),
+    ("saving", |half| value(half.saving)),
+    ("saving_lo", |half| lo(half.saving)),
+    ("saving_hi", |half| hi(half.saving)),
+    ("refused", |half| half.refused.into()),
+    ("facts", |half| half.facts.into()),
+    ("kept", |half| value(half.kept)),
+    ("kept_lo", |half| lo(half.kept)),
+    ("kept_hi", |half| hi(half.kept)),
+    ("kept_difference", |half| value(half.kept_difference)),
+    ("kept_difference_lo", |half| lo(half.kept_difference)),
+    ("kept_difference_hi", |half| hi(half.kept_difference)),
+    ("answers", |half| value(half.answers)),
+    ("answers_lo", |half| lo(half.answers)),
+    ("answers_hi", |half| hi(half.answers)),
+    ("answers_difference", |half| value(half.answers_difference)),
+    ("answers_difference_lo", |half| lo(half.answers_difference)),
+    ("answers_difference_hi", |half| hi(half.answers_difference)),
+];
+
+fn value(range: Option<Ranged>) -> Field {
+    range.map(|range| range.value).into()
+}
+
+fn lo(range: Option<Ranged>) -> Field {
+    range.and_then(|range| range.lo).into()
+}
+
+fn hi(range: Option<Ranged>) -> Field {
+    range.and_then(|range| range.hi).into()
+}
+
+fn render(source: &RenderInput<'_>, out: &mut dyn Write) -> Result<()> {
+    let held: Vec<String> = OF_HALF.iter().map(|(name, _)| format!("held_{name}")).collect();
+    let names = OF_SETTING.iter().map(|(name, _)| *name);
+    let names = names.chain(OF_HALF.iter().map(|(name, _)| *name));
+    let names: Vec<&str> = names.chain(held.iter().map(String::as_str)).collect();
+    let mut sheet = Sheet::named(&names, out)?;
+    for tuned in source.report.tuned.iter() {
+        for (at, one) in listed(tuned) {
+            let setting = Setting { one, recommended: at == tuned.recommended };
+            let mut fields: Vec<Field> =
+                OF_SETTING.iter().map(|(_, field)| field(&setting)).collect();
+            for half in [&one.choosing, &one.held_back] {
+                fields.extend(OF_HALF.iter().map(|(_, field)| field(&half)));
+            }
+            sheet.push_fields(fields)?;
+        }
+    }
+    sheet.finish()
 }

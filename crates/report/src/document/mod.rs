@@ -4,11 +4,13 @@
 //! Texts stand here as they were recorded. A renderer makes them harmless for what reads
 //! its output: control characters and commands to a terminal, Markdown, HTML.
 
-mod html;
 pub(super) mod markdown;
 mod terminal;
 
-pub(super) use html::html;
+use askama::Template;
+
+use super::{number, plain};
+
 pub(super) use terminal::{NARROWEST, shows_spread};
 pub use terminal::{STYLES, Screen, terminal};
 
@@ -48,7 +50,7 @@ pub struct Group {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Row {
     pub(super) cells: Vec<Cell>,
-    /// Whether it steps back behind the others.
+    /// Whether it is set in a weaker tone than the others.
     pub(super) dim: bool,
 }
 
@@ -57,6 +59,10 @@ pub struct Cell {
     pub(super) text: String,
     /// What is known of the spread of the figure, which a narrow table goes without.
     pub(super) spread: Option<String>,
+    /// The figure, by which a column of a page is sorted.
+    pub(super) figure: Option<f64>,
+    /// The figure as a share of its largest value with the ends of its spread, which a page draws.
+    pub(super) drawn: Option<[f64; 3]>,
 }
 
 /// The head of a column.
@@ -113,7 +119,7 @@ impl From<Head> for Column {
 impl Head {
     /// The same column under another name.
     pub(super) fn named(self, name: String) -> Column {
-        Column { words: [name, String::new()], ..Column::from(self) }
+        Column { words: [plain::line(&name), String::new()], ..Column::from(self) }
     }
 }
 
@@ -148,15 +154,40 @@ impl Table {
     fn rows(&self) -> impl Iterator<Item = &Row> {
         self.groups.iter().flat_map(|group| &group.rows)
     }
+
+    /// Whether a page can sort its rows.
+    fn is_sortable(&self) -> bool {
+        self.rows().flat_map(|row| &row.cells).any(|cell| cell.figure.is_some())
+    }
 }
 
 impl From<String> for Cell {
     fn from(text: String) -> Self {
-        Self { text, spread: None }
+        Self { text, ..Self::default() }
     }
 }
 
 impl Cell {
+    /// A figure in words.
+    pub(super) fn figure(figure: f64, text: String) -> Self {
+        Self { figure: Some(figure), ..Self::from(text) }
+    }
+
+    /// By what a column is sorted: its figures, else its words; what is absent stands last.
+    fn key(&self) -> String {
+        match self.figure {
+            Some(figure) => number::plain(figure).unwrap_or_default(),
+            None if self.text == absent() => String::new(),
+            None => plain::line(&self.text),
+        }
+    }
+
+    /// Where the figure and the ends of its spread are drawn, in per cent.
+    fn marks(&self) -> Option<[String; 3]> {
+        let [figure, lo, hi] = self.drawn?.map(|share| 100.0 * share.clamp(0.0, 1.0));
+        Some([figure, lo, hi - lo].map(|at| format!("{at:.1}")))
+    }
+
     /// The figure with its spread.
     fn whole(&self) -> String {
         match &self.spread {
@@ -164,6 +195,17 @@ impl Cell {
             None => self.text.clone(),
         }
     }
+}
+
+#[derive(Template)]
+#[template(path = "document.html")]
+struct Fragment<'a> {
+    parts: &'a [Part],
+}
+
+/// The parts in order as part of a page. The template escapes every text.
+pub(super) fn html(parts: &[Part]) -> String {
+    Fragment { parts }.render().expect("writing to memory cannot fail")
 }
 
 /// What stands where there is no figure.

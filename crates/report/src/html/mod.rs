@@ -1,34 +1,29 @@
 //! `report.html`: the comparison for people, in one file that needs no network.
-//! The answer, the receipt and every table need no script either; single
-//! sessions, facts and questions are drawn and listed by scripts.
+//! Everything but single sessions, which a script draws, is read without a script.
 //!
-//! Each section has a folder, in which stands what it takes from the report, its
-//! template and its script, under one name. The page is the sections in order.
+//! The page is the answer and sections in order. A section is a document, made by the file of its
+//! subject, as the terminal and `report.md` have it; drawings and their templates stand here.
 //!
 //! Everything that comes from recordings or strategies reaches the page through the
-//! templates' escaping, or packed (`packed.rs`) and as text through the scripts;
+//! templates' escaping, or packed (`packed.rs`) and as text through the script;
 //! only finished sections and drawings are marked safe.
 
 use askama::Template;
 
-use super::document::{self, Part};
-use super::{Format, RenderInput, block, plain, receipt, savers, sessions};
-use recap_core::model::Report;
+use super::document::{Part, html};
+use super::gate::{self, GateVerdict};
+use super::{
+    Format, RenderInput, bill, block, certainty, comparison, cuts, plain, questions, receipt,
+    savers, sessions, settings, short_ids, sizes, table, tuned, validation,
+};
+use recap_core::model::{Comparison, Primary, Report, Setting, Severity, SizeCurve};
+use recap_core::wording;
 
-mod answer;
-mod cells;
-mod compare;
-mod cuts;
-pub(crate) mod money;
+mod curve;
 mod policy;
-mod questions;
+mod scatter;
 mod session;
-mod settings;
-mod size;
-mod table;
-mod trust;
-
-pub use compare::comparison_html;
+mod session_shape;
 
 pub(super) const FORMAT: Format = Format {
     name: "html",
@@ -37,6 +32,10 @@ pub(super) const FORMAT: Format = Format {
     render: |source, out| out.write_all(&render(source)),
 };
 
+/// Problems that stand with the answer, and characters of each.
+const PROBLEMS: usize = 3;
+const PROBLEM: usize = 150;
+
 #[derive(Template)]
 #[template(path = "page.html")]
 struct Page {
@@ -44,186 +43,304 @@ struct Page {
     policy: String,
     styles: &'static [&'static str],
     scripts: &'static [&'static str],
-    filters: Filters,
-    /// Sections that the head of the page leads to: where, and the words.
-    toc: Vec<(&'static str, &'static str)>,
-    /// The answer.
-    answer: String,
-    /// Where the answer is the size at which the agent compacts.
-    size: Option<size::Sections>,
-    /// The receipt.
-    today: Option<String>,
-    /// What token savers come to; empty in a run without one.
-    savers: String,
-    /// The bill and what is kept, session by session; empty for a single one.
-    each: String,
-    money: Option<money::Money>,
-    sessions: Option<session::Sessions>,
-    cuts: Option<cuts::Cuts>,
-    questions: Option<questions::Questions>,
-    table: table::FullTable,
-    trust: trust::Trust,
-    settings: settings::Settings,
+    answer: Answer,
+    sections: Vec<Section>,
 }
 
-/// What the page can be filtered by; each table names its own by number.
-struct Filters {
-    windows: Vec<String>,
-    datasets: Vec<String>,
-    billing_models: Vec<String>,
-    /// The table that the page opens with.
-    open: Keys,
+/// What stands above all sections.
+#[derive(Default)]
+struct Answer {
+    /// What was read.
+    run: Vec<String>,
+    sentence: String,
+    /// The sentences after the first one.
+    lead: String,
+    gate: Option<GateVerdict>,
+    apply: Option<Setting>,
+    /// Figures, each with what it is.
+    figures: Vec<[String; 2]>,
+    /// Markup of the curve, or of what is kept against what it costs.
+    drawing: String,
+    /// Markup of what stands below it.
+    details: String,
+    problems: Vec<String>,
 }
 
-/// Window, data set and billing model of a table, as numbers in [`Filters`].
-type Keys = (usize, usize, usize);
+struct Section {
+    id: &'static str,
+    /// In the list at the head of the page.
+    name: &'static str,
+    title: String,
+    /// Whether a reader opens it.
+    folded: bool,
+    /// Its markup.
+    body: String,
+}
+
+impl Section {
+    fn of(id: &'static str, name: &'static str, title: &str, parts: &[Part]) -> Self {
+        Self { id, name, title: plain::line(title), folded: false, body: html(parts) }
+    }
+
+    fn folded(self, folded: bool) -> Self {
+        Self { folded, ..self }
+    }
+}
 
 fn render(source: &RenderInput<'_>) -> Vec<u8> {
     let report = source.report;
     let blocks = block::blocks(report);
-    let names = Names::new(&blocks);
-    let cells = cells::Cells::new(report);
-    let open = answer::opened(report, &blocks);
-    let curve = report.curve.as_ref().and_then(|curve| curve.as_ref().ok());
-    let cuts = cuts::cuts(source, &cells);
-    let mut page = Page {
+    let open = opened(report, &blocks);
+    let page = Page {
         title: plain::line(&report.title),
-        policy: policy::policy(),
+        policy: policy::policy(policy::SCRIPTS),
         styles: policy::STYLES,
         scripts: policy::SCRIPTS,
-        filters: names.filters(report, &blocks, open),
-        toc: Vec::new(),
-        answer: match curve {
-            Some(curve) => rendered(&size::answer(report, curve)),
-            None => rendered(&answer::answer(report, &blocks, &names, open)),
-        },
-        size: curve.map(|curve| size::sections(report, curve)),
-        today: today(report),
-        // The section has a heading of its own.
-        savers: document::html(savers::parts(report).get(1..).unwrap_or_default()),
-        each: document::html(&sessions::parts(report)),
-        money: money::money(report, &blocks, &names, open),
-        sessions: session::sessions(source, &cells),
-        cuts,
-        questions: questions::questions(source, &cells, &blocks, open),
-        table: table::full_table(report, &blocks, &names),
-        trust: trust::trust(report),
-        settings: settings::settings(report, &blocks),
+        answer: answer(report, &blocks, open),
+        sections: sections(source, &blocks, open),
     };
-    page.toc = page.toc();
-    rendered(&page).into_bytes()
+    page.render().expect("writing to memory cannot fail").into_bytes()
 }
 
-fn rendered(part: &impl Template) -> String {
-    part.render().expect("writing to memory cannot fail")
+/// Renders a comparison of two runs as a page without scripts.
+pub fn comparison_html(comparison: &Comparison) -> String {
+    let headline = comparison::headline(comparison);
+    let parts = comparison::parts(comparison);
+    let page = Page {
+        title: format!("compare · {headline}"),
+        policy: policy::policy(&[]),
+        styles: policy::STYLES,
+        scripts: &[],
+        answer: Answer {
+            run: vec![headline],
+            sentence: "What changed between two runs".to_owned(),
+            ..Answer::default()
+        },
+        sections: vec![Section::of("changes", "Changes", "The largest differences first", &parts)],
+    };
+    page.render().expect("writing to memory cannot fail")
 }
 
-impl Page {
-    /// The sections that are there.
-    fn toc(&self) -> Vec<(&'static str, &'static str)> {
-        let sized = self.size.is_some();
-        let is = |there: bool, id, name| there.then_some((id, name));
-        let all = [
-            is(true, "answer", "Answer"),
-            is(sized, "cost", "What it costs"),
-            is(!self.savers.is_empty(), "savers", "Savers"),
-            is(sized && self.cuts.is_some(), "cuts", "What it keeps"),
-            is(self.today.is_some(), "receipt", "Today"),
-            is(!sized && self.money.is_some(), "bill", "Cost"),
-            is(sized, "sessions", "Sessions"),
-            is(!sized && self.sessions.is_some(), "session", "Session"),
-            is(!sized && self.cuts.is_some(), "cuts", "Losses"),
-            is(sized, "sure", "How sure"),
-            is(self.questions.is_some(), "questions", "Questions"),
-            is(sized, "more", "Tables and files"),
-            is(!sized, "comparison", "Full table"),
-            is(!sized, "trust", "Trust"),
-            is(!sized, "settings", "Settings"),
-        ];
-        all.into_iter().flatten().collect()
+fn sized(report: &Report) -> Option<&SizeCurve> {
+    report.curve.as_ref()?.as_ref().ok()
+}
+
+/// The table that the answer speaks of: its window, over all data sets.
+fn opened<'a, 'b>(report: &Report, blocks: &'b [block::Block<'a>]) -> Option<&'b block::Block<'a>> {
+    let chosen = report.recommendation.as_ref().and_then(|of| of.row.as_ref());
+    let several = blocks.iter().any(|block| block.dataset == block::ALL);
+    let whole = || blocks.iter().filter(|block| !several || block.dataset == block::ALL);
+    let named = whole().find(|block| chosen.is_some_and(|place| place.window == block.window));
+    named.or_else(|| whole().next())
+}
+
+fn answer(report: &Report, blocks: &[block::Block<'_>], open: Option<&block::Block<'_>>) -> Answer {
+    let answer = report.recommendation.as_ref();
+    let sentence = match (&report.tuned, sized(report), &answer) {
+        (Some(tuned), ..) => tuned::sentence(tuned),
+        (None, _, Some(answer)) => short_ids::shortened(report, &answer.answer),
+        (None, Some(curve), None) => wording::size_answer(curve),
+        (None, None, None) => "Nothing was measured: see the tables.".to_owned(),
+    };
+    let sentence = plain::line(&sentence);
+    let (sentence, lead) = match sentence.split_once(". ") {
+        Some((first, rest)) => (format!("{first}."), rest.to_owned()),
+        None => (sentence, String::new()),
+    };
+    let harness =
+        answer.and_then(|answer| answer.harness.as_ref()).filter(|_| sized(report).is_none());
+    let harness = harness.map(|text| format!("For a harness of your own: {}", plain::line(text)));
+    let lead = [Some(lead), harness].into_iter().flatten().filter(|text| !text.is_empty());
+    let chosen = report.recommendation.as_ref().and_then(|of| of.row.as_ref());
+    let drawing = match (&report.tuned, sized(report)) {
+        (Some(tuned), _) => scatter::settings(tuned),
+        (None, Some(curve)) => Some(curve::drawn(curve)),
+        // What is kept and the bill come from the same replay.
+        (None, None) if report.primary == Primary::Continuity => open.and_then(|block| {
+            scatter::strategies(&block.rows, chosen.map(|place| place.strategy.as_str()))
+        }),
+        (None, None) => None,
+    };
+    let details = report.tuned.iter().flat_map(|tuned| tuned::below(report, tuned));
+    let size = sized(report).and_then(|curve| Some((curve, sizes::shown(curve)?)));
+    let problems = problems(report).into_iter().take(PROBLEMS);
+    Answer {
+        run: headlines(report, blocks),
+        sentence,
+        lead: lead.collect::<Vec<String>>().join(" "),
+        gate: report.gate.as_ref().map(gate::verdict),
+        apply: sized(report).and_then(|curve| curve.apply.clone()),
+        figures: size.map(|(curve, row)| sizes::figures_of(curve, row)).unwrap_or_default(),
+        drawing: drawing.unwrap_or_default(),
+        details: html(&details.collect::<Vec<Part>>()),
+        problems: problems
+            .map(|text| short_ids::shortened(report, &text))
+            .map(|text| plain::shortened(&plain::line(&text), PROBLEM))
+            .collect(),
     }
-}
-
-/// What the sessions cost as recorded, with the tables folded away; nothing where no session makes
-/// a request.
-fn today(report: &Report) -> Option<String> {
-    let rebuilt = receipt::rebuilt(&report.receipt).map(|said| format!("{said}."));
-    let sentences = [Some(receipt::sentence(report)?), rebuilt].into_iter().flatten();
-    let summary = "By sender and kind of token, what is in no sum, rebuilt caches by cause, what \
-                   fills the context, and what if";
-    let tables = Part::Folded(summary.to_owned(), receipt::parts(report));
-    let parts: Vec<Part> = sentences.map(Part::Text).chain([tables]).collect();
-    Some(document::html(&parts))
-}
-
-/// Windows, data sets and billing models of the tables, in order.
-struct Names<'a> {
-    windows: Vec<&'a str>,
-    datasets: Vec<&'a str>,
-    billing_models: Vec<&'a str>,
-}
-
-impl<'a> Names<'a> {
-    fn new(blocks: &[block::Block<'a>]) -> Names<'a> {
-        let each = |read: fn(&block::Block<'a>) -> &'a str| {
-            let mut names: Vec<&str> = Vec::new();
-            for name in blocks.iter().map(read) {
-                if !names.contains(&name) {
-                    names.push(name);
-                }
-            }
-            names
-        };
-        Names {
-            windows: each(|b| b.window),
-            datasets: each(|b| b.dataset),
-            billing_models: each(|b| b.agent_model),
-        }
-    }
-
-    fn keys(&self, block: &block::Block<'_>) -> Keys {
-        let at = |names: &[&str], name| names.iter().position(|n| *n == name).unwrap_or(0);
-        (
-            at(&self.windows, block.window),
-            at(&self.datasets, block.dataset),
-            at(&self.billing_models, block.agent_model),
-        )
-    }
-
-    fn filters(&self, report: &Report, blocks: &[block::Block<'_>], open: usize) -> Filters {
-        let billing_model = |name: &&str| {
-            let block = blocks.iter().find(|b| b.agent_model == *name)?;
-            block::billing_model(report, block)
-        };
-        Filters {
-            windows: self.windows.iter().map(|w| block::window(w)).collect(),
-            datasets: self.datasets.iter().map(|d| plain::line(d)).collect(),
-            billing_models: self.billing_models.iter().filter_map(billing_model).collect(),
-            open: blocks.get(open).map_or((0, 0, 0), |block| self.keys(block)),
-        }
-    }
-}
-
-/// What a table is about: data set, window and billing model.
-fn heading(report: &Report, block: &block::Block<'_>) -> String {
-    let billing_model = block::billing_model(report, block)
-        .map_or_else(String::new, |billing_model| format!(", {billing_model}"));
-    format!("{}, {}{billing_model}", plain::line(block.dataset), block::titled(block.window))
 }
 
 /// A line about each data set.
 fn headlines(report: &Report, blocks: &[block::Block<'_>]) -> Vec<String> {
+    let mut datasets: Vec<&str> = blocks.iter().map(|block| block.dataset).collect();
+    datasets.dedup();
     let headline = |dataset: &&str| {
-        let mine = blocks.iter().filter(|b| b.dataset == *dataset);
-        let mut windows: Vec<&str> = mine.map(|b| b.window).collect();
+        let own = blocks.iter().filter(|block| block.dataset == *dataset);
+        let mut windows: Vec<&str> = own.map(|block| block.window).collect();
         // A window has a block for each agent model.
         windows.dedup();
         block::headline(report, dataset, &windows)
     };
-    Names::new(blocks).datasets.iter().map(headline).collect()
+    datasets.iter().map(headline).collect()
 }
 
-#[cfg(test)]
-mod asked_tests;
+/// The sections that have something to say.
+fn sections(
+    source: &RenderInput<'_>,
+    blocks: &[block::Block<'_>],
+    open: Option<&block::Block<'_>>,
+) -> Vec<Section> {
+    let report = source.report;
+    let curve = sized(report);
+    let costs = curve.map(sizes::costs).unwrap_or_default();
+    let all_sizes = curve.map(sizes::with_settings).unwrap_or_default();
+    // Sections have headings of their own.
+    let savers = savers::parts(report);
+    let sessions = sessions::parts(report);
+    let (strategies, name) = match curve {
+        Some(_) => ("Strategies at the limit, for a harness of your own", "Strategies"),
+        None => ("Every strategy", "Strategies"),
+    };
+    let cuts = open.map(|block| cuts::parts(source, block)).unwrap_or_default();
+    let asked = open.map(|block| questions::parts(source, block)).unwrap_or_default();
+    let session = Section {
+        id: "session",
+        name: "Requests",
+        title: "One session, request by request".to_owned(),
+        folded: curve.is_some(),
+        body: session::drawn(source).unwrap_or_default(),
+    };
+    let mut sections = vec![
+        Section::of("cost", "What it costs", "What a compaction costs", &costs),
+        Section::of("savers", "Savers", "What token savers save", without_heading(&savers)),
+        Section::of("cuts", "What it keeps", "What one compaction keeps", &cuts),
+        Section::of("receipt", "Today", "What the sessions cost today", &today(report)),
+        Section::of("sessions", "Sessions", heading(&sessions), without_heading(&sessions)),
+        Section::of("questions", "Questions", "What can still be answered", &asked),
+        Section::of("comparison", name, strategies, &compared(report, blocks, open))
+            .folded(curve.is_some()),
+        Section::of("trust", "How sure", "How sure this is", &trust(report)),
+        Section::of("sizes", "Sizes", "All sizes, with the setting of each", &all_sizes)
+            .folded(true),
+        session,
+        Section::of(
+            "settings",
+            "Settings",
+            "Settings and every measure",
+            &settings::parts(report, open),
+        )
+        .folded(true),
+    ];
+    sections.retain(|section| !section.body.is_empty());
+    sections
+}
+
+fn heading(parts: &[Part]) -> &str {
+    match parts.first() {
+        Some(Part::Heading(text)) => text,
+        _ => "",
+    }
+}
+
+fn without_heading(parts: &[Part]) -> &[Part] {
+    parts.get(1..).unwrap_or_default()
+}
+
+/// What the sessions cost as recorded, with the tables folded away; nothing where no session makes
+/// a request.
+fn today(report: &Report) -> Vec<Part> {
+    let Some(sentence) = receipt::sentence(report) else { return Vec::new() };
+    let rebuilt = receipt::rebuilt(&report.receipt).map(|text| Part::Text(format!("{text}.")));
+    let summary = "By sender and kind of token, what is in no sum, rebuilt caches by cause, what \
+                   fills the context, and what if";
+    let tables = Part::Folded(summary.to_owned(), receipt::parts(report));
+    [Part::Text(sentence)].into_iter().chain(rebuilt).chain([tables]).collect()
+}
+
+/// Every table with what its bills are for. Only the one of the answer stands open.
+fn compared(
+    report: &Report,
+    blocks: &[block::Block<'_>],
+    open: Option<&block::Block<'_>>,
+) -> Vec<Part> {
+    let mut parts: Vec<Part> = Vec::new();
+    if sized(report).is_some()
+        && let Some(answer) = &report.recommendation
+    {
+        parts.extend(answer.harness.iter().chain(&answer.also).cloned().map(Part::Text));
+    }
+    let observed = block::findings(report, Severity::Observation);
+    parts.extend((!observed.is_empty()).then_some(Part::List(observed)));
+    for (block, bills) in blocks.iter().zip(bill::tables(report, blocks)) {
+        let mut inside = table::compared(report, block);
+        inside.push(table::meanings(&table::all_columns(report.primary, &block.rows)));
+        inside.extend(bills);
+        let heading = table::heading(report, block);
+        if open.is_some_and(|open| std::ptr::eq(open, block)) {
+            parts.push(Part::Heading(heading));
+            parts.extend(inside);
+        } else {
+            parts.push(Part::Folded(heading, inside));
+        }
+    }
+    parts
+}
+
+/// What may mislead a reader of this run: what failed in each cell, and its problems.
+fn problems(report: &Report) -> Vec<String> {
+    let failed = report.rows.iter().filter(|row| row.dataset != block::ALL).flat_map(|row| {
+        let window = block::place(&row.window);
+        row.failed.iter().map(move |error| format!("failed: {} at {window}: {error}", row.strategy))
+    });
+    failed.chain(block::findings(report, Severity::Problem)).collect()
+}
+
+/// What the answer rests on, problems and limits, the gate, and the bill against the recorded one.
+fn trust(report: &Report) -> Vec<Part> {
+    let answer = report.recommendation.as_ref();
+    let sure = match (sized(report), answer) {
+        (Some(curve), answer) => sizes::sure(curve, answer),
+        (None, None) => Vec::new(),
+        (None, Some(answer)) => {
+            let next = answer.next.as_ref().map(|next| format!("To learn more: {next}."));
+            let all = [&answer.how_sure].into_iter().chain(&answer.doubt).chain([&answer.basis]);
+            all.chain(&answer.also).cloned().chain(next).collect()
+        }
+    };
+    let listed = |head: &str, items: Vec<String>| {
+        let parts = vec![Part::Heading(head.to_owned()), Part::List(items.clone())];
+        if items.is_empty() { Vec::new() } else { parts }
+    };
+    let mut parts: Vec<Part> = (!sure.is_empty()).then_some(Part::List(sure)).into_iter().collect();
+    parts.extend(listed("Problems of this run", problems(report)));
+    if let Some(gate) = &report.gate {
+        let verdict = gate::verdict(gate);
+        parts.push(Part::Heading("Gate".to_owned()));
+        parts.push(Part::Labelled(verdict.words, verdict.because));
+        parts.extend(gate::parts(gate));
+    }
+    let limits = block::findings(report, Severity::Limit);
+    parts.extend(listed("Limits of every figure here", limits));
+    parts.extend(report.panel.iter().map(|panel| Part::Text(certainty::panel_sentence(panel))));
+    for document in
+        [validation::parts(report), report.family.iter().flat_map(certainty::parts).collect()]
+    {
+        let title = heading(&document).to_owned();
+        let inside = without_heading(&document).to_vec();
+        parts.extend((!inside.is_empty()).then_some(Part::Folded(title, inside)));
+    }
+    parts
+}
+
 #[cfg(test)]
 pub(super) mod tests;

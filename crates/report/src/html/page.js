@@ -60,18 +60,6 @@ const recap = (() => {
     form.addEventListener("submit", (event) => event.preventDefault());
     return form;
   };
-  // A link to a session chooses it in the lists that it leads to.
-  let wanted;
-  const follow = (choose) => {
-    document.addEventListener("session", () => choose(wanted));
-    if (wanted) choose(wanted);
-  };
-  document.addEventListener("click", ({ target }) => {
-    const link = target.closest("[data-session]");
-    if (!link) return;
-    wanted = link.dataset;
-    document.dispatchEvent(new Event("session"));
-  });
   const numbered = (names) => names.map((name, at) => [String(at), name]);
   // Once, when the place comes near the part of the page that is seen.
   const near = (place, run) => {
@@ -86,47 +74,12 @@ const recap = (() => {
   const count = (n) => n.toLocaleString("en");
   const counted = (n, noun) => `${count(n)} ${noun}${n === 1 ? "" : "s"}`;
   const tokens = (n) => (n < 1000 ? String(Math.round(n)) : n < 99500 ? `${Math.round(n / 100) / 10}k` : n < 999500 ? `${Math.round(n / 1000)}k` : `${Math.round(n / 1e4) / 100}M`);
-  const scroll = (label, ...children) => {
-    const node = make("div", undefined, "scroll");
-    node.tabIndex = 0;
-    node.setAttribute("role", "region");
-    node.setAttribute("aria-label", label);
-    node.append(...children);
-    return node;
-  };
-  const table = (heads, rows) => {
-    const table = make("table"), head = make("thead"), body = make("tbody"), top = make("tr");
-    heads.forEach(([name, className]) => {
-      const th = make("th", name, className);
-      th.scope = "col";
-      top.append(th);
-    });
-    head.append(top);
-    body.append(...rows);
-    table.append(head, body);
-    return table;
-  };
-  // Buttons for one page of a list more or less.
-  const pager = (from, size, all, show) => {
-    const line = make("p", undefined, "pager");
-    const step = (text, start, possible) => {
-      const button = make("button", text);
-      button.type = "button";
-      button.disabled = !possible;
-      button.addEventListener("click", () => show(start));
-      return button;
-    };
-    line.append(step("previous", from - size, from > 0), " ", step("next", from + size, from + size < all));
-    return line;
-  };
-  const row_kind = ([name, className]) => (className === "offline-summary" ? `${name} (offline)` : name);
-  return { make, foreign, draw, unpack, choice, filters, numbered, near, count, counted, tokens, scroll, table, pager, row_kind, follow };
+  return { make, foreign, draw, unpack, choice, filters, numbered, near, count, counted, tokens };
 })();
 
 // Sorting by a click on a heading, the theme, and folds that a link leads into.
 (() => {
   for (const table of document.querySelectorAll("table.sortable")) {
-    const body = table.tBodies[0];
     const heads = [...table.tHead.rows[0].cells];
     heads.forEach((head, at) => {
       const button = document.createElement("button");
@@ -145,7 +98,7 @@ const recap = (() => {
           const by = Number.isNaN(number) ? x.localeCompare(y) : number;
           return down ? -by : by;
         };
-        body.append(...[...body.rows].sort(order));
+        for (const body of table.tBodies) body.append(...[...body.rows].filter((row) => !row.matches(".group")).sort(order));
       });
     });
   }
@@ -170,7 +123,8 @@ const recap = (() => {
   name();
 
   const unfold = () => {
-    let fold = document.getElementById(location.hash.slice(1))?.closest("details");
+    const place = document.getElementById(location.hash.slice(1));
+    let fold = place?.querySelector(":scope > details") ?? place?.closest("details");
     for (; fold; fold = fold.parentElement?.closest("details")) fold.open = true;
   };
   addEventListener("hashchange", unfold);

@@ -9,31 +9,21 @@ use crate::packed;
 /// The style sheet.
 pub(super) const STYLES: &[&str] = &[include_str!("page.css")];
 
-/// Every script, in order; each its own `<script>`. `page.js` serves those behind it.
-pub(super) const SCRIPTS: &[&str] = &[
-    include_str!("page.js"),
-    include_str!("table/table.js"),
-    include_str!("settings/settings.js"),
-    include_str!("session/session.js"),
-    include_str!("cuts/cuts.js"),
-    include_str!("questions/questions.js"),
-];
+/// Every script, in order; each its own `<script>`.
+pub(super) const SCRIPTS: &[&str] = &[include_str!("page.js"), include_str!("session.js")];
 
-/// The policy of the page. Widths of bars are style attributes, which can hold
+/// The policy of a page with these scripts. Widths of bars are style attributes, which can hold
 /// no script.
-pub(super) fn policy() -> String {
+pub(super) fn policy(scripts: &[&str]) -> String {
+    let allowed = match scripts {
+        [] => String::new(),
+        scripts => format!("script-src {}; ", hashes(scripts)),
+    };
     format!(
-        "default-src 'none'; style-src {}; style-src-attr 'unsafe-inline'; script-src {}; \
-         base-uri 'none'; form-action 'none'",
-        hashes(STYLES),
-        hashes(SCRIPTS)
+        "default-src 'none'; style-src {}; style-src-attr 'unsafe-inline'; {allowed}base-uri 'none'; \
+         form-action 'none'",
+        hashes(STYLES)
     )
-}
-
-/// The policy of a page without scripts.
-pub(super) fn policy_without_scripts() -> String {
-    let styles = hashes(STYLES);
-    format!("default-src 'none'; style-src {styles}; base-uri 'none'; form-action 'none'")
 }
 
 /// Hashes of texts, as a policy names them (Content Security Policy 3, §2.3.1).

@@ -1,13 +1,13 @@
 //! What a terminal shows by default: the answer, the table that it rests on, and
 //! what to know and to do next, in at most 25 lines of 80 columns for one data set.
 
-use super::columns::brief_columns;
+use super::columns::{OF_CUTS, brief_columns};
 use super::{TODAY, arranged, ranked};
 use crate::block::{self, Block, counted};
 use crate::document::{Part, Screen, Table, shows_spread, terminal};
-use crate::{number, panel, plain, receipt, short_ids, spend};
+use crate::{certainty, number, plain, receipt, short_ids, spend};
 use recap_core::model::{
-    Finding, Interval, Primary, RECORDED, Recommendation, Report, StrategyRow, catalogue,
+    Finding, Interval, Primary, RECORDED, Recommendation, Report, RowKind, StrategyRow, catalogue,
 };
 use recap_core::wording;
 
@@ -47,15 +47,15 @@ pub(super) fn table(report: &Report, screen: Screen) -> String {
     let fits = |problems: &usize| height(&top) + least + height(&foot(*problems, 1)) < lines;
     // One problem always stands; a note gives way to summaries.
     let is_problem = findings(report, 1).0.iter().any(|shown| !is_notice(shown));
-    let least_told = usize::from(is_problem && !billed_by_size(report));
-    let problems = (least_told..=PROBLEMS).rev().find(fits).unwrap_or(least_told);
+    let fewest_problems = usize::from(is_problem && !billed_by_size(report));
+    let problems = (fewest_problems..=PROBLEMS).rev().find(fits).unwrap_or(fewest_problems);
     let left = lines.saturating_sub(height(&top) + height(&foot(problems, 1)) + 1);
     let rankings: Vec<(Vec<Part>, usize)> = (blocks.iter())
         .map(|block| ranking(report, block, left / blocks.len(), 0, screen))
         .collect();
     let hidden = rankings.iter().map(|(_, hidden)| *hidden).max().unwrap_or(0);
     let mut calls = spend::parts(&report.calls);
-    calls.extend(report.panel.iter().map(|panel| Part::Text(panel::sentence(panel))));
+    calls.extend(report.panel.iter().map(|panel| Part::Text(certainty::panel_sentence(panel))));
     let tables = rankings.into_iter().map(|(parts, _)| parts);
     let groups = [top].into_iter().chain(tables).chain([calls]).filter(|parts| !parts.is_empty());
     let out: Vec<String> = groups.map(|parts| shown(&parts)).collect();
@@ -98,22 +98,9 @@ fn ranking(
     stay: usize,
     screen: Screen,
 ) -> (Vec<Part>, usize) {
-    let [mut strategies, summaries, _] = arranged(&block.rows);
-    let all = [&strategies, &summaries].into_iter().flatten();
-    let all = all.filter(|row| row.strategy != TODAY[0]).count();
-    if billed_by_size(report) {
-        strategies.retain(|row| row.strategy == RECORDED || frees(row));
-    } else if strategies.iter().any(|row| row.strategy == RECORDED) {
-        // The whole conversation is no choice where the agent itself compacts.
-        strategies.retain(|row| row.strategy != TODAY[0] || block::overflows(row).is_none());
-    }
-    let mut summaries = summaries;
-    if let Some(twin) = &report.twin {
-        // It stands beside what the agent really kept.
-        summaries.retain(|row| row.strategy != twin.strategy);
-        let behind = strategies.iter().position(|row| row.strategy == RECORDED);
-        strategies.insert(behind.map_or(0, |at| at + 1), twin);
-    }
+    let [mut strategies, mut summaries] = of_answer(report, block);
+    let all = block.rows.iter().filter(|row| row.row_kind != RowKind::Control);
+    let all = all.count() + usize::from(block.rows.iter().any(|row| row.strategy == RECORDED));
     let shown = |strategies: &[&StrategyRow], summaries: &[&StrategyRow]| {
         let groups = [strategies.to_vec(), summaries.to_vec(), Vec::new()];
         let all: Vec<&StrategyRow> = groups.iter().flatten().copied().collect();
@@ -138,6 +125,39 @@ fn ranking(
     }
     let left = strategies.iter().chain(&summaries).filter(|row| row.strategy != TODAY[0]).count();
     (parts, all.saturating_sub(left))
+}
+
+/// The rows that an answer needs: strategies with what is done today, and offline summaries.
+fn of_answer<'a>(report: &'a Report, block: &Block<'a>) -> [Vec<&'a StrategyRow>; 2] {
+    let [mut strategies, mut summaries, _] = arranged(&block.rows);
+    if billed_by_size(report) {
+        strategies.retain(|row| row.strategy == RECORDED || frees(row));
+    } else if strategies.iter().any(|row| row.strategy == RECORDED) {
+        // The whole conversation is no choice where the agent itself compacts.
+        strategies.retain(|row| row.strategy != TODAY[0] || block::overflows(row).is_none());
+    }
+    if let Some(twin) = &report.twin {
+        // It stands beside what the agent really kept.
+        summaries.retain(|row| row.strategy != twin.strategy);
+        let recorded = strategies.iter().position(|row| row.strategy == RECORDED);
+        strategies.insert(recorded.map_or(0, |at| at + 1), twin);
+    }
+    [strategies, summaries]
+}
+
+/// What one compaction frees and keeps under each strategy; `None` where nobody has a figure.
+pub(crate) fn kept_at_cuts(report: &Report, block: &Block<'_>) -> Option<Table> {
+    let [mut strategies, mut summaries] = of_answer(report, block);
+    for rows in [&mut strategies, &mut summaries] {
+        rows.retain(|row| row.number(catalogue::FACTS_KEPT).is_some());
+    }
+    if strategies.is_empty() && summaries.is_empty() {
+        return None;
+    }
+    let groups = [strategies, summaries, Vec::new()];
+    let mut table = ranked(groups, &OF_CUTS);
+    name_recorded(report, &mut table);
+    Some(table)
 }
 
 /// Whether compactions of a strategy free as much as is no idle compaction (how-it-works §48).
@@ -171,8 +191,8 @@ fn name_recorded(report: &Report, table: &mut Table) {
     }
 }
 
-/// What the figures of a block rest on, in a line above them.
-fn caption(report: &Report, block: &Block<'_>, spread: bool) -> String {
+/// What the figures of a block rest on: facts, questions and places.
+pub(super) fn basis(report: &Report, block: &Block<'_>) -> String {
     let most = |measure| {
         let figures = block.rows.iter().filter_map(|row| row.number(measure));
         figures.fold(0.0, f64::max) as usize
@@ -181,36 +201,34 @@ fn caption(report: &Report, block: &Block<'_>, spread: bool) -> String {
     let asked = most(catalogue::QUESTIONS_AT_CUT);
     let places = counted(cuts, "place");
     let sessions = counted(most(catalogue::SESSIONS_WITH_FACTS), "session");
-    let depth = most(catalogue::DEPTH);
     let facts = (facts > 0).then(|| counted(facts, "fact"));
-    let mut parts: Vec<String> = match report.primary {
+    match report.primary {
         Primary::Continuity => {
-            let at_cuts = facts.map(|facts| format!("{facts} at {places}"));
-            [Some(counted(most(catalogue::QUESTIONS), "question")), at_cuts]
-                .into_iter()
-                .flatten()
-                .collect()
+            let questions = counted(most(catalogue::QUESTIONS), "question");
+            let at_cuts = facts.map(|facts| format!(" · {facts} at {places}"));
+            questions + &at_cuts.unwrap_or_default()
         }
         Primary::FactsKept => {
-            let at = match depth {
+            let at = match most(catalogue::DEPTH) {
                 0 | 1 => format!("kept after one compaction ({cuts} in {sessions})"),
                 depth => format!("kept at {places} in {sessions}, {depth} times the window"),
             };
             let asked = (asked > 0).then(|| counted(asked, "question"));
             let of: Vec<String> = facts.into_iter().chain(asked).collect();
-            vec![format!("{at}: {}", of.join(", "))]
+            format!("{at}: {}", of.join(", "))
         }
-        Primary::ReferenceRecall => vec!["facts needed next, over all requests".to_owned()],
-    };
+        Primary::ReferenceRecall => "facts needed next, over all requests".to_owned(),
+    }
+}
+
+/// The same in a line above them, where there are several blocks with what each is about.
+fn caption(report: &Report, block: &Block<'_>, spread: bool) -> String {
+    let mut parts = vec![basis(report, block)];
     let alone = block::blocks(report).len() == 1;
     if !alone {
-        parts.insert(0, block::titled(block.window));
+        let dataset = if block.dataset == block::ALL { "all data sets" } else { block.dataset };
+        parts.splice(0..0, [plain::line(dataset), block::titled(block.window)]);
         parts.extend(block::billing_model(report, block));
-        let dataset = plain::line(block.dataset);
-        parts.insert(
-            0,
-            if block.dataset == block::ALL { "all data sets".to_owned() } else { dataset },
-        );
     }
     let spread = spread && report.primary != Primary::FactsKept;
     parts.extend(spread.then(|| ranges(report, &block.rows)).flatten().map(str::to_owned));
@@ -218,7 +236,7 @@ fn caption(report: &Report, block: &Block<'_>, spread: bool) -> String {
     if alone { wording::capital(&text) } else { text }
 }
 
-/// What the ranges behind the leading figures are.
+/// What the ranges beside the leading figures are.
 fn ranges(report: &Report, rows: &[&StrategyRow]) -> Option<&'static str> {
     rows.iter().find_map(|row| row.intervals.get(report.primary.id())).map(
         |interval| match interval {
@@ -237,11 +255,11 @@ fn foot(
     hidden: usize,
 ) -> Vec<Part> {
     let mut parts = Vec::new();
-    let mut said = |label, text: &str| {
+    let mut add = |label, text: &str| {
         parts.push(Part::Labelled(label, short_ids::shortened(report, text)));
     };
     if let Some(answer) = answer {
-        said("sure", &answer.how_sure);
+        add("sure", &answer.how_sure);
     }
     let (shown, notes) = findings(report, problems);
     let sure = answer.map(|answer| answer.how_sure.to_lowercase()).unwrap_or_default();
@@ -250,24 +268,24 @@ fn foot(
         // The largest doubt may be one of them.
         if !sure.contains(&text.to_lowercase()) {
             let label = if is_notice(finding) { "note" } else { "problem" };
-            said(label, &plain::shortened(text, LONGEST));
+            add(label, &plain::shortened(text, LONGEST));
         }
     }
     if let Some(rebuilt) = receipt::rebuilt(&report.receipt) {
-        said("rebuilt", &format!("{rebuilt}."));
+        add("rebuilt", &format!("{rebuilt}."));
     }
     if let Some(Ok(curve)) = &report.curve
         && let Some(setting) = &curve.apply
     {
-        said("apply", &format!("{}   in {}", setting.line, setting.file));
+        add("apply", &format!("{}   in {}", setting.line, setting.file));
     }
     if let Some(next) = answer.and_then(|answer| answer.next.as_ref()) {
-        said("next", next);
+        add("next", next);
     }
     let hidden = (hidden > 0).then(|| format!("{}, ", counted(hidden, "strategy")));
     let notes = (notes > 0).then(|| format!("{}, ", counted(notes, "note")));
     let rest = [hidden, notes].into_iter().flatten().collect::<String>();
-    said("more", &format!("--wide, or the page: {rest}controls, columns"));
+    add("more", &format!("--wide, or the page: {rest}controls, columns"));
     parts
 }
 
@@ -276,11 +294,11 @@ fn foot(
 fn findings(report: &Report, most: usize) -> (Vec<&Finding>, usize) {
     let changes = |finding: &&Finding| finding.changes_figures;
     // What the sizes rest on says what is estimated, and they are no replay.
-    let is_of_replays = |finding: &&Finding| {
+    let is_in_sizes = |finding: &&Finding| {
         billed_by_size(report) && matches!(finding.kind, "unbilled_summaries" | "bill_off")
     };
     let all: Vec<&Finding> =
-        report.findings.iter().filter(|finding| !is_of_replays(finding)).collect();
+        report.findings.iter().filter(|finding| !is_in_sizes(finding)).collect();
     let all = all.iter().copied();
     let notices = all.clone().filter(|finding| is_notice(finding));
     let shown: Vec<&Finding> = all.filter(changes).chain(notices).take(most).collect();

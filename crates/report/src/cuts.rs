@@ -1,0 +1,165 @@
+//! What one compaction keeps, on the page: every strategy at the cuts, which facts it lost, and
+//! which questions (how-it-works §45). All are in `facts.csv` and `cut_questions.csv`.
+
+use std::cmp::Reverse;
+
+use super::document::{Head, Part, Table, figures, names, words};
+use super::sheet::cuts;
+use super::{RenderInput, block, number, questions, short_ids, table};
+use recap_core::model::{Interval, Measure, Report, StrategyRow, catalogue};
+
+/// Sessions that are named for each reason why they were not cut.
+const NAMED: usize = 50;
+
+const FACTS: [Head; 5] =
+    [names("session"), figures("request"), names("fact"), words("class"), words("became")];
+
+/// Nothing where no fact was needed at a cut.
+pub(super) fn parts(source: &RenderInput<'_>, block: &block::Block<'_>) -> Vec<Part> {
+    let report = source.report;
+    let Some(kept) = table::kept_at_cuts(report, block) else { return Vec::new() };
+    let mut parts = vec![Part::Text(about(report, &block.rows)), Part::Table(kept)];
+    let strategies = questions::listed_strategies(report);
+    parts.extend(strategies.iter().filter_map(|strategy| facts(source, strategy)));
+    if let Some(by_kind) = questions::at_cuts(&report.answered_at_cuts) {
+        let title = "Which kinds of questions are still answered".to_owned();
+        parts.push(Part::Folded(title, vec![by_kind]));
+        parts.extend(strategies.iter().filter_map(|one| questions::of_cuts(source, one)));
+    }
+    let uncut = uncut(report);
+    if !uncut.is_empty() {
+        let title = "Sessions that were cut nowhere, and why".to_owned();
+        parts.push(Part::Folded(title, vec![Part::List(uncut)]));
+    }
+    parts
+}
+
+/// What a cut and a fact are, how many there are, and what they do not see.
+fn about(report: &Report, rows: &[&StrategyRow]) -> String {
+    // A row whose replay failed at a cut has fewer.
+    let most = |measure: &Measure| {
+        rows.iter().filter_map(|row| row.number(measure)).fold(0.0, f64::max) as usize
+    };
+    let repeated = match report.manifest.replicates {
+        0 | 1 => String::new(),
+        n => format!(", each strategy’s compactions {n} times over"),
+    };
+    let depth = match report.manifest.depth {
+        1 => "the first one of the strategy".to_owned(),
+        depth => format!("in a session {depth} times the window, in which there were others"),
+    };
+    let spread = rows.iter().find_map(|row| row.intervals.get(catalogue::FACTS_KEPT.id));
+    let spread = match spread {
+        None => "",
+        Some(Interval::Dots { .. }) => {
+            " The range of facts goes from the lowest to the highest session or project."
+        }
+        Some(Interval::ThisSessionOnly { .. }) => {
+            " The range of facts is a 95 % interval, of this session only."
+        }
+        Some(Interval::Student { .. } | Interval::Wider { .. }) => {
+            " The range of facts is a 95 % interval."
+        }
+    };
+    format!(
+        "{} at {}, in {} of {}{repeated}. At a cut a compaction is forced, {depth}. A fact is a \
+         path, name or number that the agent used in its next 40 requests and had seen only before; \
+         it is kept if it is still in the context.{spread} Whether intent, reasons and rules \
+         survive, only questions can tell. Who sends more keeps more. No dollars: the bill is \
+         another experiment.",
+        block::counted(most(catalogue::FACTS_NEEDED), "fact"),
+        block::counted(most(catalogue::CUTS), "cut"),
+        number::grouped(most(catalogue::SESSIONS_WITH_FACTS) as u64),
+        block::counted(report.sessions.len(), "session"),
+    )
+}
+
+/// What became of the facts under a strategy, those that it lost first; nothing where words are
+/// left out.
+fn facts(source: &RenderInput<'_>, strategy: &str) -> Option<Part> {
+    source.texts?;
+    let mut all: Vec<(bool, Vec<String>)> = Vec::new();
+    for session in source.report.results.iter() {
+        let name = short_ids::shortened(source.report, session.id);
+        let own = cuts::rows(&session).filter(|(_, row)| row.strategy == strategy);
+        for (cut, row) in own.filter(|(_, row)| row.replicate == 0) {
+            let Some(exam) = row.exam() else { continue };
+            for (fact, state) in cut.facts.iter().zip(&exam.states) {
+                let cells = vec![
+                    name.clone(),
+                    number::grouped(u64::from(fact.request) + 1),
+                    fact.text.clone(),
+                    fact.class.as_str().to_owned(),
+                    state.as_str().to_owned(),
+                ];
+                all.push((!state.is_kept(), cells));
+            }
+        }
+    }
+    let lost = all.iter().filter(|(is_lost, _)| *is_lost).count();
+    all.sort_by_key(|(is_lost, _)| Reverse(*is_lost));
+    let title = format!("{strategy}: {lost} of {} not kept", block::counted(all.len(), "fact"));
+    all.truncate(questions::LISTED);
+    let rows: Vec<Vec<String>> = all.into_iter().map(|(_, cells)| cells).collect();
+    (!rows.is_empty())
+        .then(|| Part::Folded(title.clone(), vec![Part::Table(Table::new(&title, &FACTS, rows))]))
+}
+
+/// Sessions that the run cut nowhere, by reason; the most frequent first.
+fn uncut(report: &Report) -> Vec<String> {
+    let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
+    for facts in &report.sessions {
+        let Some(why) = &facts.no_cut else { continue };
+        let reason = why.to_string();
+        match reasons.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, names)) => names.push(facts.session.clone()),
+            None => reasons.push((reason, vec![facts.session.clone()])),
+        }
+    }
+    reasons.sort_by_key(|(_, names)| Reverse(names.len()));
+    let line = |(reason, mut names): (String, Vec<String>)| {
+        let more = names.len().saturating_sub(NAMED);
+        names.truncate(NAMED);
+        names.extend((more > 0).then(|| format!("and {more} more")));
+        format!("{reason}: {}", names.join(", "))
+    };
+    reasons.into_iter().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testkit::{Kit, cut};
+
+    #[test]
+    fn facts_that_were_lost_come_first_and_need_texts() {
+        let report = cut(Kit::default().report());
+        let texts = Kit::default().texts(&report);
+        let with = RenderInput { report: &report, texts: Some(&texts) };
+        let Some(Part::Folded(title, inside)) = facts(&with, "prune") else {
+            panic!("it is folded")
+        };
+        assert_eq!(title, "prune: 3 of 4 facts not kept");
+        let [Part::Table(table)] = &inside[..] else { panic!("{inside:?}") };
+        let row = |at: usize| -> Vec<&str> {
+            table.groups[0].rows[at].cells.iter().map(|cell| cell.text.as_str()).collect()
+        };
+        assert_eq!(row(0), ["session-0", "10", "48151623", "number", "lost"]);
+        assert_eq!(row(3), ["session-0", "5", "src/cache/store.rs", "path", "carried"]);
+        assert_eq!(facts(&RenderInput { report: &report, texts: None }, "prune"), None);
+    }
+
+    #[test]
+    fn a_session_without_a_cut_says_why() {
+        let report = cut(Kit::default().report());
+        let reason = "the recorded agent never compacted before a request: session-2";
+        assert_eq!(uncut(&report), [reason]);
+    }
+
+    #[test]
+    fn cuts_with_nothing_examined_have_no_section() {
+        let report = Kit::default().report();
+        let block = block::blocks(&report).remove(0);
+        assert!(parts(&RenderInput { report: &report, texts: None }, &block).is_empty());
+    }
+}

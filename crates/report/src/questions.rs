@@ -1,0 +1,299 @@
+//! The questions on the page: how many of each kind are still answered right, and some of them
+//! with both answers. All are in `questions.csv` and `cut_questions.csv`.
+
+use std::collections::BTreeSet;
+
+use super::document::{
+    Cell, Column, Group, Head, Narrow, Part, Row, Table, absent, figures, names,
+};
+use super::sheet::questions::{agreement, asked_at_cuts, expected};
+use super::{RenderInput, block, number, plain};
+use recap_core::model::{
+    Agreement, Answer, AnsweredAtCuts, FULL, QuestionFacts, QuestionKind, QuestionRow, RECORDED,
+    Report, RowKind, Source, StrategyRow, catalogue,
+};
+
+/// Strategies whose questions or facts are listed, and how many of each.
+const STRATEGIES: usize = 4;
+pub(super) const LISTED: usize = 60;
+/// Characters of a question or an answer.
+const WORDS: usize = 300;
+
+/// The strategies whose questions and facts are listed: where the answer is a size, what the agent
+/// itself did; that of the answer, then those of the ranking, then offline summaries.
+pub(super) fn listed_strategies(report: &Report) -> Vec<&str> {
+    let chosen = report.recommendation.as_ref().and_then(|of| of.row.as_ref());
+    let mut strategies: Vec<&str> = Vec::new();
+    if matches!(report.curve, Some(Ok(_))) {
+        strategies.push(RECORDED);
+        strategies.extend(report.twin.iter().map(|twin| twin.strategy.as_str()));
+    }
+    strategies.extend(chosen.map(|place| place.strategy.as_str()));
+    for row_kind in [RowKind::Ranked, RowKind::Unusable, RowKind::OfflineSummary] {
+        let all = block::strategies(report).into_iter();
+        strategies.extend(all.filter(|(_, kind)| *kind == row_kind).map(|(name, _)| name));
+    }
+    let mut seen = BTreeSet::new();
+    strategies.retain(|name| seen.insert(*name));
+    strategies.truncate(STRATEGIES);
+    strategies
+}
+
+/// What became of the questions of a data set at a window; nothing in a run without any.
+pub(super) fn parts(source: &RenderInput<'_>, block: &block::Block<'_>) -> Vec<Part> {
+    let report = source.report;
+    let kinds = kinds(report, block.dataset);
+    if kinds.is_empty() {
+        return Vec::new();
+    }
+    let about = match report.manifest.answered_by() {
+        Source::Model => {
+            "Questions about the sessions were put to the whole conversation (before) and to what \
+             each strategy would have sent (after)."
+        }
+        Source::Lexical => {
+            "The answers to questions about the sessions were looked for in the whole conversation \
+             (before) and in what each strategy would have sent (after): one is right where one of \
+             the three best passages of the context still states its answer."
+        }
+    };
+    let words = match source.texts {
+        Some(_) => "Every question under every strategy is in questions.csv.",
+        None => "The words are left out of this report.",
+    };
+    let mut parts = vec![Part::Text(format!("{about} {words}"))];
+    parts.extend(by_kind(&block.rows, &kinds));
+    for strategy in listed_strategies(report) {
+        parts.extend(listed(strategy, of_cells(source, strategy, block.window)));
+    }
+    parts
+}
+
+/// The kinds that occur among the questions of a data set, with their number.
+fn kinds(report: &Report, dataset: &str) -> Vec<(QuestionKind, usize)> {
+    let sessions = report.sessions.iter();
+    let sessions = sessions.filter(|facts| dataset == block::ALL || facts.dataset == dataset);
+    let all: Vec<QuestionKind> =
+        sessions.flat_map(|facts| &facts.questions).map(|asked| asked.question.kind).collect();
+    let count = |kind: QuestionKind| all.iter().filter(|other| **other == kind).count();
+    let kinds = QuestionKind::ALL.into_iter().map(|kind| (kind, count(kind)));
+    kinds.filter(|(_, questions)| *questions > 0).collect()
+}
+
+/// Of the questions of each kind that the whole conversation answers right, the share that a
+/// strategy still does; nothing where no row has such a figure.
+fn by_kind(rows: &[&StrategyRow], kinds: &[(QuestionKind, usize)]) -> Option<Part> {
+    let figure = |row: &StrategyRow, kind| {
+        catalogue::continuity_of(kind).and_then(|measure| row.number(measure))
+    };
+    let known = |kind| rows.iter().any(|row| figure(row, kind).is_some());
+    let kinds: Vec<(QuestionKind, usize)> =
+        kinds.iter().copied().filter(|(kind, _)| known(*kind)).collect();
+    let head = |(kind, questions): &(QuestionKind, usize)| {
+        figures("").named(format!("{} ({questions})", kind.as_str()))
+    };
+    let row = |row: &&StrategyRow| {
+        let cells = kinds.iter().map(|(kind, _)| match figure(row, *kind) {
+            Some(points) => Cell::figure(points, number::percent(points / 100.0)),
+            None => absent().into(),
+        });
+        Row {
+            cells: [block::label(row).into()].into_iter().chain(cells).collect(),
+            dim: row.row_kind != RowKind::Ranked,
+        }
+    };
+    (!kinds.is_empty()).then(|| {
+        Part::Table(Table {
+            name: "Answers kept by kind of question".to_owned(),
+            columns: [names("strategy").into()].into_iter().chain(kinds.iter().map(head)).collect(),
+            groups: vec![Group { title: "", rows: rows.iter().map(row).collect() }],
+        })
+    })
+}
+
+/// The same right after the cuts, of the questions right from the whole conversation.
+pub(super) fn at_cuts(answered: &[AnsweredAtCuts]) -> Option<Part> {
+    let kinds: BTreeSet<QuestionKind> =
+        answered.iter().flat_map(|strategy| strategy.kinds.keys().copied()).collect();
+    let head = |kind: &QuestionKind| {
+        let of = answered.iter().filter_map(|strategy| strategy.kinds.get(kind));
+        let questions = of.map(|of| of.before).max().unwrap_or(0);
+        figures("").named(format!("{} ({questions})", kind.as_str()))
+    };
+    let row = |strategy: &AnsweredAtCuts| {
+        let cells = kinds.iter().map(|kind| match strategy.kinds.get(kind) {
+            None => absent().into(),
+            Some(of) => {
+                let share = of.after / of.before as f64;
+                let counts = format!("{} of {}", of.after.round(), of.before);
+                Cell { spread: Some(counts), ..Cell::figure(share, number::percent(share)) }
+            }
+        });
+        Row {
+            cells: [strategy.strategy.clone().into()].into_iter().chain(cells).collect(),
+            dim: strategy.row_kind != RowKind::Ranked,
+        }
+    };
+    (!kinds.is_empty()).then(|| {
+        Part::Table(Table {
+            name: "Questions still answered right after a cut, by kind".to_owned(),
+            columns: [Column::from(names("strategy"))]
+                .into_iter()
+                .chain(kinds.iter().map(head))
+                .collect(),
+            groups: vec![Group { title: "", rows: answered.iter().map(row).collect() }],
+        })
+    })
+}
+
+/// A question with both answers, and what compression did to it.
+struct Asked {
+    became: Option<Agreement>,
+    cells: Vec<String>,
+}
+
+/// The questions of a strategy at a window.
+fn of_cells(source: &RenderInput<'_>, strategy: &str, window: &str) -> Vec<Asked> {
+    let mut all = Vec::new();
+    for session in source.report.results.iter() {
+        let Some(facts) = source.report.facts_of(session.dataset, session.id) else { continue };
+        let cell = |strategy: &str| {
+            let mut cells = session.cells().iter();
+            cells.find(|cell| {
+                let key = &cell.key;
+                (&*key.strategy, &*key.window, key.replicate) == (strategy, window, 0)
+            })
+        };
+        let Some((own, rows)) = cell(strategy).and_then(|cell| Some((cell, cell.rows()?))) else {
+            continue;
+        };
+        let full = cell(FULL);
+        for after in &rows.questions {
+            let Some(question) = facts.questions.get(after.question as usize) else { continue };
+            let before = full.and_then(|full| {
+                Some((full, full.rows()?.questions.get(after.question as usize)?))
+            });
+            let became = agreement(own, after, before);
+            all.push(shown(question, before.map(|(_, row)| row), after, became));
+        }
+    }
+    all
+}
+
+/// The questions of a strategy at the cuts, with both answers.
+pub(super) fn of_cuts(source: &RenderInput<'_>, strategy: &str) -> Option<Part> {
+    let mut all = Vec::new();
+    for session in source.report.results.iter() {
+        let own = asked_at_cuts(source, &session).into_iter();
+        let own = own.filter(|at| at.row.strategy == strategy && at.row.replicate == 0);
+        all.extend(own.map(|at| shown(at.asked, at.before, at.after, at.agreement())));
+    }
+    source.texts.and_then(|_| listed(strategy, all))
+}
+
+fn shown(
+    asked: &QuestionFacts,
+    before: Option<&QuestionRow>,
+    after: &QuestionRow,
+    became: Option<Agreement>,
+) -> Asked {
+    let words = |text: &str| plain::shortened(&plain::line(text.trim()), WORDS);
+    let answer = |row: &QuestionRow| match row.answered.as_ref().map(|own| &own.answer) {
+        Some(Answer::Said(text)) => words(text),
+        Some(Answer::Nothing(why)) => format!("no answer: {why}"),
+        None => found(row).to_owned(),
+    };
+    let evidence = after.evidence.map_or_else(absent, |state| state.as_str().to_owned());
+    Asked {
+        became,
+        cells: vec![
+            words(&asked.question.question),
+            asked.question.kind.as_str().to_owned(),
+            words(&expected(&asked.question.expect)),
+            before.map_or_else(absent, answer),
+            answer(after),
+            became.map_or("not graded", Agreement::as_str).to_owned(),
+            evidence,
+        ],
+    }
+}
+
+/// Whether an answer is findable, in words.
+fn found(row: &QuestionRow) -> &'static str {
+    match row.findable {
+        Some(true) => "findable",
+        Some(false) => "not findable",
+        None => "no value to find",
+    }
+}
+
+/// Questions of a strategy, those that it lost first; nothing without any.
+fn listed(strategy: &str, mut all: Vec<Asked>) -> Option<Part> {
+    const HEADS: [Head; 7] = [
+        Head { narrow: Narrow::Wrapped, ..names("question") },
+        names("kind"),
+        names("expected"),
+        names("before"),
+        names("after"),
+        names("became"),
+        names("evidence"),
+    ];
+    all.sort_by_key(|asked| asked.became != Some(Agreement::Lost));
+    let count = block::counted(all.len(), "question");
+    all.truncate(LISTED);
+    let title = format!("{strategy}: {count}, those that it lost first");
+    let rows: Vec<Vec<String>> = all.into_iter().map(|asked| asked.cells).collect();
+    (!rows.is_empty())
+        .then(|| Part::Folded(title.clone(), vec![Part::Table(Table::new(&title, &HEADS, rows))]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testkit::{Echo, asked};
+    use recap_core::model::Answered;
+
+    #[test]
+    fn lost_questions_come_first_with_both_answers() {
+        let report = asked();
+        let echo = Echo(Default::default());
+        let source = RenderInput { report: &report, texts: Some(&echo) };
+        let all = of_cells(&source, "prune", "25%");
+        assert_eq!(all.len(), 3);
+        let cells = [
+            "Where does the cache live?",
+            "fact",
+            "src/cache/store.rs",
+            "It lives in src/cache/store.rs.",
+            "I don't know.",
+            "lost",
+            "edited",
+        ];
+        assert_eq!(all[0].cells, cells);
+        let block = block::blocks(&report).remove(0);
+        assert_eq!(kinds(&report, block.dataset), [(QuestionKind::Fact, 3)]);
+        assert_eq!(listed_strategies(&report), ["prune", "sliding-window", "fifo", "continuation"]);
+    }
+
+    #[test]
+    fn questions_by_kind_count_only_those_full_answers() {
+        // Of five plans one is still answered, of five artifacts all; the other strategy was asked
+        // nothing of artifacts.
+        let of = |after: u32| Answered { before: 5, after: f64::from(after) };
+        let strategy = |strategy: &str, kinds: Vec<(QuestionKind, Answered)>| AnsweredAtCuts {
+            strategy: strategy.to_owned(),
+            row_kind: RowKind::Ranked,
+            kinds: kinds.into_iter().collect(),
+        };
+        let both = vec![(QuestionKind::Plan, of(1)), (QuestionKind::Artifact, of(5))];
+        let plan = vec![(QuestionKind::Plan, of(5))];
+        let table = at_cuts(&[strategy("a", both), strategy("b", plan)]);
+        let Some(Part::Table(table)) = table else { panic!("it is a table") };
+        let labels: Vec<String> = table.columns.iter().map(Column::label).collect();
+        let plan = labels.iter().position(|label| label == "plan (5)").unwrap();
+        let row = |at: usize| &table.groups[0].rows[at].cells;
+        assert_eq!((&*row(0)[plan].text, row(0)[plan].spread.as_deref()), ("20 %", Some("1 of 5")));
+        assert_eq!(row(1)[3 - plan].text, "–");
+        assert!(at_cuts(&[]).is_none());
+    }
+}
