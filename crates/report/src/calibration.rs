@@ -4,7 +4,7 @@
 use serde_json::{Map, Value as Json, json};
 
 use super::document::{Head, Part, Screen, Table, absent, figures, names, terminal, words};
-use super::sheet::{self, Field, Sheet};
+use super::sheet::{self, Columns, Field, Sheet};
 use super::{number, plain};
 use recap_core::model::{
     Expectation, JudgeReport, JudgeRow, Judgement, Label, LabelledCase, TRUSTED_FALSE_ACCEPTS,
@@ -145,7 +145,7 @@ fn accepted_share(row: &JudgeRow) -> Option<String> {
 }
 
 /// Columns of `calibration.csv`, and keys of the rows in JSON, where the judge is named once.
-const COLUMNS: &[(&str, fn(&&JudgeRow) -> Field)] = &[
+const COLUMNS: &Columns<fn(&&JudgeRow) -> Field> = &[
     ("file", |row| row.file.as_deref().into()),
     ("group", |row| row.group.as_deref().into()),
     ("questions", |row| row.questions.into()),
@@ -213,7 +213,7 @@ struct Judged<'a> {
     judgement: &'a Judgement,
 }
 
-const OF_VERDICTS: &[(&str, fn(&Judged<'_>) -> Field)] = &[
+const OF_VERDICTS: &Columns<fn(&Judged<'_>) -> Field> = &[
     ("file", |row| (&*row.case.asked.file).into()),
     ("line", |row| row.case.line.into()),
     ("id", |row| row.case.id.as_str().into()),

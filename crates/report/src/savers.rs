@@ -1,7 +1,7 @@
 //! What token savers say they save, and what is billed: `savers.csv`, and tables beside the answer.
 
 use super::document::{Head, Narrow, Part, Table, absent, figures, names, words};
-use super::sheet::{self, Field};
+use super::sheet::{self, Columns, Field};
 use super::{Format, number};
 use recap_core::model::{Report, SaverRecovery, SaverRow, SaverSavings, ToolCut};
 use recap_core::text::counted;
@@ -13,7 +13,7 @@ pub(super) const FORMAT: Format = Format {
     render: |source, out| sheet::table(COLUMNS, &source.report.savers, out),
 };
 
-const COLUMNS: &[(&str, fn(&&SaverRow) -> Field)] = &[
+const COLUMNS: &Columns<fn(&&SaverRow) -> Field> = &[
     ("strategy", |row| row.strategy.as_str().into()),
     ("window", |row| row.window.as_str().into()),
     ("agent_model", |row| row.agent_model.as_str().into()),

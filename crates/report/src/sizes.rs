@@ -152,7 +152,6 @@ pub(super) fn sessions(report: &Report, curve: &SizeCurve) -> Vec<Part> {
     let size = wording::size_name(row.size);
     let change = |one: &SessionAtSize| (one.today_usd - one.usd).abs();
     let mut all: Vec<&SessionAtSize> = row.by_session.iter().collect();
-    all.retain(|one| one.session < report.sessions.len());
     all.sort_by(|a, b| {
         let dearer = b.today_usd.total_cmp(&a.today_usd);
         change(b).total_cmp(&change(a)).then(dearer).then(a.session.cmp(&b.session))

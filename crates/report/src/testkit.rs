@@ -364,22 +364,8 @@ pub(super) fn asked() -> Report {
             ("continuity", points),
             ("continuity_fact", points),
             ("recall", kept + 0.05),
-            ("recall_fact", 0.125),
             ("questions", 3.0),
-            ("exposed", 0.88),
-            ("kept", kept),
-            ("continuity_lost", 0.8 - kept),
-            ("gained", 0.05),
-            ("neither", 0.15),
-            ("evidence_verbatim", 0.25),
-            ("evidence_edited", 0.5),
-            ("evidence_folded", 0.0),
             ("evidence_gone", 0.25),
-            ("lost", 0.3),
-            ("garbled", 0.004),
-            ("unused", 0.1),
-            ("recall_verbatim", 0.7),
-            ("recall_verbatim_full", 0.74),
         ];
         for (id, x) in known {
             row.values.insert(id.to_owned(), Value::Known(x));

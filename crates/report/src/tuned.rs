@@ -6,7 +6,7 @@ use std::io::{Result, Write};
 use super::document::{
     Cell, Column, Group, Head, Narrow, Part, Row, Table, absent, figures, words,
 };
-use super::sheet::{Field, Sheet};
+use super::sheet::{Columns, Field, Sheet};
 use super::{Format, RenderInput, block, number, plain};
 use recap_core::model::{
     Admission, Ranged, Report, RowKind, Tuned, TunedHalf, TunedSessions, TunedSetting,
@@ -197,7 +197,7 @@ struct Setting<'a> {
     recommended: bool,
 }
 
-const OF_SETTING: &[(&str, fn(&Setting<'_>) -> Field)] = &[
+const OF_SETTING: &Columns<fn(&Setting<'_>) -> Field> = &[
     ("setting", |row| row.one.changes.as_str().into()),
     ("strategy", |row| row.one.strategy.as_str().into()),
     ("recommended", |row| row.recommended.into()),
@@ -205,7 +205,7 @@ const OF_SETTING: &[(&str, fn(&Setting<'_>) -> Field)] = &[
 ];
 
 /// Columns for each half.
-const OF_HALF: &[(&str, fn(&&TunedHalf) -> Field)] = &[
+const OF_HALF: &Columns<fn(&&TunedHalf) -> Field> = &[
     ("admission", |half| half.admission.as_str().into()),
     ("usd", |half| Field::dollars(half.usd)),
     ("saving", |half| value(half.saving)),

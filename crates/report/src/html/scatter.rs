@@ -1,13 +1,11 @@
-//! What strategies, or settings of one, keep against what they cost, as a drawing. Only geometry
+//! What strategies keep against what they cost, as a drawing. Only geometry
 //! and words stand here; `scatter.html` writes them as SVG and escapes the words.
 
 use askama::Template;
 use unicode_width::UnicodeWidthStr;
 
 use crate::{block, number, plain};
-use recap_core::model::{
-    FULL, Interval, RECORDED, RowKind, StrategyRow, Tuned, TunedHalf, catalogue,
-};
+use recap_core::model::{FULL, Interval, RECORDED, RowKind, StrategyRow, catalogue};
 
 /// A mark of the drawing.
 struct Point {
@@ -31,9 +29,7 @@ struct Picture {
     axes: [&'static str; 2],
     show_x: fn(f64) -> String,
     /// Cost and share of the row that the others are held against.
-    cross: Option<(f64, f64)>,
-    /// Points that are joined, by their cost.
-    line: Vec<(f64, f64)>,
+    cross: (f64, f64),
 }
 
 /// The strategies of a table by their bill, or in a run without prices by the tokens that they
@@ -82,51 +78,9 @@ pub(super) fn strategies(rows: &[&StrategyRow], chosen: Option<&str>) -> Option<
         points: choices.filter_map(point).collect(),
         axes: [axis, "questions still answered right"],
         show_x,
-        cross: Some((reference.number(measure)?, level)),
-        line: Vec::new(),
+        cross: (reference.number(measure)?, level),
     };
     drawn(picture, &format!("dashed: {}", plain::line(&reference.strategy)))
-}
-
-/// The settings of a search by the half that chooses: those on the frontier are joined, the
-/// author's and the recommended one are named. `None` where fewer than two have both figures.
-pub(super) fn settings(tuned: &Tuned) -> Option<String> {
-    let has_facts = tuned.settings.iter().any(|one| one.choosing.kept.is_some());
-    let kept = |half: &TunedHalf| if has_facts { half.kept } else { half.answers };
-    let points = tuned.settings.iter().enumerate().filter_map(|(at, one)| {
-        let (x, range) = (one.choosing.usd?, kept(&one.choosing)?);
-        let is_recommended = at == tuned.recommended;
-        let name = match at {
-            _ if is_recommended => "recommended",
-            0 => "the author’s",
-            _ => "",
-        };
-        let changes = if at == 0 { "the author’s" } else { &one.changes };
-        Some(Point {
-            name: name.to_owned(),
-            title: format!(
-                "{}: {} kept, {}",
-                plain::line(changes),
-                number::percent(range.value),
-                number::dollars(x)
-            ),
-            x,
-            y: range.value,
-            spread: range.lo.zip(range.hi).filter(|_| !name.is_empty()),
-            class: if one.frontier { "ranked" } else { "hollow" },
-            strong: is_recommended,
-        })
-    });
-    let points: Vec<Point> = points.collect();
-    let mut line: Vec<(f64, f64)> = (points.iter())
-        .filter(|point| point.class == "ranked")
-        .map(|point| (point.x, point.y))
-        .collect();
-    line.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let up = if has_facts { "facts kept" } else { "answers kept" };
-    let axes = ["bill, what is lost fetched again", up];
-    let picture = Picture { points, axes, show_x: number::dollars, cross: None, line };
-    drawn(picture, "joined: the frontier")
 }
 
 /// Left, top, right, bottom in units of the drawing.
@@ -181,9 +135,7 @@ struct Drawing {
     field: Rectangle,
     down: Vec<(i32, String)>,
     across: Vec<(i32, String)>,
-    cross: Option<(i32, i32)>,
-    /// Points of the line that joins marks.
-    line: String,
+    cross: (i32, i32),
     dots: Vec<Dot>,
     names: Vec<Name>,
 }
@@ -216,7 +168,7 @@ fn drawn(mut picture: Picture, legend: &str) -> Option<String> {
     let scatter = Scatter {
         label: format!("{} against {}. {}", picture.axes[1], picture.axes[0], each.join(". ")),
         legend: format!(
-            "Filled: ranked. Hollow: not ranked, or not on the frontier; {legend}. Bars: 95 % \
+            "Filled: ranked. Hollow: not ranked; {legend}. Bars: 95 % \
              intervals, or the lowest and highest of few sessions. Names without room are left out."
         ),
         axes: picture.axes,
@@ -228,13 +180,12 @@ fn drawn(mut picture: Picture, legend: &str) -> Option<String> {
 
 fn drawing(picture: &Picture, frame: &Frame) -> Drawing {
     let field = (frame.left, TOP, frame.width - RIGHT, frame.height - BOTTOM);
-    let cross = || picture.cross.into_iter();
-    let x = Scale::new(picture.points.iter().map(|p| p.x).chain(cross().map(|c| c.0)), WIDE);
+    let x = Scale::new(picture.points.iter().map(|point| point.x).chain([picture.cross.0]), WIDE);
     let heights = picture.points.iter().flat_map(|point| {
         let (lo, hi) = point.spread.unwrap_or((point.y, point.y));
         [point.y, lo, hi].map(|share| share.clamp(0.0, 1.0))
     });
-    let y = Scale::new(heights.chain(cross().map(|c| c.1)), f64::INFINITY);
+    let y = Scale::new(heights.chain([picture.cross.1]), f64::INFINITY);
     let across =
         |value: f64| field.0 + (x.share(value) * f64::from(field.2 - field.0)).round() as i32;
     let down = |value: f64| {
@@ -250,7 +201,6 @@ fn drawing(picture: &Picture, frame: &Frame) -> Drawing {
             bar: point.spread.map(|(lo, hi)| (down(lo), down(hi))),
         })
         .collect();
-    let line = picture.line.iter().map(|at| format!("{},{}", across(at.0), down(at.1)));
     Drawing {
         class: frame.class,
         width: frame.width,
@@ -258,8 +208,7 @@ fn drawing(picture: &Picture, frame: &Frame) -> Drawing {
         field,
         down: y.ticks().into_iter().map(|at| (down(at), number::percent(at))).collect(),
         across: x.ticks().into_iter().map(|at| (across(at), (picture.show_x)(at))).collect(),
-        cross: picture.cross.map(|at| (across(at.0), down(at.1))),
-        line: line.collect::<Vec<String>>().join(" "),
+        cross: (across(picture.cross.0), down(picture.cross.1)),
         names: names(picture, &dots, field, frame),
         dots,
     }

@@ -1,6 +1,6 @@
 use std::sync::{Arc, LazyLock};
 
-use crate::testkit::{Kit, recommended, validation};
+use crate::testkit::{Kit, cut, recommended, sized, validation};
 use crate::{RenderInput, Texts};
 use recap_core::model::{Absent, CellOutcome, Finding, RowKind, RunResults, Value};
 
@@ -381,7 +381,7 @@ fn policy_hashes_scripts_and_styles_exactly() {
 
 #[test]
 fn every_section_and_every_link_is_there_once() {
-    let report = crate::testkit::sized(crate::testkit::cut(Kit::default().report()));
+    let report = sized(cut(Kit::default().report()));
     let page = page(&report, None);
     let body = page.split_once("</head>").unwrap().1;
     let ids = ["answer", "cost", "cuts", "sessions", "comparison", "trust", "sizes", "session"];
@@ -404,4 +404,32 @@ fn only_the_table_of_the_answer_stands_open() {
     let section = section.split_once("</section>").unwrap().0;
     assert!(section.find("<h3>my-sessions").unwrap() < section.find("window 200k").unwrap());
     assert_eq!(section.matches("<summary>my-sessions").count(), 1, "the other window");
+}
+
+#[test]
+fn words_of_recordings_stay_words_beside_sizes() {
+    let mut report = sized(cut(Kit::default().report()));
+    for facts in &mut report.sessions {
+        facts.session = format!("{}{HOSTILE}", facts.session);
+    }
+    report.title = format!("title{HOSTILE}");
+    let own = report.curve.as_mut().unwrap().as_mut().unwrap();
+    own.agent = format!("agent{HOSTILE}");
+    own.left_out = vec![(HOSTILE.to_owned(), HOSTILE.to_owned()); 9];
+    for row in &mut own.sizes {
+        row.line = Some(format!("line{HOSTILE}"));
+    }
+    if let Some(apply) = &mut own.apply {
+        (apply.line, apply.file) = (format!("line{HOSTILE}"), format!("file{HOSTILE}"));
+        apply.note = Some(format!("note{HOSTILE}"));
+    }
+    let page = page(&report, None);
+    for tag in tags(&page) {
+        assert!(tag.matches('"').count() % 2 == 0, "an attribute is torn: <{tag}>");
+        let outside: String = tag.split('"').step_by(2).collect();
+        assert!(!outside.contains("onmouseover"), "<{tag}>");
+    }
+    for place in ["agent", "line", "file", "note", "session-1"] {
+        assert!(page.contains(&format!("{place}&#60;script&#62;")), "{place}");
+    }
 }

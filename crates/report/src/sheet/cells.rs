@@ -2,7 +2,7 @@
 
 use std::io::{Result, Write};
 
-use super::{CELL, Field, Sheet, agent_model, bills, cell_key};
+use super::{CELL, Columns, Field, Sheet, agent_model, bills, cell_key};
 use crate::{Format, RenderInput};
 use recap_billing::pricing::PriceList;
 use recap_core::model::{
@@ -48,7 +48,7 @@ struct Request<'a> {
 }
 
 /// Contracted columns, then those added since.
-const OF_REQUESTS: &[(&str, fn(&Request<'_>) -> Field)] = &[
+const OF_REQUESTS: &Columns<fn(&Request<'_>) -> Field> = &[
     ("request", |row| row.at.into()),
     ("message", |row| row.message.into()),
     ("tokens_full", |row| row.facts.tokens_full.into()),
@@ -145,7 +145,7 @@ struct Compaction<'a> {
     unusable: &'a UnusableReplies,
 }
 
-const OF_COMPACTIONS: &[(&str, fn(&Compaction<'_>) -> Field)] = &[
+const OF_COMPACTIONS: &Columns<fn(&Compaction<'_>) -> Field> = &[
     ("request", |one| one.row.request.into()),
     ("stage", |one| one.row.stage.into()),
     ("mechanism", |one| one.row.mechanism.as_ref().into()),
@@ -241,7 +241,7 @@ struct Outcome<'a> {
     is_refused: bool,
 }
 
-const OF_REFERENCES: &[(&str, fn(&Outcome<'_>) -> Field)] = &[
+const OF_REFERENCES: &Columns<fn(&Outcome<'_>) -> Field> = &[
     ("request", |row| row.reference.request.into()),
     ("reference", |row| row.reference.text.as_str().into()),
     ("class", |row| row.reference.class.as_str().into()),

@@ -3,7 +3,7 @@
 
 use std::io::{Result, Write};
 
-use super::{Field, Sheet};
+use super::{Columns, Field, Sheet};
 use crate::{Format, RenderInput};
 use recap_core::model::{
     Cut, CutExam, CutOutcome, CutRow, Fact, ReferenceState, Repeated, RepeatedTexts,
@@ -83,7 +83,7 @@ impl AtCut<'_> {
     }
 }
 
-const OF_CUTS: &[(&str, fn(&AtCut<'_>) -> Field)] = &[
+const OF_CUTS: &Columns<fn(&AtCut<'_>) -> Field> = &[
     ("tokens_before", |at| at.cut.tokens_before.into()),
     ("tokens_after", |at| at.exam.map(|exam| exam.tokens_after).into()),
     ("window", |at| at.exam.map(|exam| exam.window).into()),
@@ -128,7 +128,7 @@ struct Kept<'a> {
     is_refused: bool,
 }
 
-const OF_FACTS: &[(&str, fn(&Kept<'_>) -> Field)] = &[
+const OF_FACTS: &Columns<fn(&Kept<'_>) -> Field> = &[
     ("request", |row| row.fact.request.into()),
     ("requests_after", |row| (row.fact.request - row.cut.request + 1).into()),
     ("fact", |row| row.fact.text.as_str().into()),

@@ -4,7 +4,7 @@
 
 use std::io::{Result, Write};
 
-use super::{CELL, Field, Sheet, cell_key, cuts};
+use super::{CELL, Columns, Field, Sheet, cell_key, cuts};
 use crate::{Format, RenderInput};
 use recap_core::model::{
     Agreement, Answer, Cell, Cut, CutExam, CutRow, Expectation, FULL, Judgement, QuestionFacts,
@@ -37,7 +37,7 @@ struct Asked<'a> {
     before: Option<(&'a Cell, &'a QuestionRow)>,
 }
 
-const OF_QUESTIONS: &[(&str, fn(&Asked<'_>) -> Field)] = &[
+const OF_QUESTIONS: &Columns<fn(&Asked<'_>) -> Field> = &[
     ("question_id", |row| row.facts.question.id.as_str().into()),
     ("kind", |row| row.facts.question.kind.as_str().into()),
     ("asked_at", |row| row.facts.question.asked_at.into()),
@@ -140,7 +140,7 @@ impl AskedAtCut<'_> {
     }
 }
 
-const OF_CUTS: &[(&str, fn(&AskedAtCut<'_>) -> Field)] = &[
+const OF_CUTS: &Columns<fn(&AskedAtCut<'_>) -> Field> = &[
     ("question", |at| at.words.then_some(at.asked.question.question.as_str()).into()),
     ("kind", |at| at.asked.question.kind.as_str().into()),
     ("expected", |at| at.words.then(|| expected(&at.asked.question.expect)).into()),

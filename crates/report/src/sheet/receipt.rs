@@ -3,7 +3,7 @@
 
 use std::io::{Result, Write};
 
-use super::{Field, table};
+use super::{Columns, Field, table};
 use crate::{Format, RenderInput, block};
 use recap_core::model::{Amount, Receipt, Sender, Spent};
 
@@ -33,7 +33,7 @@ struct Row<'a> {
     reason: Option<String>,
 }
 
-const COLUMNS: &[(&str, fn(&Row<'_>) -> Field)] = &[
+const COLUMNS: &Columns<fn(&Row<'_>) -> Field> = &[
     ("dataset", |row| row.dataset.into()),
     ("session", |row| row.session.into()),
     ("part", |row| row.part.into()),

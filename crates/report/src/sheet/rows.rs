@@ -3,7 +3,7 @@
 
 use std::io::{Result, Write};
 
-use super::{Field, Sheet, table};
+use super::{Columns, Field, Sheet, table};
 use crate::{Format, RenderInput};
 use recap_core::model::{
     CallRow, Column, Measure, RecordedRow, RecordedTrigger, RowKind, SessionAtSize, SessionFacts,
@@ -71,7 +71,7 @@ struct AtSize<'a> {
     at: &'a SessionAtSize,
 }
 
-const OF_SIZES: &[(&str, fn(&AtSize<'_>) -> Field)] = &[
+const OF_SIZES: &Columns<fn(&AtSize<'_>) -> Field> = &[
     ("dataset", |row| row.facts.dataset.as_str().into()),
     ("session", |row| row.facts.session.as_str().into()),
     ("size", |row| row.size.into()),
@@ -105,7 +105,7 @@ impl OnRecord<'_> {
     }
 }
 
-const OF_RECORDED: &[(&str, fn(&OnRecord<'_>) -> Field)] = &[
+const OF_RECORDED: &Columns<fn(&OnRecord<'_>) -> Field> = &[
     ("dataset", |one| one.facts.dataset.as_str().into()),
     ("session", |one| one.facts.session.as_str().into()),
     ("request", |one| one.row.request.into()),
@@ -153,7 +153,7 @@ struct Checked<'a> {
 /// Two sums of buckets, as reported and as the row `recorded` has them, then what they differ by.
 /// Reads alone validate nothing: a rule with reads within 3 % was 10–22 % off in dollars
 /// (reference §2).
-const OF_VALIDATION: &[(&str, fn(&Checked<'_>) -> Field)] = &[
+const OF_VALIDATION: &Columns<fn(&Checked<'_>) -> Field> = &[
     ("dataset", |one| one.facts.dataset.as_str().into()),
     ("session", |one| one.facts.session.as_str().into()),
     ("model", |one| one.bill.model.as_str().into()),
@@ -198,7 +198,7 @@ pub fn calls_csv(calls: &[CallRow]) -> Vec<u8> {
 }
 
 /// The harness's own waiting stands apart from the model's latency.
-const OF_CALLS: &[(&str, fn(&&CallRow) -> Field)] = &[
+const OF_CALLS: &Columns<fn(&&CallRow) -> Field> = &[
     ("role", |call| call.role.as_str().into()),
     ("model", |call| call.model.as_str().into()),
     ("key", |call| call.key.as_str().into()),

@@ -251,7 +251,6 @@ pub(super) fn strategy_row(
         ("tokens_full".to_owned(), known(360_000.0)),
         ("tokens_sent".to_owned(), known(360_000.0 * share)),
         ("token_savings".to_owned(), known(1.0 - share)),
-        ("mean_tokens".to_owned(), known(9_000.0 * share)),
         ("peak_tokens".to_owned(), known(18_230.0 * share)),
         ("compactions".to_owned(), known(if name == "full" { 0.0 } else { 12.0 })),
         ("overflows".to_owned(), known(if name == "full" && at == 0 { 37.0 } else { 0.0 })),
@@ -259,7 +258,6 @@ pub(super) fn strategy_row(
         ("cost_savings".to_owned(), known(savings)),
         ("cost_usd_refetch".to_owned(), Value::Absent(Absent::SomePrice)),
         ("blocking_ms_sum".to_owned(), known(0.0)),
-        ("reference_recall_4k_8k".to_owned(), known(recall)),
     ]);
     let wait = match name {
         "full" | "empty" => Value::Absent(Absent::NoCompaction),

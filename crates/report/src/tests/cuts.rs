@@ -41,8 +41,6 @@ pub(crate) fn cut(mut report: Report) -> Report {
         let kept = row.number(catalogue::REFERENCE_RECALL).unwrap_or(0.0);
         for (id, x) in [
             ("facts_kept", kept),
-            ("facts_kept_1_5", kept),
-            ("facts_kept_6_20", kept / 2.0),
             ("exposed_share", 1.0 - kept / 2.0),
             ("bare_at_cut", (1.0 - kept) / 2.0),
             ("recovered_at_cut", 0.0),

@@ -53,18 +53,6 @@ fn a_name_cannot_send_commands_to_the_terminal() {
 }
 
 #[test]
-fn the_table_says_what_an_interval_rests_on() {
-    let mut report = small().report();
-    for row in &mut report.rows {
-        let interval = Interval::ThisSessionOnly { lo: 0.2, hi: 0.3 };
-        row.intervals.insert("reference_recall".to_owned(), interval);
-    }
-    let shown = wide(&report, 100);
-    assert!(shown.contains("86 %  [20–30]"), "{shown}");
-    assert!(shown.contains("[a–b]: holds for this session only"), "{shown}");
-}
-
-#[test]
 fn wholly_absent_column_states_its_reason_once() {
     let mut report = small().report();
     for row in &mut report.rows {
@@ -74,37 +62,6 @@ fn wholly_absent_column_states_its_reason_once() {
     let shown = wide(&report, 100);
     let reason = "needed facts kept: 3 references at 2 requests: at least 20 at 10 are needed.";
     assert_eq!(shown.matches(reason).count(), 1, "{shown}");
-}
-
-#[test]
-fn table_states_test_results_against_comparator() {
-    let mut report = Kit::default().report();
-    let test = |strategy: &str, outranks, p| Tested {
-        strategy: strategy.into(),
-        window: "25%".into(),
-        clusters: 12,
-        difference: 0.1,
-        interval: Some((0.01, 0.2)),
-        p,
-        p_holm: p,
-        mde: Some(0.1),
-        outranks,
-    };
-    let family = |tests, limit: Option<&str>| {
-        Some(Family {
-            measure: Primary::ReferenceRecall,
-            comparator: "fifo".into(),
-            tests,
-            limit: limit.map(str::to_owned),
-        })
-    };
-    let better = test("prune", TestOutcome::Better, Some(0.01));
-    let tie = test("sliding-window", TestOutcome::Tie, Some(1.0));
-    report.family = family(vec![better, tie], None);
-    let text = wide(&report, 160);
-    assert!(text.contains("2 comparisons: 1 better, 1 tie."), "{text}");
-    report.family = family(vec![test("prune", TestOutcome::Undecided, None)], Some("too few"));
-    assert!(wide(&report, 160).contains(" Too few.\n"));
 }
 
 #[test]
@@ -165,19 +122,6 @@ fn every_agent_model_has_own_table_and_rows() {
     assert!(of[1].ends_with(",claude-sonnet-5-5"), "{of:?}");
     let compactions = file(&report, "compactions.csv");
     assert_eq!(compactions.lines().filter(|l| l.contains(",prune,25%,0,4,")).count(), 2);
-}
-
-#[test]
-fn bills_stand_against_recording_where_it_is_known() {
-    let mut report = small().report();
-    report.rows[2].values.insert("cost_savings_vs_recorded".to_owned(), Value::Known(0.125));
-    let shown = wide(&report, 100);
-    assert!(shown.contains("against today") && shown.contains("$23.07  −12 %"), "{shown}");
-    assert!(shown.contains("$41.20 * "), "{shown}");
-    assert!(shown.contains("they count as lost"), "{shown}");
-    let shown = narrow(&report, 80);
-    assert!(shown.contains("bill, against today"), "{shown}");
-    assert!(shown.contains("$23.07    −12 %"), "{shown}");
 }
 
 fn unpriced(model: &str) -> Finding {
