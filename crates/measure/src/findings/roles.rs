@@ -24,6 +24,11 @@ const QUESTIONED: f64 = 0.05;
 const UNTRUSTED: &str = "the offline judge accepts too many answers that people find wrong (`recap \
                          judge calibrate`)";
 
+/// What is known where nobody answers.
+const UNANSWERED: &str = "no model answers the questions: one counts where one of the three best \
+                          passages of the context still states its answer, which ranks strategies \
+                          and says nothing of what a model answers";
+
 impl Evidence<'_> {
     /// This weight where answers rank, else none.
     fn where_asked(&self, weight: f64) -> f64 {
@@ -68,12 +73,7 @@ fn no_answers_or_grades(run: &Evidence<'_>) -> Option<Finding> {
              model",
             manifest.answerer
         ),
-        (Source::Lexical, _) => {
-            "no model answers the questions: one counts where one of the three \
-                                 best passages of the context still states its answer, which ranks \
-                                 strategies and says nothing of what a model answers"
-                .to_owned()
-        }
+        (Source::Lexical, _) => UNANSWERED.to_owned(),
     };
     Some(Finding::limit("offline_roles", text).weighing(run.where_asked(0.6)))
 }
