@@ -43,7 +43,6 @@ mod measures;
 mod money;
 mod next_step;
 mod paired;
-mod panel;
 mod pooling;
 mod preference;
 mod ranking;
@@ -115,7 +114,7 @@ pub fn measure(
     let mut table = rows::rows(&figures, primary, &manifest, &billing_models);
     drop(figures);
     ranking::arrange(&mut table, &manifest, primary);
-    let panel = panel::agreement(&results);
+    let panel = agreement::panel_agreement(&results);
     let family = family::family(&table, &sessions, &manifest, primary);
     let evidence = findings::Evidence::of(
         &manifest,
