@@ -1,4 +1,5 @@
-//! Measures how well a judge agrees with labelled answers (reference §7).
+//! Measures how well a judge agrees with labelled answers, and how well the judges of a panel
+//! agree with each other (reference §7).
 //!
 //! Answers to one question are similar, so every interval uses the question as
 //! its unit.
@@ -12,8 +13,9 @@ use rustc_hash::FxHashMap;
 use super::bootstrap::{BCA_RESAMPLES, acceleration_of, adjusted_levels};
 use super::statistics::{clopper_pearson_upper, quantile, t_quantile};
 use recap_core::model::{
-    JudgeReport, JudgeRow, Judgement, Label, LabelledCase, Outcome, Source, TRUSTED_FALSE_ACCEPTS,
-    TRUSTED_KAPPA, Trust, Verdict,
+    Cell, JudgeReport, JudgeRow, Judgement, Label, LabelledCase, Outcome, PanelAgreement,
+    QuestionRow, RIGHT, RunResults, Source, TRUSTED_FALSE_ACCEPTS, TRUSTED_KAPPA, Trust, Verdict,
+    Vote,
 };
 
 /// Largest number of reasons in a report.
@@ -322,6 +324,72 @@ fn bca(squares: &[Square], estimate: f64, acceleration: f64, seed: u64) -> Optio
     resampled.sort_by(f64::total_cmp);
     let (lo, hi) = adjusted_levels(&resampled, estimate, acceleration)?;
     Some((quantile(&resampled, lo), quantile(&resampled, hi)))
+}
+
+/// The agreement over every answer that a panel had to grade; `None` with a
+/// single judge.
+pub(crate) fn panel_agreement(results: &RunResults) -> Option<PanelAgreement> {
+    let mut judges: Vec<String> = Vec::new();
+    let mut counts = Counts::default();
+    for session in results.iter() {
+        let rows = session.cells().iter().filter_map(Cell::rows).flat_map(|rows| &rows.questions);
+        for row in rows {
+            let votes = row.answered.as_ref().map_or(&[][..], |own| &own.judgement.votes);
+            if let [first, second, others @ ..] = votes {
+                counts.add(row, first, second);
+                let asked = [first, second].into_iter().chain(others);
+                judges.extend(asked.skip(judges.len()).map(|vote| vote.judge.clone()));
+            }
+        }
+    }
+    let Counts { answers, right, wrong, first_alone, second_alone, third, nobody } = counts;
+    (answers > 0).then(|| PanelAgreement {
+        judges,
+        answers,
+        both: right + wrong + first_alone + second_alone,
+        agreed: right + wrong,
+        kappa: kappa(right, wrong, first_alone, second_alone),
+        third,
+        nobody,
+    })
+}
+
+#[derive(Default)]
+struct Counts {
+    answers: u64,
+    /// Answers that both find right.
+    right: u64,
+    /// Answers that both find not right.
+    wrong: u64,
+    first_alone: u64,
+    second_alone: u64,
+    third: u64,
+    nobody: u64,
+}
+
+impl Counts {
+    fn add(&mut self, row: &QuestionRow, first: &Vote, second: &Vote) {
+        let is_right = |vote: &Vote| vote.score.map(|score| score >= RIGHT);
+        let (first, second) = (is_right(first), is_right(second));
+        self.answers += 1;
+        match (first, second) {
+            (Some(true), Some(true)) => self.right += 1,
+            (Some(false), Some(false)) => self.wrong += 1,
+            (Some(true), Some(false)) => self.first_alone += 1,
+            (Some(false), Some(true)) => self.second_alone += 1,
+            _ => {}
+        }
+        // A single grade holds by itself; two different grades, or none, leave
+        // it open.
+        let open = match (first, second) {
+            (Some(first), Some(second)) => first != second,
+            (first, second) => first.is_none() && second.is_none(),
+        };
+        match row.score() {
+            None => self.nobody += 1,
+            Some(_) => self.third += u64::from(open),
+        }
+    }
 }
 
 #[cfg(test)]

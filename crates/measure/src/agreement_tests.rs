@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
 use super::*;
+use crate::testkit::{cell, vote};
 use recap_core::model::{Expectation, LabelledQuestion, NoGrade, QuestionKind};
 
 fn case(file: &str, question: usize, label: bool, group: Option<&str>) -> LabelledCase {
@@ -321,4 +322,46 @@ fn few_resamples_without_kappa_leave_the_others_valid() {
         vec![Square { false_accepts: 1, ..Square::default() }],
     ];
     assert!(bca(&squares.concat(), 0.75, 0.0, 1).is_some());
+}
+
+/// A cell whose answers have these votes: `r`ight, `w`rong, `u`nscored.
+fn voted(votes: &[&str]) -> Cell {
+    let kit = cell("s", "x").snapshot(0, 0).answers(&"r".repeat(votes.len()));
+    let mut cell = kit.build();
+    let recap_core::model::CellOutcome::Done(rows) = &mut cell.outcome else { unreachable!() };
+    for (row, votes) in rows.questions.iter_mut().zip(votes) {
+        vote(&mut row.answered.as_mut().unwrap().judgement, votes);
+    }
+    cell
+}
+
+#[test]
+fn agreement_and_kappa_cover_answers_both_judges_graded() {
+    // Right and right 4, wrong and wrong 2, first alone 1, second alone 1:
+    // 6 of 8 agree; both say right in 5 of 8, so that chance agrees in
+    // 25/64 + 9/64 = 34/64, and kappa is (48 − 34) / (64 − 34) = 14/30.
+    let all = ["rr", "rr", "rr", "rr", "ww", "ww", "rwr", "wrw", "ru", "uuu"];
+    let panel = panel_agreement(&RunResults::new([voted(&all)], [])).unwrap();
+    assert_eq!((panel.answers, panel.both, panel.agreed), (10, 8, 6));
+    assert!((panel.kappa.unwrap() - 14.0 / 30.0).abs() < 1e-12, "{panel:?}");
+    assert!(panel.is_doubtful());
+    assert_eq!(panel.judges, ["a", "b", "c"]);
+}
+
+#[test]
+fn third_judge_decides_when_first_two_do_not() {
+    // If the two differ, the third decides twice, and once it did not grade
+    // either. Neither graded: once. A single grade holds without the third.
+    let all = ["rwr", "wrr", "rwu", "uur", "urr", "ruw", "rr"];
+    let panel = panel_agreement(&RunResults::new([voted(&all)], [])).unwrap();
+    assert_eq!((panel.third, panel.nobody), (3, 2), "{panel:?}");
+}
+
+#[test]
+fn panel_needs_several_judges_and_kappa_differing_verdicts() {
+    let single = cell("s", "x").snapshot(0, 0).answers("rw").build();
+    assert_eq!(panel_agreement(&RunResults::new([single], [])), None);
+    let panel = panel_agreement(&RunResults::new([voted(&["rr", "rr"])], [])).unwrap();
+    assert_eq!((panel.both, panel.agreed, panel.kappa), (2, 2, None));
+    assert!(!panel.is_doubtful());
 }

@@ -42,7 +42,6 @@ mod idle;
 mod measures;
 mod money;
 mod paired;
-mod panel;
 mod pooling;
 mod preference;
 mod ranking;
@@ -112,7 +111,7 @@ pub fn measure(
     let mut table = rows::rows(&figures, primary, &manifest, &billing_models);
     drop(figures);
     ranking::arrange(&mut table, &manifest, primary);
-    let panel = panel::agreement(&results);
+    let panel = agreement::panel_agreement(&results);
     let family = family::family(&table, &sessions, &manifest, primary);
     let evidence = findings::Evidence::of(
         &manifest,

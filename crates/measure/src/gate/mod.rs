@@ -81,14 +81,12 @@ mod absolute;
 mod against;
 mod baseline;
 mod measures;
-mod parse;
 mod rule;
 mod scope;
 mod sizes;
 
 pub use baseline::{Baseline, BaselineError, Head, unlike, write_baseline};
-pub use parse::{Parsed, RuleError, parse};
-pub use rule::{Amount, Limit, Mark, Operator, Rule};
+pub use rule::{Amount, Limit, Mark, Operator, Parsed, Rule, RuleError, parse};
 pub use scope::{Scope, fits};
 
 use crate::{ALL, by_session};

@@ -1,8 +1,10 @@
-//! A rule as data.
+//! A rule: as data, and how it is parsed. The grammar is in the module `gate`.
 
 use std::fmt;
 
+use super::measures;
 pub use recap_core::model::Operator;
+use recap_core::model::{QuestionKind, suggest};
 
 /// A condition that makes a gate fail.
 #[derive(Clone, Debug, PartialEq)]
@@ -108,6 +110,267 @@ pub const AT: &str = "at";
 pub const BASELINE: &str = "baseline";
 
 /// Whether a character may stand in a name.
-pub(super) fn in_word(c: char) -> bool {
+fn in_word(c: char) -> bool {
     !c.is_whitespace() && !matches!(c, '<' | '>')
+}
+
+/// An error in a rule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RuleError {
+    /// The rule as typed.
+    pub rule: String,
+    /// Column of the error, in characters from 1.
+    pub column: usize,
+    /// What is wrong with the rule.
+    pub problem: String,
+    /// How to correct the rule.
+    pub help: String,
+}
+
+impl fmt::Display for RuleError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "rule `{}`, column {}: {}", self.rule, self.column, self.problem)
+    }
+}
+
+impl std::error::Error for RuleError {}
+
+/// A rule with the columns of its parts, which error messages point to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parsed {
+    /// The rule without its spelling.
+    pub rule: Rule,
+    /// The rule as typed.
+    pub text: String,
+    /// Columns of the rule's parts.
+    pub columns: Columns,
+}
+
+/// Columns of the parts of a rule, from 1; 0 for a part that is absent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Columns {
+    /// Column of the measure.
+    pub measure: usize,
+    /// Column of the strategy.
+    pub strategy: usize,
+    /// Column of the data set.
+    pub dataset: usize,
+    /// Column of the window.
+    pub window: usize,
+    /// Column of the limit.
+    pub limit: usize,
+}
+
+impl Parsed {
+    /// An error at this column of the rule.
+    pub fn error(&self, column: usize, problem: String, help: String) -> RuleError {
+        RuleError { rule: self.text.clone(), column: column.max(1), problem, help }
+    }
+}
+
+/// Example in the help text of a rule that cannot be parsed at all.
+const EXAMPLE: &str = "write for example `continuity@lis < 80`, `continuity[constraint] at 25% < 95` \
+                       or `cost_usd > baseline * 1.1`";
+
+/// Parses a rule. Names of measures and kinds are checked here; strategies, data
+/// sets and windows are checked against the run later.
+pub fn parse(text: &str) -> Result<Parsed, RuleError> {
+    let mut cursor = Cursor { text, at: 0 };
+    let mut columns = Columns::default();
+    cursor.space();
+    columns.measure = cursor.column();
+    let measure = cursor.measure()?;
+    let (mut strategy, mut dataset, mut window) = (None, None, None);
+    if cursor.take("@") {
+        columns.strategy = cursor.column();
+        strategy = Some(cursor.name("a strategy")?);
+    }
+    loop {
+        cursor.space();
+        let start = cursor.column();
+        let word = cursor.word();
+        let (part, column) = match word {
+            "" => break,
+            ON => (&mut dataset, &mut columns.dataset),
+            AT => (&mut window, &mut columns.window),
+            other => {
+                let problem = format!("`{other}` is not expected here");
+                let help = format!(
+                    "`@STRATEGY` stands right behind the measure, then `{ON} DATASET` and \
+                     `{AT} WINDOW`, then the sign; {EXAMPLE}"
+                );
+                return Err(cursor.error_at(start, problem, help));
+            }
+        };
+        cursor.space();
+        if part.is_some() {
+            let problem = format!("`{word}` stands there twice");
+            return Err(cursor.error_at(start, problem, "say it once".to_owned()));
+        }
+        *column = cursor.column();
+        *part = Some(cursor.name(if word == ON { "a data set" } else { "a window" })?);
+    }
+    let operator = cursor.operator()?;
+    cursor.space();
+    columns.limit = cursor.column();
+    let limit = cursor.limit()?;
+    cursor.space();
+    if !cursor.rest().is_empty() {
+        let problem = format!("`{}` is not expected here", cursor.rest().trim_end());
+        return Err(cursor.error(problem, EXAMPLE));
+    }
+    let rule = Rule { measure, strategy, dataset, window, operator, limit };
+    Ok(Parsed { rule, text: text.to_owned(), columns })
+}
+
+struct Cursor<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl<'a> Cursor<'a> {
+    fn rest(&self) -> &'a str {
+        &self.text[self.at..]
+    }
+
+    fn column(&self) -> usize {
+        self.text[..self.at].chars().count() + 1
+    }
+
+    fn error(&self, problem: impl Into<String>, help: impl Into<String>) -> RuleError {
+        self.error_at(self.column(), problem, help)
+    }
+
+    fn error_at(
+        &self,
+        column: usize,
+        problem: impl Into<String>,
+        help: impl Into<String>,
+    ) -> RuleError {
+        let (problem, help) = (problem.into(), help.into());
+        RuleError { rule: self.text.to_owned(), column, problem, help }
+    }
+
+    /// Takes the longest run of characters that `fits`.
+    fn run(&mut self, fits: impl Fn(char) -> bool) -> &'a str {
+        let rest = self.rest();
+        let end = rest.find(|c| !fits(c)).unwrap_or(rest.len());
+        self.at += end;
+        &rest[..end]
+    }
+
+    fn space(&mut self) {
+        self.run(char::is_whitespace);
+    }
+
+    fn word(&mut self) -> &'a str {
+        self.run(in_word)
+    }
+
+    fn take(&mut self, sign: &str) -> bool {
+        let found = self.rest().starts_with(sign);
+        self.at += if found { sign.len() } else { 0 };
+        found
+    }
+
+    /// The column name of the measure with its kind of question.
+    fn measure(&mut self) -> Result<String, RuleError> {
+        let start = self.column();
+        let id = self.run(|c| c.is_alphanumeric() || "_-".contains(c));
+        if id.is_empty() {
+            return Err(self.error("a rule begins with a measure", EXAMPLE));
+        }
+        if !self.take("[") {
+            measures::find(id)
+                .map_err(|(problem, help)| self.error_at(start, problem, help))
+                .map(|_| id.to_owned())
+        } else if id != measures::BY_KIND {
+            let problem = format!("`{id}` is not counted by kind of question");
+            Err(self.error_at(start, problem, format!("only `{}` is", measures::BY_KIND)))
+        } else {
+            self.kind(id)
+        }
+    }
+
+    fn kind(&mut self, id: &str) -> Result<String, RuleError> {
+        self.space();
+        let start = self.column();
+        let kind = self.run(|c| in_word(c) && c != ']');
+        self.space();
+        if !self.take("]") {
+            return Err(self.error("the `]` behind the kind of question is missing", EXAMPLE));
+        }
+        let column = format!("{id}_{kind}");
+        if QuestionKind::ALL.iter().any(|known| known.as_str() == kind)
+            && measures::find(&column).is_ok()
+        {
+            return Ok(column);
+        }
+        let kinds = QuestionKind::ALL.iter().map(|kind| kind.as_str());
+        let counted = kinds.filter(|kind| measures::find(&format!("{id}_{kind}")).is_ok());
+        let problem = format!("`{id}` has no kind of question `{kind}`");
+        Err(self.error_at(start, problem, suggest(kind, counted)))
+    }
+
+    fn name(&mut self, what: &str) -> Result<String, RuleError> {
+        let word = self.word();
+        if word.is_empty() {
+            return Err(self.error(format!("the name of {what} is missing"), EXAMPLE));
+        }
+        Ok(word.to_owned())
+    }
+
+    fn operator(&mut self) -> Result<Operator, RuleError> {
+        let found = Operator::ALL.into_iter().find(|operator| self.take(operator.as_str()));
+        found.ok_or_else(|| self.error("one of `<`, `<=`, `>` and `>=` is missing", EXAMPLE))
+    }
+
+    fn limit(&mut self) -> Result<Limit, RuleError> {
+        if !self.take(BASELINE) {
+            return Ok(Limit::Figure(self.amount()?));
+        }
+        self.space();
+        let sign = ["-", "+", "*"].into_iter().find(|sign| self.take(sign));
+        let Some(sign) = sign else { return Ok(Limit::Baseline) };
+        self.space();
+        let start = self.column();
+        let amount = self.amount()?;
+        if amount.number.is_sign_negative() {
+            let help = "write the sign once, as in `baseline - 0.02`";
+            return Err(self.error_at(start, "a change is given without a sign of its own", help));
+        }
+        match sign {
+            "-" => Ok(Limit::BaselineLess(amount)),
+            "+" => Ok(Limit::BaselinePlus(amount)),
+            _ if amount.mark == Mark::Plain => Ok(Limit::BaselineTimes(amount.number)),
+            _ => Err(self.error_at(
+                start,
+                "a factor is a plain number",
+                "write for example `baseline * 1.1`",
+            )),
+        }
+    }
+
+    fn amount(&mut self) -> Result<Amount, RuleError> {
+        let start = self.column();
+        let missing = "a number, or `baseline`, is missing";
+        let negative = self.take("-");
+        let digits = self.run(|c| c.is_ascii_digit() || c == '.');
+        if digits.is_empty() {
+            return Err(self.error_at(start, missing, EXAMPLE));
+        }
+        let number: Option<f64> = digits.parse().ok().filter(|number: &f64| number.is_finite());
+        let Some(number) = number else {
+            let problem = format!("`{digits}` is no number");
+            return Err(self.error_at(start, problem, "write it like 0.95, 80 or 20k"));
+        };
+        let behind = self.column();
+        let mark = self.run(|c| c.is_alphanumeric() || c == '%');
+        let Some(mark) = Mark::ALL.into_iter().find(|known| known.as_str() == mark) else {
+            let problem = format!("`{mark}` behind a number is not known");
+            let help = "`%`, `k` (thousands), `M` (millions), `ms` and `s` are";
+            return Err(self.error_at(behind, problem, help));
+        };
+        Ok(Amount { number: if negative { -number } else { number }, mark })
+    }
 }

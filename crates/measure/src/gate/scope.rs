@@ -2,8 +2,7 @@
 //! no money is spent for a gate that cannot be evaluated.
 
 use super::measures::{self, GateMeasure};
-use super::parse::{Parsed, RuleError};
-use super::rule::{Amount, Limit, Mark};
+use super::rule::{Amount, Limit, Mark, Parsed, RuleError};
 use super::sizes;
 use crate::ALL;
 use recap_core::model::{Unit, suggest};

@@ -6,7 +6,33 @@
 //! a run change nothing here.
 
 mod quantities;
-mod recorded;
+/// The compactions of a session that removed messages; copies are left to the session that counts
+/// them.
+fn recorded(track: &Track<'_>) -> Vec<RecordedRow> {
+    let steps = &track.steps;
+    let growth = |from: usize, to: usize| -> Option<i64> {
+        let among = steps.get(from + 1..=to)?.iter().any(|step| step.compaction.is_some());
+        (!among).then(|| steps[to].prompt as i64 - steps[from].prompt as i64)
+    };
+    let row = |(at, step): (usize, &Step<'_>)| {
+        let facts = step.compaction.filter(|made| !made.copied)?.clone();
+        let before = at.checked_sub(1);
+        let read = (!step.usage.cache_unknown).then_some(step.usage.cache_read);
+        Some(RecordedRow {
+            session: track.session,
+            request: at,
+            facts,
+            first: track.first().map(|tokens| tokens as u64),
+            before: before.map(|before| steps[before].prompt),
+            behind: step.prompt,
+            read,
+            growth_before: before.and_then(|to| growth(to.checked_sub(AROUND)?, to)),
+            growth_behind: growth(at, at + AROUND),
+        })
+    };
+    steps.iter().enumerate().filter_map(row).collect()
+}
+
 #[cfg(test)]
 mod tests;
 mod walk;
@@ -22,10 +48,10 @@ use crate::statistics::quantile;
 use quantities::{Amounts, Measured, measured};
 use recap_billing::pricing::PriceList;
 use recap_core::model::{
-    Absent, Amount, Kept, Manifest, NoCurve, RecordedRow, SIDECHAIN, SessionAtSize, SessionFacts,
-    SizeCurve, SizeRow,
+    AROUND, Absent, Amount, Kept, Manifest, NoCurve, RecordedRow, SIDECHAIN, SessionAtSize,
+    SessionFacts, SizeCurve, SizeRow,
 };
-use walk::{ROOM, Track, Walked};
+use walk::{ROOM, Step, Track, Walked};
 
 /// The sizes that are looked at, in tokens.
 pub const SIZES: [u64; 9] =
@@ -106,7 +132,7 @@ fn beside(facts: &SessionFacts, prices: &PriceList) -> Result<f64, Absent> {
 /// Every compaction on record with the prompts around it, session by session.
 pub fn recorded_compactions(facts: &[SessionFacts], prices: &PriceList) -> Vec<RecordedRow> {
     let input = Input::of(facts, prices);
-    input.tracks.iter().flat_map(|track| recorded::recorded(track)).collect()
+    input.tracks.iter().flat_map(recorded).collect()
 }
 
 /// What the sessions of a run would have cost at other sizes.
@@ -135,8 +161,7 @@ pub fn curve(
     if setting.is_none() && manifest.compact_at.is_empty() {
         return Err(NoCurve::NoSetting { agent });
     }
-    let rows: Vec<RecordedRow> =
-        tracks.iter().flat_map(|track| recorded::recorded(track)).collect();
+    let rows: Vec<RecordedRow> = tracks.iter().flat_map(recorded).collect();
     let measured = measured(&rows, public_quantities(&agent));
     let Some(measured) = measured else {
         return Err(NoCurve::Unmeasured { agent, compactions: rows.len() as u64 });
