@@ -4,7 +4,7 @@
 //! (`litellm.json`; MIT, `LICENSE.litellm.txt`): package litellm 1.109.1,
 //! fetched 2026-11-21. Its field names are kept, so the untrimmed file of a
 //! later day drops in. Prices are that package's claims about the providers'
-//! list prices; it has no history, no storage prices (`storage` has those) and no life of a
+//! list prices; it has no history, no storage prices (`model` has those) and no life of a
 //! cache.
 //!
 //! Recordings name models that it has dropped. `retired.json` has their last
