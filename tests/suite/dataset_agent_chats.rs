@@ -1,12 +1,11 @@
 //! Logs of coding agents that were read from public descriptions: Kimi Code
 //! (MoonshotAI/kimi-code, `wire-manifest.d.ts`) and Aider (Aider-AI/aider).
 
-use recap_core::model::{Piece, RecordedTrigger, Role, Session};
+use recap_core::model::Session;
 use serde_json::{Value as Json, json};
 
 use crate::outline::{lines, outline, refused, try_read, usages};
 
-const KIMI: &str = include_str!("../fixtures/dataset/kimi-code.jsonl");
 const AIDER: &str = include_str!("../fixtures/dataset/aider.chat.history.md");
 
 fn read(text: &str) -> Session {
@@ -37,43 +36,6 @@ fn used(input: u64, scope: &str) -> Json {
 
 fn asked() -> Json {
     json!({"type": "llm.request", "kind": "loop", "model": "kimi-k3"})
-}
-
-#[test]
-fn kimi_code_session_is_read_as_it_was_sent() {
-    let session = read(KIMI);
-    let expected = [
-        "user: Find the limit.",
-        "assistant: I look.",
-        "c1: LIMIT = 4210\nLine 12.",
-        "user: Hurry.",
-        "assistant: It is 4210.",
-        "user: Thanks.",
-    ];
-    assert_eq!(outline(&session), expected);
-    assert_eq!(session.preamble.system, ["Be brief."]);
-    assert_eq!(session.preamble.tools[0].description, "Reads a file.");
-    assert_eq!(
-        (session.model.as_deref(), session.project.as_deref()),
-        (Some("kimi-k3"), Some("plant"))
-    );
-    assert_eq!(session.messages[1].reasoning(), "Hm.");
-    assert_eq!(session.messages[2].images(), 1);
-    // Each response was told twice, and counts once.
-    assert_eq!(usages(&session), [[880, 0, 20, 60], [100, 900, 0, 9]]);
-    assert!(session.left_out.is_empty(), "{:?}", session.left_out);
-    let [compaction] = &session.compactions[..] else { panic!() };
-    assert_eq!((compaction.after, compaction.kept_from), (5, 5));
-    let text =
-        Piece::Text { role: Role::User, text: "Compacted.\nThe limit was sought.".to_owned() };
-    assert_eq!(compaction.pieces, [Piece::Message(0), Piece::Message(3), text]);
-    assert_eq!((compaction.tokens_before, compaction.tokens_after), (Some(1080), Some(90)));
-    assert_eq!(
-        (compaction.trigger, compaction.duration_ms),
-        (RecordedTrigger::Manual, Some(2001.0))
-    );
-    assert_eq!(compaction.call.as_ref().map(|call| call.usage.cache_read), Some(1000));
-    assert!(session.sidechains.is_empty());
 }
 
 #[test]
@@ -180,23 +142,6 @@ fn odd_records_of_kimi_code_are_set_aside() {
         let actual = crate::outline::actual(Ok(dataset));
         assert!(actual.contains("first line 2: ") && actual.contains(says), "{actual}");
     }
-}
-
-#[test]
-fn aider_history_yields_one_session_per_start() {
-    let dataset = try_read(AIDER).unwrap();
-    let [first, last] = &dataset.sessions[..] else { panic!("{}", dataset.sessions.len()) };
-    let expected = [
-        "user: Find the limit.\nIt is in src/valve.rs.",
-        "assistant: I look.\n\n```rust\npub const LIMIT: u32 = 4210;\n```",
-        "user: Thanks.",
-        "assistant: It is 4210.",
-    ];
-    assert_eq!(outline(first), expected);
-    assert_eq!(first.left_out["line that aider itself printed"], 3);
-    assert_eq!(first.messages[0].at.unwrap().to_string(), "2026-05-04T10:00:00Z");
-    assert_eq!(outline(last), ["user: Again.", "assistant: Again it is 4210."]);
-    assert_eq!((first.id.as_str(), last.id.as_str()), ("file-1", "file-3"));
 }
 
 #[test]

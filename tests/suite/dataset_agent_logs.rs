@@ -1,7 +1,7 @@
 //! Logs of a coding agent that were read from public descriptions: Copilot CLI
 //! (github/copilot-sdk, `session-events.ts`).
 
-use recap_core::model::{Block, RecordedTrigger, Session};
+use recap_core::model::{Block, Session};
 use recap_formats::{Dataset, DatasetError, LoadOptions, load_reader};
 use serde_json::{Value as Json, json};
 
@@ -17,54 +17,6 @@ fn try_read(text: &str, sidechains: bool) -> Result<Dataset, DatasetError> {
 fn read(text: &str) -> Session {
     let mut dataset = try_read(text, false).unwrap_or_else(|error| panic!("{error}"));
     dataset.sessions.remove(0)
-}
-
-fn failed(session: &Session, at: usize) -> bool {
-    matches!(session.messages[at].blocks[0], Block::ToolResult { is_error: true, .. })
-}
-
-#[test]
-fn copilot_cli_log_yields_prompts_and_compaction() {
-    let session = read(COPILOT);
-    let expected = [
-        "user: <now>10:00</now>\nFind the limit.",
-        "assistant: I look.",
-        "c2: no such command",
-        "c1: LIMIT = 4210",
-        "assistant: It is 4210.",
-        "user: Thanks.",
-    ];
-    assert_eq!(outline(&session), expected);
-    // A response in two messages is one request.
-    assert_eq!(session.requests().collect::<Vec<_>>(), [1, 4]);
-    assert_eq!(session.messages[1].reasoning(), "Hm.");
-    assert_eq!(session.messages[0].images(), 1);
-    assert!(failed(&session, 2) && !failed(&session, 3));
-    assert_eq!(session.preamble.system, ["Be brief."]);
-    let [change] = &session.preamble_changes[..] else { panic!() };
-    assert_eq!((change.before, change.system[0].as_str()), (5, "Be brief. One checkpoint."));
-    assert_eq!(session.model.as_deref(), Some("gpt-5"));
-    assert_eq!(session.other_models[&1], "gpt-5-mini");
-    assert_eq!(session.project.as_deref(), Some("plant"));
-    assert!(session.metadata.iter().any(|value| value == "/home/ada"));
-    assert_eq!(session.left_out["sidechain record"], 2);
-    assert_eq!(session.left_out["file attachment"], 1);
-    let [compaction] = &session.compactions[..] else { panic!() };
-    // It ran in the background: what came meanwhile was kept.
-    assert_eq!((compaction.after, compaction.kept_from), (5, 4));
-    assert_eq!(compaction.summary.as_deref(), Some("<overview>The limit is 4210.</overview>"));
-    assert_eq!(
-        (compaction.tokens_before, compaction.trigger),
-        (Some(14_000), RecordedTrigger::Auto)
-    );
-    let call = compaction.call.as_ref().unwrap();
-    let usage = call.usage;
-    assert_eq!(
-        (usage.input, usage.cache_read, usage.written(), usage.output),
-        (1_500, 12_600, 0, 300)
-    );
-    assert_eq!((call.model.as_deref(), call.latency_ms), (Some("gpt-5-mini"), Some(5_200.0)));
-    assert_eq!(compaction.at.unwrap().to_string(), "2026-05-04T10:00:11Z");
 }
 
 #[test]
@@ -179,7 +131,10 @@ fn odd_copilot_cli_events_are_counted_or_skipped() {
     let [compaction] = &session.compactions[..] else { panic!() };
     assert!(compaction.summary.is_none() && compaction.unreadable.is_some());
     for (event, says) in [
-        (copilot("assistant.message", &json!({"toolRequests": [{"name": "x"}]})), "toolCallId"),
+        (
+            copilot("assistant.message", &json!({"toolRequests": [{"name": "x"}]})),
+            "toolRequests[0]",
+        ),
         (copilot("user.message", &json!({"content": 7})), "content"),
         (
             copilot("session.compaction_complete", &json!({"preCompactionTokens": -1})),

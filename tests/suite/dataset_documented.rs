@@ -5,35 +5,10 @@ use recap_core::model::{Role, Session};
 use recap_formats::{LoadOptions, load_reader};
 use serde_json::{Value as Json, json};
 
-use crate::outline::{outline, refused, try_read, usages};
-
-const REQUESTS: &str = include_str!("../fixtures/dataset/anthropic.jsonl");
-const TALKS: &str = include_str!("../fixtures/dataset/role-content.json");
+use crate::outline::{outline, refused, try_read};
 
 fn read(text: &str) -> Vec<Session> {
     try_read(text).unwrap_or_else(|error| panic!("{error}")).sessions
-}
-
-#[test]
-fn request_log_yields_the_last_extended_conversation() {
-    let dataset = try_read(REQUESTS).unwrap();
-    let session = &dataset.sessions[0];
-    let expected = [
-        "user: Find the limit of the valve.",
-        "assistant: I look.",
-        "t1: pub const LIMIT: u32 = 4210;",
-        "assistant: It is 4210.",
-    ];
-    assert_eq!(outline(session), expected);
-    assert_eq!(session.preamble.system, ["Be brief."]);
-    assert_eq!(session.preamble.tools[0].name, "read");
-    assert_eq!(usages(session), [[10, 0, 900, 40], [30, 900, 60, 12]]);
-    assert_eq!(session.requests().collect::<Vec<_>>(), [1, 3]);
-    assert_eq!(session.other_models.len(), 1);
-    // A request for a title is none of it.
-    assert_eq!(session.left_out["request of another conversation"], 1);
-    let warns = |text: &str| dataset.warnings.iter().any(|warning| warning.contains(text));
-    assert!(warns("of 3 requests, 1 are no part"), "{:?}", dataset.warnings);
 }
 
 #[test]
@@ -92,10 +67,6 @@ fn very_many_requests_are_read_in_linear_time() {
 
 #[test]
 fn turns_are_read_under_their_usual_names() {
-    let talks = read(TALKS);
-    assert_eq!(outline(&talks[0]), ["user: What is the limit?", "assistant: It is 4210."]);
-    assert_eq!((talks[0].id.as_str(), talks[1].id.as_str()), ("talk-1", "file-2"));
-    assert_eq!(talks[0].preamble.system, ["Be brief."]);
     let keyed = json!({"7": {"messages": [{"role": "usr", "content": "a"}, {"role": "sys", "content": "b"}]}});
     let talk = &read(&keyed.to_string())[0];
     assert_eq!((talk.id.as_str(), talk.messages[1].role), ("7", Role::Assistant));

@@ -1,13 +1,11 @@
 //! Sessions of Gemini CLI: both forms of its files, and what is sent after a
 //! compression.
 
-use recap_core::model::{Block, Piece, RecordedTrigger, Role, Session};
+use recap_core::model::{Block, Piece, Role, Session};
 use recap_formats::{Dataset, DatasetError, LoadOptions, load_reader};
 use serde_json::{Value as Json, json};
 
 use crate::outline::outline;
-
-const FIXTURE: &str = include_str!("../fixtures/dataset/gemini-cli.jsonl");
 
 fn try_read(text: &str) -> Result<Dataset, DatasetError> {
     load_reader("session.jsonl", text.as_bytes(), &LoadOptions::default())
@@ -56,56 +54,6 @@ fn sends(messages: &[Json]) -> Json {
 
 fn text(role: Role, text: &str) -> Piece {
     Piece::Text { role, text: text.to_owned() }
-}
-
-#[test]
-fn event_log_becomes_its_final_conversation() {
-    let session = read(FIXTURE);
-    let expected = [
-        "user: <session_context>\nThe folder is /home/ada/plant.\n</session_context>",
-        "user: Find the limit of the valve.",
-        "assistant: I read the valve.",
-        "read_file-1: pub const LIMIT: u32 = 4210;",
-        "assistant: ",
-        "run_shell_command-2: test bounds ... FAILED",
-        "assistant: The limit is 4210, and a test of it fails.",
-        "user: Mend the test.",
-        "assistant: It is mended.",
-    ];
-    assert_eq!(outline(&session), expected);
-    // Repeated lines are one response, one request and one bill.
-    assert_eq!(session.requests().collect::<Vec<_>>(), [2, 4, 6, 8]);
-    let usage = session.messages[2].usage.unwrap();
-    assert_eq!((usage.input, usage.cache_read, usage.output), (800, 200, 50));
-    assert!(usage.output_final);
-    assert_eq!(session.messages[2].reasoning(), "Looking for the limit\nI read the valve first.");
-    assert_eq!(session.messages[2].at.unwrap().to_string(), "2026-05-04T10:00:05Z");
-    assert_eq!(session.messages[3].at.unwrap().to_string(), "2026-05-04T10:00:06Z");
-    let failed = &session.messages[5].blocks[0];
-    assert!(matches!(failed, Block::ToolResult { is_error: true, .. }), "{failed:?}");
-    assert_eq!(session.model.as_deref(), Some("gemini-3-flash-preview"));
-    assert_eq!(session.other_models[&8], "gemini-3.1-pro-preview");
-    assert_eq!(session.project.as_deref(), Some("9f2b6c0d4e8a"));
-    assert!(session.metadata.iter().any(|value| value == "/home/ada"));
-    // The turn that was rewound, and a note that only the user saw.
-    assert_eq!(session.left_out["message that was undone"], 2);
-    assert_eq!(session.left_out["info message"], 1);
-    assert!(session.messages.iter().all(|m| !m.sent().contains("shown to the user")));
-}
-
-#[test]
-fn compression_puts_summary_before_kept_messages() {
-    let session = read(FIXTURE);
-    let [compaction] = &session.compactions[..] else { panic!("{:?}", session.compactions) };
-    // The last answer was kept, under a new id.
-    assert_eq!((compaction.after, compaction.kept_from), (7, 6));
-    let summary = "<state_snapshot>The limit in src/valve.rs is 4210.</state_snapshot>";
-    assert_eq!(compaction.summary.as_deref(), Some(summary));
-    let thanks = "Got it. Thanks for the additional context!";
-    assert_eq!(compaction.pieces, [text(Role::User, summary), text(Role::Assistant, thanks)]);
-    assert_eq!(compaction.trigger, RecordedTrigger::Unknown);
-    assert_eq!(compaction.tokens_before, Some(1_200));
-    assert_eq!(compaction.at.unwrap().to_string(), "2026-05-04T10:00:20Z");
 }
 
 #[test]

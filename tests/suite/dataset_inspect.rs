@@ -2,7 +2,7 @@
 
 use std::io::{Cursor, Write};
 
-use recap_core::model::{Block, Piece, Role, Session};
+use recap_core::model::{Piece, Session};
 use recap_formats::{Dataset, DatasetError, LoadOptions, Problem, TooMuch, load_reader};
 use serde_json::{Value as Json, json};
 use zip::CompressionMethod;
@@ -57,31 +57,6 @@ fn archive(members: &[(&str, &str)], method: CompressionMethod) -> Vec<u8> {
 }
 
 #[test]
-fn sample_becomes_session_with_calls_times_and_tools() {
-    let session = fixture();
-    let roles: Vec<Role> = session.messages.iter().map(|message| message.role).collect();
-    use Role::{Assistant, Tool, User};
-    assert_eq!(roles, [User, Assistant, Tool, Assistant, Tool, Assistant]);
-    assert_eq!((session.id.as_str(), session.project.as_deref()), ("run", Some("plant-valve")));
-    assert_eq!(session.preamble.system, ["You browse."]);
-    assert_eq!(session.preamble.tools[0].name, "go");
-    // Long texts stand elsewhere in the sample.
-    let text = "pub const LIMIT: u32 = 4210;";
-    assert_eq!(session.preamble.tools[0].description, text);
-    assert_eq!(session.messages[2].tool_result(), Some(("c1", text)));
-    let failed = &session.messages[4].blocks[0];
-    assert!(
-        matches!(failed, Block::ToolResult { text, is_error: true, .. } if text == "Command timed out."),
-        "{failed:?}"
-    );
-    assert_eq!(session.messages[1].reasoning(), "I go there.");
-    assert_eq!(session.model.as_deref(), Some("gpt-5-mini-2026-01-05"));
-    let at = |n: usize| session.messages[n].at.unwrap().to_string();
-    assert_eq!([at(1), at(2)], ["2026-05-04T14:00:05.25Z", "2026-05-04T14:00:08.25Z"]);
-    assert_eq!(session.left_out["model call outside the conversation"], 1);
-}
-
-#[test]
 fn member_with_name_of_another_is_told() {
     let sample = |id: &str| json!({"id": id, "messages": [message("u", "user", id)]}).to_string();
     let header = log(json!({})).to_string();
@@ -109,18 +84,6 @@ fn total_shows_whether_input_includes_cached_tokens() {
     let buckets = usages.iter().map(|u| [u.input, u.cache_read, u.cache_write_5m, u.output]);
     let expected = [[400, 600, 0, 20], [400, 700, 300, 15], [500, 0, 0, 9]];
     assert_eq!(buckets.collect::<Vec<_>>(), expected);
-}
-
-#[test]
-fn request_that_left_messages_out_is_compaction() {
-    let session = fixture();
-    let [compaction] = &session.compactions[..] else { panic!("{:?}", session.compactions) };
-    let summary = "[SUMMARY] The limit is 4210.";
-    assert_eq!((compaction.after, compaction.kept_from), (5, 3));
-    assert_eq!(compaction.summary.as_deref(), Some(summary));
-    let text = Piece::Text { role: Role::User, text: summary.to_owned() };
-    assert_eq!(compaction.pieces, [Piece::Message(0), text]);
-    assert_eq!(compaction.tokens_before, Some(1_400));
 }
 
 #[test]

@@ -27,19 +27,6 @@ fn span(start: u64, attributes: &[(&str, Json)], events: Json) -> String {
 }
 
 #[test]
-fn spans_are_the_conversation_that_was_extended_last() {
-    let session = read(SPANS);
-    assert_eq!(outline(&session), EXPECTED);
-    assert_eq!(session.id, "talk-1");
-    assert_eq!(session.preamble.system, ["Be brief."]);
-    assert_eq!(session.preamble.tools[0].name, "read");
-    assert_eq!(usages(&session), [[300, 600, 0, 40], [100, 900, 0, 8]]);
-    assert_eq!(session.messages[1].at.unwrap().as_second(), 1_770_000_000);
-    assert_eq!(session.model.as_deref(), Some("gpt-5"));
-    assert_eq!(session.left_out["span that is no model call"], 1);
-}
-
-#[test]
 fn the_names_of_openinference_and_openllmetry_are_read() {
     let inference = [
         ("openinference.span.kind", json!("LLM")),

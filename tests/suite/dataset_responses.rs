@@ -6,8 +6,6 @@ use serde_json::{Value as Json, json};
 
 use crate::outline::{outline, read, try_read, usages};
 
-const REQUESTS: &str = include_str!("../fixtures/dataset/openai-responses.jsonl");
-
 fn user(text: &str) -> Json {
     json!({"role": "user", "content": text})
 }
@@ -48,32 +46,6 @@ fn tokens_written_to_the_cache_are_told_by_either_api() {
     for log in [responses, chat] {
         assert_eq!(usages(&read(&format!("{log}\n"))), [[100, 500, 400, 7]], "{log}");
     }
-}
-
-#[test]
-fn response_log_is_the_conversation_extended_last() {
-    let dataset = try_read(REQUESTS).unwrap();
-    let session = &dataset.sessions[0];
-    let expected = [
-        "user: Find the limit of the valve.",
-        "assistant: I look.",
-        "c1: LIMIT = 4210",
-        "c2: Done.",
-        "assistant: It is 4210.",
-    ];
-    assert_eq!(outline(session), expected);
-    assert_eq!(session.preamble.system, ["Be brief."]);
-    let tools = session.preamble.tools.iter().map(|tool| tool.name.as_str());
-    assert_eq!(tools.collect::<Vec<_>>(), ["read", "web_search"]);
-    assert_eq!(usages(session), [[300, 600, 0, 40], [60, 940, 0, 12]]);
-    assert_eq!(session.requests().collect::<Vec<_>>(), [1, 4]);
-    assert_eq!(session.messages[0].images(), 1);
-    let calls = session.calls();
-    let calls: Vec<(&str, &str)> =
-        calls.iter().map(|call| (call.id.as_str(), call.tool.as_str())).collect();
-    assert_eq!(calls, [("c1", "read"), ("c2", "patch"), ("ws_1", "web_search")]);
-    assert_eq!(session.model.as_deref(), Some("gpt-5"));
-    assert_eq!(session.left_out["request of another conversation"], 1);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Trajectories of SWE-agent, with commands in fences and with tool calls.
 
-use recap_core::model::{Block, Session};
+use recap_core::model::Session;
 use recap_formats::{Dataset, DatasetError, LoadOptions, load_reader};
 use serde_json::{Value as Json, json};
 
@@ -33,28 +33,6 @@ fn calling(id: &str, more: Json) -> Json {
 
 fn result(id: &str, text: &str) -> Json {
     json!({"role": "tool", "content": [{"type": "text", "text": text}], "tool_call_ids": [id]})
-}
-
-#[test]
-fn fenced_command_is_call_answered_by_next_message() {
-    let session = read(FIXTURE);
-    let expected = [
-        "user: Here is a demonstration.",
-        "user: Find the limit of the valve.",
-        "assistant: I open the file.",
-        "m4-command: [File: src/valve.rs (1 lines total)]\n1:pub const LIMIT: u32 = 4210;",
-        "assistant: The limit is 4210.",
-    ];
-    assert_eq!(outline(&session), expected);
-    assert_eq!(session.id, "task");
-    assert_eq!(session.preamble.system, ["SETTING: You are a programmer."]);
-    let call = &session.messages[2].blocks[1];
-    let arguments = json!({"command": "open src/valve.rs"});
-    assert!(matches!(call, Block::ToolCall { arguments: a, .. } if *a == arguments), "{call:?}");
-    // The last command ended the run; another agent's words are no message.
-    assert_eq!(session.calls().iter().filter(|call| call.result.is_none()).count(), 1);
-    assert_eq!(session.left_out["message of another agent"], 1);
-    assert_eq!(session.requests().count(), 2);
 }
 
 #[test]

@@ -33,6 +33,7 @@ mod dataset_detection;
 mod dataset_documented;
 mod dataset_errors;
 mod dataset_family;
+mod dataset_fixtures;
 mod dataset_gemini_cli;
 mod dataset_hostile;
 mod dataset_import;

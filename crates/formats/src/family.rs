@@ -300,8 +300,8 @@ impl Copies {
     fn complete(&mut self, session: &History) {
         let Some(&last) = self.responses.last() else { return };
         let is_copied = |item: &Item| match item.what {
-            What::Response(message) => message < last && item.is_untold(),
-            What::Compaction(_, behind) => behind <= last,
+            What::Response(message) => message < last && item.is_anonymous(),
+            What::Compaction(_, next) => next <= last,
             What::Sidechain(_) => false,
         };
         let more = session.items.iter().filter(|item| is_copied(item));
@@ -320,7 +320,7 @@ impl History {
         let session = &draft.session;
         let responses = session.responses().map(|index| {
             let message = &session.messages[index as usize];
-            let content = message.usage.map(|usage| hash(&(told(&usage), message.sent())));
+            let content = message.usage.map(|usage| hash(&(tokens_of(&usage), message.sent())));
             let id = draft.response_ids.get(&message.id).copied();
             Item { what: What::Response(index), id, at: message.at, content }
         });
@@ -329,7 +329,7 @@ impl History {
             Item { what: What::Compaction(at, made.after), id: None, at: made.at, content }
         });
         let sidechains = session.sidechains.iter().enumerate().map(|(at, request)| {
-            let content = Some(hash(&(&request.model, told(&request.usage))));
+            let content = Some(hash(&(&request.model, tokens_of(&request.usage))));
             Item { what: What::Sidechain(at), id: None, at: request.at, content }
         });
         History {
@@ -344,7 +344,7 @@ impl History {
 }
 
 impl Item {
-    fn is_untold(&self) -> bool {
+    fn is_anonymous(&self) -> bool {
         self.id.is_none() && self.content.is_none()
     }
 }
@@ -356,7 +356,7 @@ fn content_of(made: &RecordedCompaction) -> Key {
 }
 
 /// The tokens that tell a response; which of them were written to a cache some logs omit.
-fn told(usage: &Usage) -> [u64; 3] {
+fn tokens_of(usage: &Usage) -> [u64; 3] {
     [usage.prompt(), usage.cache_read, usage.output]
 }
 

@@ -213,8 +213,9 @@ impl Format {
         match self.read {
             Read::All(read) => {
                 let mut drafts = read(source, options)?;
-                let mut spoken = drafts.iter_mut().filter(|one| !one.session.messages.is_empty());
-                if let Some(last) = spoken.next_back() {
+                let mut conversations =
+                    drafts.iter_mut().filter(|one| !one.session.messages.is_empty());
+                if let Some(last) = conversations.next_back() {
                     last.leave_out("torn last line", source.take_torn());
                 }
                 drafts.into_iter().try_for_each(|draft| finished(source, draft))?;

@@ -64,6 +64,7 @@ struct WireCase {
 }
 
 /// Collects what a file holds.
+#[derive(Default)]
 struct Reader {
     file: Arc<str>,
     cases: Vec<LabelledCase>,
@@ -74,9 +75,7 @@ struct Reader {
 
 impl Reader {
     fn new(file: &str) -> Reader {
-        let (cases, ids, questions, problems) =
-            <(Vec<_>, BTreeSet<_>, BTreeMap<_, _>, Vec<_>)>::default();
-        Reader { file: Arc::from(file), cases, ids, questions, problems }
+        Reader { file: Arc::from(file), ..Reader::default() }
     }
 
     fn read(&mut self, source: &mut Source<'_>) -> Result<(), DatasetError> {

@@ -123,10 +123,6 @@ impl<'de, P: Deserialize<'de>> Deserialize<'de> for Content<P> {
                 Ok(Content::Text(text.to_owned()))
             }
 
-            fn visit_string<E>(self, text: String) -> Result<Self::Value, E> {
-                Ok(Content::Text(text))
-            }
-
             fn visit_unit<E>(self) -> Result<Self::Value, E> {
                 Ok(Content::default())
             }

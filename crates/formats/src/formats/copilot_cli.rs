@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 
-use super::content::usage_of;
+use super::content::{below, usage_of};
 use super::prelude::*;
 use crate::source::KEPT;
 
@@ -172,9 +172,9 @@ impl Reader {
         let models: Option<BTreeMap<String, Json>> = data.take("/modelMetrics")?;
         self.runs += u64::from(models.is_some());
         for (model, total) in models.into_iter().flatten() {
-            let mut total = Fields(total);
-            let requests = total.take("/requests/count")?.unwrap_or(0);
-            let spent: Spent = total.take("/usage")?.unwrap_or_default();
+            let read = total_of(Fields(total));
+            let place = |problem| below(&format!("/modelMetrics/{model}"), problem);
+            let (requests, spent) = read.map_err(place)?;
             let sum = self.totals.entry(model.clone()).or_default();
             sum.model = Some(model);
             sum.add(requests, &spent.call().usage, None);
@@ -347,6 +347,12 @@ struct Spent {
     #[serde(default)]
     cache_write_tokens: u64,
     duration: Option<f64>,
+}
+
+/// Number of requests to a model, and what they used.
+fn total_of(mut total: Fields) -> Result<(u64, Spent), Problem> {
+    let requests = total.take("/requests/count")?.unwrap_or(0);
+    Ok((requests, total.take("/usage")?.unwrap_or_default()))
 }
 
 /// Older versions do not say what a compaction wrote to the cache: what is more than all of

@@ -232,10 +232,10 @@ impl Reader {
 
     /// The tools that requests name from here on.
     fn tools(&mut self, tools: &Json) {
-        let told = tool_definitions(tools.as_array().into_iter().flatten());
+        let listed = tool_definitions(tools.as_array().into_iter().flatten());
         let draft = &mut self.recorder.draft;
         draft.leave_out("tool definitions that are no list", (!tools.is_array()).into());
-        let before = std::mem::replace(&mut draft.session.preamble.tools, told);
+        let before = std::mem::replace(&mut draft.session.preamble.tools, listed);
         let replaced = !before.is_empty() && before != draft.session.preamble.tools;
         draft.leave_out("list of tools that a later one replaced", replaced.into());
     }
@@ -321,9 +321,9 @@ impl Reader {
                     None | Some(Json::Null) => None,
                     Some(counts) => Some(usage(counts)?),
                 };
-                let is_told =
+                let is_reported =
                     self.early.is_some() || self.newest().is_some_and(|own| own.is_some());
-                if let Some(usage) = usage.filter(|_| !is_told) {
+                if let Some(usage) = usage.filter(|_| !is_reported) {
                     self.used(usage);
                 }
                 self.close();
@@ -520,8 +520,8 @@ impl Reader {
         };
         self.context = kept;
         // What stands behind the summary can still be undone.
-        let behind = (0..).zip(&self.context).skip_while(|(_, (at, _))| at.is_some());
-        let users = behind.filter(|(_, (_, origin))| *origin == Origin::User);
+        let after_summary = (0..).zip(&self.context).skip_while(|(_, (at, _))| at.is_some());
+        let users = after_summary.filter(|(_, (_, origin))| *origin == Origin::User);
         self.turns = users.filter_map(|(place, (at, _))| Some((place, (*at)?))).collect();
         let piece = |(at, _): &(Option<u32>, Origin)| match at {
             Some(at) => Piece::Message(*at),

@@ -217,7 +217,7 @@ struct Record {
     #[serde(default)]
     events: Vec<Record>,
     #[serde(default)]
-    body: Json,
+    body: AnyValue,
 }
 
 impl Record {
@@ -225,7 +225,7 @@ impl Record {
     fn name(&self) -> &str {
         let named = || self.attributes.iter().find(|one| one.key == "event.name");
         let own = self.name.as_deref().filter(|name| !name.is_empty());
-        own.or_else(|| named()?.value.get("stringValue")?.as_str()).unwrap_or_default()
+        own.or_else(|| named()?.value.string_value.as_deref()).unwrap_or_default()
     }
 
     fn time(&self) -> Option<Timestamp> {
@@ -243,7 +243,7 @@ impl Record {
     /// Its attributes, with the fields of its body.
     fn attributes(self) -> Attributes {
         let mut own = Attributes::new(self.attributes);
-        if let Json::Object(fields) = decoded(&plain_value(self.body)) {
+        if let Json::Object(fields) = decoded(&self.body.json()) {
             own.0.extend(fields);
         }
         own
@@ -254,32 +254,43 @@ impl Record {
 struct Attribute {
     key: String,
     #[serde(default)]
-    value: Json,
+    value: AnyValue,
 }
 
-/// The value of an attribute; 64-bit numbers are strings in JSON.
-fn plain_value(value: Json) -> Json {
-    let Json::Object(mut kinds) = value else { return Json::Null };
-    let mut take = |kind: &str| kinds.remove(kind).filter(|value| !value.is_null());
-    let list = |mut value: Json| match value.get_mut("values").map(Json::take) {
-        Some(Json::Array(values)) => values,
-        _ => Vec::new(),
-    };
-    if let Some(text) = take("stringValue") {
-        return text;
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct AnyValue {
+    string_value: Option<String>,
+    /// 64-bit numbers are strings in JSON.
+    int_value: Option<Json>,
+    double_value: Option<Json>,
+    bool_value: Option<bool>,
+    array_value: Option<Values<AnyValue>>,
+    kvlist_value: Option<Values<Attribute>>,
+}
+
+#[derive(Deserialize)]
+struct Values<T> {
+    #[serde(default = "Vec::new")]
+    values: Vec<T>,
+}
+
+impl AnyValue {
+    fn json(self) -> Json {
+        if let Some(text) = self.string_value {
+            return Json::String(text);
+        }
+        if let Some(list) = self.array_value {
+            return Json::Array(list.values.into_iter().map(AnyValue::json).collect());
+        }
+        if let Some(list) = self.kvlist_value {
+            return Json::Object(
+                list.values.into_iter().map(|one| (one.key, one.value.json())).collect(),
+            );
+        }
+        let number = self.int_value.or(self.double_value);
+        number.or(self.bool_value.map(Json::Bool)).unwrap_or_default()
     }
-    if let Some(values) = take("arrayValue") {
-        return list(values).into_iter().map(plain_value).collect();
-    }
-    if let Some(values) = take("kvlistValue") {
-        let entries = list(values).into_iter().map(|mut entry| {
-            let value = entry.get_mut("value").map(Json::take).unwrap_or_default();
-            (text_at(&entry, "key").unwrap_or_default().to_owned(), plain_value(value))
-        });
-        return Json::Object(entries.collect());
-    }
-    let number = take("intValue").or_else(|| take("doubleValue"));
-    number.or_else(|| take("boolValue")).unwrap_or_default()
 }
 
 /// Attributes by name, in order.
@@ -292,7 +303,7 @@ impl Attributes {
     /// The attributes of a list; of several with one name the last, as the collector
     /// reads them.
     fn new(list: Vec<Attribute>) -> Attributes {
-        Attributes(list.into_iter().map(|one| (one.key, plain_value(one.value))).collect())
+        Attributes(list.into_iter().map(|one| (one.key, one.value.json())).collect())
     }
 
     fn text(&self, names: &[&str]) -> Option<String> {
@@ -366,7 +377,7 @@ fn request(span: Record) -> Result<(Option<Request>, u64), Problem> {
         return Ok((None, repeated));
     }
     let (messages, answer) = messages(&attributes)?;
-    let mut request = Request { messages, answer, at, ..told(&attributes) };
+    let mut request = Request { messages, answer, at, ..described(&attributes) };
     request.group = span.trace_id;
     take_events(&mut request, span.events)?;
     Ok((Some(request), repeated))
@@ -381,20 +392,20 @@ fn take_events(request: &mut Request, events: Vec<Record>) -> Result<(), Problem
         let (more, answered) = event_messages(&name, &own)?;
         request.messages.extend(more.into_iter().filter(|_| asks));
         request.answer.extend(answered.into_iter().filter(|_| answers));
-        let told = told(&own);
-        let Preamble { system, tools, .. } = told.preamble;
+        let own = described(&own);
+        let Preamble { system, tools, .. } = own.preamble;
         if request.preamble.system.is_empty() {
             request.preamble.system = system;
         }
         if request.preamble.tools.is_empty() {
             request.preamble.tools = tools;
         }
-        request.usage = request.usage.or(told.usage);
-        request.usd = request.usd.or(told.usd);
-        request.model = request.model.take().or(told.model);
-        request.session = request.session.take().or(told.session);
-        request.response = request.response.take().or(told.response);
-        request.previous = request.previous.take().or(told.previous);
+        request.usage = request.usage.or(own.usage);
+        request.usd = request.usd.or(own.usd);
+        request.model = request.model.take().or(own.model);
+        request.session = request.session.take().or(own.session);
+        request.response = request.response.take().or(own.response);
+        request.previous = request.previous.take().or(own.previous);
     }
     Ok(())
 }
@@ -415,7 +426,7 @@ fn is_call(attributes: &Attributes) -> bool {
 }
 
 /// What the attributes of a span or an event tell of a call besides its messages.
-fn told(attributes: &Attributes) -> Request {
+fn described(attributes: &Attributes) -> Request {
     Request {
         session: attributes.text(&[
             "gen_ai.conversation.id",

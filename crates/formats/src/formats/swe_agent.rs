@@ -249,7 +249,8 @@ impl Mini {
         let extra = message.get("extra").unwrap_or(&none);
         let is_response = message.get("output").is_some_and(Json::is_array);
         let response = if is_response { Some(message) } else { extra.get("response") };
-        let (usd, mut request) = (extra.get("cost").and_then(Json::as_f64), self.told(response));
+        let (usd, mut request) =
+            (extra.get("cost").and_then(Json::as_f64), self.reported(response));
         (request.usd, request.at) = (usd, time(extra.get("timestamp")));
         let role = message.get("role").and_then(Json::as_str);
         match role {
@@ -280,7 +281,7 @@ impl Mini {
     }
 
     /// What the response that is kept beside a message tells of its request.
-    fn told(&self, response: Option<&Json>) -> Request {
+    fn reported(&self, response: Option<&Json>) -> Request {
         let field = |key: &str| response.and_then(|response| response.get(key)).cloned();
         let usage = field("usage").unwrap_or_default();
         let usage = match from_json::<ChatUsage>(usage.clone()) {
@@ -371,8 +372,8 @@ fn stated(info: &Json, model: Option<String>) -> Option<SessionTotal> {
     let usage = disjoint(count("tokens_sent"), 0, 0, count("tokens_received"));
     let usd = stats.get("instance_cost").and_then(Json::as_f64).filter(|usd| *usd > 0.0);
     let usage = Usage { cache_unknown: true, ..usage };
-    let is_told = usd.is_some() || usage.prompt() > 0 || usage.output > 0;
-    is_told.then_some(SessionTotal { model, requests: count("api_calls"), usage, usd })
+    let is_stated = usd.is_some() || usage.prompt() > 0 || usage.output > 0;
+    is_stated.then_some(SessionTotal { model, requests: count("api_calls"), usage, usd })
 }
 
 fn time(seconds: Option<&Json>) -> Option<Timestamp> {

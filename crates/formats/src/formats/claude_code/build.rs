@@ -311,32 +311,32 @@ impl<'a> Builder<'a> {
         if let Body::Assistant(response) = &record.body
             && let Some(id) = &response.id
         {
-            let told = hash(&(id, &record.header.request_id, n));
-            self.draft.response_ids.insert(message.id.clone(), told);
+            let known = hash(&(id, &record.header.request_id, n));
+            self.draft.response_ids.insert(message.id.clone(), known);
         }
         self.draft.push(message, line);
         Ok(())
     }
 
     fn emit_results(&mut self, calls: &[String]) -> Result<(), Fault> {
-        let mut behind = Vec::new();
+        let mut off_chain = Vec::new();
         for call in calls {
             for placed in self.results.remove(call).into_iter().flatten().enumerate() {
                 match placed {
                     (0, first) => {
-                        behind.push(first.record);
+                        off_chain.push(first.record);
                         self.emit_result(call, first);
                     }
                     _ => self.draft.leave_out("repeated tool result", 1),
                 }
             }
-            behind.extend(self.attached.remove(call).into_iter().flatten());
+            off_chain.extend(self.attached.remove(call).into_iter().flatten());
         }
         // Attachments of a result off the chain follow the results; on the
         // chain they have a position of their own.
-        behind.retain(|at| !self.on_chain.contains(at));
-        behind.dedup();
-        behind.into_iter().try_for_each(|at| self.emit_user(at))
+        off_chain.retain(|at| !self.on_chain.contains(at));
+        off_chain.dedup();
+        off_chain.into_iter().try_for_each(|at| self.emit_user(at))
     }
 
     fn emit_result(&mut self, call: &str, placed: PlacedResult) {

@@ -71,8 +71,8 @@ impl Tree {
     /// was sorted with the newest record first.
     pub(super) fn is_newest_first(&self) -> bool {
         let links = self.parents.iter().enumerate().filter_map(|(at, up)| Some((at, (*up)?)));
-        let (before, behind): (Vec<_>, Vec<_>) = links.partition(|(at, parent)| at < parent);
-        before.len() > behind.len()
+        let (before, after): (Vec<_>, Vec<_>) = links.partition(|(at, parent)| at < parent);
+        before.len() > after.len()
     }
 
     /// Whether a record names a parent that is not in the file.

@@ -204,8 +204,8 @@ impl MessageLookup {
             let role = if by_harness { Role::System } else { role };
             let key = (role, own.join("\n"));
             let place = self.alone.get(&key).and_then(|places| {
-                let behind = places.partition_point(|&place| place < before);
-                places[..behind].last().copied()
+                let earlier = places.partition_point(|&place| place < before);
+                places[..earlier].last().copied()
             });
             before = place.unwrap_or(before);
             let (role, text) = key;

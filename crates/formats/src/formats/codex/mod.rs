@@ -107,7 +107,7 @@ impl Reader {
             self.draft.leave_out(format!("{kind} record"), 1);
             return Ok(());
         }
-        let payload = record.need("/payload")?;
+        let payload = record.0.get_mut("payload").map(Json::take).unwrap_or_default();
         self.payload(line, at, &kind, payload).map_err(|problem| below("/payload", problem))
     }
 

@@ -183,16 +183,17 @@ impl Reader {
         let is_output = |part: &Part| part.kind != "step-start" && part.kind != "reasoning";
         if let Some(error) = &info.error {
             // A failed response is not sent again, unless it was interrupted.
-            if !(error.name == "MessageAbortedError" && parts.iter().any(is_output)) {
+            let is_aborted = error.get("name").is_some_and(|name| name == "MessageAbortedError");
+            if !(is_aborted && parts.iter().any(is_output)) {
                 self.draft.leave_out("response that failed", 1);
                 return Ok(());
             }
         }
         self.unanswered(info.parent_id.as_deref());
         self.wrote(&info);
-        if let Some(path) = &info.path {
-            self.folder(path.cwd.clone());
-            self.folder(path.root.clone());
+        for key in ["cwd", "root"] {
+            let folder = info.path.get(key).and_then(Json::as_str);
+            self.folder(folder.map(str::to_owned));
         }
         self.draft.system_prompt(info.system());
         let mut steps = steps(parts);
@@ -578,11 +579,12 @@ struct Info {
     parent_id: Option<String>,
     #[serde(rename = "modelID")]
     model: Option<String>,
-    path: Option<Path>,
+    #[serde(default)]
+    path: Json,
     /// `true` on the answer to a compaction; a user message holds diffs here.
     #[serde(default)]
     summary: Json,
-    error: Option<Error>,
+    error: Option<Json>,
     finish: Option<Json>,
     #[serde(default)]
     time: Times,
@@ -603,18 +605,6 @@ impl Info {
         let texts = self.system.as_array().into_iter().flatten().filter_map(Json::as_str);
         texts.filter(|text| !text.is_empty()).map(str::to_owned).collect()
     }
-}
-
-#[derive(Deserialize)]
-struct Path {
-    cwd: Option<String>,
-    root: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct Error {
-    #[serde(default)]
-    name: String,
 }
 
 /// Times in milliseconds since 1970.

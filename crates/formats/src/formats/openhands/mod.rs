@@ -384,10 +384,10 @@ impl View {
         let mut front: Vec<MessageIndex> = front.collect();
         front.sort_unstable();
         front.dedup();
-        let behind = front.split_off(front.partition_point(|&message| message < first));
+        let rest = front.split_off(front.partition_point(|&message| message < first));
         let text = summary.map(|text| Piece::Text { role: Role::User, text });
         let messages = |all: Vec<MessageIndex>| all.into_iter().map(Piece::Message);
-        messages(front).chain(text).chain(messages(behind)).collect()
+        messages(front).chain(text).chain(messages(rest)).collect()
     }
 }
 

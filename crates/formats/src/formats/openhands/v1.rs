@@ -124,7 +124,7 @@ struct Reader {
     recorder: Recorder,
     sent: Vec<Sent>,
     /// First message behind all that were removed.
-    behind: MessageIndex,
+    removed_to: MessageIndex,
     /// The answer whose calls are being read, with the events of them.
     open: Option<(Turn, Vec<String>)>,
     response: Option<String>,
@@ -331,10 +331,10 @@ impl Reader {
         let forgotten: FxHashSet<String> =
             event.forgotten_event_ids.into_iter().flatten().collect();
         let before = self.sent.len();
-        let behind = &mut self.behind;
+        let removed_to = &mut self.removed_to;
         self.sent.retain(|sent| match sent {
             Sent::Event(id, at) if forgotten.contains(id) => {
-                *behind = (*behind).max(at + 1);
+                *removed_to = (*removed_to).max(at + 1);
                 false
             }
             Sent::Summary(id, _) => !forgotten.contains(id),
@@ -374,7 +374,7 @@ impl Reader {
             Sent::Event(_, at) => Some(at + 1),
             _ => None,
         });
-        let kept_from = self.behind.max(highest.max().unwrap_or(0));
+        let kept_from = self.removed_to.max(highest.max().unwrap_or(0));
         let mut before = None;
         let pieces = self.sent.iter().filter_map(|sent| match sent {
             Sent::Summary(_, text) => Some(Piece::Text { role: Role::User, text: text.clone() }),

@@ -1,0 +1,50 @@
+//! One fixture of each format as it is read: its native sessions, reviewed.
+//! `RECAP_UPDATE_DOCS=1` writes those of new fixtures; then they have to be read.
+
+use std::path::Path;
+
+use recap_formats::{LoadOptions, load, write_native};
+use serde_json::Value as Json;
+
+/// The sessions of a file, a field of the session and a message a line.
+fn shown(sessions: &str) -> String {
+    let mut lines = Vec::new();
+    for session in sessions.lines() {
+        let fields: serde_json::Map<String, Json> = serde_json::from_str(session).unwrap();
+        for (name, value) in fields {
+            match value {
+                Json::Array(items) => {
+                    lines.extend(items.iter().map(|item| format!("{name}: {item}")));
+                }
+                other => lines.push(format!("{name}: {other}")),
+            }
+        }
+        lines.push(String::new());
+    }
+    lines.join("\n")
+}
+
+#[test]
+fn each_fixture_is_read_as_reviewed() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/dataset");
+    let entries = std::fs::read_dir(&folder).unwrap();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    for name in names {
+        let dataset = load(&folder.join(&name), &LoadOptions::default()).unwrap();
+        let desk = tempfile::tempdir().unwrap();
+        let out = desk.path().join("out");
+        write_native(&dataset, &out).unwrap();
+        let sessions = std::fs::read_to_string(out.join("sessions.jsonl")).unwrap();
+        let warnings = dataset.warnings.iter().map(|warning| format!("warning: {warning}\n"));
+        let shown = format!("{}{}", warnings.collect::<String>(), shown(&sessions));
+        let reviewed = folder.with_file_name("sessions").join(format!("{name}.txt"));
+        if std::env::var_os("RECAP_UPDATE_DOCS").is_some() {
+            std::fs::write(&reviewed, &shown).unwrap();
+        }
+        let known = std::fs::read_to_string(&reviewed).unwrap_or_default();
+        let differs = shown.lines().zip(known.lines()).find(|(shown, known)| shown != known);
+        assert!(shown == known, "{}: see {differs:?}", reviewed.display());
+    }
+}
