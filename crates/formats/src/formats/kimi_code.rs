@@ -25,18 +25,23 @@ pub(super) const FORMAT: Format = Format {
 
 /// Whether a record of this kind holds nothing which is sent, or what other records say.
 fn is_beside(kind: &str) -> bool {
-    match kind.split_once('.').unwrap_or((kind, "")) {
-        ("context", "update_token_count") | ("full_compaction", "complete") => true,
-        ("turn", "cancel" | "ended" | "prompt" | "steer") => true,
-        ("tools", "register_user_tool" | "unregister_user_tool" | "update_store") => true,
-        ("tools", "set_active_tools" | "reset_active_tools") => true,
-        ("cron" | "forked" | "goal" | "interaction" | "interruptionReminder" | "mcp", _) => true,
-        ("metadata" | "permission" | "plan" | "plan_mode" | "plugin" | "prompt", _) => true,
-        ("runtime" | "staleGuard" | "swarm_mode" | "task" | "token_counting", _) => true,
-        ("tower_mode", _) => true,
-        _ => false,
+    let (subject, event) = kind.split_once('.').unwrap_or((kind, ""));
+    match subject {
+        "context" => event == "update_token_count",
+        "full_compaction" => event == "complete",
+        "turn" => ["cancel", "ended", "prompt", "steer"].contains(&event),
+        "tools" => {
+            event.ends_with("register_user_tool")
+                || ["reset_active_tools", "set_active_tools", "update_store"].contains(&event)
+        }
+        _ => BESIDE.split(' ').any(|own| own == subject),
     }
 }
+
+/// The subjects of records of which no event is sent.
+const BESIDE: &str = "cron forked goal interaction interruptionReminder mcp metadata permission \
+                      plan plan_mode plugin prompt runtime staleGuard swarm_mode task \
+                      token_counting tower_mode";
 
 /// The result that the agent writes for a call without one.
 const INTERRUPTED: &str = "Tool execution was interrupted before its result was recorded. \

@@ -158,8 +158,7 @@ impl Reader {
 
     /// Tokens that were added to those of the session since the last action.
     fn used(&mut self, event: &Event) -> Option<Usage> {
-        let all = event.llm_metrics.get("accumulated_token_usage")?;
-        let all = TokenUsage::deserialize(all).ok()?.usage();
+        let all = event.llm_metrics.as_ref()?.accumulated_token_usage.as_ref()?.usage();
         let before = std::mem::replace(&mut self.accumulated, all);
         since(all, before)
     }
@@ -469,9 +468,7 @@ struct Event {
     /// Id of the action that an observation answers.
     cause: Option<i64>,
     tool_call_metadata: Option<ToolCallMetadata>,
-    /// With what the model used since the start of the session.
-    #[serde(default)]
-    llm_metrics: Json,
+    llm_metrics: Option<LlmMetrics>,
 }
 
 /// Arguments of an action; which there are depends on its kind.
@@ -542,6 +539,12 @@ struct ToolCallMetadata {
     /// A response in the notation of OpenAI.
     #[serde(default)]
     model_response: Json,
+}
+
+/// What the model used since the start of the session.
+#[derive(Deserialize)]
+struct LlmMetrics {
+    accumulated_token_usage: Option<TokenUsage>,
 }
 
 /// Times have no zone; they are taken for UTC.
