@@ -1,7 +1,7 @@
 //! Logs of a coding agent that were read from public descriptions: Copilot CLI
 //! (github/copilot-sdk, `session-events.ts`).
 
-use recap_core::model::{Block, Session};
+use recap_core::model::Session;
 use recap_formats::{Dataset, DatasetError, LoadOptions, load_reader};
 use serde_json::{Value as Json, json};
 
