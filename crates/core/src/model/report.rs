@@ -12,7 +12,7 @@ use super::{
 
 /// Version of the instrument: mining rules, offline roles, judge prompts.
 /// Reports of different versions are never compared.
-pub const INSTRUMENT: u32 = 17;
+pub const INSTRUMENT: u32 = 18;
 
 /// Whether the exam itself is doubtful: the share of the references that the
 /// recorded agent did without is a tenth or more.
