@@ -93,7 +93,7 @@ fn url_passwords(text: &str, spans: &mut Vec<Range<usize>>) {
         // A port in a template, `${HOST}:${PORT}@`, is not a password, nor is `USER:PASSWORD@`.
         let template = value.as_str().starts_with(['$', '{', '%', '*', '[', '(']);
         let word = value.as_str().to_ascii_lowercase();
-        let before = text[..value.start() - 1].as_bytes();
+        let before = &text.as_bytes()[..value.start() - 1];
         let user = before[before.len().saturating_sub(8)..].to_ascii_lowercase();
         let example = matches!(word.as_str(), "password" | "pass" | "pwd")
             && (user.ends_with(b"user") || user.ends_with(b"username"));

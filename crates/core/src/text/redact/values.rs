@@ -114,7 +114,7 @@ fn password_line(
     let lead = before.trim_end_matches(part);
     let lead = lead.trim_end().trim_end_matches("export").trim();
     let alone = lead.bytes().all(|byte| byte.is_ascii_digit() || b"+-:|".contains(&byte));
-    let rest = text[start..].as_bytes();
+    let rest = &text.as_bytes()[start..];
     let within = &rest[..rest.len().min(LONGEST)];
     let ends = |byte: &u8| byte.is_ascii_whitespace() || b"\"'`\\<>".contains(byte);
     let end = start + within.iter().position(ends).unwrap_or(within.len());
