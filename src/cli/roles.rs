@@ -150,7 +150,7 @@ impl RoleOptions {
         }
         if let Some(model) = self.author() {
             model_session::parse(model)?;
-            if !self.calls.cassette.is_some() {
+            if self.calls.cassette.is_none() {
                 return Err(Failure::usage(format!("--questions {model} without a cassette")).help(
                     "add --cassette FILE --record, so that the same questions are asked when the \
                      run is made again",

@@ -241,9 +241,15 @@ mod tests {
     fn missing_scores_never_change_mean_or_sum() {
         let absent = Contribution::Absent(Absent::NoReferences);
         let half = Contribution::One(0.5);
-        near(row("reference_recall", &[&[half.clone(), absent.clone()], &[absent.clone()]]), 0.5);
+        near(
+            row(
+                "reference_recall",
+                &[&[half.clone(), absent.clone()], std::slice::from_ref(&absent)],
+            ),
+            0.5,
+        );
         // A sum of nothing is not zero.
-        assert_eq!(row("tokens_sent", &[&[absent.clone()]]), Err(Absent::NoReferences));
+        assert_eq!(row("tokens_sent", &[std::slice::from_ref(&absent)]), Err(Absent::NoReferences));
         assert_eq!(row("tokens_sent", &[]), Err(Absent::NothingMeasured));
         let unknown = Contribution::Unknown(Absent::SomePrice);
         assert_eq!(row("cost_usd", &[&[half], &[absent, unknown]]), Err(Absent::SomePrice));
