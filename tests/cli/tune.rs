@@ -60,7 +60,8 @@ fn earlier_triggers_keep_less_over_the_replay() {
     // The page has the picture, with the author's setting named.
     let page = desk.read("run/report.html");
     assert!(
-        page.contains("class=\"quadrant\"") && page.contains("bill, what is lost fetched again"),
+        page.contains("<figure><svg role=\"img\" ")
+            && page.contains("bill, what is lost fetched again"),
         "the picture"
     );
     for half in ["choosing", "held_back"] {
