@@ -17,7 +17,6 @@ use super::{
     savers, sessions, settings, short_ids, sizes, table, tuned, validation,
 };
 use recap_core::model::{Comparison, Primary, Report, Setting, Severity, SizeCurve};
-use recap_core::wording;
 
 mod curve;
 mod frontier;
@@ -137,11 +136,10 @@ fn opened<'a, 'b>(report: &Report, blocks: &'b [block::Block<'a>]) -> Option<&'b
 
 fn answer(report: &Report, blocks: &[block::Block<'_>], open: Option<&block::Block<'_>>) -> Answer {
     let answer = report.recommendation.as_ref();
-    let sentence = match (&report.tuned, sized(report), &answer) {
-        (Some(tuned), ..) => tuned::sentence(tuned),
-        (None, _, Some(answer)) => short_ids::shortened(report, &answer.answer),
-        (None, Some(curve), None) => wording::size_answer(curve),
-        (None, None, None) => "Nothing was measured: see the tables.".to_owned(),
+    let sentence = match (&report.tuned, answer) {
+        (Some(tuned), _) => tuned::sentence(tuned),
+        (None, Some(answer)) => short_ids::shortened(report, &answer.answer),
+        (None, None) => "Nothing was measured: see the tables.".to_owned(),
     };
     let sentence = plain::line(&sentence);
     let (sentence, lead) = match sentence.split_once(". ") {

@@ -5,9 +5,7 @@ use std::fmt::Write;
 
 use super::*;
 use crate::testkit::{asked, panel, recommended, sized};
-use recap_core::model::{
-    Check, CheckOutcome, Gate, Recommendation, RuleFindings, UndecidedPolicy, Value,
-};
+use recap_core::model::{Check, CheckOutcome, Gate, RuleFindings, UndecidedPolicy, Value};
 
 /// Every report by its name.
 fn kit() -> Vec<(&'static str, Report)> {
@@ -18,7 +16,6 @@ fn kit() -> Vec<(&'static str, Report)> {
     };
     let mut sizes = sized(cut(Kit { windows: vec!["25%"], ..Kit::default() }.report()));
     sizes.receipt = crate::receipt::tests::report().receipt;
-    sizes.recommendation = Some(Recommendation { ..recommended("prune") });
     vec![
         ("references", references),
         ("cuts", cuts),
