@@ -11,7 +11,7 @@ use recap_core::model::{
     StrategyRow, Value, catalogue,
 };
 
-use super::document::{Cell, Column, Group, Part, Row, Table, absent, figures, names};
+use super::document::{Cell, Column, Part, Row, Table, absent, figures, names};
 use super::{block, number};
 
 /// A bill in USD by what is paid for.
@@ -181,14 +181,13 @@ fn table(block: &block::Block<'_>, sums: &Sums) -> Vec<Part> {
             share.map_or_else(|| absent().into(), |x| Cell::figure(x, number::change(x))),
         ];
         cells.extend(parts.each().map(dollars));
-        Row { cells, dim: row.row_kind != RowKind::Ranked }
+        Row::of(row.row_kind, cells)
     };
     let against = against.as_ref().map_or("full", |(name, _)| name);
     let mut columns = vec![names("strategy").into(), figures("bill").into()];
     columns.push(figures("").named(format!("against {against}")));
     let parts = ["cache reads", "cache writes", "uncached input", "output", "compactor’s calls"];
     columns.extend(parts.map(|head| Column::from(figures(head))));
-    let groups = vec![Group { title: "", rows: bills.iter().map(row).collect() }];
     vec![
         Part::Text(
             "What each bill is for. A prompt that begins as the one before is read from the \
@@ -196,7 +195,7 @@ fn table(block: &block::Block<'_>, sums: &Sums) -> Vec<Part> {
              that up, so fewer tokens may cost more."
                 .to_owned(),
         ),
-        Part::Table(Table { name: "Bills in parts".to_owned(), columns, groups }),
+        Part::Table(Table::of("Bills in parts", columns, bills.iter().map(row).collect())),
     ]
 }
 
