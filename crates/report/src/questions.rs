@@ -61,8 +61,11 @@ pub(super) fn parts(source: &RenderInput<'_>, block: &block::Block<'_>) -> Vec<P
     };
     let mut parts = vec![Part::Text(format!("{about} {words}"))];
     parts.extend(by_kind(&block.rows, &kinds));
-    for strategy in listed_strategies(report) {
-        parts.extend(listed(strategy, of_cells(source, strategy, block.window)));
+    // Questions and answers are words of the recording.
+    if source.texts.is_some() {
+        for strategy in listed_strategies(report) {
+            parts.extend(listed(strategy, of_cells(source, strategy, block.window)));
+        }
     }
     parts
 }

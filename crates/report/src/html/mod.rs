@@ -338,4 +338,6 @@ fn trust(report: &Report) -> Vec<Part> {
 }
 
 #[cfg(test)]
+mod asked_tests;
+#[cfg(test)]
 pub(super) mod tests;
