@@ -11,7 +11,7 @@ use recap_core::model::{
     StrategyRow, Value, catalogue,
 };
 
-use super::document::{Cell, Column, Part, Row, Table, absent, figures, names};
+use super::document::{Cell, Column, Part, Row, Table, figures, names};
 use super::{block, number};
 
 /// A bill in USD by what is paid for.
@@ -166,19 +166,15 @@ fn table(block: &block::Block<'_>, sums: &Sums) -> Vec<Part> {
     let reference = bills.iter().find(|(row, _)| row.strategy == RECORDED);
     let reference = reference.or_else(|| bills.iter().find(|(row, _)| row.strategy == FULL));
     let against = reference.map(|(row, parts)| (row.strategy.clone(), parts.total()));
-    let dollars = |usd: f64| match usd {
-        0.0 => absent().into(),
-        usd => Cell::figure(usd, number::dollars(usd)),
-    };
+    let dollars = |usd: f64| Cell::known(Some(usd).filter(|usd| *usd != 0.0), number::dollars);
     let row = |(row, parts): &(&StrategyRow, BillParts)| {
-        let star = if block::overflows(row).is_some() { " *" } else { "" };
-        let total = format!("{}{star}", number::dollars(parts.total()));
+        let total = format!("{}{}", number::dollars(parts.total()), block::star(row));
         let share = against.as_ref().map(|(_, usd)| parts.total() / usd - 1.0);
         let share = share.filter(|share| share.is_finite());
         let mut cells = vec![
             row.strategy.clone().into(),
             Cell::figure(parts.total(), total),
-            share.map_or_else(|| absent().into(), |x| Cell::figure(x, number::change(x))),
+            Cell::known(share, number::change),
         ];
         cells.extend(parts.each().map(dollars));
         Row::of(row.row_kind, cells)

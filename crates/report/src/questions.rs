@@ -91,10 +91,8 @@ fn by_kind(rows: &[&StrategyRow], kinds: &[(QuestionKind, usize)]) -> Option<Par
     let kinds: Vec<(QuestionKind, usize)> =
         kinds.iter().copied().filter(|(kind, _)| known(*kind)).collect();
     let row = |row: &&StrategyRow| {
-        let cells = kinds.iter().map(|(kind, _)| match figure(row, *kind) {
-            Some(points) => Cell::figure(points, number::percent(points / 100.0)),
-            None => absent().into(),
-        });
+        let share = |kind| figure(row, kind).map(|points| points / 100.0);
+        let cells = kinds.iter().map(|(kind, _)| Cell::known(share(*kind), number::percent));
         Row::of(row.row_kind, [block::label(row).into()].into_iter().chain(cells).collect())
     };
     table_of_kinds("Answers kept by kind of question", &kinds, rows.iter().map(row).collect())

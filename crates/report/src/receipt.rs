@@ -104,8 +104,9 @@ fn costs(receipt: &Receipt) -> Table {
         all.cells[1].text = money(&receipt.today());
         rows.push(all);
     }
+    let head = |kind| Head { words: kind_words(kind), ..figures("") };
     let heads = [words("sent by"), figures("total"), figures("requests")].into_iter();
-    let columns = heads.chain(kinds.into_iter().map(kind_head)).map(Column::from).collect();
+    let columns = heads.chain(kinds.into_iter().map(head)).map(Column::from).collect();
     Table::of("Cost by sender and kind of token", columns, rows)
 }
 
@@ -335,30 +336,21 @@ fn sender_name(sender: Sender) -> &'static str {
     }
 }
 
-fn kind_name(kind: TokenKind) -> &'static str {
-    match kind {
-        TokenKind::CacheRead => "cache reads",
-        TokenKind::CacheWrite5m => "cache writes (5 min)",
-        TokenKind::CacheWrite1h => "cache writes (1 h)",
-        TokenKind::Input => "uncached input",
-        TokenKind::PromptUnsplit => "input, cached or not",
-        TokenKind::Output => "output",
-        TokenKind::OutputCounted => "output as recap counts it",
-    }
+fn kind_name(kind: TokenKind) -> String {
+    kind_words(kind).join(" ").trim_end().to_owned()
 }
 
-/// The same above a column.
-fn kind_head(kind: TokenKind) -> Head {
-    let words = match kind {
+/// Above a column, in two lines.
+fn kind_words(kind: TokenKind) -> [&'static str; 2] {
+    match kind {
         TokenKind::CacheRead => ["cache", "reads"],
-        TokenKind::CacheWrite5m => ["writes", "(5 min)"],
-        TokenKind::CacheWrite1h => ["writes", "(1 h)"],
+        TokenKind::CacheWrite5m => ["cache writes", "(5 min)"],
+        TokenKind::CacheWrite1h => ["cache writes", "(1 h)"],
         TokenKind::Input => ["uncached", "input"],
         TokenKind::PromptUnsplit => ["input, cached", "or not"],
         TokenKind::Output => ["output", ""],
-        TokenKind::OutputCounted => ["output, as", "recap counts"],
-    };
-    Head { words, ..figures("") }
+        TokenKind::OutputCounted => ["output as", "recap counts it"],
+    }
 }
 
 fn cause_name(cause: Cause) -> &'static str {

@@ -185,6 +185,11 @@ impl Cell {
         Self { figure: Some(figure), ..Self::from(text) }
     }
 
+    /// The same, or the sign that there is none.
+    pub(super) fn known(figure: Option<f64>, show: impl Fn(f64) -> String) -> Self {
+        figure.map_or_else(|| absent().into(), |figure| Self::figure(figure, show(figure)))
+    }
+
     /// By what a column is sorted: its figures, else its words; what is absent stands last.
     fn key(&self) -> String {
         match self.figure {

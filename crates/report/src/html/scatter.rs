@@ -22,9 +22,6 @@ struct Point {
     strong: bool,
 }
 
-/// Behind the name of a strategy whose bill nobody would get.
-const STAR: &str = " *";
-
 /// What is drawn.
 struct Picture {
     points: Vec<Point>,
@@ -57,10 +54,9 @@ pub(super) fn strategies(rows: &[&StrategyRow], chosen: Option<&str>) -> Option<
             };
             Some((ends.0 / 100.0, ends.1 / 100.0))
         });
-        let star = if block::overflows(row).is_some() { STAR } else { "" };
         Some(Point {
             title: format!("{}: {} kept, {}", block::label(row), number::percent(y), show_x(x)),
-            name: format!("{}{star}", plain::line(&row.strategy)),
+            name: format!("{}{}", plain::line(&row.strategy), block::star(row)),
             x,
             y,
             spread,
@@ -166,7 +162,7 @@ fn drawn(mut picture: Picture, legend: &str) -> Option<String> {
     if picture.points.len() < 2 {
         return None;
     }
-    let is_starred = picture.points.iter().any(|point| point.name.ends_with(STAR));
+    let is_starred = picture.points.iter().any(|point| point.name.ends_with(block::STAR));
     let star = if is_starred { " *: some requests are too large for the window." } else { "" };
     picture.points.sort_by_key(|point| (!point.strong, point.class != "ranked"));
     let each: Vec<&str> = picture.points.iter().map(|point| point.title.as_str()).collect();
