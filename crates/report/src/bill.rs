@@ -11,7 +11,7 @@ use recap_core::model::{
     StrategyRow, Value, catalogue,
 };
 
-use super::document::{Cell, Column, Group, Part, Row, Table, absent, figures, names};
+use super::document::{Cell, Column, Part, Row, Table, figures, names};
 use super::{block, number};
 
 /// A bill in USD by what is paid for.
@@ -166,29 +166,24 @@ fn table(block: &block::Block<'_>, sums: &Sums) -> Vec<Part> {
     let reference = bills.iter().find(|(row, _)| row.strategy == RECORDED);
     let reference = reference.or_else(|| bills.iter().find(|(row, _)| row.strategy == FULL));
     let against = reference.map(|(row, parts)| (row.strategy.clone(), parts.total()));
-    let dollars = |usd: f64| match usd {
-        0.0 => absent().into(),
-        usd => Cell::figure(usd, number::dollars(usd)),
-    };
+    let dollars = |usd: f64| Cell::known(Some(usd).filter(|usd| *usd != 0.0), number::dollars);
     let row = |(row, parts): &(&StrategyRow, BillParts)| {
-        let star = if block::overflows(row).is_some() { " *" } else { "" };
-        let total = format!("{}{star}", number::dollars(parts.total()));
+        let total = format!("{}{}", number::dollars(parts.total()), block::star(row));
         let share = against.as_ref().map(|(_, usd)| parts.total() / usd - 1.0);
         let share = share.filter(|share| share.is_finite());
         let mut cells = vec![
             row.strategy.clone().into(),
             Cell::figure(parts.total(), total),
-            share.map_or_else(|| absent().into(), |x| Cell::figure(x, number::change(x))),
+            Cell::known(share, number::change),
         ];
         cells.extend(parts.each().map(dollars));
-        Row { cells, dim: row.row_kind != RowKind::Ranked }
+        Row::of(row.row_kind, cells)
     };
     let against = against.as_ref().map_or("full", |(name, _)| name);
     let mut columns = vec![names("strategy").into(), figures("bill").into()];
     columns.push(figures("").named(format!("against {against}")));
     let parts = ["cache reads", "cache writes", "uncached input", "output", "compactor’s calls"];
     columns.extend(parts.map(|head| Column::from(figures(head))));
-    let groups = vec![Group { title: "", rows: bills.iter().map(row).collect() }];
     vec![
         Part::Text(
             "What each bill is for. A prompt that begins as the one before is read from the \
@@ -196,7 +191,7 @@ fn table(block: &block::Block<'_>, sums: &Sums) -> Vec<Part> {
              that up, so fewer tokens may cost more."
                 .to_owned(),
         ),
-        Part::Table(Table { name: "Bills in parts".to_owned(), columns, groups }),
+        Part::Table(Table::of("Bills in parts", columns, bills.iter().map(row).collect())),
     ]
 }
 

@@ -204,6 +204,14 @@ pub(super) fn overflows(row: &StrategyRow) -> Option<f64> {
     row.number(catalogue::OVERFLOWS).filter(|&n| n > 0.0)
 }
 
+/// Marks a bill that no provider would have made out: [`over_window`] says so in words.
+pub(super) const STAR: &str = " *";
+
+/// That mark, where the row has refused requests.
+pub(super) fn star(row: &StrategyRow) -> &'static str {
+    if overflows(row).is_some() { STAR } else { "" }
+}
+
 /// The last column: standing or verdict, and how much of it failed.
 pub(super) fn verdict(row: &StrategyRow) -> String {
     let mut parts = Vec::new();

@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 use serde::Serialize;
 
 use super::document::{
-    Cell, Column, Group, Head, Narrow, Part, Row, Screen, Table, absent, figures, markdown, names,
+    Cell, Column, Head, Narrow, Part, Row, Screen, Table, absent, figures, markdown, names,
     terminal, words,
 };
 use super::{block, number};
@@ -217,7 +217,7 @@ fn overview(comparison: &Comparison) -> Table {
         cells.extend(pair(lead.id));
         cells.extend(pair(catalogue::COST_USD.id));
         cells.push(of(lead.id).map(finding).unwrap_or_default().into());
-        Row { cells, dim: row.row_kind != RowKind::Ranked }
+        Row::of(row.row_kind, cells)
     };
     let two = |first, second| Head { words: [first, second], ..figures("") };
     let mut heads = vec![Head { words: ["strategy", ""], ..names("") }];
@@ -229,11 +229,8 @@ fn overview(comparison: &Comparison) -> Table {
         Head { right: false, ..two("", "B − A") },
         Head { words: ["finding", ""], narrow: Narrow::Wrapped, ..words("") },
     ]);
-    Table {
-        name: "What differs, row by row".to_owned(),
-        columns: heads.into_iter().map(Column::from).collect(),
-        groups: vec![Group { title: "", rows: comparison.rows.iter().map(row).collect() }],
-    }
+    let columns = heads.into_iter().map(Column::from).collect();
+    Table::of("What differs, row by row", columns, comparison.rows.iter().map(row).collect())
 }
 
 /// Every measure of a row that differs.
@@ -255,11 +252,9 @@ fn every_measure(row: &ComparedRow) -> Option<Part> {
     let rows: Vec<Row> = differ.into_iter().map(cells).collect();
     let alike = row.measures.len() - rows.len();
     let title = format!("{} · {}", name(row), place(row));
-    let mut parts = vec![Part::Table(Table {
-        name: format!("Measures of {title}"),
-        columns: MEASURES.iter().copied().map(Column::from).collect(),
-        groups: vec![Group { title: "", rows }],
-    })];
+    let columns = MEASURES.iter().copied().map(Column::from).collect();
+    let table = Table::of(&format!("Measures of {title}"), columns, rows);
+    let mut parts = vec![Part::Table(table)];
     let same =
         (alike > 0).then(|| format!("The same in both: {}.", block::counted(alike, "measure")));
     parts.extend(same.map(Part::Text));

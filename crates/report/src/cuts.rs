@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 
 use super::document::{Head, Part, Table, figures, names, words};
 use super::sheet::cuts;
-use super::{RenderInput, block, number, questions, short_ids, table};
+use super::{RenderInput, block, number, plain, questions, table};
 use recap_core::model::{Interval, Measure, Report, StrategyRow, catalogue};
 
 /// Sessions that are named for each reason why they were not cut.
@@ -80,7 +80,7 @@ fn facts(source: &RenderInput<'_>, strategy: &str) -> Option<Part> {
     source.texts?;
     let mut all: Vec<(bool, Vec<String>)> = Vec::new();
     for session in source.report.results.iter() {
-        let name = short_ids::shortened(source.report, session.id);
+        let name = plain::short_ids(source.report, session.id);
         let own = cuts::rows(&session).filter(|(_, row)| row.strategy == strategy);
         for (cut, row) in own.filter(|(_, row)| row.replicate == 0) {
             let Some(exam) = row.exam() else { continue };

@@ -107,22 +107,11 @@ fn place(check: &Check) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testkit::check;
     use recap_core::model::RuleFindings;
 
     fn gate(findings: &[CheckOutcome], undecided: UndecidedPolicy) -> Gate {
-        let check = |finding: &CheckOutcome| Check {
-            dataset: "ALL".into(),
-            strategy: "fifo".into(),
-            window: "25%".into(),
-            agent_model: "m".into(),
-            measure: "recall".into(),
-            value: Some(0.5),
-            baseline: Some(0.625),
-            interval: Some((-0.25, -0.125)),
-            sessions: 6,
-            finding: *finding,
-            reason: "it fell by 0.125".into(),
-        };
+        let check = |finding: &CheckOutcome| check("fifo", *finding, "it fell by 0.125");
         let checks = findings.iter().map(check).collect();
         let rules = vec![RuleFindings { rule: "recall drops > 0.1".into(), checks }];
         Gate { baseline: Some("main".into()), undecided, rules }
@@ -137,7 +126,8 @@ mod tests {
         assert_eq!(verdict(&gate).because, because);
         let [Part::Text(baseline), Part::List(items)] = &parts(&gate)[..] else { panic!() };
         assert_eq!(baseline, "Baseline: main.");
-        let figures = "(recall 0.500, baseline 0.625, between −0.250 and −0.125, 6 sessions)";
+        let figures =
+            "(reference_recall 0.500, baseline 0.625, between −0.250 and −0.125, 6 sessions)";
         let row = "recall drops > 0.1 on fifo at 25 %, all data sets: it fell by 0.125";
         let states = ["❌ failed", "⚠️ undecided"];
         let mut expected: Vec<String> =

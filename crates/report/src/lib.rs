@@ -40,7 +40,6 @@ mod gate;
 mod html;
 mod junit;
 mod markdown;
-mod packed;
 mod plain;
 mod questions;
 mod receipt;
@@ -48,16 +47,11 @@ mod savers;
 mod sessions;
 mod settings;
 mod sheet;
-mod short_ids;
 mod sizes;
-mod spend;
 mod summary_json;
 mod table;
 mod tuned;
-mod validation;
 
-#[cfg(test)]
-mod narrow_tests;
 #[cfg(test)]
 mod testkit;
 
@@ -65,8 +59,8 @@ pub use calibration::{calibration_csv, calibration_json, calibration_table, verd
 pub use comparison::{comparison_json, comparison_md, comparison_table};
 pub use document::{STYLES, Screen};
 pub use html::comparison_html;
+pub use settings::calls_table;
 pub use sheet::rows::calls_csv;
-pub use spend::calls_table;
 pub use table::table;
 
 /// Where the page finds the words of a hash. Not given (`--no-text`), the

@@ -1,11 +1,9 @@
 //! The questions on the page: how many of each kind are still answered right, and some of them
 //! with both answers. All are in `questions.csv` and `cut_questions.csv`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::document::{
-    Cell, Column, Group, Head, Narrow, Part, Row, Table, absent, figures, names,
-};
+use super::document::{Cell, Column, Head, Narrow, Part, Row, Table, absent, figures, names};
 use super::sheet::questions::{agreement, asked_at_cuts, expected};
 use super::{RenderInput, block, number, plain};
 use recap_core::model::{
@@ -63,8 +61,11 @@ pub(super) fn parts(source: &RenderInput<'_>, block: &block::Block<'_>) -> Vec<P
     };
     let mut parts = vec![Part::Text(format!("{about} {words}"))];
     parts.extend(by_kind(&block.rows, &kinds));
-    for strategy in listed_strategies(report) {
-        parts.extend(listed(strategy, of_cells(source, strategy, block.window)));
+    // Questions and answers are words of the recording.
+    if source.texts.is_some() {
+        for strategy in listed_strategies(report) {
+            parts.extend(listed(strategy, of_cells(source, strategy, block.window)));
+        }
     }
     parts
 }
@@ -89,39 +90,24 @@ fn by_kind(rows: &[&StrategyRow], kinds: &[(QuestionKind, usize)]) -> Option<Par
     let known = |kind| rows.iter().any(|row| figure(row, kind).is_some());
     let kinds: Vec<(QuestionKind, usize)> =
         kinds.iter().copied().filter(|(kind, _)| known(*kind)).collect();
-    let head = |(kind, questions): &(QuestionKind, usize)| {
-        figures("").named(format!("{} ({questions})", kind.as_str()))
-    };
     let row = |row: &&StrategyRow| {
-        let cells = kinds.iter().map(|(kind, _)| match figure(row, *kind) {
-            Some(points) => Cell::figure(points, number::percent(points / 100.0)),
-            None => absent().into(),
-        });
-        Row {
-            cells: [block::label(row).into()].into_iter().chain(cells).collect(),
-            dim: row.row_kind != RowKind::Ranked,
-        }
+        let share = |kind| figure(row, kind).map(|points| points / 100.0);
+        let cells = kinds.iter().map(|(kind, _)| Cell::known(share(*kind), number::percent));
+        Row::of(row.row_kind, [block::label(row).into()].into_iter().chain(cells).collect())
     };
-    (!kinds.is_empty()).then(|| {
-        Part::Table(Table {
-            name: "Answers kept by kind of question".to_owned(),
-            columns: [names("strategy").into()].into_iter().chain(kinds.iter().map(head)).collect(),
-            groups: vec![Group { title: "", rows: rows.iter().map(row).collect() }],
-        })
-    })
+    table_of_kinds("Answers kept by kind of question", &kinds, rows.iter().map(row).collect())
 }
 
 /// The same right after the cuts, of the questions right from the whole conversation.
 pub(super) fn at_cuts(answered: &[AnsweredAtCuts]) -> Option<Part> {
-    let kinds: BTreeSet<QuestionKind> =
-        answered.iter().flat_map(|strategy| strategy.kinds.keys().copied()).collect();
-    let head = |kind: &QuestionKind| {
-        let of = answered.iter().filter_map(|strategy| strategy.kinds.get(kind));
-        let questions = of.map(|of| of.before).max().unwrap_or(0);
-        figures("").named(format!("{} ({questions})", kind.as_str()))
-    };
+    let mut kinds: BTreeMap<QuestionKind, usize> = BTreeMap::new();
+    for (kind, of) in answered.iter().flat_map(|strategy| &strategy.kinds) {
+        let most = kinds.entry(*kind).or_default();
+        *most = (*most).max(of.before as usize);
+    }
+    let kinds: Vec<(QuestionKind, usize)> = kinds.into_iter().collect();
     let row = |strategy: &AnsweredAtCuts| {
-        let cells = kinds.iter().map(|kind| match strategy.kinds.get(kind) {
+        let cells = kinds.iter().map(|(kind, _)| match strategy.kinds.get(kind) {
             None => absent().into(),
             Some(of) => {
                 let share = of.after / of.before as f64;
@@ -129,21 +115,20 @@ pub(super) fn at_cuts(answered: &[AnsweredAtCuts]) -> Option<Part> {
                 Cell { spread: Some(counts), ..Cell::figure(share, number::percent(share)) }
             }
         });
-        Row {
-            cells: [strategy.strategy.clone().into()].into_iter().chain(cells).collect(),
-            dim: strategy.row_kind != RowKind::Ranked,
-        }
+        let name = Cell::from(strategy.strategy.clone());
+        Row::of(strategy.row_kind, [name].into_iter().chain(cells).collect())
     };
-    (!kinds.is_empty()).then(|| {
-        Part::Table(Table {
-            name: "Questions still answered right after a cut, by kind".to_owned(),
-            columns: [Column::from(names("strategy"))]
-                .into_iter()
-                .chain(kinds.iter().map(head))
-                .collect(),
-            groups: vec![Group { title: "", rows: answered.iter().map(row).collect() }],
-        })
-    })
+    let name = "Questions still answered right after a cut, by kind";
+    table_of_kinds(name, &kinds, answered.iter().map(row).collect())
+}
+
+/// A row for each strategy, a column for each kind with its number of questions.
+fn table_of_kinds(name: &str, kinds: &[(QuestionKind, usize)], rows: Vec<Row>) -> Option<Part> {
+    let head = |(kind, questions): &(QuestionKind, usize)| {
+        figures("").named(format!("{} ({questions})", kind.as_str()))
+    };
+    let columns = [Column::from(names("strategy"))].into_iter().chain(kinds.iter().map(head));
+    (!kinds.is_empty()).then(|| Part::Table(Table::of(name, columns.collect(), rows)))
 }
 
 /// A question with both answers, and what compression did to it.

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::document::{Cell, Column, Group, Head, Part, Row, Table, absent, figures, words};
+use super::document::{Cell, Column, Head, Part, Row, Table, absent, figures, words};
 use super::number;
 use recap_core::model::{
     Absent, Amount, Cause, Content, Hour, Origin, Receipt, Report, Sender, Spent, TokenKind,
@@ -104,12 +104,10 @@ fn costs(receipt: &Receipt) -> Table {
         all.cells[1].text = money(&receipt.today());
         rows.push(all);
     }
+    let head = |kind| Head { words: kind_words(kind), ..figures("") };
     let heads = [words("sent by"), figures("total"), figures("requests")].into_iter();
-    Table {
-        name: "Cost by sender and kind of token".to_owned(),
-        columns: heads.chain(kinds.into_iter().map(kind_head)).map(Column::from).collect(),
-        groups: vec![Group { title: "", rows }],
-    }
+    let columns = heads.chain(kinds.into_iter().map(head)).map(Column::from).collect();
+    Table::of("Cost by sender and kind of token", columns, rows)
 }
 
 /// Dollars, with the tokens that they paid for.
@@ -128,7 +126,7 @@ fn cost(name: String, spent: &Spent, kinds: &[TokenKind]) -> Row {
     Row { cells: first.into_iter().chain(each).collect(), dim: false }
 }
 
-/// What the sums do not hold, and why.
+/// What the sums do not hold, and why, beyond what [`sentence`] says.
 fn notes(receipt: &Receipt) -> Vec<String> {
     let all = receipt.all();
     let (reported, silent) = (all.reported, all.silent);
@@ -141,16 +139,6 @@ fn notes(receipt: &Receipt) -> Vec<String> {
         form_for(silent, "does", "do"),
         form_for(silent, "is", "are")
     );
-    let in_totals = (all.in_totals > 0).then(|| {
-        let requests = counted(all.in_totals, "request");
-        format!(
-            "Of {requests} only a total of the session is recorded: it is billed as prompts of \
-             one length."
-        )
-    });
-    let written_down = all
-        .written_down
-        .map(|usd| format!("The recording itself says that it cost {}.", number::dollars(usd)));
     let placeholders = all.kinds.contains_key(&TokenKind::OutputCounted).then(|| {
         "Output that was written down before it was final is counted by recap instead; thinking \
          that the recording does not show is missing from it."
@@ -164,29 +152,12 @@ fn notes(receipt: &Receipt) -> Vec<String> {
         let compactions = counted(receipt.silent_compactions, "compaction");
         format!("The recording does not report the calls of {compactions}, if they made any.")
     });
-    let missing = (receipt.missing_subagents > 0).then(|| {
-        let calls = counted(receipt.missing_subagents, "subagent");
-        let (were, are) = match receipt.missing_subagents {
-            1 => ("was", "its log is not there: its cost is"),
-            _ => ("were", "their logs are not there: their cost is"),
-        };
-        format!("{calls} {were} called, and {are} in no sum here.")
-    });
     let aside = (receipt.of(Sender::Subagent).reported > 0).then(|| {
         "Requests of subagents that are not recorded as a conversation have no order: none of \
          theirs is among the rebuilt caches."
             .to_owned()
     });
-    let notes = [
-        Some(reported),
-        in_totals,
-        written_down,
-        placeholders,
-        unfinished,
-        compactions,
-        missing,
-        aside,
-    ];
+    let notes = [Some(reported), placeholders, unfinished, compactions, aside];
     notes.into_iter().flatten().chain(unpriced(receipt)).collect()
 }
 
@@ -283,7 +254,9 @@ pub(super) fn sentence(report: &Report) -> Option<String> {
     }
     if all.in_totals > 0 {
         let requests = counted(all.in_totals, "request");
-        sentence += &format!("; of {requests} only a total of the session is recorded");
+        sentence += &format!(
+            "; of {requests} only a total of the session is recorded, billed as prompts of one length"
+        );
     }
     for sender in [Sender::Subagent, Sender::Compaction] {
         let spent = receipt.of(sender);
@@ -363,30 +336,21 @@ fn sender_name(sender: Sender) -> &'static str {
     }
 }
 
-fn kind_name(kind: TokenKind) -> &'static str {
-    match kind {
-        TokenKind::CacheRead => "cache reads",
-        TokenKind::CacheWrite5m => "cache writes (5 min)",
-        TokenKind::CacheWrite1h => "cache writes (1 h)",
-        TokenKind::Input => "uncached input",
-        TokenKind::PromptUnsplit => "input, cached or not",
-        TokenKind::Output => "output",
-        TokenKind::OutputCounted => "output as recap counts it",
-    }
+fn kind_name(kind: TokenKind) -> String {
+    kind_words(kind).join(" ").trim_end().to_owned()
 }
 
-/// The same above a column.
-fn kind_head(kind: TokenKind) -> Head {
-    let words = match kind {
+/// Above a column, in two lines.
+fn kind_words(kind: TokenKind) -> [&'static str; 2] {
+    match kind {
         TokenKind::CacheRead => ["cache", "reads"],
-        TokenKind::CacheWrite5m => ["writes", "(5 min)"],
-        TokenKind::CacheWrite1h => ["writes", "(1 h)"],
+        TokenKind::CacheWrite5m => ["cache writes", "(5 min)"],
+        TokenKind::CacheWrite1h => ["cache writes", "(1 h)"],
         TokenKind::Input => ["uncached", "input"],
         TokenKind::PromptUnsplit => ["input, cached", "or not"],
         TokenKind::Output => ["output", ""],
-        TokenKind::OutputCounted => ["output, as", "recap counts"],
-    };
-    Head { words, ..figures("") }
+        TokenKind::OutputCounted => ["output as", "recap counts it"],
+    }
 }
 
 fn cause_name(cause: Cause) -> &'static str {

@@ -6,7 +6,7 @@ use std::io::{Result, Write};
 
 use super::document::{Part, Table, absent, figures, names};
 use super::sheet::{Field, Sheet};
-use super::{Format, RenderInput, block, number, short_ids, sizes};
+use super::{Format, RenderInput, block, number, plain, sizes};
 use recap_core::model::{Measure, Report, RowName, SESSION_MEASURES, SessionRow, Unit, catalogue};
 
 pub(super) const FORMAT: Format = Format {
@@ -99,7 +99,7 @@ pub(super) fn parts(report: &Report) -> Vec<Part> {
             row.figure(measure).map_or_else(absent, |x| number::of(measure.unit, x))
         });
         let mut cells = vec![
-            short_ids::shortened(report, &facts.session),
+            plain::short_ids(report, &facts.session),
             number::grouped(facts.requests.len() as u64),
             recorded(report, row.unit).map_or_else(absent, number::dollars),
         ];

@@ -1,8 +1,8 @@
 //! The sizes at which an agent's compaction would have fired: their table, what a compaction
 //! costs, each session, and how sure that is.
 
-use super::document::{Cell, Column, Group, Part, Row, Table, absent, figures, names, words};
-use super::{number, short_ids};
+use super::document::{Cell, Column, Part, Row, Table, absent, figures, names, words};
+use super::{number, plain};
 use recap_core::model::{
     Quantities, Quantity, Recommendation, Report, SessionAtSize, SizeCurve, SizeRow,
 };
@@ -167,7 +167,7 @@ pub(super) fn sessions(report: &Report, curve: &SizeCurve) -> Vec<Part> {
             _ => "",
         };
         let cells = vec![
-            short_ids::shortened(report, &facts.session).into(),
+            plain::short_ids(report, &facts.session).into(),
             count(facts.requests.len() as u64),
             Cell::figure(largest as f64, number::tokens(largest as f64)),
             dollars(one.today_usd),
@@ -181,7 +181,7 @@ pub(super) fn sessions(report: &Report, curve: &SizeCurve) -> Vec<Part> {
     columns.extend(["requests", "largest prompt", "today"].map(|head| figures(head).into()));
     columns.push(figures("").named(format!("at {size}")));
     columns.extend([figures("compactions").into(), Column::from(words("note"))]);
-    let groups = vec![Group { title: "", rows: all.iter().take(LISTED).map(cells).collect() }];
+    let rows = all.iter().take(LISTED).map(cells).collect();
     let name = format!("Sessions today and at {size}");
     let more = match all.len().checked_sub(LISTED) {
         Some(more @ 1..) => {
@@ -191,7 +191,7 @@ pub(super) fn sessions(report: &Report, curve: &SizeCurve) -> Vec<Part> {
     };
     vec![
         Part::Heading(name.clone()),
-        Part::Table(Table { name, columns, groups }),
+        Part::Table(Table::of(&name, columns, rows)),
         Part::Text(more),
     ]
 }

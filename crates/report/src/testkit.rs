@@ -9,14 +9,14 @@ use jiff::Timestamp;
 use super::{Screen, Texts, table};
 use recap_core::model::{
     Absent, AgainstFull, Answer, Bill, Buckets, CallBill, Cell, CellKey, CellOutcome, CellRows,
-    CompactionRow, Cut, CutExam, CutOutcome, CutRow, Exam, Expectation, Fact, Finding,
-    GradedAnswer, IdentifierClass, Interval, Judgement, LatencySource, LedgerState, LossRow,
-    Manifest, MessageFacts, NoCut, PanelAgreement, Prices, Primary, PromptBill, Provenance,
-    Question, QuestionFacts, QuestionKind, QuestionRow, RECORDED, Receipt, Recommendation,
-    Reference, ReferenceOutcome, ReferenceState, Report, RequestBill, RequestFacts, RequestRow,
-    Role, RowKind, RowName, RunResults, SESSION_MEASURES, SaverRecovery, SaverRow, SaverSavings,
-    SessionFacts, SessionRow, Snapshot, SnapshotPart, Source, StrategyRow, TimeProfile,
-    TokensSource, ToolCut, Validation, Value, Verdict, catalogue,
+    Check, CheckOutcome, CompactionRow, Cut, CutExam, CutOutcome, CutRow, Exam, Expectation, Fact,
+    Finding, GradedAnswer, IdentifierClass, Interval, Judgement, LatencySource, LedgerState,
+    LossRow, Manifest, MessageFacts, NoCut, PanelAgreement, Prices, Primary, PromptBill,
+    Provenance, Question, QuestionFacts, QuestionKind, QuestionRow, RECORDED, Receipt,
+    Recommendation, Reference, ReferenceOutcome, ReferenceState, Report, RequestBill, RequestFacts,
+    RequestRow, Role, RowKind, RowName, RunResults, SESSION_MEASURES, SaverRecovery, SaverRow,
+    SaverSavings, SessionFacts, SessionRow, Snapshot, SnapshotPart, Source, StrategyRow,
+    TimeProfile, TokensSource, ToolCut, Validation, Value, Verdict, catalogue,
 };
 
 #[path = "tests/cells.rs"]
@@ -86,6 +86,23 @@ impl Default for Kit {
 
 /// Every hash answers with a text made from it.
 pub(super) struct Echo(pub(super) BTreeMap<String, String>);
+
+/// What a rule came to on a row.
+pub(super) fn check(strategy: &str, finding: CheckOutcome, reason: &str) -> Check {
+    Check {
+        dataset: "ALL".to_owned(),
+        strategy: strategy.to_owned(),
+        window: "25%".to_owned(),
+        agent_model: AGENT_MODEL.to_owned(),
+        measure: "reference_recall".to_owned(),
+        value: Some(0.5),
+        baseline: Some(0.625),
+        interval: Some((-0.25, -0.125)),
+        sessions: 6,
+        finding,
+        reason: reason.to_owned(),
+    }
+}
 
 /// Twelve answers that both graded, agreed on in nine.
 pub(super) fn panel() -> PanelAgreement {

@@ -3,9 +3,7 @@
 
 use std::io::{Result, Write};
 
-use super::document::{
-    Cell, Column, Group, Head, Narrow, Part, Row, Table, absent, figures, words,
-};
+use super::document::{Cell, Column, Head, Narrow, Part, Row, Table, absent, figures, words};
 use super::sheet::{Columns, Field, Sheet};
 use super::{Format, RenderInput, block, number, plain};
 use recap_core::model::{
@@ -110,7 +108,7 @@ pub(super) fn table(tuned: &Tuned) -> Table {
         Row { cells, dim: !one.frontier && at != tuned.recommended }
     };
     let rows = listed(tuned).into_iter().map(row).collect();
-    Table { name: "Settings".to_owned(), columns, groups: vec![Group { title: "", rows }] }
+    Table::of("Settings", columns, rows)
 }
 
 fn cell(label: &str, half: &TunedHalf) -> Cell {

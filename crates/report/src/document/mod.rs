@@ -10,6 +10,7 @@ mod terminal;
 use askama::Template;
 
 use super::{number, plain};
+use recap_core::model::RowKind;
 
 pub(super) use terminal::{NARROWEST, shows_spread};
 pub use terminal::{STYLES, Screen, terminal};
@@ -147,7 +148,11 @@ impl Table {
             cells: cells.into_iter().map(Cell::from).collect(),
             dim: false,
         };
-        let rows = rows.into_iter().map(row).collect();
+        Self::of(name, columns, rows.into_iter().map(row).collect())
+    }
+
+    /// A table whose rows have more than words.
+    pub(super) fn of(name: &str, columns: Vec<Column>, rows: Vec<Row>) -> Self {
         Self { name: name.to_owned(), columns, groups: vec![Group { title: "", rows }] }
     }
 
@@ -161,6 +166,13 @@ impl Table {
     }
 }
 
+impl Row {
+    /// A row of a strategy: one that is not ranked is set in a weaker tone.
+    pub(super) fn of(row_kind: RowKind, cells: Vec<Cell>) -> Self {
+        Row { cells, dim: row_kind != RowKind::Ranked }
+    }
+}
+
 impl From<String> for Cell {
     fn from(text: String) -> Self {
         Self { text, ..Self::default() }
@@ -171,6 +183,11 @@ impl Cell {
     /// A figure in words.
     pub(super) fn figure(figure: f64, text: String) -> Self {
         Self { figure: Some(figure), ..Self::from(text) }
+    }
+
+    /// The same, or the sign that there is none.
+    pub(super) fn known(figure: Option<f64>, show: impl Fn(f64) -> String) -> Self {
+        figure.map_or_else(|| absent().into(), |figure| Self::figure(figure, show(figure)))
     }
 
     /// By what a column is sorted: its figures, else its words; what is absent stands last.
@@ -195,6 +212,14 @@ impl Cell {
             None => self.text.clone(),
         }
     }
+}
+
+/// A list below its heading; nothing where there is nothing to list.
+pub(super) fn listed(head: &str, items: Vec<String>) -> Vec<Part> {
+    if items.is_empty() {
+        return Vec::new();
+    }
+    vec![Part::Heading(head.to_owned()), Part::List(items)]
 }
 
 #[derive(Template)]

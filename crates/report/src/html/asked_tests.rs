@@ -4,21 +4,18 @@ use std::collections::BTreeMap;
 
 use super::tests::{DATA, HOSTILE, page, tags};
 use super::*;
-use crate::packed::unpacked;
-use crate::testkit::{Echo, Kit, asked};
 use crate::Texts;
 use crate::sheet::questions::QUESTIONS;
+use crate::testkit::{Echo, asked};
 use recap_core::model::{
-    Absent, Answer, Cell, CellOutcome, CellRows, Expectation, GradedAnswer, Interval, Judgement,
-    LedgerState, NoGrade, NoReply, Primary, QuestionFacts, QuestionKind, QuestionRow, RowKind,
-    Value, Verdict, Vote,
+    Answer, Cell, CellOutcome, CellRows, Expectation, NoGrade, Value, Verdict, Vote,
 };
 use recap_core::text::harmless_data;
 
 /// Words of the recording.
 const TEXTS: Echo = Echo(BTreeMap::new());
 
-pub(super) fn rows(cell: &mut Cell) -> Option<&mut CellRows> {
+fn rows(cell: &mut Cell) -> Option<&mut CellRows> {
     match &mut cell.outcome {
         CellOutcome::Done(rows) => Some(rows),
         CellOutcome::Failed { .. } => None,
@@ -72,7 +69,7 @@ fn questions_and_answers_never_become_markup() {
     let tags = tags(&page);
     let scripts = || tags.iter().filter(|tag| tag.starts_with("script"));
     assert!(scripts().all(|tag| *tag == "script" || DATA.is_match(tag)));
-    assert_eq!(scripts().filter(|tag| **tag == "script").count(), policy::SCRIPTS.len());
+    assert_eq!(scripts().filter(|tag| **tag == "script").count(), embedded::SCRIPTS.len());
     let control = |c: char| c.is_control() && c != '\n' && c != '\t';
     assert!(!page.contains(control), "a control character is left");
     assert!(!page.contains(['\u{202E}', '\u{2066}']), "a direction override is left");
@@ -101,29 +98,8 @@ fn hostile_words_are_harmless_in_questions_csv() {
 }
 
 #[test]
-fn a_run_without_questions_says_nothing_of_them() {
-    let mut report = asked();
-    report.primary = Primary::ReferenceRecall;
-    report.sessions.iter_mut().for_each(|t| t.questions.clear());
-    report.results.cells_mut().filter_map(rows).for_each(|rows| rows.questions.clear());
-    let page = page(&report, None);
-    for words in ["id=\"questions\"", "guessed"] {
-        assert!(!page.contains(words), "{words}");
-    }
-    assert!(page.contains("How sure this is"));
-}
-
-/// The same run with these in the roles.
-pub(super) fn seated(answerer: &str, judge: &str) -> Report {
-    let mut report = asked();
-    report.manifest.answerer = answerer.to_owned();
-    report.manifest.judge = judge.to_owned();
-    report
-}
-
-#[test]
 fn votes_in_questions_csv_omit_judge_texts() {
-    let mut report = seated("openai/a", "openai/a + offline");
+    let mut report = asked();
     let cell = report.results.cells_mut().find(|c| c.key.strategy == "prune").unwrap();
     let vote = |judge: &str, verdict| Vote { judge: judge.to_owned(), verdict, score: None };
     let silent =
@@ -156,4 +132,3 @@ fn headline_states_graded_questions_where_strategies_differ() {
     report.rows[2].values.insert("unscored".to_owned(), Value::Known(5.0 / 3.0));
     assert!(graded(&report).contains("3 questions (1 to 2 graded)"), "{}", graded(&report));
 }
-

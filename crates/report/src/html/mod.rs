@@ -5,23 +5,22 @@
 //! subject, as the terminal and `report.md` have it; drawings and their templates stand here.
 //!
 //! Everything that comes from recordings or strategies reaches the page through the
-//! templates' escaping, or packed (`packed.rs`) and as text through the script;
+//! templates' escaping, or packed (`embedded.rs`) and as text through the script;
 //! only finished sections and drawings are marked safe.
 
 use askama::Template;
 
-use super::document::{Part, html};
+use super::document::{Part, html, listed};
 use super::gate::{self, GateVerdict};
 use super::{
     Format, RenderInput, bill, block, certainty, comparison, cuts, plain, questions, receipt,
-    savers, sessions, settings, short_ids, sizes, table, tuned, validation,
+    savers, sessions, settings, sizes, table, tuned,
 };
 use recap_core::model::{Comparison, Primary, Report, Setting, Severity, SizeCurve};
-use recap_core::wording;
 
 mod curve;
+mod embedded;
 mod frontier;
-mod policy;
 mod scatter;
 mod session;
 mod session_shape;
@@ -94,9 +93,9 @@ fn render(source: &RenderInput<'_>) -> Vec<u8> {
     let open = opened(report, &blocks);
     let page = Page {
         title: plain::line(&report.title),
-        policy: policy::policy(policy::SCRIPTS),
-        styles: policy::STYLES,
-        scripts: policy::SCRIPTS,
+        policy: embedded::policy(embedded::SCRIPTS),
+        styles: embedded::STYLES,
+        scripts: embedded::SCRIPTS,
         answer: answer(report, &blocks, open),
         sections: sections(source, &blocks, open),
     };
@@ -109,8 +108,8 @@ pub fn comparison_html(comparison: &Comparison) -> String {
     let parts = comparison::parts(comparison);
     let page = Page {
         title: format!("compare · {headline}"),
-        policy: policy::policy(&[]),
-        styles: policy::STYLES,
+        policy: embedded::policy(&[]),
+        styles: embedded::STYLES,
         scripts: &[],
         answer: Answer {
             run: vec![headline],
@@ -137,11 +136,10 @@ fn opened<'a, 'b>(report: &Report, blocks: &'b [block::Block<'a>]) -> Option<&'b
 
 fn answer(report: &Report, blocks: &[block::Block<'_>], open: Option<&block::Block<'_>>) -> Answer {
     let answer = report.recommendation.as_ref();
-    let sentence = match (&report.tuned, sized(report), &answer) {
-        (Some(tuned), ..) => tuned::sentence(tuned),
-        (None, _, Some(answer)) => short_ids::shortened(report, &answer.answer),
-        (None, Some(curve), None) => wording::size_answer(curve),
-        (None, None, None) => "Nothing was measured: see the tables.".to_owned(),
+    let sentence = match (&report.tuned, answer) {
+        (Some(tuned), _) => tuned::sentence(tuned),
+        (None, Some(answer)) => plain::short_ids(report, &answer.answer),
+        (None, None) => "Nothing was measured: see the tables.".to_owned(),
     };
     let sentence = plain::line(&sentence);
     let (sentence, lead) = match sentence.split_once(". ") {
@@ -175,7 +173,7 @@ fn answer(report: &Report, blocks: &[block::Block<'_>], open: Option<&block::Blo
         drawing: drawing.unwrap_or_default(),
         details: html(&details.collect::<Vec<Part>>()),
         problems: problems
-            .map(|text| short_ids::shortened(report, &text))
+            .map(|text| plain::short_ids(report, &text))
             .map(|text| plain::shortened(&plain::line(&text), PROBLEM))
             .collect(),
     }
@@ -318,10 +316,6 @@ fn trust(report: &Report) -> Vec<Part> {
             all.chain(&answer.also).cloned().chain(next).collect()
         }
     };
-    let listed = |head: &str, items: Vec<String>| {
-        let parts = vec![Part::Heading(head.to_owned()), Part::List(items.clone())];
-        if items.is_empty() { Vec::new() } else { parts }
-    };
     let mut parts: Vec<Part> = (!sure.is_empty()).then_some(Part::List(sure)).into_iter().collect();
     parts.extend(listed("Problems of this run", problems(report)));
     if let Some(gate) = &report.gate {
@@ -334,7 +328,7 @@ fn trust(report: &Report) -> Vec<Part> {
     parts.extend(listed("Limits of every figure here", limits));
     parts.extend(report.panel.iter().map(|panel| Part::Text(certainty::panel_sentence(panel))));
     for document in
-        [validation::parts(report), report.family.iter().flat_map(certainty::parts).collect()]
+        [certainty::bill_errors(report), report.family.iter().flat_map(certainty::parts).collect()]
     {
         let title = heading(&document).to_owned();
         let inside = without_heading(&document).to_vec();
@@ -343,5 +337,7 @@ fn trust(report: &Report) -> Vec<Part> {
     parts
 }
 
+#[cfg(test)]
+mod asked_tests;
 #[cfg(test)]
 pub(super) mod tests;

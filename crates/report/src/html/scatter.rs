@@ -54,10 +54,9 @@ pub(super) fn strategies(rows: &[&StrategyRow], chosen: Option<&str>) -> Option<
             };
             Some((ends.0 / 100.0, ends.1 / 100.0))
         });
-        let star = if block::overflows(row).is_some() { " *" } else { "" };
         Some(Point {
             title: format!("{}: {} kept, {}", block::label(row), number::percent(y), show_x(x)),
-            name: format!("{}{star}", plain::line(&row.strategy)),
+            name: format!("{}{}", plain::line(&row.strategy), block::star(row)),
             x,
             y,
             spread,
@@ -102,7 +101,7 @@ struct Frame {
 /// On a screen, and on a telephone.
 const FRAMES: [Frame; 2] = [
     Frame { class: "wide", width: 800, height: 430, left: 58, font: 13.0, name: 32 },
-    Frame { class: "narrow", width: 360, height: 400, left: 46, font: 12.0, name: 18 },
+    Frame { class: "narrow", width: 360, height: 400, left: 60, font: 12.0, name: 18 },
 ];
 
 /// Room above, on the right and below the field.
@@ -163,13 +162,16 @@ fn drawn(mut picture: Picture, legend: &str) -> Option<String> {
     if picture.points.len() < 2 {
         return None;
     }
+    let is_starred = picture.points.iter().any(|point| point.name.ends_with(block::STAR));
+    let star = if is_starred { " *: some requests are too large for the window." } else { "" };
     picture.points.sort_by_key(|point| (!point.strong, point.class != "ranked"));
     let each: Vec<&str> = picture.points.iter().map(|point| point.title.as_str()).collect();
     let scatter = Scatter {
         label: format!("{} against {}. {}", picture.axes[1], picture.axes[0], each.join(". ")),
         legend: format!(
             "Filled: ranked. Hollow: not ranked; {legend}. Bars: 95 % \
-             intervals, or the lowest and highest of few sessions. Names without room are left out."
+             intervals, or the lowest and highest of few sessions.{star} Names without room are left \
+             out."
         ),
         axes: picture.axes,
         radius: RADIUS,

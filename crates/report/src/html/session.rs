@@ -13,8 +13,8 @@
 use askama::Template;
 use serde::Serialize;
 
+use super::embedded::packed;
 use super::session_shape::{Level, shape, words};
-use crate::packed::packed;
 use crate::{RenderInput, block, number, plain};
 use recap_core::model::{Cell, Report, RowKind, RunResults, SessionFacts, SessionResults};
 
@@ -251,6 +251,7 @@ fn cut(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::html::embedded::unpacked;
     use crate::testkit::Kit;
 
     fn made(kit: &Kit, text: impl Fn(&str) -> String) -> Sessions {
@@ -296,7 +297,7 @@ mod tests {
         let made = made(&Kit::default(), str::to_owned);
         let ids: Vec<&str> = made.blobs.iter().map(|blob| blob.0.as_str()).collect();
         assert_eq!(&ids[..3], ["shape-2", "shape-1", "shape-0"]);
-        let index = crate::packed::unpacked(&made.index);
+        let index = unpacked(&made.index);
         assert_eq!(index["words"], serde_json::json!([2, 1, 0]));
         assert!(!made.cut.contains("the first"), "{:?}", made.cut);
     }

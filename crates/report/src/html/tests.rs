@@ -90,7 +90,7 @@ pub(super) static DATA: LazyLock<regex::Regex> = LazyLock::new(|| {
 /// A packed block of a page.
 pub(super) fn block(page: &str, id: &str) -> serde_json::Value {
     let (_, data) = page.split_once(&format!("id=\"{id}\">")).unwrap();
-    crate::packed::unpacked(data.split_once('<').unwrap().0)
+    super::embedded::unpacked(data.split_once('<').unwrap().0)
 }
 
 /// Start tags of a page that is read as HTML; panics where a `<` opens nothing
@@ -187,7 +187,7 @@ fn text_from_recordings_and_strategies_never_becomes_markup() {
     let tags = tags(&page);
     let scripts = || tags.iter().filter(|tag| tag.starts_with("script"));
     let own = scripts().filter(|tag| **tag == "script").count();
-    assert_eq!(own, policy::SCRIPTS.len(), "the page's own");
+    assert_eq!(own, embedded::SCRIPTS.len(), "the page's own");
     for tag in scripts() {
         let ours = *tag == "script" || DATA.is_match(tag);
         assert!(ours, "<{tag}> is neither data nor the page's own");
@@ -371,7 +371,7 @@ fn policy_hashes_scripts_and_styles_exactly() {
     let policy = policy.split_once('"').unwrap().0;
     assert!(!policy.replace("style-src-attr 'unsafe-inline'", "").contains("unsafe"), "{policy}");
     for (open, close, all) in
-        [("<script>", "</script>", policy::SCRIPTS), ("<style>", "</style>", policy::STYLES)]
+        [("<script>", "</script>", embedded::SCRIPTS), ("<style>", "</style>", embedded::STYLES)]
     {
         let found: Vec<&str> =
             page.split(open).skip(1).map(|part| part.split_once(close).unwrap().0).collect();

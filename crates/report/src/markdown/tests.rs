@@ -4,7 +4,7 @@ use regex::Regex;
 
 use super::*;
 use crate::plain;
-use crate::testkit::{AGENT_MODEL, Kit, recommended};
+use crate::testkit::{Kit, check, recommended};
 use recap_core::model::{
     Absent, Check, CheckOutcome, Finding, Gate, RuleFindings, UndecidedPolicy, Value,
 };
@@ -60,26 +60,6 @@ const HOSTILE: [&str; 47] = [
     "   ",
 ];
 
-fn markdown(report: &Report) -> String {
-    render(report)
-}
-
-fn check(strategy: &str, finding: CheckOutcome, reason: &str) -> Check {
-    Check {
-        dataset: "ALL".to_owned(),
-        strategy: strategy.to_owned(),
-        window: "25%".to_owned(),
-        agent_model: AGENT_MODEL.to_owned(),
-        measure: "reference_recall".to_owned(),
-        value: None,
-        baseline: None,
-        interval: None,
-        sessions: 3,
-        finding,
-        reason: reason.to_owned(),
-    }
-}
-
 fn gated(checks: Vec<Check>) -> Report {
     let mut report = Kit::default().report();
     let rule = RuleFindings { rule: "reference_recall < 0.9".to_owned(), checks };
@@ -96,7 +76,7 @@ fn several_data_sets_show_table_of_all() {
         let rows: Vec<StrategyRow> = rows.collect();
         report.rows.extend(rows.into_iter().map(|row| StrategyRow { dataset: name.into(), ..row }));
     }
-    let text = markdown(&report);
+    let text = render(&report);
     assert_eq!(text.matches("### all data sets:").count(), 2, "{text}");
     assert_eq!(text.matches("### ").count(), 2, "{text}");
 }
@@ -108,12 +88,12 @@ fn long_comment_leaves_out_least_important_parts_first() {
     let row_kind = |n| if n < 18 { RowKind::Ranked } else { RowKind::OfflineSummary };
     let strategies = names.into_iter().enumerate().map(|(n, name)| (name, row_kind(n))).collect();
     let kit = Kit { windows: vec!["8k", "16k", "25%"], strategies, ..Kit::default() };
-    let text = markdown(&kit.report());
+    let text = render(&kit.report());
     assert!(text.len() < SHORT + 500, "{}", text.len());
     assert!(text.contains("### my-sessions") && text.contains("| strategy-number-15 |"));
     assert!(text.contains("… and 2 rows more in summary.csv."), "{text}");
     assert!(text.contains("Left out here for length"), "{text}");
-    assert!(!markdown(&Kit::default().report()).contains("Left out here"));
+    assert!(!render(&Kit::default().report()).contains("Left out here"));
 }
 
 /// A report in which every text of a stranger is this one.
@@ -123,6 +103,9 @@ fn infested(text: &str) -> Report {
         window: text.to_owned(),
         agent_model: text.to_owned(),
         measure: text.to_owned(),
+        value: None,
+        baseline: None,
+        interval: None,
         ..check(text, finding, text)
     };
     let findings = [CheckOutcome::Failed, CheckOutcome::Missing, CheckOutcome::Undecided];
@@ -186,7 +169,7 @@ fn hostile_names_yield_only_their_words() {
     )
     .unwrap();
     for hostile in HOSTILE {
-        let text = markdown(&infested(hostile));
+        let text = render(&infested(hostile));
         assert!(!text.chars().any(|c| c.is_control() && c != '\n'), "{hostile:?}");
         let arena = Arena::new();
         let root = parse_document(&arena, &text, &options());
@@ -234,7 +217,7 @@ fn reader_sees_every_hostile_name_unchanged() {
     for hostile in HOSTILE {
         let mut report = Kit::default().report();
         report.rows.iter_mut().for_each(|row| row.strategy = hostile.to_owned());
-        let text = markdown(&report);
+        let text = render(&report);
         let arena = Arena::new();
         let root = parse_document(&arena, &text, &options());
         let row =
@@ -264,7 +247,7 @@ fn no_comment_is_too_long_for_any_texts() {
     report.findings = vec![Finding::problem("notice", &long); 50];
     let observed = Finding::observation("adds_nothing", 0.55, long);
     report.findings.extend(vec![observed; 50]);
-    let text = markdown(&report);
+    let text = render(&report);
     assert!(text.chars().count() < 65_536, "{}", text.chars().count());
     assert!(text.starts_with("**❌ the gate failed** · recap: "), "{}", &text[..200]);
     assert!(text.contains("Left out here for length"));

@@ -5,7 +5,7 @@ use super::columns::{OF_CUTS, brief_columns};
 use super::{TODAY, arranged, ranked};
 use crate::block::{self, Block, counted};
 use crate::document::{Part, Screen, Table, shows_spread, terminal};
-use crate::{certainty, number, plain, receipt, short_ids, spend};
+use crate::{certainty, number, plain, receipt, settings};
 use recap_core::model::{
     Finding, Interval, Primary, RECORDED, Recommendation, Report, RowKind, StrategyRow, catalogue,
 };
@@ -29,7 +29,7 @@ pub(super) fn table(report: &Report, screen: Screen) -> String {
     let height = |parts: &[Part]| shown(parts).lines().count();
     let mut top = vec![Part::Title(read(report, &blocks))];
     if let Some(answer) = answer {
-        top.push(Part::Title(short_ids::shortened(report, &answer.answer)));
+        top.push(Part::Title(plain::short_ids(report, &answer.answer)));
         if let Some(Err(_)) = &report.curve
             && let Some(harness) = &answer.harness
         {
@@ -54,7 +54,7 @@ pub(super) fn table(report: &Report, screen: Screen) -> String {
         .map(|block| ranking(report, block, left / blocks.len(), 0, screen))
         .collect();
     let hidden = rankings.iter().map(|(_, hidden)| *hidden).max().unwrap_or(0);
-    let mut calls = spend::parts(&report.calls);
+    let mut calls = settings::model_calls(&report.calls);
     calls.extend(report.panel.iter().map(|panel| Part::Text(certainty::panel_sentence(panel))));
     let tables = rankings.into_iter().map(|(parts, _)| parts);
     let groups = [top].into_iter().chain(tables).chain([calls]).filter(|parts| !parts.is_empty());
@@ -256,7 +256,7 @@ fn foot(
 ) -> Vec<Part> {
     let mut parts = Vec::new();
     let mut add = |label, text: &str| {
-        parts.push(Part::Labelled(label, short_ids::shortened(report, text)));
+        parts.push(Part::Labelled(label, plain::short_ids(report, text)));
     };
     if let Some(answer) = answer {
         add("sure", &answer.how_sure);

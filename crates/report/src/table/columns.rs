@@ -246,17 +246,13 @@ pub(super) fn brief_columns(
 }
 
 fn answered(row: &StrategyRow) -> Cell {
-    let share = block::answered_at_cuts(row);
-    share.map_or_else(|| absent().into(), |share| Cell::figure(share, number::percent(share)))
+    Cell::known(block::answered_at_cuts(row), number::percent)
 }
 
 /// What the same strategy keeps with an empty text in the place of its summaries.
 fn without_summary(row: &StrategyRow) -> Cell {
     let parts = row.number(catalogue::FACTS_KEPT).zip(row.number(catalogue::ADDED_AT_CUT));
-    parts.map_or_else(
-        || absent().into(),
-        |(kept, added)| Cell::figure(kept - added, number::percent(kept - added)),
-    )
+    Cell::known(parts.map(|(kept, added)| kept - added), number::percent)
 }
 
 fn dollars(row: &StrategyRow) -> Option<String> {
@@ -269,13 +265,11 @@ fn dollars(row: &StrategyRow) -> Option<String> {
 }
 
 /// The bill and what it is more or less than another one, but for rows that are the measure of it.
-/// The star marks a bill that no provider would have made out.
 fn cost(row: &StrategyRow, savings: &Measure, itself: &[&str]) -> Cell {
     let Some(usd) = dollars(row) else { return absent().into() };
-    let star = if block::overflows(row).is_some() { " *" } else { "" };
     let savings = row.number(savings).filter(|_| !itself.contains(&row.strategy.as_str()));
     let change = savings.map(|savings| format!("  {}", number::change(-savings)));
-    let text = format!("{usd}{star}{}", change.unwrap_or_default());
+    let text = format!("{usd}{}{}", block::star(row), change.unwrap_or_default());
     Cell { figure: row.number(catalogue::COST_USD), ..Cell::from(text) }
 }
 

@@ -1,7 +1,7 @@
 //! The ranked table on a terminal (docs/result.md).
 
-use super::document::{Column, Group, Narrow, Part, Row, Table, absent, terminal};
-use super::{Screen, block, certainty, receipt, savers, sessions, sizes, spend, tuned, validation};
+use super::document::{Column, Group, Narrow, Part, Row, Table, absent, listed, terminal};
+use super::{Screen, block, certainty, receipt, savers, sessions, settings, sizes, tuned};
 use recap_core::model::{FULL, Interval, RECORDED, Report, RowKind, Severity, StrategyRow};
 use recap_core::wording;
 
@@ -41,8 +41,8 @@ fn whole(report: &Report) -> Vec<Part> {
     parts.extend(sessions::parts(report));
     parts.extend(receipt::parts(report));
     parts.extend(report.family.iter().flat_map(certainty::parts));
-    parts.extend(validation::parts(report));
-    parts.extend(spend::parts(&report.calls));
+    parts.extend(certainty::bill_errors(report));
+    parts.extend(settings::model_calls(&report.calls));
     parts.extend(report.panel.iter().map(|panel| Part::Text(certainty::panel_sentence(panel))));
     parts.extend(findings(report));
     parts
@@ -75,11 +75,7 @@ pub(super) fn answer(report: &Report) -> Vec<Part> {
 
 /// Every finding, in full.
 pub(super) fn findings(report: &Report) -> Vec<Part> {
-    let of = |head: &str, severity: Severity| {
-        let those = block::findings(report, severity);
-        let parts = vec![Part::Heading(head.to_owned()), Part::List(those.clone())];
-        if those.is_empty() { Vec::new() } else { parts }
-    };
+    let of = |head: &str, severity: Severity| listed(head, block::findings(report, severity));
     [
         of("What the figures show", Severity::Observation),
         of("Problems of this run", Severity::Problem),
@@ -160,9 +156,8 @@ pub(super) fn ranked(groups: [Vec<&StrategyRow>; 3], columns: &[TableColumn]) ->
         stays || all().any(|row| says(row, column))
     };
     let columns: Vec<&TableColumn> = columns.iter().filter(filled).collect();
-    let row = |row: &&StrategyRow| Row {
-        cells: columns.iter().map(|column| column.cell(row)).collect(),
-        dim: row.row_kind != RowKind::Ranked,
+    let row = |row: &&StrategyRow| {
+        Row::of(row.row_kind, columns.iter().map(|column| column.cell(row)).collect())
     };
     let groups = groups.iter().zip(GROUPS);
     Table {

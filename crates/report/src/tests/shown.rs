@@ -4,10 +4,8 @@
 use std::fmt::Write;
 
 use super::*;
-use crate::testkit::{asked, panel, recommended, sized};
-use recap_core::model::{
-    Check, CheckOutcome, Gate, Recommendation, RuleFindings, UndecidedPolicy, Value,
-};
+use crate::testkit::{asked, check, panel, recommended, sized};
+use recap_core::model::{CheckOutcome, Gate, RuleFindings, UndecidedPolicy, Value};
 
 /// Every report by its name.
 fn kit() -> Vec<(&'static str, Report)> {
@@ -18,7 +16,6 @@ fn kit() -> Vec<(&'static str, Report)> {
     };
     let mut sizes = sized(cut(Kit { windows: vec!["25%"], ..Kit::default() }.report()));
     sizes.receipt = crate::receipt::tests::report().receipt;
-    sizes.recommendation = Some(Recommendation { ..recommended("prune") });
     vec![
         ("references", references),
         ("cuts", cuts),
@@ -31,23 +28,10 @@ fn kit() -> Vec<(&'static str, Report)> {
 /// A run with a gate, a panel, token savers, tests, bills to check and failures.
 fn doubts() -> Report {
     let mut report = validated(&[0.01, -0.124, 0.06]);
-    let check = |strategy: &str, finding| Check {
-        dataset: "ALL".into(),
-        strategy: strategy.into(),
-        window: "25%".into(),
-        agent_model: "m".into(),
-        measure: "reference_recall".into(),
-        value: Some(0.5),
-        baseline: Some(0.625),
-        interval: Some((-0.25, -0.125)),
-        sessions: 6,
-        finding,
-        reason: "it fell by 0.125".into(),
-    };
     let checks = vec![
-        check("prune", CheckOutcome::Passed),
-        check("fifo", CheckOutcome::Undecided),
-        check("sliding-window", CheckOutcome::Failed),
+        check("prune", CheckOutcome::Passed, "it fell by 0.125"),
+        check("fifo", CheckOutcome::Undecided, "it fell by 0.125"),
+        check("sliding-window", CheckOutcome::Failed, "it fell by 0.125"),
     ];
     report.gate = Some(Gate {
         baseline: Some("main".into()),

@@ -1,8 +1,13 @@
 //! A curve of sizes made by hand: three sessions that cost $100 today.
 
-use recap_core::model::{Quantities, Quantity, Report, SessionAtSize, Setting, SizeCurve, SizeRow};
+use super::recommended;
+use recap_core::model::{
+    Quantities, Quantity, Recommendation, Report, SessionAtSize, Setting, SizeCurve, SizeRow,
+};
+use recap_core::wording;
 
-/// At 100k $80, at 200k $90; today $100 with prompts up to 400k. 100k is advised.
+/// At 100k $80, at 200k $90; today $100 with prompts up to 400k. 100k is advised, as the
+/// recommendation says.
 pub(crate) fn sized(mut report: Report) -> Report {
     let quantity = |value| Quantity { value, lo: value / 2.0, hi: value * 2.0, n: 8, own: true };
     let line = |size: u64| format!("\"limit\": {}", size / 1_000 + 33);
@@ -22,7 +27,7 @@ pub(crate) fn sized(mut report: Report) -> Report {
         line: Some(line(size)),
         by_session: [50.0, 30.0, 20.0].into_iter().enumerate().map(at(usd / 100.0)).collect(),
     };
-    report.curve = Some(Ok(SizeCurve {
+    let curve = SizeCurve {
         agent: "an-agent".to_owned(),
         sessions: 3,
         left_out: vec![("session-9".to_owned(), "no price".to_owned())],
@@ -54,7 +59,15 @@ pub(crate) fn sized(mut report: Report) -> Report {
             version: "1".to_owned(),
             checked: "2026-11-27".to_owned(),
         }),
-    }));
+    };
+    let at_windows = recommended("prune");
+    report.recommendation = Some(Recommendation {
+        answer: wording::size_answer(&curve),
+        how_sure: wording::size_basis(&curve),
+        harness: Some(at_windows.answer.clone()),
+        ..at_windows
+    });
+    report.curve = Some(Ok(curve));
     report
 }
 

@@ -1,10 +1,15 @@
-//! What the page may run: its own scripts and styles, each named by its hash in
-//! a Content-Security-Policy, and nothing else. So a script that gets into the
-//! page by any way does not run.
+//! What the page carries beside its markup: its own scripts and styles, each named by its hash in a
+//! Content-Security-Policy, and nothing else, so that a script that gets into the page by any way
+//! does not run; and data that the script unpacks.
 
+use std::io::Write;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
+use serde::Serialize;
 use sha2::{Digest, Sha256};
-
-use crate::packed;
 
 /// The style sheet.
 pub(super) const STYLES: &[&str] = &[include_str!("page.css")];
@@ -30,9 +35,33 @@ pub(super) fn policy(scripts: &[&str]) -> String {
 fn hashes(texts: &[&str]) -> String {
     let hash = |text: &&str| {
         let digest = Sha256::digest(text.as_bytes());
-        format!("'sha256-{}'", packed::base64(digest.as_slice()))
+        format!("'sha256-{}'", base64(digest.as_slice()))
     };
     texts.iter().map(hash).collect::<Vec<String>>().join(" ")
+}
+
+/// Plain data as JSON, compressed (RFC 1950) and written in base64 (RFC 4648 §4). The alphabet holds
+/// no character with a meaning in markup, so nothing in the data can end the block that it stands
+/// in.
+pub(super) fn packed(data: &impl Serialize) -> String {
+    let json = serde_json::to_vec(data).expect("plain data serialises");
+    let mut encoder = ZlibEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(&json).expect("memory takes every write");
+    base64(&encoder.finish().expect("memory takes every write"))
+}
+
+/// Bytes in base64 with padding (RFC 4648 §4).
+fn base64(bytes: &[u8]) -> String {
+    STANDARD.encode(bytes)
+}
+
+#[cfg(test)]
+pub(super) fn unpacked(text: &str) -> serde_json::Value {
+    use std::io::Read;
+    let bytes = STANDARD.decode(text).unwrap();
+    let mut json = String::new();
+    flate2::read::ZlibDecoder::new(&bytes[..]).read_to_string(&mut json).unwrap();
+    serde_json::from_str(&json).unwrap()
 }
 
 #[cfg(test)]
@@ -55,5 +84,12 @@ mod tests {
             assert!(!script.contains("</script"), "it would end its own element");
             assert!(!script.contains('\r'), "a browser would hash another text");
         }
+    }
+
+    #[test]
+    fn what_is_packed_is_unpacked() {
+        let data = ["</script>", "<!--", "日本", ""];
+        assert_eq!(unpacked(&packed(&data)), serde_json::json!(data));
+        assert!(!packed(&data).contains(['<', '>', '&', '"']));
     }
 }
