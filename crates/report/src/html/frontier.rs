@@ -95,5 +95,6 @@ pub(super) fn svg(tuned: &Tuned) -> Option<String> {
     let fitting = format!(
         "<svg role=\"img\" aria-label=\"{label}\" preserveAspectRatio=\"xMinYMin\" width=\"100%\""
     );
-    Some(svg.replacen("<svg width=\"760\"", &fitting, 1))
+    let svg = svg.replacen("<svg width=\"760\"", &fitting, 1);
+    Some(format!("<figure>{svg}</figure>"))
 }
