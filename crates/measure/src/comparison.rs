@@ -6,9 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::ALL;
 use super::by_session::BySession;
 use super::paired::{Difference, Side, Spread, Unpaired, paired};
-use super::sign_flip::holm;
 use super::spec::mean;
 use super::statistics::FEWEST_FOR_AN_INTERVAL;
+use super::statistics::holm;
 use recap_core::model::{
     Cell, ComparedMeasure, ComparedQuestions, ComparedRow, Comparison, Direction, Primary, RIGHT,
     Report, RowKind, TestOutcome, catalogue,

@@ -7,10 +7,10 @@
 //! because their exam is another one.
 
 use super::ALL;
-use super::cluster::{paired, weighed};
+use super::pooling::{paired, weighed};
 use super::rows::Entry;
-use super::sign_flip::{holm, sign_flip};
 use super::statistics::{Bounds, Clusters};
+use super::statistics::{holm, sign_flip};
 use recap_core::model::{FULL, RECORDED};
 use recap_core::model::{Family, Manifest, Primary, RowKind, SessionFacts, TestOutcome, Tested};
 use recap_core::text::{counted, form_for};

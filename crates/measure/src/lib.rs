@@ -26,11 +26,7 @@
 mod against_full;
 mod agent_settings;
 mod agreement;
-mod asked;
-mod billing_models;
-mod bootstrap;
 mod by_session;
-mod cluster;
 mod comparison;
 mod exams;
 mod family;
@@ -38,7 +34,6 @@ mod figures;
 mod findings;
 pub mod gate;
 mod headroom;
-mod idle;
 mod measures;
 mod money;
 mod paired;
@@ -49,7 +44,6 @@ mod receipt;
 mod recommendation;
 mod rows;
 mod savers;
-mod sign_flip;
 mod sizes;
 mod spec;
 mod statistics;
@@ -76,7 +70,7 @@ pub use statistics::{Bounds, Clusters, Confidence, FEWEST_FOR_AN_INTERVAL, Weigh
 
 use std::collections::BTreeSet;
 
-use billing_models::BillingModels;
+use money::BillingModels;
 use recap_billing::pricing::PriceList;
 use recap_core::model::{
     Cell, Manifest, Primary, RECORDED, Receipt, Report, RunResults, Sender, SessionFacts,

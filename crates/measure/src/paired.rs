@@ -21,13 +21,13 @@ use recap_core::model::catalogue;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::ALL;
-use super::bootstrap::blocks;
 use super::by_session::{BySession, Figure, UnitRow};
-use super::cluster::grouped;
 use super::measures::spec_of;
+use super::pooling::grouped;
 use super::pooling::{self, FactsInOrder, Owner, PooledUnit, pooled};
-use super::sign_flip::sign_flip;
 use super::spec::{Contribution, Figures, Pool, mean};
+use super::statistics::blocks;
+use super::statistics::sign_flip;
 use super::statistics::{Bounds, Clusters, FEWEST_FOR_AN_INTERVAL};
 
 /// Smallest number of paired requests or questions that are resampled.

@@ -19,7 +19,7 @@ use recap_core::model::{
     SaverSavings, SessionFacts, ToolCut,
 };
 
-use super::billing_models::BillingModels;
+use super::money::BillingModels;
 use super::money::{AS_BILLED, Account};
 use super::statistics::quantile;
 
