@@ -11,6 +11,8 @@ use statrs::distribution::{Beta, ContinuousCDF, Normal, StudentsT};
 
 /// Smallest number of clusters with an interval (reference §7).
 pub const FEWEST_FOR_AN_INTERVAL: usize = 6;
+/// Largest share of true nulls that may be called a difference, over a whole family of tests.
+pub(super) const LEVEL: f64 = 0.05;
 
 /// Values of sessions, grouped by cluster.
 #[derive(Clone, Debug, PartialEq)]

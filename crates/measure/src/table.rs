@@ -136,10 +136,7 @@ impl<'a> SessionTable<'a> {
 
     /// Adds the cells of a session to their rows, replicates together.
     fn add(&mut self, run: &RunInputs<'_>, session: &SessionResults<'_>) {
-        let key = |facts: &SessionFacts| {
-            (&*facts.dataset, &*facts.session).cmp(&(session.dataset, session.id))
-        };
-        let position = self.facts.binary_search_by(key).ok();
+        let position = position_of(self.facts, session);
         let exams = Exams::of(session.cuts(), run.manifest);
         let controls = [FULL, RECORDED].map(|strategy| -> Controls<'_> {
             let cells = session.cells().iter();
@@ -204,6 +201,12 @@ impl<'a> SessionTable<'a> {
             inputs.iter().for_each(|input| row.describe(input));
         }
     }
+}
+
+/// Position of a session among the facts, which are sorted; `None` if it is not there.
+pub(super) fn position_of(facts: &[SessionFacts], session: &SessionResults<'_>) -> Option<usize> {
+    let key = |of: &SessionFacts| (&*of.dataset, &*of.session).cmp(&(session.dataset, session.id));
+    facts.binary_search_by(key).ok()
 }
 
 /// The replicates of a session under a strategy at a window.
