@@ -52,21 +52,13 @@ mod table;
 pub(crate) mod testkit;
 mod tuned;
 
-pub use agent_settings::{AgentSetting, Purpose, agent_settings, setting_of};
+pub use agent_settings::{AgentSetting, Purpose, agent_settings};
 pub use agreement::{Graded, agreement};
-pub use by_session::{
-    BySession, Figure, SessionFingerprint, UnitRow, by_session, each_unit_row, fingerprint_of,
-};
+pub use by_session::{BySession, by_session};
 pub use comparison::{Run, compare};
-pub use measures::{MEASURES, is_at_cuts, spec_of};
-pub use paired::{Difference, Side, Spread, Unpaired, paired};
-pub use pooling::{FactsInOrder, Owner, PooledUnit, groups, pooled, these_sessions};
-pub use receipt::receipt;
-pub use sizes::{SIZES, curve, recorded_compactions};
-pub use spec::{
-    Basis, CellInput, Compute, Contribution, Pool, ReferencingRequest, Series, Spec, SupportOf,
-};
-pub use statistics::{Bounds, Clusters, Confidence, FEWEST_FOR_AN_INTERVAL, Weighted};
+pub use measures::{MEASURES, is_at_cuts};
+pub use sizes::SIZES;
+pub use spec::Spec;
 
 use std::collections::BTreeSet;
 
@@ -77,6 +69,8 @@ use recap_core::model::{
     StrategyRow, catalogue,
 };
 use recap_core::wording;
+use receipt::receipt;
+use sizes::{curve, recorded_compactions};
 use table::{SeriesHeld, SessionTable};
 
 /// The data set of rows over all sessions of a run.

@@ -135,8 +135,6 @@ pub struct Difference {
     pub clusters: usize,
     /// Number of sessions with a figure in A only.
     pub only_a: usize,
-    /// Number of sessions with a figure in B only.
-    pub only_b: usize,
     /// Numbers of sessions with a higher figure in B, a lower one, and an
     /// equal one.
     pub higher_lower_alike: (usize, usize, usize),
@@ -200,7 +198,6 @@ pub fn paired(id: &str, a: &Side<'_>, b: &Side<'_>, seed: u64) -> Result<Differe
         sessions: n,
         clusters: clusters.n(),
         only_a: units_a.len() - n,
-        only_b: units_b.len() - n,
         higher_lower_alike: counts(&both),
         unchanged: both.iter().all(|(_, a, b)| a.figure == b.figure && alike(a.series, b.series)),
         dots: clusters.means(),

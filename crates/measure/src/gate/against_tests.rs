@@ -31,7 +31,7 @@ fn large_sure_change_fails_ruled_out_change_passes() {
 
 /// A difference from 0.82 in A with this interval.
 fn difference(difference: f64, interval: (f64, f64)) -> Difference {
-    let bounds = crate::Bounds { lo: interval.0, hi: interval.1 };
+    let bounds = crate::statistics::Bounds { lo: interval.0, hi: interval.1 };
     Difference {
         a: 0.82,
         b: 0.82 + difference,
@@ -39,7 +39,6 @@ fn difference(difference: f64, interval: (f64, f64)) -> Difference {
         sessions: 6,
         clusters: 6,
         only_a: 0,
-        only_b: 0,
         higher_lower_alike: (0, 1, 5),
         unchanged: false,
         dots: Vec::new(),
@@ -108,7 +107,7 @@ fn run_of(id: &str, figures: [Option<f64>; 2]) -> (StrategyRow, Baseline) {
     let mut row = report.rows.iter().find(|row| row.strategy == "x").unwrap().clone();
     row.values.insert(id.to_owned(), Value::Known(1.0));
     let mut baseline = Baseline::of("before".to_owned(), &report);
-    let figures = figures.map(|figure| figure.map(crate::Figure::One));
+    let figures = figures.map(|figure| figure.map(crate::by_session::Figure::One));
     for row in &mut baseline.run.rows {
         row.figures.insert(id.to_owned(), figures.to_vec());
     }

@@ -10,9 +10,11 @@ use std::io::{self, Write};
 use serde::{Deserialize, Serialize};
 
 use super::rule::{GateMeasure, Rule, find_measure};
-use crate::{
-    ALL, BySession, SessionFingerprint, Side, UnitRow, by_session, each_unit_row, fingerprint_of,
+use crate::ALL;
+use crate::by_session::{
+    BySession, SessionFingerprint, UnitRow, by_session, each_unit_row, fingerprint_of,
 };
+use crate::paired::Side;
 use recap_core::model::{INSTRUMENT, Manifest, Report};
 use recap_core::text::json_error;
 

@@ -4,7 +4,9 @@
 
 use super::baseline::Baseline;
 use super::rule::{Amount, GateMeasure, Limit, Mark, Operator, Rule, find_measure};
-use crate::{BySession, Difference, FEWEST_FOR_AN_INTERVAL, Side, Spread, Unpaired, paired};
+use crate::by_session::BySession;
+use crate::paired::{Difference, Side, Spread, Unpaired, paired};
+use crate::statistics::FEWEST_FOR_AN_INTERVAL;
 use recap_core::model::{
     Check, CheckOutcome, Differs, Ground, Interval, RECORDED, RowKind, StrategyRow, Value,
     catalogue,

@@ -90,7 +90,8 @@ use rule::{GateMeasure, find_measure};
 pub use scope::{Scope, fits};
 use scope::{size_named, size_row};
 
-use crate::{ALL, by_session};
+use crate::ALL;
+use crate::by_session::by_session;
 use recap_core::model::{
     Answer, Cell, Check, CheckOutcome, CutRow, Gate, GradedAnswer, Ground, Manifest, Missing,
     OFFLINE, QuestionRow, Report, RuleFindings, StrategyRow, UndecidedPolicy,

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use crate::{Basis, Spec, spec_of};
+use crate::measures::spec_of;
+use crate::spec::{Basis, Spec};
 use recap_core::model::{Measure, Nature, QuestionKind, Unit, catalogue, suggest};
 
 pub use recap_core::model::Operator;

@@ -113,7 +113,8 @@ fn cut_measures_are_quality_only_if_text_decides() {
 
 #[test]
 fn cut_measures_count_as_at_cuts() {
-    use crate::{Basis, MEASURES, is_at_cuts};
+    use crate::spec::Basis;
+    use crate::{MEASURES, is_at_cuts};
     for spec in MEASURES.iter() {
         assert!(!matches!(spec.basis, Basis::Cuts) || is_at_cuts(spec.id()), "{}", spec.id());
     }
