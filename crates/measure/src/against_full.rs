@@ -13,7 +13,7 @@
 
 use recap_core::model::AgainstFull;
 
-use super::bootstrap::cautious_lower;
+use super::statistics::cautious_lower;
 use super::statistics::{Clusters, Confidence, clopper_pearson_upper};
 
 /// Share of sessions that may lose more than twice the margin: the upper

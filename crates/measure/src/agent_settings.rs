@@ -200,13 +200,6 @@ fn fraction(tokens: u64, window: u64) -> Option<String> {
     (1..100).contains(&hundredths).then(|| format!("0.{hundredths:02}"))
 }
 
-/// The setting by which an agent is told to use a strategy.
-pub fn setting_of(agent: &str, strategy: &str) -> Option<&'static AgentSetting> {
-    let is_for =
-        |one: &&AgentSetting| one.agent == agent && one.strategies.iter().any(|s| s == strategy);
-    SETTINGS.setting.iter().find(is_for)
-}
-
 /// The setting of an agent for the size at which its own compaction fires.
 pub(crate) fn threshold(agent: &str) -> Option<&'static AgentSetting> {
     let fires = |one: &&AgentSetting| {

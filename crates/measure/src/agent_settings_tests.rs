@@ -1,5 +1,12 @@
 use super::*;
 
+/// The setting by which an agent is told to use a strategy.
+fn setting_of(agent: &str, strategy: &str) -> Option<&'static AgentSetting> {
+    let is_for =
+        |one: &&AgentSetting| one.agent == agent && one.strategies.iter().any(|s| s == strategy);
+    SETTINGS.setting.iter().find(is_for)
+}
+
 fn lines(agent: &str, strategy: &str, tokens: u64, window: Option<u64>) -> Option<Setting> {
     setting_of(agent, strategy)?.setting(tokens, window)
 }

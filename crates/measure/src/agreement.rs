@@ -10,7 +10,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rustc_hash::FxHashMap;
 
-use super::bootstrap::{BCA_RESAMPLES, acceleration_of, adjusted_levels};
+use super::statistics::{BCA_RESAMPLES, acceleration_of, adjusted_levels};
 use super::statistics::{clopper_pearson_upper, quantile, t_quantile};
 use recap_core::model::{
     Cell, JudgeReport, JudgeRow, Judgement, Label, LabelledCase, Outcome, PanelAgreement,

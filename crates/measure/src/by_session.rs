@@ -13,10 +13,10 @@ use std::convert::Infallible;
 use serde::{Deserialize, Serialize};
 
 use super::ALL;
-use super::billing_models::BillingModels;
-use super::cluster::owner;
 use super::figures::nearest_rank;
 use super::measures::{MEASURES, spec_of};
+use super::money::BillingModels;
+use super::pooling::owner;
 use super::pooling::{PooledUnit, groups, pooled};
 use super::spec::{Contribution, Figures, Pool, Spec};
 use super::statistics::FEWEST_FOR_AN_INTERVAL;

@@ -6,9 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::ALL;
 use super::by_session::BySession;
 use super::paired::{Difference, Side, Spread, Unpaired, paired};
-use super::sign_flip::holm;
 use super::spec::mean;
-use super::statistics::FEWEST_FOR_AN_INTERVAL;
+use super::statistics::{FEWEST_FOR_AN_INTERVAL, LEVEL, holm};
 use recap_core::model::{
     Cell, ComparedMeasure, ComparedQuestions, ComparedRow, Comparison, Direction, Primary, RIGHT,
     Report, RowKind, TestOutcome, catalogue,
@@ -37,9 +36,6 @@ const COMPARED: [&str; 18] = [
     catalogue::BLOCKING_MS_SUM.id,
 ];
 
-/// Largest share of true nulls that may be called a difference, over the whole
-/// family.
-const LEVEL: f64 = 0.05;
 /// Number of clusters from which a test is made whatever the size of the
 /// family.
 const TESTED_FROM: u64 = 10;

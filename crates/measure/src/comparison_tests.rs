@@ -145,10 +145,15 @@ fn controls_are_compared_only_across_strategies_but_untested() {
 
 #[test]
 fn listed_and_kind_measures_are_compared_unless_excluded() {
-    let own: Vec<(&str, &[f64])> =
-        ["requests", "continuity_fact", "tokens_sent", "recall"].map(|id| (id, &LOW[..])).to_vec();
-    let all = by(vec![unit_row("d", "fifo", &own)]);
-    let some = by(vec![unit_row("d", "fifo", &own[1..3])]);
+    let with = |plain: &[&str]| {
+        let own: Vec<(&str, &[f64])> = plain.iter().map(|id| (*id, &LOW[..])).collect();
+        let mut row = unit_row("d", "fifo", &own);
+        let answers = LOW.iter().map(|right| Some(Figure::Fraction(*right, 1.0)));
+        row.figures.insert("continuity_fact".to_owned(), answers.collect());
+        by(vec![row])
+    };
+    let all = with(&["requests", "tokens_sent", "recall"]);
+    let some = with(&["tokens_sent"]);
     let ids_of = |b: &BySession, left_out: &[&str]| {
         let found = compared((&["fifo"], &all), (&["fifo"], b), &[], left_out);
         ids(&found.rows[0]).into_iter().map(str::to_owned).collect::<Vec<_>>()

@@ -1,10 +1,13 @@
-//! Finds the exams at the cuts of a session by strategy.
+//! What a cell was asked, as input of measures: its exams at cuts, and its questions with their
+//! scores, their scores under `full`, and which of them count.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use super::spec::CellInput;
 use recap_core::model::{
-    Cell, Cut, CutExam, CutOutcome, CutRow, Fallbacks, Manifest, NO_SUMMARY, ReferenceState,
-    ReplyFacts,
+    Agreement, Cell, Cut, CutExam, CutOutcome, CutRow, FULL, Fallbacks, Manifest, NO_SUMMARY,
+    QuestionFacts, QuestionKind, QuestionRow, RIGHT, ReferenceState, ReplyFacts, SessionFacts,
+    Verdict,
 };
 
 /// Data set, session, and id of the strategy without markup.
@@ -127,4 +130,138 @@ impl<'a> Exams<'a> {
 
 fn describe(cut: &Cut, error: &str) -> String {
     format!("{}, cut at request {}: {error}", cut.session, cut.request)
+}
+
+/// Smallest number of questions of a kind for a figure of its own (reference §5).
+const KIND_QUESTIONS: usize = 10;
+/// Smallest number of sessions with such questions.
+const KIND_SESSIONS: usize = 3;
+
+/// Kinds with a figure of their own in `continuity`, by data set; the others
+/// are pooled.
+pub(super) fn kinds_by_dataset(facts: &[SessionFacts]) -> BTreeMap<String, BTreeSet<QuestionKind>> {
+    let mut seen: BTreeMap<(&str, QuestionKind), (usize, BTreeSet<&str>)> = BTreeMap::new();
+    for session in facts {
+        for asked in &session.questions {
+            let (questions, sessions) =
+                seen.entry((&session.dataset, asked.question.kind)).or_default();
+            *questions += 1;
+            sessions.insert(&session.session);
+        }
+    }
+    let mut kinds: BTreeMap<String, BTreeSet<QuestionKind>> =
+        facts.iter().map(|f| (f.dataset.clone(), BTreeSet::new())).collect();
+    for ((dataset, kind), (questions, sessions)) in seen {
+        if questions >= KIND_QUESTIONS && sessions.len() >= KIND_SESSIONS {
+            kinds.entry(dataset.to_owned()).or_default().insert(kind);
+        }
+    }
+    kinds
+}
+
+/// The result of one question under one strategy.
+#[derive(Clone, Copy)]
+pub(super) struct QuestionResult<'a> {
+    /// The facts of the question that do not depend on the strategy.
+    pub facts: &'a QuestionFacts,
+    /// What is findable, and a model's answer with its grade.
+    pub row: &'a QuestionRow,
+    /// Score `0.0..=1.0` ([`QuestionRow::score`]); 0 if the provider would have refused
+    /// the request.
+    pub score: Option<f64>,
+    /// Whether the provider would have refused the request.
+    pub refused: bool,
+    /// Score of the question under `full`.
+    pub before: Option<f64>,
+    /// Whether the strategy had compacted before the question. `full` never
+    /// compacts: it is compared with itself, so all of its questions count (A/A).
+    pub exposed: bool,
+}
+
+impl QuestionResult<'_> {
+    /// The kind of the question.
+    pub fn kind(&self) -> QuestionKind {
+        self.facts.question.kind
+    }
+
+    /// How compression changed the result; absent unless both have a score.
+    pub fn agreement(&self) -> Option<Agreement> {
+        Some(Agreement::of(self.before? >= RIGHT, self.score? >= RIGHT))
+    }
+
+    /// Score of a model's answer; absent without one, or without a grade.
+    pub(super) fn answer_score(&self) -> Option<f64> {
+        self.row.answered.as_ref().and(self.score)
+    }
+
+    /// Whether a model's answer asserts something wrong.
+    pub(super) fn is_asserted_wrong(&self) -> bool {
+        matches!(self.row.verdict(), Some(Verdict::Incorrect | Verdict::Stale))
+    }
+
+    /// Whether the answer is findable in the context as the provider would have read
+    /// it: nothing is found in a refused prompt. Absent if no value is expected.
+    pub(super) fn is_findable(&self) -> Option<bool> {
+        self.row.findable.map(|there| there && !self.refused)
+    }
+
+    /// Whether a model's answer is wrong and its value not findable in the context.
+    pub fn is_lost(&self) -> bool {
+        self.is_findable() == Some(false) && self.answer_score().is_some_and(|score| score < RIGHT)
+    }
+}
+
+impl<'a> CellInput<'a> {
+    /// Every question of the cell, in the order of the questions' ids.
+    pub(super) fn question_results(&self) -> impl Iterator<Item = QuestionResult<'a>> + use<'a> {
+        let CellInput { facts, cell, rows, full, .. } = *self;
+        let asked_only = self.is_asked_only();
+        let before = full.and_then(Cell::rows).map(|rows| rows.questions.as_slice());
+        rows.questions.iter().map(move |row| {
+            let snapshot = &rows.snapshots[row.snapshot as usize];
+            let scored = before.and_then(|rows| rows.get(row.question as usize));
+            QuestionResult {
+                facts: &facts.questions[row.question as usize],
+                row,
+                score: cell.score(row),
+                refused: cell.refuses(row),
+                before: full.zip(scored).and_then(|(full, row)| full.score(row)),
+                exposed: snapshot.compactions > 0 || asked_only || cell.key.strategy == FULL,
+            }
+        })
+    }
+
+    /// The questions with a known answer: all except those that are right if the
+    /// answer is called unknown (how-it-works §30).
+    pub(super) fn answered(&self) -> impl Iterator<Item = QuestionResult<'a>> + use<'a> {
+        self.question_results().filter(|result| result.kind() != QuestionKind::Abstain)
+    }
+
+    /// How compression changed each exposed question, if both have a score.
+    pub fn agreements(&self) -> impl Iterator<Item = (QuestionKind, Agreement)> + use<'a> {
+        let exposed = self.answered().filter(|result| result.exposed);
+        exposed.filter_map(|result| Some((result.kind(), result.agreement()?)))
+    }
+}
+
+#[cfg(test)]
+mod asked_tests {
+    use super::*;
+    use crate::testkit::facts;
+
+    #[test]
+    fn kind_figure_needs_ten_questions_in_three_sessions() {
+        use QuestionKind::{Fact, Plan, Update};
+        let session = |id: &str, numbers: [usize; 3]| {
+            let kinds = [Fact, Update, Plan].into_iter().zip(numbers);
+            let each = kinds.flat_map(|(kind, n)| std::iter::repeat_n(kind, n));
+            each.fold(facts(id).requests(&[1, 2]), |built, kind| built.question(kind, 1, 9)).build()
+        };
+        // Ten facts, nine updates, and twelve plans of two sessions only.
+        let all = [session("s", [4, 3, 6]), session("t", [3, 3, 6]), session("u", [3, 3, 0])];
+        let kinds = kinds_by_dataset(&all);
+        assert_eq!(kinds["d"], BTreeSet::from([Fact]));
+        let unasked = facts("v").dataset("e").requests(&[1]).build();
+        assert!(kinds_by_dataset(&[unasked])["e"].is_empty());
+    }
 }

@@ -7,21 +7,16 @@
 //! because their exam is another one.
 
 use super::ALL;
-use super::cluster::{paired, weighed};
+use super::pooling::{paired, weighed};
 use super::rows::Entry;
-use super::sign_flip::{holm, sign_flip};
-use super::statistics::{Bounds, Clusters};
-use recap_core::model::{FULL, RECORDED};
-use recap_core::model::{Family, Manifest, Primary, RowKind, SessionFacts, TestOutcome, Tested};
+use super::statistics::{Bounds, Clusters, FEWEST_FOR_AN_INTERVAL, LEVEL, holm, sign_flip};
+use recap_core::model::{
+    FULL, Family, Manifest, Primary, RECORDED, RowKind, SessionFacts, TestOutcome, Tested,
+};
 use recap_core::text::{counted, form_for};
 
 /// Name of the simplest strategy, which drops the oldest messages.
 const RECENCY: &str = "fifo";
-/// Largest share of true nulls that may be called a difference, over the whole
-/// family.
-const LEVEL: f64 = 0.05;
-/// Smallest number of clusters for an interval and for a test (reference §7).
-const FEWEST: usize = 6;
 
 /// The family; `None` without a comparator or without a row to compare. Rows
 /// are in printing order.
@@ -100,9 +95,10 @@ fn smallest_p(clusters: usize) -> f64 {
 /// that they cost the other tests nothing (Tarone 1990, "A Modified Bonferroni
 /// Method for Discrete Data").
 fn tested(differences: &[&Clusters], seed: u64) -> Vec<Option<(f64, f64)>> {
-    let asked = differences.iter().filter(|pairs| pairs.n() >= FEWEST).count();
-    let can_decide =
-        |pairs: &&Clusters| pairs.n() >= FEWEST && smallest_p(pairs.n()) * asked as f64 <= LEVEL;
+    let asked = differences.iter().filter(|pairs| pairs.n() >= FEWEST_FOR_AN_INTERVAL).count();
+    let can_decide = |pairs: &&Clusters| {
+        pairs.n() >= FEWEST_FOR_AN_INTERVAL && smallest_p(pairs.n()) * asked as f64 <= LEVEL
+    };
     let ps: Vec<Option<f64>> = differences
         .iter()
         .map(|pairs| Some(*pairs).filter(can_decide).map(|pairs| sign_flip(pairs, seed)))
@@ -155,7 +151,7 @@ impl Paired<'_> {
 
 /// What the numbers of clusters and of tests do not allow to conclude.
 fn limit(differences: &[&Clusters], made: usize) -> Option<String> {
-    let few = differences.iter().filter(|pairs| pairs.n() < FEWEST).count();
+    let few = differences.iter().filter(|pairs| pairs.n() < FEWEST_FOR_AN_INTERVAL).count();
     let asked = differences.len() - few;
     let withheld = asked - made;
     let mut sentences = Vec::new();
@@ -175,7 +171,7 @@ fn limit(differences: &[&Clusters], made: usize) -> Option<String> {
         let some = format!("{few} of {} {rest}", counted(differences.len(), "comparison"));
         let of = if of.is_empty() { &some } else { of };
         sentences.push(format!(
-            "{of} on fewer than {FEWEST} sessions or projects: what was seen is described, and \
+            "{of} on fewer than {FEWEST_FOR_AN_INTERVAL} sessions or projects: what was seen is described, and \
              nothing is tested"
         ));
     }

@@ -204,6 +204,8 @@ fn read(mut bytes: &[u8]) -> impl Iterator<Item = (Kind, Vec<f64>)> {
 
 #[cfg(test)]
 mod tests {
+    use std::slice::from_ref;
+
     use super::*;
     use crate::measures::spec_of;
 
@@ -241,15 +243,9 @@ mod tests {
     fn missing_scores_never_change_mean_or_sum() {
         let absent = Contribution::Absent(Absent::NoReferences);
         let half = Contribution::One(0.5);
-        near(
-            row(
-                "reference_recall",
-                &[&[half.clone(), absent.clone()], std::slice::from_ref(&absent)],
-            ),
-            0.5,
-        );
+        near(row("reference_recall", &[&[half.clone(), absent.clone()], from_ref(&absent)]), 0.5);
         // A sum of nothing is not zero.
-        assert_eq!(row("tokens_sent", &[std::slice::from_ref(&absent)]), Err(Absent::NoReferences));
+        assert_eq!(row("tokens_sent", &[from_ref(&absent)]), Err(Absent::NoReferences));
         assert_eq!(row("tokens_sent", &[]), Err(Absent::NothingMeasured));
         let unknown = Contribution::Unknown(Absent::SomePrice);
         assert_eq!(row("cost_usd", &[&[half], &[absent, unknown]]), Err(Absent::SomePrice));

@@ -3,11 +3,9 @@
 //! the functions are listed at the head of the file of their subject.
 
 mod bill;
-mod compactor;
 mod data;
 mod exam;
 mod observations;
-mod roles;
 mod run;
 
 use std::collections::BTreeSet;
@@ -26,15 +24,8 @@ pub(super) use data::only_described;
 type Check = fn(&Evidence<'_>) -> Vec<Finding>;
 
 /// The functions of all subjects.
-const CHECKS: [&[Check]; 7] = [
-    run::FINDINGS,
-    roles::FINDINGS,
-    compactor::FINDINGS,
-    exam::FINDINGS,
-    bill::FINDINGS,
-    observations::FINDINGS,
-    data::FINDINGS,
-];
+const CHECKS: [&[Check]; 5] =
+    [run::FINDINGS, exam::FINDINGS, bill::FINDINGS, observations::FINDINGS, data::FINDINGS];
 
 /// The data that findings and recommendations are computed from.
 pub struct Evidence<'a> {

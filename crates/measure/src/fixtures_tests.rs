@@ -4,10 +4,10 @@
 use serde_json::Value as Json;
 
 use super::agreement::tests::bounds_of;
-use super::bootstrap::{acceleration_of, adjusted_levels, bca, cautious_lower};
 use super::pooling::{PooledUnit, pooled};
-use super::sign_flip::{holm, sign_flip};
 use super::statistics::{Clusters, Weighted, clopper_pearson_upper, quantile};
+use super::statistics::{acceleration_of, adjusted_levels, bca, cautious_lower};
+use super::statistics::{holm, sign_flip};
 
 /// Tolerance for figures that are computed without random draws.
 const EXACT: f64 = 1e-9;

@@ -26,11 +26,7 @@
 mod against_full;
 mod agent_settings;
 mod agreement;
-mod asked;
-mod billing_models;
-mod bootstrap;
 mod by_session;
-mod cluster;
 mod comparison;
 mod exams;
 mod family;
@@ -38,7 +34,6 @@ mod figures;
 mod findings;
 pub mod gate;
 mod headroom;
-mod idle;
 mod measures;
 mod money;
 mod paired;
@@ -49,7 +44,6 @@ mod receipt;
 mod recommendation;
 mod rows;
 mod savers;
-mod sign_flip;
 mod sizes;
 mod spec;
 mod statistics;
@@ -58,31 +52,25 @@ mod table;
 pub(crate) mod testkit;
 mod tuned;
 
-pub use agent_settings::{AgentSetting, Purpose, agent_settings, setting_of};
+pub use agent_settings::{AgentSetting, Purpose, agent_settings};
 pub use agreement::{Graded, agreement};
-pub use by_session::{
-    BySession, Figure, SessionFingerprint, UnitRow, by_session, each_unit_row, fingerprint_of,
-};
+pub use by_session::{BySession, by_session};
 pub use comparison::{Run, compare};
-pub use measures::{MEASURES, is_at_cuts, spec_of};
-pub use paired::{Difference, Side, Spread, Unpaired, paired};
-pub use pooling::{FactsInOrder, Owner, PooledUnit, groups, pooled, these_sessions};
-pub use receipt::receipt;
-pub use sizes::{SIZES, curve, recorded_compactions};
-pub use spec::{
-    Basis, CellInput, Compute, Contribution, Pool, ReferencingRequest, Series, Spec, SupportOf,
-};
-pub use statistics::{Bounds, Clusters, Confidence, FEWEST_FOR_AN_INTERVAL, Weighted};
+pub use measures::{MEASURES, is_at_cuts};
+pub use sizes::SIZES;
+pub use spec::Spec;
 
 use std::collections::BTreeSet;
 
-use billing_models::BillingModels;
+use money::BillingModels;
 use recap_billing::pricing::PriceList;
 use recap_core::model::{
     Cell, Manifest, Primary, RECORDED, Receipt, Report, RunResults, Sender, SessionFacts,
     StrategyRow, catalogue,
 };
 use recap_core::wording;
+use receipt::receipt;
+use sizes::{curve, recorded_compactions};
 use table::{SeriesHeld, SessionTable};
 
 /// The data set of rows over all sessions of a run.

@@ -1,19 +1,21 @@
-//! A cell's bill with its prices, from which the measures of money are
-//! computed.
+//! A cell's bill with its prices, from which the measures of money are computed, and the billing
+//! models of a run with their names in rows.
 //!
 //! Invariant: a price that is unknown is never treated as 0. What a model without one answered
 //! is left out of all bills of the session alike, and a session that it leads out of all rows;
 //! a finding names both. Where a strategy's own calls have no price, its bill is unknown.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use jiff::Timestamp;
 
+use super::ALL;
 use super::spec::{CellInput, Contribution};
 use recap_billing::pricing::{PriceList, Tariff};
 use recap_core::model::{
-    Absent, Bill, Buckets, CacheRules, CallBill, Cell, CellRows, PromptBill, RECORDED, RequestBill,
-    SessionFacts,
+    Absent, Bill, Buckets, CacheRules, CallBill, Cell, CellRows, Manifest, PromptBill, RECORDED,
+    RequestBill, RunResults, SessionFacts,
 };
 
 /// The buckets of a prompt, with its first breakpoint at one of two positions.
@@ -139,9 +141,12 @@ fn request_usd(
     (output, at): (u64, Timestamp),
     model: &str,
 ) -> Result<f64, Absent> {
-    tariff.request_usd(prompt, output, at).ok_or_else(|| match tariff.lacks_storage(prompt) {
-        true => Absent::Storage(model.to_owned()),
-        false => unknown(model),
+    tariff.request_usd(prompt, output, at).ok_or_else(|| {
+        if tariff.lacks_storage(prompt) {
+            Absent::Storage(model.to_owned())
+        } else {
+            unknown(model)
+        }
     })
 }
 
@@ -203,5 +208,115 @@ pub fn known<'a>(
     match account {
         Err(reason @ Absent::Price(_)) => Contribution::Absent(reason),
         account => account.and_then(figure).map_or_else(Contribution::Unknown, Contribution::One),
+    }
+}
+
+/// The billing models of a run: those of its bills, or without bills those of its
+/// manifest. Never empty.
+pub(super) struct BillingModels {
+    names: Vec<String>,
+    /// For each data set, the models that its sessions name, if each session is
+    /// billed as its own model.
+    recorded: BTreeMap<String, BTreeSet<String>>,
+}
+
+impl BillingModels {
+    /// Collects them from the cells.
+    pub fn of(manifest: &Manifest, results: &RunResults) -> Self {
+        let mut named = BTreeSet::new();
+        let mut recorded: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for session in results.iter() {
+            for cell in session.cells() {
+                for bill in cell.rows().into_iter().flat_map(|rows| &rows.bills) {
+                    // What the agent itself sent is billed as recorded beside what was asked for.
+                    let asked = &manifest.agent_models;
+                    if bill.billed_as == RECORDED
+                        && !asked.is_empty()
+                        && !asked.contains(&bill.billed_as)
+                    {
+                        continue;
+                    }
+                    if !named.contains(&bill.billed_as) {
+                        named.insert(bill.billed_as.clone());
+                    }
+                    if bill.billed_as == RECORDED {
+                        for dataset in [session.dataset, ALL] {
+                            let models = recorded.entry(dataset.to_owned()).or_default();
+                            models.insert(bill.model.clone());
+                        }
+                    }
+                }
+            }
+        }
+        let mut names: Vec<String> = if named.is_empty() {
+            manifest.agent_models.clone()
+        } else {
+            named.into_iter().collect()
+        };
+        if names.is_empty() {
+            names.push(RECORDED.to_owned());
+        }
+        BillingModels { names, recorded }
+    }
+
+    /// Names of the billing models, as in [`Bill::billed_as`](recap_core::model::Bill::billed_as).
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// The billing model's name on rows of a data set. If sessions are billed as the
+    /// models that they name, and all name the same, it is the name of that
+    /// model. This is decided for a whole data set, so that all rows of a table
+    /// have one name, and not if another billing model has that name.
+    pub fn shown<'a>(&'a self, dataset: &str, billing_model: &'a str) -> &'a str {
+        let models = self.recorded.get(dataset).filter(|_| billing_model == RECORDED);
+        match models
+            .and_then(|models| models.first())
+            .filter(|_| models.is_some_and(|m| m.len() == 1))
+        {
+            Some(model) if !self.names.contains(model) => model,
+            _ => billing_model,
+        }
+    }
+}
+
+#[cfg(test)]
+mod billing_models_tests {
+    use super::*;
+    use crate::testkit::{cell, manifest};
+
+    /// The billing models of a run with bills of these billing models for these models.
+    fn billing_models(typed: &[&str], billed: &[(&str, &str, &str)]) -> BillingModels {
+        let names = typed.iter().map(|name| (*name).to_owned()).collect();
+        let manifest = Manifest { agent_models: names, ..manifest(&["25%"]) };
+        let cells = billed.iter().enumerate().map(|(at, (dataset, billing_model, model))| {
+            let cell = cell(&format!("s{at}"), "x").dataset(dataset).sent(&[1]);
+            cell.bill(billing_model, model, &[(1, 0, 0)]).build()
+        });
+        BillingModels::of(&manifest, &RunResults::new(cells, []))
+    }
+
+    #[test]
+    fn billing_models_come_from_bills_or_else_options() {
+        let billed = [("d", "zeta", "zeta"), ("d", "beta", "beta"), ("d", "zeta", "zeta")];
+        assert_eq!(billing_models(&["typed"], &billed).names(), ["beta", "zeta"]);
+        assert_eq!(billing_models(&["typed", "also"], &[]).names(), ["typed", "also"]);
+        assert_eq!(billing_models(&[], &[]).names(), [RECORDED]);
+    }
+
+    #[test]
+    fn sessions_billed_as_one_model_show_its_name() {
+        let all = billing_models(
+            &[],
+            &[("d", RECORDED, "m"), ("d", RECORDED, "m"), ("e", RECORDED, "n")],
+        );
+        assert_eq!((all.shown("d", RECORDED), all.shown("e", RECORDED)), ("m", "n"));
+        assert_eq!(all.shown(ALL, RECORDED), RECORDED, "they name several");
+        assert_eq!(all.shown("d", "n"), "n", "another billing model keeps its name");
+        // Two rows must not have one name.
+        let taken = billing_models(&[], &[("d", RECORDED, "m"), ("d", "m", "m")]);
+        assert_eq!(taken.shown("d", RECORDED), RECORDED);
+        let typed = billing_models(&[], &[("d", "k", "m")]);
+        assert_eq!(typed.shown("d", RECORDED), RECORDED, "no bill takes what sessions name");
     }
 }

@@ -161,9 +161,9 @@ fn session_of_unknown_price_is_left_out_and_never_zero() {
     let report = run(vec![two("s"), two("t")], cells);
     let own = row(&report, "x");
     close(own, "cost_usd", 0.003_9);
-    let told = crate::testkit::warnings(&report);
-    let told = told.iter().find(|warning| warning.contains("no price is known for local"));
-    assert!(told.unwrap().contains("nor 1 of 2 sessions that it leads"), "{told:?}");
+    let warnings = crate::testkit::warnings(&report);
+    let warning = warnings.iter().find(|warning| warning.contains("no price is known for local"));
+    assert!(warning.unwrap().contains("nor 1 of 2 sessions that it leads"), "{warning:?}");
     // Session t has no cell of `full`: savings leave it out.
     close(own, "cost_savings", 1.0 - 3.9 / 3.52);
     // No known rule read anything: the rate is absent, not 0.

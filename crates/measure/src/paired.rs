@@ -21,13 +21,13 @@ use recap_core::model::catalogue;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::ALL;
-use super::bootstrap::blocks;
 use super::by_session::{BySession, Figure, UnitRow};
-use super::cluster::grouped;
 use super::measures::spec_of;
+use super::pooling::grouped;
 use super::pooling::{self, FactsInOrder, Owner, PooledUnit, pooled};
-use super::sign_flip::sign_flip;
 use super::spec::{Contribution, Figures, Pool, mean};
+use super::statistics::blocks;
+use super::statistics::sign_flip;
 use super::statistics::{Bounds, Clusters, FEWEST_FOR_AN_INTERVAL};
 
 /// Smallest number of paired requests or questions that are resampled.
@@ -135,8 +135,6 @@ pub struct Difference {
     pub clusters: usize,
     /// Number of sessions with a figure in A only.
     pub only_a: usize,
-    /// Number of sessions with a figure in B only.
-    pub only_b: usize,
     /// Numbers of sessions with a higher figure in B, a lower one, and an
     /// equal one.
     pub higher_lower_alike: (usize, usize, usize),
@@ -200,7 +198,6 @@ pub fn paired(id: &str, a: &Side<'_>, b: &Side<'_>, seed: u64) -> Result<Differe
         sessions: n,
         clusters: clusters.n(),
         only_a: units_a.len() - n,
-        only_b: units_b.len() - n,
         higher_lower_alike: counts(&both),
         unchanged: both.iter().all(|(_, a, b)| a.figure == b.figure && alike(a.series, b.series)),
         dots: clusters.means(),

@@ -4,8 +4,8 @@
 //! fits. Of rows that cannot be distinguished the cheapest is selected.
 //! Everything that recommends a row uses this module.
 
-use super::cluster::{paired, weighed};
 use super::findings::Evidence;
+use super::pooling::{paired, weighed};
 use super::recommendation::{ahead_but_over, keeps, limit};
 use super::rows::Entry;
 use super::statistics::Clusters;

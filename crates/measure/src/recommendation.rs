@@ -2,24 +2,22 @@
 //! questions it most (how-it-works §47, reference §2 and §7). Every sentence is made of
 //! measures of this run, and left out if they are absent.
 
-mod next;
-mod none;
-mod sure;
-
 use std::collections::BTreeSet;
 
-use recap_core::model::{
-    FULL, Finding, NATIVE, NoCurve, Primary, RECORDED, Recommendation, RowKind, RowName, Severity,
-    SizeCurve, StrategyRow, catalogue,
-};
-use recap_core::text::{counted, form_for, grouped};
-use recap_core::wording::number::{dollars, gain, percent};
-use recap_core::wording::{self, capital, listed, uncapital, window};
-
+use super::agent_settings::threshold;
 use super::findings::{Evidence, only_described, row_name};
 use super::headroom::Headroom;
+use super::pooling::noun;
 use super::preference::{Preferred, prefer};
+use super::ranking::FEWEST_ASKED;
 use super::rows::Entry;
+use recap_core::model::{
+    AgainstFull, CutRow, FULL, Finding, Interval, NATIVE, NoCurve, Primary, RECORDED,
+    Recommendation, RowKind, RowName, Severity, SizeCurve, Source, StrategyRow, Value, catalogue,
+};
+use recap_core::text::{counted, form_for, grouped};
+use recap_core::wording::number::{distance, dollars, gain, loss, percent};
+use recap_core::wording::{self, capital, kept, listed, uncapital, window};
 
 /// Differences below this share of a bill are not mentioned.
 const LEAST: f64 = 0.005;
@@ -57,7 +55,7 @@ pub fn recommendation(
     }
     if is_whole {
         // Where nothing has to be compacted, nobody needs a model for it.
-        all.next = Some(next::SMALLER_WINDOW.to_owned());
+        all.next = Some(SMALLER_WINDOW.to_owned());
     }
     match beside.curve {
         None => {}
@@ -81,13 +79,13 @@ fn at_windows(run: &Evidence<'_>, findings: &[Finding], has_range: bool) -> Reco
     let doubt = doubt(findings);
     let largest = format!("The largest doubt: {doubt}.");
     let basis = basis(run);
-    let next = next::next(run, findings);
+    let next = next_run(run, findings);
     let (row, answer, also, how_sure, doubt) = match choose(run) {
         Ok(preferred) => {
             let row = &preferred.row.row;
             let named = RowName { strategy: row.strategy.clone(), window: row.window.clone() };
-            let range = sure::range(run, row).filter(|_| has_range);
-            let (how_sure, doubt) = match (sure::compared_with_full(run, preferred.row), range) {
+            let range = range_kept(run, row).filter(|_| has_range);
+            let (how_sure, doubt) = match (compared_with_full(run, preferred.row), range) {
                 (None, _) => (largest, None),
                 (Some(compared), None) => (compared, Some(largest)),
                 (Some(compared), Some(range)) => {
@@ -174,7 +172,7 @@ fn choose<'a>(run: &Evidence<'a>) -> Result<Preferred<'a>, String> {
     let better = |a: Preferred<'a>, b: Preferred<'a>| {
         if leads(run, &b.row.row, &a.row.row) { b } else { a }
     };
-    leaders(run).reduce(better).ok_or_else(|| none::why(run))
+    leaders(run).reduce(better).ok_or_else(|| why_none(run))
 }
 
 /// The row to use at each window that has one, windows as typed.
@@ -353,6 +351,239 @@ fn elsewhere(run: &Evidence<'_>, row: &StrategyRow) -> Option<String> {
     let none = (!none.is_empty()).then(|| format!("none is to be preferred at {}", listed(&none)));
     let parts: Vec<String> = [best, none].into_iter().flatten().collect();
     (!parts.is_empty()).then(|| capital(&format!("{}.", parts.join("; "))))
+}
+
+/// Number of strategies for which the next run is to have summaries of a model.
+const TRIED: usize = 2;
+
+const SMALLER_WINDOW: &str =
+    "what a smaller limit would lose: add `--window 25%`, a quarter of each session";
+const MODEL_ANSWERER: &str = "the same run with `--answerer MODEL --judge MODEL --max-cost USD`: \
+                              models answer the questions and grade the answers";
+const MODEL_JUDGE: &str = "`recap judge RUN --judge MODEL --max-cost USD`: a model grades the same \
+                           answers, and nothing is replayed again";
+
+/// The further run that would answer most of the open questions: its command, and what it would
+/// show.
+fn next_run(run: &Evidence<'_>, findings: &[Finding]) -> Option<String> {
+    if run.missing.is_some() {
+        return None;
+    }
+    if findings.iter().any(|found| found.kind == "nothing_compacts") {
+        return Some(SMALLER_WINDOW.to_owned());
+    }
+    let offline = match (run.manifest.answered_by(), run.manifest.graded_by()) {
+        (Source::Lexical, _) => Some(MODEL_ANSWERER),
+        (Source::Model, Source::Lexical) => Some(MODEL_JUDGE),
+        (Source::Model, Source::Model) => None,
+    };
+    let offline = offline.filter(|_| run.asks());
+    real_summaries(run).or_else(|| offline.map(str::to_owned))
+}
+
+/// A run with summaries of a model for the offline summaries that keep most at the first
+/// window, beside the recorded agent and the best strategy.
+fn real_summaries(run: &Evidence<'_>) -> Option<String> {
+    let rows = run.at_windows().next()?;
+    let mut offline_summaries: Vec<&StrategyRow> =
+        rows.iter().map(|e| &e.row).filter(|row| row.row_kind == RowKind::OfflineSummary).collect();
+    offline_summaries.sort_by(|a, b| figure(run, b).total_cmp(&figure(run, a)));
+    // What the recorded agent itself does comes first: it is what its owner can change.
+    let agent = run.manifest.agent.as_deref();
+    let own = agent.and_then(threshold).and_then(|setting| setting.strategies.first());
+    let is_own = |row: &&StrategyRow| own.is_some_and(|own| *own == row.strategy);
+    match offline_summaries.iter().copied().find(is_own) {
+        Some(own) => offline_summaries = vec![own],
+        None => offline_summaries.truncate(TRIED),
+    }
+    if offline_summaries.is_empty() {
+        return None;
+    }
+    let usd: Option<f64> =
+        offline_summaries.iter().map(|row| summaries_usd(run, &row.strategy)).sum();
+    let price = match usd {
+        Some(usd) => format!("about {}", dollars(usd)),
+        None => "`--dry-run` tells the price".to_owned(),
+    };
+    let recorded = rows.iter().find(|e| e.row.strategy == RECORDED);
+    let best = rows.iter().find(|e| e.row.rank.is_some());
+    let beside = recorded.into_iter().chain(best).map(|e| &e.row);
+    let names: Vec<&str> = beside.chain(offline_summaries).map(|row| &*row.strategy).collect();
+    Some(format!(
+        "what a model's summaries keep ({price}): add `--compactor MODEL --replicates 1 --strategy \
+         {}`",
+        names.join(",")
+    ))
+}
+
+/// The bill of all calls that a strategy's compactions made in USD: in the sessions, and
+/// for the contexts at cuts. `None` where a price is unknown.
+fn summaries_usd(run: &Evidence<'_>, strategy: &str) -> Option<f64> {
+    let of_strategy = run.rows.iter().filter(|e| e.row.strategy == strategy);
+    let sessions: Option<f64> =
+        of_strategy.map(|e| e.row.number(catalogue::COMPACTION_COST_USD)).sum();
+    let mut cuts = 0.0;
+    for session in run.results.iter() {
+        let rows = session.cuts().iter().flat_map(|cut| &cut.rows);
+        let exams = rows.filter(|row| row.strategy == strategy).filter_map(CutRow::exam);
+        cuts += exams.map(|exam| exam.compactor_usd).sum::<Option<f64>>()?;
+    }
+    Some(sessions? + cuts)
+}
+
+/// Why there is none at any window.
+fn why_none(run: &Evidence<'_>) -> String {
+    none_preferred(run).unwrap_or_else(|| none_ranked(run))
+}
+
+/// Why no row is preferred at the window at which the best one keeps most, and which others have
+/// none. Where nothing at all compacted that is the reason.
+fn none_preferred(run: &Evidence<'_>) -> Option<String> {
+    if run.primary != Primary::FactsKept && run.strategies().all(|e| !e.acted) {
+        return None;
+    }
+    let whys = run.at_windows().filter_map(|rows| prefer(run, rows).err().flatten());
+    let whys: Vec<(&Entry, String)> = whys.collect();
+    let (best, why) =
+        whys.iter().reduce(|a, b| if leads(run, &b.0.row, &a.0.row) { b } else { a })?;
+    let others = whys.iter().map(|(other, _)| &other.row.window);
+    let others: Vec<String> =
+        others.filter(|at| **at != best.row.window).map(|label| window(label)).collect();
+    if others.is_empty() {
+        return Some(why.clone());
+    }
+    Some(format!("{why} Nor is one recommended at {}.", listed(&others)))
+}
+
+/// Why no row has a rank.
+fn none_ranked(run: &Evidence<'_>) -> String {
+    let by = run.primary;
+    let strategies: Vec<&Entry> = run.strategies().collect();
+    let nothing_risked = |rows: &[&Entry]| rows.iter().all(|e| e.row.risked_nothing(by));
+    let no_fact_needed = "No fact was needed: all that the agent used next was still sent as it was \
+                          recorded, so nothing tells strategies apart.";
+    if strategies.is_empty() {
+        return "Only controls ran: there is no strategy to choose from.".to_owned();
+    }
+    if by == Primary::FactsKept && nothing_risked(&strategies) {
+        return no_fact_needed.to_owned();
+    }
+    if strategies.iter().all(|e| !e.acted && e.row.failed.is_empty()) {
+        let contexts = run.facts.iter().flat_map(|f| &f.requests).map(|r| r.tokens_full);
+        return format!(
+            "Nothing compacted: the largest context seen has {}. Only a smaller window can tell \
+             strategies apart.",
+            counted(contexts.max().unwrap_or(0), "token")
+        );
+    }
+    if strategies.iter().all(|e| e.row.row_kind == RowKind::OfflineSummary) {
+        return "No strategy is ranked: all of them need a model for their summaries (`--compactor \
+                MODEL`)."
+            .to_owned();
+    }
+    let ranked: Vec<&Entry> =
+        strategies.into_iter().filter(|e| e.row.row_kind == RowKind::Ranked).collect();
+    if ranked.is_empty() {
+        return "No strategy is ranked: of each more than 5 % of the compactor's replies were \
+                unusable."
+            .to_owned();
+    }
+    if let Some(few) = ranked.iter().find(|e| e.asked > 0 && e.asked < FEWEST_ASKED) {
+        let what = if by == Primary::Continuity { "question" } else { "fact" };
+        return format!(
+            "None is ranked: {} was measured by {} only, and a rank takes at least {FEWEST_ASKED}.",
+            few.row.strategy,
+            counted(few.asked, what)
+        );
+    }
+    if ranked.iter().all(|e| !e.row.failed.is_empty()) {
+        return "Each of those that could be ranked failed on some session, so none is.".to_owned();
+    }
+    if nothing_risked(&ranked) {
+        return no_fact_needed.to_owned();
+    }
+    let measure = match by {
+        Primary::Continuity => "continuity",
+        Primary::FactsKept => "share of facts kept",
+        Primary::ReferenceRecall => "share of needed facts kept",
+    };
+    let why = ranked.iter().find_map(|e| match e.row.values.get(by.id()) {
+        Some(Value::Absent(reason)) => Some(reason.to_string()),
+        _ => None,
+    });
+    let why = why.unwrap_or_else(|| "nothing to measure".to_owned());
+    format!("None is ranked, since there is no {measure}: {why}.")
+}
+
+/// Shares below this value are not mentioned as numbers.
+const LEAST_SHOWN: f64 = 0.001;
+
+/// The range that is shown with the figure: "prune keeps 74 to 92 % from project to project".
+fn range_kept(run: &Evidence<'_>, row: &StrategyRow) -> Option<String> {
+    let (lo, hi, over) = match row.intervals.get(run.primary.id())? {
+        Interval::Dots { values } => {
+            // There is one value per cluster: sessions of one project count
+            // once.
+            let alone = row.number(catalogue::SESSIONS) == Some(values.len() as f64);
+            let over = if alone { "from session to session" } else { "from project to project" };
+            (*values.first()?, *values.last()?, over)
+        }
+        Interval::ThisSessionOnly { lo, hi } => (*lo, *hi, "within this session"),
+        Interval::Student { lo, hi } | Interval::Wider { lo, hi } => (*lo, *hi, "(95 % interval)"),
+    };
+    let lo = kept(run.primary, lo);
+    let hi = kept(run.primary, hi);
+    Some(format!("{} keeps {} to {hi} {over}", row.strategy, lo.trim_end_matches(" %")))
+}
+
+/// The statistical comparison of a row with the whole conversation
+/// (reference §7).
+fn compared_with_full(run: &Evidence<'_>, entry: &Entry) -> Option<String> {
+    let (row, by) = (&entry.row, run.primary);
+    let verdict = row.verdict?;
+    let clusters = row.number(catalogue::N_CLUSTERS)? as u64;
+    let with = counted(clusters, noun(entry.scores.keys().map(|unit| &run.facts[*unit])));
+    let margin = distance(by, run.manifest.margin * by.most());
+    Some(match verdict {
+        AgainstFull::Descriptive => format!("{}: described, not decided.", capital(&with)),
+        AgainstFull::Inferior => format!(
+            "Over {with} it loses more than the margin of {margin} against the whole \
+             conversation{}.",
+            mean_loss(run, row).unwrap_or_default()
+        ),
+        AgainstFull::Undecided => {
+            // Without any spread every difference would be detected, which is not
+            // informative.
+            let informative =
+                row.number(catalogue::MDE).filter(|mde| *mde >= LEAST_SHOWN * by.most());
+            let missed = informative.map(|least| {
+                let least = distance(by, least);
+                format!("; a difference below {least} would be missed more than one time in five")
+            });
+            format!(
+                "Whether it loses more than the margin of {margin} against the whole conversation \
+                 stays open with {with}{}.",
+                missed.unwrap_or_default()
+            )
+        }
+        AgainstFull::ProvisionalNonInferior => format!(
+            "Over {with} it stays within the margin of {margin} of the whole conversation, \
+             provisionally: losses that are rare and heavy could still hide."
+        ),
+        AgainstFull::NonInferior => format!(
+            "Over {with} it is not worse than the whole conversation by more than the margin of \
+             {margin}."
+        ),
+    })
+}
+
+/// The mean loss with its interval: " (3 points; 95 % interval −2 to 8)".
+fn mean_loss(run: &Evidence<'_>, row: &StrategyRow) -> Option<String> {
+    let mean = distance(run.primary, row.number(catalogue::DIFFERENCE_TO_FULL)?);
+    // Losses are shown as positive numbers: the lower bound of the difference is the largest loss.
+    let most = loss(run.primary, row.number(catalogue::DIFFERENCE_TO_FULL_LO)?);
+    let least = loss(run.primary, row.number(catalogue::DIFFERENCE_TO_FULL_HI)?);
+    Some(format!(" ({mean}; 95 % interval {least} to {most})"))
 }
 
 #[cfg(test)]

@@ -543,7 +543,7 @@ fn next_run() {
         let manifest = Manifest { answerer: answerer.into(), ..manifest(&["25%", "200k"]) };
         let primary = Primary::FactsKept;
         let run = Evidence::of(&manifest, primary, table, facts, results, None, None);
-        next::next(&run, &findings(&run)).unwrap_or_else(|| "none".to_owned())
+        super::next_run(&run, &findings(&run)).unwrap_or_else(|| "none".to_owned())
     };
     let ranked = || entry_at(SMALL, "prune", Some(1), &[]);
     check(

@@ -10,12 +10,12 @@ use recap_core::model::{
 
 use super::against_full::{Difference, Margin, judge};
 use super::agent_settings::threshold;
-use super::billing_models::BillingModels;
-use super::bootstrap::blocks;
-use super::cluster::{owner, paired, weighed};
 use super::measures::{MEASURES, WAITS};
+use super::money::BillingModels;
 use super::pooling::{FactsInOrder, these_sessions};
+use super::pooling::{owner, paired, weighed};
 use super::spec::{Basis, Figures, Spec};
+use super::statistics::blocks;
 use super::statistics::{Bounds, Confidence};
 use super::table::{RowKey, RowView, Scores, SeriesHeld, SessionTable};
 

@@ -19,17 +19,17 @@ use recap_core::model::{
     SaverSavings, SessionFacts, ToolCut,
 };
 
-use super::billing_models::BillingModels;
+use super::money::BillingModels;
 use super::money::{AS_BILLED, Account};
 use super::statistics::quantile;
+use super::table::position_of;
 
 /// The row of every token saver, in the order of their names, for each window and billing model.
 pub fn savers(manifest: &Manifest, facts: &[SessionFacts], results: &RunResults) -> Vec<SaverRow> {
     let prices = PriceList::from(&manifest.prices);
     let mut sums: BTreeMap<(String, String, String), Sum> = BTreeMap::new();
     for session in results.iter() {
-        let key = |f: &SessionFacts| (&*f.dataset, &*f.session).cmp(&(session.dataset, session.id));
-        let Ok(at) = facts.binary_search_by(key) else { continue };
+        let Some(at) = position_of(facts, &session) else { continue };
         let cells = session.cells().iter().filter(|cell| cell.key.replicate == 0);
         for cell in cells.filter(|cell| manifest.savers.contains(&cell.key.strategy)) {
             let full = session.cells().iter().find(|other| {

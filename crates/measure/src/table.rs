@@ -4,13 +4,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::ALL;
-use super::asked::kinds_by_dataset;
-use super::billing_models::BillingModels;
-use super::cluster::owner;
 use super::exams::Exams;
+use super::exams::kinds_by_dataset;
 use super::figures::{PackedFigures, averaged};
 use super::measures::{MEASURES, spec_of};
 use super::money;
+use super::money::BillingModels;
+use super::pooling::owner;
 use super::spec::{Basis, CellInput, Contribution, Figures, Pool, Spec};
 use recap_billing::pricing::PriceList;
 use recap_core::model::{
@@ -79,7 +79,7 @@ impl SeriesHeld {
 type Controls<'a> = BTreeMap<&'a str, &'a Cell>;
 
 /// What the cells of a run are measured with.
-struct Setting<'a> {
+struct RunInputs<'a> {
     manifest: &'a Manifest,
     prices: PriceList,
     kinds: BTreeMap<String, BTreeSet<QuestionKind>>,
@@ -98,7 +98,7 @@ impl<'a> SessionTable<'a> {
         billing_models: &'a BillingModels,
         series: SeriesHeld,
     ) -> Self {
-        let setting = Setting {
+        let run = RunInputs {
             manifest,
             prices: PriceList::from(&manifest.prices),
             kinds: kinds_by_dataset(facts),
@@ -107,7 +107,7 @@ impl<'a> SessionTable<'a> {
             series,
         };
         let mut table = SessionTable { facts, rows: BTreeMap::new() };
-        results.iter().for_each(|session| table.add(&setting, &session));
+        results.iter().for_each(|session| table.add(&run, &session));
         table
     }
 
@@ -135,12 +135,9 @@ impl<'a> SessionTable<'a> {
     }
 
     /// Adds the cells of a session to their rows, replicates together.
-    fn add(&mut self, setting: &Setting<'_>, session: &SessionResults<'_>) {
-        let key = |facts: &SessionFacts| {
-            (&*facts.dataset, &*facts.session).cmp(&(session.dataset, session.id))
-        };
-        let position = self.facts.binary_search_by(key).ok();
-        let exams = Exams::of(session.cuts(), setting.manifest);
+    fn add(&mut self, run: &RunInputs<'_>, session: &SessionResults<'_>) {
+        let position = position_of(self.facts, session);
+        let exams = Exams::of(session.cuts(), run.manifest);
         let controls = [FULL, RECORDED].map(|strategy| -> Controls<'_> {
             let cells = session.cells().iter();
             let those = cells.filter(|c| c.key.strategy == strategy && c.rows().is_some());
@@ -151,7 +148,7 @@ impl<'a> SessionTable<'a> {
             let (mut inputs, mut failed) = (Vec::new(), Vec::new());
             for cell in replicates {
                 let found = match position {
-                    Some(at) => setting.input(&self.facts[at], cell, &controls, &exams),
+                    Some(at) => run.input(&self.facts[at], cell, &controls, &exams),
                     None => Err("its session is not among the facts of the run".to_owned()),
                 };
                 match found {
@@ -167,16 +164,16 @@ impl<'a> SessionTable<'a> {
             }
             let row_kind = replicates[0].row_kind;
             let added = Added { position, inputs, failed, row_kind };
-            self.add_replicates(setting, &replicates[0], added);
+            self.add_replicates(run, &replicates[0], added);
         }
     }
 
     /// Adds the replicates of a session to its rows, one for each billing model.
-    fn add_replicates(&mut self, setting: &Setting<'_>, cell: &Cell, added: Added<'_>) {
+    fn add_replicates(&mut self, run: &RunInputs<'_>, cell: &Cell, added: Added<'_>) {
         let Added { position, inputs, failed, row_kind } = added;
         let first: Vec<Contribution> =
             MEASURES.iter().map(|spec| spec.of_session(&inputs)).collect();
-        for (at, billing_model) in setting.billing_models.names().iter().enumerate() {
+        for (at, billing_model) in run.billing_models.names().iter().enumerate() {
             let key = RowKey {
                 dataset: cell.key.dataset.clone(),
                 window: cell.key.window.clone(),
@@ -196,7 +193,7 @@ impl<'a> SessionTable<'a> {
                     Basis::Bill if at > 0 => row.figures[nth].push(&spec.of_session(&inputs)),
                     _ => row.figures[nth].push(&first[nth]),
                 }
-                if let Some(series) = spec.series.filter(|_| setting.series.holds(spec)) {
+                if let Some(series) = spec.series.filter(|_| run.series.holds(spec)) {
                     let each: Vec<Figures> = inputs.iter().map(series).collect();
                     row.series[nth].push_series(&averaged(&each));
                 }
@@ -204,6 +201,12 @@ impl<'a> SessionTable<'a> {
             inputs.iter().for_each(|input| row.describe(input));
         }
     }
+}
+
+/// Position of a session among the facts, which are sorted; `None` if it is not there.
+pub(super) fn position_of(facts: &[SessionFacts], session: &SessionResults<'_>) -> Option<usize> {
+    let key = |of: &SessionFacts| (&*of.dataset, &*of.session).cmp(&(session.dataset, session.id));
+    facts.binary_search_by(key).ok()
 }
 
 /// The replicates of a session under a strategy at a window.
@@ -217,7 +220,7 @@ struct Added<'a> {
     row_kind: RowKind,
 }
 
-impl Setting<'_> {
+impl RunInputs<'_> {
     /// The cell with its facts, billed as the first billing model is, if it reached its end and
     /// fits the facts.
     fn input<'s>(
@@ -283,7 +286,7 @@ impl TableRow {
 
     /// The role of the row, with all of its cells known.
     pub fn row_kind(&self) -> RowKind {
-        settled(self.row_kind, &self.replies)
+        row_kind_with(self.row_kind, &self.replies)
     }
 
     /// The contribution of each of its sessions to a measure.
@@ -394,12 +397,12 @@ impl<'a> RowView<'a> {
     /// The role of the row, with all of its cells known.
     pub fn row_kind(&self) -> RowKind {
         let last = self.rows.last().map_or(RowKind::Ranked, |row| row.row_kind);
-        settled(last, &self.replies())
+        row_kind_with(last, &self.replies())
     }
 }
 
 /// The role of a row with these replies of its compactor.
-fn settled(row_kind: RowKind, replies: &UnusableReplies) -> RowKind {
+fn row_kind_with(row_kind: RowKind, replies: &UnusableReplies) -> RowKind {
     let too_many = row_kind == RowKind::Ranked && replies.are_too_many();
     if too_many { RowKind::Unusable } else { row_kind }
 }

@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use super::spec::Compute;
+use super::spec::{Basis, Compute, Contribution, Pool};
 use super::testkit::{absent, cell, close, facts, input, run, run_at, warnings};
 use super::*;
 use recap_core::model::{

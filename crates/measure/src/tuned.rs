@@ -49,9 +49,10 @@ pub(super) fn tuned(
         .collect();
     let frontier: Vec<bool> = settings.iter().map(|one| is_on_frontier(one, &settings)).collect();
     settings.iter_mut().zip(frontier).for_each(|(one, is)| one.frontier = is);
-    let (recommended, because) = match choosing.is_empty() || held_back.is_empty() {
-        true => (AUTHOR, "one project or session alone cannot be divided".to_owned()),
-        false => recommended(&settings),
+    let (recommended, because) = if choosing.is_empty() || held_back.is_empty() {
+        (AUTHOR, "one project or session alone cannot be divided".to_owned())
+    } else {
+        recommended(&settings)
     };
     let sides = [&choosing, &held_back].map(|half| TunedSessions {
         sessions: half.iter().map(Vec::len).sum(),

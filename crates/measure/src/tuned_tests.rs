@@ -7,7 +7,7 @@ type Told = (f64, (f64, f64), f64);
 
 /// A search over `author` and others, with what every session tells of each; sessions of equal
 /// size take turns, the first one chooses.
-fn search(others: usize, told: impl Fn(usize, usize) -> Told, sessions: usize) -> Tuned {
+fn search(others: usize, figures_of: impl Fn(usize, usize) -> Told, sessions: usize) -> Tuned {
     let names: Vec<String> = (0..=others).map(|at| format!("x{at}")).collect();
     let strategies =
         names.iter().map(|name| Provenance { name: name.clone(), hash: String::new() });
@@ -22,7 +22,7 @@ fn search(others: usize, told: impl Fn(usize, usize) -> Told, sessions: usize) -
     let facts: Vec<SessionFacts> =
         (0..sessions).map(|at| facts(&format!("s{at:02}")).requests(&[100]).build()).collect();
     let row = |setting: usize, unit: usize| {
-        let (usd, (kept, of), refused) = told(setting, unit);
+        let (usd, (kept, of), refused) = figures_of(setting, unit);
         let figure = |measure: &&Measure| match measure.id {
             "cost_usd_refetch" => Some(usd).filter(|usd| usd.is_finite()),
             "references" => Some(of),
@@ -49,14 +49,14 @@ fn search(others: usize, told: impl Fn(usize, usize) -> Told, sessions: usize) -
 fn shares_are_of_all_facts_and_bills_are_sums() {
     // Sessions 0 and 2 choose. Of 4 and 6 facts the author keeps 4 and 6, the other 3 and 3: 0.6;
     // dollars are 2 + 4 against 1 + 3: a saving of 1 − 4/6.
-    let told = |setting: usize, unit: usize| match (setting, unit) {
+    let figures_of = |setting: usize, unit: usize| match (setting, unit) {
         (0, 0) => (2.0, (4.0, 4.0), 0.0),
         (0, 2) => (4.0, (6.0, 6.0), 0.0),
         (1, 0) => (1.0, (3.0, 4.0), 0.0),
         (1, 2) => (3.0, (3.0, 6.0), 0.0),
         _ => (1.0, (1.0, 1.0), 0.0),
     };
-    let found = search(1, told, 4);
+    let found = search(1, figures_of, 4);
     let own = &found.settings[1].choosing;
     assert_eq!((own.usd, own.facts, own.kept.unwrap().value), (Some(4.0), 10.0, 0.6));
     assert!((own.saving.unwrap().value - 1.0 / 3.0).abs() < 1e-12);
@@ -69,12 +69,12 @@ fn shares_are_of_all_facts_and_bills_are_sums() {
 fn only_what_is_admissible_on_both_halves_is_recommended() {
     // Twelve sessions: six choose, six judge. 1 is cheap and refused once, 2 is dearer, 3 has no
     // price in one session of those that judge and the same bill elsewhere, 4 is cheaper.
-    let told = |setting: usize, unit: usize| {
+    let figures_of = |setting: usize, unit: usize| {
         let usd = [2.0, 1.0, 2.5, 2.0, 1.5][setting];
         let refused = f64::from(u8::from(setting == 1 && unit == 0));
         (usd, (9.0, 10.0), refused)
     };
-    let found = search(4, told, 12);
+    let found = search(4, figures_of, 12);
     let admissions: Vec<Admission> =
         found.settings.iter().map(|one| one.choosing.admission).collect();
     use Admission::{Admissible, Dearer, Refused};
@@ -124,11 +124,11 @@ fn loss_within_its_interval_is_admitted_up_to_the_margin() {
 #[test]
 fn session_without_price_counts_for_no_setting() {
     // Session 0 has no price under the other setting: its $2 of the author's do not count.
-    let told = |setting: usize, unit: usize| {
+    let figures_of = |setting: usize, unit: usize| {
         let usd = if setting == 1 && unit == 0 { f64::NAN } else { 2.0 };
         (usd, (1.0, 1.0), 0.0)
     };
-    assert_eq!(search(1, told, 4).settings[0].choosing.usd, Some(2.0));
+    assert_eq!(search(1, figures_of, 4).settings[0].choosing.usd, Some(2.0));
     let none = search(1, |_, _| (f64::NAN, (1.0, 1.0), 0.0), 4);
     assert_eq!(none.settings[0].choosing.admission, Admission::Unpriced);
     assert_eq!(none.because, "with them a price is not known");

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use recap_billing::pricing::PriceList;
 use recap_core::model::{
-    Absent, Bill, BillErrors, Finding, RECORDED, RowKind, SessionFacts, StrategyRow, Value,
+    Absent, Bill, BillErrors, Cell, Finding, RECORDED, RowKind, SessionFacts, StrategyRow, Value,
     catalogue,
 };
 use recap_core::text::{counted, form_for, grouped};
@@ -61,10 +61,7 @@ fn unpriced(run: &Evidence<'_>) -> Vec<Finding> {
         return Vec::new();
     }
     let leads = |bill: &Arc<Bill>| models.contains(&bill.model);
-    let led = run.results.iter().filter(|session| {
-        let rows = session.cells().iter().filter_map(|cell| cell.rows());
-        rows.flat_map(|rows| &rows.bills).any(leads)
-    });
+    let led = run.results.iter().filter(|session| bills(session.cells()).any(leads));
     let (led, sessions) = (led.count(), run.results.iter().count());
     let unknown = if led == sessions {
         ", so nor is the bill".to_owned()
@@ -78,6 +75,11 @@ fn unpriced(run: &Evidence<'_>) -> Vec<Finding> {
         models.join(", ")
     );
     vec![Finding::problem("unpriced", text).changing_figures(true)]
+}
+
+/// The bills of these cells.
+fn bills(cells: &[Cell]) -> impl Iterator<Item = &Arc<Bill>> {
+    cells.iter().filter_map(Cell::rows).flat_map(|rows| &rows.bills)
 }
 
 /// Rows whose bill lacks the storage of explicit caches.
@@ -110,8 +112,7 @@ fn default_model(run: &Evidence<'_>) -> Vec<Finding> {
     let mut billed_as = BTreeSet::new();
     for facts in run.facts.iter().filter(|facts| facts.model.is_none()) {
         let Some(session) = run.results.get(&facts.dataset, &facts.session) else { continue };
-        let rows = session.cells().iter().filter_map(|cell| cell.rows());
-        let bills = rows.flat_map(|rows| &rows.bills).filter(|bill| bill.billed_as == RECORDED);
+        let bills = bills(session.cells()).filter(|bill| bill.billed_as == RECORDED);
         let models: BTreeSet<String> = bills.map(|bill| bill.model.clone()).collect();
         sessions += usize::from(!models.is_empty());
         billed_as.extend(models);

@@ -10,7 +10,7 @@ use recap_core::text::{counted, form_for, grouped};
 use recap_core::wording::number::percent;
 
 use super::{Check, Evidence};
-use crate::cluster;
+use crate::pooling;
 
 pub(super) const FINDINGS: &[Check] = &[few_units, counts, left_out];
 
@@ -53,7 +53,7 @@ fn few_clusters(run: &Evidence<'_>) -> Option<String> {
         }
         _ => return None,
     };
-    let noun = cluster::noun(run.scored().into_iter());
+    let noun = pooling::noun(run.scored().into_iter());
     Some(format!("{}: {allows}", counted(run.clusters(), noun)))
 }
 

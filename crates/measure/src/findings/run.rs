@@ -1,13 +1,31 @@
-//! Findings on whether everything ran.
+//! Findings on whether everything ran: cells; what the answerer, the judge and the compactor did,
+//! and what scores can show without them (reference §6 and §7); compactions without effect.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use recap_core::model::Finding;
-use recap_core::text::counted;
+use super::{Check, Evidence, among_cells, joined};
+use crate::measures::requests::longest_run;
+use crate::rows::Entry;
+use recap_core::model::{
+    Answer, Cell, CompactionRow, Fallbacks, Finding, NoGrade, Primary, QuestionRow, RowKind,
+    Source, StrategyRow, TRUSTED_FALSE_ACCEPTS, TRUSTED_KAPPA, Verdict, is_of_size,
+};
+use recap_core::text::{counted, form_for, grouped};
+use recap_core::wording::number::percent;
 
-use super::{Check, Evidence};
-
-pub(super) const FINDINGS: &[Check] = &[incomplete, failed_cells, notice];
+pub(super) const FINDINGS: &[Check] = &[
+    incomplete,
+    failed_cells,
+    notice,
+    judges_disagree,
+    ungraded,
+    unrecovered,
+    unchecked,
+    offline_roles,
+    uncalibrated,
+    unusable_replies,
+    idle_compactions,
+];
 
 /// An interrupted run.
 fn incomplete(run: &Evidence<'_>) -> Vec<Finding> {
@@ -37,6 +55,359 @@ fn failed_cells(run: &Evidence<'_>) -> Vec<Finding> {
 /// Messages from reading the inputs or from calling models.
 fn notice(run: &Evidence<'_>) -> Vec<Finding> {
     run.manifest.warnings.iter().map(|text| Finding::problem("notice", text)).collect()
+}
+
+/// Largest number of reasons in a report.
+const REASONS: usize = 5;
+/// Share of ungraded answers from which a figure is questioned (how-it-works §41).
+const QUESTIONED: f64 = 0.05;
+/// The result of `recap judge calibrate` for the judge without a model;
+/// `tests/suite/judge_real.rs` measures it again.
+const UNTRUSTED: &str = "the offline judge accepts too many answers that people find wrong (`recap \
+                         judge calibrate`)";
+
+/// What is known where nobody answers.
+const UNANSWERED: &str = "no model answers the questions: one counts where one of the three best \
+                          passages of the context still states its answer, which ranks strategies \
+                          and says nothing of what a model answers";
+
+impl Evidence<'_> {
+    /// This weight where answers rank, else none.
+    fn where_asked(&self, weight: f64) -> f64 {
+        if self.primary == Primary::Continuity { weight } else { 0.0 }
+    }
+}
+
+/// Judges that contradict each other, so that not all can be right.
+fn judges_disagree(run: &Evidence<'_>) -> Vec<Finding> {
+    let panel = run.panel.filter(|panel| panel.is_doubtful());
+    let Some((panel, kappa)) = panel.and_then(|panel| Some((panel, panel.kappa?))) else {
+        return Vec::new();
+    };
+    let text = format!(
+        "the judges disagree: kappa {kappa:.2} between {} on {}, below {TRUSTED_KAPPA}; scores depend \
+         on who grades",
+        panel.judges[..2].join(" and "),
+        counted(panel.both, "answer")
+    );
+    let found = Finding::problem("judges_disagree", text).changing_figures(true);
+    vec![found.weighing(run.where_asked(0.95))]
+}
+
+/// What a role without a model leaves open.
+fn offline_roles(run: &Evidence<'_>) -> Vec<Finding> {
+    let mut found = Vec::new();
+    found.extend(no_answers_or_grades(run));
+    let texts = [offline_summaries(run), paraphrased(run), sentences_unread(run)];
+    found.extend(texts.into_iter().flatten().map(|text| Finding::limit("offline_roles", text)));
+    found
+}
+
+/// What scores without an answerer or a judge can show.
+fn no_answers_or_grades(run: &Evidence<'_>) -> Option<Finding> {
+    let manifest = run.manifest;
+    let text = match (manifest.answered_by(), manifest.graded_by()) {
+        _ if !run.asks() => return None,
+        (Source::Model, Source::Model) => return None,
+        (Source::Model, Source::Lexical) => format!(
+            "what {} answers is graded offline, by words: what is right in other words may count as \
+             wrong; {UNTRUSTED}; `recap judge RUN --judge MODEL` has the same answers graded by a \
+             model",
+            manifest.answerer
+        ),
+        (Source::Lexical, _) => UNANSWERED.to_owned(),
+    };
+    Some(Finding::limit("offline_roles", text).weighing(run.where_asked(0.6)))
+}
+
+/// Strategies whose summaries a model should write, where none does.
+fn offline_summaries(run: &Evidence<'_>) -> Option<String> {
+    let rows = run.rows.iter().filter(|e| e.row.row_kind == RowKind::OfflineSummary);
+    let names: BTreeSet<&str> = rows.map(|e| e.row.strategy.as_str()).collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "offline summaries, not ranked: {}. Their summaries come from the {} compactor, so \
+             these rows measure it and not the strategy",
+            Vec::from_iter(names).join(", "),
+            run.manifest.compactor
+        )
+    })
+}
+
+/// Summaries in a model's own words, which a comparison of words may not recognise.
+fn paraphrased(run: &Evidence<'_>) -> Option<String> {
+    let manifest = run.manifest;
+    let has_models = [manifest.answered_by(), manifest.graded_by()] == [Source::Model; 2];
+    let strategies = summed_up(run).filter(|_| !has_models && run.asks())?;
+    Some(format!(
+        "{} writes summaries in its own words, and words are compared without a model: what is said \
+         otherwise counts as lost, so the scores of {strategies} are too low rather than too high",
+        manifest.compactor
+    ))
+}
+
+/// Rows at whose cuts a model's sentences count as kept where they hold the
+/// identifiers and the words around them.
+fn sentences_unread(run: &Evidence<'_>) -> Option<String> {
+    let strategies = summed_up(run).filter(|_| run.primary == Primary::FactsKept)?;
+    Some(format!(
+        "{} wrote the summaries of {strategies}: a fact counts as kept where its identifier stands \
+         among its own words, so a sentence that denies it or takes another subject may count too \
+         (in a trial 0.83 and 0.44 of the facts)",
+        run.manifest.compactor
+    ))
+}
+
+/// The strategies for which a model wrote summaries, in a whole session or at a cut.
+fn summed_up(run: &Evidence<'_>) -> Option<String> {
+    if run.manifest.compacted_by() == Source::Lexical {
+        return None;
+    }
+    let mut names = among_cells(run.results, |cell| {
+        let rows = cell.rows().filter(|_| cell.row_kind != RowKind::Control);
+        let wrote = rows.is_some_and(|rows| rows.compactions.iter().any(|c| c.model_calls > 0));
+        wrote.then(|| cell.key.strategy.clone()).into_iter().collect()
+    });
+    for session in run.results.iter() {
+        let rows = session.cuts().iter().flat_map(|cut| &cut.rows);
+        let wrote = rows.filter(|row| row.exam().is_some_and(|exam| !exam.replies.is_empty()));
+        names.extend(wrote.map(|row| row.strategy.clone()));
+    }
+    (!names.is_empty()).then(|| Vec::from_iter(names).join(", "))
+}
+
+/// A model that grades, whose error was not measured.
+fn uncalibrated(run: &Evidence<'_>) -> Vec<Finding> {
+    if run.manifest.graded_by() == Source::Lexical || !run.asks() {
+        return Vec::new();
+    }
+    let judges: String = run.manifest.judges().map(|judge| format!(" --judge {judge}")).collect();
+    let text = format!(
+        "the judge {} is not calibrated by this run, so how often it is wrong is not known: `recap \
+         judge calibrate FILE{judges}` measures it on answers that people graded; it may be trusted \
+         from kappa {TRUSTED_KAPPA} on and below {} of wrong answers accepted, by the upper bound",
+        run.manifest.judge,
+        percent(TRUSTED_FALSE_ACCEPTS)
+    );
+    vec![Finding::limit("uncalibrated", text).weighing(run.where_asked(0.5))]
+}
+
+/// Numbers of answers by question: the position of its session, and its own.
+type Answers = BTreeMap<(usize, u32), usize>;
+
+/// Answers without a grade for one reason.
+struct Ungraded {
+    reason: NoGrade,
+    missing: Answers,
+}
+
+/// Answers without a grade, by reason (reference §5). Answers that cannot be
+/// graded are distinguished from occasional failures of a model.
+fn ungraded(run: &Evidence<'_>) -> Vec<Finding> {
+    let mut asked = Answers::new();
+    let mut reasons: BTreeMap<String, Ungraded> = BTreeMap::new();
+    for (at, session) in run.results.iter().enumerate() {
+        for row in session.cells().iter().flat_map(questions) {
+            let question = (at, row.question);
+            *asked.entry(question).or_default() += 1;
+            if let Some(Verdict::Unscored(reason)) = row.verdict() {
+                let of_reason = reasons.entry(reason.to_string());
+                let of_reason = of_reason.or_insert_with(|| Ungraded {
+                    reason: reason.clone(),
+                    missing: Answers::new(),
+                });
+                *of_reason.missing.entry(question).or_default() += 1;
+            }
+        }
+    }
+    let answers: usize = asked.values().sum();
+    let number = |of: &Ungraded| of.missing.values().sum::<usize>();
+    let found = |missing: usize, text: String| {
+        let questioned = missing as f64 > QUESTIONED * answers as f64;
+        let found = Finding::problem("ungraded", text).changing_figures(questioned);
+        found.weighing(if questioned { run.where_asked(0.8) } else { 0.0 })
+    };
+    let mut reasons: Vec<Ungraded> = reasons.into_values().collect();
+    // The sort is stable: reasons with equal numbers keep their alphabetical
+    // order.
+    reasons.sort_by_key(|of| std::cmp::Reverse(number(of)));
+    let uneven = reasons.iter().any(|of| !of.is_throughout(&asked));
+    let (first, others) = reasons.split_at(reasons.len().min(REASONS));
+    let mut all: Vec<Finding> =
+        first.iter().map(|of| found(number(of), of.sentence(&asked))).collect();
+    if !others.is_empty() {
+        let missing = others.iter().map(number).sum();
+        let text = format!(
+            "{missing} of {} {} missing or not graded for {}: see questions.csv",
+            counted(answers, "answer"),
+            form_for(missing, "is", "are"),
+            counted(others.len(), "other reason")
+        );
+        all.push(found(missing, text));
+    }
+    if uneven {
+        let text = "what is not answered or not graded counts neither as right nor as wrong: scores \
+                    of different strategies rest on somewhat different questions";
+        all.push(Finding::problem("ungraded", text));
+    }
+    all
+}
+
+impl Ungraded {
+    /// Whether all answers to the questions concerned are affected; `asked` has the number of
+    /// answers to each question.
+    fn is_throughout(&self, asked: &Answers) -> bool {
+        self.missing.iter().all(|(question, n)| asked[question] == *n)
+    }
+
+    /// For example "no answer came 3 of 8 times, to 2 of 4 questions: the model refused".
+    fn sentence(&self, asked: &Answers) -> String {
+        let missing: usize = self.missing.values().sum();
+        let answers: usize = asked.values().sum();
+        let questions = counted(asked.len(), "question");
+        let concerned = format!("to {} of {questions}", self.missing.len());
+        // The sentence has the words that stand before the reasons of these two.
+        let why = match &self.reason {
+            NoGrade::NotAnswered(why) => {
+                let times = counted(answers, "time");
+                return format!("no answer came {missing} of {times}, {concerned}: {why}");
+            }
+            NoGrade::Judge(reply) => reply.to_string(),
+            reason => reason.to_string(),
+        };
+        let are = form_for(missing, "is", "are");
+        format!("{missing} of {}, {concerned}, {are} not graded: {why}", counted(answers, "answer"))
+    }
+}
+
+/// Missing searches and answers with a recovery channel. Answers that cannot be
+/// graded are already reported elsewhere.
+fn unrecovered(run: &Evidence<'_>) -> Vec<Finding> {
+    let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
+    let mut answers = 0_usize;
+    for session in run.results.iter() {
+        let rows = session.cells().iter().flat_map(questions);
+        for recovered in rows.filter_map(|row| row.recovered.as_ref()) {
+            answers += 1;
+            if let Answer::Nothing(why) = &recovered.answered.answer {
+                *reasons.entry(why.to_string()).or_default() += 1;
+            }
+        }
+    }
+    let mut reasons = Vec::from_iter(reasons);
+    reasons.sort_by_key(|(_, missing)| std::cmp::Reverse(*missing));
+    let text = |(reason, missing)| {
+        let times = counted(answers, "time");
+        format!("no answer came {missing} of {times} with a recovery channel: {reason}")
+    };
+    let texts = reasons.into_iter().take(REASONS).map(text);
+    texts.map(|text| Finding::problem("ungraded", text).changing_figures(true)).collect()
+}
+
+/// Facts at cuts on whose statements the judge gave no usable reply.
+fn unchecked(run: &Evidence<'_>) -> Vec<Finding> {
+    let (mut facts, mut cuts) = (0, 0);
+    for session in run.results.iter() {
+        let rows = session.cuts().iter().flat_map(|cut| &cut.rows);
+        for count in rows.filter_map(|row| Some(row.exam()?.unchecked as usize)) {
+            facts += count;
+            cuts += usize::from(count > 0);
+        }
+    }
+    if cuts == 0 {
+        return Vec::new();
+    }
+    let text = format!(
+        "the judge gave no usable reply on what was written at {}: {} there {} by the rule of \
+         words; --resume asks again",
+        counted(cuts, "cut"),
+        counted(facts, "fact"),
+        form_for(facts, "counts as carried", "count as carried")
+    );
+    vec![Finding::problem("ungraded", text).changing_figures(true)]
+}
+
+/// Every answer to a question in a cell.
+fn questions(cell: &Cell) -> &[QuestionRow] {
+    cell.rows().map_or(&[], |rows| &rows.questions)
+}
+
+/// Number of successive idle compactions from which they are a finding.
+const IDLE: u64 = 2;
+
+/// Unusable replies of the compactor: first those that leave rows without a rank.
+fn unusable_replies(run: &Evidence<'_>) -> Vec<Finding> {
+    let bad = run.rows.iter().filter(|entry| entry.replies.unusable > 0);
+    let (unranked, ranked): (Vec<&Entry>, Vec<&Entry>) =
+        bad.partition(|entry| entry.row.row_kind == RowKind::Unusable);
+    let found = |rows: Vec<&Entry>, says: &str| {
+        let each: Vec<_> = rows.iter().map(|entry| (&entry.row, replies(entry))).collect();
+        let text = format!("{says}: {}", joined(&each));
+        (!rows.is_empty()).then(|| Finding::problem("unusable_replies", text))
+    };
+    let too_many = "too many replies of the compactor were unusable, so these rows are not ranked, \
+                    whatever their fallback kept";
+    let unranked = found(unranked, too_many).map(|found| found.changing_figures(true));
+    let ranked = found(ranked, "some replies of the compactor were unusable");
+    [unranked, ranked].into_iter().flatten().collect()
+}
+
+/// For example " 3 of 40 (2 empty, 1 refused), falling back 1 of 9 times".
+fn replies(entry: &Entry) -> String {
+    let found = &entry.replies;
+    let reasons = found.reasons.iter();
+    let reasons = reasons.map(|(reason, n)| format!("{} {}", grouped(*n), reason.words()));
+    let reasons = reasons.collect::<Vec<String>>().join(", ");
+    let Fallbacks { asked, fell_back } = found.fallbacks;
+    let fell_back = match fell_back {
+        0 => String::new(),
+        times => format!(", falling back {} of {} times", grouped(times), grouped(asked)),
+    };
+    let (unusable, replies) = (grouped(found.unusable), grouped(found.replies));
+    format!(" {unusable} of {replies} ({reasons}){fell_back}")
+}
+
+/// Strategies that compact repeatedly and free almost nothing: first those whose
+/// trigger is a size that they never get below, then the others.
+fn idle_compactions(run: &Evidence<'_>) -> Vec<Finding> {
+    let found = |by_size: bool| {
+        let rows = idle_runs(run, |row| is_of_size(&row.trigger) == by_size);
+        let why = match (by_size, rows.len()) {
+            (_, 0) => return None,
+            (true, 1) => "it triggers again at once and frees almost nothing",
+            (true, _) => "they trigger again at once and free almost nothing",
+            (false, _) => "each time the cache breaks for next to nothing",
+        };
+        let each = joined(&rows);
+        let text = format!("compactions freed less than 5 % of the context: {each}; {why}");
+        Some(Finding::problem("idle_compactions", text))
+    };
+    [found(true), found(false)].into_iter().flatten().collect()
+}
+
+/// The rows concerned, each with the largest number of successive idle
+/// compactions in a cell, of stages with such a trigger.
+fn idle_runs<'a>(
+    run: &Evidence<'a>,
+    counts: impl Fn(&CompactionRow) -> bool,
+) -> Vec<(&'a StrategyRow, String)> {
+    let mut longest: BTreeMap<(String, String), u64> = BTreeMap::new();
+    for session in run.results.iter() {
+        for cell in session.cells() {
+            let rows = cell.rows().into_iter().flat_map(|rows| &rows.compactions);
+            let own = longest_run(rows.filter(|row| !row.at_end && counts(row)));
+            if own >= IDLE {
+                let key = (cell.key.strategy.clone(), cell.key.window.clone());
+                let known = longest.entry(key).or_default();
+                *known = own.max(*known);
+            }
+        }
+    }
+    let of = |entry: &'a Entry| {
+        let times = longest.get(&(entry.row.strategy.clone(), entry.row.window.clone()))?;
+        Some((&entry.row, format!(" {times} times in a row")))
+    };
+    run.strategies().filter_map(of).collect()
 }
 
 #[cfg(test)]
@@ -72,6 +443,251 @@ mod tests {
             [
                 ("two lines", warned(&["2 lines were left out", "a call took long"])),
                 ("nothing", warned(&[])),
+            ],
+        );
+    }
+}
+
+#[cfg(test)]
+mod roles_tests {
+    use super::super::tests::{check, of_run};
+    use crate::measure;
+    use crate::testkit::{self, CellBuilder, cell, facts, manifest, vote};
+    use recap_core::model::{
+        Answer, Cell, CellOutcome, CellRows, Cut, CutExam, CutOutcome, CutRow, Finding, Manifest,
+        NoGrade, NoReply, Primary, QuestionKind, RowKind, RunResults, SessionFacts, Source,
+        Verdict,
+    };
+
+    /// A session in which so many facts are asked at request 1.
+    fn asking(questions: usize) -> SessionFacts {
+        let session = facts("s").requests(&[1_000, 2_000]);
+        (0..questions).fold(session, |s, _| s.question(QuestionKind::Fact, 1, 3_000)).build()
+    }
+
+    fn answers(strategy: &str, outcomes: &str) -> CellBuilder {
+        let cell = cell("s", strategy).sent(&[1_000, 500]).compaction(1_000, 500);
+        cell.snapshot(1, 1).answers(outcomes)
+    }
+
+    fn full(outcomes: &str) -> Cell {
+        let cell = cell("s", "full").control().sent(&[1_000, 2_000]);
+        cell.snapshot(1, 0).answers(outcomes).build()
+    }
+
+    /// A cell for which a model wrote the summary.
+    fn summed_up(strategy: &str, outcomes: &str) -> Cell {
+        answers(strategy, outcomes).with_compaction(|row| row.model_calls = 1).build()
+    }
+
+    fn rows(cell: &mut Cell) -> &mut CellRows {
+        let CellOutcome::Done(rows) = &mut cell.outcome else { unreachable!() };
+        rows
+    }
+
+    /// A run with this compactor, answerer and judge.
+    fn found(roles: [&str; 3], facts: SessionFacts, cells: Vec<Cell>) -> Vec<Finding> {
+        let [compactor, answerer, judge] = roles.map(str::to_owned);
+        let mut manifest = Manifest { compactor, answerer, judge, ..manifest(&["25%"]) };
+        if (manifest.answered_by(), manifest.graded_by()) == (Source::Model, Source::Model) {
+            manifest.source = Source::Model;
+        }
+        measure(manifest, "d".into(), vec![facts], RunResults::new(cells, [])).findings
+    }
+
+    const OFFLINE: [&str; 3] = ["offline"; 3];
+    const MODELS: [&str; 3] = ["openai/c", "openai/a", "openai/j"];
+
+    #[test]
+    fn uncalibrated() {
+        let idle = || vec![cell("s", "x").sent(&[1_000, 500]).build()];
+        let panel = ["offline", "offline", "openai/j + offline"];
+        check(
+            "uncalibrated",
+            [
+                ("two judges", found(panel, asking(2), vec![full("RR")])),
+                ("no model grades", found(OFFLINE, asking(2), vec![full("RR")])),
+                ("nothing is asked", found(MODELS, asking(0), idle())),
+            ],
+        );
+    }
+
+    #[test]
+    fn offline_roles() {
+        let of = |roles, cells: Vec<Cell>| found(roles, asking(2), cells);
+        let both = || vec![full("RR"), summed_up("sum", "RR")];
+        let unasked = || {
+            let mut cell = summed_up("sum", "RR");
+            rows(&mut cell).questions.clear();
+            found(["openai/c", "offline", "offline"], asking(0), vec![cell])
+        };
+        let control = Cell { row_kind: RowKind::Control, ..summed_up("recorded", "RR") };
+        let unwritten = vec![full("RR"), answers("mask", "RR").build(), control];
+        let offline = answers("continuation", "RR").offline_summary().build();
+        check(
+            "offline_roles",
+            [
+                ("no model in any role", of(OFFLINE, vec![full("RR"), offline])),
+                ("a compactor alone", of(["openai/c", "offline", "offline"], both())),
+                (
+                    "a compactor that wrote nothing",
+                    of(["openai/c", "offline", "offline"], unwritten),
+                ),
+                ("no judge", of(["openai/c", "openai/a", "offline"], both())),
+                ("models in all roles", of(MODELS, both())),
+                ("nothing is asked", unasked()),
+                ("facts at cuts", of_cut("openai/c", cut(0))),
+                ("facts at cuts, no compactor", of_cut("offline", cut(0))),
+            ],
+        );
+    }
+
+    /// A cut at which the compactor replied once and left so many facts unchecked.
+    fn cut(unchecked: u32) -> Cut {
+        let mut exam = CutExam::of_states(8_000, 3_000, Vec::new());
+        (exam.replies, exam.unchecked) = (vec![testkit::reply(0, 0)], unchecked);
+        let outcome = CutOutcome::Done(Box::new(exam));
+        let (strategy, row_kind) = ("sum".into(), RowKind::Ranked);
+        testkit::cut("s", Vec::new(), vec![CutRow { strategy, replicate: 0, row_kind, outcome }])
+    }
+
+    fn of_cut(compactor: &str, cut: Cut) -> Vec<Finding> {
+        let manifest = Manifest { compactor: compactor.into(), ..manifest(&["25%"]) };
+        let results = RunResults::new([], [cut]);
+        of_run(&manifest, Primary::FactsKept, &[], &[], &results)
+    }
+
+    #[test]
+    fn judges_disagree() {
+        let cast = |mut cell: Cell, votes: [&str; 2]| {
+            for (row, votes) in rows(&mut cell).questions.iter_mut().zip(votes) {
+                vote(&mut row.answered.as_mut().unwrap().judgement, votes);
+            }
+            cell
+        };
+        let of = |first, second| {
+            let cells = vec![cast(full("RR"), first), cast(summed_up("sum", "RR"), second)];
+            found(["offline", "openai/x", "a + b + c"], asking(2), cells)
+        };
+        check(
+            "judges_disagree",
+            [
+                // Under each strategy they agree on one of two answers: so would chance.
+                ("on half of the answers", of(["rr", "rwr"], ["ww", "wrw"])),
+                ("on no answer", of(["rr", "rr"], ["ww", "rr"])),
+            ],
+        );
+    }
+
+    /// A cell whose first answers have these reasons for no grade.
+    fn unscored(questions: usize, reasons: &[&str]) -> Cell {
+        let mut cell = summed_up("sum", &"R".repeat(questions));
+        for (row, reason) in rows(&mut cell).questions.iter_mut().zip(reasons) {
+            let verdict = &mut row.answered.as_mut().unwrap().judgement.verdict;
+            *verdict = Verdict::Unscored(NoGrade::from((*reason).to_owned()));
+        }
+        cell
+    }
+
+    #[test]
+    fn ungraded() {
+        let of = |questions, cells| found(MODELS, asking(questions), cells);
+        let both = |reason| of(2, vec![full("RR"), unscored(2, &[reason])]);
+        let eight = ["zeal", "zeal", "e", "d", "c", "b", "a", "f"];
+        let searching = || answers("x", "rr").recovers("ru", &[(1, 10), (0, 0)]).build();
+        let mut refused = searching();
+        let recovered = rows(&mut refused).questions[1].recovered.as_mut().unwrap();
+        recovered.answered.answer = Answer::Nothing(NoReply::Refused.into());
+        let rare = vec![full(&"R".repeat(20)), unscored(20, &["zeal", "zeal"])];
+        check(
+            "ungraded",
+            [
+                ("under each strategy", of(2, vec![full("uR"), summed_up("sum", "uR")])),
+                ("under one", of(2, vec![full("RR"), summed_up("sum", "uR")])),
+                ("a twentieth of the answers", of(20, rare)),
+                ("no answer", both("not answered: the model refused")),
+                ("no grade", both("not graded: the model refused")),
+                ("seven reasons", of(8, vec![unscored(8, &eight)])),
+                ("nobody could grade a search", of(2, vec![full("RR"), searching()])),
+                ("no answer from a search", of(2, vec![full("RR"), refused])),
+                ("facts that no judge checked", of_cut("openai/c", cut(3))),
+                ("all graded", of(2, vec![full("RR"), summed_up("sum", "RR")])),
+            ],
+        );
+    }
+}
+
+#[cfg(test)]
+mod compactor_tests {
+    use super::super::tests::check;
+    use crate::testkit::{CellBuilder, cell, facts, reply, run, run_at, unusable};
+    use recap_core::model::{Finding, ReplyFacts, Unusable};
+
+    fn found(cells: Vec<CellBuilder>) -> Vec<Finding> {
+        let cells = cells.into_iter().map(CellBuilder::build).collect();
+        run(vec![facts("s").requests(&[100]).build()], cells).findings
+    }
+
+    fn replied(name: &str, replies: &[ReplyFacts]) -> CellBuilder {
+        cell("s", name).sent(&[100]).compaction(1_000, 100).replies(replies)
+    }
+
+    #[test]
+    fn unusable_replies() {
+        // Forty replies, of which eight are empty and four are equal.
+        let empty = (0..8).map(|at| unusable(at, Unusable::Empty));
+        let same = (8..12).map(|at| reply(at, 99));
+        let bad: Vec<_> = empty.chain(same).chain((12..40).map(|at| reply(at, at))).collect();
+        let one: Vec<_> =
+            (1..40).map(|at| reply(at, at)).chain([unusable(0, Unusable::Refused)]).collect();
+        let five_words = |input| ReplyFacts {
+            written: 6,
+            unusable: Some(Unusable::TooShort),
+            ..reply(input, 5)
+        };
+        let short: Vec<_> = (0..4).map(five_words).collect();
+        check(
+            "unusable_replies",
+            [
+                ("12 of 40", found(vec![replied("continuation", &bad)])),
+                (
+                    "1 of 40, and of an offline summary 12 of 40",
+                    found(vec![replied("a", &one), replied("b", &bad).offline_summary()]),
+                ),
+                ("the same five words each time", found(vec![replied("continuation", &short)])),
+                ("none", found(vec![replied("a", &[reply(1, 1)])])),
+            ],
+        );
+    }
+
+    /// A strategy with that many successive compactions that free one per cent.
+    fn idling(name: &str, trigger: &str, times: usize) -> CellBuilder {
+        (0..times).fold(cell("s", name).sent(&[100]), |cell, _| {
+            cell.compaction(100, 99).with_compaction(|row| row.trigger = trigger.into())
+        })
+    }
+
+    #[test]
+    fn idle_compactions() {
+        let at = |name: &str, label: &str, times| {
+            idling(name, "over 9 messages", times).window(label, 8_000).build()
+        };
+        let session = vec![facts("s").requests(&[100]).build()];
+        let windows = vec![at("a", "8k", 3), at("a", "200k", 1), at("b", "200k", 2)];
+        let final_ones = (0..3).fold(cell("s", "x").sent(&[100]), |cell, _| {
+            cell.compaction(100, 99).with_compaction(|row| row.at_end = true)
+        });
+        let view = idling("fifo", "always", 1).compaction(100, 99);
+        check(
+            "idle_compactions",
+            [
+                ("by size", found(vec![idling("continuation", "above 0.8 of window", 14)])),
+                ("at two windows", run_at(&["8k", "200k"], session, windows).findings),
+                ("at each request", found(vec![idling("mask", "always", 2)])),
+                ("once", found(vec![idling("x", "over 9 messages", 1)])),
+                ("of a control", found(vec![idling("full", "always", 9).control()])),
+                ("of a view", found(vec![view.with_compaction(|row| row.view = true)])),
+                ("for final questions", found(vec![final_ones])),
             ],
         );
     }

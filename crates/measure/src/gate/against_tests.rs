@@ -31,7 +31,7 @@ fn large_sure_change_fails_ruled_out_change_passes() {
 
 /// A difference from 0.82 in A with this interval.
 fn difference(difference: f64, interval: (f64, f64)) -> Difference {
-    let bounds = crate::Bounds { lo: interval.0, hi: interval.1 };
+    let bounds = crate::statistics::Bounds { lo: interval.0, hi: interval.1 };
     Difference {
         a: 0.82,
         b: 0.82 + difference,
@@ -39,7 +39,6 @@ fn difference(difference: f64, interval: (f64, f64)) -> Difference {
         sessions: 6,
         clusters: 6,
         only_a: 0,
-        only_b: 0,
         higher_lower_alike: (0, 1, 5),
         unchanged: false,
         dots: Vec::new(),
@@ -85,7 +84,7 @@ fn change_is_sure_if_whole_interval_is_worse() {
 /// The allowed change is a part of the baseline's figure, or an amount.
 #[test]
 fn limit_allowance_is_computed_from_the_baseline() {
-    let cost = measures::find("cost_usd").unwrap();
+    let cost = find_measure("cost_usd").unwrap();
     let amount = |number, mark| crate::gate::Amount { number, mark };
     let of = |limit, baseline| allowed(cost, limit, baseline).ok();
     let near = |found: Option<f64>, expected: f64| (found.unwrap() - expected).abs() < 1e-12;
@@ -108,7 +107,7 @@ fn run_of(id: &str, figures: [Option<f64>; 2]) -> (StrategyRow, Baseline) {
     let mut row = report.rows.iter().find(|row| row.strategy == "x").unwrap().clone();
     row.values.insert(id.to_owned(), Value::Known(1.0));
     let mut baseline = Baseline::of("before".to_owned(), &report);
-    let figures = figures.map(|figure| figure.map(crate::Figure::One));
+    let figures = figures.map(|figure| figure.map(crate::by_session::Figure::One));
     for row in &mut baseline.run.rows {
         row.figures.insert(id.to_owned(), figures.to_vec());
     }
@@ -117,7 +116,7 @@ fn run_of(id: &str, figures: [Option<f64>; 2]) -> (StrategyRow, Baseline) {
 
 fn checked(id: &str, row: &StrategyRow, baseline: &Baseline, own: &BySession) -> Check {
     let rule = crate::gate::parse(&format!("{id}@x < baseline")).unwrap().rule;
-    check(row, &rule, &Both { baseline, own, seed: 1 }, None)
+    against_baseline(row, &rule, &Both { baseline, own, seed: 1 }, None)
 }
 
 #[test]
@@ -153,7 +152,8 @@ fn figure_missing_here_only_is_not_compared() {
 fn finding_reason_contains_the_difference_figures() {
     let actual = |rule: &str, difference: &Difference| {
         let rule = crate::gate::parse(rule).unwrap().rule;
-        let (outcome, ground) = found(measures::find(&rule.measure).unwrap(), &rule, difference);
+        let (outcome, ground) =
+            difference_finding(find_measure(&rule.measure).unwrap(), &rule, difference);
         let Ground::Differs(differs) = ground else { panic!("no difference") };
         assert_eq!(outcome, differs.outcome);
         differs
@@ -227,14 +227,14 @@ fn unpaired_check_still_has_its_row_figure() {
     let (row, baseline) = run_of("tokens_sent", [Some(2.0), Some(3.0)]);
     let rule = crate::gate::parse("tokens_sent@x < baseline").unwrap().rule;
     let both = Both { baseline: &baseline, own: &baseline.run.clone(), seed: 1 };
-    let doubted = check(&row, &rule, &both, Some(Ground::OfflineSummary));
+    let doubted = against_baseline(&row, &rule, &both, Some(Ground::OfflineSummary));
     assert_eq!(
         (doubted.finding, doubted.reason),
         (CheckOutcome::Missing, Ground::OfflineSummary.to_string())
     );
     assert_eq!((doubted.value, doubted.baseline, doubted.sessions), (Some(5.0), Some(5.0), 2));
     let elsewhere = StrategyRow { window: "50%".into(), ..row.clone() };
-    let missing = check(&elsewhere, &rule, &both, None);
+    let missing = against_baseline(&elsewhere, &rule, &both, None);
     assert_eq!(missing.reason, Ground::NoRowInBaseline.to_string());
     assert_eq!((missing.value, missing.baseline, missing.sessions), (Some(1.0), None, 0));
     assert_eq!(
@@ -243,7 +243,10 @@ fn unpaired_check_still_has_its_row_figure() {
     );
     let mut unasked = row;
     unasked.values.clear();
-    assert_eq!(check(&unasked, &rule, &both, None).reason, Ground::NothingAsked.to_string());
+    assert_eq!(
+        against_baseline(&unasked, &rule, &both, None).reason,
+        Ground::NothingAsked.to_string()
+    );
 }
 
 #[test]

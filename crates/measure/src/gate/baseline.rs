@@ -9,11 +9,12 @@ use std::io::{self, Write};
 
 use serde::{Deserialize, Serialize};
 
-use super::measures::{self, GateMeasure};
-use super::rule::Rule;
-use crate::{
-    ALL, BySession, SessionFingerprint, Side, UnitRow, by_session, each_unit_row, fingerprint_of,
+use super::rule::{GateMeasure, Rule, find_measure};
+use crate::ALL;
+use crate::by_session::{
+    BySession, SessionFingerprint, UnitRow, by_session, each_unit_row, fingerprint_of,
 };
+use crate::paired::Side;
 use recap_core::model::{INSTRUMENT, Manifest, Report};
 use recap_core::text::json_error;
 
@@ -282,7 +283,7 @@ fn lacking(a: &Ids<'_>, b: &Ids<'_>, name_a: &str, name_b: &str) -> Vec<String> 
 }
 
 fn known(asked: &BaselineRule<'_>) -> Option<GateMeasure> {
-    measures::find(&asked.rule.measure).ok()
+    find_measure(&asked.rule.measure).ok()
 }
 
 /// The further differences that are known only after the run was measured.

@@ -77,19 +77,21 @@
 //!
 //! A missing figure never passes.
 
-mod absolute;
-mod against;
 mod baseline;
-mod measures;
+mod checks;
 mod rule;
 mod scope;
-mod sizes;
 
 pub use baseline::{Baseline, BaselineError, Head, unlike, write_baseline};
+use baseline::{BaselineRule, differences, differences_measured};
+use checks::{Both, against_baseline, against_figure};
 pub use rule::{Amount, Limit, Mark, Operator, Parsed, Rule, RuleError, parse};
+use rule::{GateMeasure, find_measure};
 pub use scope::{Scope, fits};
+use scope::{size_named, size_row};
 
-use crate::{ALL, by_session};
+use crate::ALL;
+use crate::by_session::by_session;
 use recap_core::model::{
     Answer, Cell, Check, CheckOutcome, CutRow, Gate, GradedAnswer, Ground, Manifest, Missing,
     OFFLINE, QuestionRow, Report, RuleFindings, StrategyRow, UndecidedPolicy,
@@ -121,20 +123,20 @@ pub fn check(
     let seed = report.manifest.seed;
     let own = settings.baseline.map(|_| by_session(report));
     let both = settings.baseline.zip(own.as_ref());
-    let both = both.map(|(baseline, own)| against::Both { baseline, own, seed });
+    let both = both.map(|(baseline, own)| Both { baseline, own, seed });
     if let Some(both) = &both {
         refuse(report, rules, settings, both)?;
     }
     let findings = |parsed: &Parsed| {
         let manifest = &report.manifest;
-        let size = sizes::row(report, &parsed.rule, manifest);
+        let size = size_row(report, &parsed.rule, manifest);
         let mut rows = rows_of(report, &parsed.rule, settings.named);
         rows.extend(&size);
         let each = |row: &&StrategyRow| one(report, row, &parsed.rule, settings, both.as_ref());
         let mut checks: Vec<Check> = rows.iter().map(each).collect();
         if checks.is_empty() {
             let agent = manifest.agent.as_deref();
-            let is_size = sizes::named(&parsed.rule, agent, &manifest.windows).is_some();
+            let is_size = size_named(&parsed.rule, agent, &manifest.windows).is_some();
             let why = report.curve.as_ref().and_then(|curve| curve.as_ref().err());
             let ground = why.filter(|_| is_size).map(|why| Ground::NoSizes(why.clone()));
             let reason = ground.unwrap_or(Ground::NoRow).to_string();
@@ -157,14 +159,14 @@ fn one(
     row: &StrategyRow,
     rule: &Rule,
     settings: &GateSettings<'_>,
-    both: Option<&against::Both<'_>>,
+    both: Option<&Both<'_>>,
 ) -> Check {
     let doubt = doubt(report, row, rule, settings.max_unscored);
     match (rule.limit, both) {
         (Limit::Figure(amount), _) => {
-            absolute::check(row, &rule.measure, rule.operator, amount, doubt)
+            against_figure(row, &rule.measure, rule.operator, amount, doubt)
         }
-        (_, Some(both)) => against::check(row, rule, both, doubt),
+        (_, Some(both)) => against_baseline(row, rule, both, doubt),
         (_, None) => Check { reason: Ground::NoBaseline.to_string(), ..nothing(rule) },
     }
 }
@@ -180,7 +182,7 @@ fn refuse(
     report: &Report,
     rules: &[Parsed],
     settings: &GateSettings<'_>,
-    both: &against::Both<'_>,
+    both: &Both<'_>,
 ) -> Result<(), Vec<String>> {
     let ids: Vec<(&str, &str)> =
         report.sessions.iter().map(|f| (&*f.dataset, &*f.session)).collect();
@@ -188,12 +190,12 @@ fn refuse(
     let asked = against.map(|parsed| {
         let rows = rows_of(report, &parsed.rule, settings.named).into_iter();
         let rows = rows.map(|row| (&*row.dataset, &*row.strategy, &*row.window));
-        baseline::BaselineRule { rule: &parsed.rule, rows: rows.collect() }
+        BaselineRule { rule: &parsed.rule, rows: rows.collect() }
     });
-    let asked: Vec<baseline::BaselineRule<'_>> = asked.collect();
+    let asked: Vec<BaselineRule<'_>> = asked.collect();
     let manifest = &report.manifest;
-    let mut found = baseline::differences(both.baseline, manifest, &ids, &asked);
-    found.extend(baseline::differences_measured(both.baseline, manifest, both.own, &asked));
+    let mut found = differences(both.baseline, manifest, &ids, &asked);
+    found.extend(differences_measured(both.baseline, manifest, both.own, &asked));
     if found.is_empty() { Ok(()) } else { Err(found) }
 }
 
@@ -222,10 +224,10 @@ pub fn comparable(
         let each = strategies.into_iter().flat_map(|strategy| {
             windows.iter().map(move |window| (dataset, strategy, window.as_str()))
         });
-        baseline::BaselineRule { rule, rows: each.collect() }
+        BaselineRule { rule, rows: each.collect() }
     });
-    let asked: Vec<baseline::BaselineRule<'_>> = asked.collect();
-    let found = baseline::differences(baseline, manifest, sessions, &asked);
+    let asked: Vec<BaselineRule<'_>> = asked.collect();
+    let found = differences(baseline, manifest, sessions, &asked);
     if found.is_empty() { Ok(()) } else { Err(found) }
 }
 
@@ -248,7 +250,7 @@ fn rows_of<'a>(report: &'a Report, rule: &Rule, named: &[String]) -> Vec<&'a Str
     let those =
         report.rows.iter().filter(|row| row.dataset == dataset && strategy(row) && window(row));
     let mut rows: Vec<&StrategyRow> = those.collect();
-    if !measures::find(&rule.measure).is_ok_and(measures::GateMeasure::is_billed) {
+    if !find_measure(&rule.measure).is_ok_and(GateMeasure::is_billed) {
         // Agent models differ only in their bills.
         let mut seen = std::collections::BTreeSet::new();
         rows.retain(|row| seen.insert((row.strategy.as_str(), row.window.as_str())));
@@ -281,13 +283,13 @@ fn doubt(report: &Report, row: &StrategyRow, rule: &Rule, max_unscored: f64) -> 
         let (cells, first) = (row.failed.len(), row.failed[0].clone());
         return Some(Ground::Failed { cells, first });
     }
-    if !measures::find(&rule.measure).is_ok_and(measures::GateMeasure::rests_on_questions) {
+    if !find_measure(&rule.measure).is_ok_and(GateMeasure::rests_on_questions) {
         return None;
     }
     let of_row = |dataset: &str| row.dataset == ALL || row.dataset == dataset;
     let is_own =
         |cell: &&Cell| (&cell.key.strategy, &cell.key.window) == (&row.strategy, &row.window);
-    let at_cuts = measures::find(&rule.measure).ok().is_some_and(measures::GateMeasure::is_at_cuts);
+    let at_cuts = find_measure(&rule.measure).ok().is_some_and(GateMeasure::is_at_cuts);
     let mut counts = Unscored::default();
     for session in report.results.iter().filter(|session| of_row(session.dataset)) {
         if at_cuts {

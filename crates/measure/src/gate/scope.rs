@@ -1,11 +1,13 @@
-//! Checks whether a rule fits a run. This happens before anything runs, so that
+//! Checks whether a rule fits a run, and finds the row of a rule about the size at which the
+//! recorded agent compacts: `cost_usd@claude-code at 130k`. This happens before anything runs, so that
 //! no money is spent for a gate that cannot be evaluated.
 
-use super::measures::{self, GateMeasure};
-use super::rule::{Amount, Limit, Mark, Parsed, RuleError};
-use super::sizes;
+use super::rule::{Amount, GateMeasure, Limit, Mark, Parsed, Rule, RuleError, find_measure};
 use crate::ALL;
-use recap_core::model::{Unit, suggest};
+use recap_core::model::{
+    Manifest, Measure, Report, RowKind, SizeRow, StrategyRow, Unit, Value, catalogue, suggest,
+};
+use recap_core::text::number_of_tokens;
 
 /// The strategies, windows and data sets of a run.
 #[derive(Clone, Copy, Debug)]
@@ -30,8 +32,8 @@ pub struct Scope<'a> {
 /// measure.
 pub fn fits(parsed: &Parsed, scope: &Scope<'_>) -> Result<(), RuleError> {
     let (rule, columns) = (&parsed.rule, parsed.columns);
-    if let Some(size) = sizes::named(rule, scope.agent, scope.windows) {
-        if let Some((problem, help)) = sizes::refused(rule, size, scope.compact_at) {
+    if let Some(size) = size_named(rule, scope.agent, scope.windows) {
+        if let Some((problem, help)) = size_refused(rule, size, scope.compact_at) {
             return Err(parsed.error(columns.window, problem, help));
         }
         return limit(parsed, scope.baseline)
@@ -79,7 +81,7 @@ type Wrong = (String, String);
 /// Checks that the limit fits the measure.
 fn limit(parsed: &Parsed, baseline: bool) -> Result<(), Wrong> {
     let rule = &parsed.rule;
-    let measure = measures::find(&rule.measure)?;
+    let measure = find_measure(&rule.measure)?;
     if !rule.limit.needs_baseline() {
         let Limit::Figure(amount) = rule.limit else { return Ok(()) };
         let figure = in_unit(measure, amount)?;
@@ -153,6 +155,63 @@ fn plausible(measure: GateMeasure, amount: Amount, figure: f64) -> Result<(), Wr
     }
 }
 
+/// The measures that a size has.
+pub(super) const OF_A_SIZE: [&Measure; 4] = [
+    catalogue::COST_USD,
+    catalogue::COMPACTIONS,
+    catalogue::COST_SAVINGS_VS_RECORDED,
+    catalogue::SESSIONS,
+];
+
+/// The size that a rule names: the agent's own, at none of the windows of the run.
+pub(super) fn size_named(rule: &Rule, agent: Option<&str>, windows: &[String]) -> Option<u64> {
+    let window = rule.window.as_ref().filter(|window| !windows.contains(window))?;
+    number_of_tokens(window).filter(|_| rule.strategy.as_deref() == agent && agent.is_some())
+}
+
+/// Why a rule about a size cannot be checked, and what to write; `None` if it can.
+pub(super) fn size_refused(rule: &Rule, size: u64, compact_at: &[u64]) -> Option<(String, String)> {
+    let window = rule.window.as_deref().unwrap_or_default();
+    let measures = OF_A_SIZE.map(|measure| measure.id);
+    if !measures.contains(&rule.measure.as_str()) {
+        let problem = format!("`{}` is not known of a size", rule.measure);
+        return Some((problem, format!("a size has {}", measures.join(", "))));
+    }
+    if !compact_at.contains(&size) {
+        let problem = format!("the run has no size `{window}`");
+        return Some((problem, format!("add `--compact-at {window}`")));
+    }
+    if !matches!(rule.limit, Limit::Figure(_)) {
+        let problem = "a size is not set against a baseline".to_owned();
+        return Some((problem, "compare it with a number".to_owned()));
+    }
+    rule.dataset.as_ref().map(|_| {
+        let problem = "a size is of all sessions together".to_owned();
+        (problem, "leave the data set out".to_owned())
+    })
+}
+
+/// The row of a size.
+pub(super) fn size_row(report: &Report, rule: &Rule, manifest: &Manifest) -> Option<StrategyRow> {
+    let size = size_named(rule, manifest.agent.as_deref(), &manifest.windows)?;
+    let curve = report.curve.as_ref()?.as_ref().ok()?;
+    let of: &SizeRow = curve.sizes.iter().find(|row| row.size == size)?;
+    let figures = [of.usd, of.compactions as f64, of.saving, curve.sessions as f64];
+    let values = OF_A_SIZE.iter().zip(figures);
+    Some(StrategyRow {
+        dataset: ALL.to_owned(),
+        strategy: curve.agent.clone(),
+        window: rule.window.clone().unwrap_or_default(),
+        agent_model: String::new(),
+        row_kind: RowKind::Control,
+        rank: None,
+        values: values.map(|(of, figure)| (of.id.to_owned(), Value::Known(figure))).collect(),
+        intervals: Default::default(),
+        verdict: None,
+        failed: Vec::new(),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -224,8 +283,8 @@ mod tests {
                 "compare it with a number",
             ),
         ] {
-            let (_, found, told) = actual(rule, false).unwrap();
-            assert_eq!((&*found, &*told), (problem, help), "{rule}");
+            let (_, found, advice) = actual(rule, false).unwrap();
+            assert_eq!((&*found, &*advice), (problem, help), "{rule}");
         }
         let (_, other, _) = actual("cost_usd@codex at 130k > 5", false).unwrap();
         assert_eq!(other, "the run has no strategy `codex`");

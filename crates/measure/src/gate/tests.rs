@@ -43,7 +43,7 @@ fn the_example_rules_are_parsed_as_documented() {
 #[test]
 fn amounts_are_in_the_unit_of_their_measure() {
     let amount =
-        |id: &str, number, mark| measures::find(id).ok().unwrap().amount(Amount { number, mark });
+        |id: &str, number, mark| find_measure(id).ok().unwrap().amount(Amount { number, mark });
     assert_eq!(amount("recall", 80.0, Mark::Percent), Ok(0.8));
     assert_eq!(amount("continuity", 80.0, Mark::Percent), Ok(80.0));
     assert_eq!(amount("tokens_sent", 20.0, Mark::Thousand), Ok(20_000.0));
@@ -94,7 +94,7 @@ fn baseline_rule_allows_only_changes_for_the_worse() {
 
 #[test]
 fn cut_measures_are_quality_only_if_text_decides() {
-    let known = |id: &str| measures::find(id).ok().unwrap();
+    let known = |id: &str| find_measure(id).ok().unwrap();
     let amount = |id: &str, number, mark| known(id).amount(Amount { number, mark });
     assert_eq!(amount("facts_kept", 50.0, Mark::Percent), Ok(0.5));
     assert_eq!(amount("added_at_cut", 5.0, Mark::Percent), Ok(0.05));
@@ -113,7 +113,8 @@ fn cut_measures_are_quality_only_if_text_decides() {
 
 #[test]
 fn cut_measures_count_as_at_cuts() {
-    use crate::{Basis, MEASURES, is_at_cuts};
+    use crate::spec::Basis;
+    use crate::{MEASURES, is_at_cuts};
     for spec in MEASURES.iter() {
         assert!(!matches!(spec.basis, Basis::Cuts) || is_at_cuts(spec.id()), "{}", spec.id());
     }
@@ -175,7 +176,7 @@ fn one_ungraded_question_of_twenty_is_the_maximum() {
 
 #[test]
 fn words_and_unknown_measures_are_refused_with_help() {
-    let actual = |id: &str| measures::find(id).err().unwrap();
+    let actual = |id: &str| find_measure(id).err().unwrap();
     let (problem, help) = actual("verdict_vs_full");
     assert_eq!(problem, "`verdict_vs_full` is a word, not a number");
     assert_eq!(help, "a rule compares numbers: see the columns of summary.csv");
@@ -199,7 +200,7 @@ fn marks_of_another_unit_are_refused() {
         ("blocking_ms_p95", Mark::Percent),
         ("tokens_sent", Mark::Milliseconds),
     ] {
-        let amount = measures::find(id).ok().unwrap().amount(Amount { number: 1.0, mark });
+        let amount = find_measure(id).ok().unwrap().amount(Amount { number: 1.0, mark });
         assert!(amount.is_err(), "{id} {mark:?}");
     }
 }
@@ -481,7 +482,7 @@ fn failed_cell_leaves_its_row_without_verdict() {
 
 #[test]
 fn losses_and_answers_are_quality_but_sizes_not() {
-    let known = |id: &str| measures::find(id).ok().unwrap();
+    let known = |id: &str| find_measure(id).ok().unwrap();
     for (id, quality, of_answers) in [
         ("recall", true, true),
         ("reference_recall", true, false),

@@ -4,19 +4,17 @@ use std::sync::LazyLock;
 
 pub(crate) mod at_cuts;
 mod bill;
-mod compactor;
 mod questions;
 mod references;
-mod tokens;
+pub(crate) mod requests;
 
-pub(crate) use compactor::WAITS;
+pub(crate) use requests::WAITS;
 
 use super::spec::Spec;
 
 /// All measures of the catalogue that are computed from cells: those of each subject.
 pub static MEASURES: LazyLock<Vec<Spec>> = LazyLock::new(|| {
-    let subjects =
-        [tokens::ALL, compactor::ALL, references::ALL, bill::ALL, questions::ALL, at_cuts::ALL];
+    let subjects = [requests::ALL, references::ALL, bill::ALL, questions::ALL, at_cuts::ALL];
     subjects.concat().into_iter().chain(questions::continuity_by_kind()).collect()
 });
 

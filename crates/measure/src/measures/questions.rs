@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::asked::QuestionResult;
+use crate::exams::QuestionResult;
 use crate::spec::{Basis, CellInput, Compute, Contribution, Pool, Spec, mean};
 use recap_core::model::{
     Absent, Agreement, LedgerState, Measure, QuestionKind, Recovered, catalogue,

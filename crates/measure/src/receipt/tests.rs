@@ -199,7 +199,7 @@ fn unavailable_hour_cache_choice_has_a_reason() {
     let both = [session(&[(0, [0, 0, 5_000, 0])]), session(&[(0, [0, 0, 0, 5_000])])];
     let known = both.each_ref().map(|facts| priced(facts).hour);
     let [one, other] = known;
-    assert_eq!(hour::both(one, other).unwrap().without, Some(Absent::HourAlready));
+    assert_eq!(both_hours(one, other).unwrap().without, Some(Absent::HourAlready));
 }
 
 #[test]

@@ -12,7 +12,7 @@
 
 use jiff::Timestamp;
 
-use super::quantities::Amounts;
+use super::Amounts;
 use crate::receipt::{RequestBill, compaction_usd, rate, request_bill};
 use recap_billing::pricing::{ModelPrices, Moment, PriceList, Rates};
 use recap_core::model::{
@@ -30,7 +30,7 @@ pub(super) const ROOM: u64 = 30_000;
 /// settings come to 10k to 50k.
 const LARGEST_FIRST: f64 = 70_000.0;
 /// Tokens that a cache may fall short of the prompt before without being lost: see
-/// `receipt::rebuilt`.
+/// `receipt::rebuilds`.
 const SHORT: u64 = 1_024;
 
 /// A response that reports its tokens.
@@ -174,7 +174,7 @@ impl<'a> Track<'a> {
     fn walk(&self, size: Option<u64>, quantities: &Quantities, amounts: Amounts) -> Walked {
         let left = self.left(amounts.added);
         let (read_again, calls) = (amounts.read_again.max(0.0), quantities.calls.value.max(0.0));
-        let behind = (left + read_again).max(1.0);
+        let after = (left + read_again).max(1.0);
         let mut sum = Walked { usd: self.beside_usd, ..Walked::default() };
         // Tokens of the reported prompt that are not in this one; the prompt before, as simulated;
         // requests that read again what a compaction forgot that is not made here.
@@ -202,15 +202,15 @@ impl<'a> Track<'a> {
             gone = reported - prompt;
             let fires = size.is_some_and(|size| prompt > size as f64);
             if fires && kept.is_none() && before > 0.0 {
-                gone = reported - behind;
+                gone = reported - after;
                 if step.own {
                     let call_reads = match skipped {
                         Some(_) => before,
                         None => step.read(prompt, reported - prompt, quantities.cached.value),
                     };
-                    let read = quantities.cached.value.clamp(0.0, behind);
+                    let read = quantities.cached.value.clamp(0.0, after);
                     sum.usd += step.summary_usd(call_reads, prompt, quantities.output.value);
-                    sum.usd += step.usd_of(read, behind - read) + calls * step.read_usd(behind);
+                    sum.usd += step.usd_of(read, after - read) + calls * step.read_usd(after);
                     sum.compactions += 1;
                 }
             } else if step.own {

@@ -5,36 +5,6 @@
 //! each changes. Out: a [`SizeCurve`], or the reason why there is none. Windows and strategies of
 //! a run change nothing here.
 
-mod quantities;
-/// The compactions of a session that removed messages; copies are left to the session that counts
-/// them.
-fn recorded(track: &Track<'_>) -> Vec<RecordedRow> {
-    let steps = &track.steps;
-    let growth = |from: usize, to: usize| -> Option<i64> {
-        let among = steps.get(from + 1..=to)?.iter().any(|step| step.compaction.is_some());
-        (!among).then(|| steps[to].prompt as i64 - steps[from].prompt as i64)
-    };
-    let row = |(at, step): (usize, &Step<'_>)| {
-        let facts = step.compaction.filter(|made| !made.copied)?.clone();
-        let before = at.checked_sub(1);
-        let read = (!step.usage.cache_unknown).then_some(step.usage.cache_read);
-        Some(RecordedRow {
-            session: track.session,
-            request: at,
-            facts,
-            first: track.first().map(|tokens| tokens as u64),
-            before: before.map(|before| steps[before].prompt),
-            behind: step.prompt,
-            read,
-            growth_before: before.and_then(|to| growth(to.checked_sub(AROUND)?, to)),
-            growth_behind: growth(at, at + AROUND),
-        })
-    };
-    steps.iter().enumerate().filter_map(row).collect()
-}
-
-#[cfg(test)]
-mod tests;
 mod walk;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -42,14 +12,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::agent_settings::{AgentSetting, public_quantities, threshold};
-use crate::receipt::receipt;
-use crate::statistics::quantile;
-use quantities::{Amounts, Measured, measured};
+use super::agent_settings::{AgentSetting, public_quantities, threshold};
+use super::receipt::receipt;
+use super::statistics::{Clusters, quantile};
 use recap_billing::pricing::PriceList;
 use recap_core::model::{
-    AROUND, Absent, Amount, Kept, Manifest, NoCurve, RecordedRow, SIDECHAIN, SessionAtSize,
-    SessionFacts, SizeCurve, SizeRow,
+    AROUND, Absent, Amount, Kept, Manifest, NoCurve, Quantities, Quantity, RecordedRow, SIDECHAIN,
+    SessionAtSize, SessionFacts, SizeCurve, SizeRow,
 };
 use walk::{ROOM, Step, Track, Walked};
 
@@ -127,6 +96,33 @@ fn beside(facts: &SessionFacts, prices: &PriceList) -> Result<f64, Absent> {
     let alone = SessionFacts { requests: Vec::new(), receipt: None, ..facts.clone() };
     let total = receipt([&alone], prices).all().total();
     total.unpriced.map_or(Ok(total.usd), Err)
+}
+
+/// The compactions of a session that removed messages; copies are left to the session that counts
+/// them.
+fn recorded(track: &Track<'_>) -> Vec<RecordedRow> {
+    let steps = &track.steps;
+    let growth = |from: usize, to: usize| -> Option<i64> {
+        let among = steps.get(from + 1..=to)?.iter().any(|step| step.compaction.is_some());
+        (!among).then(|| steps[to].prompt as i64 - steps[from].prompt as i64)
+    };
+    let row = |(at, step): (usize, &Step<'_>)| {
+        let facts = step.compaction.filter(|made| !made.copied)?.clone();
+        let before = at.checked_sub(1);
+        let read = (!step.usage.cache_unknown).then_some(step.usage.cache_read);
+        Some(RecordedRow {
+            session: track.session,
+            request: at,
+            facts,
+            first: track.first().map(|tokens| tokens as u64),
+            before: before.map(|before| steps[before].prompt),
+            behind: step.prompt,
+            read,
+            growth_before: before.and_then(|to| growth(to.checked_sub(AROUND)?, to)),
+            growth_behind: growth(at, at + AROUND),
+        })
+    };
+    steps.iter().enumerate().filter_map(row).collect()
 }
 
 /// Every compaction on record with the prompts around it, session by session.
@@ -419,3 +415,125 @@ fn advised(sizes: &[SizeRow], sessions: usize) -> Result<usize, Kept> {
         None => Kept::NoSaving,
     })
 }
+
+/// Fewest compactions that a figure of the input's own rests on.
+const FEWEST: usize = 3;
+
+/// A draw of what a compaction adds and of what is read again behind it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Amounts {
+    /// See [`Quantities::added`].
+    pub added: f64,
+    /// See [`Quantities::read_again`].
+    pub read_again: f64,
+}
+
+/// What one compaction changes: measured at the input's own recorded compactions from three on,
+/// else at public recordings of the same agent, which stand beside the agents' settings
+/// (`strategies/agents/settings.toml`). What is read again differs so much from compaction to
+/// compaction that own figures are taken only where they are the surer ones.
+struct Measured {
+    pub quantities: Quantities,
+    /// What each of the input's own compactions added, and what was read again behind it.
+    own: Vec<(f64, Option<f64>)>,
+}
+
+/// The input's own quantities, and where it has too few compactions those of public recordings;
+/// `None` where neither is known.
+fn measured(rows: &[RecordedRow], public: Option<&Quantities>) -> Option<Measured> {
+    let figures = |of: fn(&RecordedRow) -> Option<f64>| rows.iter().filter_map(of).collect();
+    let median = |of, public: Option<Quantity>| known(median(figures(of)), public);
+    let mean = |of, public: Option<Quantity>| surer(known(mean(figures(of)), public), public);
+    let of = |quantity: fn(&Quantities) -> Quantity| public.map(quantity);
+    let quantities = Quantities {
+        added: median(|row| row.added(), of(|all| all.added))?,
+        cached: median(|row| Some(row.read? as f64), of(|all| all.cached))?,
+        output: median(|row| row.output(), of(|all| all.output))
+            .or_else(|| median(|row| Some(row.facts.summary_tokens as f64), None))?,
+        read_again: mean(|row| row.read_again(), of(|all| all.read_again))?,
+        calls: mean(|row| row.calls(), of(|all| all.calls))?,
+        wait_ms: median(|row| row.facts.wait_ms, of(|all| all.wait_ms)).unwrap_or_default(),
+    };
+    let own = rows.iter().filter_map(|row| Some((row.added()?, row.read_again()))).collect();
+    Some(Measured { quantities, own })
+}
+
+/// An own figure where it rests on enough, else the public one.
+fn known(own: Option<Quantity>, public: Option<Quantity>) -> Option<Quantity> {
+    own.filter(|own| own.n as usize >= FEWEST).or(public)
+}
+
+/// The figure with the narrower interval.
+fn surer(known: Option<Quantity>, public: Option<Quantity>) -> Option<Quantity> {
+    let width = |of: &Quantity| of.hi - of.lo;
+    known.map(|known| public.filter(|public| width(public) < width(&known)).unwrap_or(known))
+}
+
+/// The median of these with their quartiles.
+fn median(mut figures: Vec<f64>) -> Option<Quantity> {
+    figures.sort_by(f64::total_cmp);
+    let at = |level| quantile(&figures, level);
+    (!figures.is_empty()).then(|| Quantity {
+        value: at(0.5),
+        lo: at(0.25),
+        hi: at(0.75),
+        n: figures.len() as u64,
+        own: true,
+    })
+}
+
+/// The mean of these with its 95 % t interval.
+fn mean(figures: Vec<f64>) -> Option<Quantity> {
+    let n = figures.len() as u64;
+    let each = Clusters::new(figures.into_iter().map(|figure| vec![figure]).collect());
+    (n > 1).then(|| {
+        let bounds = each.student();
+        Quantity { value: each.mean(), lo: bounds.lo, hi: bounds.hi, n, own: true }
+    })
+}
+
+impl Measured {
+    /// What is the most likely.
+    pub fn point(&self) -> Amounts {
+        let Quantities { added, read_again, .. } = &self.quantities;
+        Amounts { added: added.value, read_again: read_again.value }
+    }
+
+    /// The same, with what is read again at the upper end of its interval.
+    pub fn much_read_again(&self) -> Amounts {
+        Amounts { read_again: self.quantities.read_again.hi, ..self.point() }
+    }
+
+    /// What others of the kind may come to: own compactions are drawn anew, both figures
+    /// together; of public ones the first lies between the quartiles, half of the time on either
+    /// side of the median, and the second is normal.
+    pub fn drawn(&self, rng: &mut impl Rng) -> Amounts {
+        let Quantities { added, read_again, .. } = &self.quantities;
+        let drawn: Vec<(f64, Option<f64>)> =
+            self.own.iter().map(|_| self.own[rng.random_range(0..self.own.len())]).collect();
+        let own_added = median(drawn.iter().map(|(added, _)| *added).collect());
+        let own_again: Vec<f64> = drawn.iter().filter_map(|(_, again)| *again).collect();
+        let (half, normal) = (rng.random_range(-1.0..1.0), standard_normal(rng));
+        let side = if half < 0.0 { added.value - added.lo } else { added.hi - added.value };
+        Amounts {
+            added: match own_added.filter(|_| added.own) {
+                Some(own) => own.value,
+                None => added.value + half * side,
+            },
+            read_again: if read_again.own && !own_again.is_empty() {
+                own_again.iter().sum::<f64>() / own_again.len() as f64
+            } else {
+                read_again.value + normal * (read_again.hi - read_again.lo) / (2.0 * 1.96)
+            },
+        }
+    }
+}
+
+/// A draw from the standard normal distribution (Box and Muller 1958).
+fn standard_normal(rng: &mut impl Rng) -> f64 {
+    let (radius, angle): (f64, f64) = (rng.random_range(f64::MIN_POSITIVE..1.0), rng.random());
+    (-2.0 * radius.ln()).sqrt() * (std::f64::consts::TAU * angle).cos()
+}
+
+#[cfg(test)]
+mod tests;

@@ -4,17 +4,14 @@
 //! Invariant: every request is billed at the list prices of the model that answered it. Tokens
 //! of a model without a price are counted, and have no dollars.
 
-mod hour;
-mod rebuilt;
-
 use std::collections::BTreeMap;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use recap_billing::pricing::{ModelPrices, Moment, PriceList, Rates};
 use recap_core::model::{
-    Absent, Amount, CompactionFacts, Content, Receipt, RequestFacts, Sender, SessionFacts, Spent,
-    TokenKind, Usage,
+    Absent, Amount, CacheMiss, Cause, CompactionFacts, Content, Hour, Receipt, RequestFacts,
+    Sender, SessionFacts, Spent, TokenKind, Usage,
 };
 
 /// The receipt of these sessions.
@@ -33,13 +30,13 @@ pub fn receipt<'a>(
         }
         receipt.silent_compactions += own.silent_compactions;
         receipt.largest_prompt = receipt.largest_prompt.max(own.largest_prompt);
-        let rebuilds = rebuilt::rebuilds(facts, prices);
+        let rebuilds = rebuilds(facts, prices);
         for rebuild in &rebuilds {
             let sum = receipt.rebuilt.entry(rebuild.cause).or_default();
             sum.requests += 1;
             sum.lost += &rebuild.amount();
         }
-        receipt.hour = hour::both(receipt.hour, hour::hour(facts, &rebuilds, prices));
+        receipt.hour = both_hours(receipt.hour, hour(facts, &rebuilds, prices));
         receipt.missing_subagents += facts.receipt.as_ref().map_or(0, |own| own.missing_subagents);
         let contents = facts.receipt.iter().flat_map(|own| &own.contents);
         contents.for_each(|content| add_content(&mut receipt.contents, content));
@@ -199,8 +196,8 @@ fn add_totals(own: &mut Receipt, facts: &SessionFacts, prices: &PriceList) {
         let input = total.usage.prompt() / total.requests.max(1);
         let rates = rates(&Usage { input, ..Usage::default() }, model, prices, last);
         let all = prompt(&total.usage).into_iter().chain([(TokenKind::Output, total.usage.output)]);
-        let told = |kind| known.kinds.get(&kind).map_or(0, |amount: &Amount| amount.tokens);
-        let left = all.map(|(kind, tokens)| (kind, tokens.saturating_sub(told(kind))));
+        let known_of = |kind| known.kinds.get(&kind).map_or(0, |amount: &Amount| amount.tokens);
+        let left = all.map(|(kind, tokens)| (kind, tokens.saturating_sub(known_of(kind))));
         let kinds = left.filter(|(_, tokens)| *tokens > 0);
         let kinds = kinds.map(|(kind, tokens)| (kind, amount(kind, tokens, model, &rates)));
         let kinds: BTreeMap<TokenKind, Amount> = kinds.collect();
@@ -309,6 +306,241 @@ fn add_content(sums: &mut Vec<Content>, content: &Content) {
             sum.tokens = sum.tokens.saturating_add(content.tokens);
             sum.sent = sum.sent.saturating_add(content.sent);
         }
+    }
+}
+
+/// Tokens that are no loss.
+const NO_LOSS: u64 = 1_024;
+/// The two lives of a cache that requests choose.
+const MINUTES_5: SignedDuration = SignedDuration::from_mins(5);
+const HOUR: SignedDuration = SignedDuration::from_hours(1);
+
+/// A request that did not read what had been cached.
+struct Rebuild<'a> {
+    /// Position among the requests.
+    pub request: usize,
+    pub cause: Cause,
+    /// Time since the request before, where it is recorded.
+    pub idle: Option<SignedDuration>,
+    /// The lost tokens by what they were billed as.
+    pub lost: [(TokenKind, u64); 3],
+    model: Option<&'a str>,
+    rates: Result<Rates, Absent>,
+}
+
+impl Rebuild<'_> {
+    /// The lost tokens, and what they cost above a read.
+    fn amount(&self) -> Amount {
+        let tokens = self.lost.iter().map(|(_, tokens)| tokens).sum();
+        Amount::new(tokens, self.usd())
+    }
+
+    fn usd(&self) -> Result<f64, Absent> {
+        let rates = self.rates.as_ref().map_err(Clone::clone)?;
+        let rate = |kind| rate(rates, kind).ok_or_else(|| unpriced(self.model));
+        let read = rate(TokenKind::CacheRead)?;
+        let above = |(kind, tokens): &(_, u64)| Ok(*tokens as f64 * (rate(*kind)? - read));
+        self.lost.iter().map(above).sum()
+    }
+}
+
+/// Caches that were rebuilt: tokens that a request sent to be billed anew although the request
+/// before it had them in the provider's cache.
+///
+/// From what providers report, of two successive requests of one conversation:
+///
+/// ```text
+/// lost = min(cache_read + cache_write of the request before, whole prompt of this one)
+///        − cache_read of this one
+/// ```
+///
+/// Up to 1,024 tokens are no loss: no provider caches shorter prefixes everywhere (Anthropic's
+/// and OpenAI's documentation of prompt caching, November 2026), and automatic caches fall short
+/// of the last prompt by a step of up to 512. A prompt that shrank cannot read more than itself.
+/// Providers with an automatic cache report no writes: of theirs only what was read before is
+/// known to be cached, so that their losses are the least that was lost.
+///
+/// The cause is the first of these that holds: the agent compacted between the two; another
+/// model was asked; the time from sending one to sending the other is longer than the cache
+/// lives (as the rules of the model's cache have it; where requests choose, five minutes or an
+/// hour, as most of the last reported writes were); anything else, which is an edited prompt or a
+/// loss at the provider. Without the times, or a known life, the cause is unknown. Where the provider
+/// compared the two prompts, what it found is the cause; that messages changed is no news behind a
+/// compaction, and what it could not tell the times may.
+///
+/// What was lost costs what these tokens were billed at less the price of reading them. They
+/// stand at the front of what was not read: first what was written for an hour, which has to
+/// stand before what is written for five minutes, then that, then what was not cached.
+fn rebuilds<'a>(facts: &'a SessionFacts, prices: &PriceList) -> Vec<Rebuild<'a>> {
+    let reported = facts.requests.iter().enumerate().filter_map(|(at, request)| {
+        let usage = reported(request.recorded.as_ref())?;
+        (!usage.cache_unknown && usage.prompt() > 0).then_some((at, request, usage))
+    });
+    let reported: Vec<(usize, &RequestFacts, &Usage)> = reported.collect();
+    let rebuild = |pair: &[(usize, &'a RequestFacts, &Usage)]| {
+        let [(_, before, cached), (at, request, usage)] = *pair else { return None };
+        let cached = cached.cache_read + cached.written();
+        let lost = cached.min(usage.prompt()).saturating_sub(usage.cache_read);
+        let model = named(facts, request.model);
+        (lost > NO_LOSS).then(|| Rebuild {
+            request: at,
+            cause: cause(facts, before, request, usage.cache_miss),
+            idle: idle(facts, before, request),
+            lost: split(lost, usage),
+            model,
+            rates: rates(usage, model, prices, request.at),
+        })
+    };
+    reported.windows(2).filter_map(rebuild).collect()
+}
+
+fn split(lost: u64, usage: &Usage) -> [(TokenKind, u64); 3] {
+    let hour = lost.min(usage.cache_write_1h);
+    let minutes = (lost - hour).min(usage.cache_write_5m);
+    [
+        (TokenKind::CacheWrite1h, hour),
+        (TokenKind::CacheWrite5m, minutes),
+        (TokenKind::Input, lost - hour - minutes),
+    ]
+}
+
+fn cause(
+    facts: &SessionFacts,
+    before: &RequestFacts,
+    request: &RequestFacts,
+    reported: Option<CacheMiss>,
+) -> Cause {
+    let found = seen(facts, before, request);
+    match (reported, found) {
+        (Some(CacheMiss::ModelChanged), _) => Cause::ModelChange,
+        (Some(CacheMiss::SystemChanged), _) => Cause::SystemChanged,
+        (Some(CacheMiss::ToolsChanged), _) => Cause::ToolsChanged,
+        (None, _) | (_, Cause::Compaction) => found,
+        (Some(CacheMiss::MessagesChanged), _) => Cause::MessagesChanged,
+        (_, Cause::ModelChange | Cause::IdleGap) => found,
+        (Some(CacheMiss::PreviousMessageNotFound), _) => Cause::PreviousMessageNotFound,
+        (Some(CacheMiss::Unavailable), _) => Cause::Unavailable,
+    }
+}
+
+/// The cause as far as the recording shows it.
+fn seen(facts: &SessionFacts, before: &RequestFacts, request: &RequestFacts) -> Cause {
+    let Some(own) = &facts.receipt else { return Cause::Unknown };
+    let between = before.message + 1..=request.message;
+    if own.compactions.iter().any(|made| between.contains(&made.after)) {
+        return Cause::Compaction;
+    }
+    if before.model != request.model {
+        return Cause::ModelChange;
+    }
+    match idle(facts, before, request).zip(life(facts, before)) {
+        None => Cause::Unknown,
+        Some((idle, life)) if idle > life => Cause::IdleGap,
+        Some(_) => Cause::ChangedPrompt,
+    }
+}
+
+/// The time between two requests, where the recording has both times.
+fn idle(
+    facts: &SessionFacts,
+    before: &RequestFacts,
+    request: &RequestFacts,
+) -> Option<SignedDuration> {
+    // A request is sent when the message before its response has come.
+    let timed = |request: &RequestFacts| {
+        let sent = facts.messages.get(request.message.saturating_sub(1) as usize);
+        sent.is_some_and(|message| message.at.is_some())
+    };
+    (timed(before) && timed(request)).then(|| request.at.duration_since(before.at))
+}
+
+/// How long what a request left in the cache lives.
+fn life(facts: &SessionFacts, before: &RequestFacts) -> Option<SignedDuration> {
+    let fixed = facts.receipt.as_ref()?.lifetimes.get(before.model as usize);
+    if let Some(Some(seconds)) = fixed {
+        return Some(SignedDuration::from_secs(i64::from(*seconds)));
+    }
+    let until = facts.requests.iter().take_while(|request| request.message <= before.message);
+    let written = |request: &RequestFacts| request.recorded.filter(|usage| usage.written() > 0);
+    let usage = until.filter_map(written).last()?;
+    Some(if usage.cache_write_1h > usage.cache_write_5m { HOUR } else { MINUTES_5 })
+}
+
+/// What a cache that lives an hour would have changed: some rebuilds after idle gaps would have
+/// been reads, and every other write would have been dearer.
+///
+/// This is the change for the conversation of one session.
+///
+/// # Errors
+/// Nothing was written for five minutes, or a price is unknown.
+fn hour(
+    facts: &SessionFacts,
+    rebuilds: &[Rebuild<'_>],
+    prices: &PriceList,
+) -> Result<Hour, Absent> {
+    let mut change = Err(Absent::NoUsage);
+    for (at, request) in facts.requests.iter().enumerate() {
+        let Some(usage) = reported(request.recorded.as_ref()) else { continue };
+        let model = named(facts, request.model);
+        let rates = rates(usage, model, prices, request.at);
+        if usage.cache_write_5m == 0 {
+            // What it lacks is the reason, unless other requests have the choice.
+            change = change.map_err(|_| lacks(usage, model, rates));
+            continue;
+        }
+        let rates = rates?;
+        let dearer = dearer(&rates).ok_or_else(|| no_choice(model))?;
+        let mut sum: Hour = change.unwrap_or_default();
+        let mut written = usage.cache_write_5m;
+        if let Some(rebuild) = rebuilds.iter().find(|one| one.request == at && is_spared(one)) {
+            sum.spared += 1;
+            sum.saved += rebuild.amount().usd;
+            let read = rebuild.lost.iter().filter(|(kind, _)| *kind == TokenKind::CacheWrite5m);
+            written -= read.map(|(_, tokens)| tokens).sum::<u64>();
+        }
+        sum.dearer += written as f64 * dearer;
+        change = Ok(sum);
+    }
+    change
+}
+
+/// USD by which writing a token for an hour is dearer; `None` where nobody sells that.
+fn dearer(rates: &Rates) -> Option<f64> {
+    Some(rates.cache_write_1h? - rate(rates, TokenKind::CacheWrite5m)?)
+}
+
+/// Why a request without a write for five minutes would be as it was.
+fn lacks(usage: &Usage, model: Option<&str>, rates: Result<Rates, Absent>) -> Absent {
+    match rates {
+        _ if usage.cache_write_1h > 0 => Absent::HourAlready,
+        Err(why) => why,
+        Ok(rates) if rates.cache_write_1h.is_some() => Absent::NothingWritten,
+        Ok(_) => no_choice(model),
+    }
+}
+
+fn is_spared(rebuild: &Rebuild<'_>) -> bool {
+    rebuild.cause == Cause::IdleGap && rebuild.idle.is_some_and(|idle| idle <= HOUR)
+}
+
+fn no_choice(model: Option<&str>) -> Absent {
+    model.map_or(Absent::NoModelNamed, |named| Absent::NoHour(named.to_owned()))
+}
+
+/// Two changes together. What is absent in one of them is named.
+fn both_hours(one: Result<Hour, Absent>, other: Result<Hour, Absent>) -> Result<Hour, Absent> {
+    match (one, other) {
+        (Ok(one), Ok(other)) => Ok(Hour {
+            spared: one.spared + other.spared,
+            saved: one.saved + other.saved,
+            dearer: one.dearer + other.dearer,
+            without: one.without.or(other.without),
+        }),
+        (Ok(known), Err(Absent::NoUsage)) | (Err(Absent::NoUsage), Ok(known)) => Ok(known),
+        (Ok(known), Err(why)) | (Err(why), Ok(known)) => {
+            Ok(Hour { without: known.without.or(Some(why)), ..known })
+        }
+        (Err(Absent::NoUsage), Err(why)) | (Err(why), Err(_)) => Err(why),
     }
 }
 
