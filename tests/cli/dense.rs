@@ -174,9 +174,10 @@ fn memory_stays_within_triple_input_plus_100_megabytes() {
     for line in actual.lines() {
         let (name, code, kilobytes, said): (String, i32, u64, String) =
             serde_json::from_str(line).unwrap();
-        let bytes = match name.ends_with(".gz") {
-            true => 3_000_000,
-            false => std::fs::metadata(inputs.join(&name)).unwrap().len(),
+        let bytes = if name.ends_with(".gz") {
+            3_000_000
+        } else {
+            std::fs::metadata(inputs.join(&name)).unwrap().len()
         };
         if kilobytes * 1024 > 3 * bytes + 100_000_000 {
             over.push(format!("{name}: {kilobytes} kB of {bytes}"));

@@ -32,9 +32,8 @@ fn reply(request: &Received) -> Act {
 
 /// A run in which the first calls of the compactor get an error of the server.
 fn run(desk: &Desk, turns: usize, window: &str, strategy: &str, fails: usize) -> Ran {
-    let server = Server::start(move |request| match request.number < fails {
-        true => Act::fault(500, "", "try later"),
-        false => reply(request),
+    let server = Server::start(move |request| {
+        if request.number < fails { Act::fault(500, "", "try later") } else { reply(request) }
     });
     desk.file("talk.jsonl", talk(turns));
     let variables = [("OPENAI_BASE_URL", server.base()), ("OPENAI_API_KEY", "k".to_owned())];

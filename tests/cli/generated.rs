@@ -85,9 +85,10 @@ fn describe(desk: &Desk, path: &[&str], bench: &Help, page: &mut String) {
     let known: BTreeSet<&Entry> = bench.parts.iter().flat_map(|(_, entries)| entries).collect();
     if help.own().next().is_some() || help.commands().is_empty() {
         let name = [&["recap"], path].concat().join(" ");
-        match help.usage == name {
-            true => writeln!(page, "### {name}\n\n{}.\n", help.about).unwrap(),
-            false => writeln!(page, "### {name}\n\n{}: `{}`\n", help.about, help.usage).unwrap(),
+        if help.usage == name {
+            writeln!(page, "### {name}\n\n{}.\n", help.about).unwrap()
+        } else {
+            writeln!(page, "### {name}\n\n{}: `{}`\n", help.about, help.usage).unwrap()
         }
         let mut shared = Vec::new();
         for (head, entries) in help.own() {

@@ -246,9 +246,12 @@ fn cassette_replays_judged_run_without_key_or_network() {
 fn useless_model_is_reported_first_and_unranked() {
     let desk = Desk::new();
     // Five words; of the session in the repository weighbill every reply is withheld.
-    let server = Server::start(|request| match request.text().contains("weighbill") {
-        true => Act::json(200, &chat("", "content_filter")),
-        false => Act::chat("They talked about some things."),
+    let server = Server::start(|request| {
+        if request.text().contains("weighbill") {
+            Act::json(200, &chat("", "content_filter"))
+        } else {
+            Act::chat("They talked about some things.")
+        }
     });
     let variables = [("OPENAI_BASE_URL", server.base()), ("OPENAI_API_KEY", KEY.to_owned())];
     let variables = variables.each_ref().map(|(name, value)| (*name, value.as_str()));

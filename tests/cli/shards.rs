@@ -95,9 +95,10 @@ fn answers() -> Server {
     Server::start(|request| {
         let system = request.body["messages"][0]["content"].as_str().unwrap_or_default();
         let schema = request.body.get("response_format").is_some();
-        Act::chat(&match schema {
-            true => r#"{"reason": "it is as good as any", "verdict": "incorrect"}"#.to_owned(),
-            false => format!("It is {} of {}.", request.text().len(), system.len()),
+        Act::chat(&if schema {
+            r#"{"reason": "it is as good as any", "verdict": "incorrect"}"#.to_owned()
+        } else {
+            format!("It is {} of {}.", request.text().len(), system.len())
         })
     })
 }

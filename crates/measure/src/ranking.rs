@@ -221,10 +221,8 @@ mod tests {
     /// numbers of compactor replies and of empty ones.
     fn replied(strategies: &[(&str, u64, u64)]) -> Vec<StrategyRow> {
         let cells = strategies.iter().map(|&(name, all, empty)| {
-            let replies = (0..all).map(|at| match at < empty {
-                true => unusable(at, Unusable::Empty),
-                false => reply(at, at),
-            });
+            let replies = (0..all)
+                .map(|at| if at < empty { unusable(at, Unusable::Empty) } else { reply(at, at) });
             let replies: Vec<_> = replies.collect();
             let cell = cell("s", name).sent(&[100; 10]).states(&"k".repeat(20));
             cell.compaction(1_000, 100).replies(&replies).build()

@@ -236,9 +236,12 @@ pub(super) fn sentence(report: &Report) -> Option<String> {
         });
     }
     let total = receipt.today();
-    let part = |(kind, part): (&TokenKind, &Amount)| match is_unknown(&total) {
-        true => format!("{} {} tokens", kind_name(*kind), number::tokens(part.tokens as f64)),
-        false => format!("{} {}", kind_name(*kind), money(part)),
+    let part = |(kind, part): (&TokenKind, &Amount)| {
+        if is_unknown(&total) {
+            format!("{} {} tokens", kind_name(*kind), number::tokens(part.tokens as f64))
+        } else {
+            format!("{} {}", kind_name(*kind), money(part))
+        }
     };
     let parts = all.kinds.iter().map(part).collect::<Vec<_>>().join(", ");
     if is_unknown(&total) {

@@ -125,9 +125,10 @@ fn wrapped(text: &str, width: usize) -> Vec<String> {
 fn write_table(out: &mut String, table: &Table, screen: Screen) {
     let mut lines = Lines::spared(table, screen);
     lines.fit(screen.width);
-    match screen.width < NARROWEST || lines.taken() > screen.width {
-        true => Lines::new(table).write_blocks(out, screen),
-        false => lines.write(out, screen),
+    if screen.width < NARROWEST || lines.taken() > screen.width {
+        Lines::new(table).write_blocks(out, screen)
+    } else {
+        lines.write(out, screen)
     }
 }
 

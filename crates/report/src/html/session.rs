@@ -138,9 +138,12 @@ fn sessions(source: &RenderInput<'_>) -> Option<Sessions> {
 /// Sessions, with their data set where there are several.
 fn session_names(sessions: &[SessionFacts]) -> Vec<String> {
     let several = sessions.iter().any(|facts| facts.dataset != sessions[0].dataset);
-    let name = |facts: &SessionFacts| match several {
-        true => plain::line(&format!("{}: {}", facts.dataset, facts.session)),
-        false => plain::line(&facts.session),
+    let name = |facts: &SessionFacts| {
+        if several {
+            plain::line(&format!("{}: {}", facts.dataset, facts.session))
+        } else {
+            plain::line(&facts.session)
+        }
     };
     sessions.iter().map(name).collect()
 }
