@@ -8,7 +8,7 @@
 use std::error::Error;
 use std::path::Path;
 
-use recap::bench::{Inputs, Results, Settings, Strategies, plan};
+use recap::bench::{Inputs, Results, Settings, Strategies, measure_run, plan};
 use recap_formats::{LoadOptions, load};
 use recap_report::Screen;
 
@@ -22,7 +22,7 @@ pub async fn compare(input: &Path, out: &Path) -> Result<Results, Box<dyn Error>
     let settings = Settings { windows: vec!["25%".parse()?], ..Settings::default() };
     let run = plan(inputs, &settings)?.prepare().await?;
     let mut folder = run.create(out)?;
-    let results = Results::from(run.run(&mut folder, &()).await?);
+    let results = measure_run(run.run(&mut folder, &()).await?);
     results.write(&folder, &[])?;
     Ok(results)
 }

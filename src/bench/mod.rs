@@ -1,7 +1,7 @@
 //! The main job as a library: data sets in, a report and a run folder out.
 //!
 //! ```no_run
-//! use recap::bench::{Inputs, Results, Settings, Strategies, plan};
+//! use recap::bench::{Inputs, Results, Settings, Strategies, measure_run, plan};
 //! use recap_formats::{LoadOptions, load};
 //!
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
@@ -13,7 +13,7 @@
 //! let settings = Settings { windows: vec!["25%".parse()?], ..Settings::default() };
 //! let run = plan(inputs, &settings)?.prepare().await?;
 //! let mut folder = run.create("reports/mine".as_ref())?;
-//! let results = Results::from(run.run(&mut folder, &()).await?);
+//! let results = measure_run(run.run(&mut folder, &()).await?);
 //! results.write(&folder, &[])?;
 //! # Ok(())
 //! # }
@@ -38,7 +38,7 @@ pub use grid::Search;
 pub use native::{native_sizes, share_native_windows};
 pub(crate) use plan::cores;
 pub use plan::{BenchPlan, Inputs, Questions, plan};
-pub use run::{BenchRun, Results, clear};
+pub use run::{BenchRun, Results, clear, measure_run};
 pub use selection::{SelectionError, strategy, strategy_text};
 pub use settings::{Selection, Settings, Strategies};
 pub use shard::{MergeError, Part, merge};

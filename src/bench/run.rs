@@ -152,15 +152,13 @@ impl Results {
 
 /// Measures what a run left, without its gate; what reading its data had to tell is
 /// among the findings.
-impl From<RunRecord> for Results {
-    fn from(run: RunRecord) -> Self {
-        let RunRecord { manifest, sessions, results, calls, texts, .. } = run;
-        let texts = (!manifest.no_text).then_some(RunTexts::Held(texts));
-        let title = manifest.title.clone();
-        let mut report = measure(manifest, title, sessions, results);
-        report.calls = calls;
-        Self { report, texts }
-    }
+pub fn measure_run(record: RunRecord) -> Results {
+    let RunRecord { manifest, sessions, results, calls, texts, .. } = record;
+    let texts = (!manifest.no_text).then_some(RunTexts::Held(texts));
+    let title = manifest.title.clone();
+    let mut report = measure(manifest, title, sessions, results);
+    report.calls = calls;
+    Results { report, texts }
 }
 
 /// The texts of a run, for its page.

@@ -14,7 +14,8 @@ use super::roles::{QuestionMode, QuestionSource, RoleOptions};
 use super::work::{Stopped, Work};
 use super::{authoring, dry_run, gating, headings, inputs, models, report, wire};
 use crate::bench::{
-    BenchPlan, Inputs, Questions, Results, Search, Selection, Settings, Strategies, plan,
+    BenchPlan, Inputs, Questions, Results, Search, Selection, Settings, Strategies, measure_run,
+    plan,
 };
 use recap_core::model::Shard;
 use recap_core::text::counted;
@@ -242,7 +243,7 @@ fn finish(
         tell_shard(shard, &record, folder);
         return saved.map(|()| models);
     }
-    let mut results = Results::from(record);
+    let mut results = measure_run(record);
     gate.apply(&mut results.report)?;
     render(arguments, folder, &results)?;
     let complete = gate.is_complete(&results.report) && models == Exit::Done;
@@ -259,7 +260,7 @@ fn interrupted(arguments: &Arguments, folder: &Folder, exit: Exit) -> Result<Exi
     if run.results.cells().next().is_none() {
         return Err(Failure::with_code(exit, "interrupted before anything finished"));
     }
-    render(arguments, folder, &run.into())?;
+    render(arguments, folder, &measure_run(run))?;
     let path = folder.path().display();
     wire::say(&format!("interrupted; what finished is in {path}"));
     wire::say("help: the same command with --out and --resume finishes the run");

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 
 use super::exit::{Exit, Failure};
 use super::wire;
-use crate::bench::Results;
+use crate::bench::{Results, measure_run};
 use recap_core::model::{Manifest, Report, Unit, suggest};
 use recap_measure::gate::{self, Baseline, Head};
 use recap_measure::{self as measure, MEASURES, Run, is_at_cuts};
@@ -102,7 +102,7 @@ fn read(path: &Path) -> Result<(Report, Baseline), Failure> {
     }
     let whole = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let name = whole.file_name().map_or_else(|| "run".into(), |name| name.to_string_lossy());
-    let Results { report, .. } = run.into();
+    let Results { report, .. } = measure_run(run);
     let baseline = Baseline::of(name.into_owned(), &report);
     Ok((report, baseline))
 }

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 
 use super::exit::{Exit, Failure};
 use super::{headings, wire};
-use crate::bench::Results;
+use crate::bench::{Results, measure_run};
 use recap_core::model::{
     CheckOutcome, FULL, Gate, Manifest, Report, SessionFacts, SessionResults, UndecidedPolicy,
     suggest,
@@ -259,7 +259,7 @@ fn name(path: &Path) -> String {
 fn read(path: &Path) -> Result<Baseline, Failure> {
     let name = name(&path.canonicalize().unwrap_or_else(|_| path.to_owned()));
     if path.is_dir() {
-        let Results { report, .. } = RunRecord::read(path)?.into();
+        let Results { report, .. } = measure_run(RunRecord::read(path)?);
         if let Some(missing) = &report.missing {
             let what = format!("{}: {missing}", path.display());
             return Err(Failure::usage(what).help("only a complete run can be a baseline"));

@@ -19,7 +19,7 @@ use super::model_session::ModelSession;
 use super::roles::{CallOptions, judges};
 use super::work::Work;
 use super::{headings, models, report, wire};
-use crate::bench::{self, Results};
+use crate::bench::{self, measure_run};
 use recap_core::model::{
     Answer, CallRow, Cell, Judgement, LabelledCase, Manifest, ModelRole, OFFLINE, RunResults,
     SessionFacts, Source,
@@ -188,7 +188,7 @@ fn regrade(arguments: &RegradeArguments) -> Result<Exit, Failure> {
     folder.sort_journal(&sessions, &results, &calls)?;
     folder.write_texts(&texts)?;
     let finished = Finished { sessions, results, calls, texts };
-    let results = Results::from(RunRecord::new(manifest, finished));
+    let results = measure_run(RunRecord::new(manifest, finished));
     results.write(&folder, &[])?;
     report::show(&results.report, &folder, (arguments.json, false))?;
     Ok(if mostly_graded(&results.report, MAX_UNSCORED) { ended } else { Exit::Incomplete })

@@ -7,7 +7,7 @@ use clap::Args;
 use super::config;
 use super::exit::{Exit, Failure};
 use super::{gating, headings, wire};
-use crate::bench::Results;
+use crate::bench::{Results, measure_run};
 use recap_core::model::{Report, SessionFacts, suggest};
 use recap_replay::run::{Folder, RunRecord, RunTexts};
 use recap_report::{self as report, RenderInput, format_names};
@@ -78,7 +78,7 @@ pub(super) fn render(path: &Path, arguments: &Rendering) -> Result<Exit, Failure
         run
     };
     let gate = run.gate.take();
-    let mut results = Results::from(run);
+    let mut results = measure_run(run);
     let report = &mut results.report;
     match gate {
         // Findings about the whole run do not apply to a part of it.
