@@ -1,7 +1,7 @@
 //! The main job as a library: data sets in, a report and a run folder out.
 //!
 //! ```no_run
-//! use recap::bench::{Inputs, Results, Settings, Strategies, measure_run, plan};
+//! use recap::bench::{Inputs, Settings, Strategies, measure_run, plan};
 //! use recap_formats::{LoadOptions, load};
 //!
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
