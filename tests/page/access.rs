@@ -119,7 +119,7 @@ fn scrolling_parts_are_named_and_focusable() {
         let nameless = page.browser.run(
             "const named = (node) => node.ariaLabel || document.getElementById(node.getAttribute('aria-labelledby') ?? '')?.textContent;
              const parts = [...document.querySelectorAll('.scroll')];
-             return [parts.length, parts.filter((node) => node.tabIndex !== 0 || node.role !== 'region' || !named(node)).map((node) => node.outerHTML.slice(0, 200))]",
+             return [parts.length, parts.filter((node) => node.tabIndex !== 0 || node.role !== 'group' || !named(node)).map((node) => node.outerHTML.slice(0, 200))]",
         );
         assert!(nameless[0].as_u64() > Some(0), "there are tables");
         assert_eq!(nameless[1], json!([]));
