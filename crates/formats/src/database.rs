@@ -285,19 +285,14 @@ impl Database {
             self.connection.execute_batch(&index).map_err(failed)?;
             from = format!("{from} INDEXED BY \"recap {table}\" WHERE {key} = ?1");
         }
-        let names: Vec<&'static str> =
-            wanted.columns.iter().chain(wanted.optional).copied().collect();
-        let shown = names.iter().map(|name| {
-            if there.iter().any(|column| column == name) {
-                format!("\"{name}\"")
-            } else {
-                "NULL".to_owned()
-            }
+        let shown = wanted.columns.iter().chain(wanted.optional).map(|name| {
+            let is_there = there.iter().any(|column| column == name);
+            if is_there { format!("\"{name}\"") } else { format!("NULL AS \"{name}\"") }
         });
         let shown: Vec<String> = shown.collect();
         let sql = format!("SELECT {} FROM {from} ORDER BY {order}", shown.join(", "));
         let statement = self.connection.prepare(&sql).map_err(failed)?;
-        Ok(Rows { statement, table, names })
+        Ok(Rows { statement, table })
     }
 
     /// As [`Database::rows`]; `None` where the store has no such table.
@@ -392,9 +387,8 @@ pub(super) fn broken(place: &str, error: &rusqlite::Error) -> Problem {
 
 /// A table that is being read.
 pub(super) struct Rows<'d> {
-    pub(super) statement: Statement<'d>,
-    pub(super) table: &'static str,
-    pub(super) names: Vec<&'static str>,
+    statement: Statement<'d>,
+    table: &'static str,
 }
 
 impl Rows<'_> {
@@ -407,7 +401,7 @@ impl Rows<'_> {
         key: Option<&str>,
         mut read: impl FnMut(&Row<'_>) -> Result<(), Problem>,
     ) -> Result<(), Problem> {
-        let Rows { statement, table, names } = self;
+        let Rows { statement, table } = self;
         let (mut last, mut held) = (String::new(), 0_u64);
         let failed = |last: &str, error: rusqlite::Error| {
             let after = match last {
@@ -422,7 +416,7 @@ impl Rows<'_> {
         };
         let mut rows = rows.map_err(|error| failed("", error))?;
         while let Some(row) = rows.next().map_err(|error| failed(&last, error))? {
-            let row = Row { row, table, names };
+            let row = Row { row, table };
             held = held.saturating_add(row.bytes_held());
             if held > MAX_DOCUMENT {
                 return Err(Problem::DocumentTooLong { limit: MAX_DOCUMENT });
@@ -438,17 +432,15 @@ impl Rows<'_> {
 pub(super) struct Row<'r> {
     row: &'r rusqlite::Row<'r>,
     table: &'static str,
-    names: &'r [&'static str],
 }
 
 impl Row<'_> {
     fn value(&self, column: &str) -> ValueRef<'_> {
-        let at = self.names.iter().position(|name| *name == column);
-        at.and_then(|at| self.row.get_ref(at).ok()).unwrap_or(ValueRef::Null)
+        self.row.get_ref(column).unwrap_or(ValueRef::Null)
     }
 
     fn bytes_held(&self) -> u64 {
-        let values = (0..self.names.len()).filter_map(|at| self.row.get_ref(at).ok());
+        let values = (0..).map_while(|at| self.row.get_ref(at).ok());
         let sizes = values.map(|value| match value {
             ValueRef::Text(bytes) | ValueRef::Blob(bytes) => bytes.len() as u64,
             _ => 8,
@@ -458,7 +450,7 @@ impl Row<'_> {
 
     /// The name of the row in errors: its first column.
     fn name(&self) -> String {
-        let first = self.names.first().copied().unwrap_or_default();
+        let first = self.row.as_ref().column_name(0).unwrap_or_default();
         self.text(first).ok().flatten().unwrap_or_default()
     }
 

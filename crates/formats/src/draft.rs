@@ -2,15 +2,18 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use jiff::Timestamp;
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Value as Json;
 
 use super::error::Problem;
+use super::formats::content::{Part, ResultText};
 use super::source::{Held, KEPT, parse};
 use recap_core::model::{
     Block, Message, Piece, PreambleChange, Question, RecordedCompaction, Role, Session,
-    SidechainRequest,
+    SidechainRequest, Usage,
 };
+use recap_core::text::density::weight;
 
 /// Messages and texts that the compactions of a session may keep together.
 /// Each may keep all messages before it, so that a file of a few megabytes
@@ -46,6 +49,8 @@ pub struct Draft {
     /// their `session` is empty: both are completed once the session's
     /// own id is final.
     pub questions: Vec<Question>,
+    /// The file of these, where that is another one.
+    pub(super) asked_in: Option<String>,
     /// Its id in the recording, where other files of its family name it.
     pub(super) recorded_id: Option<String>,
     /// The id of the session whose agent started it; empty where it is a
@@ -62,8 +67,13 @@ pub struct Draft {
     arguments: Held,
     /// Bytes of the texts of its messages.
     texts: u64,
-    /// The ids of its calls, for readers that make them free.
+    /// The size of the last prompt that is reported and not empty.
+    pub(super) last_prompt: Option<u64>,
+    /// The ids of its messages and calls, for readers that make them free.
+    ids: Ids,
     calls: Ids,
+    /// Calls whose results have not come, by their newest ids.
+    open: FxHashSet<String>,
     /// The model of each response.
     pub(super) models: Models,
     /// Values that the recording holds about itself, such as ids and folders.
@@ -119,6 +129,8 @@ impl Draft {
     pub fn push(&mut self, mut message: Message, line: impl Into<Option<u64>>) {
         message.blocks.iter_mut().for_each(|block| self.flatten(block));
         self.texts += message.blocks.iter().map(text_bytes).sum::<u64>();
+        let prompt = message.usage.map(|usage| usage.prompt()).filter(|&prompt| prompt > 0);
+        self.last_prompt = prompt.or(self.last_prompt);
         // Most have one block, and room was made for four.
         message.blocks.shrink_to_fit();
         self.session.messages.push(message);
@@ -135,11 +147,110 @@ impl Draft {
         Ok(Held::default().add(self.texts, messages.saturating_mul(KEPT))?)
     }
 
+    /// Appends a message; one that says nothing and used nothing is left out.
+    pub(super) fn turn(&mut self, turn: Turn) {
+        let Turn { id, role, at, blocks, usage, model, line } = turn;
+        if blocks.is_empty() && usage.is_none() {
+            self.leave_out("message without content", 1);
+            return;
+        }
+        let id = self.free_id(id);
+        if let Some(model) = model.filter(|_| role == Role::Assistant) {
+            self.models.add(&model, &id);
+        }
+        let message = Message { usage, ..Message::new(id, role, at, blocks) };
+        self.push(message, line);
+    }
+
+    /// Appends the result of the newest call with this id. A second result, or
+    /// one whose call is not in the recording, is left out and counted.
+    pub(super) fn result(&mut self, call: &str, result: ResultText, outcome: Outcome) {
+        let Some(newest) = self.newest_call(call).map(str::to_owned) else {
+            self.leave_out("tool result whose call is not in the recording", 1);
+            return;
+        };
+        if !self.open.remove(&newest) {
+            self.leave_out("second result of a tool call", 1);
+            return;
+        }
+        let id = self.free_id(outcome.id);
+        let message = self.result_message(id, newest, result, outcome.is_error, outcome.at);
+        self.push(message, outcome.line);
+    }
+
+    /// A message with one tool result.
+    pub(super) fn result_message(
+        &mut self,
+        id: String,
+        call: String,
+        result: ResultText,
+        is_error: bool,
+        at: Option<Timestamp>,
+    ) -> Message {
+        let ResultText { text, images, others } = result;
+        others.into_iter().for_each(|reason| self.leave_out(reason, 1));
+        let block = Block::ToolResult { call, text, images, is_error };
+        Message::new(id, Role::Tool, at, vec![block])
+    }
+
+    fn free_id(&mut self, own: Option<String>) -> String {
+        let own = own.unwrap_or_else(|| format!("message-{}", self.next_index() + 1));
+        // `#` parts a response into messages that keep its model.
+        self.ids.free(own)
+    }
+
+    /// The block of a part. Results are messages of their own, and what is not imported
+    /// is counted.
+    pub(super) fn block(&mut self, part: Part) -> Option<Block> {
+        Some(match part {
+            Part::Text(text) | Part::Served(text) | Part::Summary(text) => Block::Text { text },
+            Part::Reasoning(text) => Block::Reasoning { text },
+            Part::Image(media_type) => Block::Image { media_type },
+            Part::Call { id, name, arguments } => {
+                let id = id.unwrap_or_else(|| format!("call-{}", self.calls.uses.len() + 1));
+                self.call(id, name, arguments)
+            }
+            Part::Other(reason) => {
+                self.leave_out(reason, 1);
+                return None;
+            }
+            Part::Result { .. } => {
+                self.leave_out("tool_result part", 1);
+                return None;
+            }
+            Part::Compacted => {
+                self.leave_out("compaction part", 1);
+                return None;
+            }
+        })
+    }
+
+    /// The blocks of parts.
+    pub(super) fn blocks(&mut self, parts: Vec<Part>) -> Vec<Block> {
+        parts.into_iter().filter_map(|part| self.block(part)).collect()
+    }
+
     /// A call, with an id that no other call of the session has. Arguments may be
     /// JSON in a string.
     pub(super) fn call(&mut self, id: String, name: String, given: Json) -> Block {
         let arguments = arguments(given, self);
-        Block::ToolCall { id: self.calls.free(id), name, arguments }
+        let id = self.calls.free(id);
+        self.open.insert(id.clone());
+        Block::ToolCall { id, name, arguments }
+    }
+
+    /// Notes which model wrote the message at a place.
+    pub(super) fn wrote(&mut self, at: u32, model: &str) {
+        if let Some(message) = self.session.messages.get(at as usize) {
+            self.models.add(model, &message.id);
+        }
+    }
+
+    /// The responses that a model wrote.
+    pub(super) fn responses_of(&mut self, model: &str) -> Vec<&mut Message> {
+        let Draft { session, models, .. } = self;
+        let messages = session.messages.iter_mut();
+        messages.filter(|message| models.of(&message.id) == Some(model)).collect()
     }
 
     /// The newest call that was given this id, by the id that it has.
@@ -150,20 +261,25 @@ impl Draft {
     /// Converts arguments that are nested too deeply, or take too much memory, to text.
     pub(crate) fn flatten(&mut self, block: &mut Block) {
         let Block::ToolCall { arguments, .. } = block else { return };
+        let text = arguments.to_string();
         let why = if is_nested(arguments, MOST_NESTED) {
             "structure of arguments that are nested too deeply"
-        } else if self.arguments.add_value(arguments).is_err() {
+        } else if self.arguments.add(text.len() as u64, weight(text.as_bytes())).is_err() {
             DENSE_ARGUMENTS
         } else {
             return;
         };
-        *arguments = Json::String(arguments.to_string());
+        *arguments = Json::String(text);
         self.leave_out(why, 1);
     }
 
-    /// Moves leading messages of role system into the preamble (how-it-works §5).
+    /// Moves leading messages of role system into the preamble (how-it-works §5), unless
+    /// compactions count the messages.
     pub(super) fn leading_system_to_preamble(&mut self) {
         let session = &mut self.session;
+        if !session.compactions.is_empty() {
+            return;
+        }
         let lead = session.messages.iter().take_while(|m| m.role == Role::System).count();
         self.lines.drain(..lead);
         for message in session.messages.drain(..lead) {
@@ -266,6 +382,50 @@ impl Draft {
     }
 }
 
+/// A message as a format has it, without the results of calls.
+#[derive(Clone)]
+pub(super) struct Turn {
+    /// Its id in the recording; without one it is named by its position.
+    pub(super) id: Option<String>,
+    pub(super) role: Role,
+    pub(super) at: Option<Timestamp>,
+    pub(super) blocks: Vec<Block>,
+    /// What the request that it answers used.
+    pub(super) usage: Option<Usage>,
+    /// The model that wrote it.
+    pub(super) model: Option<String>,
+    /// Its line in the file, where that has lines.
+    pub(super) line: Option<u64>,
+}
+
+impl Turn {
+    pub(super) fn new(role: Role) -> Turn {
+        let (id, at, usage, model, line) = (None, None, None, None, None);
+        Turn { id, role, at, blocks: Vec::new(), usage, model, line }
+    }
+
+    /// Adds a text that is not empty.
+    pub(super) fn text(&mut self, text: impl Into<String>) {
+        let text = text.into();
+        self.blocks.extend((!text.is_empty()).then_some(Block::Text { text }));
+    }
+
+    /// Adds what the model thought, unless that is empty.
+    pub(super) fn reasoning(&mut self, text: impl Into<String>) {
+        let text = text.into();
+        self.blocks.extend((!text.is_empty()).then_some(Block::Reasoning { text }));
+    }
+}
+
+/// How a call ended.
+#[derive(Default)]
+pub(super) struct Outcome {
+    pub(super) id: Option<String>,
+    pub(super) is_error: bool,
+    pub(super) at: Option<Timestamp>,
+    pub(super) line: Option<u64>,
+}
+
 /// Bytes of the text of a block.
 fn text_bytes(block: &Block) -> u64 {
     let text = match block {
@@ -312,10 +472,16 @@ pub(crate) struct Ids {
 impl Ids {
     /// The id if it is free; else the id with a number.
     pub(crate) fn free(&mut self, id: String) -> String {
-        let (uses, newest) = self.uses.entry(id.clone()).or_default();
+        let (uses, _) = self.uses.entry(id.clone()).or_default();
         *uses += 1;
-        *newest = if *uses == 1 { id } else { format!("{id}#{uses}") };
-        newest.clone()
+        let number = *uses;
+        let own = if number == 1 { id.clone() } else { format!("{id}#{number}") };
+        if number > 1 && self.uses.contains_key(&own) {
+            return self.free(id);
+        }
+        self.uses.entry(own.clone()).or_insert_with(|| (1, own.clone()));
+        self.uses.insert(id, (number, own.clone()));
+        own
     }
 
     /// The newest id that this one became, where it was used.
@@ -387,8 +553,7 @@ fn home_of(path: &str) -> Option<String> {
 /// text. A result belongs to the first call of that id that has none, among
 /// those of the newest message with such a call.
 pub(crate) fn mend(draft: &mut Draft) {
-    let mut ids = Unique::default();
-    let mut calls = Unique::default();
+    let (mut ids, mut calls) = (Ids::default(), Ids::default());
     let mut open: FxHashMap<String, (usize, VecDeque<String>)> = FxHashMap::default();
     let mut loose = 0;
     for (at, message) in draft.session.messages.iter_mut().enumerate() {
@@ -419,30 +584,6 @@ pub(crate) fn mend(draft: &mut Draft) {
         }
     }
     draft.leave_out("call of a tool result, which is kept as a text", loose);
-}
-
-/// Ids that were used, and how often.
-#[derive(Default)]
-struct Unique {
-    used: FxHashSet<String>,
-    times: FxHashMap<String, u64>,
-}
-
-impl Unique {
-    /// The id, with a number where it was used before.
-    fn free(&mut self, id: String) -> String {
-        if self.used.insert(id.clone()) {
-            return id;
-        }
-        let times = self.times.entry(id.clone()).or_insert(1);
-        loop {
-            *times += 1;
-            let own = format!("{id}#{times}");
-            if self.used.insert(own.clone()) {
-                return own;
-            }
-        }
-    }
 }
 
 /// Checks that ids are unique, that every result follows its call, that roles
@@ -575,5 +716,59 @@ mod tests {
         // Without any the session keeps what it states.
         Models::default().name_models(&mut session);
         assert_eq!((session.model.as_deref(), session.other_models.len()), (Some("a"), 3));
+    }
+
+    #[test]
+    fn arguments_that_take_too_much_together_become_text() {
+        let mut draft = Draft::default();
+        let value: Json = serde_json::from_str(&format!("[{}1]", "[],".repeat(40_000))).unwrap();
+        for at in 0..14 {
+            let (id, name) = (at.to_string(), "f".to_owned());
+            let mut block = Block::ToolCall { id, name, arguments: value.clone() };
+            draft.flatten(&mut block);
+            let Block::ToolCall { arguments, .. } = block else { unreachable!() };
+            // 40,000 further values and a list, less their text, go 12 times into the free bytes.
+            assert_eq!(arguments.is_array(), at < 12, "{at}");
+        }
+        assert_eq!(draft.session.left_out[DENSE_ARGUMENTS], 2);
+    }
+
+    fn text(text: &str) -> ResultText {
+        ResultText::new(text, 0)
+    }
+
+    #[test]
+    fn ids_are_unique_and_results_match_newest_call() {
+        let mut draft = Draft::named("s");
+        for _ in 0..2 {
+            let mut turn = Turn::new(Role::Assistant);
+            turn.id = Some("m".to_owned());
+            turn.model = Some("a".to_owned());
+            turn.blocks.push(draft.call(
+                "c".to_owned(),
+                "read".to_owned(),
+                serde_json::json!("{\"a\":1}"),
+            ));
+            draft.turn(turn);
+            draft.result("c", text("4210"), Outcome::default());
+        }
+        draft.result("c", text("again"), Outcome::default());
+        draft.result("d", text("?"), Outcome::default());
+        draft.turn(Turn::new(Role::User));
+        draft.finish();
+        check(&draft).unwrap();
+        let ids = draft.session.messages.iter().map(|message| message.id.as_str());
+        assert_eq!(ids.collect::<Vec<_>>(), ["m", "message-2", "m#2", "message-4"]);
+        let results = draft.session.messages.iter().filter_map(Message::tool_result);
+        assert_eq!(results.map(|(call, _)| call).collect::<Vec<_>>(), ["c", "c#2"]);
+        let left: Vec<(&str, u64)> =
+            draft.session.left_out.iter().map(|(why, n)| (why.as_str(), *n)).collect();
+        let expected = [
+            ("message without content", 1),
+            ("second result of a tool call", 1),
+            ("tool result whose call is not in the recording", 1),
+        ];
+        assert_eq!(left, expected);
+        assert_eq!(draft.session.model.as_deref(), Some("a"));
     }
 }

@@ -1,16 +1,14 @@
 //! What a format is, and what it is told by.
 
-use std::fmt;
-
-use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
-use serde_json::{Map, Value as Json};
+use serde::de::IgnoredAny;
+use serde_json::Value as Json;
 
 use super::LoadOptions;
 use super::database::{self, Table, tables};
 use super::draft::Draft;
 use super::error::DatasetError;
-use super::source::{Held, Source, is_cut, parse};
-use recap_core::text::density::weight;
+use super::source::{HEAD, Source, is_cut};
+use recap_core::text::density::{allowance, is_dense, weight};
 use recap_core::text::{counted, excerpt};
 
 /// Most bytes that are read to detect the format of an input. A log may begin
@@ -28,13 +26,8 @@ pub struct Head {
     /// The first bytes as text; invalid bytes are replaced.
     pub text: String,
     /// The lists and objects that are a line each; the document, where the input
-    /// is one over several lines. Of a value that is longer than the first bytes,
-    /// its outline.
+    /// is one over several lines, as far as it is whole.
     pub records: Vec<Json>,
-    /// Offset of the last value, if it is not whole within the first bytes.
-    pub(super) cut: Option<usize>,
-    /// Whether the only record is the outline of that.
-    pub(super) is_outline: bool,
     /// Whether the input is one JSON document over several lines.
     pub spread: bool,
     /// The tables, where the input is a SQLite database.
@@ -50,27 +43,16 @@ impl Head {
         }
         let whole = String::from_utf8_lossy(bytes).into_owned();
         let text = whole.trim_start_matches('\u{feff}');
-        let spread = text.lines().find(|line| !line.trim().is_empty()).is_some_and(is_cut)
-            && text.trim().contains('\n')
-            && (is_cut(text) || serde_json::from_str::<IgnoredAny>(text).is_ok());
-        let mut records: Vec<Json> = if text.trim_start().starts_with(MARKDOWN) {
-            Vec::new()
-        } else if spread {
-            parse(text).into_iter().collect()
-        } else {
-            lines_of(text)
-        };
-        let starts = text.trim_start().starts_with(['{', '[']);
-        let is_outline = records.is_empty() && starts;
-        let cut = if is_outline {
-            records.push(outline(text.as_bytes()).0);
-            Some(whole.len() - text.len())
-        } else if spread {
-            None
-        } else {
-            torn_line(bytes)
-        };
-        Head { text: whole, records, cut, is_outline, spread, tables: None }
+        let spread = is_spread(text);
+        let mut records = Vec::new();
+        if !spread && !text.trim_start().starts_with(MARKDOWN) {
+            records = lines_of(text);
+        }
+        // Of a broken document its reader tells where that is.
+        if records.is_empty() && text.trim_start().starts_with(['{', '[']) {
+            records.extend(document(text));
+        }
+        Head { text: whole, records, spread, tables: None }
     }
 
     /// Takes its lines for records, as those of a log whose first one is broken.
@@ -113,23 +95,68 @@ impl Head {
     }
 }
 
+/// Whether a text is one JSON document over several lines, or the beginning of one.
+pub(super) fn is_spread(text: &str) -> bool {
+    let first = text.lines().find(|line| !line.trim().is_empty());
+    first.is_some_and(is_cut)
+        && text.trim().contains('\n')
+        && (is_cut(text) || serde_json::from_str::<IgnoredAny>(text).is_ok())
+}
+
 /// The lists and objects that are a line each, as far as they take little memory.
 fn lines_of(text: &str) -> Vec<Json> {
-    let mut held = Held::default();
+    let mut left = allowance(text.len() as u64);
+    let mut bears = |line: &&str| {
+        let rest = left.checked_sub(weight(line.as_bytes()));
+        left = rest.unwrap_or(0);
+        rest.is_some()
+    };
     let lines = text.lines().filter(|line| !line.trim().is_empty());
     lines
-        .take_while(|line| held.add(line.len() as u64, weight(line.as_bytes())).is_ok())
+        .take_while(&mut bears)
         .filter_map(|line| serde_json::from_str(line).ok())
         .filter(|record: &Json| record.is_object() || record.is_array())
         .collect()
 }
 
-/// Offset of the last line, if it is cut off.
-fn torn_line(bytes: &[u8]) -> Option<usize> {
-    let start = memchr::memrchr(b'\n', bytes).map_or(0, |end| end + 1);
-    let line = &bytes[start..];
-    let is_torn = !line.trim_ascii().is_empty() && std::str::from_utf8(line).map_or(true, is_cut);
-    is_torn.then_some(start)
+/// A document; of one that is broken, cut off or too dense to be held, its beginning.
+fn document(text: &str) -> Option<Json> {
+    let text =
+        if is_dense(text.as_bytes()) { &text[..text.floor_char_boundary(HEAD)] } else { text };
+    let error = match serde_json::from_str(text) {
+        Ok(document) => return Some(document),
+        Err(error) => error,
+    };
+    let mut ends = text.match_indices('\n').map(|(at, _)| at + 1);
+    let line = error.line().checked_sub(2).map_or(Some(0), |before| ends.nth(before));
+    let end = text.floor_char_boundary(line? + error.column());
+    serde_json::from_str(&closed(&text[..end])).ok()
+}
+
+/// The beginning of a JSON text up to the last value that is whole, with what closes it.
+fn closed(text: &str) -> String {
+    let (mut open, mut whole) = (String::new(), (0, 0));
+    let (mut quoted, mut escaped) = (false, false);
+    for (at, c) in text.char_indices() {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' if quoted => escaped = true,
+            '"' => quoted = !quoted,
+            _ if quoted => {}
+            '{' | '[' => {
+                open.push(if c == '{' { '}' } else { ']' });
+                whole = (at + 1, open.len());
+            }
+            '}' | ']' => {
+                open.pop();
+                whole = (at + 1, open.len());
+            }
+            ',' => whole = (at, open.len()),
+            _ => {}
+        }
+    }
+    let (end, depth) = whole;
+    text[..end].chars().chain(open[..depth].chars().rev()).collect()
 }
 
 /// Takes the next session of an input.
@@ -146,8 +173,6 @@ pub struct Format {
     /// Whether the input looks like this format. Formats exclude each other.
     pub sniff: fn(&Head) -> bool,
     pub(super) read: Read,
-    /// Files beside a session that belong to it.
-    pub(super) beside: Option<Beside>,
 }
 
 /// What the reader of a format was tried on.
@@ -169,23 +194,12 @@ pub enum Tried {
 /// Reads every session of one input, in order; the first record that the
 /// format does not allow is an error with its line.
 pub(super) enum Read {
-    /// All at once; those without a message are dropped, and the last of the others
-    /// is told that the input ends within a line.
+    /// All at once; those without a message are dropped. The last of the others is told
+    /// that the input ends within a line.
     All(fn(&mut Source<'_>, &LoadOptions) -> Result<Vec<Draft>, DatasetError>),
     /// One after another, so that only the newest is in memory, where the format
     /// may have very many in a file.
     Each(fn(&mut Source<'_>, &LoadOptions, &mut Take<'_>) -> Result<(), DatasetError>),
-}
-
-/// Files beside a session that belong to it.
-pub(super) struct Beside {
-    /// Paths of the file of questions, relative to the session's folder; the
-    /// first that exists is read.
-    pub(super) questions: &'static [&'static str],
-    /// Files that are read instead of a session in the same folder.
-    pub(super) instead: &'static [&'static str],
-    /// Reads the questions into the drafts of the session.
-    pub(super) read: fn(&mut Source<'_>, &mut [Draft]) -> Result<(), DatasetError>,
 }
 
 impl Format {
@@ -220,119 +234,22 @@ impl Format {
                 }
                 drafts.into_iter().try_for_each(|draft| finished(source, draft))?;
             }
-            Read::Each(read) => read(source, options, &mut finished)?,
+            Read::Each(read) => {
+                let mut last: Option<Draft> = None;
+                read(source, options, &mut |source, draft| {
+                    let before = last.replace(draft);
+                    before.map_or(Ok(()), |draft| finished(source, draft))
+                })?;
+                if let Some(mut last) = last {
+                    last.leave_out("torn last line", source.take_torn());
+                    finished(source, last)?;
+                }
+            }
         }
         if taken > 0 && silent > 0 {
             source.warn(format!("left out: {} without a message", counted(silent, "session")));
         }
         Ok(())
-    }
-}
-
-// The outline of a JSON value of any length, from which its format is told: its
-// keys, the first elements of its lists, and the beginnings of its texts.
-
-/// Most values of an outline.
-const VALUES: usize = 1 << 16;
-
-/// Most elements of a list.
-const ELEMENTS: usize = 256;
-
-/// Most bytes of a text.
-const TEXT: usize = 256;
-
-/// The outline of the first value that is read. Of one that is broken or cut off
-/// it is what stands before that, with the error.
-pub(super) fn outline(bytes: impl std::io::Read) -> (Json, serde_json::Result<()>) {
-    let mut found = Json::Null;
-    let mut reader = serde_json::Deserializer::from_reader(bytes);
-    let read = Slot { into: &mut found, most: VALUES }.deserialize(&mut reader);
-    (found, read.map(drop))
-}
-
-/// Where the outline of a value goes, which may have so many values. What it
-/// makes is the number that it has.
-struct Slot<'a> {
-    into: &'a mut Json,
-    most: usize,
-}
-
-impl Slot<'_> {
-    fn fill(self, value: impl Into<Json>) -> usize {
-        *self.into = value.into();
-        1
-    }
-}
-
-impl<'de> DeserializeSeed<'de> for Slot<'_> {
-    type Value = usize;
-
-    fn deserialize<D: Deserializer<'de>>(self, reader: D) -> Result<usize, D::Error> {
-        reader.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Slot<'_> {
-    type Value = usize;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a JSON value")
-    }
-
-    fn visit_bool<E: Error>(self, value: bool) -> Result<usize, E> {
-        Ok(self.fill(value))
-    }
-
-    fn visit_i64<E: Error>(self, value: i64) -> Result<usize, E> {
-        Ok(self.fill(value))
-    }
-
-    fn visit_u64<E: Error>(self, value: u64) -> Result<usize, E> {
-        Ok(self.fill(value))
-    }
-
-    fn visit_f64<E: Error>(self, value: f64) -> Result<usize, E> {
-        Ok(self.fill(value))
-    }
-
-    fn visit_unit<E: Error>(self) -> Result<usize, E> {
-        Ok(self.fill(()))
-    }
-
-    fn visit_str<E: Error>(self, text: &str) -> Result<usize, E> {
-        Ok(self.fill(&text[..text.floor_char_boundary(TEXT)]))
-    }
-
-    // No value gets more than half of what is left: none hides those after it.
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<usize, A::Error> {
-        *self.into = Json::Array(Vec::new());
-        let Json::Array(list) = self.into else { return Ok(1) };
-        let mut left = self.most - 1;
-        while left > 0 && list.len() < ELEMENTS {
-            list.push(Json::Null);
-            let into = list.last_mut().expect("pushed above");
-            let Some(used) = items.next_element_seed(Slot { into, most: left.div_ceil(2) })? else {
-                list.pop();
-                break;
-            };
-            left -= used;
-        }
-        while items.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(self.most - left)
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<usize, A::Error> {
-        *self.into = Json::Object(Map::new());
-        let Json::Object(map) = self.into else { return Ok(1) };
-        let mut left = self.most - 1;
-        while left > 0 {
-            let Some(key) = fields.next_key::<String>()? else { break };
-            let into = map.entry(key).or_insert(Json::Null);
-            left -= fields.next_value_seed(Slot { into, most: left.div_ceil(2) })?;
-        }
-        while fields.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-        Ok(self.most - left)
     }
 }
 
@@ -535,70 +452,29 @@ fn list(names: &[&str]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
 
     use super::*;
 
-    fn whole(text: &str) -> Json {
-        let (found, read) = outline(text.as_bytes());
-        read.unwrap();
-        found
-    }
-
     #[test]
-    fn a_short_value_is_its_own_outline() {
-        let value = json!({"a": [1, -2, 0.5, null, true, "x"], "b": {"c": [], "d": {}}});
-        assert_eq!(whole(&value.to_string()), value);
-    }
-
-    #[test]
-    fn long_texts_and_lists_shrink_without_hiding_successors() {
-        let wide: Vec<Json> = (0..40_000).map(|n| json!({"a": n, "b": [n, n]})).collect();
-        let value =
-            json!({"text": "\u{e9}".repeat(1 << 20), "wide": wide, "deep": [wide], "z": {"y": 1}});
-        let found = whole(&value.to_string());
-        assert_eq!(found["text"].as_str().map(str::len), Some(TEXT));
-        assert_eq!(found["wide"].as_array().map(Vec::len), Some(ELEMENTS));
-        assert_eq!(found["z"], json!({"y": 1}));
-    }
-
-    #[test]
-    fn outline_values_stay_within_the_bound() {
-        fn count(value: &Json) -> usize {
-            match value {
-                Json::Array(list) => 1 + list.iter().map(count).sum::<usize>(),
-                Json::Object(map) => 1 + map.values().map(count).sum::<usize>(),
-                _ => 1,
-            }
-        }
-        let mut value = json!(1);
-        for _ in 0..3 {
-            value = Json::Array(vec![value; 100]);
-        }
-        let found = count(&whole(&value.to_string()));
-        assert!((1 << 12..=VALUES).contains(&found), "{found}");
-        let keys: Map<String, Json> =
-            (0..2 * VALUES).map(|n| (n.to_string(), json!([n]))).collect();
-        assert!(count(&whole(&Json::Object(keys).to_string())) <= VALUES);
-    }
-
-    #[test]
-    fn what_stands_before_a_break_is_kept() {
+    fn a_document_is_known_up_to_where_it_breaks() {
         for (text, expected) in [
+            (r#"{"a": [1, {"b": "x"}]}"#, r#"{"a": [1, {"b": "x"}]}"#),
             (
                 r#"{"eval": {"a": 1}, "status": "ok", "n": NaN, "z": 1}"#,
-                r#"{"eval": {"a": 1}, "status": "ok", "n": null}"#,
+                r#"{"eval": {"a": 1}, "status": "ok"}"#,
             ),
-            (r#"[{"role": "user", "content": "po"#, r#"[{"role": "user", "content": null}]"#),
+            (r#"[{"role": "user", "content": "po"#, r#"[{"role": "user"}]"#),
+            ("{\n \"a\": \"\\\",{\",\n \"b\": [[1], [2", r#"{"a": "\",{", "b": [[1], []]}"#),
             ("{", "{}"),
-            ("", "null"),
         ] {
-            let (found, read) = outline(text.as_bytes());
-            assert!(read.is_err(), "{text}");
-            assert_eq!(found, serde_json::from_str::<Json>(expected).unwrap(), "{text}");
+            let expected: Json = serde_json::from_str(expected).unwrap();
+            assert_eq!(document(text), Some(expected), "{text}");
         }
-        let (_, read) = outline("[".repeat(1 << 20).as_bytes());
-        assert!(read.is_err());
+        let dense = format!("{{\"a\":1,\"b\":[{}1]}}", "[],".repeat(1 << 20));
+        assert_eq!(document(&dense).unwrap()["a"], 1);
+        for text in ["", "x", "}", &"[".repeat(1 << 20)] {
+            assert_eq!(document(text), None, "{}", text.len());
+        }
     }
 
     fn described(bytes: &[u8]) -> (String, Option<String>) {

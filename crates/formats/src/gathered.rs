@@ -210,7 +210,6 @@ impl<S: Sink> Gathered<S> {
         relative: &str,
         draft: Draft,
         source: &Source<'_>,
-        asked_in: Option<&str>,
         Keeping { apart, strict }: Keeping,
     ) -> Result<(), DatasetError> {
         if self.families.defers(relative, &draft) {
@@ -245,8 +244,9 @@ impl<S: Sink> Gathered<S> {
             },
         };
         self.families.note(self.index.len(), relative, &draft, !strict);
-        let Draft { session, questions, .. } = draft;
-        let (file, asked_in) = (relative.to_owned(), asked_in.unwrap_or(source.name()).to_owned());
+        let Draft { session, questions, asked_in, .. } = draft;
+        let file = relative.to_owned();
+        let asked_in = asked_in.unwrap_or_else(|| source.name().to_owned());
         let id = self.sessions.put(relative, session)?;
         self.index.push(Entry { file, id, questions, asked_in });
         Ok(())

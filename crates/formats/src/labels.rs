@@ -27,7 +27,7 @@ use recap_core::model::{Expectation, Label, LabelledCase, LabelledQuestion, Ques
 pub fn load_labels(path: &Path) -> Result<Vec<LabelledCase>, Vec<DatasetError>> {
     let shown = path.display().to_string();
     let file = File::open(path).map_err(|e| vec![walk::unreadable(path, e)])?;
-    let mut source = Source::new(&shown, &shown, Box::new(file));
+    let mut source = Source::new(&shown, &shown, file, None).map_err(|error| vec![error])?;
     let mut reader = Reader::new(&shown);
     if let Err(error) = reader.read(&mut source) {
         reader.problems.push(error);

@@ -7,7 +7,6 @@ use std::path::Path;
 
 use recap_datasets::BUNDLED;
 
-use super::draft::Draft;
 use super::error::{DatasetError, Problem};
 use super::format::{Description, Format, Head, MAX_HEAD, Tried, describe};
 use super::formats::FORMATS;
@@ -75,13 +74,9 @@ pub fn load_reader(
     options: &LoadOptions,
 ) -> Result<Dataset, DatasetError> {
     let stem = stem_of(name);
-    let mut source = Source::new(name, stem, Box::new(bytes)).allowing(options.max_unpacked);
-    let format = known(&mut source, options)?;
+    let source = Source::new(name, stem, bytes, options.max_unpacked)?;
     let mut gathered = Gathered::default();
-    if gathered.sessions(format, name, &mut source, None, options)? == 0 {
-        return Err(without_message(&source));
-    }
-    gathered.done(name, source)?;
+    gathered.only(name, source, options)?;
     gathered.into_loaded(stem)?.whole()
 }
 
@@ -100,14 +95,12 @@ fn load_native(
     let hash = blake3::hash(card.as_bytes()).to_hex().to_string();
     gathered.files.push((CARD_FILE.to_owned(), hash));
     if !questions.is_empty() {
-        let bytes = Box::new(questions.as_bytes());
-        let mut source = Source::new(&shown(QUESTIONS_FILE), name, bytes);
+        let mut source = Source::new(&shown(QUESTIONS_FILE), name, questions.as_bytes(), None)?;
         gathered.questions = super::questions::read(&mut source, &mut gathered.problems)?;
         gathered.done(QUESTIONS_FILE, source)?;
     }
-    let bytes = Box::new(sessions.as_bytes());
-    let mut source = Source::new(&shown(SESSIONS_FILE), name, bytes);
-    gathered.sessions(&native::FORMAT, SESSIONS_FILE, &mut source, None, options)?;
+    let mut source = Source::new(&shown(SESSIONS_FILE), name, sessions.as_bytes(), None)?;
+    gathered.sessions(&native::FORMAT, SESSIONS_FILE, &mut source, options)?;
     gathered.done(SESSIONS_FILE, source)?;
     gathered.into_loaded(name)?.whole()
 }
@@ -138,18 +131,8 @@ fn read_file<S: Sink>(
 ) -> Result<String, DatasetError> {
     let name = input.file_name().unwrap_or(input.as_os_str()).to_string_lossy().into_owned();
     let found = Found { relative: name.clone(), path: input.to_owned() };
-    let mut source = open_session(&found, &Subagents::beside(input), options)?;
-    let format = known(&mut source, options)?;
-    let beside = |name: &&str| {
-        let path = input.with_file_name(name);
-        path.is_file().then(|| Found { relative: (*name).to_owned(), path })
-    };
-    let questions = format.beside.as_ref().and_then(|own| own.questions.iter().find_map(beside));
-    let read = gathered.sessions(format, &name, &mut source, questions.as_ref(), options)?;
-    if read == 0 {
-        return Err(without_message(&source));
-    }
-    gathered.done(&name, source)?;
+    let source = open_session(&found, &Subagents::beside(input), options)?;
+    gathered.only(&name, source, options)?;
     Ok(stem_of(&name).to_owned())
 }
 
@@ -157,19 +140,11 @@ fn read_file<S: Sink>(
 fn known(source: &mut Source<'_>, options: &LoadOptions) -> Result<&'static Format, DatasetError> {
     let named = options.only.and_then(|name| FORMATS.iter().find(|format| format.name == name));
     if let Some(format) = named
-        && !Head::new(source.head(HEAD)?).is_blank()
+        && !source.read_head(HEAD)?.0.is_blank()
     {
         return Ok(format);
     }
     detect(source, options.only)?.ok_or_else(|| unknown(source))
-}
-
-fn without_message(source: &Source<'_>) -> DatasetError {
-    let why = match source.warnings() {
-        [] => NO_MESSAGE.to_owned(),
-        warnings => warnings.join("; "),
-    };
-    source.error(None, Problem::NoConversation { why })
 }
 
 /// Why no format recognised an input: the most precise reason.
@@ -224,10 +199,9 @@ fn read_folder<S: Sink>(
         let read = match file.relative.as_str() {
             CARD_FILE if card => gathered.card(file, options)?,
             QUESTIONS_FILE if native => gathered.questions(file, options)?,
-            SESSIONS_FILE if native => gathered.file(file, &[], options, Some(&native::FORMAT))?,
-            _ => gathered.or_set_aside(&file.relative, |gathered| {
-                gathered.file(file, &found, options, None)
-            })?,
+            SESSIONS_FILE if native => gathered.file(file, options, Some(&native::FORMAT))?,
+            _ => gathered
+                .or_set_aside(&file.relative, |gathered| gathered.file(file, options, None))?,
         };
         if !read {
             others.push(file.relative.as_str());
@@ -235,8 +209,7 @@ fn read_folder<S: Sink>(
     }
     for deferred in gathered.families.close() {
         let Some(file) = found.iter().find(|file| file.relative == deferred) else { continue };
-        gathered
-            .or_set_aside(&file.relative, |gathered| gathered.file(file, &found, options, None))?;
+        gathered.or_set_aside(&file.relative, |gathered| gathered.file(file, options, None))?;
     }
     let shown = root.display().to_string();
     if gathered.index.len() == before && !gathered.set_aside.is_empty() {
@@ -266,8 +239,7 @@ fn open(file: &Found, options: &LoadOptions) -> Result<Source<'static>, DatasetE
     let open = File::open(&file.path).map_err(|e| walk::unreadable(&file.path, e))?;
     let shown = file.path.display().to_string();
     let base = file.relative.rsplit('/').next().unwrap_or(&file.relative);
-    let source = Source::new(&shown, stem_of(base), Box::new(open)).at(&file.path);
-    Ok(source.allowing(options.max_unpacked))
+    Ok(Source::new(&shown, stem_of(base), open, options.max_unpacked)?.at(&file.path))
 }
 
 /// Opens a file that may be a session, with the logs of its subagents.
@@ -297,7 +269,6 @@ impl<S: Sink> Gathered<S> {
     fn file(
         &mut self,
         file: &Found,
-        others: &[Found],
         options: &LoadOptions,
         format: Option<&'static Format>,
     ) -> Result<bool, DatasetError> {
@@ -306,6 +277,7 @@ impl<S: Sink> Gathered<S> {
             return Ok(true);
         }
         let mut source = open_session(file, &self.subagents, options)?;
+        source.in_folder = true;
         let detected = match format {
             Some(format) => Some(format),
             None => detect(&mut source, options.only)?,
@@ -317,19 +289,7 @@ impl<S: Sink> Gathered<S> {
             }
             return Ok(false);
         };
-        let beside = |name: &&str| {
-            let path = file.path.with_file_name(name);
-            others.iter().find(|other| other.path == path && other.path != file.path)
-        };
-        let instead = format.beside.as_ref().and_then(|own| own.instead.iter().find_map(beside));
-        if let Some(instead) = instead {
-            source.warn(format!("left out, since {} is in the same folder", instead.relative));
-            self.done(&file.relative, source)?;
-            return Ok(true);
-        }
-        let questions =
-            format.beside.as_ref().and_then(|own| own.questions.iter().find_map(beside));
-        let read = self.sessions(format, &file.relative, &mut source, questions, options)?;
+        let read = self.sessions(format, &file.relative, &mut source, options)?;
         if self.families.has_deferred(&file.relative) {
             return Ok(true);
         }
@@ -340,43 +300,41 @@ impl<S: Sink> Gathered<S> {
         Ok(true)
     }
 
-    /// Reads every session of a file, with the questions in another one;
-    /// returns their number.
+    /// Reads a file that must be a session.
+    fn only(
+        &mut self,
+        relative: &str,
+        mut source: Source<'_>,
+        options: &LoadOptions,
+    ) -> Result<(), DatasetError> {
+        let format = known(&mut source, options)?;
+        if self.sessions(format, relative, &mut source, options)? == 0 {
+            let why = match source.warnings() {
+                [] => NO_MESSAGE.to_owned(),
+                warnings => warnings.join("; "),
+            };
+            return Err(source.error(None, Problem::NoConversation { why }));
+        }
+        self.done(relative, source)
+    }
+
+    /// Reads every session of a file; returns their number.
     fn sessions(
         &mut self,
         format: &Format,
         relative: &str,
         source: &mut Source<'_>,
-        questions: Option<&Found>,
         options: &LoadOptions,
     ) -> Result<usize, DatasetError> {
         let mut ids = BTreeSet::new();
         let keeping = Keeping { apart: options.sidechains, strict: format.tried == Tried::Own };
-        let mut keep = |gathered: &mut Self, source: &Source<'_>, draft: Draft, asked_in| {
+        format.read(source, options, &mut |source, draft| {
             let id = draft.session.id.clone();
             if !ids.insert(id.clone()) {
                 return Err(source.error(None, Problem::RepeatedSession { id }));
             }
-            gathered.keep(relative, draft, source, asked_in, keeping)
-        };
-        match questions {
-            None => {
-                let take = &mut |source: &Source<'_>, draft| keep(self, source, draft, None);
-                format.read(source, options, take)?;
-            }
-            // They name the sessions of the whole file.
-            Some(found) => {
-                let mut drafts = Vec::new();
-                format.read(source, options, &mut |_, draft| {
-                    drafts.push(draft);
-                    Ok(())
-                })?;
-                let asked_in = self.beside(found, format, &mut drafts, options)?;
-                for draft in drafts {
-                    keep(self, source, draft, Some(asked_in.as_str()))?;
-                }
-            }
-        }
+            self.keep(relative, draft, source, keeping)
+        })?;
         let read = ids.len();
         source.settle_aside(read)?;
         if read > 0 {
@@ -409,24 +367,6 @@ impl<S: Sink> Gathered<S> {
         Ok(true)
     }
 
-    /// Reads the questions in the folder of a session; returns the name of
-    /// their file in errors.
-    fn beside(
-        &mut self,
-        file: &Found,
-        format: &Format,
-        drafts: &mut [Draft],
-        options: &LoadOptions,
-    ) -> Result<String, DatasetError> {
-        let mut source = open(file, options)?;
-        if let Some(own) = &format.beside {
-            (own.read)(&mut source, drafts)?;
-        }
-        let shown = source.name().to_owned();
-        self.done(&file.relative, source)?;
-        Ok(shown)
-    }
-
     /// Reads the rest of a file for its hash, and keeps its warnings.
     fn done(&mut self, relative: &str, mut source: Source<'_>) -> Result<(), DatasetError> {
         let beside = std::mem::take(&mut source.beside);
@@ -434,7 +374,7 @@ impl<S: Sink> Gathered<S> {
             source.origin.as_ref().and_then(|origin| origin.path.parent()).map(Path::to_owned);
         let above =
             relative.rsplit_once('/').map_or(String::new(), |(above, _)| format!("{above}/"));
-        for (log, hash) in std::mem::take(&mut source.read_subagents) {
+        for (log, hash) in std::mem::take(&mut source.read_with) {
             let below = folder.as_deref().and_then(|folder| log.strip_prefix(folder).ok());
             let below = below.unwrap_or(&log).to_string_lossy().replace('\\', "/");
             self.files.push((format!("{above}{below}"), hash));
@@ -461,22 +401,16 @@ fn detect(
         let mut named = FORMATS.iter().filter(|f| only.is_none_or(|name| name == f.name));
         named.find(|format| (format.sniff)(head)).copied()
     };
-    for most in [HEAD, MAX_HEAD] {
-        let bytes = source.head(most)?;
-        let (read, mut head) = (bytes.len(), Head::new(bytes));
+    for least in [HEAD, MAX_HEAD] {
+        let (mut head, has_more) = source.read_head(least)?;
         if head.tables().is_some() {
-            head.add_tables(&source.log_head(most)?);
+            head.add_tables(&source.log_head(least)?);
         }
-        // The beginning of a document may look like another format.
-        let mut found = if head.is_outline { None } else { recognise(&head) };
-        if found.is_none() && head.cut.is_some() {
-            source.outline_rest(&mut head)?;
-            found = recognise(&head);
-        }
+        let mut found = recognise(&head);
         if found.is_none() && head.spread {
             found = recognise(&head.into_lines());
         }
-        if found.is_some() || read < most {
+        if found.is_some() || !has_more {
             return Ok(found);
         }
     }

@@ -38,7 +38,6 @@ pub(super) const FORMAT: Format = Format {
     tried: Tried::Own,
     sniff,
     read: Read::Each(read),
-    beside: None,
 };
 
 fn sniff(head: &Head) -> bool {
@@ -294,7 +293,7 @@ pub(super) fn to_json(session: &Session) -> Json {
 /// # Errors
 /// JSON that is none.
 pub(super) fn from_json(json: Json) -> Result<Session, Problem> {
-    super::source::from_json::<WireSession>(json).map(Session::from)
+    super::source::from_json::<WireSession>(&json).map(Session::from)
 }
 
 /// A data set without questions has no file of them.

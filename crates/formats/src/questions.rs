@@ -35,9 +35,10 @@ pub fn load_questions(
 ) -> Result<Vec<Question>, Vec<DatasetError>> {
     let shown = path.display().to_string();
     let file = File::open(path).map_err(|error| vec![unreadable(path, error)])?;
-    let mut source = Source::new(&shown, &shown, Box::new(file));
     let mut problems = Vec::new();
-    let mut left = read(&mut source, &mut problems).map_err(|error| vec![error])?;
+    let source = Source::new(&shown, &shown, file, None);
+    let left = source.and_then(|mut source| read(&mut source, &mut problems));
+    let mut left = left.map_err(|error| vec![error])?;
     let mut known = Vec::new();
     for dataset in datasets {
         let ids: BTreeSet<&str> = dataset.sessions.iter().map(|t| t.id.as_str()).collect();

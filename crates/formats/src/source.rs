@@ -10,10 +10,11 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::Value as Json;
 
 use super::error::{DatasetError, Problem};
-use super::format::{Head, outline};
+use super::format::{Head, is_spread};
 use super::gathered::stem_of;
 use super::unpack::{Allowance, Hashing, Packing, TooMuch, Unpacking};
-use recap_core::text::density::{LIST, NAME, OBJECT, VALUE, allowance, is_dense, weight};
+use super::walk::unreadable;
+use recap_core::text::density::{allowance, is_dense, weight};
 use recap_core::text::{counted, json_error, json_place};
 
 /// Longest line that is read, in bytes: far above any provider's request
@@ -33,65 +34,34 @@ const BUFFER: usize = 64 << 10;
 /// The bytes of an input, unpacked where they are packed; the hash is that of the
 /// packed bytes.
 enum Input<'a> {
-    /// Before the first read.
-    Unread(BufReader<Hashing<'a>>, Allowance),
-    Plain(BufReader<Hashing<'a>>),
+    Plain(Box<BufReader<Hashing<'a>>>),
     Packed(Box<Unpacking<'a>>),
-    /// While the first bytes are being read, and after that failed.
-    Failed,
 }
 
-impl Input<'_> {
+impl<'a> Input<'a> {
     /// Detects gzip and zstd by the first bytes.
-    fn open(self) -> std::io::Result<Self> {
-        match self {
-            Input::Unread(mut stored, allowance) => Ok(match Packing::of(stored.fill_buf()?) {
-                Some(packing) => {
-                    Input::Packed(Box::new(Unpacking::new(stored, packing, allowance)))
-                }
-                None => Input::Plain(stored),
-            }),
-            open => Ok(open),
-        }
+    fn open(inner: Box<dyn Read + 'a>, allowance: Allowance) -> std::io::Result<Input<'a>> {
+        let mut stored = BufReader::with_capacity(BUFFER, Hashing::new(inner));
+        Ok(match Packing::of(stored.fill_buf()?) {
+            Some(packing) => Input::Packed(Box::new(Unpacking::new(stored, packing, allowance))),
+            None => Input::Plain(Box::new(stored)),
+        })
     }
 
     fn hash(&self) -> blake3::Hash {
         match self {
-            Input::Unread(stored, _) | Input::Plain(stored) => stored.get_ref().hasher.finalize(),
+            Input::Plain(stored) => stored.get_ref().hasher.finalize(),
             Input::Packed(decoder) => decoder.stored().hasher.finalize(),
-            Input::Failed => blake3::Hasher::new().finalize(),
         }
     }
 }
 
 impl Read for Input<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        if let Input::Unread(..) = self {
-            *self = std::mem::replace(self, Input::Failed).open()?;
-        }
         match self {
             Input::Plain(stored) => stored.read(buffer),
             Input::Packed(decoder) => decoder.read(buffer),
-            Input::Unread(..) | Input::Failed => Err(std::io::Error::other("could not be opened")),
         }
-    }
-}
-
-/// Reads from an offset, and keeps what it reads.
-struct Holding<'a, 'b> {
-    held: &'a mut Vec<u8>,
-    at: usize,
-    rest: &'a mut Input<'b>,
-}
-
-impl Read for Holding<'_, '_> {
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        if self.at == self.held.len() && (self.at as u64) < MAX_DOCUMENT {
-            self.rest.take(BUFFER as u64).read_to_end(self.held)?;
-        }
-        let n = (&self.held[self.at..]).read(buffer)?;
-        self.at += n;
-        Ok(n)
     }
 }
 
@@ -119,9 +89,12 @@ pub struct Source<'a> {
     pub(super) origin: Option<Origin>,
     /// Files beside it that were read, by what follows its name, with their hashes.
     pub(super) beside: Vec<(&'static str, String)>,
-    /// Logs of the session's subagents, and the hashes of those that were read.
+    /// Logs of the session's subagents.
     pub(super) subagents: Vec<PathBuf>,
-    pub(super) read_subagents: Vec<(PathBuf, String)>,
+    /// Files in its folder that were read with it, with their hashes.
+    pub(super) read_with: Vec<(PathBuf, String)>,
+    /// Whether its folder is read, and not it alone.
+    pub(super) in_folder: bool,
 }
 
 /// A file on disk, to tell whether it changes while it is read.
@@ -141,15 +114,24 @@ impl Origin {
 }
 
 impl<'a> Source<'a> {
-    /// Reads `inner`; errors show `name`, and sessions without an id of
-    /// their own are named after `stem`.
-    pub(crate) fn new(name: &str, stem: &str, inner: Box<dyn Read + 'a>) -> Self {
-        let allowance = Allowance::default();
-        let inner = Input::Unread(BufReader::with_capacity(BUFFER, Hashing::new(inner)), allowance);
-        Source {
+    /// Reads `inner`, which may unpack to so many bytes; errors show `name`, and sessions
+    /// without an id of their own are named after `stem`.
+    ///
+    /// # Errors
+    /// What the system refuses to read.
+    pub(crate) fn new(
+        name: &str,
+        stem: &str,
+        inner: impl Read + 'a,
+        max_unpacked: Option<u64>,
+    ) -> Result<Self, DatasetError> {
+        let allowance = Allowance { bytes: max_unpacked };
+        let input = Input::open(Box::new(inner), allowance)
+            .map_err(|source| DatasetError::whole(name, Problem::Io { action: "read", source }))?;
+        Ok(Source {
             name: name.to_owned(),
             stem: stem.to_owned(),
-            reader: BufReader::with_capacity(BUFFER, Cursor::new(Vec::new()).chain(inner)),
+            reader: BufReader::with_capacity(BUFFER, Cursor::new(Vec::new()).chain(input)),
             line: 0,
             buffer: Vec::new(),
             torn: 0,
@@ -162,36 +144,29 @@ impl<'a> Source<'a> {
             origin: None,
             beside: Vec::new(),
             subagents: Vec::new(),
-            read_subagents: Vec::new(),
-        }
+            read_with: Vec::new(),
+            in_folder: false,
+        })
     }
 
-    /// Opens the log of a subagent, with the bounds of this input.
-    pub(super) fn open_subagent(&self, log: &Path) -> Result<Source<'static>, DatasetError> {
-        let shown = log.display().to_string();
-        let name = log.file_name().unwrap_or(log.as_os_str()).to_string_lossy();
-        match std::fs::File::open(log) {
-            Ok(file) => {
-                let source = Source::new(&shown, stem_of(&name), Box::new(file));
-                Ok(source.allowing(self.allowance.bytes))
-            }
-            Err(source) => Err(DatasetError::whole(shown, Problem::Io { action: "read", source })),
-        }
+    /// A file in its folder, if it is there.
+    pub(super) fn beside(&self, name: &str) -> Option<PathBuf> {
+        let origin = &self.origin.as_ref()?.path;
+        let path = origin.with_file_name(name);
+        (path.is_file() && path != *origin).then_some(path)
+    }
+
+    /// Opens a file that belongs to it, with the bounds of this input.
+    pub(super) fn open_beside(&self, path: &Path) -> Result<Source<'static>, DatasetError> {
+        let shown = path.display().to_string();
+        let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+        let file = std::fs::File::open(path).map_err(|error| unreadable(path, error))?;
+        Source::new(&shown, stem_of(&name), file, self.allowance.bytes)
     }
 
     /// Names the file that is read, so that files beside it can be found.
     pub(super) fn at(mut self, path: &Path) -> Self {
         self.origin = Some(Origin::of(path));
-        self
-    }
-
-    /// Lets it unpack to this many bytes, whatever its packed size. Nothing may
-    /// have been read yet.
-    pub(crate) fn allowing(mut self, bytes: Option<u64>) -> Self {
-        self.allowance = Allowance { bytes };
-        if let (_, Input::Unread(_, allowance)) = self.reader.get_mut().get_mut() {
-            *allowance = self.allowance;
-        }
         self
     }
 
@@ -265,30 +240,17 @@ impl<'a> Source<'a> {
         Ok(&held[..held.len().min(most)])
     }
 
-    /// The first bytes as the formats see them, and the outline of the document
-    /// where they are no more than its beginning.
-    pub(super) fn read_head(&mut self) -> Result<Head, DatasetError> {
-        let mut head = Head::new(self.head(HEAD)?);
-        if head.is_outline {
-            self.outline_rest(&mut head)?;
-        }
-        Ok(head)
-    }
-
-    /// Reads on to the end of the value that is cut off, and adds its outline.
-    pub(super) fn outline_rest(&mut self, head: &mut Head) -> Result<(), DatasetError> {
-        let Some(at) = head.cut.take() else { return Ok(()) };
-        let (held, rest) = self.reader.get_mut().get_mut();
-        let rest = Holding { held: held.get_mut(), at, rest };
-        let (found, read) = outline(BufReader::with_capacity(BUFFER, rest));
-        if std::mem::take(&mut head.is_outline) {
-            head.records.clear();
-        }
-        head.records.push(found);
-        match read {
-            Err(error) if error.is_io() => Err(self.io(error.into())),
-            // The reader of the format finds where it is broken.
-            Ok(()) | Err(_) => Ok(()),
+    /// What the formats see: at least so many bytes, or the whole input, and no less than
+    /// its first value. Returns whether there may be more.
+    pub(super) fn read_head(&mut self, least: usize) -> Result<(Head, bool), DatasetError> {
+        let mut most = least;
+        loop {
+            let bytes = self.head(most)?;
+            let has_more = bytes.len() == most && (most as u64) < MAX_DOCUMENT;
+            if !has_more || !begins_cut(bytes) {
+                return Ok((Head::new(bytes), has_more));
+            }
+            most *= 2;
         }
     }
 
@@ -463,8 +425,9 @@ impl<'a> Source<'a> {
     /// Whether the input is one JSON value rather than one a line. Nothing may
     /// have been read yet.
     pub(super) fn is_document(&mut self) -> Result<bool, DatasetError> {
-        let head = Head::new(self.head(HEAD)?);
-        Ok(head.first_char() == Some('[') || head.spread)
+        let head = String::from_utf8_lossy(self.head(HEAD)?);
+        let text = head.trim_start_matches('\u{feff}');
+        Ok(text.trim_start().starts_with('[') || is_spread(text))
     }
 
     /// Takes the one value of a document, or that of each line with its number.
@@ -577,6 +540,14 @@ pub(crate) fn is_cut(text: &str) -> bool {
     serde_json::from_str::<IgnoredAny>(text).is_err_and(|e| e.is_eof())
 }
 
+/// Whether bytes end within the JSON value that they begin with.
+fn begins_cut(bytes: &[u8]) -> bool {
+    let text = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes).trim_ascii_start();
+    let mut values = serde_json::Deserializer::from_slice(text).into_iter::<IgnoredAny>();
+    text.starts_with(b"{") | text.starts_with(b"[")
+        && values.next().is_some_and(|first| first.is_err_and(|error| error.is_eof()))
+}
+
 /// Parses one line as `T`.
 pub(crate) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, Problem> {
     bearable(text)?;
@@ -625,8 +596,8 @@ pub(super) fn without_nan(text: &str, words: &[&str]) -> String {
 }
 
 /// Reads a part of a document as `T`.
-pub(crate) fn from_json<T: DeserializeOwned>(value: serde_json::Value) -> Result<T, Problem> {
-    T::deserialize(&value).map_err(|error| {
+pub(crate) fn from_json<T: DeserializeOwned>(value: &Json) -> Result<T, Problem> {
+    T::deserialize(value).map_err(|error| {
         // An error of a value has no place: that of its text has one.
         let text = value.to_string();
         serde_json::from_str::<T>(&text).map_or_else(|e| problem_of(&e, &text), |_| broken(&error))
@@ -643,8 +614,11 @@ fn problem_of(error: &serde_json::Error, text: &str) -> Problem {
 
 /// Text that is no JSON, with the place within its line.
 fn broken(error: &serde_json::Error) -> Problem {
-    let message = format!("{} in column {}", json_error(&error.to_string()), error.column());
-    Problem::Syntax { message }
+    let message = json_error(&error.to_string());
+    // A line feed within a string stands behind the line.
+    let column = Some(error.column()).filter(|column| *column > 0);
+    let place = column.map(|column| format!(" in column {column}")).unwrap_or_default();
+    Problem::Syntax { message: message + &place }
 }
 
 // How much memory the parsed records of an input, and what is kept of them, may
@@ -715,41 +689,6 @@ impl Held {
     pub(super) fn add_listed(&mut self, text: usize) -> Result<(), TooDense> {
         self.add(3 * text as u64, LISTED)
     }
-
-    /// Adds a parsed value.
-    ///
-    /// # Errors
-    /// As [`Held::add`].
-    pub(super) fn add_value(&mut self, value: &Json) -> Result<(), TooDense> {
-        let mut own = Held::default();
-        own.measure(value);
-        self.add(own.text, own.weight)
-    }
-
-    fn measure(&mut self, value: &Json) {
-        match value {
-            Json::String(text) => self.text += text.len() as u64 + 2,
-            Json::Array(items) => {
-                let own = if items.is_empty() { 0 } else { LIST };
-                (self.text, self.weight) = (self.text + 2, self.weight + own);
-                items.iter().for_each(|item| self.member(item));
-            }
-            Json::Object(fields) => {
-                (self.text, self.weight) = (self.text + 2, self.weight + OBJECT);
-                for (name, value) in fields {
-                    (self.text, self.weight) =
-                        (self.text + name.len() as u64 + 3, self.weight + NAME);
-                    self.member(value);
-                }
-            }
-            Json::Null | Json::Bool(_) | Json::Number(_) => self.text += 4,
-        }
-    }
-
-    fn member(&mut self, value: &Json) {
-        (self.text, self.weight) = (self.text + 1, self.weight + VALUE);
-        self.measure(value);
-    }
 }
 
 #[cfg(test)]
@@ -759,7 +698,7 @@ mod tests {
     /// So many blank lines behind a text.
     fn before_blanks(text: &'static str, lines: u64) -> Source<'static> {
         let blanks = std::io::repeat(b'\n').take(lines);
-        Source::new("x", "x", Box::new(text.as_bytes().chain(blanks)))
+        Source::new("x", "x", text.as_bytes().chain(blanks), None).unwrap()
     }
 
     #[test]
@@ -776,7 +715,7 @@ mod tests {
         let at = |text: &str| {
             let problems = [
                 parse::<Node>(text).err(),
-                from_json::<Node>(serde_json::from_str(text).unwrap()).err(),
+                from_json::<Node>(&serde_json::from_str(text).unwrap()).err(),
             ];
             problems.map(|problem| match problem {
                 Some(Problem::Shape { at, .. }) => at,
@@ -813,10 +752,10 @@ mod tests {
     fn long_blank_run_keeps_strings_and_line_numbers() {
         let spaces = " ".repeat(3 * HEAD);
         let text = format!("[\"{spaces}\",{}\n", "\n".repeat(3 * HEAD));
-        let mut source = Source::new("x", "x", Box::new(text.as_bytes()));
+        let mut source = Source::new("x", "x", text.as_bytes(), None).unwrap();
         assert!(source.text().unwrap().starts_with(&format!("[\"{spaces}\",")));
         let broken = format!("{text}x");
-        let mut source = Source::new("x", "x", Box::new(broken.as_bytes()));
+        let mut source = Source::new("x", "x", broken.as_bytes(), None).unwrap();
         let error = source.document::<serde_json::Value>().unwrap_err();
         assert_eq!(error.line, Some(3 * HEAD as u64 + 2), "{error}");
     }
@@ -828,15 +767,5 @@ mod tests {
         assert!((0..1_000_000).all(|_| held.add_record(usual).is_ok()));
         let mut held = Held::default();
         assert!((0..1_000).any(|_| held.add_record(&dense).is_err()));
-    }
-
-    #[test]
-    fn parsed_values_are_weighed_together() {
-        let mut held = Held::default();
-        let value: Json = serde_json::from_str(&format!("[{}1]", "[],".repeat(40_000))).unwrap();
-        let taken = (0..100).take_while(|_| held.add_value(&value).is_ok()).count();
-        // 40,000 further values and a list, less their text, go 12 times into the free bytes.
-        assert_eq!(taken, 12);
-        assert!(held.add_value(&Json::String("x".repeat(1 << 20))).is_ok());
     }
 }

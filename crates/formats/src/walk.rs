@@ -175,7 +175,7 @@ pub(super) fn session_of(log: &Path) -> Option<PathBuf> {
 /// The session that the first record of a subagent's log names; `None` of any
 /// other file.
 fn peeked(log: &Path) -> Option<String> {
-    let mut source = Source::new("", "", Box::new(File::open(log).ok()?));
+    let mut source = Source::new("", "", File::open(log).ok()?, None).ok()?;
     let head = String::from_utf8_lossy(source.head(LOOKED_AT).ok()?).into_owned();
     let has = |record: &Json| {
         record.get("isSidechain").is_some_and(Json::is_boolean)

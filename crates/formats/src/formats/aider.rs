@@ -18,7 +18,6 @@ use jiff::civil::DateTime;
 
 use super::content::usage_of;
 use super::prelude::*;
-use crate::source::{Held, KEPT, TooDense};
 use recap_core::text::counted;
 
 /// The first words of a session.
@@ -35,7 +34,6 @@ pub(super) const FORMAT: Format = Format {
     tried: Tried::Documentation,
     sniff,
     read: Read::Each(read),
-    beside: None,
 };
 
 fn sniff(head: &Head) -> bool {
@@ -70,7 +68,8 @@ fn read(source: &mut Source<'_>, _: &LoadOptions, take: &mut Take<'_>) -> Result
             heading = Some(at);
         } else if let Some(session) = &mut open {
             session.line(number, line, !spaced || is_spaced(line) || last == Some(line));
-            session.held().map_err(|dense| source.error(Some(number), dense.into()))?;
+            let held = session.draft.check_memory();
+            held.map_err(|problem| source.error(Some(number), problem))?;
         } else if let Some(at) = heading.filter(|_| !line.trim().is_empty()) {
             let session = open.insert(WireSession::new(&format!("{stem}-{count}"), at));
             session.line(number, line, !spaced || is_spaced(line) || last == Some(line));
@@ -98,7 +97,7 @@ fn without_torn_mark(text: &str) -> &str {
 
 struct WireSession {
     id: String,
-    recorder: Recorder,
+    draft: Draft,
     /// Parts of it that `/clear` or `/reset` ended.
     ended: Vec<Draft>,
     at: Option<Timestamp>,
@@ -107,8 +106,6 @@ struct WireSession {
     totals: BTreeMap<Option<String>, SessionTotal>,
     /// Whose lines are open, the first of them, and their text.
     open: Option<(Role, u64, String)>,
-    /// Bytes of its lines, and the number of messages that they made.
-    read: (u64, u64),
 }
 
 /// Commands that hand on what stands behind them as a message.
@@ -119,26 +116,20 @@ impl WireSession {
         // The local time of the user, whose zone is not written.
         let at = DateTime::strptime("%Y-%m-%d %H:%M:%S", at.trim());
         let at = at.ok().and_then(in_utc);
-        let recorder = Recorder::new(id);
+        let draft = Draft::named(id);
         let (ended, model, totals, open) = (Vec::new(), None, BTreeMap::new(), None);
-        WireSession { id: id.to_owned(), recorder, ended, at, model, totals, open, read: (0, 0) }
-    }
-
-    /// Checks what its messages take together.
-    fn held(&self) -> Result<(), TooDense> {
-        Held::default().add(self.read.0, self.read.1.saturating_mul(KEPT))
+        WireSession { id: id.to_owned(), draft, ended, at, model, totals, open }
     }
 
     /// Takes a line, which is the user's only if `may_be_input`.
     fn line(&mut self, number: u64, line: &str, may_be_input: bool) {
-        self.read.0 += line.len() as u64;
         let input = line.strip_prefix(USER).filter(|text| may_be_input && !text.starts_with('#'));
         if let Some(text) = input {
             self.add(Role::User, number, text.strip_prefix(' ').unwrap_or(text).trim_end());
         } else if line.starts_with("> ") || line.trim_end() == ">" {
             self.model = model(line).or(self.model.take());
             self.used(line);
-            self.recorder.draft.leave_out("line that aider itself printed", 1);
+            self.draft.leave_out("line that aider itself printed", 1);
             if self.is_open(Role::User) || line.starts_with("> Tokens: ") {
                 self.close();
             }
@@ -178,14 +169,13 @@ impl WireSession {
             },
             _ => text,
         };
-        self.read.1 += 1;
         let mut turn = Turn::new(role);
         turn.line = Some(number);
         turn.model.clone_from(&self.model);
         // Only the first message has a time.
-        turn.at = self.at.take_if(|_| self.recorder.count() == 0);
+        turn.at = self.at.take_if(|_| self.draft.next_index() == 0);
         turn.text(text.trim_end());
-        self.recorder.turn(turn);
+        self.draft.turn(turn);
     }
 
     /// What the model is asked; nothing where it is a command to aider.
@@ -197,10 +187,10 @@ impl WireSession {
         if ASKING.contains(&command) && !rest.trim().is_empty() {
             return Some(rest.trim().to_owned());
         }
-        self.recorder.draft.leave_out("command to aider", 1);
-        if matches!(command, "/clear" | "/reset") && self.recorder.count() > 0 {
+        self.draft.leave_out("command to aider", 1);
+        if matches!(command, "/clear" | "/reset") && self.draft.next_index() > 0 {
             let id = format!("{}-{}", self.id, self.ended.len() + 2);
-            let ended = std::mem::replace(&mut self.recorder, Recorder::new(id));
+            let ended = std::mem::replace(&mut self.draft, Draft::named(id));
             self.end(ended);
         }
         None
@@ -208,15 +198,15 @@ impl WireSession {
 
     fn finish(mut self) -> Vec<Draft> {
         self.close();
-        let last = std::mem::take(&mut self.recorder);
+        let last = std::mem::take(&mut self.draft);
         self.end(last);
         self.ended
     }
 
-    fn end(&mut self, mut recorder: Recorder) {
-        let totals = std::mem::take(&mut self.totals);
-        recorder.session().totals = totals.into_values().collect();
-        self.ended.push(recorder.finish());
+    fn end(&mut self, mut draft: Draft) {
+        draft.session.totals = std::mem::take(&mut self.totals).into_values().collect();
+        draft.leading_system_to_preamble();
+        self.ended.push(draft);
     }
 
     /// What aider printed behind a request: "Tokens: 2.4k sent, 1k cache write, 2k cache

@@ -14,7 +14,6 @@ use serde_json::Map;
 
 use super::prelude::*;
 use crate::draft::Places;
-use crate::format::Beside;
 use recap_core::model::{Expectation, Question, QuestionKind};
 
 /// The format of BEAM chats.
@@ -24,13 +23,6 @@ pub(super) const FORMAT: Format = Format {
     tried: Tried::On { files: 15, compared: "messages, questions by type, evidence" },
     sniff,
     read: Read::All(read),
-    beside: Some(Beside {
-        // The published repository keeps them in a folder of their own.
-        questions: &["probing_questions.json", "probing_questions/probing_questions.json"],
-        // The authors' own evaluation reads the shorter chat where there is one.
-        instead: &["chat_trunecated.json", "chat_trunecated.json.gz"],
-        read: read_questions,
-    }),
 };
 
 fn sniff(head: &Head) -> bool {
@@ -42,20 +34,31 @@ fn sniff(head: &Head) -> bool {
 }
 
 fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
+    // The authors' own evaluation reads the shorter chat where there is one.
+    let shorter = ["chat_trunecated.json", "chat_trunecated.json.gz"];
+    let shorter = shorter.into_iter().find(|name| source.beside(name).is_some());
+    if let Some(name) = shorter.filter(|_| source.in_folder) {
+        source.warn(format!("left out, since {name} is in the same folder"));
+        return Ok(Vec::new());
+    }
     let batches: Vec<Batch> = source.document()?;
     let mut draft = Draft::named(source.folder().unwrap_or(source.stem()));
     for batch in batches {
         source.whole(chat(batch, &mut draft))?;
     }
+    // The published repository keeps them in a folder of their own.
+    let files = ["probing_questions.json", "probing_questions/probing_questions.json"];
+    if let Some(path) = files.into_iter().find_map(|name| source.beside(name)) {
+        let mut asked = source.open_beside(&path)?;
+        read_questions(&mut asked, &mut draft)?;
+        source.read_with.push((path, asked.finish()?.0));
+    }
     Ok(vec![draft])
 }
 
-fn read_questions(source: &mut Source<'_>, drafts: &mut [Draft]) -> Result<(), DatasetError> {
+fn read_questions(source: &mut Source<'_>, draft: &mut Draft) -> Result<(), DatasetError> {
     let types: Map<String, Json> = source.document()?;
-    // One chat a file.
-    let Some(draft) = drafts.first_mut() else {
-        return Ok(());
-    };
+    draft.asked_in = Some(source.name().to_owned());
     let places = draft.places();
     for (kind, questions) in types {
         source.whole(add_questions(&kind, questions, &places, draft))?;
@@ -145,7 +148,7 @@ fn add_questions(
     let kind =
         kind_of(name).ok_or_else(|| Problem::shape(name, "not one of the ten question types"))?;
     let questions: Vec<WireQuestion> =
-        from_json(questions).map_err(|problem| problem.within(name))?;
+        from_json(&questions).map_err(|problem| problem.within(name))?;
     for (n, question) in questions.into_iter().enumerate() {
         let evidence = evidence(&question.source_chat_ids, places, draft);
         draft.questions.push(Question {

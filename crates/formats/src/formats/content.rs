@@ -1,24 +1,19 @@
 //! What several formats share: content that is a string or a list, and the
 //! values that a record contains about itself.
 
-use std::fmt;
-
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
-use rustc_hash::{FxHashMap, FxHashSet};
-use serde::de::value::MapAccessDeserializer;
-use serde::de::{
-    Deserialize, DeserializeOwned, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor,
-};
+use rustc_hash::FxHashMap;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 
-use crate::draft::{Draft, Ids};
+use crate::draft::Draft;
 use crate::error::Problem;
-use crate::source::{Source, from_json};
-use recap_core::model::{
-    Block, Message, MessageIndex, Piece, Role, Session, ToolDefinition, Usage,
-};
+use crate::source::Source;
+use recap_core::model::{MessageIndex, Piece, RecordedTrigger, Role, ToolDefinition, Usage};
+use recap_core::text::json_error;
 
 /// Warns if more records of a log lie on abandoned branches, counted as
 /// `reason`, than on the one that is read: perhaps the file was sorted, and its
@@ -68,84 +63,6 @@ pub(super) fn branch_to_last<'a>(
     Ok(on)
 }
 
-/// Content that may be written as plain text or as a list of parts.
-#[derive(Debug, PartialEq)]
-pub(super) enum Content<P> {
-    /// The content as plain text.
-    Text(String),
-    /// The content as a list of parts.
-    Parts(Vec<P>),
-}
-
-impl<P> Default for Content<P> {
-    fn default() -> Self {
-        Content::Parts(Vec::new())
-    }
-}
-
-impl<P> Content<P> {
-    /// Its texts in order, where `text` gives that of a part.
-    pub(super) fn texts(self, text: fn(P) -> Option<String>) -> Vec<String> {
-        match self {
-            Content::Text(text) => vec![text],
-            Content::Parts(parts) => parts.into_iter().filter_map(text).collect(),
-        }
-    }
-
-    /// Its blocks: one of a plain text, else what `read` makes of each part.
-    pub(super) fn blocks(
-        self,
-        read: impl FnMut(P) -> Result<Option<Block>, Problem>,
-    ) -> Result<Vec<Block>, Problem> {
-        match self {
-            Content::Text(text) => Ok(vec![Block::Text { text }]),
-            Content::Parts(parts) => {
-                parts.into_iter().map(read).filter_map(Result::transpose).collect()
-            }
-        }
-    }
-}
-
-// By hand: an untagged enum would copy every value once more and say "did not
-// match any variant" where the type of a part is wrong.
-impl<'de, P: Deserialize<'de>> Deserialize<'de> for Content<P> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct ContentVisitor<P>(std::marker::PhantomData<P>);
-
-        impl<'de, P: Deserialize<'de>> Visitor<'de> for ContentVisitor<P> {
-            type Value = Content<P>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a string or a list of content parts")
-            }
-
-            fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-                Ok(Content::Text(text.to_owned()))
-            }
-
-            fn visit_unit<E>(self) -> Result<Self::Value, E> {
-                Ok(Content::default())
-            }
-
-            // A single part stands for a list of one.
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
-                let part = P::deserialize(MapAccessDeserializer::new(map))?;
-                Ok(Content::Parts(vec![part]))
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
-                let mut parts = Vec::new();
-                while let Some(part) = seq.next_element()? {
-                    parts.push(part);
-                }
-                Ok(Content::Parts(parts))
-            }
-        }
-
-        deserializer.deserialize_any(ContentVisitor(std::marker::PhantomData))
-    }
-}
-
 /// A record whose fields are taken by their JSON pointers.
 pub(super) struct Fields(pub(super) Json);
 
@@ -163,7 +80,9 @@ impl Fields {
                 Err(Problem::shape(".", "expected an object"))
             }
             None | Some(Json::Null) => Ok(None),
-            Some(value) => from_json(value).map(Some).map_err(|problem| below(pointer, problem)),
+            Some(value) => T::deserialize(value).map(Some).map_err(|error| {
+                below(pointer, Problem::shape(".", json_error(&error.to_string())))
+            }),
         }
     }
 
@@ -174,6 +93,90 @@ impl Fields {
     pub(super) fn need<T: DeserializeOwned>(&mut self, pointer: &str) -> Result<T, Problem> {
         let missing = || below(pointer, Problem::shape(".", "it is missing"));
         self.take(pointer)?.ok_or_else(missing)
+    }
+
+    /// Takes the first of several values that is there.
+    ///
+    /// # Errors
+    /// As [`Fields::take`].
+    pub(super) fn first<T: DeserializeOwned>(
+        &mut self,
+        pointers: &[&str],
+    ) -> Result<Option<T>, Problem> {
+        let mut found = pointers.iter().map(|pointer| self.take(pointer).transpose());
+        found.find_map(|value| value).transpose()
+    }
+
+    /// Takes content as its parts.
+    ///
+    /// # Errors
+    /// As [`parts`].
+    pub(super) fn parts(&mut self, pointer: &str) -> Result<Vec<Part>, Problem> {
+        let content = self.take(pointer)?.unwrap_or_default();
+        parts(content).map_err(|problem| below(pointer, problem))
+    }
+
+    /// Takes a list of calls.
+    ///
+    /// # Errors
+    /// A call without a name, and values of another shape.
+    pub(super) fn calls(&mut self, pointer: &str) -> Result<Vec<Part>, Problem> {
+        let calls = self.take(pointer)?.unwrap_or_default();
+        let calls = each_item(calls, |one| call(Fields(one)));
+        calls.map_err(|problem| below(pointer, problem))
+    }
+
+    /// Takes what a tool gave back.
+    ///
+    /// # Errors
+    /// As [`result`].
+    pub(super) fn result(&mut self, pointer: &str) -> Result<ResultText, Problem> {
+        let content = self.take(pointer)?.unwrap_or_default();
+        result(content).map_err(|problem| below(pointer, problem))
+    }
+
+    /// A text, where there is one.
+    pub(super) fn text(&self, pointer: &str) -> Option<&str> {
+        self.0.pointer(pointer)?.as_str()
+    }
+
+    /// The MIME type of an image, where its source tells it.
+    fn media_type(&self) -> Option<String> {
+        let named = ["/source/media_type", "/source/mediaType", "/mimeType"];
+        let named = named.into_iter().find_map(|at| self.text(at)).map(str::to_owned);
+        let url = || self.text("/image_url/url").or_else(|| self.text("/image_url"));
+        named.or_else(|| media_type(url()?))
+    }
+
+    /// Takes counts of tokens: those of the prompt, of what was read from a cache and
+    /// written to it, and of the output, each under the first of its names that is there.
+    ///
+    /// # Errors
+    /// Something that is no count.
+    pub(super) fn counts(&mut self, names: [&str; 4]) -> Result<[u64; 4], Problem> {
+        let mut counts = [0; 4];
+        for (count, names) in counts.iter_mut().zip(names) {
+            *count = self.first(&names.split(' ').collect::<Vec<_>>())?.unwrap_or(0);
+        }
+        Ok(counts)
+    }
+
+    /// Takes usage in which what was cached is part of the prompt.
+    ///
+    /// # Errors
+    /// As [`Fields::counts`].
+    pub(super) fn usage_within(&mut self, names: [&str; 4]) -> Result<Usage, Problem> {
+        let [prompt, read, written, output] = self.counts(names)?;
+        Ok(usage_of(prompt, [read, written], output))
+    }
+
+    /// Takes usage in which what was cached is counted beside the prompt.
+    ///
+    /// # Errors
+    /// As [`Fields::counts`].
+    pub(super) fn usage_beside(&mut self, names: [&str; 4]) -> Result<Usage, Problem> {
+        let [input, read, written, output] = self.counts(names)?;
+        Ok(disjoint(input, read, written, output))
     }
 }
 
@@ -189,70 +192,179 @@ pub(super) fn below(pointer: &str, problem: Problem) -> Problem {
     }
 }
 
-/// The source of an image; its bytes are not kept.
-#[derive(Debug, PartialEq, serde::Deserialize)]
-#[serde(untagged)]
-pub(super) enum ImageSource {
-    /// Anthropic's notation with a type.
-    Typed {
-        /// The image's MIME type.
-        #[serde(alias = "mediaType")]
-        media_type: String,
-    },
-    /// A notation of another format.
-    Other(IgnoredAny),
-}
-
-impl ImageSource {
-    pub(super) fn media_type(self) -> Option<String> {
-        match self {
-            ImageSource::Typed { media_type } => Some(media_type),
-            ImageSource::Other(_) => None,
-        }
-    }
-}
-
 /// The MIME type of an image in a data URL (RFC 2397).
 pub(super) fn media_type(url: &str) -> Option<String> {
     let named = url.strip_prefix("data:")?.split([';', ',']).next()?;
     (!named.is_empty()).then(|| named.to_owned())
 }
 
-/// A part of a tool result, of which nothing but a text is kept.
-#[derive(Debug, PartialEq, serde::Deserialize)]
-#[serde(expecting = "struct Part")]
-pub(super) struct TextPart {
-    #[serde(rename = "type")]
-    kind: String,
-    pub(super) text: Option<String>,
+// What a message is made of, in the notation of any provider and agent.
+
+/// A part of a message.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) enum Part {
+    Text(String),
+    /// Thoughts are dropped from later requests.
+    Reasoning(String),
+    Image(Option<String>),
+    Call {
+        /// Some providers give none; then the next result of the tool is its.
+        id: Option<String>,
+        name: String,
+        arguments: Json,
+    },
+    Result {
+        call: Option<String>,
+        /// The tool's name, where that stands for the call's id.
+        name: Option<String>,
+        result: ResultText,
+        is_error: bool,
+    },
+    /// What a tool of the provider gave back within the response.
+    Served(String),
+    /// The summary that a provider put in the place of all before it.
+    Summary(String),
+    /// The same, which the provider encrypted.
+    Compacted,
+    /// A part that is not imported, with the reason under which it is counted.
+    Other(String),
 }
 
-impl TextPart {
-    /// Its kind and its text.
-    pub(super) fn split(self) -> (String, Option<String>) {
-        (self.kind, self.text)
+/// A message of a request, or of a conversation.
+#[derive(Clone, Debug)]
+pub(super) struct ChatMessage {
+    pub(super) role: Role,
+    pub(super) parts: Vec<Part>,
+    pub(super) at: Option<Timestamp>,
+}
+
+impl ChatMessage {
+    pub(super) fn new(role: Role, parts: Vec<Part>) -> ChatMessage {
+        ChatMessage { role, parts, at: None }
     }
 }
 
-/// A call of a tool, under the names of most agents.
-#[derive(serde::Deserialize)]
-pub(super) struct ToolCall {
-    #[serde(alias = "toolCallId")]
-    pub(super) id: String,
-    #[serde(alias = "function")]
-    pub(super) name: String,
-    #[serde(default)]
-    pub(super) arguments: Json,
+/// The texts among parts.
+pub(super) fn texts(parts: &[Part]) -> impl Iterator<Item = &str> {
+    parts.iter().filter_map(|part| match part {
+        Part::Text(text) => Some(text.as_str()),
+        _ => None,
+    })
 }
 
-/// Text and picture count of a tool result.
-#[derive(Debug, Default)]
-pub(super) struct ResultText {
-    pub(super) text: String,
-    pub(super) images: u32,
+/// The texts among parts, one a line.
+pub(super) fn joined(parts: &[Part]) -> String {
+    texts(parts).collect::<Vec<_>>().join("\n")
+}
+
+/// The parts of content, which is a text, a part, or a list of parts.
+///
+/// # Errors
+/// Content of another shape, with its place.
+pub(super) fn parts(content: Json) -> Result<Vec<Part>, Problem> {
+    match content {
+        Json::String(text) => Ok(vec![Part::Text(text)]),
+        other => each_item(other, |item| part(Fields(item))),
+    }
+}
+
+/// Reads records of a list one by one, each with its number; what is wrong with one has
+/// its place.
+pub(super) fn each(
+    records: Vec<Json>,
+    place: &str,
+    mut read: impl FnMut(usize, Fields) -> Result<(), Problem>,
+) -> Result<(), Problem> {
+    for (at, record) in records.into_iter().enumerate() {
+        read(at, Fields(record)).map_err(|problem| below(&format!("{place}[{at}]"), problem))?;
+    }
+    Ok(())
+}
+
+/// Reads the items of a list, or the one that stands for a list of one.
+fn each_item<T>(
+    content: Json,
+    read: impl Fn(Json) -> Result<T, Problem>,
+) -> Result<Vec<T>, Problem> {
+    let items = match content {
+        Json::Null => Vec::new(),
+        Json::Array(items) => items,
+        one @ Json::Object(_) => return Ok(vec![read(one)?]),
+        _ => return Err(Problem::shape(".", "expected a string or a list of content parts")),
+    };
+    let read = |(at, item)| read(item).map_err(|problem| below(&format!("[{at}]"), problem));
+    items.into_iter().enumerate().map(read).collect()
+}
+
+fn part(mut part: Fields) -> Result<Part, Problem> {
+    let kind: String = part.need("/type")?;
+    Ok(match kind.as_str() {
+        "thinking" | "redacted_thinking" | "think" | "reasoning" => {
+            // A redacted part has only ciphertext, but there was reasoning.
+            let text = part.first(&["/thinking", "/think", "/reasoning", "/summary"])?;
+            Part::Reasoning(text.unwrap_or_default())
+        }
+        "tool_use" | "toolCall" => Part::Call {
+            id: Some(part.need("/id")?),
+            name: part.need("/name")?,
+            arguments: part
+                .first(&["/input", "/arguments"])?
+                .unwrap_or_else(|| serde_json::json!({})),
+        },
+        "tool_result" => Part::Result {
+            call: Some(part.need("/tool_use_id")?),
+            name: None,
+            result: part.result("/content")?,
+            is_error: part.take("/is_error")?.unwrap_or(false),
+        },
+        "server_tool_use" | "mcp_tool_use" => {
+            let (name, input) = (part.need::<String>("/name")?, part.take::<Json>("/input")?);
+            let input = input.filter(|input| *input != serde_json::json!({}));
+            Part::Text(input.map_or(name.clone(), |input| format!("{name} {input}")))
+        }
+        kind if is_image(kind) => Part::Image(part.media_type()),
+        kind if kind == "compaction" || kind.ends_with("_tool_result") => {
+            let text = served(part.take("/content")?.unwrap_or_default())?;
+            match (text.is_empty(), kind) {
+                (true, _) => Part::Other(format!("{kind} part")),
+                (false, "compaction") => Part::Summary(text),
+                (false, _) => Part::Served(text),
+            }
+        }
+        _ => match part.first(&["/text", "/refusal"])? {
+            Some(text) => Part::Text(text),
+            None => Part::Other(format!("{kind} part")),
+        },
+    })
+}
+
+/// A call of a tool, in OpenAI's notation or that of most agents.
+fn call(mut call: Fields) -> Result<Part, Problem> {
+    let name = call.first(&["/function/name", "/name", "/function"])?;
+    Ok(Part::Call {
+        id: call.first(&["/id", "/toolCallId"])?,
+        name: name.ok_or_else(|| Problem::shape("name", "it is missing"))?,
+        arguments: call.first(&["/function/arguments", "/arguments"])?.unwrap_or_default(),
+    })
+}
+
+fn is_image(kind: &str) -> bool {
+    matches!(kind, "image" | "image_url" | "input_image")
+}
+
+/// Text and picture count of a tool result, and its parts that are neither.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub(crate) struct ResultText {
+    pub(crate) text: String,
+    pub(crate) images: u32,
+    pub(crate) others: Vec<String>,
 }
 
 impl ResultText {
+    pub(crate) fn new(text: impl Into<String>, images: u32) -> ResultText {
+        ResultText { text: text.into(), images, others: Vec::new() }
+    }
+
     /// Adds a text part. Parts are separated by a line feed, since a model sees
     /// them as separate blocks.
     pub(super) fn add(&mut self, text: &str) {
@@ -263,28 +375,90 @@ impl ResultText {
     }
 }
 
-/// The text of a tool result. `read` gives the kind of a part and its text, if it
-/// has one; pictures are of the kind `image`.
-pub(super) fn result_text<P>(
-    content: Content<P>,
-    read: fn(P) -> (String, Option<String>),
-    image: &str,
-    draft: &mut Draft,
-) -> ResultText {
+/// What a tool gave back, as a text, a part, or a list of parts.
+///
+/// # Errors
+/// A content of another shape, with its place.
+pub(super) fn result(content: Json) -> Result<ResultText, Problem> {
+    if let Json::String(text) = content {
+        return Ok(ResultText::new(text, 0));
+    }
     let mut result = ResultText::default();
-    match content {
-        Content::Text(text) => result.text = text,
-        Content::Parts(parts) => {
-            for (kind, text) in parts.into_iter().map(read) {
-                match text {
-                    Some(text) if kind == "text" => result.add(&text),
-                    _ if kind == image => result.images += 1,
-                    _ => draft.leave_out(format!("{kind} part in a tool result"), 1),
-                }
-            }
+    let read = |item| {
+        let mut part = Fields(item);
+        Ok((part.need::<String>("/type")?, part.take::<String>("/text")?))
+    };
+    for (kind, text) in each_item(content, read)? {
+        match (kind.as_str(), text) {
+            ("text" | "input_text" | "output_text", Some(text)) => result.add(&text),
+            (kind, _) if is_image(kind) => result.images += 1,
+            (kind, _) => result.others.push(format!("{kind} part in a tool result")),
         }
     }
-    result
+    Ok(result)
+}
+
+/// What the model read of what a tool of the provider gave back, which has parts of many
+/// kinds, and some are the whole content: ciphertext and files are not named.
+fn served(content: Json) -> Result<String, Problem> {
+    let read = |mut item: Json| {
+        let mut texts = Vec::new();
+        match item.get_mut("text").map(Json::take) {
+            Some(Json::String(text)) => texts.push(text),
+            _ if item.get("type").is_none_or(|kind| !kind.is_string()) => {
+                return Err(Problem::shape(".", "a part lacks its `type`"));
+            }
+            _ => READ.iter().for_each(|field| {
+                gather(item.get_mut(field).map(Json::take).unwrap_or_default(), &mut texts);
+            }),
+        }
+        Ok(texts.join("\n"))
+    };
+    let texts = match content {
+        Json::String(text) => vec![text],
+        other => each_item(other, read)?,
+    };
+    Ok(texts.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n"))
+}
+
+const READ: [&str; 10] = [
+    "title",
+    "url",
+    "stdout",
+    "stderr",
+    "content",
+    "source",
+    "lines",
+    "tool_references",
+    "error_code",
+    "error_message",
+];
+
+/// The texts of a value: those of documents, of pages and of what a program wrote.
+fn gather(value: Json, texts: &mut Vec<String>) {
+    match value {
+        Json::String(text) if !text.is_empty() => texts.push(text),
+        Json::Array(items) => items.into_iter().for_each(|item| gather(item, texts)),
+        Json::Object(mut fields) => {
+            // Bytes of a picture or a file are no text.
+            let is_text = fields.get("type").is_none_or(|kind| kind != "base64");
+            let own = ["title", "text", "stdout", "stderr", "content", "source", "tool_name"];
+            let data = is_text.then_some("data");
+            for field in own.into_iter().chain(data) {
+                gather(fields.remove(field).unwrap_or_default(), texts);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// What triggered a compaction, under the names that most agents have for it.
+pub(super) fn trigger_of(name: Option<&str>) -> RecordedTrigger {
+    match name {
+        Some("auto" | "threshold" | "context_limit_retry") => RecordedTrigger::Auto,
+        Some("manual") => RecordedTrigger::Manual,
+        _ => RecordedTrigger::Unknown,
+    }
 }
 
 /// The role that most formats name so.
@@ -349,18 +523,6 @@ pub(super) fn take_tail(pieces: &mut Vec<Piece>, after: MessageIndex) -> Message
     first
 }
 
-/// A message with one tool result.
-pub(super) fn result_message(
-    id: String,
-    call: String,
-    result: ResultText,
-    is_error: bool,
-    at: Option<Timestamp>,
-) -> Message {
-    let block = Block::ToolResult { call, text: result.text, images: result.images, is_error };
-    Message::new(id, Role::Tool, at, vec![block])
-}
-
 /// Name of the project that a working directory belongs to: its last
 /// component, or that of the repository where the directory is one of its
 /// worktrees (`.worktrees/x`, `.claude/worktrees/x`).
@@ -373,41 +535,17 @@ pub(super) fn project_of(cwd: &str) -> Option<String> {
     parts[..cut].last().map(|&p| p.to_owned())
 }
 
-/// OpenAI's usage; cached tokens are part of the prompt's.
-#[derive(serde::Deserialize)]
-pub(super) struct ChatUsage {
-    prompt_tokens: u64,
-    #[serde(default)]
-    completion_tokens: u64,
-    /// What OpenRouter charges, in USD.
-    pub(super) cost: Option<f64>,
-    prompt_tokens_details: Option<PromptDetails>,
-    /// What LiteLLM adds of Anthropic's.
-    cache_creation_input_tokens: Option<u64>,
-}
-
-/// What OpenAI says of the prompt's tokens.
-#[derive(Clone, Copy, Default, serde::Deserialize)]
-pub(super) struct PromptDetails {
-    cached_tokens: Option<u64>,
-    /// Charged from GPT-5.6 on.
-    cache_write_tokens: Option<u64>,
-}
-
-impl PromptDetails {
-    /// Tokens that were read from the cache, and those that were written to it.
-    pub(super) fn cached(details: Option<PromptDetails>) -> [u64; 2] {
-        let details = details.unwrap_or_default();
-        [details.cached_tokens, details.cache_write_tokens].map(Option::unwrap_or_default)
-    }
-}
-
-impl ChatUsage {
-    pub(super) fn disjoint(&self) -> Usage {
-        let [read, written] = PromptDetails::cached(self.prompt_tokens_details);
-        let cached = [read, self.cache_creation_input_tokens.unwrap_or(written)];
-        usage_of(self.prompt_tokens, cached, self.completion_tokens)
-    }
+/// OpenAI's usage of a chat completion: cached tokens are part of the prompt's, and LiteLLM
+/// adds what Anthropic wrote to its cache. Nothing where that is of another shape.
+pub(super) fn chat_usage(usage: &Json) -> Option<Usage> {
+    usage.get("prompt_tokens")?;
+    let names = [
+        "/prompt_tokens",
+        "/prompt_tokens_details/cached_tokens",
+        "/cache_creation_input_tokens /prompt_tokens_details/cache_write_tokens",
+        "/completion_tokens",
+    ];
+    Fields(usage.clone()).usage_within(names).ok()
 }
 
 /// The usage where what was read from a cache or written to it is counted beside
@@ -424,153 +562,9 @@ pub(super) fn usage_of(prompt: u64, [read, written]: [u64; 2], output: u64) -> U
     disjoint(prompt - cache_read - written, cache_read, written, output)
 }
 
-// Writes the messages of one session into a draft: ids are made unique,
-// results are tied to their calls, and the models are counted.
-
-/// A message as a format has it, without the results of calls.
-#[derive(Clone)]
-pub(super) struct Turn {
-    /// Its id in the recording; without one it is named by its position.
-    pub(super) id: Option<String>,
-    pub(super) role: Role,
-    pub(super) at: Option<Timestamp>,
-    pub(super) blocks: Vec<Block>,
-    /// What the request that it answers used.
-    pub(super) usage: Option<Usage>,
-    /// The model that wrote it.
-    pub(super) model: Option<String>,
-    /// Its line in the file, where that has lines.
-    pub(super) line: Option<u64>,
-}
-
-impl Turn {
-    pub(super) fn new(role: Role) -> Turn {
-        let (id, at, usage, model, line) = (None, None, None, None, None);
-        Turn { id, role, at, blocks: Vec::new(), usage, model, line }
-    }
-
-    /// Adds a text that is not empty.
-    pub(super) fn text(&mut self, text: impl Into<String>) {
-        let text = text.into();
-        self.blocks.extend((!text.is_empty()).then_some(Block::Text { text }));
-    }
-
-    /// Adds what the model thought, unless that is empty.
-    pub(super) fn reasoning(&mut self, text: impl Into<String>) {
-        let text = text.into();
-        self.blocks.extend((!text.is_empty()).then_some(Block::Reasoning { text }));
-    }
-}
-
-/// The session that is being written.
-#[derive(Default)]
-pub(super) struct Recorder {
-    pub(super) draft: Draft,
-    ids: Ids,
-    /// Calls whose results have not come, by their newest ids.
-    open: FxHashSet<String>,
-}
-
-impl Recorder {
-    /// Begins the session with this id.
-    pub(super) fn new(id: impl Into<String>) -> Recorder {
-        Recorder { draft: Draft::named(id), ..Recorder::default() }
-    }
-
-    /// The session so far.
-    pub(super) fn session(&mut self) -> &mut Session {
-        &mut self.draft.session
-    }
-
-    /// Number of messages so far.
-    pub(super) fn count(&self) -> u32 {
-        self.draft.next_index()
-    }
-
-    /// Notes which model wrote the message at a place.
-    pub(super) fn wrote(&mut self, at: u32, model: &str) {
-        if let Some(message) = self.draft.session.messages.get(at as usize) {
-            self.draft.models.add(model, &message.id);
-        }
-    }
-
-    /// The responses that a model wrote.
-    pub(super) fn responses_of(&mut self, model: &str) -> Vec<&mut Message> {
-        let Draft { session, models, .. } = &mut self.draft;
-        let messages = session.messages.iter_mut();
-        messages.filter(|message| models.of(&message.id) == Some(model)).collect()
-    }
-
-    /// A call, with an id that no other call of the session has. Arguments may
-    /// be JSON in a string.
-    pub(super) fn call(&mut self, id: String, name: String, given: Json) -> Block {
-        let block = self.draft.call(id, name, given);
-        if let Block::ToolCall { id, .. } = &block {
-            self.open.insert(id.clone());
-        }
-        block
-    }
-
-    /// Appends a message; one that says nothing and used nothing is left out.
-    pub(super) fn turn(&mut self, turn: Turn) {
-        let Turn { id, role, at, blocks, usage, model, line } = turn;
-        if blocks.is_empty() && usage.is_none() {
-            self.draft.leave_out("message without content", 1);
-            return;
-        }
-        let id = self.id(id);
-        if let Some(model) = model.filter(|_| role == Role::Assistant) {
-            self.draft.models.add(&model, &id);
-        }
-        let message = Message { usage, ..Message::new(id, role, at, blocks) };
-        self.draft.push(message, line);
-    }
-
-    /// Appends the result of the newest call with this id. A second result, or
-    /// one whose call is not in the recording, is left out and counted.
-    pub(super) fn result(&mut self, call: &str, result: ResultText, outcome: Outcome) {
-        let Some(newest) = self.draft.newest_call(call) else {
-            self.draft.leave_out("tool result whose call is not in the recording", 1);
-            return;
-        };
-        let newest = newest.to_owned();
-        if !self.open.remove(&newest) {
-            self.draft.leave_out("second result of a tool call", 1);
-            return;
-        }
-        let id = self.id(outcome.id);
-        let message = result_message(id, newest, result, outcome.is_error, outcome.at);
-        self.draft.push(message, outcome.line);
-    }
-
-    /// The session. Leading system messages become its preamble.
-    pub(super) fn finish(mut self) -> Draft {
-        if self.draft.session.compactions.is_empty() {
-            self.draft.leading_system_to_preamble();
-        }
-        self.draft
-    }
-
-    fn id(&mut self, own: Option<String>) -> String {
-        let own = own.unwrap_or_else(|| format!("message-{}", self.count() + 1));
-        // `#` parts a response into messages that keep its model.
-        self.ids.free(own)
-    }
-}
-
-/// How a call ended.
-#[derive(Default)]
-pub(super) struct Outcome {
-    pub(super) id: Option<String>,
-    pub(super) is_error: bool,
-    pub(super) at: Option<Timestamp>,
-    pub(super) line: Option<u64>,
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     #[test]
     fn worktree_belongs_to_its_repository_project() {
@@ -580,41 +574,5 @@ mod tests {
         assert_eq!(project("/home/ada/engine/.claude/worktrees/a/src"), "engine");
         assert_eq!(project("C:\\Users\\ada\\engine"), "engine");
         assert_eq!(project_of("/"), None);
-    }
-
-    fn text(text: &str) -> ResultText {
-        ResultText { text: text.to_owned(), images: 0 }
-    }
-
-    #[test]
-    fn ids_are_unique_and_results_match_newest_call() {
-        let mut recorder = Recorder::new("s");
-        for _ in 0..2 {
-            let mut turn = Turn::new(Role::Assistant);
-            turn.id = Some("m".to_owned());
-            turn.model = Some("a".to_owned());
-            turn.blocks.push(recorder.call("c".to_owned(), "read".to_owned(), json!("{\"a\":1}")));
-            recorder.turn(turn);
-            recorder.result("c", text("4210"), Outcome::default());
-        }
-        recorder.result("c", text("again"), Outcome::default());
-        recorder.result("d", text("?"), Outcome::default());
-        recorder.turn(Turn::new(Role::User));
-        let mut draft = recorder.finish();
-        draft.finish();
-        crate::draft::check(&draft).unwrap();
-        let ids = draft.session.messages.iter().map(|message| message.id.as_str());
-        assert_eq!(ids.collect::<Vec<_>>(), ["m", "message-2", "m#2", "message-4"]);
-        let results = draft.session.messages.iter().filter_map(Message::tool_result);
-        assert_eq!(results.map(|(call, _)| call).collect::<Vec<_>>(), ["c", "c#2"]);
-        let left: Vec<(&str, u64)> =
-            draft.session.left_out.iter().map(|(why, n)| (why.as_str(), *n)).collect();
-        let expected = [
-            ("message without content", 1),
-            ("second result of a tool call", 1),
-            ("tool result whose call is not in the recording", 1),
-        ];
-        assert_eq!(left, expected);
-        assert_eq!(draft.session.model.as_deref(), Some("a"));
     }
 }

@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 
-use super::content::{below, usage_of};
+use super::content::Part;
 use super::prelude::*;
 use crate::source::KEPT;
 
@@ -20,7 +20,6 @@ pub(super) const FORMAT: Format = Format {
     tried: Tried::Documentation,
     sniff,
     read: Read::All(read),
-    beside: None,
 };
 
 fn sniff(head: &Head) -> bool {
@@ -43,8 +42,9 @@ fn read(source: &mut Source<'_>, options: &LoadOptions) -> Result<Vec<Draft>, Da
     let mut by_agent: FxHashMap<String, usize> = FxHashMap::default();
     let mut aside = 0;
     source.keeps_of_each(0);
-    while let Some((line, event)) = source.next_record(parse::<Event>)? {
-        let reader = match event.agent_of() {
+    while let Some((line, event)) = source.next_record(parse::<Json>)? {
+        let event = Fields(event);
+        let reader = match agent_of(&event) {
             None => &mut main,
             Some(_) if !options.sidechains => {
                 aside += 1;
@@ -59,7 +59,7 @@ fn read(source: &mut Source<'_>, options: &LoadOptions) -> Result<Vec<Draft>, Da
                 &mut agents[at]
             }
         };
-        let read = reader.event(line, event).and_then(|()| reader.recorder.draft.check_memory());
+        let read = reader.event(line, event).and_then(|()| reader.draft.check_memory());
         if let Err(problem) = read {
             source.set_aside(line, problem)?;
         }
@@ -80,7 +80,7 @@ fn read(source: &mut Source<'_>, options: &LoadOptions) -> Result<Vec<Draft>, Da
 
 #[derive(Default)]
 struct Reader {
-    recorder: Recorder,
+    draft: Draft,
     /// The response that may go on, with the id of its call.
     open: Option<(Option<String>, Turn)>,
     model: Option<String>,
@@ -94,12 +94,13 @@ struct Reader {
 
 impl Reader {
     fn new(id: &str) -> Reader {
-        Reader { recorder: Recorder::new(id), ..Reader::default() }
+        Reader { draft: Draft::named(id), ..Reader::default() }
     }
 
-    fn event(&mut self, line: u64, event: Event) -> Result<(), Problem> {
-        let Event { kind, id, timestamp: at, data, .. } = event;
-        let mut data = Fields(data);
+    fn event(&mut self, line: u64, mut event: Fields) -> Result<(), Problem> {
+        let (kind, id): (String, Option<String>) = (event.need("/type")?, event.take("/id")?);
+        let at: Option<Timestamp> = event.take("/timestamp")?;
+        let mut data = Fields(event.take("/data")?.unwrap_or_default());
         let turn = |role| Turn { id: id.clone(), at, line: Some(line), ..Turn::new(role) };
         match kind.as_str() {
             "assistant.message" => return self.answer(turn(Role::Assistant), data),
@@ -108,7 +109,7 @@ impl Reader {
             "system.message" => {
                 let prompt = data.take("/content")?.unwrap_or_default();
                 self.close();
-                self.recorder.draft.system_prompt(vec![prompt]);
+                self.draft.system_prompt(vec![prompt]);
             }
             "user.message" => return self.said(turn(Role::User), data),
             "tool.execution_complete" => {
@@ -119,15 +120,15 @@ impl Reader {
                 let mut turn = turn(Role::System);
                 turn.text(data.take::<String>("/content")?.unwrap_or_default());
                 self.close();
-                self.recorder.turn(turn);
+                self.draft.turn(turn);
             }
             "session.shutdown" => return self.ended(data),
             "session.compaction_start" => {
                 self.close();
-                self.began = Some(self.recorder.count());
+                self.began = Some(self.draft.next_index());
             }
             "session.compaction_complete" => return self.compaction(at, data),
-            _ => self.recorder.draft.leave_out(format!("{kind} event"), 1),
+            _ => self.draft.leave_out(format!("{kind} event"), 1),
         }
         Ok(())
     }
@@ -137,13 +138,13 @@ impl Reader {
         let cwd: Option<String> = data.take("/context/cwd")?;
         let folder = data.take("/context/gitRoot")?.or_else(|| cwd.clone());
         if let Some(folder) = &folder {
-            self.recorder.session().project = project_of(folder);
+            self.draft.session.project = project_of(folder);
         }
         let (repository, branch) =
             (data.take("/context/repository")?, data.take("/context/branch")?);
         let known = [data.take("/sessionId")?, folder, repository, branch];
-        self.recorder.draft.metadata.extend(known.into_iter().flatten());
-        cwd.into_iter().for_each(|cwd| self.recorder.draft.worked_in(cwd));
+        self.draft.metadata.extend(known.into_iter().flatten());
+        cwd.into_iter().for_each(|cwd| self.draft.worked_in(cwd));
         Ok(())
     }
 
@@ -152,18 +153,18 @@ impl Reader {
         let content: Option<String> = data.take("/content")?;
         // The text as the model was sent it.
         let sent = data.take("/transformedContent")?.or(content);
-        let attached: Option<Vec<Attached>> = data.take("/attachments")?;
+        let attached: Option<Vec<Json>> = data.take("/attachments")?;
         self.close();
         turn.text(sent.unwrap_or_default());
         for attached in attached.into_iter().flatten() {
-            if let Some(kind) = attached.image() {
+            if let Some(kind) = image(&attached) {
                 turn.blocks.push(Block::Image { media_type: Some(kind.to_owned()) });
             } else {
-                let kind = attached.kind.as_deref().unwrap_or("unknown");
-                self.recorder.draft.leave_out(format!("{kind} attachment"), 1);
+                let kind = attached.get("type").and_then(Json::as_str).unwrap_or("unknown");
+                self.draft.leave_out(format!("{kind} attachment"), 1);
             }
         }
-        self.recorder.turn(turn);
+        self.draft.turn(turn);
         Ok(())
     }
 
@@ -177,7 +178,7 @@ impl Reader {
             let (requests, spent) = read.map_err(place)?;
             let sum = self.totals.entry(model.clone()).or_default();
             sum.model = Some(model);
-            sum.add(requests, &spent.call().usage, None);
+            sum.add(requests, &spent, None);
         }
         Ok(())
     }
@@ -189,7 +190,7 @@ impl Reader {
         let response: Option<String> = data.take("/apiCallId")?;
         let reasoning: Option<String> = data.take("/reasoningText")?;
         let hidden: Option<String> = data.take("/reasoningOpaque")?;
-        let calls: Option<Vec<ToolCall>> = data.take("/toolRequests")?;
+        let calls: Vec<Part> = data.calls("/toolRequests")?;
         let written: Option<u64> = data.take("/outputTokens")?;
         let goes_on =
             |(open, _): &mut (Option<String>, Turn)| response.is_some() && *open == response;
@@ -207,15 +208,13 @@ impl Reader {
             (None, None) => {}
         }
         turn.text(content.unwrap_or_default());
-        for ToolCall { id, name, arguments } in calls.into_iter().flatten() {
-            turn.blocks.push(self.recorder.call(id, name, arguments));
-        }
+        turn.blocks.extend(self.draft.blocks(calls));
         if written.is_some_and(|tokens| tokens > 0) && turn.blocks.is_empty() {
             // What it wrote was not shown.
             turn.blocks.push(Block::Reasoning { text: String::new() });
         }
         let reason = "output tokens of a response whose prompt tokens are not recorded";
-        self.recorder.draft.leave_out(reason, written.is_some().into());
+        self.draft.leave_out(reason, written.is_some().into());
         self.open = Some((response, turn));
         Ok(())
     }
@@ -223,7 +222,7 @@ impl Reader {
     /// Ends the response that was open.
     fn close(&mut self) {
         if let Some((_, turn)) = self.open.take() {
-            self.recorder.turn(turn);
+            self.draft.turn(turn);
         }
     }
 
@@ -232,11 +231,11 @@ impl Reader {
         let success = data.take("/success")?.unwrap_or(false);
         let returned: Option<String> = data.take("/result/content")?;
         let text = returned.or(data.take("/error/message")?).unwrap_or_default();
-        let pictures: Option<Vec<Attached>> = data.take("/result/binaryResultsForLlm")?;
-        let images = pictures.into_iter().flatten().filter(|one| one.image().is_some()).count();
+        let pictures: Option<Vec<Json>> = data.take("/result/binaryResultsForLlm")?;
+        let images = pictures.iter().flatten().filter(|one| image(one).is_some()).count();
         self.close();
-        let text = ResultText { text, images: images as u32 };
-        self.recorder.result(&call, text, Outcome { is_error: !success, ..outcome });
+        let text = ResultText::new(text, images as u32);
+        self.draft.result(&call, text, Outcome { is_error: !success, ..outcome });
         Ok(())
     }
 
@@ -244,29 +243,25 @@ impl Reader {
         let success: Option<bool> = data.take("/success")?;
         let summary: Option<String> = data.take("/summaryContent")?;
         let tokens_before = data.take("/preCompactionTokens")?;
-        let spent: Option<Spent> = data.take("/compactionTokensUsed")?;
+        let call = spent(data.take("/compactionTokensUsed")?)?;
         let trigger: Option<String> = data.take("/trigger")?;
         self.close();
-        let after = self.recorder.count();
+        let after = self.draft.next_index();
         let kept_from = self.began.take().unwrap_or(after);
         if success == Some(false) {
-            self.recorder.draft.leave_out("failed compaction", 1);
+            self.draft.leave_out("failed compaction", 1);
             return Ok(());
         }
         let summary = summary.filter(|text| !text.is_empty());
         let unreadable = summary.is_none().then(|| "the log does not hold the summary".to_owned());
-        self.recorder.draft.compact(RecordedCompaction {
+        self.draft.compact(RecordedCompaction {
             after,
             kept_from,
             summary,
             unreadable,
-            trigger: match trigger.as_deref() {
-                Some("manual") => RecordedTrigger::Manual,
-                Some("threshold" | "context_limit_retry") => RecordedTrigger::Auto,
-                _ => RecordedTrigger::Unknown,
-            },
+            trigger: trigger_of(trigger.as_deref()),
             tokens_before,
-            call: spent.map(Spent::call),
+            call,
             at,
             ..RecordedCompaction::default()
         })
@@ -275,84 +270,61 @@ impl Reader {
     /// Gives the totals of a model to its only response, and keeps them.
     fn totals(&mut self) {
         for (model, mut total) in std::mem::take(&mut self.totals) {
-            let mut own = self.recorder.responses_of(&model);
+            let mut own = self.draft.responses_of(&model);
             if let ([only], 1, 1) = (&mut own[..], self.runs, total.requests) {
                 only.usage = Some(total.usage);
             }
-            let made = self.recorder.session().compactions.iter_mut();
+            let made = self.draft.session.compactions.iter_mut();
             let calls = made.filter_map(|made| made.call.as_mut());
             let calls = calls.filter(|call| call.model.as_deref().is_none_or(|own| own == model));
             tell_writes(calls, &total.usage);
             // A log that was cut off may know fewer of them.
             total.requests = total.requests.max(1);
-            self.recorder.session().totals.push(total);
+            self.draft.session.totals.push(total);
         }
     }
 
     fn finish(mut self) -> Draft {
         self.close();
-        self.recorder.draft.drop_unused_prompt();
-        self.recorder.finish()
+        self.draft.drop_unused_prompt();
+        self.draft.leading_system_to_preamble();
+        self.draft
     }
 }
 
-// Events of Copilot CLI on disk.
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Event {
-    #[serde(rename = "type")]
-    kind: String,
-    id: Option<String>,
-    timestamp: Option<Timestamp>,
-    agent_id: Option<String>,
-    #[serde(default)]
-    data: Json,
+/// The subagent that an event belongs to: older versions name the call that started it.
+fn agent_of(event: &Fields) -> Option<String> {
+    let own = event.text("/agentId").or_else(|| event.text("/data/parentToolCallId"));
+    let is_its = !event.text("/type").is_some_and(|kind| kind.starts_with("subagent."));
+    own.filter(|_| is_its).map(str::to_owned)
 }
 
-impl Event {
-    /// The subagent that it belongs to: older versions name the call that started it.
-    fn agent_of(&self) -> Option<String> {
-        let parent = || self.data.get("parentToolCallId")?.as_str().map(str::to_owned);
-        let own = self.agent_id.clone().or_else(parent);
-        own.filter(|_| !self.kind.starts_with("subagent."))
-    }
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Attached {
-    #[serde(rename = "type")]
-    kind: Option<String>,
-    mime_type: Option<String>,
-}
-
-impl Attached {
-    fn image(&self) -> Option<&str> {
-        self.mime_type.as_deref().filter(|kind| kind.starts_with("image/"))
-    }
-}
-
-/// Cached tokens are part of the input, as the totals of a session bear out.
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Spent {
-    model: Option<String>,
-    #[serde(default, alias = "input")]
-    input_tokens: u64,
-    #[serde(default, alias = "output")]
-    output_tokens: u64,
-    #[serde(default, alias = "cachedInput")]
-    cache_read_tokens: u64,
-    #[serde(default)]
-    cache_write_tokens: u64,
-    duration: Option<f64>,
+/// The MIME type of an image.
+fn image(attached: &Json) -> Option<&str> {
+    let kind = attached.get("mimeType").and_then(Json::as_str);
+    kind.filter(|kind| kind.starts_with("image/"))
 }
 
 /// Number of requests to a model, and what they used.
-fn total_of(mut total: Fields) -> Result<(u64, Spent), Problem> {
+fn total_of(mut total: Fields) -> Result<(u64, Usage), Problem> {
     let requests = total.take("/requests/count")?.unwrap_or(0);
-    Ok((requests, total.take("/usage")?.unwrap_or_default()))
+    let spent = spent(total.take("/usage")?)?;
+    Ok((requests, spent.map(|spent| spent.usage).unwrap_or_default()))
+}
+
+/// What calls of a model used. Cached tokens are part of the input, as the totals of a
+/// session bear out.
+fn spent(spent: Option<Json>) -> Result<Option<RecordedCall>, Problem> {
+    let Some(spent) = spent else { return Ok(None) };
+    let mut spent = Fields(spent);
+    let usage = spent.usage_within([
+        "/inputTokens /input",
+        "/cacheReadTokens /cachedInput",
+        "/cacheWriteTokens",
+        "/outputTokens /output",
+    ])?;
+    let (model, latency_ms) = (spent.take("/model")?, spent.take("/duration")?);
+    Ok(Some(RecordedCall { model, usage, latency_ms }))
 }
 
 /// Older versions do not say what a compaction wrote to the cache: what is more than all of
@@ -363,13 +335,5 @@ fn tell_writes<'a>(calls: impl Iterator<Item = &'a mut RecordedCall>, all: &Usag
         usage.cache_write_5m = usage.input.saturating_sub(plain).min(all.cache_write_5m);
         usage.input -= usage.cache_write_5m;
         plain = plain.saturating_sub(usage.input);
-    }
-}
-
-impl Spent {
-    fn call(self) -> RecordedCall {
-        let cached = [self.cache_read_tokens, self.cache_write_tokens];
-        let usage = usage_of(self.input_tokens, cached, self.output_tokens);
-        RecordedCall { model: self.model, usage, latency_ms: self.duration }
     }
 }

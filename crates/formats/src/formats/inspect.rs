@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use super::content::take_tail;
+use super::content::{Part, each, joined, take_tail};
 use super::prelude::*;
 use crate::source::{HEAD, without_nan};
 use crate::unpack::Archive;
@@ -21,7 +21,6 @@ pub(super) const FORMAT: Format = Format {
     tried: Tried::On { files: 9, compared: "messages, calls with results, requests, tokens" },
     sniff,
     read: Read::All(read),
-    beside: None,
 };
 
 fn sniff(head: &Head) -> bool {
@@ -43,13 +42,13 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
         source.whole(reader.archive(&mut archive))?;
     } else {
         let text = source.text()?;
-        let log: Log = match parse::<Log>(&text) {
+        let log = match parse(&text) {
             Ok(log) => log,
             Err(Problem::Syntax { .. }) => source.parsed(&without_nan(&text, NOT_JSON))?,
             Err(problem) => return Err(source.error(None, problem)),
         };
         drop(text);
-        source.whole(reader.log(log))?;
+        source.whole(reader.log(Fields(log)))?;
     }
     Ok(reader.drafts)
 }
@@ -61,64 +60,64 @@ struct Reader {
 }
 
 impl Reader {
-    fn log(&mut self, log: Log) -> Result<(), Problem> {
-        let samples = log.samples.unwrap_or_default();
+    fn log(&mut self, mut log: Fields) -> Result<(), Problem> {
+        let samples: Vec<Json> = log.take("/samples")?.unwrap_or_default();
         let single = samples.len() == 1;
-        for sample in samples {
-            self.sample(sample, &log.eval, single)?;
-        }
-        Ok(())
+        samples.into_iter().try_for_each(|sample| self.sample(sample, &log, single))
     }
 
     fn archive(&mut self, archive: &mut Archive) -> Result<(), Problem> {
         let header = ["header.json", "_journal/start.json"];
         let header = header.into_iter().find(|name| archive.names().any(|other| other == *name));
-        let log: Log = match header {
+        let log = Fields(match header {
             Some(name) => document(&archive.text(name)?)?,
-            None => Log::default(),
-        };
+            None => Json::Null,
+        });
         let is_sample = |name: &&str| name.starts_with("samples/") && name.ends_with(".json");
         let mut names: Vec<String> = archive.names().filter(is_sample).map(str::to_owned).collect();
         names.sort();
         let single = names.len() == 1;
         for name in names {
             let sample = document(&archive.text(&name)?)?;
-            self.sample(sample, &log.eval, single)?;
+            self.sample(sample, &log, single)?;
         }
         Ok(())
     }
 
-    fn sample(&mut self, sample: Json, eval: &Json, single: bool) -> Result<(), Problem> {
-        let sample: Sample = from_json(with_attachments(sample))?;
-        let own = match &sample.id {
-            Json::String(text) => text.clone(),
-            other => other.to_string(),
+    fn sample(&mut self, sample: Json, log: &Fields, single: bool) -> Result<(), Problem> {
+        let mut sample = Fields(with_attachments(sample));
+        let own = match sample.take("/id")? {
+            Some(Json::String(text)) => text,
+            other => other.unwrap_or_default().to_string(),
         };
-        let mut draft = Draft::named(match (single, sample.epoch) {
+        let epoch: Option<u64> = sample.take("/epoch")?;
+        let mut draft = Draft::named(match (single, epoch) {
             (true, _) => self.stem.clone(),
             (false, Some(epoch)) => format!("{own}-epoch-{epoch}"),
             (false, None) => own.clone(),
         });
-        let text = |key: &str| eval.get(key).and_then(Json::as_str).map(str::to_owned);
-        let asked = text("model");
+        let asked = log.text("/eval/model").map(str::to_owned);
         draft.session.model.clone_from(&asked);
         // Epochs of one sample are not independent sessions.
-        draft.session.project = text("task").map(|task| format!("{task}-{own}"));
-        let mut calls = Calls::of(sample.events)?;
+        draft.session.project = log.text("/eval/task").map(|task| format!("{task}-{own}"));
+        let mut calls = Calls::of(sample.take("/events")?.unwrap_or_default())?;
+        let messages: Vec<Json> = sample.take("/messages")?.unwrap_or_default();
         draft.session.preamble.tools = std::mem::take(&mut calls.tools);
         let mut ids = Ids::default();
         let mut inputs = Vec::new();
         let mut places = FxHashMap::default();
-        for (number, message) in (1..).zip(sample.messages) {
+        for (number, message) in (1..).zip(messages) {
+            let message = Said::read(message)
+                .map_err(|problem| below(&format!("/messages[{}]", number - 1), problem))?;
             let own = message.id.clone();
             let id = ids.free(own.clone().unwrap_or_else(|| format!("message-{number}")));
             let made = calls.of_answer(&message);
             let message = calls.message(id, message, &mut draft)?;
             places.entry(own.unwrap_or_default()).or_insert(message.id.clone());
             if let Some(made) = made {
-                let model = made.output.model.clone().or_else(|| asked.clone());
+                let model = made.model.as_ref().or(asked.as_ref());
                 model.iter().for_each(|model| draft.models.add(model, &message.id));
-                let usage = made.output.usage.map(|usage| usage.usage());
+                let usage = made.usage;
                 let at = made.at.or(message.at);
                 draft.push(Message { usage, at, ..message }, None);
                 inputs.push((draft.session.messages.len(), made.input));
@@ -127,16 +126,17 @@ impl Reader {
             }
         }
         draft.session.totals.extend(std::mem::take(&mut calls.totals).into_values());
-        let silent = sample.model_usage.into_iter().flatten();
-        for (model, wire) in silent.filter(|(model, _)| !calls.reporting.contains(model)) {
-            let Ok(wire) = from_json::<WireUsage>(wire) else {
+        // What each model used, whoever asked it.
+        let silent: BTreeMap<String, Json> = sample.take("/model_usage")?.unwrap_or_default();
+        let silent = silent.into_iter().filter(|(model, _)| !calls.reporting.contains(model));
+        for (model, used) in silent {
+            let Ok((usage, usd)) = used_of(used) else {
                 draft.leave_out("total of a model that cannot be read", 1);
                 continue;
             };
-            let is_own = eval.get("model").and_then(Json::as_str) == Some(&model);
+            let is_own = asked.as_ref() == Some(&model);
             let answers = draft.session.messages.iter().filter(|message| message.is_request());
             let requests = if is_own { answers.count() as u64 } else { 0 };
-            let (usage, usd) = (wire.usage(), wire.total_cost);
             draft.session.totals.push(SessionTotal { model: Some(model), requests, usage, usd });
         }
         let outside = calls.by_message.values().map(|made| made.len() as u64).sum();
@@ -154,7 +154,7 @@ impl Reader {
 /// Follows what each request sent. `inputs` has the number of messages up to each
 /// answer, of which `lead` became the preamble.
 fn requests(
-    inputs: Vec<(usize, Vec<WireMessage>)>,
+    inputs: Vec<(usize, Vec<Said>)>,
     lead: usize,
     ids: &FxHashMap<String, String>,
     draft: &mut Draft,
@@ -194,16 +194,21 @@ enum Answer {
 }
 
 impl Answer {
-    fn of(message: &WireMessage) -> Answer {
-        let calls = || message.tool_calls.iter().flatten().map(|call| call.id.clone());
-        let said = || Answer::Said(plain_text(message), calls().collect());
+    fn of(message: &Said) -> Answer {
+        let call = |call: &Part| match call {
+            Part::Call { id, .. } => id.clone(),
+            _ => None,
+        };
+        let said = || Answer::Said(message.text(), message.calls.iter().filter_map(call).collect());
         message.id.clone().map_or_else(said, Answer::Named)
     }
 
-    fn chosen(message: &Json) -> Option<Answer> {
-        let named = message.get("id").and_then(Json::as_str);
-        let said = || from_json(message.clone()).ok().map(|message| Answer::of(&message));
-        named.map(|id| Answer::Named(id.to_owned())).or_else(said)
+    /// That of a choice, which may be no more than an id.
+    fn chosen(message: Json) -> Option<Answer> {
+        match message.get("id").and_then(Json::as_str) {
+            Some(id) => Some(Answer::Named(id.to_owned())),
+            None => Said::read(message).ok().map(|said| Answer::of(&said)),
+        }
     }
 
     fn is_named(&self) -> bool {
@@ -213,9 +218,10 @@ impl Answer {
 
 /// A call of the model.
 struct Made {
-    at: Option<jiff::Timestamp>,
-    output: Output,
-    input: Vec<WireMessage>,
+    at: Option<Timestamp>,
+    model: Option<String>,
+    usage: Option<Usage>,
+    input: Vec<Said>,
 }
 
 /// What the events of a sample tell of its messages.
@@ -229,59 +235,69 @@ struct Calls {
     reporting: BTreeSet<String>,
     tools: Vec<ToolDefinition>,
     /// When each call of a tool ended.
-    ended: FxHashMap<String, jiff::Timestamp>,
+    ended: FxHashMap<String, Timestamp>,
     /// Events that tell nothing of the messages, by the reason.
     others: BTreeMap<&'static str, u64>,
 }
 
 impl Calls {
-    fn of(events: Vec<Event>) -> Result<Calls, Problem> {
+    fn of(events: Vec<Json>) -> Result<Calls, Problem> {
         let mut calls = Calls::default();
-        for event in events {
-            let at = event.completed.or(event.timestamp);
-            match event.event.as_str() {
-                "model" => calls.made(event, at)?,
-                "tool" => {
-                    let id = event.id.as_ref().and_then(Json::as_str).map(str::to_owned);
-                    calls.ended.extend(id.zip(at));
-                }
-                _ => calls.leave_out("event that is no call of a model or tool"),
-            }
-        }
+        each(events, "/events", |_, event| calls.event(event))?;
         Ok(calls)
     }
 
-    fn made(&mut self, event: Event, at: Option<jiff::Timestamp>) -> Result<(), Problem> {
-        if self.tools.is_empty() {
-            self.tools = tool_definitions(event.tools.as_array().into_iter().flatten());
+    fn event(&mut self, mut event: Fields) -> Result<(), Problem> {
+        let at = event.first(&["/completed", "/timestamp"])?;
+        match event.text("/event") {
+            Some("model") => self.made(event, at)?,
+            Some("tool") => self.ended.extend(event.text("/id").map(str::to_owned).zip(at)),
+            _ => self.leave_out("event that is no call of a model or tool"),
         }
-        let some =
-            |value: Json| if value.is_null() { Json::Object(Default::default()) } else { value };
-        let output: Output = from_json(some(event.output))?;
-        let first =
-            output.choices.first().and_then(|choice| Answer::chosen(choice.get("message")?));
-        let input = if event.input.is_array() { from_json(event.input)? } else { Vec::new() };
-        let own = event.model.or_else(|| output.model.clone());
-        if let Some((model, usage)) = own.zip(output.usage).filter(|_| event.cache != "read") {
-            let named = output.model.clone().unwrap_or_else(|| model.clone());
+        Ok(())
+    }
+
+    fn made(&mut self, mut event: Fields, at: Option<Timestamp>) -> Result<(), Problem> {
+        if self.tools.is_empty() {
+            let tools = event.0.get("tools").and_then(Json::as_array);
+            self.tools = tool_definitions(tools.into_iter().flatten());
+        }
+        let model: Option<String> = event.take("/output/model")?;
+        let choices: Option<Vec<Json>> = event.take("/output/choices")?;
+        let choice = choices.into_iter().flatten().next();
+        let first = choice.and_then(|mut choice| Some(choice.get_mut("message")?.take()));
+        let first = first.and_then(Answer::chosen);
+        let used = event.take("/output/usage")?.map(used_of).transpose()?;
+        let (usage, usd) = used.unzip();
+        // Other kinds of events have something else there.
+        let input = match event.take("/input")? {
+            Some(Json::Array(messages)) => messages,
+            _ => Vec::new(),
+        };
+        let input = input.into_iter().map(Said::read).collect::<Result<_, _>>()?;
+        // The model that was asked, unless a cache of Inspect answered.
+        let own = event.take("/model")?.or_else(|| model.clone());
+        if let Some((own, usage)) = own.zip(usage).filter(|_| event.text("/cache") != Some("read"))
+        {
+            let named = model.clone().unwrap_or_else(|| own.clone());
             let total = self.totals.entry(named.clone()).or_default();
             total.model = Some(named);
-            total.add(1, &usage.usage(), usage.total_cost);
-            self.reporting.insert(model);
+            total.add(1, &usage, usd.flatten());
+            self.reporting.insert(own);
         }
         match first.map(|answer| (answer.is_named(), self.by_message.entry(answer).or_default())) {
             // A call that is repeated from a cache has the first one's bill.
             Some((true, known)) if !known.is_empty() => {
                 self.leave_out("model call that repeats another");
             }
-            Some((_, known)) => known.push_back(Made { at, output, input }),
+            Some((_, known)) => known.push_back(Made { at, model, usage, input }),
             None => self.leave_out("model call without an answer"),
         }
         Ok(())
     }
 
     /// The call that a message answers.
-    fn of_answer(&mut self, message: &WireMessage) -> Option<Made> {
+    fn of_answer(&mut self, message: &Said) -> Option<Made> {
         let is_answer = message.role == "assistant";
         is_answer.then(|| self.by_message.get_mut(&Answer::of(message))?.pop_front())?
     }
@@ -290,82 +306,64 @@ impl Calls {
         *self.others.entry(reason).or_default() += 1;
     }
 
-    fn message(
-        &mut self,
-        id: String,
-        wire: WireMessage,
-        draft: &mut Draft,
-    ) -> Result<Message, Problem> {
-        let Some(role) = role_of(&wire.role) else {
-            return Err(Problem::UnknownRole { role: wire.role });
-        };
+    fn message(&self, id: String, said: Said, draft: &mut Draft) -> Result<Message, Problem> {
+        let role =
+            role(&said.role).ok_or_else(|| Problem::UnknownRole { role: said.role.clone() })?;
         if role == Role::Tool {
-            let images = images(&wire.content);
-            let text = ResultText { text: plain_text(&wire), images };
-            let call = wire
-                .tool_call_id
-                .ok_or_else(|| Problem::shape("messages", "a tool result lacks `tool_call_id`"))?;
+            let images = said.parts.iter().filter(|part| matches!(part, Part::Image(_))).count();
+            let result = ResultText::new(said.text(), images as u32);
+            let lacks = || Problem::shape("messages", "a tool result lacks `tool_call_id`");
+            let call = said.call.ok_or_else(lacks)?;
             let at = self.ended.get(&call).copied();
             let call = draft.newest_call(&call).unwrap_or(&call).to_owned();
-            return Ok(result_message(id, call, text, wire.error.is_some(), at));
+            return Ok(draft.result_message(id, call, result, said.error.is_some(), at));
         }
-        let mut blocks = blocks(wire.content, draft);
-        for call in wire.tool_calls.into_iter().flatten() {
-            blocks.push(draft.call(call.id, call.name, call.arguments));
-        }
+        let mut blocks = draft.blocks(said.parts);
+        blocks.extend(draft.blocks(said.calls));
         Ok(Message::new(id, role, None, blocks))
     }
 }
 
-fn role_of(name: &str) -> Option<Role> {
-    Some(match name {
-        "system" => Role::System,
-        "user" => Role::User,
-        "assistant" => Role::Assistant,
-        "tool" => Role::Tool,
-        _ => return None,
-    })
+fn role(name: &str) -> Option<Role> {
+    if name == "tool" { Some(Role::Tool) } else { role_of(name.to_owned()).ok() }
 }
 
-/// The text of a message; of a call that failed, what went wrong.
-fn plain_text(message: &WireMessage) -> String {
-    let failed = message.error.as_ref().map(|error| error.message.as_str());
-    match (failed.filter(|text| !text.is_empty()), &message.content) {
-        (Some(text), _) => text.to_owned(),
-        (None, Content::Text(text)) => text.clone(),
-        (None, Content::Parts(parts)) => {
-            let texts = parts.iter().filter_map(|part| part.text.as_deref());
-            texts.collect::<Vec<_>>().join("\n")
-        }
-    }
+/// A message as it stands in a log.
+struct Said {
+    id: Option<String>,
+    role: String,
+    parts: Vec<Part>,
+    calls: Vec<Part>,
+    /// The call whose result it is, and what went wrong with that.
+    call: Option<String>,
+    error: Option<String>,
 }
 
-fn images(content: &Content<Part>) -> u32 {
-    match content {
-        Content::Text(_) => 0,
-        Content::Parts(parts) => parts.iter().filter(|part| part.kind == "image").count() as u32,
+impl Said {
+    fn read(message: Json) -> Result<Said, Problem> {
+        let mut message = Fields(message);
+        let parts = if message.text("/content") == Some("") {
+            Vec::new()
+        } else {
+            message.parts("/content")?
+        };
+        let failed = message.0.get("error").is_some_and(|error| !error.is_null());
+        let error: Option<String> = message.take("/error/message")?;
+        Ok(Said {
+            id: message.take("/id")?,
+            role: message.need("/role")?,
+            parts,
+            calls: message.calls("/tool_calls")?,
+            call: message.take("/tool_call_id")?,
+            error: failed.then(|| error.unwrap_or_default()),
+        })
     }
-}
 
-fn blocks(content: Content<Part>, draft: &mut Draft) -> Vec<Block> {
-    let parts = match content {
-        Content::Text(text) if text.is_empty() => return Vec::new(),
-        Content::Text(text) => return vec![Block::Text { text }],
-        Content::Parts(parts) => parts,
-    };
-    let mut blocks = Vec::with_capacity(parts.len());
-    for part in parts {
-        match (part.kind.as_str(), part.text) {
-            ("text", Some(text)) => blocks.push(Block::Text { text }),
-            ("reasoning", _) => {
-                let text = part.reasoning.or(part.summary).unwrap_or_default();
-                blocks.push(Block::Reasoning { text });
-            }
-            ("image", _) => blocks.push(Block::Image { media_type: None }),
-            (other, _) => draft.leave_out(format!("{other} part"), 1),
-        }
+    /// Its text; of a call that failed, what went wrong.
+    fn text(&self) -> String {
+        let failed = self.error.as_ref().filter(|text| !text.is_empty());
+        failed.cloned().unwrap_or_else(|| joined(&self.parts))
     }
-    blocks
 }
 
 // What the requests of a sample sent, against what had been said until then:
@@ -393,7 +391,7 @@ impl Requests {
     /// Takes the input of the request that message `at` answered.
     fn take(
         &mut self,
-        input: Vec<WireMessage>,
+        input: Vec<Said>,
         at: MessageIndex,
         places: &FxHashMap<String, MessageIndex>,
         draft: &mut Draft,
@@ -446,15 +444,10 @@ impl Requests {
     }
 
     /// The call whose result was sent with another text than it had, once.
-    fn clears(
-        &mut self,
-        message: WireMessage,
-        index: MessageIndex,
-        draft: &mut Draft,
-    ) -> Option<String> {
+    fn clears(&mut self, message: Said, index: MessageIndex, draft: &mut Draft) -> Option<String> {
         let (call, text) = draft.session.messages[index as usize].tool_result()?;
         let call = call.to_owned();
-        (plain_text(&message) != text && self.cleared.insert(call.clone())).then_some(call)
+        (message.text() != text && self.cleared.insert(call.clone())).then_some(call)
     }
 }
 
@@ -474,9 +467,9 @@ fn is_sorted(shape: &Shape) -> bool {
 }
 
 /// A message that a compaction wrote.
-fn written(message: WireMessage, draft: &mut Draft) -> Option<Piece> {
-    let role = role_of(&message.role).filter(|role| *role != Role::Tool);
-    let text = plain_text(&message);
+fn written(message: Said, draft: &mut Draft) -> Option<Piece> {
+    let role = role_of(message.role.clone()).ok();
+    let text = message.text();
     if role.is_none() || text.is_empty() {
         draft.leave_out("message of a request that is not in the conversation", 1);
         return None;
@@ -484,113 +477,21 @@ fn written(message: WireMessage, draft: &mut Draft) -> Option<Piece> {
     role.map(|role| Piece::Text { role, text })
 }
 
-// Logs of Inspect on disk.
-
-/// A log: the parts that the importer reads.
-#[derive(Default, Deserialize)]
-struct Log {
-    #[serde(default)]
-    eval: Json,
-    samples: Option<Vec<Json>>,
-}
-
-/// A run of the agent on one task of the data set.
-#[derive(Deserialize)]
-struct Sample {
-    #[serde(default)]
-    id: Json,
-    epoch: Option<u64>,
-    #[serde(default)]
-    messages: Vec<WireMessage>,
-    #[serde(default)]
-    events: Vec<Event>,
-    /// What each model used, whoever asked it.
-    model_usage: Option<BTreeMap<String, Json>>,
-}
-
-#[derive(Deserialize)]
-struct WireMessage {
-    id: Option<String>,
-    role: String,
-    #[serde(default)]
-    content: Content<Part>,
-    tool_calls: Option<Vec<ToolCall>>,
-    tool_call_id: Option<String>,
-    error: Option<ToolError>,
-}
-
-#[derive(Deserialize)]
-struct Part {
-    #[serde(rename = "type")]
-    kind: String,
-    text: Option<String>,
-    reasoning: Option<String>,
-    summary: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct ToolError {
-    #[serde(default)]
-    message: String,
-}
-
-/// An event of the kind `model` or `tool`; the others are not read.
-#[derive(Deserialize)]
-struct Event {
-    #[serde(default)]
-    event: String,
-    timestamp: Option<Timestamp>,
-    completed: Option<Timestamp>,
-    /// The model that was asked, and whether a cache of Inspect answered (`read`).
-    model: Option<String>,
-    #[serde(default)]
-    cache: Json,
-    /// Id of the call of a tool.
-    id: Option<Json>,
-    /// A list of messages; other kinds of events have something else here.
-    #[serde(default)]
-    input: Json,
-    #[serde(default)]
-    tools: Json,
-    #[serde(default)]
-    output: Json,
-}
-
-/// What a model returned.
-#[derive(Default, Deserialize)]
-struct Output {
-    model: Option<String>,
-    #[serde(default)]
-    choices: Vec<Json>,
-    usage: Option<WireUsage>,
-}
-
-/// Inspect's usage. Whether the input contains what was read from a cache
+/// What a model used, and the dollars. Whether the input contains what was read from a cache
 /// depends on the provider and the version; the total tells.
-#[derive(Clone, Copy, Deserialize)]
-struct WireUsage {
-    #[serde(default)]
-    input_tokens: u64,
-    #[serde(default)]
-    output_tokens: u64,
-    #[serde(default)]
-    total_tokens: u64,
-    input_tokens_cache_read: Option<u64>,
-    input_tokens_cache_write: Option<u64>,
-    total_cost: Option<f64>,
-}
-
-impl WireUsage {
-    /// The usage in disjoint buckets.
-    fn usage(&self) -> Usage {
-        let cache_read = self.input_tokens_cache_read.unwrap_or(0);
-        let cache_write_5m = self.input_tokens_cache_write.unwrap_or(0);
-        let cached = cache_read.saturating_add(cache_write_5m);
-        let beside = self.total_tokens > self.input_tokens.saturating_add(self.output_tokens);
-        let input =
-            if beside { self.input_tokens } else { self.input_tokens.saturating_sub(cached) };
-        disjoint(input, cache_read, cache_write_5m, self.output_tokens)
-    }
+fn used_of(used: Json) -> Result<(Usage, Option<f64>), Problem> {
+    let mut used = Fields(used);
+    let [input, read, written, output] = used.counts([
+        "/input_tokens",
+        "/input_tokens_cache_read",
+        "/input_tokens_cache_write",
+        "/output_tokens",
+    ])?;
+    let total: u64 = used.take("/total_tokens")?.unwrap_or(0);
+    let is_beside = total > input.saturating_add(output);
+    let cached = if is_beside { 0 } else { read.saturating_add(written) };
+    let usage = disjoint(input.saturating_sub(cached), read, written, output);
+    Ok((usage, used.take("/total_cost")?))
 }
 
 /// Where long texts stand that a sample repeats.

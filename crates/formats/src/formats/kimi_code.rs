@@ -11,6 +11,7 @@
 
 use std::path::Path;
 
+use super::content::{Part, parts};
 use super::prelude::*;
 
 /// The format of the records of Kimi Code.
@@ -20,7 +21,6 @@ pub(super) const FORMAT: Format = Format {
     tried: Tried::Documentation,
     sniff,
     read: Read::All(read),
-    beside: None,
 };
 
 /// Whether a record of this kind holds nothing which is sent, or what other records say.
@@ -79,12 +79,12 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
     let project = project.as_deref().and_then(|name| name.strip_prefix("wd_")?.rsplit_once('_'));
     let project = project.map(|(project, _)| project.to_owned());
 
-    let mut reader = Reader { recorder: Recorder::new(id.clone()), id, ..Reader::default() };
+    let mut reader = Reader { draft: Draft::named(id.clone()), id, ..Reader::default() };
     source.keeps_of_each(0);
     source.each_record(parse::<Json>, |line, record| {
         reader.line = line;
         reader.record(record)?;
-        reader.recorder.draft.check_memory()
+        reader.draft.check_memory()
     })?;
     let mut drafts = reader.finish();
     let is_main = agent == "main";
@@ -98,37 +98,6 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
     Ok(drafts)
 }
 
-#[derive(Deserialize)]
-struct Part {
-    #[serde(rename = "type")]
-    kind: String,
-    text: Option<String>,
-    think: Option<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct WireMessage {
-    role: String,
-    #[serde(default)]
-    content: Content<Part>,
-    tool_calls: Option<Vec<ToolCall>>,
-    tool_call_id: Option<String>,
-    tools: Option<Vec<Json>>,
-    #[serde(default)]
-    origin: Json,
-    is_error: Option<bool>,
-    note: Option<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct ToolResult {
-    output: Content<Part>,
-    is_error: Option<bool>,
-    note: Option<String>,
-}
-
 /// What a message of the context is to undoing and compacting.
 #[derive(Clone, Copy, PartialEq)]
 enum Origin {
@@ -140,7 +109,7 @@ enum Origin {
 #[derive(Default)]
 struct Reader {
     id: String,
-    recorder: Recorder,
+    draft: Draft,
     /// Parts of the session that `/clear` ended.
     ended: Vec<Draft>,
     line: u64,
@@ -167,54 +136,52 @@ struct Reader {
 }
 
 impl Reader {
-    fn record(&mut self, mut record: Json) -> Result<(), Problem> {
-        let kind = record.get("type").and_then(Json::as_str).map(str::to_owned);
-        let kind = kind.ok_or_else(|| Problem::shape("type", "a record without a kind"))?;
-        let time = record.get("time").and_then(Json::as_i64);
+    fn record(&mut self, record: Json) -> Result<(), Problem> {
+        let mut record = Fields(record);
+        let kind: String = record.need("/type")?;
+        let time = record.0.get("time").and_then(Json::as_i64);
         self.at = time.and_then(|time| Timestamp::from_millisecond(time).ok());
-        let mut take = |key: &str| record.get_mut(key).map(Json::take).unwrap_or_default();
         match kind.as_str() {
-            "context.append_message" => self.message(from_json(take("message"))?)?,
-            "context.append_loop_event" => self.event(take("event"))?,
-            "config.update" | "profile.bind" => self.configure(&record),
-            "llm.tools_snapshot" => self.tools(&take("tools")),
+            "context.append_message" => {
+                let read = self.message(Fields(record.need("/message")?));
+                read.map_err(|problem| below("/message", problem))?;
+            }
+            "context.append_loop_event" => {
+                let read = self.event(Fields(record.need("/event")?));
+                read.map_err(|problem| below("/event", problem))?;
+            }
+            "config.update" | "profile.bind" => self.configure(&record.0),
+            "llm.tools_snapshot" => self.tools(&record.0["tools"]),
             "llm.request" => self.request(&record),
             "usage.record" => {
-                let usage = usage(take("usage"))?;
-                let alias = record.get("model").and_then(Json::as_str);
+                let usage = usage(record.need("/usage")?)?;
                 if self.model.is_none() {
-                    self.model = alias.map(str::to_owned);
+                    self.model = record.text("/model").map(str::to_owned);
                     self.name_newest();
                 }
-                let scope = record.get("usageScope").and_then(Json::as_str);
-                if self.compacts || scope == Some("session") {
+                if self.compacts || record.text("/usageScope") == Some("session") {
                     self.asked.push(self.apart(usage));
                 } else {
                     self.used(usage);
                 }
             }
             "full_compaction.begin" => {
-                let trigger = match record.get("source").and_then(Json::as_str) {
-                    Some("manual") => RecordedTrigger::Manual,
-                    Some("auto") => RecordedTrigger::Auto,
-                    _ => RecordedTrigger::Unknown,
-                };
-                self.begun = (trigger, self.at);
+                self.begun = (trigger_of(record.text("/source")), self.at);
                 self.bill_apart();
             }
             "full_compaction.cancel" => {
-                self.recorder.draft.leave_out("compaction that did not end", 1);
+                self.draft.leave_out("compaction that did not end", 1);
                 self.begun = Default::default();
                 self.bill_apart();
             }
-            "context.apply_compaction" => self.compaction(&record)?,
+            "context.apply_compaction" => self.compaction(record)?,
             "context.clear" => self.clear(),
             "context.undo" => {
-                let count = record.get("count").and_then(Json::as_u64);
-                self.undo(count.ok_or_else(|| Problem::shape("count", "it is no count"))?);
+                let count = record.need("/count")?;
+                self.undo(count);
             }
             other if is_beside(other) => {}
-            other => self.recorder.draft.leave_out(format!("{other} record"), 1),
+            other => self.draft.leave_out(format!("{other} record"), 1),
         }
         Ok(())
     }
@@ -222,33 +189,32 @@ impl Reader {
     fn configure(&mut self, record: &Json) {
         let cwd = record.get("cwd").or_else(|| record.pointer("/environmentDisclosure/cwd"));
         if let Some(cwd) = cwd.and_then(Json::as_str) {
-            let draft = &mut self.recorder.draft;
+            let draft = &mut self.draft;
             draft.session.project = project_of(cwd);
             draft.worked_in(cwd.to_owned());
         }
         match record.get("systemPrompt") {
             Some(Json::String(prompt)) => {
-                self.recorder.draft.system_prompt(vec![prompt.clone()]);
+                self.draft.system_prompt(vec![prompt.clone()]);
             }
             Some(Json::Null) | None => {}
-            Some(_) => self.recorder.draft.leave_out("system prompt that is no text", 1),
+            Some(_) => self.draft.leave_out("system prompt that is no text", 1),
         }
     }
 
     /// The tools that requests name from here on.
     fn tools(&mut self, tools: &Json) {
         let listed = tool_definitions(tools.as_array().into_iter().flatten());
-        let draft = &mut self.recorder.draft;
+        let draft = &mut self.draft;
         draft.leave_out("tool definitions that are no list", (!tools.is_array()).into());
         let before = std::mem::replace(&mut draft.session.preamble.tools, listed);
         let replaced = !before.is_empty() && before != draft.session.preamble.tools;
         draft.leave_out("list of tools that a later one replaced", replaced.into());
     }
 
-    fn request(&mut self, record: &Json) {
-        let model = record.get("model").and_then(Json::as_str).map(str::to_owned);
-        self.model = model.or(self.model.take());
-        self.compacts = record.get("kind").and_then(Json::as_str) == Some("compaction");
+    fn request(&mut self, record: &Fields) {
+        self.model = record.text("/model").map(str::to_owned).or(self.model.take());
+        self.compacts = record.text("/kind") == Some("compaction");
         // Recordings without the begin of a step are told apart by their requests.
         match &mut self.open {
             Some(turn) if turn.blocks.is_empty() => turn.model.clone_from(&self.model),
@@ -256,32 +222,34 @@ impl Reader {
         }
     }
 
-    fn message(&mut self, message: WireMessage) -> Result<(), Problem> {
-        let tools = message.tools.map_or(0, |tools| tools.len() as u64);
-        self.recorder.draft.leave_out("definition of a tool within a message", tools);
-        let role = match message.role.as_str() {
+    fn message(&mut self, mut message: Fields) -> Result<(), Problem> {
+        let tools: Option<Vec<Json>> = message.take("/tools")?;
+        let tools = tools.map_or(0, |tools| tools.len() as u64);
+        self.draft.leave_out("definition of a tool within a message", tools);
+        let role: String = message.need("/role")?;
+        let role = match role.as_str() {
             "tool" => {
-                let call = message.tool_call_id.ok_or_else(|| {
-                    Problem::shape("message.toolCallId", "a message of role tool lacks it")
-                })?;
-                let WireMessage { content, is_error, note, .. } = message;
-                self.result(&call, ToolResult { output: content, is_error, note });
-                return Ok(());
+                let call: String = message.need("/toolCallId")?;
+                return self.result(&call, message, "/content");
             }
-            _ => role_of(message.role)?,
+            _ => role_of(role)?,
         };
+        let (note, parts): (Option<String>, _) =
+            (message.take("/note")?, message.parts("/content")?);
+        let calls = message.calls("/toolCalls")?;
         let mut turn = self.turn(role);
-        turn.text(message.note.unwrap_or_default());
-        turn.blocks.extend(self.blocks(message.content));
+        turn.text(note.unwrap_or_default());
+        turn.blocks.extend(self.blocks(parts));
         if role == Role::Assistant {
             self.interrupt();
         }
-        for ToolCall { id, name, arguments } in message.tool_calls.into_iter().flatten() {
-            turn.blocks.push(self.call(id, name, arguments));
+        for call in calls {
+            if let Part::Call { id, name, arguments } = call {
+                turn.blocks.push(self.call(id.unwrap_or_default(), name, arguments));
+            }
         }
-        let kind = message.origin.get("kind").and_then(Json::as_str);
-        let typed = message.origin.get("trigger").and_then(Json::as_str) == Some("user-slash");
-        let origin = match kind {
+        let typed = message.text("/origin/trigger") == Some("user-slash");
+        let origin = match message.text("/origin/kind") {
             _ if role != Role::User => Origin::Other,
             None | Some("user") => Origin::User,
             Some("skill_activation" | "plugin_command") if typed => Origin::User,
@@ -296,36 +264,29 @@ impl Reader {
         Ok(())
     }
 
-    fn event(&mut self, mut event: Json) -> Result<(), Problem> {
-        let kind = event.get("type").and_then(Json::as_str).unwrap_or_default().to_owned();
-        let text = |key: &str| {
-            let found = event.get(key).and_then(Json::as_str).map(str::to_owned);
-            found.ok_or_else(|| Problem::shape(format!("event.{key}"), "it is no text"))
-        };
+    fn event(&mut self, mut event: Fields) -> Result<(), Problem> {
+        let kind = event.text("/type").unwrap_or_default().to_owned();
         match kind.as_str() {
             "step.begin" => {
                 self.interrupt();
                 self.open = Some(self.turn(Role::Assistant));
             }
             "content.part" => {
-                let part: Part = from_json(event["part"].take())?;
-                let blocks = self.blocks(Content::Parts(vec![part]));
+                let parts = event.parts("/part")?;
+                let blocks = self.blocks(parts);
                 self.opened().blocks.extend(blocks);
             }
             "tool.call" => {
-                let (id, name) = (text("toolCallId")?, text("name")?);
-                let call = self.call(id, name, event["args"].take());
+                let (id, name) = (event.need("/toolCallId")?, event.need("/name")?);
+                let call = self.call(id, name, event.take("/args")?.unwrap_or_default());
                 self.opened().blocks.push(call);
             }
             "tool.result" => {
-                let call = text("toolCallId")?;
-                self.result(&call, from_json(event["result"].take())?);
+                let call: String = event.need("/toolCallId")?;
+                self.result(&call, Fields(event.need("/result")?), "/output")?;
             }
             "step.end" => {
-                let usage = match event.get_mut("usage").map(Json::take) {
-                    None | Some(Json::Null) => None,
-                    Some(counts) => Some(usage(counts)?),
-                };
+                let usage = event.take("/usage")?.map(usage).transpose()?;
                 let is_reported =
                     self.early.is_some() || self.newest().is_some_and(|own| own.is_some());
                 if let Some(usage) = usage.filter(|_| !is_reported) {
@@ -333,7 +294,7 @@ impl Reader {
                 }
                 self.close();
             }
-            _ => self.recorder.draft.leave_out(format!("{kind} event"), 1),
+            _ => self.draft.leave_out(format!("{kind} event"), 1),
         }
         Ok(())
     }
@@ -341,7 +302,7 @@ impl Reader {
     fn call(&mut self, id: String, name: String, arguments: Json) -> Block {
         self.calls.push(id.clone());
         self.pending.insert(id.clone());
-        self.recorder.call(id, name, arguments)
+        self.draft.call(id, name, arguments)
     }
 
     fn turn(&self, role: Role) -> Turn {
@@ -360,24 +321,10 @@ impl Reader {
         open
     }
 
-    fn blocks(&mut self, content: Content<Part>) -> Vec<Block> {
-        let draft = &mut self.recorder.draft;
-        let read = |part: Part| {
-            Ok(match (part.kind.as_str(), part.text, part.think) {
-                ("text", Some(text), _) => Some(Block::Text { text }),
-                ("think", _, Some(text)) => Some(Block::Reasoning { text }),
-                ("image_url", ..) => Some(Block::Image { media_type: None }),
-                (kind, ..) => {
-                    draft.leave_out(format!("{kind} part"), 1);
-                    None
-                }
-            })
-        };
-        let blocks = content.blocks(read).unwrap_or_default();
+    fn blocks(&mut self, parts: Vec<Part>) -> Vec<Block> {
+        let mut blocks = self.draft.blocks(parts);
+        blocks.retain(|one| !matches!(one, Block::Text { text } if text.is_empty()));
         blocks
-            .into_iter()
-            .filter(|one| !matches!(one, Block::Text { text } if text.is_empty()))
-            .collect()
     }
 
     /// Writes the response, and with it the usage that came before.
@@ -391,10 +338,10 @@ impl Reader {
     }
 
     fn push(&mut self, turn: Turn, origin: Origin) {
-        let (at, says) = (self.recorder.count(), !turn.blocks.is_empty());
+        let (at, says) = (self.draft.next_index(), !turn.blocks.is_empty());
         let is_answer = turn.role == Role::Assistant;
-        self.recorder.turn(turn);
-        if self.recorder.count() == at {
+        self.draft.turn(turn);
+        if self.draft.next_index() == at {
             return;
         }
         self.answer = if is_answer { Some(at) } else { self.answer };
@@ -404,23 +351,29 @@ impl Reader {
         }
     }
 
-    fn result(&mut self, call: &str, result: ToolResult) {
+    /// What a call gave back: content, whether it failed, and a note.
+    fn result(&mut self, call: &str, mut own: Fields, content: &str) -> Result<(), Problem> {
+        let mut result = own.result(content)?;
+        let is_error = own.take("/isError")?.unwrap_or(false);
+        let note: Option<String> = own.take("/note")?;
         self.close();
-        let read = |part: Part| (part.kind, part.text);
-        let mut text = result_text(result.output, read, "image_url", &mut self.recorder.draft);
-        let is_error = result.is_error == Some(true);
-        let status = match (is_error, text.text.trim().is_empty() && text.images == 0) {
+        let status = match (is_error, result.text.trim().is_empty() && result.images == 0) {
             (true, _) => FAILED,
             (false, true) => EMPTY,
             _ => "",
         };
-        let parts = [status, &text.text, result.note.as_deref().unwrap_or_default()];
+        let parts = [status, &result.text, note.as_deref().unwrap_or_default()];
         let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-        text.text = parts.join("\n");
-        let at = self.recorder.count();
+        result.text = parts.join("\n");
+        self.answered(call, result, is_error);
+        Ok(())
+    }
+
+    fn answered(&mut self, call: &str, result: ResultText, is_error: bool) {
+        let at = self.draft.next_index();
         let outcome = Outcome { id: None, is_error, at: self.at, line: Some(self.line) };
-        self.recorder.result(call, text, outcome);
-        if self.recorder.count() > at {
+        self.draft.result(call, result, outcome);
+        if self.draft.next_index() > at {
             self.context.push((Some(at), Origin::Other));
         }
         self.pending.remove(call);
@@ -444,8 +397,8 @@ impl Reader {
             if !self.pending.contains(&call) {
                 continue;
             }
-            let output = Content::Text(INTERRUPTED.to_owned());
-            self.result(&call, ToolResult { output, is_error: Some(true), note: None });
+            let text = format!("{FAILED}\n{INTERRUPTED}");
+            self.answered(&call, ResultText::new(text, 0), true);
         }
     }
 
@@ -455,7 +408,7 @@ impl Reader {
             return Some(&mut turn.usage);
         }
         let at = self.answer? as usize;
-        Some(&mut self.recorder.session().messages.get_mut(at)?.usage)
+        Some(&mut self.draft.session.messages.get_mut(at)?.usage)
     }
 
     fn used(&mut self, usage: Usage) {
@@ -463,7 +416,7 @@ impl Reader {
             Some(own) if own.is_none_or(|own| own == usage) => *own = Some(usage),
             _ => {
                 let before = self.early.replace(usage).map(|usage| self.apart(usage));
-                self.recorder.session().sidechains.extend(before);
+                self.draft.session.sidechains.extend(before);
             }
         }
     }
@@ -474,7 +427,7 @@ impl Reader {
         if let Some(turn) = &mut self.open {
             turn.model = Some(model);
         } else if let Some(at) = self.answer {
-            self.recorder.wrote(at, &model);
+            self.draft.wrote(at, &model);
         }
     }
 
@@ -486,23 +439,20 @@ impl Reader {
     /// Bills what compactions asked that did not end, and a response that was not written.
     fn bill_apart(&mut self) {
         let asked = std::mem::take(&mut self.asked);
-        self.recorder.session().sidechains.extend(asked);
+        self.draft.session.sidechains.extend(asked);
     }
 
     /// The context is what the compaction kept, and its summary.
-    fn compaction(&mut self, record: &Json) -> Result<(), Problem> {
+    fn compaction(&mut self, mut record: Fields) -> Result<(), Problem> {
         self.interrupt();
         self.deferred.clear();
+        // The summary may be a message.
+        let given = ["/contextSummary", "/summary/content", "/summary"];
+        let missing = || Problem::shape("contextSummary", "a compaction without its text");
+        let summary = parts(record.first::<Json>(&given)?.ok_or_else(missing)?)?;
+        let summary = recap_core::model::sent(&self.blocks(summary));
+        let record = record.0;
         let number = |key: &str| record.get(key).and_then(Json::as_u64);
-        let summary = match (record.get("contextSummary"), record.get("summary")) {
-            (Some(Json::String(text)), _) => text.clone(),
-            (None | Some(Json::Null), Some(Json::String(text))) => text.clone(),
-            (None | Some(Json::Null), Some(message)) => {
-                let message: WireMessage = from_json(message.clone())?;
-                recap_core::model::sent(&self.blocks(message.content))
-            }
-            _ => return Err(Problem::shape("contextSummary", "a compaction without its text")),
-        };
         let keeps = number("keptUserMessageCount").map(|count| count as usize);
         let is_tail = record.get("legacyTail").and_then(Json::as_bool).unwrap_or(keeps.is_none());
         let text = (None, Origin::Other);
@@ -532,13 +482,13 @@ impl Reader {
             Some(at) => Piece::Message(*at),
             None => Piece::Text { role: Role::User, text: summary.clone() },
         };
-        let after = self.recorder.count();
+        let after = self.draft.next_index();
         let (trigger, begun) = std::mem::take(&mut self.begun);
         let lasted =
             begun.zip(self.at).map(|(from, to)| to.duration_since(from).as_secs_f64() * 1e3);
         let call = self.asked.pop();
         self.bill_apart();
-        self.recorder.draft.compact(RecordedCompaction {
+        self.draft.compact(RecordedCompaction {
             after,
             kept_from: after,
             pieces: self.context.iter().map(piece).collect(),
@@ -563,19 +513,19 @@ impl Reader {
         self.context.clear();
         self.turns.clear();
         self.answer = None;
-        if self.recorder.count() == 0 {
+        if self.draft.next_index() == 0 {
             return;
         }
         let id = format!("{}-{}", self.id, self.ended.len() + 2);
-        let mut ended = std::mem::replace(&mut self.recorder, Recorder::new(id));
-        let session = &mut self.recorder.draft.session;
-        let before = ended.session();
+        let mut ended = std::mem::replace(&mut self.draft, Draft::named(id));
+        let (session, before) = (&mut self.draft.session, &ended.session);
         session.preamble = before.preamble.clone();
         if let Some(change) = before.preamble_changes.last() {
             session.preamble.system.clone_from(&change.system);
         }
         session.project.clone_from(&before.project);
-        self.ended.push(ended.finish());
+        ended.leading_system_to_preamble();
+        self.ended.push(ended);
     }
 
     /// Takes back the last turns, where a compaction left as many.
@@ -585,7 +535,7 @@ impl Reader {
         if let Some((place, at)) = left.and_then(|left| self.turns.get(left).copied()) {
             self.turns.truncate(left.unwrap_or_default());
             self.context.truncate(place);
-            self.recorder.draft.take_back(at as usize);
+            self.draft.take_back(at as usize);
             self.answer = self.answer.filter(|answer| *answer < at);
         }
     }
@@ -597,15 +547,13 @@ impl Reader {
         let unanswered = self.early.take().map(|usage| self.apart(usage));
         self.asked.extend(unanswered);
         self.bill_apart();
-        self.ended.push(self.recorder.finish());
+        self.draft.leading_system_to_preamble();
+        self.ended.push(self.draft);
         self.ended
     }
 }
 
 fn usage(counts: Json) -> Result<Usage, Problem> {
-    let mut counts = Fields(counts);
-    let (input, output) = (counts.need("/inputOther")?, counts.need("/output")?);
-    let read = counts.take("/inputCacheRead")?.unwrap_or(0);
-    let written = counts.take("/inputCacheCreation")?.unwrap_or(0);
-    Ok(disjoint(input, read, written, output))
+    let names = ["/inputOther", "/inputCacheRead", "/inputCacheCreation", "/output"];
+    Fields(counts).usage_beside(names).map_err(|problem| below("/usage", problem))
 }

@@ -24,7 +24,6 @@ pub(super) const FORMAT: Format = Format {
     tried: Tried::On { files: 1, compared: "conversations, turns, questions by category" },
     sniff,
     read: Read::All(read),
-    beside: None,
 };
 
 fn sniff(head: &Head) -> bool {
@@ -116,7 +115,7 @@ fn turns(mut conversation: Map<String, Json>, draft: &mut Draft) -> Result<(), P
     for (n, (turns, date)) in sessions(conversation, draft) {
         let at = date.as_ref().and_then(Json::as_str).and_then(time);
         draft.leave_out("session date that cannot be read", u64::from(at.is_none()));
-        let turns: Vec<Turn> = from_json(turns)
+        let turns: Vec<Turn> = from_json(&turns)
             .map_err(|problem| problem.within(format_args!("conversation.session_{n}")))?;
         for turn in turns {
             let role = match &turn.speaker {

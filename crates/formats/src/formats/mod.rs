@@ -7,7 +7,7 @@ mod anthropic;
 mod beam;
 mod claude_code;
 mod codex;
-mod content;
+pub(crate) mod content;
 mod copilot_cli;
 mod exchange;
 mod gemini_cli;
@@ -31,17 +31,16 @@ mod prelude {
     pub(super) use serde_json::Value as Json;
 
     pub(super) use super::content::{
-        Content, Fields, ResultText, TextPart, ToolCall, disjoint, in_utc, media_type, project_of,
-        result_message, result_text, role_of, text_of, tool_definitions,
+        Fields, ResultText, below, disjoint, in_utc, media_type, project_of, role_of, text_of,
+        tool_definitions, trigger_of,
     };
-    pub(super) use super::content::{Outcome, Recorder, Turn};
     pub(super) use crate::LoadOptions;
-    pub(super) use crate::draft::{Draft, Ids, arguments};
+    pub(super) use crate::draft::{Draft, Ids, Outcome, Turn, arguments};
     pub(super) use crate::error::{DatasetError, Problem};
     pub(super) use crate::format::{Format, Head, Read, Take, Tried};
     pub(super) use crate::source::{Source, from_json, parse};
     pub(super) use recap_core::model::{
-        Block, CacheMiss, Message, MessageIndex, Piece, Preamble, RecordedCall, RecordedCompaction,
+        Block, Message, MessageIndex, Piece, Preamble, RecordedCall, RecordedCompaction,
         RecordedTrigger, Role, SIDECHAIN, Session, SessionTotal, SidechainRequest, ToolDefinition,
         Usage,
     };

@@ -14,9 +14,10 @@ use std::collections::BTreeMap;
 
 use serde_json::Map;
 
-use super::exchange::{ChatMessage, Part, Request, Requests};
+use super::content::{ChatMessage, Part, joined};
+use super::exchange::{Calls, Request, Requests};
 use super::prelude::*;
-use crate::source::{self, HEAD};
+use crate::source;
 use recap_core::text::counted;
 
 /// Why there is no session, though models were called.
@@ -35,7 +36,6 @@ pub(super) const FORMAT: Format = Format {
     tried: Tried::Documentation,
     sniff,
     read: Read::All(read),
-    beside: None,
 };
 
 fn sniff(head: &Head) -> bool {
@@ -45,12 +45,7 @@ fn sniff(head: &Head) -> bool {
 
 fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
     let mut found = Found::default();
-    if Head::new(source.head(HEAD)?).spread {
-        let export: Export = source.document()?;
-        source.whole(found.add(export))?;
-    } else {
-        source.each_record(parse::<Export>, |_, export| found.add(export))?;
-    }
+    source.each_value(|_, export| found.add(export))?;
     source.settle_aside(found.calls.len())?;
     source.whole(found.attach_events())?;
     let all = found.calls.len();
@@ -80,32 +75,6 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
     Ok(drafts)
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Export {
-    #[serde(default)]
-    resource_spans: Vec<Resource>,
-    #[serde(default)]
-    resource_logs: Vec<Resource>,
-}
-
-#[derive(Deserialize)]
-struct Resource {
-    #[serde(
-        default,
-        rename = "scopeSpans",
-        alias = "instrumentationLibrarySpans",
-        alias = "scopeLogs"
-    )]
-    scopes: Vec<Scope>,
-}
-
-#[derive(Deserialize)]
-struct Scope {
-    #[serde(default, rename = "spans", alias = "logRecords")]
-    records: Vec<Record>,
-}
-
 /// A span by its trace and its own id.
 type SpanId = (Option<String>, Option<String>);
 
@@ -119,7 +88,7 @@ struct Call {
 struct Found {
     calls: Vec<Call>,
     /// Events of logs, by the span that they name.
-    events: BTreeMap<SpanId, Vec<Record>>,
+    events: BTreeMap<SpanId, Vec<Fields>>,
     /// Other spans, and other records of logs.
     others: u64,
     logs: u64,
@@ -142,33 +111,38 @@ impl Found {
         Problem::Nothing { what, remedy }
     }
 
-    fn add(&mut self, export: Export) -> Result<(), Problem> {
-        let (own, logs) = (export.resource_spans, export.resource_logs);
-        self.empty += u64::from(own.is_empty() && logs.is_empty());
-        for record in logs.into_iter().flat_map(|one| one.scopes).flat_map(|scope| scope.records) {
-            if is_event(record.name()) {
-                self.events.entry(record.span()).or_default().push(record)
+    fn add(&mut self, export: Json) -> Result<(), Problem> {
+        let mut export = Fields(export);
+        let spans: Vec<Json> = export.take("/resourceSpans")?.unwrap_or_default();
+        let logs: Vec<Json> = export.take("/resourceLogs")?.unwrap_or_default();
+        self.empty += u64::from(spans.is_empty() && logs.is_empty());
+        for record in items(items(logs, &["/scopeLogs"])?, &["/logRecords"])? {
+            let record = Fields(record);
+            if is_event(name(&record)) {
+                self.events.entry(span(&record)).or_default().push(record);
             } else {
-                self.logs += 1
+                self.logs += 1;
             }
         }
-        for resource in own {
-            self.empty += u64::from(resource.scopes.is_empty());
-            for scope in resource.scopes {
-                self.empty += u64::from(scope.records.is_empty());
-                scope.records.into_iter().try_for_each(|span| self.span(span))?;
+        for resource in spans {
+            let scopes = items(vec![resource], &["/scopeSpans", "/instrumentationLibrarySpans"])?;
+            self.empty += u64::from(scopes.is_empty());
+            for scope in scopes {
+                let spans = items(vec![scope], &["/spans"])?;
+                self.empty += u64::from(spans.is_empty());
+                spans.into_iter().try_for_each(|span| self.span(Fields(span)))?;
             }
         }
         Ok(())
     }
 
-    fn span(&mut self, span: Record) -> Result<(), Problem> {
-        let id = span.span();
-        let (request, repeated) = request(span)?;
+    fn span(&mut self, record: Fields) -> Result<(), Problem> {
+        let span = span(&record);
+        let (request, repeated) = request(record)?;
         self.repeated += repeated;
         match request {
             None => self.others += 1,
-            Some(request) => self.calls.push(Call { span: id, request }),
+            Some(request) => self.calls.push(Call { span, request }),
         }
         Ok(())
     }
@@ -183,13 +157,13 @@ impl Found {
         for (span, records) in events {
             // One is a whole call, the others are its messages one by one.
             let (whole, mut parts): (Vec<_>, Vec<_>) =
-                records.into_iter().partition(|record| record.name() == DETAILS);
+                records.into_iter().partition(|record| name(record) == DETAILS);
             if span.1.is_none() {
                 self.logs += parts.drain(..).count() as u64;
             }
             let whole = whole.into_iter().map(|record| vec![record]);
             for records in whole.chain(Some(parts).filter(|parts| !parts.is_empty())) {
-                let at = records.iter().find_map(Record::time);
+                let at = records.iter().find_map(time);
                 let mut request = Request { group: span.0.clone(), at, ..Request::default() };
                 take_events(&mut request, records)?;
                 self.calls.push(Call { span: span.clone(), request });
@@ -201,96 +175,60 @@ impl Found {
 
 // A span's attributes under the names of each convention.
 
-/// A span, an event of one, or a record of a log: one that has a name is an event.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Record {
-    trace_id: Option<String>,
-    span_id: Option<String>,
-    #[serde(alias = "startTimeUnixNano")]
-    time_unix_nano: Option<Json>,
-    observed_time_unix_nano: Option<Json>,
-    #[serde(alias = "eventName")]
-    name: Option<String>,
-    #[serde(default)]
-    attributes: Vec<Attribute>,
-    #[serde(default)]
-    events: Vec<Record>,
-    #[serde(default)]
-    body: AnyValue,
+/// The items of a list within each record.
+fn items(records: Vec<Json>, names: &[&str]) -> Result<Vec<Json>, Problem> {
+    let mut all = Vec::new();
+    for record in records {
+        all.extend(Fields(record).first::<Vec<Json>>(names)?.unwrap_or_default());
+    }
+    Ok(all)
 }
 
-impl Record {
-    /// Older exporters have the name among the attributes.
-    fn name(&self) -> &str {
-        let named = || self.attributes.iter().find(|one| one.key == "event.name");
-        let own = self.name.as_deref().filter(|name| !name.is_empty());
-        own.or_else(|| named()?.value.string_value.as_deref()).unwrap_or_default()
-    }
-
-    fn time(&self) -> Option<Timestamp> {
-        [&self.time_unix_nano, &self.observed_time_unix_nano].into_iter().flatten().find_map(|at| {
-            let nanos: i64 = at.as_i64().or_else(|| at.as_str()?.parse().ok())?;
-            Timestamp::from_nanosecond(nanos.into()).ok().filter(|_| nanos > 0)
-        })
-    }
-
-    fn span(&self) -> SpanId {
-        let own = |id: &Option<String>| id.clone().filter(|id| !id.is_empty());
-        (own(&self.trace_id), own(&self.span_id))
-    }
-
-    /// Its attributes, with the fields of its body.
-    fn attributes(self) -> Attributes {
-        let mut own = Attributes::new(self.attributes);
-        if let Json::Object(fields) = decoded(&self.body.json()) {
-            own.0.extend(fields);
-        }
-        own
-    }
+/// The name of a record: one that has a name is an event. Older exporters have it among the
+/// attributes.
+fn name(record: &Fields) -> &str {
+    let own = record.text("/name").or_else(|| record.text("/eventName"));
+    let attributes = || record.0.get("attributes").and_then(Json::as_array).into_iter().flatten();
+    let is_name = |one: &&Json| one.get("key").is_some_and(|key| key == "event.name");
+    let named = || attributes().find(is_name)?.pointer("/value/stringValue")?.as_str();
+    own.filter(|name| !name.is_empty()).or_else(named).unwrap_or_default()
 }
 
-#[derive(Deserialize)]
-struct Attribute {
-    key: String,
-    #[serde(default)]
-    value: AnyValue,
+fn time(record: &Fields) -> Option<Timestamp> {
+    let names = ["startTimeUnixNano", "timeUnixNano", "observedTimeUnixNano"];
+    names.iter().find_map(|name| {
+        let at = record.0.get(*name)?;
+        let nanos: i64 = at.as_i64().or_else(|| at.as_str()?.parse().ok())?;
+        Timestamp::from_nanosecond(nanos.into()).ok().filter(|_| nanos > 0)
+    })
 }
 
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct AnyValue {
-    string_value: Option<String>,
-    /// 64-bit numbers are strings in JSON.
-    int_value: Option<Json>,
-    double_value: Option<Json>,
-    bool_value: Option<bool>,
-    array_value: Option<Values<AnyValue>>,
-    kvlist_value: Option<Values<Attribute>>,
+fn span(record: &Fields) -> SpanId {
+    let own = |at: &str| record.text(at).filter(|id| !id.is_empty()).map(str::to_owned);
+    (own("/traceId"), own("/spanId"))
 }
 
-#[derive(Deserialize)]
-struct Values<T> {
-    #[serde(default = "Vec::new")]
-    values: Vec<T>,
-}
-
-impl AnyValue {
-    fn json(self) -> Json {
-        if let Some(text) = self.string_value {
-            return Json::String(text);
-        }
-        if let Some(list) = self.array_value {
-            return Json::Array(list.values.into_iter().map(AnyValue::json).collect());
-        }
-        if let Some(list) = self.kvlist_value {
-            return Json::Object(
-                list.values.into_iter().map(|one| (one.key, one.value.json())).collect(),
-            );
-        }
-        let number = self.int_value.or(self.double_value);
-        number.or(self.bool_value.map(Json::Bool)).unwrap_or_default()
+/// A value of OTLP. 64-bit numbers are strings in it.
+fn any_value(value: Json) -> Result<Json, Problem> {
+    let mut value = Fields(value);
+    if let Some(text) = value.take("/stringValue")? {
+        return Ok(Json::String(text));
     }
+    if let Some(list) = value.take::<Vec<Json>>("/arrayValue/values")? {
+        return list.into_iter().map(any_value).collect::<Result<_, _>>().map(Json::Array);
+    }
+    if let Some(list) = value.take("/kvlistValue/values")? {
+        return Ok(Json::Object(pairs(list)?.into_iter().collect()));
+    }
+    Ok(value.first(&["/intValue", "/doubleValue", "/boolValue"])?.unwrap_or_default())
+}
+
+fn pairs(list: Vec<Json>) -> Result<Vec<(String, Json)>, Problem> {
+    let pair = |one| {
+        let mut one = Fields(one);
+        Ok((one.need("/key")?, any_value(one.take("/value")?.unwrap_or_default())?))
+    };
+    list.into_iter().map(pair).collect()
 }
 
 /// Attributes by name, in order.
@@ -300,10 +238,22 @@ struct Attributes(BTreeMap<String, Json>);
 const DEEPEST: usize = 16;
 
 impl Attributes {
-    /// The attributes of a list; of several with one name the last, as the collector
-    /// reads them.
-    fn new(list: Vec<Attribute>) -> Attributes {
-        Attributes(list.into_iter().map(|one| (one.key, one.value.json())).collect())
+    /// Takes the attributes of a record, with their number; of several with one name the
+    /// last, as the collector reads them.
+    fn of(record: &mut Fields) -> Result<(Attributes, usize), Problem> {
+        let list = pairs(record.take("/attributes")?.unwrap_or_default())?;
+        let count = list.len();
+        Ok((Attributes(list.into_iter().collect()), count))
+    }
+
+    /// Those of an event, with the fields of its body.
+    fn of_event(record: &mut Fields) -> Result<Attributes, Problem> {
+        let (mut own, _) = Attributes::of(record)?;
+        let body = any_value(record.take("/body")?.unwrap_or_default())?;
+        if let Json::Object(fields) = decoded(&body) {
+            own.0.extend(fields);
+        }
+        Ok(own)
     }
 
     fn text(&self, names: &[&str]) -> Option<String> {
@@ -369,26 +319,27 @@ fn decoded(value: &Json) -> Json {
 
 /// The request that a span of a model call stands for, and how many attributes the
 /// span has twice.
-fn request(span: Record) -> Result<(Option<Request>, u64), Problem> {
-    let (at, listed) = (span.time(), span.attributes.len());
-    let attributes = Attributes::new(span.attributes);
+fn request(mut record: Fields) -> Result<(Option<Request>, u64), Problem> {
+    let (attributes, listed) = Attributes::of(&mut record)?;
     let repeated = (listed - attributes.0.len()) as u64;
     if !is_call(&attributes) {
         return Ok((None, repeated));
     }
     let (messages, answer) = messages(&attributes)?;
+    let at = time(&record);
     let mut request = Request { messages, answer, at, ..described(&attributes) };
-    request.group = span.trace_id;
-    take_events(&mut request, span.events)?;
+    request.group = record.take("/traceId")?;
+    let events: Vec<Json> = record.take("/events")?.unwrap_or_default();
+    take_events(&mut request, events.into_iter().map(Fields).collect())?;
     Ok((Some(request), repeated))
 }
 
 /// Takes from events what the call itself does not tell.
-fn take_events(request: &mut Request, events: Vec<Record>) -> Result<(), Problem> {
+fn take_events(request: &mut Request, events: Vec<Fields>) -> Result<(), Problem> {
     let (asks, answers) = (request.messages.is_empty(), request.answer.is_empty());
-    for event in events.into_iter().filter(|event| is_event(event.name())) {
-        let name = event.name().to_owned();
-        let own = event.attributes();
+    for mut event in events.into_iter().filter(|event| is_event(name(event))) {
+        let name = name(&event).to_owned();
+        let own = Attributes::of_event(&mut event)?;
         let (more, answered) = event_messages(&name, &own)?;
         request.messages.extend(more.into_iter().filter(|_| asks));
         request.answer.extend(answered.into_iter().filter(|_| answers));
@@ -400,7 +351,7 @@ fn take_events(request: &mut Request, events: Vec<Record>) -> Result<(), Problem
         if request.preamble.tools.is_empty() {
             request.preamble.tools = tools;
         }
-        request.usage = request.usage.or(own.usage);
+        request.usage = request.usage.take().or(own.usage);
         request.usd = request.usd.or(own.usd);
         request.model = request.model.take().or(own.model);
         request.session = request.session.take().or(own.session);
@@ -438,7 +389,7 @@ fn described(attributes: &Attributes) -> Request {
         previous: attributes
             .text(&["gen_ai.request.previous_response.id", "gen_ai.request.previous_response_id"]),
         preamble: preamble(attributes),
-        usage: usage(attributes),
+        usage: usage(attributes).map(Calls::from),
         usd: attributes.0.get("gen_ai.usage.total_cost").and_then(Json::as_f64),
         model: attributes.text(&[
             "gen_ai.response.model",
@@ -750,17 +701,15 @@ fn result(message: &Json, content: &Json) -> Part {
     let call = ["tool_call_id", "tool_use_id", "id"].iter().find_map(|key| text_at(message, key));
     let is_error = message.get("is_error").is_some_and(|error| error == true)
         || text_at(message, "status") == Some("error");
-    let (text, images) = match content {
-        Json::Array(parts) if parts.iter().all(is_shown) => {
-            let pictures = parts.iter().filter(|one| matches!(part(one), Part::Image(_))).count();
-            let texts = parts.iter().filter_map(|one| match part(one) {
-                Part::Text(text) => Some(text),
-                _ => None,
-            });
-            (texts.collect::<Vec<_>>().join("\n"), pictures as u32)
+    let result = match content {
+        Json::Array(items) if items.iter().all(is_shown) => {
+            let parts: Vec<Part> = items.iter().map(part).collect();
+            let text = joined(&parts);
+            let pictures = parts.iter().filter(|one| matches!(one, Part::Image(_))).count();
+            ResultText::new(text, pictures as u32)
         }
-        other => (text_of(other), 0),
+        other => ResultText::new(text_of(other), 0),
     };
     let name = text_at(message, "name").map(str::to_owned);
-    Part::Result { call: call.map(str::to_owned), name, text, images, is_error }
+    Part::Result { call: call.map(str::to_owned), name, result, is_error }
 }

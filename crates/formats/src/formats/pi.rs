@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::content::{branch_to_last, warn_of_branches};
+use super::content::{Part, branch_to_last, warn_of_branches};
 use super::prelude::*;
 use crate::database::{Listed, UNTRIED, Wanted, read_sessions, tell_of_unread};
 
@@ -17,7 +17,6 @@ pub(super) const FORMAT: Format = Format {
     },
     sniff,
     read: Read::Each(read),
-    beside: None,
 };
 
 fn sniff(head: &Head) -> bool {
@@ -37,15 +36,14 @@ fn read(source: &mut Source<'_>, _: &LoadOptions, take: &mut Take<'_>) -> Result
         return read_store(source, take);
     }
     let mut entries = Vec::new();
-    while let Some((line, (header, body))) = source.next_record(read_entry)? {
-        entries.push(Entry { line, header, body });
+    while let Some((line, entry)) = source.next_record(read_entry)? {
+        entries.push(Entry { line, ..entry });
     }
-    let (mut draft, aside) = source.whole(session(entries, source.stem()))?;
+    let (draft, aside) = source.whole(session(entries, source.stem()))?;
     for (line, problem) in aside {
         source.set_aside(line, problem)?;
     }
     warn_of_branches(source, &draft, ABANDONED);
-    draft.leave_out("torn last line", source.take_torn());
     take(source, draft)
 }
 
@@ -56,9 +54,9 @@ type ReadSession = (Draft, Vec<(u64, Problem)>);
 fn session(entries: Vec<Entry>, id: &str) -> Result<ReadSession, Problem> {
     let mut reader = Reader { draft: Draft::named(id), ..Reader::default() };
     // The session's own entry is part of no branch.
-    let on = branch_to_last(entries.iter().map(|entry| match entry.body {
-        Body::Session(_) => (None, None),
-        _ => (entry.header.id.as_deref(), entry.header.parent_id.as_deref()),
+    let on = branch_to_last(entries.iter().map(|entry| match entry.kind.as_str() {
+        "session" => (None, None),
+        _ => (entry.id.as_deref(), entry.parent.as_deref()),
     }))?;
     let mut aside = Vec::new();
     let off = on.iter().filter(|on| !**on).count();
@@ -106,112 +104,101 @@ struct Reader {
 impl Reader {
     fn index_ids(&mut self, entries: &[Option<Entry>]) {
         let ids = entries.iter().enumerate().filter_map(|(at, entry)| {
-            let id = entry.as_ref()?.header.id.clone()?;
+            let id = entry.as_ref()?.id.clone()?;
             Some((id, at))
         });
         self.by_id = ids.collect();
     }
 
-    fn entry(&mut self, at: usize, entry: Entry) -> Result<(), Problem> {
+    fn entry(&mut self, at: usize, mut entry: Entry) -> Result<(), Problem> {
         self.index_at.insert(at, self.draft.next_index());
-        let Entry { line, header, body } = entry;
-        match body {
-            Body::Session(session) => self.session(&header, session),
-            Body::Message(message) => self.message(&header, line, message)?,
-            Body::Compaction(compaction) => self.compaction(at, &header, compaction)?,
-            Body::BranchSummary(summary) => {
+        match entry.kind.as_str() {
+            "session" => self.session(entry)?,
+            "message" => {
+                let read = self.message(&mut entry);
+                read.map_err(|problem| below("/message", problem))?;
+            }
+            "compaction" => self.compaction(at, entry)?,
+            "branch_summary" => {
                 let (open, close) = BRANCH_SUMMARY;
-                let text = format!("{open}{summary}{close}");
-                self.push(&header, line, Role::User, vec![Block::Text { text }]);
+                let summary: String = entry.own.need("/summary")?;
+                self.said(&entry, vec![Part::Text(format!("{open}{summary}{close}"))]);
             }
-            Body::Custom(content) => {
-                let blocks = self.blocks(content)?;
-                self.push(&header, line, Role::User, blocks);
+            "custom_message" => {
+                let parts = entry.own.parts("/content")?;
+                self.said(&entry, parts);
             }
-            Body::Other => self.draft.leave_out(format!("{} entry", header.kind), 1),
+            kind => self.draft.leave_out(format!("{kind} entry"), 1),
         }
         Ok(())
     }
 
-    fn session(&mut self, header: &Header, session: WireSession) {
-        self.draft.metadata.extend(header.id.clone().into_iter().chain(session.branched_from));
-        if let Some(cwd) = session.cwd {
+    fn session(&mut self, mut entry: Entry) -> Result<(), Problem> {
+        let cwd: Option<String> = entry.own.take("/cwd")?;
+        let from: Option<String> = entry.own.take("/branchedFrom")?;
+        self.draft.metadata.extend(entry.id.into_iter().chain(from));
+        if let Some(cwd) = cwd {
             self.draft.session.project = project_of(&cwd);
             self.draft.worked_in(cwd);
         }
+        Ok(())
     }
 
-    fn message(
-        &mut self,
-        header: &Header,
-        line: u64,
-        mut message: WireMessage,
-    ) -> Result<(), Problem> {
-        match message.role.as_str() {
-            "user" | "custom" => {
-                let blocks = self.blocks(message.content)?;
-                self.push(header, line, Role::User, blocks);
-            }
-            "assistant" => self.response(header, line, message)?,
+    fn message(&mut self, entry: &mut Entry) -> Result<(), Problem> {
+        let mut message = Fields(entry.own.take("/message")?.unwrap_or_default());
+        let role: String = message.need("/role")?;
+        match role.as_str() {
+            "user" | "custom" => self.said(entry, message.parts("/content")?),
+            "assistant" => self.response(entry, message)?,
             "toolResult" => {
-                let call = message.tool_call_id.ok_or_else(|| lacks("toolCallId"))?;
-                let read = |part: Part| (part.kind, part.text);
-                let text = result_text(message.content, read, "image", &mut self.draft);
-                let is_error = message.is_error == Some(true);
-                let id = entry_id(header, line);
-                let message = result_message(id, call, text, is_error, header.timestamp);
-                self.draft.push(message, line);
+                let (call, result) = (message.need("/toolCallId")?, message.result("/content")?);
+                let is_error = message.take("/isError")?.unwrap_or(false);
+                let message =
+                    self.draft.result_message(entry.name(), call, result, is_error, entry.at);
+                self.draft.push(message, entry.line);
             }
-            "bashExecution" if message.exclude_from_context == Some(true) => {
+            "bashExecution" if message.take("/excludeFromContext")? == Some(true) => {
                 self.draft.leave_out("bash execution outside the context", 1);
             }
-            "bashExecution" => {
-                let text = bash_text(&mut message)?;
-                self.push(header, line, Role::User, vec![Block::Text { text }]);
-            }
-            _ => return Err(Problem::UnknownRole { role: message.role }),
+            "bashExecution" => self.said(entry, vec![Part::Text(bash_text(&mut message)?)]),
+            _ => return Err(Problem::UnknownRole { role }),
         }
         Ok(())
     }
 
-    fn response(
-        &mut self,
-        header: &Header,
-        line: u64,
-        message: WireMessage,
-    ) -> Result<(), Problem> {
-        let stopped = message.stop_reason.as_deref();
+    fn response(&mut self, entry: &Entry, mut message: Fields) -> Result<(), Problem> {
+        let model: Option<String> = message.take("/model")?;
+        let stopped: Option<String> = message.take("/stopReason")?;
+        let stopped = stopped.as_deref();
         // Where nothing is reported, the provider refused the request: there is no
         // response. One that broke off later was billed.
-        let used = message.usage.as_ref().map(|usage| usage.usage(true));
+        let used = usage(message.take("/usage")?)?;
         let billed = used.is_some_and(|used| used.prompt() > 0 || used.output > 0);
         let failed = stopped == Some("error") && !billed;
-        let whole = !matches!(stopped, Some("error" | "aborted"));
-        if let (Some(model), false) = (&message.model, failed) {
-            self.draft.models.add(model, &entry_id(header, line));
-            self.draft.metadata.insert(model.clone());
+        let output_final = !matches!(stopped, Some("error" | "aborted"));
+        let blocks = self.blocks(message.parts("/content")?);
+        if let (Some(model), false) = (model, failed) {
+            self.draft.models.add(&model, &entry.name());
+            self.draft.metadata.insert(model);
         }
-        let usage = message.usage.filter(|_| !failed).map(|usage| usage.usage(whole));
-        let blocks = self.blocks(message.content)?;
-        let message =
-            Message::new(entry_id(header, line), Role::Assistant, header.timestamp, blocks);
-        self.draft.push(Message { usage, synthetic: failed, ..message }, line);
+        let usage = used.filter(|_| !failed).map(|used| Usage { output_final, ..used });
+        let message = Message::new(entry.name(), Role::Assistant, entry.at, blocks);
+        self.draft.push(Message { usage, synthetic: failed, ..message }, entry.line);
         Ok(())
     }
 
-    fn push(&mut self, header: &Header, line: u64, role: Role, blocks: Vec<Block>) {
-        let message = Message::new(entry_id(header, line), role, header.timestamp, blocks);
-        self.draft.push(message, line);
+    /// What is said in the user's name.
+    fn said(&mut self, entry: &Entry, parts: Vec<Part>) {
+        let blocks = self.blocks(parts);
+        self.draft.push(Message::new(entry.name(), Role::User, entry.at, blocks), entry.line);
     }
 
-    fn compaction(
-        &mut self,
-        at: usize,
-        header: &Header,
-        compaction: Compaction,
-    ) -> Result<(), Problem> {
+    fn compaction(&mut self, at: usize, mut entry: Entry) -> Result<(), Problem> {
+        let summary: String = entry.own.need("/summary")?;
+        let usage = usage(entry.own.take("/usage")?)?;
+        let tokens_before = entry.own.take("/tokensBefore")?;
         let after = self.draft.next_index();
-        let kept_from = match self.first_kept(&compaction)? {
+        let kept_from = match self.first_kept(&mut entry.own)? {
             None => after,
             Some(first) if first > at => {
                 return Err(Problem::Inconsistent(format!(
@@ -224,62 +211,43 @@ impl Reader {
             }
         };
         let (open, close) = COMPACTION_SUMMARY;
-        let text = format!("{open}{}{close}", compaction.summary);
+        let text = format!("{open}{summary}{close}");
         self.draft.session.compactions.push(RecordedCompaction {
             after,
             kept_from,
-            summary: Some(compaction.summary),
+            summary: Some(summary),
             pieces: vec![Piece::Text { role: Role::User, text }],
             // pi does not say whether the user asked for it.
             trigger: RecordedTrigger::Unknown,
-            tokens_before: compaction.tokens_before,
-            call: compaction.usage.map(|usage| RecordedCall {
-                model: None,
-                usage: usage.usage(true),
-                latency_ms: None,
-            }),
-            at: header.timestamp,
+            tokens_before,
+            // That of the call which wrote the summary, since 2026.
+            call: usage.map(|usage| RecordedCall { model: None, usage, latency_ms: None }),
+            at: entry.at,
             ..RecordedCompaction::default()
         });
         Ok(())
     }
 
     /// Position in the file of the first entry that a compaction kept.
-    fn first_kept(&self, compaction: &Compaction) -> Result<Option<usize>, Problem> {
-        let id = match (compaction.first_kept_entry_index, &compaction.first_kept_entry_id) {
-            (Some(index), _) => return Ok(Some(index)),
-            (None, None) => return Ok(None),
-            (None, Some(id)) => id,
+    fn first_kept(&self, compaction: &mut Fields) -> Result<Option<usize>, Problem> {
+        let index = compaction.take("/firstKeptEntryIndex")?;
+        let id: Option<String> = compaction.take("/firstKeptEntryId")?;
+        let (None, Some(id)) = (index, id) else { return Ok(index) };
+        let missing =
+            || Problem::Inconsistent(format!("first kept entry `{id}` is not in the file"));
+        self.by_id.get(&id).copied().map(Some).ok_or_else(missing)
+    }
+
+    /// The blocks of parts, with the ids of calls as they are.
+    fn blocks(&mut self, parts: Vec<Part>) -> Vec<Block> {
+        let block = |part| match part {
+            Part::Call { id: Some(id), name, arguments } => {
+                Some(Block::ToolCall { id, name, arguments })
+            }
+            part => self.draft.block(part),
         };
-        let at = self.by_id.get(id).copied();
-        at.map(Some).ok_or_else(|| {
-            Problem::Inconsistent(format!("first kept entry `{id}` is not in the file"))
-        })
+        parts.into_iter().filter_map(block).collect()
     }
-
-    fn blocks(&mut self, content: Content<Part>) -> Result<Vec<Block>, Problem> {
-        content.blocks(|part| {
-            Ok(Some(match part.kind.as_str() {
-                "text" => Block::Text { text: part.text.ok_or_else(|| lacks("text"))? },
-                "thinking" => Block::Reasoning { text: part.thinking.unwrap_or_default() },
-                "toolCall" => Block::ToolCall {
-                    id: part.id.ok_or_else(|| lacks("id"))?,
-                    name: part.name.ok_or_else(|| lacks("name"))?,
-                    arguments: part.arguments.unwrap_or_else(|| serde_json::json!({})),
-                },
-                "image" => Block::Image { media_type: part.mime_type },
-                other => {
-                    self.draft.leave_out(format!("{other} part"), 1);
-                    return Ok(None);
-                }
-            }))
-        })
-    }
-}
-
-fn entry_id(header: &Header, line: u64) -> String {
-    let id = header.id.clone();
-    id.unwrap_or_else(|| format!("line-{line}"))
 }
 
 // The store of OpenClaw since 2026 (`openclaw-agent.sqlite`): an entry of pi's
@@ -331,9 +299,9 @@ fn read_store(source: &mut Source<'_>, take: &mut Take<'_>) -> Result<(), Datase
                     .map_err(|problem| row.problem("event_zstd", problem))?,
             };
             let read = read_entry(&text);
-            let (header, body) = read.map_err(|problem| row.problem("event_json", problem))?;
+            let entry = read.map_err(|problem| row.problem("event_json", problem))?;
             let line = u64::try_from(row.integer("seq").unwrap_or_default()).unwrap_or_default();
-            entries.push(Entry { line, header, body });
+            entries.push(Entry { line, ..entry });
             Ok(())
         })?;
         let (draft, aside) = session(entries, &listed.id)?;
@@ -351,137 +319,59 @@ fn read_store(source: &mut Source<'_>, take: &mut Take<'_>) -> Result<(), Datase
 
 struct Entry {
     line: u64,
-    header: Header,
-    body: Body,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Header {
-    #[serde(rename = "type")]
     kind: String,
     id: Option<String>,
-    parent_id: Option<String>,
-    timestamp: Option<Timestamp>,
+    parent: Option<String>,
+    at: Option<Timestamp>,
+    /// The other fields, which depend on the kind.
+    own: Fields,
 }
 
-enum Body {
-    Session(WireSession),
-    Message(WireMessage),
-    Compaction(Compaction),
-    BranchSummary(String),
-    Custom(Content<Part>),
-    Other,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct WireSession {
-    cwd: Option<String>,
-    branched_from: Option<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Compaction {
-    summary: String,
-    first_kept_entry_index: Option<usize>,
-    first_kept_entry_id: Option<String>,
-    tokens_before: Option<u64>,
-    /// Usage of the call that wrote the summary, since 2026.
-    usage: Option<WireUsage>,
-}
-
-/// The fields depend on `role`.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct WireMessage {
-    role: String,
-    #[serde(default)]
-    content: Content<Part>,
-    model: Option<String>,
-    stop_reason: Option<String>,
-    usage: Option<WireUsage>,
-    tool_call_id: Option<String>,
-    is_error: Option<bool>,
-    command: Option<String>,
-    output: Option<String>,
-    exit_code: Option<i64>,
-    cancelled: Option<bool>,
-    truncated: Option<bool>,
-    full_output_path: Option<String>,
-    exclude_from_context: Option<bool>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Part {
-    #[serde(rename = "type")]
-    kind: String,
-    text: Option<String>,
-    thinking: Option<String>,
-    id: Option<String>,
-    name: Option<String>,
-    arguments: Option<Json>,
-    mime_type: Option<String>,
-}
-
-/// pi's usage: cached tokens are counted besides `input`, for every provider.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct WireUsage {
-    input: u64,
-    output: u64,
-    #[serde(default)]
-    cache_read: u64,
-    #[serde(default)]
-    cache_write: u64,
-}
-
-impl WireUsage {
-    /// The usage in disjoint buckets.
-    fn usage(&self, output_final: bool) -> Usage {
-        let usage = disjoint(self.input, self.cache_read, self.cache_write, self.output);
-        Usage { output_final, ..usage }
+impl Entry {
+    /// The id of its message.
+    fn name(&self) -> String {
+        self.id.clone().unwrap_or_else(|| format!("line-{}", self.line))
     }
 }
 
-fn read_entry(text: &str) -> Result<(Header, Body), Problem> {
-    let header: Header = parse(text)?;
-    let body = match header.kind.as_str() {
-        "session" => Body::Session(parse(text)?),
-        "message" => Body::Message(Fields(parse(text)?).need("/message")?),
-        "compaction" => Body::Compaction(parse(text)?),
-        "branch_summary" => Body::BranchSummary(Fields(parse(text)?).need("/summary")?),
-        "custom_message" => {
-            Body::Custom(Fields(parse(text)?).take("/content")?.unwrap_or_default())
-        }
-        _ => Body::Other,
-    };
-    Ok((header, body))
+fn read_entry(text: &str) -> Result<Entry, Problem> {
+    let mut own = Fields(parse(text)?);
+    Ok(Entry {
+        line: 0,
+        kind: own.need("/type")?,
+        id: own.take("/id")?,
+        parent: own.take("/parentId")?,
+        at: own.take("/timestamp")?,
+        own,
+    })
 }
 
-fn lacks(field: &str) -> Problem {
-    Problem::shape("message", format!("lacks `{field}`"))
+/// pi's usage: cached tokens are counted besides `input`, for every provider.
+fn usage(counts: Option<Json>) -> Result<Option<Usage>, Problem> {
+    let names = ["/input", "/cacheRead", "/cacheWrite", "/output"];
+    let read = counts.map(|counts| Fields(counts).usage_beside(names)).transpose();
+    read.map_err(|problem| below("/usage", problem))
 }
 
 /// A command that the user ran, in the form in which pi sends it to the model
 /// (pi-mono, `packages/coding-agent/src/core/messages.ts`).
-fn bash_text(message: &mut WireMessage) -> Result<String, Problem> {
-    let command = message.command.take().ok_or_else(|| lacks("command"))?;
-    let output = message.output.take().unwrap_or_default();
+fn bash_text(message: &mut Fields) -> Result<String, Problem> {
+    let command: String = message.need("/command")?;
+    let output: String = message.take("/output")?.unwrap_or_default();
     let mut text = format!("Ran `{command}`\n");
     if output.is_empty() {
         text.push_str("(no output)");
     } else {
         text.push_str(&format!("```\n{output}\n```"));
     }
-    if message.cancelled == Some(true) {
+    let code: Option<i64> = message.take("/exitCode")?;
+    if message.take("/cancelled")? == Some(true) {
         text.push_str("\n\n(command cancelled)");
-    } else if let Some(code) = message.exit_code.filter(|&code| code != 0) {
+    } else if let Some(code) = code.filter(|&code| code != 0) {
         text.push_str(&format!("\n\nCommand exited with code {code}"));
     }
-    if let (Some(true), Some(path)) = (message.truncated, &message.full_output_path) {
+    let path: Option<String> = message.take("/fullOutputPath")?;
+    if let (Some(true), Some(path)) = (message.take("/truncated")?, path) {
         text.push_str(&format!("\n\n[Output truncated. Full output: {path}]"));
     }
     Ok(text)

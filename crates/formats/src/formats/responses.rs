@@ -10,8 +10,8 @@
 use serde_json::json;
 
 use super::anthropic::entry;
-use super::content::{PromptDetails, usage_of};
-use super::exchange::{ChatMessage, Part, Request, Requests};
+use super::content::{ChatMessage, Part, joined, result, texts};
+use super::exchange::{Calls, Request, Requests};
 use super::prelude::*;
 use crate::source::decoded;
 
@@ -22,7 +22,6 @@ pub(super) const FORMAT: Format = Format {
     tried: Tried::Documentation,
     sniff,
     read: Read::All(read),
-    beside: None,
 };
 
 fn sniff(head: &Head) -> bool {
@@ -65,27 +64,20 @@ pub(super) fn is_request(record: &Json) -> bool {
     }
 }
 
-/// OpenAI's usage: cached tokens are part of the input, reasoning of the output.
-#[derive(Deserialize)]
-struct WireUsage {
-    #[serde(default)]
-    input_tokens: u64,
-    input_tokens_details: Option<PromptDetails>,
-    #[serde(default)]
-    output_tokens: u64,
-}
-
-impl WireUsage {
-    fn usage(&self) -> Usage {
-        let cached = PromptDetails::cached(self.input_tokens_details);
-        usage_of(self.input_tokens, cached, self.output_tokens)
+/// What a response reports, if it is of this API. Cached tokens are part of the input,
+/// reasoning of the output.
+pub(super) fn usage(usage: Json) -> Result<Option<Usage>, Problem> {
+    if usage.get("input_tokens").is_none() {
+        return Ok(None);
     }
-}
-
-/// What a response reports; nothing where that is of another shape.
-pub(super) fn usage(usage: Json) -> Option<Usage> {
-    let has_input = usage.get("input_tokens").is_some();
-    from_json::<WireUsage>(usage).ok().filter(|_| has_input).map(|usage| usage.usage())
+    let names = [
+        "/input_tokens",
+        "/input_tokens_details/cached_tokens",
+        "/input_tokens_details/cache_write_tokens",
+        "/output_tokens",
+    ];
+    let usage = Fields(usage).usage_within(names);
+    usage.map(Some).map_err(|problem| below("/usage", problem))
 }
 
 /// The requests of a log.
@@ -123,22 +115,24 @@ impl Log {
         let (mut body, mut response) = (Fields(body), Fields(response.unwrap_or_default()));
         let tools: Vec<Json> = body.take("/tools")?.unwrap_or_default();
         let asked: Option<String> = body.take("/model")?;
-        let usage: Option<WireUsage> = response.take("/usage")?;
+        let used: Option<Json> = response.take("/usage")?;
         let created: Option<f64> = response.take("/created_at")?;
         self.requests.add(Request {
             response: response.take("/id")?,
             previous: body.take("/previous_response_id")?,
             preamble: Preamble {
-                system: body.take("/instructions")?.map_or_else(Vec::new, instructions),
+                system: instructions(body.take("/instructions")?.unwrap_or_default()),
                 tools: tool_definitions(&tools),
                 ..Preamble::default()
             },
-            messages: match body.take("/input")?.unwrap_or_default() {
-                Content::Text(text) => vec![ChatMessage::new(Role::User, vec![Part::Text(text)])],
-                Content::Parts(items) => messages_of(items)?,
+            messages: match body.text("/input") {
+                Some(text) => {
+                    vec![ChatMessage::new(Role::User, vec![Part::Text(text.to_owned())])]
+                }
+                None => messages_of(body.take("/input")?.unwrap_or_default())?,
             },
             answer: messages_of(response.take("/output")?.unwrap_or_default())?,
-            usage: usage.map(|usage| usage.usage()),
+            usage: usage(used.unwrap_or_default())?.map(Calls::from),
             model: response.take("/model")?.or(asked),
             at: created.and_then(|at| Timestamp::from_second(at as i64).ok()),
             ..Request::default()
@@ -155,21 +149,18 @@ fn messages_of(items: Vec<Json>) -> Result<Vec<ChatMessage>, Problem> {
 }
 
 /// The texts of the instructions; of an item that is no message of texts, its JSON.
-fn instructions(content: Content<Json>) -> Vec<String> {
+fn instructions(content: Json) -> Vec<String> {
     let items = match content {
-        Content::Text(text) => return vec![text],
-        Content::Parts(items) => items,
+        Json::Array(items) => items,
+        Json::Null => return Vec::new(),
+        text => return vec![text_of(&text)],
     };
-    let texts = |item: Json| {
+    let own = |item: Json| {
         let parts = message_of(item.clone()).map_or_else(|_| Vec::new(), |message| message.parts);
-        let texts = parts.into_iter().map(|part| match part {
-            Part::Text(text) => Some(text),
-            _ => None,
-        });
-        let texts: Option<Vec<String>> = texts.collect();
-        texts.filter(|texts| !texts.is_empty()).unwrap_or_else(|| vec![text_of(&item)])
+        let own: Vec<String> = texts(&parts).map(str::to_owned).collect();
+        if own.is_empty() || own.len() < parts.len() { vec![text_of(&item)] } else { own }
     };
-    items.into_iter().flat_map(texts).collect()
+    items.into_iter().flat_map(own).collect()
 }
 
 // Items of the Responses API. Those that Codex CLI keeps in its rollouts are
@@ -217,12 +208,11 @@ pub(super) fn message_of(item: Json) -> Result<ChatMessage, Problem> {
         "message" => {
             let role: String = item.need("/role")?;
             let role = if role == "developer" { Role::System } else { role_of(role)? };
-            return Ok(ChatMessage::new(role, parts(item.take("/content")?.unwrap_or_default())));
+            return Ok(ChatMessage::new(role, item.parts("/content")?));
         }
         "reasoning" => {
-            let (summary, content) = (item.take("/summary")?, item.take("/content")?);
-            let all = [summary, content].into_iter().flatten().flat_map(texts);
-            (Role::Assistant, Part::Reasoning(all.collect::<Vec<_>>().join("\n")))
+            let all = [item.parts("/summary")?, item.parts("/content")?].concat();
+            (Role::Assistant, Part::Reasoning(joined(&all)))
         }
         "function_call" | "custom_tool_call" => {
             // A custom tool takes one text and no object.
@@ -237,7 +227,8 @@ pub(super) fn message_of(item: Json) -> Result<ChatMessage, Problem> {
             (Role::Assistant, Part::Call { id: item.take("/call_id")?, name, arguments })
         }
         "function_call_output" | "custom_tool_call_output" => {
-            (Role::Tool, result(Some(item.need("/call_id")?), item.need("/output")?))
+            let call = Some(item.need("/call_id")?);
+            (Role::Tool, output(call, item.need("/output")?)?)
         }
         // A search for tools, which loads their definitions into the context.
         "tool_search_call" => {
@@ -248,8 +239,7 @@ pub(super) fn message_of(item: Json) -> Result<ChatMessage, Problem> {
         "tool_search_output" => {
             let tools: Vec<Json> = item.take("/tools")?.unwrap_or_default();
             let tools: Vec<String> = tools.iter().map(Json::to_string).collect();
-            let found = Output::Content(Content::Text(tools.join("\n")));
-            (Role::Tool, result(item.take("/call_id")?, found))
+            (Role::Tool, output(item.take("/call_id")?, Json::String(tools.join("\n")))?)
         }
         _ if kind.ends_with("_call_output") => (Role::Tool, other_result(&item.0)),
         "compaction" | "compaction_summary" => (Role::Assistant, Part::Compacted),
@@ -259,24 +249,6 @@ pub(super) fn message_of(item: Json) -> Result<ChatMessage, Problem> {
     Ok(ChatMessage::new(role, vec![part]))
 }
 
-fn parts(content: Content<WirePart>) -> Vec<Part> {
-    let parts = match content {
-        Content::Text(text) => return vec![Part::Text(text)],
-        Content::Parts(parts) => parts,
-    };
-    let read = |part: WirePart| match (part.kind.as_str(), part.text.or(part.refusal)) {
-        ("input_image", _) => Part::Image(part.image_url.as_deref().and_then(media_type)),
-        (_, Some(text)) => Part::Text(text),
-        (kind, None) => Part::Other(format!("{kind} part")),
-    };
-    parts.into_iter().map(read).collect()
-}
-
-fn result(call: Option<String>, output: Output) -> Part {
-    let (text, is_error) = output.read();
-    Part::Result { call, name: None, text: text.text, images: text.images, is_error }
-}
-
 /// What a shell, a computer or a patch gave back.
 fn other_result(item: &Json) -> Part {
     let call = ["call_id", "id"].iter().find_map(|key| item.get(key)?.as_str());
@@ -284,8 +256,8 @@ fn other_result(item: &Json) -> Part {
     let is_picture = output.get("type").is_some_and(|kind| kind == "computer_screenshot");
     let is_error = item.get("status").is_some_and(|status| status == "failed");
     let text = if is_picture { String::new() } else { text_of(output) };
-    let call = call.map(str::to_owned);
-    Part::Result { call, name: None, text, images: u32::from(is_picture), is_error }
+    let result = ResultText::new(text, u32::from(is_picture));
+    Part::Result { call: call.map(str::to_owned), name: None, result, is_error }
 }
 
 /// A call that the provider carries out itself, perhaps with what came of it: its id names
@@ -306,74 +278,43 @@ fn hosted(kind: &str, mut item: Fields) -> Result<ChatMessage, Problem> {
     parts.extend(output.map(|output| Part::Result {
         call: id,
         name: Some(name),
-        text: text_of(&output),
-        images: 0,
+        result: ResultText::new(text_of(&output), 0),
         is_error,
     }));
     Ok(ChatMessage::new(Role::Assistant, parts))
 }
 
-/// A part of a message's content.
-#[derive(Deserialize)]
-pub(super) struct WirePart {
-    #[serde(rename = "type")]
-    kind: String,
-    text: Option<String>,
-    refusal: Option<String>,
-    image_url: Option<String>,
-}
-
-/// The result: text, parts, or a text with a status.
-#[derive(Deserialize)]
-#[serde(untagged)]
-pub(super) enum Output {
-    Content(Content<WirePart>),
-    Judged { content: Content<WirePart>, success: Option<bool> },
-    Other(serde_json::Map<String, Json>),
-}
-
 /// Begins a shell's result in files of 2026.
 const EXIT_CODE: &str = "Exit code: ";
 
-impl Output {
-    /// The text, and whether the tool failed. A shell's JSON is unpacked, so
-    /// that escape sequences are not mistaken for text (how-it-works §34).
-    fn read(self) -> (ResultText, bool) {
-        let (content, success) = match self {
-            Output::Content(content) => (content, None),
-            Output::Judged { content, success } => (content, success),
-            Output::Other(other) => (Content::Text(Json::Object(other).to_string()), None),
-        };
-        let text = match content {
-            Content::Text(text) => text,
-            Content::Parts(parts) => {
-                let mut result = ResultText::default();
-                for part in parts {
-                    match part.text {
-                        Some(text) => result.add(&text),
-                        None => result.images += u32::from(part.kind == "input_image"),
-                    }
-                }
-                return (result, success == Some(false));
-            }
-        };
-        // In files of 2025 a shell's result is JSON within the text.
-        let shell = decoded::<Json>(&text).filter(|_| text.starts_with('{')).unwrap_or_default();
-        let output = shell.get("output").and_then(Json::as_str);
-        let code = shell.pointer("/metadata/exit_code").and_then(Json::as_i64);
-        let (text, code) = if let (Some(output), Some(_)) = (output, code) {
-            (output.to_owned(), code)
-        } else {
-            let code = text.strip_prefix(EXIT_CODE).and_then(|rest| rest.lines().next());
-            let code = code.and_then(|code| code.trim().parse().ok());
-            (text, code)
-        };
-        let failed = success == Some(false) || code.is_some_and(|code| code != 0);
-        (ResultText { text, images: 0 }, failed)
-    }
+/// The result of a call: text, parts, or either with whether it succeeded. A shell's JSON
+/// is unpacked, so that escape sequences are not mistaken for text (how-it-works §34).
+fn output(call: Option<String>, output: Json) -> Result<Part, Problem> {
+    let (content, success) = match output {
+        Json::Object(mut fields) if fields.contains_key("content") => {
+            let success = fields.get("success").and_then(Json::as_bool);
+            (fields.remove("content").unwrap_or_default(), success)
+        }
+        other @ Json::Object(_) => (Json::String(other.to_string()), None),
+        other => (other, None),
+    };
+    let of_shell = content.as_str().and_then(shell);
+    let result = match &of_shell {
+        Some((text, _)) => ResultText::new(text.as_str(), 0),
+        None => result(content)?,
+    };
+    let is_error = success == Some(false) || of_shell.is_some_and(|(_, code)| code != 0);
+    Ok(Part::Result { call, name: None, result, is_error })
 }
 
-/// The texts among parts, in order.
-pub(super) fn texts(content: Content<WirePart>) -> Vec<String> {
-    content.texts(|part| part.text)
+/// What a shell wrote, with its exit code. In files of 2025 its result is JSON within the
+/// text.
+fn shell(text: &str) -> Option<(String, i64)> {
+    let json = decoded::<Json>(text).filter(|_| text.starts_with('{')).unwrap_or_default();
+    let code = json.pointer("/metadata/exit_code").and_then(Json::as_i64);
+    if let (Some(output), Some(code)) = (json.get("output").and_then(Json::as_str), code) {
+        return Some((output.to_owned(), code));
+    }
+    let code = text.strip_prefix(EXIT_CODE)?.lines().next()?.trim().parse().ok()?;
+    Some((text.to_owned(), code))
 }

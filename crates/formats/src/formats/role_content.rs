@@ -27,7 +27,6 @@ pub(super) const FORMAT: Format = Format {
     tried: Tried::On { files: 4, compared: "conversations and messages, by hand" },
     sniff,
     read: Read::All(read),
-    beside: None,
 };
 
 fn sniff(head: &Head) -> bool {

@@ -10,12 +10,10 @@
 
 use std::collections::BTreeMap;
 
-use super::content::ChatUsage;
-use super::exchange::{ChatMessage, Part, Request, Requests};
-use super::openai_chat::WireCall;
+use super::content::{ChatMessage, Part, chat_usage, each, joined};
+use super::exchange::{Calls, Request, Requests};
 use super::prelude::*;
 use super::{otel, responses};
-use crate::source::HEAD;
 
 /// The format of SWE-agent's trajectories.
 pub(super) const FORMAT: Format = Format {
@@ -24,7 +22,6 @@ pub(super) const FORMAT: Format = Format {
     tried: Tried::On { files: 4, compared: "messages, calls with results, requests" },
     sniff,
     read: Read::All(read),
-    beside: None,
 };
 
 fn sniff(head: &Head) -> bool {
@@ -44,62 +41,41 @@ pub(super) fn is_mini(record: &Json) -> bool {
 }
 
 fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
-    if Head::new(source.head(HEAD)?).any(is_mini) {
-        return Mini::read(source);
+    let document: Json = source.document()?;
+    if is_mini(&document) {
+        return Mini::read(source, document);
     }
-    let trajectory: Trajectory = source.document()?;
-    let mut reader = Reader::default();
-    reader.draft.session.id = source.stem().to_owned();
-    // It names the model, and nothing depends on it.
-    let config = match trajectory.replay_config {
+    let mut trajectory = Fields(document);
+    let history = source.whole(trajectory.need::<Vec<Json>>("/history"))?;
+    let mut reader = Reader { draft: Draft::named(source.stem()), command: None };
+    // How the run was configured names the model, and nothing depends on it: an object, or
+    // the same as a string.
+    let config = trajectory.0.get("replay_config").cloned().unwrap_or_default();
+    let config = match config {
         Json::String(text) => serde_json::from_str(&text).unwrap_or_default(),
         config => config,
     };
     let model = config.pointer("/agent/model/name").and_then(Json::as_str);
     reader.draft.session.model = model.map(str::to_owned);
-    let agent = trajectory.history.first().and_then(|entry| entry.agent.clone());
-    for (number, entry) in (1..).zip(trajectory.history) {
-        if entry.agent != agent {
+    let agent_of = |entry: &Json| entry.get("agent").cloned().unwrap_or_default();
+    let agent = history.first().map(agent_of);
+    source.whole(each(history, "/history", |at, entry| {
+        if Some(agent_of(&entry.0)) != agent {
             reader.draft.leave_out("message of another agent", 1);
-            continue;
+            return Ok(());
         }
-        source.whole(reader.entry(format!("m{number}"), entry))?;
-    }
+        reader.entry(format!("m{}", at + 1), entry)
+    }))?;
     let mut draft = reader.draft;
-    draft.session.totals.extend(stated(&trajectory.info, draft.session.model.clone()));
+    let info = trajectory.0.get("info").unwrap_or(&Json::Null);
+    draft.session.totals.extend(stated(info, draft.session.model.clone()));
     draft.leading_system_to_preamble();
     Ok(vec![draft])
-}
-
-#[derive(Deserialize)]
-struct Trajectory {
-    history: Vec<Entry>,
-    #[serde(default)]
-    info: Json,
-    /// How the run was configured: an object, or the same as a string.
-    #[serde(default)]
-    replay_config: Json,
-}
-
-#[derive(Deserialize)]
-struct Entry {
-    role: String,
-    #[serde(default)]
-    content: Content<TextPart>,
-    agent: Option<String>,
-    thought: Option<String>,
-    action: Option<String>,
-    tool_calls: Option<Vec<WireCall>>,
-    tool_call_ids: Option<Vec<String>>,
-    thinking_blocks: Option<Vec<Json>>,
-    #[serde(default)]
-    is_demo: bool,
 }
 
 /// The name of the call that stands for a command in a fence.
 const COMMAND: &str = "command";
 
-#[derive(Default)]
 struct Reader {
     draft: Draft,
     /// The command in a fence that has no output yet.
@@ -107,56 +83,57 @@ struct Reader {
 }
 
 impl Reader {
-    fn entry(&mut self, id: String, entry: Entry) -> Result<(), Problem> {
+    fn entry(&mut self, id: String, mut entry: Fields) -> Result<(), Problem> {
         let command = self.command.take();
-        match entry.role.as_str() {
-            "system" => self.text(id, Role::System, entry.content),
+        let is_demo = entry.take("/is_demo")?.unwrap_or(false);
+        let role: String = entry.need("/role")?;
+        match role.as_str() {
+            "system" => self.text(id, Role::System, entry.result("/content")?),
             "user" => match command {
-                Some(call) if !entry.is_demo => self.result(id, call, entry.content),
-                _ => self.text(id, Role::User, entry.content),
+                Some(call) if !is_demo => self.result(id, call, entry.result("/content")?),
+                _ => self.text(id, Role::User, entry.result("/content")?),
             },
-            "assistant" => self.answer(id, entry),
+            "assistant" => self.answer(id, entry, is_demo)?,
             "tool" => {
-                let call = entry.tool_call_ids.into_iter().flatten().next().ok_or_else(|| {
-                    Problem::shape("history", "a tool result lacks `tool_call_ids`")
-                })?;
+                let calls: Option<Vec<String>> = entry.take("/tool_call_ids")?;
+                let call =
+                    calls.into_iter().flatten().next().ok_or_else(|| {
+                        Problem::shape(".", "a tool result lacks `tool_call_ids`")
+                    })?;
                 let call = self.draft.newest_call(&call).unwrap_or(&call).to_owned();
-                self.result(id, call, entry.content);
+                self.result(id, call, entry.result("/content")?);
             }
-            _ => return Err(Problem::UnknownRole { role: entry.role }),
+            _ => return Err(Problem::UnknownRole { role }),
         }
         Ok(())
     }
 
-    fn text(&mut self, id: String, role: Role, content: Content<TextPart>) {
-        let text = self.plain(content);
-        let mut blocks = vec![Block::Text { text: text.text }];
-        blocks.extend((0..text.images).map(|_| Block::Image { media_type: None }));
-        self.push(id, role, blocks, false);
+    fn text(&mut self, id: String, role: Role, said: ResultText) {
+        let ResultText { text, images, others } = said;
+        others.into_iter().for_each(|reason| self.draft.leave_out(reason, 1));
+        let mut blocks = vec![Block::Text { text }];
+        blocks.extend((0..images).map(|_| Block::Image { media_type: None }));
+        self.draft.push(Message::new(id, role, None, blocks), None);
     }
 
-    fn result(&mut self, id: String, call: String, content: Content<TextPart>) {
-        let text = self.plain(content);
-        self.draft.push(result_message(id, call, text, false, None), None);
-    }
-
-    fn plain(&mut self, content: Content<TextPart>) -> ResultText {
-        result_text(content, TextPart::split, "image_url", &mut self.draft)
+    fn result(&mut self, id: String, call: String, result: ResultText) {
+        let message = self.draft.result_message(id, call, result, false, None);
+        self.draft.push(message, None);
     }
 
     /// A response: what it says, and its calls or the command in its fence.
-    fn answer(&mut self, id: String, entry: Entry) {
-        let content = self.plain(entry.content).text;
-        let mut blocks: Vec<Block> = entry
-            .thinking_blocks
-            .into_iter()
-            .flatten()
-            .map(|block| Block::Reasoning { text: text_of(&block["thinking"]) })
-            .collect();
-        let action = entry.action.filter(|action| !action.trim().is_empty());
-        let calls = entry.tool_calls.unwrap_or_default();
-        let call = action.filter(|_| calls.is_empty());
-        let text = match (&call, entry.thought) {
+    fn answer(&mut self, id: String, mut entry: Fields, is_demo: bool) -> Result<(), Problem> {
+        let content = entry.result("/content")?;
+        content.others.into_iter().for_each(|reason| self.draft.leave_out(reason, 1));
+        let content = content.text;
+        let thoughts: Option<Vec<Json>> = entry.take("/thinking_blocks")?;
+        let thoughts = thoughts.into_iter().flatten();
+        let mut blocks: Vec<Block> =
+            thoughts.map(|block| Block::Reasoning { text: text_of(&block["thinking"]) }).collect();
+        let action = entry.take("/action")?.filter(|action: &String| !action.trim().is_empty());
+        let calls = entry.calls("/tool_calls")?;
+        let command = action.filter(|_| calls.is_empty());
+        let text = match (&command, entry.take::<String>("/thought")?) {
             (Some(action), Some(thought)) => {
                 let rest = content.replacen(thought.trim(), "", 1).replacen(action.trim(), "", 1);
                 let mut lines = rest.lines().map(str::trim);
@@ -171,23 +148,17 @@ impl Reader {
             }
         };
         blocks.extend((!text.is_empty()).then_some(Block::Text { text }));
-        for (n, call) in calls.into_iter().enumerate() {
-            let made = call.id.unwrap_or_else(|| format!("{id}-call-{}", n + 1));
-            blocks.push(self.draft.call(made, call.function.name, call.function.arguments));
-        }
-        if let Some(action) = call {
+        blocks.extend(self.draft.blocks(calls));
+        if let Some(action) = command {
             let made = format!("{id}-command");
             let arguments = serde_json::json!({COMMAND: action.trim_end()});
             blocks.push(self.draft.call(made.clone(), COMMAND.to_owned(), arguments));
             self.command = Some(self.draft.newest_call(&made).unwrap_or(&made).to_owned());
         }
         // A demonstration is no request of this run.
-        self.push(id, Role::Assistant, blocks, entry.is_demo);
-    }
-
-    fn push(&mut self, id: String, role: Role, blocks: Vec<Block>, synthetic: bool) {
-        let message = Message::new(id, role, None, blocks);
-        self.draft.push(Message { synthetic, ..message }, None);
+        let message = Message::new(id, Role::Assistant, None, blocks);
+        self.draft.push(Message { synthetic: is_demo, ..message }, None);
+        Ok(())
     }
 }
 
@@ -212,8 +183,7 @@ struct Mini {
 }
 
 impl Mini {
-    fn read(source: &mut Source<'_>) -> Result<Vec<Draft>, DatasetError> {
-        let mut document: Json = source.document()?;
+    fn read(source: &mut Source<'_>, mut document: Json) -> Result<Vec<Draft>, DatasetError> {
         let model = document.pointer("/info/config/model/model_name").and_then(Json::as_str);
         let mut mini = Mini { model: model.map(str::to_owned), ..Mini::default() };
         let messages = document.get_mut("messages").map(Json::take).unwrap_or_default();
@@ -284,10 +254,8 @@ impl Mini {
     fn reported(&self, response: Option<&Json>) -> Request {
         let field = |key: &str| response.and_then(|response| response.get(key)).cloned();
         let usage = field("usage").unwrap_or_default();
-        let usage = match from_json::<ChatUsage>(usage.clone()) {
-            Ok(usage) => Some(usage.disjoint()),
-            Err(_) => responses::usage(usage),
-        };
+        let usage =
+            chat_usage(&usage).or_else(|| responses::usage(usage).ok().flatten()).map(Calls::from);
         let model = field("model").and_then(|model| model.as_str().map(str::to_owned));
         Request { usage, model: model.or_else(|| self.model.clone()), ..Request::default() }
     }
@@ -309,7 +277,8 @@ impl Mini {
     fn refuse(&mut self, request: Request) {
         let total = self.refused.entry(request.model.clone()).or_default();
         total.model = request.model;
-        total.add(1, &request.usage.unwrap_or_default(), request.usd);
+        let usage = request.usage.as_ref().and_then(Calls::last).unwrap_or_default();
+        total.add(1, &usage, request.usd);
         *self.left_out.entry("answer that the agent could not read").or_default() += 1;
     }
 
@@ -322,14 +291,11 @@ impl Mini {
         };
         if own.role == Role::User && self.outputs > 0 {
             self.outputs -= 1;
-            let texts = own.parts.iter().filter_map(|part| match part {
-                Part::Text(text) => Some(text.as_str()),
-                _ => None,
-            });
-            let text = texts.collect::<Vec<_>>().join("\n");
+            let text = joined(&own.parts);
             let images = own.parts.iter().filter(|part| matches!(part, Part::Image(_))).count();
-            let (images, name) = (images as u32, Some(COMMAND.to_owned()));
-            let result = Part::Result { call: None, name, text, images, is_error: false };
+            let result = ResultText::new(text, images as u32);
+            let name = Some(COMMAND.to_owned());
+            let result = Part::Result { call: None, name, result, is_error: false };
             own = ChatMessage::new(Role::Tool, vec![result]);
         }
         self.said.push(own);

@@ -3,7 +3,9 @@
 use super::record::{Added, Body, CompactMetadata, Record, Response};
 use super::tree::{Responses, Tree};
 use crate::family::hash;
-use crate::formats::anthropic::{Part, PartKind, Pass, Passes, ResultPart, WireUsage};
+use crate::formats::anthropic::WireUsage;
+use crate::formats::content::{Part, joined};
+use crate::formats::exchange::{Calls, Pass, Passes};
 use crate::formats::prelude::*;
 
 /// Why a record of the conversation is not in the session.
@@ -15,8 +17,9 @@ type Fault = (u64, Problem);
 /// A result and its position.
 struct PlacedResult {
     record: usize,
-    part: Part,
     id: String,
+    result: ResultText,
+    is_error: bool,
 }
 
 /// Builds one session out of the records at `members`; those of a sidechain
@@ -36,7 +39,8 @@ pub(super) fn build(
     let mut builder = Builder::new(records, tree, members, &chain);
     facts(builder.records, &chain, &mut builder.draft);
     for &at in &chain {
-        builder.emit(at)?;
+        let line = builder.records[at].line;
+        builder.emit(at).map_err(|problem| (line, problem))?;
     }
     builder.unanswered()?;
     builder.count_left_out(members);
@@ -122,7 +126,7 @@ impl<'a> Builder<'a> {
         for at in chain.iter().chain(off).copied() {
             let record = &mut self.records[at];
             let uuid = record_id(record);
-            let Body::User(content) = &mut record.body else {
+            let Body::User(parts) = &mut record.body else {
                 continue;
             };
             if let Some(call) = &record.header.source_tool_use
@@ -130,44 +134,38 @@ impl<'a> Builder<'a> {
             {
                 self.attached.entry(call.clone()).or_default().push(at);
             }
-            let Content::Parts(parts) = content else {
-                continue;
-            };
             let whole = parts.len() == 1;
-            let results = parts.extract_if(.., |part| part.kind == "tool_result");
+            let results = parts.extract_if(.., |part| matches!(part, Part::Result { .. }));
             for (n, part) in results.enumerate() {
+                let Part::Result { call, result, is_error, .. } = part else { continue };
                 let id = if whole { uuid.clone() } else { format!("{uuid}#{}", n + 1) };
-                let call = part.tool_use_id.clone().unwrap_or_default();
-                let placed = PlacedResult { record: at, part, id };
-                self.results.entry(call).or_default().push(placed);
+                let placed = PlacedResult { record: at, id, result, is_error };
+                self.results.entry(call.unwrap_or_default()).or_default().push(placed);
             }
         }
     }
 
-    fn emit(&mut self, at: usize) -> Result<(), Fault> {
-        let record = &mut self.records[at];
-        match &mut record.body {
-            Body::Assistant(_) if self.used.contains_key(&at) => Ok(()),
-            Body::Assistant(_) => self.emit_response(at),
-            Body::User(content) if record.header.is_compact_summary == Some(true) => {
-                let summary = std::mem::take(content).texts(|part| part.text).join("\n");
+    fn emit(&mut self, at: usize) -> Result<(), Problem> {
+        let record = &self.records[at];
+        match &record.body {
+            Body::Assistant(_) if self.used.contains_key(&at) => {}
+            Body::Assistant(_) => self.emit_response(at)?,
+            Body::User(parts) if record.header.is_compact_summary == Some(true) => {
+                let summary = joined(parts);
                 self.emit_summary(at, summary);
-                Ok(())
             }
             Body::User(_) => self.emit_user(at),
-            Body::Compaction(_) | Body::MicroCompaction(_) => {
-                let line = record.line;
-                self.emit_compaction(at).map_err(|problem| (line, problem))
-            }
-            Body::Added(_) => self.emit_added(at),
-            Body::Progress(_) | Body::Queue(_) | Body::Other(_) => Ok(()),
+            Body::Compaction(_) | Body::MicroCompaction(_) => self.emit_compaction(at)?,
+            Body::Added(_) => self.emit_added(at)?,
+            Body::Progress(_) | Body::Queue(_) | Body::Other(_) => {}
         }
+        Ok(())
     }
 
     /// What the harness added: words of the user, what was said about the whole
     /// session in front of its first request, what a compaction put back, or a
     /// message at its place.
-    fn emit_added(&mut self, at: usize) -> Result<(), Fault> {
+    fn emit_added(&mut self, at: usize) -> Result<(), Problem> {
         let index = self.draft.next_index();
         self.used.insert(at, index);
         let line = self.records[at].line;
@@ -175,10 +173,9 @@ impl<'a> Builder<'a> {
         let Body::Added(added) = body else {
             return Ok(());
         };
-        let fault = |problem| (line, problem);
         match added {
-            Added::Typed(content) => {
-                let blocks = blocks(content, &mut self.draft).map_err(fault)?;
+            Added::Typed(parts) => {
+                let blocks = self.draft.blocks(parts);
                 if !blocks.is_empty() {
                     let message = self.message(at, Role::User, blocks);
                     self.draft.push(message, line);
@@ -190,7 +187,7 @@ impl<'a> Builder<'a> {
                 if first && (standing || index == 0) {
                     self.draft.session.preamble.system.push(text);
                 } else if self.is_behind_summary() {
-                    self.put_back(text).map_err(fault)?;
+                    self.put_back(text)?;
                 } else {
                     let message = self.message(at, Role::System, vec![Block::Text { text }]);
                     self.draft.push(message, line);
@@ -234,7 +231,7 @@ impl<'a> Builder<'a> {
 
     /// The messages of one response, from all its lines, then its results in the
     /// order of its calls (how-it-works §2).
-    fn emit_response(&mut self, at: usize) -> Result<(), Fault> {
+    fn emit_response(&mut self, at: usize) -> Result<(), Problem> {
         let lines = self.responses.remove(&at).unwrap_or_else(|| vec![at]);
         let index = self.draft.next_index();
         let synthetic = self.records[at].is_synthetic();
@@ -254,35 +251,29 @@ impl<'a> Builder<'a> {
                 reported.add(response);
                 model = model.or_else(|| response.model.take());
             }
-            let parts = match std::mem::take(&mut response.content) {
-                Content::Text(text) => {
-                    passes.add(PartKind::Other, Some(Block::Text { text }));
+            for part in std::mem::take(&mut response.content) {
+                let Part::Call { id: Some(id), name, arguments } = part else {
+                    passes.take(part, &mut self.draft);
+                    continue;
+                };
+                if !known.insert(id.clone()) {
+                    self.draft.leave_out("repeated tool call", 1);
                     continue;
                 }
-                Content::Parts(parts) => parts,
-            };
-            for part in parts {
-                let kind = part.place();
-                let block = part.block("message.content", &mut self.draft);
-                let block = block.map_err(|problem| (record.line, problem))?;
-                if let Some(Block::ToolCall { id, .. }) = &block {
-                    if !known.insert(id.clone()) {
-                        self.draft.leave_out("repeated tool call", 1);
-                        continue;
-                    }
-                    calls.push(id.clone());
-                }
-                passes.add(kind, block);
+                calls.push(id.clone());
+                passes.add(Some(Block::ToolCall { id, name, arguments }), false);
             }
         }
         let time = self.records[at].header.timestamp;
-        let (passes, beside) = passes.finish(reported.newest(), model.as_deref(), time);
+        let used = reported.calls(model.as_deref());
+        let model = used.as_ref().and_then(|calls| calls.model.clone()).or(model);
+        let (passes, beside) = passes.finish(used, time);
         self.draft.session.sidechains.extend(beside);
-        let model = reported.wire.as_ref().and_then(|w| w.named(model.as_deref())).or(model);
         for (n, pass) in passes.into_iter().enumerate() {
             self.emit_pass(at, n, pass, model.as_deref())?;
         }
-        self.emit_results(&calls)
+        self.emit_results(&calls);
+        Ok(())
     }
 
     /// What a response wrote in one go, behind the summary in front of it.
@@ -292,11 +283,11 @@ impl<'a> Builder<'a> {
         n: usize,
         mut pass: Pass,
         model: Option<&str>,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), Problem> {
         let line = self.records[at].line;
         let time = self.records[at].header.timestamp;
         if let Some(compaction) = pass.compaction(self.draft.next_index(), time) {
-            self.draft.compact(compaction).map_err(|problem| (line, problem))?;
+            self.draft.compact(compaction)?;
         }
         let mut message = self.message(at, Role::Assistant, pass.blocks);
         if n > 0 {
@@ -318,7 +309,7 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    fn emit_results(&mut self, calls: &[String]) -> Result<(), Fault> {
+    fn emit_results(&mut self, calls: &[String]) {
         let mut off_chain = Vec::new();
         for call in calls {
             for placed in self.results.remove(call).into_iter().flatten().enumerate() {
@@ -336,38 +327,34 @@ impl<'a> Builder<'a> {
         // chain they have a position of their own.
         off_chain.retain(|at| !self.on_chain.contains(at));
         off_chain.dedup();
-        off_chain.into_iter().try_for_each(|at| self.emit_user(at))
+        off_chain.into_iter().for_each(|at| self.emit_user(at));
     }
 
     fn emit_result(&mut self, call: &str, placed: PlacedResult) {
         let index = self.draft.next_index();
         self.used.entry(placed.record).or_insert(index);
-        let is_error = placed.part.is_error == Some(true);
-        let content = placed.part.content;
-        let text = result_text(content, ResultPart::split, "image", &mut self.draft);
         let record = &self.records[placed.record];
-        let at = record.header.timestamp;
-        let message = result_message(placed.id, call.to_owned(), text, is_error, at);
+        let PlacedResult { id, result, is_error, .. } = placed;
+        let (at, call) = (record.header.timestamp, call.to_owned());
+        let message = self.draft.result_message(id, call, result, is_error, at);
         self.draft.push(message, record.line);
     }
 
     /// The user's words; results of the same record went to their calls.
-    fn emit_user(&mut self, at: usize) -> Result<(), Fault> {
+    fn emit_user(&mut self, at: usize) {
         let record = &mut self.records[at];
         let line = record.line;
-        let Body::User(content) = &mut record.body else {
-            return Ok(());
+        let Body::User(parts) = &mut record.body else {
+            return;
         };
-        let content = std::mem::take(content);
-        let blocks = blocks(content, &mut self.draft).map_err(|problem| (line, problem))?;
+        let blocks = self.draft.blocks(std::mem::take(parts));
         if blocks.is_empty() {
-            return Ok(());
+            return;
         }
         let index = self.draft.next_index();
         self.used.entry(at).or_insert(index);
         let message = self.message(at, Role::User, blocks);
         self.draft.push(message, line);
-        Ok(())
     }
 
     fn message(&self, at: usize, role: Role, blocks: Vec<Block>) -> Message {
@@ -388,10 +375,10 @@ impl<'a> Builder<'a> {
         };
         match &record.body {
             Body::Compaction(metadata) => {
-                compaction.trigger = trigger(metadata.trigger.as_deref());
-                compaction.tokens_before = metadata.pre_tokens;
-                compaction.tokens_after = metadata.post_tokens;
-                compaction.duration_ms = metadata.waited();
+                compaction.trigger = metadata.trigger;
+                compaction.tokens_before = metadata.tokens_before;
+                compaction.tokens_after = metadata.tokens_after;
+                compaction.duration_ms = metadata.waited_ms;
                 let own = record.header.uuid.as_deref();
                 let kept = Preserved::of(metadata, own, after, |uuid| self.index_of(uuid));
                 self.draft.keep(kept.messages.len(), 0)?;
@@ -402,9 +389,9 @@ impl<'a> Builder<'a> {
                 // Clearing results removes no messages: what was sent before still is.
                 let before = self.draft.session.compactions.last();
                 compaction.kept_from = before.map_or(0, |c| c.kept_from);
-                compaction.trigger = trigger(metadata.trigger.as_deref());
-                compaction.tokens_before = metadata.pre_tokens;
-                compaction.cleared = metadata.compacted_tool_ids.clone();
+                compaction.trigger = metadata.trigger;
+                compaction.tokens_before = metadata.tokens_before;
+                compaction.cleared = metadata.cleared.clone();
             }
             _ => return Ok(()),
         }
@@ -476,14 +463,6 @@ impl<'a> Builder<'a> {
     }
 }
 
-// Content parts, token counts and triggers of a Claude Code log, in the
-// vocabulary of the model.
-
-/// The blocks of a message, without results, which were taken out before.
-fn blocks(content: Content<Part>, draft: &mut Draft) -> Result<Vec<Block>, Problem> {
-    content.blocks(|part| part.block("message.content", draft))
-}
-
 /// What the lines of a response report of its tokens: the newest one with the
 /// largest output (earlier lines hold a placeholder), final once a line has a
 /// stop reason.
@@ -496,23 +475,19 @@ struct Reported {
 impl Reported {
     fn add(&mut self, line: &Response) {
         let Some(wire) = &line.usage else { return };
-        self.output_final |= line.is_final();
+        self.output_final |= line.is_final;
         if self.wire.as_ref().is_none_or(|known| wire.output() >= known.output()) {
             self.wire = Some(wire.clone());
         }
     }
 
-    fn newest(&self) -> Option<(&WireUsage, bool)> {
-        Some((self.wire.as_ref()?, self.output_final))
-    }
-}
-
-/// The trigger of a compaction.
-fn trigger(name: Option<&str>) -> RecordedTrigger {
-    match name {
-        Some("auto") => RecordedTrigger::Auto,
-        Some("manual") => RecordedTrigger::Manual,
-        _ => RecordedTrigger::Unknown,
+    /// The requests that they report.
+    fn calls(&self, model: Option<&str>) -> Option<Calls> {
+        let mut calls = self.wire.as_ref()?.calls(model);
+        if let Some(last) = calls.own.last_mut() {
+            last.output_final = self.output_final;
+        }
+        Some(calls)
     }
 }
 
@@ -584,9 +559,9 @@ impl Asides {
 
     pub(super) fn take(self) -> Vec<SidechainRequest> {
         let requests = |Aside { at, model, reported }: Aside| {
-            let (passes, mut requests) =
-                Passes::new().finish(reported.newest(), model.as_deref(), at);
-            let model = reported.wire.and_then(|wire| wire.named(model.as_deref()));
+            let calls = reported.calls(model.as_deref());
+            let model = calls.as_ref().and_then(|calls| calls.model.clone());
+            let (passes, mut requests) = Passes::new().finish(calls, at);
             let usage = passes.into_iter().filter_map(|pass| pass.usage);
             requests.extend(usage.map(|usage| SidechainRequest {
                 at,
@@ -623,22 +598,21 @@ impl Preserved {
         after: u32,
         index_of: impl Fn(&str) -> Option<u32>,
     ) -> Preserved {
-        let segment = metadata.preserved_segment.as_ref();
-        let listed = metadata.preserved_messages.as_ref().filter(|kept| !kept.uuids.is_empty());
-        let mut messages: Vec<u32> = match (listed, segment) {
-            (Some(kept), _) => kept.uuids.iter().filter_map(|uuid| index_of(uuid)).collect(),
-            (None, Some(segment)) => {
-                let tail = segment.tail_uuid.as_deref().and_then(&index_of);
-                let end = tail.map_or(after, |tail| tail + 1);
-                index_of(&segment.head_uuid).map_or_else(Vec::new, |head| (head..end).collect())
+        let mut messages: Vec<u32> = match &metadata.head {
+            _ if !metadata.listed.is_empty() => {
+                metadata.listed.iter().filter_map(|uuid| index_of(uuid)).collect()
             }
-            (None, None) => Vec::new(),
+            Some(head) => {
+                let tail = metadata.tail.as_deref().and_then(&index_of);
+                let end = tail.map_or(after, |tail| tail + 1);
+                index_of(head).map_or_else(Vec::new, |head| (head..end).collect())
+            }
+            None => Vec::new(),
         };
         messages.retain(|&message| message < after);
         messages.sort_unstable();
         messages.dedup();
-        let anchor = listed.and_then(|kept| kept.anchor_uuid.as_deref());
-        let anchor = anchor.or_else(|| segment?.anchor_uuid.as_deref());
+        let anchor = metadata.anchor.as_deref();
         Preserved { messages, summary_behind: anchor.is_some() && anchor == own }
     }
 

@@ -22,7 +22,6 @@ pub(super) const FORMAT: Format = Format {
     },
     sniff,
     read: Read::All(read),
-    beside: None,
 };
 
 fn sniff(head: &Head) -> bool {
@@ -122,7 +121,7 @@ fn subagents(
     let session = source.stem().to_owned();
     let mut left_out = 0;
     for (n, log) in source.subagents.clone().into_iter().enumerate() {
-        let mut own = source.open_subagent(&log)?;
+        let mut own = source.open_beside(&log)?;
         let read = Log::read(&mut own).and_then(|mut read| {
             own.settle_aside(read.records.len())?;
             asides.add(read.records.iter().filter(|_| !options.sidechains));
@@ -147,7 +146,7 @@ fn subagents(
         }
         let (hash, warnings) = own.finish()?;
         warnings.into_iter().for_each(|text| source.warn(format!("{shown}: {text}")));
-        source.read_subagents.push((log, hash));
+        source.read_with.push((log, hash));
     }
     Ok(left_out)
 }

@@ -6,14 +6,9 @@
 use std::collections::VecDeque;
 use std::fmt::Write as _;
 
-use crate::formats::anthropic::{Part, WireUsage};
+use crate::formats::anthropic::WireUsage;
+use crate::formats::content::{Part, parts};
 use crate::formats::prelude::*;
-
-#[derive(Deserialize)]
-struct Kind {
-    #[serde(rename = "type")]
-    kind: String,
-}
 
 /// The fields that every record has.
 #[derive(Debug, Default, Deserialize)]
@@ -41,10 +36,11 @@ pub(super) struct Header {
 /// The content of a record.
 #[derive(Debug)]
 pub(super) enum Body {
-    User(Content<Part>),
+    User(Vec<Part>),
     Assistant(Box<Response>),
     Compaction(CompactMetadata),
-    MicroCompaction(MicrocompactMetadata),
+    /// Results of these calls were cleared.
+    MicroCompaction(CompactMetadata),
     /// What the harness added to the conversation besides messages.
     Added(Added),
     /// A response of a subagent, shown as its progress: it is in no other record
@@ -93,8 +89,8 @@ impl Record {
     /// Whether this is a user's record with nothing but results of calls.
     pub(super) fn is_result(&self) -> bool {
         match &self.body {
-            Body::User(Content::Parts(parts)) => {
-                !parts.is_empty() && parts.iter().all(|part| part.kind == "tool_result")
+            Body::User(parts) => {
+                !parts.is_empty() && parts.iter().all(|part| matches!(part, Part::Result { .. }))
             }
             _ => false,
         }
@@ -109,9 +105,12 @@ impl Record {
     pub(super) fn is_command(&self) -> bool {
         match &self.body {
             Body::Added(Added::Note { .. }) => self.header.subtype.is_some(),
-            Body::User(Content::Text(text)) => {
-                ["<command-", "<local-command-"].iter().any(|start| text.starts_with(start))
-            }
+            Body::User(parts) => match &parts[..] {
+                [Part::Text(text)] => {
+                    ["<command-", "<local-command-"].iter().any(|start| text.starts_with(start))
+                }
+                _ => false,
+            },
             _ => false,
         }
     }
@@ -134,38 +133,29 @@ impl Record {
     }
 }
 
-#[derive(Deserialize)]
-struct UserMessage {
-    role: String,
-    #[serde(default)]
-    content: Content<Part>,
-}
-
 /// The part of a response that one line holds.
-#[derive(Debug, Deserialize)]
+#[derive(Debug)]
 pub(super) struct Response {
-    role: String,
     pub(super) id: Option<String>,
     pub(super) model: Option<String>,
-    #[serde(default)]
-    pub(super) content: Content<Part>,
-    /// `null` until the response is complete; some recorders leave it out.
-    #[serde(default, deserialize_with = "present")]
-    pub(super) stop_reason: Option<Option<String>>,
+    pub(super) content: Vec<Part>,
+    /// Whether its token count is final: the reason why it stopped is `null` until the
+    /// response is complete, and some recorders leave it out.
+    pub(super) is_final: bool,
     pub(super) usage: Option<WireUsage>,
-    #[serde(default)]
-    diagnostics: Json,
-}
-
-/// Tells a field that is `null` from one that is not there.
-fn present<'de, D: serde::Deserializer<'de>>(value: D) -> Result<Option<Option<String>>, D::Error> {
-    Option::deserialize(value).map(Some)
 }
 
 impl Response {
-    /// Whether its token count is final: the field says why it stopped, or is not recorded.
-    pub(super) fn is_final(&self) -> bool {
-        self.stop_reason.as_ref().is_none_or(Option::is_some)
+    fn read(message: &mut Fields) -> Result<Response, Problem> {
+        let diagnostics: Json = message.take("/diagnostics")?.unwrap_or_default();
+        let usage = WireUsage::read(message.take("/usage")?, &diagnostics);
+        Ok(Response {
+            id: message.take("/id")?,
+            model: message.take("/model")?,
+            content: message.parts("/content")?,
+            is_final: message.0.get("stop_reason").is_none_or(|reason| !reason.is_null()),
+            usage: usage.map_err(|problem| below("/usage", problem))?,
+        })
     }
 
     /// What its request used.
@@ -174,10 +164,7 @@ impl Response {
     }
 
     pub(super) fn opens_with_call(&self) -> bool {
-        match &self.content {
-            Content::Text(_) => false,
-            Content::Parts(parts) => parts.first().is_none_or(|part| part.kind == "tool_use"),
-        }
+        self.content.first().is_none_or(|part| matches!(part, Part::Call { .. }))
     }
 }
 
@@ -188,111 +175,97 @@ pub(super) struct Queue {
     pub(super) content: Option<String>,
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
+/// What the boundary of a compaction says of it.
+#[derive(Debug, Default)]
 pub(super) struct CompactMetadata {
-    pub(super) trigger: Option<String>,
-    pub(super) pre_tokens: Option<u64>,
-    pub(super) post_tokens: Option<u64>,
-    pub(super) duration_ms: Option<f64>,
-    pub(super) preserved_segment: Option<PreservedSegment>,
-    pub(super) preserved_messages: Option<PreservedMessages>,
+    pub(super) trigger: RecordedTrigger,
+    pub(super) tokens_before: Option<u64>,
+    pub(super) tokens_after: Option<u64>,
+    /// How long the user waited: not at all while the session was idle. A
+    /// figure beyond a day is none.
+    pub(super) waited_ms: Option<f64>,
+    /// What a partial compaction kept: the records from a first to a last, or (since 2026)
+    /// a list.
+    pub(super) head: Option<String>,
+    pub(super) tail: Option<String>,
+    pub(super) listed: Vec<String>,
+    /// The record after which they were kept: the boundary, or its summary.
+    pub(super) anchor: Option<String>,
+    pub(super) cleared: Vec<String>,
 }
 
 impl CompactMetadata {
+    fn read(metadata: Option<Json>) -> Result<CompactMetadata, Problem> {
+        let mut own = Fields(metadata.unwrap_or_default());
+        let trigger: Option<String> = own.take("/trigger")?;
+        let is_idle = trigger.as_deref().is_some_and(|trigger| trigger.contains("idle"));
+        let duration: Option<f64> = own.take("/durationMs")?;
+        let duration = duration.filter(|ms| (0.0..=86_400_000.0).contains(ms) && *ms > 0.0);
+        let listed: Vec<String> = own.take("/preservedMessages/uuids")?.unwrap_or_default();
+        let anchor = own.take("/preservedMessages/anchorUuid")?.filter(|_| !listed.is_empty());
+        Ok(CompactMetadata {
+            trigger: trigger_of(trigger.as_deref()),
+            tokens_before: own.take("/preTokens")?,
+            tokens_after: own.take("/postTokens")?,
+            waited_ms: if is_idle { Some(0.0) } else { duration },
+            head: own.take("/preservedSegment/headUuid")?,
+            tail: own.take("/preservedSegment/tailUuid")?,
+            anchor: anchor.or(own.take("/preservedSegment/anchorUuid")?),
+            listed,
+            cleared: own.take("/compactedToolIds")?.unwrap_or_default(),
+        })
+    }
+
     /// The records that it says were kept, as far as it names them.
     pub(super) fn kept(&self) -> impl Iterator<Item = &str> {
-        let listed = self.preserved_messages.iter().flat_map(|kept| &kept.uuids);
-        let segment = self.preserved_segment.iter();
-        let ends = segment.flat_map(|own| [Some(&own.head_uuid), own.tail_uuid.as_ref()]);
-        listed.chain(ends.flatten()).map(String::as_str)
-    }
-
-    /// How long the user waited: not at all while the session was idle. A
-    /// figure beyond a day is none.
-    pub(super) fn waited(&self) -> Option<f64> {
-        if self.trigger.as_deref().is_some_and(|trigger| trigger.contains("idle")) {
-            return Some(0.0);
-        }
-        self.duration_ms.filter(|ms| (0.0..=86_400_000.0).contains(ms) && *ms > 0.0)
+        let ends = [&self.head, &self.tail].into_iter().flatten();
+        self.listed.iter().chain(ends).map(String::as_str)
     }
 }
 
-/// What a partial compaction kept: the records from a first to a last.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct PreservedSegment {
-    pub(super) head_uuid: String,
-    /// The record after which they were kept: the boundary, or its summary.
-    pub(super) anchor_uuid: Option<String>,
-    pub(super) tail_uuid: Option<String>,
-}
-
-/// The same as a list of records, since 2026.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct PreservedMessages {
-    pub(super) anchor_uuid: Option<String>,
-    #[serde(default)]
-    pub(super) uuids: Vec<String>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct MicrocompactMetadata {
-    pub(super) trigger: Option<String>,
-    pub(super) pre_tokens: Option<u64>,
-    #[serde(default)]
-    pub(super) compacted_tool_ids: Vec<String>,
-}
-
-#[derive(Deserialize)]
-struct WithMessage<M> {
-    message: M,
-}
-
-/// Reads one line. Two passes: the fields of a record depend on its kind, and
-/// kinds that are not part of the conversation must not fail on fields that are
-/// not used.
+/// Reads one line. The fields of a record depend on its kind, and kinds that are not part
+/// of the conversation must not fail on fields that are not used.
 pub(super) fn read_record(text: &str) -> Result<(Header, Body), Problem> {
-    let kind = parse::<Kind>(text)?.kind;
+    let mut record = Fields(parse(text)?);
+    let kind: String = record.need("/type")?;
     let header: Header = match kind.as_str() {
-        "user" | "assistant" | "system" | "progress" | "attachment" => parse(text)?,
+        "user" | "assistant" | "system" | "progress" | "attachment" => from_json(&record.0)?,
         // Snapshots, summaries and queue operations are no part of the tree in
         // every version, and need not have its fields.
-        _ => parse(text).unwrap_or_default(),
+        _ => from_json(&record.0).unwrap_or_default(),
     };
     let body = match (kind.as_str(), header.subtype.as_deref()) {
         ("user", _) => {
-            let message = parse::<WithMessage<UserMessage>>(text)?.message;
-            expect_role(&message.role, "user")?;
-            Body::User(message.content)
+            expect_role(&mut record, "user")?;
+            Body::User(record.parts("/message/content")?)
         }
         ("assistant", _) => {
-            let mut message = parse::<WithMessage<Response>>(text)?.message;
-            expect_role(&message.role, "assistant")?;
-            if let Some(usage) = &mut message.usage {
-                usage.diagnosed(&message.diagnostics.take());
-            }
-            Body::Assistant(Box::new(message))
+            expect_role(&mut record, "assistant")?;
+            let response = Response::read(&mut Fields(record.need("/message")?));
+            Body::Assistant(Box::new(response.map_err(|problem| below("/message", problem))?))
         }
         ("system", Some("compact_boundary")) => {
-            let metadata = Fields(parse(text)?).take("/compactMetadata")?;
-            Body::Compaction(metadata.unwrap_or_default())
+            Body::Compaction(CompactMetadata::read(record.take("/compactMetadata")?)?)
         }
         ("system", Some("microcompact_boundary")) => {
-            let metadata = Fields(parse(text)?).take("/microcompactMetadata")?;
-            Body::MicroCompaction(metadata.unwrap_or_default())
+            Body::MicroCompaction(CompactMetadata::read(record.take("/microcompactMetadata")?)?)
         }
-        ("system", Some("local_command")) => local_command(text)?
-            .map_or_else(|| Body::Other("system/local_command record".to_owned()), Body::Added),
-        ("progress", _) if text.contains("\"agent_progress\"") => agent_progress(text).map_or_else(
+        // The text of a slash command or of its output, which is sent with the next request.
+        ("system", Some("local_command")) => {
+            let text = texts_of(&record.take("/content")?.unwrap_or_default());
+            if text.is_empty() {
+                Body::Other("system/local_command record".to_owned())
+            } else {
+                Body::Added(Added::Note { text, standing: false })
+            }
+        }
+        ("progress", _) => agent_progress(&mut record).map_or_else(
             || Body::Other("progress record".to_owned()),
             |shown| Body::Progress(Box::new(shown)),
         ),
-        ("queue-operation", _) => parse(text)
+        ("queue-operation", _) => from_json(&record.0)
             .map_or_else(|_| Body::Other("queue-operation record".to_owned()), Body::Queue),
-        ("attachment", _) => match read_attachment(text)? {
+        ("attachment", _) => match read_attachment(record)? {
             (_, Some(added)) => Body::Added(added),
             (kind, None) => Body::Other(format!("attachment/{kind} record, which is not sent")),
         },
@@ -303,25 +276,22 @@ pub(super) fn read_record(text: &str) -> Result<(Header, Body), Problem> {
 }
 
 /// The response of a subagent that a record of its progress shows, without its content.
-fn agent_progress(text: &str) -> Option<Response> {
-    #[derive(Deserialize)]
-    struct Progress {
-        data: WithMessage<WithMessage<Response>>,
-    }
-    let response = serde_json::from_str::<Progress>(text).ok()?.data.message.message;
-    let is_billed = response.role == "assistant" && response.request_usage().is_some();
-    is_billed.then_some(Response { content: Content::default(), ..response })
+fn agent_progress(record: &mut Fields) -> Option<Response> {
+    let mut message = Fields(record.take("/data/message/message").ok()??);
+    let is_answer = message.text("/role") == Some("assistant");
+    let response = Response::read(&mut message).ok()?;
+    let is_billed = is_answer && response.request_usage().is_some();
+    is_billed.then_some(Response { content: Vec::new(), ..response })
 }
 
-fn expect_role(role: &str, expected: &str) -> Result<(), Problem> {
-    if role == expected {
-        return Ok(());
-    }
-    match role {
+fn expect_role(record: &mut Fields, expected: &str) -> Result<(), Problem> {
+    let role: String = record.need("/message/role")?;
+    match role.as_str() {
+        role if role == expected => Ok(()),
         "user" | "assistant" => Err(Problem::Inconsistent(format!(
             "a record of type {expected} holds a message of role {role}"
         ))),
-        _ => Err(Problem::UnknownRole { role: role.to_owned() }),
+        _ => Err(Problem::UnknownRole { role }),
     }
 }
 
@@ -338,7 +308,7 @@ fn expect_role(role: &str, expected: &str) -> Result<(), Problem> {
 #[derive(Debug)]
 pub(super) enum Added {
     /// What the user typed while the agent worked.
-    Typed(Content<Part>),
+    Typed(Vec<Part>),
     /// What the harness said to the model; `standing` is what it says once about
     /// the whole session, before it asks for the first time.
     Note { text: String, standing: bool },
@@ -387,8 +357,7 @@ const OF_A_MESSAGE: [&str; 15] = [
 ];
 
 /// The kind of an attachment, and what it adds; `None` where it was not sent.
-fn read_attachment(text: &str) -> Result<(String, Option<Added>), Problem> {
-    let mut record = Fields(parse(text)?);
+fn read_attachment(mut record: Fields) -> Result<(String, Option<Added>), Problem> {
     let mut attachment: Json = record.take("/attachment")?.unwrap_or_default();
     let kind = field(&attachment, "type").unwrap_or("attachment").to_owned();
     if UNSENT.contains(&kind.as_str()) {
@@ -401,7 +370,7 @@ fn read_attachment(text: &str) -> Result<(String, Option<Added>), Problem> {
     };
     if kind == "queued_command" && typed && human {
         let prompt = attachment.get_mut("prompt").map(Json::take).unwrap_or_default();
-        return Ok((kind, Some(Added::Typed(from_json(prompt)?))));
+        return Ok((kind, Some(Added::Typed(parts(prompt)?))));
     }
     if kind == "prompt_snapshot" {
         return Ok((kind, Some(prompt(&attachment))));
@@ -412,13 +381,6 @@ fn read_attachment(text: &str) -> Result<(String, Option<Added>), Problem> {
     };
     let standing = !OF_A_MESSAGE.contains(&kind.as_str());
     Ok((kind, (!text.is_empty()).then_some(Added::Note { text, standing })))
-}
-
-/// The text of a slash command or of its output, which is sent with the next request.
-fn local_command(text: &str) -> Result<Option<Added>, Problem> {
-    let content: Option<Json> = Fields(parse(text)?).take("/content")?;
-    let text = content.as_ref().map(texts_of).unwrap_or_default();
-    Ok((!text.is_empty()).then_some(Added::Note { text, standing: false }))
 }
 
 /// Versions before 2.1.8x record no attachments. A prompt that was typed while the
@@ -450,7 +412,7 @@ pub(super) fn take_from_queue(records: &mut [Record]) {
                     Some('<' | '{') => {
                         record.body = Body::Added(Added::Note { text, standing: false });
                     }
-                    Some(_) => record.body = Body::Added(Added::Typed(Content::Text(text))),
+                    Some(_) => record.body = Body::Added(Added::Typed(vec![Part::Text(text)])),
                 }
             }
             _ => {}

@@ -390,7 +390,7 @@ impl<'a> Branch<'a> {
         let part = self.requests.get(from..).unwrap_or_default();
         let known = from.checked_sub(1).and_then(|n| self.requests.get(n));
         if let (Body::Compaction(metadata), Some(last)) = (&record.body, part.last())
-            && let Some(size) = metadata.pre_tokens
+            && let Some(size) = metadata.tokens_before
         {
             return !is_nearer(size, known, last);
         }

@@ -8,10 +8,8 @@
 
 use std::borrow::Cow;
 
-use super::{Compacted, HistoryItem};
-use crate::formats::content::take_tail;
+use crate::formats::content::{take_tail, texts};
 use crate::formats::prelude::*;
-use crate::formats::responses::texts;
 
 /// The beginning of a summary that Codex sends as a message of its own
 /// (`templates/compact/summary_prefix.md`, since 2025-10).
@@ -142,13 +140,22 @@ impl MessageLookup {
     }
 
     /// Reads a compaction behind the messages of a session.
-    pub(super) fn compaction(&mut self, session: &Session, compacted: Compacted) -> ReadCompaction {
+    ///
+    /// # Errors
+    /// A record of another shape.
+    pub(super) fn compaction(
+        &mut self,
+        session: &Session,
+        mut compacted: Fields,
+    ) -> Result<ReadCompaction, Problem> {
+        let message: String = compacted.take("/message")?.unwrap_or_default();
+        let history: Option<Vec<Json>> = compacted.take("/replacement_history")?;
         self.add_new(session);
         let after = session.messages.len() as MessageIndex;
-        let Compacted { message, replacement_history: history } = compacted;
-        let is_encrypted = history.iter().flatten().any(|item| item.kind == "compaction");
+        let is_summary = |item: &Json| item.get("type").is_some_and(|kind| kind == "compaction");
+        let is_encrypted = history.iter().flatten().any(is_summary);
         let (mut pieces, others) = match history {
-            Some(history) => self.listed(history),
+            Some(history) => self.listed(history)?,
             None if message.is_empty() => (Vec::new(), 0),
             None => (by_rule(self, &session.messages, &message), 0),
         };
@@ -170,32 +177,32 @@ impl MessageLookup {
             trigger: RecordedTrigger::Unknown,
             ..RecordedCompaction::default()
         };
-        ReadCompaction {
-            compaction,
-            unreadable: why.map(|[_, warning, what]| (warning, what)),
-            others,
-        }
+        let unreadable = why.map(|[_, warning, what]| (warning, what));
+        Ok(ReadCompaction { compaction, unreadable, others })
     }
 
     /// The new context as the record lists it: messages of the old context (the
     /// newest of several with the same text), and new texts. What the preamble
     /// contains stays there. Also the number of items kept apart.
-    fn listed(&self, history: Vec<HistoryItem>) -> (Vec<Piece>, u64) {
+    fn listed(&self, history: Vec<Json>) -> Result<(Vec<Piece>, u64), Problem> {
         let mut pieces = Vec::with_capacity(history.len());
         let mut before = u32::MAX;
         let mut others = 0;
         for item in history.into_iter().rev() {
-            let role = match item.role.as_str() {
-                "user" => Role::User,
-                "assistant" => Role::Assistant,
+            let mut item = Fields(item);
+            let kind: String = item.need("/type")?;
+            let role = match item.text("/role") {
+                Some("user") => Role::User,
+                Some("assistant") => Role::Assistant,
                 _ => Role::System,
             };
-            if item.kind != "message" {
-                others += u64::from(item.kind != "compaction");
+            if kind != "message" {
+                others += u64::from(kind != "compaction");
                 continue;
             }
-            let mut own = texts(item.content);
-            own.retain(|text| !text.is_empty() && !self.preamble.contains(text));
+            let parts = item.parts("/content")?;
+            let is_new = |text: &&str| !text.is_empty() && !self.preamble.contains(*text);
+            let own: Vec<&str> = texts(&parts).filter(is_new).collect();
             if own.is_empty() {
                 continue;
             }
@@ -212,7 +219,7 @@ impl MessageLookup {
             pieces.push(place.map_or_else(|| Piece::Text { role, text }, Piece::Message));
         }
         pieces.reverse();
-        (pieces, others)
+        Ok((pieces, others))
     }
 }
 

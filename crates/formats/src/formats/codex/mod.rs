@@ -10,10 +10,9 @@ use std::collections::BTreeMap;
 use jiff::SignedDuration;
 
 use self::compaction::{MessageLookup, ReadCompaction, Speaker, speaker_of};
-use super::content::{below, usage_of};
-use super::exchange::{ChatMessage, Part};
+use super::content::{ChatMessage, Part};
 use super::prelude::*;
-use super::responses::{self, WirePart};
+use super::responses;
 
 /// The format of Codex CLI's session logs.
 pub(super) const FORMAT: Format = Format {
@@ -25,7 +24,6 @@ pub(super) const FORMAT: Format = Format {
     },
     sniff,
     read: Read::All(read),
-    beside: None,
 };
 
 fn sniff(head: &Head) -> bool {
@@ -77,7 +75,7 @@ struct Reader {
     open: Option<Open>,
     /// Tokens of a response whose items have not been read yet.
     pending: Option<Usage>,
-    total: Option<Counts>,
+    total: Option<Usage>,
     /// Prompt of the last response that was counted.
     prompt: Option<u64>,
     /// Ordinal of each call.
@@ -122,9 +120,8 @@ impl Reader {
             "session_meta" => self.session(Fields(payload)),
             "turn_context" => self.turn(Fields(payload)),
             "compacted" => {
-                let compacted = from_json(payload)?;
                 self.close();
-                self.compaction(at, compacted)
+                self.compaction(at, Fields(payload))
             }
             "response_item" => self.item(line, at, payload),
             _ => self.event(Fields(payload)),
@@ -134,11 +131,16 @@ impl Reader {
     fn event(&mut self, mut event: Fields) -> Result<(), Problem> {
         match event.need::<String>("/type")?.as_str() {
             "token_count" => {
-                let Some(info) = event.take::<TokenInfo>("/info")? else { return Ok(()) };
-                self.window(info.model_context_window);
-                let new = self.total.replace(info.total_token_usage) != self.total;
-                if let Some(usage) = info.last_token_usage.usage().filter(|_| new) {
-                    self.tokens(usage);
+                let Some(info) = event.take("/info")? else { return Ok(()) };
+                let mut info = Fields(info);
+                let window = info.take("/model_context_window")?;
+                let (total, last) = (counts(&mut info, "total")?, counts(&mut info, "last")?);
+                self.window(window);
+                // An event that repeats the totals adds nothing, and after a compaction
+                // stands an estimate.
+                let is_new = self.total.replace(total) != self.total;
+                if is_new && (last.prompt() > 0 || last.output > 0) {
+                    self.tokens(last);
                 }
             }
             // A turn begins, under this context limit.
@@ -213,7 +215,7 @@ impl Reader {
     fn item(&mut self, line: u64, at: Option<Timestamp>, mut item: Json) -> Result<(), Problem> {
         // Its own id names no call.
         item.as_object_mut().map(|fields| fields.remove("id"));
-        let ChatMessage { role, parts } = responses::message_of(item)?;
+        let ChatMessage { role, parts, .. } = responses::message_of(item)?;
         if matches!(role, Role::User | Role::System) {
             return self.input(line, at, role, parts);
         }
@@ -223,18 +225,17 @@ impl Reader {
                     self.call(line, at, id, name, written)?;
                 }
                 // Tools that the provider itself runs have no id.
-                Part::Result { call, text, images, is_error, .. } => {
+                Part::Result { call, result, is_error, .. } => {
                     match call.or_else(|| self.unnamed.take()) {
-                        Some(call) => {
-                            self.result(line, at, call, ResultText { text, images }, is_error)?;
-                        }
+                        Some(call) => self.result(line, at, call, result, is_error)?,
                         None => {
                             self.draft.leave_out("tool result without the id of its call", 1);
                         }
                     }
                 }
+                Part::Compacted => self.draft.leave_out("compaction item", 1),
                 other => {
-                    if let Some(block) = block(other, &mut self.draft) {
+                    if let Some(block) = self.draft.block(other) {
                         self.respond(line, at, block);
                     }
                 }
@@ -331,8 +332,7 @@ impl Reader {
             (open.answered, open.counted_first) = (true, false);
         }
         self.drop_pending();
-        let draft = &mut self.draft;
-        let blocks: Vec<Block> = parts.into_iter().filter_map(|part| block(part, draft)).collect();
+        let blocks = self.draft.blocks(parts);
         if blocks.is_empty() {
             self.draft.leave_out("empty message", 1);
             return Ok(());
@@ -408,7 +408,8 @@ impl Reader {
         if let Some(open) = &mut self.open {
             open.answered = true;
         }
-        let message = result_message(format!("line-{line}"), call, text, failed, at);
+        let id = format!("line-{line}");
+        let message = self.draft.result_message(id, call, text, failed, at);
         self.draft.push(message, line);
         Ok(())
     }
@@ -425,9 +426,9 @@ impl Reader {
     ///
     /// # Errors
     /// Compactions that together keep more than can be held.
-    fn compaction(&mut self, at: Option<Timestamp>, compacted: Compacted) -> Result<(), Problem> {
+    fn compaction(&mut self, at: Option<Timestamp>, compacted: Fields) -> Result<(), Problem> {
         let ReadCompaction { compaction, unreadable, others } =
-            self.lookup.compaction(&self.draft.session, compacted);
+            self.lookup.compaction(&self.draft.session, compacted)?;
         let repeats = |last: &mut RecordedCompaction| {
             last.after == compaction.after && is_repeated(last.at, at)
         };
@@ -459,23 +460,6 @@ impl Reader {
     }
 }
 
-/// A part of a message that is no call or result; others are counted.
-fn block(part: Part, draft: &mut Draft) -> Option<Block> {
-    match part {
-        Part::Text(text) => Some(Block::Text { text }),
-        Part::Reasoning(text) => Some(Block::Reasoning { text }),
-        Part::Image(media_type) => Some(Block::Image { media_type }),
-        Part::Other(reason) => {
-            draft.leave_out(reason, 1);
-            None
-        }
-        Part::Compacted | Part::Call { .. } | Part::Result { .. } => {
-            draft.leave_out("compaction item", 1);
-            None
-        }
-    }
-}
-
 /// The session whose agent started a subagent's.
 fn parent(session: &Json, forked: Option<&String>) -> Option<String> {
     let subagent = session.pointer("/source/subagent")?;
@@ -483,55 +467,18 @@ fn parent(session: &Json, forked: Option<&String>) -> Option<String> {
     Some(named.map(str::to_owned).or_else(|| forked.cloned()).unwrap_or_default())
 }
 
-// Records of a Codex CLI rollout in their format on disk, versions 0.39 to 0.104.
-
-/// Counts of a `token_count` event.
-#[derive(Deserialize)]
-struct TokenInfo {
-    /// Totals since the session began: an event that repeats them adds nothing.
-    total_token_usage: Counts,
-    /// Counts of the response that it reports.
-    last_token_usage: Counts,
-    model_context_window: Option<u64>,
-}
-
-/// OpenAI counts cached tokens within the input, reasoning within the output.
-#[derive(Clone, Copy, Deserialize, PartialEq, Eq)]
-struct Counts {
-    input_tokens: u64,
-    #[serde(default)]
-    cached_input_tokens: u64,
-    /// Since 0.145.
-    cache_write_input_tokens: Option<u64>,
-    output_tokens: u64,
-}
-
-impl Counts {
-    /// The same in disjoint buckets; `None` where nothing was sent or written
-    /// (an estimate after a compaction).
-    fn usage(&self) -> Option<Usage> {
-        let cached = [self.cached_input_tokens, self.cache_write_input_tokens.unwrap_or(0)];
-        let usage = usage_of(self.input_tokens, cached, self.output_tokens);
-        (usage.prompt() > 0 || usage.output > 0).then_some(usage)
-    }
-}
-
-/// The vendor's compaction, with the context after it.
-#[derive(Deserialize)]
-struct Compacted {
-    #[serde(default)]
-    message: String,
-    #[serde(default)]
-    replacement_history: Option<Vec<HistoryItem>>,
-}
-
-/// An item of the new context: a message, or an encrypted summary.
-#[derive(Deserialize)]
-struct HistoryItem {
-    #[serde(rename = "type")]
-    kind: String,
-    #[serde(default)]
-    role: String,
-    #[serde(default)]
-    content: Content<WirePart>,
+/// The counts of a `token_count` event, of all responses so far or of the last one: OpenAI
+/// counts cached tokens within the input, reasoning within the output.
+fn counts(info: &mut Fields, of: &str) -> Result<Usage, Problem> {
+    let place = format!("/{of}_token_usage");
+    let counts = info.need(&place).map_err(|problem| below("/info", problem))?;
+    let mut counts = Fields(counts);
+    let usage = counts.usage_within([
+        "/input_tokens",
+        "/cached_input_tokens",
+        // Since 0.145.
+        "/cache_write_input_tokens",
+        "/output_tokens",
+    ]);
+    usage.map_err(|problem| below(&format!("/info{place}"), problem))
 }

@@ -10,7 +10,7 @@
 use std::ops::Range;
 use std::rc::Rc;
 
-use super::{Arrived, Call, Outcome, Patch, Record, Response, Turn, WireMessage, WireSession};
+use super::{Arrived, Call, Outcome, Response, Turn, calls, list, usage};
 use crate::formats::prelude::*;
 
 /// What stands in a context in front of the newest turns.
@@ -39,7 +39,10 @@ pub(super) struct Boundary {
 /// The log of a session so far.
 #[derive(Default)]
 pub(super) struct Log {
-    pub(super) session: WireSession,
+    /// What the session says about itself: the hash of its folder's path, ids and folders.
+    pub(super) project: Option<String>,
+    pub(super) metadata: Option<String>,
+    pub(super) directories: Vec<String>,
     pub(super) turns: Vec<Turn>,
     pub(super) boundaries: Vec<Boundary>,
     /// Counts what was left out.
@@ -60,33 +63,45 @@ pub(super) struct Log {
 pub(super) const ABANDONED: &str = "message that was undone";
 
 impl Log {
-    pub(super) fn record(&mut self, record: Record) {
-        match record {
-            Record::Session(session) => self.session(session),
-            Record::Message(message) => self.message(message),
-            Record::Patch(patch) => self.patch(patch),
-            Record::Rewind(id) => self.rewind(&id),
-            Record::Other => self.draft.leave_out("unknown record", 1),
+    /// Takes a line of the event-sourced form: the session's own data or what changes of
+    /// it, a message or a newer version of the one with the same id, fields that replace
+    /// those of a message, or the message that is undone with all that follow it.
+    pub(super) fn record(&mut self, mut record: Fields) -> Result<(), Problem> {
+        if let Some(id) = record.take::<String>("/$rewindTo")? {
+            self.rewind(&id);
+        } else if let Some(session) = record.take("/$set")? {
+            self.session(Fields(session))?;
+        } else if let Some(patch) = record.take("/$patch")? {
+            self.patch(Fields(patch))?;
+        } else if record.text("/id").is_some() {
+            self.message(record.0)?;
+        } else if record.text("/sessionId").is_some() {
+            self.session(record)?;
+        } else {
+            self.draft.leave_out("unknown record", 1);
         }
+        Ok(())
     }
 
-    fn session(&mut self, session: WireSession) {
-        let WireSession { session_id, project_hash, last_updated, directories, messages } = session;
-        let own = &mut self.session;
-        own.session_id = session_id.or(own.session_id.take());
-        own.project_hash = project_hash.or(own.project_hash.take());
-        own.directories = directories.or(own.directories.take());
+    pub(super) fn session(&mut self, mut session: Fields) -> Result<(), Problem> {
+        let at = session.take("/lastUpdated")?;
+        let messages: Option<Vec<Json>> = session.take("/messages")?;
+        self.metadata = session.take("/sessionId")?.or(self.metadata.take());
+        self.project = session.take("/projectHash")?.or(self.project.take());
+        if let Some(directories) = session.take("/directories")? {
+            self.directories = directories;
+        }
         if let Some(messages) = messages {
-            self.send(messages, last_updated);
-            self.shortened(last_updated);
+            self.send(messages, at)?;
+            self.shortened(at);
         }
+        Ok(())
     }
 
-    fn message(&mut self, wire: WireMessage) {
-        let at = wire.timestamp;
-        let id = wire.id.clone();
-        match Arrived::new(wire) {
-            Arrived::Note { kind } => self.note(&kind, id),
+    fn message(&mut self, message: Json) -> Result<(), Problem> {
+        let at = message.get("timestamp").and_then(Json::as_str).and_then(|at| at.parse().ok());
+        match Arrived::read(message)? {
+            Arrived::Note { kind, id } => self.note(&kind, id),
             Arrived::Responses(responses) => self.respond(responses),
             Arrived::Turn(turn, responses) => {
                 self.respond(responses);
@@ -97,6 +112,7 @@ impl Log {
             }
         }
         self.shortened(at);
+        Ok(())
     }
 
     /// A note, which is counted once.
@@ -152,10 +168,12 @@ impl Log {
         self.turns[at].calls.push(call);
     }
 
-    fn patch(&mut self, patch: Patch) {
-        let Patch { id, content, tool_calls, tokens, model } = patch;
-        for wire in tool_calls.into_iter().flatten() {
-            let mut call = Call::new(wire);
+    fn patch(&mut self, mut patch: Fields) -> Result<(), Problem> {
+        let id: String = patch.need("/id")?;
+        let content: Option<Json> = patch.take("/content")?;
+        let (calls, used) = (calls(&mut patch)?, usage(&mut patch)?);
+        let model: Option<String> = patch.take("/model")?;
+        for mut call in calls {
             let (made, outcome) = (call.id.clone(), call.outcome.take());
             if let (Some(at), None) = (self.place(&id), self.made(&made)) {
                 self.add(at, call);
@@ -164,11 +182,11 @@ impl Log {
         }
         if let Some(at) = self.place(&id) {
             let turn = &mut self.turns[at];
-            turn.usage = tokens.map(|tokens| tokens.usage()).or(turn.usage);
+            turn.usage = used.or(turn.usage);
             turn.model = model.or(turn.model.take());
-            if let Some(parts) = content {
+            if content.is_some() {
                 let before = std::mem::take(&mut turn.blocks);
-                let responses = turn.take(parts);
+                let responses = turn.take(list(content))?;
                 let is_lost = !turn.text().contains(&recap_core::model::sent(&before));
                 self.draft.leave_out("earlier version of a message", is_lost.into());
                 self.respond(responses);
@@ -177,6 +195,7 @@ impl Log {
             self.draft.leave_out("change of an unknown message", 1);
         }
         self.shortened(None);
+        Ok(())
     }
 
     /// Undoes a message and all that follow it; without such a message, all.
@@ -292,23 +311,23 @@ impl Log {
     }
 
     /// Takes a list of everything that is sent from now on.
-    fn send(&mut self, messages: Vec<WireMessage>, at: Option<Timestamp>) {
+    fn send(&mut self, messages: Vec<Json>, at: Option<Timestamp>) -> Result<(), Problem> {
         let (mut turns, mut responses) = (Vec::new(), Vec::new());
-        for message in messages {
-            let id = message.id.clone();
-            match Arrived::new(message) {
+        for (number, message) in messages.into_iter().enumerate() {
+            let read = Arrived::read(message);
+            match read.map_err(|one| below(&format!("/messages[{number}]"), one))? {
                 Arrived::Turn(mut turn, results) => {
                     // It may be one that is known already, or a text of a summary.
                     let odd = std::mem::take(&mut turn.left_out);
                     odd.into_iter().for_each(|reason| self.draft.leave_out(reason, 1));
-                    let known = id.as_ref().and_then(|id| self.known(id));
+                    let known = turn.id.as_ref().and_then(|id| self.known(id));
                     let is_lost = known.is_some_and(|own| !own.text().contains(&turn.text()));
                     self.draft.leave_out("other version of a message", is_lost.into());
                     turns.push(*turn);
                     responses.extend(results);
                 }
                 Arrived::Responses(results) => responses.extend(results),
-                Arrived::Note { kind } => self.note(&kind, id),
+                Arrived::Note { kind, id } => self.note(&kind, id),
             }
         }
         self.take_back(&turns);
@@ -336,6 +355,7 @@ impl Log {
             let shortened = std::mem::take(&mut self.cleared).len();
             self.draft.leave_out("result that a compaction shortened", shortened as u64);
         }
+        Ok(())
     }
 
     /// A summary may have been recorded as a message before it was put in front

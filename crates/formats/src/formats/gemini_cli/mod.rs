@@ -3,12 +3,10 @@
 
 mod log;
 
-use serde::Deserializer;
-
 use self::log::{ABANDONED, Boundary, Log, Slot};
 use super::content::{usage_of, warn_of_branches};
 use super::prelude::*;
-use crate::source::{HEAD, KEPT};
+use crate::source::KEPT;
 
 /// The format of Gemini CLI's session files.
 pub(super) const FORMAT: Format = Format {
@@ -20,7 +18,6 @@ pub(super) const FORMAT: Format = Format {
     },
     sniff,
     read: Read::All(read),
-    beside: None,
 };
 
 fn sniff(head: &Head) -> bool {
@@ -34,13 +31,16 @@ fn sniff(head: &Head) -> bool {
 fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
     let mut log = Log::default();
     log.draft.session.id = source.stem().to_owned();
-    if Head::new(source.head(HEAD)?).spread {
-        log.record(Record::Session(source.document::<WireSession>()?));
+    if source.is_document()? {
+        let session = source.document()?;
+        source.whole(log.session(Fields(session)))?;
     } else {
         source.keeps_of_each(0);
-        while let Some((_, record)) = source.next_record(read_record)? {
+        while let Some((line, record)) = source.next_record(parse::<Json>)? {
             let before = log.turns.len();
-            log.record(record);
+            if let Err(problem) = log.record(Fields(record)) {
+                source.set_aside(line, problem)?;
+            }
             let more = log.turns.len().saturating_sub(before) as u64;
             source.keep(more * KEPT)?;
         }
@@ -62,9 +62,13 @@ struct Reader {
 
 impl Reader {
     fn read(mut self, log: Log) -> Result<Draft, Problem> {
-        let Log { session, turns, boundaries, draft, .. } = log;
+        let Log { project, metadata, directories, turns, boundaries, draft, .. } = log;
         (self.draft, self.reported) = (draft, vec![None]);
-        self.session(session);
+        // Sessions of one folder share the hash of its path.
+        let hash = project.as_ref().map(|hash| hash.chars().take(12).collect::<String>());
+        self.draft.session.project = hash.filter(|hash| !hash.is_empty());
+        self.draft.metadata.extend(metadata.into_iter().chain(project));
+        directories.into_iter().for_each(|folder| self.draft.worked_in(folder));
         for turn in turns {
             self.turn(turn);
         }
@@ -73,17 +77,6 @@ impl Reader {
             self.boundary(boundary)?;
         }
         Ok(self.draft)
-    }
-
-    fn session(&mut self, session: WireSession) {
-        // Sessions of one folder share the hash of its path.
-        let project = session.project_hash.as_deref().map(|hash| hash.chars().take(12).collect());
-        self.draft.session.project = project.filter(|hash: &String| !hash.is_empty());
-        self.draft
-            .metadata
-            .extend([session.session_id, session.project_hash].into_iter().flatten());
-        let folders = session.directories.into_iter().flatten();
-        folders.for_each(|folder| self.draft.worked_in(folder));
     }
 
     fn turn(&mut self, turn: Turn) {
@@ -121,7 +114,8 @@ impl Reader {
         self.draft.push(Message { usage, synthetic, ..message }, None);
         for (call, Outcome { text, is_error, at }) in results {
             let id = format!("result-{call}");
-            self.draft.push(result_message(id, call, text, is_error, at), None);
+            let message = self.draft.result_message(id, call, text, is_error, at);
+            self.draft.push(message, None);
         }
     }
 
@@ -194,7 +188,7 @@ enum Arrived {
     /// Results of earlier calls alone.
     Responses(Vec<Response>),
     /// A note to the user that the model never saw.
-    Note { kind: String },
+    Note { kind: String, id: Option<String> },
 }
 
 /// The result of a call that another message made.
@@ -204,86 +198,90 @@ struct Response {
 }
 
 impl Arrived {
-    fn new(wire: WireMessage) -> Arrived {
-        let role = match wire.kind.as_str() {
+    fn read(message: Json) -> Result<Arrived, Problem> {
+        let mut message = Fields(message);
+        let kind: String = message.need("/type")?;
+        let role = match kind.as_str() {
             "user" => Role::User,
             "gemini" => Role::Assistant,
-            _ => return Arrived::Note { kind: wire.kind },
+            _ => return Ok(Arrived::Note { kind, id: message.take("/id")? }),
         };
-        let thoughts = wire.thoughts.unwrap_or_default().into_iter();
-        let (thoughts, silent): (Vec<String>, Vec<String>) = thoughts
-            .map(|thought| joined(&thought.subject, &thought.description))
-            .partition(|text| !text.is_empty());
+        let mut thoughts = Vec::new();
+        for thought in message.take::<Vec<Json>>("/thoughts")?.unwrap_or_default() {
+            let mut thought = Fields(thought);
+            let texts = [thought.take("/subject")?, thought.take("/description")?];
+            let texts = texts.into_iter().flatten().filter(|text: &String| !text.is_empty());
+            thoughts.push(texts.collect::<Vec<_>>().join("\n"));
+        }
+        let silent = thoughts.extract_if(.., |text| text.is_empty()).count();
         let mut turn = Turn {
-            id: wire.id,
-            at: wire.timestamp,
+            id: message.take("/id")?,
+            at: message.take("/timestamp")?,
             role,
             blocks: Vec::new(),
             thoughts,
-            calls: wire.tool_calls.unwrap_or_default().into_iter().map(Call::new).collect(),
-            usage: wire.tokens.map(|tokens| tokens.usage()),
-            model: wire.model,
-            left_out: vec!["thought without text"; silent.len()],
+            calls: calls(&mut message)?,
+            usage: usage(&mut message)?,
+            model: message.take("/model")?,
+            left_out: vec!["thought without text"; silent],
         };
-        let responses = turn.take(wire.content);
+        let responses = turn.take(list(message.take("/content")?))?;
         let nothing_else = turn.blocks.is_empty() && turn.left_out.is_empty();
-        if role == Role::User && nothing_else && !responses.is_empty() {
+        Ok(if role == Role::User && nothing_else && !responses.is_empty() {
             Arrived::Responses(responses)
         } else {
             Arrived::Turn(Box::new(turn), responses)
-        }
+        })
     }
-}
-
-fn joined(subject: &str, description: &str) -> String {
-    [subject, description].into_iter().filter(|t| !t.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
 impl Turn {
     /// Takes the parts of the message; returns results of earlier calls.
-    fn take(&mut self, parts: Vec<Part>) -> Vec<Response> {
+    fn take(&mut self, parts: Vec<Json>) -> Result<Vec<Response>, Problem> {
         let recorded = self.thoughts.len();
         let listed = self.calls.len();
         let mut responses = Vec::new();
         for part in parts {
-            match part {
-                Part { thought: true, text, .. } => {
-                    // They are listed with the message as well.
-                    self.thoughts.extend(text.filter(|_| recorded == 0));
-                }
-                Part { text: Some(text), .. } => {
-                    self.blocks.extend((!text.is_empty()).then_some(Block::Text { text }));
-                }
+            let mut part = match part {
+                Json::String(text) => Fields(serde_json::json!({ "text": text })),
+                part => Fields(part),
+            };
+            let text: Option<String> = part.take("/text")?;
+            let call: Option<Json> = part.take("/functionCall")?;
+            if part.take("/thought")? == Some(true) {
+                // They are listed with the message as well.
+                self.thoughts.extend(text.filter(|_| recorded == 0));
+            } else if let Some(text) = text {
+                self.blocks.extend((!text.is_empty()).then_some(Block::Text { text }));
+            } else if let Some(call) = call {
                 // So are calls.
-                Part { function_call: Some(call), .. } if listed == 0 => {
-                    let id = call.id.unwrap_or_else(|| format!("call-{}", self.calls.len() + 1));
-                    let call = Call { id, name: call.name, arguments: call.args, outcome: None };
-                    self.calls.push(call);
-                }
-                Part { function_call: Some(_), .. } => {}
-                Part { function_response: Some(response), .. } => match &response.id {
-                    Some(call) => responses.push(Response {
-                        call: call.clone(),
-                        outcome: outcome(
-                            vec![Part { function_response: Some(response), ..Part::default() }],
-                            None,
-                            self.at,
-                        ),
-                    }),
-                    None => self.left_out.push("function response without an id"),
-                },
-                Part { inline_data: Some(data), .. } | Part { file_data: Some(data), .. } => {
-                    match data.mime_type {
-                        Some(kind) if kind.starts_with("image/") => {
-                            self.blocks.push(Block::Image { media_type: Some(kind) });
-                        }
-                        _ => self.left_out.push("file part"),
+                let mut call = Fields(call);
+                let id: Option<String> = call.take("/id")?;
+                let id = id.unwrap_or_else(|| format!("call-{}", self.calls.len() + 1));
+                let (name, arguments) = (call.need("/name")?, call.take("/args")?);
+                let arguments = arguments.unwrap_or_default();
+                let call = Call { id, name, arguments, outcome: None };
+                self.calls.extend((listed == 0).then_some(call));
+            } else if part.0.get("functionResponse").is_some_and(|own| !own.is_null()) {
+                match part.text("/functionResponse/id").map(str::to_owned) {
+                    Some(call) => {
+                        let outcome = outcome(vec![part.0], None, self.at)?;
+                        responses.push(Response { call, outcome });
                     }
+                    None => self.left_out.push("function response without an id"),
                 }
-                _ => self.left_out.push("part of an unknown kind"),
+            } else if part.0.get("inlineData").or(part.0.get("fileData")).is_some() {
+                let mime: Option<String> =
+                    part.first(&["/inlineData/mimeType", "/fileData/mimeType"])?;
+                match mime.filter(|kind| kind.starts_with("image/")) {
+                    Some(kind) => self.blocks.push(Block::Image { media_type: Some(kind) }),
+                    None => self.left_out.push("file part"),
+                }
+            } else {
+                self.left_out.push("part of an unknown kind");
             }
         }
-        responses
+        Ok(responses)
     }
 
     /// Whether it says, with these calls, all that an older version of it said.
@@ -312,38 +310,48 @@ impl Turn {
     }
 }
 
-impl Call {
-    fn new(wire: WireCall) -> Call {
-        let there = !wire.result.is_empty();
-        let outcome = there.then(|| outcome(wire.result, wire.status.as_deref(), wire.timestamp));
-        let name = wire.name.unwrap_or_default();
-        let arguments = if wire.args.is_null() { serde_json::json!({}) } else { wire.args };
-        Call { id: wire.id, name, arguments, outcome }
-    }
+/// Takes the calls of a message, with their results.
+fn calls(message: &mut Fields) -> Result<Vec<Call>, Problem> {
+    let calls: Vec<Json> = message.take("/toolCalls")?.unwrap_or_default();
+    let read = |call| {
+        let mut call = Fields(call);
+        let (id, name): (String, Option<String>) = (call.need("/id")?, call.take("/name")?);
+        let arguments = call.take("/args")?.unwrap_or_else(|| serde_json::json!({}));
+        let (status, at): (Option<String>, _) = (call.take("/status")?, call.take("/timestamp")?);
+        let parts = list(call.take("/result")?);
+        let there = !parts.is_empty();
+        let outcome = there.then(|| outcome(parts, status.as_deref(), at)).transpose()?;
+        Ok(Call { id, name: name.unwrap_or_default(), arguments, outcome })
+    };
+    calls.into_iter().map(read).collect::<Result<_, _>>().map_err(|one| below("/toolCalls", one))
 }
 
 /// What a tool returned: the text of its response and what stands beside it.
-fn outcome(parts: Vec<Part>, status: Option<&str>, at: Option<Timestamp>) -> Outcome {
-    let mut outcome = Outcome {
-        text: ResultText::default(),
-        is_error: matches!(status, Some("error" | "cancelled")),
-        at,
-    };
+fn outcome(
+    parts: Vec<Json>,
+    status: Option<&str>,
+    at: Option<Timestamp>,
+) -> Result<Outcome, Problem> {
+    let mut text = ResultText::default();
+    let mut is_error = matches!(status, Some("error" | "cancelled"));
     for part in parts {
-        if let Some(response) = part.function_response {
-            outcome.is_error |= response.response.get("error").is_some();
-            outcome.text.add(&response_text(&response.response));
-            let pictures = response.parts.iter().filter(|part| part.inline_data.is_some());
-            outcome.text.images += pictures.count() as u32;
-        } else if let Some(text) = part.text {
-            outcome.text.add(&text);
-        } else if part.inline_data.is_some() || part.file_data.is_some() {
-            outcome.text.images += 1;
+        let is_text = part.get("text").is_some_and(Json::is_string);
+        if let Some(response) = part.get("functionResponse").filter(|own| !own.is_null()) {
+            let pictures = list(response.get("parts").cloned());
+            let pictures = pictures.iter().filter(|part| part.get("inlineData").is_some());
+            text.images += pictures.count() as u32;
+            let returned = response.get("response").unwrap_or(&Json::Null);
+            is_error |= returned.get("error").is_some();
+            text.add(&response_text(returned));
+        } else if is_text {
+            text.add(&text_of(&part["text"]));
+        } else if part.get("inlineData").or(part.get("fileData")).is_some() {
+            text.images += 1;
         } else {
-            outcome.text.add(&text_of(&part.other));
+            text.add(&text_of(&part));
         }
     }
-    outcome
+    Ok(Outcome { text, is_error, at })
 }
 
 /// The text of a function's response, which is an object.
@@ -357,201 +365,23 @@ fn response_text(response: &Json) -> String {
     }
 }
 
-// Records of Gemini CLI on disk, in both forms of its files.
-
-/// A line of the event-sourced form.
-enum Record {
-    /// The session's own data, at the head of a file or changed by `$set`.
-    Session(WireSession),
-    /// A message, or a newer version of the one with the same id.
-    Message(WireMessage),
-    /// Fields that replace those of a message.
-    Patch(Patch),
-    /// The message with this id and all that follow it are undone.
-    Rewind(String),
-    /// Nothing that is known.
-    Other,
-}
-
-/// The fields that tell the records apart.
-#[derive(Deserialize)]
-struct Line {
-    #[serde(rename = "$rewindTo")]
-    rewind_to: Option<String>,
-    #[serde(rename = "$set")]
-    set: Option<WireSession>,
-    #[serde(rename = "$patch")]
-    patch: Option<Patch>,
-    id: Option<String>,
-    #[serde(rename = "sessionId")]
-    session: Option<String>,
-}
-
-fn read_record(text: &str) -> Result<Record, Problem> {
-    let line: Line = parse(text)?;
-    Ok(match line {
-        Line { rewind_to: Some(id), .. } => Record::Rewind(id),
-        Line { set: Some(session), .. } => Record::Session(session),
-        Line { patch: Some(patch), .. } => Record::Patch(patch),
-        Line { id: Some(_), .. } => Record::Message(parse(text)?),
-        Line { session: Some(_), .. } => Record::Session(parse(text)?),
-        _ => Record::Other,
-    })
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct WireSession {
-    session_id: Option<String>,
-    project_hash: Option<String>,
-    last_updated: Option<Timestamp>,
-    directories: Option<Vec<String>>,
-    /// All messages of the older form; in the event-sourced form, what the
-    /// model is sent from then on.
-    messages: Option<Vec<WireMessage>>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct WireMessage {
-    id: Option<String>,
-    timestamp: Option<Timestamp>,
-    #[serde(rename = "type")]
-    kind: String,
-    #[serde(default, deserialize_with = "parts")]
-    content: Vec<Part>,
-    thoughts: Option<Vec<Thought>>,
-    tool_calls: Option<Vec<WireCall>>,
-    tokens: Option<Tokens>,
-    model: Option<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Patch {
-    id: String,
-    #[serde(default, deserialize_with = "some_parts")]
-    content: Option<Vec<Part>>,
-    tool_calls: Option<Vec<WireCall>>,
-    tokens: Option<Tokens>,
-    model: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct Thought {
-    #[serde(default)]
-    subject: String,
-    #[serde(default)]
-    description: String,
-}
-
-/// A call with its result.
-#[derive(Deserialize)]
-struct WireCall {
-    id: String,
-    name: Option<String>,
-    #[serde(default)]
-    args: Json,
-    #[serde(default, deserialize_with = "parts")]
-    result: Vec<Part>,
-    status: Option<String>,
-    timestamp: Option<Timestamp>,
-}
-
-/// A part of a message, as the Gemini API has it.
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Part {
-    text: Option<String>,
-    #[serde(default)]
-    thought: bool,
-    function_call: Option<FunctionCall>,
-    function_response: Option<FunctionResponse>,
-    inline_data: Option<Data>,
-    file_data: Option<Data>,
-    /// All of it, where it is of no known kind.
-    #[serde(skip)]
-    other: Json,
-}
-
-impl Part {
-    fn is_known(&self) -> bool {
-        self.text.is_some()
-            || self.function_call.is_some()
-            || self.function_response.is_some()
-            || self.inline_data.is_some()
-            || self.file_data.is_some()
-    }
-}
-
-#[derive(Deserialize)]
-struct FunctionCall {
-    id: Option<String>,
-    name: String,
-    #[serde(default)]
-    args: Json,
-}
-
-#[derive(Deserialize)]
-struct FunctionResponse {
-    id: Option<String>,
-    #[serde(default)]
-    response: Json,
-    /// Pictures that the tool returned.
-    #[serde(default, deserialize_with = "parts")]
-    parts: Vec<Part>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Data {
-    mime_type: Option<String>,
-}
-
 /// Gemini's usage: cached tokens are part of the input, thoughts are not part
 /// of the output, and what the provider's own tools returned is counted apart.
-#[derive(Clone, Copy, Deserialize)]
-struct Tokens {
-    #[serde(default)]
-    input: u64,
-    #[serde(default)]
-    output: u64,
-    #[serde(default)]
-    cached: u64,
-    #[serde(default)]
-    thoughts: u64,
-    #[serde(default)]
-    tool: u64,
-}
-
-impl Tokens {
-    /// The usage in disjoint buckets.
-    fn usage(&self) -> Usage {
-        let usage =
-            usage_of(self.input, [self.cached, 0], self.output.saturating_add(self.thoughts));
-        Usage { input: usage.input.saturating_add(self.tool), ..usage }
-    }
+fn usage(message: &mut Fields) -> Result<Option<Usage>, Problem> {
+    let Some(tokens) = message.take("/tokens")? else { return Ok(None) };
+    let mut tokens = Fields(tokens);
+    let counts = tokens.counts(["/input", "/cached", "/thoughts", "/output"]);
+    let [input, cached, thoughts, output] = counts.map_err(|one| below("/tokens", one))?;
+    let tool = tokens.take("/tool")?.unwrap_or(0);
+    let usage = usage_of(input, [cached, 0], output.saturating_add(thoughts));
+    Ok(Some(Usage { input: usage.input.saturating_add(tool), ..usage }))
 }
 
 /// Parts may be written as a text, as one part, or as a list of either.
-fn parts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Part>, D::Error> {
-    some_parts(deserializer).map(Option::unwrap_or_default)
-}
-
-fn some_parts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<Part>>, D::Error> {
-    let part = |value: Json| match value {
-        Json::String(text) => Ok(Part { text: Some(text), ..Part::default() }),
-        other => match Part::deserialize(&other) {
-            Ok(part) if part.is_known() => Ok(part),
-            Ok(part) => Ok(Part { other, ..part }),
-            Err(error) => {
-                Err(serde::de::Error::custom(format_args!("a part of `content`: {error}")))
-            }
-        },
-    };
-    match Json::deserialize(deserializer)? {
-        Json::Null => Ok(None),
-        Json::Array(items) => items.into_iter().map(part).collect::<Result<_, _>>().map(Some),
-        one => Ok(Some(vec![part(one)?])),
+fn list(parts: Option<Json>) -> Vec<Json> {
+    match parts {
+        None | Some(Json::Null) => Vec::new(),
+        Some(Json::Array(parts)) => parts,
+        Some(one) => vec![one],
     }
 }

@@ -8,8 +8,7 @@ mod store;
 
 use std::collections::BTreeMap;
 
-use serde::Deserializer;
-
+use super::content::{below, each};
 use super::prelude::*;
 
 /// The text that OpenCode sends for a call that did not finish.
@@ -28,7 +27,6 @@ pub(super) const FORMAT: Format = Format {
     },
     sniff,
     read: Read::Each(read),
-    beside: None,
 };
 
 fn sniff(head: &Head) -> bool {
@@ -53,14 +51,21 @@ fn read(
     if source.is_database()? {
         return store::read(source, options, take);
     }
-    let export: Export = source.document()?;
-    let items = export.messages.into_iter().map(|one| Item::Message(Box::new(one))).collect();
-    let draft = source.whole(Reader::read(source.stem(), export.info, items))?;
+    let export = source.document()?;
+    let draft = source.whole(exported(source.stem(), Fields(export)))?;
     take(source, draft)
 }
 
-fn lacks(kind: &str, field: &str) -> Problem {
-    Problem::lacks("parts", kind, field)
+fn exported(id: &str, mut export: Fields) -> Result<Draft, Problem> {
+    let own = export.need("/info")?;
+    let mut items = Vec::new();
+    each(export.need("/messages")?, "/messages", |_, mut message| {
+        let parts: Vec<Json> = message.take("/parts")?.unwrap_or_default();
+        let info = Info::read(message.need("/info")?);
+        items.push(Item::Message(info.map_err(|problem| below("/info", problem))?, parts));
+        Ok(())
+    })?;
+    Reader::read(id, Fields(own), items)
 }
 
 #[derive(Default)]
@@ -80,33 +85,34 @@ struct Reader {
     pruned: BTreeMap<Timestamp, Vec<String>>,
     /// The start time of each message.
     begun: Vec<Option<Timestamp>>,
-    /// The last reported prompt that is not empty, in tokens.
-    last_prompt: Option<u64>,
 }
 
 impl Reader {
-    fn read(id: &str, own: WireSession, items: Vec<Item>) -> Result<Draft, Problem> {
+    fn read(id: &str, own: Fields, items: Vec<Item>) -> Result<Draft, Problem> {
         let mut reader = Reader { draft: Draft::named(id), ..Reader::default() };
-        reader.session(own);
+        reader.session(own)?;
         let last = items.len().saturating_sub(1);
         for (at, item) in items.into_iter().enumerate() {
-            let id = item.id().to_owned();
+            let (id, is_last) = (item.id().to_owned(), at == last);
             let read = match item {
-                Item::Message(message) => reader.message(*message, at == last),
-                Item::Entry(entry) => reader.entry(entry, at == last),
+                Item::Message(info, parts) => reader.message(info, parts, is_last),
+                Item::Entry(entry) => reader.entry(entry, is_last),
             };
-            read.map_err(|problem| problem.within(format_args!("{id}.")))?;
+            read.map_err(|problem| below(&id, problem))?;
         }
         reader.prune();
         Ok(reader.draft)
     }
 
-    fn session(&mut self, session: WireSession) {
-        let WireSession { id, slug, project_id, parent_id, directory, version } = session;
-        let own = [Some(id), slug, project_id, parent_id, version];
-        self.draft.metadata.extend(own.into_iter().flatten().filter(|value| !value.is_empty()));
-        self.draft.session.project = directory.as_deref().and_then(project_of);
-        self.folder(directory);
+    fn session(&mut self, mut session: Fields) -> Result<(), Problem> {
+        let folder: Option<String> = session.take("/directory")?;
+        for key in ["/id", "/slug", "/projectID", "/parentID", "/version"] {
+            let own = session.take(key)?.filter(|value: &String| !value.is_empty());
+            self.draft.metadata.extend(own);
+        }
+        self.draft.session.project = folder.as_deref().and_then(project_of);
+        self.folder(folder);
+        Ok(())
     }
 
     fn folder(&mut self, folder: Option<String>) {
@@ -115,56 +121,62 @@ impl Reader {
         folder.into_iter().for_each(|folder| self.draft.worked_in(folder));
     }
 
-    fn message(&mut self, message: WireMessage, is_last: bool) -> Result<(), Problem> {
-        let WireMessage { mut info, parts } = message;
+    fn message(&mut self, mut info: Info, parts: Vec<Json>, is_last: bool) -> Result<(), Problem> {
         let index = self.draft.next_index();
         self.index_of.entry(info.id.clone()).or_insert(index);
         info.id = self.ids.free(info.id);
         match info.role.as_str() {
-            "user" => self.user(&info, parts)?,
+            "user" => self.user(&info, parts),
             "assistant" if info.is_summary() && self.is_finished(&info) => {
-                self.summary(&info, parts)?;
+                self.summary(&info, parts)
             }
-            "assistant" => self.assistant(info, parts, is_last)?,
-            _ => return Err(Problem::UnknownRole { role: info.role }),
+            "assistant" => self.assistant(info, parts, is_last),
+            _ => Err(Problem::UnknownRole { role: info.role }),
         }
-        Ok(())
     }
 
     fn push(&mut self, message: Message, begun: Option<Timestamp>) {
         self.begun.push(begun);
-        let prompt = message.usage.map(|usage| usage.prompt()).filter(|&prompt| prompt > 0);
-        self.last_prompt = prompt.or(self.last_prompt);
         self.draft.push(message, None);
     }
 
     /// The user's message. A question for a summary waits for its answer.
-    fn user(&mut self, info: &Info, parts: Vec<Part>) -> Result<(), Problem> {
-        let mut blocks = Vec::new();
-        if let Some(part) = parts.iter().find(|part| part.kind == "compaction") {
+    fn user(&mut self, info: &Info, parts: Vec<Json>) -> Result<(), Problem> {
+        let mut turn = Turn::new(Role::User);
+        let is_question = |part: &&Json| part.get("type").is_some_and(|kind| kind == "compaction");
+        if let Some(part) = parts.iter().find(is_question) {
             self.request_summary(info, part);
             self.draft.leave_out("part beside a question for a summary", parts.len() as u64 - 1);
             return Ok(());
         }
         for part in parts {
-            match part.kind.as_str() {
-                "text" if part.ignored => self.draft.leave_out("text that was not sent", 1),
-                "text" => {
-                    let text = part.text.ok_or_else(|| lacks("text", "text"))?;
-                    blocks.extend((!text.is_empty()).then_some(Block::Text { text }));
+            let mut part = Fields(part);
+            let kind: String = part.need("/type")?;
+            match kind.as_str() {
+                "text" if part.take("/ignored")? == Some(true) => {
+                    self.draft.leave_out("text that was not sent", 1);
                 }
-                "file" => self.file(part.mime.unwrap_or_default(), &mut blocks),
-                "subtask" => blocks.push(Block::Text { text: SUBTASK.to_owned() }),
+                "text" => turn.text(part.need::<String>("/text")?),
+                "file" => {
+                    let mime: Option<String> = part.take("/mime")?;
+                    self.file(mime.unwrap_or_default(), &mut turn.blocks);
+                }
+                "subtask" => turn.text(SUBTASK),
                 other => self.draft.leave_out(format!("{other} part"), 1),
             }
         }
-        if blocks.is_empty() {
+        self.said(info, turn);
+        Ok(())
+    }
+
+    /// Adds what was said in the user's name, or as system text.
+    fn said(&mut self, info: &Info, turn: Turn) {
+        if turn.blocks.is_empty() {
             self.draft.leave_out("empty message", 1);
         } else {
-            let created = info.time.created;
-            self.push(Message::new(info.id.clone(), Role::User, created, blocks), created);
+            let message = Message::new(info.id.clone(), turn.role, info.created, turn.blocks);
+            self.push(message, info.created);
         }
-        Ok(())
     }
 
     /// Texts and folders become text parts of their own.
@@ -179,31 +191,31 @@ impl Reader {
     }
 
     /// A response of one or more steps, each a request of its own.
-    fn assistant(&mut self, info: Info, parts: Vec<Part>, is_last: bool) -> Result<(), Problem> {
-        let is_output = |part: &Part| part.kind != "step-start" && part.kind != "reasoning";
-        if let Some(error) = &info.error {
-            // A failed response is not sent again, unless it was interrupted.
-            let is_aborted = error.get("name").is_some_and(|name| name == "MessageAbortedError");
-            if !(is_aborted && parts.iter().any(is_output)) {
-                self.draft.leave_out("response that failed", 1);
-                return Ok(());
-            }
+    fn assistant(&mut self, info: Info, parts: Vec<Json>, is_last: bool) -> Result<(), Problem> {
+        let is_output = |part: &Json| {
+            let kind = part.get("type").and_then(Json::as_str);
+            !matches!(kind, Some("step-start" | "reasoning"))
+        };
+        // A failed response is not sent again, unless it was interrupted.
+        let is_aborted = info.own.text("/error/name") == Some("MessageAbortedError");
+        if info.has_failed() && !(is_aborted && parts.iter().any(is_output)) {
+            self.draft.leave_out("response that failed", 1);
+            return Ok(());
         }
-        self.unanswered(info.parent_id.as_deref());
+        self.unanswered(info.parent.as_deref());
         self.wrote(&info);
-        for key in ["cwd", "root"] {
-            let folder = info.path.get(key).and_then(Json::as_str);
-            self.folder(folder.map(str::to_owned));
+        for key in ["/path/cwd", "/path/root"] {
+            self.folder(info.own.text(key).map(str::to_owned));
         }
         self.draft.system_prompt(info.system());
-        let mut steps = steps(parts);
-        let only = steps.len() == 1;
-        for (number, step) in steps.drain(..).enumerate() {
+        let steps = steps(parts);
+        let is_only = steps.len() == 1;
+        for (number, step) in steps.into_iter().enumerate() {
             let id = match number {
                 0 => info.id.clone(),
                 _ => format!("{}#{}", info.id, number + 1),
             };
-            let whole = info.tokens.as_ref().filter(|_| only && info.error.is_none());
+            let whole = info.own.0.get("tokens").filter(|_| is_only && !info.has_failed());
             self.step(id, &info, step, whole, is_last)?;
         }
         Ok(())
@@ -220,94 +232,97 @@ impl Reader {
         &mut self,
         id: String,
         info: &Info,
-        parts: Vec<Part>,
-        whole: Option<&Tokens>,
+        parts: Vec<Json>,
+        whole: Option<&Json>,
         is_last: bool,
     ) -> Result<(), Problem> {
-        let (mut blocks, mut results) = (Vec::new(), Vec::new());
-        let mut tokens = None;
+        let (mut turn, mut results) = (Turn::new(Role::Assistant), Vec::new());
+        let mut tokens: Option<Json> = None;
         for part in parts {
-            match part.kind.as_str() {
-                "text" => {
-                    let text = part.text.ok_or_else(|| lacks("text", "text"))?;
-                    blocks.extend((!text.is_empty()).then_some(Block::Text { text }));
-                }
+            let mut part = Fields(part);
+            let kind: String = part.need("/type")?;
+            match kind.as_str() {
+                "text" => turn.text(part.need::<String>("/text")?),
                 "reasoning" => {
-                    blocks.push(Block::Reasoning { text: part.text.unwrap_or_default() });
+                    let text = part.take("/text")?.unwrap_or_default();
+                    turn.blocks.push(Block::Reasoning { text });
                 }
                 "tool" => {
                     let (call, result) = self.tool(part, is_last)?;
-                    blocks.push(call);
+                    turn.blocks.push(call);
                     results.extend(result);
                 }
                 "step-start" => {}
-                "step-finish" => tokens = part.tokens,
+                "step-finish" => tokens = part.take("/tokens")?,
                 other => self.draft.leave_out(format!("{other} part"), 1),
             }
         }
-        let finished = tokens.is_some() || info.time.completed.is_some();
-        let usage = self.usage(tokens.as_ref().or(whole), finished);
-        let created = info.time.created;
-        if blocks.is_empty() && usage.is_none() {
+        let output_final = tokens.is_some() || info.completed.is_some();
+        let usage = self.usage(tokens.as_ref().or(whole), false);
+        let usage = usage.map(|usage| Usage { output_final, ..usage });
+        if turn.blocks.is_empty() && usage.is_none() {
             self.draft.leave_out("empty message", 1);
             return Ok(());
         }
-        let at = info.time.completed.or(created);
-        let message = Message { usage, ..Message::new(id, Role::Assistant, at, blocks) };
-        self.push(message, created);
-        for result in results {
-            self.push(result, created);
-        }
+        let message = Message::new(id, Role::Assistant, info.ended(), turn.blocks);
+        self.push(Message { usage, ..message }, info.created);
+        results.into_iter().for_each(|result| self.push(result, info.created));
         Ok(())
     }
 
     /// A call, with its result where there is one.
-    fn tool(&mut self, part: Part, is_last: bool) -> Result<(Block, Option<Message>), Problem> {
-        let name = part.tool.ok_or_else(|| lacks("tool", "tool"))?;
-        let state = part.state.ok_or_else(|| lacks("tool", "state"))?;
-        let call = part.call_id.ok_or_else(|| lacks("tool", "callID"))?;
+    fn tool(
+        &mut self,
+        mut part: Fields,
+        is_last: bool,
+    ) -> Result<(Block, Option<Message>), Problem> {
+        let (name, call): (String, String) = (part.need("/tool")?, part.need("/callID")?);
+        let own: Option<String> = part.take("/id")?;
+        let mut state = Fields(part.need("/state")?);
         self.called += 1;
-        let own = part.id.unwrap_or_else(|| format!("result-{}", self.called));
-        let own = self.ids.free(own);
+        let own = self.ids.free(own.unwrap_or_else(|| format!("result-{}", self.called)));
         // Some providers number the calls of each response from the beginning.
         let is_known = self.calls.newest(&call).is_some();
         let call = self.calls.free(if is_known { own.clone() } else { call });
-        let arguments = state.input.clone().unwrap_or_else(|| serde_json::json!({}));
+        let arguments = state.take("/input")?.unwrap_or_else(|| serde_json::json!({}));
         let block = Block::ToolCall { id: call.clone(), name, arguments };
-        if let Some(at) = state.time.compacted {
+        if let Some(at) = time(&mut state, "/time/compacted")? {
             self.pruned.entry(at).or_default().push(call.clone());
         }
-        let at = state.time.end;
-        let result = self.result(state, is_last)?;
-        let message = |(text, failed)| result_message(own, call, text, failed, at);
-        Ok((block, result.map(message)))
+        let at = time(&mut state, "/time/end")?;
+        let result = self
+            .result(state, is_last)?
+            .map(|(result, is_error)| self.draft.result_message(own, call, result, is_error, at));
+        Ok((block, result))
     }
 
     /// The result, and whether the tool failed. A call that is still running
     /// has no result.
     fn result(
         &mut self,
-        state: State,
+        mut state: Fields,
         is_last: bool,
     ) -> Result<Option<(ResultText, bool)>, Problem> {
-        let text = |text: String, images: u32| ResultText { text, images };
-        Ok(match state.status.as_str() {
+        let status: String = state.need("/status")?;
+        Ok(match status.as_str() {
             "completed" => {
-                let output = state.output.ok_or_else(|| lacks("tool", "output"))?;
-                let pictures = state.attachments.iter().filter(|a| a.mime.starts_with("image/"));
-                let pictures = pictures.count();
-                let others = state.attachments.len() - pictures;
+                let output: String = state.need("/output")?;
+                let files: Vec<Json> = state.take("/attachments")?.unwrap_or_default();
+                let mimes = files.iter().filter_map(|file| file.get("mime")?.as_str());
+                let pictures = mimes.filter(|mime| mime.starts_with("image/")).count();
+                let others = files.len() - pictures;
                 self.draft.leave_out("file part without text", others as u64);
-                Some((text(output, pictures as u32), false))
+                Some((ResultText::new(output, pictures as u32), false))
             }
             "error" => {
-                let cut = state.metadata.get("interrupted") == Some(&Json::Bool(true));
-                let partial = state.metadata.get("output").and_then(Json::as_str);
-                let text_or_error = partial.filter(|_| cut).map(str::to_owned).or(state.error);
-                Some((text(text_or_error.ok_or_else(|| lacks("tool", "error"))?, 0), true))
+                let is_cut = state.take("/metadata/interrupted")? == Some(Json::Bool(true));
+                let partial = state.text("/metadata/output").filter(|_| is_cut);
+                let text = partial.map(str::to_owned).or(state.take("/error")?);
+                let missing = || Problem::lacks("parts", "tool", "error");
+                Some((ResultText::new(text.ok_or_else(missing)?, 0), true))
             }
             "pending" | "running" if is_last => None,
-            "pending" | "running" => Some((text(INTERRUPTED.to_owned(), 0), true)),
+            "pending" | "running" => Some((ResultText::new(INTERRUPTED, 0), true)),
             other => {
                 let message = format!("unknown status `{other}` of a tool call");
                 return Err(Problem::shape("parts", message));
@@ -315,22 +330,22 @@ impl Reader {
         })
     }
 
-    fn usage(&mut self, tokens: Option<&Tokens>, finished: bool) -> Option<Usage> {
-        let counts = tokens?.counts();
+    fn usage(&mut self, tokens: Option<&Json>, is_apart: bool) -> Option<Usage> {
+        let counts = counts(tokens.filter(|tokens| !tokens.is_null())?, is_apart);
         self.draft.leave_out("token counts that are none", u64::from(counts.is_none()));
         let [input, cache_read, cache_write_5m, output] = counts?;
         let usage = disjoint(input, cache_read, cache_write_5m, output);
-        let usage = Usage { output_final: finished, ..usage };
         (usage.prompt() > 0 || output > 0).then_some(usage)
     }
 }
 
 /// The parts of each step. Parts before the first step belong to it.
-fn steps(parts: Vec<Part>) -> Vec<Vec<Part>> {
-    let mut steps: Vec<Vec<Part>> = vec![Vec::new()];
+fn steps(parts: Vec<Json>) -> Vec<Vec<Json>> {
+    let mut steps: Vec<Vec<Json>> = vec![Vec::new()];
     let mut begun = false;
     for part in parts {
-        if part.kind == "step-start" && std::mem::replace(&mut begun, true) {
+        let starts = part.get("type").is_some_and(|kind| kind == "step-start");
+        if starts && std::mem::replace(&mut begun, true) {
             // There may be very many of one part each, and room was made for four.
             steps.last_mut().expect("there is always one").shrink_to_fit();
             steps.push(Vec::new());
@@ -361,17 +376,16 @@ struct SummaryRequest {
 
 impl Reader {
     /// Records a question. One that has no answer yet is kept as it was sent.
-    fn request_summary(&mut self, info: &Info, part: &Part) {
-        let trigger = match part.auto {
+    fn request_summary(&mut self, info: &Info, part: &Json) {
+        // Whether the agent's own threshold triggered it, and the first message that it kept.
+        let trigger = match part.get("auto").and_then(Json::as_bool) {
             Some(true) => RecordedTrigger::Auto,
             Some(false) => RecordedTrigger::Manual,
             None => RecordedTrigger::Unknown,
         };
-        let (id, at) = (info.id.clone(), info.time.created);
-        self.summary_requests.insert(
-            id.clone(),
-            SummaryRequest { id, at, trigger, tail: part.tail_start_id.clone() },
-        );
+        let tail = part.get("tail_start_id").and_then(Json::as_str).map(str::to_owned);
+        let request = SummaryRequest { id: info.id.clone(), at: info.created, trigger, tail };
+        self.summary_requests.insert(info.id.clone(), request);
     }
 
     /// Handles a question that was not answered by a summary, which was sent as
@@ -385,31 +399,31 @@ impl Reader {
 
     /// Whether a summary is complete; a live session may be cut off.
     fn is_finished(&self, info: &Info) -> bool {
-        let request = info
-            .parent_id
-            .as_ref()
-            .is_some_and(|parent| self.summary_requests.contains_key(parent));
+        let mut asked = info.parent.iter();
+        let is_asked = asked.any(|parent| self.summary_requests.contains_key(parent));
         // Until 2025 there was no question, and no finish reason.
-        !request || info.finish.is_some()
+        !is_asked || info.own.0.get("finish").is_some_and(|finish| !finish.is_null())
     }
 
     /// A compaction: its summary and its call.
-    fn summary(&mut self, info: &Info, parts: Vec<Part>) -> Result<(), Problem> {
-        let request =
-            info.parent_id.as_ref().and_then(|parent| self.summary_requests.remove(parent));
-        let mut texts = Vec::new();
-        let mut tokens = None;
+    fn summary(&mut self, info: &Info, parts: Vec<Json>) -> Result<(), Problem> {
+        let request = info.parent.as_ref().and_then(|parent| self.summary_requests.remove(parent));
+        let mut texts: Vec<String> = Vec::new();
+        let mut tokens: Option<Json> = None;
         for part in parts {
-            match part.kind.as_str() {
-                "text" => texts.extend(part.text.filter(|text| !text.is_empty())),
-                "step-finish" => tokens = part.tokens,
+            let mut part = Fields(part);
+            let kind: String = part.need("/type")?;
+            match kind.as_str() {
+                "text" => texts.extend(part.take("/text")?),
+                "step-finish" => tokens = part.take("/tokens")?,
                 "step-start" => {}
                 other => self.draft.leave_out(format!("{other} part of a summary"), 1),
             }
         }
+        texts.retain(|text| !text.is_empty());
         let text = texts.join("\n");
-        let usage = self.usage(tokens.as_ref().or(info.tokens.as_ref()), true);
-        let taken = info.time.created.zip(info.time.completed);
+        let usage = self.usage(tokens.as_ref().or(info.own.0.get("tokens")), false);
+        let taken = info.created.zip(info.completed);
         let latency = taken.map(|(from, to)| to.duration_since(from).as_secs_f64() * 1e3);
         let call = usage.map(|usage| RecordedCall {
             model: info.model.clone(),
@@ -421,7 +435,7 @@ impl Reader {
         let kept_from = tail.and_then(|id| self.index_of.get(id)).copied().unwrap_or(after);
         let question = request.as_ref().map(|_| (Role::User, QUESTION.to_owned()));
         let pieces = question.into_iter().chain([(Role::Assistant, text.clone())]);
-        let before = self.last_prompt;
+        let before = self.draft.last_prompt;
         self.draft.compact(RecordedCompaction {
             after,
             kept_from,
@@ -430,7 +444,7 @@ impl Reader {
             trigger: request.as_ref().map_or(RecordedTrigger::Unknown, |request| request.trigger),
             tokens_before: before,
             call,
-            at: info.time.completed.or(info.time.created),
+            at: info.ended(),
             ..RecordedCompaction::default()
         })
     }
@@ -509,29 +523,17 @@ fn counts_by_time(begun: &[Option<Timestamp>]) -> Vec<(Timestamp, u32)> {
 
 // The format of an OpenCode export on disk: `{info, messages: [{info,
 // parts}]}`.
-//
-// Only fields that the importer reads are named: `summary.diffs` of a user
-// message repeats whole files and was never sent to the model.
-
-/// Largest integer that JavaScript, which wrote the file, counts exactly (2⁵³).
-const EXACT: f64 = 9_007_199_254_740_992.0;
-
-#[derive(Deserialize)]
-struct Export {
-    info: WireSession,
-    messages: Vec<WireMessage>,
-}
 
 /// What a session is made of.
 enum Item {
-    Message(Box<WireMessage>),
+    Message(Info, Vec<Json>),
     Entry(Entry),
 }
 
 impl Item {
     fn id(&self) -> &str {
         match self {
-            Item::Message(message) => &message.info.id,
+            Item::Message(info, _) => &info.id,
             Item::Entry(entry) => &entry.id,
         }
     }
@@ -548,172 +550,77 @@ struct Entry {
     data: Json,
 }
 
-/// The session's own data.
-#[derive(Clone, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct WireSession {
-    id: String,
-    slug: Option<String>,
-    #[serde(rename = "projectID")]
-    project_id: Option<String>,
-    #[serde(rename = "parentID")]
-    parent_id: Option<String>,
-    directory: Option<String>,
-    version: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct WireMessage {
-    info: Info,
-    #[serde(default)]
-    parts: Vec<Part>,
-}
-
-/// The fields depend on `role`.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+/// What a message says about itself.
 struct Info {
     id: String,
     role: String,
-    #[serde(rename = "parentID")]
-    parent_id: Option<String>,
-    #[serde(rename = "modelID")]
+    parent: Option<String>,
     model: Option<String>,
-    #[serde(default)]
-    path: Json,
-    /// `true` on the answer to a compaction; a user message holds diffs here.
-    #[serde(default)]
-    summary: Json,
-    error: Option<Json>,
-    finish: Option<Json>,
-    #[serde(default)]
-    time: Times,
-    tokens: Option<Tokens>,
-    /// The system prompt, until 2025.
-    #[serde(default)]
-    system: Json,
+    created: Option<Timestamp>,
+    completed: Option<Timestamp>,
+    /// The other fields, which depend on the role.
+    own: Fields,
 }
 
 impl Info {
-    /// Whether this is a complete summary.
+    fn read(info: Json) -> Result<Info, Problem> {
+        let mut own = Fields(info);
+        Ok(Info {
+            id: own.need("/id")?,
+            role: own.need("/role")?,
+            parent: own.take("/parentID")?,
+            model: own.take("/modelID")?,
+            created: time(&mut own, "/time/created")?,
+            completed: time(&mut own, "/time/completed")?,
+            own,
+        })
+    }
+
+    fn ended(&self) -> Option<Timestamp> {
+        self.completed.or(self.created)
+    }
+
+    fn has_failed(&self) -> bool {
+        self.own.0.get("error").is_some_and(|error| !error.is_null())
+    }
+
+    /// Whether this is a complete summary: a user message holds diffs there.
     fn is_summary(&self) -> bool {
-        self.summary == Json::Bool(true) && self.error.is_none()
+        self.own.0.get("summary") == Some(&Json::Bool(true)) && !self.has_failed()
     }
 
-    /// The system prompt that the message contains.
+    /// The system prompt that the message contains, until 2025.
     fn system(&self) -> Vec<String> {
-        let texts = self.system.as_array().into_iter().flatten().filter_map(Json::as_str);
-        texts.filter(|text| !text.is_empty()).map(str::to_owned).collect()
+        let texts = self.own.0.get("system").and_then(Json::as_array).into_iter().flatten();
+        let texts = texts.filter_map(Json::as_str).filter(|text| !text.is_empty());
+        texts.map(str::to_owned).collect()
     }
 }
 
-/// Times in milliseconds since 1970.
-#[derive(Clone, Copy, Default, Deserialize)]
-struct Times {
-    #[serde(default, deserialize_with = "time")]
-    created: Option<Timestamp>,
-    #[serde(default, deserialize_with = "time")]
-    completed: Option<Timestamp>,
-    #[serde(default, deserialize_with = "time")]
-    end: Option<Timestamp>,
-    /// The time at which the output of a tool was pruned.
-    #[serde(default, deserialize_with = "time")]
-    compacted: Option<Timestamp>,
+/// Takes a time in milliseconds since 1970.
+fn time(of: &mut Fields, pointer: &str) -> Result<Option<Timestamp>, Problem> {
+    let at = of.take(pointer)?.map(Timestamp::from_millisecond).transpose();
+    at.map_err(|_| below(pointer, Problem::shape(".", "no time: out of range")))
 }
 
-fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Timestamp>, D::Error> {
-    let millis = Option::<i64>::deserialize(deserializer)?;
-    let at = millis.map(Timestamp::from_millisecond).transpose();
-    at.map_err(|_| serde::de::Error::custom("no time: out of range"))
-}
+/// Largest integer that JavaScript, which wrote the file, counts exactly (2⁵³).
+const EXACT: f64 = 9_007_199_254_740_992.0;
 
-/// Token counts of one step. Cached tokens are counted besides `input`.
-#[derive(Deserialize)]
-struct Tokens {
-    total: Option<f64>,
-    input: Option<f64>,
-    output: Option<f64>,
-    reasoning: Option<f64>,
-    #[serde(default)]
-    cache: Cache,
-}
-
-#[derive(Default, Deserialize)]
-struct Cache {
-    read: Option<f64>,
-    write: Option<f64>,
-}
-
-impl Tokens {
-    /// As OpenCode 2 counts: the reasoning is no part of the output.
-    fn with_reasoning_apart(mut self) -> Tokens {
-        let counts = [self.input, self.output, self.reasoning, self.cache.read, self.cache.write];
-        self.total = Some(counts.into_iter().flatten().sum());
-        self
-    }
-
-    /// The counts as `(input, read, written, output)`, reasoning included in
-    /// the output; `None` where one of them is not a valid count.
-    ///
-    /// Until 2026 `output` included the reasoning, and since then it is counted
-    /// separately: `total` shows which, and without a total it is taken as
-    /// included.
-    fn counts(&self) -> Option<[u64; 4]> {
-        let count = |value: Option<f64>| {
-            let value = value.unwrap_or(0.0);
-            (value.fract() == 0.0 && (0.0..=EXACT).contains(&value)).then_some(value as u64)
-        };
-        let [input, read, written] =
-            [count(self.input)?, count(self.cache.read)?, count(self.cache.write)?];
-        let [output, reasoning] = [count(self.output)?, count(self.reasoning)?];
-        let apart = input + read + written + output + reasoning;
-        let total = count(self.total)?;
-        let output = if total == apart { output + reasoning } else { output };
-        Some([input, read, written, output])
-    }
-}
-
-/// A part of a message; which fields there are depends on `kind`.
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Part {
-    #[serde(rename = "type")]
-    kind: String,
-    id: Option<String>,
-    text: Option<String>,
-    /// Texts that are displayed but not sent.
-    #[serde(default)]
-    ignored: bool,
-    mime: Option<String>,
-    #[serde(rename = "callID")]
-    call_id: Option<String>,
-    tool: Option<String>,
-    state: Option<State>,
-    tokens: Option<Tokens>,
-    /// For a compaction: whether the agent's own threshold triggered it.
-    auto: Option<bool>,
-    /// For a compaction: the first message that it kept.
-    #[serde(rename = "tail_start_id")]
-    tail_start_id: Option<String>,
-}
-
-/// The state of a tool call.
-#[derive(Default, Deserialize)]
-struct State {
-    status: String,
-    input: Option<Json>,
-    output: Option<String>,
-    error: Option<String>,
-    #[serde(default)]
-    metadata: Json,
-    #[serde(default)]
-    time: Times,
-    #[serde(default)]
-    attachments: Vec<Attachment>,
-}
-
-#[derive(Deserialize)]
-struct Attachment {
-    #[serde(default)]
-    mime: String,
+/// The token counts of one step, as `(input, read, written, output)`, with the reasoning in
+/// the output and what was cached beside the input; nothing where one of them is no count.
+///
+/// Until 2026 `output` included the reasoning, and since then it is counted
+/// separately (`is_apart` in OpenCode 2): `total` shows which, and without a total it is
+/// taken as included.
+fn counts(tokens: &Json, is_apart: bool) -> Option<[u64; 4]> {
+    let count = |pointer: &str| {
+        let value = tokens.pointer(pointer).filter(|value| !value.is_null());
+        let value = value.map_or(Some(0.0), Json::as_f64)?;
+        (value.fract() == 0.0 && (0.0..=EXACT).contains(&value)).then_some(value as u64)
+    };
+    let [input, read, written] = [count("/input")?, count("/cache/read")?, count("/cache/write")?];
+    let [output, reasoning] = [count("/output")?, count("/reasoning")?];
+    let sum = input + read + written + output + reasoning;
+    let is_apart = is_apart || count("/total")? == sum;
+    Some([input, read, written, if is_apart { output + reasoning } else { output }])
 }

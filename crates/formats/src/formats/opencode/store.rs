@@ -9,8 +9,9 @@ use std::collections::BTreeMap;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use serde_json::json;
 
-use super::{Attachment, Entry, Info, Item, Part, Reader, State, WireMessage, WireSession};
+use super::{Entry, Info, Item, Reader};
 use crate::database::{
     Database, Listed, Row, Rows, UNTRIED, Wanted, read_sessions, tell_of_unread,
 };
@@ -63,7 +64,7 @@ pub(super) fn is_store(head: &Head) -> bool {
 
 /// A session as the store lists it.
 struct Facts {
-    own: WireSession,
+    own: Json,
     /// When it was made from another one, whose entries it begins with a copy of.
     forked: Option<i64>,
 }
@@ -101,14 +102,11 @@ fn sessions(database: &Database) -> Result<Vec<Listed<Facts>>, Problem> {
                 return Ok(());
             }
             let (parent, at) = (row.text("parent_id")?, row.integer("time_created"));
-            let own = WireSession {
-                id: id.clone(),
-                slug: row.text("slug")?,
-                project_id: row.text("project_id")?,
-                parent_id: parent.clone(),
-                directory: row.text("directory")?,
-                version: row.text("version")?,
-            };
+            let own = json!({
+                "id": id, "slug": row.text("slug")?, "projectID": row.text("project_id")?,
+                "parentID": parent, "directory": row.text("directory")?,
+                "version": row.text("version")?,
+            });
             let forked = row.text("fork_session_id")?.and(at);
             let facts = Facts { own, forked };
             found.insert((at.unwrap_or_default(), id.clone()), Listed { id, parent, facts });
@@ -117,6 +115,9 @@ fn sessions(database: &Database) -> Result<Vec<Listed<Facts>>, Problem> {
     }
     Ok(found.into_values().collect())
 }
+
+/// A message of OpenCode 1: its time, and its parts.
+type Old = (i64, Info, Vec<Json>);
 
 /// The tables that hold what the sessions say.
 struct Tables<'d> {
@@ -146,27 +147,27 @@ impl<'d> Tables<'d> {
         let new: FxHashSet<&str> = entries.iter().map(|entry| entry.id.as_str()).collect();
         let count = messages.len();
         let mut old: Vec<_> =
-            messages.into_iter().filter(|(_, old)| !new.contains(old.info.id.as_str())).collect();
+            messages.into_iter().filter(|(_, info, _)| !new.contains(info.id.as_str())).collect();
         let is_taken_over = old.len() < count;
         let left = if is_taken_over { std::mem::take(&mut old).len() } else { 0 };
         let mut old = old.into_iter().peekable();
         let mut items = Vec::with_capacity(count + entries.len());
         for entry in entries {
-            while let Some((_, message)) = old.next_if(|(at, _)| *at <= entry.at) {
-                items.push(Item::Message(Box::new(message)));
+            while let Some((_, info, parts)) = old.next_if(|(at, ..)| *at <= entry.at) {
+                items.push(Item::Message(info, parts));
             }
             items.push(Item::Entry(entry));
         }
-        items.extend(old.map(|(_, message)| Item::Message(Box::new(message))));
-        let mut draft = Reader::read(&session.id, session.facts.own.clone(), items)?;
+        items.extend(old.map(|(_, info, parts)| Item::Message(info, parts)));
+        let mut draft = Reader::read(&session.id, Fields(session.facts.own.clone()), items)?;
         draft.leave_out("part without its message", orphans);
         draft.leave_out("message that OpenCode 2 did not take over", left as u64);
         Ok(draft)
     }
 
     /// The messages of OpenCode 1 with their times, and the number of parts of none.
-    fn messages(&mut self, session: &str) -> Result<(Vec<(i64, WireMessage)>, u64), Problem> {
-        let mut of_message: FxHashMap<String, Vec<Part>> = FxHashMap::default();
+    fn messages(&mut self, session: &str) -> Result<(Vec<Old>, u64), Problem> {
+        let mut of_message: FxHashMap<String, Vec<Json>> = FxHashMap::default();
         let mut all = Vec::new();
         let read = &mut self.read;
         if let Some(parts) = &mut self.parts {
@@ -180,10 +181,11 @@ impl<'d> Tables<'d> {
         if let Some(messages) = &mut self.messages {
             messages.each(Some(session), |row| {
                 *read += 1;
-                let info: Info = with_id(row)?;
+                let info = Info::read(with_id(row)?);
+                let info = info.map_err(|problem| row.problem("data", problem))?;
                 let parts = of_message.remove(&info.id).unwrap_or_default();
                 let at = row.integer("time_created").unwrap_or_default();
-                all.push((at, WireMessage { info, parts }));
+                all.push((at, info, parts));
                 Ok(())
             })?;
         }
@@ -207,12 +209,12 @@ impl<'d> Tables<'d> {
 }
 
 /// The JSON of a row, in which its own id is a column.
-fn with_id<T: serde::de::DeserializeOwned>(row: &Row<'_>) -> Result<T, Problem> {
+fn with_id(row: &Row<'_>) -> Result<Json, Problem> {
     let mut data: Json = row.json("data")?;
     if let Json::Object(fields) = &mut data {
         fields.insert("id".to_owned(), Json::String(row.needed("id")?));
     }
-    from_json(data).map_err(|problem| row.problem("data", problem))
+    Ok(data)
 }
 
 // Entries of OpenCode 2, as they are sent (anomalyco/opencode,
@@ -235,15 +237,19 @@ impl Reader {
         let (before, compacted) = (self.draft.next_index(), self.draft.session.compactions.len());
         self.index_of.entry(id.clone()).or_insert(before);
         let content = data.get_mut("content").map(Json::take).unwrap_or_default();
-        let mut info: Info = from_json(json_of(&data, &id, &kind))?;
+        let mut info = Info::read(json_of(&data, &id, &kind))?;
         info.id = self.ids.free(id);
         match kind.as_str() {
-            "assistant" => self.answer(info, content, is_last)?,
+            "assistant" => self.answer(info, Fields(content), is_last)?,
             "compaction" => self.checkpoint(info, &data)?,
             // They say what was set, or that a turn ended; nothing of them is sent.
             "agent-switched" | "model-switched" | "idle" => {}
             other => match self.blocks(other, &data) {
-                Some(blocks) => self.say(info, blocks),
+                Some(mut blocks) => {
+                    blocks.retain(|one| !matches!(one, Block::Text { text } if text.is_empty()));
+                    let role = if other == "system" { Role::System } else { Role::User };
+                    self.said(&info, Turn { blocks, ..Turn::new(role) });
+                }
                 None => self.draft.leave_out(format!("{other} entry"), 1),
             },
         }
@@ -255,16 +261,6 @@ impl Reader {
             session.compactions[compacted..].iter_mut().for_each(|made| made.copied = true);
         }
         Ok(())
-    }
-
-    fn say(&mut self, info: Info, mut blocks: Vec<Block>) {
-        blocks.retain(|block| !matches!(block, Block::Text { text } if text.is_empty()));
-        if blocks.is_empty() {
-            return self.draft.leave_out("empty message", 1);
-        }
-        let role = if info.role == "system" { Role::System } else { Role::User };
-        let created = info.time.created;
-        self.push(Message::new(info.id, role, created, blocks), created);
     }
 
     /// What is sent of an entry in the user's name, or as system text.
@@ -324,70 +320,66 @@ impl Reader {
     }
 
     /// A response, which is one request.
-    fn answer(&mut self, mut info: Info, content: Json, is_last: bool) -> Result<(), Problem> {
-        let items: Vec<Json> = from_json(content)?;
-        let mut parts =
-            items.into_iter().map(|item| self.part(item)).collect::<Result<Vec<_>, _>>()?;
-        if let Some(tokens) = info.tokens.take() {
-            let tokens = Some(tokens.with_reasoning_apart());
-            parts.push(Part { kind: "step-finish".to_owned(), tokens, ..Part::default() });
-        }
+    fn answer(&mut self, info: Info, mut content: Fields, is_last: bool) -> Result<(), Problem> {
+        let items: Vec<Json> = content.need("")?;
+        let parts = items.into_iter().map(|item| self.part(Fields(item)));
+        let parts = parts.collect::<Result<Vec<_>, _>>()?;
         self.wrote(&info);
+        // OpenCode 2 counts the reasoning beside the output.
+        let tokens = info.own.0.get("tokens").filter(|tokens| !tokens.is_null());
+        let whole = tokens.map(|tokens| {
+            let counts = super::counts(tokens, true);
+            let counts = counts.map(|[input, read, write, output]| {
+                json!({"input": input, "output": output, "cache": {"read": read, "write": write}})
+            });
+            counts.unwrap_or_else(|| json!({"input": -1}))
+        });
+        let finish = whole.map(|tokens| json!({"type": "step-finish", "tokens": tokens}));
+        let parts = parts.into_iter().chain(finish).collect();
         self.step(info.id.clone(), &info, parts, None, is_last)
     }
 
     /// A part of a response in the notation of OpenCode 1.
-    fn part(&mut self, mut item: Json) -> Result<Part, Problem> {
-        if item.get("type").and_then(Json::as_str) != Some("tool") {
-            return from_json(item);
+    fn part(&mut self, mut item: Fields) -> Result<Json, Problem> {
+        if item.text("/type") != Some("tool") {
+            return Ok(item.0);
         }
-        let mut state = item.get_mut("state").map(Json::take).unwrap_or_default();
-        let content = state.get_mut("content").map(Json::take).unwrap_or_default();
-        let (mut texts, mut attachments) = (Vec::new(), Vec::new());
-        for shown in from_json::<Option<Vec<Json>>>(content)?.into_iter().flatten() {
+        let shown: Vec<Json> = item.take("/state/content")?.unwrap_or_default();
+        let (mut texts, mut files) = (Vec::new(), Vec::new());
+        for shown in shown {
             match (text(&shown, "type").as_str(), shown.get("text").and_then(Json::as_str)) {
                 ("text", Some(text)) => texts.push(text.to_owned()),
-                ("file", _) => attachments.push(Attachment { mime: text(&shown, "mime") }),
+                ("file", _) => files.push(json!({"mime": text(&shown, "mime")})),
                 (kind, _) => self.draft.leave_out(format!("{kind} part in a tool result"), 1),
             }
         }
-        let error = state.pointer("/error/message").and_then(Json::as_str).map(str::to_owned);
-        let status = match text(&state, "status").as_str() {
-            "streaming" => "pending".to_owned(),
-            "error" => {
-                texts.insert(0, error.unwrap_or_default());
-                self.draft.leave_out("file part without text", attachments.len() as u64);
-                "error".to_owned()
+        let status = match item.text("/state/status") {
+            Some("streaming") => "pending",
+            Some("error") => {
+                let error = item.text("/state/error/message").unwrap_or_default();
+                texts.insert(0, error.to_owned());
+                self.draft.leave_out("file part without text", files.len() as u64);
+                "error"
             }
-            status => status.to_owned(),
+            status => status.unwrap_or_default(),
         };
-        let input = state.get_mut("input").map(Json::take).unwrap_or_default();
+        let status = status.to_owned();
+        let input = arguments(item.take("/state/input")?.unwrap_or_default(), &mut self.draft);
         let output = texts.join("\n");
-        let state = State {
-            status,
-            input: Some(arguments(input, &mut self.draft)),
-            error: Some(output.clone()),
-            output: Some(output),
-            attachments,
-            time: from_json::<Option<_>>(item.get("time").cloned().unwrap_or_default())?
-                .unwrap_or_default(),
-            ..State::default()
-        };
-        let named = |key: &str| item.get(key).and_then(Json::as_str).map(str::to_owned);
-        let (call_id, tool) = (named("id"), named("name"));
-        Ok(Part { kind: "tool".to_owned(), call_id, tool, state: Some(state), ..Part::default() })
+        let state = json!({
+            "status": status, "input": input, "error": output, "output": output,
+            "attachments": files, "time": item.take::<Json>("/time")?,
+        });
+        let (call, tool) = (item.take::<Json>("/id")?, item.take::<Json>("/name")?);
+        Ok(json!({"type": "tool", "callID": call, "tool": tool, "state": state}))
     }
 
     fn checkpoint(&mut self, mut info: Info, data: &Json) -> Result<(), Problem> {
-        let tokens = info.tokens.take().map(|tokens| tokens.with_reasoning_apart());
-        let usage = self.usage(tokens.as_ref(), true);
+        let usage = self.usage(info.own.0.get("tokens"), true);
         if !matches!(text(data, "status").as_str(), "completed" | "") {
             self.draft.leave_out("compaction that did not end", 1);
-            let billed = usage.map(|usage| SidechainRequest {
-                at: info.time.created,
-                model: info.model,
-                usage,
-            });
+            let billed =
+                usage.map(|usage| SidechainRequest { at: info.created, model: info.model, usage });
             self.draft.session.sidechains.extend(billed);
             return Ok(());
         }
@@ -406,18 +398,14 @@ impl Reader {
                 .collect(),
             summary: (!is_hidden).then_some(summary),
             unreadable: is_hidden.then(|| "the vendor encrypted its summary".to_owned()),
-            trigger: match text(data, "reason").as_str() {
-                "auto" => RecordedTrigger::Auto,
-                "manual" => RecordedTrigger::Manual,
-                _ => RecordedTrigger::Unknown,
-            },
-            tokens_before: self.last_prompt,
+            trigger: trigger_of(Some(&text(data, "reason"))),
+            tokens_before: self.draft.last_prompt,
             call: usage.map(|usage| RecordedCall {
                 model: info.model.take(),
                 usage,
                 latency_ms: None,
             }),
-            at: info.time.completed.or(info.time.created),
+            at: info.ended(),
             ..RecordedCompaction::default()
         })
     }

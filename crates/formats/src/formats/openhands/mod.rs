@@ -11,14 +11,11 @@ mod v1;
 use std::collections::{BTreeMap, VecDeque};
 
 use jiff::civil::DateTime;
-use jiff::tz::TimeZone;
-use serde::Deserializer;
 
-use super::content::ChatUsage;
-use super::exchange::Part;
+use super::content::{Part, chat_usage, each};
 use super::otel::message_of;
 use super::prelude::*;
-use crate::source::KEPT;
+use crate::source::{HEAD, KEPT};
 
 /// The format of OpenHands' events.
 pub(super) const FORMAT: Format = Format {
@@ -30,7 +27,6 @@ pub(super) const FORMAT: Format = Format {
     },
     sniff,
     read: Read::All(read),
-    beside: None,
 };
 
 fn sniff(head: &Head) -> bool {
@@ -46,36 +42,31 @@ fn sniff(head: &Head) -> bool {
 }
 
 fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
-    let mut read = Vec::new();
-    let head = source.read_head()?;
+    let (head, _) = source.read_head(HEAD)?;
     if v1::is_it(&head) {
         return newer(source, &head);
     }
     let stem = source.stem().to_owned();
-    if head.first_char() == Some('[') {
-        let history = source.document()?;
-        let run = Run { instance_id: None, history, metrics: Json::Null };
-        read.push(source.whole(Reader::new(stem).run(run, None))?);
-    } else if head.spread {
-        let run: Run = source.document()?;
-        let id = run.instance_id.clone().unwrap_or(stem);
-        read.push(source.whole(Reader::new(id).run(run, None))?);
-    } else {
-        source.keeps_of_each(2 * size_of::<Draft>() as u64 + KEPT);
-        let mut number = 0;
-        while let Some((line, run)) = source.next_record(parse::<Run>)? {
-            number += 1;
-            let id = run.instance_id.clone().unwrap_or_else(|| format!("{stem}-{number}"));
-            match Reader::new(id).run(run, Some(line)) {
-                Ok(draft) => read.push(draft),
-                Err(problem) => source.set_aside(line, problem)?,
-            }
+    if head.first_char() == Some('[') || head.spread {
+        let run = match source.document()? {
+            history @ Json::Array(_) => serde_json::json!({ "history": history }),
+            run => run,
+        };
+        return Ok(vec![source.whole(run_of(run, &stem, None))?]);
+    }
+    source.keeps_of_each(2 * size_of::<Draft>() as u64 + KEPT);
+    let (mut read, mut number) = (Vec::new(), 0);
+    while let Some((line, run)) = source.next_record(parse::<Json>)? {
+        number += 1;
+        match run_of(run, &format!("{stem}-{number}"), Some(line)) {
+            Ok(draft) => read.push(draft),
+            Err(problem) => source.set_aside(line, problem)?,
         }
-        if let ([only], 1) = (&mut read[..], number)
-            && only.session.id == format!("{stem}-1")
-        {
-            only.session.id = stem;
-        }
+    }
+    if let ([only], 1) = (&mut read[..], number)
+        && only.session.id == format!("{stem}-1")
+    {
+        only.session.id = stem;
     }
     Ok(read)
 }
@@ -84,15 +75,31 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
 fn newer(source: &mut Source<'_>, head: &Head) -> Result<Vec<Draft>, DatasetError> {
     let mut events = Vec::new();
     if head.first_char() == Some('[') {
-        let all: Vec<v1::Event> = source.document()?;
+        let all: Vec<Json> = source.document()?;
         events.extend(all.into_iter().map(|event| (None, event)));
     } else {
-        source.keeps_of_each(2 * size_of::<v1::Event>() as u64);
-        while let Some((line, event)) = source.next_record(parse::<v1::Event>)? {
+        while let Some((line, event)) = source.next_record(parse::<Json>)? {
             events.push((Some(line), event));
         }
     }
     Ok(vec![source.whole(v1::read(source.stem(), events))?])
+}
+
+/// A run: one line of an evaluation's output. Without an id it is named as given.
+fn run_of(run: Json, name: &str, line: Option<u64>) -> Result<Draft, Problem> {
+    let mut run = Fields(run);
+    let instance: Option<String> = run.take("/instance_id")?;
+    let draft = Draft::named(instance.as_deref().unwrap_or(name));
+    let mut reader = Reader { draft, line, ..Reader::default() };
+    reader.draft.metadata.extend(instance);
+    for used in run.take::<Vec<Json>>("/metrics/token_usages")?.unwrap_or_default() {
+        let id = used.get("response_id").and_then(Json::as_str).filter(|id| !id.is_empty());
+        if let Some(id) = id.map(str::to_owned) {
+            reader.usage.entry(id).or_default().push_back(usage(used)?);
+        }
+    }
+    each(run.need("/history")?, "/history", |_, event| reader.event(event))?;
+    Ok(reader.draft)
 }
 
 #[derive(Default)]
@@ -107,209 +114,242 @@ struct Reader {
     actions: FxHashMap<i64, String>,
     /// Tokens of all responses so far.
     accumulated: Usage,
-    /// The prompt that was reported last.
-    prompt: Option<u64>,
     view: View,
     line: Option<u64>,
 }
 
 impl Reader {
-    fn new(id: String) -> Reader {
-        Reader { draft: Draft::named(id), ..Reader::default() }
-    }
-
-    fn run(mut self, run: Run, line: Option<u64>) -> Result<Draft, Problem> {
-        self.line = line;
-        self.draft.metadata.extend(run.instance_id);
-        let used = Fields(run.metrics).take("/token_usages")?;
-        self.usage = by_response(used.unwrap_or_default());
-        for event in run.history {
-            match (event.action.as_deref(), event.observation.is_some()) {
-                (Some(_), _) => self.action(event)?,
-                (None, true) => self.observation(event),
-                (None, false) => self.draft.leave_out("unknown event", 1),
+    fn event(&mut self, mut own: Fields) -> Result<(), Problem> {
+        let (id, at) = (own.take("/id")?, time(own.take("/timestamp")?)?);
+        let action: Option<String> = own.take("/action")?;
+        let observation: Option<String> = own.take("/observation")?;
+        let event = Event { id, at, own };
+        match (action, observation) {
+            (Some(kind), _) => self.action(event, kind),
+            (None, Some(kind)) => self.observation(event, &kind),
+            (None, None) => {
+                self.draft.leave_out("unknown event", 1);
+                Ok(())
             }
         }
-        Ok(self.draft)
     }
 
-    fn action(&mut self, mut event: Event) -> Result<(), Problem> {
-        let used = self.used(&event);
-        let kind = event.action.take().unwrap_or_default();
-        match (kind.as_str(), event.source.as_str()) {
+    fn action(&mut self, mut event: Event, kind: String) -> Result<(), Problem> {
+        let used = self.used(&mut event)?;
+        let source: String = event.own.take("/source")?.unwrap_or_default();
+        let metadata: Option<Json> = event.own.take("/tool_call_metadata")?;
+        match (kind.as_str(), source.as_str()) {
             ("system", _) => self.system(event),
             ("message", "user") => self.message_event(event, Role::User, None),
-            ("message", _) if event.tool_call_metadata.is_none() => {
-                self.message_event(event, Role::Assistant, used);
+            ("message", _) if metadata.is_none() => {
+                self.message_event(event, Role::Assistant, used)
             }
-            ("condensation", _) => {
-                let prompt = self.prompt;
-                return self.view.condense(event, prompt, &mut self.draft);
+            ("condensation", _) => self.view.condense(event, &mut self.draft),
+            ("condensation_request", _) => {
+                self.view.is_requested = source == "user";
+                Ok(())
             }
-            ("condensation_request", _) => self.view.request(&event),
             ("recall" | "change_agent_state" | "null" | "start" | "pause" | "resume", _) => {
                 self.draft.leave_out(format!("{kind} action"), 1);
+                Ok(())
             }
-            (_, "user") => self.draft.leave_out("action of the user", 1),
-            _ => return self.call(event, kind, used),
+            (_, "user") => {
+                self.draft.leave_out("action of the user", 1);
+                Ok(())
+            }
+            _ => match metadata {
+                Some(metadata) => self.call(event, kind, Fields(metadata), used),
+                None => self.bare_call(event, kind, used),
+            },
+        }
+    }
+
+    /// Tokens that were added to those of the session since the last action.
+    fn used(&mut self, event: &mut Event) -> Result<Option<Usage>, Problem> {
+        let Some(all) = event.own.take("/llm_metrics/accumulated_token_usage")? else {
+            return Ok(None);
+        };
+        let all = usage(all)?;
+        let before = std::mem::replace(&mut self.accumulated, all);
+        Ok(since(all, before))
+    }
+
+    fn system(&mut self, mut event: Event) -> Result<(), Problem> {
+        let content: Option<String> = event.own.take("/args/content")?;
+        let tools: Option<Vec<Json>> = event.own.take("/args/tools")?;
+        let preamble = &mut self.draft.session.preamble;
+        if preamble.system.is_empty() {
+            preamble.system.extend(content);
+            preamble.tools = tool_definitions(tools.iter().flatten());
+        } else {
+            self.draft.leave_out("later system prompt", 1);
         }
         Ok(())
     }
 
-    /// Tokens that were added to those of the session since the last action.
-    fn used(&mut self, event: &Event) -> Option<Usage> {
-        let all = event.llm_metrics.as_ref()?.accumulated_token_usage.as_ref()?.usage();
-        let before = std::mem::replace(&mut self.accumulated, all);
-        since(all, before)
-    }
-
-    fn system(&mut self, event: Event) {
-        let preamble = &mut self.draft.session.preamble;
-        if preamble.system.is_empty() {
-            preamble.system.extend(event.args.content);
-            preamble.tools = tool_definitions(event.args.tools.iter().flatten());
-        } else {
-            self.draft.leave_out("later system prompt", 1);
-        }
-    }
-
     /// A message without a call.
-    fn message_event(&mut self, event: Event, role: Role, used: Option<Usage>) {
-        let text = event.args.content.unwrap_or_default();
-        let pictures = event.args.image_urls.map_or(0, |urls| urls.len());
+    fn message_event(
+        &mut self,
+        mut event: Event,
+        role: Role,
+        used: Option<Usage>,
+    ) -> Result<(), Problem> {
+        let text = event.own.take("/args/content")?.unwrap_or_default();
         let mut blocks = vec![Block::Text { text }];
+        let pictures = event.pictures("/args/image_urls")?;
         blocks.extend((0..pictures).map(|_| Block::Image { media_type: None }));
-        let message = self.message(event.id, role, event.timestamp, blocks);
-        self.push(event.id, Message { usage: used, ..message });
+        self.push(&event, role, blocks, used);
+        Ok(())
     }
 
-    /// An action of the agent. All calls of one response are one message.
-    fn call(&mut self, mut event: Event, kind: String, used: Option<Usage>) -> Result<(), Problem> {
-        // Actions that are not known may say something, too.
-        let Args { content, summary, tools, others, .. } = &mut event.args;
-        let texts = [("content", content.take()), ("summary", summary.take())];
-        let said = texts.map(|(key, text)| (key, text.map(Json::String)));
-        for (key, value) in said.into_iter().chain([("tools", tools.take().map(Json::Array))]) {
-            others.extend(value.map(|value| (key.to_owned(), value)));
-        }
-        let Some(ToolCallMetadata { tool_call_id, function_name, model_response }) =
-            event.tool_call_metadata
-        else {
-            let id = format!("action-{}", event.id.unwrap_or(-1));
-            let thought = event.args.thought.filter(|text| !text.is_empty());
-            let mut blocks: Vec<Block> =
-                thought.map(|text| Block::Text { text }).into_iter().collect();
-            blocks.push(self.draft.call(id.clone(), kind, Json::Object(event.args.others)));
-            let made = self.draft.newest_call(&id).unwrap_or(&id).to_owned();
-            self.actions.extend(event.id.map(|event| (event, made)));
-            let message = self.message(event.id, Role::Assistant, event.timestamp, blocks);
-            self.push(event.id, Message { usage: used, ..message });
-            return Ok(());
-        };
-        let mut response = Fields(model_response);
+    /// An action of an agent that calls no tools.
+    fn bare_call(
+        &mut self,
+        mut event: Event,
+        kind: String,
+        used: Option<Usage>,
+    ) -> Result<(), Problem> {
+        let id = format!("action-{}", event.id.unwrap_or(-1));
+        let thought: Option<String> = event.own.take("/args/thought")?;
+        let thought = thought.filter(|text| !text.is_empty());
+        let mut blocks: Vec<Block> = thought.map(|text| Block::Text { text }).into_iter().collect();
+        blocks.push(self.draft.call(id.clone(), kind, event.arguments()?));
+        let made = self.draft.newest_call(&id).unwrap_or(&id).to_owned();
+        self.actions.extend(event.id.map(|event| (event, made)));
+        self.push(&event, Role::Assistant, blocks, used);
+        Ok(())
+    }
+
+    /// An action of the agent, by the call that it carries out and the response that made
+    /// it, in the notation of OpenAI. All calls of one response are one message.
+    fn call(
+        &mut self,
+        mut event: Event,
+        kind: String,
+        mut metadata: Fields,
+        used: Option<Usage>,
+    ) -> Result<(), Problem> {
+        let call: String = metadata.need("/tool_call_id")?;
+        let name: Option<String> = metadata.take("/function_name")?;
+        let mut response = Fields(metadata.take("/model_response")?.unwrap_or_default());
         let response_id: Option<String> = response.take("/id")?;
         let before = response_id.as_ref().and_then(|id| self.responses.get_mut(id));
         if let Some((message, open)) = before
-            && open.remove(&tool_call_id)
+            && open.remove(&call)
         {
             self.view.add(event.id, *message);
             return Ok(());
         }
         let own = response_id.as_ref().and_then(|id| self.usage.get_mut(id)?.pop_front());
-        let reported: Option<ChatUsage> = response.take("/usage")?;
-        let usage = own.or(reported.map(|usage| usage.disjoint())).or(used);
+        let reported = response.take("/usage")?.and_then(|usage| chat_usage(&usage));
         let choices: Vec<Json> = response.take("/choices")?.unwrap_or_default();
         let others = choices.len().saturating_sub(1);
         self.draft.leave_out("further choice of a response", others as u64);
         let answer = choices.first().and_then(|choice| choice.get("message"));
-        let answer = answer.map(message_of).transpose()?;
+        let parts = answer.map(message_of).transpose()?.map_or_else(Vec::new, |own| own.parts);
         let (mut open, mut blocks, mut made) = (FxHashSet::default(), Vec::new(), false);
-        for part in answer.into_iter().flat_map(|answer| answer.parts) {
+        for part in parts {
             match part {
-                Part::Text(text) if !text.is_empty() => blocks.push(Block::Text { text }),
-                Part::Reasoning(text) if !text.is_empty() => blocks.push(Block::Reasoning { text }),
-                Part::Image(media_type) => blocks.push(Block::Image { media_type }),
+                Part::Text(text) | Part::Reasoning(text) if text.is_empty() => {}
                 Part::Call { id, name, arguments } => {
-                    let id = id.unwrap_or_else(|| format!("{tool_call_id}-{}", open.len() + 1));
-                    made |= id == tool_call_id;
+                    let id = id.unwrap_or_else(|| format!("{call}-{}", open.len() + 1));
+                    made |= id == call;
                     open.insert(id.clone());
                     blocks.push(self.draft.call(id, name, arguments));
                 }
-                Part::Other(reason) => self.draft.leave_out(reason, 1),
-                _ => {}
+                other => blocks.extend(self.draft.block(other)),
             }
         }
-        open.remove(&tool_call_id);
+        open.remove(&call);
         self.responses.extend(response_id.map(|id| (id, (self.draft.next_index(), open))));
         if !made {
-            let name = function_name.unwrap_or(kind);
-            blocks.push(self.draft.call(tool_call_id, name, Json::Object(event.args.others)));
+            blocks.push(self.draft.call(call, name.unwrap_or(kind), event.arguments()?));
         }
-        let message = self.message(event.id, Role::Assistant, event.timestamp, blocks);
         if let Some(model) = response.take::<String>("/model")? {
-            self.draft.models.add(&model, &message.id);
+            self.draft.models.add(&model, &event.name(self.draft.next_index()));
             self.draft.metadata.insert(model);
         }
-        self.push(event.id, Message { usage, ..message });
+        self.push(&event, Role::Assistant, blocks, own.or(reported).or(used));
         Ok(())
     }
 
-    fn observation(&mut self, event: Event) {
-        let kind = event.observation.clone().unwrap_or_default();
-        let listed = event.tool_call_metadata.as_ref();
-        let listed = listed.and_then(|call| self.draft.newest_call(&call.tool_call_id));
-        let listed = listed.map(str::to_owned);
-        let call = listed.or_else(|| self.actions.get(&event.cause?).cloned());
-        let command = event.extras.metadata.as_ref();
-        let failed = kind == "error" || command.is_some_and(|command| command.exit_code > 0);
-        let mut text = match command {
-            Some(command) => command.around(&event.content),
-            None => event.content.clone(),
-        };
-        match kind.as_str() {
+    fn observation(&mut self, mut event: Event, kind: &str) -> Result<(), Problem> {
+        let listed: Option<String> = event.own.take("/tool_call_metadata/tool_call_id")?;
+        let listed = listed.and_then(|call| self.draft.newest_call(&call).map(str::to_owned));
+        let cause: Option<i64> = event.own.take("/cause")?;
+        let call = listed.or_else(|| self.actions.get(&cause?).cloned());
+        let mut text: String = event.own.take("/content")?.unwrap_or_default();
+        let mut failed = kind == "error";
+        if let Some(command) = event.own.take("/extras/metadata")? {
+            let (around, code) = around(&text, Fields(command))?;
+            (text, failed) = (around, failed || code > 0);
+        }
+        match kind {
             "error" => text.push_str("\n[Error occurred in processing last action]"),
             "user_rejected" => {
                 text.push_str("\n[Last action has been rejected by the user]");
             }
             _ => {}
         }
-        let images = event.extras.image_urls.map_or(0, |urls| urls.len()) as u32;
+        let images = event.pictures("/extras/image_urls")? as u32;
         match call {
             Some(call) => {
-                let id = event_id(event.id, self.draft.next_index());
-                let result = ResultText { text, images };
-                let message = result_message(id, call, result, failed, event.timestamp);
-                self.push(event.id, message);
+                let (id, result) =
+                    (event.name(self.draft.next_index()), ResultText::new(text, images));
+                let message = self.draft.result_message(id, call, result, failed, event.at);
+                self.view.add(event.id, self.draft.next_index());
+                self.draft.push(message, self.line);
             }
-            None if matches!(kind.as_str(), "error" | "user_rejected") => {
-                let blocks = vec![Block::Text { text }];
-                let message = self.message(event.id, Role::User, event.timestamp, blocks);
-                self.push(event.id, message);
+            None if matches!(kind, "error" | "user_rejected") => {
+                self.push(&event, Role::User, vec![Block::Text { text }], None);
             }
             None => self.draft.leave_out(format!("{kind} observation without a call"), 1),
         }
+        Ok(())
     }
 
-    fn message(
-        &self,
-        id: Option<i64>,
-        role: Role,
-        at: Option<jiff::Timestamp>,
-        blocks: Vec<Block>,
-    ) -> Message {
-        Message::new(event_id(id, self.draft.next_index()), role, at, blocks)
-    }
-
-    fn push(&mut self, event: Option<i64>, message: Message) {
-        self.view.add(event, self.draft.next_index());
-        let prompt = message.usage.map(|usage| usage.prompt()).filter(|&prompt| prompt > 0);
-        self.prompt = prompt.or(self.prompt);
-        self.draft.push(message, self.line);
+    fn push(&mut self, event: &Event, role: Role, blocks: Vec<Block>, usage: Option<Usage>) {
+        let at = self.draft.next_index();
+        self.view.add(event.id, at);
+        let message = Message::new(event.name(at), role, event.at, blocks);
+        self.draft.push(Message { usage, ..message }, self.line);
     }
 }
 
-fn event_id(id: Option<i64>, index: u32) -> String {
-    id.map_or_else(|| format!("message-{}", index + 1), |id| format!("event-{id}"))
+/// An action or an observation.
+struct Event {
+    id: Option<i64>,
+    at: Option<Timestamp>,
+    own: Fields,
+}
+
+/// What among the arguments of an action is the agent's own.
+const OF_AGENT: [&str; 5] = [
+    "thought",
+    "image_urls",
+    "forgotten_event_ids",
+    "forgotten_events_start_id",
+    "forgotten_events_end_id",
+];
+
+impl Event {
+    /// The id of its message at this place.
+    fn name(&self, index: u32) -> String {
+        self.id.map_or_else(|| format!("message-{}", index + 1), |id| format!("event-{id}"))
+    }
+
+    fn pictures(&mut self, pointer: &str) -> Result<usize, Problem> {
+        Ok(self.own.take::<Vec<Json>>(pointer)?.map_or(0, |urls| urls.len()))
+    }
+
+    /// The arguments of an action that is a call. Those that are not known may say
+    /// something, too.
+    fn arguments(&mut self) -> Result<Json, Problem> {
+        let mut arguments: serde_json::Map<String, Json> =
+            self.own.take("/args")?.unwrap_or_default();
+        arguments.retain(|key, _| !OF_AGENT.contains(&key.as_str()));
+        Ok(Json::Object(arguments))
+    }
 }
 
 // What OpenHands' condensers remove from the events that are sent.
@@ -330,21 +370,14 @@ impl View {
         self.sent.extend(event.map(|id| (id, message)));
     }
 
-    /// Somebody asked for a condensation.
-    fn request(&mut self, event: &Event) {
-        self.is_requested = event.source == "user";
-    }
-
     /// A condensation: events are forgotten, and a summary may stand for them.
-    fn condense(
-        &mut self,
-        event: Event,
-        before: Option<u64>,
-        draft: &mut Draft,
-    ) -> Result<(), Problem> {
-        let args = event.args;
-        let mut gone = self.forget(args.forgotten_event_ids.unwrap_or_default());
-        let range = args.forgotten_events_start_id.zip(args.forgotten_events_end_id);
+    fn condense(&mut self, mut event: Event, draft: &mut Draft) -> Result<(), Problem> {
+        let own = &mut event.own;
+        let ids: Option<Vec<i64>> = own.take("/args/forgotten_event_ids")?;
+        let first: Option<i64> = own.take("/args/forgotten_events_start_id")?;
+        let range = first.zip(own.take("/args/forgotten_events_end_id")?);
+        let summary: Option<String> = own.take("/args/summary")?;
+        let mut gone = self.forget(ids.unwrap_or_default());
         if let Some((first, last)) = range.filter(|(first, last)| first <= last) {
             let within = self.sent.range(first..=last).map(|(id, _)| *id).collect();
             gone.extend(self.forget(within));
@@ -356,15 +389,15 @@ impl View {
         };
         let removed = self.removed.map_or((*first, *last), |(a, b)| (a.min(*first), b.max(*last)));
         self.removed = Some(removed);
-        let summary = args.summary.filter(|text| !text.is_empty());
+        let summary = summary.filter(|text| !text.is_empty());
         draft.compact(RecordedCompaction {
             after: draft.next_index(),
             kept_from: removed.1 + 1,
             pieces: self.pieces(removed, summary.clone()),
             summary,
             trigger: if is_requested { RecordedTrigger::Manual } else { RecordedTrigger::Auto },
-            tokens_before: before,
-            at: event.timestamp,
+            tokens_before: draft.last_prompt,
+            at: event.at,
             ..RecordedCompaction::default()
         })
     }
@@ -390,51 +423,11 @@ impl View {
     }
 }
 
-// Events of OpenHands on disk.
-
-/// A run: one line of an evaluation's output.
-#[derive(Deserialize)]
-struct Run {
-    instance_id: Option<String>,
-    history: Vec<Event>,
-    #[serde(default)]
-    metrics: Json,
-}
-
-/// What each response used, by its id and in order.
-fn by_response(used: Vec<TokenUsage>) -> FxHashMap<String, VecDeque<Usage>> {
-    let mut all: FxHashMap<String, VecDeque<Usage>> = FxHashMap::default();
-    for used in used {
-        let usage = used.usage();
-        if let Some(id) = used.response_id.filter(|id| !id.is_empty()) {
-            all.entry(id).or_default().push_back(usage);
-        }
-    }
-    all
-}
-
-/// Tokens of one response, or of all so far.
-#[derive(Deserialize)]
-struct TokenUsage {
-    #[serde(default)]
-    prompt_tokens: u64,
-    #[serde(default)]
-    completion_tokens: u64,
-    #[serde(default)]
-    cache_read_tokens: u64,
-    #[serde(default)]
-    cache_write_tokens: u64,
-    response_id: Option<String>,
-    model: Option<String>,
-}
-
-impl TokenUsage {
-    /// The usage in disjoint buckets: the prompt includes what was cached.
-    fn usage(&self) -> Usage {
-        let cached = self.cache_read_tokens.saturating_add(self.cache_write_tokens);
-        let input = self.prompt_tokens.saturating_sub(cached);
-        disjoint(input, self.cache_read_tokens, self.cache_write_tokens, self.completion_tokens)
-    }
+/// Tokens of one response, or of all so far: the prompt includes what was cached.
+fn usage(used: Json) -> Result<Usage, Problem> {
+    let names =
+        ["/prompt_tokens", "/cache_read_tokens", "/cache_write_tokens", "/completion_tokens"];
+    Fields(used).usage_within(names)
 }
 
 /// What was used between two sums; nothing where that is no more than before.
@@ -449,112 +442,36 @@ fn since(now: Usage, before: Usage) -> Option<Usage> {
     (used.prompt() > 0).then_some(used)
 }
 
-/// An action or an observation.
-#[derive(Deserialize)]
-struct Event {
-    id: Option<i64>,
-    #[serde(default, deserialize_with = "time")]
-    timestamp: Option<Timestamp>,
-    #[serde(default)]
-    source: String,
-    action: Option<String>,
-    observation: Option<String>,
-    #[serde(default)]
-    args: Args,
-    #[serde(default)]
-    content: String,
-    #[serde(default)]
-    extras: Extras,
-    /// Id of the action that an observation answers.
-    cause: Option<i64>,
-    tool_call_metadata: Option<ToolCallMetadata>,
-    llm_metrics: Option<LlmMetrics>,
-}
-
-/// Arguments of an action; which there are depends on its kind.
-#[derive(Default, Deserialize)]
-struct Args {
-    content: Option<String>,
-    thought: Option<String>,
-    image_urls: Option<Vec<Json>>,
-    tools: Option<Vec<Json>>,
-    summary: Option<String>,
-    forgotten_event_ids: Option<Vec<i64>>,
-    forgotten_events_start_id: Option<i64>,
-    forgotten_events_end_id: Option<i64>,
-    #[serde(flatten)]
-    others: serde_json::Map<String, Json>,
-}
-
-#[derive(Default, Deserialize)]
-struct Extras {
-    metadata: Option<CommandMetadata>,
-    image_urls: Option<Vec<Json>>,
-}
-
-/// What OpenHands knows of a command that ended.
-#[derive(Deserialize)]
-struct CommandMetadata {
-    #[serde(default = "running")]
-    exit_code: i64,
-    #[serde(default)]
-    prefix: String,
-    #[serde(default)]
-    suffix: String,
-    #[serde(default)]
-    working_dir: Option<String>,
-    #[serde(default)]
-    py_interpreter_path: Option<String>,
-}
-
 /// The exit code of a command that has not ended.
-fn running() -> i64 {
-    -1
-}
+const RUNNING: i64 = -1;
 
-impl CommandMetadata {
-    /// A command's output as the model is sent it (OpenHands,
-    /// `openhands/events/observation/commands.py`).
-    fn around(&self, output: &str) -> String {
-        let mut text = format!("{}{output}{}", self.prefix, self.suffix);
-        let given = |value: &Option<String>| value.clone().filter(|value| !value.is_empty());
-        if let Some(folder) = given(&self.working_dir) {
-            text.push_str(&format!("\n[Current working directory: {folder}]"));
-        }
-        if let Some(path) = given(&self.py_interpreter_path) {
-            text.push_str(&format!("\n[Python interpreter: {path}]"));
-        }
-        if self.exit_code != running() {
-            text.push_str(&format!("\n[Command finished with exit code {}]", self.exit_code));
-        }
-        text
+/// A command's output as the model is sent it, with its exit code (OpenHands,
+/// `openhands/events/observation/commands.py`).
+fn around(output: &str, mut command: Fields) -> Result<(String, i64), Problem> {
+    let code = command.take("/exit_code")?.unwrap_or(RUNNING);
+    let mut given: [String; 4] = Default::default();
+    let names = ["/prefix", "/suffix", "/working_dir", "/py_interpreter_path"];
+    for (given, name) in given.iter_mut().zip(names) {
+        *given = command.take(name)?.unwrap_or_default();
     }
-}
-
-/// The call that an action carries out, with the response that made it.
-#[derive(Deserialize)]
-struct ToolCallMetadata {
-    tool_call_id: String,
-    function_name: Option<String>,
-    /// A response in the notation of OpenAI.
-    #[serde(default)]
-    model_response: Json,
-}
-
-/// What the model used since the start of the session.
-#[derive(Deserialize)]
-struct LlmMetrics {
-    accumulated_token_usage: Option<TokenUsage>,
+    let [prefix, suffix, folder, python] = given;
+    let mut text = format!("{prefix}{output}{suffix}");
+    if !folder.is_empty() {
+        text.push_str(&format!("\n[Current working directory: {folder}]"));
+    }
+    if !python.is_empty() {
+        text.push_str(&format!("\n[Python interpreter: {python}]"));
+    }
+    if code != RUNNING {
+        text.push_str(&format!("\n[Command finished with exit code {code}]"));
+    }
+    Ok((text, code))
 }
 
 /// Times have no zone; they are taken for UTC.
-fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Timestamp>, D::Error> {
-    let Some(text) = Option::<String>::deserialize(deserializer)? else { return Ok(None) };
-    if let Ok(at) = text.parse() {
-        return Ok(Some(at));
-    }
-    let civil = text.parse().and_then(|civil: DateTime| civil.to_zoned(TimeZone::UTC));
-    // What is found here has no place in the text, so its field is named.
-    let zoned = civil.map_err(|e| serde::de::Error::custom(format_args!("timestamp: {e}")))?;
-    Ok(Some(zoned.timestamp()))
+fn time(text: Option<String>) -> Result<Option<Timestamp>, Problem> {
+    let Some(text) = text else { return Ok(None) };
+    let civil = || text.parse().ok().and_then(|civil: DateTime| in_utc(civil));
+    let at = text.parse().ok().or_else(civil);
+    at.map(Some).ok_or_else(|| Problem::shape("timestamp", "it is no time"))
 }

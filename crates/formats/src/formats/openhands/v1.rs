@@ -6,8 +6,8 @@
 //! What a response used stands in the updates of the state (`stats`), by its id
 //! or as a sum so far.
 
-use super::{TokenUsage, since, time};
-use crate::formats::content::branch_to_last;
+use super::{since, time, usage};
+use crate::formats::content::{Part, branch_to_last};
 use crate::formats::prelude::*;
 
 /// Parent of an event that begins a conversation anew.
@@ -25,89 +25,13 @@ pub(super) fn is_it(head: &Head) -> bool {
     head.any(|record| is_event(record.get(0).unwrap_or(record)))
 }
 
-#[derive(Deserialize)]
-pub(super) struct Event {
-    kind: String,
+/// An event, by its line.
+struct Event {
+    line: Option<u64>,
     id: Option<String>,
-    parent_id: Option<String>,
-    #[serde(default, deserialize_with = "time")]
-    timestamp: Option<Timestamp>,
-    #[serde(default)]
-    source: String,
-    system_prompt: Option<Part>,
-    dynamic_context: Option<Part>,
-    tools: Option<Vec<Json>>,
-    llm_message: Option<Message>,
-    llm_response_id: Option<String>,
-    extended_content: Option<Vec<Part>>,
-    /// What was said with a call, and thought before.
-    #[serde(flatten)]
-    thoughts: Thoughts,
-    thought: Option<Vec<Part>>,
-    tool_call: Option<ToolCall>,
-    tool_call_id: Option<String>,
-    observation: Option<Observation>,
-    rejection_reason: Option<String>,
-    error: Option<Json>,
-    forgotten_event_ids: Option<Vec<String>>,
-    summary: Option<String>,
-    summary_offset: Option<usize>,
-    /// The new state, or one of its values by its key.
-    #[serde(default)]
-    value: Json,
-}
-
-#[derive(Deserialize)]
-struct Part {
-    text: Option<String>,
-    image_urls: Option<Vec<Json>>,
-}
-
-#[derive(Deserialize)]
-struct Message {
-    role: String,
-    #[serde(default)]
-    content: Vec<Part>,
-    #[serde(flatten)]
-    thoughts: Thoughts,
-}
-
-/// The same thoughts, as the provider of the model gave them.
-#[derive(Deserialize)]
-struct Thoughts {
-    reasoning_content: Option<String>,
-    thinking_blocks: Option<Vec<Thinking>>,
-    responses_reasoning_item: Option<Reasoning>,
-}
-
-#[derive(Deserialize)]
-struct Thinking {
-    thinking: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct Reasoning {
-    #[serde(default)]
-    summary: Vec<String>,
-}
-
-#[derive(Deserialize)]
-struct Observation {
-    #[serde(default)]
-    content: Vec<Part>,
-    #[serde(default)]
-    is_error: bool,
-}
-
-impl Thoughts {
-    fn text(self) -> String {
-        let blocks = self.thinking_blocks.into_iter().flatten();
-        let thinking: Vec<String> = blocks.filter_map(|block| block.thinking).collect();
-        let summary = self.responses_reasoning_item.map_or_else(Vec::new, |item| item.summary);
-        let own = self.reasoning_content.unwrap_or_default();
-        let all = [own, thinking.join("\n"), summary.join("\n")];
-        all.into_iter().find(|text| !text.is_empty()).unwrap_or_default()
-    }
+    at: Option<Timestamp>,
+    response: Option<String>,
+    own: Fields,
 }
 
 /// Something that is still sent: an event of a message, or a summary.
@@ -121,7 +45,7 @@ enum Sent {
 
 #[derive(Default)]
 struct Reader {
-    recorder: Recorder,
+    draft: Draft,
     sent: Vec<Sent>,
     /// First message behind all that were removed.
     removed_to: MessageIndex,
@@ -138,55 +62,61 @@ struct Reader {
 }
 
 /// Reads the events of a session, each with its line.
-pub(super) fn read(id: &str, events: Vec<(Option<u64>, Event)>) -> Result<Draft, Problem> {
-    let mut reader = Reader { recorder: Recorder::new(id), ..Reader::default() };
+pub(super) fn read(id: &str, events: Vec<(Option<u64>, Json)>) -> Result<Draft, Problem> {
+    let mut reader = Reader { draft: Draft::named(id), ..Reader::default() };
     let mut before = None;
     let parents = events.iter().map(|(_, event)| {
-        let own = event.id.as_deref();
+        let text = |key: &str| event.get(key).and_then(Json::as_str);
         // Events that were written before there were branches have no parent.
-        let parent = match event.parent_id.as_deref() {
+        let parent = match text("parent_id") {
             Some(ROOT) => None,
             Some(parent) => Some(parent),
             None => before,
         };
-        before = own.or(before);
-        (own, parent)
+        before = text("id").or(before);
+        (text("id"), parent)
     });
     let on = branch_to_last(parents)?;
     for ((line, event), on) in events.into_iter().zip(on) {
         if !on {
-            reader.recorder.draft.leave_out("event on an abandoned branch", 1);
+            reader.draft.leave_out("event on an abandoned branch", 1);
             continue;
         }
-        match reader.event(line, event) {
+        match reader.event(line, Fields(event)) {
             Err(problem) if problem.is_of_one_record() => {
-                reader.recorder.draft.leave_out("event that cannot be read", 1);
+                reader.draft.leave_out("event that cannot be read", 1);
             }
             read => read?,
         }
     }
     reader.close();
     reader.assign();
-    Ok(reader.recorder.finish())
+    reader.draft.leading_system_to_preamble();
+    Ok(reader.draft)
 }
 
 impl Reader {
-    fn event(&mut self, line: Option<u64>, event: Event) -> Result<(), Problem> {
-        let same = event.llm_response_id.is_some() && event.llm_response_id == self.response;
-        if event.kind != "ActionEvent" || !same {
+    fn event(&mut self, line: Option<u64>, mut own: Fields) -> Result<(), Problem> {
+        let kind: String = own.need("/kind")?;
+        let (id, at) = (own.take("/id")?, time(own.take("/timestamp")?)?);
+        let response: Option<String> = own.take("/llm_response_id")?;
+        let event = Event { line, id, at, response, own };
+        let same = event.response.is_some() && event.response == self.response;
+        if kind != "ActionEvent" || !same {
             self.close();
         }
-        match event.kind.as_str() {
-            "SystemPromptEvent" => self.system(event),
-            "MessageEvent" => return self.message(line, event),
-            "ActionEvent" => self.action(line, event),
+        match kind.as_str() {
+            "SystemPromptEvent" => self.system(event)?,
+            "MessageEvent" => self.message(event)?,
+            "ActionEvent" => self.action(event)?,
             "ObservationEvent" | "AgentErrorEvent" | "UserRejectObservation" => {
-                self.result(line, event);
+                self.result(event)?;
             }
-            "Condensation" => return self.condense(event),
-            "ConversationStateUpdateEvent" => self.stats(&event.value),
-            "CondensationRequest" => self.is_requested = event.source == "user",
-            kind => self.recorder.draft.leave_out(kind.to_owned(), 1),
+            "Condensation" => self.condense(event)?,
+            // The new state, or one of its values by its key.
+            "ConversationStateUpdateEvent" => self.stats(&event.own.0["value"]),
+            "CondensationRequest" => self.is_requested = event.own.text("/source") == Some("user"),
+            kind => self.draft.leave_out(kind.to_owned(), 1),
         }
         Ok(())
     }
@@ -196,21 +126,21 @@ impl Reader {
         let stats = value.get("stats").unwrap_or(value);
         let all = stats.get("usage_to_metrics").and_then(Json::as_object);
         let Some(all) = all else {
-            return self.recorder.draft.leave_out("ConversationStateUpdateEvent", 1);
+            return self.draft.leave_out("ConversationStateUpdateEvent", 1);
         };
-        let read = |value: &Json| TokenUsage::deserialize(value).ok();
+        let read = |value: &Json| usage(value.clone()).ok();
         let single = all.values().filter_map(|own| own.get("token_usages")?.as_array()).flatten();
-        for own in single.filter_map(read) {
-            if let Some(id) = own.response_id.clone().filter(|id| !id.is_empty()) {
-                self.used.insert(id, (own.usage(), own.model));
-            }
+        for own in single {
+            let text = |key: &str| own.get(key).and_then(Json::as_str).map(str::to_owned);
+            let id = text("response_id").filter(|id| !id.is_empty());
+            self.used.extend(id.zip(read(own)).map(|(id, used)| (id, (used, text("model")))));
         }
         // The condenser has a sum of its own.
         let sum = all.get("agent").or_else(|| all.get("default")).or_else(|| all.values().next());
         let sum = sum.and_then(|own| own.get("accumulated_token_usage")).and_then(read);
-        let Some(now) = sum.map(|own| own.usage()) else { return };
+        let Some(now) = sum else { return };
         let before = std::mem::replace(&mut self.accumulated, now);
-        let last = self.recorder.session().messages.iter_mut().rev();
+        let last = self.draft.session.messages.iter_mut().rev();
         let last = last.take_while(|message| message.role != Role::User);
         let answer = last.into_iter().find(|message| message.role == Role::Assistant);
         if let (Some(answer), Some(used)) = (answer, since(now, before)) {
@@ -222,114 +152,139 @@ impl Reader {
     fn assign(&mut self) {
         for (id, at) in std::mem::take(&mut self.responses) {
             let Some((usage, model)) = self.used.remove(&id) else { continue };
-            if let Some(message) = self.recorder.session().messages.get_mut(at as usize) {
+            if let Some(message) = self.draft.session.messages.get_mut(at as usize) {
                 message.usage = Some(usage);
             }
             if let Some(model) = model {
-                self.recorder.wrote(at, &model);
+                self.draft.wrote(at, &model);
             }
         }
     }
 
-    fn system(&mut self, event: Event) {
-        let preamble = &mut self.recorder.session().preamble;
+    fn system(&mut self, mut event: Event) -> Result<(), Problem> {
+        let texts: [Option<String>; 2] =
+            [event.own.take("/system_prompt/text")?, event.own.take("/dynamic_context/text")?];
+        let tools: Option<Vec<Json>> = event.own.take("/tools")?;
+        let preamble = &mut self.draft.session.preamble;
         if !preamble.system.is_empty() {
-            return self.recorder.draft.leave_out("later system prompt", 1);
+            self.draft.leave_out("later system prompt", 1);
+            return Ok(());
         }
-        let parts = [event.system_prompt, event.dynamic_context].into_iter().flatten();
-        preamble.system = parts.filter_map(|part| part.text).collect();
-        preamble.tools = tool_definitions(event.tools.iter().flatten());
+        preamble.system = texts.into_iter().flatten().collect();
+        preamble.tools = tool_definitions(tools.iter().flatten());
         self.sent.push(Sent::System);
+        Ok(())
     }
 
-    fn message(&mut self, line: Option<u64>, event: Event) -> Result<(), Problem> {
-        let Some(Message { role, content, thoughts }) = event.llm_message else {
-            self.recorder.draft.leave_out("message without content", 1);
+    fn message(&mut self, mut event: Event) -> Result<(), Problem> {
+        let Some(message) = event.own.take("/llm_message")? else {
+            self.draft.leave_out("message without content", 1);
             return Ok(());
         };
-        let role = role_of(role)?;
-        let response = event.llm_response_id.filter(|_| role == Role::Assistant);
-        self.responses.extend(response.map(|id| (id, self.recorder.count())));
-        let mut turn = Turn { id: event.id.clone(), at: event.timestamp, line, ..Turn::new(role) };
-        turn.reasoning(thoughts.text());
-        let parts = content.into_iter().chain(event.extended_content.into_iter().flatten());
-        blocks(&mut turn, parts, &mut self.recorder.draft);
+        let mut message = Fields(message);
+        let role = role_of(message.need("/role")?)?;
+        let mut turn = event.turn(role);
+        turn.reasoning(thoughts(&mut message)?);
+        self.parts(&mut turn, message.take("/content")?)?;
+        self.parts(&mut turn, event.own.take("/extended_content")?)?;
+        let response = event.response.filter(|_| role == Role::Assistant);
+        self.responses.extend(response.map(|id| (id, self.draft.next_index())));
         self.push(turn, event.id.into_iter().collect());
         Ok(())
     }
 
     /// A call. All calls of one response are one message.
-    fn action(&mut self, line: Option<u64>, event: Event) {
-        let Some(ToolCall { id, name, arguments }) = event.tool_call else {
-            return self.recorder.draft.leave_out("action without a call", 1);
+    fn action(&mut self, mut event: Event) -> Result<(), Problem> {
+        let Some(Part::Call { id, name, arguments }) = event.own.calls("/tool_call")?.pop() else {
+            self.draft.leave_out("action without a call", 1);
+            return Ok(());
         };
-        let (mut turn, mut events) = self.open.take().unwrap_or_else(|| {
-            let (id, at) = (event.id.clone(), event.timestamp);
-            (Turn { id, at, line, ..Turn::new(Role::Assistant) }, Vec::new())
-        });
+        let new = || (event.turn(Role::Assistant), Vec::new());
+        let (mut turn, mut events) = self.open.take().unwrap_or_else(new);
+        // What was said with a call, and thought before.
         if turn.blocks.is_empty() {
-            turn.reasoning(event.thoughts.text());
-            let thought = event.thought.into_iter().flatten();
-            blocks(&mut turn, thought, &mut self.recorder.draft);
+            turn.reasoning(thoughts(&mut event.own)?);
+            self.parts(&mut turn, event.own.take("/thought")?)?;
         }
-        turn.blocks.push(self.recorder.call(id, name, arguments));
+        turn.blocks.push(self.draft.call(id.unwrap_or_default(), name, arguments));
         events.extend(event.id);
-        self.response = event.llm_response_id;
+        self.response = event.response;
         self.open = Some((turn, events));
+        Ok(())
     }
 
     fn close(&mut self) {
         let response = self.response.take();
         if let Some((turn, events)) = self.open.take() {
-            self.responses.extend(response.map(|id| (id, self.recorder.count())));
+            self.responses.extend(response.map(|id| (id, self.draft.next_index())));
             self.push(turn, events);
         }
     }
 
     fn push(&mut self, turn: Turn, events: Vec<String>) {
-        let at = self.recorder.count();
-        self.recorder.turn(turn);
+        let at = self.draft.next_index();
+        self.draft.turn(turn);
         self.add(at, events);
     }
 
     /// Adds the events of a message, if that was not left out.
     fn add(&mut self, at: MessageIndex, events: Vec<String>) {
-        if self.recorder.count() > at {
+        if self.draft.next_index() > at {
             self.sent.extend(events.into_iter().map(|id| Sent::Event(id, at)));
         }
     }
 
-    fn result(&mut self, line: Option<u64>, event: Event) {
+    fn result(&mut self, mut event: Event) -> Result<(), Problem> {
         let mut turn = Turn::new(Role::Tool);
         let (mut is_error, mut head) = (true, "");
-        if let Some(observation) = event.observation {
-            is_error = observation.is_error;
+        let observation: Option<Json> = event.own.take("/observation")?;
+        let rejected: Option<String> = event.own.take("/rejection_reason")?;
+        if let Some(mut observation) = observation.map(Fields) {
+            is_error = observation.take("/is_error")?.unwrap_or(false);
             head = if is_error { FAILED } else { "" };
-            blocks(&mut turn, observation.content.into_iter(), &mut self.recorder.draft);
-        } else if let Some(reason) = event.rejection_reason {
+            self.parts(&mut turn, observation.take("/content")?)?;
+        } else if let Some(reason) = rejected {
             turn.text(format!("Action rejected: {reason}"));
         } else {
-            turn.text(event.error.as_ref().map(text_of).unwrap_or_default());
+            turn.text(event.own.0.get("error").map(text_of).unwrap_or_default());
         }
-        let more = event.extended_content.into_iter().flatten();
-        blocks(&mut turn, more, &mut self.recorder.draft);
+        self.parts(&mut turn, event.own.take("/extended_content")?)?;
         let texts = turn.blocks.iter().filter_map(|block| match block {
             Block::Text { text } => Some(text.as_str()),
             _ => None,
         });
         let text = format!("{head}{}", texts.collect::<Vec<_>>().join("\n"));
         let pictures = turn.blocks.iter().filter(|block| matches!(block, Block::Image { .. }));
-        let result = ResultText { text, images: pictures.count() as u32 };
-        let at = self.recorder.count();
-        let outcome = Outcome { id: event.id.clone(), is_error, at: event.timestamp, line };
-        self.recorder.result(&event.tool_call_id.unwrap_or_default(), result, outcome);
+        let result = ResultText::new(text, pictures.count() as u32);
+        let call: String = event.own.take("/tool_call_id")?.unwrap_or_default();
+        let at = self.draft.next_index();
+        let (id, line) = (event.id.clone(), event.line);
+        self.draft.result(&call, result, Outcome { id, is_error, at: event.at, line });
         self.add(at, event.id.into_iter().collect());
+        Ok(())
+    }
+
+    /// Adds parts, which have a text or pictures.
+    fn parts(&mut self, turn: &mut Turn, parts: Option<Vec<Json>>) -> Result<(), Problem> {
+        for part in parts.into_iter().flatten() {
+            let mut part = Fields(part);
+            let text: Option<String> = part.take("/text")?;
+            let pictures: Option<Vec<Json>> = part.take("/image_urls")?;
+            let is_known = text.is_some() || pictures.is_some();
+            self.draft.leave_out("part without text or picture", u64::from(!is_known));
+            turn.text(text.unwrap_or_default());
+            let pictures = pictures.into_iter().flatten();
+            turn.blocks.extend(pictures.map(|_| Block::Image { media_type: None }));
+        }
+        Ok(())
     }
 
     /// Events are forgotten, and a summary stands at a place among the others.
-    fn condense(&mut self, event: Event) -> Result<(), Problem> {
-        let forgotten: FxHashSet<String> =
-            event.forgotten_event_ids.into_iter().flatten().collect();
+    fn condense(&mut self, mut event: Event) -> Result<(), Problem> {
+        let forgotten: Option<Vec<String>> = event.own.take("/forgotten_event_ids")?;
+        let forgotten: FxHashSet<String> = forgotten.into_iter().flatten().collect();
+        let summary: Option<String> = event.own.take("/summary")?;
+        let offset: Option<usize> = event.own.take("/summary_offset")?;
         let before = self.sent.len();
         let removed_to = &mut self.removed_to;
         self.sent.retain(|sent| match sent {
@@ -342,25 +297,25 @@ impl Reader {
         });
         let is_requested = std::mem::take(&mut self.is_requested);
         if self.sent.len() == before {
-            self.recorder.draft.leave_out("condensation that removed no message", 1);
+            self.draft.leave_out("condensation that removed no message", 1);
             return Ok(());
         }
         let id = format!("{}-summary", event.id.unwrap_or_default());
-        let summary = event.summary.filter(|text| !text.is_empty());
-        if let Some((text, at)) = summary.clone().zip(event.summary_offset) {
+        let summary = summary.filter(|text| !text.is_empty());
+        if let Some((text, at)) = summary.clone().zip(offset) {
             self.sent.insert(at.min(self.sent.len()), Sent::Summary(id, text));
         }
-        let is_lost = summary.is_some() && event.summary_offset.is_none();
-        self.recorder.draft.leave_out("summary that was not sent", u64::from(is_lost));
+        let is_lost = summary.is_some() && offset.is_none();
+        self.draft.leave_out("summary that was not sent", u64::from(is_lost));
         let (kept_from, pieces) = self.pieces();
-        let after = self.recorder.count();
-        self.recorder.draft.compact(RecordedCompaction {
+        let after = self.draft.next_index();
+        self.draft.compact(RecordedCompaction {
             after,
             kept_from,
             pieces,
-            summary: summary.filter(|_| event.summary_offset.is_some()),
+            summary: summary.filter(|_| offset.is_some()),
             trigger: if is_requested { RecordedTrigger::Manual } else { RecordedTrigger::Auto },
-            at: event.timestamp,
+            at: event.at,
             ..RecordedCompaction::default()
         })
     }
@@ -387,12 +342,20 @@ impl Reader {
     }
 }
 
-fn blocks(turn: &mut Turn, parts: impl Iterator<Item = Part>, draft: &mut Draft) {
-    for part in parts {
-        let is_known = part.text.is_some() || part.image_urls.is_some();
-        draft.leave_out("part without text or picture", u64::from(!is_known));
-        turn.text(part.text.unwrap_or_default());
-        let pictures = part.image_urls.into_iter().flatten();
-        turn.blocks.extend(pictures.map(|_| Block::Image { media_type: None }));
+impl Event {
+    fn turn(&self, role: Role) -> Turn {
+        Turn { id: self.id.clone(), at: self.at, line: self.line, ..Turn::new(role) }
     }
+}
+
+/// What the model thought: the same, as its provider gave it.
+fn thoughts(of: &mut Fields) -> Result<String, Problem> {
+    let own: Option<String> = of.take("/reasoning_content")?;
+    let blocks: Option<Vec<Json>> = of.take("/thinking_blocks")?;
+    let thinking = blocks.iter().flatten().filter_map(|block| block.get("thinking")?.as_str());
+    let thinking = thinking.collect::<Vec<_>>().join("\n");
+    let summary: Option<Vec<String>> = of.take("/responses_reasoning_item/summary")?;
+    let summary = summary.unwrap_or_default().join("\n");
+    let all = [own.unwrap_or_default(), thinking, summary];
+    Ok(all.into_iter().find(|text| !text.is_empty()).unwrap_or_default())
 }
