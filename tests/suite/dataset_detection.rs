@@ -235,3 +235,62 @@ fn single_recording_format_tells_the_agent() {
     let native = bundled("quickstart").unwrap().unwrap();
     assert_eq!(native.agent, None, "the program's own format tells none");
 }
+
+#[test]
+fn chat_of_openai_is_told_from_other_lists() {
+    for text in [
+        r#"[{"role":"user","content":"a"},{"role":"assistant","content":[{"type":"text","text":"b"}]}]"#,
+        r#"{"messages":[{"role":"system","content":"a"},{"role":"user","content":"b"}]}"#,
+    ] {
+        let options = LoadOptions { only: Some("openai-chat"), ..LoadOptions::default() };
+        let only = load_reader("log.jsonl", text.as_bytes(), &options).unwrap();
+        assert_eq!(read(text).unwrap().sessions, only.sessions);
+    }
+}
+
+/// A message of a task of Roo or Kilo.
+fn task(role: &str, text: &str, more: &[(&str, Json)]) -> Json {
+    let mut message = json!({"role": role, "content": [{"type": "text", "text": text}], "ts": 1});
+    more.iter().for_each(|(key, value)| message[key] = value.clone());
+    message
+}
+
+#[test]
+fn long_list_of_texts_is_recognised_by_marks() {
+    let by = [("condenseParent", json!("x"))];
+    // What is looked at first ends within the second message.
+    let messages = json!([
+        task("assistant", "a", &by),
+        task("user", &"valve ".repeat(1 << 18), &by),
+        task("assistant", "Hm.", &by),
+        task("user", "Sum.", &[("isSummary", json!(true)), ("condenseId", json!("x"))]),
+    ]);
+    assert_eq!(read(&messages.to_string()).unwrap().sessions[0].compactions.len(), 1);
+}
+
+#[test]
+fn other_files_of_a_task_are_no_sessions() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("tasks/7");
+    std::fs::create_dir_all(&path).unwrap();
+    let said = json!([
+        {"ts": 1, "type": "say", "say": "text", "text": "Find the limit.", "images": []},
+        {"ts": 2, "type": "ask", "ask": "followup", "text": "{\"question\":\"Which?\"}"},
+        {"ts": 3, "type": "say", "say": "condense_context", "contextCondense":
+            {"cost": 0.1, "prevContextTokens": 9, "newContextTokens": 3, "summary": "Sum."}},
+    ]);
+    let files = json!({"files_in_context": [{"path": "a", "record_state": "active"}]});
+    let item = json!({"id": "7", "number": 1, "ts": 1, "task": "Find.", "totalCost": 0});
+    for (name, value) in
+        [("ui_messages.json", said), ("task_metadata.json", files), ("history_item.json", item)]
+    {
+        std::fs::write(path.join(name), value.to_string()).unwrap();
+        assert!(load(&path.join(name), &LoadOptions::default()).is_err(), "{name}");
+    }
+    let history = json!([task("user", "Find the limit.", &[])]).to_string();
+    std::fs::write(path.join("api_conversation_history.json"), history).unwrap();
+    let dataset = load(folder.path(), &LoadOptions::default()).unwrap();
+    assert_eq!(dataset.sessions.len(), 1);
+    let warns = |warning: &String| warning.contains("3 files are no sessions");
+    assert!(dataset.warnings.iter().any(warns), "{:?}", dataset.warnings);
+}

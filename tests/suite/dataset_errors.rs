@@ -7,6 +7,8 @@ use recap_formats::{
     Dataset, DatasetError, FORMATS, Head, LoadOptions, MAX_LINE, Problem, load, load_reader,
 };
 
+use crate::outline::outline;
+
 const USER: &str = r#"{"type":"user","uuid":"u1","parentUuid":null,"sessionId":"s","message":{"role":"user","content":"hello"}}"#;
 
 fn fixtures() -> PathBuf {
@@ -24,95 +26,6 @@ fn refused(log: impl AsRef<[u8]>) -> DatasetError {
     assert!(error.to_string().contains("log.jsonl"));
     assert!(error.help().len() > 10);
     error
-}
-
-/// What is said of the second line of a log whose other lines are good: it alone
-/// is set aside.
-fn second(line: &str) -> String {
-    let dataset = read(format!("{USER}\n{line}\n{}\n", USER.replace("u1", "u9"))).unwrap();
-    assert_eq!(dataset.sessions.len(), 1);
-    let actual = dataset.warnings.iter().find_map(|warning| {
-        warning.strip_prefix("log.jsonl: set aside: 1 record that cannot be read, first line 2: ")
-    });
-    actual.unwrap_or_else(|| panic!("{:?}", dataset.warnings)).to_owned()
-}
-
-#[test]
-fn truncated_line_inside_log_is_set_aside() {
-    let actual = second(r#"{"type":"user","uuid":"u2","mess"#);
-    assert!(actual.contains("broken JSON"), "{actual}");
-}
-
-#[test]
-fn last_line_that_is_not_json_is_skipped() {
-    let actual = second("}}");
-    assert!(actual.contains("broken JSON"), "{actual}");
-    let error = refused("{\"type\":\"progress\",\"uuid\":\"p\",\"sessionId\":\"s\"}\n}}\n");
-    assert_eq!(error.line, Some(2));
-    assert!(matches!(error.problem, Problem::Syntax { .. }), "{error}");
-}
-
-#[test]
-fn value_of_wrong_type_is_named_by_path() {
-    let line = r#"{"type":"user","uuid":"u2","parentUuid":"u1","sessionId":"s","message":{"role":"user","content":[{"type":7}]}}"#;
-    let actual = second(line);
-    assert!(actual.contains("`message.content[0].type`"), "{actual}");
-}
-
-#[test]
-fn subagent_record_is_read_as_strictly_as_others() {
-    let line = |usage: &str| {
-        format!(
-            r#"{{"type":"assistant","uuid":"s2","parentUuid":"u1","sessionId":"s","isSidechain":true,"message":{{"role":"assistant","id":"m","content":[],"usage":{usage}}}}}"#
-        )
-    };
-    for usage in [r#"{"input_tokens":-1}"#, r#"{"input_tokens":1e30}"#, r#""many""#, "[1]"] {
-        let actual = second(&line(usage));
-        assert!(actual.contains("wrong shape at `message.usage"), "{usage}: {actual}");
-    }
-    let most = r#"{"input_tokens":18446744073709551615,"cache_read_input_tokens":9}"#;
-    let whole = read(format!("{USER}\n{}\n", line(most))).unwrap();
-    assert!(whole.sessions[0].sidechains.is_empty());
-    assert_eq!(whole.sessions[0].left_out["reported usage beyond any context window"], 1);
-}
-
-#[test]
-fn every_format_rejects_an_unknown_role() {
-    let claude = second(&USER.replace("u1", "u2").replace(r#""role":"user""#, r#""role":"robot""#));
-    assert!(claude.contains("unknown role `robot`"), "{claude}");
-    for log in [
-        r#"[{"role":"user","content":"a"},{"role":"robot","content":"b"}]"#,
-        r#"{"id":"t","messages":[{"id":"1","role":"robot","blocks":[]}]}"#,
-        "{\"type\":\"session\",\"id\":\"s\",\"cwd\":\"/w\"}\n{\"type\":\"message\",\"message\":{\"role\":\"robot\"}}",
-    ] {
-        let error = refused(log);
-        assert!(
-            matches!(&error.problem, Problem::UnknownRole { role } if role == "robot"),
-            "{error}"
-        );
-    }
-}
-
-#[test]
-fn result_without_call_fails_only_in_native_dataset() {
-    let claude = r#"{"type":"user","uuid":"u2","parentUuid":"u1","sessionId":"s","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":"x"}]}}"#;
-    let error = refused(format!("{USER}\n{claude}\n"));
-    assert_eq!(error.line, Some(2), "{error}");
-    assert!(
-        matches!(&error.problem, Problem::ResultWithoutCall { call } if call == "c1"),
-        "{error}"
-    );
-    let native = r#"{"id":"t","messages":[{"id":"1","role":"tool","blocks":[{"type":"tool_result","call":"c1","text":""}]}]}"#;
-    let error = refused(native);
-    assert!(
-        matches!(&error.problem, Problem::ResultWithoutCall { call } if call == "c1"),
-        "{error}"
-    );
-    let chat =
-        r#"[{"role":"user","content":"a"},{"role":"tool","tool_call_id":"c1","content":"b"}]"#;
-    let session = read(chat).unwrap().sessions.remove(0);
-    assert_eq!(crate::outline::outline(&session), ["user: a", "system: b"]);
-    assert_eq!(session.left_out["call of a tool result, which is kept as a text"], 1);
 }
 
 #[test]
@@ -139,19 +52,6 @@ fn bytes_that_are_not_text_fail_at_line() {
     assert!(actual[0].contains("first line 2: not UTF-8 text (byte 20 of the line)"), "{actual:?}");
     let error = refused(b"\x89PNG\r\n\x1a\n\0\0");
     assert!(matches!(error.problem, Problem::NotUtf8 { byte: 0 }), "{error}");
-}
-
-#[test]
-fn an_empty_file_says_so() {
-    for log in ["", "\n \n"] {
-        assert!(matches!(refused(log).problem, Problem::Empty));
-    }
-}
-
-#[test]
-fn a_log_without_a_message_says_so() {
-    let log = r#"{"type":"progress","uuid":"p1","parentUuid":null,"sessionId":"s"}"#;
-    assert!(matches!(refused(log).problem, Problem::NoConversation { .. }));
 }
 
 #[test]
@@ -288,40 +188,6 @@ fn broken_native_dataset_fails_as_a_whole() {
     assert_eq!(error.line, Some(1), "{error}");
 }
 
-#[test]
-fn ids_that_repeat_are_errors() {
-    let message = r#"{"id":"1","role":"user","blocks":[]}"#;
-    let call = r#"{"id":"2","role":"assistant","blocks":[{"type":"tool_call","id":"c","name":"n","arguments":{}}]}"#;
-    let result =
-        r#"{"id":"3","role":"tool","blocks":[{"type":"tool_result","call":"c","text":""}]}"#;
-    let log = |messages: &[&str]| format!("{{\"id\":\"t\",\"messages\":[{}]}}", messages.join(","));
-    let error = refused(log(&[message, message]));
-    assert!(matches!(error.problem, Problem::RepeatedMessage { .. }), "{error}");
-    assert_eq!(error.line, Some(1));
-    let error = refused(log(&[call, &call.replace("\"2\"", "\"4\"")]));
-    assert!(matches!(error.problem, Problem::RepeatedCall { .. }), "{error}");
-    let error = refused(log(&[call, result, &result.replace("\"3\"", "\"4\"")]));
-    assert!(matches!(error.problem, Problem::RepeatedResult { .. }), "{error}");
-    let twice = format!("{}\n{}\n", log(&[message]), log(&[message]));
-    let error = refused(twice);
-    assert!(matches!(error.problem, Problem::RepeatedSession { .. }), "{error}");
-}
-
-#[test]
-fn a_compaction_outside_its_session_is_an_error() {
-    let log = r#"{"id":"t","messages":[{"id":"1","role":"user","blocks":[]}],"compactions":[{"after":2,"kept_from":0,"trigger":"auto"}]}"#;
-    assert!(matches!(refused(log).problem, Problem::Inconsistent(_)));
-}
-
-#[test]
-fn parents_in_a_circle_are_an_error() {
-    let circle = USER.replace("null", "\"u2\"");
-    let other = USER.replace("u1", "u2").replace("null", "\"u1\"");
-    let closing = USER.replace("u1", "u3").replace("null", "\"u1\"");
-    let error = refused(format!("{circle}\n{other}\n{closing}\n"));
-    assert!(error.to_string().contains("circle"), "{error}");
-}
-
 #[cfg(unix)]
 #[test]
 fn unreadable_file_is_an_error() {
@@ -354,84 +220,6 @@ fn broken_line_never_costs_line_format_its_session() {
             assert_eq!(dataset.warnings.iter().filter(actual).count(), 1, "{name}: {broken}");
         }
     }
-}
-
-#[test]
-fn orphan_results_and_repeated_ids_cost_no_session() {
-    let log = [
-        r#"{"type":"session","id":"s","cwd":"/w"}"#,
-        r#"{"type":"message","message":{"role":"toolResult","toolCallId":"c","content":"early"}}"#,
-        r#"{"type":"message","message":{"role":"assistant","content":[{"type":"toolCall","id":"c","name":"n"},{"type":"toolCall","id":"c","name":"m"}]}}"#,
-        r#"{"type":"message","message":{"role":"toolResult","toolCallId":"c","content":"one"}}"#,
-        r#"{"type":"message","message":{"role":"toolResult","toolCallId":"c","content":"two"}}"#,
-        r#"{"type":"message","message":{"role":"toolResult","toolCallId":"c","content":"three"}}"#,
-    ];
-    let dataset = read(log.join("\n") + "\n").unwrap();
-    let session = &dataset.sessions[0];
-    let expected = ["system: early", "assistant: ", "c: one", "c#2: two", "system: three"];
-    assert_eq!(crate::outline::outline(session), expected);
-    assert_eq!(session.left_out["call of a tool result, which is kept as a text"], 2);
-}
-
-#[test]
-fn failed_but_billed_pi_request_counts_as_request() {
-    let failed = |usage: &str| {
-        format!(
-            "{{\"type\":\"session\",\"id\":\"s\",\"cwd\":\"/w\"}}\n\
-             {{\"type\":\"message\",\"message\":{{\"role\":\"user\",\"content\":\"go\"}}}}\n\
-             {{\"type\":\"message\",\"message\":{{\"role\":\"assistant\",\"model\":\"m\",\"content\":[],\
-             \"stopReason\":\"error\",\"usage\":{usage}}}}}\n"
-        )
-    };
-    let requests = |usage: &str| {
-        let session = read(failed(usage)).unwrap().sessions.remove(0);
-        (session.requests().count(), session.messages[1].usage.map(|usage| usage.prompt()))
-    };
-    assert_eq!(requests(r#"{"input":900,"output":3}"#), (1, Some(900)));
-    assert_eq!(requests(r#"{"input":0,"output":0}"#), (0, None));
-}
-
-#[test]
-fn request_and_response_in_one_entry_are_read() {
-    let entry = |asked: &[&str], answer: &str, at: f64| {
-        let roles = ["system", "user", "assistant", "user"];
-        let messages: Vec<_> = asked
-            .iter()
-            .zip(roles)
-            .map(|(text, role)| serde_json::json!({"role": role, "content": text}))
-            .collect();
-        serde_json::json!({"messages": messages, "tools": [], "timestamp": at, "response": {
-            "model": "gpt-4.1", "choices": [{"message": {"role": "assistant", "content": answer}}],
-            "usage": {"prompt_tokens": 30 * asked.len(), "completion_tokens": 3,
-                "prompt_tokens_details": {"cached_tokens": 10}}}})
-    };
-    let first = entry(&["Be terse.", "Which?"], "8443.", 1_757_015_040.5);
-    let second = entry(&["Be terse.", "Which?", "8443.", "Other?"], "9443.", 1_757_015_046.5);
-    let expected = ["user: Which?", "assistant: 8443.", "user: Other?", "assistant: 9443."];
-    let alone = serde_json::to_string_pretty(&second).unwrap();
-    let list = serde_json::json!([first, second]).to_string();
-    let wrapped = |one: &serde_json::Value| {
-        let request = serde_json::json!({"model": "gpt-4.1", "messages": one["messages"]});
-        serde_json::json!({"request": {"body": request}, "response": {"body": one["response"]}})
-    };
-    let bodies = format!("{}\n{}\n", wrapped(&first), wrapped(&second));
-    for (log, both) in
-        [(alone, false), (list, true), (format!("{first}\n{second}\n"), true), (bodies, true)]
-    {
-        let dataset = read(&log).unwrap_or_else(|error| panic!("{log}: {error}"));
-        let [session] = &dataset.sessions[..] else { panic!("{log}") };
-        assert_eq!(crate::outline::outline(session), expected, "{log}");
-        assert_eq!(session.preamble.system, ["Be terse."]);
-        assert_eq!(session.model.as_deref(), Some("gpt-4.1"));
-        let usages = crate::outline::usages(session);
-        let [early, late] = [[50, 10, 0, 3], [110, 10, 0, 3]];
-        assert_eq!(usages, if both { vec![early, late] } else { vec![late] }, "{log}");
-        let at = session.messages[3].at.map(|at| at.as_millisecond());
-        assert!(at.is_none_or(|at| at == 1_757_015_046_500), "{at:?}");
-    }
-    // A response that is none is a conversation as before.
-    let plain = r#"{"messages":[{"role":"user","content":"go"}],"response":{"choices":[]}}"#;
-    assert_eq!(read(plain).unwrap().sessions[0].messages.len(), 1);
 }
 
 /// A log of each format, by name of the format.
@@ -519,4 +307,27 @@ fn no_changed_byte_of_any_format_panics() {
             }
         }
     }
+}
+
+#[test]
+fn line_torn_within_character_is_torn() {
+    let log = format!("{USER}\n{{\"type\":\"user\",\"x\":\"é");
+    let dataset = read(&log.as_bytes()[..log.len() - 1]).unwrap();
+    assert_eq!(dataset.sessions[0].left_out["torn last line"], 1);
+}
+
+#[test]
+fn truncated_aider_history_is_prefix_of_whole() {
+    let history = std::fs::read_to_string(fixtures().join("aider.chat.history.md")).unwrap();
+    let said = |dataset: &Dataset| dataset.sessions.iter().flat_map(outline).collect::<Vec<_>>();
+    let full = said(&read(&history).unwrap());
+    for cut in (0..history.len()).filter(|cut| history.is_char_boundary(*cut)) {
+        let Ok(dataset) = read(&history[..cut]) else { continue };
+        let mut part = said(&dataset);
+        let last = part.pop().unwrap();
+        assert_eq!(part, full[..part.len()], "cut at {cut}");
+        assert!(full[part.len()].starts_with(&last), "cut at {cut}: {last}");
+    }
+    let torn = read(&history[..history.find("#### Thanks").unwrap() + 3]).unwrap();
+    assert_eq!(torn.sessions[0].left_out["torn last line"], 1);
 }

@@ -3,12 +3,17 @@
 
 use std::path::Path;
 
-use recap_formats::{LoadOptions, load, write_native};
+use recap_formats::{Dataset, LoadOptions, load, write_native};
 use serde_json::Value as Json;
 
-/// The sessions of a file, a field of the session and a message a line.
-fn shown(sessions: &str) -> String {
-    let mut lines = Vec::new();
+/// The warnings, sessions and questions of a data set, a field and a message a line.
+pub fn shown(dataset: &Dataset) -> String {
+    let desk = tempfile::tempdir().unwrap();
+    let out = desk.path().join("out");
+    write_native(dataset, &out).unwrap();
+    let sessions = std::fs::read_to_string(out.join("sessions.jsonl")).unwrap();
+    let mut lines: Vec<String> =
+        dataset.warnings.iter().map(|warning| format!("warning: {warning}")).collect();
     for session in sessions.lines() {
         let fields: serde_json::Map<String, Json> = serde_json::from_str(session).unwrap();
         for (name, value) in fields {
@@ -21,6 +26,8 @@ fn shown(sessions: &str) -> String {
         }
         lines.push(String::new());
     }
+    let questions = std::fs::read_to_string(out.join("questions.jsonl")).unwrap_or_default();
+    lines.extend(questions.lines().map(|question| format!("question: {question}")));
     lines.join("\n")
 }
 
@@ -32,13 +39,7 @@ fn each_fixture_is_read_as_reviewed() {
         entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
     for name in names {
-        let dataset = load(&folder.join(&name), &LoadOptions::default()).unwrap();
-        let desk = tempfile::tempdir().unwrap();
-        let out = desk.path().join("out");
-        write_native(&dataset, &out).unwrap();
-        let sessions = std::fs::read_to_string(out.join("sessions.jsonl")).unwrap();
-        let warnings = dataset.warnings.iter().map(|warning| format!("warning: {warning}\n"));
-        let shown = format!("{}{}", warnings.collect::<String>(), shown(&sessions));
+        let shown = shown(&load(&folder.join(&name), &LoadOptions::default()).unwrap());
         let reviewed = folder.with_file_name("sessions").join(format!("{name}.txt"));
         if std::env::var_os("RECAP_UPDATE_DOCS").is_some() {
             std::fs::write(&reviewed, &shown).unwrap();

@@ -4,6 +4,7 @@
 
 use std::fmt::Write as _;
 
+use recap_core::model::Role;
 use recap_formats::{Dataset, DatasetError, LoadOptions, load, load_reader, write_native};
 use serde_json::{Value as Json, json};
 
@@ -44,6 +45,12 @@ fn claude(number: usize, parent: Option<usize>, kind: &str, more: &Json) -> Json
 
 fn said() -> Json {
     json!({"message": {"role": "user", "content": "x"}})
+}
+
+/// That so many messages are read of a recording.
+#[track_caller]
+fn has(messages: usize, recording: &str) {
+    assert_eq!(read(recording).sessions[0].messages.len(), messages);
 }
 
 #[test]
@@ -230,4 +237,174 @@ fn many_stale_values_checked_in_linear_time() {
     std::fs::write(&file, asked.to_string()).unwrap();
     let labels = recap_formats::load_labels(&file).unwrap();
     assert_eq!(labels[0].asked.stale.len(), n);
+}
+
+#[test]
+fn many_requests_read_in_linear_time() {
+    let asked = |n: usize| json!([{"role": "user", "content": (n % 7).to_string()}]);
+    has(1, &lines((0..40_000).map(|n| json!({"system": "x", "messages": asked(n)}))));
+    let call = |n: usize| json!([{"type": "function_call", "call_id": (n % 7).to_string(), "name": "r", "arguments": "{}"}]);
+    has(1, &lines((0..8_000).map(|n| json!({"model": "x", "input": call(n)}))));
+    let entry = |n: usize, before: Option<usize>, output: &Json| {
+        let before = before.map(|n| format!("r{n}"));
+        let user = json!([{"role": "user", "content": "x"}]);
+        let request = json!({"model": "m", "previous_response_id": before, "input": user});
+        let usage = json!({"input_tokens": 1, "output_tokens": 1});
+        let id = format!("r{n}");
+        json!({"request": request, "response":
+            {"id": id, "object": "response", "output": output, "usage": usage}})
+    };
+    let said = json!([{"type": "message", "role": "assistant",
+        "content": [{"type": "output_text", "text": "y"}]}]);
+    has(10_000, &lines((0..5_000).map(|n: usize| entry(n, n.checked_sub(1), &said))));
+    // Every request goes back to the first response.
+    let back = read(&lines((0..5_000).map(|n| entry(n, (n > 0).then_some(0), &json!([])))));
+    let asked = back.sessions[0].messages.iter().filter(|message| message.role == Role::User);
+    assert_eq!(asked.count(), 2);
+}
+
+#[test]
+fn many_spans_with_odd_attributes_read_in_linear_time() {
+    let span = |n: usize, attributes: &[(&str, String)]| {
+        let mut all =
+            vec![json!({"key": "gen_ai.operation.name", "value": {"stringValue": "chat"}})];
+        let of = |(key, text): &(&str, String)| json!({"key": key, "value": {"stringValue": text}});
+        all.extend(attributes.iter().map(of));
+        let span = json!({"traceId": "t", "startTimeUnixNano": n.to_string(), "attributes": all});
+        json!({"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]})
+    };
+    let input = |role: &str, n: usize| {
+        let messages = json!([{"role": role, "content": (n % 7).to_string()}]).to_string();
+        ("gen_ai.input.messages", messages)
+    };
+    has(1, &lines((0..5_000).map(|n| span(n, &[input("user", n)]))));
+    let deep = format!("gen_ai.prompt.0.{}", "a.".repeat(100_000));
+    let far = [(&*deep, "x".to_owned()), ("gen_ai.prompt.4294967295.content", "go".to_owned())];
+    has(1, &span(1, &far).to_string());
+    let error = try_read(&span(1, &[input("robot", 1)]).to_string(), false).unwrap_err();
+    assert!(error.to_string().contains("unknown role `robot`"), "{error}");
+    assert!(try_read("{\"resourceSpans\":[{\"scopeSpans\":7}]}", false).is_err());
+}
+
+#[test]
+fn many_turns_of_aider_read_in_linear_time() {
+    let begun = "# aider chat started at x\n";
+    has(80_000, &format!("{begun}{}", "#### a\nb\n".repeat(40_000)));
+    has(1, &format!("{}#### Go.\n", format!("{begun}\n").repeat(100_000)));
+    let error = try_read(&begun.repeat(100_000), false).unwrap_err().to_string();
+    assert!(error.contains("no conversation"), "{error}");
+}
+
+#[test]
+fn many_undone_turns_of_kimi_code_read_in_linear_time() {
+    let n = 10_000;
+    let content = json!([{"type": "text", "text": "x"}]);
+    let message = json!({"role": "user", "content": content, "origin": {"kind": "user"}});
+    let asked = json!({"type": "context.append_message", "message": message, "time": 1});
+    let call = |id: usize| {
+        json!({"type": "context.append_loop_event",
+        "event": {"type": "tool.call", "toolCallId": id.to_string(), "name": "f"}})
+    };
+    let undo = json!({"type": "context.undo", "count": 4 * n});
+    let calls = (0..n).flat_map(|id| [asked.clone(), call(id), undo.clone()]);
+    has(3 * n, &lines(calls));
+}
+
+#[test]
+fn many_compactions_of_copilot_cli_read_in_linear_time() {
+    let n = 40_000;
+    let event =
+        |kind: &str, data: Json| json!({"type": kind, "id": kind, "parentId": null, "data": data});
+    let said = event("user.message", json!({"content": "x"}));
+    let done = json!({"success": true, "summaryContent": "s"});
+    let done = event("session.compaction_complete", done);
+    let dataset = read(&lines(vec![said; n].into_iter().chain(vec![done; n])));
+    assert_eq!(dataset.sessions[0].compactions.len(), n);
+    let message = json!({"role": "user", "content": "x"});
+    has(n, &json!({"v": 1, "id": "T-1", "messages": vec![message; n]}).to_string());
+}
+
+#[test]
+fn many_events_of_gemini_cli_read_in_linear_time() {
+    let n = 40_000;
+    let said = |at: usize| json!({"id": format!("g{at}"), "type": "gemini", "content": "x"});
+    // One id again and again; summaries of everything, each undone at once.
+    let call = json!([{"id": "c", "name": "read_file", "args": {}, "status": "success"}]);
+    let again = json!({"id": "g0", "type": "gemini", "content": "", "toolCalls": call});
+    let patch = json!({"$patch": {"id": "g0", "toolCalls": call}});
+    let summary = json!([{"id": "s", "type": "user", "content": [{"text": "SUMMARY"}]}]);
+    let summary = json!({"$set": {"messages": summary, "lastUpdated": "2026-05-04T10:00:00Z"}});
+    let back = |at| json!({"$rewindTo": format!("g{}", n - 1 - at)});
+    let header = json!({"sessionId": "s", "projectHash": "p", "kind": "main"});
+    let events = [header].into_iter().chain((0..n).map(said)).chain(vec![again; n]);
+    let events = events.chain(vec![patch; n]);
+    let undone = (0..n / 2).flat_map(|at| [summary.clone(), back(at)]);
+    has(n / 2, &lines(events.chain(undone)));
+}
+
+#[test]
+fn many_condensations_of_openhands_are_bounded() {
+    let said = |id: i64| json!({"id": id, "source": "user", "action": "message", "args": {"content": "x"}});
+    let forget = |n: i64, id: i64| {
+        let args = json!({"forgotten_event_ids": [id], "summary": "S"});
+        json!({"id": n + id, "source": "agent", "action": "condensation", "args": args})
+    };
+    let n = 15_000;
+    let events: Vec<Json> = (0..n).map(said).chain((0..n).map(|id| forget(n, id))).collect();
+    assert_eq!(read(&json!(events).to_string()).sessions[0].compactions.len(), n as usize);
+    let n = 6_000;
+    let events: Vec<Json> = (0..n).map(said).chain((0..n).rev().map(|id| forget(n, id))).collect();
+    keeps_too_much(&json!(events).to_string());
+}
+
+#[test]
+fn many_summaries_of_roo_are_refused() {
+    let said = |role: &str, more: Json| {
+        let mut message =
+            json!({"role": role, "content": [{"type": "text", "text": "a"}], "ts": 1});
+        message.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        message
+    };
+    let odd = json!([said("user", json!({"isSummary": true, "condenseId": 7}))]);
+    let error = try_read(&odd.to_string(), false).unwrap_err();
+    assert!(error.to_string().contains("condenseId"), "{error}");
+    let summary = |n: usize| {
+        let role = if n % 2 == 0 { "user" } else { "assistant" };
+        said(role, json!({"isSummary": true, "condenseId": "x"}))
+    };
+    let many = (0..2_000).map(|_| said("user", json!({}))).chain((0..6_000).map(summary));
+    keeps_too_much(&many.collect::<Json>().to_string());
+}
+
+#[test]
+fn trajectories_with_one_id_or_odd_values_read_in_linear_time() {
+    let call = json!({"id": "c", "type": "function", "function": {"name": "b", "arguments": "{}"}});
+    let pair = [
+        json!({"role": "assistant", "content": "I look.", "action": "ls", "tool_calls": [call]}),
+        json!({"role": "tool", "content": "x", "tool_call_ids": ["c"]}),
+    ];
+    let n = 11_000;
+    let history: Vec<Json> = (0..n).flat_map(|_| pair.clone()).collect();
+    has(2 * n, &json!({"trajectory": [], "history": history, "info": {}}).to_string());
+    let mini = |messages: Vec<Json>| {
+        let stats = json!({"instance_cost": f64::MAX, "api_calls": 7});
+        json!({"info": {"model_stats": stats, "mini_version": "2.3.0", "config": {}},
+            "messages": messages, "trajectory_format": "mini-swe-agent-1.1"})
+        .to_string()
+    };
+    let asked = json!({"role": "user", "content": "go"});
+    for odd in [
+        json!(null),
+        json!(7),
+        json!({"response": "repr", "cost": "x", "timestamp": 1e300, "actions": 7}),
+        json!({"cost": -1.0, "response": {"usage": [], "model": 7}}),
+    ] {
+        let answer = json!({"role": "assistant", "content": "Done.", "extra": odd});
+        has(2, &mini(vec![asked.clone(), answer]));
+    }
+    let answer = json!({"role": "assistant", "content": "done"});
+    has(20_000, &mini([asked, answer].into_iter().cycle().take(20_000).collect()));
+    let robot = json!({"role": "robot", "content": "x"});
+    let error = try_read(&mini(vec![robot]), false).unwrap_err();
+    assert!(error.to_string().contains("unknown role `robot`"), "{error}");
 }

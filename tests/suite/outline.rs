@@ -15,23 +15,6 @@ pub fn read(text: &str) -> Session {
     dataset.sessions.remove(0)
 }
 
-/// What is said of a recording that must be refused.
-pub fn refused(text: &str) -> String {
-    try_read(text).expect_err("must be refused").to_string()
-}
-
-/// What is said of a recording with a record that cannot be read: the warning
-/// that it was set aside, or the error.
-pub fn actual(read: Result<Dataset, DatasetError>) -> String {
-    match read {
-        Ok(dataset) => {
-            let actual = dataset.warnings.iter().find(|warning| warning.contains("set aside: "));
-            actual.unwrap_or_else(|| panic!("{:?}", dataset.warnings)).clone()
-        }
-        Err(error) => error.to_string(),
-    }
-}
-
 pub fn lines(records: &[Json]) -> String {
     records.iter().map(|record| format!("{record}\n")).collect()
 }

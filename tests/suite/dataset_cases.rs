@@ -1,0 +1,69 @@
+//! Small recordings as they are read: tests/fixtures/cases, by subject. A case is a title
+//! (`#`), the lines of a recording (`<`), and what is read of it (`>`), reviewed.
+//! `RECAP_UPDATE_DOCS=1` writes that of new cases; then it has to be read.
+
+use std::path::Path;
+
+use recap_formats::{LoadOptions, load_reader};
+
+use crate::dataset_fixtures::shown;
+
+/// What is read of a recording with this name, or why it is refused.
+fn read(name: &str, recording: &str, sidechains: bool) -> String {
+    let options = LoadOptions { sidechains, ..LoadOptions::default() };
+    match load_reader(name, recording.as_bytes(), &options) {
+        Ok(dataset) => shown(&dataset),
+        Err(error) => format!("error: {error}\nhelp: {}", error.help()),
+    }
+}
+
+/// The cases of a file with what is read of each. Behind `#!` stand the name of the
+/// recording, whether sidechains are sessions, and whether its last line is torn.
+fn reviewed(file: &str) -> String {
+    let mut out = String::new();
+    let (mut name, mut recording) = (String::new(), String::new());
+    let mut lines = file.lines().filter(|line| !line.starts_with('>')).peekable();
+    while let Some(line) = lines.next() {
+        out.push_str(line);
+        out.push('\n');
+        if let Some(options) = line.strip_prefix("#!") {
+            name = options.to_owned();
+        }
+        if let Some(text) = line.strip_prefix('<') {
+            recording.push_str(text);
+            recording.push('\n');
+            if !lines.peek().is_some_and(|next| next.starts_with('<')) {
+                let mut options = name.split_whitespace();
+                let named = options.next().unwrap_or("log.jsonl");
+                let has = |option: &str| options.clone().any(|own| own == option);
+                if has("torn") {
+                    recording.pop();
+                }
+                let read = read(named, &std::mem::take(&mut recording), has("sidechains"));
+                read.lines().for_each(|line| out.push_str(&format!(">{line}\n")));
+                name.clear();
+            }
+        }
+    }
+    out
+}
+
+#[test]
+fn each_case_is_read_as_reviewed() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/cases");
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let known = std::fs::read_to_string(&path).unwrap();
+        let read = reviewed(&known);
+        if std::env::var_os("RECAP_UPDATE_DOCS").is_some() {
+            std::fs::write(&path, &read).unwrap();
+            continue;
+        }
+        let title =
+            |at: usize| known.lines().take(at + 1).filter(|line| line.starts_with("# ")).last();
+        let mut both = read.lines().zip(known.lines()).enumerate();
+        let differs = both.find(|(_, (read, known))| read != known);
+        let differs = differs.map(|(at, lines)| (title(at), lines));
+        assert!(read == known, "{}: see {differs:?}", path.display());
+    }
+}
