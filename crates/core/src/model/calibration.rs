@@ -7,21 +7,13 @@ use super::{Buckets, MessageIndex};
 /// How the tokens of a session are counted (reference §0).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[derive(strum::IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 pub enum TokensSource {
     /// With a public vocabulary.
     Exact,
     /// The same, scaled to what the provider reported.
     Calibrated,
-}
-
-impl TokensSource {
-    /// The lower-case name used in files.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            TokensSource::Exact => "exact",
-            TokensSource::Calibrated => "calibrated",
-        }
-    }
 }
 
 /// `prompt ≈ hidden + factor × counted`, over the requests between two

@@ -113,7 +113,7 @@ pub struct Manifest {
     #[serde(default = "margin")]
     pub margin: f64,
     /// Whether the texts of the sessions are left out of the run folder.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "super::is_default")]
     pub no_text: bool,
     /// Which part of a run this is, where it is one of several.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -294,19 +294,7 @@ mod tests {
     }
 
     fn cut(request: u32, recorded: bool) -> Cut {
-        Cut {
-            dataset: "d".to_owned(),
-            session: "s".to_owned(),
-            request,
-            recorded,
-            requests: 1,
-            left: None,
-            messages: 1,
-            tokens_before: 1,
-            preamble_tokens: 0,
-            facts: Vec::new(),
-            rows: Vec::new(),
-        }
+        Cut { recorded, ..Cut::bare("d", "s", request) }
     }
 
     fn of(cells: &[Cell], cuts: &[Cut]) -> RunResults {

@@ -41,10 +41,10 @@ pub enum Block {
         /// Text of the result as the model saw it.
         text: String,
         /// Images in the result, which have no text.
-        #[serde(default, skip_serializing_if = "is_zero")]
+        #[serde(default, skip_serializing_if = "super::is_default")]
         images: u32,
         /// Whether the tool reported a failure.
-        #[serde(default, skip_serializing_if = "is_false")]
+        #[serde(default, skip_serializing_if = "super::is_default")]
         is_error: bool,
     },
     /// A picture; its bytes are not kept.
@@ -53,14 +53,6 @@ pub enum Block {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         media_type: Option<String>,
     },
-}
-
-fn is_zero(n: &u32) -> bool {
-    *n == 0
-}
-
-fn is_false(b: &bool) -> bool {
-    !*b
 }
 
 /// One message: an assistant response, one tool result, or one user text
@@ -82,11 +74,11 @@ pub struct Message {
     pub usage: Option<Usage>,
     /// Written by the harness in the agent's name (an API error, "no response
     /// requested"): no model was called, so it is no request (how-it-works §4).
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "super::is_default")]
     pub synthetic: bool,
     /// Sent to several agents at once, this one among them (Zoea:
     /// "swarm broadcasts").
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "super::is_default")]
     pub broadcast: bool,
 }
 
@@ -423,13 +415,6 @@ pub enum Role {
     Tool,
 }
 
-impl Role {
-    /// The lower-case name used in files.
-    pub fn as_str(self) -> &'static str {
-        self.into()
-    }
-}
-
 /// The trigger of a recorded compaction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -516,7 +501,7 @@ pub struct RecordedCompaction {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<Timestamp>,
     /// Whether another session of the input counts it, since this one continues a copy of that.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "super::is_default")]
     pub copied: bool,
 }
 

@@ -311,10 +311,3 @@ pub enum IdentifierClass {
     /// Text between quotation marks.
     Quoted,
 }
-
-impl IdentifierClass {
-    /// The kebab-case name used in files.
-    pub fn as_str(self) -> &'static str {
-        self.into()
-    }
-}

@@ -1,8 +1,7 @@
 //! The size of a message in every unit that a trigger may use, and sums over
 //! ranges of messages.
 
-use std::ops::{Add, AddAssign, Sub, SubAssign};
-
+use derive_more::{Add, AddAssign, Sub, SubAssign};
 use serde::{Deserialize, Serialize};
 
 use super::calibration::{is_believable, reported_prompt};
@@ -11,7 +10,20 @@ use super::{Counter, scale};
 use crate::model::{Message, MessageIndex, Preamble, Session};
 
 /// The size of a text in every unit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    Add,
+    AddAssign,
+    Sub,
+    SubAssign,
+)]
 #[serde(deny_unknown_fields)]
 pub struct Weight {
     /// Exact tokens of text and canonical calls.
@@ -24,42 +36,6 @@ pub struct Weight {
     pub tool_tokens: u64,
     /// Messages: one for each, so that sums count them.
     pub messages: u64,
-}
-
-impl Add for Weight {
-    type Output = Self;
-    fn add(mut self, other: Self) -> Self {
-        self += other;
-        self
-    }
-}
-
-impl AddAssign for Weight {
-    fn add_assign(&mut self, other: Self) {
-        self.tokens += other.tokens;
-        self.units += other.units;
-        self.json_units += other.json_units;
-        self.tool_tokens += other.tool_tokens;
-        self.messages += other.messages;
-    }
-}
-
-impl Sub for Weight {
-    type Output = Self;
-    fn sub(mut self, other: Self) -> Self {
-        self -= other;
-        self
-    }
-}
-
-impl SubAssign for Weight {
-    fn sub_assign(&mut self, other: Self) {
-        self.tokens -= other.tokens;
-        self.units -= other.units;
-        self.json_units -= other.json_units;
-        self.tool_tokens -= other.tool_tokens;
-        self.messages -= other.messages;
-    }
 }
 
 impl Weight {

@@ -5,9 +5,11 @@ use std::collections::BTreeSet;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use recap_core::model::{
-    MessageIndex, NoCut, Piece, REQUESTS_AROUND_CUT, RecordedCompaction, Session,
-};
+use recap_core::model::{MessageIndex, Piece, RecordedCompaction, Session};
+use recap_core::text::{counted, grouped};
+
+/// Number of requests that a session needs before a cut, and from the cut on.
+const REQUESTS_AROUND_CUT: u32 = 5;
 
 /// Fewest tokens of messages before a cut, for each unit of depth (how-it-works §44).
 const LEAST_TOKENS: u64 = 4_000;
@@ -109,7 +111,7 @@ impl CutPlace {
 }
 
 /// The cuts of a session, by request; or the reason why there are none.
-pub type Places = Result<Vec<CutPlace>, NoCut>;
+pub type Places = Result<Vec<CutPlace>, String>;
 
 /// Finds the cuts. `sizes` holds the tokens of every message by the vocabulary,
 /// `depth` says for how large a session the material must be enough.
@@ -119,7 +121,7 @@ pub type Places = Result<Vec<CutPlace>, NoCut>;
 pub fn places(session: &Session, sizes: &[u64], cuts: Cuts, depth: u32) -> Places {
     let survey = Survey::new(session, sizes);
     let found = match cuts {
-        Cuts::None => return Err(NoCut::NotAsked),
+        Cuts::None => return Err("no cut was asked for".to_owned()),
         Cuts::Recorded => survey.recorded(),
         Cuts::All => survey.spread(usize::MAX, depth),
         Cuts::Spread(count) if depth > 1 => survey.spread(count as usize, depth),
@@ -129,7 +131,7 @@ pub fn places(session: &Session, sizes: &[u64], cuts: Cuts, depth: u32) -> Place
         return Ok(found);
     }
     Err(match cuts {
-        Cuts::Recorded => NoCut::NeverCompacted,
+        Cuts::Recorded => "the recorded agent never compacted before a request".to_owned(),
         _ => survey.why_none(depth),
     })
 }
@@ -336,11 +338,16 @@ impl<'a> Survey<'a> {
     }
 
     /// Why the session has no place for a cut.
-    fn why_none(&self, depth: u32) -> NoCut {
-        let requests = self.requests.len() as u64;
+    fn why_none(&self, depth: u32) -> String {
         let tokens = self.before.last().copied().unwrap_or(0);
-        let least = LEAST_TOKENS * u64::from(depth);
-        NoCut::Short { requests, tokens, least }
+        format!(
+            "it has {} and {} of messages; a cut needs {REQUESTS_AROUND_CUT} requests and {} \
+             tokens before it and {REQUESTS_AROUND_CUT} requests from it on, between two recorded \
+             compactions",
+            counted(self.requests.len(), "request"),
+            counted(tokens, "token"),
+            grouped(LEAST_TOKENS * u64::from(depth))
+        )
     }
 }
 
@@ -349,7 +356,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use recap_core::model::{Block, Message, NoCut, Role};
+    use recap_core::model::{Block, Message, Role};
 
     /// So many requests, each a call with its result; every message has 1,000
     /// tokens.
@@ -462,7 +469,7 @@ mod tests {
         assert_eq!(cuts, [(20, Some(1), 40)]);
         session.compactions.clear();
         let why = places(&session, &sizes, Cuts::Recorded, 1).unwrap_err();
-        assert_eq!(why, NoCut::NeverCompacted);
+        assert_eq!(why, "the recorded agent never compacted before a request");
     }
 
     #[test]
@@ -534,9 +541,16 @@ mod tests {
     fn too_short_session_is_reported_with_needed_tokens() {
         let (session, sizes) = chat(5);
         let why = |depth| places(&session, &sizes, Cuts::All, depth).unwrap_err();
-        let short = |least| NoCut::Short { requests: 5, tokens: 10_000, least };
-        assert_eq!((why(1), why(3)), (short(4_000), short(12_000)));
-        assert_eq!(places(&session, &sizes, Cuts::None, 1), Err(NoCut::NotAsked));
+        let short = |least| {
+            format!(
+                "it has 5 requests and 10,000 tokens of messages; a cut needs 5 requests and \
+                 {least} tokens before it and 5 requests from it on, between two recorded \
+                 compactions"
+            )
+        };
+        assert_eq!((why(1), why(3)), (short("4,000"), short("12,000")));
+        let not_asked = places(&session, &sizes, Cuts::None, 1);
+        assert_eq!(not_asked, Err("no cut was asked for".to_owned()));
     }
 
     #[test]

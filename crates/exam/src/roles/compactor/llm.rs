@@ -5,8 +5,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde_json::json;
 
-use crate::roles::ask::{self, ModelClient, ReplyError, ReplyText};
-use recap_core::model::{ModelRole, NoReply, Role};
+use crate::roles::ask::{self, ModelClient, NoReply, ReplyText};
+use recap_core::model::{ModelRole, Role};
 use recap_core::tokens::Counter;
 use recap_llm as llm;
 use recap_llm::{Answered, CallError, FaultKind, Message, ModelRequest, Schema, Speaker};
@@ -80,7 +80,7 @@ impl Compactor for Llm {
                 Ok(Reply { produced, usage, written, cut, latency_ms, recorded })
             }
             Err(why) => {
-                if let ReplyError::Call(CallError::Unavailable { took, .. }) = &why {
+                if let NoReply::Call(CallError::Unavailable { took, .. }) = &why {
                     *latency_ms.get_or_insert(0.0) += took.as_secs_f64() * 1e3;
                     recorded = false;
                 }
@@ -127,29 +127,26 @@ fn read(task: &Task, reply: ReplyText<'_>) -> Result<Produced, String> {
     }
 }
 
-fn error(failure: ReplyError) -> CompactorError {
+fn error(failure: NoReply) -> CompactorError {
     let why = failure.to_string();
-    if matches!(failure, ReplyError::Call(CallError::Unavailable { .. })) {
+    if matches!(failure, NoReply::Call(CallError::Unavailable { .. })) {
         return CompactorError::NoReply(why);
     }
     if failure.is_systemic() {
         return CompactorError::Unavailable(why);
     }
     match failure {
-        ReplyError::Call(CallError::Rejected(fault)) if fault.kind == FaultKind::ContextTooLong => {
+        NoReply::Call(CallError::Rejected(fault)) if fault.kind == FaultKind::ContextTooLong => {
             CompactorError::TooLarge(why)
         }
-        ReplyError::Call(CallError::Rejected(_)) => CompactorError::Refused(why),
-        ReplyError::Call(_) => CompactorError::Malformed(why),
-        ReplyError::Reply(reply) => match reply {
-            NoReply::Refused | NoReply::Filtered => CompactorError::Refused(why),
-            NoReply::CutOff(bound) => CompactorError::CutOff(format!("cut off at {bound} tokens")),
-            NoReply::Ended(_) => CompactorError::CutOff(why),
-            NoReply::Misshapen(why) if [EMPTY, NO_ENTRY].contains(&&*why) => {
-                CompactorError::Empty(why)
-            }
-            NoReply::Misshapen(why) | NoReply::Other(why) => CompactorError::Malformed(why),
-        },
+        NoReply::Call(CallError::Rejected(_)) | NoReply::Refused | NoReply::Filtered => {
+            CompactorError::Refused(why)
+        }
+        NoReply::Call(_) => CompactorError::Malformed(why),
+        NoReply::CutOff(bound) => CompactorError::CutOff(format!("cut off at {bound} tokens")),
+        NoReply::Ended(_) => CompactorError::CutOff(why),
+        NoReply::Misshapen(why) if [EMPTY, NO_ENTRY].contains(&&*why) => CompactorError::Empty(why),
+        NoReply::Misshapen(why) => CompactorError::Malformed(why),
     }
 }
 
