@@ -34,6 +34,7 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 mod answer;
 mod bill;
 mod calibration;
+pub mod call;
 pub mod catalogue;
 mod cell;
 mod compaction;

@@ -357,6 +357,14 @@ impl Session {
         calls
     }
 
+    /// The arguments of a call.
+    pub fn arguments(&self, call: &Call) -> &Json {
+        match self.messages[call.message as usize].blocks.get(call.block as usize) {
+            Some(Block::ToolCall { arguments, .. }) => arguments,
+            _ => &Json::Null,
+        }
+    }
+
     /// The message with the result of each call that has one, by the call's id.
     pub fn results(&self) -> FxHashMap<String, MessageIndex> {
         self.calls().into_iter().filter_map(|call| Some((call.id, call.result?))).collect()
@@ -517,6 +525,15 @@ impl RecordedCompaction {
         message >= self.kept_from || self.pieces.contains(&Piece::Message(message))
     }
 
+    /// The messages that it kept from further up.
+    pub fn kept(&self) -> impl Iterator<Item = MessageIndex> {
+        let message = |piece: &Piece| match piece {
+            Piece::Message(message) => Some(*message),
+            Piece::Text { .. } => None,
+        };
+        self.pieces.iter().filter_map(message)
+    }
+
     /// The texts that replaced the removed messages, as they were sent.
     pub fn texts(&self) -> impl Iterator<Item = (Role, &str)> {
         let bare = self.summary.as_deref().filter(|_| self.pieces.is_empty());
@@ -525,5 +542,52 @@ impl RecordedCompaction {
             Piece::Message(_) => None,
         });
         bare.map(|text| (Role::User, text)).into_iter().chain(pieces)
+    }
+}
+
+/// What stands in the place of a result that the recorded agent cleared: Claude Code's own text.
+pub const CLEARED: &str = "[Old tool result content cleared]";
+
+/// What the context of the recorded agent held, by the compactions on record.
+#[derive(Clone, Debug)]
+pub struct RecordedContext<'a> {
+    compactions: &'a [RecordedCompaction],
+    /// For each result that was ever cleared, the number of the compaction that did it first.
+    cleared: FxHashMap<MessageIndex, usize>,
+}
+
+impl<'a> RecordedContext<'a> {
+    /// Reads the compactions of a session.
+    pub fn of(session: &'a Session) -> Self {
+        let (results, mut cleared) = (session.results(), FxHashMap::default());
+        for (number, made) in session.compactions.iter().enumerate() {
+            for &result in made.cleared.iter().filter_map(|call| results.get(call)) {
+                cleared.entry(result).or_insert(number);
+            }
+        }
+        Self { compactions: &session.compactions, cleared }
+    }
+
+    /// How many compactions were made before a message.
+    pub fn made_before(&self, message: MessageIndex) -> usize {
+        self.compactions.partition_point(|made| made.after <= message)
+    }
+
+    /// The last of the first `made` compactions that removed messages; one that only cleared
+    /// results does not.
+    pub fn boundary(&self, made: usize) -> Option<&'a RecordedCompaction> {
+        self.compactions[..made].iter().rfind(|made| made.folds())
+    }
+
+    /// Whether a message was a result that the first `made` compactions cleared.
+    pub fn is_cleared(&self, message: MessageIndex, made: usize) -> bool {
+        self.cleared.get(&message).is_some_and(|&number| number < made)
+    }
+
+    /// Whether a message that had been sent was still there after so many compactions, as it was
+    /// recorded.
+    pub fn held(&self, message: MessageIndex, made: usize) -> bool {
+        let is_kept = self.boundary(made).is_none_or(|boundary| boundary.keeps(message));
+        is_kept && !self.is_cleared(message, made)
     }
 }

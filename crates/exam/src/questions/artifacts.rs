@@ -7,11 +7,11 @@ use std::sync::LazyLock;
 
 use regex::{Captures, Match, Regex};
 
-use super::acts::{ChangeKind, PATH, What, text};
 use super::acts::{Moves, name};
 use super::draft::Draft;
 use super::sentences::captures_that;
 use super::view::{Made, View};
+use recap_core::model::call::{CallEffect, ChangeKind, PATH, text_argument};
 use recap_core::model::{Block, MessageIndex, QuestionKind};
 
 /// A name that code defines.
@@ -92,7 +92,7 @@ impl<'a> Files<'a> {
             file.created = is_new.then_some(made.act.message).or(file.created);
         }
         for act in &view.acts {
-            if let What::Ran(line) = &act.what
+            if let CallEffect::Ran(line) = &act.what
                 && let Some((_, script)) = line.split_once("<<")
             {
                 defined(script)
@@ -228,7 +228,7 @@ impl Seen {
             }
             for block in &message.blocks {
                 if let Block::ToolCall { arguments, .. } = block {
-                    self.text.extend(text(arguments, &PATH));
+                    self.text.extend(text_argument(arguments, &PATH));
                     self.text.push('\n');
                 }
             }

@@ -6,10 +6,11 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::acts::{Act, What};
+use super::acts::Act;
 use super::draft::Draft;
 use super::view::View;
 use recap_core::model::QuestionKind;
+use recap_core::model::call::CallEffect;
 
 /// The name of a test that failed: Go, cargo, pytest.
 static FAILED: LazyLock<Regex> = LazyLock::new(|| {
@@ -81,7 +82,7 @@ fn branched(view: &View<'_>) -> Option<Draft> {
 /// The command lines that did not fail.
 fn done<'a>(view: &'a View<'a>) -> impl Iterator<Item = (&'a Act<'a>, &'a str)> {
     view.acts.iter().filter(|act| act.is_done()).filter_map(|act| match &act.what {
-        What::Ran(line) => Some((*act, line.as_ref())),
+        CallEffect::Ran(line) => Some((*act, line.as_str())),
         _ => None,
     })
 }
@@ -90,7 +91,7 @@ fn done<'a>(view: &'a View<'a>) -> impl Iterator<Item = (&'a Act<'a>, &'a str)> 
 fn runs<'a>(view: &View<'a>) -> BTreeMap<String, &'a Act<'a>> {
     let mut runs: BTreeMap<String, &Act<'_>> = BTreeMap::new();
     for act in &view.acts {
-        let What::Ran(line) = &act.what else { continue };
+        let CallEffect::Ran(line) = &act.what else { continue };
         if let Some(command) = command(line).filter(|_| act.result.is_some()) {
             runs.insert(command, act);
         }

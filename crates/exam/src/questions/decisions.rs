@@ -7,10 +7,10 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde_json::Value as Json;
 
-use super::acts::text;
 use super::draft::Draft;
 use super::sentences::{own, sentences};
 use super::view::View;
+use recap_core::model::call::text_argument;
 use recap_core::model::{MessageIndex, QuestionKind, Role};
 use recap_core::text::language::is_unspaced;
 
@@ -99,10 +99,12 @@ fn answered(view: &View<'_>) -> Vec<Draft> {
 /// The labels that were offered as answers to a question.
 fn offered(arguments: &Json, asked: &str) -> Vec<String> {
     let questions = arguments.get("questions").and_then(Json::as_array).into_iter().flatten();
-    let own =
-        questions.filter(|one| text(one, &["question"]).is_some_and(|said| said.trim() == asked));
+    let own = questions
+        .filter(|one| text_argument(one, &["question"]).is_some_and(|said| said.trim() == asked));
     let options = own.filter_map(|one| one.get("options")?.as_array()).flatten();
-    options.filter_map(|option| Some(advised(text(option, &["label"])?).to_owned())).collect()
+    options
+        .filter_map(|option| Some(advised(text_argument(option, &["label"])?).to_owned()))
+        .collect()
 }
 
 /// An option without what the agent adds to the one that it advises.

@@ -7,9 +7,10 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde_json::Value as Json;
 
-use super::acts::{Act, text};
+use super::acts::Act;
 use super::draft::Draft;
 use super::view::View;
+use recap_core::model::call::text_argument;
 use recap_core::model::{MessageIndex, QuestionKind};
 
 /// Arguments that hold the text of an item, and its state.
@@ -78,7 +79,8 @@ impl List {
             self.replace(items, act.message);
         } else if tool == "taskcreate" {
             let number = NUMBER.captures(act.output).map(|found| found[1].to_owned());
-            let (id, text) = (number, text(act.arguments, &["subject", "title", "description"]));
+            let (id, text) =
+                (number, text_argument(act.arguments, &["subject", "title", "description"]));
             let (text, at) = (text.unwrap_or_default().trim().to_owned(), act.message);
             if !text.is_empty() {
                 self.items.push(Item { id, text, state: State::Open, made: at, at });
@@ -103,13 +105,13 @@ impl List {
         let known = self.items.iter().position(|item| id.is_some() && item.id == id);
         let Some(at) = known else { return };
         self.at = act.message;
-        let state = text(act.arguments, &STATE);
+        let state = text_argument(act.arguments, &STATE);
         if state == Some("deleted") {
             self.items.remove(at);
             return;
         }
         let item = &mut self.items[at];
-        if let Some(text) = text(act.arguments, &["subject", "title"]) {
+        if let Some(text) = text_argument(act.arguments, &["subject", "title"]) {
             (item.text, item.made) = (text.trim().to_owned(), act.message);
         }
         if let Some(state) = state.and_then(State::read) {
@@ -123,8 +125,8 @@ impl List {
 }
 
 fn item(value: &Json) -> Option<(String, State)> {
-    let content = text(value, &ITEM)?.trim();
-    let state = State::read(text(value, &STATE)?)?;
+    let content = text_argument(value, &ITEM)?.trim();
+    let state = State::read(text_argument(value, &STATE)?)?;
     (!content.is_empty()).then(|| (content.to_owned(), state))
 }
 

@@ -8,14 +8,11 @@ use std::sync::Arc;
 use crate::PreparedSession;
 use crate::prepared::text_hash;
 use recap_core::model::{
-    Cut, Exam, Fact, MessageIndex, QuestionFacts, RecordedCompaction, Reference, RequestFacts,
-    SessionFacts, Snapshot, SnapshotPart,
+    CLEARED, Cut, Exam, Fact, MessageIndex, QuestionFacts, RecordedCompaction, Reference,
+    RequestFacts, SessionFacts, Snapshot, SnapshotPart,
 };
 use recap_exam::facts::{CutPlace, Survival};
 use recap_strategy::Recording;
-
-/// The text that replaces a cleared tool result: the one that Claude Code uses.
-const CLEARED: &str = "[Old tool result content cleared]";
 
 /// The segment of a session that a cut examines.
 #[derive(Debug)]
