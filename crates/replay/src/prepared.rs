@@ -115,7 +115,6 @@ impl PreparedSession {
         exogenous::mark(&mut responses, &session.compactions, CacheParameters { global, step });
         let own = responses.iter().filter(|one| !session.copied.contains(&one.message));
         let facts = SessionFacts {
-            as_recorded: None,
             dataset: dataset.to_owned(),
             session: session.id.clone(),
             cluster: session.project.clone(),
@@ -124,19 +123,16 @@ impl PreparedSession {
             messages,
             requests: own.copied().collect(),
             exam,
-            questions: Vec::new(),
-            cut_questions: Vec::new(),
             recorded_compactions: session.own_compactions().count() as u32,
             model: session.model.clone(),
             other_models,
             tokens_source: recording.tokens_source,
             calibration: recording.calibration.as_deref().cloned(),
-            validation: None,
             no_cut,
             clock_modelled: timeline.is_modelled(),
             sidechains: sidechains(&session, &timeline),
             left_out: session.left_out.iter().map(|(k, v)| (k.clone(), *v)).collect(),
-            receipt: None,
+            ..SessionFacts::default()
         };
         Self {
             timeline,

@@ -146,7 +146,8 @@ impl<'a> ReplaySession<'a> {
             now: prepared.timeline.at(0),
             recorded: None,
             loss: Loss::default(),
-            requests: Vec::new(),
+            // A run of many sessions holds these rows for each strategy.
+            requests: Vec::with_capacity(prepared.facts.requests.len()),
             compactions: Vec::new(),
             begun: 0,
             copied: 0,
@@ -162,7 +163,7 @@ impl<'a> ReplaySession<'a> {
             asked: Vec::new(),
             at_end: false,
             survival: prepared.survival.fresh(),
-            references: Vec::new(),
+            references: Vec::with_capacity(prepared.facts.exam.references.len()),
             preamble_added: 0,
             biller: Biller::new(plan, &prepared.facts),
         })
@@ -408,7 +409,7 @@ impl<'a> ReplaySession<'a> {
         let places: BTreeMap<u32, u32> =
             self.compactions.iter().zip(0..).map(|((number, _), at)| (*number, at)).collect();
         self.asked.sort_by_key(|asked| asked.question);
-        let mut rows = CellRows {
+        let rows = CellRows {
             window: self.plan.window,
             preamble_added: self.preamble_added,
             requests: Arc::new(self.requests),
@@ -422,8 +423,6 @@ impl<'a> ReplaySession<'a> {
             saver: self.saver,
             bills: self.biller.into_bills(&places),
         };
-        // A run of many sessions stores these rows for each strategy.
-        rows.shrink_to_fit();
         (rows, self.texts, self.asked)
     }
 }

@@ -191,6 +191,17 @@ impl QuestionRow {
         }
     }
 
+    /// The answers of a model, with and without a recovery channel.
+    pub fn graded(&self) -> impl Iterator<Item = &GradedAnswer> {
+        self.recovered.iter().map(|recovered| &recovered.answered).chain(&self.answered)
+    }
+
+    /// The same, to be changed.
+    pub fn graded_mut(&mut self) -> impl Iterator<Item = &mut GradedAnswer> {
+        let recovered = self.recovered.iter_mut().map(|recovered| &mut recovered.answered);
+        recovered.chain(&mut self.answered)
+    }
+
     /// The judge's verdict on a model's answer.
     pub fn verdict(&self) -> Option<&Verdict> {
         self.answered.as_ref().map(|answered| &answered.judgement.verdict)

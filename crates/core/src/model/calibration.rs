@@ -7,10 +7,11 @@ use super::{Buckets, MessageIndex};
 /// How the tokens of a session are counted (reference §0).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-#[derive(strum::IntoStaticStr)]
+#[derive(Default, strum::IntoStaticStr)]
 #[strum(serialize_all = "lowercase")]
 pub enum TokensSource {
     /// With a public vocabulary.
+    #[default]
     Exact,
     /// The same, scaled to what the provider reported.
     Calibrated,

@@ -136,8 +136,8 @@ pub struct LossRow {
     pub state: LedgerState,
 }
 
-/// Everything one cell measured.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// Everything one cell measured; the default is that of one that sends nothing.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CellRows {
     /// Assumed context limit in tokens.
@@ -173,44 +173,6 @@ pub struct CellRows {
     pub saver: Option<Arc<SaverFacts>>,
 }
 
-impl CellRows {
-    /// The rows of a cell that sends nothing: of a control that only answers
-    /// questions, or is only examined at cuts.
-    pub fn unsent(window: u64) -> Self {
-        CellRows {
-            window,
-            preamble_added: 0,
-            requests: Arc::default(),
-            compactions: Vec::new(),
-            references: Vec::new(),
-            snapshots: Vec::new(),
-            questions: Vec::new(),
-            loss: Vec::new(),
-            cpu_ms: 0.0,
-            notices: Vec::new(),
-            bills: Vec::new(),
-            saver: None,
-        }
-    }
-
-    /// Gives back the memory that was reserved while the rows were collected.
-    pub fn shrink_to_fit(&mut self) {
-        if let Some(requests) = Arc::get_mut(&mut self.requests) {
-            requests.shrink_to_fit();
-        }
-        for bill in self.bills.iter_mut().filter_map(Arc::get_mut) {
-            bill.calls.shrink_to_fit();
-        }
-        self.compactions.shrink_to_fit();
-        self.references.shrink_to_fit();
-        self.snapshots.shrink_to_fit();
-        self.questions.shrink_to_fit();
-        self.loss.shrink_to_fit();
-        self.notices.shrink_to_fit();
-        self.bills.shrink_to_fit();
-    }
-}
-
 /// The outcome of a replay: of a cell, or of a strategy at a cut.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -230,6 +192,14 @@ pub type CellOutcome = ReplayOutcome<CellRows>;
 impl<T> ReplayOutcome<T> {
     /// What was measured, if the replay reached its end.
     pub fn done(&self) -> Option<&T> {
+        match self {
+            ReplayOutcome::Done(measured) => Some(measured),
+            ReplayOutcome::Failed { .. } => None,
+        }
+    }
+
+    /// The same, to be changed.
+    pub fn done_mut(&mut self) -> Option<&mut T> {
         match self {
             ReplayOutcome::Done(measured) => Some(measured),
             ReplayOutcome::Failed { .. } => None,

@@ -60,7 +60,7 @@ pub struct RequestFacts {
 }
 
 /// What every strategy of one session shares.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SessionFacts {
     /// Name of the data set.

@@ -232,7 +232,7 @@ mod tests {
             window: "25%".to_owned(),
             replicate: 0,
         };
-        let outcome = CellOutcome::Done(Box::new(CellRows::unsent(window)));
+        let outcome = CellOutcome::Done(Box::new(CellRows { window, ..CellRows::default() }));
         Cell { key, row_kind: RowKind::Ranked, outcome }
     }
 

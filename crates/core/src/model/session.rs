@@ -315,6 +315,22 @@ impl Session {
         self.id.contains(SIDECHAIN)
     }
 
+    /// The preamble as it is sent since one of its changes, by number; `None`: from the start.
+    pub fn preamble_since(&self, change: Option<usize>) -> String {
+        match change.map(|change| &self.preamble_changes[change]) {
+            None => self.preamble.sent(),
+            Some(change) => {
+                let system = change.system.clone();
+                Preamble { system, ..self.preamble.clone() }.sent()
+            }
+        }
+    }
+
+    /// The number of the last change of the preamble before a message.
+    pub fn preamble_change(&self, message: MessageIndex) -> Option<usize> {
+        self.preamble_changes.iter().rposition(|change| change.before <= message)
+    }
+
     /// Every text of the session, with what it says about itself.
     pub fn texts(&self) -> Vec<String> {
         let mut texts = vec![self.preamble.sent()];

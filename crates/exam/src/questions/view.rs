@@ -9,7 +9,7 @@ use super::acts::{Act, Moves};
 use crate::facts::CutPlace;
 use crate::roles::answerer::{AnswerContext, Passage};
 use recap_core::model::call::{CallEffect, Change, ChangeKind};
-use recap_core::model::{Block, MessageIndex, Preamble, Role, Session};
+use recap_core::model::{Block, MessageIndex, Role, Session};
 use recap_core::text::Normal;
 
 /// The part of a session that is asked about at a cut.
@@ -154,14 +154,7 @@ fn strings(value: &serde_json::Value, out: &mut String) {
 
 /// The system prompt and the tools as they stand before a message.
 pub(super) fn preamble_text(session: &Session, before: MessageIndex) -> String {
-    let changed = session.preamble_changes.iter().rev().find(|c| c.before <= before);
-    match changed {
-        None => session.preamble.sent(),
-        Some(change) => {
-            let system = change.system.clone();
-            Preamble { system, ..session.preamble.clone() }.sent()
-        }
-    }
+    session.preamble_since(session.preamble_change(before))
 }
 
 /// The same as the only context.

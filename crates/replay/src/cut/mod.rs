@@ -138,24 +138,25 @@ impl CutExamination<'_> {
     /// that is smaller by this factor, not counting the preamble and the
     /// largest answer (how-it-works §10), so that losses accumulate.
     async fn long_session(&self, depth: u32) -> Result<ExaminedCut, ReplayError> {
-        let part = self.part;
-        let sizes = &part.prepared.recording.sizes;
+        let sizes = &self.part.prepared.recording.sizes;
         let share = (self.material_tokens() / u64::from(depth)).max(LEAST_FOR_MESSAGES);
         let window = sizes.preamble_tokens() + sizes.largest_output() + share;
-        let plan = Plan { window, ..self.plan.clone() };
-        let mut session = opened(part, &plan, self.compactor)?;
-        let start = session.run_to_request(part.first).await.and_then(|_| session.cut_start(part));
-        self.finished(&plan, depth, session, start).await
+        self.replayed(window, depth).await
     }
 
     /// A token saver stands before the first request: nothing is forced, whatever the depth.
     async fn as_it_goes(&self) -> Result<ExaminedCut, ReplayError> {
+        let preamble = self.part.prepared.recording.sizes.preamble_tokens();
+        self.replayed(preamble + self.material_tokens(), 1).await
+    }
+
+    /// The material replayed from its beginning at a window.
+    async fn replayed(&self, window: u64, depth: u32) -> Result<ExaminedCut, ReplayError> {
         let part = self.part;
-        let window = part.prepared.recording.sizes.preamble_tokens() + self.material_tokens();
         let plan = Plan { window, ..self.plan.clone() };
         let mut session = opened(part, &plan, self.compactor)?;
         let start = session.run_to_request(part.first).await.and_then(|_| session.cut_start(part));
-        self.finished(&plan, 1, session, start).await
+        self.finished(&plan, depth, session, start).await
     }
 
     fn material_tokens(&self) -> u64 {

@@ -23,8 +23,8 @@ use serde_json::Value as Json;
 use super::RunRecord;
 use crate::prepared::is_text_hash;
 use recap_core::model::{
-    Answer, CallRow, Cell, CellOutcome, Cut, CutOutcome, Expectation, Gate, GradedAnswer, Manifest,
-    NoGrade, RunResults, Session, SessionFacts, Verdict,
+    Answer, CallRow, Cell, Cut, Expectation, Gate, GradedAnswer, Manifest, NoGrade, QuestionRow,
+    ReplayOutcome, RunResults, Session, SessionFacts, Verdict,
 };
 use recap_core::text::redact;
 use recap_formats::Dataset;
@@ -145,14 +145,18 @@ impl Conceal {
 
     /// Conceals a cell and removes answers and the judges' sentences.
     #[must_use]
-    pub fn cell(&self, cell: Cell) -> Cell {
-        self.with_texts_concealed(&without_answers(cell))
+    pub fn cell(&self, mut cell: Cell) -> Cell {
+        without_answers(&mut cell.outcome, |rows| &mut rows.questions);
+        self.with_texts_concealed(&cell)
     }
 
     /// Conceals a cut and removes answers and the judges' sentences.
     #[must_use]
-    pub fn cut(&self, cut: Cut) -> Cut {
-        let mut cut: Cut = self.with_texts_concealed(&without_answers_at_cut(cut));
+    pub fn cut(&self, mut cut: Cut) -> Cut {
+        for row in &mut cut.rows {
+            without_answers(&mut row.outcome, |exam| &mut exam.questions);
+        }
+        let mut cut: Cut = self.with_texts_concealed(&cut);
         for fact in &mut cut.facts {
             fact.text = self.alias(fact.class.as_str(), &fact.text);
         }
@@ -335,32 +339,14 @@ fn in_our_words<R: ToString + From<String>>(why: &mut R) {
     *why = R::from(words);
 }
 
-/// Removes answers from a cell, and the judges' sentences, which quote them.
-fn without_answers(mut cell: Cell) -> Cell {
-    if let CellOutcome::Failed { error } = &mut cell.outcome {
-        in_our_words(error);
-    }
-    if let CellOutcome::Done(rows) = &mut cell.outcome {
-        for row in &mut rows.questions {
-            let recovered = row.recovered.iter_mut().map(|recovered| &mut recovered.answered);
-            row.answered.iter_mut().chain(recovered).for_each(silence);
+/// Removes answers and the judges' sentences, which quote them, from an outcome.
+fn without_answers<T>(outcome: &mut ReplayOutcome<T>, asked: fn(&mut T) -> &mut [QuestionRow]) {
+    match outcome {
+        ReplayOutcome::Failed { error } => in_our_words(error),
+        ReplayOutcome::Done(done) => {
+            asked(done).iter_mut().flat_map(QuestionRow::graded_mut).for_each(silence);
         }
     }
-    cell
-}
-
-/// Removes answers and the judges' sentences from a cut.
-fn without_answers_at_cut(mut cut: Cut) -> Cut {
-    for row in &mut cut.rows {
-        match &mut row.outcome {
-            CutOutcome::Failed { error } => in_our_words(error),
-            CutOutcome::Done(exam) => {
-                let answered = exam.questions.iter_mut().filter_map(|row| row.answered.as_mut());
-                answered.for_each(silence);
-            }
-        }
-    }
-    cut
 }
 
 fn silence(GradedAnswer { answer, judgement }: &mut GradedAnswer) {

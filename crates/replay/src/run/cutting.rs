@@ -2,13 +2,12 @@
 //! they share its part of the session, which is dropped afterwards.
 
 use std::collections::BTreeMap;
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 
 use futures_util::future::join_all;
 
 use super::asking::Asking;
+use super::pool::{Done, Task};
 use super::record::CutKey;
 use super::spec::{ModelRoles, compactor};
 use crate::cut::Statements;
@@ -168,7 +167,8 @@ pub(super) fn without_summary(plan: &Plan) -> Option<Plan> {
 pub(super) fn cells_without_summary(plans: &[Plan]) -> Vec<Cell> {
     let mut cells = Vec::new();
     for plan in plans.iter().filter_map(without_summary) {
-        let outcome = CellOutcome::Done(Box::new(CellRows::unsent(plan.window)));
+        let outcome =
+            CellOutcome::Done(Box::new(CellRows { window: plan.window, ..CellRows::default() }));
         cells.push(Cell { key: plan.key, row_kind: RowKind::Control, outcome });
     }
     cells
@@ -206,17 +206,17 @@ fn stands(question: &QuestionFacts, place: &recap_exam::facts::CutPlace) -> bool
         && evidence.iter().all(|&message| message < place.from && place.holds(message))
 }
 
-/// Examines every strategy at one cut and returns the cut with the texts of the
+/// A task for each cut that is not examined yet: it gives the cut, and the texts of the
 /// strategies.
-pub(super) type CutTask = Pin<Box<dyn Future<Output = (Cut, BTreeMap<String, String>)> + Send>>;
-
-/// A task for each cut that is not examined yet.
-pub(super) fn cuts(cutting: Cutting, roles: &ModelRoles) -> Vec<CutTask> {
+pub(super) fn cuts(cutting: Cutting, roles: &ModelRoles) -> Vec<Task> {
     let cutting = Arc::new(cutting);
-    let mut tasks: Vec<CutTask> = Vec::new();
+    let mut tasks: Vec<Task> = Vec::new();
     for &at in &cutting.to_do {
         let (cutting, roles) = (Arc::clone(&cutting), roles.clone());
-        tasks.push(Box::pin(async move { cutting.cut(at, &roles).await }));
+        tasks.push(Box::pin(async move {
+            let (cut, texts) = cutting.cut(at, &roles).await;
+            Done::Cut(Box::new(cut), texts)
+        }));
     }
     tasks
 }

@@ -174,19 +174,13 @@ impl Folder {
 
     /// Adds the facts of a session to the journal.
     pub(super) fn append_session(&mut self, facts: &SessionFacts) -> Result<(), FolderError> {
-        match &self.conceal {
-            Some(conceal) => self.append(Kind::Session, &conceal.facts(facts.clone())),
-            None => self.append(Kind::Session, facts),
-        }
+        self.append(Kind::Session, &self.facts(facts.clone()))
     }
 
     /// Adds a cell to the journal. Returns the cell as written: concealed, and
     /// sharing equal requests and bills with other cells.
     pub(super) fn append_cell(&mut self, cell: Cell) -> Result<Cell, FolderError> {
-        let mut cell = match &self.conceal {
-            Some(conceal) => conceal.cell(cell),
-            None => cell,
-        };
+        let mut cell = self.stored(cell, Conceal::cell);
         let wrote = match &mut self.journal {
             Some(journal) => self.shared.write_cell(&mut cell, journal),
             None => self.shared.write_cell(&mut cell, &mut std::io::sink()),
@@ -208,10 +202,7 @@ impl Folder {
 
     /// Adds a cut to the journal. Returns the cut as written.
     pub(super) fn append_cut(&mut self, cut: Cut) -> Result<Cut, FolderError> {
-        let cut = match &self.conceal {
-            Some(conceal) => conceal.cut(cut),
-            None => cut,
-        };
+        let cut = self.stored(cut, Conceal::cut);
         self.append(Kind::Cut, &cut)?;
         Ok(cut)
     }
@@ -235,17 +226,19 @@ impl Folder {
 
     /// The facts of a session as this folder stores them.
     pub(super) fn facts(&self, facts: SessionFacts) -> SessionFacts {
-        match &self.conceal {
-            Some(conceal) => conceal.facts(facts),
-            None => facts,
-        }
+        self.stored(facts, Conceal::facts)
     }
 
     /// The row of a call as this folder stores it.
     pub(super) fn call(&self, call: CallRow) -> CallRow {
+        self.stored(call, Conceal::call)
+    }
+
+    /// A result, concealed if the user asked for it.
+    fn stored<T>(&self, result: T, concealed: fn(&Conceal, T) -> T) -> T {
         match &self.conceal {
-            Some(conceal) => conceal.call(call),
-            None => call,
+            Some(conceal) => concealed(conceal, result),
+            None => result,
         }
     }
 
@@ -274,22 +267,14 @@ impl Folder {
         // What the cells share is found anew, and not needed afterwards.
         self.shared = Shared::default();
         let mut shared = Shared::default();
-        (sessions.iter().try_for_each(|facts| write_line(&mut out, Kind::Session, facts)))
-            .and_then(|()| {
-                results.iter().try_for_each(|session| {
-                    let mut cells = session.cells().to_vec();
-                    cells.iter_mut().try_for_each(|cell| shared.write_cell(cell, &mut out))
-                })
-            })
-            .and_then(|()| {
-                results.iter().try_for_each(|session| {
-                    let mut cuts = session.cuts().iter();
-                    cuts.try_for_each(|cut| write_line(&mut out, Kind::Cut, cut))
-                })
-            })
-            .and_then(|()| calls.iter().try_for_each(|c| write_line(&mut out, Kind::Call, c)))
-            .and_then(|()| out.flush())
-            .map_err(io(&partial))?;
+        let mut write = || -> std::io::Result<()> {
+            sessions.iter().try_for_each(|facts| write_line(&mut out, Kind::Session, facts))?;
+            results.cells().try_for_each(|mut cell| shared.write_cell(&mut cell, &mut out))?;
+            results.cuts().try_for_each(|cut| write_line(&mut out, Kind::Cut, &cut))?;
+            calls.iter().try_for_each(|call| write_line(&mut out, Kind::Call, call))?;
+            out.flush()
+        };
+        write().map_err(io(&partial))?;
         drop(out);
         let path = self.path.join(JOURNAL);
         fs::rename(&partial, &path).map_err(io(&path))?;

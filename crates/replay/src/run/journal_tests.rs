@@ -38,7 +38,8 @@ fn cell(strategy: &str, requests: u32) -> Cell {
     let rows = CellRows {
         requests: Arc::new(vec![request; requests as usize]),
         bills: (0..requests).map(|model| Arc::new(bill(model))).collect(),
-        ..CellRows::unsent(100)
+        window: 100,
+        ..CellRows::default()
     };
     let key = CellKey {
         dataset: "d".to_owned(),

@@ -9,13 +9,11 @@ use futures_util::{StreamExt, stream};
 use tokio::task::{JoinError, JoinSet};
 
 use super::asking::Asking;
-use super::cutting::{self, CutTask, Cutting, cells_without_summary};
-use super::folder::Folder;
-use super::folder::FolderError;
+use super::cutting::{self, Cutting, cells_without_summary};
+use super::folder::{Folder, FolderError};
 use super::prepare::{Prepared, plan};
 use super::record::Earlier;
-use super::spec::{Event, Observer};
-use super::spec::{ModelRoles, RunError, RunSpec, compactor};
+use super::spec::{Event, ModelRoles, Observer, RunError, RunSpec, compactor};
 use crate::{PreparedSession, Replayed, replay};
 use recap_core::model::{
     CallRow, Cell, CellKey, CellOutcome, Cut, RowKind, RunResults, SessionFacts,
@@ -138,7 +136,7 @@ fn begin(
 }
 
 /// The result of a task.
-enum Done {
+pub(super) enum Done {
     /// The cell of a strategy without summaries, which sends nothing.
     EmptySummary(Box<Cell>),
     Cell(Box<Replayed>),
@@ -146,7 +144,7 @@ enum Done {
 }
 
 /// Replays a cell, or examines all strategies at a cut.
-type Task = Pin<Box<dyn Future<Output = Done> + Send>>;
+pub(super) type Task = Pin<Box<dyn Future<Output = Done> + Send>>;
 
 /// The cell that a task replays; `None` for a cut.
 type CellOfTask = Option<(CellKey, RowKind)>;
@@ -192,16 +190,7 @@ fn tasks(
         };
         tasks.push((Some(planned), Box::pin(task)));
     }
-    let cut = |cut: CutTask| -> (CellOfTask, Task) {
-        (
-            None,
-            Box::pin(async {
-                let (cut, texts) = cut.await;
-                Done::Cut(Box::new(cut), texts)
-            }),
-        )
-    };
-    tasks.extend(cuts.into_iter().map(cut));
+    tasks.extend(cuts.into_iter().map(|cut| (None, cut)));
     tasks
 }
 
@@ -255,11 +244,7 @@ impl Ran {
         observer: &dyn Observer,
     ) -> Result<(), FolderError> {
         folder.append_texts(&texts)?;
-        let error = match &cell.outcome {
-            CellOutcome::Failed { error } => Some(error.as_str()),
-            CellOutcome::Done(_) => None,
-        };
-        observer.event(&Event::Cell { key: &cell.key, error });
+        observer.event(&Event::Cell { key: &cell.key, error: cell.outcome.error() });
         self.texts.extend(texts);
         self.results.add_cell(folder.append_cell(cell)?);
         Ok(())

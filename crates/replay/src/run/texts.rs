@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex};
 
 use super::folder::{FolderError, TEXTS, io};
 use super::journal::Text;
+use recap_core::text::json_error;
 
 /// Texts of messages and summaries by hash.
 #[derive(Clone, Debug)]
@@ -40,25 +41,8 @@ impl RunTexts {
             return Ok(RunTexts::Held(BTreeMap::new()));
         }
         let mut index = Vec::new();
-        let mut reader = BufReader::new(File::open(&path).map_err(io(&path))?);
-        let (mut at, mut line) = (0, Vec::new());
-        for number in 1.. {
-            line.clear();
-            let bytes = reader.read_until(b'\n', &mut line).map_err(io(&path))?;
-            if bytes == 0 {
-                break;
-            }
-            // Hashes are checked when a text is asked for.
-            match serde_json::from_slice::<Text>(&line) {
-                Ok(text) => index.push((prefix(&text.hash), at)),
-                Err(_) if !line.ends_with(b"\n") => break,
-                Err(e) => {
-                    let problem = recap_core::text::json_error(&e.to_string());
-                    return Err(FolderError::Line { path, line: number, problem });
-                }
-            }
-            at += bytes as u64;
-        }
+        // Hashes are checked when a text is asked for.
+        each_text(&path, |text, at| index.push((prefix(&text.hash), at)))?;
         index.sort_unstable();
         let file = Mutex::new(File::open(&path).map_err(io(&path))?);
         Ok(RunTexts::Filed(Arc::new(TextFile { file, index })))
@@ -79,6 +63,33 @@ impl RunTexts {
             RunTexts::Filed(file) => file.index.is_empty(),
         }
     }
+}
+
+/// Calls `each` with every text of `texts.jsonl` and the place of its line; an
+/// incomplete last line is ignored.
+///
+/// # Errors
+/// The file cannot be read, or a line has another format than a run writes.
+pub(super) fn each_text(path: &Path, mut each: impl FnMut(Text, u64)) -> Result<(), FolderError> {
+    let mut reader = BufReader::new(File::open(path).map_err(io(path))?);
+    // Lines are read as bytes, since an incomplete line may end within a
+    // character.
+    let (mut at, mut line) = (0, Vec::new());
+    for number in 1.. {
+        line.clear();
+        let bytes = reader.read_until(b'\n', &mut line).map_err(io(path))?;
+        match serde_json::from_slice(&line) {
+            _ if bytes == 0 => break,
+            Ok(text) => each(text, at),
+            Err(_) if !line.ends_with(b"\n") => break,
+            Err(e) => {
+                let (path, problem) = (path.to_owned(), json_error(&e.to_string()));
+                return Err(FolderError::Line { path, line: number, problem });
+            }
+        }
+        at += bytes as u64;
+    }
+    Ok(())
 }
 
 impl TextFile {
