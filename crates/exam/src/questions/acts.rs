@@ -1,24 +1,20 @@
 //! What an agent did with its calls.
 
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
 
-use regex::Regex;
 use serde_json::Value as Json;
 
 use recap_core::model::call::{CallEffect, ChangeKind};
 use recap_core::model::{Block, Call, MessageIndex, Session};
+use recap_core::text::{Pattern, pattern};
 
 /// How results say that a call failed, where the record has no field for it: a
 /// command's exit, an edit that was not made.
-static FAILURE: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(
-        r#"(?xi) (?: process\ exited\ with\ code | \bexit\ code:? | "exit_code": ) \s* -?[1-9]
+static FAILURE: Pattern = pattern!(
+    r#"(?xi) (?: process\ exited\ with\ code | \bexit\ code:? | "exit_code": ) \s* -?[1-9]
         | ^\s* (?: <tool_use_error> | apply_patch\ verification\ failed | failed\ to\ find\ expected
-            | exec_command\ failed | execution\ error: | aborted | timed?\ ?out )"#,
-    )
-    .expect("the pattern is constant and valid")
-});
+            | exec_command\ failed | execution\ error: | aborted | timed?\ ?out )"#
+);
 
 /// Bytes at the head of a result that may say so.
 const HEAD: usize = 300;
@@ -82,16 +78,12 @@ fn result(session: &Session, at: MessageIndex) -> (&str, bool) {
 // the paths before them.
 
 /// A command of a shell that enters a folder, moves or deletes.
-static FILE_COMMAND: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(
-        r"(?m)(?:^|&&|;|\|\|)[ \t]*(?:git[ \t]+)?(?<verb>cd|mv|rm)[ \t]+(?<words>[^\n;&|<>]+)",
-    )
-    .expect("the pattern is constant and valid")
-});
+static FILE_COMMAND: Pattern = pattern!(
+    r"(?m)(?:^|&&|;|\|\|)[ \t]*(?:git[ \t]+)?(?<verb>cd|mv|rm)[ \t]+(?<words>[^\n;&|<>]+)"
+);
 
 /// A word of a command, in quotes or not.
-static WORD: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r#""([^"]*)"|'([^']*)'|([^\s"']+)"#).expect("it is valid"));
+static WORD: Pattern = pattern!(r#""([^"]*)"|'([^']*)'|([^\s"']+)"#);
 
 /// The last place of each path that was moved, `None` if it was deleted, with
 /// the message that did it.

@@ -2,9 +2,6 @@
 //! the forms of Claude Code (`TodoWrite`, `TaskCreate`), Codex (`update_plan`),
 //! OpenCode (`todowrite`) and Gemini CLI (`write_todos`).
 
-use std::sync::LazyLock;
-
-use regex::Regex;
 use serde_json::Value as Json;
 
 use super::acts::Act;
@@ -12,6 +9,7 @@ use super::draft::Draft;
 use super::view::View;
 use recap_core::model::call::text_argument;
 use recap_core::model::{MessageIndex, QuestionKind};
+use recap_core::text::{Pattern, pattern};
 
 /// Arguments that hold the text of an item, and its state.
 const ITEM: [&str; 8] =
@@ -58,7 +56,7 @@ struct List {
 }
 
 /// The number that a tool gave to a task.
-static NUMBER: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"#(\d+)").expect("it is valid"));
+static NUMBER: Pattern = pattern!(r"#(\d+)");
 
 impl List {
     /// The list at the end of a view.

@@ -12,10 +12,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
-use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, MatchKind};
-use regex::Regex;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
@@ -27,6 +25,7 @@ use recap_core::model::{
     ReplayOutcome, RunResults, Session, SessionFacts, Verdict,
 };
 use recap_core::text::redact;
+use recap_core::text::{Pattern, pattern};
 use recap_formats::Dataset;
 use recap_strategy::ITS_WORDS;
 
@@ -197,10 +196,7 @@ impl Conceal {
 
     /// Conceals a sentence of this program, including relative paths of files.
     fn concealed_sentence(&self, text: &str) -> String {
-        static FILE: LazyLock<Regex> = LazyLock::new(|| {
-            Regex::new(r"[\w.@+-]+(?:/[\w.@+-]+)+\.[A-Za-z][A-Za-z0-9]{0,9}\b")
-                .expect("it is valid")
-        });
+        static FILE: Pattern = pattern!(r"[\w.@+-]+(?:/[\w.@+-]+)+\.[A-Za-z][A-Za-z0-9]{0,9}\b");
         let text = self.concealed_name(text);
         FILE.replace_all(&text, |hit: &regex::Captures<'_>| self.alias("path", &hit[0]))
             .into_owned()
@@ -291,15 +287,12 @@ impl RunRecord {
 /// Absolute paths, paths in a home folder and URLs of files, of Unix and
 /// Windows. A path starts at the beginning or after a character that can
 /// precede a word.
-static PATH: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(concat!(
-        r#"(?:^|[\s"'`(\[{<=:,;|])"#,
-        r"((?:file://)?/[\w.@~+-]+(?:/[\w.@~+-]*)+",
-        r"|~[\w.-]*/[\w.@~+/-]*",
-        r"|(?:[A-Za-z]:[\\/]|\\\\[\w.-]+\\)[\w.@~+\\/-]+)",
-    ))
-    .expect("it is valid")
-});
+static PATH: Pattern = pattern!(
+    r#"(?:^|[\s"'`(\[{<=:,;|])"#,
+    r"((?:file://)?/[\w.@~+-]+(?:/[\w.@~+-]*)+",
+    r"|~[\w.-]*/[\w.@~+/-]*",
+    r"|(?:[A-Za-z]:[\\/]|\\\\[\w.-]+\\)[\w.@~+\\/-]+)"
+);
 
 fn matcher_of<'a>(words: impl IntoIterator<Item = &'a String>) -> Option<AhoCorasick> {
     let words: Vec<&String> = words.into_iter().collect();
