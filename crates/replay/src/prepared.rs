@@ -15,7 +15,7 @@ use recap_core::model::{
 };
 use recap_core::tokens::Counter;
 use recap_exam::facts::{CutPlace, Cuts, Mining, MiningRules, Survival, places};
-use recap_strategy::Recording;
+use recap_strategy::{Archived, Recording};
 
 /// A session with its sizes, its exam and its times.
 #[derive(Clone, Debug)]
@@ -63,6 +63,13 @@ pub(crate) fn is_text_hash(text: &str) -> bool {
 }
 
 impl PreparedSession {
+    /// The messages as a search returns them, with these texts.
+    pub(crate) fn archived(&self, texts: impl IntoIterator<Item = Arc<str>>) -> Vec<Archived> {
+        let messages = (0..).zip(&self.recording.session.messages);
+        let known = messages.zip(&self.facts.messages).zip(texts);
+        known.map(|(((at, message), facts), text)| Archived::of(at, message, facts, text)).collect()
+    }
+
     /// Counts, indexes and mines a session: the only place where its
     /// messages are tokenised.
     pub fn new(dataset: &str, session: Session, counter: Arc<Counter>) -> Self {

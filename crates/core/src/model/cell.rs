@@ -189,6 +189,15 @@ pub enum ReplayOutcome<T> {
 /// The outcome of a cell.
 pub type CellOutcome = ReplayOutcome<CellRows>;
 
+impl<T, E: ToString> From<Result<T, E>> for ReplayOutcome<T> {
+    fn from(result: Result<T, E>) -> Self {
+        match result {
+            Ok(measured) => ReplayOutcome::Done(Box::new(measured)),
+            Err(error) => ReplayOutcome::Failed { error: error.to_string() },
+        }
+    }
+}
+
 impl<T> ReplayOutcome<T> {
     /// What was measured, if the replay reached its end.
     pub fn done(&self) -> Option<&T> {

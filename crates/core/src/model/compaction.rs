@@ -20,7 +20,7 @@ pub fn is_of_size(trigger: &str) -> bool {
 }
 
 /// The result of one compaction.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CompactionRow {
     /// Ordinal of the first request that sees it (the number of requests made before it).

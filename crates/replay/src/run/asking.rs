@@ -218,16 +218,13 @@ impl Asking {
     /// Every message as a search returns it.
     fn archive(&self) -> &[Archived] {
         self.archive.get_or_init(|| {
-            let recording = &self.prepared.recording;
-            let numbered = (0..).zip(&recording.session.messages);
-            let known = numbered.zip(&self.prepared.facts.messages).zip(&self.messages);
-            let archived = known.map(|(((number, message), facts), content)| {
-                let archived = Archived::of(number, message, facts, Arc::clone(content));
+            let mut archive = self.prepared.archived(self.messages.iter().cloned());
+            for archived in &mut archive {
                 let reasoning = archived.reasoning.as_deref();
-                let thought = reasoning.map_or(0, |text| recording.counter.count(text));
-                Archived { tokens: archived.tokens + thought, ..archived }
-            });
-            archived.collect()
+                let counter = &self.prepared.recording.counter;
+                archived.tokens += reasoning.map_or(0, |text| counter.count(text));
+            }
+            archive
         })
     }
 

@@ -39,26 +39,8 @@ const HASHED: &[&str] = &["text", "texts"];
 const SHORTEST: usize = 8;
 
 /// JSON fields in which names of users are replaced too.
-const NAMED: &[&str] = &[
-    "dataset",
-    "session",
-    "cluster",
-    "title",
-    "warnings",
-    "notices",
-    "error",
-    "fallback",
-    "no_cut",
-    "id",
-    "tool",
-    "evidence",
-    "left_out",
-    "name",
-    "named",
-    "strategy",
-    "at_cuts",
-    "comparator",
-];
+const NAMED: &str = "dataset session cluster title warnings notices error fallback no_cut id tool \
+                     evidence left_out name named strategy at_cuts comparator";
 
 /// Replaces everything in a run that must not be shared.
 #[derive(Debug)]
@@ -102,10 +84,9 @@ impl Conceal {
         dataset.name = self.concealed_name(&dataset.name);
         dataset.warnings.iter_mut().for_each(|warning| *warning = self.concealed_sentence(warning));
         dataset.files.iter_mut().for_each(|(name, _)| *name = self.concealed_file_name(name));
-        dataset
-            .questions
-            .iter_mut()
-            .for_each(|question| question.session = self.concealed_name(&question.session));
+        for question in &mut dataset.questions {
+            question.session = self.concealed_name(&question.session);
+        }
         for session in &mut dataset.sessions {
             session.id = self.concealed_name(&session.id);
             session.project = session.project.as_deref().map(|name| self.concealed_name(name));
@@ -116,10 +97,8 @@ impl Conceal {
     #[must_use]
     pub fn manifest(&self, manifest: &Manifest) -> Manifest {
         let mut manifest: Manifest = self.with_texts_concealed(manifest);
-        manifest
-            .warnings
-            .iter_mut()
-            .for_each(|warning| *warning = self.concealed_sentence(warning));
+        let warnings = manifest.warnings.iter_mut();
+        warnings.for_each(|warning| *warning = self.concealed_sentence(warning));
         manifest
     }
 
@@ -184,7 +163,9 @@ impl Conceal {
             Json::String(text) if HASHED.contains(&field) && is_text_hash(text) => {
                 *text = self.keyed(text)[..text.len()].to_owned();
             }
-            Json::String(text) if NAMED.contains(&field) => *text = self.concealed_name(text),
+            Json::String(text) if NAMED.split(' ').any(|name| name == field) => {
+                *text = self.concealed_name(text);
+            }
             Json::String(text) => *text = self.concealed_text(text),
             Json::Array(items) => items.iter_mut().for_each(|item| self.conceal_json(item, field)),
             Json::Object(members) => {
@@ -229,21 +210,14 @@ impl Conceal {
                 spans.push((range, what));
             }
         };
-        for hit in PATH.captures_iter(text) {
-            add(hit.get(1).expect("the group is not optional").range(), "path");
-        }
-        for range in redact::ranges(text) {
-            add(range, "secret");
-        }
-        for hit in self.within.iter().flat_map(|within| within.find_iter(text)) {
-            add(hit.range(), "secret");
-        }
+        let paths = PATH.captures_iter(text).filter_map(|hit| hit.get(1));
+        paths.for_each(|path| add(path.range(), "path"));
+        redact::ranges(text).into_iter().for_each(|range| add(range, "secret"));
+        let known = self.within.iter().flat_map(|within| within.find_iter(text));
+        known.for_each(|hit| add(hit.range(), "secret"));
         spans.sort_by_key(|(range, _)| range.start);
-        let parts = spans.into_iter().map(|(range, what)| {
-            let alias = self.alias(what, &text[range.clone()]);
-            (range, alias)
-        });
-        redact::spliced(text, parts)
+        let alias = |(at, what): (Range<usize>, &str)| (at.clone(), self.alias(what, &text[at]));
+        redact::spliced(text, spans.into_iter().map(alias))
     }
 
     /// The name that replaces a text: its kind and a hash.

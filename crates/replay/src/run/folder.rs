@@ -6,7 +6,7 @@ use std::io::{BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::Conceal;
 use super::journal::{JOURNAL, Kind, Shared, Text, write_line};
@@ -56,7 +56,7 @@ impl Folder {
             return Err(FolderError::NoRun { path: path.to_owned() });
         }
         fs::create_dir_all(path).map_err(io(path))?;
-        let folder = Self::held(path)?;
+        let folder = Self::open(path)?;
         // The journal is emptied first, so that no result of an earlier run
         // remains beside this manifest.
         folder.empty_journal(0)?;
@@ -74,7 +74,7 @@ impl Folder {
         if !path.join(MANIFEST).exists() {
             return Ok((Self::create(path, &manifest)?, manifest));
         }
-        let mut folder = Self::held(path)?;
+        let mut folder = Self::open(path)?;
         let mut there = RunRecord::read(path)?;
         let differ = unlike(&there.manifest, &manifest);
         if !differ.is_empty() {
@@ -89,7 +89,10 @@ impl Folder {
 
     /// Opens the folder and its journal, which is locked against other programs
     /// until it is dropped.
-    fn held(path: &Path) -> Result<Self, FolderError> {
+    ///
+    /// # Errors
+    /// Another program writes to the folder, or it cannot be written.
+    pub fn open(path: &Path) -> Result<Self, FolderError> {
         let file = path.join(JOURNAL);
         let mut options = File::options();
         options.read(true).write(true).create(true).truncate(false);
@@ -150,14 +153,6 @@ impl Folder {
             Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(io(&path)(e)),
             _ => Ok(()),
         }
-    }
-
-    /// Opens the folder of a finished run to render it again.
-    ///
-    /// # Errors
-    /// Another program writes to the folder, or it cannot be written.
-    pub fn open(path: &Path) -> Result<Self, FolderError> {
-        Self::held(path)
     }
 
     /// From now on, conceals what must not be shared before it is written.
@@ -302,12 +297,7 @@ impl Folder {
     /// # Errors
     /// A file cannot be read or written.
     pub fn merge_texts(&self, folders: &[PathBuf]) -> Result<(), FolderError> {
-        let path = self.path.join(TEXTS);
-        let partial = self.path.join(format!("{TEXTS}.partial"));
-        let mut out = BufWriter::new(File::create(&partial).map_err(io(&partial))?);
-        super::texts::merge(folders, &mut out)?;
-        out.flush().map_err(io(&partial))?;
-        fs::rename(&partial, &path).map_err(io(&path))
+        self.replace(TEXTS, |out, _| super::texts::merge(folders, out))
     }
 
     /// Writes a whole file: first under another name, so that after a crash
@@ -325,13 +315,21 @@ impl Folder {
         name: &str,
         write: impl FnOnce(&mut BufWriter<File>) -> std::io::Result<()>,
     ) -> Result<(), FolderError> {
+        self.replace(name, |out, partial| write(out).map_err(io(partial)))
+    }
+
+    fn replace(
+        &self,
+        name: &str,
+        write: impl FnOnce(&mut BufWriter<File>, &Path) -> Result<(), FolderError>,
+    ) -> Result<(), FolderError> {
         if self.journal.is_none() {
             return Ok(());
         }
-        let path = self.path.join(name);
-        let partial = self.path.join(format!("{name}.partial"));
+        let (path, partial) = (self.path.join(name), self.path.join(format!("{name}.partial")));
         let mut out = BufWriter::new(File::create(&partial).map_err(io(&partial))?);
-        write(&mut out).and_then(|()| out.flush()).map_err(io(&partial))?;
+        write(&mut out, &partial)?;
+        out.flush().map_err(io(&partial))?;
         fs::rename(&partial, &path).map_err(io(&path))
     }
 }
@@ -339,16 +337,12 @@ impl Folder {
 /// Whether a new run may use this folder: it does not exist, is empty, or
 /// contains a run.
 fn is_free(path: &Path) -> Result<bool, FolderError> {
-    #[derive(Deserialize)]
-    struct Run {
-        #[serde(rename = "instrument")]
-        _instrument: u32,
-    }
     if !path.exists() {
         return Ok(true);
     }
-    let manifest = fs::read(path.join(MANIFEST)).ok();
-    if manifest.is_some_and(|bytes| serde_json::from_slice::<Run>(&bytes).is_ok()) {
+    let manifest = fs::read(path.join(MANIFEST)).unwrap_or_default();
+    let manifest: serde_json::Value = serde_json::from_slice(&manifest).unwrap_or_default();
+    if manifest["instrument"].is_u64() {
         return Ok(true);
     }
     for entry in fs::read_dir(path).map_err(io(path))? {

@@ -9,31 +9,19 @@
 //! written one after the other: after a kill at most the last one is incomplete.
 
 use std::collections::HashMap;
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::folder::{FolderError, io as at};
+use super::folder::FolderError;
+use super::texts::each_line;
 use recap_core::model::{Bill, CallRow, Cell, CellOutcome, Cut, RequestRow, SessionFacts};
 use recap_core::text::json_error;
 
 /// Name of the file in the run folder.
 pub(super) const JOURNAL: &str = "cells.jsonl";
-
-/// A result as read from the journal.
-#[derive(Clone, Debug)]
-pub(super) enum Record {
-    Session(Box<SessionFacts>),
-    Cell(Cell),
-    Cut(Cut),
-    Call(CallRow),
-    /// Only while a run is in progress: at its end the texts are moved to
-    /// `texts.jsonl`.
-    Text(Text),
-}
 
 /// The content of one line as read. Written lines borrow their content, and
 /// have the name of one of these as their [`Kind`].
@@ -41,20 +29,22 @@ pub(super) enum Record {
 #[strum_discriminants(name(Kind), vis(pub(super)), derive(strum::IntoStaticStr))]
 #[strum_discriminants(strum(serialize_all = "lowercase"))]
 #[serde(rename_all = "lowercase")]
-enum Line {
+pub(super) enum Line {
     Session(Box<SessionFacts>),
     Requests(Content<Arc<Vec<RequestRow>>>),
     Bill(Content<Arc<Bill>>),
     Cell(CellLine<Cell>),
     Cut(Cut),
     Call(CallRow),
+    /// Only while a run is in progress: at its end the texts are moved to
+    /// `texts.jsonl`.
     Text(Text),
 }
 
 /// A content that several cells may share, with its hash.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Content<T> {
+pub(super) struct Content<T> {
     hash: String,
     content: T,
 }
@@ -62,7 +52,7 @@ struct Content<T> {
 /// A cell without its requests and bills, which are on earlier lines.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct CellLine<T> {
+pub(super) struct CellLine<T> {
     /// Hash of the cell's requests, if it sent any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     requests: Option<String>,
@@ -70,7 +60,7 @@ struct CellLine<T> {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     bills: Vec<String>,
     /// The cell without requests and bills.
-    rest: T,
+    pub rest: T,
 }
 
 /// A text of a strategy, with its hash.
@@ -161,41 +151,28 @@ impl Shared {
         }
     }
 
-    /// The record of a line; `None` if the line is a shared content.
-    fn record(&mut self, line: Line) -> Result<Option<Record>, String> {
-        Ok(Some(match line {
+    /// Takes in a line: what cells share is kept, and a cell gets its own.
+    fn take(&mut self, mut line: Line) -> Result<Line, String> {
+        match &mut line {
             Line::Requests(Content { hash, content }) => {
-                self.requests.insert(hash, content);
-                return Ok(None);
+                self.requests.insert(hash.clone(), Arc::clone(content));
             }
             Line::Bill(Content { hash, content }) => {
-                self.bills.insert(hash, content);
-                return Ok(None);
+                self.bills.insert(hash.clone(), Arc::clone(content));
             }
-            Line::Session(facts) => Record::Session(facts),
             Line::Cell(cell) => {
-                self.forget(&cell);
-                Record::Cell(self.resolved(cell)?)
+                self.forget(cell);
+                if let CellOutcome::Done(rows) = &mut cell.rest.outcome {
+                    if let Some(hash) = &cell.requests {
+                        rows.requests = known(&self.requests, hash)?;
+                    }
+                    let bills = cell.bills.iter().map(|hash| known(&self.bills, hash));
+                    rows.bills = bills.collect::<Result<_, _>>()?;
+                }
             }
-            Line::Cut(cut) => Record::Cut(cut),
-            Line::Call(call) => Record::Call(call),
-            Line::Text(text) => Record::Text(text),
-        }))
-    }
-
-    /// A cell with its requests and bills.
-    fn resolved(
-        &self,
-        CellLine { requests, bills, mut rest }: CellLine<Cell>,
-    ) -> Result<Cell, String> {
-        if let CellOutcome::Done(rows) = &mut rest.outcome {
-            if let Some(hash) = requests {
-                rows.requests = known(&self.requests, &hash)?;
-            }
-            rows.bills =
-                bills.iter().map(|hash| known(&self.bills, hash)).collect::<Result<_, _>>()?;
+            _ => {}
         }
-        Ok(rest)
+        Ok(line)
     }
 }
 
@@ -317,35 +294,17 @@ pub(super) struct Journal {
     pub shared: Shared,
 }
 
-/// Calls `each` with every record. An incomplete last line is ignored: it was
-/// being written when the run was killed.
+/// Calls `each` with every line.
 ///
 /// # Errors
 /// The file cannot be read, or a line has another format than a run writes.
-pub(super) fn read(path: &Path, mut each: impl FnMut(Record)) -> Result<Journal, FolderError> {
-    let mut reader = BufReader::new(File::open(path).map_err(at(path))?);
-    let mut journal = Journal::default();
-    // Lines are read as bytes, since an incomplete line may end within a
-    // character.
-    let mut line = Vec::new();
-    for number in 1.. {
-        line.clear();
-        let bytes = reader.read_until(b'\n', &mut line).map_err(at(path))?;
-        if line.pop_if(|end| *end == b'\n').is_none() {
-            break;
-        }
-        let record = parsed(&mut line).and_then(|line| journal.shared.record(line));
-        let record = record.map_err(|problem| FolderError::Line {
-            path: path.to_owned(),
-            line: number,
-            problem,
-        })?;
-        if let Some(record) = record {
-            each(record);
-        }
-        journal.whole += bytes as u64;
-    }
-    Ok(journal)
+pub(super) fn read(path: &Path, mut each: impl FnMut(Line)) -> Result<Journal, FolderError> {
+    let mut shared = Shared::default();
+    let whole = each_line(path, |line, _| {
+        each(shared.take(parsed(line)?)?);
+        Ok(())
+    })?;
+    Ok(Journal { whole, shared })
 }
 
 #[cfg(test)]

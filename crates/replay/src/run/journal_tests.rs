@@ -59,7 +59,8 @@ fn cells(bytes: &[u8]) -> Result<(Vec<Cell>, Journal), FolderError> {
     std::fs::write(&path, bytes).unwrap();
     let mut cells = Vec::new();
     let journal = read(&path, |record| match record {
-        Record::Cell(cell) => cells.push(cell),
+        Line::Cell(cell) => cells.push(cell.rest),
+        Line::Requests(_) | Line::Bill(_) => {}
         other => panic!("no cell: {other:?}"),
     })?;
     Ok((cells, journal))
@@ -151,7 +152,7 @@ fn incomplete_last_line_is_ignored_wherever_it_ends() {
         std::fs::write(&path, [&first[..], &second[..at]].concat()).unwrap();
         let mut found = Vec::new();
         let journal = read(&path, |record| match record {
-            Record::Text(text) => found.push(text.hash),
+            Line::Text(text) => found.push(text.hash),
             other => panic!("no text: {other:?}"),
         });
         let whole = journal.unwrap().whole;

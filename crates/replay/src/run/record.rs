@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::folder::{FolderError, GATE, MANIFEST, TEXTS, io};
-use super::journal::{self, JOURNAL, Journal, Record, Text};
+use super::journal::{self, JOURNAL, Journal, Line, Text};
 use super::pool::Finished;
 use super::texts::each_text;
 use recap_core::model::{
@@ -77,12 +77,13 @@ impl RunRecord {
         let manifest = Self::manifest(path)?;
         let (mut sessions, mut calls, mut texts) = (Vec::new(), Vec::new(), BTreeMap::new());
         let mut results = RunResults::default();
-        let journal = journal::read(&path.join(JOURNAL), |record| match record {
-            Record::Session(facts) => sessions.push(*facts),
-            Record::Cell(cell) => results.add_cell(cell),
-            Record::Cut(cut) => results.add_cut(cut),
-            Record::Call(call) => calls.push(call),
-            Record::Text(Text { hash, text }) => drop(texts.insert(hash, text)),
+        let journal = journal::read(&path.join(JOURNAL), |line| match line {
+            Line::Session(facts) => sessions.push(*facts),
+            Line::Cell(cell) => results.add_cell(cell.rest),
+            Line::Cut(cut) => results.add_cut(cut),
+            Line::Call(call) => calls.push(call),
+            Line::Text(Text { hash, text }) => drop(texts.insert(hash, text)),
+            Line::Requests(_) | Line::Bill(_) => {}
         })?;
         results.close();
         let calls = with_calls(Vec::new(), calls);

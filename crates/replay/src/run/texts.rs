@@ -65,31 +65,41 @@ impl RunTexts {
     }
 }
 
-/// Calls `each` with every text of `texts.jsonl` and the place of its line; an
-/// incomplete last line is ignored.
+/// Calls `each` with every text of `texts.jsonl` and the place of its line.
 ///
 /// # Errors
 /// The file cannot be read, or a line has another format than a run writes.
 pub(super) fn each_text(path: &Path, mut each: impl FnMut(Text, u64)) -> Result<(), FolderError> {
+    let text = |line: &mut [u8], at| {
+        each(serde_json::from_slice(line).map_err(|e| json_error(&e.to_string()))?, at);
+        Ok(())
+    };
+    each_line(path, text).map(drop)
+}
+
+/// Calls `each` with every line without its newline, and where it begins; gives the length
+/// of all in bytes. An incomplete last line is ignored: it was being written when the run
+/// was killed.
+///
+/// # Errors
+/// The file cannot be read, or what `each` says of a line.
+pub(super) fn each_line(
+    path: &Path,
+    mut each: impl FnMut(&mut [u8], u64) -> Result<(), String>,
+) -> Result<u64, FolderError> {
     let mut reader = BufReader::new(File::open(path).map_err(io(path))?);
-    // Lines are read as bytes, since an incomplete line may end within a
-    // character.
-    let (mut at, mut line) = (0, Vec::new());
+    let mut at = 0;
     for number in 1.. {
-        line.clear();
-        let bytes = reader.read_until(b'\n', &mut line).map_err(io(path))?;
-        match serde_json::from_slice(&line) {
-            _ if bytes == 0 => break,
-            Ok(text) => each(text, at),
-            Err(_) if !line.ends_with(b"\n") => break,
-            Err(e) => {
-                let (path, problem) = (path.to_owned(), json_error(&e.to_string()));
-                return Err(FolderError::Line { path, line: number, problem });
-            }
-        }
-        at += bytes as u64;
+        let Some(mut line) = line(&mut reader, path)? else { break };
+        let length = line.len();
+        each(&mut line[..length - 1], at).map_err(|problem| FolderError::Line {
+            path: path.to_owned(),
+            line: number,
+            problem,
+        })?;
+        at += length as u64;
     }
-    Ok(())
+    Ok(at)
 }
 
 impl TextFile {
@@ -162,7 +172,8 @@ fn merge_lines(files: &[PathBuf], out: &mut dyn Write) -> Result<(), FolderError
     Ok(())
 }
 
-/// The next whole line.
+/// The next whole line, with its newline, as bytes: an incomplete one may end within a
+/// character.
 fn line(reader: &mut impl BufRead, path: &Path) -> Result<Option<Vec<u8>>, FolderError> {
     let mut line = Vec::new();
     reader.read_until(b'\n', &mut line).map_err(io(path))?;
