@@ -86,7 +86,7 @@ pub enum Exogenous {
 }
 
 /// The bill of the row `recorded` against what was billed.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Validation {
     /// The model of the price list whose rules and prices apply; where the

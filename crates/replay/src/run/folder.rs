@@ -30,7 +30,7 @@ struct Time<'a> {
 }
 
 /// The folder of a run in progress.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Folder {
     path: PathBuf,
     /// The open journal, locked against other programs; `None` in a rehearsal,
@@ -137,13 +137,7 @@ impl Folder {
 
     /// A folder that writes nothing to disk, for a rehearsal.
     pub fn discard() -> Self {
-        Self {
-            path: PathBuf::new(),
-            journal: None,
-            shared: Shared::default(),
-            conceal: None,
-            earlier: Earlier::default(),
-        }
+        Self::default()
     }
 
     /// Removes a file of an earlier run, if it exists.

@@ -166,11 +166,12 @@ async fn prepare_sessions(
         let (cuts, depth) = (spec.cuts, spec.depth);
         let made = spec.questions.clone();
         async move {
-            let prepared = PreparedSession::with_cuts(&dataset, session, counter, cuts, depth);
+            let mut prepared = PreparedSession::with_cuts(&dataset, session, counter, cuts, depth);
             let validation = validate(&prepared, &agents, compactor.as_ref()).await;
             let at_cuts = cut_questions(&made, &prepared, questions.is_empty());
             let receipt = receipt_facts(&prepared, &agents);
-            let prepared = prepared.with_validation(validation).with_receipt(receipt);
+            let facts = Arc::make_mut(&mut prepared.facts);
+            (facts.validation, facts.receipt) = (validation, Some(receipt));
             prepared.with_questions(questions).with_cut_questions(at_cuts)
         }
     };
