@@ -161,23 +161,16 @@ fn tasks(
     let (plans, _) = plan(spec, roles, &prepared);
     let mut cuts = Vec::new();
     if !prepared.cuts.is_empty() {
-        let without_summaries =
-            if spec.without_summaries { cells_without_summary(&plans) } else { Vec::new() };
-        for cell in without_summaries {
-            if !earlier.cells.contains_key(&cell.key) {
-                tasks.push((None, Box::pin(async { Done::EmptySummary(Box::new(cell)) })));
-            }
+        if spec.without_summaries {
+            let mut cells = cells_without_summary(&plans);
+            cells.retain(|cell| !earlier.cells.contains_key(&cell.key));
+            let empty =
+                |cell: Cell| -> Task { Box::pin(async { Done::EmptySummary(Box::new(cell)) }) };
+            tasks.extend(cells.into_iter().map(|cell| (None, empty(cell))));
         }
-        cuts = cutting::cuts(
-            Cutting::new(
-                &prepared,
-                &asking,
-                (&plans, spec.without_summaries),
-                spec.depth,
-                &earlier.cuts,
-            ),
-            roles,
-        );
+        let plans = (&plans[..], spec.without_summaries);
+        let cutting = Cutting::new(&prepared, &asking, plans, spec.depth, &earlier.cuts);
+        cuts = cutting::cuts(cutting, roles);
     }
     for plan in plans.into_iter().filter(|plan| !earlier.cells.contains_key(&plan.key)) {
         let planned = (plan.key.clone(), plan.row_kind());
