@@ -23,7 +23,7 @@ use recap_exam::roles::compactor::EmptySummary;
 use recap_replay::run::{ModelRoles, Windows};
 use recap_replay::{
     CutSegment, NativeWindow, Plan, PreparedSession, ReplaySession, RequestInspector, WindowSpec,
-    carrier, examine_and_inspect,
+    carrier, examine,
 };
 use recap_report::document::{Part, Table, figures, names, words};
 use recap_strategy::{AskedFrom, Compactor, Context, Scaling, StoredFile, Strategy};
@@ -416,7 +416,7 @@ fn shown(
         let mut seen = seen.lock().expect("no look panics");
         seen.look((request, context), shown, &part, (facts, arguments.diff));
     };
-    let examined = examine_and_inspect(&part, &plan, depth, compactor.as_ref(), look);
+    let examined = examine(&part, &plan, depth, compactor.as_ref(), look);
     let examined = Work::new(1)?.run(examined)?;
     let exam = examined.map_err(|e| Failure::with_code(Exit::Incomplete, e.to_string()))?.exam;
     let seen = seen.into_inner().expect("no look panics");

@@ -7,8 +7,8 @@ use async_trait::async_trait;
 use recap_billing::pricing::{Agents, PriceList};
 use recap_core::clock::PROFILE;
 use recap_core::model::{
-    Cell, CellOutcome, CellRows, Expectation, INSTRUMENT, Judgement, Manifest, NoAnswer, Prices,
-    Question, QuestionKind, RunResults, Source, Verdict,
+    Cell, CellOutcome, CellRows, Expectation, INSTRUMENT, Judgement, Manifest, Prices, Question,
+    QuestionKind, RunResults, Source, Verdict,
 };
 use recap_core::tokens::Counter;
 use recap_exam::roles::answerer::{AnswerContext, Answerer, Searched};
@@ -51,8 +51,8 @@ struct Mute;
 
 #[async_trait]
 impl Answerer for Mute {
-    async fn answer(&self, _: &AnswerContext, questions: &[&str]) -> Vec<Result<String, NoAnswer>> {
-        questions.iter().map(|_| Err(NoAnswer::from("the provider is down".to_owned()))).collect()
+    async fn answer(&self, _: &AnswerContext, questions: &[&str]) -> Vec<Result<String, String>> {
+        questions.iter().map(|_| Err("the provider is down".to_owned())).collect()
     }
 
     async fn search(&self, _: &AnswerContext, _: &[&str], _: &Finder<'_>) -> Vec<Searched> {

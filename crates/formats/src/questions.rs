@@ -470,7 +470,7 @@ impl QuestionAudit {
     /// Kinds that do not occur.
     pub fn uncovered(&self) -> Vec<QuestionKind> {
         let covered = |kind: &QuestionKind| self.coverage.iter().any(|row| row.kind == *kind);
-        QuestionKind::ALL.into_iter().filter(|kind| !covered(kind)).collect()
+        QuestionKind::ALL.iter().copied().filter(|kind| !covered(kind)).collect()
     }
 
     fn sort(&mut self) {

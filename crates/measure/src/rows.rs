@@ -175,7 +175,7 @@ impl Builder<'_> {
         };
         let Basis::References(of) = spec.basis else { return Value::Known(figure) };
         let each = self.view.facts().filter(|facts| Support::whole(facts).suffices()).map(of);
-        match each.fold(Support::default(), Support::plus) {
+        match each.fold(Support::default(), std::ops::Add::add) {
             support if support.suffices() => Value::Known(figure),
             support => Value::Absent(Absent::FewReferences(support)),
         }

@@ -6,9 +6,7 @@ use std::sync::Arc;
 use super::session::{CellResult, ReplaySession};
 use crate::prepared::{PreparedSession, text_hash};
 use crate::session::Plan;
-use recap_core::model::{
-    CellRows, LedgerState, MessageIndex, Preamble, Role, Snapshot, SnapshotPart,
-};
+use recap_core::model::{CellRows, LedgerState, MessageIndex, Role, Snapshot, SnapshotPart};
 use recap_strategy::ClosedSession;
 
 /// Number of messages on each side of the evidence that the control `evidence`
@@ -101,9 +99,10 @@ impl ReplaySession<'_> {
 
     /// The recorded preamble, whose text is stored once for each of its changes.
     fn preamble(&mut self) -> Option<SnapshotPart> {
-        let change = change(self.prepared, self.context.seen_count());
+        let session = &self.prepared.recording.session;
+        let change = session.preamble_change(self.context.seen_count());
         if self.preamble.as_ref().is_none_or(|(known, _)| *known != change) {
-            let text = Some(preamble(self.prepared, change)).filter(|text| !text.is_empty());
+            let text = Some(session.preamble_since(change)).filter(|text| !text.is_empty());
             let part = text.map(|text| written(Role::System, text, &mut self.texts));
             self.preamble = Some((change, part));
         }
@@ -123,9 +122,10 @@ pub(super) fn evidence_alone(prepared: &PreparedSession, plan: &Plan) -> CellRes
     let mut preambles: BTreeMap<Option<usize>, Option<SnapshotPart>> = BTreeMap::new();
     for (number, question) in (0u32..).zip(&facts.questions) {
         let mut parts = Vec::new();
-        let change = change(prepared, question.question.asked_at + 1);
+        let session = &prepared.recording.session;
+        let change = session.preamble_change(question.question.asked_at + 1);
         let sent = preambles.entry(change).or_insert_with(|| {
-            let text = preamble(prepared, change);
+            let text = session.preamble_since(change);
             (!text.is_empty()).then(|| written(Role::System, text, &mut texts))
         });
         parts.extend(sent.clone());
@@ -152,30 +152,12 @@ pub(super) fn evidence_alone(prepared: &PreparedSession, plan: &Plan) -> CellRes
             parts,
         });
     }
-    let rows = CellRows { snapshots, ..CellRows::unsent(plan.window) };
+    let rows = CellRows { snapshots, window: plan.window, ..CellRows::default() };
     (rows, texts, asked)
 }
 
-/// The number of the last change of the preamble before a message.
-fn change(prepared: &PreparedSession, message: MessageIndex) -> Option<usize> {
-    let changes = &prepared.recording.session.preamble_changes;
-    changes.iter().rposition(|change| change.before <= message)
-}
-
-/// The recorded preamble as it is sent since a change.
-fn preamble(prepared: &PreparedSession, change: Option<usize>) -> String {
-    let session = &prepared.recording.session;
-    match change.map(|change| &session.preamble_changes[change]) {
-        None => session.preamble.sent(),
-        Some(change) => {
-            let system = change.system.clone();
-            Preamble { system, ..session.preamble.clone() }.sent()
-        }
-    }
-}
-
 /// Adds a recorded message: to the last part if it continues it, else as a new part.
-fn extend(parts: &mut Vec<SnapshotPart>, message: MessageIndex) {
+pub(super) fn extend(parts: &mut Vec<SnapshotPart>, message: MessageIndex) {
     match parts.last_mut() {
         Some(SnapshotPart::Messages { to, .. }) if *to == message => *to += 1,
         _ => parts.push(SnapshotPart::Messages { from: message, to: message + 1 }),
@@ -187,7 +169,7 @@ fn written(role: Role, text: String, texts: &mut BTreeMap<String, String>) -> Sn
 }
 
 /// Stores a text under its hash.
-fn keep(text: String, texts: &mut BTreeMap<String, String>) -> String {
+pub(super) fn keep(text: String, texts: &mut BTreeMap<String, String>) -> String {
     let hash = text_hash(&text);
     texts.insert(hash.clone(), text);
     hash

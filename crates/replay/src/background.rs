@@ -117,9 +117,7 @@ impl ReplaySession<'_> {
         row.request = self.requests.len() as u32;
         row.messages_seen = self.context.seen_count();
         (row.tokens_before, row.tokens_after) = (weight.tokens, self.context.weight().tokens);
-        row.messages_folded = changes.folded;
-        row.messages_evicted = changes.gone;
-        row.messages_edited = changes.edited;
+        changes.note(&mut row);
         self.compactions.push((number, row));
         self.records.extend(finished.records);
         self.notices.extend(finished.notices);

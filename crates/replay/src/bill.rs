@@ -85,11 +85,8 @@ impl Biller {
     pub(super) fn only_as_billed(&mut self) {
         self.compares = false;
         self.elsewhere = None;
-        for caches in
-            self.billing_models.iter_mut().flat_map(|billing_model| &mut billing_model.caches)
-        {
-            caches.head_breakpoint = None;
-        }
+        let caches = self.billing_models.iter_mut().flat_map(|running| &mut running.caches);
+        caches.for_each(|caches| caches.head_breakpoint = None);
     }
 
     /// Bills nothing from here on: what follows a cut is searched for facts alone.
@@ -192,12 +189,8 @@ impl Biller {
             for billing_model in &mut self.billing_models {
                 let bill = billing_model.call(&prompt, &moved, at);
                 read.get_or_insert(bill.billed.read);
-                let output = call.usage.output;
-                billing_model.bill.calls.push(CallBill {
-                    compaction,
-                    prompt: bill.settled(),
-                    output,
-                });
+                let (prompt, output) = (bill.settled(), call.usage.output);
+                billing_model.bill.calls.push(CallBill { compaction, prompt, output });
             }
             anew.push(prompt.tokens() - read.unwrap_or(0));
         }
@@ -212,15 +205,12 @@ impl Biller {
     /// The bills, once the session is over. `places` maps the number of each
     /// compaction to its position among those of the cell; others are not billed.
     pub(super) fn into_bills(self, places: &BTreeMap<u32, u32>) -> Vec<Arc<Bill>> {
-        let mut bills = Vec::with_capacity(self.billing_models.len());
-        for RunningBill { mut bill, .. } in self.billing_models {
+        let finished = |RunningBill { mut bill, .. }| {
             bill.calls.retain(|call| places.contains_key(&call.compaction));
-            for call in &mut bill.calls {
-                call.compaction = places[&call.compaction];
-            }
-            bills.push(Arc::new(bill));
-        }
-        bills
+            bill.calls.iter_mut().for_each(|call| call.compaction = places[&call.compaction]);
+            Arc::new(bill)
+        };
+        self.billing_models.into_iter().map(finished).collect()
     }
 }
 

@@ -42,7 +42,7 @@ mod validate;
 mod window;
 
 pub use asked::PendingQuestion;
-pub use cut::{CutSegment, ExaminedCut, RequestInspector, carrier, examine, examine_and_inspect};
+pub use cut::{CutSegment, ExaminedCut, RequestInspector, carrier, examine};
 pub use prepared::PreparedSession;
 pub use receipt::receipt_facts;
 pub use session::{Plan, ReplayError, ReplaySession, Replayed, SavedSession, replay};

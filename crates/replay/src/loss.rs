@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use recap_core::model::{LedgerState, LossRow, MessageIndex};
+use recap_core::model::{CompactionRow, LedgerState, LossRow, MessageIndex};
 use recap_strategy::{Context, EntryId};
 
 /// Messages that changed state, by their new state.
@@ -12,6 +12,15 @@ pub(super) struct Changes {
     pub folded: u32,
     pub gone: u32,
     pub edited: u32,
+}
+
+impl Changes {
+    /// Notes what a compaction changed in its row.
+    pub fn note(self, row: &mut CompactionRow) {
+        row.messages_folded = self.folded;
+        row.messages_evicted = self.gone;
+        row.messages_edited = self.edited;
+    }
 }
 
 /// The last known state of every message, and the rows of the loss map.

@@ -10,12 +10,12 @@ use crate::exogenous::{self, CacheParameters};
 use recap_billing::prompt_cache::reads_in_wide_steps;
 use recap_core::clock::{PROFILE, Timeline};
 use recap_core::model::{
-    Block, MessageFacts, MessageIndex, Question, QuestionFacts, ReceiptFacts, Reference,
-    RequestFacts, Session, SessionFacts, Usage, UsedAgain, Validation,
+    Block, Message, MessageFacts, MessageIndex, Question, QuestionFacts, Reference, RequestFacts,
+    Session, SessionFacts, Usage, UsedAgain,
 };
 use recap_core::tokens::Counter;
 use recap_exam::facts::{CutPlace, Cuts, Mining, MiningRules, Survival, places};
-use recap_strategy::Recording;
+use recap_strategy::{Archived, Recording};
 
 /// A session with its sizes, its exam and its times.
 #[derive(Clone, Debug)]
@@ -63,6 +63,13 @@ pub(crate) fn is_text_hash(text: &str) -> bool {
 }
 
 impl PreparedSession {
+    /// The messages as a search returns them, with these texts.
+    pub(crate) fn archived(&self, texts: impl IntoIterator<Item = Arc<str>>) -> Vec<Archived> {
+        let messages = (0..).zip(&self.recording.session.messages);
+        let known = messages.zip(&self.facts.messages).zip(texts);
+        known.map(|(((at, message), facts), text)| Archived::of(at, message, facts, text)).collect()
+    }
+
     /// Counts, indexes and mines a session: the only place where its
     /// messages are tokenised.
     pub fn new(dataset: &str, session: Session, counter: Arc<Counter>) -> Self {
@@ -92,8 +99,8 @@ impl PreparedSession {
         let used_again = used_again(&session, &exact, &mining);
         let survival = Survival::new(&session, &exam);
         let mut texts = BTreeMap::new();
-        let sized = session.messages.iter().zip(&recording.sizes.messages);
-        let messages = sized.map(|(message, weight)| {
+        let sized = (0u32..).zip(&session.messages).zip(&recording.sizes.messages);
+        let messages = sized.map(|((at, message), weight)| {
             let text = message.sent();
             let hash = text_hash(&text);
             texts.insert(hash.clone(), text);
@@ -102,12 +109,11 @@ impl PreparedSession {
                 role: message.role,
                 at: message.at,
                 tokens: weight.tokens,
-                tool: None,
+                tool: tool_of(&recording, at, message),
                 text: hash,
             }
         });
-        let mut messages: Vec<MessageFacts> = messages.collect();
-        name_tools(&recording, &mut messages);
+        let messages = messages.collect();
         let (mut responses, other_models) = responses(&recording, &timeline);
         let global = recording.calibration.as_ref().and_then(|c| c.global);
         let wide = session.model.as_deref().is_some_and(reads_in_wide_steps);
@@ -115,7 +121,6 @@ impl PreparedSession {
         exogenous::mark(&mut responses, &session.compactions, CacheParameters { global, step });
         let own = responses.iter().filter(|one| !session.copied.contains(&one.message));
         let facts = SessionFacts {
-            as_recorded: None,
             dataset: dataset.to_owned(),
             session: session.id.clone(),
             cluster: session.project.clone(),
@@ -124,19 +129,16 @@ impl PreparedSession {
             messages,
             requests: own.copied().collect(),
             exam,
-            questions: Vec::new(),
-            cut_questions: Vec::new(),
             recorded_compactions: session.own_compactions().count() as u32,
             model: session.model.clone(),
             other_models,
             tokens_source: recording.tokens_source,
             calibration: recording.calibration.as_deref().cloned(),
-            validation: None,
             no_cut,
             clock_modelled: timeline.is_modelled(),
             sidechains: sidechains(&session, &timeline),
             left_out: session.left_out.iter().map(|(k, v)| (k.clone(), *v)).collect(),
-            receipt: None,
+            ..SessionFacts::default()
         };
         Self {
             timeline,
@@ -155,20 +157,6 @@ impl PreparedSession {
         self.recording.session.copied.get(&message)?;
         let at = self.responses.binary_search_by_key(&message, |one| one.message).ok()?;
         self.responses.get(at)
-    }
-
-    /// Adds the comparison of the simulated bill with the recorded one.
-    #[must_use]
-    pub fn with_validation(mut self, validation: Option<Validation>) -> Self {
-        Arc::make_mut(&mut self.facts).validation = validation;
-        self
-    }
-
-    /// Adds what the receipt of the session needs.
-    #[must_use]
-    pub fn with_receipt(mut self, receipt: ReceiptFacts) -> Self {
-        Arc::make_mut(&mut self.facts).receipt = Some(receipt);
-        self
     }
 
     /// Adds the questions of the session, whose evidence has been checked.
@@ -212,18 +200,14 @@ fn question_facts(mut questions: Vec<Question>, recording: &Recording) -> Vec<Qu
     facts
 }
 
-/// Adds a tool's name to the messages that first call it or contain its result.
-fn name_tools(recording: &Recording, messages: &mut [MessageFacts]) {
-    for (index, message) in recording.session.messages.iter().enumerate() {
-        let called = message.blocks.iter().find_map(|b| match b {
-            Block::ToolCall { name, .. } => Some(name.clone()),
-            _ => None,
-        });
-        messages[index].tool = called.or_else(|| {
-            let call = recording.call_of(index as u32)?;
-            Some(recording.calls[call.0 as usize].tool.clone())
-        });
-    }
+/// The tool that a message calls, or whose result it is.
+fn tool_of(recording: &Recording, at: MessageIndex, message: &Message) -> Option<String> {
+    let called = message.blocks.iter().find_map(|block| match block {
+        Block::ToolCall { name, .. } => Some(name),
+        _ => None,
+    });
+    let answered = || Some(&recording.calls[recording.call_of(at)?.0 as usize].tool);
+    called.or_else(answered).cloned()
 }
 
 /// The usage of subagents. Where no time is recorded, the session's first is

@@ -2,19 +2,15 @@
 //! live, and what filled its contexts.
 
 use rustc_hash::FxHashMap;
-use serde_json::Value as Json;
 
 use crate::prepared::PreparedSession;
 use recap_billing::pricing::Agents;
 use recap_billing::prompt_cache::Rules;
 use recap_core::model::{
-    AROUND, Block, CompactionFacts, Content, Message, MessageIndex, Origin, ReceiptFacts,
-    RecordedCompaction, Role,
+    AROUND, Block, CLEARED, CompactionFacts, Content, Message, MessageIndex, Origin, ReceiptFacts,
+    RecordedCompaction, Role, call,
 };
 use recap_strategy::Recording;
-
-/// What stands in the place of a result that the recorded agent cleared.
-const CLEARED: &str = "[Old tool result content cleared]";
 
 /// Reads it off a recording.
 pub fn receipt_facts(prepared: &PreparedSession, agents: &Agents) -> ReceiptFacts {
@@ -43,7 +39,11 @@ fn compactions(prepared: &PreparedSession) -> Vec<CompactionFacts> {
     let responses: Vec<MessageIndex> = session.responses().collect();
     let reads = |requests: &[MessageIndex]| {
         let messages = requests.iter().map(|&at| &session.messages[at as usize]);
-        messages.flat_map(|message| &message.blocks).filter(|block| reads(block)).count() as u32
+        let is_read = |block: &&Block| match block {
+            Block::ToolCall { name, arguments, .. } => call::reads(name, arguments),
+            _ => false,
+        };
+        messages.flat_map(|message| &message.blocks).filter(is_read).count() as u32
     };
     let around = |made: &RecordedCompaction| {
         let at = responses.partition_point(|&response| response < made.after);
@@ -75,82 +75,6 @@ fn compactions(prepared: &PreparedSession) -> Vec<CompactionFacts> {
 /// How the analysis begins that Claude Code asks for in front of a summary; releases of 2026 strip
 /// it.
 const ANALYSIS: &str = "nalysis:";
-
-/// Tools that read or search: of Claude Code, Codex, Gemini CLI, OpenCode, pi and OpenHands.
-const READING_TOOLS: [&str; 22] = [
-    "Read",
-    "Grep",
-    "Glob",
-    "LS",
-    "NotebookRead",
-    "WebFetch",
-    "WebSearch",
-    "read",
-    "grep",
-    "glob",
-    "list",
-    "ls",
-    "find",
-    "read_file",
-    "read_many_files",
-    "list_directory",
-    "search_file_content",
-    "grep_search",
-    "list_dir",
-    "view",
-    "view_image",
-    "glob_search",
-];
-
-/// Tools that run commands of a shell.
-const SHELLS: [&str; 8] = [
-    "Bash",
-    "bash",
-    "shell",
-    "shell_command",
-    "exec_command",
-    "local_shell",
-    "run_shell_command",
-    "execute_bash",
-];
-
-/// Commands that read or search and change nothing.
-const READING_COMMANDS: [&str; 14] = [
-    "cat", "head", "tail", "less", "nl", "sed", "grep", "rg", "egrep", "find", "fd", "ls", "tree",
-    "wc",
-];
-
-/// Whether a block is a call that reads or searches.
-fn reads(block: &Block) -> bool {
-    let Block::ToolCall { name, arguments, .. } = block else { return false };
-    READING_TOOLS.contains(&&**name)
-        || (SHELLS.contains(&&**name) && command(arguments).is_some_and(|line| reads_only(&line)))
-}
-
-/// The command that a call runs: a text, or words of which the last one may be a script.
-fn command(arguments: &Json) -> Option<String> {
-    match arguments.get("command").or_else(|| arguments.get("cmd"))? {
-        Json::String(command) => Some(command.clone()),
-        Json::Array(words) => {
-            let words: Vec<&str> = words.iter().filter_map(Json::as_str).collect();
-            match words.as_slice() {
-                [.., "-c" | "-lc", script] => Some((*script).to_owned()),
-                words => Some(words.join(" ")),
-            }
-        }
-        _ => None,
-    }
-}
-
-/// Whether the first command, after changes of the folder, reads or searches.
-fn reads_only(command: &str) -> bool {
-    let mut parts = command.split("&&").map(str::trim_start);
-    let Some(first) = parts.find(|part| !part.starts_with("cd ")) else { return false };
-    let name = first.split_whitespace().next().unwrap_or_default();
-    let name = name.rsplit('/').next().unwrap_or(name);
-    let writes = first.contains("> ") || first.contains("<<") || first.contains("sed -i");
-    READING_COMMANDS.contains(&name) && !writes
-}
 
 /// Tools that start a subagent: of Claude Code (`Task` up to 2.1.6x), Codex, and of OpenCode and
 /// Copilot.

@@ -18,8 +18,8 @@ use crate::stage::Running;
 use recap_billing::pricing::Agent;
 use recap_billing::prompt_cache::Prompt;
 use recap_core::model::{
-    Cell, CellKey, CellOutcome, CellRows, CompactionRow, MessageIndex, RecordedCompaction,
-    ReferenceOutcome, RequestFacts, RequestRow, RowKind, SaverFacts, Snapshot, SnapshotPart,
+    Cell, CellKey, CellRows, CompactionRow, MessageIndex, RecordedCompaction, ReferenceOutcome,
+    RequestFacts, RequestRow, RowKind, SaverFacts, Snapshot, SnapshotPart,
 };
 use recap_core::tokens::Reported;
 use recap_exam::facts::Survival;
@@ -108,11 +108,10 @@ pub async fn replay(
         },
     };
     let (outcome, texts, asked) = match ran {
-        Ok((rows, texts, asked)) => (CellOutcome::Done(Box::new(rows)), texts, asked),
-        Err(error) => {
-            (CellOutcome::Failed { error: error.to_string() }, BTreeMap::new(), Vec::new())
-        }
+        Ok((rows, texts, asked)) => (Ok(rows), texts, asked),
+        Err(error) => (Err(error), BTreeMap::new(), Vec::new()),
     };
+    let outcome = outcome.into();
     let cell = Cell { key: plan.key.clone(), row_kind: plan.row_kind(), outcome };
     Replayed { cell, texts, asked }
 }
@@ -146,7 +145,8 @@ impl<'a> ReplaySession<'a> {
             now: prepared.timeline.at(0),
             recorded: None,
             loss: Loss::default(),
-            requests: Vec::new(),
+            // A run of many sessions holds these rows for each strategy.
+            requests: Vec::with_capacity(prepared.facts.requests.len()),
             compactions: Vec::new(),
             begun: 0,
             copied: 0,
@@ -162,7 +162,7 @@ impl<'a> ReplaySession<'a> {
             asked: Vec::new(),
             at_end: false,
             survival: prepared.survival.fresh(),
-            references: Vec::new(),
+            references: Vec::with_capacity(prepared.facts.exam.references.len()),
             preamble_added: 0,
             biller: Biller::new(plan, &prepared.facts),
         })
@@ -177,33 +177,24 @@ impl<'a> ReplaySession<'a> {
     /// Replays up to a request, by its ordinal from 0: the context is then the
     /// one that this request sends. `false` if the recording ends before it.
     pub async fn run_to_request(&mut self, request: u32) -> Result<bool, ReplayError> {
-        loop {
-            let message = self.context.seen_count();
-            if message == 0 {
-                self.open_stages().await?;
-            }
-            if !self.prepare_next(message).await? {
-                return Ok(false);
-            }
+        while self.prepare_next(self.context.seen_count()).await? {
             if self.requests.len() as u32 > request {
                 return Ok(true);
             }
-            self.arrive(message).await?;
+            self.arrive(self.context.seen_count()).await?;
         }
+        Ok(false)
     }
 
     /// Replays one recorded message: the request that produced it, if it is a
     /// response, then its arrival. `false` at the end of the recording.
     pub async fn step(&mut self) -> Result<bool, ReplayError> {
         let message = self.context.seen_count();
-        if message == 0 {
-            self.open_stages().await?;
+        let is_there = self.prepare_next(message).await?;
+        if is_there {
+            self.arrive(message).await?;
         }
-        if !self.prepare_next(message).await? {
-            return Ok(false);
-        }
-        self.arrive(message).await?;
-        Ok(true)
+        Ok(is_there)
     }
 
     /// Brings the context to the state that would be sent to produce the next
@@ -212,6 +203,9 @@ impl<'a> ReplaySession<'a> {
         &mut self,
         message: MessageIndex,
     ) -> Result<bool, ReplayError> {
+        if message == 0 {
+            self.open_stages().await?;
+        }
         let Some(next) = self.prepared.recording.session.messages.get(message as usize) else {
             return Ok(false);
         };
@@ -310,18 +304,21 @@ impl<'a> ReplaySession<'a> {
             common_prefix: step.common_prefix,
             cache_break: step.broken,
         });
-        self.reported = Some(Reported { input: weight.tokens, output });
-        self.reported_through = self.context.seen_count();
+        self.report(message);
         Ok(())
+    }
+
+    /// The provider reports the tokens of the request that it has just answered.
+    pub(super) fn report(&mut self, message: MessageIndex) {
+        let output = self.prepared.recording.sizes.output[message as usize];
+        self.reported = Some(Reported { input: self.context.weight().tokens, output });
+        self.reported_through = self.context.seen_count();
     }
 
     /// Sends a request that another session counts: it fills the cache, and is no row.
     fn repeat(&mut self, message: MessageIndex, facts: &RequestFacts) {
-        let input = self.context.weight().tokens;
-        let output = self.prepared.recording.sizes.output[message as usize];
         self.biller.repeat(&mut self.context, facts, self.shared.pruned_through);
-        self.reported = Some(Reported { input, output });
-        self.reported_through = self.context.seen_count();
+        self.report(message);
     }
 
     /// Appends the next recorded message and looks at the stages that follow it. A
@@ -408,7 +405,7 @@ impl<'a> ReplaySession<'a> {
         let places: BTreeMap<u32, u32> =
             self.compactions.iter().zip(0..).map(|((number, _), at)| (*number, at)).collect();
         self.asked.sort_by_key(|asked| asked.question);
-        let mut rows = CellRows {
+        let rows = CellRows {
             window: self.plan.window,
             preamble_added: self.preamble_added,
             requests: Arc::new(self.requests),
@@ -422,8 +419,6 @@ impl<'a> ReplaySession<'a> {
             saver: self.saver,
             bills: self.biller.into_bills(&places),
         };
-        // A run of many sessions stores these rows for each strategy.
-        rows.shrink_to_fit();
         (rows, self.texts, self.asked)
     }
 }

@@ -219,9 +219,6 @@ impl<'a> ReplaySession<'a> {
             trigger: Arc::clone(&running.names[1]),
             tokens_before: before.tokens,
             tokens_after: self.context.weight().tokens,
-            messages_folded: 0,
-            messages_evicted: 0,
-            messages_edited: 0,
             model_calls: calls.len() as u32,
             input_tokens: calls.iter().map(|c| c.usage.input).sum(),
             output_tokens: calls.iter().map(|c| c.usage.output).sum(),
@@ -229,13 +226,11 @@ impl<'a> ReplaySession<'a> {
                 [] => None,
                 calls => calls.iter().map(|c| c.latency_ms).sum(),
             }),
-            latency_source: None,
             background: running.stage.background,
             fallback: outcome.fallback.as_ref().map(|f| format!("{}: {}", f.to, f.reason)),
-            error: None,
-            texts: Vec::new(),
             replies: calls.iter().filter_map(|call| call.reply).collect(),
             view: running.stage.mechanism.is_view,
+            ..CompactionRow::default()
         }
     }
 
@@ -246,9 +241,7 @@ impl<'a> ReplaySession<'a> {
         self.notices.extend(outcome.notices);
         self.saver = outcome.saver.or(self.saver.take());
         self.records.extend(outcome.records);
-        row.messages_folded = changes.folded;
-        row.messages_evicted = changes.gone;
-        row.messages_edited = changes.edited;
+        changes.note(&mut row);
         let acted = changes != Changes::default() || row.model_calls > 0 || row.fallback.is_some();
         if !acted {
             return;

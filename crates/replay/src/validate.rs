@@ -52,72 +52,56 @@ pub async fn validate(
         return None;
     };
     let bill = rows.bills.into_iter().next()?;
-    let mut sums = ErrorSums { life: life(&facts.requests).duration(), ..ErrorSums::default() };
+    let mut sums = ErrorSums::new(life(&facts.requests).duration());
     for (request, bill) in facts.requests.iter().zip(&bill.requests) {
         let reported = request.recorded.filter(|usage| !usage.cache_unknown);
         if let (Some(usage), Some(bill)) = (reported, bill) {
             sums.take(request, &usage, bill, &agent);
         }
     }
-    (sums.requests > 0).then(|| sums.close(agent.model))
+    Some(sums.close(agent.model)).filter(|found| found.requests > 0)
 }
 
-/// Sums over the requests that were compared.
-#[derive(Default)]
+/// What is compared so far.
 struct ErrorSums {
-    requests: u32,
-    recorded: Buckets,
-    simulated: Buckets,
-    usd: [f64; 2],
-    unpriced: bool,
-    cold_starts: u32,
-    expired: u32,
-    renewed: u32,
-    last: Option<Timestamp>,
     life: SignedDuration,
+    last: Option<Timestamp>,
+    /// Dollars of the prompts as reported and as simulated; `None` where a price is unknown.
+    usd: Option<[f64; 2]>,
+    found: Validation,
 }
 
 impl ErrorSums {
+    fn new(life: SignedDuration) -> Self {
+        Self { life, last: None, usd: Some([0.0; 2]), found: Validation::default() }
+    }
+
     fn take(&mut self, request: &RequestFacts, usage: &Usage, bill: &RequestBill, agent: &Agent) {
-        let both = [Buckets::from(usage), bill.prompt.billed];
+        let found = &mut self.found;
+        let (recorded, simulated) = (Buckets::from(usage), bill.prompt.billed);
         let prices = agent.of_request(bill.model).prices.as_deref();
-        for (sum, buckets) in self.usd.iter_mut().zip(&both) {
-            match prices.and_then(|p| p.standard().prompt_usd(buckets, request.at)) {
-                Some(usd) => *sum += usd,
-                None => self.unpriced = true,
-            }
-        }
-        self.requests += 1;
-        let [recorded, simulated] = both;
-        self.recorded += recorded;
-        self.simulated += simulated;
-        if let Some(last) = self.last {
+        let usd = |buckets| prices?.standard().prompt_usd(buckets, request.at);
+        let both = usd(&recorded).zip(usd(&simulated)).zip(self.usd);
+        self.usd = both.map(|((own, ours), sums)| [sums[0] + own, sums[1] + ours]);
+        found.requests += 1;
+        found.recorded += recorded;
+        found.simulated += simulated;
+        if let Some(last) = self.last.replace(request.at) {
             let idle = request.at.duration_since(last);
             match request.exogenous {
                 Some(Exogenous::Lost { .. }) => {
-                    self.cold_starts += 1;
-                    self.expired += u32::from(idle > self.life);
+                    found.cold_starts += 1;
+                    found.expired += u32::from(idle > self.life);
                 }
-                Some(Exogenous::Renewed | Exogenous::Repeated) => self.renewed += 1,
+                Some(Exogenous::Renewed | Exogenous::Repeated) => found.renewed += 1,
                 Some(Exogenous::Shared { .. }) | None => {}
             }
         }
-        self.last = Some(request.at);
     }
 
     fn close(self, model: String) -> Validation {
-        let [recorded_usd, simulated_usd] = self.usd.map(|usd| (!self.unpriced).then_some(usd));
-        Validation {
-            model,
-            requests: self.requests,
-            recorded: self.recorded,
-            simulated: self.simulated,
-            recorded_usd,
-            simulated_usd,
-            cold_starts: self.cold_starts,
-            expired: self.expired,
-            renewed: self.renewed,
-        }
+        let [recorded_usd, simulated_usd] = [0, 1].map(|at| self.usd.map(|usd| usd[at]));
+        Validation { model, recorded_usd, simulated_usd, ..self.found }
     }
 }
 
@@ -144,7 +128,7 @@ mod tests {
         let bill = RequestBill { prompt, rewritten: 0, model: 0 };
         let prices = prices.map(Arc::new);
         let agent = Agent { billed_as: "a".into(), model: "a".into(), prices, others: Vec::new() };
-        let mut sums = ErrorSums { life: SignedDuration::from_mins(5), ..ErrorSums::default() };
+        let mut sums = ErrorSums::new(SignedDuration::from_mins(5));
         for (at, exogenous) in [(0, Some(Exogenous::Lost { left: 0 })), (seconds, exogenous)] {
             let request = RequestFacts {
                 message: 1,
@@ -167,7 +151,7 @@ mod tests {
     fn expired_cold_starts_are_counted_separately() {
         let counted = |seconds, exogenous| {
             let sums = sums(seconds, exogenous);
-            (sums.cold_starts, sums.expired, sums.renewed)
+            (sums.found.cold_starts, sums.found.expired, sums.found.renewed)
         };
         assert_eq!(
             counted(300, Some(Exogenous::Lost { left: 0 })),

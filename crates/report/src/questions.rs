@@ -77,7 +77,7 @@ fn kinds(report: &Report, dataset: &str) -> Vec<(QuestionKind, usize)> {
     let all: Vec<QuestionKind> =
         sessions.flat_map(|facts| &facts.questions).map(|asked| asked.question.kind).collect();
     let count = |kind: QuestionKind| all.iter().filter(|other| **other == kind).count();
-    let kinds = QuestionKind::ALL.into_iter().map(|kind| (kind, count(kind)));
+    let kinds = QuestionKind::ALL.iter().copied().map(|kind| (kind, count(kind)));
     kinds.filter(|(_, questions)| *questions > 0).collect()
 }
 

@@ -11,12 +11,12 @@ use recap_core::model::{
     Absent, AgainstFull, Answer, Bill, Buckets, CallBill, Cell, CellKey, CellOutcome, CellRows,
     Check, CheckOutcome, CompactionRow, Cut, CutExam, CutOutcome, CutRow, Exam, Expectation, Fact,
     Finding, GradedAnswer, IdentifierClass, Interval, Judgement, LatencySource, LedgerState,
-    LossRow, Manifest, MessageFacts, NoCut, PanelAgreement, Prices, Primary, PromptBill,
-    Provenance, Question, QuestionFacts, QuestionKind, QuestionRow, RECORDED, Receipt,
-    Recommendation, Reference, ReferenceOutcome, ReferenceState, Report, RequestBill, RequestFacts,
-    RequestRow, Role, RowKind, RowName, RunResults, SESSION_MEASURES, SaverRecovery, SaverRow,
-    SaverSavings, SessionFacts, SessionRow, Snapshot, SnapshotPart, Source, StrategyRow,
-    TimeProfile, TokensSource, ToolCut, Validation, Value, Verdict, catalogue,
+    LossRow, Manifest, MessageFacts, PanelAgreement, Prices, Primary, PromptBill, Provenance,
+    Question, QuestionFacts, QuestionKind, QuestionRow, RECORDED, Receipt, Recommendation,
+    Reference, ReferenceOutcome, ReferenceState, Report, RequestBill, RequestFacts, RequestRow,
+    Role, RowKind, RowName, RunResults, SESSION_MEASURES, SaverRecovery, SaverRow, SaverSavings,
+    SessionFacts, SessionRow, Snapshot, SnapshotPart, Source, StrategyRow, TimeProfile,
+    TokensSource, ToolCut, Validation, Value, Verdict, catalogue,
 };
 
 #[path = "tests/cells.rs"]

@@ -85,12 +85,12 @@ impl Rules {
     pub fn named(self) -> CacheRules {
         match self {
             Rules::Anthropic(_) => CacheRules::Anthropic,
-            Rules::OpenAiSteps => CacheRules::OpenAiSteps,
-            Rules::OpenAiWideSteps => CacheRules::OpenAiWideSteps,
-            Rules::OpenAiMarked => CacheRules::OpenAiMarked,
+            Rules::OpenAiSteps => CacheRules::OpenaiSteps,
+            Rules::OpenAiWideSteps => CacheRules::OpenaiWideSteps,
+            Rules::OpenAiMarked => CacheRules::OpenaiMarked,
             Rules::GeminiImplicit(_) => CacheRules::GeminiImplicit,
             Rules::GeminiExplicit(_) => CacheRules::GeminiExplicit,
-            Rules::DeepSeek => CacheRules::DeepSeek,
+            Rules::DeepSeek => CacheRules::Deepseek,
             Rules::None => CacheRules::None,
         }
     }
@@ -213,7 +213,7 @@ mod tests {
         assert_eq!(of("my-claude", true), CacheRules::Anthropic);
         assert_eq!(of("my-claude", false), CacheRules::Anthropic);
         assert_eq!(of("local-gemini", false), CacheRules::GeminiImplicit);
-        assert_eq!(of("local", false), CacheRules::OpenAiSteps);
+        assert_eq!(of("local", false), CacheRules::OpenaiSteps);
         assert_eq!(of("local", true), CacheRules::Anthropic);
     }
 

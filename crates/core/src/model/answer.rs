@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{LedgerState, MessageIndex, NoAnswer, NoGrade, Question, Role};
+use super::{LedgerState, MessageIndex, NoGrade, Question, Role};
 
 /// The judge's verdict on an answer. There are no numbers between the verdicts:
 /// on a rubric, `Partial` holds the share of the nuggets that the answer gives.
@@ -74,23 +74,14 @@ pub struct Vote {
 }
 
 /// How a role works: the two are never mixed in one mean (reference §5).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum Source {
     /// Compares words and dates, without calling a model.
     Lexical,
     /// Calls a language model.
     Model,
-}
-
-impl Source {
-    /// The lower-case name used in files.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Source::Lexical => "lexical",
-            Source::Model => "model",
-        }
-    }
 }
 
 /// A question with everything about it that follows from its session alone.
@@ -162,7 +153,7 @@ pub enum Answer {
     /// The text that the answerer gave.
     Said(String),
     /// No answer, with the reason. It is never graded.
-    Nothing(NoAnswer),
+    Nothing(String),
 }
 
 /// The result of one question under one strategy.
@@ -198,6 +189,17 @@ impl QuestionRow {
             Some(answered) => answered.judgement.score,
             None => self.findable.map(|findable| f64::from(u8::from(findable))),
         }
+    }
+
+    /// The answers of a model, with and without a recovery channel.
+    pub fn graded(&self) -> impl Iterator<Item = &GradedAnswer> {
+        self.recovered.iter().map(|recovered| &recovered.answered).chain(&self.answered)
+    }
+
+    /// The same, to be changed.
+    pub fn graded_mut(&mut self) -> impl Iterator<Item = &mut GradedAnswer> {
+        let recovered = self.recovered.iter_mut().map(|recovered| &mut recovered.answered);
+        recovered.chain(&mut self.answered)
     }
 
     /// The judge's verdict on a model's answer.
@@ -255,11 +257,6 @@ impl Agreement {
             (false, true) => Agreement::Gained,
             (false, false) => Agreement::Neither,
         }
-    }
-
-    /// The lower-case name used in files.
-    pub fn as_str(self) -> &'static str {
-        self.into()
     }
 }
 

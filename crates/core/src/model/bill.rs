@@ -131,7 +131,7 @@ pub struct RequestBill {
     pub rewritten: u64,
     /// The model whose prices apply: 0 is [`Bill::model`], others are in
     /// [`Bill::other_models`], counted from 1.
-    #[serde(default, skip_serializing_if = "super::usage::is_main")]
+    #[serde(default, skip_serializing_if = "super::is_default")]
     pub model: u32,
 }
 
@@ -149,45 +149,26 @@ pub struct CallBill {
 
 /// A provider's rules for its prompt cache (reference §2). A run folder holds
 /// their names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum CacheRules {
     /// Anthropic's: entries at breakpoints.
     Anthropic,
     /// OpenAI's older ones: automatic, in steps of 128 tokens.
-    #[serde(rename = "openai-steps")]
-    OpenAiSteps,
+    OpenaiSteps,
     /// Those of GPT-5.5: automatic, in steps of 512 tokens.
-    #[serde(rename = "openai-wide-steps")]
-    OpenAiWideSteps,
+    OpenaiWideSteps,
     /// OpenAI's newer ones: entries at the newest message and at breakpoints.
-    #[serde(rename = "openai-marked")]
-    OpenAiMarked,
+    OpenaiMarked,
     /// Gemini's automatic cache.
     GeminiImplicit,
     /// Gemini's explicit content, whose storage is charged.
     GeminiExplicit,
     /// DeepSeek's cache on disk.
-    #[serde(rename = "deepseek")]
-    DeepSeek,
+    Deepseek,
     /// No cache.
     None,
-}
-
-impl CacheRules {
-    /// The kebab-case name used in files.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            CacheRules::Anthropic => "anthropic",
-            CacheRules::OpenAiSteps => "openai-steps",
-            CacheRules::OpenAiWideSteps => "openai-wide-steps",
-            CacheRules::OpenAiMarked => "openai-marked",
-            CacheRules::GeminiImplicit => "gemini-implicit",
-            CacheRules::GeminiExplicit => "gemini-explicit",
-            CacheRules::DeepSeek => "deepseek",
-            CacheRules::None => "none",
-        }
-    }
 }
 
 /// A cell's bill under the cache rules of one model, in tokens; prices are applied later.

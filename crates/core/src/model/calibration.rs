@@ -7,21 +7,14 @@ use super::{Buckets, MessageIndex};
 /// How the tokens of a session are counted (reference §0).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[derive(Default, strum::IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 pub enum TokensSource {
     /// With a public vocabulary.
+    #[default]
     Exact,
     /// The same, scaled to what the provider reported.
     Calibrated,
-}
-
-impl TokensSource {
-    /// The lower-case name used in files.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            TokensSource::Exact => "exact",
-            TokensSource::Calibrated => "calibrated",
-        }
-    }
 }
 
 /// `prompt ≈ hidden + factor × counted`, over the requests between two
@@ -93,7 +86,7 @@ pub enum Exogenous {
 }
 
 /// The bill of the row `recorded` against what was billed.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Validation {
     /// The model of the price list whose rules and prices apply; where the

@@ -108,11 +108,6 @@ pub enum ReferenceState {
 }
 
 impl ReferenceState {
-    /// The lower-case name used in files.
-    pub fn as_str(self) -> &'static str {
-        self.into()
-    }
-
     /// Whether the context still states it: verbatim, or carried with support.
     pub fn is_kept(self) -> bool {
         matches!(self, ReferenceState::Verbatim | ReferenceState::Carried)
@@ -141,12 +136,8 @@ pub struct LossRow {
     pub state: LedgerState,
 }
 
-fn is_empty(requests: &Arc<Vec<RequestRow>>) -> bool {
-    requests.is_empty()
-}
-
-/// Everything one cell measured.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// Everything one cell measured; the default is that of one that sends nothing.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CellRows {
     /// Assumed context limit in tokens.
@@ -154,7 +145,7 @@ pub struct CellRows {
     /// Tokens of the preamble that the strategy itself adds (awareness, guidance) at the start.
     pub preamble_added: u64,
     /// One row per request, in order. Cells that sent the same share them.
-    #[serde(default, skip_serializing_if = "is_empty")]
+    #[serde(default, skip_serializing_if = "super::is_default")]
     pub requests: Arc<Vec<RequestRow>>,
     /// The compactions of the cell, in order.
     pub compactions: Vec<CompactionRow>,
@@ -182,55 +173,55 @@ pub struct CellRows {
     pub saver: Option<Arc<SaverFacts>>,
 }
 
-impl CellRows {
-    /// The rows of a cell that sends nothing: of a control that only answers
-    /// questions, or is only examined at cuts.
-    pub fn unsent(window: u64) -> Self {
-        CellRows {
-            window,
-            preamble_added: 0,
-            requests: Arc::default(),
-            compactions: Vec::new(),
-            references: Vec::new(),
-            snapshots: Vec::new(),
-            questions: Vec::new(),
-            loss: Vec::new(),
-            cpu_ms: 0.0,
-            notices: Vec::new(),
-            bills: Vec::new(),
-            saver: None,
-        }
-    }
-
-    /// Gives back the memory that was reserved while the rows were collected.
-    pub fn shrink_to_fit(&mut self) {
-        if let Some(requests) = Arc::get_mut(&mut self.requests) {
-            requests.shrink_to_fit();
-        }
-        for bill in self.bills.iter_mut().filter_map(Arc::get_mut) {
-            bill.calls.shrink_to_fit();
-        }
-        self.compactions.shrink_to_fit();
-        self.references.shrink_to_fit();
-        self.snapshots.shrink_to_fit();
-        self.questions.shrink_to_fit();
-        self.loss.shrink_to_fit();
-        self.notices.shrink_to_fit();
-        self.bills.shrink_to_fit();
-    }
-}
-
-/// The outcome of a cell.
+/// The outcome of a replay: of a cell, or of a strategy at a cut.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum CellOutcome {
+pub enum ReplayOutcome<T> {
     /// The replay reached its end.
-    Done(Box<CellRows>),
-    /// The replay stopped with an error; the other cells continue.
+    Done(Box<T>),
+    /// The replay stopped with an error; the others continue.
     Failed {
         /// What went wrong, in a sentence.
         error: String,
     },
+}
+
+/// The outcome of a cell.
+pub type CellOutcome = ReplayOutcome<CellRows>;
+
+impl<T, E: ToString> From<Result<T, E>> for ReplayOutcome<T> {
+    fn from(result: Result<T, E>) -> Self {
+        match result {
+            Ok(measured) => ReplayOutcome::Done(Box::new(measured)),
+            Err(error) => ReplayOutcome::Failed { error: error.to_string() },
+        }
+    }
+}
+
+impl<T> ReplayOutcome<T> {
+    /// What was measured, if the replay reached its end.
+    pub fn done(&self) -> Option<&T> {
+        match self {
+            ReplayOutcome::Done(measured) => Some(measured),
+            ReplayOutcome::Failed { .. } => None,
+        }
+    }
+
+    /// The same, to be changed.
+    pub fn done_mut(&mut self) -> Option<&mut T> {
+        match self {
+            ReplayOutcome::Done(measured) => Some(measured),
+            ReplayOutcome::Failed { .. } => None,
+        }
+    }
+
+    /// Why the replay stopped, if it did.
+    pub fn error(&self) -> Option<&str> {
+        match self {
+            ReplayOutcome::Done(_) => None,
+            ReplayOutcome::Failed { error } => Some(error),
+        }
+    }
 }
 
 /// One cell of the run.
@@ -255,10 +246,7 @@ impl Cell {
 
     /// The rows of a cell that reached its end.
     pub fn rows(&self) -> Option<&CellRows> {
-        match &self.outcome {
-            CellOutcome::Done(rows) => Some(rows),
-            CellOutcome::Failed { .. } => None,
-        }
+        self.outcome.done()
     }
 
     /// Whether the overflow of a question's context counts against this cell, as
@@ -298,11 +286,4 @@ pub enum LedgerState {
     Folded,
     /// Not sent in any form, even if only for this request.
     Gone,
-}
-
-impl LedgerState {
-    /// The lower-case name used in files.
-    pub fn as_str(self) -> &'static str {
-        self.into()
-    }
 }

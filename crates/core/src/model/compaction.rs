@@ -6,7 +6,6 @@
 //! is not a different input.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::AddAssign;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -21,7 +20,7 @@ pub fn is_of_size(trigger: &str) -> bool {
 }
 
 /// The result of one compaction.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CompactionRow {
     /// Ordinal of the first request that sees it (the number of requests made before it).
@@ -74,7 +73,7 @@ pub struct CompactionRow {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub replies: Vec<ReplyFacts>,
     /// Whether it only selected what is sent, and left the stored context as it is.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "super::is_default")]
     pub view: bool,
 }
 
@@ -103,11 +102,6 @@ pub enum Unusable {
 }
 
 impl Unusable {
-    /// The name used in files.
-    pub fn as_str(self) -> &'static str {
-        self.into()
-    }
-
     /// The words after a count of such replies.
     pub fn words(self) -> &'static str {
         match self {
@@ -266,7 +260,9 @@ impl RepeatedTexts {
 
 /// Compactions that asked the compactor, and those of them that ended in the
 /// strategy's fallback because no reply could be used (how-it-works §27).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, derive_more::AddAssign,
+)]
 #[serde(deny_unknown_fields)]
 pub struct Fallbacks {
     /// Number of compactions that asked.
@@ -287,21 +283,9 @@ impl Fallbacks {
         found
     }
 
-    /// Whether no compaction asked.
-    pub fn is_empty(&self) -> bool {
-        self.asked == 0
-    }
-
     /// Share of the compactions that fell back; `None` where none asked.
     pub fn share(&self) -> Option<f64> {
         (self.asked > 0).then(|| self.fell_back as f64 / self.asked as f64)
-    }
-}
-
-impl AddAssign for Fallbacks {
-    fn add_assign(&mut self, other: Self) {
-        self.asked += other.asked;
-        self.fell_back += other.fell_back;
     }
 }
 
@@ -341,7 +325,7 @@ impl UnusableReplies {
     }
 }
 
-impl AddAssign<&UnusableReplies> for UnusableReplies {
+impl std::ops::AddAssign<&UnusableReplies> for UnusableReplies {
     fn add_assign(&mut self, other: &Self) {
         self.replies += other.replies;
         self.unusable += other.unusable;

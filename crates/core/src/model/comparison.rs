@@ -119,13 +119,6 @@ pub enum TestOutcome {
     Descriptive,
 }
 
-impl TestOutcome {
-    /// Its name in files and on screens.
-    pub fn as_str(self) -> &'static str {
-        self.into()
-    }
-}
-
 /// A strategy at a window less the comparator, paired by session.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tested {

@@ -7,8 +7,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Calibration, Exogenous, Fallbacks, IdentifierClass, LatencySource, MessageIndex, NoCut,
-    QuestionFacts, QuestionRow, ReceiptFacts, ReferenceState, ReplyFacts, Role, RowKind, SIDECHAIN,
+    Calibration, Exogenous, Fallbacks, IdentifierClass, LatencySource, MessageIndex, QuestionFacts,
+    QuestionRow, ReceiptFacts, ReferenceState, ReplayOutcome, ReplyFacts, Role, RowKind, SIDECHAIN,
     Snapshot, TokensSource, Usage, Validation,
 };
 use crate::text::counted;
@@ -55,12 +55,12 @@ pub struct RequestFacts {
     pub exogenous: Option<Exogenous>,
     /// The model that answered: 0 is [`SessionFacts::model`], others are in
     /// [`SessionFacts::other_models`], counted from 1.
-    #[serde(default, skip_serializing_if = "super::usage::is_main")]
+    #[serde(default, skip_serializing_if = "super::is_default")]
     pub model: u32,
 }
 
 /// What every strategy of one session shares.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SessionFacts {
     /// Name of the data set.
@@ -100,7 +100,7 @@ pub struct SessionFacts {
     pub validation: Option<Validation>,
     /// The reason why the run makes no cut in it (how-it-works §44); absent where it makes one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub no_cut: Option<NoCut>,
+    pub no_cut: Option<String>,
     /// Its fingerprint before names were taken out of it (`--no-text`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub as_recorded: Option<String>,
@@ -193,7 +193,7 @@ pub const EXAM_REFERENCES: u64 = 20;
 pub const EXAM_REQUESTS: u64 = 10;
 
 /// How much of the exam a measure rests on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, derive_more::Add)]
 pub struct Support {
     /// References asked for.
     pub references: u64,
@@ -217,14 +217,6 @@ impl Support {
             last = Some(reference.request);
         }
         support
-    }
-
-    /// Both exams together.
-    pub fn plus(self, other: Support) -> Self {
-        Support {
-            references: self.references + other.references,
-            requests: self.requests + other.requests,
-        }
     }
 
     /// Whether this is enough for a figure.
@@ -363,10 +355,7 @@ pub struct CutRow {
 impl CutRow {
     /// The measured result, if the replay reached its end.
     pub fn exam(&self) -> Option<&CutExam> {
-        match &self.outcome {
-            CutOutcome::Done(exam) => Some(exam),
-            CutOutcome::Failed { .. } => None,
-        }
+        self.outcome.done()
     }
 }
 
@@ -379,17 +368,7 @@ pub fn counts_refusals(strategy: &str, row_kind: RowKind, depth: u32) -> bool {
 }
 
 /// The outcome of a strategy at a cut.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum CutOutcome {
-    /// The replay reached its end.
-    Done(Box<CutExam>),
-    /// The replay stopped with an error; the other strategies continue.
-    Failed {
-        /// The error, in a sentence.
-        error: String,
-    },
-}
+pub type CutOutcome = ReplayOutcome<CutExam>;
 
 /// The measured result of a strategy after a cut.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -406,7 +385,7 @@ pub struct CutExam {
     pub states: Vec<ReferenceState>,
     /// How many facts are carried by the rule of words alone, since a judge that was asked gave no
     /// usable reply.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "super::is_default")]
     pub unchecked: u32,
     /// Facts, by position, whose request the provider would have refused
     /// because it is over the window. Depth 1 has none: its window is made for
@@ -427,7 +406,7 @@ pub struct CutExam {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub replies: Vec<ReplyFacts>,
     /// The compactions that these replies were for.
-    #[serde(default, skip_serializing_if = "Fallbacks::is_empty")]
+    #[serde(default, skip_serializing_if = "super::is_default")]
     pub fallbacks: Fallbacks,
     /// The context in which questions were asked; absent without questions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -435,8 +414,4 @@ pub struct CutExam {
     /// The results of the questions at this cut, in the order of their ids.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub questions: Vec<QuestionRow>,
-}
-
-fn is_zero(n: &u32) -> bool {
-    *n == 0
 }

@@ -21,13 +21,6 @@ pub enum CheckOutcome {
     Failed,
 }
 
-impl CheckOutcome {
-    /// Its name in files and on screens.
-    pub fn as_str(self) -> &'static str {
-        self.into()
-    }
-}
-
 /// How undecided findings count when no finding is worse (how-it-works §41).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

@@ -119,13 +119,6 @@ pub enum Trust {
     Unknown,
 }
 
-impl Trust {
-    /// The lower-case name used in files.
-    pub fn as_str(self) -> &'static str {
-        self.into()
-    }
-}
-
 /// How far the judges of a panel agreed in a run (reference §7). An answer that
 /// several strategies gave counts for each of them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -233,13 +226,6 @@ pub enum Outcome {
     Unscored,
 }
 
-impl Outcome {
-    /// The kebab-case name used in files.
-    pub fn as_str(self) -> &'static str {
-        self.into()
-    }
-}
-
 impl LabelledCase {
     /// Whether people find the answer right, which a judge then has to accept.
     pub fn is_right(&self) -> bool {
@@ -304,7 +290,7 @@ mod labelled_tests {
     fn what_was_not_graded_is_no_disagreement() {
         let value = Expectation::AnyOf(vec!["80".to_owned()]);
         let right = case(value, Label::Correct);
-        let verdict = Verdict::Unscored(NoGrade::Rubric);
+        let verdict = Verdict::Unscored(NoGrade::Other("a model has to judge it".to_owned()));
         let judgement =
             Judgement { verdict, score: None, rationale: "busy".to_owned(), votes: Vec::new() };
         assert_eq!(right.outcome(&judgement), Outcome::Unscored);

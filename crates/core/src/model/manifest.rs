@@ -51,7 +51,7 @@ pub struct Manifest {
     pub scaled: bool,
     /// Where compactions were forced: a number of places a session, `all`,
     /// `recorded` or `none`.
-    #[serde(default = "no_cuts")]
+    #[serde(default = "none")]
     pub cuts: String,
     /// Depth of the cuts: 1 for a first compaction, above it the size of the
     /// session before the cut in windows. 0 without cuts.
@@ -59,7 +59,7 @@ pub struct Manifest {
     pub depth: u32,
     /// The questions that are asked at cuts: `auto` (made from sessions without
     /// questions of their own), `none`, or the hash of the file that holds them.
-    #[serde(default = "no_questions", skip_serializing_if = "is_none")]
+    #[serde(default = "none", skip_serializing_if = "is_none")]
     pub questions: String,
     /// How often each strategy with a model was repeated.
     pub replicates: u32,
@@ -113,7 +113,7 @@ pub struct Manifest {
     #[serde(default = "margin")]
     pub margin: f64,
     /// Whether the texts of the sessions are left out of the run folder.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "super::is_default")]
     pub no_text: bool,
     /// Which part of a run this is, where it is one of several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -127,11 +127,7 @@ pub struct Manifest {
 /// The margin where none is given (reference §7).
 pub const MARGIN: f64 = 0.05;
 
-fn no_cuts() -> String {
-    "none".to_owned()
-}
-
-fn no_questions() -> String {
+fn none() -> String {
     "none".to_owned()
 }
 

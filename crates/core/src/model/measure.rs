@@ -5,15 +5,18 @@ use serde::{Deserialize, Serialize};
 use super::{Absent, QuestionKind, catalogue};
 
 /// What a measure counts in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 pub enum Unit {
     /// Tokens of the run's counter.
     Tokens,
     /// A part of a whole, `0.0..=1.0` unless its meaning says otherwise.
     Share,
     /// A difference of shares, `-1.0..=1.0`.
+    #[strum(serialize = "difference of shares")]
     Difference,
     /// Points of a hundred, `0.0..=100.0`.
+    #[strum(serialize = "points of 100")]
     Points,
     /// One figure over another.
     Ratio,
@@ -22,14 +25,18 @@ pub enum Unit {
     /// Milliseconds.
     Milliseconds,
     /// US dollars at list prices.
+    #[strum(serialize = "US dollars")]
     Dollars,
     /// The unit of the measure that ranks the rows.
+    #[strum(serialize = "as the measure that ranks")]
     Ranking,
     /// A place among rows, from 1.
+    #[strum(serialize = "place, from 1")]
     Place,
     /// A word instead of a number.
     Word,
     /// Yes or no.
+    #[strum(serialize = "true or false")]
     Flag,
 }
 
@@ -48,46 +55,19 @@ impl Unit {
             _ => (f64::NEG_INFINITY, f64::INFINITY),
         }
     }
-
-    /// The word for it in tables.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Unit::Tokens => "tokens",
-            Unit::Share => "share",
-            Unit::Difference => "difference of shares",
-            Unit::Points => "points of 100",
-            Unit::Ratio => "ratio",
-            Unit::Count => "count",
-            Unit::Milliseconds => "milliseconds",
-            Unit::Dollars => "US dollars",
-            Unit::Ranking => "as the measure that ranks",
-            Unit::Place => "place, from 1",
-            Unit::Word => "word",
-            Unit::Flag => "true or false",
-        }
-    }
 }
 
 /// Which way is better.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 pub enum Direction {
     /// More is better.
     Higher,
     /// Less is better.
     Lower,
     /// Neither: it describes.
+    #[strum(serialize = "–")]
     Neutral,
-}
-
-impl Direction {
-    /// The word for it in tables.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Direction::Higher => "higher",
-            Direction::Lower => "lower",
-            Direction::Neutral => "–",
-        }
-    }
 }
 
 /// Whether `summary.csv` has a column for a measure.

@@ -14,9 +14,27 @@ macro_rules! written_as_words {
     };
 }
 
+/// Gives enums the name of each variant.
+macro_rules! named {
+    ($($type:ty)*) => {
+        $(impl $type {
+            /// Its name in files and tables.
+            pub fn as_str(self) -> &'static str {
+                self.into()
+            }
+        })*
+    };
+}
+
+/// Whether a value is the one that files leave out.
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
 mod answer;
 mod bill;
 mod calibration;
+pub mod call;
 pub mod catalogue;
 mod cell;
 mod compaction;
@@ -44,61 +62,34 @@ mod tuned;
 mod usage;
 
 pub use crate::text::IdentifierClass;
-pub use answer::{
-    Agreement, Answer, GradedAnswer, Judgement, QuestionFacts, QuestionRow, RIGHT, Recovered,
-    Snapshot, SnapshotPart, Source, Verdict, Vote,
-};
-pub use bill::{Bill, Buckets, CacheRules, CallBill, FULL, PromptBill, RECORDED, RequestBill};
-pub use calibration::{BillErrors, Calibration, Exogenous, Fit, TokensSource, Validation};
-pub use cell::{
-    Cell, CellKey, CellOutcome, CellRows, LedgerState, LossRow, NATIVE, ReferenceOutcome,
-    ReferenceState, RequestRow, RowKind, SMALLEST_NATIVE, TimeProfile,
-};
-pub use compaction::{
-    CompactionRow, Fallbacks, Repeated, RepeatedTexts, ReplyFacts, Unusable, UnusableReplies,
-    is_of_size, unusable_replies,
-};
-pub use comparison::{
-    ComparedMeasure, ComparedQuestions, ComparedRow, Comparison, Family, TestOutcome, Tested,
-};
-pub use facts::{
-    Cut, CutExam, CutOutcome, CutRow, EXAM_REFERENCES, EXAM_REQUESTS, Exam, Fact, Fingerprint,
-    MessageFacts, NO_SUMMARY, Reference, RequestFacts, SessionFacts, Support, counts_refusals,
-};
-pub use finding::{Finding, Severity};
-pub use gate::{
-    Check, CheckOutcome, Differs, Gate, Ground, Operator, RuleFindings, UndecidedPolicy,
-};
-pub use judge::{
-    JudgeReport, JudgeRow, Label, LabelledCase, LabelledQuestion, Outcome, PanelAgreement,
-    TRUSTED_FALSE_ACCEPTS, TRUSTED_KAPPA, Trust,
-};
-pub use manifest::{MARGIN, Manifest, OFFLINE, PANEL, Prices, Provenance};
-pub use measure::{Column, Direction, Measure, Nature, Primary, Unit, Value};
-pub use planned::{MOST_SHARDS, Missing, Planned, PlannedSession, PlannedStrategy, Shard};
-pub use question::{Expectation, Question, QuestionKind};
-pub use reasons::{Absent, NoAnswer, NoCut, NoGrade, NoReply, REQUESTS_AROUND_CUT};
-pub use receipt::{
-    AROUND, Amount, Cause, CompactionFacts, Content, Hour, Origin, Rebuilt, Receipt, ReceiptFacts,
-    Sender, Spent, TokenKind, UsedAgain,
-};
-pub use recommendation::{Recommendation, RowName};
-pub use report::{
-    AgainstFull, Answered, AnsweredAtCuts, INSTRUMENT, Interval, Report, SESSION_MEASURES,
-    SessionRow, StrategyRow, UNRANKED, is_exam_doubtful,
-};
-pub use results::{RunResults, SessionResults};
-pub use saver::{SaverFacts, SaverRecovery, SaverRow, SaverSavings, ToolCut};
-pub use session::{
-    Block, Call, CallId, Message, MessageIndex, Piece, Preamble, PreambleChange, RecordedCall,
-    RecordedCompaction, RecordedTrigger, Role, SIDECHAIN, Session, ToolDefinition, sent,
-};
-pub use sizes::{
-    Kept, NoCurve, Quantities, Quantity, RecordedRow, SessionAtSize, Setting, SizeCurve, SizeRow,
-};
-pub use suggest::{alike, suggest};
-pub use tuned::{Admission, Grid, Ranged, Tuned, TunedHalf, TunedSessions, TunedSetting};
-pub use usage::{
-    CacheMiss, CallOutcome, CallRow, LatencySource, MOST_TOKENS, ModelRole, SessionTotal,
-    SidechainRequest, Timing, Usage,
-};
+pub use answer::*;
+pub use bill::*;
+pub use calibration::*;
+pub use cell::*;
+pub use compaction::*;
+pub use comparison::*;
+pub use facts::*;
+pub use finding::*;
+pub use gate::*;
+pub use judge::*;
+pub use manifest::*;
+pub use measure::*;
+pub use planned::*;
+pub use question::*;
+pub use reasons::*;
+pub use receipt::*;
+pub use recommendation::*;
+pub use report::*;
+pub use results::*;
+pub use saver::*;
+pub use session::*;
+pub use sizes::*;
+pub use suggest::*;
+pub use tuned::*;
+pub use usage::*;
+
+named! {
+    Admission AgainstFull Agreement CacheRules CallOutcome CheckOutcome Direction IdentifierClass
+    LatencySource LedgerState ModelRole Outcome QuestionKind ReferenceState Role Source TestOutcome
+    TokensSource Trust Unit Unusable
+}

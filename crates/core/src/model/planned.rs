@@ -240,12 +240,12 @@ impl FromStr for Shard {
     type Err = String;
 
     fn from_str(typed: &str) -> Result<Self, String> {
-        let wrong = || {
-            format!("`{typed}` is not a shard: write its number and how many there are, as in 3/7")
+        let read = |(index, of): (&str, &str)| {
+            Some(Shard { index: index.parse().ok()?, of: of.parse().ok()? })
         };
-        let (index, of) = typed.split_once('/').ok_or_else(wrong)?;
-        let number = |text: &str| text.parse().map_err(|_| wrong());
-        let shard = Shard { index: number(index)?, of: number(of)? };
+        let shard = typed.split_once('/').and_then(read).ok_or_else(|| {
+            format!("`{typed}` is not a shard: write its number and how many there are, as in 3/7")
+        })?;
         if shard.index == 0 || shard.index > shard.of {
             return Err(format!(
                 "there is no shard {typed}: shards are numbered from 1 to {}",
@@ -294,19 +294,7 @@ mod tests {
     }
 
     fn cut(request: u32, recorded: bool) -> Cut {
-        Cut {
-            dataset: "d".to_owned(),
-            session: "s".to_owned(),
-            request,
-            recorded,
-            requests: 1,
-            left: None,
-            messages: 1,
-            tokens_before: 1,
-            preamble_tokens: 0,
-            facts: Vec::new(),
-            rows: Vec::new(),
-        }
+        Cut { recorded, ..Cut::bare("d", "s", request) }
     }
 
     fn of(cells: &[Cell], cuts: &[Cut]) -> RunResults {

@@ -8,7 +8,7 @@ use super::MessageIndex;
 /// rubric kinds of how-it-works §33; measures report each on its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-#[derive(strum::IntoStaticStr)]
+#[derive(strum::IntoStaticStr, strum::VariantArray)]
 #[strum(serialize_all = "kebab-case")]
 pub enum QuestionKind {
     /// Something that was said: a name, a number, a place.
@@ -51,30 +51,7 @@ pub enum QuestionKind {
 
 impl QuestionKind {
     /// Every kind, in the order of tables.
-    pub const ALL: [QuestionKind; 17] = [
-        QuestionKind::Fact,
-        QuestionKind::Decision,
-        QuestionKind::Artifact,
-        QuestionKind::Plan,
-        QuestionKind::Update,
-        QuestionKind::Temporal,
-        QuestionKind::MultiHop,
-        QuestionKind::Constraint,
-        QuestionKind::Preference,
-        QuestionKind::Tone,
-        QuestionKind::SharedConcept,
-        QuestionKind::Snapshot,
-        QuestionKind::Ordering,
-        QuestionKind::Summary,
-        QuestionKind::Contradiction,
-        QuestionKind::OpenDomain,
-        QuestionKind::Abstain,
-    ];
-
-    /// The kebab-case name used in files.
-    pub fn as_str(self) -> &'static str {
-        self.into()
-    }
+    pub const ALL: &'static [QuestionKind] = <Self as strum::VariantArray>::VARIANTS;
 
     /// Whether a right answer is stated word for word in the evidence, rather
     /// than being inferred from it or shown by behaviour.
@@ -148,7 +125,7 @@ mod tests {
         kinds.sort();
         kinds.dedup();
         assert_eq!(kinds, QuestionKind::ALL);
-        for kind in QuestionKind::ALL {
+        for &kind in QuestionKind::ALL {
             let written = serde_json::to_value(kind).unwrap();
             assert_eq!(written, kind.as_str());
         }

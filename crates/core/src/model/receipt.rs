@@ -21,7 +21,7 @@ pub struct ReceiptFacts {
     /// What the contexts held.
     pub contents: Vec<Content>,
     /// Calls of subagents that answered, where no record tells what they used.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "super::is_default")]
     pub missing_subagents: u64,
     /// The responses that another session counts, in order: they fill this one's context.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -32,10 +32,6 @@ pub struct ReceiptFacts {
     /// What each model used in all, where the recording says that.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub totals: Vec<SessionTotal>,
-}
-
-fn is_zero(n: &u64) -> bool {
-    *n == 0
 }
 
 /// A compaction of the recorded agent.
@@ -69,7 +65,7 @@ pub struct CompactionFacts {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reads: Option<(u32, u32)>,
     /// Whether another session counts it, since this one continues a copy of that.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "super::is_default")]
     pub copied: bool,
     /// Where the identifiers came from that the agent used again; absent where its summary cannot
     /// be read.
@@ -119,20 +115,9 @@ pub struct Content {
 }
 
 /// Whose content it is.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Serialize,
-    Deserialize,
-    strum::IntoStaticStr,
-    VariantArray,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[derive(strum::IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Origin {
     /// System prompt, definitions of tools, and what is sent before the first message.

@@ -72,8 +72,9 @@ impl Interval {
 }
 
 /// How a strategy compares with `full`, as far as n allows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum AgainstFull {
     /// Too few sessions for more than a description.
     Descriptive,
@@ -83,22 +84,10 @@ pub enum AgainstFull {
     Inferior,
     /// Within the margin, at 10 sessions or more; rare, heavy losses may
     /// have been missed.
+    #[strum(serialize = "provisional non-inferior")]
     ProvisionalNonInferior,
     /// Within the margin, at 20 or more, and enough for such losses to show.
     NonInferior,
-}
-
-impl AgainstFull {
-    /// The words for the table.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            AgainstFull::Descriptive => "descriptive",
-            AgainstFull::Undecided => "undecided",
-            AgainstFull::Inferior => "inferior",
-            AgainstFull::ProvisionalNonInferior => "provisional non-inferior",
-            AgainstFull::NonInferior => "non-inferior",
-        }
-    }
 }
 
 /// One row of the comparison: data set × strategy × window × agent model.

@@ -5,6 +5,7 @@
 //! them goes through the sessions once and keeps what it counts.
 
 use std::cell::OnceCell;
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
@@ -23,32 +24,50 @@ type Key = (String, String);
 /// The results of a run by session, in the order of their data sets and ids.
 #[derive(Clone, Debug, Default)]
 pub struct RunResults {
-    held: BTreeMap<Key, StoredResults>,
+    /// The cells and the cuts of each session, by themselves, since few need both.
+    held: BTreeMap<Key, (Held<Cell>, Held<Cut>)>,
     /// The session that results are being added to.
-    open: Option<(Key, Results)>,
+    open: Option<(Key, Vec<Cell>, Vec<Cut>)>,
     /// Number of cells that are held as plain data.
     plain: usize,
 }
 
-/// The results of a session.
-#[derive(Clone, Debug, Default, PartialEq)]
-struct Results {
-    cells: Vec<Cell>,
-    cuts: Vec<Cut>,
+/// Results of one session.
+#[derive(Clone, Debug)]
+enum Held<T> {
+    Plain(Vec<T>),
+    /// As JSON, like the lines of a run folder, and compressed.
+    Packed(Box<[u8]>),
 }
 
-#[derive(Clone, Debug)]
-enum StoredResults {
-    Plain(Results),
-    Packed(Packed),
-}
+impl<T: Clone + Serialize + DeserializeOwned> Held<T> {
+    fn packed(results: &[T]) -> Self {
+        Held::Packed(pack(&serde_json::to_vec(results).expect("plain data serialises")))
+    }
 
-/// Compressed results: the cells, and by themselves the cuts, since few need
-/// both.
-#[derive(Clone, Debug)]
-struct Packed {
-    cells: Box<[u8]>,
-    cuts: Box<[u8]>,
+    /// The results as plain data, which `unpacked` keeps if they are not.
+    fn plain<'a>(&'a self, unpacked: &'a OnceCell<Vec<T>>) -> &'a [T] {
+        match self {
+            Held::Plain(results) => results,
+            Held::Packed(_) => unpacked.get_or_init(|| self.to_vec()),
+        }
+    }
+
+    fn to_vec(&self) -> Vec<T> {
+        match self {
+            Held::Plain(results) => results.clone(),
+            Held::Packed(bytes) => {
+                serde_json::from_slice(&unpack(bytes)).expect("it was serialised here")
+            }
+        }
+    }
+
+    fn into_vec(self) -> Vec<T> {
+        match self {
+            Held::Plain(results) => results,
+            packed => packed.to_vec(),
+        }
+    }
 }
 
 /// The cells and cuts of one session.
@@ -58,38 +77,19 @@ pub struct SessionResults<'a> {
     pub dataset: &'a str,
     /// Id of the session.
     pub id: &'a str,
-    held: &'a StoredResults,
-    /// What was made plain.
-    cells: OnceCell<Vec<Cell>>,
-    cuts: OnceCell<Vec<Cut>>,
+    cells: (&'a Held<Cell>, OnceCell<Vec<Cell>>),
+    cuts: (&'a Held<Cut>, OnceCell<Vec<Cut>>),
 }
 
 impl SessionResults<'_> {
     /// The cells, sorted by key.
     pub fn cells(&self) -> &[Cell] {
-        match self.held {
-            StoredResults::Plain(results) => &results.cells,
-            StoredResults::Packed(packed) => self.cells.get_or_init(|| unpacked(&packed.cells)),
-        }
+        self.cells.0.plain(&self.cells.1)
     }
 
     /// The cuts, sorted by key.
     pub fn cuts(&self) -> &[Cut] {
-        match self.held {
-            StoredResults::Plain(results) => &results.cuts,
-            StoredResults::Packed(packed) => self.cuts.get_or_init(|| unpacked(&packed.cuts)),
-        }
-    }
-}
-
-impl StoredResults {
-    fn into_results(self) -> Results {
-        match self {
-            StoredResults::Plain(results) => results,
-            StoredResults::Packed(Packed { cells, cuts }) => {
-                Results { cells: unpacked(&cells), cuts: unpacked(&cuts) }
-            }
-        }
+        self.cuts.0.plain(&self.cuts.1)
     }
 }
 
@@ -106,58 +106,42 @@ impl RunResults {
 
     /// Adds a cell. Quick if the one before was of the same session.
     pub fn add_cell(&mut self, cell: Cell) {
-        self.opened(&cell.key.dataset, &cell.key.session).cells.push(cell);
+        self.opened(&cell.key.dataset, &cell.key.session).0.push(cell);
     }
 
     /// Adds a cut, like [`RunResults::add_cell`].
     pub fn add_cut(&mut self, cut: Cut) {
-        self.opened(&cut.dataset, &cut.session).cuts.push(cut);
+        self.opened(&cut.dataset, &cut.session).1.push(cut);
     }
 
     /// The results of a session, to add to.
-    fn opened(&mut self, dataset: &str, session: &str) -> &mut Results {
-        let is_open = |key: &Key| (key.0.as_str(), key.1.as_str()) == (dataset, session);
-        if !self.open.as_ref().is_some_and(|(key, _)| is_open(key)) {
+    fn opened(&mut self, dataset: &str, session: &str) -> (&mut Vec<Cell>, &mut Vec<Cut>) {
+        let is_open = |(key, ..): &(Key, _, _)| (&*key.0, &*key.1) == (dataset, session);
+        if !self.open.as_ref().is_some_and(is_open) {
             self.close();
             let key = (dataset.to_owned(), session.to_owned());
-            let there = self.held.remove(&key);
-            if let Some(StoredResults::Plain(results)) = &there {
-                self.plain -= results.cells.len();
+            let (cells, cuts) = self.held.remove(&key).unzip();
+            if let Some(Held::Plain(cells)) = &cells {
+                self.plain -= cells.len();
             }
-            self.open = Some((key, there.map(StoredResults::into_results).unwrap_or_default()));
+            let cells = cells.map(Held::into_vec).unwrap_or_default();
+            self.open = Some((key, cells, cuts.map(Held::into_vec).unwrap_or_default()));
         }
-        &mut self.open.as_mut().expect("it was opened").1
+        let (_, cells, cuts) = self.open.as_mut().expect("it was opened");
+        (cells, cuts)
     }
 
     /// Ends adding: sorts the open session, and compresses it if many cells are
     /// held already. To be called after the last result was added.
     pub fn close(&mut self) {
-        let Some((key, mut results)) = self.open.take() else { return };
-        // The sort is stable, and of equal keys the last one is kept.
-        results.cells.sort_by(|a, b| a.key.cmp(&b.key));
-        results.cells.dedup_by(|later, earlier| {
-            let same = later.key == earlier.key;
-            if same {
-                std::mem::swap(later, earlier);
-            }
-            same
-        });
-        results.cuts.sort_by(|a, b| a.key().cmp(&b.key()));
-        results.cuts.dedup_by(|later, earlier| {
-            let same = later.key() == earlier.key();
-            if same {
-                std::mem::swap(later, earlier);
-            }
-            same
-        });
-        let held = if self.plain + results.cells.len() > PLAIN {
-            StoredResults::Packed(Packed {
-                cells: packed(&results.cells),
-                cuts: packed(&results.cuts),
-            })
+        let Some((key, mut cells, mut cuts)) = self.open.take() else { return };
+        sort_and_keep_last(&mut cells, |a, b| a.key.cmp(&b.key));
+        sort_and_keep_last(&mut cuts, |a, b| a.key().cmp(&b.key()));
+        let held = if self.plain + cells.len() > PLAIN {
+            (Held::packed(&cells), Held::packed(&cuts))
         } else {
-            self.plain += results.cells.len();
-            StoredResults::Plain(results)
+            self.plain += cells.len();
+            (Held::Plain(cells), Held::Plain(cuts))
         };
         self.held.insert(key, held);
     }
@@ -165,13 +149,20 @@ impl RunResults {
     /// Every session with a result.
     pub fn iter(&self) -> impl Iterator<Item = SessionResults<'_>> {
         debug_assert!(self.open.is_none(), "results are still being added");
-        self.held.iter().map(|(key, held)| results_of(key, held))
+        self.held.iter().map(|((dataset, id), (cells, cuts))| SessionResults {
+            dataset,
+            id,
+            cells: (cells, OnceCell::new()),
+            cuts: (cuts, OnceCell::new()),
+        })
     }
 
     /// The results of one session, if there are any.
     pub fn get(&self, dataset: &str, session: &str) -> Option<SessionResults<'_>> {
         let key = (dataset.to_owned(), session.to_owned());
-        self.held.get_key_value(&key).map(|(key, held)| results_of(key, held))
+        let ((dataset, id), (cells, cuts)) = self.held.get_key_value(&key)?;
+        let (cells, cuts) = ((cells, OnceCell::new()), (cuts, OnceCell::new()));
+        Some(SessionResults { dataset, id, cells, cuts })
     }
 
     /// Whether there is no result.
@@ -181,62 +172,36 @@ impl RunResults {
 
     /// Every cell, sorted by key.
     pub fn cells(&self) -> impl Iterator<Item = Cell> {
-        self.iter().flat_map(|session| match session.held {
-            StoredResults::Plain(results) => results.cells.clone(),
-            StoredResults::Packed(packed) => unpacked(&packed.cells),
-        })
+        self.held.values().flat_map(|(cells, _)| cells.to_vec())
     }
 
     /// Every cut, sorted by key.
     pub fn cuts(&self) -> impl Iterator<Item = Cut> {
-        self.iter().flat_map(|session| match session.held {
-            StoredResults::Plain(results) => results.cuts.clone(),
-            StoredResults::Packed(packed) => unpacked(&packed.cuts),
-        })
+        self.held.values().flat_map(|(_, cuts)| cuts.to_vec())
     }
 
     /// All cells and all cuts as plain data, sorted by key.
     pub fn into_lists(self) -> (Vec<Cell>, Vec<Cut>) {
-        let (mut cells, mut cuts) = (Vec::new(), Vec::new());
-        for (own_cells, own_cuts) in self.into_results() {
-            cells.extend(own_cells);
-            cuts.extend(own_cuts);
-        }
-        (cells, cuts)
+        let (cells, cuts): (Vec<_>, Vec<_>) = self.into_results().unzip();
+        (cells.into_iter().flatten().collect(), cuts.into_iter().flatten().collect())
     }
 
     /// The results of each session in turn, which are given up.
     pub fn into_results(self) -> impl Iterator<Item = (Vec<Cell>, Vec<Cut>)> {
-        self.held.into_values().map(|held| {
-            let Results { cells, cuts } = held.into_results();
-            (cells, cuts)
-        })
+        self.held.into_values().map(|(cells, cuts)| (cells.into_vec(), cuts.into_vec()))
     }
 }
 
-#[cfg(any(test, feature = "testkit"))]
-impl RunResults {
-    fn results_mut(&mut self) -> impl Iterator<Item = &mut Results> {
-        self.held.values_mut().map(|held| match held {
-            StoredResults::Plain(results) => results,
-            StoredResults::Packed(_) => panic!("few cells are held as plain data"),
-        })
-    }
-
-    /// Every cell, to be changed.
-    pub fn cells_mut(&mut self) -> impl Iterator<Item = &mut Cell> {
-        self.results_mut().flat_map(|results| &mut results.cells)
-    }
-
-    /// Every cut, to be changed.
-    pub fn cuts_mut(&mut self) -> impl Iterator<Item = &mut Cut> {
-        self.results_mut().flat_map(|results| &mut results.cuts)
-    }
-
-    /// The same cells with other cuts.
-    pub fn with_cuts(self, cuts: impl IntoIterator<Item = Cut>) -> Self {
-        Self::new(self.into_lists().0, cuts)
-    }
+/// Sorts results by their keys; of equal ones the last is kept.
+fn sort_and_keep_last<T>(results: &mut Vec<T>, order: impl Fn(&T, &T) -> Ordering) {
+    results.sort_by(&order);
+    results.dedup_by(|later, earlier| {
+        let is_same = order(later, earlier).is_eq();
+        if is_same {
+            std::mem::swap(later, earlier);
+        }
+        is_same
+    });
 }
 
 /// Equal results are equal however they are held.
@@ -249,19 +214,10 @@ impl PartialEq for RunResults {
     }
 }
 
-fn results_of<'a>((dataset, id): &'a Key, held: &'a StoredResults) -> SessionResults<'a> {
-    SessionResults { dataset, id, held, cells: OnceCell::new(), cuts: OnceCell::new() }
-}
-
-/// Results as JSON, like the lines of a run folder, and compressed.
-fn packed<T: Serialize>(results: &[T]) -> Box<[u8]> {
-    let bytes = serde_json::to_vec(results).expect("plain data serialises");
-    pack(&bytes)
-}
-
-fn unpacked<T: DeserializeOwned>(bytes: &[u8]) -> Vec<T> {
-    serde_json::from_slice(&unpack(bytes)).expect("it was serialised here")
-}
+/// Changes of results that tests make.
+#[cfg(any(test, feature = "testkit"))]
+#[path = "results_testkit.rs"]
+mod testkit;
 
 #[cfg(test)]
 mod tests {
@@ -276,24 +232,12 @@ mod tests {
             window: "25%".to_owned(),
             replicate: 0,
         };
-        let outcome = CellOutcome::Done(Box::new(CellRows::unsent(window)));
+        let outcome = CellOutcome::Done(Box::new(CellRows { window, ..CellRows::default() }));
         Cell { key, row_kind: RowKind::Ranked, outcome }
     }
 
     fn cut(session: usize, request: u32) -> Cut {
-        Cut {
-            dataset: "d".to_owned(),
-            session: format!("s-{session:05}"),
-            request,
-            recorded: false,
-            requests: 1,
-            left: None,
-            messages: 1,
-            tokens_before: 1,
-            preamble_tokens: 0,
-            facts: Vec::new(),
-            rows: Vec::new(),
-        }
+        Cut::bare("d", &format!("s-{session:05}"), request)
     }
 
     #[test]
@@ -316,9 +260,8 @@ mod tests {
         (0..all).for_each(|at| results.add_cell(cell(at, "prune", at as u64)));
         (0..all).step_by(100).for_each(|at| results.add_cut(cut(at, 3)));
         results.close();
-        let packed =
-            results.held.values().filter(|held| matches!(held, StoredResults::Packed(_))).count();
-        assert_eq!(packed, 500);
+        let is_packed = |(cells, _): &&(Held<Cell>, _)| matches!(cells, Held::Packed(_));
+        assert_eq!(results.held.values().filter(is_packed).count(), 500);
         assert!(results.cells().eq((0..all).map(|at| cell(at, "prune", at as u64))));
         assert!(results.cuts().eq((0..all).step_by(100).map(|at| cut(at, 3))));
         // A late result opens a compressed session again.

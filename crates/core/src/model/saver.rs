@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use derive_more::AddAssign;
 use serde::{Deserialize, Serialize};
 
 use super::Absent;
@@ -28,7 +29,7 @@ pub struct SaverFacts {
 }
 
 /// What a saver cut of the results of a tool.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, AddAssign, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ToolCut {
     /// Recorded results.
@@ -42,7 +43,7 @@ pub struct ToolCut {
 }
 
 /// How the tool of a saver did that brings back what it removed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, AddAssign, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SaverRecovery {
     /// Handles that it had left in the place of what it removed.
@@ -53,25 +54,8 @@ pub struct SaverRecovery {
     pub tokens: u64,
 }
 
-impl std::ops::AddAssign for ToolCut {
-    fn add_assign(&mut self, other: Self) {
-        self.results += other.results;
-        self.cut += other.cut;
-        self.tokens_before += other.tokens_before;
-        self.tokens_after += other.tokens_after;
-    }
-}
-
-impl std::ops::AddAssign for SaverRecovery {
-    fn add_assign(&mut self, other: Self) {
-        self.tried += other.tried;
-        self.found += other.found;
-        self.tokens += other.tokens;
-    }
-}
-
 /// What a token saver's removed tokens are worth, in USD, by ways of counting that are in use.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, AddAssign)]
 pub struct SaverSavings {
     /// Bill of the whole conversations.
     pub full_usd: f64,
@@ -94,16 +78,6 @@ impl SaverSavings {
     /// What the whole bill is smaller by; negative where it is larger.
     pub fn saved_usd(&self) -> f64 {
         self.full_usd - self.usd
-    }
-}
-
-impl std::ops::AddAssign for SaverSavings {
-    fn add_assign(&mut self, other: Self) {
-        self.full_usd += other.full_usd;
-        self.usd += other.usd;
-        self.at_input_usd += other.at_input_usd;
-        self.at_cached_usd += other.at_cached_usd;
-        self.rewritten_usd += other.rewritten_usd;
     }
 }
 

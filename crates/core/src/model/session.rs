@@ -41,10 +41,10 @@ pub enum Block {
         /// Text of the result as the model saw it.
         text: String,
         /// Images in the result, which have no text.
-        #[serde(default, skip_serializing_if = "is_zero")]
+        #[serde(default, skip_serializing_if = "super::is_default")]
         images: u32,
         /// Whether the tool reported a failure.
-        #[serde(default, skip_serializing_if = "is_false")]
+        #[serde(default, skip_serializing_if = "super::is_default")]
         is_error: bool,
     },
     /// A picture; its bytes are not kept.
@@ -53,14 +53,6 @@ pub enum Block {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         media_type: Option<String>,
     },
-}
-
-fn is_zero(n: &u32) -> bool {
-    *n == 0
-}
-
-fn is_false(b: &bool) -> bool {
-    !*b
 }
 
 /// One message: an assistant response, one tool result, or one user text
@@ -82,11 +74,11 @@ pub struct Message {
     pub usage: Option<Usage>,
     /// Written by the harness in the agent's name (an API error, "no response
     /// requested"): no model was called, so it is no request (how-it-works §4).
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "super::is_default")]
     pub synthetic: bool,
     /// Sent to several agents at once, this one among them (Zoea:
     /// "swarm broadcasts").
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "super::is_default")]
     pub broadcast: bool,
 }
 
@@ -323,6 +315,22 @@ impl Session {
         self.id.contains(SIDECHAIN)
     }
 
+    /// The preamble as it is sent since one of its changes, by number; `None`: from the start.
+    pub fn preamble_since(&self, change: Option<usize>) -> String {
+        match change.map(|change| &self.preamble_changes[change]) {
+            None => self.preamble.sent(),
+            Some(change) => {
+                let system = change.system.clone();
+                Preamble { system, ..self.preamble.clone() }.sent()
+            }
+        }
+    }
+
+    /// The number of the last change of the preamble before a message.
+    pub fn preamble_change(&self, message: MessageIndex) -> Option<usize> {
+        self.preamble_changes.iter().rposition(|change| change.before <= message)
+    }
+
     /// Every text of the session, with what it says about itself.
     pub fn texts(&self) -> Vec<String> {
         let mut texts = vec![self.preamble.sent()];
@@ -363,6 +371,14 @@ impl Session {
             }
         }
         calls
+    }
+
+    /// The arguments of a call.
+    pub fn arguments(&self, call: &Call) -> &Json {
+        match self.messages[call.message as usize].blocks.get(call.block as usize) {
+            Some(Block::ToolCall { arguments, .. }) => arguments,
+            _ => &Json::Null,
+        }
     }
 
     /// The message with the result of each call that has one, by the call's id.
@@ -421,13 +437,6 @@ pub enum Role {
     Assistant,
     /// The result of one tool call.
     Tool,
-}
-
-impl Role {
-    /// The lower-case name used in files.
-    pub fn as_str(self) -> &'static str {
-        self.into()
-    }
 }
 
 /// The trigger of a recorded compaction.
@@ -516,7 +525,7 @@ pub struct RecordedCompaction {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<Timestamp>,
     /// Whether another session of the input counts it, since this one continues a copy of that.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "super::is_default")]
     pub copied: bool,
 }
 
@@ -532,6 +541,15 @@ impl RecordedCompaction {
         message >= self.kept_from || self.pieces.contains(&Piece::Message(message))
     }
 
+    /// The messages that it kept from further up.
+    pub fn kept(&self) -> impl Iterator<Item = MessageIndex> {
+        let message = |piece: &Piece| match piece {
+            Piece::Message(message) => Some(*message),
+            Piece::Text { .. } => None,
+        };
+        self.pieces.iter().filter_map(message)
+    }
+
     /// The texts that replaced the removed messages, as they were sent.
     pub fn texts(&self) -> impl Iterator<Item = (Role, &str)> {
         let bare = self.summary.as_deref().filter(|_| self.pieces.is_empty());
@@ -540,5 +558,52 @@ impl RecordedCompaction {
             Piece::Message(_) => None,
         });
         bare.map(|text| (Role::User, text)).into_iter().chain(pieces)
+    }
+}
+
+/// What stands in the place of a result that the recorded agent cleared: Claude Code's own text.
+pub const CLEARED: &str = "[Old tool result content cleared]";
+
+/// What the context of the recorded agent held, by the compactions on record.
+#[derive(Clone, Debug)]
+pub struct RecordedContext<'a> {
+    compactions: &'a [RecordedCompaction],
+    /// For each result that was ever cleared, the number of the compaction that did it first.
+    cleared: FxHashMap<MessageIndex, usize>,
+}
+
+impl<'a> RecordedContext<'a> {
+    /// Reads the compactions of a session.
+    pub fn of(session: &'a Session) -> Self {
+        let (results, mut cleared) = (session.results(), FxHashMap::default());
+        for (number, made) in session.compactions.iter().enumerate() {
+            for &result in made.cleared.iter().filter_map(|call| results.get(call)) {
+                cleared.entry(result).or_insert(number);
+            }
+        }
+        Self { compactions: &session.compactions, cleared }
+    }
+
+    /// How many compactions were made before a message.
+    pub fn made_before(&self, message: MessageIndex) -> usize {
+        self.compactions.partition_point(|made| made.after <= message)
+    }
+
+    /// The last of the first `made` compactions that removed messages; one that only cleared
+    /// results does not.
+    pub fn boundary(&self, made: usize) -> Option<&'a RecordedCompaction> {
+        self.compactions[..made].iter().rfind(|made| made.folds())
+    }
+
+    /// Whether a message was a result that the first `made` compactions cleared.
+    pub fn is_cleared(&self, message: MessageIndex, made: usize) -> bool {
+        self.cleared.get(&message).is_some_and(|&number| number < made)
+    }
+
+    /// Whether a message that had been sent was still there after so many compactions, as it was
+    /// recorded.
+    pub fn held(&self, message: MessageIndex, made: usize) -> bool {
+        let is_kept = self.boundary(made).is_none_or(|boundary| boundary.keeps(message));
+        is_kept && !self.is_cleared(message, made)
     }
 }

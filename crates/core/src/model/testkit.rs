@@ -1,6 +1,6 @@
 //! Parts of a run for tests.
 
-use super::{CutExam, Fallbacks, ReferenceState};
+use super::{Cut, CutExam, Fallbacks, ReferenceState};
 
 impl CutExam {
     /// The result of one compaction with facts in these states, and defaults
@@ -21,6 +21,25 @@ impl CutExam {
             fallbacks: Fallbacks::default(),
             snapshot: None,
             questions: Vec::new(),
+        }
+    }
+}
+
+impl Cut {
+    /// A cut without facts and results.
+    pub fn bare(dataset: &str, session: &str, request: u32) -> Self {
+        Self {
+            dataset: dataset.to_owned(),
+            session: session.to_owned(),
+            request,
+            recorded: false,
+            requests: 1,
+            left: None,
+            messages: 1,
+            tokens_before: 1,
+            preamble_tokens: 0,
+            facts: Vec::new(),
+            rows: Vec::new(),
         }
     }
 }

@@ -46,13 +46,6 @@ pub enum Admission {
     KeepsLess,
 }
 
-impl Admission {
-    /// The name used in files.
-    pub fn as_str(self) -> &'static str {
-        self.into()
-    }
-}
-
 /// The figures of a setting on one half of the sessions.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TunedHalf {

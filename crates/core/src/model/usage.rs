@@ -5,11 +5,6 @@ use std::cmp::Ordering;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// Whether a request went to the session's main model, which is not written to files.
-pub(super) fn is_main(model: &u32) -> bool {
-    *model == 0
-}
-
 /// Tokens that a provider reported for one response, in disjoint buckets.
 ///
 /// The size of the prompt is `input + cache_read + cache_write_5m +
@@ -38,7 +33,7 @@ pub struct Usage {
     pub output_final: bool,
     /// Whether the recording does not say how much was read from a cache, only
     /// the size of the prompt.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "super::is_default")]
     pub cache_unknown: bool,
     /// Why the provider says that it did not read what it had cached.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -171,13 +166,6 @@ pub enum LatencySource {
     Modelled,
 }
 
-impl LatencySource {
-    /// The lower-case name used in files.
-    pub fn as_str(self) -> &'static str {
-        self.into()
-    }
-}
-
 /// The role in which a run asks a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -194,13 +182,6 @@ pub enum ModelRole {
     Embedder,
     /// Writes questions about a session.
     Author,
-}
-
-impl ModelRole {
-    /// The lower-case name used in files.
-    pub fn as_str(self) -> &'static str {
-        self.into()
-    }
 }
 
 /// Where the time of a call went. Only `total_ms` is the model's latency; the
@@ -250,13 +231,6 @@ pub enum CallOutcome {
     Malformed,
     /// The provider could not be reached, or kept failing.
     Unavailable,
-}
-
-impl CallOutcome {
-    /// The kebab-case name used in files.
-    pub fn as_str(self) -> &'static str {
-        self.into()
-    }
 }
 
 /// One call that was made, or read from a recording. The same request is

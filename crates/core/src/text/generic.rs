@@ -6,6 +6,7 @@ use super::lists::{
     SYSTEM,
 };
 use crate::text::IdentifierClass;
+use crate::wording::{capital, uncapital};
 
 /// Whether `word` is an extension that file names end in.
 pub(super) fn is_file_extension(word: &str) -> bool {
@@ -65,8 +66,9 @@ impl GenericTest<'_> {
         };
         if parts.next().is_none() {
             let stem = path.rsplit_once('.').map_or(path, |(stem, _)| stem);
+            let words = words(stem.trim_start_matches(['/', '~']));
             return FILES.contains(first)
-                || self.all_common(stem.trim_start_matches(['/', '~']), 2);
+                || words.len() <= 2 && words.iter().all(|word| is_common(word));
         }
         SYSTEM.iter().any(|system| lower.starts_with(system))
             || is_media_type(first, path)
@@ -127,11 +129,6 @@ impl GenericTest<'_> {
     fn all_known(&self, text: &str, limit: usize) -> bool {
         let words = words(text);
         words.len() <= limit && words.iter().all(|word| is_common(word) || (self.is_current)(word))
-    }
-
-    fn all_common(&self, text: &str, limit: usize) -> bool {
-        let words = words(text);
-        words.len() <= limit && words.iter().all(|word| is_common(word))
     }
 }
 
@@ -213,9 +210,7 @@ pub fn words(text: &str) -> Vec<String> {
         }
         previous = Some(c);
     }
-    if !word.is_empty() {
-        words.push(word);
-    }
+    words.extend(Some(word).filter(|word| !word.is_empty()));
     words
 }
 
@@ -223,23 +218,13 @@ pub fn words(text: &str) -> Vec<String> {
 /// `files_touched`): each of them follows from the others.
 pub fn restyled(text: &str) -> Vec<String> {
     let words = words(text);
-    let capital = |word: &String| {
-        let mut chars = word.chars();
-        chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
-    };
-    let pascal: String = words.iter().map(capital).collect();
-    let camel: String =
-        words.iter().take(1).cloned().chain(words.iter().skip(1).map(capital)).collect();
+    let pascal: String = words.iter().map(|word| capital(word)).collect();
+    let camel = uncapital(&pascal);
     let snake = words.join("_");
     let constant = snake.to_uppercase();
     let mut styles = vec![pascal, camel, snake, constant];
     // `CheckpointID` keeps its initials in capitals; only its first letter changes.
-    let mut chars = text.chars();
-    if let Some(first) = chars.next() {
-        let rest = chars.as_str();
-        styles.push(first.to_uppercase().chain(rest.chars()).collect());
-        styles.push(first.to_lowercase().chain(rest.chars()).collect());
-    }
+    styles.extend([capital(text), uncapital(text)]);
     styles.sort();
     styles.dedup();
     styles.retain(|style| style != text && words.len() > 1);

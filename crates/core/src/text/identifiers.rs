@@ -8,6 +8,7 @@ use regex::Regex;
 use serde::{Deserialize, Serialize};
 
 use super::bounded::{is_bounded, is_in_windows_path, is_word};
+use super::built;
 use super::shapes::classify;
 
 /// Longest identifier that is still one: longer runs are data (base64, minified code).
@@ -26,8 +27,7 @@ static WRITTEN_DATE: LazyLock<Regex> = LazyLock::new(|| {
                  |December|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)";
     let day = "[0-9]{1,2}(?:st|nd|rd|th)?";
     let year = "(?:19|20)[0-9]{2}";
-    Regex::new(&format!(r"\b(?:{day} {month}\.?,? {year}|{month}\.? {day},? {year})\b"))
-        .expect("the pattern is constant and valid")
+    built(&format!(r"\b(?:{day} {month}\.?,? {year}|{month}\.? {day},? {year})\b"))
 });
 
 /// How a text is read.
@@ -214,8 +214,9 @@ impl<'a> Scan<'a> {
     /// The specific parts of a text that is not specific as a whole.
     fn parts(&mut self, base: usize, body: &str, code: bool) {
         let mut start = 0;
-        for part in body.split_inclusive(['/', '-', '.', '~', '+', '@']) {
-            let bare = part.trim_end_matches(['/', '-', '.', '~', '+', '@']);
+        const MARKS: [char; 6] = ['/', '-', '.', '~', '+', '@'];
+        for part in body.split_inclusive(MARKS) {
+            let bare = part.trim_end_matches(MARKS);
             if bare.len() < body.len()
                 && bare.len() >= 4
                 && let Some((class, length)) = classify(bare, code)
@@ -245,11 +246,7 @@ fn without_lead(text: &str) -> &str {
 
 /// Characters that runs are made of: those of identifiers, paths and addresses.
 fn is_run(c: char) -> bool {
-    is_word(c)
-        || matches!(
-            c,
-            '-' | '.' | '/' | ':' | '@' | '~' | '%' | '+' | '?' | '=' | '&' | '#' | ',' | '*' | '$'
-        )
+    is_word(c) || "-./:@~%+?=&#,*$".contains(c)
 }
 
 /// A line without the number before it.
@@ -310,11 +307,4 @@ pub enum IdentifierClass {
     Ticket,
     /// Text between quotation marks.
     Quoted,
-}
-
-impl IdentifierClass {
-    /// The kebab-case name used in files.
-    pub fn as_str(self) -> &'static str {
-        self.into()
-    }
 }

@@ -33,6 +33,24 @@ pub use normal::Normal;
 pub use paths::Paths;
 pub use words::{around, words};
 
+pub use crate::pattern;
+
+/// A pattern that is built when it is first used.
+pub type Pattern = std::sync::LazyLock<regex::Regex>;
+
+/// The pattern that some literals are together.
+#[macro_export]
+macro_rules! pattern {
+    ($($part:literal),+ $(,)?) => {
+        std::sync::LazyLock::new(|| $crate::text::built(concat!($($part),+)))
+    };
+}
+
+/// Builds a pattern of the program.
+pub fn built(written: &str) -> regex::Regex {
+    regex::Regex::new(written).expect("it is constant and valid")
+}
+
 /// The first cause of an error: those above it only say that there was one,
 /// and may name an address.
 pub fn first_cause(error: &dyn std::error::Error) -> String {

@@ -2,42 +2,35 @@
 
 use super::bounded::is_word;
 use super::generic::is_file_extension;
+use super::language::is_in;
 use crate::text::IdentifierClass;
 
 /// Class of a whole piece and how many of its bytes belong to it.
 pub(super) fn classify(body: &str, code: bool) -> Option<(IdentifierClass, usize)> {
-    let whole = |class| Some((class, body.len()));
+    const WHOLE: [(fn(&str) -> bool, IdentifierClass); 6] = [
+        (is_uuid, IdentifierClass::Uuid),
+        (is_number, IdentifierClass::Number),
+        (is_hex, IdentifierClass::Hex),
+        (is_ticket, IdentifierClass::Ticket),
+        (is_file_name, IdentifierClass::Path),
+        (is_dotted, IdentifierClass::Dotted),
+    ];
     if let Some(length) = date(body) {
         return Some((IdentifierClass::Date, length));
     }
-    if is_uuid(body) {
-        return whole(IdentifierClass::Uuid);
-    }
-    if body.contains('@') {
-        return is_email(body).then_some((IdentifierClass::Email, body.len()));
-    }
-    if body.contains('/') {
-        return is_path(body).then_some((IdentifierClass::Path, body.len()));
-    }
-    if is_number(body) {
-        return whole(IdentifierClass::Number);
-    }
-    if is_hex(body) {
-        return whole(IdentifierClass::Hex);
-    }
-    if is_ticket(body) {
-        return whole(IdentifierClass::Ticket);
-    }
-    if is_file_name(body) {
-        return whole(IdentifierClass::Path);
-    }
-    if is_dotted(body) {
-        return whole(IdentifierClass::Dotted);
-    }
-    if body.contains('-') {
-        return is_kebab(body, code).then_some((IdentifierClass::Kebab, body.len()));
-    }
-    is_compound(body).then_some((IdentifierClass::Identifier, body.len()))
+    let listed = || WHOLE.into_iter().find(|(is_shaped, _)| is_shaped(body));
+    let (is_one, class) = if body.contains('@') {
+        (is_email(body), IdentifierClass::Email)
+    } else if body.contains('/') {
+        (is_path(body), IdentifierClass::Path)
+    } else if let Some((_, class)) = listed() {
+        (true, class)
+    } else if body.contains('-') {
+        (is_kebab(body, code), IdentifierClass::Kebab)
+    } else {
+        (is_compound(body), IdentifierClass::Identifier)
+    };
+    is_one.then_some((class, body.len()))
 }
 
 fn date(body: &str) -> Option<usize> {
@@ -111,12 +104,9 @@ fn is_number(body: &str) -> bool {
 }
 
 fn is_unit(word: &str) -> bool {
-    const UNITS: &[&str] = &[
-        "ns", "us", "µs", "ms", "s", "sec", "min", "h", "d", "b", "kb", "mb", "gb", "tb", "kib",
-        "mib", "gib", "k", "m", "bn", "px", "em", "rem", "kg", "g", "km", "cm", "mm", "hz", "khz",
-        "mhz", "ghz", "usd", "eur",
-    ];
-    UNITS.contains(&word.to_lowercase().as_str())
+    const UNITS: &str = "ns us µs ms s sec min h d b kb mb gb tb kib mib gib k m bn px em rem kg g \
+                         km cm mm hz khz mhz ghz usd eur";
+    is_in(UNITS, &word.to_lowercase())
 }
 
 fn is_hex(body: &str) -> bool {

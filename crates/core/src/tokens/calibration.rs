@@ -10,14 +10,12 @@
 
 use std::collections::BTreeMap;
 
+use rustc_hash::FxHashMap;
+
 use super::{Counter, Sizes, unseen};
 use crate::model::{
-    Block, Calibration, Fit, MOST_TOKENS, Message, MessageIndex, RecordedCompaction, Session, sent,
+    CLEARED, Calibration, Fit, MOST_TOKENS, Message, MessageIndex, RecordedCompaction, Session,
 };
-
-/// The text that replaces a result that the recorded agent cleared: Claude
-/// Code's own, as in the strategy `recorded`.
-const CLEARED: &str = "[Old tool result content cleared]";
 
 /// Plausible factors between two vocabularies. The widest gap that OpenAI names
 /// is 4.4 (o200k against cl100k on Gujarati, "Hello GPT-4o", 2024-05-13).
@@ -174,7 +172,7 @@ pub(super) struct KnownMessages<'a> {
     /// Tokens of each message, as far as the walk knows them.
     pub(super) each: Vec<u64>,
     /// Message of each call's result.
-    results: BTreeMap<String, MessageIndex>,
+    results: FxHashMap<String, MessageIndex>,
     /// Recorded messages before the tail that the agent kept.
     kept: Vec<MessageIndex>,
     /// Recorded messages `from..seen` are in the context.
@@ -192,12 +190,11 @@ impl<'a> KnownMessages<'a> {
     /// An empty context. `each`: tokens of each message; `counter` counts what
     /// replaces others.
     pub(super) fn new(session: &'a Session, each: Vec<u64>, counter: &'a Counter) -> Self {
-        let calls = session.calls().into_iter();
         Self {
             session,
             counter,
             each,
-            results: calls.filter_map(|call| Some((call.id, call.result?))).collect(),
+            results: session.results(),
             kept: Vec::new(),
             from: 0,
             seen: 0,
@@ -270,17 +267,9 @@ impl<'a> KnownMessages<'a> {
     }
 
     fn clear(&mut self, result: MessageIndex) {
-        let blocks = self.session.messages[result as usize].blocks.iter().cloned();
-        let blocks: Vec<Block> = blocks
-            .map(|mut block| {
-                if let Block::ToolResult { text, .. } = &mut block {
-                    CLEARED.clone_into(text);
-                }
-                block
-            })
-            .collect();
-        let left = self.counter.count(&sent(&blocks));
-        self.resize(result, left);
+        let mut left = self.session.messages[result as usize].clone();
+        left.replace_result(CLEARED);
+        self.resize(result, self.counter.count(&left.sent()));
         self.unseen.remove(&result);
     }
 }

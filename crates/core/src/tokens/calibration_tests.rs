@@ -1,5 +1,5 @@
 use super::*;
-use crate::model::{PreambleChange, RecordedTrigger, Role, Usage};
+use crate::model::{Block, PreambleChange, RecordedTrigger, Role, Usage};
 
 /// A reading of the first stretch that read nothing from the cache.
 fn at(counted: u64, prompt: u64) -> Reading {

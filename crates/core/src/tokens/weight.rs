@@ -1,17 +1,29 @@
 //! The size of a message in every unit that a trigger may use, and sums over
 //! ranges of messages.
 
-use std::ops::{Add, AddAssign, Sub, SubAssign};
-
+use derive_more::{Add, AddAssign, Sub, SubAssign};
 use serde::{Deserialize, Serialize};
 
 use super::calibration::{is_believable, reported_prompt};
 use super::measured::measure;
 use super::{Counter, scale};
-use crate::model::{Message, MessageIndex, Preamble, Session};
+use crate::model::{Message, MessageIndex, Session};
 
 /// The size of a text in every unit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    Add,
+    AddAssign,
+    Sub,
+    SubAssign,
+)]
 #[serde(deny_unknown_fields)]
 pub struct Weight {
     /// Exact tokens of text and canonical calls.
@@ -24,42 +36,6 @@ pub struct Weight {
     pub tool_tokens: u64,
     /// Messages: one for each, so that sums count them.
     pub messages: u64,
-}
-
-impl Add for Weight {
-    type Output = Self;
-    fn add(mut self, other: Self) -> Self {
-        self += other;
-        self
-    }
-}
-
-impl AddAssign for Weight {
-    fn add_assign(&mut self, other: Self) {
-        self.tokens += other.tokens;
-        self.units += other.units;
-        self.json_units += other.json_units;
-        self.tool_tokens += other.tool_tokens;
-        self.messages += other.messages;
-    }
-}
-
-impl Sub for Weight {
-    type Output = Self;
-    fn sub(mut self, other: Self) -> Self {
-        self -= other;
-        self
-    }
-}
-
-impl SubAssign for Weight {
-    fn sub_assign(&mut self, other: Self) {
-        self.tokens -= other.tokens;
-        self.units -= other.units;
-        self.json_units -= other.json_units;
-        self.tool_tokens -= other.tool_tokens;
-        self.messages -= other.messages;
-    }
 }
 
 impl Weight {
@@ -156,16 +132,14 @@ impl Sizes {
     pub fn of(session: &Session, counter: &Counter) -> Self {
         let messages: Vec<Weight> =
             session.messages.iter().map(|m| Weight::of(m, counter)).collect();
-        let preamble = preamble_weight(&session.preamble, counter);
-        let preamble_changes = session
-            .preamble_changes
-            .iter()
-            .map(|change| {
-                let changed =
-                    Preamble { system: change.system.clone(), ..session.preamble.clone() };
-                preamble_weight(&changed, counter)
-            })
-            .collect();
+        let preamble = |change| {
+            let text = session.preamble_since(change);
+            let weight = || Weight::of_text("system", &text, counter);
+            if text.is_empty() { Weight::default() } else { weight() }
+        };
+        let changes = 0..session.preamble_changes.len();
+        let preamble_changes = changes.map(|change| preamble(Some(change))).collect();
+        let preamble = preamble(None);
         let output = (session.messages.iter().zip(&messages))
             .map(|(message, weight)| output_tokens(message, weight, counter))
             .collect();
@@ -278,11 +252,6 @@ fn least_output(message: &Message) -> u64 {
 pub(super) fn reported_output(message: &Message) -> Option<u64> {
     let usage = message.usage.filter(|usage| message.is_request() && usage.output_final)?;
     Some(usage.output).filter(|&output| output > 0 && is_believable(output))
-}
-
-fn preamble_weight(preamble: &Preamble, counter: &Counter) -> Weight {
-    let text = preamble.sent();
-    if text.is_empty() { Weight::default() } else { Weight::of_text("system", &text, counter) }
 }
 
 /// The hidden preamble, read off the first recorded request: its prompt less

@@ -2,6 +2,7 @@
 
 use std::fmt::{Display, Formatter, Result};
 
+use super::number::trimmed;
 use crate::model::{CheckOutcome, Differs, Ground, Operator, Unit};
 use crate::text::counted;
 
@@ -142,12 +143,4 @@ fn figure(unit: Unit, x: f64) -> String {
 fn difference(unit: Unit, x: f64) -> String {
     let text = figure(unit, x);
     if x > 0.0 && text != "0" { format!("+{text}") } else { text }
-}
-
-/// A number with at most this many decimals, without trailing zeros.
-fn trimmed(x: f64, decimals: usize) -> String {
-    let text = format!("{x:.decimals$}");
-    let text =
-        if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
-    if text == "-0" { "0".to_owned() } else { text.to_owned() }
 }

@@ -74,13 +74,13 @@ pub fn kept(by: Primary, figure: f64) -> String {
 /// A sentence with its first letter small, to stand behind another clause.
 pub fn uncapital(sentence: &str) -> String {
     let mut letters = sentence.chars();
-    let first = letters.next().map(|c| c.to_lowercase().to_string()).unwrap_or_default();
-    first + letters.as_str()
+    let first = letters.next().into_iter().flat_map(char::to_lowercase);
+    first.chain(letters).collect()
 }
 
 /// A sentence with its first letter large.
 pub fn capital(sentence: &str) -> String {
     let mut letters = sentence.chars();
-    let first = letters.next().map(|c| c.to_uppercase().to_string()).unwrap_or_default();
-    first + letters.as_str()
+    let first = letters.next().into_iter().flat_map(char::to_uppercase);
+    first.chain(letters).collect()
 }

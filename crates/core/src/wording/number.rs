@@ -22,12 +22,15 @@ pub fn is_in_dollars(id: &str) -> bool {
 }
 
 fn decimals(x: f64, digits: usize) -> Option<String> {
-    if !x.is_finite() {
-        return None;
-    }
+    x.is_finite().then(|| trimmed(x, digits))
+}
+
+/// With at most so many decimals, without the zeros at their end.
+pub(super) fn trimmed(x: f64, digits: usize) -> String {
     let text = format!("{x:.digits$}");
-    let text = text.trim_end_matches('0').trim_end_matches('.');
-    Some(if text == "-0" { "0".to_owned() } else { text.to_owned() })
+    let decimals = text.contains('.');
+    let text = if decimals { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+    if text == "-0" { "0".to_owned() } else { text.to_owned() }
 }
 
 /// The number that [`plain`] would write, for JSON.
@@ -38,17 +41,14 @@ pub fn rounded(x: f64) -> Option<f64> {
 /// A number of tokens in few characters: `950`, `9.5k`, `181k`, `2.4M`.
 pub fn tokens(x: f64) -> String {
     let x = x.max(0.0);
-    if x < 999.5 {
-        format!("{x:.0}")
-    } else if x < 9_950.0 {
-        format!("{:.1}k", x / 1e3)
-    } else if x < 999_500.0 {
-        format!("{:.0}k", x / 1e3)
-    } else if x < 9.95e6 {
-        format!("{:.1}M", x / 1e6)
-    } else {
-        format!("{:.0}M", x / 1e6)
-    }
+    let (by, digits, unit) = match x {
+        ..999.5 => (1.0, 0, ""),
+        ..9_950.0 => (1e3, 1, "k"),
+        ..999_500.0 => (1e3, 0, "k"),
+        ..9.95e6 => (1e6, 1, "M"),
+        _ => (1e6, 0, "M"),
+    };
+    format!("{:.digits$}{unit}", x / by)
 }
 
 /// A coefficient such as kappa, with two decimals.
@@ -63,8 +63,7 @@ pub fn percent(x: f64) -> String {
 
 /// A difference with its sign and two decimals; the minus sign is U+2212.
 pub fn gain(x: f64) -> String {
-    let text = format!("{:+.2}", x);
-    if text == "-0.00" { "+0.00".to_owned() } else { text.replace('-', "−") }
+    signed(x, 2, "")
 }
 
 /// Tokens sent as a multiple of what `full` sends.
@@ -76,18 +75,14 @@ pub fn multiple(x: f64) -> String {
 pub fn dollars(x: f64) -> String {
     let sign = if x < 0.0 { "−" } else { "" };
     let x = x.abs();
-    let text = if x >= 999.995 {
-        grouped(x.round() as u64)
-    } else if x >= 0.9995 || x == 0.0 {
-        format!("{x:.2}")
-    } else if x >= 0.099_95 {
-        format!("{x:.3}")
-    } else if x >= 0.000_05 {
-        format!("{x:.4}")
-    } else {
-        return format!("{sign}<$0.0001");
+    let digits = match x {
+        999.995.. => return format!("{sign}${}", grouped(x.round() as u64)),
+        0.9995.. | 0.0 => 2,
+        0.099_95.. => 3,
+        0.000_05.. => 4,
+        _ => return format!("{sign}<$0.0001"),
     };
-    format!("{sign}${text}")
+    format!("{sign}${x:.digits$}")
 }
 
 /// An amount of dollars in whole cents: `$0.42`, `−$0.03`.
@@ -99,28 +94,24 @@ pub fn cents(x: f64) -> String {
 
 /// A difference in whole per cent with its sign; the minus sign is U+2212.
 pub fn change(x: f64) -> String {
-    let text = format!("{:+.0} %", x * 100.0);
-    if text == "-0 %" { "+0 %".to_owned() } else { text.replace('-', "−") }
+    signed(x * 100.0, 0, " %")
 }
 
 /// An error in per cent with its sign and one decimal.
 pub fn error(x: f64) -> String {
-    let text = format!("{:+.1} %", x * 100.0);
-    if text == "-0.0 %" { "+0.0 %".to_owned() } else { text.replace('-', "−") }
+    signed(x * 100.0, 1, " %")
 }
 
 /// A time in few characters: `0 ms`, `850 ms`, `4.2 s`, `75 s`, `12 min`.
 pub fn time(ms: f64) -> String {
     let ms = ms.max(0.0);
-    if ms < 999.5 {
-        format!("{ms:.0} ms")
-    } else if ms < 9_950.0 {
-        format!("{:.1} s", ms / 1e3)
-    } else if ms < 99_500.0 {
-        format!("{:.0} s", ms / 1e3)
-    } else {
-        format!("{:.0} min", ms / 6e4)
-    }
+    let (by, digits, unit) = match ms {
+        ..999.5 => (1.0, 0, "ms"),
+        ..9_950.0 => (1e3, 1, "s"),
+        ..99_500.0 => (1e3, 0, "s"),
+        _ => (6e4, 0, "min"),
+    };
+    format!("{:.digits$} {unit}", ms / by)
 }
 
 /// A figure in the words of its unit.
@@ -145,6 +136,17 @@ pub fn any(x: f64) -> String {
     signless(format!("{x:.digits$}"))
 }
 
+/// With the sign of a gain; nothing is no loss.
+fn signed(x: f64, digits: usize, unit: &str) -> String {
+    let text = format!("{x:.digits$}");
+    let lost =
+        text.strip_prefix('-').filter(|rest| rest.contains(|c: char| "123456789".contains(c)));
+    match lost {
+        Some(lost) => format!("−{lost}{unit}"),
+        None => format!("+{}{unit}", text.trim_start_matches('-')),
+    }
+}
+
 fn signless(text: String) -> String {
     let zero = text.trim_start_matches('-').chars().all(|c| c == '0' || c == '.');
     if zero { text.trim_start_matches('-').to_owned() } else { text.replace('-', "−") }
@@ -164,12 +166,7 @@ pub fn distance(by: Primary, difference: f64) -> String {
 
 /// A loss in points of 100 as a positive number; a gain with its sign.
 pub fn loss(by: Primary, difference: f64) -> String {
-    let text = format!("{:.0}", -100.0 * difference / by.most());
-    if text.trim_start_matches(['-', '0', '.']).is_empty() {
-        text.trim_start_matches('-').to_owned()
-    } else {
-        text.replace('-', "−")
-    }
+    signless(format!("{:.0}", -100.0 * difference / by.most()))
 }
 
 #[cfg(test)]

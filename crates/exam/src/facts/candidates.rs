@@ -462,7 +462,8 @@ impl TextKind<'_> {
     }
 }
 
-fn strings<'a>(
+/// Hands out the texts in the arguments of a call, each with the nearest key above it.
+pub(super) fn strings<'a>(
     tool: &'a str,
     key: &'a str,
     listed: bool,

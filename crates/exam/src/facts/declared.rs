@@ -1,36 +1,31 @@
 //! Names that code declares: those that a project defines belong to it, however
 //! plain their words, and what a request itself defines it does not need to know.
 
-use std::sync::LazyLock;
-
-use regex::{Captures, Regex};
+use regex::Captures;
 use rustc_hash::FxHashSet;
 
 use super::candidates::texts;
 use recap_core::model::{IdentifierClass, Session};
 use recap_core::text::is_framework;
+use recap_core::text::{Pattern, pattern};
 
 /// A function, type or member with its keyword, a field with its tag, or a
 /// branch in git's own words. Words begin as in ASCII, since the search for other
 /// beginnings is fifty times slower in a text with other letters; [`opens`] looks
 /// at those.
-static MADE: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(
-        r"(?x)
+static MADE: Pattern = pattern!(
+    r"(?x)
         (?-u:\b)(?: func (?:\s* \( [^()\n]* \))? | function\*? | fn | def | class | struct | interface
             | type | enum | trait | protocol ) \s+ (?<code>[A-Za-z_]\w*)
         | (?-u:\b)(?: public | private | protected | static | abstract | override | async | pub
             | readonly ) \s+ (?<member>[A-Za-z_]\w*) \s* [(<?:;=]
         | (?-u:\b)(?<field>[A-Za-z_]\w*) \s+ [\w.*\[\]]+ \s+ `(?:json|yaml|toml):
         | (?: On\ branch\ | checkout\ -b\ | switch\ -c\ | (?-u:\b)origin/ | HEAD\ ->\  )
-            (?<branch>[\w./-]*\w)",
-    )
-    .expect("the pattern is constant and valid")
-});
+            (?<branch>[\w./-]*\w)"
+);
 
 /// A letter of any script.
-static LETTER: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"^\w").expect("the pattern is constant and valid"));
+static LETTER: Pattern = pattern!(r"^\w");
 
 /// The names that a text declares.
 fn made(text: &str) -> impl Iterator<Item = &str> {
@@ -139,33 +134,24 @@ fn line_start(text: &str, from: usize) -> Option<usize> {
 
 /// A dependency with its version, as package.json, requirements.txt, go.mod and
 /// Cargo.toml write it. Packages of the project itself have none.
-static VERSIONED: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(
-        r#"(?mx) "@?(?<json>[\w./-]+)" \s* : \s* "[\^~>=]*\d+\.\d
+static VERSIONED: Pattern = pattern!(
+    r#"(?mx) "@?(?<json>[\w./-]+)" \s* : \s* "[\^~>=]*\d+\.\d
         | ^ (?: \s*\d+[→\t] )? \s* (?: require\ )? (?: (?<pip>[A-Za-z][\w.-]+) (?: \[[\w,]+\] )? \s* [=>~]= \s* \d
             | (?<go>[\w-]+\.[a-z]{2,}/[\w./-]+) \s v\d+\.\d
-            | (?<cargo>[a-z][\w-]+) \s = \s (?: \{\ version\ =\ )? "\d )"#,
-    )
-    .expect("the pattern is constant and valid")
-});
+            | (?<cargo>[a-z][\w-]+) \s = \s (?: \{\ version\ =\ )? "\d )"#
+);
 
 /// A command that installs packages.
-static INSTALLED: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(
-        r"(?x)\b (?: (?:npm|pnpm|yarn|bun)\ (?:i|install|add) | (?:pip3?|uv|uv\ pip)\ (?:install|add)
-            | cargo\ add | go\ get ) \ ([^\n;&|>'`\x22]+)",
-    )
-    .expect("the pattern is constant and valid")
-});
+static INSTALLED: Pattern = pattern!(
+    r"(?x)\b (?: (?:npm|pnpm|yarn|bun)\ (?:i|install|add) | (?:pip3?|uv|uv\ pip)\ (?:install|add)
+            | cargo\ add | go\ get ) \ ([^\n;&|>'`\x22]+)"
+);
 
 /// An import of names from a package.
-static IMPORTED: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(
-        r#"(?x) \b import \s+ (?: type \s+ )? (?<js>(?-u:[\w\s,{}*$]){1,300}?) \s from \s ["']@?(?<module>[\w./-]+)["']
-        | \b from \s (?<python>\w+) [\w.]* \s import \s (?<names>[\w,\ ]+)"#,
-    )
-    .expect("the pattern is constant and valid")
-});
+static IMPORTED: Pattern = pattern!(
+    r#"(?x) \b import \s+ (?: type \s+ )? (?<js>(?-u:[\w\s,{}*$]){1,300}?) \s from \s ["']@?(?<module>[\w./-]+)["']
+        | \b from \s (?<python>\w+) [\w.]* \s import \s (?<names>[\w,\ ]+)"#
+);
 
 /// The packages of others in a session, and what is imported from them.
 pub(super) struct Packages<'a> {

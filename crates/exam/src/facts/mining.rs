@@ -4,12 +4,12 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Value as Json;
 
-use super::candidates::{Candidates, MiningRules, block_texts, texts};
+use super::candidates::{Candidates, MiningRules, TextKind, block_texts, strings, texts};
 use super::place::CutPlace;
 use super::rarity::Rarity;
 use recap_core::model::{
-    Block, Exam, IdentifierClass, MessageIndex, RecordedCompaction, Reference, Role, Session,
-    UsedAgain,
+    Block, Exam, IdentifierClass, MessageIndex, RecordedCompaction, RecordedContext, Reference,
+    Role, Session, UsedAgain,
 };
 use recap_core::text::{NeedleSet, Paths, contains_bounded};
 
@@ -141,7 +141,7 @@ fn ends(sizes: &[u64]) -> Vec<u64> {
 pub struct Mining<'a> {
     session: &'a Session,
     sizes: &'a [u64],
-    history: History<'a>,
+    context: RecordedContext<'a>,
     rereads: Rereads,
     /// The message that answers each call.
     results: FxHashMap<String, MessageIndex>,
@@ -175,7 +175,7 @@ impl<'a> Mining<'a> {
         Mining {
             session,
             sizes,
-            history: History::new(session),
+            context: RecordedContext::of(session),
             rereads: Rereads::new(session),
             results: session.results(),
             rarity,
@@ -197,14 +197,18 @@ impl<'a> Mining<'a> {
             if self.known[number as usize] {
                 continue;
             }
-            match sources.iter().rfind(|&&at| self.history.held(at, request)) {
+            let made = self.context.made_before(request);
+            match sources.iter().rfind(|&&at| self.context.held(at, made)) {
                 Some(&last) => {
                     exam.references.extend(self.reference(ordinal, request, number, last, sources))
                 }
-                None if !sources.is_empty() && self.did_without(request, number) => {
-                    exam.did_without += 1;
+                None => {
+                    // The summary in their place may name it.
+                    let is_named = |made| self.is_named_by(number, made);
+                    let boundary = self.context.boundary(made);
+                    let without = !sources.is_empty() && !boundary.is_some_and(is_named);
+                    exam.did_without += u32::from(without);
                 }
-                None => {}
             }
         }
         exam.references = unnested(exam.references);
@@ -258,9 +262,8 @@ impl<'a> Mining<'a> {
             if !seen.insert(number) {
                 continue;
             }
-            let needle = &self.candidates.needles[number as usize];
             let request = self.requests[used.request as usize];
-            if made.texts().any(|(_, text)| needle.find(text).is_some()) {
+            if self.is_named_by(number, made) {
                 again.summary += 1;
             } else if used.sources.iter().any(|&source| made.keeps(source)) {
                 again.kept += 1;
@@ -329,7 +332,8 @@ impl<'a> Mining<'a> {
     fn is_near(&self, number: u32, request: MessageIndex) -> bool {
         let places = &self.mentions[number as usize].all;
         let past = &places[..places.partition_point(|&at| at < request)];
-        let last = past.iter().rfind(|&&at| self.history.held(at, request));
+        let made = self.context.made_before(request);
+        let last = past.iter().rfind(|&&at| self.context.held(at, made));
         let before = self.ends[request as usize] - self.sizes[request as usize];
         last.is_some_and(|&last| before - self.ends[last as usize] < self.min_distance)
     }
@@ -366,51 +370,10 @@ impl<'a> Mining<'a> {
         result.map_or("", |(_, text)| text)
     }
 
-    /// Whether the agent used at `request` something whose sources had all left
-    /// its recorded context, and that the summary in their place does not name.
-    fn did_without(&self, request: MessageIndex, number: u32) -> bool {
+    /// Whether what a compaction put in the place of messages names an identifier.
+    fn is_named_by(&self, number: u32, made: &RecordedCompaction) -> bool {
         let needle = &self.candidates.needles[number as usize];
-        let summarised = self
-            .history
-            .boundary(request)
-            .is_some_and(|boundary| boundary.texts().any(|(_, text)| needle.find(text).is_some()));
-        !summarised
-    }
-}
-
-/// The recorded boundaries of a session, indexed for queries about requests.
-pub(super) struct History<'a> {
-    compactions: &'a [RecordedCompaction],
-    /// For each result that was ever cleared, when (messages recorded by then).
-    cleared: FxHashMap<MessageIndex, MessageIndex>,
-}
-
-impl<'a> History<'a> {
-    pub(super) fn new(session: &'a Session) -> History<'a> {
-        let results = session.results();
-        let mut cleared = FxHashMap::default();
-        for compaction in &session.compactions {
-            for id in &compaction.cleared {
-                if let Some(&result) = results.get(id) {
-                    cleared.entry(result).or_insert(compaction.after);
-                }
-            }
-        }
-        History { compactions: &session.compactions, cleared }
-    }
-
-    /// The last boundary before `request` that removed messages; one that only
-    /// cleared results does not.
-    pub(super) fn boundary(&self, request: MessageIndex) -> Option<&'a RecordedCompaction> {
-        self.compactions.iter().rfind(|c| c.after <= request && c.folds())
-    }
-
-    /// Whether the recorded agent still had `message`, which comes before
-    /// `request`, at it.
-    pub(super) fn held(&self, message: MessageIndex, request: MessageIndex) -> bool {
-        let kept = self.boundary(request).is_none_or(|boundary| boundary.keeps(message));
-        let gone = self.cleared.get(&message).is_some_and(|&at| at <= request);
-        kept && !gone
+        made.texts().any(|(_, text)| needle.find(text).is_some())
     }
 }
 
@@ -430,11 +393,8 @@ impl Rereads {
         let mut kinds = FxHashMap::default();
         let mut calls: Vec<Vec<MessageIndex>> = Vec::new();
         for call in session.calls() {
-            let block = &session.messages[call.message as usize].blocks[call.block as usize];
-            let Block::ToolCall { name, arguments, .. } = block else {
-                continue;
-            };
-            let kind = *numbers.entry(target(name, arguments)).or_insert_with(|| {
+            let target = target(&call.tool, session.arguments(&call));
+            let kind = *numbers.entry(target).or_insert_with(|| {
                 calls.push(Vec::new());
                 calls.len() as u32 - 1
             });
@@ -468,21 +428,10 @@ impl Rereads {
 /// ignored, since they select a part of the same source (offset, limit).
 fn target(tool: &str, arguments: &Json) -> String {
     let mut target = tool.to_owned();
-    strings(arguments, &mut target);
-    target
-}
-
-fn strings(value: &Json, into: &mut String) {
-    match value {
-        Json::String(text) => {
-            into.push('\0');
-            into.push_str(text);
+    strings(tool, "", false, arguments, &mut |place, text| {
+        if !matches!(place, TextKind::Argument { key: "description", .. }) {
+            target.extend(["\0", text]);
         }
-        Json::Array(items) => items.iter().for_each(|item| strings(item, into)),
-        Json::Object(fields) => fields
-            .iter()
-            .filter(|(key, _)| *key != "description")
-            .for_each(|(_, item)| strings(item, into)),
-        Json::Null | Json::Bool(_) | Json::Number(_) => {}
-    }
+    });
+    target
 }

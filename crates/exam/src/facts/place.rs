@@ -3,11 +3,13 @@
 
 use std::collections::BTreeSet;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
-use recap_core::model::{
-    MessageIndex, NoCut, Piece, REQUESTS_AROUND_CUT, RecordedCompaction, Session,
-};
+use recap_core::model::{MessageIndex, RecordedCompaction, RecordedContext, Session};
+use recap_core::text::{counted, grouped};
+
+/// Number of requests that a session needs before a cut, and from the cut on.
+const REQUESTS_AROUND_CUT: u32 = 5;
 
 /// Fewest tokens of messages before a cut, for each unit of depth (how-it-works §44).
 const LEAST_TOKENS: u64 = 4_000;
@@ -109,7 +111,7 @@ impl CutPlace {
 }
 
 /// The cuts of a session, by request; or the reason why there are none.
-pub type Places = Result<Vec<CutPlace>, NoCut>;
+pub type Places = Result<Vec<CutPlace>, String>;
 
 /// Finds the cuts. `sizes` holds the tokens of every message by the vocabulary,
 /// `depth` says for how large a session the material must be enough.
@@ -119,7 +121,7 @@ pub type Places = Result<Vec<CutPlace>, NoCut>;
 pub fn places(session: &Session, sizes: &[u64], cuts: Cuts, depth: u32) -> Places {
     let survey = Survey::new(session, sizes);
     let found = match cuts {
-        Cuts::None => return Err(NoCut::NotAsked),
+        Cuts::None => return Err("no cut was asked for".to_owned()),
         Cuts::Recorded => survey.recorded(),
         Cuts::All => survey.spread(usize::MAX, depth),
         Cuts::Spread(count) if depth > 1 => survey.spread(count as usize, depth),
@@ -129,7 +131,7 @@ pub fn places(session: &Session, sizes: &[u64], cuts: Cuts, depth: u32) -> Place
         return Ok(found);
     }
     Err(match cuts {
-        Cuts::Recorded => NoCut::NeverCompacted,
+        Cuts::Recorded => "the recorded agent never compacted before a request".to_owned(),
         _ => survey.why_none(depth),
     })
 }
@@ -143,7 +145,7 @@ struct Survey<'a> {
     responses: Vec<MessageIndex>,
     /// Tokens of the messages before each message, and of all of them.
     before: Vec<u64>,
-    results: FxHashMap<String, MessageIndex>,
+    context: RecordedContext<'a>,
 }
 
 /// A request at which a cut is possible.
@@ -160,20 +162,12 @@ impl<'a> Survey<'a> {
             *sum += size;
             Some(*sum)
         }));
-        let results = session.calls().into_iter().filter_map(|c| Some((c.id, c.result?)));
-        let results = results.collect();
         let (requests, responses) = (session.requests().collect(), session.responses().collect());
-        Survey { session, requests, responses, before, results }
+        Survey { session, requests, responses, before, context: RecordedContext::of(session) }
     }
 
     fn tokens(&self, from: MessageIndex, to: MessageIndex) -> u64 {
         self.before[to.max(from) as usize] - self.before[from as usize]
-    }
-
-    /// The boundaries that stand before a message, clearing ones included.
-    fn boundaries(&self, message: MessageIndex) -> &'a [RecordedCompaction] {
-        let all = &self.session.compactions;
-        &all[..all.partition_point(|c| c.after <= message)]
     }
 
     /// The end of what may be looked at after a message: the next boundary, or
@@ -198,7 +192,7 @@ impl<'a> Survey<'a> {
     fn candidates(&self) -> Vec<Candidate> {
         let mut found = Vec::new();
         for (request, &message) in (0u32..).zip(&self.requests) {
-            let boundary = self.boundaries(message).iter().rfind(|c| c.folds());
+            let boundary = self.context.boundary(self.context.made_before(message));
             let kept_from = boundary.map_or(0, |b| b.kept_from);
             let further_up = boundary.map_or(0, |b| self.further_up(b));
             let tokens = further_up + self.tokens(kept_from, message);
@@ -215,11 +209,7 @@ impl<'a> Survey<'a> {
 
     /// Tokens of the messages before its tail that a boundary kept.
     fn further_up(&self, boundary: &RecordedCompaction) -> u64 {
-        let pieces = boundary.pieces.iter().filter_map(|piece| match piece {
-            Piece::Message(message) => Some(*message),
-            Piece::Text { .. } => None,
-        });
-        let above = pieces.filter(|&message| message < boundary.kept_from);
+        let above = boundary.kept().filter(|&message| message < boundary.kept_from);
         above.map(|message| self.tokens(message, message + 1)).sum()
     }
 
@@ -270,7 +260,7 @@ impl<'a> Survey<'a> {
             left: self.left(request),
             from,
             last: self.requests[(request + requests) as usize - 1],
-            material: self.material(self.boundaries(from), from),
+            material: self.material(self.context.made_before(from), from),
             recorded: None,
         }
     }
@@ -287,7 +277,7 @@ impl<'a> Survey<'a> {
             // Two boundaries without a request between them are the same place.
             self.requests.get(request as usize).filter(|&&message| message < end)?;
             let requests = self.horizon(request);
-            let material = self.material(&all[..at], from);
+            let material = self.material(at, from);
             (!material.is_empty()).then(|| CutPlace {
                 request,
                 requests,
@@ -301,27 +291,12 @@ impl<'a> Survey<'a> {
         folding.filter_map(place).collect()
     }
 
-    /// The messages before `end` that the recorded agent had after these
-    /// boundaries. Results whose call is missing are left out, since no
+    /// The messages before `end` that the recorded agent had after its first `made`
+    /// compactions. Results whose call is missing are left out, since no
     /// provider accepts them.
-    fn material(
-        &self,
-        boundaries: &[RecordedCompaction],
-        end: MessageIndex,
-    ) -> Vec<CompactableMessage> {
-        let boundary = boundaries.iter().rfind(|c| c.folds());
-        let cleared: FxHashSet<MessageIndex> = boundaries
-            .iter()
-            .flat_map(|c| &c.cleared)
-            .filter_map(|id| self.results.get(id).copied())
-            .collect();
-        let start = boundary.map_or(0, |b| {
-            let pieces = b.pieces.iter().filter_map(|piece| match piece {
-                Piece::Message(message) => Some(*message),
-                Piece::Text { .. } => None,
-            });
-            pieces.chain([b.kept_from]).min().unwrap_or(b.kept_from)
-        });
+    fn material(&self, made: usize, end: MessageIndex) -> Vec<CompactableMessage> {
+        let boundary = self.context.boundary(made);
+        let start = boundary.map_or(0, |b| b.kept().chain([b.kept_from]).min().unwrap_or(0));
         let mut open: FxHashSet<&str> = FxHashSet::default();
         let mut material = Vec::new();
         for message in (start..end).filter(|&m| boundary.is_none_or(|b| b.keeps(m))) {
@@ -330,17 +305,25 @@ impl<'a> Survey<'a> {
                 continue;
             }
             open.extend(recorded.calls());
-            material.push(CompactableMessage { message, cleared: cleared.contains(&message) });
+            material.push(CompactableMessage {
+                message,
+                cleared: self.context.is_cleared(message, made),
+            });
         }
         material
     }
 
     /// Why the session has no place for a cut.
-    fn why_none(&self, depth: u32) -> NoCut {
-        let requests = self.requests.len() as u64;
+    fn why_none(&self, depth: u32) -> String {
         let tokens = self.before.last().copied().unwrap_or(0);
-        let least = LEAST_TOKENS * u64::from(depth);
-        NoCut::Short { requests, tokens, least }
+        format!(
+            "it has {} and {} of messages; a cut needs {REQUESTS_AROUND_CUT} requests and {} \
+             tokens before it and {REQUESTS_AROUND_CUT} requests from it on, between two recorded \
+             compactions",
+            counted(self.requests.len(), "request"),
+            counted(tokens, "token"),
+            grouped(LEAST_TOKENS * u64::from(depth))
+        )
     }
 }
 
@@ -349,7 +332,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use recap_core::model::{Block, Message, NoCut, Role};
+    use recap_core::model::{Block, Message, Piece, Role};
 
     /// So many requests, each a call with its result; every message has 1,000
     /// tokens.
@@ -462,7 +445,7 @@ mod tests {
         assert_eq!(cuts, [(20, Some(1), 40)]);
         session.compactions.clear();
         let why = places(&session, &sizes, Cuts::Recorded, 1).unwrap_err();
-        assert_eq!(why, NoCut::NeverCompacted);
+        assert_eq!(why, "the recorded agent never compacted before a request");
     }
 
     #[test]
@@ -534,9 +517,16 @@ mod tests {
     fn too_short_session_is_reported_with_needed_tokens() {
         let (session, sizes) = chat(5);
         let why = |depth| places(&session, &sizes, Cuts::All, depth).unwrap_err();
-        let short = |least| NoCut::Short { requests: 5, tokens: 10_000, least };
-        assert_eq!((why(1), why(3)), (short(4_000), short(12_000)));
-        assert_eq!(places(&session, &sizes, Cuts::None, 1), Err(NoCut::NotAsked));
+        let short = |least| {
+            format!(
+                "it has 5 requests and 10,000 tokens of messages; a cut needs 5 requests and \
+                 {least} tokens before it and 5 requests from it on, between two recorded \
+                 compactions"
+            )
+        };
+        assert_eq!((why(1), why(3)), (short("4,000"), short("12,000")));
+        let not_asked = places(&session, &sizes, Cuts::None, 1);
+        assert_eq!(not_asked, Err("no cut was asked for".to_owned()));
     }
 
     #[test]

@@ -3,27 +3,24 @@
 //! files.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::LazyLock;
 
-use regex::{Captures, Match, Regex};
+use regex::{Captures, Match};
 
-use super::acts::{ChangeKind, PATH, What, text};
 use super::acts::{Moves, name};
 use super::draft::Draft;
 use super::sentences::captures_that;
 use super::view::{Made, View};
+use recap_core::model::call::{CallEffect, ChangeKind, PATH, text_argument};
 use recap_core::model::{Block, MessageIndex, QuestionKind};
+use recap_core::text::{Pattern, pattern};
 
 /// A name that code defines.
-static DEFINED: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(
-        r"(?x) \b(?: func (?:\s*\([^()\n]*\))? | function\*? | fn | def | class | struct
+static DEFINED: Pattern = pattern!(
+    r"(?x) \b(?: func (?:\s*\([^()\n]*\))? | function\*? | fn | def | class | struct
             | interface | enum | trait | const ) \s+ (?<name>[A-Za-z_]\w{4,}) \b
           # Between the braces of an import a type is not defined.
-          | \b type \s+ (?<type>[A-Za-z_]\w{4,}) \s* (?: [=<({] | \s \w )",
-    )
-    .expect("the pattern is constant and valid")
-});
+          | \b type \s+ (?<type>[A-Za-z_]\w{4,}) \s* (?: [=<({] | \s \w )"
+);
 
 /// Most characters of such a name.
 const LONGEST: usize = 61;
@@ -35,9 +32,7 @@ const TEXTS: [&str; 5] = [".md", ".mdx", ".txt", ".rst", ".adoc"];
 const LISTED: std::ops::RangeInclusive<usize> = 2..=12;
 
 /// The name of a file with the folder around it.
-static PLACED: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?<folder>[\w.@-]+)/(?<name>[\w.@-]*\.\w+)\b").expect("it is valid")
-});
+static PLACED: Pattern = pattern!(r"(?<folder>[\w.@-]+)/(?<name>[\w.@-]*\.\w+)\b");
 
 /// The questions about files.
 pub(super) fn questions(view: &View<'_>) -> Vec<Vec<Draft>> {
@@ -92,7 +87,7 @@ impl<'a> Files<'a> {
             file.created = is_new.then_some(made.act.message).or(file.created);
         }
         for act in &view.acts {
-            if let What::Ran(line) = &act.what
+            if let CallEffect::Ran(line) = &act.what
                 && let Some((_, script)) = line.split_once("<<")
             {
                 defined(script)
@@ -228,7 +223,7 @@ impl Seen {
             }
             for block in &message.blocks {
                 if let Block::ToolCall { arguments, .. } = block {
-                    self.text.extend(text(arguments, &PATH));
+                    self.text.extend(text_argument(arguments, &PATH));
                     self.text.push('\n');
                 }
             }

@@ -2,42 +2,31 @@
 //! The answers stand in the recorded results.
 
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
 
-use regex::Regex;
-
-use super::acts::{Act, What};
+use super::acts::Act;
 use super::draft::Draft;
 use super::view::View;
 use recap_core::model::QuestionKind;
+use recap_core::model::call::CallEffect;
+use recap_core::text::{Pattern, pattern};
 
 /// The name of a test that failed: Go, cargo, pytest.
-static FAILED: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(
-        r"(?m)^\s*(?:--- FAIL: (?P<go>\w[\w/.-]+)|test (?P<rust>[\w:]+) \.\.\. FAILED|FAILED (?P<py>[\w./-]+::[\w:\[\]-]+))",
-    )
-    .expect("it is valid")
-});
+static FAILED: Pattern = pattern!(
+    r"(?m)^\s*(?:--- FAIL: (?P<go>\w[\w/.-]+)|test (?P<rust>[\w:]+) \.\.\. FAILED|FAILED (?P<py>[\w./-]+::[\w:\[\]-]+))"
+);
 
 /// What git says of a new commit: its branch, its hash and its subject.
-static COMMITTED: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?m)^\[\S+ (?:\(root-commit\) )?[0-9a-f]{7,40}\] (?<subject>.{8,})$")
-        .expect("it is valid")
-});
+static COMMITTED: Pattern =
+    pattern!(r"(?m)^\[\S+ (?:\(root-commit\) )?[0-9a-f]{7,40}\] (?<subject>.{8,})$");
 
 /// The first line of the message of a commit, where git was told to be quiet.
-static COMMIT: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(
-        r#"(?s)\bgit commit\b[^\n]*? -\w*m\s*(?:"\$\(cat <<-?\s*'?\w+'?\n|["'])\s*(?P<subject>[^\n"]{8,120})"#,
-    )
-    .expect("it is valid")
-});
+static COMMIT: Pattern = pattern!(
+    r#"(?s)\bgit commit\b[^\n]*? -\w*m\s*(?:"\$\(cat <<-?\s*'?\w+'?\n|["'])\s*(?P<subject>[^\n"]{8,120})"#
+);
 
 /// The branch that a command creates.
-static BRANCH: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"\b(git (?:checkout -[bB]|switch -[cC]|worktree add -b)) ([\w./-]{4,})")
-        .expect("it is valid")
-});
+static BRANCH: Pattern =
+    pattern!(r"\b(git (?:checkout -[bB]|switch -[cC]|worktree add -b)) ([\w./-]{4,})");
 
 /// Most characters of a branch's name.
 const LONGEST_BRANCH: usize = 80;
@@ -81,7 +70,7 @@ fn branched(view: &View<'_>) -> Option<Draft> {
 /// The command lines that did not fail.
 fn done<'a>(view: &'a View<'a>) -> impl Iterator<Item = (&'a Act<'a>, &'a str)> {
     view.acts.iter().filter(|act| act.is_done()).filter_map(|act| match &act.what {
-        What::Ran(line) => Some((*act, line.as_ref())),
+        CallEffect::Ran(line) => Some((*act, line.as_str())),
         _ => None,
     })
 }
@@ -90,7 +79,7 @@ fn done<'a>(view: &'a View<'a>) -> impl Iterator<Item = (&'a Act<'a>, &'a str)> 
 fn runs<'a>(view: &View<'a>) -> BTreeMap<String, &'a Act<'a>> {
     let mut runs: BTreeMap<String, &Act<'_>> = BTreeMap::new();
     for act in &view.acts {
-        let What::Ran(line) = &act.what else { continue };
+        let CallEffect::Ran(line) = &act.what else { continue };
         if let Some(command) = command(line).filter(|_| act.result.is_some()) {
             runs.insert(command, act);
         }

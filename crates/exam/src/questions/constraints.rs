@@ -3,47 +3,37 @@
 //! these files with every request, so that they need not be remembered.
 
 use std::ops::Range;
-use std::sync::LazyLock;
-
-use regex::Regex;
 
 use super::draft::Draft;
 use super::sentences::own;
 use super::view::View;
 use recap_core::model::{MessageIndex, QuestionKind, Role};
 use recap_core::text::language::{is_stop, is_unspaced};
+use recap_core::text::{Pattern, pattern};
 
 /// A sentence that tells the agent what must always or never be done.
-static RULE: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(
-        r"(?xi) ^ (?: (?: please | also | and | but | so | remember (?:\ to)? | make\ sure\ to
+static RULE: Pattern = pattern!(
+    r"(?xi) ^ (?: (?: please | also | and | but | so | remember (?:\ to)? | make\ sure\ to
               | you\ (?: must | should ) | i\ want\ you\ to ) [\s,]+ )*
             (?: always | never | do\ not | don['’]t | avoid | prefer | must\ not
               | must\ (?: always | never ) ) \b
           | ^ (?: from\ now\ on | going\ forward | under\ no\ circumstances
               | (?: whenever | (?: every | each ) \ time ) \ you ) \b
-          | 务必 | 禁止 | 请勿 | 始终 | 今后 | 每次都 | 必ず | 常に | 毎回 | 今後",
-    )
-    .expect("the pattern is constant and valid")
-});
+          | 务必 | 禁止 | 请勿 | 始终 | 今后 | 每次都 | 必ず | 常に | 毎回 | 今後"
+);
 
 /// What such a sentence often is when it does not stand: talk, or a wish about
 /// what is at hand, which ends with it.
-static PASSING: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(
-        r"(?xi) \b(?: (?: don['’]t | do\ not ) \s (?: worry | know | think | mind | see | understand
+static PASSING: Pattern = pattern!(
+    r"(?xi) \b(?: (?: don['’]t | do\ not ) \s (?: worry | know | think | mind | see | understand
               | have | need | care | feel | get | like | want | believe | remember )
             | it | its | this | these | that['’]s | here | above | below | yet | now | until | first
-            | today | again | instead | anymore | so\ far | for\ the\ moment | the\ (?: current | following ) )\b",
-    )
-    .expect("the pattern is constant and valid")
-});
+            | today | again | instead | anymore | so\ far | for\ the\ moment | the\ (?: current | following ) )\b"
+);
 
 /// Words that make a wish stand, whatever it is about.
-static STANDS: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?i)\b(?:always|n?ever|from now on|going forward|(?:every|each) time|whenever)\b")
-        .expect("the pattern is constant and valid")
-});
+static STANDS: Pattern =
+    pattern!(r"(?i)\b(?:always|n?ever|from now on|going forward|(?:every|each) time|whenever)\b");
 
 /// The beginnings of messages that Claude Code adds: to local commands, with the
 /// text of a skill, and for a conversation that it compacted.

@@ -2,64 +2,48 @@
 //! named thing over another, by the phrases that people and agents write them
 //! with: in English, Chinese and Japanese.
 
-use std::sync::LazyLock;
-
-use regex::Regex;
 use serde_json::Value as Json;
 
-use super::acts::text;
 use super::draft::Draft;
 use super::sentences::{own, sentences};
 use super::view::View;
+use recap_core::model::call::text_argument;
 use recap_core::model::{MessageIndex, QuestionKind, Role};
 use recap_core::text::language::is_unspaced;
+use recap_core::text::{Pattern, pattern};
 
 /// A choice of one thing over another.
-static CHOSEN: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(
-        r"(?xi) \b (?: use[sd]? | using | chose | choose | chosen | pick(?:ed)? | prefer(?:red)?
+static CHOSEN: Pattern = pattern!(
+    r"(?xi) \b (?: use[sd]? | using | chose | choose | chosen | pick(?:ed)? | prefer(?:red)?
             | go(?:ing)?\ with | went\ with | keep | kept | opt(?:ed)?\ for | adopt(?:ed)? ) \s+
           (?<new> `[^`\n]{2,60}` | (?: [\w./@-]+ \s+ ){0,3}? [\w./@-]+ ) ,? \s+
           (?: instead\ of | rather\ than ) \s+
           (?<old> `[^`\n]{2,60}` | (?: [\w./@-]+ \s+ ){0,2}? [\w./@-]*[\w@-] )
-          (?: \s* (?: [.,;:)!—–] | $ | \s (?: because | since | so\ that | as | to | for | in | when | on ) \b ) )",
-    )
-    .expect("the pattern is constant and valid")
-});
+          (?: \s* (?: [.,;:)!—–] | $ | \s (?: because | since | so\ that | as | to | for | in | when | on ) \b ) )"
+);
 
 /// What makes such a sentence no choice.
-static OPEN: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(
-        r"(?i)\b(?:not|if|could|can|might|would|should we|option|alternatively|or)\b|n['’]t\b",
-    )
-    .expect("the pattern is constant and valid")
-});
+static OPEN: Pattern = pattern!(
+    r"(?i)\b(?:not|if|could|can|might|would|should we|option|alternatively|or)\b|n['’]t\b"
+);
 
 /// The same in Chinese.
-static CHOSEN_ZH: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(
-        r"(?:改用|使用|选择了?|采用|换成)(?P<new>[^，。,；;、\s]{2,20})[，,]?(?:而不是|而非|不用|代替)(?P<old>[^，。,；;、\s]{2,20})",
-    )
-    .expect("the pattern is constant and valid")
-});
+static CHOSEN_ZH: Pattern = pattern!(
+    r"(?:改用|使用|选择了?|采用|换成)(?P<new>[^，。,；;、\s]{2,20})[，,]?(?:而不是|而非|不用|代替)(?P<old>[^，。,；;、\s]{2,20})"
+);
 
 /// The same in Japanese.
-static CHOSEN_JA: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(
-        r"(?P<old>[^、。\s「」]{2,15})(?:ではなく|じゃなくて|の代わりに)、?(?P<new>[^、。\s「」]{2,20}?)(?:を|に|が|で)(?:使|選|し|決)",
-    )
-    .expect("the pattern is constant and valid")
-});
+static CHOSEN_JA: Pattern = pattern!(
+    r"(?P<old>[^、。\s「」]{2,15})(?:ではなく|じゃなくて|の代わりに)、?(?P<new>[^、。\s「」]{2,20}?)(?:を|に|が|で)(?:使|選|し|決)"
+);
 
 /// A question and its answer in the result of such a tool.
-static ANSWERED: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r#""([^"\n]{8,200})"="([^"\n]{2,120})""#).expect("it is valid"));
+static ANSWERED: Pattern = pattern!(r#""([^"\n]{8,200})"="([^"\n]{2,120})""#);
 
 /// Answers that leave it to the agent, or that are one of two and guessed easily.
-static UNDECIDED: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?i)^(?:yes|no|ok|okay|sure)\b|\b(?:you decide|up to you|your (?:call|choice)|no preference|either)\b")
-        .expect("it is valid")
-});
+static UNDECIDED: Pattern = pattern!(
+    r"(?i)^(?:yes|no|ok|okay|sure)\b|\b(?:you decide|up to you|your (?:call|choice)|no preference|either)\b"
+);
 
 /// The questions about decisions.
 pub(super) fn questions(view: &View<'_>) -> Vec<Vec<Draft>> {
@@ -99,10 +83,12 @@ fn answered(view: &View<'_>) -> Vec<Draft> {
 /// The labels that were offered as answers to a question.
 fn offered(arguments: &Json, asked: &str) -> Vec<String> {
     let questions = arguments.get("questions").and_then(Json::as_array).into_iter().flatten();
-    let own =
-        questions.filter(|one| text(one, &["question"]).is_some_and(|said| said.trim() == asked));
+    let own = questions
+        .filter(|one| text_argument(one, &["question"]).is_some_and(|said| said.trim() == asked));
     let options = own.filter_map(|one| one.get("options")?.as_array()).flatten();
-    options.filter_map(|option| Some(advised(text(option, &["label"])?).to_owned())).collect()
+    options
+        .filter_map(|option| Some(advised(text_argument(option, &["label"])?).to_owned()))
+        .collect()
 }
 
 /// An option without what the agent adds to the one that it advises.

@@ -2,15 +2,14 @@
 //! the forms of Claude Code (`TodoWrite`, `TaskCreate`), Codex (`update_plan`),
 //! OpenCode (`todowrite`) and Gemini CLI (`write_todos`).
 
-use std::sync::LazyLock;
-
-use regex::Regex;
 use serde_json::Value as Json;
 
-use super::acts::{Act, text};
+use super::acts::Act;
 use super::draft::Draft;
 use super::view::View;
+use recap_core::model::call::text_argument;
 use recap_core::model::{MessageIndex, QuestionKind};
+use recap_core::text::{Pattern, pattern};
 
 /// Arguments that hold the text of an item, and its state.
 const ITEM: [&str; 8] =
@@ -57,7 +56,7 @@ struct List {
 }
 
 /// The number that a tool gave to a task.
-static NUMBER: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"#(\d+)").expect("it is valid"));
+static NUMBER: Pattern = pattern!(r"#(\d+)");
 
 impl List {
     /// The list at the end of a view.
@@ -78,7 +77,8 @@ impl List {
             self.replace(items, act.message);
         } else if tool == "taskcreate" {
             let number = NUMBER.captures(act.output).map(|found| found[1].to_owned());
-            let (id, text) = (number, text(act.arguments, &["subject", "title", "description"]));
+            let (id, text) =
+                (number, text_argument(act.arguments, &["subject", "title", "description"]));
             let (text, at) = (text.unwrap_or_default().trim().to_owned(), act.message);
             if !text.is_empty() {
                 self.items.push(Item { id, text, state: State::Open, made: at, at });
@@ -103,13 +103,13 @@ impl List {
         let known = self.items.iter().position(|item| id.is_some() && item.id == id);
         let Some(at) = known else { return };
         self.at = act.message;
-        let state = text(act.arguments, &STATE);
+        let state = text_argument(act.arguments, &STATE);
         if state == Some("deleted") {
             self.items.remove(at);
             return;
         }
         let item = &mut self.items[at];
-        if let Some(text) = text(act.arguments, &["subject", "title"]) {
+        if let Some(text) = text_argument(act.arguments, &["subject", "title"]) {
             (item.text, item.made) = (text.trim().to_owned(), act.message);
         }
         if let Some(state) = state.and_then(State::read) {
@@ -123,8 +123,8 @@ impl List {
 }
 
 fn item(value: &Json) -> Option<(String, State)> {
-    let content = text(value, &ITEM)?.trim();
-    let state = State::read(text(value, &STATE)?)?;
+    let content = text_argument(value, &ITEM)?.trim();
+    let state = State::read(text_argument(value, &STATE)?)?;
     (!content.is_empty()).then(|| (content.to_owned(), state))
 }
 

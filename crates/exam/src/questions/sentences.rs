@@ -113,9 +113,9 @@ pub(super) fn captures_that<'t>(
 
 #[cfg(test)]
 mod tests {
-    use std::sync::LazyLock;
 
     use super::*;
+    use recap_core::text::{Pattern, pattern};
 
     #[test]
     fn code_and_tags_are_no_sentences() {
@@ -137,7 +137,7 @@ mod tests {
         assert!(found.len() < 300);
     }
 
-    static NAME: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"é?fn (fn )?(\w+)").unwrap());
+    static NAME: Pattern = pattern!(r"é?fn (fn )?(\w+)");
 
     #[test]
     fn refused_match_does_not_hide_inner_match() {

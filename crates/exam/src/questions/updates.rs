@@ -1,26 +1,23 @@
 //! Values that changed: the newest one is asked, the older ones are wrong.
 
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
 
-use regex::{Captures, Regex};
+use regex::Captures;
 
 use super::draft::Draft;
 use super::sentences::captures_that;
 use super::view::View;
 use recap_core::model::{MessageIndex, QuestionKind};
+use recap_core::text::{Pattern, pattern};
 
 /// A line that gives a name a value: `name = value`, `name: value`, `"name":
 /// value`, perhaps after keywords.
-static ASSIGNED: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(
-        r#"(?mx) ^\s* (?: [a-z]+ \s+ ){0,3} ["']? (?<name>[A-Za-z_][\w.-]{3,}) ["']?
+static ASSIGNED: Pattern = pattern!(
+    r#"(?mx) ^\s* (?: [a-z]+ \s+ ){0,3} ["']? (?<name>[A-Za-z_][\w.-]{3,}) ["']?
            \s* (?: : \s* [A-Za-z&<>\[\]']+ \s* = | := | = | : ) \s*
            (?<value> ["'`][^"'`\n]{2,}["'`] | -?\d[\w.%:]* ) \s* [,;]? \s*
-           (?: (?:\#|//) .* )? $"#,
-    )
-    .expect("the pattern is constant and valid")
-});
+           (?: (?:\#|//) .* )? $"#
+);
 
 /// Most characters of the name, of a value in quotes and of a number.
 const LONGEST: [usize; 3] = [61, 62, 21];

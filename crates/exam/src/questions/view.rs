@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 
-use super::acts::{Act, Change, ChangeKind, Moves, What};
+use super::acts::{Act, Moves};
 use crate::facts::CutPlace;
 use crate::roles::answerer::{AnswerContext, Passage};
-use recap_core::model::{Block, MessageIndex, Preamble, Role, Session};
+use recap_core::model::call::{CallEffect, Change, ChangeKind};
+use recap_core::model::{Block, MessageIndex, Role, Session};
 use recap_core::text::Normal;
 
 /// The part of a session that is asked about at a cut.
@@ -32,7 +33,7 @@ pub(super) struct View<'a> {
 /// A change of a file, with the call that made it.
 pub(super) struct Made<'a> {
     pub act: &'a Act<'a>,
-    pub change: &'a Change<'a>,
+    pub change: &'a Change,
     /// Path below the folder of the session, where it is known, as it was then.
     pub path: String,
     /// The same as it is now.
@@ -82,7 +83,7 @@ fn changes<'a>(session: &Session, acts: &[&'a Act<'a>]) -> (Vec<Made<'a>>, Moves
     let (mut changes, mut moves) = (Vec::new(), Moves::default());
     let below = |path: &str| below(session, path);
     for act in acts.iter().rev().filter(|act| act.is_done()) {
-        if let What::Changed(all) = &act.what {
+        if let CallEffect::Changed(all) = &act.what {
             changes.extend(all.iter().rev().filter_map(|change| {
                 let path = below(&change.path);
                 let now = match &change.kind {
@@ -153,14 +154,7 @@ fn strings(value: &serde_json::Value, out: &mut String) {
 
 /// The system prompt and the tools as they stand before a message.
 pub(super) fn preamble_text(session: &Session, before: MessageIndex) -> String {
-    let changed = session.preamble_changes.iter().rev().find(|c| c.before <= before);
-    match changed {
-        None => session.preamble.sent(),
-        Some(change) => {
-            let system = change.system.clone();
-            Preamble { system, ..session.preamble.clone() }.sent()
-        }
-    }
+    session.preamble_since(session.preamble_change(before))
 }
 
 /// The same as the only context.

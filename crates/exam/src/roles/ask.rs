@@ -8,44 +8,50 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use thiserror::Error;
 
-use recap_core::model::{ModelRole, NoReply};
+use recap_core::model::ModelRole;
 use recap_llm::{
     Answered, Call, CallError, FaultKind, Finish, Llm, Message, ModelRequest, Speaker,
 };
 
-/// Why a model's reply cannot be used.
+/// Why a model's reply cannot be used. The text quotes neither question nor
+/// reply: it also stays in runs that are shared.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub(crate) enum ReplyError {
-    /// The reply cannot be used.
-    #[error(transparent)]
-    Reply(#[from] NoReply),
+pub enum NoReply {
+    /// The reply was cut off at this number of tokens, or at the end of the
+    /// model's window.
+    #[error("the reply was cut off at {0} tokens")]
+    CutOff(u64),
+    /// The model declined to reply.
+    #[error("the model refused")]
+    Refused,
+    /// The provider withheld the reply.
+    #[error("the provider withheld the reply")]
+    Filtered,
+    /// The reply ended for another reason, in the provider's words.
+    #[error("the reply ended early: {0}")]
+    Ended(String),
+    /// Neither the first nor the second reply has the requested format.
+    /// Contains the error.
+    #[error("the reply had not the asked shape, nor had the second one: {0}")]
+    Misshapen(String),
     /// The call failed, so that there is no reply.
     #[error(transparent)]
     Call(#[from] CallError),
 }
 
-impl From<ReplyError> for NoReply {
-    fn from(failure: ReplyError) -> Self {
-        match failure {
-            ReplyError::Reply(reply) => reply,
-            ReplyError::Call(error) => NoReply::Other(error.to_string()),
-        }
-    }
-}
-
-impl ReplyError {
+impl NoReply {
     /// Whether the failure concerns the run or the provider and not the
     /// question. A provider that does not accept the key, the account or the
     /// model refuses every request.
     pub(crate) fn is_systemic(&self) -> bool {
         match self {
-            ReplyError::Call(CallError::Rejected(fault)) => {
+            NoReply::Call(CallError::Rejected(fault)) => {
                 let kind = fault.kind;
                 kind.is_transient()
                     || matches!(kind, FaultKind::Auth | FaultKind::Quota | FaultKind::NotFound)
             }
-            ReplyError::Call(error) => !error.is_request_error(),
-            ReplyError::Reply(_) => false,
+            NoReply::Call(error) => !error.is_request_error(),
+            _ => false,
         }
     }
 }
@@ -116,7 +122,7 @@ impl ModelClient<'_> {
         mut question: ModelRequest,
         read: impl Fn(ReplyText<'_>) -> Result<T, String>,
         mut seen: impl FnMut(&ModelRequest, &Answered),
-    ) -> Result<T, ReplyError> {
+    ) -> Result<T, NoReply> {
         let bound = self.bound(&question);
         let (first, mut wrong) = (question.clone(), String::new());
         for _ in 0..2 {
@@ -124,11 +130,11 @@ impl ModelClient<'_> {
             seen(&question, &answered);
             let reply = ReplyText::of(&answered, bound)?;
             if reply.cut && question.schema.is_some() {
-                return Err(NoReply::CutOff(bound).into());
+                return Err(NoReply::CutOff(bound));
             }
             match read(reply) {
                 Ok(read) => return Ok(read),
-                Err(_) if reply.cut => return Err(NoReply::CutOff(bound).into()),
+                Err(_) if reply.cut => return Err(NoReply::CutOff(bound)),
                 Err(why) => {
                     send_back(&mut question, reply.text, &why);
                     wrong = why;
@@ -136,7 +142,7 @@ impl ModelClient<'_> {
             }
         }
         self.discard(first);
-        Err(NoReply::Misshapen(wrong).into())
+        Err(NoReply::Misshapen(wrong))
     }
 }
 
@@ -303,7 +309,7 @@ mod tests {
         ModelRequest { schema, ..ModelRequest::of("Add.", "4 + 5", 50) }
     }
 
-    async fn ask(llm: &Scripted) -> Result<u32, ReplyError> {
+    async fn ask(llm: &Scripted) -> Result<u32, NoReply> {
         let client = ModelClient { llm, role: ModelRole::Judge, replicate: 2 };
         client.ask(question(), sum, |_, _| {}).await
     }
@@ -347,7 +353,7 @@ mod tests {
     #[tokio::test]
     async fn a_second_wrong_reply_is_the_last() {
         let llm = Scripted::saying(["nine", r#"{"sum": 12}"#]);
-        assert_eq!(ask(&llm).await, Err(NoReply::Misshapen("12 is more than 9".to_owned()).into()));
+        assert_eq!(ask(&llm).await, Err(NoReply::Misshapen("12 is more than 9".to_owned())));
         assert_eq!(llm.calls().len(), 2);
     }
 
@@ -360,7 +366,7 @@ mod tests {
             (ended("", Finish::Other("pause".to_owned())), NoReply::Ended("pause".to_owned())),
         ] {
             let llm = Scripted::new([reply]);
-            assert_eq!(ask(&llm).await, Err(failure.into()));
+            assert_eq!(ask(&llm).await, Err(failure));
             assert_eq!(llm.calls().len(), 1);
         }
     }
@@ -419,7 +425,7 @@ mod tests {
     async fn a_model_that_reasons_is_given_its_room() {
         let mut llm = Scripted::new([ended("", Finish::Length)]);
         llm.room(1_000);
-        assert_eq!(ask(&llm).await, Err(NoReply::CutOff(1_050).into()));
+        assert_eq!(ask(&llm).await, Err(NoReply::CutOff(1_050)));
         assert_eq!(llm.calls()[0].request.max_tokens, 1_050);
     }
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use futures_util::future::join_all;
 
-use super::ask::{ModelClient, ReplyError, ReplyText};
-use recap_core::model::{ModelRole, NoAnswer};
+use super::ask::{ModelClient, ReplyText};
+use recap_core::model::ModelRole;
 use recap_llm::{Llm, ModelRequest};
 use recap_strategy::{Archived, ByMeaning, Channel, Tool};
 
@@ -55,7 +55,7 @@ impl<'a> Finder<'a> {
     /// The results are ranked by meaning, and a text cannot be embedded. They
     /// are not ranked by words instead, because the figures of a run must use
     /// one ranking.
-    pub async fn call(&self, tool: &str, query: &str) -> Result<Vec<&'a Archived>, NoAnswer> {
+    pub async fn call(&self, tool: &str, query: &str) -> Result<Vec<&'a Archived>, String> {
         let Some((embedder, by)) = self.meaning else { return Ok(self.channel.call(tool, query)) };
         let past = self.channel.past();
         let summaries: Vec<&str> = past.sessions.iter().map(|s| &*s.summary.content).collect();
@@ -97,24 +97,23 @@ impl Embedder {
     /// # Errors
     /// A text cannot be embedded, or two embeddings cannot be compared: the
     /// first such error, beginning with the query.
-    pub async fn nearness(&self, query: &str, texts: &[&str]) -> Result<Vec<f64>, NoAnswer> {
+    pub async fn nearness(&self, query: &str, texts: &[&str]) -> Result<Vec<f64>, String> {
         let mut asked = Vec::with_capacity(texts.len() + 1);
         for text in std::iter::once(&query).chain(texts) {
             asked.push(self.embedded(text));
         }
         let mut vectors = join_all(asked).await.into_iter();
         let query = vectors.next().expect("the query is the first")?;
-        let near = |vector: Result<Vec<f64>, NoAnswer>| self.cosine(&query, &vector?);
+        let near = |vector: Result<Vec<f64>, String>| self.cosine(&query, &vector?);
         vectors.map(near).collect()
     }
 
     /// The embedding of a text.
-    async fn embedded(&self, text: &str) -> Result<Vec<f64>, NoAnswer> {
+    async fn embedded(&self, text: &str) -> Result<Vec<f64>, String> {
         let client = ModelClient { llm: &*self.llm, role: ModelRole::Embedder, replicate: 0 };
-        let failed = |failure: ReplyError| self.no_answer(&failure.to_string());
         let answered = client.put(ModelRequest::of("", text, 0)).await;
-        let answered = answered.map_err(|error| failed(error.into()))?;
-        let reply = ReplyText::of(&answered, 0).map_err(|reply| failed(reply.into()))?;
+        let answered = answered.map_err(|error| self.no_answer(&error.to_string()))?;
+        let reply = ReplyText::of(&answered, 0).map_err(|why| self.no_answer(&why.to_string()))?;
         let vector: Vec<f64> = serde_json::from_str(reply.text)
             .map_err(|_| self.no_answer("the reply is no vector"))?;
         match length(&vector) {
@@ -128,7 +127,7 @@ impl Embedder {
 
     /// The cosine as in Salton & McGill, "Introduction to Modern Information
     /// Retrieval" (1983), section 4.1. Neither vector may be zero.
-    fn cosine(&self, a: &[f64], b: &[f64]) -> Result<f64, NoAnswer> {
+    fn cosine(&self, a: &[f64], b: &[f64]) -> Result<f64, String> {
         if a.len() != b.len() {
             let (a, b) = (a.len(), b.len());
             let why = format!("an embedding has {b} dimensions, that of the query has {a}");
@@ -139,8 +138,8 @@ impl Embedder {
         Ok(a.iter().zip(b).map(|(a, b)| (a / a_length) * (b / b_length)).sum())
     }
 
-    fn no_answer(&self, why: &str) -> NoAnswer {
-        NoAnswer::Search(self.name.clone(), why.to_owned())
+    fn no_answer(&self, why: &str) -> String {
+        format!("the search failed at {}: {why}", self.name)
     }
 }
 
@@ -179,7 +178,7 @@ mod tests {
         ArchivedSession { summary, spans: vec![(0, 0)] }
     }
 
-    fn contents(found: Result<Vec<&Archived>, NoAnswer>) -> Result<Vec<String>, String> {
+    fn contents(found: Result<Vec<&Archived>, String>) -> Result<Vec<String>, String> {
         let found = found.map_err(|why| why.to_string())?;
         Ok(found.into_iter().map(|hit| hit.content.to_string()).collect())
     }

@@ -11,3 +11,5 @@ pub mod judge;
 
 #[cfg(test)]
 mod testkit;
+
+pub use ask::NoReply;

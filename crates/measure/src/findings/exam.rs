@@ -61,7 +61,7 @@ fn not_cut(run: &Evidence<'_>) -> Vec<Finding> {
     let mut reasons: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for facts in run.facts {
         if let Some(why) = &facts.no_cut {
-            reasons.entry(why.to_string()).or_default().push(&facts.session);
+            reasons.entry(why.clone()).or_default().push(&facts.session);
         }
     }
     let sessions: usize = reasons.values().map(Vec::len).sum();
@@ -122,7 +122,7 @@ mod tests {
     use super::super::tests::{check, of_rows, of_run};
     use crate::rows::Entry;
     use crate::testkit::{cell, entry_at, facts, manifest};
-    use recap_core::model::{Cell, Manifest, NoCut, Primary, RunResults, SessionFacts};
+    use recap_core::model::{Cell, Manifest, Primary, RunResults, SessionFacts};
 
     const SMALL: (&str, f64) = ("25%", 10_000.0);
     const LARGE: (&str, f64) = ("200k", 200_000.0);
@@ -187,10 +187,10 @@ mod tests {
     fn not_cut() {
         let uncut = |id: &str, why| facts(id).with(|facts| facts.no_cut = why).build();
         let sessions = [
-            uncut("s", Some(NoCut::NeverCompacted)),
+            uncut("s", Some("the recorded agent never compacted before a request".to_owned())),
             uncut("t", None),
-            uncut("u", Some(NoCut::NotAsked)),
-            uncut("v", Some(NoCut::NotAsked)),
+            uncut("u", Some("no cut was asked for".to_owned())),
+            uncut("v", Some("no cut was asked for".to_owned())),
         ];
         let found = |sessions: &[SessionFacts]| {
             let none = RunResults::default();

@@ -272,7 +272,7 @@ impl Ungraded {
                 let times = counted(answers, "time");
                 return format!("no answer came {missing} of {times}, {concerned}: {why}");
             }
-            NoGrade::Judge(reply) => reply.to_string(),
+            NoGrade::Judge(reply) => reply.clone(),
             reason => reason.to_string(),
         };
         let are = form_for(missing, "is", "are");
@@ -455,8 +455,7 @@ mod roles_tests {
     use crate::testkit::{self, CellBuilder, cell, facts, manifest, vote};
     use recap_core::model::{
         Answer, Cell, CellOutcome, CellRows, Cut, CutExam, CutOutcome, CutRow, Finding, Manifest,
-        NoGrade, NoReply, Primary, QuestionKind, RowKind, RunResults, SessionFacts, Source,
-        Verdict,
+        NoGrade, Primary, QuestionKind, RowKind, RunResults, SessionFacts, Source, Verdict,
     };
 
     /// A session in which so many facts are asked at request 1.
@@ -597,7 +596,7 @@ mod roles_tests {
         let searching = || answers("x", "rr").recovers("ru", &[(1, 10), (0, 0)]).build();
         let mut refused = searching();
         let recovered = rows(&mut refused).questions[1].recovered.as_mut().unwrap();
-        recovered.answered.answer = Answer::Nothing(NoReply::Refused.into());
+        recovered.answered.answer = Answer::Nothing("the model refused".to_owned());
         let rare = vec![full(&"R".repeat(20)), unscored(20, &["zeal", "zeal"])];
         check(
             "ungraded",

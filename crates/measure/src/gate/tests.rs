@@ -357,13 +357,13 @@ fn rule_without_its_baseline_or_row_is_missing() {
 #[test]
 fn cut_rules_count_exam_questions_of_same_strategy() {
     use crate::testkit::{answered, cell, facts, manifest};
-    use recap_core::model::{Cut, CutExam, CutOutcome, NoReply, RowKind, RunResults};
+    use recap_core::model::{Cut, CutExam, CutOutcome, RowKind, RunResults};
     let examined = |strategy: &str, outcomes: &str| {
         let mut exam = CutExam::of_states(8_000, 4_000, Vec::new());
         exam.questions = (0..).zip(outcomes.chars()).map(|(n, c)| answered(n, c)).collect();
         // The answerer refused the first.
         exam.questions[0].answered.as_mut().unwrap().answer =
-            Answer::Nothing(NoReply::Refused.into());
+            Answer::Nothing("the model refused".to_owned());
         let (outcome, row_kind) = (CutOutcome::Done(Box::new(exam)), RowKind::Ranked);
         CutRow { strategy: strategy.into(), replicate: 0, row_kind, outcome }
     };

@@ -25,7 +25,6 @@ use recap_core::model::{
     Reference, ReferenceOutcome, ReferenceState, RequestRow, Snapshot, counts_refusals,
 };
 use recap_core::text::around;
-use recap_core::tokens::Reported;
 use recap_exam::roles::judge::{Judge, Statement};
 use recap_strategy::{At, Compactor, Context, Gauge, Scaling, Strategy, When};
 use recovered::Searcher;
@@ -47,27 +46,13 @@ pub struct ExaminedCut {
 /// request's ordinal in the session.
 pub type RequestInspector<'a> = &'a (dyn Fn(u32, &Context) + Sync);
 
-/// Examines a strategy at a cut and a depth.
+/// Examines a strategy at a cut and a depth, with a callback for every context after the cut.
 ///
 /// The plan's window is not used: the cut has its own.
 ///
 /// # Errors
 /// The replay of the strategy stopped.
 pub async fn examine(
-    part: &CutSegment,
-    plan: &Plan,
-    depth: u32,
-    compactor: &dyn Compactor,
-) -> Result<ExaminedCut, ReplayError> {
-    examine_and_inspect(part, plan, depth, compactor, &|_, _| ()).await
-}
-
-/// Examines a strategy like [`examine`], with a callback for every context after
-/// the cut.
-///
-/// # Errors
-/// The replay of the strategy stopped.
-pub async fn examine_and_inspect(
     part: &CutSegment,
     plan: &Plan,
     depth: u32,
@@ -125,9 +110,7 @@ impl CutExamination<'_> {
                 Ok(_) if part.material == part.first_message() => {
                     session.request(part.material).and_then(|()| session.cut_start(part))
                 }
-                Ok(_) => {
-                    session.run_to_request(part.first).await.and_then(|_| session.cut_start(part))
-                }
+                Ok(_) => session.cut_at_request(part).await,
                 Err(error) => Err(error),
             };
             return self.finished(&plan, 1, session, start).await;
@@ -138,24 +121,25 @@ impl CutExamination<'_> {
     /// that is smaller by this factor, not counting the preamble and the
     /// largest answer (how-it-works §10), so that losses accumulate.
     async fn long_session(&self, depth: u32) -> Result<ExaminedCut, ReplayError> {
-        let part = self.part;
-        let sizes = &part.prepared.recording.sizes;
+        let sizes = &self.part.prepared.recording.sizes;
         let share = (self.material_tokens() / u64::from(depth)).max(LEAST_FOR_MESSAGES);
         let window = sizes.preamble_tokens() + sizes.largest_output() + share;
-        let plan = Plan { window, ..self.plan.clone() };
-        let mut session = opened(part, &plan, self.compactor)?;
-        let start = session.run_to_request(part.first).await.and_then(|_| session.cut_start(part));
-        self.finished(&plan, depth, session, start).await
+        self.replayed(window, depth).await
     }
 
     /// A token saver stands before the first request: nothing is forced, whatever the depth.
     async fn as_it_goes(&self) -> Result<ExaminedCut, ReplayError> {
+        let preamble = self.part.prepared.recording.sizes.preamble_tokens();
+        self.replayed(preamble + self.material_tokens(), 1).await
+    }
+
+    /// The material replayed from its beginning at a window.
+    async fn replayed(&self, window: u64, depth: u32) -> Result<ExaminedCut, ReplayError> {
         let part = self.part;
-        let window = part.prepared.recording.sizes.preamble_tokens() + self.material_tokens();
         let plan = Plan { window, ..self.plan.clone() };
         let mut session = opened(part, &plan, self.compactor)?;
-        let start = session.run_to_request(part.first).await.and_then(|_| session.cut_start(part));
-        self.finished(&plan, 1, session, start).await
+        let start = session.cut_at_request(part).await;
+        self.finished(&plan, depth, session, start).await
     }
 
     fn material_tokens(&self) -> u64 {
@@ -265,6 +249,12 @@ struct CutStart {
 }
 
 impl ReplaySession<'_> {
+    /// Goes on to the first request after a cut.
+    async fn cut_at_request(&mut self, part: &CutSegment) -> Result<CutStart, ReplayError> {
+        self.run_to_request(part.first).await?;
+        self.cut_start(part)
+    }
+
     /// Records the state of a session that has just sent its first request
     /// after a cut.
     fn cut_start(&mut self, part: &CutSegment) -> Result<CutStart, ReplayError> {
@@ -376,8 +366,6 @@ impl ReplaySession<'_> {
 
     /// Skips a request that is the same for every strategy.
     fn pass(&mut self, message: MessageIndex, sent: bool) {
-        let weight = self.context.weight();
-        let output = self.prepared.recording.sizes.output[message as usize];
         let facts = &self.prepared.facts.requests[self.requests.len()];
         if sent {
             self.biller.request(&mut self.context, facts, None);
@@ -385,7 +373,7 @@ impl ReplaySession<'_> {
             self.biller.skip();
         }
         self.requests.push(RequestRow {
-            tokens_sent: weight.tokens,
+            tokens_sent: self.context.weight().tokens,
             estimated: None,
             messages: self.context.message_count(),
             overflow: false,
@@ -393,8 +381,7 @@ impl ReplaySession<'_> {
             common_prefix: 0,
             cache_break: false,
         });
-        self.reported = Some(Reported { input: weight.tokens, output });
-        self.reported_through = self.context.seen_count();
+        self.report(message);
     }
 
     /// Runs the stages in order, each by its own trigger, and treats the

@@ -41,7 +41,9 @@ impl<'a> Searcher<'a> {
         self.found.extend(own);
         let Some(spec) = self.channel.filter(|_| !lost.is_empty()) else { return };
         if self.archive.is_empty() {
-            self.archive = archive(self.part);
+            let prepared = &self.part.prepared;
+            let texts = prepared.recording.session.messages.iter().map(|m| m.sent().into());
+            self.archive = prepared.archived(texts);
         }
         let closed = session.shared.closed_sessions();
         let sessions: Vec<ArchivedSession> =
@@ -88,15 +90,6 @@ fn spelt(part: &CutSegment, fact: u32) -> Vec<String> {
         found.unwrap_or(lower).to_owned()
     };
     reference.near.iter().map(as_spelt).collect()
-}
-
-/// The segment's messages as a search returns them.
-fn archive(part: &CutSegment) -> Vec<Archived> {
-    let messages = (0..).zip(&part.prepared.recording.session.messages);
-    let known = messages.zip(&part.prepared.facts.messages);
-    let archived =
-        known.map(|((at, message), facts)| Archived::of(at, message, facts, message.sent().into()));
-    archived.collect()
 }
 
 #[cfg(test)]

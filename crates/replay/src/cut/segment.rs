@@ -6,16 +6,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::PreparedSession;
-use crate::prepared::text_hash;
+use crate::asked::{extend, keep};
 use recap_core::model::{
-    Cut, Exam, Fact, MessageIndex, QuestionFacts, RecordedCompaction, Reference, RequestFacts,
-    SessionFacts, Snapshot, SnapshotPart,
+    CLEARED, Cut, Exam, Fact, MessageIndex, QuestionFacts, RecordedCompaction, Reference,
+    RequestFacts, SessionFacts, Snapshot, SnapshotPart,
 };
 use recap_exam::facts::{CutPlace, Survival};
 use recap_strategy::Recording;
-
-/// The text that replaces a cleared tool result: the one that Claude Code uses.
-const CLEARED: &str = "[Old tool result content cleared]";
 
 /// The segment of a session that a cut examines.
 #[derive(Debug)]
@@ -86,7 +83,6 @@ impl CutSegment {
             requests,
             exam,
             questions: asked.map(|question| numbers.question(question, first)).collect(),
-            cut_questions: Vec::new(),
             dataset: whole.facts.dataset.clone(),
             session: whole.facts.session.clone(),
             cluster: whole.facts.cluster.clone(),
@@ -97,13 +93,8 @@ impl CutSegment {
             other_models: whole.facts.other_models.clone(),
             tokens_source: whole.facts.tokens_source,
             calibration: whole.facts.calibration.clone(),
-            validation: None,
             clock_modelled: whole.facts.clock_modelled,
-            sidechains: Vec::new(),
-            left_out: Vec::new(),
-            receipt: None,
-            no_cut: None,
-            as_recorded: None,
+            ..SessionFacts::default()
         };
         let prepared = PreparedSession {
             used_again: vec![None; recording.session.compactions.len()],
@@ -225,14 +216,9 @@ impl CutSegment {
         let message = self.messages[at as usize];
         if self.cleared[at as usize] {
             let text = self.prepared.recording.session.messages[at as usize].sent();
-            let hash = text_hash(&text);
-            texts.insert(hash.clone(), text);
-            return parts.push(SnapshotPart::Edited { message, text: hash });
+            return parts.push(SnapshotPart::Edited { message, text: keep(text, texts) });
         }
-        match parts.last_mut() {
-            Some(SnapshotPart::Messages { to, .. }) if *to == message => *to += 1,
-            _ => parts.push(SnapshotPart::Messages { from: message, to: message + 1 }),
-        }
+        extend(parts, message);
     }
 }
 

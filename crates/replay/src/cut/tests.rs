@@ -112,7 +112,7 @@ fn part(prepared: &PreparedSession, at: usize) -> CutSegment {
 
 async fn exam(prepared: &PreparedSession, at: usize, name: &str, depth: u32) -> CutExam {
     let part = part(prepared, at);
-    examine(&part, &plan(name), depth, &EmptySummary).await.unwrap().exam
+    examine(&part, &plan(name), depth, &EmptySummary, &|_, _| ()).await.unwrap().exam
 }
 
 fn count(exam: &CutExam, state: ReferenceState) -> usize {
@@ -236,13 +236,15 @@ async fn only_summary_naming_fact_with_words_carries_it() {
     let prepared = prepared(session(40), Cuts::Spread(1));
     let part = part(&prepared, 0);
     let summary = (10..20).map(|k| format!("{}. ", named(k))).collect::<String>();
-    let own = examine(&part, &plan("claude-code"), 1, &Says(summary)).await.unwrap().exam;
+    let own =
+        examine(&part, &plan("claude-code"), 1, &Says(summary), &|_, _| ()).await.unwrap().exam;
     assert_eq!(count(&own, ReferenceState::Carried), 10, "{:?}", own.states);
     let without_summary =
-        examine(&part, &plan("claude-code"), 1, &EmptySummary).await.unwrap().exam;
+        examine(&part, &plan("claude-code"), 1, &EmptySummary, &|_, _| ()).await.unwrap().exam;
     assert_eq!(count(&without_summary, ReferenceState::Lost), 10, "{:?}", without_summary.states);
     let bare = (10..20).map(|k| format!("src/module_{k}/part_{k}.rs ")).collect::<String>();
-    let listed = examine(&part, &plan("claude-code"), 1, &Says(bare)).await.unwrap().exam;
+    let listed =
+        examine(&part, &plan("claude-code"), 1, &Says(bare), &|_, _| ()).await.unwrap().exam;
     assert_eq!(count(&listed, ReferenceState::Bare), 10, "{:?}", listed.states);
 }
 
@@ -370,7 +372,7 @@ async fn every_request_after_cut_is_inspected_once() {
     let seen = std::sync::Mutex::new(Vec::new());
     let look = |request: u32, _: &Context| seen.lock().unwrap().push(request);
     let part = part(&prepared, 0);
-    examine_and_inspect(&part, &plan("full"), 1, &EmptySummary, &look).await.unwrap();
+    examine(&part, &plan("full"), 1, &EmptySummary, &look).await.unwrap();
     assert_eq!(*seen.lock().unwrap(), (20..40).collect::<Vec<u32>>());
 }
 
@@ -379,9 +381,9 @@ async fn session_waits_at_cut_for_foreground_calls() {
     let prepared = prepared(session(40), Cuts::Spread(1));
     let part = part(&prepared, 0);
     let says = Says("All is well.".to_owned());
-    let none = examine(&part, &plan("full"), 1, &says).await.unwrap().exam;
+    let none = examine(&part, &plan("full"), 1, &says, &|_, _| ()).await.unwrap().exam;
     assert_eq!((none.compactions, none.blocking_ms), (0, None));
-    let one = examine(&part, &plan("claude-code"), 1, &says).await.unwrap().exam;
+    let one = examine(&part, &plan("claude-code"), 1, &says, &|_, _| ()).await.unwrap().exam;
     assert_eq!(one.compactions, 1);
     assert!(one.blocking_ms > Some(0.0), "{:?}", one.blocking_ms);
 }
@@ -391,7 +393,7 @@ async fn session_waits_at_cut_for_foreground_calls() {
 async fn deep(prepared: &PreparedSession, output: u64) -> (f64, u32) {
     let part = part(prepared, 0);
     let says = Wordy(output);
-    let exam = examine(&part, &plan("claude-code"), 3, &says).await.unwrap().exam;
+    let exam = examine(&part, &plan("claude-code"), 3, &says, &|_, _| ()).await.unwrap().exam;
     (exam.compactor_usd.unwrap(), exam.compactions)
 }
 
@@ -424,7 +426,11 @@ async fn cut_pays_for_calls_that_led_to_it() {
     let led = (long - short) / more;
     assert!((led - f64::from(before)).abs() < 1e-6, "{led} {before}");
     let usd = async |plan: &Plan| {
-        examine(&part(&prepared, 0), plan, 1, &Wordy(100)).await.unwrap().exam.compactor_usd
+        examine(&part(&prepared, 0), plan, 1, &Wordy(100), &|_, _| ())
+            .await
+            .unwrap()
+            .exam
+            .compactor_usd
     };
     assert_eq!(usd(&plan("full")).await, Some(0.0));
     let agents = own.agents.clone();
@@ -444,7 +450,7 @@ async fn nobody_waits_at_cut_for_background_call() {
         stage.background = true;
     }
     let says = Says("All is well.".to_owned());
-    let exam = examine(&part(&prepared, 0), &plan, 1, &says).await.unwrap().exam;
+    let exam = examine(&part(&prepared, 0), &plan, 1, &says, &|_, _| ()).await.unwrap().exam;
     assert_eq!((exam.compactions, exam.blocking_ms), (1, None));
     assert_eq!(exam.latency_source, Some(LatencySource::Modelled));
 }
@@ -461,14 +467,14 @@ async fn without_summary_is_refused_alike_without_counting_replies() {
         let mut plan = plan("snapshot-dedup-zoea");
         plan.key.strategy = name.to_owned();
         Arc::make_mut(&mut plan.strategy).control = control;
-        let exam = examine(&part, &plan, 3, &EmptySummary).await.unwrap().exam;
+        let exam = examine(&part, &plan, 3, &EmptySummary, &|_, _| ()).await.unwrap().exam;
         assert_eq!(exam.refused.len(), refused, "{name} {control}");
     }
     for (name, replies) in [("s", 1), (without_summary.as_str(), 0)] {
         let mut plan = plan("claude-code");
         plan.key.strategy = name.to_owned();
         let says = Says("All is well.".to_owned());
-        let exam = examine(&part, &plan, 1, &says).await.unwrap().exam;
+        let exam = examine(&part, &plan, 1, &says, &|_, _| ()).await.unwrap().exam;
         assert_eq!(exam.replies.len(), replies, "{name}");
     }
 }

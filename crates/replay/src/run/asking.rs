@@ -15,8 +15,8 @@ use tokio::sync::OnceCell;
 use super::spec::ModelRoles;
 use crate::{PendingQuestion, PreparedSession, Replayed};
 use recap_core::model::{
-    Answer, CellOutcome, GradedAnswer, Judgement, NoAnswer, NoGrade, QuestionFacts, QuestionRow,
-    Recovered, Snapshot, SnapshotPart,
+    Answer, CellOutcome, GradedAnswer, Judgement, NoGrade, QuestionFacts, QuestionRow, Recovered,
+    Snapshot, SnapshotPart,
 };
 use recap_exam::findable::Findable;
 use recap_exam::roles::answerer::{AnswerContext, Answerer, Passage, Searched};
@@ -36,7 +36,7 @@ pub(super) struct Asking {
     findable: Findable,
     /// The messages as a search returns them.
     archive: OnceLock<Vec<Archived>>,
-    answers: Once<blake3::Hash, Vec<Result<String, NoAnswer>>>,
+    answers: Once<blake3::Hash, Vec<Result<String, String>>>,
     searched: Once<blake3::Hash, Vec<Searched>>,
     judgements: Once<(u32, String), Judgement>,
 }
@@ -146,7 +146,7 @@ impl Asking {
         }
     }
 
-    async fn graded(&self, question: u32, answer: Result<String, NoAnswer>) -> GradedAnswer {
+    async fn graded(&self, question: u32, answer: Result<String, String>) -> GradedAnswer {
         match answer {
             Ok(text) => {
                 let judgement = self.judgement(question, &text).await;
@@ -170,7 +170,7 @@ impl Asking {
         snapshot: &Snapshot,
         texts: &BTreeMap<String, String>,
         asked: &[&PendingQuestion],
-    ) -> Vec<Result<String, NoAnswer>> {
+    ) -> Vec<Result<String, String>> {
         let numbers: Vec<u32> = asked.iter().map(|p| p.question).collect();
         let once = once(&self.answers, key(&snapshot.parts, &numbers));
         let questions: Vec<&str> =
@@ -218,16 +218,13 @@ impl Asking {
     /// Every message as a search returns it.
     fn archive(&self) -> &[Archived] {
         self.archive.get_or_init(|| {
-            let recording = &self.prepared.recording;
-            let numbered = (0..).zip(&recording.session.messages);
-            let known = numbered.zip(&self.prepared.facts.messages).zip(&self.messages);
-            let archived = known.map(|(((number, message), facts), content)| {
-                let archived = Archived::of(number, message, facts, Arc::clone(content));
+            let mut archive = self.prepared.archived(self.messages.iter().cloned());
+            for archived in &mut archive {
                 let reasoning = archived.reasoning.as_deref();
-                let thought = reasoning.map_or(0, |text| recording.counter.count(text));
-                Archived { tokens: archived.tokens + thought, ..archived }
-            });
-            archived.collect()
+                let counter = &self.prepared.recording.counter;
+                archived.tokens += reasoning.map_or(0, |text| counter.count(text));
+            }
+            archive
         })
     }
 

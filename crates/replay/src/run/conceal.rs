@@ -12,10 +12,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
-use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, MatchKind};
-use regex::Regex;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
@@ -23,10 +21,11 @@ use serde_json::Value as Json;
 use super::RunRecord;
 use crate::prepared::is_text_hash;
 use recap_core::model::{
-    Answer, CallRow, Cell, CellOutcome, Cut, CutOutcome, Expectation, Gate, GradedAnswer, Manifest,
-    NoGrade, RunResults, Session, SessionFacts, Verdict,
+    Answer, CallRow, Cell, Cut, Expectation, Gate, GradedAnswer, Manifest, NoGrade, QuestionRow,
+    ReplayOutcome, RunResults, Session, SessionFacts, Verdict,
 };
 use recap_core::text::redact;
+use recap_core::text::{Pattern, pattern};
 use recap_formats::Dataset;
 use recap_strategy::ITS_WORDS;
 
@@ -40,26 +39,8 @@ const HASHED: &[&str] = &["text", "texts"];
 const SHORTEST: usize = 8;
 
 /// JSON fields in which names of users are replaced too.
-const NAMED: &[&str] = &[
-    "dataset",
-    "session",
-    "cluster",
-    "title",
-    "warnings",
-    "notices",
-    "error",
-    "fallback",
-    "no_cut",
-    "id",
-    "tool",
-    "evidence",
-    "left_out",
-    "name",
-    "named",
-    "strategy",
-    "at_cuts",
-    "comparator",
-];
+const NAMED: &str = "dataset session cluster title warnings notices error fallback no_cut id tool \
+                     evidence left_out name named strategy at_cuts comparator";
 
 /// Replaces everything in a run that must not be shared.
 #[derive(Debug)]
@@ -103,10 +84,9 @@ impl Conceal {
         dataset.name = self.concealed_name(&dataset.name);
         dataset.warnings.iter_mut().for_each(|warning| *warning = self.concealed_sentence(warning));
         dataset.files.iter_mut().for_each(|(name, _)| *name = self.concealed_file_name(name));
-        dataset
-            .questions
-            .iter_mut()
-            .for_each(|question| question.session = self.concealed_name(&question.session));
+        for question in &mut dataset.questions {
+            question.session = self.concealed_name(&question.session);
+        }
         for session in &mut dataset.sessions {
             session.id = self.concealed_name(&session.id);
             session.project = session.project.as_deref().map(|name| self.concealed_name(name));
@@ -117,10 +97,8 @@ impl Conceal {
     #[must_use]
     pub fn manifest(&self, manifest: &Manifest) -> Manifest {
         let mut manifest: Manifest = self.with_texts_concealed(manifest);
-        manifest
-            .warnings
-            .iter_mut()
-            .for_each(|warning| *warning = self.concealed_sentence(warning));
+        let warnings = manifest.warnings.iter_mut();
+        warnings.for_each(|warning| *warning = self.concealed_sentence(warning));
         manifest
     }
 
@@ -145,14 +123,18 @@ impl Conceal {
 
     /// Conceals a cell and removes answers and the judges' sentences.
     #[must_use]
-    pub fn cell(&self, cell: Cell) -> Cell {
-        self.with_texts_concealed(&without_answers(cell))
+    pub fn cell(&self, mut cell: Cell) -> Cell {
+        without_answers(&mut cell.outcome, |rows| &mut rows.questions);
+        self.with_texts_concealed(&cell)
     }
 
     /// Conceals a cut and removes answers and the judges' sentences.
     #[must_use]
-    pub fn cut(&self, cut: Cut) -> Cut {
-        let mut cut: Cut = self.with_texts_concealed(&without_answers_at_cut(cut));
+    pub fn cut(&self, mut cut: Cut) -> Cut {
+        for row in &mut cut.rows {
+            without_answers(&mut row.outcome, |exam| &mut exam.questions);
+        }
+        let mut cut: Cut = self.with_texts_concealed(&cut);
         for fact in &mut cut.facts {
             fact.text = self.alias(fact.class.as_str(), &fact.text);
         }
@@ -181,7 +163,9 @@ impl Conceal {
             Json::String(text) if HASHED.contains(&field) && is_text_hash(text) => {
                 *text = self.keyed(text)[..text.len()].to_owned();
             }
-            Json::String(text) if NAMED.contains(&field) => *text = self.concealed_name(text),
+            Json::String(text) if NAMED.split(' ').any(|name| name == field) => {
+                *text = self.concealed_name(text);
+            }
             Json::String(text) => *text = self.concealed_text(text),
             Json::Array(items) => items.iter_mut().for_each(|item| self.conceal_json(item, field)),
             Json::Object(members) => {
@@ -193,10 +177,7 @@ impl Conceal {
 
     /// Conceals a sentence of this program, including relative paths of files.
     fn concealed_sentence(&self, text: &str) -> String {
-        static FILE: LazyLock<Regex> = LazyLock::new(|| {
-            Regex::new(r"[\w.@+-]+(?:/[\w.@+-]+)+\.[A-Za-z][A-Za-z0-9]{0,9}\b")
-                .expect("it is valid")
-        });
+        static FILE: Pattern = pattern!(r"[\w.@+-]+(?:/[\w.@+-]+)+\.[A-Za-z][A-Za-z0-9]{0,9}\b");
         let text = self.concealed_name(text);
         FILE.replace_all(&text, |hit: &regex::Captures<'_>| self.alias("path", &hit[0]))
             .into_owned()
@@ -229,21 +210,14 @@ impl Conceal {
                 spans.push((range, what));
             }
         };
-        for hit in PATH.captures_iter(text) {
-            add(hit.get(1).expect("the group is not optional").range(), "path");
-        }
-        for range in redact::ranges(text) {
-            add(range, "secret");
-        }
-        for hit in self.within.iter().flat_map(|within| within.find_iter(text)) {
-            add(hit.range(), "secret");
-        }
+        let paths = PATH.captures_iter(text).filter_map(|hit| hit.get(1));
+        paths.for_each(|path| add(path.range(), "path"));
+        redact::ranges(text).into_iter().for_each(|range| add(range, "secret"));
+        let known = self.within.iter().flat_map(|within| within.find_iter(text));
+        known.for_each(|hit| add(hit.range(), "secret"));
         spans.sort_by_key(|(range, _)| range.start);
-        let parts = spans.into_iter().map(|(range, what)| {
-            let alias = self.alias(what, &text[range.clone()]);
-            (range, alias)
-        });
-        redact::spliced(text, parts)
+        let alias = |(at, what): (Range<usize>, &str)| (at.clone(), self.alias(what, &text[at]));
+        redact::spliced(text, spans.into_iter().map(alias))
     }
 
     /// The name that replaces a text: its kind and a hash.
@@ -287,15 +261,12 @@ impl RunRecord {
 /// Absolute paths, paths in a home folder and URLs of files, of Unix and
 /// Windows. A path starts at the beginning or after a character that can
 /// precede a word.
-static PATH: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(concat!(
-        r#"(?:^|[\s"'`(\[{<=:,;|])"#,
-        r"((?:file://)?/[\w.@~+-]+(?:/[\w.@~+-]*)+",
-        r"|~[\w.-]*/[\w.@~+/-]*",
-        r"|(?:[A-Za-z]:[\\/]|\\\\[\w.-]+\\)[\w.@~+\\/-]+)",
-    ))
-    .expect("it is valid")
-});
+static PATH: Pattern = pattern!(
+    r#"(?:^|[\s"'`(\[{<=:,;|])"#,
+    r"((?:file://)?/[\w.@~+-]+(?:/[\w.@~+-]*)+",
+    r"|~[\w.-]*/[\w.@~+/-]*",
+    r"|(?:[A-Za-z]:[\\/]|\\\\[\w.-]+\\)[\w.@~+\\/-]+)"
+);
 
 fn matcher_of<'a>(words: impl IntoIterator<Item = &'a String>) -> Option<AhoCorasick> {
     let words: Vec<&String> = words.into_iter().collect();
@@ -335,32 +306,14 @@ fn in_our_words<R: ToString + From<String>>(why: &mut R) {
     *why = R::from(words);
 }
 
-/// Removes answers from a cell, and the judges' sentences, which quote them.
-fn without_answers(mut cell: Cell) -> Cell {
-    if let CellOutcome::Failed { error } = &mut cell.outcome {
-        in_our_words(error);
-    }
-    if let CellOutcome::Done(rows) = &mut cell.outcome {
-        for row in &mut rows.questions {
-            let recovered = row.recovered.iter_mut().map(|recovered| &mut recovered.answered);
-            row.answered.iter_mut().chain(recovered).for_each(silence);
+/// Removes answers and the judges' sentences, which quote them, from an outcome.
+fn without_answers<T>(outcome: &mut ReplayOutcome<T>, asked: fn(&mut T) -> &mut [QuestionRow]) {
+    match outcome {
+        ReplayOutcome::Failed { error } => in_our_words(error),
+        ReplayOutcome::Done(done) => {
+            asked(done).iter_mut().flat_map(QuestionRow::graded_mut).for_each(silence);
         }
     }
-    cell
-}
-
-/// Removes answers and the judges' sentences from a cut.
-fn without_answers_at_cut(mut cut: Cut) -> Cut {
-    for row in &mut cut.rows {
-        match &mut row.outcome {
-            CutOutcome::Failed { error } => in_our_words(error),
-            CutOutcome::Done(exam) => {
-                let answered = exam.questions.iter_mut().filter_map(|row| row.answered.as_mut());
-                answered.for_each(silence);
-            }
-        }
-    }
-    cut
 }
 
 fn silence(GradedAnswer { answer, judgement }: &mut GradedAnswer) {

@@ -2,7 +2,7 @@
 //! strategy.
 
 use crate::{Plan, PreparedSession, ReplayError, ReplaySession, replay};
-use recap_core::model::{CellOutcome, CellRows, LatencySource, LedgerState};
+use recap_core::model::{CellOutcome, CellRows, LatencySource};
 use recap_strategy::{Compactor, Context};
 
 /// Number of points in a session at which the strategy is saved, dropped and
@@ -161,12 +161,7 @@ fn same(one: &Context, other: &Context) -> bool {
 fn states(context: &Context) -> [u64; 4] {
     let mut counts = [0; 4];
     for message in 0..context.seen_count() {
-        counts[match context.state(message) {
-            LedgerState::Verbatim => 0,
-            LedgerState::Edited => 1,
-            LedgerState::Folded => 2,
-            LedgerState::Gone => 3,
-        }] += 1;
+        counts[context.state(message) as usize] += 1;
     }
     counts
 }

@@ -2,23 +2,21 @@
 //! they share its part of the session, which is dropped afterwards.
 
 use std::collections::BTreeMap;
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 
 use futures_util::future::join_all;
 
 use super::asking::Asking;
+use super::pool::{Done, Task};
 use super::record::CutKey;
 use super::spec::{ModelRoles, compactor};
 use crate::cut::Statements;
 use crate::{
     CutSegment, ExaminedCut, Plan, PreparedSession, ReplayError, RequestInspector, examine,
-    examine_and_inspect,
 };
 use recap_core::model::{
-    Cell, CellKey, CellOutcome, CellRows, Cut, CutOutcome, CutRow, Expectation, NO_SUMMARY,
-    QuestionFacts, RowKind, Source,
+    Cell, CellKey, CellOutcome, CellRows, Cut, CutRow, Expectation, NO_SUMMARY, QuestionFacts,
+    RowKind, Source,
 };
 use recap_exam::roles::compactor::EmptySummary;
 use recap_strategy::AskedFrom;
@@ -106,18 +104,18 @@ impl Cutting {
         roles: &ModelRoles,
     ) -> Result<ExaminedCut, ReplayError> {
         if plan.key.strategy.starts_with(NO_SUMMARY) {
-            return examine(part, plan, self.depth, &EmptySummary).await;
+            return examine(part, plan, self.depth, &EmptySummary, &|_, _| ()).await;
         }
         let compactor = compactor(roles, &self.prepared, plan.key.replicate);
         if roles.judge.source() == Source::Lexical {
-            return examine(part, plan, self.depth, compactor.as_ref()).await;
+            return examine(part, plan, self.depth, compactor.as_ref(), &|_, _| ()).await;
         }
         let statements = Mutex::new(Statements::default());
         let look: RequestInspector<'_> = &|request, context| {
             let mut statements = statements.lock().expect("no look panics");
             statements.read(request, context, part);
         };
-        let examined = examine_and_inspect(part, plan, self.depth, compactor.as_ref(), look).await;
+        let examined = examine(part, plan, self.depth, compactor.as_ref(), look).await;
         let mut examined = examined?;
         let statements = statements.into_inner().expect("no look panics");
         statements.check(&mut examined.exam, roles.judge.as_ref()).await;
@@ -140,15 +138,15 @@ fn row(
     plan: &Plan,
     examined: Result<ExaminedCut, ReplayError>,
 ) -> (CutRow, BTreeMap<String, String>) {
-    let (outcome, texts) = match examined {
-        Ok(ExaminedCut { exam, texts, .. }) => (CutOutcome::Done(Box::new(exam)), texts),
-        Err(error) => (CutOutcome::Failed { error: error.to_string() }, BTreeMap::new()),
+    let (exam, texts) = match examined {
+        Ok(ExaminedCut { exam, texts, .. }) => (Ok(exam), texts),
+        Err(error) => (Err(error), BTreeMap::new()),
     };
     let row = CutRow {
         strategy: plan.key.strategy.clone(),
         replicate: plan.key.replicate,
         row_kind: plan.row_kind(),
-        outcome,
+        outcome: exam.into(),
     };
     (row, texts)
 }
@@ -166,12 +164,15 @@ pub(super) fn without_summary(plan: &Plan) -> Option<Plan> {
 /// An empty cell for each of these plans without summaries: it is examined only at
 /// cuts.
 pub(super) fn cells_without_summary(plans: &[Plan]) -> Vec<Cell> {
-    let mut cells = Vec::new();
-    for plan in plans.iter().filter_map(without_summary) {
-        let outcome = CellOutcome::Done(Box::new(CellRows::unsent(plan.window)));
-        cells.push(Cell { key: plan.key, row_kind: RowKind::Control, outcome });
-    }
-    cells
+    let cell = |plan: Plan| {
+        let rows = CellRows { window: plan.window, ..CellRows::default() };
+        Cell {
+            key: plan.key,
+            row_kind: RowKind::Control,
+            outcome: CellOutcome::Done(Box::new(rows)),
+        }
+    };
+    plans.iter().filter_map(without_summary).map(cell).collect()
 }
 
 /// The questions of each cut, ascending. A question of the data set fits
@@ -206,17 +207,17 @@ fn stands(question: &QuestionFacts, place: &recap_exam::facts::CutPlace) -> bool
         && evidence.iter().all(|&message| message < place.from && place.holds(message))
 }
 
-/// Examines every strategy at one cut and returns the cut with the texts of the
+/// A task for each cut that is not examined yet: it gives the cut, and the texts of the
 /// strategies.
-pub(super) type CutTask = Pin<Box<dyn Future<Output = (Cut, BTreeMap<String, String>)> + Send>>;
-
-/// A task for each cut that is not examined yet.
-pub(super) fn cuts(cutting: Cutting, roles: &ModelRoles) -> Vec<CutTask> {
+pub(super) fn cuts(cutting: Cutting, roles: &ModelRoles) -> Vec<Task> {
     let cutting = Arc::new(cutting);
-    let mut tasks: Vec<CutTask> = Vec::new();
+    let mut tasks: Vec<Task> = Vec::new();
     for &at in &cutting.to_do {
         let (cutting, roles) = (Arc::clone(&cutting), roles.clone());
-        tasks.push(Box::pin(async move { cutting.cut(at, &roles).await }));
+        tasks.push(Box::pin(async move {
+            let (cut, texts) = cutting.cut(at, &roles).await;
+            Done::Cut(Box::new(cut), texts)
+        }));
     }
     tasks
 }

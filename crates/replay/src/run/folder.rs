@@ -6,7 +6,7 @@ use std::io::{BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::Conceal;
 use super::journal::{JOURNAL, Kind, Shared, Text, write_line};
@@ -30,7 +30,7 @@ struct Time<'a> {
 }
 
 /// The folder of a run in progress.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Folder {
     path: PathBuf,
     /// The open journal, locked against other programs; `None` in a rehearsal,
@@ -56,7 +56,7 @@ impl Folder {
             return Err(FolderError::NoRun { path: path.to_owned() });
         }
         fs::create_dir_all(path).map_err(io(path))?;
-        let folder = Self::held(path)?;
+        let folder = Self::open(path)?;
         // The journal is emptied first, so that no result of an earlier run
         // remains beside this manifest.
         folder.empty_journal(0)?;
@@ -74,7 +74,7 @@ impl Folder {
         if !path.join(MANIFEST).exists() {
             return Ok((Self::create(path, &manifest)?, manifest));
         }
-        let mut folder = Self::held(path)?;
+        let mut folder = Self::open(path)?;
         let mut there = RunRecord::read(path)?;
         let differ = unlike(&there.manifest, &manifest);
         if !differ.is_empty() {
@@ -89,7 +89,10 @@ impl Folder {
 
     /// Opens the folder and its journal, which is locked against other programs
     /// until it is dropped.
-    fn held(path: &Path) -> Result<Self, FolderError> {
+    ///
+    /// # Errors
+    /// Another program writes to the folder, or it cannot be written.
+    pub fn open(path: &Path) -> Result<Self, FolderError> {
         let file = path.join(JOURNAL);
         let mut options = File::options();
         options.read(true).write(true).create(true).truncate(false);
@@ -134,13 +137,7 @@ impl Folder {
 
     /// A folder that writes nothing to disk, for a rehearsal.
     pub fn discard() -> Self {
-        Self {
-            path: PathBuf::new(),
-            journal: None,
-            shared: Shared::default(),
-            conceal: None,
-            earlier: Earlier::default(),
-        }
+        Self::default()
     }
 
     /// Removes a file of an earlier run, if it exists.
@@ -150,14 +147,6 @@ impl Folder {
             Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(io(&path)(e)),
             _ => Ok(()),
         }
-    }
-
-    /// Opens the folder of a finished run to render it again.
-    ///
-    /// # Errors
-    /// Another program writes to the folder, or it cannot be written.
-    pub fn open(path: &Path) -> Result<Self, FolderError> {
-        Self::held(path)
     }
 
     /// From now on, conceals what must not be shared before it is written.
@@ -174,19 +163,13 @@ impl Folder {
 
     /// Adds the facts of a session to the journal.
     pub(super) fn append_session(&mut self, facts: &SessionFacts) -> Result<(), FolderError> {
-        match &self.conceal {
-            Some(conceal) => self.append(Kind::Session, &conceal.facts(facts.clone())),
-            None => self.append(Kind::Session, facts),
-        }
+        self.append(Kind::Session, &self.facts(facts.clone()))
     }
 
     /// Adds a cell to the journal. Returns the cell as written: concealed, and
     /// sharing equal requests and bills with other cells.
     pub(super) fn append_cell(&mut self, cell: Cell) -> Result<Cell, FolderError> {
-        let mut cell = match &self.conceal {
-            Some(conceal) => conceal.cell(cell),
-            None => cell,
-        };
+        let mut cell = self.stored(cell, Conceal::cell);
         let wrote = match &mut self.journal {
             Some(journal) => self.shared.write_cell(&mut cell, journal),
             None => self.shared.write_cell(&mut cell, &mut std::io::sink()),
@@ -208,10 +191,7 @@ impl Folder {
 
     /// Adds a cut to the journal. Returns the cut as written.
     pub(super) fn append_cut(&mut self, cut: Cut) -> Result<Cut, FolderError> {
-        let cut = match &self.conceal {
-            Some(conceal) => conceal.cut(cut),
-            None => cut,
-        };
+        let cut = self.stored(cut, Conceal::cut);
         self.append(Kind::Cut, &cut)?;
         Ok(cut)
     }
@@ -235,17 +215,19 @@ impl Folder {
 
     /// The facts of a session as this folder stores them.
     pub(super) fn facts(&self, facts: SessionFacts) -> SessionFacts {
-        match &self.conceal {
-            Some(conceal) => conceal.facts(facts),
-            None => facts,
-        }
+        self.stored(facts, Conceal::facts)
     }
 
     /// The row of a call as this folder stores it.
     pub(super) fn call(&self, call: CallRow) -> CallRow {
+        self.stored(call, Conceal::call)
+    }
+
+    /// A result, concealed if the user asked for it.
+    fn stored<T>(&self, result: T, concealed: fn(&Conceal, T) -> T) -> T {
         match &self.conceal {
-            Some(conceal) => conceal.call(call),
-            None => call,
+            Some(conceal) => concealed(conceal, result),
+            None => result,
         }
     }
 
@@ -274,22 +256,14 @@ impl Folder {
         // What the cells share is found anew, and not needed afterwards.
         self.shared = Shared::default();
         let mut shared = Shared::default();
-        (sessions.iter().try_for_each(|facts| write_line(&mut out, Kind::Session, facts)))
-            .and_then(|()| {
-                results.iter().try_for_each(|session| {
-                    let mut cells = session.cells().to_vec();
-                    cells.iter_mut().try_for_each(|cell| shared.write_cell(cell, &mut out))
-                })
-            })
-            .and_then(|()| {
-                results.iter().try_for_each(|session| {
-                    let mut cuts = session.cuts().iter();
-                    cuts.try_for_each(|cut| write_line(&mut out, Kind::Cut, cut))
-                })
-            })
-            .and_then(|()| calls.iter().try_for_each(|c| write_line(&mut out, Kind::Call, c)))
-            .and_then(|()| out.flush())
-            .map_err(io(&partial))?;
+        let mut write = || -> std::io::Result<()> {
+            sessions.iter().try_for_each(|facts| write_line(&mut out, Kind::Session, facts))?;
+            results.cells().try_for_each(|mut cell| shared.write_cell(&mut cell, &mut out))?;
+            results.cuts().try_for_each(|cut| write_line(&mut out, Kind::Cut, &cut))?;
+            calls.iter().try_for_each(|call| write_line(&mut out, Kind::Call, call))?;
+            out.flush()
+        };
+        write().map_err(io(&partial))?;
         drop(out);
         let path = self.path.join(JOURNAL);
         fs::rename(&partial, &path).map_err(io(&path))?;
@@ -317,12 +291,7 @@ impl Folder {
     /// # Errors
     /// A file cannot be read or written.
     pub fn merge_texts(&self, folders: &[PathBuf]) -> Result<(), FolderError> {
-        let path = self.path.join(TEXTS);
-        let partial = self.path.join(format!("{TEXTS}.partial"));
-        let mut out = BufWriter::new(File::create(&partial).map_err(io(&partial))?);
-        super::texts::merge(folders, &mut out)?;
-        out.flush().map_err(io(&partial))?;
-        fs::rename(&partial, &path).map_err(io(&path))
+        self.replace(TEXTS, |out, _| super::texts::merge(folders, out))
     }
 
     /// Writes a whole file: first under another name, so that after a crash
@@ -340,13 +309,21 @@ impl Folder {
         name: &str,
         write: impl FnOnce(&mut BufWriter<File>) -> std::io::Result<()>,
     ) -> Result<(), FolderError> {
+        self.replace(name, |out, partial| write(out).map_err(io(partial)))
+    }
+
+    fn replace(
+        &self,
+        name: &str,
+        write: impl FnOnce(&mut BufWriter<File>, &Path) -> Result<(), FolderError>,
+    ) -> Result<(), FolderError> {
         if self.journal.is_none() {
             return Ok(());
         }
-        let path = self.path.join(name);
-        let partial = self.path.join(format!("{name}.partial"));
+        let (path, partial) = (self.path.join(name), self.path.join(format!("{name}.partial")));
         let mut out = BufWriter::new(File::create(&partial).map_err(io(&partial))?);
-        write(&mut out).and_then(|()| out.flush()).map_err(io(&partial))?;
+        write(&mut out, &partial)?;
+        out.flush().map_err(io(&partial))?;
         fs::rename(&partial, &path).map_err(io(&path))
     }
 }
@@ -354,16 +331,12 @@ impl Folder {
 /// Whether a new run may use this folder: it does not exist, is empty, or
 /// contains a run.
 fn is_free(path: &Path) -> Result<bool, FolderError> {
-    #[derive(Deserialize)]
-    struct Run {
-        #[serde(rename = "instrument")]
-        _instrument: u32,
-    }
     if !path.exists() {
         return Ok(true);
     }
-    let manifest = fs::read(path.join(MANIFEST)).ok();
-    if manifest.is_some_and(|bytes| serde_json::from_slice::<Run>(&bytes).is_ok()) {
+    let manifest = fs::read(path.join(MANIFEST)).unwrap_or_default();
+    let manifest: serde_json::Value = serde_json::from_slice(&manifest).unwrap_or_default();
+    if manifest["instrument"].is_u64() {
         return Ok(true);
     }
     for entry in fs::read_dir(path).map_err(io(path))? {

@@ -9,31 +9,19 @@
 //! written one after the other: after a kill at most the last one is incomplete.
 
 use std::collections::HashMap;
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::folder::{FolderError, io as at};
+use super::folder::FolderError;
+use super::texts::each_line;
 use recap_core::model::{Bill, CallRow, Cell, CellOutcome, Cut, RequestRow, SessionFacts};
 use recap_core::text::json_error;
 
 /// Name of the file in the run folder.
 pub(super) const JOURNAL: &str = "cells.jsonl";
-
-/// A result as read from the journal.
-#[derive(Clone, Debug)]
-pub(super) enum Record {
-    Session(Box<SessionFacts>),
-    Cell(Cell),
-    Cut(Cut),
-    Call(CallRow),
-    /// Only while a run is in progress: at its end the texts are moved to
-    /// `texts.jsonl`.
-    Text(Text),
-}
 
 /// The content of one line as read. Written lines borrow their content, and
 /// have the name of one of these as their [`Kind`].
@@ -41,20 +29,22 @@ pub(super) enum Record {
 #[strum_discriminants(name(Kind), vis(pub(super)), derive(strum::IntoStaticStr))]
 #[strum_discriminants(strum(serialize_all = "lowercase"))]
 #[serde(rename_all = "lowercase")]
-enum Line {
+pub(super) enum Line {
     Session(Box<SessionFacts>),
     Requests(Content<Arc<Vec<RequestRow>>>),
     Bill(Content<Arc<Bill>>),
     Cell(CellLine<Cell>),
     Cut(Cut),
     Call(CallRow),
+    /// Only while a run is in progress: at its end the texts are moved to
+    /// `texts.jsonl`.
     Text(Text),
 }
 
 /// A content that several cells may share, with its hash.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Content<T> {
+pub(super) struct Content<T> {
     hash: String,
     content: T,
 }
@@ -62,7 +52,7 @@ struct Content<T> {
 /// A cell without its requests and bills, which are on earlier lines.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct CellLine<T> {
+pub(super) struct CellLine<T> {
     /// Hash of the cell's requests, if it sent any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     requests: Option<String>,
@@ -70,7 +60,7 @@ struct CellLine<T> {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     bills: Vec<String>,
     /// The cell without requests and bills.
-    rest: T,
+    pub rest: T,
 }
 
 /// A text of a strategy, with its hash.
@@ -161,41 +151,28 @@ impl Shared {
         }
     }
 
-    /// The record of a line; `None` if the line is a shared content.
-    fn record(&mut self, line: Line) -> Result<Option<Record>, String> {
-        Ok(Some(match line {
+    /// Takes in a line: what cells share is kept, and a cell gets its own.
+    fn take(&mut self, mut line: Line) -> Result<Line, String> {
+        match &mut line {
             Line::Requests(Content { hash, content }) => {
-                self.requests.insert(hash, content);
-                return Ok(None);
+                self.requests.insert(hash.clone(), Arc::clone(content));
             }
             Line::Bill(Content { hash, content }) => {
-                self.bills.insert(hash, content);
-                return Ok(None);
+                self.bills.insert(hash.clone(), Arc::clone(content));
             }
-            Line::Session(facts) => Record::Session(facts),
             Line::Cell(cell) => {
-                self.forget(&cell);
-                Record::Cell(self.resolved(cell)?)
+                self.forget(cell);
+                if let CellOutcome::Done(rows) = &mut cell.rest.outcome {
+                    if let Some(hash) = &cell.requests {
+                        rows.requests = known(&self.requests, hash)?;
+                    }
+                    let bills = cell.bills.iter().map(|hash| known(&self.bills, hash));
+                    rows.bills = bills.collect::<Result<_, _>>()?;
+                }
             }
-            Line::Cut(cut) => Record::Cut(cut),
-            Line::Call(call) => Record::Call(call),
-            Line::Text(text) => Record::Text(text),
-        }))
-    }
-
-    /// A cell with its requests and bills.
-    fn resolved(
-        &self,
-        CellLine { requests, bills, mut rest }: CellLine<Cell>,
-    ) -> Result<Cell, String> {
-        if let CellOutcome::Done(rows) = &mut rest.outcome {
-            if let Some(hash) = requests {
-                rows.requests = known(&self.requests, &hash)?;
-            }
-            rows.bills =
-                bills.iter().map(|hash| known(&self.bills, hash)).collect::<Result<_, _>>()?;
+            _ => {}
         }
-        Ok(rest)
+        Ok(line)
     }
 }
 
@@ -317,206 +294,19 @@ pub(super) struct Journal {
     pub shared: Shared,
 }
 
-/// Calls `each` with every record. An incomplete last line is ignored: it was
-/// being written when the run was killed.
+/// Calls `each` with every line.
 ///
 /// # Errors
 /// The file cannot be read, or a line has another format than a run writes.
-pub(super) fn read(path: &Path, mut each: impl FnMut(Record)) -> Result<Journal, FolderError> {
-    let mut reader = BufReader::new(File::open(path).map_err(at(path))?);
-    let mut journal = Journal::default();
-    // Lines are read as bytes, since an incomplete line may end within a
-    // character.
-    let mut line = Vec::new();
-    for number in 1.. {
-        line.clear();
-        let bytes = reader.read_until(b'\n', &mut line).map_err(at(path))?;
-        if line.pop_if(|end| *end == b'\n').is_none() {
-            break;
-        }
-        let record = parsed(&mut line).and_then(|line| journal.shared.record(line));
-        let record = record.map_err(|problem| FolderError::Line {
-            path: path.to_owned(),
-            line: number,
-            problem,
-        })?;
-        if let Some(record) = record {
-            each(record);
-        }
-        journal.whole += bytes as u64;
-    }
-    Ok(journal)
+pub(super) fn read(path: &Path, mut each: impl FnMut(Line)) -> Result<Journal, FolderError> {
+    let mut shared = Shared::default();
+    let whole = each_line(path, |line, _| {
+        each(shared.take(parsed(line)?)?);
+        Ok(())
+    })?;
+    Ok(Journal { whole, shared })
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use recap_core::model::{CacheRules, CellKey, CellRows, RowKind};
-
-    /// A line with a text.
-    fn text(hash: &str) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        write_line(&mut bytes, Kind::Text, &Text { hash, text: "a \"}\n b" }).unwrap();
-        bytes
-    }
-
-    /// The lines of a cell.
-    fn written(shared: &mut Shared, cell: &mut Cell) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        shared.write_cell(cell, &mut bytes).unwrap();
-        bytes
-    }
-
-    /// A cell with this number of requests, and one bill for each.
-    fn cell(strategy: &str, requests: u32) -> Cell {
-        let request = RequestRow {
-            tokens_sent: 10,
-            estimated: None,
-            messages: 1,
-            overflow: false,
-            valid: true,
-            common_prefix: 0,
-            cache_break: false,
-        };
-        let bill = |model: u32| Bill {
-            billed_as: model.to_string(),
-            model: "m".to_owned(),
-            rules: CacheRules::None,
-            other_models: Vec::new(),
-            compactor: None,
-            requests: Vec::new(),
-            calls: Vec::new(),
-        };
-        let rows = CellRows {
-            requests: Arc::new(vec![request; requests as usize]),
-            bills: (0..requests).map(|model| Arc::new(bill(model))).collect(),
-            ..CellRows::unsent(100)
-        };
-        let key = CellKey {
-            dataset: "d".to_owned(),
-            session: "t".to_owned(),
-            strategy: strategy.to_owned(),
-            window: "50%".to_owned(),
-            replicate: 0,
-        };
-        let outcome = CellOutcome::Done(Box::new(rows));
-        Cell { key, row_kind: RowKind::Ranked, outcome }
-    }
-
-    /// The cells of a file, and the journal as it was read.
-    fn cells(bytes: &[u8]) -> Result<(Vec<Cell>, Journal), FolderError> {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join(JOURNAL);
-        std::fs::write(&path, bytes).unwrap();
-        let mut cells = Vec::new();
-        let journal = read(&path, |record| match record {
-            Record::Cell(cell) => cells.push(cell),
-            other => panic!("no cell: {other:?}"),
-        })?;
-        Ok((cells, journal))
-    }
-
-    fn requests(cell: &Cell) -> &Arc<Vec<RequestRow>> {
-        &cell.rows().unwrap().requests
-    }
-
-    fn bill(cell: &Cell, at: usize) -> &Arc<Bill> {
-        &cell.rows().unwrap().bills[at]
-    }
-
-    #[test]
-    fn shared_requests_and_bills_are_written_once() {
-        let mut shared = Shared::default();
-        let mut all = [cell("a", 2), cell("b", 2), cell("c", 1), cell("none", 0)];
-        let bytes: Vec<Vec<u8>> = all.iter_mut().map(|cell| written(&mut shared, cell)).collect();
-        // First cell: the requests, two bills, the cell. Second: the cell.
-        // Third: its requests, the cell. Fourth: the cell.
-        let lines = |bytes: &Vec<u8>| bytes.iter().filter(|byte| **byte == b'\n').count();
-        assert_eq!(bytes.iter().map(lines).collect::<Vec<_>>(), [4, 1, 2, 1]);
-        let (read, journal) = cells(&bytes.concat()).unwrap();
-        assert_eq!(journal.whole as usize, bytes.concat().len());
-        assert_eq!(read, [cell("a", 2), cell("b", 2), cell("c", 1), cell("none", 0)]);
-        for second in [&all[1], &read[1]] {
-            assert_eq!(requests(second).len(), 2);
-        }
-        assert!(Arc::ptr_eq(requests(&read[0]), requests(&read[1])));
-        assert!(Arc::ptr_eq(bill(&read[0], 0), bill(&read[2], 0)));
-        // A resumed run writes none of the shared contents again.
-        let mut shared = journal.shared;
-        assert_eq!(lines(&written(&mut shared, &mut cell("d", 2))), 1);
-    }
-
-    #[test]
-    fn cells_share_contents_as_soon_as_written() {
-        let mut shared = Shared::default();
-        let mut all = [cell("a", 1), cell("b", 1)];
-        for cell in &mut all {
-            written(&mut shared, cell);
-        }
-        let [first, second] = &all;
-        assert!(Arc::ptr_eq(requests(first), requests(second)));
-        assert!(Arc::ptr_eq(bill(first, 0), bill(second, 0)));
-    }
-
-    #[test]
-    fn cell_without_its_requests_in_file_is_error() {
-        let mut shared = Shared::default();
-        written(&mut shared, &mut cell("a", 1));
-        let alone = written(&mut shared, &mut cell("b", 1));
-        let error = cells(&alone).unwrap_err().to_string();
-        assert!(error.contains("line 1: it refers to a line that is not before it"), "{error}");
-    }
-
-    #[test]
-    fn line_ends_with_checksum_of_text_before_it() {
-        let line = String::from_utf8(text("h")).unwrap();
-        let (content, sum) = line.split_once(",\"sum\":\"").unwrap();
-        assert_eq!(content, r#"{"text":{"hash":"h","text":"a \"}\n b"}"#);
-        let expected = blake3::hash(content.as_bytes()).to_hex();
-        assert_eq!(sum, format!("{}\"}}\n", &expected[..16]));
-        let Line::Text(text) = parsed(&mut line.trim_end().as_bytes().to_vec()).unwrap() else {
-            panic!("{line}")
-        };
-        assert_eq!((text.hash.as_str(), text.text.as_str()), ("h", "a \"}\n b"));
-        assert!(serde_json::from_str::<serde_json::Value>(&line).is_ok(), "it stays JSON");
-    }
-
-    #[test]
-    fn every_changed_byte_of_a_line_is_detected() {
-        let line = text("h");
-        let line = &line[..line.len() - 1];
-        for at in 0..line.len() {
-            let mut changed = line.to_vec();
-            changed[at] ^= 1;
-            assert!(parsed(&mut changed.clone()).is_err(), "byte {at}");
-            assert!(parsed(&mut line[..at].to_vec()).is_err(), "torn at {at}");
-        }
-    }
-
-    #[test]
-    fn incomplete_last_line_is_ignored_wherever_it_ends() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join(JOURNAL);
-        let (first, second) = (text("a"), text("b"));
-        for at in 0..second.len() {
-            std::fs::write(&path, [&first[..], &second[..at]].concat()).unwrap();
-            let mut found = Vec::new();
-            let journal = read(&path, |record| match record {
-                Record::Text(text) => found.push(text.hash),
-                other => panic!("no text: {other:?}"),
-            });
-            let whole = journal.unwrap().whole;
-            assert_eq!((found, whole), (vec!["a".to_owned()], first.len() as u64), "{at}");
-        }
-    }
-
-    #[test]
-    fn line_that_is_no_result_is_numbered_error() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join(JOURNAL);
-        let broken = [text("a"), b"{}\n".to_vec(), text("b")].concat();
-        std::fs::write(&path, broken).unwrap();
-        let error = read(&path, |_| ()).unwrap_err().to_string();
-        assert!(error.contains("cells.jsonl, line 2: it does not end with a checksum"), "{error}");
-    }
-}
+#[path = "journal_tests.rs"]
+mod tests;

@@ -6,8 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use futures_util::{StreamExt, stream};
 
 use recap_core::model::{
-    Answer, Cell, CellOutcome, Cut, CutOutcome, Judgement, LabelledCase, QuestionFacts,
-    QuestionRow, SessionFacts,
+    Answer, Cell, Cut, Judgement, LabelledCase, QuestionFacts, QuestionRow, SessionFacts,
 };
 use recap_exam::roles::judge::{Grading, Judge};
 
@@ -30,16 +29,13 @@ pub async fn judge_again(
     let mut rows: Vec<(usize, &mut QuestionRow)> = Vec::new();
     for cell in cells {
         let at = known.get(&(cell.key.dataset.as_str(), cell.key.session.as_str()));
-        if let (Some(at), CellOutcome::Done(done)) = (at, &mut cell.outcome) {
+        if let (Some(at), Some(done)) = (at, cell.outcome.done_mut()) {
             rows.extend(done.questions.iter_mut().map(|row| (*at, row)));
         }
     }
     for cut in cuts {
         let at = known.get(&(cut.dataset.as_str(), cut.session.as_str()));
-        let done = cut.rows.iter_mut().filter_map(|row| match &mut row.outcome {
-            CutOutcome::Done(exam) => Some(exam),
-            CutOutcome::Failed { .. } => None,
-        });
+        let done = cut.rows.iter_mut().filter_map(|row| row.outcome.done_mut());
         if let Some(at) = at {
             rows.extend(done.flat_map(|exam| &mut exam.questions).map(|row| (*at, row)));
         }
@@ -53,9 +49,9 @@ pub async fn judge_again(
     let graded: BTreeMap<AnswerKey, Judgement> =
         stream::iter(asked).buffer_unordered(at_once.max(1)).collect().await;
     for (at, row) in rows {
-        let recovered = row.recovered.iter_mut().map(|recovered| &mut recovered.answered);
-        for answered in row.answered.iter_mut().chain(recovered) {
-            let known = place(at, row.question, &answered.answer);
+        let question = row.question;
+        for answered in row.graded_mut() {
+            let known = place(at, question, &answered.answer);
             if let Some(judgement) = known.and_then(|key| graded.get(&key)) {
                 answered.judgement = judgement.clone();
             }
@@ -65,9 +61,7 @@ pub async fn judge_again(
 
 /// The answers to a question, with and without a recovery channel.
 fn places(session: usize, row: &QuestionRow) -> impl Iterator<Item = AnswerKey> {
-    let recovered = row.recovered.iter().map(|recovered| &recovered.answered);
-    let answered = recovered.chain(&row.answered);
-    answered.filter_map(move |answered| place(session, row.question, &answered.answer))
+    row.graded().filter_map(move |answered| place(session, row.question, &answered.answer))
 }
 
 fn place(session: usize, question: u32, answer: &Answer) -> Option<AnswerKey> {
@@ -82,15 +76,7 @@ async fn regrade(
     facts: &QuestionFacts,
     place: AnswerKey,
 ) -> (AnswerKey, Judgement) {
-    let question = &facts.question;
-    let grading = Grading {
-        question: &question.question,
-        kind: question.kind,
-        expect: &question.expect,
-        stale: &question.stale,
-        answer: &place.2,
-    };
-    let judgement = judge.grade(&grading).await;
+    let judgement = judge.grade(&Grading::of(&facts.question, &place.2)).await;
     (place, judgement)
 }
 

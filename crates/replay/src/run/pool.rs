@@ -9,13 +9,11 @@ use futures_util::{StreamExt, stream};
 use tokio::task::{JoinError, JoinSet};
 
 use super::asking::Asking;
-use super::cutting::{self, CutTask, Cutting, cells_without_summary};
-use super::folder::Folder;
-use super::folder::FolderError;
+use super::cutting::{self, Cutting, cells_without_summary};
+use super::folder::{Folder, FolderError};
 use super::prepare::{Prepared, plan};
 use super::record::Earlier;
-use super::spec::{Event, Observer};
-use super::spec::{ModelRoles, RunError, RunSpec, compactor};
+use super::spec::{Event, ModelRoles, Observer, RunError, RunSpec, compactor};
 use crate::{PreparedSession, Replayed, replay};
 use recap_core::model::{
     CallRow, Cell, CellKey, CellOutcome, Cut, RowKind, RunResults, SessionFacts,
@@ -138,7 +136,7 @@ fn begin(
 }
 
 /// The result of a task.
-enum Done {
+pub(super) enum Done {
     /// The cell of a strategy without summaries, which sends nothing.
     EmptySummary(Box<Cell>),
     Cell(Box<Replayed>),
@@ -146,7 +144,7 @@ enum Done {
 }
 
 /// Replays a cell, or examines all strategies at a cut.
-type Task = Pin<Box<dyn Future<Output = Done> + Send>>;
+pub(super) type Task = Pin<Box<dyn Future<Output = Done> + Send>>;
 
 /// The cell that a task replays; `None` for a cut.
 type CellOfTask = Option<(CellKey, RowKind)>;
@@ -163,23 +161,16 @@ fn tasks(
     let (plans, _) = plan(spec, roles, &prepared);
     let mut cuts = Vec::new();
     if !prepared.cuts.is_empty() {
-        let without_summaries =
-            if spec.without_summaries { cells_without_summary(&plans) } else { Vec::new() };
-        for cell in without_summaries {
-            if !earlier.cells.contains_key(&cell.key) {
-                tasks.push((None, Box::pin(async { Done::EmptySummary(Box::new(cell)) })));
-            }
+        if spec.without_summaries {
+            let mut cells = cells_without_summary(&plans);
+            cells.retain(|cell| !earlier.cells.contains_key(&cell.key));
+            let empty =
+                |cell: Cell| -> Task { Box::pin(async { Done::EmptySummary(Box::new(cell)) }) };
+            tasks.extend(cells.into_iter().map(|cell| (None, empty(cell))));
         }
-        cuts = cutting::cuts(
-            Cutting::new(
-                &prepared,
-                &asking,
-                (&plans, spec.without_summaries),
-                spec.depth,
-                &earlier.cuts,
-            ),
-            roles,
-        );
+        let plans = (&plans[..], spec.without_summaries);
+        let cutting = Cutting::new(&prepared, &asking, plans, spec.depth, &earlier.cuts);
+        cuts = cutting::cuts(cutting, roles);
     }
     for plan in plans.into_iter().filter(|plan| !earlier.cells.contains_key(&plan.key)) {
         let planned = (plan.key.clone(), plan.row_kind());
@@ -192,16 +183,7 @@ fn tasks(
         };
         tasks.push((Some(planned), Box::pin(task)));
     }
-    let cut = |cut: CutTask| -> (CellOfTask, Task) {
-        (
-            None,
-            Box::pin(async {
-                let (cut, texts) = cut.await;
-                Done::Cut(Box::new(cut), texts)
-            }),
-        )
-    };
-    tasks.extend(cuts.into_iter().map(cut));
+    tasks.extend(cuts.into_iter().map(|cut| (None, cut)));
     tasks
 }
 
@@ -255,11 +237,7 @@ impl Ran {
         observer: &dyn Observer,
     ) -> Result<(), FolderError> {
         folder.append_texts(&texts)?;
-        let error = match &cell.outcome {
-            CellOutcome::Failed { error } => Some(error.as_str()),
-            CellOutcome::Done(_) => None,
-        };
-        observer.event(&Event::Cell { key: &cell.key, error });
+        observer.event(&Event::Cell { key: &cell.key, error: cell.outcome.error() });
         self.texts.extend(texts);
         self.results.add_cell(folder.append_cell(cell)?);
         Ok(())

@@ -1,6 +1,5 @@
 //! Counts and mines the sessions of a run, and plans its cells.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::cutting::without_summary;
@@ -101,50 +100,30 @@ impl Prepared {
     }
 }
 
-/// The totals over the plans of all sessions.
-#[derive(Default)]
-struct Summed {
-    strategies: BTreeMap<String, PlannedStrategy>,
-    at_cuts: BTreeSet<String>,
-    sessions: Vec<PlannedSession>,
-}
-
-impl Summed {
-    fn add(&mut self, prepared: &PreparedSession, plans: &[Plan], without_summaries: bool) {
-        let mut windows: Vec<String> = Vec::new();
-        for plan in plans {
-            let CellKey { strategy, window, replicate, .. } = &plan.key;
-            if !self.strategies.contains_key(strategy) {
-                let (name, row_kind) = (strategy.clone(), plan.row_kind());
-                let planned = PlannedStrategy { name, row_kind, replicates: 1 };
-                self.strategies.insert(strategy.clone(), planned);
-                let without_summary = without_summary(plan).filter(|_| without_summaries);
-                self.at_cuts
-                    .extend(without_summary.map(|without_summary| without_summary.key.strategy));
-            }
-            let planned = self.strategies.get_mut(strategy).expect("it is there by now");
-            planned.replicates = planned.replicates.max(replicate + 1);
-            if !windows.contains(window) {
-                windows.push(window.clone());
-            }
+/// What the plans of one session come to.
+fn planned(prepared: &PreparedSession, plans: &[Plan], without_summaries: bool) -> Planned {
+    let mut windows: Vec<String> = Vec::new();
+    for plan in plans {
+        if !windows.contains(&plan.key.window) {
+            windows.push(plan.key.window.clone());
         }
-        let cut = |(place, _): &(CutPlace, _)| (place.request, place.recorded.is_some());
-        self.sessions.push(PlannedSession {
-            windows,
-            dataset: prepared.facts.dataset.clone(),
-            session: prepared.facts.session.clone(),
-            cuts: prepared.cuts.iter().map(cut).collect(),
-        });
     }
-
-    fn planned(mut self) -> Planned {
-        let key = |one: &PlannedSession| (one.dataset.clone(), one.session.clone());
-        self.sessions.sort_by_cached_key(key);
-        Planned {
-            strategies: self.strategies.into_values().collect(),
-            at_cuts: self.at_cuts.into_iter().collect(),
-            sessions: self.sessions,
-        }
+    let strategies = plans.iter().map(|plan| PlannedStrategy {
+        name: plan.key.strategy.clone(),
+        row_kind: plan.row_kind(),
+        replicates: plan.key.replicate + 1,
+    });
+    let at_cuts = plans.iter().filter(|_| without_summaries).filter_map(without_summary);
+    let session = PlannedSession {
+        windows,
+        dataset: prepared.facts.dataset.clone(),
+        session: prepared.facts.session.clone(),
+        cuts: prepared.cuts.iter().map(|(at, _)| (at.request, at.recorded.is_some())).collect(),
+    };
+    Planned {
+        strategies: strategies.collect(),
+        at_cuts: at_cuts.map(|plan| plan.key.strategy).collect(),
+        sessions: vec![session],
     }
 }
 
@@ -160,18 +139,18 @@ pub async fn prepare(
 ) -> Result<Prepared, RunError> {
     let given = sessions.len();
     let mut sessions = prepare_sessions(&spec, sessions, &roles, counter).await?;
-    let (mut summed, mut set_aside) = (Summed::default(), Vec::new());
+    let (mut parts, mut set_aside) = (Vec::new(), Vec::new());
     sessions.retain(|prepared| {
         let (plans, aside) = plan(&spec, &roles, prepared);
         set_aside.extend(aside);
         if !plans.is_empty() {
-            summed.add(prepared, &plans, spec.without_summaries);
+            parts.push(planned(prepared, &plans, spec.without_summaries));
         }
         !plans.is_empty()
     });
     // Sorted, so that the parts of a run can be put together in the same order.
     set_aside.sort_unstable();
-    Ok(Prepared { spec, roles, sessions, planned: summed.planned(), set_aside, given })
+    Ok(Prepared { spec, roles, sessions, planned: Planned::union(parts), set_aside, given })
 }
 
 /// Counts and mines each session, in their order.
@@ -187,11 +166,12 @@ async fn prepare_sessions(
         let (cuts, depth) = (spec.cuts, spec.depth);
         let made = spec.questions.clone();
         async move {
-            let prepared = PreparedSession::with_cuts(&dataset, session, counter, cuts, depth);
+            let mut prepared = PreparedSession::with_cuts(&dataset, session, counter, cuts, depth);
             let validation = validate(&prepared, &agents, compactor.as_ref()).await;
             let at_cuts = cut_questions(&made, &prepared, questions.is_empty());
             let receipt = receipt_facts(&prepared, &agents);
-            let prepared = prepared.with_validation(validation).with_receipt(receipt);
+            let facts = Arc::make_mut(&mut prepared.facts);
+            (facts.validation, facts.receipt) = (validation, Some(receipt));
             prepared.with_questions(questions).with_cut_questions(at_cuts)
         }
     };

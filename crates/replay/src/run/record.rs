@@ -1,19 +1,19 @@
 //! What a run left, and reading it from its folder.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File};
-use std::io::{BufRead, BufReader};
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::folder::{FolderError, GATE, MANIFEST, TEXTS, io};
-use super::journal::{self, JOURNAL, Journal, Record, Text};
+use super::journal::{self, JOURNAL, Journal, Line, Text};
 use super::pool::Finished;
+use super::texts::each_text;
 use recap_core::model::{
-    CallRow, Cell, CellKey, CellOutcome, CompactionRow, Cut, CutOutcome, CutRow, Gate, INSTRUMENT,
-    Judgement, LatencySource, Manifest, QuestionRow, RunResults, SessionFacts, Verdict,
+    CallRow, Cell, CellKey, CellRows, CompactionRow, Cut, CutExam, Gate, GradedAnswer, INSTRUMENT,
+    LatencySource, Manifest, QuestionRow, RunResults, SessionFacts, Verdict,
 };
 use recap_core::text::json_error;
 
@@ -64,7 +64,7 @@ impl RunRecord {
         let mut loaded = Self::without_texts(path)?;
         let file = path.join(TEXTS);
         if file.exists() {
-            read_texts(&file, |text| drop(loaded.texts.insert(text.hash, text.text)))?;
+            each_text(&file, |text, _| drop(loaded.texts.insert(text.hash, text.text)))?;
         }
         Ok(loaded)
     }
@@ -77,12 +77,13 @@ impl RunRecord {
         let manifest = Self::manifest(path)?;
         let (mut sessions, mut calls, mut texts) = (Vec::new(), Vec::new(), BTreeMap::new());
         let mut results = RunResults::default();
-        let journal = journal::read(&path.join(JOURNAL), |record| match record {
-            Record::Session(facts) => sessions.push(*facts),
-            Record::Cell(cell) => results.add_cell(cell),
-            Record::Cut(cut) => results.add_cut(cut),
-            Record::Call(call) => calls.push(call),
-            Record::Text(Text { hash, text }) => drop(texts.insert(hash, text)),
+        let journal = journal::read(&path.join(JOURNAL), |line| match line {
+            Line::Session(facts) => sessions.push(*facts),
+            Line::Cell(cell) => results.add_cell(cell.rest),
+            Line::Cut(cut) => results.add_cut(cut),
+            Line::Call(call) => calls.push(call),
+            Line::Text(Text { hash, text }) => drop(texts.insert(hash, text)),
+            Line::Requests(_) | Line::Bill(_) => {}
         })?;
         results.close();
         let calls = with_calls(Vec::new(), calls);
@@ -143,31 +144,6 @@ fn same_instrument(file: &Path, manifest: &str) -> Result<(), FolderError> {
         // A text that is not a manifest is reported when it is parsed as one.
         _ => Ok(()),
     }
-}
-
-/// Calls `each` with every text of `texts.jsonl`; an incomplete last line is
-/// ignored.
-fn read_texts(path: &Path, mut each: impl FnMut(Text)) -> Result<(), FolderError> {
-    let mut reader = BufReader::new(File::open(path).map_err(io(path))?);
-    // Lines are read as bytes, since an incomplete line may end within a
-    // character.
-    let mut line = Vec::new();
-    for number in 1.. {
-        line.clear();
-        if reader.read_until(b'\n', &mut line).map_err(io(path))? == 0 {
-            break;
-        }
-        match serde_json::from_slice(&line) {
-            Ok(text) => each(text),
-            Err(_) if !line.ends_with(b"\n") => break,
-            Err(e) => {
-                let path = path.to_owned();
-                let problem = json_error(&e.to_string());
-                return Err(FolderError::Line { path, line: number, problem });
-            }
-        }
-    }
-    Ok(())
 }
 
 // The results of an interrupted run that a resumed run reuses.
@@ -239,32 +215,25 @@ impl RunRecord {
 }
 
 fn is_done(cell: &Cell, offline: bool) -> bool {
-    match &cell.outcome {
-        CellOutcome::Done(rows) => offline || all_came(&rows.compactions, &rows.questions),
-        CellOutcome::Failed { .. } => false,
-    }
+    let all_came = |rows: &CellRows| offline || all_came(&rows.compactions, &rows.questions);
+    cell.rows().is_some_and(all_came)
 }
 
 fn is_examined(cut: &Cut, offline: bool) -> bool {
-    let done = |row: &CutRow| match &row.outcome {
-        CutOutcome::Done(exam) => offline || exam.unchecked == 0 && all_came(&[], &exam.questions),
-        CutOutcome::Failed { .. } => false,
-    };
-    cut.rows.iter().all(done)
+    let all_came =
+        |exam: &CutExam| offline || exam.unchecked == 0 && all_came(&[], &exam.questions);
+    cut.rows.iter().all(|row| row.exam().is_some_and(all_came))
 }
 
 /// Whether a model gave every answer and every grade. A refused request is made
 /// again; its stored reply makes it free.
 fn all_came(compactions: &[CompactionRow], questions: &[QuestionRow]) -> bool {
-    let mut judgements = questions.iter().flat_map(|row| {
-        let recovered = row.recovered.iter().map(|recovered| &recovered.answered);
-        recovered.chain(&row.answered).map(|answered| &answered.judgement)
-    });
-    let awaits = |judgement: &Judgement| match &judgement.verdict {
+    let mut answers = questions.iter().flat_map(QuestionRow::graded);
+    let awaits = |answered: &GradedAnswer| match &answered.judgement.verdict {
         Verdict::Unscored(why) => why.awaits_reply(),
         _ => false,
     };
-    compactions.iter().all(|row| row.error.is_none()) && !judgements.any(awaits)
+    compactions.iter().all(|row| row.error.is_none()) && !answers.any(awaits)
 }
 
 /// Length in characters of the longest value that a message quotes.
@@ -294,25 +263,4 @@ pub fn unlike(there: &Manifest, here: &Manifest) -> Vec<String> {
         });
     }
     differences
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_torn_last_text_is_skipped_without_error() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join(TEXTS);
-        let text = r#"{"hash":"1","text":"one"}"#;
-        let read = |content: String| {
-            fs::write(&path, content).unwrap();
-            let mut count = 0;
-            read_texts(&path, |_| count += 1).map(|()| count).map_err(|error| error.to_string())
-        };
-        assert_eq!(read(format!("{text}\n{text}\n")), Ok(2));
-        assert_eq!(read(format!("{text}\n{{\"hash\":\"2")), Ok(1));
-        let error = read(format!("{text}\n{{\"hash\":\"2\n{text}\n")).unwrap_err();
-        assert!(error.contains("texts.jsonl, line 2: "), "{error}");
-    }
 }

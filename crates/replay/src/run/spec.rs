@@ -164,13 +164,12 @@ impl Windows {
     /// A data set is a recording of agents if one of its sessions has a limit that is known
     /// ([`Dataset::has_limits`]).
     fn by_default(datasets: &[Dataset]) -> Self {
-        let mut own = BTreeMap::new();
-        for dataset in datasets {
-            let window =
-                if dataset.has_limits() { WindowSpec::native() } else { WindowSpec::share(SHARE) };
-            own.insert(dataset.name.clone(), window);
-        }
-        Windows::Own(own)
+        let own = datasets.iter().map(|dataset| {
+            let native = dataset.has_limits();
+            let window = if native { WindowSpec::native() } else { WindowSpec::share(SHARE) };
+            (dataset.name.clone(), window)
+        });
+        Windows::Own(own.collect())
     }
 
     /// The windows of a data set, in the order of tables.

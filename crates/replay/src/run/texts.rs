@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex};
 
 use super::folder::{FolderError, TEXTS, io};
 use super::journal::Text;
+use recap_core::text::json_error;
 
 /// Texts of messages and summaries by hash.
 #[derive(Clone, Debug)]
@@ -40,25 +41,8 @@ impl RunTexts {
             return Ok(RunTexts::Held(BTreeMap::new()));
         }
         let mut index = Vec::new();
-        let mut reader = BufReader::new(File::open(&path).map_err(io(&path))?);
-        let (mut at, mut line) = (0, Vec::new());
-        for number in 1.. {
-            line.clear();
-            let bytes = reader.read_until(b'\n', &mut line).map_err(io(&path))?;
-            if bytes == 0 {
-                break;
-            }
-            // Hashes are checked when a text is asked for.
-            match serde_json::from_slice::<Text>(&line) {
-                Ok(text) => index.push((prefix(&text.hash), at)),
-                Err(_) if !line.ends_with(b"\n") => break,
-                Err(e) => {
-                    let problem = recap_core::text::json_error(&e.to_string());
-                    return Err(FolderError::Line { path, line: number, problem });
-                }
-            }
-            at += bytes as u64;
-        }
+        // Hashes are checked when a text is asked for.
+        each_text(&path, |text, at| index.push((prefix(&text.hash), at)))?;
         index.sort_unstable();
         let file = Mutex::new(File::open(&path).map_err(io(&path))?);
         Ok(RunTexts::Filed(Arc::new(TextFile { file, index })))
@@ -79,6 +63,43 @@ impl RunTexts {
             RunTexts::Filed(file) => file.index.is_empty(),
         }
     }
+}
+
+/// Calls `each` with every text of `texts.jsonl` and the place of its line.
+///
+/// # Errors
+/// The file cannot be read, or a line has another format than a run writes.
+pub(super) fn each_text(path: &Path, mut each: impl FnMut(Text, u64)) -> Result<(), FolderError> {
+    let text = |line: &mut [u8], at| {
+        each(serde_json::from_slice(line).map_err(|e| json_error(&e.to_string()))?, at);
+        Ok(())
+    };
+    each_line(path, text).map(drop)
+}
+
+/// Calls `each` with every line without its newline, and where it begins; gives the length
+/// of all in bytes. An incomplete last line is ignored: it was being written when the run
+/// was killed.
+///
+/// # Errors
+/// The file cannot be read, or what `each` says of a line.
+pub(super) fn each_line(
+    path: &Path,
+    mut each: impl FnMut(&mut [u8], u64) -> Result<(), String>,
+) -> Result<u64, FolderError> {
+    let mut reader = BufReader::new(File::open(path).map_err(io(path))?);
+    let mut at = 0;
+    for number in 1.. {
+        let Some(mut line) = line(&mut reader, path)? else { break };
+        let length = line.len();
+        each(&mut line[..length - 1], at).map_err(|problem| FolderError::Line {
+            path: path.to_owned(),
+            line: number,
+            problem,
+        })?;
+        at += length as u64;
+    }
+    Ok(at)
 }
 
 impl TextFile {
@@ -151,7 +172,8 @@ fn merge_lines(files: &[PathBuf], out: &mut dyn Write) -> Result<(), FolderError
     Ok(())
 }
 
-/// The next whole line.
+/// The next whole line, with its newline, as bytes: an incomplete one may end within a
+/// character.
 fn line(reader: &mut impl BufRead, path: &Path) -> Result<Option<Vec<u8>>, FolderError> {
     let mut line = Vec::new();
     reader.read_until(b'\n', &mut line).map_err(io(path))?;

@@ -36,7 +36,8 @@ pub(crate) fn cut(mut report: Report) -> Report {
     let mut third = place("session-1", 8, 40_000);
     third.rows = vec![exam("prune", RowKind::Ranked, &[])];
     report.results = std::mem::take(&mut report.results).with_cuts([first, second, third]);
-    report.sessions[2].no_cut = Some(NoCut::NeverCompacted);
+    report.sessions[2].no_cut =
+        Some("the recorded agent never compacted before a request".to_owned());
     for row in &mut report.rows {
         let kept = row.number(catalogue::REFERENCE_RECALL).unwrap_or(0.0);
         for (id, x) in [

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::entry::{Entry, EntryId, MessageState, SYNTHETIC, edited_blocks};
 use super::{Context, Recording};
-use recap_core::model::{Block, Call, CallId, LedgerState, Message, MessageIndex, Preamble};
+use recap_core::model::{Block, Call, CallId, LedgerState, Message, MessageIndex};
 use recap_core::tokens::Weight;
 
 impl Context {
@@ -168,14 +168,7 @@ impl Context {
         if let Some((_, text)) = &self.other_preamble {
             return text.clone();
         }
-        let changed = self.next_preamble.checked_sub(1).map(|at| &session.preamble_changes[at]);
-        let preamble = match changed {
-            None => session.preamble.sent(),
-            Some(change) => {
-                let system = change.system.clone();
-                Preamble { system, ..session.preamble.clone() }.sent()
-            }
-        };
+        let preamble = session.preamble_since(self.next_preamble.checked_sub(1));
         let notes = self.notes().map(|(_, text)| text.to_owned());
         let texts: Vec<String> =
             std::iter::once(preamble).chain(notes).filter(|text| !text.is_empty()).collect();

@@ -1,23 +1,18 @@
 //! Secrets in the columns of tables: of SQL clients, Markdown and CSV.
 
 use std::ops::Range;
-use std::sync::LazyLock;
 
-use regex::Regex;
-
-use super::values::{case_changes, is_filler, is_template};
+use super::values::{Makeup, is_filler, is_template};
+use crate::text::{Pattern, pattern};
 
 /// Longest line of names that is looked at, in bytes.
 const LONGEST_LINE: usize = 2_000;
 
 /// Names of columns that hold secrets; the first group are passwords, which people choose.
-static NAME: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(concat!(
-        r"(?i)^(?:[a-z0-9]{1,24}[_ ])?(?:(password|passwd|passwort|passphrase|pwd|pass|pw|senha|clave)",
-        r"|api_?key|(?:access|auth|api|refresh|bot|session)?_?token|secret(?:_?key)?|private_?key)$",
-    ))
-    .expect("it is valid")
-});
+static NAME: Pattern = pattern!(
+    r"(?i)^(?:[a-z0-9]{1,24}[_ ])?(?:(password|passwd|passwort|passphrase|pwd|pass|pw|senha|clave)",
+    r"|api_?key|(?:access|auth|api|refresh|bot|session)?_?token|secret(?:_?key)?|private_?key)$"
+);
 
 /// A column of a table that holds secrets.
 struct Secrets {
@@ -64,19 +59,13 @@ pub(super) fn columns(text: &str, spans: &mut Vec<Range<usize>>) {
 }
 
 /// A word of a line that may name such a column.
-static NAMED: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(
-        r"(?i)(?:pass[a-z]{0,6}|pwd|pw|senha|clave|api_?key|token|secret|private_?key)(?-u:\b)",
-    )
-    .expect("it is valid")
-});
+static NAMED: Pattern = pattern!(
+    r"(?i)(?:pass[a-z]{0,6}|pwd|pw|senha|clave|api_?key|token|secret|private_?key)(?-u:\b)"
+);
 
 impl Secrets {
     fn holds(&self, value: &str) -> bool {
-        let digits = value.bytes().filter(u8::is_ascii_digit).count();
-        let letters = value.bytes().filter(u8::is_ascii_alphabetic).count();
-        let signs = value.bytes().any(|byte| b"!@#$%^&*+=~?".contains(&byte));
-        let changes = case_changes(value);
+        let Makeup { digits, letters, signs, changes } = Makeup::of(value);
         let made = value.len() >= 12 && letters >= 2 && (digits >= 2 || changes >= 3);
         let chosen = value.len() >= 6 && letters >= 2 && (digits > 0 || signs || changes >= 2);
         let stands_in = value.contains(' ') || is_filler(value) || is_template(value);

@@ -2,44 +2,29 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::LazyLock;
-
-use regex::Regex;
 
 use super::colours::Uncoloured;
 use super::columns::columns;
-use super::places::{command_secrets, placed};
-use super::tokens::{hashes, private_keys, tokens};
-use super::values::{assigned, case_changes};
+use super::places::placed;
+use super::private_keys::private_keys;
+use super::values::assigned;
 use crate::text::lists::NO_DOMAINS;
+use crate::text::{Pattern, pattern};
 
-/// The kind of value that is replaced by a placeholder.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum RedactedKind {
-    Secret,
-    Email,
-}
-
-impl RedactedKind {
-    /// The word of its placeholders.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            RedactedKind::Secret => "SECRET",
-            RedactedKind::Email => "EMAIL",
-        }
-    }
-}
+/// The words of placeholders, by the kind of value.
+pub(super) const SECRET: &str = "SECRET";
+pub(super) const EMAIL: &str = "EMAIL";
 
 /// A place in a text, in bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Found {
     pub range: Range<usize>,
-    pub kind: RedactedKind,
+    pub kind: &'static str,
 }
 
 impl Found {
     pub fn secret(range: Range<usize>) -> Self {
-        Self { range, kind: RedactedKind::Secret }
+        Self { range, kind: SECRET }
     }
 }
 
@@ -54,12 +39,7 @@ fn found_in(text: &str) -> Vec<Found> {
     // Reliable patterns come first: the later ones may match a part of the same value.
     let mut spans = Vec::new();
     private_keys(text, &mut spans);
-    url_passwords(text, &mut spans);
-    tokens(text, &mut spans);
-    hashes(text, &mut spans);
     placed(text, &mut spans);
-    authorizations(text, &mut spans);
-    command_secrets(text, &mut spans);
     columns(text, &mut spans);
     assigned(text, &mut spans);
     let secrets = spans.into_iter().map(Found::secret);
@@ -80,73 +60,21 @@ pub(super) fn disjoint(spans: impl IntoIterator<Item = Found>) -> Vec<Found> {
     kept.into_values().collect()
 }
 
-/// The passwords between `user:` and `@` of URLs (RFC 3986 §3.2.1).
-fn url_passwords(text: &str, spans: &mut Vec<Range<usize>>) {
-    static URL: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(
-            r#"://[^\s/:@"'`<>\\]*:([^\s/@"'`<>\\]+(?:@[^\s/@?&=,:"'`<>\\]+)?)@[A-Za-z0-9\[]"#,
-        )
-        .expect("it is valid")
-    });
-    for hit in URL.captures_iter(text) {
-        let value = hit.get(1).expect("the group is not optional");
-        // A port in a template, `${HOST}:${PORT}@`, is not a password, nor is `USER:PASSWORD@`.
-        let template = value.as_str().starts_with(['$', '{', '%', '*', '[', '(']);
-        let word = value.as_str().to_ascii_lowercase();
-        let before = &text.as_bytes()[..value.start() - 1];
-        let user = before[before.len().saturating_sub(8)..].to_ascii_lowercase();
-        let example = matches!(word.as_str(), "password" | "pass" | "pwd")
-            && (user.ends_with(b"user") || user.ends_with(b"username"));
-        if !template && !example {
-            spans.push(value.range());
-        }
-    }
-}
-
-/// The credentials of an `Authorization` header (RFC 7235 §4.2), and a bearer
-/// token without its header's name.
-fn authorizations(text: &str, spans: &mut Vec<Range<usize>>) {
-    static HEADER: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(concat!(
-            r#"(?i)authorization[\\"'`]*\s*[:=,]\s*[\\"'`]*(?:bearer|basic|token|bot)\s+"#,
-            r"([A-Za-z0-9._~+/:=-]{6,})",
-            r"|\bbearer\s+([A-Za-z0-9._~+/=-]{20,})",
-        ))
-        .expect("it is valid")
-    });
-    for hit in HEADER.captures_iter(text) {
-        let value = hit.get(1).or_else(|| hit.get(2)).expect("one of the two");
-        let digits = value.as_str().bytes().any(|byte| byte.is_ascii_digit());
-        let letters = value.as_str().bytes().any(|byte| byte.is_ascii_alphabetic());
-        // Base64 of a name and a password may have no digit.
-        let basic = hit.get(1).is_some() && value.len() >= 12 && case_changes(value.as_str()) >= 2;
-        if letters && (digits || basic) {
-            spans.push(value.range());
-        }
-    }
-}
-
 /// Addresses (the common part of RFC 5322 §3.4.1), in any script (RFC 6531).
 fn emails(text: &str, spans: &mut Vec<Found>) {
-    static EMAIL: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(concat!(
-            r"([\p{L}\p{N}][\p{L}\p{M}\p{N}._%+-]*)",
-            r"@((?:[\p{L}\p{M}\p{N}-]+\.)+(?:xn--[A-Za-z0-9-]{2,59}|[A-Za-z]{2,24}|\p{L}{2,24}))",
-        ))
-        .expect("it is valid")
-    });
+    static ADDRESS: Pattern = pattern!(
+        r"([\p{L}\p{N}][\p{L}\p{M}\p{N}._%+-]*)",
+        r"@((?:[\p{L}\p{M}\p{N}-]+\.)+(?:xn--[A-Za-z0-9-]{2,59}|[A-Za-z]{2,24}|\p{L}{2,24}))"
+    );
     // Most texts have none, and the pattern takes long to build.
     if !text.contains('@') {
         return;
     }
-    for hit in EMAIL.captures_iter(text) {
+    for hit in ADDRESS.captures_iter(text) {
         let (whole, domain) = (hit.get(0).expect("the whole"), &hit[2]);
         let start = local_start(&hit[1]);
         if is_address(&hit[1][start..], domain, &text[whole.end()..]) {
-            spans.push(Found {
-                range: whole.start() + start..whole.end(),
-                kind: RedactedKind::Email,
-            });
+            spans.push(Found { range: whole.start() + start..whole.end(), kind: EMAIL });
         }
     }
 }
@@ -170,11 +98,8 @@ fn is_address(local: &str, domain: &str, rest: &str) -> bool {
     if matches!(domain, "openssh.com" | "libssh.org") {
         return false;
     }
-    let mut labels = domain.split('.');
-    let version = |label: Option<&str>| {
-        label.is_none_or(|label| label.bytes().all(|byte| byte.is_ascii_digit()))
-    };
-    if version(labels.next()) && version(labels.next()) {
+    let version = |label: &str| label.bytes().all(|byte| byte.is_ascii_digit());
+    if domain.split('.').take(2).all(version) {
         return false;
     }
     let ending = domain.rsplit('.').next().unwrap_or_default().to_ascii_lowercase();

@@ -10,22 +10,21 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
-use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, MatchKind};
-use regex::Regex;
 
 mod colours;
 mod columns;
 mod find;
 mod places;
+mod private_keys;
 #[cfg(test)]
 mod tests;
-mod tokens;
 mod values;
 
 use super::lists::ACCOUNTS;
-use find::{Found, RedactedKind, found};
+use crate::text::{Pattern, pattern};
+use find::{EMAIL, Found, SECRET, found};
 
 /// Number of passes over a text. A placeholder may expose the value next to it;
 /// two passes are enough for any text that was not constructed as an attack.
@@ -36,17 +35,15 @@ const PASSES: usize = 4;
 const SHORTEST: usize = 8;
 
 /// The form of a placeholder, also where a model left out its brackets.
-static PLACEHOLDER: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"<?\b(?:EMAIL|SECRET)_([0-9]+)\b>?").expect("it is valid"));
+static PLACEHOLDER: Pattern = pattern!(r"<?\b(?:EMAIL|SECRET)_([0-9]+)\b>?");
 
 /// Numbers that placeholders must not get, because they occur in a text.
-static NUMBERED: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"(?:EMAIL|SECRET)_([0-9]+)").expect("it is valid"));
+static NUMBERED: Pattern = pattern!(r"(?:EMAIL|SECRET)_([0-9]+)");
 
 /// The original values of placeholders, by their number.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Originals {
-    values: BTreeMap<u64, (RedactedKind, String)>,
+    values: BTreeMap<u64, (&'static str, String)>,
 }
 
 /// Redacted texts, with the values to restore.
@@ -62,7 +59,7 @@ pub struct Redaction {
 /// belong together: one numbering serves them all.
 ///
 /// What is found: private keys in PEM or its base64; tokens and webhooks by their
-/// issuers' prefixes (`tokens.txt`); JSON web tokens; hashes of passwords (`hashes.txt`);
+/// issuers' prefixes (`tokens.txt`); JSON web tokens; hashes of passwords;
 /// credentials of an `Authorization` header or a URL, also its signature, of cookies,
 /// connection strings, commands, registries, netrc files and sentences (`places.txt`);
 /// columns of tables that are named after secrets; the secret beside an access key of AWS;
@@ -103,7 +100,7 @@ impl Redactor {
             }
             for (text, spans) in texts.iter_mut().zip(spans) {
                 for span in &spans {
-                    self.places[usize::from(span.kind == RedactedKind::Email)] += 1;
+                    self.places[usize::from(span.kind == EMAIL)] += 1;
                 }
                 *text = self.numbers.replaced(text, &spans);
             }
@@ -118,10 +115,7 @@ impl Redactor {
             self.numbers.originals.values.values().filter(|(other, _)| *other == kind).count()
         };
         let [secrets, emails] = self.places;
-        [
-            ("secret", values(RedactedKind::Secret), secrets),
-            ("e-mail address", values(RedactedKind::Email), emails),
-        ]
+        [("secret", values(SECRET), secrets), ("e-mail address", values(EMAIL), emails)]
     }
 }
 
@@ -135,7 +129,7 @@ pub fn distinctive_secrets<'a>(texts: impl IntoIterator<Item = &'a str>) -> BTre
 }
 
 fn distinctive(text: &str, spans: &[Found], secrets: &mut BTreeSet<String>) {
-    let secret = |span: &&Found| span.kind == RedactedKind::Secret && span.range.len() >= SHORTEST;
+    let secret = |span: &&Found| span.kind == SECRET && span.range.len() >= SHORTEST;
     let values = spans.iter().filter(secret).map(|span| &text[span.range.clone()]);
     let telling = |value: &&str| value.bytes().any(|byte| byte.is_ascii_digit() || byte == b' ');
     secrets.extend(values.filter(telling).map(str::to_owned));
@@ -210,7 +204,7 @@ impl Numbers {
         spliced(text, parts)
     }
 
-    fn placeholder(&mut self, value: &str, kind: RedactedKind) -> String {
+    fn placeholder(&mut self, value: &str, kind: &'static str) -> String {
         if let Some(number) = self.by_value.get(value) {
             return named(self.originals.values[number].0, *number);
         }
@@ -224,8 +218,8 @@ impl Numbers {
     }
 }
 
-fn named(kind: RedactedKind, number: u64) -> String {
-    format!("<{}_{number}>", kind.as_str())
+fn named(kind: &str, number: u64) -> String {
+    format!("<{kind}_{number}>")
 }
 
 impl Originals {
@@ -262,16 +256,13 @@ impl Originals {
 
 /// Names of users whose home folders appear in the texts.
 pub fn user_names(texts: &[&str]) -> BTreeSet<String> {
-    static HOME: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(concat!(
-            r"(?:\\{0,16}/(?:home|Users)\\{0,16}/|\\{1,16}Users\\{1,16}|\bUsers/)([A-Za-z0-9][\w.-]{2,31})",
-            // A folder as the name of a file: `-home-ada-src`, `C--Users-ada-src`.
-            // The prompt of a shell: `ada@host:~/src$`.
-            r"|(?m:^)([a-z][\w.-]{2,31})@[\w-]{1,63}:[~/][^\s$#]{0,128}[$#] ",
-            r"|(?:^|[^\w-])(?:-home-|(?:[A-Z]-)?-Users-)([A-Za-z0-9]\w{2,31})",
-        ))
-        .expect("it is valid")
-    });
+    static HOME: Pattern = pattern!(
+        r"(?:\\{0,16}/(?:home|Users)\\{0,16}/|\\{1,16}Users\\{1,16}|\bUsers/)([A-Za-z0-9][\w.-]{2,31})",
+        // A folder as the name of a file: `-home-ada-src`, `C--Users-ada-src`.
+        // The prompt of a shell: `ada@host:~/src$`.
+        r"|(?m:^)([a-z][\w.-]{2,31})@[\w-]{1,63}:[~/][^\s$#]{0,128}[$#] ",
+        r"|(?:^|[^\w-])(?:-home-|(?:[A-Z]-)?-Users-)([A-Za-z0-9]\w{2,31})"
+    );
     let hits = texts.iter().flat_map(|text| HOME.captures_iter(text));
     let hits = hits.filter_map(|hit| (1..=3).find_map(|group| hit.get(group)));
     let names = hits.map(|hit| hit.as_str().trim_end_matches('.').to_owned());

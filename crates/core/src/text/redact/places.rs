@@ -1,206 +1,171 @@
-//! Secrets that are recognisable by their place: the command, file or sentence around them, base64
-//! of credentials and private keys, signatures of URLs, the secret beside an access key of AWS.
+//! Finds secrets by the rules of `places.txt`: by their own form, or by the command, file or
+//! sentence around them.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::{LazyLock, OnceLock};
 
 use aho_corasick::AhoCorasick;
-use regex::{Match, Regex};
+use base64::Engine;
+use base64::alphabet::STANDARD;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use regex::{Captures, Match, Regex, RegexBuilder};
 
-use super::tokens::varied;
-use super::values::{case_changes, is_filler, is_reference, is_strong, is_template};
+use super::values::{Makeup, is_filler, is_reference, is_strong, is_template};
 
-/// Finds secrets that have neither a form nor a name of their own.
+/// What the patterns of `places.txt` abbreviate.
+const ABBREVIATIONS: [(&str, &str); 7] = [
+    ("{arg}", r#"(?:\\[^\w\s]|[^\s"'`\\|;&<>])"#),
+    ("{str}", r#"(?:\\.|[^"\\\n])"#),
+    ("{lead}", r#"(?:^|\\n|[\s"'{,;:→|>+])"#),
+    ("{dollar}", r"\\{0,2}\${1,2}"),
+    (
+        "{is}",
+        concat!(
+            r"(?i)\b(?:password|passwd|passphrase|passcode|passwort|mot de passe|contrase[ñn]a|senha)",
+            r"(?:\s+(?:for|of|to|für|von|zum|de|del|des|du|do|da)(?:\s+[\w.'-]{1,24}){1,4})?\s+",
+            r"(?:is|was|ist|lautet|est|es|é|era|à)(?:\s+now)?:?\s+",
+        ),
+    ),
+    (
+        "{cookies}",
+        concat!(
+            r#"(?i)(?:(?:\bset-)?\bcookie[\\"'`]{0,3}(?:\s?[:=]\s?|,\s?|\s)"#,
+            r#"|\bcurl\b[^\n|;]{0,300}?\s-b\s?)[\\"'`]{0,3}([^\n"'`\\]{4,})"#,
+        ),
+    ),
+    ("{cookie}", r"[A-Za-z0-9!#$%&*+.^_|~-]"),
+];
+
+/// Most characters of a list that are read at once. The patterns do not say it: with 4096
+/// copies of a class they would take a tenth of a second to build.
+const LONGEST_LIST: usize = 4096;
+
+/// Finds secrets by the rules.
 pub(super) fn placed(text: &str, spans: &mut Vec<Range<usize>>) {
-    encoded(text, spans);
-    signatures(text, spans);
-    beside_access_keys(text, spans);
-}
-
-/// Base64 of a private key (kubeconfig, Kubernetes) or of a name and a password
-/// (`auth` of Docker, `_auth` of npm). Certificates have the same names and stay.
-fn encoded(text: &str, spans: &mut Vec<Range<usize>>) {
-    static ENCODED: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(concat!(
-            r#"\b(?:client-key-data|_?auth)[\\"']{0,4}\s{0,3}[:=]\s{0,3}[\\"']{0,4}([A-Za-z0-9+/]{12,}={0,2})"#,
-            r"|\b(?:LS0tLS1CRUdJTi|eyJhdXRocyI6)[A-Za-z0-9+/]{24,}={0,2}",
-        ))
-        .expect("it is valid")
-    });
-    for hit in ENCODED.captures_iter(text) {
-        let whole = hit.get(0).expect("the whole match");
-        let value = hit.get(1).unwrap_or(whole);
-        let plain = decoded(value.as_str());
-        let pair = plain.split_once(':').is_some_and(|(name, password)| {
-            let printable = plain.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' ');
-            printable && !name.is_empty() && password.len() >= 3 && !is_filler(password)
-        });
-        let named = whole.as_str().starts_with("client") && is_mixed(value.as_str());
-        let secret = if plain.starts_with("-----BEGIN ") {
-            plain.contains("PRIVATE KEY")
-        } else {
-            pair || named || plain.starts_with("{\"auths\":")
-        };
-        if secret {
-            spans.push(value.range());
-        }
+    // Most texts have words of few rules, and a pattern takes long to build.
+    let mut named: Vec<bool> = RULES.all.iter().map(|rule| rule.always).collect();
+    for hit in RULES.words.find_overlapping_iter(text) {
+        named[RULES.rule_of[hit.pattern().as_usize()]] = true;
     }
+    let named = RULES.all.iter().zip(named).filter_map(|(rule, named)| named.then_some(rule));
+    named.for_each(|rule| rule.find(text, spans));
 }
 
-/// The beginning of what base64 stands for.
-fn decoded(text: &str) -> String {
-    let mut plain = String::new();
-    let (mut bits, mut held) = (0_u32, 0);
-    for byte in text.bytes().take(512) {
-        let six = match byte {
-            b'A'..=b'Z' => byte - b'A',
-            b'a'..=b'z' => byte - b'a' + 26,
-            b'0'..=b'9' => byte - b'0' + 52,
-            b'+' => 62,
-            b'/' => 63,
-            _ => break,
-        };
-        bits = (bits << 6 | u32::from(six)) & 0xffff;
-        held += 6;
-        if held >= 8 {
-            held -= 8;
-            plain.extend(char::from_u32(bits >> held & 0xff));
-        }
-    }
-    plain
-}
+/// The rules of `places.txt`.
+static RULES: LazyLock<Rules> = LazyLock::new(Rules::read);
 
-/// Signatures of URLs that give access (Azure, AWS, Google, CloudFront).
-fn signatures(text: &str, spans: &mut Vec<Range<usize>>) {
-    static SIGNED: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(concat!(
-            r"(?i)(?:(?:[?&;]|\\u0026)(?:sig|signature|X-Amz-Security-Token|X-(?:Amz|Goog)-Signature)",
-            r"|\bX-(?:Amz|Goog)-Signature|,\s?Signature)=([A-Za-z0-9%+/_~=-]{16,})",
-        ))
-        .expect("it is valid")
-    });
-    for hit in SIGNED.captures_iter(text) {
-        spans.extend(hit.get(1).filter(is_made).map(|value| value.range()));
-    }
-}
-
-/// The 40 characters of base64 that follow the identifier of an access key.
-fn beside_access_keys(text: &str, spans: &mut Vec<Range<usize>>) {
-    static PAIR: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(
-            r"\bA[KS]IA[A-Z0-9]{16}\b(?:[^A-Za-z0-9+/][ -~\n\r]{0,64}?)?[^A-Za-z0-9+/]([A-Za-z0-9+/]{40})(?:[^A-Za-z0-9+/=]|$)",
-        )
-        .expect("it is valid")
-    });
-    if text.contains("AKIA") || text.contains("ASIA") {
-        let values = PAIR.captures_iter(text).filter_map(|hit| hit.get(1));
-        let values = values.filter(|value| is_mixed(value.as_str()));
-        spans.extend(values.filter(is_made).map(|value| value.range()));
-    }
-}
-
-/// Whether it was computed: digits, and no example.
-fn is_made(value: &Match<'_>) -> bool {
-    let digits = value.as_str().bytes().filter(u8::is_ascii_digit).count();
-    digits >= 3 && varied(value.as_str()) && !is_filler(value.as_str())
-}
-
-/// Whether small letters, capitals and digits mix as in base64.
-fn is_mixed(value: &str) -> bool {
-    case_changes(value) >= 2 && value.bytes().any(|byte| byte.is_ascii_digit())
-}
-
-/// Finds secrets in places that hold one, in lists of codes, in sentences and in cookies.
-pub(super) fn command_secrets(text: &str, spans: &mut Vec<Range<usize>>) {
-    // Most texts name few of the places, and a pattern takes long to build.
-    let mut named = vec![false; PLACES.all.len()];
-    for hit in PLACES.words.find_overlapping_iter(text) {
-        named[PLACES.place_of[hit.pattern().as_usize()]] = true;
-    }
-    let named = PLACES.all.iter().zip(named).filter_map(|(place, named)| named.then_some(place));
-    for place in named {
-        for value in place.pattern().captures_iter(text).filter_map(|hit| hit.get(1)) {
-            if stands_alone(text, &value.range()) && place.form.fits(&value) {
-                spans.push(value.range());
-            }
-        }
-    }
-    recovery_codes(text, spans);
-    sentences(text, spans);
-    cookies(text, spans);
-}
-
-/// The places of `places.txt`.
-static PLACES: LazyLock<Places> = LazyLock::new(Places::read);
-
-struct Places {
-    all: Vec<Place>,
-    /// The words of all places, and which place each is of.
+struct Rules {
+    all: Vec<Rule>,
+    /// The words of all rules, and which rule each is of.
     words: AhoCorasick,
-    place_of: Vec<usize>,
+    rule_of: Vec<usize>,
 }
 
-/// A place that holds a secret.
-struct Place {
+struct Rule {
     form: ValueForm,
-    /// The pattern as it is written, with the value as its group.
-    written: &'static str,
-    compiled: OnceLock<Regex>,
+    always: bool,
+    /// The pattern as it is written, and that of the secrets in a list.
+    written: [Option<&'static str>; 2],
+    compiled: OnceLock<[Option<Regex>; 2]>,
 }
 
-impl Places {
+impl Rules {
     fn read() -> Self {
-        let (mut all, mut words, mut place_of) = (Vec::new(), Vec::new(), Vec::new());
-        let mut form = ValueForm::Any;
+        let (mut all, mut words, mut rule_of) = (Vec::<Rule>::new(), Vec::new(), Vec::new());
         let lines = include_str!("places.txt").lines();
         for line in lines.filter(|line| !line.is_empty() && !line.starts_with('#')) {
-            if let Some(written) = line.strip_prefix("    ") {
-                all.push(Place { form, written, compiled: OnceLock::new() });
+            if let Some(pattern) = line.strip_prefix("    ") {
+                let rule = all.last_mut().expect("a form comes before its pattern");
+                rule.written[usize::from(pattern.starts_with(' '))] = Some(pattern.trim_start());
                 continue;
             }
-            let (name, near) = line.split_once(' ').expect("a form and words");
-            form = name.parse().expect("a form of values");
-            for word in near.split('`').skip(1).step_by(2) {
-                words.push(word);
-                place_of.push(all.len());
-            }
+            let (form, near) = line.split_once(' ').unwrap_or((line, ""));
+            let before = words.len();
+            words.extend(near.split('`').skip(1).step_by(2));
+            rule_of.resize(words.len(), all.len());
+            all.push(Rule {
+                form: form.parse().expect("a form of values"),
+                always: words.len() == before,
+                written: [None; 2],
+                compiled: OnceLock::new(),
+            });
         }
         let words = AhoCorasick::new(words).expect("few short words");
-        Places { all, words, place_of }
+        Rules { all, words, rule_of }
     }
 }
 
-impl Place {
-    fn pattern(&self) -> &Regex {
-        self.compiled.get_or_init(|| {
-            let pattern = self
-                .written
-                .replace("{arg}", ARGUMENT)
-                .replace("{lead}", LEAD)
-                .replace("{str}", INSIDE);
-            Regex::new(&pattern).expect("it is valid")
-        })
+impl Rule {
+    fn patterns(&self) -> &[Option<Regex>; 2] {
+        self.compiled.get_or_init(|| self.written.map(|written| Some(compiled(written?))))
+    }
+
+    fn find(&self, text: &str, spans: &mut Vec<Range<usize>>) {
+        let [Some(pattern), within] = self.patterns() else { return };
+        let mut from = 0;
+        while let Some(hit) = pattern.captures_at(text, from) {
+            let value = value_of(&hit);
+            let (start, mut found) = (value.start(), vec![value.range()]);
+            from = hit.get_match().end();
+            if let Some(within) = within {
+                let mut chars = value.as_str().char_indices();
+                from = chars.nth(LONGEST_LIST).map_or(value.end(), |(at, _)| start + at);
+                let hits = within.captures_iter(&text[start..from]);
+                let places = hits.map(|hit| value_of(&hit).range());
+                found = places.map(|at| start + at.start..start + at.end).collect();
+            }
+            spans.extend(found.into_iter().filter(|value| self.form.fits(text, value)));
+        }
     }
 }
 
-/// A character of an argument of a command, which a backslash may precede.
-const ARGUMENT: &str = r#"(?:\\[^\w\s]|[^\s"'`\\|;&<>])"#;
+/// The first group that matched, or the whole match.
+fn value_of<'t>(hit: &Captures<'t>) -> Match<'t> {
+    hit.iter().skip(1).flatten().next().unwrap_or_else(|| hit.get_match())
+}
 
-/// A character inside a string of JSON.
-const INSIDE: &str = r#"(?:\\.|[^"\\\n])"#;
+fn compiled(written: &str) -> Regex {
+    // Forms of tokens, by issuer: a line each.
+    let tokens = include_str!("tokens.txt").lines().filter(|line| !line.starts_with('#'));
+    let tokens = tokens.collect::<Vec<_>>().join("|");
+    let whole = ABBREVIATIONS
+        .iter()
+        .fold(written.to_owned(), |pattern, (short, long)| pattern.replace(short, long));
+    // In the usual cache of 2 MB, so many forms of tokens take a hundred times as long.
+    let whole = whole.replace("{tokens}", &tokens);
+    RegexBuilder::new(&whole).dfa_size_limit(4 << 20).build().expect("it is valid")
+}
 
-/// What stands before the name where a line, an object or a list of variables begins.
-const LEAD: &str = r#"(?:^|\\n|[\s"'{,;:→|>+])"#;
-
-/// What a value in a place has to look like.
+/// What a value has to look like.
 #[derive(Clone, Copy, strum::EnumString)]
 #[strum(serialize_all = "lowercase")]
 enum ValueForm {
-    /// Whatever stands there is the secret.
+    /// A password in a URL that is no template.
+    Url,
+    /// A token or a hash, whole: within something longer, such as base64, it is none.
+    Token,
+    /// Base64 of a private key or of a name and a password.
+    Encoded,
+    /// Computed: digits, and no example.
+    Computed,
+    /// Computed, with small letters and capitals as in base64.
+    Mixed,
+    /// Letters and digits, or base64 of a name and a password, which may have no digit.
+    Basic,
+    /// Letters and digits.
+    Bearer,
+    /// A code with a digit.
+    Code,
+    /// Whatever stands there is the secret, unless it refers to one, as in all forms below.
     Any,
     /// A password: letters with digits or signs.
     Chosen,
-    /// Computed: digits, and no example.
+    /// A password in quotes, where it may also be a plain word.
+    Quoted,
+    /// Digits, or capitals within.
+    Varied,
+    /// Computed.
     Made,
     /// Computed, in base64 or hexadecimal.
     Key,
@@ -211,76 +176,85 @@ enum ValueForm {
 }
 
 impl ValueForm {
-    fn fits(&self, value: &Match<'_>) -> bool {
-        let text = value.as_str();
+    fn fits(self, text: &str, value: &Range<usize>) -> bool {
+        let (before, word, rest) = (&text[..value.start], &text[value.clone()], &text[value.end..]);
+        let makeup = Makeup::of(word);
+        let mixed = makeup.changes >= 2 && makeup.digits > 0;
+        let made = makeup.digits >= 3 && is_varied(word) && !is_filler(word);
+        let chosen = is_chosen(word, &makeup) || is_strong(word);
         match self {
+            ValueForm::Url => !is_example(before, word),
+            ValueForm::Token => {
+                let goes_on = rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
+                !goes_on && is_varied(word) && !word.contains("...")
+            }
+            ValueForm::Encoded => is_encoded(word),
+            ValueForm::Mixed => mixed && made,
+            ValueForm::Computed => made,
+            ValueForm::Basic => {
+                let digits = makeup.digits > 0 || word.len() >= 12 && makeup.changes >= 2;
+                makeup.letters > 0 && digits
+            }
+            ValueForm::Bearer => makeup.letters > 0 && makeup.digits > 0,
+            ValueForm::Code => makeup.digits > 0,
+            _ if !stands_alone(word, rest) => false,
             ValueForm::Any => true,
-            ValueForm::Chosen => is_chosen(text) || is_strong(text),
-            ValueForm::Made => is_made(value),
+            ValueForm::Chosen => chosen,
+            ValueForm::Quoted => {
+                let letters = makeup.letters == word.len();
+                let name = makeup.changes > 0 || word.starts_with(|c: char| c.is_ascii_uppercase());
+                chosen || word.len() >= 8 && !(letters && name)
+            }
+            ValueForm::Varied => makeup.digits > 0 || makeup.changes > 1,
+            ValueForm::Made => made,
             ValueForm::Key => {
-                let hex = text.len() >= 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-                is_made(value) && (hex || is_mixed(text))
+                let hex = word.len() >= 32 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
+                made && (hex || mixed)
             }
-            ValueForm::Secret => {
-                is_chosen(text) || is_strong(text) || is_made(value) || is_mixed(text)
-            }
-            ValueForm::Pin => matches!(text.len(), 4..=10),
+            ValueForm::Secret => chosen || made || mixed,
+            ValueForm::Pin => matches!(word.len(), 4..=10),
         }
     }
 }
 
-/// Codes that let in once, in the lines below their name.
-fn recovery_codes(text: &str, spans: &mut Vec<Range<usize>>) {
-    static LIST: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(concat!(
-            r"(?i)\b(?:recovery|backup|scratch|wiederherstellungs|sicherungs)[\s_-]?codes?\b(?:[^\n]{0,80}\n",
-            r"((?:[\s0-9.)*-]{0,6}[a-z0-9]{4,10}(?:[ -][a-z0-9]{4,10}){0,3}(?:[ \t]*(?:\n|$)|[ \t]{2,})){1,20})",
-            r#"|["']?\s?[:=]\s?\[([^\]\n]{8,400})\])"#,
-        ))
-        .expect("it is valid")
-    });
-    static CODE: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"[0-9]{4} [0-9]{4}|[A-Za-z0-9]{4,10}(?:-[A-Za-z0-9]{4,10}){0,3}")
-            .expect("it is valid")
-    });
-    if !text.contains("odes") {
-        return;
-    }
-    for list in LIST.captures_iter(text).filter_map(|hit| hit.get(1).or(hit.get(2))) {
-        let digits = |code: &Match<'_>| code.as_str().bytes().any(|byte| byte.is_ascii_digit());
-        let codes = CODE.find_iter(list.as_str()).filter(digits);
-        spans.extend(codes.map(|code| list.start() + code.start()..list.start() + code.end()));
-    }
+/// Whether a password in a URL is none: a port in a template, `${HOST}:${PORT}@`, or the
+/// word in `USER:PASSWORD@`.
+fn is_example(before: &str, password: &str) -> bool {
+    let user = before.trim_end_matches(':').to_ascii_lowercase();
+    let word = matches!(password.to_ascii_lowercase().as_str(), "password" | "pass" | "pwd");
+    password.starts_with(['$', '{', '%', '*', '[', '('])
+        || word && (user.ends_with("user") || user.ends_with("username"))
 }
 
-/// Passwords in prose: "the password is hunter2". A plain word without quotes
-/// describes the password rather than being it.
-fn sentences(text: &str, spans: &mut Vec<Range<usize>>) {
-    static SAID: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(concat!(
-            r"(?i)\b(?:password|passwd|passphrase|passcode|passwort|mot de passe|contrase[ñn]a|senha)",
-            r"(?:\s+(?:for|of|to|für|von|zum|de|del|des|du|do|da)(?:\s+[\w.'-]{1,24}){1,4})?\s+",
-            r#"(?:is|was|ist|lautet|est|es|é|era|à)(?:\s+now)?:?\s+(["'`“„«]?)([^\s"'`“”„«»<>()\[\]{},;\\]{4,128})(["'`“”»]?)"#,
-        ))
-        .expect("it is valid")
-    });
-    for hit in SAID.captures_iter(text) {
-        let value = hit.get(2).expect("the group is not optional");
-        let bare = value.as_str().trim_end_matches(['.', ':', '!', '?', '*']);
-        let quoted = !hit[1].is_empty() && !hit[3].is_empty();
-        let chosen = if quoted { is_chosen_in_quotes(bare) } else { is_chosen(bare) };
-        let chosen = chosen || is_strong(bare);
-        let range = value.start()..value.start() + bare.len();
-        if chosen && stands_alone(text, &range) {
-            spans.push(range);
-        }
+/// Whether it is base64 of a private key, of a name and a password, or of a file of them.
+fn is_encoded(value: &str) -> bool {
+    const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
+        .with_decode_allow_trailing_bits(true)
+        .with_decode_padding_mode(DecodePaddingMode::Indifferent);
+    let beginning = &value[..value.len().min(512)];
+    let plain = GeneralPurpose::new(&STANDARD, LENIENT).decode(beginning).unwrap_or_default();
+    let plain: String = plain.into_iter().map(char::from).collect();
+    if plain.starts_with("-----BEGIN ") {
+        return plain.contains("PRIVATE KEY");
     }
+    let pair = plain.split_once(':').is_some_and(|(name, password)| {
+        let printable = plain.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' ');
+        printable && !name.is_empty() && password.len() >= 3 && !is_filler(password)
+    });
+    pair || plain.starts_with("{\"auths\":")
+}
+
+/// Whether a token has at least five different characters after its prefix:
+/// `ghp_xxxx…` is an example, not a token.
+fn is_varied(token: &str) -> bool {
+    let tail = &token.as_bytes()[token.len().saturating_sub(16)..];
+    // `xoxb-your-slack-token` is an example, too.
+    !token.contains("your") && tail.iter().collect::<BTreeSet<_>>().len() >= 5
 }
 
 /// Whether a value is real: neither a placeholder for a missing one nor the
 /// beginning of a placeholder.
-fn stands_alone(text: &str, value: &Range<usize>) -> bool {
-    let (word, rest) = (&text[value.clone()], &text[value.end..]);
+fn stands_alone(word: &str, rest: &str) -> bool {
     // A password of all kinds of characters may have the dots of a reference.
     let refers = is_template(word) || is_reference(word) && !is_strong(word);
     !refers && !is_filler(word) && (!rest.starts_with('<') || rest.starts_with("</"))
@@ -288,67 +262,16 @@ fn stands_alone(text: &str, value: &Range<usize>) -> bool {
 
 /// Whether it looks chosen rather than written as a word: letters with digits
 /// or signs, and neither a number with a unit nor a compound.
-fn is_chosen(word: &str) -> bool {
-    let digits = word.bytes().filter(u8::is_ascii_digit).count();
-    let letters = word.bytes().filter(u8::is_ascii_alphabetic).count();
-    let signs = word.bytes().any(|byte| b"!@#$%^&*+=~?".contains(&byte));
+fn is_chosen(word: &str, makeup: &Makeup) -> bool {
+    let Makeup { digits, letters, signs, .. } = *makeup;
     let begins = word.starts_with(|c: char| c.is_ascii_alphabetic());
     let compound = word.contains(['-', '/', '.', ':', '_']) && !signs;
     letters >= 2 && begins && !compound && word.len() >= 6 && (digits > 0 || signs)
         || letters == 0 && digits == word.len() && digits >= 6
 }
 
-/// The same in quotes, where it may also be a plain word.
-fn is_chosen_in_quotes(word: &str) -> bool {
-    let letters = word.bytes().all(|byte| byte.is_ascii_alphabetic());
-    is_chosen(word) || word.len() >= 8 && (!letters || case_changes(word) == 0 && !is_capital(word))
-}
-
-fn is_capital(word: &str) -> bool {
-    word.starts_with(|c: char| c.is_ascii_uppercase())
-}
-
-/// Names of cookies that identify a session.
-const SESSIONS: [&str; 10] =
-    ["sess", "sid", "auth", "identity", "token", "jwt", "csrf", "xsrf", "login", "remember"];
-
-/// Most characters of a header that are read at once. The pattern does not say
-/// it: with 4096 copies of a class it would take a tenth of a second to build.
-const LONGEST_HEADER: usize = 4096;
-
-/// Cookies of sessions (RFC 6265 §4): in the headers `Cookie` and `Set-Cookie`,
-/// also as an argument or a value of JSON.
-fn cookies(text: &str, spans: &mut Vec<Range<usize>>) {
-    static HEADER: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r#"(?i)(?:(?:\bset-)?\bcookie[\\"'`]{0,3}(?:\s?[:=]\s?|,\s?|\s)|\bcurl\b[^\n|;]{0,300}?\s-b\s?)[\\"'`]{0,3}([^\n"'`\\]{4,})"#)
-            .expect("it is valid")
-    });
-    static PAIR: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"([A-Za-z0-9!#$%&*+.^_|~-]{1,64})=([^\s;,=<>(){}]{6,})").expect("it is valid")
-    });
-    let mut from = 0;
-    while let Some(header) = HEADER.captures_at(text, from) {
-        let value = header.get(1).expect("the group is not optional");
-        let ends = value.as_str().char_indices().nth(LONGEST_HEADER).map(|(at, _)| at);
-        let all = value.start()..value.start() + ends.unwrap_or(value.len());
-        from = all.end;
-        for pair in PAIR.captures_iter(&text[all.clone()]) {
-            let (name, value) = (pair[1].to_ascii_lowercase(), pair.get(2).expect("as above"));
-            let known = SESSIONS.iter().any(|part| name.contains(part))
-                || value.len() >= 20 && is_made(&value);
-            let value_is = value.as_str();
-            let made =
-                value_is.bytes().any(|byte| byte.is_ascii_digit()) || case_changes(value_is) > 1;
-            let range = all.start + value.start()..all.start + value.end();
-            if known && made && stands_alone(text, &range) {
-                spans.push(range);
-            }
-        }
-    }
-}
-
-/// Compiles the pattern of every place, and counts them.
+/// Compiles the patterns of every rule, and counts the rules.
 #[cfg(test)]
-pub(super) fn compiled() -> usize {
-    PLACES.all.iter().map(Place::pattern).count()
+pub(super) fn compiled_rules() -> usize {
+    RULES.all.iter().filter(|rule| rule.patterns()[0].is_some()).count()
 }

@@ -733,5 +733,5 @@ proptest! {
 
 #[test]
 fn every_pattern_of_a_place_is_valid() {
-    assert!(places::compiled() > 50);
+    assert!(places::compiled_rules() > 100);
 }

@@ -3,9 +3,10 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use regex::{Regex, bytes};
+use regex::bytes;
 
 use crate::text::lists::STAND_INS;
+use crate::text::{Pattern, pattern};
 
 /// Longest value that is taken for a secret, in bytes.
 const LONGEST: usize = 512;
@@ -15,29 +16,23 @@ const LONGEST_LEAD: usize = 64;
 /// Names that denote a secret, also at the end of a longer name. They are
 /// followed by the sign of assignment (shell, JSON, YAML, code, URL) or a
 /// command's argument, also in a list of JSON, and the value's quote.
-static NAME: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(concat!(
-        r"(?i)(?:",
-        r"(password|passwd|passphrase|passwort|kennwort|wachtwoord|pwd|(?-i:[A-Z0-9]_(?:PASS|PW))",
-        r"|contrase[ñn]a|mot de passe|senha|hasło|пароль|パスワード|密码|密碼",
-        r"|(?:db|user|default|become|smtp|imap|mail|mysql|pg|postgres|redis|ftp|ssh|admin|root|auth|login|proxy|store|key)_?pass|--?pass)",
-        r"|secret|token|credentials?|secret_key_base|private_key_id",
-        r"|(?:api|app|access|secret|private|signing|encryption|auth|account|master|license|service)",
-        r"[_-]?key",
-        r")",
-        r#"(?:\\{0,3}["'`]?\]?(?:\s{0,3}|[ \t]{4,32})(:=|=>|={1,3}|: ?[&A-Za-z0-9_<>']{1,24} =|:)[ \t]{0,3}(?:[bru]?\\{0,3}("{3}|'{3}|["'`]))?"#,
-        r#"|[ \t]+(?:\\{0,3}(["'`]))?|\\{0,3}["'],\s{0,3}\\{0,3}(["']))"#,
-    ))
-    .expect("it is valid")
-});
+static NAME: Pattern = pattern!(
+    r"(?i)(?:",
+    r"(password|passwd|passphrase|passwort|kennwort|wachtwoord|pwd|(?-i:[A-Z0-9]_(?:PASS|PW))",
+    r"|contrase[ñn]a|mot de passe|senha|hasło|пароль|パスワード|密码|密碼",
+    r"|(?:db|user|default|become|smtp|imap|mail|mysql|pg|postgres|redis|ftp|ssh|admin|root|auth|login|proxy|store|key)_?pass|--?pass)",
+    r"|secret|token|credentials?|secret_key_base|private_key_id",
+    r"|(?:api|app|access|secret|private|signing|encryption|auth|account|master|license|service)",
+    r"[_-]?key",
+    r")",
+    r#"(?:\\{0,3}["'`]?\]?(?:\s{0,3}|[ \t]{4,32})(:=|=>|={1,3}|: ?[&A-Za-z0-9_<>']{1,24} =|:)[ \t]{0,3}(?:[bru]?\\{0,3}("{3}|'{3}|["'`]))?"#,
+    r#"|[ \t]+(?:\\{0,3}(["'`]))?|\\{0,3}["'],\s{0,3}\\{0,3}(["']))"#
+);
 
 /// Beginnings of values that are not secrets: a name of a type or an algorithm.
-static TYPE: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(
-        r"(?i)^(?:u?int[0-9]|float[0-9]|utf-?[0-9]|base[0-9]|sha-?[0-9]|hs[0-9]|rs[0-9]|es[0-9]|md5|oauth|bcrypt|argon|x509|vec|str[^a-z])",
-    )
-    .expect("it is valid")
-});
+static TYPE: Pattern = pattern!(
+    r"(?i)^(?:u?int[0-9]|float[0-9]|utf-?[0-9]|base[0-9]|sha-?[0-9]|hs[0-9]|rs[0-9]|es[0-9]|md5|oauth|bcrypt|argon|x509|vec|str[^a-z])"
+);
 
 /// A value with the syntax around it.
 struct Value<'a> {
@@ -134,16 +129,13 @@ fn is_set(text: &str, name: usize, start: usize, value: &Range<usize>) -> bool {
 
 /// Words of labels, messages and help texts, which passwords seldom have, and
 /// parts of words for passwords, also in other languages.
-static LABEL: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(concat!(
-        r"(?i)\b(?:argument|cannot|characters|choose|confirm|contain|digits|directory|does|enter",
-        r"|expected|field|file|flag|for|forgot|forgotten|from|incorrect|instead|invalid|is|least",
-        r"|length|letters|long|match|missing|must|new|not|of|options?|or|parameter|please|postgres",
-        r"|prompt|required|reset|short|should|tests?|too|type|user|username|value|was|when|wrong",
-        r"|your)\b|pass|pwd|secret|kennwort|wachtwoord|contrase|senha",
-    ))
-    .expect("it is valid")
-});
+static LABEL: Pattern = pattern!(
+    r"(?i)\b(?:argument|cannot|characters|choose|confirm|contain|digits|directory|does|enter",
+    r"|expected|field|file|flag|for|forgot|forgotten|from|incorrect|instead|invalid|is|least",
+    r"|length|letters|long|match|missing|must|new|not|of|options?|or|parameter|please|postgres",
+    r"|prompt|required|reset|short|should|tests?|too|type|user|username|value|was|when|wrong",
+    r"|your)\b|pass|pwd|secret|kennwort|wachtwoord|contrase|senha"
+);
 
 /// A password in quotes that has spaces, at the beginning of a text. A sentence
 /// begins with a capital; in a variable of capitals, that may be a password too.
@@ -255,8 +247,7 @@ impl Value<'_> {
         if self.text.len() < shortest || is_stand_in(self.text) {
             return false;
         }
-        let digits = self.text.bytes().filter(u8::is_ascii_digit).count();
-        let letters = self.text.bytes().filter(u8::is_ascii_alphabetic).count();
+        let Makeup { digits, letters, .. } = Makeup::of(self.text);
         let wordy = |byte: u8| byte.is_ascii_alphabetic() || b"_-.:/".contains(&byte);
         let words = self.text.bytes().all(wordy);
         if self.password && is_strong(self.text) {
@@ -385,8 +376,29 @@ pub(super) fn is_strong(text: &str) -> bool {
         && !text.contains(['(', '[', '{', '<', '/'])
 }
 
+/// What a value is made of, by its bytes.
+pub(super) struct Makeup {
+    pub digits: usize,
+    pub letters: usize,
+    /// Whether it has signs that no name has.
+    pub signs: bool,
+    /// How often a capital letter follows a small one.
+    pub changes: usize,
+}
+
+impl Makeup {
+    pub fn of(text: &str) -> Self {
+        Self {
+            digits: text.bytes().filter(u8::is_ascii_digit).count(),
+            letters: text.bytes().filter(u8::is_ascii_alphabetic).count(),
+            signs: text.bytes().any(|byte| b"!@#$%^&*+=~?".contains(&byte)),
+            changes: case_changes(text),
+        }
+    }
+}
+
 /// How often a capital letter follows a small one.
-pub(super) fn case_changes(text: &str) -> usize {
+fn case_changes(text: &str) -> usize {
     let bytes = text.as_bytes();
     bytes.windows(2).filter(|w| w[0].is_ascii_lowercase() && w[1].is_ascii_uppercase()).count()
 }

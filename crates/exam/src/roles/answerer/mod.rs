@@ -12,9 +12,9 @@ use async_trait::async_trait;
 use futures_util::stream::{self, StreamExt};
 use jiff::Timestamp;
 
-use super::ask::{Fence, ModelClient, ReplyError, ReplyText};
+use super::ask::{Fence, ModelClient, NoReply, ReplyText};
 use super::finder::Finder;
-use recap_core::model::{ModelRole, NoAnswer, NoReply, Role};
+use recap_core::model::{ModelRole, Role};
 use recap_llm as llm;
 use recap_llm::ModelRequest;
 
@@ -50,7 +50,7 @@ pub struct AnswerContext {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Searched {
     /// The answer, or why there is none.
-    pub answer: Result<String, NoAnswer>,
+    pub answer: Result<String, String>,
     /// Number of searches for the question.
     pub calls: u32,
     /// Tokens of the search results, by the run's counter; a repeated result
@@ -67,7 +67,7 @@ pub trait Answerer: Send + Sync {
         &self,
         shown: &AnswerContext,
         questions: &[&str],
-    ) -> Vec<Result<String, NoAnswer>>;
+    ) -> Vec<Result<String, String>>;
 
     /// Answers the questions from this context and from searches in a channel
     /// to dropped messages.
@@ -128,17 +128,17 @@ impl Llm {
         ModelClient { llm: &*self.llm, role: ModelRole::Answerer, replicate: self.replicate }
     }
 
-    async fn one(&self, system: &str, text: &str) -> Result<String, NoAnswer> {
+    async fn one(&self, system: &str, text: &str) -> Result<String, String> {
         let client = self.client();
         let question = question(system, text);
         let bound = client.bound(&question);
         let answered = client.put(question.clone()).await;
-        let answered = answered.map_err(|error| NoReply::from(ReplyError::from(error)))?;
-        match ReplyText::of(&answered, bound)? {
-            ReplyText { cut: true, .. } => Err(NoReply::CutOff(bound).into()),
+        let answered = answered.map_err(|error| error.to_string())?;
+        match ReplyText::of(&answered, bound).map_err(|why| why.to_string())? {
+            ReplyText { cut: true, .. } => Err(NoReply::CutOff(bound).to_string()),
             ReplyText { text: "", .. } => {
                 client.discard(question);
-                Err(NoAnswer::Empty)
+                Err("the reply is empty".to_owned())
             }
             ReplyText { text, .. } => Ok(text.to_owned()),
         }
@@ -151,7 +151,7 @@ impl Answerer for Llm {
         &self,
         shown: &AnswerContext,
         questions: &[&str],
-    ) -> Vec<Result<String, NoAnswer>> {
+    ) -> Vec<Result<String, String>> {
         let (first, others) = questions.split_at(questions.len().min(1));
         let system = system(shown);
         let mut answers = Vec::with_capacity(questions.len());
@@ -238,7 +238,7 @@ mod tests {
         AnswerContext { passages, now: Some("2023-05-09T08:00:00Z".parse().unwrap()) }
     }
 
-    async fn answers(llm: &Arc<Scripted>, questions: &[&str]) -> Vec<Result<String, NoAnswer>> {
+    async fn answers(llm: &Arc<Scripted>, questions: &[&str]) -> Vec<Result<String, String>> {
         Llm::new(Arc::clone(llm) as Arc<dyn llm::Llm>).answer(&shown(), questions).await
     }
 

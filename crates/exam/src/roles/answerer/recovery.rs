@@ -10,7 +10,6 @@ use std::fmt::Write as _;
 use super::{Searched, question, time};
 use crate::roles::ask::{Fence, ModelClient, ReplyText};
 use crate::roles::finder::Finder;
-use recap_core::model::NoReply;
 use recap_llm::{Message, ModelRequest, Speaker};
 use recap_strategy::{Archived, Tool};
 
@@ -47,10 +46,7 @@ pub(super) async fn ask(
         let read = |reply: ReplyText<'_>| read(reply, finder.tools(), left);
         let step = match client.ask(question.clone(), read, |_, _| ()).await {
             Ok(step) => step,
-            Err(failure) => {
-                let answer = Err(NoReply::from(failure).into());
-                return Searched { answer, calls, tokens };
-            }
+            Err(why) => return Searched { answer: Err(why.to_string()), calls, tokens },
         };
         let (tool, query) = match step {
             Step::Answer(answer) => return Searched { answer: Ok(answer), calls, tokens },
@@ -153,7 +149,7 @@ mod tests {
     use crate::roles::answerer::{ANSWER_TOKENS, AnswerContext, Answerer, Llm, Passage};
     use crate::roles::finder::Embedder;
     use crate::roles::testkit::{Scripted, down, ended, said};
-    use recap_core::model::{ModelRole, NoAnswer, Role};
+    use recap_core::model::{ModelRole, Role};
     use recap_llm as llm;
     use recap_llm::Finish;
     use recap_strategy::{ArchivedSession, Channel, RECOVERIES};
@@ -206,7 +202,7 @@ mod tests {
     }
 
     fn failed(why: &str, calls: u32, tokens: u64) -> Searched {
-        Searched { answer: Err(NoAnswer::from(why.to_owned())), calls, tokens }
+        Searched { answer: Err(why.to_owned()), calls, tokens }
     }
 
     #[test]

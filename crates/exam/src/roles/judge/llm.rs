@@ -6,10 +6,10 @@ use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::{Grading, Judge, Statement};
+use super::{Grading, Judge, NoReply, Statement};
 use crate::roles::ask::{self, ModelClient};
 use recap_core::model::{
-    Expectation, Judgement, ModelRole, NoGrade, NoReply, QuestionKind, Source, Verdict,
+    Expectation, Judgement, ModelRole, NoGrade, QuestionKind, Source, Verdict,
 };
 use recap_llm as llm;
 use recap_llm::{ModelRequest, Schema};
@@ -76,7 +76,7 @@ impl Judge for Llm {
         let read = |reply: ask::ReplyText<'_>| read(grading, reply.text);
         match client.ask(question(grading), read, |_, _| {}).await {
             Ok(judgement) => judgement,
-            Err(failure) => Judgement::unscored(NoGrade::Judge(failure.into())),
+            Err(failure) => Judgement::unscored(NoGrade::Judge(failure.to_string())),
         }
     }
 
@@ -86,8 +86,7 @@ impl Judge for Llm {
         }
         let client = ModelClient { llm: &*self.llm, role: ModelRole::Judge, replicate: 0 };
         let read = |reply: ask::ReplyText<'_>| truths(ask::object(reply.text)?, statements.len());
-        let checked = client.ask(check(statements), read, |_, _| {}).await;
-        checked.map(Some).map_err(NoReply::from)
+        client.ask(check(statements), read, |_, _| {}).await.map(Some)
     }
 
     fn name(&self) -> &str {
@@ -372,7 +371,7 @@ mod tests {
         let stale = ["80".to_owned()];
         let expectations = [any_of(&["8080"]), Expectation::Unanswerable, rubric_of(&["a", "b"])];
         let mut hasher = blake3::Hasher::new();
-        for kind in QuestionKind::ALL {
+        for kind in QuestionKind::ALL.iter().copied() {
             for expect in &expectations {
                 for stale in [&stale[..], &[]] {
                     let grading = Grading { kind, ..grading(expect, stale, "It is 8080.") };

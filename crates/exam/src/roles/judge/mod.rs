@@ -14,7 +14,8 @@ pub use panel::Panel;
 use async_trait::async_trait;
 use serde::Serialize;
 
-use recap_core::model::{Expectation, Judgement, NoReply, Question, QuestionKind, Source};
+pub use super::ask::NoReply;
+use recap_core::model::{Expectation, Judgement, Question, QuestionKind, Source};
 
 /// One answer to be graded, with its question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

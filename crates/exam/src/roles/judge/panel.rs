@@ -5,8 +5,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use futures_util::future::{join, join_all};
 
-use super::{Grading, Judge, Statement};
-use recap_core::model::{Judgement, NoGrade, NoReply, PANEL, RIGHT, Source, Verdict, Vote};
+use super::{Grading, Judge, NoReply, Statement};
+use recap_core::model::{Judgement, NoGrade, PANEL, RIGHT, Source, Verdict, Vote};
 
 /// Why judges cannot form a panel.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -123,8 +123,12 @@ fn decided(judgements: Vec<Judgement>, votes: &[Vote]) -> Judgement {
         std::cmp::Ordering::Equal => None,
     };
     let Some(majority) = majority else {
-        let reason = if grades.is_empty() { NoGrade::NoJudge } else { NoGrade::Disagreement };
-        return Judgement::unscored(reason(described(votes)));
+        let votes = described(votes);
+        return Judgement::unscored(if grades.is_empty() {
+            NoGrade::NoJudge(votes)
+        } else {
+            NoGrade::Other(format!("the judges disagree: {votes}"))
+        });
     };
     let unanimous = agree(&judgements);
     let holds = |(_, judgement): &(&Vote, Judgement)| is_right(judgement) == Some(majority);

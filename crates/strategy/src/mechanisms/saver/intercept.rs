@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use recap_core::model::call::command_line;
 use recap_core::model::{
-    Block, Call, Message, MessageIndex, Preamble, SaverFacts, SaverRecovery, Session, ToolCut,
+    Message, MessageIndex, Preamble, SaverFacts, SaverRecovery, Session, ToolCut,
 };
 use recap_core::text::redact::Originals;
 use recap_core::text::{density, is_command};
@@ -153,8 +154,8 @@ impl Filter {
         for call in calls {
             let result = call.result.expect("others were left out");
             let message = &session.messages[result as usize];
-            let arguments = arguments(session, &call);
-            let shell = shell_command(arguments);
+            let arguments = session.arguments(&call);
+            let shell = command_line(arguments).unwrap_or_default();
             let Some((_, text)) = message.tool_result().filter(|_| self.is_for(&call.tool, &shell))
             else {
                 continue;
@@ -185,26 +186,6 @@ impl Filter {
         (self.tools.is_empty() || self.tools.iter().any(|name| name == tool))
             && (self.commands.is_empty()
                 || self.commands.iter().any(|start| command.starts_with(start)))
-    }
-}
-
-/// The arguments of a call.
-fn arguments<'a>(session: &'a Session, call: &Call) -> &'a Json {
-    match session.messages[call.message as usize].blocks.get(call.block as usize) {
-        Some(Block::ToolCall { arguments, .. }) => arguments,
-        _ => &Json::Null,
-    }
-}
-
-/// The shell command of a call; empty where it runs none.
-fn shell_command(arguments: &Json) -> String {
-    let command = ["command", "cmd"].iter().find_map(|key| arguments.get(*key));
-    match command {
-        Some(Json::String(text)) => text.clone(),
-        Some(Json::Array(words)) => {
-            words.iter().filter_map(Json::as_str).collect::<Vec<_>>().join(" ")
-        }
-        _ => String::new(),
     }
 }
 

@@ -36,10 +36,14 @@ impl Offline {
     /// Grades one answer without a model.
     pub fn judge(&self, grading: &Grading<'_>) -> Judgement {
         if let QuestionKind::Tone | QuestionKind::SharedConcept = grading.kind {
-            return Judgement::unscored(NoGrade::Kind(grading.kind));
+            let kind = grading.kind.as_str();
+            let why = format!("a model has to judge the kind {kind}");
+            return Judgement::unscored(NoGrade::Other(why));
         }
         let values = match grading.expect {
-            Expectation::Rubric(_) => return Judgement::unscored(NoGrade::Rubric),
+            Expectation::Rubric(_) => {
+                return Judgement::unscored(NoGrade::Other("a model has to judge a rubric".into()));
+            }
             Expectation::Unanswerable => return unanswerable(grading.answer),
             Expectation::AnyOf(values) => values,
         };
