@@ -43,12 +43,10 @@ pub use compactor::{
     CallUsage, Compactor, CompactorError, Digest, FailedCall, Live, MESSAGES, Metered, ModelCall,
     Produced, Reply, SessionState, Task, TaskMessage,
 };
-pub use context::{
-    Applied, Context, Entry, EntryId, InsertAt, Op, OpError, Recording, Saved, Sent, Step,
-};
+pub use context::{Applied, Context, Entry, EntryId, InsertAt, Op, OpError, Recording, Sent, Step};
 pub use mechanism::{
-    Build, BuildError, Fallback, Host, Mechanism, MechanismError, MechanismSpec, Outcome, Record,
-    StoredFile, Work,
+    Build, BuildError, Copied, Fallback, Host, Mechanism, MechanismError, MechanismSpec, Outcome,
+    Record, StoredFile, Work,
 };
 pub use mechanisms::{
     ArchiveError, CompressionStats, Content, ContentPart, GencodeSession, GencodeSummary,

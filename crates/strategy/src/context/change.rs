@@ -2,8 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::{Deserialize, Serialize};
-
 use super::Context;
 use super::entry::{
     Cover, Edit, EntryId, Hidden, InsertAt, MessageState, Note, Op, OpError, Synthetic,
@@ -473,8 +471,7 @@ impl Context {
 // as they still apply (how-it-works §25).
 
 /// An operation on the copy, with the entries that it created there.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Applied {
     pub(super) op: Op,
     pub(super) made: Vec<EntryId>,

@@ -14,8 +14,9 @@ use serde_json::json;
 
 use super::notices;
 use crate::context::{Context, EntryId, Op};
-use crate::mechanism::{BuildError, MechanismSpec};
-use crate::mechanism::{Host, Mechanism, MechanismError, Outcome, Record, Work};
+use crate::mechanism::{
+    BuildError, Host, Mechanism, MechanismError, MechanismSpec, Outcome, Record, Work,
+};
 use crate::prompt::Prompt;
 use crate::state::StrategyState;
 use recap_core::model::{CallId, MessageIndex};
@@ -24,13 +25,12 @@ use recap_core::model::{CallId, MessageIndex};
 pub static SPEC: MechanismSpec = MechanismSpec {
     name: "prune",
     summary: "Replaces old tool output by a marker and protects the newest",
-    uses_compactor: false,
-    is_view: false,
     scales: &["protect"],
     build: |build| Ok(Box::new(Prune::new(build.read()?)?)),
+    ..MechanismSpec::PLAIN
 };
 
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Parameters {
     /// Whether the stage is active (GenCode's `enablePruning`).
@@ -87,16 +87,17 @@ fn lis_safeguard() -> f64 {
     0.8
 }
 
+#[derive(Clone)]
 struct Prune {
     marker: Prompt,
     parameters: Parameters,
-    /// Computed at the first run; a restored mechanism computes it again.
+    /// Computed at the first run.
     tail: Option<Tail>,
 }
 
 /// The results that the last run protected, so that the next one need not walk
 /// over them again.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Tail {
     /// Oldest first, with their sizes.
     results: VecDeque<(EntryId, u64)>,
@@ -238,16 +239,9 @@ impl Mechanism for Prune {
             context.apply(Op::EditResult(*call, marker))?;
             replaced.1 += context.weight_of(*id).tokens;
             shared.pruned.extend(id.index().map(|index| (index, host.now)));
-            outcome.records.push(Record {
-                kind: "pruned".to_owned(),
-                body: json!({
-                    "toolUseId": call_id,
-                    "tool": tool,
-                    "pruned": true,
-                    "prunedAt": host.now.to_string(),
-                    "summarize": summarize,
-                }),
-            });
+            let body = json!({"toolUseId": call_id, "tool": tool, "pruned": true,
+                "prunedAt": host.now.to_string(), "summarize": summarize});
+            outcome.records.push(Record::new("pruned", body));
         }
         if let Some(tail) = &mut self.tail {
             // Only results outside the tail were changed here.
@@ -255,10 +249,8 @@ impl Mechanism for Prune {
         }
         shared.pruned_through = Some(newest);
         let saved = host.size(before).saturating_sub(host.size(context.weight()));
-        outcome.records.push(Record {
-            kind: "prune".to_owned(),
-            body: json!({"count": results.len(), "tokensSaved": saved}),
-        });
+        let body = json!({"count": results.len(), "tokensSaved": saved});
+        outcome.records.push(Record::new("prune", body));
         if self.parameters.notify {
             let left = output.saturating_sub(replaced.0) + replaced.1;
             let size = context.weight().tokens;
@@ -340,15 +332,5 @@ mod tests {
         let all: Vec<(u64, String)> = (500..600).map(states).collect();
         assert!(all.iter().any(|(size, ledger)| *size == 600 && ledger == "vvv"), "{all:?}");
         assert!(all.iter().all(|(size, ledger)| (*size > 600) == (ledger == "vve")), "{all:?}");
-    }
-
-    #[test]
-    fn resumes_from_session_saved_at_every_message() {
-        let sizes = [9, 12, 3, 8, 30, 2, 9, 9];
-        for parameters in ["protect = 20\nmarker = \"x\"", "protect = 15\nonce_per_boundary = true"]
-        {
-            let straight = Rig::goes_on(|| rig(parameters, &sizes), 17);
-            assert!(straight.ledger().contains('e'));
-        }
     }
 }

@@ -30,7 +30,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use regex::Regex;
 use serde::Deserialize;
-use serde_json::{Value as Json, json};
+use serde_json::Value as Json;
 use tokio::sync::OnceCell;
 
 use crate::context::{Context, EntryId, Op, Recording};
@@ -47,9 +47,7 @@ use wire::{Api, Owner};
 pub static FILTER: MechanismSpec = MechanismSpec {
     name: "filter",
     summary: "Passes tool results through a command, as they are when the tool has run",
-    uses_compactor: false,
     is_view: true,
-    scales: &[],
     build: |build| {
         let Filter { command, tools, commands, timeout } = build.read()?;
         check_command(&command)?;
@@ -58,16 +56,16 @@ pub static FILTER: MechanismSpec = MechanismSpec {
             intercept::Filter { command, folder, tools, commands, timeout: seconds(timeout)? };
         Ok(Box::new(Saver::new(build, Source::Filter(filter))))
     },
+    ..MechanismSpec::PLAIN
 };
 
 /// Passes the requests of the agent through a proxy.
 pub static PROXY: MechanismSpec = MechanismSpec {
     name: "proxy",
     summary: "Sends every request through a token saver's proxy, and takes what arrives behind it",
-    uses_compactor: false,
     is_view: true,
-    scales: &[],
     build: |build| Ok(Box::new(Saver::new(build, Source::Proxy(Box::new(proxy(build)?))))),
+    ..MechanismSpec::PLAIN
 };
 
 #[derive(Deserialize)]
@@ -262,8 +260,9 @@ enum Source {
 }
 
 /// Repeats in one context what a saver did to its session.
+#[derive(Clone)]
 struct Saver {
-    source: Source,
+    source: Arc<Source>,
     strategy: String,
     hash: String,
     redacts: bool,
@@ -283,7 +282,7 @@ type Passage = OnceCell<Result<Arc<Intercepted>, String>>;
 impl Saver {
     fn new(build: &Build<'_>, source: Source) -> Self {
         Self {
-            source,
+            source: Arc::new(source),
             strategy: build.strategy.to_owned(),
             hash: build.hash.to_owned(),
             redacts: build.redacts,
@@ -304,7 +303,7 @@ impl Saver {
             } else {
                 (Session::clone(whole), Originals::default())
             };
-            let passed = match &self.source {
+            let passed = match &*self.source {
                 Source::Filter(filter) => filter.pass(&session, counter).await,
                 Source::Proxy(proxy) => proxy.pass(&session, counter).await,
             };
@@ -312,7 +311,7 @@ impl Saver {
         };
         let passed = passage.get_or_init(|| pass).await.clone();
         passed.map_err(|problem| {
-            let command = match &self.source {
+            let command = match &*self.source {
                 Source::Filter(filter) => filter.command.join(" "),
                 Source::Proxy(proxy) => proxy.name(),
             };
@@ -390,15 +389,5 @@ impl Mechanism for Saver {
     fn recovered(&self, message: MessageIndex) -> Option<&str> {
         let whole = self.whole.get(message as usize)?;
         self.done.as_ref()?.recovered.get(whole).map(String::as_str)
-    }
-
-    /// What arrived follows from the recording: a later process lets the session pass again.
-    fn state(&self) -> Json {
-        json!({})
-    }
-
-    fn restore(&mut self, _: Json) -> Result<(), MechanismError> {
-        (self.applied, self.dropped) = (0, BTreeSet::new());
-        Ok(())
     }
 }
