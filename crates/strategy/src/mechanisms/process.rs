@@ -19,7 +19,24 @@ use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use super::ITS_WORDS;
+use recap_core::text::is_command;
+
+/// Separates an error from the program's last output, which may quote the
+/// conversation.
+pub const ITS_WORDS: &str = "; its words: ";
+
+/// Longest timeout in seconds: a day.
+pub(super) const LONGEST_WAIT: f64 = 86_400.0;
+
+/// A timeout as written; `None` where it is no number of seconds above 0, or longer than a day.
+pub(super) fn timeout_of(seconds: f64) -> Option<Duration> {
+    (seconds > 0.0 && seconds <= LONGEST_WAIT).then(|| Duration::from_secs_f64(seconds))
+}
+
+/// A program's output on one line, without control characters.
+pub(super) fn harmless(text: &str) -> String {
+    text.trim().chars().map(|c| if is_command(c) { ' ' } else { c }).collect()
+}
 
 /// Longest answer in bytes, including its line feed.
 const LONGEST: u64 = 64 << 20;

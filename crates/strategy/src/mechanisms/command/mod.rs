@@ -21,19 +21,15 @@ use serde_json::Value as Json;
 use tokio::time::Instant;
 use toml::Table;
 
-use super::process::{Fault, Launch, Program};
+use super::process::{Fault, ITS_WORDS, LONGEST_WAIT, Launch, Program, harmless, timeout_of};
 use crate::compactor::{CallUsage, ModelCall};
 use crate::context::{Context, EntryId, Recording};
 use crate::mechanism::{
     Build, BuildError, Host, Mechanism, MechanismError, MechanismSpec, Outcome, Work,
 };
 use apply::Change;
-pub use protocol::ITS_WORDS;
-use protocol::{Answer, CLOSE, Extras, PROTOCOL, Request, ShownCall, WireEntry, excerpt, harmless};
+use protocol::{Answer, CLOSE, Extras, PROTOCOL, Request, ShownCall, WireEntry, excerpt};
 use recap_core::model::{Block, Call};
-
-/// Longest timeout in seconds: a day.
-const LONGEST_WAIT: f64 = 86_400.0;
 
 /// The mechanism that asks a program.
 pub static SPEC: MechanismSpec = MechanismSpec {
@@ -136,7 +132,7 @@ impl Asker {
             hidden: Vec::new(),
         };
         let Timeouts { start, call, total } = timeouts;
-        if [start, call, total].iter().any(|s| !(*s > 0.0 && *s <= LONGEST_WAIT)) {
+        if [start, call, total].iter().any(|seconds| timeout_of(*seconds).is_none()) {
             return Err(format!("`timeouts` are seconds above 0, at most {LONGEST_WAIT}").into());
         }
         Ok(Self {
