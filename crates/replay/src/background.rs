@@ -63,7 +63,7 @@ impl ReplaySession<'_> {
         let in_flight = InFlight {
             number: compaction,
             lands: self.now.checked_add(took).unwrap_or(Timestamp::MAX),
-            written: self.context.written_count(),
+            written: self.context.synthetic_count(),
             log,
             shared: (self.shared.clone(), done),
             mechanism: after.clone(),
@@ -216,7 +216,7 @@ mod tests {
         let one = InFlight {
             number,
             lands: session.now + SignedDuration::from_millis(ms),
-            written: session.context.written_count(),
+            written: session.context.synthetic_count(),
             log: fork.into_log(),
             shared: (session.shared.clone(), session.shared.clone()),
             mechanism: session.stages[stage].mechanism.clone(),

@@ -48,12 +48,9 @@ pub use mechanism::{
     Build, BuildError, Copied, Fallback, Host, Mechanism, MechanismError, MechanismSpec, Outcome,
     Record, StoredFile, Work,
 };
-pub use mechanisms::{
-    ArchiveError, CompressionStats, Content, ContentPart, GencodeSession, GencodeSummary,
-    ITS_WORDS, MECHANISMS, Metadata, SessionMessage, ToolUsage, read_archive,
-};
 #[doc(hidden)]
-pub use mechanisms::{BadAnswer, take_answer};
+pub use mechanisms::{BadAnswer, compression_stats, take_answer};
+pub use mechanisms::{ITS_WORDS, MECHANISMS};
 pub use prompt::{Prompt, PromptError};
 pub use recovery::{
     Archived, ArchivedSession, ByMeaning, Channel, Nearest, Past, RECOVERIES, Recovery,

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::folding::{Cuts, Request, headings, live, recorded_before, task_messages};
-use super::gencode_session::{FileTools, GencodeSession, Summary, extract};
+use super::gencode_session::{FileTools, Summary, compression_stats, extract, session_file};
 use crate::compactor::{CompactorError, MESSAGES, Task};
 use crate::context::{Context, EntryId, InsertAt, Op};
 use crate::mechanism::{
@@ -181,16 +181,15 @@ impl Mechanism for Continuation {
         self.place(context, range, &summary.content)?;
         let written = Record::new("summary", json!(summary));
         self.summaries.push(summary);
-        // GenCode's `getCompressionStats()`.
-        let stats = GencodeSession::of(context, shared, &self.summaries).stats();
-        let records = vec![written, Record::new("stats", json!(stats))];
+        let stats = compression_stats(&session_file(context, shared, &self.summaries));
+        let records = vec![written, Record::new("stats", stats)];
         Ok(Outcome { records, ..Outcome::default() })
     }
 
     /// The session file, as GenCode's example shows it.
     fn stored(&self, context: &Context, shared: &StrategyState) -> Vec<StoredFile> {
-        let session = GencodeSession::of(context, shared, &self.summaries);
-        vec![StoredFile::json(format!("sessions/{}.json", session.metadata.id), &session)]
+        let path = format!("sessions/{}.json", context.recording().session.id);
+        vec![StoredFile::json(path, &session_file(context, shared, &self.summaries))]
     }
 }
 

@@ -8,7 +8,7 @@
 //! Gemini CLI 0.61.0 (a budget for tool output that is filled from the newest
 //! on, and the two ends of what does not fit). The five compared systems prune differently: `prune`.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use serde::Deserialize;
@@ -76,11 +76,6 @@ struct Mask {
     marker: Prompt,
     /// Results before this message are settled.
     settled: MessageIndex,
-    /// Results that may have to be masked later, oldest first, so that a run
-    /// need not walk over the conversation.
-    pending: VecDeque<EntryId>,
-    /// Messages before this one have been read.
-    through: MessageIndex,
 }
 
 /// A result that is to be masked.
@@ -108,24 +103,7 @@ impl Mask {
             return Err("`clear_inputs` leaves no result to `clip`".into());
         }
         let marker = Prompt::new(&parameters.marker, &["tool", "lines"])?;
-        Ok(Self { parameters, marker, settled: 0, pending: VecDeque::new(), through: 0 })
-    }
-
-    /// Adds the results that came since the last run, and drops those that were
-    /// removed or replaced.
-    fn read_on(&mut self, context: &Context) {
-        for index in self.through..context.seen_count() {
-            let id = EntryId::message(index);
-            if context.call_of(id).is_some() {
-                self.pending.push_back(id);
-            }
-        }
-        self.through = context.seen_count();
-        let (settled, fill) = (self.settled, self.parameters.fill);
-        self.pending.retain(|&id| {
-            let is_settled = id.index().is_some_and(|index| index < settled);
-            !is_settled && context.contains(id) && (fill || !context.is_edited(id))
-        });
+        Ok(Self { parameters, marker, settled: 0 })
     }
 
     /// The message from which on results stay, whatever their size.
@@ -154,9 +132,11 @@ impl Mask {
         let exempt_from = self.exempt_from(context);
         let limit = self.parameters.keep_tokens.unwrap_or(0);
         let (mut results, mut kept, mut found) = (0, 0, Vec::new());
-        for &id in self.pending.iter().rev() {
+        let is_open = |id: &EntryId| id.index().is_none_or(|index| index >= self.settled);
+        for id in context.stored().rev().take_while(is_open) {
             let Some((call, known)) = context.call_of(id) else { continue };
-            if self.parameters.exclude_tools.contains(&known.tool) {
+            let is_done = context.is_edited(id) && !self.parameters.fill;
+            if is_done || self.parameters.exclude_tools.contains(&known.tool) {
                 continue;
             }
             results += 1;
@@ -238,7 +218,6 @@ impl Mechanism for Mask {
     async fn compact(&mut self, work: Work<'_>) -> Result<Outcome, MechanismError> {
         let Work { context, shared, host } = work;
         let mut outcome = Outcome::default();
-        self.read_on(context);
         let old = self.old(context, host);
         let saved: u64 = old.iter().map(|masked| masked.saves).sum();
         let Some(newest) = old.first().and_then(|masked| masked.id.index()) else {
