@@ -20,7 +20,6 @@
 //! - `continuation`: where the live conversation does not fit the model's window with the call and
 //!   its reply, what is folded is sent alone; where that does not fit either, no call is made.
 
-use crate::common;
 use crate::common::talk::{Talk, at_last, even, last, real, records, unscaled};
 use crate::common::{block_on, message, offline, subject};
 use recap_core::model::{Block, CellOutcome, CellRows, Role, Session};

@@ -70,8 +70,8 @@ impl Strategy {
         let at = |key: &str, problem: String| refused(file, key, problem);
         let mut table = changed(file, text, overrides)?;
         let canonical = table.to_string();
-        let tables: Vec<Table> =
-            take(&mut table, "stage").map_err(|problem| at("", problem))?.unwrap_or_default();
+        let tables = table.remove("stage").map_or(Ok(Vec::new()), Value::try_into::<Vec<Table>>);
+        let tables = tables.map_err(|error| at("stage", json_error(error.message())))?;
         for (key, value) in &table {
             check_number(key, value).map_err(|problem| at(key, problem))?;
         }
