@@ -1,5 +1,5 @@
 //! Sessions of a format that is not named: the format is told by the first
-//! bytes, and gzip and zstd are unpacked. Also the archives that a strategy packs.
+//! bytes, and gzip and zstd are unpacked.
 
 #![no_main]
 
@@ -8,8 +8,7 @@ use std::io::Write;
 use flate2::{Compression, write::GzEncoder};
 use libfuzzer_sys::fuzz_target;
 use recap_formats::{LoadOptions, load_reader};
-use recap_strategy::read_archive;
-use recap_fuzz::{import, told, told_text};
+use recap_fuzz::{import, told};
 
 fuzz_target!(|input: &[u8]| {
     import(None, input);
@@ -30,11 +29,6 @@ fuzz_target!(|input: &[u8]| {
             // the rest is told.
             (Err(error), Ok(_)) if is_packed => told(error),
             (Err(error), Ok(_)) => panic!("only the packed one can be read: {error}"),
-        }
-    }
-    for bytes in [input, &packed] {
-        if let Err(error) = read_archive(bytes) {
-            told_text(&error.to_string());
         }
     }
 });

@@ -93,7 +93,7 @@ proptest! {
         let tokens = window.tokens(&subject.recording.sizes, 0).unwrap();
         for name in quarter(part) {
             let plan = plan(builtin(name, &[]).unwrap().unwrap(), tokens);
-            saved_and_restored_everywhere(&subject, &plan);
+            copied_everywhere(&subject, &plan);
         }
     }
 }
@@ -123,9 +123,9 @@ fn prompts_follow_the_context(subject: &PreparedSession, plan: &Plan) {
     }
 }
 
-/// Replays twice side by side, one of them saved, dropped and restored before
-/// every message. Says whether anything was ever changed.
-fn saved_and_restored_everywhere(subject: &PreparedSession, plan: &Plan) -> bool {
+/// Replays twice side by side, one of them dropped for its copy before every
+/// message. Says whether anything was ever changed.
+fn copied_everywhere(subject: &PreparedSession, plan: &Plan) -> bool {
     let name = &plan.strategy.name;
     let compactor = offline();
     let mut straight = ReplaySession::open(subject, plan, &compactor).unwrap();
@@ -133,9 +133,7 @@ fn saved_and_restored_everywhere(subject: &PreparedSession, plan: &Plan) -> bool
     let mut changed = false;
     block_on(async {
         loop {
-            let saved = serde_json::to_string(&resumed.save()).unwrap();
-            let saved = serde_json::from_str(&saved).unwrap();
-            resumed = ReplaySession::restore(subject, plan, &compactor, saved).unwrap();
+            resumed = resumed.copied().unwrap();
             let more = straight.step().await.unwrap_or_else(|e| panic!("{name}: {e}"));
             let also = resumed.step().await.unwrap_or_else(|e| panic!("{name}: {e}"));
             assert_eq!(more, also, "{name}");
@@ -152,7 +150,7 @@ fn saved_and_restored_everywhere(subject: &PreparedSession, plan: &Plan) -> bool
 }
 
 #[test]
-fn every_strategy_compacts_bundled_session_and_survives_restoring() {
+fn every_strategy_compacts_bundled_session_and_goes_on_as_copy() {
     let dataset = recap_formats::bundled("quickstart").unwrap().unwrap();
     let mut session = dataset.sessions.into_iter().next().unwrap();
     session.messages.truncate(160);
@@ -161,7 +159,7 @@ fn every_strategy_compacts_bundled_session_and_survives_restoring() {
     let tokens = window.tokens(&subject.recording.sizes, 0).unwrap();
     for name in replayed() {
         let plan = plan(builtin(name, &[]).unwrap().unwrap(), tokens);
-        let changed = saved_and_restored_everywhere(&subject, &plan);
+        let changed = copied_everywhere(&subject, &plan);
         // The session holds no recorded compaction and none of Zoea's game tools.
         let unchanged = ["full", "recorded", "snapshot-dedup-zoea"].contains(&name);
         assert_eq!(changed, !unchanged, "{name}");
@@ -169,7 +167,7 @@ fn every_strategy_compacts_bundled_session_and_survives_restoring() {
 }
 
 #[test]
-fn fifo_keeping_first_message_restores_like_any_view() {
+fn fifo_keeping_first_message_is_copied_like_any_view() {
     let dataset = recap_formats::bundled("quickstart").unwrap().unwrap();
     let mut session = dataset.sessions.into_iter().next().unwrap();
     session.messages.truncate(120);
@@ -179,7 +177,7 @@ fn fifo_keeping_first_message_restores_like_any_view() {
         let window: WindowSpec = window.parse().unwrap();
         let tokens = window.tokens(&subject.recording.sizes, 200_000).unwrap();
         let plan = plan(builtin("fifo", &keep).unwrap().unwrap(), tokens);
-        assert!(saved_and_restored_everywhere(&subject, &plan));
+        assert!(copied_everywhere(&subject, &plan));
         prompts_follow_the_context(&subject, &plan);
     }
 }

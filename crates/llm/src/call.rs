@@ -1,7 +1,6 @@
 //! Calls to a model: the request, the reply with its usage, and the errors.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 use std::fmt;
 use std::time::Duration;
 
@@ -63,7 +62,7 @@ impl ModelRequest {
 impl Model {
     /// `provider/model`, as in files and tables.
     pub fn id(&self) -> String {
-        format!("{}/{}", self.provider, self.name)
+        self.to_string()
     }
 
     /// The request that asks this model the question.
@@ -76,7 +75,7 @@ impl Model {
             temperature: self.settings.temperature,
             effort: self.settings.effort.clone(),
             schema: question.schema,
-            breakpoints: question.shared_system.then_some(0).into_iter().collect(),
+            shared_system: question.shared_system,
         }
     }
 }
@@ -146,11 +145,10 @@ pub struct Request {
     pub effort: Option<String>,
     /// The reply's shape; free text if `None`.
     pub schema: Option<Schema>,
-    /// The ends of prefixes that later requests share, as numbers of messages;
-    /// 0 is the system text alone. Only providers with explicit cache
-    /// breakpoints use it (Anthropic); the others find shared prefixes by
+    /// Whether later requests share the system text. Only providers with explicit
+    /// cache breakpoints use it (Anthropic); the others find shared prefixes by
     /// themselves.
-    pub breakpoints: BTreeSet<usize>,
+    pub shared_system: bool,
 }
 
 /// A call of a role to its model.
@@ -270,7 +268,8 @@ pub enum Finish {
 }
 
 /// The tokens of one request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Tokens {
     /// The tokens in disjoint buckets, which add up to the provider's total.
     pub usage: Usage,

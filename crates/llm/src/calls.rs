@@ -9,8 +9,8 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use tokio::sync::OnceCell;
 
-use crate::cassette::{CassetteError, Mode, key};
-use crate::{Answered, Call, CallError, Cassette, FaultKind, Finish, Llm, Model, Reply, Tokens};
+use crate::cassette::{CassetteError, Mode, Recorded, key};
+use crate::{Answered, Call, CallError, Cassette, FaultKind, Finish, Llm, Model, Reply};
 use recap_billing::pricing::ModelPrices;
 use recap_core::model::{Buckets, CallOutcome, CallRow, LatencySource, ModelRole, Timing, Usage};
 
@@ -18,14 +18,14 @@ use recap_core::model::{Buckets, CallOutcome, CallRow, LatencySource, ModelRole,
 pub type Now = Box<dyn Fn() -> Timestamp + Send + Sync>;
 
 /// A call that is in flight or finished. Callers with the same request wait for it.
-pub(super) type InFlightCall = OnceCell<Result<Answered, CallError>>;
+type InFlightCall = OnceCell<Result<Answered, CallError>>;
 
 /// The calls of a run, shared by all its models.
 pub struct Calls {
     cassette: Option<Cassette>,
     /// Replies of a run without a cassette.
     replies: OnceLock<Cassette>,
-    pub(super) now: Now,
+    now: Now,
     flights: Mutex<BTreeMap<String, Arc<InFlightCall>>>,
     rows: Mutex<BTreeMap<String, CallRow>>,
 }
@@ -34,8 +34,8 @@ impl Calls {
     /// The calls of a new run, recorded to or replayed from a cassette if there
     /// is one.
     pub fn new(cassette: Option<Cassette>, now: Now) -> Self {
-        let (flights, rows) = (Mutex::default(), Mutex::default());
-        Self { cassette, replies: OnceLock::new(), now, flights, rows }
+        let (replies, flights, rows) = Default::default();
+        Self { cassette, replies, now, flights, rows }
     }
 
     /// The cassette of the run, if it has one.
@@ -63,13 +63,13 @@ impl Calls {
     }
 
     /// The cassette that calls are recorded to, if any.
-    pub(super) fn tape(&self) -> Option<&Cassette> {
+    fn tape(&self) -> Option<&Cassette> {
         self.cassette.as_ref().or_else(|| self.replies.get())
     }
 
     /// How the times of the calls were obtained: a cassette may hold those of
     /// another run, a resumed run has its own.
-    pub(super) fn source(&self) -> LatencySource {
+    fn source(&self) -> LatencySource {
         self.cassette.as_ref().map_or(LatencySource::Live, |_| LatencySource::Recorded)
     }
 
@@ -111,7 +111,7 @@ impl Calls {
     }
 
     /// Drops a stored reply that could not be used, unless it is on a cassette.
-    pub(super) fn discard(&self, key: &str) {
+    fn discard(&self, key: &str) {
         if let (None, Some(replies)) = (&self.cassette, self.replies.get()) {
             replies.forget(key);
         }
@@ -136,57 +136,6 @@ impl Calls {
     }
 }
 
-/// The facts about a call besides its outcome.
-pub(super) struct CallFacts<'a> {
-    pub key: &'a str,
-    pub model: &'a Model,
-    pub prices: Option<&'a ModelPrices>,
-    /// The time of the answer: the prices of some providers change by the hour.
-    pub at: Timestamp,
-    pub source: LatencySource,
-    /// The number of requests that were sent.
-    pub sent: u32,
-}
-
-/// The row of a call; `None` if nothing was sent.
-///
-/// Providers report no tokens with a fault, so that those rows have no price.
-/// Their time is not known either.
-fn row(
-    facts: &CallFacts<'_>,
-    call: &Call,
-    outcome: &Result<Answered, CallError>,
-) -> Option<CallRow> {
-    let failed = Timing { attempts: facts.sent, ..Timing::default() };
-    let (ended, tokens, timing, source) = match outcome {
-        Ok(Answered { reply, timing, .. }) => {
-            (ending(reply), reply.usage.as_ref().ok().copied(), *timing, facts.source)
-        }
-        Err(CallError::Rejected(fault)) if fault.kind == FaultKind::Filtered => {
-            (CallOutcome::Filtered, None, failed, facts.source)
-        }
-        Err(CallError::Rejected(_)) => (CallOutcome::Rejected, None, failed, facts.source),
-        Err(CallError::Malformed(_)) => (CallOutcome::Malformed, None, failed, facts.source),
-        // These are not written to a cassette. A halted call may have met the very
-        // fault that halts its model (a wrong key, a redirect).
-        Err(_) if facts.sent == 0 => return None,
-        Err(_) => (CallOutcome::Unavailable, None, failed, LatencySource::Live),
-    };
-    let usage = tokens.map(|Tokens { usage, .. }| usage);
-    Some(CallRow {
-        role: call.role,
-        model: facts.model.id(),
-        key: facts.key.to_owned(),
-        replicate: call.replicate,
-        outcome: ended,
-        usage,
-        reasoning: tokens.and_then(|tokens| tokens.reasoning),
-        usd: usage.and_then(|usage| call_usd(facts.prices?, &usage, facts.at)),
-        timing,
-        source,
-    })
-}
-
 fn ending(reply: &Reply) -> CallOutcome {
     match reply.finish {
         Finish::Done => CallOutcome::Replied,
@@ -207,9 +156,7 @@ pub fn call_usd(prices: &ModelPrices, usage: &Usage, at: Timestamp) -> Option<f6
 
 /// Calls of a run that brought no reply because of the run or the provider.
 #[derive(Debug, Default)]
-pub struct FailedCalls {
-    errors: Mutex<Vec<(ModelRole, CallError)>>,
-}
+pub struct FailedCalls(Mutex<Vec<(ModelRole, CallError)>>);
 
 impl FailedCalls {
     /// The number of failed calls and the first of them in the order of their
@@ -220,23 +167,24 @@ impl FailedCalls {
     /// `fell_back`: where the compactor gave no reply, its strategies fell back as
     /// their designs say, and nothing is missing.
     pub fn first(&self, fell_back: bool) -> Option<(usize, CallError)> {
-        let errors = self.errors.lock().expect("no thread panics while it holds the lock");
-        let counts = |(role, error): &&(ModelRole, CallError)| {
+        let mut errors = self.errors().clone();
+        errors.retain(|(role, error)| {
             let unanswered = matches!(error, CallError::Unavailable { .. });
             !(fell_back && *role == ModelRole::Compactor && unanswered)
-        };
+        });
         let missing = |error: &CallError| matches!(error, CallError::NotRecorded(_));
-        let rank = |error: &CallError| (!missing(error), error.to_string());
-        let failed = || errors.iter().filter(counts).map(|(_, error)| error);
-        let first = failed().min_by_key(|error| rank(error))?;
-        Some((failed().count(), first.clone()))
+        let first = errors.iter().min_by_key(|(_, error)| (!missing(error), error.to_string()))?;
+        Some((errors.len(), first.1.clone()))
     }
 
     fn note(&self, role: ModelRole, error: &CallError) {
         if !error.is_request_error() {
-            let mut errors = self.errors.lock().expect("no thread panics while it holds the lock");
-            errors.push((role, error.clone()));
+            self.errors().push((role, error.clone()));
         }
+    }
+
+    fn errors(&self) -> MutexGuard<'_, Vec<(ModelRole, CallError)>> {
+        self.0.lock().expect("no thread panics while it holds the lock")
     }
 }
 
@@ -302,62 +250,91 @@ impl Memoized {
         Self { model, inner: None, prices, calls }
     }
 
-    /// The model to call; `None` in a replay.
-    fn callee(&self) -> Option<&Arc<dyn Llm>> {
-        let replays = |mode| mode == Mode::Replay;
-        let tape = self.calls.tape();
-        self.inner.as_ref().filter(|_| !tape.is_some_and(|tape| replays(tape.mode())))
-    }
-
     async fn make(&self, key: &str, call: &Call) -> Result<Answered, CallError> {
         let tape = self.calls.tape();
-        let (outcome, at, sent) = match (tape.and_then(|tape| tape.get(key)), self.callee()) {
-            (Some(recorded), _) => (recorded.outcome, recorded.at, recorded.sent),
-            (None, Some(inner)) => {
-                // A reply that cannot be stored would have to be paid for again.
-                if let Some(why) = tape.and_then(Cassette::problem) {
-                    return Err(CallError::Halted(why));
-                }
-                let (outcome, sent) = inner.call_counted(call.clone()).await;
-                let at = (self.calls.now)();
-                let outcome = match tape.filter(|_| self.calls.stores(&outcome)) {
-                    None => outcome,
-                    Some(tape) => tape.record((key, &self.model, call), (outcome, sent), at),
-                };
-                if let Some(why) = tape.and_then(Cassette::problem) {
-                    inner.halt(&why);
-                }
-                (outcome, at, sent)
-            }
-            (None, None) => return Err(not_recorded(self, key, call)),
+        let Recorded { outcome, at, sent } = match tape.and_then(|tape| tape.get(key)) {
+            Some(recorded) => recorded,
+            None => self.send(key, call).await?,
         };
-        self.noted(key, call, outcome, (at, sent))
-    }
-
-    /// Adds the row of a call, with its time and the number of requests that were sent.
-    fn noted(
-        &self,
-        key: &str,
-        call: &Call,
-        outcome: Result<Answered, CallError>,
-        (at, sent): (Timestamp, u32),
-    ) -> Result<Answered, CallError> {
         let source = self.calls.source();
         let recorded = source == LatencySource::Recorded;
         let outcome = outcome.map(|answered| Answered { recorded, ..answered });
-        let (model, prices) = (&self.model, self.prices.as_ref());
-        let facts = CallFacts { key, model, prices, at, source, sent };
-        if let Some(row) = row(&facts, call, &outcome) {
+        if let Some(row) = self.row(key, call, &outcome, (at, sent, source)) {
             self.calls.note(row);
         }
         outcome
     }
-}
 
-fn not_recorded(once: &Memoized, key: &str, call: &Call) -> CallError {
-    match once.calls.cassette() {
-        Some(tape) => tape.not_recorded(key, &once.model, call),
-        None => CallError::NotRecorded(format!("{} is not called, and there is none", once.model)),
+    /// Makes a call that is not recorded, and records it.
+    async fn send(&self, key: &str, call: &Call) -> Result<Recorded, CallError> {
+        let tape = self.calls.tape();
+        let replays = tape.is_some_and(|tape| tape.mode() == Mode::Replay);
+        let Some(inner) = self.inner.as_ref().filter(|_| !replays) else {
+            return Err(match self.calls.cassette() {
+                Some(tape) => tape.not_recorded(key, &self.model, call),
+                None => {
+                    let why = format!("{} is not called, and there is none", self.model);
+                    CallError::NotRecorded(why)
+                }
+            });
+        };
+        // A reply that cannot be stored would have to be paid for again.
+        if let Some(why) = tape.and_then(Cassette::problem) {
+            return Err(CallError::Halted(why));
+        }
+        let (outcome, sent) = inner.call_counted(call.clone()).await;
+        let at = (self.calls.now)();
+        let outcome = match tape.filter(|_| self.calls.stores(&outcome)) {
+            None => outcome,
+            Some(tape) => tape.record((key, &self.model, call), (outcome, sent), at),
+        };
+        if let Some(why) = tape.and_then(Cassette::problem) {
+            inner.halt(&why);
+        }
+        Ok(Recorded { outcome, at, sent })
+    }
+
+    /// The row of a call, with its time and the number of requests that were sent; `None` if
+    /// nothing was sent.
+    ///
+    /// Providers report no tokens with a fault, so that those rows have no price.
+    /// Their time is not known either.
+    fn row(
+        &self,
+        key: &str,
+        call: &Call,
+        outcome: &Result<Answered, CallError>,
+        (at, sent, source): (Timestamp, u32, LatencySource),
+    ) -> Option<CallRow> {
+        let ended = match outcome {
+            Ok(answered) => ending(&answered.reply),
+            Err(CallError::Rejected(fault)) if fault.kind == FaultKind::Filtered => {
+                CallOutcome::Filtered
+            }
+            Err(CallError::Rejected(_)) => CallOutcome::Rejected,
+            Err(CallError::Malformed(_)) => CallOutcome::Malformed,
+            // A halted call may have met the very fault that halts its model (a wrong key, a
+            // redirect).
+            Err(_) if sent == 0 => return None,
+            Err(_) => CallOutcome::Unavailable,
+        };
+        let failed = Timing { attempts: sent, ..Timing::default() };
+        let tokens = outcome.as_ref().ok().and_then(|answered| answered.reply.usage.clone().ok());
+        let usage = tokens.map(|tokens| tokens.usage);
+        // Errors of the run are not written to a cassette.
+        let is_of_run = outcome.as_ref().is_err_and(|error| !error.is_request_error());
+        Some(CallRow {
+            role: call.role,
+            model: self.model.id(),
+            key: key.to_owned(),
+            replicate: call.replicate,
+            outcome: ended,
+            usage,
+            reasoning: tokens.and_then(|tokens| tokens.reasoning),
+            usd: usage.and_then(|usage| call_usd(self.prices.as_ref()?, &usage, at)),
+            timing: outcome.as_ref().map_or(failed, |answered| answered.timing),
+            source: if is_of_run { LatencySource::Live } else { source },
+        })
     }
 }
 

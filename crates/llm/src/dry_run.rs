@@ -1,6 +1,6 @@
 //! The place of a model in a dry run: calls are counted instead of sent.
 
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 
@@ -26,46 +26,40 @@ pub struct DryRunCall {
 
 /// The calls that all the models of a dry run would get.
 #[derive(Debug, Default)]
-pub struct DryRunCalls(Mutex<Counts>);
-
-#[derive(Debug, Default)]
-struct Counts {
-    calls: Vec<DryRunCall>,
-    summaries: u64,
-    written: u64,
+pub struct DryRunCalls {
+    calls: Mutex<Vec<DryRunCall>>,
+    /// Tokens of the summaries that the offline compactor wrote in place of a model.
+    summaries: Mutex<Vec<u64>>,
 }
 
 impl DryRunCalls {
     /// Every call, in an order that does not depend on when it was made.
     pub fn calls(&self) -> Vec<DryRunCall> {
-        let mut calls = self.counts().calls.clone();
+        let mut calls = self.calls.lock().expect(HELD).clone();
         calls.sort();
         calls
     }
 
     /// Adds a call that would be made.
     pub fn add(&self, call: DryRunCall) {
-        self.counts().calls.push(call);
+        self.calls.lock().expect(HELD).push(call);
     }
 
     /// Records the length of a summary that the offline compactor wrote in
     /// place of a model.
     pub fn add_summary(&self, tokens: u64) {
-        let mut counts = self.counts();
-        counts.summaries += 1;
-        counts.written += tokens;
+        self.summaries.lock().expect(HELD).push(tokens);
     }
 
     /// Mean tokens of these summaries, rounded up; `None` where none was written.
     pub fn mean_summary(&self) -> Option<u64> {
-        let counts = self.counts();
-        (counts.summaries > 0).then(|| counts.written.div_ceil(counts.summaries))
-    }
-
-    fn counts(&self) -> MutexGuard<'_, Counts> {
-        self.0.lock().expect("no thread panics while it holds the counts")
+        let summaries = self.summaries.lock().expect(HELD);
+        let count = summaries.len() as u64;
+        (count > 0).then(|| summaries.iter().sum::<u64>().div_ceil(count))
     }
 }
+
+const HELD: &str = "no thread panics while it holds the counts";
 
 /// Stands in for a model in `--dry-run`. Its replies have the largest number of
 /// tokens that they may have. Answers differ from one another, so that each is

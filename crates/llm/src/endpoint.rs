@@ -285,7 +285,7 @@ mod tests {
             temperature: None,
             effort: None,
             schema: None,
-            breakpoints: [].into(),
+            shared_system: false,
         }
     }
 

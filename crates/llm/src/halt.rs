@@ -27,73 +27,69 @@ pub struct Halt {
 /// Lets calls pass until a reason to stop them occurs.
 #[derive(Debug, Default)]
 pub(super) struct HaltSwitch {
-    state: Mutex<State>,
-    stopped: watch::Sender<bool>,
+    halt: watch::Sender<Option<Halt>>,
+    answers: Mutex<Answers>,
 }
 
 #[derive(Debug, Default)]
-struct State {
-    halt: Option<Halt>,
+struct Answers {
     succeeded: bool,
-    unavailable: u32,
+    /// Calls without any answer since the last one that had one.
+    missing: u32,
 }
 
 impl HaltSwitch {
     /// The reason, once calls were stopped.
     pub(super) fn halt(&self) -> Option<Halt> {
-        self.state().halt.clone()
+        self.halt.borrow().clone()
     }
 
     /// Waits for a future, or for calls to be stopped.
     pub(super) async fn unless<T>(&self, waiting: impl Future<Output = T>) -> Result<T, Halt> {
-        let mut stopped = self.stopped.subscribe();
-        // The lock that `wait_for` returns is given back before that of the
-        // state is taken: `stop` takes them in the other order.
-        let stop = async { drop(stopped.wait_for(|stopped| *stopped).await) };
+        let mut halt = self.halt.subscribe();
+        let stopped = async {
+            let halt = halt.wait_for(Option::is_some).await.expect("the sender is not dropped");
+            halt.clone().expect("it was waited for")
+        };
         tokio::select! {
             biased;
-            () = stop => Err(self.halt().expect("calls are stopped with a reason")),
+            halt = stopped => Err(halt),
             waited = waiting => Ok(waited),
         }
     }
 
     /// Records that a call was answered, by a reply or by a rejection of the request.
     pub(super) fn answered(&self, replied: bool) {
-        let mut state = self.state();
-        state.unavailable = 0;
-        state.succeeded |= replied;
+        let mut answers = self.answers();
+        answers.missing = 0;
+        answers.succeeded |= replied;
     }
 
     /// Records that a call got no answer at all.
     pub(super) fn unavailable(&self, reason: impl FnOnce() -> String) {
-        let mut state = self.state();
-        state.unavailable += 1;
-        if state.unavailable >= IN_A_ROW {
-            self.stop(&mut state, None, reason());
+        let mut answers = self.answers();
+        answers.missing += 1;
+        let is_outage = answers.missing >= IN_A_ROW;
+        drop(answers);
+        if is_outage {
+            self.stop(None, reason());
         }
     }
 
-    /// Stops calls because of a fault that every call would get.
-    pub(super) fn permanent_fault(&self, kind: FaultKind, reason: String) -> Halt {
-        self.stop(&mut self.state(), Some(kind), reason)
+    /// Stops calls, unless an earlier reason already did: because of a fault that every call
+    /// would get, or for a reason outside of the provider. Returns the reason that counts.
+    pub(super) fn stop(&self, fault: Option<FaultKind>, reason: String) -> Halt {
+        let after_success = self.answers().succeeded;
+        self.halt.send_if_modified(|halt| {
+            let is_first = halt.is_none();
+            halt.get_or_insert(Halt { reason, fault, after_success });
+            is_first
+        });
+        self.halt().expect("it was just stopped")
     }
 
-    /// Stops calls because the replies cannot be stored, and would have to be
-    /// paid for again.
-    pub(super) fn not_storable(&self, reason: &str) {
-        self.stop(&mut self.state(), None, reason.to_owned());
-    }
-
-    /// Stops calls, unless an earlier reason already did.
-    fn stop(&self, state: &mut State, fault: Option<FaultKind>, reason: String) -> Halt {
-        let after_success = state.succeeded;
-        let halt = state.halt.get_or_insert(Halt { reason, fault, after_success }).clone();
-        self.stopped.send_replace(true);
-        halt
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().expect("no thread panics while it holds the lock")
+    fn answers(&self) -> MutexGuard<'_, Answers> {
+        self.answers.lock().expect("no thread panics while it holds the lock")
     }
 }
 
@@ -132,10 +128,10 @@ mod tests {
     fn the_first_reason_stays() {
         let switch = HaltSwitch::default();
         switch.answered(false);
-        let first = switch.permanent_fault(FaultKind::Auth, "wrong key".to_owned());
+        let first = switch.stop(Some(FaultKind::Auth), "wrong key".to_owned());
         assert!(!first.after_success);
         unavailable(&switch, 3);
-        assert_eq!(switch.permanent_fault(FaultKind::Quota, "broke".to_owned()), first);
+        assert_eq!(switch.stop(Some(FaultKind::Quota), "broke".to_owned()), first);
         assert_eq!(switch.halt(), Some(first));
     }
 
@@ -144,13 +140,13 @@ mod tests {
         let switch = HaltSwitch::default();
         assert_eq!(switch.unless(async { 1 }).await, Ok(1));
         let waits = switch.unless(std::future::pending::<()>());
-        let halts = async { switch.permanent_fault(FaultKind::Auth, "wrong key".to_owned()) };
+        let halts = async { switch.stop(Some(FaultKind::Auth), "wrong key".to_owned()) };
         let (waited, halt) = tokio::join!(waits, halts);
         assert_eq!(waited, Err(halt));
     }
 
     /// Calls fail on one thread while others notice the halt: each side takes
-    /// the lock of the state and that of the signal.
+    /// the lock of the reason.
     #[test]
     fn calls_failing_while_others_are_halted_also_end() {
         let (done, ended) = std::sync::mpsc::channel();

@@ -6,16 +6,16 @@
 
 #![allow(clippy::disallowed_types, reason = "the HTTP client")]
 
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use futures_util::stream;
+use reqwest::Client;
 use reqwest::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::redirect::Policy;
-use reqwest::{Client, ClientBuilder};
 use thiserror::Error;
 use tokio::runtime::{Builder, Runtime};
-use tokio::task::JoinHandle;
+use tokio::task::JoinSet;
 
 pub(super) use reqwest::Url;
 
@@ -53,7 +53,6 @@ pub(super) struct Outgoing {
     headers: HeaderMap,
     /// What is posted.
     body: Vec<u8>,
-    route: Route,
     /// Most bytes of the response that are read.
     largest: usize,
 }
@@ -61,8 +60,8 @@ pub(super) struct Outgoing {
 impl Outgoing {
     /// A request to a server.
     pub(super) fn new(endpoint: &Endpoint, request: &super::Request) -> Self {
-        let body = endpoint.provider().encode(request).to_string().into_bytes();
         let provider = endpoint.provider();
+        let body = provider.encode(request).to_string().into_bytes();
         let mut headers = HeaderMap::new();
         for (name, value) in provider.headers() {
             headers.insert(*name, HeaderValue::from_static(value));
@@ -78,8 +77,8 @@ impl Outgoing {
         // The body is a stream, which would be sent in chunks otherwise; not
         // every server accepts these.
         headers.insert(CONTENT_LENGTH, HeaderValue::from(body.len()));
-        let (url, route) = (endpoint.url(request), Route::of(endpoint));
-        Self { url, headers, body, route, largest: largest_body(request.max_tokens) }
+        let largest = largest_body(request.max_tokens);
+        Self { url: endpoint.url(request), headers, body, largest }
     }
 
     /// The body, which identifies the request.
@@ -95,27 +94,6 @@ fn largest_body(max_tokens: u64) -> usize {
         most => {
             let bytes = usize::try_from(most.saturating_mul(BYTES_PER_TOKEN)).unwrap_or(usize::MAX);
             bytes.saturating_add(SMALLEST_BOUND).min(WITHOUT_BOUND)
-        }
-    }
-}
-
-/// How a server is reached.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Route {
-    /// On this machine by HTTP: never through a proxy, and without certificates.
-    Local,
-    /// On this machine by HTTPS.
-    LocalTls,
-    /// Elsewhere: through the proxy that the environment names, if any.
-    World,
-}
-
-impl Route {
-    fn of(endpoint: &Endpoint) -> Self {
-        match (endpoint.is_local(), endpoint.is_encrypted()) {
-            (true, false) => Route::Local,
-            (true, true) => Route::LocalTls,
-            (false, _) => Route::World,
         }
     }
 }
@@ -157,12 +135,11 @@ pub(super) struct TransportError {
     pub(super) sent: bool,
 }
 
-/// The HTTP client of a run: one connection pool, one thread.
+/// The HTTP client of a run: one thread.
 pub(super) struct Http {
     /// `None` only while it is being dropped.
     runtime: Option<Runtime>,
     connect: Duration,
-    clients: Mutex<Vec<(Route, Client)>>,
 }
 
 impl Http {
@@ -173,37 +150,46 @@ impl Http {
             .enable_all()
             .build()
             .map_err(|why| StartError::Thread(why.to_string()))?;
-        Ok(Self { runtime: Some(runtime), connect, clients: Mutex::default() })
+        Ok(Self { runtime: Some(runtime), connect })
     }
 
-    /// Prepares the connection to a server, so that configuration errors show up early.
-    pub(super) fn open(&self, endpoint: &Endpoint) -> Result<(), StartError> {
-        self.client(Route::of(endpoint)).map(drop)
-    }
-
-    fn client(&self, route: Route) -> Result<Client, StartError> {
-        let mut clients = self.clients.lock().expect("no thread panics while it holds the lock");
-        if let Some((_, client)) = clients.iter().find(|(other, _)| *other == route) {
-            return Ok(client.clone());
+    /// The connections to a server: on this machine never through a proxy, and by HTTP without
+    /// certificates; elsewhere through the proxy that the environment names, if any.
+    pub(super) fn client(&self, endpoint: &Endpoint) -> Result<Client, StartError> {
+        // An error says that the process has a provider of cryptography already.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let mut builder = Client::builder()
+            .user_agent(concat!("recap/", env!("CARGO_PKG_VERSION")))
+            // Following a redirect would send the key to a host that the user did not name.
+            .redirect(Policy::none())
+            .referer(false)
+            .retry(reqwest::retry::never())
+            .tcp_nodelay(true)
+            .connect_timeout(self.connect)
+            .pool_idle_timeout(IDLE);
+        if endpoint.is_local() {
+            builder = builder.no_proxy();
         }
-        let client = builder(route, self.connect).build();
-        let client = client.map_err(|why| StartError::Tls(first_cause(&why)))?;
-        clients.push((route, client.clone()));
-        Ok(client)
+        if endpoint.is_local() && !endpoint.is_encrypted() {
+            builder = builder.tls_certs_only([]);
+        }
+        builder.build().map_err(|why| StartError::Tls(first_cause(&why)))
     }
 
     /// Sends a request and reads the response, within `limit`. Dropping the
     /// future cancels the request.
     pub(super) async fn send(
         &self,
+        client: &Client,
         outgoing: Outgoing,
         limit: Duration,
     ) -> Result<Response, TransportError> {
-        let unsent = |why: String| TransportError { why, sent: false };
-        let client = self.client(outgoing.route).map_err(|why| unsent(why.to_string()))?;
         let runtime = self.runtime.as_ref().expect("it is there until it is dropped");
-        let mut task = AbortOnDrop(runtime.spawn(attempt(client, outgoing, limit)));
-        (&mut task.0).await.unwrap_or_else(|_| Err(unsent("the client was shut down".to_owned())))
+        // Its tasks end with the set.
+        let mut task = JoinSet::new();
+        task.spawn_on(attempt(client.clone(), outgoing, limit), runtime.handle());
+        let shut = || TransportError { why: "the client was shut down".to_owned(), sent: false };
+        task.join_next().await.and_then(Result::ok).unwrap_or_else(|| Err(shut()))
     }
 }
 
@@ -216,33 +202,6 @@ impl Drop for Http {
     }
 }
 
-struct AbortOnDrop<T>(JoinHandle<T>);
-
-impl<T> Drop for AbortOnDrop<T> {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
-}
-
-fn builder(route: Route, connect: Duration) -> ClientBuilder {
-    // An error says that the process has a provider of cryptography already.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let builder = Client::builder()
-        .user_agent(concat!("recap/", env!("CARGO_PKG_VERSION")))
-        // Following a redirect would send the key to a host that the user did not name.
-        .redirect(Policy::none())
-        .referer(false)
-        .retry(reqwest::retry::never())
-        .tcp_nodelay(true)
-        .connect_timeout(connect)
-        .pool_idle_timeout(IDLE);
-    match route {
-        Route::Local => builder.no_proxy().tls_certs_only([]),
-        Route::LocalTls => builder.no_proxy(),
-        Route::World => builder,
-    }
-}
-
 /// One attempt. Runs on the client's own thread.
 async fn attempt(
     client: Client,
@@ -251,14 +210,9 @@ async fn attempt(
 ) -> Result<Response, TransportError> {
     let written = Arc::new(OnceLock::new());
     let exchanged = tokio::time::timeout(limit, exchange(client, outgoing, Arc::clone(&written)));
-    let sent = || written.get().is_some();
-    match exchanged.await {
-        Ok(Ok(response)) => Ok(response),
-        Ok(Err(why)) => Err(TransportError { why, sent: sent() }),
-        Err(_) => {
-            Err(TransportError { why: format!("no whole response within {limit:?}"), sent: sent() })
-        }
-    }
+    let late = |_| Err(format!("no whole response within {limit:?}"));
+    let exchanged = exchanged.await.unwrap_or_else(late);
+    exchanged.map_err(|why| TransportError { why, sent: written.get().is_some() })
 }
 
 async fn exchange(
@@ -325,28 +279,6 @@ fn describe(why: &reqwest::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::providers::OpenAiChat;
-
-    fn route(base: &str) -> Route {
-        Route::of(&Endpoint::new(&OpenAiChat::OPENAI, base, None, None).unwrap())
-    }
-
-    #[test]
-    fn only_this_machine_is_reached_past_the_proxy() {
-        assert_eq!(route("http://127.0.0.1:8080/v1"), Route::Local);
-        assert_eq!(route("https://localhost"), Route::LocalTls);
-        assert_eq!(route("http://192.168.1.2:8080"), Route::World);
-        assert_eq!(route("https://host"), Route::World);
-    }
-
-    #[test]
-    fn each_route_has_one_client() {
-        let http = Http::new(Duration::from_secs(1)).unwrap();
-        for _ in 0..2 {
-            http.client(Route::Local).unwrap();
-        }
-        assert_eq!(http.clients.lock().unwrap().len(), 1);
-    }
 
     #[test]
     fn response_size_bound_follows_reply_bound() {

@@ -5,11 +5,10 @@
 //! decrease: D.-M. Chiu and R. Jain, "Analysis of the Increase and Decrease
 //! Algorithms", 1989): a provider's limit is not known beforehand.
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-use tokio::sync::Notify;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// The spacing between starts after the first refusal of a lone request.
 const SPACING: Duration = Duration::from_millis(250);
@@ -46,22 +45,13 @@ pub(super) enum AttemptEnd {
     Otherwise,
 }
 
-/// Whether the next request may start.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Ready {
-    Now,
-    At(Instant),
-    WhenOneEnds,
-}
-
 /// The adaptive rule, without the waiting.
 #[derive(Debug)]
 struct Rule {
-    most: u32,
-    limit: u32,
-    under_way: u32,
+    most: usize,
+    limit: usize,
     /// Successes since the limit last changed.
-    successes: u32,
+    successes: usize,
     /// Reductions so far. A request that started before the last one causes no
     /// further reduction.
     cuts: u64,
@@ -75,12 +65,11 @@ struct Rule {
 
 impl Rule {
     fn new(limits: Limits) -> Self {
-        let most = limits.concurrency.max(1);
+        let most = limits.concurrency.max(1) as usize;
         let fixed = limits.per_minute.map(|n| Duration::from_secs(60) / n.max(1));
         Self {
             most,
             limit: most,
-            under_way: 0,
             successes: 0,
             cuts: 0,
             fixed: fixed.unwrap_or_default(),
@@ -90,27 +79,20 @@ impl Rule {
         }
     }
 
-    fn ready(&self, now: Instant) -> Ready {
-        if self.under_way >= self.limit {
-            return Ready::WhenOneEnds;
-        }
+    /// Starts a request, and returns the number of reductions so far, which is
+    /// passed back when it ends; or the time from which it may start.
+    fn start(&mut self, now: Instant) -> Result<u64, Instant> {
         let spaced = self.last_start.map(|last| last + self.fixed.max(self.spacing));
         match spaced.max(self.held_until) {
-            Some(at) if at > now => Ready::At(at),
-            _ => Ready::Now,
+            Some(at) if at > now => Err(at),
+            _ => {
+                self.last_start = Some(now);
+                Ok(self.cuts)
+            }
         }
-    }
-
-    /// Starts a request; returns the number of reductions so far, which is
-    /// passed back when it ends.
-    fn start(&mut self, now: Instant) -> u64 {
-        self.under_way += 1;
-        self.last_start = Some(now);
-        self.cuts
     }
 
     fn end(&mut self, cuts: u64, ended: AttemptEnd, now: Instant) {
-        self.under_way -= 1;
         match ended {
             AttemptEnd::Well => self.raise(),
             AttemptEnd::Throttled(wait) => {
@@ -149,121 +131,80 @@ impl Rule {
 /// Gives permission for requests to one server, in the order of the calls.
 #[derive(Debug)]
 pub(super) struct Limiter {
-    queue: Mutex<Queue>,
+    /// The semaphore has as many permits as the rule allows: those that it has too
+    /// many of are taken back as calls end.
+    places: Arc<Semaphore>,
+    state: Mutex<State>,
 }
 
 #[derive(Debug)]
-struct Queue {
+struct State {
     rule: Rule,
-    next: u64,
-    waiting: BTreeMap<u64, Arc<Notify>>,
+    /// Permits of the semaphore, given away or not.
+    permits: usize,
 }
-
-impl Queue {
-    fn wake_first(&self) {
-        if let Some(first) = self.waiting.values().next() {
-            first.notify_one();
-        }
-    }
-}
-
-/// A call's position in the queue. It keeps it for all its attempts, so that a
-/// call that waited long and failed does not wait as long again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct QueuePosition(u64);
 
 impl Limiter {
     pub(super) fn new(limits: Limits) -> Arc<Self> {
         let rule = Rule::new(limits);
-        Arc::new(Self { queue: Mutex::new(Queue { rule, next: 0, waiting: BTreeMap::new() }) })
+        let permits = rule.most;
+        let places = Arc::new(Semaphore::new(permits));
+        Arc::new(Self { places, state: Mutex::new(State { rule, permits }) })
     }
 
-    /// Assigns the next position in the queue.
-    pub(super) fn place(&self) -> QueuePosition {
-        let mut queue = self.queue();
-        queue.next += 1;
-        QueuePosition(queue.next)
+    /// Waits for a place, which a call keeps for all its attempts: one that
+    /// waited long and failed does not wait as long again.
+    pub(super) async fn place(self: &Arc<Self>) -> Place {
+        let permit = Arc::clone(&self.places).acquire_owned().await;
+        let permit = permit.expect("the semaphore is never closed");
+        Place { limiter: Arc::clone(self), permit: Some(permit) }
     }
 
-    /// Waits until the call at this position may start an attempt.
-    pub(super) async fn turn(self: &Arc<Self>, place: QueuePosition) -> Permit {
-        let waiting = Waiting::new(self, place);
-        loop {
-            match waiting.ask() {
-                Ok(turn) => return turn,
-                Err(Some(at)) => {
-                    let _ = tokio::time::timeout_at(at.into(), waiting.woken.notified()).await;
-                }
-                Err(None) => waiting.woken.notified().await,
-            }
-        }
-    }
-
-    fn queue(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().expect("no thread panics while it holds the lock")
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect("no thread panics while it holds the lock")
     }
 }
 
-/// A call in the queue. When it leaves, with or without a permit, it wakes the next one.
-struct Waiting<'a> {
-    limiter: &'a Arc<Limiter>,
-    place: QueuePosition,
-    woken: Arc<Notify>,
-}
-
-impl<'a> Waiting<'a> {
-    fn new(limiter: &'a Arc<Limiter>, place: QueuePosition) -> Self {
-        let woken = Arc::new(Notify::new());
-        limiter.queue().waiting.insert(place.0, Arc::clone(&woken));
-        Self { limiter, place, woken }
-    }
-
-    /// A permit, or the time from which there may be one, if it is known.
-    fn ask(&self) -> Result<Permit, Option<Instant>> {
-        let mut queue = self.limiter.queue();
-        if queue.waiting.keys().next() != Some(&self.place.0) {
-            return Err(None);
-        }
-        let now = Instant::now();
-        match queue.rule.ready(now) {
-            Ready::Now => {
-                let cuts = queue.rule.start(now);
-                Ok(Permit { limiter: Arc::clone(self.limiter), cuts, ended: AttemptEnd::Otherwise })
-            }
-            Ready::At(at) => Err(Some(at)),
-            Ready::WhenOneEnds => Err(None),
-        }
-    }
-}
-
-impl Drop for Waiting<'_> {
-    fn drop(&mut self) {
-        let mut queue = self.limiter.queue();
-        queue.waiting.remove(&self.place.0);
-        queue.wake_first();
-    }
-}
-
-/// Permission to make one attempt, until it is dropped.
+/// The place of a call among those that are under way.
 #[derive(Debug)]
-pub(super) struct Permit {
+pub(super) struct Place {
     limiter: Arc<Limiter>,
-    cuts: u64,
-    ended: AttemptEnd,
+    permit: Option<OwnedSemaphorePermit>,
 }
 
-impl Permit {
-    /// Returns the permit, with what the attempt showed about the server.
-    pub(super) fn end(mut self, ended: AttemptEnd) {
-        self.ended = ended;
+impl Place {
+    /// Waits until an attempt may start; the result is passed back when it ends.
+    pub(super) async fn start(&self) -> u64 {
+        loop {
+            let started = self.limiter.state().rule.start(Instant::now());
+            match started {
+                Ok(cuts) => return cuts,
+                Err(at) => tokio::time::sleep_until(at.into()).await,
+            }
+        }
+    }
+
+    /// Takes over what an attempt showed about the server.
+    pub(super) fn end(&self, cuts: u64, ended: AttemptEnd) {
+        let mut state = self.limiter.state();
+        state.rule.end(cuts, ended, Instant::now());
+        let more = state.rule.limit.saturating_sub(state.permits);
+        state.permits += more;
+        self.limiter.places.add_permits(more);
+        let fewer = state.permits.saturating_sub(state.rule.limit);
+        state.permits -= self.limiter.places.forget_permits(fewer);
     }
 }
 
-impl Drop for Permit {
+impl Drop for Place {
     fn drop(&mut self) {
-        let mut queue = self.limiter.queue();
-        queue.rule.end(self.cuts, self.ended, Instant::now());
-        queue.wake_first();
+        let mut state = self.limiter.state();
+        if state.permits > state.rule.limit
+            && let Some(permit) = self.permit.take()
+        {
+            permit.forget();
+            state.permits -= 1;
+        }
     }
 }
 
@@ -279,25 +220,13 @@ mod tests {
 
     /// Starts and ends one at a time of day.
     fn one(rule: &mut Rule, ended: AttemptEnd, now: Instant) {
-        let cuts = rule.start(now);
-        rule.end(cuts, ended, now);
-    }
-
-    #[test]
-    fn no_more_than_the_limit_are_under_way() {
-        let (mut rule, now) = (rule(2), Instant::now());
-        let cuts = rule.start(now);
-        assert_eq!(rule.ready(now), Ready::Now);
-        rule.start(now);
-        assert_eq!(rule.ready(now), Ready::WhenOneEnds);
-        rule.end(cuts, AttemptEnd::Otherwise, now);
-        assert_eq!(rule.ready(now), Ready::Now);
+        rule.end(rule.cuts, ended, now);
     }
 
     #[test]
     fn a_burst_of_refusals_halves_the_limit_once() {
         let (mut rule, now) = (rule(16), Instant::now());
-        let burst: Vec<u64> = (0..16).map(|_| rule.start(now)).collect();
+        let burst: Vec<u64> = (0..16).map(|_| rule.start(now).unwrap()).collect();
         for cuts in burst {
             rule.end(cuts, NO_WAIT, now);
         }
@@ -326,7 +255,8 @@ mod tests {
             one(&mut rule, NO_WAIT, now);
             assert_eq!(rule.spacing, Duration::from_millis(expected));
         }
-        assert_eq!(rule.ready(now), Ready::At(now + Duration::from_secs(1)));
+        rule.start(now).unwrap();
+        assert_eq!(rule.start(now), Err(now + Duration::from_secs(1)));
         one(&mut rule, AttemptEnd::Well, now);
         assert_eq!(rule.spacing, Duration::from_millis(900));
         for _ in 0..20 {
@@ -342,61 +272,54 @@ mod tests {
     #[test]
     fn longest_throttle_holds_back_every_call() {
         let (mut rule, now) = (rule(4), Instant::now());
-        let [one, two] = [rule.start(now), rule.start(now)];
+        let [one, two] = [(); 2].map(|()| rule.start(now).unwrap());
         let (short, long) = (Duration::from_secs(1), Duration::from_secs(5));
         rule.end(one, AttemptEnd::Throttled(long), now);
         rule.end(two, AttemptEnd::Throttled(short), now);
-        assert_eq!(rule.ready(now + short), Ready::At(now + long));
-        assert_eq!(rule.ready(now + long), Ready::Now);
+        assert_eq!(rule.start(now + short), Err(now + long));
+        assert!(rule.start(now + long).is_ok());
     }
 
     #[test]
     fn requests_a_minute_are_evenly_spaced() {
         let mut rule = Rule::new(Limits { concurrency: 9, per_minute: Some(30) });
         let now = Instant::now();
-        rule.start(now);
-        assert_eq!(rule.ready(now), Ready::At(now + Duration::from_secs(2)));
+        rule.start(now).unwrap();
+        assert_eq!(rule.start(now), Err(now + Duration::from_secs(2)));
     }
 
     #[tokio::test]
-    async fn turns_are_given_in_the_order_of_places() {
+    async fn no_more_than_the_limit_are_under_way() {
+        let limiter = Limiter::new(Limits { concurrency: 4, per_minute: None });
+        let free = || limiter.places.available_permits();
+        let [one, two, _three] =
+            [limiter.place().await, limiter.place().await, limiter.place().await];
+        assert_eq!(free(), 1);
+        let cuts = one.start().await;
+        one.end(cuts, NO_WAIT);
+        // Two are allowed, and three are under way: the place that ends next is gone.
+        assert_eq!(free(), 0);
+        drop(one);
+        assert_eq!(free(), 0);
+        two.end(two.start().await, AttemptEnd::Well);
+        drop(two);
+        assert_eq!(free(), 1);
+    }
+
+    #[tokio::test]
+    async fn places_are_given_in_the_order_of_calls() {
         let limiter = Limiter::new(Limits { concurrency: 1, per_minute: None });
-        let [early, first, second] = [limiter.place(), limiter.place(), limiter.place()];
-        let turn = limiter.turn(first).await;
-        let order = Arc::new(Mutex::new(Vec::new()));
-        let tasks: Vec<_> = [second, early]
-            .map(|place| {
-                let (limiter, order) = (Arc::clone(&limiter), Arc::clone(&order));
-                tokio::spawn(async move {
-                    let turn = limiter.turn(place).await;
-                    order.lock().unwrap().push(place);
-                    turn.end(AttemptEnd::Well);
-                })
-            })
-            .into();
-        tokio::task::yield_now().await;
-        turn.end(AttemptEnd::Well);
-        for task in tasks {
-            task.await.unwrap();
+        let place = limiter.place().await;
+        let mut waiting = futures_util::stream::FuturesOrdered::new();
+        for number in 0..3 {
+            let limiter = Arc::clone(&limiter);
+            waiting.push_back(tokio::spawn(async move { (number, limiter.place().await) }));
+            tokio::task::yield_now().await;
         }
-        assert_eq!(*order.lock().unwrap(), [early, second]);
-    }
-
-    #[tokio::test]
-    async fn dropped_waiter_wakes_next() {
-        let limiter = Limiter::new(Limits { concurrency: 1, per_minute: None });
-        let turn = limiter.turn(limiter.place()).await;
-        let gone = {
-            let (limiter, place) = (Arc::clone(&limiter), limiter.place());
-            tokio::spawn(async move { limiter.turn(place).await })
-        };
-        let stays = {
-            let (limiter, place) = (Arc::clone(&limiter), limiter.place());
-            tokio::spawn(async move { limiter.turn(place).await })
-        };
-        tokio::task::yield_now().await;
-        drop(turn);
-        gone.abort();
-        stays.await.unwrap().end(AttemptEnd::Well);
+        drop(place);
+        for expected in 0..3 {
+            let next = futures_util::StreamExt::next(&mut waiting).await.unwrap().unwrap();
+            assert_eq!(next.0, expected);
+        }
     }
 }

@@ -1,6 +1,8 @@
 //! Calls that are sent to a provider: in turn, within the budget, and retried
 //! where that may help.
 
+#![allow(clippy::disallowed_types, reason = "each model has its own HTTP connections")]
+
 use std::future::Future;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -11,9 +13,9 @@ use thiserror::Error;
 
 use crate::attempt::{Attempt, RetryPolicy};
 use crate::halt::{Halt, HaltSwitch};
-use crate::http::{Http, Outgoing, StartError};
+use crate::http::{Http, Outgoing, ResponseTiming, StartError};
 use crate::limiter::{AttemptEnd, Limiter, Limits};
-use crate::{Answered, Budget, Call, CallError, Endpoint, FaultKind, Llm, Model};
+use crate::{Answered, Budget, Call, CallError, Endpoint, FaultKind, Llm, Model, Reply};
 use recap_core::model::Timing;
 use recap_core::tokens::Counter;
 
@@ -61,7 +63,7 @@ impl Options {
     }
 }
 
-/// What all the models of a run share: connections, budget, retry policy.
+/// What all the models of a run share: the thread of connections, budget, retry policy.
 pub struct Client {
     http: Http,
     options: Options,
@@ -104,11 +106,12 @@ impl Client {
         if self.options.budget.is_capped() && !priced {
             return Err(LiveError::Unpriced(model.id()));
         }
-        self.http.open(&endpoint)?;
+        let http = self.http.client(&endpoint)?;
         Ok(Live {
             client: Arc::clone(self),
             model,
             endpoint,
+            http,
             limiter: Limiter::new(limits),
             switch: HaltSwitch::default(),
         })
@@ -136,6 +139,8 @@ pub struct Live {
     client: Arc<Client>,
     model: Model,
     endpoint: Endpoint,
+    /// The connections to its server.
+    http: reqwest::Client,
     limiter: Arc<Limiter>,
     switch: HaltSwitch,
 }
@@ -144,12 +149,10 @@ pub struct Live {
 struct CallInProgress {
     asked: Instant,
     attempts: u32,
-    /// When the first attempt started.
+    /// When the first attempt started, and its time limit began.
     started: Option<Instant>,
-    /// The end of its time limit, set when the first attempt starts.
-    deadline: Option<Instant>,
-    /// Largest number of tokens that its prompt may be counted as.
-    prompt: u64,
+    /// Longest time for all attempts.
+    limit: Duration,
     /// Seed of the waits between its attempts.
     chance: [u8; 32],
     /// Whether a success response was not JSON: most likely the page of a proxy.
@@ -165,7 +168,18 @@ impl CallInProgress {
     }
 
     fn left(&self) -> Duration {
-        self.deadline.map_or(Duration::MAX, |at| at.saturating_duration_since(Instant::now()))
+        self.started.map_or(Duration::MAX, |started| self.limit.saturating_sub(started.elapsed()))
+    }
+
+    fn answered(&self, reply: Reply, taken: ResponseTiming) -> Answered {
+        let queued = taken.sent.saturating_duration_since(self.asked);
+        let timing = Timing {
+            queue_ms: queued.as_secs_f64() * 1_000.0,
+            first_byte_ms: taken.first_byte_ms,
+            total_ms: taken.total_ms,
+            attempts: self.attempts,
+        };
+        Answered { reply, timing, recorded: false }
     }
 
     /// The final error, from the last attempt's error and the reason why there
@@ -174,26 +188,6 @@ impl CallInProgress {
         let why = format!("{}{end}", self.why);
         CallError::Unavailable { attempts: self.attempts, why, took: self.took() }
     }
-}
-
-/// How long to wait before the next attempt.
-enum Backoff {
-    /// As long as the server asks for, or longer.
-    Requested(Duration),
-    /// For an error that should soon be over.
-    Short,
-    /// For a limit that lasts a minute or so.
-    Long,
-}
-
-/// What to do after an attempt.
-enum NextStep {
-    End(Result<Answered, CallError>),
-    /// Another one may help, after at least this wait.
-    Again {
-        why: String,
-        wait: Backoff,
-    },
 }
 
 #[async_trait]
@@ -207,7 +201,17 @@ impl Llm for Live {
     }
 
     async fn call_counted(&self, call: Call) -> (Result<Answered, CallError>, u32) {
-        let (result, sent) = self.attempts(&call).await;
+        let outgoing = Outgoing::new(&self.endpoint, &call.request);
+        let mut progress = CallInProgress {
+            asked: Instant::now(),
+            attempts: 0,
+            started: None,
+            limit: self.client.options.call,
+            chance: chance(self.client.options.seed, &call, outgoing.body()),
+            no_json: false,
+            why: String::new(),
+        };
+        let result = self.attempts(&call, &outgoing, &mut progress).await;
         match &result {
             Ok(_) => self.switch.answered(true),
             Err(CallError::Rejected(_)) => self.switch.answered(false),
@@ -216,11 +220,11 @@ impl Llm for Live {
             }),
             Err(_) => {}
         }
-        (result, sent)
+        (result, progress.attempts)
     }
 
     fn halt(&self, reason: &str) {
-        self.switch.not_storable(reason);
+        self.switch.stop(None, reason.to_owned());
     }
 }
 
@@ -235,44 +239,43 @@ impl Live {
         &self.endpoint
     }
 
-    /// Makes attempts until one ends the call; returns their number too.
-    async fn attempts(&self, call: &Call) -> (Result<Answered, CallError>, u32) {
-        let outgoing = Outgoing::new(&self.endpoint, &call.request);
-        let mut progress = CallInProgress {
-            asked: Instant::now(),
-            attempts: 0,
-            started: None,
-            deadline: None,
-            prompt: self.endpoint.prompt_bound(&call.request, &self.client.counter),
-            chance: chance(self.client.options.seed, call, outgoing.body()),
-            no_json: false,
-            why: String::new(),
-        };
-        let result = self.attempt_until_end(call, &outgoing, &mut progress).await;
-        (result, progress.attempts)
-    }
-
-    async fn attempt_until_end(
+    /// Makes attempts until one ends the call.
+    async fn attempts(
         &self,
         call: &Call,
         outgoing: &Outgoing,
         progress: &mut CallInProgress,
     ) -> Result<Answered, CallError> {
-        let place = self.limiter.place();
+        let place = self.waiting(progress, self.limiter.place()).await?;
+        let prompt = self.endpoint.prompt_bound(&call.request, &self.client.counter);
         loop {
-            let turn = self.waiting(progress, self.limiter.turn(place)).await?;
-            let started = *progress.started.get_or_insert_with(Instant::now);
-            progress.deadline = started.checked_add(self.client.options.call);
-            let outcome = self.attempt(call, outgoing, progress).await?;
-            turn.end(self.ended(&outcome));
-            match self.next(outcome, progress) {
-                NextStep::End(result) => return result,
-                NextStep::Again { why, wait } => {
-                    progress.why = why;
-                    let wait = self.wait(progress, wait)?;
-                    self.waiting(progress, tokio::time::sleep(wait)).await?;
+            let turn = self.waiting(progress, place.start()).await?;
+            progress.started.get_or_insert_with(Instant::now);
+            let attempt = self.attempt(call, outgoing, prompt, progress).await?;
+            place.end(turn, self.shown(&attempt));
+            let (why, asked, ahead) = match attempt {
+                Attempt::Reply(reply, taken) => return Ok(progress.answered(reply, taken)),
+                Attempt::Fault(fault, wait) if fault.kind.is_transient() => {
+                    let unasked = wait.is_none() && fault.kind == FaultKind::RateLimited;
+                    (fault.to_string(), wait, if unasked { AHEAD } else { 0 })
                 }
-            }
+                Attempt::Fault(fault, _) if fault.kind.is_permanent() => {
+                    let reason = format!("{} at {}: {fault}", self.model, self.endpoint.origin());
+                    return Err(halted(self.switch.stop(Some(fault.kind), reason)));
+                }
+                Attempt::Fault(fault, _) => return Err(CallError::Rejected(fault)),
+                Attempt::Unreadable { error, page } => {
+                    let last = progress.attempts >= self.client.options.patience.attempts;
+                    if !page || last || std::mem::replace(&mut progress.no_json, true) {
+                        return Err(CallError::Malformed(error));
+                    }
+                    (error.to_string(), None, 0)
+                }
+                Attempt::NoResponse { why, .. } => (why, None, 0),
+            };
+            progress.why = why;
+            let wait = self.wait(progress, asked.unwrap_or_default(), ahead)?;
+            self.waiting(progress, tokio::time::sleep(wait)).await?;
         }
     }
 
@@ -282,52 +285,47 @@ impl Live {
         progress: &CallInProgress,
         waited: impl Future<Output = T>,
     ) -> Result<T, CallError> {
-        let timed = async {
-            match progress.deadline {
-                None => Ok(waited.await),
-                Some(at) => tokio::time::timeout_at(at.into(), waited).await,
-            }
-        };
+        let timed = tokio::time::timeout(progress.left(), waited);
         let timed = self.switch.unless(timed).await.map_err(halted)?;
         timed.map_err(|_| progress.unavailable("; its time was up before its next turn"))
     }
 
-    /// Sends the request once, within the budget.
+    /// Sends the request once, within the budget; `prompt` are the most tokens that its
+    /// prompt may be counted as.
     async fn attempt(
         &self,
         call: &Call,
         outgoing: &Outgoing,
+        prompt: u64,
         progress: &mut CallInProgress,
     ) -> Result<Attempt, CallError> {
         let Client { http, options, .. } = &*self.client;
         let at = (options.clock)();
-        let worst = self.endpoint.worst_usd(progress.prompt, call.request.max_tokens, at);
-        let worst = worst.unwrap_or(0.0);
+        let most = call.request.max_tokens;
+        let worst = self.endpoint.worst_usd(prompt, most, at).unwrap_or(0.0);
         let reserved = self.switch.unless(options.budget.reserve(worst)).await.map_err(halted)?;
         let reserved = reserved.map_err(|why| CallError::OverBudget(why.to_string()))?;
         progress.attempts += 1;
         let limit = options.attempt.min(progress.left());
-        let outcome =
-            Attempt::of(http.send(outgoing.clone(), limit).await, &self.endpoint, options.clock);
-        let outcome = match outcome {
+        let response = http.send(&self.http, outgoing.clone(), limit).await;
+        let attempt = match Attempt::of(response, &self.endpoint, options.clock) {
             Attempt::Reply(reply, taken) => {
-                let bytes = outgoing.body().len();
-                Attempt::Reply(reply.with_checked_usage(bytes, call.request.max_tokens), taken)
+                Attempt::Reply(reply.with_checked_usage(outgoing.body().len(), most), taken)
             }
             other => other,
         };
-        reserved.settle(match &outcome {
+        reserved.settle(match &attempt {
             Attempt::Reply(reply, _) => self.endpoint.usd(reply, at).unwrap_or(worst),
             // It was billed, or may have been.
             Attempt::Unreadable { .. } | Attempt::NoResponse { sent: true, .. } => worst,
             Attempt::Fault(..) | Attempt::NoResponse { sent: false, .. } => 0.0,
         });
-        Ok(outcome)
+        Ok(attempt)
     }
 
     /// What an attempt shows about the server's limits.
-    fn ended(&self, outcome: &Attempt) -> AttemptEnd {
-        match outcome {
+    fn shown(&self, attempt: &Attempt) -> AttemptEnd {
+        match attempt {
             Attempt::Reply(..) => AttemptEnd::Well,
             Attempt::Fault(fault, wait)
                 if matches!(fault.kind, FaultKind::RateLimited | FaultKind::Overloaded) =>
@@ -341,55 +339,20 @@ impl Live {
         }
     }
 
-    fn next(&self, outcome: Attempt, progress: &mut CallInProgress) -> NextStep {
-        match outcome {
-            Attempt::Reply(reply, taken) => {
-                let queued = taken.sent.saturating_duration_since(progress.asked);
-                let timing = Timing {
-                    queue_ms: queued.as_secs_f64() * 1_000.0,
-                    first_byte_ms: taken.first_byte_ms,
-                    total_ms: taken.total_ms,
-                    attempts: progress.attempts,
-                };
-                NextStep::End(Ok(Answered { reply, timing, recorded: false }))
-            }
-            Attempt::Fault(fault, wait) if fault.kind.is_transient() => {
-                let wait = match (wait, fault.kind) {
-                    (Some(wait), _) => Backoff::Requested(wait),
-                    (None, FaultKind::RateLimited) => Backoff::Long,
-                    (None, _) => Backoff::Short,
-                };
-                NextStep::Again { why: fault.to_string(), wait }
-            }
-            Attempt::Fault(fault, _) if fault.kind.is_permanent() => {
-                let reason = format!("{} at {}: {fault}", self.model, self.endpoint.origin());
-                NextStep::End(Err(halted(self.switch.permanent_fault(fault.kind, reason))))
-            }
-            Attempt::Fault(fault, _) => NextStep::End(Err(CallError::Rejected(fault))),
-            Attempt::Unreadable { error, page: true }
-                if !progress.no_json
-                    && progress.attempts < self.client.options.patience.attempts =>
-            {
-                progress.no_json = true;
-                NextStep::Again { why: error.to_string(), wait: Backoff::Short }
-            }
-            Attempt::Unreadable { error, .. } => NextStep::End(Err(CallError::Malformed(error))),
-            Attempt::NoResponse { why, .. } => NextStep::Again { why, wait: Backoff::Short },
-        }
-    }
-
-    /// How long to wait for the next attempt, if there is one.
-    fn wait(&self, progress: &CallInProgress, wait: Backoff) -> Result<Duration, CallError> {
+    /// How long to wait for the next attempt, if there is one: as long as the server `asked`
+    /// for, or longer; `ahead`: doublings by which it is longer.
+    fn wait(
+        &self,
+        progress: &CallInProgress,
+        asked: Duration,
+        ahead: u32,
+    ) -> Result<Duration, CallError> {
         let patience = self.client.options.patience;
         if progress.attempts >= patience.attempts {
             return Err(progress.unavailable(""));
         }
-        let backoff = |step| patience.backoff(step, &progress.chance);
-        let wait = match wait {
-            Backoff::Requested(wait) => wait.max(backoff(progress.attempts)),
-            Backoff::Short => backoff(progress.attempts),
-            Backoff::Long => backoff(progress.attempts.saturating_add(AHEAD)),
-        };
+        let step = progress.attempts.saturating_add(ahead);
+        let wait = asked.max(patience.backoff(step, &progress.chance));
         let left = progress.left();
         if wait >= left {
             let (wait, left) = (wait.as_secs_f64(), left.as_secs_f64());
@@ -440,8 +403,7 @@ mod tests {
             asked: Instant::now(),
             attempts,
             started: None,
-            deadline: None,
-            prompt: 0,
+            limit: 60 * SECOND,
             chance: [3; 32],
             no_json: false,
             why: "busy".to_owned(),
@@ -452,25 +414,23 @@ mod tests {
     fn no_call_retries_before_the_servers_stated_time() {
         let live = live();
         let own = |step| live.client.options.patience.backoff(step, &[3; 32]);
-        let wait = |actual| live.wait(&after(1), actual).unwrap();
+        let wait = |asked, ahead| live.wait(&after(1), asked, ahead).unwrap();
         assert!(own(1) > Duration::ZERO);
-        assert_eq!(wait(Backoff::Requested(own(1) + SECOND)), own(1) + SECOND);
-        assert_eq!(wait(Backoff::Requested(own(1) / 2)), own(1), "one may come later");
-        assert_eq!(wait(Backoff::Short), own(1));
-        assert_eq!(wait(Backoff::Long), own(3), "as after two more attempts");
+        assert_eq!(wait(own(1) + SECOND, 0), own(1) + SECOND);
+        assert_eq!(wait(own(1) / 2, 0), own(1), "one may come later");
+        assert_eq!(wait(Duration::ZERO, 0), own(1));
+        assert_eq!(wait(Duration::ZERO, AHEAD), own(3), "as after two more attempts");
     }
 
     #[test]
     fn call_ends_when_attempts_or_time_run_out() {
         let live = live();
-        assert!(live.wait(&after(4), Backoff::Short).is_ok());
-        assert!(live.wait(&after(5), Backoff::Short).is_err());
+        assert!(live.wait(&after(4), Duration::ZERO, 0).is_ok());
+        assert!(live.wait(&after(5), Duration::ZERO, 0).is_err());
         let mut late = after(1);
-        late.deadline = Some(Instant::now() + 60 * SECOND);
-        assert!(live.wait(&late, Backoff::Requested(20 * SECOND)).is_ok());
-        let Err(CallError::Unavailable { why, .. }) =
-            live.wait(&late, Backoff::Requested(61 * SECOND))
-        else {
+        late.started = Some(Instant::now());
+        assert!(live.wait(&late, 20 * SECOND, 0).is_ok());
+        let Err(CallError::Unavailable { why, .. }) = live.wait(&late, 61 * SECOND, 0) else {
             panic!("the call has no time left");
         };
         assert!(why.starts_with("busy; the next attempt is due in 61.0 s"), "{why}");

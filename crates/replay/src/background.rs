@@ -7,20 +7,15 @@
 //! such compaction in flight; a failure leaves the context unchanged.
 
 use crate::session::ReplayError;
-use std::collections::BTreeMap;
-
 use jiff::{SignedDuration, Timestamp};
-use serde::{Deserialize, Serialize};
-use serde_json::Value as Json;
 
 use super::session::ReplaySession;
 use super::stage::StageOutcome;
 use recap_core::model::CompactionRow;
-use recap_strategy::{Applied, Gauge, Op, Record, StrategyState};
+use recap_strategy::{Applied, Gauge, Mechanism, Op, Record, StrategyState};
 
-/// A compaction whose model has not answered yet. It is part of a saved session.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+/// A compaction whose model has not answered yet.
+#[derive(Clone)]
 pub(super) struct InFlight {
     /// The number of the compaction within the cell.
     number: u32,
@@ -32,8 +27,8 @@ pub(super) struct InFlight {
     log: Vec<Applied>,
     /// The shared state at the beginning and at the end of the compaction.
     shared: (StrategyState, StrategyState),
-    /// The mechanism's own state at the end of the compaction.
-    state: Json,
+    /// The mechanism at the end of the compaction.
+    mechanism: Box<dyn Mechanism>,
     row: CompactionRow,
     records: Vec<Record>,
     notices: Vec<String>,
@@ -51,7 +46,7 @@ impl ReplaySession<'_> {
         let fork = self.context.fork();
         let (own, shared, reported) =
             (std::mem::replace(&mut self.context, fork), self.shared.clone(), self.reported);
-        let state = self.stages[number].mechanism.state();
+        let before = self.stages[number].mechanism.clone();
         let ran = self.run(number, gauge).await;
         let log = std::mem::replace(&mut self.context, own).into_log();
         let done = std::mem::replace(&mut self.shared, shared);
@@ -60,9 +55,7 @@ impl ReplaySession<'_> {
         if log.is_empty() && calls.is_empty() && outcome.fallback.is_none() {
             return Ok(());
         }
-        let mechanism = &mut self.stages[number].mechanism;
-        let after = mechanism.state();
-        mechanism.restore(state)?;
+        let after = std::mem::replace(&mut self.stages[number].mechanism, before);
         let compaction = self.number();
         self.charge(compaction, &mut row, &calls);
         // `as` saturates: a time beyond the calendar is never reached.
@@ -70,10 +63,10 @@ impl ReplaySession<'_> {
         let in_flight = InFlight {
             number: compaction,
             lands: self.now.checked_add(took).unwrap_or(Timestamp::MAX),
-            written: self.context.written_count(),
+            written: self.context.synthetic_count(),
             log,
             shared: (self.shared.clone(), done),
-            state: after,
+            mechanism: after.clone(),
             row,
             records: outcome.records,
             notices: outcome.notices,
@@ -95,8 +88,7 @@ impl ReplaySession<'_> {
     }
 
     fn finish_compaction(&mut self, stage: usize, finished: InFlight) -> Result<(), ReplayError> {
-        let InFlight { number, written, log, shared: (before, after), state, mut row, .. } =
-            finished;
+        let InFlight { number, written, log, shared: (before, after), mut row, .. } = finished;
         let opens = after.chain.open != before.chain.open;
         let (weight, reported_weight) = (self.context.weight(), self.reported_weight());
         if !self.shared.adopt(&before, after) {
@@ -112,7 +104,7 @@ impl ReplaySession<'_> {
         self.context.apply_log(log);
         self.adjust_reported(reported_weight);
         self.reported = self.reported.filter(|_| !finished.forgets_usage);
-        self.stages[stage].mechanism.restore(state)?;
+        self.stages[stage].mechanism = finished.mechanism;
         let changes = self.observe();
         row.request = self.requests.len() as u32;
         row.messages_seen = self.context.seen_count();
@@ -138,15 +130,6 @@ impl ReplaySession<'_> {
         row.request = self.requests.len() as u32;
         row.tokens_after = row.tokens_before;
         self.compactions.push((number, row));
-    }
-
-    /// Resumes the compactions that were in flight when the session was saved.
-    pub(super) fn adopt(&mut self, in_flight: BTreeMap<usize, InFlight>) {
-        self.in_flight = in_flight;
-        for one in self.in_flight.values_mut() {
-            one.number = self.begun;
-            self.begun += 1;
-        }
     }
 }
 
@@ -231,12 +214,12 @@ mod tests {
         let one = InFlight {
             number,
             lands: session.now + SignedDuration::from_millis(ms),
-            written: session.context.written_count(),
+            written: session.context.synthetic_count(),
             log: fork.into_log(),
             shared: (session.shared.clone(), session.shared.clone()),
-            state: session.stages[stage].mechanism.state(),
+            mechanism: session.stages[stage].mechanism.clone(),
             row: row(),
-            records: vec![Record { kind: number.to_string(), body: Json::Null }],
+            records: vec![Record { kind: number.to_string(), body: serde_json::Value::Null }],
             notices: vec![number.to_string()],
             forgets_usage: number == 4,
         };
@@ -300,19 +283,6 @@ mod tests {
             (*number, row.request, row.tokens_after)
         });
         assert_eq!(rows.collect::<Vec<_>>(), [(1, 2, 77), (0, 2, 77)]);
-    }
-
-    #[tokio::test]
-    async fn resumed_compactions_are_numbered_after_those_that_began() {
-        let (prepared, plan) = (prepared(), plan());
-        let mut session = begun(&prepared, &plan).await;
-        launch(&mut session, 1, 7, 9, &[]);
-        launch(&mut session, 3, 5, 9, &[]);
-        let in_flight = std::mem::take(&mut session.in_flight);
-        session.begun = 3;
-        session.adopt(in_flight);
-        let numbers = session.in_flight.values().map(|one| one.number);
-        assert_eq!((numbers.collect::<Vec<_>>(), session.begun), (vec![3, 4], 5));
     }
 
     #[tokio::test]

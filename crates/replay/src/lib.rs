@@ -45,7 +45,7 @@ pub use asked::PendingQuestion;
 pub use cut::{CutSegment, ExaminedCut, RequestInspector, carrier, examine};
 pub use prepared::PreparedSession;
 pub use receipt::receipt_facts;
-pub use session::{Plan, ReplayError, ReplaySession, Replayed, SavedSession, replay};
+pub use session::{Plan, ReplayError, ReplaySession, Replayed, replay};
 pub use validate::validate;
 pub use window::{
     LimitShown, NativeFrom, NativeWindow, SharedLimit, UNKNOWN_LIMIT, WindowError, WindowSpec,

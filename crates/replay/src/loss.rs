@@ -211,7 +211,6 @@ mod tests {
                 }
                 Act::Stage(stage) => return context.begin_stage(stage),
                 Act::Resume => {
-                    *context = Context::restore(recording.clone(), context.save());
                     self.loss = Loss::resumed(context);
                     self.pairs = Pairs::default();
                     return self.pairs.recheck_pairs(context, 0..context.seen_count());

@@ -6,8 +6,6 @@ use std::sync::{Arc, Mutex};
 use jiff::Timestamp;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
-use serde::{Deserialize, Serialize};
-use serde_json::Value as Json;
 
 use crate::asked::{PendingQuestion, evidence_alone};
 use crate::background::InFlight;
@@ -25,7 +23,7 @@ use recap_core::tokens::Reported;
 use recap_exam::facts::Survival;
 use recap_strategy::{
     AskedFrom, At, BrokenPair, Compactor, Context, EntryId, Host, MechanismError, Metered, Pairs,
-    Record, Saved, Scaling, StoredFile, Strategy, StrategyError, StrategyState, When, Work,
+    Record, Scaling, StoredFile, Strategy, StrategyError, StrategyState, When, Work,
 };
 
 /// A finished cell, with the texts that its strategy wrote.
@@ -494,60 +492,22 @@ pub enum ReplayError {
     EndsBeforeCut,
 }
 
-// Saves a session between two messages, and restores it.
-
-/// Everything that a later process needs to resume a session: the strategy's
-/// state, without the rows measured so far.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SavedSession {
-    context: Saved,
-    shared: StrategyState,
-    stages: Vec<Json>,
-    reported: Option<Reported>,
-    reported_through: MessageIndex,
-    drawn: u64,
-    in_flight: BTreeMap<usize, InFlight>,
-}
-
-impl<'a> ReplaySession<'a> {
-    /// The session's state between two messages.
-    pub fn save(&self) -> SavedSession {
-        let random = self.random.lock().expect("nothing panics while drawing");
-        SavedSession {
-            context: self.context.save(),
-            shared: self.shared.clone(),
-            stages: self.stages.iter().map(|s| s.mechanism.state()).collect(),
-            reported: self.reported,
-            reported_through: self.reported_through,
-            drawn: random.get_word_pos() as u64,
-            in_flight: self.in_flight.clone(),
+impl ReplaySession<'_> {
+    /// A session that goes on from here by itself, without the rows measured so far. A strategy's
+    /// program is started anew for it.
+    pub fn copied(&self) -> Result<Self, ReplayError> {
+        let mut copy = Self::open(self.prepared, self.plan, self.compactor)?;
+        copy.context = self.context.clone();
+        copy.shared = self.shared.clone();
+        for (running, own) in copy.stages.iter_mut().zip(&self.stages) {
+            running.mechanism = own.mechanism.clone();
         }
-    }
-
-    /// Resumes a session from a saved state.
-    pub fn restore(
-        prepared: &'a PreparedSession,
-        plan: &'a Plan,
-        compactor: &'a dyn Compactor,
-        saved: SavedSession,
-    ) -> Result<Self, ReplayError> {
-        let mut session = Self::open(prepared, plan, compactor)?;
-        session.context = Context::restore(prepared.recording.clone(), saved.context);
-        session.shared = saved.shared;
-        session.reported = saved.reported;
-        session.reported_through = saved.reported_through;
-        session
-            .random
-            .get_mut()
-            .expect("nothing panics while drawing")
-            .set_word_pos(saved.drawn.into());
-        for (running, state) in session.stages.iter_mut().zip(saved.stages) {
-            running.mechanism.restore(state)?;
-        }
-        session.adopt(saved.in_flight);
-        session.loss = Loss::resumed(&session.context);
-        session.pairs.recheck_pairs(&session.context, 0..session.context.seen_count());
-        Ok(session)
+        copy.reported = self.reported;
+        copy.reported_through = self.reported_through;
+        copy.random = Mutex::new(self.random.lock().expect("nothing panics while drawing").clone());
+        (copy.begun, copy.in_flight) = (self.begun, self.in_flight.clone());
+        copy.loss = Loss::resumed(&copy.context);
+        copy.pairs.recheck_pairs(&copy.context, 0..copy.context.seen_count());
+        Ok(copy)
     }
 }

@@ -488,6 +488,7 @@ mod tests {
     }
 
     /// A mechanism that has these files on its disk.
+    #[derive(Clone)]
     struct Keeps(&'static [(&'static str, &'static str)]);
 
     #[async_trait::async_trait]

@@ -302,6 +302,34 @@ pub trait Compactor: Send + Sync {
     }
 }
 
+/// Tasks of one kind. A reply of another kind is a failure of the compactor, not of the strategy.
+impl dyn Compactor + '_ {
+    pub(crate) async fn text(&self, task: &Task) -> Result<String, CompactorError> {
+        match self.produced(task).await? {
+            Produced::Continuation(text) => Ok(text),
+            _ => Err(CompactorError::Malformed("a summary was asked for".to_owned())),
+        }
+    }
+
+    pub(crate) async fn digest(&self, task: &Task) -> Result<Digest, CompactorError> {
+        match self.produced(task).await? {
+            Produced::Digest(digest) => Ok(digest),
+            _ => Err(CompactorError::Malformed("a digest was asked for".to_owned())),
+        }
+    }
+
+    pub(crate) async fn state(&self, task: &Task) -> Result<SessionState, CompactorError> {
+        match self.produced(task).await? {
+            Produced::SessionState(state) => Ok(state),
+            _ => Err(CompactorError::Malformed("a SessionState was asked for".to_owned())),
+        }
+    }
+
+    async fn produced(&self, task: &Task) -> Result<Produced, CompactorError> {
+        self.run(task).await.map(|reply| reply.produced).map_err(|failed| failed.error)
+    }
+}
+
 // Records the calls to a compactor: the usage of each, and facts about its
 // reply.
 

@@ -43,19 +43,14 @@ pub use compactor::{
     CallUsage, Compactor, CompactorError, Digest, FailedCall, Live, MESSAGES, Metered, ModelCall,
     Produced, Reply, SessionState, Task, TaskMessage,
 };
-pub use context::{
-    Applied, Context, Entry, EntryId, InsertAt, Op, OpError, Recording, Saved, Sent, Step,
-};
+pub use context::{Applied, Context, Entry, EntryId, InsertAt, Op, OpError, Recording, Sent, Step};
 pub use mechanism::{
-    Build, BuildError, Fallback, Host, Mechanism, MechanismError, MechanismSpec, Outcome, Record,
-    StoredFile, Work,
-};
-pub use mechanisms::{
-    ArchiveError, CompressionStats, Content, ContentPart, GencodeSession, GencodeSummary,
-    ITS_WORDS, MECHANISMS, Metadata, SessionMessage, ToolUsage, read_archive,
+    Build, BuildError, Copied, Fallback, Host, Mechanism, MechanismError, MechanismSpec, Outcome,
+    Record, StoredFile, Work,
 };
 #[doc(hidden)]
-pub use mechanisms::{BadAnswer, take_answer};
+pub use mechanisms::{BadAnswer, compression_stats, take_answer};
+pub use mechanisms::{ITS_WORDS, MECHANISMS};
 pub use prompt::{Prompt, PromptError};
 pub use recovery::{
     Archived, ArchivedSession, ByMeaning, Channel, Nearest, Past, RECOVERIES, Recovery,

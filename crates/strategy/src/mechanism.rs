@@ -11,7 +11,6 @@ use jiff::Timestamp;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::Rng;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use toml::{Table, Value};
 
@@ -47,6 +46,19 @@ impl std::fmt::Debug for MechanismSpec {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "MechanismSpec({})", self.name)
     }
+}
+
+impl MechanismSpec {
+    /// What most mechanisms are: without a model, without numbers that scale, and what they change
+    /// stays changed.
+    pub const PLAIN: Self = Self {
+        name: "",
+        summary: "",
+        uses_compactor: false,
+        is_view: false,
+        scales: &[],
+        build: |_| Err(BuildError::Parameter(String::new())),
+    };
 }
 
 impl PartialEq for MechanismSpec {
@@ -186,8 +198,7 @@ impl Host<'_> {
 }
 
 /// A failed step, and what was done instead.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fallback {
     /// The step that was done instead.
     pub to: String,
@@ -198,17 +209,27 @@ pub struct Fallback {
 impl Fallback {
     /// What stands for the step where a design names none: the context stays as it was.
     pub const NONE: &str = "none";
+
+    /// Another step, because one failed.
+    pub fn new(to: &str, reason: impl ToString) -> Self {
+        Self { to: to.to_owned(), reason: reason.to_string() }
+    }
 }
 
 /// A record that a strategy keeps beside the context (a summary's metadata,
 /// an archive, a memory file).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Record {
     /// The kind of record (`summary`, `archive`, `memory`).
     pub kind: String,
     /// The content of the record.
     pub body: Json,
+}
+
+impl Record {
+    pub(crate) fn new(kind: &str, body: Json) -> Self {
+        Self { kind: kind.to_owned(), body }
+    }
 }
 
 /// The effects of a compaction besides changing the context.
@@ -235,6 +256,13 @@ pub struct Outcome {
     pub forgets_usage: bool,
 }
 
+impl Outcome {
+    /// Nothing but another step, because one failed.
+    pub(crate) fn fell_back(to: &str, reason: impl ToString) -> Self {
+        Self { fallback: Some(Fallback::new(to, reason)), ..Self::default() }
+    }
+}
+
 /// A file that a system keeps, in its own format.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredFile {
@@ -242,6 +270,13 @@ pub struct StoredFile {
     pub path: String,
     /// The content of the file.
     pub content: Vec<u8>,
+}
+
+impl StoredFile {
+    pub(crate) fn json(path: String, body: &impl serde::Serialize) -> Self {
+        let content = serde_json::to_vec_pretty(body).expect("plain data serialises");
+        Self { path, content }
+    }
 }
 
 /// Why a strategy could not do its work. It fails the cell.
@@ -282,28 +317,6 @@ pub enum MechanismError {
         /// What it lacks, and why.
         reason: String,
     },
-    /// A saved state that was not written by this mechanism.
-    #[error("cannot restore the state of `{mechanism}`: {reason}")]
-    State {
-        /// The name of the mechanism.
-        mechanism: &'static str,
-        /// What is wrong with it.
-        reason: String,
-    },
-}
-
-/// The state of a mechanism as JSON, which [`restored`] reads.
-pub(crate) fn saved(state: &impl Serialize) -> Json {
-    serde_json::to_value(state).expect("plain data serialises")
-}
-
-/// Reads a saved state of a mechanism.
-pub(crate) fn restored<T: DeserializeOwned>(
-    mechanism: &'static str,
-    state: Json,
-) -> Result<T, MechanismError> {
-    serde_json::from_value(state)
-        .map_err(|e| MechanismError::State { mechanism, reason: e.to_string() })
 }
 
 /// What a mechanism works on, and with.
@@ -316,9 +329,28 @@ pub struct Work<'a> {
     pub host: &'a Host<'a>,
 }
 
+/// Copies a mechanism with its state: compactions in the background run beside the conversation.
+/// Every mechanism that is [`Clone`] has it.
+pub trait Copied {
+    /// A mechanism that goes on from here by itself.
+    fn copied(&self) -> Box<dyn Mechanism>;
+}
+
+impl<M: Mechanism + Clone + 'static> Copied for M {
+    fn copied(&self) -> Box<dyn Mechanism> {
+        Box::new(self.clone())
+    }
+}
+
+impl Clone for Box<dyn Mechanism> {
+    fn clone(&self) -> Self {
+        (**self).copied()
+    }
+}
+
 /// A mechanism that shrinks a conversation. One value serves one cell.
 #[async_trait]
-pub trait Mechanism: Send {
+pub trait Mechanism: Copied + Send {
     /// Called at the start and before every request: sets permanent notes
     /// (awareness, guidance, daily notes).
     fn prepare(&mut self, _: Work<'_>) -> Result<(), MechanismError> {
@@ -341,17 +373,6 @@ pub trait Mechanism: Send {
 
     /// Called after the session: a process may be ended.
     async fn close(&mut self) {}
-
-    /// The state with which a later process resumes where this one stopped.
-    /// Stateless mechanisms have none.
-    fn state(&self) -> Json {
-        Json::Null
-    }
-
-    /// Restores the result of [`Mechanism::state`].
-    fn restore(&mut self, _state: Json) -> Result<(), MechanismError> {
-        Ok(())
-    }
 }
 
 #[cfg(test)]
@@ -383,12 +404,5 @@ mod tests {
         let digits: std::collections::BTreeSet<String> = ids.iter().map(drawn).collect();
         assert!(digits.iter().all(|digits| digits.len() == 6), "{ids:?}");
         assert_eq!(digits.len(), 20, "each is drawn anew");
-    }
-
-    #[test]
-    fn foreign_state_is_refused_naming_this_mechanism() {
-        let error = restored::<u32>("mine", Json::Null).unwrap_err().to_string();
-        assert!(error.starts_with("cannot restore the state of `mine`: "), "{error}");
-        assert_eq!(restored::<u32>("mine", Json::from(7)).unwrap(), 7);
     }
 }

@@ -3,14 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::context::EntryId;
 use recap_core::model::MessageIndex;
 
 /// State that the stages of one strategy share.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct StrategyState {
     /// Last entry whose tool output has been considered for pruning.
     pub pruned_through: Option<EntryId>,
@@ -33,8 +32,7 @@ pub struct StrategyState {
 /// A part of the conversation that a strategy closed (Lis: a session is "a
 /// self-contained segment of a chat with its own summary"; GSV: what a reset
 /// archives).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PastSession {
     /// The session's id, unique within a cell.
     pub id: String,
@@ -186,8 +184,7 @@ pub(super) type Spans = Vec<(MessageIndex, MessageIndex)>;
 
 /// The sessions of a system that keeps them, besides the summaries of the
 /// closed ones ([`StrategyState::sessions`](crate::StrategyState::sessions)).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Chain {
     /// The open session; `None` where none is kept.
     pub open: Option<OpenSession>,
@@ -196,8 +193,7 @@ pub struct Chain {
 }
 
 /// The session that takes new messages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OpenSession {
     /// The session's number, from 1.
     pub number: u32,
@@ -206,8 +202,7 @@ pub struct OpenSession {
 }
 
 /// The facts about a session, open or closed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChainLink {
     /// The session that it continues.
     pub parent: Option<u32>,

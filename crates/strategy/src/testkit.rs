@@ -20,7 +20,7 @@ use serde_json::Value as Json;
 use super::compactor::{
     CallUsage, Compactor, CompactorError, Digest, FailedCall, Produced, Reply, SessionState, Task,
 };
-use super::context::{Context, EntryId, Recording, Saved};
+use super::context::{Context, EntryId, Recording};
 use super::state::StrategyState;
 use super::strategy::{BuiltStage, Scaling, Strategy, builtin};
 use super::trigger::{At, Gauge, Turn, When};
@@ -420,28 +420,6 @@ impl Rig {
         act(mechanism.as_mut(), &mut self.context, &mut self.shared, &host);
     }
 
-    /// Everything a later process needs, as text.
-    pub(crate) fn save(&self) -> (String, Vec<Json>) {
-        let context = serde_json::to_string(&self.context.save()).unwrap();
-        let shared = serde_json::to_value(&self.shared).unwrap();
-        let states = self.stages.iter().map(|stage| stage.mechanism.state());
-        (context, [shared].into_iter().chain(states).collect())
-    }
-
-    /// Goes on from what was saved, with fresh mechanisms.
-    pub(crate) fn reopen(&mut self, (context, states): (String, Vec<Json>)) {
-        let saved: Saved = serde_json::from_str(&context).unwrap();
-        self.context = Context::restore(self.context.recording().clone(), saved);
-        self.stages = self.strategy.build(self.window, self.scaling).unwrap();
-        let mut states = states.into_iter();
-        self.shared = serde_json::from_value(states.next().unwrap()).unwrap();
-        for (stage, state) in self.stages.iter_mut().zip(states) {
-            if !state.is_null() {
-                stage.mechanism.restore(state).unwrap();
-            }
-        }
-    }
-
     /// Each recorded message as one letter: verbatim, edited, folded, `-` gone.
     pub fn ledger(&self) -> String {
         let letter = |index| match self.context.state(index) {
@@ -459,22 +437,10 @@ impl Rig {
         self.context.visible().map(entry).map(|e| (e.role, e.text.into_owned())).collect()
     }
 
-    /// Feeds a rig message by message beside one that is saved and reopened before each: both
-    /// send the same. The first of them.
-    #[track_caller]
-    pub(crate) fn goes_on(new: impl Fn() -> Self, messages: u32) -> Self {
-        let (mut straight, mut reopened) = (new(), new());
-        for _ in 0..messages {
-            straight.feed(1);
-            let saved = reopened.save();
-            reopened.reopen(saved);
-            reopened.feed(1);
-            assert_eq!(reopened.sent(), straight.sent());
-            assert_eq!(reopened.ledger(), straight.ledger());
-            assert_eq!(reopened.notes(), straight.notes());
-            assert_eq!(reopened.save(), straight.save());
-        }
-        straight
+    /// The files that the system would have now, by path.
+    pub(crate) fn stored(&self) -> Vec<String> {
+        let files = |stage: &BuiltStage| stage.mechanism.stored(&self.context, &self.shared);
+        self.stages.iter().flat_map(files).map(|file| file.path).collect()
     }
 
     pub fn notes(&self) -> BTreeMap<String, String> {

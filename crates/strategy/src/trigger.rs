@@ -2,10 +2,10 @@
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 /// The point at which a stage is checked (how-it-works §15).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, strum::IntoStaticStr)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum At {
@@ -29,8 +29,9 @@ impl At {
 }
 
 /// The size that a share refers to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, strum::IntoStaticStr)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum Of {
     /// The model's context limit.
     Window,
@@ -43,17 +44,13 @@ pub enum Of {
 impl Of {
     /// The name used in strategies.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Of::Window => "window",
-            Of::Budget => "budget",
-            Of::Usable => "usable",
-        }
+        self.into()
     }
 }
 
 /// The condition, with absolute numbers already scaled to the run's window.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(try_from = "toml::Value")]
 pub enum When {
     /// The condition always holds.
     Always,
@@ -183,26 +180,27 @@ impl When {
     /// The size in tokens above which it holds; `None` where it does not depend
     /// on the size of the context.
     pub fn threshold(&self, gauge: &Gauge<'_>) -> Option<u64> {
+        self.size(gauge.window, |of, share| gauge.share(of, share))
+    }
+
+    /// The same at a window, of whose parts `share` gives the shares.
+    pub(crate) fn size(&self, window: u64, share: impl Fn(Of, f64) -> u64) -> Option<u64> {
         match self {
-            When::Above { of, share, and_over, .. } => {
-                Some(gauge.share(*of, *share).max(*and_over))
-            }
-            When::AboveReserve { reserve } => Some(gauge.window.saturating_sub(*reserve)),
+            When::Above { of, share: part, and_over, .. } => Some(share(*of, *part).max(*and_over)),
+            When::AboveReserve { reserve } => Some(window.saturating_sub(*reserve)),
             _ => None,
         }
     }
 
     /// Whether the stage is due.
     pub fn holds(&self, gauge: &Gauge<'_>) -> bool {
+        let above = || gauge.believed.filter(|size| Some(*size) > self.threshold(gauge));
         match self {
             When::Always => true,
-            When::Above { of, share, and_over, at_most } => gauge.believed.is_some_and(|size| {
-                let below = at_most.is_none_or(|bound| size <= bound);
-                size > gauge.share(*of, *share) && size > *and_over && below
-            }),
-            When::AboveReserve { reserve } => {
-                gauge.believed.is_some_and(|size| size > gauge.window.saturating_sub(*reserve))
+            When::Above { at_most, .. } => {
+                above().is_some_and(|size| at_most.is_none_or(|bound| size <= bound))
             }
+            When::AboveReserve { .. } => above().is_some(),
             When::ToolTokens(tokens) => gauge.tool_tokens > *tokens,
             When::Messages(count) => gauge.messages > *count,
             When::Idle { minutes } => gauge.turn.is_some_and(|turn| turn.idle_for(*minutes)),
@@ -337,11 +335,11 @@ mod tests {
             ("response", At::Response),
         ] {
             assert_eq!(at.as_str(), name);
-            assert_eq!(serde_json::to_value(at).unwrap(), name);
+            assert_eq!(serde_json::from_value::<At>(name.into()).unwrap(), at);
         }
         for (name, of) in [("window", Of::Window), ("budget", Of::Budget), ("usable", Of::Usable)] {
             assert_eq!(of.as_str(), name);
-            assert_eq!(serde_json::to_value(of).unwrap(), name);
+            assert_eq!(serde_json::from_value::<Of>(name.into()).unwrap(), of);
         }
         let shares = [Of::Window, Of::Budget, Of::Usable].map(|of| GAUGE.share(of, 0.25));
         assert_eq!(shares, [250, 225, 200]);

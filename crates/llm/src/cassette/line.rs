@@ -8,10 +8,11 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::CassetteError;
 use crate::{Answered, Call, CallError, Fault, Finish, Model, NoUsage, Reply, Tokens, WireError};
-use recap_core::model::{ModelRole, Timing, Usage};
+use recap_core::model::{ModelRole, Timing};
 use recap_core::text::json_error;
 
 /// Removes secrets from a text before it is written.
@@ -73,7 +74,7 @@ enum StoredOutcome {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 enum StoredTokens {
-    Known { usage: Usage, reasoning: Option<u64> },
+    Known(Tokens),
     Missing,
     Contradictory(String),
 }
@@ -95,17 +96,10 @@ impl CassetteLine {
         at: Timestamp,
         scrub: &Scrub,
     ) -> Option<Self> {
-        let attempts = (outcome.is_err() && sent != 1).then_some(sent);
-        let outcome = match outcome {
-            Ok(answered) => StoredOutcome::of_reply(answered, scrub),
-            Err(CallError::Rejected(fault)) => StoredOutcome::Rejected(scrubbed(fault, scrub)),
-            Err(CallError::Malformed(error)) => StoredOutcome::Malformed(match error {
-                WireError::NotJson { why, excerpt } => {
-                    WireError::NotJson { why: scrub(why), excerpt: scrub(excerpt) }
-                }
-                WireError::Lacks(what) => WireError::Lacks(scrub(what).into()),
-                WireError::Fault(fault) => WireError::Fault(scrubbed(fault, scrub)),
-            }),
+        let stored = match outcome {
+            Ok(answered) => StoredOutcome::of_reply(answered),
+            Err(CallError::Rejected(fault)) => StoredOutcome::Rejected(fault.clone()),
+            Err(CallError::Malformed(error)) => StoredOutcome::Malformed(error.clone()),
             Err(_) => return None,
         };
         Some(Self {
@@ -116,8 +110,8 @@ impl CassetteLine {
             replicate: call.replicate,
             role: call.role,
             at,
-            attempts,
-            outcome,
+            attempts: (outcome.is_err() && sent != 1).then_some(sent),
+            outcome: stored.scrubbed(scrub),
         })
     }
 
@@ -186,7 +180,7 @@ impl CassetteLine {
         let outcome = match self.outcome {
             StoredOutcome::Reply { text, finish, model, tokens, timing } => {
                 let usage = match tokens {
-                    StoredTokens::Known { usage, reasoning } => Ok(Tokens { usage, reasoning }),
+                    StoredTokens::Known(tokens) => Ok(tokens),
                     StoredTokens::Missing => Err(NoUsage::Missing),
                     StoredTokens::Contradictory(why) => Err(NoUsage::Contradictory(why)),
                 };
@@ -205,36 +199,36 @@ impl CassetteLine {
 }
 
 fn another_version(text: &str) -> Option<u64> {
-    let value: serde_json::Value = serde_json::from_str(text).ok()?;
+    let value: Value = serde_json::from_str(text).ok()?;
     let found = value["v"].as_u64()?;
     (found != u64::from(VERSION)).then_some(found)
 }
 
 impl StoredOutcome {
-    fn of_reply(answered: &Answered, scrub: &Scrub) -> Self {
-        let reply = &answered.reply;
-        StoredOutcome::Reply {
-            text: scrub(&reply.text),
-            finish: match &reply.finish {
-                Finish::Other(word) => Finish::Other(scrub(word)),
-                known => known.clone(),
-            },
-            model: reply.model.as_deref().map(|model| scrub(model)),
-            tokens: match &reply.usage {
-                Ok(Tokens { usage, reasoning }) => {
-                    StoredTokens::Known { usage: *usage, reasoning: *reasoning }
-                }
-                Err(NoUsage::Missing) => StoredTokens::Missing,
-                Err(NoUsage::Contradictory(why)) => StoredTokens::Contradictory(scrub(why)),
-            },
-            timing: answered.timing,
-        }
+    fn of_reply(answered: &Answered) -> Self {
+        let Reply { text, finish, usage, model } = answered.reply.clone();
+        let tokens = match usage {
+            Ok(tokens) => StoredTokens::Known(tokens),
+            Err(NoUsage::Missing) => StoredTokens::Missing,
+            Err(NoUsage::Contradictory(why)) => StoredTokens::Contradictory(why),
+        };
+        StoredOutcome::Reply { text, finish, model, tokens, timing: answered.timing }
+    }
+
+    /// The same without secrets in any of its texts.
+    fn scrubbed(&self, scrub: &Scrub) -> Self {
+        let mut value = serde_json::to_value(self).expect("plain data serialises");
+        scrub_texts(&mut value, scrub);
+        serde_json::from_value(value).expect("texts stay texts")
     }
 }
 
-/// A fault whose message holds no secret.
-fn scrubbed(fault: &Fault, scrub: &Scrub) -> Fault {
-    Fault { message: scrub(&fault.message), ..fault.clone() }
+fn scrub_texts(value: &mut Value, scrub: &Scrub) {
+    match value {
+        Value::String(text) => *text = scrub(text),
+        Value::Object(fields) => fields.values_mut().for_each(|field| scrub_texts(field, scrub)),
+        _ => {}
+    }
 }
 
 /// The lines of a cassette file.

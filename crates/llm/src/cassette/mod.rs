@@ -394,7 +394,7 @@ struct Content<'a> {
 /// The content key of a call: BLAKE3, hex, over a fixed JSON form of provider,
 /// model, parameters, texts, schema and repetition.
 ///
-/// The role, the address and key of the provider, and the cache breakpoints do
+/// The role, the address and key of the provider, and the cache breakpoint do
 /// not change the answer and are left out.
 pub fn key(model: &Model, call: &Call) -> String {
     let request = &call.request;
@@ -481,7 +481,7 @@ mod key_tests {
     fn role_and_cache_breakpoints_do_not_change_key() {
         let mut other = call();
         other.role = ModelRole::Answerer;
-        other.request.breakpoints.insert(0);
+        other.request.shared_system = true;
         assert_eq!(key(&model(), &other), key(&model(), &call()));
     }
 }

@@ -5,13 +5,10 @@
 
 use serde_json::{Value, json};
 
-use super::{Provider, figure, required, sums_to};
+use super::{Provider, figure, list, model, required, sums_to, text};
 use crate::call::{FaultKind, WireError};
 use crate::{Finish, NoUsage, Reply, Request, Tokens};
 use recap_core::model::Usage;
-
-/// Largest number of breakpoints in a request ("Prompt caching").
-const BREAKPOINTS: usize = 4;
 
 /// The wire format of Anthropic's messages API.
 #[derive(Clone, Copy, Debug)]
@@ -35,26 +32,18 @@ impl Provider for Anthropic {
     }
 
     fn encode(&self, request: &Request) -> Value {
-        let marks = marks(request);
-        let block = |prefix: usize, text: &str| {
-            let mut block = json!({"type": "text", "text": text});
-            if marks.contains(&prefix) {
-                block["cache_control"] = json!({"type": "ephemeral"});
-            }
-            json!([block])
-        };
-        let messages: Vec<Value> = (1..)
-            .zip(&request.messages)
-            .map(|(prefix, message)| {
-                let role = message.speaker.as_str();
-                json!({"role": role, "content": block(prefix, &message.text)})
-            })
-            .collect();
+        let block = |text: &str| json!([{"type": "text", "text": text}]);
+        let messages = request.messages.iter().map(
+            |message| json!({"role": message.speaker.as_str(), "content": block(&message.text)}),
+        );
         let mut body = json!({"model": request.model, "max_tokens": request.max_tokens});
         if !request.system.is_empty() {
-            body["system"] = block(0, &request.system);
+            body["system"] = block(&request.system);
         }
-        body["messages"] = messages.into();
+        if !request.system.is_empty() && request.shared_system {
+            body["system"][0]["cache_control"] = json!({"type": "ephemeral"});
+        }
+        body["messages"] = messages.collect();
         if let Some(temperature) = request.temperature {
             body["temperature"] = temperature.into();
         }
@@ -69,9 +58,8 @@ impl Provider for Anthropic {
     }
 
     fn reply(&self, body: &Value) -> Result<Reply, WireError> {
-        let blocks = body["content"].as_array().ok_or(WireError::Lacks("content".into()))?;
-        let reason = body["stop_reason"].as_str().ok_or(WireError::Lacks("stop_reason".into()))?;
-        let finish = match reason {
+        let blocks = list(body, "content")?;
+        let finish = match text(body, "stop_reason")? {
             "end_turn" | "stop_sequence" => Finish::Done,
             "max_tokens" | "model_context_window_exceeded" => Finish::Length,
             "refusal" => Finish::Refused,
@@ -82,7 +70,7 @@ impl Provider for Anthropic {
             text: texts.filter_map(|block| block["text"].as_str()).collect(),
             finish,
             usage: tokens(&body["usage"]),
-            model: body["model"].as_str().map(str::to_owned),
+            model: model(body, "model"),
         })
     }
 
@@ -108,17 +96,6 @@ impl Provider for Anthropic {
 /// Whether a message says that the prompt, or prompt and reply, do not fit.
 fn is_too_long(message: &str) -> bool {
     message.contains("prompt is too long") || message.contains("exceed context limit")
-}
-
-/// The breakpoints that are sent: the latest ones up to the allowed number,
-/// since a longer prefix saves more. An empty text cannot carry one.
-fn marks(request: &Request) -> Vec<usize> {
-    let text = |prefix: usize| match prefix.checked_sub(1) {
-        None => Some(&request.system),
-        Some(at) => request.messages.get(at).map(|message| &message.text),
-    };
-    let markable = |prefix: &usize| text(*prefix).is_some_and(|text| !text.is_empty());
-    request.breakpoints.iter().rev().copied().filter(markable).take(BREAKPOINTS).collect()
 }
 
 /// `input_tokens` excludes cached tokens. Writes are split by lifetime where

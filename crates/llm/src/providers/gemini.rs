@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use super::{Provider, figure, required, rest, sums_to};
+use super::{Provider, figure, model, required, rest, sums_to, text};
 use crate::call::{FaultKind, WireError};
 use crate::{Finish, NoUsage, Reply, Request, Speaker, Tokens};
 use recap_core::model::Usage;
@@ -32,17 +32,13 @@ impl Provider for Gemini {
     }
 
     fn encode(&self, request: &Request) -> Value {
-        let contents: Vec<Value> = request
-            .messages
-            .iter()
-            .map(|message| {
-                let role = match message.speaker {
-                    Speaker::User => "user",
-                    Speaker::Assistant => "model",
-                };
-                json!({"role": role, "parts": [{"text": message.text}]})
-            })
-            .collect();
+        let contents = request.messages.iter().map(|message| {
+            let role = match message.speaker {
+                Speaker::User => "user",
+                Speaker::Assistant => "model",
+            };
+            json!({"role": role, "parts": [{"text": message.text}]})
+        });
         let mut config = json!({"maxOutputTokens": request.max_tokens});
         if let Some(temperature) = request.temperature {
             config["temperature"] = temperature.into();
@@ -62,14 +58,14 @@ impl Provider for Gemini {
         if !request.system.is_empty() {
             body["systemInstruction"] = json!({"parts": [{"text": request.system}]});
         }
-        body["contents"] = contents.into();
+        body["contents"] = contents.collect();
         body["generationConfig"] = config;
         body
     }
 
     fn reply(&self, body: &Value) -> Result<Reply, WireError> {
         let usage = tokens(&body["usageMetadata"]);
-        let model = body["modelVersion"].as_str().map(str::to_owned);
+        let model = model(body, "modelVersion");
         let Some(candidate) = body["candidates"].get(0) else {
             // A blocked prompt has no candidates.
             return match body["promptFeedback"]["blockReason"].as_str() {
@@ -79,9 +75,7 @@ impl Provider for Gemini {
                 None => Err(WireError::Lacks("candidates".into())),
             };
         };
-        let reason =
-            candidate["finishReason"].as_str().ok_or(WireError::Lacks("finishReason".into()))?;
-        let finish = match reason {
+        let finish = match text(candidate, "finishReason")? {
             "STOP" => Finish::Done,
             "MAX_TOKENS" => Finish::Length,
             "SAFETY" | "RECITATION" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII" => {
@@ -142,8 +136,6 @@ fn tokens(usage: &Value) -> Result<Tokens, NoUsage> {
     let usage = Usage {
         input: uncached + tools,
         cache_read: read,
-        cache_write_5m: 0,
-        cache_write_1h: 0,
         output,
         output_final: true,
         ..Usage::default()

@@ -95,6 +95,21 @@ pub trait Provider: Sync {
     }
 }
 
+/// A text that every body has.
+fn text<'a>(body: &'a Value, name: &'static str) -> Result<&'a str, WireError> {
+    body[name].as_str().ok_or(WireError::Lacks(name.into()))
+}
+
+/// A list that every body has.
+fn list<'a>(body: &'a Value, name: &'static str) -> Result<&'a [Value], WireError> {
+    body[name].as_array().map(Vec::as_slice).ok_or(WireError::Lacks(name.into()))
+}
+
+/// The model that answered, as the provider names it.
+fn model(body: &Value, name: &str) -> Option<String> {
+    body[name].as_str().map(str::to_owned)
+}
+
 // Counts of tokens, which are read without trusting them.
 
 /// Largest whole number that every JSON reader keeps exactly (RFC 8259 §6).
@@ -121,11 +136,9 @@ fn required(object: &Value, name: &str) -> Result<u64, NoUsage> {
 }
 
 /// The difference of a whole and its part.
-fn rest(whole: (&str, u64), part: (&str, u64)) -> Result<u64, NoUsage> {
-    whole.1.checked_sub(part.1).ok_or_else(|| {
-        let (whole, part) = (format!("{} {}", whole.1, whole.0), format!("{} {}", part.1, part.0));
-        NoUsage::Contradictory(format!("{part} of {whole}"))
-    })
+fn rest((whole, all): (&str, u64), (part, some): (&str, u64)) -> Result<u64, NoUsage> {
+    let problem = || NoUsage::Contradictory(format!("{some} {part} of {all} {whole}"));
+    all.checked_sub(some).ok_or_else(problem)
 }
 
 /// Checks that the buckets add up to the sum that the provider reports.

@@ -6,7 +6,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Provider, figure, required, rest, sums_to};
+use super::{Provider, figure, model, required, rest, sums_to, text};
 use crate::call::{FaultKind, WireError};
 use crate::{Finish, NoUsage, Reply, Request, Tokens};
 use recap_core::model::Usage;
@@ -36,16 +36,9 @@ impl Provider for OpenAiChat {
     }
 
     fn encode(&self, request: &Request) -> Value {
-        let mut messages = Vec::with_capacity(request.messages.len() + 1);
-        if !request.system.is_empty() {
-            messages.push(json!({"role": "system", "content": request.system}));
-        }
-        messages.extend(
-            request
-                .messages
-                .iter()
-                .map(|message| json!({"role": message.speaker.as_str(), "content": message.text})),
-        );
+        let system = Some(&request.system).filter(|text| !text.is_empty());
+        let system = system.map(|text| json!({"role": "system", "content": text}));
+        let messages: Vec<Value> = system.into_iter().chain(said(request)).collect();
         let mut body = json!({"model": request.model, "messages": messages});
         body[self.max_tokens] = request.max_tokens.into();
         if let Some(temperature) = request.temperature {
@@ -66,10 +59,8 @@ impl Provider for OpenAiChat {
     fn reply(&self, body: &Value) -> Result<Reply, WireError> {
         let choice = body["choices"].get(0).ok_or(WireError::Lacks("choices".into()))?;
         let message = choice.get("message").ok_or(WireError::Lacks("message".into()))?;
-        let reason =
-            choice["finish_reason"].as_str().ok_or(WireError::Lacks("finish_reason".into()))?;
         let refusal = message["refusal"].as_str().filter(|text| !text.is_empty());
-        let finish = match reason {
+        let finish = match text(choice, "finish_reason")? {
             _ if refusal.is_some() => Finish::Refused,
             "stop" => Finish::Done,
             "length" => Finish::Length,
@@ -80,9 +71,15 @@ impl Provider for OpenAiChat {
             text: refusal.map_or_else(|| content(&message["content"]), str::to_owned),
             finish,
             usage: tokens(&body["usage"]),
-            model: body["model"].as_str().map(str::to_owned),
+            model: model(body, "model"),
         })
     }
+}
+
+/// The conversation, as both of OpenAI's APIs have it.
+pub(super) fn said(request: &Request) -> impl Iterator<Item = Value> {
+    let messages = request.messages.iter();
+    messages.map(|message| json!({"role": message.speaker.as_str(), "content": message.text}))
 }
 
 /// The kind of fault that an error of OpenAI's names, in both of its APIs.
@@ -113,37 +110,53 @@ fn content(content: &Value) -> String {
     }
 }
 
-/// `prompt_tokens` includes what was read from the cache and what was written
-/// to it; `completion_tokens` includes reasoning, except at servers whose
-/// `total_tokens` tells that it stands beside it (xAI).
-/// Writes have one price, so that they stand with the shorter life's.
 fn tokens(usage: &Value) -> Result<Tokens, NoUsage> {
-    let prompt = required(usage, "prompt_tokens")?;
-    let details = &usage["prompt_tokens_details"];
-    let read = match figure(details, "cached_tokens")? {
-        Some(read) => read,
-        // DeepSeek's name of the same figure.
-        None => figure(usage, "prompt_cache_hit_tokens")?.unwrap_or(0),
+    let details = &usage["completion_tokens_details"];
+    let reasoning = figure(details, "reasoning_tokens")?.unwrap_or(0);
+    // Completions include reasoning, except at servers whose total tells that it stands beside
+    // them (xAI).
+    let whole = |prompt: u64, output: u64, total: Option<u64>| match total {
+        Some(total) if total == prompt + output + reasoning => output + reasoning,
+        _ => output,
     };
-    let written = figure(details, "cache_write_tokens")?.unwrap_or(0);
-    let unread = rest(("prompt_tokens", prompt), ("cached_tokens", read))?;
-    let input = rest(("uncached prompt_tokens", unread), ("cache_write_tokens", written))?;
+    let mut tokens = openai_tokens(usage, ["prompt", "completion"], whole)?;
+    // DeepSeek's name of the same figure.
+    let hit = figure(usage, "prompt_cache_hit_tokens")?.unwrap_or(0);
+    if figure(&usage["prompt_tokens_details"], "cached_tokens")?.is_none() {
+        let uncached = tokens.usage.input;
+        tokens.usage.input = rest(("prompt_tokens", uncached), ("cached_tokens", hit))?;
+        tokens.usage.cache_read = hit;
+    }
+    Ok(tokens)
+}
 
-    let completion = required(usage, "completion_tokens")?;
-    let reasoning = figure(&usage["completion_tokens_details"], "reasoning_tokens")?;
+/// The tokens of a request in one of OpenAI's APIs, which call prompt and reply by these names.
+/// The prompt includes what was read from the cache and what was written to it, which has one
+/// price, so that it stands with the shorter life's; the reply, of which `output` gives the
+/// whole, includes reasoning.
+pub(super) fn openai_tokens(
+    usage: &Value,
+    [prompt_name, output_name]: [&str; 2],
+    output: impl FnOnce(u64, u64, Option<u64>) -> u64,
+) -> Result<Tokens, NoUsage> {
+    let name = |of: &str, rest: &str| format!("{of}_tokens{rest}");
+    let (prompt_tokens, output_tokens) = (name(prompt_name, ""), name(output_name, ""));
+    let prompt = required(usage, &prompt_tokens)?;
+    let details = &usage[&name(prompt_name, "_details")];
+    let read = figure(details, "cached_tokens")?.unwrap_or(0);
+    let written = figure(details, "cache_write_tokens")?.unwrap_or(0);
+    let unread = rest((&prompt_tokens, prompt), ("cached_tokens", read))?;
+    let uncached = format!("uncached {prompt_tokens}");
+    let input = rest((&uncached, unread), ("cache_write_tokens", written))?;
     let total = figure(usage, "total_tokens")?;
-    let beside = reasoning.map(|reasoning| completion + reasoning);
-    let output = match beside {
-        Some(output) if total == Some(prompt + output) => output,
-        _ => completion,
-    };
-    rest(("completion_tokens", output), ("reasoning_tokens", reasoning.unwrap_or(0)))?;
+    let output = output(prompt, required(usage, &output_tokens)?, total);
+    let reasoning = figure(&usage[&name(output_name, "_details")], "reasoning_tokens")?;
+    rest((&output_tokens, output), ("reasoning_tokens", reasoning.unwrap_or(0)))?;
     sums_to(prompt + output, "total_tokens", total)?;
     let usage = Usage {
         input,
         cache_read: read,
         cache_write_5m: written,
-        cache_write_1h: 0,
         output,
         output_final: true,
         ..Usage::default()

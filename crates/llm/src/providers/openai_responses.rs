@@ -5,10 +5,10 @@
 
 use serde_json::{Value, json};
 
-use super::{Provider, figure, required, rest, sums_to};
+use super::openai_chat::{openai_tokens, said};
+use super::{Provider, list, model, text};
 use crate::call::{Fault, FaultKind, WireError};
-use crate::{Finish, NoUsage, Reply, Request, Tokens};
-use recap_core::model::Usage;
+use crate::{Finish, Reply, Request};
 
 /// The wire format of OpenAI's responses API. Nothing is stored at the
 /// provider: each request carries its whole conversation.
@@ -25,16 +25,11 @@ impl Provider for OpenAiResponses {
     }
 
     fn encode(&self, request: &Request) -> Value {
-        let input: Vec<Value> = request
-            .messages
-            .iter()
-            .map(|message| json!({"role": message.speaker.as_str(), "content": message.text}))
-            .collect();
         let mut body = json!({"model": request.model});
         if !request.system.is_empty() {
             body["instructions"] = request.system.as_str().into();
         }
-        body["input"] = input.into();
+        body["input"] = said(request).collect();
         body["max_output_tokens"] = request.max_tokens.into();
         body["store"] = false.into();
         if let Some(temperature) = request.temperature {
@@ -55,8 +50,7 @@ impl Provider for OpenAiResponses {
     }
 
     fn reply(&self, body: &Value) -> Result<Reply, WireError> {
-        let output = body["output"].as_array().ok_or(WireError::Lacks("output".into()))?;
-        let status = body["status"].as_str().ok_or(WireError::Lacks("status".into()))?;
+        let (output, status) = (list(body, "output")?, text(body, "status")?);
         let messages = output.iter().filter(|item| item["type"] == "message");
         let parts = || messages.clone().filter_map(|item| item["content"].as_array()).flatten();
         let text = |kind: &str, field: &str| -> String {
@@ -80,34 +74,8 @@ impl Provider for OpenAiResponses {
         Ok(Reply {
             text: if refused { text("refusal", "refusal") } else { text("output_text", "text") },
             finish,
-            usage: tokens(&body["usage"]),
-            model: body["model"].as_str().map(str::to_owned),
+            usage: openai_tokens(&body["usage"], ["input", "output"], |_, output, _| output),
+            model: model(body, "model"),
         })
     }
-}
-
-/// `input_tokens` includes what was read from the cache and what was written to
-/// it, `output_tokens` includes reasoning.
-fn tokens(usage: &Value) -> Result<Tokens, NoUsage> {
-    let prompt = required(usage, "input_tokens")?;
-    let details = &usage["input_tokens_details"];
-    let read = figure(details, "cached_tokens")?.unwrap_or(0);
-    let written = figure(details, "cache_write_tokens")?.unwrap_or(0);
-    let unread = rest(("input_tokens", prompt), ("cached_tokens", read))?;
-    let input = rest(("uncached input_tokens", unread), ("cache_write_tokens", written))?;
-
-    let output = required(usage, "output_tokens")?;
-    let reasoning = figure(&usage["output_tokens_details"], "reasoning_tokens")?;
-    rest(("output_tokens", output), ("reasoning_tokens", reasoning.unwrap_or(0)))?;
-    sums_to(prompt + output, "total_tokens", figure(usage, "total_tokens")?)?;
-    let usage = Usage {
-        input,
-        cache_read: read,
-        cache_write_5m: written,
-        cache_write_1h: 0,
-        output,
-        output_final: true,
-        ..Usage::default()
-    };
-    Ok(Tokens { usage, reasoning })
 }

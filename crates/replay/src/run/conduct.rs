@@ -5,8 +5,7 @@ use crate::{Plan, PreparedSession, ReplayError, ReplaySession, replay};
 use recap_core::model::{CellOutcome, CellRows, LatencySource};
 use recap_strategy::{Compactor, Context};
 
-/// Number of points in a session at which the strategy is saved, dropped and
-/// restored.
+/// Number of points in a session at which a copy of the strategy goes on.
 const RESTORED: u32 = 3;
 
 /// What a strategy did on a session.
@@ -120,8 +119,7 @@ fn difference(first: &CellRows, second: &CellRows) -> Option<String> {
     })
 }
 
-/// Runs twice side by side, one run being saved, dropped and restored now and
-/// then. Returns the number of messages in each state.
+/// Runs twice side by side, one run being dropped for a copy of it now and then. Returns the number of messages in each state.
 async fn restored(
     prepared: &PreparedSession,
     plan: &Plan,
@@ -133,9 +131,9 @@ async fn restored(
     let mut resumed = ReplaySession::open(prepared, plan, compactor)?;
     for message in 0..length {
         if message % every == every - 1 {
-            let saved = resumed.save();
+            let copy = resumed.copied()?;
             resumed.close().await;
-            resumed = ReplaySession::restore(prepared, plan, compactor, saved)?;
+            resumed = copy;
         }
         straight.step().await?;
         resumed.step().await?;

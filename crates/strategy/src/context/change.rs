@@ -2,8 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::{Deserialize, Serialize};
-
 use super::Context;
 use super::entry::{
     Cover, Edit, EntryId, Hidden, InsertAt, MessageState, Note, Op, OpError, Synthetic,
@@ -25,9 +23,11 @@ impl Context {
 
     fn perform(&mut self, op: Op) -> Result<Vec<EntryId>, OpError> {
         match op {
-            Op::Hide { before, except, also } => self.hide(before, except, also),
-            Op::EditResult(call, text) => self.edit_result(call, text),
-            Op::Rewrite(message, text) => self.rewrite(message, text),
+            Op::Recall(messages) => return self.recall(messages),
+            Op::Fold { range, into, at } => return self.fold(range, into, at),
+            Op::Hide { before, except, also } => self.hide(before, except, also)?,
+            Op::EditResult(call, text) => self.edit_result(call, text)?,
+            Op::Rewrite(message, text) => self.rewrite(message, text)?,
             Op::Preamble(text) => {
                 let weigh = |text: &String| Weight {
                     messages: 0,
@@ -35,17 +35,12 @@ impl Context {
                 };
                 self.other_preamble = text.map(|text| (weigh(&text), text));
                 self.preamble_changes += 1;
-                Ok(Vec::new())
             }
-            Op::RemoveCall(call) => self.remove_call(call),
-            Op::Evict(ids) => self.evict(ids),
-            Op::Recall(messages) => self.recall(messages),
-            Op::Fold { range, into, at } => self.fold(range, into, at),
-            Op::Note { key, text } => {
-                self.note(key, text, None);
-                Ok(Vec::new())
-            }
+            Op::RemoveCall(call) => self.remove_call(call)?,
+            Op::Evict(ids) => self.evict(ids)?,
+            Op::Note { key, text } => self.note(key, text, None),
         }
+        Ok(Vec::new())
     }
 
     /// The slot of a stored entry.
@@ -58,7 +53,7 @@ impl Context {
         before: MessageIndex,
         except: Vec<EntryId>,
         also: Vec<EntryId>,
-    ) -> Result<Vec<EntryId>, OpError> {
+    ) -> Result<(), OpError> {
         for &id in except.iter().chain(&also) {
             self.known(id)?;
         }
@@ -66,26 +61,22 @@ impl Context {
         let except = except.into_iter().filter(is_before).collect();
         let also = also.into_iter().filter(|id| !is_before(id)).collect();
         self.hidden.insert(self.stage, Hidden { before, except, also });
-        Ok(Vec::new())
+        Ok(())
     }
 
-    fn edit_result(&mut self, call: CallId, text: String) -> Result<Vec<EntryId>, OpError> {
+    fn edit_result(&mut self, call: CallId, text: String) -> Result<(), OpError> {
         let result = (self.recording.calls.get(call.0 as usize))
             .and_then(|c| c.result)
             .filter(|&r| r < self.seen && self.positions.contains_key(&EntryId(r)))
             .ok_or(OpError::UnknownCall(call))?;
         self.edit(result, |edit| edit.result = Some(text));
-        Ok(Vec::new())
+        Ok(())
     }
 
     /// Sends a recorded message with another text, or as recorded again. Its size differs from the
     /// recorded one by what the texts differ: where a provider counted less than the text alone
     /// has, in proportion, and what came with it unseen stays.
-    fn rewrite(
-        &mut self,
-        message: MessageIndex,
-        text: Option<String>,
-    ) -> Result<Vec<EntryId>, OpError> {
+    fn rewrite(&mut self, message: MessageIndex, text: Option<String>) -> Result<(), OpError> {
         let id = EntryId(message);
         let slot = self.known(id)?;
         let old = self.weight_of(id);
@@ -93,7 +84,7 @@ impl Context {
             if self.edits.remove(&message).is_some() {
                 self.resized(message, slot, old);
             }
-            return Ok(Vec::new());
+            return Ok(());
         };
         let source = &self.recording.session.messages[message as usize];
         let counter = &self.recording.counter;
@@ -117,17 +108,21 @@ impl Context {
         };
         self.edits.insert(message, edit);
         self.resized(message, slot, old);
-        Ok(Vec::new())
+        Ok(())
     }
 
     /// Takes over the new size of a message.
     fn resized(&mut self, message: MessageIndex, slot: usize, old: Weight) {
-        let new = self.weight_of(EntryId(message));
+        self.reweigh(slot, old, self.weight_of(EntryId(message)));
+        self.touched.push(message);
+        self.changes += 1;
+    }
+
+    /// Takes over the new size of what is in a slot.
+    fn reweigh(&mut self, slot: usize, old: Weight, new: Weight) {
         self.stale.slots.push(slot);
         self.weights.change(slot, old, new);
         self.total = self.total + new - old;
-        self.touched.push(message);
-        self.changes += 1;
     }
 
     /// Sets the entries after which the next request has cache breakpoints, in the place of those
@@ -136,7 +131,7 @@ impl Context {
         self.breakpoints = at;
     }
 
-    fn remove_call(&mut self, call: CallId) -> Result<Vec<EntryId>, OpError> {
+    fn remove_call(&mut self, call: CallId) -> Result<(), OpError> {
         let known = self.recording.calls.get(call.0 as usize).ok_or(OpError::UnknownCall(call))?;
         let (message, block, result) = (known.message, known.block, known.result);
         self.known(EntryId(message)).map_err(|_| OpError::UnknownCall(call))?;
@@ -149,7 +144,7 @@ impl Context {
         }
         let result = result.map(EntryId).filter(|r| self.positions.contains_key(r));
         emptied.extend(result);
-        if emptied.is_empty() { Ok(Vec::new()) } else { self.evict(emptied) }
+        self.evict(emptied)
     }
 
     /// Rewrites a recorded message that is in the context. The rest of it keeps
@@ -168,13 +163,8 @@ impl Context {
         let blocks = edited_blocks(source, &edit);
         edit.text = sent(&blocks);
         edit.weight = Weight::of_text(source.role.as_str(), &edit.text, &self.recording.counter);
-        let position = self.positions[&EntryId(message)];
-        self.stale.slots.push(position);
-        self.weights.change(position, old, edit.weight);
-        self.total = self.total + edit.weight - old;
         self.edits.insert(message, edit);
-        self.touched.push(message);
-        self.changes += 1;
+        self.resized(message, self.positions[&EntryId(message)], old);
     }
 
     /// Sends a recorded message with fewer tokens from now on. One that is not
@@ -185,9 +175,7 @@ impl Context {
         *self.shrunk.entry(shrink.message).or_default() += shrink.tokens;
         let new = self.weight_of(id);
         if let Some(&position) = self.positions.get(&id) {
-            self.stale.slots.push(position);
-            self.weights.change(position, old, new);
-            self.total = self.total + new - old;
+            self.reweigh(position, old, new);
             self.changes += 1;
         }
     }
@@ -207,13 +195,11 @@ impl Context {
             };
             let new = Weight { tokens: share, ..old };
             self.synthetic[ordinal].weight = new;
-            self.stale.slots.push(slot);
-            self.weights.change(slot, old, new);
-            self.total = self.total + new - old;
+            self.reweigh(slot, old, new);
         }
     }
 
-    fn evict(&mut self, ids: Vec<EntryId>) -> Result<Vec<EntryId>, OpError> {
+    fn evict(&mut self, ids: Vec<EntryId>) -> Result<(), OpError> {
         for &id in &ids {
             self.known(id)?;
         }
@@ -221,9 +207,7 @@ impl Context {
             self.settle(id, None);
             let weight = self.weight_of(id);
             if let Some(slot) = self.positions.remove(&id) {
-                self.stale.slots.push(slot);
-                self.weights.change(slot, weight, Weight::default());
-                self.total -= weight;
+                self.reweigh(slot, weight, Weight::default());
             }
             self.forget(id);
             self.synthetic_live.retain(|&entry| entry != id);
@@ -231,7 +215,7 @@ impl Context {
         if self.positions.len() * 2 < self.order.len() {
             self.rebuild(&BTreeSet::new(), None);
         }
-        Ok(Vec::new())
+        Ok(())
     }
 
     /// Drops the references to an entry that was removed.
@@ -263,11 +247,19 @@ impl Context {
         // What only the old text stood for is lost with it; a fold has moved it already.
         if let Some(own) = old.cover {
             self.covers[own as usize].note = None;
-            let union = std::mem::take(&mut self.covers[own as usize].messages);
-            for &message in &union {
-                self.fates[message as usize] = MessageState::Gone;
-            }
-            self.touched.extend(union);
+            self.pass_on(own, None);
+        }
+    }
+
+    /// Lets another cover stand for what one stood for; `None`: nothing does.
+    fn pass_on(&mut self, from: u32, to: Option<u32>) {
+        let union = std::mem::take(&mut self.covers[from as usize].messages);
+        for &message in &union {
+            self.fates[message as usize] = to.map_or(MessageState::Gone, MessageState::Folded);
+        }
+        match to {
+            Some(to) => self.covers[to as usize].messages.extend(union),
+            None => self.touched.extend(union),
         }
     }
 
@@ -343,12 +335,8 @@ impl Context {
     /// Makes a note the carrier of a cover, in addition to what it already stands for.
     fn carry(&mut self, key: String, text: String, cover: u32) {
         if let Some(own) = self.notes.get(&key).and_then(|note| note.cover) {
-            let union = std::mem::take(&mut self.covers[own as usize].messages);
             self.covers[own as usize].note = None;
-            for &message in &union {
-                self.fates[message as usize] = MessageState::Folded(cover);
-            }
-            self.covers[cover as usize].messages.extend(union);
+            self.pass_on(own, Some(cover));
         }
         self.covers[cover as usize].note = Some(key.clone());
         self.note(key, Some(text), Some(cover));
@@ -379,18 +367,8 @@ impl Context {
             self.touched.extend_from_slice(&self.covers[own as usize].messages);
         }
         self.covers[own as usize].entries.retain(|&entry| entry != id);
-        if let Some(cover) = by {
-            let union = std::mem::take(&mut self.covers[own as usize].messages);
-            for &message in &union {
-                self.fates[message as usize] = MessageState::Folded(cover);
-            }
-            self.covers[cover as usize].messages.extend(union);
-        } else if self.covers[own as usize].entries.is_empty() {
-            let union = std::mem::take(&mut self.covers[own as usize].messages);
-            for &message in &union {
-                self.fates[message as usize] = MessageState::Gone;
-            }
-            self.touched.extend(union);
+        if by.is_some() || self.covers[own as usize].entries.is_empty() {
+            self.pass_on(own, by);
         }
     }
 
@@ -473,8 +451,7 @@ impl Context {
 // as they still apply (how-it-works §25).
 
 /// An operation on the copy, with the entries that it created there.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Applied {
     pub(super) op: Op,
     pub(super) made: Vec<EntryId>,
@@ -484,11 +461,6 @@ impl Context {
     /// A copy that logs its changes.
     pub fn fork(&self) -> Self {
         Self { log: Some(Vec::new()), ..self.clone() }
-    }
-
-    /// How many entries were written into the context so far.
-    pub fn written_count(&self) -> usize {
-        self.synthetic.len()
     }
 
     /// The stored entries that were written into the context after so many.

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use recap_core::model::{Block, CallId, Message, MessageIndex, Role};
 use recap_core::tokens::Weight;
@@ -25,8 +25,7 @@ pub struct Entry<'a> {
 }
 
 /// Text that a fold put into the context.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Synthetic {
     pub role: Role,
     pub text: String,
@@ -35,21 +34,18 @@ pub(super) struct Synthetic {
 }
 
 /// The change of a recorded message that is not sent as recorded.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Edit {
     pub text: String,
     pub weight: Weight,
     pub removed_blocks: BTreeSet<u32>,
     pub result: Option<String>,
     /// The text of the whole message, which stands for all of its blocks.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub whole: Option<String>,
 }
 
 /// A text of the preamble that a strategy wrote.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Note {
     /// A number that is different for every text that a note ever had.
     pub revision: u32,
@@ -79,7 +75,7 @@ pub(super) fn edited_blocks(source: &Message, edit: &Edit) -> Vec<Block> {
 
 /// Identity of an entry, stable for the life of a context. Recorded messages
 /// keep their index; synthetic entries are numbered after them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct EntryId(pub u32);
 
 /// First id of the synthetic entries: recorded messages keep the lower half.
@@ -107,7 +103,7 @@ impl EntryId {
 }
 
 /// The position of the entries that replace folded ones (how-it-works §23).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum InsertAt {
     /// After the preamble, and after older synthetic entries there.
@@ -115,7 +111,8 @@ pub enum InsertAt {
     Head,
     /// The position of the first covered entry.
     InPlace,
-    /// Directly after this entry.
+    /// Directly after this entry; programs cannot name it.
+    #[serde(skip)]
     Behind(EntryId),
     /// In the preamble, as the note of this name: the note carries what was
     /// folded, and takes over what a note of that name carried before.
@@ -123,8 +120,7 @@ pub enum InsertAt {
 }
 
 /// The operations on a context. Their log is the ledger.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Op {
     /// Hide entries until the stage is run again: recorded messages before one,
     /// with exceptions, and single entries.
@@ -186,8 +182,7 @@ pub enum OpError {
 }
 
 /// The state of a recorded message in the stored context.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MessageState {
     /// It is stored, possibly edited or hidden.
     Live,
@@ -198,8 +193,7 @@ pub(super) enum MessageState {
 }
 
 /// What synthetic entries, or a note, stand for. Several entries (a pair) may share one.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Cover {
     /// Recorded messages that it covers; a fold of a fold takes over the union.
     pub messages: Vec<MessageIndex>,
@@ -210,8 +204,7 @@ pub(super) struct Cover {
 }
 
 /// What one stage hides.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Hidden {
     /// Recorded messages with a smaller index are hidden.
     pub before: MessageIndex,

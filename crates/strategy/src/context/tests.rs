@@ -93,19 +93,6 @@ fn a_note_has_one_text_of_the_systems() {
 }
 
 #[test]
-fn a_carrying_note_survives_saving() {
-    let mut context = context();
-    fold(&mut context, 0..2, "state", "a and b");
-    let json = serde_json::to_string(&context.save()).unwrap();
-    let saved = serde_json::from_str(&json).unwrap();
-    let mut restored = Context::restore(context.recording().clone(), saved);
-    assert_eq!(states(&restored), states(&context));
-    assert_eq!(restored.weight(), context.weight());
-    restored.apply(Op::Note { key: "state".to_owned(), text: None }).unwrap();
-    assert_eq!(states(&restored)[..2], [Gone, Gone]);
-}
-
-#[test]
 fn departed_entry_keeps_its_last_sent_size() {
     let mut context = context();
     let recorded = context.recording().sizes.messages[0];
@@ -357,15 +344,4 @@ fn other_preamble_replaces_recorded_one_until_taken_back() {
     assert_ne!(other, prompt(&plain));
     assert_eq!(prompt(&context), prompt(&plain));
     assert_eq!((context.head(), context.weight()), (plain.head(), plain.weight()));
-}
-
-#[test]
-fn rewritten_messages_and_preamble_survive_saving() {
-    let mut context = counted(50);
-    context.apply(Op::Rewrite(2, Some(words(3)))).unwrap();
-    let json = serde_json::to_string(&context.save()).unwrap();
-    let restored =
-        Context::restore(context.recording().clone(), serde_json::from_str(&json).unwrap());
-    assert_eq!(prompt(&restored), prompt(&context));
-    assert_eq!(restored.weight(), context.weight());
 }

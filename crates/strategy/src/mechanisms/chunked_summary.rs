@@ -10,16 +10,16 @@
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
-use serde::{Deserialize, Serialize};
-use serde_json::{Value as Json, json};
+use serde::Deserialize;
+use serde_json::json;
 
 use super::archive::{self, Agent, Memories};
-use super::folding::{Cuts, in_shape, task_messages};
-use crate::compactor::{CompactorError, Digest, MESSAGES, Produced, Task, TaskMessage};
+use super::folding::{kept_from, task_messages};
+use crate::compactor::{CompactorError, Digest, MESSAGES, Task, TaskMessage};
 use crate::context::{Context, EntryId, InsertAt, Op};
 use crate::mechanism::{
     Build, BuildError, Fallback, Host, Mechanism, MechanismError, MechanismSpec, Outcome, Record,
-    StoredFile, Work, restored, saved,
+    StoredFile, Work,
 };
 use crate::prompt::Prompt;
 use crate::state::StrategyState;
@@ -30,9 +30,9 @@ pub static SPEC: MechanismSpec = MechanismSpec {
     name: "chunked-summary",
     summary: "Keeps the newest tokens, summarises the rest in chunks with rolling context and memories",
     uses_compactor: true,
-    is_view: false,
     scales: &["keep_recent", "max_tokens"],
     build: |build| Ok(Box::new(ChunkedSummary::new(build)?)),
+    ..MechanismSpec::PLAIN
 };
 
 /// The first words of the synthetic message.
@@ -55,29 +55,22 @@ struct Parameters {
     agent: Agent,
 }
 
-/// The state that is saved with the session.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Folded {
-    /// Images among all the messages of this session that were compacted so far.
-    images: u32,
-    /// The archived messages, by compaction.
-    parts: Vec<RemovedMessages>,
-}
-
 /// The recorded messages that one compaction took out of the context.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone)]
 struct RemovedMessages {
     session: String,
     messages: Vec<MessageIndex>,
 }
 
+#[derive(Clone)]
 struct ChunkedSummary {
     digester: Digester,
     keep_recent: u64,
     agent: Agent,
-    folded: Folded,
+    /// Images among all the messages of this session that were compacted so far.
+    images: u32,
+    /// The archived messages, by compaction.
+    parts: Vec<RemovedMessages>,
 }
 
 /// The result of a tier.
@@ -95,28 +88,16 @@ impl ChunkedSummary {
             digester: Digester::new(build, &prompt, (chunk, skip_above), max_tokens)?,
             keep_recent,
             agent,
-            folded: Folded::default(),
+            images: 0,
+            parts: Vec::new(),
         })
     }
 
-    /// Old entries: a walk back from the newest keeps messages until the
-    /// budget is exhausted. The newest message always stays (ours), and a tail
-    /// that would begin with a result moves back to its call.
+    /// Old entries: all before the newest that are kept.
     fn old(&self, context: &Context, host: &Host<'_>) -> Vec<EntryId> {
-        let mut sum = 0;
-        let mut first_kept = None;
-        for id in context.stored().rev() {
-            sum += host.size(context.weight_of(id));
-            if first_kept.is_some() && sum > self.keep_recent {
-                break;
-            }
-            first_kept = Some(id);
-        }
         // Nothing recorded is older than a summary that is kept.
-        let Some(cut) = first_kept.and_then(EntryId::index) else {
-            return Vec::new();
-        };
-        let cut = Cuts::of(context).back_to_whole(cut);
+        let kept = kept_from(context, host, context.stored().rev(), self.keep_recent);
+        let Some(cut) = kept else { return Vec::new() };
         let old: Vec<EntryId> =
             context.stored().filter(|id| id.index().is_none_or(|i| i < cut)).collect();
         let has_new = old.iter().any(|id| id.index().is_some());
@@ -137,7 +118,8 @@ impl ChunkedSummary {
         let mut skipped = Vec::new();
         for (number, chunk) in chunks.iter().enumerate() {
             if skips && self.digester.is_oversized(chunk, host) {
-                skipped.push(placeholder(chunk));
+                let count = chunk.messages.len();
+                skipped.push(format!("[Messages skipped as too large to summarize: {count}.]"));
                 continue;
             }
             let known: Vec<String> = known.iter().chain(&fresh).cloned().collect();
@@ -162,59 +144,51 @@ impl ChunkedSummary {
             Ok((text, memories)) => return (Summarised { tier: 1, text, memories }, None),
             Err(error) => error,
         };
-        match self.pass(chunks, known, true, host).await {
+        let second = match self.pass(chunks, known, true, host).await {
             Ok((text, memories)) => {
-                let fallback = Fallback { to: "tier 2".to_owned(), reason: first.to_string() };
-                (Summarised { tier: 2, text, memories }, Some(fallback))
+                let summarised = Summarised { tier: 2, text, memories };
+                return (summarised, Some(Fallback::new("tier 2", first)));
             }
-            Err(error) => {
-                let count: usize = chunks.iter().map(|chunk| chunk.messages.len()).sum();
-                let text = format!(
-                    "[Context contained {count} messages that were compacted. \
-                     Summary unavailable due to size limits.]"
-                );
-                let fallback = Fallback { to: "tier 3".to_owned(), reason: error.to_string() };
-                (Summarised { tier: 3, text, memories: Vec::new() }, Some(fallback))
-            }
-        }
+            Err(error) => error,
+        };
+        let count: usize = chunks.iter().map(|chunk| chunk.messages.len()).sum();
+        let text = format!(
+            "[Context contained {count} messages that were compacted. \
+             Summary unavailable due to size limits.]"
+        );
+        let summarised = Summarised { tier: 3, text, memories: Vec::new() };
+        (summarised, Some(Fallback::new("tier 3", second)))
     }
 
     /// Archives the messages that a compaction removes. A session that was
     /// reset since has no more summaries with images.
     fn archive(&mut self, shared: &StrategyState, old: &[EntryId], images: u32) {
         let session = archive::current_session(shared);
-        if self.folded.parts.last().is_some_and(|last| last.session != session) {
-            self.folded.images = 0;
+        if self.parts.last().is_some_and(|last| last.session != session) {
+            self.images = 0;
         }
-        self.folded.images += images;
+        self.images += images;
         let messages = old.iter().filter_map(|id| id.index()).collect();
-        self.folded.parts.push(RemovedMessages { session, messages });
+        self.parts.push(RemovedMessages { session, messages });
     }
 
     fn text(&self, summarised: &Summarised) -> String {
         let mut text = format!("{MARKER}\n\n{}", summarised.text);
-        if self.folded.images > 0 {
+        if self.images > 0 {
             text.push_str(&format!(
                 "\n\n[Images in the compacted messages: {}. What they showed is gone.]",
-                self.folded.images
+                self.images
             ));
         }
         text
     }
 }
 
-fn placeholder(chunk: &Chunk) -> String {
-    format!("[Messages skipped as too large to summarize: {}.]", chunk.messages.len())
-}
-
 /// The record of an archive: ids of the recorded messages, the tier, images.
 fn record(context: &Context, old: &[EntryId], tier: u8, images: u32) -> Record {
     let ids: Vec<&str> =
         old.iter().filter_map(|&id| Some(context.original(id)?.id.as_str())).collect();
-    Record {
-        kind: "archive".to_owned(),
-        body: json!({"messages": ids, "tier": tier, "images": images}),
-    }
+    Record::new("archive", json!({"messages": ids, "tier": tier, "images": images}))
 }
 
 #[async_trait]
@@ -245,7 +219,7 @@ impl Mechanism for ChunkedSummary {
         let added = clock.record(&mut shared.memories, summarised.memories);
         if !added.is_empty() {
             let body = json!({"day": clock.day, "memories": added});
-            outcome.records.push(Record { kind: "memory".to_owned(), body });
+            outcome.records.push(Record::new("memory", body));
             clock.show(context, &shared.memories)?;
         }
         Ok(outcome)
@@ -254,21 +228,12 @@ impl Mechanism for ChunkedSummary {
     fn stored(&self, context: &Context, shared: &StrategyState) -> Vec<StoredFile> {
         let mut files = self.agent.memories(&shared.memories);
         let mut number = 0;
-        for (at, part) in self.folded.parts.iter().enumerate() {
-            let goes_on = at > 0 && self.folded.parts[at - 1].session == part.session;
+        for (at, part) in self.parts.iter().enumerate() {
+            let goes_on = at > 0 && self.parts[at - 1].session == part.session;
             number = if goes_on { number + 1 } else { 1 };
             files.push(self.agent.part(context, &part.session, number, &part.messages));
         }
         files
-    }
-
-    fn state(&self) -> Json {
-        saved(&self.folded)
-    }
-
-    fn restore(&mut self, state: Json) -> Result<(), MechanismError> {
-        self.folded = restored(SPEC.name, state)?;
-        Ok(())
     }
 }
 
@@ -280,6 +245,7 @@ impl Mechanism for ChunkedSummary {
 // summary of those before and the memories that are recorded already.
 
 /// How messages are split into chunks and summarised, as a stage's parameters say.
+#[derive(Clone)]
 pub(super) struct Digester {
     prompt: Prompt,
     /// Size of a chunk as a share of the window.
@@ -368,10 +334,7 @@ impl Digester {
             known,
             max_tokens: self.max_tokens,
         };
-        in_shape(host.compactor.run(&task).await, "digest", |produced| match produced {
-            Produced::Digest(digest) => Some(digest),
-            _ => None,
-        })
+        host.compactor.digest(&task).await
     }
 }
 
@@ -647,6 +610,8 @@ mod tests {
         let markers = rig.sent().iter().filter(|(_, text)| text.starts_with(MARKER)).count();
         assert_eq!(markers, 1);
         assert!(!rig.ledger().contains('-'), "a fold of a fold covers the union");
+        let part = |number| format!("agents/main/sessions/session-1-part{number}.jsonl.gz");
+        assert_eq!(rig.stored()[1..], [part(1), part(2), part(3), part(4)]);
     }
 
     /// Seed 004: memories in the daily file, existing ones in the prompt
@@ -680,34 +645,5 @@ mod tests {
             rig.records("archive"),
             [json!({"messages": ["m0", "m1"], "tier": 1, "images": 0})]
         );
-    }
-
-    /// Seed 004: state is persisted
-    #[test]
-    fn resumes_from_session_saved_at_every_message() {
-        let talk =
-            || (0..8).fold(users(3).image(), |talk, _| talk.assistant(&words(40)).user(&words(40)));
-        let straight = Rig::goes_on(|| rig(talk(), Scripted::failing_at([1, 4, 5])), 20);
-        assert!(straight.outcomes.len() > 3);
-    }
-
-    /// Seed 004: old messages are archived as a partial JSONL archive
-    #[test]
-    fn session_parts_are_numbered_from_one() {
-        use crate::state::StrategyState;
-        use crate::strategy::builtin;
-        let mut rig = rig(users(4), Scripted::failing_at([]));
-        rig.append(4);
-        let strategy = builtin("chunked-summary", &[]).unwrap().unwrap();
-        let mut stages = strategy.build(1_000, crate::Scaling::AsWritten).unwrap();
-        let part = |session: &str, message: u32| json!({"session": session, "messages": [message]});
-        let parts = [part("a", 0), part("a", 1), part("a", 2), part("b", 3)];
-        let state = json!({"images": 2, "parts": parts});
-        stages[0].mechanism.restore(state.clone()).unwrap();
-        assert_eq!(stages[0].mechanism.state(), state);
-        let files = stages[0].mechanism.stored(&rig.context, &StrategyState::default());
-        let paths: Vec<&str> = files.iter().map(|file| &*file.path).collect();
-        let named = |part: &str| format!("agents/main/sessions/{part}.jsonl.gz");
-        assert_eq!(paths, ["a-part1", "a-part2", "a-part3", "b-part1"].map(named));
     }
 }

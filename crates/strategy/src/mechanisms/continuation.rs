@@ -7,18 +7,16 @@
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
-use serde::{Deserialize, Serialize};
-use serde_json::Value as Json;
+use serde::Deserialize;
+use serde_json::json;
 
-use super::folding::{Cuts, in_shape, recorded_before, task_messages};
-use super::gencode_session::{FileTools, GencodeSession, Summary, extract};
-use crate::compactor::{
-    Compactor, CompactorError, FailedCall, Live, MESSAGES, Produced, Reply, Task,
-};
+use super::folding::{Cuts, Request, headings, live, recorded_before, task_messages};
+use super::gencode_session::{FileTools, Summary, compression_stats, extract, session_file};
+use crate::compactor::{CompactorError, MESSAGES, Task};
 use crate::context::{Context, EntryId, InsertAt, Op};
 use crate::mechanism::{
     Build, BuildError, Fallback, Host, Mechanism, MechanismError, MechanismSpec, Outcome, Record,
-    StoredFile, Work, restored, saved,
+    StoredFile, Work,
 };
 use crate::prompt::Prompt;
 use crate::state::StrategyState;
@@ -30,12 +28,12 @@ pub static SPEC: MechanismSpec = MechanismSpec {
     name: "continuation",
     summary: "Folds what came since the last summary, but for the last messages, into a prompt for going on",
     uses_compactor: true,
-    is_view: false,
     scales: &["max_tokens"],
     build: |build| Ok(Box::new(Continuation::new(build)?)),
+    ..MechanismSpec::PLAIN
 };
 
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Parameters {
     prompt: String,
@@ -64,28 +62,14 @@ enum KeepSummaries {
     Last,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Request {
-    /// The template is appended to the live conversation.
-    Prefix,
-    /// The messages to fold alone.
-    Fresh,
-}
-
-/// The state that is saved with the session: `session.summaries`, and the
-/// entries that are still in the conversation.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Summaries {
-    records: Vec<Summary>,
-    entries: Vec<EntryId>,
-}
-
+#[derive(Clone)]
 struct Continuation {
     prompt: Prompt,
     parameters: Parameters,
-    summaries: Summaries,
+    /// `session.summaries`.
+    summaries: Vec<Summary>,
+    /// Their entries that are still in the conversation.
+    entries: Vec<EntryId>,
 }
 
 impl Continuation {
@@ -95,7 +79,7 @@ impl Continuation {
             return Err("`keep_last` and `max_tokens` must be at least 1".into());
         }
         let prompt = build.prompt(&parameters.prompt, &["messages"])?;
-        Ok(Self { prompt, parameters, summaries: Summaries::default() })
+        Ok(Self { prompt, parameters, summaries: Vec::new(), entries: Vec::new() })
     }
 
     /// From after the last summary to the length less `keep_last`.
@@ -110,14 +94,14 @@ impl Continuation {
         recorded_before(context, cut)
     }
 
-    /// The call, which has to fit the model's window with its reply: where the
+    /// The text of a call, which has to fit the model's window with its reply: where the
     /// live conversation does not, the folded messages are sent alone.
-    fn task(
+    async fn content(
         &self,
         context: &Context,
         range: &[EntryId],
         host: &Host<'_>,
-    ) -> Result<Task, CompactorError> {
+    ) -> Result<String, CompactorError> {
         let values = BTreeMap::from([("messages", MESSAGES.to_owned())]);
         let prompt = self.prompt.render(&values);
         let max_tokens = self.parameters.max_tokens;
@@ -132,13 +116,10 @@ impl Continuation {
                 "{folded} tokens, and {own} for prompt and reply, are over the window of {window}"
             )));
         }
-        Ok(Task::Continuation {
-            prompt,
-            messages,
-            headings: headings(self.prompt.source()),
-            live: is_live.then(|| live(context, host.compactor)),
-            max_tokens,
-        })
+        let live = is_live.then(|| live(context, host.compactor));
+        let headings = headings(&self.prompt);
+        let task = Task::Continuation { prompt, messages, headings, live, max_tokens };
+        host.compactor.text(&task).await
     }
 
     fn summary(
@@ -173,100 +154,42 @@ impl Continuation {
     ) -> Result<(), MechanismError> {
         let count = range.len();
         let text = format!("[Earlier conversation - {count} messages summarized]\n\n{content}");
-        self.summaries.entries.retain(|&id| context.contains(id));
-        if self.parameters.keep_summaries == KeepSummaries::Last
-            && !self.summaries.entries.is_empty()
-        {
-            context.apply(Op::Evict(std::mem::take(&mut self.summaries.entries)))?;
+        self.entries.retain(|&id| context.contains(id));
+        if self.parameters.keep_summaries == KeepSummaries::Last && !self.entries.is_empty() {
+            context.apply(Op::Evict(std::mem::take(&mut self.entries)))?;
         }
         let into = vec![(Role::System, text)];
-        let new = context.apply(Op::Fold { range, into, at: InsertAt::Head })?;
-        self.summaries.entries.extend(new);
+        self.entries.extend(context.apply(Op::Fold { range, into, at: InsertAt::Head })?);
         Ok(())
     }
-
-    /// GenCode's `getCompressionStats()`.
-    fn stats(&self, context: &Context, shared: &StrategyState) -> Record {
-        let stats = GencodeSession::of(context, shared, &self.summaries.records).stats();
-        let body = serde_json::to_value(stats).expect("plain data serialises");
-        Record { kind: "stats".to_owned(), body }
-    }
-}
-
-fn continuation_of(reply: Result<Reply, FailedCall>) -> Result<String, CompactorError> {
-    in_shape(reply, "continuation prompt", |produced| match produced {
-        Produced::Continuation(text) => Some(text),
-        _ => None,
-    })
-}
-
-/// The conversation as it would be sent now, for a compactor that reads it.
-pub(super) fn live(context: &Context, compactor: &dyn Compactor) -> Live {
-    let tokens = context.weight().tokens;
-    if !compactor.reads_live() {
-        return Live { tokens, ..Live::default() };
-    }
-    let visible: Vec<EntryId> = context.visible().collect();
-    Live { tokens, system: context.head(), messages: task_messages(context, &visible) }
-}
-
-/// The numbered points of the template, which are the headings of the reply.
-pub(super) fn headings(template: &str) -> Vec<String> {
-    let numbered = |line: &str| {
-        let (number, rest) = line.trim().split_once(". ")?;
-        number.bytes().all(|b| b.is_ascii_digit()).then(|| rest.trim().to_owned())
-    };
-    template.lines().filter_map(numbered).collect()
 }
 
 #[async_trait]
 impl Mechanism for Continuation {
     async fn compact(&mut self, work: Work<'_>) -> Result<Outcome, MechanismError> {
         let Work { context, shared, host } = work;
-        let mut outcome = Outcome::default();
-        if !self.parameters.enabled {
-            return Ok(outcome);
-        }
-        let range = self.range(context);
+        let range = if self.parameters.enabled { self.range(context) } else { Vec::new() };
         if range.is_empty() {
-            return Ok(outcome);
+            return Ok(Outcome::default());
         }
-        let content = match self.task(context, &range, host) {
-            Ok(task) => continuation_of(host.compactor.run(&task).await),
-            Err(error) => Err(error),
+        let content = match self.content(context, &range, host).await {
+            Ok(content) => content,
+            Err(error) => return Ok(Outcome::fell_back(Fallback::NONE, error)),
         };
-        match content {
-            Ok(content) => {
-                let summary = self.summary(context, host, &range, content);
-                shared.boundary = range.last().and_then(|id| id.index());
-                self.place(context, range, &summary.content)?;
-                let body = serde_json::to_value(&summary).expect("plain data serialises");
-                outcome.records.push(Record { kind: "summary".to_owned(), body });
-                self.summaries.records.push(summary);
-                outcome.records.push(self.stats(context, shared));
-            }
-            Err(error) => {
-                outcome.fallback =
-                    Some(Fallback { to: Fallback::NONE.to_owned(), reason: error.to_string() });
-            }
-        }
-        Ok(outcome)
+        let summary = self.summary(context, host, &range, content);
+        shared.boundary = range.last().and_then(|id| id.index());
+        self.place(context, range, &summary.content)?;
+        let written = Record::new("summary", json!(summary));
+        self.summaries.push(summary);
+        let stats = compression_stats(&session_file(context, shared, &self.summaries));
+        let records = vec![written, Record::new("stats", stats)];
+        Ok(Outcome { records, ..Outcome::default() })
     }
 
     /// The session file, as GenCode's example shows it.
     fn stored(&self, context: &Context, shared: &StrategyState) -> Vec<StoredFile> {
-        let session = GencodeSession::of(context, shared, &self.summaries.records);
-        let content = serde_json::to_vec_pretty(&session).expect("plain data serialises");
-        vec![StoredFile { path: format!("sessions/{}.json", session.metadata.id), content }]
-    }
-
-    fn state(&self) -> Json {
-        saved(&self.summaries)
-    }
-
-    fn restore(&mut self, state: Json) -> Result<(), MechanismError> {
-        self.summaries = restored(SPEC.name, state)?;
-        Ok(())
+        let path = format!("sessions/{}.json", context.recording().session.id);
+        vec![StoredFile::json(path, &session_file(context, shared, &self.summaries))]
     }
 }
 
@@ -605,20 +528,11 @@ Be technical and specific. Use structured bullet points.";
         assert_eq!(ids.len(), run().len(), "and each its own");
     }
 
-    /// Seed 001: summaries are stored with the session
-    #[test]
-    fn saved_session_resumes_at_every_message() {
-        for strategy in ["continuation", "continuation-as-written"] {
-            let new = || Rig::new(strategy, &[], WINDOW, turns(30), Scripted::failing_at([1]));
-            Rig::goes_on(new, 30);
-        }
-    }
-
     /// Seed 001: the parts of a summary are the numbered points of its prompt (ours)
     #[test]
     fn reply_headings_are_numbered_points_of_its_template() {
-        use super::headings;
         let template = "Write:\n1. Goal\n  2. Files modified \nNote. None\n2) other\n10. Last step";
-        assert_eq!(headings(template), ["Goal", "Files modified", "Last step"]);
+        let template = crate::prompt::Prompt::new(template, &[]).unwrap();
+        assert_eq!(super::headings(&template), ["Goal", "Files modified", "Last step"]);
     }
 }

@@ -4,37 +4,33 @@ use async_trait::async_trait;
 use serde::Deserialize;
 
 use crate::context::Op;
-use crate::mechanism::MechanismSpec;
-use crate::mechanism::{Mechanism, MechanismError, Outcome, Work};
+use crate::mechanism::{Mechanism, MechanismError, MechanismSpec, Outcome, Work};
 
 /// Sends the preamble alone.
 pub static SPEC: MechanismSpec = MechanismSpec {
     name: "empty",
     summary: "Sends no history at all: the floor of every measure",
-    uses_compactor: false,
     is_view: true,
-    scales: &[],
     build: |build| {
         build.read::<Parameters>()?;
         Ok(Box::new(Empty))
     },
+    ..MechanismSpec::PLAIN
 };
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Parameters {}
 
+#[derive(Clone)]
 struct Empty;
 
 #[async_trait]
 impl Mechanism for Empty {
     async fn compact(&mut self, work: Work<'_>) -> Result<Outcome, MechanismError> {
         let Work { context, .. } = work;
-        context.apply(Op::Hide {
-            before: context.seen_count(),
-            except: Vec::new(),
-            also: Vec::new(),
-        })?;
+        let before = context.seen_count();
+        context.apply(Op::Hide { before, except: Vec::new(), also: Vec::new() })?;
         Ok(Outcome::default())
     }
 }

@@ -13,8 +13,7 @@ use async_trait::async_trait;
 use serde::Deserialize;
 
 use crate::context::{Context, EntryId, Op};
-use crate::mechanism::MechanismSpec;
-use crate::mechanism::{Host, Mechanism, MechanismError, Outcome, Work};
+use crate::mechanism::{Host, Mechanism, MechanismError, MechanismSpec, Outcome, Work};
 use recap_core::model::{MessageIndex, Role};
 use recap_core::tokens::{Weight, WeightTree};
 
@@ -22,9 +21,7 @@ use recap_core::tokens::{Weight, WeightTree};
 pub static SPEC: MechanismSpec = MechanismSpec {
     name: "fifo",
     summary: "Drops the oldest exchanges, or the oldest messages, until under target; the newest stays",
-    uses_compactor: false,
     is_view: true,
-    scales: &[],
     build: |build| {
         let parameters = build.read::<Parameters>()?;
         if parameters.keep_first_user && parameters.unit == Unit::Exchange {
@@ -37,6 +34,7 @@ pub static SPEC: MechanismSpec = MechanismSpec {
             }
         })
     },
+    ..MechanismSpec::PLAIN
 };
 
 #[derive(Deserialize)]
@@ -65,6 +63,7 @@ fn excess(host: &Host<'_>) -> u64 {
     host.believed.unwrap_or(0).saturating_sub(host.target)
 }
 
+#[derive(Clone)]
 struct ByExchange;
 
 #[async_trait]
@@ -92,9 +91,10 @@ impl Mechanism for ByExchange {
     }
 }
 
+#[derive(Clone)]
 struct ByMessage {
     keep_first_user: bool,
-    /// Computed at the first run; a restored mechanism computes it again.
+    /// Computed at the first run.
     groups: Option<Groups>,
 }
 
@@ -178,6 +178,7 @@ fn group(context: &Context, index: MessageIndex) -> MessageIndex {
 
 /// The size of each group, stored at the message with which it is dropped. New
 /// messages are added; only an edit or a fold makes it be computed again.
+#[derive(Clone)]
 struct Groups {
     weights: WeightTree,
     /// For each call, the last message that answers it or one before it.

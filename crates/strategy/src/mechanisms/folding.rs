@@ -1,8 +1,12 @@
 //! Helpers of the folding mechanisms: where a conversation may be cut, and how
 //! its messages are presented to the compactor.
 
-use crate::compactor::{CompactorError, FailedCall, Produced, Reply, TaskMessage};
+use serde::Deserialize;
+
+use crate::compactor::{Compactor, Live, TaskMessage};
 use crate::context::{Context, EntryId, Op, OpError};
+use crate::mechanism::Host;
+use crate::prompt::Prompt;
 use recap_core::model::{Block, MessageIndex};
 
 /// For every position between two messages, the nearest one at or before it
@@ -94,67 +98,52 @@ pub(super) fn set_note(
     Ok(())
 }
 
-/// The reply in the requested shape; any other shape is a failure of the
-/// compactor, not of the strategy.
-pub(super) fn in_shape<T>(
-    reply: Result<Reply, FailedCall>,
-    shape: &str,
-    read: fn(Produced) -> Option<T>,
-) -> Result<T, CompactorError> {
-    let produced = reply.map_err(|failed| failed.error)?.produced;
-    read(produced).ok_or_else(|| CompactorError::Malformed(format!("a {shape} was asked for")))
+/// What is sent to the summariser (how-it-works §26).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Request {
+    /// The live conversation with the prompt after it, whose cache is read.
+    Prefix,
+    /// The messages to fold, in a separate request.
+    Fresh,
 }
 
-#[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use super::*;
-    use crate::context::Recording;
-    use crate::testkit::Talk;
-    use recap_core::model::CallId;
-
-    fn calls(ids: &[&'static str]) -> Vec<(&'static str, &'static str, serde_json::Value)> {
-        ids.iter().map(|&id| (id, "read", serde_json::json!({}))).collect()
+/// The conversation as it would be sent now, for a compactor that reads it.
+pub(super) fn live(context: &Context, compactor: &dyn Compactor) -> Live {
+    let tokens = context.weight().tokens;
+    if !compactor.reads_live() {
+        return Live { tokens, ..Live::default() };
     }
+    let visible: Vec<EntryId> = context.visible().collect();
+    Live { tokens, system: context.head(), messages: task_messages(context, &visible) }
+}
 
-    fn context(talk: Talk, messages: u32) -> Context {
-        let mut context = Context::new(Recording::new(Arc::new(talk.end()), Arc::default()));
-        (0..messages).for_each(|_| context.append());
-        context
-    }
+/// The numbered points of the template, which are the headings of the reply.
+pub(super) fn headings(template: &Prompt) -> Vec<String> {
+    let numbered = |line: &str| {
+        let (number, rest) = line.trim().split_once(". ")?;
+        number.bytes().all(|b| b.is_ascii_digit()).then(|| rest.trim().to_owned())
+    };
+    template.source().lines().filter_map(numbered).collect()
+}
 
-    /// The whole cut at or before each place.
-    fn back(context: &Context) -> Vec<MessageIndex> {
-        let cuts = Cuts::of(context);
-        (0..=context.seen_count()).map(|cut| cuts.back_to_whole(cut)).collect()
-    }
-
-    #[test]
-    fn cut_between_call_and_result_moves_before_call() {
-        let talk = || {
-            let talk = Talk::new("S").user("u").calls(&calls(&["a", "b"])).result("a", "r");
-            let talk = talk.user("v").result("b", "late").calls(&calls(&["c", "never"]));
-            talk.result("c", "r").assistant("done")
-        };
-        assert_eq!(back(&context(talk(), 8)), [0, 1, 1, 1, 1, 5, 5, 7, 8]);
-        // A result that is still to come holds the end as well.
-        assert_eq!(back(&context(talk(), 4)), [0, 1, 1, 1, 1]);
-        assert_eq!(back(&context(talk(), 5)), [0, 1, 1, 1, 1, 5]);
-        let mut removed = context(talk(), 8);
-        removed.apply(Op::RemoveCall(CallId(1))).unwrap();
-        assert_eq!(back(&removed), [0, 1, 1, 3, 4, 5, 5, 7, 8]);
-        for gone in [5, 6] {
-            let mut context = context(talk(), 8);
-            context.apply(Op::Evict(vec![EntryId::message(gone)])).unwrap();
-            assert_eq!(back(&context), [0, 1, 1, 1, 1, 5, 6, 7, 8], "{gone} has left");
+/// The first message that stays where the newest stay within a bound: a walk back
+/// from the newest. The newest always stays (ours), and a tail that would begin with
+/// a result moves back to its call.
+pub(super) fn kept_from(
+    context: &Context,
+    host: &Host<'_>,
+    entries: impl Iterator<Item = EntryId>,
+    bound: u64,
+) -> Option<MessageIndex> {
+    let mut sum = 0;
+    let mut first_kept = None;
+    for id in entries {
+        sum += host.size(context.weight_of(id));
+        if first_kept.is_some() && sum > bound {
+            break;
         }
+        first_kept = Some(id);
     }
-
-    #[test]
-    fn overlapping_calls_move_cut_back_one_by_one() {
-        let talk = Talk::new("S").user("u").calls(&calls(&["a"])).calls(&calls(&["b"]));
-        let talk = talk.result("a", "r").result("b", "r").assistant("done");
-        assert_eq!(back(&context(talk, 6)), [0, 1, 1, 1, 1, 5, 6]);
-    }
+    first_kept.and_then(EntryId::index).map(|cut| Cuts::of(context).back_to_whole(cut))
 }

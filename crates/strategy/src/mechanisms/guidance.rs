@@ -4,21 +4,18 @@ use async_trait::async_trait;
 use serde::Deserialize;
 
 use super::folding::set_note;
-use crate::mechanism::MechanismSpec;
-use crate::mechanism::{Mechanism, MechanismError, Outcome, Work};
+use crate::mechanism::{Mechanism, MechanismError, MechanismSpec, Outcome, Work};
 
 /// Puts a text into the system prompt.
 pub static SPEC: MechanismSpec = MechanismSpec {
     name: "guidance",
     summary: "Puts the text of a file into the system prompt",
-    uses_compactor: false,
-    is_view: false,
-    scales: &[],
     build: |build| {
         let Parameters { prompt, sessions } = build.read()?;
         let text = build.text(&prompt)?.trim().to_owned();
         Ok(Box::new(Guidance { key: format!("guidance-{}", build.stage), text, sessions }))
     },
+    ..MechanismSpec::PLAIN
 };
 
 #[derive(Deserialize)]
@@ -39,6 +36,7 @@ enum Sessions {
     Main,
 }
 
+#[derive(Clone)]
 struct Guidance {
     /// The key of its note: a strategy may have several.
     key: String,

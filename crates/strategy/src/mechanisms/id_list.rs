@@ -10,27 +10,24 @@ use std::ops::Range;
 use async_trait::async_trait;
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
-use serde_json::Value as Json;
 
 use super::sliding_window::orphans;
 use crate::context::{Context, EntryId, Op};
-use crate::mechanism::MechanismSpec;
-use crate::mechanism::{Mechanism, MechanismError, Outcome, Work, restored};
-use recap_core::model::MessageIndex;
+use crate::mechanism::{Mechanism, MechanismError, MechanismSpec, Outcome, Work};
+use recap_core::model::{Message, MessageIndex};
 use recap_core::text::{Identifier, IdentifierOptions, around, identifiers, words};
 
 /// Hides all but the newest messages and lists every identifier.
 pub static SPEC: MechanismSpec = MechanismSpec {
     name: "id-list",
     summary: "Sends the last N messages and a list of every identifier: what can be gamed",
-    uses_compactor: false,
     is_view: true,
-    scales: &[],
     build: |build| {
         let Parameters { last, neighbours } = build.read()?;
-        let words = Words::default();
-        Ok(Box::new(IdList { last, neighbours, listed: BTreeSet::new(), through: 0, words }))
+        let (listed, messages) = (BTreeSet::new(), FxHashMap::default());
+        Ok(Box::new(IdList { last, neighbours, listed, through: 0, messages }))
     },
+    ..MechanismSpec::PLAIN
 };
 
 /// Characters on either side of an identifier that are searched for neighbours:
@@ -46,105 +43,55 @@ struct Parameters {
     neighbours: usize,
 }
 
+#[derive(Clone)]
 struct IdList {
     last: u32,
     neighbours: usize,
     listed: BTreeSet<String>,
     /// Messages before this one are listed.
-    through: u32,
-    /// Empty in a restored mechanism: past messages are counted again.
-    words: Words,
+    through: MessageIndex,
+    /// For each word, ignoring case, the number of past messages that contain it.
+    messages: FxHashMap<String, u32>,
 }
 
 impl IdList {
     /// Lists the identifiers of messages that were not read yet. One note per
     /// message keeps the cost of a request independent of the history.
     fn read_on(&mut self, context: &mut Context) -> Result<(), MechanismError> {
-        if self.neighbours > 0 {
-            return self.read_with_words(context);
-        }
         for index in self.through..context.seen_count() {
-            let found = context.recording().identifiers(index).iter();
-            let new = found.filter(|name| self.listed.insert(name.to_string())).cloned();
-            let lines: Vec<String> = new.collect();
-            self.note(context, index, &lines)?;
-        }
-        self.through = context.seen_count();
-        Ok(())
-    }
-
-    /// The same with the words around each identifier.
-    fn read_with_words(&mut self, context: &mut Context) -> Result<(), MechanismError> {
-        for index in self.words.through..context.seen_count() {
-            let Some(message) = context.original(EntryId::message(index)) else { continue };
-            let text = message.sent();
-            let plain = without_escapes(&text);
-            self.words.read(&plain);
-            if index >= self.through {
-                let lines = self.lines(&text, &plain);
-                self.note(context, index, &lines)?;
+            let lines = self.lines(context, index);
+            if !lines.is_empty() {
+                let key = format!("identifiers/{index:08}");
+                context.apply(Op::Note { key, text: Some(lines.join("\n")) })?;
             }
         }
         self.through = context.seen_count();
-        self.words.through = self.through;
         Ok(())
     }
 
-    /// A line for each new identifier, in their order.
-    fn lines(&mut self, text: &str, plain: &str) -> Vec<String> {
-        let mut found = identifiers(text, IdentifierOptions::default());
+    /// A line for each new identifier of a message, in their order.
+    fn lines(&mut self, context: &Context, index: MessageIndex) -> Vec<String> {
+        if self.neighbours == 0 {
+            let found = context.recording().identifiers(index).iter();
+            return found.filter(|name| self.listed.insert(name.to_string())).cloned().collect();
+        }
+        let text = context.original(EntryId::message(index)).map(Message::sent).unwrap_or_default();
+        let plain = without_escapes(&text);
+        let distinct: BTreeSet<String> = words(&plain).map(str::to_lowercase).collect();
+        for word in distinct {
+            *self.messages.entry(word).or_default() += 1;
+        }
+        let mut found = identifiers(&text, IdentifierOptions::default());
         found.retain(|identifier| self.listed.insert(identifier.text.to_owned()));
         let line = |Identifier { text, range, .. }: Identifier<'_>| {
-            let near = self.words.rarest(plain, &range, self.neighbours);
-            [text].into_iter().chain(near).collect::<Vec<_>>().join(" ")
+            [text].into_iter().chain(self.rarest(&plain, &range)).collect::<Vec<_>>().join(" ")
         };
         found.into_iter().map(line).collect()
     }
 
-    fn note(
-        &self,
-        context: &mut Context,
-        index: MessageIndex,
-        lines: &[String],
-    ) -> Result<(), MechanismError> {
-        if !lines.is_empty() {
-            let key = format!("identifiers/{index:08}");
-            context.apply(Op::Note { key, text: Some(lines.join("\n")) })?;
-        }
-        Ok(())
-    }
-}
-
-/// The text with a space for every character of an escaped line feed or tab, as
-/// in the arguments of a call: `\nfoo` is the word `foo`. Positions are those
-/// of the text.
-fn without_escapes(text: &str) -> String {
-    ["\\n", "\\t", "\\r"].iter().fold(text.to_owned(), |text, escape| text.replace(escape, "  "))
-}
-
-/// For each word, ignoring case, the number of past messages that contain it.
-#[derive(Default)]
-struct Words {
-    messages: FxHashMap<String, u32>,
-    /// Messages before this one are counted.
-    through: MessageIndex,
-}
-
-impl Words {
-    /// Counts the words of one more message.
-    fn read(&mut self, text: &str) {
-        let distinct: BTreeSet<String> = words(text).map(str::to_lowercase).collect();
-        for word in distinct {
-            *self.messages.entry(word).or_default() += 1;
-        }
-    }
-
     /// The rarest words around a place, in their spelling there; equally rare
     /// ones in their order. The words of the place itself are left out.
-    fn rarest<'a>(&self, text: &'a str, place: &Range<usize>, many: usize) -> Vec<&'a str> {
-        if many == 0 {
-            return Vec::new();
-        }
+    fn rarest<'a>(&self, text: &'a str, place: &Range<usize>) -> Vec<&'a str> {
         let (before, after) = around(text, place, RADIUS);
         let mut known: BTreeSet<String> =
             words(&text[place.clone()]).map(str::to_lowercase).collect();
@@ -157,8 +104,15 @@ impl Words {
             }
         }
         near.sort_by_key(|(messages, _)| *messages);
-        near.into_iter().take(many).map(|(_, word)| word).collect()
+        near.into_iter().take(self.neighbours).map(|(_, word)| word).collect()
     }
+}
+
+/// The text with a space for every character of an escaped line feed or tab, as
+/// in the arguments of a call: `\nfoo` is the word `foo`. Positions are those
+/// of the text.
+fn without_escapes(text: &str) -> String {
+    ["\\n", "\\t", "\\r"].iter().fold(text.to_owned(), |text, escape| text.replace(escape, "  "))
 }
 
 #[async_trait]
@@ -171,16 +125,6 @@ impl Mechanism for IdList {
         context.apply(Op::Hide { before, except: Vec::new(), also })?;
         Ok(Outcome::default())
     }
-
-    fn state(&self) -> Json {
-        serde_json::json!({"listed": self.listed, "through": self.through})
-    }
-
-    fn restore(&mut self, state: Json) -> Result<(), MechanismError> {
-        self.listed = restored(SPEC.name, state["listed"].clone())?;
-        self.through = restored(SPEC.name, state["through"].clone())?;
-        Ok(())
-    }
 }
 
 #[cfg(test)]
@@ -188,7 +132,7 @@ mod tests {
     use crate::testkit::{Rig, Scripted, Talk};
 
     #[test]
-    fn saved_session_resumes_at_every_message() {
+    fn each_new_identifier_is_listed_with_its_rarest_neighbours() {
         let talk = || {
             let said = ["open src/lost.rs now", "common words near", "near src/kept.rs now"];
             let talk = said.iter().fold(Talk::new("S"), |talk, text| talk.user(text));
@@ -201,8 +145,8 @@ mod tests {
         ] {
             let stage = "[[stage]]\nmechanism = \"id-list\"\nat = \"append\"\nwhen = \"always\"\n";
             let stage = format!("{stage}last = 2\nneighbours = {neighbours}");
-            let new = || Rig::stages(&stage, 1_000, talk(), Scripted::failing_at([]));
-            let straight = Rig::goes_on(new, 5);
+            let mut straight = Rig::stages(&stage, 1_000, talk(), Scripted::failing_at([]));
+            straight.feed(5);
             assert_eq!(straight.ledger(), "---vv");
             let keys: Vec<String> = straight.notes().into_keys().collect();
             assert_eq!(

@@ -8,16 +8,15 @@
 //! Gemini CLI 0.61.0 (a budget for tool output that is filled from the newest
 //! on, and the two ends of what does not fit). The five compared systems prune differently: `prune`.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 use async_trait::async_trait;
-use serde::{Deserialize, Serialize};
-use serde_json::{Value as Json, json};
+use serde::Deserialize;
+use serde_json::json;
 
 use crate::context::{Context, EntryId, Op};
 use crate::mechanism::{
     Build, BuildError, Host, Mechanism, MechanismError, MechanismSpec, Outcome, Record, Work,
-    restored, saved,
 };
 use crate::prompt::Prompt;
 use crate::state::StrategyState;
@@ -28,13 +27,12 @@ use recap_core::tokens::Weight;
 pub static SPEC: MechanismSpec = MechanismSpec {
     name: "mask",
     summary: "Masks tool output that is old by tokens, results, responses or turns",
-    uses_compactor: false,
-    is_view: false,
     scales: &["keep_tokens", "minimum_saving", "clip.head", "clip.tail"],
     build: |build| Ok(Box::new(Mask::new(build)?)),
+    ..MechanismSpec::PLAIN
 };
 
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Parameters {
     /// Newest tool output that stays, in tokens.
@@ -72,23 +70,12 @@ fn marker() -> String {
     "[Old tool output removed]".to_owned()
 }
 
-/// The state that is saved with the session.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Settled {
-    /// Results before this message are settled.
-    before: MessageIndex,
-}
-
+#[derive(Clone)]
 struct Mask {
     parameters: Parameters,
     marker: Prompt,
-    settled: Settled,
-    /// Results that may have to be masked later, oldest first, so that a run
-    /// need not walk over the conversation. Computed again after restoring.
-    pending: VecDeque<EntryId>,
-    /// Messages before this one have been read.
-    through: MessageIndex,
+    /// Results before this message are settled.
+    settled: MessageIndex,
 }
 
 /// A result that is to be masked.
@@ -116,25 +103,7 @@ impl Mask {
             return Err("`clear_inputs` leaves no result to `clip`".into());
         }
         let marker = Prompt::new(&parameters.marker, &["tool", "lines"])?;
-        let (settled, pending) = (Settled::default(), VecDeque::new());
-        Ok(Self { parameters, marker, settled, pending, through: 0 })
-    }
-
-    /// Adds the results that came since the last run, and drops those that were
-    /// removed or replaced.
-    fn read_on(&mut self, context: &Context) {
-        for index in self.through.max(self.settled.before)..context.seen_count() {
-            let id = EntryId::message(index);
-            if context.call_of(id).is_some() {
-                self.pending.push_back(id);
-            }
-        }
-        self.through = context.seen_count();
-        let (settled, fill) = (self.settled.before, self.parameters.fill);
-        self.pending.retain(|&id| {
-            let is_settled = id.index().is_some_and(|index| index < settled);
-            !is_settled && context.contains(id) && (fill || !context.is_edited(id))
-        });
+        Ok(Self { parameters, marker, settled: 0 })
     }
 
     /// The message from which on results stay, whatever their size.
@@ -163,9 +132,11 @@ impl Mask {
         let exempt_from = self.exempt_from(context);
         let limit = self.parameters.keep_tokens.unwrap_or(0);
         let (mut results, mut kept, mut found) = (0, 0, Vec::new());
-        for &id in self.pending.iter().rev() {
+        let is_open = |id: &EntryId| id.index().is_none_or(|index| index >= self.settled);
+        for id in context.stored().rev().take_while(is_open) {
             let Some((call, known)) = context.call_of(id) else { continue };
-            if self.parameters.exclude_tools.contains(&known.tool) {
+            let is_done = context.is_edited(id) && !self.parameters.fill;
+            if is_done || self.parameters.exclude_tools.contains(&known.tool) {
                 continue;
             }
             results += 1;
@@ -247,7 +218,6 @@ impl Mechanism for Mask {
     async fn compact(&mut self, work: Work<'_>) -> Result<Outcome, MechanismError> {
         let Work { context, shared, host } = work;
         let mut outcome = Outcome::default();
-        self.read_on(context);
         let old = self.old(context, host);
         let saved: u64 = old.iter().map(|masked| masked.saves).sum();
         let Some(newest) = old.first().and_then(|masked| masked.id.index()) else {
@@ -260,20 +230,11 @@ impl Mechanism for Mask {
         Self::apply(context, shared, old)?;
         if !self.parameters.fill {
             // Older results were masked with it, or always stay.
-            self.settled.before = newest + 1;
+            self.settled = newest + 1;
         }
         let body = json!({"count": count, "tokensSaved": saved});
-        outcome.records.push(Record { kind: "mask".to_owned(), body });
+        outcome.records.push(Record::new("mask", body));
         Ok(outcome)
-    }
-
-    fn state(&self) -> Json {
-        saved(&self.settled)
-    }
-
-    fn restore(&mut self, state: Json) -> Result<(), MechanismError> {
-        self.settled = restored(SPEC.name, state)?;
-        Ok(())
     }
 }
 
@@ -558,16 +519,6 @@ mod tests {
     }
 
     #[test]
-    fn resumes_from_session_saved_at_every_message() {
-        for parameters in ["keep_tokens = 20\nminimum_saving = 9", "fill = true\nkeep_tokens = 25"]
-        {
-            let new = || rig(parameters, 1_000, reads(&[9, 12, 3, 8, 30, 2, 9, 9]));
-            let straight = Rig::goes_on(new, 17);
-            assert!(straight.ledger().contains('e'));
-        }
-    }
-
-    #[test]
     fn results_removed_elsewhere_do_not_count_as_kept() {
         let dedup = "[[stage]]\nmechanism = \"snapshot-dedup\"\nat = \"request\"\nwhen = \"always\"\n\
                      tools = [\"read\"]\n";
@@ -578,13 +529,5 @@ mod tests {
         let mut rig = Rig::stages(&format!("{dedup}{mask}"), 1_000, talk, scripted);
         rig.finish();
         assert_eq!(rig.ledger(), "vvv--vv");
-    }
-
-    #[test]
-    fn boundary_settled_by_newest_masked_result_is_saved() {
-        let mut rig = rig("keep_results = 1", 1_000, reads(&[9, 9, 9]));
-        rig.finish();
-        assert_eq!(rig.ledger(), "vvevevv");
-        assert_eq!(rig.save().1[1], json!({"before": 5}));
     }
 }

@@ -26,15 +26,12 @@ mod trim;
 
 use super::mechanism::MechanismSpec;
 
-pub use archive::{ArchiveError, read_archive};
-pub use command::ITS_WORDS;
 #[doc(hidden)]
 pub use command::{BadAnswer, take_answer};
 pub(crate) use command::{SPEC as COMMAND, named_files};
-pub use gencode_session::{
-    CompressionStats, Content, ContentPart, GencodeSession, Metadata, SessionMessage,
-    Summary as GencodeSummary, ToolUsage,
-};
+#[doc(hidden)]
+pub use gencode_session::compression_stats;
+pub use process::ITS_WORDS;
 
 /// The mechanisms that stand between an agent and its provider or its tools from the first request on.
 pub(crate) const SAVERS: [&MechanismSpec; 2] = [&saver::FILTER, &saver::PROXY];

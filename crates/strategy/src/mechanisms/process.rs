@@ -19,7 +19,24 @@ use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use super::ITS_WORDS;
+use recap_core::text::is_command;
+
+/// Separates an error from the program's last output, which may quote the
+/// conversation.
+pub const ITS_WORDS: &str = "; its words: ";
+
+/// Longest timeout in seconds: a day.
+pub(super) const LONGEST_WAIT: f64 = 86_400.0;
+
+/// A timeout as written; `None` where it is no number of seconds above 0, or longer than a day.
+pub(super) fn timeout_of(seconds: f64) -> Option<Duration> {
+    (seconds > 0.0 && seconds <= LONGEST_WAIT).then(|| Duration::from_secs_f64(seconds))
+}
+
+/// A program's output on one line, without control characters.
+pub(super) fn harmless(text: &str) -> String {
+    text.trim().chars().map(|c| if is_command(c) { ' ' } else { c }).collect()
+}
 
 /// Longest answer in bytes, including its line feed.
 const LONGEST: u64 = 64 << 20;
@@ -57,8 +74,9 @@ impl Launch {
         }
     }
 
-    /// The command, as the leader of a process group, without any pipe.
-    fn command(&self) -> Command {
+    /// Starts it as the leader of a process group, with pipes for what it writes. Needs a runtime
+    /// with time and I/O.
+    fn start(&self, input: Stdio) -> Result<(Child, ChildStdout, Words), Fault> {
         let mut command = Command::new(self.path());
         command.args(&self.arguments).current_dir(&self.folder);
         self.hidden.iter().for_each(|name| {
@@ -68,7 +86,12 @@ impl Launch {
         command.kill_on_drop(true);
         #[cfg(unix)]
         command.process_group(0);
-        command
+        command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().map_err(|e| Fault::Start(self.program.clone(), e))?;
+        let (Some(output), Some(error)) = (child.stdout.take(), child.stderr.take()) else {
+            unreachable!("both are pipes");
+        };
+        Ok((child, output, Words::listen(error)))
     }
 }
 
@@ -114,18 +137,11 @@ pub(super) struct Program {
 }
 
 impl Program {
-    /// Starts it. Needs a runtime with time and I/O.
+    /// Starts it.
     pub fn start(launch: &Launch) -> Result<Self, Fault> {
-        let mut command = launch.command();
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let started = command.spawn();
-        let mut child = started.map_err(|e| Fault::Start(launch.program.clone(), e))?;
-        let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        let (Some(input), Some(output), Some(error)) = pipes else {
-            unreachable!("all three are pipes");
-        };
-        let (output, words) = (BufReader::new(output), Words::listen(error));
-        Ok(Self { child, input: Some(input), output, words, reported: Duration::ZERO })
+        let (mut child, output, words) = launch.start(Stdio::piped())?;
+        let (input, output) = (child.stdin.take(), BufReader::new(output));
+        Ok(Self { child, input, output, words, reported: Duration::ZERO })
     }
 
     /// Sends a line and waits for the answer. After an error the program cannot
@@ -169,7 +185,7 @@ impl Program {
             // It may be about to end: its output is closed shortly before.
             self.drain().await;
         }
-        self.kill_group();
+        kill_group(&mut self.child);
         let status = timeout(MOMENT, self.child.wait()).await;
         let why = match (fault, status) {
             (Fault::Ended, Ok(Ok(status))) => {
@@ -191,7 +207,7 @@ impl Program {
             let _ = timeout(MOMENT, farewell).await;
         }
         self.drain().await;
-        self.kill_group();
+        kill_group(&mut self.child);
         let _ = timeout(MOMENT, self.child.wait()).await;
     }
 
@@ -202,10 +218,6 @@ impl Program {
             let _ = tokio::io::copy(&mut self.output, &mut sink).await;
         };
         let _ = timeout(MOMENT, rest).await;
-    }
-
-    fn kill_group(&mut self) {
-        kill_group(&mut self.child);
     }
 }
 
@@ -223,7 +235,7 @@ fn kill_group(child: &mut Child) {
 
 impl Drop for Program {
     fn drop(&mut self) {
-        self.kill_group();
+        kill_group(&mut self.child);
     }
 }
 
@@ -236,16 +248,10 @@ pub(super) struct Service {
 }
 
 impl Service {
-    /// Starts it. Needs a runtime with time and I/O.
+    /// Starts it.
     pub fn start(launch: &Launch) -> Result<Self, Fault> {
-        let mut command = launch.command();
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let started = command.spawn();
-        let mut child = started.map_err(|e| Fault::Start(launch.program.clone(), e))?;
-        let (Some(output), Some(error)) = (child.stdout.take(), child.stderr.take()) else {
-            unreachable!("both are pipes");
-        };
-        Ok(Self { child, log: [Words::listen(output), Words::listen(error)] })
+        let (child, output, words) = launch.start(Stdio::null())?;
+        Ok(Self { child, log: [Words::listen(output), words] })
     }
 
     /// Whether it has ended by itself, and how.

@@ -6,7 +6,7 @@
 //! output, the newest 2,000 kept, the bare tool name in place of the output,
 //! once per boundary, per-tool and global policies).
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use serde::Deserialize;
@@ -14,23 +14,22 @@ use serde_json::json;
 
 use super::notices;
 use crate::context::{Context, EntryId, Op};
-use crate::mechanism::{BuildError, MechanismSpec};
-use crate::mechanism::{Host, Mechanism, MechanismError, Outcome, Record, Work};
+use crate::mechanism::{
+    BuildError, Host, Mechanism, MechanismError, MechanismSpec, Outcome, Record, Work,
+};
 use crate::prompt::Prompt;
-use crate::state::StrategyState;
-use recap_core::model::{CallId, MessageIndex};
+use recap_core::model::CallId;
 
 /// Replaces old tool output.
 pub static SPEC: MechanismSpec = MechanismSpec {
     name: "prune",
     summary: "Replaces old tool output by a marker and protects the newest",
-    uses_compactor: false,
-    is_view: false,
     scales: &["protect"],
     build: |build| Ok(Box::new(Prune::new(build.read()?)?)),
+    ..MechanismSpec::PLAIN
 };
 
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Parameters {
     /// Whether the stage is active (GenCode's `enablePruning`).
@@ -87,51 +86,16 @@ fn lis_safeguard() -> f64 {
     0.8
 }
 
+#[derive(Clone)]
 struct Prune {
     marker: Prompt,
     parameters: Parameters,
-    /// Computed at the first run; a restored mechanism computes it again.
-    tail: Option<Tail>,
-}
-
-/// The results that the last run protected, so that the next one need not walk
-/// over them again.
-#[derive(Default)]
-struct Tail {
-    /// Oldest first, with their sizes.
-    results: VecDeque<(EntryId, u64)>,
-    sum: u64,
-    /// Recorded messages before this one have been looked at.
-    through: MessageIndex,
-    /// The state of the context for which this was computed.
-    changes: u64,
-}
-
-impl Tail {
-    /// Adds the results that were appended since the last run.
-    fn read_on(&mut self, context: &Context, host: &Host<'_>) {
-        for index in self.through..context.seen_count() {
-            let id = EntryId::message(index);
-            if context.call_of(id).is_some() {
-                let size = host.size(context.weight_of(id));
-                self.results.push_back((id, size));
-                self.sum += size;
-            }
-        }
-        self.through = context.seen_count();
-    }
-
-    fn take_oldest(&mut self) -> Option<EntryId> {
-        let (id, size) = self.results.pop_front()?;
-        self.sum -= size;
-        Some(id)
-    }
 }
 
 impl Prune {
     fn new(parameters: Parameters) -> Result<Self, BuildError> {
         let marker = Prompt::new(&parameters.marker, &["tool"])?;
-        Ok(Self { marker, parameters, tail: None })
+        Ok(Self { marker, parameters })
     }
 
     /// How much of the newest output stays this time; `None`: nothing is pruned.
@@ -161,55 +125,27 @@ impl Prune {
     /// the first that is not (how-it-works §20). What is older than a result that
     /// was replaced before has been replaced with it.
     fn unprotected(
-        &mut self,
+        &self,
         context: &Context,
-        shared: &StrategyState,
         host: &Host<'_>,
+        floor: Option<EntryId>,
         protect: u64,
     ) -> Vec<(CallId, EntryId)> {
-        let floor = shared.pruned_through.filter(|_| self.parameters.once_per_boundary);
-        let known = self.tail.take().filter(|tail| tail.changes == context.changes());
-        let mut tail = known.unwrap_or_else(|| walk(context, host, floor, protect));
-        tail.read_on(context, host);
-        while floor.is_some_and(|floor| tail.results.front().is_some_and(|(id, _)| *id <= floor)) {
-            tail.take_oldest();
-        }
-        let mut found = Vec::new();
-        while tail.sum > protect
-            && let Some(id) = tail.take_oldest()
-        {
-            if context.is_edited(id) {
-                found.clear();
-            } else if let Some((call, _)) = context.call_of(id) {
-                found.push((call, id));
+        let (mut sum, mut found) = (0, Vec::new());
+        for id in context.stored().rev().take_while(|id| Some(*id) > floor) {
+            let Some((call, _)) = context.call_of(id) else { continue };
+            sum += host.size(context.weight_of(id));
+            if sum <= protect {
+                continue;
             }
+            if context.is_edited(id) {
+                break;
+            }
+            found.push((call, id));
         }
-        self.tail = Some(tail);
+        found.reverse();
         found
     }
-}
-
-/// The results that may have to be pruned, for a context that was changed since
-/// the last run, or at the first run: a walk backwards over the protected ones,
-/// and on to the first one that was replaced before.
-fn walk(context: &Context, host: &Host<'_>, floor: Option<EntryId>, protect: u64) -> Tail {
-    let mut tail =
-        Tail { through: context.seen_count(), changes: context.changes(), ..Tail::default() };
-    for id in context.stored().rev() {
-        if floor.is_some_and(|floor| id <= floor) {
-            break;
-        }
-        if context.call_of(id).is_none() {
-            continue;
-        }
-        if tail.sum > protect && context.is_edited(id) {
-            break;
-        }
-        let size = host.size(context.weight_of(id));
-        tail.results.push_front((id, size));
-        tail.sum += size;
-    }
-    tail
 }
 
 #[async_trait]
@@ -220,12 +156,12 @@ impl Mechanism for Prune {
         let Some(protect) = self.protected(host) else {
             return Ok(outcome);
         };
-        let results = self.unprotected(context, shared, host, protect);
+        let floor = shared.pruned_through.filter(|_| self.parameters.once_per_boundary);
+        let results = self.unprotected(context, host, floor, protect);
         let Some(&(_, newest)) = results.last() else {
             return Ok(outcome);
         };
         let before = context.weight();
-        let floor = shared.pruned_through.filter(|_| self.parameters.once_per_boundary);
         let output = context.tool_tokens_after(floor);
         let mut replaced = (0, 0);
         for (call, id) in &results {
@@ -238,27 +174,14 @@ impl Mechanism for Prune {
             context.apply(Op::EditResult(*call, marker))?;
             replaced.1 += context.weight_of(*id).tokens;
             shared.pruned.extend(id.index().map(|index| (index, host.now)));
-            outcome.records.push(Record {
-                kind: "pruned".to_owned(),
-                body: json!({
-                    "toolUseId": call_id,
-                    "tool": tool,
-                    "pruned": true,
-                    "prunedAt": host.now.to_string(),
-                    "summarize": summarize,
-                }),
-            });
-        }
-        if let Some(tail) = &mut self.tail {
-            // Only results outside the tail were changed here.
-            tail.changes = context.changes();
+            let body = json!({"toolUseId": call_id, "tool": tool, "pruned": true,
+                "prunedAt": host.now.to_string(), "summarize": summarize});
+            outcome.records.push(Record::new("pruned", body));
         }
         shared.pruned_through = Some(newest);
         let saved = host.size(before).saturating_sub(host.size(context.weight()));
-        outcome.records.push(Record {
-            kind: "prune".to_owned(),
-            body: json!({"count": results.len(), "tokensSaved": saved}),
-        });
+        let body = json!({"count": results.len(), "tokensSaved": saved});
+        outcome.records.push(Record::new("prune", body));
         if self.parameters.notify {
             let left = output.saturating_sub(replaced.0) + replaced.1;
             let size = context.weight().tokens;
@@ -340,15 +263,5 @@ mod tests {
         let all: Vec<(u64, String)> = (500..600).map(states).collect();
         assert!(all.iter().any(|(size, ledger)| *size == 600 && ledger == "vvv"), "{all:?}");
         assert!(all.iter().all(|(size, ledger)| (*size > 600) == (ledger == "vve")), "{all:?}");
-    }
-
-    #[test]
-    fn resumes_from_session_saved_at_every_message() {
-        let sizes = [9, 12, 3, 8, 30, 2, 9, 9];
-        for parameters in ["protect = 20\nmarker = \"x\"", "protect = 15\nonce_per_boundary = true"]
-        {
-            let straight = Rig::goes_on(|| rig(parameters, &sizes), 17);
-            assert!(straight.ledger().contains('e'));
-        }
     }
 }

@@ -4,11 +4,9 @@
 use async_trait::async_trait;
 use serde::Deserialize;
 
-use crate::compactor::CallUsage;
-use crate::compactor::ModelCall;
+use crate::compactor::{CallUsage, ModelCall};
 use crate::context::{Context, EntryId, InsertAt, Op, OpError};
-use crate::mechanism::MechanismSpec;
-use crate::mechanism::{Mechanism, MechanismError, Outcome, Work};
+use crate::mechanism::{Mechanism, MechanismError, MechanismSpec, Outcome, Work};
 use recap_core::model::{CallId, Piece, RecordedCall, RecordedCompaction, Role};
 use recap_core::tokens::Counter;
 
@@ -16,13 +14,11 @@ use recap_core::tokens::Counter;
 pub static SPEC: MechanismSpec = MechanismSpec {
     name: "recorded",
     summary: "Repeats the compactions that the recorded agent made, with its own summaries",
-    uses_compactor: false,
-    is_view: false,
-    scales: &[],
     build: |build| Ok(Box::new(build.read::<Recorded>()?)),
+    ..MechanismSpec::PLAIN
 };
 
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Recorded {
     /// The text that replaces a cleared result.
@@ -33,7 +29,7 @@ struct Recorded {
 }
 
 /// What to do with a compaction whose summary cannot be read.
-#[derive(Default, Deserialize)]
+#[derive(Clone, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Unreadable {
     /// The row fails: it would show a context that the agent did not have.

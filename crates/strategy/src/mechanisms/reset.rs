@@ -13,15 +13,14 @@ use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::archive::Memories;
-use super::archive::{self, Agent};
+use super::archive::{self, Agent, Memories};
 use super::chunked_summary::Digester;
 use super::folding::Cuts;
 use crate::compactor::Digest;
 use crate::context::{Context, EntryId, Op};
-use crate::mechanism::{Build, BuildError, MechanismSpec};
 use crate::mechanism::{
-    Fallback, Host, Mechanism, MechanismError, Outcome, Record, StoredFile, Work,
+    Build, BuildError, Fallback, Host, Mechanism, MechanismError, MechanismSpec, Outcome, Record,
+    StoredFile, Work,
 };
 use crate::state::{PastSession, StrategyState};
 use recap_core::model::{MessageIndex, Role};
@@ -31,9 +30,9 @@ pub static SPEC: MechanismSpec = MechanismSpec {
     name: "reset",
     summary: "Archives the session with a last extraction of memories, and begins a new one",
     uses_compactor: true,
-    is_view: false,
     scales: &["max_tokens"],
     build: |build| Ok(Box::new(Reset::new(build)?)),
+    ..MechanismSpec::PLAIN
 };
 
 #[derive(Deserialize)]
@@ -54,6 +53,7 @@ struct Parameters {
     agent: Agent,
 }
 
+#[derive(Clone)]
 struct Reset {
     /// `None` where nothing is extracted.
     digester: Option<Digester>,
@@ -98,7 +98,7 @@ impl Reset {
             }
         }
         let to = format!("a reset without the memories of {} of {}", missed.len(), chunks.len());
-        let fallback = missed.into_iter().next().map(|reason| Fallback { to, reason });
+        let fallback = missed.into_iter().next().map(|reason| Fallback::new(&to, reason));
         (found, fallback)
     }
 }
@@ -144,11 +144,11 @@ impl Mechanism for Reset {
         let added = clock.record(&mut shared.memories, found);
         if !added.is_empty() {
             let body = json!({"day": clock.day, "memories": added});
-            outcome.records.push(Record { kind: "memory".to_owned(), body });
+            outcome.records.push(Record::new("memory", body));
         }
         let id = archive::current_session(shared);
         let body = json!({"id": id, "from": from, "to": to});
-        outcome.records.push(Record { kind: "session".to_owned(), body });
+        outcome.records.push(Record::new("session", body));
         shared.sessions.push(PastSession { id, from, to, summary: None, closed: host.now });
         context.apply(Op::Evict(over))?;
         outcome.forgets_usage = true;

@@ -11,10 +11,9 @@ use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
-use super::continuation::headings;
-use super::folding::{Cuts, in_shape, recorded_before, task_messages};
+use super::folding::{Cuts, headings, kept_from, recorded_before, task_messages};
 use super::notices::{Makeup, compacted};
-use crate::compactor::{CompactorError, MESSAGES, Produced, Task};
+use crate::compactor::{CompactorError, MESSAGES, Task};
 use crate::context::{Context, EntryId, InsertAt, Op, OpError};
 use crate::mechanism::{
     Build, BuildError, Fallback, Host, Mechanism, MechanismError, MechanismSpec, Outcome, Record,
@@ -29,9 +28,9 @@ pub static SPEC: MechanismSpec = MechanismSpec {
     name: "rolling-sessions",
     summary: "Closes the session with a summary of its own and goes on in a new one",
     uses_compactor: true,
-    is_view: false,
     scales: &["keep_recent", "max_tokens"],
-    build: |build| Ok(Box::new(RollingSessions { action: action(build)? })),
+    build: |build| Ok(Box::new(action(build)?)),
+    ..MechanismSpec::PLAIN
 };
 
 #[derive(Deserialize)]
@@ -60,6 +59,7 @@ enum Parameters {
 }
 
 /// The action of a stage.
+#[derive(Clone)]
 enum Action {
     Compact { writer: Writer, keep_recent: u64, notify: bool },
     New,
@@ -67,14 +67,10 @@ enum Action {
     Resume { within: f64 },
 }
 
-struct RollingSessions {
-    action: Action,
-}
-
 fn action(build: &Build<'_>) -> Result<Action, BuildError> {
     let writer = |prompt: &str, max_tokens| match max_tokens {
         0 => Err(BuildError::from("`max_tokens` must be at least 1")),
-        _ => Ok(Writer::new(build.prompt(prompt, &["messages"])?, max_tokens)),
+        _ => Ok(Writer { prompt: build.prompt(prompt, &["messages"])?, max_tokens }),
     };
     Ok(match build.read()? {
         Parameters::Compact { prompt, keep_recent, max_tokens, notify } => {
@@ -127,7 +123,7 @@ fn before_newest(context: &Context) -> Option<MessageIndex> {
 }
 
 #[async_trait]
-impl Mechanism for RollingSessions {
+impl Mechanism for Action {
     fn prepare(&mut self, work: Work<'_>) -> Result<(), MechanismError> {
         let Work { context, shared, host } = work;
         if shared.chain.open.is_none() {
@@ -137,7 +133,7 @@ impl Mechanism for RollingSessions {
     }
 
     async fn compact(&mut self, work: Work<'_>) -> Result<Outcome, MechanismError> {
-        match &self.action {
+        match self {
             Action::Compact { writer, keep_recent, notify } => {
                 compact_fully(writer, *keep_recent, *notify, work).await
             }
@@ -163,20 +159,16 @@ async fn compact_fully(
     work: Work<'_>,
 ) -> Result<Outcome, MechanismError> {
     let Work { context, shared, host } = work;
-    let mut outcome = Outcome::default();
-    let split = split(context, host, keep_recent);
+    let recorded = context.stored().rev().filter(|id| id.index().is_some());
+    let split = kept_from(context, host, recorded, keep_recent).unwrap_or(0);
     let old = recorded_before(context, split);
     let Some(last) = old.last().and_then(|id| id.index()) else {
-        return Ok(outcome);
+        return Ok(Outcome::default());
     };
     let before = host.believed.unwrap_or_else(|| context.weight().tokens);
     let summary = match writer.write(context, shared, host, &old).await {
         Ok(summary) => summary,
-        Err(error) => {
-            let reason = error.to_string();
-            outcome.fallback = Some(Fallback { to: Fallback::NONE.to_owned(), reason });
-            return Ok(outcome);
-        }
+        Err(error) => return Ok(Outcome::fell_back(Fallback::NONE, error)),
     };
     let older = summaries(context);
     if !older.is_empty() {
@@ -189,31 +181,9 @@ async fn compact_fully(
     let opened = shared.start_session(closed, rest, host.now);
     let body =
         json!({"closed": closed, "opened": opened, "messages": messages, "by": "compaction"});
-    outcome.records.push(Record { kind: "session".to_owned(), body });
-    if notify {
-        outcome.notices.push(compacted(before, Makeup::of(context), host.budget));
-    }
-    Ok(outcome)
-}
-
-/// The first message that stays: a walk back from the newest keeps messages
-/// until the bound is reached. The newest always stays (ours), and a tail that
-/// would begin with a result moves back to its call.
-fn split(context: &Context, host: &Host<'_>, keep_recent: u64) -> MessageIndex {
-    let mut sum = 0;
-    let mut first_kept = context.seen_count();
-    for (index, id) in context.stored().rev().filter_map(recorded) {
-        sum += host.size(context.weight_of(id));
-        if first_kept < context.seen_count() && sum > keep_recent {
-            break;
-        }
-        first_kept = index;
-    }
-    Cuts::of(context).back_to_whole(first_kept)
-}
-
-fn recorded(id: EntryId) -> Option<(MessageIndex, EntryId)> {
-    Some((id.index()?, id))
+    let notice = notify.then(|| compacted(before, Makeup::of(context), host.budget));
+    let records = vec![Record::new("session", body)];
+    Ok(Outcome { records, notices: notice.into_iter().collect(), ..Outcome::default() })
 }
 
 // The effects of the user's commands `/new`, `/clear` and `/resume`.
@@ -231,7 +201,7 @@ fn new_session(work: Work<'_>) -> Result<Outcome, MechanismError> {
         let (closed, rest) = shared.close_session(cut, None, host.now);
         let opened = shared.start_session(closed, rest, host.now);
         let body = json!({"closed": closed, "opened": opened, "messages": messages, "by": "new"});
-        outcome.records.push(Record { kind: "session".to_owned(), body });
+        outcome.records.push(Record::new("session", body));
     }
     Ok(outcome)
 }
@@ -252,7 +222,6 @@ fn leave(context: &mut Context, cut: MessageIndex) -> Result<Option<usize>, Mech
 /// The parent's summary is put into the context.
 async fn summarise(writer: &Writer, work: Work<'_>) -> Result<Outcome, MechanismError> {
     let Work { context, shared, host } = work;
-    let mut outcome = Outcome::default();
     let parent = shared.chain.open.and_then(|open| shared.chain.known.get(&open.number)?.parent);
     for at in 0..shared.sessions.len() {
         let session = &shared.sessions[at];
@@ -267,14 +236,10 @@ async fn summarise(writer: &Writer, work: Work<'_>) -> Result<Outcome, Mechanism
                     inject(context, shared, number)?;
                 }
             }
-            Err(error) => {
-                let reason = error.to_string();
-                outcome.fallback = Some(Fallback { to: Fallback::NONE.to_owned(), reason });
-                break;
-            }
+            Err(error) => return Ok(Outcome::fell_back(Fallback::NONE, error)),
         }
     }
-    Ok(outcome)
+    Ok(Outcome::default())
 }
 
 /// Puts the summary of a closed session into the context, in place of its messages.
@@ -321,7 +286,7 @@ fn resume(within: f64, work: Work<'_>) -> Result<Outcome, MechanismError> {
         "closed": closed, "opened": opened, "target": target, "tokens": tokens,
         "inFull": in_full, "by": "resume",
     });
-    outcome.records.push(Record { kind: "session".to_owned(), body });
+    outcome.records.push(Record::new("session", body));
     Ok(outcome)
 }
 
@@ -362,16 +327,13 @@ fn target(context: &Context, shared: &StrategyState) -> Option<u32> {
 // Requests for a session's summary.
 
 /// Requests the summaries of sessions from the compactor.
+#[derive(Clone)]
 struct Writer {
     prompt: Prompt,
     max_tokens: u64,
 }
 
 impl Writer {
-    fn new(prompt: Prompt, max_tokens: u64) -> Self {
-        Self { prompt, max_tokens }
-    }
-
     /// A summary of messages alone, never of another summary. They are shown
     /// as they are sent: pruned output is one line, but for the tools whose
     /// originals are to be summarised.
@@ -396,14 +358,11 @@ impl Writer {
         let task = Task::Continuation {
             prompt: self.prompt.render(&values),
             messages,
-            headings: headings(self.prompt.source()),
+            headings: headings(&self.prompt),
             live: None,
             max_tokens: self.max_tokens,
         };
-        in_shape(host.compactor.run(&task).await, "summary", |produced| match produced {
-            Produced::Continuation(text) => Some(text),
-            _ => None,
-        })
+        host.compactor.text(&task).await
     }
 }
 
@@ -424,9 +383,9 @@ fn files(context: &Context, shared: &StrategyState) -> Vec<StoredFile> {
 }
 
 fn file(path: String, body: &Json) -> StoredFile {
-    let mut content = serde_json::to_vec_pretty(body).expect("plain data serialises");
-    content.push(b'\n');
-    StoredFile { path, content }
+    let mut file = StoredFile::json(path, body);
+    file.content.push(b'\n');
+    file
 }
 
 fn session(context: &Context, shared: &StrategyState, number: u32, facts: &ChainLink) -> Json {
@@ -652,7 +611,7 @@ mod tests {
     fn each_session_has_file_and_chat_names_open() {
         let mut rig = commands("0.5", parted(), Scripted::failing_at([]));
         rig.feed(4);
-        let files = RollingSessions { action: Action::New }.stored(&rig.context, &rig.shared);
+        let files = Action::New.stored(&rig.context, &rig.shared);
         let paths: Vec<&str> = files.iter().map(|file| &*file.path).collect();
         assert_eq!(paths, ["chat.json", "sessions/1.json", "sessions/2.json"]);
         let read = |at: usize| serde_json::from_slice::<Json>(&files[at].content).unwrap();

@@ -10,15 +10,13 @@
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
-use serde::{Deserialize, Serialize};
-use serde_json::Value as Json;
+use serde::Deserialize;
 
-use super::folding::{Cuts, in_shape, set_note, task_messages};
-use crate::compactor::{MESSAGES, Produced, SessionState, Task};
+use super::folding::{Cuts, set_note, task_messages};
+use crate::compactor::{MESSAGES, SessionState, Task};
 use crate::context::{Context, EntryId, InsertAt, Op};
 use crate::mechanism::{
-    Build, BuildError, Fallback, Host, Mechanism, MechanismError, MechanismSpec, Outcome,
-    StoredFile, Work, restored, saved,
+    Build, BuildError, Host, Mechanism, MechanismError, MechanismSpec, Outcome, StoredFile, Work,
 };
 use crate::prompt::Prompt;
 use crate::state::StrategyState;
@@ -30,9 +28,9 @@ pub static SPEC: MechanismSpec = MechanismSpec {
     name: "session-state",
     summary: "Folds the oldest messages into a structured state, merged each time",
     uses_compactor: true,
-    is_view: false,
     scales: &["max_tokens", "reserve"],
     build: |build| Ok(Box::new(Folder::new(build)?)),
+    ..MechanismSpec::PLAIN
 };
 
 /// The note that explains to the model what a `<session_state>` block is.
@@ -44,7 +42,7 @@ const STATE_NOTE: &str = "session-state";
 /// The assistant's message of the synthetic pair.
 const ACKNOWLEDGED: &str = "Understood.";
 
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Parameters {
     /// Prompt for the first fold.
@@ -70,9 +68,8 @@ enum Placement {
     System,
 }
 
-/// The state that is saved with the conversation.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+/// The state of the conversation.
+#[derive(Clone, Default)]
 struct Folded {
     /// Null until the first fold.
     compressed_state: Option<SessionState>,
@@ -82,6 +79,7 @@ struct Folded {
     entries: Vec<EntryId>,
 }
 
+#[derive(Clone)]
 struct Folder {
     prompt: Prompt,
     merge_prompt: Prompt,
@@ -250,32 +248,21 @@ impl Mechanism for Folder {
 
     async fn compact(&mut self, work: Work<'_>) -> Result<Outcome, MechanismError> {
         let Work { context, shared, host } = work;
-        let mut outcome = Outcome::default();
         let range = self.oldest(context, host);
         if range.is_empty() {
-            return Ok(outcome);
+            return Ok(Outcome::default());
         }
-        let task = self.task(context, &range);
-        let reply = host.compactor.run(&task).await;
-        let state = in_shape(reply, "SessionState", |produced| match produced {
-            Produced::SessionState(state) => Some(state),
-            _ => None,
-        });
-        match state {
-            Ok(state) => {
-                let last = range.last().and_then(|id| id.index());
-                self.place(context, range, &state)?;
-                shared.boundary = last;
-                let message = last.and_then(|i| context.original(EntryId::message(i)));
-                self.folded.compressed_at_message_id = message.map(|m| m.id.clone());
-                self.folded.compressed_state = Some(state);
-            }
-            Err(error) => {
-                outcome.fallback =
-                    Some(Fallback { to: "fifo".to_owned(), reason: error.to_string() });
-            }
-        }
-        Ok(outcome)
+        let state = match host.compactor.state(&self.task(context, &range)).await {
+            Ok(state) => state,
+            Err(error) => return Ok(Outcome::fell_back("fifo", error)),
+        };
+        let last = range.last().and_then(|id| id.index());
+        self.place(context, range, &state)?;
+        shared.boundary = last;
+        let message = last.and_then(|i| context.original(EntryId::message(i)));
+        self.folded.compressed_at_message_id = message.map(|m| m.id.clone());
+        self.folded.compressed_state = Some(state);
+        Ok(Outcome::default())
     }
 
     /// The two columns that Arachne adds to the conversation.
@@ -285,18 +272,8 @@ impl Mechanism for Folder {
             "compressed_state": compressed_state,
             "compressed_at_message_id": compressed_at_message_id,
         });
-        let content = serde_json::to_vec_pretty(&columns).expect("plain data serialises");
         let id = &context.recording().session.id;
-        vec![StoredFile { path: format!("conversations/{id}.json"), content }]
-    }
-
-    fn state(&self) -> Json {
-        saved(&self.folded)
-    }
-
-    fn restore(&mut self, state: Json) -> Result<(), MechanismError> {
-        self.folded = restored(SPEC.name, state)?;
-        Ok(())
+        vec![StoredFile::json(format!("conversations/{id}.json"), &columns)]
     }
 }
 
@@ -504,7 +481,6 @@ mod tests {
         let mut rig = rig(Talk::new("S").user(&words(9_000)), Arc::clone(&compactor));
         rig.finish();
         assert_eq!((rig.ledger().as_str(), compactor.tasks().len()), ("v", 0));
-        assert_eq!(rig.save().1[1]["compressed_state"], Json::Null);
     }
 
     /// Seed 000: the current user message stands last
@@ -732,16 +708,6 @@ reference the compression or acknowledge that context was compressed.";
         assert_eq!(rig.ledger(), "fffffv");
     }
 
-    /// Seed 000: compressed_state and compressed_at_message_id
-    #[test]
-    fn state_and_boundary_are_saved_by_message_id() {
-        let mut rig = rig(long_talk(3), Scripted::failing_at([]));
-        rig.finish();
-        let state = &rig.save().1[1];
-        assert_eq!(state["compressed_at_message_id"], "m1");
-        assert_eq!(state["compressed_state"]["logos"], json!(["fact 0"]));
-    }
-
     /// Seed 000: the alternative placement in the system prompt
     #[test]
     fn system_placement_keeps_state_in_note_covering_folds() {
@@ -752,14 +718,5 @@ reference the compression or acknowledge that context was compressed.";
         assert_eq!(rig.sent().len(), 5, "no synthetic pair");
         let note = &rig.notes()["session-state"];
         assert!(note.starts_with(r#"<session_state>{"logos":["fact 0","fact 1"]"#), "{note}");
-    }
-
-    /// Seed 000: the state is persisted
-    #[test]
-    fn resumes_from_session_saved_at_every_message() {
-        for strategy in ["arachne", "session-state-system"] {
-            let new = || Rig::new(strategy, &[], 10_000, long_talk(7), Scripted::failing_at([1]));
-            Rig::goes_on(new, 15);
-        }
     }
 }

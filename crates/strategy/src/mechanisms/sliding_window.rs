@@ -9,17 +9,14 @@ use async_trait::async_trait;
 use serde::Deserialize;
 
 use crate::context::{Context, EntryId, Op};
-use crate::mechanism::MechanismSpec;
-use crate::mechanism::{Mechanism, MechanismError, Outcome, Work};
+use crate::mechanism::{Mechanism, MechanismError, MechanismSpec, Outcome, Work};
 use recap_core::model::MessageIndex;
 
 /// Hides all but the newest messages.
 pub static SPEC: MechanismSpec = MechanismSpec {
     name: "sliding-window",
     summary: "Sends the preamble and the last N messages",
-    uses_compactor: false,
     is_view: true,
-    scales: &[],
     build: |build| {
         let parameters = build.read::<Parameters>()?;
         if parameters.last == 0 {
@@ -27,9 +24,10 @@ pub static SPEC: MechanismSpec = MechanismSpec {
         }
         Ok(Box::new(parameters))
     },
+    ..MechanismSpec::PLAIN
 };
 
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Parameters {
     last: u32,

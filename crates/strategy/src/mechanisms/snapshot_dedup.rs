@@ -9,30 +9,28 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use async_trait::async_trait;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::Value as Json;
 use toml::Value;
 
 use crate::context::{Context, EntryId, Op};
-use crate::mechanism::{BuildError, MechanismSpec, saved};
-use crate::mechanism::{Mechanism, MechanismError, Outcome, Work, restored};
+use crate::mechanism::{BuildError, Mechanism, MechanismError, MechanismSpec, Outcome, Work};
 use recap_core::model::{Block, CallId, MessageIndex};
 
 /// The mechanism that removes superseded snapshots.
 pub static SPEC: MechanismSpec = MechanismSpec {
     name: "snapshot-dedup",
     summary: "Keeps only the newest result of each state-snapshot tool",
-    uses_compactor: false,
     is_view: true,
-    scales: &[],
     build: |build| {
         let parameters = build.read::<Parameters>()?;
         let tools = Tools::read(&parameters.tools)?;
         Ok(Box::new(SnapshotDedup { parameters, tools, seen: Seen::default() }))
     },
+    ..MechanismSpec::PLAIN
 };
 
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Parameters {
     tools: Value,
@@ -44,6 +42,7 @@ struct Parameters {
     keep_pairs: bool,
 }
 
+#[derive(Clone)]
 enum Tools {
     Auto,
     Named(Vec<String>),
@@ -73,14 +72,14 @@ fn three() -> u32 {
 }
 
 /// What has been read of the conversation so far.
-#[derive(Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Default)]
 struct Seen {
     through: MessageIndex,
     calls: BTreeMap<String, u32>,
     results: BTreeMap<String, Vec<(CallId, MessageIndex)>>,
 }
 
+#[derive(Clone)]
 struct SnapshotDedup {
     parameters: Parameters,
     tools: Tools,
@@ -217,15 +216,6 @@ impl Mechanism for SnapshotDedup {
         }
         Ok(Outcome::default())
     }
-
-    fn state(&self) -> Json {
-        saved(&self.seen)
-    }
-
-    fn restore(&mut self, state: Json) -> Result<(), MechanismError> {
-        self.seen = restored(SPEC.name, state)?;
-        Ok(())
-    }
 }
 
 #[cfg(test)]
@@ -261,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn resumes_from_session_saved_at_every_message() {
+    fn newest_result_of_each_identity_stays() {
         use crate::testkit::{Rig, Scripted, Talk};
         let talk = || {
             (0..6).fold(Talk::new("S").user("u"), |talk, at| {
@@ -279,8 +269,8 @@ mod tests {
             let stage = "[[stage]]\nmechanism = \"snapshot-dedup\"\nat = \"request\"\n\
                          when = \"always\"\n";
             let stage = format!("{stage}{parameters}");
-            let new = || Rig::stages(&stage, 1_000, talk(), Scripted::failing_at([]));
-            let mut straight = Rig::goes_on(new, 13);
+            let mut straight = Rig::stages(&stage, 1_000, talk(), Scripted::failing_at([]));
+            straight.feed(13);
             straight.request();
             assert_eq!(straight.ledger(), left, "{parameters}");
         }

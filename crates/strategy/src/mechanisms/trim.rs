@@ -19,9 +19,6 @@ use crate::mechanism::{Mechanism, MechanismError, MechanismSpec, Outcome, Work};
 pub static SPEC: MechanismSpec = MechanismSpec {
     name: "trim",
     summary: "Keeps the input and a share of the newest other messages, and drops the rest",
-    uses_compactor: false,
-    is_view: false,
-    scales: &[],
     build: |build| {
         let parameters = build.read::<Parameters>()?;
         if !(0.0..1.0).contains(&parameters.preserve) {
@@ -29,12 +26,13 @@ pub static SPEC: MechanismSpec = MechanismSpec {
         }
         Ok(Box::new(parameters))
     },
+    ..MechanismSpec::PLAIN
 };
 
 /// Number of repetitions (`MAX_ITERATIONS`).
 const AGAIN: usize = 3;
 
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Parameters {
     /// Share of the messages after the input that stays.

@@ -29,41 +29,24 @@ impl Scaling {
     }
 }
 
-/// From which size of the prompt to which one the last trigger of a strategy moves.
+/// The ratio of two sizes: how far triggers move, or run window over native window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Moved {
+pub(super) struct Ratio {
     to: u64,
     from: u64,
 }
 
-impl Moved {
-    /// A number of tokens in the same ratio.
-    pub(super) fn of(self, tokens: u64) -> u64 {
-        let moved = u128::from(tokens) * u128::from(self.to) / u128::from(self.from);
+impl Ratio {
+    /// A number of tokens in this ratio, rounded down.
+    pub(super) fn of(self, number: u64) -> u64 {
+        let moved = u128::from(number) * u128::from(self.to) / u128::from(self.from);
         u64::try_from(moved).unwrap_or(u64::MAX)
     }
-}
 
-/// A factor for absolute numbers of tokens and characters: run window over
-/// native window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Scale {
-    window: u64,
-    native: u64,
-}
-
-impl Scale {
-    /// The factor 1: no scaling.
-    const ONE: Scale = Scale { window: 1, native: 1 };
-
-    /// Scales a number of tokens or characters: rounded down, at least 1; 0
+    /// An absolute number of tokens or characters of a strategy: at least 1; 0
     /// stays 0 (how-it-works §14).
     pub(super) fn number(self, number: u64) -> u64 {
-        if number == 0 {
-            return 0;
-        }
-        let scaled = u128::from(number) * u128::from(self.window) / u128::from(self.native);
-        u64::try_from(scaled).unwrap_or(u64::MAX).max(1)
+        if number == 0 { 0 } else { self.of(number).max(1) }
     }
 }
 
@@ -100,15 +83,15 @@ impl Strategy {
     }
 
     /// The factor for the number of a key at a window.
-    pub(super) fn scale(&self, key: &str, window: u64, scaling: Scaling) -> Scale {
+    pub(super) fn scale(&self, key: &str, window: u64, scaling: Scaling) -> Ratio {
         let scales = match scaling {
             Scaling::AsWritten => false,
             Scaling::Named => self.scales.as_ref().is_none_or(|named| named.contains(key)),
             Scaling::All => true,
         };
         match self.native_window {
-            Some(native) if scales => Scale { window, native },
-            _ => Scale::ONE,
+            Some(native) if scales => Ratio { to: window, from: native },
+            _ => Ratio { to: 1, from: 1 },
         }
     }
 
@@ -167,17 +150,8 @@ impl Strategy {
     /// The size of the prompt above which a stage runs at a window; `None` where its trigger does
     /// not wait for one.
     pub fn threshold(&self, stage: usize, window: u64, scaling: Scaling) -> Option<u64> {
-        self.threshold_of(&self.trigger(stage, window, scaling), window, scaling)
-    }
-
-    fn threshold_of(&self, when: &When, window: u64, scaling: Scaling) -> Option<u64> {
-        match when {
-            When::Above { of, share, and_over, .. } => {
-                Some(self.share(*of, *share, window, scaling).max(*and_over))
-            }
-            When::AboveReserve { reserve } => Some(window.saturating_sub(*reserve)),
-            _ => None,
-        }
+        let share = |of, share| self.share(of, share, window, scaling);
+        self.trigger(stage, window, scaling).size(window, share)
     }
 
     fn share(&self, of: Of, share: f64, window: u64, scaling: Scaling) -> u64 {
@@ -191,18 +165,17 @@ impl Strategy {
 
     /// Whether a stage waits for a size of the prompt.
     pub fn awaits_size(&self) -> bool {
-        let sized = |when: &When| matches!(when, When::Above { .. } | When::AboveReserve { .. });
-        self.stages.iter().any(|stage| sized(&stage.when))
+        self.stages.iter().any(|stage| stage.when.size(0, |_, _| 0).is_some())
     }
 
     /// How far its triggers move to smaller sizes, so that the last of them is at
     /// [`Strategy::compact_at`]; `None` where that is no smaller.
-    pub(super) fn moved(&self, window: u64, scaling: Scaling) -> Option<Moved> {
+    pub(super) fn moved(&self, window: u64, scaling: Scaling) -> Option<Ratio> {
         let to = self.compact_at?;
-        let own = (0..self.stages.len()).filter_map(|stage| {
-            self.threshold_of(&self.own_trigger(stage, window, scaling), window, scaling)
-        });
-        own.max().filter(|from| to < *from).map(|from| Moved { to, from })
+        let share = |of, share| self.share(of, share, window, scaling);
+        let own = (0..self.stages.len())
+            .filter_map(|stage| self.own_trigger(stage, window, scaling).size(window, share));
+        own.max().filter(|from| to < *from).map(|from| Ratio { to, from })
     }
 
     /// The trigger of a stage as it is written, scaled to a window.

@@ -32,9 +32,11 @@ pub use text::{StrategyText, builtin, builtin_names, saver_names};
 const LARGEST_RESERVE: u64 = 32_000;
 
 /// The part of the window that a strategy uses (how-it-works §12).
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[serde(try_from = "toml::Value")]
 pub enum Budget {
     /// The whole context window.
+    #[default]
     Window,
     /// A share of the window.
     Share(f64),
@@ -71,8 +73,9 @@ impl Breakpoint {
 }
 
 /// The breakpoints of strategies that do not name any.
-const BREAKPOINTS: [Breakpoint; 3] =
-    [Breakpoint::Preamble, Breakpoint::Previous, Breakpoint::Newest];
+fn breakpoints() -> Vec<Breakpoint> {
+    vec![Breakpoint::Preamble, Breakpoint::Previous, Breakpoint::Newest]
+}
 
 /// The context in which questions are asked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -104,9 +107,18 @@ pub struct Stage {
     pub parameters: Table,
 }
 
-/// A named row of the comparison.
-#[derive(Clone, Debug, PartialEq)]
+impl Stage {
+    /// Whether it runs a program of the user's.
+    fn runs_program(&self) -> bool {
+        self.mechanism == &COMMAND || SAVERS.contains(&self.mechanism)
+    }
+}
+
+/// A named row of the comparison, as its file has it.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Strategy {
+    version: u32,
     /// The kebab-case name of the row.
     pub name: String,
     /// A description in one sentence.
@@ -114,38 +126,52 @@ pub struct Strategy {
     /// The source of its numbers.
     pub source: String,
     /// Whether it is a control (never ranked).
+    #[serde(default)]
     pub control: bool,
     /// The context in which its questions are asked.
+    #[serde(default)]
     pub asked_from: AskedFrom,
     /// Window for which absolute numbers are meant; without one they do not scale.
     pub native_window: Option<u64>,
     /// Keys of the numbers that scale at a window that a model may have; `None`: all.
     pub scales: Option<BTreeSet<String>>,
     /// Output limit of the strategy's model, in tokens.
+    #[serde(skip)]
     pub output_limit: u64,
     /// Other output limits, by the beginning of the model's name.
-    pub output_limits: BTreeMap<String, u64>,
+    #[serde(default, rename = "output_limit", deserialize_with = "read::output_limits")]
+    output_limits: BTreeMap<String, u64>,
     /// How it estimates the size of its context.
+    #[serde(default)]
     pub estimator: Estimator,
     /// The part of the window that it uses.
+    #[serde(default)]
     pub budget: Budget,
     /// Size of the prompt at which it compacts, in place of its own where that is larger.
     pub compact_at: Option<u64>,
     /// The positions of cache breakpoints in its requests.
+    #[serde(default = "breakpoints", rename = "cache_breakpoints")]
     pub breakpoints: Vec<Breakpoint>,
     /// Whether it caches its preamble explicitly where a provider offers that
     /// (Gemini), and nothing else.
+    #[serde(default)]
     pub explicit_cache: bool,
     /// The channel by which an answerer can search what was dropped.
+    #[serde(default, deserialize_with = "read::channel")]
     pub recovery: Option<&'static RecoverySpec>,
     /// Its stages in order.
+    #[serde(skip)]
     pub stages: Vec<Stage>,
     /// Whether secrets and e-mail addresses are replaced in what a token saver is sent.
+    #[serde(skip)]
     pub redacts: bool,
     /// Hash of file, prompts, programs and overrides.
+    #[serde(skip)]
     pub hash: String,
     /// Folder of its file, if it is one of the user's own.
+    #[serde(skip)]
     folder: Option<PathBuf>,
+    #[serde(skip)]
     prompts: BTreeMap<String, String>,
 }
 
@@ -181,9 +207,8 @@ impl Strategy {
     /// The folder in which it runs programs, if it has one, and the command of each stage that
     /// does: of built-in strategies, token savers alone.
     pub fn commands(&self) -> impl Iterator<Item = (Option<&Path>, Vec<&str>)> {
-        let runs =
-            |stage: &&Stage| stage.mechanism == &COMMAND || SAVERS.contains(&stage.mechanism);
-        let commands = self.stages.iter().filter(runs).map(|stage| words(&stage.parameters));
+        let runs = self.stages.iter().filter(|stage| stage.runs_program());
+        let commands = runs.map(|stage| words(&stage.parameters));
         let folder = self.folder.as_deref();
         commands.filter(|words| !words.is_empty()).map(move |words| (folder, words))
     }

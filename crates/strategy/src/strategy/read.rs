@@ -1,48 +1,22 @@
 //! Reads a strategy and the prompts that it names.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use serde::Deserialize;
+use serde::de::{DeserializeOwned, Error as _};
+use serde::{Deserialize, Deserializer};
 use toml::{Table, Value};
 
 use super::text::{StrategyText, set};
-use super::{AskedFrom, BREAKPOINTS, Breakpoint, Budget, Scaling, Stage, Strategy, StrategyError};
+use super::{AskedFrom, Budget, Scaling, Stage, Strategy, StrategyError};
 use crate::mechanism::keyed;
-use crate::mechanisms::{COMMAND, MECHANISMS, SAVERS, named_files};
+use crate::mechanisms::{MECHANISMS, named_files};
 use crate::recovery::{RECOVERIES, RecoverySpec};
-use crate::trigger::{At, Of, When};
+use crate::trigger::{Of, When};
 use recap_core::model::suggest;
 use recap_core::text::{excerpt, json_error, read_json};
-use recap_core::tokens::Estimator;
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Wire {
-    version: u32,
-    name: String,
-    summary: String,
-    source: String,
-    #[serde(default)]
-    control: bool,
-    #[serde(default)]
-    asked_from: AskedFrom,
-    native_window: Option<u64>,
-    scales: Option<BTreeSet<String>>,
-    output_limit: Option<Value>,
-    #[serde(default)]
-    estimator: Estimator,
-    budget: Option<Value>,
-    compact_at: Option<u64>,
-    cache_breakpoints: Option<Vec<Breakpoint>>,
-    #[serde(default)]
-    explicit_cache: bool,
-    recovery: Option<String>,
-    #[serde(default)]
-    stage: Vec<Table>,
-}
 
 /// The output limit of a strategy that names none.
 const OUTPUT_LIMIT: u64 = 8_192;
@@ -94,73 +68,77 @@ impl Strategy {
         prompt: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Self, StrategyError> {
         let at = |key: &str, problem: String| refused(file, key, problem);
-        let table = changed(file, text, overrides)?;
-        for (key, value) in table.iter().filter(|(key, _)| *key != "stage") {
+        let mut table = changed(file, text, overrides)?;
+        let canonical = table.to_string();
+        let tables = table.remove("stage").map_or(Ok(Vec::new()), Value::try_into::<Vec<Table>>);
+        let tables = tables.map_err(|error| at("stage", json_error(error.message())))?;
+        for (key, value) in &table {
             check_number(key, value).map_err(|problem| at(key, problem))?;
         }
-        let canonical = table.to_string();
         let json = serde_json::to_string(&table).map_err(|error| at("", error.to_string()))?;
         // A missing key has no position.
-        let wire: Wire = read_json(&json)
+        let mut strategy: Self = read_json(&json)
             .map_err(|(path, problem)| at(if path == "." { "" } else { &path }, problem))?;
-        if wire.version != 1 {
-            return Err(at("version", format!("version {} is not known; write 1", wire.version)));
+        for (number, table) in (1..).zip(tables) {
+            let in_stage = |problem| at(&format!("stage {number}"), problem);
+            let mut keys = table.iter();
+            keys.try_for_each(|(key, value)| check_number(key, value)).map_err(in_stage)?;
+            strategy.stages.push(Stage::try_from(table).map_err(in_stage)?);
         }
-        if wire.native_window == Some(0) {
-            let problem =
-                "a window has at least 1 token; leave it out if nothing scales".to_owned();
-            return Err(at("native_window", problem));
-        }
-        let budget = budget(wire.budget.as_ref()).map_err(|problem| at("budget", problem))?;
-        let (output_limit, output_limits) = output_limits(wire.output_limit.as_ref())
-            .map_err(|problem| at("output_limit", problem))?;
-        let recovery = (wire.recovery.as_deref().map(channel).transpose())
-            .map_err(|problem| at("recovery", problem))?;
-        let (stages, prompts) = stages(file, wire.stage, prompt)?;
-        if wire.asked_from == AskedFrom::Evidence && !(wire.control && stages.is_empty()) {
-            let problem = "only a control without stages is asked from the evidence".to_owned();
-            return Err(at("asked_from", problem));
-        }
-        if stages.len() > 1 && stages.iter().any(|stage| SAVERS.contains(&stage.mechanism)) {
-            let problem = "a token saver gets what the agent sends, so it is the only stage";
-            return Err(at("stage", problem.to_owned()));
-        }
-        let hash = hash(&canonical, &prompts, &programs(file, folder, &stages)?);
-        let strategy = Self {
-            name: wire.name,
-            summary: wire.summary,
-            source: wire.source,
-            control: wire.control,
-            asked_from: wire.asked_from,
-            native_window: wire.native_window,
-            scales: wire.scales,
-            output_limit,
-            output_limits,
-            estimator: wire.estimator,
-            budget,
-            compact_at: wire.compact_at,
-            breakpoints: wire.cache_breakpoints.unwrap_or_else(|| BREAKPOINTS.to_vec()),
-            explicit_cache: wire.explicit_cache,
-            recovery,
-            stages,
-            redacts: false,
-            hash,
-            folder: folder.map(Path::to_owned),
-            prompts,
-        };
-        scales(&strategy).map_err(|problem| at("scales", problem))?;
-        if strategy.compact_at == Some(0)
-            || (strategy.compact_at.is_some() && !strategy.awaits_size())
-        {
-            let problem = "it is a number of tokens above 0, for a strategy of which a stage waits \
-                           for a size of the prompt";
-            return Err(at("compact_at", problem.to_owned()));
-        }
+        strategy.check().map_err(|(key, problem)| at(key, problem))?;
+        strategy.output_limit = strategy.output_limits.remove(OTHER_MODELS).unwrap_or(OUTPUT_LIMIT);
+        strategy.folder = folder.map(Path::to_owned);
+        strategy.prompts = prompts(file, &strategy.stages, prompt)?;
+        let programs = programs(file, folder, &strategy.stages)?;
+        strategy.hash = hash(&canonical, &strategy.prompts, &programs);
         // Building once finds bad parameters before anything runs.
         strategy
             .build(strategy.native_window.unwrap_or(200_000), Scaling::All)
             .map_err(|e| at(&e.place, e.problem))?;
         Ok(strategy)
+    }
+
+    /// What does not go together; the key, and the problem.
+    fn check(&self) -> Result<(), (&'static str, String)> {
+        let refused = |key, problem: &str| Err((key, problem.to_owned()));
+        if self.version != 1 {
+            return Err(("version", format!("version {} is not known; write 1", self.version)));
+        }
+        if self.native_window == Some(0) {
+            let problem = "a window has at least 1 token; leave it out if nothing scales";
+            return refused("native_window", problem);
+        }
+        if self.asked_from == AskedFrom::Evidence && !(self.control && self.stages.is_empty()) {
+            let problem = "only a control without stages is asked from the evidence";
+            return refused("asked_from", problem);
+        }
+        if self.stages.len() > 1 && self.is_saver() {
+            let problem = "a token saver gets what the agent sends, so it is the only stage";
+            return refused("stage", problem);
+        }
+        self.check_scales().map_err(|problem| ("scales", problem))?;
+        if self.compact_at == Some(0) || (self.compact_at.is_some() && !self.awaits_size()) {
+            let problem = "it is a number of tokens above 0, for a strategy of which a stage waits \
+                           for a size of the prompt";
+            return refused("compact_at", problem);
+        }
+        Ok(())
+    }
+
+    /// Refuses a key of `scales` that names no number of tokens or characters.
+    fn check_scales(&self) -> Result<(), String> {
+        let Some(named) = &self.scales else { return Ok(()) };
+        if self.native_window.is_none() {
+            return Err("without a `native_window` nothing scales".to_owned());
+        }
+        let known = self.scalable();
+        match named.difference(&known).next() {
+            None => Ok(()),
+            Some(key) => {
+                let like = suggest(key, known.iter().map(String::as_str));
+                Err(format!("`{key}` is no number that can scale: {like}"))
+            }
+        }
     }
 
     /// Reads a strategy file of the user's own.
@@ -206,28 +184,24 @@ pub(super) fn refused(file: &str, key: &str, problem: String) -> StrategyError {
 /// Text of each prompt file by its name.
 type Prompts = BTreeMap<String, String>;
 
-/// Reads the stages and fetches the prompts that they name.
-fn stages(
+/// Fetches the prompts that stages name.
+fn prompts(
     file: &str,
-    tables: Vec<Table>,
+    stages: &[Stage],
     prompt: &dyn Fn(&str) -> Option<String>,
-) -> Result<(Vec<Stage>, Prompts), StrategyError> {
+) -> Result<Prompts, StrategyError> {
     let mut prompts = Prompts::new();
-    let mut stages = Vec::new();
-    for (number, table) in tables.into_iter().enumerate() {
-        let at = |problem| refused(file, &format!("stage {}", number + 1), problem);
-        for (key, value) in &table {
-            check_number(key, value).map_err(at)?;
-        }
-        let stage = read_stage(table).map_err(at)?;
+    for (number, stage) in (1..).zip(stages) {
         for name in prompt_names(&stage.parameters) {
-            let text =
-                prompt(&name).ok_or_else(|| at(format!("prompt `{name}` cannot be read: it has to be a text file in the folder of the strategy")))?;
+            let text = prompt(&name).ok_or_else(|| {
+                let problem = "cannot be read: it has to be a text file in the folder of the \
+                               strategy";
+                refused(file, &format!("stage {number}"), format!("prompt `{name}` {problem}"))
+            })?;
             prompts.insert(name, text);
         }
-        stages.push(stage);
     }
-    Ok((stages, prompts))
+    Ok(prompts)
 }
 
 /// Hash of each file of a program by its name.
@@ -242,9 +216,7 @@ fn programs(
 ) -> Result<Programs, StrategyError> {
     let mut programs = Programs::new();
     let Some(folder) = folder else { return Ok(programs) };
-    let runs = |stage: &Stage| stage.mechanism == &COMMAND || SAVERS.contains(&stage.mechanism);
-    let commands = stages.iter().enumerate().filter(|(_, stage)| runs(stage));
-    for (number, stage) in commands {
+    for (number, stage) in (1..).zip(stages).filter(|(_, stage)| stage.runs_program()) {
         for (name, must_be) in named_files(&stage.parameters) {
             let path = folder.join(name);
             if !must_be && (Path::new(name).is_absolute() || !path.is_file()) {
@@ -252,7 +224,7 @@ fn programs(
             }
             let hashed = content_hash(&path).map_err(|e| {
                 let problem = format!("file `{name}` cannot be read: {e}");
-                refused(file, &format!("stage {}", number + 1), problem)
+                refused(file, &format!("stage {number}"), problem)
             })?;
             programs.insert(name.to_owned(), hashed);
         }
@@ -280,59 +252,50 @@ fn hash(canonical: &str, prompts: &Prompts, programs: &Programs) -> String {
     hasher.finalize().to_hex()[..16].to_owned()
 }
 
-/// The output limit of models that are not named, and those of the others by
-/// the beginnings of their names.
-fn output_limits(value: Option<&Value>) -> Result<(u64, BTreeMap<String, u64>), String> {
-    let number = |value: &Value| {
+/// The output limits by the beginnings of the models' names; a number is that of all others.
+pub(super) fn output_limits<'de, D: Deserializer<'de>>(
+    limits: D,
+) -> Result<BTreeMap<String, u64>, D::Error> {
+    let number = |value: Value| {
         value.as_integer().and_then(|limit| u64::try_from(limit).ok()).ok_or_else(|| {
-            format!(
+            D::Error::custom(format!(
                 "`{value}` is no number of tokens; write 8_192, or \
                  {{ {OTHER_MODELS} = 8_192, \"gpt-4o\" = 4_096 }}"
-            )
+            ))
         })
     };
-    let Some(Value::Table(by_model)) = value else {
-        return Ok((value.map_or(Ok(OUTPUT_LIMIT), number)?, BTreeMap::new()));
-    };
-    let named = by_model.iter().map(|(model, limit)| Ok((model.to_lowercase(), number(limit)?)));
-    let mut limits = named.collect::<Result<BTreeMap<_, _>, String>>()?;
-    let other = limits.remove(OTHER_MODELS).unwrap_or(OUTPUT_LIMIT);
-    Ok((other, limits))
-}
-
-/// Refuses a key of `scales` that names no number of tokens or characters.
-fn scales(strategy: &Strategy) -> Result<(), String> {
-    let Some(named) = &strategy.scales else { return Ok(()) };
-    if strategy.native_window.is_none() {
-        return Err("without a `native_window` nothing scales".to_owned());
-    }
-    let known = strategy.scalable();
-    match named.difference(&known).next() {
-        None => Ok(()),
-        Some(key) => {
-            let like = suggest(key, known.iter().map(String::as_str));
-            Err(format!("`{key}` is no number that can scale: {like}"))
+    match Value::deserialize(limits)? {
+        Value::Table(models) => {
+            models.into_iter().map(|(model, it)| Ok((model.to_lowercase(), number(it)?))).collect()
         }
+        other => Ok(BTreeMap::from([(OTHER_MODELS.to_owned(), number(other)?)])),
     }
 }
 
 /// A channel by its name.
-fn channel(name: &str) -> Result<&'static RecoverySpec, String> {
-    RECOVERIES.iter().copied().find(|spec| spec.name == name).ok_or_else(|| {
-        let like = suggest(name, RECOVERIES.iter().map(|spec| spec.name));
-        format!("`{name}` is no recovery channel: {like}")
+pub(super) fn channel<'de, D: Deserializer<'de>>(
+    name: D,
+) -> Result<Option<&'static RecoverySpec>, D::Error> {
+    let name = String::deserialize(name)?;
+    let found = RECOVERIES.iter().copied().find(|spec| spec.name == name);
+    found.map(Some).ok_or_else(|| {
+        let like = suggest(&name, RECOVERIES.iter().map(|spec| spec.name));
+        D::Error::custom(format!("`{name}` is no recovery channel: {like}"))
     })
 }
 
-fn budget(value: Option<&Value>) -> Result<Budget, String> {
-    match value {
-        None => Ok(Budget::Window),
-        Some(Value::String(word)) if word == "window" => Ok(Budget::Window),
-        Some(Value::String(word)) if word == "usable" => Ok(Budget::Usable),
-        Some(Value::Float(share)) if *share > 0.0 && *share <= 1.0 => Ok(Budget::Share(*share)),
-        Some(other) => Err(format!(
-            "`{other}` is no budget; write \"window\", \"usable\" or a share such as 0.85"
-        )),
+impl TryFrom<Value> for Budget {
+    type Error = String;
+
+    fn try_from(value: Value) -> Result<Self, String> {
+        match value {
+            Value::String(word) if word == "window" => Ok(Budget::Window),
+            Value::String(word) if word == "usable" => Ok(Budget::Usable),
+            Value::Float(share) if share > 0.0 && share <= 1.0 => Ok(Budget::Share(share)),
+            other => Err(format!(
+                "`{other}` is no budget; write \"window\", \"usable\" or a share such as 0.85"
+            )),
+        }
     }
 }
 
@@ -382,100 +345,92 @@ struct WireWhen {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct WireTarget {
+struct Target {
     of: Of,
     share: f64,
 }
 
 /// Takes the common keys of stages out of the table; the rest belong to the mechanism.
-fn read_stage(mut table: Table) -> Result<Stage, String> {
-    let name = take_string(&mut table, "mechanism")?;
-    let mechanism = MECHANISMS.iter().find(|m| m.name == name).ok_or_else(|| {
-        let like = suggest(&name, MECHANISMS.iter().map(|m| m.name));
-        format!("mechanism `{name}` is not known: {like}")
-    })?;
-    let at =
-        table.remove("at").ok_or("`at` is missing (open, append, user-turn, request, response)")?;
-    let at = At::deserialize(at).map_err(|e| format!("at: {}", e.message()))?;
-    let when = table.remove("when").ok_or("`when` is missing, such as \"always\"")?;
-    let when = read_when(when)?;
-    let target = match table.remove("target") {
-        Some(value) => Some(keyed::<WireTarget>(&value).map_err(|e| format!("target: {e}"))?),
-        None => None,
-    };
-    let target = target.map(|t: WireTarget| (t.of, t.share));
-    if let Some((_, share)) = target
-        && !(share > 0.0 && share <= 1.0)
-    {
-        return Err(format!("target: share {share} is not above 0 and at most 1"));
-    }
-    if let (Some((of, share)), When::Above { of: trigger, share: above, .. }) = (target, &when)
-        && of == *trigger
-        && share > *above
-    {
-        return Err(format!("the threshold {above} is below its target {share}"));
-    }
-    let breaks_pairs = take_bool(&mut table, "breaks_pairs")?;
-    let background = take_bool(&mut table, "background")?;
-    if background && mechanism.is_view {
-        return Err(format!("`{name}` hides messages for one request: no work for the background"));
-    }
-    Ok(Stage { mechanism, at, when, target, breaks_pairs, background, parameters: table })
-}
+impl TryFrom<Table> for Stage {
+    type Error = String;
 
-fn take_bool(table: &mut Table, key: &str) -> Result<bool, String> {
-    match table.remove(key) {
-        Some(value) => value.as_bool().ok_or(format!("`{key}` must be true or false")),
-        None => Ok(false),
+    fn try_from(mut table: Table) -> Result<Self, String> {
+        let name: String = take(&mut table, "mechanism")?.ok_or("`mechanism` is missing")?;
+        let mechanism = MECHANISMS.iter().find(|m| m.name == name).ok_or_else(|| {
+            let like = suggest(&name, MECHANISMS.iter().map(|m| m.name));
+            format!("mechanism `{name}` is not known: {like}")
+        })?;
+        let at = take(&mut table, "at")?
+            .ok_or("`at` is missing (open, append, user-turn, request, response)")?;
+        let when = take(&mut table, "when")?.ok_or("`when` is missing, such as \"always\"")?;
+        let target = take::<Target>(&mut table, "target")?.map(|target| (target.of, target.share));
+        if let Some((_, share)) = target.filter(|(_, share)| !(*share > 0.0 && *share <= 1.0)) {
+            return Err(format!("target: share {share} is not above 0 and at most 1"));
+        }
+        if let (Some((of, share)), When::Above { of: trigger, share: above, .. }) = (target, &when)
+            && of == *trigger
+            && share > *above
+        {
+            return Err(format!("the threshold {above} is below its target {share}"));
+        }
+        let breaks_pairs = take(&mut table, "breaks_pairs")?.unwrap_or_default();
+        let background = take(&mut table, "background")?.unwrap_or_default();
+        if background && mechanism.is_view {
+            return Err(format!(
+                "`{name}` hides messages for one request: no work for the background"
+            ));
+        }
+        Ok(Self { mechanism, at, when, target, breaks_pairs, background, parameters: table })
     }
 }
 
-fn take_string(table: &mut Table, key: &str) -> Result<String, String> {
-    match table.remove(key) {
-        Some(Value::String(value)) => Ok(value),
-        Some(other) => Err(format!("`{key}` must be a string, not `{other}`")),
-        None => Err(format!("`{key}` is missing")),
-    }
+/// Takes a key of a stage out of its table.
+fn take<T: DeserializeOwned>(table: &mut Table, key: &str) -> Result<Option<T>, String> {
+    let value = table.remove(key).map(|value| keyed(&value));
+    value.transpose().map_err(|problem| format!("{key}: {problem}"))
 }
 
-fn read_when(value: Value) -> Result<When, String> {
-    if let Value::String(word) = &value {
-        return match word.as_str() {
-            "always" => Ok(When::Always),
-            "recorded" => Ok(When::Recorded),
-            other => {
-                Err(format!("`when = \"{other}\"` is not known (always, recorded, or a table)"))
+impl TryFrom<Value> for When {
+    type Error = String;
+
+    fn try_from(value: Value) -> Result<Self, String> {
+        match value.as_str() {
+            Some("always") => return Ok(When::Always),
+            Some("recorded") => return Ok(When::Recorded),
+            Some(other) => {
+                return Err(format!("`{other}` is not known (always, recorded, or a table)"));
             }
-        };
-    }
-    let wire = WireWhen::deserialize(value).map_err(|e| format!("when: {}", e.message()))?;
-    let conditions = [
-        above(&wire)?,
-        wire.reserve.map(|reserve| When::AboveReserve { reserve }),
-        wire.tool_tokens.map(When::ToolTokens),
-        wire.messages.map(When::Messages),
-        wire.idle_minutes.map(|minutes| When::Idle { minutes }),
-        wire.hour.map(hour).transpose()?,
-        wire.command.map(command).transpose()?,
-    ];
-    let mut given = conditions.into_iter().flatten();
-    match (given.next(), given.next()) {
-        (Some(when), None) => Ok(when),
-        _ => Err("when: give one of above, reserve, tool_tokens, messages, idle_minutes, hour, \
-                  command"
-            .to_owned()),
+            None => {}
+        }
+        let wire: WireWhen = keyed(&value)?;
+        let conditions = [
+            above(&wire)?,
+            wire.reserve.map(|reserve| When::AboveReserve { reserve }),
+            wire.tool_tokens.map(When::ToolTokens),
+            wire.messages.map(When::Messages),
+            wire.idle_minutes.map(|minutes| When::Idle { minutes }),
+            wire.hour.map(hour).transpose()?,
+            wire.command.map(command).transpose()?,
+        ];
+        let mut given = conditions.into_iter().flatten();
+        match (given.next(), given.next()) {
+            (Some(when), None) => Ok(when),
+            _ => Err("give one of above, reserve, tool_tokens, messages, idle_minutes, hour, \
+                      command"
+                .to_owned()),
+        }
     }
 }
 
 fn above(wire: &WireWhen) -> Result<Option<When>, String> {
     let share = wire.share.unwrap_or(1.0);
     if !(0.0..=1.0).contains(&share) {
-        return Err(format!("when: share {share} is not between 0 and 1"));
+        return Err(format!("share {share} is not between 0 and 1"));
     }
     let and_over = wire.and_over.unwrap_or(0);
     let refined = wire.share.is_some() || wire.and_over.is_some() || wire.at_most.is_some();
     if wire.above.is_none() && refined {
-        return Err("when: `share`, `and_over` and `at_most` belong to `above`".to_owned());
+        return Err("`share`, `and_over` and `at_most` belong to `above`".to_owned());
     }
     Ok(wire.above.map(|of| When::Above { of, share, and_over, at_most: wire.at_most }))
 }
@@ -483,14 +438,14 @@ fn above(wire: &WireWhen) -> Result<Option<When>, String> {
 fn hour(hour: i8) -> Result<When, String> {
     match hour {
         0..24 => Ok(When::Hour(hour)),
-        other => Err(format!("when: hour {other} is not between 0 and 23")),
+        other => Err(format!("hour {other} is not between 0 and 23")),
     }
 }
 
 fn command(words: Vec<String>) -> Result<When, String> {
     let one_word = |word: &String| word.split_whitespace().eq([word.as_str()]);
     if words.is_empty() || !words.iter().all(one_word) {
-        return Err("when: `command` lists words, such as [\"/new\", \"/clear\"]".to_owned());
+        return Err("`command` lists words, such as [\"/new\", \"/clear\"]".to_owned());
     }
     Ok(When::Command(words))
 }
@@ -569,13 +524,12 @@ mod tests {
 
     #[test]
     fn budget_is_word_or_positive_share_within_1() {
-        let word = |word: &str| budget(Some(&Value::String(word.to_owned())));
-        assert_eq!(budget(None), Ok(Budget::Window));
+        let word = |word: &str| Budget::try_from(Value::from(word));
         assert_eq!([word("window"), word("usable")], [Ok(Budget::Window), Ok(Budget::Usable)]);
-        assert!(word("all").is_err() && budget(Some(&Value::Integer(1))).is_err());
+        assert!(word("all").is_err() && Budget::try_from(Value::Integer(1)).is_err());
         for (share, known) in [(0.0, false), (0.1, true), (1.0, true), (1.1, false), (-1.0, false)]
         {
-            let read = budget(Some(&Value::Float(share)));
+            let read = Budget::try_from(Value::Float(share));
             assert_eq!(read.ok(), known.then_some(Budget::Share(share)), "{share}");
         }
     }
@@ -607,10 +561,11 @@ mod tests {
 #[cfg(test)]
 mod stage_tests {
     use super::*;
+    use crate::trigger::At;
 
     fn stage(mechanism: &str, when: &str, rest: &str) -> Result<Stage, String> {
         let head = format!("mechanism = \"{mechanism}\"\nat = \"request\"\nwhen = {when}\n");
-        read_stage(format!("{head}{rest}").parse().unwrap())
+        Stage::try_from(format!("{head}{rest}").parse::<Table>().unwrap())
     }
 
     fn refused(when: &str, rest: &str) -> String {
@@ -668,7 +623,7 @@ mod stage_tests {
             assert_eq!(when(text), Ok(read));
         }
         for (text, says) in [
-            ("\"sometimes\"", "`when = \"sometimes\"` is not known"),
+            ("\"sometimes\"", "when: `sometimes` is not known"),
             ("{}", "when: give one of above"),
             ("{ hour = 4, messages = 5 }", "when: give one of above"),
             ("{ hour = 24 }", "hour 24 is not between 0 and 23"),
@@ -692,10 +647,10 @@ mod stage_tests {
         assert!(view.contains("no work for the background"), "{view}");
         assert!(stage("fifo", "\"always\"", "background = false").is_ok());
         let wrong = refused("\"always\"", "background = 1");
-        assert_eq!(wrong, "`background` must be true or false");
-        let number = read_stage("mechanism = 3".parse().unwrap()).unwrap_err();
-        assert_eq!(number, "`mechanism` must be a string, not `3`");
-        assert_eq!(read_stage(Table::new()).unwrap_err(), "`mechanism` is missing");
+        assert_eq!(wrong, "background: invalid type: integer `1`, expected a boolean");
+        let number = Stage::try_from("mechanism = 3".parse::<Table>().unwrap()).unwrap_err();
+        assert_eq!(number, "mechanism: invalid type: integer `3`, expected a string");
+        assert_eq!(Stage::try_from(Table::new()).unwrap_err(), "`mechanism` is missing");
         let prompts = "prompt = \"a\"\ncheck_prompt = \"b\"\nprompts = \"c\"\nx_prompt = 5";
         let mut names = prompt_names(&prompts.parse().unwrap());
         names.sort();

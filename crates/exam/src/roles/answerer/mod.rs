@@ -320,7 +320,7 @@ mod tests {
         assert_eq!(call.request.messages[0].speaker, Speaker::User);
         assert_eq!(call.request.messages[0].text, "When?");
         assert_eq!(call.request.max_tokens, ANSWER_TOKENS);
-        assert!(call.request.breakpoints.contains(&0) && call.request.schema.is_none());
+        assert!(call.request.shared_system && call.request.schema.is_none());
     }
 
     #[tokio::test]

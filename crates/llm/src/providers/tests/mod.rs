@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+mod embeddings;
 mod faults;
 mod replies;
 mod requests;
@@ -36,7 +37,7 @@ fn request() -> Request {
         temperature: Some(0.0),
         effort: None,
         schema: Some(Schema { name: "answer".to_owned(), json: json!({"type": "object"}) }),
-        breakpoints: BTreeSet::from([0, 2]),
+        shared_system: true,
     }
 }
 

@@ -34,27 +34,13 @@ fn anthropic_is_sent_marks_where_shared_prefixes_end() {
         "messages": [
             {"role": "user", "content": [{"type": "text", "text": "Which port?"}]},
             {"role": "assistant",
-             "content": [{"type": "text", "text": "8080.", "cache_control": mark}]},
+             "content": [{"type": "text", "text": "8080."}]},
             {"role": "user", "content": [{"type": "text", "text": "And the host?"}]},
         ],
         "temperature": 0.0,
         "output_config": {"format": {"type": "json_schema", "schema": {"type": "object"}}},
     });
     assert_eq!(Anthropic.encode(&request()), expected);
-}
-
-#[test]
-fn anthropic_gets_latest_four_marks_on_nonempty_texts() {
-    let mut many = request();
-    many.messages = vec![many.messages[0].clone(); 7];
-    many.messages[5].text.clear();
-    many.breakpoints = (0..20).collect();
-    let body = Anthropic.encode(&many);
-    let marked = |block: &Value| block["cache_control"]["type"] == "ephemeral";
-    let messages = body["messages"].as_array().unwrap().iter();
-    let marks: Vec<bool> = messages.map(|message| marked(&message["content"][0])).collect();
-    assert_eq!(marks, [false, false, true, true, true, false, true]);
-    assert!(!marked(&body["system"][0]));
 }
 
 #[test]
@@ -83,7 +69,7 @@ fn what_is_not_asked_for_is_not_sent() {
         temperature: None,
         effort: None,
         schema: None,
-        breakpoints: BTreeSet::new(),
+        shared_system: false,
         ..request()
     };
     for (provider, keys) in [
@@ -158,13 +144,13 @@ proptest! {
     fn a_body_holds_every_message_in_its_order(
         system in ".{0,8}",
         messages in prop::collection::vec((any::<bool>(), ".{0,8}"), 0..8),
-        breakpoints in prop::collection::btree_set(0_usize..12, 0..6),
+        shared_system: bool,
     ) {
         let mut expected = Vec::new();
         if !system.is_empty() {
             expected.push(("system".to_owned(), system.clone()));
         }
-        let mut asked = Request { system, breakpoints, messages: Vec::new(), ..request() };
+        let mut asked = Request { system, shared_system, messages: Vec::new(), ..request() };
         for (user, text) in messages {
             let speaker = if user { Speaker::User } else { Speaker::Assistant };
             let role = if user { "user" } else { "assistant" };

@@ -17,32 +17,26 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use serde::Deserialize;
-use serde_json::{Value as Json, json};
+use serde_json::Value as Json;
 use tokio::time::Instant;
 use toml::Table;
 
-use super::process::{Fault, Launch, Program};
-use crate::compactor::CallUsage;
-use crate::compactor::ModelCall;
+use super::process::{Fault, ITS_WORDS, LONGEST_WAIT, Launch, Program, harmless, timeout_of};
+use crate::compactor::{CallUsage, ModelCall};
 use crate::context::{Context, EntryId, Recording};
-use crate::mechanism::{Build, BuildError, MechanismSpec};
-use crate::mechanism::{Host, Mechanism, MechanismError, Outcome, Work, restored};
+use crate::mechanism::{
+    Build, BuildError, Host, Mechanism, MechanismError, MechanismSpec, Outcome, Work,
+};
 use apply::Change;
-pub use protocol::ITS_WORDS;
-use protocol::{Answer, CLOSE, Extras, PROTOCOL, Request, ShownCall, WireEntry, excerpt, harmless};
+use protocol::{Answer, CLOSE, Extras, PROTOCOL, Request, ShownCall, WireEntry, excerpt};
 use recap_core::model::{Block, Call};
-
-/// Longest timeout in seconds: a day.
-const LONGEST_WAIT: f64 = 86_400.0;
 
 /// The mechanism that asks a program.
 pub static SPEC: MechanismSpec = MechanismSpec {
     name: "command",
     summary: "Asks a program of your own for the new context, over standard input and output",
-    uses_compactor: false,
-    is_view: false,
-    scales: &[],
     build: |build| Ok(Box::new(Asker::new(build)?)),
+    ..MechanismSpec::PLAIN
 };
 
 #[derive(Deserialize)]
@@ -89,7 +83,8 @@ pub(crate) fn named_files(stage: &Table) -> impl Iterator<Item = (&str, bool)> {
     command.map(|(_, word)| (word, false)).chain(files.map(|file| (file, true)))
 }
 
-/// Sends requests to the program of one cell.
+/// Sends requests to the program of one cell. A copy starts a program of its own, which gets the
+/// state back and is sent all of the context.
 struct Asker {
     launch: Launch,
     strategy: String,
@@ -103,6 +98,20 @@ struct Asker {
     waited: Duration,
     /// The state that the program wants to get back in a later process.
     state: Json,
+}
+
+impl Clone for Asker {
+    fn clone(&self) -> Self {
+        Self {
+            launch: self.launch.clone(),
+            strategy: self.strategy.clone(),
+            parameters: self.parameters.clone(),
+            program: None,
+            seen: BTreeMap::new(),
+            state: self.state.clone(),
+            ..*self
+        }
+    }
 }
 
 impl Asker {
@@ -123,7 +132,7 @@ impl Asker {
             hidden: Vec::new(),
         };
         let Timeouts { start, call, total } = timeouts;
-        if [start, call, total].iter().any(|s| !(*s > 0.0 && *s <= LONGEST_WAIT)) {
+        if [start, call, total].iter().any(|seconds| timeout_of(*seconds).is_none()) {
             return Err(format!("`timeouts` are seconds above 0, at most {LONGEST_WAIT}").into());
         }
         Ok(Self {
@@ -348,24 +357,6 @@ impl Mechanism for Asker {
         Ok(self.extras(extras, spent))
     }
 
-    /// The context is saved separately; a new program is sent all of it.
-    fn state(&self) -> Json {
-        json!({"calls": self.calls, "state": self.state})
-    }
-
-    fn restore(&mut self, state: Json) -> Result<(), MechanismError> {
-        #[derive(Deserialize)]
-        #[serde(deny_unknown_fields)]
-        struct Kept {
-            calls: u32,
-            state: Json,
-        }
-        let kept: Kept = restored(SPEC.name, state)?;
-        (self.calls, self.state) = (kept.calls, kept.state);
-        (self.program, self.seen) = (None, BTreeMap::new());
-        Ok(())
-    }
-
     async fn close(&mut self) {
         if let Some(program) = self.program.take() {
             program.close(CLOSE).await;
@@ -376,6 +367,8 @@ impl Mechanism for Asker {
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
+
+    use serde_json::json;
 
     use super::*;
     use crate::context::Op;
@@ -471,12 +464,13 @@ mod tests {
     }
 
     #[test]
-    fn saved_state_and_call_count_outlive_program() {
+    fn copy_keeps_state_and_calls_and_starts_a_program_anew() {
         let mut asker = asker("true");
-        let state = json!({"calls": 4, "state": {"n": 7}});
-        asker.restore(state.clone()).unwrap();
-        assert_eq!(Mechanism::state(&asker), state);
-        assert!(asker.restore(json!({"calls": 4})).is_err());
+        (asker.calls, asker.state) = (4, json!({"n": 7}));
+        asker.seen.insert(EntryId::message(0), None);
+        let copy = asker.clone();
+        assert_eq!((copy.calls, &copy.state), (4, &asker.state));
+        assert!(copy.program.is_none() && copy.seen.is_empty());
     }
 
     #[cfg(unix)]
@@ -513,6 +507,6 @@ mod tests {
         let error = asker.compact(work).await.unwrap_err().to_string();
         assert!(error.contains("strategy `mine`, call 2 of `sh -c"), "{error}");
         assert!(error.contains(&format!("{ITS_WORDS}no {{")), "{error}");
-        assert_eq!(Mechanism::state(&asker), json!({"calls": 2, "state": null}));
+        assert_eq!((asker.calls, &asker.state), (2, &Json::Null));
     }
 }

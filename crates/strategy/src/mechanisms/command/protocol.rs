@@ -5,19 +5,16 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
+use super::super::process::{ITS_WORDS, harmless};
 use crate::context::InsertAt;
 use recap_core::model::{MOST_TOKENS, Role};
-use recap_core::text::{density, is_command, read_json};
+use recap_core::text::{density, read_json};
 
 /// The version of the protocol.
 pub(super) const PROTOCOL: u32 = 1;
 
 /// The last message of a session.
 pub(super) const CLOSE: &str = r#"{"type":"close"}"#;
-
-/// Separates an error from the program's last output, which may quote the
-/// conversation.
-pub const ITS_WORDS: &str = "; its words: ";
 
 /// Longest quotation of a program's output, in characters.
 const EXCERPT: usize = 300;
@@ -34,11 +31,6 @@ pub(super) fn notice(text: String) -> String {
         }
         None => text,
     }
-}
-
-/// A program's output on one line, without control characters.
-pub(super) fn harmless(text: &str) -> String {
-    text.trim().chars().map(|c| if is_command(c) { ' ' } else { c }).collect()
 }
 
 /// The beginning of a program's output.

@@ -10,7 +10,7 @@ use recap_core::model::{
     Message, MessageIndex, Preamble, SaverFacts, SaverRecovery, Session, ToolCut,
 };
 use recap_core::text::redact::Originals;
-use recap_core::text::{density, is_command};
+use recap_core::text::{density, first_cause};
 use recap_core::tokens::Counter;
 use regex::Regex;
 use reqwest::{Client, Method};
@@ -21,10 +21,9 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::arrived::{Arrival, Arrived, compare};
 use super::upstream::Upstream;
-use super::wire::{Api, Outgoing, Owner, outgoing_parts, parts};
-use super::{ProxyParameters, RecoveryTool};
-use crate::mechanisms::ITS_WORDS;
-use crate::mechanisms::process::{Launch, Service, run};
+use super::wire::{Api, Outgoing, Owner, parts};
+use super::{FilterParameters, ProxyParameters, RecoveryTool};
+use crate::mechanisms::process::{ITS_WORDS, Launch, Service, harmless, run};
 
 /// How one request differs from the one before in what arrives of the recording.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -71,11 +70,8 @@ impl Intercepted {
 
 /// A command for the results of tools.
 pub(super) struct Filter {
-    pub command: Vec<String>,
+    pub parameters: FilterParameters,
     pub folder: Option<PathBuf>,
-    pub tools: Vec<String>,
-    pub commands: Vec<String>,
-    pub timeout: Duration,
 }
 
 /// A proxy, and how it is run and asked.
@@ -160,13 +156,14 @@ impl Filter {
             else {
                 continue;
             };
-            let mut launch = launch(&self.command, self.folder.as_ref(), &home);
+            let mut launch = launch(&self.parameters.command, self.folder.as_ref(), &home);
             launch.environment.extend([
                 ("RECAP_TOOL".to_owned(), call.tool.clone()),
                 ("RECAP_ARGUMENTS".to_owned(), short(&arguments.to_string())),
                 ("RECAP_COMMAND".to_owned(), short(&shell)),
             ]);
-            let filtered = run(&launch, text, self.timeout).await;
+            let limit = Duration::from_secs_f64(self.parameters.timeout);
+            let filtered = run(&launch, text, limit).await;
             let filtered =
                 filtered.map_err(|problem| format!("result of `{}`: {problem}", call.id))?;
             if filtered != text {
@@ -182,10 +179,10 @@ impl Filter {
     }
 
     fn is_for(&self, tool: &str, shell: &str) -> bool {
+        let FilterParameters { tools, commands, .. } = &self.parameters;
         let command = shell.trim_start();
-        (self.tools.is_empty() || self.tools.iter().any(|name| name == tool))
-            && (self.commands.is_empty()
-                || self.commands.iter().any(|start| command.starts_with(start)))
+        (tools.is_empty() || tools.iter().any(|name| name == tool))
+            && (commands.is_empty() || commands.iter().any(|start| command.starts_with(start)))
     }
 }
 
@@ -231,25 +228,17 @@ impl Proxy {
         // process has one already.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = Client::builder().no_proxy().build().map_err(|e| e.to_string())?;
-        let link = Link {
-            proxy: self,
-            url,
-            upstream,
-            client,
-            api: self.parameters.api.unwrap_or(Api::of(session)),
-        };
+        let api = self.parameters.api.unwrap_or(Api::of(session));
+        let link = Link { proxy: self, url, upstream, client, api, home: &home, counter };
         let passed = async {
             link.wait_until_ready(service.as_mut()).await?;
-            let mut intercepted = link.pass(session, counter).await?;
-            let mut facts = SaverFacts::clone(&intercepted.facts);
-            (facts.claimed_tokens, facts.claimed_usd) = link.claimed(&home).await?;
+            let (steps, mut facts) = link.pass(session).await?;
+            (facts.claimed_tokens, facts.claimed_usd) = link.claimed().await?;
+            let mut recovered = BTreeMap::new();
             if let (Some(handle), Some(tool)) = (&self.handle, &self.parameters.recovery) {
-                let (recovered, found) =
-                    link.recover(&intercepted, handle, tool, counter, &home).await?;
-                (intercepted.recovered, facts.recovery) = (recovered, Some(found));
+                facts.recovery = Some(link.recover(&steps, handle, tool, &mut recovered).await);
             }
-            intercepted.facts = Arc::new(facts);
-            Ok(intercepted)
+            Ok(Intercepted { steps, facts: Arc::new(facts), recovered })
         };
         let passed = passed.await;
         let log = match service {
@@ -292,10 +281,6 @@ impl Proxy {
     }
 }
 
-fn harmless(text: &str) -> String {
-    text.trim().chars().map(|c| if is_command(c) { ' ' } else { c }).collect()
-}
-
 /// A proxy that runs, between this process and its upstream.
 struct Link<'a> {
     proxy: &'a Proxy,
@@ -303,6 +288,8 @@ struct Link<'a> {
     upstream: Upstream,
     client: Client,
     api: Api,
+    home: &'a TempDir,
+    counter: &'a Counter,
 }
 
 /// Longest answer of a saver, in bytes.
@@ -335,8 +322,8 @@ impl Link<'_> {
     }
 
     /// Sends every request of the session.
-    async fn pass(&self, session: &Session, counter: &Counter) -> Result<Intercepted, String> {
-        let mut done = Intercepted::default();
+    async fn pass(&self, session: &Session) -> Result<(Vec<Step>, SaverFacts), String> {
+        let mut steps = Vec::new();
         let (mut state, mut preamble) = (Arrived::default(), session.preamble.clone());
         let mut changes = session.preamble_changes.iter().peekable();
         let (mut added_ms, mut previous) = (Vec::new(), None);
@@ -346,7 +333,7 @@ impl Link<'_> {
             }
             if response == 0 {
                 // The agent spoke first: nothing was said that could be sent.
-                done.steps.push(Step { response, ..Step::default() });
+                steps.push(Step { response, ..Step::default() });
                 continue;
             }
             let newest = response - 1;
@@ -356,12 +343,11 @@ impl Link<'_> {
                 sent.map_err(|problem| format!("request {}: {problem}", number + 1))?;
             previous = Some(newest);
             added_ms.push(ms);
-            done.steps.push(Step { added_ms: Some(ms), ..step(response, &state, &arrived) });
+            steps.push(Step { added_ms: Some(ms), ..step(response, &state, &arrived) });
             state = arrived;
         }
-        let tools = cuts(session, counter, &state.messages);
-        done.facts = Arc::new(SaverFacts { added_ms, tools, ..SaverFacts::default() });
-        Ok(done)
+        let tools = cuts(session, self.counter, &state.messages);
+        Ok((steps, SaverFacts { added_ms, tools, ..SaverFacts::default() }))
     }
 
     /// Sends one request; returns what arrived of it, and the milliseconds that it took.
@@ -374,8 +360,7 @@ impl Link<'_> {
     ) -> Result<(Arrived, f64), String> {
         let stream = self.proxy.parameters.stream;
         let outgoing = Outgoing { session, preamble, response, stream, marks };
-        let body = outgoing.body(self.api);
-        let sent = outgoing_parts(&outgoing, self.api, &body);
+        let (body, sent) = outgoing.written(self.api);
         let text = body.to_string();
         let message = &session.messages[response as usize];
         let model = body["model"].as_str().unwrap_or_default();
@@ -432,17 +417,17 @@ impl Link<'_> {
     }
 
     /// Runs another command of the saver's, in its home.
-    async fn run(&self, command: &[String], home: &TempDir) -> Result<String, String> {
-        let launch = self.proxy.launch(command, &self.url, &self.upstream, home);
+    async fn run(&self, command: &[String]) -> Result<String, String> {
+        let launch = self.proxy.launch(command, &self.url, &self.upstream, self.home);
         run(&launch, "", self.timeout()).await
     }
 
     /// The tokens and the dollars that the saver says it saved.
-    async fn claimed(&self, home: &TempDir) -> Result<(Option<u64>, Option<f64>), String> {
+    async fn claimed(&self) -> Result<(Option<u64>, Option<f64>), String> {
         let Some(report) = &self.proxy.parameters.report else { return Ok((None, None)) };
         let text = match &report.path {
             Some(path) => self.ask(Method::GET, path, None).await,
-            None => self.run(&report.command, home).await,
+            None => self.run(&report.command).await,
         };
         let text = text.map_err(|problem| format!("its report: {problem}"))?;
         let value = density::parsed(text.as_bytes()).map_err(|why| format!("its report {why}"))?;
@@ -457,39 +442,32 @@ impl Link<'_> {
     /// Asks the saver's own tool for every text that it replaced by a handle.
     async fn recover(
         &self,
-        intercepted: &Intercepted,
+        steps: &[Step],
         handle: &Regex,
         tool: &RecoveryTool,
-        counter: &Counter,
-        home: &TempDir,
-    ) -> Result<(BTreeMap<MessageIndex, String>, SaverRecovery), String> {
-        let mut texts: BTreeMap<MessageIndex, String> = BTreeMap::new();
+        texts: &mut BTreeMap<MessageIndex, String>,
+    ) -> SaverRecovery {
         let mut found = SaverRecovery::default();
-        let changed = intercepted.steps.iter().flat_map(|step| &step.messages);
+        let changed = steps.iter().flat_map(|step| &step.messages);
         for (message, arrival) in changed {
             let Some(Arrival::Changed(text)) = arrival else { continue };
             let names = handle.captures_iter(text).filter_map(|found| found.get(1));
             for name in names.map(|name| name.as_str()) {
                 found.tried += 1;
                 // A handle that is not known any more is lost, as it is for an agent.
-                let Some(text) = self.brought_back(name, tool, home).await else { continue };
+                let Some(text) = self.brought_back(name, tool).await else { continue };
                 found.found += 1;
-                found.tokens += counter.count(&text);
+                found.tokens += self.counter.count(&text);
                 let all = texts.entry(*message).or_default();
                 all.push_str(&text);
                 all.push('\n');
             }
         }
-        Ok((texts, found))
+        found
     }
 
     /// What the saver's own tool answers for a handle, if anything.
-    async fn brought_back(
-        &self,
-        handle: &str,
-        tool: &RecoveryTool,
-        home: &TempDir,
-    ) -> Option<String> {
+    async fn brought_back(&self, handle: &str, tool: &RecoveryTool) -> Option<String> {
         let put = |text: &String| text.replace("{handle}", handle);
         let answer = match &tool.path {
             Some(path) => {
@@ -498,7 +476,7 @@ impl Link<'_> {
             }
             None => {
                 let command: Vec<String> = tool.command.iter().map(put).collect();
-                self.run(&command, home).await
+                self.run(&command).await
             }
         };
         let answer = answer.ok()?;
@@ -514,11 +492,7 @@ impl Link<'_> {
 }
 
 fn failed(error: &reqwest::Error) -> String {
-    let mut cause: &dyn std::error::Error = error;
-    while let Some(source) = cause.source() {
-        cause = source;
-    }
-    format!("its connection failed: {cause}")
+    format!("its connection failed: {}", first_cause(error))
 }
 
 /// The agent acts on the calls in a response: all have to come back.

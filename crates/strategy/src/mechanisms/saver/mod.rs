@@ -6,8 +6,8 @@
 //! and every context of that session repeats what arrived ([`intercept`]). A saver that fails,
 //! fails the cells of that session with its reason, and leaves no process behind.
 //!
-//! One file each: requests in the providers' formats ([`wire`]), the provider behind a saver and its
-//! recorded responses ([`upstream`]), and what of a request arrived ([`arrived`]).
+//! One file each: requests in the providers' formats ([`wire`], and a file for each provider), the
+//! provider behind a saver ([`upstream`]), and what of a request arrived ([`arrived`]).
 
 #![allow(
     clippy::disallowed_methods,
@@ -15,8 +15,11 @@
     reason = "programs of the user's are started, waited for, and spoken to on loopback"
 )]
 
+mod anthropic;
 mod arrived;
 mod intercept;
+mod openai_chat;
+mod openai_responses;
 mod upstream;
 mod wire;
 
@@ -24,15 +27,16 @@ mod wire;
 mod tests;
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use regex::Regex;
 use serde::Deserialize;
-use serde_json::{Value as Json, json};
+use serde_json::Value as Json;
 use tokio::sync::OnceCell;
 
+use super::process::{LONGEST_WAIT, timeout_of};
 use crate::context::{Context, EntryId, Op, Recording};
 use crate::mechanism::{
     Build, BuildError, Mechanism, MechanismError, MechanismSpec, Outcome, Work,
@@ -47,32 +51,29 @@ use wire::{Api, Owner};
 pub static FILTER: MechanismSpec = MechanismSpec {
     name: "filter",
     summary: "Passes tool results through a command, as they are when the tool has run",
-    uses_compactor: false,
     is_view: true,
-    scales: &[],
     build: |build| {
-        let Filter { command, tools, commands, timeout } = build.read()?;
-        check_command(&command)?;
-        let folder = folder(build);
-        let filter =
-            intercept::Filter { command, folder, tools, commands, timeout: seconds(timeout)? };
+        let parameters: FilterParameters = build.read()?;
+        check_command(&parameters.command)?;
+        check_timeout(parameters.timeout)?;
+        let filter = intercept::Filter { parameters, folder: build.folder.map(Path::to_owned) };
         Ok(Box::new(Saver::new(build, Source::Filter(filter))))
     },
+    ..MechanismSpec::PLAIN
 };
 
 /// Passes the requests of the agent through a proxy.
 pub static PROXY: MechanismSpec = MechanismSpec {
     name: "proxy",
     summary: "Sends every request through a token saver's proxy, and takes what arrives behind it",
-    uses_compactor: false,
     is_view: true,
-    scales: &[],
     build: |build| Ok(Box::new(Saver::new(build, Source::Proxy(Box::new(proxy(build)?))))),
+    ..MechanismSpec::PLAIN
 };
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Filter {
+struct FilterParameters {
     /// The program and its arguments.
     command: Vec<String>,
     /// Names of the tools whose results it gets; empty: all.
@@ -157,15 +158,9 @@ fn upstream_port() -> u16 {
     9797
 }
 
-/// Longest time in seconds: a day.
-const LONGEST_WAIT: f64 = 86_400.0;
-
-fn seconds(seconds: f64) -> Result<std::time::Duration, BuildError> {
-    if seconds > 0.0 && seconds <= LONGEST_WAIT {
-        Ok(std::time::Duration::from_secs_f64(seconds))
-    } else {
-        Err(format!("a timeout is a number of seconds above 0, at most {LONGEST_WAIT}").into())
-    }
+fn check_timeout(seconds: f64) -> Result<(), BuildError> {
+    let problem = || format!("a timeout is a number of seconds above 0, at most {LONGEST_WAIT}");
+    Ok(timeout_of(seconds).map(drop).ok_or_else(problem)?)
 }
 
 fn check_command(command: &[String]) -> Result<(), BuildError> {
@@ -208,10 +203,10 @@ fn proxy(build: &Build<'_>) -> Result<intercept::Proxy, BuildError> {
         }
         handle = Some(form);
     }
-    seconds(parameters.start_timeout)?;
-    seconds(parameters.timeout)?;
-    let source = build.source.to_owned();
-    Ok(intercept::Proxy { parameters, folder: folder(build), source, handle })
+    check_timeout(parameters.start_timeout)?;
+    check_timeout(parameters.timeout)?;
+    let (folder, source) = (build.folder.map(Path::to_owned), build.source.to_owned());
+    Ok(intercept::Proxy { parameters, folder, source, handle })
 }
 
 /// Whether an address is on this machine: recorded text goes nowhere else.
@@ -219,10 +214,6 @@ fn is_loopback(url: &str) -> bool {
     let Ok(url) = reqwest::Url::parse(url) else { return false };
     let host = url.host_str().unwrap_or_default();
     url.scheme() == "http" && ["127.0.0.1", "localhost", "[::1]"].contains(&host)
-}
-
-fn folder(build: &Build<'_>) -> Option<PathBuf> {
-    build.folder.map(std::path::Path::to_owned)
 }
 
 /// A session with placeholders for secrets and e-mail addresses, and what they stand for.
@@ -262,8 +253,9 @@ enum Source {
 }
 
 /// Repeats in one context what a saver did to its session.
+#[derive(Clone)]
 struct Saver {
-    source: Source,
+    source: Arc<Source>,
     strategy: String,
     hash: String,
     redacts: bool,
@@ -283,7 +275,7 @@ type Passage = OnceCell<Result<Arc<Intercepted>, String>>;
 impl Saver {
     fn new(build: &Build<'_>, source: Source) -> Self {
         Self {
-            source,
+            source: Arc::new(source),
             strategy: build.strategy.to_owned(),
             hash: build.hash.to_owned(),
             redacts: build.redacts,
@@ -304,7 +296,7 @@ impl Saver {
             } else {
                 (Session::clone(whole), Originals::default())
             };
-            let passed = match &self.source {
+            let passed = match &*self.source {
                 Source::Filter(filter) => filter.pass(&session, counter).await,
                 Source::Proxy(proxy) => proxy.pass(&session, counter).await,
             };
@@ -312,8 +304,8 @@ impl Saver {
         };
         let passed = passage.get_or_init(|| pass).await.clone();
         passed.map_err(|problem| {
-            let command = match &self.source {
-                Source::Filter(filter) => filter.command.join(" "),
+            let command = match &*self.source {
+                Source::Filter(filter) => filter.parameters.command.join(" "),
                 Source::Proxy(proxy) => proxy.name(),
             };
             MechanismError::Saver { strategy: self.strategy.clone(), program: command, problem }
@@ -390,15 +382,5 @@ impl Mechanism for Saver {
     fn recovered(&self, message: MessageIndex) -> Option<&str> {
         let whole = self.whole.get(message as usize)?;
         self.done.as_ref()?.recovered.get(whole).map(String::as_str)
-    }
-
-    /// What arrived follows from the recording: a later process lets the session pass again.
-    fn state(&self) -> Json {
-        json!({})
-    }
-
-    fn restore(&mut self, _: Json) -> Result<(), MechanismError> {
-        (self.applied, self.dropped) = (0, BTreeSet::new());
-        Ok(())
     }
 }

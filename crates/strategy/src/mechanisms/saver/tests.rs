@@ -8,10 +8,10 @@ use serde_json::{Value as Json, json};
 
 use super::arrived::Arrival::{Changed, Dropped};
 use super::arrived::{Arrived, compare};
-use super::wire::{Api, Kind, Outgoing, Owner, outgoing_parts, parts};
+use super::wire::{Answer, Api, Kind, Outgoing, Owner, Response, parts};
 use crate::strategy::Strategy;
 use crate::testkit::Talk;
-use recap_core::model::{Block, Preamble, Role, Session, ToolDefinition};
+use recap_core::model::{Block, Message, Preamble, Role, Session, ToolDefinition, Usage};
 
 const APIS: [Api; 3] = [Api::Anthropic, Api::OpenaiChat, Api::OpenaiResponses];
 
@@ -92,7 +92,7 @@ fn anthropic_request_is_written_as_its_api_requires() {
                 {"type": "text", "text": "Go on.", "cache_control": mark}]},
         ],
     });
-    assert_eq!(outgoing(&session, &session.preamble).body(Api::Anthropic), expected);
+    assert_eq!(outgoing(&session, &session.preamble).written(Api::Anthropic).0, expected);
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn chat_request_is_written_as_its_api_requires() {
             {"role": "user", "content": "Go on."},
         ],
     });
-    assert_eq!(outgoing(&session, &session.preamble).body(Api::OpenaiChat), expected);
+    assert_eq!(outgoing(&session, &session.preamble).written(Api::OpenaiChat).0, expected);
 }
 
 #[test]
@@ -148,7 +148,7 @@ fn responses_request_is_written_as_its_api_requires() {
             said("Go on."),
         ],
     });
-    assert_eq!(outgoing(&session, &session.preamble).body(Api::OpenaiResponses), expected);
+    assert_eq!(outgoing(&session, &session.preamble).written(Api::OpenaiResponses).0, expected);
 }
 
 #[test]
@@ -159,8 +159,7 @@ fn request_that_arrives_unchanged_differs_in_nothing() {
     for api in APIS {
         for session in [&described, &bare] {
             let outgoing = outgoing(session, &session.preamble);
-            let body = outgoing.body(api);
-            let sent = outgoing_parts(&outgoing, api, &body);
+            let (body, sent) = outgoing.written(api);
             let arrived = parts(api, &body).unwrap();
             assert_eq!(compare(&sent, &arrived), Ok(Arrived::default()), "{api:?}");
         }
@@ -214,9 +213,8 @@ fn any_session_arrives_unchanged_and_owned() {
         let outgoing =
             Outgoing { response: 12, marks: &marks, ..outgoing(&session, &session.preamble) };
         for api in APIS {
-            let body = outgoing.body(api);
+            let (body, sent) = outgoing.written(api);
             let Ok(arrived) = parts(api, &body) else { continue };
-            let sent = outgoing_parts(&outgoing, api, &body);
             assert_eq!(compare(&sent, &arrived), Ok(Arrived::default()), "{number}, {api:?}");
             for (at, message) in (0..).zip(&session.messages) {
                 let own = sent.iter().filter(|part| part.owner == Owner::Message(at));
@@ -241,7 +239,7 @@ fn every_message_owns_its_parts_of_request() {
     let head = [Owner::Preamble; 2];
     let rest = [0, 0, 1, 2, 2, 2, 3, 4, 5, 6, 7].map(said);
     for api in APIS {
-        let sent = outgoing_parts(&outgoing, api, &outgoing.body(api));
+        let (_, sent) = outgoing.written(api);
         let owners: Vec<Owner> = sent.iter().map(|part| part.owner).collect();
         assert_eq!(owners, [&head[..], &rest].concat(), "{api:?}");
         let texts = |at| -> Vec<&str> {
@@ -263,7 +261,7 @@ fn called_tools_are_defined_without_belonging_to_preamble() {
     session.preamble.tools.clear();
     let outgoing = outgoing(&session, &session.preamble);
     for api in APIS {
-        let sent = outgoing_parts(&outgoing, api, &outgoing.body(api));
+        let (_, sent) = outgoing.written(api);
         let required = sent.iter().filter(|part| part.owner == Owner::Required);
         let kinds: Vec<&Kind> = required.map(|part| &part.kind).collect();
         let tool = |name: &str| Kind::Tool(name.to_owned());
@@ -291,8 +289,7 @@ fn interface_follows_model_and_path() {
 fn seen(api: Api, change: impl FnOnce(&mut Json)) -> Result<Arrived, String> {
     let session = session();
     let outgoing = outgoing(&session, &session.preamble);
-    let mut body = outgoing.body(api);
-    let sent = outgoing_parts(&outgoing, api, &body);
+    let (mut body, sent) = outgoing.written(api);
     change(&mut body);
     compare(&sent, &parts(api, &body)?)
 }
@@ -374,8 +371,7 @@ fn text_before_bare_conversation_becomes_preamble() {
     let session = Talk::new("").user("Go on.").assistant("Done.").end();
     let preamble = Preamble::default();
     let bare = Outgoing { response: 1, marks: &[], ..outgoing(&session, &preamble) };
-    let mut body = bare.body(Api::Anthropic);
-    let sent = outgoing_parts(&bare, Api::Anthropic, &body);
+    let (mut body, sent) = bare.written(Api::Anthropic);
     body["system"] = "Be brief.".into();
     let arrived = compare(&sent, &parts(Api::Anthropic, &body).unwrap()).unwrap();
     let expected = Arrived { preamble: Some("Be brief.".to_owned()), ..Arrived::default() };
@@ -458,8 +454,7 @@ fn recorded_result_without_call_hides_no_fault() {
     let session = Talk::new("S").user("u").result("a", "x").calls(&call).result("b", "y").end();
     let outgoing = Outgoing { response: 4, marks: &[], ..outgoing(&session, &session.preamble) };
     let api = Api::OpenaiChat;
-    let mut body = outgoing.body(api);
-    let sent = outgoing_parts(&outgoing, api, &body);
+    let (mut body, sent) = outgoing.written(api);
     assert_eq!(compare(&sent, &parts(api, &body).unwrap()), Ok(Arrived::default()));
     body["messages"].as_array_mut().unwrap().remove(3);
     let problem = "it drops the call `b` and keeps its result: providers refuse that".to_owned();
@@ -471,11 +466,182 @@ fn recorded_result_without_call_hides_no_fault() {
 fn equal_text_of_another_role_is_no_change() {
     let session = Talk::new("S").user("Ask.").assistant("OK.").user("OK.").assistant("Done.").end();
     let outgoing = Outgoing { response: 3, marks: &[], ..outgoing(&session, &session.preamble) };
-    let mut body = outgoing.body(Api::OpenaiChat);
-    let sent = outgoing_parts(&outgoing, Api::OpenaiChat, &body);
+    let (mut body, sent) = outgoing.written(Api::OpenaiChat);
     body["messages"].as_array_mut().unwrap().remove(2);
     let arrived = compare(&sent, &parts(Api::OpenaiChat, &body).unwrap()).unwrap();
     assert_eq!(arrived.messages.into_iter().collect::<Vec<_>>(), [(1, Dropped)]);
+}
+
+// The recorded response, as the provider would have given it.
+
+/// A response with a thought, two texts and two calls, of a prompt of 22 tokens.
+fn recorded() -> Message {
+    let calls = [("a", "read", json!({"path": "x"})), ("b", "run", json!({}))];
+    let mut message = Talk::new("").calls(&calls).end().messages.remove(0);
+    let said = |text: &str| Block::Text { text: text.to_owned() };
+    let thought = Block::Reasoning { text: "Hm.".to_owned() };
+    message.blocks.splice(0..0, [thought, said("One."), said("Two.")]);
+    message.usage = Some(Usage {
+        input: 10,
+        cache_read: 5,
+        cache_write_5m: 4,
+        cache_write_1h: 3,
+        output: 6,
+        ..Usage::default()
+    });
+    message
+}
+
+fn answer(api: Api, message: &Message, stream: bool) -> Answer {
+    let usage = message.usage.unwrap_or_default();
+    api.answer(&Response { message, model: "model", usage }, stream)
+}
+
+/// An answer in one piece.
+fn whole(api: Api, message: &Message) -> Json {
+    let answer = answer(api, message, false);
+    assert_eq!(answer.content_type, "application/json");
+    serde_json::from_str(&answer.body).unwrap()
+}
+
+/// The data of a stream's events, each with the event's name where it has one.
+fn events(api: Api, message: &Message) -> Vec<Json> {
+    let answer = answer(api, message, true);
+    assert_eq!(answer.content_type, "text/event-stream");
+    let mut events: Vec<&str> = answer.body.split("\n\n").collect();
+    assert_eq!(events.pop(), Some(""), "the last event is complete");
+    let data = |event: &str| -> Json {
+        let (name, data) = event.split_once("data: ").unwrap();
+        let data: Json = serde_json::from_str(data).unwrap_or_else(|_| data.into());
+        let kind = data["type"].as_str().map(|kind| format!("event: {kind}\n"));
+        assert_eq!(name, kind.unwrap_or_default());
+        data
+    };
+    events.into_iter().map(data).collect()
+}
+
+#[test]
+fn anthropic_answer_is_one_message() {
+    let expected = json!({
+        "id": "msg_recorded", "type": "message", "role": "assistant", "model": "model",
+        "content": [
+            {"type": "text", "text": "One."}, {"type": "text", "text": "Two."},
+            {"type": "tool_use", "id": "a", "name": "read", "input": {"path": "x"}},
+            {"type": "tool_use", "id": "b", "name": "run", "input": {}}],
+        "stop_reason": "tool_use", "stop_sequence": null,
+        "usage": {"input_tokens": 10, "output_tokens": 6, "cache_read_input_tokens": 5,
+            "cache_creation_input_tokens": 7},
+    });
+    assert_eq!(whole(Api::Anthropic, &recorded()), expected);
+    let text = Talk::new("").assistant("Done.").end().messages.remove(0);
+    let answer = whole(Api::Anthropic, &text);
+    assert_eq!(answer["stop_reason"], "end_turn");
+    assert_eq!(answer["content"], json!([{"type": "text", "text": "Done."}]));
+}
+
+#[test]
+fn anthropic_stream_opens_fills_and_closes_blocks() {
+    let usage = json!({"input_tokens": 10, "output_tokens": 6, "cache_read_input_tokens": 5,
+        "cache_creation_input_tokens": 7});
+    let block = |index: u32, start: Json, delta: Json| {
+        [
+            json!({"type": "content_block_start", "index": index, "content_block": start}),
+            json!({"type": "content_block_delta", "index": index, "delta": delta}),
+            json!({"type": "content_block_stop", "index": index}),
+        ]
+    };
+    let arguments = |json: &str| json!({"type": "input_json_delta", "partial_json": json});
+    let mut expected = vec![json!({"type": "message_start", "message": {
+        "id": "msg_recorded", "type": "message", "role": "assistant", "model": "model",
+        "content": [], "stop_reason": null, "stop_sequence": null, "usage": usage}})];
+    let delta = |text: &str| json!({"type": "text_delta", "text": text});
+    expected.extend(block(0, text(""), delta("One.")));
+    expected.extend(block(1, text(""), delta("Two.")));
+    let call = |id, name| json!({"type": "tool_use", "id": id, "name": name, "input": {}});
+    expected.extend(block(2, call("a", "read"), arguments("{\"path\":\"x\"}")));
+    expected.extend(block(3, call("b", "run"), arguments("{}")));
+    expected.push(json!({"type": "message_delta", "usage": usage,
+        "delta": {"stop_reason": "tool_use", "stop_sequence": null}}));
+    expected.push(json!({"type": "message_stop"}));
+    assert_eq!(events(Api::Anthropic, &recorded()), expected);
+}
+
+#[test]
+fn chat_answer_is_one_choice_whole_or_streamed() {
+    let call = |index: u32, id, name, arguments| json!({"index": index, "id": id, "type": "function", "function": {"name": name, "arguments": arguments}});
+    let message = json!({"role": "assistant", "content": "One.\nTwo.", "tool_calls": [
+        call(0, "a", "read", "{\"path\":\"x\"}"), call(1, "b", "run", "{}")]});
+    let usage = json!({"prompt_tokens": 22, "completion_tokens": 6, "total_tokens": 28,
+        "prompt_tokens_details": {"cached_tokens": 5}});
+    let expected = json!({
+        "id": "chatcmpl-recorded", "object": "chat.completion", "created": 0,
+        "model": "model", "usage": usage,
+        "choices": [{"index": 0, "message": message, "finish_reason": "tool_calls"}],
+    });
+    assert_eq!(whole(Api::OpenaiChat, &recorded()), expected);
+    let chunk = |choices: Json, usage: &Json| {
+        json!({"id": "chatcmpl-recorded", "object": "chat.completion.chunk", "created": 0,
+            "model": "model", "choices": choices, "usage": usage})
+    };
+    let choice = |delta: Json, reason: Json| {
+        chunk(json!([{"index": 0, "delta": delta, "finish_reason": reason}]), &Json::Null)
+    };
+    let expected = [
+        choice(message, Json::Null),
+        choice(json!({}), "tool_calls".into()),
+        chunk(json!([]), &usage),
+        "[DONE]".into(),
+    ];
+    assert_eq!(events(Api::OpenaiChat, &recorded()), expected);
+    let text = Talk::new("").assistant("Done.").end().messages.remove(0);
+    let choice = whole(Api::OpenaiChat, &text)["choices"][0].clone();
+    let message = json!({"role": "assistant", "content": "Done."});
+    assert_eq!(choice, json!({"index": 0, "message": message, "finish_reason": "stop"}));
+}
+
+#[test]
+fn responses_answer_is_items_whole_or_streamed() {
+    let part = |text| json!({"type": "output_text", "text": text, "annotations": []});
+    let message = json!({"id": "msg_recorded", "type": "message", "role": "assistant",
+        "status": "completed", "content": [part("One."), part("Two.")]});
+    let call = |id: &str, name, arguments| json!({"id": format!("fc_{id}"), "type": "function_call", "call_id": id, "name": name, "arguments": arguments, "status": "completed"});
+    let items = [message, call("a", "read", "{\"path\":\"x\"}"), call("b", "run", "{}")];
+    let response = |status: &str, output: &[Json]| {
+        json!({"id": "resp_recorded", "object": "response", "created_at": 0, "status": status,
+            "model": "model", "output": output, "error": null,
+            "usage": {"input_tokens": 22, "output_tokens": 6, "total_tokens": 28,
+                "input_tokens_details": {"cached_tokens": 5},
+                "output_tokens_details": {"reasoning_tokens": 0}}})
+    };
+    assert_eq!(whole(Api::OpenaiResponses, &recorded()), response("completed", &items));
+    let item = |kind: &str, at: usize| {
+        json!({"type": format!("response.output_item.{kind}"), "output_index": at,
+            "item": items[at]})
+    };
+    let arguments = |at: usize, id: &str, delta: &str| {
+        json!({"type": "response.function_call_arguments.delta", "output_index": at,
+            "item_id": id, "delta": delta})
+    };
+    let mut expected = vec![
+        json!({"type": "response.created", "response": response("in_progress", &[])}),
+        item("added", 0),
+        json!({"type": "response.output_text.delta", "output_index": 0, "content_index": 0,
+            "item_id": "msg_recorded", "delta": "One."}),
+        json!({"type": "response.output_text.delta", "output_index": 0, "content_index": 1,
+            "item_id": "msg_recorded", "delta": "Two."}),
+        item("done", 0),
+        item("added", 1),
+        arguments(1, "fc_a", "{\"path\":\"x\"}"),
+        item("done", 1),
+        item("added", 2),
+        arguments(2, "fc_b", "{}"),
+        item("done", 2),
+        json!({"type": "response.completed", "response": response("completed", &items)}),
+    ];
+    for (number, event) in expected.iter_mut().enumerate() {
+        event["sequence_number"] = number.into();
+    }
+    assert_eq!(events(Api::OpenaiResponses, &recorded()), expected);
 }
 
 /// Why a stage is refused; empty where it is not.

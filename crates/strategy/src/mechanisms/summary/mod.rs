@@ -16,17 +16,16 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet};
 
 use async_trait::async_trait;
-use serde::{Deserialize, Serialize};
-use serde_json::{Value as Json, json};
+use serde::Deserialize;
+use serde_json::json;
 
-use super::continuation::{headings, live};
-use super::folding::{Cuts, in_shape, task_messages};
+use super::folding::{Cuts, Request, headings, live, task_messages};
 use super::mask::{Clip, Unit, clipped};
-use crate::compactor::{CompactorError, FailedCall, MESSAGES, Produced, Reply, Task, TaskMessage};
+use crate::compactor::{CompactorError, MESSAGES, Task, TaskMessage};
 use crate::context::{Context, EntryId, InsertAt, Op};
 use crate::mechanism::{
     Build, BuildError, Fallback, Host, Mechanism, MechanismError, MechanismSpec, Outcome, Record,
-    Work, restored, saved,
+    Work,
 };
 use crate::prompt::Prompt;
 use recap_core::model::{MessageIndex, Role};
@@ -39,7 +38,6 @@ pub static SPEC: MechanismSpec = MechanismSpec {
     name: "summary",
     summary: "Folds all but a tail, and the user's newest words, into one summary",
     uses_compactor: true,
-    is_view: false,
     scales: &[
         "max_tokens",
         "max_summary",
@@ -50,11 +48,11 @@ pub static SPEC: MechanismSpec = MechanismSpec {
         "tool_text",
     ],
     build: |build| Ok(Box::new(Summary::new(build)?)),
+    ..MechanismSpec::PLAIN
 };
 
-/// The state that is saved with the session.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+/// The summary that stands.
+#[derive(Clone, Debug, Default, PartialEq)]
 struct Standing {
     /// The summary without its marker.
     text: Option<String>,
@@ -66,6 +64,7 @@ struct Standing {
     given_up: bool,
 }
 
+#[derive(Clone)]
 struct Summary {
     prompt: Prompt,
     update_prompt: Option<Prompt>,
@@ -177,27 +176,28 @@ impl Summary {
         messages
     }
 
-    fn task(
+    async fn ask(
         &self,
         prompt: &Prompt,
-        draft: Option<&str>,
+        draft: &str,
         messages: Vec<TaskMessage>,
         context: &Context,
         host: &Host<'_>,
-    ) -> Task {
+    ) -> Result<String, CompactorError> {
         let live = match self.parameters.request {
             Request::Prefix => Some(live(context, host.compactor)),
             Request::Fresh => None,
         };
-        let draft = draft.unwrap_or_default().to_owned();
-        let values = BTreeMap::from([("messages", MESSAGES.to_owned()), ("draft", draft)]);
-        Task::Continuation {
+        let values =
+            BTreeMap::from([("messages", MESSAGES.to_owned()), ("draft", draft.to_owned())]);
+        let task = Task::Continuation {
             prompt: prompt.render(&values),
             messages,
-            headings: headings(self.prompt.source()),
+            headings: headings(&self.prompt),
             live,
             max_tokens: self.parameters.max_tokens,
-        }
+        };
+        host.compactor.text(&task).await
     }
 
     /// One call, or two where a second one checks the first.
@@ -210,11 +210,9 @@ impl Summary {
         let messages = self.messages(context, range);
         let stands = self.standing.text.is_some();
         let prompt = self.update_prompt.as_ref().filter(|_| stands).unwrap_or(&self.prompt);
-        let task = self.task(prompt, None, messages.clone(), context, host);
-        let draft = summary_of(host.compactor.run(&task).await)?;
+        let draft = self.ask(prompt, "", messages.clone(), context, host).await?;
         let Some(check) = &self.check_prompt else { return Ok(draft) };
-        let task = self.task(check, Some(&draft), messages, context, host);
-        let checked = summary_of(host.compactor.run(&task).await)?;
+        let checked = self.ask(check, &draft, messages, context, host).await?;
         Ok(if checked.trim().is_empty() { draft } else { checked })
     }
 
@@ -267,13 +265,6 @@ impl Summary {
     }
 }
 
-fn summary_of(reply: Result<Reply, FailedCall>) -> Result<String, CompactorError> {
-    in_shape(reply, "summary", |produced| match produced {
-        Produced::Continuation(text) => Some(text),
-        _ => None,
-    })
-}
-
 /// The two ends of a text, together about `tokens` tokens of four characters
 /// each; `None` for a shorter text.
 fn ends(text: &str, tokens: u64) -> Option<String> {
@@ -291,28 +282,23 @@ fn last(range: &[EntryId]) -> Option<MessageIndex> {
 impl Mechanism for Summary {
     async fn compact(&mut self, work: Work<'_>) -> Result<Outcome, MechanismError> {
         let Work { context, shared, host } = work;
-        let mut outcome = Outcome::default();
         self.standing.entries.retain(|&id| context.contains(id));
         if self.standing.entries.is_empty() {
             // Another stage has dropped the summary.
             self.standing.text = None;
         }
         let Some(plan) = self.plan(context, host).filter(|_| !self.standing.given_up) else {
-            return Ok(outcome);
+            return Ok(Outcome::default());
         };
-        let fallback = |reason: String| Some(Fallback { to: Fallback::NONE.to_owned(), reason });
         let reply = match self.summarise(context, host, &plan.range).await {
             Ok(reply) => reply,
-            Err(error) => {
-                outcome.fallback = fallback(error.to_string());
-                return Ok(outcome);
-            }
+            Err(error) => return Ok(Outcome::fell_back(Fallback::NONE, error)),
         };
         let entries = self.entries(context, &reply);
         if self.parameters.refuse_larger && Self::is_larger(context, host, &plan, &entries.1) {
             self.standing.given_up = true;
-            outcome.fallback = fallback("the summary is larger than what it sums up".to_owned());
-            return Ok(outcome);
+            let reason = "the summary is larger than what it sums up";
+            return Ok(Outcome::fell_back(Fallback::NONE, reason));
         }
         shared.boundary = last(&plan.range).or(shared.boundary);
         let folded = plan.range.iter().filter(|id| id.index().is_some()).count();
@@ -320,24 +306,14 @@ impl Mechanism for Summary {
             "messages": folded, "userMessagesKept": plan.users, "content": entries.0,
         });
         self.place(context, plan, entries)?;
-        outcome.records.push(Record { kind: "summary".to_owned(), body });
-        Ok(outcome)
-    }
-
-    fn state(&self) -> Json {
-        saved(&self.standing)
-    }
-
-    fn restore(&mut self, state: Json) -> Result<(), MechanismError> {
-        self.standing = restored(SPEC.name, state)?;
-        Ok(())
+        Ok(Outcome { records: vec![Record::new("summary", body)], ..Outcome::default() })
     }
 }
 
 // The parameters of a summary in a strategy.
 
 /// The parameters as written.
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Parameters {
     pub prompt: String,
@@ -401,16 +377,6 @@ impl Parameters {
 
 fn marker() -> String {
     "[Conversation summary]".to_owned()
-}
-
-/// What is sent to the summariser (how-it-works §26).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Request {
-    /// The live conversation with the prompt after it, whose cache is read.
-    Prefix,
-    /// The messages to fold, in a separate request.
-    Fresh,
 }
 
 /// What happens to the existing summary.

@@ -377,19 +377,6 @@ fn summary_is_recorded_with_what_it_replaces() {
 }
 
 #[test]
-fn resumes_from_session_saved_at_every_message() {
-    for parameters in [
-        "keep_user_messages = 70",
-        "merge = \"sections\"\nmax_summary = 20\nkeep_first = 1",
-        "reply = \"Yes.\"\nrefuse_larger = true\nupdate_prompt = \"second\"",
-    ] {
-        let new = || rig(&fresh(parameters), turns(30), &Scripted::failing_at([]));
-        let straight = Rig::goes_on(new, 30);
-        assert!(straight.outcomes.len() > 2, "{parameters}");
-    }
-}
-
-#[test]
 fn summary_as_large_as_its_source_is_taken() {
     let size = recap_core::tokens::Counter::default().count("M\n\ncontinuation 0") as usize;
     let parameters = fresh("refuse_larger = true\nkeep = { messages = 1 }\nmarker = \"M\"");
