@@ -25,7 +25,7 @@ use recap_replay::{
     CutSegment, NativeWindow, Plan, PreparedSession, ReplaySession, RequestInspector, WindowSpec,
     carrier, examine_and_inspect,
 };
-use recap_report::document::{Part, Table, figures, names, words};
+use recap_report::document::{Part, TableOf, figures, names, words};
 use recap_strategy::{AskedFrom, Compactor, Context, Scaling, StoredFile, Strategy};
 
 /// Characters of a message that say which one it is.
@@ -187,11 +187,10 @@ fn kept(folder: &Path, files: &[StoredFile], strategy: &str) -> Result<[Part; 2]
         let parent = path.parent().expect("it lies in the folder");
         std::fs::create_dir_all(parent).map_err(|e| refused(parent, &e))?;
         std::fs::write(&path, &file.content).map_err(|e| refused(&path, &e))?;
-        rows.push(vec![grouped(file.content.len() as u64), path.display().to_string()]);
+        rows.push([grouped(file.content.len() as u64), path.display().to_string()]);
     }
-    let heads = [figures("bytes"), words("file")];
-    let heading = format!("files that {strategy} has written");
-    Ok([Part::Heading(heading), Part::Table(Table::new("files", &heads, rows))])
+    let table = TableOf::new("files", rows).columns([figures("bytes"), words("file")]);
+    Ok([Part::heading(format!("files that {strategy} has written")), table.part()])
 }
 
 /// A part of a path, changed so that it is a valid name on every system.
@@ -271,7 +270,7 @@ fn header(prepared: &PreparedSession, plan: &Plan, request: u32, context: &Conte
 
 /// What the strategy has told the user by then.
 fn notice_parts(notices: &[String]) -> Vec<Part> {
-    let heading = Part::Heading("told to the user by then".to_owned());
+    let heading = Part::heading("told to the user by then");
     let each = notices.iter().zip(1..);
     let each = each.map(|(text, number)| Part::Quoted(format!("notice {number}"), text.clone()));
     if notices.is_empty() { Vec::new() } else { std::iter::once(heading).chain(each).collect() }
@@ -294,7 +293,7 @@ fn context_parts(
     if !only_differences {
         parts.extend(entries(context, prepared));
     }
-    parts.push(Part::Heading("differences from the whole conversation".to_owned()));
+    parts.push(Part::heading("differences from the whole conversation"));
     parts.push(differences(context, prepared));
     parts
 }
@@ -330,7 +329,7 @@ fn differences(context: &Context, prepared: &PreparedSession) -> Part {
         };
         let facts = &prepared.facts.messages[index as usize];
         let sent = prepared.recording.session.messages[index as usize].sent();
-        Some(vec![
+        Some([
             word.to_owned(),
             facts.role.as_str().to_owned(),
             grouped(facts.tokens),
@@ -338,13 +337,13 @@ fn differences(context: &Context, prepared: &PreparedSession) -> Part {
             sent.chars().take(BEGINNING).collect(),
         ])
     });
-    let rows: Vec<Vec<String>> = changed.collect();
+    let rows: Vec<[String; 5]> = changed.collect();
     if rows.is_empty() {
-        return Part::Text("none: every message is sent as recorded".to_owned());
+        return Part::text("none: every message is sent as recorded");
     }
     let heads =
         [words("change"), words("role"), figures("tokens"), words("message"), names("text")];
-    Part::Table(Table::new("differences from the whole conversation", &heads, rows))
+    TableOf::new("differences from the whole conversation", rows).columns(heads).part()
 }
 
 // The context directly after a cut, and the state of everything that the
@@ -541,7 +540,7 @@ const STATES: [(ReferenceState, &str); 6] = [
 
 impl FactList<'_> {
     fn parts(&self) -> Vec<Part> {
-        let mut parts = vec![Part::Heading("facts that the agent needed".to_owned())];
+        let mut parts = vec![Part::heading("facts that the agent needed")];
         let requests = counted(self.place.requests, "request");
         if self.facts.is_empty() {
             parts.push(Part::Text(format!(

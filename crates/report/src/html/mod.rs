@@ -8,13 +8,15 @@
 //! templates' escaping, or packed (`embedded.rs`) and as text through the script;
 //! only finished sections and drawings are marked safe.
 
+use std::io::{self, Write};
+
 use askama::Template;
 
 use super::document::{Part, html, listed};
 use super::gate::{self, GateVerdict};
 use super::{
-    Format, RenderInput, bill, block, certainty, comparison, cuts, plain, questions, receipt,
-    savers, sessions, settings, sizes, table, tuned,
+    RenderInput, bill, block, certainty, comparison, cuts, plain, questions, receipt, savers,
+    sessions, settings, sizes, table, tuned,
 };
 use recap_core::model::{Comparison, Primary, Report, Setting, Severity, SizeCurve};
 
@@ -24,13 +26,6 @@ mod frontier;
 mod scatter;
 mod session;
 mod session_shape;
-
-pub(super) const FORMAT: Format = Format {
-    name: "html",
-    file: "report.html",
-    about: "the comparison for people: one page, no network, no script needed for the answer",
-    render: |source, out| out.write_all(&render(source)),
-};
 
 /// Problems that stand with the answer, and characters of each.
 const PROBLEMS: usize = 3;
@@ -87,7 +82,8 @@ impl Section {
     }
 }
 
-fn render(source: &RenderInput<'_>) -> Vec<u8> {
+/// `report.html`.
+pub(super) fn render(source: &RenderInput<'_>, out: &mut dyn Write) -> io::Result<()> {
     let report = source.report;
     let blocks = block::blocks(report);
     let open = opened(report, &blocks);
@@ -99,7 +95,7 @@ fn render(source: &RenderInput<'_>) -> Vec<u8> {
         answer: answer(report, &blocks, open),
         sections: sections(source, &blocks, open),
     };
-    page.render().expect("writing to memory cannot fail").into_bytes()
+    out.write_all(page.render().expect("writing to memory cannot fail").as_bytes())
 }
 
 /// Renders a comparison of two runs as a page without scripts.
@@ -320,7 +316,7 @@ fn trust(report: &Report) -> Vec<Part> {
     parts.extend(listed("Problems of this run", problems(report)));
     if let Some(gate) = &report.gate {
         let verdict = gate::verdict(gate);
-        parts.push(Part::Heading("Gate".to_owned()));
+        parts.push(Part::heading("Gate"));
         parts.push(Part::Labelled(verdict.words, verdict.because));
         parts.extend(gate::parts(gate));
     }

@@ -1,13 +1,13 @@
 use std::sync::{Arc, LazyLock};
 
+use crate::Texts;
 use crate::testkit::{Kit, cut, recommended, sized, validation};
-use crate::{RenderInput, Texts};
 use recap_core::model::{Absent, CellOutcome, Finding, RowKind, RunResults, Value};
 
 use super::*;
 
 pub(crate) fn page(report: &Report, texts: Option<&dyn Texts>) -> String {
-    String::from_utf8(render(&RenderInput { report, texts })).unwrap()
+    crate::testkit::file(report, texts, "report.html")
 }
 
 /// Text that tries to leave the place where it stands.

@@ -4,21 +4,14 @@
 use std::io::{Result, Write};
 
 use super::{Columns, Field, Sheet, table};
-use crate::{Format, RenderInput};
+use crate::RenderInput;
 use recap_core::model::{
     CallRow, Column, Measure, RecordedRow, RecordedTrigger, RowKind, SessionAtSize, SessionFacts,
     StrategyRow, Unit, UsedAgain, Validation, Value, catalogue,
 };
 
-pub(crate) const SUMMARY: Format = Format {
-    name: "csv",
-    file: "summary.csv",
-    about: "one row per data set, strategy, window and billing model: the measures that tables need",
-    render: summary,
-};
-
 /// The measures that have a column, after the names of the row; `summary.json` has all.
-fn summary(source: &RenderInput<'_>, out: &mut dyn Write) -> Result<()> {
+pub(crate) fn summary(source: &RenderInput<'_>, out: &mut dyn Write) -> Result<()> {
     let measures: Vec<&Measure> = catalogue::all().filter(|of| of.column == Column::Csv).collect();
     let mut names = vec!["dataset", "strategy", "window", "agent_model"];
     names.extend(measures.iter().map(|measure| measure.id));
@@ -48,21 +41,15 @@ fn figure(row: &StrategyRow, measure: &Measure) -> Field {
     }
 }
 
-pub(crate) const SIZES: Format = Format {
-    name: "csv",
-    file: "sizes.csv",
-    about: "one row per session and size at which its agent's compaction would have fired",
-    render: |source, out| {
-        let sessions = &source.report.sessions;
-        let sizes = source.report.curve.iter().flatten().flat_map(|curve| &curve.sizes);
-        let rows = sizes.flat_map(|row| row.by_session.iter().map(|one| (row.size, one)));
-        table(
-            OF_SIZES,
-            rows.map(|(size, at)| AtSize { facts: &sessions[at.session], size, at }),
-            out,
-        )
-    },
-};
+pub(crate) fn sizes(source: &RenderInput<'_>, out: &mut dyn Write) -> Result<()> {
+    let sizes = source.report.curve.iter().flatten().flat_map(|curve| &curve.sizes);
+    let rows = sizes.flat_map(|row| row.by_session.iter().map(|at| (row.size, at)));
+    let rows = rows.map(|(size, at)| {
+        let facts = &source.report.sessions[at.session];
+        AtSize { facts, size, at }
+    });
+    table(OF_SIZES, rows, out)
+}
 
 /// What a session would have cost had its agent compacted at another size.
 struct AtSize<'a> {
@@ -82,16 +69,11 @@ const OF_SIZES: &Columns<fn(&AtSize<'_>) -> Field> = &[
     ("has_room", |row| row.at.room.into()),
 ];
 
-pub(crate) const RECORDED: Format = Format {
-    name: "csv",
-    file: "recorded_compactions.csv",
-    about: "one row per compaction on record, with the prompts around it",
-    render: |source, out| {
-        let sessions = &source.report.sessions;
-        let rows = source.report.recorded_compactions.iter();
-        table(OF_RECORDED, rows.map(|row| OnRecord { facts: &sessions[row.session], row }), out)
-    },
-};
+pub(crate) fn recorded(source: &RenderInput<'_>, out: &mut dyn Write) -> Result<()> {
+    let rows = source.report.recorded_compactions.iter();
+    let rows = rows.map(|row| OnRecord { facts: &source.report.sessions[row.session], row });
+    table(OF_RECORDED, rows, out)
+}
 
 /// A compaction on record.
 struct OnRecord<'a> {
@@ -132,17 +114,12 @@ const OF_RECORDED: &Columns<fn(&OnRecord<'_>) -> Field> = &[
     ("nowhere", |one| one.used_again(|used| used.nowhere)),
 ];
 
-pub(crate) const VALIDATION: Format = Format {
-    name: "csv",
-    file: "validation.csv",
-    about: "one row per session with reported usage: the simulated bill against the recorded one",
-    render: |source, out| {
-        let sessions = source.report.sessions.iter();
-        let rows =
-            sessions.filter_map(|facts| Some(Checked { facts, bill: facts.validation.as_ref()? }));
-        table(OF_VALIDATION, rows, out)
-    },
-};
+pub(crate) fn validation(source: &RenderInput<'_>, out: &mut dyn Write) -> Result<()> {
+    let sessions = source.report.sessions.iter();
+    let rows =
+        sessions.filter_map(|facts| Some(Checked { facts, bill: facts.validation.as_ref()? }));
+    table(OF_VALIDATION, rows, out)
+}
 
 /// What a session was billed, and what the row `recorded` is billed for the same requests.
 struct Checked<'a> {
@@ -185,12 +162,9 @@ const OF_VALIDATION: &Columns<fn(&Checked<'_>) -> Field> = &[
     ("renewed", |one| one.bill.renewed.into()),
 ];
 
-pub(crate) const CALLS: Format = Format {
-    name: "csv",
-    file: "calls.csv",
-    about: "one row per call of a real model: tokens by bucket, price, latency, waiting, attempts",
-    render: |source, out| table(OF_CALLS, &source.report.calls, out),
-};
+pub(crate) fn calls(source: &RenderInput<'_>, out: &mut dyn Write) -> Result<()> {
+    table(OF_CALLS, &source.report.calls, out)
+}
 
 /// `calls.csv` in memory.
 pub fn calls_csv(calls: &[CallRow]) -> Vec<u8> {
