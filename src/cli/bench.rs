@@ -142,16 +142,7 @@ pub(super) fn run(arguments: &Arguments, ask: QuestionMode) -> Result<Exit, Fail
         }
         return Ok(Exit::Done);
     }
-    let role_options = match plan.part() {
-        Some(part) => {
-            let role_options = arguments.role_options.of_part(part)?;
-            if let Some(limits) = role_options.calls.described() {
-                wire::say(&format!("{part}: {limits}"));
-            }
-            role_options
-        }
-        None => arguments.role_options.clone(),
-    };
+    let role_options = arguments.role_options.of_part(plan.part())?;
     // What a resumed run has paid for is not known here, so only the cap on each call holds.
     if !arguments.resume {
         dry_run::refuse_over_cap(&plan, &role_options)?;
@@ -163,15 +154,13 @@ pub(super) fn run(arguments: &Arguments, ask: QuestionMode) -> Result<Exit, Fail
         wire::say(words.trim_end());
     }
     let (roles, mut model_session) = role_options.fill(&plan.counter, &prices, plan.spec.seed)?;
-    if let Some(model_session) = &model_session {
-        model_session.read_secrets(plan.sessions.iter().map(|named| &named.session));
+    model_session.read_secrets(plan.sessions.iter().map(|named| &named.session));
+    if let Some(model) = role_options.author() {
+        plan = written(plan, model, &mut model_session)?;
     }
-    if let Some((model, model_session)) = role_options.author().zip(model_session.as_mut()) {
-        plan = written(plan, model, model_session)?;
-    }
-    plan.manifest.warnings.extend(model_session.iter().flat_map(|e| e.warnings.clone()));
+    plan.manifest.warnings.extend(model_session.warnings.clone());
     plan.roles = roles;
-    replay(arguments, plan, model_session.as_ref(), &gate)
+    replay(arguments, plan, &model_session, &gate)
 }
 
 /// The plan with the questions of a model.
@@ -195,7 +184,7 @@ fn written(
 fn replay(
     arguments: &Arguments,
     plan: BenchPlan,
-    model_session: Option<&ModelSession>,
+    model_session: &ModelSession,
     gate: &gating::GateRules,
 ) -> Result<Exit, Failure> {
     let mut work = Work::new(plan.spec.jobs)?;
@@ -205,7 +194,7 @@ fn replay(
         None => new_folder(&run.manifest().title)?,
     };
     let mut folder = if arguments.resume { run.resume(&path)? } else { run.create(&path)? };
-    if let Some(model_session) = model_session.filter(|_| !arguments.settings.no_text) {
+    if !arguments.settings.no_text {
         model_session.keep_replies(folder.path())?;
     }
     let progress =
@@ -227,18 +216,16 @@ fn finish(
     arguments: &Arguments,
     folder: &Folder,
     record: RunRecord,
-    model_session: Option<&ModelSession>,
+    model_session: &ModelSession,
     gate: &gating::GateRules,
 ) -> Result<Exit, Failure> {
-    if let Some(model_session) = model_session {
-        model_session.report_cap(record.calls.iter().filter_map(|call| call.usd).sum());
-    }
+    model_session.report_cap(record.calls.iter().filter_map(|call| call.usd).sum());
     // A cassette that cannot be written does not lose the results: it is
     // reported at the end.
-    let saved = model_session.map_or(Ok(()), ModelSession::save);
+    let saved = model_session.save();
     // Without replies of models nothing was measured, and nothing is rendered.
     let answered = record.is_answered();
-    let models = model_session.map_or(Ok(Exit::Done), |models| models.ended(answered))?;
+    let models = model_session.ended(answered)?;
     if let Some(shard) = arguments.settings.shard {
         tell_shard(shard, &record, folder);
         return saved.map(|()| models);

@@ -74,12 +74,17 @@ pub(super) enum QuestionSource<'a> {
 
 impl RoleOptions {
     /// The same roles for a part of a run, with its part of what may be spent and
-    /// called.
+    /// called, which is told.
     ///
     /// # Errors
     /// If there is too little to divide.
-    pub(super) fn of_part(&self, part: Part<'_>) -> Result<RoleOptions, Failure> {
-        Ok(RoleOptions { calls: self.calls.of_part(part)?, ..self.clone() })
+    pub(super) fn of_part(&self, part: Option<Part<'_>>) -> Result<RoleOptions, Failure> {
+        let Some(part) = part else { return Ok(self.clone()) };
+        let calls = self.calls.of_part(part)?;
+        if let Some(limits) = calls.described() {
+            wire::say(&format!("{part}: {limits}"));
+        }
+        Ok(RoleOptions { calls, ..self.clone() })
     }
 
     /// How many cells run at a time where the user does not say: those that wait
@@ -184,14 +189,10 @@ impl RoleOptions {
         counter: &Arc<Counter>,
         prices: &Arc<PriceList>,
         seed: u64,
-    ) -> Result<(ModelRoles, Option<ModelSession>), Failure> {
-        if !self.has_models() {
-            self.calls.refuse_idle()?;
-            return Ok((ModelRoles::offline(counter), None));
-        }
+    ) -> Result<(ModelRoles, ModelSession), Failure> {
         let typed: Vec<&str> = self.typed().collect();
         let mut model_session = ModelSession::open(&self.calls, &typed, prices, seed)?;
-        Ok((self.filled(counter, &mut model_session)?, Some(model_session)))
+        Ok((self.filled(counter, &mut model_session)?, model_session))
     }
 
     /// The roles of a dry run, which count calls instead of making them.
@@ -227,7 +228,7 @@ impl RoleOptions {
         roles.judge = judges(&self.judge, model_session)?;
         roles.embedder =
             model_session.embedder(&self.embedder)?.map(|llm| Arc::new(Embedder::new(llm)));
-        roles.calls = Some(Arc::clone(&model_session.calls));
+        roles.calls = self.has_models().then(|| Arc::clone(&model_session.calls));
         Ok(roles)
     }
 }

@@ -120,6 +120,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let tokens = window.tokens(&prepared.recording.sizes, native).map_err(wire::too_small)?;
     let scaling = window.scaling(!arguments.no_scale);
     let window = (window.label(), tokens, scaling);
+    let strategy = for_model(strategy, &prepared);
     let plan = plan(arguments.seed, &prepared, window, strategy, roles.offline);
     let own = roles.compactor.counting(&prepared.recording.counter);
     let compactor = own.unwrap_or(roles.compactor);
@@ -219,15 +220,20 @@ fn pick(sessions: Vec<Session>, wanted: Option<&str>) -> Result<Session, Failure
     }
 }
 
-fn plan(
+/// The strategy as the model of the recording has it.
+fn for_model(strategy: Strategy, prepared: &PreparedSession) -> Arc<Strategy> {
+    let model = prepared.facts.model.as_deref().map(|name| agents().named(name).model);
+    Strategy::for_model(&Arc::new(strategy), &model.unwrap_or_default())
+}
+
+/// A replay of a session that nobody is billed for, at a window with its label and scaling.
+pub(super) fn plan(
     seed: u64,
     prepared: &PreparedSession,
     (label, window, scaling): (&str, u64, Scaling),
-    strategy: Strategy,
+    strategy: Arc<Strategy>,
     offline: bool,
 ) -> Plan {
-    let model = prepared.facts.model.as_deref().map(|name| agents().named(name).model);
-    let strategy = Strategy::for_model(&Arc::new(strategy), &model.unwrap_or_default());
     Plan {
         key: CellKey {
             dataset: prepared.facts.dataset.clone(),
@@ -241,7 +247,6 @@ fn plan(
         scaling,
         seed,
         offline,
-        // The context that is shown is not billed.
         agents: Arc::new([]),
         compactor: None,
     }
@@ -395,6 +400,7 @@ fn shown(
     let part = CutSegment::new(&prepared, place, facts, &[]);
     let scaling = if arguments.no_scale { Scaling::AsWritten } else { Scaling::All };
     let window = ("cut", 0, scaling);
+    let strategy = for_model(strategy, &prepared);
     let plan = plan(arguments.seed, &prepared, window, strategy, roles.offline);
     let own = roles.compactor.counting(&prepared.recording.counter);
     let compactor: Arc<dyn Compactor> = if plan.key.strategy.starts_with(NO_SUMMARY) {

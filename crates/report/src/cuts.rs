@@ -3,6 +3,8 @@
 
 use std::cmp::Reverse;
 
+use indexmap::IndexMap;
+
 use super::document::{Part, TableOf, figures, names, words};
 use super::sheet::cuts;
 use super::{RenderInput, block, number, plain, questions, table};
@@ -100,16 +102,12 @@ fn facts(source: &RenderInput<'_>, strategy: &str) -> Option<Part> {
 
 /// Sessions that the run cut nowhere, by reason; the most frequent first.
 fn uncut(report: &Report) -> Vec<String> {
-    let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
+    let mut reasons: IndexMap<String, Vec<String>> = IndexMap::new();
     for facts in &report.sessions {
         let Some(why) = &facts.no_cut else { continue };
-        let reason = why.to_string();
-        match reasons.iter_mut().find(|(known, _)| *known == reason) {
-            Some((_, names)) => names.push(facts.session.clone()),
-            None => reasons.push((reason, vec![facts.session.clone()])),
-        }
+        reasons.entry(why.to_string()).or_default().push(facts.session.clone());
     }
-    reasons.sort_by_key(|(_, names)| Reverse(names.len()));
+    reasons.sort_by_key(|_, names| Reverse(names.len()));
     let line = |(reason, mut names): (String, Vec<String>)| {
         let more = names.len().saturating_sub(NAMED);
         names.truncate(NAMED);

@@ -24,6 +24,8 @@
 use std::borrow::Cow;
 use std::io::{Result, Write};
 
+use indexmap::IndexSet;
+
 use recap_core::model::Report;
 use recap_core::wording::number;
 
@@ -219,14 +221,8 @@ pub static FORMATS: &[Format] = &[
 ];
 
 /// What `--format` takes, each name once, in the order of writing.
-pub fn format_names() -> Vec<&'static str> {
-    let mut names = Vec::new();
-    for format in FORMATS {
-        if !names.contains(&format.name) {
-            names.push(format.name);
-        }
-    }
-    names
+pub fn format_names() -> IndexSet<&'static str> {
+    FORMATS.iter().map(|format| format.name).collect()
 }
 
 /// The named formats ([`format_names`]); all of them where none is named. A

@@ -1,7 +1,9 @@
 //! The questions on the page: how many of each kind are still answered right, and some of them
 //! with both answers. All are in `questions.csv` and `cut_questions.csv`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+
+use indexmap::IndexSet;
 
 use super::document::{Cell, Column, Part, TableOf, absent, figures, names};
 use super::sheet::questions::{agreement, asked_at_cuts, expected};
@@ -19,11 +21,11 @@ const WORDS: usize = 300;
 
 /// The strategies whose questions and facts are listed: where the answer is a size, what the agent
 /// itself did; that of the answer, then those of the ranking, then offline summaries.
-pub(super) fn listed_strategies(report: &Report) -> Vec<&str> {
+pub(super) fn listed_strategies(report: &Report) -> IndexSet<&str> {
     let chosen = report.recommendation.as_ref().and_then(|of| of.row.as_ref());
-    let mut strategies: Vec<&str> = Vec::new();
+    let mut strategies = IndexSet::new();
     if matches!(report.curve, Some(Ok(_))) {
-        strategies.push(RECORDED);
+        strategies.insert(RECORDED);
         strategies.extend(report.twin.iter().map(|twin| twin.strategy.as_str()));
     }
     strategies.extend(chosen.map(|place| place.strategy.as_str()));
@@ -31,8 +33,6 @@ pub(super) fn listed_strategies(report: &Report) -> Vec<&str> {
         let all = block::strategies(report).into_iter();
         strategies.extend(all.filter(|(_, kind)| *kind == row_kind).map(|(name, _)| name));
     }
-    let mut seen = BTreeSet::new();
-    strategies.retain(|name| seen.insert(*name));
     strategies.truncate(STRATEGIES);
     strategies
 }

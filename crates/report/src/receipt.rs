@@ -3,6 +3,8 @@
 
 use std::collections::BTreeSet;
 
+use indexmap::IndexSet;
+
 use super::document::{Cell, Part, TableOf, absent, figures, words};
 use super::number;
 use recap_core::model::{
@@ -278,16 +280,12 @@ pub(super) fn known(receipt: &Receipt, amount: &Amount) -> String {
 
 /// The models that have no price.
 fn without_price(receipt: &Receipt) -> Option<String> {
-    let mut models: Vec<String> = Vec::new();
-    for ((_, model), spent) in &receipt.spent {
-        let name = model.clone().unwrap_or_else(|| "an unnamed model".to_owned());
-        let reason = spent.total().unpriced;
-        let unpriced = matches!(reason, Some(Absent::Price(_) | Absent::NoModelNamed));
-        if unpriced && !models.contains(&name) {
-            models.push(name);
-        }
-    }
-    (!models.is_empty()).then(|| format!("no price for {}", models.join(", ")))
+    let unpriced = receipt.spent.iter().filter(|(_, spent)| {
+        matches!(spent.total().unpriced, Some(Absent::Price(_) | Absent::NoModelNamed))
+    });
+    let name = |model: &Option<String>| model.clone().unwrap_or_else(|| "an unnamed model".into());
+    let models: IndexSet<String> = unpriced.map(|((_, model), _)| name(model)).collect();
+    (!models.is_empty()).then(|| format!("no price for {}", Vec::from_iter(models).join(", ")))
 }
 
 /// The rebuilt caches in a line, with those after idle gaps; nothing where none was.

@@ -3,6 +3,8 @@
 
 use std::collections::BTreeSet;
 
+use indexmap::IndexMap;
+
 use super::document::{Part, Screen, TableOf, absent, figures, names, terminal, words};
 use super::{block, number, plain};
 use recap_core::model::{
@@ -135,15 +137,11 @@ type Calls<'a> = Vec<&'a CallRow>;
 
 /// By role and model, in the order of the calls.
 fn by_model(calls: &[CallRow]) -> Vec<Calls<'_>> {
-    let mut groups: Vec<Calls<'_>> = Vec::new();
+    let mut groups: IndexMap<_, Calls<'_>> = IndexMap::new();
     for call in calls {
-        let of = |call: &CallRow| (call.role, call.model.clone());
-        match groups.iter_mut().find(|own| of(own[0]) == of(call)) {
-            Some(own) => own.push(call),
-            None => groups.push(vec![call]),
-        }
+        groups.entry((call.role, &call.model)).or_default().push(call);
     }
-    groups
+    groups.into_values().collect()
 }
 
 /// Tokens of the calls that report them; `None` where none does: unknown, not none.
@@ -187,14 +185,11 @@ fn latency(calls: &Calls<'_>, share: f64) -> Option<f64> {
 
 /// What did not go as it should.
 fn troubles(calls: &Calls<'_>) -> Option<Part> {
-    let mut failures: Vec<(CallOutcome, usize)> = Vec::new();
+    let mut failures: IndexMap<&str, usize> = IndexMap::new();
     for call in calls.iter().filter(|call| call.outcome != CallOutcome::Replied) {
-        match failures.iter_mut().find(|(known, _)| *known == call.outcome) {
-            Some((_, count)) => *count += 1,
-            None => failures.push((call.outcome, 1)),
-        }
+        *failures.entry(call.outcome.as_str()).or_default() += 1;
     }
-    let failures = failures.iter().map(|(outcome, count)| format!("{count} {}", outcome.as_str()));
+    let failures = failures.iter().map(|(outcome, count)| format!("{count} {outcome}"));
     let resent: u64 =
         calls.iter().map(|call| u64::from(call.timing.attempts.saturating_sub(1))).sum();
     let unmetered = calls.iter().filter(|call| call.usage.is_none() && !is_failed(call)).count();

@@ -238,13 +238,14 @@ impl Cell {
         figure.map_or_else(|| absent().into(), |figure| Self::figure(figure, show(figure)))
     }
 
-    /// By what a column is sorted: its figure, else its words; what is absent stands last.
-    fn key(&self) -> String {
-        match self.figure {
-            Some(figure) => number::plain(figure).unwrap_or_default(),
-            None if self.text == absent() => String::new(),
-            None => plain::line(&self.text),
-        }
+    /// By what a column is sorted, where it is not the text that is shown: the figure, which is
+    /// exact, or the words without a spread.
+    fn key(&self) -> Option<String> {
+        let shown = plain::line(&self.text);
+        let figure = self.figure.map(|figure| number::plain(figure).unwrap_or_default());
+        let is_shown = |key: &String| *key == shown && self.spread.is_none();
+        let is_absent = figure.is_none() && self.text == absent();
+        Some(figure.unwrap_or_else(|| shown.clone())).filter(|key| !is_absent && !is_shown(key))
     }
 
     /// Where the figure and the ends of its spread are drawn, in per cent.
