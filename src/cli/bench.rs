@@ -9,8 +9,7 @@ use super::config;
 use super::exit::{Exit, Failure};
 use super::model_session::ModelSession;
 use super::progress::{Progress, Verbosity};
-use super::roles::Redact;
-use super::roles::{QuestionMode, QuestionSource, RoleOptions};
+use super::roles::{QuestionSource, Redact, RoleOptions};
 use super::work::{Stopped, Work};
 use super::{authoring, dry_run, gating, headings, inputs, models, report, wire};
 use crate::bench::{
@@ -102,21 +101,22 @@ pub struct Arguments {
 
     #[command(flatten, next_help_heading = headings::GATE)]
     gating: gating::GateOptions,
-
-    /// Whether settings of one strategy are compared: `recap tune`.
-    #[arg(skip)]
-    search: bool,
 }
 
-/// `recap tune`.
-pub(super) fn tune(mut arguments: Arguments) -> Result<Exit, Failure> {
-    arguments.search = true;
-    run(&arguments, QuestionMode::Questions)
+/// What a comparison is made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Job {
+    /// `recap bench`: everything.
+    Bench,
+    /// `recap replay`: the part that asks no questions, and needs neither answerer nor judge.
+    Replay,
+    /// `recap tune`: settings of one strategy.
+    Tune,
 }
 
-pub(super) fn run(arguments: &Arguments, ask: QuestionMode) -> Result<Exit, Failure> {
+pub(super) fn run(arguments: &Arguments, job: Job) -> Result<Exit, Failure> {
     report::check_formats(&arguments.format)?;
-    let mut plan = plan(arguments.inputs(ask)?, &arguments.settings())?;
+    let mut plan = plan(arguments.inputs(job)?, &arguments.settings())?;
     if let (Some(shard), Some(model)) = (arguments.settings.shard, arguments.role_options.author())
     {
         let both = format!("--questions {model} with --shard {shard}");
@@ -125,7 +125,7 @@ pub(super) fn run(arguments: &Arguments, ask: QuestionMode) -> Result<Exit, Fail
              give that FILE to every shard",
         ));
     }
-    arguments.role_options.refuse(ask, &plan.spec.strategies)?;
+    arguments.role_options.refuse(job != Job::Replay, &plan.spec.strategies)?;
     if let Some(grid) = plan.manifest.grid.as_ref().filter(|_| !arguments.quiet && !arguments.json)
     {
         let others = counted(grid.changes.len(), "setting");
@@ -298,13 +298,13 @@ pub(super) fn new_folder(title: &str) -> Result<PathBuf, Failure> {
 
 impl Arguments {
     /// What is compared, with the inputs loaded.
-    fn inputs(&self, ask: QuestionMode) -> Result<Inputs, Failure> {
+    fn inputs(&self, job: Job) -> Result<Inputs, Failure> {
         let prices = Arc::new(models::prices(self.prices.as_deref())?);
         let latest = self.latest.then(inputs::latest).transpose()?;
         let latest = latest.map(|path| vec![path.to_string_lossy().into_owned()]);
         let datasets = inputs::load(latest.as_ref().unwrap_or(&self.inputs), &self.reading())?;
-        let questions = match (ask, self.role_options.questions()) {
-            (QuestionMode::Nothing, _) => Questions::None,
+        let questions = match (job, self.role_options.questions()) {
+            (Job::Replay, _) => Questions::None,
             (_, QuestionSource::None) => Questions::Own,
             // A model writes them once the plan stands; a dry run assumes as many as these.
             (_, QuestionSource::Auto | QuestionSource::Model(_)) => Questions::Auto,
@@ -312,7 +312,7 @@ impl Arguments {
         };
         Ok(Inputs {
             datasets,
-            strategies: self.strategies()?,
+            strategies: self.strategies(job)?,
             questions,
             prices,
             counter: wire::counter(self.tokens),
@@ -320,10 +320,10 @@ impl Arguments {
         })
     }
 
-    fn strategies(&self) -> Result<Strategies, Failure> {
+    fn strategies(&self, job: Job) -> Result<Strategies, Failure> {
         let selection = &self.selection;
         let redact = self.role_options.calls.redact == Some(Redact::Yes);
-        if !self.search {
+        if job != Job::Tune {
             return Ok(Strategies::Selected(Selection { redact, ..selection.clone() }));
         }
         let settings = &self.settings;

@@ -137,7 +137,7 @@ impl JudgeRole {
         let prices = Arc::new(models::prices(self.prices.as_deref())?);
         let typed: Vec<&str> = self.judge.iter().map(String::as_str).collect();
         let mut model_session = ModelSession::open(&self.calls, &typed, &prices, seed)?;
-        model_session.warnings.iter().for_each(|warning| wire::say(&format!("warning: {warning}")));
+        wire::warn(&model_session.warnings);
         Ok((judges(&self.judge, &mut model_session)?, model_session))
     }
 }

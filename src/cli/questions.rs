@@ -69,9 +69,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 
 fn check(input: &str, reading: inputs::ReadOptions) -> Result<Exit, Failure> {
     let audit = audit(input, reading)?;
-    for warning in &audit.warnings {
-        wire::say(&format!("warning: {warning}"));
-    }
+    wire::warn(&audit.warnings);
     if audit.questions() == 0 && audit.violations.is_empty() {
         return Err(Failure::with_code(Exit::Nothing, format!("{input} has no questions")).help(
             "a native data set keeps them in questions.jsonl: datasets/question.schema.json",
@@ -293,7 +291,7 @@ fn by_model(
     }
     wire::say(words.trim_end());
     let mut model_session = ModelSession::open(options, &[model], &prices, 0)?;
-    model_session.warnings.iter().for_each(|warning| wire::say(&format!("warning: {warning}")));
+    wire::warn(&model_session.warnings);
     let Some(llm) = model_session.llm(model)? else { return Ok(None) };
     model_session.read_secrets(sessions.iter().map(|(session, _)| *session));
     let questions = authoring::write(&llm, sessions)?;

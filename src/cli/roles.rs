@@ -21,15 +21,6 @@ use recap_llm::{Budget, Cassette, Client, DryRunCalls, Limits, Options};
 use recap_replay::run::ModelRoles;
 use recap_strategy::Strategy;
 
-/// Whether questions are asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum QuestionMode {
-    /// All questions of the data sets.
-    Questions,
-    /// None: the part of a run that needs neither answerer nor judge.
-    Nothing,
-}
-
 /// The roles of a run.
 #[derive(Clone, Debug, Args)]
 pub struct RoleOptions {
@@ -134,16 +125,12 @@ impl RoleOptions {
     /// Refuses models that would never be called: for answering and grading
     /// where no questions are asked, and for embedding where no strategy searches
     /// sessions; and a model whose questions could not be asked again.
-    pub(super) fn refuse(
-        &self,
-        ask: QuestionMode,
-        strategies: &[Arc<Strategy>],
-    ) -> Result<(), Failure> {
+    pub(super) fn refuse(&self, asks: bool, strategies: &[Arc<Strategy>]) -> Result<(), Failure> {
         let would_be_asked = self.has_answerer()
             || self.has_embedder()
             || self.judge.iter().any(|judge| judge != OFFLINE)
             || !matches!(self.questions(), QuestionSource::Auto);
-        if ask == QuestionMode::Nothing && would_be_asked {
+        if !asks && would_be_asked {
             return Err(Failure::usage("`recap replay` asks no questions").help(
                 "leave out --answerer, --judge, --embedder and --questions, or use `recap bench`",
             ));

@@ -254,15 +254,7 @@ pub(super) fn plan(
 
 fn header(prepared: &PreparedSession, plan: &Plan, request: u32, context: &Context) -> Vec<Part> {
     let facts = &prepared.facts.requests[request as usize];
-    let title = format!(
-        "{} · {} · window {} ({} tokens) · request {request} of {}, before message {}",
-        plan.key.session,
-        plan.key.strategy,
-        plan.key.window,
-        plan.window,
-        prepared.facts.requests.len(),
-        prepared.facts.messages[facts.message as usize].id,
-    );
+    let at = format!("window {} ({} tokens)", plan.key.window, plan.window);
     let sent = format!(
         "sent: {} in {}; the whole conversation: {} in {}",
         counted(context.weight().tokens, "token"),
@@ -270,7 +262,7 @@ fn header(prepared: &PreparedSession, plan: &Plan, request: u32, context: &Conte
         counted(facts.tokens_full, "token"),
         facts.message,
     );
-    vec![Part::Title(title), Part::Text(sent)]
+    vec![title(prepared, plan, &at, request), Part::Text(sent)]
 }
 
 /// What the strategy has told the user by then.
@@ -433,7 +425,9 @@ fn shown(
         counted(exam.window, "token"),
         counted(cut.tokens_before, "token"),
     );
-    let mut parts = vec![title(arguments, &prepared, place, &plan), Part::Text(sent)];
+    let number = arguments.cutting.cut.unwrap_or(0);
+    let at = format!("cut {number} of {}, depth {depth}", prepared.cuts.len());
+    let mut parts = vec![title(&prepared, &plan, &at, place.request), Part::Text(sent)];
     let (prepared, facts) = (&prepared, &cut.facts[..]);
     let listed = FactList { prepared, part: &part, place, facts, exam: &exam, seen: &seen };
     parts.extend(listed.parts());
@@ -465,16 +459,13 @@ fn picked<'a>(
     })
 }
 
-fn title(arguments: &Arguments, prepared: &PreparedSession, place: &CutPlace, plan: &Plan) -> Part {
-    let facts = &prepared.facts.requests[place.request as usize];
+/// What is shown: whose context, where, and before which request.
+fn title(prepared: &PreparedSession, plan: &Plan, at: &str, request: u32) -> Part {
+    let facts = &prepared.facts.requests[request as usize];
     Part::Title(format!(
-        "{} · {} · cut {} of {}, depth {} · request {} of {}, before message {}",
+        "{} · {} · {at} · request {request} of {}, before message {}",
         plan.key.session,
         plan.key.strategy,
-        arguments.cutting.cut.unwrap_or(0),
-        prepared.cuts.len(),
-        arguments.cutting.depth,
-        place.request,
         prepared.facts.requests.len(),
         prepared.facts.messages[facts.message as usize].id,
     ))

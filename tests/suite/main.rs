@@ -21,6 +21,7 @@ mod calibration;
 mod compactor_real;
 mod conformance;
 mod controls;
+mod crash;
 mod dataset_agent_chats;
 mod dataset_agent_logs;
 mod dataset_anthropic_calls;

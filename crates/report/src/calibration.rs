@@ -119,9 +119,12 @@ fn accepted_share(row: &JudgeRow) -> Option<String> {
     Some(format!("{} [{:.1}, {:.1}]", tenths(share), lo * 100.0, hi * 100.0))
 }
 
+/// A row with the name of the judge.
+type OfJudge<'a> = (&'a JudgeRow, &'a str);
+
 /// Columns of `calibration.csv`, and but for the last one keys of the rows in JSON, where the judge
 /// is named once.
-const COLUMNS: &Columns<fn(&(&JudgeRow, &str)) -> Field> = &[
+const COLUMNS: &Columns<fn(&OfJudge<'_>) -> Field> = &[
     ("file", |(row, _)| row.file.as_deref().into()),
     ("group", |(row, _)| row.group.as_deref().into()),
     ("questions", |(row, _)| row.questions.into()),

@@ -14,9 +14,12 @@ const LISTED: usize = 50;
 /// Sessions without a bill that are named.
 const LEFT_OUT: usize = 3;
 
+/// A figure by its name: at a size, and today.
+type Line = (&'static str, fn(&SizeRow) -> String, String);
+
 /// What the sessions would have cost at each size, and today.
 pub(super) fn table(curve: &SizeCurve) -> Part {
-    let mut rows: Vec<(&str, fn(&SizeRow) -> String, String)> = vec![
+    let mut rows: Vec<Line> = vec![
         ("bill", |row| number::dollars(row.usd), number::dollars(curve.today_usd)),
         ("against today", against, absent()),
         ("95 % interval", short_interval, absent()),
@@ -99,6 +102,9 @@ pub(super) fn figures_of(curve: &SizeCurve, row: &SizeRow) -> Vec<[String; 2]> {
     bill.into_iter().chain([compactions]).chain(wait).chain([sessions]).collect()
 }
 
+/// A quantity by its name, and how it is shown.
+type Shown<'a> = (&'static str, &'a Quantity, &'a dyn Fn(f64) -> String);
+
 /// What one compaction changes.
 pub(super) fn costs(curve: &SizeCurve) -> Vec<Part> {
     let Quantities { added, cached, output, read_again, calls, wait_ms } = &curve.quantities;
@@ -107,7 +113,7 @@ pub(super) fn costs(curve: &SizeCurve) -> Vec<Part> {
         format!("{sign}{}", number::tokens(x.abs()))
     };
     let tenths = |x: f64| format!("{x:.1}").replace('-', "−");
-    let rows: [(&str, &Quantity, &dyn Fn(f64) -> String); 6] = [
+    let rows: [Shown<'_>; 6] = [
         ("added to the first prompt, tokens", added, &tokens),
         ("of the next prompt, read from the cache, tokens", cached, &tokens),
         ("written by the summary’s call, tokens", output, &tokens),

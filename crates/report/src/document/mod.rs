@@ -29,6 +29,9 @@ pub enum Part {
     Quoted(String, String),
     /// Parts that a reader opens where the format allows it, below a heading elsewhere.
     Folded(String, Vec<Part>),
+    /// Finished markup of a drawing, for a page alone: what it shows stands in words or in a table
+    /// beside it. Made by `html` only.
+    Drawn(String),
 }
 
 impl Part {

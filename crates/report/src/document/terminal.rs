@@ -71,6 +71,7 @@ fn write_parts(out: &mut String, parts: &[Part], screen: Screen) {
                 }
             }
             Part::Table(table) => write_table(out, table, screen),
+            Part::Drawn(_) => {}
             Part::Quoted(head, text) => {
                 let text = if screen.color { harmless(text) } else { text.into() };
                 heading(out, &format!("=== {head}"), screen);
