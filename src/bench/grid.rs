@@ -7,7 +7,7 @@ use std::sync::Arc;
 use toml::{Table, Value};
 
 use super::SelectionError;
-use super::selection::{named, parts, strategy_text};
+use super::selection::{Changes, axis, combinations, named, strategy_text};
 use recap_core::model::{Grid, MOST_TOKENS, RecordedTrigger};
 use recap_measure::{Purpose, SIZES, agent_settings};
 use recap_replay::run::NamedSession;
@@ -41,9 +41,6 @@ pub struct Search {
     /// Whether secrets and e-mail addresses are replaced in what token savers are sent.
     pub redact: bool,
 }
-
-/// Changed values by key.
-type Changes = Vec<(String, String)>;
 
 impl Search {
     /// The author's strategy and the others, and what they are.
@@ -94,26 +91,18 @@ impl Search {
         author: &Strategy,
         sessions: &[NamedSession],
     ) -> Result<Vec<Changes>, SelectionError> {
-        let mut all = vec![Changes::new()];
         let sizes: Vec<String> = self.compact_at.iter().map(u64::to_string).collect();
         let sizes =
             (!sizes.is_empty()).then(|| (COMPACT_AT, sizes.iter().map(String::as_str).collect()));
         let typed: Result<Vec<(&str, Vec<&str>)>, _> =
-            self.changes.iter().map(|change| axis(base, change)).collect();
-        for (key, values) in typed?.into_iter().chain(sizes) {
-            if all.len() * values.len() > MOST {
-                return Err(SelectionError::ManySettings { most: MOST });
-            }
-            let with = |changes: &Changes, value: &str| {
-                changes.iter().cloned().chain([(key.to_owned(), value.to_owned())]).collect()
-            };
-            all = all
-                .iter()
-                .flat_map(|one| values.iter().map(move |value| with(one, value)))
-                .collect();
+            self.changes.iter().map(|change| own_axis(base, change)).collect();
+        let axes: Vec<_> = typed?.into_iter().chain(sizes).collect();
+        let most = axes.iter().map(|(_, values)| values.len()).fold(1, usize::saturating_mul);
+        if most > MOST {
+            return Err(SelectionError::ManySettings { most: MOST });
         }
-        if all.len() > 1 || !all[0].is_empty() {
-            return Ok(all);
+        if !axes.is_empty() {
+            return Ok(combinations(&axes));
         }
         let sizes = suggested_sizes(sessions);
         if author.awaits_size() && sizes.len() > 1 {
@@ -134,13 +123,9 @@ fn own_strategy(agent: &str) -> Option<&'static str> {
 }
 
 /// The key and the values of `KEY=V1,V2`, before which the strategy may stand.
-fn axis<'a>(base: &str, change: &'a str) -> Result<(&'a str, Vec<&'a str>), SelectionError> {
+fn own_axis<'a>(base: &str, change: &'a str) -> Result<(&'a str, Vec<&'a str>), SelectionError> {
     let own = change.strip_prefix(base).and_then(|rest| rest.strip_prefix(['.', ':']));
-    let (key, values) = own
-        .unwrap_or(change)
-        .split_once('=')
-        .ok_or_else(|| SelectionError::Values(change.to_owned()))?;
-    Ok((key.trim(), parts(values, ',').into_iter().map(str::trim).collect()))
+    axis(own.unwrap_or(change)).ok_or_else(|| SelectionError::Values(change.to_owned()))
 }
 
 fn described(changes: &Changes, between: &str) -> String {

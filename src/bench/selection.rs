@@ -60,7 +60,7 @@ pub enum SelectionError {
     #[error("two strategies are named `{0}`")]
     SameName(String),
     /// A change is not written as `STRATEGY.KEY=VALUE` or `STRATEGY: KEY=VALUE; KEY=VALUE`.
-    #[error("`{0}` is not STRATEGY.KEY=VALUE")]
+    #[error("`--set {0}` is not STRATEGY.KEY=VALUE")]
     Change(String),
     /// Values of a search are not written as `KEY=VALUE,VALUE`.
     #[error("`--set {0}` is not KEY=VALUE,VALUE")]
@@ -114,7 +114,7 @@ impl Selection {
         }
         for change in &self.changes {
             for row in rows(change, &names)? {
-                strategies.push(row.strategy()?);
+                strategies.push(changed(row)?);
             }
         }
         strategies.iter_mut().for_each(|strategy| strategy.redacts = self.redact);
@@ -198,18 +198,14 @@ fn unique(strategies: &[Strategy]) -> Result<(), SelectionError> {
     Ok(())
 }
 
-/// A row that changes values of a strategy.
-struct ChangedRow<'a> {
-    name: &'a str,
-    values: Vec<(String, String)>,
-}
+/// Changed values by key.
+pub(super) type Changes = Vec<(String, String)>;
 
-impl ChangedRow<'_> {
-    fn strategy(self) -> Result<Strategy, SelectionError> {
-        let mut strategy = strategy(self.name, &self.values)?;
-        strategy.name = named(&strategy.name, &self.values);
-        Ok(strategy)
-    }
+/// A strategy under a name that says what is changed.
+fn changed((name, changes): (&str, Changes)) -> Result<Strategy, SelectionError> {
+    let mut strategy = strategy(name, &changes)?;
+    strategy.name = named(&strategy.name, &changes);
+    Ok(strategy)
 }
 
 /// The name of a strategy with changed values.
@@ -224,22 +220,29 @@ pub(super) fn named(strategy: &str, values: &[(String, String)]) -> String {
 fn rows<'a>(
     change: &'a str,
     selected: &'a [String],
-) -> Result<Vec<ChangedRow<'a>>, SelectionError> {
+) -> Result<Vec<(&'a str, Changes)>, SelectionError> {
     let malformed = || SelectionError::Change(change.to_owned());
     let (name, mark, changes) = strategy_of(change, selected).ok_or_else(malformed)?;
     let changes = if mark == ':' { parts(changes, ';') } else { vec![changes] };
-    let mut rows = vec![ChangedRow { name, values: Vec::new() }];
-    for change in changes {
-        let (key, values) = change.split_once('=').ok_or_else(malformed)?;
-        let with = |row: &ChangedRow<'a>, value: &str| {
-            let value = (key.trim().to_owned(), value.trim().to_owned());
-            ChangedRow { name, values: row.values.iter().cloned().chain([value]).collect() }
+    let axes: Option<Vec<_>> = changes.into_iter().map(axis).collect();
+    let rows = combinations(&axes.ok_or_else(malformed)?);
+    Ok(rows.into_iter().map(|changes| (name, changes)).collect())
+}
+
+/// The key and the values of `KEY=V1,V2`.
+pub(super) fn axis(change: &str) -> Option<(&str, Vec<&str>)> {
+    let (key, values) = change.split_once('=')?;
+    Some((key.trim(), parts(values, ',').into_iter().map(str::trim).collect()))
+}
+
+/// Every combination of one value for each key.
+pub(super) fn combinations(axes: &[(&str, Vec<&str>)]) -> Vec<Changes> {
+    axes.iter().fold(vec![Changes::new()], |all, (key, values)| {
+        let with = |changes: &Changes, value: &str| {
+            changes.iter().cloned().chain([((*key).to_owned(), value.to_owned())]).collect()
         };
-        let values = parts(values, ',');
-        let each = rows.iter().flat_map(|row| values.iter().map(|value| with(row, value)));
-        rows = each.collect();
-    }
-    Ok(rows)
+        all.iter().flat_map(|one| values.iter().map(move |value| with(one, value))).collect()
+    })
 }
 
 /// Whose values are changed, the mark after its name, and what follows on it. The names that

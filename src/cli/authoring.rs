@@ -58,12 +58,11 @@ pub(super) fn estimate(
 ) -> Result<(Estimate, String), Failure> {
     let (planned, counter) = (Arc::new(DryRunCalls::default()), Arc::new(Counter::default()));
     let mut rehearsal = ModelSession::dry_run(options, prices, &counter, &planned)?;
-    let recorded = if rehearsal.has_cassette() { " that are not on the cassette" } else { "" };
     if let Some(llm) = rehearsal.llm(model)? {
         rehearse(&llm, sessions)?;
     }
-    let estimate = Estimate::of(&planned, prices, wire::now());
-    let words = estimate.describe(recorded);
+    let estimate = Estimate::of(&planned, prices, wire::now(), rehearsal.has_cassette());
+    let words = estimate.describe();
     Ok((estimate, words))
 }
 

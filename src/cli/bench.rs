@@ -9,8 +9,7 @@ use super::config;
 use super::exit::{Exit, Failure};
 use super::model_session::ModelSession;
 use super::progress::{Progress, Verbosity};
-use super::roles::Redact;
-use super::roles::{QuestionMode, QuestionSource, RoleOptions};
+use super::roles::{QuestionSource, Redact, RoleOptions};
 use super::work::{Stopped, Work};
 use super::{authoring, dry_run, gating, headings, inputs, models, report, wire};
 use crate::bench::{
@@ -102,21 +101,22 @@ pub struct Arguments {
 
     #[command(flatten, next_help_heading = headings::GATE)]
     gating: gating::GateOptions,
-
-    /// Whether settings of one strategy are compared: `recap tune`.
-    #[arg(skip)]
-    search: bool,
 }
 
-/// `recap tune`.
-pub(super) fn tune(mut arguments: Arguments) -> Result<Exit, Failure> {
-    arguments.search = true;
-    run(&arguments, QuestionMode::Questions)
+/// What a comparison is made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Job {
+    /// `recap bench`: everything.
+    Bench,
+    /// `recap replay`: the part that asks no questions, and needs neither answerer nor judge.
+    Replay,
+    /// `recap tune`: settings of one strategy.
+    Tune,
 }
 
-pub(super) fn run(arguments: &Arguments, ask: QuestionMode) -> Result<Exit, Failure> {
+pub(super) fn run(arguments: &Arguments, job: Job) -> Result<Exit, Failure> {
     report::check_formats(&arguments.format)?;
-    let mut plan = plan(arguments.inputs(ask)?, &arguments.settings())?;
+    let mut plan = plan(arguments.inputs(job)?, &arguments.settings())?;
     if let (Some(shard), Some(model)) = (arguments.settings.shard, arguments.role_options.author())
     {
         let both = format!("--questions {model} with --shard {shard}");
@@ -125,7 +125,7 @@ pub(super) fn run(arguments: &Arguments, ask: QuestionMode) -> Result<Exit, Fail
              give that FILE to every shard",
         ));
     }
-    arguments.role_options.refuse(ask, &plan.spec.strategies)?;
+    arguments.role_options.refuse(job != Job::Replay, &plan.spec.strategies)?;
     if let Some(grid) = plan.manifest.grid.as_ref().filter(|_| !arguments.quiet && !arguments.json)
     {
         let others = counted(grid.changes.len(), "setting");
@@ -142,16 +142,7 @@ pub(super) fn run(arguments: &Arguments, ask: QuestionMode) -> Result<Exit, Fail
         }
         return Ok(Exit::Done);
     }
-    let role_options = match plan.part() {
-        Some(part) => {
-            let role_options = arguments.role_options.of_part(part)?;
-            if let Some(limits) = role_options.calls.described() {
-                wire::say(&format!("{part}: {limits}"));
-            }
-            role_options
-        }
-        None => arguments.role_options.clone(),
-    };
+    let role_options = arguments.role_options.of_part(plan.part())?;
     // What a resumed run has paid for is not known here, so only the cap on each call holds.
     if !arguments.resume {
         dry_run::refuse_over_cap(&plan, &role_options)?;
@@ -163,15 +154,13 @@ pub(super) fn run(arguments: &Arguments, ask: QuestionMode) -> Result<Exit, Fail
         wire::say(words.trim_end());
     }
     let (roles, mut model_session) = role_options.fill(&plan.counter, &prices, plan.spec.seed)?;
-    if let Some(model_session) = &model_session {
-        model_session.read_secrets(plan.sessions.iter().map(|named| &named.session));
+    model_session.read_secrets(plan.sessions.iter().map(|named| &named.session));
+    if let Some(model) = role_options.author() {
+        plan = written(plan, model, &mut model_session)?;
     }
-    if let Some((model, model_session)) = role_options.author().zip(model_session.as_mut()) {
-        plan = written(plan, model, model_session)?;
-    }
-    plan.manifest.warnings.extend(model_session.iter().flat_map(|e| e.warnings.clone()));
+    plan.manifest.warnings.extend(model_session.warnings.clone());
     plan.roles = roles;
-    replay(arguments, plan, model_session.as_ref(), &gate)
+    replay(arguments, plan, &model_session, &gate)
 }
 
 /// The plan with the questions of a model.
@@ -195,7 +184,7 @@ fn written(
 fn replay(
     arguments: &Arguments,
     plan: BenchPlan,
-    model_session: Option<&ModelSession>,
+    model_session: &ModelSession,
     gate: &gating::GateRules,
 ) -> Result<Exit, Failure> {
     let mut work = Work::new(plan.spec.jobs)?;
@@ -205,7 +194,7 @@ fn replay(
         None => new_folder(&run.manifest().title)?,
     };
     let mut folder = if arguments.resume { run.resume(&path)? } else { run.create(&path)? };
-    if let Some(model_session) = model_session.filter(|_| !arguments.settings.no_text) {
+    if !arguments.settings.no_text {
         model_session.keep_replies(folder.path())?;
     }
     let progress =
@@ -227,18 +216,16 @@ fn finish(
     arguments: &Arguments,
     folder: &Folder,
     record: RunRecord,
-    model_session: Option<&ModelSession>,
+    model_session: &ModelSession,
     gate: &gating::GateRules,
 ) -> Result<Exit, Failure> {
-    if let Some(model_session) = model_session {
-        model_session.report_cap(record.calls.iter().filter_map(|call| call.usd).sum());
-    }
+    model_session.report_cap(record.calls.iter().filter_map(|call| call.usd).sum());
     // A cassette that cannot be written does not lose the results: it is
     // reported at the end.
-    let saved = model_session.map_or(Ok(()), ModelSession::save);
+    let saved = model_session.save();
     // Without replies of models nothing was measured, and nothing is rendered.
     let answered = record.is_answered();
-    let models = model_session.map_or(Ok(Exit::Done), |models| models.ended(answered))?;
+    let models = model_session.ended(answered)?;
     if let Some(shard) = arguments.settings.shard {
         tell_shard(shard, &record, folder);
         return saved.map(|()| models);
@@ -311,13 +298,13 @@ pub(super) fn new_folder(title: &str) -> Result<PathBuf, Failure> {
 
 impl Arguments {
     /// What is compared, with the inputs loaded.
-    fn inputs(&self, ask: QuestionMode) -> Result<Inputs, Failure> {
+    fn inputs(&self, job: Job) -> Result<Inputs, Failure> {
         let prices = Arc::new(models::prices(self.prices.as_deref())?);
         let latest = self.latest.then(inputs::latest).transpose()?;
         let latest = latest.map(|path| vec![path.to_string_lossy().into_owned()]);
         let datasets = inputs::load(latest.as_ref().unwrap_or(&self.inputs), &self.reading())?;
-        let questions = match (ask, self.role_options.questions()) {
-            (QuestionMode::Nothing, _) => Questions::None,
+        let questions = match (job, self.role_options.questions()) {
+            (Job::Replay, _) => Questions::None,
             (_, QuestionSource::None) => Questions::Own,
             // A model writes them once the plan stands; a dry run assumes as many as these.
             (_, QuestionSource::Auto | QuestionSource::Model(_)) => Questions::Auto,
@@ -325,7 +312,7 @@ impl Arguments {
         };
         Ok(Inputs {
             datasets,
-            strategies: self.strategies()?,
+            strategies: self.strategies(job)?,
             questions,
             prices,
             counter: wire::counter(self.tokens),
@@ -333,10 +320,10 @@ impl Arguments {
         })
     }
 
-    fn strategies(&self) -> Result<Strategies, Failure> {
+    fn strategies(&self, job: Job) -> Result<Strategies, Failure> {
         let selection = &self.selection;
         let redact = self.role_options.calls.redact == Some(Redact::Yes);
-        if !self.search {
+        if job != Job::Tune {
             return Ok(Strategies::Selected(Selection { redact, ..selection.clone() }));
         }
         let settings = &self.settings;

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use serde::Serialize;
+use serde_json::{Value as Json, json};
 
 use super::authoring::{self, CutSession};
 use super::exit::Failure;
@@ -39,10 +39,17 @@ pub(super) fn plan(
     if !role_options.has_models() {
         role_options.calls.refuse_idle()?;
         let idle = "0 calls to a model: every role is offline, nothing is spent\n";
-        return Ok(if json { Estimate::default().json(work) } else { cells + idle });
+        return Ok(if json { Estimate::default().json(&work) } else { cells + idle });
     }
-    let planned = rehearsed(plan, role_options)?;
-    Ok(if json { planned.bill.json(work) } else { cells + &planned.describe() })
+    let bill = rehearsed(plan, role_options)?;
+    if json {
+        return Ok(bill.json(&work));
+    }
+    let assumed = match role_options.author() {
+        Some(_) => "answered and graded are as many questions as recap makes without a model\n",
+        None => "",
+    };
+    Ok(cells + &bill.describe() + assumed)
 }
 
 /// Refuses a run whose calls are expected to cost more than it may: it would end
@@ -55,31 +62,11 @@ pub(super) fn refuse_over_cap(plan: &BenchPlan, role_options: &RoleOptions) -> R
         return Ok(());
     }
     let less = "ask for less: --limit, fewer strategies, windows or --replicates";
-    rehearsed(plan.clone(), role_options)?.bill.within(cap, less)
-}
-
-/// What a rehearsal of a run counted.
-struct Planned {
-    bill: Estimate,
-    has_cassette: bool,
-    /// Whether a model would write the questions first.
-    has_author: bool,
-}
-
-impl Planned {
-    fn describe(&self) -> String {
-        let recorded = if self.has_cassette { " that are not on the cassette" } else { "" };
-        let assumed = if self.has_author {
-            "answered and graded are as many questions as recap makes without a model\n"
-        } else {
-            ""
-        };
-        self.bill.describe(recorded) + assumed
-    }
+    rehearsed(plan.clone(), role_options)?.within(cap, less)
 }
 
 /// Makes a run with its calls counted instead of sent.
-fn rehearsed(mut plan: BenchPlan, role_options: &RoleOptions) -> Result<Planned, Failure> {
+fn rehearsed(mut plan: BenchPlan, role_options: &RoleOptions) -> Result<Estimate, Failure> {
     let calls = Arc::new(DryRunCalls::default());
     let prices = Arc::clone(plan.spec.agents.list());
     let (roles, mut model_session) = role_options.dry_run(&plan.counter, &prices, &calls)?;
@@ -90,11 +77,7 @@ fn rehearsed(mut plan: BenchPlan, role_options: &RoleOptions) -> Result<Planned,
     }
     plan.roles = roles;
     Work::new(plan.spec.jobs)?.run(plan.dry_run())??;
-    Ok(Planned {
-        bill: Estimate::of(&calls, &prices, wire::now()),
-        has_cassette: model_session.has_cassette(),
-        has_author: role_options.author().is_some(),
-    })
+    Ok(Estimate::of(&calls, &prices, wire::now(), model_session.has_cassette()))
 }
 
 /// The sessions without questions of their own, each with its cuts.
@@ -105,7 +88,6 @@ pub(super) fn unasked(plan: &BenchPlan) -> Vec<CutSession<'_>> {
 }
 
 /// What a run would replay.
-#[derive(Debug, Serialize)]
 struct PlannedWork {
     /// The number of sessions.
     sessions: usize,
@@ -188,11 +170,10 @@ fn windows(windows: &Windows) -> String {
 }
 
 /// Tokens of replies, and the total cost of the calls with such replies.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[derive(Clone, Copy)]
 struct ReplyTokens {
     tokens: u64,
     /// `None`: the model has no price.
-    #[serde(skip_serializing_if = "Option::is_none")]
     usd: Option<f64>,
 }
 
@@ -204,12 +185,10 @@ impl ReplyTokens {
 }
 
 /// The calls that one role would make to one model.
-#[derive(Debug, Serialize)]
 struct RoleEstimate {
-    #[serde(skip)]
     prices: Option<ModelPrices>,
     calls: u64,
-    #[serde(rename = "prompt_tokens")]
+    /// Tokens of all prompts.
     prompt: u64,
     /// With replies of the expected length.
     expected: ReplyTokens,
@@ -224,30 +203,6 @@ impl RoleEstimate {
     }
 }
 
-/// What `--dry-run --json` prints.
-#[derive(Serialize)]
-struct PlanJson<'a> {
-    #[serde(flatten)]
-    work: PlannedWork,
-    /// Empty where every role is offline.
-    calls: Vec<RoleCalls<'a>>,
-    /// Dollars with replies of the expected length; absent if a model has no price.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    expected_usd: Option<f64>,
-    /// Dollars with the longest possible replies; absent if a model has no price.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    worst_usd: Option<f64>,
-}
-
-/// [`RoleEstimate`] with whom it is for.
-#[derive(Serialize)]
-struct RoleCalls<'a> {
-    role: ModelRole,
-    model: &'a str,
-    #[serde(flatten)]
-    share: &'a RoleEstimate,
-}
-
 /// The calls that all roles would make.
 #[derive(Default)]
 pub(super) struct Estimate {
@@ -256,11 +211,18 @@ pub(super) struct Estimate {
     summary: Option<u64>,
     /// Whether any model reasons before it replies.
     thinks: bool,
+    /// Whether the calls of a cassette are left out.
+    has_cassette: bool,
 }
 
 impl Estimate {
     /// What the calls cost.
-    pub(super) fn of(planned: &DryRunCalls, prices: &PriceList, at: Timestamp) -> Self {
+    pub(super) fn of(
+        planned: &DryRunCalls,
+        prices: &PriceList,
+        at: Timestamp,
+        has_cassette: bool,
+    ) -> Self {
         let summary = planned.mean_summary();
         let (mut shares, mut thinks) =
             (BTreeMap::<(ModelRole, String), RoleEstimate>::new(), false);
@@ -280,11 +242,12 @@ impl Estimate {
             share.worst.add(worst, worst_usd);
             thinks |= call.room > 0;
         }
-        Self { shares, summary, thinks }
+        Self { shares, summary, thinks, has_cassette }
     }
 
     /// Calls, tokens and dollars, role by role.
-    pub(super) fn describe(&self, recorded: &str) -> String {
+    pub(super) fn describe(&self) -> String {
+        let recorded = if self.has_cassette { " that are not on the cassette" } else { "" };
         let calls: u64 = self.shares.values().map(|share| share.calls).sum();
         let mut text = format!("{} to models{recorded}:\n", counted(calls, "call"));
         for ((role, model), share) in &self.shares {
@@ -332,14 +295,37 @@ impl Estimate {
         }
     }
 
-    /// The work and its calls as one JSON object.
-    fn json(&self, work: PlannedWork) -> String {
-        let calls = self.shares.iter();
-        let calls = calls.map(|((role, model), share)| RoleCalls { role: *role, model, share });
+    /// The work and its calls as one JSON object, which is what `--dry-run --json` prints. What a
+    /// model without a price would cost is not named.
+    fn json(&self, work: &PlannedWork) -> String {
+        let known = |mut fields: Json| {
+            fields.as_object_mut().expect("it is one").retain(|_, field| !field.is_null());
+            fields
+        };
+        let replies = |of: &ReplyTokens| known(json!({"tokens": of.tokens, "usd": of.usd}));
+        let calls = self.shares.iter().map(|((role, model), share)| {
+            json!({
+                "role": role,
+                "model": model,
+                "calls": share.calls,
+                "prompt_tokens": share.prompt,
+                "expected": replies(&share.expected),
+                "worst": replies(&share.worst),
+            })
+        });
         let (expected_usd, worst_usd) = self.totals();
-        let plan = PlanJson { work, calls: calls.collect(), expected_usd, worst_usd };
-        let text = serde_json::to_string_pretty(&plan).expect("names, numbers and lists");
-        text + "\n"
+        let plan = known(json!({
+            "sessions": work.sessions,
+            "requests": work.requests,
+            "strategies": work.strategies,
+            "windows": work.windows,
+            "cells": work.cells,
+            "questions": work.questions,
+            "calls": calls.collect::<Vec<Json>>(),
+            "expected_usd": expected_usd,
+            "worst_usd": worst_usd,
+        }));
+        format!("{plan:#}\n")
     }
 
     /// The assumptions behind the expected replies.
@@ -419,7 +405,7 @@ mod tests {
             planned.add(DryRunCall { role, model, prompt: 100_000, bound, room });
         }
         summaries.iter().for_each(|tokens| planned.add_summary(*tokens));
-        Estimate::of(&planned, &prices(), Timestamp::UNIX_EPOCH).describe("")
+        Estimate::of(&planned, &prices(), Timestamp::UNIX_EPOCH, false).describe()
     }
 
     #[test]

@@ -104,43 +104,41 @@ impl From<DatasetError> for Failure {
     }
 }
 
+/// Where strategies and their keys are listed.
+const STRATEGIES: &str =
+    "`recap strategies list` names the built-in ones, `recap strategies show NAME` their keys";
+
 impl From<StrategyError> for Failure {
     fn from(error: StrategyError) -> Self {
-        Failure::usage(error.to_string())
-            .help("`recap strategies list` names the built-in ones, `recap strategies show NAME` their keys")
+        Failure::usage(error.to_string()).help(STRATEGIES)
     }
 }
 
 impl From<SelectionError> for Failure {
     fn from(error: SelectionError) -> Self {
-        let message = error.to_string();
-        match error {
-            SelectionError::Unknown { suggestion, .. } => Failure::usage(message).help(format!(
+        let help = match &error {
+            SelectionError::Unknown { suggestion, .. } => &format!(
                 "`recap strategies list` names all, and one of your own is a TOML file; {suggestion}"
-            )),
-            SelectionError::NoQuestions => Failure::usage(message)
-                .help("leave it out, or give a data set with a questions.jsonl"),
-            SelectionError::SameName(_) => Failure::usage(message).help("give yours another `name`"),
-            SelectionError::Change(change) => {
-                Failure::usage(format!("`--set {change}` is not STRATEGY.KEY=VALUE")).help(
-                    "for example `--set prune.protect=20000`, `--set arachne.2.when.share=0.9` for \
-                     its second stage, or `--set 'gencode: 1.enabled=false; 2.keep_last=5'`",
-                )
-            }
-            SelectionError::Values(_) => Failure::usage(message).help(
-                "for example `recap tune --strategy gencode --set 2.keep_last=5,10,20`",
             ),
-            SelectionError::NoStrategy => Failure::usage(message).help(
-                "name it: `recap tune INPUT --strategy NAME`; `recap strategies list` names all",
-            ),
-            SelectionError::ManySettings { .. } => {
-                Failure::usage(message).help("give fewer values")
+            SelectionError::NoQuestions => {
+                "leave it out, or give a data set with a questions.jsonl"
             }
-            SelectionError::NoSetting(_) => {
-                Failure::usage(message).help("give other values: --set, --compact-at")
+            SelectionError::SameName(_) => "give yours another `name`",
+            SelectionError::Change(_) => {
+                "for example `--set prune.protect=20000`, `--set arachne.2.when.share=0.9` for its \
+                 second stage, or `--set 'gencode: 1.enabled=false; 2.keep_last=5'`"
             }
-            SelectionError::Strategy(error) => error.into(),
-        }
+            SelectionError::Values(_) => {
+                "for example `recap tune --strategy gencode --set 2.keep_last=5,10,20`"
+            }
+            SelectionError::NoStrategy => {
+                "name it: `recap tune INPUT --strategy NAME`; `recap strategies list` names all"
+            }
+            SelectionError::ManySettings { .. } => "give fewer values",
+            SelectionError::NoSetting(_) => "give other values: --set, --compact-at",
+            SelectionError::Strategy(_) => STRATEGIES,
+        };
+        Failure::usage(error.to_string()).help(help)
     }
 }
 

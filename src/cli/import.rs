@@ -78,9 +78,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 }
 
 fn say(imported: &Imported) {
-    for warning in &imported.warnings {
-        wire::say(&format!("warning: {warning}"));
-    }
+    wire::warn(&imported.warnings);
     for (session, reason, count) in &imported.left_out {
         wire::say(&format!("{session}: left out {count} × {reason}"));
     }

@@ -141,16 +141,26 @@ fn one(input: &str, options: &LoadOptions) -> Result<Dataset, DatasetError> {
 /// Folders below this depth are not looked into.
 const DEPTH: usize = 6;
 
-/// An agent and where it keeps its sessions: a variable that names its home folder,
-/// its home folder in that of the user, and the folder of the sessions in it.
+/// An agent and where it keeps its sessions.
 struct Agent {
     name: &'static str,
+    /// Names its home folder.
     variable: &'static str,
+    /// Its home folder in that of the user.
     home: &'static str,
+    /// The folder of the sessions in it.
     sessions: &'static str,
     /// How the name of a file of a session begins, and how it may end.
     begins: &'static str,
     ends: &'static [&'static str],
+}
+
+const fn agent(
+    [name, variable]: [&'static str; 2],
+    [home, sessions, begins]: [&'static str; 3],
+    ends: &'static [&'static str],
+) -> Agent {
+    Agent { name, variable, home, sessions, begins, ends }
 }
 
 impl Agent {
@@ -167,62 +177,13 @@ const LOGS: &[&str] = &[".jsonl", ".jsonl.zst"];
 const STORE: &str = ".db";
 
 const AGENTS: [Agent; 7] = [
-    Agent {
-        name: "Claude Code",
-        variable: "CLAUDE_CONFIG_DIR",
-        home: ".claude",
-        sessions: "projects",
-        begins: "",
-        ends: LOGS,
-    },
-    Agent {
-        name: "Codex CLI",
-        variable: "CODEX_HOME",
-        home: ".codex",
-        sessions: "sessions",
-        begins: "rollout-",
-        ends: LOGS,
-    },
-    Agent {
-        name: "pi",
-        variable: "PI_CODING_AGENT_DIR",
-        home: ".pi/agent",
-        sessions: "sessions",
-        begins: "",
-        ends: LOGS,
-    },
-    Agent {
-        name: "Gemini CLI",
-        variable: "GEMINI_CLI_HOME",
-        home: "",
-        sessions: ".gemini/tmp",
-        begins: "session-",
-        ends: &[".json", ".jsonl"],
-    },
-    Agent {
-        name: "Copilot CLI",
-        variable: "COPILOT_HOME",
-        home: ".copilot",
-        sessions: "session-state",
-        begins: "events",
-        ends: LOGS,
-    },
-    Agent {
-        name: "Kimi Code",
-        variable: "KIMI_CODE_HOME",
-        home: ".kimi-code",
-        sessions: "sessions",
-        begins: "wire",
-        ends: LOGS,
-    },
-    Agent {
-        name: "OpenCode",
-        variable: "XDG_DATA_HOME",
-        home: ".local/share",
-        sessions: "opencode",
-        begins: "opencode",
-        ends: &[STORE],
-    },
+    agent(["Claude Code", "CLAUDE_CONFIG_DIR"], [".claude", "projects", ""], LOGS),
+    agent(["Codex CLI", "CODEX_HOME"], [".codex", "sessions", "rollout-"], LOGS),
+    agent(["pi", "PI_CODING_AGENT_DIR"], [".pi/agent", "sessions", ""], LOGS),
+    agent(["Gemini CLI", "GEMINI_CLI_HOME"], ["", ".gemini/tmp", "session-"], &[".json", ".jsonl"]),
+    agent(["Copilot CLI", "COPILOT_HOME"], [".copilot", "session-state", "events"], LOGS),
+    agent(["Kimi Code", "KIMI_CODE_HOME"], [".kimi-code", "sessions", "wire"], LOGS),
+    agent(["OpenCode", "XDG_DATA_HOME"], [".local/share", "opencode", "opencode"], &[STORE]),
 ];
 
 /// The sessions of one agent.

@@ -25,7 +25,7 @@ use recap_core::model::{
     SessionFacts, Source,
 };
 use recap_core::text::counted;
-use recap_exam::roles::judge::{Grading, Judge, Offline};
+use recap_exam::roles::judge::{Grading, Judge};
 use recap_formats::{DatasetError, load_labels};
 use recap_measure::gate::MAX_UNSCORED;
 use recap_measure::{Graded, agreement};
@@ -68,6 +68,12 @@ fn wait<T>(grading: impl Future<Output = T>) -> Result<T, Failure> {
         Failure::from(stopped)
             .help("with --cassette FILE --record, a second run pays only for the rest")
     })
+}
+
+/// Saves what is recorded; the calls that were made, and how they ended.
+fn ended(model_session: &ModelSession) -> Result<(Vec<CallRow>, Exit), Failure> {
+    model_session.save()?;
+    Ok((model_session.calls.take(), model_session.ended(false)?))
 }
 
 /// A judge whose progress is printed every few seconds.
@@ -127,16 +133,12 @@ struct JudgeRole {
 
 impl JudgeRole {
     /// The judge or the panel, and the models behind it.
-    fn fill(&self, seed: u64) -> Result<(Arc<dyn Judge>, Option<ModelSession>), Failure> {
-        if self.judge.iter().all(|name| name == OFFLINE) && self.judge.len() == 1 {
-            self.calls.refuse_idle()?;
-            return Ok((Arc::new(Offline), None));
-        }
+    fn fill(&self, seed: u64) -> Result<(Arc<dyn Judge>, ModelSession), Failure> {
         let prices = Arc::new(models::prices(self.prices.as_deref())?);
         let typed: Vec<&str> = self.judge.iter().map(String::as_str).collect();
         let mut model_session = ModelSession::open(&self.calls, &typed, &prices, seed)?;
-        model_session.warnings.iter().for_each(|warning| wire::say(&format!("warning: {warning}")));
-        Ok((judges(&self.judge, &mut model_session)?, Some(model_session)))
+        wire::warn(&model_session.warnings);
+        Ok((judges(&self.judge, &mut model_session)?, model_session))
     }
 }
 
@@ -171,13 +173,7 @@ fn regrade(arguments: &RegradeArguments) -> Result<Exit, Failure> {
     let counted = ProgressJudge::new(Arc::clone(&judge), answers_to_grade(&cells));
     let grading = judge_again(&sessions, (&mut cells, &mut cuts), &counted, at_once);
     wait(grading)?;
-    let (made, ended) = match &model_session {
-        Some(model_session) => {
-            model_session.save()?;
-            (model_session.calls.take(), model_session.ended(false)?)
-        }
-        None => (Vec::new(), Exit::Done),
-    };
+    let (made, ended) = ended(&model_session)?;
     let manifest = judged(manifest, judge.as_ref());
     let calls = with_calls(calls, made);
     // In the order of a run without interruptions.
@@ -314,13 +310,7 @@ fn calibrate(arguments: &CalibrateArguments) -> Result<Exit, Failure> {
     let counted = ProgressJudge::new(Arc::clone(&judge), cases.len());
     let at_once = arguments.role.calls.concurrency();
     let judgements = wait(grade(&counted, &cases, at_once))?;
-    let (calls, ended) = match model_session {
-        Some(model_session) => {
-            model_session.save()?;
-            (model_session.calls.take(), model_session.ended(false)?)
-        }
-        None => (Vec::new(), Exit::Done),
-    };
+    let (calls, ended) = ended(&model_session)?;
     let report = agreement(&Graded {
         judge: judge.name(),
         source: judge.source(),

@@ -39,7 +39,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
             .help("give another folder: shards are not overwritten"));
     }
     let calls = Merged::of(&arguments.cassettes)?;
-    calls.warnings.iter().for_each(|warning| wire::say(&format!("warning: {warning}")));
+    wire::warn(&calls.warnings);
     merge(&arguments.shards, &arguments.out).map_err(|error| refused(&error))?;
     if !arguments.cassettes.is_empty() {
         let file = arguments.out.join(CASSETTE);

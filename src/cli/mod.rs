@@ -29,9 +29,9 @@ mod work;
 
 use std::path::PathBuf;
 
+use bench::Job;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
-use roles::QuestionMode;
 
 #[doc(hidden)]
 pub use config::bench_with;
@@ -96,12 +96,12 @@ pub fn dispatch(cli: Cli) -> Result<Exit, Failure> {
         return Ok(Exit::Done);
     };
     match command {
-        Command::Bench(arguments) => bench::run(&arguments, QuestionMode::Questions),
-        Command::Replay(arguments) => bench::run(&arguments, QuestionMode::Nothing),
+        Command::Bench(arguments) => bench::run(&arguments, Job::Bench),
+        Command::Replay(arguments) => bench::run(&arguments, Job::Replay),
         Command::Report(arguments) => report::run(&arguments),
         Command::Merge(arguments) => merge::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
-        Command::Tune(arguments) => tune::run(arguments),
+        Command::Tune(arguments) => tune::run(&arguments),
         Command::Import(arguments) => import::run(&arguments),
         Command::Show(arguments) => show::run(&arguments),
         Command::Strategies(arguments) => strategies::run(&arguments),

@@ -55,18 +55,23 @@ pub(super) struct ModelSession {
 }
 
 impl ModelSession {
-    /// Opens the cassette and the client for the models that the user named.
+    /// Opens the cassette and the client for the models that the user named. Where every role is
+    /// offline nothing is opened, and options of calls are refused.
     pub fn open(
         options: &CallOptions,
         typed: &[&str],
         prices: &Arc<PriceList>,
         seed: u64,
     ) -> Result<Self, Failure> {
+        let named: Result<Vec<_>, _> = typed.iter().map(|name| parse(name)).collect();
+        let named: Vec<ModelName> = named?.into_iter().flatten().collect();
+        if named.is_empty() {
+            options.refuse_idle()?;
+            return Ok(Self::new(options, prices, Target::Cassette, None));
+        }
         let mut keys: Vec<Key> = Vec::new();
-        for name in typed {
-            if let (Some(model), false) = (parse(name)?, options.replay) {
-                keys.extend(model.endpoint(prices)?.key().cloned());
-            }
+        for model in named.iter().filter(|_| !options.replay) {
+            keys.extend(model.endpoint(prices)?.key().cloned());
         }
         let scrub: Scrub = Arc::new(move |text: &str| {
             keys.iter().fold(text.to_owned(), |text, key| key.scrub(&text))

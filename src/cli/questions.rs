@@ -18,8 +18,9 @@ use recap_core::text::counted;
 use recap_exam::facts::Cuts;
 use recap_exam::questions::{self, Controls, controls};
 use recap_formats::{
-    Dataset, KindCoverage, QuestionAudit, audit_questions, bundled, write_questions,
+    Dataset, DatasetError, KindCoverage, QuestionAudit, audit_questions, bundled, write_questions,
 };
+use recap_report::document::{Part, TableOf, figures, terminal, words};
 
 /// Options of `recap questions`.
 #[derive(Debug, Args)]
@@ -68,27 +69,27 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 
 fn check(input: &str, reading: inputs::ReadOptions) -> Result<Exit, Failure> {
     let audit = audit(input, reading)?;
-    for warning in &audit.warnings {
-        wire::say(&format!("warning: {warning}"));
-    }
+    wire::warn(&audit.warnings);
     if audit.questions() == 0 && audit.violations.is_empty() {
         return Err(Failure::with_code(Exit::Nothing, format!("{input} has no questions")).help(
             "a native data set keeps them in questions.jsonl: datasets/question.schema.json",
         ));
     }
-    wire::print(&shown(&audit))?;
-    let invalid = match inputs::load(&[input.to_owned()], &reading.options()) {
+    wire::print(&violations(&audit))?;
+    let mut parts = covered(&audit);
+    let mut given = Vec::new();
+    match inputs::load(&[input.to_owned()], &reading.options()) {
         Ok(datasets) => {
             let looked = looked_for(&datasets);
-            wire::print(&looked.table())?;
-            looked.given.len()
+            parts.extend(looked.0);
+            given = looked.1;
         }
-        Err(_) => {
-            wire::say("the answers are not looked for: the data set does not load");
-            0
-        }
-    };
-    Ok(if invalid == 0 && audit.violations.is_empty() { Exit::Done } else { Exit::Usage })
+        Err(_) => wire::say("the answers are not looked for: the data set does not load"),
+    }
+    wire::print_table(&terminal(&parts, wire::screen(true)))?;
+    wire::print(&given.concat())?;
+    let is_valid = given.is_empty() && audit.violations.is_empty();
+    Ok(if is_valid { Exit::Done } else { Exit::Usage })
 }
 
 fn audit(input: &str, reading: inputs::ReadOptions) -> Result<QuestionAudit, Failure> {
@@ -101,40 +102,40 @@ fn audit(input: &str, reading: inputs::ReadOptions) -> Result<QuestionAudit, Fai
     Ok(audit_questions(Path::new(input), &reading.options())?)
 }
 
-fn shown(audit: &QuestionAudit) -> String {
-    let mut text = String::new();
-    for violation in &audit.violations {
+/// One violation a line, whatever the data contain.
+fn violations(audit: &QuestionAudit) -> String {
+    let line = |violation: &DatasetError| {
         let at = violation.line.map_or_else(String::new, |line| format!(":{line}"));
-        // One violation a line, whatever the data contain.
         let what = violation.problem.to_string().replace(['\n', '\r'], " ");
-        text.push_str(&format!("{}{at}: {what}\n", violation.file));
-    }
-    if !audit.violations.is_empty() {
-        text.push('\n');
-    }
-    text.push_str(&row(["kind", "questions", "first", "middle", "last", "without", "answer in"]));
-    text.push_str(&row(["", "", "third", "third", "third", "evidence", "evidence"]));
-    for kind in &audit.coverage {
-        let [first, middle, last] = kind.thirds.map(|n| n.to_string());
-        let (questions, without) = (kind.questions.to_string(), kind.without_evidence.to_string());
-        let name = kind.kind.as_str();
-        text.push_str(&row([
-            name,
-            &questions,
-            &first,
-            &middle,
-            &last,
-            &without,
-            &share_found(kind),
-        ]));
-    }
+        format!("{}{at}: {what}\n", violation.file)
+    };
+    let lines: String = audit.violations.iter().map(line).collect();
+    if lines.is_empty() { lines } else { lines + "\n" }
+}
+
+/// What the questions of each kind cover, and how many there are.
+fn covered(audit: &QuestionAudit) -> Vec<Part> {
+    let said = |kind: &&KindCoverage| match kind.searched {
+        0 => "–".to_owned(),
+        searched => format!("{} of {searched}", kind.said),
+    };
+    let table = TableOf::new("Questions by kind", &audit.coverage)
+        .column(words("kind"), |kind| kind.kind.as_str())
+        .column(figures("questions"), |kind| kind.questions.to_string())
+        .column(figures("first\nthird"), |kind| kind.thirds[0].to_string())
+        .column(figures("middle\nthird"), |kind| kind.thirds[1].to_string())
+        .column(figures("last\nthird"), |kind| kind.thirds[2].to_string())
+        .column(figures("without\nevidence"), |kind| kind.without_evidence.to_string())
+        .column(figures("answer in\nevidence"), said);
     let uncovered: Vec<&str> = audit.uncovered().into_iter().map(|kind| kind.as_str()).collect();
-    if !uncovered.is_empty() {
-        text.push_str(&format!("not covered: {}\n", uncovered.join(", ")));
-    }
-    let violations = counted(audit.violations.len(), "violation");
-    text.push_str(&format!("{}, {violations}\n", counted(audit.questions(), "question")));
-    text
+    let uncovered = (!uncovered.is_empty())
+        .then(|| Part::Text(format!("not covered: {}", uncovered.join(", "))));
+    let counts = format!(
+        "{}, {}",
+        counted(audit.questions(), "question"),
+        counted(audit.violations.len(), "violation")
+    );
+    [table.part()].into_iter().chain(uncovered).chain([Part::Text(counts)]).collect()
 }
 
 /// Questions of one kind whose answers were looked for.
@@ -159,37 +160,29 @@ impl Tally {
         self.findable.iter_mut().zip(findable).for_each(|(sum, own)| *sum += u64::from(own));
     }
 
-    fn line(&self, name: &str) -> String {
-        let share = |found: u64| match self.valued {
+    /// The share of the questions that are findable in one of these places.
+    fn share(&self, place: usize) -> String {
+        match self.valued {
             0 => "–".to_owned(),
-            all => format!("{:.2}", found as f64 / all as f64),
-        };
-        let [empty, evidence, full] = self.findable.map(share);
-        format!(
-            "{name:16}{:>8}{empty:>8}{evidence:>10}{full:>8}{:>11}{:>13}\n",
-            self.valued, self.ambiguous, self.others
-        )
+            all => format!("{:.2}", self.findable[place] as f64 / all as f64),
+        }
     }
 }
 
-/// The questions of data sets whose answers were looked for.
-#[derive(Default)]
-struct LookedFor {
-    kinds: BTreeMap<QuestionKind, Tally>,
-    /// Those that need no conversation, in words.
-    given: Vec<String>,
-}
-
-fn looked_for(datasets: &[Dataset]) -> LookedFor {
-    let mut found = LookedFor::default();
+/// The questions of data sets whose answers were looked for, by kind and all together, and those
+/// that need no conversation, in words.
+fn looked_for(datasets: &[Dataset]) -> (Vec<Part>, Vec<String>) {
+    let mut kinds: BTreeMap<QuestionKind, Tally> = BTreeMap::new();
+    let (mut all, mut given) = (Tally::default(), Vec::new());
     for dataset in datasets {
         for session in &dataset.sessions {
             let own = dataset.questions.iter().filter(|question| question.session == session.id);
             let own: Vec<&Question> = own.collect();
             for (question, controls) in own.iter().zip(controls(session, &own)) {
-                found.kinds.entry(question.kind).or_default().add(controls);
+                kinds.entry(question.kind).or_default().add(controls);
+                all.add(controls);
                 if controls.findable.is_some_and(|found| found[0]) {
-                    found.given.push(format!(
+                    given.push(format!(
                         "{}: the answer to question `{}` is findable without the conversation\n",
                         dataset.name, question.id
                     ));
@@ -197,46 +190,20 @@ fn looked_for(datasets: &[Dataset]) -> LookedFor {
             }
         }
     }
-    found
-}
-
-impl LookedFor {
-    /// A line for each kind and one for all, behind the questions that need no
-    /// conversation.
-    fn table(&self) -> String {
-        let mut text = format!(
-            "\nwhere the answers are findable: the share of the questions\n{:16}{:>8}{:>8}{:>10}{:>8}{:>11}{:>13}\n",
-            "kind", "valued", "empty", "evidence", "full", "ambiguous", "for a model"
-        );
-        let mut all = Tally::default();
-        for (kind, tally) in &self.kinds {
-            text += &tally.line(kind.as_str());
-            all.valued += tally.valued;
-            all.ambiguous += tally.ambiguous;
-            all.others += tally.others;
-            all.findable.iter_mut().zip(tally.findable).for_each(|(sum, own)| *sum += own);
-        }
-        text += &all.line("all");
-        text += "empty: without the conversation; evidence: in the messages that answer and two on \
-                 each side;\nfull: in everything that the agent had. Good questions: empty below \
-                 0.05, evidence 0.85, full 0.75.\n";
-        text + &self.given.concat()
-    }
-}
-
-/// A line of the table.
-fn row([kind, questions, first, middle, last, without, said]: [&str; 7]) -> String {
-    let cells =
-        format!("{kind:16}{questions:>8}{first:>8}{middle:>8}{last:>8}{without:>10}{said:>14}");
-    format!("{}\n", cells.trim_end())
-}
-
-/// The share of the checked answers that are found in the evidence.
-fn share_found(row: &KindCoverage) -> String {
-    match row.searched {
-        0 => "–".to_owned(),
-        searched => format!("{} of {searched}", row.said),
-    }
+    let rows = kinds.iter().map(|(kind, tally)| (kind.as_str(), *tally)).chain([("all", all)]);
+    let table = TableOf::new("Where the answers are findable", rows)
+        .column(words("kind"), |(kind, _)| *kind)
+        .column(figures("valued"), |(_, tally)| tally.valued.to_string())
+        .column(figures("empty"), |(_, tally)| tally.share(0))
+        .column(figures("evidence"), |(_, tally)| tally.share(1))
+        .column(figures("full"), |(_, tally)| tally.share(2))
+        .column(figures("ambiguous"), |(_, tally)| tally.ambiguous.to_string())
+        .column(figures("for a model"), |(_, tally)| tally.others.to_string());
+    let about = "empty: without the conversation; evidence: in the messages that answer and two on \
+                 each side; full: in everything that the agent had. Good questions: empty below \
+                 0.05, evidence 0.85, full 0.75.";
+    let title = "where the answers are findable: the share of the questions";
+    (vec![Part::heading(title), table.part(), Part::text(about)], given)
 }
 
 /// Depth of the cuts that questions are made for: that which `recap bench`
@@ -324,7 +291,7 @@ fn by_model(
     }
     wire::say(words.trim_end());
     let mut model_session = ModelSession::open(options, &[model], &prices, 0)?;
-    model_session.warnings.iter().for_each(|warning| wire::say(&format!("warning: {warning}")));
+    wire::warn(&model_session.warnings);
     let Some(llm) = model_session.llm(model)? else { return Ok(None) };
     model_session.read_secrets(sessions.iter().map(|(session, _)| *session));
     let questions = authoring::write(&llm, sessions)?;

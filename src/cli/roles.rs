@@ -21,15 +21,6 @@ use recap_llm::{Budget, Cassette, Client, DryRunCalls, Limits, Options};
 use recap_replay::run::ModelRoles;
 use recap_strategy::Strategy;
 
-/// Whether questions are asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum QuestionMode {
-    /// All questions of the data sets.
-    Questions,
-    /// None: the part of a run that needs neither answerer nor judge.
-    Nothing,
-}
-
 /// The roles of a run.
 #[derive(Clone, Debug, Args)]
 pub struct RoleOptions {
@@ -74,12 +65,17 @@ pub(super) enum QuestionSource<'a> {
 
 impl RoleOptions {
     /// The same roles for a part of a run, with its part of what may be spent and
-    /// called.
+    /// called, which is told.
     ///
     /// # Errors
     /// If there is too little to divide.
-    pub(super) fn of_part(&self, part: Part<'_>) -> Result<RoleOptions, Failure> {
-        Ok(RoleOptions { calls: self.calls.of_part(part)?, ..self.clone() })
+    pub(super) fn of_part(&self, part: Option<Part<'_>>) -> Result<RoleOptions, Failure> {
+        let Some(part) = part else { return Ok(self.clone()) };
+        let calls = self.calls.of_part(part)?;
+        if let Some(limits) = calls.described() {
+            wire::say(&format!("{part}: {limits}"));
+        }
+        Ok(RoleOptions { calls, ..self.clone() })
     }
 
     /// How many cells run at a time where the user does not say: those that wait
@@ -129,16 +125,12 @@ impl RoleOptions {
     /// Refuses models that would never be called: for answering and grading
     /// where no questions are asked, and for embedding where no strategy searches
     /// sessions; and a model whose questions could not be asked again.
-    pub(super) fn refuse(
-        &self,
-        ask: QuestionMode,
-        strategies: &[Arc<Strategy>],
-    ) -> Result<(), Failure> {
+    pub(super) fn refuse(&self, asks: bool, strategies: &[Arc<Strategy>]) -> Result<(), Failure> {
         let would_be_asked = self.has_answerer()
             || self.has_embedder()
             || self.judge.iter().any(|judge| judge != OFFLINE)
             || !matches!(self.questions(), QuestionSource::Auto);
-        if ask == QuestionMode::Nothing && would_be_asked {
+        if !asks && would_be_asked {
             return Err(Failure::usage("`recap replay` asks no questions").help(
                 "leave out --answerer, --judge, --embedder and --questions, or use `recap bench`",
             ));
@@ -184,14 +176,10 @@ impl RoleOptions {
         counter: &Arc<Counter>,
         prices: &Arc<PriceList>,
         seed: u64,
-    ) -> Result<(ModelRoles, Option<ModelSession>), Failure> {
-        if !self.has_models() {
-            self.calls.refuse_idle()?;
-            return Ok((ModelRoles::offline(counter), None));
-        }
+    ) -> Result<(ModelRoles, ModelSession), Failure> {
         let typed: Vec<&str> = self.typed().collect();
         let mut model_session = ModelSession::open(&self.calls, &typed, prices, seed)?;
-        Ok((self.filled(counter, &mut model_session)?, Some(model_session)))
+        Ok((self.filled(counter, &mut model_session)?, model_session))
     }
 
     /// The roles of a dry run, which count calls instead of making them.
@@ -227,7 +215,7 @@ impl RoleOptions {
         roles.judge = judges(&self.judge, model_session)?;
         roles.embedder =
             model_session.embedder(&self.embedder)?.map(|llm| Arc::new(Embedder::new(llm)));
-        roles.calls = Some(Arc::clone(&model_session.calls));
+        roles.calls = self.has_models().then(|| Arc::clone(&model_session.calls));
         Ok(roles)
     }
 }

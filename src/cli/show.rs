@@ -25,7 +25,7 @@ use recap_replay::{
     CutSegment, NativeWindow, Plan, PreparedSession, ReplaySession, RequestInspector, WindowSpec,
     carrier, examine,
 };
-use recap_report::document::{Part, Table, figures, names, words};
+use recap_report::document::{Part, TableOf, figures, names, words};
 use recap_strategy::{AskedFrom, Compactor, Context, Scaling, StoredFile, Strategy};
 
 /// Characters of a message that say which one it is.
@@ -120,6 +120,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let tokens = window.tokens(&prepared.recording.sizes, native).map_err(wire::too_small)?;
     let scaling = window.scaling(!arguments.no_scale);
     let window = (window.label(), tokens, scaling);
+    let strategy = for_model(strategy, &prepared);
     let plan = plan(arguments.seed, &prepared, window, strategy, roles.offline);
     let own = roles.compactor.counting(&prepared.recording.counter);
     let compactor = own.unwrap_or(roles.compactor);
@@ -187,11 +188,10 @@ fn kept(folder: &Path, files: &[StoredFile], strategy: &str) -> Result<[Part; 2]
         let parent = path.parent().expect("it lies in the folder");
         std::fs::create_dir_all(parent).map_err(|e| refused(parent, &e))?;
         std::fs::write(&path, &file.content).map_err(|e| refused(&path, &e))?;
-        rows.push(vec![grouped(file.content.len() as u64), path.display().to_string()]);
+        rows.push([grouped(file.content.len() as u64), path.display().to_string()]);
     }
-    let heads = [figures("bytes"), words("file")];
-    let heading = format!("files that {strategy} has written");
-    Ok([Part::Heading(heading), Part::Table(Table::new("files", &heads, rows))])
+    let table = TableOf::new("files", rows).columns([figures("bytes"), words("file")]);
+    Ok([Part::heading(format!("files that {strategy} has written")), table.part()])
 }
 
 /// A part of a path, changed so that it is a valid name on every system.
@@ -220,15 +220,20 @@ fn pick(sessions: Vec<Session>, wanted: Option<&str>) -> Result<Session, Failure
     }
 }
 
-fn plan(
+/// The strategy as the model of the recording has it.
+fn for_model(strategy: Strategy, prepared: &PreparedSession) -> Arc<Strategy> {
+    let model = prepared.facts.model.as_deref().map(|name| agents().named(name).model);
+    Strategy::for_model(&Arc::new(strategy), &model.unwrap_or_default())
+}
+
+/// A replay of a session that nobody is billed for, at a window with its label and scaling.
+pub(super) fn plan(
     seed: u64,
     prepared: &PreparedSession,
     (label, window, scaling): (&str, u64, Scaling),
-    strategy: Strategy,
+    strategy: Arc<Strategy>,
     offline: bool,
 ) -> Plan {
-    let model = prepared.facts.model.as_deref().map(|name| agents().named(name).model);
-    let strategy = Strategy::for_model(&Arc::new(strategy), &model.unwrap_or_default());
     Plan {
         key: CellKey {
             dataset: prepared.facts.dataset.clone(),
@@ -242,7 +247,6 @@ fn plan(
         scaling,
         seed,
         offline,
-        // The context that is shown is not billed.
         agents: Arc::new([]),
         compactor: None,
     }
@@ -250,15 +254,7 @@ fn plan(
 
 fn header(prepared: &PreparedSession, plan: &Plan, request: u32, context: &Context) -> Vec<Part> {
     let facts = &prepared.facts.requests[request as usize];
-    let title = format!(
-        "{} · {} · window {} ({} tokens) · request {request} of {}, before message {}",
-        plan.key.session,
-        plan.key.strategy,
-        plan.key.window,
-        plan.window,
-        prepared.facts.requests.len(),
-        prepared.facts.messages[facts.message as usize].id,
-    );
+    let at = format!("window {} ({} tokens)", plan.key.window, plan.window);
     let sent = format!(
         "sent: {} in {}; the whole conversation: {} in {}",
         counted(context.weight().tokens, "token"),
@@ -266,12 +262,12 @@ fn header(prepared: &PreparedSession, plan: &Plan, request: u32, context: &Conte
         counted(facts.tokens_full, "token"),
         facts.message,
     );
-    vec![Part::Title(title), Part::Text(sent)]
+    vec![title(prepared, plan, &at, request), Part::Text(sent)]
 }
 
 /// What the strategy has told the user by then.
 fn notice_parts(notices: &[String]) -> Vec<Part> {
-    let heading = Part::Heading("told to the user by then".to_owned());
+    let heading = Part::heading("told to the user by then");
     let each = notices.iter().zip(1..);
     let each = each.map(|(text, number)| Part::Quoted(format!("notice {number}"), text.clone()));
     if notices.is_empty() { Vec::new() } else { std::iter::once(heading).chain(each).collect() }
@@ -294,7 +290,7 @@ fn context_parts(
     if !only_differences {
         parts.extend(entries(context, prepared));
     }
-    parts.push(Part::Heading("differences from the whole conversation".to_owned()));
+    parts.push(Part::heading("differences from the whole conversation"));
     parts.push(differences(context, prepared));
     parts
 }
@@ -330,7 +326,7 @@ fn differences(context: &Context, prepared: &PreparedSession) -> Part {
         };
         let facts = &prepared.facts.messages[index as usize];
         let sent = prepared.recording.session.messages[index as usize].sent();
-        Some(vec![
+        Some([
             word.to_owned(),
             facts.role.as_str().to_owned(),
             grouped(facts.tokens),
@@ -338,13 +334,13 @@ fn differences(context: &Context, prepared: &PreparedSession) -> Part {
             sent.chars().take(BEGINNING).collect(),
         ])
     });
-    let rows: Vec<Vec<String>> = changed.collect();
+    let rows: Vec<[String; 5]> = changed.collect();
     if rows.is_empty() {
-        return Part::Text("none: every message is sent as recorded".to_owned());
+        return Part::text("none: every message is sent as recorded");
     }
     let heads =
         [words("change"), words("role"), figures("tokens"), words("message"), names("text")];
-    Part::Table(Table::new("differences from the whole conversation", &heads, rows))
+    TableOf::new("differences from the whole conversation", rows).columns(heads).part()
 }
 
 // The context directly after a cut, and the state of everything that the
@@ -396,6 +392,7 @@ fn shown(
     let part = CutSegment::new(&prepared, place, facts, &[]);
     let scaling = if arguments.no_scale { Scaling::AsWritten } else { Scaling::All };
     let window = ("cut", 0, scaling);
+    let strategy = for_model(strategy, &prepared);
     let plan = plan(arguments.seed, &prepared, window, strategy, roles.offline);
     let own = roles.compactor.counting(&prepared.recording.counter);
     let compactor: Arc<dyn Compactor> = if plan.key.strategy.starts_with(NO_SUMMARY) {
@@ -428,7 +425,9 @@ fn shown(
         counted(exam.window, "token"),
         counted(cut.tokens_before, "token"),
     );
-    let mut parts = vec![title(arguments, &prepared, place, &plan), Part::Text(sent)];
+    let number = arguments.cutting.cut.unwrap_or(0);
+    let at = format!("cut {number} of {}, depth {depth}", prepared.cuts.len());
+    let mut parts = vec![title(&prepared, &plan, &at, place.request), Part::Text(sent)];
     let (prepared, facts) = (&prepared, &cut.facts[..]);
     let listed = FactList { prepared, part: &part, place, facts, exam: &exam, seen: &seen };
     parts.extend(listed.parts());
@@ -460,16 +459,13 @@ fn picked<'a>(
     })
 }
 
-fn title(arguments: &Arguments, prepared: &PreparedSession, place: &CutPlace, plan: &Plan) -> Part {
-    let facts = &prepared.facts.requests[place.request as usize];
+/// What is shown: whose context, where, and before which request.
+fn title(prepared: &PreparedSession, plan: &Plan, at: &str, request: u32) -> Part {
+    let facts = &prepared.facts.requests[request as usize];
     Part::Title(format!(
-        "{} · {} · cut {} of {}, depth {} · request {} of {}, before message {}",
+        "{} · {} · {at} · request {request} of {}, before message {}",
         plan.key.session,
         plan.key.strategy,
-        arguments.cutting.cut.unwrap_or(0),
-        prepared.cuts.len(),
-        arguments.cutting.depth,
-        place.request,
         prepared.facts.requests.len(),
         prepared.facts.messages[facts.message as usize].id,
     ))
@@ -541,7 +537,7 @@ const STATES: [(ReferenceState, &str); 6] = [
 
 impl FactList<'_> {
     fn parts(&self) -> Vec<Part> {
-        let mut parts = vec![Part::Heading("facts that the agent needed".to_owned())];
+        let mut parts = vec![Part::heading("facts that the agent needed")];
         let requests = counted(self.place.requests, "request");
         if self.facts.is_empty() {
             parts.push(Part::Text(format!(

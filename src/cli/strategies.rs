@@ -7,10 +7,9 @@ use std::sync::Arc;
 use clap::{Args, Subcommand};
 
 use super::exit::{Exit, Failure};
-use super::wire;
 use super::work::Work;
+use super::{show, wire};
 use crate::bench::{self, strategy};
-use recap_core::model::CellKey;
 use recap_core::text::{counted, one_line};
 use recap_formats::bundled;
 use recap_replay::run::{ConformanceReport, ModelRoles, check_conformance};
@@ -62,7 +61,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let text = match &arguments.action {
         None | Some(Action::List) => list()?,
         Some(Action::Show { name, toml: true, .. }) => file(name)?,
-        Some(Action::Show { name, window, .. }) => show(name, window.as_ref())?,
+        Some(Action::Show { name, window, .. }) => described(name, window.as_ref())?,
         Some(Action::Check { name }) => check(name)?,
     };
     wire::print(&text)?;
@@ -96,22 +95,10 @@ fn check(name: &str) -> Result<String, Failure> {
 
 fn tried(strategy: &Arc<Strategy>, prepared: &PreparedSession) -> Result<Plan, Failure> {
     let window: WindowSpec = TRIED_AT.parse().expect("it is a share");
-    Ok(Plan {
-        key: CellKey {
-            dataset: prepared.facts.dataset.clone(),
-            session: prepared.facts.session.clone(),
-            strategy: strategy.name.clone(),
-            window: window.label().to_owned(),
-            replicate: 0,
-        },
-        strategy: Arc::clone(strategy),
-        window: window.tokens(&prepared.recording.sizes, UNKNOWN_LIMIT).map_err(wire::too_small)?,
-        scaling: Scaling::All,
-        seed: 0,
-        offline: true,
-        agents: Arc::new([]),
-        compactor: None,
-    })
+    let tokens =
+        window.tokens(&prepared.recording.sizes, UNKNOWN_LIMIT).map_err(wire::too_small)?;
+    let window = (window.label(), tokens, Scaling::All);
+    Ok(show::plan(0, prepared, window, Arc::clone(strategy), true))
 }
 
 /// The result of the check, in words.
@@ -274,7 +261,7 @@ fn file(name: &str) -> Result<String, Failure> {
 }
 
 /// The strategy with its numbers at a window, and its prompts.
-fn show(name: &str, window: Option<&WindowSpec>) -> Result<String, Failure> {
+fn described(name: &str, window: Option<&WindowSpec>) -> Result<String, Failure> {
     let file = bench::strategy_text(name)?;
     let strategy = bench::strategy(name, &[])?;
     let written = strategy.native_window.unwrap_or(UNKNOWN_LIMIT);

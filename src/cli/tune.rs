@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::bench;
+use super::bench::{self, Job};
 use super::exit::{Exit, Failure};
 
 /// Options of `recap tune`: those of `recap bench`, and the ones that it had.
@@ -36,7 +36,7 @@ struct Removed {
     max_wait: Option<String>,
 }
 
-pub(super) fn run(arguments: Arguments) -> Result<Exit, Failure> {
+pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let Removed { space, settings, objective, hold_back, max_wait } = &arguments.removed;
     let removed = [
         ("--space", space, "name the strategy with --strategy, and values with --set KEY=V1,V2"),
@@ -49,6 +49,6 @@ pub(super) fn run(arguments: Arguments) -> Result<Exit, Failure> {
         Some((option, _, instead)) => {
             Err(Failure::usage(format!("{option} is gone")).help(instead))
         }
-        None => bench::tune(arguments.bench),
+        None => bench::run(&arguments.bench, Job::Tune),
     }
 }

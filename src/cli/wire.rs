@@ -84,6 +84,11 @@ pub(super) fn say(line: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{}", harmless(&brief(line)));
 }
 
+/// Prints warnings on standard error, a line each.
+pub(super) fn warn(warnings: &[String]) {
+    warnings.iter().for_each(|warning| say(&format!("warning: {warning}")));
+}
+
 /// Prints text for people, without control characters of foreign text.
 ///
 /// # Errors

@@ -95,13 +95,6 @@ fn tokens_count_as_asked_and_manifest_says_how() {
 }
 
 #[test]
-fn replay_is_bench_without_questions() {
-    let desk = Desk::with_sessions();
-    desk.good(&["replay", "pi.jsonl", "--out", "run"]);
-    assert_eq!(desk.csv("run/requests.csv").iter().filter(|r| r["strategy"] == "full").count(), 4);
-}
-
-#[test]
 fn folder_is_read_recursively_and_other_files_named() {
     let desk = Desk::new();
     desk.file("all/a/claude.jsonl", std::fs::read(fixture("claude-code.jsonl")).unwrap());
@@ -183,14 +176,6 @@ fn json_prints_only_summary_on_standard_output() {
     let printed: Json = serde_json::from_str(&ran.out).unwrap();
     assert_eq!(printed, desk.json("run/summary.json"));
     assert_eq!(ran.err, "");
-}
-
-#[test]
-fn quiet_writes_nothing_to_standard_error() {
-    let desk = Desk::with_sessions();
-    let ran = desk.good(&["bench", "pi.jsonl", "--quiet"]);
-    assert_eq!(ran.err, "");
-    assert!(ran.last().starts_with(" page     "));
 }
 
 #[test]
@@ -371,16 +356,6 @@ fn only_the_files_asked_for_are_rendered() {
     assert_eq!(ran.last(), " page     run");
 }
 
-#[test]
-fn no_text_run_folder_contains_no_session_message() {
-    let desk = Desk::with_sessions();
-    desk.good(&["bench", "pi.jsonl", "--no-text", "--out", "run"]);
-    assert!(!desk.path("run/texts.jsonl").exists());
-    for name in desk.list("run") {
-        assert!(!desk.read(&format!("run/{name}")).contains("Restart that queue"), "{name}");
-    }
-}
-
 /// A data set on the desk whose one question asks for what pi's session says.
 fn set_with_question(desk: &Desk) {
     desk.good(&["import", "pi", "pi.jsonl", "-o", "set"]);
@@ -436,6 +411,10 @@ fn textless_run_with_questions_measures_and_rerenders_identically() {
         ["summary.json", "questions.csv", "report.html"]
             .map(|n| desk.read(&format!("{folder}/{n}")))
     };
+    assert!(!desk.path("run/texts.jsonl").exists());
+    for name in desk.list("run") {
+        assert!(!desk.read(&format!("run/{name}")).contains("Restart that queue"), "{name}");
+    }
     let first = files("run");
     assert_eq!(
         without_time(&first[0]),

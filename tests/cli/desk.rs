@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use assert_cmd::cargo::cargo_bin_cmd;
@@ -16,6 +17,9 @@ const LONGEST: Duration = Duration::from_secs(900);
 
 /// An empty folder in which the program runs.
 pub struct Desk(TempDir);
+
+/// Runs by their options.
+static RUNS: Mutex<BTreeMap<String, Arc<OnceLock<Desk>>>> = Mutex::new(BTreeMap::new());
 
 /// What a run of the program left.
 #[derive(Debug)]
@@ -41,10 +45,19 @@ impl Desk {
         Self(tempfile::tempdir().unwrap())
     }
 
-    /// A desk with one run of [`session`] in `run`.
+    /// A desk with one run of [`session`] in `run`, which is made once and copied.
     pub fn with_run(more: &[&str]) -> Self {
+        let run = Arc::clone(RUNS.lock().unwrap().entry(more.join(" ")).or_default());
+        let made = run.get_or_init(|| {
+            let desk = Self::new();
+            desk.good(&[&["bench", &session(), "--quiet", "--out", "run"], more].concat());
+            desk
+        });
         let desk = Self::new();
-        desk.good(&[&["bench", &session(), "--quiet", "--out", "run"], more].concat());
+        for name in made.list("run") {
+            let file = format!("run/{name}");
+            desk.file(&file, std::fs::read(made.path(&file)).unwrap());
+        }
         desk
     }
 

@@ -4,36 +4,17 @@ use crate::desk::{Desk, assert_same, session};
 
 const SWEEP: [&str; 6] = ["bench", "--quiet", "--window", "25%", "--window", "16k"];
 
-fn twice(first: &[&str], second: &[&str]) -> Desk {
-    let (desk, session) = (Desk::new(), session());
-    desk.good(&[&SWEEP[..], &[session.as_str(), "--out", "a"], first].concat());
-    desk.good(&[&SWEEP[..], &[session.as_str(), "--out", "b"], second].concat());
-    desk
-}
-
 #[test]
 fn one_job_and_four_give_the_same_files() {
-    let desk = twice(&["--jobs", "1"], &["--jobs", "4"]);
+    let (desk, session) = (Desk::new(), session());
+    for (out, jobs) in [("a", "1"), ("b", "4")] {
+        desk.good(&[&SWEEP[..], &[session.as_str(), "--out", out, "--jobs", jobs]].concat());
+    }
     assert_same(&desk, "a", "b");
     // Not because nothing was compared.
     assert!(desk.read("a/compactions.csv").lines().count() > 50);
     assert!(desk.read("a/references.csv").lines().count() > 500);
     assert_eq!(desk.read("a/requests.csv").lines().count(), 1 + 46 * 15 * 2);
-}
-
-#[test]
-fn requests_and_references_are_identical_to_the_byte() {
-    let desk = twice(&["--seed", "7"], &["--seed", "7"]);
-    for name in ["requests.csv", "references.csv"] {
-        assert!(desk.read(&format!("a/{name}")) == desk.read(&format!("b/{name}")), "{name}");
-    }
-    assert_same(&desk, "a", "b");
-}
-
-#[test]
-fn the_seed_stands_in_the_manifest() {
-    let desk = Desk::with_run(&["--seed", "99", "--strategy", "full"]);
-    assert_eq!(desk.json("run/manifest.json")["seed"], 99);
 }
 
 #[test]

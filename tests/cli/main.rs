@@ -6,7 +6,6 @@ mod book;
 mod clusters;
 mod compare;
 mod config;
-mod crash;
 mod dense;
 mod designs;
 mod desk;

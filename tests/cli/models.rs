@@ -25,12 +25,8 @@ fn model_is_shown_with_tiers_and_limits() {
 }
 
 #[test]
-fn unknown_model_is_refused_with_similar_names() {
-    let desk = Desk::new();
-    let error = desk.refused(&["models", "show", "claude-haiku-55"]);
-    assert!(error.contains("no price is known for `claude-haiku-55`"), "{error}");
-    assert!(error.contains("did you mean") && error.contains("claude-haiku-5-5"), "{error}");
-    let ran = desk.recap(&["models", "list", "no-such-model-anywhere"]);
+fn words_that_no_model_has_select_nothing() {
+    let ran = Desk::new().recap(&["models", "list", "no-such-model-anywhere"]);
     assert_eq!(ran.code, 4, "{ran:?}");
 }
 
@@ -42,11 +38,6 @@ fn own_price_list_replaces_bundled_one() {
     let listed = desk.good(&["models", "--prices", "prices.json"]).out;
     assert!(listed.lines().nth(1).is_some_and(|l| l.starts_with("mine ")), "{listed}");
     assert_eq!(listed.lines().count(), 2);
-    desk.file("broken.json", "[1]");
-    let error = desk.refused(&["models", "list", "--prices", "broken.json"]);
-    assert!(error.contains("broken.json: ") && error.contains("help: "), "{error}");
-    let error = desk.refused(&["models", "--prices", "absent.json"]);
-    assert!(error.contains("absent.json"), "{error}");
 }
 
 #[test]

@@ -6,16 +6,6 @@ const USER: &str = r#"{"type":"user","uuid":"u1","parentUuid":null,"sessionId":"
 
 const ASSISTANT: &str = r#"{"type":"assistant","uuid":"a1","parentUuid":"u1","sessionId":"s","message":{"id":"m1","role":"assistant","model":"claude-opus-4-6","content":[{"type":"text","text":"hello"}]}}"#;
 
-/// The error that `recap bench FILE` gives on a file with these bytes.
-#[track_caller]
-fn bad(bytes: impl AsRef<[u8]>) -> String {
-    let desk = Desk::new();
-    desk.file("session.jsonl", bytes);
-    let error = desk.refused(&["bench", "session.jsonl"]);
-    assert!(error.contains("--> session.jsonl"), "{error}");
-    error
-}
-
 #[track_caller]
 fn assert_says(error: &str, parts: &[&str]) {
     for part in parts {
@@ -35,34 +25,94 @@ fn aside(bytes: impl AsRef<[u8]>) -> String {
     out
 }
 
+/// Command lines, with what is said of each.
+const REFUSED: &[(&str, &[&str])] = &[
+    ("bench absent.jsonl", &["no such file", "absent.jsonl"]),
+    ("bench -", &["empty", "stdin"]),
+    ("bench folder", &["no session", "folder", "2 files"]),
+    ("bench pi.jsonl pi.jsonl", &["`pi`", "twice"]),
+    ("bench pi.jsonl --out pi.jsonl", &["pi.jsonl"]),
+    ("bench --format csv,docx", &["`docx`", "csv", "json", "html"]),
+    ("bench --strategy sliding-windows", &["did you mean `sliding-window`", "TOML"]),
+    ("bench --window=huge", &["`huge` is not a window", "16k", "25%"]),
+    ("bench --window=0", &["`0` is not a window", "16k", "25%"]),
+    ("bench --window=101%", &["`101%` is not a window", "16k", "25%"]),
+    ("bench --window=-5", &["`-5` is not a window", "16k", "25%"]),
+    ("bench --window=", &["`` is not a window", "16k", "25%"]),
+    ("bench SESSION --window 500", &["500", "at least 2000", "invoice-export"]),
+    ("bench --set prune.protekt=1", &["strategies/prune.toml", "protekt", "protect"]),
+    ("bench --set prune.protect=many", &["strategies/prune.toml", "protect"]),
+    ("bench --set prune", &["STRATEGY.KEY=VALUE", "prune.protect=20000"]),
+    ("bench --set pruned.protect=1", &["`pruned`", "prune"]),
+    ("bench --set prune.9.protect=1", &["strategies/prune.toml"]),
+    ("bench --set prune.protect=", &["strategies/prune.toml", "protect"]),
+    ("report absent", &["absent/manifest.json"]),
+    ("report pi.jsonl", &["pi.jsonl"]),
+    ("show SESSION --strategy fifo --window 500", &["at least 2000"]),
+    ("show pi.jsonl --strategy nothing", &["`nothing`", "recap strategies list"]),
+    (
+        "show pi.jsonl --strategy full --request 4",
+        &["request 4 is not there: the session has 4, from 0"],
+    ),
+    ("import word pi.jsonl -o native", &["`word`", "auto", "recap datasets formats"]),
+    ("import auto pi.jsonl other/pi.jsonl -o native", &["`pi` is given twice"]),
+    ("import pi openai-chat.json -o native", &["openai-chat.json"]),
+    ("strategies show nothing", &["`nothing`"]),
+    ("strategies show prune --window=0", &["is not a window", "25%"]),
+    ("strategies show prune --window=-1", &["is not a window", "25%"]),
+    ("strategies show prune --window=200kk", &["is not a window", "25%"]),
+    ("strategies show prune --window=101%", &["is not a window", "25%"]),
+    ("strategies show prune --window=naitve", &["is not a window", "25%"]),
+    ("strategies show prune --window=", &["is not a window", "25%"]),
+    ("datasets show nothing", &["`nothing`", "quickstart"]),
+    ("models show claude-haiku-55", &["no price is known for", "did you mean", "haiku-5-5"]),
+    ("models list --prices broken.json", &["broken.json: "]),
+    ("models --prices absent.json", &["absent.json"]),
+];
+
 #[test]
-fn a_missing_file_is_named() {
-    let error = Desk::new().refused(&["bench", "absent.jsonl"]);
-    assert_says(&error, &["no such file", "absent.jsonl"]);
+fn a_wrong_command_is_refused_with_what_is_allowed() {
+    let desk = Desk::with_sessions();
+    desk.file("folder/notes.txt", "nothing").file("folder/data.csv", "a,b\n");
+    desk.file("other/pi.jsonl", desk.read("pi.jsonl").replace("2026-", "2025-"));
+    desk.file("broken.json", "[1]");
+    let session = session();
+    for (line, parts) in REFUSED {
+        let words = line.split(' ').map(|word| if word == "SESSION" { &session } else { word });
+        assert_says(&desk.refused(&words.collect::<Vec<&str>>()), parts);
+    }
 }
 
 #[test]
-fn an_empty_file_is_refused() {
-    assert_says(&bad(""), &["empty"]);
-    assert_says(&bad(" \n\n"), &["empty"]);
+fn a_file_that_is_no_session_is_refused_with_its_place() {
+    let orphan = r#"{"type":"user","uuid":"u2","parentUuid":"u1","sessionId":"s","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_9","content":"x"}]}}"#;
+    let orphan = format!("{USER}\n{orphan}\n");
+    let mut cases =
+        vec![("", vec!["empty"]), (" \n\n", vec!["empty"]), (&orphan, vec!["toolu_9", "jsonl:2"])];
+    let others = ["42", "{\"a\":1}", "[1,2]", "null", "\"text\"", "[]", "{}", "[[]]"];
+    cases.extend(others.map(|json| (json, Vec::new())));
+    for (bytes, parts) in cases {
+        let desk = Desk::new();
+        desk.file("session.jsonl", bytes);
+        let error = desk.refused(&["bench", "session.jsonl"]);
+        assert_says(&error, &[&["--> session.jsonl"], &parts[..]].concat());
+    }
 }
 
 #[test]
-fn empty_standard_input_is_refused() {
-    let error = Desk::new().refused(&["bench", "-"]);
-    assert_says(&error, &["empty", "stdin"]);
-}
-
-#[test]
-fn non_utf8_bytes_are_set_aside_with_line() {
+fn a_record_that_cannot_be_read_is_set_aside_with_its_line() {
+    let other = USER.replace("u1", "u2");
+    let robot = other.replace(r#""role":"user""#, r#""role":"robot""#);
+    let misshapen = r#"{"type":"user","uuid":"u2","parentUuid":"u1","sessionId":"s","message":{"role":"user","content":7}}"#;
     let bytes = [USER.as_bytes(), b"\n{\"a\":\"\xff\xfe\"}\n", USER.as_bytes()].concat();
     assert_says(&aside(bytes), &["not UTF-8"]);
-}
-
-#[test]
-fn truncated_middle_line_is_set_aside_with_line() {
-    let said = aside(format!("{USER}\n{{\"type\":\"user\",\"uu\n{}\n", USER.replace("u1", "u2")));
-    assert_says(&said, &["broken JSON"]);
+    for (record, said) in [
+        (format!("{{\"type\":\"user\",\"uu\n{other}"), "broken JSON"),
+        (robot, "unknown role `robot`"),
+        (misshapen.to_owned(), "wrong shape at `message.content`"),
+    ] {
+        assert_says(&aside(format!("{USER}\n{record}\n")), &[said]);
+    }
 }
 
 #[test]
@@ -72,95 +122,6 @@ fn torn_last_line_is_omitted_and_reported() {
     desk.file("torn.jsonl", torn);
     let ran = desk.good(&["bench", "torn.jsonl"]);
     assert!(ran.out.contains("line 10 is torn and was left out"), "{}", ran.out);
-}
-
-#[test]
-fn unknown_role_is_set_aside_with_line() {
-    let robot = USER.replace("u1", "u2").replace(r#""role":"user""#, r#""role":"robot""#);
-    assert_says(&aside(format!("{USER}\n{robot}\n")), &["unknown role `robot`"]);
-}
-
-#[test]
-fn result_without_call_is_refused_with_line() {
-    let orphan = r#"{"type":"user","uuid":"u2","parentUuid":"u1","sessionId":"s","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_9","content":"x"}]}}"#;
-    assert_says(&bad(format!("{USER}\n{orphan}\n")), &["toolu_9", "session.jsonl:2"]);
-}
-
-#[test]
-fn json_of_another_type_is_refused() {
-    for json in ["42", "{\"a\":1}", "[1,2]", "null", "\"text\"", "[]", "{}", "[[]]"] {
-        bad(json);
-    }
-    let misshapen = r#"{"type":"user","uuid":"u2","parentUuid":"u1","sessionId":"s","message":{"role":"user","content":7}}"#;
-    assert_says(&aside(format!("{USER}\n{misshapen}\n")), &["wrong shape at `message.content`"]);
-}
-
-#[test]
-fn a_folder_without_sessions_is_refused() {
-    let desk = Desk::new();
-    desk.file("folder/notes.txt", "nothing").file("folder/data.csv", "a,b\n");
-    let error = desk.refused(&["bench", "folder"]);
-    assert_says(&error, &["no session", "folder", "2 files"]);
-}
-
-#[test]
-fn unknown_strategy_is_refused_with_known_ones() {
-    let error = Desk::new().refused(&["bench", "--strategy", "sliding-windows"]);
-    assert_says(&error, &["`sliding-windows`", "did you mean `sliding-window`", "TOML"]);
-}
-
-#[test]
-fn unreadable_window_is_refused_with_allowed_values() {
-    for window in ["huge", "0", "101%", "-5", ""] {
-        let error = Desk::new().refused(&["bench", &format!("--window={window}")]);
-        assert_says(&error, &[&format!("`{window}` is not a window"), "16k", "25%"]);
-    }
-}
-
-#[test]
-fn too_small_window_is_refused_before_writing() {
-    let error = Desk::new().refused(&["bench", &session(), "--window", "500"]);
-    assert_says(&error, &["500", "at least 2000", "invoice-export"]);
-    let show = ["show", &session(), "--strategy", "fifo", "--window", "500"];
-    assert_says(&Desk::new().refused(&show), &["at least 2000"]);
-}
-
-#[test]
-fn unknown_format_is_refused_with_known_ones() {
-    let error = Desk::new().refused(&["bench", "--format", "csv,docx"]);
-    assert_says(&error, &["`docx`", "csv", "json", "html"]);
-    let error = Desk::with_sessions().refused(&["import", "word", "pi.jsonl", "-o", "native"]);
-    assert_says(&error, &["`word`", "auto", "claude-code", "recap datasets formats"]);
-}
-
-#[test]
-fn wrong_override_is_refused_with_allowed_values() {
-    let refuse = |set: &str| Desk::new().refused(&["bench", "--set", set]);
-    assert_says(&refuse("prune.protekt=1"), &["strategies/prune.toml", "protekt", "protect"]);
-    assert_says(&refuse("prune.protect=many"), &["strategies/prune.toml", "protect"]);
-    assert_says(&refuse("prune"), &["STRATEGY.KEY=VALUE", "prune.protect=20000"]);
-    assert_says(&refuse("pruned.protect=1"), &["`pruned`", "prune"]);
-    assert_says(&refuse("prune.9.protect=1"), &["strategies/prune.toml"]);
-    assert_says(&refuse("prune.protect="), &["strategies/prune.toml", "protect"]);
-}
-
-#[test]
-fn one_session_given_twice_is_refused() {
-    let error = Desk::with_sessions().refused(&["bench", "pi.jsonl", "pi.jsonl"]);
-    assert_says(&error, &["`pi`", "twice"]);
-}
-
-#[test]
-fn a_run_folder_that_is_none_is_refused() {
-    let desk = Desk::with_sessions();
-    assert_says(&desk.refused(&["report", "absent"]), &["absent/manifest.json"]);
-    assert_says(&desk.refused(&["report", "pi.jsonl"]), &["pi.jsonl"]);
-}
-
-#[test]
-fn an_out_that_is_a_file_is_refused() {
-    let error = Desk::with_sessions().refused(&["bench", "pi.jsonl", "--out", "pi.jsonl"]);
-    assert_says(&error, &["pi.jsonl"]);
 }
 
 #[test]

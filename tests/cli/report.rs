@@ -74,7 +74,7 @@ fn only_the_formats_asked_for_are_written_again() {
 #[test]
 fn journal_with_torn_last_line_still_reports() {
     for torn in [&b"{\"cell\":{\"key\":{\"data"[..], b"{\"cell\":{\"key\":\"\xe2\x82"] {
-        let desk = Desk::with_run(&["--strategy", "fifo"]);
+        let desk = Desk::with_run(&["--strategy", "fifo", "--cuts", "none"]);
         let whole = desk.read("run/requests.csv");
         let mut journal =
             std::fs::File::options().append(true).open(desk.path("run/cells.jsonl")).unwrap();
@@ -178,7 +178,7 @@ fn a_comparison_with_half_a_run_says_so() {
 
 #[test]
 fn broken_middle_journal_line_is_refused_with_line() {
-    let desk = Desk::with_run(&["--strategy", "fifo"]);
+    let desk = Desk::with_run(&["--strategy", "fifo", "--cuts", "none"]);
     let journal = desk.read("run/cells.jsonl");
     let line = before_cell(&journal, 0).lines().count() + 1;
     desk.file("run/cells.jsonl", journal.replacen("\"cell\"", "\"sell\"", 1));

@@ -56,13 +56,6 @@ fn diff_omits_what_is_sent_as_recorded() {
 }
 
 #[test]
-fn a_request_that_is_not_there_is_refused() {
-    let desk = Desk::with_sessions();
-    let error = desk.refused(&["show", "pi.jsonl", "--strategy", "full", "--request", "4"]);
-    assert!(error.contains("request 4 is not there: the session has 4, from 0"), "{error}");
-}
-
-#[test]
 fn one_of_several_sessions_must_be_named() {
     let desk = Desk::with_sessions();
     let error = desk.refused(&["show", ".", "--strategy", "full"]);
@@ -71,12 +64,6 @@ fn one_of_several_sessions_must_be_named() {
     assert!(desk.refused(&wrong).contains("`p2`"));
     let named = desk.good(&["show", ".", "--strategy", "full", "--session", "pi"]);
     assert!(named.out.contains("label printer"));
-}
-
-#[test]
-fn an_unknown_strategy_is_refused() {
-    let error = Desk::with_sessions().refused(&["show", "pi.jsonl", "--strategy", "nothing"]);
-    assert!(error.contains("`nothing`") && error.contains("recap strategies list"), "{error}");
 }
 
 /// A session of the bundled data, cut at five places.

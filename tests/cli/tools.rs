@@ -36,21 +36,6 @@ fn import_refuses_to_overwrite() {
 }
 
 #[test]
-fn import_refuses_what_could_not_be_read_back() {
-    let desk = Desk::with_sessions();
-    desk.file("other/pi.jsonl", desk.read("pi.jsonl").replace("2026-", "2025-"));
-    let error = desk.refused(&["import", "auto", "pi.jsonl", "other/pi.jsonl", "-o", "native"]);
-    assert!(error.contains("`pi` is given twice"), "{error}");
-}
-
-#[test]
-fn import_of_another_format_than_named_is_refused() {
-    let desk = Desk::with_sessions();
-    let error = desk.refused(&["import", "pi", "openai-chat.json", "-o", "native"]);
-    assert!(error.contains("openai-chat.json"), "{error}");
-}
-
-#[test]
 fn import_counts_what_it_leaves_out() {
     let desk = Desk::with_sessions();
     let odd = "{\"type\":\"progress\",\"uuid\":\"x\",\"parentUuid\":null,\"sessionId\":\"c1\"}\n";
@@ -90,7 +75,6 @@ fn strategies_show_prints_window_numbers_and_prompts() {
     assert!(out.contains(scales) && out.contains("keep_recent = 10000"), "{out}");
     let out = desk.good(&["strategies", "show", "continuation"]).out;
     assert!(out.contains("\n--- "), "a prompt is printed\n{out}");
-    assert!(desk.refused(&["strategies", "show", "nothing"]).contains("`nothing`"));
 }
 
 #[test]
@@ -109,10 +93,6 @@ fn strategies_show_takes_a_window_as_bench_does() {
         "{}",
         shown("fifo", "100k")
     );
-    for bad in ["0", "-1", "200kk", "101%", "naitve", ""] {
-        let error = desk.refused(&["strategies", "show", "prune", &format!("--window={bad}")]);
-        assert!(error.contains("is not a window") && error.contains("25%"), "{bad}: {error}");
-    }
 }
 
 #[test]
@@ -132,25 +112,14 @@ fn data_sets_are_listed_and_shown() {
     let out = desk.good(&["datasets", "show", "quickstart"]).out;
     assert!(out.contains("parcel-service: ") && out.contains(" requests"), "{out}");
     assert!(out.contains("licence: MIT OR Apache-2.0"), "{out}");
-    let error = desk.refused(&["datasets", "show", "nothing"]);
-    assert!(error.contains("`nothing`") && error.contains("quickstart"), "{error}");
 }
 
 #[test]
 fn completions_name_every_subcommand() {
     let desk = Desk::new();
     let out = desk.good(&["completions", "bash"]).out;
-    for command in [
-        "bench",
-        "replay",
-        "report",
-        "import",
-        "show",
-        "strategies",
-        "judge",
-        "datasets",
-        "completions",
-    ] {
+    let commands = "bench replay report import show strategies judge datasets completions";
+    for command in commands.split(' ') {
         assert!(out.contains(&format!("recap__subcmd__{command}")), "{command}");
     }
     assert_eq!(desk.recap(&["completions", "tcsh"]).code, 2);

@@ -138,7 +138,7 @@ impl Opened {
 /// The columns of the first table that can be sorted, as they stand.
 fn column(opened: &Opened, at: usize) -> Vec<String> {
     let cells = opened.browser.run(&format!(
-        "return [...document.querySelector('table.sortable').tBodies[0].rows].map((row) => row.cells[{at}].dataset.sort ?? '')"
+        "return [...document.querySelector('table.sortable').tBodies[0].rows].map((row) => row.cells[{at}].dataset.sort ?? row.cells[{at}].textContent.replace('–', ''))"
     ));
     cells.as_array().unwrap().iter().map(|cell| cell.as_str().unwrap().to_owned()).collect()
 }

@@ -21,6 +21,7 @@ mod calibration;
 mod compactor_real;
 mod conformance;
 mod controls;
+mod crash;
 mod dataset_benchmarks;
 mod dataset_cases;
 mod dataset_claude_code;

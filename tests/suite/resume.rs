@@ -42,7 +42,8 @@ impl Observer for Stop {
     }
 }
 
-fn spec() -> RunSpec {
+/// Three strategies at two windows and two cuts.
+pub fn spec() -> RunSpec {
     let strategies = ["full", "fifo", "continuation"];
     RunSpec {
         strategies: strategies

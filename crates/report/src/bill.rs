@@ -11,7 +11,8 @@ use recap_core::model::{
     StrategyRow, Value, catalogue,
 };
 
-use super::document::{Cell, Column, Part, Row, Table, figures, names};
+use super::document::{Cell, Part, TableOf, figures, names};
+use super::sheet::each_cell;
 use super::{block, number};
 
 /// A bill in USD by what is paid for.
@@ -114,22 +115,20 @@ fn sums(report: &Report) -> Sums {
     let prices = PriceList::from(&report.manifest.prices);
     let replicates = f64::from(report.manifest.replicates.max(1));
     let mut sums = Sums::new();
-    for session in report.results.iter() {
-        let Some(facts) = report.facts_of(session.dataset, session.id) else { continue };
-        let done = session.cells().iter().filter_map(|cell| Some((&cell.key, cell.rows()?)));
-        for (cell, rows) in done {
-            // A session whose model has no price is in no bill.
-            for bill in rows.bills.iter().filter(|bill| prices.find(&bill.model).is_ok()) {
-                let parts = parts(rows, bill, facts, &prices);
-                for dataset in [session.dataset, block::ALL] {
-                    let key = [dataset, &cell.window, &cell.strategy, &bill.billed_as];
-                    let sum = sums.entry(key.map(str::to_owned));
-                    let sum = sum.or_insert_with(|| Some(BillParts::default()));
-                    *sum = sum.zip(parts).map(|(sum, own)| sum.plus(own.scaled(1.0 / replicates)));
-                }
+    let each = each_cell(report, |facts, session, cell, rows| {
+        // A session whose model has no price is in no bill.
+        for bill in rows.bills.iter().filter(|bill| prices.find(&bill.model).is_ok()) {
+            let parts = parts(rows, bill, facts, &prices);
+            for dataset in [session.dataset, block::ALL] {
+                let key = [dataset, &cell.key.window, &cell.key.strategy, &bill.billed_as];
+                let sum = sums.entry(key.map(str::to_owned));
+                let sum = sum.or_insert_with(|| Some(BillParts::default()));
+                *sum = sum.zip(parts).map(|(sum, own)| sum.plus(own.scaled(1.0 / replicates)));
             }
         }
-    }
+        Ok(())
+    });
+    each.expect("nothing is written");
     sums
 }
 
@@ -166,33 +165,28 @@ fn table(block: &block::Block<'_>, sums: &Sums) -> Vec<Part> {
     let reference = bills.iter().find(|(row, _)| row.strategy == RECORDED);
     let reference = reference.or_else(|| bills.iter().find(|(row, _)| row.strategy == FULL));
     let against = reference.map(|(row, parts)| (row.strategy.clone(), parts.total()));
-    let dollars = |usd: f64| Cell::known(Some(usd).filter(|usd| *usd != 0.0), number::dollars);
-    let row = |(row, parts): &(&StrategyRow, BillParts)| {
-        let total = format!("{}{}", number::dollars(parts.total()), block::star(row));
-        let share = against.as_ref().map(|(_, usd)| parts.total() / usd - 1.0);
-        let share = share.filter(|share| share.is_finite());
-        let mut cells = vec![
-            row.strategy.clone().into(),
-            Cell::figure(parts.total(), total),
-            Cell::known(share, number::change),
-        ];
-        cells.extend(parts.each().map(dollars));
-        Row::of(row.row_kind, cells)
-    };
-    let against = against.as_ref().map_or("full", |(name, _)| name);
-    let mut columns = vec![names("strategy").into(), figures("bill").into()];
-    columns.push(figures("").named(format!("against {against}")));
-    let parts = ["cache reads", "cache writes", "uncached input", "output", "compactor’s calls"];
-    columns.extend(parts.map(|head| Column::from(figures(head))));
-    vec![
-        Part::Text(
-            "What each bill is for. A prompt that begins as the one before is read from the \
-             provider’s cache at a fraction of the price; a strategy that edits old messages gives \
-             that up, so fewer tokens may cost more."
-                .to_owned(),
-        ),
-        Part::Table(Table::of("Bills in parts", columns, bills.iter().map(row).collect())),
-    ]
+    let (name, usd) = against.unwrap_or_else(|| (FULL.to_owned(), f64::NAN));
+    let share = |parts: &BillParts| Some(parts.total() / usd - 1.0).filter(|x| x.is_finite());
+    let mut table = TableOf::new("Bills in parts", bills)
+        .column(names("strategy"), |(row, _)| row.strategy.clone())
+        .column(figures("bill"), |(row, parts)| {
+            let total = format!("{}{}", number::dollars(parts.total()), block::star(row));
+            Cell::figure(parts.total(), total)
+        })
+        .column(figures(format!("against {name}")), |(_, parts)| {
+            Cell::known(share(parts), number::change)
+        })
+        .dim(|(row, _)| row.row_kind != RowKind::Ranked);
+    let heads = ["cache reads", "cache writes", "uncached input", "output", "compactor’s calls"];
+    for (at, head) in heads.into_iter().enumerate() {
+        table = table.column(figures(head), |(_, parts)| {
+            Cell::known(Some(parts.each()[at]).filter(|usd| *usd != 0.0), number::dollars)
+        });
+    }
+    let about = "What each bill is for. A prompt that begins as the one before is read from the \
+                 provider’s cache at a fraction of the price; a strategy that edits old messages \
+                 gives that up, so fewer tokens may cost more.";
+    vec![Part::text(about), table.part()]
 }
 
 /// What somebody might pay for: no control but the whole conversation, and what was really sent.

@@ -1,6 +1,8 @@
 //! The rows that are compared with each other: one data set at one window, as
 //! one agent model is billed. The terminal and the page show them alike.
 
+use indexmap::{IndexMap, IndexSet};
+
 use super::{number, plain};
 use recap_core::model::{
     Absent, Cell, Manifest, Measure, NATIVE, NO_SUMMARY, OFFLINE, RECORDED, Report, RowKind,
@@ -28,22 +30,16 @@ pub(super) fn blocks(report: &Report) -> Vec<Block<'_>> {
         report.rows.iter().map(|r| r.dataset.as_str()).filter(|d| *d != ALL).collect();
     datasets.sort_unstable();
     datasets.dedup();
-    let mut blocks: Vec<Block<'_>> = Vec::new();
+    let mut blocks: IndexMap<_, Vec<&StrategyRow>> = IndexMap::new();
     let shown = report.rows.iter().filter(|row| !is_without_summary(&row.strategy));
-    for row in shown {
-        if row.dataset == ALL && datasets.len() == 1 {
-            continue;
-        }
+    for row in shown.filter(|row| row.dataset != ALL || datasets.len() != 1) {
         let key = (&*row.dataset, &*row.window, &*row.agent_model);
-        match blocks.iter_mut().find(|b| (b.dataset, b.window, b.agent_model) == key) {
-            Some(block) => block.rows.push(row),
-            None => {
-                let (dataset, window, agent_model) = key;
-                blocks.push(Block { dataset, window, agent_model, rows: vec![row] });
-            }
-        }
+        blocks.entry(key).or_default().push(row);
     }
+    let blocks = blocks.into_iter();
     blocks
+        .map(|((dataset, window, agent_model), rows)| Block { dataset, window, agent_model, rows })
+        .collect()
 }
 
 /// Whether a strategy is one without its summaries. What it keeps is part of a figure
@@ -53,15 +49,9 @@ pub(super) fn is_without_summary(strategy: &str) -> bool {
 }
 
 /// Every strategy that is shown, in the order of the rows.
-pub(super) fn strategies(report: &Report) -> Vec<(&str, RowKind)> {
-    let mut strategies = Vec::new();
-    for row in report.rows.iter().filter(|row| !is_without_summary(&row.strategy)) {
-        let strategy = (row.strategy.as_str(), row.row_kind);
-        if !strategies.contains(&strategy) {
-            strategies.push(strategy);
-        }
-    }
-    strategies
+pub(super) fn strategies(report: &Report) -> IndexSet<(&str, RowKind)> {
+    let shown = report.rows.iter().filter(|row| !is_without_summary(&row.strategy));
+    shown.map(|row| (row.strategy.as_str(), row.row_kind)).collect()
 }
 
 /// The row that leads the ranking.

@@ -3,8 +3,8 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use super::document::{Head, Part, Screen, Table, absent, figures, names, terminal, words};
-use super::sheet::{self, Columns, Field, Sheet};
+use super::document::{Part, Screen, TableOf, absent, figures, names, terminal, words};
+use super::sheet::{self, Columns, Field};
 use super::{number, plain};
 use recap_core::model::{
     Expectation, JudgeReport, JudgeRow, Judgement, Label, LabelledCase, TRUSTED_FALSE_ACCEPTS,
@@ -15,16 +15,6 @@ use recap_core::text::counted;
 /// Characters of a reason that are shown.
 const REASON: usize = 120;
 
-const HEADS: &[Head] = &[
-    names("answers"),
-    figures("graded"),
-    figures("agreement"),
-    words("kappa"),
-    figures("false accepts"),
-    figures("false rejects"),
-    figures("unscored"),
-];
-
 /// Renders a calibration for a terminal: agreement with people file by file, what was
 /// left out, and whether the judge can be trusted.
 pub fn calibration_table(report: &JudgeReport, screen: Screen) -> String {
@@ -34,55 +24,40 @@ pub fn calibration_table(report: &JudgeReport, screen: Screen) -> String {
 fn parts(report: &JudgeReport) -> Vec<Part> {
     let head = format!("recap · judge {} ({})", report.judge, report.source.as_str());
     let mut parts = vec![Part::Title(head)];
-    for section in sections(report) {
-        let rows = section.rows.iter().map(|row| cells(row)).collect();
-        parts.push(Part::Heading(section.title.clone()));
-        parts.push(Part::Table(Table::new(&section.title, HEADS, rows)));
+    // All answers of a file stand before its groups.
+    for rows in report.rows.chunk_by(|_, row| row.group.is_some()) {
+        parts.extend(section(rows));
     }
-    parts.push(Part::Heading("Whether the judge can be trusted".to_owned()));
+    parts.push(Part::heading("Whether the judge can be trusted"));
     parts.extend(notes(report).into_iter().map(Part::Text));
     parts.push(Part::Text(verdict(report)));
     parts
 }
 
-struct Section<'a> {
-    title: String,
-    rows: Vec<&'a JudgeRow>,
-}
-
-/// The answers of each file, by group, and of all files.
-fn sections(report: &JudgeReport) -> Vec<Section<'_>> {
-    let mut sections: Vec<Section<'_>> = Vec::new();
-    for row in &report.rows {
-        if row.group.is_none() {
-            let file = row.file.as_deref().map_or_else(|| "all files".to_owned(), str::to_owned);
-            let title = format!("{file} · {}", counted(row.questions, "question"));
-            sections.push(Section { title, rows: Vec::new() });
-        }
-        let section = sections.last_mut().expect("all answers of a file stand before its groups");
-        section.rows.push(row);
-    }
-    sections
-}
-
-fn cells(row: &JudgeRow) -> Vec<String> {
-    let name = row.group.as_deref().map_or_else(|| "all".to_owned(), str::to_owned);
-    let kappa = match (row.kappa, row.kappa_bounds) {
+/// The answers of a file, or of all files, and those of each group.
+fn section(rows: &[JudgeRow]) -> [Part; 2] {
+    let file = rows[0].file.as_deref().unwrap_or("all files");
+    let title = format!("{file} · {}", counted(rows[0].questions, "question"));
+    let kappa = |row: &&JudgeRow| match (row.kappa, row.kappa_bounds) {
         (None, _) => absent(),
         (Some(kappa), None) => number::ratio(kappa),
         (Some(kappa), Some((lo, hi))) => {
             format!("{} [{}, {}]", number::ratio(kappa), number::ratio(lo), number::ratio(hi))
         }
     };
-    vec![
-        name,
-        number::grouped(row.graded),
-        row.agreement().map_or_else(absent, tenths),
-        kappa,
-        part_of(row.false_accepts, row.false_accept_share()),
-        part_of(row.false_rejects, row.false_reject_share()),
-        number::grouped(row.unscored),
-    ]
+    let table = TableOf::new(&title, rows)
+        .column(names("answers"), |row| row.group.as_deref().unwrap_or("all"))
+        .column(figures("graded"), |row| number::grouped(row.graded))
+        .column(figures("agreement"), |row| row.agreement().map_or_else(absent, tenths))
+        .column(words("kappa"), kappa)
+        .column(figures("false accepts"), |row| {
+            part_of(row.false_accepts, row.false_accept_share())
+        })
+        .column(figures("false rejects"), |row| {
+            part_of(row.false_rejects, row.false_reject_share())
+        })
+        .column(figures("unscored"), |row| number::grouped(row.unscored));
+    [Part::Heading(title), table.part()]
 }
 
 /// A share in per cent with one decimal.
@@ -144,46 +119,43 @@ fn accepted_share(row: &JudgeRow) -> Option<String> {
     Some(format!("{} [{:.1}, {:.1}]", tenths(share), lo * 100.0, hi * 100.0))
 }
 
-/// Columns of `calibration.csv`, and keys of the rows in JSON, where the judge is named once.
-const COLUMNS: &Columns<fn(&&JudgeRow) -> Field> = &[
-    ("file", |row| row.file.as_deref().into()),
-    ("group", |row| row.group.as_deref().into()),
-    ("questions", |row| row.questions.into()),
-    ("graded", |row| row.graded.into()),
-    ("agreement", |row| row.agreement().into()),
-    ("kappa", |row| row.kappa.into()),
-    ("kappa_lo", |row| row.kappa_bounds.map(|(lo, _)| lo).into()),
-    ("kappa_hi", |row| row.kappa_bounds.map(|(_, hi)| hi).into()),
-    ("false_accepts", |row| row.false_accepts.into()),
-    ("false_accept_share", |row| row.false_accept_share().into()),
-    ("false_accept_lo", |row| row.false_accept_bounds.map(|(lo, _)| lo).into()),
-    ("false_accept_hi", |row| row.false_accept_bounds.map(|(_, hi)| hi).into()),
-    ("false_rejects", |row| row.false_rejects.into()),
-    ("false_reject_share", |row| row.false_reject_share().into()),
-    ("unscored", |row| row.unscored.into()),
-    ("score_error", |row| row.score_error.into()),
+/// A row with the name of the judge.
+type OfJudge<'a> = (&'a JudgeRow, &'a str);
+
+/// Columns of `calibration.csv`, and but for the last one keys of the rows in JSON, where the judge
+/// is named once.
+const COLUMNS: &Columns<fn(&OfJudge<'_>) -> Field> = &[
+    ("file", |(row, _)| row.file.as_deref().into()),
+    ("group", |(row, _)| row.group.as_deref().into()),
+    ("questions", |(row, _)| row.questions.into()),
+    ("graded", |(row, _)| row.graded.into()),
+    ("agreement", |(row, _)| row.agreement().into()),
+    ("kappa", |(row, _)| row.kappa.into()),
+    ("kappa_lo", |(row, _)| row.kappa_bounds.map(|(lo, _)| lo).into()),
+    ("kappa_hi", |(row, _)| row.kappa_bounds.map(|(_, hi)| hi).into()),
+    ("false_accepts", |(row, _)| row.false_accepts.into()),
+    ("false_accept_share", |(row, _)| row.false_accept_share().into()),
+    ("false_accept_lo", |(row, _)| row.false_accept_bounds.map(|(lo, _)| lo).into()),
+    ("false_accept_hi", |(row, _)| row.false_accept_bounds.map(|(_, hi)| hi).into()),
+    ("false_rejects", |(row, _)| row.false_rejects.into()),
+    ("false_reject_share", |(row, _)| row.false_reject_share().into()),
+    ("unscored", |(row, _)| row.unscored.into()),
+    ("score_error", |(row, _)| row.score_error.into()),
+    ("judge", |(_, judge)| (*judge).into()),
 ];
 
 /// `calibration.csv`: one row per file and group; the row without a file is over
 /// all of them.
 pub fn calibration_csv(report: &JudgeReport) -> Vec<u8> {
-    let names: Vec<&str> = COLUMNS.iter().map(|(name, _)| *name).chain(["judge"]).collect();
-    let mut bytes = Vec::new();
-    let mut sheet = Sheet::named(&names, &mut bytes).expect("memory takes every write");
-    for row in &report.rows {
-        let fields = COLUMNS.iter().map(|(_, field)| field(&row));
-        let fields = fields.chain([report.judge.as_str().into()]);
-        sheet.push_fields(fields).expect("memory takes every write");
-    }
-    sheet.finish().expect("memory takes every write");
-    bytes
+    sheet::bytes(COLUMNS, report.rows.iter().map(|row| (row, report.judge.as_str())))
 }
 
 /// The same figures as one JSON document.
 pub fn calibration_json(report: &JudgeReport) -> String {
     let row = |row: &JudgeRow| {
+        let columns = COLUMNS.iter().filter(|(name, _)| *name != "judge");
         let fields =
-            COLUMNS.iter().map(|(name, field)| ((*name).to_owned(), into_json(field(&row))));
+            columns.map(|(name, field)| ((*name).to_owned(), into_json(field(&(row, "")))));
         Json::Object(fields.collect::<Map<_, _>>())
     };
     let document = json!({

@@ -6,22 +6,12 @@ use std::cmp::Ordering;
 use serde::Serialize;
 
 use super::document::{
-    Cell, Column, Head, Narrow, Part, Row, Screen, Table, absent, figures, markdown, names,
-    terminal, words,
+    Cell, Part, Screen, TableOf, absent, figures, markdown, names, terminal, words,
 };
 use super::{block, number};
 use recap_core::model::{
     ComparedMeasure, ComparedRow, Comparison, Measure, RowKind, TestOutcome, Unit, catalogue,
 };
-
-const MEASURES: &[Head] = &[
-    names("measure"),
-    figures("A"),
-    figures("B"),
-    Head { right: false, ..figures("B − A") },
-    figures("change"),
-    Head { narrow: Narrow::LeftOut(1), ..words("better/worse/same") },
-];
 
 /// The runs and what they are about.
 pub(super) fn headline(comparison: &Comparison) -> String {
@@ -199,38 +189,32 @@ fn finding(measure: &ComparedMeasure) -> String {
 }
 
 /// A line for each row, in their order: what differs most stands first.
-fn overview(comparison: &Comparison) -> Table {
-    let places: Vec<String> = comparison.rows.iter().map(place).collect();
-    let several = places.iter().any(|place| *place != places[0]);
+fn overview(comparison: &Comparison) -> Part {
+    let rows = &comparison.rows;
+    let several = rows.iter().any(|row| place(row) != place(&rows[0]));
     let lead = comparison.primary.measure();
-    let row = |row: &ComparedRow| {
-        let of = |id: &str| row.measures.iter().find(|measure| measure.measure == id);
-        let both = |measure: &ComparedMeasure| -> Cell {
-            format!("{} → {}", figure(measure, measure.a), figure(measure, measure.b)).into()
-        };
-        let pair = |id: &str| match of(id) {
-            Some(measure) => [both(measure), difference(measure)],
-            None => [absent().into(), absent().into()],
-        };
-        let mut cells = vec![Cell::from(name(row))];
-        cells.extend(several.then(|| Cell::from(place(row))));
-        cells.extend(pair(lead.id));
-        cells.extend(pair(catalogue::COST_USD.id));
-        cells.push(of(lead.id).map(finding).unwrap_or_default().into());
-        Row::of(row.row_kind, cells)
+    let of = |row: &&ComparedRow, measure: &Measure| {
+        row.measures.iter().find(|own| own.measure == measure.id).cloned()
     };
-    let two = |first, second| Head { words: [first, second], ..figures("") };
-    let mut heads = vec![Head { words: ["strategy", ""], ..names("") }];
-    heads.extend(several.then(|| words("where")));
-    heads.extend([
-        Head { words: [lead.label(), "A → B"], ..figures("") },
-        Head { right: false, ..two("", "B − A") },
-        two("bill", "A → B"),
-        Head { right: false, ..two("", "B − A") },
-        Head { words: ["finding", ""], narrow: Narrow::Wrapped, ..words("") },
-    ]);
-    let columns = heads.into_iter().map(Column::from).collect();
-    Table::of("What differs, row by row", columns, comparison.rows.iter().map(row).collect())
+    let both = |row: &&ComparedRow, measure: &Measure| {
+        of(row, measure)
+            .map_or_else(absent, |own| format!("{} → {}", figure(&own, own.a), figure(&own, own.b)))
+    };
+    let less = |row: &&ComparedRow, measure: &Measure| {
+        of(row, measure).map_or_else(|| absent().into(), |own| difference(&own))
+    };
+    TableOf::new("What differs, row by row", rows)
+        .column(names("strategy"), |row| name(row))
+        .column_if(several, words("where"), |row| place(row))
+        .column(figures(format!("{}\nA → B", lead.label())), |row| both(row, lead))
+        .column(words("\nB − A"), |row| less(row, lead))
+        .column(figures("bill\nA → B"), |row| both(row, catalogue::COST_USD))
+        .column(words("\nB − A"), |row| less(row, catalogue::COST_USD))
+        .column(words("finding").wrapped(), |row| {
+            of(row, lead).map(|own| finding(&own)).unwrap_or_default()
+        })
+        .dim(|row| row.row_kind != RowKind::Ranked)
+        .part()
 }
 
 /// Every measure of a row that differs.
@@ -238,23 +222,18 @@ fn every_measure(row: &ComparedRow) -> Option<Part> {
     let mut differ: Vec<&ComparedMeasure> =
         row.measures.iter().filter(|measure| measure.difference != 0.0).collect();
     differ.sort_by(|x, y| by_size(x, y));
-    let cells = |measure: &ComparedMeasure| Row {
-        cells: vec![
-            measure.measure.clone().into(),
-            figure(measure, measure.a).into(),
-            figure(measure, measure.b).into(),
-            difference(measure),
-            change(measure).unwrap_or_else(absent).into(),
-            format!("{}/{}/{}", measure.better, measure.worse, measure.alike).into(),
-        ],
-        dim: false,
-    };
-    let rows: Vec<Row> = differ.into_iter().map(cells).collect();
-    let alike = row.measures.len() - rows.len();
+    let alike = row.measures.len() - differ.len();
     let title = format!("{} · {}", name(row), place(row));
-    let columns = MEASURES.iter().copied().map(Column::from).collect();
-    let table = Table::of(&format!("Measures of {title}"), columns, rows);
-    let mut parts = vec![Part::Table(table)];
+    let table = TableOf::new(format!("Measures of {title}"), differ)
+        .column(names("measure"), |measure| measure.measure.clone())
+        .column(figures("A"), |measure| figure(measure, measure.a))
+        .column(figures("B"), |measure| figure(measure, measure.b))
+        .column(words("B − A"), |measure| difference(measure))
+        .column(figures("change"), |measure| change(measure).unwrap_or_else(absent))
+        .column(words("better/worse/same").left_out(1), |measure| {
+            format!("{}/{}/{}", measure.better, measure.worse, measure.alike)
+        });
+    let mut parts = vec![table.part()];
     let same =
         (alike > 0).then(|| format!("The same in both: {}.", block::counted(alike, "measure")));
     parts.extend(same.map(Part::Text));
@@ -297,15 +276,15 @@ fn notes(comparison: &Comparison) -> Vec<String> {
 /// What differs most, each row, and every measure of each row.
 pub(super) fn parts(comparison: &Comparison) -> Vec<Part> {
     let mut parts = match largest(comparison) {
-        none if none.is_empty() => vec![Part::Text("Nothing that is compared differs.".to_owned())],
+        none if none.is_empty() => vec![Part::text("Nothing that is compared differs.")],
         largest => vec![
-            Part::Heading("What differs most".to_owned()),
+            Part::heading("What differs most"),
             Part::List(largest),
             Part::Text(BY_SIZE.to_owned()),
         ],
     };
-    parts.push(Part::Heading("Row by row".to_owned()));
-    parts.push(Part::Table(overview(comparison)));
+    parts.push(Part::heading("Row by row"));
+    parts.push(overview(comparison));
     parts.extend(notes(comparison).into_iter().map(Part::Text));
     parts.extend(comparison.rows.iter().filter_map(every_measure));
     parts

@@ -3,16 +3,15 @@
 
 use std::cmp::Reverse;
 
-use super::document::{Head, Part, Table, figures, names, words};
+use indexmap::IndexMap;
+
+use super::document::{Part, TableOf, figures, names, words};
 use super::sheet::cuts;
 use super::{RenderInput, block, number, plain, questions, table};
 use recap_core::model::{Interval, Measure, Report, StrategyRow, catalogue};
 
 /// Sessions that are named for each reason why they were not cut.
 const NAMED: usize = 50;
-
-const FACTS: [Head; 5] =
-    [names("session"), figures("request"), names("fact"), words("class"), words("became")];
 
 /// Nothing where no fact was needed at a cut.
 pub(super) fn parts(source: &RenderInput<'_>, block: &block::Block<'_>) -> Vec<Part> {
@@ -78,20 +77,16 @@ fn about(report: &Report, rows: &[&StrategyRow]) -> String {
 /// left out.
 fn facts(source: &RenderInput<'_>, strategy: &str) -> Option<Part> {
     source.texts?;
-    let mut all: Vec<(bool, Vec<String>)> = Vec::new();
+    let mut all: Vec<(bool, [String; 5])> = Vec::new();
     for session in source.report.results.iter() {
         let name = plain::short_ids(source.report, session.id);
         let own = cuts::rows(&session).filter(|(_, row)| row.strategy == strategy);
         for (cut, row) in own.filter(|(_, row)| row.replicate == 0) {
             let Some(exam) = row.exam() else { continue };
             for (fact, state) in cut.facts.iter().zip(&exam.states) {
-                let cells = vec![
-                    name.clone(),
-                    number::grouped(u64::from(fact.request) + 1),
-                    fact.text.clone(),
-                    fact.class.as_str().to_owned(),
-                    state.as_str().to_owned(),
-                ];
+                let request = number::grouped(u64::from(fact.request) + 1);
+                let [class, state_name] = [fact.class.as_str(), state.as_str()].map(str::to_owned);
+                let cells = [name.clone(), request, fact.text.clone(), class, state_name];
                 all.push((!state.is_kept(), cells));
             }
         }
@@ -99,24 +94,20 @@ fn facts(source: &RenderInput<'_>, strategy: &str) -> Option<Part> {
     let lost = all.iter().filter(|(is_lost, _)| *is_lost).count();
     all.sort_by_key(|(is_lost, _)| Reverse(*is_lost));
     let title = format!("{strategy}: {lost} of {} not kept", block::counted(all.len(), "fact"));
-    all.truncate(questions::LISTED);
-    let rows: Vec<Vec<String>> = all.into_iter().map(|(_, cells)| cells).collect();
-    (!rows.is_empty())
-        .then(|| Part::Folded(title.clone(), vec![Part::Table(Table::new(&title, &FACTS, rows))]))
+    let first = all.into_iter().take(questions::LISTED).map(|(_, cells)| cells);
+    let heads =
+        [names("session"), figures("request"), names("fact"), words("class"), words("became")];
+    TableOf::new(title, first).columns(heads).folded()
 }
 
 /// Sessions that the run cut nowhere, by reason; the most frequent first.
 fn uncut(report: &Report) -> Vec<String> {
-    let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
+    let mut reasons: IndexMap<String, Vec<String>> = IndexMap::new();
     for facts in &report.sessions {
         let Some(why) = &facts.no_cut else { continue };
-        let reason = why.to_string();
-        match reasons.iter_mut().find(|(known, _)| *known == reason) {
-            Some((_, names)) => names.push(facts.session.clone()),
-            None => reasons.push((reason, vec![facts.session.clone()])),
-        }
+        reasons.entry(why.to_string()).or_default().push(facts.session.clone());
     }
-    reasons.sort_by_key(|(_, names)| Reverse(names.len()));
+    reasons.sort_by_key(|_, names| Reverse(names.len()));
     let line = |(reason, mut names): (String, Vec<String>)| {
         let more = names.len().saturating_sub(NAMED);
         names.truncate(NAMED);
@@ -132,28 +123,12 @@ mod tests {
     use crate::testkit::{Kit, cut};
 
     #[test]
-    fn facts_that_were_lost_come_first_and_need_texts() {
+    fn facts_are_words_of_the_recording() {
         let report = cut(Kit::default().report());
         let texts = Kit::default().texts(&report);
-        let with = RenderInput { report: &report, texts: Some(&texts) };
-        let Some(Part::Folded(title, inside)) = facts(&with, "prune") else {
-            panic!("it is folded")
-        };
-        assert_eq!(title, "prune: 3 of 4 facts not kept");
-        let [Part::Table(table)] = &inside[..] else { panic!("{inside:?}") };
-        let row = |at: usize| -> Vec<&str> {
-            table.groups[0].rows[at].cells.iter().map(|cell| cell.text.as_str()).collect()
-        };
-        assert_eq!(row(0), ["session-0", "10", "48151623", "number", "lost"]);
-        assert_eq!(row(3), ["session-0", "5", "src/cache/store.rs", "path", "carried"]);
-        assert_eq!(facts(&RenderInput { report: &report, texts: None }, "prune"), None);
-    }
-
-    #[test]
-    fn a_session_without_a_cut_says_why() {
-        let report = cut(Kit::default().report());
-        let reason = "the recorded agent never compacted before a request: session-2";
-        assert_eq!(uncut(&report), [reason]);
+        let listed = |texts| facts(&RenderInput { report: &report, texts }, "prune");
+        assert!(listed(Some(&texts)).is_some());
+        assert_eq!(listed(None), None);
     }
 
     #[test]

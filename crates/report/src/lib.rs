@@ -24,10 +24,12 @@
 use std::borrow::Cow;
 use std::io::{Result, Write};
 
+use indexmap::IndexSet;
+
 use recap_core::model::Report;
 use recap_core::wording::number;
 
-use sheet::{cells, rows};
+use sheet::{cells, cuts as at_cuts, questions as asked, rows};
 
 mod bill;
 mod block;
@@ -89,8 +91,11 @@ pub struct Format {
     /// What it holds, in a line.
     pub about: &'static str,
     /// Renders it, piece by piece where it is large.
-    pub render: fn(&RenderInput<'_>, &mut dyn Write) -> Result<()>,
+    pub render: Render,
 }
+
+/// Writes a file of a run.
+pub type Render = fn(&RenderInput<'_>, &mut dyn Write) -> Result<()>;
 
 impl Format {
     /// The file in memory.
@@ -101,41 +106,123 @@ impl Format {
     }
 }
 
+const fn csv(file: &'static str, about: &'static str, render: Render) -> Format {
+    Format { name: "csv", file, about, render }
+}
+
 /// Every file that a run leaves for its readers, in the order of writing.
 pub static FORMATS: &[Format] = &[
-    tuned::FORMAT,
-    rows::SUMMARY,
-    sessions::FORMAT,
-    savers::FORMAT,
-    cells::COMPACTIONS,
-    cells::REQUESTS,
-    cells::REFERENCES,
-    sheet::cuts::CUTS,
-    sheet::cuts::FACTS,
-    sheet::questions::AT_CUTS,
-    sheet::questions::QUESTIONS,
+    csv(
+        "frontier.csv",
+        "one row per setting that `recap tune` compared: bill and facts kept on both halves",
+        tuned::csv,
+    ),
+    csv(
+        "summary.csv",
+        "one row per data set, strategy, window and billing model: the measures that tables need",
+        rows::summary,
+    ),
+    csv(
+        "sessions.csv",
+        "one row per session, strategy, window and billing model, the dearest session first",
+        sessions::csv,
+    ),
+    csv(
+        "savers.csv",
+        "one row per token saver, window and billing model: what it says it saves, and the bill",
+        savers::csv,
+    ),
+    csv(
+        "compactions.csv",
+        "one row per compaction and billing model: trigger, sizes, model calls, cost",
+        cells::compactions,
+    ),
+    csv(
+        "requests.csv",
+        "one row per request and billing model: what was sent, billed and needed",
+        cells::requests,
+    ),
+    csv(
+        "references.csv",
+        "one row per reference and strategy: kept, partial, bare, lost or refused",
+        cells::references,
+    ),
+    csv(
+        "cuts.csv",
+        "one row per cut, strategy and repetition: facts kept, sizes, waits",
+        at_cuts::cuts,
+    ),
+    csv(
+        "facts.csv",
+        "one row per fact and strategy: verbatim, carried, bare, partial, recovered or lost",
+        at_cuts::facts,
+    ),
+    csv(
+        "cut_questions.csv",
+        "one row per question asked at a cut and strategy: expected, answered before and after, graded",
+        asked::at_cuts,
+    ),
+    csv(
+        "questions.csv",
+        "one row per question of a data set and strategy: asked, expected, answered before and after, graded",
+        asked::questions,
+    ),
     #[cfg(feature = "parquet")]
-    sheet::parquet::FORMAT,
-    rows::VALIDATION,
-    sheet::receipt::FORMAT,
-    rows::SIZES,
-    rows::RECORDED,
-    rows::CALLS,
-    summary_json::FORMAT,
-    markdown::FORMAT,
+    Format {
+        name: "parquet",
+        file: "results.parquet",
+        about: "the rows of questions.csv in typed columns, for data tools",
+        render: sheet::parquet::render,
+    },
+    csv(
+        "validation.csv",
+        "one row per session with reported usage: the simulated bill against the recorded one",
+        rows::validation,
+    ),
+    csv(
+        "receipt.csv",
+        "what sessions cost as recorded, by kind of token; rebuilt caches; what fills contexts",
+        sheet::receipt::render,
+    ),
+    csv(
+        "sizes.csv",
+        "one row per session and size at which its agent's compaction would have fired",
+        rows::sizes,
+    ),
+    csv(
+        "recorded_compactions.csv",
+        "one row per compaction on record, with the prompts around it",
+        rows::recorded,
+    ),
+    csv(
+        "calls.csv",
+        "one row per call of a real model: tokens by bucket, price, latency, waiting, attempts",
+        rows::calls,
+    ),
+    Format {
+        name: "json",
+        file: "summary.json",
+        about: "the comparison with intervals, reasons of absence and the manifest",
+        render: summary_json::render,
+    },
+    Format {
+        name: "md",
+        file: "report.md",
+        about: "the gate, the verdict and the ranking in a page, for pull requests and job summaries",
+        render: markdown::render,
+    },
     junit::FORMAT,
-    html::FORMAT,
+    Format {
+        name: "html",
+        file: "report.html",
+        about: "the comparison for people: one page, no network, no script needed for the answer",
+        render: html::render,
+    },
 ];
 
 /// What `--format` takes, each name once, in the order of writing.
-pub fn format_names() -> Vec<&'static str> {
-    let mut names = Vec::new();
-    for format in FORMATS {
-        if !names.contains(&format.name) {
-            names.push(format.name);
-        }
-    }
-    names
+pub fn format_names() -> IndexSet<&'static str> {
+    FORMATS.iter().map(|format| format.name).collect()
 }
 
 /// The named formats ([`format_names`]); all of them where none is named. A

@@ -5,17 +5,12 @@
 //! screen; so what can be left out is, until the rest is short, and everything
 //! has a bound of its own.
 
-use super::document::markdown::markdown;
-use super::document::{Narrow, Part, Table};
-use super::{Format, block, gate, plain, table, tuned};
-use recap_core::model::{Report, RowKind, Severity, StrategyRow};
+use std::io::{Result, Write};
 
-pub(super) const FORMAT: Format = Format {
-    name: "md",
-    file: "report.md",
-    about: "the gate, the verdict and the ranking in a page, for pull requests and job summaries",
-    render: |source, out| out.write_all(render(source.report).as_bytes()),
-};
+use super::document::markdown::markdown;
+use super::document::{Narrow, Part};
+use super::{RenderInput, block, gate, plain, table, tuned};
+use recap_core::model::{Report, RowKind, Severity, StrategyRow};
 
 /// Bytes to aim at: a few screens.
 const SHORT: usize = 12_000;
@@ -47,10 +42,15 @@ enum DropOrder {
     Always,
 }
 
-fn render(report: &Report) -> String {
+/// `report.md`.
+pub(super) fn render(source: &RenderInput<'_>, out: &mut dyn Write) -> Result<()> {
+    out.write_all(page(source.report).as_bytes())
+}
+
+fn page(report: &Report) -> String {
     let mut pieces = vec![piece(DropOrder::Always, &[state(report)])];
     if let Some(tuned) = &report.tuned {
-        let settings = [Part::Text(tuned::sentence(tuned)), Part::Table(tuned::table(tuned))];
+        let settings = [Part::Text(tuned::sentence(tuned)), tuned::table(tuned)];
         pieces.push(piece(DropOrder::Always, &settings));
     }
     pieces.push(piece(DropOrder::Always, &table::answer(report)));
@@ -119,7 +119,7 @@ fn tables(report: &Report) -> Vec<Piece> {
         let others: Vec<&StrategyRow> = summaries.into_iter().chain(controls).collect();
         let mut parts = vec![Part::Heading(table::heading(report, block))];
         if strategies.iter().all(|row| row.row_kind == RowKind::Control) {
-            parts.push(Part::Text("No row is ranked.".to_owned()));
+            parts.push(Part::text("No row is ranked."));
         }
         parts.extend(rows(report, strategies));
         pieces.push(piece(if at == 0 { DropOrder::Always } else { DropOrder::Longer }, &parts));
@@ -142,7 +142,7 @@ fn rows(report: &Report, rows: Vec<&StrategyRow>) -> Vec<Part> {
     columns.retain(|column| narrow(column.head.narrow));
     let more = rows.len().saturating_sub(ROWS);
     let shown = rows.into_iter().take(ROWS).collect();
-    let table: Table = table::ranked([shown, Vec::new(), Vec::new()], &columns);
+    let table = table::ranked([shown, Vec::new(), Vec::new()], columns);
     let more = (more > 0)
         .then(|| Part::Text(format!("… and {} more in summary.csv.", block::counted(more, "row"))));
     [Part::Table(table)].into_iter().chain(more).collect()

@@ -1,9 +1,11 @@
 //! The questions on the page: how many of each kind are still answered right, and some of them
 //! with both answers. All are in `questions.csv` and `cut_questions.csv`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use super::document::{Cell, Column, Head, Narrow, Part, Row, Table, absent, figures, names};
+use indexmap::IndexSet;
+
+use super::document::{Cell, Column, Part, TableOf, absent, figures, names};
 use super::sheet::questions::{agreement, asked_at_cuts, expected};
 use super::{RenderInput, block, number, plain};
 use recap_core::model::{
@@ -19,11 +21,11 @@ const WORDS: usize = 300;
 
 /// The strategies whose questions and facts are listed: where the answer is a size, what the agent
 /// itself did; that of the answer, then those of the ranking, then offline summaries.
-pub(super) fn listed_strategies(report: &Report) -> Vec<&str> {
+pub(super) fn listed_strategies(report: &Report) -> IndexSet<&str> {
     let chosen = report.recommendation.as_ref().and_then(|of| of.row.as_ref());
-    let mut strategies: Vec<&str> = Vec::new();
+    let mut strategies = IndexSet::new();
     if matches!(report.curve, Some(Ok(_))) {
-        strategies.push(RECORDED);
+        strategies.insert(RECORDED);
         strategies.extend(report.twin.iter().map(|twin| twin.strategy.as_str()));
     }
     strategies.extend(chosen.map(|place| place.strategy.as_str()));
@@ -31,8 +33,6 @@ pub(super) fn listed_strategies(report: &Report) -> Vec<&str> {
         let all = block::strategies(report).into_iter();
         strategies.extend(all.filter(|(_, kind)| *kind == row_kind).map(|(name, _)| name));
     }
-    let mut seen = BTreeSet::new();
-    strategies.retain(|name| seen.insert(*name));
     strategies.truncate(STRATEGIES);
     strategies
 }
@@ -90,12 +90,19 @@ fn by_kind(rows: &[&StrategyRow], kinds: &[(QuestionKind, usize)]) -> Option<Par
     let known = |kind| rows.iter().any(|row| figure(row, kind).is_some());
     let kinds: Vec<(QuestionKind, usize)> =
         kinds.iter().copied().filter(|(kind, _)| known(*kind)).collect();
-    let row = |row: &&StrategyRow| {
-        let share = |kind| figure(row, kind).map(|points| points / 100.0);
-        let cells = kinds.iter().map(|(kind, _)| Cell::known(share(*kind), number::percent));
-        Row::of(row.row_kind, [block::label(row).into()].into_iter().chain(cells).collect())
-    };
-    table_of_kinds("Answers kept by kind of question", &kinds, rows.iter().map(row).collect())
+    let mut table = TableOf::new("Answers kept by kind of question", rows)
+        .column(names("strategy"), |row| block::label(row))
+        .dim(|row| row.row_kind != RowKind::Ranked);
+    for of in &kinds {
+        let share = |row: &StrategyRow| figure(row, of.0).map(|points| points / 100.0);
+        table = table.column(head(of), |row| Cell::known(share(row), number::percent));
+    }
+    (!kinds.is_empty()).then(|| table.part())
+}
+
+/// A kind with its number of questions.
+fn head((kind, questions): &(QuestionKind, usize)) -> Column {
+    figures(format!("{} ({questions})", kind.as_str()))
 }
 
 /// The same right after the cuts, of the questions right from the whole conversation.
@@ -106,8 +113,11 @@ pub(super) fn at_cuts(answered: &[AnsweredAtCuts]) -> Option<Part> {
         *most = (*most).max(of.before as usize);
     }
     let kinds: Vec<(QuestionKind, usize)> = kinds.into_iter().collect();
-    let row = |strategy: &AnsweredAtCuts| {
-        let cells = kinds.iter().map(|(kind, _)| match strategy.kinds.get(kind) {
+    let mut table = TableOf::new("Questions still answered right after a cut, by kind", answered)
+        .column(names("strategy"), |strategy| strategy.strategy.clone())
+        .dim(|strategy| strategy.row_kind != RowKind::Ranked);
+    for of in &kinds {
+        table = table.column(head(of), |strategy| match strategy.kinds.get(&of.0) {
             None => absent().into(),
             Some(of) => {
                 let share = of.after / of.before as f64;
@@ -115,26 +125,14 @@ pub(super) fn at_cuts(answered: &[AnsweredAtCuts]) -> Option<Part> {
                 Cell { spread: Some(counts), ..Cell::figure(share, number::percent(share)) }
             }
         });
-        let name = Cell::from(strategy.strategy.clone());
-        Row::of(strategy.row_kind, [name].into_iter().chain(cells).collect())
-    };
-    let name = "Questions still answered right after a cut, by kind";
-    table_of_kinds(name, &kinds, answered.iter().map(row).collect())
-}
-
-/// A row for each strategy, a column for each kind with its number of questions.
-fn table_of_kinds(name: &str, kinds: &[(QuestionKind, usize)], rows: Vec<Row>) -> Option<Part> {
-    let head = |(kind, questions): &(QuestionKind, usize)| {
-        figures("").named(format!("{} ({questions})", kind.as_str()))
-    };
-    let columns = [Column::from(names("strategy"))].into_iter().chain(kinds.iter().map(head));
-    (!kinds.is_empty()).then(|| Part::Table(Table::of(name, columns.collect(), rows)))
+    }
+    (!kinds.is_empty()).then(|| table.part())
 }
 
 /// A question with both answers, and what compression did to it.
 struct Asked {
     became: Option<Agreement>,
-    cells: Vec<String>,
+    cells: [String; 7],
 }
 
 /// The questions of a strategy at a window.
@@ -191,7 +189,7 @@ fn shown(
     let evidence = after.evidence.map_or_else(absent, |state| state.as_str().to_owned());
     Asked {
         became,
-        cells: vec![
+        cells: [
             words(&asked.question.question),
             asked.question.kind.as_str().to_owned(),
             words(&expected(&asked.question.expect)),
@@ -214,51 +212,21 @@ fn found(row: &QuestionRow) -> &'static str {
 
 /// Questions of a strategy, those that it lost first; nothing without any.
 fn listed(strategy: &str, mut all: Vec<Asked>) -> Option<Part> {
-    const HEADS: [Head; 7] = [
-        Head { narrow: Narrow::Wrapped, ..names("question") },
-        names("kind"),
-        names("expected"),
-        names("before"),
-        names("after"),
-        names("became"),
-        names("evidence"),
-    ];
     all.sort_by_key(|asked| asked.became != Some(Agreement::Lost));
     let count = block::counted(all.len(), "question");
-    all.truncate(LISTED);
     let title = format!("{strategy}: {count}, those that it lost first");
-    let rows: Vec<Vec<String>> = all.into_iter().map(|asked| asked.cells).collect();
-    (!rows.is_empty())
-        .then(|| Part::Folded(title.clone(), vec![Part::Table(Table::new(&title, &HEADS, rows))]))
+    let others = ["kind", "expected", "before", "after", "became", "evidence"];
+    let [kind, expected, before, after, became, evidence] = others.map(names);
+    let question = names("question").wrapped();
+    TableOf::new(title, all.into_iter().take(LISTED).map(|asked| asked.cells))
+        .columns([question, kind, expected, before, after, became, evidence])
+        .folded()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testkit::{Echo, asked};
     use recap_core::model::Answered;
-
-    #[test]
-    fn lost_questions_come_first_with_both_answers() {
-        let report = asked();
-        let echo = Echo(Default::default());
-        let source = RenderInput { report: &report, texts: Some(&echo) };
-        let all = of_cells(&source, "prune", "25%");
-        assert_eq!(all.len(), 3);
-        let cells = [
-            "Where does the cache live?",
-            "fact",
-            "src/cache/store.rs",
-            "It lives in src/cache/store.rs.",
-            "I don't know.",
-            "lost",
-            "edited",
-        ];
-        assert_eq!(all[0].cells, cells);
-        let block = block::blocks(&report).remove(0);
-        assert_eq!(kinds(&report, block.dataset), [(QuestionKind::Fact, 3)]);
-        assert_eq!(listed_strategies(&report), ["prune", "sliding-window", "fifo", "continuation"]);
-    }
 
     #[test]
     fn questions_by_kind_count_only_those_full_answers() {

@@ -3,26 +3,18 @@
 
 use std::collections::BTreeSet;
 
-use super::document::{Cell, Column, Head, Part, Row, Table, absent, figures, words};
+use indexmap::IndexSet;
+
+use super::document::{Cell, Part, TableOf, absent, figures, words};
 use super::number;
 use recap_core::model::{
-    Absent, Amount, Cause, Content, Hour, Origin, Receipt, Report, Sender, Spent, TokenKind,
+    Absent, Amount, Cause, Content, Hour, Origin, Rebuilt, Receipt, Report, Sender, Spent,
+    TokenKind,
 };
 use recap_core::text::{counted, form_for};
 
 /// Tools that have a row of their own.
 const TOOLS: usize = 8;
-
-const REBUILT: &[Head] =
-    &[words("cause"), figures("requests"), figures("tokens"), figures("dollars")];
-
-const CONTENTS: &[Head] = &[
-    words("content"),
-    figures("texts"),
-    figures("tokens once"),
-    figures("as sent"),
-    figures("of what was sent"),
-];
 
 /// Tables of what the sessions cost; nothing where no session makes a request.
 pub(super) fn parts(report: &Report) -> Vec<Part> {
@@ -30,100 +22,88 @@ pub(super) fn parts(report: &Report) -> Vec<Part> {
     if receipt.all().reported + receipt.all().silent == 0 {
         return Vec::new();
     }
-    let heading = |text: &str| Part::Heading(text.to_owned());
-    let text = |text: &str| Part::Text(text.to_owned());
     let mut parts = Vec::new();
     if receipt.all().reported > 0 {
-        parts.push(heading("By sender and kind of token"));
-        parts.push(text(
+        parts.push(Part::heading("By sender and kind of token"));
+        parts.push(Part::text(
             "As the provider reported it, at the list prices of the model that answered each \
              request; nothing here is simulated. receipt.csv has the same for every session.",
         ));
-        parts.push(Part::Table(costs(receipt)));
+        parts.push(costs(receipt));
     }
     parts.push(Part::List(notes(receipt)));
     if let Some(rebuilt) = rebuilt(receipt) {
-        parts.push(heading("Caches that were rebuilt"));
+        parts.push(Part::heading("Caches that were rebuilt"));
         parts.push(Part::Text(format!("{rebuilt}.")));
-        parts.push(text(
+        parts.push(Part::text(
             "Requests that did not read what the request before them had in the provider’s cache, by \
              what came between, and what these tokens cost above a read.",
         ));
-        parts.push(Part::Table(Table::new(
-            "Rebuilt caches by cause",
-            REBUILT,
-            rebuilt_rows(receipt),
-        )));
+        parts.push(by_cause(receipt));
     }
     if !receipt.contents.is_empty() {
-        parts.push(heading("What fills the context"));
-        parts.push(text(
+        parts.push(Part::heading("What fills the context"));
+        parts.push(Part::text(
             "Tokens as recap counts them: each text once, and as often as requests sent it. Text that \
              the harness added counts with the message that it came with.",
         ));
-        let rows = contents(&receipt.contents);
-        parts.push(Part::Table(Table::new("What fills the context", CONTENTS, rows)));
+        parts.push(contents(&receipt.contents));
     }
     if receipt.all().reported > 0 {
-        parts.push(heading("What if the cache lived an hour"));
+        parts.push(Part::heading("What if the cache lived an hour"));
         parts.push(Part::Text(hour(&receipt.hour)));
     }
     parts
 }
 
 /// Dollars and tokens by sender, model and kind of token.
-fn costs(receipt: &Receipt) -> Table {
-    let kinds: Vec<TokenKind> = receipt.all().kinds.into_keys().collect();
-    let reported = receipt.spent.iter().filter(|(_, spent)| spent.reported > 0);
-    let mut rows: Vec<Row> = reported
+fn costs(receipt: &Receipt) -> Part {
+    let row = |name: String, spent: Spent| (name, dollars(&spent.total()), Some(spent));
+    let reported = || receipt.spent.iter().filter(|(_, spent)| spent.reported > 0);
+    let mut rows: Vec<(String, Cell, Option<Spent>)> = reported()
         .map(|((sender, model), spent)| {
             let model = model.as_deref().unwrap_or("no model is named");
-            cost(format!("{}, {model}", sender_name(*sender)), spent, &kinds)
+            row(format!("{}, {model}", sender_name(*sender)), spent.clone())
         })
         .collect();
     let several = rows.len() > 1;
     for sender in [Sender::Subagent, Sender::Compaction] {
-        let own =
-            receipt.spent.iter().filter(|((of, _), spent)| *of == sender && spent.reported > 0);
-        if own.count() > 1 {
-            rows.push(cost(
-                format!("{}, all models", sender_name(sender)),
-                &receipt.of(sender),
-                &kinds,
-            ));
+        if reported().filter(|((of, _), _)| *of == sender).count() > 1 {
+            rows.push(row(format!("{}, all models", sender_name(sender)), receipt.of(sender)));
         }
     }
     if let Some((calls, usd)) = receipt.estimated {
         let name = format!("{} not on record, estimated", counted(calls, "compaction"));
-        let total = [name, number::dollars(usd), absent()];
-        let cells = total.into_iter().chain(kinds.iter().map(|_| absent())).map(Cell::from);
-        rows.push(Row { cells: cells.collect(), dim: false });
+        rows.push((name, number::dollars(usd).into(), None));
     }
     if several || receipt.estimated.is_some() {
-        let mut all = cost("all".to_owned(), &receipt.all(), &kinds);
-        all.cells[1].text = money(&receipt.today());
-        rows.push(all);
+        let (name, total, all) = row("all".to_owned(), receipt.all());
+        rows.push((name, Cell { text: money(&receipt.today()), ..total }, all));
     }
-    let head = |kind| Head { words: kind_words(kind), ..figures("") };
-    let heads = [words("sent by"), figures("total"), figures("requests")].into_iter();
-    let columns = heads.chain(kinds.into_iter().map(head)).map(Column::from).collect();
-    Table::of("Cost by sender and kind of token", columns, rows)
+    let mut table = TableOf::new("Cost by sender and kind of token", rows)
+        .column(words("sent by"), |(name, ..)| name.clone())
+        .column(figures("total"), |(_, total, _)| total.clone())
+        .column(figures("requests"), |(.., spent)| {
+            spent.as_ref().map_or_else(absent, |spent| number::grouped(spent.reported))
+        });
+    for kind in receipt.all().kinds.into_keys() {
+        table = table.column(figures(kind_head(kind)), |(.., spent)| {
+            let amount = spent.as_ref().and_then(|spent| spent.kinds.get(&kind));
+            let amount = amount.filter(|amount| amount.tokens > 0);
+            amount.map_or_else(|| absent().into(), dollars)
+        });
+    }
+    table.part()
 }
 
 /// Dollars, with the tokens that they paid for.
-fn cost(name: String, spent: &Spent, kinds: &[TokenKind]) -> Row {
-    let cell = |amount: &Amount| Cell {
+fn dollars(amount: &Amount) -> Cell {
+    Cell {
         text: money(amount),
         spread: Some(number::tokens(amount.tokens as f64)),
         figure: amount.whole(),
         drawn: None,
-    };
-    let each = kinds.iter().map(|kind| match spent.kinds.get(kind) {
-        Some(amount) if amount.tokens > 0 => cell(amount),
-        _ => absent().into(),
-    });
-    let first = [name.into(), cell(&spent.total()), number::grouped(spent.reported).into()];
-    Row { cells: first.into_iter().chain(each).collect(), dim: false }
+    }
 }
 
 /// What the sums do not hold, and why, beyond what [`sentence`] says.
@@ -169,24 +149,24 @@ fn unpriced(receipt: &Receipt) -> impl Iterator<Item = String> {
     reasons.into_iter().map(|why| format!("Some tokens have no dollars: {why}."))
 }
 
-fn rebuilt_rows(receipt: &Receipt) -> Vec<Vec<String>> {
-    let row = |name: &str, requests: u64, lost: &Amount| {
-        let tokens = number::tokens(lost.tokens as f64);
-        vec![name.to_owned(), number::grouped(requests), tokens, money(lost)]
-    };
+/// Rebuilt caches by what came before.
+fn by_cause(receipt: &Receipt) -> Part {
     let each = receipt.rebuilt.iter();
-    let mut rows: Vec<Vec<String>> =
-        each.map(|(cause, one)| row(cause_name(*cause), one.requests, &one.lost)).collect();
+    let mut rows: Vec<(&str, Rebuilt)> =
+        each.map(|(cause, one)| (cause_name(*cause), one.clone())).collect();
     if rows.len() > 1 {
-        let all = || receipt.rebuilt.values();
-        let lost: Amount = all().map(|one| &one.lost).sum();
-        rows.push(row("all", all().map(|one| one.requests).sum(), &lost));
+        rows.push(("all", all_rebuilt(receipt)));
     }
-    rows
+    TableOf::new("Rebuilt caches by cause", rows)
+        .column(words("cause"), |(cause, _)| *cause)
+        .column(figures("requests"), |(_, one)| number::grouped(one.requests))
+        .column(figures("tokens"), |(_, one)| number::tokens(one.lost.tokens as f64))
+        .column(figures("dollars"), |(_, one)| money(&one.lost))
+        .part()
 }
 
 /// The kinds of content that were sent most; the tools after the first are one row.
-fn contents(all: &[Content]) -> Vec<Vec<String>> {
+fn contents(all: &[Content]) -> Part {
     let sent: u64 = all.iter().map(|content| content.sent).sum();
     let mut tools = 0;
     let (shown, rest): (Vec<&Content>, Vec<&Content>) = all.iter().partition(|content| {
@@ -197,29 +177,27 @@ fn contents(all: &[Content]) -> Vec<Vec<String>> {
         Some(tool) => format!("results of {tool}"),
         None => origin_name(content.origin).to_owned(),
     };
-    let row = |name: String, content: &Content| {
-        let share = content.sent as f64 / sent.max(1) as f64;
-        let is_little = share > 0.0 && share < 0.005;
-        vec![
-            name,
-            number::grouped(content.texts),
-            number::tokens(content.tokens as f64),
-            number::tokens(content.sent as f64),
-            if is_little { "<1 %".to_owned() } else { number::percent(share) },
-        ]
-    };
-    let mut rows: Vec<Vec<String>> =
-        shown.iter().map(|content| row(name(content), content)).collect();
-    let others = rest.iter().copied().cloned().reduce(|sum, one| Content {
+    let mut rows: Vec<(String, Content)> =
+        shown.into_iter().map(|content| (name(content), content.clone())).collect();
+    let others = format!("results of {}", counted(rest.len(), "other tool"));
+    let rest = rest.into_iter().cloned().reduce(|sum, one| Content {
         texts: sum.texts + one.texts,
         tokens: sum.tokens + one.tokens,
         sent: sum.sent + one.sent,
         ..sum
     });
-    rows.extend(
-        others.map(|sum| row(format!("results of {}", counted(rest.len(), "other tool")), &sum)),
-    );
-    rows
+    rows.extend(rest.map(|sum| (others, sum)));
+    let share = |content: &Content| match content.sent as f64 / sent.max(1) as f64 {
+        share if share > 0.0 && share < 0.005 => "<1 %".to_owned(),
+        share => number::percent(share),
+    };
+    TableOf::new("What fills the context", rows)
+        .column(words("content"), |(name, _)| name.clone())
+        .column(figures("texts"), |(_, content)| number::grouped(content.texts))
+        .column(figures("tokens once"), |(_, content)| number::tokens(content.tokens as f64))
+        .column(figures("as sent"), |(_, content)| number::tokens(content.sent as f64))
+        .column(figures("of what was sent"), |(_, content)| share(content))
+        .part()
 }
 
 /// The receipt in one sentence; nothing where the sessions make no request.
@@ -302,22 +280,17 @@ pub(super) fn known(receipt: &Receipt, amount: &Amount) -> String {
 
 /// The models that have no price.
 fn without_price(receipt: &Receipt) -> Option<String> {
-    let mut models: Vec<String> = Vec::new();
-    for ((_, model), spent) in &receipt.spent {
-        let name = model.clone().unwrap_or_else(|| "an unnamed model".to_owned());
-        let reason = spent.total().unpriced;
-        let unpriced = matches!(reason, Some(Absent::Price(_) | Absent::NoModelNamed));
-        if unpriced && !models.contains(&name) {
-            models.push(name);
-        }
-    }
-    (!models.is_empty()).then(|| format!("no price for {}", models.join(", ")))
+    let unpriced = receipt.spent.iter().filter(|(_, spent)| {
+        matches!(spent.total().unpriced, Some(Absent::Price(_) | Absent::NoModelNamed))
+    });
+    let name = |model: &Option<String>| model.clone().unwrap_or_else(|| "an unnamed model".into());
+    let models: IndexSet<String> = unpriced.map(|((_, model), _)| name(model)).collect();
+    (!models.is_empty()).then(|| format!("no price for {}", Vec::from_iter(models).join(", ")))
 }
 
 /// The rebuilt caches in a line, with those after idle gaps; nothing where none was.
 pub(super) fn rebuilt(receipt: &Receipt) -> Option<String> {
-    let requests: u64 = receipt.rebuilt.values().map(|one| one.requests).sum();
-    let lost: Amount = receipt.rebuilt.values().map(|one| &one.lost).sum();
+    let Rebuilt { requests, lost, .. } = all_rebuilt(receipt);
     let caches = counted(requests, "cache");
     let idle = receipt.rebuilt.get(&Cause::IdleGap).map(|idle| {
         format!(
@@ -331,6 +304,14 @@ pub(super) fn rebuilt(receipt: &Receipt) -> Option<String> {
         .then(|| format!("{caches} {was} rebuilt for {}{}", money(&lost), idle.unwrap_or_default()))
 }
 
+/// Every rebuilt cache, whatever came before.
+fn all_rebuilt(receipt: &Receipt) -> Rebuilt {
+    Rebuilt {
+        requests: receipt.rebuilt.values().map(|one| one.requests).sum(),
+        lost: receipt.rebuilt.values().map(|one| &one.lost).sum(),
+    }
+}
+
 fn sender_name(sender: Sender) -> &'static str {
     match sender {
         Sender::Main => "main agent",
@@ -340,19 +321,19 @@ fn sender_name(sender: Sender) -> &'static str {
 }
 
 fn kind_name(kind: TokenKind) -> String {
-    kind_words(kind).join(" ").trim_end().to_owned()
+    kind_head(kind).replace('\n', " ")
 }
 
-/// Above a column, in two lines.
-fn kind_words(kind: TokenKind) -> [&'static str; 2] {
+/// Above a column, in one or two lines.
+fn kind_head(kind: TokenKind) -> &'static str {
     match kind {
-        TokenKind::CacheRead => ["cache", "reads"],
-        TokenKind::CacheWrite5m => ["cache writes", "(5 min)"],
-        TokenKind::CacheWrite1h => ["cache writes", "(1 h)"],
-        TokenKind::Input => ["uncached", "input"],
-        TokenKind::PromptUnsplit => ["input, cached", "or not"],
-        TokenKind::Output => ["output", ""],
-        TokenKind::OutputCounted => ["output as", "recap counts it"],
+        TokenKind::CacheRead => "cache\nreads",
+        TokenKind::CacheWrite5m => "cache writes\n(5 min)",
+        TokenKind::CacheWrite1h => "cache writes\n(1 h)",
+        TokenKind::Input => "uncached\ninput",
+        TokenKind::PromptUnsplit => "input, cached\nor not",
+        TokenKind::Output => "output",
+        TokenKind::OutputCounted => "output as\nrecap counts it",
     }
 }
 
@@ -466,13 +447,10 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn rebuilt_caches_have_a_line_of_their_own_whose_dollars_are_cells() {
+    fn rebuilt_caches_have_a_line_of_their_own() {
         let mut report = report();
         let said = rebuilt(&report.receipt).unwrap();
         assert_eq!(said, "3 caches were rebuilt for $0.375, $0.250 of it after idle gaps (2)");
-        let dollars: Vec<String> =
-            rebuilt_rows(&report.receipt).into_iter().map(|row| row[3].clone()).collect();
-        assert_eq!(dollars, ["$0.125", "$0.250", "$0.375"]);
         report.receipt.rebuilt.remove(&Cause::IdleGap);
         assert_eq!(rebuilt(&report.receipt).unwrap(), "1 cache was rebuilt for $0.125");
         report.receipt.rebuilt.clear();
@@ -501,42 +479,6 @@ pub(super) mod tests {
         report.receipt.hour = Err(Absent::HourAlready);
         let none = hour(&report.receipt.hour);
         assert!(none.ends_with("no figure, the cache was written for an hour already."), "{none}");
-    }
-
-    #[test]
-    fn senders_precede_their_sum_and_unspent_is_dash() {
-        let table = costs(&report().receipt);
-        let column = |at: usize| -> Vec<&str> {
-            table.groups[0].rows.iter().map(|row| row.cells[at].text.as_str()).collect()
-        };
-        let estimated = "1 compaction not on record, estimated";
-        assert_eq!(
-            column(0),
-            ["main agent, claude-opus-4-6", "subagents, local", estimated, "all"]
-        );
-        assert_eq!(column(1), ["$2.00", "unknown", "$0.250", "$2.25 + unknown"]);
-        // Cache reads, and input past the cache.
-        assert_eq!(column(3), ["$1.00", "–", "–", "$1.00"]);
-        assert_eq!(column(5), ["–", "unknown", "–", "unknown"]);
-        let notes = notes(&report().receipt).join(" ");
-        for words in [
-            "43 requests report tokens; 2 do not, and are in no sum here.",
-            "does not report the calls of 1 compaction",
-            "the price of local is unknown.",
-        ] {
-            assert!(notes.contains(words), "{words}: {notes}");
-        }
-    }
-
-    #[test]
-    fn the_tools_after_the_eighth_are_one_row() {
-        let rows = contents(&report().receipt.contents);
-        assert_eq!(rows.len(), 1 + TOOLS + 1);
-        // Of 1,955 tokens these two sent 92 and 91.
-        assert_eq!(
-            rows.last().unwrap()[..],
-            ["results of 2 other tools", "8", "200", "183", "9 %"]
-        );
     }
 
     #[test]

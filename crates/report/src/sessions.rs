@@ -4,19 +4,13 @@
 use std::cmp::Reverse;
 use std::io::{Result, Write};
 
-use super::document::{Part, Table, absent, figures, names};
+use super::document::{Part, TableOf, absent, figures, names};
 use super::sheet::{Field, Sheet};
-use super::{Format, RenderInput, block, number, plain, sizes};
+use super::{RenderInput, block, number, plain, sizes};
 use recap_core::model::{Measure, Report, RowName, SESSION_MEASURES, SessionRow, Unit, catalogue};
 
-pub(super) const FORMAT: Format = Format {
-    name: "csv",
-    file: "sessions.csv",
-    about: "one row per session, strategy, window and billing model, the dearest session first",
-    render,
-};
-
-fn render(source: &RenderInput<'_>, out: &mut dyn Write) -> Result<()> {
+/// `sessions.csv`.
+pub(super) fn csv(source: &RenderInput<'_>, out: &mut dyn Write) -> Result<()> {
     let report = source.report;
     let mut names = vec!["dataset", "session", "project", "strategy", "window", "agent_model"];
     names.extend(["requests", "recorded_usd"]);
@@ -90,31 +84,26 @@ pub(super) fn parts(report: &Report) -> Vec<Part> {
             && Some(&row.billed_as) == billing_model
     };
     let rows: Vec<&SessionRow> = sorted(report).into_iter().filter(of).collect();
-    // A column that no session fills says nothing.
-    let filled = |measure: &Measure| rows.iter().any(|row| row.figure(measure).is_some());
-    let shown: Vec<_> = SHOWN.iter().filter(|(measure, _)| filled(measure)).collect();
-    let cells = |row: &&SessionRow| {
-        let facts = &report.sessions[row.unit];
-        let figures = shown.iter().map(|(measure, _)| {
+    let facts = |row: &SessionRow| &report.sessions[row.unit];
+    let title = format!("Session by session with {}", place.strategy);
+    let mut table = TableOf::new(&title, rows.iter().take(MOST))
+        .column(names("session"), |row| plain::short_ids(report, &facts(row).session))
+        .column(figures("requests"), |row| number::grouped(facts(row).requests.len() as u64))
+        .column(figures("today"), |row| {
+            recorded(report, row.unit).map_or_else(absent, number::dollars)
+        });
+    for (measure, head) in SHOWN {
+        // A column that no session fills says nothing.
+        let is_filled = rows.iter().any(|row| row.figure(measure).is_some());
+        table = table.column_if(is_filled, figures(head), |row| {
             row.figure(measure).map_or_else(absent, |x| number::of(measure.unit, x))
         });
-        let mut cells = vec![
-            plain::short_ids(report, &facts.session),
-            number::grouped(facts.requests.len() as u64),
-            recorded(report, row.unit).map_or_else(absent, number::dollars),
-        ];
-        cells.extend(figures);
-        cells
-    };
-    let mut heads = vec![names("session"), figures("requests"), figures("today")];
-    heads.extend(shown.iter().map(|(_, head)| figures(head)));
-    let title = format!("Session by session with {}", place.strategy);
-    let table = Table::new(&title, &heads, rows.iter().take(MOST).map(cells).collect());
+    }
     let more = match rows.len().checked_sub(MOST) {
         Some(more @ 1..) => format!("{more} more sessions and every other strategy: sessions.csv."),
         _ => "Every other strategy: sessions.csv.".to_owned(),
     };
-    vec![Part::Heading(title), Part::Table(table), Part::Text(more)]
+    vec![Part::Heading(title), table.part(), Part::Text(more)]
 }
 
 fn place(report: &Report) -> Option<RowName> {
@@ -124,33 +113,4 @@ fn place(report: &Report) -> Option<RowName> {
         Some(RowName { strategy: first.strategy.clone(), window: first.window.clone() })
     };
     chosen.cloned().or_else(first)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::testkit::Kit;
-    use recap_core::model::{Amount, Receipt, Sender, Spent, TokenKind};
-
-    #[test]
-    fn dearest_session_comes_first_and_unbilled_last() {
-        let mut report = Kit { sessions: 3, windows: vec!["25%"], ..Kit::default() }.report();
-        let receipt = |usd: f64| {
-            let kinds = [(TokenKind::Output, Amount::new(1_000, Ok(usd)))].into();
-            let spent = Spent { reported: 1, kinds, ..Spent::default() };
-            Receipt { spent: [((Sender::Main, None), spent)].into(), ..Receipt::default() }
-        };
-        report.receipts = vec![receipt(1.0), receipt(7.5), Receipt::default()];
-        let parts = parts(&report);
-        let [Part::Heading(title), Part::Table(table), Part::Text(rest)] = &parts[..] else {
-            panic!("{parts:?}")
-        };
-        assert_eq!(title, "Session by session with prune");
-        let column = |at: usize| -> Vec<&str> {
-            table.groups[0].rows.iter().map(|row| row.cells[at].text.as_str()).collect()
-        };
-        assert_eq!(column(0), ["session-1", "session-0", "session-2"]);
-        assert_eq!(column(2), ["$7.50", "$1.00", "–"]);
-        assert_eq!(rest, "Every other strategy: sessions.csv.");
-    }
 }

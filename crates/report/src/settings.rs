@@ -3,12 +3,12 @@
 
 use std::collections::BTreeSet;
 
-use super::document::{
-    Column, Head, Narrow, Part, Screen, Table, absent, figures, names, terminal, words,
-};
+use indexmap::IndexMap;
+
+use super::document::{Part, Screen, TableOf, absent, figures, names, terminal, words};
 use super::{block, number, plain};
 use recap_core::model::{
-    CallOutcome, CallRow, ModelRole, Prices, Provenance, RECORDED, Report, StrategyRow, Value,
+    CallOutcome, CallRow, Manifest, Provenance, RECORDED, Report, StrategyRow, Usage, Value,
 };
 
 /// Names that are listed of each kind.
@@ -19,33 +19,38 @@ pub(super) fn parts(report: &Report, open: Option<&block::Block<'_>>) -> Vec<Par
     let manifest = &report.manifest;
     let of = |what: &str, all: &[Provenance]| {
         let listed = all.iter().take(LISTED);
-        let listed = listed.map(|one| vec![what.to_owned(), one.name.clone(), one.hash.clone()]);
+        let listed = listed.map(|one| [what.to_owned(), one.name.clone(), one.hash.clone()]);
         let more = all.len().saturating_sub(LISTED);
         let more = (more > 0)
-            .then(|| vec![what.to_owned(), format!("and {more} more"), "manifest.json".to_owned()]);
-        listed.chain(more).collect::<Vec<Vec<String>>>()
+            .then(|| [what.to_owned(), format!("and {more} more"), "manifest.json".to_owned()]);
+        listed.chain(more).collect::<Vec<_>>()
     };
     let hashes = [of("session", &manifest.sessions), of("strategy", &manifest.strategies)].concat();
-    let heads = [words("what"), names("name"), words("BLAKE3")];
-    let title = "Hashes of sessions and strategies";
-    let mut parts = vec![
-        Part::Table(Table::new("Settings", &[words("setting"), words("value")], settings(report))),
-        Part::Folded(title.to_owned(), vec![Part::Table(Table::new(title, &heads, hashes))]),
-    ];
+    let hashes = TableOf::new("Hashes of sessions and strategies", hashes).columns([
+        words("what"),
+        names("name"),
+        words("BLAKE3"),
+    ]);
+    let mut parts = vec![settings(manifest)];
+    parts.extend(hashes.folded());
     let calls = model_calls(&report.calls);
     if !calls.is_empty() {
-        parts.push(Part::Heading("Calls of models".to_owned()));
+        parts.push(Part::heading("Calls of models"));
         parts.extend(calls);
-        parts.push(Part::Text("Every call is in calls.csv.".to_owned()));
+        parts.push(Part::text("Every call is in calls.csv."));
     }
     parts.extend(open.map(every_measure));
     parts
 }
 
 /// Every setting by its name.
-fn settings(report: &Report) -> Vec<Vec<String>> {
-    let manifest = &report.manifest;
+fn settings(manifest: &Manifest) -> Part {
     let windows: Vec<String> = manifest.windows.iter().map(|w| block::window(w)).collect();
+    let models = manifest.agent_models.iter().map(|model| match model.as_str() {
+        RECORDED => "the model that each recording names",
+        model => model,
+    });
+    let date = manifest.prices.date.iter().map(|date| format!(", {date}"));
     let mut all = vec![
         ("recap", manifest.version.clone()),
         ("instrument", manifest.instrument.to_string()),
@@ -59,18 +64,12 @@ fn settings(report: &Report) -> Vec<Vec<String>> {
         ("judge", manifest.judge.clone()),
     ];
     all.extend(manifest.embedder.iter().map(|name| ("embedder", name.clone())));
-    let model = |model: &String| match model.as_str() {
-        RECORDED => "the model that each recording names".to_owned(),
-        model => model.to_owned(),
-    };
-    let models: Vec<String> = manifest.agent_models.iter().map(model).collect();
-    all.extend([("billed as", models.join(", ")), ("prices", price_list(&manifest.prices))]);
-    all.into_iter().map(|(name, value)| vec![name.to_owned(), value]).collect()
-}
-
-fn price_list(prices: &Prices) -> String {
-    let date = prices.date.as_ref().map_or_else(String::new, |date| format!(", {date}"));
-    format!("{}{date}", prices.name)
+    all.push(("billed as", models.collect::<Vec<&str>>().join(", ")));
+    all.push(("prices", manifest.prices.name.clone() + &date.collect::<String>()));
+    TableOf::new("Settings", all)
+        .column(words("setting"), |(name, _)| *name)
+        .column(words("value"), |(_, value)| value.clone())
+        .part()
 }
 
 /// Every measure of a table: a row each, with a column for each strategy, and those that nobody
@@ -88,165 +87,17 @@ fn every_measure(block: &block::Block<'_>) -> Part {
     };
     let (known, missing): (Vec<&str>, Vec<&str>) =
         ids.into_iter().partition(|id| rows.iter().any(|row| is_known(row, id)));
-    let table = known.into_iter().map(|id| {
-        let cells = rows.iter().map(|row| shown(row, id));
-        [id.to_owned()].into_iter().chain(cells).collect::<Vec<String>>()
-    });
-    let strategy = |row: &&StrategyRow| figures("").named(plain::line(&row.strategy));
-    let columns: Vec<Column> =
-        [Column::from(words("measure"))].into_iter().chain(rows.iter().map(strategy)).collect();
+    let mut table = TableOf::new("Every measure", known).column(words("measure"), |id| *id);
+    for row in rows {
+        table = table.column(figures(plain::line(&row.strategy)), |id| shown(row, id));
+    }
     let reasons = missing
         .into_iter()
         .filter_map(|id| Some(format!("{id}: {}", block::absent_throughout(rows, id)?)));
     Part::Folded(
         format!("Every measure: {}, {}", plain::line(block.dataset), block::titled(block.window)),
-        vec![
-            Part::Table(Table::with("Every measure", columns, table.collect())),
-            Part::List(reasons.collect()),
-        ],
+        vec![table.part(), Part::List(reasons.collect())],
     )
-}
-
-const CALLS: &[Head] = &[
-    words("role"),
-    Head { narrow: Narrow::Cut, ..words("model") },
-    figures("calls"),
-    figures("prompt"),
-    figures("cached"),
-    figures("output"),
-    figures("cost"),
-    figures("latency"),
-    figures("p95"),
-];
-
-/// The calls of one role to one model.
-struct RoleSpending {
-    role: ModelRole,
-    model: String,
-    calls: usize,
-    /// Those without a whole reply, by outcome.
-    failures: Vec<(CallOutcome, usize)>,
-    prompt: u64,
-    cached: u64,
-    output: u64,
-    /// `None`: a price or a usage is unknown.
-    usd: Option<f64>,
-    /// Milliseconds of the last attempts, ascending.
-    latencies: Vec<f64>,
-    /// Requests that were sent again.
-    resent: u64,
-    /// Whether any usage is known.
-    metered: bool,
-    /// Calls that were answered without a word of their tokens.
-    unmetered: usize,
-}
-
-/// By role and model, in the order of the calls.
-fn spent(calls: &[CallRow]) -> Vec<RoleSpending> {
-    let mut all: Vec<RoleSpending> = Vec::new();
-    for call in calls {
-        let known = all.iter_mut().find(|s| s.role == call.role && s.model == call.model);
-        match known {
-            Some(spent) => spent.add(call),
-            None => {
-                let mut spent = RoleSpending::new(call);
-                spent.add(call);
-                all.push(spent);
-            }
-        }
-    }
-    all.iter_mut().for_each(|spent| spent.latencies.sort_by(f64::total_cmp));
-    all
-}
-
-impl RoleSpending {
-    fn new(call: &CallRow) -> Self {
-        Self {
-            role: call.role,
-            model: call.model.clone(),
-            calls: 0,
-            failures: Vec::new(),
-            prompt: 0,
-            cached: 0,
-            output: 0,
-            usd: Some(0.0),
-            latencies: Vec::new(),
-            resent: 0,
-            metered: false,
-            unmetered: 0,
-        }
-    }
-
-    fn add(&mut self, call: &CallRow) {
-        self.calls += 1;
-        let failed = matches!(call.outcome, CallOutcome::Unavailable | CallOutcome::Rejected);
-        self.unmetered += usize::from(call.usage.is_none() && !failed);
-        if let Some(usage) = &call.usage {
-            self.metered = true;
-            self.prompt = self.prompt.saturating_add(usage.prompt());
-            self.cached = self.cached.saturating_add(usage.cache_read);
-            self.output = self.output.saturating_add(usage.output);
-        }
-        self.resent += u64::from(call.timing.attempts.saturating_sub(1));
-        let outcome = call.outcome;
-        // The time of a call that ended in a fault is not known.
-        if call.timing.total_ms > 0.0 && outcome != CallOutcome::Unavailable {
-            self.latencies.push(call.timing.total_ms);
-        }
-        // What is turned down is not billed.
-        if !failed {
-            let usd = call.usd.filter(|usd| usd.is_finite());
-            self.usd = self.usd.zip(usd).map(|(sum, usd)| sum + usd);
-        }
-        if outcome != CallOutcome::Replied {
-            match self.failures.iter_mut().find(|(known, _)| *known == outcome) {
-                Some((_, count)) => *count += 1,
-                None => self.failures.push((outcome, 1)),
-            }
-        }
-    }
-
-    /// The nearest-rank quantile of the latencies.
-    fn latency(&self, share: f64) -> Option<f64> {
-        let rank = (share * self.latencies.len() as f64).ceil() as usize;
-        self.latencies.get(rank.max(1) - 1).copied()
-    }
-
-    /// Under [`CALLS`].
-    fn cells(&self) -> Vec<String> {
-        let cached = match self.prompt {
-            0 => absent(),
-            prompt => number::percent(self.cached as f64 / prompt as f64),
-        };
-        // Tokens of which nobody told are unknown, not none.
-        let tokens = |n: u64| if self.metered { number::tokens(n as f64) } else { absent() };
-        vec![
-            self.role.as_str().to_owned(),
-            self.model.clone(),
-            number::grouped(self.calls as u64),
-            tokens(self.prompt),
-            cached,
-            tokens(self.output),
-            self.usd.map_or_else(|| "unknown".to_owned(), number::dollars),
-            self.latency(0.5).map_or_else(absent, number::time),
-            self.latency(0.95).map_or_else(absent, number::time),
-        ]
-    }
-
-    /// What did not go as it should.
-    fn troubles(&self) -> Option<String> {
-        let mut troubles: Vec<String> = (self.failures.iter())
-            .map(|(outcome, count)| format!("{count} {}", outcome.as_str()))
-            .collect();
-        if self.resent > 0 {
-            troubles.push(format!("{} sent again", self.resent));
-        }
-        if self.unmetered > 0 {
-            troubles.push(format!("{} without a count of tokens", self.unmetered));
-        }
-        let all = troubles.join(", ");
-        (!troubles.is_empty()).then(|| format!("{} {}: {all}", self.role.as_str(), self.model))
-    }
 }
 
 /// What calls of models took, as a table on a terminal; nothing without any.
@@ -256,38 +107,105 @@ pub fn calls_table(calls: &[CallRow], screen: Screen) -> String {
 
 /// The same before any format.
 pub(super) fn model_calls(calls: &[CallRow]) -> Vec<Part> {
-    let all = spent(calls);
-    if all.is_empty() {
+    if calls.is_empty() {
         return Vec::new();
     }
     let head = format!(
         "{} of models in this run, each request once; latency: the median, without waiting of ours.",
         block::counted(calls.len(), "call")
     );
-    let rows = all.iter().map(RoleSpending::cells).collect();
-    let troubles = all.iter().filter_map(RoleSpending::troubles);
-    [Part::Text(head), Part::Table(Table::new("Calls of models", CALLS, rows))]
-        .into_iter()
-        .chain(troubles.map(|trouble| Part::Text(format!("{trouble}."))))
-        .collect()
+    let groups = by_model(calls);
+    let troubles: Vec<Part> = groups.iter().filter_map(|own| troubles(own)).collect();
+    let quantile = |own: &Calls<'_>, share| latency(own, share).map_or_else(absent, number::time);
+    let table = TableOf::new("Calls of models", groups)
+        .column(words("role"), |own| own[0].role.as_str())
+        .column(names("model"), |own| own[0].model.clone())
+        .column(figures("calls"), |own| number::grouped(own.len() as u64))
+        .column(figures("prompt"), |own| shown_tokens(tokens(own, Usage::prompt)))
+        .column(figures("cached"), cached)
+        .column(figures("output"), |own| shown_tokens(tokens(own, |usage| usage.output)))
+        .column(figures("cost"), |own| {
+            paid(own).map_or_else(|| "unknown".to_owned(), number::dollars)
+        })
+        .column(figures("latency"), |own| quantile(own, 0.5))
+        .column(figures("p95"), |own| quantile(own, 0.95));
+    [Part::Text(head), table.part()].into_iter().chain(troubles).collect()
+}
+
+/// Calls of one role to one model.
+type Calls<'a> = Vec<&'a CallRow>;
+
+/// By role and model, in the order of the calls.
+fn by_model(calls: &[CallRow]) -> Vec<Calls<'_>> {
+    let mut groups: IndexMap<_, Calls<'_>> = IndexMap::new();
+    for call in calls {
+        groups.entry((call.role, &call.model)).or_default().push(call);
+    }
+    groups.into_values().collect()
+}
+
+/// Tokens of the calls that report them; `None` where none does: unknown, not none.
+fn tokens(calls: &Calls<'_>, of: fn(&Usage) -> u64) -> Option<u64> {
+    let known = calls.iter().filter_map(|call| call.usage.as_ref()).map(of);
+    known.reduce(u64::saturating_add)
+}
+
+fn shown_tokens(known: Option<u64>) -> String {
+    known.map_or_else(absent, |tokens| number::tokens(tokens as f64))
+}
+
+/// The part of the prompts that a cache had.
+fn cached(calls: &Calls<'_>) -> String {
+    let prompt = tokens(calls, Usage::prompt).filter(|tokens| *tokens > 0);
+    let shares = prompt.zip(tokens(calls, |usage| usage.cache_read));
+    shares.map_or_else(absent, |(all, read)| number::percent(read as f64 / all as f64))
+}
+
+/// Whether a call came to nothing: what is turned down is not billed.
+fn is_failed(call: &CallRow) -> bool {
+    matches!(call.outcome, CallOutcome::Unavailable | CallOutcome::Rejected)
+}
+
+/// `None` where a price or a usage is unknown.
+fn paid(calls: &Calls<'_>) -> Option<f64> {
+    let mut billed = calls.iter().filter(|call| !is_failed(call));
+    billed.try_fold(0.0, |sum, call| Some(sum + call.usd.filter(|usd| usd.is_finite())?))
+}
+
+/// The nearest-rank quantile of the milliseconds of the last attempts. The time of a call that
+/// ended in a fault is not known.
+fn latency(calls: &Calls<'_>, share: f64) -> Option<f64> {
+    let known = calls.iter().filter(|call| call.outcome != CallOutcome::Unavailable);
+    let mut known: Vec<f64> =
+        known.map(|call| call.timing.total_ms).filter(|ms| *ms > 0.0).collect();
+    known.sort_by(f64::total_cmp);
+    let rank = (share * known.len() as f64).ceil() as usize;
+    known.get(rank.max(1) - 1).copied()
+}
+
+/// What did not go as it should.
+fn troubles(calls: &Calls<'_>) -> Option<Part> {
+    let mut failures: IndexMap<&str, usize> = IndexMap::new();
+    for call in calls.iter().filter(|call| call.outcome != CallOutcome::Replied) {
+        *failures.entry(call.outcome.as_str()).or_default() += 1;
+    }
+    let failures = failures.iter().map(|(outcome, count)| format!("{count} {outcome}"));
+    let resent: u64 =
+        calls.iter().map(|call| u64::from(call.timing.attempts.saturating_sub(1))).sum();
+    let unmetered = calls.iter().filter(|call| call.usage.is_none() && !is_failed(call)).count();
+    let others = [
+        (resent > 0).then(|| format!("{resent} sent again")),
+        (unmetered > 0).then(|| format!("{unmetered} without a count of tokens")),
+    ];
+    let troubles: Vec<String> = failures.chain(others.into_iter().flatten()).collect();
+    let (role, model, all) = (calls[0].role.as_str(), &calls[0].model, troubles.join(", "));
+    (!troubles.is_empty()).then(|| Part::Text(format!("{role} {model}: {all}.")))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testkit::Kit;
-    use recap_core::model::{LatencySource, Timing, Usage};
-
-    #[test]
-    fn every_measure_has_its_figures_or_the_reason() {
-        let report = Kit::default().report();
-        let Part::Folded(_, inside) = every_measure(&block::blocks(&report)[0]) else { panic!() };
-        let [Part::Table(table), Part::List(reasons)] = &inside[..] else { panic!("{inside:?}") };
-        let row = table.groups[0].rows.iter().find(|row| row.cells[0].text == "reference_recall");
-        let figures: Vec<&str> = row.unwrap().cells.iter().map(|cell| cell.text.as_str()).collect();
-        assert_eq!(figures[1..4], ["1", "0", "0.860"]);
-        assert_eq!(reasons, &["cost_usd_refetch: a price is unknown"]);
-    }
+    use recap_core::model::{LatencySource, ModelRole, Timing};
 
     fn call(role: ModelRole, total_ms: f64, usd: Option<f64>) -> CallRow {
         let usage = Usage { input: 60, cache_read: 40, output: 10, ..Usage::default() };

@@ -1,7 +1,7 @@
 //! The sizes at which an agent's compaction would have fired: their table, what a compaction
 //! costs, each session, and how sure that is.
 
-use super::document::{Cell, Column, Part, Row, Table, absent, figures, names, words};
+use super::document::{Cell, Part, TableOf, absent, figures, names, words};
 use super::{number, plain};
 use recap_core::model::{
     Quantities, Quantity, Recommendation, Report, SessionAtSize, SizeCurve, SizeRow,
@@ -14,27 +14,28 @@ const LISTED: usize = 50;
 /// Sessions without a bill that are named.
 const LEFT_OUT: usize = 3;
 
+/// A figure by its name: at a size, and today.
+type Line = (&'static str, fn(&SizeRow) -> String, String);
+
 /// What the sessions would have cost at each size, and today.
 pub(super) fn table(curve: &SizeCurve) -> Part {
-    let mut columns: Vec<Column> = vec![words("").named(format!("{} compacts at", curve.agent))];
-    columns.extend(curve.sizes.iter().map(|row| figures("").named(wording::size_name(row.size))));
-    columns.push(Column::from(figures("today")));
-    let row = |name: &str, of: &dyn Fn(&SizeRow) -> String, today: String| {
-        let own = curve.sizes.iter().map(of);
-        [name.to_owned()].into_iter().chain(own).chain([today]).collect::<Vec<String>>()
-    };
-    let mut rows = vec![
-        row("bill", &|row| number::dollars(row.usd), number::dollars(curve.today_usd)),
-        row("against today", &|row| number::change(-row.saving), absent()),
-        row("95 % interval", &short_interval, absent()),
-        row("compactions", &|row| row.compactions.to_string(), curve.compactions.to_string()),
-        row("cheaper, dearer", &|row| format!("{}, {}", row.cheaper, row.dearer), absent()),
+    let mut rows: Vec<Line> = vec![
+        ("bill", |row| number::dollars(row.usd), number::dollars(curve.today_usd)),
+        ("against today", against, absent()),
+        ("95 % interval", short_interval, absent()),
+        ("compactions", |row| row.compactions.to_string(), curve.compactions.to_string()),
+        ("cheaper, dearer", |row| format!("{}, {}", row.cheaper, row.dearer), absent()),
     ];
-    let three = |row: &SizeRow| row.three_families.map_or_else(absent, number::percent);
     if curve.families > 3 {
-        rows.insert(3, row("by three families", &three, absent()));
+        let three = |row: &SizeRow| row.three_families.map_or_else(absent, number::percent);
+        rows.insert(3, ("by three families", three, absent()));
     }
-    Part::Table(Table::with("What other sizes would have cost", columns, rows))
+    let mut table = TableOf::new("What other sizes would have cost", rows)
+        .column(words(format!("{} compacts at", curve.agent)), |(name, ..)| *name);
+    for row in &curve.sizes {
+        table = table.column(figures(wording::size_name(row.size)), |(_, of, _)| of(row));
+    }
+    table.column(figures("today"), |(.., today)| today.clone()).part()
 }
 
 /// From the greatest saving to the least: `−17…−3`.
@@ -101,6 +102,9 @@ pub(super) fn figures_of(curve: &SizeCurve, row: &SizeRow) -> Vec<[String; 2]> {
     bill.into_iter().chain([compactions]).chain(wait).chain([sessions]).collect()
 }
 
+/// A quantity by its name, and how it is shown.
+type Shown<'a> = (&'static str, &'a Quantity, &'a dyn Fn(f64) -> String);
+
 /// What one compaction changes.
 pub(super) fn costs(curve: &SizeCurve) -> Vec<Part> {
     let Quantities { added, cached, output, read_again, calls, wait_ms } = &curve.quantities;
@@ -109,41 +113,33 @@ pub(super) fn costs(curve: &SizeCurve) -> Vec<Part> {
         format!("{sign}{}", number::tokens(x.abs()))
     };
     let tenths = |x: f64| format!("{x:.1}").replace('-', "−");
-    let row = |name: &str, quantity: &Quantity, show: &dyn Fn(f64) -> String| {
-        let from = if quantity.own { "these sessions" } else { "public recordings" };
-        (quantity.n > 0).then(|| {
-            vec![
-                name.to_owned(),
-                show(quantity.value),
-                format!("{} to {}", show(quantity.lo), show(quantity.hi)),
-                number::grouped(quantity.n),
-                from.to_owned(),
-            ]
-        })
-    };
-    let rows = [
-        row("added to the first prompt, tokens", added, &tokens),
-        row("of the next prompt, read from the cache, tokens", cached, &tokens),
-        row("written by the summary’s call, tokens", output, &tokens),
-        row("read again in the next 20 requests, tokens", read_again, &tokens),
-        row("calls that read again", calls, &tenths),
-        row("wait for it", wait_ms, &number::time),
+    let rows: [Shown<'_>; 6] = [
+        ("added to the first prompt, tokens", added, &tokens),
+        ("of the next prompt, read from the cache, tokens", cached, &tokens),
+        ("written by the summary’s call, tokens", output, &tokens),
+        ("read again in the next 20 requests, tokens", read_again, &tokens),
+        ("calls that read again", calls, &tenths),
+        ("wait for it", wait_ms, &number::time),
     ];
-    let heads = [
-        words("quantity"),
-        figures("taken here"),
-        figures("range"),
-        figures("compactions"),
-        words("from"),
-    ];
-    let rows = rows.into_iter().flatten().collect();
+    let known = rows.into_iter().filter(|(_, quantity, _)| quantity.n > 0);
+    let table = TableOf::new("What a compaction costs", known)
+        .column(words("quantity"), |(name, ..)| *name)
+        .column(figures("taken here"), |(_, of, show)| show(of.value))
+        .column(figures("range"), |(_, of, show)| format!("{} to {}", show(of.lo), show(of.hi)))
+        .column(figures("compactions"), |(_, of, _)| number::grouped(of.n))
+        .column(
+            words("from"),
+            |(_, of, _)| {
+                if of.own { "these sessions" } else { "public recordings" }
+            },
+        );
     let note = format!(
         "What one compaction of {} changes; the curve has all of it. Public recordings of the same \
          agent stand in where these sessions have fewer than three. Ranges: quartiles of a median; \
          of what is read again, the 95 % interval of a mean.",
         curve.agent
     );
-    vec![Part::Text(note), Part::Table(Table::new("What a compaction costs", &heads, rows))]
+    vec![Part::Text(note), table.part()]
 }
 
 /// The sessions at the size of [`shown`], those whose bill changes most first.
@@ -156,44 +152,36 @@ pub(super) fn sessions(report: &Report, curve: &SizeCurve) -> Vec<Part> {
         let dearer = b.today_usd.total_cmp(&a.today_usd);
         change(b).total_cmp(&change(a)).then(dearer).then(a.session.cmp(&b.session))
     });
-    let count = |n: u64| Cell::figure(n as f64, number::grouped(n));
+    let facts = |one: &SessionAtSize| &report.sessions[one.session];
+    let largest = |one: &SessionAtSize| {
+        report.receipts.get(one.session).map_or(0.0, |own| own.largest_prompt as f64)
+    };
     let dollars = |usd: f64| Cell::figure(usd, number::dollars(usd));
-    let cells = |one: &&SessionAtSize| {
-        let facts = &report.sessions[one.session];
-        let largest = report.receipts.get(one.session).map_or(0, |own| own.largest_prompt);
-        let note = match (one.room, one.recorded == one.compactions) {
+    let name = format!("Sessions today and at {size}");
+    let table = TableOf::new(&name, all.iter().take(LISTED))
+        .column(names("session"), |one| plain::short_ids(report, &facts(one).session))
+        .column(figures("requests"), |one| {
+            let requests = facts(one).requests.len() as u64;
+            Cell::figure(requests as f64, number::grouped(requests))
+        })
+        .column(figures("largest prompt"), |one| {
+            Cell::figure(largest(one), number::tokens(largest(one)))
+        })
+        .column(figures("today"), |one| dollars(one.today_usd))
+        .column(figures(format!("at {size}")), |one| dollars(one.usd))
+        .column(figures("compactions"), |one| format!("{} → {}", one.recorded, one.compactions))
+        .column(words("note"), |one| match (one.room, one.recorded == one.compactions) {
             (false, _) => "no room: soon there again",
             (true, true) if one.today_usd == one.usd => "never comes to it",
             _ => "",
-        };
-        let cells = vec![
-            plain::short_ids(report, &facts.session).into(),
-            count(facts.requests.len() as u64),
-            Cell::figure(largest as f64, number::tokens(largest as f64)),
-            dollars(one.today_usd),
-            dollars(one.usd),
-            format!("{} → {}", one.recorded, one.compactions).into(),
-            note.to_owned().into(),
-        ];
-        Row { cells, dim: false }
-    };
-    let mut columns: Vec<Column> = vec![names("session").into()];
-    columns.extend(["requests", "largest prompt", "today"].map(|head| figures(head).into()));
-    columns.push(figures("").named(format!("at {size}")));
-    columns.extend([figures("compactions").into(), Column::from(words("note"))]);
-    let rows = all.iter().take(LISTED).map(cells).collect();
-    let name = format!("Sessions today and at {size}");
+        });
     let more = match all.len().checked_sub(LISTED) {
         Some(more @ 1..) => {
             format!("{} and every size of all: sizes.csv.", counted(more, "more session"))
         }
         _ => "Every size of every session: sizes.csv.".to_owned(),
     };
-    vec![
-        Part::Heading(name.clone()),
-        Part::Table(Table::of(&name, columns, rows)),
-        Part::Text(more),
-    ]
+    vec![Part::Heading(name), table.part(), Part::Text(more)]
 }
 
 /// What the curve rests on, a sentence each.

@@ -1,120 +1,55 @@
 //! `summary.json`: the same rows with their reasons, for scripts; with `--json`
 //! it is all that stdout carries.
 
-use std::collections::BTreeMap;
+use std::io::{Result, Write};
 
 use serde::Serialize;
-use serde_json::Value as Json;
+use serde_json::{Map, Value as Json, json};
 
 use super::block::counted;
-use super::{Format, RenderInput, number};
+use super::{RenderInput, number};
 use recap_core::model::{
-    Absent, AnsweredAtCuts, Finding, Gate, Interval, Manifest, Missing, PanelAgreement, Primary,
-    RECORDED, Recommendation, Report, RowKind, StrategyRow, Value, catalogue,
+    Absent, AnsweredAtCuts, Finding, RECORDED, Recommendation, Report, StrategyRow, Value,
+    catalogue,
 };
 use recap_core::wording;
-
-pub(super) const FORMAT: Format = Format {
-    name: "json",
-    file: "summary.json",
-    about: "the comparison with intervals, reasons of absence and the manifest",
-    render: |source, out| out.write_all(&render(source)),
-};
 
 /// Version of this file's layout; fields are only ever added under one version.
 const VERSION: u32 = 6;
 
-#[derive(Serialize)]
-struct Summary<'a> {
-    version: u32,
-    title: &'a str,
-    /// What to use, how sure that is, what it rests on and what else to know.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    answer: Option<Json>,
-    /// What other sizes of the agent's own compaction would have cost, or why that is not said.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    sizes: Option<Json>,
-    primary: Primary,
-    rows: Vec<Row<'a>>,
-    /// For each strategy, the questions at cuts by kind; absent without any.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    questions: Vec<Json>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    family: Option<Json>,
-    /// What a search over settings came to.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    tuned: Option<Json>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    gate: Option<&'a Gate>,
-    /// What an interrupted run lacks.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    missing: Option<&'a Missing>,
-    /// Problems, observations and limits, by kind and in words.
-    findings: Vec<Json>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    panel: Option<&'a PanelAgreement>,
-    manifest: &'a Manifest,
-}
-
-#[derive(Serialize)]
-struct Row<'a> {
-    dataset: &'a str,
-    strategy: &'a str,
-    window: &'a str,
-    agent_model: &'a str,
-    row_kind: RowKind,
-    rank: Option<u32>,
-    verdict: Option<&'static str>,
-    intervals: &'a BTreeMap<String, Interval>,
-    values: BTreeMap<&'a str, JsonValue<'a>>,
-    absent: BTreeMap<&'a str, &'a Absent>,
-    failed: &'a [String],
-}
-
-/// A number or a word. The model's own form carries a tag per value, which a
-/// script would have to strip.
-enum JsonValue<'a> {
-    Number(f64),
-    Word(&'a str),
-}
-
-impl Serialize for JsonValue<'_> {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            // Counts read as counts: `12`, not `12.0`.
-            JsonValue::Number(x) if x.fract() == 0.0 && x.abs() < 9e15 => {
-                serializer.serialize_i64(*x as i64)
-            }
-            JsonValue::Number(x) => serializer.serialize_f64(*x),
-            JsonValue::Word(word) => serializer.serialize_str(word),
-        }
-    }
-}
-
-fn render(source: &RenderInput<'_>) -> Vec<u8> {
+/// `summary.json`.
+pub(super) fn render(source: &RenderInput<'_>, out: &mut dyn Write) -> Result<()> {
     let report = source.report;
-    let summary = Summary {
-        version: VERSION,
-        title: &report.title,
-        primary: report.primary,
-        rows: report.rows.iter().map(row).collect(),
-        questions: report.answered_at_cuts.iter().map(questions).collect(),
-        family: report.family.as_ref().map(shown),
-        answer: report.recommendation.as_ref().map(|of| answered(report, of)),
-        sizes: report.curve.as_ref().map(|curve| match curve {
+    let each = |of: &[AnsweredAtCuts]| of.iter().map(questions).collect::<Vec<Json>>();
+    let asked = Some(&report.answered_at_cuts).filter(|asked| !asked.is_empty());
+    let mut summary = json!({
+        "version": VERSION,
+        "title": report.title,
+        // What to use, how sure that is, what it rests on and what else to know.
+        "answer": report.recommendation.as_ref().map(|of| answered(report, of)),
+        // What other sizes of the agent's own compaction would have cost, or why that is not said.
+        "sizes": report.curve.as_ref().map(|curve| match curve {
             Ok(curve) => shown(curve),
-            Err(why) => serde_json::json!({"none": why, "text": wording::no_sizes(why)}),
+            Err(why) => json!({"none": why, "text": wording::no_sizes(why)}),
         }),
-        tuned: report.tuned.as_ref().map(shown),
-        gate: report.gate.as_ref(),
-        missing: report.missing.as_ref(),
-        findings: report.findings.iter().map(found).collect(),
-        panel: report.panel.as_ref(),
-        manifest: &report.manifest,
-    };
-    let mut bytes = serde_json::to_vec_pretty(&summary).expect("every key is a string");
-    bytes.push(b'\n');
-    bytes
+        "primary": report.primary,
+        "rows": report.rows.iter().map(row).collect::<Vec<Json>>(),
+        // For each strategy, the questions at cuts by kind.
+        "questions": asked.map(|asked| each(asked)),
+        "family": report.family.as_ref().map(shown),
+        // What a search over settings came to.
+        "tuned": report.tuned.as_ref().map(shown),
+        "gate": report.gate,
+        // What an interrupted run lacks.
+        "missing": report.missing,
+        // Problems, observations and limits, by kind and in words.
+        "findings": report.findings.iter().map(found).collect::<Vec<Json>>(),
+        "panel": report.panel,
+        "manifest": report.manifest,
+    });
+    // What a run does not have is not named.
+    summary.as_object_mut().expect("it is one").retain(|_, part| !part.is_null());
+    writeln!(out, "{summary:#}")
 }
 
 /// A strategy with how many questions of each kind `full` answers right after the
@@ -122,15 +57,15 @@ fn render(source: &RenderInput<'_>) -> Vec<u8> {
 fn questions(strategy: &AnsweredAtCuts) -> Json {
     let kinds = strategy.kinds.iter().map(|(kind, of)| {
         let kept = (of.after * 1_000.0).round() / 1_000.0;
-        let counts = serde_json::json!({"full": of.before, "kept": kept});
+        let counts = json!({"full": of.before, "kept": kept});
         (kind.as_str().to_owned(), counts)
     });
-    let kinds: serde_json::Map<String, Json> = kinds.collect();
-    serde_json::json!({"strategy": strategy.strategy, "kinds": kinds})
+    let kinds: Map<String, Json> = kinds.collect();
+    json!({"strategy": strategy.strategy, "kinds": kinds})
 }
 
 fn answered(report: &Report, of: &Recommendation) -> Json {
-    serde_json::json!({
+    json!({
         "strategy": of.row.as_ref().map(|row| &row.strategy),
         "window": of.row.as_ref().map(|row| &row.window),
         "answer": of.answer,
@@ -167,7 +102,7 @@ fn lost(report: &Report) -> Option<String> {
 
 fn found(finding: &Finding) -> Json {
     let severity: &str = finding.severity.into();
-    serde_json::json!({"kind": finding.kind, "severity": severity, "text": finding.text})
+    json!({"kind": finding.kind, "severity": severity, "text": finding.text})
 }
 
 /// Part of the report as it is, its figures rounded like those of rows.
@@ -189,32 +124,37 @@ fn round(json: &mut Json) {
     }
 }
 
-fn row(row: &StrategyRow) -> Row<'_> {
-    let mut values = BTreeMap::new();
-    let mut absent = BTreeMap::new();
+/// A row with its figures and words, without the tag that the model's own form has for each.
+fn row(row: &StrategyRow) -> Json {
+    let (mut values, mut absent) = (Map::new(), Map::new());
     for (id, value) in &row.values {
         match value {
             Value::Known(x) => match rounded(id, *x) {
-                Some(x) => drop(values.insert(id.as_str(), JsonValue::Number(x))),
-                None => drop(absent.insert(id.as_str(), &Absent::NotFinite)),
+                Some(x) => values.insert(id.clone(), figure(x)),
+                None => absent.insert(id.clone(), json!(Absent::NotFinite)),
             },
-            Value::Text(word) => drop(values.insert(id, JsonValue::Word(word))),
-            Value::Absent(reason) => drop(absent.insert(id, reason)),
-        }
+            Value::Text(word) => values.insert(id.clone(), json!(word)),
+            Value::Absent(reason) => absent.insert(id.clone(), json!(reason)),
+        };
     }
-    Row {
-        dataset: &row.dataset,
-        strategy: &row.strategy,
-        window: &row.window,
-        agent_model: &row.agent_model,
-        row_kind: row.row_kind,
-        rank: row.rank,
-        verdict: row.verdict.map(|v| v.as_str()),
-        intervals: &row.intervals,
-        values,
-        absent,
-        failed: &row.failed,
-    }
+    json!({
+        "dataset": row.dataset,
+        "strategy": row.strategy,
+        "window": row.window,
+        "agent_model": row.agent_model,
+        "row_kind": row.row_kind,
+        "rank": row.rank,
+        "verdict": row.verdict.map(|verdict| verdict.as_str()),
+        "intervals": row.intervals,
+        "values": values,
+        "absent": absent,
+        "failed": row.failed,
+    })
+}
+
+/// Counts read as counts: `12`, not `12.0`.
+fn figure(x: f64) -> Json {
+    if x.fract() == 0.0 && x.abs() < 9e15 { json!(x as i64) } else { json!(x) }
 }
 
 /// As many decimals as in `summary.csv`.

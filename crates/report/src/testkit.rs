@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::{Screen, Texts, table};
+use super::{RenderInput, Screen, Texts, formats, table};
 use recap_core::model::{
     Absent, AgainstFull, Answer, Bill, Buckets, CallBill, Cell, CellKey, CellOutcome, CellRows,
     Check, CheckOutcome, CompactionRow, Cut, CutExam, CutOutcome, CutRow, Exam, Expectation, Fact,
@@ -309,6 +309,12 @@ impl Kit {
 /// The comparison on a terminal of so many columns: what an answer needs.
 pub(super) fn narrow(report: &Report, width: usize) -> String {
     table(report, Screen { width, color: false, wide: false })
+}
+
+/// A file of a run.
+pub(super) fn file(report: &Report, texts: Option<&dyn Texts>, name: &str) -> String {
+    let format = formats(&[]).find(|format| format.file == name).unwrap();
+    String::from_utf8(format.bytes(&RenderInput { report, texts })).unwrap()
 }
 
 /// The same with everything.

@@ -13,24 +13,24 @@ mod shown;
 mod table;
 
 fn file(report: &Report, name: &str) -> String {
-    let source = RenderInput { report, texts: None };
-    let format = formats(&[]).find(|format| format.file == name).unwrap();
-    String::from_utf8(format.bytes(&source)).unwrap()
+    testkit::file(report, None, name)
 }
 
 fn small() -> Kit {
     Kit { sessions: 1, requests: 6, windows: vec!["25%"], ..Kit::default() }
 }
 
+/// What a session cost.
+fn paid(usd: f64) -> Receipt {
+    let kinds = [(TokenKind::Output, Amount::new(1_000, Ok(usd)))].into();
+    let spent = Spent { reported: 1, kinds, ..Spent::default() };
+    Receipt { spent: [((Sender::Main, None), spent)].into(), ..Receipt::default() }
+}
+
 #[test]
 fn sessions_csv_has_dearest_first_and_unbilled_last() {
     let mut report = Kit::default().report();
-    let cost = |usd| {
-        let kinds = [(TokenKind::Output, Amount::new(1_000, Ok(usd)))].into();
-        let spent = Spent { reported: 1, kinds, ..Spent::default() };
-        Receipt { spent: [((Sender::Main, None), spent)].into(), ..Receipt::default() }
-    };
-    report.receipts = vec![cost(1.0), Receipt::default(), cost(2.5)];
+    report.receipts = vec![paid(1.0), Receipt::default(), paid(2.5)];
     let text = file(&report, "sessions.csv");
     let mut reader = csv::Reader::from_reader(text.as_bytes());
     let rows: Vec<csv::StringRecord> = reader.records().map(|row| row.unwrap()).collect();

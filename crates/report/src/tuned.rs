@@ -3,25 +3,15 @@
 
 use std::io::{Result, Write};
 
-use super::document::{Cell, Column, Head, Narrow, Part, Row, Table, absent, figures, words};
+use super::document::{Cell, Part, TableOf, absent, figures, words};
 use super::sheet::{Columns, Field, Sheet};
-use super::{Format, RenderInput, block, number, plain};
+use super::{RenderInput, block, number, plain};
 use recap_core::model::{
     Admission, Ranged, Report, RowKind, Tuned, TunedHalf, TunedSessions, TunedSetting,
 };
 
-pub(super) const FORMAT: Format = Format {
-    name: "csv",
-    file: "frontier.csv",
-    about: "one row per setting that `recap tune` compared: bill and facts kept on both halves",
-    render,
-};
-
 /// Share of the requests below which the half held back judges little.
 const WEAK: f64 = 0.25;
-
-/// What became of a setting, the widest column, and the figures of a half.
-const SETTING: Head = Head { narrow: Narrow::Wrapped, ..words("setting") };
 
 /// The result: what is recommended, and every setting.
 pub(super) fn parts(report: &Report, tuned: &Tuned) -> Vec<Part> {
@@ -38,7 +28,7 @@ pub(super) fn parts(report: &Report, tuned: &Tuned) -> Vec<Part> {
 
 /// What stands below that sentence.
 pub(super) fn below(report: &Report, tuned: &Tuned) -> Vec<Part> {
-    let mut parts = vec![Part::Text(sides(tuned)), Part::Table(table(tuned))];
+    let mut parts = vec![Part::Text(sides(tuned)), table(tuned)];
     parts.extend(apply(tuned).map(|set| Part::Labelled("apply", set)));
     parts.extend(notes(report, tuned).into_iter().map(|note| Part::Labelled("note", note)));
     parts
@@ -73,62 +63,40 @@ fn sides(tuned: &Tuned) -> String {
     )
 }
 
-/// Columns of one half.
-fn heads(tuned: &Tuned, of: [&'static str; 2]) -> Vec<Column> {
-    let [bill, kept] = of;
-    let two = |first, second, head: Head| Column::from(Head { words: [first, second], ..head });
-    let mut columns = vec![two(bill, "bill", figures(""))];
-    let has = |of: fn(&TunedHalf) -> bool| {
+/// Every setting with its figures on both halves.
+pub(super) fn table(tuned: &Tuned) -> Part {
+    type Half = fn(&TunedSetting) -> &TunedHalf;
+    let choosing: Half = |one| &one.choosing;
+    let held_back: Half = |one| &one.held_back;
+    // A column that no setting fills says nothing.
+    let filled = |of: fn(&TunedHalf) -> bool| {
         tuned.settings.iter().any(|one| of(&one.choosing) || of(&one.held_back))
     };
-    if has(|half| half.kept.is_some()) {
-        columns.push(two(kept, "facts kept", figures("")));
+    let kept = filled(|half| half.kept.is_some());
+    let answers = filled(|half| half.answers.is_some());
+    let refused = filled(|half| half.refused > 0.0);
+    let mut table = TableOf::new("Settings", listed(tuned))
+        .column(words("setting").wrapped(), |(at, _)| name(tuned, *at));
+    for (head, half) in [("", choosing), ("held back:", held_back)] {
+        let figures = |what: &str| figures(format!("{head}\n{what}"));
+        let bill = |half: &TunedHalf| half.usd.map_or_else(absent, number::dollars);
+        table = table
+            .column(figures("bill"), |(_, one)| bill(half(one)))
+            .column_if(kept, figures("facts kept"), |(_, one)| share(half(one).kept))
+            .column_if(answers, figures("answers"), |(_, one)| share(half(one).answers))
+            .column_if(refused, figures("refused"), |(_, one)| number::any(half(one).refused));
     }
-    if has(|half| half.answers.is_some()) {
-        columns.push(two(kept, "answers", figures("")));
-    }
-    if has(|half| half.refused > 0.0) {
-        columns.push(two(kept, "refused", figures("")));
-    }
-    columns
+    let table = table.column(words("status"), |(_, one)| status(one));
+    table.dim(|(at, one)| !one.frontier && *at != tuned.recommended).part()
 }
 
-pub(super) fn table(tuned: &Tuned) -> Table {
-    let own = heads(tuned, ["", ""]);
-    let held = heads(tuned, ["held back:", "held back:"]);
-    let labels: Vec<String> = own.iter().map(Column::label).collect();
-    let columns = [Column::from(SETTING)].into_iter().chain(own).chain(held);
-    let columns = columns.chain([Column::from(words("status"))]).collect();
-    let row = |(at, one): (usize, &TunedSetting)| {
-        let mut cells = vec![Cell::from(name(tuned, at))];
-        for half in [&one.choosing, &one.held_back] {
-            cells.extend(labels.iter().map(|label| cell(label, half)));
-        }
-        cells.push(status(one).to_owned().into());
-        Row { cells, dim: !one.frontier && at != tuned.recommended }
-    };
-    let rows = listed(tuned).into_iter().map(row).collect();
-    Table::of("Settings", columns, rows)
-}
-
-fn cell(label: &str, half: &TunedHalf) -> Cell {
-    let share = |range: Option<Ranged>| match range {
-        None => absent().into(),
-        Some(Ranged { value, lo, hi }) => Cell {
-            text: number::percent(value),
-            spread: lo.zip(hi).map(|(lo, hi)| {
-                let [lo, hi] = [lo, hi].map(|end| number::percent(end).replace(" %", ""));
-                format!("[{lo}–{hi}]")
-            }),
-            ..Cell::figure(value, String::new())
-        },
-    };
-    match label {
-        "bill" => half.usd.map_or_else(absent, number::dollars).into(),
-        "facts kept" => share(half.kept),
-        "answers" => share(half.answers),
-        _ => number::any(half.refused).into(),
-    }
+fn share(range: Option<Ranged>) -> Cell {
+    let Some(Ranged { value, lo, hi }) = range else { return absent().into() };
+    let spread = lo.zip(hi).map(|(lo, hi)| {
+        let [lo, hi] = [lo, hi].map(|end| number::percent(end).replace(" %", ""));
+        format!("[{lo}–{hi}]")
+    });
+    Cell { spread, ..Cell::figure(value, number::percent(value)) }
 }
 
 fn name(tuned: &Tuned, at: usize) -> String {
@@ -189,21 +157,8 @@ fn notes(report: &Report, tuned: &Tuned) -> Vec<String> {
     weak.into_iter().chain(offline).chain(refused).map(|note| plain::line(&note)).collect()
 }
 
-/// A setting of a search.
-struct Setting<'a> {
-    one: &'a TunedSetting,
-    recommended: bool,
-}
-
-const OF_SETTING: &Columns<fn(&Setting<'_>) -> Field> = &[
-    ("setting", |row| row.one.changes.as_str().into()),
-    ("strategy", |row| row.one.strategy.as_str().into()),
-    ("recommended", |row| row.recommended.into()),
-    ("frontier", |row| row.one.frontier.into()),
-];
-
 /// Columns for each half.
-const OF_HALF: &Columns<fn(&&TunedHalf) -> Field> = &[
+const OF_HALF: &Columns<fn(&TunedHalf) -> Field> = &[
     ("admission", |half| half.admission.as_str().into()),
     ("usd", |half| Field::dollars(half.usd)),
     ("saving", |half| value(half.saving)),
@@ -237,19 +192,23 @@ fn hi(range: Option<Ranged>) -> Field {
     range.and_then(|range| range.hi).into()
 }
 
-fn render(source: &RenderInput<'_>, out: &mut dyn Write) -> Result<()> {
+/// `frontier.csv`.
+pub(super) fn csv(source: &RenderInput<'_>, out: &mut dyn Write) -> Result<()> {
     let held: Vec<String> = OF_HALF.iter().map(|(name, _)| format!("held_{name}")).collect();
-    let names = OF_SETTING.iter().map(|(name, _)| *name);
-    let names = names.chain(OF_HALF.iter().map(|(name, _)| *name));
-    let names: Vec<&str> = names.chain(held.iter().map(String::as_str)).collect();
+    let mut names = vec!["setting", "strategy", "recommended", "frontier"];
+    names.extend(OF_HALF.iter().map(|(name, _)| *name));
+    names.extend(held.iter().map(String::as_str));
     let mut sheet = Sheet::named(&names, out)?;
     for tuned in source.report.tuned.iter() {
         for (at, one) in listed(tuned) {
-            let setting = Setting { one, recommended: at == tuned.recommended };
-            let mut fields: Vec<Field> =
-                OF_SETTING.iter().map(|(_, field)| field(&setting)).collect();
+            let mut fields: Vec<Field> = vec![
+                one.changes.as_str().into(),
+                one.strategy.as_str().into(),
+                (at == tuned.recommended).into(),
+                one.frontier.into(),
+            ];
             for half in [&one.choosing, &one.held_back] {
-                fields.extend(OF_HALF.iter().map(|(_, field)| field(&half)));
+                fields.extend(OF_HALF.iter().map(|(_, field)| field(half)));
             }
             sheet.push_fields(fields)?;
         }

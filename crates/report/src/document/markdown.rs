@@ -29,6 +29,7 @@ fn part(part: &Part) -> String {
         Part::Table(table) => rows(table),
         Part::Quoted(head, text) => format!("#### {}\n\n{}\n", prose(head), prose(text)),
         Part::Folded(summary, inside) => folded(&prose(summary), &markdown(inside)),
+        Part::Drawn(_) => String::new(),
     }
 }
 

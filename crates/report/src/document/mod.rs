@@ -10,7 +10,6 @@ mod terminal;
 use askama::Template;
 
 use super::{number, plain};
-use recap_core::model::RowKind;
 
 pub(super) use terminal::{NARROWEST, shows_spread};
 pub use terminal::{STYLES, Screen, terminal};
@@ -30,9 +29,24 @@ pub enum Part {
     Quoted(String, String),
     /// Parts that a reader opens where the format allows it, below a heading elsewhere.
     Folded(String, Vec<Part>),
+    /// Finished markup of a drawing, for a page alone: what it shows stands in words or in a table
+    /// beside it. Made by `html` only.
+    Drawn(String),
 }
 
-/// A table, whose cells stand in the order of its heads.
+impl Part {
+    /// A heading.
+    pub fn heading(text: impl Into<String>) -> Self {
+        Part::Heading(text.into())
+    }
+
+    /// A sentence or several.
+    pub fn text(text: impl Into<String>) -> Self {
+        Part::Text(text.into())
+    }
+}
+
+/// A table, whose cells stand in the order of its columns.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
     /// What it shows, for those who cannot see it.
@@ -66,11 +80,11 @@ pub struct Cell {
     pub(super) drawn: Option<[f64; 3]>,
 }
 
-/// The head of a column.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Head {
+/// A column of a table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Column {
     /// In one line, or in two where that saves room; a word that is divided ends in `-`.
-    pub(super) words: [&'static str; 2],
+    head: String,
     /// Whether its cells are figures, which stand against their right edge.
     pub(super) right: bool,
     pub(super) narrow: Narrow,
@@ -89,73 +103,47 @@ pub enum Narrow {
 }
 
 /// A column of words.
-pub const fn words(head: &'static str) -> Head {
-    Head { words: [head, ""], right: false, narrow: Narrow::Whole }
+pub fn words(head: impl Into<String>) -> Column {
+    Column { head: head.into(), right: false, narrow: Narrow::Whole }
 }
 
 /// A column of figures.
-pub const fn figures(head: &'static str) -> Head {
-    Head { right: true, ..words(head) }
+pub fn figures(head: impl Into<String>) -> Column {
+    Column { right: true, ..words(head) }
 }
 
 /// A column of names, which are cut where there is no room.
-pub const fn names(head: &'static str) -> Head {
-    Head { narrow: Narrow::Cut, ..words(head) }
-}
-
-/// A column of a table, whose head may be made from what is shown.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Column {
-    pub(super) words: [String; 2],
-    pub(super) right: bool,
-    pub(super) narrow: Narrow,
-}
-
-impl From<Head> for Column {
-    fn from(head: Head) -> Self {
-        Column { words: head.words.map(str::to_owned), right: head.right, narrow: head.narrow }
-    }
-}
-
-impl Head {
-    /// The same column under another name.
-    pub(super) fn named(self, name: String) -> Column {
-        Column { words: [plain::line(&name), String::new()], ..Column::from(self) }
-    }
+pub fn names(head: impl Into<String>) -> Column {
+    Column { narrow: Narrow::Cut, ..words(head) }
 }
 
 impl Column {
-    /// Its words in one line; one that is divided is whole.
+    /// The same column, which is left out in such an order.
+    pub(super) fn left_out(self, order: u8) -> Self {
+        Column { narrow: Narrow::LeftOut(order), ..self }
+    }
+
+    /// The same column, whose cells run over several lines.
+    pub(super) fn wrapped(self) -> Self {
+        Column { narrow: Narrow::Wrapped, ..self }
+    }
+
+    /// A line of its head, the first or the second.
+    fn line(&self, at: usize) -> String {
+        plain::line(self.head.split('\n').nth(at).unwrap_or(""))
+    }
+
+    /// Its head in one line; a word that is divided is whole.
     pub(super) fn label(&self) -> String {
-        let [first, second] = [self.words[0].as_str(), self.words[1].as_str()];
-        match (first.strip_suffix('-'), second) {
-            (Some(begun), rest) => format!("{begun}{rest}"),
-            (None, "") => first.to_owned(),
-            (None, rest) => format!("{first} {rest}").trim_start().to_owned(),
+        let [first, second] = [0, 1].map(|at| self.line(at));
+        match first.strip_suffix('-') {
+            Some(begun) => format!("{begun}{second}"),
+            None => format!("{first} {second}").trim().to_owned(),
         }
     }
 }
 
 impl Table {
-    /// A table whose rows are all alike.
-    pub fn new(name: &str, heads: &[Head], rows: Vec<Vec<String>>) -> Self {
-        Self::with(name, heads.iter().copied().map(Column::from).collect(), rows)
-    }
-
-    /// A table whose columns are made from what is shown.
-    pub(super) fn with(name: &str, columns: Vec<Column>, rows: Vec<Vec<String>>) -> Self {
-        let row = |cells: Vec<String>| Row {
-            cells: cells.into_iter().map(Cell::from).collect(),
-            dim: false,
-        };
-        Self::of(name, columns, rows.into_iter().map(row).collect())
-    }
-
-    /// A table whose rows have more than words.
-    pub(super) fn of(name: &str, columns: Vec<Column>, rows: Vec<Row>) -> Self {
-        Self { name: name.to_owned(), columns, groups: vec![Group { title: "", rows }] }
-    }
-
     fn rows(&self) -> impl Iterator<Item = &Row> {
         self.groups.iter().flat_map(|group| &group.rows)
     }
@@ -166,16 +154,79 @@ impl Table {
     }
 }
 
-impl Row {
-    /// A row of a strategy: one that is not ranked is set in a weaker tone.
-    pub(super) fn of(row_kind: RowKind, cells: Vec<Cell>) -> Self {
-        Row { cells, dim: row_kind != RowKind::Ranked }
+/// A table that is made column by column, from rows of one kind.
+pub struct TableOf<R> {
+    rows: Vec<R>,
+    table: Table,
+}
+
+impl<R> TableOf<R> {
+    /// A table of these rows, without a column so far.
+    pub fn new(name: impl Into<String>, rows: impl IntoIterator<Item = R>) -> Self {
+        let rows: Vec<R> = rows.into_iter().collect();
+        let empty = rows.iter().map(|_| Row::default()).collect();
+        let groups = vec![Group { title: "", rows: empty }];
+        Self { rows, table: Table { name: name.into(), columns: Vec::new(), groups } }
+    }
+
+    /// Adds a column: its head, and what it shows of a row.
+    #[must_use]
+    pub fn column<C: Into<Cell>>(mut self, head: Column, cell: impl Fn(&R) -> C) -> Self {
+        self.table.columns.push(head);
+        for (made, row) in self.table.groups[0].rows.iter_mut().zip(&self.rows) {
+            made.cells.push(cell(row).into());
+        }
+        self
+    }
+
+    /// The same, where the column says something.
+    pub(super) fn column_if<C: Into<Cell>>(
+        self,
+        is_shown: bool,
+        head: Column,
+        cell: impl Fn(&R) -> C,
+    ) -> Self {
+        if is_shown { self.column(head, cell) } else { self }
+    }
+
+    /// Sets rows in a weaker tone.
+    pub(super) fn dim(mut self, is_dim: impl Fn(&R) -> bool) -> Self {
+        for (made, row) in self.table.groups[0].rows.iter_mut().zip(&self.rows) {
+            made.dim = is_dim(row);
+        }
+        self
+    }
+
+    /// The table as a part of a document.
+    pub fn part(self) -> Part {
+        Part::Table(self.table)
+    }
+
+    /// The same below a line that names it, which a reader opens; nothing without a row.
+    pub(super) fn folded(self) -> Option<Part> {
+        let title = self.table.name.clone();
+        (!self.rows.is_empty()).then(|| Part::Folded(title, vec![self.part()]))
+    }
+}
+
+impl<const N: usize> TableOf<[String; N]> {
+    /// Adds the columns of rows whose cells are written out.
+    #[must_use]
+    pub fn columns(self, heads: [Column; N]) -> Self {
+        let heads = heads.into_iter().enumerate();
+        heads.fold(self, |table, (at, head)| table.column(head, |row| row[at].clone()))
     }
 }
 
 impl From<String> for Cell {
     fn from(text: String) -> Self {
         Self { text, ..Self::default() }
+    }
+}
+
+impl From<&str> for Cell {
+    fn from(text: &str) -> Self {
+        text.to_owned().into()
     }
 }
 
@@ -190,13 +241,14 @@ impl Cell {
         figure.map_or_else(|| absent().into(), |figure| Self::figure(figure, show(figure)))
     }
 
-    /// By what a column is sorted: its figures, else its words; what is absent stands last.
-    fn key(&self) -> String {
-        match self.figure {
-            Some(figure) => number::plain(figure).unwrap_or_default(),
-            None if self.text == absent() => String::new(),
-            None => plain::line(&self.text),
-        }
+    /// By what a column is sorted, where it is not the text that is shown: the figure, which is
+    /// exact, or the words without a spread.
+    fn key(&self) -> Option<String> {
+        let shown = plain::line(&self.text);
+        let figure = self.figure.map(|figure| number::plain(figure).unwrap_or_default());
+        let is_shown = |key: &String| *key == shown && self.spread.is_none();
+        let is_absent = figure.is_none() && self.text == absent();
+        Some(figure.unwrap_or_else(|| shown.clone())).filter(|key| !is_absent && !is_shown(key))
     }
 
     /// Where the figure and the ends of its spread are drawn, in per cent.
@@ -219,7 +271,7 @@ pub(super) fn listed(head: &str, items: Vec<String>) -> Vec<Part> {
     if items.is_empty() {
         return Vec::new();
     }
-    vec![Part::Heading(head.to_owned()), Part::List(items)]
+    vec![Part::heading(head), Part::List(items)]
 }
 
 #[derive(Template)]

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use unicode_width::UnicodeWidthStr;
 
-use super::{Column, Narrow, Part, Table};
+use super::{Column, Narrow, Part, Row, Table};
 use crate::plain;
 use recap_core::text::harmless;
 
@@ -71,6 +71,7 @@ fn write_parts(out: &mut String, parts: &[Part], screen: Screen) {
                 }
             }
             Part::Table(table) => write_table(out, table, screen),
+            Part::Drawn(_) => {}
             Part::Quoted(head, text) => {
                 let text = if screen.color { harmless(text) } else { text.into() };
                 heading(out, &format!("=== {head}"), screen);
@@ -123,222 +124,195 @@ fn wrapped(text: &str, width: usize) -> Vec<String> {
 }
 
 fn write_table(out: &mut String, table: &Table, screen: Screen) {
-    let mut lines = Lines::spared(table, screen);
-    lines.fit(screen.width);
-    if screen.width < NARROWEST || lines.taken() > screen.width {
-        Lines::new(table).write_blocks(out, screen)
+    let layout = Layout::spared(table, screen);
+    let widths = layout.fitted(screen.width);
+    if screen.width < NARROWEST || taken(&widths) > screen.width {
+        write_blocks(out, table, screen)
     } else {
-        lines.write(out, screen)
+        layout.write(out, &widths, screen)
     }
 }
 
 /// Whether the spreads of a table's figures stand on a screen.
 pub(crate) fn shows_spread(table: &Table, screen: Screen) -> bool {
-    let lines = Lines::spared(table, screen);
-    lines.shown.iter().any(|at| lines.has_spread(*at))
+    let layout = Layout::spared(table, screen);
+    layout.shown.iter().any(|at| layout.spreads[*at])
 }
 
-/// A table as texts, on its way to a width.
-struct Lines<'a> {
+/// What is shown of a table.
+struct Layout<'a> {
     table: &'a Table,
     /// Numbers of the columns that are shown.
     shown: Vec<usize>,
-    /// By row and column.
-    cells: Vec<Vec<String>>,
-    /// Of the columns that are shown.
-    widths: Vec<usize>,
+    /// By column, whether spreads stand beside its figures.
+    spreads: Vec<bool>,
 }
 
-impl<'a> Lines<'a> {
-    fn new(table: &'a Table) -> Self {
-        let texts = |cells: &[super::Cell]| cells.iter().map(|c| plain::line(&c.whole())).collect();
-        let mut new = Self {
-            table,
-            shown: (0..table.columns.len()).collect(),
-            cells: table.rows().map(|row| texts(&row.cells)).collect(),
-            widths: Vec::new(),
-        };
-        new.measure();
-        new
+impl<'a> Layout<'a> {
+    fn whole(table: &'a Table) -> Self {
+        let shown: Vec<usize> = (0..table.columns.len()).collect();
+        let has_spread = |at: &usize| table.rows().any(|row| row.cells[*at].spread.is_some());
+        let spreads = shown.iter().map(has_spread).collect();
+        Self { table, shown, spreads }
     }
 
     /// Without what there is no room for on a screen.
     fn spared(table: &'a Table, screen: Screen) -> Self {
-        let mut lines = Self::new(table);
-        let fits = |lines: &Self| screen.width < NARROWEST || lines.taken() <= screen.width;
-        while !fits(&lines) && lines.spare(screen.wide) {}
-        lines
-    }
-
-    fn measure(&mut self) {
-        let width = |&at: &usize| {
-            let head = self.table.columns[at].words.iter().map(|w| w.width()).max().unwrap_or(0);
-            let longest = self.cells.iter().map(|row| row[at].width()).max().unwrap_or(0);
-            if self.table.columns[at].narrow != Narrow::Wrapped {
-                return head.max(longest);
-            }
-            // Words stay whole.
-            let words = self.cells.iter().flat_map(|row| row[at].split(' '));
-            let word = words.map(UnicodeWidthStr::width).max().unwrap_or(0);
-            head.max(longest.min(LEAST_WRAPPED)).max(word)
-        };
-        self.widths = self.shown.iter().map(width).collect();
-    }
-
-    fn taken(&self) -> usize {
-        1 + self.widths.iter().sum::<usize>() + GAP.len() * self.widths.len().saturating_sub(1)
+        let mut layout = Self::whole(table);
+        let fits =
+            |layout: &Self| screen.width < NARROWEST || taken(&layout.widths()) <= screen.width;
+        while !fits(&layout) && layout.spare(screen.wide) {}
+        layout
     }
 
     /// Leaves out a spread or a column; whether anything could be. Who asked for
     /// everything misses a column rather than a spread.
     fn spare(&mut self, wide: bool) -> bool {
-        let spread = self.shown.iter().copied().find(|at| self.has_spread(*at));
-        let column = (0..self.shown.len()).filter_map(|at| {
-            match self.table.columns[self.shown[at]].narrow {
-                Narrow::LeftOut(order) => Some((order, at)),
+        let spread = self.shown.iter().copied().find(|at| self.spreads[*at]);
+        let column = self.shown.iter().enumerate().filter_map(|(place, at)| {
+            match self.table.columns[*at].narrow {
+                Narrow::LeftOut(order) => Some((order, place)),
                 _ => None,
             }
         });
         match (column.max(), spread) {
-            (Some((_, at)), spread) if wide || spread.is_none() => drop(self.shown.remove(at)),
-            (_, Some(at)) => {
-                for (row, texts) in self.table.rows().zip(&mut self.cells) {
-                    texts[at] = plain::line(&row.cells[at].text);
-                }
+            (Some((_, place)), spread) if wide || spread.is_none() => {
+                self.shown.remove(place);
             }
+            (_, Some(at)) => self.spreads[at] = false,
             _ => return false,
         }
-        self.measure();
         true
     }
 
-    /// Cuts the column that may be cut, and gives the one that is wrapped what is left.
-    fn fit(&mut self, width: usize) {
-        let over = self.taken().saturating_sub(width);
-        if let Some(at) = self.position(Narrow::Cut) {
-            let least = self.widths[at].min(LEAST);
-            self.widths[at] = self.widths[at].saturating_sub(over).max(least);
-        }
-        if let Some(at) = self.position(Narrow::Wrapped) {
-            let longest = self.cells.iter().map(|row| row[self.shown[at]].width()).max();
-            let left = width.saturating_sub(self.taken());
-            self.widths[at] =
-                (self.widths[at] + left).min(longest.unwrap_or(0).max(self.widths[at]));
-        }
+    fn text(&self, row: &Row, at: usize) -> String {
+        let cell = &row.cells[at];
+        plain::line(&if self.spreads[at] { cell.whole() } else { cell.text.clone() })
     }
 
-    fn position(&self, narrow: Narrow) -> Option<usize> {
+    /// Columns of the longest text in a column.
+    fn longest(&self, at: usize) -> usize {
+        self.table.rows().map(|row| self.text(row, at).width()).max().unwrap_or(0)
+    }
+
+    fn widths(&self) -> Vec<usize> {
+        let width = |&at: &usize| {
+            let column = &self.table.columns[at];
+            let head = column.line(0).width().max(column.line(1).width());
+            if column.narrow != Narrow::Wrapped {
+                return head.max(self.longest(at));
+            }
+            // Words stay whole.
+            let texts = self.table.rows().map(|row| self.text(row, at));
+            let word = texts.flat_map(|text| text.split(' ').map(str::width).max()).max();
+            head.max(self.longest(at).min(LEAST_WRAPPED)).max(word.unwrap_or(0))
+        };
+        self.shown.iter().map(width).collect()
+    }
+
+    /// The widths with the column that may be cut as narrow as must be, and the one that is wrapped
+    /// as wide as it can be.
+    fn fitted(&self, width: usize) -> Vec<usize> {
+        let mut widths = self.widths();
+        let over = taken(&widths).saturating_sub(width);
+        if let Some(place) = self.place(Narrow::Cut) {
+            let least = widths[place].min(LEAST);
+            widths[place] = widths[place].saturating_sub(over).max(least);
+        }
+        if let Some(place) = self.place(Narrow::Wrapped) {
+            let left = width.saturating_sub(taken(&widths));
+            let longest = self.longest(self.shown[place]).max(widths[place]);
+            widths[place] = (widths[place] + left).min(longest);
+        }
+        widths
+    }
+
+    fn place(&self, narrow: Narrow) -> Option<usize> {
         self.shown.iter().position(|at| self.table.columns[*at].narrow == narrow)
     }
 
-    /// Whether spreads stand in a column.
-    fn has_spread(&self, at: usize) -> bool {
-        let mut rows = self.table.rows().zip(&self.cells);
-        rows.any(|(row, texts)| {
-            row.cells[at].spread.is_some() && texts[at] != plain::line(&row.cells[at].text)
-        })
-    }
-
-    /// Whether a column stands against its right edge: figures of one length do, figures
-    /// with their spreads begin at one place.
-    fn right(&self, at: usize) -> bool {
-        self.table.columns[at].right && !self.has_spread(at)
-    }
-
-    fn write(&self, out: &mut String, screen: Screen) {
-        for line in 0..2 {
-            let heads: Vec<String> = self
-                .shown
-                .iter()
-                .map(|at| self.table.columns[*at].words[line].to_owned())
-                .collect();
+    fn write(&self, out: &mut String, widths: &[usize], screen: Screen) {
+        // Figures of one length stand against their right edge, figures with their spreads begin at
+        // one place.
+        let line = |cells: &[String]| -> String {
+            let padded = self.shown.iter().zip(cells).zip(widths).map(|((&at, cell), &width)| {
+                padded(cell, width, self.table.columns[at].right && !self.spreads[at])
+            });
+            padded.collect::<Vec<_>>().join(GAP)
+        };
+        for at in 0..2 {
+            let heads: Vec<String> =
+                self.shown.iter().map(|column| self.table.columns[*column].line(at)).collect();
             if heads.iter().any(|head| !head.is_empty()) {
-                self.push(out, &heads, screen, Some(BOLD));
+                push_line(out, &line(&heads), screen, Some(BOLD));
             }
         }
-        let mut cells = self.cells.iter();
         for group in &self.table.groups {
             if !group.title.is_empty() && !group.rows.is_empty() {
                 let rule = format!("── {} ", group.title);
-                let rest = self.taken().min(screen.width).saturating_sub(1 + rule.width());
-                let rule = format!(" {rule}{}", "─".repeat(rest));
-                *out += &(screen.styled(DIM, rule.trim_end()) + "\n");
+                let rest = taken(widths).min(screen.width).saturating_sub(1 + rule.width());
+                push_line(out, &format!("{rule}{}", "─".repeat(rest)), screen, Some(DIM));
             }
-            for (row, cells) in group.rows.iter().zip(cells.by_ref()) {
-                let cells = self.shown.iter().map(|at| cells[*at].clone()).collect();
-                self.push_row(out, cells, screen, row.dim.then_some(DIM));
-            }
-        }
-    }
-
-    /// A row with a cell that runs over several lines where it must.
-    fn push_row(
-        &self,
-        out: &mut String,
-        mut cells: Vec<String>,
-        screen: Screen,
-        style: Option<&str>,
-    ) {
-        let Some(at) = self.position(Narrow::Wrapped) else {
-            return self.push(out, &cells, screen, style);
-        };
-        let mut lines = wrapped(&cells[at], self.widths[at]).into_iter();
-        cells[at] = lines.next().unwrap_or_default();
-        self.push(out, &cells, screen, style);
-        for line in lines {
-            let mut below = vec![String::new(); cells.len()];
-            below[at] = line;
-            self.push(out, &below, screen, style);
-        }
-    }
-
-    fn push(&self, out: &mut String, cells: &[String], screen: Screen, style: Option<&str>) {
-        let right: Vec<bool> = self.shown.iter().map(|at| self.right(*at)).collect();
-        push_line(out, &right, &self.widths, cells, screen, style);
-    }
-
-    /// A block for each row: its first cell as head, and a line with label and figure for
-    /// each other. A figure longer than its place goes on below it.
-    fn write_blocks(&self, out: &mut String, screen: Screen) {
-        let labels: Vec<String> = self.table.columns.iter().map(Column::label).collect();
-        let widest = labels.iter().skip(1).map(|label| label.width()).max().unwrap_or(0);
-        let beside = screen.width.saturating_sub(2 + widest + GAP.len()).max(FIGURE);
-        for (row, cells) in self.table.rows().zip(&self.cells) {
-            let style = row.dim.then_some(DIM);
-            let head = cells.first().cloned().unwrap_or_default();
-            push_line(out, &[false], &[head.width()], &[head], screen, style);
-            for (label, cell) in labels.iter().zip(cells).skip(1) {
-                for (at, line) in wrapped(cell, beside).into_iter().enumerate() {
-                    let label = if at == 0 { label.as_str() } else { "" };
-                    let widths = [1 + widest, line.width()];
-                    let cells = [format!(" {label}"), line];
-                    push_line(out, &[false; 2], &widths, &cells, screen, style);
+            for row in &group.rows {
+                for cells in self.lines_of(row, widths) {
+                    push_line(out, &line(&cells), screen, row.dim.then_some(DIM));
                 }
+            }
+        }
+    }
+
+    /// The cells of a row, and below them what is left of the one that is wrapped.
+    fn lines_of(&self, row: &Row, widths: &[usize]) -> Vec<Vec<String>> {
+        let mut cells: Vec<String> = self.shown.iter().map(|at| self.text(row, *at)).collect();
+        let Some(place) = self.place(Narrow::Wrapped) else { return vec![cells] };
+        let mut lines = wrapped(&cells[place], widths[place]).into_iter();
+        cells[place] = lines.next().unwrap_or_default();
+        let below = lines.map(|line| {
+            let mut below = vec![String::new(); self.shown.len()];
+            below[place] = line;
+            below
+        });
+        [cells].into_iter().chain(below).collect()
+    }
+}
+
+/// Columns that a table of these widths takes.
+fn taken(widths: &[usize]) -> usize {
+    1 + widths.iter().sum::<usize>() + GAP.len() * widths.len().saturating_sub(1)
+}
+
+/// A block for each row: its first cell as head, and a line with label and figure for
+/// each other. A figure longer than its place goes on below it.
+fn write_blocks(out: &mut String, table: &Table, screen: Screen) {
+    let labels: Vec<String> = table.columns.iter().map(Column::label).collect();
+    let widest = labels.iter().skip(1).map(|label| label.width()).max().unwrap_or(0);
+    let beside = screen.width.saturating_sub(2 + widest + GAP.len()).max(FIGURE);
+    for row in table.rows() {
+        let style = row.dim.then_some(DIM);
+        let mut cells = row.cells.iter().map(|cell| plain::line(&cell.whole()));
+        push_line(out, &cells.next().unwrap_or_default(), screen, style);
+        for (label, cell) in labels.iter().skip(1).zip(cells) {
+            for (at, line) in wrapped(&cell, beside).iter().enumerate() {
+                let label = padded(if at == 0 { label } else { "" }, widest, false);
+                push_line(out, &format!(" {label}{GAP}{line}"), screen, style);
             }
         }
     }
 }
 
-/// One line of cells, each in its width and, where `right` says so, against its right edge.
-fn push_line(
-    out: &mut String,
-    right: &[bool],
-    widths: &[usize],
-    cells: &[String],
-    screen: Screen,
-    style: Option<&str>,
-) {
-    let mut line = String::new();
-    for ((cell, &right), &width) in cells.iter().zip(right).zip(widths) {
-        let cell = cut(cell, width);
-        let space = " ".repeat(width.saturating_sub(cell.width()));
-        let gap = if line.is_empty() { " " } else { GAP };
-        let (left, right) = if right { (space.as_str(), "") } else { ("", space.as_str()) };
-        write!(line, "{gap}{left}{cell}{right}").expect("a string takes everything");
-    }
+/// A line of a table, set apart by a style.
+fn push_line(out: &mut String, text: &str, screen: Screen, style: Option<&str>) {
+    let line = format!(" {text}");
     let line = line.trim_end();
     *out += &style.map_or_else(|| line.to_owned(), |style| screen.styled(style, line));
     out.push('\n');
+}
+
+/// A text in so many columns, at the left or at the right; cut where it is longer.
+fn padded(text: &str, width: usize, right: bool) -> String {
+    let text = cut(text, width);
+    let space = " ".repeat(width.saturating_sub(text.width()));
+    if right { space + &text } else { text + &space }
 }
 
 /// At most `width` columns, with an ellipsis where something is missing and there is room
@@ -350,13 +324,7 @@ fn cut(text: &str, width: usize) -> String {
     if width == 0 {
         return String::new();
     }
-    let mut out = String::new();
-    for c in text.chars() {
-        if format!("{out}{c}").width() + 1 > width {
-            break;
-        }
-        out.push(c);
-    }
-    out.push('…');
-    out
+    let ends = text.char_indices().map(|(at, c)| at + c.len_utf8());
+    let end = ends.take_while(|end| text[..*end].width() < width).last().unwrap_or(0);
+    format!("{}…", &text[..end])
 }

@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use super::tests::{DATA, HOSTILE, page, tags};
 use super::*;
 use crate::Texts;
-use crate::sheet::questions::QUESTIONS;
-use crate::testkit::{Echo, asked};
+use crate::testkit::{Echo, asked, file};
 use recap_core::model::{
     Answer, Cell, CellOutcome, CellRows, Expectation, NoGrade, Value, Verdict, Vote,
 };
@@ -82,9 +81,8 @@ fn questions_and_answers_never_become_markup() {
 #[test]
 fn hostile_words_are_harmless_in_questions_csv() {
     let report = hostile();
-    let source = RenderInput { report: &report, texts: Some(&TEXTS) };
-    let csv = QUESTIONS.bytes(&source);
-    let mut csv = csv::Reader::from_reader(&csv[..]);
+    let csv = file(&report, Some(&TEXTS), "questions.csv");
+    let mut csv = csv::Reader::from_reader(csv.as_bytes());
     let rows: Vec<BTreeMap<String, String>> = csv.deserialize().map(Result::unwrap).collect();
     assert_eq!(rows.len(), 18, "no word breaks a row");
     for row in rows {
@@ -107,8 +105,8 @@ fn votes_in_questions_csv_omit_judge_texts() {
     rows(cell).unwrap().questions[0].answered.as_mut().unwrap().judgement.votes =
         vec![vote("=openai/a", Verdict::Correct), vote("offline", silent)];
     for texts in [Some(&TEXTS as &dyn Texts), None] {
-        let csv = QUESTIONS.bytes(&RenderInput { report: &report, texts });
-        let mut csv = csv::Reader::from_reader(&csv[..]);
+        let csv = file(&report, texts, "questions.csv");
+        let mut csv = csv::Reader::from_reader(csv.as_bytes());
         let rows: Vec<BTreeMap<String, String>> = csv.deserialize().map(Result::unwrap).collect();
         let votes: Vec<&str> = rows
             .iter()

@@ -8,13 +8,15 @@
 //! templates' escaping, or packed (`embedded.rs`) and as text through the script;
 //! only finished sections and drawings are marked safe.
 
+use std::io::{self, Write};
+
 use askama::Template;
 
 use super::document::{Part, html, listed};
 use super::gate::{self, GateVerdict};
 use super::{
-    Format, RenderInput, bill, block, certainty, comparison, cuts, plain, questions, receipt,
-    savers, sessions, settings, sizes, table, tuned,
+    RenderInput, bill, block, certainty, comparison, cuts, plain, questions, receipt, savers,
+    sessions, settings, sizes, table, tuned,
 };
 use recap_core::model::{Comparison, Primary, Report, Setting, Severity, SizeCurve};
 
@@ -24,13 +26,6 @@ mod frontier;
 mod scatter;
 mod session;
 mod session_shape;
-
-pub(super) const FORMAT: Format = Format {
-    name: "html",
-    file: "report.html",
-    about: "the comparison for people: one page, no network, no script needed for the answer",
-    render: |source, out| out.write_all(&render(source)),
-};
 
 /// Problems that stand with the answer, and characters of each.
 const PROBLEMS: usize = 3;
@@ -59,9 +54,7 @@ struct Answer {
     apply: Option<Setting>,
     /// Figures, each with what it is.
     figures: Vec<[String; 2]>,
-    /// Markup of the curve, or of what is kept against what it costs.
-    drawing: String,
-    /// Markup of what stands below it.
+    /// Markup of the curve, or of what is kept against what it costs, and of what stands below it.
     details: String,
     problems: Vec<String>,
 }
@@ -87,7 +80,8 @@ impl Section {
     }
 }
 
-fn render(source: &RenderInput<'_>) -> Vec<u8> {
+/// `report.html`.
+pub(super) fn render(source: &RenderInput<'_>, out: &mut dyn Write) -> io::Result<()> {
     let report = source.report;
     let blocks = block::blocks(report);
     let open = opened(report, &blocks);
@@ -99,7 +93,7 @@ fn render(source: &RenderInput<'_>) -> Vec<u8> {
         answer: answer(report, &blocks, open),
         sections: sections(source, &blocks, open),
     };
-    page.render().expect("writing to memory cannot fail").into_bytes()
+    out.write_all(page.render().expect("writing to memory cannot fail").as_bytes())
 }
 
 /// Renders a comparison of two runs as a page without scripts.
@@ -160,7 +154,8 @@ fn answer(report: &Report, blocks: &[block::Block<'_>], open: Option<&block::Blo
         }),
         (None, None) => None,
     };
-    let details = report.tuned.iter().flat_map(|tuned| tuned::below(report, tuned));
+    let below = report.tuned.iter().flat_map(|tuned| tuned::below(report, tuned));
+    let details: Vec<Part> = drawing.map(Part::Drawn).into_iter().chain(below).collect();
     let size = sized(report).and_then(|curve| Some((curve, sizes::shown(curve)?)));
     let problems = problems(report).into_iter().take(PROBLEMS);
     Answer {
@@ -170,8 +165,7 @@ fn answer(report: &Report, blocks: &[block::Block<'_>], open: Option<&block::Blo
         gate: report.gate.as_ref().map(gate::verdict),
         apply: sized(report).and_then(|curve| curve.apply.clone()),
         figures: size.map(|(curve, row)| sizes::figures_of(curve, row)).unwrap_or_default(),
-        drawing: drawing.unwrap_or_default(),
-        details: html(&details.collect::<Vec<Part>>()),
+        details: html(&details),
         problems: problems
             .map(|text| plain::short_ids(report, &text))
             .map(|text| plain::shortened(&plain::line(&text), PROBLEM))
@@ -212,13 +206,8 @@ fn sections(
     };
     let cuts = open.map(|block| cuts::parts(source, block)).unwrap_or_default();
     let asked = open.map(|block| questions::parts(source, block)).unwrap_or_default();
-    let session = Section {
-        id: "session",
-        name: "Requests",
-        title: "One session, request by request".to_owned(),
-        folded: curve.is_some(),
-        body: session::drawn(source).unwrap_or_default(),
-    };
+    let settings = settings::parts(report, open);
+    let session: Vec<Part> = session::drawn(source).map(Part::Drawn).into_iter().collect();
     let mut sections = vec![
         Section::of("cost", "What it costs", "What a compaction costs", &costs),
         Section::of("savers", "Savers", "What token savers save", without_heading(&savers)),
@@ -231,14 +220,9 @@ fn sections(
         Section::of("trust", "How sure", "How sure this is", &trust(report)),
         Section::of("sizes", "Sizes", "All sizes, with the setting of each", &all_sizes)
             .folded(true),
-        session,
-        Section::of(
-            "settings",
-            "Settings",
-            "Settings and every measure",
-            &settings::parts(report, open),
-        )
-        .folded(true),
+        Section::of("session", "Requests", "One session, request by request", &session)
+            .folded(curve.is_some()),
+        Section::of("settings", "Settings", "Settings and every measure", &settings).folded(true),
     ];
     sections.retain(|section| !section.body.is_empty());
     sections
@@ -320,7 +304,7 @@ fn trust(report: &Report) -> Vec<Part> {
     parts.extend(listed("Problems of this run", problems(report)));
     if let Some(gate) = &report.gate {
         let verdict = gate::verdict(gate);
-        parts.push(Part::Heading("Gate".to_owned()));
+        parts.push(Part::heading("Gate"));
         parts.push(Part::Labelled(verdict.words, verdict.because));
         parts.extend(gate::parts(gate));
     }

@@ -90,7 +90,7 @@ const recap = (() => {
         const down = head.getAttribute("aria-sort") === "ascending";
         heads.forEach((other) => other.removeAttribute("aria-sort"));
         head.setAttribute("aria-sort", down ? "descending" : "ascending");
-        const key = (row) => row.cells[at].dataset.sort ?? "";
+        const key = ({ cells }) => cells[at].dataset.sort ?? cells[at].textContent.replace(/^–$/, "");
         const order = (a, b) => {
           const [x, y] = [key(a), key(b)];
           if (x === "" || y === "") return (x === "") - (y === "");

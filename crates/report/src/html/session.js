@@ -7,6 +7,21 @@
   // Columns of a strip, and messages whose words are shown at once.
   const [COLUMNS, MESSAGES] = [480, 20];
 
+  // Figures are packed as steps from the one before, tables by column.
+  const sums = (steps) => {
+    let sum = 0;
+    return steps.map((step) => (sum += step));
+  };
+  const rows = (columns) => {
+    const all = columns.map(sums);
+    return all[0].map((_, at) => all.map((column) => column[at]));
+  };
+  const cell = (packed) => {
+    if (!packed) return packed;
+    const compaction = ([request, at_end, before, after, how], at) => ({ request, at_end, before, after, how, texts: packed.texts[at], note: packed.notes[at] });
+    return { ...packed, sent: sums(packed.sent), loss: rows(packed.loss), compactions: rows(packed.compactions).map(compaction) };
+  };
+
   const sessions = new Map();
   const session = (at) => {
     if (!sessions.has(at)) sessions.set(at, open(at));
@@ -16,7 +31,7 @@
     const index = await unpack("details");
     const shape = await unpack(`shape-${at}`);
     const words = index.words.includes(at) ? await unpack(`words-${at}`) : null;
-    return { at, ...shape, words, name: index.sessions[at] };
+    return { at, ...shape, before: sums(shape.before), full: sums(shape.full), cells: shape.cells.map(cell), words, name: index.sessions[at] };
   };
   // The state of every message at a request.
   const states = (session, cell, request) => {

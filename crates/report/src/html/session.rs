@@ -11,6 +11,7 @@
 //! out for it is said on the page, with the files that have it.
 
 use askama::Template;
+use indexmap::IndexSet;
 use serde::Serialize;
 
 use super::embedded::packed;
@@ -37,19 +38,14 @@ const LIMITS: [usize; 7] = [4_000, 1_200, 600, 300, 200, 120, 60];
 /// Strategies and windows in the order of the table, and every cell. Of several repetitions the
 /// first stands for all.
 pub(super) struct Cells<'a> {
-    pub(super) strategies: Vec<(&'a str, RowKind)>,
-    pub(super) windows: Vec<&'a str>,
+    pub(super) strategies: IndexSet<(&'a str, RowKind)>,
+    pub(super) windows: IndexSet<&'a str>,
     results: &'a RunResults,
 }
 
 impl<'a> Cells<'a> {
     pub(super) fn new(report: &'a Report) -> Self {
-        let mut windows = Vec::new();
-        for row in &report.rows {
-            if !windows.contains(&row.window.as_str()) {
-                windows.push(row.window.as_str());
-            }
-        }
+        let windows = report.rows.iter().map(|row| row.window.as_str()).collect();
         Cells { strategies: block::strategies(report), windows, results: &report.results }
     }
 

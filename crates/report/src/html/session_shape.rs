@@ -1,12 +1,11 @@
 //! One session as `session.js` reads it.
 
-use std::collections::BTreeMap;
-
+use indexmap::IndexSet;
 use serde::Serialize;
 
 use super::session::Cells;
 use crate::{Texts, plain};
-use recap_core::model::{CellRows, LossRow, RequestRow, SessionFacts};
+use recap_core::model::{CellRows, CompactionRow, LossRow, RequestRow, SessionFacts};
 
 /// Points of a line of context size, at most.
 const POINTS: usize = 120;
@@ -27,14 +26,14 @@ pub(super) struct Shape {
     tools: Vec<Option<String>>,
     tokens: Vec<u64>,
     ids: Vec<String>,
-    /// By request, messages before it.
-    before: Vec<u32>,
-    /// Tokens of the whole conversation, thinned.
-    full: Vec<u64>,
+    /// By request, messages before it; see [`steps`].
+    before: Vec<i64>,
+    /// Tokens of the whole conversation, thinned; see [`steps`].
+    full: Vec<i64>,
     /// Requests after a cut.
     cuts: Vec<u32>,
     /// Mechanisms with their triggers.
-    how: Vec<String>,
+    how: IndexSet<String>,
     /// Strategies outermost.
     cells: Vec<Option<PackedCell>>,
 }
@@ -42,50 +41,60 @@ pub(super) struct Shape {
 #[derive(Serialize)]
 struct PackedCell {
     window: u64,
-    /// Tokens sent, evenly thinned.
-    sent: Vec<u64>,
+    /// Tokens sent, evenly thinned; see [`steps`].
+    sent: Vec<i64>,
     /// First and last of each run of requests over the window.
     over: Vec<u32>,
     /// The same of requests that break the provider's cache.
     breaks: Vec<u32>,
-    /// Messages that changed their state together; see [`runs`].
-    loss: Vec<[u32; 4]>,
-    /// How many compactions there are, and the first of them.
+    /// Messages that changed their state together; see [`runs`] and [`columns`].
+    loss: [Vec<i64>; 4],
+    /// How many compactions there are.
     all: usize,
-    compactions: Vec<PackedCompaction>,
-}
-
-#[derive(Serialize)]
-struct PackedCompaction {
-    request: u32,
-    /// Whether it was made for the questions at the end.
-    at_end: bool,
-    before: u64,
-    after: u64,
-    /// Position in [`Shape::how`].
-    how: usize,
-    /// Positions of the texts that came out.
-    texts: Vec<usize>,
-    /// A failure or a fallback.
-    note: Option<String>,
+    /// The first of them: request, whether it was made for the questions at the end, tokens before
+    /// and after, position in [`Shape::how`]; see [`columns`].
+    compactions: [Vec<i64>; 5],
+    /// For each of them the positions of the texts that came out.
+    texts: Vec<Vec<usize>>,
+    /// For each of them a failure or a fallback.
+    notes: Vec<Option<String>>,
 }
 
 /// The session, and the hashes of its summaries in their order.
-pub(super) fn shape(cells: &Cells<'_>, facts: &SessionFacts, level: Level) -> (Shape, Vec<String>) {
-    let mut how = Numbered::default();
-    let mut summaries = Numbered::default();
+pub(super) fn shape(
+    cells: &Cells<'_>,
+    facts: &SessionFacts,
+    level: Level,
+) -> (Shape, IndexSet<String>) {
+    let mut how = IndexSet::new();
+    let mut summaries = IndexSet::new();
     let shown = cells.windows.len() * level.strategies.min(cells.strategies.len());
     let session = cells.session(facts);
     let packed = cells.of(session.as_ref()).into_iter().take(shown).map(|cell| {
         let rows = cell?.rows()?;
+        let first = || rows.compactions.iter().take(level.compactions);
+        let compactions = first().map(|row| {
+            let trigger = plain::line(&row.trigger);
+            let name = format!("{} (trigger: {trigger})", plain::line(&row.mechanism));
+            let (before, after) = (row.tokens_before as i64, row.tokens_after as i64);
+            let named = how.insert_full(name).0 as i64;
+            [row.request.into(), row.at_end.into(), before, after, named]
+        });
+        let compactions = columns(compactions);
+        let texts = first().map(|row| {
+            let place = |hash: &String| summaries.insert_full(hash.clone()).0;
+            row.texts.iter().map(place).collect()
+        });
         Some(PackedCell {
             window: rows.window,
-            sent: thinned(rows.requests.iter().map(|r| r.tokens_sent).collect()),
+            sent: steps(thinned(rows.requests.iter().map(|r| r.tokens_sent as i64).collect())),
             over: requests(rows, |request| request.overflow),
             breaks: requests(rows, |request| request.cache_break),
-            loss: runs(&rows.loss),
+            loss: columns(runs(&rows.loss)),
             all: rows.compactions.len(),
-            compactions: compactions(rows, level.compactions, &mut how, &mut summaries),
+            compactions,
+            texts: texts.collect(),
+            notes: first().map(note).collect(),
         })
     });
     let shape = Shape {
@@ -94,12 +103,12 @@ pub(super) fn shape(cells: &Cells<'_>, facts: &SessionFacts, level: Level) -> (S
         tools: facts.messages.iter().map(|m| m.tool.as_deref().map(plain::line)).collect(),
         tokens: facts.messages.iter().map(|m| m.tokens).collect(),
         ids: facts.messages.iter().map(|m| plain::line(&m.id)).collect(),
-        before: facts.requests.iter().map(|r| r.message).collect(),
-        full: thinned(facts.requests.iter().map(|r| r.tokens_full).collect()),
+        before: steps(facts.requests.iter().map(|r| r.message.into())),
+        full: steps(thinned(facts.requests.iter().map(|r| r.tokens_full as i64).collect())),
         cuts: (session.iter()).flat_map(|own| own.cuts().iter().map(|cut| cut.request)).collect(),
-        how: how.names,
+        how,
     };
-    (shape, summaries.names)
+    (shape, summaries)
 }
 
 /// What a script shows of the words of a session.
@@ -113,7 +122,7 @@ pub(super) struct Words {
 pub(super) fn words(
     texts: &dyn Texts,
     facts: &SessionFacts,
-    summaries: &[String],
+    summaries: &IndexSet<String>,
     limit: usize,
 ) -> Words {
     let beginning = |hash: &str| {
@@ -126,56 +135,30 @@ pub(super) fn words(
     }
 }
 
-/// Things by the order in which they were first named.
-struct Numbered<T> {
-    names: Vec<T>,
-    places: BTreeMap<T, usize>,
+/// What failed in a compaction, or what it fell back to.
+fn note(row: &CompactionRow) -> Option<String> {
+    let failed = row.error.as_ref();
+    let note = failed.map(|error| format!("failed, the context stayed as it was: {error}"));
+    let note = note.or_else(|| row.fallback.as_ref().map(|why| format!("fell back: {why}")));
+    note.map(|note| plain::line(&note))
 }
 
-impl<T> Default for Numbered<T> {
-    fn default() -> Self {
-        Numbered { names: Vec::new(), places: BTreeMap::new() }
-    }
+/// Each value as its difference to the one before it, the first as it is: the steps of what goes
+/// on alike are small or equal, and pack into less.
+fn steps(values: impl IntoIterator<Item = i64>) -> Vec<i64> {
+    let mut before = 0;
+    values.into_iter().map(|value| value - std::mem::replace(&mut before, value)).collect()
 }
 
-impl<T: Ord + Clone> Numbered<T> {
-    fn place(&mut self, name: T) -> usize {
-        if let Some(&place) = self.places.get(&name) {
-            return place;
-        }
-        self.names.push(name.clone());
-        self.places.insert(name, self.names.len() - 1);
-        self.names.len() - 1
-    }
-}
-
-fn compactions(
-    rows: &CellRows,
-    limit: usize,
-    how: &mut Numbered<String>,
-    summaries: &mut Numbered<String>,
-) -> Vec<PackedCompaction> {
-    let packed = rows.compactions.iter().take(limit).map(|row| {
-        let failed = row.error.as_ref();
-        let note = failed.map(|error| format!("failed, the context stayed as it was: {error}"));
-        let note = note.or_else(|| row.fallback.as_ref().map(|why| format!("fell back: {why}")));
-        let trigger = plain::line(&row.trigger);
-        PackedCompaction {
-            request: row.request,
-            at_end: row.at_end,
-            before: row.tokens_before,
-            after: row.tokens_after,
-            how: how.place(format!("{} (trigger: {trigger})", plain::line(&row.mechanism))),
-            texts: row.texts.iter().map(|hash| summaries.place(hash.clone())).collect(),
-            note: note.map(|note| plain::line(&note)),
-        }
-    });
-    packed.collect()
+/// The columns of a table, each in [`steps`].
+fn columns<const N: usize>(rows: impl IntoIterator<Item = [i64; N]>) -> [Vec<i64>; N] {
+    let rows: Vec<[i64; N]> = rows.into_iter().collect();
+    std::array::from_fn(|at| steps(rows.iter().map(|row| row[at])))
 }
 
 /// Of each stretch its lowest and highest value in their order, so that no peak
 /// and no compaction disappears.
-fn thinned(values: Vec<u64>) -> Vec<u64> {
+fn thinned(values: Vec<i64>) -> Vec<i64> {
     if values.len() <= POINTS {
         return values;
     }
@@ -206,17 +189,17 @@ fn requests(rows: &CellRows, holds: fn(&RequestRow) -> bool) -> Vec<u32> {
 
 /// Messages that stand together and change to the same state at the same request are one run:
 /// request, first message, how many, and the state (0 verbatim to 3 gone).
-fn runs(loss: &[LossRow]) -> Vec<[u32; 4]> {
-    let mut runs: Vec<[u32; 4]> = Vec::new();
+fn runs(loss: &[LossRow]) -> Vec<[i64; 4]> {
+    let mut runs: Vec<[i64; 4]> = Vec::new();
     for row in loss {
+        let (at, message, of) = (row.request.into(), row.message.into(), row.state as i64);
         match runs.last_mut() {
             Some([request, first, count, state])
-                if (*request, *first + *count, *state)
-                    == (row.request, row.message, row.state as u32) =>
+                if (*request, *first + *count, *state) == (at, message, of) =>
             {
                 *count += 1;
             }
-            _ => runs.push([row.request, row.message, 1, row.state as u32]),
+            _ => runs.push([at, message, 1, of]),
         }
     }
     runs
@@ -233,6 +216,12 @@ mod tests {
         let row = |message, request, state| LossRow { message, request, state };
         let loss = [row(3, 2, Gone), row(4, 2, Gone), row(5, 2, Edited), row(1, 7, Gone)];
         assert_eq!(runs(&loss), [[2, 3, 2, 3], [2, 5, 1, 1], [7, 1, 1, 3]]);
+    }
+
+    #[test]
+    fn tables_are_packed_by_column_in_steps() {
+        assert_eq!(columns([[5, 7], [9, 7], [2, 8]]), [[5, 4, -7], [7, 0, 1]]);
+        assert_eq!(columns(Vec::<[i64; 1]>::new()), [Vec::<i64>::new()]);
     }
 
     #[test]
@@ -263,7 +252,7 @@ mod tests {
 
     #[test]
     fn thinning_keeps_the_highest_and_the_lowest() {
-        let values: Vec<u64> = (0..1_000).map(|n| if n == 500 { 9_000 } else { n }).collect();
+        let values: Vec<i64> = (0..1_000).map(|n| if n == 500 { 9_000 } else { n }).collect();
         let thin = thinned(values);
         assert_eq!(thin.len(), POINTS);
         assert!(thin.contains(&9_000) && thin[0] == 0);
@@ -280,9 +269,11 @@ mod tests {
         let session = cells.session(&report.sessions[0]).unwrap();
         let cell = cells.of(Some(&session))[at * 2].unwrap();
         let rows = &cell.rows().unwrap().compactions;
-        assert_eq!((packed.all, packed.compactions.len()), (rows.len(), 2));
-        let second = &packed.compactions[1];
-        assert_eq!((second.request, second.before), (rows[1].request, rows[1].tokens_before));
-        assert_eq!(summaries[second.texts[0]], rows[1].texts[0]);
+        let [requests, _, before, ..] = &packed.compactions;
+        let firsts = [&rows[0], &rows[1]];
+        assert_eq!((packed.all, requests.len()), (rows.len(), 2));
+        assert_eq!(requests[..], steps(firsts.map(|row| row.request.into())));
+        assert_eq!(before[..], steps(firsts.map(|row| row.tokens_before as i64)));
+        assert_eq!(summaries[packed.texts[1][0]], rows[1].texts[0]);
     }
 }

@@ -76,7 +76,7 @@ fn several_data_sets_show_table_of_all() {
         let rows: Vec<StrategyRow> = rows.collect();
         report.rows.extend(rows.into_iter().map(|row| StrategyRow { dataset: name.into(), ..row }));
     }
-    let text = render(&report);
+    let text = page(&report);
     assert_eq!(text.matches("### all data sets:").count(), 2, "{text}");
     assert_eq!(text.matches("### ").count(), 2, "{text}");
 }
@@ -88,12 +88,12 @@ fn long_comment_leaves_out_least_important_parts_first() {
     let row_kind = |n| if n < 18 { RowKind::Ranked } else { RowKind::OfflineSummary };
     let strategies = names.into_iter().enumerate().map(|(n, name)| (name, row_kind(n))).collect();
     let kit = Kit { windows: vec!["8k", "16k", "25%"], strategies, ..Kit::default() };
-    let text = render(&kit.report());
+    let text = page(&kit.report());
     assert!(text.len() < SHORT + 500, "{}", text.len());
     assert!(text.contains("### my-sessions") && text.contains("| strategy-number-15 |"));
     assert!(text.contains("… and 2 rows more in summary.csv."), "{text}");
     assert!(text.contains("Left out here for length"), "{text}");
-    assert!(!render(&Kit::default().report()).contains("Left out here"));
+    assert!(!page(&Kit::default().report()).contains("Left out here"));
 }
 
 /// A report in which every text of a stranger is this one.
@@ -169,7 +169,7 @@ fn hostile_names_yield_only_their_words() {
     )
     .unwrap();
     for hostile in HOSTILE {
-        let text = render(&infested(hostile));
+        let text = page(&infested(hostile));
         assert!(!text.chars().any(|c| c.is_control() && c != '\n'), "{hostile:?}");
         let arena = Arena::new();
         let root = parse_document(&arena, &text, &options());
@@ -217,7 +217,7 @@ fn reader_sees_every_hostile_name_unchanged() {
     for hostile in HOSTILE {
         let mut report = Kit::default().report();
         report.rows.iter_mut().for_each(|row| row.strategy = hostile.to_owned());
-        let text = render(&report);
+        let text = page(&report);
         let arena = Arena::new();
         let root = parse_document(&arena, &text, &options());
         let row =
@@ -247,7 +247,7 @@ fn no_comment_is_too_long_for_any_texts() {
     report.findings = vec![Finding::problem("notice", &long); 50];
     let observed = Finding::observation("adds_nothing", 0.55, long);
     report.findings.extend(vec![observed; 50]);
-    let text = render(&report);
+    let text = page(&report);
     assert!(text.chars().count() < 65_536, "{}", text.chars().count());
     assert!(text.starts_with("**❌ the gate failed** · recap: "), "{}", &text[..200]);
     assert!(text.contains("Left out here for length"));

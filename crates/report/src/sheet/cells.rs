@@ -2,33 +2,12 @@
 
 use std::io::{Result, Write};
 
-use super::{CELL, Columns, Field, Sheet, agent_model, bills, cell_key};
-use crate::{Format, RenderInput};
+use super::{CELL, Columns, Field, Sheet, agent_model, bills, cell_key, each_cell};
+use crate::RenderInput;
 use recap_billing::pricing::PriceList;
 use recap_core::model::{
-    Bill, Buckets, CellRows, CompactionRow, Reference, ReferenceState, Repeated, RepeatedTexts,
-    RequestFacts, RequestRow, SessionFacts, UnusableReplies,
-};
-
-pub(crate) const REQUESTS: Format = Format {
-    name: "csv",
-    file: "requests.csv",
-    about: "one row per request and billing model: what was sent, billed and needed",
-    render: requests,
-};
-
-pub(crate) const COMPACTIONS: Format = Format {
-    name: "csv",
-    file: "compactions.csv",
-    about: "one row per compaction and billing model: trigger, sizes, model calls, cost",
-    render: compactions,
-};
-
-pub(crate) const REFERENCES: Format = Format {
-    name: "csv",
-    file: "references.csv",
-    about: "one row per reference and strategy: kept, partial, bare, lost or refused",
-    render: references,
+    Bill, Buckets, CellRows, CompactionRow, Reference, ReferenceState, RepeatedTexts, RequestFacts,
+    RequestRow, SessionFacts, UnusableReplies,
 };
 
 /// A request as every strategy would have sent it, as an agent model would be billed.
@@ -67,36 +46,25 @@ const OF_REQUESTS: &Columns<fn(&Request<'_>) -> Field> = &[
     ("agent_model", |row| row.bill.map(agent_model).into()),
 ];
 
-fn requests(source: &RenderInput<'_>, out: &mut dyn Write) -> Result<()> {
+pub(crate) fn requests(source: &RenderInput<'_>, out: &mut dyn Write) -> Result<()> {
     let prices = PriceList::from(&source.report.manifest.prices);
     let mut sheet = Sheet::new(CELL, OF_REQUESTS, out)?;
-    for session in source.report.results.iter() {
-        let Some(facts) = source.report.facts_of(session.dataset, session.id) else { continue };
-        for cell in session.cells() {
-            let Some(rows) = cell.rows() else { continue };
-            let (key, bills) = (cell_key(&cell.key), bills(rows));
-            let asked = asked_and_kept(rows, facts, |request| cell.refuses_request(request));
-            let sent = rows.requests.iter().zip(&facts.requests).zip(asked).enumerate();
-            for (at, ((sent, request), (asked, kept))) in sent {
-                for bill in &bills {
-                    let (prompt, usd) = billed(*bill, at, request, &prices).unzip();
-                    let message = facts.messages.get(request.message as usize);
-                    let row = Request {
-                        at,
-                        sent,
-                        facts: request,
-                        message: message.map(|message| message.id.as_str()),
-                        bill: *bill,
-                        prompt,
-                        usd: usd.flatten(),
-                        asked,
-                        kept,
-                    };
-                    sheet.push(&key, OF_REQUESTS, &row)?;
-                }
+    each_cell(source.report, |facts, _, cell, rows| {
+        let (key, bills) = (cell_key(&cell.key), bills(rows));
+        let asked = asked_and_kept(rows, facts, |request| cell.refuses_request(request));
+        let sent = rows.requests.iter().zip(&facts.requests).zip(asked).enumerate();
+        for (at, ((sent, request), (asked, kept))) in sent {
+            let message = facts.messages.get(request.message as usize);
+            let message = message.map(|message| message.id.as_str());
+            for &bill in &bills {
+                let (prompt, usd) = billed(bill, at, request, &prices).unzip();
+                let (facts, usd) = (request, usd.flatten());
+                let row = Request { at, sent, facts, message, bill, prompt, usd, asked, kept };
+                sheet.push(&key, OF_REQUESTS, &row)?;
             }
         }
-    }
+        Ok(())
+    })?;
     sheet.finish()
 }
 
@@ -174,54 +142,45 @@ const OF_COMPACTIONS: &Columns<fn(&Compaction<'_>) -> Field> = &[
     }),
 ];
 
-fn compactions(source: &RenderInput<'_>, out: &mut dyn Write) -> Result<()> {
+pub(crate) fn compactions(source: &RenderInput<'_>, out: &mut dyn Write) -> Result<()> {
     let prices = PriceList::from(&source.report.manifest.prices);
     let repeated = RepeatedTexts::of(&source.report.results);
     let mut sheet = Sheet::new(CELL, OF_COMPACTIONS, out)?;
-    for session in source.report.results.iter() {
-        let facts = source.report.facts_of(session.dataset, session.id);
-        for cell in session.cells() {
-            let Some(rows) = cell.rows() else { continue };
-            let (key, bills) = (cell_key(&cell.key), bills(rows));
-            let dollars: Vec<Vec<Option<f64>>> =
-                bills.iter().map(|bill| usd_of_calls(*bill, rows, facts, &prices)).collect();
-            let repeated = repeated.of_row(&cell.key.strategy, &cell.key.window);
-            for (at, row) in rows.compactions.iter().enumerate() {
-                let unusable = &unusable(row, repeated);
-                for (bill, usd) in bills.iter().zip(&dollars) {
-                    let compaction = Compaction { row, bill: *bill, usd: usd[at], unusable };
-                    sheet.push(&key, OF_COMPACTIONS, &compaction)?;
-                }
+    each_cell(source.report, |facts, _, cell, rows| {
+        let (key, bills) = (cell_key(&cell.key), bills(rows));
+        let usd = |bill: &Option<&Bill>| usd_of_calls((*bill)?, rows, facts, &prices);
+        let dollars: Vec<Option<Vec<Option<f64>>>> = bills.iter().map(usd).collect();
+        let repeated = repeated.of_row(&cell.key.strategy, &cell.key.window);
+        for (at, row) in rows.compactions.iter().enumerate() {
+            let mut unusable = UnusableReplies::default();
+            row.replies.iter().for_each(|reply| unusable.add(reply, repeated));
+            for (&bill, usd) in bills.iter().zip(&dollars) {
+                let usd = usd.as_ref().and_then(|each| each[at]);
+                let one = Compaction { row, bill, usd, unusable: &unusable };
+                sheet.push(&key, OF_COMPACTIONS, &one)?;
             }
         }
-    }
+        Ok(())
+    })?;
     sheet.finish()
 }
 
-fn unusable(row: &CompactionRow, repeated: &Repeated) -> UnusableReplies {
-    let mut unusable = UnusableReplies::default();
-    row.replies.iter().for_each(|reply| unusable.add(reply, repeated));
-    unusable
-}
-
-/// What the calls of each compaction cost on a bill.
+/// What the calls of each compaction cost on a bill; nothing where their model has no price.
 fn usd_of_calls(
-    bill: Option<&Bill>,
+    bill: &Bill,
     rows: &CellRows,
-    facts: Option<&SessionFacts>,
+    facts: &SessionFacts,
     prices: &PriceList,
-) -> Vec<Option<f64>> {
-    let unknown = || vec![None; rows.compactions.len()];
-    let (Some(bill), Some(facts)) = (bill, facts) else { return unknown() };
-    let Ok(model) = prices.find(bill.call_model()) else { return unknown() };
-    let moment = |row: &CompactionRow| {
-        facts.requests.get(row.begun as usize).or(facts.requests.last()).map(|request| request.at)
-    };
-    let moments: Vec<_> = rows.compactions.iter().map(moment).collect();
-    let mut sums: Vec<Option<f64>> = (rows.compactions.iter().zip(&moments))
-        .map(|(row, moment)| moment.filter(|_| !row.at_end).map(|_| 0.0))
+) -> Option<Vec<Option<f64>>> {
+    let mut tariff = prices.find(bill.call_model()).ok()?.standard();
+    let moments: Vec<_> = (rows.compactions.iter())
+        .map(|row| facts.requests.get(row.begun as usize).or(facts.requests.last()))
+        .map(|request| request.map(|request| request.at))
         .collect();
-    let mut tariff = model.standard();
+    // What is made for the questions at the end is no part of the session.
+    let begun = rows.compactions.iter().zip(&moments);
+    let mut sums: Vec<Option<f64>> =
+        begun.map(|(row, moment)| moment.filter(|_| !row.at_end).map(|_| 0.0)).collect();
     for call in &bill.calls {
         let at = call.compaction as usize;
         let Some((sum, Some(moment))) = sums.get_mut(at).zip(moments.get(at).copied()) else {
@@ -230,7 +189,7 @@ fn usd_of_calls(
         let usd = tariff.request_usd(&call.prompt.billed, call.output, moment);
         *sum = sum.zip(usd).map(|(sum, usd)| sum + usd);
     }
-    sums
+    Some(sums)
 }
 
 /// A reference of the exam, and what became of it.
@@ -255,25 +214,23 @@ const OF_REFERENCES: &Columns<fn(&Outcome<'_>) -> Field> = &[
     ("refetchable", |row| row.reference.refetch.is_some().into()),
 ];
 
-fn references(source: &RenderInput<'_>, out: &mut dyn Write) -> Result<()> {
+pub(crate) fn references(source: &RenderInput<'_>, out: &mut dyn Write) -> Result<()> {
     let mut sheet = Sheet::new(CELL, OF_REFERENCES, out)?;
-    for session in source.report.results.iter() {
-        let Some(facts) = source.report.facts_of(session.dataset, session.id) else { continue };
-        for cell in session.cells() {
-            let key = cell_key(&cell.key);
-            for outcome in cell.rows().iter().flat_map(|rows| &rows.references) {
-                let reference = facts.exam.references.get(outcome.reference as usize);
-                let Some(reference) = reference else { continue };
-                let last_seen = facts.messages.get(reference.last_seen as usize);
-                let row = Outcome {
-                    reference,
-                    last_seen: last_seen.map(|message| message.id.as_str()),
-                    state: outcome.state,
-                    is_refused: cell.refuses_request(reference.request),
-                };
-                sheet.push(&key, OF_REFERENCES, &row)?;
-            }
+    each_cell(source.report, |facts, _, cell, rows| {
+        let key = cell_key(&cell.key);
+        for outcome in &rows.references {
+            let reference = facts.exam.references.get(outcome.reference as usize);
+            let Some(reference) = reference else { continue };
+            let last_seen = facts.messages.get(reference.last_seen as usize);
+            let row = Outcome {
+                reference,
+                last_seen: last_seen.map(|message| message.id.as_str()),
+                state: outcome.state,
+                is_refused: cell.refuses_request(reference.request),
+            };
+            sheet.push(&key, OF_REFERENCES, &row)?;
         }
-    }
+        Ok(())
+    })?;
     sheet.finish()
 }

@@ -4,24 +4,10 @@
 use std::io::{Result, Write};
 
 use super::{Columns, Field, Sheet};
-use crate::{Format, RenderInput};
+use crate::RenderInput;
 use recap_core::model::{
     Cut, CutExam, CutOutcome, CutRow, Fact, ReferenceState, Repeated, RepeatedTexts,
     SessionResults, UnusableReplies,
-};
-
-pub(crate) const CUTS: Format = Format {
-    name: "csv",
-    file: "cuts.csv",
-    about: "one row per cut, strategy and repetition: facts kept, sizes, waits",
-    render: cuts,
-};
-
-pub(crate) const FACTS: Format = Format {
-    name: "csv",
-    file: "facts.csv",
-    about: "one row per fact and strategy: verbatim, carried, bare, partial, recovered or lost",
-    render: facts,
 };
 
 /// Columns that stand first in the tables of cuts.
@@ -106,7 +92,7 @@ const OF_CUTS: &Columns<fn(&AtCut<'_>) -> Field> = &[
     ("requests_left", |at| at.cut.left.into()),
 ];
 
-fn cuts(source: &RenderInput<'_>, out: &mut dyn Write) -> Result<()> {
+pub(crate) fn cuts(source: &RenderInput<'_>, out: &mut dyn Write) -> Result<()> {
     let repeated = RepeatedTexts::of(&source.report.results);
     let mut sheet = Sheet::new(KEY, OF_CUTS, out)?;
     for session in source.report.results.iter() {
@@ -138,7 +124,7 @@ const OF_FACTS: &Columns<fn(&Kept<'_>) -> Field> = &[
     ("over_window", |row| row.is_refused.into()),
 ];
 
-fn facts(source: &RenderInput<'_>, out: &mut dyn Write) -> Result<()> {
+pub(crate) fn facts(source: &RenderInput<'_>, out: &mut dyn Write) -> Result<()> {
     let mut sheet = Sheet::new(KEY, OF_FACTS, out)?;
     for session in source.report.results.iter() {
         let facts = source.report.facts_of(session.dataset, session.id);

@@ -8,7 +8,9 @@ use std::sync::Arc;
 use csv::{QuoteStyle, Terminator, Writer, WriterBuilder};
 
 use super::number;
-use recap_core::model::{Bill, CellKey, CellRows, RECORDED};
+use recap_core::model::{
+    Bill, Cell, CellKey, CellRows, RECORDED, Report, SessionFacts, SessionResults,
+};
 use recap_core::text::harmless_data;
 
 pub(super) mod cells;
@@ -27,6 +29,22 @@ pub(super) fn cell_key(key: &CellKey) -> Vec<Field> {
     let [dataset, session, strategy, window] =
         [&key.dataset, &key.session, &key.strategy, &key.window].map(|name| name.as_str().into());
     vec![dataset, session, strategy, window, key.replicate.into()]
+}
+
+/// Calls a function with every cell that ran through, with the facts and all results of its
+/// session.
+pub(super) fn each_cell(
+    report: &Report,
+    mut each: impl FnMut(&SessionFacts, &SessionResults<'_>, &Cell, &CellRows) -> Result<()>,
+) -> Result<()> {
+    for session in report.results.iter() {
+        let Some(facts) = report.facts_of(session.dataset, session.id) else { continue };
+        let done = session.cells().iter().filter_map(|cell| Some((cell, cell.rows()?)));
+        for (cell, rows) in done {
+            each(facts, &session, cell, rows)?;
+        }
+    }
+    Ok(())
 }
 
 /// Columns of a table: the name of each, and its field of a row.

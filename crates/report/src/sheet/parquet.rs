@@ -6,14 +6,7 @@ use std::io::{Result, Write};
 use polars::prelude::{Column, DataFrame, NamedFrom, ParquetWriter, Series};
 
 use super::{Field, questions};
-use crate::{Format, RenderInput};
-
-pub(crate) const FORMAT: Format = Format {
-    name: "parquet",
-    file: "results.parquet",
-    about: "the rows of questions.csv in typed columns, for data tools",
-    render,
-};
+use crate::RenderInput;
 
 /// Columns of numbers, of counts and of `true` or `false`; the others are text.
 const NUMBERS: [&str; 2] = ["score", "recovered_score"];
@@ -21,7 +14,7 @@ const COUNTS: [&str; 6] =
     ["replicate", "asked_at", "age_tokens", "age_compactions", "recovery_calls", "recovery_tokens"];
 const FLAGS: [&str; 1] = ["findable"];
 
-fn render(source: &RenderInput<'_>, out: &mut dyn Write) -> Result<()> {
+pub(crate) fn render(source: &RenderInput<'_>, out: &mut dyn Write) -> Result<()> {
     let names = questions::names();
     let mut columns: Vec<Vec<Field>> = names.iter().map(|_| Vec::new()).collect();
     questions::each(source, |row| {

@@ -4,25 +4,11 @@
 
 use std::io::{Result, Write};
 
-use super::{CELL, Columns, Field, Sheet, cell_key, cuts};
-use crate::{Format, RenderInput};
+use super::{CELL, Columns, Field, Sheet, cell_key, cuts, each_cell};
+use crate::RenderInput;
 use recap_core::model::{
     Agreement, Answer, Cell, Cut, CutExam, CutRow, Expectation, FULL, Judgement, QuestionFacts,
     QuestionRow, RIGHT, Report, RowKind, SessionResults, Verdict,
-};
-
-pub(crate) const QUESTIONS: Format = Format {
-    name: "csv",
-    file: "questions.csv",
-    about: "one row per question of a data set and strategy: asked, expected, answered before and after, graded",
-    render: questions,
-};
-
-pub(crate) const AT_CUTS: Format = Format {
-    name: "csv",
-    file: "cut_questions.csv",
-    about: "one row per question asked at a cut and strategy: expected, answered before and after, graded",
-    render: at_cuts,
 };
 
 /// A question under one strategy.
@@ -67,7 +53,7 @@ const OF_QUESTIONS: &Columns<fn(&Asked<'_>) -> Field> = &[
     ("recovery_tokens", |row| row.after.recovered.as_ref().map(|one| one.tokens).into()),
 ];
 
-fn questions(source: &RenderInput<'_>, out: &mut dyn Write) -> Result<()> {
+pub(crate) fn questions(source: &RenderInput<'_>, out: &mut dyn Write) -> Result<()> {
     let mut sheet = Sheet::named(&names(), out)?;
     each(source, |fields| sheet.push_fields(fields))?;
     sheet.finish()
@@ -84,26 +70,23 @@ pub(super) fn each(
     mut push: impl FnMut(Vec<Field>) -> Result<()>,
 ) -> Result<()> {
     let report = source.report;
-    for session in report.results.iter() {
-        let Some(facts) = report.facts_of(session.dataset, session.id) else { continue };
-        for cell in session.cells() {
-            let full = session
-                .cells()
-                .iter()
-                .find(|other| other.key.strategy == FULL && other.key.window == cell.key.window);
-            let key = cell_key(&cell.key);
-            for after in cell.rows().iter().flat_map(|rows| &rows.questions) {
-                let at = after.question as usize;
-                let Some(facts) = facts.questions.get(at) else { continue };
-                let before = full.and_then(|full| Some((full, full.rows()?.questions.get(at)?)));
-                let words = source.texts.is_some();
-                let row = Asked { report, words, cell, facts, after, before };
-                let fields = OF_QUESTIONS.iter().map(|(_, field)| field(&row));
-                push(key.iter().cloned().chain(fields).collect())?;
-            }
+    each_cell(report, |facts, session, cell, rows| {
+        let full = session
+            .cells()
+            .iter()
+            .find(|other| other.key.strategy == FULL && other.key.window == cell.key.window);
+        let key = cell_key(&cell.key);
+        for after in &rows.questions {
+            let at = after.question as usize;
+            let Some(facts) = facts.questions.get(at) else { continue };
+            let before = full.and_then(|full| Some((full, full.rows()?.questions.get(at)?)));
+            let words = source.texts.is_some();
+            let row = Asked { report, words, cell, facts, after, before };
+            let fields = OF_QUESTIONS.iter().map(|(_, field)| field(&row));
+            push(key.iter().cloned().chain(fields).collect())?;
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 /// A question at a cut under one strategy.
@@ -160,7 +143,7 @@ const OF_CUTS: &Columns<fn(&AskedAtCut<'_>) -> Field> = &[
     ("question_id", |at| at.asked.question.id.as_str().into()),
 ];
 
-fn at_cuts(source: &RenderInput<'_>, out: &mut dyn Write) -> Result<()> {
+pub(crate) fn at_cuts(source: &RenderInput<'_>, out: &mut dyn Write) -> Result<()> {
     let mut sheet = Sheet::new(cuts::KEY, OF_CUTS, out)?;
     for session in source.report.results.iter() {
         for at in asked_at_cuts(source, &session) {

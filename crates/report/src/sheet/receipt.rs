@@ -4,15 +4,8 @@
 use std::io::{Result, Write};
 
 use super::{Columns, Field, table};
-use crate::{Format, RenderInput, block};
+use crate::{RenderInput, block};
 use recap_core::model::{Amount, Receipt, Sender, Spent};
-
-pub(crate) const FORMAT: Format = Format {
-    name: "csv",
-    file: "receipt.csv",
-    about: "what sessions cost as recorded, by kind of token; rebuilt caches; what fills contexts",
-    render,
-};
 
 /// The sender, model or kind of rows that sum up all of them.
 const ALL: &str = block::ALL;
@@ -51,7 +44,7 @@ fn named(name: &str) -> Field {
     Some(name).filter(|name| !name.is_empty()).into()
 }
 
-fn render(source: &RenderInput<'_>, out: &mut dyn Write) -> Result<()> {
+pub(crate) fn render(source: &RenderInput<'_>, out: &mut dyn Write) -> Result<()> {
     let report = source.report;
     let each = report.sessions.iter().zip(&report.receipts);
     let each = each.map(|(facts, own)| (&*facts.dataset, &*facts.session, own));
@@ -144,14 +137,12 @@ fn hour_rows<'a>(receipt: &Receipt) -> Vec<Row<'a>> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::receipt::tests::report;
+    use crate::testkit::file;
 
     #[test]
     fn rows_of_each_session_precede_rows_of_all() {
-        let report = report();
-        let source = RenderInput { report: &report, texts: None };
-        let text = String::from_utf8(FORMAT.bytes(&source)).unwrap();
+        let text = file(&report(), None, "receipt.csv");
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(
             lines[0],

@@ -4,21 +4,14 @@
 use std::io::{Result, Write};
 
 use super::{Columns, Field, Sheet, table};
-use crate::{Format, RenderInput};
+use crate::RenderInput;
 use recap_core::model::{
-    CallRow, Column, Measure, RecordedRow, RecordedTrigger, RowKind, SessionAtSize, SessionFacts,
-    StrategyRow, Unit, UsedAgain, Validation, Value, catalogue,
-};
-
-pub(crate) const SUMMARY: Format = Format {
-    name: "csv",
-    file: "summary.csv",
-    about: "one row per data set, strategy, window and billing model: the measures that tables need",
-    render: summary,
+    Calibration, CallRow, Column, Measure, RecordedRow, RecordedTrigger, RowKind, SessionAtSize,
+    SessionFacts, StrategyRow, Unit, UsedAgain, Validation, Value, catalogue,
 };
 
 /// The measures that have a column, after the names of the row; `summary.json` has all.
-fn summary(source: &RenderInput<'_>, out: &mut dyn Write) -> Result<()> {
+pub(crate) fn summary(source: &RenderInput<'_>, out: &mut dyn Write) -> Result<()> {
     let measures: Vec<&Measure> = catalogue::all().filter(|of| of.column == Column::Csv).collect();
     let mut names = vec!["dataset", "strategy", "window", "agent_model"];
     names.extend(measures.iter().map(|measure| measure.id));
@@ -48,149 +41,114 @@ fn figure(row: &StrategyRow, measure: &Measure) -> Field {
     }
 }
 
-pub(crate) const SIZES: Format = Format {
-    name: "csv",
-    file: "sizes.csv",
-    about: "one row per session and size at which its agent's compaction would have fired",
-    render: |source, out| {
-        let sessions = &source.report.sessions;
-        let sizes = source.report.curve.iter().flatten().flat_map(|curve| &curve.sizes);
-        let rows = sizes.flat_map(|row| row.by_session.iter().map(|one| (row.size, one)));
-        table(
-            OF_SIZES,
-            rows.map(|(size, at)| AtSize { facts: &sessions[at.session], size, at }),
-            out,
-        )
-    },
-};
-
-/// What a session would have cost had its agent compacted at another size.
-struct AtSize<'a> {
-    facts: &'a SessionFacts,
-    size: u64,
-    at: &'a SessionAtSize,
+/// What sessions would have cost had their agent compacted at other sizes.
+pub(crate) fn sizes(source: &RenderInput<'_>, out: &mut dyn Write) -> Result<()> {
+    let sizes = source.report.curve.iter().flatten().flat_map(|curve| &curve.sizes);
+    let rows = sizes.flat_map(|row| row.by_session.iter().map(|at| (row.size, at)));
+    let rows = rows.map(|(size, at)| (&source.report.sessions[at.session], size, at));
+    table(OF_SIZES, rows, out)
 }
+
+/// A session at a size.
+type AtSize<'a> = (&'a SessionFacts, u64, &'a SessionAtSize);
 
 const OF_SIZES: &Columns<fn(&AtSize<'_>) -> Field> = &[
-    ("dataset", |row| row.facts.dataset.as_str().into()),
-    ("session", |row| row.facts.session.as_str().into()),
-    ("size", |row| row.size.into()),
-    ("today_usd", |row| Field::Dollars(row.at.today_usd)),
-    ("usd", |row| Field::Dollars(row.at.usd)),
-    ("compactions_today", |row| row.at.recorded.into()),
-    ("compactions", |row| row.at.compactions.into()),
-    ("has_room", |row| row.at.room.into()),
+    ("dataset", |(facts, ..)| facts.dataset.as_str().into()),
+    ("session", |(facts, ..)| facts.session.as_str().into()),
+    ("size", |(_, size, _)| (*size).into()),
+    ("today_usd", |(.., at)| Field::Dollars(at.today_usd)),
+    ("usd", |(.., at)| Field::Dollars(at.usd)),
+    ("compactions_today", |(.., at)| at.recorded.into()),
+    ("compactions", |(.., at)| at.compactions.into()),
+    ("has_room", |(.., at)| at.room.into()),
 ];
 
-pub(crate) const RECORDED: Format = Format {
-    name: "csv",
-    file: "recorded_compactions.csv",
-    about: "one row per compaction on record, with the prompts around it",
-    render: |source, out| {
-        let sessions = &source.report.sessions;
-        let rows = source.report.recorded_compactions.iter();
-        table(OF_RECORDED, rows.map(|row| OnRecord { facts: &sessions[row.session], row }), out)
-    },
-};
-
-/// A compaction on record.
-struct OnRecord<'a> {
-    facts: &'a SessionFacts,
-    row: &'a RecordedRow,
+/// The compactions on record.
+pub(crate) fn recorded(source: &RenderInput<'_>, out: &mut dyn Write) -> Result<()> {
+    let rows = source.report.recorded_compactions.iter();
+    table(OF_RECORDED, rows.map(|row| (&source.report.sessions[row.session], row)), out)
 }
 
-impl OnRecord<'_> {
-    fn used_again(&self, part: fn(&UsedAgain) -> u32) -> Field {
-        self.row.facts.used_again.map(|used| part(&used)).into()
-    }
+fn used_again(row: &RecordedRow, part: fn(&UsedAgain) -> u32) -> Field {
+    row.facts.used_again.map(|used| part(&used)).into()
 }
+
+type OnRecord<'a> = (&'a SessionFacts, &'a RecordedRow);
 
 const OF_RECORDED: &Columns<fn(&OnRecord<'_>) -> Field> = &[
-    ("dataset", |one| one.facts.dataset.as_str().into()),
-    ("session", |one| one.facts.session.as_str().into()),
-    ("request", |one| one.row.request.into()),
-    ("trigger", |one| match one.row.facts.trigger {
+    ("dataset", |(facts, _)| facts.dataset.as_str().into()),
+    ("session", |(facts, _)| facts.session.as_str().into()),
+    ("request", |(_, row)| row.request.into()),
+    ("trigger", |(_, row)| match row.facts.trigger {
         RecordedTrigger::Auto => "auto".into(),
         RecordedTrigger::Manual => "manual".into(),
         RecordedTrigger::Unknown => "unknown".into(),
     }),
-    ("first_prompt", |one| one.row.first.into()),
-    ("prompt_before", |one| one.row.before.into()),
-    ("prompt_after", |one| one.row.behind.into()),
-    ("cache_read", |one| one.row.read.into()),
-    ("summary_tokens", |one| one.row.facts.summary_tokens.into()),
-    ("call_output", |one| one.row.facts.call.as_ref().map(|call| call.usage.output).into()),
-    ("wait_ms", |one| one.row.facts.wait_ms.into()),
-    ("growth_before", |one| one.row.growth_before.map(|tokens| tokens as f64).into()),
-    ("growth_after", |one| one.row.growth_behind.map(|tokens| tokens as f64).into()),
-    ("reads_before", |one| one.row.facts.reads.map(|(before, _)| before).into()),
-    ("reads_after", |one| one.row.facts.reads.map(|(_, after)| after).into()),
-    ("used_again", |one| one.used_again(UsedAgain::all)),
-    ("in_summary", |one| one.used_again(|used| used.summary)),
-    ("in_kept", |one| one.used_again(|used| used.kept)),
-    ("came_back", |one| one.used_again(|used| used.came_back)),
-    ("nowhere", |one| one.used_again(|used| used.nowhere)),
+    ("first_prompt", |(_, row)| row.first.into()),
+    ("prompt_before", |(_, row)| row.before.into()),
+    ("prompt_after", |(_, row)| row.behind.into()),
+    ("cache_read", |(_, row)| row.read.into()),
+    ("summary_tokens", |(_, row)| row.facts.summary_tokens.into()),
+    ("call_output", |(_, row)| row.facts.call.as_ref().map(|call| call.usage.output).into()),
+    ("wait_ms", |(_, row)| row.facts.wait_ms.into()),
+    ("growth_before", |(_, row)| row.growth_before.map(|tokens| tokens as f64).into()),
+    ("growth_after", |(_, row)| row.growth_behind.map(|tokens| tokens as f64).into()),
+    ("reads_before", |(_, row)| row.facts.reads.map(|(before, _)| before).into()),
+    ("reads_after", |(_, row)| row.facts.reads.map(|(_, after)| after).into()),
+    ("used_again", |(_, row)| used_again(row, UsedAgain::all)),
+    ("in_summary", |(_, row)| used_again(row, |used| used.summary)),
+    ("in_kept", |(_, row)| used_again(row, |used| used.kept)),
+    ("came_back", |(_, row)| used_again(row, |used| used.came_back)),
+    ("nowhere", |(_, row)| used_again(row, |used| used.nowhere)),
 ];
 
-pub(crate) const VALIDATION: Format = Format {
-    name: "csv",
-    file: "validation.csv",
-    about: "one row per session with reported usage: the simulated bill against the recorded one",
-    render: |source, out| {
-        let sessions = source.report.sessions.iter();
-        let rows =
-            sessions.filter_map(|facts| Some(Checked { facts, bill: facts.validation.as_ref()? }));
-        table(OF_VALIDATION, rows, out)
-    },
-};
-
-/// What a session was billed, and what the row `recorded` is billed for the same requests.
-struct Checked<'a> {
-    facts: &'a SessionFacts,
-    bill: &'a Validation,
+/// What sessions were billed, and what the row `recorded` is billed for the same requests.
+pub(crate) fn validation(source: &RenderInput<'_>, out: &mut dyn Write) -> Result<()> {
+    let sessions = source.report.sessions.iter();
+    let rows = sessions.filter_map(|facts| Some((facts, facts.validation.as_ref()?)));
+    table(OF_VALIDATION, rows, out)
 }
+
+fn count_error(facts: &SessionFacts, of: fn(&Calibration) -> Option<f64>) -> Field {
+    facts.calibration.as_ref().and_then(of).into()
+}
+
+type Checked<'a> = (&'a SessionFacts, &'a Validation);
 
 /// Two sums of buckets, as reported and as the row `recorded` has them, then what they differ by.
 /// Reads alone validate nothing: a rule with reads within 3 % was 10–22 % off in dollars
 /// (reference §2).
 const OF_VALIDATION: &Columns<fn(&Checked<'_>) -> Field> = &[
-    ("dataset", |one| one.facts.dataset.as_str().into()),
-    ("session", |one| one.facts.session.as_str().into()),
-    ("model", |one| one.bill.model.as_str().into()),
-    ("requests", |one| one.bill.requests.into()),
-    ("recorded_uncached", |one| one.bill.recorded.uncached.into()),
-    ("recorded_read", |one| one.bill.recorded.read.into()),
-    ("recorded_write", |one| one.bill.recorded.write.into()),
-    ("recorded_write_1h", |one| one.bill.recorded.write_1h.into()),
-    ("simulated_uncached", |one| one.bill.simulated.uncached.into()),
-    ("simulated_read", |one| one.bill.simulated.read.into()),
-    ("simulated_write", |one| one.bill.simulated.write.into()),
-    ("simulated_write_1h", |one| one.bill.simulated.write_1h.into()),
-    ("recorded_usd", |one| Field::dollars(one.bill.recorded_usd)),
-    ("simulated_usd", |one| Field::dollars(one.bill.simulated_usd)),
-    ("tokens_error", |one| one.bill.errors().tokens.into()),
-    ("reads_error", |one| one.bill.errors().reads.into()),
-    ("writes_error", |one| one.bill.errors().writes.into()),
-    ("usd_error", |one| one.bill.errors().usd.into()),
-    ("count_error_in_sample", |one| {
-        one.facts.calibration.as_ref().and_then(|of| of.in_sample).into()
-    }),
-    ("count_error_forward", |one| one.facts.calibration.as_ref().and_then(|of| of.forward).into()),
-    ("count_error_after_boundary", |one| {
-        one.facts.calibration.as_ref().and_then(|of| of.after_boundary).into()
-    }),
-    ("tokens_source", |one| one.facts.tokens_source.as_str().into()),
-    ("cold_starts", |one| one.bill.cold_starts.into()),
-    ("expired", |one| one.bill.expired.into()),
-    ("renewed", |one| one.bill.renewed.into()),
+    ("dataset", |(facts, _)| facts.dataset.as_str().into()),
+    ("session", |(facts, _)| facts.session.as_str().into()),
+    ("model", |(_, bill)| bill.model.as_str().into()),
+    ("requests", |(_, bill)| bill.requests.into()),
+    ("recorded_uncached", |(_, bill)| bill.recorded.uncached.into()),
+    ("recorded_read", |(_, bill)| bill.recorded.read.into()),
+    ("recorded_write", |(_, bill)| bill.recorded.write.into()),
+    ("recorded_write_1h", |(_, bill)| bill.recorded.write_1h.into()),
+    ("simulated_uncached", |(_, bill)| bill.simulated.uncached.into()),
+    ("simulated_read", |(_, bill)| bill.simulated.read.into()),
+    ("simulated_write", |(_, bill)| bill.simulated.write.into()),
+    ("simulated_write_1h", |(_, bill)| bill.simulated.write_1h.into()),
+    ("recorded_usd", |(_, bill)| Field::dollars(bill.recorded_usd)),
+    ("simulated_usd", |(_, bill)| Field::dollars(bill.simulated_usd)),
+    ("tokens_error", |(_, bill)| bill.errors().tokens.into()),
+    ("reads_error", |(_, bill)| bill.errors().reads.into()),
+    ("writes_error", |(_, bill)| bill.errors().writes.into()),
+    ("usd_error", |(_, bill)| bill.errors().usd.into()),
+    ("count_error_in_sample", |(facts, _)| count_error(facts, |of| of.in_sample)),
+    ("count_error_forward", |(facts, _)| count_error(facts, |of| of.forward)),
+    ("count_error_after_boundary", |(facts, _)| count_error(facts, |of| of.after_boundary)),
+    ("tokens_source", |(facts, _)| facts.tokens_source.as_str().into()),
+    ("cold_starts", |(_, bill)| bill.cold_starts.into()),
+    ("expired", |(_, bill)| bill.expired.into()),
+    ("renewed", |(_, bill)| bill.renewed.into()),
 ];
 
-pub(crate) const CALLS: Format = Format {
-    name: "csv",
-    file: "calls.csv",
-    about: "one row per call of a real model: tokens by bucket, price, latency, waiting, attempts",
-    render: |source, out| table(OF_CALLS, &source.report.calls, out),
-};
+pub(crate) fn calls(source: &RenderInput<'_>, out: &mut dyn Write) -> Result<()> {
+    table(OF_CALLS, &source.report.calls, out)
+}
 
 /// `calls.csv` in memory.
 pub fn calls_csv(calls: &[CallRow]) -> Vec<u8> {

@@ -1,7 +1,7 @@
 //! What a terminal shows by default: the answer, the table that it rests on, and
 //! what to know and to do next, in at most 25 lines of 80 columns for one data set.
 
-use super::columns::{OF_CUTS, brief_columns};
+use super::columns::{brief_columns, of_cuts};
 use super::{TODAY, arranged, ranked};
 use crate::block::{self, Block, counted};
 use crate::document::{Part, Screen, Table, shows_spread, terminal};
@@ -105,22 +105,24 @@ fn ranking(
         let groups = [strategies.to_vec(), summaries.to_vec(), Vec::new()];
         let all: Vec<&StrategyRow> = groups.iter().flatten().copied().collect();
         let billed = !billed_by_size(report);
-        let mut table = ranked(groups, &brief_columns(report.primary, &all, billed, screen));
+        let mut table = ranked(groups, brief_columns(report.primary, &all, billed, screen));
         if report.primary == Primary::FactsKept {
             name_recorded(report, &mut table);
         }
         let caption = caption(report, block, shows_spread(&table, screen));
         vec![Part::Text(caption), Part::Table(table)]
     };
-    let mut parts = shown(&strategies, &summaries);
-    while terminal(&parts, screen).lines().count() > lines && summaries.len() > stay {
-        summaries.pop();
-        parts = shown(&strategies, &summaries);
-    }
-    // What keeps least goes next, where dollars stand elsewhere.
+    // Behind summaries what keeps least goes, where dollars stand elsewhere.
     let fewest = if billed_by_size(report) { FEWEST } else { strategies.len() };
-    while terminal(&parts, screen).lines().count() > lines && strategies.len() > fewest {
-        strategies.pop();
+    let mut parts = shown(&strategies, &summaries);
+    while terminal(&parts, screen).lines().count() > lines {
+        if summaries.len() > stay {
+            summaries.pop();
+        } else if strategies.len() > fewest {
+            strategies.pop();
+        } else {
+            break;
+        }
         parts = shown(&strategies, &summaries);
     }
     let left = strategies.iter().chain(&summaries).filter(|row| row.strategy != TODAY[0]).count();
@@ -155,7 +157,7 @@ pub(crate) fn kept_at_cuts(report: &Report, block: &Block<'_>) -> Option<Table> 
         return None;
     }
     let groups = [strategies, summaries, Vec::new()];
-    let mut table = ranked(groups, &OF_CUTS);
+    let mut table = ranked(groups, of_cuts());
     name_recorded(report, &mut table);
     Some(table)
 }
@@ -176,17 +178,13 @@ fn name_recorded(report: &Report, table: &mut Table) {
     let recorded = report.rows.iter().find(|row| row.strategy == RECORDED);
     let agent = report.manifest.agent.as_deref().unwrap_or("the agent");
     let places = |row: &StrategyRow| number::any(row.number(catalogue::CUTS).unwrap_or(0.0));
-    let named = [
-        recorded.map(|row| (RECORDED, format!("{agent}, as recorded ({})", places(row)))),
-        report.twin.as_ref().map(|row| {
-            (row.strategy.as_str(), format!("{}, offline, there ({})", row.strategy, places(row)))
-        }),
-    ];
-    for (name, label) in named.into_iter().flatten() {
-        let cells = table.groups.iter_mut().flat_map(|group| &mut group.rows);
-        let first = cells.filter_map(|row| row.cells.first_mut()).find(|cell| cell.text == name);
-        if let Some(cell) = first {
-            cell.text = label;
+    let mut twin = report.twin.as_ref();
+    for row in table.groups.iter_mut().flat_map(|group| &mut group.rows) {
+        let name = &mut row.cells[0].text;
+        if let Some(row) = recorded.filter(|row| row.strategy == *name) {
+            *name = format!("{agent}, as recorded ({})", places(row));
+        } else if let Some(row) = twin.take_if(|row| row.strategy == *name) {
+            *name = format!("{name}, offline, there ({})", places(row));
         }
     }
 }
@@ -238,13 +236,12 @@ fn caption(report: &Report, block: &Block<'_>, spread: bool) -> String {
 
 /// What the ranges beside the leading figures are.
 fn ranges(report: &Report, rows: &[&StrategyRow]) -> Option<&'static str> {
-    rows.iter().find_map(|row| row.intervals.get(report.primary.id())).map(
-        |interval| match interval {
-            Interval::Dots { .. } => "a…b: lowest to highest",
-            Interval::ThisSessionOnly { .. } => "[a–b]: within this session",
-            Interval::Student { .. } | Interval::Wider { .. } => "[a–b]: 95 % interval",
-        },
-    )
+    let interval = rows.iter().find_map(|row| row.intervals.get(report.primary.id()))?;
+    Some(match interval {
+        Interval::Dots { .. } => "a…b: lowest to highest",
+        Interval::ThisSessionOnly { .. } => "[a–b]: within this session",
+        Interval::Student { .. } | Interval::Wider { .. } => "[a–b]: 95 % interval",
+    })
 }
 
 /// How sure the answer is, what changes its figures, and what to do next.
@@ -282,9 +279,8 @@ fn foot(
     if let Some(next) = answer.and_then(|answer| answer.next.as_ref()) {
         add("next", next);
     }
-    let hidden = (hidden > 0).then(|| format!("{}, ", counted(hidden, "strategy")));
-    let notes = (notes > 0).then(|| format!("{}, ", counted(notes, "note")));
-    let rest = [hidden, notes].into_iter().flatten().collect::<String>();
+    let rest = [(hidden, "strategy"), (notes, "note")].into_iter().filter(|(n, _)| *n > 0);
+    let rest: String = rest.map(|(n, noun)| format!("{}, ", counted(n, noun))).collect();
     add("more", &format!("--wide, or the page: {rest}controls, columns"));
     parts
 }
@@ -297,11 +293,9 @@ fn findings(report: &Report, most: usize) -> (Vec<&Finding>, usize) {
     let is_in_sizes = |finding: &&Finding| {
         billed_by_size(report) && matches!(finding.kind, "unbilled_summaries" | "bill_off")
     };
-    let all: Vec<&Finding> =
-        report.findings.iter().filter(|finding| !is_in_sizes(finding)).collect();
-    let all = all.iter().copied();
-    let notices = all.clone().filter(|finding| is_notice(finding));
-    let shown: Vec<&Finding> = all.filter(changes).chain(notices).take(most).collect();
+    let all = || report.findings.iter().filter(|finding| !is_in_sizes(finding));
+    let notices = all().filter(|finding| is_notice(finding));
+    let shown: Vec<&Finding> = all().filter(changes).chain(notices).take(most).collect();
     let rest = report.findings.len() - shown.len();
     (shown, rest)
 }

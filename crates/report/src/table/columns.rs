@@ -1,99 +1,60 @@
 //! The columns of the compared rows: on a terminal, in `report.md` and on the page. What a column
 //! stands for is the meaning of its measure in the catalogue.
 
-use crate::document::{Cell, Column, Head, NARROWEST, Narrow, Part, Screen, absent};
+use super::TODAY;
+use crate::document::{Cell, Column, NARROWEST, Part, Screen, absent, figures, names, words};
 use crate::{block, number};
 use recap_core::model::{
     Absent, FULL, Interval, Measure, Primary, RowKind, StrategyRow, Unit, Value, catalogue,
 };
 
-/// A column of the table.
-#[derive(Clone, Copy)]
-pub(crate) struct TableColumn {
-    pub(crate) head: Head,
-    /// What it shows; `None` of words.
-    measure: Option<&'static Measure>,
-    /// What it stands for, where that is not the meaning of the measure.
+/// A column of the compared rows.
+pub(crate) struct StrategyColumn {
+    pub(crate) head: Column,
+    /// What it stands for; nothing of words.
     about: Option<&'static str>,
-    content: Content,
-}
-
-/// What a column shows of a row.
-#[derive(Clone, Copy)]
-enum Content {
-    /// The figure of the measure, in the words of this function.
-    Figure(fn(f64) -> String),
-    /// The same with what is known of its spread.
-    WithSpread(fn(f64) -> String),
-    /// What this function makes of the row.
-    Made(fn(&StrategyRow) -> Cell),
-}
-
-impl TableColumn {
     /// Its cell of a row.
-    pub(crate) fn cell(&self, row: &StrategyRow) -> Cell {
-        let figure = self.measure.and_then(|measure| Some((measure, row.number(measure)?)));
-        match (self.content, figure) {
-            (Content::Made(cell), _) => cell(row),
-            (Content::Figure(show), Some((_, figure))) => Cell::figure(figure, show(figure)),
-            (Content::WithSpread(show), Some((measure, figure))) => {
-                with_spread(row, measure, figure, show)
-            }
-            (_, None) => absent().into(),
-        }
+    pub(crate) cell: Box<dyn Fn(&StrategyRow) -> Cell>,
+}
+
+impl StrategyColumn {
+    fn of<C: Into<Cell>>(head: Column, cell: impl Fn(&StrategyRow) -> C + 'static) -> Self {
+        Self { head, about: None, cell: Box::new(move |row| cell(row).into()) }
     }
 
-    /// What it stands for, in a line.
-    fn meaning(&self) -> Option<String> {
-        let label = Column::from(self.head).label();
-        let measure = self.measure?;
-        Some(format!("{label}: {}.", self.about.unwrap_or(measure.meaning).replace('`', "")))
-    }
-
-    const fn about(self, about: &'static str) -> Self {
+    /// The same, which stands for this.
+    fn about(self, about: &'static str) -> Self {
         Self { about: Some(about), ..self }
+    }
+
+    /// The same, which is left out in such an order.
+    fn left_out(self, order: u8) -> Self {
+        Self { head: self.head.left_out(order), ..self }
     }
 }
 
 /// What columns stand for, for a reader who opens it.
-pub(crate) fn meanings(columns: &[TableColumn]) -> Part {
-    let each = columns.iter().filter_map(TableColumn::meaning);
-    Part::Folded("What the columns stand for".to_owned(), vec![Part::List(each.collect())])
-}
-
-/// A column of figures, which is left out in such an order; at 0 it always stays.
-const fn figures(
-    words: [&'static str; 2],
-    left_out: u8,
-    measure: &'static Measure,
-    content: Content,
-) -> TableColumn {
-    let narrow = if left_out == 0 { Narrow::Whole } else { Narrow::LeftOut(left_out) };
-    let head = Head { words, right: true, narrow };
-    TableColumn { head, measure: Some(measure), about: None, content }
+pub(crate) fn meanings(columns: &[StrategyColumn]) -> Part {
+    let meaning = |column: &StrategyColumn| {
+        Some(format!("{}: {}.", column.head.label(), column.about?.replace('`', "")))
+    };
+    let each = columns.iter().filter_map(meaning).collect();
+    Part::Folded("What the columns stand for".to_owned(), vec![Part::List(each)])
 }
 
 /// A column of a measure as it is.
-const fn figure(
-    words: [&'static str; 2],
-    left_out: u8,
-    measure: &'static Measure,
-    show: fn(f64) -> String,
-) -> TableColumn {
-    figures(words, left_out, measure, Content::Figure(show))
+fn figure(head: &str, measure: &'static Measure, show: fn(f64) -> String) -> StrategyColumn {
+    let cell = move |row: &StrategyRow| Cell::known(row.number(measure), show);
+    StrategyColumn::of(figures(head), cell).about(measure.meaning)
 }
 
-/// A column of words.
-const fn text(head: &'static str, narrow: Narrow, cell: fn(&StrategyRow) -> Cell) -> TableColumn {
-    let head = Head { words: [head, ""], right: false, narrow };
-    TableColumn { head, measure: None, about: None, content: Content::Made(cell) }
-}
-
-/// A column of bills with what they are more or less than another one.
-const fn bills(words: [&'static str; 2], cell: fn(&StrategyRow) -> Cell) -> TableColumn {
-    let head = Head { words, right: false, narrow: Narrow::Whole };
-    let content = Content::Made(cell);
-    TableColumn { head, measure: Some(catalogue::COST_USD), about: None, content }
+/// The same with what is known of its spread.
+fn spread(head: &str, measure: &'static Measure, show: fn(f64) -> String) -> StrategyColumn {
+    let cell = move |row: &StrategyRow| match row.number(measure) {
+        Some(figure) => with_spread(row, measure, figure, show),
+        None => absent().into(),
+    };
+    StrategyColumn::of(figures(head), cell).about(measure.meaning)
 }
 
 /// Points of a hundred as a share.
@@ -101,121 +62,108 @@ fn points(points: f64) -> String {
     number::percent(points / 100.0)
 }
 
-/// Tokens left as the share that was freed.
-fn freed(left: f64) -> String {
-    number::percent(1.0 - left)
-}
-
-const STRATEGY: TableColumn = text("strategy", Narrow::Cut, |row| block::label(row).into());
-const ANSWERS_KEPT: TableColumn =
-    figures(["answers kept", ""], 0, catalogue::CONTINUITY, Content::WithSpread(points));
-const RECALL: TableColumn = figure(["recall", ""], 0, catalogue::RECALL, number::percent);
-const GONE: TableColumn =
-    figure(["evidence", "gone"], 4, catalogue::EVIDENCE_GONE, number::percent);
-const REFERENCES_KEPT: TableColumn = figures(
-    ["facts kept", ""],
-    0,
-    catalogue::REFERENCE_RECALL,
-    Content::WithSpread(number::percent),
-);
-const REFERENCES_BESIDE: TableColumn =
-    figure(["facts kept", "all along"], 2, catalogue::REFERENCE_RECALL, number::percent);
-const GAIN: TableColumn =
-    figure(["gain over", "recency"], 0, catalogue::RECENCY_GAIN, number::gain);
-/// The bill against that of the whole conversation.
-const COST: TableColumn =
-    bills(["bill of all", "sessions"], |row| cost(row, catalogue::COST_SAVINGS, &[FULL]))
-        .about("with the prompt cache and compactions, and what it is more or less than full's");
-/// The bill against that of what the recorded agent sent.
-const COST_RECORDED: TableColumn = bills(["bill,", "against today"], |row| {
-    cost(row, catalogue::COST_SAVINGS_VS_RECORDED, &super::TODAY)
-})
-.about("with the prompt cache and compactions, and what it is more or less than recorded's");
-const TOKENS: TableColumn = figures(
-    ["tokens", ""],
-    1,
-    catalogue::TOKEN_SAVINGS,
-    Content::Figure(|savings| number::multiple(1.0 - savings)),
-)
-.about("all tokens sent, as a multiple of those of the whole conversation");
-const WAIT: TableColumn = figure(["wait", "p95"], 3, catalogue::BLOCKING_MS_P95, number::time);
-const WAITED: TableColumn = figure(["wait", ""], 3, catalogue::BLOCKING_MS_P95, number::time);
-const PEAK: TableColumn = figure(["peak", ""], 5, catalogue::PEAK_TOKENS, number::tokens);
-const COMPACTIONS: TableColumn =
-    figure(["compac-", "tions"], 6, catalogue::COMPACTIONS, number::any);
-const VERDICT: TableColumn = text("verdict", Narrow::Wrapped, |row| verdict(row).into());
-
 const OF_FACTS: &str = "of the facts that the agent used after the cuts and could only know from \
                         before, the share that the context still holds";
-pub(super) const FACTS_KEPT: TableColumn =
-    figures(["facts kept", ""], 0, catalogue::FACTS_KEPT, Content::WithSpread(number::percent))
-        .about(OF_FACTS);
-const FACTS_BESIDE: TableColumn =
-    figure(["facts", "kept"], 2, catalogue::FACTS_KEPT, number::percent).about(OF_FACTS);
-const FACTS_FIRST: TableColumn = figure(["facts", ""], 0, catalogue::FACTS_KEPT, number::percent);
-const FACTS: TableColumn = figure(["facts", ""], 2, catalogue::FACTS_KEPT, number::percent);
-pub(super) const ANSWERED: TableColumn =
-    figures(["answers", ""], 3, catalogue::CONTINUITY_AT_CUT, Content::Made(answered));
-const CARRIED: TableColumn = figure(["carried", ""], 3, catalogue::CARRIED_SHARE, number::percent)
-    .about("of the facts no longer sent as recorded, the share in what the strategy wrote");
-const WITHOUT_SUMMARY: TableColumn =
-    figures(["without", "summary"], 2, catalogue::ADDED_AT_CUT, Content::Made(without_summary))
-        .about("facts that the same strategy keeps with an empty text in place of its summaries");
-pub(super) const FREES: TableColumn =
-    figures(["frees", ""], 3, catalogue::TOKENS_AT_CUT, Content::Figure(freed))
-        .about("how much smaller the context is right after a compaction");
 
-/// The bill against that of what the recorded agent sent.
-const COST_TODAY: TableColumn = bills(["bill, against today", ""], |row| {
-    cost_against(row, catalogue::COST_SAVINGS_VS_RECORDED).into()
-});
-/// The bill against that of the whole conversation.
-const COST_WHOLE: TableColumn =
-    bills(["bill, against full", ""], |row| cost_against(row, catalogue::COST_SAVINGS).into());
-pub(super) const NAME: TableColumn =
-    text("strategy", Narrow::Cut, |row| row.strategy.clone().into());
-const NOTE: TableColumn = text("note", Narrow::Wrapped, |row| note(row).into());
-pub(super) const NOTE_IN_GROUP: TableColumn =
-    text("note", Narrow::LeftOut(1), |row| note_in_group(row).into());
+fn answers_kept() -> StrategyColumn {
+    spread("answers kept", catalogue::CONTINUITY, points)
+}
+
+fn references_kept() -> StrategyColumn {
+    spread("facts kept", catalogue::REFERENCE_RECALL, number::percent)
+}
+
+fn facts_kept() -> StrategyColumn {
+    spread("facts kept", catalogue::FACTS_KEPT, number::percent).about(OF_FACTS)
+}
+
+fn facts(head: &str) -> StrategyColumn {
+    figure(head, catalogue::FACTS_KEPT, number::percent).about(OF_FACTS)
+}
+
+fn answered() -> StrategyColumn {
+    let cell = |row: &StrategyRow| Cell::known(block::answered_at_cuts(row), number::percent);
+    let column = StrategyColumn::of(figures("answers"), cell);
+    column.about(catalogue::CONTINUITY_AT_CUT.meaning).left_out(3)
+}
+
+fn frees() -> StrategyColumn {
+    figure("frees", catalogue::TOKENS_AT_CUT, |left| number::percent(1.0 - left))
+        .about("how much smaller the context is right after a compaction")
+        .left_out(3)
+}
+
+fn wait(head: &str) -> StrategyColumn {
+    figure(head, catalogue::BLOCKING_MS_P95, number::time).left_out(3)
+}
+
+fn name() -> StrategyColumn {
+    StrategyColumn::of(names("strategy"), |row| row.strategy.clone())
+}
 
 /// What one compaction frees and keeps, on the page.
-pub(super) const OF_CUTS: [TableColumn; 6] =
-    [NAME, FREES, FACTS_KEPT, ANSWERED, WAITED, NOTE_IN_GROUP];
+pub(super) fn of_cuts() -> Vec<StrategyColumn> {
+    let note = StrategyColumn::of(words("note").left_out(1), note_in_group);
+    vec![name(), frees(), facts_kept(), answered(), wait("wait"), note]
+}
 
 /// Every column for what ranks. The bill is set against what is done today, where that is known.
-pub(crate) fn all_columns(primary: Primary, rows: &[&StrategyRow]) -> Vec<TableColumn> {
-    let cost = if is_against_today(rows) { COST_RECORDED } else { COST };
+pub(crate) fn all_columns(primary: Primary, rows: &[&StrategyRow]) -> Vec<StrategyColumn> {
+    let cost = if is_against_today(rows) {
+        let cell = |row: &StrategyRow| cost(row, catalogue::COST_SAVINGS_VS_RECORDED, &TODAY);
+        StrategyColumn::of(words("bill,\nagainst today"), cell).about(
+            "with the prompt cache and compactions, and what it is more or less than recorded's",
+        )
+    } else {
+        let cell = |row: &StrategyRow| cost(row, catalogue::COST_SAVINGS, &[FULL]);
+        StrategyColumn::of(words("bill of all\nsessions"), cell)
+            .about("with the prompt cache and compactions, and what it is more or less than full's")
+    };
+    let tokens = || {
+        figure("tokens", catalogue::TOKEN_SAVINGS, |savings| number::multiple(1.0 - savings))
+            .about("all tokens sent, as a multiple of those of the whole conversation")
+            .left_out(1)
+    };
+    let peak = || figure("peak", catalogue::PEAK_TOKENS, number::tokens).left_out(5);
+    let mut columns = vec![StrategyColumn::of(names("strategy"), block::label)];
     match primary {
-        Primary::Continuity => vec![
-            STRATEGY,
-            ANSWERS_KEPT,
-            RECALL,
-            FACTS_BESIDE,
-            GONE,
-            REFERENCES_BESIDE,
+        Primary::Continuity => columns.extend([
+            answers_kept(),
+            figure("recall", catalogue::RECALL, number::percent),
+            facts("facts\nkept").left_out(2),
+            figure("evidence\ngone", catalogue::EVIDENCE_GONE, number::percent).left_out(4),
+            figure("facts kept\nall along", catalogue::REFERENCE_RECALL, number::percent)
+                .left_out(2),
             cost,
-            TOKENS,
-            WAIT,
-            PEAK,
-            COMPACTIONS,
-            VERDICT,
-        ],
-        Primary::FactsKept => vec![
-            STRATEGY,
-            FACTS_KEPT,
-            ANSWERED,
-            CARRIED,
-            WITHOUT_SUMMARY,
-            FREES,
+            tokens(),
+            wait("wait\np95"),
+            peak(),
+        ]),
+        Primary::FactsKept => columns.extend([
+            facts_kept(),
+            answered(),
+            figure("carried", catalogue::CARRIED_SHARE, number::percent)
+                .about("of the facts no longer sent as recorded, the share in what the strategy wrote")
+                .left_out(3),
+            StrategyColumn::of(figures("without\nsummary"), without_summary)
+                .about("facts that the same strategy keeps with an empty text in place of its summaries")
+                .left_out(2),
+            frees(),
             cost,
-            WAIT,
-            COMPACTIONS,
-            VERDICT,
-        ],
-        Primary::ReferenceRecall => {
-            vec![STRATEGY, REFERENCES_KEPT, GAIN, cost, TOKENS, WAIT, PEAK, COMPACTIONS, VERDICT]
-        }
+            wait("wait\np95"),
+        ]),
+        Primary::ReferenceRecall => columns.extend([
+            references_kept(),
+            figure("gain over\nrecency", catalogue::RECENCY_GAIN, number::gain),
+            cost,
+            tokens(),
+            wait("wait\np95"),
+            peak(),
+        ]),
     }
+    columns.push(figure("compac-\ntions", catalogue::COMPACTIONS, number::any).left_out(6));
+    columns.push(StrategyColumn::of(words("verdict").wrapped(), verdict));
+    columns
 }
 
 fn is_against_today(rows: &[&StrategyRow]) -> bool {
@@ -229,24 +177,30 @@ pub(super) fn brief_columns(
     rows: &[&StrategyRow],
     billed: bool,
     Screen { width, .. }: Screen,
-) -> Vec<TableColumn> {
-    let cost = if is_against_today(rows) { COST_TODAY } else { COST_WHOLE };
+) -> Vec<StrategyColumn> {
+    let (head, savings) = if is_against_today(rows) {
+        ("bill, against today", catalogue::COST_SAVINGS_VS_RECORDED)
+    } else {
+        ("bill, against full", catalogue::COST_SAVINGS)
+    };
+    let cost = StrategyColumn::of(words(head), move |row| cost_against(row, savings));
     // A table names offline summaries once, above their rows.
-    let note = if width < NARROWEST { NOTE } else { NOTE_IN_GROUP };
+    let note = if width < NARROWEST {
+        StrategyColumn::of(words("note").wrapped(), note)
+    } else {
+        StrategyColumn::of(words("note").left_out(1), note_in_group)
+    };
+    let mut columns = vec![name()];
     match primary {
-        Primary::Continuity => vec![NAME, ANSWERS_KEPT, FACTS, cost, WAITED, note],
+        Primary::Continuity => columns.extend([answers_kept(), facts("facts").left_out(2), cost]),
         Primary::FactsKept => {
-            let mut columns = vec![NAME, FREES, FACTS_FIRST, ANSWERED];
+            columns.extend([frees(), facts("facts"), answered()]);
             columns.extend(billed.then_some(cost));
-            columns.extend([WAITED, note]);
-            columns
         }
-        Primary::ReferenceRecall => vec![NAME, REFERENCES_KEPT, cost, WAITED, note],
+        Primary::ReferenceRecall => columns.extend([references_kept(), cost]),
     }
-}
-
-fn answered(row: &StrategyRow) -> Cell {
-    Cell::known(block::answered_at_cuts(row), number::percent)
+    columns.extend([wait("wait"), note]);
+    columns
 }
 
 /// What the same strategy keeps with an empty text in the place of its summaries.
@@ -273,14 +227,14 @@ fn cost(row: &StrategyRow, savings: &Measure, itself: &[&str]) -> Cell {
     Cell { figure: row.number(catalogue::COST_USD), ..Cell::from(text) }
 }
 
-/// The bill and what it is more or less than another one.
+/// The same in columns of their own, for a narrow table.
 fn cost_against(row: &StrategyRow, savings: &Measure) -> String {
     let Some(usd) = dollars(row) else { return absent() };
     if let Some(over) = row.refused_often() {
         return format!("{} over limit", number::any(over));
     }
     // A bill is not set against itself.
-    let change = row.number(savings).filter(|_| !super::TODAY.contains(&row.strategy.as_str()));
+    let change = row.number(savings).filter(|_| !TODAY.contains(&row.strategy.as_str()));
     let change = change.map(|savings| number::change(-savings));
     format!("{usd:<8} {:>6}", change.unwrap_or_default()).trim_end().to_owned()
 }
@@ -288,7 +242,7 @@ fn cost_against(row: &StrategyRow, savings: &Measure) -> String {
 /// What keeps a row from being read like the others.
 fn note(row: &StrategyRow) -> String {
     let group = match row.row_kind {
-        RowKind::Control if super::TODAY.contains(&row.strategy.as_str()) => None,
+        RowKind::Control if TODAY.contains(&row.strategy.as_str()) => None,
         RowKind::Control => Some("control".to_owned()),
         RowKind::OfflineSummary => Some("offline summary".to_owned()),
         RowKind::Unusable | RowKind::Ranked => None,

@@ -1,6 +1,6 @@
 //! The ranked table on a terminal (docs/result.md).
 
-use super::document::{Column, Group, Narrow, Part, Row, Table, absent, listed, terminal};
+use super::document::{Group, Narrow, Part, Row, Table, absent, listed, terminal};
 use super::{Screen, block, certainty, receipt, savers, sessions, settings, sizes, tuned};
 use recap_core::model::{FULL, Interval, RECORDED, Report, RowKind, Severity, StrategyRow};
 use recap_core::wording;
@@ -9,7 +9,7 @@ mod brief;
 mod columns;
 
 pub(super) use brief::kept_at_cuts;
-pub(super) use columns::{TableColumn, all_columns, meanings};
+pub(super) use columns::{StrategyColumn, all_columns, meanings};
 
 /// Controls that stand for what is done today, the first one below the second.
 const TODAY: [&str; 2] = [FULL, RECORDED];
@@ -32,7 +32,7 @@ fn whole(report: &Report) -> Vec<Part> {
     parts.extend(answer(report));
     let mut columns = Vec::new();
     for block in block::blocks(report) {
-        parts.push(Part::Heading(heading(report, &block)));
+        parts.push(Part::heading(heading(report, &block)));
         parts.extend(compared(report, &block));
         columns = all_columns(report.primary, &block.rows);
     }
@@ -96,7 +96,7 @@ pub(super) fn heading(report: &Report, block: &block::Block<'_>) -> String {
 /// Every row of a block with every column, and what its columns and signs stand for.
 pub(super) fn compared(report: &Report, block: &block::Block<'_>) -> Vec<Part> {
     let columns = all_columns(report.primary, &block.rows);
-    let table = Part::Table(ranked(arranged(&block.rows), &columns));
+    let table = Part::Table(ranked(arranged(&block.rows), columns));
     let notes = notes(&block.rows, report).into_iter().map(Part::Text);
     let basis = wording::capital(&format!("{}.", brief::basis(report, block)));
     [Part::Text(basis), table].into_iter().chain(notes).collect()
@@ -104,22 +104,25 @@ pub(super) fn compared(report: &Report, block: &block::Block<'_>) -> Vec<Part> {
 
 /// What the columns and signs stand for, and why a column is empty throughout.
 pub(super) fn notes(rows: &[&StrategyRow], report: &Report) -> Vec<String> {
-    let primary = report.primary;
-    let mut notes = Vec::new();
-    let has = |f: fn(&Interval) -> bool| {
-        rows.iter().any(|r| r.intervals.get(primary.id()).is_some_and(f))
+    let has = |is: fn(&Interval) -> bool| {
+        rows.iter().any(|row| row.intervals.get(report.primary.id()).is_some_and(is))
     };
-    if has(|i| matches!(i, Interval::Dots { .. })) {
-        notes.push(
-            "a…b: lowest and highest session or project; too few for an interval.".to_owned(),
-        );
-    }
-    if has(|i| matches!(i, Interval::ThisSessionOnly { .. })) {
-        notes.push("[a–b]: holds for this session only.".to_owned());
-    }
-    if has(|i| matches!(i, Interval::Student { .. } | Interval::Wider { .. })) {
-        notes.push("[a–b]: 95 % interval over sessions or projects.".to_owned());
-    }
+    let signs = [
+        (
+            has(|one| matches!(one, Interval::Dots { .. })),
+            "a…b: lowest and highest session or project; too few for an interval.",
+        ),
+        (
+            has(|one| matches!(one, Interval::ThisSessionOnly { .. })),
+            "[a–b]: holds for this session only.",
+        ),
+        (
+            has(|one| matches!(one, Interval::Student { .. } | Interval::Wider { .. })),
+            "[a–b]: 95 % interval over sessions or projects.",
+        ),
+    ];
+    let there = signs.into_iter().filter(|(is_there, _)| *is_there);
+    let mut notes: Vec<String> = there.map(|(_, sign)| sign.to_owned()).collect();
     notes.extend(block::over_window(rows));
     notes.extend(block::bill_checks(rows, report));
     notes.extend(block::recovered(rows, &report.manifest));
@@ -130,14 +133,17 @@ pub(super) fn notes(rows: &[&StrategyRow], report: &Report) -> Vec<String> {
 /// What is done today and the strategies, then the offline summaries, then the other
 /// controls.
 pub(super) fn arranged<'a>(rows: &[&'a StrategyRow]) -> [Vec<&'a StrategyRow>; 3] {
-    let of = |row_kind: RowKind| move |row: &&StrategyRow| row.row_kind == row_kind;
-    let (controls, strategies): (Vec<&StrategyRow>, Vec<&StrategyRow>) =
-        rows.iter().copied().partition(of(RowKind::Control));
-    let (offline_summaries, strategies): (Vec<&StrategyRow>, Vec<&StrategyRow>) =
-        strategies.into_iter().partition(of(RowKind::OfflineSummary));
-    let (today, controls): (Vec<&StrategyRow>, Vec<&StrategyRow>) =
-        controls.into_iter().partition(|row| TODAY.contains(&row.strategy.as_str()));
-    [today.into_iter().rev().chain(strategies).collect(), offline_summaries, controls]
+    let [mut today, mut strategies, mut summaries, mut controls] = [const { Vec::new() }; 4];
+    for &row in rows {
+        match row.row_kind {
+            RowKind::Control if TODAY.contains(&row.strategy.as_str()) => today.insert(0, row),
+            RowKind::Control => controls.push(row),
+            RowKind::OfflineSummary => summaries.push(row),
+            RowKind::Ranked | RowKind::Unusable => strategies.push(row),
+        }
+    }
+    today.append(&mut strategies);
+    [today, summaries, controls]
 }
 
 /// What stands above the second and the third group of [`arranged`].
@@ -145,26 +151,26 @@ const GROUPS: [&str; 3] =
     ["", "offline summaries: not ranked, a model's keep more or less", "controls"];
 
 /// The rows of [`arranged`] under the columns that somebody fills.
-pub(super) fn ranked(groups: [Vec<&StrategyRow>; 3], columns: &[TableColumn]) -> Table {
-    let all = || groups.iter().flatten();
+pub(super) fn ranked(groups: [Vec<&StrategyRow>; 3], columns: Vec<StrategyColumn>) -> Table {
     // A column that nobody fills says nothing; one that cannot be left out stays.
-    let says = |row: &StrategyRow, column: &TableColumn| {
-        ![absent(), String::new()].contains(&column.cell(row).text)
+    let says = |row: &StrategyRow, column: &StrategyColumn| {
+        ![absent(), String::new()].contains(&(column.cell)(row).text)
     };
-    let filled = |column: &&TableColumn| {
+    let is_filled = |column: &StrategyColumn| {
         let stays = !matches!(column.head.narrow, Narrow::LeftOut(_));
-        stays || all().any(|row| says(row, column))
+        stays || groups.iter().flatten().any(|row| says(row, column))
     };
-    let columns: Vec<&TableColumn> = columns.iter().filter(filled).collect();
-    let row = |row: &&StrategyRow| {
-        Row::of(row.row_kind, columns.iter().map(|column| column.cell(row)).collect())
+    let columns: Vec<StrategyColumn> = columns.into_iter().filter(is_filled).collect();
+    let row = |row: &&StrategyRow| Row {
+        cells: columns.iter().map(|column| (column.cell)(row)).collect(),
+        dim: row.row_kind != RowKind::Ranked,
     };
     let groups = groups.iter().zip(GROUPS);
     Table {
         name: "Strategies".to_owned(),
-        columns: columns.iter().map(|column| Column::from(column.head)).collect(),
         groups: groups
             .map(|(rows, title)| Group { title, rows: rows.iter().map(row).collect() })
             .collect(),
+        columns: columns.iter().map(|column| column.head.clone()).collect(),
     }
 }

@@ -5,13 +5,14 @@ use std::fmt::Write;
 
 use super::*;
 use crate::testkit::{asked, check, panel, recommended, sized};
-use recap_core::model::{CheckOutcome, Gate, RuleFindings, UndecidedPolicy, Value};
+use recap_core::model::{CheckOutcome, Gate, RuleFindings, SaverRow, UndecidedPolicy, Value};
 
 /// Every report by its name.
 fn kit() -> Vec<(&'static str, Report)> {
     let references = Kit::default().report();
     let cuts = Report {
         recommendation: Some(recommended("prune")),
+        receipts: vec![paid(1.0), Receipt::default(), paid(2.5)],
         ..cut(Kit { windows: vec!["25%"], ..Kit::default() }.report())
     };
     let mut sizes = sized(cut(Kit { windows: vec!["25%"], ..Kit::default() }.report()));
@@ -39,7 +40,17 @@ fn doubts() -> Report {
         rules: vec![RuleFindings { rule: "reference_recall drops > 0.1".into(), checks }],
     });
     report.panel = Some(panel());
-    report.savers = vec![saver_row("foveance")];
+    let unpriced = SaverRow {
+        window: "200k".to_owned(),
+        agent_model: "n".to_owned(),
+        money: Err(Absent::SomePrice),
+        claimed_tokens: None,
+        claimed_usd: None,
+        removed_tokens: -7_200,
+        added_ms: None,
+        ..saver_row("foveance")
+    };
+    report.savers = vec![saver_row("foveance"), unpriced];
     report.receipt = crate::receipt::tests::report().receipt;
     let test = |strategy: &str, outranks, p| Tested {
         strategy: strategy.into(),
@@ -47,8 +58,8 @@ fn doubts() -> Report {
         clusters: 12,
         difference: -0.031,
         interval: Some((-0.1, 0.04)),
-        p: Some(p),
-        p_holm: Some(p),
+        p,
+        p_holm: p,
         mde: Some(0.0914),
         outranks,
     };
@@ -56,10 +67,13 @@ fn doubts() -> Report {
         measure: Primary::ReferenceRecall,
         comparator: "fifo".into(),
         tests: vec![
-            test("prune", TestOutcome::Undecided, 0.4),
-            test("sliding-window", TestOutcome::Worse, 0.0004),
+            test("prune", TestOutcome::Undecided, Some(0.4)),
+            // Without any spread no difference is named that would have been found.
+            Tested { mde: Some(0.001), ..test("fold", TestOutcome::Undecided, Some(0.4)) },
+            test("sliding-window", TestOutcome::Worse, Some(0.0004)),
+            test("fifo", TestOutcome::Tie, None),
         ],
-        limit: None,
+        limit: Some("nothing is tested".to_owned()),
     });
     for row in &mut report.rows {
         row.values.insert("cost_savings_vs_recorded".to_owned(), Value::Known(0.125));
@@ -101,9 +115,7 @@ fn markdown_says_what_its_snapshots_say() {
 fn page_says_what_its_snapshots_say() {
     for (name, report) in kit() {
         let texts = Kit::default().texts(&report);
-        let source = RenderInput { report: &report, texts: Some(&texts) };
-        let page = FORMATS.iter().find(|format| format.file == "report.html").unwrap();
-        let page = String::from_utf8(page.bytes(&source)).unwrap();
+        let page = testkit::file(&report, Some(&texts), "report.html");
         insta::assert_snapshot!(format!("{name}-page"), words(&page));
     }
 }
@@ -112,10 +124,9 @@ fn page_says_what_its_snapshots_say() {
 fn files_hold_what_their_snapshots_hold() {
     for (name, report) in kit() {
         let texts = Kit::default().texts(&report);
-        let source = RenderInput { report: &report, texts: Some(&texts) };
         let mut all = String::new();
         for format in FORMATS.iter().filter(|format| format.name == "csv") {
-            let text = String::from_utf8(format.bytes(&source)).unwrap();
+            let text = testkit::file(&report, Some(&texts), format.file);
             writeln!(all, "{}: {} lines", format.file, text.lines().count()).unwrap();
             // Sorted rows of one strategy are alike; every eleventh is of another.
             for line in text.lines().step_by(11).take(9) {

@@ -206,7 +206,7 @@ fn narrow_terminal_cuts_and_loses_nothing() {
         let words: Vec<&str> = text.split_whitespace().collect();
         for row in &report.rows {
             for column in all_columns(report.primary, &[]) {
-                let cell = column.cell(row).text;
+                let cell = (column.cell)(row).text;
                 let figure: Vec<&str> = cell.split_whitespace().collect();
                 let is_there = words.windows(figure.len().max(1)).any(|part| part == figure);
                 assert!(is_there || cell == absent(), "{width}: {} {cell:?}\n{text}", row.strategy);

@@ -4,23 +4,23 @@
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use recap_billing::pricing::{Agents, PriceList};
-use recap_core::clock::PROFILE;
 use recap_core::model::{
-    Cell, CellOutcome, CellRows, Expectation, INSTRUMENT, Judgement, Manifest, Prices, Question,
-    QuestionKind, RunResults, Source, Verdict,
+    Cell, CellOutcome, CellRows, Expectation, Judgement, Question, QuestionKind,
+    RunResults, Source, Verdict,
 };
 use recap_core::tokens::Counter;
+use recap_exam::facts::Cuts;
 use recap_exam::roles::answerer::{AnswerContext, Answerer, Searched};
 use recap_exam::roles::finder::Finder;
 use recap_exam::roles::judge::{Grading, Judge};
-use recap_formats::{LoadOptions, bundled, load};
+use recap_formats::bundled;
 use recap_replay::run::{
     Event, Folder, ModelRoles, NamedSession, Observer, RunRecord, RunSpec, Windows, prepare, run,
 };
 use recap_strategy::{Compactor, FailedCall, Reply, Task, builtin};
 
-use crate::desk::{Desk, fixture};
+use crate::asking::manifest;
+use crate::resume;
 
 struct Panicking;
 
@@ -79,58 +79,15 @@ impl Judge for Mute {
     }
 }
 
-fn manifest() -> Manifest {
-    Manifest {
-        title: "quickstart".into(),
-        version: "0".into(),
-        instrument: INSTRUMENT,
-        seed: 1,
-        tokens: "o200k".into(),
-        windows: vec!["25%".into()],
-        scaled: true,
-        cuts: "none".into(),
-        questions: "none".to_owned(),
-        depth: 0,
-        replicates: 1,
-        sessions: Vec::new(),
-        strategies: Vec::new(),
-        savers: Vec::new(),
-        compactor: "panicking".into(),
-        answerer: "mute".into(),
-        judge: "mute".into(),
-        embedder: None,
-        source: Source::Lexical,
-        agent_models: Vec::new(),
-        prices: Prices::default(),
-        profile: PROFILE,
-        named: Vec::new(),
-        comparator: None,
-        margin: recap_core::model::MARGIN,
-        no_text: false,
-        shard: None,
-        compact_at: Vec::new(),
-        grid: None,
-        agent: None,
-        planned: recap_core::model::Planned::default(),
-        warnings: Vec::new(),
-    }
-}
-
+/// A run of these strategies at a window, without cuts.
 fn spec(window: &str, strategies: &[&str]) -> RunSpec {
     let strategy = |name: &&str| Arc::new(builtin(name, &[]).unwrap().unwrap());
     RunSpec {
         strategies: strategies.iter().map(strategy).collect(),
         windows: Windows::Same(vec![window.parse().unwrap()]),
-        without_summaries: true,
-        cuts: recap_exam::facts::Cuts::None,
+        cuts: Cuts::None,
         depth: 0,
-        replicates: 1,
-        seed: 1,
-        scaled: true,
-        questions: recap_replay::run::CutQuestions::None,
-        jobs: 2,
-        agents: Arc::new(Agents::new(Arc::new(PriceList::bundled()), Vec::new())),
-        compactor: None,
+        ..resume::spec()
     }
 }
 
@@ -147,15 +104,19 @@ fn roles() -> ModelRoles {
     }
 }
 
+/// The first bundled session, asked these questions.
+fn quickstart(questions: Vec<Question>) -> NamedSession {
+    let session = bundled("quickstart").unwrap().unwrap().sessions.remove(0);
+    NamedSession { dataset: "quickstart".into(), session, questions }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn panicking_cell_fails_alone_and_others_are_kept() {
-    let desk = Desk::new();
-    let session = bundled("quickstart").unwrap().unwrap().sessions.remove(0);
-    let samples =
-        vec![NamedSession { dataset: "quickstart".into(), session, questions: Vec::new() }];
+    let desk = tempfile::tempdir().unwrap();
+    let samples = vec![quickstart(Vec::new())];
     let spec = spec("25%", &["full", "fifo", "session-state"]);
     let counter = Arc::new(Counter::default());
-    let mut folder = Folder::create(&desk.path("run"), &manifest()).unwrap();
+    let mut folder = Folder::create(&desk.path().join("run"), &manifest()).unwrap();
     let errors = Errors::default();
     let prepared = prepare(spec, samples, roles(), counter).await.unwrap();
     let finished = run(prepared, &mut folder, &errors).await.unwrap();
@@ -167,7 +128,7 @@ async fn panicking_cell_fails_alone_and_others_are_kept() {
     assert_eq!(outcomes, expected.map(|(failed, name)| (failed, name.to_owned())));
     let errors = errors.0.into_inner().unwrap();
     assert!(errors.len() == 1 && errors[0].contains("out of cheese"), "{errors:?}");
-    let stored = RunRecord::read(&desk.path("run")).unwrap();
+    let stored = RunRecord::read(&desk.path().join("run")).unwrap();
     let kept = |sessions: &RunResults| {
         let rows = |cell: Cell| match cell.outcome {
             // Own times stand in a file of their own.
@@ -181,9 +142,7 @@ async fn panicking_cell_fails_alone_and_others_are_kept() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn too_small_window_is_found_before_folder_creation() {
-    let loaded = load(&fixture("pi.jsonl"), &LoadOptions::default()).unwrap();
-    let session = loaded.sessions[0].clone();
-    let samples = vec![NamedSession { dataset: "pi".into(), session, questions: Vec::new() }];
+    let samples = vec![quickstart(Vec::new())];
     let counter = Arc::new(Counter::default());
     let prepared = prepare(spec("300", &["full"]), samples, roles(), counter).await.unwrap();
     let refused = prepared.refuse_nothing().unwrap_err();
@@ -192,8 +151,8 @@ async fn too_small_window_is_found_before_folder_creation() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn unavailable_provider_leaves_questions_unscored_never_wrong() {
-    let desk = Desk::new();
-    let session = bundled("quickstart").unwrap().unwrap().sessions.remove(0);
+    let desk = tempfile::tempdir().unwrap();
+    let session = quickstart(Vec::new()).session;
     let question = Question {
         id: "p1".into(),
         session: session.id.clone(),
@@ -204,11 +163,10 @@ async fn unavailable_provider_leaves_questions_unscored_never_wrong() {
         evidence: vec![session.messages[3].id.clone()],
         stale: Vec::new(),
     };
-    let samples =
-        vec![NamedSession { dataset: "quickstart".into(), session, questions: vec![question] }];
+    let samples = vec![quickstart(vec![question])];
     let spec = spec("25%", &["full", "empty"]);
     let counter = Arc::new(Counter::default());
-    let mut folder = Folder::create(&desk.path("run"), &manifest()).unwrap();
+    let mut folder = Folder::create(&desk.path().join("run"), &manifest()).unwrap();
     let prepared = prepare(spec, samples, roles(), counter).await.unwrap();
     let finished = run(prepared, &mut folder, &()).await.unwrap();
     for cell in finished.results.cells() {
