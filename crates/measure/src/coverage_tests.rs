@@ -37,8 +37,8 @@ fn skewed(rng: &mut ChaCha8Rng) -> f64 {
 fn coverage(n: usize, runs: usize, draw: Draw, truth: f64) -> f64 {
     let mut rng = ChaCha8Rng::seed_from_u64(n as u64);
     let covered = (0..runs).filter(|run| {
-        let bounds = sample(&mut rng, n, draw).confidence(*run as u64).unwrap().bounds();
-        bounds.lo <= truth && truth <= bounds.hi
+        let bounds = sample(&mut rng, n, draw).confidence(*run as u64).unwrap();
+        bounds.0 <= truth && truth <= bounds.1
     });
     covered.count() as f64 / runs as f64
 }
@@ -86,10 +86,10 @@ fn weighted_intervals_nearly_cover_shares_of_unequal_sessions() {
             let units: Vec<PooledUnit<'_>> = (0..n).map(|_| session(&mut rng)).collect();
             // Small sessions share a cluster, and below six clusters there is
             // no interval.
-            let Some(found) = pooled(&units).confidence(1) else { continue };
-            let bounds = found.bounds();
+            let Some(bounds) = pooled(&units).confidence(1) else { continue };
+
             runs += 1;
-            covered += usize::from(bounds.lo <= 2.0 / 3.0 && 2.0 / 3.0 <= bounds.hi);
+            covered += usize::from(bounds.0 <= 2.0 / 3.0 && 2.0 / 3.0 <= bounds.1);
         }
         let share = covered as f64 / f64::from(runs);
         println!("weighted, n = {n}: {share:.4} of {runs}");

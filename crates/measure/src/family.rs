@@ -9,7 +9,7 @@
 use super::ALL;
 use super::pooling::{paired, weighed};
 use super::rows::Entry;
-use super::statistics::{Bounds, Clusters, FEWEST_FOR_AN_INTERVAL, LEVEL, holm, sign_flip};
+use super::statistics::{Bounds, Clusters, FEWEST_FOR_AN_INTERVAL, LEVEL, holm, sign_flip, within};
 use recap_core::model::{
     FULL, Family, Manifest, Primary, RECORDED, RowKind, SessionFacts, TestOutcome, Tested,
 };
@@ -56,7 +56,19 @@ pub fn family(
     let differences: Vec<&Clusters> = pairs.iter().map(|(_, pairs)| pairs).collect();
     let ps = tested(&differences, manifest.seed);
     let tests = pairs.iter().zip(&ps).map(|((entry, pairs), p)| {
-        Paired { entry, pairs, p: *p, most: primary.most(), seed: manifest.seed }.test()
+        let interval = pairs.confidence(manifest.seed);
+        let interval = interval.map(|bounds| within(bounds, -primary.most(), primary.most()));
+        Tested {
+            strategy: entry.row.strategy.clone(),
+            window: entry.row.window.clone(),
+            clusters: pairs.n() as u64,
+            difference: pairs.mean(),
+            interval,
+            p: p.map(|(p, _)| p),
+            p_holm: p.map(|(_, corrected)| corrected),
+            mde: interval.map(|_| pairs.minimal_detectable()),
+            outranks: outranks(pairs, interval, *p),
+        }
     });
     Some(Family {
         measure: primary,
@@ -107,45 +119,16 @@ fn tested(differences: &[&Clusters], seed: u64) -> Vec<Option<(f64, f64)>> {
     ps.into_iter().map(|p| p.and_then(|p| Some((p, corrected.next()?)))).collect()
 }
 
-/// One row and its differences to the comparator.
-struct Paired<'a> {
-    entry: &'a Entry,
-    pairs: &'a Clusters,
-    /// The p of the test, and the p after Holm's correction.
-    p: Option<(f64, f64)>,
-    most: f64,
-    seed: u64,
-}
-
-impl Paired<'_> {
-    fn test(&self) -> Tested {
-        let interval = self.pairs.confidence(self.seed).map(|found| found.bounds());
-        let interval = interval.map(|bounds| bounds.within(-self.most, self.most));
-        Tested {
-            strategy: self.entry.row.strategy.clone(),
-            window: self.entry.row.window.clone(),
-            clusters: self.pairs.n() as u64,
-            difference: self.pairs.mean(),
-            interval: interval.map(|bounds| (bounds.lo, bounds.hi)),
-            p: self.p.map(|(p, _)| p),
-            p_holm: self.p.map(|(_, corrected)| corrected),
-            mde: interval.map(|_| self.pairs.minimal_detectable()),
-            outranks: self.outranks(interval),
-        }
+/// A difference requires both the test and the interval.
+fn outranks(pairs: &Clusters, interval: Option<Bounds>, p: Option<(f64, f64)>) -> TestOutcome {
+    if pairs.values().all(|difference| difference == 0.0) {
+        return TestOutcome::Tie;
     }
-
-    /// A difference requires both the test and the interval.
-    fn outranks(&self, interval: Option<Bounds>) -> TestOutcome {
-        if self.pairs.values().all(|difference| difference == 0.0) {
-            return TestOutcome::Tie;
-        }
-        let Some(bounds) = interval else { return TestOutcome::Descriptive };
-        let significant = self.p.is_some_and(|(_, corrected)| corrected <= LEVEL);
-        match significant {
-            true if bounds.lo > 0.0 => TestOutcome::Better,
-            true if bounds.hi < 0.0 => TestOutcome::Worse,
-            _ => TestOutcome::Undecided,
-        }
+    let Some((lo, hi)) = interval else { return TestOutcome::Descriptive };
+    match p.is_some_and(|(_, corrected)| corrected <= LEVEL) {
+        true if lo > 0.0 => TestOutcome::Better,
+        true if hi < 0.0 => TestOutcome::Worse,
+        _ => TestOutcome::Undecided,
     }
 }
 
@@ -166,12 +149,14 @@ fn limit(differences: &[&Clusters], made: usize) -> Option<String> {
         ));
     }
     if few > 0 {
-        let of = if asked == 0 { "every comparison rests" } else { "" };
-        let rest = form_for(few, "rests", "rest");
-        let some = format!("{few} of {} {rest}", counted(differences.len(), "comparison"));
-        let of = if of.is_empty() { &some } else { of };
+        let which = if asked == 0 {
+            "every comparison rests".to_owned()
+        } else {
+            let rest = form_for(few, "rests", "rest");
+            format!("{few} of {} {rest}", counted(differences.len(), "comparison"))
+        };
         sentences.push(format!(
-            "{of} on fewer than {FEWEST_FOR_AN_INTERVAL} sessions or projects: what was seen is described, and \
+            "{which} on fewer than {FEWEST_FOR_AN_INTERVAL} sessions or projects: what was seen is described, and \
              nothing is tested"
         ));
     }

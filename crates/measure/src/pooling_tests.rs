@@ -79,7 +79,7 @@ fn mean_within_these_sessions_equals_cluster_mean() {
     let (one, zero) = ([1.0; 40], [0.0; 10]);
     let facts = |owner, kept| FactsInOrder { owner, kept };
     let sessions = [facts(None, one.as_slice()), facts(None, zero.as_slice())];
-    assert_eq!(these_sessions(&sessions, 1), Some(Bounds { lo: 0.8, hi: 0.8 }));
+    assert_eq!(these_sessions(&sessions, 1), Some((0.8, 0.8)));
     // Of 50 facts of one project 40 are kept, of 40 of the other none.
     let zeros = [0.0; 40];
     let projects =
@@ -88,7 +88,7 @@ fn mean_within_these_sessions_equals_cluster_mean() {
     let units = [unit(ONE, 40.0, 1.0), unit(ONE, 10.0, 0.0), unit(TWO, 40.0, 0.0)];
     assert!((pooled(&units).mean() - 40.0 / 90.0).abs() < 1e-12);
     assert!(
-        (bounds.lo - 40.0 / 90.0).abs() < 1e-12 && (bounds.hi - 40.0 / 90.0).abs() < 1e-12,
+        (bounds.0 - 40.0 / 90.0).abs() < 1e-12 && (bounds.1 - 40.0 / 90.0).abs() < 1e-12,
         "{bounds:?}"
     );
 }
@@ -99,6 +99,6 @@ fn too_few_facts_are_not_resampled() {
     let of = |n: usize| these_sessions(&[FactsInOrder { owner: None, kept: &kept[..n] }], 1);
     assert_eq!(of(9), None);
     let bounds = of(10).unwrap();
-    assert!(bounds.lo < 0.6 && 0.6 < bounds.hi, "{bounds:?}");
+    assert!(bounds.0 < 0.6 && 0.6 < bounds.1, "{bounds:?}");
     assert_eq!(these_sessions(&[], 1), None);
 }

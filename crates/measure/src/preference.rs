@@ -156,7 +156,7 @@ pub(super) fn is_more(pairs: &Clusters, manifest: &Manifest, most: f64) -> bool 
         return false;
     }
     match pairs.confidence(manifest.seed) {
-        Some(confidence) => confidence.bounds().lo > 0.0,
+        Some((least, _)) => least > 0.0,
         None => pairs.mean() > manifest.margin * most + ROUNDING,
     }
 }

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use super::agent_settings::threshold;
+use super::agent_settings::own_strategy;
 use super::findings::{Evidence, only_described, row_name};
 use super::headroom::Headroom;
 use super::pooling::noun;
@@ -389,9 +389,8 @@ fn real_summaries(run: &Evidence<'_>) -> Option<String> {
         rows.iter().map(|e| &e.row).filter(|row| row.row_kind == RowKind::OfflineSummary).collect();
     offline_summaries.sort_by(|a, b| figure(run, b).total_cmp(&figure(run, a)));
     // What the recorded agent itself does comes first: it is what its owner can change.
-    let agent = run.manifest.agent.as_deref();
-    let own = agent.and_then(threshold).and_then(|setting| setting.strategies.first());
-    let is_own = |row: &&StrategyRow| own.is_some_and(|own| *own == row.strategy);
+    let own = run.manifest.agent.as_deref().and_then(own_strategy);
+    let is_own = |row: &&StrategyRow| own.is_some_and(|own| own == row.strategy);
     match offline_summaries.iter().copied().find(is_own) {
         Some(own) => offline_summaries = vec![own],
         None => offline_summaries.truncate(TRIED),

@@ -487,8 +487,8 @@ fn mean(figures: Vec<f64>) -> Option<Quantity> {
     let n = figures.len() as u64;
     let each = Clusters::new(figures.into_iter().map(|figure| vec![figure]).collect());
     (n > 1).then(|| {
-        let bounds = each.student();
-        Quantity { value: each.mean(), lo: bounds.lo, hi: bounds.hi, n, own: true }
+        let (lo, hi) = each.student();
+        Quantity { value: each.mean(), lo, hi, n, own: true }
     })
 }
 

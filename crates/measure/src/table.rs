@@ -4,18 +4,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::ALL;
-use super::exams::Exams;
-use super::exams::kinds_by_dataset;
+use super::exams::{Exams, kinds_by_dataset};
 use super::figures::{PackedFigures, averaged};
 use super::measures::{MEASURES, spec_of};
-use super::money;
-use super::money::BillingModels;
+use super::money::{self, BillingModels};
 use super::pooling::owner;
 use super::spec::{Basis, CellInput, Contribution, Figures, Pool, Spec};
 use recap_billing::pricing::PriceList;
 use recap_core::model::{
     Absent, Cell, CellOutcome, CellRows, FULL, LatencySource, Manifest, QuestionKind, RECORDED,
-    RepeatedTexts, RowKind, RunResults, SessionFacts, SessionResults, UnusableReplies,
+    RepeatedTexts, Report, RowKind, RunResults, SessionFacts, SessionResults, UnusableReplies,
 };
 use recap_core::text::counted;
 
@@ -57,56 +55,51 @@ pub(super) struct TableRow {
 /// The figures of every session of a run, by the rows of single data sets.
 pub(super) struct SessionTable<'a> {
     facts: &'a [SessionFacts],
+    /// The billing models of the run.
+    pub billing_models: BillingModels,
     rows: BTreeMap<RowKey, TableRow>,
 }
 
-/// Which series a table holds: one figure for each request takes much memory.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum SeriesHeld {
-    /// Those of measures with an interval.
-    OfIntervals,
-    /// All of them, by which two runs are compared.
-    All,
-}
-
-impl SeriesHeld {
-    fn holds(self, spec: &Spec) -> bool {
-        spec.has_interval || self == SeriesHeld::All
-    }
-}
-
-/// Cells of one control of a session, by window.
-type Controls<'a> = BTreeMap<&'a str, &'a Cell>;
-
 /// What the cells of a run are measured with.
 struct RunInputs<'a> {
-    manifest: &'a Manifest,
+    depth: u32,
     prices: PriceList,
     kinds: BTreeMap<String, BTreeSet<QuestionKind>>,
     /// Repeated texts of the compactor, by strategy and window.
     repeated: RepeatedTexts,
-    billing_models: &'a BillingModels,
-    series: SeriesHeld,
+    /// Whether all series are held, by which two runs are compared, or only those of measures with
+    /// an interval: one figure for each request takes much memory.
+    all_series: bool,
+    facts: &'a [SessionFacts],
 }
 
 impl<'a> SessionTable<'a> {
     /// The table of sorted sessions and all results.
-    pub fn of(
-        manifest: &'a Manifest,
+    pub fn of(manifest: &Manifest, facts: &'a [SessionFacts], results: &RunResults) -> Self {
+        Self::with_series(manifest, facts, results, false)
+    }
+
+    /// The table by which a run is compared with another one.
+    pub fn of_pairs(report: &'a Report) -> Self {
+        Self::with_series(&report.manifest, &report.sessions, &report.results, true)
+    }
+
+    fn with_series(
+        manifest: &Manifest,
         facts: &'a [SessionFacts],
-        results: &'a RunResults,
-        billing_models: &'a BillingModels,
-        series: SeriesHeld,
+        results: &RunResults,
+        all_series: bool,
     ) -> Self {
         let run = RunInputs {
-            manifest,
+            depth: manifest.depth,
             prices: PriceList::from(&manifest.prices),
             kinds: kinds_by_dataset(facts),
             repeated: RepeatedTexts::of(results),
-            billing_models,
-            series,
+            all_series,
+            facts,
         };
-        let mut table = SessionTable { facts, rows: BTreeMap::new() };
+        let billing_models = BillingModels::of(manifest, results);
+        let mut table = SessionTable { facts, billing_models, rows: BTreeMap::new() };
         results.iter().for_each(|session| table.add(&run, &session));
         table
     }
@@ -136,25 +129,16 @@ impl<'a> SessionTable<'a> {
 
     /// Adds the cells of a session to their rows, replicates together.
     fn add(&mut self, run: &RunInputs<'_>, session: &SessionResults<'_>) {
-        let position = position_of(self.facts, session);
-        let exams = Exams::of(session.cuts(), run.manifest);
-        let controls = [FULL, RECORDED].map(|strategy| -> Controls<'_> {
-            let cells = session.cells().iter();
-            let those = cells.filter(|c| c.key.strategy == strategy && c.rows().is_some());
-            those.map(|cell| (cell.key.window.as_str(), cell)).collect()
-        });
         let place = |cell: &Cell| (cell.key.strategy.clone(), cell.key.window.clone());
         for replicates in session.cells().chunk_by(|a, b| place(a) == place(b)) {
+            let exams = replicates.iter().map(|cell| Exams::of(cell, session.cuts(), run.depth));
+            let exams: Vec<Exams<'_>> = exams.collect();
             let (mut inputs, mut failed) = (Vec::new(), Vec::new());
-            for cell in replicates {
-                let found = match position {
-                    Some(at) => run.input(&self.facts[at], cell, &controls, &exams),
-                    None => Err("its session is not among the facts of the run".to_owned()),
-                };
-                match found {
+            for (cell, exams) in replicates.iter().zip(&exams) {
+                match run.input(session, cell, exams) {
                     Ok(input) => {
                         inputs.push(input);
-                        failed.extend(exams.failures(cell));
+                        failed.extend(exams.failures());
                     }
                     Err(error) => {
                         let (id, replicate) = (&cell.key.session, cell.key.replicate);
@@ -162,38 +146,45 @@ impl<'a> SessionTable<'a> {
                     }
                 }
             }
-            let row_kind = replicates[0].row_kind;
-            let added = Added { position, inputs, failed, row_kind };
-            self.add_replicates(run, &replicates[0], added);
+            self.add_replicates(run, &replicates[0], &inputs, &failed);
         }
     }
 
-    /// Adds the replicates of a session to its rows, one for each billing model.
-    fn add_replicates(&mut self, run: &RunInputs<'_>, cell: &Cell, added: Added<'_>) {
-        let Added { position, inputs, failed, row_kind } = added;
-        let first: Vec<Contribution> =
-            MEASURES.iter().map(|spec| spec.of_session(&inputs)).collect();
-        for (at, billing_model) in run.billing_models.names().iter().enumerate() {
+    /// Adds the replicates of a session to its rows, one for each billing model: the cells that
+    /// reached their end, and what failed.
+    fn add_replicates(
+        &mut self,
+        run: &RunInputs<'_>,
+        cell: &Cell,
+        inputs: &[CellInput<'_>],
+        failed: &[String],
+    ) {
+        let mut first: Vec<Contribution> = Vec::new();
+        for (at, billing_model) in self.billing_models.names().iter().enumerate() {
             let key = RowKey {
                 dataset: cell.key.dataset.clone(),
                 window: cell.key.window.clone(),
                 billing_model: billing_model.clone(),
                 strategy: cell.key.strategy.clone(),
             };
-            let row = self.rows.entry(key).or_insert_with(|| TableRow::new(row_kind));
-            row.row_kind = row_kind;
-            row.failed.extend(failed.iter().cloned());
-            let (Some(position), false) = (position, inputs.is_empty()) else { continue };
-            row.sessions.push(position);
+            let row = self.rows.entry(key).or_insert_with(|| TableRow::new(cell.row_kind));
+            row.row_kind = cell.row_kind;
+            row.failed.extend_from_slice(failed);
+            let Some(input) = inputs.first() else { continue };
+            row.sessions.extend(position_of(run.facts, &input.facts.dataset, &input.facts.session));
             let inputs: Vec<CellInput<'_>> =
                 inputs.iter().map(|input| CellInput { billing_model, ..*input }).collect();
+            if at == 0 {
+                first = MEASURES.iter().map(|spec| spec.of_session(&inputs)).collect();
+            }
             for (nth, spec) in MEASURES.iter().enumerate() {
                 // Only bills differ between billing models.
                 match spec.basis {
                     Basis::Bill if at > 0 => row.figures[nth].push(&spec.of_session(&inputs)),
                     _ => row.figures[nth].push(&first[nth]),
                 }
-                if let Some(series) = spec.series.filter(|_| run.series.holds(spec)) {
+                let held = spec.has_interval || run.all_series;
+                if let Some(series) = spec.series.filter(|_| held) {
                     let each: Vec<Figures> = inputs.iter().map(series).collect();
                     row.series[nth].push_series(&averaged(&each));
                 }
@@ -204,57 +195,51 @@ impl<'a> SessionTable<'a> {
 }
 
 /// Position of a session among the facts, which are sorted; `None` if it is not there.
-pub(super) fn position_of(facts: &[SessionFacts], session: &SessionResults<'_>) -> Option<usize> {
-    let key = |of: &SessionFacts| (&*of.dataset, &*of.session).cmp(&(session.dataset, session.id));
+pub(super) fn position_of(facts: &[SessionFacts], dataset: &str, session: &str) -> Option<usize> {
+    let key = |of: &SessionFacts| (&*of.dataset, &*of.session).cmp(&(dataset, session));
     facts.binary_search_by(key).ok()
 }
 
-/// The replicates of a session under a strategy at a window.
-struct Added<'a> {
-    /// Position of the session in the facts.
-    position: Option<usize>,
-    /// The cells that reached their end.
-    inputs: Vec<CellInput<'a>>,
-    /// What failed, in the order of the cells.
-    failed: Vec<String>,
-    row_kind: RowKind,
-}
-
 impl RunInputs<'_> {
-    /// The cell with its facts, billed as the first billing model is, if it reached its end and
-    /// fits the facts.
+    /// The cell with its facts, if it reached its end and fits the facts.
     fn input<'s>(
         &'s self,
-        facts: &'s SessionFacts,
+        session: &'s SessionResults<'_>,
         cell: &'s Cell,
-        [full, recorded]: &[Controls<'s>; 2],
         exams: &'s Exams<'s>,
     ) -> Result<CellInput<'s>, String> {
+        let Some(at) = position_of(self.facts, session.dataset, session.id) else {
+            return Err("its session is not among the facts of the run".to_owned());
+        };
+        let facts = &self.facts[at];
         let rows = match &cell.outcome {
             CellOutcome::Done(rows) => rows,
             CellOutcome::Failed { error } => return Err(error.clone()),
         };
-        fits(facts, rows).map_err(|unfit| unfit.to_string())?;
+        fits(facts, rows)?;
+        // The cell of a control at the same window, if it fits the session too.
+        let control = |strategy: &str| {
+            let is_it = |other: &&Cell| {
+                (&*other.key.strategy, &other.key.window) == (strategy, &cell.key.window)
+                    && other.rows().is_some()
+            };
+            let found = session.cells().iter().rfind(is_it)?;
+            fits(facts, found.rows()?).is_ok().then_some(found)
+        };
         Ok(CellInput {
             facts,
             cell,
             rows,
-            full: beside(full, facts, cell),
-            recorded: beside(recorded, facts, cell),
-            billing_model: &self.billing_models.names()[0],
+            full: control(FULL),
+            recorded: control(RECORDED),
+            // Each row takes another one.
+            billing_model: "",
             prices: &self.prices,
             kinds: &self.kinds[&facts.dataset],
             exams,
             repeated: self.repeated.of_row(&cell.key.strategy, &cell.key.window),
         })
     }
-}
-
-/// The cell of a control at the window of this cell, if it fits the session
-/// too.
-fn beside<'a>(cells: &Controls<'a>, facts: &SessionFacts, cell: &Cell) -> Option<&'a Cell> {
-    let found = cells.get(cell.key.window.as_str()).copied()?;
-    fits(facts, found.rows()?).is_ok().then_some(found)
 }
 
 impl TableRow {
@@ -407,31 +392,9 @@ fn row_kind_with(row_kind: RowKind, replies: &UnusableReplies) -> RowKind {
     if too_many { RowKind::Unusable } else { row_kind }
 }
 
-/// Numbers of requests, references and questions.
-type Counts = (usize, usize, usize);
-
-/// Why a cell does not fit its session.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum Unfit {
-    /// The cell has other numbers of rows than the session requires.
-    #[error(
-        "the cell has {}, its session {}: it is from another version of the data; run it again",
-        describe(.0), describe(.1)
-    )]
-    Counts(Counts, Counts),
-    /// A row points at something that is not there.
-    #[error("a row of its session points outside it: run it again")]
-    Outside,
-}
-
-fn describe((requests, references, questions): &Counts) -> String {
-    let (requests, references) = (counted(*requests, "request"), counted(*references, "reference"));
-    format!("{requests}, {references} and {}", counted(*questions, "question"))
-}
-
 /// Checks that a cell has the rows that its session requires: a run folder
 /// may have been edited.
-pub fn fits(facts: &SessionFacts, rows: &CellRows) -> Result<(), Unfit> {
+pub fn fits(facts: &SessionFacts, rows: &CellRows) -> Result<(), String> {
     let has = (rows.requests.len(), rows.references.len(), rows.questions.len());
     let due = (facts.requests.len(), facts.exam.references.len(), facts.questions.len());
     // A strategy without its summaries is only examined at cuts; it has no requests and no questions.
@@ -439,12 +402,21 @@ pub fn fits(facts: &SessionFacts, rows: &CellRows) -> Result<(), Unfit> {
     let in_order = (0u32..).zip(&rows.references).all(|(at, o)| o.reference == at)
         && (0u32..).zip(&rows.questions).all(|(at, p)| p.question == at);
     if !in_order || !whole {
-        return Err(Unfit::Counts(has, due));
+        let counts = |(requests, references, questions): (usize, usize, usize)| {
+            let requests = counted(requests, "request");
+            let references = counted(references, "reference");
+            format!("{requests}, {references} and {}", counted(questions, "question"))
+        };
+        return Err(format!(
+            "the cell has {}, its session {}: it is from another version of the data; run it again",
+            counts(has),
+            counts(due)
+        ));
     }
     let snapshots = rows.snapshots.len();
     let bills = rows.bills.iter().all(|bill| money::sound(bill, rows));
     if !bills || !sound(facts) || rows.questions.iter().any(|p| p.snapshot as usize >= snapshots) {
-        return Err(Unfit::Outside);
+        return Err("a row of its session points outside it: run it again".to_owned());
     }
     Ok(())
 }
@@ -480,7 +452,7 @@ mod tests {
     }
 
     fn actual(facts: &SessionFacts, cell: &Cell) -> Result<(), String> {
-        fits(facts, cell.rows().unwrap()).map_err(|unfit| unfit.to_string())
+        fits(facts, cell.rows().unwrap())
     }
 
     #[test]
@@ -544,9 +516,7 @@ mod tests {
             plain("s", "idles").build(),
         ];
         let (manifest, results) = (manifest(&["25%"]), RunResults::new(cells, []));
-        let billing_models = BillingModels::of(&manifest, &results);
-        let held = SeriesHeld::OfIntervals;
-        let table = SessionTable::of(&manifest, &both, &results, &billing_models, held);
+        let table = SessionTable::of(&manifest, &both, &results);
         let views = table.views();
         let own = views.iter().filter(|(key, _)| key.dataset == "d");
         let actual: Vec<(&str, bool, usize, f64)> = own

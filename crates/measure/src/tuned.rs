@@ -155,11 +155,11 @@ impl Half {
         let weighted = |at: &usize| of(*at).map(|(value, weight)| Weighted { value, weight });
         let groups = self.clusters.iter().map(|one| one.iter().filter_map(weighted).collect());
         let clusters = Clusters::weighted(groups.collect());
-        let bounds = clusters.confidence(seed).map(|interval| interval.bounds());
+        let bounds = clusters.confidence(seed);
         (clusters.n() > 0).then(|| Ranged {
             value: clusters.mean(),
-            lo: bounds.map(|bounds| bounds.lo),
-            hi: bounds.map(|bounds| bounds.hi),
+            lo: bounds.map(|(lo, _)| lo),
+            hi: bounds.map(|(_, hi)| hi),
         })
     }
 }

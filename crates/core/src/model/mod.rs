@@ -66,9 +66,7 @@ pub use facts::{
     MessageFacts, NO_SUMMARY, Reference, RequestFacts, SessionFacts, Support, counts_refusals,
 };
 pub use finding::{Finding, Severity};
-pub use gate::{
-    Check, CheckOutcome, Differs, Gate, Ground, Operator, RuleFindings, UndecidedPolicy,
-};
+pub use gate::{Check, CheckOutcome, Gate, Operator, RuleFindings, UndecidedPolicy};
 pub use judge::{
     JudgeReport, JudgeRow, Label, LabelledCase, LabelledQuestion, Outcome, PanelAgreement,
     TRUSTED_FALSE_ACCEPTS, TRUSTED_KAPPA, Trust,

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use crate::exams::AtCut;
 use crate::spec::{Basis, CellInput, Contribution, Figures, Pool, Spec};
+use crate::table::position_of;
 use recap_core::model::{
     Absent, AnsweredAtCuts, Cut, CutExam, CutRow, FULL, Measure, NO_SUMMARY, QuestionKind,
     QuestionRow, RIGHT, ReferenceState, RunResults, SessionFacts, catalogue, counts_refusals,
@@ -75,12 +76,12 @@ const QUESTIONS: Spec =
 /// 1 for each fact that is kept and 0 for each that is not, in the order of the
 /// session.
 fn kept_series(input: &CellInput<'_>) -> Figures {
-    each_kept(&input.exams.at(input.cell))
+    each_kept(&input.exams.own)
 }
 
 /// The values of [`kept_series`] minus those without its summaries.
 fn added_series(input: &CellInput<'_>) -> Figures {
-    let without_summary = each_kept(&input.exams.without_summary(input.cell));
+    let without_summary = each_kept(&input.exams.without_summary);
     let own = kept_series(input);
     if own.len() != without_summary.len() {
         return Figures::new();
@@ -95,8 +96,8 @@ fn each_kept(exams: &[AtCut<'_>]) -> Figures {
 
 /// The result of `of` for the exams of a cell; absent if the cell has none.
 fn each(input: &CellInput<'_>, of: impl Fn(&[AtCut<'_>]) -> Contribution) -> Contribution {
-    let exams = input.exams.at(input.cell);
-    if exams.is_empty() { Contribution::Absent(Absent::NotCut) } else { of(&exams) }
+    let exams = &input.exams.own;
+    if exams.is_empty() { Contribution::Absent(Absent::NotCut) } else { of(exams) }
 }
 
 /// A share of the facts.
@@ -124,7 +125,7 @@ fn carried(input: &CellInput<'_>) -> Contribution {
 }
 
 fn added(input: &CellInput<'_>) -> Contribution {
-    let without_summary = input.exams.without_summary(input.cell);
+    let without_summary = &input.exams.without_summary;
     if without_summary.is_empty() {
         return each(input, |_| Contribution::Absent(Absent::NoSummary));
     }
@@ -134,7 +135,7 @@ fn added(input: &CellInput<'_>) -> Contribution {
         if !places.eq(exams.iter().map(|at| at.cut.key())) {
             return Contribution::Absent(Absent::WithoutSummaryFailed);
         }
-        let added = sum(exams, |at| at.kept()) - sum(&without_summary, |at| at.kept());
+        let added = sum(exams, |at| at.kept()) - sum(without_summary, |at| at.kept());
         Contribution::fraction(added, facts(exams), Absent::NoFacts)
     })
 }
@@ -142,8 +143,7 @@ fn added(input: &CellInput<'_>) -> Contribution {
 /// 100 × kept / (kept + lost), over the questions asked at the cuts of a
 /// session.
 fn continuity(input: &CellInput<'_>) -> Contribution {
-    let full = input.exams.beside(input.cell, FULL);
-    let cell = input.cell;
+    let (full, cell) = (&input.exams.full, input.cell);
     let answers = counts_refusals(&cell.key.strategy, cell.row_kind, input.exams.depth);
     each(input, |exams| {
         let mut asked = AskedAtCuts::default();
@@ -204,9 +204,7 @@ pub(crate) fn answered_at_cuts(
 ) -> Vec<AnsweredAtCuts> {
     let mut strategies: BTreeMap<String, AnsweredAtCuts> = BTreeMap::new();
     for session in results.iter() {
-        let place = (session.dataset, session.id);
-        let at = facts.binary_search_by(|f| (&*f.dataset, &*f.session).cmp(&place));
-        if let Ok(at) = at {
+        if let Some(at) = position_of(facts, session.dataset, session.id) {
             add_answered(&mut strategies, session.cuts(), depth, &facts[at]);
         }
     }

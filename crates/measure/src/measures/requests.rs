@@ -144,13 +144,13 @@ impl<'a> CellInput<'a> {
     /// The replies of the compactor in the cell and at its cuts.
     pub(crate) fn replies(&self) -> impl Iterator<Item = &'a ReplyFacts> + use<'a> {
         let of_session = self.rows.compactions.iter().flat_map(|compaction| &compaction.replies);
-        of_session.chain(self.exams.replies(self.cell))
+        of_session.chain(self.exams.made().flat_map(|exam| &exam.replies))
     }
 
     /// The compactions of the cell and of its cuts, by whether they fell back.
     pub(crate) fn fallbacks(&self) -> Fallbacks {
         let mut found = Fallbacks::among(&self.rows.compactions);
-        self.exams.fallbacks(self.cell).for_each(|at_cut| found += at_cut);
+        self.exams.made().for_each(|exam| found += exam.fallbacks);
         found
     }
 }
