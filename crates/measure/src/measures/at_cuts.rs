@@ -15,8 +15,49 @@ use recap_core::model::{
 };
 
 /// The measures of this subject.
-pub(super) const ALL: &[Spec] =
-    &[CUTS, FACTS, SESSIONS, KEPT, EXPOSED, CARRIED, ADDED, GAIN, TOKENS, CONTINUITY, QUESTIONS];
+pub(super) const ALL: &[Spec] = &[
+    // `cuts`: how many cuts were examined.
+    at_cuts(catalogue::CUTS, Pool::Sum, |input| {
+        each(input, |exams| Contribution::One(exams.len() as f64))
+    }),
+    // `facts_needed`: how many facts were needed.
+    at_cuts(catalogue::FACTS_NEEDED, Pool::Sum, |input| {
+        each(input, |exams| Contribution::One(facts(exams)))
+    }),
+    // `sessions_with_facts`: how many sessions had a fact.
+    at_cuts(catalogue::SESSIONS_WITH_FACTS, Pool::Sum, |input| {
+        each(input, |exams| Contribution::One(if facts(exams) > 0.0 { 1.0 } else { 0.0 }))
+    }),
+    // `facts_kept`: share of the facts that the context still contains.
+    at_cuts(catalogue::FACTS_KEPT, Pool::AtCuts, |input| share(input, |at| at.kept()))
+        .with_interval(kept_series),
+    // `exposed_share`: share of the facts whose recorded text is no longer sent.
+    at_cuts(catalogue::EXPOSED_SHARE, Pool::AtCuts, |input| share(input, exposed)),
+    // `carried_share`: share of the exposed facts that are carried.
+    at_cuts(catalogue::CARRIED_SHARE, Pool::AtCuts, carried),
+    // `added_at_cut`: what is kept minus what the same strategy keeps without its summaries.
+    at_cuts(catalogue::ADDED_AT_CUT, Pool::AtCuts, added).with_interval(added_series),
+    // `gain_at_cut`: what is kept minus what the newest messages of the same size
+    // keep.
+    at_cuts(catalogue::GAIN_AT_CUT, Pool::AtCuts, |input| {
+        share(input, |at| at.kept() - at.recency())
+    }),
+    // `tokens_at_cut`: tokens after the compaction / tokens before it.
+    at_cuts(catalogue::TOKENS_AT_CUT, Pool::RatioOfSums, |input| {
+        each(input, |exams| Contribution::Fraction {
+            of: sum(exams, |at| at.exam.tokens_after as f64),
+            to: sum(exams, |at| at.cut.tokens_before as f64),
+        })
+    }),
+    // `continuity_at_cut`: continuity of the questions at the cuts.
+    at_cuts(catalogue::CONTINUITY_AT_CUT, Pool::AtCuts, continuity),
+    // `questions_at_cut`: how many questions are answered right without
+    // compression.
+    at_cuts(catalogue::QUESTIONS_AT_CUT, Pool::Sum, |input| match continuity(input) {
+        Contribution::Fraction { to, .. } => Contribution::One(to),
+        other => other,
+    }),
+];
 
 /// A measure at cuts.
 const fn at_cuts(
@@ -26,52 +67,6 @@ const fn at_cuts(
 ) -> Spec {
     Spec::of_cell(measure, pool, Basis::Cuts, compute)
 }
-
-/// `cuts`: how many cuts were examined.
-const CUTS: Spec = at_cuts(catalogue::CUTS, Pool::Sum, |input| {
-    each(input, |exams| Contribution::One(exams.len() as f64))
-});
-/// `facts_needed`: how many facts were needed.
-const FACTS: Spec = at_cuts(catalogue::FACTS_NEEDED, Pool::Sum, |input| {
-    each(input, |exams| Contribution::One(facts(exams)))
-});
-/// `sessions_with_facts`: how many sessions had a fact.
-const SESSIONS: Spec = at_cuts(catalogue::SESSIONS_WITH_FACTS, Pool::Sum, |input| {
-    each(input, |exams| Contribution::One(if facts(exams) > 0.0 { 1.0 } else { 0.0 }))
-});
-/// `facts_kept`: share of the facts that the context still contains.
-const KEPT: Spec =
-    at_cuts(catalogue::FACTS_KEPT, Pool::AtCuts, |input| share(input, |at| at.kept()))
-        .with_interval(kept_series);
-/// `exposed_share`: share of the facts whose recorded text is no longer sent.
-const EXPOSED: Spec =
-    at_cuts(catalogue::EXPOSED_SHARE, Pool::AtCuts, |input| share(input, exposed));
-/// `carried_share`: share of the exposed facts that are carried.
-const CARRIED: Spec = at_cuts(catalogue::CARRIED_SHARE, Pool::AtCuts, carried);
-/// `added_at_cut`: what is kept minus what the same strategy keeps without its summaries.
-const ADDED: Spec =
-    at_cuts(catalogue::ADDED_AT_CUT, Pool::AtCuts, added).with_interval(added_series);
-/// `gain_at_cut`: what is kept minus what the newest messages of the same size
-/// keep.
-const GAIN: Spec = at_cuts(catalogue::GAIN_AT_CUT, Pool::AtCuts, |input| {
-    share(input, |at| at.kept() - at.recency())
-});
-/// `tokens_at_cut`: tokens after the compaction / tokens before it.
-const TOKENS: Spec = at_cuts(catalogue::TOKENS_AT_CUT, Pool::RatioOfSums, |input| {
-    each(input, |exams| Contribution::Fraction {
-        of: sum(exams, |at| at.exam.tokens_after as f64),
-        to: sum(exams, |at| at.cut.tokens_before as f64),
-    })
-});
-/// `continuity_at_cut`: continuity of the questions at the cuts.
-const CONTINUITY: Spec = at_cuts(catalogue::CONTINUITY_AT_CUT, Pool::AtCuts, continuity);
-/// `questions_at_cut`: how many questions are answered right without
-/// compression.
-const QUESTIONS: Spec =
-    at_cuts(catalogue::QUESTIONS_AT_CUT, Pool::Sum, |input| match continuity(input) {
-        Contribution::Fraction { to, .. } => Contribution::One(to),
-        other => other,
-    });
 
 /// 1 for each fact that is kept and 0 for each that is not, in the order of the
 /// session.
