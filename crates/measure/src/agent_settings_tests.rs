@@ -140,8 +140,8 @@ fn every_setting_has_its_number_once_and_one_strategy() {
         "checked",
     ];
     for setting in file["setting"].as_array().unwrap() {
-        let keys = setting.as_table().unwrap().keys();
-        assert!(keys.clone().all(|key| known.contains(&key.as_str())), "{setting}");
+        let mut keys = setting.as_table().unwrap().keys();
+        assert!(keys.all(|key| known.contains(&key.as_str())), "{setting}");
     }
 }
 

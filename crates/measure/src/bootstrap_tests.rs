@@ -43,6 +43,12 @@ fn the_wider_of_bca_and_t_is_taken() {
     // BCa is 0.133 wide here, t 0.127.
     let bounds = singles(&SKEWED).confidence(1).unwrap();
     assert_eq!(Some(bounds), singles(&SKEWED).bca(1));
+    // Five clusters have no interval, and below twenty nothing is resampled.
+    assert_eq!(singles(&SKEWED[..5]).confidence(1), None);
+    for n in [6, 19] {
+        assert_eq!(singles(&SKEWED[..n]).confidence(1), Some(singles(&SKEWED[..n]).student()));
+    }
+    assert_ne!(singles(&SKEWED[..20]).confidence(1), Some(singles(&SKEWED[..20]).student()));
     // Without a skew BCa is narrower: it does not use the t quantile.
     let even: Vec<f64> = (0..20).map(f64::from).collect();
     assert_eq!(singles(&even).confidence(1).unwrap(), singles(&even).student());
@@ -133,7 +139,7 @@ fn blocks_cover_better_than_single_requests() {
         by_block += usize::from(bounds.0 <= 0.5 && 0.5 <= bounds.1);
         // The interval of a bootstrap of single requests.
         let single = singles(&session).student();
-        by_request += usize::from(single.lo <= 0.5 && 0.5 <= single.hi);
+        by_request += usize::from(single.0 <= 0.5 && 0.5 <= single.1);
     }
     assert!(by_block >= 84, "{by_block} of 100");
     assert!(by_request <= by_block - 10, "{by_request} against {by_block}");

@@ -108,6 +108,7 @@ struct Builder<'a> {
 
 impl Builder<'_> {
     fn entry(&self) -> Entry {
+        let rows = &self.view.rows;
         let asked = self.view.facts().any(|facts| !facts.questions.is_empty());
         let of_row = MEASURES.iter().filter(|s| asked || !matches!(s.basis, Basis::Questions));
         let mut values: Values =
@@ -142,15 +143,17 @@ impl Builder<'_> {
             values,
             intervals,
             verdict,
-            failed: self.view.failed(),
+            failed: rows.iter().flat_map(|row| row.failed.iter().cloned()).collect(),
         };
+        let window_tokens: u64 = rows.iter().map(|row| row.window_tokens).sum();
+        let cells: u64 = rows.iter().map(|row| row.cells).sum();
         Entry {
             row,
             asked: was_asked(&scores.values, &self.view.series(id)),
             scores: scores.values,
             facts: scores.facts,
-            window_tokens: self.view.mean_window(),
-            acted: self.view.acted(),
+            window_tokens: window_tokens as f64 / cells.max(1) as f64,
+            acted: rows.iter().any(|row| row.acted),
             replies: self.view.replies(),
         }
     }
@@ -259,8 +262,8 @@ impl Builder<'_> {
 
     /// Adds where times come from, and leaves out figures that mix them.
     fn sources(&self, values: &mut Values) {
-        let latencies = self.view.latencies();
-        let words: BTreeSet<&str> = latencies.iter().map(|source| source.as_str()).collect();
+        let sources = self.view.rows.iter().flat_map(|row| &row.latencies);
+        let words: BTreeSet<&str> = sources.map(|source| source.as_str()).collect();
         let words: Vec<&str> = words.into_iter().collect();
         // Without a model there is no latency and no source of it.
         let source = match words[..] {

@@ -192,7 +192,7 @@ mod tests {
 
     use super::*;
     use crate::testkit::{CellBuilder, cell, facts, manifest};
-    use recap_core::model::{RECORDED, SaverRecovery};
+    use recap_core::model::{CellOutcome, RECORDED, SaverFacts, SaverRecovery};
 
     /// Two requests of 300 and 600 tokens, of which `full` reads 300 at the second.
     fn full(id: &str) -> CellBuilder {

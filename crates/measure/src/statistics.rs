@@ -214,7 +214,7 @@ impl Clusters {
 
     /// BCa interval of the weighted mean over sessions by resampling clusters. `None` if all
     /// resamples are equal.
-    fn bca(&self, seed: u64) -> Option<Bounds> {
+    pub(super) fn bca(&self, seed: u64) -> Option<Bounds> {
         let parts: Vec<(f64, f64)> = self.0.iter().map(|cluster| sums(cluster)).collect();
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let draw = |_| {
@@ -257,7 +257,7 @@ pub(super) fn bca(mut resampled: Vec<f64>, estimate: f64, left: &[f64]) -> Optio
 
 /// `Σ d³ / (6 (Σ d²)^{3/2})`, where d is the mean of the jackknife values minus
 /// each value. `None` if all values are equal.
-fn acceleration(left: &[f64]) -> Option<f64> {
+pub(super) fn acceleration(left: &[f64]) -> Option<f64> {
     let centre = left.iter().sum::<f64>() / left.len() as f64;
     let squares: f64 = left.iter().map(|x| (centre - x).powi(2)).sum();
     let cubes: f64 = left.iter().map(|x| (centre - x).powi(3)).sum();
@@ -266,7 +266,11 @@ fn acceleration(left: &[f64]) -> Option<f64> {
 
 /// Levels at which the sorted resamples give the 95 % BCa interval. `None` if
 /// every resample is on one side of the estimate.
-fn adjusted_levels(resampled: &[f64], estimate: f64, acceleration: f64) -> Option<(f64, f64)> {
+pub(super) fn adjusted_levels(
+    resampled: &[f64],
+    estimate: f64,
+    acceleration: f64,
+) -> Option<(f64, f64)> {
     let normal = Normal::standard();
     let below = resampled.iter().filter(|x| **x < estimate).count() as f64;
     let ties = resampled.iter().filter(|x| **x == estimate).count() as f64;

@@ -43,9 +43,9 @@ pub(super) struct TableRow {
     pub latencies: BTreeSet<LatencySource>,
     pub failed: Vec<String>,
     /// Number of its cells that reached their end.
-    cells: u64,
+    pub cells: u64,
     /// Sum of the windows of these cells, in tokens.
-    window_tokens: u64,
+    pub window_tokens: u64,
     /// Whether one of its cells compacted or hid a message.
     pub acted: bool,
     /// Replies of the compactor in all of its cells.
@@ -235,6 +235,7 @@ impl RunInputs<'_> {
             // Each row takes another one.
             billing_model: "",
             prices: &self.prices,
+            kind: None,
             kinds: &self.kinds[&facts.dataset],
             exams,
             repeated: self.repeated.of_row(&cell.key.strategy, &cell.key.window),
@@ -295,7 +296,7 @@ fn place_of(spec: &Spec) -> usize {
 pub(super) struct RowView<'a> {
     facts: &'a [SessionFacts],
     /// In the order of their data sets.
-    rows: Vec<&'a TableRow>,
+    pub rows: Vec<&'a TableRow>,
 }
 
 /// What the sessions of a row score in a measure.
@@ -351,32 +352,11 @@ impl<'a> RowView<'a> {
             .collect()
     }
 
-    /// What failed, in the order of the cells.
-    pub fn failed(&self) -> Vec<String> {
-        self.rows.iter().flat_map(|row| row.failed.iter().cloned()).collect()
-    }
-
-    /// Sources of the times of its compactions.
-    pub fn latencies(&self) -> BTreeSet<LatencySource> {
-        self.rows.iter().flat_map(|row| row.latencies.iter().copied()).collect()
-    }
-
-    /// Whether one of its cells compacted or hid a message.
-    pub fn acted(&self) -> bool {
-        self.rows.iter().any(|row| row.acted)
-    }
-
     /// Replies of the compactor in all of its cells.
     pub fn replies(&self) -> UnusableReplies {
         let mut all = UnusableReplies::default();
         self.rows.iter().for_each(|row| all += &row.replies);
         all
-    }
-
-    /// Mean window of the cells in tokens; 0 without any.
-    pub fn mean_window(&self) -> f64 {
-        let sum: u64 = self.rows.iter().map(|row| row.window_tokens).sum();
-        sum as f64 / self.rows.iter().map(|row| row.cells).sum::<u64>().max(1) as f64
     }
 
     /// The role of the row, with all of its cells known.
@@ -436,7 +416,7 @@ fn sound(facts: &SessionFacts) -> bool {
 mod tests {
     use super::*;
     use crate::testkit::{CellBuilder, cell, facts, manifest};
-    use recap_core::model::{LedgerState, LossRow};
+    use recap_core::model::{LedgerState, LossRow, Primary, Value};
 
     fn three() -> SessionFacts {
         let made = facts("s").requests(&[100; 3]).reference(0, 10, None);
@@ -517,23 +497,17 @@ mod tests {
         ];
         let (manifest, results) = (manifest(&["25%"]), RunResults::new(cells, []));
         let table = SessionTable::of(&manifest, &both, &results);
-        let views = table.views();
-        let own = views.iter().filter(|(key, _)| key.dataset == "d");
-        let actual: Vec<(&str, bool, usize, f64)> = own
-            .map(|(key, row)| {
-                (&*key.strategy, row.acted(), row.sessions().count(), row.mean_window())
-            })
+        let rows = crate::rows::rows(&table, Primary::FactsKept, &manifest);
+        let own: Vec<_> = rows.iter().filter(|entry| entry.row.dataset == "d").collect();
+        let actual: Vec<(&str, bool, f64)> = own
+            .iter()
+            .map(|entry| (&*entry.row.strategy, entry.acted, entry.window_tokens))
             .collect();
-        assert_eq!(
-            actual,
-            [
-                ("compacts", true, 2, 25_000.0),
-                ("hides", true, 1, 10_000.0),
-                ("idles", false, 1, 10_000.0)
-            ]
-        );
-        let compacts = views.iter().find(|(key, _)| key.strategy == "compacts").unwrap().1;
-        let sources = Vec::from_iter(compacts.latencies());
-        assert_eq!(sources, [LatencySource::Modelled], "not those at the end of a session");
+        let expected =
+            [("compacts", true, 25_000.0), ("hides", true, 10_000.0), ("idles", false, 10_000.0)];
+        assert_eq!(actual, expected);
+        let source = &own[0].row.values["latency_source"];
+        let modelled = Value::Text("modelled".to_owned());
+        assert_eq!(*source, modelled, "not those at the end of a session");
     }
 }

@@ -56,7 +56,7 @@ pub use cell::{
 };
 pub use compaction::{
     CompactionRow, Fallbacks, Repeated, RepeatedTexts, ReplyFacts, Unusable, UnusableReplies,
-    is_of_size, unusable_replies,
+    unusable_replies,
 };
 pub use comparison::{
     ComparedMeasure, ComparedQuestions, ComparedRow, Comparison, Family, TestOutcome, Tested,

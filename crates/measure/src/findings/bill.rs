@@ -14,15 +14,8 @@ use recap_core::wording::number::{dollars, error, percent};
 use super::{Check, Evidence, joined};
 use crate::rows::Entry;
 
-pub(super) const FINDINGS: &[Check] = &[
-    bill_off,
-    unpriced,
-    storage_unpriced,
-    default_model,
-    breakpoint_unknown,
-    unbilled_summaries,
-    bills_assume,
-];
+pub(super) const FINDINGS: &[Check] =
+    &[bill_off, unpriced, storage_unpriced, default_model, breakpoint_unknown, bills_assume];
 
 /// Smallest share of a bill at which the place of the first breakpoint is
 /// reported.
@@ -168,34 +161,6 @@ fn breakpoint_unknown<'a>(run: &Evidence<'a>) -> Vec<Finding> {
     vec![Finding::problem("breakpoint_unknown", text)]
 }
 
-/// Summaries of the recorded agent whose calls are not on record: the bill of
-/// the strategy that repeats them has an estimate of their cost.
-fn unbilled_summaries(run: &Evidence<'_>) -> Vec<Finding> {
-    let (mut unknown, mut all) = (0_usize, 0_usize);
-    for facts in run.facts {
-        let Some(session) = run.results.get(&facts.dataset, &facts.session) else { continue };
-        let made = facts.receipt.iter().flat_map(|receipt| &receipt.compactions);
-        let on_record: BTreeSet<u32> =
-            made.filter(|made| made.call.is_some()).map(|made| made.after).collect();
-        let cells = session.cells().iter().filter(|cell| cell.key.strategy == RECORDED);
-        let rows = cells.filter_map(|cell| cell.rows()).flat_map(|rows| &rows.compactions);
-        for row in rows.filter(|row| row.messages_folded > 0) {
-            all += 1;
-            unknown += usize::from(!on_record.contains(&row.messages_seen));
-        }
-    }
-    if unknown == 0 {
-        return Vec::new();
-    }
-    let text = format!(
-        "the calls for {} of {} of the recorded agent are not on record: today's bill has an \
-         estimate of them, as of those of every other row",
-        grouped(unknown),
-        counted(all, "summary")
-    );
-    vec![Finding::problem("unbilled_summaries", text).changing_figures(true)]
-}
-
 /// The assumptions of every bill, and of times.
 fn bills_assume(run: &Evidence<'_>) -> Vec<Finding> {
     let prices = &run.manifest.prices;
@@ -242,8 +207,8 @@ mod tests {
     use super::super::tests::{check, of_rows};
     use crate::testkit::{cell, entry_at, facts, run};
     use recap_core::model::{
-        Absent, Buckets, Cell, CompactionFacts, Finding, LatencySource, Primary, RECORDED,
-        ReceiptFacts, RecordedCall, SessionFacts, Usage, Validation, Value,
+        Absent, Buckets, Cell, Finding, LatencySource, Primary, RECORDED, SessionFacts, Validation,
+        Value,
     };
 
     fn billed(id: &str, billing_model: &str, model: &str) -> Cell {
@@ -304,34 +269,6 @@ mod tests {
                 ("of one of two sessions", run(vec![named("s", None), known()], both()).findings),
                 ("every model has a price", found(known(), billed("t", RECORDED, "dear"))),
                 ("storage without a price", of_rows(Primary::FactsKept, &[lacks])),
-            ],
-        );
-    }
-
-    /// A session whose compaction after so many messages has its call on record.
-    fn on_record(after: u32) -> SessionFacts {
-        let usage = Usage { input: 9, ..Usage::default() };
-        let call = Some(RecordedCall { model: None, usage, latency_ms: None });
-        let compactions = vec![CompactionFacts { after, call, ..CompactionFacts::default() }];
-        let receipt = Some(ReceiptFacts { compactions, ..ReceiptFacts::default() });
-        SessionFacts { receipt, ..named("s", None) }
-    }
-
-    #[test]
-    fn unbilled_summaries() {
-        let of = |strategy: &str| {
-            let first = cell("s", strategy).sent(&[100]).compaction(9, 1);
-            let first = first.with_compaction(|row| row.messages_seen = 77).compaction(9, 1);
-            // What replaces no message is no summary.
-            let edit = first.compaction(9, 1).with_compaction(|row| row.messages_folded = 0);
-            edit.build()
-        };
-        check(
-            "unbilled_summaries",
-            [
-                ("no call on record", found(named("s", None), of("recorded"))),
-                ("one call on record", found(on_record(77), of("recorded"))),
-                ("of another strategy", found(named("s", None), of("x"))),
             ],
         );
     }

@@ -7,8 +7,8 @@ use super::{Check, Evidence, among_cells, joined};
 use crate::measures::requests::longest_run;
 use crate::rows::Entry;
 use recap_core::model::{
-    Answer, Cell, CompactionRow, Fallbacks, Finding, NoGrade, Primary, QuestionRow, RowKind,
-    Source, StrategyRow, TRUSTED_FALSE_ACCEPTS, TRUSTED_KAPPA, Verdict, is_of_size,
+    Answer, Cell, Fallbacks, Finding, NoGrade, Primary, QuestionRow, RowKind, Source,
+    TRUSTED_FALSE_ACCEPTS, TRUSTED_KAPPA, Verdict,
 };
 use recap_core::text::{counted, form_for, grouped};
 use recap_core::wording::number::percent;
@@ -192,36 +192,35 @@ fn uncalibrated(run: &Evidence<'_>) -> Vec<Finding> {
     vec![Finding::limit("uncalibrated", text).weighing(run.where_asked(0.5))]
 }
 
-/// Numbers of answers by question: the position of its session, and its own.
-type Answers = BTreeMap<(usize, u32), usize>;
+/// Questions, each by the position of its session and its own number.
+type Questions = BTreeSet<(usize, u32)>;
 
 /// Answers without a grade for one reason.
 struct Ungraded {
     reason: NoGrade,
-    missing: Answers,
+    answers: usize,
+    questions: Questions,
 }
 
-/// Answers without a grade, by reason (reference §5). Answers that cannot be
-/// graded are distinguished from occasional failures of a model.
+/// Answers without a grade, by reason (reference §5).
 fn ungraded(run: &Evidence<'_>) -> Vec<Finding> {
-    let mut asked = Answers::new();
+    let (mut answers, mut asked) = (0_usize, Questions::new());
     let mut reasons: BTreeMap<String, Ungraded> = BTreeMap::new();
     for (at, session) in run.results.iter().enumerate() {
         for row in session.cells().iter().flat_map(questions) {
-            let question = (at, row.question);
-            *asked.entry(question).or_default() += 1;
+            answers += 1;
+            asked.insert((at, row.question));
             if let Some(Verdict::Unscored(reason)) = row.verdict() {
-                let of_reason = reasons.entry(reason.to_string());
-                let of_reason = of_reason.or_insert_with(|| Ungraded {
+                let of_reason = reasons.entry(reason.to_string()).or_insert_with(|| Ungraded {
                     reason: reason.clone(),
-                    missing: Answers::new(),
+                    answers: 0,
+                    questions: Questions::new(),
                 });
-                *of_reason.missing.entry(question).or_default() += 1;
+                of_reason.answers += 1;
+                of_reason.questions.insert((at, row.question));
             }
         }
     }
-    let answers: usize = asked.values().sum();
-    let number = |of: &Ungraded| of.missing.values().sum::<usize>();
     let found = |missing: usize, text: String| {
         let questioned = missing as f64 > QUESTIONED * answers as f64;
         let found = Finding::problem("ungraded", text).changing_figures(questioned);
@@ -230,13 +229,12 @@ fn ungraded(run: &Evidence<'_>) -> Vec<Finding> {
     let mut reasons: Vec<Ungraded> = reasons.into_values().collect();
     // The sort is stable: reasons with equal numbers keep their alphabetical
     // order.
-    reasons.sort_by_key(|of| std::cmp::Reverse(number(of)));
-    let uneven = reasons.iter().any(|of| !of.is_throughout(&asked));
+    reasons.sort_by_key(|of| std::cmp::Reverse(of.answers));
     let (first, others) = reasons.split_at(reasons.len().min(REASONS));
     let mut all: Vec<Finding> =
-        first.iter().map(|of| found(number(of), of.sentence(&asked))).collect();
+        (first.iter()).map(|of| found(of.answers, of.sentence(answers, asked.len()))).collect();
     if !others.is_empty() {
-        let missing = others.iter().map(number).sum();
+        let missing = others.iter().map(|of| of.answers).sum();
         let text = format!(
             "{missing} of {} {} missing or not graded for {}: see questions.csv",
             counted(answers, "answer"),
@@ -245,27 +243,14 @@ fn ungraded(run: &Evidence<'_>) -> Vec<Finding> {
         );
         all.push(found(missing, text));
     }
-    if uneven {
-        let text = "what is not answered or not graded counts neither as right nor as wrong: scores \
-                    of different strategies rest on somewhat different questions";
-        all.push(Finding::problem("ungraded", text));
-    }
     all
 }
 
 impl Ungraded {
-    /// Whether all answers to the questions concerned are affected; `asked` has the number of
-    /// answers to each question.
-    fn is_throughout(&self, asked: &Answers) -> bool {
-        self.missing.iter().all(|(question, n)| asked[question] == *n)
-    }
-
     /// For example "no answer came 3 of 8 times, to 2 of 4 questions: the model refused".
-    fn sentence(&self, asked: &Answers) -> String {
-        let missing: usize = self.missing.values().sum();
-        let answers: usize = asked.values().sum();
-        let questions = counted(asked.len(), "question");
-        let concerned = format!("to {} of {questions}", self.missing.len());
+    fn sentence(&self, answers: usize, asked: usize) -> String {
+        let missing = self.answers;
+        let concerned = format!("to {} of {}", self.questions.len(), counted(asked, "question"));
         // The sentence has the words that stand before the reasons of these two.
         let why = match &self.reason {
             NoGrade::NotAnswered(why) => {
@@ -367,47 +352,35 @@ fn replies(entry: &Entry) -> String {
     format!(" {unusable} of {replies} ({reasons}){fell_back}")
 }
 
-/// Strategies that compact repeatedly and free almost nothing: first those whose
-/// trigger is a size that they never get below, then the others.
+/// Strategies that compact repeatedly and free almost nothing, each with the largest number of
+/// successive idle compactions in a cell.
 fn idle_compactions(run: &Evidence<'_>) -> Vec<Finding> {
-    let found = |by_size: bool| {
-        let rows = idle_runs(run, |row| is_of_size(&row.trigger) == by_size);
-        let why = match (by_size, rows.len()) {
-            (_, 0) => return None,
-            (true, 1) => "it triggers again at once and frees almost nothing",
-            (true, _) => "they trigger again at once and free almost nothing",
-            (false, _) => "each time the cache breaks for next to nothing",
-        };
-        let each = joined(&rows);
-        let text = format!("compactions freed less than 5 % of the context: {each}; {why}");
-        Some(Finding::problem("idle_compactions", text))
-    };
-    [found(true), found(false)].into_iter().flatten().collect()
-}
-
-/// The rows concerned, each with the largest number of successive idle
-/// compactions in a cell, of stages with such a trigger.
-fn idle_runs<'a>(
-    run: &Evidence<'a>,
-    counts: impl Fn(&CompactionRow) -> bool,
-) -> Vec<(&'a StrategyRow, String)> {
     let mut longest: BTreeMap<(String, String), u64> = BTreeMap::new();
     for session in run.results.iter() {
         for cell in session.cells() {
             let rows = cell.rows().into_iter().flat_map(|rows| &rows.compactions);
-            let own = longest_run(rows.filter(|row| !row.at_end && counts(row)));
-            if own >= IDLE {
-                let key = (cell.key.strategy.clone(), cell.key.window.clone());
-                let known = longest.entry(key).or_default();
-                *known = own.max(*known);
-            }
+            let own = longest_run(rows.filter(|row| !row.at_end));
+            let key = (cell.key.strategy.clone(), cell.key.window.clone());
+            let known = longest.entry(key).or_default();
+            *known = own.max(*known);
         }
     }
-    let of = |entry: &'a Entry| {
-        let times = longest.get(&(entry.row.strategy.clone(), entry.row.window.clone()))?;
-        Some((&entry.row, format!(" {times} times in a row")))
+    let of = |entry: &Entry| {
+        let times = longest.get(&(entry.row.strategy.clone(), entry.row.window.clone()));
+        times.copied().filter(|times| *times >= IDLE)
     };
-    run.strategies().filter_map(of).collect()
+    let rows: Vec<_> = (run.strategies())
+        .filter_map(|entry| Some((&entry.row, format!(" {} times in a row", of(entry)?))))
+        .collect();
+    if rows.is_empty() {
+        return Vec::new();
+    }
+    let text = format!(
+        "compactions freed less than 5 % of the context: {}; each time the cache breaks for next to \
+         nothing",
+        joined(&rows)
+    );
+    vec![Finding::problem("idle_compactions", text)]
 }
 
 #[cfg(test)]

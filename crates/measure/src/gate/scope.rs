@@ -109,7 +109,3 @@ pub(super) fn size_row(report: &Report, rule: &Rule) -> Option<StrategyRow> {
         failed: Vec::new(),
     })
 }
-
-#[cfg(test)]
-#[path = "scope_tests.rs"]
-mod tests;

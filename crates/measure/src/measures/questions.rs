@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use crate::exams::QuestionResult;
-use crate::spec::{Basis, CellInput, Compute, Contribution, Pool, Spec, mean};
+use crate::spec::{Basis, CellInput, Contribution, Pool, Spec, mean};
 use recap_core::model::{
     Absent, Agreement, LedgerState, Measure, QuestionKind, Recovered, catalogue,
 };
@@ -136,19 +136,14 @@ fn continuity(input: &CellInput<'_>) -> Contribution {
 
 /// Continuity for each kind of question that can be answered.
 pub(super) fn continuity_by_kind() -> impl Iterator<Item = Spec> {
-    catalogue::CONTINUITY_BY_KIND.iter().map(|measure| Spec {
-        measure,
-        pool: Pool::RatioOfSums,
-        basis: Basis::Questions,
-        compute: Compute::OfKind(continuity_of_kind),
-        series: None,
-        has_interval: false,
-    })
+    let (pool, basis) = (Pool::RatioOfSums, Basis::Questions);
+    let kinds = catalogue::CONTINUITY_BY_KIND.iter();
+    kinds.map(move |measure| Spec::of_cell(measure, pool, basis, continuity_of_kind))
 }
 
-fn continuity_of_kind(input: &CellInput<'_>, kind: QuestionKind) -> Contribution {
+fn continuity_of_kind(input: &CellInput<'_>) -> Contribution {
     let (mut kept, mut before) = (0.0, 0.0);
-    for (_, agreement) in input.agreements().filter(|(of, _)| *of == kind) {
+    for (_, agreement) in input.agreements().filter(|(of, _)| Some(*of) == input.kind) {
         kept += f64::from(u8::from(agreement == Agreement::Kept));
         let right = matches!(agreement, Agreement::Kept | Agreement::Lost);
         before += f64::from(u8::from(right));
