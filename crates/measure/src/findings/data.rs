@@ -7,10 +7,11 @@ use recap_core::model::{
 };
 use recap_core::text::{counted, form_for, grouped};
 
-use super::{Check, Evidence};
+use super::Check::{self, One};
+use super::{Evidence, some};
 use crate::pooling;
 
-pub(super) const FINDINGS: &[Check] = &[few_units, left_out];
+pub(super) const FINDINGS: &[Check] = &[One(few_units), One(thin_exams), One(left_out)];
 
 impl<'a> Evidence<'a> {
     /// The sessions for which a row has a figure of the primary measure; all
@@ -26,9 +27,8 @@ impl<'a> Evidence<'a> {
 }
 
 /// What a small number of sessions or projects allows to conclude (reference §7).
-fn few_units(run: &Evidence<'_>) -> Vec<Finding> {
-    let texts = [few_clusters(run), thin_exams(run)];
-    texts.into_iter().flatten().map(|text| Finding::limit("few_units", text)).collect()
+fn few_units(run: &Evidence<'_>) -> Option<Finding> {
+    Some(Finding::limit("few_units", few_clusters(run)?))
 }
 
 /// That so few sessions or projects are described and nothing is decided.
@@ -56,29 +56,25 @@ fn few_clusters(run: &Evidence<'_>) -> Option<String> {
 }
 
 /// Sessions that the measures of the exam leave out (reference §4).
-fn thin_exams(run: &Evidence<'_>) -> Option<String> {
+fn thin_exams(run: &Evidence<'_>) -> Option<Finding> {
     let thin = run.facts.iter().filter(|f| !Support::whole(f).suffices()).count();
-    (run.manifest.cuts == "none" && thin > 0).then(|| {
-        format!(
-            "{thin} of {} {} for fewer than {EXAM_REFERENCES} references or at fewer than \
-             {EXAM_REQUESTS} requests: reference recall leaves {} out",
-            counted(run.facts.len(), "session"),
-            form_for(thin, "asks", "ask"),
-            form_for(thin, "it", "them")
-        )
-    })
+    let text = format!(
+        "{thin} of {} {} for fewer than {EXAM_REFERENCES} references or at fewer than \
+         {EXAM_REQUESTS} requests: reference recall leaves {} out",
+        counted(run.facts.len(), "session"),
+        form_for(thin, "asks", "ask"),
+        form_for(thin, "it", "them")
+    );
+    (run.manifest.cuts == "none" && thin > 0).then(|| Finding::limit("few_units", text))
 }
 
 /// Records that the import left out.
-fn left_out(run: &Evidence<'_>) -> Vec<Finding> {
+fn left_out(run: &Evidence<'_>) -> Option<Finding> {
     let mut reasons: BTreeMap<&str, u64> = BTreeMap::new();
     for (reason, n) in run.facts.iter().flat_map(|f| &f.left_out) {
         *reasons.entry(reason).or_default() += n;
     }
-    if reasons.is_empty() {
-        return Vec::new();
-    }
-    let mut records = Vec::from_iter(reasons);
+    let mut records = Vec::from_iter(some(reasons)?);
     // The sort is stable: reasons with equal numbers keep their alphabetical
     // order.
     records.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
@@ -86,7 +82,7 @@ fn left_out(run: &Evidence<'_>) -> Vec<Finding> {
         format!("{} {}", grouped(*n), reason.strip_suffix(" record").unwrap_or(reason))
     });
     let each = each.collect::<Vec<_>>().join(", ");
-    vec![Finding::limit("left_out", format!("records left out on import: {each}"))]
+    Some(Finding::limit("left_out", format!("records left out on import: {each}")))
 }
 
 #[cfg(test)]
