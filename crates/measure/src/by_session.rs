@@ -15,7 +15,7 @@ use super::ALL;
 use super::figures::nearest_rank;
 use super::measures::{MEASURES, spec_of};
 use super::pooling::owner;
-use super::pooling::{PooledUnit, groups, pooled};
+use super::pooling::{groups, pooled};
 use super::spec::{Contribution, Figures, Pool, Spec};
 use super::statistics::FEWEST_FOR_AN_INTERVAL;
 use super::table::{RowKey, SessionTable, TableRow};
@@ -268,13 +268,11 @@ fn unit_row(
 /// Whether the facts at cuts form too few clusters for an interval:
 /// clusters with few facts are joined.
 fn few_at_cuts(facts: &[SessionFacts], own: &[(usize, Contribution)]) -> bool {
-    let units = own.iter().filter_map(|(at, own)| match own {
-        Contribution::Fraction { to, .. } => {
-            Some(PooledUnit { owner: owner(&facts[*at]), facts: *to, share: 0.0 })
-        }
+    let sessions = own.iter().filter_map(|(at, own)| match own {
+        Contribution::Fraction { to, .. } => Some((owner(&facts[*at]), *to, 0.0)),
         _ => None,
     });
-    pooled(&units.collect::<Vec<_>>()).n() < FEWEST_FOR_AN_INTERVAL
+    pooled(sessions).n() < FEWEST_FOR_AN_INTERVAL
 }
 
 /// Number of clusters among sessions; each session is one if one project

@@ -6,13 +6,10 @@
 //! Controls and offline summaries are left out, and so are rows with failed cells,
 //! because their exam is another one.
 
-use super::ALL;
-use super::pooling::{paired, weighed};
+use super::findings::Evidence;
 use super::rows::Entry;
 use super::statistics::{Bounds, Clusters, FEWEST_FOR_AN_INTERVAL, LEVEL, holm, sign_flip, within};
-use recap_core::model::{
-    FULL, Family, Manifest, Primary, RECORDED, RowKind, SessionFacts, TestOutcome, Tested,
-};
+use recap_core::model::{FULL, Family, Manifest, RECORDED, RowKind, TestOutcome, Tested};
 use recap_core::text::{counted, form_for};
 
 /// Name of the simplest strategy, which drops the oldest messages.
@@ -25,14 +22,9 @@ const RECENCY: &str = "fifo";
 /// than dropping the oldest messages. If `fifo` was not run, the comparator is
 /// `recorded`, what the recorded agent really sent. It is never `full`: against
 /// `full` there are intervals only.
-pub fn family(
-    table: &[Entry],
-    facts: &[SessionFacts],
-    manifest: &Manifest,
-    primary: Primary,
-) -> Option<Family> {
-    let rows = rows(table);
-    let comparator = comparator(&rows, manifest)?;
+pub fn family(run: &Evidence<'_>) -> Option<Family> {
+    let Evidence { manifest, primary, rows, facts, .. } = run;
+    let comparator = comparator(rows, manifest)?;
     let beside = |entry: &Entry| {
         let same = |other: &&&Entry| {
             other.row.strategy == comparator && other.row.window == entry.row.window
@@ -45,8 +37,7 @@ pub fn family(
             && entry.row.strategy != comparator
     };
     let pairs = rows.iter().filter(is_tested).filter_map(|entry| {
-        let pairs = paired(&entry.scores, &beside(entry)?.scores);
-        let pairs = weighed(facts, &pairs, &entry.facts);
+        let pairs = entry.less(beside(entry)?, facts);
         (pairs.n() > 0).then_some((*entry, pairs))
     });
     let pairs: Vec<(&Entry, Clusters)> = pairs.collect();
@@ -71,18 +62,11 @@ pub fn family(
         }
     });
     Some(Family {
-        measure: primary,
+        measure: *primary,
         comparator: comparator.to_owned(),
         tests: tests.collect(),
         limit: limit(&differences, ps.iter().flatten().count()),
     })
-}
-
-/// Rows over all sessions for one billing model.
-fn rows(table: &[Entry]) -> Vec<&Entry> {
-    let all = || table.iter().filter(|entry| entry.row.dataset == ALL);
-    let billing_model = all().next().map(|entry| &entry.row.agent_model);
-    all().filter(|entry| Some(&entry.row.agent_model) == billing_model).collect()
 }
 
 /// Name of the comparator, if it was run.

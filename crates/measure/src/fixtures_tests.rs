@@ -4,7 +4,7 @@
 use serde_json::Value as Json;
 
 use super::agreement::tests::bounds_of;
-use super::pooling::{PooledUnit, pooled};
+use super::pooling::pooled;
 use super::statistics::{Clusters, Weighted, clopper_pearson_upper, quantile};
 use super::statistics::{adjusted_levels, cautious_lower};
 use super::statistics::{holm, sign_flip};
@@ -94,16 +94,9 @@ fn pooled_facts_are_those_of_pandas() {
     for case in fixtures()["pooling"].as_array().unwrap() {
         let owners = case["owners"].as_array().unwrap();
         let figures = numbers(&case["facts"]).into_iter().zip(numbers(&case["shares"]));
-        let units: Vec<PooledUnit<'_>> = owners
-            .iter()
-            .zip(figures)
-            .map(|(owner, (facts, share))| PooledUnit {
-                owner: owner.as_str().map(|name| ("set", name)),
-                facts,
-                share,
-            })
-            .collect();
-        let clusters = pooled(&units);
+        let clusters = pooled(owners.iter().zip(figures).map(|(owner, (facts, share))| {
+            (owner.as_str().map(|name| ("set", name)), facts, share)
+        }));
         close(clusters.mean(), &case["mean"], EXACT);
         let mut found: Vec<(f64, f64)> =
             clusters.groups().iter().map(|c| (c[0].value, c[0].weight)).collect();

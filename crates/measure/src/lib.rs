@@ -97,7 +97,6 @@ pub fn measure(
     drop(figures);
     ranking::arrange(&mut table, &manifest, primary);
     let panel = agreement::panel_agreement(&results);
-    let family = family::family(&table, &sessions, &manifest, primary);
     let evidence = findings::Evidence::of(
         &manifest,
         primary,
@@ -108,6 +107,7 @@ pub fn measure(
         missing.as_ref(),
     );
     let findings = findings::findings(&evidence);
+    let family = family::family(&evidence);
     let asked = primary == Primary::Continuity;
     let prices = PriceList::from(&manifest.prices);
     let savers = savers::savers(&manifest, &sessions, &results);

@@ -22,7 +22,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::ALL;
 use super::by_session::{BySession, Figure, UnitRow};
 use super::measures::spec_of;
-use super::pooling::{self, FEWEST_RESAMPLED, Owner, PooledUnit, groups, pooled};
+use super::pooling::{self, FEWEST_RESAMPLED, Owner, groups, pooled};
 use super::spec::{Contribution, Figures, Pool, mean};
 use super::statistics::{Bounds, Clusters, FEWEST_FOR_AN_INTERVAL, blocks, sign_flip};
 use recap_core::model::{ComparedMeasure, Direction, catalogue};
@@ -207,14 +207,13 @@ fn at_cuts(both: &[Pair<'_, '_>], may_differ: bool) -> Option<Pooled> {
             return None;
         }
         let (a, b) = (of_a / to_a, of_b / to_b);
-        let unit =
-            |share: f64| PooledUnit { owner: owner(pair), facts: (to_a + to_b) / 2.0, share };
+        let unit = |share: f64| (owner(pair), (to_a + to_b) / 2.0, share);
         in_a.push(unit(a));
         in_b.push(unit(b));
         less.push(unit(b - a));
     }
-    let clusters = pooled(&less);
-    let (a, b) = (pooled(&in_a).mean(), pooled(&in_b).mean());
+    let clusters = pooled(less);
+    let (a, b) = (pooled(in_a).mean(), pooled(in_b).mean());
     Some(Pooled { a, b, difference: clusters.mean(), clusters, scale: 1.0 })
 }
 

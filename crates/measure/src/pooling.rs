@@ -35,17 +35,9 @@ const FEWEST_FACTS: f64 = 5.0;
 /// Smallest number of facts, or of pairs of two runs, that are resampled.
 pub(super) const FEWEST_RESAMPLED: usize = 10;
 
-/// The share of a session's facts that was kept.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PooledUnit<'a> {
-    /// Project or developer of the session, if known.
-    pub owner: Option<Owner<'a>>,
-    /// Number of facts.
-    pub facts: f64,
-    /// Share of the facts that was kept, or the difference of two shares of the
-    /// same facts.
-    pub share: f64,
-}
+/// Project or developer of a session, if known, its number of facts, and the share of them that
+/// was kept, or the difference of two shares of the same facts.
+pub type FactsKept<'a> = (Option<Owner<'a>>, f64, f64);
 
 /// The clusters, each with one value: the share kept of all its facts.
 ///
@@ -53,8 +45,8 @@ pub struct PooledUnit<'a> {
 /// with fewer than `FEWEST_FACTS` facts are joined to one, however many facts
 /// it then has. The weight of a cluster is its number of facts, so that the mean is the share of
 /// all facts. Sessions without facts are left out.
-pub fn pooled(units: &[PooledUnit<'_>]) -> Clusters {
-    let clusters = arranged(units.iter().map(|unit| (unit.owner, unit.facts, unit.share)));
+pub fn pooled<'a>(sessions: impl IntoIterator<Item = FactsKept<'a>>) -> Clusters {
+    let clusters = arranged(sessions.into_iter());
     let value = |cluster: Vec<(f64, f64)>| {
         let facts = number(&cluster);
         let kept: f64 = cluster.iter().map(|(facts, share)| facts * share).sum();
@@ -130,10 +122,11 @@ pub fn weighed(
         let each = values.iter().map(|(at, value)| (owner(&facts[*at]), *value));
         return Clusters::new(groups(each));
     }
-    let units = values.iter().filter_map(|(at, share)| {
-        Some(PooledUnit { owner: owner(&facts[*at]), facts: *weights.get(at)?, share: *share })
-    });
-    pooled(&units.collect::<Vec<_>>())
+    pooled(
+        values
+            .iter()
+            .filter_map(|(at, share)| Some((owner(&facts[*at]), *weights.get(at)?, *share))),
+    )
 }
 
 /// Differences of two rows over the sessions that both have.

@@ -5,20 +5,20 @@ use super::*;
 const ONE: Option<Owner<'static>> = Some(("set", "one"));
 const TWO: Option<Owner<'static>> = Some(("set", "two"));
 
-fn unit(owner: Option<Owner<'static>>, facts: f64, share: f64) -> PooledUnit<'static> {
-    PooledUnit { owner, facts, share }
+fn unit(owner: Option<Owner<'static>>, facts: f64, share: f64) -> FactsKept<'static> {
+    (owner, facts, share)
 }
 
 /// Value and weight of each cluster.
-fn found(units: &[PooledUnit<'_>]) -> Vec<(f64, f64)> {
-    pooled(units).groups().iter().map(|c| (c[0].value, c[0].weight)).collect()
+fn found(units: &[FactsKept<'_>]) -> Vec<(f64, f64)> {
+    pooled(units.iter().copied()).groups().iter().map(|c| (c[0].value, c[0].weight)).collect()
 }
 
 #[test]
 fn mean_is_the_share_of_all_facts() {
     let units = [unit(None, 10.0, 0.5), unit(None, 30.0, 0.25), unit(None, 400.0, 0.75)];
     assert_eq!(found(&units), [(0.5, 10.0), (0.25, 30.0), (0.75, 400.0)]);
-    let clusters = pooled(&units);
+    let clusters = pooled(units);
     // 5 + 7.5 + 300 of 440.
     assert_eq!(clusters.mean(), 312.5 / 440.0);
 }
@@ -37,7 +37,7 @@ fn sessions_under_five_facts_form_one_cluster() {
     let units = [unit(None, 4.0, 1.0), unit(None, 5.0, 0.2), unit(None, 2.0, 0.5)];
     // (4 + 1) / 6, last.
     assert_eq!(found(&units), [(0.2, 5.0), (5.0 / 6.0, 6.0)]);
-    let project = units.map(|unit| PooledUnit { owner: ONE, ..unit });
+    let project = units.map(|(_, facts, share)| (ONE, facts, share));
     assert_eq!(found(&project), found(&units));
     // This does not depend on the number of facts.
     assert_eq!(found(&units[..1]), [(1.0, 4.0)]);
@@ -63,13 +63,13 @@ fn sessions_without_facts_change_nothing() {
     let with = [unit(None, 0.0, 0.0), unit(ONE, 6.0, 0.5), unit(ONE, 7.0, 1.0)];
     // Only one project has facts, so that its sessions are the clusters.
     assert_eq!(found(&with), [(0.5, 6.0), (1.0, 7.0)]);
-    assert_eq!(pooled(&[unit(None, 0.0, 0.0)]).n(), 0);
+    assert_eq!(pooled([unit(None, 0.0, 0.0)]).n(), 0);
 }
 
 #[test]
 fn differences_are_pooled_as_shares_are() {
     let units = [unit(None, 20.0, -0.1), unit(None, 60.0, 0.2)];
-    assert!((pooled(&units).mean() - 10.0 / 80.0).abs() < 1e-12);
+    assert!((pooled(units).mean() - 10.0 / 80.0).abs() < 1e-12);
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn mean_within_these_sessions_equals_cluster_mean() {
     let projects = [(ONE, one), (ONE, zero), (TWO, vec![0.0; 40])];
     let bounds = these_sessions(&projects, 1).unwrap();
     let units = [unit(ONE, 40.0, 1.0), unit(ONE, 10.0, 0.0), unit(TWO, 40.0, 0.0)];
-    assert!((pooled(&units).mean() - 40.0 / 90.0).abs() < 1e-12);
+    assert!((pooled(units).mean() - 40.0 / 90.0).abs() < 1e-12);
     assert!(
         (bounds.0 - 40.0 / 90.0).abs() < 1e-12 && (bounds.1 - 40.0 / 90.0).abs() < 1e-12,
         "{bounds:?}"

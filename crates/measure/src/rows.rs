@@ -14,7 +14,7 @@ use super::measures::{MEASURES, WAITS};
 use super::money::BillingModels;
 use super::pooling::{owner, paired, these_sessions, weighed};
 use super::spec::{Basis, Figures, Spec};
-use super::statistics::{Bounds, FEWEST_FOR_RESAMPLES, blocks, within};
+use super::statistics::{Bounds, Clusters, FEWEST_FOR_RESAMPLES, blocks, within};
 use super::table::{RowKey, RowView, Scores, SessionTable};
 
 /// The measure that ranks: continuity where there are questions, else what is kept
@@ -50,6 +50,13 @@ pub struct Entry {
     pub acted: bool,
     /// Numbers of all replies of the compactor and of unusable ones.
     pub replies: UnusableReplies,
+}
+
+impl Entry {
+    /// Its scores less those of another row, over the sessions that both have.
+    pub(super) fn less(&self, other: &Entry, facts: &[SessionFacts]) -> Clusters {
+        weighed(facts, &paired(&self.scores, &other.scores), &self.facts)
+    }
 }
 
 /// All rows, in the order of their keys.

@@ -125,7 +125,7 @@ fn references_to_missing_positions_fail_cell_without_panic() {
         spoil(&mut facts);
         let report = run(vec![facts], vec![strategy("s", "x", HALF).build()]);
         let failed = &row(&report, "d", "x").failed;
-        assert!(failed[0].contains("points outside it"), "{failed:?}");
+        assert!(failed[0].contains("does not fit its session"), "{failed:?}");
     }
 }
 

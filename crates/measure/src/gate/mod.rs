@@ -92,7 +92,7 @@ use crate::ALL;
 use crate::by_session::by_session;
 use recap_core::model::{
     Answer, Cell, Check, CheckOutcome, CutRow, Gate, GradedAnswer, OFFLINE, QuestionRow, Report,
-    RuleFindings, StrategyRow, UndecidedPolicy,
+    RuleFindings, SessionResults, StrategyRow, UndecidedPolicy,
 };
 use recap_core::text::counted;
 use recap_core::wording;
@@ -210,22 +210,19 @@ fn doubt(report: &Report, row: &StrategyRow, rule: &Rule, max_unscored: f64) -> 
     }
     let is_own =
         |cell: &&Cell| (&cell.key.strategy, &cell.key.window) == (&row.strategy, &row.window);
-    let mut counts = Unscored::default();
-    for session in report.results.iter() {
+    let share = share_unscored(report, |session, add| {
         if ![ALL, session.dataset].contains(&row.dataset.as_str()) {
-            continue;
+            return;
         }
         if rule.is_at_cuts() {
             let rows = session.cuts().iter().flat_map(|cut| &cut.rows);
             let own = rows.filter(|examined| examined.strategy == row.strategy);
-            let asked = own.filter_map(CutRow::exam).flat_map(|exam| &exam.questions);
-            counts.add(report, asked);
+            own.filter_map(CutRow::exam).for_each(|exam| add(&exam.questions));
         } else {
-            let rows = session.cells().iter().filter(is_own).filter_map(Cell::rows);
-            counts.add(report, rows.flat_map(|rows| &rows.questions));
+            let own = session.cells().iter().filter(is_own).filter_map(Cell::rows);
+            own.for_each(|rows| add(&rows.questions));
         }
-    }
-    let share = counts.share();
+    });
     (share > max_unscored).then(|| {
         format!(
             "{:.0} % of its questions were not answered or not graded, more than {:.0} %",
@@ -238,36 +235,30 @@ fn doubt(report: &Report, row: &StrategyRow, rule: &Rule, max_unscored: f64) -> 
 /// Share of the questions that a model should have answered or graded and did not.
 /// Kinds that the offline judge cannot grade do not count.
 pub fn unscored(report: &Report) -> f64 {
-    let mut counts = Unscored::default();
-    for session in report.results.iter() {
+    share_unscored(report, |session, add| {
         let rows = session.cells().iter().filter_map(Cell::rows);
-        counts.add(report, rows.flat_map(|rows| &rows.questions));
-    }
-    counts.share()
+        rows.for_each(|rows| add(&rows.questions));
+    })
 }
 
-/// Numbers of all questions, and of those without an answer or a grade.
-#[derive(Default)]
-struct Unscored {
-    all: u64,
-    without: u64,
-}
-
-impl Unscored {
-    fn add<'a>(&mut self, report: &Report, rows: impl Iterator<Item = &'a QuestionRow>) {
-        let has_model = report.manifest.judge != OFFLINE;
-        let is_missing = |own: &GradedAnswer| {
-            matches!(own.answer, Answer::Nothing(_)) || has_model && own.judgement.score.is_none()
-        };
-        for row in rows {
-            self.all += 1;
-            self.without += u64::from(row.answered.as_ref().is_some_and(is_missing));
-        }
+/// The same among the questions that `of` adds of each session.
+fn share_unscored(
+    report: &Report,
+    of: impl Fn(&SessionResults<'_>, &mut dyn FnMut(&[QuestionRow])),
+) -> f64 {
+    let has_model = report.manifest.judge != OFFLINE;
+    let is_missing = |own: &GradedAnswer| {
+        matches!(own.answer, Answer::Nothing(_)) || has_model && own.judgement.score.is_none()
+    };
+    let (mut all, mut without) = (0, 0);
+    for session in report.results.iter() {
+        of(&session, &mut |rows| {
+            all += rows.len();
+            let answers = rows.iter().filter_map(|row| row.answered.as_ref());
+            without += answers.filter(|own| is_missing(own)).count();
+        });
     }
-
-    fn share(&self) -> f64 {
-        self.without as f64 / self.all.max(1) as f64
-    }
+    without as f64 / all.max(1) as f64
 }
 
 #[cfg(test)]

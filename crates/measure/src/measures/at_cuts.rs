@@ -10,8 +10,8 @@ use crate::exams::AtCut;
 use crate::spec::{Basis, CellInput, Contribution, Figures, Pool, Spec};
 use crate::table::position_of;
 use recap_core::model::{
-    Absent, AnsweredAtCuts, Cut, CutExam, CutRow, FULL, Measure, NO_SUMMARY, QuestionKind,
-    QuestionRow, RIGHT, ReferenceState, RunResults, SessionFacts, catalogue, counts_refusals,
+    Absent, AnsweredAtCuts, CutExam, CutRow, FULL, Measure, NO_SUMMARY, QuestionKind, QuestionRow,
+    RIGHT, ReferenceState, RunResults, SessionFacts, catalogue, counts_refusals,
 };
 
 /// The measures of this subject.
@@ -199,41 +199,29 @@ pub(crate) fn answered_at_cuts(
 ) -> Vec<AnsweredAtCuts> {
     let mut strategies: BTreeMap<String, AnsweredAtCuts> = BTreeMap::new();
     for session in results.iter() {
-        if let Some(at) = position_of(facts, session.dataset, session.id) {
-            add_answered(&mut strategies, session.cuts(), depth, &facts[at]);
+        let Some(at) = position_of(facts, session.dataset, session.id) else { continue };
+        let mut asked: BTreeMap<&str, (&CutRow, AskedAtCuts<'_>)> = BTreeMap::new();
+        for cut in session.cuts() {
+            let full = cut.rows.iter().find(|row| row.strategy == FULL).and_then(CutRow::exam);
+            let rows = cut.rows.iter().filter(|row| !row.strategy.starts_with(NO_SUMMARY));
+            for (row, exam) in rows.filter_map(|row| Some((row, row.exam()?))) {
+                let answers = counts_refusals(&row.strategy, row.row_kind, depth);
+                let own = asked.entry(&row.strategy).or_insert_with(|| (row, Default::default()));
+                full.into_iter().for_each(|full| own.1.add(&facts[at], full, exam, answers));
+            }
+        }
+        for (name, (row, asked)) in asked {
+            let strategy = strategies.entry(name.to_owned()).or_insert_with(|| AnsweredAtCuts {
+                strategy: name.to_owned(),
+                row_kind: row.row_kind,
+                kinds: BTreeMap::new(),
+            });
+            for (kind, kept) in asked.kept() {
+                let of_kind = strategy.kinds.entry(kind).or_default();
+                of_kind.before += 1;
+                of_kind.after += kept;
+            }
         }
     }
     strategies.into_values().filter(|strategy| !strategy.kinds.is_empty()).collect()
-}
-
-/// Adds the questions of a session.
-fn add_answered(
-    strategies: &mut BTreeMap<String, AnsweredAtCuts>,
-    cuts: &[Cut],
-    depth: u32,
-    facts: &SessionFacts,
-) {
-    let mut asked: BTreeMap<&str, (&CutRow, AskedAtCuts<'_>)> = BTreeMap::new();
-    for cut in cuts {
-        let full = cut.rows.iter().find(|row| row.strategy == FULL).and_then(CutRow::exam);
-        let Some(full) = full else { continue };
-        for row in cut.rows.iter().filter(|row| !row.strategy.starts_with(NO_SUMMARY)) {
-            let Some(exam) = row.exam() else { continue };
-            let answers = counts_refusals(&row.strategy, row.row_kind, depth);
-            let (_, own) = asked.entry(&row.strategy).or_insert_with(|| (row, Default::default()));
-            own.add(facts, full, exam, answers);
-        }
-    }
-    for (name, (row, asked)) in asked {
-        let strategy = strategies.entry(name.to_owned()).or_insert_with(|| AnsweredAtCuts {
-            strategy: name.to_owned(),
-            row_kind: row.row_kind,
-            kinds: BTreeMap::new(),
-        });
-        for (kind, kept) in asked.kept() {
-            let of_kind = strategy.kinds.entry(kind).or_default();
-            of_kind.before += 1;
-            of_kind.after += kept;
-        }
-    }
 }
