@@ -9,7 +9,7 @@ use toml::{Table, Value};
 use super::SelectionError;
 use super::selection::{Changes, axis, combinations, named, strategy_text};
 use recap_core::model::{Grid, MOST_TOKENS, RecordedTrigger};
-use recap_measure::{Purpose, SIZES, agent_settings};
+use recap_measure::{SIZES, own_strategy};
 use recap_replay::run::NamedSession;
 use recap_strategy::{Strategy, StrategyError, StrategyText};
 
@@ -113,13 +113,6 @@ impl Search {
         numbers.truncate(SUGGESTED);
         Ok(numbers)
     }
-}
-
-/// The strategy that replays an agent's own compaction.
-fn own_strategy(agent: &str) -> Option<&'static str> {
-    let own = agent_settings().iter().filter(|one| one.agent == agent);
-    let mut fires = own.filter(|one| one.purpose == Purpose::Threshold);
-    fires.find_map(|one| one.strategies.first()).map(String::as_str)
 }
 
 /// The key and the values of `KEY=V1,V2`, before which the strategy may stand.

@@ -14,7 +14,7 @@ use recap_core::model::{
 };
 use recap_core::text::{counted, harmless};
 use recap_measure::gate::{
-    self, Baseline, GateSettings, MAX_UNSCORED, Parsed, RuleError, Scope, write_baseline,
+    self, Baseline, GateSettings, MAX_UNSCORED, Rule, RuleError, write_baseline,
 };
 use recap_replay::run::{NamedSession, RunRecord};
 
@@ -83,8 +83,7 @@ fn margin(typed: &str) -> Result<f64, String> {
 /// The rules of a run, parsed and checked against the run.
 #[derive(Debug)]
 pub(super) struct GateRules {
-    rules: Vec<Parsed>,
-    named: Vec<String>,
+    rules: Vec<Rule>,
     max_unscored: f64,
     undecided: UndecidedPolicy,
     baseline: Option<Baseline>,
@@ -125,32 +124,24 @@ impl GateOptions {
         let strategies: Vec<String> =
             manifest.strategies.iter().map(|strategy| strategy.name.clone()).collect();
         self.settle(manifest, &strategies)?;
-        let scope = Scope {
-            strategies: &strategies,
-            named: &manifest.named,
-            windows: &manifest.windows,
-            datasets: &datasets,
-            agent: manifest.agent.as_deref(),
-            compact_at: &manifest.compact_at,
-            baseline: self.baseline.is_some(),
-        };
         let mut rules = Vec::new();
         for text in &self.fail_on {
             let rule = gate::parse(text)?;
-            gate::fits(&rule, &scope)?;
+            gate::fits(&rule, manifest, &datasets, self.baseline.is_some())?;
             rules.push(rule);
         }
         let first = self.baseline.clone().filter(|path| is_to_be_made(path));
         let baseline = self.baseline(&rules, first.is_none())?;
         if let Some(baseline) = &baseline {
-            gate::comparable(baseline, manifest, ids, &rules)
-                .map_err(|found| refused(baseline, &found))?;
+            let found = gate::comparable(baseline, manifest, ids, &rules);
+            if !found.is_empty() {
+                return Err(refused(baseline, &found));
+            }
         }
         Ok(GateRules {
             rules,
             baseline,
             first,
-            named: manifest.named.clone(),
             max_unscored: self.max_unscored,
             undecided: match self.undecided {
                 None => UndecidedPolicy::Incomplete,
@@ -161,9 +152,9 @@ impl GateOptions {
     }
 
     /// Reads the baseline that the rules compare with, if it is there.
-    fn baseline(&self, rules: &[Parsed], there: bool) -> Result<Option<Baseline>, Failure> {
+    fn baseline(&self, rules: &[Rule], there: bool) -> Result<Option<Baseline>, Failure> {
         let Some(path) = &self.baseline else { return Ok(None) };
-        if !rules.iter().any(|parsed| parsed.rule.limit.needs_baseline()) {
+        if !rules.iter().any(Rule::needs_baseline) {
             return Err(Failure::usage("no rule refers to the baseline")
                 .help("add one, such as `--fail-on 'recall < baseline - 0.02'`"));
         }
@@ -206,12 +197,8 @@ impl GateRules {
         let first =
             first.map(|path| Baseline::of(format!("{}, made by this run", name(path)), report));
         let baseline = self.baseline.as_ref().or(first.as_ref());
-        let settings = GateSettings {
-            named: &self.named,
-            max_unscored: self.max_unscored,
-            undecided: self.undecided,
-            baseline,
-        };
+        let settings =
+            GateSettings { max_unscored: self.max_unscored, undecided: self.undecided, baseline };
         let gate = gate::check(report, &self.rules, &settings)
             .map_err(|found| refused(baseline.expect("only a baseline is refused"), &found))?;
         report.gate = Some(gate);
@@ -271,7 +258,7 @@ fn read(path: &Path) -> Result<Baseline, Failure> {
             .help("give a run folder, the baseline.json that `recap bench` leaves in one, or a NAME.json in a folder that is there, which the run then makes")
     };
     let text = std::fs::read_to_string(path).map_err(|e| wrong(e.to_string()))?;
-    Baseline::parse(name, &text).map_err(|e| wrong(e.to_string()))
+    Baseline::parse(name, &text).map_err(wrong)
 }
 
 fn refused(baseline: &Baseline, found: &[String]) -> Failure {

@@ -47,15 +47,9 @@ fn today_pays_and_waits_for_compactions_and_no_agent_model_changes_it() {
     assert!(own["compaction_cost_usd"].parse::<f64>().unwrap() > 0.0, "{own:?}");
     // From the answer at 22:05 to the boundary at 23:00.
     assert_eq!((&*own["blocking_ms_p95"], &*own["latency_source"]), ("55000", "recorded"));
-    let (desk, ran) = benched(&[("a", session())], &["--agent-model", "gpt-5.4"]);
+    let (desk, _) = benched(&[("a", session())], &["--agent-model", "gpt-5.4"]);
     let other = recorded(&desk);
     assert_eq!((&other["cost_usd"], &*other["agent_model"]), (&own["cost_usd"], "gpt-5.4"));
-    let words = ran.out.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(
-        words.contains("for 1 of 1 summary of the recorded agent are not on record"),
-        "{words}"
-    );
-    assert!(words.contains("today's bill has an estimate of them"), "{words}");
 }
 
 #[test]

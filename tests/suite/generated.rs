@@ -150,11 +150,11 @@ fn settings_table_equals_the_built_in_file() {
     // Those that no strategy replays are never offered.
     let offered = agent_settings().iter().filter(|one| !one.strategies.is_empty());
     let settings = offered.map(|one| {
-        let names = code(one.strategies.iter().map(String::as_str));
-        let line = format!("{} in {}", code([one.line.as_str()]), one.file);
-        let note = one.note.iter().map(|note| format!(". {}", note.trim_end_matches('.')));
+        let (own, names) = (&one.setting, code(one.strategies.iter().map(String::as_str)));
+        let line = format!("{} in {}", code([own.line.as_str()]), own.file);
+        let note = own.note.iter().map(|note| format!(". {}", note.trim_end_matches('.')));
         let note: String = note.collect();
-        (names, format!("{line}{note} ([{}]({})).", one.version, one.source))
+        (names, format!("{line}{note} ([{}]({})).", own.version, own.source))
     });
     hold("docs/result.md", "settings", &list(settings));
 }
@@ -163,19 +163,23 @@ fn settings_table_equals_the_built_in_file() {
 fn every_setting_names_existing_format_and_strategies() {
     let strategies: BTreeSet<&str> = builtin_names().collect();
     for one in agent_settings() {
-        assert!(FORMATS.iter().any(|format| format.name == one.agent), "{}", one.agent);
+        assert!(
+            FORMATS.iter().any(|format| format.name == one.setting.agent),
+            "{}",
+            one.setting.agent
+        );
         assert!(
             one.strategies.iter().all(|name| strategies.contains(name.as_str())),
             "{}",
-            one.name
+            one.setting.name
         );
-        let line = one.line.replace("{tokens}", "1").replace("{fraction}", "0.5");
+        let line = one.setting.line.replace("{tokens}", "1").replace("{fraction}", "0.5");
         let line = line.replace("{reserve}", "1");
         // Lines of JSON are members of an object.
         if line.starts_with('"') {
             serde_json::from_str::<serde_json::Value>(&format!("{{{line}}}")).unwrap();
         }
-        if one.file.contains(".toml") {
+        if one.setting.file.contains(".toml") {
             toml::from_str::<toml::Table>(&line).unwrap();
         }
     }

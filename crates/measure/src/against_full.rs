@@ -13,8 +13,7 @@
 
 use recap_core::model::AgainstFull;
 
-use super::statistics::cautious_lower;
-use super::statistics::{Clusters, Confidence, clopper_pearson_upper};
+use super::statistics::{Bounds, Clusters, cautious_lower, clopper_pearson_upper};
 
 /// Share of sessions that may lose more than twice the margin: the upper
 /// Clopper–Pearson bound must stay below it.
@@ -26,7 +25,7 @@ pub struct Difference {
     /// Mean difference over the sessions.
     pub mean: f64,
     /// Interval of the mean difference, from six clusters on.
-    pub interval: Option<Confidence>,
+    pub interval: Option<Bounds>,
     /// Smallest difference that would be detected with a power of 0.8, from six
     /// clusters on.
     pub minimal_detectable: Option<f64>,
@@ -53,7 +52,7 @@ pub fn judge(differences: &Clusters, margin: Margin) -> Option<Difference> {
     let interval = differences.confidence(margin.seed);
     let verdict = match interval {
         None => AgainstFull::Descriptive,
-        Some(interval) => decide(differences, interval, margin),
+        Some(bounds) => decide(differences, bounds, margin),
     };
     Some(Difference {
         mean: differences.mean(),
@@ -64,13 +63,12 @@ pub fn judge(differences: &Clusters, margin: Margin) -> Option<Difference> {
 }
 
 /// The verdict for six clusters or more.
-fn decide(differences: &Clusters, interval: Confidence, margin: Margin) -> AgainstFull {
-    let bounds = interval.bounds();
-    if bounds.hi < -margin.margin {
+fn decide(differences: &Clusters, (lo, hi): Bounds, margin: Margin) -> AgainstFull {
+    if hi < -margin.margin {
         return AgainstFull::Inferior;
     }
     // Fewer than 13 clusters never show that losses are rare.
-    if bounds.lo <= -margin.margin || !loses_rarely(differences, margin.margin) {
+    if lo <= -margin.margin || !loses_rarely(differences, margin.margin) {
         return AgainstFull::Undecided;
     }
     let sure = differences.n() >= 20
@@ -159,7 +157,7 @@ mod tests {
         values.extend([-0.15; 12]);
         let clusters = Clusters::new(values.iter().map(|v| vec![*v]).collect());
         let judged = judge(&clusters, MARGIN).unwrap();
-        assert!(judged.interval.unwrap().bounds().lo > -0.05, "{judged:?}");
+        assert!(judged.interval.unwrap().0 > -0.05, "{judged:?}");
         assert_eq!(judged.verdict, AgainstFull::Undecided);
     }
 

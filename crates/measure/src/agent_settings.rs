@@ -6,7 +6,6 @@
 
 use std::sync::LazyLock;
 
-use jiff::civil::Date;
 use serde::Deserialize;
 
 use recap_core::model::{Quantities, Setting};
@@ -42,14 +41,12 @@ impl Unit {
     }
 }
 
-/// A setting of an agent, as the file has it.
+/// A setting of an agent, as the file has it. Its line has a placeholder for the number.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct AgentSetting {
-    /// The format that recordings of the agent are detected as.
-    pub agent: String,
-    /// Name of the setting.
-    pub name: String,
+    /// What is written, where, and the public source of that.
+    #[serde(flatten)]
+    pub setting: Setting,
     /// What it is for.
     pub purpose: Purpose,
     /// The strategies that replay what it controls.
@@ -62,18 +59,6 @@ pub struct AgentSetting {
     #[serde(default = "unbounded")]
     at_most: u64,
     at_most_share: Option<f64>,
-    /// Where it is written.
-    pub file: String,
-    /// What is written there, with a placeholder for the number.
-    pub line: String,
-    /// What else is to be known of it.
-    pub note: Option<String>,
-    /// Address of the public source.
-    pub source: String,
-    /// Version or commit of the source.
-    pub version: String,
-    /// The day on which it was read.
-    pub checked: Date,
 }
 
 fn unbounded() -> u64 {
@@ -98,7 +83,7 @@ struct PublicCompactions {
 }
 
 static SETTINGS: LazyLock<File> = LazyLock::new(|| {
-    read(recap_strategies::AGENT_SETTINGS).expect("the settings that are built in are right")
+    toml::from_str(recap_strategies::AGENT_SETTINGS).expect("a test reads the same file")
 });
 
 /// Every setting that is known, by agent.
@@ -106,70 +91,18 @@ pub fn agent_settings() -> &'static [AgentSetting] {
     &SETTINGS.setting
 }
 
-/// Reads a file of settings.
-///
-/// # Errors
-/// What is wrong with it, with the setting.
-fn read(text: &str) -> Result<File, String> {
-    let file: File = toml::from_str(text).map_err(|e| e.to_string())?;
-    let settings = &file.setting;
-    for (at, setting) in settings.iter().enumerate() {
-        setting.check().map_err(|why| format!("{} of {}: {why}", setting.name, setting.agent))?;
-        let twice = settings[..at].iter().find(|other| {
-            other.agent == setting.agent
-                && other.strategies.iter().any(|name| setting.strategies.contains(name))
-        });
-        if let Some(other) = twice {
-            return Err(format!("{} and {} are for one strategy", other.name, setting.name));
-        }
-    }
-    Ok(file)
-}
-
 impl AgentSetting {
-    fn check(&self) -> Result<(), &'static str> {
-        let places = [Unit::Tokens, Unit::Fraction, Unit::Reserve]
-            .into_iter()
-            .map(|unit| (Some(unit) == self.unit, self.line.matches(unit.placeholder()).count()));
-        for (is_own, count) in places {
-            if count != usize::from(is_own) {
-                return Err("the line has the placeholder of its unit once, and no other");
-            }
-        }
-        if self.purpose == Purpose::Threshold && self.unit.is_none() {
-            return Err("a threshold has a unit");
-        }
-        if self.at_least > self.at_most {
-            return Err("at_least is above at_most");
-        }
-        if self.at_most_share.is_some_and(|share| !(share > 0.0 && share <= 1.0)) {
-            return Err("at_most_share lies between 0 and 1");
-        }
-        if self.line.contains('\n') || !self.source.starts_with("https://") {
-            return Err("the line is one line, and the source an address");
-        }
-        Ok(())
-    }
-
     /// The setting for contexts of this size; `None` if the agent does not take the number, or if
     /// it would change nothing at the window of its model.
     pub(crate) fn setting(&self, tokens: u64, window: Option<u64>) -> Option<Setting> {
-        Some(Setting {
-            agent: self.agent.clone(),
-            name: self.name.clone(),
-            line: self.filled(tokens, window)?,
-            file: self.file.clone(),
-            note: self.note.clone(),
-            source: self.source.clone(),
-            version: self.version.clone(),
-            checked: self.checked.to_string(),
-        })
+        Some(Setting { line: self.filled(tokens, window)?, ..self.setting.clone() })
     }
 
     /// The line for contexts of this size; `None` if the agent does not take the
     /// number, or if it would change nothing.
     fn filled(&self, tokens: u64, window: Option<u64>) -> Option<String> {
-        let Some(unit) = self.unit else { return Some(self.line.clone()) };
+        let line = &self.setting.line;
+        let Some(unit) = self.unit else { return Some(line.clone()) };
         let number = match unit {
             Unit::Tokens => self.bounded(thousands(tokens) + self.early, window)?.to_string(),
             Unit::Reserve => {
@@ -177,7 +110,7 @@ impl AgentSetting {
             }
             Unit::Fraction => fraction(tokens, window?)?,
         };
-        Some(self.line.replace(unit.placeholder(), &number))
+        Some(line.replace(unit.placeholder(), &number))
     }
 
     fn bounded(&self, number: u64, window: Option<u64>) -> Option<u64> {
@@ -203,9 +136,16 @@ fn fraction(tokens: u64, window: u64) -> Option<String> {
 /// The setting of an agent for the size at which its own compaction fires.
 pub(crate) fn threshold(agent: &str) -> Option<&'static AgentSetting> {
     let fires = |one: &&AgentSetting| {
-        one.agent == agent && one.purpose == Purpose::Threshold && !one.strategies.is_empty()
+        one.setting.agent == agent
+            && one.purpose == Purpose::Threshold
+            && !one.strategies.is_empty()
     };
     SETTINGS.setting.iter().find(fires)
+}
+
+/// The strategy that replays an agent's own compaction.
+pub fn own_strategy(agent: &str) -> Option<&'static str> {
+    threshold(agent)?.strategies.first().map(String::as_str)
 }
 
 /// What a compaction of an agent changes, as measured on public recordings.

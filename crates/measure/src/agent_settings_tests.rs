@@ -2,8 +2,9 @@ use super::*;
 
 /// The setting by which an agent is told to use a strategy.
 fn setting_of(agent: &str, strategy: &str) -> Option<&'static AgentSetting> {
-    let is_for =
-        |one: &&AgentSetting| one.agent == agent && one.strategies.iter().any(|s| s == strategy);
+    let is_for = |one: &&AgentSetting| {
+        one.setting.agent == agent && one.strategies.iter().any(|s| s == strategy)
+    };
     SETTINGS.setting.iter().find(is_for)
 }
 
@@ -59,10 +60,8 @@ fn window_share_is_rounded_to_hundredths_below_one() {
 
 #[test]
 fn reserve_is_the_window_minus_the_size() {
-    let text = built_in().replacen("strategies = []", "strategies = [\"opencode\"]", 1);
-    let settings = read(&text).unwrap();
-    let reserve = settings.setting.iter().find(|one| one.name == "compaction.reserved").unwrap();
-    let filled = |tokens, window| reserve.filled(tokens, window);
+    let reserve = SETTINGS.setting.iter().find(|one| one.setting.name == "compaction.reserved");
+    let filled = |tokens, window| reserve.unwrap().filled(tokens, window);
     let said = Some("\"compaction\": {\"reserved\": 104000}".to_owned());
     assert_eq!(filled(96_412, Some(200_000)), said);
     assert_eq!(filled(200_000, Some(200_000)), None, "nothing is left");
@@ -103,27 +102,47 @@ fn no_setting_is_offered_for_unsupported_agent_behavior() {
     }
 }
 
-fn built_in() -> &'static str {
-    recap_strategies::AGENT_SETTINGS
-}
-
 #[test]
-fn wrong_settings_file_is_refused_naming_the_setting() {
-    let wrong = |from: &str, to: &str| {
-        assert!(built_in().contains(from), "{from}");
-        read(&built_in().replacen(from, to, 1)).unwrap_err()
-    };
-    assert!(wrong("limit = {tokens}", "limit = 5").contains("placeholder"));
-    assert!(wrong("limit = {tokens}", "limit = {reserve}").starts_with("model_auto_compact"));
-    assert!(wrong("at_most = 1_000_000", "at_most = 1").contains("at_least is above"));
-    assert!(wrong("at_most_share = 0.9", "at_most_share = 9").contains("between 0 and 1"));
-    assert!(wrong("strategies = [\"codex\"]", "").contains("strategies"));
-    assert!(wrong("unit = \"fraction\"\n", "").contains("placeholder"));
-    assert!(wrong("checked = \"2026-11-27\"", "checked = \"soon\"").contains("checked"));
-    assert!(wrong("https://github.com/x", "x").contains("an address"));
-    assert!(wrong("agent = \"codex\"", "agent = \"codex\"\nwho = 1").contains("who"));
-    let twice = wrong("strategies = []", "strategies = [\"prune\"]");
-    assert!(twice.contains("compaction.prune and compaction.reserved"), "{twice}");
+fn every_setting_has_its_number_once_and_one_strategy() {
+    let mut strategies = std::collections::BTreeSet::new();
+    for one in agent_settings() {
+        let AgentSetting { setting, unit, .. } = one;
+        for known in [Unit::Tokens, Unit::Fraction, Unit::Reserve] {
+            let count = setting.line.matches(known.placeholder()).count();
+            assert_eq!(count, usize::from(*unit == Some(known)), "{}", setting.name);
+        }
+        assert!(one.purpose == Purpose::Strategy || unit.is_some(), "{}", setting.name);
+        assert!(one.at_least <= one.at_most, "{}", setting.name);
+        assert!(one.at_most_share.is_none_or(|share| share > 0.0 && share <= 1.0));
+        assert!(!setting.line.contains('\n') && setting.source.starts_with("https://"));
+        assert!(setting.checked.parse::<jiff::civil::Date>().is_ok(), "{}", setting.checked);
+        for strategy in &one.strategies {
+            assert!(strategies.insert((&setting.agent, strategy)), "{strategy} twice");
+        }
+    }
+    // A key that is not known is a spelling mistake.
+    let file: toml::Value = toml::from_str(recap_strategies::AGENT_SETTINGS).unwrap();
+    let known = [
+        "agent",
+        "name",
+        "purpose",
+        "strategies",
+        "unit",
+        "early",
+        "at_least",
+        "at_most",
+        "at_most_share",
+        "file",
+        "line",
+        "note",
+        "source",
+        "version",
+        "checked",
+    ];
+    for setting in file["setting"].as_array().unwrap() {
+        let mut keys = setting.as_table().unwrap().keys();
+        assert!(keys.all(|key| known.contains(&key.as_str())), "{setting}");
+    }
 }
 
 #[test]
@@ -137,5 +156,5 @@ fn quantities_of_agents_have_their_value_within_their_range() {
         assert!(threshold(agent).is_some(), "{agent}");
     }
     assert_eq!(public_quantities("opencode"), None);
-    assert_eq!(threshold("opencode").map(|one| &one.name), None, "no dependable size");
+    assert_eq!(threshold("opencode").map(|one| &one.setting.name), None, "no dependable size");
 }

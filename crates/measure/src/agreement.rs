@@ -10,21 +10,17 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rustc_hash::FxHashMap;
 
-use super::statistics::{BCA_RESAMPLES, acceleration_of, adjusted_levels};
-use super::statistics::{clopper_pearson_upper, quantile, t_quantile};
+use super::statistics::{
+    BCA_RESAMPLES, Bounds, FEWEST_FOR_AN_INTERVAL, FEWEST_FOR_RESAMPLES, bca,
+    clopper_pearson_upper, t_quantile, wider, within,
+};
 use recap_core::model::{
-    Cell, JudgeReport, JudgeRow, Judgement, Label, LabelledCase, Outcome, PanelAgreement,
-    QuestionRow, RIGHT, RunResults, Source, TRUSTED_FALSE_ACCEPTS, TRUSTED_KAPPA, Trust, Verdict,
-    Vote,
+    Cell, JudgeReport, JudgeRow, Judgement, Label, LabelledCase, Outcome, PanelAgreement, RIGHT,
+    RunResults, Source, TRUSTED_FALSE_ACCEPTS, TRUSTED_KAPPA, Trust, Verdict, Vote,
 };
 
 /// Largest number of reasons in a report.
 const REASONS: usize = 5;
-/// Smallest number of questions for an interval (reference §7).
-const FEWEST: usize = 6;
-/// Number of questions from which resamples are as good as the t interval
-/// (reference §7).
-const RESAMPLED_FROM: usize = 20;
 /// Largest percentage of resamples without a kappa at which the others
 /// represent all.
 const MOST_WITHOUT: usize = 5;
@@ -77,7 +73,7 @@ pub fn agreement(graded: &Graded<'_>) -> JudgeReport {
 /// Whether the judge can be trusted: kappa, and the upper bound of the share of
 /// wrong answers that it accepts.
 fn trust(report: &JudgeReport) -> Trust {
-    let row = report.overall().filter(|row| row.questions >= FEWEST as u64);
+    let row = report.overall().filter(|row| row.questions >= FEWEST_FOR_AN_INTERVAL as u64);
     let agrees = row.and_then(|row| row.kappa).map(|kappa| kappa >= TRUSTED_KAPPA);
     let bounds = row.and_then(|row| row.false_accept_bounds);
     let careful = bounds.map(|(_, most)| most < TRUSTED_FALSE_ACCEPTS);
@@ -139,48 +135,57 @@ impl<'a> Tallies<'a> {
     }
 }
 
-/// Cohen's kappa of two judges: numbers of answers that both accept, that
-/// neither accepts, and that only one of them accepts.
-pub(super) fn kappa(both: u64, neither: u64, first_alone: u64, second_alone: u64) -> Option<f64> {
-    Square { both, neither, false_accepts: first_alone, false_rejects: second_alone }.kappa()
-}
-
-/// Numbers of accepted and rejected answers, by label and judge.
+/// Numbers of accepted and rejected answers, by label and judge, or by two judges.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Square {
     /// Answers that both accept.
     both: u64,
     /// Answers that both reject.
     neither: u64,
+    /// Answers that only the judge accepts.
     false_accepts: u64,
+    /// Answers that only the label accepts.
     false_rejects: u64,
 }
 
 impl Square {
-    fn plus(self, other: Square) -> Square {
+    fn count(&mut self, label: bool, judge: bool) {
+        let number = match (label, judge) {
+            (true, true) => &mut self.both,
+            (false, false) => &mut self.neither,
+            (false, true) => &mut self.false_accepts,
+            (true, false) => &mut self.false_rejects,
+        };
+        *number += 1;
+    }
+
+    fn with(self, other: Square, of: fn(u64, u64) -> u64) -> Square {
         Square {
-            both: self.both + other.both,
-            neither: self.neither + other.neither,
-            false_accepts: self.false_accepts + other.false_accepts,
-            false_rejects: self.false_rejects + other.false_rejects,
+            both: of(self.both, other.both),
+            neither: of(self.neither, other.neither),
+            false_accepts: of(self.false_accepts, other.false_accepts),
+            false_rejects: of(self.false_rejects, other.false_rejects),
         }
     }
 
-    fn minus(self, other: Square) -> Square {
-        Square {
-            both: self.both - other.both,
-            neither: self.neither - other.neither,
-            false_accepts: self.false_accepts - other.false_accepts,
-            false_rejects: self.false_rejects - other.false_rejects,
-        }
+    fn sum(squares: impl Iterator<Item = Square>) -> Square {
+        squares.fold(Square::default(), |sum, square| sum.with(square, |a, b| a + b))
+    }
+
+    fn agreed(self) -> u64 {
+        self.both + self.neither
+    }
+
+    fn all(self) -> u64 {
+        self.agreed() + self.false_accepts + self.false_rejects
     }
 
     /// `(p_o − p_e) / (1 − p_e)`: agreement beyond that by chance at these two
     /// rates of acceptance (Cohen 1960, "A coefficient of agreement for nominal
     /// scales"). `None` if chance alone always agrees.
     fn kappa(self) -> Option<f64> {
-        let n = (self.both + self.neither + self.false_accepts + self.false_rejects) as f64;
-        let observed = (self.both + self.neither) as f64 / n;
+        let n = self.all() as f64;
+        let observed = self.agreed() as f64 / n;
         let label = (self.both + self.false_rejects) as f64 / n;
         let judge = (self.both + self.false_accepts) as f64 / n;
         let chance = label * judge + (1.0 - label) * (1.0 - judge);
@@ -202,12 +207,11 @@ struct Tally {
 impl Tally {
     fn add(&mut self, question: usize, case: &LabelledCase, judgement: &Judgement) {
         let square = self.squares.entry(question).or_default();
+        let right = case.is_right();
         match case.outcome(judgement) {
             Outcome::Unscored => self.unscored += 1,
-            Outcome::FalseAccept => square.false_accepts += 1,
-            Outcome::FalseReject => square.false_rejects += 1,
-            Outcome::Agrees if case.is_right() => square.both += 1,
-            Outcome::Agrees => square.neither += 1,
+            Outcome::Agrees => square.count(right, right),
+            Outcome::FalseAccept | Outcome::FalseReject => square.count(right, !right),
         }
         if let (Label::Score(label), Some(score)) = (case.label, judgement.score) {
             self.distance += (label - score).abs();
@@ -221,25 +225,24 @@ impl Tally {
     }
 
     fn total(&self) -> Square {
-        self.squares.values().fold(Square::default(), |sum, square| sum.plus(*square))
+        Square::sum(self.squares.values().copied())
     }
 
     fn row(&self, file: Option<String>, group: Option<String>, seed: u64) -> JudgeRow {
         let square = self.total();
-        let Square { both, neither, false_accepts, false_rejects } = square;
         JudgeRow {
             file,
             group,
             questions: self.squares.len() as u64,
-            graded: both + neither + false_accepts + false_rejects,
-            agreed: both + neither,
+            graded: square.all(),
+            agreed: square.agreed(),
             kappa: square.kappa(),
             kappa_bounds: self.bounds(seed),
-            false_accepts,
-            to_reject: neither + false_accepts,
+            false_accepts: square.false_accepts,
+            to_reject: square.neither + square.false_accepts,
             false_accept_bounds: self.accepted(),
-            false_rejects,
-            to_accept: both + false_rejects,
+            false_rejects: square.false_rejects,
+            to_accept: square.both + square.false_rejects,
             unscored: self.unscored,
             score_error: (self.distances > 0).then(|| self.distance / self.distances as f64),
         }
@@ -253,7 +256,7 @@ impl Tally {
     fn accepted(&self) -> Option<(f64, f64)> {
         let wrong = |square: &&Square| square.neither + square.false_accepts > 0;
         let squares: Vec<&Square> = self.squares.values().filter(wrong).collect();
-        if squares.len() < FEWEST {
+        if squares.len() < FEWEST_FOR_AN_INTERVAL {
             return None;
         }
         let questions = squares.len() as f64;
@@ -280,116 +283,75 @@ impl Tally {
     /// The 95 % interval of kappa, questions as clusters. From 6 questions on
     /// the t interval of the jackknife's standard error (Efron and Tibshirani
     /// 1993, chapter 11); from 20 on the wider of it and BCa (chapter 14).
-    fn bounds(&self, seed: u64) -> Option<(f64, f64)> {
+    fn bounds(&self, seed: u64) -> Option<Bounds> {
         let squares: Vec<Square> = self.squares.values().copied().collect();
-        if squares.len() < FEWEST {
+        if squares.len() < FEWEST_FOR_AN_INTERVAL {
             return None;
         }
         let total = self.total();
         let estimate = total.kappa()?;
-        let left: Option<Vec<f64>> =
-            squares.iter().map(|square| total.minus(*square).kappa()).collect();
-        let left = left?;
+        let without = |square: &Square| total.with(*square, |a, b| a - b).kappa();
+        let left: Vec<f64> = squares.iter().map(without).collect::<Option<_>>()?;
         let n = left.len() as f64;
         let mean = left.iter().sum::<f64>() / n;
         let squared: f64 = left.iter().map(|x| (x - mean).powi(2)).sum();
-        let half = t_quantile(0.975, left.len() as f64 - 1.0) * ((n - 1.0) / n * squared).sqrt();
+        let half = t_quantile(0.975, n - 1.0) * ((n - 1.0) / n * squared).sqrt();
         if half == 0.0 {
             return None;
         }
-        let student = (estimate - half, estimate + half);
-        let resampled = (squares.len() >= RESAMPLED_FROM)
-            .then(|| bca(&squares, estimate, acceleration_of(&left)?, seed))
-            .flatten()
-            .filter(|(lo, hi)| hi - lo > 2.0 * half);
-        let (lo, hi) = resampled.unwrap_or(student);
-        Some((lo.clamp(-1.0, 1.0), hi.clamp(-1.0, 1.0)))
+        let enough = squares.len() >= FEWEST_FOR_RESAMPLES;
+        let resampled = if enough { resampled(&squares, seed) } else { None };
+        let bca = resampled.and_then(|resampled| bca(resampled, estimate, &left));
+        Some(within(wider(bca, (estimate - half, estimate + half)), -1.0, 1.0))
     }
 }
 
-/// BCa interval of kappa by resampling whole questions. `None` if too many
-/// resamples have no kappa, or all are on one side of the estimate.
-fn bca(squares: &[Square], estimate: f64, acceleration: f64, seed: u64) -> Option<(f64, f64)> {
+/// Kappa of resamples of whole questions. `None` if too many of them have none.
+fn resampled(squares: &[Square], seed: u64) -> Option<Vec<f64>> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    let mut draw = |_| {
-        let sum = (0..squares.len()).fold(Square::default(), |sum, _| {
-            sum.plus(squares[rng.random_range(0..squares.len())])
-        });
-        sum.kappa()
-    };
-    let mut resampled: Vec<f64> = (0..BCA_RESAMPLES).filter_map(&mut draw).collect();
-    if (BCA_RESAMPLES - resampled.len()) * 100 > BCA_RESAMPLES * MOST_WITHOUT {
-        return None;
-    }
-    resampled.sort_by(f64::total_cmp);
-    let (lo, hi) = adjusted_levels(&resampled, estimate, acceleration)?;
-    Some((quantile(&resampled, lo), quantile(&resampled, hi)))
+    let mut draw = || squares[rng.random_range(0..squares.len())];
+    let kappa = |_| Square::sum((0..squares.len()).map(|_| draw())).kappa();
+    let resampled: Vec<f64> = (0..BCA_RESAMPLES).filter_map(kappa).collect();
+    let without = BCA_RESAMPLES - resampled.len();
+    (without * 100 <= BCA_RESAMPLES * MOST_WITHOUT).then_some(resampled)
 }
 
 /// The agreement over every answer that a panel had to grade; `None` with a
 /// single judge.
 pub(crate) fn panel_agreement(results: &RunResults) -> Option<PanelAgreement> {
-    let mut judges: Vec<String> = Vec::new();
-    let mut counts = Counts::default();
+    let (mut judges, mut square) = (Vec::<String>::new(), Square::default());
+    let (mut answers, mut third, mut nobody) = (0, 0, 0);
     for session in results.iter() {
         let rows = session.cells().iter().filter_map(Cell::rows).flat_map(|rows| &rows.questions);
         for row in rows {
             let votes = row.answered.as_ref().map_or(&[][..], |own| &own.judgement.votes);
-            if let [first, second, others @ ..] = votes {
-                counts.add(row, first, second);
-                let asked = [first, second].into_iter().chain(others);
-                judges.extend(asked.skip(judges.len()).map(|vote| vote.judge.clone()));
+            let [first, second, ..] = votes else { continue };
+            answers += 1;
+            judges.extend(votes.iter().skip(judges.len()).map(|vote| vote.judge.clone()));
+            let is_right = |vote: &Vote| vote.score.map(|score| score >= RIGHT);
+            // A single grade holds by itself; two different grades, or none, leave it open.
+            let open = match (is_right(first), is_right(second)) {
+                (Some(first), Some(second)) => {
+                    square.count(first, second);
+                    first != second
+                }
+                (first, second) => first.is_none() && second.is_none(),
+            };
+            match row.score() {
+                None => nobody += 1,
+                Some(_) => third += u64::from(open),
             }
         }
     }
-    let Counts { answers, right, wrong, first_alone, second_alone, third, nobody } = counts;
     (answers > 0).then(|| PanelAgreement {
         judges,
         answers,
-        both: right + wrong + first_alone + second_alone,
-        agreed: right + wrong,
-        kappa: kappa(right, wrong, first_alone, second_alone),
+        both: square.all(),
+        agreed: square.agreed(),
+        kappa: square.kappa(),
         third,
         nobody,
     })
-}
-
-#[derive(Default)]
-struct Counts {
-    answers: u64,
-    /// Answers that both find right.
-    right: u64,
-    /// Answers that both find not right.
-    wrong: u64,
-    first_alone: u64,
-    second_alone: u64,
-    third: u64,
-    nobody: u64,
-}
-
-impl Counts {
-    fn add(&mut self, row: &QuestionRow, first: &Vote, second: &Vote) {
-        let is_right = |vote: &Vote| vote.score.map(|score| score >= RIGHT);
-        let (first, second) = (is_right(first), is_right(second));
-        self.answers += 1;
-        match (first, second) {
-            (Some(true), Some(true)) => self.right += 1,
-            (Some(false), Some(false)) => self.wrong += 1,
-            (Some(true), Some(false)) => self.first_alone += 1,
-            (Some(false), Some(true)) => self.second_alone += 1,
-            _ => {}
-        }
-        // A single grade holds by itself; two different grades, or none, leave
-        // it open.
-        let open = match (first, second) {
-            (Some(first), Some(second)) => first != second,
-            (first, second) => first.is_none() && second.is_none(),
-        };
-        match row.score() {
-            None => self.nobody += 1,
-            Some(_) => self.third += u64::from(open),
-        }
-    }
 }
 
 #[cfg(test)]

@@ -8,19 +8,17 @@
 //! these sessions.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::convert::Infallible;
 
 use serde::{Deserialize, Serialize};
 
 use super::ALL;
 use super::figures::nearest_rank;
 use super::measures::{MEASURES, spec_of};
-use super::money::BillingModels;
 use super::pooling::owner;
-use super::pooling::{PooledUnit, groups, pooled};
+use super::pooling::{groups, pooled};
 use super::spec::{Contribution, Figures, Pool, Spec};
 use super::statistics::FEWEST_FOR_AN_INTERVAL;
-use super::table::{RowKey, SeriesHeld, SessionTable, TableRow};
+use super::table::{RowKey, SessionTable, TableRow};
 use recap_core::model::{
     Expectation, Fingerprint, Report, RowKind, SESSION_MEASURES, SessionFacts, SessionRow,
 };
@@ -114,13 +112,10 @@ const SERIES_DIGITS: usize = 6;
 
 /// The figures of a measured run by session.
 pub fn by_session(report: &Report) -> BySession {
-    let mut rows = Vec::new();
-    let taken: Result<(), Infallible> = each_unit_row(report, |row| {
-        rows.push(row);
-        Ok(())
-    });
-    let Ok(()) = taken;
-    BySession { rows, sessions: report.sessions.iter().map(fingerprint_of).collect() }
+    BySession {
+        rows: unit_rows(report, &SessionTable::of_pairs(report)).collect(),
+        sessions: report.sessions.iter().map(fingerprint_of).collect(),
+    }
 }
 
 /// The fingerprint of a session in a run.
@@ -166,27 +161,18 @@ fn words(facts: &SessionFacts) -> Option<String> {
     has_words.then(|| hash.short())
 }
 
-/// Calls `take` with the rows of a run one by one: all of them at once need
-/// much memory if there are many sessions.
-///
-/// # Errors
-/// The first error that `take` returns.
-pub fn each_unit_row<E>(
-    report: &Report,
-    mut take: impl FnMut(UnitRow) -> Result<(), E>,
-) -> Result<(), E> {
-    let Report { manifest, sessions, results, .. } = report;
-    let billing_models = BillingModels::of(manifest, results);
-    let held = SeriesHeld::All;
-    let table = SessionTable::of(manifest, sessions, results, &billing_models, held);
+/// The rows of a run one by one: all of them at once need much memory if there are many sessions.
+pub fn unit_rows<'a>(
+    report: &'a Report,
+    table: &'a SessionTable<'_>,
+) -> impl Iterator<Item = UnitRow> + 'a {
     let known = known(report);
-    for (key, row) in table.rows() {
+    table.rows().map(move |(key, row)| {
         let place = (&*key.dataset, &*key.strategy, &*key.window);
-        let known = known.get(&place).cloned().unwrap_or_default();
-        let mut specs = MEASURES.iter().filter(|spec| known.contains(spec.id()));
-        take(unit_row(sessions, key, row, &mut specs))?;
-    }
-    Ok(())
+        let known = known.get(&place);
+        let is_known = |spec: &&Spec| known.is_some_and(|known| known.contains(spec.id()));
+        unit_row(&report.sessions, key, row, MEASURES.iter().filter(is_known))
+    })
 }
 
 /// The figures of each session whose replay reached its end.
@@ -243,7 +229,7 @@ fn unit_row(
     facts: &[SessionFacts],
     key: &RowKey,
     row: &TableRow,
-    specs: &mut dyn Iterator<Item = &Spec>,
+    specs: impl Iterator<Item = &'static Spec>,
 ) -> UnitRow {
     let of_dataset = |at: &usize| facts[*at].dataset == key.dataset;
     let positions: Vec<usize> = (0..facts.len()).filter(of_dataset).collect();
@@ -282,13 +268,11 @@ fn unit_row(
 /// Whether the facts at cuts form too few clusters for an interval:
 /// clusters with few facts are joined.
 fn few_at_cuts(facts: &[SessionFacts], own: &[(usize, Contribution)]) -> bool {
-    let units = own.iter().filter_map(|(at, own)| match own {
-        Contribution::Fraction { to, .. } => {
-            Some(PooledUnit { owner: owner(&facts[*at]), facts: *to, share: 0.0 })
-        }
+    let sessions = own.iter().filter_map(|(at, own)| match own {
+        Contribution::Fraction { to, .. } => Some((owner(&facts[*at]), *to, 0.0)),
         _ => None,
     });
-    pooled(&units.collect::<Vec<_>>()).n() < FEWEST_FOR_AN_INTERVAL
+    pooled(sessions).n() < FEWEST_FOR_AN_INTERVAL
 }
 
 /// Number of clusters among sessions; each session is one if one project

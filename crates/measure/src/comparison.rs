@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::ALL;
 use super::by_session::BySession;
-use super::paired::{Difference, Side, Spread, Unpaired, paired};
+use super::paired::{Side, Unpaired, paired};
 use super::spec::mean;
 use super::statistics::{FEWEST_FOR_AN_INTERVAL, LEVEL, holm};
 use recap_core::model::{
-    Cell, ComparedMeasure, ComparedQuestions, ComparedRow, Comparison, Direction, Primary, RIGHT,
-    Report, RowKind, TestOutcome, catalogue,
+    Cell, ComparedMeasure, ComparedQuestions, ComparedRow, Comparison, Primary, RIGHT, Report,
+    RowKind, TestOutcome, catalogue,
 };
 use recap_core::text::counted;
 
@@ -136,7 +136,7 @@ fn row(
     let mut measures = Vec::new();
     for id in ids {
         match paired(id, &side_a, &side_b, b.report.manifest.seed) {
-            Ok(found) => measures.push(described(id, &found)),
+            Ok(found) => measures.push(found.compared),
             Err(Unpaired::NoPair) => {}
             Err(Unpaired::OtherFacts) => notes.push(format!(
                 "{} at {window} on {dataset}: {id} is left out, for its cuts have other facts \
@@ -154,35 +154,6 @@ fn row(
         measures,
         questions: questions((a.report, &pair.0), (b.report, &pair.1), dataset, window),
     })
-}
-
-fn direction(id: &str) -> Direction {
-    catalogue::find(id).map_or(Direction::Neutral, |measure| measure.direction)
-}
-
-fn described(id: &str, found: &Difference) -> ComparedMeasure {
-    let (higher, lower, alike) = found.higher_lower_alike;
-    let lower_is_better = direction(id) == Direction::Lower;
-    let (better, worse) = if lower_is_better { (lower, higher) } else { (higher, lower) };
-    let few = found.clusters < FEWEST_FOR_AN_INTERVAL;
-    ComparedMeasure {
-        measure: id.to_owned(),
-        a: found.a,
-        b: found.b,
-        difference: found.difference,
-        interval: found.spread.map(Spread::bounds).map(|bounds| (bounds.lo, bounds.hi)),
-        these_sessions_only: matches!(found.spread, Some(Spread::TheseSessions(_))),
-        dots: if few { found.dots.clone() } else { Vec::new() },
-        sessions: found.sessions as u64,
-        clusters: found.clusters as u64,
-        better: better as u64,
-        worse: worse as u64,
-        alike: alike as u64,
-        p: found.p,
-        p_holm: None,
-        mde: found.mde,
-        outcome: None,
-    }
 }
 
 /// Tests the primary measure over strategies and windows. Returns the size of the
@@ -222,11 +193,8 @@ fn test(rows: &mut [ComparedRow], dataset: &str, primary: Primary) -> (u64, Opti
     (m as u64, limit)
 }
 
+/// Every measure that ranks is better the higher it is.
 fn outcome(measure: &ComparedMeasure) -> TestOutcome {
-    let good = match direction(&measure.measure) {
-        Direction::Lower => -measure.difference,
-        Direction::Higher | Direction::Neutral => measure.difference,
-    };
     if measure.alike == measure.sessions {
         return TestOutcome::Tie;
     }
@@ -234,8 +202,8 @@ fn outcome(measure: &ComparedMeasure) -> TestOutcome {
         return TestOutcome::Descriptive;
     }
     match measure.p_holm {
-        Some(p) if p <= LEVEL && good > 0.0 => TestOutcome::Better,
-        Some(p) if p <= LEVEL && good < 0.0 => TestOutcome::Worse,
+        Some(p) if p <= LEVEL && measure.difference > 0.0 => TestOutcome::Better,
+        Some(p) if p <= LEVEL && measure.difference < 0.0 => TestOutcome::Worse,
         _ => TestOutcome::Undecided,
     }
 }

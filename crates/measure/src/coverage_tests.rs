@@ -10,7 +10,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::against_full::{Margin, judge};
-use super::pooling::{PooledUnit, pooled};
+use super::pooling::{FactsKept, pooled};
 use super::statistics::Clusters;
 use recap_core::model::AgainstFull;
 
@@ -37,8 +37,8 @@ fn skewed(rng: &mut ChaCha8Rng) -> f64 {
 fn coverage(n: usize, runs: usize, draw: Draw, truth: f64) -> f64 {
     let mut rng = ChaCha8Rng::seed_from_u64(n as u64);
     let covered = (0..runs).filter(|run| {
-        let bounds = sample(&mut rng, n, draw).confidence(*run as u64).unwrap().bounds();
-        bounds.lo <= truth && truth <= bounds.hi
+        let bounds = sample(&mut rng, n, draw).confidence(*run as u64).unwrap();
+        bounds.0 <= truth && truth <= bounds.1
     });
     covered.count() as f64 / runs as f64
 }
@@ -67,13 +67,13 @@ fn intervals_cover_skewed_recalls_nearly_as_often() {
 /// Sessions as they are pooled: their numbers of facts differ by up to a factor
 /// of a hundred, and the share that is kept differs from session to session,
 /// 2/3 on average.
-fn session(rng: &mut ChaCha8Rng) -> PooledUnit<'static> {
+fn session(rng: &mut ChaCha8Rng) -> FactsKept<'static> {
     let facts = 4.0_f64 * 100.0_f64.powf(rng.random_range(0.0..1.0));
     let facts = facts.floor();
     // The larger of two uniforms has the mean 2/3.
     let likely = rng.random_range(0.0_f64..1.0).max(rng.random_range(0.0..1.0));
     let kept = (0..facts as u64).filter(|_| rng.random_range(0.0..1.0) < likely).count();
-    PooledUnit { owner: None, facts, share: kept as f64 / facts }
+    (None, facts, kept as f64 / facts)
 }
 
 #[test]
@@ -83,13 +83,13 @@ fn weighted_intervals_nearly_cover_shares_of_unequal_sessions() {
         let mut rng = ChaCha8Rng::seed_from_u64(n as u64);
         let (mut covered, mut runs) = (0, 0);
         for _ in 0..2_000 {
-            let units: Vec<PooledUnit<'_>> = (0..n).map(|_| session(&mut rng)).collect();
+            let units: Vec<FactsKept<'_>> = (0..n).map(|_| session(&mut rng)).collect();
             // Small sessions share a cluster, and below six clusters there is
             // no interval.
-            let Some(found) = pooled(&units).confidence(1) else { continue };
-            let bounds = found.bounds();
+            let Some(bounds) = pooled(units).confidence(1) else { continue };
+
             runs += 1;
-            covered += usize::from(bounds.lo <= 2.0 / 3.0 && 2.0 / 3.0 <= bounds.hi);
+            covered += usize::from(bounds.0 <= 2.0 / 3.0 && 2.0 / 3.0 <= bounds.1);
         }
         let share = covered as f64 / f64::from(runs);
         println!("weighted, n = {n}: {share:.4} of {runs}");

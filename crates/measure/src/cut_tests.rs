@@ -291,10 +291,8 @@ fn a_run_without_cuts_is_ranked_by_references() {
 
 /// What `of` reads of strategy `a` on session `s` from these cuts.
 fn read<T>(cuts: &[Cut], of: impl Fn(&CellInput<'_>) -> T) -> T {
-    let mut made = manifest(&["25%"]);
-    made.depth = 1;
     let (facts, cell) = (session("s"), strategy("s", "a"));
-    let exams = Exams::of(cuts, &made);
+    let exams = Exams::of(&cell, cuts, 1);
     of(&CellInput { exams: &exams, ..input(&facts, &cell) })
 }
 
@@ -418,24 +416,25 @@ fn strategy_has_fitting_exams_of_its_own_replicate() {
     failed.outcome = CutOutcome::Failed { error: "the compactor is away".into() };
     cut.rows.push(failed);
     let cuts = [cut];
-    let exams = Exams::of(&cuts, &manifest(&["25%"]));
     let (own, mut again) = (strategy("s", "a"), strategy("s", "a"));
     again.key.replicate = 1;
-    let kept = |exams: Vec<AtCut<'_>>| exams.iter().map(AtCut::kept).collect::<Vec<f64>>();
-    assert_eq!(kept(exams.at(&own)), [3.0]);
-    assert_eq!(kept(exams.at(&again)), [2.0]);
-    assert_eq!(kept(exams.without_summary(&again)), [0.0]);
-    assert_eq!(kept(exams.beside(&again, "full")), [4.0]);
+    let [own, again] = [own, again].map(|cell| Exams::of(&cell, &cuts, 1));
+    let kept = |exams: &[AtCut<'_>]| exams.iter().map(AtCut::kept).collect::<Vec<f64>>();
+    assert_eq!(kept(&own.own), [3.0]);
+    assert_eq!(kept(&again.own), [2.0]);
+    assert_eq!(kept(&again.without_summary), [0.0]);
+    assert_eq!(kept(&again.full), [4.0]);
     // Those of the row that does not fit were paid for too.
-    assert_eq!((exams.replies(&own).count(), exams.replies(&again).count()), (4, 2));
+    let replies = |exams: &Exams<'_>| exams.made().flat_map(|exam| &exam.replies).count();
+    assert_eq!((replies(&own), replies(&again)), (4, 2));
     assert_eq!(
-        exams.failures(&own),
+        own.failures().collect::<Vec<_>>(),
         [
             "s, cut at request 10: its row is from another version of the data: run it again",
             "s, cut at request 10: the compactor is away",
         ]
     );
-    assert!(exams.failures(&again).is_empty());
+    assert_eq!(again.failures().count(), 0);
 }
 
 #[test]

@@ -5,20 +5,24 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::spec::CellInput;
 use recap_core::model::{
-    Agreement, Cell, Cut, CutExam, CutOutcome, CutRow, FULL, Fallbacks, Manifest, NO_SUMMARY,
-    QuestionFacts, QuestionKind, QuestionRow, RIGHT, ReferenceState, ReplyFacts, SessionFacts,
-    Verdict,
+    Agreement, Cell, Cut, CutExam, CutOutcome, CutRow, FULL, NO_SUMMARY, QuestionFacts,
+    QuestionKind, QuestionRow, RIGHT, ReferenceState, SessionFacts, Verdict,
 };
 
-/// Data set, session, and id of the strategy without markup.
-type ExamKey<'a> = (&'a str, &'a str, &'a str);
-
-/// The exams of a session.
+/// The exams of a cell's strategy at the cuts of its session, in the order of the cuts. A row that
+/// does not fit its cut is left out; [`Exams::failures`] names it.
 #[derive(Debug, Default)]
 pub struct Exams<'a> {
-    rows: BTreeMap<ExamKey<'a>, Vec<(&'a Cut, &'a CutRow)>>,
-    /// Depth of the cuts: [`Manifest::depth`].
+    /// Those of the strategy itself.
+    pub own: Vec<AtCut<'a>>,
+    /// The same without its summaries.
+    pub without_summary: Vec<AtCut<'a>>,
+    /// Those of the whole conversation.
+    pub full: Vec<AtCut<'a>>,
+    /// Depth of the cuts: [`recap_core::model::Manifest::depth`].
     pub depth: u32,
+    /// The strategy's own rows, whatever came of them.
+    rows: Vec<(&'a Cut, &'a CutRow)>,
 }
 
 /// The exam of a strategy at a cut.
@@ -56,80 +60,44 @@ impl AtCut<'_> {
 }
 
 impl<'a> Exams<'a> {
-    /// The exams at these cuts. A row that does not fit its cut is left out;
-    /// [`Exams::failures`] names it.
-    pub fn of(cuts: &'a [Cut], manifest: &Manifest) -> Self {
-        let mut rows: BTreeMap<ExamKey<'a>, Vec<(&'a Cut, &'a CutRow)>> = BTreeMap::new();
-        for cut in cuts {
-            for row in &cut.rows {
-                let place = (cut.dataset.as_str(), cut.session.as_str(), row.strategy.as_str());
-                rows.entry(place).or_default().push((cut, row));
-            }
+    /// The exams of a cell at the cuts of its session.
+    pub fn of(cell: &Cell, cuts: &'a [Cut], depth: u32) -> Self {
+        let rows = |strategy: &str, replicate: u32| -> Vec<(&'a Cut, &'a CutRow)> {
+            let all = cuts.iter().flat_map(|cut| cut.rows.iter().map(move |row| (cut, row)));
+            all.filter(|(_, row)| row.strategy == strategy && row.replicate == replicate).collect()
+        };
+        let fits = |rows: &[(&'a Cut, &'a CutRow)]| -> Vec<AtCut<'a>> {
+            let exams = rows.iter().filter_map(|(cut, row)| Some(AtCut { cut, exam: row.exam()? }));
+            exams.filter(|at| at.exam.states.len() == at.cut.facts.len()).collect()
+        };
+        let own = rows(&cell.key.strategy, cell.key.replicate);
+        Exams {
+            own: fits(&own),
+            without_summary: fits(&rows(&format!("{NO_SUMMARY}{}", cell.key.strategy), 0)),
+            full: fits(&rows(FULL, 0)),
+            depth,
+            rows: own,
         }
-        Exams { rows, depth: manifest.depth }
     }
 
-    /// The exams of a cell's strategy on its session, in the order of the
-    /// cuts.
-    pub fn at(&self, cell: &'a Cell) -> Vec<AtCut<'a>> {
-        self.named(cell, &cell.key.strategy, cell.key.replicate)
+    /// The exams that were made, whether they fit their cuts or not.
+    pub fn made(&self) -> impl Iterator<Item = &'a CutExam> + use<'a, '_> {
+        self.rows.iter().filter_map(|(_, row)| row.exam())
     }
 
-    /// The exams of a cell's strategy without its summaries, in the order of the cuts.
-    pub fn without_summary(&self, cell: &'a Cell) -> Vec<AtCut<'a>> {
-        let name = format!("{NO_SUMMARY}{}", cell.key.strategy);
-        self.named(cell, &name, 0)
+    /// Why the strategy has no exam at some cut, one sentence each.
+    pub fn failures(&self) -> impl Iterator<Item = String> {
+        self.rows.iter().filter_map(|(cut, row)| {
+            let error = match &row.outcome {
+                CutOutcome::Failed { error } => error,
+                CutOutcome::Done(exam) if exam.states.len() != cut.facts.len() => {
+                    "its row is from another version of the data: run it again"
+                }
+                CutOutcome::Done(_) => return None,
+            };
+            Some(format!("{}, cut at request {}: {error}", cut.session, cut.request))
+        })
     }
-
-    /// The exams of a control, by its name, on the session of a cell.
-    pub fn beside(&self, cell: &'a Cell, strategy: &str) -> Vec<AtCut<'a>> {
-        self.named(cell, strategy, 0)
-    }
-
-    fn named(&self, cell: &'a Cell, strategy: &str, replicate: u32) -> Vec<AtCut<'a>> {
-        let own = self.rows(cell, strategy, replicate).into_iter();
-        let fits = |(cut, row): (&'a Cut, &'a CutRow)| {
-            let exam = row.exam()?;
-            (exam.states.len() == cut.facts.len()).then_some(AtCut { cut, exam })
-        };
-        own.filter_map(fits).collect()
-    }
-
-    fn rows(&self, cell: &'a Cell, strategy: &str, replicate: u32) -> Vec<(&'a Cut, &'a CutRow)> {
-        let key = &cell.key;
-        let place = (key.dataset.as_str(), key.session.as_str(), strategy);
-        let rows = self.rows.get(&place).map(Vec::as_slice).unwrap_or_default();
-        rows.iter().copied().filter(|(_, row)| row.replicate == replicate).collect()
-    }
-
-    /// The replies of the compactor for the cell's strategy at all cuts.
-    pub fn replies(&self, cell: &'a Cell) -> impl Iterator<Item = &'a ReplyFacts> + use<'a> {
-        let rows = self.rows(cell, &cell.key.strategy, cell.key.replicate).into_iter();
-        rows.filter_map(|(_, row)| row.exam()).flat_map(|exam| &exam.replies)
-    }
-
-    /// The compactions of the cell's strategy at all cuts, by whether they fell back.
-    pub fn fallbacks(&self, cell: &'a Cell) -> impl Iterator<Item = Fallbacks> + use<'a> {
-        let rows = self.rows(cell, &cell.key.strategy, cell.key.replicate).into_iter();
-        rows.filter_map(|(_, row)| row.exam()).map(|exam| exam.fallbacks)
-    }
-
-    /// Why the cell's strategy has no exam at some cut, one sentence each.
-    pub fn failures(&self, cell: &'a Cell) -> Vec<String> {
-        let rows = self.rows(cell, &cell.key.strategy, cell.key.replicate);
-        let why = |(cut, row): (&'a Cut, &'a CutRow)| match &row.outcome {
-            CutOutcome::Failed { error } => Some(describe(cut, error)),
-            CutOutcome::Done(exam) if exam.states.len() != cut.facts.len() => {
-                Some(describe(cut, "its row is from another version of the data: run it again"))
-            }
-            CutOutcome::Done(_) => None,
-        };
-        rows.into_iter().filter_map(why).collect()
-    }
-}
-
-fn describe(cut: &Cut, error: &str) -> String {
-    format!("{}, cut at request {}: {error}", cut.session, cut.request)
 }
 
 /// Smallest number of questions of a kind for a figure of its own (reference §5).

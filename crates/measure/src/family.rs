@@ -6,13 +6,10 @@
 //! Controls and offline summaries are left out, and so are rows with failed cells,
 //! because their exam is another one.
 
-use super::ALL;
-use super::pooling::{paired, weighed};
+use super::findings::Evidence;
 use super::rows::Entry;
-use super::statistics::{Bounds, Clusters, FEWEST_FOR_AN_INTERVAL, LEVEL, holm, sign_flip};
-use recap_core::model::{
-    FULL, Family, Manifest, Primary, RECORDED, RowKind, SessionFacts, TestOutcome, Tested,
-};
+use super::statistics::{Bounds, Clusters, FEWEST_FOR_AN_INTERVAL, LEVEL, holm, sign_flip, within};
+use recap_core::model::{FULL, Family, Manifest, RECORDED, RowKind, TestOutcome, Tested};
 use recap_core::text::{counted, form_for};
 
 /// Name of the simplest strategy, which drops the oldest messages.
@@ -25,14 +22,9 @@ const RECENCY: &str = "fifo";
 /// than dropping the oldest messages. If `fifo` was not run, the comparator is
 /// `recorded`, what the recorded agent really sent. It is never `full`: against
 /// `full` there are intervals only.
-pub fn family(
-    table: &[Entry],
-    facts: &[SessionFacts],
-    manifest: &Manifest,
-    primary: Primary,
-) -> Option<Family> {
-    let rows = rows(table);
-    let comparator = comparator(&rows, manifest)?;
+pub fn family(run: &Evidence<'_>) -> Option<Family> {
+    let Evidence { manifest, primary, rows, facts, .. } = run;
+    let comparator = comparator(rows, manifest)?;
     let beside = |entry: &Entry| {
         let same = |other: &&&Entry| {
             other.row.strategy == comparator && other.row.window == entry.row.window
@@ -45,8 +37,7 @@ pub fn family(
             && entry.row.strategy != comparator
     };
     let pairs = rows.iter().filter(is_tested).filter_map(|entry| {
-        let pairs = paired(&entry.scores, &beside(entry)?.scores);
-        let pairs = weighed(facts, &pairs, &entry.facts);
+        let pairs = entry.less(beside(entry)?, facts);
         (pairs.n() > 0).then_some((*entry, pairs))
     });
     let pairs: Vec<(&Entry, Clusters)> = pairs.collect();
@@ -56,21 +47,26 @@ pub fn family(
     let differences: Vec<&Clusters> = pairs.iter().map(|(_, pairs)| pairs).collect();
     let ps = tested(&differences, manifest.seed);
     let tests = pairs.iter().zip(&ps).map(|((entry, pairs), p)| {
-        Paired { entry, pairs, p: *p, most: primary.most(), seed: manifest.seed }.test()
+        let interval = pairs.confidence(manifest.seed);
+        let interval = interval.map(|bounds| within(bounds, -primary.most(), primary.most()));
+        Tested {
+            strategy: entry.row.strategy.clone(),
+            window: entry.row.window.clone(),
+            clusters: pairs.n() as u64,
+            difference: pairs.mean(),
+            interval,
+            p: p.map(|(p, _)| p),
+            p_holm: p.map(|(_, corrected)| corrected),
+            mde: interval.map(|_| pairs.minimal_detectable()),
+            outranks: outranks(pairs, interval, *p),
+        }
     });
     Some(Family {
-        measure: primary,
+        measure: *primary,
         comparator: comparator.to_owned(),
         tests: tests.collect(),
         limit: limit(&differences, ps.iter().flatten().count()),
     })
-}
-
-/// Rows over all sessions for one billing model.
-fn rows(table: &[Entry]) -> Vec<&Entry> {
-    let all = || table.iter().filter(|entry| entry.row.dataset == ALL);
-    let billing_model = all().next().map(|entry| &entry.row.agent_model);
-    all().filter(|entry| Some(&entry.row.agent_model) == billing_model).collect()
 }
 
 /// Name of the comparator, if it was run.
@@ -107,45 +103,16 @@ fn tested(differences: &[&Clusters], seed: u64) -> Vec<Option<(f64, f64)>> {
     ps.into_iter().map(|p| p.and_then(|p| Some((p, corrected.next()?)))).collect()
 }
 
-/// One row and its differences to the comparator.
-struct Paired<'a> {
-    entry: &'a Entry,
-    pairs: &'a Clusters,
-    /// The p of the test, and the p after Holm's correction.
-    p: Option<(f64, f64)>,
-    most: f64,
-    seed: u64,
-}
-
-impl Paired<'_> {
-    fn test(&self) -> Tested {
-        let interval = self.pairs.confidence(self.seed).map(|found| found.bounds());
-        let interval = interval.map(|bounds| bounds.within(-self.most, self.most));
-        Tested {
-            strategy: self.entry.row.strategy.clone(),
-            window: self.entry.row.window.clone(),
-            clusters: self.pairs.n() as u64,
-            difference: self.pairs.mean(),
-            interval: interval.map(|bounds| (bounds.lo, bounds.hi)),
-            p: self.p.map(|(p, _)| p),
-            p_holm: self.p.map(|(_, corrected)| corrected),
-            mde: interval.map(|_| self.pairs.minimal_detectable()),
-            outranks: self.outranks(interval),
-        }
+/// A difference requires both the test and the interval.
+fn outranks(pairs: &Clusters, interval: Option<Bounds>, p: Option<(f64, f64)>) -> TestOutcome {
+    if pairs.values().all(|difference| difference == 0.0) {
+        return TestOutcome::Tie;
     }
-
-    /// A difference requires both the test and the interval.
-    fn outranks(&self, interval: Option<Bounds>) -> TestOutcome {
-        if self.pairs.values().all(|difference| difference == 0.0) {
-            return TestOutcome::Tie;
-        }
-        let Some(bounds) = interval else { return TestOutcome::Descriptive };
-        let significant = self.p.is_some_and(|(_, corrected)| corrected <= LEVEL);
-        match significant {
-            true if bounds.lo > 0.0 => TestOutcome::Better,
-            true if bounds.hi < 0.0 => TestOutcome::Worse,
-            _ => TestOutcome::Undecided,
-        }
+    let Some((lo, hi)) = interval else { return TestOutcome::Descriptive };
+    match p.is_some_and(|(_, corrected)| corrected <= LEVEL) {
+        true if lo > 0.0 => TestOutcome::Better,
+        true if hi < 0.0 => TestOutcome::Worse,
+        _ => TestOutcome::Undecided,
     }
 }
 
@@ -166,12 +133,14 @@ fn limit(differences: &[&Clusters], made: usize) -> Option<String> {
         ));
     }
     if few > 0 {
-        let of = if asked == 0 { "every comparison rests" } else { "" };
-        let rest = form_for(few, "rests", "rest");
-        let some = format!("{few} of {} {rest}", counted(differences.len(), "comparison"));
-        let of = if of.is_empty() { &some } else { of };
+        let which = if asked == 0 {
+            "every comparison rests".to_owned()
+        } else {
+            let rest = form_for(few, "rests", "rest");
+            format!("{few} of {} {rest}", counted(differences.len(), "comparison"))
+        };
         sentences.push(format!(
-            "{of} on fewer than {FEWEST_FOR_AN_INTERVAL} sessions or projects: what was seen is described, and \
+            "{which} on fewer than {FEWEST_FOR_AN_INTERVAL} sessions or projects: what was seen is described, and \
              nothing is tested"
         ));
     }

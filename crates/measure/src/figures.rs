@@ -4,7 +4,7 @@
 //! Invariant: a cell without a figure for a measure is left out; it changes no
 //! mean, sum or maximum.
 
-use super::pooling::{self, Owner, PooledUnit};
+use super::pooling::{self, Owner};
 use super::spec::{CellInput, Contribution, Figures, Pool, Spec, mean};
 use recap_core::model::Absent;
 use recap_core::packed::{pack, unpack};
@@ -59,7 +59,7 @@ impl Pool {
                 Contribution::Fraction { of, to } => {
                     ones.push(of);
                     tos.push(to);
-                    units.push(PooledUnit { owner, facts: to, share: of / to });
+                    units.push((owner, to, of / to));
                 }
                 Contribution::Many(values) => many.extend(values),
                 Contribution::Absent(reason) => absent = absent.or(Some(reason)),
@@ -77,7 +77,7 @@ impl Pool {
             Pool::Sum => Some(ones.iter().sum()),
             Pool::Max => ones.into_iter().reduce(f64::max),
             Pool::RatioOfSums => Some(ones.iter().sum::<f64>() / tos.iter().sum::<f64>()),
-            Pool::AtCuts => Some(pooling::pooled(&units).mean()),
+            Pool::AtCuts => Some(pooling::pooled(units).mean()),
         };
         figure.ok_or_else(|| absent.unwrap_or(Absent::NothingMeasured))
     }
@@ -100,18 +100,8 @@ pub(super) fn averaged(replicates: &[Figures]) -> Figures {
 /// Bytes of a block before it is compressed.
 const BLOCK: usize = 8 << 10;
 
-/// What an entry is.
-#[derive(Clone, Copy, strum::FromRepr)]
-#[repr(u8)]
-enum Kind {
-    One,
-    Fraction,
-    Many,
-    Absent,
-    Unknown,
-}
-
-/// A list that is only added to, and read from its beginning.
+/// A list that is only added to, and read from its beginning. An entry is its kind, the number of
+/// its values, and these.
 ///
 /// A run of a million cells has dozens of figures of each. They are written as bytes, and the
 /// bytes are compressed block by block.
@@ -128,28 +118,28 @@ impl PackedFigures {
     /// Adds the contribution of a session to a measure.
     pub fn push(&mut self, own: &Contribution) {
         match own {
-            Contribution::One(value) => self.put(Kind::One, &[*value]),
-            Contribution::Fraction { of, to } => self.put(Kind::Fraction, &[*of, *to]),
-            Contribution::Many(values) => self.put(Kind::Many, values),
-            Contribution::Absent(reason) => self.put_reason(Kind::Absent, reason),
-            Contribution::Unknown(reason) => self.put_reason(Kind::Unknown, reason),
+            Contribution::One(value) => self.put(b'1', &[*value]),
+            Contribution::Fraction { of, to } => self.put(b'/', &[*of, *to]),
+            Contribution::Many(values) => self.put(b'*', values),
+            Contribution::Absent(reason) => self.put_reason(b'-', reason),
+            Contribution::Unknown(reason) => self.put_reason(b'?', reason),
         }
     }
 
     /// Adds the series of a session.
     pub fn push_series(&mut self, series: &Figures) {
         let each: Vec<f64> = series.iter().map(|figure| figure.unwrap_or(f64::NAN)).collect();
-        self.put(Kind::Many, &each);
+        self.put(b'*', &each);
     }
 
     /// The contributions, in the order in which they were added.
     pub fn contributions(&self) -> impl Iterator<Item = Contribution> {
         self.entries(|kind, values| match kind {
-            Kind::One => Contribution::One(values[0]),
-            Kind::Fraction => Contribution::Fraction { of: values[0], to: values[1] },
-            Kind::Many => Contribution::Many(values),
-            Kind::Absent => Contribution::Absent(self.reasons[values[0] as usize].clone()),
-            Kind::Unknown => Contribution::Unknown(self.reasons[values[0] as usize].clone()),
+            b'1' => Contribution::One(values[0]),
+            b'/' => Contribution::Fraction { of: values[0], to: values[1] },
+            b'*' => Contribution::Many(values),
+            b'-' => Contribution::Absent(self.reasons[values[0] as usize].clone()),
+            _ => Contribution::Unknown(self.reasons[values[0] as usize].clone()),
         })
     }
 
@@ -159,7 +149,7 @@ impl PackedFigures {
         self.entries(move |_, values| values.into_iter().map(figure).collect())
     }
 
-    fn put_reason(&mut self, kind: Kind, reason: &Absent) {
+    fn put_reason(&mut self, kind: u8, reason: &Absent) {
         let known = self.reasons.iter().position(|other| other == reason);
         let at = known.unwrap_or_else(|| {
             self.reasons.push(reason.clone());
@@ -168,8 +158,8 @@ impl PackedFigures {
         self.put(kind, &[at as f64]);
     }
 
-    fn put(&mut self, kind: Kind, values: &[f64]) {
-        self.tail.push(kind as u8);
+    fn put(&mut self, kind: u8, values: &[f64]) {
+        self.tail.push(kind);
         self.tail.extend((values.len() as u32).to_le_bytes());
         values.iter().for_each(|value| self.tail.extend(value.to_le_bytes()));
         if self.tail.len() >= BLOCK {
@@ -180,7 +170,7 @@ impl PackedFigures {
 
     fn entries<'a, T: 'a>(
         &'a self,
-        entry: impl Fn(Kind, Vec<f64>) -> T + 'a,
+        entry: impl Fn(u8, Vec<f64>) -> T + 'a,
     ) -> impl Iterator<Item = T> + 'a {
         let tail: Vec<T> = read(&self.tail).map(|(kind, values)| entry(kind, values)).collect();
         let unpacked = move |block: &'a [u8]| -> Vec<T> {
@@ -191,14 +181,14 @@ impl PackedFigures {
 }
 
 /// The entries of a block.
-fn read(mut bytes: &[u8]) -> impl Iterator<Item = (Kind, Vec<f64>)> {
+fn read(mut bytes: &[u8]) -> impl Iterator<Item = (u8, Vec<f64>)> {
     std::iter::from_fn(move || {
         let (kind, rest) = bytes.split_first()?;
         let (count, rest) = rest.split_first_chunk::<4>()?;
         let (values, rest) = rest.split_at(8 * u32::from_le_bytes(*count) as usize);
         bytes = rest;
         let value = |eight: &[u8]| f64::from_le_bytes(eight.try_into().expect("eight bytes"));
-        Some((Kind::from_repr(*kind)?, values.chunks_exact(8).map(value).collect()))
+        Some((*kind, values.chunks_exact(8).map(value).collect()))
     })
 }
 

@@ -21,7 +21,19 @@ use super::rows::Entry;
 pub(super) use data::only_described;
 
 /// Finds what there is of one kind; a sentence each.
-type Check = fn(&Evidence<'_>) -> Vec<Finding>;
+enum Check {
+    One(fn(&Evidence<'_>) -> Option<Finding>),
+    Several(fn(&Evidence<'_>) -> Vec<Finding>),
+}
+
+/// The list or set, unless it is empty.
+fn some<T>(of: T) -> Option<T>
+where
+    for<'a> &'a T: IntoIterator,
+{
+    let is_there = (&of).into_iter().next().is_some();
+    is_there.then_some(of)
+}
 
 /// The functions of all subjects.
 const CHECKS: [&[Check]; 5] =
@@ -123,7 +135,11 @@ fn among_cells<T: Ord>(results: &RunResults, of: impl Fn(&Cell) -> Vec<T>) -> BT
 /// Every finding: problems, then observations, then limits; of each those first that change
 /// figures, then those with the largest weight. Of equals the order of the functions decides.
 pub fn findings(run: &Evidence<'_>) -> Vec<Finding> {
-    let mut all: Vec<Finding> = CHECKS.into_iter().flatten().flat_map(|check| check(run)).collect();
+    let found = |check: &Check| match check {
+        Check::One(find) => find(run).into_iter().collect(),
+        Check::Several(find) => find(run),
+    };
+    let mut all: Vec<Finding> = CHECKS.into_iter().flatten().flat_map(found).collect();
     all.sort_by(|a, b| {
         let changes = b.changes_figures.cmp(&a.changes_figures);
         a.severity.cmp(&b.severity).then(changes).then(b.weight.total_cmp(&a.weight))

@@ -52,7 +52,7 @@ mod table;
 pub(crate) mod testkit;
 mod tuned;
 
-pub use agent_settings::{AgentSetting, Purpose, agent_settings};
+pub use agent_settings::{AgentSetting, agent_settings, own_strategy};
 pub use agreement::{Graded, agreement};
 pub use by_session::{BySession, by_session};
 pub use comparison::{Run, compare};
@@ -62,7 +62,6 @@ pub use spec::Spec;
 
 use std::collections::BTreeSet;
 
-use money::BillingModels;
 use recap_billing::pricing::PriceList;
 use recap_core::model::{
     Cell, Manifest, Primary, RECORDED, Receipt, Report, RunResults, Sender, SessionFacts,
@@ -71,7 +70,7 @@ use recap_core::model::{
 use recap_core::wording;
 use receipt::receipt;
 use sizes::{curve, recorded_compactions};
-use table::{SeriesHeld, SessionTable};
+use table::SessionTable;
 
 /// The data set of rows over all sessions of a run.
 pub const ALL: &str = "ALL";
@@ -92,15 +91,12 @@ pub fn measure(
         add_missing(&manifest, &sessions, &mut results);
     }
     let primary = rows::primary(&sessions, &results);
-    let billing_models = BillingModels::of(&manifest, &results);
-    let held = SeriesHeld::OfIntervals;
-    let figures = SessionTable::of(&manifest, &sessions, &results, &billing_models, held);
+    let figures = SessionTable::of(&manifest, &sessions, &results);
     let session_rows = by_session::session_rows(&figures);
-    let mut table = rows::rows(&figures, primary, &manifest, &billing_models);
+    let mut table = rows::rows(&figures, primary, &manifest);
     drop(figures);
     ranking::arrange(&mut table, &manifest, primary);
     let panel = agreement::panel_agreement(&results);
-    let family = family::family(&table, &sessions, &manifest, primary);
     let evidence = findings::Evidence::of(
         &manifest,
         primary,
@@ -111,6 +107,7 @@ pub fn measure(
         missing.as_ref(),
     );
     let findings = findings::findings(&evidence);
+    let family = family::family(&evidence);
     let asked = primary == Primary::Continuity;
     let prices = PriceList::from(&manifest.prices);
     let savers = savers::savers(&manifest, &sessions, &results);

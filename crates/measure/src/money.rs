@@ -171,15 +171,12 @@ impl<'a> CellInput<'a> {
 
     /// The cell's bill for the billing model, with prices.
     pub fn account(&self) -> Result<Account<'a>, Absent> {
-        self.account_of(self.rows)
+        Account::of(self.rows, self.facts, self.billing_model, self.prices)
     }
 
     /// The bill of another cell of the session, with prices.
     pub(super) fn account_beside(&self, other: &'a Cell) -> Result<Account<'a>, Absent> {
-        self.account_of(other.rows().ok_or(Absent::NoBill)?)
-    }
-
-    fn account_of(&self, rows: &'a CellRows) -> Result<Account<'a>, Absent> {
+        let rows = other.rows().ok_or(Absent::NoBill)?;
         Account::of(rows, self.facts, self.billing_model, self.prices)
     }
 }
@@ -225,25 +222,19 @@ impl BillingModels {
     pub fn of(manifest: &Manifest, results: &RunResults) -> Self {
         let mut named = BTreeSet::new();
         let mut recorded: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        // What the agent itself sent is billed as recorded beside what was asked for.
+        let asked = &manifest.agent_models;
+        let is_beside = !asked.is_empty() && !asked.iter().any(|model| model == RECORDED);
         for session in results.iter() {
-            for cell in session.cells() {
-                for bill in cell.rows().into_iter().flat_map(|rows| &rows.bills) {
-                    // What the agent itself sent is billed as recorded beside what was asked for.
-                    let asked = &manifest.agent_models;
-                    if bill.billed_as == RECORDED
-                        && !asked.is_empty()
-                        && !asked.contains(&bill.billed_as)
-                    {
-                        continue;
-                    }
-                    if !named.contains(&bill.billed_as) {
-                        named.insert(bill.billed_as.clone());
-                    }
-                    if bill.billed_as == RECORDED {
-                        for dataset in [session.dataset, ALL] {
-                            let models = recorded.entry(dataset.to_owned()).or_default();
-                            models.insert(bill.model.clone());
-                        }
+            let rows = session.cells().iter().filter_map(Cell::rows);
+            for bill in rows.flat_map(|rows| &rows.bills) {
+                if bill.billed_as != RECORDED {
+                    named.insert(bill.billed_as.clone());
+                } else if !is_beside {
+                    named.insert(bill.billed_as.clone());
+                    for dataset in [session.dataset, ALL] {
+                        let models = recorded.entry(dataset.to_owned()).or_default();
+                        models.insert(bill.model.clone());
                     }
                 }
             }
@@ -270,13 +261,8 @@ impl BillingModels {
     /// have one name, and not if another billing model has that name.
     pub fn shown<'a>(&'a self, dataset: &str, billing_model: &'a str) -> &'a str {
         let models = self.recorded.get(dataset).filter(|_| billing_model == RECORDED);
-        match models
-            .and_then(|models| models.first())
-            .filter(|_| models.is_some_and(|m| m.len() == 1))
-        {
-            Some(model) if !self.names.contains(model) => model,
-            _ => billing_model,
-        }
+        let only = models.filter(|models| models.len() == 1).and_then(|models| models.first());
+        only.filter(|model| !self.names.contains(model)).map_or(billing_model, String::as_str)
     }
 }
 

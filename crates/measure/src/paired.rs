@@ -17,21 +17,15 @@
 //! difference and both figures of a session are weighted by its number of
 //! facts (how-it-works §46). The facts must be the same on both sides.
 
-use recap_core::model::catalogue;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::ALL;
 use super::by_session::{BySession, Figure, UnitRow};
 use super::measures::spec_of;
-use super::pooling::grouped;
-use super::pooling::{self, FactsInOrder, Owner, PooledUnit, pooled};
+use super::pooling::{self, FEWEST_RESAMPLED, Owner, groups, pooled};
 use super::spec::{Contribution, Figures, Pool, mean};
-use super::statistics::blocks;
-use super::statistics::sign_flip;
-use super::statistics::{Bounds, Clusters, FEWEST_FOR_AN_INTERVAL};
-
-/// Smallest number of paired requests or questions that are resampled.
-const FEWEST_PAIRS: usize = 10;
+use super::statistics::{Bounds, Clusters, FEWEST_FOR_AN_INTERVAL, blocks, sign_flip};
+use recap_core::model::{ComparedMeasure, Direction, catalogue};
 
 /// The share of the facts whose recorded text is no longer sent. These facts may
 /// differ between two strategies at the same cuts. A session has the mean of
@@ -102,53 +96,17 @@ struct Unit<'a> {
     series: Option<&'a Figures>,
 }
 
-/// The interval of a difference, by the sessions that it describes.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Spread {
-    /// Sessions like these: over six clusters or more.
-    OverClusters(Bounds),
-    /// These sessions only: their requests or questions were resampled.
-    TheseSessions(Bounds),
-}
-
-impl Spread {
-    /// The bounds of either interval.
-    pub fn bounds(self) -> Bounds {
-        match self {
-            Spread::OverClusters(bounds) | Spread::TheseSessions(bounds) => bounds,
-        }
-    }
-}
-
-/// The difference of a measure between two runs.
+/// A measure of two rows, paired by session.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Difference {
-    /// The figure in A, over the pairs.
-    pub a: f64,
-    /// The figure in B, over the pairs.
-    pub b: f64,
-    /// Figure in B minus figure in A.
-    pub difference: f64,
-    /// Number of sessions with a figure in both.
-    pub sessions: usize,
-    /// Number of clusters of these sessions.
-    pub clusters: usize,
+pub struct Paired {
+    /// Both figures over the pairs, and what is known of their difference. Nothing is tested.
+    pub compared: ComparedMeasure,
     /// Number of sessions with a figure in A only.
-    pub only_a: usize,
-    /// Numbers of sessions with a higher figure in B, a lower one, and an
-    /// equal one.
-    pub higher_lower_alike: (usize, usize, usize),
+    pub only_a: u64,
+    /// Numbers of sessions with a higher figure in B, and with a lower one.
+    pub higher_lower: (u64, u64),
     /// Whether all pairs are equal, also request by request if that is known.
     pub unchanged: bool,
-    /// Differences of the clusters, ascending.
-    pub dots: Vec<f64>,
-    /// The 95 % interval of the difference.
-    pub spread: Option<Spread>,
-    /// Two-sided p of the sign-flip test over clusters, from six on.
-    pub p: Option<f64>,
-    /// Smallest difference that is detected with a power of 0.8, from six
-    /// clusters on.
-    pub mde: Option<f64>,
 }
 
 /// Why a measure of two rows cannot be paired.
@@ -175,35 +133,47 @@ struct Pooled {
 }
 
 /// Pairs a measure of two rows by session.
-pub fn paired(id: &str, a: &Side<'_>, b: &Side<'_>, seed: u64) -> Result<Difference, Unpaired> {
-    let pool = spec_of(id).ok_or(Unpaired::NoPair)?.pool;
+pub fn paired(id: &str, a: &Side<'_>, b: &Side<'_>, seed: u64) -> Result<Paired, Unpaired> {
+    let spec = spec_of(id).ok_or(Unpaired::NoPair)?;
     let (units_a, units_b) = (a.units(id), b.units(id));
     let both: Vec<Pair<'_, '_>> =
         (units_a.iter()).filter_map(|(key, a)| Some((*key, a, units_b.get(key)?))).collect();
-    let n = both.len();
-    let Pooled { a, b, difference, clusters, scale } = match pool {
-        _ if n == 0 => return Err(Unpaired::NoPair),
+    let Pooled { a, b, difference, clusters, scale } = match spec.pool {
+        _ if both.is_empty() => return Err(Unpaired::NoPair),
         Pool::AtCuts => at_cuts(&both, id == OF_EXPOSED).ok_or(Unpaired::OtherFacts)?,
-        _ => over_sessions(&both, pool).ok_or(Unpaired::NoPair)?,
+        pool => over_sessions(&both, pool).ok_or(Unpaired::NoPair)?,
     };
     let sure = clusters.n() >= FEWEST_FOR_AN_INTERVAL;
-    let spread = match clusters.confidence(seed) {
-        Some(confidence) => Some(Spread::OverClusters(scaled(confidence.bounds(), scale))),
-        None => these_sessions(&both, pool, difference, seed).map(Spread::TheseSessions),
+    let interval = match clusters.confidence(seed) {
+        Some((lo, hi)) => Some((lo * scale, hi * scale)),
+        None => these_sessions(&both, spec.pool, difference, seed),
     };
-    Ok(Difference {
-        a,
-        b,
-        difference,
-        sessions: n,
-        clusters: clusters.n(),
-        only_a: units_a.len() - n,
-        higher_lower_alike: counts(&both),
+    let (higher, lower) = counts(&both);
+    let lower_is_better = spec.measure.direction == Direction::Lower;
+    let (better, worse) = if lower_is_better { (lower, higher) } else { (higher, lower) };
+    let sessions = both.len() as u64;
+    Ok(Paired {
+        compared: ComparedMeasure {
+            measure: id.to_owned(),
+            a,
+            b,
+            difference,
+            interval,
+            these_sessions_only: !sure && interval.is_some(),
+            dots: if sure { Vec::new() } else { clusters.means() },
+            sessions,
+            clusters: clusters.n() as u64,
+            better,
+            worse,
+            alike: sessions - higher - lower,
+            p: sure.then(|| sign_flip(&clusters, seed)),
+            p_holm: None,
+            mde: sure.then(|| clusters.minimal_detectable() * scale),
+            outcome: None,
+        },
+        only_a: units_a.len() as u64 - sessions,
+        higher_lower: (higher, lower),
         unchanged: both.iter().all(|(_, a, b)| a.figure == b.figure && alike(a.series, b.series)),
-        dots: clusters.means(),
-        spread,
-        p: sure.then(|| sign_flip(&clusters, seed)),
-        mde: sure.then(|| clusters.minimal_detectable() * scale),
     })
 }
 
@@ -218,7 +188,7 @@ fn over_sessions(both: &[Pair<'_, '_>], pool: Pool) -> Option<Pooled> {
         a: a.figure,
         b: b.figure,
         difference: b.figure - a.figure,
-        clusters: grouped(each),
+        clusters: Clusters::new(groups(each)),
         scale: if pool == Pool::Sum { both.len() as f64 } else { 1.0 },
     })
 }
@@ -237,14 +207,13 @@ fn at_cuts(both: &[Pair<'_, '_>], may_differ: bool) -> Option<Pooled> {
             return None;
         }
         let (a, b) = (of_a / to_a, of_b / to_b);
-        let unit =
-            |share: f64| PooledUnit { owner: owner(pair), facts: (to_a + to_b) / 2.0, share };
+        let unit = |share: f64| (owner(pair), (to_a + to_b) / 2.0, share);
         in_a.push(unit(a));
         in_b.push(unit(b));
         less.push(unit(b - a));
     }
-    let clusters = pooled(&less);
-    let (a, b) = (pooled(&in_a).mean(), pooled(&in_b).mean());
+    let clusters = pooled(less);
+    let (a, b) = (pooled(in_a).mean(), pooled(in_b).mean());
     Some(Pooled { a, b, difference: clusters.mean(), clusters, scale: 1.0 })
 }
 
@@ -295,24 +264,16 @@ fn total(pool: Pool, figures: &[Figure]) -> Option<Total> {
     figure.is_finite().then_some(Total { figure, to })
 }
 
-/// Numbers of sessions with a higher figure in B, a lower one, and an equal
-/// one.
-fn counts(both: &[Pair<'_, '_>]) -> (usize, usize, usize) {
+/// Numbers of sessions with a higher figure in B, and with a lower one.
+fn counts(both: &[Pair<'_, '_>]) -> (u64, u64) {
     let own = |figure: Figure| match figure {
         Figure::One(value) => value,
         Figure::Fraction(of, to) => of / to,
     };
-    let (mut higher, mut lower) = (0, 0);
-    for (_, a, b) in both {
-        let (a, b) = (own(a.figure), own(b.figure));
-        higher += usize::from(b > a);
-        lower += usize::from(b < a);
-    }
-    (higher, lower, both.len() - higher - lower)
-}
-
-fn scaled(bounds: Bounds, scale: f64) -> Bounds {
-    Bounds { lo: bounds.lo * scale, hi: bounds.hi * scale }
+    let number = |is: fn(f64, f64) -> bool| {
+        both.iter().filter(|(_, a, b)| is(own(b.figure), own(a.figure))).count() as u64
+    };
+    (number(|b, a| b > a), number(|b, a| b < a))
 }
 
 /// The block bootstrap of paired requests, questions or facts, shifted to the
@@ -328,12 +289,11 @@ fn these_sessions(both: &[Pair<'_, '_>], pool: Pool, difference: f64, seed: u64)
         sessions.push(pairs.collect());
     }
     if pool == Pool::AtCuts {
-        let each = both.iter().zip(&sessions);
-        let each = each.map(|(pair, kept)| FactsInOrder { owner: owner(pair), kept });
-        return pooling::these_sessions(&each.collect::<Vec<_>>(), seed);
+        let each: Vec<_> = both.iter().map(owner).zip(sessions).collect();
+        return pooling::these_sessions(&each, seed);
     }
     sessions.retain(|session| !session.is_empty());
-    if sessions.iter().map(Vec::len).sum::<usize>() < FEWEST_PAIRS {
+    if sessions.iter().map(Vec::len).sum::<usize>() < FEWEST_RESAMPLED {
         return None;
     }
     if pool == Pool::Sum {
@@ -346,9 +306,9 @@ fn these_sessions(both: &[Pair<'_, '_>], pool: Pool, difference: f64, seed: u64)
         }
     }
     let centre = mean(sessions.iter().map(|s| s.iter().sum::<f64>() / s.len() as f64))?;
-    let bounds = blocks(&sessions, seed)?;
+    let (lo, hi) = blocks(&sessions, seed)?;
     let shift = difference - centre;
-    Some(Bounds { lo: bounds.lo + shift, hi: bounds.hi + shift })
+    Some((lo + shift, hi + shift))
 }
 
 #[cfg(test)]

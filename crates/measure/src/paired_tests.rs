@@ -1,6 +1,14 @@
 use super::*;
 use recap_core::model::RowKind;
 
+impl std::ops::Deref for Paired {
+    type Target = ComparedMeasure;
+
+    fn deref(&self) -> &ComparedMeasure {
+        &self.compared
+    }
+}
+
 /// A run of sessions `t0`, `t1`, … of data set `d` with one measure.
 fn run(id: &str, figures: &[Option<Figure>], series: Option<&[Figures]>) -> BySession {
     let session = |at: usize| super::super::by_session::SessionFingerprint {
@@ -29,7 +37,7 @@ fn ones(figures: &[f64]) -> Vec<Option<Figure>> {
     figures.iter().map(|figure| Some(Figure::One(*figure))).collect()
 }
 
-fn pair(id: &str, a: &BySession, b: &BySession) -> Result<Difference, Unpaired> {
+fn pair(id: &str, a: &BySession, b: &BySession) -> Result<Paired, Unpaired> {
     let side = |run| Side::find(run, ALL, "x", "25%", None).unwrap();
     paired(id, &side(a), &side(b), 7)
 }
@@ -45,8 +53,8 @@ fn unpaired_sessions_are_counted_and_left_out() {
     let found = pair("recall", &a, &b).unwrap();
     assert!(near(found.a, 0.8) && near(found.b, 0.7) && near(found.difference, -0.1));
     assert_eq!((found.sessions, found.only_a), (1, 1));
-    assert_eq!(found.higher_lower_alike, (0, 1, 0));
-    assert_eq!((found.spread, found.p, found.mde), (None, None, None));
+    assert_eq!((found.higher_lower, found.alike), ((0, 1), 0));
+    assert_eq!((found.interval, found.p, found.mde), (None, None, None));
 }
 
 #[test]
@@ -56,8 +64,9 @@ fn six_clusters_give_t_interval_and_exact_p() {
     let a = run("recall", &ones(&[0.0; 6]), None);
     let b = run("recall", &ones(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]), None);
     let found = pair("recall", &a, &b).unwrap();
-    let Some(Spread::OverClusters(bounds)) = found.spread else { panic!("{found:?}") };
-    assert!((bounds.lo - 1.536_685).abs() < 1e-5 && (bounds.hi - 5.463_315).abs() < 1e-5);
+    let bounds = found.interval.unwrap();
+    assert!(!found.these_sessions_only);
+    assert!((bounds.0 - 1.536_685).abs() < 1e-5 && (bounds.1 - 5.463_315).abs() < 1e-5);
     assert_eq!(found.p, Some(2.0 / 64.0));
     // (2.570582 + 0.919544) · 0.763763
     assert!((found.mde.unwrap() - 2.665_629).abs() < 1e-4, "{found:?}");
@@ -69,9 +78,9 @@ fn sums_are_compared_as_sums_with_their_interval() {
     let b = run("tokens_sent", &ones(&[101.0, 102.0, 103.0, 104.0, 105.0, 106.0]), None);
     let found = pair("tokens_sent", &a, &b).unwrap();
     assert!(near(found.a, 600.0) && near(found.difference, 21.0));
-    let bounds = found.spread.unwrap().bounds();
-    assert!((bounds.lo - 6.0 * 1.536_685).abs() < 1e-4, "{bounds:?}");
-    assert!((bounds.hi - 6.0 * 5.463_315).abs() < 1e-4, "{bounds:?}");
+    let bounds = found.interval.unwrap();
+    assert!((bounds.0 - 6.0 * 1.536_685).abs() < 1e-4, "{bounds:?}");
+    assert!((bounds.1 - 6.0 * 5.463_315).abs() < 1e-4, "{bounds:?}");
     assert!((found.mde.unwrap() - 6.0 * 2.665_629).abs() < 1e-3, "{found:?}");
 }
 
@@ -85,7 +94,7 @@ fn ratio_of_sums_is_compared_by_linearised_values() {
     assert!(near(found.a, 0.5) && near(found.b, 0.55), "{found:?}");
     // 0.55 + (20 − 55)/100 − (0.5 + (10 − 50)/100) = 0.1, and 0.
     assert!(near(found.dots[0], 0.0) && near(found.dots[1], 0.1), "{found:?}");
-    assert_eq!(found.higher_lower_alike, (1, 0, 1));
+    assert_eq!((found.higher_lower, found.alike), ((1, 0), 1));
 }
 
 #[test]
@@ -94,12 +103,12 @@ fn single_session_is_compared_by_request_and_marked() {
     let a = run("recall", &ones(&[1.0]), Some(&[figures(1.0)]));
     let b = run("recall", &ones(&[0.0]), Some(&[figures(0.0)]));
     let found = pair("recall", &a, &b).unwrap();
-    assert_eq!(found.spread, Some(Spread::TheseSessions(Bounds { lo: -1.0, hi: -1.0 })));
+    assert_eq!((found.interval, found.these_sessions_only), (Some((-1.0, -1.0)), true));
     assert!(!found.unchanged && pair("recall", &a, &a).unwrap().unchanged);
     // Nine pairs are too few, and so is a run without requests.
     let short = |x: f64| run("recall", &ones(&[x]), Some(&[vec![Some(x); 9]]));
-    assert_eq!(pair("recall", &short(1.0), &short(0.0)).unwrap().spread, None);
-    assert_eq!(pair("recall", &a, &run("recall", &ones(&[0.0]), None)).unwrap().spread, None);
+    assert_eq!(pair("recall", &short(1.0), &short(0.0)).unwrap().interval, None);
+    assert_eq!(pair("recall", &a, &run("recall", &ones(&[0.0]), None)).unwrap().interval, None);
 }
 
 #[test]
@@ -108,8 +117,8 @@ fn sum_over_requests_is_resampled_as_a_sum() {
     let series = |x: f64| -> Figures { vec![Some(x); 10] };
     let a = run("tokens_sent", &ones(&[100.0, 100.0]), Some(&[series(10.0), series(10.0)]));
     let b = run("tokens_sent", &ones(&[150.0, 110.0]), Some(&[series(15.0), series(11.0)]));
-    let bounds = pair("tokens_sent", &a, &b).unwrap().spread.unwrap().bounds();
-    assert!(near(bounds.lo, 60.0) && near(bounds.hi, 60.0), "{bounds:?}");
+    let bounds = pair("tokens_sent", &a, &b).unwrap().interval.unwrap();
+    assert!(near(bounds.0, 60.0) && near(bounds.1, 60.0), "{bounds:?}");
 }
 
 #[test]
@@ -126,7 +135,7 @@ fn same_mean_over_different_questions_is_a_change() {
 #[test]
 fn several_projects_are_clusters_and_otherwise_sessions_are() {
     let named = |names: [Option<&'static str>; 3]| {
-        grouped(names.into_iter().map(|name| (name.map(|name| ("d", name)), 1.0))).n()
+        groups(names.into_iter().map(|name| (name.map(|name| ("d", name)), 1.0))).len()
     };
     assert_eq!(named([Some("p"), Some("p"), Some("q")]), 2);
     assert_eq!(named([Some("p"), Some("p"), Some("p")]), 3);
@@ -151,7 +160,7 @@ fn shares_at_cuts_weigh_their_facts() {
     assert!(near(found.a, 0.6) && near(found.b, 0.55), "{found:?}");
     assert!(near(found.difference, -0.05), "{found:?}");
     assert_eq!((found.sessions, found.clusters), (2, 2));
-    assert_eq!(found.higher_lower_alike, (1, 1, 0));
+    assert_eq!(found.higher_lower, (1, 1));
     assert!(near(found.dots[0], -0.1) && near(found.dots[1], 0.1), "{found:?}");
     // With twice the facts, the first session has twice the weight: (−0.1·60 + 0.1·10)/70.
     let (a, b) = (kept(&[(30.0, 60.0), (9.0, 10.0)]), kept(&[(24.0, 60.0), (10.0, 10.0)]));
@@ -200,8 +209,9 @@ fn facts_are_resampled_with_their_session_weight() {
     let b = run("facts_kept", &facts(&[(0.0, 30.0), (10.0, 10.0)]), Some(&series(0.0)));
     let found = pair("facts_kept", &a, &b).unwrap();
     assert!(near(found.difference, -0.5), "{found:?}");
-    let Some(Spread::TheseSessions(bounds)) = found.spread else { panic!("{found:?}") };
-    assert!(near(bounds.lo, -0.5) && near(bounds.hi, -0.5), "{bounds:?}");
+    let bounds = found.interval.unwrap();
+    assert!(found.these_sessions_only);
+    assert!(near(bounds.0, -0.5) && near(bounds.1, -0.5), "{bounds:?}");
 }
 
 #[test]
@@ -212,7 +222,7 @@ fn single_session_interval_is_shifted_to_pooled_difference() {
     let a = run("recall", &ones(&[1.0]), Some(&[series(1.0)]));
     let b = run("recall", &ones(&[0.25]), Some(&[series(0.0)]));
     let found = pair("recall", &a, &b).unwrap();
-    assert_eq!(found.spread, Some(Spread::TheseSessions(Bounds { lo: -0.75, hi: -0.75 })));
+    assert_eq!((found.interval, found.these_sessions_only), (Some((-0.75, -0.75)), true));
 }
 
 #[test]
@@ -224,13 +234,13 @@ fn sum_interval_is_mean_interval_times_all_requests() {
     };
     let bounds = |id, figure| {
         let found = pair(id, &two(id, 0.0, &nothing), &two(id, figure, &rising)).unwrap();
-        found.spread.unwrap().bounds()
+        found.interval.unwrap()
     };
     // 0 + 1 + … + 9 = 45 in each session; the mean is 4.5.
     let (sum, mean) = (bounds("tokens_sent", 45.0), bounds("recall", 4.5));
-    assert!(mean.lo < 4.0 && mean.hi > 5.0, "{mean:?}");
-    assert!((sum.lo - 20.0 * mean.lo).abs() < 1e-9, "{sum:?} {mean:?}");
-    assert!((sum.hi - 20.0 * mean.hi).abs() < 1e-9, "{sum:?} {mean:?}");
+    assert!(mean.0 < 4.0 && mean.1 > 5.0, "{mean:?}");
+    assert!((sum.0 - 20.0 * mean.0).abs() < 1e-9, "{sum:?} {mean:?}");
+    assert!((sum.1 - 20.0 * mean.1).abs() < 1e-9, "{sum:?} {mean:?}");
 }
 
 /// How-it-works §46: where the facts of two strategies may differ, a session weighs as
@@ -245,13 +255,13 @@ fn shares_of_different_facts_weigh_by_mean_count() {
     // Weights (2 + 6)/2 = 4 and 6: (4·0.5 + 6·1)/10, (4·1 + 6·0)/10 and their difference.
     let found = pair(id, &a, &b).unwrap();
     assert!(near(found.a, 0.8) && near(found.b, 0.4) && near(found.difference, -0.4), "{found:?}");
-    assert_eq!(found.higher_lower_alike, (1, 1, 0));
+    assert_eq!(found.higher_lower, (1, 1));
 }
 
 #[test]
 fn ten_paired_requests_are_enough_for_an_interval() {
     let of = |x: f64| run("recall", &ones(&[x]), Some(&[vec![Some(x); 10]]));
-    assert!(pair("recall", &of(1.0), &of(0.0)).unwrap().spread.is_some());
+    assert!(pair("recall", &of(1.0), &of(0.0)).unwrap().interval.is_some());
 }
 
 #[test]
@@ -302,7 +312,7 @@ fn row_has_session_figures_of_its_data_set() {
         run
     };
     let found = pair("recall", &both([0.1, 0.3], 0.8), &both([0.2, 0.6], 0.4)).unwrap();
-    assert_eq!((found.sessions, found.higher_lower_alike), (3, (2, 1, 0)));
+    assert_eq!((found.sessions, found.higher_lower), (3, (2, 1)));
     assert!(near(found.a, 0.4) && near(found.b, 0.4), "{found:?}");
 }
 
@@ -312,14 +322,14 @@ fn fractions_with_different_denominators_compare_by_shares() {
     let of = |fractions: [(f64, f64); 2]| run("carried_share", &facts(&fractions), None);
     let found =
         pair("carried_share", &of([(1.0, 2.0), (1.0, 5.0)]), &of([(3.0, 10.0), (4.0, 10.0)]));
-    assert_eq!(found.unwrap().higher_lower_alike, (1, 1, 0));
+    assert_eq!(found.unwrap().higher_lower, (1, 1));
     let fallen =
         pair("carried_share", &of([(2.0, 4.0), (1.0, 5.0)]), &of([(3.0, 30.0), (2.0, 30.0)]));
-    assert_eq!(fallen.unwrap().higher_lower_alike, (0, 2, 0));
+    assert_eq!(fallen.unwrap().higher_lower, (0, 2));
 }
 
 #[test]
 fn series_of_other_requests_are_not_paired() {
     let of = |n: usize| run("recall", &ones(&[0.5]), Some(&[vec![Some(0.5); n]]));
-    assert_eq!(pair("recall", &of(12), &of(11)).unwrap().spread, None);
+    assert_eq!(pair("recall", &of(12), &of(11)).unwrap().interval, None);
 }

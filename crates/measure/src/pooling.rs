@@ -7,14 +7,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::statistics::weighted_blocks;
-use super::statistics::{Bounds, Clusters, Weighted};
+use super::statistics::{Bounds, Clusters, Weighted, weighted_blocks};
 use recap_core::model::SessionFacts;
 
 /// Data set and name of a project or developer.
 pub type Owner<'a> = (&'a str, &'a str);
 
-/// The same of anything that a session has.
+/// What sessions have, each with its project or developer if known, grouped by project or
+/// developer where several are known. With one only, nothing could be resampled: the session is
+/// the unit then, and a warning says that there is one project.
 pub fn groups<'a, T>(of: impl Iterator<Item = (Option<Owner<'a>>, T)>) -> Vec<Vec<T>> {
     let of: Vec<(Option<Owner<'a>>, T)> = of.collect();
     let owners: BTreeSet<Option<Owner<'a>>> = of.iter().map(|(owner, _)| *owner).collect();
@@ -31,31 +32,12 @@ pub fn groups<'a, T>(of: impl Iterator<Item = (Option<Owner<'a>>, T)>) -> Vec<Ve
 /// Fewest facts of a cluster of its own (how-it-works §46). Below, a single fact moves
 /// the cluster's share by more than a fifth.
 const FEWEST_FACTS: f64 = 5.0;
-/// Smallest number of facts that are resampled, the same as for pairs of two
-/// runs.
-const FEWEST_RESAMPLED: usize = 10;
+/// Smallest number of facts, or of pairs of two runs, that are resampled.
+pub(super) const FEWEST_RESAMPLED: usize = 10;
 
-/// The share of a session's facts that was kept.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PooledUnit<'a> {
-    /// Project or developer of the session, if known.
-    pub owner: Option<Owner<'a>>,
-    /// Number of facts.
-    pub facts: f64,
-    /// Share of the facts that was kept, or the difference of two shares of the
-    /// same facts.
-    pub share: f64,
-}
-
-/// The facts of a session one by one.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct FactsInOrder<'a> {
-    /// Project or developer of the session, if known.
-    pub owner: Option<Owner<'a>>,
-    /// 1 for each fact that was kept and 0 for each that was not, or the
-    /// difference of two such values, in the order of the session.
-    pub kept: &'a [f64],
-}
+/// Project or developer of a session, if known, its number of facts, and the share of them that
+/// was kept, or the difference of two shares of the same facts.
+pub type FactsKept<'a> = (Option<Owner<'a>>, f64, f64);
 
 /// The clusters, each with one value: the share kept of all its facts.
 ///
@@ -63,8 +45,8 @@ pub struct FactsInOrder<'a> {
 /// with fewer than `FEWEST_FACTS` facts are joined to one, however many facts
 /// it then has. The weight of a cluster is its number of facts, so that the mean is the share of
 /// all facts. Sessions without facts are left out.
-pub fn pooled(units: &[PooledUnit<'_>]) -> Clusters {
-    let clusters = arranged(units.iter().map(|unit| (unit.owner, unit.facts, unit.share)));
+pub fn pooled<'a>(sessions: impl IntoIterator<Item = FactsKept<'a>>) -> Clusters {
+    let clusters = arranged(sessions.into_iter());
     let value = |cluster: Vec<(f64, f64)>| {
         let facts = number(&cluster);
         let kept: f64 = cluster.iter().map(|(facts, share)| facts * share).sum();
@@ -73,17 +55,17 @@ pub fn pooled(units: &[PooledUnit<'_>]) -> Clusters {
     Clusters::weighted(clusters.into_iter().map(value).collect())
 }
 
-/// The interval if [`pooled`] gives one or two clusters: a block bootstrap over
-/// the facts of these sessions, in their order. Sessions have the same weights
+/// The interval if [`pooled`] gives one or two clusters: a block bootstrap over the facts of
+/// these sessions. Each has its owner, and in its own order 1 for each fact that was kept and 0
+/// for each that was not, or the difference of two such values. Sessions have the same weights
 /// as in [`pooled`], so that both have the same mean. `None` with fewer than
 /// `FEWEST_RESAMPLED` facts.
-pub fn these_sessions(sessions: &[FactsInOrder<'_>], seed: u64) -> Option<Bounds> {
-    if sessions.iter().map(|session| session.kept.len()).sum::<usize>() < FEWEST_RESAMPLED {
+pub fn these_sessions(sessions: &[(Option<Owner<'_>>, Vec<f64>)], seed: u64) -> Option<Bounds> {
+    if sessions.iter().map(|(_, kept)| kept.len()).sum::<usize>() < FEWEST_RESAMPLED {
         return None;
     }
-    let facts = |session: &FactsInOrder<'_>| session.kept.len() as f64;
-    let clusters = arranged(sessions.iter().map(|one| (one.owner, facts(one), one.kept)));
-    weighted_blocks(&clusters.into_iter().flatten().collect::<Vec<_>>(), seed)
+    let each = sessions.iter().map(|(owner, kept)| (*owner, kept.len() as f64, kept.as_slice()));
+    weighted_blocks(&arranged(each).into_iter().flatten().collect::<Vec<_>>(), seed)
 }
 
 /// The owner, the number of facts and the further data of each session, by
@@ -108,14 +90,6 @@ fn arranged<'a, T>(units: impl Iterator<Item = (Option<Owner<'a>>, f64, T)>) -> 
 /// Number of facts of a cluster.
 fn number<T>(cluster: &[(f64, T)]) -> f64 {
     cluster.iter().map(|(facts, _)| facts).sum()
-}
-
-/// Values of sessions, each with its project or developer if known, grouped by
-/// project or developer where several are known. With one only, nothing could be
-/// resampled: the session is the unit then, and a warning says that there is
-/// one project.
-pub fn grouped<'a>(values: impl Iterator<Item = (Option<Owner<'a>>, f64)>) -> Clusters {
-    Clusters::new(groups(values))
 }
 
 /// Project or developer of a session, if known.
@@ -145,12 +119,14 @@ pub fn weighed(
     weights: &BTreeMap<usize, f64>,
 ) -> Clusters {
     if weights.is_empty() {
-        return grouped(values.iter().map(|(at, value)| (owner(&facts[*at]), *value)));
+        let each = values.iter().map(|(at, value)| (owner(&facts[*at]), *value));
+        return Clusters::new(groups(each));
     }
-    let units = values.iter().filter_map(|(at, share)| {
-        Some(PooledUnit { owner: owner(&facts[*at]), facts: *weights.get(at)?, share: *share })
-    });
-    pooled(&units.collect::<Vec<_>>())
+    pooled(
+        values
+            .iter()
+            .filter_map(|(at, share)| Some((owner(&facts[*at]), *weights.get(at)?, *share))),
+    )
 }
 
 /// Differences of two rows over the sessions that both have.

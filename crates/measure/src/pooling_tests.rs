@@ -5,20 +5,20 @@ use super::*;
 const ONE: Option<Owner<'static>> = Some(("set", "one"));
 const TWO: Option<Owner<'static>> = Some(("set", "two"));
 
-fn unit(owner: Option<Owner<'static>>, facts: f64, share: f64) -> PooledUnit<'static> {
-    PooledUnit { owner, facts, share }
+fn unit(owner: Option<Owner<'static>>, facts: f64, share: f64) -> FactsKept<'static> {
+    (owner, facts, share)
 }
 
 /// Value and weight of each cluster.
-fn found(units: &[PooledUnit<'_>]) -> Vec<(f64, f64)> {
-    pooled(units).groups().iter().map(|c| (c[0].value, c[0].weight)).collect()
+fn found(units: &[FactsKept<'_>]) -> Vec<(f64, f64)> {
+    pooled(units.iter().copied()).groups().iter().map(|c| (c[0].value, c[0].weight)).collect()
 }
 
 #[test]
 fn mean_is_the_share_of_all_facts() {
     let units = [unit(None, 10.0, 0.5), unit(None, 30.0, 0.25), unit(None, 400.0, 0.75)];
     assert_eq!(found(&units), [(0.5, 10.0), (0.25, 30.0), (0.75, 400.0)]);
-    let clusters = pooled(&units);
+    let clusters = pooled(units);
     // 5 + 7.5 + 300 of 440.
     assert_eq!(clusters.mean(), 312.5 / 440.0);
 }
@@ -37,7 +37,7 @@ fn sessions_under_five_facts_form_one_cluster() {
     let units = [unit(None, 4.0, 1.0), unit(None, 5.0, 0.2), unit(None, 2.0, 0.5)];
     // (4 + 1) / 6, last.
     assert_eq!(found(&units), [(0.2, 5.0), (5.0 / 6.0, 6.0)]);
-    let project = units.map(|unit| PooledUnit { owner: ONE, ..unit });
+    let project = units.map(|(_, facts, share)| (ONE, facts, share));
     assert_eq!(found(&project), found(&units));
     // This does not depend on the number of facts.
     assert_eq!(found(&units[..1]), [(1.0, 4.0)]);
@@ -63,32 +63,29 @@ fn sessions_without_facts_change_nothing() {
     let with = [unit(None, 0.0, 0.0), unit(ONE, 6.0, 0.5), unit(ONE, 7.0, 1.0)];
     // Only one project has facts, so that its sessions are the clusters.
     assert_eq!(found(&with), [(0.5, 6.0), (1.0, 7.0)]);
-    assert_eq!(pooled(&[unit(None, 0.0, 0.0)]).n(), 0);
+    assert_eq!(pooled([unit(None, 0.0, 0.0)]).n(), 0);
 }
 
 #[test]
 fn differences_are_pooled_as_shares_are() {
     let units = [unit(None, 20.0, -0.1), unit(None, 60.0, 0.2)];
-    assert!((pooled(&units).mean() - 10.0 / 80.0).abs() < 1e-12);
+    assert!((pooled(units).mean() - 10.0 / 80.0).abs() < 1e-12);
 }
 
 #[test]
 fn mean_within_these_sessions_equals_cluster_mean() {
     // Nothing varies within a session, so that both ends of the interval are
     // the mean.
-    let (one, zero) = ([1.0; 40], [0.0; 10]);
-    let facts = |owner, kept| FactsInOrder { owner, kept };
-    let sessions = [facts(None, one.as_slice()), facts(None, zero.as_slice())];
-    assert_eq!(these_sessions(&sessions, 1), Some(Bounds { lo: 0.8, hi: 0.8 }));
+    let (one, zero) = (vec![1.0; 40], vec![0.0; 10]);
+    let sessions = [(None, one.clone()), (None, zero.clone())];
+    assert_eq!(these_sessions(&sessions, 1), Some((0.8, 0.8)));
     // Of 50 facts of one project 40 are kept, of 40 of the other none.
-    let zeros = [0.0; 40];
-    let projects =
-        [facts(ONE, one.as_slice()), facts(ONE, zero.as_slice()), facts(TWO, zeros.as_slice())];
+    let projects = [(ONE, one), (ONE, zero), (TWO, vec![0.0; 40])];
     let bounds = these_sessions(&projects, 1).unwrap();
     let units = [unit(ONE, 40.0, 1.0), unit(ONE, 10.0, 0.0), unit(TWO, 40.0, 0.0)];
-    assert!((pooled(&units).mean() - 40.0 / 90.0).abs() < 1e-12);
+    assert!((pooled(units).mean() - 40.0 / 90.0).abs() < 1e-12);
     assert!(
-        (bounds.lo - 40.0 / 90.0).abs() < 1e-12 && (bounds.hi - 40.0 / 90.0).abs() < 1e-12,
+        (bounds.0 - 40.0 / 90.0).abs() < 1e-12 && (bounds.1 - 40.0 / 90.0).abs() < 1e-12,
         "{bounds:?}"
     );
 }
@@ -96,9 +93,9 @@ fn mean_within_these_sessions_equals_cluster_mean() {
 #[test]
 fn too_few_facts_are_not_resampled() {
     let kept = [0.0, 1.0, 0.0, 1.0, 1.0, 0.0, 1.0, 0.0, 1.0, 1.0];
-    let of = |n: usize| these_sessions(&[FactsInOrder { owner: None, kept: &kept[..n] }], 1);
+    let of = |n: usize| these_sessions(&[(None, kept[..n].to_vec())], 1);
     assert_eq!(of(9), None);
     let bounds = of(10).unwrap();
-    assert!(bounds.lo < 0.6 && 0.6 < bounds.hi, "{bounds:?}");
+    assert!(bounds.0 < 0.6 && 0.6 < bounds.1, "{bounds:?}");
     assert_eq!(these_sessions(&[], 1), None);
 }

@@ -5,7 +5,6 @@
 //! Everything that recommends a row uses this module.
 
 use super::findings::Evidence;
-use super::pooling::{paired, weighed};
 use super::recommendation::{ahead_but_over, keeps, limit};
 use super::rows::Entry;
 use super::statistics::Clusters;
@@ -144,20 +143,13 @@ fn keeps_most(run: &Evidence<'_>, best: &StrategyRow) -> String {
 /// paired difference, or with too few clusters for an interval by more than
 /// the margin. An unknown difference does not count as more.
 fn keeps_more(run: &Evidence<'_>, one: &Entry, other: &Entry) -> bool {
-    let pairs = weighed(run.facts, &paired(&one.scores, &other.scores), &one.facts);
-    is_more(&pairs, run.manifest, run.primary.most())
+    is_more(&one.less(other, run.facts), run.manifest, run.primary.most())
 }
 
-/// Whether paired differences are above zero: by their interval, or with too few
-/// clusters for one by more than the margin. `most` is the largest value of what
-/// is compared.
-pub(super) fn is_more(pairs: &Clusters, manifest: &Manifest, most: f64) -> bool {
-    if pairs.n() == 0 {
-        return false;
-    }
+fn is_more(pairs: &Clusters, manifest: &Manifest, most: f64) -> bool {
     match pairs.confidence(manifest.seed) {
-        Some(confidence) => confidence.bounds().lo > 0.0,
-        None => pairs.mean() > manifest.margin * most + ROUNDING,
+        Some((least, _)) => least > 0.0,
+        None => pairs.n() > 0 && pairs.mean() > manifest.margin * most + ROUNDING,
     }
 }
 
@@ -166,18 +158,21 @@ fn is_over(entry: &Entry) -> bool {
     entry.row.refused_often().is_some()
 }
 
+/// Both bills, if they are known.
+fn bills(one: &Entry, other: &Entry) -> Option<(f64, f64)> {
+    Some((one.row.number(catalogue::COST_USD)?, other.row.number(catalogue::COST_USD)?))
+}
+
 fn is_dearer(one: &Entry, other: &Entry) -> bool {
-    let usd = |entry: &Entry| entry.row.number(catalogue::COST_USD);
-    one.row.lacks_storage()
-        || usd(one).zip(usd(other)).is_some_and(|(one, other)| one > other * SAME_BILL)
+    let dearer = bills(one, other).is_some_and(|(one, other)| one > other * SAME_BILL);
+    one.row.lacks_storage() || dearer
 }
 
 /// A row with an unknown bill counts as cheaper, but not one of whose bill the
 /// storage is unknown: what is not billed is not saved.
 fn is_cheaper(one: &Entry, other: &Entry) -> bool {
-    let usd = |entry: &Entry| entry.row.number(catalogue::COST_USD);
-    !one.row.lacks_storage()
-        && usd(one).zip(usd(other)).is_none_or(|(one, other)| one * SAME_BILL < other)
+    let cheaper = bills(one, other).is_none_or(|(one, other)| one * SAME_BILL < other);
+    !one.row.lacks_storage() && cheaper
 }
 
 /// The row with the smallest bill, the first of equals; `None` if no bill is

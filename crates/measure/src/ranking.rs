@@ -15,7 +15,7 @@ const SCALE: &[&str] = &["evidence", "empty", "id-list", "recorded"];
 
 /// Smallest number of questions or facts for a rank: the same as for a session
 /// to be a separate cluster at cuts (how-it-works §46).
-pub(super) const FEWEST_ASKED: usize = 5;
+const FEWEST_ASKED: usize = 5;
 
 /// Sorts rows for printing and ranks them: data sets by name and `ALL` last,
 /// windows and agent models as typed, then `full`, the ranked rows, the
@@ -48,7 +48,7 @@ pub fn arrange(table: &mut [Entry], manifest: &Manifest, primary: Primary) {
 }
 
 /// Why a row with a score has no rank.
-fn unranked(entry: &Entry, primary: Primary) -> Option<String> {
+pub(super) fn unranked(entry: &Entry, primary: Primary) -> Option<String> {
     if entry.row.risked_nothing(primary) {
         return Some("no fact was needed".to_owned());
     }

@@ -22,13 +22,20 @@ pub fn receipt<'a>(
     let mut receipt = Receipt::default();
     for facts in sessions {
         let mut own = Receipt::default();
-        add_requests(&mut own, facts, prices);
-        add_compactions(&mut own, facts, prices);
-        add_totals(&mut own, facts, prices);
+        let sender = if facts.is_sidechain() { Sender::Subagent } else { Sender::Main };
+        for request in &facts.requests {
+            add(&mut own, &of_request(facts, request, sender), prices);
+        }
+        add_aside(&mut own, facts, prices);
+        let made = facts.receipt.iter().flat_map(|own| &own.compactions);
+        let calls: Vec<_> = made.filter_map(|made| call_of(facts, made)).collect();
+        calls.iter().for_each(|call| add(&mut own, call, prices));
+        let silent = u64::from(facts.recorded_compactions).saturating_sub(calls.len() as u64);
+        receipt.silent_compactions += silent;
+        add_totals(&mut own, facts, sender, prices);
         for (key, spent) in own.spent {
             *receipt.spent.entry(key).or_default() += &spent;
         }
-        receipt.silent_compactions += own.silent_compactions;
         receipt.largest_prompt = receipt.largest_prompt.max(own.largest_prompt);
         let rebuilds = rebuilds(facts, prices);
         for rebuild in &rebuilds {
@@ -68,17 +75,19 @@ struct BilledRequest<'a> {
     at: Timestamp,
 }
 
-fn add_requests(receipt: &mut Receipt, facts: &SessionFacts, prices: &PriceList) {
-    let sender = if facts.is_sidechain() { Sender::Subagent } else { Sender::Main };
-    let own = facts.requests.iter().map(|request| of_request(facts, request, sender));
-    let aside = facts.sidechains.iter().map(|(at, model, usage)| BilledRequest {
-        sender: Sender::Subagent,
-        model: model.as_deref(),
-        usage: Some(usage),
-        counted: None,
-        at: *at,
-    });
-    own.chain(aside).for_each(|asked| add(receipt, &asked, prices));
+/// The receipt of what a session sent beside its conversation and its compactions.
+pub(crate) fn aside(facts: &SessionFacts, prices: &PriceList) -> Receipt {
+    let mut receipt = Receipt::default();
+    add_aside(&mut receipt, facts, prices);
+    receipt
+}
+
+fn add_aside(receipt: &mut Receipt, facts: &SessionFacts, prices: &PriceList) {
+    for (at, model, usage) in &facts.sidechains {
+        let (sender, model) = (Sender::Subagent, model.as_deref());
+        let asked = BilledRequest { sender, model, usage: Some(usage), counted: None, at: *at };
+        add(receipt, &asked, prices);
+    }
 }
 
 fn of_request<'a>(
@@ -93,17 +102,6 @@ fn of_request<'a>(
         counted: Some(request.output),
         at: request.at,
     }
-}
-
-fn add_compactions(receipt: &mut Receipt, facts: &SessionFacts, prices: &PriceList) {
-    let known = facts.receipt.as_ref().map_or(&[][..], |own| &own.compactions);
-    let calls = known.iter().filter_map(|made| call_of(facts, made));
-    let mut reported = 0;
-    for asked in calls {
-        reported += 1;
-        add(receipt, &asked, prices);
-    }
-    receipt.silent_compactions += u64::from(facts.recorded_compactions).saturating_sub(reported);
 }
 
 /// The call of a compaction that the session counts, where it is on record.
@@ -185,8 +183,7 @@ fn whole(spent: &Spent) -> Result<f64, Absent> {
 
 /// Adds what only the totals of a session tell: its requests without usage of their own. A sum
 /// does not tell long prompts from short ones, so the rates are those of a mean prompt.
-fn add_totals(own: &mut Receipt, facts: &SessionFacts, prices: &PriceList) {
-    let sender = if facts.is_sidechain() { Sender::Subagent } else { Sender::Main };
+fn add_totals(own: &mut Receipt, facts: &SessionFacts, sender: Sender, prices: &PriceList) {
     let last = facts.requests.last().map_or(Timestamp::UNIX_EPOCH, |request| request.at);
     for total in facts.receipt.iter().flat_map(|own| &own.totals) {
         let mut known = Spent::default();

@@ -4,12 +4,12 @@
 
 use std::collections::BTreeSet;
 
-use super::agent_settings::threshold;
+use super::agent_settings::own_strategy;
 use super::findings::{Evidence, only_described, row_name};
 use super::headroom::Headroom;
 use super::pooling::noun;
 use super::preference::{Preferred, prefer};
-use super::ranking::FEWEST_ASKED;
+use super::ranking::unranked;
 use super::rows::Entry;
 use recap_core::model::{
     AgainstFull, CutRow, FULL, Finding, Interval, NATIVE, NoCurve, Primary, RECORDED,
@@ -389,9 +389,8 @@ fn real_summaries(run: &Evidence<'_>) -> Option<String> {
         rows.iter().map(|e| &e.row).filter(|row| row.row_kind == RowKind::OfflineSummary).collect();
     offline_summaries.sort_by(|a, b| figure(run, b).total_cmp(&figure(run, a)));
     // What the recorded agent itself does comes first: it is what its owner can change.
-    let agent = run.manifest.agent.as_deref();
-    let own = agent.and_then(threshold).and_then(|setting| setting.strategies.first());
-    let is_own = |row: &&StrategyRow| own.is_some_and(|own| *own == row.strategy);
+    let own = run.manifest.agent.as_deref().and_then(own_strategy);
+    let is_own = |row: &&StrategyRow| own.is_some_and(|own| own == row.strategy);
     match offline_summaries.iter().copied().find(is_own) {
         Some(own) => offline_summaries = vec![own],
         None => offline_summaries.truncate(TRIED),
@@ -458,17 +457,11 @@ fn none_preferred(run: &Evidence<'_>) -> Option<String> {
 /// Why no row has a rank.
 fn none_ranked(run: &Evidence<'_>) -> String {
     let by = run.primary;
-    let strategies: Vec<&Entry> = run.strategies().collect();
-    let nothing_risked = |rows: &[&Entry]| rows.iter().all(|e| e.row.risked_nothing(by));
-    let no_fact_needed = "No fact was needed: all that the agent used next was still sent as it was \
-                          recorded, so nothing tells strategies apart.";
-    if strategies.is_empty() {
+    let all = |is: fn(&Entry) -> bool| run.strategies().all(is);
+    if run.strategies().next().is_none() {
         return "Only controls ran: there is no strategy to choose from.".to_owned();
     }
-    if by == Primary::FactsKept && nothing_risked(&strategies) {
-        return no_fact_needed.to_owned();
-    }
-    if strategies.iter().all(|e| !e.acted && e.row.failed.is_empty()) {
+    if by != Primary::FactsKept && all(|e| !e.acted && e.row.failed.is_empty()) {
         let contexts = run.facts.iter().flat_map(|f| &f.requests).map(|r| r.tokens_full);
         return format!(
             "Nothing compacted: the largest context seen has {}. Only a smaller window can tell \
@@ -476,43 +469,30 @@ fn none_ranked(run: &Evidence<'_>) -> String {
             counted(contexts.max().unwrap_or(0), "token")
         );
     }
-    if strategies.iter().all(|e| e.row.row_kind == RowKind::OfflineSummary) {
+    if all(|e| e.row.row_kind == RowKind::OfflineSummary) {
         return "No strategy is ranked: all of them need a model for their summaries (`--compactor \
                 MODEL`)."
             .to_owned();
     }
     let ranked: Vec<&Entry> =
-        strategies.into_iter().filter(|e| e.row.row_kind == RowKind::Ranked).collect();
+        run.strategies().filter(|e| e.row.row_kind == RowKind::Ranked).collect();
     if ranked.is_empty() {
         return "No strategy is ranked: of each more than 5 % of the compactor's replies were \
                 unusable."
             .to_owned();
     }
-    if let Some(few) = ranked.iter().find(|e| e.asked > 0 && e.asked < FEWEST_ASKED) {
-        let what = if by == Primary::Continuity { "question" } else { "fact" };
-        return format!(
-            "None is ranked: {} was measured by {} only, and a rank takes at least {FEWEST_ASKED}.",
-            few.row.strategy,
-            counted(few.asked, what)
-        );
-    }
     if ranked.iter().all(|e| !e.row.failed.is_empty()) {
         return "Each of those that could be ranked failed on some session, so none is.".to_owned();
     }
-    if nothing_risked(&ranked) {
-        return no_fact_needed.to_owned();
-    }
-    let measure = match by {
-        Primary::Continuity => "continuity",
-        Primary::FactsKept => "share of facts kept",
-        Primary::ReferenceRecall => "share of needed facts kept",
-    };
-    let why = ranked.iter().find_map(|e| match e.row.values.get(by.id()) {
-        Some(Value::Absent(reason)) => Some(reason.to_string()),
+    let why = |e: &&Entry| match (unranked(e, by), e.row.values.get(by.id())) {
+        (Some(why), _) => Some(format!("None is ranked ({}: {why}).", e.row.strategy)),
+        (None, Some(Value::Absent(why))) => Some(format!("None is ranked: {why}.")),
         _ => None,
-    });
-    let why = why.unwrap_or_else(|| "nothing to measure".to_owned());
-    format!("None is ranked, since there is no {measure}: {why}.")
+    };
+    ranked
+        .iter()
+        .find_map(why)
+        .unwrap_or_else(|| "None is ranked: nothing was measured.".to_owned())
 }
 
 /// Shares below this value are not mentioned as numbers.

@@ -398,7 +398,10 @@ fn why_no_row_has_a_rank() {
     let offline = || unranked(RowKind::OfflineSummary, &[]);
     let mut absent = ranked(&[]);
     absent.row.values.insert("facts_kept".into(), Value::Absent(Absent::NoFacts));
-    let few = |by, asked| of_rows(by, &[Entry { asked, ..ranked(&exposed) }]);
+    let few = |by: Primary, asked| {
+        let values = [("exposed_share", 0.5), (by.id(), 0.5)];
+        of_rows(by, &[Entry { asked, ..ranked(&values) }])
+    };
     let asked = |asked| few(Continuity, asked);
     check(
         "why_no_row_has_a_rank",

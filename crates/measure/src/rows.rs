@@ -9,15 +9,13 @@ use recap_core::model::{
 };
 
 use super::against_full::{Difference, Margin, judge};
-use super::agent_settings::threshold;
+use super::agent_settings::own_strategy;
 use super::measures::{MEASURES, WAITS};
 use super::money::BillingModels;
-use super::pooling::{FactsInOrder, these_sessions};
-use super::pooling::{owner, paired, weighed};
+use super::pooling::{owner, paired, these_sessions, weighed};
 use super::spec::{Basis, Figures, Spec};
-use super::statistics::blocks;
-use super::statistics::{Bounds, Confidence};
-use super::table::{RowKey, RowView, Scores, SeriesHeld, SessionTable};
+use super::statistics::{Bounds, Clusters, FEWEST_FOR_RESAMPLES, blocks, within};
+use super::table::{RowKey, RowView, Scores, SessionTable};
 
 /// The measure that ranks: continuity where there are questions, else what is kept
 /// at cuts (how-it-works §45), and reference recall in a run without cuts.
@@ -54,17 +52,20 @@ pub struct Entry {
     pub replies: UnusableReplies,
 }
 
+impl Entry {
+    /// Its scores less those of another row, over the sessions that both have.
+    pub(super) fn less(&self, other: &Entry, facts: &[SessionFacts]) -> Clusters {
+        weighed(facts, &paired(&self.scores, &other.scores), &self.facts)
+    }
+}
+
 /// All rows, in the order of their keys.
-pub fn rows(
-    table: &SessionTable<'_>,
-    primary: Primary,
-    manifest: &Manifest,
-    billing_models: &BillingModels,
-) -> Vec<Entry> {
+pub fn rows(table: &SessionTable<'_>, primary: Primary, manifest: &Manifest) -> Vec<Entry> {
     let views = table.views();
     let entry = |(key, view): (&RowKey, &RowView<'_>)| {
         let full = views.get(&RowKey { strategy: FULL.to_owned(), ..key.clone() });
-        Builder { facts: table.facts(), key, view, full, billing_models, primary, manifest }.entry()
+        let (facts, billing_models) = (table.facts(), &table.billing_models);
+        Builder { facts, key, view, full, billing_models, primary, manifest }.entry()
     };
     views.iter().map(entry).collect()
 }
@@ -78,13 +79,13 @@ pub(super) fn twin(
     results: &RunResults,
     primary: Primary,
 ) -> Option<StrategyRow> {
-    let own = threshold(manifest.agent.as_ref()?)?.strategies.first()?;
+    let own = own_strategy(manifest.agent.as_ref()?)?;
     let (mut cells, mut cuts) = (Vec::new(), Vec::new());
     for session in results.iter() {
-        cells.extend(session.cells().iter().filter(|cell| cell.key.strategy == *own).cloned());
+        cells.extend(session.cells().iter().filter(|cell| cell.key.strategy == own).cloned());
         let recorded = session.cuts().iter().filter(|cut| cut.recorded);
         cuts.extend(recorded.map(|cut| Cut {
-            rows: cut.rows.iter().filter(|row| row.strategy == *own).cloned().collect(),
+            rows: cut.rows.iter().filter(|row| row.strategy == own).cloned().collect(),
             ..cut.clone()
         }));
     }
@@ -92,11 +93,8 @@ pub(super) fn twin(
         return None;
     }
     let results = RunResults::new(cells, cuts);
-    let billing_models = BillingModels::of(manifest, &results);
-    let held = SeriesHeld::OfIntervals;
-    let table = SessionTable::of(manifest, facts, &results, &billing_models, held);
-    let rows = rows(&table, primary, manifest, &billing_models);
-    rows.into_iter().map(|entry| entry.row).find(|row| row.strategy == *own)
+    let rows = rows(&SessionTable::of(manifest, facts, &results), primary, manifest);
+    rows.into_iter().map(|entry| entry.row).find(|row| row.strategy == own)
 }
 
 /// Figures of a row by the ids of their measures.
@@ -117,6 +115,7 @@ struct Builder<'a> {
 
 impl Builder<'_> {
     fn entry(&self) -> Entry {
+        let rows = &self.view.rows;
         let asked = self.view.facts().any(|facts| !facts.questions.is_empty());
         let of_row = MEASURES.iter().filter(|s| asked || !matches!(s.basis, Basis::Questions));
         let mut values: Values =
@@ -151,15 +150,17 @@ impl Builder<'_> {
             values,
             intervals,
             verdict,
-            failed: self.view.failed(),
+            failed: rows.iter().flat_map(|row| row.failed.iter().cloned()).collect(),
         };
+        let window_tokens: u64 = rows.iter().map(|row| row.window_tokens).sum();
+        let cells: u64 = rows.iter().map(|row| row.cells).sum();
         Entry {
             row,
             asked: was_asked(&scores.values, &self.view.series(id)),
             scores: scores.values,
             facts: scores.facts,
-            window_tokens: self.view.mean_window(),
-            acted: self.view.acted(),
+            window_tokens: window_tokens as f64 / cells.max(1) as f64,
+            acted: rows.iter().any(|row| row.acted),
             replies: self.view.replies(),
         }
     }
@@ -201,33 +202,33 @@ impl Builder<'_> {
         let (least, most) = spec.measure.unit.range();
         match clusters.n() {
             1..=2 => {
-                let bounds = self.of_these_sessions(spec, &scores)?;
-                Some(Interval::ThisSessionOnly { lo: bounds.lo, hi: bounds.hi })
+                let (lo, hi) = self.of_these_sessions(spec, &scores)?;
+                Some(Interval::ThisSessionOnly { lo, hi })
             }
             3..=5 => Some(Interval::Dots { values: clusters.means() }),
-            _ => clusters.confidence(self.manifest.seed).map(|confidence| {
-                let Bounds { lo, hi } = confidence.bounds().within(least, most);
-                match confidence {
-                    Confidence::Student(_) => Interval::Student { lo, hi },
-                    Confidence::Wider(_) => Interval::Wider { lo, hi },
-                }
-            }),
+            n => {
+                let (lo, hi) = within(clusters.confidence(self.manifest.seed)?, least, most);
+                Some(if n < FEWEST_FOR_RESAMPLES {
+                    Interval::Student { lo, hi }
+                } else {
+                    Interval::Wider { lo, hi }
+                })
+            }
         }
     }
 
     /// The interval within these sessions only, by resampling requests, questions or facts.
     fn of_these_sessions(&self, spec: &Spec, scores: &Scores) -> Option<Bounds> {
         let series = self.view.series(spec.id());
-        let sessions: Vec<(usize, Vec<f64>)> = (scores.values.keys())
-            .map(|at| (*at, series[at].iter().copied().flatten().collect()))
-            .collect();
+        let each = scores.values.keys().map(|at| {
+            let own: Vec<f64> = series[at].iter().copied().flatten().collect();
+            (owner(&self.facts[*at]), own)
+        });
         if scores.facts.is_empty() {
-            let sessions: Vec<Vec<f64>> = sessions.into_iter().map(|(_, own)| own).collect();
-            return blocks(&sessions, self.manifest.seed);
+            blocks(&each.map(|(_, own)| own).collect::<Vec<_>>(), self.manifest.seed)
+        } else {
+            these_sessions(&each.collect::<Vec<_>>(), self.manifest.seed)
         }
-        let each = sessions.iter();
-        let each = each.map(|(at, kept)| FactsInOrder { owner: owner(&self.facts[*at]), kept });
-        these_sessions(&each.collect::<Vec<_>>(), self.manifest.seed)
     }
 
     /// The paired difference to `full`, over the sessions of both.
@@ -245,8 +246,7 @@ impl Builder<'_> {
         let id = catalogue::DIFFERENCE_TO_FULL.id;
         let most = self.primary.most();
         values.insert(id.into(), Value::Known(difference.mean));
-        let interval = difference.interval.map(|i| i.bounds().within(-most, most));
-        insert_bounds(id, interval.map(|b| (b.lo, b.hi)), values);
+        insert_bounds(id, difference.interval.map(|bounds| within(bounds, -most, most)), values);
         if let Some(mde) = difference.minimal_detectable {
             values.insert(catalogue::MDE.id.into(), Value::Known(mde));
         }
@@ -269,8 +269,8 @@ impl Builder<'_> {
 
     /// Adds where times come from, and leaves out figures that mix them.
     fn sources(&self, values: &mut Values) {
-        let latencies = self.view.latencies();
-        let words: BTreeSet<&str> = latencies.iter().map(|source| source.as_str()).collect();
+        let sources = self.view.rows.iter().flat_map(|row| &row.latencies);
+        let words: BTreeSet<&str> = sources.map(|source| source.as_str()).collect();
         let words: Vec<&str> = words.into_iter().collect();
         // Without a model there is no latency and no source of it.
         let source = match words[..] {
@@ -303,7 +303,7 @@ fn text(word: &str) -> Value {
     Value::Text(word.to_owned())
 }
 
-fn insert_bounds(id: &str, bounds: Option<(f64, f64)>, values: &mut Values) {
+fn insert_bounds(id: &str, bounds: Option<Bounds>, values: &mut Values) {
     if let Some((lo, hi)) = bounds {
         values.insert(format!("{id}_lo"), Value::Known(lo));
         values.insert(format!("{id}_hi"), Value::Known(hi));

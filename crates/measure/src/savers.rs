@@ -15,155 +15,126 @@ use std::collections::BTreeMap;
 
 use recap_billing::pricing::PriceList;
 use recap_core::model::{
-    Absent, Buckets, Cell, CellOutcome, CellRows, FULL, Manifest, RunResults, SaverFacts, SaverRow,
-    SaverSavings, SessionFacts, ToolCut,
+    Absent, Buckets, Cell, CellRows, FULL, Manifest, RunResults, SaverRow, SaverSavings,
+    SessionFacts, ToolCut,
 };
 
-use super::money::BillingModels;
-use super::money::{AS_BILLED, Account};
-use super::statistics::quantile;
+use super::money::{AS_BILLED, Account, BillingModels};
+use super::statistics::quantiles;
 use super::table::position_of;
 
 /// The row of every token saver, in the order of their names, for each window and billing model.
 pub fn savers(manifest: &Manifest, facts: &[SessionFacts], results: &RunResults) -> Vec<SaverRow> {
     let prices = PriceList::from(&manifest.prices);
-    let mut sums: BTreeMap<(String, String, String), Sum> = BTreeMap::new();
+    let mut rows: BTreeMap<(String, String, String), Sum> = BTreeMap::new();
     for session in results.iter() {
-        let Some(at) = position_of(facts, &session) else { continue };
+        let Some(at) = position_of(facts, session.dataset, session.id) else { continue };
         let cells = session.cells().iter().filter(|cell| cell.key.replicate == 0);
         for cell in cells.filter(|cell| manifest.savers.contains(&cell.key.strategy)) {
             let full = session.cells().iter().find(|other| {
                 (other.key.strategy.as_str(), &other.key.window) == (FULL, &cell.key.window)
             });
-            for name in billed_as(cell, full) {
+            let full = full.and_then(Cell::rows);
+            // A cell that failed has the billing models of `full`.
+            let bills = cell.rows().or(full).map_or(&[][..], |rows| &rows.bills);
+            for name in bills.iter().map(|bill| &bill.billed_as) {
                 let key = (cell.key.strategy.clone(), cell.key.window.clone(), name.clone());
-                sums.entry(key).or_default().add(cell, full, &facts[at], &name, &prices);
+                let sum = rows.entry(key).or_insert_with(Sum::empty);
+                match cell.rows().zip(full) {
+                    Some((own, full)) => sum.add(own, full, &facts[at], name, &prices),
+                    None => sum.row.failed += 1,
+                }
             }
         }
     }
     let shown = BillingModels::of(manifest, results);
-    let rows = sums.into_iter().map(|((strategy, window, billed), sum)| {
+    let rows = rows.into_iter().map(|((strategy, window, billed), sum)| {
         let agent_model = shown.shown(super::ALL, &billed).to_owned();
-        sum.into_row(strategy, window, agent_model)
+        SaverRow { strategy, window, agent_model, ..sum.whole() }
     });
     rows.collect()
 }
 
-/// The billing models of a cell; one that failed has those of `full`.
-fn billed_as(cell: &Cell, full: Option<&Cell>) -> Vec<String> {
-    let rows = cell.rows().or(full.and_then(Cell::rows));
-    rows.map_or_else(Vec::new, |rows| rows.bills.iter().map(|b| b.billed_as.clone()).collect())
-}
-
 /// The sessions of one row.
 struct Sum {
-    sessions: u64,
-    failed: u64,
-    requests: u64,
-    removed: i64,
-    rewritten: u64,
-    cache_breaks: u64,
-    claimed: Option<u64>,
-    claimed_usd: Option<f64>,
-    money: Result<SaverSavings, Absent>,
+    row: SaverRow,
     added_ms: Vec<f64>,
     tools: BTreeMap<String, ToolCut>,
-    recovery: Option<recap_core::model::SaverRecovery>,
-}
-
-impl Default for Sum {
-    fn default() -> Self {
-        Sum {
-            sessions: 0,
-            failed: 0,
-            requests: 0,
-            removed: 0,
-            rewritten: 0,
-            cache_breaks: 0,
-            claimed: None,
-            claimed_usd: None,
-            money: Ok(SaverSavings::default()),
-            added_ms: Vec::new(),
-            tools: BTreeMap::new(),
-            recovery: None,
-        }
-    }
 }
 
 impl Sum {
+    fn empty() -> Self {
+        let row = SaverRow {
+            strategy: String::new(),
+            window: String::new(),
+            agent_model: String::new(),
+            sessions: 0,
+            failed: 0,
+            requests: 0,
+            claimed_tokens: None,
+            claimed_usd: None,
+            removed_tokens: 0,
+            rewritten_tokens: 0,
+            cache_breaks: 0,
+            money: Ok(SaverSavings::default()),
+            added_ms: None,
+            tools: Vec::new(),
+            recovery: None,
+        };
+        Sum { row, added_ms: Vec::new(), tools: BTreeMap::new() }
+    }
+
     fn add(
         &mut self,
-        cell: &Cell,
-        full: Option<&Cell>,
+        own: &CellRows,
+        full: &CellRows,
         facts: &SessionFacts,
         billed_as: &str,
         prices: &PriceList,
     ) {
-        let (CellOutcome::Done(rows), Some(full)) = (&cell.outcome, full.and_then(Cell::rows))
-        else {
-            self.failed += 1;
-            return;
-        };
-        self.sessions += 1;
-        self.requests += rows.requests.len() as u64;
-        for (own, full) in rows.requests.iter().zip(full.requests.iter()) {
-            self.removed += full.tokens_sent as i64 - own.tokens_sent as i64;
-            self.cache_breaks += u64::from(own.cache_break && !full.cache_break);
+        let row = &mut self.row;
+        row.sessions += 1;
+        row.requests += own.requests.len() as u64;
+        for (own, full) in own.requests.iter().zip(full.requests.iter()) {
+            row.removed_tokens += full.tokens_sent as i64 - own.tokens_sent as i64;
+            row.cache_breaks += u64::from(own.cache_break && !full.cache_break);
         }
-        let bill = rows.bills.iter().find(|bill| bill.billed_as == billed_as);
+        let bill = own.bills.iter().find(|bill| bill.billed_as == billed_as);
         let requests = bill.into_iter().flat_map(|bill| bill.requests.iter().flatten());
-        self.rewritten += requests.map(|request| request.rewritten).sum::<u64>();
-        if let Ok(sum) = &mut self.money {
-            match money(rows, full, facts, billed_as, prices) {
+        row.rewritten_tokens += requests.map(|request| request.rewritten).sum::<u64>();
+        if let Ok(sum) = &mut row.money {
+            match money(own, full, facts, billed_as, prices) {
                 Ok(money) => *sum += money,
-                Err(why) => self.money = Err(why),
+                Err(why) => row.money = Err(why),
             }
         }
-        self.take(rows.saver.as_deref());
-    }
-
-    fn take(&mut self, saver: Option<&SaverFacts>) {
-        let Some(saver) = saver else { return };
+        let Some(saver) = own.saver.as_deref() else { return };
         if let Some(claimed) = saver.claimed_tokens {
-            *self.claimed.get_or_insert(0) += claimed;
+            *row.claimed_tokens.get_or_insert_default() += claimed;
         }
         if let Some(claimed) = saver.claimed_usd {
-            *self.claimed_usd.get_or_insert(0.0) += claimed;
+            *row.claimed_usd.get_or_insert_default() += claimed;
+        }
+        if let Some(recovery) = saver.recovery {
+            *row.recovery.get_or_insert_default() += recovery;
         }
         self.added_ms.extend(&saver.added_ms);
         for (tool, cut) in &saver.tools {
             *self.tools.entry(tool.clone()).or_default() += *cut;
         }
-        if let Some(recovery) = saver.recovery {
-            *self.recovery.get_or_insert_default() += recovery;
-        }
     }
 
-    fn into_row(mut self, strategy: String, window: String, agent_model: String) -> SaverRow {
-        self.added_ms.sort_by(f64::total_cmp);
-        let added = |p| (!self.added_ms.is_empty()).then(|| quantile(&self.added_ms, p));
-        let mut tools: Vec<(String, ToolCut)> = self.tools.into_iter().collect();
-        let freed = |cut: &ToolCut| {
-            i64::try_from(cut.tokens_before).unwrap_or(i64::MAX)
-                - i64::try_from(cut.tokens_after).unwrap_or(i64::MAX)
-        };
+    /// The row of all sessions, the tools that were cut most first.
+    fn whole(self) -> SaverRow {
+        let Sum { row, added_ms, tools } = self;
+        let mut tools: Vec<(String, ToolCut)> = tools.into_iter().collect();
+        let freed = |cut: &ToolCut| cut.tokens_before as i64 - cut.tokens_after as i64;
         tools.sort_by_key(|(_, cut)| std::cmp::Reverse(freed(cut)));
         SaverRow {
-            strategy,
-            window,
-            agent_model,
-            sessions: self.sessions,
-            failed: self.failed,
-            requests: self.requests,
-            claimed_tokens: self.claimed,
-            claimed_usd: self.claimed_usd,
-            removed_tokens: self.removed,
-            rewritten_tokens: self.rewritten,
-            cache_breaks: self.cache_breaks,
-            money: if self.sessions == 0 { Err(Absent::CellsFailed) } else { self.money },
-            added_ms: added(0.5).zip(added(0.95)),
+            money: if row.sessions == 0 { Err(Absent::CellsFailed) } else { row.money },
+            added_ms: (!added_ms.is_empty()).then(|| quantiles(added_ms, [0.5, 0.95]).into()),
             tools,
-            recovery: self.recovery,
+            ..row
         }
     }
 }
@@ -221,7 +192,7 @@ mod tests {
 
     use super::*;
     use crate::testkit::{CellBuilder, cell, facts, manifest};
-    use recap_core::model::{RECORDED, SaverRecovery};
+    use recap_core::model::{CellOutcome, RECORDED, SaverFacts, SaverRecovery};
 
     /// Two requests of 300 and 600 tokens, of which `full` reads 300 at the second.
     fn full(id: &str) -> CellBuilder {

@@ -13,8 +13,8 @@ use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::agent_settings::{AgentSetting, public_quantities, threshold};
-use super::receipt::receipt;
-use super::statistics::{Clusters, quantile};
+use super::receipt::{aside, receipt};
+use super::statistics::{Bounds, Clusters, percentile_interval, quantiles};
 use recap_billing::pricing::PriceList;
 use recap_core::model::{
     AROUND, Absent, Amount, Kept, Manifest, NoCurve, Quantities, Quantity, RecordedRow, SIDECHAIN,
@@ -47,55 +47,48 @@ const WORTH: f64 = 0.05;
 /// nearly as much the largest forgets least often.
 const OF_BEST: f64 = 0.85;
 
-/// The sessions of an input as the walk sees them.
-struct Input<'a> {
-    tracks: Vec<Track<'a>>,
-    left_out: Vec<(String, String)>,
-}
-
-impl<'a> Input<'a> {
-    fn of(facts: &'a [SessionFacts], prices: &'a PriceList) -> Self {
-        let (mut tracks, mut left_out) = (Vec::new(), Vec::new());
-        let mut subagents: BTreeMap<(&str, &str), Amount> = BTreeMap::new();
-        for one in facts {
-            if let Some((parent, _)) = one.session.split_once(SIDECHAIN) {
-                let total = receipt([one], prices).all().total();
-                *subagents.entry((&one.dataset, parent)).or_default() += &total;
-            }
+/// The conversations of an input as the walk sees them, and the sessions that it leaves out with
+/// the reason.
+fn tracks<'a>(
+    facts: &'a [SessionFacts],
+    prices: &'a PriceList,
+) -> (Vec<Track<'a>>, Vec<(&'a str, Absent)>) {
+    let mut subagents: BTreeMap<(&str, &str), Amount> = BTreeMap::new();
+    for one in facts {
+        if let Some((parent, _)) = one.session.split_once(SIDECHAIN) {
+            let total = receipt([one], prices).all().total();
+            *subagents.entry((&one.dataset, parent)).or_default() += &total;
         }
-        for (at, one) in facts.iter().enumerate() {
-            if one.is_sidechain() {
-                continue;
-            }
-            let apart = subagents.get(&(one.dataset.as_str(), one.session.as_str()));
-            let of_session = |mut track: Track<'a>| {
-                let apart = apart.cloned().unwrap_or_default();
-                // What has no price is never taken for free.
-                apart.unpriced.map_or(Ok(()), Err)?;
-                track.beside_usd = beside(one, prices)? + apart.usd;
-                Ok(track)
-            };
-            match Track::of(at, one, prices).and_then(of_session) {
-                Ok(track) if track.steps.is_empty() => {
-                    left_out.push((one.session.clone(), Absent::NoUsage.to_string()));
-                }
-                Ok(track) => tracks.push(track),
-                Err(why) => left_out.push((one.session.clone(), why.to_string())),
-            }
-        }
-        let mut first: Vec<f64> = tracks.iter().filter_map(Track::first).collect();
-        first.sort_by(f64::total_cmp);
-        let usual = if first.is_empty() { f64::INFINITY } else { quantile(&first, 0.5) };
-        let tracks = tracks.into_iter().map(|track| track.begun_with(usual)).collect();
-        Input { tracks, left_out }
     }
+    let (mut tracks, mut left_out) = (Vec::new(), Vec::new());
+    for (at, one) in facts.iter().enumerate().filter(|(_, one)| !one.is_sidechain()) {
+        let own = subagents.remove(&(&*one.dataset, &*one.session)).unwrap_or_default();
+        match track(at, one, &own, prices) {
+            Ok(track) => tracks.push(track),
+            Err(why) => left_out.push((one.session.as_str(), why)),
+        }
+    }
+    let first: Vec<f64> = tracks.iter().filter_map(Track::first).collect();
+    let usual = if first.is_empty() { f64::INFINITY } else { quantiles(first, [0.5])[0] };
+    tracks.iter_mut().for_each(|track| track.begin_with(usual));
+    (tracks, left_out)
 }
 
-/// What a session cost beside its conversation and its compactions.
-fn beside(facts: &SessionFacts, prices: &PriceList) -> Result<f64, Absent> {
-    let alone = SessionFacts { requests: Vec::new(), receipt: None, ..facts.clone() };
-    let total = receipt([&alone], prices).all().total();
-    total.unpriced.map_or(Ok(total.usd), Err)
+/// The conversation of a session with what its subagents cost. What has no price is never taken
+/// for free.
+fn track<'a>(
+    at: usize,
+    facts: &'a SessionFacts,
+    subagents: &Amount,
+    prices: &'a PriceList,
+) -> Result<Track<'a>, Absent> {
+    let mut track = Track::of(at, facts, prices)?;
+    if let Some(why) = &subagents.unpriced {
+        return Err(why.clone());
+    }
+    let aside = aside(facts, prices).all().total();
+    track.beside_usd = aside.unpriced.map_or(Ok(aside.usd), Err)? + subagents.usd;
+    if track.steps.is_empty() { Err(Absent::NoUsage) } else { Ok(track) }
 }
 
 /// The compactions of a session that removed messages; copies are left to the session that counts
@@ -109,7 +102,7 @@ fn recorded(track: &Track<'_>) -> Vec<RecordedRow> {
     let row = |(at, step): (usize, &Step<'_>)| {
         let facts = step.compaction.filter(|made| !made.copied)?.clone();
         let before = at.checked_sub(1);
-        let read = (!step.usage.cache_unknown).then_some(step.usage.cache_read);
+        let read = (!step.bill.usage.cache_unknown).then_some(step.bill.usage.cache_read);
         Some(RecordedRow {
             session: track.session,
             request: at,
@@ -127,8 +120,7 @@ fn recorded(track: &Track<'_>) -> Vec<RecordedRow> {
 
 /// Every compaction on record with the prompts around it, session by session.
 pub fn recorded_compactions(facts: &[SessionFacts], prices: &PriceList) -> Vec<RecordedRow> {
-    let input = Input::of(facts, prices);
-    input.tracks.iter().flat_map(recorded).collect()
+    tracks(facts, prices).0.iter().flat_map(recorded).collect()
 }
 
 /// What the sessions of a run would have cost at other sizes.
@@ -141,15 +133,13 @@ pub fn curve(
     prices: &PriceList,
 ) -> Result<SizeCurve, NoCurve> {
     let agent = manifest.agent.clone().ok_or(NoCurve::Agents)?;
-    let input = Input::of(facts, prices);
-    let tracks = &input.tracks;
+    let (tracks, left_out) = tracks(facts, prices);
     if tracks.is_empty() {
-        let unpriced = input.left_out.iter().find(|(_, why)| *why != Absent::NoUsage.to_string());
-        return Err(
-            unpriced.map_or(NoCurve::NoUsage, |(_, why)| NoCurve::NoPrice { why: why.clone() })
-        );
+        let unpriced = left_out.iter().find(|(_, why)| *why != Absent::NoUsage);
+        let no_price = |(_, why): &(_, Absent)| NoCurve::NoPrice { why: why.to_string() };
+        return Err(unpriced.map_or(NoCurve::NoUsage, no_price));
     }
-    let families = units(tracks, facts, Unit::Family);
+    let families = units(&tracks, facts, false);
     if families.len() < FEWEST_FAMILIES {
         return Err(NoCurve::Few { families: families.len() as u64 });
     }
@@ -158,43 +148,43 @@ pub fn curve(
         return Err(NoCurve::NoSetting { agent });
     }
     let rows: Vec<RecordedRow> = tracks.iter().flat_map(recorded).collect();
-    let measured = measured(&rows, public_quantities(&agent));
-    let Some(measured) = measured else {
+    let Some(measured) = measured(&rows, public_quantities(&agent)) else {
         return Err(NoCurve::Unmeasured { agent, compactions: rows.len() as u64 });
     };
-    let sizes = sizes(manifest, setting, tracks, &measured)?;
-    let projects = projects(tracks, facts);
-    let unit = if projects >= FEWEST_PROJECTS { Unit::Project } else { Unit::Family };
+    let sizes = sizes(manifest, setting, &tracks, &measured)?;
+    let named = tracks.iter().filter_map(|track| facts[track.session].cluster.as_deref());
+    let projects = named.collect::<BTreeSet<&str>>().len();
+    let by_project = projects >= FEWEST_PROJECTS;
+    let mut rng = ChaCha8Rng::seed_from_u64(manifest.seed);
     let fold = Fold {
-        tracks,
+        today: tracks.iter().map(|track| track.today(&measured.quantities)).collect(),
+        units: units(&tracks, facts, by_project),
+        amounts: (0..AMOUNTS).map(|_| measured.drawn(&mut rng)).collect(),
+        seed: manifest.seed,
+        tracks: &tracks,
         measured: &measured,
         families: &families,
-        units: units(tracks, facts, unit),
-        draws: Draws::of(manifest.seed, &measured),
     };
-    let today: Vec<Walked> = fold.today();
     let applied = |size: u64| setting.and_then(|own| own.setting(size, None));
-    let row = |size: &u64| SizeRow {
-        line: applied(*size).map(|applied| applied.line),
-        ..fold.row(*size, &today)
-    };
-    let sizes: Vec<SizeRow> = sizes.iter().map(row).collect();
+    let row = |size: u64| SizeRow { line: applied(size).map(|own| own.line), ..fold.row(size) };
+    let sizes: Vec<SizeRow> = sizes.into_iter().map(row).collect();
     let advised = advised(&sizes, tracks.len());
     let apply = advised.as_ref().ok().and_then(|at| applied(sizes[*at].size));
+    let today = &fold.today;
     let estimated = today.iter().map(|one| one.estimated);
     Ok(SizeCurve {
         agent,
         sessions: tracks.len() as u64,
-        left_out: input.left_out,
+        left_out: left_out.iter().map(|(id, why)| ((*id).to_owned(), why.to_string())).collect(),
         families: families.len() as u64,
         projects: projects as u64,
-        unit: unit.noun(),
+        unit: if by_project { "project" } else { "family" },
         requests: tracks.iter().map(|track| track.requests()).sum(),
         today_usd: today.iter().map(|one| one.usd).sum(),
         estimated: estimated.fold((0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1)),
         compactions: today.iter().map(|one| one.compactions).sum(),
-        largest: largest(tracks),
-        quantities: measured.quantities,
+        largest: largest(&tracks),
+        quantities: measured.quantities.clone(),
         sizes,
         advised,
         apply,
@@ -217,9 +207,8 @@ fn sizes(
         return Ok(named.into_iter().collect());
     }
     let added = measured.point().added;
-    let mut left: Vec<f64> = tracks.iter().map(|track| track.left(added)).collect();
-    left.sort_by(f64::total_cmp);
-    let least = quantile(&left, 0.5) as u64 + ROOM;
+    let [left] = quantiles(tracks.iter().map(|track| track.left(added)).collect(), [0.5]);
+    let least = left as u64 + ROOM;
     let largest = largest(tracks);
     let accepted = |size: u64| setting.is_none_or(|own| own.setting(size, None).is_some());
     let reached = |size: &u64| {
@@ -245,84 +234,50 @@ fn sizes(
     Ok(sizes)
 }
 
-/// What is drawn.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Unit {
-    Family,
-    Project,
-}
-
-impl Unit {
-    fn noun(self) -> &'static str {
-        match self {
-            Unit::Family => "family",
-            Unit::Project => "project",
-        }
-    }
-}
-
-fn projects(tracks: &[Track<'_>], facts: &[SessionFacts]) -> usize {
-    let named = tracks.iter().filter_map(|track| facts[track.session].cluster.as_deref());
-    named.collect::<BTreeSet<&str>>().len()
-}
-
 /// Positions of the tracks of each family or project.
-fn units(tracks: &[Track<'_>], facts: &[SessionFacts], unit: Unit) -> Vec<Vec<usize>> {
+fn units(tracks: &[Track<'_>], facts: &[SessionFacts], by_project: bool) -> Vec<Vec<usize>> {
     let mut units: BTreeMap<(&str, &str), Vec<usize>> = BTreeMap::new();
     for (at, track) in tracks.iter().enumerate() {
         let own = &facts[track.session];
         let family = own.receipt.as_ref().and_then(|receipt| receipt.family.as_deref());
-        let project = own.cluster.as_deref().filter(|_| unit == Unit::Project);
+        let project = own.cluster.as_deref().filter(|_| by_project);
         let shared = project.or(family).map(|name| ("shared", name));
         units.entry(shared.unwrap_or(("alone", &own.session))).or_default().push(at);
     }
     units.into_values().collect()
 }
 
-/// What is drawn for every size alike.
-struct Draws {
-    seed: u64,
-    amounts: Vec<Amounts>,
-}
-
-impl Draws {
-    fn of(seed: u64, measured: &Measured) -> Self {
-        let mut rng = ChaCha8Rng::seed_from_u64(seed);
-        Draws { seed, amounts: (0..AMOUNTS).map(|_| measured.drawn(&mut rng)).collect() }
-    }
-}
-
 /// The fold over all sessions.
 struct Fold<'a> {
     tracks: &'a [Track<'a>],
+    /// What each session cost as reported.
+    today: Vec<Walked>,
     measured: &'a Measured,
     families: &'a [Vec<usize>],
+    /// What is drawn: projects, or families.
     units: Vec<Vec<usize>>,
-    draws: Draws,
+    /// Draws for every size alike.
+    amounts: Vec<Amounts>,
+    seed: u64,
 }
 
 impl Fold<'_> {
-    fn today(&self) -> Vec<Walked> {
-        let quantities = &self.measured.quantities;
-        self.tracks.iter().map(|track| track.today(quantities)).collect()
-    }
-
     /// Every session at a size.
     fn at(&self, size: u64, amounts: Amounts) -> Vec<Walked> {
         let quantities = &self.measured.quantities;
         self.tracks.iter().map(|track| track.at(size, quantities, amounts)).collect()
     }
 
-    fn row(&self, size: u64, today: &[Walked]) -> SizeRow {
-        let point = self.measured.point();
+    fn row(&self, size: u64) -> SizeRow {
+        let (point, today) = (self.measured.point(), &self.today);
         let at = self.at(size, point);
         let sum = |walked: &[Walked]| walked.iter().map(|one| one.usd).sum::<f64>();
         let changed = |by: fn(f64, f64) -> bool| {
             at.iter().zip(today).filter(|(at, today)| by(at.usd, today.usd)).count() as u64
         };
         let compactions = |walked: &[Walked]| walked.iter().map(|one| one.compactions).sum::<u64>();
-        let (lo, hi) = self.interval(size, today, &self.draws.amounts);
-        let (lo_read_again, _) = self.interval(size, today, &[self.measured.much_read_again()]);
+        let (lo, hi) = self.interval(size, &self.amounts);
+        let (lo_read_again, _) = self.interval(size, &[self.measured.much_read_again()]);
         let added = compactions(&at) as f64 - compactions(today) as f64;
         let rows = self.tracks.iter().zip(&at).zip(today);
         let rows = rows.map(|((track, at), today)| SessionAtSize {
@@ -345,7 +300,7 @@ impl Fold<'_> {
             cheaper: changed(|at, today| at < today * (1.0 - CHANGE)),
             dearer: changed(|at, today| at > today * (1.0 + CHANGE)),
             no_room: by_session.iter().filter(|one| !one.room).count() as u64,
-            three_families: self.three_families(&at, today),
+            three_families: self.three_families(&at),
             wait_ms: added.max(0.0) * self.measured.quantities.wait_ms.value,
             line: None,
             by_session,
@@ -353,30 +308,28 @@ impl Fold<'_> {
     }
 
     /// The 95 % interval of the saving over draws of units, with these amounts in turn.
-    fn interval(&self, size: u64, today: &[Walked], amounts: &[Amounts]) -> (f64, f64) {
+    fn interval(&self, size: u64, amounts: &[Amounts]) -> Bounds {
         let of_units = |walked: &[Walked]| -> Vec<f64> {
             let of = |unit: &Vec<usize>| unit.iter().map(|at| walked[*at].usd).sum();
             self.units.iter().map(of).collect()
         };
-        let now = of_units(today);
+        let now = of_units(&self.today);
         let each: Vec<Vec<f64>> =
             amounts.iter().map(|amounts| of_units(&self.at(size, *amounts))).collect();
-        let mut rng = ChaCha8Rng::seed_from_u64(self.draws.seed);
-        let mut savings: Vec<f64> =
-            (0..DRAWS).map(|draw| saving(&mut rng, &each[draw % each.len()], &now)).collect();
-        savings.sort_by(f64::total_cmp);
-        (quantile(&savings, 0.025), quantile(&savings, 0.975))
+        let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
+        let draw = |draw: usize| saving(&mut rng, &each[draw % each.len()], &now);
+        percentile_interval((0..DRAWS).map(draw).collect())
     }
 
     /// Share of the saving that the three families come to that save most.
-    fn three_families(&self, at: &[Walked], today: &[Walked]) -> Option<f64> {
+    fn three_families(&self, at: &[Walked]) -> Option<f64> {
         let saved = |family: &Vec<usize>| -> f64 {
-            family.iter().map(|one| today[*one].usd - at[*one].usd).sum()
+            family.iter().map(|one| self.today[*one].usd - at[*one].usd).sum()
         };
         let mut saved: Vec<f64> = self.families.iter().map(saved).collect();
         let all: f64 = saved.iter().sum();
         saved.sort_by(|a, b| b.total_cmp(a));
-        let now: f64 = today.iter().map(|one| one.usd).sum();
+        let now: f64 = self.today.iter().map(|one| one.usd).sum();
         let share = saved.iter().take(3).sum::<f64>() / all;
         // Where others get dearer, three may save more than all together.
         (all > CHANGE * now).then_some(share.min(1.0))
@@ -470,15 +423,11 @@ fn surer(known: Option<Quantity>, public: Option<Quantity>) -> Option<Quantity> 
 }
 
 /// The median of these with their quartiles.
-fn median(mut figures: Vec<f64>) -> Option<Quantity> {
-    figures.sort_by(f64::total_cmp);
-    let at = |level| quantile(&figures, level);
-    (!figures.is_empty()).then(|| Quantity {
-        value: at(0.5),
-        lo: at(0.25),
-        hi: at(0.75),
-        n: figures.len() as u64,
-        own: true,
+fn median(figures: Vec<f64>) -> Option<Quantity> {
+    let n = figures.len() as u64;
+    (n > 0).then(|| {
+        let [lo, value, hi] = quantiles(figures, [0.25, 0.5, 0.75]);
+        Quantity { value, lo, hi, n, own: true }
     })
 }
 
@@ -487,8 +436,8 @@ fn mean(figures: Vec<f64>) -> Option<Quantity> {
     let n = figures.len() as u64;
     let each = Clusters::new(figures.into_iter().map(|figure| vec![figure]).collect());
     (n > 1).then(|| {
-        let bounds = each.student();
-        Quantity { value: each.mean(), lo: bounds.lo, hi: bounds.hi, n, own: true }
+        let (lo, hi) = each.student();
+        Quantity { value: each.mean(), lo, hi, n, own: true }
     })
 }
 

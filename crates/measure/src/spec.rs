@@ -85,20 +85,11 @@ pub struct Spec {
     /// The data that the measure is computed from.
     pub basis: Basis,
     /// The computation for one cell, whatever the size of its exam.
-    pub compute: Compute,
+    pub compute: fn(&CellInput<'_>) -> Contribution,
     /// The figures within a session by which chance is estimated, if the measure has such.
     pub series: Option<Series>,
     /// Whether its rows have an interval. The series of any other measure is for pairs of runs.
     pub has_interval: bool,
-}
-
-/// The computation of a cell's contribution.
-#[derive(Clone, Copy)]
-pub enum Compute {
-    /// A computation from the whole cell.
-    Cell(fn(&CellInput<'_>) -> Contribution),
-    /// A computation from the questions of the measure's kind.
-    OfKind(fn(&CellInput<'_>, QuestionKind) -> Contribution),
 }
 
 /// The data that a figure is computed from.
@@ -128,7 +119,6 @@ impl Spec {
         basis: Basis,
         compute: fn(&CellInput<'_>) -> Contribution,
     ) -> Self {
-        let compute = Compute::Cell(compute);
         Self { measure, pool, basis, compute, series: None, has_interval: false }
     }
 
@@ -172,11 +162,7 @@ impl Spec {
             Basis::References(_) if !Support::whole(input.facts).suffices() => {
                 Contribution::Absent(Absent::NoWorkingSession)
             }
-            _ => match (self.compute, self.measure.kind) {
-                (Compute::OfKind(compute), Some(kind)) => compute(input, kind),
-                (Compute::OfKind(_), None) => unreachable!("its measure has a kind"),
-                (Compute::Cell(compute), _) => compute(input),
-            },
+            _ => (self.compute)(&CellInput { kind: self.measure.kind, ..*input }),
         }
     }
 }
@@ -199,6 +185,8 @@ pub struct CellInput<'a> {
     pub billing_model: &'a str,
     /// The prices of the run.
     pub prices: &'a PriceList,
+    /// The kind of questions that the measure is restricted to.
+    pub kind: Option<QuestionKind>,
     /// Kinds of questions with enough questions for a figure of their own.
     pub kinds: &'a BTreeSet<QuestionKind>,
     /// All exams at cuts.

@@ -4,18 +4,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::ALL;
-use super::exams::Exams;
-use super::exams::kinds_by_dataset;
+use super::exams::{Exams, kinds_by_dataset};
 use super::figures::{PackedFigures, averaged};
 use super::measures::{MEASURES, spec_of};
-use super::money;
-use super::money::BillingModels;
+use super::money::{self, BillingModels};
 use super::pooling::owner;
 use super::spec::{Basis, CellInput, Contribution, Figures, Pool, Spec};
 use recap_billing::pricing::PriceList;
 use recap_core::model::{
     Absent, Cell, CellOutcome, CellRows, FULL, LatencySource, Manifest, QuestionKind, RECORDED,
-    RepeatedTexts, RowKind, RunResults, SessionFacts, SessionResults, UnusableReplies,
+    RepeatedTexts, Report, RowKind, RunResults, SessionFacts, SessionResults, UnusableReplies,
 };
 use recap_core::text::counted;
 
@@ -45,9 +43,9 @@ pub(super) struct TableRow {
     pub latencies: BTreeSet<LatencySource>,
     pub failed: Vec<String>,
     /// Number of its cells that reached their end.
-    cells: u64,
+    pub cells: u64,
     /// Sum of the windows of these cells, in tokens.
-    window_tokens: u64,
+    pub window_tokens: u64,
     /// Whether one of its cells compacted or hid a message.
     pub acted: bool,
     /// Replies of the compactor in all of its cells.
@@ -57,56 +55,51 @@ pub(super) struct TableRow {
 /// The figures of every session of a run, by the rows of single data sets.
 pub(super) struct SessionTable<'a> {
     facts: &'a [SessionFacts],
+    /// The billing models of the run.
+    pub billing_models: BillingModels,
     rows: BTreeMap<RowKey, TableRow>,
 }
 
-/// Which series a table holds: one figure for each request takes much memory.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum SeriesHeld {
-    /// Those of measures with an interval.
-    OfIntervals,
-    /// All of them, by which two runs are compared.
-    All,
-}
-
-impl SeriesHeld {
-    fn holds(self, spec: &Spec) -> bool {
-        spec.has_interval || self == SeriesHeld::All
-    }
-}
-
-/// Cells of one control of a session, by window.
-type Controls<'a> = BTreeMap<&'a str, &'a Cell>;
-
 /// What the cells of a run are measured with.
 struct RunInputs<'a> {
-    manifest: &'a Manifest,
+    depth: u32,
     prices: PriceList,
     kinds: BTreeMap<String, BTreeSet<QuestionKind>>,
     /// Repeated texts of the compactor, by strategy and window.
     repeated: RepeatedTexts,
-    billing_models: &'a BillingModels,
-    series: SeriesHeld,
+    /// Whether all series are held, by which two runs are compared, or only those of measures with
+    /// an interval: one figure for each request takes much memory.
+    all_series: bool,
+    facts: &'a [SessionFacts],
 }
 
 impl<'a> SessionTable<'a> {
     /// The table of sorted sessions and all results.
-    pub fn of(
-        manifest: &'a Manifest,
+    pub fn of(manifest: &Manifest, facts: &'a [SessionFacts], results: &RunResults) -> Self {
+        Self::with_series(manifest, facts, results, false)
+    }
+
+    /// The table by which a run is compared with another one.
+    pub fn of_pairs(report: &'a Report) -> Self {
+        Self::with_series(&report.manifest, &report.sessions, &report.results, true)
+    }
+
+    fn with_series(
+        manifest: &Manifest,
         facts: &'a [SessionFacts],
-        results: &'a RunResults,
-        billing_models: &'a BillingModels,
-        series: SeriesHeld,
+        results: &RunResults,
+        all_series: bool,
     ) -> Self {
         let run = RunInputs {
-            manifest,
+            depth: manifest.depth,
             prices: PriceList::from(&manifest.prices),
             kinds: kinds_by_dataset(facts),
             repeated: RepeatedTexts::of(results),
-            billing_models,
-            series,
+            all_series,
+            facts,
         };
-        let mut table = SessionTable { facts, rows: BTreeMap::new() };
+        let billing_models = BillingModels::of(manifest, results);
+        let mut table = SessionTable { facts, billing_models, rows: BTreeMap::new() };
         results.iter().for_each(|session| table.add(&run, &session));
         table
     }
@@ -136,25 +129,16 @@ impl<'a> SessionTable<'a> {
 
     /// Adds the cells of a session to their rows, replicates together.
     fn add(&mut self, run: &RunInputs<'_>, session: &SessionResults<'_>) {
-        let position = position_of(self.facts, session);
-        let exams = Exams::of(session.cuts(), run.manifest);
-        let controls = [FULL, RECORDED].map(|strategy| -> Controls<'_> {
-            let cells = session.cells().iter();
-            let those = cells.filter(|c| c.key.strategy == strategy && c.rows().is_some());
-            those.map(|cell| (cell.key.window.as_str(), cell)).collect()
-        });
         let place = |cell: &Cell| (cell.key.strategy.clone(), cell.key.window.clone());
         for replicates in session.cells().chunk_by(|a, b| place(a) == place(b)) {
+            let exams = replicates.iter().map(|cell| Exams::of(cell, session.cuts(), run.depth));
+            let exams: Vec<Exams<'_>> = exams.collect();
             let (mut inputs, mut failed) = (Vec::new(), Vec::new());
-            for cell in replicates {
-                let found = match position {
-                    Some(at) => run.input(&self.facts[at], cell, &controls, &exams),
-                    None => Err("its session is not among the facts of the run".to_owned()),
-                };
-                match found {
+            for (cell, exams) in replicates.iter().zip(&exams) {
+                match run.input(session, cell, exams) {
                     Ok(input) => {
                         inputs.push(input);
-                        failed.extend(exams.failures(cell));
+                        failed.extend(exams.failures());
                     }
                     Err(error) => {
                         let (id, replicate) = (&cell.key.session, cell.key.replicate);
@@ -162,38 +146,45 @@ impl<'a> SessionTable<'a> {
                     }
                 }
             }
-            let row_kind = replicates[0].row_kind;
-            let added = Added { position, inputs, failed, row_kind };
-            self.add_replicates(run, &replicates[0], added);
+            self.add_replicates(run, &replicates[0], &inputs, &failed);
         }
     }
 
-    /// Adds the replicates of a session to its rows, one for each billing model.
-    fn add_replicates(&mut self, run: &RunInputs<'_>, cell: &Cell, added: Added<'_>) {
-        let Added { position, inputs, failed, row_kind } = added;
-        let first: Vec<Contribution> =
-            MEASURES.iter().map(|spec| spec.of_session(&inputs)).collect();
-        for (at, billing_model) in run.billing_models.names().iter().enumerate() {
+    /// Adds the replicates of a session to its rows, one for each billing model: the cells that
+    /// reached their end, and what failed.
+    fn add_replicates(
+        &mut self,
+        run: &RunInputs<'_>,
+        cell: &Cell,
+        inputs: &[CellInput<'_>],
+        failed: &[String],
+    ) {
+        let mut first: Vec<Contribution> = Vec::new();
+        for (at, billing_model) in self.billing_models.names().iter().enumerate() {
             let key = RowKey {
                 dataset: cell.key.dataset.clone(),
                 window: cell.key.window.clone(),
                 billing_model: billing_model.clone(),
                 strategy: cell.key.strategy.clone(),
             };
-            let row = self.rows.entry(key).or_insert_with(|| TableRow::new(row_kind));
-            row.row_kind = row_kind;
-            row.failed.extend(failed.iter().cloned());
-            let (Some(position), false) = (position, inputs.is_empty()) else { continue };
-            row.sessions.push(position);
+            let row = self.rows.entry(key).or_insert_with(|| TableRow::new(cell.row_kind));
+            row.row_kind = cell.row_kind;
+            row.failed.extend_from_slice(failed);
+            let Some(input) = inputs.first() else { continue };
+            row.sessions.extend(position_of(run.facts, &input.facts.dataset, &input.facts.session));
             let inputs: Vec<CellInput<'_>> =
                 inputs.iter().map(|input| CellInput { billing_model, ..*input }).collect();
+            if at == 0 {
+                first = MEASURES.iter().map(|spec| spec.of_session(&inputs)).collect();
+            }
             for (nth, spec) in MEASURES.iter().enumerate() {
                 // Only bills differ between billing models.
                 match spec.basis {
                     Basis::Bill if at > 0 => row.figures[nth].push(&spec.of_session(&inputs)),
                     _ => row.figures[nth].push(&first[nth]),
                 }
-                if let Some(series) = spec.series.filter(|_| run.series.holds(spec)) {
+                let held = spec.has_interval || run.all_series;
+                if let Some(series) = spec.series.filter(|_| held) {
                     let each: Vec<Figures> = inputs.iter().map(series).collect();
                     row.series[nth].push_series(&averaged(&each));
                 }
@@ -204,57 +195,52 @@ impl<'a> SessionTable<'a> {
 }
 
 /// Position of a session among the facts, which are sorted; `None` if it is not there.
-pub(super) fn position_of(facts: &[SessionFacts], session: &SessionResults<'_>) -> Option<usize> {
-    let key = |of: &SessionFacts| (&*of.dataset, &*of.session).cmp(&(session.dataset, session.id));
+pub(super) fn position_of(facts: &[SessionFacts], dataset: &str, session: &str) -> Option<usize> {
+    let key = |of: &SessionFacts| (&*of.dataset, &*of.session).cmp(&(dataset, session));
     facts.binary_search_by(key).ok()
 }
 
-/// The replicates of a session under a strategy at a window.
-struct Added<'a> {
-    /// Position of the session in the facts.
-    position: Option<usize>,
-    /// The cells that reached their end.
-    inputs: Vec<CellInput<'a>>,
-    /// What failed, in the order of the cells.
-    failed: Vec<String>,
-    row_kind: RowKind,
-}
-
 impl RunInputs<'_> {
-    /// The cell with its facts, billed as the first billing model is, if it reached its end and
-    /// fits the facts.
+    /// The cell with its facts, if it reached its end and fits the facts.
     fn input<'s>(
         &'s self,
-        facts: &'s SessionFacts,
+        session: &'s SessionResults<'_>,
         cell: &'s Cell,
-        [full, recorded]: &[Controls<'s>; 2],
         exams: &'s Exams<'s>,
     ) -> Result<CellInput<'s>, String> {
+        let Some(at) = position_of(self.facts, session.dataset, session.id) else {
+            return Err("its session is not among the facts of the run".to_owned());
+        };
+        let facts = &self.facts[at];
         let rows = match &cell.outcome {
             CellOutcome::Done(rows) => rows,
             CellOutcome::Failed { error } => return Err(error.clone()),
         };
-        fits(facts, rows).map_err(|unfit| unfit.to_string())?;
+        fits(facts, rows)?;
+        // The cell of a control at the same window, if it fits the session too.
+        let control = |strategy: &str| {
+            let is_it = |other: &&Cell| {
+                (&*other.key.strategy, &other.key.window) == (strategy, &cell.key.window)
+                    && other.rows().is_some()
+            };
+            let found = session.cells().iter().rfind(is_it)?;
+            fits(facts, found.rows()?).is_ok().then_some(found)
+        };
         Ok(CellInput {
             facts,
             cell,
             rows,
-            full: beside(full, facts, cell),
-            recorded: beside(recorded, facts, cell),
-            billing_model: &self.billing_models.names()[0],
+            full: control(FULL),
+            recorded: control(RECORDED),
+            // Each row takes another one.
+            billing_model: "",
             prices: &self.prices,
+            kind: None,
             kinds: &self.kinds[&facts.dataset],
             exams,
             repeated: self.repeated.of_row(&cell.key.strategy, &cell.key.window),
         })
     }
-}
-
-/// The cell of a control at the window of this cell, if it fits the session
-/// too.
-fn beside<'a>(cells: &Controls<'a>, facts: &SessionFacts, cell: &Cell) -> Option<&'a Cell> {
-    let found = cells.get(cell.key.window.as_str()).copied()?;
-    fits(facts, found.rows()?).is_ok().then_some(found)
 }
 
 impl TableRow {
@@ -310,7 +296,7 @@ fn place_of(spec: &Spec) -> usize {
 pub(super) struct RowView<'a> {
     facts: &'a [SessionFacts],
     /// In the order of their data sets.
-    rows: Vec<&'a TableRow>,
+    pub rows: Vec<&'a TableRow>,
 }
 
 /// What the sessions of a row score in a measure.
@@ -366,32 +352,11 @@ impl<'a> RowView<'a> {
             .collect()
     }
 
-    /// What failed, in the order of the cells.
-    pub fn failed(&self) -> Vec<String> {
-        self.rows.iter().flat_map(|row| row.failed.iter().cloned()).collect()
-    }
-
-    /// Sources of the times of its compactions.
-    pub fn latencies(&self) -> BTreeSet<LatencySource> {
-        self.rows.iter().flat_map(|row| row.latencies.iter().copied()).collect()
-    }
-
-    /// Whether one of its cells compacted or hid a message.
-    pub fn acted(&self) -> bool {
-        self.rows.iter().any(|row| row.acted)
-    }
-
     /// Replies of the compactor in all of its cells.
     pub fn replies(&self) -> UnusableReplies {
         let mut all = UnusableReplies::default();
         self.rows.iter().for_each(|row| all += &row.replies);
         all
-    }
-
-    /// Mean window of the cells in tokens; 0 without any.
-    pub fn mean_window(&self) -> f64 {
-        let sum: u64 = self.rows.iter().map(|row| row.window_tokens).sum();
-        sum as f64 / self.rows.iter().map(|row| row.cells).sum::<u64>().max(1) as f64
     }
 
     /// The role of the row, with all of its cells known.
@@ -407,46 +372,29 @@ fn row_kind_with(row_kind: RowKind, replies: &UnusableReplies) -> RowKind {
     if too_many { RowKind::Unusable } else { row_kind }
 }
 
-/// Numbers of requests, references and questions.
-type Counts = (usize, usize, usize);
-
-/// Why a cell does not fit its session.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum Unfit {
-    /// The cell has other numbers of rows than the session requires.
-    #[error(
-        "the cell has {}, its session {}: it is from another version of the data; run it again",
-        describe(.0), describe(.1)
-    )]
-    Counts(Counts, Counts),
-    /// A row points at something that is not there.
-    #[error("a row of its session points outside it: run it again")]
-    Outside,
-}
-
-fn describe((requests, references, questions): &Counts) -> String {
-    let (requests, references) = (counted(*requests, "request"), counted(*references, "reference"));
-    format!("{requests}, {references} and {}", counted(*questions, "question"))
-}
-
 /// Checks that a cell has the rows that its session requires: a run folder
 /// may have been edited.
-pub fn fits(facts: &SessionFacts, rows: &CellRows) -> Result<(), Unfit> {
+pub fn fits(facts: &SessionFacts, rows: &CellRows) -> Result<(), String> {
     let has = (rows.requests.len(), rows.references.len(), rows.questions.len());
     let due = (facts.requests.len(), facts.exam.references.len(), facts.questions.len());
     // A strategy without its summaries is only examined at cuts; it has no requests and no questions.
     let whole = has == due || has == (0, 0, due.2) || has == (0, 0, 0);
     let in_order = (0u32..).zip(&rows.references).all(|(at, o)| o.reference == at)
         && (0u32..).zip(&rows.questions).all(|(at, p)| p.question == at);
-    if !in_order || !whole {
-        return Err(Unfit::Counts(has, due));
-    }
     let snapshots = rows.snapshots.len();
-    let bills = rows.bills.iter().all(|bill| money::sound(bill, rows));
-    if !bills || !sound(facts) || rows.questions.iter().any(|p| p.snapshot as usize >= snapshots) {
-        return Err(Unfit::Outside);
+    let inside = sound(facts)
+        && rows.bills.iter().all(|bill| money::sound(bill, rows))
+        && rows.questions.iter().all(|p| (p.snapshot as usize) < snapshots);
+    if whole && in_order && inside {
+        return Ok(());
     }
-    Ok(())
+    Err(format!(
+        "the cell has {}, {} and {}, and does not fit its session: it is from another version of \
+         the data; run it again",
+        counted(has.0, "request"),
+        counted(has.1, "reference"),
+        counted(has.2, "question")
+    ))
 }
 
 /// Whether references are sorted and refer to positions in their session: a
@@ -464,7 +412,7 @@ fn sound(facts: &SessionFacts) -> bool {
 mod tests {
     use super::*;
     use crate::testkit::{CellBuilder, cell, facts, manifest};
-    use recap_core::model::{LedgerState, LossRow};
+    use recap_core::model::{LedgerState, LossRow, Primary, Value};
 
     fn three() -> SessionFacts {
         let made = facts("s").requests(&[100; 3]).reference(0, 10, None);
@@ -480,7 +428,7 @@ mod tests {
     }
 
     fn actual(facts: &SessionFacts, cell: &Cell) -> Result<(), String> {
-        fits(facts, cell.rows().unwrap()).map_err(|unfit| unfit.to_string())
+        fits(facts, cell.rows().unwrap())
     }
 
     #[test]
@@ -504,8 +452,8 @@ mod tests {
         }
         assert_eq!(
             of(2, "kl", "").unwrap_err(),
-            "the cell has 2 requests, 2 references and 0 questions, its session 3 requests, 2 \
-             references and 1 question: it is from another version of the data; run it again"
+            "the cell has 2 requests, 2 references and 0 questions, and does not fit its session: \
+             it is from another version of the data; run it again"
         );
     }
 
@@ -516,17 +464,16 @@ mod tests {
         assert_eq!(of(|_| {}), Ok(()));
         assert!(of(|rows| rows.references.reverse()).is_err());
         assert!(of(|rows| rows.questions[0].question = 1).is_err());
-        let outside = Err("a row of its session points outside it: run it again".to_owned());
-        assert_eq!(of(|rows| rows.questions[0].snapshot = 1), outside);
+        assert!(of(|rows| rows.questions[0].snapshot = 1).is_err());
         let spoiled = |spoil: fn(&mut SessionFacts)| {
             let mut facts = three();
             spoil(&mut facts);
             actual(&facts, &whole().build())
         };
-        assert_eq!(spoiled(|facts| facts.exam.references[1].request = 3), outside);
+        assert!(spoiled(|facts| facts.exam.references[1].request = 3).is_err());
         // There are six messages.
-        assert_eq!(spoiled(|facts| facts.exam.references[1].refetch = Some(6)), outside);
-        assert_eq!(spoiled(|facts| facts.exam.references.reverse()), outside);
+        assert!(spoiled(|facts| facts.exam.references[1].refetch = Some(6)).is_err());
+        assert!(spoiled(|facts| facts.exam.references.reverse()).is_err());
     }
 
     #[test]
@@ -544,26 +491,18 @@ mod tests {
             plain("s", "idles").build(),
         ];
         let (manifest, results) = (manifest(&["25%"]), RunResults::new(cells, []));
-        let billing_models = BillingModels::of(&manifest, &results);
-        let held = SeriesHeld::OfIntervals;
-        let table = SessionTable::of(&manifest, &both, &results, &billing_models, held);
-        let views = table.views();
-        let own = views.iter().filter(|(key, _)| key.dataset == "d");
-        let actual: Vec<(&str, bool, usize, f64)> = own
-            .map(|(key, row)| {
-                (&*key.strategy, row.acted(), row.sessions().count(), row.mean_window())
-            })
+        let table = SessionTable::of(&manifest, &both, &results);
+        let rows = crate::rows::rows(&table, Primary::FactsKept, &manifest);
+        let own: Vec<_> = rows.iter().filter(|entry| entry.row.dataset == "d").collect();
+        let actual: Vec<(&str, bool, f64)> = own
+            .iter()
+            .map(|entry| (&*entry.row.strategy, entry.acted, entry.window_tokens))
             .collect();
-        assert_eq!(
-            actual,
-            [
-                ("compacts", true, 2, 25_000.0),
-                ("hides", true, 1, 10_000.0),
-                ("idles", false, 1, 10_000.0)
-            ]
-        );
-        let compacts = views.iter().find(|(key, _)| key.strategy == "compacts").unwrap().1;
-        let sources = Vec::from_iter(compacts.latencies());
-        assert_eq!(sources, [LatencySource::Modelled], "not those at the end of a session");
+        let expected =
+            [("compacts", true, 25_000.0), ("hides", true, 10_000.0), ("idles", false, 10_000.0)];
+        assert_eq!(actual, expected);
+        let source = &own[0].row.values["latency_source"];
+        let modelled = Value::Text("modelled".to_owned());
+        assert_eq!(*source, modelled, "not those at the end of a session");
     }
 }

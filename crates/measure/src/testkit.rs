@@ -54,6 +54,7 @@ pub fn input<'a>(facts: &'a SessionFacts, cell: &'a Cell) -> CellInput<'a> {
         recorded: None,
         billing_model: RECORDED,
         prices: &PRICES,
+        kind: None,
         kinds: &NO_KINDS,
         exams: &NO_EXAMS,
         repeated: &NONE_REPEATED,

@@ -29,41 +29,32 @@ pub(super) fn tuned(
 ) -> Option<Tuned> {
     let grid = manifest.grid.as_ref()?;
     let figures = Figures::of(manifest, grid, results, rows);
-    let (unit, [choosing, held_back]) = split(facts, &figures.sessions());
-    let halves = [&choosing, &held_back].map(|half| Half::of(facts, half, unit));
-    let others = (0..=grid.changes.len())
-        .zip([""].into_iter().chain(grid.changes.iter().map(String::as_str)));
-    let mut settings: Vec<TunedSetting> = others
-        .map(|(at, changes)| {
-            let [choosing, held_back] =
-                halves.each_ref().map(|half| figures.half(half, at, manifest));
-            let strategy = figures.names[at].to_owned();
-            TunedSetting {
-                changes: changes.to_owned(),
-                strategy,
-                frontier: false,
-                choosing,
-                held_back,
-            }
-        })
-        .collect();
+    let (by_project, halves) = split(facts, &figures.sessions());
+    let clusters = halves.each_ref().map(|half| clusters(facts, half, by_project));
+    let changes = [""].into_iter().chain(grid.changes.iter().map(String::as_str));
+    let setting = |(at, changes): (usize, &str)| {
+        let [choosing, held_back] =
+            clusters.each_ref().map(|half| figures.half(half, at, manifest));
+        let (changes, strategy) = (changes.to_owned(), figures.names[at].to_owned());
+        TunedSetting { changes, strategy, frontier: false, choosing, held_back }
+    };
+    let mut settings: Vec<TunedSetting> = changes.enumerate().map(setting).collect();
     let frontier: Vec<bool> = settings.iter().map(|one| is_on_frontier(one, &settings)).collect();
     settings.iter_mut().zip(frontier).for_each(|(one, is)| one.frontier = is);
-    let (recommended, because) = if choosing.is_empty() || held_back.is_empty() {
+    let (recommended, because) = if halves.iter().any(Vec::is_empty) {
         (AUTHOR, "one project or session alone cannot be divided".to_owned())
     } else {
         recommended(&settings)
     };
-    let sides = [&choosing, &held_back].map(|half| TunedSessions {
+    let [choosing, held_back] = halves.each_ref().map(|half| TunedSessions {
         sessions: half.iter().map(Vec::len).sum(),
         units: half.len(),
-        requests: half.iter().flatten().map(|at| facts[*at].requests.len()).sum(),
+        requests: requests(facts, half.iter().flatten()),
     });
-    let [choosing, held_back] = sides;
     Some(Tuned {
         strategy: grid.author.clone(),
         typed: grid.typed.clone(),
-        unit: unit.noun(),
+        unit: if by_project { "project" } else { "session" },
         choosing,
         held_back,
         settings,
@@ -73,95 +64,65 @@ pub(super) fn tuned(
     })
 }
 
-/// What stays together in one half.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Unit {
-    Project,
-    Session,
-}
-
-impl Unit {
-    fn noun(self) -> &'static str {
-        match self {
-            Unit::Project => "project",
-            Unit::Session => "session",
-        }
-    }
-
-    /// The name of what a session belongs to; a session that names no project, or if those are
-    /// not asked for, is one with its forks and subagents.
-    fn of(self, facts: &SessionFacts) -> (&str, &str) {
-        let project = facts.cluster.as_deref().filter(|_| self == Unit::Project);
-        let family = facts.receipt.as_ref().and_then(|receipt| receipt.family.as_deref());
-        let parent = || facts.session.split_once(SIDECHAIN).map_or(&*facts.session, |(one, _)| one);
-        match project {
-            Some(project) => ("project", project),
-            None => ("session", family.unwrap_or_else(parent)),
-        }
-    }
-
-    fn groups(self, facts: &[SessionFacts], sessions: &[usize]) -> Vec<Vec<usize>> {
-        let mut groups: BTreeMap<(&str, (&str, &str)), Vec<usize>> = BTreeMap::new();
-        for at in sessions {
-            let own = &facts[*at];
-            groups.entry((&own.dataset, self.of(own))).or_default().push(*at);
-        }
-        groups.into_values().collect()
-    }
-}
-
 /// Sessions by what stays together.
 type Units = Vec<Vec<usize>>;
 
-/// Both halves, the first of which chooses: projects, the one with most requests first, go to
-/// the half that has fewer requests so far. Where one project is known at most, sessions do.
-fn split(facts: &[SessionFacts], sessions: &[usize]) -> (Unit, [Units; 2]) {
-    let projects = Unit::Project.groups(facts, sessions);
+/// Sessions by project. A session that names none, or if those are not asked for, is one with its
+/// forks and subagents.
+fn groups(facts: &[SessionFacts], sessions: &[usize], by_project: bool) -> Units {
+    let mut groups: BTreeMap<(&str, &str, &str), Vec<usize>> = BTreeMap::new();
+    for at in sessions {
+        let own = &facts[*at];
+        let family = own.receipt.as_ref().and_then(|receipt| receipt.family.as_deref());
+        let parent = || own.session.split_once(SIDECHAIN).map_or(&*own.session, |(one, _)| one);
+        let (kind, name) = match own.cluster.as_deref().filter(|_| by_project) {
+            Some(project) => ("project", project),
+            None => ("session", family.unwrap_or_else(parent)),
+        };
+        groups.entry((&own.dataset, kind, name)).or_default().push(*at);
+    }
+    groups.into_values().collect()
+}
+
+fn requests<'a>(facts: &[SessionFacts], sessions: impl IntoIterator<Item = &'a usize>) -> usize {
+    sessions.into_iter().map(|at| facts[*at].requests.len()).sum()
+}
+
+/// Whether projects are divided, and both halves, the first of which chooses: projects, the one
+/// with most requests first, go to the half that has fewer requests so far. Where one project is
+/// known at most, sessions do.
+fn split(facts: &[SessionFacts], sessions: &[usize]) -> (bool, [Units; 2]) {
+    let projects = groups(facts, sessions, true);
     let named = projects.iter().filter(|one| facts[one[0]].cluster.is_some()).count();
-    let unit = if named > 1 { Unit::Project } else { Unit::Session };
-    let mut units = unit.groups(facts, sessions);
-    let requests = |of: &Vec<usize>| of.iter().map(|at| facts[*at].requests.len()).sum::<usize>();
-    units.sort_by_key(|one| Reverse(requests(one)));
-    let mut halves = [Units::new(), Units::new()];
-    let mut sums = [0, 0];
+    let by_project = named > 1;
+    let mut units = groups(facts, sessions, by_project);
+    units.sort_by_key(|one| Reverse(requests(facts, one)));
+    let (mut halves, mut sums) = ([Units::new(), Units::new()], [0, 0]);
     for one in units {
         let lighter = usize::from(sums[1] < sums[0]);
-        sums[lighter] += requests(&one);
+        sums[lighter] += requests(facts, &one);
         halves[lighter].push(one);
     }
-    (unit, halves)
+    (by_project, halves)
 }
 
-/// The sessions of a half, by what is resampled.
-struct Half {
-    clusters: Units,
+/// What is resampled of a half: projects, or where those are too few for an interval their
+/// sessions.
+fn clusters(facts: &[SessionFacts], half: &Units, by_project: bool) -> Units {
+    if by_project && half.len() < FEWEST_FOR_AN_INTERVAL {
+        groups(facts, &half.concat(), false)
+    } else {
+        half.clone()
+    }
 }
 
-impl Half {
-    /// Projects, or where those are too few for an interval their sessions.
-    fn of(facts: &[SessionFacts], units: &Units, unit: Unit) -> Self {
-        let few = unit == Unit::Project && units.len() < FEWEST_FOR_AN_INTERVAL;
-        let clusters =
-            if few { Unit::Session.groups(facts, &units.concat()) } else { units.clone() };
-        Half { clusters }
-    }
-
-    fn sessions(&self) -> impl Iterator<Item = usize> + '_ {
-        self.clusters.iter().flatten().copied()
-    }
-
-    /// The weighted mean of what sessions have: a value and its weight.
-    fn mean(&self, seed: u64, of: impl Fn(usize) -> Option<(f64, f64)>) -> Option<Ranged> {
-        let weighted = |at: &usize| of(*at).map(|(value, weight)| Weighted { value, weight });
-        let groups = self.clusters.iter().map(|one| one.iter().filter_map(weighted).collect());
-        let clusters = Clusters::weighted(groups.collect());
-        let bounds = clusters.confidence(seed).map(|interval| interval.bounds());
-        (clusters.n() > 0).then(|| Ranged {
-            value: clusters.mean(),
-            lo: bounds.map(|bounds| bounds.lo),
-            hi: bounds.map(|bounds| bounds.hi),
-        })
-    }
+/// The weighted mean of what sessions have: a value and its weight.
+fn mean(half: &Units, seed: u64, of: impl Fn(usize) -> Option<(f64, f64)>) -> Option<Ranged> {
+    let weighted = |at: &usize| of(*at).map(|(value, weight)| Weighted { value, weight });
+    let groups = half.iter().map(|one| one.iter().filter_map(weighted).collect());
+    let clusters = Clusters::weighted(groups.collect());
+    let (lo, hi) = clusters.confidence(seed).unzip();
+    (clusters.n() > 0).then(|| Ranged { value: clusters.mean(), lo, hi })
 }
 
 /// The figures of sessions under each setting.
@@ -213,18 +174,19 @@ impl<'a> Figures<'a> {
     }
 
     /// A setting on one half, and whether it is admissible there.
-    fn half(&self, half: &Half, setting: usize, manifest: &Manifest) -> TunedHalf {
+    fn half(&self, half: &Units, setting: usize, manifest: &Manifest) -> TunedHalf {
         let seed = manifest.seed;
+        let sessions = || half.iter().flatten().copied();
         let within = |range: Ranged| Ranged {
             lo: range.lo.map(|lo| lo.clamp(0.0, 1.0)),
             hi: range.hi.map(|hi| hi.clamp(0.0, 1.0)),
             ..range
         };
         let sum = |setting: usize, measure: &Measure| -> f64 {
-            half.sessions().filter_map(|at| self.figure(setting, at, measure)).sum()
+            sessions().filter_map(|at| self.figure(setting, at, measure)).sum()
         };
         let usd = |setting: usize| {
-            let known: Vec<f64> = half.sessions().filter_map(|at| self.usd(setting, at)).collect();
+            let known: Vec<f64> = sessions().filter_map(|at| self.usd(setting, at)).collect();
             (!known.is_empty()).then(|| known.iter().sum::<f64>())
         };
         let kept = |setting: usize, at: usize| {
@@ -238,12 +200,12 @@ impl<'a> Figures<'a> {
         };
         // Of pairs of sessions the difference to the author's, with the weight of a session.
         let less = |of: &dyn Fn(usize, usize) -> Option<(f64, f64)>| {
-            half.mean(seed, |at| {
+            mean(half, seed, |at| {
                 let ((own, weight), (author, _)) = (of(setting, at)?, of(AUTHOR, at)?);
                 Some((own - author, weight))
             })
         };
-        let saving = half.mean(seed, |at| {
+        let saving = mean(half, seed, |at| {
             let (own, author) = (self.usd(setting, at)?, self.usd(AUTHOR, at)?);
             (author > 0.0).then(|| (1.0 - own / author, author))
         });
@@ -253,9 +215,9 @@ impl<'a> Figures<'a> {
             saving,
             refused: sum(setting, catalogue::OVERFLOWS),
             facts: sum(setting, catalogue::REFERENCES),
-            kept: half.mean(seed, |at| kept(setting, at)).map(within),
+            kept: mean(half, seed, |at| kept(setting, at)).map(within),
             kept_difference: less(&kept),
-            answers: half.mean(seed, |at| answers(setting, at)).map(within),
+            answers: mean(half, seed, |at| answers(setting, at)).map(within),
             answers_difference: less(&answers),
         };
         let is_lower = |of: Option<Ranged>| of.is_some_and(|one| is_lower(one, manifest.margin));

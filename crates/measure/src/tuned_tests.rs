@@ -148,12 +148,12 @@ fn projects_and_forks_stay_together() {
         session("d", 1, None),
     ];
     let every: Vec<usize> = (0..all.len()).collect();
-    let (unit, [choosing, held]) = split(&all, &every);
+    let (by_project, [choosing, held]) = split(&all, &every);
     // p has 6 requests, q 4, the others 1 each: 6 against 4 + 1 + 1.
-    assert!(unit == Unit::Project);
+    assert!(by_project);
     assert_eq!((choosing, held), (vec![vec![0, 1]], vec![vec![2], vec![3], vec![4]]));
     // With one project sessions are divided, each with its subagents.
-    let (unit, [choosing, held]) = split(&all[2..], &[0, 1, 2]);
-    assert!(unit == Unit::Session);
+    let (by_project, [choosing, held]) = split(&all[2..], &[0, 1, 2]);
+    assert!(!by_project);
     assert_eq!((choosing, held), (vec![vec![0, 1]], vec![vec![2]]));
 }

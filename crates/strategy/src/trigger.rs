@@ -217,7 +217,6 @@ impl When {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use recap_core::model::is_of_size;
 
     const GAUGE: Gauge<'static> = Gauge {
         believed: Some(700),
@@ -233,20 +232,6 @@ mod tests {
     fn turn<'a>(said: &'a str, before: &str, at: &str) -> Gauge<'a> {
         let (at, before) = (at.parse().unwrap(), before.parse().ok());
         Gauge { turn: Some(Turn { said, at, before }), ..GAUGE }
-    }
-
-    #[test]
-    fn written_condition_tells_whether_it_awaits_a_size() {
-        let above = When::Above { of: Of::Window, share: 0.7, and_over: 9, at_most: None };
-        for when in [above, When::AboveReserve { reserve: 9 }, When::Messages(9)] {
-            assert!(is_of_size(&when.to_string()), "{when}");
-        }
-        let said = When::Command(vec!["over".to_owned()]);
-        let others =
-            [When::Always, When::ToolTokens(9), When::Idle { minutes: 9 }, When::Hour(9), said];
-        for when in others.into_iter().chain([When::Recorded]) {
-            assert!(!is_of_size(&when.to_string()), "{when}");
-        }
     }
 
     #[test]

@@ -13,12 +13,6 @@ use serde::{Deserialize, Serialize};
 use super::report::UNUSABLE_WITHIN;
 use super::{LatencySource, RunResults};
 
-/// Whether a trigger, as strategies write it, waits for a context of some size, in
-/// tokens or messages.
-pub fn is_of_size(trigger: &str) -> bool {
-    ["above ", "over "].iter().any(|word| trigger.starts_with(word))
-}
-
 /// The result of one compaction.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

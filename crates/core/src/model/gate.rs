@@ -2,8 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Absent, Missing, NoCurve, Unit};
-
 /// The finding of one rule on one row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -106,87 +104,6 @@ impl Operator {
     pub fn forbids_low(self) -> bool {
         matches!(self, Operator::Below | Operator::AtMost)
     }
-}
-
-/// The reason for a finding, with its numbers; `wording` turns it into a
-/// sentence. Figures are in the unit of the measure.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Ground {
-    /// A comparison of the figure with a number, and whether the rule forbids
-    /// the figure.
-    Compared { unit: Unit, figure: f64, operator: Operator, limit: f64, holds: bool },
-    /// Each session has the same figure in the baseline.
-    Unchanged { unit: Unit, figure: f64, sessions: u64 },
-    /// A paired difference to the baseline.
-    Differs(Differs),
-    /// The amount in the rule does not fit the measure's unit.
-    Incomparable { measure: String, amount: String },
-    /// The measure is not known, or is not a number.
-    Unknown(String),
-    /// The offline compactor wrote the summaries (reference §6).
-    OfflineSummary,
-    /// Too many replies of the compactor were unusable.
-    UnusableReplies,
-    /// The row has no figure of the measure.
-    NoFigure(Absent),
-    /// The row has a text instead of a figure.
-    NotANumber,
-    /// The row has no questions.
-    NothingAsked,
-    /// The run was interrupted.
-    Interrupted(Missing),
-    /// Some cells of the row failed; `first` names one of them.
-    Failed { cells: usize, first: String },
-    /// This share of the row's questions has no answer or no grade.
-    Ungraded { share: f64, most: f64 },
-    /// No baseline was given.
-    NoBaseline,
-    /// The run has no such row.
-    NoRow,
-    /// The run has no sizes at which the agent compacts.
-    NoSizes(NoCurve),
-    /// The baseline has no such row.
-    NoRowInBaseline,
-    /// Cells of the baseline's row failed.
-    BaselineFailed { cells: u64 },
-    /// No session has a figure in both runs.
-    NoPair,
-    /// The cuts of some session have other facts than in the baseline.
-    OtherFacts,
-    /// Some sessions have a figure in the baseline and none in this run.
-    GoneFigures { sessions: u64 },
-    /// The baseline's figure is negative, and the limit is a part of it.
-    NegativeBaseline,
-}
-
-/// A paired difference to the baseline.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Differs {
-    /// Unit of the figures.
-    pub unit: Unit,
-    /// Figure of this run, over the sessions that both runs have.
-    pub figure: f64,
-    /// Figure of the baseline, over the same sessions.
-    pub baseline: f64,
-    /// Figure of this run minus that of the baseline.
-    pub difference: f64,
-    /// Both ends of the interval of the difference.
-    pub interval: Option<(f64, f64)>,
-    /// Whether the interval covers only the requests or questions of these
-    /// sessions.
-    pub these_only: bool,
-    /// Number of sessions that both runs have.
-    pub sessions: u64,
-    /// Number of independent sessions or projects.
-    pub clusters: u64,
-    /// Smallest number of clusters for an interval over clusters.
-    pub fewest: u64,
-    /// The allowed difference, with its sign.
-    pub allowed: f64,
-    /// The finding by the truth table of the gate.
-    pub outcome: CheckOutcome,
-    /// Smallest difference that the comparison could have detected.
-    pub detectable: Option<f64>,
 }
 
 /// One rule and its findings, row by row.

@@ -247,7 +247,7 @@ impl RecordedRow {
 }
 
 /// A setting of the recorded agent and what to write there.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Setting {
     /// The agent: the format that its recordings were detected as.
     pub agent: String,

@@ -2,7 +2,6 @@
 //! terminal, the page, `report.md` and `summary.json` say the same in the same words.
 
 mod apply;
-mod gate;
 pub mod number;
 mod savers;
 mod sizes;

@@ -125,6 +125,26 @@ pub fn of(unit: Unit, x: f64) -> String {
     }
 }
 
+/// A figure in few digits, with its unit if it has one; the minus sign is plain ASCII.
+pub fn few_digits(unit: Unit, x: f64) -> String {
+    let trimmed = |x: f64, digits: usize| decimals(x, digits).unwrap_or_else(|| x.to_string());
+    match unit {
+        Unit::Dollars if x < 0.0 => format!("-${}", trimmed(-x, 4)),
+        Unit::Dollars => format!("${}", trimmed(x, 4)),
+        Unit::Milliseconds => format!("{} ms", trimmed(x, 1)),
+        Unit::Tokens | Unit::Count if x.abs() >= 1e3 => trimmed(x, 0),
+        Unit::Tokens | Unit::Count => trimmed(x, 1),
+        Unit::Points => trimmed(x, 2),
+        _ => trimmed(x, 4),
+    }
+}
+
+/// The same of a difference, with its sign.
+pub fn signed(unit: Unit, x: f64) -> String {
+    let text = few_digits(unit, x);
+    if x > 0.0 && text != "0" { format!("+{text}") } else { text }
+}
+
 /// A figure of any unit, for the list of all measures.
 pub fn any(x: f64) -> String {
     if (x.fract() == 0.0 || x.abs() >= 10_000.0) && x.abs() < 1e15 {

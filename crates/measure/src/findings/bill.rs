@@ -11,17 +11,19 @@ use recap_core::model::{
 use recap_core::text::{counted, form_for, grouped};
 use recap_core::wording::number::{dollars, error, percent};
 
-use super::{Check, Evidence, joined};
+use super::Check::{self, One};
+use super::{Evidence, joined, some};
 use crate::rows::Entry;
 
 pub(super) const FINDINGS: &[Check] = &[
-    bill_off,
-    unpriced,
-    storage_unpriced,
-    default_model,
-    breakpoint_unknown,
-    unbilled_summaries,
-    bills_assume,
+    One(bill_off),
+    One(unpriced),
+    One(storage_unpriced),
+    One(default_model),
+    One(breakpoint_unknown),
+    One(outputs_and_prices),
+    One(clocks),
+    One(waits),
 ];
 
 /// Smallest share of a bill at which the place of the first breakpoint is
@@ -31,13 +33,13 @@ const BREAKPOINT_MATTERS: f64 = 0.05;
 const NAMED: usize = 3;
 
 /// Sessions whose simulated bill differs much from the recorded one.
-fn bill_off(run: &Evidence<'_>) -> Vec<Finding> {
+fn bill_off(run: &Evidence<'_>) -> Option<Finding> {
     let errors = |facts: &SessionFacts| Some(facts.validation.as_ref()?.errors());
     let checked: Vec<(&SessionFacts, BillErrors)> =
         run.facts.iter().filter_map(|facts| Some((facts, errors(facts)?))).collect();
     let off: Vec<_> = checked.iter().filter(|(_, errors)| errors.are_far_off()).collect();
     let worst = off.iter().max_by(|a, b| a.1.size().total_cmp(&b.1.size()));
-    let Some((facts, errors)) = worst else { return Vec::new() };
+    let (facts, errors) = worst?;
     let each = [("reads", errors.reads), ("writes", errors.writes), ("dollars", errors.usd)];
     let known = each.iter().filter_map(|(name, off)| Some(format!("{name} {}", error((*off)?))));
     let text = format!(
@@ -49,17 +51,14 @@ fn bill_off(run: &Evidence<'_>) -> Vec<Finding> {
         facts.session,
         known.collect::<Vec<_>>().join(", ")
     );
-    vec![Finding::problem("bill_off", text).changing_figures(true)]
+    Some(Finding::problem("bill_off", text).changing_figures(true))
 }
 
 /// Models without a price, whose part of the bill is unknown.
-fn unpriced(run: &Evidence<'_>) -> Vec<Finding> {
+fn unpriced(run: &Evidence<'_>) -> Option<Finding> {
     let list = PriceList::from(&run.manifest.prices);
     let models = run.bill_models.iter().filter(|model| list.find(model).is_err());
-    let models: Vec<String> = models.cloned().collect();
-    if models.is_empty() {
-        return Vec::new();
-    }
+    let models: Vec<String> = some(models.cloned().collect())?;
     let leads = |bill: &Arc<Bill>| models.contains(&bill.model);
     let led = run.results.iter().filter(|session| bills(session.cells()).any(leads));
     let (led, sessions) = (led.count(), run.results.iter().count());
@@ -74,7 +73,7 @@ fn unpriced(run: &Evidence<'_>) -> Vec<Finding> {
          sessions as another model",
         models.join(", ")
     );
-    vec![Finding::problem("unpriced", text).changing_figures(true)]
+    Some(Finding::problem("unpriced", text).changing_figures(true))
 }
 
 /// The bills of these cells.
@@ -83,7 +82,7 @@ fn bills(cells: &[Cell]) -> impl Iterator<Item = &Arc<Bill>> {
 }
 
 /// Rows whose bill lacks the storage of explicit caches.
-fn storage_unpriced(run: &Evidence<'_>) -> Vec<Finding> {
+fn storage_unpriced(run: &Evidence<'_>) -> Option<Finding> {
     let (mut rows, mut models) = (Vec::<(&StrategyRow, String)>::new(), BTreeSet::new());
     for row in run.billed.iter().map(|entry| &entry.row) {
         let cost = row.values.get(catalogue::COST_USD.id);
@@ -94,20 +93,18 @@ fn storage_unpriced(run: &Evidence<'_>) -> Vec<Finding> {
     }
     // Each billing model has a row of its own.
     rows.dedup_by_key(|(row, _)| (&row.strategy, &row.window));
-    if rows.is_empty() {
-        return Vec::new();
-    }
+    let rows = some(rows)?;
     let text = format!(
         "what keeping a cache of {} costs is unknown, so these bills are without it and count as no \
          saving: {}; a list for --prices may have cache_storage_cost_per_token_per_hour",
         Vec::from_iter(models).join(", "),
         joined(&rows)
     );
-    vec![Finding::problem("unpriced", text).changing_figures(true)]
+    Some(Finding::problem("unpriced", text).changing_figures(true))
 }
 
 /// Sessions that name no model, and what they are billed as.
-fn default_model(run: &Evidence<'_>) -> Vec<Finding> {
+fn default_model(run: &Evidence<'_>) -> Option<Finding> {
     let mut sessions = 0;
     let mut billed_as = BTreeSet::new();
     for facts in run.facts.iter().filter(|facts| facts.model.is_none()) {
@@ -117,9 +114,6 @@ fn default_model(run: &Evidence<'_>) -> Vec<Finding> {
         sessions += usize::from(!models.is_empty());
         billed_as.extend(models);
     }
-    if sessions == 0 {
-        return Vec::new();
-    }
     let text = format!(
         "{sessions} of {} {} no model: {} billed as {}; --agent-model takes another",
         counted(run.facts.len(), "session"),
@@ -127,12 +121,12 @@ fn default_model(run: &Evidence<'_>) -> Vec<Finding> {
         form_for(sessions, "it is", "they are"),
         Vec::from_iter(billed_as).join(", ")
     );
-    vec![Finding::problem("default_model", text)]
+    (sessions > 0).then(|| Finding::problem("default_model", text))
 }
 
 /// Bills that depend on where the agent sets its first cache breakpoint, which
 /// recordings do not show.
-fn breakpoint_unknown<'a>(run: &Evidence<'a>) -> Vec<Finding> {
+fn breakpoint_unknown<'a>(run: &Evidence<'a>) -> Option<Finding> {
     let apart = |entry: &&'a Entry| {
         let own = entry.row.number(catalogue::COST_USD)?;
         let other = entry.row.number(catalogue::COST_HEAD_BREAKPOINT_USD)?;
@@ -148,11 +142,8 @@ fn breakpoint_unknown<'a>(run: &Evidence<'a>) -> Vec<Finding> {
         Some((change.abs(), (&entry.row, bills)))
     };
     let strategies = run.billed.iter().filter(|e| e.row.row_kind != RowKind::Control);
-    let mut all: Vec<(f64, (&StrategyRow, String))> =
-        strategies.filter_map(apart).filter(|(change, _)| *change >= BREAKPOINT_MATTERS).collect();
-    if all.is_empty() {
-        return Vec::new();
-    }
+    let all = strategies.filter_map(apart).filter(|(change, _)| *change >= BREAKPOINT_MATTERS);
+    let mut all: Vec<(f64, (&StrategyRow, String))> = some(all.collect())?;
     all.sort_by(|a, b| b.0.total_cmp(&a.0));
     let more = match all.len().saturating_sub(NAMED) {
         0 => String::new(),
@@ -165,76 +156,52 @@ fn breakpoint_unknown<'a>(run: &Evidence<'a>) -> Vec<Finding> {
          be: {}{more} (cost_head_breakpoint_usd)",
         joined(&named)
     );
-    vec![Finding::problem("breakpoint_unknown", text)]
+    Some(Finding::problem("breakpoint_unknown", text))
 }
 
-/// Summaries of the recorded agent whose calls are not on record: the bill of
-/// the strategy that repeats them has an estimate of their cost.
-fn unbilled_summaries(run: &Evidence<'_>) -> Vec<Finding> {
-    let (mut unknown, mut all) = (0_usize, 0_usize);
-    for facts in run.facts {
-        let Some(session) = run.results.get(&facts.dataset, &facts.session) else { continue };
-        let made = facts.receipt.iter().flat_map(|receipt| &receipt.compactions);
-        let on_record: BTreeSet<u32> =
-            made.filter(|made| made.call.is_some()).map(|made| made.after).collect();
-        let cells = session.cells().iter().filter(|cell| cell.key.strategy == RECORDED);
-        let rows = cells.filter_map(|cell| cell.rows()).flat_map(|rows| &rows.compactions);
-        for row in rows.filter(|row| row.messages_folded > 0) {
-            all += 1;
-            unknown += usize::from(!on_record.contains(&row.messages_seen));
-        }
-    }
-    if unknown == 0 {
-        return Vec::new();
-    }
-    let text = format!(
-        "the calls for {} of {} of the recorded agent are not on record: today's bill has an \
-         estimate of them, as of those of every other row",
-        grouped(unknown),
-        counted(all, "summary")
-    );
-    vec![Finding::problem("unbilled_summaries", text).changing_figures(true)]
-}
-
-/// The assumptions of every bill, and of times.
-fn bills_assume(run: &Evidence<'_>) -> Vec<Finding> {
+/// The assumptions of every bill.
+fn outputs_and_prices(run: &Evidence<'_>) -> Option<Finding> {
     let prices = &run.manifest.prices;
+    let date = prices.date.as_ref().map(|date| format!("{date}, ")).unwrap_or_default();
+    let hash: String = prices.hash.chars().take(12).collect();
+    let text = format!(
+        "bills take every output as recorded, whatever was forgotten before it; prices are those of \
+         {} ({date}BLAKE3 {hash}…), at the standard service class",
+        prices.name
+    );
+    (!run.bill_models.is_empty()).then(|| Finding::limit("bills_assume", text))
+}
+
+/// Times that are not recorded, on which caches depend.
+fn clocks(run: &Evidence<'_>) -> Option<Finding> {
     let profile = &run.manifest.profile;
-    let mut texts = Vec::new();
-    let has_bills = !run.bill_models.is_empty();
-    if has_bills {
-        let date = prices.date.as_ref().map(|date| format!("{date}, ")).unwrap_or_default();
-        let hash: String = prices.hash.chars().take(12).collect();
-        texts.push(format!(
-            "bills take every output as recorded, whatever was forgotten before it; prices are \
-             those of {} ({date}BLAKE3 {hash}…), at the standard service class",
-            prices.name
-        ));
-    }
     let sessions = run.facts.iter().filter(|facts| facts.clock_modelled).count();
-    if has_bills && sessions > 0 {
-        let seconds = |ms: f64| format!("{} s", (ms / 100.0).round() / 10.0);
-        texts.push(format!(
-            "some times of {} of {} are modelled ({} before a user's message, {} for a tool): which \
-             caches are still alive there is an assumption",
-            grouped(sessions),
-            counted(run.facts.len(), "session"),
-            seconds(profile.user_ms),
-            seconds(profile.tool_ms)
-        ));
-    }
+    let seconds = |ms: f64| format!("{} s", (ms / 100.0).round() / 10.0);
+    let text = format!(
+        "some times of {} of {} are modelled ({} before a user's message, {} for a tool): which \
+         caches are still alive there is an assumption",
+        grouped(sessions),
+        counted(run.facts.len(), "session"),
+        seconds(profile.user_ms),
+        seconds(profile.tool_ms)
+    );
+    let has_bills = !run.bill_models.is_empty();
+    (has_bills && sessions > 0).then(|| Finding::limit("bills_assume", text))
+}
+
+/// Waits that no model was timed for.
+fn waits(run: &Evidence<'_>) -> Option<Finding> {
+    let profile = &run.manifest.profile;
     let is_modelled = |entry: &&Entry| {
         let source = entry.row.values.get(catalogue::LATENCY_SOURCE.id);
         matches!(source, Some(Value::Text(word)) if word == "modelled" || word == "mixed")
     };
-    if run.rows.iter().any(is_modelled) {
-        texts.push(format!(
-            "waits for compactions are modelled, not measured: {:.0} ms to the first token, {:.0} \
-             tokens a second read and {:.0} written",
-            profile.first_token_ms, profile.prefill_per_s, profile.decode_per_s
-        ));
-    }
-    texts.into_iter().map(|text| Finding::limit("bills_assume", text)).collect()
+    let text = format!(
+        "waits for compactions are modelled, not measured: {:.0} ms to the first token, {:.0} \
+         tokens a second read and {:.0} written",
+        profile.first_token_ms, profile.prefill_per_s, profile.decode_per_s
+    );
+    run.rows.iter().any(is_modelled).then(|| Finding::limit("bills_assume", text))
 }
 
 #[cfg(test)]
@@ -242,8 +209,8 @@ mod tests {
     use super::super::tests::{check, of_rows};
     use crate::testkit::{cell, entry_at, facts, run};
     use recap_core::model::{
-        Absent, Buckets, Cell, CompactionFacts, Finding, LatencySource, Primary, RECORDED,
-        ReceiptFacts, RecordedCall, SessionFacts, Usage, Validation, Value,
+        Absent, Buckets, Cell, Finding, LatencySource, Primary, RECORDED, SessionFacts, Validation,
+        Value,
     };
 
     fn billed(id: &str, billing_model: &str, model: &str) -> Cell {
@@ -304,34 +271,6 @@ mod tests {
                 ("of one of two sessions", run(vec![named("s", None), known()], both()).findings),
                 ("every model has a price", found(known(), billed("t", RECORDED, "dear"))),
                 ("storage without a price", of_rows(Primary::FactsKept, &[lacks])),
-            ],
-        );
-    }
-
-    /// A session whose compaction after so many messages has its call on record.
-    fn on_record(after: u32) -> SessionFacts {
-        let usage = Usage { input: 9, ..Usage::default() };
-        let call = Some(RecordedCall { model: None, usage, latency_ms: None });
-        let compactions = vec![CompactionFacts { after, call, ..CompactionFacts::default() }];
-        let receipt = Some(ReceiptFacts { compactions, ..ReceiptFacts::default() });
-        SessionFacts { receipt, ..named("s", None) }
-    }
-
-    #[test]
-    fn unbilled_summaries() {
-        let of = |strategy: &str| {
-            let first = cell("s", strategy).sent(&[100]).compaction(9, 1);
-            let first = first.with_compaction(|row| row.messages_seen = 77).compaction(9, 1);
-            // What replaces no message is no summary.
-            let edit = first.compaction(9, 1).with_compaction(|row| row.messages_folded = 0);
-            edit.build()
-        };
-        check(
-            "unbilled_summaries",
-            [
-                ("no call on record", found(named("s", None), of("recorded"))),
-                ("one call on record", found(on_record(77), of("recorded"))),
-                ("of another strategy", found(named("s", None), of("x"))),
             ],
         );
     }

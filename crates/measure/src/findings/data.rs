@@ -1,18 +1,17 @@
-//! Findings on the data: numbers of sessions and projects, how tokens were
-//! counted, and what the import left out.
+//! Findings on the data: numbers of sessions and projects, and what the import left out.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use recap_core::model::{
-    AgainstFull, EXAM_REFERENCES, EXAM_REQUESTS, Finding, SessionFacts, Support, TokensSource,
+    AgainstFull, EXAM_REFERENCES, EXAM_REQUESTS, Finding, SessionFacts, Support,
 };
 use recap_core::text::{counted, form_for, grouped};
-use recap_core::wording::number::percent;
 
-use super::{Check, Evidence};
+use super::Check::{self, One};
+use super::{Evidence, some};
 use crate::pooling;
 
-pub(super) const FINDINGS: &[Check] = &[few_units, counts, left_out];
+pub(super) const FINDINGS: &[Check] = &[One(few_units), One(thin_exams), One(left_out)];
 
 impl<'a> Evidence<'a> {
     /// The sessions for which a row has a figure of the primary measure; all
@@ -28,9 +27,8 @@ impl<'a> Evidence<'a> {
 }
 
 /// What a small number of sessions or projects allows to conclude (reference §7).
-fn few_units(run: &Evidence<'_>) -> Vec<Finding> {
-    let texts = [few_clusters(run), one_project(run), thin_exams(run)];
-    texts.into_iter().flatten().map(|text| Finding::limit("few_units", text)).collect()
+fn few_units(run: &Evidence<'_>) -> Option<Finding> {
+    Some(Finding::limit("few_units", few_clusters(run)?))
 }
 
 /// That so few sessions or projects are described and nothing is decided.
@@ -57,79 +55,26 @@ fn few_clusters(run: &Evidence<'_>) -> Option<String> {
     Some(format!("{}: {allows}", counted(run.clusters(), noun)))
 }
 
-fn one_project(run: &Evidence<'_>) -> Option<String> {
-    let scored = run.scored();
-    let projects: BTreeSet<Option<&str>> = scored.iter().map(|f| f.cluster.as_deref()).collect();
-    let only = projects.len() == 1 && !projects.contains(&None) && scored.len() > 1;
-    only.then(|| {
-        format!(
-            "all {} sessions that are scored come from one project: intervals speak of more \
-             sessions of it, not of other projects",
-            scored.len()
-        )
-    })
-}
-
 /// Sessions that the measures of the exam leave out (reference §4).
-fn thin_exams(run: &Evidence<'_>) -> Option<String> {
+fn thin_exams(run: &Evidence<'_>) -> Option<Finding> {
     let thin = run.facts.iter().filter(|f| !Support::whole(f).suffices()).count();
-    (run.manifest.cuts == "none" && thin > 0).then(|| {
-        format!(
-            "{thin} of {} {} for fewer than {EXAM_REFERENCES} references or at fewer than \
-             {EXAM_REQUESTS} requests: reference recall leaves {} out",
-            counted(run.facts.len(), "session"),
-            form_for(thin, "asks", "ask"),
-            form_for(thin, "it", "them")
-        )
-    })
-}
-
-/// How many sessions are counted by the provider and how many by the
-/// vocabulary, and why (reference §0); nothing if no recording has usage.
-fn counts(run: &Evidence<'_>) -> Vec<Finding> {
-    if run.facts.iter().all(|facts| facts.calibration.is_none()) {
-        return Vec::new();
-    }
-    let with = |source| run.facts.iter().filter(move |f| f.tokens_source == source);
-    let exact = |asked| with(TokensSource::Exact).filter(move |f| f.calibration.is_some() == asked);
-    let mut text = format!(
-        "tokens of {} of {} are the provider's own count from request to request",
-        grouped(with(TokensSource::Calibrated).count()),
-        counted(run.facts.len(), "session")
+    let text = format!(
+        "{thin} of {} {} for fewer than {EXAM_REFERENCES} references or at fewer than \
+         {EXAM_REQUESTS} requests: reference recall leaves {} out",
+        counted(run.facts.len(), "session"),
+        form_for(thin, "asks", "ask"),
+        form_for(thin, "it", "them")
     );
-    let exact = [(exact(true).count(), "as asked"), (exact(false).count(), "without usage")];
-    let exact: Vec<String> = (exact.iter().filter(|(n, _)| *n > 0))
-        .map(|(n, why)| format!("{} {why}", grouped(*n)))
-        .collect();
-    if !exact.is_empty() {
-        text += &format!("; counted by the vocabulary alone: {}", exact.join(", "));
-    }
-    let scaled = || with(TokensSource::Calibrated).filter_map(|f| f.calibration.as_ref());
-    let ahead = scaled().filter_map(|c| c.forward).fold(0.0, f64::max);
-    if ahead > 0.0 {
-        text += &format!(
-            "; what strategies write is sized by one factor for the session, whose count was off by \
-             up to {} in the median ahead of what it was fitted to",
-            percent(ahead)
-        );
-    }
-    let after_compaction = scaled().filter_map(|c| c.after_boundary).fold(0.0, f64::max);
-    if after_compaction > 0.0 {
-        text += &format!(", {} behind recorded compactions", percent(after_compaction));
-    }
-    vec![Finding::limit("counts", text)]
+    (run.manifest.cuts == "none" && thin > 0).then(|| Finding::limit("few_units", text))
 }
 
 /// Records that the import left out.
-fn left_out(run: &Evidence<'_>) -> Vec<Finding> {
+fn left_out(run: &Evidence<'_>) -> Option<Finding> {
     let mut reasons: BTreeMap<&str, u64> = BTreeMap::new();
     for (reason, n) in run.facts.iter().flat_map(|f| &f.left_out) {
         *reasons.entry(reason).or_default() += n;
     }
-    if reasons.is_empty() {
-        return Vec::new();
-    }
-    let mut records = Vec::from_iter(reasons);
+    let mut records = Vec::from_iter(some(reasons)?);
     // The sort is stable: reasons with equal numbers keep their alphabetical
     // order.
     records.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
@@ -137,7 +82,7 @@ fn left_out(run: &Evidence<'_>) -> Vec<Finding> {
         format!("{} {}", grouped(*n), reason.strip_suffix(" record").unwrap_or(reason))
     });
     let each = each.collect::<Vec<_>>().join(", ");
-    vec![Finding::limit("left_out", format!("records left out on import: {each}"))]
+    Some(Finding::limit("left_out", format!("records left out on import: {each}")))
 }
 
 #[cfg(test)]
@@ -152,28 +97,6 @@ mod tests {
     }
 
     #[test]
-    fn counts() {
-        let of = |id: &str| facts(id).requests(&[100]);
-        let compacted = of("b").calibrated(1.2, Some(0.2)).with(|facts| {
-            facts.calibration.as_mut().unwrap().after_boundary = Some(0.153);
-        });
-        let scaled = of("a").calibrated(1.2, Some(0.01)).build();
-        let asked = of("c").reported(Some(0.01)).build();
-        let without = || of("f").build();
-        check(
-            "counts",
-            [
-                (
-                    "2 scaled, 1 as asked, 1 without usage",
-                    found(vec![scaled.clone(), compacted.build(), asked, without()]),
-                ),
-                ("1 scaled", found(vec![scaled])),
-                ("without usage", found(vec![without()])),
-            ],
-        );
-    }
-
-    #[test]
     fn few_units() {
         use AgainstFull::{Inferior, ProvisionalNonInferior, Undecided};
         let clusters = |clusters: f64, verdict: Option<AgainstFull>| {
@@ -181,20 +104,12 @@ mod tests {
             entry.row.verdict = verdict;
             of_rows(Primary::ReferenceRecall, &[entry])
         };
-        let of = |id: &str, project: Option<&str>| {
-            let own = facts(id).requests(&[100]);
-            own.with(|facts| facts.cluster = project.map(str::to_owned)).build()
-        };
         let thin = facts("t").requests(&[100]).reference(0, 5_000, None).build();
         let exams = |cuts: &str, sessions: &[SessionFacts]| {
             let manifest = Manifest { cuts: cuts.into(), ..manifest(&["25%"]) };
             measure(manifest, "d".into(), sessions.to_vec(), RunResults::default()).findings
         };
         let rich = twenty_references("s");
-        let cuts = |projects: [Option<&str>; 2]| {
-            let [one, other] = projects;
-            exams("5", &[of("s", one), of("t", other)])
-        };
         let both = [rich.clone(), thin];
         check(
             "few_units",
@@ -209,11 +124,6 @@ mod tests {
                 ("20, worse", clusters(20.0, Some(Inferior))),
                 ("20, undecided", clusters(20.0, Some(Undecided))),
                 ("20, provisionally no worse", clusters(20.0, Some(ProvisionalNonInferior))),
-                ("one project", cuts([Some("p"), Some("p")])),
-                ("two projects", cuts([Some("p"), Some("q")])),
-                ("one unknown project", cuts([Some("p"), None])),
-                ("unknown projects", cuts([None, None])),
-                ("one session of a project", exams("5", &[of("s", Some("p"))])),
                 ("one thin exam of two", exams("none", &both)),
                 ("thin, but with cuts", exams("5", &both)),
                 ("20 references at 10 requests", exams("none", &[rich])),

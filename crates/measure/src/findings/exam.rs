@@ -10,11 +10,18 @@ use recap_core::text::{counted, form_for};
 use recap_core::wording::number::percent;
 use recap_core::wording::{listed, window};
 
-use super::{Check, Evidence, among_cells};
+use super::Check::{self, One, Several};
+use super::{Evidence, among_cells, some};
 use crate::rows::Entry;
 
-pub(super) const FINDINGS: &[Check] =
-    &[exam_in_doubt, nothing_compacts, not_cut, open_loop, small_windows];
+pub(super) const FINDINGS: &[Check] = &[
+    One(exam_in_doubt),
+    Several(nothing_compacts),
+    One(not_cut),
+    One(open_loop),
+    One(cuts_ask_for_identifiers),
+    One(small_windows),
+];
 
 /// Windows at which no strategy compacted anything (how-it-works §40).
 fn nothing_compacts(run: &Evidence<'_>) -> Vec<Finding> {
@@ -42,10 +49,10 @@ fn nothing_compacts(run: &Evidence<'_>) -> Vec<Finding> {
 }
 
 /// The instrument's own error, if a recording shows it (reference §4).
-fn exam_in_doubt(run: &Evidence<'_>) -> Vec<Finding> {
+fn exam_in_doubt(run: &Evidence<'_>) -> Option<Finding> {
     let full = run.rows.iter().find(|e| e.row.strategy == FULL).or(run.rows.first());
-    let share = full.and_then(|full| full.row.number(catalogue::DID_WITHOUT));
-    let Some(share) = share.filter(|share| is_exam_doubtful(*share)) else { return Vec::new() };
+    let share =
+        full?.row.number(catalogue::DID_WITHOUT).filter(|share| is_exam_doubtful(*share))?;
     let text = format!(
         "after its own compactions the recorded agent did without {} of what this exam would have \
          asked for: read needed facts kept with that error in mind",
@@ -53,11 +60,11 @@ fn exam_in_doubt(run: &Evidence<'_>) -> Vec<Finding> {
     );
     let ranks = run.primary == Primary::ReferenceRecall;
     let weight = if ranks { 0.9 } else { 0.0 };
-    vec![Finding::problem("exam_in_doubt", text).changing_figures(true).weighing(weight)]
+    Some(Finding::problem("exam_in_doubt", text).changing_figures(true).weighing(weight))
 }
 
 /// Sessions without a place for a cut (how-it-works §44).
-fn not_cut(run: &Evidence<'_>) -> Vec<Finding> {
+fn not_cut(run: &Evidence<'_>) -> Option<Finding> {
     let mut reasons: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for facts in run.facts {
         if let Some(why) = &facts.no_cut {
@@ -65,32 +72,33 @@ fn not_cut(run: &Evidence<'_>) -> Vec<Finding> {
         }
     }
     let sessions: usize = reasons.values().map(Vec::len).sum();
-    let Some((why, named)) = reasons.first_key_value() else { return Vec::new() };
+    let (why, named) = reasons.first_key_value()?;
     let text = format!(
         "{sessions} of {} {} not cut, for example {}: {why}",
         counted(run.facts.len(), "session"),
         form_for(sessions, "is", "are"),
         named[0]
     );
-    vec![Finding::problem("not_cut", text)]
+    Some(Finding::problem("not_cut", text))
 }
 
-/// What no exam of a replay measures: how the agent would have gone on, and at cuts whether intent
-/// is kept.
-fn open_loop(run: &Evidence<'_>) -> Vec<Finding> {
-    let replay = "replay is open loop: the recorded agent does not react to what was forgotten, so \
-                  this measures memory and size, not task success";
-    let cuts = "cuts ask for identifiers that the agent used next; whether intent, reasons and \
+/// That no exam of a replay measures how the agent would have gone on.
+fn open_loop(_: &Evidence<'_>) -> Option<Finding> {
+    let text = "replay is open loop: the recorded agent does not react to what was forgotten, so \
+                this measures memory and size, not task success";
+    Some(Finding::limit("open_loop", text).weighing(0.1))
+}
+
+/// That cuts do not tell whether intent is kept.
+fn cuts_ask_for_identifiers(run: &Evidence<'_>) -> Option<Finding> {
+    let text = "cuts ask for identifiers that the agent used next; whether intent, reasons and \
                 rules survive takes questions";
-    let mut found = vec![Finding::limit("open_loop", replay).weighing(0.1)];
-    if run.primary == Primary::FactsKept {
-        found.push(Finding::limit("open_loop", cuts).weighing(0.4));
-    }
-    found
+    let at_cuts = run.primary == Primary::FactsKept;
+    at_cuts.then(|| Finding::limit("open_loop", text).weighing(0.4))
 }
 
 /// Windows smaller than those of recorded agents (how-it-works §10).
-fn small_windows(run: &Evidence<'_>) -> Vec<Finding> {
+fn small_windows(run: &Evidence<'_>) -> Option<Finding> {
     let is_small = |cell: &Cell| {
         let window = &cell.key.window;
         let tokens = cell.rows().map(|rows| rows.window);
@@ -100,9 +108,7 @@ fn small_windows(run: &Evidence<'_>) -> Vec<Finding> {
     let small = among_cells(run.results, |cell| {
         is_small(cell).then(|| cell.key.window.clone()).into_iter().collect()
     });
-    if small.is_empty() {
-        return Vec::new();
-    }
+    let small = some(small)?;
     let scaled = "thresholds are scaled to the window, but ";
     let text = format!(
         "results at {} do not predict a native window: {}single tool results do not shrink with it",
@@ -114,7 +120,7 @@ fn small_windows(run: &Evidence<'_>) -> Vec<Finding> {
         .rows
         .iter()
         .all(|entry| entry.row.window != NATIVE && entry.window_tokens < SMALLEST_NATIVE as f64);
-    vec![Finding::limit("small_windows", text).weighing(if all { 0.2 } else { 0.0 })]
+    Some(Finding::limit("small_windows", text).weighing(if all { 0.2 } else { 0.0 }))
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use recap_core::wording::{listed, window};
 use super::{Check, Evidence, row_name};
 use crate::rows::Entry;
 
-pub(super) const FINDINGS: &[Check] = &[observations];
+pub(super) const FINDINGS: &[Check] = &[Check::Several(observations)];
 
 /// Additional weight that an observation at a later window needs.
 const FIRST_WINDOW: f64 = 0.15;

@@ -3,53 +3,54 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Check, Evidence, among_cells, joined};
+use super::Check::{self, One, Several};
+use super::{Evidence, among_cells, joined, some};
 use crate::measures::requests::longest_run;
 use crate::rows::Entry;
 use recap_core::model::{
-    Answer, Cell, CompactionRow, Fallbacks, Finding, NoGrade, Primary, QuestionRow, RowKind,
-    Source, StrategyRow, TRUSTED_FALSE_ACCEPTS, TRUSTED_KAPPA, Verdict, is_of_size,
+    Answer, Cell, Fallbacks, Finding, NoGrade, Primary, QuestionRow, RowKind, Source,
+    TRUSTED_FALSE_ACCEPTS, TRUSTED_KAPPA, Verdict,
 };
 use recap_core::text::{counted, form_for, grouped};
 use recap_core::wording::number::percent;
 
 pub(super) const FINDINGS: &[Check] = &[
-    incomplete,
-    failed_cells,
-    notice,
-    judges_disagree,
-    ungraded,
-    unrecovered,
-    unchecked,
-    offline_roles,
-    uncalibrated,
-    unusable_replies,
-    idle_compactions,
+    One(incomplete),
+    One(failed_cells),
+    Several(notice),
+    One(judges_disagree),
+    Several(ungraded),
+    Several(unrecovered),
+    One(unchecked),
+    One(no_answers_or_grades),
+    One(offline_summaries),
+    One(paraphrased),
+    One(sentences_unread),
+    One(uncalibrated),
+    Several(unusable_replies),
+    One(idle_compactions),
 ];
 
 /// An interrupted run.
-fn incomplete(run: &Evidence<'_>) -> Vec<Finding> {
-    let text = run.missing.map(ToString::to_string);
-    let found = |text| Finding::problem("incomplete", text).changing_figures(true).weighing(1.0);
-    text.map(found).into_iter().collect()
+fn incomplete(run: &Evidence<'_>) -> Option<Finding> {
+    let text = run.missing?.to_string();
+    Some(Finding::problem("incomplete", text).changing_figures(true).weighing(1.0))
 }
 
 /// Cells that failed, so that some rows cover fewer sessions than others.
-fn failed_cells(run: &Evidence<'_>) -> Vec<Finding> {
+fn failed_cells(run: &Evidence<'_>) -> Option<Finding> {
     let rows = run.rows.iter().map(|e| &e.row).filter(|row| !row.failed.is_empty());
     let strategies: BTreeSet<&str> = rows.clone().map(|row| row.strategy.as_str()).collect();
-    if strategies.is_empty() {
-        return Vec::new();
-    }
+    let strategies = Vec::from_iter(some(strategies)?);
     let failed: usize = rows.map(|row| row.failed.len()).sum();
     let cells: usize = run.results.iter().map(|session| session.cells().len()).sum();
     let text = format!(
         "{failed} of {} failed ({}): their rows rest on other sessions than the rest and are not \
          ranked",
         counted(cells, "cell"),
-        Vec::from_iter(strategies).join(", ")
+        strategies.join(", ")
     );
-    vec![Finding::problem("failed_cells", text).changing_figures(true)]
+    Some(Finding::problem("failed_cells", text).changing_figures(true))
 }
 
 /// Messages from reading the inputs or from calling models.
@@ -79,11 +80,9 @@ impl Evidence<'_> {
 }
 
 /// Judges that contradict each other, so that not all can be right.
-fn judges_disagree(run: &Evidence<'_>) -> Vec<Finding> {
-    let panel = run.panel.filter(|panel| panel.is_doubtful());
-    let Some((panel, kappa)) = panel.and_then(|panel| Some((panel, panel.kappa?))) else {
-        return Vec::new();
-    };
+fn judges_disagree(run: &Evidence<'_>) -> Option<Finding> {
+    let panel = run.panel.filter(|panel| panel.is_doubtful())?;
+    let kappa = panel.kappa?;
     let text = format!(
         "the judges disagree: kappa {kappa:.2} between {} on {}, below {TRUSTED_KAPPA}; scores depend \
          on who grades",
@@ -91,16 +90,7 @@ fn judges_disagree(run: &Evidence<'_>) -> Vec<Finding> {
         counted(panel.both, "answer")
     );
     let found = Finding::problem("judges_disagree", text).changing_figures(true);
-    vec![found.weighing(run.where_asked(0.95))]
-}
-
-/// What a role without a model leaves open.
-fn offline_roles(run: &Evidence<'_>) -> Vec<Finding> {
-    let mut found = Vec::new();
-    found.extend(no_answers_or_grades(run));
-    let texts = [offline_summaries(run), paraphrased(run), sentences_unread(run)];
-    found.extend(texts.into_iter().flatten().map(|text| Finding::limit("offline_roles", text)));
-    found
+    Some(found.weighing(run.where_asked(0.95)))
 }
 
 /// What scores without an answerer or a judge can show.
@@ -121,41 +111,42 @@ fn no_answers_or_grades(run: &Evidence<'_>) -> Option<Finding> {
 }
 
 /// Strategies whose summaries a model should write, where none does.
-fn offline_summaries(run: &Evidence<'_>) -> Option<String> {
+fn offline_summaries(run: &Evidence<'_>) -> Option<Finding> {
     let rows = run.rows.iter().filter(|e| e.row.row_kind == RowKind::OfflineSummary);
     let names: BTreeSet<&str> = rows.map(|e| e.row.strategy.as_str()).collect();
-    (!names.is_empty()).then(|| {
-        format!(
-            "offline summaries, not ranked: {}. Their summaries come from the {} compactor, so \
-             these rows measure it and not the strategy",
-            Vec::from_iter(names).join(", "),
-            run.manifest.compactor
-        )
-    })
+    let text = format!(
+        "offline summaries, not ranked: {}. Their summaries come from the {} compactor, so these \
+         rows measure it and not the strategy",
+        Vec::from_iter(some(names)?).join(", "),
+        run.manifest.compactor
+    );
+    Some(Finding::limit("offline_roles", text))
 }
 
 /// Summaries in a model's own words, which a comparison of words may not recognise.
-fn paraphrased(run: &Evidence<'_>) -> Option<String> {
+fn paraphrased(run: &Evidence<'_>) -> Option<Finding> {
     let manifest = run.manifest;
     let has_models = [manifest.answered_by(), manifest.graded_by()] == [Source::Model; 2];
     let strategies = summed_up(run).filter(|_| !has_models && run.asks())?;
-    Some(format!(
+    let text = format!(
         "{} writes summaries in its own words, and words are compared without a model: what is said \
          otherwise counts as lost, so the scores of {strategies} are too low rather than too high",
         manifest.compactor
-    ))
+    );
+    Some(Finding::limit("offline_roles", text))
 }
 
 /// Rows at whose cuts a model's sentences count as kept where they hold the
 /// identifiers and the words around them.
-fn sentences_unread(run: &Evidence<'_>) -> Option<String> {
+fn sentences_unread(run: &Evidence<'_>) -> Option<Finding> {
     let strategies = summed_up(run).filter(|_| run.primary == Primary::FactsKept)?;
-    Some(format!(
+    let text = format!(
         "{} wrote the summaries of {strategies}: a fact counts as kept where its identifier stands \
          among its own words, so a sentence that denies it or takes another subject may count too \
          (in a trial 0.83 and 0.44 of the facts)",
         run.manifest.compactor
-    ))
+    );
+    Some(Finding::limit("offline_roles", text))
 }
 
 /// The strategies for which a model wrote summaries, in a whole session or at a cut.
@@ -173,13 +164,13 @@ fn summed_up(run: &Evidence<'_>) -> Option<String> {
         let wrote = rows.filter(|row| row.exam().is_some_and(|exam| !exam.replies.is_empty()));
         names.extend(wrote.map(|row| row.strategy.clone()));
     }
-    (!names.is_empty()).then(|| Vec::from_iter(names).join(", "))
+    Some(Vec::from_iter(some(names)?).join(", "))
 }
 
 /// A model that grades, whose error was not measured.
-fn uncalibrated(run: &Evidence<'_>) -> Vec<Finding> {
+fn uncalibrated(run: &Evidence<'_>) -> Option<Finding> {
     if run.manifest.graded_by() == Source::Lexical || !run.asks() {
-        return Vec::new();
+        return None;
     }
     let judges: String = run.manifest.judges().map(|judge| format!(" --judge {judge}")).collect();
     let text = format!(
@@ -189,39 +180,38 @@ fn uncalibrated(run: &Evidence<'_>) -> Vec<Finding> {
         run.manifest.judge,
         percent(TRUSTED_FALSE_ACCEPTS)
     );
-    vec![Finding::limit("uncalibrated", text).weighing(run.where_asked(0.5))]
+    Some(Finding::limit("uncalibrated", text).weighing(run.where_asked(0.5)))
 }
 
-/// Numbers of answers by question: the position of its session, and its own.
-type Answers = BTreeMap<(usize, u32), usize>;
+/// Questions, each by the position of its session and its own number.
+type Questions = BTreeSet<(usize, u32)>;
 
 /// Answers without a grade for one reason.
 struct Ungraded {
     reason: NoGrade,
-    missing: Answers,
+    answers: usize,
+    questions: Questions,
 }
 
-/// Answers without a grade, by reason (reference §5). Answers that cannot be
-/// graded are distinguished from occasional failures of a model.
+/// Answers without a grade, by reason (reference §5).
 fn ungraded(run: &Evidence<'_>) -> Vec<Finding> {
-    let mut asked = Answers::new();
+    let (mut answers, mut asked) = (0_usize, Questions::new());
     let mut reasons: BTreeMap<String, Ungraded> = BTreeMap::new();
     for (at, session) in run.results.iter().enumerate() {
         for row in session.cells().iter().flat_map(questions) {
-            let question = (at, row.question);
-            *asked.entry(question).or_default() += 1;
+            answers += 1;
+            asked.insert((at, row.question));
             if let Some(Verdict::Unscored(reason)) = row.verdict() {
-                let of_reason = reasons.entry(reason.to_string());
-                let of_reason = of_reason.or_insert_with(|| Ungraded {
+                let of_reason = reasons.entry(reason.to_string()).or_insert_with(|| Ungraded {
                     reason: reason.clone(),
-                    missing: Answers::new(),
+                    answers: 0,
+                    questions: Questions::new(),
                 });
-                *of_reason.missing.entry(question).or_default() += 1;
+                of_reason.answers += 1;
+                of_reason.questions.insert((at, row.question));
             }
         }
     }
-    let answers: usize = asked.values().sum();
-    let number = |of: &Ungraded| of.missing.values().sum::<usize>();
     let found = |missing: usize, text: String| {
         let questioned = missing as f64 > QUESTIONED * answers as f64;
         let found = Finding::problem("ungraded", text).changing_figures(questioned);
@@ -230,13 +220,12 @@ fn ungraded(run: &Evidence<'_>) -> Vec<Finding> {
     let mut reasons: Vec<Ungraded> = reasons.into_values().collect();
     // The sort is stable: reasons with equal numbers keep their alphabetical
     // order.
-    reasons.sort_by_key(|of| std::cmp::Reverse(number(of)));
-    let uneven = reasons.iter().any(|of| !of.is_throughout(&asked));
+    reasons.sort_by_key(|of| std::cmp::Reverse(of.answers));
     let (first, others) = reasons.split_at(reasons.len().min(REASONS));
     let mut all: Vec<Finding> =
-        first.iter().map(|of| found(number(of), of.sentence(&asked))).collect();
+        (first.iter()).map(|of| found(of.answers, of.sentence(answers, asked.len()))).collect();
     if !others.is_empty() {
-        let missing = others.iter().map(number).sum();
+        let missing = others.iter().map(|of| of.answers).sum();
         let text = format!(
             "{missing} of {} {} missing or not graded for {}: see questions.csv",
             counted(answers, "answer"),
@@ -245,27 +234,14 @@ fn ungraded(run: &Evidence<'_>) -> Vec<Finding> {
         );
         all.push(found(missing, text));
     }
-    if uneven {
-        let text = "what is not answered or not graded counts neither as right nor as wrong: scores \
-                    of different strategies rest on somewhat different questions";
-        all.push(Finding::problem("ungraded", text));
-    }
     all
 }
 
 impl Ungraded {
-    /// Whether all answers to the questions concerned are affected; `asked` has the number of
-    /// answers to each question.
-    fn is_throughout(&self, asked: &Answers) -> bool {
-        self.missing.iter().all(|(question, n)| asked[question] == *n)
-    }
-
     /// For example "no answer came 3 of 8 times, to 2 of 4 questions: the model refused".
-    fn sentence(&self, asked: &Answers) -> String {
-        let missing: usize = self.missing.values().sum();
-        let answers: usize = asked.values().sum();
-        let questions = counted(asked.len(), "question");
-        let concerned = format!("to {} of {questions}", self.missing.len());
+    fn sentence(&self, answers: usize, asked: usize) -> String {
+        let missing = self.answers;
+        let concerned = format!("to {} of {}", self.questions.len(), counted(asked, "question"));
         // The sentence has the words that stand before the reasons of these two.
         let why = match &self.reason {
             NoGrade::NotAnswered(why) => {
@@ -305,7 +281,7 @@ fn unrecovered(run: &Evidence<'_>) -> Vec<Finding> {
 }
 
 /// Facts at cuts on whose statements the judge gave no usable reply.
-fn unchecked(run: &Evidence<'_>) -> Vec<Finding> {
+fn unchecked(run: &Evidence<'_>) -> Option<Finding> {
     let (mut facts, mut cuts) = (0, 0);
     for session in run.results.iter() {
         let rows = session.cuts().iter().flat_map(|cut| &cut.rows);
@@ -314,9 +290,6 @@ fn unchecked(run: &Evidence<'_>) -> Vec<Finding> {
             cuts += usize::from(count > 0);
         }
     }
-    if cuts == 0 {
-        return Vec::new();
-    }
     let text = format!(
         "the judge gave no usable reply on what was written at {}: {} there {} by the rule of \
          words; --resume asks again",
@@ -324,7 +297,7 @@ fn unchecked(run: &Evidence<'_>) -> Vec<Finding> {
         counted(facts, "fact"),
         form_for(facts, "counts as carried", "count as carried")
     );
-    vec![Finding::problem("ungraded", text).changing_figures(true)]
+    (cuts > 0).then(|| Finding::problem("ungraded", text).changing_figures(true))
 }
 
 /// Every answer to a question in a cell.
@@ -367,47 +340,32 @@ fn replies(entry: &Entry) -> String {
     format!(" {unusable} of {replies} ({reasons}){fell_back}")
 }
 
-/// Strategies that compact repeatedly and free almost nothing: first those whose
-/// trigger is a size that they never get below, then the others.
-fn idle_compactions(run: &Evidence<'_>) -> Vec<Finding> {
-    let found = |by_size: bool| {
-        let rows = idle_runs(run, |row| is_of_size(&row.trigger) == by_size);
-        let why = match (by_size, rows.len()) {
-            (_, 0) => return None,
-            (true, 1) => "it triggers again at once and frees almost nothing",
-            (true, _) => "they trigger again at once and free almost nothing",
-            (false, _) => "each time the cache breaks for next to nothing",
-        };
-        let each = joined(&rows);
-        let text = format!("compactions freed less than 5 % of the context: {each}; {why}");
-        Some(Finding::problem("idle_compactions", text))
-    };
-    [found(true), found(false)].into_iter().flatten().collect()
-}
-
-/// The rows concerned, each with the largest number of successive idle
-/// compactions in a cell, of stages with such a trigger.
-fn idle_runs<'a>(
-    run: &Evidence<'a>,
-    counts: impl Fn(&CompactionRow) -> bool,
-) -> Vec<(&'a StrategyRow, String)> {
+/// Strategies that compact repeatedly and free almost nothing, each with the largest number of
+/// successive idle compactions in a cell.
+fn idle_compactions(run: &Evidence<'_>) -> Option<Finding> {
     let mut longest: BTreeMap<(String, String), u64> = BTreeMap::new();
     for session in run.results.iter() {
         for cell in session.cells() {
             let rows = cell.rows().into_iter().flat_map(|rows| &rows.compactions);
-            let own = longest_run(rows.filter(|row| !row.at_end && counts(row)));
-            if own >= IDLE {
-                let key = (cell.key.strategy.clone(), cell.key.window.clone());
-                let known = longest.entry(key).or_default();
-                *known = own.max(*known);
-            }
+            let own = longest_run(rows.filter(|row| !row.at_end));
+            let key = (cell.key.strategy.clone(), cell.key.window.clone());
+            let known = longest.entry(key).or_default();
+            *known = own.max(*known);
         }
     }
-    let of = |entry: &'a Entry| {
-        let times = longest.get(&(entry.row.strategy.clone(), entry.row.window.clone()))?;
-        Some((&entry.row, format!(" {times} times in a row")))
+    let of = |entry: &Entry| {
+        let times = longest.get(&(entry.row.strategy.clone(), entry.row.window.clone()));
+        times.copied().filter(|times| *times >= IDLE)
     };
-    run.strategies().filter_map(of).collect()
+    let rows: Vec<_> = (run.strategies())
+        .filter_map(|entry| Some((&entry.row, format!(" {} times in a row", of(entry)?))))
+        .collect();
+    let text = format!(
+        "compactions freed less than 5 % of the context: {}; each time the cache breaks for next to \
+         nothing",
+        joined(&some(rows)?)
+    );
+    Some(Finding::problem("idle_compactions", text))
 }
 
 #[cfg(test)]

@@ -9,13 +9,14 @@ use std::io::{self, Write};
 
 use serde::{Deserialize, Serialize};
 
-use super::rule::{GateMeasure, Rule, find_measure};
+use super::rule::Rule;
 use crate::ALL;
 use crate::by_session::{
-    BySession, SessionFingerprint, UnitRow, by_session, each_unit_row, fingerprint_of,
+    BySession, SessionFingerprint, UnitRow, by_session, fingerprint_of, unit_rows,
 };
 use crate::paired::Side;
-use recap_core::model::{INSTRUMENT, Manifest, Report};
+use crate::table::SessionTable;
+use recap_core::model::{INSTRUMENT, Manifest, Report, StrategyRow};
 use recap_core::text::json_error;
 
 /// Version of the file's layout.
@@ -53,23 +54,6 @@ pub struct Head {
     cuts: String,
     /// Depth of the cuts: [`Manifest::depth`].
     depth: u32,
-}
-
-/// Why a baseline cannot be read.
-#[derive(Debug, thiserror::Error)]
-pub enum BaselineError {
-    /// The file is not JSON of this layout.
-    #[error("it is no baseline.json: {0}")]
-    Syntax(String),
-    /// Another version of the program wrote the file.
-    #[error(
-        "it was made by version {0} of the instrument, layout {1}; this program is version \
-         {INSTRUMENT}, layout {VERSION}: their figures cannot be compared"
-    )]
-    Version(u32, u32),
-    /// The row of this strategy and window does not fit the sessions.
-    #[error("its row of {0} at {1} has not one figure for each session")]
-    Row(String, String),
 }
 
 #[derive(Deserialize)]
@@ -132,28 +116,35 @@ impl Baseline {
         Baseline { name, head: Head::of(&report.manifest), run: by_session(report) }
     }
 
-    /// The windows of a run at which this baseline may have rows of a data set:
-    /// all windows but those that the baseline uses only for other data sets.
-    pub(super) fn windows_of(&self, dataset: &str, all: &[String]) -> Vec<String> {
-        let is_there = |window: &str, of: &dyn Fn(&str) -> bool| {
-            self.run.rows.iter().any(|row| row.window == window && of(&row.dataset))
+    /// The windows of a run at which a rule needs a row of this baseline. A data set may have
+    /// windows of its own: not those that the baseline uses only for other data sets.
+    fn windows_of<'a>(&self, rule: &'a Rule, all: &'a [String]) -> Vec<&'a str> {
+        if let Some(window) = &rule.window {
+            return vec![window];
+        }
+        let is_there = |window: &str, dataset: Option<&str>| {
+            let of_set = |row: &UnitRow| dataset.is_none_or(|name| row.dataset == name);
+            self.run.rows.iter().any(|row| row.window == window && of_set(row))
         };
-        let fits = |window: &&String| {
-            is_there(window, &|name| name == dataset) || !is_there(window, &|_| true)
-        };
-        all.iter().filter(fits).cloned().collect()
+        let fits = |at: &&str| !is_there(at, None) || is_there(at, rule.dataset.as_deref());
+        all.iter().map(String::as_str).filter(fits).collect()
     }
 
     /// Parses the text of a `baseline.json`.
     ///
     /// # Errors
     /// The text is not a baseline, or another version wrote it.
-    pub fn parse(name: String, text: &str) -> Result<Self, BaselineError> {
-        let syntax = |e: serde_json::Error| BaselineError::Syntax(json_error(&e.to_string()));
+    pub fn parse(name: String, text: &str) -> Result<Self, String> {
+        let syntax = |e: serde_json::Error| {
+            format!("it is no baseline.json: {}", json_error(&e.to_string()))
+        };
         let versions: Versions = serde_json::from_str(text).map_err(syntax)?;
         let VersionsOnly { version, instrument } = versions.baseline;
         if (version, instrument) != (VERSION, INSTRUMENT) {
-            return Err(BaselineError::Version(instrument, version));
+            return Err(format!(
+                "it was made by version {instrument} of the instrument, layout {version}; this \
+                 program is version {INSTRUMENT}, layout {VERSION}: their figures cannot be compared"
+            ));
         }
         let File { baseline: head, sessions, rows } = serde_json::from_str(text).map_err(syntax)?;
         let mut sessions_of: BTreeMap<&str, usize> = BTreeMap::new();
@@ -165,9 +156,9 @@ impl Baseline {
             row.figures.values().all(|f| f.len() == n) && row.series.values().all(|s| s.len() == n)
         };
         match rows.iter().find(|row| !fits(row)) {
-            Some(UnitRow { strategy, window, .. }) => {
-                Err(BaselineError::Row(strategy.clone(), window.clone()))
-            }
+            Some(UnitRow { strategy, window, .. }) => Err(format!(
+                "its row of {strategy} at {window} has not one figure for each session"
+            )),
             None => Ok(Baseline { name, head, run: BySession { sessions, rows } }),
         }
     }
@@ -188,7 +179,9 @@ pub fn write_baseline(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     }
     out.write_all(b"\n],\n\"rows\": [")?;
     let mut between = "\n";
-    each_unit_row(report, |row| line(out, &mut between, &row))?;
+    for row in unit_rows(report, &SessionTable::of_pairs(report)) {
+        line(out, &mut between, &row)?;
+    }
     out.write_all(b"\n]\n}\n")
 }
 
@@ -199,49 +192,43 @@ fn line(out: &mut dyn Write, between: &mut &str, value: &impl Serialize) -> io::
     Ok(serde_json::to_writer(out, value)?)
 }
 
-/// A rule and the rows on which it compares with the baseline.
-#[derive(Clone, Debug)]
-pub struct BaselineRule<'a> {
-    /// The rule that compares with the baseline.
-    pub rule: &'a Rule,
-    /// Data set, strategy and window of each row that the rule applies to.
-    pub rows: Vec<(&'a str, &'a str, &'a str)>,
-}
-
-/// Every difference between a baseline and a run that makes the rules
-/// meaningless. Before a run, `sessions` contains ids only.
-pub fn differences(
+/// Every difference between a baseline and a run that makes the rules meaningless, as far as it
+/// is known before the run: `sessions` has their data sets and ids.
+pub fn comparable(
     baseline: &Baseline,
     manifest: &Manifest,
     sessions: &[(&str, &str)],
-    asked: &[BaselineRule<'_>],
+    rules: &[Rule],
 ) -> Vec<String> {
     let (theirs, own) = (&baseline.head, Head::of(manifest));
+    let rules: Vec<&Rule> = rules.iter().filter(|rule| rule.needs_baseline()).collect();
     let mut found: Vec<String> = counted(theirs, &own).into_iter().collect();
-    let is_billed = |asked: &BaselineRule<'_>| known(asked).is_some_and(GateMeasure::is_billed);
-    if asked.iter().any(is_billed) && !theirs.same_prices(&own) {
+    if rules.iter().any(|rule| rule.is_billed()) && !theirs.same_prices(&own) {
         found.push("the prices, or who is billed, differ".to_owned());
     }
-    let at_other_cuts = |asked: &&BaselineRule<'_>| {
-        known(asked).is_some_and(GateMeasure::is_at_cuts) && !theirs.same_cuts(&own)
-    };
-    if let Some(asked) = asked.iter().find(at_other_cuts) {
-        found.push(format!(
+    let at_cuts = rules.iter().find(|rule| rule.is_at_cuts() && !theirs.same_cuts(&own));
+    found.extend(at_cuts.map(|rule| {
+        format!(
             "it was made with `{}`, this run with `{}`: the cuts differ, so that `{}` has no \
              counterpart",
             theirs.cut_by(),
             own.cut_by(),
-            asked.rule.measure
-        ));
-    }
+            rule.measure.id
+        )
+    }));
     let own: BTreeSet<(&str, &str)> = sessions.iter().copied().collect();
     found.extend(lacking(&ids(&baseline.run), &own, "the baseline", "this run"));
-    let mut lacking = BTreeSet::new();
-    for (dataset, strategy, window) in asked.iter().flat_map(|asked| &asked.rows) {
-        let side = Side::find(&baseline.run, dataset, strategy, window, None);
-        if side.is_none() && lacking.insert((*dataset, *strategy, *window)) {
-            let on = if *dataset == ALL { String::new() } else { format!(" on `{dataset}`") };
-            found.push(format!("it has no row of `{strategy}` at `{window}`{on}"));
+    let mut named = BTreeSet::new();
+    for rule in rules {
+        let dataset = rule.dataset.as_deref().unwrap_or(ALL);
+        let on = if dataset == ALL { String::new() } else { format!(" on `{dataset}`") };
+        for strategy in rule.strategy.as_ref().map_or(&*manifest.named, std::slice::from_ref) {
+            for window in baseline.windows_of(rule, &manifest.windows) {
+                let there = Side::find(&baseline.run, dataset, strategy, window, None).is_some();
+                if !there && named.insert((dataset, strategy, window)) {
+                    found.push(format!("it has no row of `{strategy}` at `{window}`{on}"));
+                }
+            }
         }
     }
     found
@@ -282,38 +269,34 @@ fn lacking(a: &Ids<'_>, b: &Ids<'_>, name_a: &str, name_b: &str) -> Vec<String> 
     only_a.into_iter().chain(message(b.difference(a).collect(), name_b)).collect()
 }
 
-fn known(asked: &BaselineRule<'_>) -> Option<GateMeasure> {
-    find_measure(&asked.rule.measure).ok()
-}
-
-/// The further differences that are known only after the run was measured.
-pub(super) fn differences_measured(
+/// The further differences that are known only after the run was measured; `asked` has the rules
+/// against the baseline with their rows.
+pub(super) fn differences(
     baseline: &Baseline,
     manifest: &Manifest,
     own: &BySession,
-    asked: &[BaselineRule<'_>],
+    asked: &[(&Rule, Vec<&StrategyRow>)],
 ) -> Vec<String> {
     let mut found = sessions(&baseline.run, own);
     let (theirs, head) = (&baseline.head, Head::of(manifest));
-    if asked.iter().any(|asked| known(asked).is_some_and(GateMeasure::rests_on_questions)) {
-        for (role, theirs, own) in
-            [("answerer", &theirs.answerer, &head.answerer), ("judge", &theirs.judge, &head.judge)]
-        {
-            if theirs != own {
-                found.push(format!("its {role} is {theirs}, here {own}"));
-            }
-        }
+    if asked.iter().any(|(rule, _)| rule.rests_on_questions()) {
+        let roles =
+            [("answerer", &theirs.answerer, &head.answerer), ("judge", &theirs.judge, &head.judge)];
+        let differ = roles.into_iter().filter(|(_, theirs, own)| theirs != own);
+        found.extend(
+            differ.map(|(role, theirs, own)| format!("its {role} is {theirs}, here {own}")),
+        );
     }
     let mut named = BTreeSet::new();
-    for (dataset, strategy, window) in asked.iter().flat_map(|asked| &asked.rows) {
-        let side = |run| Side::find(run, dataset, strategy, window, None);
+    for row in asked.iter().flat_map(|(_, rows)| rows) {
+        let side = |run| Side::find(run, &row.dataset, &row.strategy, &row.window, None);
         let (Some(a), Some(b)) = (side(&baseline.run), side(own)) else { continue };
         let other = a.rows().iter().zip(b.rows()).any(|(a, b)| a.row_kind != b.row_kind);
-        if other && named.insert(*strategy) {
+        if other && named.insert(&row.strategy) {
             found.push(format!(
-                "`{strategy}` was measured with the compactor {}, here with {}: one of them is \
-                 the offline summary",
-                theirs.compactor, head.compactor
+                "`{}` was measured with the compactor {}, here with {}: one of them is the offline \
+                 summary",
+                row.strategy, theirs.compactor, head.compactor
             ));
         }
     }

@@ -28,10 +28,9 @@ fn offline_summary_on_one_side_is_a_difference() {
     let mut baseline = Baseline::of("before".to_owned(), &report);
     let own = baseline.run.clone();
     let parsed = crate::gate::parse("tokens_sent@x > baseline").unwrap();
-    let rows = vec![("d", "x", "25%")];
+    let x: Vec<_> = report.rows.iter().filter(|row| row.strategy == "x").collect();
     let found = |baseline: &Baseline| {
-        let asked = [BaselineRule { rule: &parsed.rule, rows: rows.clone() }];
-        differences_measured(baseline, &report.manifest, &own, &asked)
+        differences(baseline, &report.manifest, &own, &[(&parsed, x.clone())])
     };
     assert_eq!(found(&baseline), [""; 0]);
     let x = baseline.run.rows.iter_mut().filter(|row| row.strategy == "x");
@@ -57,8 +56,14 @@ fn windows_only_in_other_data_sets_are_ignored() {
     let baseline = Baseline { name: "before".into(), head: head("none", 0), run };
     let all = ["25%", "50%", "75%"].map(str::to_owned);
     // Nobody has a row at 75 %: whether one is missing there is told later.
-    assert_eq!(baseline.windows_of("d", &all), ["25%", "75%"]);
-    assert_eq!(baseline.windows_of("e", &all), all);
+    let windows = |rule: &str| {
+        let rule = crate::gate::parse(rule).unwrap();
+        baseline.windows_of(&rule, &all).join(" ")
+    };
+    assert_eq!(windows("recall@x on d < baseline"), "25% 75%");
+    assert_eq!(windows("recall@x on e < baseline"), "25% 50% 75%");
+    assert_eq!(windows("recall@x < baseline"), "25% 50% 75%");
+    assert_eq!(windows("recall@x on d at 50% < baseline"), "50%");
 }
 
 #[test]
@@ -85,11 +90,10 @@ fn only_differences_a_rule_depends_on_are_told() {
     let (report, baseline) = run_of(&["s"]);
     let ids = [("d", "s")];
     let actual = |rule: &str, change: fn(&mut Manifest)| {
-        let parsed = crate::gate::parse(rule).unwrap();
+        let rule = crate::gate::parse(rule).unwrap();
         let mut manifest = report.manifest.clone();
         change(&mut manifest);
-        let asked = [BaselineRule { rule: &parsed.rule, rows: vec![("d", "x", "25%"); 2] }];
-        differences(&baseline, &manifest, &ids, &asked)
+        comparable(&baseline, &manifest, &ids, &[rule.clone(), rule])
     };
     let [tokens, cost, kept] =
         ["tokens_sent@x > baseline", "cost_usd@x > baseline", "facts_kept@x < baseline"];
@@ -111,10 +115,9 @@ fn only_differences_a_rule_depends_on_are_told() {
 #[test]
 fn sessions_and_rows_one_side_lacks_appear_once() {
     let (report, baseline) = run_of(&["s"]);
-    let parsed = crate::gate::parse("tokens_sent > baseline").unwrap();
-    let actual = |ids: &[(&str, &str)], rows: &[(&'static str, &'static str, &'static str)]| {
-        let asked = [BaselineRule { rule: &parsed.rule, rows: rows.to_vec() }];
-        differences(&baseline, &report.manifest, ids, &asked)
+    let actual = |ids: &[(&str, &str)], rules: &[&str]| {
+        let rules: Vec<Rule> = rules.iter().map(|rule| crate::gate::parse(rule).unwrap()).collect();
+        comparable(&baseline, &report.manifest, ids, &rules)
     };
     let s = ("d", "s");
     assert_eq!(actual(&[], &[]), ["only the baseline has the session `s` of `d`"]);
@@ -123,15 +126,15 @@ fn sessions_and_rows_one_side_lacks_appear_once() {
         actual(&[s, ("d", "t"), ("e", "u"), ("e", "v")], &[]),
         ["only this run has the session `t` of `d` and 2 more"]
     );
-    let rows = [
-        ("d", "y", "25%"),
-        ("d", "y", "25%"),
-        (ALL, "x", "50%"),
-        (ALL, "x", "25%"),
-        ("d", "x", "25%"),
+    let rules = [
+        "tokens_sent@y on d > baseline",
+        "cost_usd@y on d > baseline",
+        "tokens_sent@x at 50% > baseline",
+        "tokens_sent@x > baseline",
+        "tokens_sent@x on d > baseline",
     ];
     assert_eq!(
-        actual(&[s], &rows),
+        actual(&[s], &rules),
         ["it has no row of `y` at `25%` on `d`", "it has no row of `x` at `50%`"]
     );
 }
@@ -143,9 +146,8 @@ fn different_answerer_or_judge_concerns_only_answer_measures() {
     baseline.head.judge = "openai/j".into();
     let own = baseline.run.clone();
     let actual = |rule: &str| {
-        let parsed = crate::gate::parse(rule).unwrap();
-        let asked = [BaselineRule { rule: &parsed.rule, rows: vec![("d", "x", "25%")] }];
-        differences_measured(&baseline, &report.manifest, &own, &asked)
+        let rule = crate::gate::parse(rule).unwrap();
+        differences(&baseline, &report.manifest, &own, &[(&rule, Vec::new())])
     };
     let both = ["its answerer is openai/a, here offline", "its judge is openai/j, here offline"];
     assert_eq!(actual("recall@x < baseline"), both);
@@ -202,7 +204,7 @@ fn baseline_is_read_unless_row_or_version_mismatches() {
     let read = |change: &dyn Fn(&mut serde_json::Value)| {
         let mut json: serde_json::Value = serde_json::from_str(&text).unwrap();
         change(&mut json);
-        Baseline::parse("before".into(), &json.to_string()).map_err(|error| error.to_string())
+        Baseline::parse("before".into(), &json.to_string())
     };
     let no_row = Err("its row of x at 25% has not one figure for each session".to_owned());
     for part in ["figures", "series"] {

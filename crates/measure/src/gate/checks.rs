@@ -3,14 +3,15 @@
 //! the module `gate`.
 
 use super::baseline::Baseline;
-use super::rule::{Amount, GateMeasure, Limit, Mark, Operator, Rule, find_measure};
+use super::rule::{Limit, Operator, Rule};
 use crate::by_session::BySession;
-use crate::paired::{Difference, Side, Spread, Unpaired, paired};
+use crate::paired::{Paired, Side, Unpaired, paired};
 use crate::statistics::FEWEST_FOR_AN_INTERVAL;
 use recap_core::model::{
-    Check, CheckOutcome, Differs, Ground, Interval, RECORDED, RowKind, StrategyRow, Value,
-    catalogue,
+    Check, CheckOutcome, Interval, RECORDED, RowKind, StrategyRow, Unit, Value, catalogue,
 };
+use recap_core::text::counted;
+use recap_core::wording::number::{few_digits, signed};
 
 /// The two runs that a rule compares.
 #[derive(Clone, Copy)]
@@ -23,190 +24,20 @@ pub struct Both<'a> {
     pub seed: u64,
 }
 
-/// Checks one row against the baseline. A `doubt` means that the row's figure
-/// cannot be gated.
-pub fn against_baseline(
+/// Whether the row passes, and why; the error says what is missing.
+type Found = Result<(CheckOutcome, String), String>;
+
+pub(super) const NO_ROW: &str = "the run has no such row";
+
+/// Checks one row against a rule. A `doubt` means that the row's figure cannot be gated.
+pub fn checked(
     row: &StrategyRow,
     rule: &Rule,
-    both: &Both<'_>,
-    doubt: Option<Ground>,
+    both: Option<&Both<'_>>,
+    doubt: Option<String>,
 ) -> Check {
-    let pair = pair(row, rule, both);
-    let (finding, ground) = match (doubt, &pair) {
-        (Some(doubt), _) => (CheckOutcome::Missing, doubt),
-        (None, Err(missing)) => (CheckOutcome::Missing, missing.clone()),
-        (None, Ok((measure, difference))) => difference_finding(*measure, rule, difference),
-    };
-    let pair = pair.ok().map(|(_, difference)| difference);
-    let bounds = |difference: &Difference| difference.spread.map(Spread::bounds);
-    let check = of_row(row, &rule.measure, finding, &ground);
-    let Some(pair) = pair else { return check };
-    Check {
-        value: Some(pair.b),
-        baseline: Some(pair.a),
-        interval: bounds(&pair).map(|bounds| (bounds.lo, bounds.hi)),
-        sessions: pair.sessions as u64,
-        ..check
-    }
-}
-
-/// The paired difference of the row's measure between the two runs, or the
-/// reason why there is none.
-fn pair(
-    row: &StrategyRow,
-    rule: &Rule,
-    both: &Both<'_>,
-) -> Result<(GateMeasure, Difference), Ground> {
-    let id = rule.measure.as_str();
-    let measure = find_measure(id).map_err(|(problem, _)| Ground::Unknown(problem))?;
-    match row.values.get(id) {
-        Some(Value::Known(_)) => {}
-        Some(Value::Absent(why)) => return Err(Ground::NoFigure(why.clone())),
-        Some(Value::Text(_)) => return Err(Ground::NotANumber),
-        None => return Err(Ground::NothingAsked),
-    }
-    let billing_models = |run: &BySession| run.rows.iter().any(|r| r.billed_as == row.agent_model);
-    let billing_model = if billing_models(both.own) { row.agent_model.as_str() } else { RECORDED };
-    let billing_model = measure.is_billed().then_some(billing_model);
-    let side = |run| Side::find(run, &row.dataset, &row.strategy, &row.window, billing_model);
-    let theirs = side(&both.baseline.run).ok_or(Ground::NoRowInBaseline)?;
-    let own = side(both.own).ok_or(Ground::NoRow)?;
-    let cells: u64 = theirs.rows().iter().map(|row| row.failed).sum();
-    if cells > 0 {
-        return Err(Ground::BaselineFailed { cells });
-    }
-    let found = paired(id, &theirs, &own, both.seed).map_err(|why| match why {
-        Unpaired::NoPair => Ground::NoPair,
-        Unpaired::OtherFacts => Ground::OtherFacts,
-    })?;
-    match found.only_a as u64 {
-        0 => Ok((measure, found)),
-        sessions => Err(Ground::GoneFigures { sessions }),
-    }
-}
-
-/// The finding for a difference, and its reason.
-fn difference_finding(
-    measure: GateMeasure,
-    rule: &Rule,
-    difference: &Difference,
-) -> (CheckOutcome, Ground) {
-    let unit = measure.unit();
-    if difference.unchanged {
-        let (figure, sessions) = (difference.b, difference.sessions as u64);
-        return (CheckOutcome::Passed, Ground::Unchanged { unit, figure, sessions });
-    }
-    let allowed = match allowed(measure, rule.limit, difference.a) {
-        Ok(allowed) => allowed,
-        Err(ground) => return (CheckOutcome::Missing, ground),
-    };
-    let outcome = Worse::of(rule.operator, difference, allowed).finding();
-    let bounds = difference.spread.map(Spread::bounds);
-    let differs = Differs {
-        unit,
-        figure: difference.b,
-        baseline: difference.a,
-        difference: difference.difference,
-        interval: bounds.map(|bounds| (bounds.lo, bounds.hi)),
-        these_only: matches!(difference.spread, Some(Spread::TheseSessions(_))),
-        sessions: difference.sessions as u64,
-        clusters: difference.clusters as u64,
-        fewest: FEWEST_FOR_AN_INTERVAL as u64,
-        allowed: if rule.operator.forbids_low() { -allowed } else { allowed },
-        outcome,
-        detectable: difference.mde,
-    };
-    (outcome, Ground::Differs(differs))
-}
-
-/// The change for the worse that a limit allows; never negative.
-fn allowed(measure: GateMeasure, limit: Limit, baseline: f64) -> Result<f64, Ground> {
-    let part = |share: f64| {
-        if baseline < 0.0 {
-            return Err(Ground::NegativeBaseline);
-        }
-        Ok(share.abs() * baseline)
-    };
-    match limit {
-        Limit::Figure(_) | Limit::Baseline => Ok(0.0),
-        Limit::BaselineTimes(factor) => part(factor - 1.0),
-        Limit::BaselineLess(amount) | Limit::BaselinePlus(amount) => match amount.mark {
-            Mark::Percent => part(amount.number / 100.0),
-            _ => measure
-                .amount(amount)
-                .map(f64::abs)
-                .map_err(|wrong| Ground::Unknown(wrong.to_string())),
-        },
-    }
-}
-
-/// How a difference compares with the change that the rule allows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Worse {
-    /// Whether the difference is larger than the allowed change.
-    pub beyond: bool,
-    /// Whether the interval of the difference lies wholly on the worse side of
-    /// zero; `None`: there is no interval.
-    pub sure: Option<bool>,
-    /// Whether the interval of the difference includes changes larger than the
-    /// allowed one.
-    pub reaches: bool,
-    /// Whether at least one session is worse than in the baseline.
-    pub somewhere: bool,
-}
-
-impl Worse {
-    fn of(operator: Operator, difference: &Difference, allowed: f64) -> Self {
-        let low = operator.forbids_low();
-        let bad = |x: f64| if low { -x } else { x };
-        let inclusive = matches!(operator, Operator::AtMost | Operator::AtLeast);
-        // Rounding errors do not count: 0.80 is not below 0.82 − 0.02.
-        let digits = 1e-9 * difference.a.abs().max(difference.b.abs()).max(allowed);
-        let past = |x: f64| if inclusive { x >= allowed - digits } else { x > allowed + digits };
-        let bounds = difference.spread.map(Spread::bounds);
-        let ends = bounds.map(|b| if low { (-b.hi, -b.lo) } else { (b.lo, b.hi) });
-        let (higher, lower, _) = difference.higher_lower_alike;
-        Worse {
-            beyond: past(bad(difference.difference)),
-            sure: ends.map(|(least, _)| least > digits),
-            reaches: ends.is_none_or(|(_, most)| past(most)),
-            somewhere: if low { lower > 0 } else { higher > 0 },
-        }
-    }
-
-    /// The finding by the truth table in the module `gate`.
-    pub fn finding(self) -> CheckOutcome {
-        match self.sure {
-            Some(true) if self.beyond => CheckOutcome::Failed,
-            Some(_) if !self.reaches => CheckOutcome::Passed,
-            None if !self.somewhere && !self.beyond => CheckOutcome::Passed,
-            Some(_) | None => CheckOutcome::Undecided,
-        }
-    }
-}
-
-/// Checks one row against a rule that compares with a number.
-pub fn against_figure(
-    row: &StrategyRow,
-    id: &str,
-    operator: Operator,
-    amount: Amount,
-    doubt: Option<Ground>,
-) -> Check {
-    let (finding, ground) = match doubt {
-        Some(doubt) => (CheckOutcome::Missing, doubt),
-        None => figure_finding(row, id, operator, amount),
-    };
-    Check {
-        interval: row.intervals.get(id).and_then(Interval::bounds),
-        sessions: row.number(catalogue::SESSIONS).unwrap_or(0.0) as u64,
-        ..of_row(row, id, finding, &ground)
-    }
-}
-
-/// A check of a row with its own figure alone.
-fn of_row(row: &StrategyRow, id: &str, finding: CheckOutcome, ground: &Ground) -> Check {
-    Check {
+    let id = rule.measure.id;
+    let mut check = Check {
         dataset: row.dataset.clone(),
         strategy: row.strategy.clone(),
         window: row.window.clone(),
@@ -216,126 +47,200 @@ fn of_row(row: &StrategyRow, id: &str, finding: CheckOutcome, ground: &Ground) -
         baseline: None,
         interval: None,
         sessions: 0,
-        finding,
-        reason: ground.to_string(),
+        finding: CheckOutcome::Missing,
+        reason: String::new(),
+    };
+    let found = match (rule.limit, both) {
+        (Limit::Figure(limit), _) => {
+            check.interval = row.intervals.get(id).and_then(Interval::bounds);
+            check.sessions = row.number(catalogue::SESSIONS).unwrap_or(0.0) as u64;
+            against_figure(row, rule, limit)
+        }
+        (_, None) => Err("there is no baseline".to_owned()),
+        (_, Some(both)) => pair(row, rule, both).and_then(|pair| {
+            let of = &pair.compared;
+            (check.value, check.baseline) = (Some(of.b), Some(of.a));
+            (check.interval, check.sessions) = (of.interval, of.sessions);
+            against_baseline(rule, &pair)
+        }),
+    };
+    (check.finding, check.reason) = match doubt.map_or(found, Err) {
+        Ok(found) => found,
+        Err(missing) => (CheckOutcome::Missing, missing),
+    };
+    check
+}
+
+/// The figure of a row, or why there is none.
+fn figure_of(row: &StrategyRow, rule: &Rule) -> Result<f64, String> {
+    match row.values.get(rule.measure.id) {
+        Some(Value::Known(figure)) if figure.is_finite() => Ok(*figure),
+        Some(Value::Absent(why)) => Err(format!("no figure: {why}")),
+        Some(_) => Err("no figure: it is not a number".to_owned()),
+        None => Err("no figure: nothing was asked".to_owned()),
     }
 }
 
-fn figure_finding(
-    row: &StrategyRow,
-    id: &str,
-    operator: Operator,
-    amount: Amount,
-) -> (CheckOutcome, Ground) {
-    let missing = |ground| (CheckOutcome::Missing, ground);
-    let measure = find_measure(id).ok();
-    let limit = measure.and_then(|measure| Some((measure, measure.amount(amount).ok()?)));
-    let Some((measure, limit)) = limit else {
-        let (measure, amount) = (id.to_owned(), amount.to_string());
-        return missing(Ground::Incomparable { measure, amount });
-    };
+fn against_figure(row: &StrategyRow, rule: &Rule, limit: f64) -> Found {
     match row.row_kind {
-        RowKind::OfflineSummary if measure.is_quality() => return missing(Ground::OfflineSummary),
-        RowKind::Unusable if measure.is_quality() => return missing(Ground::UnusableReplies),
+        RowKind::OfflineSummary if rule.is_of_quality() => {
+            return Err("offline summary: its quality is that of our summaries, so it is gated \
+                        against a baseline only; `--compactor MODEL` measures the strategy"
+                .to_owned());
+        }
+        RowKind::Unusable if rule.is_of_quality() => {
+            return Err("more than 5 % of the compactor's replies were unusable: its quality is \
+                        that of the strategy's fallback"
+                .to_owned());
+        }
         _ => {}
     }
-    let figure = match row.values.get(id) {
-        Some(Value::Known(figure)) if figure.is_finite() => *figure,
-        Some(Value::Absent(why)) => return missing(Ground::NoFigure(why.clone())),
-        Some(_) => return missing(Ground::NotANumber),
-        None => return missing(Ground::NothingAsked),
+    let figure = figure_of(row, rule)?;
+    let holds = rule.operator.holds(figure, limit);
+    let words = match rule.operator {
+        Operator::Below => "below",
+        Operator::AtMost => "at most",
+        Operator::Above => "above",
+        Operator::AtLeast => "at least",
     };
-    let holds = operator.holds(figure, limit);
-    let ground = Ground::Compared { unit: measure.unit(), figure, operator, limit, holds };
-    (if holds { CheckOutcome::Failed } else { CheckOutcome::Passed }, ground)
+    let not = if holds { "" } else { "not " };
+    let unit = rule.measure.unit;
+    let (mut shown, mut against) = (few_digits(unit, figure), few_digits(unit, limit));
+    if shown == against && figure != limit {
+        // Rounded, the two numbers would be equal and contradict the finding.
+        (shown, against) = (figure.to_string(), limit.to_string());
+    }
+    let outcome = if holds { CheckOutcome::Failed } else { CheckOutcome::Passed };
+    Ok((outcome, format!("{shown} is {not}{words} {against}")))
+}
+
+/// The row's measure in both runs, or the reason why it cannot be paired.
+fn pair(row: &StrategyRow, rule: &Rule, both: &Both<'_>) -> Result<Paired, String> {
+    figure_of(row, rule)?;
+    let billing_models = |run: &BySession| run.rows.iter().any(|r| r.billed_as == row.agent_model);
+    let billing_model = if billing_models(both.own) { row.agent_model.as_str() } else { RECORDED };
+    let billing_model = rule.is_billed().then_some(billing_model);
+    let side = |run| Side::find(run, &row.dataset, &row.strategy, &row.window, billing_model);
+    let theirs = side(&both.baseline.run).ok_or("the baseline has no such row")?;
+    let own = side(both.own).ok_or(NO_ROW)?;
+    let failed: u64 = theirs.rows().iter().map(|row| row.failed).sum();
+    if failed > 0 {
+        return Err(format!("{} of the baseline's row failed", counted(failed, "cell")));
+    }
+    let found = paired(rule.measure.id, &theirs, &own, both.seed).map_err(|why| match why {
+        Unpaired::NoPair => "no session has a figure both here and in the baseline",
+        Unpaired::OtherFacts => {
+            "some session's cuts have other facts in the baseline: a cut failed in one of the \
+             runs, or they were cut at other places"
+        }
+    })?;
+    if found.only_a > 0 {
+        let gone = counted(found.only_a, "session");
+        return Err(format!("{gone} with a figure in the baseline and none here"));
+    }
+    Ok(found)
+}
+
+fn against_baseline(rule: &Rule, pair: &Paired) -> Found {
+    let (unit, of) = (rule.measure.unit, &pair.compared);
+    if pair.unchanged {
+        let (figure, sessions) = (few_digits(unit, of.b), counted(of.sessions, "session"));
+        return Ok((CheckOutcome::Passed, format!("{figure}, unchanged in {sessions}")));
+    }
+    // The change for the worse that is allowed; never negative.
+    let allowed = match rule.limit {
+        Limit::Figure(_) => 0.0,
+        Limit::Baseline(change) => change,
+        Limit::BaselinePart(_) if of.a < 0.0 => {
+            return Err("the baseline's figure is negative: a part of it says nothing".to_owned());
+        }
+        Limit::BaselinePart(part) => part * of.a,
+    };
+    let outcome = Worse::of(rule.operator, pair, allowed).finding();
+    let allowed = if rule.operator.forbids_low() { -allowed } else { allowed };
+    Ok((outcome, difference_in_words(unit, pair, allowed, outcome)))
+}
+
+/// For example `0.71 against 0.8: -0.09, 95 % interval -0.15 to -0.03 over 10
+/// sessions; -0.02 is allowed`.
+fn difference_in_words(unit: Unit, pair: &Paired, allowed: f64, outcome: CheckOutcome) -> String {
+    let of = &pair.compared;
+    let figure = |x| few_digits(unit, x);
+    let change = |x| signed(unit, x);
+    let sessions = counted(of.sessions, "session");
+    let mut text = format!("{} against {}: {}", figure(of.b), figure(of.a), change(of.difference));
+    text += &match of.interval {
+        Some((lo, hi)) => {
+            let over = if of.these_sessions_only {
+                format!(", on these sessions only ({sessions})")
+            } else if of.clusters == of.sessions {
+                format!(" over {sessions}")
+            } else {
+                format!(" over {sessions} in {}", counted(of.clusters, "project or session"))
+            };
+            format!(", 95 % interval {} to {}{over}", change(lo), change(hi))
+        }
+        None if outcome == CheckOutcome::Passed => format!("; no session of {sessions} is worse"),
+        None => format!(
+            "; {sessions}, too few for an interval (from {FEWEST_FOR_AN_INTERVAL} on), and there is \
+             none over the requests of a session"
+        ),
+    };
+    text += &if allowed == 0.0 {
+        "; no change for the worse is allowed".to_owned()
+    } else {
+        format!("; {} is allowed", change(allowed))
+    };
+    if let (CheckOutcome::Undecided, Some(least)) = (outcome, of.mde) {
+        text += &format!("; differences from {} on would be found (power 0.8)", figure(least));
+    }
+    text
+}
+
+/// How a difference compares with the change that the rule allows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Worse {
+    /// Whether the difference is larger than the allowed change.
+    beyond: bool,
+    /// Whether the interval of the difference lies wholly on the worse side of
+    /// zero; `None`: there is no interval.
+    sure: Option<bool>,
+    /// Whether the interval of the difference includes changes larger than the
+    /// allowed one.
+    reaches: bool,
+    /// Whether at least one session is worse than in the baseline.
+    somewhere: bool,
+}
+
+impl Worse {
+    fn of(operator: Operator, pair: &Paired, allowed: f64) -> Self {
+        let of = &pair.compared;
+        let low = operator.forbids_low();
+        let inclusive = matches!(operator, Operator::AtMost | Operator::AtLeast);
+        // Rounding errors do not count: 0.80 is not below 0.82 − 0.02.
+        let digits = 1e-9 * of.a.abs().max(of.b.abs()).max(allowed);
+        let past = |x: f64| if inclusive { x >= allowed - digits } else { x > allowed + digits };
+        let ends = of.interval.map(|(lo, hi)| if low { (-hi, -lo) } else { (lo, hi) });
+        let (higher, lower) = pair.higher_lower;
+        Worse {
+            beyond: past(if low { -of.difference } else { of.difference }),
+            sure: ends.map(|(least, _)| least > digits),
+            reaches: ends.is_none_or(|(_, most)| past(most)),
+            somewhere: if low { lower > 0 } else { higher > 0 },
+        }
+    }
+
+    /// The finding by the truth table in the module `gate`.
+    fn finding(self) -> CheckOutcome {
+        match self.sure {
+            Some(true) if self.beyond => CheckOutcome::Failed,
+            Some(_) if !self.reaches => CheckOutcome::Passed,
+            None if !self.somewhere && !self.beyond => CheckOutcome::Passed,
+            Some(_) | None => CheckOutcome::Undecided,
+        }
+    }
 }
 
 #[cfg(test)]
-#[path = "against_tests.rs"]
+#[path = "checks_tests.rs"]
 mod tests;
-
-#[cfg(test)]
-mod figure_tests {
-    use super::*;
-    use crate::gate::rule::Mark;
-
-    #[test]
-    fn unusable_row_is_gated_by_all_except_quality() {
-        let values = [("reference_recall", 0.9), ("unusable_replies", 3.0)];
-        let mut row = StrategyRow {
-            dataset: "d".into(),
-            strategy: "x".into(),
-            window: "25%".into(),
-            agent_model: "recorded".into(),
-            row_kind: RowKind::Unusable,
-            rank: None,
-            values: values.map(|(id, figure)| (id.to_owned(), Value::Known(figure))).into(),
-            intervals: Default::default(),
-            verdict: None,
-            failed: Vec::new(),
-        };
-        let found = |row: &StrategyRow, id, operator, number| {
-            let amount = Amount { number, mark: Mark::Plain };
-            against_figure(row, id, operator, amount, None).finding
-        };
-        let recall = |row: &StrategyRow| found(row, "reference_recall", Operator::Below, 0.8);
-        assert_eq!(recall(&row), CheckOutcome::Missing);
-        assert_eq!(found(&row, "unusable_replies", Operator::Above, 2.0), CheckOutcome::Failed);
-        row.row_kind = RowKind::Ranked;
-        assert_eq!(recall(&row), CheckOutcome::Passed);
-    }
-
-    fn row() -> StrategyRow {
-        let mut values: std::collections::BTreeMap<String, Value> = Default::default();
-        for (id, figure) in [("recall", 0.75), ("tokens_sent", f64::INFINITY), ("sessions", 3.0)] {
-            values.insert(id.to_owned(), Value::Known(figure));
-        }
-        StrategyRow {
-            dataset: "d".into(),
-            strategy: "x".into(),
-            window: "25%".into(),
-            agent_model: "recorded".into(),
-            row_kind: RowKind::Ranked,
-            rank: None,
-            values,
-            intervals: [("recall".to_owned(), Interval::Student { lo: 0.5, hi: 0.9 })].into(),
-            verdict: None,
-            failed: Vec::new(),
-        }
-    }
-
-    fn checked(row: &StrategyRow, id: &str, amount: f64) -> Check {
-        against_figure(row, id, Operator::Below, Amount { number: amount, mark: Mark::Plain }, None)
-    }
-
-    #[test]
-    fn check_repeats_the_row_figure_and_interval() {
-        let found = checked(&row(), "recall", 0.8);
-        assert_eq!((found.finding, found.value), (CheckOutcome::Failed, Some(0.75)));
-        assert_eq!((found.interval, found.baseline), (Some((0.5, 0.9)), None));
-        assert_eq!((found.sessions, &*found.measure, &*found.strategy), (3, "recall", "x"));
-        // The limit itself is not below it.
-        assert_eq!(checked(&row(), "recall", 0.75).finding, CheckOutcome::Passed);
-    }
-
-    #[test]
-    fn incomparable_measure_is_missing_with_reason() {
-        let actual = |row: &StrategyRow, id: &str| {
-            let check = checked(row, id, 0.5);
-            assert_eq!(check.finding, CheckOutcome::Missing, "{id}");
-            check.reason
-        };
-        assert_eq!(actual(&row(), "tokens_sent"), Ground::NotANumber.to_string(), "it is infinite");
-        assert_eq!(actual(&row(), "cost_usd"), Ground::NothingAsked.to_string());
-        let unknown = Ground::Incomparable { measure: "nothing".into(), amount: "0.5".into() };
-        assert_eq!(actual(&row(), "nothing"), unknown.to_string());
-        for (row_kind, ground) in [
-            (RowKind::OfflineSummary, Ground::OfflineSummary),
-            (RowKind::Unusable, Ground::UnusableReplies),
-        ] {
-            assert_eq!(actual(&StrategyRow { row_kind, ..row() }, "recall"), ground.to_string());
-        }
-        let offline_summary = StrategyRow { row_kind: RowKind::OfflineSummary, ..row() };
-        assert_eq!(checked(&offline_summary, "sessions", 3.0).finding, CheckOutcome::Passed);
-    }
-}

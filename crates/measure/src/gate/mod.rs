@@ -82,26 +82,25 @@ mod checks;
 mod rule;
 mod scope;
 
-pub use baseline::{Baseline, BaselineError, Head, unlike, write_baseline};
-use baseline::{BaselineRule, differences, differences_measured};
-use checks::{Both, against_baseline, against_figure};
-pub use rule::{Amount, Limit, Mark, Operator, Parsed, Rule, RuleError, parse};
-use rule::{GateMeasure, find_measure};
-pub use scope::{Scope, fits};
+pub use baseline::{Baseline, Head, comparable, unlike, write_baseline};
+use checks::{Both, checked};
+pub use rule::{Limit, Rule, RuleError, parse};
+pub use scope::fits;
 use scope::{size_named, size_row};
 
 use crate::ALL;
 use crate::by_session::by_session;
 use recap_core::model::{
-    Answer, Cell, Check, CheckOutcome, CutRow, Gate, GradedAnswer, Ground, Manifest, Missing,
-    OFFLINE, QuestionRow, Report, RuleFindings, StrategyRow, UndecidedPolicy,
+    Answer, Cell, Check, CheckOutcome, CutRow, Gate, GradedAnswer, OFFLINE, QuestionRow, Report,
+    RuleFindings, SessionResults, StrategyRow, UndecidedPolicy,
 };
+use recap_core::text::counted;
+use recap_core::wording;
+use std::collections::BTreeSet;
 
 /// The settings of a gate besides its rules.
 #[derive(Clone, Copy, Debug)]
 pub struct GateSettings<'a> {
-    /// Strategies that the user named with `--strategy`.
-    pub named: &'a [String],
     /// Largest share of a row's questions that may have no grade.
     pub max_unscored: f64,
     /// How undecided findings count.
@@ -113,39 +112,43 @@ pub struct GateSettings<'a> {
 /// A larger share of unscored questions leaves no verdict (how-it-works §41).
 pub const MAX_UNSCORED: f64 = 0.05;
 
-/// Checks every rule on a measured run. The error lists the differences that
-/// make the baseline incomparable.
+/// Checks every rule on a measured run. The error lists the differences that make the baseline
+/// incomparable and are known only now; [`comparable`] finds the others.
 pub fn check(
     report: &Report,
-    rules: &[Parsed],
+    rules: &[Rule],
     settings: &GateSettings<'_>,
 ) -> Result<Gate, Vec<String>> {
-    let seed = report.manifest.seed;
     let own = settings.baseline.map(|_| by_session(report));
+    let seed = report.manifest.seed;
     let both = settings.baseline.zip(own.as_ref());
     let both = both.map(|(baseline, own)| Both { baseline, own, seed });
     if let Some(both) = &both {
-        refuse(report, rules, settings, both)?;
+        let against = rules.iter().filter(|rule| rule.needs_baseline());
+        let asked: Vec<_> = against.map(|rule| (rule, rows_of(report, rule))).collect();
+        let found = baseline::differences(both.baseline, &report.manifest, both.own, &asked);
+        if !found.is_empty() {
+            return Err(found);
+        }
     }
-    let findings = |parsed: &Parsed| {
-        let manifest = &report.manifest;
-        let size = size_row(report, &parsed.rule, manifest);
-        let mut rows = rows_of(report, &parsed.rule, settings.named);
-        rows.extend(&size);
-        let each = |row: &&StrategyRow| one(report, row, &parsed.rule, settings, both.as_ref());
-        let mut checks: Vec<Check> = rows.iter().map(each).collect();
+    let findings = |rule: &Rule| {
+        let size = size_row(report, rule);
+        let rows = rows_of(report, rule).into_iter().chain(&size);
+        let each = rows.map(|row| {
+            let doubt = doubt(report, row, rule, settings.max_unscored);
+            checked(row, rule, both.as_ref(), doubt)
+        });
+        let mut checks: Vec<Check> = each.collect();
         if checks.is_empty() {
-            let agent = manifest.agent.as_deref();
-            let is_size = size_named(&parsed.rule, agent, &manifest.windows).is_some();
-            let why = report.curve.as_ref().and_then(|curve| curve.as_ref().err());
-            let ground = why.filter(|_| is_size).map(|why| Ground::NoSizes(why.clone()));
-            let reason = ground.unwrap_or(Ground::NoRow).to_string();
-            checks.push(Check { reason, ..nothing(&parsed.rule) });
+            checks.push(no_row(report, rule));
         }
         if let Some(missing) = &report.missing {
-            checks.iter_mut().for_each(|check| undetermined(check, missing));
+            // An incomplete run neither passes nor fails.
+            for check in &mut checks {
+                (check.finding, check.reason) = (CheckOutcome::Missing, missing.to_string());
+            }
         }
-        RuleFindings { rule: parsed.text.clone(), checks }
+        RuleFindings { rule: rule.text.clone(), checks }
     };
     Ok(Gate {
         baseline: settings.baseline.map(|baseline| baseline.name.clone()),
@@ -154,191 +157,108 @@ pub fn check(
     })
 }
 
-fn one(
-    report: &Report,
-    row: &StrategyRow,
-    rule: &Rule,
-    settings: &GateSettings<'_>,
-    both: Option<&Both<'_>>,
-) -> Check {
-    let doubt = doubt(report, row, rule, settings.max_unscored);
-    match (rule.limit, both) {
-        (Limit::Figure(amount), _) => {
-            against_figure(row, &rule.measure, rule.operator, amount, doubt)
-        }
-        (_, Some(both)) => against_baseline(row, rule, both, doubt),
-        (_, None) => Check { reason: Ground::NoBaseline.to_string(), ..nothing(rule) },
-    }
-}
-
-/// Replaces a finding by `missing`: an incomplete run neither passes nor fails.
-fn undetermined(check: &mut Check, missing: &Missing) {
-    check.finding = CheckOutcome::Missing;
-    check.reason = Ground::Interrupted(missing.clone()).to_string();
-}
-
-/// Refuses a baseline that cannot be compared with this run.
-fn refuse(
-    report: &Report,
-    rules: &[Parsed],
-    settings: &GateSettings<'_>,
-    both: &Both<'_>,
-) -> Result<(), Vec<String>> {
-    let ids: Vec<(&str, &str)> =
-        report.sessions.iter().map(|f| (&*f.dataset, &*f.session)).collect();
-    let against = rules.iter().filter(|parsed| parsed.rule.limit.needs_baseline());
-    let asked = against.map(|parsed| {
-        let rows = rows_of(report, &parsed.rule, settings.named).into_iter();
-        let rows = rows.map(|row| (&*row.dataset, &*row.strategy, &*row.window));
-        BaselineRule { rule: &parsed.rule, rows: rows.collect() }
-    });
-    let asked: Vec<BaselineRule<'_>> = asked.collect();
-    let manifest = &report.manifest;
-    let mut found = differences(both.baseline, manifest, &ids, &asked);
-    found.extend(differences_measured(both.baseline, manifest, both.own, &asked));
-    if found.is_empty() { Ok(()) } else { Err(found) }
-}
-
-/// Refuses an incomparable baseline before anything runs, as far as the
-/// differences are known by then.
-pub fn comparable(
-    baseline: &Baseline,
-    manifest: &Manifest,
-    sessions: &[(&str, &str)],
-    rules: &[Parsed],
-) -> Result<(), Vec<String>> {
-    let windows = |rule: &Rule| match (&rule.window, &rule.dataset) {
-        (Some(window), _) => vec![window.clone()],
-        // A data set may have windows of its own.
-        (None, Some(dataset)) => baseline.windows_of(dataset, &manifest.windows),
-        (None, None) => manifest.windows.clone(),
-    };
-    let against = rules.iter().map(|parsed| &parsed.rule).filter(|r| r.limit.needs_baseline());
-    let rows: Vec<(&Rule, Vec<String>)> = against.map(|rule| (rule, windows(rule))).collect();
-    let asked = rows.iter().map(|(rule, windows)| {
-        let strategies: Vec<&str> = match &rule.strategy {
-            Some(strategy) => vec![strategy],
-            None => manifest.named.iter().map(String::as_str).collect(),
-        };
-        let dataset = rule.dataset.as_deref().unwrap_or(ALL);
-        let each = strategies.into_iter().flat_map(|strategy| {
-            windows.iter().map(move |window| (dataset, strategy, window.as_str()))
-        });
-        BaselineRule { rule, rows: each.collect() }
-    });
-    let asked: Vec<BaselineRule<'_>> = asked.collect();
-    let found = differences(baseline, manifest, sessions, &asked);
-    if found.is_empty() { Ok(()) } else { Err(found) }
-}
-
 /// The rows that a rule applies to, in printing order.
-fn rows_of<'a>(report: &'a Report, rule: &Rule, named: &[String]) -> Vec<&'a StrategyRow> {
-    let mut datasets: Vec<&str> =
+fn rows_of<'a>(report: &'a Report, rule: &Rule) -> Vec<&'a StrategyRow> {
+    let datasets: BTreeSet<&str> =
         report.sessions.iter().map(|facts| facts.dataset.as_str()).collect();
-    datasets.dedup();
-    let dataset = match (rule.dataset.as_deref(), datasets.as_slice()) {
-        (Some(dataset), _) => dataset,
-        (None, [only]) => only,
-        (None, _) => ALL,
-    };
-    let strategy = |row: &StrategyRow| match &rule.strategy {
+    let all = datasets.first().filter(|_| datasets.len() == 1).copied().unwrap_or(ALL);
+    let dataset = rule.dataset.as_deref().unwrap_or(all);
+    let is_named = |row: &StrategyRow| match &rule.strategy {
         Some(strategy) => *strategy == row.strategy,
-        None => named.contains(&row.strategy),
+        None => report.manifest.named.contains(&row.strategy),
     };
-    let window =
-        |row: &StrategyRow| rule.window.as_ref().is_none_or(|window| *window == row.window);
-    let those =
-        report.rows.iter().filter(|row| row.dataset == dataset && strategy(row) && window(row));
-    let mut rows: Vec<&StrategyRow> = those.collect();
-    if !find_measure(&rule.measure).is_ok_and(GateMeasure::is_billed) {
-        // Agent models differ only in their bills.
-        let mut seen = std::collections::BTreeSet::new();
-        rows.retain(|row| seen.insert((row.strategy.as_str(), row.window.as_str())));
-    }
-    rows
+    // Agent models differ only in their bills.
+    let (mut seen, is_billed) = (BTreeSet::new(), rule.is_billed());
+    let those = report.rows.iter().filter(|row| {
+        row.dataset == dataset
+            && is_named(row)
+            && rule.window.as_ref().is_none_or(|window| *window == row.window)
+            && (is_billed || seen.insert((&row.strategy, &row.window)))
+    });
+    those.collect()
 }
 
-/// The check of a rule that applies to no row, because the run was interrupted
-/// too early.
-fn nothing(rule: &Rule) -> Check {
+/// The check of a rule that applies to no row: the run was interrupted too early, or the size that
+/// it names could not be computed.
+fn no_row(report: &Report, rule: &Rule) -> Check {
     let or_any = |name: &Option<String>| name.clone().unwrap_or_else(|| "any".to_owned());
+    let no_sizes = report.curve.as_ref().and_then(|curve| curve.as_ref().err());
+    let no_sizes = no_sizes.filter(|_| size_named(rule, &report.manifest).is_some());
     Check {
         dataset: or_any(&rule.dataset),
         strategy: or_any(&rule.strategy),
         window: or_any(&rule.window),
         agent_model: String::new(),
-        measure: rule.measure.clone(),
+        measure: rule.measure.id.to_owned(),
         value: None,
         baseline: None,
         interval: None,
         sessions: 0,
         finding: CheckOutcome::Missing,
-        reason: Ground::NoRow.to_string(),
+        reason: no_sizes.map_or_else(|| checks::NO_ROW.to_owned(), wording::no_sizes),
     }
 }
 
 /// Why a row's figure cannot be gated; `None` if it can.
-fn doubt(report: &Report, row: &StrategyRow, rule: &Rule, max_unscored: f64) -> Option<Ground> {
-    if !row.failed.is_empty() {
-        let (cells, first) = (row.failed.len(), row.failed[0].clone());
-        return Some(Ground::Failed { cells, first });
+fn doubt(report: &Report, row: &StrategyRow, rule: &Rule, max_unscored: f64) -> Option<String> {
+    if let Some(first) = row.failed.first() {
+        let cells = counted(row.failed.len(), "cell");
+        return Some(format!("{cells} of the row failed: {first}"));
     }
-    if !find_measure(&rule.measure).is_ok_and(GateMeasure::rests_on_questions) {
+    if !rule.rests_on_questions() {
         return None;
     }
-    let of_row = |dataset: &str| row.dataset == ALL || row.dataset == dataset;
     let is_own =
         |cell: &&Cell| (&cell.key.strategy, &cell.key.window) == (&row.strategy, &row.window);
-    let at_cuts = find_measure(&rule.measure).ok().is_some_and(GateMeasure::is_at_cuts);
-    let mut counts = Unscored::default();
-    for session in report.results.iter().filter(|session| of_row(session.dataset)) {
-        if at_cuts {
+    let share = share_unscored(report, |session, add| {
+        if ![ALL, session.dataset].contains(&row.dataset.as_str()) {
+            return;
+        }
+        if rule.is_at_cuts() {
             let rows = session.cuts().iter().flat_map(|cut| &cut.rows);
             let own = rows.filter(|examined| examined.strategy == row.strategy);
-            let exams = own.filter_map(CutRow::exam);
-            exams
-                .flat_map(|exam| &exam.questions)
-                .for_each(|row| counts.add(&report.manifest, row));
+            own.filter_map(CutRow::exam).for_each(|exam| add(&exam.questions));
         } else {
-            let rows = session.cells().iter().filter(is_own).filter_map(Cell::rows);
-            rows.flat_map(|rows| &rows.questions).for_each(|row| counts.add(&report.manifest, row));
+            let own = session.cells().iter().filter(is_own).filter_map(Cell::rows);
+            own.for_each(|rows| add(&rows.questions));
         }
-    }
-    let share = counts.share();
-    (share > max_unscored).then_some(Ground::Ungraded { share, most: max_unscored })
+    });
+    (share > max_unscored).then(|| {
+        format!(
+            "{:.0} % of its questions were not answered or not graded, more than {:.0} %",
+            share * 100.0,
+            max_unscored * 100.0
+        )
+    })
 }
 
 /// Share of the questions that a model should have answered or graded and did not.
 /// Kinds that the offline judge cannot grade do not count.
 pub fn unscored(report: &Report) -> f64 {
-    let mut counts = Unscored::default();
-    for session in report.results.iter() {
+    share_unscored(report, |session, add| {
         let rows = session.cells().iter().filter_map(Cell::rows);
-        rows.flat_map(|rows| &rows.questions).for_each(|row| counts.add(&report.manifest, row));
-    }
-    counts.share()
+        rows.for_each(|rows| add(&rows.questions));
+    })
 }
 
-/// Numbers of all questions, and of those without an answer or a grade.
-#[derive(Default)]
-struct Unscored {
-    all: u64,
-    without: u64,
-}
-
-impl Unscored {
-    fn add(&mut self, manifest: &Manifest, row: &QuestionRow) {
-        let is_missing = |own: &GradedAnswer| {
-            matches!(own.answer, Answer::Nothing(_))
-                || manifest.judge != OFFLINE && own.judgement.score.is_none()
-        };
-        self.all += 1;
-        self.without += u64::from(row.answered.as_ref().is_some_and(is_missing));
+/// The same among the questions that `of` adds of each session.
+fn share_unscored(
+    report: &Report,
+    of: impl Fn(&SessionResults<'_>, &mut dyn FnMut(&[QuestionRow])),
+) -> f64 {
+    let has_model = report.manifest.judge != OFFLINE;
+    let is_missing = |own: &GradedAnswer| {
+        matches!(own.answer, Answer::Nothing(_)) || has_model && own.judgement.score.is_none()
+    };
+    let (mut all, mut without) = (0, 0);
+    for session in report.results.iter() {
+        of(&session, &mut |rows| {
+            all += rows.len();
+            let answers = rows.iter().filter_map(|row| row.answered.as_ref());
+            without += answers.filter(|own| is_missing(own)).count();
+        });
     }
-
-    fn share(&self) -> f64 {
-        self.without as f64 / self.all.max(1) as f64
-    }
+    without as f64 / all.max(1) as f64
 }
 
 #[cfg(test)]

@@ -8,14 +8,56 @@ use std::collections::BTreeMap;
 
 use crate::exams::AtCut;
 use crate::spec::{Basis, CellInput, Contribution, Figures, Pool, Spec};
+use crate::table::position_of;
 use recap_core::model::{
-    Absent, AnsweredAtCuts, Cut, CutExam, CutRow, FULL, Measure, NO_SUMMARY, QuestionKind,
-    QuestionRow, RIGHT, ReferenceState, RunResults, SessionFacts, catalogue, counts_refusals,
+    Absent, AnsweredAtCuts, CutExam, CutRow, FULL, Measure, NO_SUMMARY, QuestionKind, QuestionRow,
+    RIGHT, ReferenceState, RunResults, SessionFacts, catalogue, counts_refusals,
 };
 
 /// The measures of this subject.
-pub(super) const ALL: &[Spec] =
-    &[CUTS, FACTS, SESSIONS, KEPT, EXPOSED, CARRIED, ADDED, GAIN, TOKENS, CONTINUITY, QUESTIONS];
+pub(super) const ALL: &[Spec] = &[
+    // `cuts`: how many cuts were examined.
+    at_cuts(catalogue::CUTS, Pool::Sum, |input| {
+        each(input, |exams| Contribution::One(exams.len() as f64))
+    }),
+    // `facts_needed`: how many facts were needed.
+    at_cuts(catalogue::FACTS_NEEDED, Pool::Sum, |input| {
+        each(input, |exams| Contribution::One(facts(exams)))
+    }),
+    // `sessions_with_facts`: how many sessions had a fact.
+    at_cuts(catalogue::SESSIONS_WITH_FACTS, Pool::Sum, |input| {
+        each(input, |exams| Contribution::One(if facts(exams) > 0.0 { 1.0 } else { 0.0 }))
+    }),
+    // `facts_kept`: share of the facts that the context still contains.
+    at_cuts(catalogue::FACTS_KEPT, Pool::AtCuts, |input| share(input, |at| at.kept()))
+        .with_interval(kept_series),
+    // `exposed_share`: share of the facts whose recorded text is no longer sent.
+    at_cuts(catalogue::EXPOSED_SHARE, Pool::AtCuts, |input| share(input, exposed)),
+    // `carried_share`: share of the exposed facts that are carried.
+    at_cuts(catalogue::CARRIED_SHARE, Pool::AtCuts, carried),
+    // `added_at_cut`: what is kept minus what the same strategy keeps without its summaries.
+    at_cuts(catalogue::ADDED_AT_CUT, Pool::AtCuts, added).with_interval(added_series),
+    // `gain_at_cut`: what is kept minus what the newest messages of the same size
+    // keep.
+    at_cuts(catalogue::GAIN_AT_CUT, Pool::AtCuts, |input| {
+        share(input, |at| at.kept() - at.recency())
+    }),
+    // `tokens_at_cut`: tokens after the compaction / tokens before it.
+    at_cuts(catalogue::TOKENS_AT_CUT, Pool::RatioOfSums, |input| {
+        each(input, |exams| Contribution::Fraction {
+            of: sum(exams, |at| at.exam.tokens_after as f64),
+            to: sum(exams, |at| at.cut.tokens_before as f64),
+        })
+    }),
+    // `continuity_at_cut`: continuity of the questions at the cuts.
+    at_cuts(catalogue::CONTINUITY_AT_CUT, Pool::AtCuts, continuity),
+    // `questions_at_cut`: how many questions are answered right without
+    // compression.
+    at_cuts(catalogue::QUESTIONS_AT_CUT, Pool::Sum, |input| match continuity(input) {
+        Contribution::Fraction { to, .. } => Contribution::One(to),
+        other => other,
+    }),
+];
 
 /// A measure at cuts.
 const fn at_cuts(
@@ -26,61 +68,15 @@ const fn at_cuts(
     Spec::of_cell(measure, pool, Basis::Cuts, compute)
 }
 
-/// `cuts`: how many cuts were examined.
-const CUTS: Spec = at_cuts(catalogue::CUTS, Pool::Sum, |input| {
-    each(input, |exams| Contribution::One(exams.len() as f64))
-});
-/// `facts_needed`: how many facts were needed.
-const FACTS: Spec = at_cuts(catalogue::FACTS_NEEDED, Pool::Sum, |input| {
-    each(input, |exams| Contribution::One(facts(exams)))
-});
-/// `sessions_with_facts`: how many sessions had a fact.
-const SESSIONS: Spec = at_cuts(catalogue::SESSIONS_WITH_FACTS, Pool::Sum, |input| {
-    each(input, |exams| Contribution::One(if facts(exams) > 0.0 { 1.0 } else { 0.0 }))
-});
-/// `facts_kept`: share of the facts that the context still contains.
-const KEPT: Spec =
-    at_cuts(catalogue::FACTS_KEPT, Pool::AtCuts, |input| share(input, |at| at.kept()))
-        .with_interval(kept_series);
-/// `exposed_share`: share of the facts whose recorded text is no longer sent.
-const EXPOSED: Spec =
-    at_cuts(catalogue::EXPOSED_SHARE, Pool::AtCuts, |input| share(input, exposed));
-/// `carried_share`: share of the exposed facts that are carried.
-const CARRIED: Spec = at_cuts(catalogue::CARRIED_SHARE, Pool::AtCuts, carried);
-/// `added_at_cut`: what is kept minus what the same strategy keeps without its summaries.
-const ADDED: Spec =
-    at_cuts(catalogue::ADDED_AT_CUT, Pool::AtCuts, added).with_interval(added_series);
-/// `gain_at_cut`: what is kept minus what the newest messages of the same size
-/// keep.
-const GAIN: Spec = at_cuts(catalogue::GAIN_AT_CUT, Pool::AtCuts, |input| {
-    share(input, |at| at.kept() - at.recency())
-});
-/// `tokens_at_cut`: tokens after the compaction / tokens before it.
-const TOKENS: Spec = at_cuts(catalogue::TOKENS_AT_CUT, Pool::RatioOfSums, |input| {
-    each(input, |exams| Contribution::Fraction {
-        of: sum(exams, |at| at.exam.tokens_after as f64),
-        to: sum(exams, |at| at.cut.tokens_before as f64),
-    })
-});
-/// `continuity_at_cut`: continuity of the questions at the cuts.
-const CONTINUITY: Spec = at_cuts(catalogue::CONTINUITY_AT_CUT, Pool::AtCuts, continuity);
-/// `questions_at_cut`: how many questions are answered right without
-/// compression.
-const QUESTIONS: Spec =
-    at_cuts(catalogue::QUESTIONS_AT_CUT, Pool::Sum, |input| match continuity(input) {
-        Contribution::Fraction { to, .. } => Contribution::One(to),
-        other => other,
-    });
-
 /// 1 for each fact that is kept and 0 for each that is not, in the order of the
 /// session.
 fn kept_series(input: &CellInput<'_>) -> Figures {
-    each_kept(&input.exams.at(input.cell))
+    each_kept(&input.exams.own)
 }
 
 /// The values of [`kept_series`] minus those without its summaries.
 fn added_series(input: &CellInput<'_>) -> Figures {
-    let without_summary = each_kept(&input.exams.without_summary(input.cell));
+    let without_summary = each_kept(&input.exams.without_summary);
     let own = kept_series(input);
     if own.len() != without_summary.len() {
         return Figures::new();
@@ -95,8 +91,8 @@ fn each_kept(exams: &[AtCut<'_>]) -> Figures {
 
 /// The result of `of` for the exams of a cell; absent if the cell has none.
 fn each(input: &CellInput<'_>, of: impl Fn(&[AtCut<'_>]) -> Contribution) -> Contribution {
-    let exams = input.exams.at(input.cell);
-    if exams.is_empty() { Contribution::Absent(Absent::NotCut) } else { of(&exams) }
+    let exams = &input.exams.own;
+    if exams.is_empty() { Contribution::Absent(Absent::NotCut) } else { of(exams) }
 }
 
 /// A share of the facts.
@@ -124,7 +120,7 @@ fn carried(input: &CellInput<'_>) -> Contribution {
 }
 
 fn added(input: &CellInput<'_>) -> Contribution {
-    let without_summary = input.exams.without_summary(input.cell);
+    let without_summary = &input.exams.without_summary;
     if without_summary.is_empty() {
         return each(input, |_| Contribution::Absent(Absent::NoSummary));
     }
@@ -134,7 +130,7 @@ fn added(input: &CellInput<'_>) -> Contribution {
         if !places.eq(exams.iter().map(|at| at.cut.key())) {
             return Contribution::Absent(Absent::WithoutSummaryFailed);
         }
-        let added = sum(exams, |at| at.kept()) - sum(&without_summary, |at| at.kept());
+        let added = sum(exams, |at| at.kept()) - sum(without_summary, |at| at.kept());
         Contribution::fraction(added, facts(exams), Absent::NoFacts)
     })
 }
@@ -142,8 +138,7 @@ fn added(input: &CellInput<'_>) -> Contribution {
 /// 100 × kept / (kept + lost), over the questions asked at the cuts of a
 /// session.
 fn continuity(input: &CellInput<'_>) -> Contribution {
-    let full = input.exams.beside(input.cell, FULL);
-    let cell = input.cell;
+    let (full, cell) = (&input.exams.full, input.cell);
     let answers = counts_refusals(&cell.key.strategy, cell.row_kind, input.exams.depth);
     each(input, |exams| {
         let mut asked = AskedAtCuts::default();
@@ -204,43 +199,29 @@ pub(crate) fn answered_at_cuts(
 ) -> Vec<AnsweredAtCuts> {
     let mut strategies: BTreeMap<String, AnsweredAtCuts> = BTreeMap::new();
     for session in results.iter() {
-        let place = (session.dataset, session.id);
-        let at = facts.binary_search_by(|f| (&*f.dataset, &*f.session).cmp(&place));
-        if let Ok(at) = at {
-            add_answered(&mut strategies, session.cuts(), depth, &facts[at]);
+        let Some(at) = position_of(facts, session.dataset, session.id) else { continue };
+        let mut asked: BTreeMap<&str, (&CutRow, AskedAtCuts<'_>)> = BTreeMap::new();
+        for cut in session.cuts() {
+            let full = cut.rows.iter().find(|row| row.strategy == FULL).and_then(CutRow::exam);
+            let rows = cut.rows.iter().filter(|row| !row.strategy.starts_with(NO_SUMMARY));
+            for (row, exam) in rows.filter_map(|row| Some((row, row.exam()?))) {
+                let answers = counts_refusals(&row.strategy, row.row_kind, depth);
+                let own = asked.entry(&row.strategy).or_insert_with(|| (row, Default::default()));
+                full.into_iter().for_each(|full| own.1.add(&facts[at], full, exam, answers));
+            }
+        }
+        for (name, (row, asked)) in asked {
+            let strategy = strategies.entry(name.to_owned()).or_insert_with(|| AnsweredAtCuts {
+                strategy: name.to_owned(),
+                row_kind: row.row_kind,
+                kinds: BTreeMap::new(),
+            });
+            for (kind, kept) in asked.kept() {
+                let of_kind = strategy.kinds.entry(kind).or_default();
+                of_kind.before += 1;
+                of_kind.after += kept;
+            }
         }
     }
     strategies.into_values().filter(|strategy| !strategy.kinds.is_empty()).collect()
-}
-
-/// Adds the questions of a session.
-fn add_answered(
-    strategies: &mut BTreeMap<String, AnsweredAtCuts>,
-    cuts: &[Cut],
-    depth: u32,
-    facts: &SessionFacts,
-) {
-    let mut asked: BTreeMap<&str, (&CutRow, AskedAtCuts<'_>)> = BTreeMap::new();
-    for cut in cuts {
-        let full = cut.rows.iter().find(|row| row.strategy == FULL).and_then(CutRow::exam);
-        let Some(full) = full else { continue };
-        for row in cut.rows.iter().filter(|row| !row.strategy.starts_with(NO_SUMMARY)) {
-            let Some(exam) = row.exam() else { continue };
-            let answers = counts_refusals(&row.strategy, row.row_kind, depth);
-            let (_, own) = asked.entry(&row.strategy).or_insert_with(|| (row, Default::default()));
-            own.add(facts, full, exam, answers);
-        }
-    }
-    for (name, (row, asked)) in asked {
-        let strategy = strategies.entry(name.to_owned()).or_insert_with(|| AnsweredAtCuts {
-            strategy: name.to_owned(),
-            row_kind: row.row_kind,
-            kinds: BTreeMap::new(),
-        });
-        for (kind, kept) in asked.kept() {
-            let of_kind = strategy.kinds.entry(kind).or_default();
-            of_kind.before += 1;
-            of_kind.after += kept;
-        }
-    }
 }

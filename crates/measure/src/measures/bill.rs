@@ -17,16 +17,61 @@ use recap_core::model::{
 
 /// The measures of this subject.
 pub(super) const ALL: &[Spec] = &[
-    COST,
-    HEAD_BREAKPOINT,
-    COMPACTIONS,
-    REFETCH,
-    SAVINGS,
-    SAVINGS_VS_RECORDED,
-    SIDECHAINS,
-    CACHE_HIT_RATE,
-    CACHE_BREAKS,
-    BUT_STORAGE,
+    // The bill with the events of the recording's cache. Ranking uses this one.
+    spec(catalogue::COST_USD, |input| session(input, AS_BILLED)).in_pairs(|input| {
+        let dollars = input.account().ok().and_then(|mut account| account.by_request().ok());
+        dollars.unwrap_or_default().into_iter().map(Some).collect()
+    }),
+    // The bill with the first breakpoint at the other position where agents may
+    // set it.
+    spec(catalogue::COST_HEAD_BREAKPOINT_USD, |input| session(input, PromptBill::head_breakpoint)),
+    // The part of the bill for the calls of compactions.
+    spec(catalogue::COMPACTION_COST_USD, |input| {
+        known(input.account(), |mut account| account.compactions(AS_BILLED))
+    }),
+    // An upper estimate of the bill. The recorded agent does not notice what a
+    // strategy lost, so the plain bill contains no cost for fetching it again. Here
+    // every loss is fetched again: each request with a lost reference that was in a
+    // tool result is followed by one more request, which reads its context again
+    // from the cache, receives the smallest such results uncached and
+    // writes [`ASKING`] tokens to request them.
+    spec(catalogue::COST_USD_REFETCH, |input| {
+        known(input.account(), |account| with_refetch(input, account))
+    }),
+    // 1 − the bill / the bill of `full` at the same window under the same agent
+    // model. It is negative if compression costs more than it saves, which is
+    // frequent. If `full` is larger than the window, its bill is hypothetical, and
+    // `cost_savings_vs_recorded` is the relevant figure.
+    ratio(catalogue::COST_SAVINGS, |input| against(input, input.full, Absent::NoBillOfFull)),
+    // Savings against what the recorded agent really sent.
+    ratio(catalogue::COST_SAVINGS_VS_RECORDED, |input| {
+        against(input, input.recorded, Absent::NoBillOfRecorded)
+    }),
+    // The bill of the requests of subagents. Each subagent has a prefix of its own
+    // that no strategy changes, so this cost is constant, and not part of `cost_usd`
+    // and the savings. It is priced as recorded: by the reported usage, at the model
+    // that the request names; if that has no price, at the model that was billed
+    // instead, or else at the agent model.
+    spec(catalogue::SIDECHAIN_COST_USD, |input| {
+        sidechains(input).map_or_else(Contribution::Unknown, Contribution::One)
+    }),
+    // Tokens read from the cache / tokens sent, over the session's requests.
+    ratio(catalogue::CACHE_HIT_RATE, |input| {
+        let read = of_requests(input, |request| request.prompt.billed.read);
+        let sent = of_requests(input, |request| request.prompt.billed.prompt());
+        match read.and_then(|read| Ok((read, sent?))) {
+            Ok((read, sent)) => Contribution::fraction(read, sent, Absent::NothingBilled),
+            Err(reason) => Contribution::Unknown(reason),
+        }
+    }),
+    // Requests whose prompt differs from the previous one before the end of the
+    // latter.
+    Spec::of_cell(catalogue::CACHE_BREAKS, Pool::Sum, Basis::Requests, |input| {
+        Contribution::One(input.rows.requests.iter().filter(|row| row.cache_break).count() as f64)
+    }),
+    // The bill without the storage of explicit caches: what is known of it where
+    // that has no price. It is never held against another bill.
+    spec(catalogue::COST_USD_WITHOUT_STORAGE, |input| session(input, WITHOUT_STORAGE)),
 ];
 
 const fn spec(measure: &'static Measure, compute: fn(&CellInput<'_>) -> Contribution) -> Spec {
@@ -40,39 +85,6 @@ const fn ratio(measure: &'static Measure, compute: fn(&CellInput<'_>) -> Contrib
 fn session(input: &CellInput<'_>, cached: Cached) -> Contribution {
     known(input.account(), |mut account| account.session(cached))
 }
-
-/// The bill with the events of the recording's cache. Ranking uses this one.
-const COST: Spec = spec(catalogue::COST_USD, |input| session(input, AS_BILLED)).in_pairs(|input| {
-    let dollars = input.account().ok().and_then(|mut account| account.by_request().ok());
-    dollars.unwrap_or_default().into_iter().map(Some).collect()
-});
-
-/// The bill without the storage of explicit caches: what is known of it where
-/// that has no price. It is never held against another bill.
-const BUT_STORAGE: Spec =
-    spec(catalogue::COST_USD_WITHOUT_STORAGE, |input| session(input, WITHOUT_STORAGE));
-
-/// The bill with the first breakpoint at the other position where agents may
-/// set it.
-const HEAD_BREAKPOINT: Spec =
-    spec(catalogue::COST_HEAD_BREAKPOINT_USD, |input| session(input, PromptBill::head_breakpoint));
-
-/// The part of the bill for the calls of compactions.
-const COMPACTIONS: Spec = spec(catalogue::COMPACTION_COST_USD, |input| {
-    known(input.account(), |mut account| account.compactions(AS_BILLED))
-});
-
-/// 1 − the bill / the bill of `full` at the same window under the same agent
-/// model. It is negative if compression costs more than it saves, which is
-/// frequent. If `full` is larger than the window, its bill is hypothetical, and
-/// `cost_savings_vs_recorded` is the relevant figure.
-const SAVINGS: Spec =
-    ratio(catalogue::COST_SAVINGS, |input| against(input, input.full, Absent::NoBillOfFull));
-
-/// Savings against what the recorded agent really sent.
-const SAVINGS_VS_RECORDED: Spec = ratio(catalogue::COST_SAVINGS_VS_RECORDED, |input| {
-    against(input, input.recorded, Absent::NoBillOfRecorded)
-});
 
 fn against<'a>(input: &CellInput<'a>, other: Option<&'a Cell>, missing: Absent) -> Contribution {
     let Some(other) = other else { return Contribution::Absent(missing) };
@@ -90,36 +102,9 @@ fn against<'a>(input: &CellInput<'a>, other: Option<&'a Cell>, missing: Absent) 
     }
 }
 
-/// Tokens read from the cache / tokens sent, over the session's requests.
-const CACHE_HIT_RATE: Spec = ratio(catalogue::CACHE_HIT_RATE, |input| {
-    let read = of_requests(input, |request| request.prompt.billed.read);
-    let sent = of_requests(input, |request| request.prompt.billed.prompt());
-    match read.and_then(|read| Ok((read, sent?))) {
-        Ok((read, sent)) => Contribution::fraction(read, sent, Absent::NothingBilled),
-        Err(reason) => Contribution::Unknown(reason),
-    }
-});
-
-/// Requests whose prompt differs from the previous one before the end of the
-/// latter.
-const CACHE_BREAKS: Spec =
-    Spec::of_cell(catalogue::CACHE_BREAKS, Pool::Sum, Basis::Requests, |input| {
-        Contribution::One(input.rows.requests.iter().filter(|row| row.cache_break).count() as f64)
-    });
-
 fn of_requests(input: &CellInput<'_>, tokens: fn(&RequestBill) -> u64) -> Result<f64, Absent> {
     Ok(input.cached()?.requests.iter().flatten().map(tokens).sum::<u64>() as f64)
 }
-
-/// An upper estimate of the bill. The recorded agent does not notice what a
-/// strategy lost, so the plain bill contains no cost for fetching it again. Here
-/// every loss is fetched again: each request with a lost reference that was in a
-/// tool result is followed by one more request, which reads its context again
-/// from the cache, receives the smallest such results uncached and
-/// writes [`ASKING`] tokens to request them.
-const REFETCH: Spec = spec(catalogue::COST_USD_REFETCH, |input| {
-    known(input.account(), |account| with_refetch(input, account))
-});
 
 /// Tokens that the agent writes to fetch a result (reference §2).
 const ASKING: u64 = 150;
@@ -139,15 +124,6 @@ fn with_refetch(input: &CellInput<'_>, mut account: Account<'_>) -> Result<f64, 
     }
     Ok(usd)
 }
-
-/// The bill of the requests of subagents. Each subagent has a prefix of its own
-/// that no strategy changes, so this cost is constant, and not part of `cost_usd`
-/// and the savings. It is priced as recorded: by the reported usage, at the model
-/// that the request names; if that has no price, at the model that was billed
-/// instead, or else at the agent model.
-const SIDECHAINS: Spec = spec(catalogue::SIDECHAIN_COST_USD, |input| {
-    sidechains(input).map_or_else(Contribution::Unknown, Contribution::One)
-});
 
 fn sidechains(input: &CellInput<'_>) -> Result<f64, Absent> {
     let requests = input.facts.sidechains.iter().map(|(at, named, usage)| {

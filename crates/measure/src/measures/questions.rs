@@ -8,23 +8,68 @@
 use std::collections::BTreeMap;
 
 use crate::exams::QuestionResult;
-use crate::spec::{Basis, CellInput, Compute, Contribution, Pool, Spec, mean};
+use crate::spec::{Basis, CellInput, Contribution, Pool, Spec, mean};
 use recap_core::model::{
     Absent, Agreement, LedgerState, Measure, QuestionKind, Recovered, catalogue,
 };
 
 /// The measures of this subject.
 pub(super) const ALL: &[Spec] = &[
-    QUESTIONS,
-    UNSCORED,
-    RECALL,
-    RECALL_RECOVERY,
-    RECOVERY_CALLS,
-    RECOVERY_TOKENS,
-    CONTINUITY,
-    FINDABLE,
-    EVIDENCE_GONE,
-    FABRICATION,
+    // Number of questions that were asked.
+    sum(catalogue::QUESTIONS, |input| Contribution::One(input.question_results().count() as f64)),
+    // Number of questions without a grade or, where no model answers, a value to find.
+    sum(catalogue::UNSCORED, |input| {
+        let unscored = |result: &QuestionResult<'_>| result.row.score().is_none();
+        Contribution::One(input.question_results().filter(unscored).count() as f64)
+    }),
+    // The mean score according to the judge, over every kind but abstain.
+    Spec::of_questions(catalogue::RECALL, |input| {
+        Contribution::one(mean(scores(input).into_iter().flatten()), ungraded(input))
+    })
+    .with_interval(scores),
+    // `recall` with a channel to dropped messages.
+    Spec::of_questions(catalogue::RECALL_RECOVERY, |input| {
+        if input.question_results().all(|result| result.row.recovered.is_none()) {
+            return Contribution::Absent(no_search(input));
+        }
+        let scores = input.answered().filter_map(|result| input.cell.recovered_score(result.row));
+        Contribution::one(mean(scores), Absent::NoneGraded)
+    }),
+    // Searches made over that channel.
+    Spec::of_questions(catalogue::RECOVERY_CALLS, |input| {
+        taken(input, |recovered| f64::from(recovered.calls))
+    }),
+    // What they gave.
+    Spec::of_questions(catalogue::RECOVERY_TOKENS, |input| {
+        taken(input, |recovered| recovered.tokens as f64)
+    }),
+    // How many of the questions that are right without compression (answered right or,
+    // where no model answers, findable) still are: 100 × the mean over kinds of kept / (kept + lost), on
+    // exposed questions, per session, then averaged. Kinds with fewer than 10 questions
+    // or 3 sessions in the data set are pooled. `full` is compared with itself
+    // (A/A).
+    Spec::of_questions(catalogue::CONTINUITY, continuity).with_interval(continuity_series),
+    // Whether one of the three best passages states the answer.
+    Spec::of_questions(catalogue::FINDABLE, |input| {
+        share(input.answered().filter_map(|result| result.is_findable()), Absent::NoValueExpected)
+    }),
+    // The share of questions of whose evidence something is not sent in any form (how-it-works
+    // §29). It needs no answerer and no judge.
+    Spec::of_questions(catalogue::EVIDENCE_GONE, |input| {
+        let states = input.answered().filter_map(|result| result.row.evidence);
+        share(states.map(|worst| worst == LedgerState::Gone), Absent::NoEvidenceNamed)
+    }),
+    // Asserted wrong / (abstain + update + lost questions), stale values included.
+    Spec::of_questions(catalogue::FABRICATION_RATE, |input| {
+        if ungraded(input) == Absent::NoAnswerer {
+            return Contribution::Absent(Absent::NoAnswerer);
+        }
+        let tempting = input.question_results().filter(|result| {
+            let changed = matches!(result.kind(), QuestionKind::Abstain | QuestionKind::Update);
+            result.answer_score().is_some() && (changed || result.is_lost())
+        });
+        share(tempting.map(|result| result.is_asserted_wrong()), Absent::NoTemptation)
+    }),
 ];
 
 const fn sum(measure: &'static Measure, compute: fn(&CellInput<'_>) -> Contribution) -> Spec {
@@ -36,22 +81,6 @@ fn share(hits: impl Iterator<Item = bool>, reason: Absent) -> Contribution {
     Contribution::one(mean(hits.map(|hit| f64::from(u8::from(hit)))), reason)
 }
 
-/// Number of questions that were asked.
-const QUESTIONS: Spec =
-    sum(catalogue::QUESTIONS, |input| Contribution::One(input.question_results().count() as f64));
-
-/// Number of questions without a grade or, where no model answers, a value to find.
-const UNSCORED: Spec = sum(catalogue::UNSCORED, |input| {
-    let unscored = |result: &QuestionResult<'_>| result.row.score().is_none();
-    Contribution::One(input.question_results().filter(unscored).count() as f64)
-});
-
-/// The mean score according to the judge, over every kind but abstain.
-const RECALL: Spec = Spec::of_questions(catalogue::RECALL, |input| {
-    Contribution::one(mean(scores(input).into_iter().flatten()), ungraded(input))
-})
-.with_interval(scores);
-
 /// The score of every answer, in the order of the questions.
 fn scores(input: &CellInput<'_>) -> Vec<Option<f64>> {
     input.answered().map(|result| result.answer_score()).collect()
@@ -62,25 +91,6 @@ fn ungraded(input: &CellInput<'_>) -> Absent {
     let is_answered = |result: QuestionResult<'_>| result.row.answered.is_some();
     if input.question_results().any(is_answered) { Absent::NoneGraded } else { Absent::NoAnswerer }
 }
-
-/// `recall` with a channel to dropped messages.
-const RECALL_RECOVERY: Spec = Spec::of_questions(catalogue::RECALL_RECOVERY, |input| {
-    if input.question_results().all(|result| result.row.recovered.is_none()) {
-        return Contribution::Absent(no_search(input));
-    }
-    let scores = input.answered().filter_map(|result| input.cell.recovered_score(result.row));
-    Contribution::one(mean(scores), Absent::NoneGraded)
-});
-
-/// Searches made over that channel.
-const RECOVERY_CALLS: Spec = Spec::of_questions(catalogue::RECOVERY_CALLS, |input| {
-    taken(input, |recovered| f64::from(recovered.calls))
-});
-
-/// What they gave.
-const RECOVERY_TOKENS: Spec = Spec::of_questions(catalogue::RECOVERY_TOKENS, |input| {
-    taken(input, |recovered| recovered.tokens as f64)
-});
 
 fn taken(input: &CellInput<'_>, figure: fn(&Recovered) -> f64) -> Contribution {
     let recovered = input.question_results().filter_map(|result| result.row.recovered.as_ref());
@@ -94,14 +104,6 @@ fn no_search(input: &CellInput<'_>) -> Absent {
         no_answerer => no_answerer,
     }
 }
-
-/// How many of the questions that are right without compression (answered right or,
-/// where no model answers, findable) still are: 100 × the mean over kinds of kept / (kept + lost), on
-/// exposed questions, per session, then averaged. Kinds with fewer than 10 questions
-/// or 3 sessions in the data set are pooled. `full` is compared with itself
-/// (A/A).
-const CONTINUITY: Spec =
-    Spec::of_questions(catalogue::CONTINUITY, continuity).with_interval(continuity_series);
 
 /// 100 for each question that is still right and 0 for each that no longer is.
 /// Their mean is `continuity` if no kind has a figure of its own, as with one
@@ -134,49 +136,20 @@ fn continuity(input: &CellInput<'_>) -> Contribution {
 
 /// Continuity for each kind of question that can be answered.
 pub(super) fn continuity_by_kind() -> impl Iterator<Item = Spec> {
-    catalogue::CONTINUITY_BY_KIND.iter().map(|measure| Spec {
-        measure,
-        pool: Pool::RatioOfSums,
-        basis: Basis::Questions,
-        compute: Compute::OfKind(continuity_of_kind),
-        series: None,
-        has_interval: false,
-    })
+    let (pool, basis) = (Pool::RatioOfSums, Basis::Questions);
+    let kinds = catalogue::CONTINUITY_BY_KIND.iter();
+    kinds.map(move |measure| Spec::of_cell(measure, pool, basis, continuity_of_kind))
 }
 
-fn continuity_of_kind(input: &CellInput<'_>, kind: QuestionKind) -> Contribution {
+fn continuity_of_kind(input: &CellInput<'_>) -> Contribution {
     let (mut kept, mut before) = (0.0, 0.0);
-    for (_, agreement) in input.agreements().filter(|(of, _)| *of == kind) {
+    for (_, agreement) in input.agreements().filter(|(of, _)| Some(*of) == input.kind) {
         kept += f64::from(u8::from(agreement == Agreement::Kept));
         let right = matches!(agreement, Agreement::Kept | Agreement::Lost);
         before += f64::from(u8::from(right));
     }
     Contribution::fraction(100.0 * kept, before, Absent::NoneCompactedBeforeRight)
 }
-
-/// The share of questions of whose evidence something is not sent in any form (how-it-works
-/// §29). It needs no answerer and no judge.
-const EVIDENCE_GONE: Spec = Spec::of_questions(catalogue::EVIDENCE_GONE, |input| {
-    let states = input.answered().filter_map(|result| result.row.evidence);
-    share(states.map(|worst| worst == LedgerState::Gone), Absent::NoEvidenceNamed)
-});
-
-/// Whether one of the three best passages states the answer.
-const FINDABLE: Spec = Spec::of_questions(catalogue::FINDABLE, |input| {
-    share(input.answered().filter_map(|result| result.is_findable()), Absent::NoValueExpected)
-});
-
-/// Asserted wrong / (abstain + update + lost questions), stale values included.
-const FABRICATION: Spec = Spec::of_questions(catalogue::FABRICATION_RATE, |input| {
-    if ungraded(input) == Absent::NoAnswerer {
-        return Contribution::Absent(Absent::NoAnswerer);
-    }
-    let tempting = input.question_results().filter(|result| {
-        let changed = matches!(result.kind(), QuestionKind::Abstain | QuestionKind::Update);
-        result.answer_score().is_some() && (changed || result.is_lost())
-    });
-    share(tempting.map(|result| result.is_asserted_wrong()), Absent::NoTemptation)
-});
 
 #[cfg(test)]
 mod tests {

@@ -13,8 +13,50 @@ use crate::spec::{Basis, CellInput, Contribution, Pool, ReferencingRequest, Spec
 use recap_core::model::{Absent, Measure, ReferenceState, SessionFacts, Support, catalogue};
 
 /// The measures of this subject.
-pub(super) const ALL: &[Spec] =
-    &[REFERENCES, KEPT, RECALL, EXPOSED, RECENCY_GAIN, IRRECOVERABLE, DID_WITHOUT];
+pub(super) const ALL: &[Spec] = &[
+    // How many references the exam asks for.
+    sum(catalogue::REFERENCES, |input| Contribution::One(input.facts.exam.references.len() as f64)),
+    // How many of them are kept at the request that uses them; none at one that was refused.
+    sum(catalogue::REFERENCES_KEPT, |input| {
+        let asked = input.asked();
+        let kept = asked.iter().map(|one| one.share_kept() * one.references.len() as f64);
+        Contribution::One(kept.sum::<f64>().round())
+    }),
+    // Share of the references that survive, verbatim or carried.
+    spec(catalogue::REFERENCE_RECALL, |input| share(input, |asked| asked.share_kept()))
+        .with_interval(|input| input.asked().iter().map(|one| Some(one.share_kept())).collect()),
+    // The recorded text is no longer sent. If this is 0, no reference was needed,
+    // and reference recall does not measure quality (how-it-works §46).
+    spec(catalogue::REFERENCE_EXPOSED, |input| {
+        share(input, |asked| {
+            if asked.refused {
+                1.0
+            } else {
+                asked.share(|_, state| state != ReferenceState::Verbatim)
+            }
+        })
+    }),
+    // `reference_recall` minus that of plain recency of the same mean size, so that requests over
+    // the window lower it as they lower `reference_recall`.
+    spec(catalogue::RECENCY_GAIN, recency_gain),
+    // Lost references that were never in a tool result, as a share of all lost
+    // ones: the user mentioned them or the agent derived them, so no tool can fetch
+    // them again. Sessions without losses are left out.
+    spec(catalogue::IRRECOVERABLE, |input| {
+        let never = input.lost().map(|reference| f64::from(u8::from(reference.refetch.is_none())));
+        Contribution::one(mean(never), Absent::NoneLost)
+    }),
+    // The instrument's own error: identifiers that the recorded agent used after a
+    // boundary although they were only before it and not in its summary. The agent
+    // did not need them from the context. The exam leaves them out; their share
+    // shows how often "used later" does not mean "needed from the context".
+    Spec::of_cell(
+        catalogue::DID_WITHOUT,
+        Pool::Mean,
+        Basis::References(support_without),
+        did_without,
+    ),
+];
 
 /// A mean over sessions.
 const fn spec(measure: &'static Measure, compute: fn(&CellInput<'_>) -> Contribution) -> Spec {
@@ -30,37 +72,9 @@ fn share(input: &CellInput<'_>, of: impl Fn(&ReferencingRequest<'_>) -> f64) -> 
     Contribution::one(mean(input.asked().iter().map(of)), Absent::NoReferences)
 }
 
-/// How many references the exam asks for.
-const REFERENCES: Spec =
-    sum(catalogue::REFERENCES, |input| Contribution::One(input.facts.exam.references.len() as f64));
-
-/// How many of them are kept at the request that uses them; none at one that was refused.
-const KEPT: Spec = sum(catalogue::REFERENCES_KEPT, |input| {
-    let asked = input.asked();
-    let kept = asked.iter().map(|one| one.share_kept() * one.references.len() as f64);
-    Contribution::One(kept.sum::<f64>().round())
-});
-
-/// Share of the references that survive, verbatim or carried.
-const RECALL: Spec =
-    spec(catalogue::REFERENCE_RECALL, |input| share(input, |asked| asked.share_kept()))
-        .with_interval(|input| input.asked().iter().map(|one| Some(one.share_kept())).collect());
-
-/// The recorded text is no longer sent. If this is 0, no reference was needed,
-/// and reference recall does not measure quality (how-it-works §46).
-const EXPOSED: Spec = spec(catalogue::REFERENCE_EXPOSED, |input| {
-    share(input, |asked| {
-        if asked.refused { 1.0 } else { asked.share(|_, state| state != ReferenceState::Verbatim) }
-    })
-});
-
 /// Steps of the bisection: enough for the precision of an `f64` between 0 and
 /// any context.
 const HALVINGS: u32 = 80;
-
-/// `reference_recall` minus that of plain recency of the same mean size, so that requests over
-/// the window lower it as they lower `reference_recall`.
-const RECENCY_GAIN: Spec = spec(catalogue::RECENCY_GAIN, recency_gain);
 
 fn recency_gain(input: &CellInput<'_>) -> Contribution {
     let newest = newest_tokens(input);
@@ -107,14 +121,6 @@ fn newest_tokens(input: &CellInput<'_>) -> Reach {
     Reach::Tokens(high)
 }
 
-/// Lost references that were never in a tool result, as a share of all lost
-/// ones: the user mentioned them or the agent derived them, so no tool can fetch
-/// them again. Sessions without losses are left out.
-const IRRECOVERABLE: Spec = spec(catalogue::IRRECOVERABLE, |input| {
-    let never = input.lost().map(|reference| f64::from(u8::from(reference.refetch.is_none())));
-    Contribution::one(mean(never), Absent::NoneLost)
-});
-
 /// Each result to be read again: the request that needs it, and its tokens. For each lost
 /// reference it is the smallest tool result that contained it, once per result and request.
 /// Results that the recording read again are left out, since the bill contains them.
@@ -124,17 +130,6 @@ pub(super) fn reads(input: &CellInput<'_>) -> Vec<(u32, u64)> {
     let tokens = |message: u32| input.facts.messages[message as usize].tokens;
     reads.into_iter().map(|(request, message)| (request, tokens(message))).collect()
 }
-
-/// The instrument's own error: identifiers that the recorded agent used after a
-/// boundary although they were only before it and not in its summary. The agent
-/// did not need them from the context. The exam leaves them out; their share
-/// shows how often "used later" does not mean "needed from the context".
-const DID_WITHOUT: Spec = Spec::of_cell(
-    catalogue::DID_WITHOUT,
-    Pool::Mean,
-    Basis::References(support_without),
-    did_without,
-);
 
 fn support_without(facts: &SessionFacts) -> Support {
     if facts.recorded_compactions == 0 {

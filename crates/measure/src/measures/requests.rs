@@ -23,17 +23,53 @@ use recap_core::model::{
 
 /// The measures of this subject.
 pub(super) const ALL: &[Spec] = &[
-    REQUESTS,
-    TOKENS_FULL,
-    TOKENS_SENT,
-    TOKEN_SAVINGS,
-    PEAK_TOKENS,
-    COMPACTIONS,
-    IDLE_COMPACTIONS,
-    OVERFLOWS,
-    UNUSABLE_REPLIES,
-    P95,
-    SUM,
+    // How often the recorded agent called its model.
+    sum(catalogue::REQUESTS, |input| Contribution::One(input.facts.requests.len() as f64)),
+    // What `full` would send on the same sessions.
+    sum(catalogue::TOKENS_FULL, |input| Contribution::One(sent_in_full(input))),
+    // The sum of every context.
+    sum(catalogue::TOKENS_SENT, |input| Contribution::One(sent(input))).in_pairs(|input| {
+        input.rows.requests.iter().map(|row| Some(row.tokens_sent as f64)).collect()
+    }),
+    // `1 − tokens_sent / tokens_full`. It must not be used alone: two strategies
+    // with equal savings have differed by 41 % in cost.
+    spec(catalogue::TOKEN_SAVINGS, Pool::RatioOfSums, |input| {
+        let full = sent_in_full(input);
+        Contribution::fraction(full - sent(input), full, Absent::NoRequest)
+    }),
+    // The largest context sent.
+    spec(catalogue::PEAK_TOKENS, Pool::Max, |input| {
+        let largest = input.rows.requests.iter().map(|r| r.tokens_sent).max();
+        Contribution::one(largest.map(|t| t as f64), Absent::NoRequest)
+    }),
+    // How often the strategy compacted.
+    sum(catalogue::COMPACTIONS, |input| {
+        Contribution::One(input.compactions().filter(|c| c.error.is_none()).count() as f64)
+    }),
+    // Compactions that free less than 5 % of the context that they found (how-it-works §48).
+    sum(catalogue::IDLE_COMPACTIONS, |input| {
+        Contribution::One(
+            input.compactions().filter(|compaction| is_idle(compaction)).count() as f64
+        )
+    }),
+    // Requests that the provider would have refused.
+    sum(catalogue::OVERFLOWS, |input| {
+        Contribution::One(input.rows.requests.iter().filter(|r| r.overflow).count() as f64)
+    }),
+    // Number of unusable replies.
+    spec(catalogue::UNUSABLE_REPLIES, Pool::Sum, |input| {
+        let mut found = UnusableReplies::default();
+        input.replies().for_each(|reply| found.add(reply, input.repeated));
+        Contribution::One(found.unusable as f64)
+    }),
+    // 95th percentile of the waits.
+    spec(catalogue::BLOCKING_MS_P95, Pool::Percentile(95), listed),
+    // The sum of all waits.
+    spec(catalogue::BLOCKING_MS_SUM, Pool::Sum, |input| {
+        let waiting = input.compactions().filter(|compaction| !compaction.background);
+        let times: Option<Vec<f64>> = waiting.map(latency).collect();
+        times.map_or_else(not_timed, |times| Contribution::One(times.iter().sum()))
+    }),
 ];
 
 const fn spec(
@@ -58,58 +94,8 @@ fn sent_in_full(input: &CellInput<'_>) -> f64 {
     input.facts.requests.iter().map(|r| r.tokens_full as f64).sum()
 }
 
-/// How often the recorded agent called its model.
-const REQUESTS: Spec =
-    sum(catalogue::REQUESTS, |input| Contribution::One(input.facts.requests.len() as f64));
-
-/// What `full` would send on the same sessions.
-const TOKENS_FULL: Spec =
-    sum(catalogue::TOKENS_FULL, |input| Contribution::One(sent_in_full(input)));
-
-/// The sum of every context.
-const TOKENS_SENT: Spec = sum(catalogue::TOKENS_SENT, |input| Contribution::One(sent(input)))
-    .in_pairs(|input| input.rows.requests.iter().map(|row| Some(row.tokens_sent as f64)).collect());
-
-/// `1 − tokens_sent / tokens_full`. It must not be used alone: two strategies
-/// with equal savings have differed by 41 % in cost.
-const TOKEN_SAVINGS: Spec = spec(catalogue::TOKEN_SAVINGS, Pool::RatioOfSums, |input| {
-    let full = sent_in_full(input);
-    Contribution::fraction(full - sent(input), full, Absent::NoRequest)
-});
-
-/// The largest context sent.
-const PEAK_TOKENS: Spec = spec(catalogue::PEAK_TOKENS, Pool::Max, |input| {
-    let largest = input.rows.requests.iter().map(|r| r.tokens_sent).max();
-    Contribution::one(largest.map(|t| t as f64), Absent::NoRequest)
-});
-
-/// How often the strategy compacted.
-const COMPACTIONS: Spec = sum(catalogue::COMPACTIONS, |input| {
-    Contribution::One(input.compactions().filter(|c| c.error.is_none()).count() as f64)
-});
-
-/// Compactions that free less than 5 % of the context that they found (how-it-works §48).
-const IDLE_COMPACTIONS: Spec = sum(catalogue::IDLE_COMPACTIONS, |input| {
-    Contribution::One(input.compactions().filter(|compaction| is_idle(compaction)).count() as f64)
-});
-
-/// Requests that the provider would have refused.
-const OVERFLOWS: Spec = sum(catalogue::OVERFLOWS, |input| {
-    Contribution::One(input.rows.requests.iter().filter(|r| r.overflow).count() as f64)
-});
-
-/// 95th percentile of the waits.
-const P95: Spec = spec(catalogue::BLOCKING_MS_P95, Pool::Percentile(95), listed);
-
-/// The sum of all waits.
-const SUM: Spec = spec(catalogue::BLOCKING_MS_SUM, Pool::Sum, |input| {
-    let waiting = input.compactions().filter(|compaction| !compaction.background);
-    let times: Option<Vec<f64>> = waiting.map(latency).collect();
-    times.map_or_else(not_timed, |times| Contribution::One(times.iter().sum()))
-});
-
 /// Every column of times that depends on the latency of models.
-pub(crate) const WAITS: [&str; 2] = [P95.measure.id, SUM.measure.id];
+pub(crate) const WAITS: [&str; 2] = [catalogue::BLOCKING_MS_P95.id, catalogue::BLOCKING_MS_SUM.id];
 
 fn listed(input: &CellInput<'_>) -> Contribution {
     let mut waits: BTreeMap<u32, f64> = BTreeMap::new();
@@ -133,24 +119,17 @@ fn not_timed() -> Contribution {
     Contribution::Unknown(Absent::Latency)
 }
 
-/// Number of unusable replies.
-const UNUSABLE_REPLIES: Spec = spec(catalogue::UNUSABLE_REPLIES, Pool::Sum, |input| {
-    let mut found = UnusableReplies::default();
-    input.replies().for_each(|reply| found.add(reply, input.repeated));
-    Contribution::One(found.unusable as f64)
-});
-
 impl<'a> CellInput<'a> {
     /// The replies of the compactor in the cell and at its cuts.
     pub(crate) fn replies(&self) -> impl Iterator<Item = &'a ReplyFacts> + use<'a> {
         let of_session = self.rows.compactions.iter().flat_map(|compaction| &compaction.replies);
-        of_session.chain(self.exams.replies(self.cell))
+        of_session.chain(self.exams.made().flat_map(|exam| &exam.replies))
     }
 
     /// The compactions of the cell and of its cuts, by whether they fell back.
     pub(crate) fn fallbacks(&self) -> Fallbacks {
         let mut found = Fallbacks::among(&self.rows.compactions);
-        self.exams.fallbacks(self.cell).for_each(|at_cut| found += at_cut);
+        self.exams.made().for_each(|exam| found += exam.fallbacks);
         found
     }
 }

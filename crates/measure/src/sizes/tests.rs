@@ -66,7 +66,8 @@ fn changes(added: f64, read_again: f64, calls: f64) -> Quantities {
 /// Millionths of a dollar and compactions, today and at a size.
 fn walked(facts: &SessionFacts, size: u64, changes: &Quantities) -> [(i64, u64); 2] {
     let prices = prices();
-    let track = Track::of(0, facts, &prices).unwrap().begun_with(0.0);
+    let mut track = Track::of(0, facts, &prices).unwrap();
+    track.begin_with(0.0);
     let amounts = Amounts { added: changes.added.value, read_again: changes.read_again.value };
     [track.today(changes), track.at(size, changes, amounts)]
         .map(|walked| ((walked.usd * 1e6).round() as i64, walked.compactions))
@@ -308,13 +309,14 @@ fn session_that_goes_on_begins_as_others_do() {
     for odd in [&behind, &large, &later] {
         let facts = [session("a", &growing(30), &[]), session("b", &growing(30), &[]), odd.clone()];
         let prices = prices();
-        let input = Input::of(&facts, &prices);
-        assert_eq!(input.tracks[2].first(), None, "{}", odd.session);
-        assert_eq!(input.tracks[2].left(13_400.0), 33_400.0, "{}", odd.session);
+        let tracks = tracks(&facts, &prices).0;
+        assert_eq!(tracks[2].first(), None, "{}", odd.session);
+        assert_eq!(tracks[2].left(13_400.0), 33_400.0, "{}", odd.session);
     }
     // The compaction before the first request is another session's.
     let prices = prices();
-    let track = Track::of(0, &behind, &prices).unwrap().begun_with(20_000.0);
+    let mut track = Track::of(0, &behind, &prices).unwrap();
+    track.begin_with(20_000.0);
     assert_eq!(track.today(&changes(0.0, 0.0, 0.0)).estimated, (0, 0.0));
 }
 

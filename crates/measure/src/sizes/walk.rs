@@ -14,10 +14,10 @@ use jiff::Timestamp;
 
 use super::Amounts;
 use crate::receipt::{RequestBill, compaction_usd, rate, request_bill};
-use recap_billing::pricing::{ModelPrices, Moment, PriceList, Rates};
+use recap_billing::pricing::{Moment, PriceList, Rates};
 use recap_core::model::{
     AROUND, Absent, CompactionFacts, Quantities, RecordedTrigger, RequestFacts, SessionFacts,
-    TokenKind, Usage,
+    TokenKind,
 };
 
 /// Tokens of the instruction to write a summary: Claude Code's has some 4,400 characters
@@ -37,14 +37,9 @@ const SHORT: u64 = 1_024;
 pub(super) struct Step<'a> {
     /// Whether this session counts it; else it is a copy of another one's.
     own: bool,
-    pub usage: Usage,
-    pub prompt: u64,
     /// What it cost as reported.
-    usd: f64,
-    output: u64,
-    rates: Rates,
-    /// The model, where its rates depend on the size of the prompt.
-    tiers: Option<&'a ModelPrices>,
+    pub bill: RequestBill<'a>,
+    pub prompt: u64,
     at: Timestamp,
     /// How much it read of what the request before it had left in the cache.
     reuse: Reuse,
@@ -141,14 +136,17 @@ impl<'a> Track<'a> {
     /// larger than a later one, or larger than any agent begins with goes on from somewhere else.
     pub fn first(&self) -> Option<f64> {
         let first = self.steps.first().filter(|first| first.compaction.is_none())?.prompt as f64;
-        let least = self.steps.iter().map(|step| step.prompt).min().unwrap_or(0) as f64;
-        (first <= LARGEST_FIRST && least >= 0.9 * first).then_some(first)
+        (first <= LARGEST_FIRST && self.least() >= 0.9 * first).then_some(first)
     }
 
-    /// The same track with its own first prompt, or else this one.
-    pub fn begun_with(self, other: f64) -> Self {
-        let least = || self.steps.iter().map(|step| step.prompt).min().unwrap_or(0) as f64;
-        Track { base: self.first().unwrap_or_else(|| other.min(least())), ..self }
+    /// Lets it begin with its own first prompt, or else with this one.
+    pub fn begin_with(&mut self, other: f64) {
+        self.base = self.first().unwrap_or_else(|| other.min(self.least()));
+    }
+
+    /// The smallest prompt.
+    fn least(&self) -> f64 {
+        self.steps.iter().map(|step| step.prompt).min().unwrap_or(0) as f64
     }
 
     /// What a compaction leaves: the first prompt, and what it adds.
@@ -183,7 +181,9 @@ impl<'a> Track<'a> {
         let mut last = 0.0;
         for step in &self.steps {
             let reported = step.prompt as f64;
-            let kept = step.compaction.filter(|made| gone == 0.0 || is_manual(made));
+            let kept = step
+                .compaction
+                .filter(|made| gone == 0.0 || made.trigger == RecordedTrigger::Manual);
             let skipped = step.compaction.filter(|_| kept.is_none());
             if rereading > 0 {
                 (gone, rereading) = (gone + read_again / AROUND as f64, rereading - 1);
@@ -217,7 +217,7 @@ impl<'a> Track<'a> {
                 sum.usd += if skipped.is_some() {
                     step.usd_of(before, (prompt - before).max(0.0)) - calls * step.read_usd(prompt)
                 } else if gone == 0.0 {
-                    step.usd
+                    step.bill.usd
                 } else {
                     let read = step.read(prompt, gone, quantities.cached.value);
                     step.usd_of(read, prompt - read)
@@ -274,11 +274,6 @@ impl Made {
     }
 }
 
-/// Whether the user asked for a compaction.
-fn is_manual(made: &CompactionFacts) -> bool {
-    made.trigger == RecordedTrigger::Manual
-}
-
 impl<'a> Step<'a> {
     fn new(
         own: bool,
@@ -286,9 +281,9 @@ impl<'a> Step<'a> {
         bill: RequestBill<'a>,
         before: Option<&Step<'a>>,
     ) -> Self {
-        let usage = bill.usage;
-        let cached = before.map_or(0, |before| before.usage.cached());
-        let rest = usage.prompt().saturating_sub(usage.cache_read) as f64;
+        let (usage, prompt) = (bill.usage, bill.usage.prompt());
+        let cached = before.map_or(0, |before| before.bill.usage.cached()).min(prompt);
+        let rest = prompt.saturating_sub(usage.cache_read) as f64;
         let share = |tokens: u64| tokens as f64 / rest;
         let mix = match (rest > 0.0, before) {
             (true, _) => [
@@ -299,30 +294,21 @@ impl<'a> Step<'a> {
             (false, Some(before)) => before.mix,
             (false, None) => [TokenKind::Input; 3].map(|kind| (kind, 1.0 / 3.0)),
         };
-        Step {
-            own,
-            usage,
-            prompt: usage.prompt(),
-            usd: bill.usd,
-            output: bill.output,
-            rates: bill.rates,
-            tiers: Some(bill.prices).filter(|prices| prices.depends_on_size()),
-            at: request.at,
-            reuse: match cached.min(usage.prompt()) {
-                whole if usage.cache_read + SHORT >= whole => Reuse::Whole,
-                whole if 2 * usage.cache_read >= whole => Reuse::Part,
-                _ => Reuse::Lost,
-            },
-            mix,
-            compaction: None,
-            made: Made::default(),
-        }
+        let reuse = if usage.cache_read + SHORT >= cached {
+            Reuse::Whole
+        } else if 2 * usage.cache_read >= cached {
+            Reuse::Part
+        } else {
+            Reuse::Lost
+        };
+        let made = Made::default();
+        Step { own, bill, prompt, at: request.at, reuse, mix, compaction: None, made }
     }
 
     /// Tokens that are read of a prompt that lacks `gone` of what was reported: what was read less
     /// that, but no more than was read where the cache was lost. Of its front `fixed` tokens stay.
     fn read(&self, prompt: f64, gone: f64, fixed: f64) -> f64 {
-        let read = self.usage.cache_read as f64;
+        let read = self.bill.usage.cache_read as f64;
         let left = match self.reuse {
             Reuse::Whole => prompt - (self.prompt as f64 - read),
             Reuse::Lost if gone <= 0.0 => read,
@@ -333,14 +319,16 @@ impl<'a> Step<'a> {
     }
 
     fn rates_of(&self, prompt: f64) -> Rates {
-        let moment = Moment { prompt_tokens: prompt as u64, at: self.at };
-        self.tiers.map_or(self.rates, |prices| prices.rates(&moment))
+        if !self.bill.prices.depends_on_size() {
+            return self.bill.rates;
+        }
+        self.bill.prices.rates(&Moment { prompt_tokens: prompt as u64, at: self.at })
     }
 
     /// The bill with so many tokens read and others as this request sent them.
     fn usd_of(&self, read: f64, rest: f64) -> f64 {
         let rates = self.rates_of(read + rest);
-        self.prompt_usd(&rates, read, rest) + self.output as f64 * output_rate(&rates)
+        self.prompt_usd(&rates, read, rest) + self.bill.output as f64 * output_rate(&rates)
     }
 
     fn prompt_usd(&self, rates: &Rates, read: f64, rest: f64) -> f64 {

@@ -289,13 +289,11 @@ fn foot(
 /// many, and how many other findings there are.
 fn findings(report: &Report, most: usize) -> (Vec<&Finding>, usize) {
     let changes = |finding: &&Finding| finding.changes_figures;
-    // What the sizes rest on says what is estimated, and they are no replay.
-    let is_in_sizes = |finding: &&Finding| {
-        billed_by_size(report) && matches!(finding.kind, "unbilled_summaries" | "bill_off")
-    };
-    let all = || report.findings.iter().filter(|finding| !is_in_sizes(finding));
-    let notices = all().filter(|finding| is_notice(finding));
-    let shown: Vec<&Finding> = all().filter(changes).chain(notices).take(most).collect();
+    // Sizes are no replay.
+    let by_size = billed_by_size(report);
+    let all = report.findings.iter().filter(|finding| !(by_size && finding.kind == "bill_off"));
+    let notices = all.clone().filter(|finding| is_notice(finding));
+    let shown: Vec<&Finding> = all.filter(changes).chain(notices).take(most).collect();
     let rest = report.findings.len() - shown.len();
     (shown, rest)
 }

@@ -1,4 +1,5 @@
 use super::*;
+use recap_core::model::{Absent, ComparedMeasure};
 
 /// Every combination of the properties of a difference, with its finding.
 #[test]
@@ -29,23 +30,27 @@ fn large_sure_change_fails_ruled_out_change_passes() {
     assert_eq!(without(true, false), Undecided);
 }
 
-/// A difference from 0.82 in A with this interval.
-fn difference(difference: f64, interval: (f64, f64)) -> Difference {
-    let bounds = crate::statistics::Bounds { lo: interval.0, hi: interval.1 };
-    Difference {
+/// A difference from 0.82 in A with this interval, over six sessions of which one is lower.
+fn difference(difference: f64, interval: (f64, f64)) -> Paired {
+    let compared = ComparedMeasure {
+        measure: "recall".into(),
         a: 0.82,
         b: 0.82 + difference,
         difference,
+        interval: Some(interval),
+        these_sessions_only: false,
+        dots: Vec::new(),
         sessions: 6,
         clusters: 6,
-        only_a: 0,
-        higher_lower_alike: (0, 1, 5),
-        unchanged: false,
-        dots: Vec::new(),
-        spread: Some(Spread::OverClusters(bounds)),
+        better: 0,
+        worse: 1,
+        alike: 5,
         p: None,
+        p_holm: None,
         mde: None,
-    }
+        outcome: None,
+    };
+    Paired { compared, only_a: 0, higher_lower: (0, 1), unchanged: false }
 }
 
 /// What is allowed is 0.02; `<` and `>` allow it itself, `<=` and `>=` do not.
@@ -81,22 +86,6 @@ fn change_is_sure_if_whole_interval_is_worse() {
     assert!(!mirrored.somewhere, "no session is higher");
 }
 
-/// The allowed change is a part of the baseline's figure, or an amount.
-#[test]
-fn limit_allowance_is_computed_from_the_baseline() {
-    let cost = find_measure("cost_usd").unwrap();
-    let amount = |number, mark| crate::gate::Amount { number, mark };
-    let of = |limit, baseline| allowed(cost, limit, baseline).ok();
-    let near = |found: Option<f64>, expected: f64| (found.unwrap() - expected).abs() < 1e-12;
-    assert!(near(of(Limit::Baseline, 5.0), 0.0));
-    assert!(near(of(Limit::BaselineTimes(1.1), 5.0), 0.5));
-    assert!(near(of(Limit::BaselineTimes(0.9), 5.0), 0.5));
-    assert!(near(of(Limit::BaselinePlus(amount(10.0, Mark::Percent)), 5.0), 0.5));
-    assert!(near(of(Limit::BaselinePlus(amount(2.0, Mark::Plain)), 5.0), 2.0));
-    assert!(near(of(Limit::BaselineTimes(1.1), 0.0), 0.0));
-    assert_eq!(of(Limit::BaselineTimes(1.1), -1.0), None, "a part of a negative figure");
-}
-
 /// A run of one strategy over two sessions, and the figures of both for a measure.
 fn run_of(id: &str, figures: [Option<f64>; 2]) -> (StrategyRow, Baseline) {
     use crate::testkit::{cell, facts, run};
@@ -115,8 +104,8 @@ fn run_of(id: &str, figures: [Option<f64>; 2]) -> (StrategyRow, Baseline) {
 }
 
 fn checked(id: &str, row: &StrategyRow, baseline: &Baseline, own: &BySession) -> Check {
-    let rule = crate::gate::parse(&format!("{id}@x < baseline")).unwrap().rule;
-    against_baseline(row, &rule, &Both { baseline, own, seed: 1 }, None)
+    let rule = crate::gate::parse(&format!("{id}@x < baseline")).unwrap();
+    super::checked(row, &rule, Some(&Both { baseline, own, seed: 1 }), None)
 }
 
 #[test]
@@ -129,7 +118,7 @@ fn baseline_with_one_failed_cell_is_not_compared() {
     baseline.run.rows.iter_mut().filter(|row| row.strategy == "x").for_each(|row| row.failed = 1);
     let failed = checked("tokens_sent", &row, &baseline, &own);
     assert_eq!(failed.finding, CheckOutcome::Missing);
-    assert_eq!(failed.reason, Ground::BaselineFailed { cells: 1 }.to_string());
+    assert_eq!(failed.reason, "1 cell of the baseline's row failed");
 }
 
 #[test]
@@ -142,50 +131,70 @@ fn figure_missing_here_only_is_not_compared() {
     };
     let (finding, reason) = of([Some(2.0), Some(3.0)], [Some(2.0), None]);
     assert_eq!(finding, CheckOutcome::Missing);
-    assert_eq!(reason, Ground::GoneFigures { sessions: 1 }.to_string());
+    assert_eq!(reason, "1 session with a figure in the baseline and none here");
     assert_eq!(of([Some(2.0), None], [Some(2.0), None]).0, CheckOutcome::Passed);
 }
 
-/// The reason of a failed rule has every figure of the difference, and what is
-/// allowed with the sign of the worse direction.
+/// The reason has every figure of the difference, and what is allowed with the sign of the worse
+/// direction: an amount, or a part of the baseline's figure.
 #[test]
 fn finding_reason_contains_the_difference_figures() {
-    let actual = |rule: &str, difference: &Difference| {
-        let rule = crate::gate::parse(rule).unwrap().rule;
-        let (outcome, ground) =
-            difference_finding(find_measure(&rule.measure).unwrap(), &rule, difference);
-        let Ground::Differs(differs) = ground else { panic!("no difference") };
-        assert_eq!(outcome, differs.outcome);
-        differs
+    let actual = |rule: &str, pair: &Paired| {
+        against_baseline(&crate::gate::parse(rule).unwrap(), pair)
+            .map(|(outcome, reason)| format!("{}: {reason}", outcome.as_str()))
     };
-    let lower = Difference { sessions: 8, clusters: 7, ..difference(-0.05, (-0.07, -0.03)) };
-    let expected = Differs {
-        unit: recap_core::model::Unit::Share,
-        figure: lower.b,
-        baseline: 0.82,
-        difference: -0.05,
-        interval: Some((-0.07, -0.03)),
-        these_only: false,
-        sessions: 8,
-        clusters: 7,
-        fewest: 6,
-        allowed: -0.02,
-        outcome: CheckOutcome::Failed,
-        detectable: None,
-    };
-    assert_eq!(actual("recall@x < baseline - 0.02", &lower), expected);
-    let Some(Spread::OverClusters(bounds)) = lower.spread else { panic!("no interval") };
-    let few = Difference { spread: Some(Spread::TheseSessions(bounds)), mde: Some(0.1), ..lower };
-    let differs = actual("recall@x > baseline + 0.02", &few);
-    assert_eq!((differs.allowed, differs.these_only), (0.02, true));
-    assert_eq!((differs.outcome, differs.detectable), (CheckOutcome::Passed, Some(0.1)));
+    let mut lower = difference(-0.05, (-0.07, -0.03));
+    (lower.compared.sessions, lower.compared.clusters) = (8, 7);
+    let figures = "0.77 against 0.82: -0.05, 95 % interval -0.07 to -0.03";
+    let over = "over 8 sessions in 7 projects or sessions";
+    let of = |rule, pair: &Paired| actual(rule, pair).unwrap();
+    assert_eq!(
+        of("recall@x < baseline - 0.02", &lower),
+        format!("failed: {figures} {over}; -0.02 is allowed")
+    );
+    assert_eq!(
+        of("recall@x < baseline", &lower),
+        format!("failed: {figures} {over}; no change for the worse is allowed")
+    );
+    // A tenth of 0.82.
+    assert_eq!(
+        of("recall@x < baseline * 0.9", &lower),
+        format!("passed: {figures} {over}; -0.082 is allowed")
+    );
+    let mut few = lower.clone();
+    (few.compared.these_sessions_only, few.compared.mde) = (true, Some(0.1));
+    assert_eq!(
+        of("recall@x > baseline + 0.02", &few),
+        format!("passed: {figures}, on these sessions only (8 sessions); +0.02 is allowed")
+    );
+    let mut open = few.clone();
+    (open.compared.interval, open.compared.these_sessions_only) = (None, false);
+    assert_eq!(
+        of("recall@x < baseline - 0.02", &open),
+        "undecided: 0.77 against 0.82: -0.05; 8 sessions, too few for an interval (from 6 on), and \
+         there is none over the requests of a session; -0.02 is allowed; differences from 0.1 on \
+         would be found (power 0.8)"
+    );
+    open.higher_lower = (0, 0);
+    open.compared.difference = 0.0;
+    let passed = of("recall@x < baseline - 0.02", &open);
+    assert!(passed.contains("; no session of 8 sessions is worse; "), "{passed}");
+    let mut same = lower;
+    same.unchanged = true;
+    assert_eq!(of("recall@x < baseline", &same), "passed: 0.77, unchanged in 8 sessions");
+    let mut negative = difference(-0.05, (-0.07, -0.03));
+    negative.compared.a = -1.0;
+    let refused = actual("recall@x < baseline * 0.9", &negative).unwrap_err();
+    assert_eq!(refused, "the baseline's figure is negative: a part of it says nothing");
+    let cost = difference(1.0, (0.5, 1.5));
+    let allowed = of("cost_usd@x > baseline + 10%", &cost);
+    assert!(allowed.ends_with("; +$0.082 is allowed"), "{allowed}");
 }
 
 #[test]
 fn session_is_worse_only_in_the_forbidden_direction() {
     let somewhere = |operator, higher, lower| {
-        let changed =
-            Difference { higher_lower_alike: (higher, lower, 4), ..difference(0.0, (0.0, 0.0)) };
+        let changed = Paired { higher_lower: (higher, lower), ..difference(0.0, (0.0, 0.0)) };
         Worse::of(operator, &changed, 0.0).somewhere
     };
     assert_eq!(
@@ -201,14 +210,16 @@ fn session_is_worse_only_in_the_forbidden_direction() {
 #[test]
 fn rounding_error_is_relative_to_figure_size() {
     let worse = |by: f64| {
-        let tokens = Difference { a: 1e6, b: 1e6 + by, ..difference(by, (by, by)) };
+        let mut tokens = difference(by, (by, by));
+        (tokens.compared.a, tokens.compared.b) = (1e6, 1e6 + by);
         let worse = Worse::of(Operator::Above, &tokens, 0.0);
         (worse.beyond, worse.sure, worse.reaches)
     };
     assert_eq!(worse(1e-4), (false, Some(false), false), "1e-9 of a million is 1e-3");
     assert_eq!(worse(1e-2), (true, Some(true), true));
     for operator in [Operator::Above, Operator::Below] {
-        let nothing = Difference { a: 0.0, b: 0.0, ..difference(0.0, (0.0, 0.0)) };
+        let mut nothing = difference(0.0, (0.0, 0.0));
+        (nothing.compared.a, nothing.compared.b) = (0.0, 0.0);
         let worse = Worse::of(operator, &nothing, 0.0);
         assert_eq!((worse.beyond, worse.sure, worse.reaches), (false, Some(false), false));
     }
@@ -225,17 +236,14 @@ fn new_session_figure_matters_only_for_wait_medians() {
 #[test]
 fn unpaired_check_still_has_its_row_figure() {
     let (row, baseline) = run_of("tokens_sent", [Some(2.0), Some(3.0)]);
-    let rule = crate::gate::parse("tokens_sent@x < baseline").unwrap().rule;
+    let rule = crate::gate::parse("tokens_sent@x < baseline").unwrap();
     let both = Both { baseline: &baseline, own: &baseline.run.clone(), seed: 1 };
-    let doubted = against_baseline(&row, &rule, &both, Some(Ground::OfflineSummary));
-    assert_eq!(
-        (doubted.finding, doubted.reason),
-        (CheckOutcome::Missing, Ground::OfflineSummary.to_string())
-    );
+    let doubted = super::checked(&row, &rule, Some(&both), Some("a doubt".to_owned()));
+    assert_eq!((doubted.finding, &*doubted.reason), (CheckOutcome::Missing, "a doubt"));
     assert_eq!((doubted.value, doubted.baseline, doubted.sessions), (Some(5.0), Some(5.0), 2));
     let elsewhere = StrategyRow { window: "50%".into(), ..row.clone() };
-    let missing = against_baseline(&elsewhere, &rule, &both, None);
-    assert_eq!(missing.reason, Ground::NoRowInBaseline.to_string());
+    let missing = super::checked(&elsewhere, &rule, Some(&both), None);
+    assert_eq!(missing.reason, "the baseline has no such row");
     assert_eq!((missing.value, missing.baseline, missing.sessions), (Some(1.0), None, 0));
     assert_eq!(
         (&*missing.window, &*missing.strategy, &*missing.measure),
@@ -243,10 +251,8 @@ fn unpaired_check_still_has_its_row_figure() {
     );
     let mut unasked = row;
     unasked.values.clear();
-    assert_eq!(
-        against_baseline(&unasked, &rule, &both, None).reason,
-        Ground::NothingAsked.to_string()
-    );
+    let reason = super::checked(&unasked, &rule, Some(&both), None).reason;
+    assert_eq!(reason, "no figure: nothing was asked");
 }
 
 #[test]
@@ -262,6 +268,60 @@ fn bills_compare_under_same_billing_model_if_present() {
     };
     assert_eq!(reason(RECORDED, RECORDED).0, CheckOutcome::Passed);
     assert_eq!(reason("dear", "dear").0, CheckOutcome::Passed);
-    assert_eq!(reason(RECORDED, "dear").1, Ground::NoRowInBaseline.to_string());
-    assert_eq!(reason("dear", "cheap").1, Ground::NoRowInBaseline.to_string());
+    assert_eq!(reason(RECORDED, "dear").1, "the baseline has no such row");
+    assert_eq!(reason("dear", "cheap").1, "the baseline has no such row");
+}
+
+/// A row of three sessions.
+fn row(row_kind: RowKind) -> StrategyRow {
+    let figures =
+        [("recall", 0.75), ("tokens_sent", f64::INFINITY), ("sessions", 3.0), ("overflows", 3.0)];
+    let mut values: std::collections::BTreeMap<String, Value> =
+        figures.map(|(id, figure)| (id.to_owned(), Value::Known(figure))).into();
+    values.insert("peak_tokens".to_owned(), Value::Absent(Absent::NoRequest));
+    StrategyRow {
+        dataset: "d".into(),
+        strategy: "x".into(),
+        window: "25%".into(),
+        agent_model: "recorded".into(),
+        row_kind,
+        rank: None,
+        values,
+        intervals: [("recall".to_owned(), Interval::Student { lo: 0.5, hi: 0.9 })].into(),
+        verdict: None,
+        failed: Vec::new(),
+    }
+}
+
+#[test]
+fn a_figure_is_checked_against_a_number() {
+    let check = |row_kind, rule: &str| {
+        super::checked(&row(row_kind), &crate::gate::parse(rule).unwrap(), None, None)
+    };
+    let found = check(RowKind::Ranked, "recall@x < 0.8");
+    assert_eq!((found.finding, found.value), (CheckOutcome::Failed, Some(0.75)));
+    assert_eq!((found.interval, found.baseline), (Some((0.5, 0.9)), None));
+    assert_eq!((found.sessions, &*found.measure, &*found.strategy), (3, "recall", "x"));
+    let ours = "missing: offline summary: its quality is that of our summaries, so it is gated \
+                against a baseline only; `--compactor MODEL` measures the strategy";
+    let fallback = "missing: more than 5 % of the compactor's replies were unusable: its quality is \
+                    that of the strategy's fallback";
+    for (row_kind, rule, expected) in [
+        (RowKind::Ranked, "recall@x < 0.8", "failed: 0.75 is below 0.8"),
+        // The limit itself is not below it.
+        (RowKind::Ranked, "recall@x < 0.75", "passed: 0.75 is not below 0.75"),
+        (RowKind::Ranked, "recall@x <= 0.75", "failed: 0.75 is at most 0.75"),
+        (RowKind::Ranked, "recall@x > 0.750000001", "passed: 0.75 is not above 0.750000001"),
+        (RowKind::Ranked, "recall@x >= 0.5", "failed: 0.75 is at least 0.5"),
+        (RowKind::Ranked, "tokens_sent@x < 1", "missing: no figure: it is not a number"),
+        (RowKind::Ranked, "cost_usd@x < 1", "missing: no figure: nothing was asked"),
+        (RowKind::Ranked, "peak_tokens@x < 1", "missing: no figure: no request"),
+        (RowKind::OfflineSummary, "recall@x < 0.8", ours),
+        (RowKind::OfflineSummary, "sessions@x < 3", "passed: 3 is not below 3"),
+        (RowKind::Unusable, "recall@x < 0.8", fallback),
+        (RowKind::Unusable, "overflows@x > 2", "failed: 3 is above 2"),
+    ] {
+        let found = check(row_kind, rule);
+        assert_eq!(format!("{}: {}", found.finding.as_str(), found.reason), expected, "{rule}");
+    }
 }
