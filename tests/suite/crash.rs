@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use recap_core::model::{
-    Cell, CellOutcome, CellRows, Expectation, Judgement, Question, QuestionKind,
-    RunResults, Source, Verdict,
+    Cell, CellOutcome, CellRows, Expectation, Judgement, Question, QuestionKind, RunResults,
+    Source, Verdict,
 };
 use recap_core::tokens::Counter;
 use recap_exam::facts::Cuts;

@@ -127,7 +127,6 @@ pub fn of(unit: Unit, x: f64) -> String {
 
 /// A figure in few digits, with its unit if it has one; the minus sign is plain ASCII.
 pub fn few_digits(unit: Unit, x: f64) -> String {
-    let trimmed = |x: f64, digits: usize| decimals(x, digits).unwrap_or_else(|| x.to_string());
     match unit {
         Unit::Dollars if x < 0.0 => format!("-${}", trimmed(-x, 4)),
         Unit::Dollars => format!("${}", trimmed(x, 4)),
@@ -140,7 +139,7 @@ pub fn few_digits(unit: Unit, x: f64) -> String {
 }
 
 /// The same of a difference, with its sign.
-pub fn signed(unit: Unit, x: f64) -> String {
+pub fn difference(unit: Unit, x: f64) -> String {
     let text = few_digits(unit, x);
     if x > 0.0 && text != "0" { format!("+{text}") } else { text }
 }

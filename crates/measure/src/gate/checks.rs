@@ -11,7 +11,7 @@ use recap_core::model::{
     Check, CheckOutcome, Interval, RECORDED, RowKind, StrategyRow, Unit, Value, catalogue,
 };
 use recap_core::text::counted;
-use recap_core::wording::number::{few_digits, signed};
+use recap_core::wording::number::{difference, few_digits};
 
 /// The two runs that a rule compares.
 #[derive(Clone, Copy)]
@@ -166,7 +166,7 @@ fn against_baseline(rule: &Rule, pair: &Paired) -> Found {
 fn difference_in_words(unit: Unit, pair: &Paired, allowed: f64, outcome: CheckOutcome) -> String {
     let of = &pair.compared;
     let figure = |x| few_digits(unit, x);
-    let change = |x| signed(unit, x);
+    let change = |x| difference(unit, x);
     let sessions = counted(of.sessions, "session");
     let mut text = format!("{} against {}: {}", figure(of.b), figure(of.a), change(of.difference));
     text += &match of.interval {

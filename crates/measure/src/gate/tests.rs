@@ -7,8 +7,7 @@ use crate::spec::Basis;
 use crate::testkit::{answered, cell, facts, manifest, run};
 use crate::{MEASURES, is_at_cuts};
 use recap_core::model::{
-    Cut, CutExam, CutOutcome, Manifest, Missing, NoReply, Provenance, QuestionKind, RowKind,
-    RunResults,
+    Cut, CutExam, CutOutcome, Manifest, Missing, Provenance, QuestionKind, RowKind, RunResults,
 };
 
 proptest! {
