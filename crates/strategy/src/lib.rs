@@ -51,7 +51,7 @@ pub use mechanism::{
 #[doc(hidden)]
 pub use mechanisms::{BadAnswer, compression_stats, take_answer};
 pub use mechanisms::{ITS_WORDS, MECHANISMS};
-pub use prompt::{Prompt, PromptError};
+pub use prompt::Prompt;
 pub use recovery::{
     Archived, ArchivedSession, ByMeaning, Channel, Nearest, Past, RECOVERIES, Recovery,
     RecoverySpec, Tool,

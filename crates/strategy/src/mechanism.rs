@@ -2,6 +2,7 @@
 //! and what it gives back. The harness decides when to compact, a mechanism decides how.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -14,7 +15,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 use toml::{Table, Value};
 
-use super::prompt::{Prompt, PromptError};
+use super::prompt::Prompt;
 use crate::compactor::{Compactor, CompactorError, ModelCall};
 use crate::context::{Context, OpError};
 use crate::state::StrategyState;
@@ -57,7 +58,7 @@ impl MechanismSpec {
         uses_compactor: false,
         is_view: false,
         scales: &[],
-        build: |_| Err(BuildError::Parameter(String::new())),
+        build: |_| Err(BuildError(String::new())),
     };
 }
 
@@ -67,32 +68,13 @@ impl PartialEq for MechanismSpec {
     }
 }
 
-/// Why a mechanism cannot be built. A strategy adds the stage.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum BuildError {
-    /// A parameter that is wrong, or does not go with another one.
-    #[error("{0}")]
-    Parameter(String),
-    /// The prompt of this name is missing.
-    #[error("prompt `{0}` is not there")]
-    NoPrompt(String),
-    /// A prompt is no template: the name of its file, and what is wrong with it.
-    #[error("prompt `{0}`: {1}")]
-    Prompt(String, PromptError),
-    /// A text in the parameters is no template.
-    #[error(transparent)]
-    Marker(#[from] PromptError),
-}
+/// Why a mechanism cannot be built, in words. A strategy adds the stage.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BuildError(pub String);
 
-impl From<String> for BuildError {
-    fn from(problem: String) -> Self {
-        BuildError::Parameter(problem)
-    }
-}
-
-impl From<&str> for BuildError {
-    fn from(problem: &str) -> Self {
-        BuildError::Parameter(problem.to_owned())
+impl<T: Display> From<T> for BuildError {
+    fn from(problem: T) -> Self {
+        BuildError(problem.to_string())
     }
 }
 
@@ -128,13 +110,13 @@ impl Build<'_> {
     /// The text of a prompt file, by the name that a parameter gives.
     pub fn text(&self, file: &str) -> Result<&str, BuildError> {
         let text = self.prompts.get(file);
-        text.map(String::as_str).ok_or_else(|| BuildError::NoPrompt(file.to_owned()))
+        text.map(String::as_str).ok_or_else(|| format!("prompt `{file}` is not there").into())
     }
 
     /// The same as a template.
     pub fn prompt(&self, file: &str, allowed: &[&str]) -> Result<Prompt, BuildError> {
         Prompt::new(self.text(file)?, allowed)
-            .map_err(|error| BuildError::Prompt(file.to_owned(), error))
+            .map_err(|error| format!("prompt `{file}`: {error}").into())
     }
 }
 
@@ -288,35 +270,10 @@ pub enum MechanismError {
     /// A model call failed and the strategy has no fallback.
     #[error("the compactor failed: {0}")]
     Compactor(#[from] CompactorError),
-    /// The user's program did not answer, or not according to the protocol.
-    #[error("strategy `{strategy}`, {during} of `{program}`: {problem}")]
-    Program {
-        /// The strategy that runs it.
-        strategy: String,
-        /// The command that starts the program.
-        program: String,
-        /// During its start, or during which call.
-        during: String,
-        /// The problem, with the program's last output after
-        /// [`ITS_WORDS`](crate::ITS_WORDS).
-        problem: String,
-    },
-    /// A token saver failed, or sent what a provider would refuse.
-    #[error("strategy `{strategy}`, `{program}`: {problem}")]
-    Saver {
-        /// The strategy that runs it.
-        strategy: String,
-        /// The command that starts it, or its address.
-        program: String,
-        /// The problem, with the program's last output after [`ITS_WORDS`](crate::ITS_WORDS).
-        problem: String,
-    },
-    /// The recording lacks what the mechanism repeats.
-    #[error("the recording cannot be repeated: {reason}")]
-    Unreadable {
-        /// What it lacks, and why.
-        reason: String,
-    },
+    /// A program failed, or the recording lacks what is repeated: what, and why. A program's last
+    /// output follows [`ITS_WORDS`](crate::ITS_WORDS).
+    #[error("{0}")]
+    Outside(String),
 }
 
 /// What a mechanism works on, and with.

@@ -18,7 +18,7 @@ use recap_billing::prompt_cache::{Blocks, Life, Piece, Prompt, Unit};
 use recap_core::model::{Block, MessageIndex, Role};
 
 /// The prompt of one context.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Sent {
     prompt: Prompt,
     /// Tokens of the hidden preamble that survive a restart; `None`: all.
@@ -124,18 +124,7 @@ impl Sent {
     /// Nothing sent yet. `global`: tokens of the hidden preamble that survive a
     /// restart, where that is known.
     pub fn new(global: Option<u64>) -> Self {
-        Self {
-            prompt: Prompt::default(),
-            global,
-            base: 0,
-            system: 0,
-            seen: Seen::default(),
-            last: Prompt::default(),
-            intact: 0,
-            foreign: false,
-            moved: Moved::default(),
-            newest: None,
-        }
+        Self { global, ..Self::default() }
     }
 
     /// The prompt as last updated.

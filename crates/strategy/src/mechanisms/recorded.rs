@@ -48,7 +48,8 @@ impl Mechanism for Recorded {
             return Ok(Outcome::default());
         };
         if let (Some(reason), Unreadable::Fail) = (&compaction.unreadable, &self.unreadable) {
-            return Err(MechanismError::Unreadable { reason: reason.clone() });
+            let problem = format!("the recording cannot be repeated: {reason}");
+            return Err(MechanismError::Outside(problem));
         }
         self.clear(context, compaction)?;
         let gives_way = |id: &EntryId| id.index().is_none_or(|index| !compaction.keeps(index));

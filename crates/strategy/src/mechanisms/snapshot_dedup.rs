@@ -245,7 +245,7 @@ mod tests {
             ("[]", "`tools` is empty"),
             ("[3]", "`tools` must list names"),
         ] {
-            let error = read(wrong).err().unwrap().to_string();
+            let error = read(wrong).err().unwrap().0;
             assert!(error.contains(says), "{wrong}: {error}");
         }
     }

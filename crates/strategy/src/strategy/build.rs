@@ -215,7 +215,7 @@ impl Strategy {
             };
             let mechanism = (stage.mechanism.build)(&build).map_err(|error| StrategyError {
                 place: format!("stage {} ({})", number + 1, stage.mechanism.name),
-                problem: error.to_string(),
+                problem: error.0,
             })?;
             built.push(BuiltStage { when: self.trigger(number, window, scaling), mechanism });
         }

@@ -151,12 +151,9 @@ impl Asker {
 
     /// An error that fails the cell.
     fn error(&self, during: &str, problem: &str) -> MechanismError {
-        MechanismError::Program {
-            strategy: self.strategy.clone(),
-            program: self.launch.to_string(),
-            during: during.to_owned(),
-            problem: problem.to_owned(),
-        }
+        let (strategy, program) = (&self.strategy, &self.launch);
+        let problem = format!("strategy `{strategy}`, {during} of `{program}`: {problem}");
+        MechanismError::Outside(problem)
     }
 
     /// Sends one message to the program. A program that fails is ended.

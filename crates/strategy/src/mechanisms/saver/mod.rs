@@ -308,7 +308,8 @@ impl Saver {
                 Source::Filter(filter) => filter.parameters.command.join(" "),
                 Source::Proxy(proxy) => proxy.name(),
             };
-            MechanismError::Saver { strategy: self.strategy.clone(), program: command, problem }
+            let strategy = &self.strategy;
+            MechanismError::Outside(format!("strategy `{strategy}`, `{command}`: {problem}"))
         })
     }
 
