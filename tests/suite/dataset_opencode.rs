@@ -198,8 +198,8 @@ fn hostile_exports_are_refused_with_their_place() {
         (with(json!([tool("a", json!({"status": "odd"}))])), "unknown status `odd`"),
         (with(json!([{"type": "text"}])), "text`: it is missing"),
         (with(json!([{"type": "tool", "tool": "x", "state": {"status": "running"}}])), "callID"),
-        (with(json!([7])), "messages[1].parts[0]"),
-        (with(json!([{"type": 7}])), "messages[1].parts[0].type"),
+        (with(json!([7])), "wrong shape at `m2`"),
+        (with(json!([{"type": 7}])), "`m2.type`"),
         (
             json!({"info": {"id": "ses_1"}, "messages": [{"info": {"id": 1, "role": "user"}}]}),
             "info.id",
