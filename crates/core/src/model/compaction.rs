@@ -169,6 +169,9 @@ const ROOM: u64 = 500;
 #[derive(Clone, Debug, Default)]
 pub struct Repeated(BTreeSet<u64>);
 
+/// No text was returned for several inputs.
+static NOTHING: Repeated = Repeated(BTreeSet::new());
+
 /// Where one text was returned.
 #[derive(Default)]
 struct Uses {
@@ -240,15 +243,13 @@ impl RepeatedTexts {
 
     /// Those of a strategy at a window.
     pub fn of_row(&self, strategy: &str, window: &str) -> &Repeated {
-        static NONE: Repeated = Repeated(BTreeSet::new());
-        self.0.get(strategy).and_then(|windows| windows.get(window)).unwrap_or(&NONE)
+        self.0.get(strategy).and_then(|windows| windows.get(window)).unwrap_or(&NOTHING)
     }
 
     /// Those of a strategy at its first window: what was repeated at cuts is among
     /// those of every window.
     pub fn at_cuts(&self, strategy: &str) -> &Repeated {
-        static NONE: Repeated = Repeated(BTreeSet::new());
-        self.0.get(strategy).and_then(|windows| windows.values().next()).unwrap_or(&NONE)
+        self.0.get(strategy).and_then(|windows| windows.values().next()).unwrap_or(&NOTHING)
     }
 }
 

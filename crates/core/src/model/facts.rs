@@ -260,9 +260,8 @@ impl SessionFacts {
         }
         let mut parts = Fingerprint::default();
         for message in &self.messages {
-            [message.id.as_str(), message.role.as_str(), &message.text]
-                .into_iter()
-                .for_each(|part| parts.add(part));
+            let of = [message.id.as_str(), message.role.as_str(), &message.text];
+            of.into_iter().for_each(|part| parts.add(part));
         }
         self.requests.iter().for_each(|request| parts.add(&request.message.to_string()));
         for reference in &self.exam.references {

@@ -81,7 +81,12 @@ pub struct SessionResults<'a> {
     cuts: (&'a Held<Cut>, OnceCell<Vec<Cut>>),
 }
 
-impl SessionResults<'_> {
+impl<'a> SessionResults<'a> {
+    fn of(((dataset, id), (cells, cuts)): (&'a Key, &'a (Held<Cell>, Held<Cut>))) -> Self {
+        let (cells, cuts) = ((cells, OnceCell::new()), (cuts, OnceCell::new()));
+        Self { dataset, id, cells, cuts }
+    }
+
     /// The cells, sorted by key.
     pub fn cells(&self) -> &[Cell] {
         self.cells.0.plain(&self.cells.1)
@@ -149,20 +154,13 @@ impl RunResults {
     /// Every session with a result.
     pub fn iter(&self) -> impl Iterator<Item = SessionResults<'_>> {
         debug_assert!(self.open.is_none(), "results are still being added");
-        self.held.iter().map(|((dataset, id), (cells, cuts))| SessionResults {
-            dataset,
-            id,
-            cells: (cells, OnceCell::new()),
-            cuts: (cuts, OnceCell::new()),
-        })
+        self.held.iter().map(SessionResults::of)
     }
 
     /// The results of one session, if there are any.
     pub fn get(&self, dataset: &str, session: &str) -> Option<SessionResults<'_>> {
         let key = (dataset.to_owned(), session.to_owned());
-        let ((dataset, id), (cells, cuts)) = self.held.get_key_value(&key)?;
-        let (cells, cuts) = ((cells, OnceCell::new()), (cuts, OnceCell::new()));
-        Some(SessionResults { dataset, id, cells, cuts })
+        self.held.get_key_value(&key).map(SessionResults::of)
     }
 
     /// Whether there is no result.

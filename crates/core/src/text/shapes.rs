@@ -7,7 +7,8 @@ use crate::text::IdentifierClass;
 
 /// Class of a whole piece and how many of its bytes belong to it.
 pub(super) fn classify(body: &str, code: bool) -> Option<(IdentifierClass, usize)> {
-    const WHOLE: [(fn(&str) -> bool, IdentifierClass); 6] = [
+    type IsShaped = fn(&str) -> bool;
+    const WHOLE: [(IsShaped, IdentifierClass); 6] = [
         (is_uuid, IdentifierClass::Uuid),
         (is_number, IdentifierClass::Number),
         (is_hex, IdentifierClass::Hex),

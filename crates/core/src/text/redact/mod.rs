@@ -199,7 +199,7 @@ impl Numbers {
 
     fn replaced(&mut self, text: &str, spans: &[Found]) -> String {
         let parts = spans.iter().map(|Found { range, kind }| {
-            (range.clone(), self.placeholder(&text[range.clone()], *kind))
+            (range.clone(), self.placeholder(&text[range.clone()], kind))
         });
         spliced(text, parts)
     }
@@ -243,7 +243,7 @@ impl Originals {
             let number = hit[1].parse().ok()?;
             let (kind, value) = self.values.get(&number)?;
             // The exact placeholder, or the text between its brackets.
-            let exact = named(*kind, number);
+            let exact = named(kind, number);
             let inside = &exact[1..exact.len() - 1];
             let start = whole.start() + whole.as_str().find(inside)?;
             let range =
