@@ -369,7 +369,7 @@ fn many_summaries_of_roo_are_refused() {
     let error = try_read(&odd.to_string(), false).unwrap_err();
     assert!(error.to_string().contains("condenseId"), "{error}");
     let summary = |n: usize| {
-        let role = if n % 2 == 0 { "user" } else { "assistant" };
+        let role = if n.is_multiple_of(2) { "user" } else { "assistant" };
         said(role, json!({"isSummary": true, "condenseId": "x"}))
     };
     let many = (0..2_000).map(|_| said("user", json!({}))).chain((0..6_000).map(summary));
