@@ -7,7 +7,7 @@ use super::LoadOptions;
 use super::database::{self, Table, tables};
 use super::draft::Draft;
 use super::error::DatasetError;
-use super::source::{HEAD, Source, is_cut};
+use super::source::{Source, is_cut};
 use recap_core::text::density::{allowance, is_dense, weight};
 use recap_core::text::{counted, excerpt};
 
@@ -16,6 +16,10 @@ use recap_core::text::{counted, excerpt};
 /// thousands of summaries): if no format recognises the first mebibyte, this
 /// many bytes are tried.
 pub const MAX_HEAD: usize = 8 << 20;
+
+/// Bytes of a document that are parsed to detect its format where the whole would take too much
+/// memory.
+const DENSE_HEAD: usize = 64 << 10;
 
 /// What a text begins with whose lines are no records, even if one is JSON.
 const MARKDOWN: char = '#';
@@ -103,9 +107,10 @@ pub(super) fn is_spread(text: &str) -> bool {
         && (is_cut(text) || serde_json::from_str::<IgnoredAny>(text).is_ok())
 }
 
-/// The lists and objects that are a line each, as far as they take little memory.
+/// The lists and objects that are a line each, as far as they take little memory: half of what
+/// reading may take, since the input's own buffers stand beside them.
 fn lines_of(text: &str) -> Vec<Json> {
-    let mut left = allowance(text.len() as u64);
+    let mut left = allowance(text.len() as u64) / 2;
     let mut bears = |line: &&str| {
         let rest = left.checked_sub(weight(line.as_bytes()));
         left = rest.unwrap_or(0);
@@ -121,8 +126,8 @@ fn lines_of(text: &str) -> Vec<Json> {
 
 /// A document; of one that is broken, cut off or too dense to be held, its beginning.
 fn document(text: &str) -> Option<Json> {
-    let text =
-        if is_dense(text.as_bytes()) { &text[..text.floor_char_boundary(HEAD)] } else { text };
+    let dense = is_dense(text.as_bytes());
+    let text = if dense { &text[..text.floor_char_boundary(DENSE_HEAD)] } else { text };
     let error = match serde_json::from_str(text) {
         Ok(document) => return Some(document),
         Err(error) => error,
