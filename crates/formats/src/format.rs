@@ -107,10 +107,10 @@ pub(super) fn is_spread(text: &str) -> bool {
         && (is_cut(text) || serde_json::from_str::<IgnoredAny>(text).is_ok())
 }
 
-/// The lists and objects that are a line each, as far as they take little memory: half of what
-/// reading may take, since the input's own buffers stand beside them.
+/// The lists and objects that are a line each, as far as they take little memory: three quarters
+/// of what reading may take, since the input's own buffers stand beside them.
 fn lines_of(text: &str) -> Vec<Json> {
-    let mut left = allowance(text.len() as u64) / 2;
+    let mut left = allowance(text.len() as u64) / 4 * 3;
     let mut bears = |line: &&str| {
         let rest = left.checked_sub(weight(line.as_bytes()));
         left = rest.unwrap_or(0);
