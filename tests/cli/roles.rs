@@ -1,7 +1,7 @@
 //! Runs with models in the roles, played by a scripted server.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use serde_json::{Value as Json, json};
 
@@ -285,6 +285,51 @@ fn useless_model_is_reported_first_and_unranked() {
     }
     let others = compactions.iter().filter(|row| row["strategy"] != "claude-code");
     assert!(others.clone().all(|row| row["unusable"] == "0" && row["unusable_reasons"].is_empty()));
+}
+
+#[test]
+fn model_without_one_usable_reply_is_stopped_early() {
+    let answer = |request: &Received| format!("It was said at {}.", request.number);
+    // Each role with a model of its own; what the server says to it, and why it is of no use.
+    let misshapen = "the reply had not the asked shape, nor had the second one: it ";
+    let empty = format!("{misshapen}is empty");
+    let no_object = format!("{misshapen}holds no whole JSON object");
+    for (role, act, why, requests) in [
+        ("judge", Act::chat("It seems right."), no_object.as_str(), 16),
+        ("judge", Act::json(200, &chat("", "content_filter")), "the provider withheld", 8),
+        ("answerer", Act::chat(""), "the reply is empty", 8),
+        ("compactor", Act::chat(""), empty.as_str(), 16),
+    ] {
+        let (desk, own) = (Desk::new(), Arc::new(AtomicUsize::new(0)));
+        let count = Arc::clone(&own);
+        let server = Server::start(move |request| match request.body["model"].as_str() {
+            Some(model) if model == role => {
+                count.fetch_add(1, Ordering::SeqCst);
+                act.clone()
+            }
+            _ => Act::chat(&answer(request)),
+        });
+        let variables = [("OPENAI_BASE_URL", server.base()), ("OPENAI_API_KEY", KEY.to_owned())];
+        let variables = variables.each_ref().map(|(name, value)| (*name, value.as_str()));
+        let data = ["bench", "quickstart", "--strategy", "claude-code", "--replicates", "1"];
+        let mut roles = vec!["--concurrency", "1", "--attempts", "1", "--out", "run"];
+        roles.extend(match role {
+            "judge" => {
+                ["--judge", "openai/judge", "--answerer", "openai/a", "--limit", "3"].as_slice()
+            }
+            "answerer" => &["--answerer", "openai/answerer", "--limit", "3"],
+            _ => &["--compactor", "openai/compactor"],
+        });
+        let ran = desk.recap_with(&variables, &[&data[..], &roles].concat());
+        assert_eq!(ran.code, 3, "{role}: {ran:?}");
+        let stopped = format!(
+            "openai/{role} was stopped as {role}: none of its first 8 replies was usable; the last: {why}"
+        );
+        assert!(ran.err.contains(&stopped), "{role}: {}", ran.err);
+        // One more may be under way.
+        let own = own.load(Ordering::SeqCst);
+        assert!((requests..=requests + 1).contains(&own), "{role}: {own} requests");
+    }
 }
 
 #[test]

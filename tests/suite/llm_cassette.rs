@@ -2,8 +2,8 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -24,12 +24,15 @@ struct Scripted {
     asked: AtomicUsize,
     /// Calls that may be answered; those beyond wait.
     gate: Semaphore,
+    /// Why it was stopped.
+    halted: Mutex<Option<String>>,
 }
 
 impl Scripted {
     fn new(gate: usize) -> Arc<Self> {
         let asked = AtomicUsize::new(0);
-        Arc::new(Self { model: model(), asked, gate: Semaphore::new(gate) })
+        let halted = Mutex::default();
+        Arc::new(Self { model: model(), asked, gate: Semaphore::new(gate), halted })
     }
 
     fn open() -> Arc<Self> {
@@ -45,6 +48,10 @@ impl Scripted {
 impl Llm for Scripted {
     fn model(&self) -> &Model {
         &self.model
+    }
+
+    fn halt(&self, reason: &str) {
+        *self.halted.lock().unwrap() = Some(reason.to_owned());
     }
 
     async fn call(&self, call: Call) -> Result<Answered, CallError> {
@@ -265,6 +272,34 @@ async fn what_was_turned_down_is_not_asked_again() {
         assert!(matches!(error, CallError::Rejected(_)));
     }
     assert_eq!(inner.asked(), 1);
+}
+
+/// What a role says of its replies, in order: `+` usable, `-` of no use; a digit repeats that
+/// call. Other roles of the model and repeated calls do not count.
+#[tokio::test]
+async fn eight_useless_replies_without_a_usable_one_stop_the_model() {
+    for (said, stopped) in [
+        ("-------", false),
+        ("--------", true),
+        ("------0123", false),
+        ("-------+--------", false),
+        ("+---------", false),
+    ] {
+        let (inner, calls) = (Scripted::open(), calls(None, "02"));
+        let once = once(&inner, &calls);
+        once.used(ModelRole::Answerer);
+        for (number, word) in said.chars().enumerate() {
+            let number = word.to_digit(10).unwrap_or(number as u32);
+            match word {
+                '+' => once.used(ModelRole::Judge),
+                _ => once.discard(call(ModelRole::Judge, &number.to_string()), "a riddle", true),
+            }
+        }
+        let reason = "openai/gpt-5.4 was stopped as judge: none of its first 8 replies was usable; \
+                      the last: a riddle";
+        let expected = stopped.then(|| reason.to_owned());
+        assert_eq!(*inner.halted.lock().unwrap(), expected, "{said}");
+    }
 }
 
 #[tokio::test]

@@ -239,9 +239,12 @@ pub trait Llm: Send + Sync {
         (outcome, sent)
     }
 
-    /// Says that the reply to a call has no usable form, so that a resumed run
-    /// makes the call again. Models that store no replies may ignore it.
-    fn discard(&self, _call: Call) {}
+    /// Says that a role could use a reply of the model.
+    fn used(&self, _role: ModelRole) {}
+
+    /// Says that a role could not use the reply to a call, and why. `again`: a resumed run
+    /// makes the call again. Models that store and count no replies may ignore it.
+    fn discard(&self, _call: Call, _why: &str, _again: bool) {}
 
     /// Stops all further calls, those that are waiting included, for a reason
     /// outside of the model. Models that call no provider may ignore it.

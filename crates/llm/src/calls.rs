@@ -1,7 +1,7 @@
 //! The calls of a run: each distinct one is made once; those in flight, their outcomes and costs,
 //! and those that failed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
@@ -216,10 +216,18 @@ impl Llm for FailureRecorder {
         outcome
     }
 
-    fn discard(&self, call: Call) {
-        self.inner.discard(call);
+    fn used(&self, role: ModelRole) {
+        self.inner.used(role);
+    }
+
+    fn discard(&self, call: Call, why: &str, again: bool) {
+        self.inner.discard(call, why, again);
     }
 }
+
+/// Distinct calls of a role without a usable reply, and none with one before, after which no
+/// more are made: each may have been paid for twice.
+const USELESS: usize = 8;
 
 /// Makes each distinct call once in a run, and records its row.
 ///
@@ -237,17 +245,24 @@ pub struct Memoized {
     inner: Option<Arc<dyn Llm>>,
     prices: Option<ModelPrices>,
     calls: Arc<Calls>,
+    /// The calls of each role without a usable reply; `None` once one was usable.
+    useless: Mutex<BTreeMap<ModelRole, Option<BTreeSet<String>>>>,
 }
 
 impl Memoized {
     /// A model that is called where the run's cassette does not hold the answer.
     pub fn live(inner: Arc<dyn Llm>, prices: Option<ModelPrices>, calls: Arc<Calls>) -> Self {
-        Self { model: inner.model().clone(), inner: Some(inner), prices, calls }
+        let model = inner.model().clone();
+        Self { inner: Some(inner), ..Self::replayed(model, prices, calls) }
     }
 
     /// A model whose answers are all in the run's cassette: no key is needed.
     pub fn replayed(model: Model, prices: Option<ModelPrices>, calls: Arc<Calls>) -> Self {
-        Self { model, inner: None, prices, calls }
+        Self { model, inner: None, prices, calls, useless: Mutex::default() }
+    }
+
+    fn useless(&self) -> MutexGuard<'_, BTreeMap<ModelRole, Option<BTreeSet<String>>>> {
+        self.useless.lock().expect("no thread panics while it holds the lock")
     }
 
     async fn make(&self, key: &str, call: &Call) -> Result<Answered, CallError> {
@@ -354,8 +369,28 @@ impl Llm for Memoized {
         outcome
     }
 
-    fn discard(&self, call: Call) {
-        self.calls.discard(&key(&self.model, &call));
+    fn used(&self, role: ModelRole) {
+        self.useless().insert(role, None);
+    }
+
+    fn discard(&self, call: Call, why: &str, again: bool) {
+        let key = key(&self.model, &call);
+        if again {
+            self.calls.discard(&key);
+        }
+        let mut useless = self.useless();
+        let Some(keys) = useless.entry(call.role).or_insert_with(|| Some(BTreeSet::new())) else {
+            return;
+        };
+        keys.insert(key);
+        let Some(inner) = self.inner.as_ref().filter(|_| keys.len() == USELESS) else { return };
+        // A resumed run asks again: by then the server may be another.
+        keys.iter().for_each(|key| self.calls.discard(key));
+        inner.halt(&format!(
+            "{} was stopped as {}: none of its first {USELESS} replies was usable; the last: {why}",
+            self.model,
+            call.role.as_str()
+        ));
     }
 }
 

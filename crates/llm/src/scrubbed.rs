@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use serde::de::IgnoredAny;
 
 use super::{Answered, Call, CallError, Llm, Model, Request};
+use recap_core::model::ModelRole;
 use recap_core::text::redact::{Originals, redact, redact_known};
 
 /// Secrets of the sessions, once they are read.
@@ -80,9 +81,13 @@ impl Llm for Scrubbed {
         Ok(answered)
     }
 
-    fn discard(&self, mut call: Call) {
+    fn used(&self, role: ModelRole) {
+        self.inner.used(role);
+    }
+
+    fn discard(&self, mut call: Call, why: &str, again: bool) {
         self.redacted(&mut call.request);
-        self.inner.discard(call);
+        self.inner.discard(call, why, again);
     }
 }
 

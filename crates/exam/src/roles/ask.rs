@@ -10,7 +10,7 @@ use thiserror::Error;
 
 use recap_core::model::ModelRole;
 use recap_llm::{
-    Answered, Call, CallError, FaultKind, Finish, Llm, Message, ModelRequest, Speaker,
+    Answered, Call, CallError, Fault, FaultKind, Finish, Llm, Message, ModelRequest, Speaker,
 };
 
 /// Why a model's reply cannot be used. The text quotes neither question nor
@@ -30,6 +30,9 @@ pub enum NoReply {
     /// The reply ended for another reason, in the provider's words.
     #[error("the reply ended early: {0}")]
     Ended(String),
+    /// The reply has no text.
+    #[error("the reply is empty")]
+    Empty,
     /// Neither the first nor the second reply has the requested format.
     /// Contains the error.
     #[error("the reply had not the asked shape, nor had the second one: {0}")]
@@ -53,6 +56,16 @@ impl NoReply {
             NoReply::Call(error) => !error.is_request_error(),
             _ => false,
         }
+    }
+
+    /// Whether the failure tells nothing of what the model can do: it concerns the run, or
+    /// this request alone.
+    fn spares_the_model(&self) -> bool {
+        use FaultKind::{ContextTooLong, Filtered};
+        let of_request = |fault: &Fault| matches!(fault.kind, ContextTooLong | Filtered);
+        let is_of_request =
+            matches!(self, NoReply::Call(CallError::Rejected(fault)) if of_request(fault));
+        is_of_request || self.is_systemic()
     }
 }
 
@@ -102,9 +115,17 @@ impl ModelClient<'_> {
         self.llm.call(self.call(question)).await
     }
 
-    /// Drops the stored reply to a question, so that a resumed run asks for another.
-    pub(crate) fn discard(&self, question: ModelRequest) {
-        self.llm.discard(self.call(question));
+    /// Tells the model whether the role could use its reply to a question: a model that is
+    /// of no use is stopped, and a resumed run asks again for what cannot be read.
+    pub(crate) fn rate<T>(&self, question: ModelRequest, read: &Result<T, NoReply>) {
+        match read {
+            Ok(_) => self.llm.used(self.role),
+            Err(why) if why.spares_the_model() => {}
+            Err(why) => {
+                let again = matches!(why, NoReply::Misshapen(_) | NoReply::Empty);
+                self.llm.discard(self.call(question), &why.to_string(), again);
+            }
+        }
     }
 
     fn call(&self, question: ModelRequest) -> Call {
@@ -119,12 +140,23 @@ impl ModelClient<'_> {
     /// reply.
     pub(crate) async fn ask<T>(
         &self,
+        question: ModelRequest,
+        read: impl Fn(ReplyText<'_>) -> Result<T, String>,
+        seen: impl FnMut(&ModelRequest, &Answered),
+    ) -> Result<T, NoReply> {
+        let read = self.ask_twice(question.clone(), read, seen).await;
+        self.rate(question, &read);
+        read
+    }
+
+    async fn ask_twice<T>(
+        &self,
         mut question: ModelRequest,
         read: impl Fn(ReplyText<'_>) -> Result<T, String>,
         mut seen: impl FnMut(&ModelRequest, &Answered),
     ) -> Result<T, NoReply> {
         let bound = self.bound(&question);
-        let (first, mut wrong) = (question.clone(), String::new());
+        let mut wrong = String::new();
         for _ in 0..2 {
             let answered = self.put(question.clone()).await?;
             seen(&question, &answered);
@@ -141,7 +173,6 @@ impl ModelClient<'_> {
                 }
             }
         }
-        self.discard(first);
         Err(NoReply::Misshapen(wrong))
     }
 }

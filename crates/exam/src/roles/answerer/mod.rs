@@ -132,16 +132,14 @@ impl Llm {
         let client = self.client();
         let question = question(system, text);
         let bound = client.bound(&question);
-        let answered = client.put(question.clone()).await;
-        let answered = answered.map_err(|error| error.to_string())?;
-        match ReplyText::of(&answered, bound).map_err(|why| why.to_string())? {
-            ReplyText { cut: true, .. } => Err(NoReply::CutOff(bound).to_string()),
-            ReplyText { text: "", .. } => {
-                client.discard(question);
-                Err("the reply is empty".to_owned())
-            }
+        let answered = client.put(question.clone()).await.map_err(NoReply::Call);
+        let read = answered.and_then(|answered| match ReplyText::of(&answered, bound)? {
+            ReplyText { cut: true, .. } => Err(NoReply::CutOff(bound)),
+            ReplyText { text: "", .. } => Err(NoReply::Empty),
             ReplyText { text, .. } => Ok(text.to_owned()),
-        }
+        });
+        client.rate(question, &read);
+        read.map_err(|why| why.to_string())
     }
 }
 

@@ -145,6 +145,7 @@ fn error(failure: NoReply) -> CompactorError {
         NoReply::Call(_) => CompactorError::Malformed(why),
         NoReply::CutOff(bound) => CompactorError::CutOff(format!("cut off at {bound} tokens")),
         NoReply::Ended(_) => CompactorError::CutOff(why),
+        NoReply::Empty => CompactorError::Empty(why),
         NoReply::Misshapen(why) if [EMPTY, NO_ENTRY].contains(&&*why) => CompactorError::Empty(why),
         NoReply::Misshapen(why) => CompactorError::Malformed(why),
     }
