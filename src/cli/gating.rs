@@ -23,7 +23,8 @@ pub(super) fn mostly_graded(measured: &Report, max_unscored: f64) -> bool {
     let share = gate::unscored(measured);
     if share > max_unscored {
         wire::say(&format!(
-            "error: {:.0} % of the questions were not answered or not graded; questions.csv says why",
+            "error: {:.0} % of the questions were not answered or not graded; questions.csv and \
+             cut_questions.csv say why",
             share * 100.0
         ));
     }

@@ -232,13 +232,19 @@ fn doubt(report: &Report, row: &StrategyRow, rule: &Rule, max_unscored: f64) -> 
     })
 }
 
-/// Share of the questions that a model should have answered or graded and did not.
-/// Kinds that the offline judge cannot grade do not count.
+/// Share of the questions that a model should have answered or graded and did not: of
+/// those to whole sessions or of those at cuts, whichever is larger. Kinds that the offline
+/// judge cannot grade do not count.
 pub fn unscored(report: &Report) -> f64 {
-    share_unscored(report, |session, add| {
+    let of_sessions = share_unscored(report, |session, add| {
         let rows = session.cells().iter().filter_map(Cell::rows);
         rows.for_each(|rows| add(&rows.questions));
-    })
+    });
+    let at_cuts = share_unscored(report, |session, add| {
+        let rows = session.cuts().iter().flat_map(|cut| &cut.rows);
+        rows.filter_map(CutRow::exam).for_each(|exam| add(&exam.questions));
+    });
+    of_sessions.max(at_cuts)
 }
 
 /// The same among the questions that `of` adds of each session.

@@ -262,6 +262,9 @@ fn cut_rules_count_exam_questions_of_same_strategy() {
     let sessions = RunResults::new(cells(), []);
     let mut report = crate::measure(manifest(&["25%"]), "d".into(), vec![session], sessions);
     report.results = RunResults::new(cells(), [cut]);
+    // Four of eight at cuts have no answer or grade; no question was asked without a cut.
+    report.manifest.judge = "openai/j".to_owned();
+    assert_eq!(unscored(&report), 0.5);
     let mut actual = |judge: &str, rule: &str| {
         report.manifest.judge = judge.to_owned();
         let row = report.rows.iter().find(|row| row.strategy == "x").unwrap();
