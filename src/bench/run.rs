@@ -8,8 +8,8 @@ use super::{BenchError, BenchPlan, manifest};
 use recap_core::model::{Manifest, Report};
 use recap_measure::{gate, measure};
 use recap_replay::run::{
-    Conceal, Folder, FolderError, GATE, Observer, Prepared, REPLIES, RunRecord, RunTexts, prepare,
-    run as run_cells,
+    Conceal, Folder, FolderError, GATE, Observer, Prepared, REPLIES, RunRecord, RunTexts, SPENT,
+    prepare, run as run_cells,
 };
 use recap_report as report;
 use recap_report::{FORMATS, RenderInput, Screen, Texts};
@@ -177,7 +177,7 @@ impl Texts for PageTexts<'_> {
 /// # Errors
 /// If a file cannot be removed.
 pub fn clear(folder: &Folder) -> Result<(), FolderError> {
-    [TEXTS, REPLIES].into_iter().try_for_each(|name| folder.remove(name))?;
+    [TEXTS, REPLIES, SPENT].into_iter().try_for_each(|name| folder.remove(name))?;
     clear_rendered(folder)
 }
 

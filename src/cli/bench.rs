@@ -19,7 +19,7 @@ use crate::bench::{
 use recap_core::model::Shard;
 use recap_core::text::counted;
 use recap_formats::LoadOptions;
-use recap_replay::run::{Folder, REPLIES, RunRecord};
+use recap_replay::run::{Folder, MANIFEST, REPLIES, RunRecord, SPENT};
 use recap_report::format_names;
 
 /// Options of `recap bench` and `recap replay`.
@@ -144,7 +144,8 @@ pub(super) fn run(arguments: &Arguments, job: Job) -> Result<Exit, Failure> {
     }
     let role_options = arguments.role_options.of_part(plan.part())?;
     // What a resumed run has paid for is not known here, so only the cap on each call holds.
-    if !arguments.resume {
+    let earlier = arguments.out.as_ref().filter(|out| out.join(MANIFEST).exists());
+    if !arguments.resume || earlier.is_none() {
         dry_run::refuse_over_cap(&plan, &role_options)?;
     }
     let prices = Arc::clone(plan.spec.agents.list());
@@ -194,9 +195,7 @@ fn replay(
         None => new_folder(&run.manifest().title)?,
     };
     let mut folder = if arguments.resume { run.resume(&path)? } else { run.create(&path)? };
-    if !arguments.settings.no_text {
-        model_session.keep_replies(folder.path())?;
-    }
+    model_session.keep(folder.path(), !arguments.settings.no_text)?;
     let progress =
         Progress::new(Verbosity::of(arguments.quiet || arguments.json, arguments.verbose));
     let ran = work.run(run.run(&mut folder, &progress));
@@ -206,6 +205,7 @@ fn replay(
         Err(Stopped(exit)) => {
             // Dropping unfinished cells ends the programs that they started.
             drop(work);
+            model_session.report_given_up();
             interrupted(arguments, &folder, exit)
         }
     }
@@ -237,6 +237,7 @@ fn finish(
     gate.leave_baseline(&results.report, complete)?;
     if models == Exit::Done && answered {
         folder.remove(REPLIES)?;
+        folder.remove(SPENT)?;
     }
     saved.map(|()| gating::ending(results.report.gate.as_ref(), complete))
 }

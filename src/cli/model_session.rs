@@ -23,7 +23,7 @@ use recap_llm::{
     FailureRecorder, Halt, Key, KnownSecrets, Limits, Live, Llm, Memoized, Model, Provider,
     Scrubbed, Settings,
 };
-use recap_replay::run::REPLIES;
+use recap_replay::run::{REPLIES, SPENT};
 
 /// Finds the server of a model.
 type FindServer = fn(&ModelName, &PriceList) -> Result<Endpoint, Failure>;
@@ -209,21 +209,35 @@ impl ModelSession {
         }
     }
 
-    /// Stores every reply in the run's folder during a run without a cassette: if
-    /// the run is resumed, replies are read from it, and their cost counts.
+    /// Stores what was spent, and during a run without a cassette every reply if text may be
+    /// kept, in the run's folder: if the run is resumed, replies are read from it, and what
+    /// was spent counts.
     ///
     /// # Errors
-    /// If its file cannot be written, or is not a file of replies.
-    pub fn keep_replies(&self, folder: &Path) -> Result<(), Failure> {
+    /// If a file cannot be written, or is not a file of replies.
+    pub fn keep(&self, folder: &Path, text: bool) -> Result<(), Failure> {
         let Target::Provider(client) = &self.target else { return Ok(()) };
-        if self.calls.cassette().is_some() {
-            return Ok(());
+        let mut known = 0.0;
+        if text && self.calls.cassette().is_none() {
+            let path = folder.join(REPLIES);
+            let (replies, _) = Cassette::open(&path, Mode::Record, Arc::clone(&self.scrub))?;
+            known = replies.usd(|model| self.prices.priced(model).cloned());
+            self.calls.keep_replies(replies);
         }
-        let opened = Cassette::open(&folder.join(REPLIES), Mode::Record, Arc::clone(&self.scrub));
-        let (replies, _) = opened?;
-        client.count(replies.usd(|model| self.prices.priced(model).cloned()));
-        self.calls.keep_replies(replies);
-        Ok(())
+        let path = folder.join(SPENT);
+        client.budget().keep(&path, known).map_err(|e| Failure::unwritable(&path, &e))
+    }
+
+    /// Says how many calls a signal ended, and what they may have cost.
+    pub fn report_given_up(&self) {
+        let Target::Provider(client) = &self.target else { return };
+        let (calls, usd) = client.budget().given_up();
+        if calls > 0 {
+            let calls = counted(calls, "call");
+            wire::say(&format!(
+                "note: {calls} under way may have been billed, up to ${usd:.4} by known prices"
+            ));
+        }
     }
 
     /// Writes what calls are recorded to completely and sorted.

@@ -6,7 +6,7 @@
 
 use std::future::Future;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
 
@@ -20,6 +20,9 @@ use crate::bench::cores;
 /// Longest time that dropped work may delay the end of the program: long enough
 /// to end the programs that it started.
 const WIND_UP: Duration = Duration::from_secs(1);
+
+/// How many [`Work`]s there are: a plan is made before the run that it is checked for.
+static LIVE: AtomicUsize = AtomicUsize::new(0);
 
 /// Runs asynchronous work until it ends or a signal arrives.
 pub(super) struct Work {
@@ -59,6 +62,7 @@ impl Work {
             Failure::usage(format!("cannot wait for signals: {e}"))
                 .help("the system could not start a thread; try again, or free some memory")
         })?;
+        LIVE.fetch_add(1, Ordering::SeqCst);
         Ok(Self { runtime: Some(runtime), signal, under_way })
     }
 
@@ -85,6 +89,7 @@ impl Work {
 
 impl Drop for Work {
     fn drop(&mut self) {
+        LIVE.fetch_sub(1, Ordering::SeqCst);
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_timeout(WIND_UP);
         }
@@ -109,6 +114,10 @@ fn listen(
         drop(ready.send(Ok(())));
         loop {
             let exit = signals.next().await;
+            // Once its work is gone, the signal is for the work that goes on.
+            if tell.is_closed() && LIVE.load(Ordering::SeqCst) > 0 {
+                return;
+            }
             if !under_way.swap(false, Ordering::SeqCst) {
                 std::process::exit(exit.number().into());
             }

@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use crate::desk::{Desk, assert_same, session};
-use crate::server::{Act, Received, Server};
+use crate::server::{Act, Received, Server, chat};
+use serde_json::json;
 
 /// Starts the program; nobody reads what it says.
 pub fn start(desk: &Desk, variables: &[(&str, &str)], arguments: &[&str]) -> Child {
@@ -194,6 +195,48 @@ fn arrived_reply_is_never_requested_again() {
         let source = if cassette.is_empty() { "live" } else { "recorded" };
         assert!(calls.iter().all(|call| call["latency_source"] == source));
         assert!(!desk.path("run/replies.jsonl").exists(), "a whole run needs it no more");
+    }
+}
+
+/// A server that reports no tokens, a price of $1.20 at most for each call, a cap that six of
+/// them fit into, and a signal during the third.
+#[test]
+fn cap_holds_over_signals_and_resumption() {
+    for (name, told) in
+        [("-KILL", ""), ("-INT", "note: 1 call under way may have been billed, up to $1.2000")]
+    {
+        let desk = Desk::new();
+        crate::roles::talk(&desk);
+        let price = json!({"openai/m": {"input_cost_per_token": 0, "output_cost_per_token": 0.01,
+            "mode": "chat", "litellm_provider": "openai"}});
+        desk.file("prices.json", price.to_string());
+        let process = Arc::new(AtomicU32::new(0));
+        let signalled = Arc::clone(&process);
+        let server = Server::start(move |request| {
+            if request.number == 2 {
+                signal(name, signalled.load(Ordering::SeqCst));
+                return Act::Hang;
+            }
+            let mut reply = chat("heron", "stop");
+            reply.as_object_mut().unwrap().remove("usage");
+            Act::json(200, &reply)
+        });
+        let base = server.base();
+        let variables = [("OPENAI_BASE_URL", base.as_str()), ("OPENAI_API_KEY", "sk-test")];
+        let data = ["bench", "talk", "--window", "50%", "--strategy", "fifo", "--out", "run"];
+        let money = ["--prices", "prices.json", "--max-cost", "7.3", "--answerer", "openai/m"];
+        let options = [&data[..], &money, &["--concurrency=1", "--resume"]].concat();
+        let mut started = Command::new(assert_cmd::cargo::cargo_bin!("recap"));
+        started.args(&options).current_dir(desk.path(".")).envs(variables);
+        let started = started.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        process.store(started.id(), Ordering::SeqCst);
+        let ended = started.wait_with_output().unwrap();
+        let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+        assert!(said.contains(told), "{name}: {said}");
+        assert_eq!(desk.read("run/spent.txt").trim(), "3.600000000000", "{name}");
+        let resumed = desk.recap_with(&variables, &options);
+        assert_eq!((resumed.code, server.requests()), (3, 6), "{name}: {resumed:?}");
+        assert!(resumed.err.contains("the budget is used up"), "{name}: {}", resumed.err);
     }
 }
 

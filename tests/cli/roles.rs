@@ -547,12 +547,16 @@ fn nothing_is_spent_beyond_the_cap() {
     let plan: Json = serde_json::from_str(&priced(&["--dry-run", "--json"]).out).unwrap();
     let expected = plan["expected_usd"].as_f64().unwrap();
 
-    let less = priced(&["--max-cost", &format!("{}", expected - 1.0), "--out", "run"]);
-    less.is_refused();
-    let said = format!("expected to cost ${expected:.2}, and --max-cost allows ");
-    assert!(less.err.contains(&said), "{}", less.err);
-    assert!(less.err.contains("nothing was sent"), "{}", less.err);
-    assert_eq!((server.requests(), desk.path("run").exists()), (0, false));
+    // With --resume too, where there is no run yet.
+    for resume in [&[][..], &["--resume"]] {
+        let cap = format!("{}", expected - 1.0);
+        let less = priced(&[&["--max-cost", &cap, "--out", "run"], resume].concat());
+        less.is_refused();
+        let said = format!("expected to cost ${expected:.2}, and --max-cost allows ");
+        assert!(less.err.contains(&said), "{}", less.err);
+        assert!(less.err.contains("nothing was sent"), "{}", less.err);
+        assert_eq!((server.requests(), desk.path("run").exists()), (0, false));
+    }
 
     let capped = priced(&["--max-cost", &format!("{expected}"), "--out", "run"]);
     assert_eq!(capped.code, 3, "{capped:?}");

@@ -3,6 +3,9 @@
 //! Each attempt first reserves the most that it can cost, so that the sum never
 //! exceeds the cap, however many attempts are in flight.
 
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _, Write as _};
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use tokio::sync::Notify;
@@ -23,6 +26,21 @@ pub struct Budget {
 struct Ledger {
     spent: u64,
     reserved: u64,
+    /// Attempts that were given up under way, and the most that they can have cost.
+    given_up: (usize, u64),
+    /// Holds what was spent at most, for a program that goes on after this one was stopped.
+    file: Option<File>,
+}
+
+impl Ledger {
+    /// Writes what was spent at most, the attempts under way included, in place: this takes
+    /// no more room on the disk, so that it does not fail for lack of it.
+    fn write(&mut self) -> io::Result<()> {
+        let most = usd(self.spent.saturating_add(self.reserved));
+        let Some(file) = &mut self.file else { return Ok(()) };
+        file.rewind()?;
+        file.write_all(format!("{most:>24.12}\n").as_bytes())
+    }
 }
 
 /// A call that does not fit into the budget, with the figures for its message.
@@ -79,10 +97,28 @@ impl Budget {
         usd(self.ledger().spent)
     }
 
-    /// Adds what an earlier program had spent on the run that this one resumes.
-    pub fn count(&self, usd: f64) {
+    /// Counts what an earlier program had spent at most on the run that this one resumes, by
+    /// its file and `known` at least, and keeps the file from here on.
+    ///
+    /// # Errors
+    /// If the file cannot be read or written.
+    pub fn keep(&self, path: &Path, known: f64) -> io::Result<()> {
+        let mut options = File::options();
+        let mut file = options.read(true).write(true).create(true).truncate(false).open(path)?;
+        let mut kept = String::new();
+        file.read_to_string(&mut kept)?;
+        let kept = kept.trim().parse().unwrap_or(0.0_f64);
         let mut ledger = self.ledger();
-        ledger.spent = ledger.spent.saturating_add(units(usd));
+        ledger.spent = ledger.spent.saturating_add(units(kept.max(known)));
+        ledger.file = Some(file);
+        ledger.write()
+    }
+
+    /// The attempts that were given up under way, and the most that they can have cost, in
+    /// USD.
+    pub fn given_up(&self) -> (usize, f64) {
+        let (attempts, most) = self.ledger().given_up;
+        (attempts, usd(most))
     }
 
     /// Reserves `worst` USD. Waits as long as attempts in flight may still
@@ -105,7 +141,7 @@ impl Budget {
     fn try_reserve(self: &Arc<Self>, worst: u64) -> Result<Option<Reserved>, BudgetExceeded> {
         let mut ledger = self.ledger();
         if let Some(cap) = self.cap {
-            let Ledger { spent, reserved } = *ledger;
+            let Ledger { spent, reserved, .. } = *ledger;
             if spent.saturating_add(worst) > cap {
                 return Err(BudgetExceeded { spent, cap, worst });
             }
@@ -114,7 +150,8 @@ impl Budget {
             }
         }
         ledger.reserved = ledger.reserved.saturating_add(worst);
-        Ok(Some(Reserved { budget: Arc::clone(self), worst, cost: worst }))
+        let _ = ledger.write();
+        Ok(Some(Reserved { budget: Arc::clone(self), worst, cost: None }))
     }
 
     fn ledger(&self) -> MutexGuard<'_, Ledger> {
@@ -130,13 +167,13 @@ impl Budget {
 pub(super) struct Reserved {
     budget: Arc<Budget>,
     worst: u64,
-    cost: u64,
+    cost: Option<u64>,
 }
 
 impl Reserved {
     /// Records what the attempt cost, in USD, and releases the rest.
     pub(super) fn settle(mut self, usd: f64) {
-        self.cost = units(usd);
+        self.cost = Some(units(usd));
     }
 }
 
@@ -144,7 +181,12 @@ impl Drop for Reserved {
     fn drop(&mut self) {
         let mut ledger = self.budget.ledger();
         ledger.reserved = ledger.reserved.saturating_sub(self.worst);
-        ledger.spent = ledger.spent.saturating_add(self.cost);
+        ledger.spent = ledger.spent.saturating_add(self.cost.unwrap_or(self.worst));
+        if self.cost.is_none() {
+            let (attempts, most) = ledger.given_up;
+            ledger.given_up = (attempts + 1, most.saturating_add(self.worst));
+        }
+        let _ = ledger.write();
         drop(ledger);
         self.budget.settled.notify_waiters();
     }
@@ -204,7 +246,25 @@ mod tests {
     fn what_is_dropped_without_a_word_is_spent() {
         let budget = Budget::new(Some(1.0));
         drop(now(&budget, 0.75).unwrap().unwrap());
-        assert_eq!(budget.spent_usd(), 0.75);
+        assert_eq!((budget.spent_usd(), budget.given_up()), (0.75, (1, 0.75)));
+    }
+
+    /// The first program settles one attempt, gives one up, and is killed during a third.
+    #[test]
+    fn cap_counts_what_killed_programs_may_have_spent() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let path = folder.path().join("spent");
+        let first = Budget::new(Some(1.0));
+        first.keep(&path, 0.0).unwrap();
+        now(&first, 0.25).unwrap().unwrap().settle(0.125);
+        drop(now(&first, 0.125).unwrap().unwrap());
+        std::mem::forget(now(&first, 0.5).unwrap().unwrap());
+        for (known, spent) in [(0.0, 0.75), (0.875, 0.875), (0.5, 0.875)] {
+            let next = Budget::new(Some(1.0));
+            next.keep(&path, known).unwrap();
+            assert_eq!(next.spent_usd(), spent);
+            assert!(now(&next, 0.5).is_err());
+        }
     }
 
     #[test]

@@ -122,9 +122,9 @@ impl Client {
         self.options.budget.is_capped()
     }
 
-    /// Adds what an interrupted run had spent before this one resumed it.
-    pub fn count(&self, usd: f64) {
-        self.options.budget.count(usd);
+    /// The budget of the run.
+    pub fn budget(&self) -> &Budget {
+        &self.options.budget
     }
 
     /// What the calls cost so far; see [`Budget::spent_usd`].

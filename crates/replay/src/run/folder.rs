@@ -17,6 +17,8 @@ use recap_core::model::{
 
 /// What models answered, while a run without a cassette goes on.
 pub const REPLIES: &str = "replies.jsonl";
+/// What its calls have cost at most, in USD, while a run with models goes on.
+pub const SPENT: &str = "spent.txt";
 /// Files that may exist before a run has its manifest.
 const BEFORE_THE_MANIFEST: [&str; 2] = [JOURNAL, "manifest.json.partial"];
 
@@ -408,7 +410,8 @@ pub enum FolderError {
 /// What the gate of a run found.
 pub const GATE: &str = "gate.json";
 
-pub(super) const MANIFEST: &str = "manifest.json";
+/// What was run.
+pub const MANIFEST: &str = "manifest.json";
 pub(super) const TEXTS: &str = "texts.jsonl";
 /// What each cell took, which differs from run to run.
 const TIMES: &str = "times.jsonl";

@@ -18,7 +18,7 @@ mod texts;
 
 pub use conceal::Conceal;
 pub use conduct::{ConductError, ConformanceReport, check_conformance};
-pub use folder::{Folder, FolderError, GATE, REPLIES, RESULT_FILES};
+pub use folder::{Folder, FolderError, GATE, MANIFEST, REPLIES, RESULT_FILES, SPENT};
 pub use judging::{grade, judge_again, sample};
 pub use pool::{Finished, run};
 pub use prepare::{Prepared, plan, prepare};
