@@ -609,6 +609,30 @@ fn dry_run_counts_calls_and_makes_none() {
     assert_eq!(desk.list(".").len(), 2, "the talk and the run, and nothing of the plan");
 }
 
+/// Three repetitions of a compactor whose summaries all differ.
+#[test]
+fn dry_run_counts_answers_to_each_repetition() {
+    let desk = Desk::new();
+    talk(&desk);
+    let server = Server::start(|request| {
+        Act::chat(&format!("They spoke of the parser, at {}. ", request.number).repeat(12))
+    });
+    let base = server.base();
+    let variables = [("OPENAI_BASE_URL", base.as_str()), ("OPENAI_API_KEY", KEY)];
+    let data = ["bench", "talk", "--window", "50%", "--strategy", "continuation"];
+    let roles = ["--compactor", "openai/c", "--answerer", "openai/a"];
+    let command = [&data[..], &roles].concat();
+    let plan = desk.recap_with(&variables, &[&command[..], &["--dry-run", "--json"]].concat());
+    let plan: Json = serde_json::from_str(&plan.out).unwrap();
+    let ran = desk.recap_with(&variables, &[&command[..], &["--out", "run"]].concat());
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let calls = desk.csv("run/calls.csv");
+    for role in plan["calls"].as_array().unwrap() {
+        let made = calls.iter().filter(|call| role["role"] == call["role"].as_str()).count();
+        assert_eq!(role["calls"], made, "{role}");
+    }
+}
+
 #[test]
 fn outgoing_text_is_scrubbed_and_answers_are_restored() {
     let desk = Desk::new();

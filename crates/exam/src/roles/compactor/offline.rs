@@ -204,12 +204,15 @@ fn text(produced: &Produced) -> String {
     }
 }
 
-/// The compactor of a rehearsal, which estimates a cost: the first compactor counts the requests that it would make and refuses them;
-/// the second one then writes the summaries, and their lengths are recorded.
+/// The compactor of a rehearsal, which estimates a cost: the first compactor counts the requests
+/// that it would make and refuses them; the second one then writes the summaries, and their
+/// lengths are recorded. Summaries of different repetitions differ, as those of a model do, so
+/// that the questions to each are counted.
 pub struct Rehearsed {
     first: Arc<dyn Compactor>,
     second: Arc<dyn Compactor>,
     foreseen: Arc<DryRunCalls>,
+    replicate: u32,
 }
 
 impl Rehearsed {
@@ -219,7 +222,7 @@ impl Rehearsed {
         second: Arc<dyn Compactor>,
         foreseen: Arc<DryRunCalls>,
     ) -> Self {
-        Self { first, second, foreseen }
+        Self { first, second, foreseen, replicate: 0 }
     }
 }
 
@@ -228,11 +231,17 @@ impl Compactor for Rehearsed {
     async fn run(&self, task: &Task) -> Result<Reply, FailedCall> {
         match self.first.run(task).await {
             Err(FailedCall { error: CompactorError::Refused(_), .. }) => {
-                let outcome = self.second.run(task).await;
-                if let Ok(reply) = &outcome {
-                    self.foreseen.add_summary(reply.usage.output);
+                let mut reply = self.second.run(task).await?;
+                self.foreseen.add_summary(reply.usage.output);
+                let text = match &mut reply.produced {
+                    Produced::SessionState(state) => &mut state.conversation_summary,
+                    Produced::Continuation(text) => text,
+                    Produced::Digest(digest) => &mut digest.summary,
+                };
+                if self.replicate > 0 {
+                    text.push_str(&format!(" ({})", self.replicate));
                 }
-                outcome
+                Ok(reply)
             }
             outcome => outcome,
         }
@@ -249,7 +258,7 @@ impl Compactor for Rehearsed {
     fn repeated(&self, replicate: u32) -> Option<Arc<dyn Compactor>> {
         let first = self.first.repeated(replicate)?;
         let (second, foreseen) = (Arc::clone(&self.second), Arc::clone(&self.foreseen));
-        Some(Arc::new(Self { first, second, foreseen }))
+        Some(Arc::new(Self { first, second, foreseen, replicate }))
     }
 
     fn counting(&self, counter: &Arc<Counter>) -> Option<Arc<dyn Compactor>> {
@@ -257,6 +266,7 @@ impl Compactor for Rehearsed {
             shared.counting(counter).unwrap_or_else(|| Arc::clone(shared))
         };
         let (first, second) = (own(&self.first), own(&self.second));
-        Some(Arc::new(Self { first, second, foreseen: Arc::clone(&self.foreseen) }))
+        let (foreseen, replicate) = (Arc::clone(&self.foreseen), self.replicate);
+        Some(Arc::new(Self { first, second, foreseen, replicate }))
     }
 }
