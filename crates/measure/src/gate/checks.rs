@@ -8,7 +8,7 @@ use crate::by_session::BySession;
 use crate::paired::{Paired, Side, Unpaired, paired};
 use crate::statistics::FEWEST_FOR_AN_INTERVAL;
 use recap_core::model::{
-    Check, CheckOutcome, Interval, RECORDED, RowKind, StrategyRow, Unit, Value, catalogue,
+    Check, CheckOutcome, Interval, RECORDED, RowKind, StrategyRow, Value, catalogue,
 };
 use recap_core::text::counted;
 use recap_core::wording::number::{difference, few_digits};
@@ -60,7 +60,8 @@ pub fn checked(
         (_, Some(both)) => pair(row, rule, both).and_then(|pair| {
             let of = &pair.compared;
             (check.value, check.baseline) = (Some(of.b), Some(of.a));
-            (check.interval, check.sessions) = (of.interval, of.sessions);
+            check.interval = of.interval.filter(|_| !rule.is_total());
+            check.sessions = of.sessions;
             against_baseline(rule, &pair)
         }),
     };
@@ -156,20 +157,27 @@ fn against_baseline(rule: &Rule, pair: &Paired) -> Found {
         }
         Limit::BaselinePart(part) => part * of.a,
     };
-    let outcome = Worse::of(rule.operator, pair, allowed).finding();
+    let worse = Worse::of(rule.operator, pair, allowed);
+    // What the same sessions took together is no sample of anything.
+    let outcome = match worse.beyond {
+        true if rule.is_total() => CheckOutcome::Failed,
+        false if rule.is_total() => CheckOutcome::Passed,
+        _ => worse.finding(),
+    };
     let allowed = if rule.operator.forbids_low() { -allowed } else { allowed };
-    Ok((outcome, difference_in_words(unit, pair, allowed, outcome)))
+    Ok((outcome, difference_in_words(rule, pair, allowed, outcome)))
 }
 
 /// For example `0.71 against 0.8: -0.09, 95 % interval -0.15 to -0.03 over 10
 /// sessions; -0.02 is allowed`.
-fn difference_in_words(unit: Unit, pair: &Paired, allowed: f64, outcome: CheckOutcome) -> String {
-    let of = &pair.compared;
+fn difference_in_words(rule: &Rule, pair: &Paired, allowed: f64, outcome: CheckOutcome) -> String {
+    let (unit, of) = (rule.measure.unit, &pair.compared);
     let figure = |x| few_digits(unit, x);
     let change = |x| difference(unit, x);
     let sessions = counted(of.sessions, "session");
     let mut text = format!("{} against {}: {}", figure(of.b), figure(of.a), change(of.difference));
     text += &match of.interval {
+        _ if rule.is_total() => format!(" over {sessions}"),
         Some((lo, hi)) => {
             let over = if of.these_sessions_only {
                 format!(", on these sessions only ({sessions})")

@@ -186,9 +186,49 @@ fn finding_reason_contains_the_difference_figures() {
     negative.compared.a = -1.0;
     let refused = actual("recall@x < baseline * 0.9", &negative).unwrap_err();
     assert_eq!(refused, "the baseline's figure is negative: a part of it says nothing");
-    let cost = difference(1.0, (0.5, 1.5));
-    let allowed = of("cost_usd@x > baseline + 10%", &cost);
-    assert!(allowed.ends_with("; +$0.082 is allowed"), "{allowed}");
+}
+
+/// Dollars, tokens and counts of the same sessions are totals: no interval leaves them open.
+#[test]
+fn totals_of_the_same_sessions_pass_or_fail() {
+    let mut dearer = difference(0.03, (-0.4, 0.5));
+    (dearer.compared.a, dearer.compared.b) = (1.0, 1.03);
+    for (rule, expected) in [
+        (
+            "cost_usd > baseline",
+            "failed: $1.03 against $1: +$0.03 over 6 sessions; no change for the worse is allowed",
+        ),
+        (
+            "cost_usd > baseline * 1.02",
+            "failed: $1.03 against $1: +$0.03 over 6 sessions; +$0.02 is allowed",
+        ),
+        (
+            "cost_usd > baseline + 10%",
+            "passed: $1.03 against $1: +$0.03 over 6 sessions; +$0.1 is allowed",
+        ),
+        (
+            "cost_usd >= baseline + 0.03",
+            "failed: $1.03 against $1: +$0.03 over 6 sessions; +$0.03 is allowed",
+        ),
+        (
+            "cost_usd < baseline",
+            "passed: $1.03 against $1: +$0.03 over 6 sessions; no change for the worse is allowed",
+        ),
+        (
+            "tokens_sent > baseline",
+            "failed: 1 against 1: 0 over 6 sessions; no change for the worse is allowed",
+        ),
+        ("overflows > baseline + 1", "passed: 1 against 1: 0 over 6 sessions; +1 is allowed"),
+    ] {
+        let rule = crate::gate::parse(rule).unwrap();
+        let (outcome, reason) = against_baseline(&rule, &dearer).unwrap();
+        assert_eq!(format!("{}: {reason}", outcome.as_str()), expected, "{}", rule.text);
+    }
+    // What is no sum keeps its interval.
+    for rule in ["recall > baseline", "peak_tokens > baseline", "blocking_ms_sum > baseline"] {
+        let found = against_baseline(&crate::gate::parse(rule).unwrap(), &dearer).unwrap();
+        assert_eq!(found.0, CheckOutcome::Undecided, "{rule}");
+    }
 }
 
 #[test]

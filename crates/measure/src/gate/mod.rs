@@ -61,6 +61,9 @@
 //! | no     | no           | yes     | undecided: too much is not ruled out |
 //! | no     | any          | no      | passed: more than what is allowed is ruled out |
 //!
+//! A sum of dollars, tokens or things is what these sessions took together: the rule fails if the
+//! difference is beyond the allowed change, else it passes, whatever the interval.
+//!
 //! If the figures of every pair are equal, the rule passes as unchanged. With
 //! fewer than six clusters the interval covers only the requests or questions of
 //! these sessions, and the reason says so. A measure without a figure for each

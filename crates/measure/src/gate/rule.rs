@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::measures::spec_of;
-use crate::spec::Basis;
+use crate::spec::{Basis, Pool};
 use recap_core::model::{Measure, Nature, Unit, catalogue, suggest};
 
 pub use recap_core::model::Operator;
@@ -321,6 +321,12 @@ impl Rule {
     /// models.
     pub(super) fn is_billed(&self) -> bool {
         matches!(self.basis(), Some(Basis::Bill))
+    }
+
+    /// Whether a row's figure is a sum over its sessions, of dollars, tokens or things.
+    pub(super) fn is_total(&self) -> bool {
+        let is_sum = spec_of(self.measure.id).is_some_and(|spec| spec.pool == Pool::Sum);
+        is_sum && matches!(self.measure.unit, Unit::Dollars | Unit::Tokens | Unit::Count)
     }
 
     /// Whether the measure is computed at cuts.
