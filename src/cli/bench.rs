@@ -100,7 +100,7 @@ pub struct Arguments {
     open: bool,
 
     #[command(flatten, next_help_heading = headings::GATE)]
-    gating: gating::GateOptions,
+    pub(super) gating: gating::GateOptions,
 }
 
 /// What a comparison is made for.

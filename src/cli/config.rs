@@ -187,13 +187,23 @@ impl<'a> TypedOptions<'a> {
         let mut known: Vec<&Arg> = own.filter(|arg| self.is_typed(arg)).collect();
         let mut added = Vec::new();
         let sources = [environment(keys, variable)?, read(keys, file)?];
+        let typed = self.matches.try_get_many::<String>("fail_on").ok().flatten();
+        let mut rules: Vec<String> = typed.into_iter().flatten().cloned().collect();
         for settings in sources {
             let beaten = known.clone();
+            // Rules of a stronger source have no use for the baseline of a weaker one.
+            let is_idle = !rules.is_empty() && !rules.iter().any(|rule| rule.contains("baseline"));
             for setting in settings {
                 self.check(&setting)?;
+                if is_idle && setting.key == "baseline" {
+                    continue;
+                }
                 let Some(arg) = self.target_of(&setting) else { continue };
                 if beaten.iter().any(|other| self.exclude(arg, other)) {
                     continue;
+                }
+                if setting.key == "fail-on" {
+                    rules.clone_from(&setting.values);
                 }
                 known.push(arg);
                 added.push((arg, setting));

@@ -40,9 +40,14 @@ pub(super) struct GateOptions {
     fail_on: Vec<String>,
 
     /// What rules with `baseline` compare with (`recall < baseline - 0.02`): a run folder, or the
-    /// baseline.json in it. A file NAME.json that is not there is made by this run
+    /// baseline.json in it. A file NAME.json that is not there is made by this run, or is an
+    /// error in CI (variable CI)
     #[arg(long, value_name = "RUN|FILE")]
     baseline: Option<PathBuf>,
+
+    /// Whether the baseline's file may be made in CI: `recap init --baseline` asks for it.
+    #[arg(skip)]
+    pub(super) makes_baseline: bool,
 
     /// How to treat an undecided gate [default: no verdict, exit 3]
     #[arg(long, value_enum, value_name = "pass|fail")]
@@ -133,6 +138,9 @@ impl GateOptions {
         }
         let first = self.baseline.clone().filter(|path| is_to_be_made(path));
         let baseline = self.baseline(&rules, first.is_none())?;
+        if let Some(path) = first.as_ref().filter(|_| !self.makes_baseline && wire::is_ci()) {
+            return Err(uncommitted(path));
+        }
         if let Some(baseline) = &baseline {
             let found = gate::comparable(baseline, manifest, ids, &rules);
             if !found.is_empty() {
@@ -200,10 +208,24 @@ impl GateRules {
         let baseline = self.baseline.as_ref().or(first.as_ref());
         let settings =
             GateSettings { max_unscored: self.max_unscored, undecided: self.undecided, baseline };
-        let gate = gate::check(report, &self.rules, &settings)
+        let mut gate = gate::check(report, &self.rules, &settings)
             .map_err(|found| refused(baseline.expect("only a baseline is refused"), &found))?;
+        if first.is_some() {
+            self.uncheck(&mut gate);
+        }
         report.gate = Some(gate);
         Ok(())
+    }
+
+    /// Marks what was compared with this run itself.
+    fn uncheck(&self, gate: &mut Gate) {
+        let own = self.rules.iter().zip(&mut gate.rules).filter(|(rule, _)| rule.needs_baseline());
+        for check in own.flat_map(|(_, findings)| &mut findings.checks) {
+            if check.finding == CheckOutcome::Passed {
+                check.finding = CheckOutcome::Unchecked;
+                check.reason = "nothing was compared: this run makes the baseline".to_owned();
+            }
+        }
     }
 
     /// Leaves the baseline for the runs that follow, where there was none.
@@ -236,6 +258,26 @@ fn is_to_be_made(path: &Path) -> bool {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let is_file = path.extension().is_some_and(|extension| extension == "json");
     is_file && !path.exists() && folder.is_none_or(Path::is_dir)
+}
+
+/// A gate that would compare nothing in CI, with the command that makes its baseline.
+fn uncommitted(path: &Path) -> Failure {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,%@+".contains(c);
+    let quoted = |word: &str| match word {
+        word if !word.is_empty() && word.chars().all(plain) => word.to_owned(),
+        word => format!("'{}'", word.replace('\'', r"'\''")),
+    };
+    let typed = wire::arguments().into_iter().skip(1);
+    let typed: Vec<String> = typed.map(|word| quoted(&word.to_string_lossy())).collect();
+    let shown = path.display();
+    Failure::usage(format!(
+        "the baseline {shown} is not there, so that in CI the gate would compare nothing"
+    ))
+    .help(format!(
+        "make it outside of CI and commit it: CI= recap {} && git add {}",
+        typed.join(" "),
+        quoted(&shown.to_string())
+    ))
 }
 
 /// The last part of a path.
@@ -274,8 +316,8 @@ fn refused(baseline: &Baseline, found: &[String]) -> Failure {
 pub(super) fn ending(gate: Option<&Gate>, complete: bool) -> Exit {
     match gate.map_or(CheckOutcome::Passed, Gate::finding) {
         CheckOutcome::Failed => Exit::Failed,
-        CheckOutcome::Passed if complete => Exit::Done,
-        CheckOutcome::Passed | CheckOutcome::Missing | CheckOutcome::Undecided => Exit::Incomplete,
+        CheckOutcome::Passed | CheckOutcome::Unchecked if complete => Exit::Done,
+        _ => Exit::Incomplete,
     }
 }
 
@@ -340,10 +382,10 @@ mod tests {
 
     #[test]
     fn every_findings_policy_gap_combination_ends_as_contracted() {
-        use CheckOutcome::{Failed, Missing, Passed, Undecided};
+        use CheckOutcome::{Failed, Missing, Passed, Unchecked, Undecided};
         let policies = [UndecidedPolicy::Incomplete, UndecidedPolicy::Pass, UndecidedPolicy::Fail];
-        for subset in 0..16_u8 {
-            let all = [Passed, Undecided, Missing, Failed].into_iter().enumerate();
+        for subset in 0..32_u8 {
+            let all = [Passed, Unchecked, Undecided, Missing, Failed].into_iter().enumerate();
             let those = all.filter(|(at, _)| subset >> at & 1 == 1).map(|(_, finding)| finding);
             let those: Vec<CheckOutcome> = those.collect();
             for policy in policies {

@@ -83,7 +83,11 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     if arguments.baseline {
         wire::print(&summary)?;
         let bench = ["recap", "bench"].map(OsString::from);
-        return super::dispatch(config::parse(bench.to_vec())?);
+        let mut cli = config::parse(bench.to_vec())?;
+        if let Some(super::Command::Bench(arguments)) = &mut cli.command {
+            arguments.gating.makes_baseline = true;
+        }
+        return super::dispatch(cli);
     }
     summary.push_str(&format!(
         "next: recap bench (the first run writes {}, which later ones are compared with: commit it)\n",

@@ -52,6 +52,11 @@ pub(super) fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.trim().is_empty())
 }
 
+/// Whether nobody watches and nothing that the run leaves is kept.
+pub(super) fn is_ci() -> bool {
+    variable("CI").is_some_and(|value| !["false", "0"].contains(&value.trim()))
+}
+
 /// The time of day: for the names of run folders, prices that change by the
 /// hour, and servers that name a time to come back.
 pub(super) fn now() -> Timestamp {

@@ -129,7 +129,7 @@ fn first_run_sets_baseline_and_regression_fails() {
     let made = "wrote recap-baseline.json, which later runs are compared with: commit it\n";
     assert!(first.err.contains(made), "{}", first.err);
     assert!(
-        first.out.contains("gate against recap-baseline.json, made by this run: passed; 3 of 3")
+        first.out.contains("gate against recap-baseline.json, made by this run: unchecked; 0 of 3")
     );
     let baseline = desk.read("recap-baseline.json");
     assert_eq!(baseline, desk.read("first/baseline.json"));
@@ -145,6 +145,57 @@ fn first_run_sets_baseline_and_regression_fails() {
         assert!(ran.out.contains(&format!("failed    {rule}")), "{share}: {}", ran.out);
     }
     assert_eq!(desk.read("recap-baseline.json"), baseline, "it is made once");
+}
+
+/// A run that makes its own baseline compares nothing, which in CI is a mistake.
+#[test]
+fn gate_without_its_baseline_is_an_error_in_ci() {
+    let desk = Desk::new();
+    desk.good(&["init", &session()]);
+    let ci = [("CI", "true")];
+    for command in [&["bench", "--out", "it's a run"][..], &["bench", "--strategy", "fifo"]] {
+        let before = desk.list(".");
+        let ran = desk.recap_with(&ci, command);
+        assert_eq!((ran.code, desk.list(".")), (2, before), "nothing ran: {ran:?}");
+        let error = "error: the baseline recap-baseline.json is not there, so that in CI";
+        assert!(ran.err.contains(error), "{}", ran.err);
+    }
+    let ran = desk.recap_with(&ci, &["bench", "--out", "it's a run"]);
+    let help = r"commit it: CI= recap bench --out 'it'\''s a run' && git add recap-baseline.json";
+    assert!(ran.err.contains(help), "{}", ran.err);
+    let first = desk.recap_with(&[("CI", "false")], &["bench", "--quiet", "--out", "run"]);
+    assert_eq!(first.code, 0, "{first:?}");
+    for text in [&first.out, &desk.read("run/report.md"), &desk.read("run/junit.xml")] {
+        assert!(text.contains("nothing was compared: this run makes the baseline"), "{text}");
+        assert!(!text.contains("gate passed") && !text.contains(": passed"), "{text}");
+    }
+    let second = desk.recap_with(&ci, &["bench", "--quiet"]);
+    assert!(second.code == 0 && second.out.contains(": passed; 3 of 3 checks"), "{second:?}");
+    let asked = Desk::new();
+    let ran = asked.recap_with(&ci, &["init", &session(), "--baseline"]);
+    assert!(ran.code == 0 && asked.path("recap-baseline.json").exists(), "{ran:?}");
+}
+
+/// Rules that are typed replace those of the settings, with the baseline where they need none.
+#[test]
+fn finished_run_is_gated_in_an_initiated_folder() {
+    let desk = Desk::new();
+    desk.good(&["init", &session()]);
+    desk.good(&["bench", "--quiet", "--out", "run"]);
+    let rules = [("RECAP_FAIL_ON", "tokens_sent < 1")];
+    for (variables, typed, code, found) in [
+        (&[][..], &["--fail-on", "tokens_sent > 1"][..], 1, "gate: failed; 0 of 1"),
+        (&[], &["--fail-on", "tokens_sent < 1"], 0, "gate: passed; 1 of 1"),
+        (&[], &["--fail-on", "cost_usd > baseline"], 0, "gate against recap-baseline.json: passed"),
+        (&[], &[], 0, "gate against recap-baseline.json: passed; 3 of 3"),
+        (&rules, &[], 0, "gate: passed; 1 of 1"),
+    ] {
+        let ran = desk.recap_with(variables, &[&["report", "run"], typed].concat());
+        assert!(ran.code == code && ran.out.contains(found), "{typed:?}: {ran:?}");
+    }
+    let idle = ["--fail-on", "tokens_sent > 1", "--baseline", "recap-baseline.json"];
+    let ran = desk.recap(&[&["report", "run"], &idle[..]].concat());
+    assert!(ran.code == 2 && ran.err.contains("no rule refers to the baseline"), "{ran:?}");
 }
 
 #[test]

@@ -23,6 +23,7 @@ pub(super) fn verdict(gate: &Gate) -> GateVerdict {
     let outcome = gate.finding();
     let words = match outcome {
         CheckOutcome::Passed => "✅ the gate passed",
+        CheckOutcome::Unchecked => "➖ the gate compared nothing yet",
         CheckOutcome::Failed => "❌ the gate failed",
         CheckOutcome::Undecided => "⚠️ no verdict, the data leave the gate undecided",
         CheckOutcome::Missing => "⚠️ no verdict, the gate lacks figures",
@@ -79,6 +80,7 @@ fn item(gate: &Gate, rule: &str, check: &Check) -> String {
         (CheckOutcome::Undecided, UndecidedPolicy::Pass) => "➖ undecided, which counts as passed",
         (CheckOutcome::Undecided, UndecidedPolicy::Incomplete) => "⚠️ undecided",
         (CheckOutcome::Missing, _) => "⚠️ missing",
+        (CheckOutcome::Unchecked, _) => "➖ unchecked",
         (CheckOutcome::Passed, _) => "✅ passed",
     };
     let dataset = if check.dataset == block::ALL { "all data sets" } else { &check.dataset };

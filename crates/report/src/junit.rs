@@ -122,6 +122,7 @@ fn outcome(check: &Check, policy: UndecidedPolicy) -> Outcome {
             Outcome::Failed(reason)
         }
         (CheckOutcome::Missing, _) => Outcome::Error(reason),
+        (CheckOutcome::Unchecked, _) => Outcome::Skipped(reason),
         (CheckOutcome::Undecided, UndecidedPolicy::Pass) => {
             Outcome::Skipped(format!("undecided, which counts as passed: {reason}"))
         }

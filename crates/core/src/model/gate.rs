@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 pub enum CheckOutcome {
     /// The row does not violate the rule.
     Passed,
+    /// Nothing was compared: this run makes the baseline that the rule needs.
+    Unchecked,
     /// The data do not decide it: the effect is large enough but not certain,
     /// or certain but not large enough.
     Undecided,
@@ -133,7 +135,7 @@ impl Gate {
     }
 
     /// The gate's overall finding: failed before missing, missing before
-    /// undecided, undecided before passed. Undecided findings count as the
+    /// undecided, undecided before unchecked and passed. Undecided findings count as the
     /// policy says.
     pub fn finding(&self) -> CheckOutcome {
         let counted = |check: &Check| match (check.finding, self.undecided) {
