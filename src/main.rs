@@ -1,9 +1,8 @@
 //! The binary: parse, dispatch, print the error chain, exit.
 
-use std::io::Write;
 use std::process::ExitCode;
 
-use recap::cli::{dispatch, parse};
+use recap::cli::{complain, dispatch, parse};
 
 /// Takes a fifth less CPU than the system's, for many small allocations.
 #[global_allocator]
@@ -14,7 +13,7 @@ fn main() -> ExitCode {
         Ok(code) => ExitCode::from(code.number()),
         Err(failure) => {
             // Where nobody reads standard error, the exit code still speaks.
-            let _ = write!(std::io::stderr(), "{failure}");
+            complain(&failure);
             ExitCode::from(failure.code().number())
         }
     }

@@ -9,8 +9,8 @@ use super::exit::{Exit, Failure};
 use super::{headings, wire};
 use crate::bench::{Results, measure_run};
 use recap_core::model::{
-    CheckOutcome, FULL, Gate, Manifest, Report, SessionFacts, SessionResults, UndecidedPolicy,
-    suggest,
+    Check, CheckOutcome, FULL, Gate, Manifest, Report, SessionFacts, SessionResults,
+    UndecidedPolicy, suggest,
 };
 use recap_core::text::{counted, harmless};
 use recap_measure::gate::{
@@ -321,8 +321,8 @@ pub(super) fn ending(gate: Option<&Gate>, complete: bool) -> Exit {
     }
 }
 
-/// The findings of a gate: a line for every check that did not pass, and the
-/// number of those that did.
+/// The findings of a gate: a line for every check that did not pass or whose figure is not the
+/// baseline's, and the number of those that passed.
 pub(super) fn describe(gate: &Gate) -> String {
     let mut text = String::new();
     let all = gate.checks().count();
@@ -335,20 +335,43 @@ pub(super) fn describe(gate: &Gate) -> String {
         gate.finding().as_str(),
         counted(all, "check"),
     );
-    for rule in &gate.rules {
-        for check in rule.checks.iter().filter(|check| check.finding != CheckOutcome::Passed) {
-            let place = format!("{} · {} · {}", check.strategy, check.window, check.dataset);
-            let finding = check.finding.as_str();
-            let _ = writeln!(text, "  {finding:9} {} · {place}: {}", rule.rule, check.reason);
+    let is_changed = |check: &Check| check.baseline.is_some() && check.baseline != check.value;
+    for (check, said) in in_words(gate) {
+        if is_open(check) || is_changed(check) {
+            let _ = writeln!(text, "  {:9} {said}", check.finding.as_str());
         }
     }
     harmless(&text).into_owned()
 }
 
+/// Every check, with its rule, row and reason in words.
+fn in_words(gate: &Gate) -> impl Iterator<Item = (&Check, String)> {
+    let all = gate.rules.iter().flat_map(|rule| rule.checks.iter().map(move |check| (rule, check)));
+    all.map(|(rule, check)| {
+        let place = format!("{} · {} · {}", check.strategy, check.window, check.dataset);
+        (check, format!("{} · {place}: {}", rule.rule, check.reason))
+    })
+}
+
+fn is_open(check: &Check) -> bool {
+    check.finding != CheckOutcome::Passed
+}
+
+/// Says on standard error which checks did not pass, where programs read the rest.
+pub(super) fn say_open(gate: &Gate) {
+    for (check, said) in in_words(gate).filter(|(check, _)| is_open(check)) {
+        let kind = match (check.finding, gate.undecided) {
+            (CheckOutcome::Failed, _) | (CheckOutcome::Undecided, UndecidedPolicy::Fail) => "error",
+            _ => "warning",
+        };
+        wire::say(&format!("{kind}: gate {}: {said}", check.finding.as_str()));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use recap_core::model::{Check, RuleFindings};
+    use recap_core::model::RuleFindings;
 
     fn gate(findings: &[CheckOutcome], undecided: UndecidedPolicy) -> Gate {
         let check = |finding: &CheckOutcome| Check {

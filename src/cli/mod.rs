@@ -36,7 +36,7 @@ use clap_complete::Shell;
 #[doc(hidden)]
 pub use config::bench_with;
 pub use exit::{Exit, Failure};
-pub use wire::print;
+pub use wire::{complain, print};
 
 /// Measures what an LLM agent's context compression loses, what it saves and
 /// what it costs, on recorded sessions.

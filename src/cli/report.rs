@@ -133,6 +133,9 @@ pub(super) fn show(
     folder: &Folder,
     (json, wide): (bool, bool),
 ) -> Result<(), Failure> {
+    if json || wire::is_workflow() {
+        measured.gate.iter().for_each(gating::say_open);
+    }
     if json {
         wire::print_exact(&summary_json(measured))
     } else {

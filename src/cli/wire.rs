@@ -5,6 +5,7 @@
     reason = "the only place that reads environment and wall clock"
 )]
 
+use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::io::{IsTerminal, Write};
 use std::sync::Arc;
@@ -44,6 +45,12 @@ pub(super) fn counter(tokens: Option<TokenCounting>) -> Arc<Counter> {
 /// The command line, the program's name included.
 pub(super) fn arguments() -> Vec<OsString> {
     std::env::args_os().collect()
+}
+
+/// The names of the environment variables that are not empty.
+pub(super) fn variables() -> Vec<String> {
+    let all = std::env::vars_os().filter(|(_, value)| !value.is_empty());
+    all.filter_map(|(name, _)| name.into_string().ok()).collect()
 }
 
 /// An environment variable: settings, keys and addresses of providers. An empty
@@ -86,7 +93,49 @@ pub(super) fn runtime(jobs: usize) -> Result<tokio::runtime::Runtime, Failure> {
 
 /// Prints a line on standard error; a closed pipe is ignored.
 pub(super) fn say(line: &str) {
-    let _ = writeln!(std::io::stderr().lock(), "{}", harmless(&brief(line)));
+    tell(&harmless(&brief(line)));
+}
+
+/// Prints an error with its help on standard error.
+pub fn complain(failure: &Failure) {
+    tell(failure.to_string().trim_end());
+}
+
+fn tell(text: &str) {
+    let text = if is_workflow() { in_workflow(text) } else { text.into() };
+    let _ = writeln!(std::io::stderr().lock(), "{text}");
+}
+
+/// Whether GitHub reads what is printed.
+pub(super) fn is_workflow() -> bool {
+    variable("GITHUB_ACTIONS").is_some()
+}
+
+/// A message in a workflow: an error or a warning annotates it, and nothing else commands GitHub.
+fn in_workflow(text: &str) -> Cow<'_, str> {
+    for kind in ["error", "warning"] {
+        let is_it = |rest: &&str| rest.starts_with(": ");
+        if let Some(rest) = text.strip_prefix(kind).filter(is_it) {
+            let data = rest[2..].replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A");
+            return Cow::Owned(format!("::{kind}::{data}"));
+        }
+    }
+    inert(text)
+}
+
+/// Text without GitHub's commands: lines that begin with `::`, and `##[` anywhere.
+fn inert(text: &str) -> Cow<'_, str> {
+    let is_command = |line: &str| line.trim_start().starts_with("::");
+    if !text.contains("##[") && !text.lines().any(is_command) {
+        return Cow::Borrowed(text);
+    }
+    let lines = text.replace("##[", "## [");
+    let lines = lines.split_inclusive(['\n', '\r']);
+    Cow::Owned(
+        lines
+            .map(|line| if is_command(line) { format!("\\{line}") } else { line.into() })
+            .collect(),
+    )
 }
 
 /// Prints warnings on standard error, a line each.
@@ -99,7 +148,8 @@ pub(super) fn warn(warnings: &[String]) {
 /// # Errors
 /// If standard output cannot be written. A closed pipe is ignored.
 pub fn print(text: &str) -> Result<(), Failure> {
-    write_stdout(&harmless(text))
+    let text = harmless(text);
+    write_stdout(&if is_workflow() { inert(&text) } else { text.as_ref().into() })
 }
 
 /// The same for a table whose cells are harmless: on a terminal with colour,
@@ -186,6 +236,22 @@ mod tests {
             assert!(!styled(escape).contains(['\u{1b}', '\u{9b}', '\u{7}']), "{escape:?}");
         }
         assert_eq!(styled("a\u{1b}[1m\u{1b}[8mb"), "a\u{1b}[1m\u{FFFD}[8mb");
+    }
+
+    /// GitHub reads one line a command, and `%` as the beginning of an escape.
+    #[test]
+    fn workflow_is_annotated_and_commanded_by_nothing_else() {
+        for (text, shown) in [
+            ("error: 3 % of a\nhelp: b", "::error::3 %25 of a%0Ahelp: b"),
+            ("warning: a\r\n::error::b.jsonl", "::warning::a%0D%0A::error::b.jsonl"),
+            ("errors: none", "errors: none"),
+            ("failed: a\n  ::error::b", "failed: a\n\\  ::error::b"),
+            ("::error::a ::b", "\\::error::a ::b"),
+            ("a ##[error]b", "a ## [error]b"),
+            ("note: a::b", "note: a::b"),
+        ] {
+            assert_eq!(in_workflow(text), shown);
+        }
     }
 
     #[test]

@@ -223,6 +223,10 @@ fn worse_strategy_fails_and_undecided_one_is_reported() {
         let ran = report(&["--fail-on", &format!("tokens_sent > baseline + {allowed}")]);
         assert_eq!(ran.code, code, "{allowed}: {ran:?}");
     }
+    // What changed is named, also where it may.
+    let allowed = report(&["--fail-on", "tokens_sent > baseline * 1000"]);
+    let line = "  passed    tokens_sent > baseline * 1000 · mine · 50% · quickstart: ";
+    assert!(allowed.code == 0 && allowed.out.contains(line), "{allowed:?}");
     let less = difference("token_savings < baseline - 0.5");
     let open = format!("token_savings < baseline - {}", 0.001 - less);
     for (policy, code) in
@@ -378,6 +382,33 @@ fn failed_cell_leaves_only_its_row_without_finding() {
     assert_eq!(ran.code, 3, "what passed does not make the run whole: {ran:?}");
     let ran = desk.recap(&["report", "run", "--fail-on", "tokens_sent@fifo > 100M"]);
     assert_eq!(ran.code, 3, "{ran:?}");
+}
+
+/// In a workflow of GitHub what did not pass is an annotation: on standard error, one line each.
+#[test]
+fn workflow_is_annotated_with_what_did_not_pass() {
+    let desk = Desk::new();
+    let rules = ["--fail-on", "reference_recall < 95%", "--fail-on", "recall < 0.5"];
+    let run = ["bench", &session(), "--json", "--out", "run", "--strategy", "fifo"];
+    let workflow = [("GITHUB_ACTIONS", "true")];
+    let ran = desk.recap_with(&workflow, &[&run[..], &rules].concat());
+    assert_eq!(ran.code, 1, "{ran:?}");
+    let lines: Vec<&str> = ran.err.lines().collect();
+    let [failed, missing] = lines[..] else { panic!("{ran:?}") };
+    let row = "fifo · 50%25 · invoice-export: ";
+    let start = format!("::error::gate failed: reference_recall < 95%25 · {row}0.");
+    assert!(failed.starts_with(&start) && failed.ends_with(" is below 0.95"), "{failed}");
+    let start = format!("::warning::gate missing: recall < 0.5 · {row}no figure: ");
+    assert!(missing.starts_with(&start), "{missing}");
+    serde_json::from_str::<serde_json::Value>(&ran.out).unwrap();
+    // A name with a line end forges no command.
+    let name = "a\n::error::forged\r::error::too.jsonl";
+    let ran = desk.recap_with(&workflow, &["bench", name]);
+    assert_eq!(ran.code, 2, "{ran:?}");
+    let commands = ran.err.lines().filter(|line| line.trim_start().starts_with("::")).count();
+    assert!(ran.err.starts_with("::error::") && commands == 1, "{ran:?}");
+    let ran = desk.recap_with(&[], &["bench", name]);
+    assert!(ran.err.starts_with("error: "), "{ran:?}");
 }
 
 #[test]
