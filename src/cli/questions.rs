@@ -18,7 +18,8 @@ use recap_core::text::counted;
 use recap_exam::facts::Cuts;
 use recap_exam::questions::{self, Controls, controls};
 use recap_formats::{
-    Dataset, DatasetError, KindCoverage, QuestionAudit, audit_questions, bundled, write_questions,
+    Dataset, DatasetError, KindCoverage, QuestionAudit, audit_file, audit_questions, bundled,
+    load_questions, write_questions,
 };
 use recap_report::document::{Part, TableOf, figures, terminal, words};
 
@@ -48,6 +49,11 @@ enum Action {
         /// A data set with questions: a bundled or native data set, LoCoMo, BEAM
         input: String,
 
+        /// Check the questions of this file on the sessions of INPUT, as `recap questions generate`
+        /// writes them
+        #[arg(long, value_name = "FILE")]
+        questions: Option<PathBuf>,
+
         #[command(flatten)]
         reading: inputs::ReadOptions,
     },
@@ -62,23 +68,36 @@ enum Action {
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     match &arguments.action {
-        Action::Check { input, reading } => check(input, *reading),
+        Action::Check { input, questions, reading } => check(input, questions.as_deref(), *reading),
         Action::Generate(arguments) => generate_questions(arguments),
     }
 }
 
-fn check(input: &str, reading: inputs::ReadOptions) -> Result<Exit, Failure> {
-    let audit = audit(input, reading)?;
+fn check(
+    input: &str,
+    questions: Option<&Path>,
+    reading: inputs::ReadOptions,
+) -> Result<Exit, Failure> {
+    let load = || inputs::load(&[input.to_owned()], &reading.options());
+    let (audit, loaded) = match questions {
+        Some(file) => {
+            let mut datasets = load()?;
+            (audit_file(file, &mut datasets)?, Ok(datasets))
+        }
+        None => (audit(input, reading)?, load()),
+    };
     wire::warn(&audit.warnings);
     if audit.questions() == 0 && audit.violations.is_empty() {
-        return Err(Failure::with_code(Exit::Nothing, format!("{input} has no questions")).help(
-            "a native data set keeps them in questions.jsonl: datasets/question.schema.json",
+        let place = questions.map_or_else(|| input.to_owned(), |file| file.display().to_string());
+        return Err(Failure::with_code(Exit::Nothing, format!("{place} has no questions")).help(
+            "a native data set keeps them in questions.jsonl; `recap questions generate INPUT` \
+             prints some as they are written there",
         ));
     }
     wire::print(&violations(&audit))?;
     let mut parts = covered(&audit);
     let mut given = Vec::new();
-    match inputs::load(&[input.to_owned()], &reading.options()) {
+    match loaded {
         Ok(datasets) => {
             let looked = looked_for(&datasets);
             parts.extend(looked.0);
@@ -99,7 +118,15 @@ fn audit(input: &str, reading: inputs::ReadOptions) -> Result<QuestionAudit, Fai
     {
         return Ok(QuestionAudit::of(&bundled?));
     }
-    Ok(audit_questions(Path::new(input), &reading.options())?)
+    audit_questions(Path::new(input), &reading.options()).map_err(|error| {
+        match load_questions(Path::new(input), &[]) {
+            Ok(alone) if !alone.is_empty() => Failure::usage(format!(
+                "{input} holds questions without their sessions"
+            ))
+            .help(format!("name these too: recap questions check SESSIONS --questions {input}")),
+            _ => error.into(),
+        }
+    })
 }
 
 /// One violation a line, whatever the data contain.

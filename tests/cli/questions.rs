@@ -305,6 +305,37 @@ fn question_check_shows_controls_by_kind() {
     assert_eq!(figures[..4], ["8", "0.00", "0.50", "0.50"], "{checked:?}");
 }
 
+/// `check` reads the file of `generate`, with the sessions that it is about.
+#[test]
+fn generated_questions_are_checked_on_their_sessions() {
+    let desk = Desk::new();
+    let session = session();
+    desk.good(&["questions", "generate", &session, "-o", "made.jsonl"]);
+    let alone = desk.refused(&["questions", "check", "made.jsonl"]);
+    assert!(alone.contains("made.jsonl holds questions without their sessions"), "{alone}");
+    let help = "recap questions check SESSIONS --questions made.jsonl";
+    assert!(alone.contains(help), "{alone}");
+    let check = |file: &str| desk.recap(&["questions", "check", &session, "--questions", file]);
+    let made = check("made.jsonl");
+    let lines = desk.read("made.jsonl").lines().count();
+    assert!(
+        made.code == 0 && made.out.contains(&format!("{lines} questions, 0 violations")),
+        "{made:?}"
+    );
+    assert!(made.out.contains("where the answers are findable"), "{}", made.out);
+    // Every problem has file and line; sessions of others are one.
+    let text = desk.read("made.jsonl");
+    let foreign = text.lines().next().unwrap().replacen("\"session\":\"", "\"session\":\"no-", 1);
+    desk.file("wrong.jsonl", format!("{text}{foreign}\n{{\n"));
+    let wrong = check("wrong.jsonl");
+    assert_eq!(wrong.code, 2, "{wrong:?}");
+    for line in [lines + 1, lines + 2] {
+        assert!(wrong.out.contains(&format!("wrong.jsonl:{line}: ")), "{wrong:?}");
+    }
+    desk.file("none.jsonl", "");
+    assert_eq!(check("none.jsonl").code, 4, "nothing to check");
+}
+
 /// What happens in a Claude Code session: the user says something, or a tool is
 /// called and answers.
 enum Step<'a> {

@@ -51,7 +51,8 @@ pub use labels::load_labels;
 pub use load::{bundled, bundled_names, load, load_files, load_reader};
 pub use native::{CARD_FILE, QUESTIONS_FILE, SESSIONS_FILE, write_native};
 pub use questions::{
-    KindCoverage, QuestionAudit, QuestionFlaw, audit_questions, load_questions, write_questions,
+    KindCoverage, QuestionAudit, QuestionFlaw, audit_file, audit_questions, load_questions,
+    write_questions,
 };
 use recap_core::model::{Question, Session};
 pub use source::MAX_LINE;

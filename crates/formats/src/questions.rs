@@ -449,6 +449,30 @@ pub fn audit_questions(input: &Path, options: &LoadOptions) -> Result<QuestionAu
     Ok(audit)
 }
 
+/// Checks the questions of a file, as [`write_questions`] writes them, on the sessions of data
+/// sets, whose own questions they replace.
+///
+/// # Errors
+///
+/// The file cannot be read.
+pub fn audit_file(path: &Path, datasets: &mut [Dataset]) -> Result<QuestionAudit, DatasetError> {
+    let shown = path.display().to_string();
+    let file = File::open(path).map_err(|error| unreadable(path, error))?;
+    let mut problems = Vec::new();
+    let placed = read(&mut Source::new(&shown, &shown, file, None)?, &mut problems)?;
+    let sessions: Vec<Session> =
+        datasets.iter().flat_map(|dataset| dataset.sessions.iter().cloned()).collect();
+    let mut audit = of_placed(&sessions, &placed);
+    audit.violations.extend(broken(&sessions, &placed).into_iter().chain(problems));
+    audit.sort();
+    for dataset in datasets {
+        let is_own = |one: &&Placed| dataset.sessions.iter().any(|s| s.id == one.question.session);
+        let own = placed.iter().filter(is_own).map(|one| one.question.clone());
+        dataset.questions = own.collect();
+    }
+    Ok(audit)
+}
+
 impl QuestionAudit {
     /// Checks the questions of a data set that was loaded.
     pub fn of(dataset: &Dataset) -> QuestionAudit {
