@@ -251,7 +251,8 @@ impl ModelSession {
     /// Prints what the cap counts where it exceeds the known cost of the calls, in USD.
     pub fn report_cap(&self, known_usd: f64) {
         let Target::Provider(client) = &self.target else { return };
-        let counted = client.spent_usd();
+        // The sum of nothing is -0.
+        let (counted, known_usd) = (client.spent_usd(), known_usd + 0.0);
         if client.is_capped() && counted > known_usd + 1e-4 {
             wire::say(&format!(
                 "note: --max-cost counts ${counted:.4}, the calls are known to have cost \

@@ -614,7 +614,7 @@ fn nothing(sessions: usize) -> Problem {
         n => format!("the store lists {}, none with a message", counted(n, "session")),
     };
     let remedy = "the agent may keep its sessions in another store, by user or by project: \
-                  docs/files.md names where; what is still in the log of a running agent \
+                  `recap bench --latest` looks where it usually does; what is still in the log of a running agent \
                   (`-wal`) is read where that stands beside the store";
     Problem::Nothing { what, remedy }
 }

@@ -9,7 +9,7 @@ use thiserror::Error;
 
 use super::questions::QuestionFlaw;
 use super::unpack::TooMuch;
-use recap_core::text::{brief, excerpt, io_remedy};
+use recap_core::text::{brief, counted, excerpt, io_remedy};
 
 /// A problem in one input, with its place.
 #[derive(Debug, Error)]
@@ -75,7 +75,8 @@ pub enum Problem {
     },
     /// Nothing in the folder is a session.
     #[error(
-        "the folder holds no session ({files} files looked at{}; known formats: {known})",
+        "the folder holds no session ({} looked at{}; known formats: {known})",
+        counted(*files, "file"),
         first_looks(.first)
     )]
     NoSessions {
@@ -291,12 +292,12 @@ impl DatasetError {
             Problem::Empty => "give a recorded session; this one may not have been written yet",
             Problem::UnknownFormat { advice: Some(advice), .. } => advice,
             Problem::UnknownFormat { .. } => {
-                "give a session of a known format, or write the native format: \
-                 datasets/session.schema.json"
+                "give a session of a known format, or write the native one, as \
+                 `recap import FORMAT FILE -o DIR` does"
             }
             Problem::NoSessions { .. } => {
-                "give the folder in which an agent keeps its sessions: docs/files.md names \
-                 that of each format"
+                "give the folder in which an agent keeps its sessions; `recap bench --latest` finds \
+                 those on this machine"
             }
             Problem::NoneReadable { .. } => "mend one of them, or give another folder",
             Problem::NoConversation { why } if why.contains("sidechain") => {
@@ -340,7 +341,8 @@ impl DatasetError {
             Problem::RepeatedSession { .. } => "give every session an id of its own",
             Problem::Question { flaw, .. } | Problem::Case { flaw, .. } => flaw.help(),
             Problem::NoLabels { .. } => {
-                "give answers that people graded, as JSON lines: datasets/labelled.schema.json"
+                "give answers that people graded, as JSON lines with `id`, `question`, `expect`, \
+                 `answer` and `label`"
             }
             Problem::Inconsistent(_) => "mend that record, or record the session again",
             Problem::Exists => "name another folder, or remove that one first",

@@ -324,7 +324,7 @@ fn known_agent(name: &str, is_text: bool) -> Description {
         }
         _ => {
             "log its requests through a proxy (LiteLLM's logs are read as openai-chat) or as \
-              OpenTelemetry spans, or write the native format: datasets/session.schema.json"
+              OpenTelemetry spans, or write the native format, as `recap import` does"
         }
     };
     let what = format!("a session of {name}, whose format is not read");

@@ -128,8 +128,10 @@ pub fn of(unit: Unit, x: f64) -> String {
 /// A figure in few digits, with its unit if it has one; the minus sign is plain ASCII.
 pub fn few_digits(unit: Unit, x: f64) -> String {
     match unit {
-        Unit::Dollars if x < 0.0 => format!("-${}", trimmed(-x, 4)),
-        Unit::Dollars => format!("${}", trimmed(x, 4)),
+        Unit::Dollars => {
+            let text = trimmed(x, 4);
+            text.strip_prefix('-').map_or_else(|| format!("${text}"), |rest| format!("-${rest}"))
+        }
         Unit::Milliseconds => format!("{} ms", trimmed(x, 1)),
         Unit::Tokens | Unit::Count if x.abs() >= 1e3 => trimmed(x, 0),
         Unit::Tokens | Unit::Count => trimmed(x, 1),
@@ -141,7 +143,8 @@ pub fn few_digits(unit: Unit, x: f64) -> String {
 /// The same of a difference, with its sign.
 pub fn difference(unit: Unit, x: f64) -> String {
     let text = few_digits(unit, x);
-    if x > 0.0 && text != "0" { format!("+{text}") } else { text }
+    let is_nothing = ["0", "$0", "0 ms"].contains(&&*text);
+    if x > 0.0 && !is_nothing { format!("+{text}") } else { text }
 }
 
 /// A figure of any unit, for the list of all measures.
@@ -237,5 +240,16 @@ mod tests {
         assert_eq!(any(-1234.0), "−1,234");
         assert_eq!(any(0.5), "0.500");
         assert_eq!(any(112_633.6), "112,634");
+        for (unit, x, figure, changed) in [
+            (Unit::Dollars, -0.000_01, "$0", "$0"),
+            (Unit::Dollars, 0.000_01, "$0", "$0"),
+            (Unit::Dollars, -0.0, "$0", "$0"),
+            (Unit::Dollars, -1.5, "-$1.5", "-$1.5"),
+            (Unit::Dollars, 1.5, "$1.5", "+$1.5"),
+            (Unit::Milliseconds, 0.01, "0 ms", "0 ms"),
+            (Unit::Tokens, 0.01, "0", "0"),
+        ] {
+            assert_eq!((&*few_digits(unit, x), &*difference(unit, x)), (figure, changed), "{x}");
+        }
     }
 }

@@ -5,6 +5,7 @@ use std::fmt;
 use crate::measures::spec_of;
 use crate::spec::{Basis, Pool};
 use recap_core::model::{Measure, Nature, Unit, catalogue, suggest};
+use recap_core::wording::number::plain;
 
 pub use recap_core::model::Operator;
 
@@ -290,7 +291,10 @@ impl Amount<'_> {
         match unit {
             Unit::Share if figure > 1.0 => wrong(
                 format!("`{typed}` is more than the whole: it is a share from 0 to 1"),
-                format!("write `{}` or `{number}%`", number / 100.0),
+                match plain(number / 100.0).filter(|_| number <= 100.0) {
+                    Some(share) => format!("write `{share}` or `{number}%`"),
+                    None => "write for example `0.95` or `95%`".to_owned(),
+                },
             ),
             Unit::Points if !(0.0..=100.0).contains(&figure) => wrong(
                 format!("`{typed}` is out of reach: it counts in points from 0 to 100"),

@@ -165,7 +165,7 @@ pub(super) fn set(table: &mut Table, key: &str, value: &str) -> Result<(), Strin
     let (stage, key) = match key.split_once('.') {
         Some((number, key)) => match number.parse::<usize>() {
             Ok(number) if number >= 1 => (Some(number - 1), key),
-            _ => return Err(format!("`{number}` is no stage number; write 1.{key}")),
+            _ => return Err(no_stage(table, (number, key))),
         },
         None => (None, key),
     };
@@ -192,6 +192,20 @@ pub(super) fn set(table: &mut Table, key: &str, value: &str) -> Result<(), Strin
                 own.chain(OPTIONAL).chain(known.iter().map(String::as_str)).collect();
             Err(format!("no such key: {}", suggest(key, known)))
         }
+    }
+}
+
+/// What is wrong with `when.share`: the stage that it belongs to is missing, if there is one.
+fn no_stage(table: &Table, (outer, key): (&str, &str)) -> String {
+    let stages = table.get("stage").and_then(Value::as_array).into_iter().flatten();
+    let tables = stages.map(|stage| stage.get(outer).and_then(Value::as_table)).enumerate();
+    let tables: Vec<_> = tables.filter_map(|(at, own)| Some((at + 1, own?))).collect();
+    let best = tables.iter().find(|(_, own)| own.contains_key(key)).or(tables.first());
+    match best {
+        Some((stage, _)) => {
+            format!("the number of its stage is missing: write {stage}.{outer}.{key}")
+        }
+        None => format!("`{outer}` is no stage number, and no stage has such a table"),
     }
 }
 
@@ -247,6 +261,16 @@ mod tests {
         let changed = set("1.when.and_over", "9_000").unwrap();
         assert_eq!(trigger(&changed, 0), "above 1 of usable and over 9000");
         assert_eq!(trigger(&changed, 1), "above 1 of usable");
+        let missing = set("when.share", "0.7").unwrap_err();
+        assert!(
+            missing.ends_with("the number of its stage is missing: write 2.when.share"),
+            "{missing}"
+        );
+        let none = set("whem.share", "0.7").unwrap_err();
+        assert!(
+            none.ends_with("`whem` is no stage number, and no stage has such a table"),
+            "{none}"
+        );
         let refused = set("1.protect.share", "0.7").unwrap_err();
         assert!(refused.ends_with("`protect` has no keys of its own here"), "{refused}");
         assert!(set("2.when.share", "1.7").unwrap_err().contains("between 0 and 1"));
