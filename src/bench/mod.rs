@@ -31,6 +31,7 @@ mod selection;
 mod settings;
 mod shard;
 
+use recap_billing::pricing::Unpriced;
 use recap_core::text::counted;
 use recap_replay::run::{FolderError, RunError};
 
@@ -65,6 +66,9 @@ pub enum BenchError {
         /// How many sessions there are.
         sessions: usize,
     },
+    /// A billing model that no price is known of.
+    #[error("--agent-model: {0}")]
+    AgentModel(Unpriced),
     /// A strategy cannot be loaded.
     #[error(transparent)]
     Selection(#[from] SelectionError),

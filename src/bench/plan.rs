@@ -124,9 +124,9 @@ pub fn plan(inputs: Inputs, settings: &Settings) -> Result<BenchPlan, BenchError
     let (questions, hash) = cut_questions(inputs.questions, &names, &datasets);
     let windows = Windows::or_default(unique(settings.windows.iter().cloned()), &datasets);
     let models = unique(settings.agent_models.iter().map(|model| model.trim().to_owned()));
-    let mut warnings = unpriced(&prices, &models);
+    known_models(&prices, &models)?;
     let agents = Arc::new(Agents::new(prices, models));
-    warnings.extend(native::share_native_windows(&mut datasets, &windows, &agents));
+    let mut warnings = native::share_native_windows(&mut datasets, &windows, &agents);
     let sessions = named_sessions(&mut datasets, settings.limit)?;
     let compactor = inputs.compactor_model.map(|model| Arc::new(agents.named(&model)));
     let (strategies, grid) = match &inputs.strategies {
@@ -290,11 +290,10 @@ fn named_sessions(
     if sessions.is_empty() { Err(BenchError::NoSession) } else { Ok(sessions) }
 }
 
-/// A warning for each model that bills the run, has no price, and resembles one
-/// that has.
-fn unpriced(prices: &PriceList, models: &[String]) -> Vec<String> {
-    let unpriced = models.iter().filter_map(|name| prices.find(name).err());
-    unpriced.filter_map(|unknown| Some(format!("{unknown}: {}", unknown.suggestion()?))).collect()
+/// Refuses a billing model without a price: every bill of it would be unknown.
+fn known_models(prices: &PriceList, models: &[String]) -> Result<(), BenchError> {
+    let unpriced = models.iter().find_map(|name| prices.find(name).err());
+    unpriced.map_or(Ok(()), |unpriced| Err(BenchError::AgentModel(unpriced)))
 }
 
 /// Why the vendor's compaction cannot be shown, where it cannot.

@@ -17,7 +17,7 @@ use toml::{Table, Value};
 
 use super::exit::Failure;
 use super::{Cli, wire};
-use recap_core::model::suggest;
+use recap_core::model::{alike, suggest};
 use recap_core::text::{excerpt, harmless};
 use recap_replay::WindowError;
 
@@ -42,6 +42,9 @@ const SEARCHED: [&str; 5] = ["strategy", "set", "compact-at", "cuts", "depth"];
 
 /// Prefix of the environment variables.
 const PREFIX: &str = "RECAP_";
+
+/// Least likeness of a variable that is taken for a misspelt one.
+const NEARLY: f64 = 0.87;
 
 /// The file that settings come from.
 #[derive(Debug, Args)]
@@ -76,6 +79,7 @@ pub(super) fn parse(typed: Vec<OsString>) -> Result<Cli, Failure> {
     let line = match TypedOptions::in_line(&root, &typed) {
         None => typed,
         Some(options) => {
+            misspelt(&root, &wire::variables())?;
             let file = options.file()?;
             used = file.as_ref().map(|file| file.name.clone());
             options.completed(&wire::variable, file.as_ref())?
@@ -327,6 +331,25 @@ fn environment(
     Ok(settings)
 }
 
+/// Refuses a variable that is nearly a setting's: it would be ignored without a word.
+fn misspelt(root: &Command, variables: &[String]) -> Result<(), Failure> {
+    let keys = root.find_subcommand(KEYS_OF).expect("it is a subcommand");
+    let keys = keys.get_arguments().filter_map(key).chain(["config".to_owned()]);
+    let known: Vec<String> = keys.map(|key| key.to_uppercase().replace('-', "_")).collect();
+    let known: Vec<&str> = known.iter().map(String::as_str).collect();
+    for name in variables {
+        let Some(own) = name.strip_prefix(PREFIX).filter(|own| !known.contains(own)) else {
+            continue;
+        };
+        if let [nearest, ..] = alike(own, known.iter().copied(), NEARLY)[..] {
+            return Err(
+                refused(name, "no such setting").help(format!("did you mean `{PREFIX}{nearest}`?"))
+            );
+        }
+    }
+    Ok(())
+}
+
 fn switch(text: &str) -> Option<String> {
     let on = match text.to_lowercase().as_str() {
         "true" | "yes" | "on" | "1" => true,
@@ -546,6 +569,44 @@ mod tests {
         assert!(shown.starts_with("error: recap.toml:2: "), "{shown}");
         let shown = error("seed = 1\nseed = 2\n");
         assert!(shown.starts_with("error: recap.toml:2: "), "{shown}");
+    }
+
+    #[test]
+    fn misspelt_variable_is_refused_with_nearest() {
+        let root = root();
+        let refused = |name: &str| misspelt(&root, &[name.to_owned()]).map_err(|e| e.to_string());
+        for (name, meant) in [
+            ("RECAP_FAILON", "RECAP_FAIL_ON"),
+            ("RECAP_FAIL_IN", "RECAP_FAIL_ON"),
+            ("RECAP_WINDWO", "RECAP_WINDOW"),
+            ("RECAP_BASE_LINE", "RECAP_BASELINE"),
+            ("RECAP_STRATEGIES", "RECAP_STRATEGY"),
+            ("RECAP_INPUT", "RECAP_INPUTS"),
+            ("RECAP_CONFG", "RECAP_CONFIG"),
+        ] {
+            let error = refused(name).unwrap_err();
+            let expected = format!("error: {name}: no such setting\nhelp: did you mean `{meant}`?");
+            assert_eq!(error.trim_end(), expected);
+        }
+        // Settings, those of others, and what nobody calls a setting.
+        for name in [
+            "RECAP_FAIL_ON",
+            "RECAP_CONFIG",
+            "RECAPTCHA_WINDWO",
+            "RECAP_REPOSITORY",
+            "RECAP_PYTHON_TOOLS",
+            "RECAP_UPDATE_DOCS",
+            "RECAP_RELEASE_TOOLS",
+            "RECAP_TOOL",
+            "RECAP_COMMAND",
+            "RECAP_ARGUMENTS",
+            "RECAP_PEERS_HOME",
+            "RECAP_ALL_SEQUENCES",
+            "RECAP_MUTANT",
+            "RECAP_RAY",
+        ] {
+            assert_eq!(refused(name), Ok(()), "{name}");
+        }
     }
 
     #[test]

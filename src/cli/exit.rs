@@ -152,6 +152,11 @@ impl From<BenchError> for Failure {
             BenchError::NoRequest { .. } => {
                 Failure::usage(message).help("give recordings in which the agent's model answered")
             }
+            BenchError::AgentModel(unpriced) => {
+                let like = unpriced.suggestion().map_or_else(String::new, |like| like + " ");
+                Failure::usage(message)
+                    .help(format!("{like}--prices takes a list that has a model of your own"))
+            }
             BenchError::Selection(error) => error.into(),
             BenchError::Run(error) => error.into(),
             BenchError::Folder(error) => error.into(),

@@ -47,14 +47,60 @@ fn mistyped_name_gets_intended_one_suggested() {
 }
 
 #[test]
-fn unpriced_billing_model_gets_intended_one_suggested() {
+fn unknown_billing_model_is_refused_with_intended_one() {
     let desk = Desk::with_sessions();
-    let model = ["--agent-model", "gpt-5.4-mimi", "--agent-model", "my-own-model"];
+    let own = r#"{"my-own-model": {"input_cost_per_token": 1e-6, "output_cost_per_token": 2e-6}}"#;
+    desk.file("prices.json", own);
     let run = ["replay", "pi.jsonl", "--quiet", "--out", "run", "--strategy", "full"];
-    let ran = desk.good(&[&run[..], &model].concat());
-    let actual = ran.out.replace("\n ", " ");
-    assert!(actual.contains("did you mean gpt-5.4-mini"), "{actual}");
-    assert_eq!(actual.matches("did you mean").count(), 1, "{actual}");
+    let run = |more: &[&str]| desk.recap(&[&run[..], more].concat());
+    for (model, help) in [
+        ("gpt-5.4-mimi", "help: did you mean gpt-5.4-mini"),
+        ("my-own-model", "help: --prices takes a list that has a model of your own"),
+    ] {
+        let ran = run(&["--agent-model", "gpt-5.4", "--agent-model", model]);
+        ran.is_refused();
+        let error = format!("error: --agent-model: no price is known for `{model}`\n{help}");
+        assert!(ran.err.contains(&error) && !desk.path("run").exists(), "{ran:?}");
+    }
+    let ran = run(&["--agent-model", "my-own-model", "--prices", "prices.json"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+}
+
+#[test]
+fn misspelt_variable_is_refused() {
+    let desk = Desk::new();
+    let ran = desk.recap_with(&[("RECAP_FAIL_IN", "recall < 1")], &["bench", "--dry-run"]);
+    ran.is_refused();
+    assert!(
+        ran.err.contains("RECAP_FAIL_IN: no such setting\nhelp: did you mean `RECAP_FAIL_ON`?")
+    );
+    let theirs = [("RECAP_REPOSITORY", "x"), ("RECAP_FAIL_IN", "")];
+    assert_eq!(desk.recap_with(&theirs, &["bench", "--dry-run"]).code, 0);
+}
+
+/// A help is of use to whoever installed the program: what it proposes works, and what it names is
+/// there.
+#[test]
+fn help_proposes_what_works() {
+    let desk = Desk::with_sessions();
+    let set = |key: &str| desk.recap(&["bench", "--set", &format!("{key}=5"), "--dry-run"]);
+    let refused = set("arachne.when.and_over");
+    let proposed =
+        refused.err.split("is missing: write ").nth(1).and_then(|rest| rest.lines().next());
+    let proposed = format!("arachne.{}", proposed.unwrap_or_else(|| panic!("{refused:?}")));
+    assert_eq!(set(&proposed).code, 0, "{proposed}");
+    desk.file("empty/a.txt", "x").file("a.json", "{\"a\": 1}");
+    for (arguments, says) in [
+        (&["bench", "empty"][..], "(1 file looked at"),
+        (&["bench", "a.json"], "as `recap import FORMAT FILE -o DIR` does"),
+        (&["questions", "check", "pi.jsonl"], "`recap questions generate INPUT` prints some"),
+    ] {
+        let ran = desk.recap(arguments);
+        assert!(ran.code != 0 && ran.err.contains(says), "{arguments:?}: {}", ran.err);
+        let help =
+            ran.err.split("help: ").nth(1).unwrap_or_else(|| panic!("{arguments:?}: {ran:?}"));
+        assert!(!help.contains(".schema.json") && !help.contains("docs/"), "{help}");
+    }
 }
 
 #[test]
