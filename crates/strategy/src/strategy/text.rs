@@ -263,7 +263,7 @@ mod tests {
         assert_eq!(trigger(&changed, 1), "above 1 of usable");
         let missing = set("when.share", "0.7").unwrap_err();
         assert!(
-            missing.ends_with("the number of its stage is missing: write 2.when.share"),
+            missing.ends_with("the number of its stage is missing: write 1.when.share"),
             "{missing}"
         );
         let none = set("whem.share", "0.7").unwrap_err();
