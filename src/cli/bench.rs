@@ -11,7 +11,7 @@ use super::model_session::ModelSession;
 use super::progress::{Progress, Verbosity};
 use super::roles::{QuestionSource, Redact, RoleOptions};
 use super::work::{Stopped, Work};
-use super::{authoring, dry_run, gating, headings, inputs, models, report, wire};
+use super::{authoring, dry_run, gating, headings, inputs, models, report, strategies, wire};
 use crate::bench::{
     BenchPlan, Inputs, Questions, Results, Search, Selection, Settings, Strategies, measure_run,
     plan,
@@ -21,6 +21,7 @@ use recap_core::text::counted;
 use recap_formats::LoadOptions;
 use recap_replay::run::{Folder, MANIFEST, REPLIES, RunRecord, SPENT};
 use recap_report::format_names;
+use recap_strategy::Strategy;
 
 /// Options of `recap bench` and `recap replay`.
 #[derive(Debug, Args)]
@@ -35,7 +36,12 @@ pub struct Arguments {
     latest: bool,
 
     #[command(flatten)]
-    config: config::ConfigFile,
+    pub(super) config: config::ConfigFile,
+
+    /// Let the recap.toml of this folder name strategies that run programs; without it such a file
+    /// has to be named (--config)
+    #[arg(long)]
+    allow_programs: bool,
 
     /// Print the plan with the calls, tokens and dollars that models would take, and stop; nothing
     /// is sent or written
@@ -136,12 +142,13 @@ pub(super) fn run(arguments: &Arguments, job: Job) -> Result<Exit, Failure> {
     if arguments.dry_run {
         let plan = dry_run::plan(plan, &arguments.role_options, arguments.json)?;
         if arguments.json {
-            wire::print_exact(&plan)?
+            wire::print_json(&plan)?
         } else {
             wire::print(&plan)?
         }
         return Ok(Exit::Done);
     }
+    arguments.refuse_programs(&plan.spec.strategies)?;
     let role_options = arguments.role_options.of_part(plan.part())?;
     // What a resumed run has paid for is not known here, so only the cap on each call holds.
     let earlier = arguments.out.as_ref().filter(|out| out.join(MANIFEST).exists());
@@ -319,6 +326,28 @@ impl Arguments {
             counter: wire::counter(self.tokens),
             compactor_model: self.role_options.compactor_id()?,
         })
+    }
+
+    /// Refuses programs that a settings file names which nobody asked for: a folder may be a
+    /// stranger's.
+    fn refuse_programs(&self, strategies: &[Arc<Strategy>]) -> Result<(), Failure> {
+        let config::Unasked { strategies: named, changes } = &self.config.unasked;
+        for strategy in strategies.iter().filter(|_| !self.allow_programs) {
+            let changed = changes.as_ref().filter(|_| strategy.name.ends_with(']'));
+            let Some(place) = named.as_ref().or(changed) else { continue };
+            let mut programs = strategy.commands().map(|(_, command)| command);
+            let does = match programs.next() {
+                Some(command) => format!("runs `{}`", strategies::command_line(&command)),
+                None if strategy.is_saver() => "sends sessions to a proxy".to_owned(),
+                None => continue,
+            };
+            let problem = format!("{place}: strategy `{}` {does}", strategy.name);
+            return Err(Failure::usage(problem).help(format!(
+                "if you trust this folder, add --allow-programs or --config {}",
+                config::FILE
+            )));
+        }
+        Ok(())
     }
 
     fn strategies(&self, job: Job) -> Result<Strategies, Failure> {

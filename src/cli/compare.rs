@@ -87,7 +87,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     match arguments.format {
         Format::Table => wire::print_table(&comparison_table(&comparison, wire::screen(true)))?,
         Format::Md => wire::print(&comparison_md(&comparison))?,
-        Format::Json => wire::print_exact(&comparison_json(&comparison))?,
+        Format::Json => wire::print_json(&comparison_json(&comparison))?,
         Format::Html => wire::print_exact(&comparison_html(&comparison))?,
     }
     Ok(if is_whole { Exit::Done } else { Exit::Incomplete })

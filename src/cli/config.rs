@@ -30,8 +30,9 @@ const CONFIGURED: [&str; 5] = ["bench", "replay", "tune", "report", "merge"];
 /// The subcommand whose options are the keys; it has all options of the others.
 const KEYS_OF: &str = "bench";
 
-/// Options that are not keys: the path of the file itself, and those that end the program.
-const NO_KEYS: [&str; 3] = ["config", "help", "version"];
+/// Options that are not keys: the path of the file itself, what a file may not allow itself, and
+/// those that end the program.
+const NO_KEYS: [&str; 4] = ["config", "allow-programs", "help", "version"];
 
 /// Roles that are not needed where no questions are asked, so that one file serves
 /// both `bench` and `replay`.
@@ -52,6 +53,17 @@ pub struct ConfigFile {
     /// Settings to read [default: recap.toml, if it is there]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
+
+    #[arg(skip)]
+    pub(super) unasked: Unasked,
+}
+
+/// Where a settings file that nobody asked for, but which lay in the working folder, names
+/// strategies (`recap.toml:3`), and where it changes them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Unasked {
+    pub strategies: Option<String>,
+    pub changes: Option<String>,
 }
 
 /// A value that file or environment give to one option.
@@ -68,6 +80,8 @@ struct Setting {
 struct File {
     name: String,
     text: String,
+    /// Whether somebody named it.
+    asked: bool,
 }
 
 /// Parses the command line, completed by environment and file. Help and errors
@@ -75,24 +89,43 @@ struct File {
 pub(super) fn parse(typed: Vec<OsString>) -> Result<Cli, Failure> {
     // A person at a terminal is told what to run; scripts get the help as an error.
     let root = root().arg_required_else_help(!wire::is_terminal());
-    let mut used = None;
+    let (mut used, mut unasked) = (None, Unasked::default());
     let line = match TypedOptions::in_line(&root, &typed) {
         None => typed,
         Some(options) => {
             misspelt(&root, &wire::variables())?;
             let file = options.file()?;
-            used = file.as_ref().map(|file| file.name.clone());
-            options.completed(&wire::variable, file.as_ref())?
+            let added = options.added(&wire::variable, file.as_ref())?;
+            if let Some(file) = file {
+                unasked = file.unasked(&added);
+                used = Some(file.name);
+            }
+            options.with(&added)
         }
     };
     let matches = root.try_get_matches_from(line).map_err(refuse)?;
-    if let (Some(name), Some((_, own))) = (used, matches.subcommand()) {
-        let silent = |id: &str| matches!(own.try_get_one::<bool>(id), Ok(Some(true)));
-        if !silent("quiet") && !silent("json") {
-            wire::say(&format!("settings of {name}"));
-        }
+    if let Some(name) = used {
+        wire::say(&format!("settings of {name}"));
     }
-    Cli::from_arg_matches(&matches).map_err(refuse)
+    let mut cli = Cli::from_arg_matches(&matches).map_err(refuse)?;
+    // A search takes no strategy from a file.
+    if let Some(super::Command::Bench(own) | super::Command::Replay(own)) = &mut cli.command {
+        own.config.unasked = unasked;
+    }
+    Ok(cli)
+}
+
+impl File {
+    /// What of this file became part of the command line without being asked for.
+    fn unasked(&self, added: &[(&Arg, Setting)]) -> Unasked {
+        let of_file = format!("{}:", self.name);
+        let place = |key: &str| {
+            let own = added.iter().map(|(_, setting)| setting).filter(|_| !self.asked);
+            let mut own = own.filter(|setting| setting.from.starts_with(&of_file));
+            own.find(|setting| setting.key == key).map(|setting| setting.from.clone())
+        };
+        Unasked { strategies: place("strategy"), changes: place("set") }
+    }
 }
 
 /// Reports an error of clap as clap would, unless it quotes control characters
@@ -131,8 +164,8 @@ pub fn bench_with(text: &str) -> Result<Vec<OsString>, Failure> {
     let root = root();
     let typed = ["recap", KEYS_OF].map(OsString::from);
     let options = TypedOptions::in_line(&root, &typed).expect("settings apply to this subcommand");
-    let file = File { name: FILE.to_owned(), text: text.to_owned() };
-    let line = options.completed(&|_| None, Some(&file))?;
+    let file = File { name: FILE.to_owned(), text: text.to_owned(), asked: false };
+    let line = options.with(&options.added(&|_| None, Some(&file))?);
     let read = root.try_get_matches_from(&line).and_then(|found| Cli::from_arg_matches(&found));
     read.map_err(|error| Failure::usage(said_by(&error)))?;
     Ok(line)
@@ -167,25 +200,25 @@ impl<'a> TypedOptions<'a> {
     fn file(&self) -> Result<Option<File>, Failure> {
         let asked = self.matches.get_one::<PathBuf>("config").cloned();
         let asked = asked.or_else(|| wire::variable("RECAP_CONFIG").map(PathBuf::from));
-        let path = match asked {
-            Some(path) => path,
-            None if Path::new(FILE).is_file() => PathBuf::from(FILE),
+        let (path, asked) = match asked {
+            Some(path) => (path, true),
+            None if Path::new(FILE).is_file() => (PathBuf::from(FILE), false),
             None => return Ok(None),
         };
         let name = path.display().to_string();
         match std::fs::read_to_string(&path) {
-            Ok(text) => Ok(Some(File { name, text })),
+            Ok(text) => Ok(Some(File { name, text, asked })),
             Err(error) => Err(Failure::usage(format!("cannot read {name}: {error}"))
                 .help("`recap init` writes a recap.toml")),
         }
     }
 
-    /// The command line completed by the settings of environment and file.
-    fn completed(
+    /// The settings of environment and file that complete the command line.
+    fn added(
         &self,
         variable: &dyn Fn(&str) -> Option<String>,
         file: Option<&File>,
-    ) -> Result<Vec<OsString>, Failure> {
+    ) -> Result<Vec<(&'a Arg, Setting)>, Failure> {
         let keys = self.root.find_subcommand(KEYS_OF).expect("it is a subcommand");
         let own = self.command.get_arguments();
         let mut known: Vec<&Arg> = own.filter(|arg| self.is_typed(arg)).collect();
@@ -213,7 +246,7 @@ impl<'a> TypedOptions<'a> {
                 added.push((arg, setting));
             }
         }
-        Ok(self.with(&added))
+        Ok(added)
     }
 
     fn is_typed(&self, arg: &Arg) -> bool {
@@ -361,7 +394,7 @@ fn switch(text: &str) -> Option<String> {
 
 /// The settings of a file, in its own order.
 fn read(keys: &Command, file: Option<&File>) -> Result<Vec<Setting>, Failure> {
-    let Some(File { name, text }) = file else { return Ok(Vec::new()) };
+    let Some(File { name, text, .. }) = file else { return Ok(Vec::new()) };
     let broken = |error: toml::de::Error| {
         let line = error.span().map_or(1, |span| line_at(text, span.start));
         refused(&format!("{name}:{line}"), error.message())
@@ -454,10 +487,14 @@ mod tests {
         let variable = |name: &str| {
             variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
         };
-        let file = File { name: FILE.to_owned(), text: text.to_owned() };
-        let line =
-            options.completed(&variable, Some(&file)).map_err(|failure| failure.to_string())?;
-        Ok(line.into_iter().skip(1).map(|word| word.into_string().unwrap()).collect())
+        let file = File { name: FILE.to_owned(), text: text.to_owned(), asked: false };
+        let added = options.added(&variable, Some(&file)).map_err(|failure| failure.to_string())?;
+        Ok(options
+            .with(&added)
+            .into_iter()
+            .skip(1)
+            .map(|word| word.into_string().unwrap())
+            .collect())
     }
 
     #[track_caller]

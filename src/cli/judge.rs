@@ -328,7 +328,7 @@ fn calibrate(arguments: &CalibrateArguments) -> Result<Exit, Failure> {
         write(folder, &files)?;
     }
     if arguments.json {
-        wire::print_exact(&calibration_json(&report))?;
+        wire::print_json(&calibration_json(&report))?;
     } else {
         let screen = wire::screen(true);
         let table = calibration_table(&report, screen);

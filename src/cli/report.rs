@@ -137,7 +137,7 @@ pub(super) fn show(
         measured.gate.iter().for_each(gating::say_open);
     }
     if json {
-        wire::print_exact(&summary_json(measured))
+        wire::print_json(&summary_json(measured))
     } else {
         wire::print_table(&table(measured, folder, wide))
     }

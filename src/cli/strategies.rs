@@ -232,16 +232,20 @@ fn stages(
 /// own texts cannot push it off the screen or continue it.
 fn programs(text: &mut String, strategy: &Strategy) {
     for (folder, command) in strategy.commands() {
-        let words: Vec<Cow<'_, str>> = command.iter().map(|word| typed(word)).collect();
         let _ = writeln!(
             text,
             "\nruns `{}`{} with your rights: run it only if you trust it",
-            words.join(" "),
+            command_line(&command),
             folder
                 .map(|f| format!(" in {}", one_line(&f.display().to_string())))
                 .unwrap_or_default()
         );
     }
+}
+
+/// A command as it would be typed.
+pub(super) fn command_line(command: &[&str]) -> String {
+    command.iter().map(|word| typed(word)).collect::<Vec<_>>().join(" ")
 }
 
 /// A word of a command, quoted and escaped where it is not plain, so that

@@ -14,7 +14,7 @@ use clap::ValueEnum;
 use jiff::Timestamp;
 
 use super::exit::Failure;
-use recap_core::text::{brief, harmless};
+use recap_core::text::{brief, harmless, is_command};
 use recap_core::tokens::Counter;
 use recap_llm::Now;
 use recap_replay::WindowError;
@@ -169,6 +169,20 @@ pub(super) fn print_document(parts: &[Part]) -> Result<(), Failure> {
 /// on a terminal.
 pub(super) fn print_exact(text: &str) -> Result<(), Failure> {
     if std::io::stdout().is_terminal() { print(text) } else { write_stdout(text) }
+}
+
+/// Prints JSON. What turns or breaks lines wherever it is shown stands escaped: within strings,
+/// where alone it can be, that is the same text.
+pub(super) fn print_json(text: &str) -> Result<(), Failure> {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        if is_command(c) && c != '\n' {
+            escaped.push_str(&format!("\\u{:04x}", u32::from(c)));
+        } else {
+            escaped.push(c);
+        }
+    }
+    print_exact(&escaped)
 }
 
 /// Text without control characters except for the styles of tables.

@@ -84,7 +84,58 @@ fn report_receives_its_own_options_and_others_none() {
 fn quiet_means_quiet() {
     let desk = desk(SETTINGS);
     let ran = desk.good(&["bench", "--quiet"]);
-    assert_eq!(ran.err, "");
+    assert_eq!(ran.err, "settings of recap.toml\n", "whose settings these are is told always");
     assert!(ran.last().starts_with(" page     "));
-    assert_eq!(desk.good(&["bench", "--json"]).err, "");
+    assert_eq!(desk.good(&["bench", "--json"]).err, "settings of recap.toml\n");
+}
+
+/// A program is run for whoever typed its name, or that of the file that has it; a `recap.toml`
+/// that merely lies in the folder may be a stranger's.
+#[cfg(unix)]
+#[test]
+fn programs_of_a_folder_run_only_where_they_are_allowed() {
+    const RUN: [&str; 7] = ["bench", "claude-code.jsonl", "--cuts", "none", "-q", "--out", "run"];
+    const NONE: &[&str] = &[];
+    let with = |more: &[&'static str]| [&RUN[..], more].concat();
+    let filter = |command: &str| {
+        format!(
+            "version = 1\nname = \"mine\"\nsummary = \"x\"\nsource = \"x\"\n\n[[stage]]\n\
+             mechanism = \"filter\"\nat = \"request\"\nwhen = \"always\"\ncommand = {command}\n"
+        )
+    };
+    let touching = "[\"sh\", \"-c\", \"touch ran; cat\"]";
+    let runs = "runs `sh -c \"touch ran; cat\"`";
+    let change = format!("set = ['mine.toml.command={touching}']");
+    let cases = [
+        ("strategy = [\"filter:touch ran; cat\"]", "", NONE, runs),
+        ("strategy = [\"mine.toml\"]", touching, NONE, runs),
+        ("strategy = [\"proxy:http://127.0.0.1:9\"]", "", NONE, "sends sessions to a proxy"),
+        ("strategy = [\"headroom\"]", "", NONE, "runs `headroom proxy"),
+        (change.as_str(), "[\"cat\"]", &["--strategy", "mine.toml"], runs),
+    ];
+    for (settings, mine, typed, does) in cases {
+        let desk = desk(settings);
+        desk.file("mine.toml", filter(mine));
+        let ran = desk.recap(&with(typed));
+        assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{settings}: {ran:?}");
+        assert!(ran.err.contains("error: recap.toml:1: strategy `"), "{}", ran.err);
+        assert!(ran.err.contains(does) && ran.err.contains("--allow-programs"), "{}", ran.err);
+        assert!(!desk.path("ran").exists() && !desk.path("run").exists(), "{settings}");
+        desk.good(&[&with(typed)[..], &["--dry-run"]].concat());
+        if does == runs {
+            desk.good(&[&with(typed)[..], &["--allow-programs"]].concat());
+            assert!(desk.path("ran").exists(), "{settings}");
+        }
+    }
+    let desk = desk(cases[0].0);
+    let ran = |desk: &Desk| std::fs::remove_file(desk.path("ran")).is_ok();
+    desk.good(&with(&["--config", "recap.toml"]));
+    assert!(ran(&desk), "the file is named");
+    let variables = [("RECAP_CONFIG", "recap.toml")];
+    assert_eq!(desk.recap_with(&variables, &with(&[])).code, 0);
+    assert!(ran(&desk), "a variable names it");
+    desk.good(&with(&["--strategy", "filter:touch ran; cat"]));
+    assert!(ran(&desk), "the strategy is typed");
+    desk.file("recap.toml", "allow-programs = true\nstrategy = [\"filter:cat\"]");
+    assert!(desk.refused(&["bench"]).contains("`allow-programs` is not known"));
 }
