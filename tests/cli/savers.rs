@@ -219,6 +219,132 @@ fn failing_filter_is_one_row_with_its_reason() {
     assert_eq!(requests(&desk, "run", "full").len(), 6);
 }
 
+/// A chat in which an agent reads texts of characters of one to four bytes, so that a cut at a
+/// number of bytes falls within one sooner or later.
+#[cfg(unix)]
+fn wide_chat() -> String {
+    let mut messages = vec![json!({"role": "user", "content": "read them all"})];
+    for size in 0..12 {
+        let call = json!({"id": format!("c{size}"), "type": "function",
+            "function": {"name": "read", "arguments": json!({"path": format!("{size}.txt")}).to_string()}});
+        let line = format!("{}é€𝒳: \"a{size}\"\t日本語 and more words\r\n", "x".repeat(size));
+        messages.push(json!({"role": "assistant", "content": "reading", "tool_calls": [call]}));
+        let text = line.repeat(if size == 11 { 1_500 } else { 1 + 4 * size });
+        messages.push(json!({"role": "tool", "tool_call_id": format!("c{size}"), "content": text}));
+    }
+    messages.push(json!({"role": "assistant", "content": "done"}));
+    json!(messages).to_string()
+}
+
+/// Filters as people write them. Each is run where its program is installed.
+#[cfg(unix)]
+const ORDINARY: [&str; 46] = [
+    "head -c 2000",
+    "head -c 7",
+    "head -n 20",
+    "head -n -3",
+    "head -c 2000; echo '[cut]'",
+    "tail -c 2000",
+    "tail -c 7",
+    "tail -n 20",
+    "grep -v words",
+    "grep nothing-like-this",
+    "grep -c words",
+    "grep -n words",
+    "sed -n 1,20p",
+    "sed -e 's/words/w/g' -e '/^$/d'",
+    "sed 's/.\\{40\\}/&\\n/g'",
+    "awk 'NR <= 20'",
+    "awk '{print substr($0, 1, 9)}'",
+    "awk '{print length($0)}'",
+    "cut -c 1-9",
+    "cut -b 3-9",
+    "cut -d: -f1",
+    "fold -w 10",
+    "fold -s -w 20",
+    "fmt -w 30",
+    "tr a-z A-Z",
+    "tr -d '\\r'",
+    "tr -cd '[:print:]\\n'",
+    "tr -s '\\n'",
+    "sort",
+    "sort -u | head -n 2",
+    "uniq",
+    "uniq -c",
+    "wc -l",
+    "cat",
+    "cat -n",
+    "cat -A",
+    "tac",
+    "nl",
+    "expand -t 4",
+    "paste -s -d ' '",
+    "pr -t",
+    "base64",
+    "od -c | head",
+    "true",
+    "dd bs=7 count=3 2> /dev/null",
+    "cat > /dev/null; seq 100000 | head -n 1",
+];
+
+#[cfg(unix)]
+#[test]
+fn ordinary_filters_run_whatever_they_cut() {
+    let desk = Desk::new();
+    desk.file("chat.json", wide_chat());
+    let has = |filter: &&&str| {
+        let shell = format!("command -v {}", filter.split(' ').next().unwrap());
+        Command::new("sh").args(["-c", &shell]).stdout(Stdio::null()).status().unwrap().success()
+    };
+    let named: Vec<String> =
+        ORDINARY.iter().filter(has).map(|filter| format!("filter:{filter}")).collect();
+    assert!(named.len() >= 20, "{named:?}");
+    for locale in ["C", "C.UTF-8"] {
+        let mut run = vec!["bench", "chat.json", "--cuts", "none", "--wide", "--out", locale];
+        run.extend(named.iter().flat_map(|filter| ["--strategy", filter]));
+        let ran = desk.recap_with(&[("LC_ALL", locale)], &run);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        assert!(!ran.out.contains("stand as recorded"), "{locale}: {}", ran.out);
+        for filter in &named {
+            assert_eq!(requests(&desk, locale, filter).len(), 13, "{locale}: {filter}");
+        }
+    }
+}
+
+/// Of a filter that fails at a few results the others count, and it is told.
+#[cfg(unix)]
+#[test]
+fn result_stands_where_its_answer_cannot_be_used() {
+    let desk = Desk::new();
+    desk.file("chat.json", wide_chat());
+    desk.file("words", "a grey heron");
+    let fails = "filter:case $RECAP_ARGUMENTS in *8.txt*) cat words >&2; exit 3;; \
+                 *9.txt*) exit 0;; *) cat;; esac";
+    let binary = "filter:case $RECAP_ARGUMENTS in *8.txt*|*9.txt*) printf '\\377';; *) cat;; esac";
+    let run = ["bench", "chat.json", "--cuts", "none", "--out", "run", "--wide"];
+    let ran = desk.good(&[&run[..], &["--strategy", fails, "--strategy", binary]].concat());
+    for told in [
+        "1 of 12 results stand as recorded",
+        "result of `c8`: it ended with exit status: 3)",
+        "1 of 12 results arrive empty",
+        "2 of 12 results stand as recorded",
+        "result of `c8`: its answer is not UTF-8)",
+    ] {
+        let shown = ran.out.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(shown.contains(told), "{told}: {}", ran.out);
+    }
+    assert!(!ran.out.contains("heron"), "its words may quote the conversation");
+    let (own, full) = (requests(&desk, "run", binary), requests(&desk, "run", "full"));
+    assert!(own.iter().zip(&full).all(|(own, full)| own["tokens_sent"] == full["tokens_sent"]));
+    // Where it fails at most of them, it measures nothing.
+    let most = "filter:case $RECAP_ARGUMENTS in *1.txt*) cat;; *) echo heron >&2; exit 3;; esac";
+    let run = ["bench", "chat.json", "--cuts", "none", "--out", "most", "--strategy", most];
+    let ran = desk.recap(&run);
+    assert_eq!(ran.code, 3, "{ran:?}");
+    let reason = "result of `c0`: it ended with exit status: 3; its words: heron";
+    assert!(ran.err.contains(reason), "{}", ran.err);
+}
+
 /// `filter:COMMAND` replaces a result from the request on that sends it first.
 #[test]
 fn filter_sees_each_result_with_its_call() {
@@ -267,6 +393,8 @@ fn no_key_or_home_reaches_saver() {
         ("ANTHROPIC_API_KEY", "sk-canary-4471"),
         ("MY_SECRET", "canary-4471"),
         ("my_password", "canary-4471"),
+        ("DB_PASS", "canary-4471"),
+        ("MYSQL_PWD", "canary-4471"),
         ("XDG_CONFIG_HOME", &home),
         ("HOME", &home),
         ("HARMLESS", "seen"),
@@ -276,7 +404,7 @@ fn no_key_or_home_reaches_saver() {
     let ran = desk.recap_with(&variables, &[&run[..], &["--out", "run"]].concat());
     assert_eq!(ran.code, 0, "{ran:?}");
     let seen = desk.json("environment");
-    for (name, _) in &variables[..4] {
+    for (name, _) in &variables[..6] {
         assert!(seen.get(name).is_none(), "{name}");
     }
     assert_eq!(seen["HARMLESS"], "seen");

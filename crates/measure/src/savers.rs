@@ -234,6 +234,7 @@ mod tests {
             added_ms: vec![10.0, 30.0],
             tools: tools.into(),
             recovery: Some(SaverRecovery { tried: 2, found: 1, tokens: 40 }),
+            ..SaverFacts::default()
         };
         let cells = ["a", "b"].map(|id| [full(id).build(), saved(id, saver.clone())]);
         let rows = rows(cells.concat(), &["a", "b"]);

@@ -26,6 +26,31 @@ pub struct SaverFacts {
     /// Facts that it had removed and that its own tool was asked for; absent where it has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recovery: Option<SaverRecovery>,
+    /// How the answers of a filter were.
+    #[serde(default, skip_serializing_if = "FilterAnswers::are_plain")]
+    pub answers: FilterAnswers,
+}
+
+/// How the answers of a filter were, one for each result that it was given.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FilterAnswers {
+    /// Answers that took the place of a result.
+    pub used: u64,
+    /// Answers that could not be used, so that the results stand as recorded.
+    pub refused: u64,
+    /// Used answers without any text, to a result that had some.
+    pub empty: u64,
+    /// The first of the refused: command, call and reason.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_refused: Option<String>,
+}
+
+impl FilterAnswers {
+    /// Whether there is nothing to tell of them.
+    fn are_plain(&self) -> bool {
+        (self.refused, self.empty) == (0, 0)
+    }
 }
 
 /// What a saver cut of the results of a tool.

@@ -8,8 +8,8 @@ use super::{Evidence, among_cells, joined, some};
 use crate::measures::requests::longest_run;
 use crate::rows::Entry;
 use recap_core::model::{
-    Answer, Cell, Fallbacks, Finding, NoGrade, Primary, QuestionRow, RowKind, Source,
-    TRUSTED_FALSE_ACCEPTS, TRUSTED_KAPPA, Verdict,
+    Answer, Cell, Fallbacks, FilterAnswers, Finding, NoGrade, Primary, QuestionRow, RowKind,
+    Source, TRUSTED_FALSE_ACCEPTS, TRUSTED_KAPPA, Verdict,
 };
 use recap_core::text::{counted, form_for, grouped};
 use recap_core::wording::number::percent;
@@ -17,6 +17,7 @@ use recap_core::wording::number::percent;
 pub(super) const FINDINGS: &[Check] = &[
     One(incomplete),
     One(failed_cells),
+    Several(filter_answers),
     Several(notice),
     One(judges_disagree),
     Several(ungraded),
@@ -51,6 +52,44 @@ fn failed_cells(run: &Evidence<'_>) -> Option<Finding> {
         strategies.join(", ")
     );
     Some(Finding::problem("failed_cells", text).changing_figures(true))
+}
+
+/// Answers of a filter that could not be used, and those without any text.
+fn filter_answers(run: &Evidence<'_>) -> Vec<Finding> {
+    let mut filters: BTreeMap<String, FilterAnswers> = BTreeMap::new();
+    for session in run.results.iter() {
+        // A session passes once, whatever the window.
+        let mut seen = BTreeSet::new();
+        for cell in session.cells() {
+            let Some(saver) = cell.rows().and_then(|rows| rows.saver.as_ref()) else { continue };
+            if seen.insert(&cell.key.strategy) {
+                let sum = filters.entry(cell.key.strategy.clone()).or_default();
+                sum.used += saver.answers.used;
+                sum.refused += saver.answers.refused;
+                sum.empty += saver.answers.empty;
+                let first = sum.first_refused.take();
+                sum.first_refused = first.or_else(|| saver.answers.first_refused.clone());
+            }
+        }
+    }
+    let told = filters.into_iter().flat_map(|(strategy, answers)| {
+        let FilterAnswers { used, refused, empty, first_refused } = answers;
+        let stand = first_refused.map(|first| {
+            let all = counted((used + refused) as usize, "result");
+            format!(
+                "{strategy}: {refused} of {all} stand as recorded, since their answers could not \
+                 be used (first {first})"
+            )
+        });
+        let emptied = (empty > 0).then(|| {
+            let all = counted((used + refused) as usize, "result");
+            format!("{strategy}: {empty} of {all} arrive empty")
+        });
+        let problems = [stand.map(|text| (text, true)), emptied.map(|text| (text, false))];
+        problems.into_iter().flatten()
+    });
+    told.map(|(text, changes)| Finding::problem("filter_answers", text).changing_figures(changes))
+        .collect()
 }
 
 /// Messages from reading the inputs or from calling models.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use recap_core::model::call::command_line;
 use recap_core::model::{
-    Message, MessageIndex, Preamble, SaverFacts, SaverRecovery, Session, ToolCut,
+    FilterAnswers, Message, MessageIndex, Preamble, SaverFacts, SaverRecovery, Session, ToolCut,
 };
 use recap_core::text::redact::Originals;
 use recap_core::text::{density, first_cause};
@@ -84,13 +84,17 @@ pub(super) struct Proxy {
     pub handle: Option<Regex>,
 }
 
+/// Number of answers that may be refused beyond those that are used, before a session is given up.
+const MORE_REFUSED: u64 = 2;
+
 /// How to start a saver: its home is an empty folder, so that nothing that it kept from earlier
 /// counts, and variables that hold keys are not handed on.
 fn launch(command: &[String], folder: Option<&PathBuf>, home: &TempDir) -> Launch {
-    let keys = ["KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL"];
+    let keys = ["KEY", "TOKEN", "SECRET", "PASS", "CREDENTIAL", "AUTH"];
     let is_key = |name: &String| {
         let name = name.to_uppercase();
-        name.ends_with("_PAT") || keys.iter().any(|word| name.contains(word))
+        let ends = ["_PAT", "_PWD"].iter().any(|end| name.ends_with(end));
+        ends || keys.iter().any(|word| name.contains(word))
     };
     let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
     let hidden = names.filter(|name| is_key(name) || name.starts_with("XDG_"));
@@ -133,10 +137,11 @@ fn cuts(
 }
 
 impl Filter {
-    /// Lets every result pass that the filter is for.
+    /// Lets every result pass that the filter is for. A result whose answer cannot be used stands
+    /// as recorded.
     ///
     /// # Errors
-    /// A run of the command fails.
+    /// Most runs of the command fail.
     pub async fn pass(&self, session: &Session, counter: &Counter) -> Result<Intercepted, String> {
         let home = home()?;
         let mut calls = session.calls();
@@ -147,6 +152,7 @@ impl Filter {
         let mut steps: Vec<Step> =
             requests.iter().map(|&response| Step { response, ..Step::default() }).collect();
         let mut state = BTreeMap::new();
+        let (mut answers, mut first) = (FilterAnswers::default(), None);
         for call in calls {
             let result = call.result.expect("others were left out");
             let message = &session.messages[result as usize];
@@ -163,18 +169,38 @@ impl Filter {
                 ("RECAP_COMMAND".to_owned(), short(&shell)),
             ]);
             let limit = Duration::from_secs_f64(self.parameters.timeout);
-            let filtered = run(&launch, text, limit).await;
-            let filtered =
-                filtered.map_err(|problem| format!("result of `{}`: {problem}", call.id))?;
+            let filtered = match run(&launch, text, limit).await {
+                Ok(filtered) => filtered,
+                Err(problem) => {
+                    answers.refused += 1;
+                    let first =
+                        first.get_or_insert_with(|| format!("result of `{}`: {problem}", call.id));
+                    if answers.refused > answers.used + MORE_REFUSED {
+                        return Err(first.clone());
+                    }
+                    continue;
+                }
+            };
+            answers.used += 1;
             if filtered != text {
+                answers.empty += u64::from(filtered.is_empty());
                 let arrival = Arrival::Changed(filtered);
                 let at = requests.partition_point(|&request| request <= result);
                 steps[at].messages.push((result, Some(arrival.clone())));
                 state.insert(result, arrival);
             }
         }
+        if let Some(first) = first {
+            if answers.refused > answers.used {
+                return Err(first);
+            }
+            // Its own words may quote the conversation, and these figures go into reports.
+            let reason = first.split(ITS_WORDS).next().unwrap_or_default();
+            let command = self.parameters.command.join(" ");
+            answers.first_refused = Some(format!("`{command}`, {reason}"));
+        }
         let tools = cuts(session, counter, &state);
-        let facts = Arc::new(SaverFacts { tools, ..SaverFacts::default() });
+        let facts = Arc::new(SaverFacts { tools, answers, ..SaverFacts::default() });
         Ok(Intercepted { steps, facts, recovered: BTreeMap::new() })
     }
 
