@@ -7,7 +7,7 @@ use super::LoadOptions;
 use super::database::{self, Table, tables};
 use super::draft::Draft;
 use super::error::DatasetError;
-use super::source::{Source, is_cut};
+use super::source::{Source, is_cut, read_json};
 use recap_core::text::density::{allowance, is_dense, weight};
 use recap_core::text::{counted, excerpt};
 
@@ -119,7 +119,7 @@ fn lines_of(text: &str) -> Vec<Json> {
     let lines = text.lines().filter(|line| !line.trim().is_empty());
     lines
         .take_while(&mut bears)
-        .filter_map(|line| serde_json::from_str(line).ok())
+        .filter_map(|line| read_json(line).ok())
         .filter(|record: &Json| record.is_object() || record.is_array())
         .collect()
 }
@@ -128,14 +128,14 @@ fn lines_of(text: &str) -> Vec<Json> {
 fn document(text: &str) -> Option<Json> {
     let dense = is_dense(text.as_bytes());
     let text = if dense { &text[..text.floor_char_boundary(DENSE_HEAD)] } else { text };
-    let error = match serde_json::from_str(text) {
+    let error = match read_json(text) {
         Ok(document) => return Some(document),
         Err(error) => error,
     };
     let mut ends = text.match_indices('\n').map(|(at, _)| at + 1);
     let line = error.line().checked_sub(2).map_or(Some(0), |before| ends.nth(before));
     let end = text.floor_char_boundary(line? + error.column());
-    serde_json::from_str(&closed(&text[..end])).ok()
+    read_json(&closed(&text[..end])).ok()
 }
 
 /// The beginning of a JSON text up to the last value that is whole, with what closes it.

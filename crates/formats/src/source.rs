@@ -520,8 +520,7 @@ impl<'a> Source<'a> {
     pub(crate) fn parsed<T: DeserializeOwned>(&self, text: &str) -> Result<T, DatasetError> {
         let text = text.trim_start_matches('\u{feff}');
         bearable(text).map_err(|problem| self.error(None, problem))?;
-        serde_json::from_str(text)
-            .map_err(|e| self.error(Some(e.line().max(1) as u64), problem_of(&e, text)))
+        read_json(text).map_err(|e| self.error(Some(e.line().max(1) as u64), problem_of(&e, text)))
     }
 
     /// Reads the rest, so that the hash covers the whole file.
@@ -551,7 +550,7 @@ fn begins_cut(bytes: &[u8]) -> bool {
 /// Parses one line as `T`.
 pub(crate) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, Problem> {
     bearable(text)?;
-    serde_json::from_str(text).map_err(|error| {
+    read_json(text).map_err(|error| {
         let mut values = serde_json::Deserializer::from_str(text).into_iter::<IgnoredAny>();
         match values.next() {
             Some(Ok(_)) if error.is_syntax() => {
@@ -565,7 +564,39 @@ pub(crate) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, Problem> {
 /// A text that may be JSON; none where it is not, or is too dense.
 pub(super) fn decoded<T: DeserializeOwned>(text: &str) -> Option<T> {
     bearable(text).ok()?;
-    serde_json::from_str(text).ok()
+    read_json(text).ok()
+}
+
+/// Reads JSON in which halves of surrogate pairs, which JavaScript writes where it cuts a text, are
+/// U+FFFD.
+pub(super) fn read_json<T: DeserializeOwned>(text: &str) -> serde_json::Result<T> {
+    serde_json::from_str(text).or_else(|error| match without_halves(text) {
+        Some(text) => serde_json::from_str(&text),
+        None => Err(error),
+    })
+}
+
+/// A text of JSON, as long as before, with U+FFFD for every escaped half of a surrogate pair that
+/// stands alone (RFC 8259, section 8.2); `None` where there is none.
+fn without_halves(text: &str) -> Option<String> {
+    let unit = |at: usize| {
+        let digits = text.get(at..at + 6)?.strip_prefix("\\u")?;
+        u32::from_str_radix(digits, 16).ok()
+    };
+    let (mut whole, mut copied, mut from) = (String::new(), 0, 0);
+    while let Some(at) = memchr::memchr(b'\\', &text.as_bytes()[from..]).map(|at| from + at) {
+        from = match unit(at) {
+            Some(0xd800..=0xdbff) if matches!(unit(at + 6), Some(0xdc00..=0xdfff)) => at + 12,
+            Some(0xd800..=0xdfff) => {
+                whole.push_str(&text[copied..at]);
+                whole.push_str("\\ufffd");
+                copied = at + 6;
+                copied
+            }
+            _ => text.len().min(at + 2),
+        };
+    }
+    (copied > 0).then(|| whole + &text[copied..])
 }
 
 /// Refuses JSON whose values would take too much memory.
@@ -733,6 +764,21 @@ mod tests {
             ("3", "."),
         ] {
             assert_eq!(at(text), [place, place], "{text}");
+        }
+    }
+
+    #[test]
+    fn half_of_a_pair_is_one_unknown_character() {
+        for (text, expected) in [
+            (r#""a\ud83d""#, "a\u{FFFD}"),
+            (r#""\udE00b""#, "\u{FFFD}b"),
+            (r#""\ud83d\ud83d\ude00""#, "\u{FFFD}😀"),
+            (r#""\ud83d\n\\ud83d é""#, "\u{FFFD}\n\\ud83d é"),
+        ] {
+            assert_eq!(parse::<String>(text).unwrap(), expected, "{text}");
+        }
+        for whole in [r#""\ud83d\ude00 \\ud83d""#, "\"\\ué12\"", "\"\\", "\"\\u1"] {
+            assert_eq!(without_halves(whole), None, "{whole}");
         }
     }
 

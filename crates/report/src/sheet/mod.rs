@@ -138,7 +138,8 @@ impl Field {
 /// Text as a spreadsheet, or a terminal that prints the file, may see it: what
 /// they would obey is shown; line feeds and tabs stay, in quotes.
 fn defused(text: &str) -> Cow<'_, str> {
-    let armed = matches!(text.as_bytes().first(), Some(b'=' | b'+' | b'-' | b'@' | b'\t' | b'\r'));
+    let armed =
+        matches!(text.as_bytes().first(), Some(b'=' | b'+' | b'-' | b'@' | b'\t' | b'\r' | b'\n'));
     match harmless_data(text) {
         tamed if armed => Cow::Owned(format!("'{tamed}")),
         tamed => tamed,
@@ -264,12 +265,12 @@ mod tests {
 
     #[test]
     fn spreadsheet_formulas_are_defused_but_numbers_are_not() {
-        let rows = ["=1+1", "+x", "-x", "@x", "\tx", "\rx", "x=1"]
+        let rows = ["=1+1", "+x", "-x", "@x", "\tx", "\rx", "\n=x", "\r\n=x", "x=1"]
             .map(|t| vec![Field::from(t), Field::Number(-0.5)]);
         assert_eq!(
             written(&rows),
             "a,b\r\n'=1+1,-0.5\r\n'+x,-0.5\r\n'-x,-0.5\r\n'@x,-0.5\r\n'\tx,-0.5\r\n\
-             '\u{FFFD}x,-0.5\r\nx=1,-0.5\r\n"
+             '\u{FFFD}x,-0.5\r\n\"'\n=x\",-0.5\r\n\"'\n=x\",-0.5\r\nx=1,-0.5\r\n"
         );
     }
 
