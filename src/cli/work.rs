@@ -5,9 +5,8 @@
 //! Any signal outside of work, a second one included, ends recap at once.
 
 use std::future::Future;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{OnceLock, mpsc};
 use std::time::Duration;
 
 use tokio::runtime::{Builder, Runtime};
@@ -21,16 +20,18 @@ use crate::bench::cores;
 /// to end the programs that it started.
 const WIND_UP: Duration = Duration::from_secs(1);
 
-/// How many [`Work`]s there are: a plan is made before the run that it is checked for.
-static LIVE: AtomicUsize = AtomicUsize::new(0);
+/// The signal that stops work. One thread listens for the whole program: work may follow other
+/// work, as a run does the plan that it is checked with.
+static SIGNAL: OnceLock<watch::Receiver<Option<Exit>>> = OnceLock::new();
+
+/// Whether a signal stops work rather than ending the program.
+static UNDER_WAY: AtomicBool = AtomicBool::new(false);
 
 /// Runs asynchronous work until it ends or a signal arrives.
 pub(super) struct Work {
     /// `None` only while it is being dropped.
     runtime: Option<Runtime>,
     signal: watch::Receiver<Option<Exit>>,
-    /// Whether a signal stops the work rather than ending the program.
-    under_way: Arc<AtomicBool>,
 }
 
 /// A signal arrived before the work was done; how the program should end.
@@ -44,26 +45,24 @@ impl From<Stopped> for Failure {
 }
 
 impl Work {
-    /// Starts a worker for each of so many jobs at a time, at most one a core, and a
-    /// thread that waits for signals.
+    /// Starts a worker for each of so many jobs at a time, at most one a core, and, for the first
+    /// work, the thread that waits for signals.
     ///
     /// # Errors
     /// If the system refuses to start threads.
     pub fn new(jobs: usize) -> Result<Self, Failure> {
         let runtime = wire::runtime(jobs.min(cores()))?;
-        let under_way = Arc::new(AtomicBool::new(false));
-        let (tell, signal) = watch::channel(None);
-        let (ready, caught) = mpsc::channel();
-        let asked = Arc::clone(&under_way);
-        let thread = std::thread::Builder::new().name("recap-signals".to_owned());
-        let thread = thread.spawn(move || listen(&ready, &asked, &tell));
-        let listens = thread.and_then(|_| caught.recv().unwrap_or(Ok(())));
-        listens.map_err(|e| {
-            Failure::usage(format!("cannot wait for signals: {e}"))
-                .help("the system could not start a thread; try again, or free some memory")
-        })?;
-        LIVE.fetch_add(1, Ordering::SeqCst);
-        Ok(Self { runtime: Some(runtime), signal, under_way })
+        let signal = match SIGNAL.get() {
+            Some(signal) => signal.clone(),
+            None => {
+                let listens = listening().map_err(|e| {
+                    Failure::usage(format!("cannot wait for signals: {e}"))
+                        .help("the system could not start a thread; try again, or free some memory")
+                })?;
+                SIGNAL.get_or_init(|| listens).clone()
+            }
+        };
+        Ok(Self { runtime: Some(runtime), signal })
     }
 
     /// Runs a future to its end, or drops it at a signal.
@@ -72,7 +71,7 @@ impl Work {
     /// If a signal arrived.
     pub fn run<T>(&mut self, work: impl Future<Output = T>) -> Result<T, Stopped> {
         let runtime = self.runtime.as_ref().expect("it is there until it is dropped");
-        self.under_way.store(true, Ordering::SeqCst);
+        UNDER_WAY.store(true, Ordering::SeqCst);
         let signal = &mut self.signal;
         let done = runtime.block_on(async {
             tokio::select! {
@@ -82,26 +81,31 @@ impl Work {
                 done = work => Ok(done),
             }
         });
-        self.under_way.store(false, Ordering::SeqCst);
+        UNDER_WAY.store(false, Ordering::SeqCst);
         done
     }
 }
 
 impl Drop for Work {
     fn drop(&mut self) {
-        LIVE.fetch_sub(1, Ordering::SeqCst);
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_timeout(WIND_UP);
         }
     }
 }
 
+/// Starts the thread that listens; signals are caught once this returns.
+fn listening() -> std::io::Result<watch::Receiver<Option<Exit>>> {
+    let (tell, signal) = watch::channel(None);
+    let (ready, caught) = mpsc::channel();
+    let thread = std::thread::Builder::new().name("recap-signals".to_owned());
+    thread.spawn(move || listen(&ready, &tell))?;
+    caught.recv().unwrap_or(Ok(()))?;
+    Ok(signal)
+}
+
 /// Reports the first signal during work, and ends the program at any other.
-fn listen(
-    ready: &mpsc::Sender<std::io::Result<()>>,
-    under_way: &AtomicBool,
-    tell: &watch::Sender<Option<Exit>>,
-) {
+fn listen(ready: &mpsc::Sender<std::io::Result<()>>, tell: &watch::Sender<Option<Exit>>) {
     let runtime = match Builder::new_current_thread().enable_io().build() {
         Ok(runtime) => runtime,
         Err(e) => return drop(ready.send(Err(e))),
@@ -114,11 +118,7 @@ fn listen(
         drop(ready.send(Ok(())));
         loop {
             let exit = signals.next().await;
-            // Once its work is gone, the signal is for the work that goes on.
-            if tell.is_closed() && LIVE.load(Ordering::SeqCst) > 0 {
-                return;
-            }
-            if !under_way.swap(false, Ordering::SeqCst) {
+            if !UNDER_WAY.swap(false, Ordering::SeqCst) {
                 std::process::exit(exit.number().into());
             }
             tell.send_replace(Some(exit));

@@ -491,7 +491,10 @@ fn claimed_savings_are_read_or_their_absence_told() {
         (report(command, "/own"), Ok("\"claimed_tokens\":34")),
         (report(path, "/lost"), Err("its report has no number at `/lost`")),
         (report("path = \"/\"", "/own"), Err("its report is not JSON: ")),
-        (report("command = [\"false\"]", "/own"), Err("its report: it ended with exit status: 1")),
+        (
+            report("command = [\"sh\", \"-c\", \"exit 3\"]", "/own"),
+            Err("its report: it ended with exit status: 3"),
+        ),
     ];
     for (keys, expected) in cases {
         let desk = desk("copy", &keys);

@@ -17,7 +17,7 @@ pub const NAME: u64 = 56;
 /// Bytes that parsed values may take besides the length of their text, which stands
 /// in memory twice while they are read: with the program this stays below three
 /// times the text and 100 MB.
-const FREE: u64 = 52 << 20;
+const FREE: u64 = 50 << 20;
 
 /// Texts that are shorter than this are never too dense.
 const SHORT: usize = (FREE / (OBJECT + VALUE)) as usize;
