@@ -157,7 +157,7 @@ fn pi_compactions_keeping_absent_entries_read_linearly() {
 
 #[test]
 fn opencode_summaries_without_counts_read_in_linear_time() {
-    let n = 10_000;
+    let n = 9_000;
     let message = |at: usize, summary: bool| {
         json!({"info": {"id": format!("m{at}"), "sessionID": "ses_1", "role": "assistant",
             "summary": summary, "finish": "stop"}, "parts": [{"type": "text", "text": "x"}]})
