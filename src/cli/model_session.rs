@@ -225,7 +225,11 @@ impl ModelSession {
             self.calls.keep_replies(replies);
         }
         let path = folder.join(SPENT);
-        client.budget().keep(&path, known).map_err(|e| Failure::unwritable(&path, &e))
+        client.budget().keep(&path, known).map_err(|e| match e.kind() {
+            std::io::ErrorKind::InvalidData => Failure::usage(format!("{}: {e}", path.display()))
+                .help("write into it what the run has cost so far, in USD"),
+            _ => Failure::unwritable(&path, &e),
+        })
     }
 
     /// Says how many calls a signal ended, and what they may have cost.

@@ -101,13 +101,21 @@ impl Budget {
     /// its file and `known` at least, and keeps the file from here on.
     ///
     /// # Errors
-    /// If the file cannot be read or written.
+    /// If the file cannot be read or written, or holds something else.
     pub fn keep(&self, path: &Path, known: f64) -> io::Result<()> {
         let mut options = File::options();
         let mut file = options.read(true).write(true).create(true).truncate(false).open(path)?;
         let mut kept = String::new();
         file.read_to_string(&mut kept)?;
-        let kept = kept.trim().parse().unwrap_or(0.0_f64);
+        let kept = match kept.trim() {
+            // A program that was killed before it had spent anything.
+            "" => 0.0,
+            text => {
+                text.parse().ok().filter(|usd: &f64| usd.is_finite() && *usd >= 0.0).ok_or_else(
+                    || io::Error::new(io::ErrorKind::InvalidData, "it holds no amount of dollars"),
+                )?
+            }
+        };
         let mut ledger = self.ledger();
         ledger.spent = ledger.spent.saturating_add(units(kept.max(known)));
         ledger.file = Some(file);
@@ -264,6 +272,12 @@ mod tests {
             next.keep(&path, known).unwrap();
             assert_eq!(next.spent_usd(), spent);
             assert!(now(&next, 0.5).is_err());
+        }
+        for broken in ["a lot", "-1", "NaN", "inf"] {
+            std::fs::write(&path, broken).unwrap();
+            let error = Budget::new(Some(1.0)).keep(&path, 0.0).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::InvalidData, "{broken}");
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), broken, "it stays as it was");
         }
     }
 
