@@ -31,16 +31,17 @@ static O200K_BASE: LazyLock<Ranks> = LazyLock::new(Ranks::unpacked);
 
 /// Tokens of a text.
 pub fn count(text: &str) -> usize {
-    KNOWN.with_borrow_mut(|known| pieces(text).map(|piece| known.count(piece)).sum())
+    KNOWN.with_borrow_mut(|known| pieces(text).map(|(rest, piece)| known.count(rest, piece)).sum())
 }
 
-/// The pieces that are encoded one by one.
-fn pieces(text: &str) -> impl Iterator<Item = &str> {
+/// The pieces that are encoded one by one: what is left of the text, and the length of the piece
+/// at its front.
+fn pieces(text: &str) -> impl Iterator<Item = (&[u8], usize)> {
     let mut rest = text;
     std::iter::from_fn(move || {
         let length = ascii::piece(rest).or_else(|| piece_by_patterns(rest))?;
-        let (piece, behind) = rest.split_at(length);
-        rest = behind;
+        let piece = (rest.as_bytes(), length);
+        rest = &rest[length..];
         Some(piece)
     })
 }
@@ -70,22 +71,27 @@ struct Known {
 const SLOTS: usize = 1 << 13;
 
 impl Known {
-    fn count(&mut self, piece: &str) -> usize {
-        let mut bytes = [0; size_of::<u128>()];
-        let length = piece.len();
-        if length >= bytes.len() {
-            return O200K_BASE.count(piece.as_bytes());
+    /// Tokens of so many bytes at the front of a text.
+    fn count(&mut self, text: &[u8], length: usize) -> usize {
+        const WIDTH: usize = size_of::<u128>();
+        let anew = || O200K_BASE.count(&text[..length]);
+        if length >= WIDTH {
+            return anew();
         }
-        bytes[..length].copy_from_slice(piece.as_bytes());
-        *bytes.last_mut().expect("it has sixteen") = length as u8;
-        let key = u128::from_le_bytes(bytes);
+        let bytes = text.first_chunk().copied().unwrap_or_else(|| {
+            let mut bytes = [0; WIDTH];
+            bytes[..text.len()].copy_from_slice(text);
+            bytes
+        });
+        let piece = u128::from_le_bytes(bytes) & ((1 << (8 * length)) - 1);
+        let key = piece | (length as u128) << (8 * (WIDTH - 1));
         // Fibonacci hashing of both halves.
         let mixed =
             (key as u64 ^ ((key >> 64) as u64).rotate_left(29)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let slot = (mixed >> (u64::BITS - SLOTS.ilog2())) as usize;
         if self.pieces[slot] != key {
             self.pieces[slot] = key;
-            self.tokens[slot] = O200K_BASE.count(piece.as_bytes()) as u8;
+            self.tokens[slot] = anew() as u8;
         }
         usize::from(self.tokens[slot])
     }
@@ -100,7 +106,7 @@ mod tests {
         let text = "Hello, hello world!\n\n  fn naïve_count(x: u32) -> 日本語のテキスト 🦀🦀 123456 …—’s \t\t\r\n \
                     supercalifragilisticexpialidocious ============================ a\0b \0 \0\0";
         for piece in (0..text.len()).filter(|at| text.is_char_boundary(*at)).map(|at| &text[at..]) {
-            let anew = pieces(piece).map(|piece| O200K_BASE.count(piece.as_bytes())).sum();
+            let anew = pieces(piece).map(|(rest, length)| O200K_BASE.count(&rest[..length])).sum();
             assert_eq!((count(piece), count(piece)), (anew, anew), "{piece:?}");
         }
     }

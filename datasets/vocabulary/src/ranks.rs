@@ -2,10 +2,11 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::hash::Hasher;
 use std::io::Read;
 
 use flate2::read::ZlibDecoder;
-use rustc_hash::FxHashMap;
+use rustc_hash::FxHasher;
 
 /// The tokens of OpenAI's file `o200k_base.tiktoken` (MIT licence) in their order:
 /// the length of each in a byte, then the bytes of all, packed by zlib. A test
@@ -21,21 +22,65 @@ const LONGEST: usize = 1 << 16;
 
 /// The rank of every token. Of two neighbours in a text, those are merged first
 /// whose bytes together are the token of the lowest rank.
-pub(super) struct Ranks(FxHashMap<&'static [u8], u32>);
+pub(super) struct Ranks {
+    /// The bytes of all tokens, in the order of their ranks, and where each ends.
+    bytes: Vec<u8>,
+    ends: Vec<u32>,
+    /// For every hash of a token its rank and, above that, other bits of its hash, by which most
+    /// of what is no token is told without a look at the bytes; [`FREE`] in other slots. A token
+    /// whose slot is taken has the next free one.
+    slots: Vec<u32>,
+}
+
+/// Slots: about five for two tokens, so that few are taken.
+const SLOTS: usize = 1 << 19;
+/// Bits of a slot that hold a rank.
+const RANK: u32 = TOKENS.ilog2() + 1;
+/// No rank is so high.
+const FREE: u32 = u32::MAX;
 
 impl Ranks {
-    /// Unpacks the file, which takes some ten milliseconds. The bytes are kept
-    /// until the program ends, so this is called once.
+    /// Unpacks the file, which takes some ten milliseconds, so this is called once.
     pub(super) fn unpacked() -> Ranks {
-        let mut bytes = Vec::new();
-        ZlibDecoder::new(PACKED).read_to_end(&mut bytes).expect("the file was packed by zlib");
-        let (lengths, mut rest) = bytes.leak().split_at(TOKENS);
-        let tokens = lengths.iter().map(|length| {
-            let (token, behind) = rest.split_at(usize::from(*length));
-            rest = behind;
-            token
-        });
-        Ranks(tokens.zip(0..).collect())
+        let mut lengths = Vec::with_capacity(PACKED.len() * 2);
+        ZlibDecoder::new(PACKED).read_to_end(&mut lengths).expect("the file was packed by zlib");
+        let bytes = lengths.split_off(TOKENS);
+        let mut end = 0;
+        let sum = |length: &u8| {
+            end += u32::from(*length);
+            end
+        };
+        let ends = lengths.iter().map(sum).collect();
+        let mut ranks = Ranks { bytes, ends, slots: vec![FREE; SLOTS] };
+        for rank in 0..TOKENS as u32 {
+            let (mut slot, mark) = place(ranks.token(rank));
+            while ranks.slots[slot] != FREE {
+                slot = (slot + 1) % SLOTS;
+            }
+            ranks.slots[slot] = mark | rank;
+        }
+        ranks
+    }
+
+    /// The bytes of a token.
+    fn token(&self, rank: u32) -> &[u8] {
+        let start = rank.checked_sub(1).map_or(0, |before| self.ends[before as usize]);
+        &self.bytes[start as usize..self.ends[rank as usize] as usize]
+    }
+
+    /// The rank of a token; `None` for other bytes.
+    fn rank(&self, bytes: &[u8]) -> Option<u32> {
+        let (mut slot, mark) = place(bytes);
+        loop {
+            let (found, rank) = (self.slots[slot], self.slots[slot] & ((1 << RANK) - 1));
+            if found == FREE {
+                return None;
+            }
+            if found - rank == mark && self.token(rank) == bytes {
+                return Some(rank);
+            }
+            slot = (slot + 1) % SLOTS;
+        }
     }
 
     /// Number of tokens of a piece.
@@ -45,7 +90,7 @@ impl Ranks {
 
     /// Number of parts that are left when no two neighbours are a token together.
     fn merged(&self, piece: &[u8]) -> usize {
-        if self.0.contains_key(piece) {
+        if self.rank(piece).is_some() {
             return 1;
         }
         let mut parts = piece.len();
@@ -53,7 +98,7 @@ impl Ranks {
         let mut ends: Vec<usize> = (1..=parts).collect();
         let mut before: Vec<usize> = (0..parts).map(|at| at.saturating_sub(1)).collect();
         let rank =
-            |start, end| self.0.get(&piece[start..end]).map(|rank| Reverse((*rank, start, end)));
+            |start, end| self.rank(&piece[start..end]).map(|rank| Reverse((rank, start, end)));
         // The lowest rank first, and of equal ones the first in the text.
         let mut pairs: BinaryHeap<_> = (2..=parts).filter_map(|end| rank(end - 2, end)).collect();
         while let Some(Reverse((_, start, end))) = pairs.pop() {
@@ -76,6 +121,14 @@ impl Ranks {
     }
 }
 
+/// The first slot of some bytes, and the bits of their hash that stand above a rank.
+fn place(bytes: &[u8]) -> (usize, u32) {
+    let mut hasher = FxHasher::default();
+    hasher.write(bytes);
+    let hash = hasher.finish();
+    (hash as usize % SLOTS, (hash >> u32::BITS) as u32 >> RANK << RANK)
+}
+
 /// The end of a part that was merged into the one before it.
 const GONE: usize = usize::MAX;
 
@@ -91,11 +144,12 @@ mod tests {
 
     #[test]
     fn tokens_are_those_of_the_published_file() {
-        let Ranks(ranks) = Ranks::unpacked();
-        let mut tokens: Vec<_> = ranks.into_iter().map(|(token, rank)| (rank, token)).collect();
-        tokens.sort_unstable();
-        let lines =
-            tokens.iter().map(|(rank, token)| format!("{} {rank}\n", STANDARD.encode(token)));
+        let ranks = Ranks::unpacked();
+        let lines = (0..TOKENS as u32).map(|rank| {
+            let token = ranks.token(rank);
+            assert_eq!(ranks.rank(token), Some(rank));
+            format!("{} {rank}\n", STANDARD.encode(token))
+        });
         let hash = Sha256::digest(lines.collect::<String>());
         assert_eq!(hash.iter().map(|byte| format!("{byte:02x}")).collect::<String>(), PUBLISHED);
     }
