@@ -13,7 +13,7 @@
 use jiff::Timestamp;
 use rustc_hash::FxHashMap;
 
-use super::prompt::{Life, Prompt};
+use super::prompt::{Block, Life, Prompt};
 use super::{Bounds, PromptCache};
 use recap_core::model::Buckets;
 
@@ -51,6 +51,13 @@ impl Entry {
     }
 }
 
+/// A breakpoint: the block after which it is set, by its position and with what is before it.
+struct Mark {
+    number: usize,
+    block: Block,
+    life: Life,
+}
+
 impl Anthropic {
     /// An empty cache of a model that caches prefixes of at least `minimum`
     /// tokens.
@@ -59,14 +66,13 @@ impl Anthropic {
         Self { minimum, entries, alive: 0, newest: None, bounds }
     }
 
-    /// The longest valid entry that a breakpoint finds, as a number of blocks.
-    fn found(&self, prompt: &Prompt, breakpoint: usize, at: Timestamp) -> Option<usize> {
-        let reach = prompt.block(breakpoint)?.parts.saturating_sub(LOOKBACK);
-        let blocks = (0..=breakpoint).rev().map_while(|at| Some((at, prompt.block(at)?)));
-        let mut seen = blocks.take_while(|(_, block)| block.parts > reach);
-        seen.find_map(|(number, block)| {
-            self.entries.get(&block.prefix)?.lives(at).then_some(number + 1)
-        })
+    /// The last block of the longest valid entry that a breakpoint finds.
+    fn found(&self, prompt: &Prompt, breakpoint: &Mark, at: Timestamp) -> Option<Block> {
+        let reach = breakpoint.block.parts.saturating_sub(LOOKBACK);
+        let before = (0..breakpoint.number).rev().map_while(|number| prompt.block(number));
+        let blocks = std::iter::once(breakpoint.block).chain(before);
+        let mut seen = blocks.take_while(|block| block.parts > reach);
+        seen.find(|block| self.entries.get(&block.prefix).is_some_and(|entry| entry.lives(at)))
     }
 
     /// Removes expired entries, once their number has doubled: only a renewal
@@ -79,8 +85,7 @@ impl Anthropic {
         }
     }
 
-    fn keep(&mut self, prompt: &Prompt, block: usize, at: Timestamp, life: Life) {
-        let prefix = prompt.prefix(block + 1);
+    fn keep(&mut self, prefix: u64, at: Timestamp, life: Life) {
         let entry = self.entries.entry(prefix).or_insert(Entry { used: at, life });
         // A use renews an entry and never shortens its lifetime; one that has
         // expired is written anew.
@@ -92,35 +97,37 @@ impl Anthropic {
 impl PromptCache for Anthropic {
     fn request(&mut self, prompt: &Prompt, at: Timestamp) -> Buckets {
         // From the last to the first; a prefix that is too short is not cached.
-        let marks = prompt.marks().iter().rev().take(BREAKPOINTS).copied();
-        let marks: Vec<(usize, Life)> =
-            marks.filter(|(block, _)| prompt.end(block + 1) >= self.minimum).collect();
-        let mut found: Vec<usize> =
-            marks.iter().filter_map(|(block, _)| self.found(prompt, *block, at)).collect();
-        let read = prompt.end(found.iter().copied().max().unwrap_or(0));
+        let marks = prompt.marks().iter().rev().take(BREAKPOINTS);
+        let marks = marks.filter_map(|&(number, life)| {
+            let block = prompt.block(number)?;
+            Some(Mark { number, block, life })
+        });
+        let marks: Vec<Mark> = marks.filter(|mark| mark.block.end >= self.minimum).collect();
+        let mut found: Vec<Block> =
+            marks.iter().filter_map(|mark| self.found(prompt, mark, at)).collect();
+        let read = found.iter().map(|block| block.end).max().unwrap_or(0);
         let lost = self.bounds.most.is_some();
         let read = self.bounds.applied(read, prompt.tokens());
         if lost {
             // What was lost does not come back.
-            found.retain(|block| prompt.end(*block) <= read);
-            self.entries.retain(|prefix, _| found.iter().any(|at| prompt.prefix(*at) == *prefix));
+            found.retain(|block| block.end <= read);
+            self.entries.retain(|prefix, _| found.iter().any(|block| block.prefix == *prefix));
         }
         for block in &found {
-            let life = self.entries[&prompt.prefix(*block)].life;
-            self.keep(prompt, block - 1, at, life);
+            self.keep(block.prefix, at, self.entries[&block.prefix].life);
         }
         let last = |wanted: fn(Life) -> bool| {
-            let mark = marks.iter().find(|(_, life)| wanted(*life));
-            mark.map_or(0, |(block, _)| prompt.end(block + 1))
+            let mark = marks.iter().find(|mark| wanted(mark.life));
+            mark.map_or(0, |mark| mark.block.end)
         };
         let hour = last(|life| life == Life::Hour).max(read);
         let written = last(|_| true).max(hour);
-        if let Some((block, _)) = marks.first() {
-            self.newest = Some(prompt.prefix(block + 1));
+        if let Some(newest) = marks.first() {
+            self.newest = Some(newest.block.prefix);
         }
         self.forget(at);
-        for (block, life) in marks {
-            self.keep(prompt, block, at, life);
+        for Mark { block, life, .. } in marks {
+            self.keep(block.prefix, at, life);
         }
         Buckets::up_to(prompt.tokens(), read, hour, written)
     }

@@ -54,7 +54,7 @@ impl Sum {
 
     pub fn of(piece: &Piece) -> Self {
         let (tokens, parts) = (piece.tokens, piece.parts);
-        Self { blocks: 1, parts, tokens, hash: spread(piece.content) % PRIME, shift: BASE }
+        Self { blocks: 1, parts, tokens, hash: reduced(spread(piece.content)), shift: BASE }
     }
 
     /// The sum of this sequence followed by another.
@@ -63,7 +63,7 @@ impl Sum {
             blocks: self.blocks + next.blocks,
             parts: self.parts + next.parts,
             tokens: self.tokens + next.tokens,
-            hash: (times(self.hash, next.shift) + next.hash) % PRIME,
+            hash: reduced(times(self.hash, next.shift) + next.hash),
             shift: times(self.shift, next.shift),
         }
     }
@@ -77,7 +77,13 @@ impl Sum {
 /// A product modulo [`PRIME`], of numbers below it.
 fn times(a: u64, b: u64) -> u64 {
     let product = u128::from(a) * u128::from(b);
-    ((product as u64 & PRIME) + (product >> 61) as u64) % PRIME
+    reduced((product as u64 & PRIME) + (product >> 61) as u64)
+}
+
+/// A number modulo [`PRIME`]: two to the power of 61 is one more.
+fn reduced(number: u64) -> u64 {
+    let folded = (number & PRIME) + (number >> 61);
+    if folded < PRIME { folded } else { folded - PRIME }
 }
 
 /// A bijection that mixes all bits (SplitMix64).
@@ -110,7 +116,8 @@ struct Node {
 
 #[derive(Clone, Debug)]
 enum NodeKind {
-    Leaf(Vec<Option<Piece>>),
+    /// Positions, each with the sum of the leaf's blocks up to it, its own included.
+    Leaf(Vec<(Option<Piece>, Sum)>),
     Fork([Half; 2]),
 }
 
@@ -151,7 +158,7 @@ impl Blocks {
         let (mut node, mut place, mut height) = (self.root.as_ref()?, place, self.height);
         loop {
             match &node.kind {
-                NodeKind::Leaf(pieces) => return pieces.get(place).copied().flatten(),
+                NodeKind::Leaf(places) => return places.get(place)?.0,
                 NodeKind::Fork(halves) => {
                     height -= 1;
                     let half = LEAF << height;
@@ -168,9 +175,7 @@ impl Blocks {
         let mut blocks = 0;
         while let Some(tree) = node {
             match &tree.kind {
-                NodeKind::Leaf(pieces) => {
-                    return blocks + pieces.iter().take(place).flatten().count();
-                }
+                NodeKind::Leaf(places) => return blocks + through(places, place).blocks,
                 NodeKind::Fork([first, second]) => {
                     height -= 1;
                     let half = LEAF << height;
@@ -191,11 +196,10 @@ impl Blocks {
         let (mut node, mut all) = (self.root.as_ref(), Sum::EMPTY);
         while let Some(tree) = node {
             match &tree.kind {
-                NodeKind::Leaf(pieces) => {
-                    let mut pieces = pieces.iter().flatten();
-                    let left = blocks - all.blocks;
-                    all = pieces.by_ref().take(left).fold(all, |all, p| all.then(Sum::of(p)));
-                    return (all, pieces.next().copied());
+                NodeKind::Leaf(places) => {
+                    let end = place_behind(places, blocks - all.blocks);
+                    let next = places.get(end).and_then(|(piece, _)| *piece);
+                    return (all.then(through(places, end)), next);
                 }
                 NodeKind::Fork([first, second]) => {
                     let whole = sum(first);
@@ -214,9 +218,9 @@ impl Blocks {
         let mut start = 0;
         loop {
             match &node.kind {
-                NodeKind::Leaf(pieces) => {
-                    let mut there = (start..).zip(pieces).filter(|(_, piece)| piece.is_some());
-                    return there.nth(left).map(|(place, _)| place);
+                NodeKind::Leaf(places) => {
+                    let place = place_behind(places, left);
+                    return (place < places.len()).then_some(start + place);
                 }
                 NodeKind::Fork([first, second]) => {
                     height -= 1;
@@ -242,9 +246,7 @@ impl Blocks {
 impl Node {
     fn new(kind: NodeKind) -> Self {
         let sum = match &kind {
-            NodeKind::Leaf(pieces) => {
-                pieces.iter().flatten().fold(Sum::EMPTY, |all, piece| all.then(Sum::of(piece)))
-            }
+            NodeKind::Leaf(places) => through(places, places.len()),
             NodeKind::Fork([first, second]) => sum(first).then(sum(second)),
         };
         Self { sum, kind }
@@ -260,15 +262,33 @@ fn sum(half: &Half) -> Sum {
     half.as_ref().map_or(Sum::EMPTY, |node| node.sum)
 }
 
+/// The sum of the first positions of a leaf.
+fn through(places: &[(Option<Piece>, Sum)], first: usize) -> Sum {
+    let last = first.min(places.len()).checked_sub(1);
+    last.map_or(Sum::EMPTY, |last| places[last].1)
+}
+
+/// The position in a leaf of the block behind so many blocks; the end if there is none.
+fn place_behind(places: &[(Option<Piece>, Sum)], blocks: usize) -> usize {
+    places.partition_point(|(_, sum)| sum.blocks <= blocks)
+}
+
 /// Puts a block at a position below a node, or at the first free one. Nodes
 /// that are shared with a copy are not changed.
 fn insert(half: &mut Half, height: u32, place: usize, piece: Option<Piece>) {
     let node = Arc::make_mut(half.get_or_insert_with(|| Arc::new(Node::empty(height))));
     match &mut node.kind {
-        NodeKind::Leaf(pieces) => match pieces.get_mut(place) {
-            Some(known) => *known = piece,
-            None => pieces.push(piece),
-        },
+        NodeKind::Leaf(places) => {
+            match places.get_mut(place) {
+                Some((known, _)) => *known = piece,
+                None => places.push((piece, Sum::EMPTY)),
+            }
+            let mut all = through(places, place);
+            for (piece, sum) in places.iter_mut().skip(place) {
+                all = piece.as_ref().map_or(all, |piece| all.then(Sum::of(piece)));
+                *sum = all;
+            }
+        }
         NodeKind::Fork(halves) => {
             let width = LEAF << (height - 1);
             insert(&mut halves[place / width], height - 1, place % width, piece);
