@@ -497,7 +497,7 @@ impl Row<'_> {
     }
 
     /// A text that is JSON.
-    pub(super) fn json<T: DeserializeOwned>(&self, column: &str) -> Result<T, Problem> {
+    pub(super) fn json<T: DeserializeOwned + 'static>(&self, column: &str) -> Result<T, Problem> {
         parse(&self.needed(column)?).map_err(|problem| self.problem(column, problem))
     }
 }

@@ -12,7 +12,7 @@ use super::format::{Description, Format, Head, MAX_HEAD, Tried, describe};
 use super::formats::FORMATS;
 use super::gathered::{Gathered, Keeping, Loaded, Sink, stem_of};
 use super::native::{self, CARD_FILE, QUESTIONS_FILE, SESSIONS_FILE, read_card};
-use super::source::{HEAD, Source};
+use super::source::{FIRST, HEAD, Source};
 use super::walk::{self, Found, Subagents};
 use super::{Dataset, LoadOptions, questions};
 
@@ -401,7 +401,7 @@ fn detect(
         let mut named = FORMATS.iter().filter(|f| only.is_none_or(|name| name == f.name));
         named.find(|format| (format.sniff)(head)).copied()
     };
-    for least in [HEAD, MAX_HEAD] {
+    for least in [FIRST, HEAD, MAX_HEAD] {
         let (mut head, has_more) = source.read_head(least)?;
         if head.tables().is_some() {
             head.add_tables(&source.log_head(least)?);

@@ -3,6 +3,7 @@
 //! Invariant: at most one line (of at most [`MAX_LINE`] bytes) is held at a
 //! time, and every byte that was read is part of the hash.
 
+use std::any::{Any, TypeId};
 use std::io::{BufRead, BufReader, Chain, Cursor, Read};
 use std::path::{Path, PathBuf};
 
@@ -24,7 +25,10 @@ pub const MAX_LINE: u64 = 64 << 20;
 /// Longest single JSON document that is read, in bytes.
 pub(super) const MAX_DOCUMENT: u64 = 512 << 20;
 
-/// Bytes that are read first to detect the format.
+/// Bytes by which most formats are told, so that no more is parsed twice.
+pub(crate) const FIRST: usize = 64 << 10;
+
+/// Bytes by which the others are.
 pub(crate) const HEAD: usize = 1 << 20;
 
 /// Bytes read at a time. Each input has two buffers that are cleared before they
@@ -511,13 +515,16 @@ impl<'a> Source<'a> {
     }
 
     /// The rest of the input as one JSON document.
-    pub fn document<T: DeserializeOwned>(&mut self) -> Result<T, DatasetError> {
+    pub fn document<T: DeserializeOwned + 'static>(&mut self) -> Result<T, DatasetError> {
         let text = self.text()?;
         self.parsed(&text)
     }
 
     /// A text of this input as one JSON document.
-    pub(crate) fn parsed<T: DeserializeOwned>(&self, text: &str) -> Result<T, DatasetError> {
+    pub(crate) fn parsed<T: DeserializeOwned + 'static>(
+        &self,
+        text: &str,
+    ) -> Result<T, DatasetError> {
         let text = text.trim_start_matches('\u{feff}');
         bearable(text).map_err(|problem| self.error(None, problem))?;
         read_json(text).map_err(|e| self.error(Some(e.line().max(1) as u64), problem_of(&e, text)))
@@ -548,7 +555,7 @@ fn begins_cut(bytes: &[u8]) -> bool {
 }
 
 /// Parses one line as `T`.
-pub(crate) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, Problem> {
+pub(crate) fn parse<T: DeserializeOwned + 'static>(text: &str) -> Result<T, Problem> {
     bearable(text)?;
     read_json(text).map_err(|error| {
         let mut values = serde_json::Deserializer::from_str(text).into_iter::<IgnoredAny>();
@@ -562,18 +569,36 @@ pub(crate) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, Problem> {
 }
 
 /// A text that may be JSON; none where it is not, or is too dense.
-pub(super) fn decoded<T: DeserializeOwned>(text: &str) -> Option<T> {
+pub(super) fn decoded<T: DeserializeOwned + 'static>(text: &str) -> Option<T> {
     bearable(text).ok()?;
     read_json(text).ok()
 }
 
 /// Reads JSON in which halves of surrogate pairs, which JavaScript writes where it cuts a text, are
 /// U+FFFD.
-pub(super) fn read_json<T: DeserializeOwned>(text: &str) -> serde_json::Result<T> {
-    serde_json::from_str(text).or_else(|error| match without_halves(text) {
-        Some(text) => serde_json::from_str(&text),
+pub(super) fn read_json<T: DeserializeOwned + 'static>(text: &str) -> serde_json::Result<T> {
+    // Plain JSON is read by code that serde_json brings, which is optimised more than this crate.
+    let is_plain = TypeId::of::<T>() == TypeId::of::<Json>();
+    let read = |text: &str| {
+        if is_plain {
+            text.parse::<Json>().and_then(from_value)
+        } else {
+            serde_json::from_str(text)
+        }
+    };
+    read(text).or_else(|error| match without_halves(text) {
+        Some(text) => read(&text),
         None => Err(error),
     })
+}
+
+/// A value as what a format expects. Where that is JSON itself, it is moved and not copied.
+pub(super) fn from_value<T: DeserializeOwned + 'static>(value: Json) -> serde_json::Result<T> {
+    let mut moved = Some(value);
+    match (&mut moved as &mut dyn Any).downcast_mut::<Option<T>>() {
+        Some(same) => Ok(same.take().expect("it was put there")),
+        None => T::deserialize(moved.expect("it was put there")),
+    }
 }
 
 /// A text of JSON, as long as before, with U+FFFD for every escaped half of a surrogate pair that

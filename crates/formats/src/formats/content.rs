@@ -11,7 +11,7 @@ use serde_json::Value as Json;
 
 use crate::draft::Draft;
 use crate::error::Problem;
-use crate::source::Source;
+use crate::source::{Source, from_value};
 use recap_core::model::{MessageIndex, Piece, RecordedTrigger, Role, ToolDefinition, Usage};
 use recap_core::text::json_error;
 
@@ -63,6 +63,15 @@ pub(super) fn branch_to_last<'a>(
     Ok(on)
 }
 
+/// The value that a JSON pointer names, which has no escapes: serde_json copies each name to undo
+/// them.
+fn named<'v>(value: &'v mut Json, pointer: &str) -> Option<&'v mut Json> {
+    pointer.split('/').skip(1).try_fold(value, |value, name| match value {
+        Json::Array(items) => items.get_mut(name.parse::<usize>().ok()?),
+        other => other.get_mut(name),
+    })
+}
+
 /// A record whose fields are taken by their JSON pointers.
 pub(super) struct Fields(pub(super) Json);
 
@@ -71,16 +80,16 @@ impl Fields {
     ///
     /// # Errors
     /// A value of another shape, with its place.
-    pub(super) fn take<T: DeserializeOwned>(
+    pub(super) fn take<T: DeserializeOwned + 'static>(
         &mut self,
         pointer: &str,
     ) -> Result<Option<T>, Problem> {
-        match self.0.pointer_mut(pointer).map(Json::take) {
+        match named(&mut self.0, pointer).map(Json::take) {
             None if !self.0.is_object() && !self.0.is_null() => {
                 Err(Problem::shape(".", "expected an object"))
             }
             None | Some(Json::Null) => Ok(None),
-            Some(value) => T::deserialize(value).map(Some).map_err(|error| {
+            Some(value) => from_value(value).map(Some).map_err(|error| {
                 below(pointer, Problem::shape(".", json_error(&error.to_string())))
             }),
         }
@@ -90,7 +99,10 @@ impl Fields {
     ///
     /// # Errors
     /// As [`Fields::take`], and where it is missing.
-    pub(super) fn need<T: DeserializeOwned>(&mut self, pointer: &str) -> Result<T, Problem> {
+    pub(super) fn need<T: DeserializeOwned + 'static>(
+        &mut self,
+        pointer: &str,
+    ) -> Result<T, Problem> {
         let missing = || below(pointer, Problem::shape(".", "it is missing"));
         self.take(pointer)?.ok_or_else(missing)
     }
@@ -99,7 +111,7 @@ impl Fields {
     ///
     /// # Errors
     /// As [`Fields::take`].
-    pub(super) fn first<T: DeserializeOwned>(
+    pub(super) fn first<T: DeserializeOwned + 'static>(
         &mut self,
         pointers: &[&str],
     ) -> Result<Option<T>, Problem> {

@@ -178,7 +178,7 @@ fn requests(
 }
 
 /// A text as one JSON document, in which Python may have written NaN.
-fn document<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, Problem> {
+fn document<T: serde::de::DeserializeOwned + 'static>(text: &str) -> Result<T, Problem> {
     match parse(text) {
         Err(Problem::Syntax { .. }) => parse(&without_nan(text, NOT_JSON)),
         other => other,
