@@ -13,6 +13,9 @@ use recap_core::text::{is_command, is_plain};
 /// One line: control characters and line breaks become spaces, direction
 /// overrides a replacement character.
 pub(super) fn line(text: &str) -> String {
+    if is_plain(text) {
+        return text.replace(['\n', '\t'], " ");
+    }
     text.chars().map(|c| if c.is_control() { ' ' } else { shown(c) }).collect()
 }
 

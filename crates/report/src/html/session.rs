@@ -32,7 +32,7 @@ const LEVELS: [Level; 4] = [
     Level { compactions: 10, strategies: 4 },
 ];
 
-/// Characters of a message or a summary, the first that fits.
+/// Characters of a message or a summary, the most that fit.
 const LIMITS: [usize; 7] = [4_000, 1_200, 600, 300, 200, 120, 60];
 
 /// Strategies and windows in the order of the table, and every cell. Of several repetitions the
@@ -186,26 +186,29 @@ fn shapes(report: &Report, cells: &Cells<'_>, order: &[usize]) -> (Level, Vec<(u
     found
 }
 
-/// The words of the sessions with a shape, cut after the first limit at which all fit.
+/// The words of the sessions with a shape, cut after the most characters with which all fit. Each
+/// limit that is tried takes as long as the page: what is left of them is halved.
 fn all_words(
     source: &RenderInput<'_>,
     cells: &Cells<'_>,
     shapes: &[(usize, String)],
     level: Level,
 ) -> (usize, Vec<(usize, String)>) {
-    let mut found = (LIMITS[0], Vec::new());
-    let Some(texts) = source.texts else { return found };
-    for limit in LIMITS {
-        let words = fitting(shapes.iter().map(|(at, _)| *at), WORDS, |at| {
+    let Some(texts) = source.texts else { return (LIMITS[0], Vec::new()) };
+    let within = |limit| {
+        fitting(shapes.iter().map(|(at, _)| *at), WORDS, |at| {
             let facts = &source.report.sessions[at];
             packed(&words(texts, facts, &shape(cells, facts, level).1, limit))
-        });
-        found = (limit, words);
-        if found.1.len() == shapes.len() {
-            break;
-        }
+        })
+    };
+    let (mut from, mut to, mut found) = (0, LIMITS.len() - 1, None);
+    while from < to {
+        let middle = usize::midpoint(from, to);
+        let all = Some(within(LIMITS[middle])).filter(|words| words.len() == shapes.len());
+        (from, to) = if all.is_some() { (from, middle) } else { (middle + 1, to) };
+        found = all.or(found);
     }
-    found
+    (LIMITS[to], found.unwrap_or_else(|| within(LIMITS[to])))
 }
 
 /// What is left out of so many shapes and words, in words.

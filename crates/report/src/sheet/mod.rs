@@ -202,8 +202,9 @@ impl<'a> Sheet<'a> {
         columns: &Columns<F>,
         row: &R,
     ) -> Result<()> {
-        let fields = columns.iter().map(|(_, field)| field(row));
-        self.push_fields(key.iter().cloned().chain(fields))
+        key.iter().try_for_each(|field| self.field(field))?;
+        columns.iter().try_for_each(|(_, field)| self.field(&field(row)))?;
+        self.end()
     }
 
     /// Adds a row, as long as the header.
@@ -211,10 +212,16 @@ impl<'a> Sheet<'a> {
     /// # Errors
     /// What the writer says.
     pub(super) fn push_fields(&mut self, fields: impl IntoIterator<Item = Field>) -> Result<()> {
-        for field in fields {
-            self.writer.write_field(field.printed().as_bytes())?;
-        }
-        // Fails where a row is not as long as the header.
+        fields.into_iter().try_for_each(|field| self.field(&field))?;
+        self.end()
+    }
+
+    fn field(&mut self, field: &Field) -> Result<()> {
+        Ok(self.writer.write_field(field.printed().as_bytes())?)
+    }
+
+    /// Ends a row; fails where it is not as long as the header.
+    fn end(&mut self) -> Result<()> {
         Ok(self.writer.write_record(None::<&[u8]>)?)
     }
 
