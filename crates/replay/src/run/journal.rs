@@ -14,6 +14,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use serde_json::value::to_raw_value;
 
 use super::folder::FolderError;
 use super::texts::each_line;
@@ -182,21 +183,23 @@ fn known<T>(known: &HashMap<String, Arc<T>>, hash: &str) -> Result<Arc<T>, Strin
 }
 
 /// Replaces a content by an equal one that is already written, or else writes
-/// it. Returns its hash.
+/// it. Returns its hash. It is made JSON once, and held whole meanwhile: the rows take as much.
 fn share<T: Serialize>(
     known: &mut HashMap<String, Arc<T>>,
     content: &mut Arc<T>,
     kind: Kind,
     out: &mut impl Write,
 ) -> io::Result<String> {
-    let mut json = Hashing::new(io::sink());
-    serde_json::to_writer(&mut json, content)?;
-    let hash = json.hash()[..CONTENT_DIGITS].to_owned();
+    if let Some((hash, _)) = known.iter().find(|(_, known)| Arc::ptr_eq(known, content)) {
+        return Ok(hash.clone());
+    }
+    let json = to_raw_value(content)?;
+    let hash = blake3::hash(json.get().as_bytes()).to_hex()[..CONTENT_DIGITS].to_owned();
     match known.get(&hash) {
         Some(known) => *content = Arc::clone(known),
         None => {
             known.insert(hash.clone(), Arc::clone(content));
-            write_line(out, kind, &Content { hash: hash.clone(), content: &**content })?;
+            write_line(out, kind, &Content { hash: hash.clone(), content: json })?;
         }
     }
     Ok(hash)
@@ -220,8 +223,7 @@ pub(super) fn write_line(
     out.write_all(&buffer)
 }
 
-/// Bytes that are held until they are written: the line of a long session is
-/// too large to be held whole.
+/// Bytes that are held until they are written.
 const BUFFER: usize = 16 << 10;
 
 /// Passes on what is written to it, and hashes it.
@@ -251,6 +253,10 @@ impl<W: Write> Write for Hashing<W> {
     fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
         if self.buffer.len() + bytes.len() > BUFFER {
             self.flush()?;
+        }
+        if bytes.len() > BUFFER {
+            self.hasher.update(bytes);
+            return self.out.write_all(bytes);
         }
         self.buffer.extend_from_slice(bytes);
         Ok(())
