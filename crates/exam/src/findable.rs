@@ -372,11 +372,14 @@ fn passages(text: &str) -> Vec<Range<usize>> {
 /// also those that JSON writes as `\n`, cut after full stops, and long ones at spaces.
 pub(crate) fn sentences(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
-    let mut start = 0;
-    let mut chars = text.char_indices().peekable();
-    while let Some((at, c)) = chars.next() {
+    let (mut start, mut at) = (0, 0);
+    loop {
+        // Letters and digits end a sentence only where it is too long.
+        let near = text.as_bytes().get(at..text.len().min(start + 2 * SENTENCE));
+        at += near.map_or(0, |near| near.iter().take_while(|b| b.is_ascii_alphanumeric()).count());
+        let Some(c) = text[at..].chars().next() else { break };
         let end = at + c.len_utf8();
-        let next = chars.peek().map(|(_, next)| *next);
+        let next = text[end..].chars().next();
         let ends = match c {
             '\n' | '\r' | '。' | '！' | '？' => true,
             '\\' => next == Some('n'),
@@ -384,12 +387,13 @@ pub(crate) fn sentences(text: &str) -> Vec<Range<usize>> {
             c if c.is_whitespace() || c == ',' => end - start > SENTENCE,
             _ => end - start > 2 * SENTENCE,
         };
+        at = end;
         if ends {
             // An escaped `\n` belongs to neither side.
             let escaped = usize::from(c == '\\');
             push(text, start..end - escaped, &mut found);
             start = end + escaped;
-            chars.next_if(|_| escaped == 1);
+            at = start;
         }
     }
     push(text, start..text.len(), &mut found);
@@ -417,7 +421,11 @@ fn terms_of(text: &str) -> Vec<Term> {
             end(&mut word, &mut terms);
         }
         if c.is_alphanumeric() {
-            word.extend(c.to_lowercase());
+            if c.is_ascii() {
+                word.push(c.to_ascii_lowercase());
+            } else {
+                word.extend(c.to_lowercase());
+            }
         }
         before = c;
     }

@@ -143,7 +143,7 @@ impl<'a> Scan<'a> {
                 from.get_or_insert(at);
                 continue;
             }
-            if let Some(start) = from.take() {
+            if let Some(start) = from.take().filter(|&start| !is_plain_word(&text[start..at])) {
                 let quoted = text[..start].ends_with(['"', '\'', '`'])
                     || text[at..].starts_with(['"', '\'', '`'])
                     || text[start..].starts_with("--");
@@ -246,7 +246,19 @@ fn without_lead(text: &str) -> &str {
 
 /// Characters that runs are made of: those of identifiers, paths and addresses.
 fn is_run(c: char) -> bool {
-    is_word(c) || "-./:@~%+?=&#,*$".contains(c)
+    let is_mark = matches!(
+        c,
+        '-' | '.' | '/' | ':' | '@' | '~' | '%' | '+' | '?' | '=' | '&' | '#' | ',' | '*' | '$'
+    );
+    is_mark || is_word(c)
+}
+
+/// Whether a run is a word of prose with what ends sentences, as most are: it has no shape of an
+/// identifier.
+fn is_plain_word(run: &str) -> bool {
+    let word = run.trim_end_matches(|c| matches!(c, '.' | ',' | ':' | '?')).as_bytes();
+    let small = |letters: &[u8]| letters.iter().all(u8::is_ascii_lowercase);
+    word.split_first().is_none_or(|(first, rest)| first.is_ascii_alphabetic() && small(rest))
 }
 
 /// A line without the number before it.

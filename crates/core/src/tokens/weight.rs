@@ -75,7 +75,8 @@ impl Weight {
 }
 
 fn units(text: &str) -> u64 {
-    text.encode_utf16().count() as u64
+    // One for each character, and one more for those that take four bytes. This adds many at once.
+    text.bytes().map(|byte| u64::from(byte & 0xc0 != 0x80) + u64::from(byte >= 0xf0)).sum()
 }
 
 /// `JSON.stringify({role, content}).length`: 24 units of frame, the role, the

@@ -31,7 +31,12 @@ impl Rarity {
             texts(message, &mut |_, text| {
                 for word in words(text) {
                     lower.clear();
-                    lower.extend(word.chars().flat_map(char::to_lowercase));
+                    if word.is_ascii() {
+                        lower.push_str(word);
+                        lower.make_ascii_lowercase();
+                    } else {
+                        lower.extend(word.chars().flat_map(char::to_lowercase));
+                    }
                     match messages.get_mut(lower.as_str()) {
                         Some((count, last)) if *last != ordinal => {
                             *count += 1;
