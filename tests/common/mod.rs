@@ -143,7 +143,7 @@ pub fn sent(session: &ReplaySession<'_>) -> Vec<(String, String)> {
     let notes = context.notes().map(|(key, text)| (key.to_owned(), text.to_owned()));
     let entries = context.visible().filter_map(|id| {
         let entry = context.entry(id)?;
-        Some((format!("{id:?} {}", entry.role.as_str()), entry.text.into_owned()))
+        Some((format!("{id:?} {}", entry.role.as_str()), entry.text.to_owned()))
     });
     notes.chain(entries).collect()
 }

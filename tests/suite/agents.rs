@@ -52,7 +52,7 @@ fn seen(session: &Session, plan: &Plan) -> Seen {
         let mut replay = ReplaySession::open(&subject, plan, &*compactor).unwrap();
         assert!(replay.run_to_request(requests as u32 - 1).await.unwrap());
         let context = replay.context();
-        let entry = |id| context.entry(id).map(|entry| (entry.role, entry.text.into_owned()));
+        let entry = |id| context.entry(id).map(|entry| (entry.role, entry.text.to_owned()));
         (context.visible().filter_map(entry).collect(), ledger(&replay))
     });
     let tasks = std::mem::take(&mut *compactor.0.lock().unwrap());
@@ -193,8 +193,8 @@ fn opencode_summariser_sees_2000_output_characters_and_summary() {
     let [first, second] = &seen.tasks[..] else { panic!("{} calls", seen.tasks.len()) };
     // A tenth: 200 characters.
     let shown = &asked(first).1[2].text;
-    assert_eq!(shown, &format!("{}\n[shortened]", " the".repeat(50)));
-    assert_eq!(asked(second).1[1].text, SUMMARY);
+    assert_eq!(***shown, format!("{}\n[shortened]", " the".repeat(50)));
+    assert_eq!(&**asked(second).1[1].text, SUMMARY);
     assert_ne!(asked(first).0, asked(second).0, "updating has a prompt of its own");
 }
 

@@ -15,7 +15,7 @@ use recap_core::tokens::{Calibrate, Counter, readings};
 use recap_exam::roles::compactor::Offline;
 use recap_formats::{LoadOptions, load};
 use recap_replay::{PreparedSession, replay, validate};
-use recap_strategy::{Compactor, Task, TaskMessage, builtin};
+use recap_strategy::{Compactor, SentText, Task, TaskMessage, builtin};
 
 fn counted(session: Session, calibrate: Calibrate) -> PreparedSession {
     PreparedSession::new("test", session, Arc::new(Counter::default().calibrating(calibrate)))
@@ -226,10 +226,10 @@ fn offline_compactor_respects_its_bound_in_provider_tokens() {
     let own = raw.counting(&scaled).unwrap();
     let messages = (0..200).map(|n| TaskMessage {
         role: Role::User,
-        text: format!(
+        text: SentText::new(format!(
             "We decided that alpha{n}, beta{n} and gamma{n} stay on port {}.",
             40_000 + n
-        ),
+        )),
         images: 0,
         tokens: 30,
     });

@@ -9,7 +9,7 @@ use recap_core::model::Session;
 use recap_core::tokens::{Counter, Sizes};
 use recap_exam::roles::compactor::Offline;
 use recap_formats::{LoadOptions, load};
-use recap_strategy::{Compactor, Produced, Task, TaskMessage};
+use recap_strategy::{Compactor, Produced, SentText, Task, TaskMessage};
 
 const HEADINGS: [&str; 5] = [
     "What we accomplished so far",
@@ -28,9 +28,13 @@ fn head(session: &Session, counter: &Counter, tokens: u64) -> Vec<TaskMessage> {
         sum += weight.tokens;
         sum <= tokens
     });
-    let task = |(m, weight): (&recap_core::model::Message, &recap_core::tokens::Weight)| {
-        TaskMessage { role: m.role, text: m.sent(), images: m.images(), tokens: weight.tokens }
-    };
+    let task =
+        |(m, weight): (&recap_core::model::Message, &recap_core::tokens::Weight)| TaskMessage {
+            role: m.role,
+            text: SentText::new(m.sent()),
+            images: m.images(),
+            tokens: weight.tokens,
+        };
     taken.map(task).collect()
 }
 

@@ -210,7 +210,7 @@ fn invariants_hold(subject: &PreparedSession, plan: &Plan, every: u32) {
             }
             states_hold(&replay, session).unwrap_or_else(|e| panic!("{name}: {e}"));
             let notes = context.notes().map(|(_, text)| text.to_owned());
-            let entries = context.visible().map(|id| context.entry(id).unwrap().text.into_owned());
+            let entries = context.visible().map(|id| context.entry(id).unwrap().text.to_owned());
             for text in notes.chain(entries) {
                 let foreign = sources.foreign(&text, &scribe.written);
                 assert_eq!(foreign, [""; 0], "{name} says: {text}");
@@ -229,7 +229,7 @@ fn overflows_are_counted(subject: &PreparedSession, plan: &Plan, requests: &[u32
         let mut session = ReplaySession::open(subject, plan, &compactor).unwrap();
         assert!(block_on(session.run_to_request(request)).unwrap());
         let context = session.context();
-        let texts = context.visible().map(|id| counter.count(&context.entry(id).unwrap().text));
+        let texts = context.visible().map(|id| counter.count(context.entry(id).unwrap().text));
         let sent = counter.count(&context.head()) + texts.sum::<u64>();
         let row = session.last_request().unwrap();
         // Pieces that are counted by themselves may merge: one token for each.

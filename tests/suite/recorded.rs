@@ -38,7 +38,7 @@ fn sent(session: &Session, request: u32) -> Vec<(String, String)> {
     assert!(block_on(replay.run_to_request(request)).unwrap());
     let context = replay.context();
     let entries = context.visible().filter_map(|id| context.entry(id));
-    entries.map(|e| (e.role.as_str().to_owned(), e.text.into_owned())).collect()
+    entries.map(|e| (e.role.as_str().to_owned(), e.text.to_owned())).collect()
 }
 
 #[track_caller]

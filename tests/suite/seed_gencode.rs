@@ -137,7 +137,7 @@ fn as_written_keeps_one_summary_gencode_keeps_both() {
         at_last(&talk, &real(strategy, NATIVE, overrides), |session| {
             let context = session.context();
             let written = context.visible().filter(|id| id.index().is_none());
-            written.map(|id| context.entry(id).unwrap().text.into_owned()).collect::<Vec<_>>()
+            written.map(|id| context.entry(id).unwrap().text.to_owned()).collect::<Vec<_>>()
         })
     };
     let both = summaries("gencode", &[]);
@@ -211,7 +211,7 @@ fn reopened_session_sends_the_messages_of_its_file() {
         let file = saved(&talk, &plan);
         let sent = at_last(&talk, &plan, |session| {
             let context = session.context();
-            let texts = context.visible().map(|id| context.entry(id).unwrap().text.into_owned());
+            let texts = context.visible().map(|id| context.entry(id).unwrap().text.to_owned());
             texts.collect::<Vec<_>>()
         });
         let read = |part: &Json| match part["type"].as_str() {

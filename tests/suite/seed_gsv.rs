@@ -58,7 +58,7 @@ impl Compactor for Scripted {
         let Task::Digest { messages, known, .. } = task else { panic!("a digest is asked for") };
         let mut asked = self.asked.lock().unwrap();
         let call = asked.len();
-        asked.push((messages.iter().map(|m| m.text.clone()).collect(), known.clone()));
+        asked.push((messages.iter().map(|m| m.text.to_string()).collect(), known.clone()));
         if self.fails_at.contains(&call) {
             return Err(CompactorError::Malformed(format!("call {call} fails")).into());
         }

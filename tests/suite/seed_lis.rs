@@ -77,7 +77,7 @@ impl Scribe {
 
     /// The messages of each task.
     fn asked(&self) -> Vec<Vec<String>> {
-        let texts = |task: &Task| task.messages().iter().map(|m| m.text.clone()).collect();
+        let texts = |task: &Task| task.messages().iter().map(|m| m.text.to_string()).collect();
         self.tasks.lock().unwrap().iter().map(texts).collect()
     }
 }
@@ -162,7 +162,7 @@ fn sent(session: &ReplaySession<'_>) -> Vec<(Role, String)> {
     let entry = |id| {
         let entry = context.entry(id).unwrap();
         let text = match entry.text.len() {
-            ..100 => entry.text.into_owned(),
+            ..100 => entry.text.to_owned(),
             _ => entry.weight.tokens.to_string(),
         };
         (entry.role, text)
@@ -762,7 +762,7 @@ fn sessions_stay_apart(turns: &[Turn], seconds: u32, keep: &str, budget: u64) {
             let context = replay.context();
             let own = listed(current);
             for id in context.visible() {
-                let text = context.entry(id).unwrap().text.into_owned();
+                let text = context.entry(id).unwrap().text.to_owned();
                 let Some(at) = id.index() else {
                     let parent = || of(&current["parent_session_id"]);
                     let (file, rest) = match text.strip_prefix(PARENT) {

@@ -86,11 +86,11 @@ impl ReplaySession<'_> {
             let Some(entry) = self.context.entry(id) else { continue };
             match id.index() {
                 Some(message) => {
-                    let text = keep(entry.text.into_owned(), &mut self.texts);
+                    let text = keep(entry.text.to_owned(), &mut self.texts);
                     parts.push(SnapshotPart::Edited { message, text });
                 }
                 None => {
-                    parts.push(written(entry.role, entry.text.into_owned(), &mut self.texts));
+                    parts.push(written(entry.role, entry.text.to_owned(), &mut self.texts));
                 }
             }
         }

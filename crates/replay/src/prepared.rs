@@ -63,11 +63,11 @@ pub(crate) fn is_text_hash(text: &str) -> bool {
 }
 
 impl PreparedSession {
-    /// The messages as a search returns them, with these texts.
-    pub(crate) fn archived(&self, texts: impl IntoIterator<Item = Arc<str>>) -> Vec<Archived> {
-        let messages = (0..).zip(&self.recording.session.messages);
-        let known = messages.zip(&self.facts.messages).zip(texts);
-        known.map(|(((at, message), facts), text)| Archived::of(at, message, facts, text)).collect()
+    /// The messages as a search returns them.
+    pub(crate) fn archived(&self) -> Vec<Archived> {
+        let known = (0..).zip(&self.recording.session.messages).zip(&self.facts.messages);
+        let text = |at| self.recording.text(at).shared();
+        known.map(|((at, message), facts)| Archived::of(at, message, facts, text(at))).collect()
     }
 
     /// Counts, indexes and mines a session: the only place where its

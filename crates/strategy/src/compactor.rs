@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
+use crate::context::SentText;
 use recap_core::model::{ReplyFacts, Role, Unusable};
 use recap_core::tokens::Counter;
 
@@ -18,7 +19,7 @@ pub struct TaskMessage {
     /// Whom the message is attributed to.
     pub role: Role,
     /// Its text as sent.
-    pub text: String,
+    pub text: Arc<SentText>,
     /// Images, which have no text.
     pub images: u32,
     /// The size of the text in tokens.
@@ -515,7 +516,7 @@ mod tests {
     }
 
     fn message() -> TaskMessage {
-        TaskMessage { role: Role::User, text: "m".to_owned(), images: 0, tokens: 1 }
+        TaskMessage { role: Role::User, text: SentText::new("m"), images: 0, tokens: 1 }
     }
 
     /// A task of each kind, with as many messages and bounds of their own.
@@ -633,7 +634,7 @@ mod metered_tests {
     }
 
     fn message(text: &str, tokens: u64) -> TaskMessage {
-        TaskMessage { role: Role::User, text: text.to_owned(), images: 0, tokens }
+        TaskMessage { role: Role::User, text: SentText::new(text), images: 0, tokens }
     }
 
     fn digest(prompt: &str, rolling: Option<&str>) -> Task {

@@ -43,7 +43,9 @@ pub use compactor::{
     CallUsage, Compactor, CompactorError, Digest, FailedCall, Live, MESSAGES, Metered, ModelCall,
     Produced, Reply, SessionState, Task, TaskMessage,
 };
-pub use context::{Applied, Context, Entry, EntryId, InsertAt, Op, OpError, Recording, Sent, Step};
+pub use context::{
+    Applied, Context, Entry, EntryId, InsertAt, Op, OpError, Recording, Sent, SentText, Step,
+};
 pub use mechanism::{
     Build, BuildError, Copied, Fallback, Host, Mechanism, MechanismError, MechanismSpec, Outcome,
     Record, StoredFile, Work,

@@ -434,7 +434,7 @@ impl Rig {
     /// The messages as sent: role and text.
     pub fn sent(&self) -> Vec<(Role, String)> {
         let entry = |id: EntryId| self.context.entry(id).unwrap();
-        self.context.visible().map(entry).map(|e| (e.role, e.text.into_owned())).collect()
+        self.context.visible().map(entry).map(|e| (e.role, e.text.to_owned())).collect()
     }
 
     /// The files that the system would have now, by path.

@@ -11,7 +11,6 @@ mod segment;
 #[cfg(test)]
 mod tests;
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -443,8 +442,8 @@ pub fn carrier(
     let entries = context.visible().filter_map(|id| context.entry(id));
     let own = entries.filter(|entry| entry.edited || entry.id.index().is_none());
     let written = own.map(|entry| entry.text);
-    let notes = context.notes().map(|(_, note)| note.into());
-    let texts: Vec<Cow<'_, str>> = written.chain(notes).collect();
+    let notes = context.notes().map(|(_, note)| note);
+    let texts: Vec<&str> = written.chain(notes).collect();
     let survival = &prepared.survival;
     let stated = texts.iter().find_map(|text| Some((text, survival.stated_in(fact, text)?)));
     let named = || texts.iter().find_map(|text| Some((text, survival.place_in(fact, text)?)));
@@ -498,7 +497,7 @@ fn excerpt(text: &str, place: &Range<usize>) -> String {
 
 /// The last place in the recording at which a fact stood before the cut.
 fn source(at: usize, fact: &Reference, prepared: &PreparedSession) -> String {
-    let message = prepared.recording.session.messages[fact.last_seen as usize].sent();
-    let place = prepared.survival.place_in(at, &message);
-    place.map_or_else(String::new, |place| excerpt(&message, &place))
+    let message = prepared.recording.text(fact.last_seen);
+    let place = prepared.survival.place_in(at, message);
+    place.map_or_else(String::new, |place| excerpt(message, &place))
 }

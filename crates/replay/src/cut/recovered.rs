@@ -42,8 +42,7 @@ impl<'a> Searcher<'a> {
         let Some(spec) = self.channel.filter(|_| !lost.is_empty()) else { return };
         if self.archive.is_empty() {
             let prepared = &self.part.prepared;
-            let texts = prepared.recording.session.messages.iter().map(|m| m.sent().into());
-            self.archive = prepared.archived(texts);
+            self.archive = prepared.archived();
         }
         let closed = session.shared.closed_sessions();
         let sessions: Vec<ArchivedSession> =
@@ -81,8 +80,7 @@ fn finds(part: &CutSegment, channel: &Channel<'_>, fact: u32) -> bool {
 /// spelling: searches distinguish upper and lower case.
 fn spelt(part: &CutSegment, fact: u32) -> Vec<String> {
     let reference = &part.prepared.facts.exam.references[fact as usize];
-    let session = &part.prepared.recording.session;
-    let source = session.messages[reference.last_seen as usize].sent();
+    let source = part.prepared.recording.text(reference.last_seen);
     let words = || source.split(|c: char| !(c.is_alphanumeric() || c == '_'));
     let as_spelt = |lower: &String| {
         let is_it = |word: &&str| word.chars().flat_map(char::to_lowercase).eq(lower.chars());

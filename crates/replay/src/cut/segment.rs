@@ -215,7 +215,7 @@ impl CutSegment {
     ) {
         let message = self.messages[at as usize];
         if self.cleared[at as usize] {
-            let text = self.prepared.recording.session.messages[at as usize].sent();
+            let text = self.prepared.recording.text(at).to_string();
             return parts.push(SnapshotPart::Edited { message, text: keep(text, texts) });
         }
         extend(parts, message);

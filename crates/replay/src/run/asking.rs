@@ -31,8 +31,6 @@ type Once<K, V> = Mutex<FxHashMap<K, Arc<OnceCell<V>>>>;
 pub(super) struct Asking {
     prepared: Arc<PreparedSession>,
     roles: ModelRoles,
-    /// The messages as a model reads them.
-    messages: Vec<Arc<str>>,
     findable: Findable,
     /// The messages as a search returns them.
     archive: OnceLock<Vec<Archived>>,
@@ -45,25 +43,14 @@ impl Asking {
     /// An object for one session that has asked no question yet.
     pub fn new(prepared: Arc<PreparedSession>, roles: ModelRoles) -> Self {
         let asked = prepared.facts.all_questions().next().is_some();
-        let messages = prepared.facts.messages.iter().filter(|_| asked);
-        let messages: Vec<Arc<str>> =
-            messages.map(|m| Arc::from(prepared.texts[&m.text].as_str())).collect();
+        let messages = (0..).zip(&prepared.facts.messages).filter(|_| asked);
+        let messages = messages.map(|(at, m)| (m.role, prepared.recording.text(at).shared()));
         let first = |facts: &QuestionFacts| facts.evidence.first().copied().unwrap_or(0);
         let questions = prepared.facts.all_questions().map(|facts| (&facts.question, first(facts)));
-        let findable = Findable::new(
-            prepared
-                .facts
-                .messages
-                .iter()
-                .map(|facts| facts.role)
-                .zip(messages.iter().cloned())
-                .collect(),
-            questions,
-        );
+        let findable = Findable::new(messages.collect(), questions);
         Self {
             prepared,
             roles,
-            messages,
             findable,
             archive: OnceLock::new(),
             answers: Once::default(),
@@ -218,7 +205,7 @@ impl Asking {
     /// Every message as a search returns it.
     fn archive(&self) -> &[Archived] {
         self.archive.get_or_init(|| {
-            let mut archive = self.prepared.archived(self.messages.iter().cloned());
+            let mut archive = self.prepared.archived();
             for archived in &mut archive {
                 let reasoning = archived.reasoning.as_deref();
                 let counter = &self.prepared.recording.counter;
@@ -242,7 +229,7 @@ impl Asking {
 
     /// A snapshot as the answerer reads it.
     fn shown(&self, snapshot: &Snapshot, texts: &BTreeMap<String, String>) -> AnswerContext {
-        let messages = &self.prepared.facts.messages;
+        let (recording, messages) = (&self.prepared.recording, &self.prepared.facts.messages);
         let passage = |number: u32, text: Arc<str>| {
             let facts = &messages[number as usize];
             Passage { role: facts.role, at: facts.at, text }
@@ -250,9 +237,9 @@ impl Asking {
         let mut passages = Vec::new();
         for part in &snapshot.parts {
             match part {
-                SnapshotPart::Messages { from, to } => passages.extend(
-                    (*from..*to).map(|n| passage(n, Arc::clone(&self.messages[n as usize]))),
-                ),
+                SnapshotPart::Messages { from, to } => {
+                    passages.extend((*from..*to).map(|n| passage(n, recording.text(n).shared())));
+                }
                 SnapshotPart::Edited { message, text } => {
                     passages.push(passage(*message, Arc::from(texts[text].as_str())));
                 }

@@ -149,9 +149,8 @@ async fn restored(
 
 /// Whether two contexts of a session would send the same.
 fn same(one: &Context, other: &Context) -> bool {
-    let text = |context: &Context, id| context.entry(id).map(|entry| entry.text.into_owned());
     one.visible().eq(other.visible())
-        && one.visible().all(|id| text(one, id) == text(other, id))
+        && one.visible().all(|id| one.entry(id).map(|e| e.text) == other.entry(id).map(|e| e.text))
         && one.notes().eq(other.notes())
 }
 

@@ -1,12 +1,13 @@
 //! Changes of a context.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
-use super::Context;
 use super::entry::{
     Cover, Edit, EntryId, Hidden, InsertAt, MessageState, Note, Op, OpError, Synthetic,
     edited_blocks,
 };
+use super::{Context, SentText};
 use recap_core::model::{CallId, MessageIndex, Role, sent};
 use recap_core::tokens::{Shrink, Weight, WeightTree};
 
@@ -88,7 +89,8 @@ impl Context {
         };
         let source = &self.recording.session.messages[message as usize];
         let counter = &self.recording.counter;
-        let (recorded, counted) = (self.recorded_weight(message), counter.count(&source.sent()));
+        let recorded = self.recorded_weight(message);
+        let counted = counter.count(self.recording.text(message));
         let new = Weight::of_text(source.role.as_str(), &text, counter);
         let tokens = match counted.checked_sub(new.tokens) {
             Some(less) if recorded.tokens < counted => {
@@ -103,8 +105,8 @@ impl Context {
             weight: Weight { tokens, tool_tokens, ..new },
             removed_blocks: BTreeSet::new(),
             result: None,
-            whole: Some(text.clone()),
-            text,
+            whole: true,
+            text: SentText::new(text),
         };
         self.edits.insert(message, edit);
         self.resized(message, slot, old);
@@ -152,16 +154,16 @@ impl Context {
     fn edit(&mut self, message: MessageIndex, change: impl FnOnce(&mut Edit)) {
         let old = self.weight_of(EntryId(message));
         let mut edit = self.edits.remove(&message).unwrap_or_else(|| Edit {
-            text: String::new(),
+            text: Arc::default(),
             weight: Weight::default(),
             removed_blocks: BTreeSet::new(),
             result: None,
-            whole: None,
+            whole: false,
         });
         change(&mut edit);
         let source = &self.recording.session.messages[message as usize];
         let blocks = edited_blocks(source, &edit);
-        edit.text = sent(&blocks);
+        edit.text = SentText::new(sent(&blocks));
         edit.weight = Weight::of_text(source.role.as_str(), &edit.text, &self.recording.counter);
         self.edits.insert(message, edit);
         self.resized(message, self.positions[&EntryId(message)], old);
@@ -345,7 +347,7 @@ impl Context {
     fn create(&mut self, role: Role, text: String, cover: u32) -> EntryId {
         let id = EntryId::synthetic(self.synthetic.len());
         let weight = Weight::of_text(role.as_str(), &text, &self.recording.counter);
-        self.synthetic.push(Synthetic { role, text, weight, cover });
+        self.synthetic.push(Synthetic { role, text: SentText::new(text), weight, cover });
         id
     }
 
@@ -408,12 +410,12 @@ impl Context {
             return Ok(Vec::new());
         }
         self.uncover(&back);
+        self.merge(&back);
         for &message in &back {
             self.fates[message as usize] = MessageState::Live;
             self.changes += 1;
         }
         self.touched.extend(&back);
-        self.merge(&back);
         Ok(back.into_iter().map(EntryId).collect())
     }
 

@@ -1,11 +1,12 @@
 //! The entries of a context (recorded messages unchanged, edited ones, synthetic ones, and
 //! notes), the operations on them, and the state of every recorded message.
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use serde::Deserialize;
 
+use super::SentText;
 use recap_core::model::{Block, CallId, Message, MessageIndex, Role};
 use recap_core::tokens::Weight;
 
@@ -17,7 +18,7 @@ pub struct Entry<'a> {
     /// Whom the entry is attributed to.
     pub role: Role,
     /// Its text as sent.
-    pub text: Cow<'a, str>,
+    pub text: &'a str,
     /// The size of the entry.
     pub weight: Weight,
     /// Whether part of a recorded message was replaced or removed.
@@ -28,7 +29,7 @@ pub struct Entry<'a> {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Synthetic {
     pub role: Role,
-    pub text: String,
+    pub text: Arc<SentText>,
     pub weight: Weight,
     pub cover: u32,
 }
@@ -36,12 +37,12 @@ pub(super) struct Synthetic {
 /// The change of a recorded message that is not sent as recorded.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Edit {
-    pub text: String,
+    pub text: Arc<SentText>,
     pub weight: Weight,
     pub removed_blocks: BTreeSet<u32>,
     pub result: Option<String>,
-    /// The text of the whole message, which stands for all of its blocks.
-    pub whole: Option<String>,
+    /// Whether the text is that of the whole message, and stands for all of its blocks.
+    pub whole: bool,
 }
 
 /// A text of the preamble that a strategy wrote.
@@ -57,8 +58,8 @@ pub(super) struct Note {
 
 /// The blocks of a recorded message with an edit applied.
 pub(super) fn edited_blocks(source: &Message, edit: &Edit) -> Vec<Block> {
-    if let Some(text) = &edit.whole {
-        return vec![Block::Text { text: text.clone() }];
+    if edit.whole {
+        return vec![Block::Text { text: edit.text.to_string() }];
     }
     let kept = (0u32..).zip(&source.blocks).filter(|(at, _)| !edit.removed_blocks.contains(at));
     kept.map(|(_, block)| match (block, &edit.result) {

@@ -116,7 +116,7 @@ fn rule_23_fold_follows_older_or_in_place() {
         .visible()
         .map(|id| match id.index() {
             Some(index) => index.to_string(),
-            None => context.entry(id).unwrap().text.into_owned(),
+            None => context.entry(id).unwrap().text.to_owned(),
         })
         .collect();
     assert_eq!(order, ["one", "two", "1", "2", "4", "three"]);

@@ -8,13 +8,14 @@
 //! context; only folds rebuild it.
 //!
 //! One file each: entries and operations ([`entry`]), what every context of a
-//! session shares ([`recording`]), changes ([`change`]), queries ([`view`]), and
-//! sending ([`sent`]).
+//! session shares ([`recording`]), with its texts ([`text`]), changes ([`change`]), queries
+//! ([`view`]), and sending ([`sent`]).
 
 mod change;
 mod entry;
 mod recording;
 mod sent;
+mod text;
 mod view;
 
 #[cfg(test)]
@@ -34,6 +35,8 @@ pub use change::Applied;
 pub use entry::{Entry, EntryId, InsertAt, Op, OpError};
 pub use recording::Recording;
 pub use sent::{Sent, Step};
+pub use text::SentText;
+pub(crate) use text::{without_escapes, word_hash};
 
 /// The context that the model would see now.
 #[derive(Clone, Debug)]

@@ -1,18 +1,16 @@
 //! What all contexts of a session share.
 
 use std::any::Any;
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
 
 use recap_core::model::{
     Calibration, Call, CallId, MessageIndex, PreambleChange, RecordedCompaction, Session,
     TokensSource,
 };
-use recap_core::text::{IdentifierOptions, identifiers};
 use recap_core::tokens::{Counter, Sizes, calibrate};
 
-/// The identifiers of a message, found when first needed.
-type Names = Arc<OnceLock<Vec<String>>>;
+use super::SentText;
 
 /// What strategies compute once from a whole recording, by their hashes.
 type Derived = Arc<Mutex<BTreeMap<String, Arc<dyn Any + Send + Sync>>>>;
@@ -36,7 +34,7 @@ pub struct Recording {
     pub counter: Arc<Counter>,
     call_of_result: Arc<BTreeMap<MessageIndex, CallId>>,
     /// Shared with segments of the recording.
-    names: Arc<[Names]>,
+    texts: Arc<[Arc<SentText>]>,
     /// The session that this is a segment of, or itself.
     whole: Arc<Session>,
     /// Shared with segments of the recording.
@@ -52,7 +50,7 @@ impl Recording {
         let calibrates = counter.calibrates();
         let calls = Arc::new(session.calls());
         let call_of_result = Arc::new(by_result(&calls));
-        let names = session.messages.iter().map(|_| Names::default()).collect();
+        let texts = session.messages.iter().map(|_| Arc::default()).collect();
         let plain = Self {
             whole: Arc::clone(&session),
             derived: Derived::default(),
@@ -64,7 +62,7 @@ impl Recording {
             calls,
             counter,
             call_of_result,
-            names,
+            texts,
         };
         if calibrates { plain.calibrated() } else { plain }
     }
@@ -136,22 +134,18 @@ impl Recording {
         let calls = Arc::new(session.calls());
         let call_of_result = Arc::new(by_result(&calls));
         let same = |&(at, result): &(MessageIndex, Option<&str>)| match result {
-            Some(_) => Names::default(),
-            None => Arc::clone(&self.names[at as usize]),
+            Some(_) => Arc::default(),
+            None => Arc::clone(&self.texts[at as usize]),
         };
-        let names = messages.iter().map(same).collect();
-        Self { session, sizes, exact, calls, call_of_result, names, ..self.clone() }
+        let texts = messages.iter().map(same).collect();
+        Self { session, sizes, exact, calls, call_of_result, texts, ..self.clone() }
     }
 
-    /// The different identifiers of a message as it is sent, in their order.
-    pub fn identifiers(&self, message: MessageIndex) -> &[String] {
-        self.names[message as usize].get_or_init(|| {
-            let text = self.session.messages[message as usize].sent();
-            let found = identifiers(&text, IdentifierOptions::default());
-            let mut known = BTreeSet::new();
-            let texts = found.into_iter().map(|identifier| identifier.text.to_owned());
-            texts.filter(|text| known.insert(text.clone())).collect()
-        })
+    /// A message as it is sent, which is written once.
+    pub fn text(&self, message: MessageIndex) -> &Arc<SentText> {
+        let text = &self.texts[message as usize];
+        text.known(|| self.session.messages[message as usize].sent());
+        text
     }
 
     /// The session that this is a segment of, or itself.

@@ -12,7 +12,7 @@ use std::hash::{Hash, Hasher};
 use rustc_hash::{FxHashSet, FxHasher};
 
 use super::Context;
-use super::entry::{EntryId, MessageState, Note};
+use super::entry::{EntryId, Note};
 use crate::strategy::Breakpoint;
 use recap_billing::prompt_cache::{Blocks, Life, Piece, Prompt, Unit};
 use recap_core::model::{Block, MessageIndex, Role};
@@ -389,19 +389,11 @@ impl Context {
     /// The block of a slot; `None` if it is empty.
     pub(super) fn piece(&self, slot: usize) -> Option<Piece> {
         let id = self.order[slot];
-        let sent = self.is_stored(id) && !self.is_hidden(id);
+        let sent = self.contains(id) && !self.is_hidden(id);
         sent.then(|| {
             let (content, parts, unit) = self.content(id);
             Piece { content, tokens: self.weight_of(id).tokens, parts, unit }
         })
-    }
-
-    /// Whether an entry that has a slot is still stored in it.
-    fn is_stored(&self, id: EntryId) -> bool {
-        match id.index() {
-            Some(message) => self.fates[message as usize] == MessageState::Live,
-            None => self.positions.contains_key(&id),
-        }
     }
 
     /// The hash of an entry's content, the number of its content blocks, and its unit.
@@ -409,7 +401,7 @@ impl Context {
         let unit = |role| if role == Role::Assistant { Unit::Output } else { Unit::Input };
         if let Some(ordinal) = id.ordinal() {
             let entry = &self.synthetic[ordinal];
-            return (hash(&(4u8, entry.role.as_str(), &entry.text)), 1, unit(entry.role));
+            return (hash(&(4u8, entry.role.as_str(), &**entry.text)), 1, unit(entry.role));
         }
         let message = &self.recording.session.messages[id.0 as usize];
         let sendable = message.blocks.iter().filter(|b| !matches!(b, Block::Reasoning { .. }));
@@ -421,7 +413,7 @@ impl Context {
             }
             Some(edit) => {
                 let parts = parts.saturating_sub(edit.removed_blocks.len()).max(1);
-                (hash(&(6u8, id.0, &edit.text)), parts as u32, unit(message.role))
+                (hash(&(6u8, id.0, &**edit.text)), parts as u32, unit(message.role))
             }
         }
     }

@@ -2,28 +2,31 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use super::entry::{Entry, EntryId, MessageState, SYNTHETIC, edited_blocks};
-use super::{Context, Recording};
+use super::{Context, Recording, SentText};
 use recap_core::model::{Block, Call, CallId, LedgerState, Message, MessageIndex};
 use recap_core::tokens::Weight;
 
 impl Context {
     /// An entry that is or was in the context, as it was last sent.
     pub fn entry(&self, id: EntryId) -> Option<Entry<'_>> {
-        let weight = || self.weight_of(id);
-        if let Some(ordinal) = id.ordinal() {
-            let entry = self.synthetic.get(ordinal)?;
-            let text = Cow::Borrowed(entry.text.as_str());
-            return Some(Entry { id, role: entry.role, text, weight: weight(), edited: false });
-        }
-        let message = self.original(id)?;
-        let edit = self.edits.get(&id.0);
-        let text = match edit {
-            Some(edit) => Cow::Borrowed(edit.text.as_str()),
-            None => Cow::Owned(message.sent()),
+        let text = self.text(id)?;
+        let role = match id.ordinal() {
+            Some(ordinal) => self.synthetic[ordinal].role,
+            None => self.original(id)?.role,
         };
-        Some(Entry { id, role: message.role, text, weight: weight(), edited: edit.is_some() })
+        Some(Entry { id, role, text, weight: self.weight_of(id), edited: self.is_edited(id) })
+    }
+
+    /// The text of such an entry.
+    pub(crate) fn text(&self, id: EntryId) -> Option<&Arc<SentText>> {
+        if let Some(ordinal) = id.ordinal() {
+            return self.synthetic.get(ordinal).map(|entry| &entry.text);
+        }
+        self.original(id)?;
+        Some(self.edits.get(&id.0).map_or_else(|| self.recording.text(id.0), |edit| &edit.text))
     }
 
     /// The recorded message of an entry, if it has been appended.
@@ -32,11 +35,11 @@ impl Context {
     }
 
     /// The blocks of a live recorded message as they are sent, edits applied.
-    pub fn blocks(&self, message: MessageIndex) -> Vec<Block> {
+    pub fn blocks(&self, message: MessageIndex) -> Cow<'_, [Block]> {
         let source = &self.recording.session.messages[message as usize];
         match self.edits.get(&message) {
-            Some(edit) => edited_blocks(source, edit),
-            None => source.blocks.clone(),
+            Some(edit) => Cow::Owned(edited_blocks(source, edit)),
+            None => Cow::Borrowed(&source.blocks),
         }
     }
 
@@ -52,7 +55,7 @@ impl Context {
 
     /// The entries that are stored, in order, hidden ones included.
     pub fn stored(&self) -> impl DoubleEndedIterator<Item = EntryId> + '_ {
-        self.order.iter().copied().filter(|id| self.positions.contains_key(id))
+        self.order.iter().copied().filter(|&id| self.contains(id))
     }
 
     /// The entries that would be sent now, in order. The cost depends on the
@@ -61,7 +64,7 @@ impl Context {
         let cut = self.cut();
         let entries = self.in_front(cut).into_iter().map(|(_, id)| id);
         let entries = entries.chain(self.order[cut..].iter().copied());
-        entries.filter(|&id| self.positions.contains_key(&id) && !self.is_hidden(id))
+        entries.filter(|&id| self.contains(id) && !self.is_hidden(id))
     }
 
     /// Entries before the slot [`Context::cut`] that may still be sent, with
@@ -86,7 +89,10 @@ impl Context {
 
     /// Whether an entry is stored.
     pub fn contains(&self, id: EntryId) -> bool {
-        self.positions.contains_key(&id)
+        match id.index() {
+            Some(message) => self.fates.get(message as usize) == Some(&MessageState::Live),
+            None => self.positions.contains_key(&id),
+        }
     }
 
     /// Whether an entry is left out of what is sent now.
@@ -233,7 +239,7 @@ impl Context {
     pub fn edited_text(&self, message: MessageIndex) -> Option<&str> {
         let edit = self.edits.get(&message)?;
         let sent = self.contains(EntryId(message)) && !self.is_hidden(EntryId(message));
-        sent.then_some(edit.text.as_str())
+        sent.then_some(&*edit.text)
     }
 
     /// Synthetic entries that were ever created.
@@ -243,7 +249,7 @@ impl Context {
 
     /// Texts of the synthetic entries from an ordinal on.
     pub fn synthetic_texts(&self, from: usize) -> impl Iterator<Item = &str> {
-        self.synthetic[from..].iter().map(|s| s.text.as_str())
+        self.synthetic[from..].iter().map(|s| &**s.text)
     }
 }
 

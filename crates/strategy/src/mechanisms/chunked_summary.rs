@@ -606,7 +606,7 @@ mod tests {
         let Task::Digest { messages, .. } = &compactor.tasks()[1] else {
             panic!("a digest is asked for");
         };
-        assert!(messages[0].text.starts_with(MARKER), "{}", messages[0].text);
+        assert!(messages[0].text.starts_with(MARKER), "{:?}", messages[0].text);
         let markers = rig.sent().iter().filter(|(_, text)| text.starts_with(MARKER)).count();
         assert_eq!(markers, 1);
         assert!(!rig.ledger().contains('-'), "a fold of a fold covers the union");

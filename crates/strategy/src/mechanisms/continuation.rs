@@ -385,7 +385,7 @@ Be technical and specific. Use structured bullet points.";
         assert_eq!(live.len(), 2);
         assert_eq!((live[0].system.as_str(), live[0].messages.len()), ("S", 14));
         assert_eq!(
-            (live[0].messages[0].role, &*live[0].messages[0].text),
+            (live[0].messages[0].role, &**live[0].messages[0].text),
             (Role::User, &*words(100))
         );
         assert_eq!((live[1].system.as_str(), live[1].messages.len()), ("S2", 15));

@@ -1,6 +1,8 @@
 //! Helpers of the folding mechanisms: where a conversation may be cut, and how
 //! its messages are presented to the compactor.
 
+use std::sync::Arc;
+
 use serde::Deserialize;
 
 use crate::compactor::{Compactor, Live, TaskMessage};
@@ -67,8 +69,8 @@ pub(super) fn task_messages(context: &Context, range: &[EntryId]) -> Vec<TaskMes
     let shown = range.iter().filter_map(|&id| {
         let entry = context.entry(id)?;
         let images = id.index().map_or(0, |index| images(context, index));
-        let tokens = entry.weight.tokens;
-        Some(TaskMessage { role: entry.role, text: entry.text.into_owned(), images, tokens })
+        let text = Arc::clone(context.text(id)?);
+        Some(TaskMessage { role: entry.role, text, images, tokens: entry.weight.tokens })
     });
     shown.collect()
 }

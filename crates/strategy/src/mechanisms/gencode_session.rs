@@ -96,8 +96,8 @@ fn message(context: &Context, shared: &StrategyState, id: EntryId) -> Option<Jso
         return Some(json!({"role": entry.role, "content": entry.text}));
     };
     let pruned_at = shared.pruned.get(&index).copied();
-    let blocks = context.blocks(index).into_iter();
-    let mut parts: Vec<Json> = blocks.filter_map(|block| part(block, pruned_at)).collect();
+    let blocks = context.blocks(index);
+    let mut parts: Vec<Json> = blocks.iter().filter_map(|block| part(block, pruned_at)).collect();
     // Results are in messages of the user.
     let role = if entry.role == Role::Tool { Role::User } else { entry.role };
     let content = match &mut parts[..] {
@@ -108,7 +108,7 @@ fn message(context: &Context, shared: &StrategyState, id: EntryId) -> Option<Jso
 }
 
 /// Reasoning is never sent again, and images have no text.
-fn part(block: Block, pruned_at: Option<Timestamp>) -> Option<Json> {
+fn part(block: &Block, pruned_at: Option<Timestamp>) -> Option<Json> {
     Some(match block {
         Block::Text { text } => json!({"type": "text", "text": text}),
         Block::ToolCall { id, name, arguments } => {
@@ -223,18 +223,18 @@ pub(super) fn extract(context: &Context, range: &[EntryId], files: &FileTools) -
             continue;
         };
         let spoken = matches!(message.role, Role::User | Role::Assistant);
-        for block in context.blocks(index) {
+        for block in &*context.blocks(index) {
             match block {
-                Block::Text { text } if spoken => decisions(&text, &mut extraction.key_decisions),
+                Block::Text { text } if spoken => decisions(text, &mut extraction.key_decisions),
                 Block::ToolCall { name, arguments, .. } => {
-                    let writes = files.tools.contains(&name);
+                    let writes = files.tools.contains(name);
                     if writes {
-                        for path in paths(&arguments, files) {
+                        for path in paths(arguments, files) {
                             push_new(&mut extraction.files_modified, path);
                         }
                     }
-                    let described = describe(&arguments, files, writes);
-                    uses.entry(name).or_default().push(described);
+                    let described = describe(arguments, files, writes);
+                    uses.entry(name.clone()).or_default().push(described);
                 }
                 _ => {}
             }

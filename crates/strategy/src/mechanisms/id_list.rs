@@ -4,18 +4,17 @@
 //! is listed with the rarest words around it, so that it also reaches what a
 //! list of words without sentences can.
 
-use std::collections::BTreeSet;
 use std::ops::Range;
 
 use async_trait::async_trait;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Deserialize;
 
 use super::sliding_window::orphans;
-use crate::context::{Context, EntryId, Op};
+use crate::context::{Context, Op, without_escapes, word_hash};
 use crate::mechanism::{Mechanism, MechanismError, MechanismSpec, Outcome, Work};
-use recap_core::model::{Message, MessageIndex};
-use recap_core::text::{Identifier, IdentifierOptions, around, identifiers, words};
+use recap_core::model::MessageIndex;
+use recap_core::text::{around, words};
 
 /// Hides all but the newest messages and lists every identifier.
 pub static SPEC: MechanismSpec = MechanismSpec {
@@ -24,7 +23,7 @@ pub static SPEC: MechanismSpec = MechanismSpec {
     is_view: true,
     build: |build| {
         let Parameters { last, neighbours } = build.read()?;
-        let (listed, messages) = (BTreeSet::new(), FxHashMap::default());
+        let (listed, messages) = Default::default();
         Ok(Box::new(IdList { last, neighbours, listed, through: 0, messages }))
     },
     ..MechanismSpec::PLAIN
@@ -47,11 +46,11 @@ struct Parameters {
 struct IdList {
     last: u32,
     neighbours: usize,
-    listed: BTreeSet<String>,
+    listed: FxHashSet<String>,
     /// Messages before this one are listed.
     through: MessageIndex,
-    /// For each word, ignoring case, the number of past messages that contain it.
-    messages: FxHashMap<String, u32>,
+    /// For each word, by its hash, the number of past messages that contain it.
+    messages: FxHashMap<u64, u32>,
 }
 
 impl IdList {
@@ -71,48 +70,43 @@ impl IdList {
 
     /// A line for each new identifier of a message, in their order.
     fn lines(&mut self, context: &Context, index: MessageIndex) -> Vec<String> {
-        if self.neighbours == 0 {
-            let found = context.recording().identifiers(index).iter();
-            return found.filter(|name| self.listed.insert(name.to_string())).cloned().collect();
+        let text = context.recording().text(index);
+        let mut new = Vec::new();
+        for place in text.identifiers() {
+            let name = &text[place.clone()];
+            if !self.listed.contains(name) {
+                self.listed.insert(name.to_owned());
+                new.push((name, place));
+            }
         }
-        let text = context.original(EntryId::message(index)).map(Message::sent).unwrap_or_default();
-        let plain = without_escapes(&text);
-        let distinct: BTreeSet<String> = words(&plain).map(str::to_lowercase).collect();
-        for word in distinct {
+        if self.neighbours == 0 {
+            return new.into_iter().map(|(name, _)| name.to_owned()).collect();
+        }
+        for &word in text.words() {
             *self.messages.entry(word).or_default() += 1;
         }
-        let mut found = identifiers(&text, IdentifierOptions::default());
-        found.retain(|identifier| self.listed.insert(identifier.text.to_owned()));
-        let line = |Identifier { text, range, .. }: Identifier<'_>| {
-            [text].into_iter().chain(self.rarest(&plain, &range)).collect::<Vec<_>>().join(" ")
+        let plain = if new.is_empty() { String::new() } else { without_escapes(text) };
+        let line = |(name, place)| {
+            [name].into_iter().chain(self.rarest(&plain, place)).collect::<Vec<_>>().join(" ")
         };
-        found.into_iter().map(line).collect()
+        new.into_iter().map(line).collect()
     }
 
     /// The rarest words around a place, in their spelling there; equally rare
     /// ones in their order. The words of the place itself are left out.
     fn rarest<'a>(&self, text: &'a str, place: &Range<usize>) -> Vec<&'a str> {
         let (before, after) = around(text, place, RADIUS);
-        let mut known: BTreeSet<String> =
-            words(&text[place.clone()]).map(str::to_lowercase).collect();
+        let mut known: FxHashSet<u64> = words(&text[place.clone()]).map(word_hash).collect();
         let mut near: Vec<(u32, &str)> = Vec::new();
         for word in words(before).chain(words(after)) {
-            let lower = word.to_lowercase();
-            let messages = self.messages.get(&lower).copied().unwrap_or(0);
-            if known.insert(lower) {
-                near.push((messages, word));
+            let hash = word_hash(word);
+            if known.insert(hash) {
+                near.push((self.messages.get(&hash).copied().unwrap_or(0), word));
             }
         }
         near.sort_by_key(|(messages, _)| *messages);
         near.into_iter().take(self.neighbours).map(|(_, word)| word).collect()
     }
-}
-
-/// The text with a space for every character of an escaped line feed or tab, as
-/// in the arguments of a call: `\nfoo` is the word `foo`. Positions are those
-/// of the text.
-fn without_escapes(text: &str) -> String {
-    ["\\n", "\\t", "\\r"].iter().fold(text.to_owned(), |text, escape| text.replace(escape, "  "))
 }
 
 #[async_trait]

@@ -20,7 +20,7 @@ use crate::mechanism::{
 };
 use crate::prompt::Prompt;
 use crate::state::StrategyState;
-use recap_core::model::{Block, CallId, MessageIndex, Role};
+use recap_core::model::{CallId, MessageIndex, Role};
 use recap_core::tokens::Weight;
 
 /// Masks old tool output.
@@ -174,12 +174,12 @@ impl Mask {
         if clip.is_some_and(|clip| clip.is_surely_short(context.weight_of(id).units)) {
             return None;
         }
-        let output = output(context, id);
+        let (_, output) = context.original(id)?.tool_result()?;
         let tool = context.call_of(id).map(|(_, call)| call.tool.clone()).unwrap_or_default();
         let lines = output.lines().count().to_string();
         let marker = self.marker.render(&BTreeMap::from([("tool", tool), ("lines", lines)]));
         let text = match clip {
-            Some(clip) => clipped(&output, clip, &marker)?,
+            Some(clip) => clipped(output, clip, &marker)?,
             None => marker,
         };
         let counter = &context.recording().counter;
@@ -201,16 +201,6 @@ impl Mask {
         }
         Ok(())
     }
-}
-
-/// The output of a result as it is sent.
-fn output(context: &Context, id: EntryId) -> String {
-    let blocks = id.index().map(|index| context.blocks(index)).unwrap_or_default();
-    let text = blocks.into_iter().find_map(|block| match block {
-        Block::ToolResult { text, .. } => Some(text),
-        _ => None,
-    });
-    text.unwrap_or_default()
 }
 
 #[async_trait]

@@ -242,7 +242,7 @@ mod tests {
         };
         let range = folded.iter().map(|&at| EntryId::message(at)).collect();
         let written = fold(&mut context, &boundary, range).unwrap().len();
-        let text = |id: EntryId| context.entry(id).unwrap().text.into_owned();
+        let text = |id: EntryId| context.entry(id).unwrap().text.to_owned();
         (context.visible().map(text).collect(), written)
     }
 
@@ -284,7 +284,7 @@ mod tests {
         let mechanism =
             Recorded { cleared_marker: "gone".to_owned(), unreadable: Unreadable::Fail };
         mechanism.clear(&mut context, &boundary).unwrap();
-        let text = |at| context.entry(EntryId::message(at)).unwrap().text.into_owned();
+        let text = |at| context.entry(EntryId::message(at)).unwrap().text.to_owned();
         assert_eq!((text(2), text(4)), ("gone".to_owned(), "long".to_owned()));
         assert!(!context.is_edited(EntryId::message(6)));
     }

@@ -6,6 +6,7 @@
 //! leaves the context.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde::Deserialize;
@@ -350,7 +351,7 @@ impl Writer {
                 continue;
             };
             let Some(original) = context.original(*id) else { continue };
-            message.text = original.sent();
+            message.text = Arc::clone(context.recording().text(index));
             message.images = original.images();
             message.tokens = context.recording().sizes.messages[index as usize].tokens;
         }
@@ -667,7 +668,7 @@ mod tests {
             rig.feed(2);
             let task = &compactor.tasks()[0];
             let message = &task.messages()[2];
-            assert_eq!(message.text, shown);
+            assert_eq!(**message.text, shown);
             assert_eq!(message.tokens, if in_full { 30 } else { 1 });
         }
     }

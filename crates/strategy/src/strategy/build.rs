@@ -180,19 +180,21 @@ impl Strategy {
 
     /// The trigger of a stage as it is written, scaled to a window.
     fn own_trigger(&self, stage: usize, window: u64, scaling: Scaling) -> When {
-        let [and_over, at_most, reserve, tool_tokens] =
-            OF_TRIGGERS.map(|key| self.scale(&format!("{}.{key}", stage + 1), window, scaling));
+        let [and_over, at_most, reserve, tool_tokens] = OF_TRIGGERS;
+        let scaled = |key, number| {
+            self.scale(&format!("{}.{key}", stage + 1), window, scaling).number(number)
+        };
         match &self.stages[stage].when {
             When::Above { of, share, and_over: over, at_most: bound } => When::Above {
                 of: *of,
                 share: *share,
-                and_over: and_over.number(*over),
-                at_most: bound.map(|bound| at_most.number(bound)),
+                and_over: scaled(and_over, *over),
+                at_most: bound.map(|bound| scaled(at_most, bound)),
             },
             When::AboveReserve { reserve: written } => {
-                When::AboveReserve { reserve: reserve.number(*written) }
+                When::AboveReserve { reserve: scaled(reserve, *written) }
             }
-            When::ToolTokens(tokens) => When::ToolTokens(tool_tokens.number(*tokens)),
+            When::ToolTokens(tokens) => When::ToolTokens(scaled(tool_tokens, *tokens)),
             other => other.clone(),
         }
     }

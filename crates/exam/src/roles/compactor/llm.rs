@@ -241,11 +241,11 @@ fn push(turns: &mut Vec<Message>, speaker: Speaker, text: String) {
 /// The text of a message, in which images are named.
 fn shown(message: &TaskMessage) -> String {
     let images = match message.images {
-        0 => return message.text.clone(),
+        0 => return message.text.to_string(),
         1 => "[1 image]".to_owned(),
         images => format!("[{images} images]"),
     };
-    match message.text.as_str() {
+    match &**message.text {
         "" => images,
         text => format!("{text}\n{images}"),
     }

@@ -2,7 +2,7 @@ use super::*;
 use crate::roles::testkit::{Scripted, down, ended, rejected, said, uncounted};
 use recap_core::model::{Role, Unusable};
 use recap_llm::{Finish, Message, Speaker};
-use recap_strategy::{Live, MESSAGES, Metered, ModelCall, TaskMessage};
+use recap_strategy::{Live, MESSAGES, Metered, ModelCall, SentText, TaskMessage};
 
 fn digest(text: &str) -> Result<(String, Vec<String>), String> {
     read_digest(ReplyText { text, cut: false }).map(|digest| (digest.summary, digest.memories))
@@ -77,7 +77,7 @@ fn counter() -> Arc<Counter> {
 }
 
 fn message(role: Role, text: &str) -> TaskMessage {
-    TaskMessage { role, text: text.to_owned(), images: 0, tokens: 0 }
+    TaskMessage { role, text: SentText::new(text), images: 0, tokens: 0 }
 }
 
 fn talk() -> Vec<TaskMessage> {

@@ -5,17 +5,20 @@
 //! billed without one. Its rows are never ranked: what they keep describes this
 //! compactor, not the strategy (reference §6).
 
-use std::sync::Arc;
+use std::hash::BuildHasher;
+use std::iter::successors;
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxBuildHasher, FxHashSet};
 
 use crate::findable::sentences;
 use recap_core::text::{IdentifierOptions, identifiers};
 use recap_core::tokens::Counter;
 use recap_llm::DryRunCalls;
 use recap_strategy::{
-    CallUsage, Compactor, CompactorError, Digest, FailedCall, MESSAGES, Produced, Reply,
+    CallUsage, Compactor, CompactorError, Digest, FailedCall, MESSAGES, Produced, Reply, SentText,
     SessionState, Task, TaskMessage,
 };
 
@@ -40,58 +43,61 @@ impl Offline {
     /// The asked shape with as many lines as fit.
     fn produce(&self, task: &Task) -> Result<(Produced, String), CompactorError> {
         let bound = task.max_tokens();
-        let is_headed = self.has_room_for_headings(task);
-        let mut lines = self.lines(task);
+        let before = SentText::new(before(task));
+        let headings = self.headings(task);
+        let is_headed = headings * 2 <= bound;
+        let room = bound.saturating_sub(if is_headed { headings } else { 0 });
+        let (lines, tokens): (Vec<&str>, Vec<u64>) = self.lines(task, &before).into_iter().unzip();
         let is_silent = lines.is_empty();
-        loop {
-            let produced = shaped(task, &lines, is_headed);
+        let fitting = |lines: &[&str]| {
+            let produced = shaped(task, lines, is_headed);
             let text = text(&produced);
-            if self.counter.count(&text) <= bound && (is_silent || !text.is_empty()) {
-                return Ok((produced, text));
-            }
-            match lines.as_mut_slice() {
-                [] => {
-                    return Err(CompactorError::Malformed(format!(
-                        "the asked shape does not fit into {bound} tokens"
-                    )));
-                }
-                // Of the newest line at least the beginning.
-                [line] if line.len() > 1 => line.truncate(cut(line, line.len() / 2).len()),
-                lines_left => {
-                    let less = lines_left.len() / 16 + 1;
-                    lines.truncate(lines.len() - less);
-                }
-            }
-        }
+            let fits = self.counter.count(&text) <= bound && (is_silent || !text.is_empty());
+            fits.then_some((produced, text))
+        };
+        let lengths: Vec<usize> =
+            successors(Some(lines.len()), |&n| (n > 1).then(|| n - n / 16 - 1)).collect();
+        let likely = lengths.partition_point(|&n| tokens[..n].iter().sum::<u64>() > room);
+        // Of the newest line at least the beginning.
+        let newest = successors(lines.first().copied(), |line| {
+            (line.len() > 1).then(|| cut(line, line.len() / 2))
+        });
+        first_that_fits(lengths.len(), likely, |at| fitting(&lines[..lengths[at]]))
+            .or_else(|| newest.skip(1).find_map(|line| fitting(&[line])))
+            .or_else(|| fitting(&[]))
+            .ok_or_else(|| {
+                let why = format!("the asked shape does not fit into {bound} tokens");
+                CompactorError::Malformed(why)
+            })
     }
 
-    /// Whether headings take no more than half of the bound, as they do at small
+    /// Tokens of headings alone: they have to leave half of the bound, which they do not at small
     /// windows.
-    fn has_room_for_headings(&self, task: &Task) -> bool {
-        let headings = text(&shaped(task, &[], true));
-        self.counter.count(&headings) * 2 <= task.max_tokens()
+    fn headings(&self, task: &Task) -> u64 {
+        self.counter.count(&text(&shaped(task, &[], true)))
     }
 
     /// The lines that name something that no newer line names, newest first, up to the
-    /// bound; then, where it leaves room, the others.
-    fn lines(&self, task: &Task) -> Vec<String> {
-        let before = before(task);
+    /// bound; then, where it leaves room, the others. Each with its tokens.
+    fn lines<'t>(&self, task: &'t Task, before: &'t SentText) -> Vec<(&'t str, u64)> {
         let newest_first = task.messages().iter().rev().map(|message| &*message.text);
-        let all = newest_first.chain([&*before]).flat_map(newest_lines);
-        let mut named: FxHashSet<&str> = FxHashSet::default();
+        let all = newest_first.chain([before]).flat_map(|text| {
+            text.derived(Line::newest_first).iter().map(move |line| (&**text, line))
+        });
+        let mut named: FxHashSet<u64> = FxHashSet::default();
         let mut said: FxHashSet<&str> = FxHashSet::default();
-        // The lines that name something and the others, each with their tokens.
         let (mut naming, mut others) = ((Vec::new(), 0), (Vec::new(), 0));
-        for line in all.map(|line| line.trim_start_matches("- ")) {
+        for (text, line) in all {
             let mut is_new = false;
-            for identifier in identifiers(line, IdentifierOptions { code: false }) {
-                is_new |= named.insert(identifier.text);
+            for name in line.names(text) {
+                is_new |= named.insert(*name);
             }
             let (lines, spent) = if is_new { &mut naming } else { &mut others };
-            let line = cut(line, LONGEST);
+            let line = cut(&text[line.place.clone()], LONGEST);
             if *spent <= task.max_tokens() && said.insert(line) && !is_known(task, line) {
-                *spent += self.counter.count(line) + 2;
-                lines.push(line.to_owned());
+                let tokens = self.counter.count(line) + 2;
+                *spent += tokens;
+                lines.push((line, tokens));
             }
             if naming.1 > task.max_tokens() {
                 break;
@@ -134,9 +140,44 @@ impl Compactor for Offline {
     }
 }
 
-/// The lines and sentences of a text, the last first.
-fn newest_lines(text: &str) -> impl Iterator<Item = &str> {
-    sentences(text).into_iter().rev().map(|place| &text[place])
+/// A line or sentence of a text.
+struct Line {
+    place: Range<usize>,
+    /// Hashes of what it names, found when first needed: 64 bits, so that two names of one session
+    /// share one with a chance below one in a billion.
+    names: OnceLock<Box<[u64]>>,
+}
+
+impl Line {
+    /// The lines and sentences of a text, the last first, without bullets.
+    fn newest_first(text: &str) -> Vec<Line> {
+        let place = |place: Range<usize>| {
+            let length = text[place.clone()].trim_start_matches("- ").len();
+            Line { place: place.end - length..place.end, names: OnceLock::new() }
+        };
+        sentences(text).into_iter().rev().map(place).collect()
+    }
+
+    fn names(&self, text: &str) -> &[u64] {
+        self.names.get_or_init(|| {
+            let found = identifiers(&text[self.place.clone()], IdentifierOptions { code: false });
+            found.iter().map(|identifier| FxBuildHasher.hash_one(identifier.text)).collect()
+        })
+    }
+}
+
+/// The result of the first of `count` trials, each of less than the one before, that has one: where
+/// one has, all after it would. `likely`: about where it is.
+fn first_that_fits<T>(
+    count: usize,
+    likely: usize,
+    trial: impl Fn(usize) -> Option<T>,
+) -> Option<T> {
+    let likely = likely.min(count - 1);
+    match trial(likely) {
+        None => (likely + 1..count).find_map(trial),
+        found => (0..likely).rev().map_while(trial).last().or(found),
+    }
 }
 
 /// What was written before this task, which is older than every message.
@@ -165,12 +206,12 @@ fn cut(text: &str, bytes: usize) -> &str {
 }
 
 /// The lines in the asked shape.
-fn shaped(task: &Task, lines: &[String], is_headed: bool) -> Produced {
-    let newest = || lines.first().cloned().unwrap_or_default();
+fn shaped(task: &Task, lines: &[&str], is_headed: bool) -> Produced {
+    let owned = |lines: &[&str]| lines.iter().map(|&line| line.to_owned()).collect();
     match task {
         Task::SessionState { .. } => Produced::SessionState(SessionState {
-            logos: lines.to_vec(),
-            conversation_summary: newest(),
+            logos: owned(lines),
+            conversation_summary: lines.first().copied().unwrap_or_default().to_owned(),
             ..SessionState::default()
         }),
         Task::Continuation { headings, .. } => {
@@ -181,13 +222,13 @@ fn shaped(task: &Task, lines: &[String], is_headed: bool) -> Produced {
         Task::Digest { .. } => {
             let (memories, others) = lines.split_at(MEMORIES.min(lines.len()));
             let summary = listed(others).trim_end().to_owned();
-            Produced::Digest(Digest { summary, memories: memories.to_vec() })
+            Produced::Digest(Digest { summary, memories: owned(memories) })
         }
     }
 }
 
-fn listed(lines: &[String]) -> String {
-    lines.iter().map(|line| format!("- {line}\n")).collect()
+fn listed(lines: &[impl AsRef<str>]) -> String {
+    lines.iter().flat_map(|line| ["- ", line.as_ref(), "\n"]).collect()
 }
 
 /// A reply as text, as a model would have written it.
@@ -268,5 +309,72 @@ impl Compactor for Rehearsed {
         let (first, second) = (own(&self.first), own(&self.second));
         let (foreseen, replicate) = (Arc::clone(&self.foreseen), self.replicate);
         Some(Arc::new(Self { first, second, foreseen, replicate }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use recap_core::model::Role;
+
+    use super::*;
+
+    /// The asked shape with as many lines as fit, after each step with a sixteenth of them less.
+    fn step_by_step(offline: &Offline, task: &Task, is_headed: bool) -> Option<(Produced, String)> {
+        let before = SentText::new(before(task));
+        let mut lines: Vec<&str> =
+            offline.lines(task, &before).into_iter().map(|(line, _)| line).collect();
+        let is_silent = lines.is_empty();
+        loop {
+            let produced = shaped(task, &lines, is_headed);
+            let text = text(&produced);
+            if offline.counter.count(&text) <= task.max_tokens() && (is_silent || !text.is_empty())
+            {
+                return Some((produced, text));
+            }
+            match lines.as_mut_slice() {
+                [] => return None,
+                [line] if line.len() > 1 => *line = cut(line, line.len() / 2),
+                left => {
+                    let less = left.len() / 16 + 1;
+                    lines.truncate(lines.len() - less);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn as_many_lines_fit_as_are_found_step_by_step() {
+        let offline = Offline::new(Arc::new(Counter::default()));
+        let line = |n: usize| match n % 4 {
+            0 => format!("Wrote src/part{n}.rs, {}", "and so on ".repeat(n % 7)),
+            1 => format!("\"{n}\\\\\"\t{}", "}))]".repeat(n % 5)),
+            2 => "The next step follows.".repeat(n % 3),
+            _ => format!("port {n}: 40{n} ✓ 在这里 {}", "=".repeat(n)),
+        };
+        for count in [0, 1, 2, 17, 90] {
+            let text = (0..count).map(line).collect::<Vec<_>>().join("\n");
+            let text = SentText::new(text);
+            let messages = vec![TaskMessage { role: Role::User, text, images: 0, tokens: 0 }];
+            for max_tokens in (0..60).chain((60..1_500).step_by(37)) {
+                let (prompt, messages) = (String::new(), messages.clone());
+                let (p, m) = (prompt.clone(), messages.clone());
+                let headings = vec!["Done".to_owned(), "Open".to_owned()];
+                let (live, previous, rolling, known) = (None, None, None, Vec::new());
+                for task in [
+                    Task::Continuation { prompt: p, messages: m, headings, live, max_tokens },
+                    Task::SessionState {
+                        prompt: prompt.clone(),
+                        messages: messages.clone(),
+                        previous,
+                        max_tokens,
+                    },
+                    Task::Digest { prompt, messages, rolling, known, max_tokens },
+                ] {
+                    let is_headed = offline.headings(&task) * 2 <= max_tokens;
+                    let slow = step_by_step(&offline, &task, is_headed);
+                    assert_eq!(offline.produce(&task).ok(), slow, "{task:?}");
+                }
+            }
+        }
     }
 }

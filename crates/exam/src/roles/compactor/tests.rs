@@ -12,8 +12,8 @@ use recap_core::tokens::{Counter, Sizes};
 use recap_formats::{LoadOptions, load};
 use recap_strategy::testkit::{Rig, Talk, words};
 use recap_strategy::{
-    Compactor, CompactorError, Digest, Live, MESSAGES, Produced, Reply, SessionState, Task,
-    TaskMessage,
+    Compactor, CompactorError, Digest, Live, MESSAGES, Produced, Reply, SentText, SessionState,
+    Task, TaskMessage,
 };
 
 #[path = "../../../../../tests/common/recordings.rs"]
@@ -37,7 +37,7 @@ fn run(task: &Task) -> Result<Reply, CompactorError> {
 }
 
 fn message(role: Role, text: &str) -> TaskMessage {
-    TaskMessage { role, text: text.to_owned(), images: 0, tokens: counter().count(text) }
+    TaskMessage { role, text: SentText::new(text), images: 0, tokens: counter().count(text) }
 }
 
 /// A short session: three lines name files, the others nothing.

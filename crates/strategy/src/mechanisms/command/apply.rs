@@ -122,8 +122,7 @@ fn edit(context: &mut Context, id: EntryId, text: String) -> Result<EntryId, Str
     let role = entry.ok_or_else(|| format!("`{name}` is not in the context any more"))?.role;
     if let Some((call, _)) = context.call_of(id) {
         context.apply(Op::EditResult(call, text.clone())).map_err(refused)?;
-        let now = context.entry(id).map(|entry| entry.text.into_owned());
-        if now != Some(text) {
+        if context.entry(id).is_none_or(|entry| entry.text != text) {
             return Err(format!("`{name}` holds more than a result and cannot be rewritten"));
         }
         return Ok(id);
@@ -259,7 +258,7 @@ fn understand(
     if role.is_some_and(|role| role != entry.role) {
         return Err(format!("`{id}` keeps its role `{}`", entry.role.as_str()));
     }
-    let text = text.filter(|text| *text != entry.text);
+    let text = text.filter(|text| text != entry.text);
     parts.push(NewEntries::Kept { position, text });
     Ok(())
 }
@@ -330,7 +329,7 @@ mod tests {
             Answer::Ready => panic!("it is no answer"),
         };
         apply(&mut context, &base, change)?;
-        let sent = |id: EntryId| (name(id), context.entry(id).unwrap().text.into_owned());
+        let sent = |id: EntryId| (name(id), context.entry(id).unwrap().text.to_owned());
         Ok(context.visible().map(sent).collect())
     }
 

@@ -284,7 +284,7 @@ fn shown(context: &Context, id: EntryId) -> Option<WireEntry<'_>> {
         calls: calls.collect(),
         result_of: context.call_of(id).map(|(_, call)| named(call)),
         images,
-        text: entry.text.into_owned(),
+        text: entry.text.to_owned(),
     })
 }
 

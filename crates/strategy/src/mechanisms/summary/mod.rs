@@ -22,7 +22,7 @@ use serde_json::json;
 use super::folding::{Cuts, Request, headings, live, task_messages};
 use super::mask::{Clip, Unit, clipped};
 use crate::compactor::{CompactorError, MESSAGES, Task, TaskMessage};
-use crate::context::{Context, EntryId, InsertAt, Op};
+use crate::context::{Context, EntryId, InsertAt, Op, SentText};
 use crate::mechanism::{
     Build, BuildError, Fallback, Host, Mechanism, MechanismError, MechanismSpec, Outcome, Record,
     Work,
@@ -149,8 +149,8 @@ impl Summary {
                 break;
             }
             if size > room {
-                let text = context.entry(id).map(|entry| entry.text.into_owned());
-                return (users, text.and_then(|text| Some((id, ends(&text, room)?))));
+                let text = context.entry(id).and_then(|entry| ends(entry.text, room));
+                return (users, text.map(|text| (id, text)));
             }
             users.insert(id);
             room -= size;
@@ -170,7 +170,7 @@ impl Summary {
             let clip = Clip { unit: Unit::Characters, head: characters, tail: 0 };
             if let Some(text) = clipped(&message.text, clip, "[shortened]") {
                 message.tokens = counter.count(&text);
-                message.text = text;
+                message.text = SentText::new(text);
             }
         }
         messages

@@ -201,7 +201,7 @@ fn tasks(parameters: &str) -> Vec<Task> {
 
 fn shown(task: &Task) -> (String, Vec<String>) {
     let Task::Continuation { prompt, messages, .. } = task else { panic!("another task") };
-    (prompt.clone(), messages.iter().map(|message| message.text.clone()).collect())
+    (prompt.clone(), messages.iter().map(|message| message.text.to_string()).collect())
 }
 
 #[test]
@@ -291,10 +291,10 @@ fn tool_output_is_shortened_for_the_summariser_alone() {
     rig.append(3);
     rig.request();
     let Task::Continuation { messages, .. } = &compactor.tasks()[0] else { panic!("no task") };
-    assert_eq!(messages[2].text, " word word\n[shortened]");
+    assert_eq!(&**messages[2].text, " word word\n[shortened]");
     // " word word", a line break and "[shortened]".
     assert!(messages[2].tokens < 10, "{}", messages[2].tokens);
-    assert_eq!(messages[0].text, "u");
+    assert_eq!(&**messages[0].text, "u");
 }
 
 #[test]
