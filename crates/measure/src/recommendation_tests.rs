@@ -53,8 +53,7 @@ fn with_evidence<T>(primary: Primary, table: &[Entry], at: impl FnOnce(&Evidence
 }
 
 fn of_run(run: &Evidence<'_>) -> String {
-    let beside = Beside { curve: None, headroom: None, savers: String::new() };
-    paragraph(&recommendation(run, &findings(run), &beside).unwrap())
+    paragraph(&recommendation(run, &findings(run), None, None, "").unwrap())
 }
 
 /// What these rows alone say.

@@ -3,8 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Check::{self, One, Several};
-use super::{Evidence, among_cells, joined, some};
+use super::{Evidence, among_cells, joined};
 use crate::measures::requests::longest_run;
 use crate::rows::Entry;
 use recap_core::model::{
@@ -14,23 +13,25 @@ use recap_core::model::{
 use recap_core::text::{counted, form_for, grouped};
 use recap_core::wording::number::percent;
 
-pub(super) const FINDINGS: &[Check] = &[
-    One(incomplete),
-    One(failed_cells),
-    Several(filter_answers),
-    Several(notice),
-    One(judges_disagree),
-    Several(ungraded),
-    Several(unrecovered),
-    One(unchecked),
-    One(no_answers_or_grades),
-    One(offline_summaries),
-    One(paraphrased),
-    One(sentences_unread),
-    One(uncalibrated),
-    Several(unusable_replies),
-    One(idle_compactions),
-];
+pub(super) fn findings(run: &Evidence<'_>) -> Vec<Finding> {
+    let mut found = Vec::new();
+    found.extend(incomplete(run));
+    found.extend(failed_cells(run));
+    found.extend(filter_answers(run));
+    found.extend(notice(run));
+    found.extend(judges_disagree(run));
+    found.extend(ungraded(run));
+    found.extend(unrecovered(run));
+    found.extend(unchecked(run));
+    found.extend(no_answers_or_grades(run));
+    found.extend(offline_summaries(run));
+    found.extend(paraphrased(run));
+    found.extend(sentences_unread(run));
+    found.extend(uncalibrated(run));
+    found.extend(unusable_replies(run));
+    found.extend(idle_compactions(run));
+    found
+}
 
 /// An interrupted run.
 fn incomplete(run: &Evidence<'_>) -> Option<Finding> {
@@ -42,14 +43,14 @@ fn incomplete(run: &Evidence<'_>) -> Option<Finding> {
 fn failed_cells(run: &Evidence<'_>) -> Option<Finding> {
     let rows = run.rows.iter().map(|e| &e.row).filter(|row| !row.failed.is_empty());
     let strategies: BTreeSet<&str> = rows.clone().map(|row| row.strategy.as_str()).collect();
-    let strategies = Vec::from_iter(some(strategies)?);
+    strategies.first()?;
     let failed: usize = rows.map(|row| row.failed.len()).sum();
     let cells: usize = run.results.iter().map(|session| session.cells().len()).sum();
     let text = format!(
         "{failed} of {} failed ({}): their rows rest on other sessions than the rest and are not \
          ranked",
         counted(cells, "cell"),
-        strategies.join(", ")
+        Vec::from_iter(strategies).join(", ")
     );
     Some(Finding::problem("failed_cells", text).changing_figures(true))
 }
@@ -153,10 +154,11 @@ fn no_answers_or_grades(run: &Evidence<'_>) -> Option<Finding> {
 fn offline_summaries(run: &Evidence<'_>) -> Option<Finding> {
     let rows = run.rows.iter().filter(|e| e.row.row_kind == RowKind::OfflineSummary);
     let names: BTreeSet<&str> = rows.map(|e| e.row.strategy.as_str()).collect();
+    names.first()?;
     let text = format!(
         "offline summaries, not ranked: {}. Their summaries come from the {} compactor, so these \
          rows measure it and not the strategy",
-        Vec::from_iter(some(names)?).join(", "),
+        Vec::from_iter(names).join(", "),
         run.manifest.compactor
     );
     Some(Finding::limit("offline_roles", text))
@@ -203,7 +205,8 @@ fn summed_up(run: &Evidence<'_>) -> Option<String> {
         let wrote = rows.filter(|row| row.exam().is_some_and(|exam| !exam.replies.is_empty()));
         names.extend(wrote.map(|row| row.strategy.clone()));
     }
-    Some(Vec::from_iter(some(names)?).join(", "))
+    names.first()?;
+    Some(Vec::from_iter(names).join(", "))
 }
 
 /// A model that grades, whose error was not measured.
@@ -354,8 +357,8 @@ fn unusable_replies(run: &Evidence<'_>) -> Vec<Finding> {
         bad.partition(|entry| entry.row.row_kind == RowKind::Unusable);
     let found = |rows: Vec<&Entry>, says: &str| {
         let each: Vec<_> = rows.iter().map(|entry| (&entry.row, replies(entry))).collect();
-        let text = format!("{says}: {}", joined(&each));
-        (!rows.is_empty()).then(|| Finding::problem("unusable_replies", text))
+        let text = format!("{says}: {}", joined(&each)?);
+        Some(Finding::problem("unusable_replies", text))
     };
     let too_many = "too many replies of the compactor were unusable, so these rows are not ranked, \
                     whatever their fallback kept";
@@ -402,7 +405,7 @@ fn idle_compactions(run: &Evidence<'_>) -> Option<Finding> {
     let text = format!(
         "compactions freed less than 5 % of the context: {}; each time the cache breaks for next to \
          nothing",
-        joined(&some(rows)?)
+        joined(&rows)?
     );
     Some(Finding::problem("idle_compactions", text))
 }
