@@ -452,16 +452,14 @@ mod tests {
 mod roles_tests {
     use super::super::tests::{check, of_run};
     use crate::measure;
-    use crate::testkit::{self, CellBuilder, cell, facts, manifest, vote};
+    use crate::testkit::{self, CellBuilder, cell, manifest, rows_of, vote};
     use recap_core::model::{
-        Answer, Cell, CellOutcome, CellRows, Cut, CutExam, CutOutcome, CutRow, Finding, Manifest,
-        NoGrade, Primary, QuestionKind, RowKind, RunResults, SessionFacts, Source, Verdict,
+        Answer, Cell, Cut, CutExam, Finding, Manifest, NoGrade, Primary, RowKind, RunResults,
+        SessionFacts, Source, Verdict,
     };
 
-    /// A session in which so many facts are asked at request 1.
     fn asking(questions: usize) -> SessionFacts {
-        let session = facts("s").requests(&[1_000, 2_000]);
-        (0..questions).fold(session, |s, _| s.question(QuestionKind::Fact, 1, 3_000)).build()
+        testkit::asking("s", questions)
     }
 
     fn answers(strategy: &str, outcomes: &str) -> CellBuilder {
@@ -477,11 +475,6 @@ mod roles_tests {
     /// A cell for which a model wrote the summary.
     fn summed_up(strategy: &str, outcomes: &str) -> Cell {
         answers(strategy, outcomes).with_compaction(|row| row.model_calls = 1).build()
-    }
-
-    fn rows(cell: &mut Cell) -> &mut CellRows {
-        let CellOutcome::Done(rows) = &mut cell.outcome else { unreachable!() };
-        rows
     }
 
     /// A run with this compactor, answerer and judge.
@@ -517,7 +510,7 @@ mod roles_tests {
         let both = || vec![full("RR"), summed_up("sum", "RR")];
         let unasked = || {
             let mut cell = summed_up("sum", "RR");
-            rows(&mut cell).questions.clear();
+            rows_of(&mut cell).questions.clear();
             found(["openai/c", "offline", "offline"], asking(0), vec![cell])
         };
         let control = Cell { row_kind: RowKind::Control, ..summed_up("recorded", "RR") };
@@ -545,9 +538,7 @@ mod roles_tests {
     fn cut(unchecked: u32) -> Cut {
         let mut exam = CutExam::of_states(8_000, 3_000, Vec::new());
         (exam.replies, exam.unchecked) = (vec![testkit::reply(0, 0)], unchecked);
-        let outcome = CutOutcome::Done(Box::new(exam));
-        let (strategy, row_kind) = ("sum".into(), RowKind::Ranked);
-        testkit::cut("s", Vec::new(), vec![CutRow { strategy, replicate: 0, row_kind, outcome }])
+        testkit::cut("s", Vec::new(), vec![testkit::examined("sum", exam)])
     }
 
     fn of_cut(compactor: &str, cut: Cut) -> Vec<Finding> {
@@ -559,7 +550,7 @@ mod roles_tests {
     #[test]
     fn judges_disagree() {
         let cast = |mut cell: Cell, votes: [&str; 2]| {
-            for (row, votes) in rows(&mut cell).questions.iter_mut().zip(votes) {
+            for (row, votes) in rows_of(&mut cell).questions.iter_mut().zip(votes) {
                 vote(&mut row.answered.as_mut().unwrap().judgement, votes);
             }
             cell
@@ -581,7 +572,7 @@ mod roles_tests {
     /// A cell whose first answers have these reasons for no grade.
     fn unscored(questions: usize, reasons: &[&str]) -> Cell {
         let mut cell = summed_up("sum", &"R".repeat(questions));
-        for (row, reason) in rows(&mut cell).questions.iter_mut().zip(reasons) {
+        for (row, reason) in rows_of(&mut cell).questions.iter_mut().zip(reasons) {
             let verdict = &mut row.answered.as_mut().unwrap().judgement.verdict;
             *verdict = Verdict::Unscored(NoGrade::from((*reason).to_owned()));
         }
@@ -595,7 +586,7 @@ mod roles_tests {
         let eight = ["zeal", "zeal", "e", "d", "c", "b", "a", "f"];
         let searching = || answers("x", "rr").recovers("ru", &[(1, 10), (0, 0)]).build();
         let mut refused = searching();
-        let recovered = rows(&mut refused).questions[1].recovered.as_mut().unwrap();
+        let recovered = rows_of(&mut refused).questions[1].recovered.as_mut().unwrap();
         recovered.answered.answer = Answer::Nothing("the model refused".to_owned());
         let rare = vec![full(&"R".repeat(20)), unscored(20, &["zeal", "zeal"])];
         check(
