@@ -15,12 +15,12 @@ use super::spec::CellInput;
 use recap_billing::pricing::PriceList;
 use recap_core::model::{
     Answer, Bill, Buckets, Calibration, Cell, CellKey, CellOutcome, CellRows, CompactionRow, Cut,
-    CutExam, CutOutcome, CutRow, Exam, Expectation, Fact, Fit, GradedAnswer, IdentifierClass,
-    Judgement, LatencySource, LedgerState, Manifest, MessageFacts, NoGrade, Prices, PromptBill,
-    Question, QuestionFacts, QuestionKind, QuestionRow, RECORDED, Recommendation, Recovered,
-    Reference, ReferenceOutcome, ReferenceState, Repeated, ReplyFacts, Report, RequestBill,
-    RequestFacts, RequestRow, Role, RowKind, RunResults, SessionFacts, Severity, Snapshot, Source,
-    StrategyRow, TimeProfile, TokensSource, Unusable, UnusableReplies, Value, Verdict, Vote,
+    CutExam, CutOutcome, CutRow, Expectation, Fact, Fit, GradedAnswer, IdentifierClass, Judgement,
+    LatencySource, LedgerState, Manifest, MessageFacts, NoGrade, Prices, PromptBill, Question,
+    QuestionFacts, QuestionKind, QuestionRow, RECORDED, Recommendation, Recovered, Reference,
+    ReferenceOutcome, ReferenceState, Repeated, ReplyFacts, Report, RequestBill, RequestFacts,
+    RequestRow, Role, RowKind, RunResults, SessionFacts, Severity, Snapshot, Source, StrategyRow,
+    TimeProfile, TokensSource, Unusable, UnusableReplies, Value, Verdict, Vote,
 };
 
 #[path = "tests/cells.rs"]
