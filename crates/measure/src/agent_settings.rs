@@ -20,28 +20,7 @@ pub enum Purpose {
     Strategy,
 }
 
-/// What the number of a setting counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Unit {
-    Tokens,
-    /// Of the window, as a decimal fraction.
-    Fraction,
-    /// The window less the size, in tokens.
-    Reserve,
-}
-
-impl Unit {
-    fn placeholder(self) -> &'static str {
-        match self {
-            Unit::Tokens => "{tokens}",
-            Unit::Fraction => "{fraction}",
-            Unit::Reserve => "{reserve}",
-        }
-    }
-}
-
-/// A setting of an agent, as the file has it. Its line has a placeholder for the number.
+/// A setting of an agent, as the file has it. Its line has a placeholder for its number, if it takes one.
 #[derive(Clone, Debug, Deserialize)]
 pub struct AgentSetting {
     /// What is written, where, and the public source of that.
@@ -51,14 +30,12 @@ pub struct AgentSetting {
     pub purpose: Purpose,
     /// The strategies that replay what it controls.
     pub strategies: Vec<String>,
-    unit: Option<Unit>,
     #[serde(default)]
     early: u64,
     #[serde(default)]
     at_least: u64,
     #[serde(default = "unbounded")]
     at_most: u64,
-    at_most_share: Option<f64>,
 }
 
 fn unbounded() -> u64 {
@@ -91,46 +68,26 @@ pub fn agent_settings() -> &'static [AgentSetting] {
     &SETTINGS.setting
 }
 
+/// Stands for the number of a setting that counts tokens. One that counts a share of the model's
+/// window, or what is left of it, depends on a window that recordings do not tell.
+const TOKENS: &str = "{tokens}";
+
 impl AgentSetting {
-    /// The setting for contexts of this size; `None` if the agent does not take the number, or if
-    /// it would change nothing at the window of its model.
-    pub(crate) fn setting(&self, tokens: u64, window: Option<u64>) -> Option<Setting> {
-        Some(Setting { line: self.filled(tokens, window)?, ..self.setting.clone() })
-    }
-
-    /// The line for contexts of this size; `None` if the agent does not take the
-    /// number, or if it would change nothing.
-    fn filled(&self, tokens: u64, window: Option<u64>) -> Option<String> {
-        let line = &self.setting.line;
-        let Some(unit) = self.unit else { return Some(line.clone()) };
-        let number = match unit {
-            Unit::Tokens => self.bounded(thousands(tokens) + self.early, window)?.to_string(),
-            Unit::Reserve => {
-                self.bounded(window?.checked_sub(thousands(tokens))?, window)?.to_string()
-            }
-            Unit::Fraction => fraction(tokens, window?)?,
-        };
-        Some(line.replace(unit.placeholder(), &number))
-    }
-
-    fn bounded(&self, number: u64, window: Option<u64>) -> Option<u64> {
-        let share = self.at_most_share.zip(window);
-        let changes = share.is_none_or(|(share, window)| (number as f64) < share * window as f64);
-        let taken = number >= self.at_least.max(1) && number <= self.at_most;
-        (changes && taken).then_some(number)
+    /// The setting for contexts of this size; `None` if it does not count tokens, or the agent does
+    /// not take the number.
+    pub(crate) fn setting(&self, tokens: u64) -> Option<Setting> {
+        let number = thousands(tokens) + self.early;
+        let takes = number >= self.at_least.max(1) && number <= self.at_most;
+        (takes && self.setting.line.contains(TOKENS)).then(|| Setting {
+            line: self.setting.line.replace(TOKENS, &number.to_string()),
+            ..self.setting.clone()
+        })
     }
 }
 
 /// In whole thousands: the size is a median, and meant as "about".
 fn thousands(tokens: u64) -> u64 {
     (tokens + 500) / 1_000 * 1_000
-}
-
-/// A share of the window in hundredths: `0.48`. Nothing below one hundredth, which
-/// agents read as unset, and nothing from the whole window on.
-fn fraction(tokens: u64, window: u64) -> Option<String> {
-    let hundredths = (tokens * 100 + window / 2).checked_div(window)?;
-    (1..100).contains(&hundredths).then(|| format!("0.{hundredths:02}"))
 }
 
 /// The setting of an agent for the size at which its own compaction fires.

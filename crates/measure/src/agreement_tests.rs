@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::testkit::{cell, vote};
+use crate::testkit::{cell, rows_of, vote};
 use recap_core::model::{Expectation, LabelledQuestion, NoGrade, QuestionKind};
 
 fn case(file: &str, question: usize, label: bool, group: Option<&str>) -> LabelledCase {
@@ -327,8 +327,7 @@ fn few_resamples_without_kappa_leave_the_others_valid() {
 fn voted(votes: &[&str]) -> Cell {
     let kit = cell("s", "x").snapshot(0, 0).answers(&"r".repeat(votes.len()));
     let mut cell = kit.build();
-    let recap_core::model::CellOutcome::Done(rows) = &mut cell.outcome else { unreachable!() };
-    for (row, votes) in rows.questions.iter_mut().zip(votes) {
+    for (row, votes) in rows_of(&mut cell).questions.iter_mut().zip(votes) {
         vote(&mut row.answered.as_mut().unwrap().judgement, votes);
     }
     cell

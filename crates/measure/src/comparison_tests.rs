@@ -1,6 +1,5 @@
-use super::super::by_session::SessionFingerprint;
 use super::super::by_session::{Figure, UnitRow};
-use super::super::testkit::{cell, run_at};
+use super::super::testkit::{by_rows as by, cell, run_at, unit_row};
 use super::*;
 use recap_core::model::{Provenance, RunResults};
 
@@ -8,41 +7,6 @@ const ID: &str = catalogue::REFERENCE_RECALL.id;
 const LOW: [f64; 8] = [0.1; 8];
 /// Less `LOW` the differences are 0.1, 0.2, …, 0.8.
 const HIGH: [f64; 8] = [0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9];
-
-/// A row at window `25%` with these figures of the sessions `t0`, `t1`, ….
-fn unit_row(dataset: &str, strategy: &str, figures: &[(&str, &[f64])]) -> UnitRow {
-    let ones = |each: &[f64]| each.iter().map(|x| Some(Figure::One(*x))).collect();
-    UnitRow {
-        dataset: dataset.into(),
-        strategy: strategy.into(),
-        window: "25%".into(),
-        billed_as: "recorded".into(),
-        row_kind: RowKind::Ranked,
-        failed: 0,
-        figures: figures.iter().map(|(id, each)| ((*id).to_owned(), ones(each))).collect(),
-        series: BTreeMap::new(),
-    }
-}
-
-fn by(rows: Vec<UnitRow>) -> BySession {
-    let mut sizes: BTreeMap<&str, usize> = BTreeMap::new();
-    for row in &rows {
-        let figures = row.figures.values().map(Vec::len).max().unwrap_or(0);
-        let known = sizes.entry(&row.dataset).or_default();
-        *known = figures.max(*known);
-    }
-    let session = |dataset: &str, at: usize| SessionFingerprint {
-        dataset: dataset.into(),
-        session: format!("t{at}"),
-        cluster: None,
-        content: String::new(),
-        questions: String::new(),
-        words: None,
-        tokens: "exact 1".into(),
-    };
-    let sessions = sizes.iter().flat_map(|(set, n)| (0..*n).map(move |at| session(set, at)));
-    BySession { sessions: sessions.collect(), rows }
-}
 
 fn report(strategies: &[&str]) -> Report {
     let mut report = run_at(&["25%"], Vec::new(), Vec::new());

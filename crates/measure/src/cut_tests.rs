@@ -5,30 +5,17 @@ use super::exams::{AtCut, Exams};
 use super::measure;
 use super::measures::spec_of;
 use super::spec::{CellInput, Contribution};
-use super::testkit::{self, absent, answer, answered, cell, facts, input, manifest, reply};
+use super::testkit::{
+    self, absent, answer, answered, cell, close, examined, fact, facts, input, manifest, reply,
+};
 use recap_core::model::{
-    Absent, Answered, Cell, Cut, CutExam, CutOutcome, CutRow, Fact, IdentifierClass, Primary,
-    QuestionKind, RECORDED, ReferenceState, Report, RowKind, RunResults, SessionFacts, Snapshot,
-    StrategyRow,
+    Absent, Answered, Cell, Cut, CutExam, CutOutcome, CutRow, Fact, Primary, QuestionKind,
+    RECORDED, ReferenceState, Report, RowKind, RunResults, SessionFacts, Snapshot, StrategyRow,
 };
 
 /// A session of 60 requests; message k has 10 · (k + 1) tokens.
 fn session(id: &str) -> SessionFacts {
     facts(id).requests(&[1_000; 60]).build()
-}
-
-/// A fact that is used `later` requests after the cut, and was last mentioned
-/// `newest_tokens` tokens before the cut.
-fn fact(later: u32, newest_tokens: u64) -> Fact {
-    Fact {
-        request: 10 + later - 1,
-        text: format!("src/{later}-{newest_tokens}.rs"),
-        class: IdentifierClass::Path,
-        last_seen: 0,
-        newest_tokens,
-        refetch: None,
-        reread: false,
-    }
 }
 
 fn cut(session: &str, facts: Vec<Fact>) -> Cut {
@@ -55,12 +42,7 @@ impl With for Cut {
         };
         let states = states.chars().map(state).collect();
         let exam = CutExam::of_states(8_000, tokens_after, states);
-        self.rows.push(CutRow {
-            strategy: strategy.into(),
-            replicate: 0,
-            row_kind: RowKind::Ranked,
-            outcome: CutOutcome::Done(Box::new(exam)),
-        });
+        self.rows.push(examined(strategy, exam));
         self
     }
 
@@ -103,13 +85,6 @@ fn run_of(sessions: Vec<SessionFacts>, strategies: &[&str], cuts: Vec<Cut>) -> R
 
 fn row<'a>(report: &'a Report, name: &str) -> &'a StrategyRow {
     report.rows.iter().find(|row| row.dataset == "ALL" && row.strategy == name).unwrap()
-}
-
-#[track_caller]
-fn close(row: &StrategyRow, id: &str, expected: f64) {
-    let found = row.number_of(id);
-    let near = found.is_some_and(|x| (x - expected).abs() < 1e-9);
-    assert!(near, "{id}: {:?}, expected {expected}", row.values.get(id));
 }
 
 #[test]

@@ -1,24 +1,14 @@
 use crate::measure;
-use crate::testkit::{cell, facts, manifest, run, run_at};
+use crate::testkit::{self, manifest, run, run_at, twenty_references};
 use recap_core::model::{Cell, Family, Report, RunResults, SessionFacts, TestOutcome};
-
-/// A session whose exam has twenty references at ten requests.
-fn session(id: &str) -> SessionFacts {
-    let mut builder = facts(id).requests(&[100; 10]);
-    for request in 0..10 {
-        builder = builder.reference(request, 5_000, None).reference(request, 5_000, None);
-    }
-    builder.build()
-}
 
 /// A cell that keeps this many of the twenty references.
 fn keeps(id: &str, strategy: &str, kept: usize) -> Cell {
-    let states = "k".repeat(kept) + &"l".repeat(20 - kept);
-    cell(id, strategy).sent(&[100; 10]).states(&states).build()
+    testkit::keeps(id, strategy, kept).build()
 }
 
 fn sessions(n: usize) -> Vec<SessionFacts> {
-    (0..n).map(|at| session(&format!("s{at:02}"))).collect()
+    (0..n).map(|at| twenty_references(&format!("s{at:02}"))).collect()
 }
 
 /// A strategy, and the number of references that it keeps of each session.
@@ -78,9 +68,7 @@ fn another_comparator_may_be_requested_but_never_full() {
 fn recorded_row_is_the_second_choice_of_comparator() {
     let recorded = |at: usize| {
         let id = format!("s{at:02}");
-        let states = "k".repeat(10) + &"l".repeat(10);
-        let control = cell(&id, "recorded").control().sent(&[100; 10]).states(&states).build();
-        [control, keeps(&id, "prune", 12)]
+        [testkit::keeps(&id, "recorded", 10).control().build(), keeps(&id, "prune", 12)]
     };
     let report = run(sessions(3), (0..3).flat_map(recorded).collect());
     assert_eq!(family(&report).comparator, "recorded");
@@ -141,8 +129,7 @@ fn equal_pairs_are_a_tie_whatever_their_number() {
 fn controls_offline_summaries_and_failed_rows_are_untested() {
     let each = |at: usize| {
         let id = format!("s{at:02}");
-        let states = "k".repeat(20);
-        let built = |name: &str| cell(&id, name).sent(&[100; 10]).states(&states);
+        let built = |name: &str| testkit::keeps(&id, name, 20);
         let failing = match at {
             0 => built("failing").failed("it broke"),
             _ => built("failing").build(),
@@ -160,9 +147,7 @@ fn controls_offline_summaries_and_failed_rows_are_untested() {
 #[test]
 fn windows_are_compared_separately_and_replicates_are_averaged() {
     let at = |window: &str, strategy: &str, replicate: u32, kept: usize| {
-        let states = "k".repeat(kept) + &"l".repeat(20 - kept);
-        let built = cell("s00", strategy).window(window, 10_000).replicate(replicate);
-        built.sent(&[100; 10]).states(&states).build()
+        testkit::keeps("s00", strategy, kept).window(window, 10_000).replicate(replicate).build()
     };
     let cells = vec![
         at("25%", "fifo", 0, 10),
@@ -188,7 +173,7 @@ fn datasets_are_tested_together_for_one_billing_model() {
             cell.key.dataset = set.into();
             cell
         });
-        (SessionFacts { dataset: set.into(), ..session(&id) }, cells)
+        (SessionFacts { dataset: set.into(), ..twenty_references(&id) }, cells)
     };
     let (facts, cells): (Vec<_>, Vec<_>) = (0..8).map(of).unzip();
     let mut manifest = manifest(&["25%"]);

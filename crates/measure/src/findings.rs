@@ -1,6 +1,6 @@
 //! The findings of a run (reference §6 and §7): problems of the run, observations on its figures,
 //! limits of the method. Each is found against one threshold and put into words by one function;
-//! the functions are listed at the head of the file of their subject.
+//! the functions are listed at the head of the file of their subject, by which equals are ordered.
 
 mod bill;
 mod data;
@@ -20,24 +20,9 @@ use super::ALL;
 use super::rows::Entry;
 pub(super) use data::only_described;
 
-/// Finds what there is of one kind; a sentence each.
-enum Check {
-    One(fn(&Evidence<'_>) -> Option<Finding>),
-    Several(fn(&Evidence<'_>) -> Vec<Finding>),
-}
-
-/// The list or set, unless it is empty.
-fn some<T>(of: T) -> Option<T>
-where
-    for<'a> &'a T: IntoIterator,
-{
-    let is_there = (&of).into_iter().next().is_some();
-    is_there.then_some(of)
-}
-
-/// The functions of all subjects.
-const CHECKS: [&[Check]; 5] =
-    [run::FINDINGS, exam::FINDINGS, bill::FINDINGS, observations::FINDINGS, data::FINDINGS];
+/// The findings of each subject, in their order.
+const SUBJECTS: [fn(&Evidence<'_>) -> Vec<Finding>; 5] =
+    [run::findings, exam::findings, bill::findings, observations::findings, data::findings];
 
 /// The data that findings and recommendations are computed from.
 pub struct Evidence<'a> {
@@ -133,13 +118,9 @@ fn among_cells<T: Ord>(results: &RunResults, of: impl Fn(&Cell) -> Vec<T>) -> BT
 }
 
 /// Every finding: problems, then observations, then limits; of each those first that change
-/// figures, then those with the largest weight. Of equals the order of the functions decides.
+/// figures, then those with the largest weight. Of equals the order of the subjects decides.
 pub fn findings(run: &Evidence<'_>) -> Vec<Finding> {
-    let found = |check: &Check| match check {
-        Check::One(find) => find(run).into_iter().collect(),
-        Check::Several(find) => find(run),
-    };
-    let mut all: Vec<Finding> = CHECKS.into_iter().flatten().flat_map(found).collect();
+    let mut all: Vec<Finding> = SUBJECTS.into_iter().flat_map(|of| of(run)).collect();
     all.sort_by(|a, b| {
         let changes = b.changes_figures.cmp(&a.changes_figures);
         a.severity.cmp(&b.severity).then(changes).then(b.weight.total_cmp(&a.weight))
@@ -153,18 +134,16 @@ pub(super) fn row_name(row: &StrategyRow) -> String {
 }
 
 /// Rows with a text of each: "a 3, b 4, at 25 %" if all have one window, else
-/// "a at 8k 3, b at 200k 4".
-fn joined(rows: &[(&StrategyRow, String)]) -> String {
-    let one = rows.windows(2).all(|pair| pair[0].0.window == pair[1].0.window);
+/// "a at 8k 3, b at 200k 4"; nothing without rows.
+fn joined(rows: &[(&StrategyRow, String)]) -> Option<String> {
+    let (first, _) = rows.first()?;
+    let one = rows.iter().all(|(row, _)| row.window == first.window);
     let named = rows.iter().map(|(row, text)| {
         let name = if one { row.strategy.clone() } else { row_name(row) };
         format!("{name}{text}")
     });
-    let named = named.collect::<Vec<_>>().join(", ");
-    match rows.first() {
-        Some((row, _)) if one => format!("{named}, at {}", window(&row.window)),
-        _ => named,
-    }
+    let at = one.then(|| format!("at {}", window(&first.window)));
+    Some(named.chain(at).collect::<Vec<_>>().join(", "))
 }
 
 #[cfg(test)]

@@ -69,6 +69,7 @@ use recap_core::model::{
 };
 use recap_core::wording;
 use receipt::receipt;
+use recommendation::recommendation;
 use sizes::{curve, recorded_compactions};
 use table::SessionTable;
 
@@ -116,15 +117,10 @@ pub fn measure(
     // Token savers alone do not compact at a limit.
     let says = !asked && !evidence.has_only_savers() && missing.is_none();
     let headroom = says.then(|| headroom::headroom(&manifest, &sessions, &results)).flatten();
-    let beside = recommendation::Beside {
-        curve: curve.as_ref(),
-        headroom: headroom.as_ref(),
-        savers: {
-            let rows: Vec<&StrategyRow> = table.iter().map(|entry| &entry.row).collect();
-            wording::savers(&savers, &rows).join(" ")
-        },
-    };
-    let recommendation = recommendation::recommendation(&evidence, &findings, &beside)
+    let of_savers: Vec<&StrategyRow> = table.iter().map(|entry| &entry.row).collect();
+    let of_savers = wording::savers(&savers, &of_savers).join(" ");
+    let (sizes, limit) = (curve.as_ref(), headroom.as_ref());
+    let recommendation = recommendation(&evidence, &findings, sizes, limit, &of_savers)
         .filter(|_| manifest.grid.is_none());
     let answered_at_cuts = measures::at_cuts::answered_at_cuts(&sessions, &results, manifest.depth);
     let rows: Vec<StrategyRow> = table.into_iter().map(|entry| entry.row).collect();

@@ -63,32 +63,33 @@ impl<'a> Account<'a> {
     /// The cost of the session in USD: prompts, recorded outputs and the calls
     /// of compactions.
     pub fn session(&mut self, cached: Cached) -> Result<f64, Absent> {
-        let mut usd = self.compactions(cached)?;
-        for (billed, request) in self.bill.requests.iter().zip(&self.facts.requests) {
-            if let Some(billed) = billed.as_ref().filter(|billed| self.is_priced(billed)) {
-                let prompt = cached(&billed.prompt);
-                usd += self.price(billed, &prompt, request.output, request.at)?;
-            }
-        }
-        Ok(usd)
+        let calls = self.compactions(cached)?;
+        Ok(self.requests(cached)?.into_iter().fold(calls, |sum, usd| sum + usd))
     }
 
-    /// The cost of the session in USD, request by request: a call of a
-    /// compaction is billed with the next request.
+    /// The same request by request: a call of a compaction is billed with the next request.
     pub fn by_request(&mut self) -> Result<Vec<f64>, Absent> {
-        let mut usd = vec![0.0; self.facts.requests.len()];
-        let all = self.bill.requests.iter().zip(&self.facts.requests);
-        for (at, (billed, request)) in all.enumerate() {
-            if let Some(billed) = billed.as_ref().filter(|billed| self.is_priced(billed)) {
-                usd[at] += self.price(billed, &billed.prompt.billed, request.output, request.at)?;
-            }
-        }
+        let mut usd = self.requests(AS_BILLED)?;
         for call in &self.bill.calls {
             let price = self.call(call, AS_BILLED)?;
             let begun = self.rows.compactions[call.compaction as usize].begun as usize;
             let last = usd.len().saturating_sub(1);
             if let Some(request) = usd.get_mut(begun.min(last)) {
                 *request += price;
+            }
+        }
+        Ok(usd)
+    }
+
+    /// The cost of each request of the session in USD; nothing for what a model without a price
+    /// answered.
+    fn requests(&mut self, cached: Cached) -> Result<Vec<f64>, Absent> {
+        let mut usd = vec![0.0; self.facts.requests.len()];
+        let all = self.bill.requests.iter().zip(&self.facts.requests);
+        for (at, (billed, request)) in all.enumerate() {
+            if let Some(billed) = billed.as_ref().filter(|billed| self.is_priced(billed)) {
+                let prompt = cached(&billed.prompt);
+                usd[at] = self.price(billed, &prompt, request.output, request.at)?;
             }
         }
         Ok(usd)

@@ -1,5 +1,5 @@
 use super::*;
-use recap_core::model::RowKind;
+use crate::testkit::{by_rows, unit_row};
 
 impl std::ops::Deref for Paired {
     type Target = ComparedMeasure;
@@ -11,26 +11,9 @@ impl std::ops::Deref for Paired {
 
 /// A run of sessions `t0`, `t1`, … of data set `d` with one measure.
 fn run(id: &str, figures: &[Option<Figure>], series: Option<&[Figures]>) -> BySession {
-    let session = |at: usize| super::super::by_session::SessionFingerprint {
-        dataset: "d".into(),
-        session: format!("t{at}"),
-        cluster: None,
-        content: String::new(),
-        questions: String::new(),
-        words: None,
-        tokens: "exact 1".into(),
-    };
-    let row = UnitRow {
-        dataset: "d".into(),
-        strategy: "x".into(),
-        window: "25%".into(),
-        billed_as: "recorded".into(),
-        row_kind: RowKind::Ranked,
-        failed: 0,
-        figures: [(id.to_owned(), figures.to_vec())].into(),
-        series: series.map(|series| (id.to_owned(), series.to_vec())).into_iter().collect(),
-    };
-    BySession { sessions: (0..figures.len()).map(session).collect(), rows: vec![row] }
+    let figures = [(id.to_owned(), figures.to_vec())].into();
+    let series = series.map(|series| (id.to_owned(), series.to_vec())).into_iter().collect();
+    by_rows(vec![UnitRow { figures, series, ..unit_row("d", "x", &[]) }])
 }
 
 fn ones(figures: &[f64]) -> Vec<Option<Figure>> {
@@ -105,20 +88,11 @@ fn single_session_is_compared_by_request_and_marked() {
     let found = pair("recall", &a, &b).unwrap();
     assert_eq!((found.interval, found.these_sessions_only), (Some((-1.0, -1.0)), true));
     assert!(!found.unchanged && pair("recall", &a, &a).unwrap().unchanged);
-    // Nine pairs are too few, and so is a run without requests.
-    let short = |x: f64| run("recall", &ones(&[x]), Some(&[vec![Some(x); 9]]));
-    assert_eq!(pair("recall", &short(1.0), &short(0.0)).unwrap().interval, None);
+    // Ten pairs are enough; nine are too few, and so is a run without requests.
+    let of = |n: usize, x: f64| run("recall", &ones(&[x]), Some(&[vec![Some(x); n]]));
+    assert!(pair("recall", &of(10, 1.0), &of(10, 0.0)).unwrap().interval.is_some());
+    assert_eq!(pair("recall", &of(9, 1.0), &of(9, 0.0)).unwrap().interval, None);
     assert_eq!(pair("recall", &a, &run("recall", &ones(&[0.0]), None)).unwrap().interval, None);
-}
-
-#[test]
-fn sum_over_requests_is_resampled_as_a_sum() {
-    // Ten requests of 5 tokens more each in one session, ten of 1 in the other.
-    let series = |x: f64| -> Figures { vec![Some(x); 10] };
-    let a = run("tokens_sent", &ones(&[100.0, 100.0]), Some(&[series(10.0), series(10.0)]));
-    let b = run("tokens_sent", &ones(&[150.0, 110.0]), Some(&[series(15.0), series(11.0)]));
-    let bounds = pair("tokens_sent", &a, &b).unwrap().interval.unwrap();
-    assert!(near(bounds.0, 60.0) && near(bounds.1, 60.0), "{bounds:?}");
 }
 
 #[test]
@@ -130,16 +104,6 @@ fn same_mean_over_different_questions_is_a_change() {
     let b = run("recall", &ones(&[0.5]), Some(&half(0.0)));
     let found = pair("recall", &a, &b).unwrap();
     assert!(near(found.difference, 0.0) && !found.unchanged, "{found:?}");
-}
-
-#[test]
-fn several_projects_are_clusters_and_otherwise_sessions_are() {
-    let named = |names: [Option<&'static str>; 3]| {
-        groups(names.into_iter().map(|name| (name.map(|name| ("d", name)), 1.0))).len()
-    };
-    assert_eq!(named([Some("p"), Some("p"), Some("q")]), 2);
-    assert_eq!(named([Some("p"), Some("p"), Some("p")]), 3);
-    assert_eq!(named([None, None, None]), 3);
 }
 
 /// Fractions of facts.
@@ -241,27 +205,6 @@ fn sum_interval_is_mean_interval_times_all_requests() {
     assert!(mean.0 < 4.0 && mean.1 > 5.0, "{mean:?}");
     assert!((sum.0 - 20.0 * mean.0).abs() < 1e-9, "{sum:?} {mean:?}");
     assert!((sum.1 - 20.0 * mean.1).abs() < 1e-9, "{sum:?} {mean:?}");
-}
-
-/// How-it-works §46: where the facts of two strategies may differ, a session weighs as
-/// much as the mean of their numbers.
-#[test]
-fn shares_of_different_facts_weigh_by_mean_count() {
-    let of = |id: &str, fractions: [(f64, f64); 2]| {
-        run(id, &fractions.map(|(of, to)| Some(Figure::Fraction(of, to))), None)
-    };
-    let id = catalogue::CARRIED_SHARE.id;
-    let (a, b) = (of(id, [(1.0, 2.0), (6.0, 6.0)]), of(id, [(6.0, 6.0), (0.0, 6.0)]));
-    // Weights (2 + 6)/2 = 4 and 6: (4·0.5 + 6·1)/10, (4·1 + 6·0)/10 and their difference.
-    let found = pair(id, &a, &b).unwrap();
-    assert!(near(found.a, 0.8) && near(found.b, 0.4) && near(found.difference, -0.4), "{found:?}");
-    assert_eq!(found.higher_lower, (1, 1));
-}
-
-#[test]
-fn ten_paired_requests_are_enough_for_an_interval() {
-    let of = |x: f64| run("recall", &ones(&[x]), Some(&[vec![Some(x); 10]]));
-    assert!(pair("recall", &of(1.0), &of(0.0)).unwrap().interval.is_some());
 }
 
 #[test]

@@ -185,7 +185,7 @@ fn cheapest<'a>(rows: impl Iterator<Item = &'a Entry>) -> Option<&'a Entry> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testkit::{CellBuilder, answer, cell, entry_at, manifest, run, twenty_references};
+    use crate::testkit::{CellBuilder, answer, entry_at, keeps, manifest, run, twenty_references};
     use recap_core::model::RECORDED as BY_MODEL;
     use recap_core::model::{Absent, Value};
 
@@ -248,8 +248,7 @@ mod tests {
     /// A cell that keeps this many of 20 references at this many tokens a
     /// request.
     fn row(id: &str, strategy: &str, kept: usize, tokens: u64) -> CellBuilder {
-        let states = "k".repeat(kept) + &"l".repeat(20 - kept);
-        let cell = cell(id, strategy).sent(&[100; 10]).states(&states).compaction(90, 50);
+        let cell = keeps(id, strategy, kept).compaction(90, 50);
         cell.bill(BY_MODEL, "dear", &[(tokens, 0, 0); 10])
     }
 

@@ -132,7 +132,7 @@ fn by_merit(a: &StrategyRow, b: &StrategyRow, primary: Primary) -> Ordering {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testkit::{cell, close, entry_at, reply, run, twenty_references, unusable};
+    use crate::testkit::{cell, close, entry_at, keeps, reply, run, twenty_references, unusable};
     use recap_core::model::Unusable;
 
     #[test]
@@ -162,17 +162,13 @@ mod tests {
 
     #[test]
     fn row_with_failed_cell_follows_all_ranked_rows() {
-        let kept = |id: &str, name: &str, kept: usize| {
-            let states = "k".repeat(kept) + &"l".repeat(20 - kept);
-            cell(id, name).sent(&[100; 10]).states(&states)
-        };
         let cells = vec![
-            kept("s", "broken", 20).build(),
-            kept("t", "broken", 20).failed("the strategy lost a tool call"),
-            kept("s", "worse", 10).build(),
-            kept("t", "worse", 10).build(),
-            kept("s", "better", 15).build(),
-            kept("t", "better", 15).build(),
+            keeps("s", "broken", 20).build(),
+            keeps("t", "broken", 20).failed("the strategy lost a tool call"),
+            keeps("s", "worse", 10).build(),
+            keeps("t", "worse", 10).build(),
+            keeps("s", "better", 15).build(),
+            keeps("t", "better", 15).build(),
         ];
         let report = run(vec![twenty_references("s"), twenty_references("t")], cells);
         let actual: Vec<(&str, Option<u32>)> = (report.rows.iter())
@@ -224,8 +220,7 @@ mod tests {
             let replies = (0..all)
                 .map(|at| if at < empty { unusable(at, Unusable::Empty) } else { reply(at, at) });
             let replies: Vec<_> = replies.collect();
-            let cell = cell("s", name).sent(&[100; 10]).states(&"k".repeat(20));
-            cell.compaction(1_000, 100).replies(&replies).build()
+            keeps("s", name, 20).compaction(1_000, 100).replies(&replies).build()
         });
         let rows = run(vec![twenty_references("s")], cells.collect()).rows;
         rows.into_iter().filter(|row| row.dataset == "ALL").collect()
@@ -250,7 +245,7 @@ mod tests {
     fn more_than_5_percent_of_compactions_that_fell_back_prevent_rank() {
         // Ten calls each; at the first the first two get no reply. Of all replies that is 1 %.
         let fell_back = |name: &str, compactions: u64| {
-            let cell = cell("s", name).sent(&[100; 10]).states(&"k".repeat(20));
+            let cell = keeps("s", name, 20);
             let each = |cell: crate::testkit::CellBuilder, at: u64| {
                 let replies = (10 * at..10 * at + 10).map(|input| match input {
                     0 | 1 => unusable(input, Unusable::NoReply),
@@ -273,8 +268,7 @@ mod tests {
     #[test]
     fn text_repetition_is_counted_across_sessions_per_row() {
         let cell = |id: &str, input| {
-            let cell = cell(id, "x").sent(&[100; 10]).states(&"k".repeat(20));
-            cell.compaction(1_000, 100).replies(&[reply(input, 9)]).build()
+            keeps(id, "x", 20).compaction(1_000, 100).replies(&[reply(input, 9)]).build()
         };
         let report = |ids: &[&str]| {
             let cells = ids.iter().zip(1..).map(|(id, input)| cell(id, input)).collect();

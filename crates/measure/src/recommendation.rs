@@ -24,40 +24,34 @@ const LEAST: f64 = 0.005;
 /// Largest number of other windows that are named.
 const OTHERS: usize = 3;
 
-/// What an answer has beside the rows of the run.
-pub struct Beside<'a> {
-    /// What other sizes of compactions would have cost, where that is asked.
-    pub curve: Option<&'a Result<SizeCurve, NoCurve>>,
-    /// Which sessions come to the context limit, where that is asked.
-    pub headroom: Option<&'a Headroom>,
-    /// What the token savers come to, in sentences; empty without one.
-    pub savers: String,
-}
-
-/// The recommendation; `None` for a run without rows.
+/// The recommendation; `None` for a run without rows. Beside its rows it rests on what other sizes
+/// of compactions would have cost and which sessions come to the context limit, where that is
+/// asked, and on what the token savers come to, in sentences; empty without one.
 pub fn recommendation(
     run: &Evidence<'_>,
     findings: &[Finding],
-    beside: &Beside<'_>,
+    curve: Option<&Result<SizeCurve, NoCurve>>,
+    headroom: Option<&Headroom>,
+    savers: &str,
 ) -> Option<Recommendation> {
     run.rows.first()?;
-    let is_whole = beside.headroom.is_some_and(Headroom::is_whole);
+    let is_whole = headroom.is_some_and(Headroom::is_whole);
     // Where nobody has to choose a strategy, its range says nothing of the answer.
     let mut all = at_windows(run, findings, !is_whole && !run.has_only_savers());
-    if !beside.savers.is_empty() && run.has_only_savers() {
+    if !savers.is_empty() && run.has_only_savers() {
         // Nothing was asked for but what the savers come to.
-        let answer = beside.savers.clone();
+        let answer = savers.to_owned();
         return Some(Recommendation { answer, also: Vec::new(), next: None, ..all });
     }
     all.answer += &hint(run).unwrap_or_default();
-    if let Some(headroom) = beside.headroom {
+    if let Some(headroom) = headroom {
         all.answer = headroom.at_the_limit(&all.answer);
     }
     if is_whole {
         // Where nothing has to be compacted, nobody needs a model for it.
         all.next = Some(SMALLER_WINDOW.to_owned());
     }
-    match beside.curve {
+    match curve {
         None => {}
         Some(Ok(curve)) => {
             let harness = std::mem::replace(&mut all.answer, wording::size_answer(curve));
@@ -68,8 +62,8 @@ pub fn recommendation(
             all.harness = Some(std::mem::replace(&mut all.answer, wording::no_sizes(why)));
         }
     }
-    if !beside.savers.is_empty() {
-        all.answer = format!("{} {}", all.answer, beside.savers);
+    if !savers.is_empty() {
+        all.answer = format!("{} {savers}", all.answer);
     }
     Some(all)
 }

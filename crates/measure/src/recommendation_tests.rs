@@ -7,8 +7,8 @@ use crate::testkit::{
     twenty_references,
 };
 use recap_core::model::{
-    Absent, AgainstFull, Cell, CutExam, CutOutcome, CutRow, Interval, Manifest, Missing,
-    QuestionKind, RECORDED as BY_MODEL, Report, RunResults, SessionFacts, Value,
+    Absent, AgainstFull, Cell, CutExam, Interval, Manifest, Missing, QuestionKind,
+    RECORDED as BY_MODEL, Report, RunResults, SessionFacts, Value,
 };
 
 const SMALL: (&str, f64) = ("25%", 10_000.0);
@@ -27,8 +27,7 @@ fn check<'a>(name: &str, cases: impl IntoIterator<Item = (&'a str, String)>) {
 
 /// A cell that keeps this many of twenty references, with one compaction.
 fn keeps(id: &str, strategy: &str, kept: usize) -> CellBuilder {
-    let states = "k".repeat(kept) + &"l".repeat(20 - kept);
-    cell(id, strategy).sent(&[100; 10]).states(&states).compaction(90, 50)
+    testkit::keeps(id, strategy, kept).compaction(90, 50)
 }
 
 /// The same with so many tokens in each of ten requests, at 4 dollars a million.
@@ -53,8 +52,7 @@ fn with_evidence<T>(primary: Primary, table: &[Entry], at: impl FnOnce(&Evidence
 }
 
 fn of_run(run: &Evidence<'_>) -> String {
-    let beside = Beside { curve: None, headroom: None, savers: String::new() };
-    paragraph(&recommendation(run, &findings(run), &beside).unwrap())
+    paragraph(&recommendation(run, &findings(run), None, None, "").unwrap())
 }
 
 /// What these rows alone say.
@@ -531,9 +529,7 @@ fn next_run() {
         let row = |(strategy, usd): &(&str, f64)| {
             let mut exam = CutExam::of_states(8_000, 3_000, Vec::new());
             exam.compactor_usd = Some(*usd);
-            let outcome = CutOutcome::Done(Box::new(exam));
-            let row_kind = RowKind::OfflineSummary;
-            CutRow { strategy: (*strategy).into(), replicate: 0, row_kind, outcome }
+            testkit::examined(strategy, exam)
         };
         testkit::cut(session, Vec::new(), spent.iter().map(row).collect())
     };

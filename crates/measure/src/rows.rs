@@ -323,7 +323,7 @@ mod tests {
     use super::*;
     use crate::measure;
     use crate::testkit::{self, cell, close, facts, manifest};
-    use recap_core::model::{CutExam, CutOutcome, CutRow, Fact, IdentifierClass, ReferenceState};
+    use recap_core::model::{CutExam, ReferenceState};
 
     #[test]
     fn questions_count_once_in_sessions_with_score() {
@@ -335,26 +335,10 @@ mod tests {
 
     /// A cut with this many facts, and the state of all of them under `x`.
     fn cut(session: &str, facts: usize, state: Option<ReferenceState>) -> Cut {
-        let fact = |at: usize| Fact {
-            request: 10,
-            text: format!("src/{at}.rs"),
-            class: IdentifierClass::Path,
-            last_seen: 0,
-            newest_tokens: 100,
-            refetch: None,
-            reread: false,
-        };
-        let row = state.map(|state| CutRow {
-            strategy: "x".into(),
-            replicate: 0,
-            row_kind: RowKind::Ranked,
-            outcome: CutOutcome::Done(Box::new(CutExam::of_states(
-                8_000,
-                3_000,
-                vec![state; facts],
-            ))),
-        });
-        testkit::cut(session, (0..facts).map(fact).collect(), row.into_iter().collect())
+        let exam = |state| CutExam::of_states(8_000, 3_000, vec![state; facts]);
+        let row = state.map(|state| testkit::examined("x", exam(state)));
+        let facts = (1..).map(|later| testkit::fact(later, 100)).take(facts).collect();
+        testkit::cut(session, facts, row.into_iter().collect())
     }
 
     #[test]

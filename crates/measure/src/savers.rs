@@ -191,23 +191,13 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::testkit::{CellBuilder, cell, facts, manifest};
-    use recap_core::model::{CellOutcome, RECORDED, SaverFacts, SaverRecovery};
-
-    /// Two requests of 300 and 600 tokens, of which `full` reads 300 at the second.
-    fn full(id: &str) -> CellBuilder {
-        let requests = [(0, 0, 300), (0, 300, 300)];
-        cell(id, "full").control().sent(&[300, 600]).bill(RECORDED, "dear", &requests)
-    }
+    use crate::testkit::{breaking, facts, full, manifest, rows_of};
+    use recap_core::model::{CellOutcome, SaverFacts, SaverRecovery};
 
     /// What arrives behind the saver: 300 and 400 tokens, all written anew at the second request.
     fn saved(id: &str, facts: SaverFacts) -> Cell {
-        let requests = [(0, 0, 300), (0, 0, 400)];
-        let built = cell(id, "x").sent(&[300, 400]).bill(RECORDED, "dear", &requests).breaks(1);
-        let built = built.with_bill(|bill| bill.requests[1].as_mut().unwrap().rewritten = 200);
-        let mut cell = built.build();
-        let CellOutcome::Done(rows) = &mut cell.outcome else { panic!("it is done") };
-        rows.saver = Some(Arc::new(facts));
+        let mut cell = breaking(id).build();
+        rows_of(&mut cell).saver = Some(Arc::new(facts));
         cell
     }
 

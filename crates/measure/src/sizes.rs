@@ -165,7 +165,7 @@ pub fn curve(
         measured: &measured,
         families: &families,
     };
-    let applied = |size: u64| setting.and_then(|own| own.setting(size, None));
+    let applied = |size: u64| setting.and_then(|own| own.setting(size));
     let row = |size: u64| SizeRow { line: applied(size).map(|own| own.line), ..fold.row(size) };
     let sizes: Vec<SizeRow> = sizes.into_iter().map(row).collect();
     let advised = advised(&sizes, tracks.len());
@@ -210,7 +210,7 @@ fn sizes(
     let [left] = quantiles(tracks.iter().map(|track| track.left(added)).collect(), [0.5]);
     let least = left as u64 + ROOM;
     let largest = largest(tracks);
-    let accepted = |size: u64| setting.is_none_or(|own| own.setting(size, None).is_some());
+    let accepted = |size: u64| setting.is_none_or(|own| own.setting(size).is_some());
     let reached = |size: &u64| {
         *size >= least && *size as f64 <= OF_LARGEST * largest as f64 && accepted(*size)
     };

@@ -411,7 +411,7 @@ fn sound(facts: &SessionFacts) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testkit::{CellBuilder, cell, facts, manifest};
+    use crate::testkit::{CellBuilder, cell, facts, manifest, rows_of};
     use recap_core::model::{LedgerState, LossRow, Primary, Value};
 
     fn three() -> SessionFacts {
@@ -421,9 +421,7 @@ mod tests {
 
     fn built(made: CellBuilder, change: impl FnOnce(&mut CellRows)) -> Cell {
         let mut cell = made.build();
-        if let CellOutcome::Done(rows) = &mut cell.outcome {
-            change(rows);
-        }
+        change(rows_of(&mut cell));
         cell
     }
 

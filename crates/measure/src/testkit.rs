@@ -7,6 +7,7 @@ use std::sync::{Arc, LazyLock};
 use jiff::Timestamp;
 
 use super::ALL;
+use super::by_session::{BySession, Figure, SessionFingerprint, UnitRow};
 use super::exams::Exams;
 use super::measure;
 use super::rows::Entry;
@@ -14,12 +15,12 @@ use super::spec::CellInput;
 use recap_billing::pricing::PriceList;
 use recap_core::model::{
     Answer, Bill, Buckets, Calibration, Cell, CellKey, CellOutcome, CellRows, CompactionRow, Cut,
-    CutRow, Exam, Expectation, Fact, Fit, GradedAnswer, IdentifierClass, Judgement, LatencySource,
-    LedgerState, Manifest, MessageFacts, NoGrade, Prices, PromptBill, Question, QuestionFacts,
-    QuestionKind, QuestionRow, RECORDED, Recommendation, Recovered, Reference, ReferenceOutcome,
-    ReferenceState, Repeated, ReplyFacts, Report, RequestBill, RequestFacts, RequestRow, Role,
-    RowKind, RunResults, SessionFacts, Severity, Snapshot, Source, StrategyRow, TimeProfile,
-    TokensSource, Unusable, UnusableReplies, Value, Verdict, Vote,
+    CutExam, CutOutcome, CutRow, Expectation, Fact, Fit, GradedAnswer, IdentifierClass, Judgement,
+    LatencySource, LedgerState, Manifest, MessageFacts, NoGrade, Prices, PromptBill, Question,
+    QuestionFacts, QuestionKind, QuestionRow, RECORDED, Recommendation, Recovered, Reference,
+    ReferenceOutcome, ReferenceState, Repeated, ReplyFacts, Report, RequestBill, RequestFacts,
+    RequestRow, Role, RowKind, RunResults, SessionFacts, Severity, Snapshot, Source, StrategyRow,
+    TimeProfile, TokensSource, Unusable, UnusableReplies, Value, Verdict, Vote,
 };
 
 #[path = "tests/cells.rs"]
@@ -224,6 +225,95 @@ pub(super) fn twenty_references(id: &str) -> SessionFacts {
         builder = builder.reference(request, 5_000, None).reference(request, 5_000, None);
     }
     builder.build()
+}
+
+/// A cell that keeps this many of [`twenty_references`].
+pub(super) fn keeps(id: &str, strategy: &str, kept: usize) -> CellBuilder {
+    let states = "k".repeat(kept) + &"l".repeat(20 - kept);
+    cell(id, strategy).sent(&[100; 10]).states(&states)
+}
+
+/// `full` of 300 and 600 tokens writes 300, then reads them and writes 300:
+/// 1.5 + 0.2 and 0.12 + 1.5 + 0.2 thousandths of a dollar, 3.52 in all.
+pub(super) fn full(id: &str) -> CellBuilder {
+    let requests = [(0, 0, 300), (0, 300, 300)];
+    cell(id, "full").control().sent(&[300, 600]).bill(RECORDED, "dear", &requests)
+}
+
+/// A cell that sends 300 and 400 tokens, and reads nothing at the second
+/// request: 1.7 + 2.0 + 0.2 thousandths, 3.9 in all.
+pub(super) fn breaking(id: &str) -> CellBuilder {
+    let requests = [(0, 0, 300), (0, 0, 400)];
+    let built = cell(id, "x").sent(&[300, 400]).bill(RECORDED, "dear", &requests).breaks(1);
+    built.with_bill(|bill| bill.requests[1].as_mut().unwrap().rewritten = 200)
+}
+
+/// A session that is asked so many questions about facts at its second request.
+pub(super) fn asking(id: &str, questions: usize) -> SessionFacts {
+    let session = facts(id).requests(&[1_000, 2_000]);
+    (0..questions).fold(session, |s, _| s.question(QuestionKind::Fact, 1, 3_000)).build()
+}
+
+/// A path that is used at request 10 + `later` − 1, the `later`-th after a cut, and was last
+/// mentioned `newest_tokens` tokens before the cut.
+pub fn fact(later: u32, newest_tokens: u64) -> Fact {
+    Fact {
+        request: 10 + later - 1,
+        text: format!("src/{later}-{newest_tokens}.rs"),
+        class: IdentifierClass::Path,
+        last_seen: 0,
+        newest_tokens,
+        refetch: None,
+        reread: false,
+    }
+}
+
+/// The exam of a strategy at a cut.
+pub fn examined(strategy: &str, exam: CutExam) -> CutRow {
+    let outcome = CutOutcome::Done(Box::new(exam));
+    CutRow { strategy: strategy.into(), replicate: 0, row_kind: RowKind::Ranked, outcome }
+}
+
+/// The rows of a cell that reached its end.
+pub fn rows_of(cell: &mut Cell) -> &mut CellRows {
+    let CellOutcome::Done(rows) = &mut cell.outcome else { panic!("it failed") };
+    rows
+}
+
+/// A figure of each of the sessions `t0`, `t1`, … in a row at window `25%`.
+pub fn unit_row(dataset: &str, strategy: &str, figures: &[(&str, &[f64])]) -> UnitRow {
+    let ones = |each: &[f64]| each.iter().map(|x| Some(Figure::One(*x))).collect();
+    UnitRow {
+        dataset: dataset.into(),
+        strategy: strategy.into(),
+        window: "25%".into(),
+        billed_as: RECORDED.into(),
+        row_kind: RowKind::Ranked,
+        failed: 0,
+        figures: figures.iter().map(|(id, each)| ((*id).to_owned(), ones(each))).collect(),
+        series: BTreeMap::new(),
+    }
+}
+
+/// A run of these rows and as many sessions as they have figures of.
+pub fn by_rows(rows: Vec<UnitRow>) -> BySession {
+    let mut sizes: BTreeMap<&str, usize> = BTreeMap::new();
+    for row in &rows {
+        let figures = row.figures.values().map(Vec::len).max().unwrap_or(0);
+        let known = sizes.entry(&row.dataset).or_default();
+        *known = figures.max(*known);
+    }
+    let session = |dataset: &str, at: usize| SessionFingerprint {
+        dataset: dataset.into(),
+        session: format!("t{at}"),
+        cluster: None,
+        content: String::new(),
+        questions: String::new(),
+        words: None,
+        tokens: "exact 1".into(),
+    };
+    let sessions = sizes.iter().flat_map(|(set, n)| (0..*n).map(move |at| session(set, at)));
+    BySession { sessions: sessions.collect(), rows }
 }
 
 /// A row over all sessions with these figures: of a control if it has no rank.

@@ -18,24 +18,6 @@ pub(super) const FORMAT: Format = Format {
     render: |source, out| out.write_all(&render(source)),
 };
 
-/// What came of a case, with the reason.
-enum Outcome {
-    Passed,
-    /// A rule forbids what is there.
-    Failed(String),
-    /// There is no figure to look at, or something broke.
-    Error(String),
-    /// It is left open.
-    Skipped(String),
-}
-
-struct Case {
-    name: String,
-    outcome: Outcome,
-    /// What was measured, in words.
-    out: String,
-}
-
 fn render(source: &RenderInput<'_>) -> Vec<u8> {
     let report = source.report;
     let title = format!("recap: {}", plain::line(&report.title));
@@ -49,55 +31,60 @@ fn render(source: &RenderInput<'_>) -> Vec<u8> {
     bytes
 }
 
-fn suite(name: &str, cases: impl IntoIterator<Item = Case>) -> TestSuite {
+fn suite(name: &str, cases: impl IntoIterator<Item = TestCase>) -> TestSuite {
     let mut suite = TestSuite::new(name);
     suite.set_time(Duration::ZERO);
-    suite.add_test_cases(cases.into_iter().map(|Case { name: case, outcome, out }| {
-        let mut case = TestCase::new(case, status(&outcome));
+    suite.add_test_cases(cases.into_iter().map(|mut case| {
         case.set_classname(name).set_time(Duration::ZERO);
-        if !out.is_empty() {
-            case.set_system_out(out);
-        }
         case
     }));
     suite
 }
 
-fn status(outcome: &Outcome) -> TestCaseStatus {
-    let (mut status, kind, reason) = match outcome {
-        Outcome::Passed => return TestCaseStatus::success(),
-        Outcome::Failed(reason) => {
-            (TestCaseStatus::non_success(NonSuccessKind::Failure), Some("regression"), reason)
-        }
-        Outcome::Error(reason) => {
-            (TestCaseStatus::non_success(NonSuccessKind::Error), Some("incomplete"), reason)
-        }
-        Outcome::Skipped(reason) => (TestCaseStatus::skipped(), None, reason),
-    };
-    status.set_message(reason.as_str());
-    if let Some(kind) = kind {
-        status.set_type(kind);
+/// A case with what was measured, in words.
+fn case(name: String, status: TestCaseStatus, out: String) -> TestCase {
+    let mut case = TestCase::new(name, status);
+    if !out.is_empty() {
+        case.set_system_out(out);
     }
+    case
+}
+
+/// A rule forbids what is there.
+fn failed(reason: String) -> TestCaseStatus {
+    let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+    status.set_message(reason).set_type("regression");
+    status
+}
+
+/// There is no figure to look at, or something broke.
+fn error(reason: String) -> TestCaseStatus {
+    let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
+    status.set_message(reason).set_type("incomplete");
+    status
+}
+
+/// It is left open.
+fn skipped(reason: String) -> TestCaseStatus {
+    let mut status = TestCaseStatus::skipped();
+    status.set_message(reason);
     status
 }
 
 /// A case that says what an interrupted run lacks.
 fn incomplete(missing: &Missing) -> TestSuite {
-    let case = Case {
-        name: "every planned cell and cut is there".to_owned(),
-        outcome: Outcome::Error(plain::line(&missing.to_string())),
-        out: missing.named.iter().map(|name| plain::line(name)).collect::<Vec<_>>().join("\n"),
-    };
-    suite("run", [case])
+    let named: Vec<String> = missing.named.iter().map(|name| plain::line(name)).collect();
+    let status = error(plain::line(&missing.to_string()));
+    let name = "every planned cell and cut is there".to_owned();
+    suite("run", [case(name, status, named.join("\n"))])
 }
 
 /// One case for each rule on each row.
 fn gate(gate: &Gate) -> TestSuite {
     let each = gate.rules.iter().flat_map(|rule| {
-        rule.checks.iter().map(move |check| Case {
-            name: format!("{}: {}", plain::line(&rule.rule), place(check)),
-            outcome: outcome(check, gate.undecided),
-            out: plain::line(&check.reason),
+        rule.checks.iter().map(move |check| {
+            let name = format!("{}: {}", plain::line(&rule.rule), place(check));
+            case(name, status(check, gate.undecided), plain::line(&check.reason))
         })
     });
     suite("gate", each)
@@ -114,20 +101,20 @@ fn place(check: &Check) -> String {
     )
 }
 
-fn outcome(check: &Check, policy: UndecidedPolicy) -> Outcome {
+fn status(check: &Check, policy: UndecidedPolicy) -> TestCaseStatus {
     let reason = plain::line(&check.reason);
     match (check.finding, policy) {
-        (CheckOutcome::Passed, _) => Outcome::Passed,
+        (CheckOutcome::Passed, _) => TestCaseStatus::success(),
         (CheckOutcome::Failed, _) | (CheckOutcome::Undecided, UndecidedPolicy::Fail) => {
-            Outcome::Failed(reason)
+            failed(reason)
         }
-        (CheckOutcome::Missing, _) => Outcome::Error(reason),
-        (CheckOutcome::Unchecked, _) => Outcome::Skipped(reason),
+        (CheckOutcome::Missing, _) => error(reason),
+        (CheckOutcome::Unchecked, _) => skipped(reason),
         (CheckOutcome::Undecided, UndecidedPolicy::Pass) => {
-            Outcome::Skipped(format!("undecided, which counts as passed: {reason}"))
+            skipped(format!("undecided, which counts as passed: {reason}"))
         }
         (CheckOutcome::Undecided, UndecidedPolicy::Incomplete) => {
-            Outcome::Skipped(format!("undecided: {reason}"))
+            skipped(format!("undecided: {reason}"))
         }
     }
 }
@@ -145,14 +132,11 @@ fn broken_rows(report: &Report) -> Vec<TestSuite> {
 }
 
 /// Cells that failed, so that a strategy is judged by fewer sessions than it says.
-fn broken(row: &StrategyRow) -> Case {
+fn broken(row: &StrategyRow) -> TestCase {
     let errors: Vec<String> = row.failed.iter().map(|error| plain::line(error)).collect();
-    let cells = block::counted(errors.len(), "cell");
-    Case {
-        name: format!("{}: every cell runs through", plain::line(&row.strategy)),
-        outcome: Outcome::Error(format!("{cells} failed")),
-        out: errors.join("; "),
-    }
+    let status = error(format!("{} failed", block::counted(errors.len(), "cell")));
+    let name = format!("{}: every cell runs through", plain::line(&row.strategy));
+    case(name, status, errors.join("; "))
 }
 
 #[cfg(test)]

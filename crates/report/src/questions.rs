@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 use indexmap::IndexSet;
 
 use super::document::{Cell, Column, Part, TableOf, absent, figures, names};
-use super::sheet::questions::{agreement, asked_at_cuts, expected};
+use super::sheet::questions::{asked_at_cuts, each, expected};
 use super::{RenderInput, block, number, plain};
 use recap_core::model::{
-    Agreement, Answer, AnsweredAtCuts, FULL, QuestionFacts, QuestionKind, QuestionRow, RECORDED,
-    Report, RowKind, Source, StrategyRow, catalogue,
+    Agreement, Answer, AnsweredAtCuts, QuestionFacts, QuestionKind, QuestionRow, RECORDED, Report,
+    RowKind, Source, StrategyRow, catalogue,
 };
 
 /// Strategies whose questions or facts are listed, and how many of each.
@@ -138,28 +138,14 @@ struct Asked {
 /// The questions of a strategy at a window.
 fn of_cells(source: &RenderInput<'_>, strategy: &str, window: &str) -> Vec<Asked> {
     let mut all = Vec::new();
-    for session in source.report.results.iter() {
-        let Some(facts) = source.report.facts_of(session.dataset, session.id) else { continue };
-        let cell = |strategy: &str| {
-            let mut cells = session.cells().iter();
-            cells.find(|cell| {
-                let key = &cell.key;
-                (&*key.strategy, &*key.window, key.replicate) == (strategy, window, 0)
-            })
-        };
-        let Some((own, rows)) = cell(strategy).and_then(|cell| Some((cell, cell.rows()?))) else {
-            continue;
-        };
-        let full = cell(FULL);
-        for after in &rows.questions {
-            let Some(question) = facts.questions.get(after.question as usize) else { continue };
-            let before = full.and_then(|full| {
-                Some((full, full.rows()?.questions.get(after.question as usize)?))
-            });
-            let became = agreement(own, after, before);
-            all.push(shown(question, before.map(|(_, row)| row), after, became));
+    let each = each(source, |one| {
+        if one.is_of(strategy, window) {
+            let before = one.before.map(|(_, row)| row);
+            all.push(shown(one.facts, before, one.after, one.agreement()));
         }
-    }
+        Ok(())
+    });
+    each.expect("nothing is written");
     all
 }
 

@@ -15,8 +15,8 @@ use recap_core::model::{
     Question, QuestionFacts, QuestionKind, QuestionRow, RECORDED, Receipt, Recommendation,
     Reference, ReferenceOutcome, ReferenceState, Report, RequestBill, RequestFacts, RequestRow,
     Role, RowKind, RowName, RunResults, SESSION_MEASURES, SaverRecovery, SaverRow, SaverSavings,
-    SessionFacts, SessionRow, Snapshot, SnapshotPart, Source, StrategyRow, TimeProfile,
-    TokensSource, ToolCut, Validation, Value, Verdict, catalogue,
+    SessionFacts, SessionRow, Snapshot, SnapshotPart, Source, StrategyRow, TimeProfile, ToolCut,
+    Validation, Value, Verdict, catalogue,
 };
 
 #[path = "tests/cells.rs"]
@@ -268,9 +268,7 @@ impl Kit {
         SessionFacts {
             dataset: "my-sessions".to_owned(),
             session: format!("session-{n}"),
-            cluster: None,
             preamble_tokens: 3_000,
-            hidden_tokens: 0,
             requests: asked
                 .iter()
                 .enumerate()
@@ -289,19 +287,7 @@ impl Kit {
             messages,
             exam: Exam { references: vec![reference(requests as u32 - 1)], ..Exam::default() },
             questions: vec![question(n, requests as u32 - 1)],
-            cut_questions: Vec::new(),
-            recorded_compactions: 0,
-            model: None,
-            other_models: Vec::new(),
-            tokens_source: TokensSource::Exact,
-            calibration: None,
-            validation: None,
-            no_cut: None,
-            as_recorded: None,
-            clock_modelled: false,
-            sidechains: Vec::new(),
-            left_out: Vec::new(),
-            receipt: None,
+            ..SessionFacts::default()
         }
     }
 }

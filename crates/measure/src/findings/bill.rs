@@ -11,20 +11,21 @@ use recap_core::model::{
 use recap_core::text::{counted, form_for, grouped};
 use recap_core::wording::number::{dollars, error, percent};
 
-use super::Check::{self, One};
-use super::{Evidence, joined, some};
+use super::{Evidence, joined};
 use crate::rows::Entry;
 
-pub(super) const FINDINGS: &[Check] = &[
-    One(bill_off),
-    One(unpriced),
-    One(storage_unpriced),
-    One(default_model),
-    One(breakpoint_unknown),
-    One(outputs_and_prices),
-    One(clocks),
-    One(waits),
-];
+pub(super) fn findings(run: &Evidence<'_>) -> Vec<Finding> {
+    let mut found = Vec::new();
+    found.extend(bill_off(run));
+    found.extend(unpriced(run));
+    found.extend(storage_unpriced(run));
+    found.extend(default_model(run));
+    found.extend(breakpoint_unknown(run));
+    found.extend(outputs_and_prices(run));
+    found.extend(clocks(run));
+    found.extend(waits(run));
+    found
+}
 
 /// Smallest share of a bill at which the place of the first breakpoint is
 /// reported.
@@ -58,7 +59,8 @@ fn bill_off(run: &Evidence<'_>) -> Option<Finding> {
 fn unpriced(run: &Evidence<'_>) -> Option<Finding> {
     let list = PriceList::from(&run.manifest.prices);
     let models = run.bill_models.iter().filter(|model| list.find(model).is_err());
-    let models: Vec<String> = some(models.cloned().collect())?;
+    let models: Vec<String> = models.cloned().collect();
+    models.first()?;
     let leads = |bill: &Arc<Bill>| models.contains(&bill.model);
     let led = run.results.iter().filter(|session| bills(session.cells()).any(leads));
     let (led, sessions) = (led.count(), run.results.iter().count());
@@ -93,12 +95,11 @@ fn storage_unpriced(run: &Evidence<'_>) -> Option<Finding> {
     }
     // Each billing model has a row of its own.
     rows.dedup_by_key(|(row, _)| (&row.strategy, &row.window));
-    let rows = some(rows)?;
     let text = format!(
         "what keeping a cache of {} costs is unknown, so these bills are without it and count as no \
          saving: {}; a list for --prices may have cache_storage_cost_per_token_per_hour",
         Vec::from_iter(models).join(", "),
-        joined(&rows)
+        joined(&rows)?
     );
     Some(Finding::problem("unpriced", text).changing_figures(true))
 }
@@ -143,7 +144,7 @@ fn breakpoint_unknown<'a>(run: &Evidence<'a>) -> Option<Finding> {
     };
     let strategies = run.billed.iter().filter(|e| e.row.row_kind != RowKind::Control);
     let all = strategies.filter_map(apart).filter(|(change, _)| *change >= BREAKPOINT_MATTERS);
-    let mut all: Vec<(f64, (&StrategyRow, String))> = some(all.collect())?;
+    let mut all: Vec<(f64, (&StrategyRow, String))> = all.collect();
     all.sort_by(|a, b| b.0.total_cmp(&a.0));
     let more = match all.len().saturating_sub(NAMED) {
         0 => String::new(),
@@ -154,7 +155,7 @@ fn breakpoint_unknown<'a>(run: &Evidence<'a>) -> Option<Finding> {
         "recordings do not show where the agent sets its first cache breakpoint: bills take it \
          behind tools and system prompt; behind everything in front of the conversation they would \
          be: {}{more} (cost_head_breakpoint_usd)",
-        joined(&named)
+        joined(&named)?
     );
     Some(Finding::problem("breakpoint_unknown", text))
 }

@@ -7,11 +7,16 @@ use recap_core::model::{
 };
 use recap_core::text::{counted, form_for, grouped};
 
-use super::Check::{self, One};
-use super::{Evidence, some};
+use super::Evidence;
 use crate::pooling;
 
-pub(super) const FINDINGS: &[Check] = &[One(few_units), One(thin_exams), One(left_out)];
+pub(super) fn findings(run: &Evidence<'_>) -> Vec<Finding> {
+    let mut found = Vec::new();
+    found.extend(few_units(run));
+    found.extend(thin_exams(run));
+    found.extend(left_out(run));
+    found
+}
 
 impl<'a> Evidence<'a> {
     /// The sessions for which a row has a figure of the primary measure; all
@@ -74,7 +79,8 @@ fn left_out(run: &Evidence<'_>) -> Option<Finding> {
     for (reason, n) in run.facts.iter().flat_map(|f| &f.left_out) {
         *reasons.entry(reason).or_default() += n;
     }
-    let mut records = Vec::from_iter(some(reasons)?);
+    reasons.first_key_value()?;
+    let mut records = Vec::from_iter(reasons);
     // The sort is stable: reasons with equal numbers keep their alphabetical
     // order.
     records.sort_by_key(|(_, n)| std::cmp::Reverse(*n));

@@ -10,18 +10,19 @@ use recap_core::text::{counted, form_for};
 use recap_core::wording::number::percent;
 use recap_core::wording::{listed, window};
 
-use super::Check::{self, One, Several};
-use super::{Evidence, among_cells, some};
+use super::{Evidence, among_cells};
 use crate::rows::Entry;
 
-pub(super) const FINDINGS: &[Check] = &[
-    One(exam_in_doubt),
-    Several(nothing_compacts),
-    One(not_cut),
-    One(open_loop),
-    One(cuts_ask_for_identifiers),
-    One(small_windows),
-];
+pub(super) fn findings(run: &Evidence<'_>) -> Vec<Finding> {
+    let mut found = Vec::new();
+    found.extend(exam_in_doubt(run));
+    found.extend(nothing_compacts(run));
+    found.extend(not_cut(run));
+    found.extend(open_loop(run));
+    found.extend(cuts_ask_for_identifiers(run));
+    found.extend(small_windows(run));
+    found
+}
 
 /// Windows at which no strategy compacted anything (how-it-works §40).
 fn nothing_compacts(run: &Evidence<'_>) -> Vec<Finding> {
@@ -108,7 +109,7 @@ fn small_windows(run: &Evidence<'_>) -> Option<Finding> {
     let small = among_cells(run.results, |cell| {
         is_small(cell).then(|| cell.key.window.clone()).into_iter().collect()
     });
-    let small = some(small)?;
+    small.first()?;
     let scaled = "thresholds are scaled to the window, but ";
     let text = format!(
         "results at {} do not predict a native window: {}single tool results do not shrink with it",

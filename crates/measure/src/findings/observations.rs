@@ -5,10 +5,8 @@ use recap_core::text::{counted, form_for, grouped};
 use recap_core::wording::number::{gain, percent};
 use recap_core::wording::{listed, window};
 
-use super::{Check, Evidence, row_name};
+use super::{Evidence, row_name};
 use crate::rows::Entry;
-
-pub(super) const FINDINGS: &[Check] = &[Check::Several(observations)];
 
 /// Additional weight that an observation at a later window needs.
 const FIRST_WINDOW: f64 = 0.15;
@@ -36,7 +34,7 @@ const AT_A_WINDOW: &[fn(&AtWindow<'_>) -> Option<Finding>] =
     &[less_sent_more_billed, refused, no_better_than_recency, adds_nothing];
 
 /// Each observation at the window at which it weighs most.
-fn observations(run: &Evidence<'_>) -> Vec<Finding> {
+pub(super) fn findings(run: &Evidence<'_>) -> Vec<Finding> {
     let key = |entry: &Entry| (entry.row.window.clone(), entry.row.agent_model.clone());
     let windows: Vec<AtWindow<'_>> = (run.billed.chunk_by(|a, b| key(a) == key(b)))
         .map(|rows| AtWindow {

@@ -3,8 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Check::{self, One, Several};
-use super::{Evidence, among_cells, joined, some};
+use super::{Evidence, among_cells, joined};
 use crate::measures::requests::longest_run;
 use crate::rows::Entry;
 use recap_core::model::{
@@ -14,23 +13,25 @@ use recap_core::model::{
 use recap_core::text::{counted, form_for, grouped};
 use recap_core::wording::number::percent;
 
-pub(super) const FINDINGS: &[Check] = &[
-    One(incomplete),
-    One(failed_cells),
-    Several(filter_answers),
-    Several(notice),
-    One(judges_disagree),
-    Several(ungraded),
-    Several(unrecovered),
-    One(unchecked),
-    One(no_answers_or_grades),
-    One(offline_summaries),
-    One(paraphrased),
-    One(sentences_unread),
-    One(uncalibrated),
-    Several(unusable_replies),
-    One(idle_compactions),
-];
+pub(super) fn findings(run: &Evidence<'_>) -> Vec<Finding> {
+    let mut found = Vec::new();
+    found.extend(incomplete(run));
+    found.extend(failed_cells(run));
+    found.extend(filter_answers(run));
+    found.extend(notice(run));
+    found.extend(judges_disagree(run));
+    found.extend(ungraded(run));
+    found.extend(unrecovered(run));
+    found.extend(unchecked(run));
+    found.extend(no_answers_or_grades(run));
+    found.extend(offline_summaries(run));
+    found.extend(paraphrased(run));
+    found.extend(sentences_unread(run));
+    found.extend(uncalibrated(run));
+    found.extend(unusable_replies(run));
+    found.extend(idle_compactions(run));
+    found
+}
 
 /// An interrupted run.
 fn incomplete(run: &Evidence<'_>) -> Option<Finding> {
@@ -42,14 +43,14 @@ fn incomplete(run: &Evidence<'_>) -> Option<Finding> {
 fn failed_cells(run: &Evidence<'_>) -> Option<Finding> {
     let rows = run.rows.iter().map(|e| &e.row).filter(|row| !row.failed.is_empty());
     let strategies: BTreeSet<&str> = rows.clone().map(|row| row.strategy.as_str()).collect();
-    let strategies = Vec::from_iter(some(strategies)?);
+    strategies.first()?;
     let failed: usize = rows.map(|row| row.failed.len()).sum();
     let cells: usize = run.results.iter().map(|session| session.cells().len()).sum();
     let text = format!(
         "{failed} of {} failed ({}): their rows rest on other sessions than the rest and are not \
          ranked",
         counted(cells, "cell"),
-        strategies.join(", ")
+        Vec::from_iter(strategies).join(", ")
     );
     Some(Finding::problem("failed_cells", text).changing_figures(true))
 }
@@ -153,10 +154,11 @@ fn no_answers_or_grades(run: &Evidence<'_>) -> Option<Finding> {
 fn offline_summaries(run: &Evidence<'_>) -> Option<Finding> {
     let rows = run.rows.iter().filter(|e| e.row.row_kind == RowKind::OfflineSummary);
     let names: BTreeSet<&str> = rows.map(|e| e.row.strategy.as_str()).collect();
+    names.first()?;
     let text = format!(
         "offline summaries, not ranked: {}. Their summaries come from the {} compactor, so these \
          rows measure it and not the strategy",
-        Vec::from_iter(some(names)?).join(", "),
+        Vec::from_iter(names).join(", "),
         run.manifest.compactor
     );
     Some(Finding::limit("offline_roles", text))
@@ -203,7 +205,8 @@ fn summed_up(run: &Evidence<'_>) -> Option<String> {
         let wrote = rows.filter(|row| row.exam().is_some_and(|exam| !exam.replies.is_empty()));
         names.extend(wrote.map(|row| row.strategy.clone()));
     }
-    Some(Vec::from_iter(some(names)?).join(", "))
+    names.first()?;
+    Some(Vec::from_iter(names).join(", "))
 }
 
 /// A model that grades, whose error was not measured.
@@ -354,8 +357,8 @@ fn unusable_replies(run: &Evidence<'_>) -> Vec<Finding> {
         bad.partition(|entry| entry.row.row_kind == RowKind::Unusable);
     let found = |rows: Vec<&Entry>, says: &str| {
         let each: Vec<_> = rows.iter().map(|entry| (&entry.row, replies(entry))).collect();
-        let text = format!("{says}: {}", joined(&each));
-        (!rows.is_empty()).then(|| Finding::problem("unusable_replies", text))
+        let text = format!("{says}: {}", joined(&each)?);
+        Some(Finding::problem("unusable_replies", text))
     };
     let too_many = "too many replies of the compactor were unusable, so these rows are not ranked, \
                     whatever their fallback kept";
@@ -402,7 +405,7 @@ fn idle_compactions(run: &Evidence<'_>) -> Option<Finding> {
     let text = format!(
         "compactions freed less than 5 % of the context: {}; each time the cache breaks for next to \
          nothing",
-        joined(&some(rows)?)
+        joined(&rows)?
     );
     Some(Finding::problem("idle_compactions", text))
 }
@@ -449,16 +452,14 @@ mod tests {
 mod roles_tests {
     use super::super::tests::{check, of_run};
     use crate::measure;
-    use crate::testkit::{self, CellBuilder, cell, facts, manifest, vote};
+    use crate::testkit::{self, CellBuilder, cell, manifest, rows_of, vote};
     use recap_core::model::{
-        Answer, Cell, CellOutcome, CellRows, Cut, CutExam, CutOutcome, CutRow, Finding, Manifest,
-        NoGrade, Primary, QuestionKind, RowKind, RunResults, SessionFacts, Source, Verdict,
+        Answer, Cell, Cut, CutExam, Finding, Manifest, NoGrade, Primary, RowKind, RunResults,
+        SessionFacts, Source, Verdict,
     };
 
-    /// A session in which so many facts are asked at request 1.
     fn asking(questions: usize) -> SessionFacts {
-        let session = facts("s").requests(&[1_000, 2_000]);
-        (0..questions).fold(session, |s, _| s.question(QuestionKind::Fact, 1, 3_000)).build()
+        testkit::asking("s", questions)
     }
 
     fn answers(strategy: &str, outcomes: &str) -> CellBuilder {
@@ -474,11 +475,6 @@ mod roles_tests {
     /// A cell for which a model wrote the summary.
     fn summed_up(strategy: &str, outcomes: &str) -> Cell {
         answers(strategy, outcomes).with_compaction(|row| row.model_calls = 1).build()
-    }
-
-    fn rows(cell: &mut Cell) -> &mut CellRows {
-        let CellOutcome::Done(rows) = &mut cell.outcome else { unreachable!() };
-        rows
     }
 
     /// A run with this compactor, answerer and judge.
@@ -514,7 +510,7 @@ mod roles_tests {
         let both = || vec![full("RR"), summed_up("sum", "RR")];
         let unasked = || {
             let mut cell = summed_up("sum", "RR");
-            rows(&mut cell).questions.clear();
+            rows_of(&mut cell).questions.clear();
             found(["openai/c", "offline", "offline"], asking(0), vec![cell])
         };
         let control = Cell { row_kind: RowKind::Control, ..summed_up("recorded", "RR") };
@@ -542,9 +538,7 @@ mod roles_tests {
     fn cut(unchecked: u32) -> Cut {
         let mut exam = CutExam::of_states(8_000, 3_000, Vec::new());
         (exam.replies, exam.unchecked) = (vec![testkit::reply(0, 0)], unchecked);
-        let outcome = CutOutcome::Done(Box::new(exam));
-        let (strategy, row_kind) = ("sum".into(), RowKind::Ranked);
-        testkit::cut("s", Vec::new(), vec![CutRow { strategy, replicate: 0, row_kind, outcome }])
+        testkit::cut("s", Vec::new(), vec![testkit::examined("sum", exam)])
     }
 
     fn of_cut(compactor: &str, cut: Cut) -> Vec<Finding> {
@@ -556,7 +550,7 @@ mod roles_tests {
     #[test]
     fn judges_disagree() {
         let cast = |mut cell: Cell, votes: [&str; 2]| {
-            for (row, votes) in rows(&mut cell).questions.iter_mut().zip(votes) {
+            for (row, votes) in rows_of(&mut cell).questions.iter_mut().zip(votes) {
                 vote(&mut row.answered.as_mut().unwrap().judgement, votes);
             }
             cell
@@ -578,7 +572,7 @@ mod roles_tests {
     /// A cell whose first answers have these reasons for no grade.
     fn unscored(questions: usize, reasons: &[&str]) -> Cell {
         let mut cell = summed_up("sum", &"R".repeat(questions));
-        for (row, reason) in rows(&mut cell).questions.iter_mut().zip(reasons) {
+        for (row, reason) in rows_of(&mut cell).questions.iter_mut().zip(reasons) {
             let verdict = &mut row.answered.as_mut().unwrap().judgement.verdict;
             *verdict = Verdict::Unscored(NoGrade::from((*reason).to_owned()));
         }
@@ -592,7 +586,7 @@ mod roles_tests {
         let eight = ["zeal", "zeal", "e", "d", "c", "b", "a", "f"];
         let searching = || answers("x", "rr").recovers("ru", &[(1, 10), (0, 0)]).build();
         let mut refused = searching();
-        let recovered = rows(&mut refused).questions[1].recovered.as_mut().unwrap();
+        let recovered = rows_of(&mut refused).questions[1].recovered.as_mut().unwrap();
         recovered.answered.answer = Answer::Nothing("the model refused".to_owned());
         let rare = vec![full(&"R".repeat(20)), unscored(20, &["zeal", "zeal"])];
         check(

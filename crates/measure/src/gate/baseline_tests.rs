@@ -1,5 +1,5 @@
 use super::*;
-use crate::testkit::{cell, facts, manifest, run};
+use crate::testkit::{cell, facts, manifest, run, unit_row};
 use recap_core::model::RowKind;
 
 fn head(cuts: &str, depth: u32) -> Head {
@@ -42,14 +42,8 @@ fn offline_summary_on_one_side_is_a_difference() {
 #[test]
 fn windows_only_in_other_data_sets_are_ignored() {
     let at = |dataset: &str, window: &str| UnitRow {
-        dataset: dataset.into(),
-        strategy: "x".into(),
         window: window.into(),
-        billed_as: "recorded".into(),
-        row_kind: RowKind::Ranked,
-        failed: 0,
-        figures: BTreeMap::new(),
-        series: BTreeMap::new(),
+        ..unit_row(dataset, "x", &[])
     };
     let rows = vec![at("d", "25%"), at("e", "25%"), at("e", "50%")];
     let run = BySession { sessions: Vec::new(), rows };

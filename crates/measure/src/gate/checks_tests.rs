@@ -1,4 +1,5 @@
 use super::*;
+use crate::testkit::entry_at;
 use recap_core::model::{Absent, ComparedMeasure};
 
 /// Every combination of the properties of a difference, with its finding.
@@ -316,21 +317,10 @@ fn bills_compare_under_same_billing_model_if_present() {
 fn row(row_kind: RowKind) -> StrategyRow {
     let figures =
         [("recall", 0.75), ("tokens_sent", f64::INFINITY), ("sessions", 3.0), ("overflows", 3.0)];
-    let mut values: std::collections::BTreeMap<String, Value> =
-        figures.map(|(id, figure)| (id.to_owned(), Value::Known(figure))).into();
-    values.insert("peak_tokens".to_owned(), Value::Absent(Absent::NoRequest));
-    StrategyRow {
-        dataset: "d".into(),
-        strategy: "x".into(),
-        window: "25%".into(),
-        agent_model: "recorded".into(),
-        row_kind,
-        rank: None,
-        values,
-        intervals: [("recall".to_owned(), Interval::Student { lo: 0.5, hi: 0.9 })].into(),
-        verdict: None,
-        failed: Vec::new(),
-    }
+    let mut row = entry_at(("25%", 9.0), "x", None, &figures).row;
+    row.values.insert("peak_tokens".to_owned(), Value::Absent(Absent::NoRequest));
+    row.intervals.insert("recall".to_owned(), Interval::Student { lo: 0.5, hi: 0.9 });
+    StrategyRow { row_kind, ..row }
 }
 
 #[test]

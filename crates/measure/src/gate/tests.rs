@@ -4,11 +4,9 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::spec::Basis;
-use crate::testkit::{answered, cell, facts, manifest, run};
+use crate::testkit::{answered, asking, cell, cut, examined, facts, manifest, run};
 use crate::{MEASURES, is_at_cuts};
-use recap_core::model::{
-    Cut, CutExam, CutOutcome, Manifest, Missing, Provenance, QuestionKind, RowKind, RunResults,
-};
+use recap_core::model::{CutExam, Manifest, Missing, Provenance, RunResults, SessionFacts};
 
 proptest! {
     #[test]
@@ -111,9 +109,6 @@ fn rule_forbids_its_limit_only_with_or_equal() {
 #[test]
 fn one_ungraded_question_of_twenty_is_the_maximum() {
     let doubted = |ungraded: usize| {
-        let session = (0..20).fold(facts("s").requests(&[1_000, 2_000]), |session, _| {
-            session.question(QuestionKind::Fact, 1, 3_000)
-        });
         let outcomes = "R".repeat(20 - ungraded) + &"U".repeat(ungraded);
         let full = cell("s", "full").control().sent(&[1_000, 2_000]).snapshot(1, 0);
         let x = cell("s", "x").sent(&[1_000, 500]).snapshot(1, 1).answers(&outcomes);
@@ -121,7 +116,7 @@ fn one_ungraded_question_of_twenty_is_the_maximum() {
         let mut made = manifest(&["25%"]);
         made.judge = "openai/j".into();
         let sessions = RunResults::new(cells, []);
-        let report = crate::measure(made, "d".into(), vec![session.build()], sessions);
+        let report = crate::measure(made, "d".into(), vec![asking("s", 20)], sessions);
         // Both strategies were asked twenty times.
         assert!((unscored(&report) - ungraded as f64 / 40.0).abs() < 1e-12);
         let row = report.rows.iter().find(|row| row.strategy == "x").unwrap();
@@ -136,10 +131,7 @@ fn one_ungraded_question_of_twenty_is_the_maximum() {
 /// A run of `x` at two windows over a session of `d` and one of `e`, whose
 /// `ungraded` of twenty questions were not graded at 25 %.
 fn two_sets(ungraded: usize) -> recap_core::model::Report {
-    let session = |set, id| {
-        let session = facts(id).dataset(set).requests(&[1_000, 2_000]);
-        (0..20).fold(session, |session, _| session.question(QuestionKind::Fact, 1, 3_000)).build()
-    };
+    let session = |set: &str, id| SessionFacts { dataset: set.into(), ..asking(id, 20) };
     let sent = |set, id, strategy, window| {
         cell(id, strategy).dataset(set).window(window, 1_000).sent(&[1_000, 500]).snapshot(1, 1)
     };
@@ -235,28 +227,15 @@ fn rule_without_its_baseline_or_row_is_missing() {
 
 #[test]
 fn cut_rules_count_exam_questions_of_same_strategy() {
-    let examined = |strategy: &str, outcomes: &str| {
+    let with = |strategy: &str, outcomes: &str| {
         let mut exam = CutExam::of_states(8_000, 4_000, Vec::new());
         exam.questions = (0..).zip(outcomes.chars()).map(|(n, c)| answered(n, c)).collect();
         // The answerer refused the first.
         exam.questions[0].answered.as_mut().unwrap().answer =
             Answer::Nothing("the model refused".to_owned());
-        let (outcome, row_kind) = (CutOutcome::Done(Box::new(exam)), RowKind::Ranked);
-        CutRow { strategy: strategy.into(), replicate: 0, row_kind, outcome }
+        examined(strategy, exam)
     };
-    let cut = Cut {
-        dataset: "d".into(),
-        session: "s".into(),
-        request: 1,
-        recorded: false,
-        requests: 1,
-        left: None,
-        messages: 2,
-        tokens_before: 10_000,
-        preamble_tokens: 0,
-        facts: Vec::new(),
-        rows: vec![examined("x", "RRRU"), examined("y", "UURR")],
-    };
+    let cut = cut("s", Vec::new(), vec![with("x", "RRRU"), with("y", "UURR")]);
     let cells = || ["x", "y"].map(|name| cell("s", name).sent(&[1_000, 500]).build()).to_vec();
     let session = facts("s").requests(&[1_000, 2_000]).build();
     let sessions = RunResults::new(cells(), []);

@@ -34,10 +34,12 @@ fn did_without_is_share_of_use_behind_boundary() {
 }
 
 #[test]
-fn only_successful_compactions_are_counted() {
+fn only_successful_compactions_of_the_session_are_counted() {
     let facts = facts("s").requests(&[100]).build();
     let made = cell("s", "x").sent(&[100]).compaction(1_000, 250).compaction(0, 7);
     let made = made.compaction(800, 400).with_compaction(|row| row.error = Some("no".into()));
+    // What is made for the questions at the end of the session is no part of it.
+    let made = made.compaction(900, 100).with_compaction(|row| row.at_end = true);
     let made = made.compaction(500, 500).build();
     assert_eq!(read("compactions", &facts, &made), Contribution::One(3.0));
 }

@@ -14,20 +14,7 @@ pub fn cell(id: &str, strategy: &str) -> CellBuilder {
             replicate: 0,
         },
         row_kind: RowKind::Ranked,
-        rows: CellRows {
-            saver: None,
-            window: 10_000,
-            preamble_added: 0,
-            requests: Arc::default(),
-            compactions: Vec::new(),
-            references: Vec::new(),
-            snapshots: Vec::new(),
-            questions: Vec::new(),
-            loss: Vec::new(),
-            cpu_ms: 1.5,
-            notices: Vec::new(),
-            bills: Vec::new(),
-        },
+        rows: CellRows { window: 10_000, cpu_ms: 1.5, ..CellRows::default() },
     }
 }
 
@@ -147,26 +134,12 @@ impl CellBuilder {
             request: 1,
             begun: 1,
             messages_seen: 2,
-            at_end: false,
-            stage: 0,
             mechanism: "test".into(),
             trigger: "always".into(),
             tokens_before: before,
             tokens_after: after,
             messages_folded: 1,
-            messages_evicted: 0,
-            messages_edited: 0,
-            model_calls: 0,
-            input_tokens: 0,
-            output_tokens: 0,
-            latency_ms: None,
-            latency_source: None,
-            background: false,
-            fallback: None,
-            error: None,
-            texts: Vec::new(),
-            replies: Vec::new(),
-            view: false,
+            ..CompactionRow::default()
         });
         self
     }

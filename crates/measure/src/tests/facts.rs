@@ -4,30 +4,8 @@ use super::*;
 
 /// A session of data set `d` with alternating user and assistant messages.
 pub fn facts(id: &str) -> FactsBuilder {
-    FactsBuilder(SessionFacts {
-        dataset: "d".into(),
-        session: id.into(),
-        cluster: None,
-        preamble_tokens: 0,
-        hidden_tokens: 0,
-        messages: Vec::new(),
-        requests: Vec::new(),
-        exam: Exam::default(),
-        questions: Vec::new(),
-        cut_questions: Vec::new(),
-        recorded_compactions: 0,
-        model: None,
-        other_models: Vec::new(),
-        tokens_source: TokensSource::Exact,
-        calibration: None,
-        validation: None,
-        no_cut: None,
-        as_recorded: None,
-        clock_modelled: false,
-        sidechains: Vec::new(),
-        left_out: Vec::new(),
-        receipt: None,
-    })
+    let (dataset, session) = ("d".into(), id.into());
+    FactsBuilder(SessionFacts { dataset, session, ..SessionFacts::default() })
 }
 
 pub struct FactsBuilder(SessionFacts);

@@ -112,23 +112,6 @@ fn references_in_no_tool_result_are_irrecoverable() {
 }
 
 #[test]
-fn did_without_is_measured_only_with_recorded_boundaries() {
-    let mut with = ten_requests("s");
-    with.recorded_compactions = 1;
-    with.exam.did_without = 5;
-    let without = ten_requests("t");
-    let cells = vec![strategy("s", "x", HALF).build(), strategy("t", "x", HALF).build()];
-    let report = run(vec![with, without], cells);
-    close(row(&report, "d", "x"), "did_without", 0.2);
-    let report = run(vec![ten_requests("t")], vec![strategy("t", "x", HALF).build()]);
-    absent(row(&report, "d", "x"), "did_without", "no recorded boundary");
-    let mut all_used = ten_requests("s");
-    all_used.recorded_compactions = 1;
-    let report = run(vec![all_used], vec![strategy("s", "x", HALF).build()]);
-    close(row(&report, "d", "x"), "did_without", 0.0);
-}
-
-#[test]
 fn a_session_without_references_never_changes_the_mean() {
     let quiet = facts("quiet").requests(&[1_000; 10]).build();
     let cells = vec![strategy("s", "x", HALF).build(), cell("quiet", "x").sent(&[900; 10]).build()];

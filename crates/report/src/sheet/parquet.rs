@@ -17,7 +17,7 @@ const FLAGS: [&str; 1] = ["findable"];
 pub(crate) fn render(source: &RenderInput<'_>, out: &mut dyn Write) -> Result<()> {
     let names = questions::names();
     let mut columns: Vec<Vec<Field>> = names.iter().map(|_| Vec::new()).collect();
-    questions::each(source, |row| {
+    questions::rows(source, |row| {
         columns.iter_mut().zip(row).for_each(|(column, field)| column.push(field));
         Ok(())
     })?;

@@ -12,15 +12,29 @@ use recap_core::model::{
 };
 
 /// A question under one strategy.
-struct Asked<'a> {
+pub(crate) struct Asked<'a> {
     report: &'a Report,
     /// Whether words may be shown.
     words: bool,
     cell: &'a Cell,
-    facts: &'a QuestionFacts,
-    after: &'a QuestionRow,
+    pub(crate) facts: &'a QuestionFacts,
+    pub(crate) after: &'a QuestionRow,
     /// The cell of the whole conversation with its answer.
-    before: Option<(&'a Cell, &'a QuestionRow)>,
+    pub(crate) before: Option<(&'a Cell, &'a QuestionRow)>,
+}
+
+impl Asked<'_> {
+    /// Whether it stands for a strategy at a window: of several repetitions the first does.
+    pub(crate) fn is_of(&self, strategy: &str, window: &str) -> bool {
+        let key = &self.cell.key;
+        (&*key.strategy, &*key.window, key.replicate) == (strategy, window, 0)
+    }
+
+    /// What compression did to it; absent unless both have a score.
+    pub(crate) fn agreement(&self) -> Option<Agreement> {
+        let (full, before) = self.before?;
+        Some(Agreement::of(full.score(before)? >= RIGHT, self.cell.score(self.after)? >= RIGHT))
+    }
 }
 
 const OF_QUESTIONS: &Columns<fn(&Asked<'_>) -> Field> = &[
@@ -37,7 +51,7 @@ const OF_QUESTIONS: &Columns<fn(&Asked<'_>) -> Field> = &[
         row.before.and_then(|(_, before)| answer(before)).filter(|_| row.words).into()
     }),
     ("score", |row| row.cell.score(row.after).into()),
-    ("agreement", |row| agreement(row.cell, row.after, row.before).map(Agreement::as_str).into()),
+    ("agreement", |row| row.agreement().map(Agreement::as_str).into()),
     ("verdict", |row| row.after.verdict().map(Verdict::as_str).into()),
     ("judge", |row| judgement(row.after).map(|_| row.report.manifest.judge.as_str()).into()),
     ("unscored_reason", |row| unscored(row.after).into()),
@@ -55,7 +69,7 @@ const OF_QUESTIONS: &Columns<fn(&Asked<'_>) -> Field> = &[
 
 pub(crate) fn questions(source: &RenderInput<'_>, out: &mut dyn Write) -> Result<()> {
     let mut sheet = Sheet::named(&names(), out)?;
-    each(source, |fields| sheet.push_fields(fields))?;
+    rows(source, |fields| sheet.push_fields(fields))?;
     sheet.finish()
 }
 
@@ -65,25 +79,32 @@ pub(super) fn names() -> Vec<&'static str> {
 }
 
 /// Each row of `questions.csv`, in the order of [`names`].
-pub(super) fn each(
+pub(super) fn rows(
     source: &RenderInput<'_>,
     mut push: impl FnMut(Vec<Field>) -> Result<()>,
 ) -> Result<()> {
-    let report = source.report;
+    each(source, |row| {
+        let fields = OF_QUESTIONS.iter().map(|(_, field)| field(row));
+        push(cell_key(&row.cell.key).into_iter().chain(fields).collect())
+    })
+}
+
+/// Calls a function with every question under every strategy.
+pub(crate) fn each(
+    source: &RenderInput<'_>,
+    mut asked: impl FnMut(&Asked<'_>) -> Result<()>,
+) -> Result<()> {
+    let (report, words) = (source.report, source.texts.is_some());
     each_cell(report, |facts, session, cell, rows| {
         let full = session
             .cells()
             .iter()
             .find(|other| other.key.strategy == FULL && other.key.window == cell.key.window);
-        let key = cell_key(&cell.key);
         for after in &rows.questions {
             let at = after.question as usize;
             let Some(facts) = facts.questions.get(at) else { continue };
             let before = full.and_then(|full| Some((full, full.rows()?.questions.get(at)?)));
-            let words = source.texts.is_some();
-            let row = Asked { report, words, cell, facts, after, before };
-            let fields = OF_QUESTIONS.iter().map(|(_, field)| field(&row));
-            push(key.iter().cloned().chain(fields).collect())?;
+            asked(&Asked { report, words, cell, facts, after, before })?;
         }
         Ok(())
     })
@@ -194,16 +215,6 @@ fn votes(judgement: &Judgement) -> Option<String> {
     let votes = votes.map(|vote| format!("{}={}", vote.judge, vote.verdict.as_str()));
     let votes: Vec<String> = votes.collect();
     (!votes.is_empty()).then(|| votes.join("; "))
-}
-
-/// What compression did to a question; absent unless both have a score.
-pub(crate) fn agreement(
-    cell: &Cell,
-    row: &QuestionRow,
-    before: Option<(&Cell, &QuestionRow)>,
-) -> Option<Agreement> {
-    let (full, before) = before?;
-    Some(Agreement::of(full.score(before)? >= RIGHT, cell.score(row)? >= RIGHT))
 }
 
 /// What would be right, in words.

@@ -72,21 +72,12 @@ fn rows(receipt: &Receipt) -> Vec<Row<'_>> {
         (Sender::Compaction, receipt.silent_compactions),
         (Sender::Subagent, receipt.missing_subagents),
     ] {
-        let (item, count, sender) = ("calls not reported".to_owned(), Some(calls), sender.into());
-        rows.push(Row { part: "cost", sender, model: ALL, item, count, ..Row::default() });
+        rows.push(Row { count: Some(calls), ..cost(sender.into(), ALL, "calls not reported") });
     }
     if let Some((calls, usd)) = receipt.estimated {
-        let of = |sender, item: &str, count, usd| Row {
-            count,
-            part: "cost",
-            sender,
-            model: ALL,
-            item: item.to_owned(),
-            usd,
-            ..Row::default()
-        };
-        rows.push(of("compaction", "estimated", Some(calls), Some(usd)));
-        rows.push(of(ALL, "today", None, receipt.today().whole()));
+        let (count, usd) = (Some(calls), Some(usd));
+        rows.push(Row { count, usd, ..cost("compaction", ALL, "estimated") });
+        rows.push(Row { usd: receipt.today().whole(), ..cost(ALL, ALL, "today") });
     }
     for (cause, rebuilt) in &receipt.rebuilt {
         let (item, count) = (<&str>::from(cause).to_owned(), Some(rebuilt.requests));
@@ -103,10 +94,13 @@ fn rows(receipt: &Receipt) -> Vec<Row<'_>> {
     rows
 }
 
+fn cost<'a>(sender: &'a str, model: &'a str, item: &str) -> Row<'a> {
+    Row { part: "cost", sender, model, item: item.to_owned(), ..Row::default() }
+}
+
 /// Requests and tokens of one sender at one model.
 fn spent_rows<'a>(sender: &'a str, model: &'a str, spent: &Spent) -> Vec<Row<'a>> {
-    let row =
-        |item: &str| Row { part: "cost", sender, model, item: item.to_owned(), ..Row::default() };
+    let row = |item| cost(sender, model, item);
     let counted = |item, n| Row { count: Some(n), ..row(item) };
     let mut rows = vec![
         counted("requests", spent.reported),

@@ -129,8 +129,6 @@ pub(super) fn rows(facts: &SessionFacts, name: &str, window: &str) -> CellRows {
     let bills = vec![Arc::new(bill(&requests, &compactions))];
     CellRows {
         window: limit,
-        preamble_added: 0,
-        saver: None,
         requests: Arc::new(requests),
         compactions,
         references: vec![ReferenceOutcome { reference: 0, state: reference }],
@@ -138,8 +136,8 @@ pub(super) fn rows(facts: &SessionFacts, name: &str, window: &str) -> CellRows {
         questions: vec![question_row(state, removed > 0)],
         loss,
         cpu_ms: 1.25,
-        notices: Vec::new(),
         bills,
+        ..CellRows::default()
     }
 }
 
@@ -203,26 +201,18 @@ pub(super) fn compaction(request: u32, tokens_before: u64, tokens_after: u64) ->
         request,
         begun: request,
         messages_seen: request * 2 + 1,
-        at_end: false,
-        stage: 0,
         mechanism: "summary".into(),
         trigger: "tokens > 80%".into(),
         tokens_before,
         tokens_after,
         messages_folded: 3,
-        messages_evicted: 0,
-        messages_edited: 0,
         model_calls: 1,
         input_tokens: tokens_before,
         output_tokens: 200,
         latency_ms: Some(4_200.0),
         latency_source: Some(LatencySource::Modelled),
-        background: false,
-        fallback: None,
-        error: None,
         texts: vec![format!("summary-{request}")],
-        replies: Vec::new(),
-        view: false,
+        ..CompactionRow::default()
     }
 }
 
