@@ -19,11 +19,9 @@ use super::error::{DatasetError, Problem};
 use super::family::Copies;
 use super::gathered::{Aside, Gathered, Sink};
 use super::load::read_into;
-use super::native::{
-    Card, QUESTIONS_FILE, SESSIONS_FILE, from_json, read_line, refuse_existing, to_json,
-    write_card, write_line,
-};
+use super::native::{Card, QUESTIONS_FILE, SESSIONS_FILE, refuse_existing, write_card, write_line};
 use super::questions::{self, Placed};
+use super::source::{from_json, parse};
 use recap_core::model::{Block, Expectation, Message, Question, Session, ToolDefinition};
 use recap_core::text::redact::{Redactor, replaced_users, user_names};
 
@@ -177,7 +175,7 @@ impl Lines<'_> {
             else {
                 continue;
             };
-            let mut session = read_line(&line)
+            let mut session = parse::<Session>(&line)
                 .map_err(|problem| DatasetError::whole(self.path.display().to_string(), problem))?;
             session.id.clone_from(id);
             copies.mark(&mut session);
@@ -421,12 +419,12 @@ impl Pseudonyms {
     /// # Errors
     /// A text that must not change, such as a role, taken for a secret.
     pub(super) fn session(&mut self, session: &Session) -> Result<Session, Problem> {
-        let mut json = to_json(session);
+        let mut json = serde_json::to_value(session).expect("plain data serialises");
         let mut texts = Vec::new();
         each_text(&mut json, &mut |text| texts.push(std::mem::take(text)));
         let mut texts = self.texts(texts).into_iter();
         each_text(&mut json, &mut |text| *text = texts.next().unwrap_or_default());
-        from_json(json)
+        from_json(&json)
     }
 
     /// Questions and their answers.

@@ -4,8 +4,6 @@
 //! The schemas in `datasets/` describe the files; what is written here
 //! validates against them, and reading it back gives the same sessions.
 
-use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
@@ -19,10 +17,7 @@ use super::format::{Format, Head, Read, Take, Tried};
 use super::import::{CHAT_FILE, Export, refused};
 use super::source::{Source, parse};
 use super::{Dataset, LoadOptions, questions};
-use recap_core::model::{
-    Message, MessageIndex, Preamble, PreambleChange, RecordedCompaction, Session, SessionTotal,
-    SidechainRequest, ToolDefinition,
-};
+use recap_core::model::Session;
 
 /// Name of the file that describes the data set.
 pub const CARD_FILE: &str = "dataset.toml";
@@ -50,11 +45,11 @@ fn sniff(head: &Head) -> bool {
 
 fn read(source: &mut Source<'_>, _: &LoadOptions, take: &mut Take<'_>) -> Result<(), DatasetError> {
     while let Some((line, text)) = source.next_line()? {
-        let read = parse::<WireSession>(text);
-        let wire = read.map_err(|problem| source.error(Some(line), name_role(problem)))?;
+        let read = parse::<Session>(text);
+        let session = read.map_err(|problem| source.error(Some(line), name_role(problem)))?;
         source.weigh()?;
         source.list()?;
-        take(source, Draft::of_line(wire.into(), line))?;
+        take(source, Draft::of_line(session, line))?;
     }
     // A data set is not a live log: an incomplete session means a broken file.
     source.torn_error().map_or(Ok(()), Err)
@@ -71,94 +66,6 @@ fn name_role(problem: Problem) -> Problem {
             }
         }
         _ => problem,
-    }
-}
-
-/// A session as it is written in a line of [`SESSIONS_FILE`].
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct WireSession<'a> {
-    id: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    model: Option<String>,
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    other_models: BTreeMap<MessageIndex, String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    window: Option<u64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    project: Option<String>,
-    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
-    system: Cow<'a, [String]>,
-    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
-    tools: Cow<'a, [ToolDefinition]>,
-    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
-    pinned: Cow<'a, [String]>,
-    messages: Cow<'a, [Message]>,
-    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
-    preamble_changes: Cow<'a, [PreambleChange]>,
-    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
-    compactions: Cow<'a, [RecordedCompaction]>,
-    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
-    metadata: Cow<'a, [String]>,
-    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
-    sidechains: Cow<'a, [SidechainRequest]>,
-    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
-    totals: Cow<'a, [SessionTotal]>,
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    left_out: BTreeMap<String, u64>,
-    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
-    copied: BTreeSet<MessageIndex>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    family: Option<String>,
-}
-
-impl From<WireSession<'_>> for Session {
-    fn from(wire: WireSession<'_>) -> Session {
-        Session {
-            id: wire.id,
-            preamble: Preamble {
-                system: wire.system.into_owned(),
-                tools: wire.tools.into_owned(),
-                pinned: wire.pinned.into_owned(),
-            },
-            messages: wire.messages.into_owned(),
-            preamble_changes: wire.preamble_changes.into_owned(),
-            compactions: wire.compactions.into_owned(),
-            model: wire.model,
-            other_models: wire.other_models,
-            window: wire.window,
-            project: wire.project,
-            metadata: wire.metadata.into_owned(),
-            sidechains: wire.sidechains.into_owned(),
-            totals: wire.totals.into_owned(),
-            left_out: wire.left_out,
-            copied: wire.copied,
-            family: wire.family,
-        }
-    }
-}
-
-impl<'a> From<&'a Session> for WireSession<'a> {
-    fn from(session: &'a Session) -> WireSession<'a> {
-        WireSession {
-            id: session.id.clone(),
-            model: session.model.clone(),
-            other_models: session.other_models.clone(),
-            window: session.window,
-            project: session.project.clone(),
-            system: Cow::Borrowed(&session.preamble.system),
-            tools: Cow::Borrowed(&session.preamble.tools),
-            pinned: Cow::Borrowed(&session.preamble.pinned),
-            messages: Cow::Borrowed(&session.messages),
-            preamble_changes: Cow::Borrowed(&session.preamble_changes),
-            compactions: Cow::Borrowed(&session.compactions),
-            metadata: Cow::Borrowed(&session.metadata),
-            sidechains: Cow::Borrowed(&session.sidechains),
-            totals: Cow::Borrowed(&session.totals),
-            left_out: session.left_out.clone(),
-            copied: session.copied.clone(),
-            family: session.family.clone(),
-        }
     }
 }
 
@@ -252,7 +159,7 @@ pub(super) fn write_card(folder: &Path, card: &Card) -> Result<(), DatasetError>
 /// Writes a session as one line; returns its length in bytes.
 pub(super) fn write_line(session: &Session, mut out: impl Write) -> std::io::Result<u64> {
     let mut counting = Counting { out: &mut out, written: 0 };
-    serde_json::to_writer(&mut counting, &WireSession::from(session))?;
+    serde_json::to_writer(&mut counting, session)?;
     counting.write_all(b"\n")?;
     Ok(counting.written)
 }
@@ -273,27 +180,6 @@ impl<W: Write> Write for Counting<W> {
     fn flush(&mut self) -> std::io::Result<()> {
         self.out.flush()
     }
-}
-
-/// A session of one line.
-///
-/// # Errors
-/// A line that is none.
-pub(super) fn read_line(line: &str) -> Result<Session, Problem> {
-    parse::<WireSession>(line).map(Session::from)
-}
-
-/// A session as JSON, as it is written.
-pub(super) fn to_json(session: &Session) -> Json {
-    serde_json::to_value(WireSession::from(session)).expect("plain data serialises")
-}
-
-/// A session of such JSON.
-///
-/// # Errors
-/// JSON that is none.
-pub(super) fn from_json(json: Json) -> Result<Session, Problem> {
-    super::source::from_json::<WireSession>(&json).map(Session::from)
 }
 
 /// A data set without questions has no file of them.

@@ -261,44 +261,59 @@ pub struct Call {
     pub result: Option<MessageIndex>,
 }
 
-/// A recorded session with everything that a replay needs of it.
-#[derive(Clone, Debug, Default, PartialEq)]
+/// A recorded session with everything that a replay needs of it; as JSON, a line of the native
+/// data set (`datasets/session.schema.json`).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Session {
     /// Unique within a data set.
     pub id: String,
+    /// Model that answered most of the requests, as the recording names it.
+    #[serde(default, skip_serializing_if = "super::is_default")]
+    pub model: Option<String>,
+    /// The model of each response that did not come from `model`.
+    #[serde(default, skip_serializing_if = "super::is_default")]
+    pub other_models: BTreeMap<MessageIndex, String>,
+    /// The context limit that the recorded agent worked under, in tokens, where
+    /// the recording states it.
+    #[serde(default, skip_serializing_if = "super::is_default")]
+    pub window: Option<u64>,
+    /// Project or developer: sessions that share it are one cluster (reference §7).
+    #[serde(default, skip_serializing_if = "super::is_default")]
+    pub project: Option<String>,
     /// Everything before the first message.
+    #[serde(flatten)]
     pub preamble: Preamble,
     /// The conversation, uncompacted, in order.
     pub messages: Vec<Message>,
     /// Changes of the system prompt during the session.
+    #[serde(default, skip_serializing_if = "super::is_default")]
     pub preamble_changes: Vec<PreambleChange>,
     /// Compactions that the vendor's agent made, in order.
+    #[serde(default, skip_serializing_if = "super::is_default")]
     pub compactions: Vec<RecordedCompaction>,
-    /// Model that answered most of the requests, as the recording names it.
-    pub model: Option<String>,
-    /// The model of each response that did not come from `model`.
-    pub other_models: BTreeMap<MessageIndex, String>,
-    /// The context limit that the recorded agent worked under, in tokens, where
-    /// the recording states it.
-    pub window: Option<u64>,
-    /// Project or developer: sessions that share it are one cluster (reference §7).
-    pub project: Option<String>,
     /// Values that the recording itself carries (working directory, home,
     /// branch, session id, version): never references, since no context has to
     /// keep them.
+    #[serde(default, skip_serializing_if = "super::is_default")]
     pub metadata: Vec<String>,
     /// Requests of subagents that are no sessions of their own, in order.
+    #[serde(default, skip_serializing_if = "super::is_default")]
     pub sidechains: Vec<SidechainRequest>,
     /// What the recording says that each model used in all, where it says that. Requests that
     /// report nothing are known from these alone.
+    #[serde(default, skip_serializing_if = "super::is_default")]
     pub totals: Vec<SessionTotal>,
     /// Records that were left out on import, by reason.
+    #[serde(default, skip_serializing_if = "super::is_default")]
     pub left_out: BTreeMap<String, u64>,
     /// Responses that another session of the input counts, since this one continues a copy of
     /// its history: they fill contexts and caches, and are no requests of this session.
+    #[serde(default, skip_serializing_if = "super::is_default")]
     pub copied: BTreeSet<MessageIndex>,
     /// The sessions of the input that share history with it, itself included: forks and what
     /// they come from; absent where there are none.
+    #[serde(default, skip_serializing_if = "super::is_default")]
     pub family: Option<String>,
 }
 
