@@ -169,6 +169,13 @@ impl Message {
     }
 }
 
+/// A call as a provider is sent it.
+#[derive(Serialize)]
+struct Called<'a> {
+    name: &'a str,
+    arguments: &'a Json,
+}
+
 /// The text of blocks as a provider would be sent them.
 pub fn sent(blocks: &[Block]) -> String {
     let mut out = String::new();
@@ -176,7 +183,8 @@ pub fn sent(blocks: &[Block]) -> String {
         let part = match block {
             Block::Text { text } | Block::ToolResult { text, .. } => Cow::Borrowed(text.as_str()),
             Block::ToolCall { name, arguments, .. } => {
-                Cow::Owned(serde_json::json!({"name": name, "arguments": arguments}).to_string())
+                let called = Called { name, arguments };
+                Cow::Owned(serde_json::to_string(&called).expect("plain data serialises"))
             }
             Block::Reasoning { .. } | Block::Image { .. } => continue,
         };
