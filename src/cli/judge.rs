@@ -276,7 +276,8 @@ const PRINTED: usize = 100;
 /// Options of `recap judge calibrate`.
 #[derive(Debug, Args)]
 pub struct CalibrateArguments {
-    /// Answers that people graded: JSON lines (datasets/labelled.schema.json)
+    /// Answers that people graded: JSON lines with `id`, `question`, `expect`, `answer` and
+    /// `label`
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
 
