@@ -69,13 +69,13 @@ pub(super) fn estimate(
 /// The questions that the model writes; how many there are for each session,
 /// and why others were left out, is told.
 pub(super) fn write(
-    llm: &Arc<dyn Llm>,
+    (llm, model_session): (&Arc<dyn Llm>, &ModelSession),
     sessions: &[CutSession<'_>],
 ) -> Result<Vec<Question>, Failure> {
     let author = Author::new(llm);
     let mut questions = Vec::new();
     let mut left_out: BTreeMap<String, u64> = BTreeMap::new();
-    Work::new(1)?.run(async {
+    let writing = async {
         for (session, places) in sessions {
             let written = author.write(session, places).await;
             wire::say(&format!("{}: {}", session.id, counted(written.questions.len(), "question")));
@@ -83,7 +83,8 @@ pub(super) fn write(
             let reasons = written.left_out.into_iter();
             reasons.for_each(|(why, n)| *left_out.entry(why).or_default() += n);
         }
-    })?;
+    };
+    model_session.wait(writing)?;
     left_out.iter().for_each(|(why, n)| wire::say(&format!("left out: {n}: {why}")));
     Ok(questions)
 }

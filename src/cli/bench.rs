@@ -178,7 +178,7 @@ fn written(
     model_session: &mut ModelSession,
 ) -> Result<BenchPlan, Failure> {
     let Some(llm) = model_session.llm(model)? else { return Ok(plan) };
-    let questions = authoring::write(&llm, &dry_run::unasked(&plan))?;
+    let questions = authoring::write((&llm, model_session), &dry_run::unasked(&plan))?;
     model_session.save()?;
     if questions.is_empty() {
         model_session.ended(false)?;
@@ -205,14 +205,15 @@ fn replay(
     model_session.keep(folder.path(), !arguments.settings.no_text)?;
     let progress =
         Progress::new(Verbosity::of(arguments.quiet || arguments.json, arguments.verbose));
-    let ran = work.run(run.run(&mut folder, &progress));
+    let ran = work.run_until(run.run(&mut folder, &progress), model_session.wind_up());
     progress.finish();
     match ran {
         Ok(record) => finish(arguments, &folder, record?, model_session, gate),
         Err(Stopped(exit)) => {
             // Dropping unfinished cells ends the programs that they started.
             drop(work);
-            model_session.report_given_up();
+            model_session.report_abandoned();
+            folder.append_calls(model_session.calls.take())?;
             interrupted(arguments, &folder, exit)
         }
     }

@@ -22,7 +22,7 @@ pub(super) const DEFAULT: &str = "quickstart";
 #[derive(Clone, Copy, Debug, Args)]
 pub(super) struct ReadOptions {
     /// Bytes to which each packed input (gzip, zstd, zip) may unpack (500M, 2G) [default: 1G, and
-    /// 50 times its packed size where that is over 8M]
+    /// 50 times its packed size where that is over 32M]
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub max_unpacked: Option<u64>,
 }

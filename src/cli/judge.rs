@@ -17,7 +17,6 @@ use super::exit::{Exit, Failure};
 use super::gating::mostly_graded;
 use super::model_session::ModelSession;
 use super::roles::{CallOptions, judges};
-use super::work::Work;
 use super::{headings, models, report, wire};
 use crate::bench::{self, measure_run};
 use recap_core::model::{
@@ -59,15 +58,6 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         Some(Action::Calibrate(arguments)) => calibrate(arguments),
         None => regrade(&arguments.again),
     }
-}
-
-/// Waits for a judge, and reports an interruption.
-fn wait<T>(grading: impl Future<Output = T>) -> Result<T, Failure> {
-    let graded = Work::new(1)?.run(grading);
-    graded.map_err(|stopped| {
-        Failure::from(stopped)
-            .help("with --cassette FILE --record, a second run pays only for the rest")
-    })
 }
 
 /// Saves what is recorded; the calls that were made, and how they ended.
@@ -172,7 +162,7 @@ fn regrade(arguments: &RegradeArguments) -> Result<Exit, Failure> {
     let at_once = arguments.role.calls.concurrency();
     let counted = ProgressJudge::new(Arc::clone(&judge), answers_to_grade(&cells));
     let grading = judge_again(&sessions, (&mut cells, &mut cuts), &counted, at_once);
-    wait(grading)?;
+    model_session.wait(grading)?;
     let (made, ended) = ended(&model_session)?;
     let manifest = judged(manifest, judge.as_ref());
     let calls = with_calls(calls, made);
@@ -276,7 +266,8 @@ const PRINTED: usize = 100;
 /// Options of `recap judge calibrate`.
 #[derive(Debug, Args)]
 pub struct CalibrateArguments {
-    /// Answers that people graded: JSON lines (datasets/labelled.schema.json)
+    /// Answers that people graded: JSON lines with `id`, `question`, `expect`, `answer` and
+    /// `label`
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
 
@@ -309,7 +300,7 @@ fn calibrate(arguments: &CalibrateArguments) -> Result<Exit, Failure> {
     }
     let counted = ProgressJudge::new(Arc::clone(&judge), cases.len());
     let at_once = arguments.role.calls.concurrency();
-    let judgements = wait(grade(&counted, &cases, at_once))?;
+    let judgements = model_session.wait(grade(&counted, &cases, at_once))?;
     let (calls, ended) = ended(&model_session)?;
     let report = agreement(&Graded {
         judge: judge.name(),

@@ -11,6 +11,7 @@ use serde_json::Value as Json;
 use super::exit::{Exit, Failure};
 use super::roles::{CallOptions, Redact};
 use super::wire;
+use super::work::Work;
 use recap_billing::pricing::PriceList;
 use recap_core::model::{OFFLINE, Session, suggest};
 use recap_core::text::counted;
@@ -232,15 +233,53 @@ impl ModelSession {
         })
     }
 
-    /// Says how many calls a signal ended, and what they may have cost.
-    pub fn report_given_up(&self) {
+    /// Begins no further call, and waits for those under way, each of which has a time limit.
+    pub async fn wind_up(&self) {
         let Target::Provider(client) = &self.target else { return };
-        let (calls, usd) = client.budget().given_up();
+        let calls = client.budget().close();
+        if calls > 0 {
+            let (calls, limit) = (counted(calls, "call"), client.attempt_limit().as_secs());
+            wire::say(&format!(
+                "waiting for {calls} under way, {limit} s (--timeout) at most; another signal ends \
+                 recap at once"
+            ));
+        }
+        client.budget().settled().await;
+    }
+
+    /// Waits for work that calls models and writes nothing before its end.
+    ///
+    /// # Errors
+    /// If a signal arrived.
+    pub fn wait<T>(&self, work: impl Future<Output = T>) -> Result<T, Failure> {
+        let done = Work::new(1)?.run_until(work, self.wind_up());
+        done.map_err(|stopped| {
+            self.report_abandoned();
+            Failure::from(stopped)
+                .help("with --cassette FILE --record, a second run pays only for the rest")
+        })
+    }
+
+    /// Says how many calls were abandoned at a signal, and what they may have cost.
+    pub fn report_abandoned(&self) {
+        let (calls, usd) = self.calls.abandoned();
         if calls > 0 {
             let calls = counted(calls, "call");
             wire::say(&format!(
-                "note: {calls} under way may have been billed, up to ${usd:.4} by known prices"
+                "note: {calls} without a reply may have been billed, up to ${usd:.4} by known prices"
             ));
+        }
+    }
+
+    /// Stops the answerer's calls once every judge is stopped, where all of them are models.
+    pub fn grade_with(&self, judges: &[String]) {
+        let Target::Provider(client) = &self.target else { return };
+        let live = |typed: &String| {
+            let model = parse(typed).ok().flatten()?.model(&self.prices);
+            self.live.iter().find(|live| *live.model() == model).cloned()
+        };
+        if let Some(judges) = judges.iter().map(live).collect::<Option<Vec<Arc<Live>>>>() {
+            client.graded_by(&judges);
         }
     }
 
@@ -292,11 +331,13 @@ impl ModelSession {
         let Some((calls, error)) = failed else { return Ok(Exit::Done) };
         let calls = counted(calls, "call");
         // A halt's reason says more than the errors of the calls.
-        let reasons: Vec<String> = if halts.is_empty() {
-            vec![error.to_string()]
-        } else {
-            halts.into_iter().map(|halt| halt.reason).collect()
-        };
+        let mut reasons: Vec<String> = halts.into_iter().map(|halt| halt.reason).collect();
+        if reasons.is_empty() {
+            reasons.push(error.to_string());
+        }
+        // What all models share, such as the file of what is spent, is told once.
+        reasons.sort();
+        reasons.dedup();
         wire::say(&format!("error: {calls} brought no reply: {}", reasons.join("; ")));
         wire::say(match (self.calls.cassette(), self.calls.keeps_replies()) {
             (Some(_), _) => "help: run it again: what is on the cassette costs nothing",

@@ -321,7 +321,7 @@ fn by_model(
     wire::warn(&model_session.warnings);
     let Some(llm) = model_session.llm(model)? else { return Ok(None) };
     model_session.read_secrets(sessions.iter().map(|(session, _)| *session));
-    let questions = authoring::write(&llm, sessions)?;
+    let questions = authoring::write((&llm, &model_session), sessions)?;
     model_session.save()?;
     Ok(Some((questions, model_session.ended(false)?)))
 }

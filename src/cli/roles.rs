@@ -213,6 +213,7 @@ impl RoleOptions {
             roles.answerer = Some(Arc::new(answerer::Llm::new(llm)));
         }
         roles.judge = judges(&self.judge, model_session)?;
+        model_session.grade_with(&self.judge);
         roles.embedder =
             model_session.embedder(&self.embedder)?.map(|llm| Arc::new(Embedder::new(llm)));
         roles.calls = self.has_models().then(|| Arc::clone(&model_session.calls));

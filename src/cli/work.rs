@@ -1,7 +1,8 @@
 //! Asynchronous work that a signal stops.
 //!
 //! The first SIGINT or SIGTERM during work drops it, so that programs which it
-//! started end too; the rest, such as rendering what finished, still happens.
+//! started end too, once the calls of models under way have ended; the rest, such as rendering
+//! what finished, still happens.
 //! Any signal outside of work, a second one included, ends recap at once.
 
 use std::future::Future;
@@ -70,14 +71,31 @@ impl Work {
     /// # Errors
     /// If a signal arrived.
     pub fn run<T>(&mut self, work: impl Future<Output = T>) -> Result<T, Stopped> {
+        self.run_until(work, async {})
+    }
+
+    /// Runs a future to its end, or at a signal until `wound_up`, and drops it then.
+    ///
+    /// # Errors
+    /// If a signal arrived and the future did not end.
+    pub fn run_until<T>(
+        &mut self,
+        work: impl Future<Output = T>,
+        wound_up: impl Future<Output = ()>,
+    ) -> Result<T, Stopped> {
         let runtime = self.runtime.as_ref().expect("it is there until it is dropped");
         UNDER_WAY.store(true, Ordering::SeqCst);
         let signal = &mut self.signal;
+        let stopped = async {
+            let exit = signal.wait_for(Option::is_some).await.map(|exit| *exit);
+            wound_up.await;
+            // The sender lives as long as the program.
+            Stopped(exit.ok().flatten().unwrap_or(Exit::Interrupted))
+        };
         let done = runtime.block_on(async {
             tokio::select! {
                 biased;
-                // The sender lives as long as the program.
-                Ok(exit) = signal.wait_for(Option::is_some) => Err(Stopped(exit.unwrap_or(Exit::Interrupted))),
+                stopped = stopped => Err(stopped),
                 done = work => Ok(done),
             }
         });

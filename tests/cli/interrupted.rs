@@ -2,6 +2,7 @@
 #![cfg(unix)]
 
 use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -198,13 +199,53 @@ fn arrived_reply_is_never_requested_again() {
     }
 }
 
+#[test]
+fn signal_waits_for_the_reply_under_way() {
+    let desk = Desk::new();
+    crate::roles::talk(&desk);
+    let process = Arc::new(AtomicU32::new(0));
+    let (tell, told) = std::sync::mpsc::channel();
+    let (signalled, told) = (Arc::clone(&process), std::sync::Mutex::new(told));
+    let server = Server::start(move |request| {
+        if request.number == 1 {
+            signal("-INT", signalled.load(Ordering::SeqCst));
+            told.lock().unwrap().recv().unwrap();
+        }
+        actual(request)
+    });
+    let base = server.base();
+    let variables = [("OPENAI_BASE_URL", base.as_str()), ("OPENAI_API_KEY", "sk-test")];
+    let data = ["bench", "talk", "--window", "50%", "--strategy", "fifo", "--out", "run"];
+    let options = [&data[..], &["--answerer", "openai/m", "--concurrency=1", "--resume"]].concat();
+    let mut started = Command::new(assert_cmd::cargo::cargo_bin!("recap"))
+        .args(&options)
+        .current_dir(desk.path("."))
+        .envs(variables)
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    process.store(started.id(), Ordering::SeqCst);
+    for line in BufReader::new(started.stderr.take().unwrap()).lines() {
+        if line.unwrap().starts_with("waiting for 1 call under way, 120 s (--timeout) at most") {
+            tell.send(()).unwrap();
+        }
+    }
+    assert_eq!((started.wait().unwrap().code(), server.requests()), (Some(130), 2));
+    desk.recap_with(&variables, &options);
+    let calls = desk.csv("run/calls.csv");
+    assert!(calls.iter().all(|call| call["outcome"] == "replied"));
+    assert_eq!(server.requests(), calls.len(), "no reply was lost");
+}
+
 /// A server that reports no tokens, a price of $1.20 at most for each call, a cap that six of
 /// them fit into, and a signal during the third.
 #[test]
 fn cap_holds_over_signals_and_resumption() {
-    for (name, told) in
-        [("-KILL", ""), ("-INT", "note: 1 call under way may have been billed, up to $1.2000")]
-    {
+    for (name, told) in [
+        ("-KILL", ""),
+        ("-INT", "note: 1 call without a reply may have been billed, up to $1.2000"),
+    ] {
         let desk = Desk::new();
         crate::roles::talk(&desk);
         let price = json!({"openai/m": {"input_cost_per_token": 0, "output_cost_per_token": 0.01,
@@ -225,7 +266,7 @@ fn cap_holds_over_signals_and_resumption() {
         let variables = [("OPENAI_BASE_URL", base.as_str()), ("OPENAI_API_KEY", "sk-test")];
         let data = ["bench", "talk", "--window", "50%", "--strategy", "fifo", "--out", "run"];
         let money = ["--prices", "prices.json", "--max-cost", "7.3", "--answerer", "openai/m"];
-        let options = [&data[..], &money, &["--concurrency=1", "--resume"]].concat();
+        let options = [&data[..], &money, &["--concurrency=1", "--timeout=2", "--resume"]].concat();
         let mut started = Command::new(assert_cmd::cargo::cargo_bin!("recap"));
         started.args(&options).current_dir(desk.path(".")).envs(variables);
         let started = started.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
@@ -237,6 +278,12 @@ fn cap_holds_over_signals_and_resumption() {
         let resumed = desk.recap_with(&variables, &options);
         assert_eq!((resumed.code, server.requests()), (3, 6), "{name}: {resumed:?}");
         assert!(resumed.err.contains("the budget is used up"), "{name}: {}", resumed.err);
+        let calls = desk.csv("run/calls.csv");
+        let abandoned = calls.iter().filter(|call| call["outcome"] == "abandoned");
+        let figures = ["uncached", "output", "cost_usd", "attempts"];
+        let abandoned: Vec<_> = abandoned.map(|call| figures.map(|name| &*call[name])).collect();
+        let expected: &[_] = if name == "-INT" { &[["", "", "", "1"]] } else { &[] };
+        assert_eq!(abandoned, expected, "{name}");
     }
 }
 

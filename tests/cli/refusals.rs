@@ -128,15 +128,15 @@ fn torn_last_line_is_omitted_and_reported() {
 fn oversized_pack_is_refused_until_allowed() {
     let desk = Desk::new();
     let chat = r#"[{"role":"user","content":"a"},{"role":"assistant","content":"b"}]"#;
-    let text = chat.replace("},{", &format!("}},{}{{", "\n".repeat(9 << 20)));
+    let text = chat.replace("},{", &format!("}},{}{{", "\n".repeat(33 << 20)));
     let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
     std::io::Write::write_all(&mut packed, text.as_bytes()).unwrap();
     desk.file("chat.json.gz", packed.finish().unwrap());
     let show = ["show", "chat.json.gz", "--strategy", "full", "--window", "8k"];
     let error = desk.refused(&show);
-    assert!(error.contains("unpacks to more than 8388608 bytes, 50 times"), "{error}");
+    assert!(error.contains("unpacks to more than 33554432 bytes, 50 times"), "{error}");
     assert!(error.contains("help: ") && error.contains("--max-unpacked SIZE"), "{error}");
-    desk.good(&[&show[..], &["--max-unpacked", "10M"]].concat());
+    desk.good(&[&show[..], &["--max-unpacked", "40M"]].concat());
     let error = desk.recap(&[&show[..], &["--max-unpacked", "10 MB"]].concat());
     assert_eq!(error.code, 2);
     assert!(error.err.contains("a size is expected, such as 500M or 2G"), "{}", error.err);

@@ -311,16 +311,17 @@ fn model_without_one_usable_reply_is_stopped_early() {
         });
         let variables = [("OPENAI_BASE_URL", server.base()), ("OPENAI_API_KEY", KEY.to_owned())];
         let variables = variables.each_ref().map(|(name, value)| (*name, value.as_str()));
-        let data = ["bench", "quickstart", "--strategy", "claude-code", "--replicates", "1"];
-        let mut roles = vec!["--concurrency", "1", "--attempts", "1", "--out", "run"];
-        roles.extend(match role {
-            "judge" => {
-                ["--judge", "openai/judge", "--answerer", "openai/a", "--limit", "3"].as_slice()
-            }
-            "answerer" => &["--answerer", "openai/answerer", "--limit", "3"],
-            _ => &["--compactor", "openai/compactor"],
-        });
-        let ran = desk.recap_with(&variables, &[&data[..], &roles].concat());
+        let asked = ["bench", "quickstart", "--limit=1", "--strategy=fifo", "--cuts=none"];
+        let (command, roles): (&[&str], &[&str]) = match role {
+            "judge" => (&asked, &["--judge", "openai/judge", "--answerer", "openai/a"]),
+            "answerer" => (&asked, &["--answerer", "openai/answerer"]),
+            _ => (
+                &["replay", "quickstart", "--strategy=claude-code"],
+                &["--compactor", "openai/compactor"],
+            ),
+        };
+        let calls = ["--replicates=1", "--concurrency=1", "--attempts=1", "--out=run"];
+        let ran = desk.recap_with(&variables, &[command, roles, &calls].concat());
         assert_eq!(ran.code, 3, "{role}: {ran:?}");
         let stopped = format!(
             "openai/{role} was stopped as {role}: none of its first 8 replies was usable; the last: {why}"
@@ -329,6 +330,9 @@ fn model_without_one_usable_reply_is_stopped_early() {
         // One more may be under way.
         let own = own.load(Ordering::SeqCst);
         assert!((requests..=requests + 1).contains(&own), "{role}: {own} requests");
+        // What cannot be graded is no longer asked for.
+        let others = server.requests() - own;
+        assert!(others < 30, "{role}: {others} requests of others");
     }
 }
 

@@ -358,6 +358,20 @@ fn many_condensations_of_openhands_are_bounded() {
 }
 
 #[test]
+fn unknown_events_of_openhands_are_counted_and_not_held() {
+    let event = |kind: Json, id: String| json!({"kind": kind, "id": id, "source": "agent", "timestamp": "2026-01-05T09:00:00Z", "payload": [1, 2, 3]});
+    let mut said = event(json!("MessageEvent"), "m".to_owned());
+    said["llm_message"] = json!({"role": "user", "content": [{"type": "text", "text": "x"}]});
+    let n = 128_000;
+    let unknown = (0..n).map(|at| event(json!("HookEvent"), format!("e{at}")));
+    let broken = (0..n / 2).map(|_| json!({"kind": 7}));
+    let dataset = read(&lines([said].into_iter().chain(unknown).chain(broken)));
+    let session = &dataset.sessions[0];
+    let left_out = ["HookEvent", "event that cannot be read"].map(|kind| session.left_out[kind]);
+    assert_eq!((session.messages.len(), left_out), (1, [n, n / 2]));
+}
+
+#[test]
 fn many_summaries_of_roo_are_refused() {
     let said = |role: &str, more: Json| {
         let mut message =

@@ -101,17 +101,17 @@ fn an_archive_has_a_member_a_sample() {
 
 #[test]
 fn an_archive_unpacks_no_further_than_other_packs() {
-    let big = format!("{{\"messages\":[],\"x\":\"{}\"}}", "x".repeat(24 << 20));
+    let big = format!("{{\"messages\":[],\"x\":\"{}\"}}", "x".repeat(40 << 20));
     let bytes = archive(&[("samples/a.json", &big)], CompressionMethod::Zstd);
     assert!(bytes.len() < 100_000, "{}", bytes.len());
     let error = try_read(&bytes).unwrap_err();
     assert!(matches!(error.problem, Problem::Unpacked(TooMuch::Ratio { .. })), "{error}");
     // All members count together.
-    let half = format!("{{\"messages\":[],\"x\":\"{}\"}}", "x".repeat(6 << 20));
+    let half = format!("{{\"messages\":[],\"x\":\"{}\"}}", "x".repeat(20 << 20));
     let members = [("samples/a.json", &half[..]), ("samples/b.json", &half[..])];
     let bytes = archive(&members, CompressionMethod::Zstd);
     assert!(matches!(try_read(&bytes).unwrap_err().problem, Problem::Unpacked(_)));
-    let options = LoadOptions { max_unpacked: Some(20 << 20), ..LoadOptions::default() };
+    let options = LoadOptions { max_unpacked: Some(50 << 20), ..LoadOptions::default() };
     let error = load_reader("run.eval", &bytes[..], &options).unwrap_err();
     assert!(matches!(error.problem, Problem::NoConversation { .. }), "{error}");
 }

@@ -8,6 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::server::{Act, Received, Server, chat, discard};
+use futures_util::FutureExt as _;
 use recap_billing::pricing::{ModelPrices, PriceList};
 use recap_core::model::ModelRole;
 use recap_llm::providers::OpenAiChat;
@@ -232,6 +233,55 @@ async fn fault_ends_as_expected_without_touching_other_calls() {
         let places = [0, CALLS / 2, CALLS - 1].map(|at| sequence(&row, at));
         futures_util::future::join_all(places).await;
     }
+}
+
+/// A call of the answerer.
+async fn answer(live: &Live, text: &str) -> Result<Answered, CallError> {
+    live.call(Call { role: ModelRole::Answerer, ..question(text) }).await
+}
+
+#[tokio::test]
+async fn answerer_stops_once_every_judge_is_stopped() {
+    let server = Server::playing(vec![Act::chat("fine")]);
+    let client = Client::new(options()).unwrap();
+    let live = || client.live(model(), endpoint(&server.base(), None), Limits::default()).unwrap();
+    let (answerer, judges) = (live(), [live(), live()].map(Arc::new));
+    judges[0].halt("useless");
+    assert!(answer(&answerer, "nobody grades").await.is_ok());
+    client.graded_by(&judges);
+    assert!(answer(&answerer, "one judge is left").await.is_ok());
+    judges[1].halt("gone");
+    let error = answer(&answerer, "none is left").await.unwrap_err().to_string();
+    assert_eq!(error, "nobody could grade its answer: useless");
+    assert!(ask(&answerer, "another role of the same model").await.is_ok());
+    assert_eq!((server.requests(), answerer.halted()), (3, None));
+}
+
+#[tokio::test]
+async fn closed_budget_lets_calls_under_way_end_and_begins_none() {
+    let (received, waits) = std::sync::mpsc::channel();
+    let (release, released) = std::sync::mpsc::channel();
+    let script = Mutex::new((received, released));
+    let server = Server::start(move |_| {
+        let script = script.lock().unwrap();
+        script.0.send(()).unwrap();
+        script.1.recv().unwrap();
+        Act::chat("fine")
+    });
+    let options = options();
+    let budget = Arc::clone(&options.budget);
+    let live = Arc::new(live_with(&server.base(), options));
+    let asked = Arc::clone(&live);
+    let first = tokio::spawn(async move { ask(&asked, "first").await });
+    tokio::task::spawn_blocking(move || waits.recv().unwrap()).await.unwrap();
+    assert_eq!(budget.close(), 1);
+    let mut second = std::pin::pin!(ask(&live, "second"));
+    assert!(second.as_mut().now_or_never().is_none());
+    release.send(()).unwrap();
+    budget.settled().await;
+    assert!(first.await.unwrap().is_ok());
+    assert!(second.as_mut().now_or_never().is_none());
+    assert_eq!((server.requests(), budget.close()), (1, 0));
 }
 
 #[tokio::test]

@@ -329,7 +329,7 @@ impl DatasetError {
                 "mend or delete that line: no other record of this input could be read"
             }
             Problem::Shape { .. } => {
-                "mend that value; the schemas in datasets/ describe the native format"
+                "mend that value; `recap import FORMAT FILE -o DIR` writes the native format"
             }
             Problem::UnknownRole { .. } => "use system, user, assistant or tool",
             Problem::ResultWithoutCall { .. } => {

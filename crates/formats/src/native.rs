@@ -29,7 +29,7 @@ pub const QUESTIONS_FILE: &str = "questions.jsonl";
 /// The format of the native session file.
 pub(super) const FORMAT: Format = Format {
     name: "native",
-    describe: "recap's own sessions (JSON lines, datasets/session.schema.json)",
+    describe: "recap's own sessions (JSON lines, as `recap import` writes them)",
     tried: Tried::Own,
     sniff,
     read: Read::Each(read),

@@ -5,7 +5,7 @@
 
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use tokio::sync::Notify;
@@ -26,10 +26,12 @@ pub struct Budget {
 struct Ledger {
     spent: u64,
     reserved: u64,
-    /// Attempts that were given up under way, and the most that they can have cost.
-    given_up: (usize, u64),
+    /// Attempts with a reservation.
+    under_way: usize,
+    /// Whether no further attempt begins.
+    closed: bool,
     /// Holds what was spent at most, for a program that goes on after this one was stopped.
-    file: Option<File>,
+    file: Option<(File, PathBuf)>,
 }
 
 impl Ledger {
@@ -37,10 +39,25 @@ impl Ledger {
     /// no more room on the disk, so that it does not fail for lack of it.
     fn write(&mut self) -> io::Result<()> {
         let most = usd(self.spent.saturating_add(self.reserved));
-        let Some(file) = &mut self.file else { return Ok(()) };
+        let Some((file, _)) = &mut self.file else { return Ok(()) };
         file.rewind()?;
         file.write_all(format!("{most:>24.12}\n").as_bytes())
     }
+
+    fn not_kept(&self, why: &io::Error) -> NotReserved {
+        let path = self.file.iter().map(|(_, path)| path.display().to_string()).collect::<String>();
+        NotReserved::NotKept(format!(
+            "{path} cannot hold what is spent ({why}), so that no further call is made"
+        ))
+    }
+}
+
+/// Why an attempt gets no money.
+#[derive(Debug)]
+pub(super) enum NotReserved {
+    OverBudget(BudgetExceeded),
+    /// An interrupted run could not tell what the attempt cost, and why.
+    NotKept(String),
 }
 
 /// A call that does not fit into the budget, with the figures for its message.
@@ -118,47 +135,67 @@ impl Budget {
         };
         let mut ledger = self.ledger();
         ledger.spent = ledger.spent.saturating_add(units(kept.max(known)));
-        ledger.file = Some(file);
+        ledger.file = Some((file, path.to_owned()));
         ledger.write()
     }
 
-    /// The attempts that were given up under way, and the most that they can have cost, in
-    /// USD.
-    pub fn given_up(&self) -> (usize, f64) {
-        let (attempts, most) = self.ledger().given_up;
-        (attempts, usd(most))
+    /// Lets no further attempt begin: those that are about to wait for ever. Returns how many
+    /// are under way.
+    pub fn close(&self) -> usize {
+        let mut ledger = self.ledger();
+        ledger.closed = true;
+        ledger.under_way
+    }
+
+    /// Waits until no attempt is under way.
+    pub async fn settled(&self) {
+        self.until(|| (self.ledger().under_way == 0).then_some(())).await;
     }
 
     /// Reserves `worst` USD. Waits as long as attempts in flight may still
     /// release enough.
-    pub(super) async fn reserve(self: &Arc<Self>, worst: f64) -> Result<Reserved, BudgetExceeded> {
+    pub(super) async fn reserve(self: &Arc<Self>, worst: f64) -> Result<Reserved, NotReserved> {
         let worst = units(worst);
+        self.until(|| self.try_reserve(worst).transpose()).await
+    }
+
+    /// Waits until something is there, which may be after each settlement.
+    async fn until<T>(&self, look: impl Fn() -> Option<T>) -> T {
         loop {
             let settled = self.settled.notified();
             tokio::pin!(settled);
             // From here on no settlement is missed.
             settled.as_mut().enable();
-            if let Some(reserved) = self.try_reserve(worst)? {
-                return Ok(reserved);
+            if let Some(found) = look() {
+                return found;
             }
             settled.await;
         }
     }
 
-    /// Reserves the amount; `None` if it may fit once attempts in flight have ended.
-    fn try_reserve(self: &Arc<Self>, worst: u64) -> Result<Option<Reserved>, BudgetExceeded> {
+    /// Reserves the amount; `None` if it may fit once attempts in flight have ended, and if none
+    /// may begin.
+    fn try_reserve(self: &Arc<Self>, worst: u64) -> Result<Option<Reserved>, NotReserved> {
         let mut ledger = self.ledger();
+        if ledger.closed {
+            return Ok(None);
+        }
+        let before = ledger.reserved;
         if let Some(cap) = self.cap {
-            let Ledger { spent, reserved, .. } = *ledger;
+            let spent = ledger.spent;
             if spent.saturating_add(worst) > cap {
-                return Err(BudgetExceeded { spent, cap, worst });
+                return Err(NotReserved::OverBudget(BudgetExceeded { spent, cap, worst }));
             }
-            if spent.saturating_add(reserved).saturating_add(worst) > cap {
+            if spent.saturating_add(before).saturating_add(worst) > cap {
                 return Ok(None);
             }
         }
-        ledger.reserved = ledger.reserved.saturating_add(worst);
-        let _ = ledger.write();
+        ledger.reserved = before.saturating_add(worst);
+        if let Err(why) = ledger.write() {
+            ledger.reserved = before;
+            return Err(ledger.not_kept(&why));
+        }
+        ledger.under_way += 1;
         Ok(Some(Reserved { budget: Arc::clone(self), worst, cost: None }))
     }
 
@@ -190,13 +227,22 @@ impl Drop for Reserved {
         let mut ledger = self.budget.ledger();
         ledger.reserved = ledger.reserved.saturating_sub(self.worst);
         ledger.spent = ledger.spent.saturating_add(self.cost.unwrap_or(self.worst));
-        if self.cost.is_none() {
-            let (attempts, most) = ledger.given_up;
-            ledger.given_up = (attempts + 1, most.saturating_add(self.worst));
-        }
+        ledger.under_way -= 1;
+        // Where this fails, the file holds more, and the next reservation fails too.
         let _ = ledger.write();
         drop(ledger);
         self.budget.settled.notify_waiters();
+    }
+}
+
+#[cfg(test)]
+impl Budget {
+    /// One whose file cannot be written.
+    pub(super) fn unwritable(path: &Path) -> Arc<Self> {
+        std::fs::write(path, "0\n").unwrap();
+        let budget = Self::new(None);
+        budget.ledger().file = Some((File::open(path).unwrap(), path.to_owned()));
+        budget
     }
 }
 
@@ -214,8 +260,11 @@ mod tests {
 
     use super::*;
 
-    fn now(budget: &Arc<Budget>, usd: f64) -> Result<Option<Reserved>, BudgetExceeded> {
-        budget.try_reserve(units(usd))
+    fn now(budget: &Arc<Budget>, usd: f64) -> Result<Option<Reserved>, String> {
+        budget.try_reserve(units(usd)).map_err(|why| match why {
+            NotReserved::OverBudget(why) => why.to_string(),
+            NotReserved::NotKept(why) => why,
+        })
     }
 
     #[test]
@@ -228,7 +277,7 @@ mod tests {
         let second = now(&budget, 0.5).unwrap().unwrap();
         second.settle(0.5);
         assert!((budget.spent_usd() - 0.9).abs() < 1e-9);
-        let error = now(&budget, 0.2).unwrap_err().to_string();
+        let error = now(&budget, 0.2).unwrap_err();
         assert_eq!(
             error,
             "the budget is used up: $0.9000 of $1.0000 are spent, and the next call could cost up \
@@ -241,7 +290,7 @@ mod tests {
     #[test]
     fn unspent_budget_error_names_the_next_call_cost() {
         let budget = Budget::new(Some(0.1));
-        let error = now(&budget, 0.25).unwrap_err().to_string();
+        let error = now(&budget, 0.25).unwrap_err();
         assert_eq!(
             error,
             "nothing was spent: the next call could cost up to $0.2500, more than the cap of \
@@ -254,7 +303,7 @@ mod tests {
     fn what_is_dropped_without_a_word_is_spent() {
         let budget = Budget::new(Some(1.0));
         drop(now(&budget, 0.75).unwrap().unwrap());
-        assert_eq!((budget.spent_usd(), budget.given_up()), (0.75, (1, 0.75)));
+        assert_eq!(budget.spent_usd(), 0.75);
     }
 
     /// The first program settles one attempt, gives one up, and is killed during a third.
@@ -279,6 +328,19 @@ mod tests {
             assert_eq!(error.kind(), io::ErrorKind::InvalidData, "{broken}");
             assert_eq!(std::fs::read_to_string(&path).unwrap(), broken, "it stays as it was");
         }
+    }
+
+    #[test]
+    fn nothing_is_reserved_that_cannot_be_kept() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let path = folder.path().join("spent.txt");
+        let budget = Budget::unwritable(&path);
+        for _ in 0..2 {
+            let error = now(&budget, 0.25).unwrap_err();
+            assert!(error.contains("spent.txt cannot hold what is spent ("), "{error}");
+        }
+        let ledger = budget.ledger();
+        assert_eq!((ledger.reserved, ledger.spent, ledger.under_way), (0, 0, 0));
     }
 
     #[test]

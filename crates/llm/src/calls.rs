@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use tokio::sync::OnceCell;
 
 use crate::cassette::{CassetteError, Mode, Recorded, key};
-use crate::{Answered, Call, CallError, Cassette, FaultKind, Finish, Llm, Model, Reply};
+use crate::{Answered, Call, CallError, Cassette, FaultKind, Finish, Llm, Model, Reply, Sent};
 use recap_billing::pricing::ModelPrices;
 use recap_core::model::{Buckets, CallOutcome, CallRow, LatencySource, ModelRole, Timing, Usage};
 
@@ -28,14 +28,16 @@ pub struct Calls {
     now: Now,
     flights: Mutex<BTreeMap<String, Arc<InFlightCall>>>,
     rows: Mutex<BTreeMap<String, CallRow>>,
+    /// The calls that were abandoned, and the most that they can have cost in USD.
+    abandoned: Mutex<(usize, f64)>,
 }
 
 impl Calls {
     /// The calls of a new run, recorded to or replayed from a cassette if there
     /// is one.
     pub fn new(cassette: Option<Cassette>, now: Now) -> Self {
-        let (replies, flights, rows) = Default::default();
-        Self { cassette, replies, now, flights, rows }
+        let (replies, flights, rows, abandoned) = Default::default();
+        Self { cassette, replies, now, flights, rows, abandoned }
     }
 
     /// The cassette of the run, if it has one.
@@ -79,6 +81,11 @@ impl Calls {
         let mut rows: Vec<CallRow> = mem::take(&mut *self.rows()).into_values().collect();
         rows.sort_by(|a, b| (a.role, &a.model, &a.key).cmp(&(b.role, &b.model, &b.key)));
         rows
+    }
+
+    /// The calls that were abandoned under way, and the most that they can have cost, in USD.
+    pub fn abandoned(&self) -> (usize, f64) {
+        *self.abandoned.lock().expect("no thread panics while it counts")
     }
 
     /// The call with a key, which may not have started yet.
@@ -297,7 +304,9 @@ impl Memoized {
         if let Some(why) = tape.and_then(Cassette::problem) {
             return Err(CallError::Halted(why));
         }
-        let (outcome, sent) = inner.call_counted(call.clone()).await;
+        let under_way = UnderWay { model: self, key, call, sent: Sent::default() };
+        let outcome = inner.call_counted(call.clone(), &under_way.sent).await;
+        let (sent, _) = under_way.sent.take();
         let at = (self.calls.now)();
         let outcome = match tape.filter(|_| self.calls.stores(&outcome)) {
             None => outcome,
@@ -333,23 +342,64 @@ impl Memoized {
             Err(_) if sent == 0 => return None,
             Err(_) => CallOutcome::Unavailable,
         };
-        let failed = Timing { attempts: sent, ..Timing::default() };
+        let without_reply = self.without_reply(key, call, (ended, sent));
         let tokens = outcome.as_ref().ok().and_then(|answered| answered.reply.usage.clone().ok());
         let usage = tokens.map(|tokens| tokens.usage);
         // Errors of the run are not written to a cassette.
         let is_of_run = outcome.as_ref().is_err_and(|error| !error.is_request_error());
         Some(CallRow {
+            usage,
+            reasoning: tokens.and_then(|tokens| tokens.reasoning),
+            usd: usage.and_then(|usage| call_usd(self.prices.as_ref()?, &usage, at)),
+            timing: outcome.as_ref().map_or(without_reply.timing, |answered| answered.timing),
+            source: if is_of_run { LatencySource::Live } else { source },
+            ..without_reply
+        })
+    }
+
+    /// The row of a call of which nothing is known but how it ended and how many requests were
+    /// sent.
+    fn without_reply(
+        &self,
+        key: &str,
+        call: &Call,
+        (outcome, attempts): (CallOutcome, u32),
+    ) -> CallRow {
+        CallRow {
             role: call.role,
             model: self.model.id(),
             key: key.to_owned(),
             replicate: call.replicate,
-            outcome: ended,
-            usage,
-            reasoning: tokens.and_then(|tokens| tokens.reasoning),
-            usd: usage.and_then(|usage| call_usd(self.prices.as_ref()?, &usage, at)),
-            timing: outcome.as_ref().map_or(failed, |answered| answered.timing),
-            source: if is_of_run { LatencySource::Live } else { source },
-        })
+            outcome,
+            usage: None,
+            reasoning: None,
+            usd: None,
+            timing: Timing { attempts, ..Timing::default() },
+            source: LatencySource::Live,
+        }
+    }
+}
+
+/// A call that is being made. Dropped before its end, it is abandoned: what was sent may have
+/// been billed.
+struct UnderWay<'a> {
+    model: &'a Memoized,
+    key: &'a str,
+    call: &'a Call,
+    sent: Sent,
+}
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        let (requests, usd) = self.sent.take();
+        if requests == 0 {
+            return;
+        }
+        let Memoized { calls, .. } = self.model;
+        let ended = (CallOutcome::Abandoned, requests);
+        calls.note(self.model.without_reply(self.key, self.call, ended));
+        let mut abandoned = calls.abandoned.lock().expect("no thread panics while it counts");
+        *abandoned = (abandoned.0 + 1, abandoned.1 + usd);
     }
 }
 
@@ -396,6 +446,8 @@ impl Llm for Memoized {
 
 #[cfg(test)]
 mod tests {
+    use futures_util::FutureExt as _;
+
     use super::*;
     use crate::{Fault, FaultKind, Finish, ModelRequest, NoUsage, Reply, Settings};
     use recap_core::model::Timing;
@@ -447,6 +499,41 @@ mod tests {
             assert!(ask(&watched).await.is_err());
         }
         assert_eq!(failed.first(false), Some((3, missing)));
+    }
+
+    /// Sends twice, at up to 0.75 dollars each, and gets no reply.
+    struct Silent(Model);
+
+    #[async_trait]
+    impl Llm for Silent {
+        fn model(&self) -> &Model {
+            &self.0
+        }
+
+        async fn call(&self, _: Call) -> Result<Answered, CallError> {
+            std::future::pending().await
+        }
+
+        async fn call_counted(&self, call: Call, sent: &Sent) -> Result<Answered, CallError> {
+            sent.add(2, 1.5);
+            self.call(call).await
+        }
+    }
+
+    #[tokio::test]
+    async fn dropped_call_is_a_row_without_invented_figures() {
+        let calls = Arc::new(Calls::new(None, Box::new(|| Timestamp::UNIX_EPOCH)));
+        let silent = Arc::new(Silent(model(Ok("")).model.clone()));
+        let memoized = Memoized::live(silent, None, Arc::clone(&calls));
+        {
+            let mut asked = std::pin::pin!(ask(&memoized));
+            assert!(asked.as_mut().now_or_never().is_none());
+            assert_eq!((calls.abandoned(), calls.take().len()), ((0, 0.0), 0));
+        }
+        assert_eq!(calls.abandoned(), (1, 1.5));
+        let row = calls.take().remove(0);
+        assert_eq!((row.outcome, row.timing.attempts), (CallOutcome::Abandoned, 2));
+        assert_eq!((row.usage, row.usd, row.timing.total_ms), (None, None, 0.0));
     }
 
     #[test]

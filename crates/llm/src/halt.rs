@@ -44,16 +44,18 @@ impl HaltSwitch {
         self.halt.borrow().clone()
     }
 
+    /// Waits until calls are stopped.
+    pub(super) async fn stopped(&self) -> Halt {
+        let mut halt = self.halt.subscribe();
+        let halt = halt.wait_for(Option::is_some).await.expect("the sender is not dropped");
+        halt.clone().expect("it was waited for")
+    }
+
     /// Waits for a future, or for calls to be stopped.
     pub(super) async fn unless<T>(&self, waiting: impl Future<Output = T>) -> Result<T, Halt> {
-        let mut halt = self.halt.subscribe();
-        let stopped = async {
-            let halt = halt.wait_for(Option::is_some).await.expect("the sender is not dropped");
-            halt.clone().expect("it was waited for")
-        };
         tokio::select! {
             biased;
-            halt = stopped => Err(halt),
+            halt = self.stopped() => Err(halt),
             waited = waiting => Ok(waited),
         }
     }

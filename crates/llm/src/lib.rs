@@ -45,7 +45,7 @@ pub use attempt::RetryPolicy;
 pub use budget::Budget;
 pub use call::{
     Answered, Call, CallError, Fault, FaultKind, Finish, Llm, Message, Model, ModelRequest,
-    NoUsage, Reply, Request, Schema, Settings, Speaker, Tokens, WireError,
+    NoUsage, Reply, Request, Schema, Sent, Settings, Speaker, Tokens, WireError,
 };
 pub use calls::{Calls, FailedCalls, FailureRecorder, Memoized, Now, call_usd};
 pub use cassette::Cassette;

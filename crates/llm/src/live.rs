@@ -4,7 +4,7 @@
 #![allow(clippy::disallowed_types, reason = "each model has its own HTTP connections")]
 
 use std::future::Future;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
@@ -12,11 +12,12 @@ use jiff::Timestamp;
 use thiserror::Error;
 
 use crate::attempt::{Attempt, RetryPolicy};
+use crate::budget::NotReserved;
 use crate::halt::{Halt, HaltSwitch};
 use crate::http::{Http, Outgoing, ResponseTiming, StartError};
 use crate::limiter::{AttemptEnd, Limiter, Limits};
-use crate::{Answered, Budget, Call, CallError, Endpoint, FaultKind, Llm, Model, Reply};
-use recap_core::model::Timing;
+use crate::{Answered, Budget, Call, CallError, Endpoint, FaultKind, Llm, Model, Reply, Sent};
+use recap_core::model::{ModelRole, Timing};
 use recap_core::tokens::Counter;
 
 /// Doublings by which the waits are longer after a rate limit that does not say
@@ -68,6 +69,8 @@ pub struct Client {
     http: Http,
     options: Options,
     counter: Counter,
+    /// The models that grade what the answerer says, if nobody else does.
+    judges: OnceLock<Vec<Arc<HaltSwitch>>>,
 }
 
 /// Why calls to a model cannot be made.
@@ -88,7 +91,8 @@ impl Client {
     /// If the system refuses to start one.
     pub fn new(options: Options) -> Result<Arc<Self>, StartError> {
         let http = Http::new(options.connect)?;
-        Ok(Arc::new(Self { http, options, counter: Counter::default() }))
+        let (counter, judges) = Default::default();
+        Ok(Arc::new(Self { http, options, counter, judges }))
     }
 
     /// A model at a server, within limits of its own.
@@ -113,13 +117,38 @@ impl Client {
             endpoint,
             http,
             limiter: Limiter::new(limits),
-            switch: HaltSwitch::default(),
+            switch: Arc::default(),
         })
+    }
+
+    /// Names the models that grade every answer: once all of them are stopped, answers are of
+    /// no use, and no answerer is called any more. Only the first list counts.
+    pub fn graded_by(&self, judges: &[Arc<Live>]) {
+        let _ = self.judges.set(judges.iter().map(|live| Arc::clone(&live.switch)).collect());
+    }
+
+    /// Waits until no judge can grade an answer any more.
+    async fn ungraded(&self) -> Halt {
+        let mut halts = Vec::new();
+        for judge in self.judges.get().into_iter().flatten() {
+            halts.push(judge.stopped().await);
+        }
+        match halts.into_iter().next() {
+            Some(halt) => {
+                Halt { reason: format!("nobody could grade its answer: {}", halt.reason), ..halt }
+            }
+            None => std::future::pending().await,
+        }
     }
 
     /// Whether there is a cap on what may be spent.
     pub fn is_capped(&self) -> bool {
         self.options.budget.is_capped()
+    }
+
+    /// The longest time of an attempt.
+    pub fn attempt_limit(&self) -> Duration {
+        self.options.attempt
     }
 
     /// The budget of the run.
@@ -142,7 +171,7 @@ pub struct Live {
     /// The connections to its server.
     http: reqwest::Client,
     limiter: Arc<Limiter>,
-    switch: HaltSwitch,
+    switch: Arc<HaltSwitch>,
 }
 
 /// The state of a call between its attempts.
@@ -197,10 +226,10 @@ impl Llm for Live {
     }
 
     async fn call(&self, call: Call) -> Result<Answered, CallError> {
-        self.call_counted(call).await.0
+        self.call_counted(call, &Sent::default()).await
     }
 
-    async fn call_counted(&self, call: Call) -> (Result<Answered, CallError>, u32) {
+    async fn call_counted(&self, call: Call, sent: &Sent) -> Result<Answered, CallError> {
         let outgoing = Outgoing::new(&self.endpoint, &call.request);
         let mut progress = CallInProgress {
             asked: Instant::now(),
@@ -211,7 +240,7 @@ impl Llm for Live {
             no_json: false,
             why: String::new(),
         };
-        let result = self.attempts(&call, &outgoing, &mut progress).await;
+        let result = self.attempts(&call, &outgoing, (&mut progress, sent)).await;
         match &result {
             Ok(_) => self.switch.answered(true),
             Err(CallError::Rejected(_)) => self.switch.answered(false),
@@ -220,7 +249,7 @@ impl Llm for Live {
             }),
             Err(_) => {}
         }
-        (result, progress.attempts)
+        result
     }
 
     fn halt(&self, reason: &str) {
@@ -244,14 +273,14 @@ impl Live {
         &self,
         call: &Call,
         outgoing: &Outgoing,
-        progress: &mut CallInProgress,
+        (progress, sent): (&mut CallInProgress, &Sent),
     ) -> Result<Answered, CallError> {
-        let place = self.waiting(progress, self.limiter.place()).await?;
+        let place = self.waiting(call.role, progress, self.limiter.place()).await?;
         let prompt = self.endpoint.prompt_bound(&call.request, &self.client.counter);
         loop {
-            let turn = self.waiting(progress, place.start()).await?;
+            let turn = self.waiting(call.role, progress, place.start()).await?;
             progress.started.get_or_insert_with(Instant::now);
-            let attempt = self.attempt(call, outgoing, prompt, progress).await?;
+            let attempt = self.attempt(call, outgoing, prompt, (progress, sent)).await?;
             place.end(turn, self.shown(&attempt));
             let (why, asked, ahead) = match attempt {
                 Attempt::Reply(reply, taken) => return Ok(progress.answered(reply, taken)),
@@ -275,18 +304,32 @@ impl Live {
             };
             progress.why = why;
             let wait = self.wait(progress, asked.unwrap_or_default(), ahead)?;
-            self.waiting(progress, tokio::time::sleep(wait)).await?;
+            self.waiting(call.role, progress, tokio::time::sleep(wait)).await?;
         }
     }
 
-    /// Waits for a future within the call's time limit, unless the model is halted.
+    /// Waits for a future, unless the model is halted or its reply would be of no use.
+    async fn unless<T>(
+        &self,
+        role: ModelRole,
+        waited: impl Future<Output = T>,
+    ) -> Result<T, CallError> {
+        let answers = role == ModelRole::Answerer;
+        tokio::select! {
+            biased;
+            halt = self.client.ungraded(), if answers => Err(halted(halt)),
+            waited = self.switch.unless(waited) => waited.map_err(halted),
+        }
+    }
+
+    /// The same within the call's time limit.
     async fn waiting<T>(
         &self,
+        role: ModelRole,
         progress: &CallInProgress,
         waited: impl Future<Output = T>,
     ) -> Result<T, CallError> {
-        let timed = tokio::time::timeout(progress.left(), waited);
-        let timed = self.switch.unless(timed).await.map_err(halted)?;
+        let timed = self.unless(role, tokio::time::timeout(progress.left(), waited)).await?;
         timed.map_err(|_| progress.unavailable("; its time was up before its next turn"))
     }
 
@@ -297,15 +340,19 @@ impl Live {
         call: &Call,
         outgoing: &Outgoing,
         prompt: u64,
-        progress: &mut CallInProgress,
+        (progress, sent): (&mut CallInProgress, &Sent),
     ) -> Result<Attempt, CallError> {
         let Client { http, options, .. } = &*self.client;
         let at = (options.clock)();
         let most = call.request.max_tokens;
         let worst = self.endpoint.worst_usd(prompt, most, at).unwrap_or(0.0);
-        let reserved = self.switch.unless(options.budget.reserve(worst)).await.map_err(halted)?;
-        let reserved = reserved.map_err(|why| CallError::OverBudget(why.to_string()))?;
+        let reserved = self.unless(call.role, options.budget.reserve(worst)).await?;
+        let reserved = reserved.map_err(|why| match why {
+            NotReserved::OverBudget(why) => CallError::OverBudget(why.to_string()),
+            NotReserved::NotKept(why) => halted(self.switch.stop(None, why)),
+        })?;
         progress.attempts += 1;
+        sent.add(1, worst);
         let limit = options.attempt.min(progress.left());
         let response = http.send(&self.http, outgoing.clone(), limit).await;
         let attempt = match Attempt::of(response, &self.endpoint, options.clock) {
@@ -314,12 +361,14 @@ impl Live {
             }
             other => other,
         };
-        reserved.settle(match &attempt {
+        let cost = match &attempt {
             Attempt::Reply(reply, _) => self.endpoint.usd(reply, at).unwrap_or(worst),
             // It was billed, or may have been.
             Attempt::Unreadable { .. } | Attempt::NoResponse { sent: true, .. } => worst,
             Attempt::Fault(..) | Attempt::NoResponse { sent: false, .. } => 0.0,
-        });
+        };
+        reserved.settle(cost);
+        sent.add(0, cost - worst);
         Ok(attempt)
     }
 
@@ -382,14 +431,19 @@ fn chance(seed: u64, call: &Call, body: &[u8]) -> [u8; 32] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Settings;
     use crate::providers::OpenAiChat;
+    use crate::{ModelRequest, Settings};
 
     const SECOND: Duration = Duration::from_secs(1);
 
     /// A model whose calls have five attempts, first a second apart at most.
     fn live() -> Live {
+        live_within(Budget::new(None))
+    }
+
+    fn live_within(budget: Arc<Budget>) -> Live {
         let mut options = Options::new(7, || Timestamp::UNIX_EPOCH);
+        options.budget = budget;
         options.patience =
             RetryPolicy { attempts: 5, first_wait: SECOND, longest_wait: 30 * SECOND };
         let endpoint = Endpoint::new(&OpenAiChat::OPENAI, "http://host:1/v1", None, None).unwrap();
@@ -408,6 +462,19 @@ mod tests {
             no_json: false,
             why: "busy".to_owned(),
         }
+    }
+
+    #[tokio::test]
+    async fn nothing_is_sent_once_spending_cannot_be_kept() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let live = live_within(Budget::unwritable(&folder.path().join("spent.txt")));
+        let sent = Sent::default();
+        let request = live.model().request(ModelRequest::of("", "What?", 9));
+        let call = Call { role: ModelRole::Judge, replicate: 0, request };
+        let error = live.call_counted(call, &sent).await.unwrap_err();
+        assert_eq!(error, CallError::Halted(live.halted().unwrap().reason));
+        assert!(error.to_string().contains("spent.txt cannot hold what is spent ("), "{error}");
+        assert_eq!(sent.take(), (0, 0.0));
     }
 
     #[test]

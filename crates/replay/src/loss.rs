@@ -257,6 +257,11 @@ mod tests {
                 for (message, followed_state) in (0u32..).zip(&followed.loss.states) {
                     let state = followed.context.state(message);
                     prop_assert_eq!(*followed_state, state, "{}", message);
+                    let context = &followed.context;
+                    let later = |id: &EntryId| id.index().is_some_and(|index| index >= message);
+                    let later = context.visible().filter(later).map(|id| context.weight_of(id));
+                    let rest = later.fold(context.weight(), |rest, own| rest - own);
+                    prop_assert_eq!(context.weight_before(message), rest);
                 }
             }
         }

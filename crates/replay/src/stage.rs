@@ -15,8 +15,8 @@ use recap_core::clock::{COMPACTOR, response_ms};
 use recap_core::model::{CompactionRow, LatencySource};
 use recap_core::tokens::Weight;
 use recap_strategy::{
-    At, EntryId, Fallback, Gauge, Host, MECHANISMS, Mechanism, Metered, ModelCall, Outcome, Stage,
-    Turn, When, Work, pairs_are_whole,
+    At, Fallback, Gauge, Host, MECHANISMS, Mechanism, Metered, ModelCall, Outcome, Stage, Turn,
+    When, Work, pairs_are_whole,
 };
 
 /// A stage of one cell: its scaled trigger and its mechanism.
@@ -181,10 +181,7 @@ impl<'a> ReplaySession<'a> {
     /// Size of the part of the provider's last report that is still sent; later
     /// messages are not included.
     pub(super) fn reported_weight(&self) -> Weight {
-        let since = (self.reported_through..self.context.seen_count()).map(EntryId::message);
-        let sent = since.filter(|&id| self.context.contains(id) && !self.context.is_hidden(id));
-        let whole = self.context.weight();
-        sent.fold(whole, |left, id| left - self.context.weight_of(id))
+        self.context.weight_before(self.reported_through)
     }
 
     /// Adjusts a reported figure after the context changed, in the strategy's own unit
@@ -342,7 +339,7 @@ mod tests {
     use recap_exam::roles::compactor::EmptySummary;
     use recap_strategy::testkit::{Talk, words};
     use recap_strategy::{
-        CallUsage, Context, Fallback, MechanismError, Of, Op, Record, Scaling, StoredFile,
+        CallUsage, Context, EntryId, Fallback, MechanismError, Of, Op, Record, Scaling, StoredFile,
         StrategyState, builtin,
     };
 

@@ -231,6 +231,8 @@ pub enum CallOutcome {
     Malformed,
     /// The provider could not be reached, or kept failing.
     Unavailable,
+    /// The run was stopped while the call was under way: its reply, if any, is lost.
+    Abandoned,
 }
 
 /// One call that was made, or read from a recording. The same request is

@@ -198,9 +198,15 @@ impl Folder {
         Ok(cut)
     }
 
-    /// Adds calls of real models to the journal.
-    pub(super) fn append_calls(&mut self, calls: &[CallRow]) -> Result<(), FolderError> {
-        calls.iter().try_for_each(|call| self.append(Kind::Call, call))
+    /// Adds calls of real models to the journal. Returns them as written.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn append_calls(&mut self, calls: Vec<CallRow>) -> Result<Vec<CallRow>, FolderError> {
+        let calls: Vec<CallRow> =
+            calls.into_iter().map(|call| self.stored(call, Conceal::call)).collect();
+        calls.iter().try_for_each(|call| self.append(Kind::Call, call))?;
+        Ok(calls)
     }
 
     /// Adds texts to the journal; the end of the run moves them to a file of
@@ -218,11 +224,6 @@ impl Folder {
     /// The facts of a session as this folder stores them.
     pub(super) fn facts(&self, facts: SessionFacts) -> SessionFacts {
         self.stored(facts, Conceal::facts)
-    }
-
-    /// The row of a call as this folder stores it.
-    pub(super) fn call(&self, call: CallRow) -> CallRow {
-        self.stored(call, Conceal::call)
     }
 
     /// A result, concealed if the user asked for it.

@@ -222,8 +222,7 @@ impl Ran {
             }
         }
         if let Some(calls) = &roles.calls {
-            let made: Vec<CallRow> = calls.take().into_iter().map(|one| folder.call(one)).collect();
-            folder.append_calls(&made)?;
+            let made = folder.append_calls(calls.take())?;
             observer.event(&Event::Calls(&made));
             self.calls.extend(made);
         }

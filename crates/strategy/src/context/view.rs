@@ -305,6 +305,16 @@ impl Context {
         synthetic.fold(self.weights.prefix(slot), |sum, &id| sum - self.weight_of(id))
     }
 
+    /// Size of what would be sent but for the recorded messages from this one on.
+    pub fn weight_before(&self, message: MessageIndex) -> Weight {
+        let before = self.preamble_weight() + self.recorded_weight_before(message);
+        let whole = self.synthetic_live.iter().fold(before, |sum, &id| sum + self.weight_of(id));
+        let named = self.hidden_by_name().into_iter();
+        let named = named.filter(|id| id.index().is_none_or(|index| index < message));
+        let sent = whole - self.hidden_weight_before(message);
+        named.fold(sent, |sum, id| sum - self.weight_of(id))
+    }
+
     /// Size of an entry that is or was in the context, as it was last sent.
     ///
     /// # Panics

@@ -6,7 +6,7 @@
 //! output, the newest 2,000 kept, the bare tool name in place of the output,
 //! once per boundary, per-tool and global policies).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use async_trait::async_trait;
 use serde::Deserialize;
@@ -90,12 +90,28 @@ fn lis_safeguard() -> f64 {
 struct Prune {
     marker: Prompt,
     parameters: Parameters,
+    /// As of the last run.
+    newest: Newest,
+}
+
+/// The newest results, which are protected. Results that arrive are added; only an edit or a
+/// fold makes it be computed again.
+#[derive(Clone, Default)]
+struct Newest {
+    /// With their sizes, oldest first.
+    results: VecDeque<(CallId, EntryId, u64)>,
+    /// The sum of their sizes.
+    size: u64,
+    /// The last entry that was looked at.
+    through: Option<EntryId>,
+    /// The state of the context for which this was computed.
+    changes: u64,
 }
 
 impl Prune {
     fn new(parameters: Parameters) -> Result<Self, BuildError> {
         let marker = Prompt::new(&parameters.marker, &["tool"])?;
-        Ok(Self { marker, parameters })
+        Ok(Self { marker, parameters, newest: Newest::default() })
     }
 
     /// How much of the newest output stays this time; `None`: nothing is pruned.
@@ -120,31 +136,59 @@ impl Prune {
             && self.parameters.tools.get(tool) == Some(&ToolPolicy::Summarize)
     }
 
-    /// The results to replace, oldest first: a walk backwards protects the
-    /// newest as long as their running sum stays within the bound and stops at
-    /// the first that is not (how-it-works §20). What is older than a result that
-    /// was replaced before has been replaced with it.
+    /// The results to replace, oldest first: the newest are protected as long as their sum stays
+    /// within the bound (how-it-works §20). What is older than a result that was replaced before
+    /// has been replaced with it.
     fn unprotected(
-        &self,
+        &mut self,
         context: &Context,
         host: &Host<'_>,
         floor: Option<EntryId>,
         protect: u64,
     ) -> Vec<(CallId, EntryId)> {
-        let (mut sum, mut found) = (0, Vec::new());
-        for id in context.stored().rev().take_while(|id| Some(*id) > floor) {
-            let Some((call, _)) = context.call_of(id) else { continue };
-            sum += host.size(context.weight_of(id));
-            if sum <= protect {
-                continue;
-            }
-            if context.is_edited(id) {
-                break;
-            }
+        let newest = &mut self.newest;
+        let is_above = |result: &(_, EntryId, _)| Some(result.1) > floor;
+        if newest.changes != context.changes() || !newest.results.front().is_none_or(is_above) {
+            *newest = Newest { changes: context.changes(), ..Newest::default() };
+        }
+        newest.read_on(context, host, floor, protect);
+        let mut found = Vec::new();
+        while newest.size > protect
+            && let Some((call, id, size)) = newest.results.pop_front()
+        {
+            newest.size -= size;
             found.push((call, id));
         }
-        found.reverse();
+        let replaced = found.iter().rposition(|(_, id)| context.is_edited(*id));
+        found.drain(..replaced.map_or(0, |at| at + 1));
         found
+    }
+}
+
+impl Newest {
+    /// Adds the results since the last run: a walk backwards.
+    fn read_on(
+        &mut self,
+        context: &Context,
+        host: &Host<'_>,
+        floor: Option<EntryId>,
+        protect: u64,
+    ) {
+        let from = self.through.max(floor);
+        let (mut added, mut size) = (Vec::new(), 0);
+        for id in context.stored().rev().take_while(|id| Some(*id) > from) {
+            let Some((call, _)) = context.call_of(id) else { continue };
+            let own = host.size(context.weight_of(id));
+            size += own;
+            added.push((call, id, own));
+            if size > protect && context.is_edited(id) {
+                (self.results, self.size) = Default::default();
+                break;
+            }
+        }
+        self.size += size;
+        self.results.extend(added.into_iter().rev());
+        self.through = context.seen().next_back();
     }
 }
 
@@ -178,6 +222,7 @@ impl Mechanism for Prune {
                 "prunedAt": host.now.to_string(), "summarize": summarize});
             outcome.records.push(Record::new("pruned", body));
         }
+        self.newest.changes = context.changes();
         shared.pruned_through = Some(newest);
         let saved = host.size(before).saturating_sub(host.size(context.weight()));
         let body = json!({"count": results.len(), "tokensSaved": saved});
@@ -226,6 +271,25 @@ mod tests {
         assert_eq!(at_once("protect = 84", &[5, 60, 12, 8]), "vvevvvvvv");
         assert_eq!(at_once("protect = 20\nenabled = false", &[5, 60, 12, 8]), "vvvvvvvvv");
         assert_eq!(at_once("protect = 20\npolicy = \"keep-none\"", &[5, 8]), "vveve");
+    }
+
+    #[test]
+    fn newest_output_is_protected_at_every_request() {
+        let sizes = [5, 9, 3, 14, 2, 8, 8, 1, 20, 6, 4, 11, 25, 3];
+        let mut rig = rig("protect = 20", &sizes);
+        rig.append(1);
+        for seen in 1..=sizes.len() {
+            rig.append(2);
+            rig.request();
+            let mut sum = 0;
+            let newest = sizes[..seen].iter().rev().take_while(|size| {
+                sum += **size;
+                sum <= 20
+            });
+            let older = seen - newest.count();
+            let expected = format!("v{}{}", "ve".repeat(older), "vv".repeat(seen - older));
+            assert_eq!(rig.ledger(), expected, "{seen}");
+        }
     }
 
     #[test]

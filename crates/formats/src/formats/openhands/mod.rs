@@ -73,16 +73,19 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
 
 /// The events of one session of V1.
 fn newer(source: &mut Source<'_>, head: &Head) -> Result<Vec<Draft>, DatasetError> {
-    let mut events = Vec::new();
+    let mut reader = v1::Reader::named(source.stem());
     if head.first_char() == Some('[') {
-        let all: Vec<Json> = source.document()?;
-        events.extend(all.into_iter().map(|event| (None, event)));
+        for event in source.document::<Vec<Json>>()? {
+            reader.take(None, event);
+        }
     } else {
+        source.keeps_of_each(0);
         while let Some((line, event)) = source.next_record(parse::<Json>)? {
-            events.push((Some(line), event));
+            let kept = reader.take(Some(line), event);
+            source.keep(kept)?;
         }
     }
-    Ok(vec![source.whole(v1::read(source.stem(), events))?])
+    Ok(vec![source.whole(reader.read())?])
 }
 
 /// A run: one line of an evaluation's output. Without an id it is named as given.

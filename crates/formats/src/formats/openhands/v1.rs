@@ -9,6 +9,7 @@
 use super::{since, time, usage};
 use crate::formats::content::{Part, branch_to_last};
 use crate::formats::prelude::*;
+use crate::source::KEPT;
 
 /// Parent of an event that begins a conversation anew.
 const ROOT: &str = "__root__";
@@ -34,6 +35,41 @@ struct Event {
     own: Fields,
 }
 
+/// The kinds that are read.
+const READ: [&str; 9] = [
+    "SystemPromptEvent",
+    "MessageEvent",
+    "ActionEvent",
+    "ObservationEvent",
+    "AgentErrorEvent",
+    "UserRejectObservation",
+    "Condensation",
+    "ConversationStateUpdateEvent",
+    "CondensationRequest",
+];
+/// Bytes that an event of another kind takes, of which only its place is kept.
+const PLACE: u64 = 200;
+
+/// An event that waits until its branch is known. Of kinds that are not read there is only the
+/// id and the parent.
+enum Waiting {
+    Whole(Option<u64>, Json),
+    Place([Option<Box<str>>; 2]),
+}
+
+impl Waiting {
+    fn id_and_parent(&self) -> [Option<&str>; 2] {
+        match self {
+            Waiting::Whole(_, event) => id_and_parent(event),
+            Waiting::Place(known) => known.each_ref().map(Option::as_deref),
+        }
+    }
+}
+
+fn id_and_parent(event: &Json) -> [Option<&str>; 2] {
+    ["id", "parent_id"].map(|key| event.get(key).and_then(Json::as_str))
+}
+
 /// Something that is still sent: an event of a message, or a summary.
 enum Sent {
     /// The system prompt is in no message.
@@ -44,8 +80,9 @@ enum Sent {
 }
 
 #[derive(Default)]
-struct Reader {
+pub(super) struct Reader {
     draft: Draft,
+    waiting: Vec<Waiting>,
     sent: Vec<Sent>,
     /// First message behind all that were removed.
     removed_to: MessageIndex,
@@ -61,41 +98,66 @@ struct Reader {
     accumulated: Usage,
 }
 
-/// Reads the events of a session, each with its line.
-pub(super) fn read(id: &str, events: Vec<(Option<u64>, Json)>) -> Result<Draft, Problem> {
-    let mut reader = Reader { draft: Draft::named(id), ..Reader::default() };
-    let mut before = None;
-    let parents = events.iter().map(|(_, event)| {
-        let text = |key: &str| event.get(key).and_then(Json::as_str);
-        // Events that were written before there were branches have no parent.
-        let parent = match text("parent_id") {
-            Some(ROOT) => None,
-            Some(parent) => Some(parent),
-            None => before,
-        };
-        before = text("id").or(before);
-        (text("id"), parent)
-    });
-    let on = branch_to_last(parents)?;
-    for ((line, event), on) in events.into_iter().zip(on) {
-        if !on {
-            reader.draft.leave_out("event on an abandoned branch", 1);
-            continue;
-        }
-        match reader.event(line, Fields(event)) {
-            Err(problem) if problem.is_of_one_record() => {
-                reader.draft.leave_out("event that cannot be read", 1);
-            }
-            read => read?,
-        }
-    }
-    reader.close();
-    reader.assign();
-    reader.draft.leading_system_to_preamble();
-    Ok(reader.draft)
-}
-
 impl Reader {
+    /// Reads a session with this name unless it has one of its own.
+    pub(super) fn named(id: &str) -> Self {
+        Self { draft: Draft::named(id), ..Self::default() }
+    }
+
+    /// Takes the next event, with its line. Returns the bytes that are kept of it besides its
+    /// text.
+    pub(super) fn take(&mut self, line: Option<u64>, event: Json) -> u64 {
+        let kind = event.get("kind").and_then(Json::as_str);
+        if kind.is_some_and(|kind| READ.contains(&kind)) {
+            self.waiting.push(Waiting::Whole(line, event));
+            return KEPT;
+        }
+        self.draft.leave_out(kind.unwrap_or("event that cannot be read").to_owned(), 1);
+        let known = id_and_parent(&event).map(|own| own.map(Box::from));
+        self.waiting.push(Waiting::Place(known));
+        PLACE
+    }
+
+    /// The session, once all its events were taken.
+    ///
+    /// # Errors
+    /// Parents that run in a circle, and what concerns more than one event.
+    pub(super) fn read(mut self) -> Result<Draft, Problem> {
+        let waiting = std::mem::take(&mut self.waiting);
+        let mut before = None;
+        let parents = waiting.iter().map(|event| {
+            let [id, parent] = event.id_and_parent();
+            // Events that were written before there were branches have no parent.
+            let parent = match parent {
+                Some(ROOT) => None,
+                Some(parent) => Some(parent),
+                None => before,
+            };
+            before = id.or(before);
+            (id, parent)
+        });
+        let on = branch_to_last(parents)?;
+        for (event, on) in waiting.into_iter().zip(on) {
+            match event {
+                Waiting::Place(_) if on => self.close(),
+                Waiting::Place(_) => {}
+                Waiting::Whole(..) if !on => {
+                    self.draft.leave_out("event on an abandoned branch", 1);
+                }
+                Waiting::Whole(line, event) => match self.event(line, Fields(event)) {
+                    Err(problem) if problem.is_of_one_record() => {
+                        self.draft.leave_out("event that cannot be read", 1);
+                    }
+                    read => read?,
+                },
+            }
+        }
+        self.close();
+        self.assign();
+        self.draft.leading_system_to_preamble();
+        Ok(self.draft)
+    }
+
     fn event(&mut self, line: Option<u64>, mut own: Fields) -> Result<(), Problem> {
         let kind: String = own.need("/kind")?;
         let (id, at) = (own.take("/id")?, time(own.take("/timestamp")?)?);
@@ -115,8 +177,8 @@ impl Reader {
             "Condensation" => self.condense(event)?,
             // The new state, or one of its values by its key.
             "ConversationStateUpdateEvent" => self.stats(&event.own.0["value"]),
-            "CondensationRequest" => self.is_requested = event.own.text("/source") == Some("user"),
-            kind => self.draft.leave_out(kind.to_owned(), 1),
+            // A request of a condensation, the last of `READ`.
+            _ => self.is_requested = event.own.text("/source") == Some("user"),
         }
         Ok(())
     }
