@@ -114,7 +114,7 @@ fn only_old_results_become_the_literal_marker() {
         };
         let text = MARKER.to_owned();
         let cleared = Block::ToolResult { call: call.clone(), text, images: 0, is_error: false };
-        assert_eq!(context.blocks(2), [cleared]);
+        assert_eq!(*context.blocks(2), [cleared]);
         for row in [0, 1, 3, 4, 5, 6] {
             assert_eq!(context.blocks(row), talk.messages[row as usize].blocks, "{row}");
         }

@@ -56,7 +56,7 @@ fn output_becomes_function_name_keeping_id_and_metadata() {
         let context = session.context();
         assert_eq!(context.entry(EntryId::message(2)).unwrap().text, "read");
         let kept = Block::ToolResult { call, text: "read".into(), images: 0, is_error: true };
-        assert_eq!(context.blocks(2), [kept]);
+        assert_eq!(*context.blocks(2), [kept]);
         assert_eq!(context.blocks(1), talk.messages[1].blocks);
         // Nothing stored changes: the original is as it was.
         assert_eq!(context.original(EntryId::message(2)), Some(&talk.messages[2]));

@@ -256,7 +256,7 @@ fn is_run(c: char) -> bool {
 /// Whether a run is a word of prose with what ends sentences, as most are: it has no shape of an
 /// identifier.
 fn is_plain_word(run: &str) -> bool {
-    let word = run.trim_end_matches(|c| matches!(c, '.' | ',' | ':' | '?')).as_bytes();
+    let word = run.trim_end_matches(['.', ',', ':', '?']).as_bytes();
     let small = |letters: &[u8]| letters.iter().all(u8::is_ascii_lowercase);
     word.split_first().is_none_or(|(first, rest)| first.is_ascii_alphabetic() && small(rest))
 }
